@@ -1,0 +1,65 @@
+import type { AgentHealthEvent, InterfaceInput, NodeConfig, Runtime } from '../../wire/nodes.ts'
+import type { AgentJob, Rendition } from '../../wire/recordings.ts'
+
+/** Body of heartbeat; the controller reads the fields it owns and ignores the rest. */
+export interface Beat {
+  agentVersion: string
+  hostname: string
+  ipAddresses: string[]
+  runtime: Partial<Runtime>
+  status: 'online' | 'recording' | 'degraded'
+}
+
+export interface Upload {
+  contentType: string
+  /** Seconds of audio in the file, from the sample count. */
+  durationSeconds: number
+  /** Name shown to the operator. */
+  fileName: string
+  jobId?: string
+  path: string
+  recordingId: string
+  rendition?: Rendition
+}
+
+/**
+ * The agent's whole conversation with the controller. Every call throws `LinkError`; nothing else.
+ * No call retries by itself except `upload`, which resumes at the offset the controller confirms.
+ */
+export interface Link {
+  bootstrap(
+    token: string,
+    body: { interfaces: InterfaceInput[]; privateKey: string; publicKey: string; username: string },
+  ): Promise<{ controllerToken: string; fingerprint?: string }>
+  /** Long poll: resolves with no job after `waitSeconds`. `holding` lists the job ids this agent still owns. */
+  claim(holding: string[], waitSeconds: number, signal: AbortSignal): Promise<AgentJob[]>
+  config(): Promise<NodeConfig>
+  /** Resolves with the controller's clock (`Date` header, unix ms) for the skew rule; undefined when absent. */
+  heartbeat(beat: Beat): Promise<number | undefined>
+  healthEvent(event: AgentHealthEvent): Promise<void>
+  inventory(interfaces: InterfaceInput[]): Promise<void>
+  jobHeartbeat(jobId: string): Promise<AgentJob>
+  readJob(jobId: string): Promise<AgentJob>
+  reportCancelled(jobId: string, reason: string): Promise<void>
+  reportFailed(jobId: string, reason: string): Promise<void>
+  /** One attempt, resumable: streams the file from the confirmed offset, with Content-Digest. Throws LinkError. */
+  upload(file: Upload, signal: AbortSignal): Promise<void>
+  close(): void
+}
+
+/** What went wrong with a call: no answer at all (`status` undefined), or an answer that is not 2xx or not readable. */
+export class LinkError extends Error {
+  readonly status: number | undefined
+  readonly reason: string | undefined
+
+  constructor(message: string, status?: number, reason?: string) {
+    super(message)
+    this.status = status
+    this.reason = reason
+  }
+
+  /** Worth trying again: no answer, time-outs, throttling, server trouble, an unreadable answer. */
+  get transient(): boolean {
+    return this.status === undefined || this.status >= 500 || this.status === 408 || this.status === 429
+  }
+}

@@ -1,0 +1,28 @@
+// One view over files on disk (development, tests) and assets inside the executable.
+import * as fs from 'node:fs'
+import * as path from 'node:path'
+import * as sea from 'node:sea'
+
+export const inExecutable = sea.isSea()
+
+// src/kernel/assets.ts -> project root; never reached inside the executable
+const projectRoot = (): string => path.resolve(import.meta.dirname, '..', '..')
+
+/** Bytes of an embedded file. Inside the executable the memory is the program's own: read it, never write to it. */
+export function assetBytes(key: string): Uint8Array {
+  return inExecutable
+    ? new Uint8Array(sea.getRawAsset(key) as ArrayBuffer)
+    : fs.readFileSync(path.join(projectRoot(), key))
+}
+
+export function assetText(key: string): string {
+  return inExecutable ? sea.getAsset(key, 'utf8') : fs.readFileSync(path.join(projectRoot(), key), 'utf8')
+}
+
+/** Sorted keys of the files directly below `dir` (no leading or trailing slash). */
+export function assetKeys(dir: string): string[] {
+  const keys = inExecutable
+    ? sea.getAssetKeys().filter((key) => key.startsWith(`${dir}/`))
+    : fs.readdirSync(path.join(projectRoot(), dir)).map((file) => `${dir}/${file}`)
+  return keys.sort()
+}

@@ -1,0 +1,49 @@
+export type FailStatus = 400 | 401 | 403 | 404 | 409 | 413 | 416 | 422 | 429 | 500 | 502 | 503
+
+export interface FailExtra {
+  /** Validation issues in zod's shape; every 400 carries the key, even when the list is empty. */
+  issues?: readonly unknown[]
+  /** Further members of the error body, for example `busyChannels`. */
+  body?: Record<string, unknown>
+  headers?: Record<string, string>
+  /** Audit outcome when it is not `failed`: naming an invisible id is a denial. */
+  outcome?: 'denied'
+  /** Whether `reason` is part of the answer or only of the audit row. Default: shown. */
+  hideReason?: boolean
+}
+
+/** The one error the HTTP edge understands: what the caller may know. Anything else thrown is a bug (500). */
+export class Fail extends Error {
+  readonly status: FailStatus
+  readonly reason: string
+  readonly extra: FailExtra
+
+  constructor(status: FailStatus, reason: string, message: string, extra: FailExtra = {}) {
+    super(message)
+    this.status = status
+    this.reason = reason
+    this.extra = extra
+  }
+}
+
+/** 404 whose reason is derived from the thing's name: `Recording job` gives `recording_job_not_found`. */
+export const notFound = (what: string): Fail =>
+  new Fail(404, `${what.toLowerCase().replaceAll(' ', '_')}_not_found`, `${what} not found`)
+
+/** 409: the request is well formed, the state does not allow it. */
+export const conflict = (reason: string, message: string, body?: Record<string, unknown>): Fail =>
+  new Fail(409, reason, message, body ? { body } : {})
+
+/** 400 with one issue at `path`, in the shape zod gives its own. */
+export const invalid = (
+  message: string,
+  path: readonly (string | number)[],
+  why: string,
+  reason = 'invalid_request',
+): Fail => new Fail(400, reason, message, { issues: [{ code: 'custom', path, message: why }] })
+
+/** Unwraps a lookup: the value, or 404 naming `what`. */
+export function found<T>(value: T | undefined, what: string): T {
+  if (value === undefined) throw notFound(what)
+  return value
+}

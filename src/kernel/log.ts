@@ -1,0 +1,24 @@
+export type Level = 'debug' | 'info' | 'warn' | 'error'
+const RANK: Record<Level, number> = { debug: 0, info: 1, warn: 2, error: 3 }
+
+/** One JSON object per line; journald and containers read it as it is. Never pass it a secret. */
+export interface Log {
+  debug(message: string, fields?: Record<string, unknown>): void
+  info(message: string, fields?: Record<string, unknown>): void
+  warn(message: string, fields?: Record<string, unknown>): void
+  error(message: string, fields?: Record<string, unknown>): void
+}
+
+export function jsonLog(write: (line: string) => void, least: Level = 'info'): Log {
+  const at =
+    (level: Level) =>
+    (message: string, fields: Record<string, unknown> = {}) => {
+      if (RANK[level] >= RANK[least])
+        write(`${JSON.stringify({ at: new Date().toISOString(), level, message, ...fields })}\n`)
+    }
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+/** What a log line may say of an unknown thrown value: message and stack, no enumerable extras. */
+export const errorFields = (e: unknown): { error: string; stack?: string } =>
+  e instanceof Error ? { error: e.message, stack: e.stack } : { error: String(e) }

@@ -1,0 +1,80 @@
+import * as z from 'zod'
+import { type Permission, ROLES, type Role } from './permissions.ts'
+import { someField, text } from './scalars.ts'
+
+export const Login = z.object({ email: z.email().max(320), password: z.string().min(1).max(1024) })
+
+const password = z.string().min(8).max(200)
+const roles = z.array(z.enum(ROLES)).min(1)
+const groupIds = z.array(text(1, 120)).max(64).default([])
+const resourceGrants = z
+  .array(z.strictObject({ resourceId: text(1, 160), resourceType: text(1, 80) }))
+  .max(1024)
+  .default([])
+
+export const UserInput = z.strictObject({
+  email: z.email().max(320).toLowerCase(),
+  groupIds,
+  name: text(1, 160),
+  password,
+  resourceGrants,
+  roles,
+})
+export type UserInput = z.infer<typeof UserInput>
+export const AccessUpdate = z.strictObject({ groupIds, resourceGrants, roles })
+export type AccessUpdate = z.infer<typeof AccessUpdate>
+export const PasswordReset = z.object({ password })
+export const UserStatus = z.object({ disabled: z.boolean() })
+
+const memberIds = z.array(text(1, 160)).max(1024)
+export const GroupInput = z.strictObject({
+  description: text(0, 2000).optional(),
+  memberIds: memberIds.default([]),
+  name: text(1, 160),
+})
+export type GroupInput = z.infer<typeof GroupInput>
+export const GroupPatch = z
+  .strictObject({ description: text(0, 2000).nullable().optional(), name: text(1, 160).optional() })
+  .refine(someField, 'At least one group field is required')
+export type GroupPatch = z.infer<typeof GroupPatch>
+export const GroupMembers = z.strictObject({ memberIds })
+
+export const PolicyInput = z
+  .object({
+    effect: z.enum(['allow', 'deny']),
+    reason: text(0, 500).optional(),
+    resourceId: text(1, 160),
+    resourceType: text(1, 80),
+    subjectId: text(1, 320).optional(),
+    subjectType: z.enum(['user', 'group', 'everyone']),
+  })
+  .refine((p) => p.subjectType === 'everyone' || p.subjectId !== undefined, {
+    path: ['subjectId'],
+    error: 'required for a user or a group',
+  })
+export type PolicyInput = z.infer<typeof PolicyInput>
+export const PolicyUpdate = z.object({ policies: z.array(PolicyInput).max(2000).default([]) })
+export type Policy = PolicyInput & { id: string }
+
+export interface CurrentUser {
+  disabledAt?: string
+  email: string
+  groups: { id: string; name: string }[]
+  id: string
+  name: string
+  permissions: Permission[]
+  provider: 'local' | 'oidc'
+  resourceGrants: { resourceId: string; resourceType: string }[]
+  roles: Role[]
+}
+
+export interface Group {
+  createdAt: string
+  description?: string
+  id: string
+  memberCount: number
+  name: string
+  updatedAt: string
+}
+
+export type GroupDetail = Group & { members: { email: string; id: string; name: string }[] }

@@ -1,0 +1,17 @@
+/** Request headers of the agent protocol, lower case. */
+export const HEADERS = {
+  agentId: 'x-svc-agent-id',
+  durationSeconds: 'x-svc-duration-seconds',
+  fileName: 'x-svc-file-name',
+  jobId: 'x-svc-recording-job-id',
+  reason: 'x-svc-reason',
+  sessionId: 'x-svc-session-id',
+  /** RFC 9530: `sha-256=:<base64>:`. */
+  contentDigest: 'content-digest',
+  /** IETF resumable uploads: structured-field boolean `?1` / `?0`. */
+  uploadComplete: 'upload-complete',
+  uploadLength: 'upload-length',
+  uploadOffset: 'upload-offset',
+} as const
+
+export const API_PREFIX = '/api/v1'

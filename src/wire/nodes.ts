@@ -1,0 +1,267 @@
+import * as z from 'zod'
+import { clientId, instant, offsetInstant, Page, query, someField, text } from './scalars.ts'
+
+export const NODE_STATUSES = ['provisioning', 'online', 'offline', 'degraded', 'recording', 'alerting'] as const
+export type NodeStatus = (typeof NODE_STATUSES)[number]
+
+export const INTERFACE_BACKENDS = ['alsa', 'jack', 'pipewire', 'unknown'] as const
+export const CAPTURE_BACKENDS = ['alsa', 'jack', 'pipewire'] as const
+export const CaptureBackend = z.enum(CAPTURE_BACKENDS)
+export type CaptureBackend = z.infer<typeof CaptureBackend>
+
+const numeric = (schema: z.ZodNumber) =>
+  z.preprocess((v) => (typeof v === 'string' && v.trim() !== '' ? Number(v) : v), schema)
+
+export const InterfaceInput = z.object({
+  alias: text(1, 160),
+  backend: z.enum(INTERFACE_BACKENDS).default('unknown'),
+  channelCount: numeric(z.number().int().min(0).max(256)),
+  channels: z
+    .array(z.object({ alias: text(1, 160), index: z.number().int().min(1).max(256) }))
+    .max(256)
+    .default([]),
+  hardwarePath: text(1, 500).optional(),
+  sampleRates: z.array(z.number().int().positive()).max(16).default([]),
+  serialNumber: text(1, 255).optional(),
+  systemName: text(1, 255),
+  systemRef: text(1, 255).optional(),
+})
+export type InterfaceInput = z.infer<typeof InterfaceInput>
+
+export const AudioDefaults = z.strictObject({
+  captureArgsTemplate: text(1, 1000).optional(),
+  captureBackend: CaptureBackend.optional(),
+  captureChannels: z.number().int().min(1).max(256).optional(),
+  captureCommand: text(1, 255).optional(),
+  captureDevice: text(1, 255).optional(),
+  captureFormat: text(1, 80).optional(),
+  captureSampleRate: z.number().int().min(1).max(384_000).optional(),
+  meterArgsTemplate: text(1, 1000).optional(),
+})
+export type AudioDefaults = z.infer<typeof AudioDefaults>
+
+export const Runtime = z.object({
+  architecture: text(1, 255).optional(),
+  audioBackends: z.array(z.enum(INTERFACE_BACKENDS)).max(16).default([]),
+  kernelRelease: text(1, 255).optional(),
+  osName: text(1, 255).optional(),
+  uptimeSeconds: z.number().int().min(0).optional(),
+})
+export type Runtime = z.infer<typeof Runtime>
+
+const Capacity = z.strictObject({ maxConcurrentRecordings: z.number().int().min(1).max(128) })
+const Tags = z.array(text(1, 48)).max(32)
+const Addresses = z.array(text(1, 120)).max(16)
+const Place = { site: text(1, 160), room: text(1, 160) }
+
+export const Enrollment = z.strictObject({
+  agentVersion: text(1, 80).default('unknown'),
+  alias: text(1, 160),
+  audioDefaults: AudioDefaults.optional(),
+  hostname: text(1, 255),
+  interfaces: z.array(InterfaceInput).max(32).default([]),
+  ipAddresses: Addresses.default([]),
+  location: z.strictObject({ ...Place, building: text(1, 120).optional(), floor: text(1, 80).optional() }),
+  notes: text(0, 2000).optional(),
+  recordingCapacity: Capacity.optional(),
+  runtime: Runtime.optional(),
+  tags: Tags.default([]),
+})
+export type Enrollment = z.infer<typeof Enrollment>
+
+export const NodePatch = z
+  .strictObject({
+    alias: text(1, 160).optional(),
+    audioDefaults: AudioDefaults.optional(),
+    hostname: text(1, 255).optional(),
+    ipAddresses: Addresses.optional(),
+    location: z
+      .strictObject({ ...Place, building: text(1, 120).nullable(), floor: text(1, 80).nullable() })
+      .partial()
+      .optional(),
+    notes: text(0, 2000).nullable().optional(),
+    recordingCapacity: Capacity.optional(),
+    // The node's default room (decision 4): null clears it.
+    roomId: z.string().trim().min(1).max(160).nullable().optional(),
+    tags: Tags.optional(),
+  })
+  .refine(someField, 'At least one node field is required')
+export type NodePatch = z.infer<typeof NodePatch>
+
+export const InterfacePatch = z
+  .strictObject({
+    alias: text(1, 160).optional(),
+    channels: z
+      .array(z.strictObject({ alias: text(1, 160), index: z.number().int().min(1).max(256) }))
+      .max(256)
+      .optional(),
+    hardwarePath: text(1, 500).nullable().optional(),
+    sampleRates: z.array(z.number().int().positive()).max(16).optional(),
+    serialNumber: text(1, 255).nullable().optional(),
+    systemName: text(1, 255).optional(),
+    systemRef: text(1, 255).optional(),
+  })
+  .refine(someField, 'At least one interface field is required')
+export type InterfacePatch = z.infer<typeof InterfacePatch>
+
+export const ChannelRooms = z.strictObject({
+  assignments: z
+    .array(
+      z.strictObject({
+        channelIndexes: z.array(z.number().int().min(1).max(512)).min(1).max(512),
+        interfaceId: z.string().trim().min(1).max(160),
+        roomId: z.string().trim().min(1).max(160).nullable(),
+      }),
+    )
+    .min(1)
+    .max(256),
+})
+
+export const NodeFilters = z.strictObject({
+  ...Page.shape,
+  backend: query(z.enum(INTERFACE_BACKENDS)),
+  building: query(text(1, 160)),
+  floor: query(text(1, 160)),
+  lastSeenFrom: query(offsetInstant),
+  lastSeenTo: query(offsetInstant),
+  q: query(text(1, 200)),
+  room: query(text(1, 160)),
+  site: query(text(1, 160)),
+  status: query(z.enum(NODE_STATUSES)),
+})
+export type NodeFilters = z.infer<typeof NodeFilters>
+
+export const BootstrapTokenRequest = z.object({
+  ttlSeconds: numeric(z.number().int().min(1).max(86_400)).default(900),
+})
+
+export const SshRotation = z.object({
+  // Any other type is ignored, as the contract has it; the text must be a Unix user name.
+  username: z.preprocess(
+    (v) => (typeof v === 'string' ? v : undefined),
+    z
+      .string()
+      .trim()
+      .regex(/^[a-z_][a-z0-9_-]{0,31}$/, 'expected a Unix user name')
+      .optional(),
+  ),
+})
+
+export const Bootstrap = z.object({
+  interfaces: z.array(InterfaceInput).max(64).default([]),
+  /** Kept verbatim: OpenSSH refuses a key whose last line lost its newline. */
+  privateKey: z.string().min(1).max(20_000),
+  publicKey: z
+    .string()
+    .trim()
+    .min(1)
+    .max(4000)
+    .regex(
+      /^(ssh-ed25519|ssh-rsa|ecdsa-sha2-[a-z0-9-]+) [A-Za-z0-9+/=]+( [^\r\n]*)?$/,
+      'expected one OpenSSH public key line',
+    ),
+  username: text(1, 64).optional(),
+})
+export type Bootstrap = z.infer<typeof Bootstrap>
+
+export const Heartbeat = z.object({
+  agentVersion: text(1, 80),
+  hostname: text(1, 255),
+  ipAddresses: z.preprocess((v) => (Array.isArray(v) ? v.slice(0, 16) : v), Addresses.default([])),
+  runtime: Runtime.optional(),
+  status: z.enum(NODE_STATUSES).default('online'),
+})
+export type Heartbeat = z.infer<typeof Heartbeat>
+
+export const Inventory = z.object({ interfaces: z.array(InterfaceInput).max(64).default([]) })
+
+export const AgentHealthEvent = z.strictObject({
+  details: z.record(z.string(), z.unknown()).default({}),
+  /** The agent's own id: a repeat with the same id is the same event (decision 9). */
+  id: text(1, 160).optional(),
+  openedAt: instant.optional(),
+  recordingId: clientId.optional(),
+  scheduleId: clientId.optional(),
+  severity: z.enum(['info', 'warning', 'critical']),
+  type: text(1, 160).refine((t) => !/^(controller|watchdog)\./.test(t), 'reserved for the controller'),
+})
+export type AgentHealthEvent = z.infer<typeof AgentHealthEvent>
+
+export interface Channel {
+  alias: string
+  index: number
+  roomId?: string
+}
+
+export interface Interface {
+  absent?: true
+  alias: string
+  backend: (typeof INTERFACE_BACKENDS)[number]
+  channelCount: number
+  channels: Channel[]
+  hardwarePath?: string
+  id: string
+  sampleRates: number[]
+  serialNumber?: string
+  systemName: string
+  systemRef: string
+}
+
+export interface Node {
+  agentVersion: string
+  alias: string
+  audioDefaults?: AudioDefaults
+  hostname: string
+  id: string
+  interfaces: Interface[]
+  ipAddresses: string[]
+  lastSeenAt: string
+  location: { site: string; room: string; building?: string; floor?: string }
+  notes?: string
+  recordingCapacity?: { maxConcurrentRecordings: number }
+  roomId?: string
+  runtime?: Runtime
+  status: NodeStatus
+  tags: string[]
+}
+
+/** Shown once, at the moment a node token is made. */
+export interface NodeCredential {
+  createdAt: string
+  id: string
+  nodeId: string
+  token: string
+  tokenPrefix: string
+}
+
+export interface SshCredential {
+  createdAt: string
+  fingerprint: string
+  id: string
+  nodeId: string
+  publicKey: string
+  rotatedAt?: string
+  username: string
+}
+
+export interface ReconcileSummary {
+  absent: string[]
+  added: string[]
+  reactivated: string[]
+  unchanged: number
+  updated: string[]
+}
+
+/** What `GET /nodes/:id/config` tells an agent. */
+export interface NodeConfig {
+  audioDefaults?: AudioDefaults
+  monitorEnhancement: { engine: 'deepfilternet3'; requested: boolean }
+  recorderCachePolicies: {
+    deleteAfterUpload: boolean
+    maxAgeDays: number | null
+    maxBytes: number | null
+    minFreeDiskPercent: number | null
+    policyId: string
+  }[]
+  recordingCapacity: { maxConcurrentRecordings: number }
+}

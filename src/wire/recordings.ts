@@ -1,0 +1,237 @@
+import * as z from 'zod'
+import { CaptureBackend } from './nodes.ts'
+import { ChannelMode, CODECS, type Codec, type Enhancement } from './profiles.ts'
+import { instant, offsetInstant, Page, query, text } from './scalars.ts'
+
+export const RECORDING_STATUSES = [
+  'queued',
+  'recording',
+  'completed',
+  'failed',
+  'cached',
+  'uploaded',
+  'partial',
+] as const
+export type RecordingStatus = (typeof RECORDING_STATUSES)[number]
+export const HEALTHS = ['healthy', 'warning', 'critical', 'unknown'] as const
+export const JOB_STATUSES = ['queued', 'running', 'stop_requested', 'cancelled', 'completed', 'failed'] as const
+export type JobStatus = (typeof JOB_STATUSES)[number]
+export const RENDITIONS = ['raw', 'enhanced'] as const
+export type Rendition = (typeof RENDITIONS)[number]
+
+/** Content type by codec; the extension is the codec's own name. */
+export const CONTENT_TYPES: Record<Codec, string> = { mp3: 'audio/mpeg', flac: 'audio/flac', wav: 'audio/wav' }
+
+const id = z.string().trim().min(1).max(160)
+export const ChannelSelection = z
+  .array(z.number().int().min(1).max(512))
+  .min(1)
+  .max(512)
+  .refine((list) => new Set(list).size === list.length, 'channels must be unique')
+
+export const RecordingStart = z.strictObject({
+  captureBackend: CaptureBackend.optional(),
+  captureChannelSelection: ChannelSelection.optional(),
+  captureInterfaceId: id.optional(),
+  channelMode: ChannelMode.optional(),
+  /** Length of the take; SVC_AGENT_CAPTURE_SECONDS when absent. */
+  durationSeconds: z.number().int().min(1).max(2_678_400).optional(),
+  folder: text(1, 240).optional(),
+  name: text(1, 240).optional(),
+  nodeId: id,
+  recordingProfileId: id.optional(),
+  retentionPolicyId: id.optional(),
+  tags: z.array(text(1, 48)).max(32).optional(),
+  uploadPolicyIds: z.array(id).max(16).optional(),
+})
+export type RecordingStart = z.infer<typeof RecordingStart>
+
+export const RECORDING_SORTS = [
+  'durationSeconds',
+  'folder',
+  'healthStatus',
+  'name',
+  'recordedAt',
+  'source',
+  'status',
+] as const
+const filterText = query(text(1, 240))
+
+/** Unknown keys are dropped, as the contract has it. */
+export const RecordingFilters = z.object({
+  ...Page.shape,
+  cacheState: query(z.enum(['cached', 'missing'])),
+  folder: filterText,
+  healthStatus: query(z.enum(HEALTHS)),
+  nodeId: filterText,
+  recordedFrom: query(instant),
+  recordedTo: query(instant),
+  recordingProfileId: filterText,
+  scheduleId: filterText,
+  search: filterText,
+  sortBy: query(z.enum(RECORDING_SORTS)),
+  sortOrder: query(z.enum(['asc', 'desc'])),
+  status: query(z.enum(RECORDING_STATUSES)),
+  tag: filterText,
+  trackGroupId: filterText,
+  uploadPolicyId: filterText,
+})
+export type RecordingFilters = z.infer<typeof RecordingFilters>
+
+export const JobFilters = z.object({
+  ...Page.shape,
+  captureBackend: query(CaptureBackend),
+  captureInterfaceId: query(text(1, 160)),
+  createdFrom: query(offsetInstant),
+  createdTo: query(offsetInstant),
+  nodeId: query(text(1, 160)),
+  search: query(text(1, 160)),
+  status: query(z.enum(JOB_STATUSES)),
+})
+export type JobFilters = z.infer<typeof JobFilters>
+
+export interface Recording {
+  cached: boolean
+  cachePath?: string
+  checksum?: string
+  durationSeconds: number
+  enhancedCachePath?: string
+  folder: string
+  healthStatus: (typeof HEALTHS)[number]
+  id: string
+  name: string
+  nodeId?: string
+  notes?: string
+  rawCachePath?: string
+  recordedAt: string
+  recordingProfileId?: string
+  retentionPolicyId?: string
+  roomId?: string
+  scheduleId?: string
+  source: 'ad_hoc' | 'schedule'
+  status: RecordingStatus
+  tags: string[]
+  transcriptSnippets?: string[]
+  uploadPolicyIds: string[]
+  watchdogPolicyId?: string
+}
+
+export interface ChannelMap {
+  assignmentId: string
+  channelMode: ChannelMode
+  entries: { included: boolean; label: string; outputChannelIndex?: number; sourceChannelIndex: number }[]
+  sourceChannels: number
+  targetId: string
+  targetType: 'interface' | 'node'
+  templateId: string
+  templateName: string
+}
+
+/** What the agent executes; fixed when the job is made. */
+export interface Command {
+  captureBackend?: CaptureBackend
+  captureChannels: number
+  captureChannelSelection?: number[]
+  captureDevice: string
+  captureFormat: string
+  captureGroupId?: string
+  captureInterfaceId?: string
+  /** The interface's stable system ref, so that the agent can find the device after a renumbering (trap T4). */
+  captureSystemRef?: string
+  captureSampleRate: number
+  channelMap?: ChannelMap
+  chunkSeconds?: number
+  durationSeconds: number
+  enhancement?: Enhancement
+  outputBitrateKbps?: number
+  outputCodec?: Codec
+  outputFileName: string
+  outputVbr?: boolean
+  recorderCacheRetention?: {
+    deleteAfterUpload: boolean
+    maxAgeDays: number | null
+    maxBytes: number | null
+    minFreeDiskPercent: number | null
+    policyId: string
+  }
+  type: 'alsa_capture'
+}
+
+export interface Job {
+  claimedBy?: string
+  command: Command
+  completedAt?: string
+  createdAt: string
+  failureReason?: string
+  id: string
+  lastHeartbeatAt?: string
+  leaseExpiresAt?: string
+  nodeId: string
+  recordingId: string
+  startedAt?: string
+  status: JobStatus
+  stopRequestedAt?: string
+}
+
+const absentIfNull = <T extends z.ZodType>(schema: T) =>
+  z.preprocess((v) => (v === null ? undefined : v), schema.optional())
+
+/** How an agent reads a job: what it needs, strictly; what it does not know, ignored; null counts as absent. */
+export const AgentJob = z.object({
+  command: z.object({
+    captureBackend: absentIfNull(CaptureBackend),
+    captureChannels: z.number().int().min(1).max(256),
+    captureChannelSelection: absentIfNull(ChannelSelection),
+    captureDevice: z.string().min(1),
+    captureFormat: z.string().min(1),
+    captureGroupId: absentIfNull(z.string()),
+    captureInterfaceId: absentIfNull(z.string()),
+    captureSystemRef: absentIfNull(z.string()),
+    captureSampleRate: z.number().int().min(1),
+    channelMap: absentIfNull(
+      z.object({
+        channelMode: ChannelMode,
+        entries: z
+          .array(
+            z.object({
+              included: z.boolean(),
+              label: z.string(),
+              outputChannelIndex: absentIfNull(z.number().int().min(1)),
+              sourceChannelIndex: z.number().int().min(1),
+            }),
+          )
+          .max(128),
+        sourceChannels: z.number().int().min(1),
+      }),
+    ),
+    chunkSeconds: absentIfNull(z.number().int().min(1)),
+    durationSeconds: z.number().int().min(1),
+    outputBitrateKbps: absentIfNull(z.number().int().min(1)),
+    outputCodec: absentIfNull(z.enum(CODECS)),
+    outputFileName: z.string().min(1),
+    outputVbr: absentIfNull(z.boolean()),
+  }),
+  failureReason: absentIfNull(z.string()),
+  id: z.string().min(1),
+  nodeId: z.string().min(1),
+  recordingId: z.string().min(1),
+  status: z.enum(JOB_STATUSES),
+})
+export type AgentJob = z.infer<typeof AgentJob>
+
+/**
+ * Body of a claim: jobs the agent already holds. A job that was handed to this node, never confirmed by a
+ * heartbeat and is not held was lost on the way, and is handed out again at once.
+ */
+export const Claim = z.object({ holding: z.array(z.string().max(160)).max(1024).optional().catch(undefined) })
+
+export const ClaimQuery = z.object({ waitSeconds: query(z.coerce.number().int().min(0).max(30)) })
+
+export interface StoredFile {
+  cachePath: string
+  checksum: string
+  durationSeconds?: number
+  fileName: string
+  mimeType: string
+  size: number
+}

@@ -1,0 +1,50 @@
+import * as z from 'zod'
+
+/** Trimmed text of `min`..`max` characters; control characters other than line breaks and tabs are refused. */
+export const text = (min: number, max: number) =>
+  z
+    .string()
+    .trim()
+    .min(min)
+    .max(max)
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the point
+    .regex(/^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]*$/, 'control characters are not allowed')
+
+/** A file-system safe id given by a client: no path separators, no leading dot. */
+export const clientId = z
+  .string()
+  .trim()
+  .regex(/^[A-Za-z0-9_][A-Za-z0-9_.:@-]{0,159}$/, 'expected 1 to 160 letters, digits or _ . : @ -')
+
+/** Any instant the JavaScript date parser accepts, normalised to fixed-width ISO-8601 UTC. */
+export const instant = z
+  .string()
+  .max(64)
+  .refine((s) => !Number.isNaN(Date.parse(s)), 'expected a date and time')
+  .transform((s) => new Date(s).toISOString())
+
+/** ISO date-time with `Z` or an offset, normalised to UTC. */
+export const offsetInstant = z.iso.datetime({ offset: true }).transform((s) => new Date(s).toISOString())
+
+const blankIsUnset = (v: unknown): unknown => (v === '' ? undefined : v)
+
+/** A query value: blank means unset. */
+export const query = <T extends z.ZodType>(schema: T) => z.preprocess(blankIsUnset, schema.optional())
+
+/** `limit` 1..500 and `offset` >= 0 as query text. */
+export const Page = z.object({
+  limit: query(z.coerce.number().int().min(1).max(500)),
+  offset: query(z.coerce.number().int().min(0).max(Number.MAX_SAFE_INTEGER)),
+})
+
+export interface PageMeta {
+  hasNextPage: boolean
+  hasPreviousPage: boolean
+  limit?: number
+  offset: number
+  returned: number
+  total: number
+}
+
+/** Refuses a patch without a single recognised key. */
+export const someField = (v: object): boolean => Object.values(v).some((x) => x !== undefined)
