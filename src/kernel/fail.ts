@@ -8,8 +8,6 @@ export interface FailExtra {
   headers?: Record<string, string>
   /** Audit outcome when it is not `failed`: naming an invisible id is a denial. */
   outcome?: 'denied'
-  /** Whether `reason` is part of the answer or only of the audit row. Default: shown. */
-  hideReason?: boolean
 }
 
 /** The one error the HTTP edge understands: what the caller may know. Anything else thrown is a bug (500). */

@@ -1,0 +1,94 @@
+import { iso } from '../../kernel/clock.ts'
+import type { Ids } from '../../kernel/ids.ts'
+import type { Outcome } from '../../wire/audit.ts'
+import type { Db, SqlValue } from '../store/db.ts'
+import type { Target } from './route.ts'
+import type { Actor } from './who.ts'
+
+/** Where a request came from, as audit rows and sessions keep it. */
+export interface ActorContext {
+  ipAddress?: string
+  sessionId?: string
+  userAgent?: string
+}
+
+export interface Entry {
+  action: string
+  actor: Actor
+  after?: unknown
+  before?: unknown
+  context?: ActorContext
+  correlation?: Record<string, string>
+  details?: Record<string, unknown>
+  outcome: Outcome
+  permission?: string | null
+  reason?: string | null
+  target: Target
+}
+
+export interface Audit {
+  /** Writes one row; call it inside the transaction it tells of. Never pass it a secret. */
+  write(entry: Entry, now: string): void
+  /**
+   * A machine's success that changed nothing: the first of each (node, action) per window is written, with the
+   * count of the window before it in its details (decision 12).
+   */
+  quiet(entry: Entry, now: string): void
+}
+
+interface Window {
+  count: number
+  since: number
+}
+
+export function audit(db: Db, ids: Ids, windowSeconds: number): Audit {
+  const insert = db.stmt<Record<string, SqlValue>>(`
+    INSERT INTO audit_events (id, created_at, action, outcome, permission, reason, actor_type, actor_id, actor_name, actor_roles,
+      ip_address, session_id, user_agent, target_type, target_id, target_name, details, before, after, correlation)
+    VALUES (@id, @now, @action, @outcome, @permission, @reason, @actorType, @actorId, @actorName, @actorRoles,
+      @ip, @session, @agent, @targetType, @targetId, @targetName, @details, @before, @after, @correlation)`)
+  // One entry per node and action: as large as the fleet, not as the traffic.
+  const windows = new Map<string, Window>()
+
+  const write = (e: Entry, now: string): void => {
+    insert.run({
+      id: ids.uuid(),
+      now,
+      action: e.action.slice(0, 160),
+      outcome: e.outcome,
+      permission: e.permission ?? null,
+      reason: e.reason ?? null,
+      actorType: e.actor.type,
+      actorId: e.actor.id,
+      actorName: e.actor.name,
+      actorRoles: JSON.stringify(e.actor.roles),
+      ip: e.context?.ipAddress ?? null,
+      session: e.context?.sessionId ?? null,
+      agent: e.context?.userAgent?.slice(0, 400) ?? null,
+      targetType: e.target.type,
+      targetId: e.target.id?.slice(0, 400) ?? null,
+      targetName: e.target.name?.slice(0, 400) ?? null,
+      details: JSON.stringify(e.details ?? {}),
+      before: json(e.before),
+      after: json(e.after),
+      correlation: json(e.correlation),
+    })
+  }
+
+  const quiet = (e: Entry, now: string): void => {
+    const key = `${e.actor.id} ${e.action}`
+    const at = Date.parse(now)
+    const window = windows.get(key)
+    if (window && at - window.since < windowSeconds * 1000) {
+      window.count++
+      return
+    }
+    windows.set(key, { count: 1, since: at })
+    const previous = window ? { previousWindow: { count: window.count, since: iso(window.since) } } : {}
+    write({ ...e, details: { ...e.details, ...previous } }, now)
+  }
+
+  return { write, quiet }
+}
+
+const json = (value: unknown): string | null => (value === undefined || value === null ? null : JSON.stringify(value))

@@ -1,0 +1,61 @@
+import type * as z from 'zod'
+import { Fail } from '../../kernel/fail.ts'
+
+/** Largest JSON body, bytes (decision 10). */
+export const JSON_LIMIT = 1024 * 1024
+const DEEPEST = 64
+
+const tooLarge = (): Fail => new Fail(413, 'payload_too_large', `The request body is larger than ${JSON_LIMIT} bytes`)
+
+/**
+ * Reads a JSON body whole. An absent body is `{}`; text that is not JSON is a 400 with its issue.
+ * @throws Fail 413 above `JSON_LIMIT`, 400 for broken UTF-8, broken JSON or absurd nesting.
+ */
+export async function readJson(chunks: AsyncIterable<Uint8Array>, declared: number): Promise<unknown> {
+  if (declared > JSON_LIMIT) throw tooLarge()
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of chunks) {
+    size += chunk.length
+    if (size > JSON_LIMIT) throw tooLarge()
+    parts.push(chunk)
+  }
+  return size === 0 ? {} : parseJson(Buffer.concat(parts))
+}
+
+function parseJson(bytes: Uint8Array): unknown {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    if (depth(text) > DEEPEST) throw new Error(`nested deeper than ${DEEPEST} levels`)
+    return JSON.parse(text)
+  } catch (e) {
+    throw new Fail(400, 'invalid_request', 'The request body is not valid JSON', {
+      issues: [{ code: 'invalid_json', path: [], message: (e as Error).message }],
+    })
+  }
+}
+
+// Counted before parsing: what walks the value later (schemas, stringify) recurses.
+function depth(text: string): number {
+  let level = 0
+  let deepest = 0
+  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[{\]}]/gs)) {
+    if (token === '[' || token === '{') deepest = Math.max(deepest, ++level)
+    else if (token === ']' || token === '}') level--
+  }
+  return deepest
+}
+
+/** The value in the schema's shape, or a 400 whose issues say where and why. */
+export function parsed<T>(schema: z.ZodType<T>, value: unknown, reason: string): T {
+  const result = schema.safeParse(value)
+  if (result.success) return result.data
+  const [first] = result.error.issues
+  const where = first && first.path.length > 0 ? `${first.path.join('.')}: ` : ''
+  throw new Fail(400, reason, `Invalid request: ${where}${first?.message ?? 'not accepted'}`, {
+    issues: result.error.issues.map(shown),
+  })
+}
+
+// An issue may carry the refused input; a password or key must not come back in an answer.
+const shown = ({ input: _, ...issue }: z.core.$ZodIssue): unknown => issue

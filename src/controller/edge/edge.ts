@@ -1,0 +1,37 @@
+import type { Clock } from '../../kernel/clock.ts'
+import type { Log } from '../../kernel/log.ts'
+import type { Db } from '../store/db.ts'
+import type { CommitGroup } from '../store/group.ts'
+import type { Audit } from './audit.ts'
+import type { Principals } from './principals.ts'
+import type { AnyRoute, Incoming } from './route.ts'
+import type { Scope } from './scope.ts'
+import type { Who } from './who.ts'
+
+/** What the pipeline stands on. */
+export interface Edge {
+  audit: Audit
+  clock: Clock
+  db: Db
+  group: CommitGroup
+  log: Log
+  principals: Principals
+  scope: Scope
+  /** Peers whose X-Forwarded-For is believed. */
+  trustedProxies: ReadonlySet<string>
+  webOrigin: string
+}
+
+/** One request on its way through the pipeline. */
+export interface Call {
+  bearer: string
+  /** Parsed JSON before any schema, for targets that are named in it. */
+  body: unknown
+  known: { stale: boolean; who: Who } | undefined
+  /** Moves forward when a flow commits long after its request came. */
+  now: string
+  params: Record<string, string>
+  path: string
+  r: AnyRoute
+  request: Incoming
+}

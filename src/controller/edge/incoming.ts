@@ -1,0 +1,56 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Context } from 'hono'
+import type { Incoming } from './route.ts'
+
+/** What @hono/node-server puts into the context; absent when a test calls the app in memory. */
+interface Bindings {
+  incoming?: IncomingMessage
+  outgoing?: ServerResponse
+}
+
+const bindings = (c: Context): Bindings => (c.env ?? {}) as Bindings
+
+/** The request behind a context. Bodies are read from the socket itself: nothing buffers them on the way. */
+export function incoming(c: Context, trustedProxies: ReadonlySet<string>): Incoming {
+  const { incoming: message } = bindings(c)
+  return {
+    address: address(message?.socket.remoteAddress ?? '', c, trustedProxies),
+    body: () => message ?? memory(c),
+    header: (name) => c.req.header(name),
+    method: c.req.method,
+    get signal() {
+      return goneSignal(c)
+    },
+  }
+}
+
+async function* memory(c: Context): AsyncIterable<Uint8Array> {
+  if (c.req.raw.body) yield* c.req.raw.body as unknown as AsyncIterable<Uint8Array>
+}
+
+// The first hop that is not ours: proxies append, so we read from the right.
+function address(peer: string, c: Context, trusted: ReadonlySet<string>): string {
+  const plain = (ip: string) => ip.replace(/^::ffff:/, '')
+  let client = plain(peer)
+  const hops = (c.req.header('x-forwarded-for') ?? '').split(',').map((hop) => hop.trim())
+  while (trusted.has(client) && hops.length > 0) client = plain(hops.pop() || client)
+  return client.slice(0, 120)
+}
+
+/** Aborts when the connection closes before the answer is complete. */
+function goneSignal(c: Context): AbortSignal {
+  const { outgoing } = bindings(c)
+  if (!outgoing) return c.req.raw.signal
+  const gone = new AbortController()
+  if (outgoing.destroyed) gone.abort()
+  outgoing.once('close', () => outgoing.writableFinished || gone.abort())
+  return gone.signal
+}
+
+/** Calls `tell` when the answer could not be handed to the client any more. */
+export function whenUndelivered(c: Context, tell: () => void): void {
+  const { outgoing } = bindings(c)
+  if (!outgoing) return
+  if (outgoing.destroyed && !outgoing.writableFinished) tell()
+  else outgoing.once('close', () => outgoing.writableFinished || tell())
+}

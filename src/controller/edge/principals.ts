@@ -1,0 +1,130 @@
+import { hashToken, sameSecret, tokenPrefix } from '../../crypto/token.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import { iso } from '../../kernel/clock.ts'
+import { permissionsOf } from '../../wire/permissions.ts'
+import type { Db } from '../store/db.ts'
+import type { Auth } from './route.ts'
+import type { BootstrapWho, NodeWho, Pair, UserWho, Who } from './who.ts'
+
+interface SessionRow {
+  email: string
+  grants: string
+  id: string
+  lastSeenAt: string
+  name: string
+  policies: string
+  roles: string
+  rooms: string
+  sessionId: string
+}
+
+/** `stale`: the row's last-used time is worth a write; it is moved at most once a minute. */
+interface Known<W> {
+  stale: boolean
+  who: W
+}
+
+const TOUCH_AFTER_MS = 60_000
+
+// Roles, grants, groups, policies and roster are read anew at each request: a change binds at once.
+const SESSION = `
+  SELECT u.id, u.email, u.name, s.id AS sessionId, s.last_seen_at AS lastSeenAt,
+    (SELECT json_group_array(role) FROM user_roles WHERE user_id = u.id) AS roles,
+    (SELECT json_group_array(json_object('type', resource_type, 'id', resource_id)) FROM user_grants WHERE user_id = u.id) AS grants,
+    (SELECT json_group_array(json_object('effect', effect, 'type', resource_type, 'id', resource_id)) FROM access_policies
+      WHERE subject_type = 'everyone'
+         OR (subject_type = 'user' AND subject_id IN (u.id, u.email))
+         OR (subject_type = 'group' AND subject_id IN (SELECT group_id FROM group_members WHERE user_id = u.id))) AS policies,
+    (SELECT json_group_array(json_array(room_id, capability)) FROM room_roster
+      WHERE (subject_type = 'user' AND subject_id = u.id)
+         OR (subject_type = 'group' AND subject_id IN (SELECT group_id FROM group_members WHERE user_id = u.id))) AS rooms
+  FROM sessions s JOIN users u ON u.id = s.user_id
+  WHERE s.token_hash = @hash AND s.revoked_at IS NULL AND s.expires_at > @now AND u.disabled_at IS NULL`
+
+export interface Principals {
+  /** Who presents this bearer token for a route of this kind; undefined when nobody we know. */
+  authenticate(auth: Auth, bearer: string, params: Record<string, string>): Known<Who> | undefined
+  /** Notes that the credential was used; a token minted for a deploy becomes the active one (decision 23). */
+  touch(who: Who, now: string): { activated: boolean }
+}
+
+export function principals(db: Db, clock: Clock, runnerToken: string | undefined): Principals {
+  const session = db.stmt<{ hash: string; now: string }, SessionRow>(SESSION)
+  const credential = db.stmt<
+    { hash: string },
+    { id: string; nodeId: string; state: string; lastUsedAt: string | null }
+  >(
+    `SELECT id, node_id AS nodeId, state, last_used_at AS lastUsedAt FROM node_credentials WHERE token_hash = @hash AND state <> 'revoked'`,
+  )
+  const bootstrap = db.stmt<{ hash: string; nodeId: string; now: string }, { prefix: string }>(
+    `SELECT token_prefix AS prefix FROM bootstrap_tokens
+      WHERE token_hash = @hash AND node_id = @nodeId AND consumed_at IS NULL AND expires_at > @now`,
+  )
+  const touchSession = db.stmt<{ id: string; now: string }>(`UPDATE sessions SET last_seen_at = @now WHERE id = @id`)
+  const touchCredential = db.stmt<{ id: string; now: string }>(
+    `UPDATE node_credentials SET last_used_at = @now WHERE id = @id`,
+  )
+  const retire = db.stmt<{ id: string; nodeId: string; now: string }>(
+    `UPDATE node_credentials SET state = 'revoked', revoked_at = @now
+      WHERE node_id = @nodeId AND state = 'active' AND EXISTS (SELECT 1 FROM node_credentials WHERE id = @id AND state = 'pending')`,
+  )
+  const activate = db.stmt<{ id: string }>(
+    `UPDATE node_credentials SET state = 'active' WHERE id = @id AND state = 'pending'`,
+  )
+
+  const stale = (at: string | null) => at === null || clock.now() - Date.parse(at) > TOUCH_AFTER_MS
+
+  const user = (bearer: string): Known<UserWho> | undefined => {
+    const row = session.get({ hash: hashToken(bearer), now: iso(clock.now()) })
+    return row && { who: userWho(row), stale: stale(row.lastSeenAt) }
+  }
+  const node = (bearer: string): Known<NodeWho> | undefined => {
+    const row = credential.get({ hash: hashToken(bearer) })
+    if (!row) return undefined
+    const who: NodeWho = { kind: 'node', credentialId: row.id, nodeId: row.nodeId }
+    return { who, stale: row.state === 'pending' || stale(row.lastUsedAt) }
+  }
+  const guest = (bearer: string, nodeId: string): Known<BootstrapWho> | undefined => {
+    const tokenHash = hashToken(bearer)
+    const row = bootstrap.get({ hash: tokenHash, nodeId, now: iso(clock.now()) })
+    return row && { who: { kind: 'bootstrap', nodeId, tokenHash, tokenPrefix: tokenPrefix(bearer) }, stale: false }
+  }
+
+  return {
+    authenticate(auth, bearer, params) {
+      if (auth === 'none') return { who: (bearer && user(bearer)?.who) || { kind: 'anonymous' }, stale: false }
+      if (!bearer) return undefined
+      if (auth === 'user') return user(bearer)
+      if (auth === 'node') return node(bearer)
+      if (auth === 'bootstrap') return guest(bearer, params.id ?? '')
+      return runnerToken && sameSecret(bearer, runnerToken) ? { who: { kind: 'runner' }, stale: false } : undefined
+    },
+    touch(who, now) {
+      if (who.kind === 'user') touchSession.run({ id: who.sessionId, now })
+      if (who.kind !== 'node') return { activated: false }
+      touchCredential.run({ id: who.credentialId, now })
+      retire.run({ id: who.credentialId, nodeId: who.nodeId, now })
+      return { activated: activate.run({ id: who.credentialId }) === 1 }
+    },
+  }
+}
+
+function userWho(row: SessionRow): UserWho {
+  const roles = JSON.parse(row.roles) as string[]
+  const policies = JSON.parse(row.policies) as (Pair & { effect: string })[]
+  const rooms = new Map<string, Set<string>>()
+  for (const [room, capability] of JSON.parse(row.rooms) as [string, string][])
+    rooms.set(room, (rooms.get(room) ?? new Set()).add(capability))
+  return {
+    kind: 'user',
+    allow: [...(JSON.parse(row.grants) as Pair[]), ...policies.filter((p) => p.effect === 'allow')],
+    deny: policies.filter((p) => p.effect === 'deny'),
+    email: row.email,
+    id: row.id,
+    name: row.name,
+    permissions: new Set(permissionsOf(roles)),
+    roles,
+    rooms,
+    sessionId: row.sessionId,
+  }
+}

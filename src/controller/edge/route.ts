@@ -1,0 +1,139 @@
+import type * as z from 'zod'
+import type { Permission } from '../../wire/permissions.ts'
+import type { BootstrapWho, NodeWho, RunnerWho, UserWho, Who } from './who.ts'
+
+export interface Target {
+  type: string
+  /** Absent on collections and singletons: only the permission decides (decision 2). */
+  id?: string
+  name?: string
+}
+
+export type Auth = 'user' | 'node' | 'bootstrap' | 'runner' | 'none'
+type WhoOf<A extends Auth> = A extends 'user'
+  ? UserWho
+  : A extends 'node'
+    ? NodeWho
+    : A extends 'bootstrap'
+      ? BootstrapWho
+      : A extends 'runner'
+        ? RunnerWho
+        : Who
+
+type Names<S extends string> = S extends `${string}:${infer A}/${infer R}`
+  ? A | Names<`/${R}`>
+  : S extends `${string}:${infer A}`
+    ? A
+    : never
+export type PathParams<S extends string> = { [K in Names<S>]: string }
+
+/** The request as a handler may see it, whatever carried it. */
+export interface Incoming {
+  /** Client address; a forwarded one only from a trusted proxy. */
+  address: string
+  /** The body as it arrives; read at most once. */
+  body(): AsyncIterable<Uint8Array>
+  header(name: string): string | undefined
+  method: string
+  /** Aborted when the client has gone before the answer was complete. */
+  signal: AbortSignal
+}
+
+export interface Input<S extends string, A extends Auth, B, Q> {
+  body: B
+  /** One instant for everything the request writes. */
+  now: string
+  params: PathParams<S>
+  query: Q
+  request: Incoming
+  who: WhoOf<A>
+}
+
+/** What a handler hands back: the answer, and what the audit row says of it. */
+export interface Done<R> {
+  after?: unknown
+  before?: unknown
+  /** Members of the answer beside `data`, for example `meta`. */
+  beside?: Record<string, unknown>
+  /** Machine routes: whether anything changed; an unchanged success is audited once per window (decision 12). */
+  changed?: boolean
+  correlation?: Record<string, string>
+  data: R
+  details?: Record<string, unknown>
+  headers?: Record<string, string>
+  /** Answer status when it differs from the route's. */
+  status?: 200 | 201 | 202 | 204
+  /** The resource made or found, when the route's own target was wider. */
+  target?: Target
+  /** Called when the client was gone before the answer reached it: take back what only it could have used. */
+  undelivered?: () => void
+}
+
+export interface Streamed {
+  correlation?: Record<string, string>
+  details?: Record<string, unknown>
+  response: Response
+}
+
+interface Head<S extends string, B, Q> {
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  path: S
+  auth: Auth
+  permission: Permission | null
+  /** Audit base: the decision is written under it, outcomes as `<action>.succeeded` and `<action>.failed`. */
+  action: string
+  /** Outcome names where the catalogue has others: of success, or of success and failure. */
+  success?: string | readonly [succeeded: string, failed: string]
+  target: (params: PathParams<S>, body: unknown) => Target
+  body?: z.ZodType<B>
+  query?: z.ZodType<Q>
+  status?: 200 | 201 | 202 | 204
+  /**
+   * Which rows a success leaves: both (default), only the `outcome`, only the `decision`, only a `change`;
+   * `telemetry` as both, but the commit need not be synced to disk before the answer; `none` for probes.
+   */
+  audit?: 'outcome' | 'decision' | 'change' | 'telemetry' | 'none'
+}
+
+/** Runs a synchronous write and its `*.succeeded` row in one transaction; settles after the commit. */
+export type Commit = <R>(write: () => Done<R>) => Promise<Done<R>>
+
+interface TxRoute<S extends string, A extends Auth, B, Q, R> extends Head<S, B, Q> {
+  kind: 'tx'
+  auth: A
+  run: (input: Input<S, A, B, Q>) => R extends Promise<unknown> ? never : Done<R>
+}
+interface FlowRoute<S extends string, A extends Auth, B, Q, R> extends Head<S, B, Q> {
+  kind: 'flow'
+  auth: A
+  run: (input: Input<S, A, B, Q>, commit: Commit) => Promise<Done<R>>
+}
+interface StreamRoute<S extends string, A extends Auth, B, Q> extends Head<S, B, Q> {
+  kind: 'stream'
+  auth: A
+  run: (input: Input<S, A, B, Q>) => Promise<Streamed>
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the list of routes forgets each record's own types; the makers below keep them
+type Any = any
+export type AnyRoute =
+  | TxRoute<Any, Any, Any, Any, Any>
+  | FlowRoute<Any, Any, Any, Any, Any>
+  | StreamRoute<Any, Any, Any, Any>
+
+type Sans<T> = Omit<T, 'kind'>
+
+/** A synchronous handler inside ONE transaction, together with its audit rows. */
+export const route = <S extends string, A extends Auth, B = undefined, Q = undefined, R = unknown>(
+  record: Sans<TxRoute<S, A, B, Q, R>>,
+): AnyRoute => ({ kind: 'tx', ...record })
+
+/** I/O first, then `commit(...)` for the writes. */
+export const flow = <S extends string, A extends Auth, B = undefined, Q = undefined, R = unknown>(
+  record: Sans<FlowRoute<S, A, B, Q, R>>,
+): AnyRoute => ({ kind: 'flow', ...record })
+
+/** The handler owns the Response: server-sent events, audio, files. */
+export const stream = <S extends string, A extends Auth, B = undefined, Q = undefined>(
+  record: Sans<StreamRoute<S, A, B, Q>>,
+): AnyRoute => ({ kind: 'stream', ...record })

@@ -1,0 +1,112 @@
+import { BYPASS_ROLES, CAPABILITY_OF, type Permission, type Role } from '../../wire/permissions.ts'
+import type { Db, Stmt } from '../store/db.ts'
+import type { Target } from './route.ts'
+import type { Pair, UserWho } from './who.ts'
+
+export type Verdict =
+  | { allowed: true; via?: { capability: string; roomId: string } }
+  | { allowed: false; reason: 'missing_permission' | 'missing_resource_scope' | 'access_policy_denied' }
+
+// What a target expands to: a grant, policy or roster entry on any member applies (contract A, 1.2).
+const EXPANSIONS: Record<string, string> = {
+  node: `
+    SELECT 'site' AS type, site AS id FROM nodes WHERE id = @id
+    UNION ALL SELECT 'room', room_id FROM node_rooms WHERE node_id = @id`,
+  interface: `
+    SELECT 'node' AS type, node_id AS id FROM interfaces WHERE id = @id
+    UNION ALL SELECT 'site', n.site FROM interfaces i JOIN nodes n ON n.id = i.node_id WHERE i.id = @id
+    UNION ALL SELECT 'room', coalesce(c.room_id, n.room_id) FROM interfaces i JOIN nodes n ON n.id = i.node_id
+      JOIN channels c ON c.interface_id = i.id WHERE i.id = @id`,
+  schedule: `
+    SELECT 'room' AS type, room_id AS id FROM schedules WHERE id = @id
+    UNION ALL SELECT 'node', node_id FROM schedules WHERE id = @id
+    UNION ALL SELECT 'site', n.site FROM schedules s JOIN nodes n ON n.id = s.node_id WHERE s.id = @id`,
+  // Never the node's room union: a recording belongs to the room it was made in.
+  recording: `
+    SELECT 'room' AS type, room_id AS id FROM recordings WHERE id = @id
+    UNION ALL SELECT 'node', node_id FROM recordings WHERE id = @id
+    UNION ALL SELECT 'site', n.site FROM recordings r JOIN nodes n ON n.id = r.node_id WHERE r.id = @id
+    UNION ALL SELECT 'schedule', schedule_id FROM recordings WHERE id = @id
+    UNION ALL SELECT 'room', s.room_id FROM recordings r JOIN schedules s ON s.id = r.schedule_id WHERE r.id = @id
+    UNION ALL SELECT 'node', s.node_id FROM recordings r JOIN schedules s ON s.id = r.schedule_id WHERE r.id = @id
+    UNION ALL SELECT 'site', n.site FROM recordings r JOIN schedules s ON s.id = r.schedule_id JOIN nodes n ON n.id = s.node_id WHERE r.id = @id`,
+}
+
+const JOB = `SELECT recording_id AS recordingId, node_id AS nodeId FROM recording_jobs WHERE id = @id`
+const CHANNEL = `
+  SELECT 'interface' AS type, i.id FROM interfaces i WHERE i.id = @interfaceId
+  UNION ALL SELECT 'node', i.node_id FROM interfaces i WHERE i.id = @interfaceId
+  UNION ALL SELECT 'site', n.site FROM interfaces i JOIN nodes n ON n.id = i.node_id WHERE i.id = @interfaceId
+  UNION ALL SELECT 'room', coalesce(c.room_id, n.room_id) FROM channels c JOIN interfaces i ON i.id = c.interface_id
+    JOIN nodes n ON n.id = i.node_id WHERE c.interface_id = @interfaceId AND c.idx = @index`
+const HEALTH = `SELECT node_id AS nodeId, recording_id AS recordingId, schedule_id AS scheduleId FROM health_events WHERE id = @id`
+
+export interface Scope {
+  decide(who: UserWho, permission: Permission, target: Target): Verdict
+  expand(target: Target): Pair[]
+}
+
+export function scope(db: Db): Scope {
+  const expansions = new Map<string, Stmt<{ id: string }, { type: string; id: string | null }>>()
+  for (const [type, sql] of Object.entries(EXPANSIONS)) expansions.set(type, db.stmt(sql))
+  const channel = db.stmt<{ interfaceId: string; index: number }, { type: string; id: string | null }>(CHANNEL)
+  const job = db.stmt<{ id: string }, { recordingId: string; nodeId: string }>(JOB)
+  const health = db.stmt<
+    { id: string },
+    { nodeId: string | null; recordingId: string | null; scheduleId: string | null }
+  >(HEALTH)
+
+  const related: Record<string, (id: string) => Pair[]> = {
+    channel: (id) => {
+      const [index = '', interfaceId = ''] = id.split(':').reverse()
+      return named(channel.all({ interfaceId, index: Number(index) || 0 }))
+    },
+    recording_job: (id) => {
+      const row = job.get({ id })
+      return row ? [...expand('recording', row.recordingId), ...expand('node', row.nodeId, ['site'])] : []
+    },
+    health_event: (id) => {
+      const row = health.get({ id })
+      if (row?.recordingId) return expand('recording', row.recordingId)
+      if (row?.scheduleId) return expand('schedule', row.scheduleId)
+      return row?.nodeId ? expand('node', row.nodeId) : []
+    },
+  }
+
+  const expand = (type: string, id: string, only?: string[]): Pair[] => {
+    const more = related[type]?.(id) ?? named(expansions.get(type)?.all({ id }) ?? [])
+    return [{ type, id }, ...more.filter((pair) => !only || only.includes(pair.type))]
+  }
+
+  return {
+    expand: (target) => (target.id === undefined ? [] : expand(target.type, target.id)),
+    decide: (who, permission, target) =>
+      verdict(who, permission, target.id === undefined ? undefined : expand(target.type, target.id)),
+  }
+}
+
+const named = (rows: { type: string; id: string | null }[]): Pair[] =>
+  rows.filter((row): row is Pair => row.id !== null)
+
+const matches = (rule: Pair, pair: Pair): boolean =>
+  (rule.type === '*' || rule.type === pair.type) && (rule.id === '*' || rule.id === pair.id)
+
+const anyMatch = (rules: Pair[], pairs: Pair[]): boolean =>
+  rules.some((rule) => pairs.some((pair) => matches(rule, pair)))
+
+export const bypasses = (who: UserWho): boolean => who.roles.some((role) => BYPASS_ROLES.includes(role as Role))
+
+/**
+ * The order of contract A, 1.1: deny beats everything, then owner and admin, then allow policies and grants, and
+ * last a room capability that stands in for permission and scope together. `pairs` is undefined for a target
+ * without id, where only the permission decides.
+ */
+export function verdict(who: UserWho, permission: Permission, pairs: Pair[] | undefined): Verdict {
+  if (pairs && anyMatch(who.deny, pairs)) return { allowed: false, reason: 'access_policy_denied' }
+  const inScope = !pairs || bypasses(who) || anyMatch(who.allow, pairs)
+  if (inScope && who.permissions.has(permission)) return { allowed: true }
+  const capability = CAPABILITY_OF[permission]
+  const room = pairs?.find((p) => p.type === 'room' && capability !== undefined && who.rooms.get(p.id)?.has(capability))
+  if (room && capability) return { allowed: true, via: { capability, roomId: room.id } }
+  return { allowed: false, reason: who.permissions.has(permission) ? 'missing_resource_scope' : 'missing_permission' }
+}

@@ -1,0 +1,194 @@
+import { type Context, Hono } from 'hono'
+import { cors } from 'hono/cors'
+import { iso } from '../../kernel/clock.ts'
+import { Fail } from '../../kernel/fail.ts'
+import { errorFields } from '../../kernel/log.ts'
+import { API_PREFIX } from '../../wire/headers.ts'
+import { parsed, readJson } from './body.ts'
+import type { Call, Edge } from './edge.ts'
+import { incoming, whenUndelivered } from './incoming.ts'
+import type { AnyRoute, Auth, Commit, Done, Input, Streamed } from './route.ts'
+import { type Settled, type Trail, trail } from './trail.ts'
+
+/** Mounts the records. Static paths win over `:id` paths whatever their order in the list. */
+export function serve(edge: Edge, routes: readonly AnyRoute[]): Hono {
+  const app = new Hono()
+  app.use(`${API_PREFIX}/*`, cors({ ...CORS, origin: (origin) => (origin === edge.webOrigin ? origin : null) }))
+  for (const [key, candidates] of byPath(routes)) {
+    const [method = '', path = ''] = key.split(' ')
+    app.on(method, mounted(path), (c) => handle(edge, candidates, c))
+  }
+  app.notFound((c) => c.json({ error: 'Not found' }, 404))
+  app.onError((e, c) => {
+    edge.log.error('uncaught error', { path: c.req.path, ...errorFields(e) })
+    return c.json({ error: 'Internal server error' }, 500)
+  })
+  return app
+}
+
+const CORS = {
+  allowHeaders: ['Content-Type', 'Authorization'],
+  allowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
+  credentials: true,
+}
+
+// `/metrics` and the probes live at the root (specification, conventions).
+export const ROOT_PATHS: ReadonlySet<string> = new Set(['/healthz', '/metrics', '/readyz'])
+export const mounted = (path: string): string => (ROOT_PATHS.has(path) ? path : API_PREFIX + path)
+
+function byPath(routes: readonly AnyRoute[]): [string, AnyRoute[]][] {
+  const map = new Map<string, AnyRoute[]>()
+  for (const r of routes) {
+    const key = `${r.method} ${r.path}`
+    map.set(key, [...(map.get(key) ?? []), r])
+  }
+  const dynamic = (key: string) => key.split('/').filter((part) => part.startsWith(':')).length
+  return [...map].sort(([a], [b]) => dynamic(a) - dynamic(b))
+}
+
+// Two records on one path differ by who may come: a node token finds the node's record.
+function chosen(candidates: AnyRoute[], bearer: string): AnyRoute {
+  const kind: Auth = bearer.startsWith('svc_node_') ? 'node' : 'user'
+  return candidates.find((r) => r.auth === kind) ?? (candidates[0] as AnyRoute)
+}
+
+// Scheme compared without case, token = second word (contract A, 0.2).
+function bearerOf(c: Context): string {
+  const [scheme = '', token = ''] = (c.req.header('authorization') ?? '').split(' ')
+  return scheme.toLowerCase() === 'bearer' ? token : ''
+}
+
+/** The only road from a request to a handler: who, what, may they, ALWAYS write it down, then do it. */
+async function handle(edge: Edge, candidates: AnyRoute[], c: Context): Promise<Response> {
+  const bearer = bearerOf(c)
+  const r = chosen(candidates, bearer)
+  const call: Call = {
+    bearer,
+    body: undefined,
+    known: undefined,
+    now: iso(edge.clock.now()),
+    params: c.req.param() as Record<string, string>,
+    path: c.req.path,
+    r,
+    request: incoming(c, edge.trustedProxies),
+  }
+  const notes = trail(edge, call)
+  try {
+    call.known = edge.principals.authenticate(r.auth, bearer, call.params)
+    if (!call.known) throw await edge.group.submit(() => notes.stranger())
+    const read = await readBody(call)
+    const done = await admitted(edge, call, notes, read, c.req.query())
+    return done instanceof Response ? done : answer(edge, c, r, done)
+  } catch (e) {
+    return refuse(edge, c, r, e)
+  }
+}
+
+/** A body that could not be read is still judged by the gate first. */
+async function readBody(call: Call): Promise<Fail | undefined> {
+  if (!call.r.body) return undefined
+  try {
+    call.body = await readJson(call.request.body(), Number(call.request.header('content-length') ?? 0))
+    return undefined
+  } catch (e) {
+    if (e instanceof Fail) return e
+    // The client broke off: its socket error is no bug of ours.
+    return new Fail(400, 'request_aborted', 'The request body ended early')
+  }
+}
+
+type AnyInput = Input<string, Auth, unknown, unknown>
+
+async function admitted(
+  edge: Edge,
+  call: Call,
+  notes: Trail,
+  unreadable: Fail | undefined,
+  query: Record<string, string>,
+): Promise<Done<unknown> | Response> {
+  const { r } = call
+  const durable = r.audit !== 'telemetry'
+  const input = (): AnyInput => {
+    if (unreadable) throw unreadable
+    return {
+      body: r.body ? parsed(r.body, call.body, 'invalid_request') : undefined,
+      now: call.now,
+      params: call.params as never,
+      query: r.query ? parsed(r.query, query, 'invalid_filters') : undefined,
+      request: call.request,
+      who: call.known?.who as never,
+    }
+  }
+  const gated = <T>(step: () => T): Promise<Settled<T>> =>
+    edge.group.submit(() => notes.gate() ?? notes.attempt(step), durable)
+  if (r.kind === 'tx') return unwrap(await gated(() => notes.succeeded(r.run(input()) as Done<unknown>)))
+  // A probe must answer while the database cannot be written.
+  const ready = r.audit === 'none' ? input() : unwrap(await gated(input))
+  return reported<Done<unknown> | Response>(edge, notes, () =>
+    r.kind === 'flow' ? flowing(edge, call, notes, ready, r.run) : streaming(edge, notes, r, r.run(ready)),
+  )
+}
+
+type FlowRun = (input: AnyInput, commit: Commit) => Promise<Done<unknown>>
+
+async function flowing(edge: Edge, call: Call, notes: Trail, input: AnyInput, run: FlowRun): Promise<Done<unknown>> {
+  let told = false
+  const commit: Commit = async (write) => {
+    const done = await edge.group.submit(() => {
+      // The I/O before this write took its time: the credential must still be good.
+      if (!edge.principals.authenticate(call.r.auth, call.bearer, call.params)) throw notes.revoked()
+      call.now = iso(edge.clock.now())
+      return notes.succeeded(write())
+    })
+    told = true
+    return done
+  }
+  const done = await run(input, commit)
+  if (!told) await edge.group.submit(() => notes.succeeded(done), call.r.audit !== 'telemetry')
+  return done
+}
+
+async function streaming(edge: Edge, notes: Trail, r: AnyRoute, running: Promise<Streamed>): Promise<Response> {
+  const { response, ...told } = await running
+  if (r.audit !== 'none') await edge.group.submit(() => notes.succeeded({ data: null, ...told }))
+  return response
+}
+
+async function reported<T>(edge: Edge, notes: Trail, run: () => Promise<T>): Promise<T> {
+  try {
+    return await run()
+  } catch (e) {
+    await edge.group.submit(() => notes.failed(e))
+    throw e
+  }
+}
+
+function unwrap<T>(settled: Settled<T>): T {
+  if ('failure' in settled) throw settled.failure
+  return settled.value
+}
+
+function answer(edge: Edge, c: Context, r: AnyRoute, done: Done<unknown>): Response {
+  const { undelivered } = done
+  if (undelivered) whenUndelivered(c, () => void edge.group.submit(undelivered))
+  for (const [name, value] of Object.entries(done.headers ?? {})) c.header(name, value)
+  const status = done.status ?? r.status ?? 200
+  return status === 204 ? c.body(null, 204) : c.json({ data: done.data, ...done.beside } as never, status)
+}
+
+/** The answer to a refusal or failure; anything that is not a `Fail` is a bug and tells the caller nothing. */
+function refuse(edge: Edge, c: Context, r: AnyRoute, e: unknown): Response {
+  if (!(e instanceof Fail)) {
+    edge.log.error('request failed', { action: r.action, path: c.req.path, ...errorFields(e) })
+    return c.json({ error: 'Internal server error' }, 500)
+  }
+  for (const [name, value] of Object.entries(e.extra.headers ?? {})) c.header(name, value)
+  return c.json({ error: e.message, ...explained(r, e), ...e.extra.body } as never, e.status)
+}
+
+function explained(r: AnyRoute, e: Fail): object {
+  if (e.status === 401 || e.status === 403) return r.permission ? { permission: r.permission } : {}
+  if (e.status === 404) return {}
+  const reason = e.reason === 'invalid_request' || e.reason === 'invalid_filters' ? {} : { reason: e.reason }
+  return e.status === 400 ? { ...reason, issues: e.extra.issues ?? [] } : reason
+}

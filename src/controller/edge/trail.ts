@@ -1,0 +1,139 @@
+import { Fail } from '../../kernel/fail.ts'
+import { HEADERS } from '../../wire/headers.ts'
+import type { Entry } from './audit.ts'
+import type { Call, Edge } from './edge.ts'
+import type { AnyRoute, Done, Target } from './route.ts'
+import { actorOf, type Who } from './who.ts'
+
+export type Settled<T> = { value: T } | { failure: unknown }
+export type Trail = ReturnType<typeof trail>
+
+/** What the audit says of one request: the decision, then at most one outcome. All inside transactions. */
+export function trail(edge: Edge, call: Call) {
+  const { r } = call
+  const who = () => call.known?.who
+  const machine = r.auth === 'node' || r.auth === 'bootstrap' || r.auth === 'runner'
+  const target = (): Target => r.target(call.params as never, call.body)
+  const [success, failure] = outcomeNames(r)
+  let via: { capability: string; roomId: string } | undefined
+
+  const entry = (action: string, outcome: Entry['outcome'], more: Partial<Entry> = {}): Entry => {
+    const { details, ...rest } = more
+    return {
+      action,
+      outcome,
+      actor: actorOf(who()),
+      context: contextOf(call),
+      permission: r.permission,
+      target: target(),
+      ...rest,
+      details: { method: call.request.method, path: call.path.slice(0, 400), ...details },
+    }
+  }
+
+  const decided = (outcome: 'allowed' | 'denied', reason?: string): void => {
+    const user = who()
+    const details = {
+      requiredPermission: r.permission,
+      resourceScope: target(),
+      roles: user?.kind === 'user' ? user.roles : [],
+      ...(via ? { grantedViaRoomCapability: true, roomCapability: via.capability } : {}),
+    }
+    edge.audit.write(entry(r.action, outcome, { reason, details }), call.now)
+  }
+
+  /** Writes the decision; returns the refusal, or nothing when the handler may run. */
+  const gate = (): { failure: Fail } | undefined => {
+    const known = call.known
+    if (!known) return undefined
+    if (known.stale) touch(known.who)
+    const refusal = refused(known.who)
+    if (refusal) {
+      if (machine) edge.audit.write(entry(failure, 'denied', { reason: refusal.reason }), call.now)
+      else decided('denied', refusal.reason)
+      return { failure: refusal }
+    }
+    if (r.auth === 'user' && r.audit !== 'outcome') decided('allowed')
+    return undefined
+  }
+
+  const refused = (person: Who): Fail | undefined => {
+    const node = nodeParam(r, call)
+    if (person.kind === 'node' && node !== undefined && person.nodeId !== node)
+      return new Fail(403, 'node_scope_denied', 'Node credential cannot access this node')
+    if (person.kind !== 'user' || !r.permission) return undefined
+    const verdict = edge.scope.decide(person, r.permission, target())
+    if (verdict.allowed) via = verdict.via
+    return verdict.allowed ? undefined : new Fail(403, verdict.reason, 'Forbidden')
+  }
+
+  const touch = (person: Who): void => {
+    if (!edge.principals.touch(person, call.now).activated) return
+    edge.audit.write(entry('nodes.credentials.activated', 'succeeded'), call.now)
+  }
+
+  const succeeded = <R>(done: Done<R>): Done<R> => {
+    if (r.audit === 'decision' || r.audit === 'none') return done
+    const { after, before, correlation, details, target } = done
+    const row = entry(success, 'succeeded', { after, before, correlation, details, ...(target ? { target } : {}) })
+    const changed = done.changed ?? (before !== undefined || after !== undefined)
+    if (!machine || changed) edge.audit.write(row, call.now)
+    else if (r.audit !== 'change') edge.audit.quiet(row, call.now)
+    return done
+  }
+
+  const failed = (e: unknown): void => {
+    const known = e instanceof Fail
+    const outcome = known && e.extra.outcome === 'denied' ? 'denied' : 'failed'
+    edge.audit.write(entry(failure, outcome, { reason: known ? e.reason : 'internal_error' }), call.now)
+  }
+
+  return {
+    gate,
+    succeeded,
+    failed,
+    /** Runs the handler as one step: what it wrote is undone when it fails, the failure row stays. */
+    attempt<T>(step: () => T): Settled<T> {
+      try {
+        return { value: edge.db.tx(step) }
+      } catch (e) {
+        failed(e)
+        return { failure: e }
+      }
+    },
+    /** Nobody we know: writes the denied row and gives the refusal to throw. */
+    stranger(): Fail {
+      const reason = machine ? strangerReason(r, call.bearer) : 'unauthenticated'
+      if (machine) edge.audit.write(entry(failure, 'denied', { reason }), call.now)
+      else decided('denied', reason)
+      return new Fail(401, reason, 'Unauthorized')
+    },
+    revoked: () => new Fail(401, 'credential_revoked', 'Unauthorized', { outcome: 'denied' }),
+  }
+}
+
+function outcomeNames(r: AnyRoute): readonly [string, string] {
+  if (Array.isArray(r.success)) return r.success as unknown as [string, string]
+  return [(r.success as string | undefined) ?? `${r.action}.succeeded`, `${r.action}.failed`]
+}
+
+// Only routes below /nodes name the node in their path; jobs and recordings are checked by their handlers.
+const nodeParam = (r: AnyRoute, call: Call): string | undefined =>
+  r.path.startsWith('/nodes/') ? call.params.id : undefined
+
+function strangerReason(r: AnyRoute, bearer: string): string {
+  const kind = r.auth === 'node' ? 'node_token' : r.auth === 'bootstrap' ? 'bootstrap_token' : 'runner_token'
+  return `${bearer ? 'invalid' : 'missing'}_${kind}`
+}
+
+function contextOf(call: Call): NonNullable<Entry['context']> {
+  const who = call.known?.who
+  const claimed = call.request.header(HEADERS.sessionId)?.slice(0, 120)
+  const sessionId = who?.kind === 'user' ? who.sessionId : claimed
+  const userAgent = call.request.header('user-agent')
+  return {
+    ...(call.request.address ? { ipAddress: call.request.address } : {}),
+    ...(sessionId ? { sessionId } : {}),
+    ...(userAgent ? { userAgent } : {}),
+  }
+}

@@ -1,0 +1,76 @@
+import type { Permission } from '../../wire/permissions.ts'
+
+/** A right or a refusal on one resource; `*` matches any type or any id. */
+export interface Pair {
+  id: string
+  type: string
+}
+
+export interface UserWho {
+  kind: 'user'
+  /** Grants and allow policies. */
+  allow: Pair[]
+  /** Deny policies: they win over everything. */
+  deny: Pair[]
+  email: string
+  id: string
+  name: string
+  permissions: ReadonlySet<Permission>
+  roles: string[]
+  /** Room roster: capability by room id. */
+  rooms: ReadonlyMap<string, ReadonlySet<string>>
+  sessionId: string
+}
+
+export interface NodeWho {
+  kind: 'node'
+  credentialId: string
+  nodeId: string
+}
+
+export interface BootstrapWho {
+  kind: 'bootstrap'
+  nodeId: string
+  tokenHash: string
+  tokenPrefix: string
+}
+
+export interface RunnerWho {
+  kind: 'runner'
+}
+
+export interface AnonymousWho {
+  kind: 'anonymous'
+}
+
+export type Who = UserWho | NodeWho | BootstrapWho | RunnerWho | AnonymousWho
+
+export interface Actor {
+  id: string
+  name: string
+  roles: string[]
+  type: 'node' | 'system' | 'user'
+}
+
+/** How a principal appears in audit rows. */
+export function actorOf(who: Who | undefined): Actor {
+  switch (who?.kind) {
+    case 'user':
+      return { id: who.id, name: who.name, roles: who.roles, type: 'user' }
+    case 'node':
+    case 'bootstrap':
+      return { id: who.nodeId, name: who.nodeId, roles: [], type: 'node' }
+    case 'runner':
+      return { id: 'ansible-runner', name: 'Ansible Runner', roles: [], type: 'system' }
+    default:
+      return { id: 'anonymous', name: 'Anonymous', roles: [], type: 'user' }
+  }
+}
+
+/** A background runner as the actor of its service actions, for example `system:job-lease`. */
+export const systemActor = (name: string): Actor => ({
+  id: `system:${name}`,
+  name: `system:${name}`,
+  roles: [],
+  type: 'system',
+})

@@ -1,0 +1,50 @@
+import { Fail } from '../../kernel/fail.ts'
+import { version } from '../../kernel/version.ts'
+import { type AnyRoute, stream } from '../edge/route.ts'
+import type { Db } from '../store/db.ts'
+
+const controller = () => ({ type: 'controller' })
+const open = { auth: 'none', permission: null, target: controller } as const
+
+/** Liveness and readiness: no permission, no audit row, flat bodies (contract B, section 21). */
+export const probeRoutes = (db: Db, startedAt: string): AnyRoute[] => {
+  const alive = db.stmt<object, { n: number }>('SELECT 1 AS n FROM users LIMIT 1')
+  const service = { service: 'roomtone', startedAt, version }
+  return [
+    stream({
+      method: 'GET',
+      path: '/healthz',
+      ...open,
+      action: 'status.healthz',
+      audit: 'none',
+      run: async () => ({ response: Response.json({ ok: true, ...service }) }),
+    }),
+    stream({
+      method: 'GET',
+      path: '/readyz',
+      ...open,
+      action: 'status.readyz',
+      audit: 'none',
+      run: async () => {
+        const ok = reachable(() => alive.get({}))
+        return {
+          response: Response.json(
+            { ok, database: ok ? 'ready' : 'unreachable', ...service },
+            { status: ok ? 200 : 503 },
+          ),
+        }
+      },
+    }),
+  ]
+}
+
+function reachable(ask: () => unknown): boolean {
+  try {
+    ask()
+    return true
+  } catch (e) {
+    // The answer IS the error: 503 is what a probe is for. Anything but an unavailable database is a bug.
+    if (e instanceof Fail && e.status === 503) return false
+    throw e
+  }
+}

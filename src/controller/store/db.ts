@@ -1,0 +1,124 @@
+import Database from 'better-sqlite3'
+import { Fail } from '../../kernel/fail.ts'
+
+export type SqlValue = string | number | null
+export type Params = Record<string, SqlValue>
+
+/** One prepared statement: named parameters in, rows out. */
+export interface Stmt<P extends object, R> {
+  get(params: P): R | undefined
+  all(params: P): R[]
+  iterate(params: P): IterableIterator<R>
+  /** Number of rows changed. */
+  run(params: P): number
+}
+
+const PRAGMAS = [
+  'journal_mode = WAL',
+  'foreign_keys = ON',
+  'trusted_schema = OFF',
+  'cache_size = -16000',
+  'temp_store = MEMORY',
+]
+
+/** One SQLite file, one writer. Everything is synchronous; a transaction never spans an await. */
+export class Db {
+  readonly raw: Database.Database
+  /** Every statement prepared so far: the query-plan guard reads it. */
+  readonly prepared = new Set<string>()
+  private readonly begin: Database.Statement
+  private readonly commit: Database.Statement
+  private readonly rollback: Database.Statement
+  private readonly savepoints: [set: Database.Statement, release: Database.Statement, back: Database.Statement]
+  private synchronous = ''
+
+  /** @throws Fail(503) when the file cannot be opened as a database. */
+  constructor(file: string, addon?: object) {
+    this.raw = new Database(file, { timeout: 5000, ...(addon ? { nativeBinding: addon } : {}) })
+    for (const pragma of PRAGMAS) this.raw.pragma(pragma)
+    this.durable(true)
+    this.begin = this.raw.prepare('BEGIN IMMEDIATE')
+    this.commit = this.raw.prepare('COMMIT')
+    this.rollback = this.raw.prepare('ROLLBACK')
+    this.savepoints = [
+      this.raw.prepare('SAVEPOINT step'),
+      this.raw.prepare('RELEASE step'),
+      this.raw.prepare('ROLLBACK TO step'),
+    ]
+  }
+
+  /** Prepares `sql` once. SQL stays SQL; its row type is written beside it. */
+  stmt<P extends object, R = unknown>(sql: string): Stmt<P, R> {
+    const statement = this.raw.prepare<[P], R>(sql)
+    this.prepared.add(sql)
+    return {
+      get: (params) => mapped(() => statement.get(params)),
+      all: (params) => mapped(() => statement.all(params)),
+      iterate: (params) => mapped(() => statement.iterate(params)),
+      run: (params) => mapped(() => statement.run(params).changes),
+    }
+  }
+
+  /** All or nothing. Inside another transaction it is a savepoint: what it did is undone when `fn` throws. */
+  tx<T>(fn: () => T, durable = true): T {
+    if (this.raw.inTransaction) return this.step(fn)
+    this.durable(durable)
+    return mapped(() => {
+      this.begin.run()
+      try {
+        const result = fn()
+        this.commit.run()
+        return result
+      } catch (e) {
+        if (this.raw.inTransaction) this.rollback.run()
+        throw e
+      }
+    })
+  }
+
+  private step<T>(fn: () => T): T {
+    const [set, release, back] = this.savepoints
+    set.run()
+    try {
+      const result = fn()
+      release.run()
+      return result
+    } catch (e) {
+      // A full disk or an I/O error may already have ended the whole transaction.
+      if (this.raw.inTransaction) {
+        back.run()
+        release.run()
+      }
+      throw e
+    }
+  }
+
+  // FULL: the WAL is synced at commit, so what was acknowledged survives a power cut (decision 18).
+  private durable(full: boolean): void {
+    const mode = full ? 'FULL' : 'NORMAL'
+    if (mode === this.synchronous) return
+    this.raw.pragma(`synchronous = ${mode}`)
+    this.synchronous = mode
+  }
+
+  close(): void {
+    this.raw.close()
+  }
+}
+
+const UNIQUE = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY'])
+const REFERENCED = new Set(['SQLITE_CONSTRAINT_FOREIGNKEY', 'SQLITE_CONSTRAINT_TRIGGER'])
+const UNAVAILABLE = /^SQLITE_(BUSY|IOERR|FULL|CANTOPEN|NOTADB|CORRUPT|READONLY)/
+
+/** Constraint errors are mapped once, here; anything else passes as it is. */
+function mapped<T>(fn: () => T): T {
+  try {
+    return fn()
+  } catch (e) {
+    const code = (e as { code?: string }).code ?? ''
+    if (UNIQUE.has(code)) throw new Fail(409, 'already_exists', 'Already exists')
+    if (REFERENCED.has(code)) throw new Fail(409, 'in_use', 'Still referenced')
+    if (UNAVAILABLE.test(code)) throw new Fail(503, 'database_unavailable', 'Service temporarily unavailable')
+    throw e
+  }
+}

@@ -1,0 +1,78 @@
+import type { PageMeta } from '../../wire/scalars.ts'
+import type { Db, Params, Stmt } from './db.ts'
+
+/** A fixed piece of SQL and the named values it binds. The text never contains a value. */
+export interface Condition {
+  sql: string
+  params: Params
+}
+
+/** The condition when the filter was given. */
+export const when = <V>(value: V | undefined, sql: string, params: (value: V) => Params): Condition[] =>
+  value === undefined ? [] : [{ sql, params: params(value) }]
+
+/** A substring pattern for `LIKE ... ESCAPE '\'`: the caller's own wildcards are taken literally. */
+export const contains = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`
+
+export interface Listing {
+  columns: string
+  from: string
+}
+
+/**
+ * A list that is filtered, ordered, counted and paged in SQL. Every combination of conditions is prepared once;
+ * its text is made of the fixed pieces only.
+ */
+export class Lister<R> {
+  private readonly db: Db
+  private readonly listing: Listing
+  private readonly statements = new Map<string, Stmt<Params, unknown>>()
+
+  constructor(db: Db, listing: Listing) {
+    this.db = db
+    this.listing = listing
+  }
+
+  /** Rows `offset`..`offset + limit` in `order`, and the total before paging. */
+  page(conditions: Condition[], order: string, limit: number, offset: number): { rows: R[]; total: number } {
+    const where = clause(conditions)
+    const params = bound(conditions)
+    const rows = this.statement(
+      `SELECT ${this.listing.columns} FROM ${this.listing.from}${where} ORDER BY ${order} LIMIT @limit OFFSET @offset`,
+    ).all({ ...params, limit, offset }) as R[]
+    // A page that is not full tells the total by itself.
+    if (rows.length < limit && (rows.length > 0 || offset === 0)) return { rows, total: offset + rows.length }
+    const counted = this.statement(`SELECT count(*) AS n FROM ${this.listing.from}${where}`).get(params)
+    return { rows, total: (counted as { n: number }).n }
+  }
+
+  /** One aggregate row over the filtered set, for example counts by status. */
+  aggregate<A>(columns: string, conditions: Condition[]): A {
+    const sql = `SELECT ${columns} FROM ${this.listing.from}${clause(conditions)}`
+    return this.statement(sql).get(bound(conditions)) as A
+  }
+
+  private statement(sql: string): Stmt<Params, unknown> {
+    const statement = this.statements.get(sql) ?? this.db.stmt<Params, unknown>(sql)
+    this.statements.set(sql, statement)
+    return statement
+  }
+}
+
+const clause = (conditions: Condition[]): string =>
+  conditions.length > 0 ? ` WHERE ${conditions.map((c) => `(${c.sql})`).join(' AND ')}` : ''
+
+const bound = (conditions: Condition[]): Params => Object.assign({}, ...conditions.map((c) => c.params))
+
+/** The paging block of a list answer. `limit` is the effective one. */
+export function pageMeta(returned: number, total: number, limit: number | undefined, offset: number): PageMeta {
+  const meta = { hasNextPage: offset + returned < total, hasPreviousPage: offset > 0, offset, returned, total }
+  return limit === undefined ? meta : { ...meta, limit }
+}
+
+/** Drops keys whose value is null or undefined: optional fields are absent on the wire, never null. */
+export function present<T extends object>(row: T): { [K in keyof T]: Exclude<T[K], null> } {
+  const out: Record<string, unknown> = {}
+  for (const key in row) if (row[key] !== null && row[key] !== undefined) out[key] = row[key]
+  return out as { [K in keyof T]: Exclude<T[K], null> }
+}

@@ -1,0 +1,34 @@
+import type { Db } from './db.ts'
+
+/** Numbered SQL by file name (`0001_access.sql`), in the order they are applied. */
+export type Migrations = readonly { name: string; sql: string }[]
+
+/**
+ * Brings the schema up to date and returns how many files were applied. `user_version` counts them and is read
+ * inside the immediate transaction, so any number of first starts at once apply each file once.
+ * @throws Error when the database was written by a newer version.
+ */
+export function migrate(db: Db, migrations: Migrations): number {
+  return db.tx(() => {
+    const have = db.raw.pragma('user_version', { simple: true }) as number
+    if (have > migrations.length) {
+      throw new Error(
+        `The database has schema ${have}, this version knows ${migrations.length}: start the version that wrote it, or a newer one.`,
+      )
+    }
+    for (const { sql } of migrations.slice(have)) db.raw.exec(sql)
+    db.raw.pragma(`user_version = ${migrations.length}`)
+    return migrations.length - have
+  })
+}
+
+/** The schema as SQLite holds it, one statement per object, sorted: compared with sql/schema.sql. */
+export function dumpSchema(db: Db): string {
+  const rows = db.raw
+    .prepare<[], { sql: string }>(
+      `SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'
+       ORDER BY CASE type WHEN 'table' THEN 0 WHEN 'view' THEN 1 WHEN 'index' THEN 2 ELSE 3 END, name`,
+    )
+    .all()
+  return rows.map((row) => `${row.sql};\n`).join('\n')
+}

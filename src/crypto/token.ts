@@ -1,0 +1,21 @@
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { sha256 } from '@noble/hashes/sha2.js'
+import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
+
+export type TokenKind = 'session' | 'node' | 'bootstrap'
+
+const PREFIX: Record<TokenKind, string> = { session: 'svc_', node: 'svc_node_', bootstrap: 'svc_bs_' }
+const SHOWN = 24
+
+/** A bearer token of 256 random bits: `svc_<43 base64url>`, `svc_node_...`, `svc_bs_...`. */
+export const mintToken = (kind: TokenKind): string => PREFIX[kind] + randomBytes(32).toString('base64url')
+
+/** SHA-256 in hex: what is stored in place of a token. */
+export const hashToken = (token: string): string => bytesToHex(sha256(utf8ToBytes(token)))
+
+/** What people may see of a node or bootstrap token to tell it from others; at least 168 bits stay hidden. */
+export const tokenPrefix = (token: string): string => token.slice(0, SHOWN)
+
+/** Compares two secrets in a time that depends on neither: equal-length digests first. */
+export const sameSecret = (a: string, b: string): boolean =>
+  timingSafeEqual(sha256(utf8ToBytes(a)), sha256(utf8ToBytes(b)))

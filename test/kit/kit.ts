@@ -1,0 +1,161 @@
+// A whole controller in memory, a fresh world per test: the real pipeline, the real schema, a clock that waits.
+import { createHash } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { readConfig } from '../../src/controller/config.ts'
+import { compose } from '../../src/controller/controller.ts'
+import { Db } from '../../src/controller/store/db.ts'
+import { migrate } from '../../src/controller/store/migrate.ts'
+import { assetKeys, assetText } from '../../src/kernel/assets.ts'
+import { iso } from '../../src/kernel/clock.ts'
+import type { Role } from '../../src/wire/permissions.ts'
+
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+export const migrations = assetKeys('sql')
+  .filter((key) => /\/\d{4}_/.test(key))
+  .map((key) => ({ name: key, sql: assetText(key) }))
+
+export interface Answer {
+  // biome-ignore lint/suspicious/noExplicitAny: answers are looked into, not typed
+  json: any
+  headers: Headers
+  status: number
+  text: string
+}
+
+interface KitOptions {
+  env?: Record<string, string>
+}
+
+const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+export function kit(options: KitOptions = {}) {
+  const dir = mkdtempSync(join(tmpdir(), 'roomtone-kit-'))
+  const config = readConfig({ SVC_DATA_DIR: dir, SVC_SECRET_KEY: 'kit-secret-key-0123456789', ...options.env })
+  const db = new Db(':memory:')
+  migrate(db, migrations)
+  let now = Date.parse('2026-03-02T09:00:00.000Z')
+  const counters = new Map<string, number>()
+  const next = (kind: string): number => {
+    counters.set(kind, (counters.get(kind) ?? 0) + 1)
+    return counters.get(kind) as number
+  }
+  const logged: string[] = []
+  const say = (level: string) => (message: string, fields?: object) => {
+    logged.push(JSON.stringify({ level, message, ...fields }))
+  }
+  const controller = compose({
+    clock: { now: () => now, monotonic: () => now },
+    config,
+    db,
+    ids: {
+      make: (kind) => `${kind}_${next(kind)}`,
+      uuid: () => `00000000-0000-4000-8000-${String(next('uuid')).padStart(12, '0')}`,
+    },
+    log: { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') },
+  })
+
+  const send = async (
+    token: string | undefined,
+    method: string,
+    path: string,
+    body?: unknown,
+    headers = {},
+  ): Promise<Answer> => {
+    const raw = typeof body === 'string' || body instanceof Uint8Array
+    const full = /^\/(metrics|healthz|readyz)/.test(path) ? path : `/api/v1${path}`
+    const response = await controller.app.request(full, {
+      method,
+      headers: { ...(token ? { authorization: `Bearer ${token}` } : {}), ...headers },
+      body: body === undefined ? undefined : raw ? (body as never) : JSON.stringify(body),
+    })
+    const text = await response.text()
+    const isJson = response.headers.get('content-type')?.includes('json')
+    return {
+      status: response.status,
+      headers: response.headers,
+      text,
+      json: isJson && text ? JSON.parse(text) : undefined,
+    }
+  }
+  const bearer = (token: string | undefined) => ({
+    get: (path: string, headers = {}) => send(token, 'GET', path, undefined, headers),
+    post: (path: string, body?: unknown, headers = {}) => send(token, 'POST', path, body, headers),
+    put: (path: string, body?: unknown, headers = {}) => send(token, 'PUT', path, body, headers),
+    patch: (path: string, body?: unknown, headers = {}) => send(token, 'PATCH', path, body, headers),
+    delete: (path: string, headers = {}) => send(token, 'DELETE', path, undefined, headers),
+    send: (method: string, path: string, body?: unknown, headers = {}) => send(token, method, path, body, headers),
+    token,
+  })
+  const sql = (text: string, ...values: unknown[]) => db.raw.prepare(text).run(...values)
+  const rows = <T = Record<string, unknown>>(text: string, ...values: unknown[]) =>
+    db.raw.prepare(text).all(...values) as T[]
+
+  /** A person with a role (or none) and grants; the session is made behind the door, so that the trail starts empty. */
+  const person = (name: string, roles: Role[], grants: [type: string, id: string][] = []) => {
+    const token = `svc_${name}`
+    if (rows('SELECT 1 FROM users WHERE id = ?', name).length === 0) {
+      const at = iso(now)
+      sql(
+        'INSERT INTO users (id, email, name, created_at, updated_at) VALUES (?, ?, ?, ?, ?)',
+        name,
+        `${name}@example.org`,
+        name,
+        at,
+        at,
+      )
+      for (const role of roles) sql('INSERT INTO user_roles VALUES (?, ?)', name, role)
+      sql(
+        'INSERT INTO sessions (id, user_id, token_hash, created_at, last_seen_at, expires_at) VALUES (?, ?, ?, ?, ?, ?)',
+        `session-${name}`,
+        name,
+        sha256(token),
+        at,
+        at,
+        '2099-01-01T00:00:00.000Z',
+      )
+    }
+    for (const [type, id] of grants) sql('INSERT OR IGNORE INTO user_grants VALUES (?, ?, ?)', name, type, id)
+    return bearer(token)
+  }
+
+  return {
+    ...controller,
+    config,
+    db,
+    dir,
+    anonymous: bearer(undefined),
+    bearer,
+    logged,
+    now: () => iso(now),
+    person,
+    rows,
+    sql,
+    /** One person of that role, without grants. */
+    as: (role: Role) => person(role, [role]),
+    /** `'90s'`, `'16m'`, `'2h'`, `'1d'`. */
+    advance: (span: string) => {
+      const [, n = '0', unit = 'ms'] = /^(\d+)(ms|s|m|h|d)$/.exec(span) ?? []
+      now += Number(n) * (UNITS[unit] as number)
+    },
+    tick: (runner: string) => controller.ticker.run(runner),
+    /** The exact audit trail: `action outcome reason`, oldest first. */
+    trail: (): string[] =>
+      rows<{ t: string }>(
+        `SELECT action || ' ' || outcome || coalesce(' ' || reason, '') AS t FROM audit_events ORDER BY seq`,
+      ).map((r) => r.t),
+    forget: () => {
+      sql("INSERT OR REPLACE INTO audit_retention_gate VALUES (1, '9999')")
+      sql('DELETE FROM audit_events')
+      sql('DELETE FROM audit_retention_gate')
+    },
+    close: async () => {
+      await controller.stop()
+      db.close()
+      rmSync(dir, { recursive: true, force: true })
+    },
+  }
+}
+export type Kit = ReturnType<typeof kit>
