@@ -22,7 +22,7 @@ CREATE TABLE audit_events (
   after          TEXT CHECK (after IS NULL OR json_valid(after)),
   correlation    TEXT CHECK (correlation IS NULL OR json_valid(correlation))
 ) STRICT;
-CREATE INDEX audit_created ON audit_events (created_at, id);
+CREATE INDEX audit_created ON audit_events (created_at); -- its entries end in seq: newest first is one walk
 CREATE INDEX audit_action ON audit_events (action, created_at);
 CREATE INDEX audit_actor ON audit_events (actor_id, created_at);
 CREATE INDEX audit_target ON audit_events (target_type, target_id, created_at);

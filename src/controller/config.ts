@@ -63,8 +63,9 @@ const FOREIGN =
   /^SVC_(CONTROLLER_|NODE_(ID|ALIAS|SITE|ROOM)$|ANSIBLE_|RUNNER_CONTROLLER_|BOOTSTRAP_|CAPTURE_|METER_|AGENT_|HEARTBEAT_|JOB_POLL_|ALLOW_INSECURE|ALSA_|INVENTORY_|SYSTEM_HEALTH_|SSH_KEYGEN|TEST_SOURCE|MAX_CONCURRENT|MONITOR_|CHANNEL_RENDER|RECORDER_CACHE|ATTACH_|RUN_NEXT_JOB)/
 
 type Values = { [K in keyof typeof SETTINGS]: z.infer<(typeof SETTINGS)[K][0]> }
-export type Config = Values & {
+export type Config = Omit<Values, 'SVC_PORT' | 'SVC_RECORDING_CACHE_DIR'> & {
   SVC_PORT: number
+  SVC_RECORDING_CACHE_DIR: string
   tls: { cert: string; key: string } | undefined
   trustedProxies: string[]
 }

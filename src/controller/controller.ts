@@ -1,57 +1,130 @@
-// The composition root: everything is put together here, by hand.
-import { type Clock, iso } from '../kernel/clock.ts'
-import type { Ids } from '../kernel/ids.ts'
-import type { Log } from '../kernel/log.ts'
-import { Ticker } from './background/ticker.ts'
-import type { Config } from './config.ts'
-import { audit } from './edge/audit.ts'
-import type { Edge } from './edge/edge.ts'
-import { principals } from './edge/principals.ts'
-import { reaches } from './edge/reach.ts'
-import { scope } from './edge/scope.ts'
-import { serve } from './edge/serve.ts'
-import { roomRoutes } from './rooms/rooms.routes.ts'
-import { roomStore } from './rooms/rooms.store.ts'
-import { probeRoutes } from './status/probes.routes.ts'
-import type { Db } from './store/db.ts'
-import { CommitGroup } from './store/group.ts'
+// roomtone controller: settings -> database -> composition -> listen, and back in the other order.
+import { mkdirSync } from 'node:fs'
+import * as http from 'node:http'
+import * as https from 'node:https'
+import type { AddressInfo } from 'node:net'
+import * as path from 'node:path'
+import { getRequestListener } from '@hono/node-server'
+import { assetKeys, assetText } from '../kernel/assets.ts'
+import { iso, systemClock } from '../kernel/clock.ts'
+import { Fail } from '../kernel/fail.ts'
+import { randomIds } from '../kernel/ids.ts'
+import { jsonLog, type Log } from '../kernel/log.ts'
+import { version } from '../kernel/version.ts'
+import { compose } from './compose.ts'
+import { type Config, ConfigError, nativeDirs, readConfig, settingsHelp } from './config.ts'
+import { sweepIncoming } from './link/sweep.ts'
+import { secretKey } from './secrets.ts'
+import { Db } from './store/db.ts'
+import { lockDirectory } from './store/lock.ts'
+import { type Migrations, migrate } from './store/migrate.ts'
+import { loadAddon } from './store/native.ts'
 
-/** What differs between a running controller and one in a test. */
-export interface Surroundings {
-  clock: Clock
-  config: Config
-  db: Db
-  ids: Ids
-  log: Log
+const HELP = `usage: roomtone controller
+
+Runs the controller until SIGTERM. Prints one JSON line with its "url" when it listens; the log goes to stderr.
+Settings come from the environment, each also as <NAME>_FILE naming a file that holds the value:
+
+${settingsHelp()}
+`
+
+// Requests under way at SIGTERM get this long to finish; the whole stop stays below five seconds.
+const STOP_MS = 3500
+
+/** Runs the controller until it is told to stop; resolves to the exit code. */
+export async function main(args: string[]): Promise<number> {
+  if (args.includes('--help') || args.includes('-h')) {
+    process.stdout.write(HELP)
+    return 0
+  }
+  try {
+    if (args[0]) throw new ConfigError(`roomtone controller takes no argument "${args[0]}": see --help.`)
+    const running = await start(readConfig())
+    await signalled()
+    await running.stop()
+    return 0
+  } catch (e) {
+    if (!(e instanceof ConfigError) && !(e instanceof Fail)) throw e
+    process.stderr.write(`${e.message}\n`)
+    return 2
+  }
 }
 
-/** The controller over an open, migrated database; `stop` leaves nothing running. */
-export function compose({ clock, config, db, ids, log }: Surroundings) {
-  const group = new CommitGroup(db, clock)
-  const edge: Edge = {
-    audit: audit(db, ids, config.SVC_AUDIT_MACHINE_WINDOW_SECONDS),
-    clock,
-    db,
-    group,
-    log,
-    principals: principals(db, clock, config.SVC_RUNNER_TOKEN),
-    scope: scope(db),
-    trustedProxies: new Set(config.trustedProxies),
-    webOrigin: config.SVC_WEB_ORIGIN,
-  }
-  const reach = reaches(db)
-  const rooms = roomStore(db)
-  const ticker = new Ticker(clock, log, [])
-  const routes = [...probeRoutes(db, iso(clock.now())), ...roomRoutes(rooms, ids, reach)]
+export const migrations = (): Migrations =>
+  assetKeys('sql')
+    .filter((key) => /\/\d{4}_\w+\.sql$/.test(key))
+    .map((key) => ({ name: key, sql: assetText(key) }))
+
+async function start(config: Config): Promise<{ stop(): Promise<void> }> {
+  const log = jsonLog((line) => process.stderr.write(line), config.SVC_LOG_LEVEL)
+  for (const dir of [config.SVC_DATA_DIR, config.SVC_RECORDING_CACHE_DIR])
+    mkdirSync(dir, { recursive: true, mode: 0o750 })
+  const addon = loadAddon(nativeDirs(config))
+  const lock = lockDirectory(path.join(config.SVC_DATA_DIR, 'controller.lock'), addon?.binding)
+  const db = new Db(path.join(config.SVC_DATA_DIR, 'roomtone.db'), addon?.binding)
+  const applied = migrate(db, migrations())
+  const secret = secretKey(config, log)
+  const secrets = { nodeSshKey: config.SVC_NODE_SSH_MASTER_KEY ?? secret }
+  const controller = compose({ clock: systemClock, config, db, ids: randomIds, log, secrets })
+  await controller.prepare()
+  await sweepIncoming(config.SVC_RECORDING_CACHE_DIR)
+  // A restart must not cost a running take its lease: each gets one full lease to be renewed in.
+  controller.leases.grace(iso(systemClock.now()))
+  const server = createServer(config, controller.app.fetch as Fetch)
+  const url = await listen(server, config)
+  controller.ticker.start()
+  log.info('The controller listens.', { url, version, migrations: applied, data: config.SVC_DATA_DIR })
+  process.stdout.write(`${JSON.stringify({ url, version, pid: process.pid })}\n`)
   return {
-    app: serve(edge, routes),
-    edge,
-    routes,
-    ticker,
-    async stop(): Promise<void> {
-      await ticker.stop()
-      await group.drain()
+    async stop() {
+      await close(server, controller, log)
+      db.close()
+      lock.release()
     },
   }
 }
-export type Controller = ReturnType<typeof compose>
+
+type Fetch = Parameters<typeof getRequestListener>[0]
+type Server = http.Server | https.Server
+
+function createServer(config: Config, fetch: Fetch): Server {
+  const listener = getRequestListener(fetch)
+  // A take of hours may arrive over a slow line: no limit on a whole request, but on its headers and on silence.
+  const options = { requestTimeout: 0, headersTimeout: 20_000, keepAliveTimeout: 65_000 }
+  const server = config.tls
+    ? https.createServer({ ...options, ...config.tls }, listener)
+    : http.createServer(options, listener)
+  server.setTimeout(120_000)
+  return server
+}
+
+function listen(server: Server, config: Config): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (e) =>
+      reject(new ConfigError(`Cannot listen on ${config.SVC_HOST}:${config.SVC_PORT}: ${e.message}.`)),
+    )
+    server.listen(config.SVC_PORT, config.SVC_HOST, () => {
+      const { address, family, port } = server.address() as AddressInfo
+      const host =
+        address === '::' || address === '0.0.0.0' ? 'localhost' : family === 'IPv6' ? `[${address}]` : address
+      resolve(`${config.tls ? 'https' : 'http'}://${host}:${port}`)
+    })
+  })
+}
+
+async function close(server: Server, controller: ReturnType<typeof compose>, log: Log): Promise<void> {
+  log.info('The controller stops.')
+  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
+  controller.bell.close()
+  server.closeIdleConnections()
+  const late = setTimeout(() => server.closeAllConnections(), STOP_MS)
+  await closed
+  clearTimeout(late)
+  await controller.stop()
+}
+
+function signalled(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
+  })
+}

@@ -31,6 +31,13 @@ export function generateSshKey(comment: string): { privateKey: string; publicKey
 export const fingerprint = (publicKeyLine: string): string =>
   `SHA256:${createHash('sha256').update(publicBlob(publicKeyLine)).digest('base64').replace(/=+$/, '')}`
 
+/** As `fingerprint`, for any line of the form `type base64`: names the key a node reported, whatever is in it. */
+export const blobFingerprint = (publicKeyLine: string): string =>
+  `SHA256:${createHash('sha256')
+    .update(Buffer.from(publicKeyLine.split(' ')[1] ?? '', 'base64'))
+    .digest('base64')
+    .replace(/=+$/, '')}`
+
 /**
  * Whether an OpenSSH Ed25519 private key belongs to the public key line.
  * `undefined` when the private half cannot be read that far: another format or type, or encrypted.

@@ -2,7 +2,17 @@ import * as z from 'zod'
 import { type Permission, ROLES, type Role } from './permissions.ts'
 import { someField, text } from './scalars.ts'
 
-export const Login = z.object({ email: z.email().max(320), password: z.string().min(1).max(1024) })
+export const Login = z.object({ email: z.email().max(320).toLowerCase(), password: z.string().min(1).max(1024) })
+
+// Not a number is ignored, a number out of bounds is the nearest bound.
+const clamped = (least: number, most: number, fallback: number) =>
+  z.preprocess((v) => {
+    const n = typeof v === 'string' && v.trim() !== '' ? Math.trunc(Number(v)) : Number.NaN
+    return Number.isNaN(n) ? fallback : Math.min(Math.max(n, least), most)
+  }, z.number())
+/** The lenient page of users and groups. */
+export const AccessPage = z.object({ limit: clamped(1, 200, 50), offset: clamped(0, Number.MAX_SAFE_INTEGER, 0) })
+export type AccessPage = z.infer<typeof AccessPage>
 
 const password = z.string().min(8).max(200)
 const roles = z.array(z.enum(ROLES)).min(1)
@@ -53,6 +63,7 @@ export const PolicyInput = z
     error: 'required for a user or a group',
   })
 export type PolicyInput = z.infer<typeof PolicyInput>
+/** Replaces the whole list. */
 export const PolicyUpdate = z.object({ policies: z.array(PolicyInput).max(2000).default([]) })
 export type Policy = PolicyInput & { id: string }
 

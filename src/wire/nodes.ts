@@ -265,3 +265,6 @@ export interface NodeConfig {
   }[]
   recordingCapacity: { maxConcurrentRecordings: number }
 }
+
+/** Only the literal `1` mints; any other value does not. */
+export const MaterialQuery = z.object({ mintToken: z.string().optional() })

@@ -18,6 +18,8 @@ export const JOB_STATUSES = ['queued', 'running', 'stop_requested', 'cancelled',
 export type JobStatus = (typeof JOB_STATUSES)[number]
 export const RENDITIONS = ['raw', 'enhanced'] as const
 export type Rendition = (typeof RENDITIONS)[number]
+/** Anything but the two names asks for the default rendition. */
+export const RenditionQuery = z.object({ rendition: z.enum(RENDITIONS).optional().catch(undefined) })
 
 /** Content type by codec; the extension is the codec's own name. */
 export const CONTENT_TYPES: Record<Codec, string> = { mp3: 'audio/mpeg', flac: 'audio/flac', wav: 'audio/wav' }
@@ -226,6 +228,10 @@ export type AgentJob = z.infer<typeof AgentJob>
 export const Claim = z.object({ holding: z.array(z.string().max(160)).max(1024).optional().catch(undefined) })
 
 export const ClaimQuery = z.object({ waitSeconds: query(z.coerce.number().int().min(0).max(30)) })
+
+/** Any rendition but the two names is the primary file itself. */
+export const CacheFileQuery = z.object({ chunk: z.string().optional(), rendition: z.string().optional() })
+export type CacheFileQuery = z.infer<typeof CacheFileQuery>
 
 export interface StoredFile {
   cachePath: string

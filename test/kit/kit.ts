@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { compose } from '../../src/controller/compose.ts'
 import { readConfig } from '../../src/controller/config.ts'
-import { compose } from '../../src/controller/controller.ts'
 import { Db } from '../../src/controller/store/db.ts'
 import { migrate } from '../../src/controller/store/migrate.ts'
 import { assetKeys, assetText } from '../../src/kernel/assets.ts'
@@ -50,6 +50,7 @@ export function kit(options: KitOptions = {}) {
     clock: { now: () => now, monotonic: () => now },
     config,
     db,
+    secrets: { nodeSshKey: 'kit-node-key-0123456789' },
     ids: {
       make: (kind) => `${kind}_${next(kind)}`,
       uuid: () => `00000000-0000-4000-8000-${String(next('uuid')).padStart(12, '0')}`,

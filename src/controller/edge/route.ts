@@ -95,8 +95,8 @@ interface Head<S extends string, B, Q> {
   audit?: 'outcome' | 'decision' | 'change' | 'telemetry' | 'none'
 }
 
-/** Runs a synchronous write and its `*.succeeded` row in one transaction; settles after the commit. */
-export type Commit = <R>(write: () => Done<R>) => Promise<Done<R>>
+/** Runs a synchronous write and its `*.succeeded` row in one transaction, at one instant; settles after the commit. */
+export type Commit = <R>(write: (now: string) => Done<R>) => Promise<Done<R>>
 
 interface TxRoute<S extends string, A extends Auth, B, Q, R> extends Head<S, B, Q> {
   kind: 'tx'

@@ -138,7 +138,7 @@ async function flowing(edge: Edge, call: Call, notes: Trail, input: AnyInput, ru
       // The I/O before this write took its time: the credential must still be good.
       if (!edge.principals.authenticate(call.r.auth, call.bearer, call.params)) throw notes.revoked()
       call.now = iso(edge.clock.now())
-      return notes.succeeded(write())
+      return notes.succeeded(write(call.now))
     })
     told = true
     return done

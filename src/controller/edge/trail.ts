@@ -86,6 +86,7 @@ export function trail(edge: Edge, call: Call) {
     const known = e instanceof Fail
     const outcome = known && e.extra.outcome === 'denied' ? 'denied' : 'failed'
     edge.audit.write(entry(failure, outcome, { reason: known ? e.reason : 'internal_error' }), call.now)
+    if (known) e.extra.also?.(call.now)
   }
 
   return {

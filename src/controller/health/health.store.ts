@@ -38,8 +38,17 @@ export function healthStore(db: Db, ids: Ids) {
           FROM health_events WHERE recording_id = @id AND status <> 'resolved'), 'healthy')
      WHERE id = @id`,
   )
+  const delivered = db.stmt<{ recordingId: string; jobId: string; now: string }>(
+    `UPDATE health_events SET status = 'resolved', resolved_at = @now, resolved_by = 'system:job-lease',
+       details = json_set(details, '$.autoResolvedAt', @now, '$.autoResolvedReason', 'take_delivered')
+      WHERE recording_id = @recordingId AND status <> 'resolved' AND type IN ('controller.recording.job_failed', 'controller.recording.job_cancelled')
+        AND json_extract(details, '$.jobId') = @jobId`,
+  )
 
   return {
+    /** The take arrived after all: what its job's end had opened is resolved. */
+    delivered: (recordingId: string, jobId: string, now: string): void =>
+      void delivered.run({ recordingId, jobId, now }),
     /** Opens an event and judges its recording anew; `fresh` is false for a repeat of the agent's own id. */
     open(event: Opening, now: string): { event: HealthEvent; fresh: boolean } {
       const id = ids.uuid()

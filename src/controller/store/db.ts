@@ -32,11 +32,11 @@ export class Db {
   private readonly savepoints: [set: Database.Statement, release: Database.Statement, back: Database.Statement]
   private synchronous = ''
 
-  /** @throws Fail(503) when the file cannot be opened as a database. */
-  constructor(file: string, addon?: object) {
-    this.raw = new Database(file, { timeout: 5000, ...(addon ? { nativeBinding: addon } : {}) })
-    for (const pragma of PRAGMAS) this.raw.pragma(pragma)
-    this.durable(true)
+  /** `plain` leaves the file's journal as it is; `waitMs`: how long to wait for a lock. */
+  constructor(file: string, addon?: object, { plain = false, waitMs = 5000 } = {}) {
+    this.raw = new Database(file, { timeout: waitMs, ...(addon ? { nativeBinding: addon } : {}) })
+    for (const pragma of plain ? [] : PRAGMAS) this.raw.pragma(pragma)
+    if (!plain) this.durable(true)
     this.begin = this.raw.prepare('BEGIN IMMEDIATE')
     this.commit = this.raw.prepare('COMMIT')
     this.rollback = this.raw.prepare('ROLLBACK')

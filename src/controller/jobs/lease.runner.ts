@@ -1,0 +1,49 @@
+import type { Runner } from '../background/ticker.ts'
+import type { Audit } from '../edge/audit.ts'
+import { systemActor } from '../edge/who.ts'
+import type { Db } from '../store/db.ts'
+import type { Endings } from './endings.ts'
+import { LEASE_EXPIRED, type LeaseStore, STOP_EXPIRED } from './leases.store.ts'
+
+// One pass never holds the loop for long; the next one takes the rest.
+const BATCH = 200
+
+interface Parts {
+  audit: Audit
+  db: Db
+  enabled: boolean
+  ending: Endings
+  intervalSeconds: number
+  leases: LeaseStore
+}
+
+/** Fails orphaned jobs whose lease ran out (specification, background runners). */
+export const leaseRunner = ({ audit, db, enabled, ending, intervalSeconds, leases }: Parts): Runner => ({
+  name: 'job-lease',
+  enabled,
+  intervalSeconds,
+  tick: (now) =>
+    db.tx(() => {
+      const jobs = leases.expired(now, BATCH)
+      for (const job of jobs) {
+        const stopped = job.status === 'stop_requested'
+        const [to, reason] = stopped ? (['cancelled', STOP_EXPIRED] as const) : (['failed', LEASE_EXPIRED] as const)
+        leases.end(job.id, to, reason, now)
+        const effect = ending(job, to, reason, now)
+        audit.write(
+          {
+            action: 'recording_jobs.lease_expired',
+            actor: systemActor('job-lease'),
+            correlation: { recordingId: job.recordingId, recordingJobId: job.id },
+            details: { ...effect, leaseExpiresAt: job.leaseExpiresAt, nodeId: job.nodeId, terminalState: to },
+            outcome: 'succeeded',
+            permission: 'recording:control',
+            reason,
+            target: { type: 'recording_job', id: job.id },
+          },
+          now,
+        )
+      }
+      return { expired: jobs.length }
+    }),
+})

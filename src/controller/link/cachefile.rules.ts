@@ -1,0 +1,126 @@
+import { conflict, Fail, invalid, notFound } from '../../kernel/fail.ts'
+import { HEADERS } from '../../wire/headers.ts'
+import type { Codec } from '../../wire/profiles.ts'
+import { CONTENT_TYPES, type Job, type Recording } from '../../wire/recordings.ts'
+import type { Incoming } from '../edge/route.ts'
+import { LEASE_EXPIRED, STOP_EXPIRED } from '../jobs/leases.store.ts'
+import type { RecordingFile } from '../recordings/recordings.store.ts'
+
+/** What an upload says of itself, read before its first byte. */
+export interface Announcement {
+  codec: Codec
+  /** Expected SHA-256 of the whole file, base64 (RFC 9530). */
+  digest: string | undefined
+  /** Seconds, rounded. */
+  durationSeconds: number | undefined
+  fileName: string | undefined
+  jobId: string | undefined
+  /** Bytes of the body, when declared. */
+  length: number | undefined
+  /** Present when the sender speaks the resumable protocol. */
+  resumable: { complete: boolean; offset: number; total: number | undefined } | undefined
+}
+
+const wholeNumber = (value: string | undefined): number | undefined =>
+  value !== undefined && /^\d{1,15}$/.test(value.trim()) ? Number(value) : undefined
+
+const malformed = (header: string, why: string, reason: string): Fail =>
+  invalid(`Invalid ${header} header`, [header], why, reason)
+
+/** @throws Fail 400 naming the header that cannot be read. */
+export function announcement(request: Incoming): Announcement {
+  return {
+    codec: codecOf(request.header(HEADERS.fileName), request.header('content-type')),
+    digest: digestOf(request.header(HEADERS.contentDigest)),
+    durationSeconds: durationOf(request.header(HEADERS.durationSeconds)),
+    fileName: request.header(HEADERS.fileName)?.slice(0, 255),
+    jobId: request.header(HEADERS.jobId)?.trim() || undefined,
+    length: wholeNumber(request.header('content-length')),
+    resumable: resumableOf(request),
+  }
+}
+
+// Extension by file name, else by content type, else mp3 (contract A, 12.1).
+function codecOf(fileName: string | undefined, mime: string | undefined): Codec {
+  const [, extension] = /\.(flac|mp3|wav)$/i.exec(fileName ?? '') ?? []
+  if (extension) return extension.toLowerCase() as Codec
+  const type = (mime ?? '').split(';')[0]?.trim().toLowerCase()
+  return (Object.keys(CONTENT_TYPES) as Codec[]).find((codec) => CONTENT_TYPES[codec] === type) ?? 'mp3'
+}
+
+function durationOf(value: string | undefined): number | undefined {
+  if (value === undefined) return undefined
+  const seconds = value.trim() === '' ? Number.NaN : Number(value)
+  if (Number.isFinite(seconds) && seconds >= 0 && seconds < 2 ** 31) return Math.round(seconds)
+  throw malformed(HEADERS.durationSeconds, 'expected a number of seconds, 0 or more', 'invalid_duration')
+}
+
+function digestOf(value: string | undefined): string | undefined {
+  if (value === undefined) return undefined
+  const [, digest] = /(?:^|[\s,])sha-256=:([A-Za-z0-9+/]{43}=):/.exec(value) ?? []
+  if (!digest) throw malformed(HEADERS.contentDigest, 'expected sha-256=:<base64>:', 'invalid_digest')
+  return digest
+}
+
+function resumableOf(request: Incoming): Announcement['resumable'] {
+  const offset = request.header(HEADERS.uploadOffset)
+  const complete = request.header(HEADERS.uploadComplete)
+  const total = request.header(HEADERS.uploadLength)
+  if (offset === undefined && complete === undefined && total === undefined) return undefined
+  const at = wholeNumber(offset ?? '0')
+  if (at === undefined) throw malformed(HEADERS.uploadOffset, 'expected a byte count', 'invalid_offset')
+  if (complete !== undefined && !/^\?[01]$/.test(complete.trim()))
+    throw malformed(HEADERS.uploadComplete, 'expected ?0 or ?1', 'invalid_offset')
+  const length = wholeNumber(total)
+  if (total !== undefined && length === undefined)
+    throw malformed(HEADERS.uploadLength, 'expected a byte count', 'invalid_offset')
+  return { complete: complete?.trim() !== '?0', offset: at, total: length }
+}
+
+/** @throws Fail 413 `file_too_large`. */
+export function checkSize(bytes: number | undefined, most: number): void {
+  if (bytes !== undefined && bytes > most)
+    throw new Fail(413, 'file_too_large', `Recording cache file exceeds the maximum size of ${most} bytes`)
+}
+
+/** Whether a job ended only by bookkeeping: its lease ran out while the agent was cut off (decision 15). */
+export const endedByLease = (job: Job): boolean =>
+  job.failureReason === LEASE_EXPIRED || job.failureReason === STOP_EXPIRED
+
+/**
+ * The job an upload belongs to, or the refusal (contract A, 7.7, rows 5 to 8). Without a named job the recording's
+ * newest one that did not end badly is meant. `jobs` are the recording's own, newest first.
+ * @throws Fail 403, 404, 409.
+ */
+export function owningJob(
+  recording: Recording,
+  jobs: readonly Job[],
+  named: Job | undefined,
+  jobId: string | undefined,
+  nodeId: string,
+): Job {
+  if (jobId !== undefined && !named) throw notFound('Recording job')
+  if (named && named.nodeId !== nodeId) throw denied('Node credential cannot access this job')
+  if (named && named.recordingId !== recording.id) throw denied('Recording job does not match this recording')
+  const usable = (job: Job) => (job.status !== 'failed' && job.status !== 'cancelled') || endedByLease(job)
+  const job = named ?? jobs.find(usable)
+  if (job && usable(job)) return job
+  if (recording.status === 'failed')
+    throw conflict('recording_terminal_failed', 'Recording is in a terminal failed state')
+  throw conflict('recording_job_not_completable', 'Recording job is in a terminal state and cannot be completed')
+}
+
+const denied = (words: string): Fail => new Fail(403, 'recording_job_scope_denied', words, { outcome: 'denied' })
+
+/**
+ * A take that comes late must not replace the audio of the job that was started in its place.
+ * @throws Fail 409 `superseded_by_retry`: the recorder keeps its file.
+ */
+export function checkSuperseded(job: Job, jobs: readonly Job[], files: readonly RecordingFile[]): void {
+  const newer = jobs.some(
+    (other) =>
+      other.id !== job.id && other.createdAt >= job.createdAt && !['failed', 'cancelled'].includes(other.status),
+  )
+  if (newer || files.some((file) => file.jobId !== null && file.jobId !== job.id))
+    throw conflict('superseded_by_retry', 'A retry of this recording has taken its place; the recorder keeps this file')
+}

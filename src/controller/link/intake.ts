@@ -1,0 +1,213 @@
+import { createHash, type Hash } from 'node:crypto'
+import * as fs from 'node:fs/promises'
+import * as path from 'node:path'
+import { conflict, Fail, invalid } from '../../kernel/fail.ts'
+
+/** Bytes written at once: large enough that the thread pool is not the cost, small enough to stay flat in memory. */
+const BATCH = 1024 * 1024
+/** Written bytes are pushed to the disk in steps while more arrive, so that the last sync is short. */
+const SYNC_EVERY = 64 * 1024 * 1024
+export const INCOMING = '.incoming'
+
+export interface Received {
+  /** SHA-256 of the whole file, hex. */
+  sha256: string
+  size: number
+}
+
+export interface Reception {
+  body: AsyncIterable<Uint8Array>
+  /** Aborted when a newer sender of the same upload takes over. */
+  cancelled: AbortSignal
+  file: string
+  /** Largest size of the whole file, bytes. */
+  most: number
+  /** Bytes that are already there and stay. */
+  offset: number
+}
+
+/**
+ * Streams a body into `file` from `offset` on and hashes the whole; memory stays flat whatever the size. The bytes
+ * are on disk when it resolves. What arrived before an error stays in the file.
+ * @throws Fail 413 above `most`, 503 when the disk refuses.
+ */
+export async function receive({ body, cancelled, file, most, offset }: Reception): Promise<Received> {
+  const hash = createHash('sha256')
+  if (offset > 0) await hashFile(file, hash)
+  const handle = await fs.open(file, offset > 0 ? 'r+' : 'w')
+  try {
+    const size = await pour(body, handle, hash, offset, most, cancelled)
+    await handle.sync()
+    return { sha256: hash.digest('hex'), size }
+  } finally {
+    await handle.close()
+  }
+}
+
+async function pour(
+  body: AsyncIterable<Uint8Array>,
+  handle: fs.FileHandle,
+  hash: Hash,
+  offset: number,
+  most: number,
+  cancelled: AbortSignal,
+) {
+  const sink = batches(handle, offset)
+  let size = offset
+  for await (const chunk of until(cancelled, body)) {
+    size += chunk.length
+    if (size > most)
+      throw new Fail(413, 'file_too_large', `Recording cache file exceeds the maximum size of ${most} bytes`)
+    hash.update(chunk)
+    await sink.take(chunk)
+  }
+  await sink.flush()
+  return size
+}
+
+/** The body until `cancelled`: a sender that went silent must not hold up the one that took over. */
+async function* until(cancelled: AbortSignal, body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  promise.catch(() => {})
+  const stop = () => reject(cancelled.reason)
+  cancelled.addEventListener('abort', stop, { once: true })
+  if (cancelled.aborted) stop()
+  const chunks = body[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const { done, value } = await Promise.race([chunks.next().catch(broken), promise])
+      if (done) return
+      yield value
+    }
+  } finally {
+    cancelled.removeEventListener('abort', stop)
+  }
+}
+
+const broken = (e: Error): never => {
+  throw new Fail(400, 'upload_interrupted', `The upload ended early: ${e.message}`)
+}
+
+/** Collects chunks and writes one batch while the next one arrives. */
+function batches(handle: fs.FileHandle, start: number) {
+  let batch: Uint8Array[] = []
+  let held = 0
+  let position = start
+  let unsynced = 0
+  let writing: Promise<unknown> = Promise.resolve()
+  let syncing: Promise<unknown> = Promise.resolve()
+
+  const write = async () => {
+    await writing
+    const [chunks, at] = [batch, position]
+    position += held
+    unsynced += held
+    batch = []
+    held = 0
+    writing = writeAll(handle, chunks, at)
+    // Observed at the next step; a rejection in between must not count as unhandled.
+    writing.catch(() => {})
+    if (unsynced < SYNC_EVERY) return
+    unsynced = 0
+    await syncing
+    syncing = handle.datasync()
+    syncing.catch(() => {})
+  }
+  return {
+    async take(chunk: Uint8Array): Promise<void> {
+      batch.push(chunk)
+      held += chunk.length
+      if (held >= BATCH) await write()
+    },
+    async flush(): Promise<void> {
+      if (held > 0) await write()
+      await writing
+      await syncing
+    },
+  }
+}
+
+async function writeAll(handle: fs.FileHandle, chunks: Uint8Array[], position: number): Promise<void> {
+  const whole = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)
+  let done = 0
+  try {
+    while (done < whole.length)
+      done += (await handle.write(whole, done, whole.length - done, position + done)).bytesWritten
+  } catch (e) {
+    throw new Fail(
+      503,
+      'cache_write_failed',
+      `The take could not be stored: ${(e as NodeJS.ErrnoException).code ?? 'write error'}`,
+    )
+  }
+}
+
+async function hashFile(file: string, hash: Hash): Promise<void> {
+  const handle = await fs.open(file)
+  for await (const chunk of handle.createReadStream({ highWaterMark: BATCH })) hash.update(chunk as Buffer)
+}
+
+/** @throws Fail 400 for an empty file or one that is not what the sender announced. */
+export function checkReceived(got: Received, digest: string | undefined, total: number | undefined): void {
+  if (got.size === 0) throw new Fail(400, 'empty_file', 'Recording cache file cannot be empty')
+  if (total !== undefined && got.size !== total)
+    throw invalid(
+      'The file is not as long as announced',
+      ['upload-length'],
+      `${got.size} of ${total} bytes arrived`,
+      'incomplete_file',
+    )
+  if (digest !== undefined && Buffer.from(got.sha256, 'hex').toString('base64') !== digest)
+    throw invalid(
+      'The file is not what its digest says',
+      ['content-digest'],
+      'SHA-256 differs: send it again',
+      'digest_mismatch',
+    )
+}
+
+/** Size of a kept part, bytes; 0 when there is none. */
+export async function partSize(file: string): Promise<number> {
+  try {
+    return (await fs.stat(file)).size
+  } catch (e) {
+    // No part is the usual case: the upload starts at 0.
+    if ((e as NodeJS.ErrnoException).code === 'ENOENT') return 0
+    throw e
+  }
+}
+
+/** Moves a received file to its place; both directory entries are on disk when it resolves. */
+export async function place(part: string, target: string): Promise<void> {
+  await fs.mkdir(path.dirname(target), { recursive: true, mode: 0o750 })
+  await fs.rename(part, target)
+  for (const dir of new Set([path.dirname(target), path.dirname(part)])) await syncDir(dir)
+}
+
+async function syncDir(dir: string): Promise<void> {
+  const handle = await fs.open(dir)
+  await handle.sync()
+  await handle.close()
+}
+
+/** One upload per key at a time; a resumable sender that comes back takes over from its own broken connection. */
+export class Turnstile {
+  private readonly inside = new Map<string, { abort: AbortController; left: Promise<void> }>()
+
+  /** @throws Fail 409 `upload_in_progress` when somebody is inside and `takeOver` is false. */
+  async enter(key: string, takeOver: boolean): Promise<{ cancelled: AbortSignal; leave: () => void }> {
+    for (let other = this.inside.get(key); other; other = this.inside.get(key)) {
+      if (!takeOver) throw conflict('upload_in_progress', 'Another upload of this file is under way')
+      other.abort.abort(conflict('upload_taken_over', 'The sender started this upload anew'))
+      await other.left
+    }
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const abort = new AbortController()
+    this.inside.set(key, { abort, left: promise })
+    const leave = () => {
+      this.inside.delete(key)
+      resolve()
+    }
+    return { cancelled: abort.signal, leave }
+  }
+}

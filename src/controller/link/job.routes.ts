@@ -1,0 +1,158 @@
+import { Fail } from '../../kernel/fail.ts'
+import { HEADERS } from '../../wire/headers.ts'
+import { Claim, ClaimQuery, type Job } from '../../wire/recordings.ts'
+import { type AnyRoute, type Done, flow, type Incoming, route } from '../edge/route.ts'
+import type { Bell } from '../jobs/bell.ts'
+import type { Endings } from '../jobs/endings.ts'
+import type { JobStore } from '../jobs/jobs.store.ts'
+import type { LeaseStore } from '../jobs/leases.store.ts'
+
+const node = (p: { id: string }) => ({ type: 'node', id: p.id })
+const one = (p: { id: string }) => ({ type: 'recording_job', id: p.id })
+const agent = { auth: 'node', permission: 'recording:control' } as const
+
+interface Parts {
+  bell: Bell
+  ending: Endings
+  jobs: JobStore
+  leases: LeaseStore
+}
+
+type Claimed = Done<Job | Job[] | null>
+const nothing: Claimed = { data: null, status: 204, changed: false }
+
+/** How an agent finds, holds and ends its jobs (contract A, 7.1 and 7.6). */
+export const jobLinkRoutes = (parts: Parts): AnyRoute[] => [
+  peekRoute(parts),
+  claimRoute(parts, 'claim-next', 'recording_jobs.claim_next', false),
+  claimRoute(parts, 'claim-next-group', 'recording_jobs.claim_next_group', true),
+  ...heldRoutes(parts),
+  terminalRoute(parts, 'cancelled'),
+  terminalRoute(parts, 'failed'),
+]
+
+const peekRoute = ({ bell, leases }: Parts): AnyRoute =>
+  flow({
+    method: 'GET',
+    path: '/nodes/:id/recording-jobs/next',
+    ...agent,
+    target: node,
+    action: 'recording_jobs.next',
+    audit: 'telemetry',
+    query: ClaimQuery,
+    run: async ({ params, query, request }) => {
+      const job = await bell.until(params.id, query.waitSeconds ?? 0, request.signal, () => leases.peek(params.id))
+      return job ? { data: job, changed: false } : (nothing as Done<Job | null>)
+    },
+  })
+
+const claimRoute = (
+  { bell, leases }: Parts,
+  name: 'claim-next' | 'claim-next-group',
+  action: string,
+  group: boolean,
+): AnyRoute =>
+  flow({
+    method: 'POST',
+    path: `/nodes/:id/recording-jobs/${name}` as '/nodes/:id/recording-jobs/claim-next',
+    ...agent,
+    target: node,
+    action,
+    audit: 'telemetry',
+    query: ClaimQuery,
+    // Other agents send anything or nothing here: what is not ours is ignored.
+    body: Claim.catch({}),
+    run: async ({ params: { id }, query, body, request }, commit): Promise<Claimed> => {
+      const { signal } = request
+      const seen = await bell.until(id, query.waitSeconds ?? 0, signal, () => leases.peek(id, body.holding))
+      if (!seen) return nothing
+      return commit((now) => {
+        const claimed = signal.aborted ? [] : leases.claimNext(id, body.holding, group, now)
+        const [first] = claimed
+        if (!first) return nothing
+        return {
+          data: group ? claimed : first,
+          changed: true,
+          correlation: { recordingId: first.recordingId, recordingJobId: first.id },
+          details: { jobIds: claimed.map((job) => job.id) },
+          undelivered: () => {
+            for (const job of claimed) if (leases.release(job)) bell.ring(id)
+          },
+        }
+      })
+    },
+  })
+
+// The job's own node only: another node's credential is told nothing of it.
+function ownJob(jobs: JobStore, id: string, nodeId: string): Job {
+  const job = jobs.get(id)
+  if (job.nodeId !== nodeId)
+    throw new Fail(403, 'node_scope_denied', 'Node credential cannot access this job', { outcome: 'denied' })
+  return job
+}
+
+const told = (job: Job) => ({ correlation: { recordingId: job.recordingId, recordingJobId: job.id } })
+
+const heldRoutes = ({ jobs, leases }: Parts): AnyRoute[] => [
+  route({
+    method: 'POST',
+    path: '/recording-jobs/:id/claim',
+    ...agent,
+    target: one,
+    action: 'recording_jobs.claim',
+    run: ({ params, who, now }) => {
+      ownJob(jobs, params.id, who.nodeId)
+      const job = leases.claim(params.id, who.nodeId, now)
+      return { data: job, changed: true, ...told(job) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/recording-jobs/:id/heartbeat',
+    ...agent,
+    target: one,
+    action: 'recording_jobs.heartbeat',
+    audit: 'telemetry',
+    run: ({ params, who, now }) => {
+      ownJob(jobs, params.id, who.nodeId)
+      return { data: leases.heartbeat(params.id, who.nodeId, now), changed: false }
+    },
+  }),
+  // The twin of the user's route on this path: a node token finds this one.
+  route({
+    method: 'GET',
+    path: '/recording-jobs/:id',
+    ...agent,
+    target: one,
+    action: 'recording_jobs.read_one',
+    audit: 'telemetry',
+    run: ({ params, who }) => ({ data: ownJob(jobs, params.id, who.nodeId), changed: false }),
+  }),
+]
+
+/** The reason an agent gives, as text that is fit to be stored. */
+const reasonOf = (request: Incoming, fallback: string): string =>
+  (request.header(HEADERS.reason) ?? '')
+    .replace(/\p{Cc}/gu, ' ')
+    .trim()
+    .slice(0, 240) || fallback
+
+const terminalRoute = ({ ending, jobs, leases }: Parts, to: 'cancelled' | 'failed'): AnyRoute =>
+  route({
+    method: 'POST',
+    path: `/recording-jobs/:id/${to}` as '/recording-jobs/:id/failed',
+    ...agent,
+    target: one,
+    action: `recording_jobs.${to}`,
+    run: ({ params, who, request, now }) => {
+      const before = ownJob(jobs, params.id, who.nodeId)
+      const reason = reasonOf(request, `agent_${to}`)
+      if (!leases.end(before.id, to, reason, now)) {
+        if (before.status !== to)
+          throw new Fail(409, 'recording_job_terminal', `Recording job is already ${before.status}`)
+        return { data: before, changed: false, ...told(before) }
+      }
+      const details = { ...ending(before, to, reason, now), reason }
+      return { data: jobs.get(before.id), changed: true, details, ...told(before) }
+    },
+  })

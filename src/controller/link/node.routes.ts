@@ -1,0 +1,136 @@
+import { Fail, notFound } from '../../kernel/fail.ts'
+import type { NodeConfig } from '../../wire/nodes.ts'
+import { AgentHealthEvent, Heartbeat, Inventory } from '../../wire/nodes.ts'
+import { type AnyRoute, route } from '../edge/route.ts'
+import type { HealthStore } from '../health/health.store.ts'
+import type { NodeStore } from '../nodes/nodes.store.ts'
+import type { ProvenanceStore } from './provenance.store.ts'
+
+const node = (p: { id: string }) => ({ type: 'node', id: p.id })
+const agent = { auth: 'node', permission: 'node:control', target: node } as const
+
+interface Stores {
+  health: HealthStore
+  nodes: NodeStore
+  provenance: ProvenanceStore
+}
+
+/** What an agent says of its node and asks about it. */
+export const nodeLinkRoutes = ({ health, nodes, provenance }: Stores): AnyRoute[] => [
+  route({
+    method: 'GET',
+    path: '/nodes/:id/config',
+    ...agent,
+    action: 'nodes.config.read',
+    audit: 'telemetry',
+    run: ({ params, now }) => {
+      const { audioDefaults, recordingCapacity } = nodes.get(params.id, now)
+      const data: NodeConfig = {
+        ...(audioDefaults ? { audioDefaults } : {}),
+        monitorEnhancement: { engine: 'deepfilternet3', requested: false },
+        recorderCachePolicies: provenance.recorderCachePolicies(),
+        recordingCapacity: recordingCapacity ?? { maxConcurrentRecordings: 1 },
+      }
+      return { data }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/nodes/:id/heartbeat',
+    ...agent,
+    action: 'nodes.heartbeat',
+    audit: 'telemetry',
+    body: Heartbeat,
+    status: 202,
+    run: ({ params, body, now }) => {
+      const { before, after, changed } = nodes.heartbeat(params.id, body, now)
+      const details = { changed }
+      return changed
+        ? { data: after, before: facts(before), after: facts(after), details }
+        : { data: after, changed, details }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/nodes/:id/inventory',
+    ...agent,
+    action: 'nodes.inventory.reconciled',
+    success: ['nodes.inventory.reconciled', 'nodes.inventory.reconciled.failed'],
+    audit: 'change',
+    body: Inventory,
+    status: 202,
+    run: ({ params, body, now }) => {
+      nodes.mustExist(params.id)
+      const summary = nodes.interfaces.apply(params.id, body.interfaces)
+      const { absent, added, reactivated, updated, unchanged } = summary
+      const changed = [absent, added, reactivated, updated].some((list) => list.length > 0)
+      const after = { absent, added, reactivated, updated, interfaceCount: body.interfaces.length }
+      const counts = {
+        absent: absent.length,
+        added: added.length,
+        reactivated: reactivated.length,
+        updated: updated.length,
+        unchanged,
+      }
+      return {
+        data: { changed, node: nodes.get(params.id, now), summary },
+        changed,
+        ...(changed ? { after } : {}),
+        details: counts,
+      }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/nodes/:id/health-events',
+    auth: 'node',
+    permission: 'health:acknowledge',
+    target: node,
+    action: 'nodes.health_events.sync',
+    body: AgentHealthEvent,
+    status: 201,
+    run: ({ params, body, now }) => {
+      own(provenance, params.id, body)
+      const { id: localEventId, openedAt = now, ...rest } = body
+      const { event, fresh } = health.open(
+        { ...rest, nodeId: params.id, openedAt, ...(localEventId ? { localEventId } : {}) },
+        now,
+      )
+      return {
+        data: event,
+        changed: fresh,
+        details: { type: event.type, severity: event.severity },
+        correlation: { healthEventId: event.id },
+      }
+    },
+  }),
+]
+
+// A node speaks of its own recordings and schedules only (contract A, 7.5).
+function own(provenance: ProvenanceStore, nodeId: string, { recordingId, scheduleId }: AgentHealthEvent): void {
+  const named = [
+    ['recording', recordingId],
+    ['schedule', scheduleId],
+  ] as const
+  for (const [kind, id] of named) {
+    if (id === undefined) continue
+    const owner = provenance.ownerOf(kind, id)
+    if (owner === undefined) throw notFound(kind === 'recording' ? 'Recording' : 'Schedule')
+    if (owner !== nodeId)
+      throw new Fail(403, 'node_scope_denied', `Node credential cannot access this ${kind}`, { outcome: 'denied' })
+  }
+}
+
+const facts = (n: {
+  agentVersion: string
+  hostname: string
+  ipAddresses: string[]
+  runtime?: object
+  status: string
+}): object => ({
+  agentVersion: n.agentVersion,
+  hostname: n.hostname,
+  ipAddresses: n.ipAddresses,
+  runtime: n.runtime,
+  status: n.status,
+})

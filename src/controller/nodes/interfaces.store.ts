@@ -1,0 +1,150 @@
+import type { Ids } from '../../kernel/ids.ts'
+import type { Interface, InterfaceInput, InterfacePatch, ReconcileSummary } from '../../wire/nodes.ts'
+import type { Db, SqlValue } from '../store/db.ts'
+import { present } from '../store/filter.ts'
+import { channelRows, type Hardware, type Known, reconcile } from './reconcile.rules.ts'
+
+interface Row {
+  absent: number
+  alias: string
+  backend: Interface['backend']
+  channelCount: number
+  hardwarePath: string | null
+  id: string
+  matchKey: string
+  nodeId: string
+  sampleRates: string
+  serialNumber: string | null
+  systemName: string
+  systemRef: string
+}
+
+interface ChannelRow {
+  alias: string
+  idx: number
+  interfaceId: string
+  roomId: string | null
+}
+
+const COLUMNS = `id, node_id AS nodeId, match_key AS matchKey, system_ref AS systemRef, system_name AS systemName, alias, backend,
+  channel_count AS channelCount, sample_rates AS sampleRates, hardware_path AS hardwarePath, serial_number AS serialNumber, absent`
+
+export function interfaceStore(db: Db, ids: Ids) {
+  const ofNodes = db.stmt<{ nodes: string }, Row>(
+    `SELECT ${COLUMNS} FROM interfaces WHERE node_id IN (SELECT value FROM json_each(@nodes)) ORDER BY node_id, position`,
+  )
+  const channelsOf = db.stmt<{ nodes: string }, ChannelRow>(
+    `SELECT c.interface_id AS interfaceId, c.idx, c.alias, c.room_id AS roomId
+       FROM interfaces i JOIN channels c ON c.interface_id = i.id
+      WHERE i.node_id IN (SELECT value FROM json_each(@nodes)) ORDER BY c.interface_id, c.idx`,
+  )
+  const one = db.stmt<{ id: string; nodeId: string }, Row>(
+    `SELECT ${COLUMNS} FROM interfaces WHERE id = @id AND node_id = @nodeId`,
+  )
+  const insert = db.stmt<Record<string, SqlValue>>(
+    `INSERT INTO interfaces (id, node_id, match_key, position, system_ref, system_name, alias, backend, channel_count, sample_rates,
+       hardware_path, serial_number)
+     VALUES (@id, @nodeId, @matchKey, (SELECT coalesce(max(position), 0) + 1 FROM interfaces WHERE node_id = @nodeId),
+       @systemRef, @systemName, @alias, @backend, @channelCount, @sampleRates, @hardwarePath, @serialNumber)`,
+  )
+  const update = db.stmt<Record<string, SqlValue>>(
+    `UPDATE interfaces SET system_ref = @systemRef, system_name = @systemName, backend = @backend, channel_count = @channelCount,
+       sample_rates = @sampleRates, hardware_path = @hardwarePath, serial_number = @serialNumber, absent = 0 WHERE id = @id`,
+  )
+  const correct = db.stmt<Record<string, SqlValue>>(
+    `UPDATE interfaces SET system_ref = @systemRef, system_name = @systemName, sample_rates = @sampleRates,
+       hardware_path = @hardwarePath, serial_number = @serialNumber WHERE id = @id`,
+  )
+  const relabel = db.stmt<{ id: string; alias: string }>(`UPDATE interfaces SET alias = @alias WHERE id = @id`)
+  const flag = db.stmt<{ id: string }>(`UPDATE interfaces SET absent = 1 WHERE id = @id`)
+  const addChannel = db.stmt<{ id: string; index: number; alias: string }>(
+    `INSERT INTO channels (interface_id, idx, alias) VALUES (@id, @index, @alias) ON CONFLICT DO NOTHING`,
+  )
+  const cutChannels = db.stmt<{ id: string; count: number }>(
+    `DELETE FROM channels WHERE interface_id = @id AND idx > @count`,
+  )
+  const nameChannel = db.stmt<{ id: string; index: number; alias: string }>(
+    `UPDATE channels SET alias = @alias WHERE interface_id = @id AND idx = @index`,
+  )
+
+  const setChannels = (id: string, input: Pick<InterfaceInput, 'channelCount' | 'channels'>): void => {
+    cutChannels.run({ id, count: input.channelCount })
+    for (const channel of channelRows(input)) addChannel.run({ id, ...channel })
+  }
+  const knownOf = (nodeId: string): Known[] => ofNodes.all({ nodes: JSON.stringify([nodeId]) }).map(known)
+
+  /** Brings the stored interfaces in line with a report; labels and rooms are the operator's and stay. */
+  const apply = (nodeId: string, reported: readonly InterfaceInput[]): ReconcileSummary => {
+    const plan = reconcile(knownOf(nodeId), reported)
+    for (const { hardware, input, matchKey } of plan.added) {
+      const id = ids.uuid()
+      insert.run({ id, nodeId, matchKey, alias: input.alias, ...hardwareColumns(hardware) })
+      setChannels(id, input)
+    }
+    for (const { hardware, input, known } of plan.changed) {
+      update.run({ id: known.id, ...hardwareColumns(hardware) })
+      setChannels(known.id, input)
+    }
+    for (const { id } of plan.absent) flag.run({ id })
+    return {
+      absent: plan.absent.map((k) => k.systemName),
+      added: plan.added.map((a) => a.hardware.systemName),
+      reactivated: plan.changed.filter((c) => c.reactivated).map((c) => c.hardware.systemName),
+      unchanged: plan.unchanged,
+      updated: plan.changed.filter((c) => c.updated).map((c) => c.hardware.systemName),
+    }
+  }
+
+  return {
+    apply,
+    /** Interfaces with their channels, by node. */
+    byNode(nodeIds: readonly string[]): Map<string, Interface[]> {
+      const nodes = JSON.stringify(nodeIds)
+      const channels = Map.groupBy(channelsOf.all({ nodes }), (c) => c.interfaceId)
+      const out = new Map<string, Interface[]>()
+      for (const row of ofNodes.all({ nodes })) {
+        const list = out.get(row.nodeId) ?? []
+        list.push(shown(row, channels.get(row.id) ?? []))
+        out.set(row.nodeId, list)
+      }
+      return out
+    },
+    find: (nodeId: string, id: string): Row | undefined => one.get({ id, nodeId }),
+    /** Operator's labels, and corrections of hardware facts until the agent reports again. */
+    patch(row: Row, patch: InterfacePatch): void {
+      const { alias, channels, ...facts } = patch
+      if (alias !== undefined) relabel.run({ id: row.id, alias })
+      for (const channel of channels ?? []) nameChannel.run({ id: row.id, ...channel })
+      if (Object.keys(facts).length > 0) correct.run({ ...hardwareColumns({ ...known(row), ...facts }), id: row.id })
+    },
+  }
+}
+export type InterfaceStore = ReturnType<typeof interfaceStore>
+
+const known = (row: Row): Known => ({ ...row, absent: row.absent === 1, sampleRates: JSON.parse(row.sampleRates) })
+
+const hardwareColumns = (h: Hardware): Record<string, SqlValue> => ({
+  backend: h.backend,
+  channelCount: h.channelCount,
+  hardwarePath: h.hardwarePath,
+  sampleRates: JSON.stringify(h.sampleRates),
+  serialNumber: h.serialNumber,
+  systemName: h.systemName,
+  systemRef: h.systemRef,
+})
+
+function shown(row: Row, channels: ChannelRow[]): Interface {
+  return present({
+    id: row.id,
+    alias: row.alias,
+    systemName: row.systemName,
+    systemRef: row.systemRef,
+    backend: row.backend,
+    channelCount: row.channelCount,
+    sampleRates: JSON.parse(row.sampleRates) as number[],
+    channels: channels.map((c) => present({ index: c.idx, alias: c.alias, roomId: c.roomId })),
+    hardwarePath: row.hardwarePath,
+    serialNumber: row.serialNumber,
+    absent: row.absent === 1 ? (true as const) : null,
+  }) as Interface
+}

@@ -1,0 +1,97 @@
+import { found } from '../../kernel/fail.ts'
+import type { Ids } from '../../kernel/ids.ts'
+import { Enrollment, InterfacePatch, type Node, NodeFilters, NodePatch } from '../../wire/nodes.ts'
+import type { reaches } from '../edge/reach.ts'
+import { type AnyRoute, route } from '../edge/route.ts'
+import type { CredentialStore } from '../onboarding/credentials.store.ts'
+import type { RoomStore } from '../rooms/rooms.store.ts'
+import { pageMeta } from '../store/filter.ts'
+import type { NodeStore } from './nodes.store.ts'
+
+const all = () => ({ type: 'node_collection' })
+const one = (p: { id: string }) => ({ type: 'node', id: p.id })
+const read = { auth: 'user', permission: 'node:read' } as const
+const manage = { auth: 'user', permission: 'node:manage' } as const
+
+interface Stores {
+  credentials: CredentialStore
+  ids: Ids
+  nodes: NodeStore
+  reach: ReturnType<typeof reaches>
+  rooms: RoomStore
+}
+
+export const nodeRoutes = ({ credentials, ids, nodes, reach, rooms }: Stores): AnyRoute[] => [
+  route({
+    method: 'GET',
+    path: '/nodes',
+    ...read,
+    action: 'nodes.read',
+    target: all,
+    query: NodeFilters,
+    run: ({ who, query, now }) => {
+      const limit = Math.min(query.limit ?? 50, 200)
+      const { rows, total } = nodes.list(reach(who, 'node:read'), query, limit, now)
+      return { data: rows, beside: { meta: pageMeta(rows.length, total, limit, query.offset ?? 0) } }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/nodes/enroll',
+    ...manage,
+    action: 'nodes.enroll',
+    target: all,
+    body: Enrollment,
+    status: 201,
+    run: ({ body, who, now }) => {
+      const node = nodes.enroll(ids.make('node'), body, now)
+      const credential = credentials.issue(node.id, who.id, now)
+      return {
+        data: { credential, node },
+        after: snapshot(node),
+        target: { type: 'node', id: node.id, name: node.alias },
+        details: { credentialId: credential.id, tokenPrefix: credential.tokenPrefix },
+      }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/nodes/:id',
+    ...read,
+    action: 'nodes.detail.read',
+    target: one,
+    run: ({ params, now }) => ({ data: nodes.get(params.id, now) }),
+  }),
+  route({
+    method: 'PATCH',
+    path: '/nodes/:id',
+    ...manage,
+    action: 'nodes.update',
+    target: one,
+    body: NodePatch,
+    run: ({ params, body, now }) => {
+      nodes.mustExist(params.id)
+      if (body.roomId) rooms.mustExist(body.roomId, ['roomId'])
+      const { before, after } = nodes.patch(params.id, body, now)
+      return { data: after, before: snapshot(before), after: snapshot(after) }
+    },
+  }),
+  route({
+    method: 'PATCH',
+    path: '/nodes/:id/interfaces/:iid',
+    ...manage,
+    action: 'nodes.interfaces.update',
+    // Two targets in one: the interface expands to its node, and an unknown interface of a known node is a 404 inside.
+    target: (p) => ({ type: 'interface', id: p.iid }),
+    body: InterfacePatch,
+    run: ({ params, body, now }) => {
+      const before = nodes.get(params.id, now).interfaces.find((i) => i.id === params.iid)
+      nodes.interfaces.patch(found(nodes.interfaces.find(params.id, params.iid), 'Interface'), body)
+      const data = nodes.get(params.id, now)
+      return { data, before, after: data.interfaces.find((i) => i.id === params.iid) }
+    },
+  }),
+]
+
+/** What audit rows keep of a node: facts and labels, the interfaces as a count. */
+export const snapshot = ({ interfaces, ...node }: Node): object => ({ ...node, interfaceCount: interfaces.length })

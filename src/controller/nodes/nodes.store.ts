@@ -1,0 +1,201 @@
+import { iso } from '../../kernel/clock.ts'
+import { found } from '../../kernel/fail.ts'
+import type { Ids } from '../../kernel/ids.ts'
+import type { Enrollment, Heartbeat, Interface, Node, NodeFilters, NodePatch, NodeStatus } from '../../wire/nodes.ts'
+import type { Reach } from '../edge/reach.ts'
+import type { Db, SqlValue } from '../store/db.ts'
+import { contains, Lister, present, when } from '../store/filter.ts'
+import { interfaceStore } from './interfaces.store.ts'
+
+interface Row {
+  agentVersion: string
+  alias: string
+  audioDefaults: string | null
+  building: string | null
+  floor: string | null
+  hostname: string
+  id: string
+  ipAddresses: string
+  lastSeenAt: string
+  maxConcurrent: number | null
+  notes: string | null
+  room: string
+  roomId: string | null
+  runtime: string | null
+  site: string
+  status: NodeStatus
+  tags: string
+}
+
+// Offline is derived at read: silent for longer than the setting, but never before first contact (contract A, 4.1).
+const STATUS = `CASE WHEN n.status <> 'provisioning' AND n.last_seen_at < @offlineBefore THEN 'offline' ELSE n.status END`
+const COLUMNS = `n.id, n.alias, n.hostname, n.site, n.room, n.building, n.floor, n.room_id AS roomId, ${STATUS} AS status,
+  n.agent_version AS agentVersion, n.ip_addresses AS ipAddresses, n.tags, n.notes, n.audio_defaults AS audioDefaults,
+  n.runtime, n.max_concurrent AS maxConcurrent, n.last_seen_at AS lastSeenAt`
+const SEARCHED = `n.id || ' ' || n.alias || ' ' || n.hostname || ' ' || n.agent_version || ' ' || (${STATUS}) || ' ' || coalesce(n.notes, '')
+  || ' ' || n.ip_addresses || ' ' || n.tags || ' ' || n.site || ' ' || n.room || ' ' || coalesce(n.building, '') || ' ' || coalesce(n.floor, '')
+  || ' ' || coalesce(n.runtime, '') || ' ' || coalesce(n.audio_defaults, '')`
+const SEARCHED_INTERFACES = `EXISTS (SELECT 1 FROM interfaces i LEFT JOIN channels c ON c.interface_id = i.id WHERE i.node_id = n.id
+  AND (i.id || ' ' || i.alias || ' ' || i.system_name || ' ' || i.system_ref || ' ' || i.backend || ' ' || i.sample_rates || ' '
+    || coalesce(i.hardware_path, '') || ' ' || coalesce(i.serial_number, '') || ' ' || coalesce(c.alias, '') || ' ' || coalesce(c.idx, ''))
+  LIKE @q ESCAPE '\\')`
+const BACKEND = `EXISTS (SELECT 1 FROM json_each(n.runtime, '$.audioBackends') WHERE value = @backend)
+  OR EXISTS (SELECT 1 FROM interfaces i WHERE i.node_id = n.id AND i.backend = @backend)`
+
+export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
+  const interfaces = interfaceStore(db, ids)
+  const lister = new Lister<Row>(db, { columns: COLUMNS, from: 'nodes n' })
+  const byId = db.stmt<{ id: string; offlineBefore: string }, Row>(`SELECT ${COLUMNS} FROM nodes n WHERE n.id = @id`)
+  const exists = db.stmt<{ id: string }, { n: number }>(`SELECT 1 AS n FROM nodes WHERE id = @id`)
+  const insert = db.stmt<Record<string, SqlValue>>(
+    `INSERT INTO nodes (id, alias, hostname, site, room, building, floor, agent_version, ip_addresses, tags, notes, audio_defaults,
+       runtime, max_concurrent, last_seen_at, created_at, updated_at)
+     VALUES (@id, @alias, @hostname, @site, @room, @building, @floor, @agentVersion, @ipAddresses, @tags, @notes, @audioDefaults,
+       @runtime, @maxConcurrent, @now, @now, @now)`,
+  )
+  const update = db.stmt<Record<string, SqlValue>>(
+    `UPDATE nodes SET alias = @alias, hostname = @hostname, site = @site, room = @room, building = @building, floor = @floor,
+       ip_addresses = @ipAddresses, tags = @tags, notes = @notes, audio_defaults = @audioDefaults, max_concurrent = @maxConcurrent,
+       room_id = @roomId, updated_at = @now WHERE id = @id`,
+  )
+  const beat = db.stmt<Record<string, SqlValue>>(
+    `UPDATE nodes SET agent_version = @agentVersion, hostname = @hostname, ip_addresses = @ipAddresses,
+       runtime = coalesce(@runtime, runtime), status = @status, last_seen_at = @now WHERE id = @id`,
+  )
+
+  const offlineBefore = (now: string): string =>
+    offlineAfterSeconds === 0 ? '' : iso(Date.parse(now) - offlineAfterSeconds * 1000)
+  const whole = (rows: Row[]): Node[] => {
+    const byNode = interfaces.byNode(rows.map((row) => row.id))
+    return rows.map((row) => shown(row, byNode.get(row.id) ?? []))
+  }
+  const find = (id: string, now: string): Node | undefined => {
+    const row = byId.get({ id, offlineBefore: offlineBefore(now) })
+    return row && whole([row])[0]
+  }
+  const get = (id: string, now: string): Node => found(find(id, now), 'Node')
+
+  return {
+    interfaces,
+    find,
+    get,
+    mustExist: (id: string): void => void found(exists.get({ id }), 'Node'),
+    list(reach: Reach, f: NodeFilters, limit: number, now: string): { rows: Node[]; total: number } {
+      const { rows, total } = lister.page(
+        [
+          // Always bound: the status column needs it.
+          { sql: '1', params: { offlineBefore: offlineBefore(now) } },
+          ...reach.nodes(),
+          ...when(f.status, `${STATUS} = @status`, (status) => ({ status })),
+          ...when(f.backend, BACKEND, (backend) => ({ backend })),
+          ...(['site', 'building', 'floor', 'room'] as const).flatMap((place) =>
+            when(f[place], `n.${place} = @${place} COLLATE NOCASE`, (value) => ({ [place]: value })),
+          ),
+          ...when(f.lastSeenFrom, 'n.last_seen_at >= @from', (from) => ({ from })),
+          ...when(f.lastSeenTo, 'n.last_seen_at <= @to', (to) => ({ to })),
+          ...when(f.q, `${SEARCHED} LIKE @q ESCAPE '\\' OR ${SEARCHED_INTERFACES}`, (q) => ({ q: contains(q) })),
+        ],
+        'n.alias, n.id',
+        limit,
+        f.offset ?? 0,
+      )
+      return { rows: whole(rows), total }
+    },
+    enroll(id: string, input: Enrollment, now: string): Node {
+      insert.run({
+        ...columns({ ...input, roomId: null }),
+        agentVersion: input.agentVersion,
+        runtime: json(input.runtime),
+        id,
+        now,
+      })
+      interfaces.apply(id, input.interfaces)
+      return get(id, now)
+    },
+    patch(id: string, patch: NodePatch, now: string): { before: Node; after: Node } {
+      const before = get(id, now)
+      const location = { ...before.location, ...patch.location }
+      update.run({ ...columns({ ...before, roomId: before.roomId ?? null, ...patch, location }), id, now })
+      return { before, after: get(id, now) }
+    },
+    /** Whether anything but the time of the last contact changed. */
+    heartbeat(id: string, h: Heartbeat, now: string): { before: Node; after: Node; changed: boolean } {
+      const before = get(id, now)
+      // A node cannot un-promote itself; offline is ours to say (contract A, 4.1).
+      const status = h.status === 'provisioning' || h.status === 'offline' ? 'online' : h.status
+      const ipAddresses = JSON.stringify(h.ipAddresses)
+      beat.run({
+        id,
+        agentVersion: h.agentVersion,
+        hostname: h.hostname,
+        ipAddresses,
+        runtime: json(h.runtime),
+        status,
+        now,
+      })
+      const runtime = h.runtime ?? before.runtime
+      const after = present({ ...before, ...pick(h), runtime, status, lastSeenAt: now }) as Node
+      return { before, after, changed: steady(before) !== steady(after) }
+    },
+  }
+}
+export type NodeStore = ReturnType<typeof nodeStore>
+
+const pick = (h: Heartbeat) => ({ agentVersion: h.agentVersion, hostname: h.hostname, ipAddresses: h.ipAddresses })
+
+// Uptime moves with every beat; it is no change.
+const steady = (n: Node): string => {
+  const { uptimeSeconds: _, ...runtime } = n.runtime ?? { audioBackends: [] }
+  return JSON.stringify([n.agentVersion, n.hostname, n.ipAddresses, n.status, runtime])
+}
+
+const json = (value: unknown): string | null =>
+  value === undefined || value === null || Object.keys(value).length === 0 ? null : JSON.stringify(value)
+
+interface Editable {
+  alias: string
+  audioDefaults?: object | undefined
+  hostname: string
+  ipAddresses: string[]
+  location: { site: string; room: string; building?: string | null; floor?: string | null }
+  notes?: string | null | undefined
+  recordingCapacity?: { maxConcurrentRecordings: number } | undefined
+  roomId: string | null
+  tags: string[]
+}
+
+const columns = (n: Editable): Record<string, SqlValue> => ({
+  alias: n.alias,
+  hostname: n.hostname,
+  site: n.location.site,
+  room: n.location.room,
+  building: n.location.building ?? null,
+  floor: n.location.floor ?? null,
+  ipAddresses: JSON.stringify(n.ipAddresses),
+  tags: JSON.stringify(n.tags),
+  notes: n.notes || null,
+  audioDefaults: json(n.audioDefaults),
+  maxConcurrent: n.recordingCapacity?.maxConcurrentRecordings ?? null,
+  roomId: n.roomId,
+})
+
+function shown(row: Row, interfaces: Interface[]): Node {
+  const { site, room, building, floor } = row
+  return present({
+    id: row.id,
+    alias: row.alias,
+    hostname: row.hostname,
+    location: present({ site, room, building, floor }),
+    interfaces,
+    agentVersion: row.agentVersion,
+    ipAddresses: JSON.parse(row.ipAddresses) as string[],
+    lastSeenAt: row.lastSeenAt,
+    status: row.status,
+    tags: JSON.parse(row.tags) as string[],
+    notes: row.notes,
+    roomId: row.roomId,
+    audioDefaults: row.audioDefaults === null ? null : JSON.parse(row.audioDefaults),
+    recordingCapacity: row.maxConcurrent === null ? null : { maxConcurrentRecordings: row.maxConcurrent },
+    runtime: row.runtime === null ? null : JSON.parse(row.runtime),
+  }) as Node
+}

@@ -1,0 +1,142 @@
+import { generateSshKey } from '../../crypto/sshkey.ts'
+import { tokenPrefix } from '../../crypto/token.ts'
+import { Fail } from '../../kernel/fail.ts'
+import { Bootstrap, BootstrapTokenRequest, MaterialQuery, SshRotation } from '../../wire/nodes.ts'
+import { type AnyRoute, route } from '../edge/route.ts'
+import type { NodeStore } from '../nodes/nodes.store.ts'
+import type { CredentialStore } from './credentials.store.ts'
+import type { SshKeyStore } from './sshkeys.store.ts'
+
+const node = (p: { id: string }) => ({ type: 'node', id: p.id })
+const manage = { auth: 'user', permission: 'node:manage', target: node } as const
+
+interface Stores {
+  credentials: CredentialStore
+  nodes: NodeStore
+  sshKeys: SshKeyStore
+}
+
+export const onboardingRoutes = ({ credentials, nodes, sshKeys }: Stores): AnyRoute[] => [
+  route({
+    method: 'POST',
+    path: '/nodes/:id/bootstrap-token',
+    ...manage,
+    action: 'nodes.bootstrap_token.issue',
+    body: BootstrapTokenRequest,
+    status: 201,
+    run: ({ params, body, who, now }) => {
+      nodes.mustExist(params.id)
+      const { token, expiresAt } = credentials.mintBootstrap(params.id, body.ttlSeconds, who.id, now)
+      return { data: { token, expiresAt, nodeId: params.id }, details: { expiresAt, tokenPrefix: tokenPrefix(token) } }
+    },
+  }),
+  // One transaction: spend, seal, reconcile, mint, audit (decision 22). What fails half way leaves the token unspent.
+  route({
+    method: 'POST',
+    path: '/nodes/:id/bootstrap',
+    auth: 'bootstrap',
+    permission: 'node:manage',
+    target: node,
+    action: 'nodes.bootstrap',
+    success: ['nodes.bootstrap.completed', 'nodes.bootstrap.failed'],
+    body: Bootstrap,
+    status: 201,
+    run: ({ params: { id }, body, who, now }) => {
+      if (!credentials.spend(who.tokenHash, id, now))
+        throw new Fail(401, 'invalid_bootstrap_token', 'Unauthorized', { outcome: 'denied' })
+      const ssh = sshKeys.adopt(id, body, body.username, now)
+      const summary = nodes.interfaces.apply(id, body.interfaces)
+      const credential = credentials.issue(id, null, now)
+      return {
+        data: { controllerToken: credential.token, fingerprint: ssh.fingerprint, nodeId: id },
+        changed: true,
+        details: {
+          fingerprint: ssh.fingerprint,
+          interfaceCount: body.interfaces.length,
+          interfaces: summary,
+          mintedTokenPrefix: credential.tokenPrefix,
+          username: ssh.username,
+        },
+      }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/nodes/:id/credentials/rotate',
+    ...manage,
+    action: 'nodes.credentials.rotate',
+    status: 201,
+    run: ({ params, who, now }) => {
+      const before = nodes.get(params.id, now)
+      const credential = credentials.issue(params.id, who.id, now)
+      return {
+        data: { credential, node: before },
+        details: { credentialId: credential.id, tokenPrefix: credential.tokenPrefix },
+      }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/nodes/:id/credentials/revoke',
+    ...manage,
+    action: 'nodes.credentials.revoke',
+    run: ({ params, now }) => {
+      const data = nodes.get(params.id, now)
+      const tokensRevoked = credentials.revoke(params.id, now)
+      sshKeys.revoke(params.id, now)
+      return { data, details: { tokensRevoked } }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/nodes/:id/ssh-credential',
+    ...manage,
+    action: 'nodes.ssh_credential.read',
+    run: ({ params }) => {
+      nodes.mustExist(params.id)
+      return { data: sshKeys.find(params.id) }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/nodes/:id/ssh-credential/rotate',
+    ...manage,
+    action: 'nodes.ssh_credential.rotate',
+    body: SshRotation,
+    status: 201,
+    run: ({ params, body, now }) => {
+      nodes.mustExist(params.id)
+      const before = sshKeys.find(params.id)
+      const after = sshKeys.rotate(params.id, generateSshKey(`svc-${params.id}`), body.username, now)
+      return { data: after, before, after }
+    },
+  }),
+  // The only answer that ever carries a private key; `mintToken=1` adds a token that waits for its first use.
+  route({
+    method: 'GET',
+    path: '/nodes/:id/ssh-credential/material',
+    auth: 'runner',
+    permission: null,
+    target: node,
+    action: 'nodes.ssh_credential.fetch',
+    success: ['nodes.ssh_credential.fetch', 'nodes.ssh_credential.fetch'],
+    query: MaterialQuery,
+    run: ({ params, query, now }) => {
+      nodes.mustExist(params.id)
+      const { id: credentialId, ...material } = sshKeys.material(params.id)
+      const minted = query.mintToken === '1' ? credentials.issuePending(params.id, now) : undefined
+      return {
+        data: { ...material, ...(minted ? { controllerToken: minted.token } : {}) },
+        changed: true,
+        headers: { 'cache-control': 'no-store' },
+        details: {
+          credentialId,
+          fingerprint: material.fingerprint,
+          provisionedToken: minted !== undefined,
+          ...(minted ? { mintedTokenPrefix: minted.tokenPrefix } : {}),
+          username: material.username,
+        },
+      }
+    },
+  }),
+]

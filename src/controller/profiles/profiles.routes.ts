@@ -1,0 +1,54 @@
+import type { Ids } from '../../kernel/ids.ts'
+import { ProfileInput, ProfilePatch } from '../../wire/profiles.ts'
+import type { reaches } from '../edge/reach.ts'
+import { type AnyRoute, route } from '../edge/route.ts'
+import type { ProfileStore } from './profiles.store.ts'
+
+const all = () => ({ type: 'recording_profile_collection' })
+const one = (p: { id: string }) => ({ type: 'recording_profile', id: p.id })
+const read = { auth: 'user', permission: 'settings:read' } as const
+const manage = { auth: 'user', permission: 'settings:manage' } as const
+
+export const profileRoutes = (profiles: ProfileStore, ids: Ids, reach: ReturnType<typeof reaches>): AnyRoute[] => [
+  route({
+    method: 'GET',
+    path: '/settings/recording-profiles',
+    ...read,
+    action: 'settings.recording_profiles.read',
+    target: all,
+    run: ({ who }) => ({ data: profiles.list(reach(who, 'settings:read')) }),
+  }),
+  route({
+    method: 'POST',
+    path: '/settings/recording-profiles',
+    ...manage,
+    action: 'settings.recording_profiles.create',
+    target: all,
+    body: ProfileInput,
+    status: 201,
+    run: ({ body, now }) => {
+      const after = profiles.create(ids.make('recording_profile'), body, now)
+      return { data: after, after, target: { type: 'recording_profile', id: after.id, name: after.name } }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/settings/recording-profiles/:id',
+    ...read,
+    action: 'settings.recording_profiles.detail.read',
+    target: one,
+    run: ({ params }) => ({ data: profiles.get(params.id) }),
+  }),
+  route({
+    method: 'PATCH',
+    path: '/settings/recording-profiles/:id',
+    ...manage,
+    action: 'settings.recording_profiles.update',
+    target: one,
+    body: ProfilePatch,
+    run: ({ params, body, now }) => {
+      const { before, after } = profiles.patch(params.id, body, now)
+      return { data: after, before, after }
+    },
+  }),
+]

@@ -1,0 +1,64 @@
+import type { Log } from '../../kernel/log.ts'
+import { RecordingFilters } from '../../wire/recordings.ts'
+import { removeFiles } from '../edge/files.ts'
+import type { reaches } from '../edge/reach.ts'
+import { type AnyRoute, flow, route } from '../edge/route.ts'
+import { pageMeta } from '../store/filter.ts'
+import type { RecordingStore } from './recordings.store.ts'
+
+/** What the routes of the library stand on; `takes` is the directory of the stored files. */
+export interface Library {
+  log: Log
+  reach: ReturnType<typeof reaches>
+  recordings: RecordingStore
+  takes: string
+}
+
+const one = (p: { id: string }) => ({ type: 'recording', id: p.id })
+const read = { auth: 'user', permission: 'recording:read' } as const
+
+export const libraryRoutes = ({ log, reach, recordings, takes }: Library): AnyRoute[] => [
+  route({
+    method: 'GET',
+    path: '/recordings',
+    ...read,
+    action: 'recordings.read',
+    target: () => ({ type: 'recording_collection' }),
+    query: RecordingFilters,
+    run: ({ who, query }) => {
+      const { rows, total } = recordings.list(reach(who, 'recording:read'), query)
+      return { data: rows, beside: { meta: pageMeta(rows.length, total, query.limit, query.offset ?? 0) } }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/recordings/:id',
+    ...read,
+    action: 'recordings.detail.read',
+    target: one,
+    run: ({ params }) => ({ data: recordings.get(params.id) }),
+  }),
+  flow({
+    method: 'DELETE',
+    path: '/recordings/:id',
+    auth: 'user',
+    permission: 'recording:delete',
+    action: 'recordings.delete',
+    target: one,
+    status: 204,
+    run: async ({ params }, commit) => {
+      let files: string[] = []
+      const done = await commit(() => {
+        const { before, paths } = recordings.remove(params.id)
+        files = paths
+        const details = { fileCount: paths.length }
+        const target = { type: 'recording', id: before.id, name: before.name }
+        return { data: null, before, correlation: { recordingId: before.id }, details, target }
+      })
+      // Rows first: a file without a row is swept later, a row without its file would be a broken promise.
+      for (const { path, error } of await removeFiles(takes, files))
+        log.warn('a deleted recording left a file behind', { recordingId: params.id, path, error })
+      return done
+    },
+  }),
+]

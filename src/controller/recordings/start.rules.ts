@@ -1,0 +1,177 @@
+import { Fail, invalid } from '../../kernel/fail.ts'
+import type { AudioDefaults, CaptureBackend, Interface, Node } from '../../wire/nodes.ts'
+import { type ChannelMode, CODEC_CHANNELS, enhances, type Profile } from '../../wire/profiles.ts'
+import type { ChannelMap, Command, RecordingStart } from '../../wire/recordings.ts'
+
+/** Capture settings of a job when nothing nearer says (SVC_AGENT_CAPTURE_*). */
+export interface CaptureDefaults {
+  channels: number
+  device: string
+  format: string
+  sampleRate: number
+  seconds: number
+}
+
+/** What decides the shape of a capture. */
+export interface Shape {
+  backend: CaptureBackend | undefined
+  device: Interface | undefined
+  mode: ChannelMode | undefined
+  selection: number[] | undefined
+}
+
+const refused = (reason: string, why: string): Fail =>
+  invalid('Invalid channel selection', ['captureChannelSelection'], why, reason)
+
+/** The interface a take uses: the asked one, the configured one, the node's first (contract A, 11.3). */
+export function effectiveInterface(
+  node: Node,
+  asked: string | undefined,
+  configured: string | undefined,
+): Interface | undefined {
+  if (asked !== undefined) {
+    const found = node.interfaces.find((i) => i.id === asked)
+    if (!found) throw new Fail(409, 'recording_interface_not_found', 'Recording interface not found')
+    return found
+  }
+  return (
+    node.interfaces.find((i) => i.id === configured) ?? node.interfaces.find((i) => !i.absent) ?? node.interfaces[0]
+  )
+}
+
+/** @throws Fail 409 for a selection without an interface, 400 for one that does not fit it or its mode. */
+export function checkSelection({ device, mode, selection }: Shape): void {
+  if (!selection) return
+  if (!device) throw new Fail(409, 'recording_interface_not_found', 'Recording interface not found')
+  const unknown = selection.filter((index) => !device.channels.some((c) => c.index === index))
+  if (unknown.length > 0)
+    throw refused('channel_selection_unknown_channel', `the interface has no channel ${unknown.join(', ')}`)
+  if (mode === 'stereo' && selection.length !== 2)
+    throw refused('channel_selection_mode_arity', 'stereo takes exactly two channels')
+}
+
+/**
+ * The room a take belongs to: the one room of its channels, else the node's default.
+ * @throws Fail 400 `channel_selection_cross_room` when the channels lie in several rooms.
+ */
+export function roomOf(node: Node, { device, selection }: Shape): string | undefined {
+  const channels = device?.channels.filter((c) => !selection || selection.includes(c.index)) ?? []
+  const rooms = new Set(channels.map((c) => c.roomId ?? node.roomId).filter((id) => id !== undefined))
+  if (rooms.size > 1)
+    throw invalid(
+      'Channel selection spans multiple rooms',
+      ['captureChannelSelection'],
+      'choose channels of one room',
+      'channel_selection_cross_room',
+    )
+  return [...rooms][0] ?? node.roomId
+}
+
+/** The map of an explicit selection: entries in its order, outputs only where the mode keeps channels apart. */
+export function selectionMap({ device, mode, selection }: Shape): ChannelMap | undefined {
+  if (!selection || !device) return undefined
+  const channelMode = mode ?? (selection.length === 1 ? 'mono' : 'stereo')
+  const apart = channelMode === 'stereo' || channelMode === 'multichannel'
+  return {
+    assignmentId: 'inline-channel-selection',
+    channelMode,
+    entries: selection.map((index, i) => ({
+      included: true,
+      label: device.channels.find((c) => c.index === index)?.alias ?? `Channel ${index}`,
+      ...(apart ? { outputChannelIndex: i + 1 } : {}),
+      sourceChannelIndex: index,
+    })),
+    sourceChannels: Math.max(...selection),
+    targetId: device.id,
+    targetType: 'interface',
+    templateId: 'inline-channel-selection',
+    templateName: 'Channel selection',
+  }
+}
+
+const OUTPUTS: Record<ChannelMode, (entries: number) => number> = {
+  mono: () => 1,
+  mono_to_stereo_mix: () => 2,
+  stereo: () => 2,
+  multichannel: (entries) => entries,
+}
+
+/** @throws Fail 400 when the codec cannot carry the channels the take would have. */
+function checkCodec(codec: Profile['codec'], captured: number, map: ChannelMap | undefined): void {
+  const outputs = map ? OUTPUTS[map.channelMode](map.entries.length) : captured
+  const most = CODEC_CHANNELS[codec]
+  if (outputs <= most) return
+  const way =
+    codec === 'mp3'
+      ? 'choose at most two channels, a mixing mode, or a flac or wav profile'
+      : 'choose at most eight channels or a wav profile'
+  throw invalid(
+    `${codec} carries at most ${most} channels, this take has ${outputs}`,
+    ['recordingProfileId'],
+    way,
+    'codec_channel_limit',
+  )
+}
+
+// hw:, plughw: and the built-in test source are opened by their stable ref, anything else by its name.
+function deviceName(
+  device: Interface | undefined,
+  backend: CaptureBackend | undefined,
+  d: AudioDefaults,
+  fallback: string,
+): string {
+  if (!device) return d.captureDevice ?? fallback
+  const ref = device.systemRef.replace(/^alsa:/, '')
+  const direct = (backend ?? 'alsa') === 'alsa' && /^(hw|plughw|test):/.test(ref)
+  return direct ? ref : device.systemName
+}
+
+// A device with one channel cannot give two: the default yields to what the hardware is known to have.
+const channelCount = (device: Interface | undefined, fallback: number): number =>
+  device && device.channelCount > 0 ? Math.min(device.channelCount, fallback) : fallback
+
+export interface Planned {
+  captureGroupId: string
+  profile: Profile
+  recordingId: string
+  seconds: number
+}
+
+/** What the agent will execute (contract A, 2.13). @throws Fail 400 for a codec that cannot carry the channels. */
+export function command(node: Node, shape: Shape, planned: Planned, fallback: CaptureDefaults): Command {
+  const { backend, device, selection } = shape
+  const { profile, recordingId } = planned
+  const d = node.audioDefaults ?? {}
+  const map = selectionMap(shape)
+  const captureChannels = map?.sourceChannels ?? d.captureChannels ?? channelCount(device, fallback.channels)
+  checkCodec(profile.codec, captureChannels, map)
+  const chunkSeconds = profile.chunkSeconds ?? profile.maxTrackSeconds
+  return {
+    ...(backend ? { captureBackend: backend } : {}),
+    captureChannels,
+    ...(selection ? { captureChannelSelection: selection } : {}),
+    captureDevice: deviceName(device, backend, d, fallback.device),
+    captureFormat: d.captureFormat ?? fallback.format,
+    captureGroupId: planned.captureGroupId,
+    ...(device ? { captureInterfaceId: device.id, captureSystemRef: device.systemRef } : {}),
+    captureSampleRate: d.captureSampleRate ?? fallback.sampleRate,
+    ...(map ? { channelMap: map } : {}),
+    ...(chunkSeconds ? { chunkSeconds } : {}),
+    durationSeconds: planned.seconds,
+    ...(enhances(profile.enhancement) ? { enhancement: profile.enhancement } : {}),
+    ...(profile.codec === 'mp3' ? { outputBitrateKbps: profile.bitrateKbps, outputVbr: profile.vbr } : {}),
+    outputCodec: profile.codec,
+    outputFileName: `${recordingId}.${profile.codec}`,
+    type: 'alsa_capture',
+  }
+}
+
+/** Backend of a capture: asked for, else the interface's own, else the node's default. */
+export function backendOf(
+  input: RecordingStart,
+  node: Node,
+  device: Interface | undefined,
+): CaptureBackend | undefined {
+  const known = device && device.backend !== 'unknown' ? device.backend : undefined
+  return input.captureBackend ?? known ?? node.audioDefaults?.captureBackend
+}

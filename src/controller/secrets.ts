@@ -1,0 +1,27 @@
+import { randomBytes } from 'node:crypto'
+import * as fs from 'node:fs'
+import * as path from 'node:path'
+import type { Log } from '../kernel/log.ts'
+import type { Config } from './config.ts'
+
+/**
+ * The secret that seals what is stored: the configured one, else one made on first start and kept beside the
+ * database, 0600 (decision 24). There is no built-in key.
+ */
+export function secretKey(config: Config, log: Log): string {
+  if (config.SVC_SECRET_KEY) return config.SVC_SECRET_KEY
+  const file = path.join(config.SVC_DATA_DIR, 'secret.key')
+  if (!fs.existsSync(file)) create(file, log)
+  return fs.readFileSync(file, 'utf8').trim()
+}
+
+function create(file: string, log: Log): void {
+  // Written aside and renamed: a crash must not leave half a key that later starts would trust.
+  const draft = `${file}.${process.pid}`
+  fs.writeFileSync(draft, `${randomBytes(32).toString('base64url')}\n`, { flag: 'wx', mode: 0o600, flush: true })
+  fs.renameSync(draft, file)
+  log.warn(
+    'No SVC_SECRET_KEY is set: a key was made. Back it up with the database; without it sealed secrets are lost.',
+    { file },
+  )
+}
