@@ -15,22 +15,24 @@ import { auditStore } from './audit/audit.store.ts'
 import { authRoutes } from './auth/auth.routes.ts'
 import { seedLocalAdmin } from './auth/localadmin.ts'
 import { sessionStore } from './auth/sessions.store.ts'
+import { Bell } from './background/bell.ts'
 import { Ticker } from './background/ticker.ts'
 import type { Config } from './config.ts'
 import { audit } from './edge/audit.ts'
 import type { Edge } from './edge/edge.ts'
+import { limiter } from './edge/limiter.ts'
 import { openapiRoute } from './edge/openapi.ts'
 import { principals } from './edge/principals.ts'
 import { reaches } from './edge/reach.ts'
 import type { AnyRoute } from './edge/route.ts'
-import { scope } from './edge/scope.ts'
+import { type Scope, scope } from './edge/scope.ts'
 import { serve } from './edge/serve.ts'
 import { healthStore } from './health/health.store.ts'
-import { Bell } from './jobs/bell.ts'
 import { boardRoutes } from './jobs/board.routes.ts'
-import { endings } from './jobs/endings.ts'
+import { claimStore } from './jobs/claims.store.ts'
 import { jobStore } from './jobs/jobs.store.ts'
 import { leaseRunner } from './jobs/lease.runner.ts'
+import type { Ending } from './jobs/leases.rules.ts'
 import { leaseStore } from './jobs/leases.store.ts'
 import { cacheFileRoutes } from './link/cachefile.routes.ts'
 import { Turnstile } from './link/intake.ts'
@@ -47,6 +49,7 @@ import { profileRoutes } from './profiles/profiles.routes.ts'
 import { profileStore } from './profiles/profiles.store.ts'
 import { conflictStore } from './recordings/conflicts.store.ts'
 import { controlRoutes } from './recordings/control.routes.ts'
+import { endings } from './recordings/endings.ts'
 import { libraryRoutes } from './recordings/library.routes.ts'
 import { playbackRoutes } from './recordings/playback.routes.ts'
 import { recordingStore } from './recordings/recordings.store.ts'
@@ -74,27 +77,12 @@ export interface Surroundings {
 }
 
 /** The controller over an open, migrated database; `stop` leaves nothing running. */
-export function compose({ clock, config, db, ids, log, secrets }: Surroundings) {
-  const group = new CommitGroup(db, clock)
-  const edge: Edge = {
-    audit: audit(db, ids, config.SVC_AUDIT_MACHINE_WINDOW_SECONDS),
-    clock,
-    db,
-    group,
-    log,
-    principals: principals(db, clock, config.SVC_RUNNER_TOKEN),
-    scope: scope(db),
-    trustedProxies: new Set(config.trustedProxies),
-    webOrigin: config.SVC_WEB_ORIGIN,
-  }
+export function compose(parts: Surroundings) {
+  const { clock, config, db, ids, log, secrets } = parts
+  const edge = edgeOf(parts)
   const stores = storesOf(db, ids, config, secrets)
-  const { health, jobs, leases, profiles, recordings, rooms } = stores
-  const reach = reaches(db)
   const bell = new Bell(clock)
-  const ending = endings(recordings, health)
-  const takes = config.SVC_RECORDING_CACHE_DIR
-  const library = { log, reach, recordings, takes }
-  const start = starter({ ...stores, bell, ids, scope: edge.scope, ...captureDefaults(config) })
+  const ending = endings(stores.recordings, stores.health)
   const ticker = new Ticker(clock, log, [
     leaseRunner({
       audit: edge.audit,
@@ -102,51 +90,15 @@ export function compose({ clock, config, db, ids, log, secrets }: Surroundings) 
       enabled: config.SVC_RECORDING_JOB_LEASE_RUNNER_ENABLED,
       ending,
       intervalSeconds: config.SVC_RECORDING_JOB_LEASE_RUNNER_INTERVAL_SECONDS,
-      leases,
+      leases: stores.leases,
     }),
   ])
-  const routes: AnyRoute[] = [
-    ...probeRoutes(db, iso(clock.now())),
-    ...nodeRoutes({ ...stores, ids, reach }),
-    ...onboardingRoutes(stores),
-    ...nodeLinkRoutes(stores),
-    ...jobLinkRoutes({ bell, ending, jobs, leases }),
-    ...cacheFileRoutes({
-      ...stores,
-      ids,
-      maxBytes: config.SVC_RECORDING_CACHE_MAX_BYTES,
-      takes,
-      turnstile: new Turnstile(),
-    }),
-    ...controlRoutes({ bell, ids, jobs, leases, recordings, start, takes }),
-    ...libraryRoutes(library),
-    ...playbackRoutes(library),
-    ...boardRoutes(jobs, reach),
-    ...profileRoutes(profiles, ids, reach),
-    ...roomRoutes(rooms, ids, reach),
-    ...rosterRoutes(rooms, stores.rosters),
-    ...authRoutes(stores.users, stores.sessions, ids, clock, {
-      failureLimit: config.SVC_LOGIN_FAILURE_LIMIT,
-      failureWindowSeconds: config.SVC_LOGIN_FAILURE_WINDOW_SECONDS,
-    }),
-    ...userRoutes(stores.users, ids, config.SVC_LOCAL_ADMIN_EMAIL),
-    ...groupRoutes(stores.groups, ids),
-    ...accessPolicyRoutes(accessPolicyStore(db, ids, stores.users)),
-    ...auditRoutes(stores.audits, reach),
-    ...metricsRoutes({
-      metrics: stores.metrics,
-      reach,
-      runners: () => ticker.status(),
-      startedAtMs: clock.now(),
-      tally: stores.tally,
-    }),
-    openapiRoute((): AnyRoute[] => routes, version),
-  ]
+  const routes = routesOf(parts, { bell, ending, scope: edge.scope, stores, ticker })
   return {
     app: serve(edge, routes),
     bell,
     edge,
-    leases,
+    leases: stores.leases,
     /** Before the first request: the first admin exists. */
     prepare: (): Promise<void> =>
       seedLocalAdmin({ audit: edge.audit, db, ids, log, users: stores.users }, localAdmin(config), iso(clock.now())),
@@ -156,16 +108,85 @@ export function compose({ clock, config, db, ids, log, secrets }: Surroundings) 
     async stop(): Promise<void> {
       bell.close()
       await ticker.stop()
-      await group.drain()
+      await edge.group.drain()
     },
   }
 }
 export type Controller = ReturnType<typeof compose>
 
+interface Works {
+  bell: Bell
+  ending: Ending
+  scope: Scope
+  stores: ReturnType<typeof storesOf>
+  ticker: Ticker
+}
+
+function routesOf(
+  { clock, config, db, ids, log }: Surroundings,
+  { bell, ending, scope, stores, ticker }: Works,
+): AnyRoute[] {
+  const { claims, jobs, leases, profiles, recordings, rooms } = stores
+  const reach = reaches(db)
+  const takes = config.SVC_RECORDING_CACHE_DIR
+  const library = { log, reach, recordings, takes }
+  const start = starter({ ...stores, bell, ids, scope, ...captureDefaults(config) })
+  const intake = { maxBytes: config.SVC_RECORDING_CACHE_MAX_BYTES, takes, turnstile: new Turnstile() }
+  const logins = {
+    failureLimit: config.SVC_LOGIN_FAILURE_LIMIT,
+    failureWindowSeconds: config.SVC_LOGIN_FAILURE_WINDOW_SECONDS,
+  }
+  const observed = {
+    metrics: stores.metrics,
+    tally: stores.tally,
+    runners: () => ticker.status(),
+    startedAtMs: clock.now(),
+  }
+  const routes: AnyRoute[] = [
+    ...probeRoutes(db, iso(clock.now())),
+    ...authRoutes(stores.users, stores.sessions, ids, clock, logins),
+    ...userRoutes(stores.users, ids, config.SVC_LOCAL_ADMIN_EMAIL),
+    ...groupRoutes(stores.groups, ids),
+    ...accessPolicyRoutes(accessPolicyStore(db, ids, stores.users)),
+    ...auditRoutes(stores.audits, reach),
+    ...nodeRoutes({ ...stores, reach }),
+    ...onboardingRoutes({ ...stores, ids }),
+    ...nodeLinkRoutes(stores),
+    ...jobLinkRoutes({ bell, claims, ending, jobs, leases }),
+    ...cacheFileRoutes({ ...stores, ...intake, ids }),
+    ...controlRoutes({ bell, claims, ids, jobs, leases, recordings, start, takes }),
+    ...libraryRoutes(library),
+    ...playbackRoutes(library),
+    ...boardRoutes(jobs, reach),
+    ...profileRoutes(profiles, ids, reach),
+    ...roomRoutes(rooms, ids, reach),
+    ...rosterRoutes(rooms, stores.rosters),
+    ...metricsRoutes({ ...observed, reach }),
+    openapiRoute((): AnyRoute[] => routes, version),
+  ]
+  return routes
+}
+
+function edgeOf({ clock, config, db, ids, log }: Surroundings): Edge {
+  return {
+    audit: audit(db, ids, config.SVC_AUDIT_MACHINE_WINDOW_SECONDS),
+    clock,
+    db,
+    group: new CommitGroup(db, clock),
+    guesses: limiter(config.SVC_TOKEN_FAILURE_LIMIT, config.SVC_LOGIN_FAILURE_WINDOW_SECONDS),
+    log,
+    principals: principals(db, clock, config.SVC_RUNNER_TOKEN),
+    scope: scope(db),
+    trustedProxies: new Set(config.trustedProxies),
+    webOrigin: config.SVC_WEB_ORIGIN,
+  }
+}
+
 function storesOf(db: Db, ids: Ids, config: Config, secrets: Surroundings['secrets']) {
   const jobs = jobStore(db)
   return {
     audits: auditStore(db),
+    claims: claimStore(db, jobs, config.SVC_RECORDING_JOB_LEASE_SECONDS),
     conflicts: conflictStore(db),
     credentials: credentialStore(db, ids),
     groups: groupStore(db),

@@ -1,18 +1,15 @@
 // roomtone controller: settings -> database -> composition -> listen, and back in the other order.
 import { mkdirSync } from 'node:fs'
-import * as http from 'node:http'
-import * as https from 'node:https'
-import type { AddressInfo } from 'node:net'
 import * as path from 'node:path'
-import { getRequestListener } from '@hono/node-server'
 import { assetKeys, assetText } from '../kernel/assets.ts'
 import { iso, systemClock } from '../kernel/clock.ts'
 import { Fail } from '../kernel/fail.ts'
 import { randomIds } from '../kernel/ids.ts'
-import { jsonLog, type Log } from '../kernel/log.ts'
+import { jsonLog } from '../kernel/log.ts'
 import { version } from '../kernel/version.ts'
 import { compose } from './compose.ts'
 import { type Config, ConfigError, nativeDirs, readConfig, settingsHelp } from './config.ts'
+import { Server } from './edge/server.ts'
 import { sweepIncoming } from './link/sweep.ts'
 import { secretKey } from './secrets.ts'
 import { Db } from './store/db.ts'
@@ -70,57 +67,21 @@ async function start(config: Config): Promise<{ stop(): Promise<void> }> {
   await sweepIncoming(config.SVC_RECORDING_CACHE_DIR)
   // A restart must not cost a running take its lease: each gets one full lease to be renewed in.
   controller.leases.grace(iso(systemClock.now()))
-  const server = createServer(config, controller.app.fetch as Fetch)
-  const url = await listen(server, config)
+  const server = new Server(controller.app, config.tls)
+  const url = await server.listen(config.SVC_HOST, config.SVC_PORT)
   controller.ticker.start()
   log.info('The controller listens.', { url, version, migrations: applied, data: config.SVC_DATA_DIR })
   process.stdout.write(`${JSON.stringify({ url, version, pid: process.pid })}\n`)
   return {
     async stop() {
-      await close(server, controller, log)
+      log.info('The controller stops.')
+      controller.bell.close()
+      await server.close(STOP_MS)
+      await controller.stop()
       db.close()
       lock.release()
     },
   }
-}
-
-type Fetch = Parameters<typeof getRequestListener>[0]
-type Server = http.Server | https.Server
-
-function createServer(config: Config, fetch: Fetch): Server {
-  const listener = getRequestListener(fetch)
-  // A take of hours may arrive over a slow line: no limit on a whole request, but on its headers and on silence.
-  const options = { requestTimeout: 0, headersTimeout: 20_000, keepAliveTimeout: 65_000 }
-  const server = config.tls
-    ? https.createServer({ ...options, ...config.tls }, listener)
-    : http.createServer(options, listener)
-  server.setTimeout(120_000)
-  return server
-}
-
-function listen(server: Server, config: Config): Promise<string> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (e) =>
-      reject(new ConfigError(`Cannot listen on ${config.SVC_HOST}:${config.SVC_PORT}: ${e.message}.`)),
-    )
-    server.listen(config.SVC_PORT, config.SVC_HOST, () => {
-      const { address, family, port } = server.address() as AddressInfo
-      const host =
-        address === '::' || address === '0.0.0.0' ? 'localhost' : family === 'IPv6' ? `[${address}]` : address
-      resolve(`${config.tls ? 'https' : 'http'}://${host}:${port}`)
-    })
-  })
-}
-
-async function close(server: Server, controller: ReturnType<typeof compose>, log: Log): Promise<void> {
-  log.info('The controller stops.')
-  const closed = new Promise<void>((resolve) => server.close(() => resolve()))
-  controller.bell.close()
-  server.closeIdleConnections()
-  const late = setTimeout(() => server.closeAllConnections(), STOP_MS)
-  await closed
-  clearTimeout(late)
-  await controller.stop()
 }
 
 function signalled(): Promise<void> {

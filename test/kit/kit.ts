@@ -122,9 +122,35 @@ export function kit(options: KitOptions = {}) {
     return bearer(token)
   }
 
+  const as = (role: Role) => person(role, [role])
+
+  /** A node with one stereo interface, enrolled by an admin; `agent` speaks with its token. */
+  const enroll = async (alias = 'Hall recorder', extra: object = {}) => {
+    const answer = await as('admin').post('/nodes/enroll', {
+      alias,
+      hostname: `${alias.toLowerCase().replaceAll(' ', '-')}.local`,
+      location: { site: 'North', room: 'Hall' },
+      interfaces: [
+        {
+          alias: 'Desk',
+          systemName: 'USB Desk',
+          systemRef: 'hw:CARD=Desk,DEV=0',
+          backend: 'alsa',
+          channelCount: 2,
+          sampleRates: [48000],
+        },
+      ],
+      ...extra,
+    })
+    const { node, credential } = answer.json.data
+    return { id: node.id as string, node, token: credential.token as string, agent: bearer(credential.token) }
+  }
+
   return {
     ...controller,
+    as,
     config,
+    enroll,
     db,
     dir,
     anonymous: bearer(undefined),
@@ -134,8 +160,6 @@ export function kit(options: KitOptions = {}) {
     person,
     rows,
     sql,
-    /** One person of that role, without grants. */
-    as: (role: Role) => person(role, [role]),
     /** `'90s'`, `'16m'`, `'2h'`, `'1d'`. */
     advance: (span: string) => {
       const [, n = '0', unit = 'ms'] = /^(\d+)(ms|s|m|h|d)$/.exec(span) ?? []

@@ -3,6 +3,7 @@ import type { Log } from '../../kernel/log.ts'
 import type { Db } from '../store/db.ts'
 import type { CommitGroup } from '../store/group.ts'
 import type { Audit } from './audit.ts'
+import type { Limiter } from './limiter.ts'
 import type { Principals } from './principals.ts'
 import type { AnyRoute, Incoming } from './route.ts'
 import type { Scope } from './scope.ts'
@@ -14,6 +15,8 @@ export interface Edge {
   clock: Clock
   db: Db
   group: CommitGroup
+  /** Refused bootstrap and runner tokens per address. */
+  guesses: Limiter
   log: Log
   principals: Principals
   scope: Scope

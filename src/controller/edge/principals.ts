@@ -1,10 +1,11 @@
 import { hashToken, sameSecret, tokenPrefix } from '../../crypto/token.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { iso } from '../../kernel/clock.ts'
+import { Fail } from '../../kernel/fail.ts'
 import { permissionsOf } from '../../wire/permissions.ts'
 import type { Db } from '../store/db.ts'
 import type { Auth } from './route.ts'
-import type { BootstrapWho, NodeWho, Pair, UserWho, Who } from './who.ts'
+import type { BootstrapWho, NodeWho, Pair, RunnerWho, UserWho, Who } from './who.ts'
 
 interface SessionRow {
   email: string
@@ -89,15 +90,19 @@ export function principals(db: Db, clock: Clock, runnerToken: string | undefined
     const row = bootstrap.get({ hash: tokenHash, nodeId, now: iso(clock.now()) })
     return row && { who: { kind: 'bootstrap', nodeId, tokenHash, tokenPrefix: tokenPrefix(bearer) }, stale: false }
   }
+  const runner = (bearer: string): Known<RunnerWho> | undefined => {
+    if (!runnerToken) throw new Fail(503, 'runner_token_unconfigured', 'Runner credential not configured')
+    return sameSecret(bearer, runnerToken) ? { who: { kind: 'runner' }, stale: false } : undefined
+  }
 
   return {
     authenticate(auth, bearer, params) {
       if (auth === 'none') return { who: (bearer && user(bearer)?.who) || { kind: 'anonymous' }, stale: false }
+      if (auth === 'runner') return runner(bearer)
       if (!bearer) return undefined
       if (auth === 'user') return user(bearer)
       if (auth === 'node') return node(bearer)
-      if (auth === 'bootstrap') return guest(bearer, params.id ?? '')
-      return runnerToken && sameSecret(bearer, runnerToken) ? { who: { kind: 'runner' }, stale: false } : undefined
+      return guest(bearer, params.id ?? '')
     },
     touch(who, now) {
       if (who.kind === 'user') touchSession.run({ id: who.sessionId, now })

@@ -30,6 +30,7 @@ const CORS = {
   allowHeaders: ['Content-Type', 'Authorization'],
   allowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
   credentials: true,
+  exposeHeaders: ['Accept-Ranges', 'Content-Disposition', 'Content-Range', 'ETag', 'Retry-After'],
 }
 
 // `/metrics` and the probes live at the root (specification, conventions).
@@ -74,14 +75,29 @@ async function handle(edge: Edge, candidates: AnyRoute[], c: Context): Promise<R
   }
   const notes = trail(edge, call)
   try {
-    call.known = edge.principals.authenticate(r.auth, bearer, call.params)
-    if (!call.known) throw await edge.group.submit(() => notes.stranger())
+    call.known = await identified(edge, call, notes)
     const read = await readBody(call)
     const done = await admitted(edge, call, notes, read, c.req.query())
     return done instanceof Response ? done : answer(edge, c, r, done)
   } catch (e) {
     return refuse(edge, c, r, e)
   }
+}
+
+/** Who is calling. @throws Fail 401 for a stranger, 429 for an address that keeps guessing tokens (decision 10). */
+async function identified(edge: Edge, call: Call, notes: Trail): Promise<Call['known']> {
+  const { auth } = call.r
+  const guessable = auth === 'bootstrap' || auth === 'runner'
+  return reported(edge, notes, async () => {
+    const { address } = call.request
+    const wait = guessable ? edge.guesses.blocked(address, edge.clock.now()) : undefined
+    if (wait)
+      throw new Fail(429, 'rate_limited', 'Too many refused tokens', { headers: { 'retry-after': String(wait) } })
+    const known = edge.principals.authenticate(auth, call.bearer, call.params)
+    if (!known && guessable) edge.guesses.fail(address, edge.clock.now())
+    if (!known) throw notes.stranger()
+    return known
+  })
 }
 
 /** A body that could not be read is still judged by the gate first. */

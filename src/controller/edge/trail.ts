@@ -84,6 +84,11 @@ export function trail(edge: Edge, call: Call) {
 
   const failed = (e: unknown): void => {
     const known = e instanceof Fail
+    // Before anybody is known the decision itself is the refusal.
+    if (known && !who() && r.auth === 'user') {
+      decided('denied', e.reason)
+      return
+    }
     const outcome = known && e.extra.outcome === 'denied' ? 'denied' : 'failed'
     edge.audit.write(entry(failure, outcome, { reason: known ? e.reason : 'internal_error' }), call.now)
     if (known) e.extra.also?.(call.now)
@@ -102,13 +107,11 @@ export function trail(edge: Edge, call: Call) {
         return { failure: e }
       }
     },
-    /** Nobody we know: writes the denied row and gives the refusal to throw. */
-    stranger(): Fail {
-      const reason = machine ? strangerReason(r, call.bearer) : 'unauthenticated'
-      if (machine) edge.audit.write(entry(failure, 'denied', { reason }), call.now)
-      else decided('denied', reason)
-      return new Fail(401, reason, 'Unauthorized')
-    },
+    /** Nobody we know: the refusal to throw. */
+    stranger: (): Fail =>
+      new Fail(401, machine ? strangerReason(r, call.bearer) : 'unauthenticated', 'Unauthorized', {
+        outcome: 'denied',
+      }),
     revoked: () => new Fail(401, 'credential_revoked', 'Unauthorized', { outcome: 'denied' }),
   }
 }

@@ -1,7 +1,7 @@
 import { JobFilters } from '../../wire/recordings.ts'
+import { pageMeta } from '../edge/page.ts'
 import type { reaches } from '../edge/reach.ts'
 import { type AnyRoute, route } from '../edge/route.ts'
-import { pageMeta } from '../store/filter.ts'
 import { type JobStore, pageSize } from './jobs.store.ts'
 
 const read = { auth: 'user', permission: 'recording:read' } as const

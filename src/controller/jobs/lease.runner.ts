@@ -2,8 +2,8 @@ import type { Runner } from '../background/ticker.ts'
 import type { Audit } from '../edge/audit.ts'
 import { systemActor } from '../edge/who.ts'
 import type { Db } from '../store/db.ts'
-import type { Endings } from './endings.ts'
-import { LEASE_EXPIRED, type LeaseStore, STOP_EXPIRED } from './leases.store.ts'
+import { type Ending, LEASE_EXPIRED, STOP_EXPIRED } from './leases.rules.ts'
+import type { LeaseStore } from './leases.store.ts'
 
 // One pass never holds the loop for long; the next one takes the rest.
 const BATCH = 200
@@ -12,7 +12,7 @@ interface Parts {
   audit: Audit
   db: Db
   enabled: boolean
-  ending: Endings
+  ending: Ending
   intervalSeconds: number
   leases: LeaseStore
 }

@@ -7,17 +7,11 @@ import { removeFiles } from '../edge/files.ts'
 import { type AnyRoute, type Commit, flow, type Incoming } from '../edge/route.ts'
 import type { HealthStore } from '../health/health.store.ts'
 import type { JobStore } from '../jobs/jobs.store.ts'
+import { endedByLease } from '../jobs/leases.rules.ts'
 import type { LeaseStore } from '../jobs/leases.store.ts'
 import type { StoredRendition } from '../recordings/recordings.rules.ts'
 import type { RecordingStore } from '../recordings/recordings.store.ts'
-import {
-  type Announcement,
-  announcement,
-  checkSize,
-  checkSuperseded,
-  endedByLease,
-  owningJob,
-} from './cachefile.rules.ts'
+import { type Announcement, announcement, checkSize, checkSuperseded, owningJob } from './cachefile.rules.ts'
 import { checkReceived, INCOMING, partSize, place, type Received, receive, type Turnstile } from './intake.ts'
 
 interface Parts {

@@ -3,8 +3,7 @@ import { HEADERS } from '../../wire/headers.ts'
 import type { Codec } from '../../wire/profiles.ts'
 import { CONTENT_TYPES, type Job, type Recording } from '../../wire/recordings.ts'
 import type { Incoming } from '../edge/route.ts'
-import { LEASE_EXPIRED, STOP_EXPIRED } from '../jobs/leases.store.ts'
-import type { RecordingFile } from '../recordings/recordings.store.ts'
+import { endedByLease } from '../jobs/leases.rules.ts'
 
 /** What an upload says of itself, read before its first byte. */
 export interface Announcement {
@@ -83,10 +82,6 @@ export function checkSize(bytes: number | undefined, most: number): void {
     throw new Fail(413, 'file_too_large', `Recording cache file exceeds the maximum size of ${most} bytes`)
 }
 
-/** Whether a job ended only by bookkeeping: its lease ran out while the agent was cut off (decision 15). */
-export const endedByLease = (job: Job): boolean =>
-  job.failureReason === LEASE_EXPIRED || job.failureReason === STOP_EXPIRED
-
 /**
  * The job an upload belongs to, or the refusal (contract A, 7.7, rows 5 to 8). Without a named job the recording's
  * newest one that did not end badly is meant. `jobs` are the recording's own, newest first.
@@ -116,7 +111,7 @@ const denied = (words: string): Fail => new Fail(403, 'recording_job_scope_denie
  * A take that comes late must not replace the audio of the job that was started in its place.
  * @throws Fail 409 `superseded_by_retry`: the recorder keeps its file.
  */
-export function checkSuperseded(job: Job, jobs: readonly Job[], files: readonly RecordingFile[]): void {
+export function checkSuperseded(job: Job, jobs: readonly Job[], files: readonly { jobId: string | null }[]): void {
   const newer = jobs.some(
     (other) =>
       other.id !== job.id && other.createdAt >= job.createdAt && !['failed', 'cancelled'].includes(other.status),

@@ -1,10 +1,11 @@
 import { Fail } from '../../kernel/fail.ts'
 import { HEADERS } from '../../wire/headers.ts'
 import { Claim, ClaimQuery, type Job } from '../../wire/recordings.ts'
+import type { Bell } from '../background/bell.ts'
 import { type AnyRoute, type Done, flow, type Incoming, route } from '../edge/route.ts'
-import type { Bell } from '../jobs/bell.ts'
-import type { Endings } from '../jobs/endings.ts'
+import type { ClaimStore } from '../jobs/claims.store.ts'
 import type { JobStore } from '../jobs/jobs.store.ts'
+import type { Ending } from '../jobs/leases.rules.ts'
 import type { LeaseStore } from '../jobs/leases.store.ts'
 
 const node = (p: { id: string }) => ({ type: 'node', id: p.id })
@@ -13,7 +14,8 @@ const agent = { auth: 'node', permission: 'recording:control' } as const
 
 interface Parts {
   bell: Bell
-  ending: Endings
+  claims: ClaimStore
+  ending: Ending
   jobs: JobStore
   leases: LeaseStore
 }
@@ -31,7 +33,7 @@ export const jobLinkRoutes = (parts: Parts): AnyRoute[] => [
   terminalRoute(parts, 'failed'),
 ]
 
-const peekRoute = ({ bell, leases }: Parts): AnyRoute =>
+const peekRoute = ({ bell, claims }: Parts): AnyRoute =>
   flow({
     method: 'GET',
     path: '/nodes/:id/recording-jobs/next',
@@ -41,13 +43,13 @@ const peekRoute = ({ bell, leases }: Parts): AnyRoute =>
     audit: 'telemetry',
     query: ClaimQuery,
     run: async ({ params, query, request }) => {
-      const job = await bell.until(params.id, query.waitSeconds ?? 0, request.signal, () => leases.peek(params.id))
+      const job = await bell.until(params.id, query.waitSeconds ?? 0, request.signal, () => claims.peek(params.id))
       return job ? { data: job, changed: false } : (nothing as Done<Job | null>)
     },
   })
 
 const claimRoute = (
-  { bell, leases }: Parts,
+  { bell, claims }: Parts,
   name: 'claim-next' | 'claim-next-group',
   action: string,
   group: boolean,
@@ -64,10 +66,10 @@ const claimRoute = (
     body: Claim.catch({}),
     run: async ({ params: { id }, query, body, request }, commit): Promise<Claimed> => {
       const { signal } = request
-      const seen = await bell.until(id, query.waitSeconds ?? 0, signal, () => leases.peek(id, body.holding))
+      const seen = await bell.until(id, query.waitSeconds ?? 0, signal, () => claims.peek(id, body.holding))
       if (!seen) return nothing
       return commit((now) => {
-        const claimed = signal.aborted ? [] : leases.claimNext(id, body.holding, group, now)
+        const claimed = signal.aborted ? [] : claims.claimNext(id, body.holding, group, now)
         const [first] = claimed
         if (!first) return nothing
         return {
@@ -76,7 +78,7 @@ const claimRoute = (
           correlation: { recordingId: first.recordingId, recordingJobId: first.id },
           details: { jobIds: claimed.map((job) => job.id) },
           undelivered: () => {
-            for (const job of claimed) if (leases.release(job)) bell.ring(id)
+            for (const job of claimed) if (claims.release(job)) bell.ring(id)
           },
         }
       })
@@ -93,7 +95,7 @@ function ownJob(jobs: JobStore, id: string, nodeId: string): Job {
 
 const told = (job: Job) => ({ correlation: { recordingId: job.recordingId, recordingJobId: job.id } })
 
-const heldRoutes = ({ jobs, leases }: Parts): AnyRoute[] => [
+const heldRoutes = ({ claims, jobs, leases }: Parts): AnyRoute[] => [
   route({
     method: 'POST',
     path: '/recording-jobs/:id/claim',
@@ -102,7 +104,7 @@ const heldRoutes = ({ jobs, leases }: Parts): AnyRoute[] => [
     action: 'recording_jobs.claim',
     run: ({ params, who, now }) => {
       ownJob(jobs, params.id, who.nodeId)
-      const job = leases.claim(params.id, who.nodeId, now)
+      const job = claims.claim(params.id, who.nodeId, now)
       return { data: job, changed: true, ...told(job) }
     },
   }),

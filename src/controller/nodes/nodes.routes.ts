@@ -1,12 +1,10 @@
 import { found } from '../../kernel/fail.ts'
-import type { Ids } from '../../kernel/ids.ts'
-import { Enrollment, InterfacePatch, type Node, NodeFilters, NodePatch } from '../../wire/nodes.ts'
+import { InterfacePatch, NodeFilters, NodePatch } from '../../wire/nodes.ts'
+import { pageMeta } from '../edge/page.ts'
 import type { reaches } from '../edge/reach.ts'
 import { type AnyRoute, route } from '../edge/route.ts'
-import type { CredentialStore } from '../onboarding/credentials.store.ts'
 import type { RoomStore } from '../rooms/rooms.store.ts'
-import { pageMeta } from '../store/filter.ts'
-import type { NodeStore } from './nodes.store.ts'
+import { type NodeStore, snapshot } from './nodes.store.ts'
 
 const all = () => ({ type: 'node_collection' })
 const one = (p: { id: string }) => ({ type: 'node', id: p.id })
@@ -14,14 +12,12 @@ const read = { auth: 'user', permission: 'node:read' } as const
 const manage = { auth: 'user', permission: 'node:manage' } as const
 
 interface Stores {
-  credentials: CredentialStore
-  ids: Ids
   nodes: NodeStore
   reach: ReturnType<typeof reaches>
   rooms: RoomStore
 }
 
-export const nodeRoutes = ({ credentials, ids, nodes, reach, rooms }: Stores): AnyRoute[] => [
+export const nodeRoutes = ({ nodes, reach, rooms }: Stores): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/nodes',
@@ -33,25 +29,6 @@ export const nodeRoutes = ({ credentials, ids, nodes, reach, rooms }: Stores): A
       const limit = Math.min(query.limit ?? 50, 200)
       const { rows, total } = nodes.list(reach(who, 'node:read'), query, limit, now)
       return { data: rows, beside: { meta: pageMeta(rows.length, total, limit, query.offset ?? 0) } }
-    },
-  }),
-  route({
-    method: 'POST',
-    path: '/nodes/enroll',
-    ...manage,
-    action: 'nodes.enroll',
-    target: all,
-    body: Enrollment,
-    status: 201,
-    run: ({ body, who, now }) => {
-      const node = nodes.enroll(ids.make('node'), body, now)
-      const credential = credentials.issue(node.id, who.id, now)
-      return {
-        data: { credential, node },
-        after: snapshot(node),
-        target: { type: 'node', id: node.id, name: node.alias },
-        details: { credentialId: credential.id, tokenPrefix: credential.tokenPrefix },
-      }
     },
   }),
   route({
@@ -92,6 +69,3 @@ export const nodeRoutes = ({ credentials, ids, nodes, reach, rooms }: Stores): A
     },
   }),
 ]
-
-/** What audit rows keep of a node: facts and labels, the interfaces as a count. */
-export const snapshot = ({ interfaces, ...node }: Node): object => ({ ...node, interfaceCount: interfaces.length })

@@ -141,6 +141,9 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
 }
 export type NodeStore = ReturnType<typeof nodeStore>
 
+/** What audit rows keep of a node: facts and labels, the interfaces as a count. */
+export const snapshot = ({ interfaces, ...node }: Node): object => ({ ...node, interfaceCount: interfaces.length })
+
 const pick = (h: Heartbeat) => ({ agentVersion: h.agentVersion, hostname: h.hostname, ipAddresses: h.ipAddresses })
 
 // Uptime moves with every beat; it is no change.

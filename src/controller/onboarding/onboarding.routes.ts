@@ -1,9 +1,10 @@
 import { generateSshKey } from '../../crypto/sshkey.ts'
 import { tokenPrefix } from '../../crypto/token.ts'
 import { Fail } from '../../kernel/fail.ts'
-import { Bootstrap, BootstrapTokenRequest, MaterialQuery, SshRotation } from '../../wire/nodes.ts'
+import type { Ids } from '../../kernel/ids.ts'
+import { Bootstrap, BootstrapTokenRequest, Enrollment, MaterialQuery, SshRotation } from '../../wire/nodes.ts'
 import { type AnyRoute, route } from '../edge/route.ts'
-import type { NodeStore } from '../nodes/nodes.store.ts'
+import { type NodeStore, snapshot } from '../nodes/nodes.store.ts'
 import type { CredentialStore } from './credentials.store.ts'
 import type { SshKeyStore } from './sshkeys.store.ts'
 
@@ -12,11 +13,32 @@ const manage = { auth: 'user', permission: 'node:manage', target: node } as cons
 
 interface Stores {
   credentials: CredentialStore
+  ids: Ids
   nodes: NodeStore
   sshKeys: SshKeyStore
 }
 
-export const onboardingRoutes = ({ credentials, nodes, sshKeys }: Stores): AnyRoute[] => [
+export const onboardingRoutes = ({ credentials, ids, nodes, sshKeys }: Stores): AnyRoute[] => [
+  route({
+    method: 'POST',
+    path: '/nodes/enroll',
+    auth: 'user',
+    permission: 'node:manage',
+    action: 'nodes.enroll',
+    target: () => ({ type: 'node_collection' }),
+    body: Enrollment,
+    status: 201,
+    run: ({ body, who, now }) => {
+      const node = nodes.enroll(ids.make('node'), body, now)
+      const credential = credentials.issue(node.id, who.id, now)
+      return {
+        data: { credential, node },
+        after: snapshot(node),
+        target: { type: 'node', id: node.id, name: node.alias },
+        details: { credentialId: credential.id, tokenPrefix: credential.tokenPrefix },
+      }
+    },
+  }),
   route({
     method: 'POST',
     path: '/nodes/:id/bootstrap-token',

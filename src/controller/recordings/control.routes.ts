@@ -1,9 +1,10 @@
 import { conflict } from '../../kernel/fail.ts'
 import type { Ids } from '../../kernel/ids.ts'
 import { RecordingStart } from '../../wire/recordings.ts'
+import type { Bell } from '../background/bell.ts'
 import { removeFiles } from '../edge/files.ts'
 import { type AnyRoute, flow, route } from '../edge/route.ts'
-import type { Bell } from '../jobs/bell.ts'
+import type { ClaimStore } from '../jobs/claims.store.ts'
 import type { JobStore } from '../jobs/jobs.store.ts'
 import type { LeaseStore } from '../jobs/leases.store.ts'
 import type { RecordingStore } from './recordings.store.ts'
@@ -11,6 +12,7 @@ import type { starter } from './start.ts'
 
 interface Parts {
   bell: Bell
+  claims: ClaimStore
   ids: Ids
   jobs: JobStore
   leases: LeaseStore
@@ -25,7 +27,7 @@ const nodeOfBody = (_: unknown, body: unknown) => {
   return { type: 'node', id: typeof id === 'string' && id ? id : '__invalid_node__' }
 }
 
-export const controlRoutes = ({ bell, ids, jobs, leases, recordings, start, takes }: Parts): AnyRoute[] => [
+export const controlRoutes = ({ bell, claims, ids, jobs, leases, recordings, start, takes }: Parts): AnyRoute[] => [
   route({
     method: 'POST',
     path: '/recordings',
@@ -87,7 +89,7 @@ export const controlRoutes = ({ bell, ids, jobs, leases, recordings, start, take
           throw conflict('job_not_retryable', 'Recording job cannot be retried')
         if (jobs.activeOf(source.recordingId)) throw conflict('active_job_exists', 'Recording job cannot be retried')
         stale = recordings.restart(source.recordingId, now)
-        const job = leases.create(ids.make('job'), source.recordingId, source.nodeId, source.command, now)
+        const job = claims.create(ids.make('job'), source.recordingId, source.nodeId, source.command, now)
         bell.ring(source.nodeId)
         return {
           data: job,

@@ -1,9 +1,9 @@
 import type { Log } from '../../kernel/log.ts'
 import { RecordingFilters } from '../../wire/recordings.ts'
 import { removeFiles } from '../edge/files.ts'
+import { pageMeta } from '../edge/page.ts'
 import type { reaches } from '../edge/reach.ts'
 import { type AnyRoute, flow, route } from '../edge/route.ts'
-import { pageMeta } from '../store/filter.ts'
 import type { RecordingStore } from './recordings.store.ts'
 
 /** What the routes of the library stand on; `takes` is the directory of the stored files. */

@@ -3,10 +3,10 @@ import type { Ids } from '../../kernel/ids.ts'
 import type { Node } from '../../wire/nodes.ts'
 import type { Profile } from '../../wire/profiles.ts'
 import type { Job, Recording, RecordingStart } from '../../wire/recordings.ts'
+import type { Bell } from '../background/bell.ts'
 import { type Scope, verdict } from '../edge/scope.ts'
 import type { UserWho } from '../edge/who.ts'
-import type { Bell } from '../jobs/bell.ts'
-import type { LeaseStore } from '../jobs/leases.store.ts'
+import type { ClaimStore } from '../jobs/claims.store.ts'
 import type { NodeStore } from '../nodes/nodes.store.ts'
 import { BUILT_IN, type PolicyStore } from '../profiles/policies.store.ts'
 import type { ProfileStore } from '../profiles/profiles.store.ts'
@@ -18,11 +18,11 @@ import * as rules from './start.rules.ts'
 
 export interface StartParts {
   bell: Bell
+  claims: ClaimStore
   conflicts: ConflictStore
   defaults: rules.CaptureDefaults
   defaultInterfaceId: string | undefined
   ids: Ids
-  leases: LeaseStore
   nodes: NodeStore
   policies: PolicyStore
   profiles: ProfileStore
@@ -39,7 +39,7 @@ export interface Started {
 
 /** Starts an ad-hoc recording: recording and job in one step, in the order of checks of contract A, R8. */
 export function starter(parts: StartParts) {
-  const { bell, conflicts, defaults, ids, leases, nodes, profiles, recordings } = parts
+  const { bell, claims, conflicts, defaults, ids, nodes, profiles, recordings } = parts
   return (input: RecordingStart, who: UserWho, now: string): Started => {
     const node = nodes.get(input.nodeId, now)
     const device = rules.effectiveInterface(node, input.captureInterfaceId, parts.defaultInterfaceId)
@@ -62,7 +62,7 @@ export function starter(parts: StartParts) {
       now,
     )
     const retention = retentionOf(parts, input)
-    const job = leases.create(ids.make('job'), recordingId, node.id, { ...command, ...retention }, now)
+    const job = claims.create(ids.make('job'), recordingId, node.id, { ...command, ...retention }, now)
     bell.ring(node.id)
     return { job, profile, recording }
   }

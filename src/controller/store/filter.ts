@@ -1,4 +1,3 @@
-import type { PageMeta } from '../../wire/scalars.ts'
 import type { Db, Params, Stmt } from './db.ts'
 
 /** A fixed piece of SQL and the named values it binds. The text never contains a value. */
@@ -18,6 +17,9 @@ export interface Listing {
   columns: string
   from: string
 }
+
+// Prepared statements kept per list.
+const KEPT = 128
 
 /**
  * A list that is filtered, ordered, counted and paged in SQL. Every combination of conditions is prepared once;
@@ -54,7 +56,10 @@ export class Lister<R> {
 
   private statement(sql: string): Stmt<Params, unknown> {
     const statement = this.statements.get(sql) ?? this.db.stmt<Params, unknown>(sql)
+    // The most recently used stay: a caller who tries every combination must not fill the memory.
+    this.statements.delete(sql)
     this.statements.set(sql, statement)
+    if (this.statements.size > KEPT) this.statements.delete(this.statements.keys().next().value as string)
     return statement
   }
 }
@@ -63,12 +68,6 @@ const clause = (conditions: Condition[]): string =>
   conditions.length > 0 ? ` WHERE ${conditions.map((c) => `(${c.sql})`).join(' AND ')}` : ''
 
 const bound = (conditions: Condition[]): Params => Object.assign({}, ...conditions.map((c) => c.params))
-
-/** The paging block of a list answer. `limit` is the effective one. */
-export function pageMeta(returned: number, total: number, limit: number | undefined, offset: number): PageMeta {
-  const meta = { hasNextPage: offset + returned < total, hasPreviousPage: offset > 0, offset, returned, total }
-  return limit === undefined ? meta : { ...meta, limit }
-}
 
 /** Drops keys whose value is null or undefined: optional fields are absent on the wire, never null. */
 export function present<T extends object>(row: T): { [K in keyof T]: Exclude<T[K], null> } {

@@ -1,17 +1,12 @@
-import type { Job, RecordingStatus } from '../../wire/recordings.ts'
 import type { HealthStore } from '../health/health.store.ts'
-import type { RecordingStore } from '../recordings/recordings.store.ts'
+import type { Ending } from '../jobs/leases.rules.ts'
+import type { RecordingStore } from './recordings.store.ts'
 
 export const OPERATOR_STOP = 'controller_stop_requested'
 
 /** What the end of a job does to its recording, and the health event it opens (contract A, 4.3). */
-export function endings(recordings: RecordingStore, health: HealthStore) {
-  return (
-    job: Job,
-    to: 'failed' | 'cancelled',
-    reason: string,
-    now: string,
-  ): { healthEventId?: string; recordingStatus: RecordingStatus } => {
+export function endings(recordings: RecordingStore, health: HealthStore): Ending {
+  return (job, to, reason, now) => {
     const recordingStatus = recordings.settle(job.recordingId, to === 'failed' ? 'failed' : 'completed', now)
     if (to === 'cancelled' && reason === OPERATOR_STOP) return { recordingStatus }
     const { event } = health.open(
@@ -28,4 +23,3 @@ export function endings(recordings: RecordingStore, health: HealthStore) {
     return { healthEventId: event.id, recordingStatus }
   }
 }
-export type Endings = ReturnType<typeof endings>

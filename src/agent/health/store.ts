@@ -1,0 +1,133 @@
+// The health log on disk: one JSON event per line, rotated by size, read back in order.
+import * as fsp from 'node:fs/promises'
+import * as path from 'node:path'
+import type * as z from 'zod'
+import { AgentHealthEvent } from '../../wire/nodes.ts'
+
+const Stored = AgentHealthEvent.required({ id: true, openedAt: true })
+export type StoredEvent = z.infer<typeof Stored>
+
+export interface StoreOptions {
+  file: string
+  /** 0 = never rotate. */
+  maxBytes: number
+  /** 0 = a full file is deleted instead of kept. */
+  retainedFiles: number
+}
+
+export interface HealthStore {
+  append(events: StoredEvent[]): Promise<void>
+  /** Up to `limit` events after the one with this number, in order. */
+  after(counter: number, limit: number): Promise<StoredEvent[]>
+  /** Number of the last event on disk, 0 when there is none. Repairs a torn last line. */
+  open(): Promise<number>
+}
+
+/** The number at the end of an event's id: events are ordered by it for the whole life of the log. */
+export const counterOf = (event: { id: string }): number => Number(/_(\d+)$/.exec(event.id)?.[1] ?? Number.NaN)
+
+function parseLine(line: string): StoredEvent | undefined {
+  try {
+    const event = Stored.parse(JSON.parse(line))
+    return Number.isNaN(counterOf(event)) ? undefined : event
+  } catch {
+    // A line torn by a power cut, or written by another version: the rest of the log still counts.
+    return undefined
+  }
+}
+
+const size = (file: string): Promise<number> =>
+  fsp.stat(file).then(
+    (s) => s.size,
+    () => 0,
+  )
+
+const isAbsent = (e: unknown): boolean => (e as NodeJS.ErrnoException).code === 'ENOENT'
+
+export function createHealthStore({ file, maxBytes, retainedFiles }: StoreOptions): HealthStore {
+  const name = (n: number): string => (n === 0 ? file : `${file}.${n}`)
+  /** Where reading stopped: the same file goes on being read after a rotation renamed it. */
+  let position = { ino: -1, offset: 0 }
+
+  const rename = (from: string, to: string): Promise<void> =>
+    fsp.rename(from, to).catch((e) => {
+      if (!isAbsent(e)) throw e
+    })
+  const rotate = async (): Promise<void> => {
+    if (retainedFiles === 0) return fsp.rm(file, { force: true })
+    for (let n = retainedFiles - 1; n >= 0; n--) await rename(name(n), name(n + 1))
+  }
+  const append = async (events: StoredEvent[]): Promise<void> => {
+    if (maxBytes > 0 && (await size(file)) >= maxBytes) await rotate()
+    await fsp.appendFile(file, events.map((event) => `${JSON.stringify(event)}\n`).join(''), { mode: 0o640 })
+  }
+
+  /** Files from the oldest to the active one, with their inode. */
+  const files = async (): Promise<{ file: string; ino: number }[]> => {
+    const found: { file: string; ino: number }[] = []
+    for (let n = retainedFiles; n >= 0; n--) {
+      const stat = await fsp.stat(name(n)).catch(() => undefined)
+      if (stat) found.push({ file: name(n), ino: stat.ino })
+    }
+    return found
+  }
+  /** Whole lines of one file from an offset: at most 64 KiB, or one longer line. */
+  const readLines = async (from: string, offset: number): Promise<{ lines: string[]; bytes: number }> => {
+    const handle = await fsp.open(from, 'r')
+    try {
+      for (let length = 65_536; ; length *= 4) {
+        const { bytesRead, buffer } = await handle.read(Buffer.alloc(length), 0, length, offset)
+        const end = buffer.subarray(0, bytesRead).lastIndexOf(10)
+        if (end >= 0) return { lines: buffer.toString('utf8', 0, end).split('\n'), bytes: end + 1 }
+        if (bytesRead < length) return { lines: [], bytes: 0 }
+      }
+    } finally {
+      await handle.close()
+    }
+  }
+  const after = async (counter: number, limit: number): Promise<StoredEvent[]> => {
+    const list = await files()
+    let at = list.findIndex((f) => f.ino === position.ino)
+    let offset = at < 0 ? 0 : position.offset
+    at = Math.max(0, at)
+    while (at < list.length) {
+      const current = list[at] as { file: string; ino: number }
+      const { lines, bytes } = await readLines(current.file, offset)
+      const found = lines.flatMap((line) => parseLine(line) ?? []).filter((event) => counterOf(event) > counter)
+      if (found.length > 0) {
+        // The position stays before this block until all of it was delivered.
+        position = { ino: current.ino, offset }
+        return found.slice(0, limit)
+      }
+      offset = bytes > 0 ? offset + bytes : 0
+      if (bytes === 0) at++
+      else position = { ino: current.ino, offset }
+    }
+    return []
+  }
+  const lastCounter = async (): Promise<number> => {
+    for (const f of (await files()).reverse()) {
+      const events = (await fsp.readFile(f.file, 'utf8')).split('\n').flatMap((line) => parseLine(line) ?? [])
+      if (events.length > 0) return Math.max(...events.map(counterOf))
+    }
+    return 0
+  }
+  const open = async (): Promise<number> => {
+    await fsp.mkdir(path.dirname(file), { recursive: true })
+    const text = await fsp.readFile(file).catch(() => Buffer.from('\n'))
+    if (text.length > 0 && text.at(-1) !== 10) await fsp.appendFile(file, '\n')
+    return lastCounter()
+  }
+  // One at a time: reading must not meet a rotation half way.
+  let queue: Promise<unknown> = Promise.resolve()
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const turn = queue.then(work)
+    queue = turn.catch(() => undefined)
+    return turn
+  }
+  return {
+    append: (events) => inTurn(() => append(events)),
+    after: (counter, limit) => inTurn(() => after(counter, limit)),
+    open: () => inTurn(open),
+  }
+}

@@ -1,0 +1,155 @@
+// Finds the capture devices of this machine: arecord, else /proc/asound.
+import * as fsp from 'node:fs/promises'
+import * as path from 'node:path'
+import type { InterfaceInput } from '../../wire/nodes.ts'
+import { NotStarted, run } from '../proc/run.ts'
+import {
+  type Capabilities,
+  type Device,
+  interfaceId,
+  parseArecordList,
+  parseHwDump,
+  parseOpenMode,
+  parseProcPcm,
+  parseStream,
+  systemRef,
+} from './alsa.rules.ts'
+import type { Remembered } from './remembered.ts'
+
+/** An interface as the agent prints it: the wire's shape and the agent's own id. */
+export type LocalInterface = InterfaceInput & { id: string }
+
+export interface AlsaOptions {
+  arecordCommand: string
+  childEnv: NodeJS.ProcessEnv
+  /** Replaces /proc/asound and is then the only truth about which devices exist. */
+  alsaProcRoot?: string | undefined
+  procAsoundPcm?: string | undefined
+  remembered: Remembered
+}
+
+const read = (file: string): Promise<string> => fsp.readFile(file, 'utf8').catch(() => '')
+const real = (file: string): Promise<string | undefined> => fsp.realpath(file).catch(() => undefined)
+
+async function arecord(options: AlsaOptions, args: string[]) {
+  try {
+    return await run(options.arecordCommand, args, { env: options.childEnv, timeoutMs: 5000 })
+  } catch (e) {
+    // Without arecord /proc/asound still tells which devices there are.
+    if (e instanceof NotStarted) return undefined
+    throw e
+  }
+}
+
+export const procRoot = (options: AlsaOptions): string =>
+  options.alsaProcRoot ?? (options.procAsoundPcm ? path.dirname(options.procAsoundPcm) : '/proc/asound')
+
+async function listDevices(options: AlsaOptions): Promise<{ devices: Device[]; listed: boolean }> {
+  if (options.alsaProcRoot === undefined) {
+    const list = await arecord(options, ['-l'])
+    const devices = list?.code === 0 ? parseArecordList(list.stdout) : []
+    if (devices.length > 0) return { devices, listed: true }
+  }
+  const root = procRoot(options)
+  const devices = parseProcPcm(await read(options.procAsoundPcm ?? path.join(root, 'pcm')))
+  const named = devices.map(async (device) => {
+    const cardId = (await read(path.join(root, `card${device.card}`, 'id'))).trim()
+    return cardId === '' ? device : { ...device, cardId }
+  })
+  return { devices: await Promise.all(named), listed: false }
+}
+
+async function openMode(cardDir: string, device: number): Promise<Capabilities> {
+  const pcm = path.join(cardDir, `pcm${device}c`)
+  const subs = (await fsp.readdir(pcm).catch(() => [])).filter((name) => /^sub\d+$/.test(name))
+  for (const sub of subs) {
+    const mode = parseOpenMode(await read(path.join(pcm, sub, 'hw_params')))
+    if (mode.channelCount !== undefined) return mode
+  }
+  return {}
+}
+
+/**
+ * What the device can do. The USB stream file is asked first, then the device itself (any mode: the dump comes before
+ * arecord tries one). A device in use cannot be asked: then what was seen before counts, for a narrower answer would
+ * make the controller forget channels and their names.
+ */
+async function capabilities(options: AlsaOptions, d: Device, mayProbe: boolean): Promise<Capabilities> {
+  const cardDir = path.join(procRoot(options), `card${d.card}`)
+  const stream = parseStream(await read(path.join(cardDir, `stream${d.device}`)))
+  if (stream.channelCount !== undefined && stream.sampleRates !== undefined) return stream
+  const ref = systemRef(d)
+  const key = `${ref} ${d.name} ${(await read(path.join(cardDir, 'usbid'))).trim()}`
+  const before = options.remembered.get(key)
+  if (before && (!mayProbe || options.remembered.fresh(key))) return { ...before, ...stream }
+  const dump = mayProbe ? await arecord(options, ['-D', ref, '--dump-hw-params', '-s', '1', '/dev/null']) : undefined
+  const probed = dump ? parseHwDump(`${dump.stdout}\n${dump.stderr}`) : {}
+  if (probed.channelCount === undefined) return { ...(before ?? (await openMode(cardDir, d.device))), ...stream }
+  options.remembered.set(key, probed)
+  return { ...probed, ...stream }
+}
+
+/** The first `serial` file, or `SERIAL=` of a `uevent`, from the device upwards. */
+async function serialNumber(deviceDir: string | undefined): Promise<string | undefined> {
+  for (let dir = deviceDir; dir?.startsWith('/sys/devices/'); dir = path.dirname(dir)) {
+    const serial = (await read(path.join(dir, 'serial'))).trim()
+    if (serial !== '') return serial
+    const event = /^SERIAL=(.+)$/m.exec(await read(path.join(dir, 'uevent')))?.[1]?.trim()
+    if (event) return event
+  }
+  return undefined
+}
+
+async function hardware(options: AlsaOptions, d: Device): Promise<{ hardwarePath: string; serialNumber?: string }> {
+  const literal = `/proc/asound/card${d.card}/pcm${d.device}c`
+  // A stand-in for /proc/asound describes another machine than this /sys does.
+  if (options.alsaProcRoot !== undefined) return { hardwarePath: literal }
+  const card = `/sys/class/sound/card${d.card}`
+  const deviceDir = await real(`${card}/device`)
+  const serial = await serialNumber(deviceDir)
+  return {
+    hardwarePath: (await real(`${card}/pcmC${d.card}D${d.device}c`)) ?? deviceDir ?? literal,
+    ...(serial ? { serialNumber: fit(serial, 255) } : {}),
+  }
+}
+
+/** Text the controller takes: no control characters, not too long. One odd name must not spoil the whole report. */
+export const fit = (text: string, max: number): string =>
+  text
+    .replace(/\p{Cc}/gu, ' ')
+    .trim()
+    .slice(0, max)
+    .trim()
+    .toWellFormed()
+
+async function describe(options: AlsaOptions, d: Device, listed: boolean, mayProbe: boolean): Promise<LocalInterface> {
+  const { channelCount = 2, sampleRates = [48_000] } = await capabilities(options, d, mayProbe)
+  const { hardwarePath, ...serial } = await hardware(options, d)
+  const name = d.name || systemRef(d)
+  return {
+    alias: fit(name, 160),
+    backend: 'alsa',
+    channelCount,
+    channels: channelList(channelCount),
+    hardwarePath: fit(hardwarePath, 500),
+    id: interfaceId(d, listed),
+    sampleRates,
+    ...serial,
+    systemName: fit(name, 255),
+    systemRef: fit(systemRef(d), 255),
+  }
+}
+
+export const channelList = (count: number): InterfaceInput['channels'] =>
+  Array.from({ length: count }, (_, i) => ({ alias: `Input ${i + 1}`, index: i + 1 }))
+
+const MAX_INTERFACES = 64
+
+/** Every capture device, each ref once, in the order of the cards. `mayProbe` false: no device is opened. */
+export async function discoverAlsa(options: AlsaOptions, mayProbe: boolean): Promise<LocalInterface[]> {
+  const { devices, listed } = await listDevices(options)
+  const distinct = [...new Map(devices.map((d) => [systemRef(d), d])).values()].slice(0, MAX_INTERFACES)
+  const found: LocalInterface[] = []
+  for (const device of distinct) found.push(await describe(options, device, listed, mayProbe))
+  return found
+}

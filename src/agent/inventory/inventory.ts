@@ -1,0 +1,73 @@
+import { type Clock, iso } from '../../kernel/clock.ts'
+import { version } from '../../kernel/version.ts'
+import type { Runtime } from '../../wire/nodes.ts'
+import { type AlsaOptions, channelList, discoverAlsa, type LocalInterface } from './alsa.ts'
+import { hostname, ipAddresses, runtime } from './host.ts'
+
+export interface InventoryOptions extends AlsaOptions {
+  clock: Clock
+  nodeAlias: string
+  nodeId: string
+  nodeRoom: string
+  nodeSite: string
+  /** Offer a test tone when the machine has no capture device. */
+  testSource: boolean
+}
+
+/** Everything the agent knows about its machine: what `--print-inventory` prints. */
+export interface Inventory {
+  agentVersion: string
+  alias: string
+  hostname: string
+  id: string
+  interfaces: LocalInterface[]
+  ipAddresses: string[]
+  lastSeenAt: string
+  location: { room: string; site: string }
+  runtime: Runtime
+  status: 'online'
+  tags: string[]
+}
+
+const placeholder: LocalInterface = {
+  alias: 'Default Capture Interface',
+  backend: 'unknown',
+  channelCount: 2,
+  channels: channelList(2),
+  id: 'iface_default_capture',
+  sampleRates: [48_000],
+  systemName: 'Audio backend discovery pending',
+}
+
+const testTone: LocalInterface = {
+  alias: 'Test source (no microphone)',
+  backend: 'unknown',
+  channelCount: 2,
+  channels: channelList(2),
+  id: 'iface_test_tone',
+  sampleRates: [48_000],
+  systemName: 'test:tone',
+  systemRef: 'test:tone',
+}
+
+/** Never throws for a missing tool or device. `mayProbe` false: no device is opened, because a take is running. */
+export async function collectInventory(options: InventoryOptions, mayProbe = true): Promise<Inventory> {
+  const devices = await discoverAlsa(options, mayProbe)
+  const interfaces = devices.length > 0 ? devices : [options.testSource ? testTone : placeholder]
+  return {
+    agentVersion: version,
+    alias: options.nodeAlias,
+    hostname: hostname(),
+    id: options.nodeId,
+    interfaces,
+    ipAddresses: ipAddresses(),
+    lastSeenAt: iso(options.clock.now()),
+    location: { room: options.nodeRoom, site: options.nodeSite },
+    runtime: await runtime(
+      interfaces.map((i) => i.backend),
+      options.childEnv.PATH ?? '',
+    ),
+    status: 'online',
+    tags: ['recorder-agent'],
+  }
+}

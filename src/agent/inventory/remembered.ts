@@ -1,0 +1,55 @@
+import * as fs from 'node:fs'
+import * as path from 'node:path'
+import * as z from 'zod'
+import type { Capabilities } from './alsa.rules.ts'
+
+/** What devices said they can do, for the times when they are in use and cannot be asked. */
+export interface Remembered {
+  /** Whether the device was asked by this process: it need not be opened again. */
+  fresh(key: string): boolean
+  get(key: string): Capabilities | undefined
+  set(key: string, capabilities: Capabilities): void
+}
+
+const Stored = z.record(
+  z.string(),
+  z
+    .object({ channelCount: z.number().int().min(1).max(256), sampleRates: z.array(z.number().int().positive()) })
+    .partial(),
+)
+const MOST = 256
+
+function load(file: string): Map<string, Capabilities> {
+  try {
+    return new Map(Object.entries(Stored.parse(JSON.parse(fs.readFileSync(file, 'utf8')))) as [string, Capabilities][])
+  } catch {
+    // Absent or damaged: the devices are asked again.
+    return new Map()
+  }
+}
+
+/** Kept in `file` when one is given; a file that cannot be written only costs another look at the device. */
+export function createRemembered(file?: string): Remembered {
+  const known = file === undefined ? new Map<string, Capabilities>() : load(file)
+  const asked = new Set<string>()
+  const save = () => {
+    if (file === undefined) return
+    try {
+      fs.mkdirSync(path.dirname(file), { recursive: true })
+      fs.writeFileSync(`${file}.new`, JSON.stringify(Object.fromEntries(known)))
+      fs.renameSync(`${file}.new`, file)
+    } catch {
+      // Read-only or full disk: memory still has it.
+    }
+  }
+  return {
+    fresh: (key) => asked.has(key),
+    get: (key) => known.get(key),
+    set: (key, capabilities) => {
+      asked.add(key)
+      if (known.size >= MOST) known.delete(known.keys().next().value as string)
+      known.set(key, capabilities)
+      save()
+    },
+  }
+}

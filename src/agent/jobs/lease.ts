@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Severity } from '../../wire/health.ts'
+import type { AgentJob } from '../../wire/recordings.ts'
+import { type Link, LinkError } from '../link/link.ts'
+
+export interface LeaseDeps {
+  jobId: string
+  link: Pick<Link, 'jobHeartbeat' | 'readJob'>
+  pollSeconds: number
+  tell(severity: Severity, name: string, details?: Record<string, unknown>): void
+}
+
+const ENDED: AgentJob['status'][] = ['cancelled', 'completed', 'failed']
+
+/** Keeps a job's lease alive from the claim to the accepted upload (decision 15), and hears what the controller wants. */
+export class Lease {
+  readonly #deps: LeaseDeps
+  readonly #stop = new AbortController()
+  #listener: (job: AgentJob | 'gone') => void = () => {}
+  #outage = false
+  #started = false
+
+  constructor(deps: LeaseDeps) {
+    this.#deps = deps
+  }
+
+  /** Called with every answer; `gone` when the controller does not know the job any more. */
+  listen(listener: (job: AgentJob | 'gone') => void): void {
+    this.#listener = listener
+  }
+
+  /** First heartbeat at once: it confirms the claim. The job's state must be on disk. */
+  start(): void {
+    if (this.#started) return
+    this.#started = true
+    void this.#run()
+  }
+
+  stop(): void {
+    this.#stop.abort()
+  }
+
+  async #run(): Promise<void> {
+    const { signal } = this.#stop
+    while (!signal.aborted) {
+      const answer = await this.#ask()
+      if (signal.aborted) return
+      if (answer) this.#listener(answer)
+      if (answer === 'gone' || (answer && ENDED.includes(answer.status))) return
+      // Rejects only when stopped, which the loop sees itself.
+      await sleep(this.#deps.pollSeconds * 1000, undefined, { signal }).catch(() => undefined)
+    }
+  }
+
+  /** One heartbeat. No answer is no reason to stop anything: told once per outage. */
+  async #ask(): Promise<AgentJob | 'gone' | undefined> {
+    try {
+      const job = await this.#heartbeat()
+      if (this.#outage) this.#deps.tell('info', 'control_plane_recovered')
+      this.#outage = false
+      return job
+    } catch (e) {
+      if (e instanceof LinkError && e.status === 404) return 'gone'
+      if (!this.#outage) {
+        const status = e instanceof LinkError ? e.status : undefined
+        this.#deps.tell('warning', 'control_plane_failed', { error: String(e), status: status ?? null })
+      }
+      this.#outage = true
+      return undefined
+    }
+  }
+
+  /** A job that is not heartbeatable any more says why when it is read. */
+  async #heartbeat(): Promise<AgentJob> {
+    const { jobId, link } = this.#deps
+    try {
+      return await link.jobHeartbeat(jobId)
+    } catch (e) {
+      if (e instanceof LinkError && e.status === 409) return link.readJob(jobId)
+      throw e
+    }
+  }
+}

@@ -1,0 +1,10 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { backoffSeconds } from './backoff.rules.ts'
+import type { JobContext } from './owned.ts'
+
+/** Waits before another try; throws the abort reason when the agent ends. */
+export async function pauseBeforeRetry(ctx: JobContext, attempt: number, slowly = false): Promise<void> {
+  const { retryMaxSeconds, retryMinSeconds } = ctx.settings
+  const seconds = slowly ? retryMaxSeconds : backoffSeconds(attempt, retryMinSeconds, retryMaxSeconds, Math.random())
+  await sleep(seconds * 1000, undefined, { signal: ctx.signal })
+}

@@ -1,0 +1,278 @@
+import * as fs from 'node:fs/promises'
+import { errorFields } from '../../kernel/log.ts'
+import type { AgentJob } from '../../wire/recordings.ts'
+import { captureDevice, streamFormat } from '../capture/devices.ts'
+import { isSampleFormat, type PcmFormat, takeBytes } from '../capture/format.rules.ts'
+import { type Gap, Recorder } from '../capture/recorder.ts'
+import type { Device } from '../capture/source.ts'
+import { channelSpan } from '../render/plan.rules.ts'
+import { sizeOf } from '../spool/durable.ts'
+import type { JobContext, OwnedJob } from './owned.ts'
+
+interface Member {
+  ended: boolean
+  /** First frame of the take that is this member's. */
+  fromFrame: number
+  job: OwnedJob
+  /** Why the controller wants it to end. */
+  wish: string | undefined
+}
+
+interface Ready {
+  asked: PcmFormat
+  device: Device
+}
+
+const STOPPED = 'controller_stop_requested'
+
+/**
+ * One capture of one device for all jobs of a claim: as wide as the widest member, as long as the longest.
+ * Each member ends by itself and goes its own way from there (trap T11).
+ */
+export class CaptureSession {
+  /** Resolves when the device is released and every member has been handed on. Never rejects. */
+  readonly done: Promise<void>
+  readonly #ctx: JobContext
+  readonly #members: Member[]
+  readonly #onEnded: (job: OwnedJob) => void
+  #ending: Promise<unknown> = Promise.resolve()
+  #format: PcmFormat | undefined
+  #gaps: Gap[] = []
+  #recorder: Recorder | undefined
+  #settle: () => void
+  #stopping = false
+
+  /** `onEnded` gets each member once: `captured`, or `failed`/`cancelled` without audio, or untouched when the agent stops. */
+  constructor(ctx: JobContext, jobs: OwnedJob[], onEnded: (job: OwnedJob) => void) {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.done = promise
+    this.#settle = resolve
+    this.#ctx = ctx
+    this.#onEnded = onEnded
+    this.#members = jobs.map((job) => ({ ended: false, fromFrame: 0, job, wish: undefined }))
+  }
+
+  start(): void {
+    for (const member of this.#members) this.#obey(member)
+    void this.#run()
+      .catch((e) => {
+        this.#ctx.log.error('capture session', errorFields(e))
+        return this.#endAll(this.#recorder?.frames ?? 0, 'agent_error')
+      })
+      .then(this.#settle)
+  }
+
+  /** The agent ends: every take is finalized with what is there. */
+  stop(): void {
+    this.#stopping = true
+    this.#recorder?.stop()
+  }
+
+  /** Whether a job claimed later can be cut from this capture: the device is open once only. */
+  canJoin({ captureDevice, captureGroupId, captureSampleRate, ...command }: AgentJob['command']): boolean {
+    const first = this.#members[0]!.job.command
+    return (
+      captureGroupId !== undefined &&
+      captureGroupId === first.captureGroupId &&
+      captureDevice === first.captureDevice &&
+      captureSampleRate === first.captureSampleRate &&
+      this.#format !== undefined &&
+      this.#active.length > 0 &&
+      this.#recorder?.running === true &&
+      channelSpan({ ...command, captureDevice, captureSampleRate }) <= this.#format.channels
+    )
+  }
+
+  /** Adds a late member; its take begins with the frame that is written now. */
+  join(job: OwnedJob): void {
+    const { rate } = this.#format!
+    const fromFrame = this.#recorder!.frames
+    this.#recorder!.extendTo(fromFrame / rate + job.command.durationSeconds)
+    const member: Member = { ended: false, fromFrame, job, wish: undefined }
+    this.#members.push(member)
+    this.#later(() => this.#share(job, { fromFrame }))
+    this.#obey(member)
+  }
+
+  get #active(): Member[] {
+    return this.#members.filter((m) => !m.ended)
+  }
+
+  async #run(): Promise<void> {
+    const ready = await this.#prepare().catch((e: Error) => e)
+    if (ready instanceof Error) {
+      for (const { job } of this.#members) job.tell('critical', 'capture_start_failed', { error: ready.message })
+      return this.#endAll(0, ready.message)
+    }
+    if (typeof ready === 'string') return this.#endAll(0, ready)
+    const recorder = this.#recorderFor(ready)
+    this.#recorder = recorder
+    if (this.#stopping || this.#active.every((m) => m.wish !== undefined)) return this.#endAll(0)
+    recorder.start()
+    const { frames, gaps, reason } = await recorder.done
+    this.#gaps = gaps
+    await this.#endAll(frames, reason)
+  }
+
+  #recorderFor({ asked, device }: Ready): Recorder {
+    return new Recorder({
+      asked,
+      clock: this.#ctx.clock,
+      device,
+      file: this.#members[0]!.job.takeFile,
+      onFrames: (frames) => this.#onFrames(frames),
+      onGap: (gap) => this.#onGap(gap),
+      onStart: (format) => this.#onStart(format, device.test),
+      report: ({ details, severity, type }) => {
+        for (const { job } of this.#active) job.tell(severity, type.split('.').at(-1)!, details)
+      },
+      seconds: Math.max(...this.#members.map((m) => m.job.command.durationSeconds)),
+      settings: this.#ctx.settings,
+    })
+  }
+
+  /** What to open and how; a string or an error is why not. */
+  async #prepare(): Promise<Ready | string> {
+    const { childEnv: env, clock, settings } = this.#ctx
+    const primary = this.#members[0]!.job
+    const { captureBackend, captureDevice: name, captureFormat, captureSampleRate } = primary.command
+    const locate = () => this.#ctx.locate(primary.command)
+    if (!isSampleFormat(captureFormat)) throw new Error(`capture_format_not_supported: ${captureFormat}`)
+    const backend = captureBackend ?? settings.captureBackend
+    const channels = Math.max(...this.#members.map((m) => channelSpan(m.job.command)))
+    const seconds = Math.max(...this.#members.map((m) => m.job.command.durationSeconds))
+    const { captureArgsTemplate: argsTemplate, captureCommand: command } = settings
+    const template = argsTemplate === undefined ? {} : { argsTemplate }
+    const device = captureDevice({ ...template, backend, command, device: name, env, locate, seconds }, clock)
+    const asked = streamFormat(backend, { channels, format: captureFormat, rate: captureSampleRate })
+    return (await this.#fits(takeBytes(asked, seconds))) ? { asked, device } : 'insufficient_capture_disk_space'
+  }
+
+  /** Whether the disk holds the take. Its rendered file, another time as much, is not worth a refusal. */
+  async #fits(neededBytes: number): Promise<boolean> {
+    const { bavail, bsize } = await fs.statfs(this.#ctx.spool.dir(this.#members[0]!.job.id))
+    const freeBytes = bavail * bsize
+    const sizes = { freeBytes, neededBytes }
+    if (freeBytes < neededBytes) {
+      for (const { job } of this.#members) job.tell('critical', 'disk_space_insufficient', sizes)
+      return false
+    }
+    if (freeBytes < 2 * neededBytes) this.#ctx.log.warn('disk may not hold the rendered file', sizes)
+    return true
+  }
+
+  async #onStart(format: PcmFormat, test: boolean): Promise<void> {
+    this.#format = format
+    const marked = test ? { test: true as const } : {}
+    const [wanted, unwanted] = [this.#active.filter((m) => !m.wish), this.#active.filter((m) => m.wish)]
+    for (const { job } of wanted) await this.#share(job, marked)
+    for (const member of unwanted) this.#endEarly(member, 0)
+  }
+
+  /** Gives a member its own name for the common file, and notes it. */
+  async #share(job: OwnedJob, patch: Partial<OwnedJob['state']>): Promise<void> {
+    const primary = this.#members[0]!.job
+    // The first member may have ended and gone: its file lives on under the names of the others.
+    const from = job === primary ? undefined : (this.#active.find((m) => m.job !== job)?.job ?? primary)
+    try {
+      if (from) await this.#ctx.spool.share(from.id, job.id)
+    } catch (e) {
+      // A file system without hard links: the member gets a copy when it ends.
+      this.#ctx.log.warn('take not shared', { jobId: job.id, ...errorFields(e) })
+    }
+    const test = primary.state.test ? { test: true as const } : {}
+    await job.update({ ...test, ...patch, format: this.#format!, gaps: this.#gaps, status: 'capturing' })
+  }
+
+  #onGap(gap: Gap): void {
+    this.#gaps = [...this.#gaps, gap]
+    for (const { job } of this.#active) this.#later(() => job.update({ gaps: this.#gaps }))
+  }
+
+  /** Members that have their length end while the others go on. */
+  #onFrames(frames: number): void {
+    const active = this.#active
+    if (active.every((m) => frames >= this.#limit(m))) this.#recorder?.stop()
+    else for (const member of active) if (frames >= this.#limit(member)) this.#endEarly(member, frames)
+  }
+
+  #limit({ fromFrame, job }: Member): number {
+    return fromFrame + Math.round(job.command.durationSeconds * this.#format!.rate)
+  }
+
+  /** Listens to the controller for one member. */
+  #obey(member: Member): void {
+    const { job } = member
+    job.lease.listen((answer) => {
+      if (answer !== 'gone') job.remote = answer
+      const wish = answer === 'gone' ? 'recording_job_not_found' : wishOf(answer)
+      if (wish === undefined || member.wish !== undefined) return
+      member.wish = wish
+      if (!member.ended) this.#endOne(member)
+    })
+  }
+
+  /** Ends one member now; the last one ends the capture, which then ends the member with its very last frame. */
+  #endOne(member: Member): void {
+    if (this.#active.every((m) => m === member || m.wish !== undefined)) this.#recorder?.stop()
+    else if (this.#format && this.#recorder) this.#endEarly(member, this.#recorder.frames)
+  }
+
+  #endEarly(member: Member, frames: number): void {
+    member.ended = true
+    member.job.growing = true
+    this.#later(async () => {
+      // The renderer reads while others write: the header has to say how far.
+      await this.#recorder?.sync().catch((e) => this.#ctx.log.warn('take not synced', errorFields(e)))
+      await this.#end(member, frames)
+    })
+  }
+
+  /** Work that follows the capture without holding it up, in order. */
+  #later(work: () => Promise<unknown>): void {
+    this.#ending = this.#ending.then(work).catch((e) => this.#ctx.log.error('capture bookkeeping', errorFields(e)))
+  }
+
+  async #endAll(frames: number, reason?: string): Promise<void> {
+    await this.#ending
+    for (const member of this.#active) {
+      member.ended = true
+      await this.#end(member, frames, reason)
+    }
+  }
+
+  async #end(member: Member, frames: number, reason?: string): Promise<void> {
+    const { fromFrame, job, wish } = member
+    const toFrame = this.#format ? Math.min(frames, this.#limit(member)) : 0
+    const why = wish ?? reason
+    const said = why === undefined ? {} : { reason: why }
+    if (toFrame > fromFrame && (await this.#ownFile(job)))
+      await job.update({ ...said, gaps: this.#gaps, status: 'captured', toFrame })
+    else if (wish !== undefined) await job.update({ reason: wish, status: 'cancelled' })
+    else if (why !== undefined || !this.#stopping)
+      await job.update({ reason: why ?? 'nothing_captured', status: 'failed' })
+    this.#onEnded(job)
+  }
+
+  /** Where names could not be shared, a copy. False when there is no file for this member. */
+  async #ownFile(job: OwnedJob): Promise<boolean> {
+    if ((await sizeOf(job.takeFile)) !== undefined) return true
+    try {
+      await fs.copyFile(this.#members[0]!.job.takeFile, job.takeFile)
+      return true
+    } catch (e) {
+      job.tell('critical', 'capture_failed', { error: String(e) })
+      return false
+    }
+  }
+}
+
+/**
+ * Why the controller wants the capture to end; undefined when it may go on. A lease that ran out while the agent was
+ * cut off is no such wish: the take goes on and is delivered late (decision 15).
+ */
+function wishOf({ failureReason, status }: AgentJob): string | undefined {
+  if (status === 'stop_requested' || status === 'cancelled') return STOPPED
+  if (status === 'completed') return 'job_already_completed'
+  return status === 'failed' && failureReason !== 'lease_expired' ? (failureReason ?? 'job_failed') : undefined
+}

@@ -1,0 +1,91 @@
+// How the agent reads the controller's answers: what it needs, and no more.
+import * as z from 'zod'
+import { CaptureBackend, type NodeConfig } from '../../wire/nodes.ts'
+import type { Answer } from './http.ts'
+import { LinkError } from './link.ts'
+
+const blankIsAbsent = <T extends z.ZodType>(schema: T) =>
+  z.preprocess((v) => (v === null || (typeof v === 'string' && v.trim() === '') ? undefined : v), schema.optional())
+
+const limit = z
+  .number()
+  .nullish()
+  .transform((v) => v ?? null)
+
+/** Config as the contract has it; members an older controller does not send take their defaults. */
+export const ConfigAnswer: z.ZodType<NodeConfig> = z.object({
+  audioDefaults: blankIsAbsent(
+    z.object({
+      captureArgsTemplate: blankIsAbsent(z.string()),
+      captureBackend: blankIsAbsent(CaptureBackend),
+      captureChannels: blankIsAbsent(z.number().int().min(1).max(256)),
+      captureCommand: blankIsAbsent(z.string()),
+      captureDevice: blankIsAbsent(z.string()),
+      captureFormat: blankIsAbsent(z.string()),
+      captureSampleRate: blankIsAbsent(z.number().int().min(1)),
+      meterArgsTemplate: blankIsAbsent(z.string()),
+    }),
+  ),
+  monitorEnhancement: z
+    .object({ engine: z.literal('deepfilternet3').catch('deepfilternet3'), requested: z.boolean().catch(false) })
+    .default({ engine: 'deepfilternet3', requested: false }),
+  recorderCachePolicies: z
+    .array(
+      z.object({
+        deleteAfterUpload: z.boolean().default(false),
+        maxAgeDays: limit,
+        maxBytes: limit,
+        minFreeDiskPercent: limit,
+        policyId: z.string(),
+      }),
+    )
+    .default([]),
+  recordingCapacity: z
+    .object({ maxConcurrentRecordings: z.number().transform((n) => Math.max(1, Math.floor(n))) })
+    .default({ maxConcurrentRecordings: 1 }),
+})
+
+export const BootstrapAnswer = z.object({
+  controllerToken: z.string().regex(/^[\x21-\x7e]{1,4096}$/),
+  fingerprint: z.string().nullish(),
+})
+
+const ErrorBody = z.object({ error: z.string().catch(''), reason: z.string().optional().catch(undefined) })
+
+function json(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The error for an answer that is not 2xx. A redirect, or a refusal whose body is not ours, comes from something in
+ * between (a portal, a proxy without a backend): it carries no status and counts as no answer at all.
+ */
+export function refusal(what: string, answer: Answer): LinkError {
+  const { status, text } = answer
+  if (status < 400) return new LinkError(`${what}: the controller answered ${status}; redirects are not followed`)
+  const body = ErrorBody.safeParse(json(text))
+  const message = `controller refused ${what} with ${status}`
+  if (body.success) return new LinkError(`${message}: ${body.data.error.slice(0, 200)}`, status, body.data.reason)
+  const ours = text === '' || status === 401 || status === 413 || status >= 500
+  return ours
+    ? new LinkError(message, status)
+    : new LinkError(`${what}: ${status} from something that is no controller`)
+}
+
+/** The `data` of a 2xx answer. Throws LinkError with the status of a refusal, without one for an unreadable answer. */
+export function readData<T extends z.ZodType>(what: string, answer: Answer, schema: T): z.infer<T> {
+  if (answer.status < 200 || answer.status > 299) throw refusal(what, answer)
+  const envelope = z.object({ data: z.unknown() }).safeParse(json(answer.text))
+  const parsed = envelope.success ? schema.safeParse(envelope.data.data) : undefined
+  if (!parsed?.success) throw new LinkError(`${what}: the controller's answer cannot be read`)
+  return parsed.data
+}
+
+/** For calls whose answer says nothing: any 2xx will do. */
+export function accepted(what: string, answer: Answer): void {
+  if (answer.status < 200 || answer.status > 299) throw refusal(what, answer)
+}

@@ -1,0 +1,33 @@
+/** Something to wait for that somebody else can end: a pause that a stop or news cuts short. */
+export interface Bell {
+  /** Ends the present wait, or the next one when nobody waits. */
+  ring(): void
+  /** Resolves when rung, or after `ms` when given. One waiter at a time. */
+  wait(ms?: number): Promise<void>
+}
+
+export function createBell(): Bell {
+  let rung = false
+  let wake: (() => void) | undefined
+  return {
+    ring: () => {
+      rung = true
+      wake?.()
+    },
+    wait: (ms) =>
+      new Promise((resolve) => {
+        let timer: NodeJS.Timeout | undefined
+        wake = () => {
+          clearTimeout(timer)
+          rung = false
+          wake = undefined
+          resolve()
+        }
+        if (rung) wake()
+        else if (ms !== undefined) timer = setTimeout(wake, ms)
+      }),
+  }
+}
+
+/** Pause before attempt number `attempt` (from 1): 1 s, doubling, at most `most` ms. */
+export const backoffMs = (attempt: number, most: number): number => Math.min(most, 500 * 2 ** Math.min(attempt, 20))

@@ -1,0 +1,23 @@
+import type { SecretSource } from './config.ts'
+
+/** The node token of the moment. It may come later than the agent, and be replaced while the agent runs. */
+export interface Token {
+  current(): string | undefined
+  /** Looks at the source again: after a 401, or while there is none. */
+  refresh(): void
+}
+
+/** `complain` gets a sentence when the source cannot be read; the last good token stays. */
+export function createToken(source: SecretSource, complain: (sentence: string) => void): Token {
+  let value = source.read()
+  return {
+    current: () => value,
+    refresh: () => {
+      try {
+        value = source.read() ?? value
+      } catch (e) {
+        complain((e as Error).message)
+      }
+    },
+  }
+}

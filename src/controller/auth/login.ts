@@ -1,0 +1,114 @@
+import { DECOY_HASH } from '../../crypto/password.ts'
+import { hashToken, mintToken } from '../../crypto/token.ts'
+import { type Clock, isoPlus } from '../../kernel/clock.ts'
+import { Fail } from '../../kernel/fail.ts'
+import type { Ids } from '../../kernel/ids.ts'
+import type { CurrentUser } from '../../wire/access.ts'
+import type { UserStore } from '../access/users.store.ts'
+import type { Limiter } from '../edge/limiter.ts'
+import type { Commit, Done } from '../edge/route.ts'
+import type { Account, SessionStore } from './sessions.store.ts'
+import type { Turns } from './turns.ts'
+
+/** Fixed; using a session does not renew it (specification, limits). */
+export const SESSION_SECONDS = 12 * 3600
+
+export interface LoginParts {
+  accounts: Limiter
+  addresses: Limiter
+  clock: Clock
+  ids: Ids
+  sessions: SessionStore
+  turns: Turns
+  users: UserStore
+  verify: (password: string, stored: string) => Promise<boolean>
+}
+
+export interface Attempt {
+  address: string
+  /** Lower case. */
+  email: string
+  password: string
+  userAgent: string | undefined
+}
+
+export interface SignedIn {
+  expiresAt: string
+  sessionId: string
+  token: string
+  user: CurrentUser
+}
+
+/**
+ * Verifies a password and opens a session, with exactly one `verify` per admitted attempt, whoever is named.
+ * @throws Fail 401 with reason `invalid_credentials`, `user_disabled` or `missing_local_password` (for the audit only:
+ * the answer is the same), 429 `rate_limited` with Retry-After.
+ */
+export function signIn(parts: LoginParts): (attempt: Attempt, commit: Commit) => Promise<Done<SignedIn>> {
+  const { sessions, turns, verify } = parts
+  const { admit, clear, count } = throttle(parts)
+
+  return async (attempt, commit) => {
+    admit(attempt)
+    const account = sessions.account(attempt.email)
+    const stored = account?.disabledAt ? undefined : account?.passwordHash
+    const fits = await turns(() => verify(attempt.password, stored || DECOY_HASH))
+    // Judged again: a burst of guesses sent at once learns no more than the limit allows.
+    admit(attempt)
+    if (!account || !stored || !fits) {
+      count(attempt)
+      throw refusal(account)
+    }
+    const done = await commit((now) => opened(parts, attempt, { ...account, passwordHash: stored }, now))
+    clear(attempt)
+    return done
+  }
+}
+
+function opened(
+  { ids, sessions, users }: LoginParts,
+  { address, email, userAgent }: Attempt,
+  account: Account & { passwordHash: string },
+  now: string,
+): Done<SignedIn> {
+  const token = mintToken('session')
+  const [sessionId, expiresAt] = [ids.uuid(), isoPlus(now, SESSION_SECONDS)]
+  const row = {
+    id: sessionId,
+    userId: account.id,
+    tokenHash: hashToken(token),
+    expiresAt,
+    ipAddress: address,
+    userAgent,
+  }
+  if (!sessions.open(row, account.passwordHash, now)) throw refusal(undefined)
+  return {
+    data: { token, expiresAt, sessionId, user: users.get(account.id) },
+    details: { email, sessionId },
+    target: { type: 'user', id: account.id, name: email },
+    undelivered: () => sessions.revoke(sessionId, now),
+  }
+}
+
+function refusal(account: Account | undefined): Fail {
+  const known = account?.disabledAt ? 'user_disabled' : account && !account.passwordHash && 'missing_local_password'
+  return new Fail(401, known || 'invalid_credentials', 'Invalid credentials')
+}
+
+/** An address may fail more often than an account: many people share one. */
+function throttle({ accounts, addresses, clock }: LoginParts) {
+  return {
+    admit({ address, email }: Attempt): void {
+      const now = clock.monotonic()
+      const seconds = accounts.blocked(email, now) ?? (address ? addresses.blocked(address, now) : undefined)
+      if (seconds === undefined) return
+      const headers = { 'Retry-After': String(seconds) }
+      throw new Fail(429, 'rate_limited', 'Too many failed logins, try again later', { headers })
+    },
+    count({ address, email }: Attempt): void {
+      accounts.fail(email, clock.monotonic())
+      if (address) addresses.fail(address, clock.monotonic())
+    },
+    clear: ({ email }: Attempt): void => accounts.clear(email),
+  }
+}

@@ -1,0 +1,16 @@
+import type { Job, RecordingStatus } from '../../wire/recordings.ts'
+
+/** Reasons of jobs that ended by bookkeeping: their lease ran out while the agent was cut off (decision 15). */
+export const LEASE_EXPIRED = 'lease_expired'
+export const STOP_EXPIRED = 'stop_request_lease_expired'
+
+export const endedByLease = (job: Job): boolean =>
+  job.failureReason === LEASE_EXPIRED || job.failureReason === STOP_EXPIRED
+
+/** What the end of a job does to its recording: the status it has now, and the health event it opened. */
+export type Ending = (
+  job: Job,
+  to: 'failed' | 'cancelled',
+  reason: string,
+  now: string,
+) => { healthEventId?: string; recordingStatus: RecordingStatus }

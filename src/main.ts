@@ -1,0 +1,58 @@
+// argv -> one program, imported lazily: the agent never loads SQLite, the controller never loads capture.
+import { errorFields, jsonLog } from './kernel/log.ts'
+import { version } from './kernel/version.ts'
+
+interface Program {
+  /** Runs until done or told to stop; resolves to the exit code. */
+  main(args: string[]): Promise<number>
+}
+
+const PROGRAMS: Record<string, () => Promise<Program>> = {
+  controller: () => import('./controller/controller.ts'),
+  agent: () => import('./agent/agent.ts'),
+  lifecycle: () => import('./lifecycle/lifecycle.ts'),
+}
+
+const HELP = `roomtone ${version}: one executable that runs a fleet of room recorders
+
+usage: roomtone <program> [options]
+
+  controller   HTTP API, database and background work of the whole fleet
+  agent        the recorder on one node: inventory, capture, upload; --bootstrap on its first day
+  lifecycle    the optional runner that acts on nodes over SSH
+  version      print the version
+  help         print this text, or with a program's name the program's own
+
+roomtone <program> --help tells its options and settings.
+`
+
+const log = jsonLog((line) => process.stderr.write(line))
+
+async function run([verb, ...args]: string[]): Promise<number> {
+  if (verb === 'help' && args[0] && Object.hasOwn(PROGRAMS, args[0])) return run([args[0], '--help'])
+  if (verb === undefined) return say(process.stderr, HELP, 2)
+  if (verb === 'help' || verb === '--help' || verb === '-h') return say(process.stdout, HELP, 0)
+  if (verb === 'version' || verb === '--version') return say(process.stdout, `${version}\n`, 0)
+  const load = Object.hasOwn(PROGRAMS, verb) ? PROGRAMS[verb] : undefined
+  if (!load) return say(process.stderr, `There is no program "${verb}": see roomtone --help.\n`, 2)
+  return (await load()).main(args)
+}
+
+function say(to: NodeJS.WriteStream, text: string, code: number): number {
+  to.write(text)
+  return code
+}
+
+function die(error: unknown): never {
+  log.error('The program stops: an error nobody expected.', errorFields(error))
+  process.exit(1)
+}
+
+// A reader of the log that goes away (a closed terminal, `| head`) must not end a recording.
+for (const stream of [process.stdout, process.stderr])
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') die(error)
+  })
+process.on('uncaughtException', die)
+
+run(process.argv.slice(2)).then((code) => process.exit(code), die)

@@ -1,0 +1,235 @@
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import * as path from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { type Handler, json, type Seen, serve, tempDir } from './server.ts'
+
+const TOKEN = 'svc_node_secret'
+const entry = path.resolve(import.meta.dirname, '../../src/agent/agent.ts')
+const program = `import(${JSON.stringify(entry)}).then((m) => m.main(process.argv.slice(1))).then((code) => process.exit(code))`
+
+interface Agent {
+  child: ChildProcess
+  ended: Promise<number | null>
+  output: () => string
+}
+
+/** The real program with heartbeats every second, a test source and a directory of its own. */
+function agent(t: TestContext, url: string, args: string[] = [], env: Record<string, string> = {}): Agent {
+  const dir = tempDir(t)
+  const settings = {
+    SVC_CONTROLLER_TOKEN: TOKEN,
+    SVC_HEARTBEAT_SECONDS: '1',
+    SVC_JOB_POLL_SECONDS: '1',
+    SVC_NODE_ID: 'node_1',
+    SVC_TEST_SOURCE: '1',
+  }
+  const child = spawn(process.execPath, ['-e', program, '--', ...args], {
+    cwd: dir,
+    env: { HOME: dir, PATH: process.env.PATH, SVC_CONTROLLER_URL: url, TMPDIR: dir, ...settings, ...env },
+  })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk))
+  t.after(() => child.kill('SIGKILL'))
+  const ended = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)))
+  return { child, ended, output: () => output }
+}
+
+const config = { data: { recordingCapacity: { maxConcurrentRecordings: 2 } } }
+
+/** A controller that takes everything and has no job; `meet` sees each request first and may answer it. */
+function controller(meet: (seen: Seen, response: Parameters<Handler>[1]) => boolean = () => false): Handler {
+  return (seen, response) => {
+    if (meet(seen, response)) return
+    // A long poll without a job: open until the agent or the test goes.
+    if (seen.url.includes('claim-next-group')) return
+    if (seen.url.endsWith('/config')) return json(response, 200, config)
+    json(response, seen.url.endsWith('/health-events') ? 201 : 202, { data: {} })
+  }
+}
+
+const kind = (seen: Seen) => seen.url.replace('/api/v1/nodes/node_1/', '').replace(/\?.*/, '')
+const bodyOf = (seen: Seen) => JSON.parse(seen.body.toString() || '{}')
+
+test('the daemon reports itself, its interfaces, beats, waits for jobs with one claim, and stops on SIGTERM', async (t) => {
+  const beats = Promise.withResolvers<void>()
+  let count = 0
+  const server = await serve(
+    t,
+    controller((seen) => {
+      if (kind(seen) === 'heartbeat' && ++count === 3) beats.resolve()
+      return false
+    }),
+  )
+  const { child, ended, output } = agent(t, server.url)
+  await beats.promise
+  child.kill('SIGTERM')
+  assert.equal(await ended, 0, output())
+  const kinds = server.seen.map(kind)
+  assert.equal(kinds.filter((k) => k === 'inventory').length, 1)
+  assert.ok(kinds.indexOf('inventory') < kinds.indexOf('heartbeat'))
+  const claims = server.seen.filter((s) => kind(s).endsWith('claim-next-group'))
+  assert.deepEqual(
+    [claims.length, claims[0]?.url.split('?')[1], bodyOf(claims[0] as Seen)],
+    [1, 'waitSeconds=25', { holding: [] }],
+  )
+  const inventory = server.seen.find((s) => kind(s) === 'inventory') as Seen
+  assert.equal(bodyOf(inventory).interfaces[0].systemRef, 'test:tone')
+  const beat = server.seen.find((s) => kind(s) === 'heartbeat') as Seen
+  assert.deepEqual([bodyOf(beat).status, typeof bodyOf(beat).runtime.uptimeSeconds], ['online', 'number'])
+  const events = server.seen.filter((s) => kind(s) === 'health-events').map((s) => bodyOf(s).type)
+  assert.deepEqual(events, ['agent.started'])
+  assert.ok(server.seen.every((s) => s.headers.authorization === `Bearer ${TOKEN}`))
+  assert.ok(!output().includes(TOKEN))
+})
+
+test('an outage is told once when it starts and once when it ends, and the inventory is posted until it is taken', async (t) => {
+  const told = Promise.withResolvers<void>()
+  const count: Record<string, number> = {}
+  const events: string[] = []
+  const server = await serve(
+    t,
+    controller((seen, response) => {
+      const k = kind(seen)
+      count[k] = (count[k] ?? 0) + 1
+      if ((k === 'heartbeat' && count[k] <= 2) || (k === 'inventory' && count[k] === 1)) {
+        json(response, 503, { error: 'unavailable' })
+        return true
+      }
+      if (k === 'health-events') {
+        events.push(bodyOf(seen).type)
+        if (['node_heartbeat', 'node_inventory'].every((x) => events.includes(`agent.${x}.sync_recovered`)))
+          told.resolve()
+      }
+      return false
+    }),
+  )
+  const { child, ended, output } = agent(t, server.url)
+  await told.promise
+  child.kill('SIGINT')
+  assert.equal(await ended, 0, output())
+  assert.deepEqual([...events].sort(), [
+    'agent.node_heartbeat.sync_failed',
+    'agent.node_heartbeat.sync_recovered',
+    'agent.node_inventory.sync_failed',
+    'agent.node_inventory.sync_recovered',
+    'agent.started',
+  ])
+})
+
+test('a clock that is wrong is told, and the heartbeat goes on', async (t) => {
+  const told = Promise.withResolvers<Record<string, unknown>>()
+  const server = await serve(
+    t,
+    controller((seen, response) => {
+      if (kind(seen) === 'heartbeat') response.setHeader('date', new Date(Date.now() + 60_000).toUTCString())
+      if (kind(seen) === 'health-events' && bodyOf(seen).type === 'agent.system.clock_skew') told.resolve(bodyOf(seen))
+      return false
+    }),
+  )
+  const { child, ended } = agent(t, server.url)
+  const event = await told.promise
+  assert.equal(event.severity, 'warning')
+  child.kill('SIGTERM')
+  assert.equal(await ended, 0)
+})
+
+test('without a token the agent stays up, says so once and sends nothing', async (t) => {
+  const server = await serve(t, controller())
+  const { child, ended, output } = agent(t, server.url, [], { SVC_CONTROLLER_TOKEN: '' })
+  await new Promise<void>((resolve) =>
+    child.stdout?.on('data', () => output().includes('no controller token') && resolve()),
+  )
+  child.kill('SIGTERM')
+  assert.equal(await ended, 0)
+  assert.equal(output().split('no controller token').length, 2)
+  assert.equal(server.connections(), 0)
+})
+
+test('--run-next-job with nothing queued ends well, without inventory or heartbeat', async (t) => {
+  const server = await serve(t, (_seen, response) => response.writeHead(204).end())
+  const { ended, output } = agent(t, server.url, ['--run-next-job'])
+  assert.equal(await ended, 0, output())
+  assert.deepEqual(server.seen.map(kind), ['recording-jobs/claim-next-group'])
+})
+
+test('the daemon refuses to start over an unsafe address, in a sentence', async (t) => {
+  const { ended, output } = agent(t, 'http://192.0.2.1:8787')
+  assert.equal(await ended, 1)
+  assert.match(output(), /refusing plain http to 192\.0\.2\.1/)
+})
+
+const job = (durationSeconds: number, status = 'running') => ({
+  command: {
+    captureChannels: 2,
+    captureDevice: 'test:',
+    captureFormat: 'S16_LE',
+    captureSampleRate: 48_000,
+    durationSeconds,
+    outputCodec: 'wav',
+    outputFileName: 'rec_1.wav',
+    type: 'alsa_capture',
+  },
+  id: 'job_1',
+  nodeId: 'node_1',
+  recordingId: 'rec_1',
+  status,
+})
+
+/** Hands out one job, takes its upload and then says it is completed. */
+function oneJob(durationSeconds: number, uploaded: (seen: Seen) => void): Handler {
+  let handed = false
+  let status = 'running'
+  return controller((seen, response) => {
+    if (seen.url.includes('claim-next-group') && !handed) {
+      handed = true
+      json(response, 200, { data: [job(durationSeconds)] })
+    } else if (seen.method === 'HEAD') response.writeHead(404).end()
+    else if (seen.method === 'PUT') {
+      status = 'completed'
+      json(response, 201, { data: {} })
+      uploaded(seen)
+    } else if (seen.url.includes('/recording-jobs/job_1')) json(response, 200, { data: job(durationSeconds, status) })
+    else return false
+    return true
+  })
+}
+
+test('a claimed job is recorded, shown as recording meanwhile, and uploaded', async (t) => {
+  const uploaded = Promise.withResolvers<Seen>()
+  const server = await serve(t, oneJob(3, uploaded.resolve))
+  const { child, ended, output } = agent(t, server.url)
+  const take = await uploaded.promise
+  // Two channels of 16 bit at 48 kHz for three seconds, and a header.
+  assert.ok(take.body.length >= 576_000 && take.body.length < 577_000, `${take.body.length}`)
+  child.kill('SIGTERM')
+  assert.equal(await ended, 0, output())
+  const statuses = server.seen.filter((s) => kind(s) === 'heartbeat').map((s) => bodyOf(s).status)
+  assert.ok(statuses.includes('recording'), statuses.join())
+})
+
+test('SIGTERM during a take keeps it: it is finished, uploaded, and the agent exits 0', async (t) => {
+  const beating = Promise.withResolvers<void>()
+  const takes: Seen[] = []
+  const inner = oneJob(600, (seen) => takes.push(seen))
+  const server = await serve(t, (seen, response, request) => {
+    if (kind(seen) === 'heartbeat' && bodyOf(seen).status === 'recording') beating.resolve()
+    inner(seen, response, request)
+  })
+  const { child, ended, output } = agent(t, server.url)
+  await beating.promise
+  child.kill('SIGTERM')
+  assert.equal(await ended, 0, output())
+  assert.equal(takes.length, 1, output())
+})
+
+test('--run-next-job runs one job and exits with its outcome', async (t) => {
+  const takes: Seen[] = []
+  const server = await serve(
+    t,
+    oneJob(1, (seen) => takes.push(seen)),
+  )
+  const { ended, output } = agent(t, server.url, ['--run-next-job'])
+  assert.equal(await ended, 0, output())
+  assert.equal(takes.length, 1)
+})

@@ -1,0 +1,228 @@
+import assert from 'node:assert/strict'
+import * as fs from 'node:fs'
+import * as path from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { createHealth, type Health } from '../../../src/agent/health/health.ts'
+import { createHealthStore } from '../../../src/agent/health/store.ts'
+import { LinkError } from '../../../src/agent/link/link.ts'
+import { systemClock } from '../../../src/kernel/clock.ts'
+import { jsonLog } from '../../../src/kernel/log.ts'
+import type { AgentHealthEvent } from '../../../src/wire/nodes.ts'
+import { tempDir } from '../server.ts'
+
+type Answer = (event: AgentHealthEvent) => LinkError | undefined
+
+interface Rig {
+  /** Events the controller took. */
+  taken: AgentHealthEvent[]
+  answer: Answer
+  attempts: number
+  file: string
+  lines: string[]
+  make(): Health
+  /** Resolves when the controller was asked this often. */
+  asked(count: number): Promise<void>
+}
+
+function rig(t: TestContext, options: { maxBytes?: number; retainedFiles?: number } = {}): Rig {
+  const waiting: { count: number; resolve: () => void }[] = []
+  const made: Health[] = []
+  // Before the directory goes.
+  t.after(() => Promise.all(made.map((health) => health.stop(0))))
+  const file = path.join(tempDir(t), 'health.jsonl')
+  const rigged: Rig = {
+    answer: () => undefined,
+    asked: (count) =>
+      new Promise((resolve) => (rigged.attempts >= count ? resolve() : waiting.push({ count, resolve }))),
+    attempts: 0,
+    file,
+    lines: [],
+    make: () => {
+      const health = createHealth({
+        clock: systemClock,
+        cursorFile: `${file}.sent`,
+        link: { healthEvent },
+        log: jsonLog((line) => rigged.lines.push(line)),
+        nodeId: 'node_1',
+        online: () => true,
+        store: createHealthStore({
+          file,
+          maxBytes: options.maxBytes ?? 1_000_000,
+          retainedFiles: options.retainedFiles ?? 3,
+        }),
+      })
+      made.push(health)
+      return health
+    },
+    taken: [],
+  }
+  const healthEvent = async (event: AgentHealthEvent): Promise<void> => {
+    const refused = rigged.answer(event)
+    if (!refused) rigged.taken.push(event)
+    rigged.attempts++
+    for (const waiter of waiting) if (rigged.attempts >= waiter.count) waiter.resolve()
+    if (refused) throw refused
+  }
+  return rigged
+}
+
+const stored = (n: number) => ({
+  details: {},
+  id: `e_${n}`,
+  openedAt: '2026-11-21T00:00:00.000Z',
+  severity: 'info' as const,
+  type: `agent.${n}`,
+})
+
+const away: Answer = () => new LinkError('no answer')
+const types = (events: AgentHealthEvent[]) => events.map((event) => event.type)
+
+test('an event is in the local log and at the controller, with an id of its own', async (t) => {
+  const r = rig(t)
+  const health = r.make()
+  health.report({ severity: 'info', type: 'agent.early' })
+  await health.start()
+  health.report({ details: { n: 1 }, recordingId: 'rec_1', severity: 'critical', type: 'agent.late' })
+  await r.asked(2)
+  assert.deepEqual(types(r.taken), ['agent.early', 'agent.late'])
+  const [, late] = r.taken
+  assert.match(late?.id ?? '', /^node_event_node_1_\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z_2$/)
+  assert.deepEqual([late?.recordingId, late?.details, late?.severity], ['rec_1', { n: 1 }, 'critical'])
+})
+
+test('events reported while the disk works are all kept', async (t) => {
+  const r = rig(t)
+  const health = r.make()
+  await health.start()
+  for (let n = 0; n < 200; n++) {
+    health.report({ severity: 'info', type: `agent.${n}` })
+    if (n % 10 === 0) await new Promise((resolve) => setImmediate(resolve))
+  }
+  await r.asked(200)
+  assert.deepEqual(
+    types(r.taken),
+    Array.from({ length: 200 }, (_, n) => `agent.${n}`),
+  )
+})
+
+test('after an outage and a restart every event is sent exactly once, in order', async (t) => {
+  const r = rig(t)
+  const first = r.make()
+  await first.start()
+  first.report({ severity: 'info', type: 'agent.a' })
+  await r.asked(1)
+  r.answer = away
+  for (const name of ['b', 'c', 'd']) first.report({ severity: 'info', type: `agent.${name}` })
+  await r.asked(2)
+  await first.stop(0)
+  r.answer = () => undefined
+  const before = r.attempts
+  const second = r.make()
+  await second.start()
+  second.report({ severity: 'info', type: 'agent.e' })
+  await r.asked(before + 4)
+  await second.stop(1000)
+  const third = r.make()
+  await third.start()
+  third.report({ severity: 'info', type: 'agent.f' })
+  await r.asked(before + 5)
+  assert.deepEqual(types(r.taken), ['agent.a', 'agent.b', 'agent.c', 'agent.d', 'agent.e', 'agent.f'])
+  assert.equal(new Set(r.taken.map((event) => event.id)).size, 6)
+})
+
+test('a controller that is back is told at once, not after the pause', async (t) => {
+  const r = rig(t)
+  r.answer = away
+  const health = r.make()
+  await health.start()
+  health.report({ severity: 'info', type: 'agent.a' })
+  for (let n = 1; n <= 4; n++) {
+    await r.asked(n)
+    health.nudge()
+  }
+  r.answer = () => undefined
+  health.nudge()
+  await r.asked(5)
+  assert.deepEqual(types(r.taken), ['agent.a'])
+})
+
+test('an event that the controller refuses for good is left out with a log line', async (t) => {
+  const r = rig(t)
+  r.answer = (event) => (event.type === 'agent.bad' ? new LinkError('Invalid node health event', 400) : undefined)
+  const health = r.make()
+  await health.start()
+  health.report({ severity: 'info', type: 'agent.bad' })
+  health.report({ severity: 'info', type: 'agent.good' })
+  await r.asked(2)
+  assert.deepEqual(types(r.taken), ['agent.good'])
+  assert.ok(r.lines.some((line) => line.includes('refused a health event')))
+})
+
+test('an event about a recording that is gone still arrives, without naming it', async (t) => {
+  const r = rig(t)
+  r.answer = (event) => (event.recordingId ? new LinkError('Recording not found', 404) : undefined)
+  const health = r.make()
+  await health.start()
+  health.report({ recordingId: 'rec_gone', severity: 'info', type: 'agent.a' })
+  await r.asked(2)
+  assert.deepEqual([r.taken[0]?.recordingId, r.taken[0]?.details], [undefined, { recordingId: 'rec_gone' }])
+})
+
+test('the log rotates by size, and delivery follows it through the rotated files', async (t) => {
+  const r = rig(t, { maxBytes: 600, retainedFiles: 20 })
+  const store = createHealthStore({ file: r.file, maxBytes: 600, retainedFiles: 20 })
+  for (let n = 1; n <= 20; n++) await store.append([stored(n)])
+  const health = r.make()
+  await health.start()
+  health.report({ severity: 'info', type: 'agent.21' })
+  await r.asked(21)
+  assert.deepEqual(
+    types(r.taken),
+    Array.from({ length: 21 }, (_, n) => `agent.${n + 1}`),
+  )
+  assert.ok(fs.existsSync(`${r.file}.2`))
+})
+
+test('no more rotated files than asked for are kept; none at all when that is asked for', async (t) => {
+  for (const [retainedFiles, expected] of [
+    [2, ['h', 'h.1', 'h.2']],
+    [0, ['h']],
+  ] as const) {
+    const dir = tempDir(t)
+    const store = createHealthStore({ file: path.join(dir, 'h'), maxBytes: 1, retainedFiles })
+    await store.open()
+    for (let n = 1; n <= 6; n++) await store.append([stored(n)])
+    assert.deepEqual(fs.readdirSync(dir).sort(), expected)
+  }
+})
+
+test('a line torn by a power cut costs that line only', async (t) => {
+  const r = rig(t)
+  fs.writeFileSync(r.file, `${JSON.stringify(stored(1))}\n{"details":{},"id":"e_2`)
+  const health = r.make()
+  await health.start()
+  health.report({ severity: 'info', type: 'agent.next' })
+  await r.asked(2)
+  assert.deepEqual(types(r.taken), ['agent.1', 'agent.next'])
+})
+
+test('a disk that takes nothing does not keep an event from the controller', async (t) => {
+  const r = rig(t)
+  fs.mkdirSync(r.file)
+  const health = r.make()
+  await health.start()
+  health.report({ severity: 'critical', type: 'agent.recording_job.disk_space_exhausted' })
+  await r.asked(1)
+  assert.deepEqual(types(r.taken), ['agent.recording_job.disk_space_exhausted'])
+})
+
+test('details that are no JSON do not stop the event', async (t) => {
+  const r = rig(t)
+  const health = r.make()
+  await health.start()
+  health.report({ details: { n: 1n }, severity: 'info', type: 'agent.a' })
+  health.report({ details: { text: 'x'.repeat(100_000) }, severity: 'info', type: 'agent.b' })
+  await r.asked(2)
+  assert.deepEqual(r.taken[0]?.details, { unreadable: true })
+  assert.ok(JSON.stringify(r.taken[1]).length < 2000)
+})

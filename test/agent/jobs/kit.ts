@@ -1,0 +1,165 @@
+import * as fs from 'node:fs'
+import * as os from 'node:os'
+import * as path from 'node:path'
+import type { TestContext } from 'node:test'
+import type { Happening } from '../../../src/agent/health/report.ts'
+import { createJobRunner, type JobRunner, type JobRunnerDeps } from '../../../src/agent/jobs/runner.ts'
+import { defaultJobSettings, type JobSettings } from '../../../src/agent/jobs/settings.ts'
+import { type Link, LinkError, type Upload } from '../../../src/agent/link/link.ts'
+import { parseWav } from '../../../src/agent/spool/wav.rules.ts'
+import { systemClock } from '../../../src/kernel/clock.ts'
+import type { Log } from '../../../src/kernel/log.ts'
+import type { AgentJob } from '../../../src/wire/recordings.ts'
+
+export const quiet: Log = { debug: () => {}, error: () => {}, info: () => {}, warn: () => {} }
+
+export const quick: JobSettings = {
+  ...defaultJobSettings,
+  growthGraceSeconds: 1,
+  pollSeconds: 0.05,
+  retryMaxSeconds: 0.1,
+  retryMinSeconds: 0.02,
+  retryPauseSeconds: 0.1,
+  retryWindowSeconds: 2,
+  stalledSeconds: 0.4,
+}
+
+export interface Sent extends Upload {
+  bytes: Buffer
+}
+
+/** The controller's side of the conversation, in memory: the border of the agent. */
+export class FakeLink implements Link {
+  readonly cancelled: [string, string][] = []
+  readonly failed: [string, string][] = []
+  readonly heartbeats: string[] = []
+  readonly jobs = new Map<string, AgentJob>()
+  readonly uploads: Sent[] = []
+  /** Thrown by the next uploads, one each; `undefined` lets one pass. */
+  refusals: (LinkError | undefined)[] = []
+  /** Thrown by every heartbeat and read while set. */
+  outage: LinkError | undefined
+  onUpload: (upload: Upload) => Promise<void> = async () => {}
+
+  add(...jobs: AgentJob[]): AgentJob[] {
+    for (const job of jobs) this.jobs.set(job.id, job)
+    return jobs
+  }
+
+  set(jobId: string, patch: Partial<AgentJob>): void {
+    this.jobs.set(jobId, { ...this.jobs.get(jobId)!, ...patch })
+  }
+
+  async jobHeartbeat(jobId: string): Promise<AgentJob> {
+    this.heartbeats.push(jobId)
+    const job = await this.readJob(jobId)
+    if (['completed', 'failed', 'cancelled'].includes(job.status)) throw new LinkError('not heartbeatable', 409)
+    return job
+  }
+
+  async readJob(jobId: string): Promise<AgentJob> {
+    if (this.outage) throw this.outage
+    const job = this.jobs.get(jobId)
+    if (!job) throw new LinkError('not found', 404, 'recording_job_not_found')
+    return job
+  }
+
+  async reportCancelled(jobId: string, reason: string): Promise<void> {
+    this.cancelled.push([jobId, reason])
+    this.set(jobId, { status: 'cancelled' })
+  }
+
+  async reportFailed(jobId: string, reason: string): Promise<void> {
+    this.failed.push([jobId, reason])
+    this.set(jobId, { status: 'failed' })
+  }
+
+  async upload(file: Upload, signal: AbortSignal): Promise<void> {
+    await this.onUpload(file)
+    const refusal = this.refusals.shift()
+    if (refusal) throw refusal
+    signal.throwIfAborted()
+    this.uploads.push({ ...file, bytes: fs.readFileSync(file.path) })
+    if (file.jobId) this.set(file.jobId, { status: 'completed' })
+  }
+
+  async bootstrap(): Promise<never> {
+    throw new Error('not here')
+  }
+  async claim(): Promise<AgentJob[]> {
+    return []
+  }
+  async config(): Promise<never> {
+    throw new Error('not here')
+  }
+  async heartbeat(): Promise<undefined> {}
+  async healthEvent(): Promise<void> {}
+  async inventory(): Promise<void> {}
+  close(): void {}
+}
+
+export function job(id: string, command: Partial<AgentJob['command']> = {}): AgentJob {
+  return {
+    command: {
+      captureChannels: 2,
+      captureDevice: 'test:speed=20',
+      captureFormat: 'S16_LE',
+      captureSampleRate: 48_000,
+      durationSeconds: 2,
+      outputFileName: `rec_${id}.wav`,
+      ...command,
+    },
+    id,
+    nodeId: 'node_1',
+    recordingId: `rec_${id}`,
+    status: 'running',
+  }
+}
+
+export interface World {
+  events: Happening[]
+  link: FakeLink
+  /** Names of the events so far, without their prefix. */
+  names(): string[]
+  runner: JobRunner
+  workDir: string
+}
+
+export function tempDir(t: TestContext): string {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'roomtone-jobs-'))
+  t.after(() => fs.rmSync(dir, { force: true, recursive: true }))
+  return dir
+}
+
+export function world(
+  t: TestContext,
+  settings: Partial<JobSettings> = {},
+  workDir = tempDir(t),
+  more: Partial<JobRunnerDeps> = {},
+): World {
+  const events: Happening[] = []
+  const link = new FakeLink()
+  const all = { ...quick, ...settings }
+  const report = (h: Happening) => void events.push(h)
+  const runner = createJobRunner({ clock: systemClock, link, log: quiet, report, settings: all, workDir, ...more })
+  t.after(() => runner.stop())
+  return { events, link, names: () => events.map((e) => e.type.split('.').at(-1)!), runner, workDir }
+}
+
+/** Status of a take on disk; undefined when there is none. */
+export function status(workDir: string, id = 'a'): string | undefined {
+  const file = path.join(workDir, 'takes', id, 'state.json')
+  return fs.existsSync(file) ? JSON.parse(fs.readFileSync(file, 'utf8')).status : undefined
+}
+
+/** Waits for a fact that other code brings about; the test's own time-out is its only limit. */
+export async function until(fact: () => boolean): Promise<void> {
+  while (!fact()) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+/** Samples of a WAV file, and what its header says. */
+export function wav(bytes: Buffer) {
+  const layout = parseWav(bytes)
+  if (!layout) throw new Error('not a WAV file')
+  return { ...layout, pcm: bytes.subarray(layout.dataOffset, layout.dataOffset + layout.dataBytes) }
+}

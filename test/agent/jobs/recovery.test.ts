@@ -1,0 +1,185 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import * as fs from 'node:fs'
+import * as path from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { tonePeriod } from '../../../src/agent/capture/tones.ts'
+import { LinkError } from '../../../src/agent/link/link.ts'
+import { job, status, tempDir, until, wav, world } from './kit.ts'
+
+const RATE = 48_000
+const CHILD = path.join(import.meta.dirname, 'child.ts')
+const real = { captureDevice: 'test:', durationSeconds: 600 }
+
+interface Crash {
+  command: Record<string, object>
+  hang?: string
+  settings?: object
+  /** When to kill. */
+  when: (workDir: string) => boolean
+}
+
+/** Runs jobs in a process of their own until something is the case, and kills it. */
+async function crash(t: TestContext, { command, hang = '', settings = {}, when }: Crash): Promise<string> {
+  const workDir = tempDir(t)
+  const args = [CHILD, workDir, JSON.stringify(command), JSON.stringify(settings), hang]
+  const child = spawn(process.execPath, args, { stdio: 'inherit' })
+  const gone = new Promise((resolve) => child.once('exit', resolve))
+  try {
+    await until(() => when(workDir) || child.exitCode !== null)
+  } finally {
+    child.kill('SIGKILL')
+    await gone
+  }
+  return workDir
+}
+
+const takeSize = (dir: string, id = 'a'): number => {
+  const file = path.join(dir, 'takes', id, 'take.wav')
+  return fs.existsSync(file) ? fs.statSync(file).size : 0
+}
+
+const empty = (dir: string) => assert.deepEqual(fs.readdirSync(path.join(dir, 'takes')), [])
+
+for (const bytes of [100, 150_000])
+  test(`killed while capturing, after ${bytes} bytes: the take is complete up to there`, async (t) => {
+    const dir = await crash(t, { command: { a: real }, when: (d) => takeSize(d) > bytes })
+    const size = takeSize(dir)
+    const w = world(t, {}, dir)
+    w.link.add(job('a', real))
+    await w.runner.recover()
+    assert.deepEqual(w.runner.holding(), ['a'])
+    await w.runner.idle()
+    const { pcm } = wav(w.link.uploads[0]!.bytes)
+    assert.equal(pcm.length, Math.floor((size - 80) / 4) * 4)
+    const period = tonePeriod({ channels: 2, format: 'S16_LE', rate: RATE })
+    const periods = Math.ceil(pcm.length / period.length)
+    assert.ok(pcm.equals(Buffer.concat(Array(periods).fill(period)).subarray(0, pcm.length)))
+    assert.deepEqual(w.names(), ['recovered_after_restart'])
+    empty(dir)
+  })
+
+test('killed while rendering: rendered again and uploaded', async (t) => {
+  const dir = tempDir(t)
+  const slow = path.join(dir, 'slow')
+  fs.writeFileSync(slow, '#!/bin/sh\ntouch "$0.began"\nexec sleep 3\n', { mode: 0o755 })
+  const command = { a: { outputCodec: 'mp3', outputFileName: 'rec_a.mp3' } }
+  const rendering = () => fs.existsSync(`${slow}.began`)
+  const workDir = await crash(t, { command, settings: { renderCommand: slow }, when: rendering })
+  assert.equal(status(workDir), 'captured')
+  const w = world(t, {}, workDir)
+  w.link.add(job('a'))
+  await w.runner.recover()
+  await w.runner.idle()
+  assert.deepEqual([w.link.uploads[0]!.contentType, w.link.uploads[0]!.durationSeconds], ['audio/mpeg', 2])
+  empty(workDir)
+})
+
+test('killed while uploading: uploaded, even when the lease has run out meanwhile', async (t) => {
+  const dir = await crash(t, { command: { a: {} }, hang: 'upload', when: (d) => status(d) === 'uploading' })
+  const w = world(t, {}, dir)
+  w.link.add({ ...job('a'), failureReason: 'lease_expired', status: 'failed' })
+  await w.runner.recover()
+  await w.runner.idle()
+  assert.equal(wav(w.link.uploads[0]!.bytes).dataBytes, 2 * RATE * 4)
+  empty(dir)
+})
+
+test('killed after the claim: the capture begins if the job still runs', async (t) => {
+  const command = { a: { captureDevice: 'test:stall-after=0.00001' } }
+  const dir = await crash(t, { command, settings: { growthGraceSeconds: 100 }, when: (d) => status(d) === 'claimed' })
+  const file = path.join(dir, 'takes/a/state.json')
+  const state = JSON.parse(fs.readFileSync(file, 'utf8'))
+  state.job.command.captureDevice = 'test:speed=20'
+  fs.writeFileSync(file, JSON.stringify(state))
+  const w = world(t, {}, dir)
+  w.link.add(job('a'))
+  await w.runner.recover()
+  await w.runner.idle()
+  assert.equal(wav(w.link.uploads[0]!.bytes).dataBytes, 2 * RATE * 4)
+  empty(dir)
+})
+
+for (const [remote, cancelled] of [
+  ['stop_requested', 1],
+  ['failed', 0],
+] as const)
+  test(`killed after the claim, and the job is ${remote} now: nothing is captured`, async (t) => {
+    const command = { a: { captureDevice: 'test:stall-after=0.00001' } }
+    const dir = await crash(t, { command, settings: { growthGraceSeconds: 100 }, when: (d) => status(d) === 'claimed' })
+    const w = world(t, {}, dir)
+    w.link.add({ ...job('a'), status: remote })
+    await w.runner.recover()
+    await w.runner.idle()
+    assert.equal(w.link.cancelled.length, cancelled)
+    assert.equal(w.link.uploads.length, 0)
+    empty(dir)
+  })
+
+test('a group that was killed: each member gets its part', async (t) => {
+  const group = { ...real, captureGroupId: 'cap_1' }
+  const command = { a: { ...group, captureChannelSelection: [1] }, b: { ...group, captureChannelSelection: [2] } }
+  const dir = await crash(t, { command, when: (d) => takeSize(d, 'b') > 50_000 })
+  const frames = Math.floor((takeSize(dir, 'b') - 80) / 4)
+  const w = world(t, {}, dir)
+  w.link.add(job('a'), job('b'))
+  await w.runner.recover()
+  await w.runner.idle()
+  assert.deepEqual(
+    w.link.uploads.map((u) => wav(u.bytes).dataBytes),
+    [frames * 2, frames * 2],
+  )
+  empty(dir)
+})
+
+test('an accepted upload is not repeated after a restart', async (t) => {
+  const dir = await crash(t, { command: { a: {} }, hang: 'upload', when: (d) => status(d) === 'uploading' })
+  const file = path.join(dir, 'takes/a/state.json')
+  fs.writeFileSync(file, JSON.stringify({ ...JSON.parse(fs.readFileSync(file, 'utf8')), status: 'uploaded' }))
+  const w = world(t, {}, dir)
+  await w.runner.recover()
+  await w.runner.idle()
+  assert.equal(w.link.uploads.length, 0)
+  empty(dir)
+})
+
+test('killed while a refused take was put aside: it is put aside, not deleted', async (t) => {
+  const dir = await crash(t, { command: { a: {} }, hang: 'upload', when: (d) => status(d) === 'uploading' })
+  const file = path.join(dir, 'takes/a/state.json')
+  fs.writeFileSync(file, JSON.stringify({ ...JSON.parse(fs.readFileSync(file, 'utf8')), status: 'failed' }))
+  const w = world(t, {}, dir)
+  await w.runner.recover()
+  await w.runner.idle()
+  assert.equal(wav(fs.readFileSync(path.join(dir, 'kept/a/take.wav'))).dataBytes, 2 * RATE * 4)
+  assert.deepEqual([w.names(), w.link.failed, w.runner.holding()], [['capture_segments_unrecoverable'], [], []])
+})
+
+test('a state that cannot be read is kept with its audio and said aloud', async (t) => {
+  const dir = tempDir(t)
+  fs.mkdirSync(path.join(dir, 'takes/a'), { recursive: true })
+  fs.writeFileSync(path.join(dir, 'takes/a/state.json'), '{"version":1')
+  fs.writeFileSync(path.join(dir, 'takes/a/take.wav'), 'audio')
+  const w = world(t, {}, dir)
+  await w.runner.recover()
+  await w.runner.idle()
+  assert.equal(fs.readFileSync(path.join(dir, 'kept/a/take.wav'), 'utf8'), 'audio')
+  assert.deepEqual(w.names(), ['state_unreadable'])
+  assert.deepEqual(w.runner.holding(), [])
+})
+
+test('a terminal report that did not get through is repeated', async (t) => {
+  const dir = tempDir(t)
+  const first = world(t, { captureCommand: 'false', stopGraceSeconds: 0.1 }, dir)
+  first.link.reportFailed = async () => {
+    throw new LinkError('no answer')
+  }
+  first.runner.accept(first.link.add(job('a', { captureDevice: 'hw:1' })))
+  await until(() => status(dir) === 'failed')
+  await first.runner.stop()
+  const w = world(t, {}, dir)
+  w.link.add(job('a'))
+  await w.runner.recover()
+  await w.runner.idle()
+  assert.equal(w.link.failed.length, 1)
+  empty(dir)
+})

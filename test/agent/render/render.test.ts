@@ -1,0 +1,157 @@
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import * as fs from 'node:fs'
+import * as path from 'node:path'
+import { test } from 'node:test'
+import type { PcmFormat } from '../../../src/agent/capture/format.rules.ts'
+import { tonePeriod } from '../../../src/agent/capture/tones.ts'
+import { codecArgs, filterOf, renderPlan } from '../../../src/agent/render/plan.rules.ts'
+import { render } from '../../../src/agent/render/render.ts'
+import { WavFile } from '../../../src/agent/spool/wav.ts'
+import type { AgentJob } from '../../../src/wire/recordings.ts'
+import { job, tempDir, wav } from '../jobs/kit.ts'
+
+const RATE = 48_000
+const SECONDS = 2
+
+/** A take of tones; returns its path and its samples. */
+async function take(dir: string, format: PcmFormat): Promise<{ file: string; pcm: Buffer }> {
+  const file = path.join(dir, 'take.wav')
+  const period = tonePeriod(format)
+  const pcm = Buffer.concat(Array.from({ length: SECONDS * 100 }, () => period))
+  const out = await WavFile.create(file, { ...format, format: format.format as 'S16_LE' })
+  await out.append(pcm)
+  await out.finish()
+  return { file, pcm }
+}
+
+async function rendered(dir: string, format: PcmFormat, command: Partial<AgentJob['command']>, cut?: [number, number]) {
+  const { file, pcm } = await take(dir, format)
+  const full = job('x', { captureChannels: format.channels, ...command }).command
+  const [from, to] = cut ?? [0, SECONDS * RATE]
+  const plan = renderPlan(full, format, SECONDS * RATE, from, to)
+  const output = path.join(dir, `out.${plan.codec}`)
+  const args = codecArgs(full, plan.codec, format.format)
+  const request = { codecArgs: args, command: 'ffmpeg', env: {}, filter: filterOf(plan), input: file, output }
+  await render({ ...request, seconds: (to - from) / RATE }, new AbortController().signal)
+  return { output, pcm }
+}
+
+const decode = (file: string, format: string): Buffer =>
+  execFileSync('ffmpeg', ['-nostdin', '-v', 'error', '-i', file, '-f', format, '-'], { maxBuffer: 1 << 28 })
+
+/** Some channels (from 0) of interleaved samples. */
+function pick(pcm: Buffer, bytes: number, channels: number, wanted: number[]): Buffer {
+  const frames = pcm.length / bytes / channels
+  const parts: Buffer[] = []
+  for (let i = 0; i < frames; i++)
+    for (const c of wanted) parts.push(pcm.subarray((i * channels + c) * bytes, (i * channels + c + 1) * bytes))
+  return Buffer.concat(parts)
+}
+
+const entries = (...sources: number[]) =>
+  sources.map((sourceChannelIndex, i) => ({
+    included: true,
+    label: `in ${sourceChannelIndex}`,
+    outputChannelIndex: i + 1,
+    sourceChannelIndex,
+  }))
+
+for (const channels of [1, 3, 4, 6, 8])
+  test(`flac of ${channels} channels holds every sample of every channel`, async (t) => {
+    const format = { channels, format: 'S16_LE', rate: RATE } as const
+    const { output, pcm } = await rendered(tempDir(t), format, { outputCodec: 'flac' })
+    assert.ok(decode(output, 's16le').equals(pcm))
+  })
+
+test('flac keeps 24 bits', async (t) => {
+  const format = { channels: 2, format: 'S24_3LE', rate: RATE } as const
+  const { output, pcm } = await rendered(tempDir(t), format, { outputCodec: 'flac' })
+  assert.ok(decode(output, 's24le').equals(pcm))
+})
+
+for (const vbr of [true, false])
+  test(`mp3 ${vbr ? 'vbr' : 'cbr'} has the length of the take within the padding of the codec`, async (t) => {
+    const format = { channels: 2, format: 'S16_LE', rate: RATE } as const
+    const { output } = await rendered(tempDir(t), format, { outputCodec: 'mp3', outputVbr: vbr })
+    const seconds = decode(output, 's16le').length / 4 / RATE
+    assert.ok(Math.abs(seconds - SECONDS) < 0.1, `${seconds}`)
+    assert.ok(fs.statSync(output).size > 10_000)
+  })
+
+for (const codec of ['S16_LE', 'S24_3LE', 'S32_LE', 'FLOAT_LE'] as const)
+  test(`a map of nine out of ten channels in ${codec} leaves each sample as it was`, async (t) => {
+    const format = { channels: 10, format: codec, rate: RATE } as const
+    const list = [10, 2, 3, 4, 5, 6, 7, 8, 9]
+    const channelMap = { channelMode: 'multichannel', entries: entries(...list), sourceChannels: 10 } as const
+    const { output, pcm } = await rendered(tempDir(t), format, { channelMap })
+    const out = wav(fs.readFileSync(output))
+    assert.deepEqual([out.channels, out.format], [9, codec])
+    const bytes = codec === 'S16_LE' ? 2 : codec === 'S24_3LE' ? 3 : 4
+    const wanted = list.map((n) => n - 1)
+    assert.ok(out.pcm.equals(pick(pcm, bytes, 10, wanted)))
+  })
+
+for (const [codec, count] of ['wav', 'flac'].flatMap((c) => [3, 4, 8].map((n) => [c, n] as ['wav', number])))
+  test(`a map to ${count} ${codec} channels leaves each sample as it was`, async (t) => {
+    const format = { channels: 9, format: 'S16_LE', rate: RATE } as const
+    const list = Array.from({ length: count }, (_, i) => 9 - i)
+    const channelMap = { channelMode: 'multichannel', entries: entries(...list), sourceChannels: 9 } as const
+    const { output, pcm } = await rendered(tempDir(t), format, { channelMap, outputCodec: codec })
+    const wanted = list.map((n) => n - 1)
+    assert.ok(decode(output, 's16le').equals(pick(pcm, 2, 9, wanted)))
+  })
+
+test('an output without a source is silent, the others stay in place', async (t) => {
+  const format = { channels: 4, format: 'S16_LE', rate: RATE } as const
+  const [one, four] = entries(4, 2)
+  const placed = [one!, { ...four!, outputChannelIndex: 3 }]
+  const channelMap = { channelMode: 'multichannel', entries: placed, sourceChannels: 4 } as const
+  const { output, pcm } = await rendered(tempDir(t), format, { channelMap, outputCodec: 'flac' })
+  const out = decode(output, 's16le')
+  assert.ok(pick(out, 2, 3, [0, 2]).equals(pick(pcm, 2, 4, [3, 1])))
+  assert.ok(pick(out, 2, 3, [1]).every((byte) => byte === 0))
+})
+
+test('mono is the mean of the included channels', async (t) => {
+  const format = { channels: 3, format: 'S16_LE', rate: RATE } as const
+  const channelMap = { channelMode: 'mono', entries: entries(1, 3), sourceChannels: 3 } as const
+  const { output, pcm } = await rendered(tempDir(t), format, { channelMap })
+  const out = wav(fs.readFileSync(output))
+  assert.equal(out.channels, 1)
+  for (let i = 0; i < 1000; i++) {
+    const mean = (pcm.readInt16LE(i * 6) + pcm.readInt16LE(i * 6 + 4)) / 2
+    assert.ok(Math.abs(out.pcm.readInt16LE(i * 2) - mean) <= 1)
+  }
+})
+
+test('a mono mix of 32 channels works', async (t) => {
+  const format = { channels: 32, format: 'S16_LE', rate: RATE } as const
+  const all = Array.from({ length: 32 }, (_, i) => i + 1)
+  const channelMap = { channelMode: 'mono', entries: entries(...all), sourceChannels: 32 } as const
+  const { output } = await rendered(tempDir(t), format, { channelMap, outputCodec: 'mp3' })
+  assert.ok(fs.statSync(output).size > 1000)
+})
+
+test('a cut begins and ends at the very sample', async (t) => {
+  const format = { channels: 2, format: 'S16_LE', rate: RATE } as const
+  const { output, pcm } = await rendered(tempDir(t), format, {}, [1001, 48_500])
+  assert.ok(wav(fs.readFileSync(output)).pcm.equals(pcm.subarray(1001 * 4, 48_500 * 4)))
+})
+
+test('an output of another length is an error and leaves nothing behind', async (t) => {
+  const dir = tempDir(t)
+  const { file } = await take(dir, { channels: 1, format: 'S16_LE', rate: RATE })
+  const output = path.join(dir, 'out.wav')
+  const request = {
+    codecArgs: ['-f', 'wav'],
+    command: 'ffmpeg',
+    env: {},
+    filter: undefined,
+    input: file,
+    output,
+    seconds: 5,
+  }
+  await assert.rejects(render(request, new AbortController().signal), /instead of 5 s/)
+  assert.deepEqual(fs.readdirSync(dir), ['take.wav'])
+})

@@ -1,0 +1,120 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { userStore } from '../../../src/controller/access/users.store.ts'
+import { type LoginParts, signIn } from '../../../src/controller/auth/login.ts'
+import { sessionStore } from '../../../src/controller/auth/sessions.store.ts'
+import { turns } from '../../../src/controller/auth/turns.ts'
+import { limiter } from '../../../src/controller/edge/limiter.ts'
+import type { Commit } from '../../../src/controller/edge/route.ts'
+import { DECOY_HASH, hashPassword, verifyPassword } from '../../../src/crypto/password.ts'
+import { kit } from '../../kit/kit.ts'
+
+const HASH = await hashPassword('right')
+const commit: Commit = async (write) => write('2026-03-02T09:00:00.000Z')
+
+function parts(more: Partial<LoginParts> = {}) {
+  const k = kit()
+  for (const name of ['ann', 'bob', 'eve']) k.person(name, ['viewer'])
+  k.sql("UPDATE users SET password_hash = ? WHERE id <> 'bob'", HASH)
+  k.sql("UPDATE users SET disabled_at = '2026-01-01T00:00:00.000Z' WHERE id = 'eve'")
+  const verified: string[] = []
+  const all: LoginParts = {
+    accounts: limiter(5, 60),
+    addresses: limiter(100, 60),
+    clock: k.edge.clock,
+    ids: { make: (kind) => `${kind}_1`, uuid: () => 'new-session' },
+    sessions: sessionStore(k.db),
+    turns: turns(2, 10),
+    users: userStore(k.db),
+    verify: (password, stored) => {
+      verified.push(stored)
+      return verifyPassword(password, stored)
+    },
+    ...more,
+  }
+  const attempt = (email: string, password: string) =>
+    signIn(all)({ address: '192.0.2.1', email: `${email}@example.org`, password, userAgent: undefined }, commit)
+  return { k, all, attempt, verified }
+}
+
+test('exactly one scrypt per attempt, whoever is named: a decoy where there is nothing to verify', async () => {
+  const { k, attempt, verified } = parts()
+  await attempt('ann', 'right')
+  for (const [name, password] of [
+    ['ann', 'wrong'],
+    ['nobody', 'right'],
+    ['bob', 'right'],
+    ['eve', 'right'],
+  ] as const)
+    await assert.rejects(attempt(name, password), { status: 401 })
+  assert.deepEqual(verified, [HASH, HASH, DECOY_HASH, DECOY_HASH, DECOY_HASH])
+  await k.close()
+})
+
+test('a blocked account costs no scrypt', async () => {
+  const { k, all, attempt, verified } = parts()
+  for (let n = 0; n < 5; n++) all.accounts.fail('ann@example.org', all.clock.monotonic())
+  await assert.rejects(attempt('ann', 'right'), { status: 429, reason: 'rate_limited' })
+  assert.deepEqual(verified, [])
+  await k.close()
+})
+
+test('an address that fails everywhere is blocked, other addresses are not', async () => {
+  const { k, all, attempt } = parts()
+  for (let n = 0; n < 100; n++) all.addresses.fail('192.0.2.1', all.clock.monotonic())
+  await assert.rejects(attempt('ann', 'right'), { status: 429 })
+  const elsewhere = { address: '192.0.2.2', email: 'ann@example.org', password: 'right', userAgent: undefined }
+  assert.equal((await signIn(all)(elsewhere, commit)).data.user.id, 'ann')
+  await k.close()
+})
+
+test('no session is opened when the account changes while its password is verified', async () => {
+  for (const change of [
+    "UPDATE users SET disabled_at = '2026-01-01T00:00:00.000Z'",
+    "UPDATE users SET password_hash = 'x'",
+  ]) {
+    const { k, attempt } = parts({
+      verify: (password, stored) => {
+        k.sql(`${change} WHERE id = 'ann'`)
+        return verifyPassword(password, stored)
+      },
+    })
+    await assert.rejects(attempt('ann', 'right'), { status: 401, reason: 'invalid_credentials' })
+    assert.equal(k.rows("SELECT 1 FROM sessions WHERE id = 'new-session'").length, 0)
+    await k.close()
+  }
+})
+
+test('a login whose answer was never delivered leaves no session', async () => {
+  const { k, attempt } = parts()
+  const done = await attempt('ann', 'right')
+  done.undelivered?.()
+  assert.equal((await k.bearer(done.data.token).get('/auth/me')).status, 401)
+  await k.close()
+})
+
+test('work waits for its turn; a line that is too long is turned away', async () => {
+  const inTurn = turns(1, 1)
+  let release = () => {}
+  const first = inTurn(() => new Promise<void>((resolve) => (release = resolve)))
+  const order: string[] = []
+  const second = inTurn(async () => void order.push('second'))
+  await assert.rejects(
+    inTurn(async () => undefined),
+    { status: 429, reason: 'rate_limited' },
+  )
+  order.push('first')
+  release()
+  await Promise.all([first, second])
+  assert.deepEqual(order, ['first', 'second'])
+  await assert.rejects(inTurn(async () => Promise.reject(new Error('boom'))), /boom/)
+  assert.equal(await inTurn(async () => 'free again'), 'free again')
+})
+
+test('expired sessions are swept, living ones stay', async () => {
+  const { k, all, attempt } = parts()
+  const { data } = await attempt('ann', 'right')
+  assert.equal(all.sessions.sweep(data.expiresAt.replace('21:00', '20:59')), 0)
+  assert.equal(all.sessions.sweep(data.expiresAt), 1)
+  await k.close()
+})
