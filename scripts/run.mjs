@@ -169,18 +169,20 @@ async function record(api, nodeId, device, seconds) {
   const request = { nodeId, captureInterfaceId: device.id, durationSeconds: seconds }
   const { data: started, job } = await api.json('POST', '/recordings', request)
   let shown = ''
-  return until(api, `/recordings/${started.id}`, (recording) => {
-    if (recording.status !== shown) say(`  ${recording.status}`)
-    shown = recording.status
-    if (recording.status === 'failed') throw new Error(`the take failed: job ${job.id}, log ${data}/agent.log`)
-    return recording.cached
+  const recording = await until(api, `/recordings/${started.id}`, ({ cached, status }) => {
+    if (status !== shown) say(`  ${status}`)
+    shown = status
+    return cached || status === 'failed'
   })
+  if (recording.cached) return recording
+  const { data: failed } = await api.json('GET', `/recording-jobs/${job.id}`)
+  throw new Error(`the take failed (${failed.failureReason}); the agent's log is ${data}/agent.log`)
 }
 
 async function download(api, recording) {
   const response = await api.raw('GET', `/recordings/${recording.id}/file`)
-  const name = /filename="([\w.-]+)"/.exec(response.headers.get('content-disposition') ?? '')?.[1] ?? recording.id
-  const file = path.join(data, 'takes', name)
+  const ending = { 'audio/mpeg': 'mp3', 'audio/flac': 'flac', 'audio/wav': 'wav' }[response.headers.get('content-type')]
+  const file = path.join(data, 'takes', `${recording.id}.${ending}`)
   fs.mkdirSync(path.dirname(file), { recursive: true })
   await pipeline(Readable.fromWeb(response.body), fs.createWriteStream(file))
   return file

@@ -37,6 +37,11 @@ CREATE INDEX recordings_health ON recordings (health_status, recorded_at);
 CREATE INDEX recordings_profile ON recordings (recording_profile_id, recorded_at);
 CREATE INDEX recordings_retention ON recordings (retention_policy_id);
 CREATE INDEX recordings_watchdog ON recordings (watchdog_policy_id);
+-- Orders the library offers: a page is a walk, not a sort of everything.
+CREATE INDEX recordings_name ON recordings (name COLLATE NOCASE, id);
+CREATE INDEX recordings_folder ON recordings (folder COLLATE NOCASE, id);
+CREATE INDEX recordings_duration ON recordings (duration_seconds, id);
+CREATE INDEX recordings_source ON recordings (source, id);
 
 CREATE TABLE recording_tags (
   recording_id TEXT NOT NULL REFERENCES recordings (id) ON DELETE CASCADE,
@@ -91,6 +96,7 @@ CREATE INDEX jobs_created ON recording_jobs (created_at, id);
 CREATE INDEX jobs_recording ON recording_jobs (recording_id, created_at);
 CREATE INDEX jobs_node ON recording_jobs (node_id, status, created_at);
 CREATE INDEX jobs_status ON recording_jobs (status, created_at);
+CREATE INDEX jobs_backend ON recording_jobs (capture_backend, created_at);
 CREATE INDEX jobs_interface ON recording_jobs (capture_interface, created_at);
 CREATE INDEX jobs_lease ON recording_jobs (lease_expires_at) WHERE status IN ('running', 'stop_requested');
 -- A recording is being made by one job at a time.

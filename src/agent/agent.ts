@@ -8,7 +8,7 @@ import type { AgentJob } from '../wire/recordings.ts'
 import { BootstrapFailed, bootstrapNode } from './bootstrap.ts'
 import { type AgentConfig, BadConfig, helpText, readConfig } from './config.ts'
 import { Daemon } from './daemon.ts'
-import { createHealth, type Health } from './health/health.ts'
+import { Health } from './health/health.ts'
 import { createHealthStore } from './health/store.ts'
 import { discoverAlsa } from './inventory/alsa.ts'
 import { collectInventory, type InventoryOptions } from './inventory/inventory.ts'
@@ -86,7 +86,7 @@ async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const { childEnv, settings } = config
   const token = createToken(config.controllerToken, (sentence) => log.warn(sentence))
   const link = openLink(config, token.current)
-  const health = createHealth({
+  const health = new Health({
     clock: systemClock,
     cursorFile: `${settings.healthLogFile}.sent`,
     link,

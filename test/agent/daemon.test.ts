@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
+import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type Handler, json, type Seen, serve, tempDir } from './server.ts'
@@ -10,6 +11,7 @@ const program = `import(${JSON.stringify(entry)}).then((m) => m.main(process.arg
 
 interface Agent {
   child: ChildProcess
+  dir: string
   ended: Promise<number | null>
   output: () => string
 }
@@ -32,7 +34,7 @@ function agent(t: TestContext, url: string, args: string[] = [], env: Record<str
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += chunk))
   t.after(() => child.kill('SIGKILL'))
   const ended = new Promise<number | null>((resolve) => child.once('close', (code) => resolve(code)))
-  return { child, ended, output: () => output }
+  return { child, dir, ended, output: () => output }
 }
 
 const config = { data: { recordingCapacity: { maxConcurrentRecordings: 2 } } }
@@ -176,6 +178,14 @@ const job = (durationSeconds: number, status = 'running') => ({
   status,
 })
 
+/** Whether a take with some sound in it is on the agent's disk. */
+const hasAudio = (dir: string): boolean =>
+  fs
+    .readdirSync(dir, { recursive: true, encoding: 'utf8' })
+    .filter((file) => path.basename(file) !== 'ballast')
+    .map((file) => fs.statSync(path.join(dir, file), { throwIfNoEntry: false }))
+    .some((stat) => stat?.isFile() && stat.size > 10_000)
+
 /** Hands out one job, takes its upload and then says it is completed. */
 function oneJob(durationSeconds: number, uploaded: (seen: Seen) => void): Handler {
   let handed = false
@@ -209,15 +219,18 @@ test('a claimed job is recorded, shown as recording meanwhile, and uploaded', as
 })
 
 test('SIGTERM during a take keeps it: it is finished, uploaded, and the agent exits 0', async (t) => {
-  const beating = Promise.withResolvers<void>()
+  const heard = Promise.withResolvers<void>()
+  let dir = ''
   const takes: Seen[] = []
   const inner = oneJob(600, (seen) => takes.push(seen))
   const server = await serve(t, (seen, response, request) => {
-    if (kind(seen) === 'heartbeat' && bodyOf(seen).status === 'recording') beating.resolve()
+    if (kind(seen) === 'heartbeat' && hasAudio(dir)) heard.resolve()
     inner(seen, response, request)
   })
-  const { child, ended, output } = agent(t, server.url)
-  await beating.promise
+  const started = agent(t, server.url)
+  const { child, ended, output } = started
+  dir = started.dir
+  await heard.promise
   child.kill('SIGTERM')
   assert.equal(await ended, 0, output())
   assert.equal(takes.length, 1, output())

@@ -160,6 +160,8 @@ export function kit(options: KitOptions = {}) {
     person,
     rows,
     sql,
+    /** Directory of the stored takes. */
+    takes: config.SVC_RECORDING_CACHE_DIR,
     /** `'90s'`, `'16m'`, `'2h'`, `'1d'`. */
     advance: (span: string) => {
       const [, n = '0', unit = 'ms'] = /^(\d+)(ms|s|m|h|d)$/.exec(span) ?? []

@@ -18,10 +18,11 @@ export interface ToneOptions {
 
 export const isTestDevice = (device: string): boolean => device.startsWith('test:')
 
-/** `test:speed=10,fail-after=2`; throws on a word it does not know. */
+/** `test:speed=10,fail-after=2`; a bare word, as in `test:tone`, only names the source. Throws on an option it does not know. */
 export function toneOptions(device: string): ToneOptions {
   const options: ToneOptions = { speed: 1 }
   for (const word of device.slice('test:'.length).split(',').filter(Boolean)) {
+    if (!word.includes('=')) continue
     const [key, value] = word.split('=')
     const number = Number(value)
     if (!(number > 0)) throw new Error(`test source: ${word} is not a positive number`)

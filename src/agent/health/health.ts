@@ -20,16 +20,6 @@ export interface HealthOptions {
   store: HealthStore
 }
 
-/** Owner of the local health log and of its delivery. */
-export interface Health {
-  report: Report
-  /** The link is up again: do not wait for the next attempt. */
-  nudge(): void
-  start(): Promise<void>
-  /** Everything reported is on disk; what the controller took within `graceMs` is sent. */
-  stop(graceMs: number): Promise<void>
-}
-
 /** Events that wait for the disk. More than these within one write means something is looping. */
 const MOST_WAITING = 1000
 const MOST_DETAIL_CHARACTERS = 32_768
@@ -53,81 +43,129 @@ function withoutSubject({ recordingId, scheduleId, ...event }: AgentHealthEvent)
   return { ...event, details: { ...event.details, ...subject } }
 }
 
-export function createHealth(options: HealthOptions): Health {
-  const { clock, cursorFile, link, log, nodeId, online, store } = options
-  const news = createBell()
-  const retry = createBell()
-  const idle = createBell()
-  let counter = 0
-  let cursor = 0
-  /** Reported, not on disk: normally for a moment, on a full disk until there is room. */
-  let unwritten: StoredEvent[] = []
-  let early: (Happening & { at: number })[] = []
-  let started = false
-  let stopping = false
-  let writing: Promise<void> = Promise.resolve()
-  let sending: Promise<void> = Promise.resolve()
+const LEVELS = { critical: 'error', info: 'info', warning: 'warn' } as const
 
-  const toEvent = ({ at, details, recordingId, severity, type }: Happening & { at: number }): StoredEvent => {
-    const openedAt = iso(at)
-    const id = `node_event_${nodeId.slice(0, 100)}_${openedAt.replace(/[:.]/g, '-')}_${++counter}`
-    return { details: plainDetails(details), id, openedAt, severity, type, ...(recordingId ? { recordingId } : {}) }
+type Timed = Happening & { at: number }
+
+/** Owner of the local health log and of its delivery. */
+export class Health {
+  readonly #options: HealthOptions
+  readonly #news = createBell()
+  readonly #retry = createBell()
+  readonly #idle = createBell()
+  #counter = 0
+  #cursor = 0
+  /** Reported, not on disk: normally for a moment, on a full disk until there is room. */
+  #unwritten: StoredEvent[] = []
+  #early: Timed[] = []
+  #started = false
+  #stopping = false
+  #writing: Promise<void> = Promise.resolve()
+  #sending: Promise<void> = Promise.resolve()
+
+  constructor(options: HealthOptions) {
+    this.#options = options
   }
-  const write = async (): Promise<void> => {
+
+  readonly report: Report = (happening) => {
+    const { clock, log } = this.#options
+    const { details, recordingId, severity, type } = happening
+    log[LEVELS[severity]](type, { ...plainDetails(details), recordingId })
+    if (this.#unwritten.length + this.#early.length >= MOST_WAITING) return
+    const timed = { ...happening, at: clock.now() }
+    if (this.#started) this.#take(timed)
+    else this.#early.push(timed)
+  }
+
+  /** The link is up again: do not wait for the next attempt. */
+  nudge(): void {
+    this.#retry.ring()
+  }
+
+  /** Finds where the log and its delivery ended, and begins to send what is missing. */
+  async start(): Promise<void> {
+    const { cursorFile, log, store } = this.#options
+    const last = await store.open().catch((e) => {
+      // Events are still sent from memory.
+      log.warn('health log cannot be opened', { error: (e as Error).message })
+      return 0
+    })
+    this.#cursor = Number.parseInt(await fsp.readFile(cursorFile, 'utf8').catch(() => '0'), 10) || 0
+    this.#counter = Math.max(last, this.#cursor)
+    this.#started = true
+    for (const happening of this.#early) this.#take(happening)
+    this.#early = []
+    this.#sending = this.#send()
+  }
+
+  /** Everything reported is on disk; what the controller takes within `graceMs` is sent, the log keeps the rest. */
+  async stop(graceMs: number): Promise<void> {
+    await this.#writing
+    if (this.#started && this.#cursor < this.#counter && this.#options.online()) {
+      this.#retry.ring()
+      await this.#idle.wait(graceMs)
+    }
+    this.#stopping = true
+    this.#news.ring()
+    this.#retry.ring()
+    await Promise.race([this.#sending, new Promise((resolve) => setTimeout(resolve, graceMs).unref())])
+  }
+
+  #take({ at, details, recordingId, severity, type }: Timed): void {
+    const openedAt = iso(at)
+    const number = ++this.#counter
+    const id = `node_event_${this.#options.nodeId.slice(0, 100)}_${openedAt.replace(/[:.]/g, '-')}_${number}`
+    const subject = recordingId ? { recordingId } : {}
+    this.#unwritten.push({ details: plainDetails(details), id, openedAt, severity, type, ...subject })
+    this.#writing = this.#writing.then(() => this.#write())
+  }
+
+  async #write(): Promise<void> {
+    const { log, store } = this.#options
     // A copy: more may be reported while the disk works.
-    const batch = [...unwritten]
+    const batch = [...this.#unwritten]
     if (batch.length === 0) return
     try {
       await store.append(batch)
-      unwritten = unwritten.slice(batch.length)
+      this.#unwritten = this.#unwritten.slice(batch.length)
     } catch (e) {
       // A full or read-only disk: the events stay in memory, are sent from there, and written when there is room.
       log.warn('health log cannot be written', { error: (e as Error).message, waiting: batch.length })
     }
-    news.ring()
-  }
-  const take = (happening: Happening & { at: number }): void => {
-    unwritten.push(toEvent(happening))
-    writing = writing.then(write)
-  }
-  const report: Report = (happening) => {
-    const level = { critical: 'error', info: 'info', warning: 'warn' } as const
-    log[level[happening.severity]](happening.type, {
-      ...plainDetails(happening.details),
-      recordingId: happening.recordingId,
-    })
-    if (unwritten.length + early.length >= MOST_WAITING) return
-    const timed = { ...happening, at: clock.now() }
-    if (started) take(timed)
-    else early.push(timed)
+    this.#news.ring()
   }
 
-  const next = async (): Promise<StoredEvent[]> => {
-    const stored = await store.after(cursor, BATCH).catch((e) => {
+  async #next(): Promise<StoredEvent[]> {
+    const { log, store } = this.#options
+    const stored = await store.after(this.#cursor, BATCH).catch((e) => {
+      // Those in memory can still go.
       log.warn('health log cannot be read', { error: (e as Error).message })
       return []
     })
-    return stored.length > 0 ? stored : unwritten.filter((event) => counterOf(event) > cursor).slice(0, BATCH)
+    if (stored.length > 0) return stored
+    return this.#unwritten.filter((event) => counterOf(event) > this.#cursor).slice(0, BATCH)
   }
+
   /** Whether the event is settled: taken, or refused for good. */
-  const deliver = async (event: AgentHealthEvent): Promise<boolean> => {
+  async #deliver(event: AgentHealthEvent): Promise<boolean> {
+    const { link, log } = this.#options
     try {
       await link.healthEvent(event)
       return true
     } catch (e) {
       if (!(e instanceof LinkError)) throw e
       const general = e.status === 403 || e.status === 404 ? withoutSubject(event) : undefined
-      if (general) return deliver(general)
+      if (general) return this.#deliver(general)
       if (e.status !== 400 && e.status !== 413 && e.status !== 422) return false
-      log.warn('the controller refused a health event; it stays in the local log only', {
-        id: event.id,
-        error: e.message,
-      })
+      const fields = { id: event.id, error: e.message }
+      log.warn('the controller refused a health event; it stays in the local log only', fields)
       return true
     }
   }
-  const advance = async (to: number): Promise<void> => {
-    cursor = to
+
+  async #advance(to: number): Promise<void> {
+    const { cursorFile, log } = this.#options
+    this.#cursor = to
     try {
       await fsp.writeFile(`${cursorFile}.new`, `${to}\n`)
       await fsp.rename(`${cursorFile}.new`, cursorFile)
@@ -136,51 +174,32 @@ export function createHealth(options: HealthOptions): Health {
       log.debug('health cursor cannot be written', { error: (e as Error).message })
     }
   }
-  const send = async (): Promise<void> => {
-    for (let failures = 0; !stopping; ) {
-      const batch = await next()
+
+  async #send(): Promise<void> {
+    for (let failures = 0; !this.#stopping; ) {
+      const batch = await this.#next()
       if (batch.length === 0) {
-        idle.ring()
-        await news.wait()
+        this.#idle.ring()
+        await this.#news.wait()
         continue
       }
-      for (const event of batch) {
-        if (stopping) return
-        if (online() && (await deliver(event))) {
-          failures = 0
-          await advance(counterOf(event))
-          continue
-        }
-        failures++
-        idle.ring()
-        await retry.wait(backoffMs(failures, RETRY_MAX_MS))
-        break
-      }
+      const settled = await this.#sendBatch(batch)
+      failures = settled > 0 ? 0 : failures
+      if (settled === batch.length || this.#stopping) continue
+      failures++
+      this.#idle.ring()
+      await this.#retry.wait(backoffMs(failures, RETRY_MAX_MS))
     }
   }
-  const start = async (): Promise<void> => {
-    const last = await store.open().catch((e) => {
-      log.warn('health log cannot be opened', { error: (e as Error).message })
-      return 0
-    })
-    cursor = Number.parseInt(await fsp.readFile(cursorFile, 'utf8').catch(() => '0'), 10) || 0
-    counter = Math.max(last, cursor)
-    started = true
-    for (const happening of early) take(happening)
-    early = []
-    sending = send()
-  }
-  const stop = async (graceMs: number): Promise<void> => {
-    await writing
-    if (started && cursor < counter && online()) {
-      // One more attempt for what is left; the log keeps it if the controller is away.
-      retry.ring()
-      await idle.wait(graceMs)
+
+  /** How many of the batch, from its beginning, are settled. */
+  async #sendBatch(batch: StoredEvent[]): Promise<number> {
+    let settled = 0
+    for (const event of batch) {
+      if (this.#stopping || !this.#options.online() || !(await this.#deliver(event))) break
+      await this.#advance(counterOf(event))
+      settled++
     }
-    stopping = true
-    news.ring()
-    retry.ring()
-    await Promise.race([sending, new Promise((resolve) => setTimeout(resolve, graceMs).unref())])
+    return settled
   }
-  return { nudge: () => retry.ring(), report, start, stop }
 }

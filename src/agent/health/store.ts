@@ -44,80 +44,97 @@ const size = (file: string): Promise<number> =>
 
 const isAbsent = (e: unknown): boolean => (e as NodeJS.ErrnoException).code === 'ENOENT'
 
-export function createHealthStore({ file, maxBytes, retainedFiles }: StoreOptions): HealthStore {
-  const name = (n: number): string => (n === 0 ? file : `${file}.${n}`)
-  /** Where reading stopped: the same file goes on being read after a rotation renamed it. */
-  let position = { ino: -1, offset: 0 }
+const nameOf = (file: string, n: number): string => (n === 0 ? file : `${file}.${n}`)
 
-  const rename = (from: string, to: string): Promise<void> =>
-    fsp.rename(from, to).catch((e) => {
+async function rotate({ file, retainedFiles }: StoreOptions): Promise<void> {
+  if (retainedFiles === 0) return fsp.rm(file, { force: true })
+  for (let n = retainedFiles - 1; n >= 0; n--)
+    await fsp.rename(nameOf(file, n), nameOf(file, n + 1)).catch((e) => {
+      // Gaps are normal while the log is young.
       if (!isAbsent(e)) throw e
     })
-  const rotate = async (): Promise<void> => {
-    if (retainedFiles === 0) return fsp.rm(file, { force: true })
-    for (let n = retainedFiles - 1; n >= 0; n--) await rename(name(n), name(n + 1))
-  }
-  const append = async (events: StoredEvent[]): Promise<void> => {
-    if (maxBytes > 0 && (await size(file)) >= maxBytes) await rotate()
-    await fsp.appendFile(file, events.map((event) => `${JSON.stringify(event)}\n`).join(''), { mode: 0o640 })
-  }
+}
 
-  /** Files from the oldest to the active one, with their inode. */
-  const files = async (): Promise<{ file: string; ino: number }[]> => {
-    const found: { file: string; ino: number }[] = []
-    for (let n = retainedFiles; n >= 0; n--) {
-      const stat = await fsp.stat(name(n)).catch(() => undefined)
-      if (stat) found.push({ file: name(n), ino: stat.ino })
-    }
-    return found
+interface LogFile {
+  file: string
+  ino: number
+}
+
+/** Files from the oldest to the active one. */
+async function logFiles({ file, retainedFiles }: StoreOptions): Promise<LogFile[]> {
+  const found: LogFile[] = []
+  for (let n = retainedFiles; n >= 0; n--) {
+    const stat = await fsp.stat(nameOf(file, n)).catch(() => undefined)
+    if (stat) found.push({ file: nameOf(file, n), ino: stat.ino })
   }
-  /** Whole lines of one file from an offset: at most 64 KiB, or one longer line. */
-  const readLines = async (from: string, offset: number): Promise<{ lines: string[]; bytes: number }> => {
-    const handle = await fsp.open(from, 'r')
-    try {
-      for (let length = 65_536; ; length *= 4) {
-        const { bytesRead, buffer } = await handle.read(Buffer.alloc(length), 0, length, offset)
-        const end = buffer.subarray(0, bytesRead).lastIndexOf(10)
-        if (end >= 0) return { lines: buffer.toString('utf8', 0, end).split('\n'), bytes: end + 1 }
-        if (bytesRead < length) return { lines: [], bytes: 0 }
-      }
-    } finally {
-      await handle.close()
+  return found
+}
+
+/** Whole lines of one file from an offset: at most 64 KiB, or one longer line. */
+async function readLines(file: string, offset: number): Promise<{ lines: string[]; bytes: number }> {
+  const handle = await fsp.open(file, 'r')
+  try {
+    for (let length = 65_536; ; length *= 4) {
+      const { bytesRead, buffer } = await handle.read(Buffer.alloc(length), 0, length, offset)
+      const end = buffer.subarray(0, bytesRead).lastIndexOf(10)
+      if (end >= 0) return { lines: buffer.toString('utf8', 0, end).split('\n'), bytes: end + 1 }
+      if (bytesRead < length) return { lines: [], bytes: 0 }
     }
+  } finally {
+    await handle.close()
   }
-  const after = async (counter: number, limit: number): Promise<StoredEvent[]> => {
-    const list = await files()
-    let at = list.findIndex((f) => f.ino === position.ino)
-    let offset = at < 0 ? 0 : position.offset
-    at = Math.max(0, at)
-    while (at < list.length) {
-      const current = list[at] as { file: string; ino: number }
-      const { lines, bytes } = await readLines(current.file, offset)
+}
+
+async function lastCounter(options: StoreOptions): Promise<number> {
+  for (const { file } of (await logFiles(options)).reverse()) {
+    const events = (await fsp.readFile(file, 'utf8')).split('\n').flatMap((line) => parseLine(line) ?? [])
+    if (events.length > 0) return events.reduce((most, event) => Math.max(most, counterOf(event)), 0)
+  }
+  return 0
+}
+
+async function open(options: StoreOptions): Promise<number> {
+  await fsp.mkdir(path.dirname(options.file), { recursive: true })
+  const text = await fsp.readFile(options.file).catch((e) => {
+    if (isAbsent(e)) return Buffer.alloc(0)
+    throw e
+  })
+  if (text.length > 0 && text.at(-1) !== 10) await fsp.appendFile(options.file, '\n')
+  return lastCounter(options)
+}
+
+async function append(options: StoreOptions, events: StoredEvent[]): Promise<void> {
+  const { file, maxBytes } = options
+  if (maxBytes > 0 && (await size(file)) >= maxBytes) await rotate(options)
+  await fsp.appendFile(file, events.map((event) => `${JSON.stringify(event)}\n`).join(''), { mode: 0o640 })
+}
+
+/** Reads on from where it stopped, in the same file even after a rotation renamed it. */
+function createReader(options: StoreOptions): HealthStore['after'] {
+  let position = { ino: -1, offset: 0 }
+  return async (counter, limit) => {
+    const list = await logFiles(options)
+    const known = list.findIndex((f) => f.ino === position.ino)
+    let offset = known < 0 ? 0 : position.offset
+    for (let at = Math.max(0, known); at < list.length; ) {
+      const { file, ino } = list[at] as LogFile
+      const { lines, bytes } = await readLines(file, offset)
       const found = lines.flatMap((line) => parseLine(line) ?? []).filter((event) => counterOf(event) > counter)
       if (found.length > 0) {
         // The position stays before this block until all of it was delivered.
-        position = { ino: current.ino, offset }
+        position = { ino, offset }
         return found.slice(0, limit)
       }
       offset = bytes > 0 ? offset + bytes : 0
       if (bytes === 0) at++
-      else position = { ino: current.ino, offset }
+      else position = { ino, offset }
     }
     return []
   }
-  const lastCounter = async (): Promise<number> => {
-    for (const f of (await files()).reverse()) {
-      const events = (await fsp.readFile(f.file, 'utf8')).split('\n').flatMap((line) => parseLine(line) ?? [])
-      if (events.length > 0) return Math.max(...events.map(counterOf))
-    }
-    return 0
-  }
-  const open = async (): Promise<number> => {
-    await fsp.mkdir(path.dirname(file), { recursive: true })
-    const text = await fsp.readFile(file).catch(() => Buffer.from('\n'))
-    if (text.length > 0 && text.at(-1) !== 10) await fsp.appendFile(file, '\n')
-    return lastCounter()
-  }
+}
+
+export function createHealthStore(options: StoreOptions): HealthStore {
+  const after = createReader(options)
   // One at a time: reading must not meet a rotation half way.
   let queue: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
@@ -126,8 +143,8 @@ export function createHealthStore({ file, maxBytes, retainedFiles }: StoreOption
     return turn
   }
   return {
-    append: (events) => inTurn(() => append(events)),
+    append: (events) => inTurn(() => append(options, events)),
     after: (counter, limit) => inTurn(() => after(counter, limit)),
-    open: () => inTurn(open),
+    open: () => inTurn(() => open(options)),
   }
 }

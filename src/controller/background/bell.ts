@@ -31,6 +31,11 @@ export class Bell {
     }
   }
 
+  /** How many long polls of a node are waiting. */
+  listeners(nodeId: string): number {
+    return this.waiting.get(nodeId)?.size ?? 0
+  }
+
   /** Lets every waiter go, and later ones at once: the controller is stopping. */
   close(): void {
     this.closed = true

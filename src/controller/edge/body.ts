@@ -35,16 +35,27 @@ function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-// Counted before parsing: what walks the value later (schemas, stringify) recurses.
+// Counted before parsing: what walks the value later (schemas, stringify) recurses. One pass by hand: a pattern for
+// strings tries again from every quote of a text that never closes one.
 function depth(text: string): number {
   let level = 0
   let deepest = 0
-  for (const [token] of text.matchAll(/"(?:[^"\\]|\\.)*"|[[{\]}]/gs)) {
-    if (token === '[' || token === '{') deepest = Math.max(deepest, ++level)
-    else if (token === ']' || token === '}') level--
+  let quoted = false
+  for (let at = 0; at < text.length; at++) {
+    const c = text[at]
+    if (quoted && c === '\\') at++
+    else if (c === '"') quoted = !quoted
+    else if (quoted) continue
+    else if (c === '[' || c === '{') deepest = Math.max(deepest, ++level)
+    else if (c === ']' || c === '}') level--
   }
   return deepest
 }
+
+// An answer stays short whatever was sent: so many issues, and so much of each text.
+const MOST_ISSUES = 50
+const MOST_KEYS = 20
+const LONGEST = 400
 
 /** The value in the schema's shape, or a 400 whose issues say where and why. */
 export function parsed<T>(schema: z.ZodType<T>, value: unknown, reason: string): T {
@@ -52,10 +63,14 @@ export function parsed<T>(schema: z.ZodType<T>, value: unknown, reason: string):
   if (result.success) return result.data
   const [first] = result.error.issues
   const where = first && first.path.length > 0 ? `${first.path.join('.')}: ` : ''
-  throw new Fail(400, reason, `Invalid request: ${where}${first?.message ?? 'not accepted'}`, {
-    issues: result.error.issues.map(shown),
+  throw new Fail(400, reason, `Invalid request: ${where}${first?.message ?? 'not accepted'}`.slice(0, LONGEST), {
+    issues: result.error.issues.slice(0, MOST_ISSUES).map(shown),
   })
 }
 
 // An issue may carry the refused input; a password or key must not come back in an answer.
-const shown = ({ input: _, ...issue }: z.core.$ZodIssue): unknown => issue
+const shown = ({ input: _, ...issue }: z.core.$ZodIssue): unknown => ({
+  ...issue,
+  message: issue.message.slice(0, LONGEST),
+  ...('keys' in issue ? { keys: issue.keys.slice(0, MOST_KEYS).map((key) => String(key).slice(0, LONGEST)) } : {}),
+})

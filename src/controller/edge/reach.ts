@@ -19,6 +19,8 @@ interface Cover {
 export interface Reach {
   nodes(): Condition[]
   recordings(): Condition[]
+  /** A job is reached through its recording, its own node, or itself. */
+  jobs(): Condition[]
   rooms(): Condition[]
   /** Resources that expand to nothing but themselves: profiles, policies, templates. */
   own(type: string): Condition[]
@@ -29,13 +31,14 @@ export interface Reach {
 const ids = (value: Iterable<string>): string => JSON.stringify([...value])
 const listed = (name: string): string => `(SELECT value FROM json_each(@${name}))`
 
-/** Conditions speak of fixed aliases: `n` nodes, `r` recordings, `rooms`, `x` for resources of their own kind. */
+/** Conditions speak of fixed aliases: `n` nodes, `r` recordings, `j` jobs, `rooms`, `x` for resources of their own kind. */
 export function reaches(db: Db): (who: UserWho, permission: Permission) => Reach {
   const nodesOf = db.stmt<{ nodes: string; sites: string }, { id: string }>(
     `SELECT id FROM nodes WHERE id IN ${listed('nodes')} UNION SELECT id FROM nodes WHERE site IN ${listed('sites')}`,
   )
   const everyNode = db.stmt<object, { id: string }>(`SELECT id FROM nodes`)
   const everyRoom = db.stmt<object, { id: string }>(`SELECT id FROM rooms`)
+  const everySchedule = db.stmt<object, { id: string }>(`SELECT id FROM schedules`)
   const schedulesOf = db.stmt<{ own: string; rooms: string; nodes: string }, { id: string }>(
     `SELECT id FROM schedules WHERE id IN ${listed('own')}
      UNION SELECT id FROM schedules WHERE room_id IN ${listed('rooms')}
@@ -52,7 +55,10 @@ export function reaches(db: Db): (who: UserWho, permission: Permission) => Reach
         : nodesOf.all({ nodes: ids(of('node')), sites: ids(of('site')) })
     const nodes = ids(nodeRows.map((row) => row.id))
     const rooms = ids(whole('room') ? everyRoom.all({}).map((row) => row.id) : [...of('room'), ...capabilityRooms])
-    const schedules = ids(schedulesOf.all({ own: ids(of('schedule')), rooms, nodes }).map((row) => row.id))
+    const scheduleRows = whole('schedule')
+      ? everySchedule.all({})
+      : schedulesOf.all({ own: ids(of('schedule')), rooms, nodes })
+    const schedules = ids(scheduleRows.map((row) => row.id))
     return { every, nodes, own: (type) => ids(of(type)), rooms, schedules }
   }
 
@@ -72,6 +78,7 @@ export function reaches(db: Db): (who: UserWho, permission: Permission) => Reach
       nodes: () => both(nodesWithin),
       own: (type) => both((side, tag) => ownWithin(side, tag, type)),
       recordings: () => both(recordingsWithin),
+      jobs: () => both(jobsWithin),
       rooms: () => both(roomsWithin),
     }
   }
@@ -99,6 +106,16 @@ function recordingsWithin(side: Cover, tag: string): Condition {
   return {
     sql: either.map((column, i) => `${column} IN ${listed(names[i] as string)}`).join(' OR '),
     params: Object.fromEntries(names.map((name, i) => [name, values[i] as string])),
+  }
+}
+
+function jobsWithin(side: Cover, tag: string): Condition {
+  if (covers(side, 'recording_job')) return EVERYTHING
+  const { sql, params } = recordingsWithin(side, tag)
+  return {
+    sql: `j.recording_id IN (SELECT r.id FROM recordings r WHERE ${sql})
+      OR j.id IN ${listed(`${tag}Jobs`)} OR j.node_id IN ${listed(`${tag}Nodes`)}`,
+    params: { ...params, [`${tag}Jobs`]: side.own('recording_job'), [`${tag}Nodes`]: side.nodes },
   }
 }
 

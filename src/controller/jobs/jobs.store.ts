@@ -36,15 +36,9 @@ const SUMMARY = `count(*) FILTER (WHERE j.status IN ('queued', 'running', 'stop_
 /** The effective page of a job list (contract A, 0.3). */
 export const pageSize = (limit: number | undefined): number => Math.min(limit ?? 50, 200)
 
-/** The reading side of recording jobs; a job is visible when its recording is. */
+/** The reading side of recording jobs; what a list shows is what the gate lets the caller open. */
 export function jobStore(db: Db) {
-  const all = new Lister<{ id: string }>(db, { columns: 'j.id', from: 'recording_jobs j' })
-  const within = new Lister<{ id: string }>(db, {
-    columns: 'j.id',
-    from: 'recording_jobs j JOIN recordings r ON r.id = j.recording_id',
-  })
-  // Who sees everything needs no recordings to count jobs: the indexes answer alone.
-  const lister = (scope: Condition[]) => (scope.length > 0 ? within : all)
+  const lister = new Lister<{ id: string }>(db, { columns: 'j.id', from: 'recording_jobs j' })
   const rowsOf = db.stmt<{ ids: string }, JobRow>(
     `SELECT ${JOB_COLUMNS} FROM json_each(@ids) page CROSS JOIN recording_jobs j ON j.id = page.value ORDER BY page.key`,
   )
@@ -75,17 +69,15 @@ export function jobStore(db: Db) {
     },
     /** One page of what the caller may see, newest first. */
     list(reach: Reach, filters: JobFilters): { rows: Job[]; total: number } {
-      const scope = reach.recordings()
-      const conditions = [...scope, ...matching(filters)]
+      const conditions = [...reach.jobs(), ...matching(filters)]
       const newest = 'j.created_at DESC, j.id DESC'
-      const page = lister(scope).page(conditions, newest, pageSize(filters.limit), filters.offset ?? 0)
+      const page = lister.page(conditions, newest, pageSize(filters.limit), filters.offset ?? 0)
       const ids = JSON.stringify(page.rows.map((row) => row.id))
       return { rows: rowsOf.all({ ids }).map(jobOf), total: page.total }
     },
     /** Counts over everything `list` pages through. */
     summary(reach: Reach, filters: JobFilters): JobSummary {
-      const scope = reach.recordings()
-      return lister(scope).aggregate<JobSummary>(SUMMARY, [...scope, ...matching(filters)])
+      return lister.aggregate<JobSummary>(SUMMARY, [...reach.jobs(), ...matching(filters)])
     },
   }
 }

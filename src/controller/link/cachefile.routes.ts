@@ -64,7 +64,7 @@ export const cacheFileRoutes = (parts: Parts): AnyRoute[] => [
     audit: 'telemetry',
     status: 204,
     run: async ({ params, query, request, who }) => {
-      const upload = admitted(parts, params.id, query, request, who.nodeId)
+      const upload = admitted(parts, params.id, query, request, who.nodeId, true)
       const { leave } = await parts.turnstile.enter(keyOf(upload), true)
       const size = await partSize(upload.part).finally(leave)
       return {
@@ -78,8 +78,15 @@ export const cacheFileRoutes = (parts: Parts): AnyRoute[] => [
 
 const keyOf = (u: Upload): string => `${u.recordingId} ${u.rendition}`
 
-/** Everything that can be refused before the first byte is read, in the contract's order. */
-function admitted(parts: Parts, id: string, query: CacheFileQuery, request: Incoming, nodeId: string): Upload {
+/** Everything that can be refused before the first byte is read, in the contract's order. `kept`: about a part that is kept. */
+function admitted(
+  parts: Parts,
+  id: string,
+  query: CacheFileQuery,
+  request: Incoming,
+  nodeId: string,
+  kept = false,
+): Upload {
   const recording = ownRecording(parts, id, nodeId)
   const rendition = query.rendition === 'raw' || query.rendition === 'enhanced' ? query.rendition : 'primary'
   const announced = announcement(request)
@@ -93,7 +100,7 @@ function admitted(parts: Parts, id: string, query: CacheFileQuery, request: Inco
       'chunked takes are not taken yet: send the take as one file',
       'invalid_chunk_index',
     )
-  const name = announced.resumable ? `${recording.id}.${rendition}.${job.id}` : parts.ids.uuid()
+  const name = kept || announced.resumable ? `${recording.id}.${rendition}.${job.id}` : parts.ids.uuid()
   return { announced, recordingId: id, rendition, nodeId, part: path.join(parts.takes, INCOMING, `${name}.part`) }
 }
 

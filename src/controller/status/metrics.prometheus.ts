@@ -88,7 +88,8 @@ type Family = (name: string, help: string, samples: Sample[]) => void
 
 function familyOf(registry: Registry, Kind: typeof Gauge | typeof Counter): Family {
   return (name, help, samples) => {
-    const labelNames = Object.keys(samples[0]?.[0] ?? {})
+    // A family that has no labels starts at 0: one that has no samples must stay empty.
+    const labelNames = samples[0] ? Object.keys(samples[0][0]) : ['none']
     const family = new Kind({ name: `svc_${name}`, help, labelNames, registers: [registry] })
     for (const [labels, value] of samples) family.inc(labels, value)
   }

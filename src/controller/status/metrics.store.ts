@@ -26,7 +26,10 @@ export interface HealthGauge {
 const STATUS = `CASE WHEN n.status <> 'provisioning' AND n.last_seen_at < @offlineBefore THEN 'offline' ELSE n.status END`
 const ACTIVE = `(SELECT id FROM recordings WHERE status = 'recording'
   UNION SELECT recording_id FROM recording_jobs WHERE status IN ('running', 'stop_requested')) l JOIN recordings r ON r.id = l.id`
-const CACHED = `(SELECT DISTINCT recording_id AS id FROM recording_files) f JOIN recordings r ON r.id = f.id`
+const CACHED: Condition = {
+  sql: 'EXISTS (SELECT 1 FROM recording_files f WHERE f.recording_id = r.id)',
+  params: {},
+}
 export const ACTIVE_HEALTH = HEALTH_STATUSES.filter((status) => status !== 'resolved')
 
 /** Counts for `/metrics`, each over what the caller's reach lets through. */
@@ -39,8 +42,8 @@ export function metricsStore(db: Db, offlineAfterSeconds: number) {
     statements.set(sql, statement)
     return statement.all(Object.assign({}, more, ...conditions.map((c) => c.params))) as R[]
   }
-  const perRecording = (from: string, reach: Reach) =>
-    rows<PerNode>(`coalesce(r.node_id, '') AS nodeId, count(*) AS n`, from, reach.recordings(), 'r.node_id')
+  const perRecording = (from: string, conditions: Condition[]) =>
+    rows<PerNode>(`coalesce(r.node_id, '') AS nodeId, count(*) AS n`, from, conditions, 'r.node_id')
 
   return {
     nodes(reach: Reach, now: string): NodeGauge[] {
@@ -53,8 +56,8 @@ export function metricsStore(db: Db, offlineAfterSeconds: number) {
       const from = reach.unrestricted ? whole : `${whole} JOIN recordings r ON r.id = j.recording_id`
       return rows('j.node_id AS nodeId, j.status, count(*) AS n', from, reach.recordings(), 'j.node_id, j.status')
     },
-    active: (reach: Reach): PerNode[] => perRecording(ACTIVE, reach),
-    cached: (reach: Reach): PerNode[] => perRecording(CACHED, reach),
+    active: (reach: Reach): PerNode[] => perRecording(ACTIVE, reach.recordings()),
+    cached: (reach: Reach): PerNode[] => perRecording('recordings r', [CACHED, ...reach.recordings()]),
     health(sides: Sides): HealthGauge[] {
       const { from, conditions } = healthWithin(sides)
       const unresolved = { sql: `x.status IN ('${ACTIVE_HEALTH.join(`', '`)}')`, params: {} }

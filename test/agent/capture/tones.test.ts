@@ -59,9 +59,9 @@ test('fail-after ends the test source like a lost device, at the exact sample', 
   assert.match((await source.ended).stderr, /No such device/)
 })
 
-test('a word the test source does not know is an error', () => {
-  assert.deepEqual(toneOptions('test:'), { speed: 1 })
-  for (const device of ['test:spede=2', 'test:speed=0', 'test:speed', 'test:stall-after=x'])
+test('an option the test source does not know is an error, a bare word is a name', () => {
+  for (const device of ['test:', 'test:tone']) assert.deepEqual(toneOptions(device), { speed: 1 })
+  for (const device of ['test:spede=2', 'test:speed=0', 'test:stall-after=x'])
     assert.throws(() => toneOptions(device), /test source/)
 })
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { createHealth, type Health } from '../../../src/agent/health/health.ts'
+import { Health } from '../../../src/agent/health/health.ts'
 import { createHealthStore } from '../../../src/agent/health/store.ts'
 import { LinkError } from '../../../src/agent/link/link.ts'
 import { systemClock } from '../../../src/kernel/clock.ts'
@@ -38,7 +38,7 @@ function rig(t: TestContext, options: { maxBytes?: number; retainedFiles?: numbe
     file,
     lines: [],
     make: () => {
-      const health = createHealth({
+      const health = new Health({
         clock: systemClock,
         cursorFile: `${file}.sent`,
         link: { healthEvent },

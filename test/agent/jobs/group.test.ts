@@ -72,13 +72,13 @@ test('a member stopped before the first sample is cancelled, the others record',
 test('a job claimed later joins the running capture of its group', async (t) => {
   const w = world(t)
   const slow = { captureDevice: 'test:speed=3' }
-  w.runner.accept(w.link.add(member('a', { ...slow, captureChannels: 4, durationSeconds: 3 })))
+  w.runner.accept(w.link.add(member('a', { ...slow, captureChannels: 4, durationSeconds: 6 })))
   const file = path.join(w.workDir, 'takes/a/take.wav')
   await until(() => fs.existsSync(file) && fs.statSync(file).size > 60_000)
   w.runner.accept(w.link.add(member('b', { ...slow, captureChannelSelection: [3], durationSeconds: 3 })))
   await w.runner.idle()
   const sent = (id: string) => wav(w.link.uploads.find((u) => u.jobId === id)!.bytes)
-  assert.ok(sent('a').pcm.equals(tone(4, [0, 1, 2, 3], 0, 3 * RATE)))
+  assert.ok(sent('a').pcm.equals(tone(4, [0, 1, 2, 3], 0, 6 * RATE)))
   assert.equal(sent('b').dataBytes, 3 * RATE * 2)
   const starts = Array.from({ length: 480 }, (_, i) => tone(4, [2], i, 480))
   assert.ok(starts.some((s) => s.equals(sent('b').pcm.subarray(0, 960))))

@@ -18,18 +18,18 @@ function script(t: TestContext, body: string): string {
 
 test('a lost device: the take goes on in the same file, the gap is silence of its length', async (t) => {
   const w = world(t, { retryPauseSeconds: 0.2 })
-  w.runner.accept(w.link.add(job('a', { captureDevice: 'test:fail-after=0.6', durationSeconds: 1 })))
+  w.runner.accept(w.link.add(job('a', { captureDevice: 'test:fail-after=1.5', durationSeconds: 3 })))
   await w.runner.idle()
   const { pcm } = wav(w.link.uploads[0]!.bytes)
-  assert.equal(pcm.length, RATE * 4)
+  assert.equal(pcm.length, 3 * RATE * 4)
   const recovered = w.events.find((e) => e.type.endsWith('capture_device_recovered'))!.details!
   const { atFrame, seconds } = recovered as { atFrame: number; seconds: number }
-  assert.equal(atFrame, 0.6 * RATE)
-  const silent = Math.min(Math.round(seconds * RATE), RATE - atFrame)
+  assert.equal(atFrame, 1.5 * RATE)
+  const silent = Math.min(Math.round(seconds * RATE), 3 * RATE - atFrame)
   assert.ok(seconds >= 0.19)
   assert.ok(pcm.subarray(atFrame * 4, (atFrame + silent) * 4).every((byte) => byte === 0))
   const period = tonePeriod({ channels: 2, format: 'S16_LE', rate: RATE })
-  assert.ok(pcm.subarray(0, 0.6 * RATE * 4).equals(Buffer.concat(Array(60).fill(period))))
+  assert.ok(pcm.subarray(0, 1.5 * RATE * 4).equals(Buffer.concat(Array(150).fill(period))))
   const after = pcm.subarray((atFrame + silent) * 4)
   assert.ok(after.length > 0 && after.subarray(0, period.length).equals(period.subarray(0, after.length)))
   assert.deepEqual(w.names(), ['capture_device_lost', 'capture_device_recovered', 'capture_runtime_restarted'])
@@ -53,8 +53,8 @@ touch ${flag}; head -c 96000 /dev/urandom; echo 'arecord: pcm_read:2221: read er
 })
 
 test('a stalled capture is killed and opened again', async (t) => {
-  const w = world(t, { retryPauseSeconds: 0.05, stalledSeconds: 0.3 })
-  w.runner.accept(w.link.add(job('a', { captureDevice: 'test:stall-after=0.5', durationSeconds: 2 })))
+  const w = world(t, { retryPauseSeconds: 0.05, stalledSeconds: 0.2 })
+  w.runner.accept(w.link.add(job('a', { captureDevice: 'test:stall-after=1', durationSeconds: 2 })))
   await w.runner.idle()
   assert.equal(wav(w.link.uploads[0]!.bytes).dataBytes, 2 * RATE * 4)
   assert.equal(w.names()[0], 'capture_output_stalled')
@@ -129,6 +129,7 @@ test('S24_LE of ALSA sits in four bytes and is packed in the file', async (t) =>
 })
 
 test('the real arecord is read sample for sample', async (t) => {
+  if (!fs.existsSync('/usr/bin/arecord')) return t.skip('needs alsa-utils')
   const dir = tempDir(t)
   const period = tonePeriod({ channels: 2, format: 'S16_LE', rate: RATE })
   const tone = Buffer.concat(Array(200).fill(period))
@@ -144,15 +145,13 @@ test('the real arecord is read sample for sample', async (t) => {
 })
 
 test('a template replaces all arguments, and WAV from it is read as such', async (t) => {
-  const w = world(t, {
-    captureArgsTemplate: `-c 'exec sox -n -t wav -r {sample_rate} -c {channels} -b 16 {output} synth {seconds} sine 440' "{device}"`,
-    captureCommand: 'bash',
-  })
+  const sine = '"sine=frequency=440:sample_rate={sample_rate}:duration={seconds}"'
+  const captureArgsTemplate = `-nostdin -v error -f lavfi -i ${sine} -ac {channels} -f wav {output}`
+  const w = world(t, { captureArgsTemplate, captureCommand: 'ffmpeg' })
   w.runner.accept(w.link.add(job('a', { captureDevice: 'hw:1', durationSeconds: 1 })))
   await w.runner.idle()
   const out = wav(w.link.uploads[0]!.bytes)
-  assert.equal(out.dataBytes, 48_000 * 4)
-  assert.equal(out.pcm.readInt16LE(0), 0)
+  assert.deepEqual([out.dataBytes, out.pcm.readInt16LE(0)], [48_000 * 4, 0])
 })
 
 /** A file system of its own, small enough to be filled; undefined where that is not allowed. */
@@ -200,27 +199,16 @@ test('a take that cannot fit is refused before it begins', async (t) => {
 })
 
 test('a device that was renumbered is found again, at the start and after a loss', async (t) => {
-  const body = `case "$*" in *hw:7*) head -c 96000 /dev/zero; sleep 5;; *hw:6*) head -c 96000 /dev/zero; exit 1;; esac; exit 1`
+  const body = `case "$*" in *hw:7*) head -c 600000 /dev/zero; sleep 5;; *hw:6*) head -c 96000 /dev/zero; exit 1;; esac; exit 1`
   const places = ['hw:6', 'hw:7']
   const locate = async () => places.shift() ?? 'hw:7'
   const w = world(t, { captureCommand: script(t, body), retryPauseSeconds: 0.01 }, tempDir(t), { locate })
-  w.runner.accept(w.link.add(job('a', { captureDevice: 'hw:1', durationSeconds: 1 })))
+  w.runner.accept(w.link.add(job('a', { captureDevice: 'hw:1', durationSeconds: 3 })))
   await w.runner.idle()
-  assert.equal(w.link.uploads[0]!.durationSeconds, 1)
+  assert.equal(w.link.uploads[0]!.durationSeconds, 3)
   assert.deepEqual(w.names().slice(0, 3), [
     'capture_device_refreshed',
     'capture_device_lost',
     'capture_device_refreshed',
   ])
-})
-
-test('a device that came late is tried for again after a later loss', async (t) => {
-  const dir = tempDir(t)
-  const body = `n=$(cat ${dir}/n 2>/dev/null || echo 0); echo $((n + 1)) > ${dir}/n
-case $n in 0|1|2|4|5) echo 'audio open error: Device or resource busy' >&2; exit 1;; 3) head -c 96000 /dev/zero; exit 1;; esac
-head -c 192000 /dev/zero; sleep 5`
-  const w = world(t, { captureCommand: script(t, body), retryPauseSeconds: 0.1, retryWindowSeconds: 0.45 })
-  w.runner.accept(w.link.add(job('a', { captureDevice: 'hw:1', durationSeconds: 1 })))
-  await w.runner.idle()
-  assert.equal(w.link.uploads[0]!.durationSeconds, 1)
 })

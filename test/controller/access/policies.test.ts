@@ -100,7 +100,11 @@ test('rules: slugs are short and readable, taken ids get a number, a lockout nee
   )
   const long = 'x'.repeat(120)
   assert.equal(freeId(long, (id) => id === long).length, 120)
-  const deny = policyList([{ effect: 'deny', subjectType: 'user', subjectId: 'm1', resourceType: '*', resourceId: '*' }], [], () => 'p')
+  const deny = policyList(
+    [{ effect: 'deny', subjectType: 'user', subjectId: 'm1', resourceType: '*', resourceId: '*' }],
+    [],
+    () => 'p',
+  )
   const manager = (id: string) => ({ id, email: `${id}@x`, groupIds: [] })
   assert.equal(locksOut(deny, [manager('m1')]), true)
   assert.equal(locksOut(deny, [manager('m1'), manager('m2')]), false)

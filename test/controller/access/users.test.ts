@@ -14,8 +14,7 @@ async function world(env: Record<string, string> = {}) {
     resourceGrants: [{ resourceType: 'room', resourceId: 'hall' }],
   })
   const id = made.json.data.id as string
-  const login = async (password = PASSWORD) =>
-    k.anonymous.post('/auth/login', { email: 'ann@example.org', password })
+  const login = async (password = PASSWORD) => k.anonymous.post('/auth/login', { email: 'ann@example.org', password })
   k.forget()
   return { k, admin, made, id, login }
 }

@@ -107,7 +107,10 @@ test('work waits for its turn; a line that is too long is turned away', async ()
   release()
   await Promise.all([first, second])
   assert.deepEqual(order, ['first', 'second'])
-  await assert.rejects(inTurn(async () => Promise.reject(new Error('boom'))), /boom/)
+  await assert.rejects(
+    inTurn(async () => Promise.reject(new Error('boom'))),
+    /boom/,
+  )
   assert.equal(await inTurn(async () => 'free again'), 'free again')
 })
 

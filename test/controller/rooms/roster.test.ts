@@ -29,7 +29,13 @@ test('the manual roster is replaced whole; duplicates collapse, empty entries va
   )
   assert.equal(answer.status, 200)
   assert.deepEqual(answer.json.data, [
-    { subjectType: 'user', subjectId: 'ann', subjectName: 'ann', capabilities: ['view', 'listen', 'edit'], source: 'manual' },
+    {
+      subjectType: 'user',
+      subjectId: 'ann',
+      subjectName: 'ann',
+      capabilities: ['view', 'listen', 'edit'],
+      source: 'manual',
+    },
     { subjectType: 'user', subjectId: 'nobody', capabilities: ['view'], source: 'manual' },
     { subjectType: 'group', subjectId: 'crew', subjectName: 'crew', capabilities: ['book'], source: 'manual' },
   ])
@@ -38,7 +44,10 @@ test('the manual roster is replaced whole; duplicates collapse, empty entries va
   const row = k.rows(`SELECT before, after, target_id AS id FROM audit_events
     WHERE action = 'rooms.roster.update.succeeded' ORDER BY seq DESC`)[0]
   assert.equal(row?.id, 'hall')
-  assert.deepEqual([JSON.parse(String(row?.before)).roster.length, JSON.parse(String(row?.after)).roster.length], [3, 1])
+  assert.deepEqual(
+    [JSON.parse(String(row?.before)).roster.length, JSON.parse(String(row?.after)).roster.length],
+    [3, 1],
+  )
   await k.close()
 })
 

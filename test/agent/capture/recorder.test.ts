@@ -1,0 +1,118 @@
+import assert from 'node:assert/strict'
+import * as path from 'node:path'
+import { Readable } from 'node:stream'
+import { test } from 'node:test'
+import { Recorder } from '../../../src/agent/capture/recorder.ts'
+import type { Device, Source } from '../../../src/agent/capture/source.ts'
+import { tempDir } from '../jobs/kit.ts'
+
+const asked = { channels: 1, format: 'S16_LE', rate: 8000 } as const
+
+/** One opening that gives so much audio, the first 50 ms of it alone, then ends with these words. */
+function opening(seconds: number, stderr: string): Source {
+  const pcm = Readable.from(seconds > 0 ? [Buffer.alloc(800, 1), Buffer.alloc(seconds * 16_000 - 800, 1)] : [])
+  const ended = new Promise<void>((resolve) => pcm.once('close', resolve))
+  return {
+    ended: ended.then(() => ({ code: 1, stderr, stopped: false })),
+    kill: () => pcm.destroy(),
+    pcm,
+    stderr: () => stderr,
+    stop: () => {},
+  }
+}
+
+/** Records from openings that each take a second of the clock. */
+async function record(dir: string, openings: [seconds: number, stderr: string][], seconds: number) {
+  let now = 0
+  const device: Device = {
+    name: 'hw:1',
+    open: () => {
+      now += 1000
+      return opening(...(openings.shift() ?? [0, 'No such device']))
+    },
+    test: false,
+  }
+  const names: string[] = []
+  const recorder = new Recorder({
+    asked,
+    clock: { monotonic: () => now, now: () => 0 },
+    device,
+    file: path.join(dir, 'take.wav'),
+    onFrames: () => {},
+    onGap: () => {},
+    onStart: async () => {},
+    report: ({ type }) => void names.push(type.split('.').at(-1)!),
+    seconds,
+    settings: { growthGraceSeconds: 10, retryPauseSeconds: 0.001, retryWindowSeconds: 3.5, stalledSeconds: 30 },
+  })
+  recorder.start()
+  return { end: await recorder.done, left: openings.length, names }
+}
+
+const BUSY = 'audio open error: Device or resource busy'
+const LOST = 'read error: Input/output error'
+
+test('each outage has its own time, also after a device that came late', async (t) => {
+  const openings: [number, string][] = [
+    [0, BUSY],
+    [0, BUSY],
+    [5, LOST],
+    [0, BUSY],
+    [0, BUSY],
+    [20, ''],
+  ]
+  const { end, names } = await record(tempDir(t), openings, 20)
+  assert.deepEqual(end, { frames: 160_000, gaps: [{ atFrame: 40_000, seconds: 2.95 }] })
+  assert.deepEqual(names, [
+    'capture_device_unavailable',
+    'capture_device_lost',
+    'capture_device_recovered',
+    'capture_runtime_restarted',
+  ])
+})
+
+test('a device is given up after its time, and not opened again', async (t) => {
+  const { end, names, left } = await record(
+    tempDir(t),
+    [
+      [5, LOST],
+      [0, BUSY],
+      [0, BUSY],
+      [0, BUSY],
+      [0, BUSY],
+      [9, ''],
+    ],
+    60,
+  )
+  assert.deepEqual(end, { frames: 40_000, gaps: [], reason: 'capture_device_lost' })
+  assert.deepEqual(names, ['capture_device_lost', 'capture_device_lost'])
+  assert.equal(left, 1)
+})
+
+test('a device that comes back after the end of the take is not waited for', async (t) => {
+  const { end, left } = await record(
+    tempDir(t),
+    [
+      [5, LOST],
+      [0, BUSY],
+      [0, BUSY],
+      [9, ''],
+    ],
+    6.5,
+  )
+  assert.equal(end.frames, 40_000)
+  assert.equal(left, 1)
+})
+
+test('a refusal that time does not heal is final at once', async (t) => {
+  const { end, left } = await record(
+    tempDir(t),
+    [
+      [0, 'arecord: invalid option'],
+      [9, ''],
+    ],
+    5,
+  )
+  assert.deepEqual(end, { frames: 0, gaps: [], reason: 'capture_start_failed: arecord: invalid option' })
+  assert.equal(left, 1)
+})

@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import type { AnyRoute } from '../../src/controller/edge/route.ts'
+import { mounted } from '../../src/controller/edge/serve.ts'
+import { kit } from '../kit/kit.ts'
+import { SPECIFICATION } from './specification.ts'
+
+const k = kit()
+after(() => k.close())
+
+/** The path with its parameters unnamed: what a request sees. */
+const shape = (path: string): string => path.replace(/:\w+/g, ':')
+const key = (r: { method: string; path: string; auth: string }): string => `${r.method} ${shape(r.path)} ${r.auth}`
+const line = (r: AnyRoute): string => `${r.method} ${r.path} (${r.auth})`
+
+const doubled = (values: string[]): string[] => [...new Set(values.filter((v, i) => values.indexOf(v) !== i))]
+
+test('no two records answer the same method, path and kind of caller', () => {
+  assert.deepEqual(doubled(k.routes.map(key)), [])
+})
+
+test('only a node and a user may share a path', () => {
+  for (const r of k.routes) {
+    const others = k.routes.filter((o) => o !== r && o.method === r.method && shape(o.path) === shape(r.path))
+    for (const other of others) assert.deepEqual([r.auth, other.auth].sort(), ['node', 'user'], line(r))
+  }
+})
+
+test('a place in a path has one parameter name, whatever the method', () => {
+  const names = new Map<string, string>()
+  for (const { path } of k.routes) {
+    const parts = path.split('/') as string[]
+    for (const [i, part] of parts.entries()) {
+      if (!part.startsWith(':')) continue
+      const before = shape(parts.slice(0, i).join('/'))
+      assert.equal(part, names.get(before) ?? part, `${path}: below ${before} the parameter has another name elsewhere`)
+      names.set(before, part)
+    }
+  }
+})
+
+// Any session may read what speaks of nothing but itself.
+const WITHOUT_PERMISSION = ['GET /openapi.json (user)']
+
+test('every user route names a permission', () => {
+  const bare = k.routes.filter((r) => r.auth === 'user' && !r.permission).map(line)
+  assert.deepEqual(bare, WITHOUT_PERMISSION)
+})
+
+test('routes without authentication are these and no others', () => {
+  const open = k.routes.filter((r) => r.auth === 'none').map((r) => `${r.method} ${r.path}`)
+  assert.deepEqual(open.sort(), [
+    'GET /auth/me',
+    'GET /healthz',
+    'GET /readyz',
+    'POST /auth/login',
+    'POST /auth/logout',
+  ])
+})
+
+test('an audit base belongs to one record and looks like family.resource.verb', () => {
+  assert.deepEqual(doubled(k.routes.map((r) => r.action)), [])
+  for (const { action } of k.routes) assert.match(action, /^[a-z_]+(\.[a-z_]+)+$/)
+})
+
+test('only probes leave no audit row', () => {
+  const silent = k.routes.filter((r) => r.audit === 'none').map((r) => r.path)
+  assert.deepEqual(silent.sort(), ['/healthz', '/readyz'])
+})
+
+test('GET and DELETE take no body', () => {
+  for (const r of k.routes) if (r.method === 'GET' || r.method === 'DELETE') assert.equal(r.body, undefined, line(r))
+})
+
+test('the specification lists no route twice', () => {
+  assert.deepEqual(doubled(SPECIFICATION.map(key)), [])
+})
+
+test('every specified route that is not marked as later exists with the specified permission', () => {
+  const built = new Map(k.routes.map((r) => [key(r), r]))
+  const wrong = SPECIFICATION.filter((s) => !s.later).flatMap((s) => {
+    const route = built.get(key(s))
+    if (!route) return [`${key(s)} is missing`]
+    return route.permission === s.permission ? [] : [`${key(s)} asks for ${route.permission}, not ${s.permission}`]
+  })
+  assert.deepEqual(wrong, [])
+})
+
+test('no built route is still marked as later', () => {
+  const built = new Set(k.routes.map(key))
+  assert.deepEqual(SPECIFICATION.filter((s) => s.later && built.has(key(s))).map(key), [])
+})
+
+// What the specification's tables do not name, with the reason it is there.
+const BEYOND: Record<string, string> = {
+  'GET /auth/users/:/actions user': 'action states, as every resource has them',
+  'GET /audit-events/:/actions user': 'action states, as every resource has them',
+  'POST /nodes/:/credentials/revoke user': 'revoking a node disables both of its credentials (decision 4)',
+  'GET /recordings/:/cache-file node': 'offset of an interrupted upload (decision 7)',
+  'GET /openapi.json user': 'the document of all records (decision 11)',
+}
+
+test('a route beyond the specification has a reason', () => {
+  const specified = new Set(SPECIFICATION.map(key))
+  const extra = k.routes.map(key).filter((r) => !specified.has(r) && !BEYOND[r])
+  assert.deepEqual(extra, [])
+})
+
+test('the OpenAPI document lists every record with its permission', async () => {
+  const { json: doc } = await k.as('viewer').get('/openapi.json')
+  for (const r of k.routes) {
+    const path = mounted(r.path).replace(/:(\w+)/g, '{$1}')
+    const first = doc.paths[path]?.[r.method.toLowerCase()]
+    assert.ok(first, `${line(r)} is not in the document`)
+    const all = [first, ...(first['x-also'] ?? [])]
+    const own = all.find((o) => o.summary === r.action)
+    assert.ok(own, `${line(r)} is hidden by another record`)
+    assert.equal(own['x-permission'] ?? null, r.permission, line(r))
+  }
+  const operations = Object.values(doc.paths as Record<string, object>).flatMap((item) => Object.values(item))
+  const ids = operations.flatMap((o) => [o, ...(o['x-also'] ?? [])]).map((o) => o.operationId)
+  assert.equal(ids.length, k.routes.length)
+  assert.deepEqual(doubled(ids), [])
+})

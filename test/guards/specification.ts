@@ -1,0 +1,312 @@
+// The endpoint tables of the specification as data. `later` marks a route that is not built yet; the guard wants the
+// mark gone as soon as the route exists. Order and wording follow the specification.
+import type { Permission } from '../../src/wire/permissions.ts'
+
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+type Auth = 'user' | 'node' | 'bootstrap' | 'runner' | 'none'
+
+export interface Specified {
+  auth: Auth
+  later: boolean
+  method: Method
+  path: string
+  permission: Permission | null
+}
+
+interface Marks {
+  auth?: Auth
+  /** `true`: none of these routes is built yet; otherwise the ones (`METHOD path`) that are not. */
+  later?: true | string[]
+}
+
+/** `GET+POST /a` stands for both methods. */
+function rows(permission: Permission | null, lines: string[], { auth = 'user', later = [] }: Marks = {}): Specified[] {
+  return lines.flatMap((line) => {
+    const [methods = '', path = ''] = line.split(' ')
+    return methods.split('+').map((method) => ({
+      auth,
+      later: later === true || later.includes(`${method} ${path}`),
+      method: method as Method,
+      path,
+      permission,
+    }))
+  })
+}
+
+const collection = (path: string): string[] => [`GET ${path}`, `GET ${path}/:id`, `GET ${path}/:id/actions`]
+
+const AUTH = [
+  ...rows(null, ['POST /auth/login', 'POST /auth/logout', 'GET /auth/me'], { auth: 'none' }),
+  ...rows(null, ['GET /auth/oidc/config', 'GET /auth/oidc/login', 'GET /auth/oidc/callback'], {
+    auth: 'none',
+    later: true,
+  }),
+  ...rows('auth:manage', ['GET /auth/oidc/discovery'], { later: true }),
+]
+
+const ACCESS = rows('auth:manage', [
+  'GET+POST /auth/users',
+  'GET+DELETE /auth/users/:id',
+  'PATCH /auth/users/:id/access',
+  'PATCH /auth/users/:id/password',
+  'PATCH /auth/users/:id/status',
+  'GET+POST /auth/groups',
+  'GET+PATCH+DELETE /auth/groups/:id',
+  'PUT /auth/groups/:id/members',
+  'GET+PATCH /auth/access-policies',
+])
+
+const AUDIT = rows(
+  'audit:read',
+  ['GET /audit-events', 'GET+POST /audit-events/export', 'GET /audit-events/facets', 'GET /audit-events/:id'],
+  { later: ['GET /audit-events/export', 'POST /audit-events/export', 'GET /audit-events/facets'] },
+)
+
+const NODES = [
+  ...rows('node:read', ['GET /nodes', 'GET /nodes/:id']),
+  ...rows(
+    'node:read',
+    [
+      'GET+POST /nodes/export',
+      'GET /nodes/:id/actions',
+      'GET /nodes/:id/meters',
+      'GET /nodes/agent-release',
+      'GET /nodes/:id/lifecycle-jobs',
+    ],
+    { later: true },
+  ),
+  ...rows('node:manage', [
+    'POST /nodes/enroll',
+    'PATCH /nodes/:id',
+    'PATCH /nodes/:id/interfaces/:iid',
+    'POST /nodes/:id/credentials/rotate',
+    'GET /nodes/:id/ssh-credential',
+    'POST /nodes/:id/ssh-credential/rotate',
+    'POST /nodes/:id/bootstrap-token',
+  ]),
+  ...rows('node:manage', ['PUT /nodes/:id/channel-rooms', 'POST /nodes/:id/lifecycle/:action'], { later: true }),
+  ...rows(
+    'listen:monitor',
+    ['POST /nodes/:id/listen', 'GET /nodes/:id/listen/stream', 'DELETE /nodes/:id/listen/:sid'],
+    { later: true },
+  ),
+]
+
+const MACHINES = [
+  // The specification gives no permission; the label in audit rows is the contract's.
+  ...rows('node:manage', ['POST /nodes/:id/bootstrap'], { auth: 'bootstrap' }),
+  ...rows(null, ['GET /nodes/:id/ssh-credential/material'], { auth: 'runner' }),
+  ...rows(
+    'node:control',
+    [
+      'GET /nodes/:id/config',
+      'GET /nodes/:id/channel-map-assignments',
+      'POST /nodes/:id/heartbeat',
+      'POST /nodes/:id/inventory',
+      'POST /nodes/:id/meter-frame',
+      'POST /nodes/:id/listen/chunk',
+    ],
+    {
+      auth: 'node',
+      later: ['GET /nodes/:id/channel-map-assignments', 'POST /nodes/:id/meter-frame', 'POST /nodes/:id/listen/chunk'],
+    },
+  ),
+  ...rows('health:acknowledge', ['POST /nodes/:id/health-events'], { auth: 'node' }),
+  ...rows(
+    'recording:control',
+    [
+      'GET /nodes/:id/recording-jobs/next',
+      'POST /nodes/:id/recording-jobs/claim-next',
+      'POST /nodes/:id/recording-jobs/claim-next-group',
+      'POST /recording-jobs/:jid/claim',
+      'POST /recording-jobs/:jid/heartbeat',
+      'GET /recording-jobs/:jid',
+      'POST /recording-jobs/:jid/cancelled',
+      'POST /recording-jobs/:jid/failed',
+      'PUT /recordings/:rid/cache-file',
+    ],
+    { auth: 'node' },
+  ),
+]
+
+const RECORDINGS = [
+  ...rows('recording:read', ['GET /recordings', 'GET /recordings/:id']),
+  ...rows(
+    'recording:read',
+    [
+      'GET /recordings/facets',
+      'GET /recordings/:id/context',
+      'GET /recordings/:id/actions',
+      'GET+POST /recordings/export',
+    ],
+    { later: true },
+  ),
+  ...rows('recording:create', ['POST /recordings']),
+  ...rows('recording:control', ['POST /recordings/:id/stop']),
+  ...rows('recording:playback', ['POST /recordings/:id/playback', 'GET /recordings/:id/stream'], {
+    later: ['POST /recordings/:id/playback'],
+  }),
+  ...rows('recording:download', ['POST /recordings/:id/download', 'GET /recordings/:id/file'], {
+    later: ['POST /recordings/:id/download'],
+  }),
+  ...rows('recording:edit', ['PATCH /recordings/:id/metadata', 'PATCH /recordings/bulk-metadata'], { later: true }),
+  ...rows('recording:delete', ['DELETE /recordings/:id', 'POST /recordings/bulk-delete'], {
+    later: ['POST /recordings/bulk-delete'],
+  }),
+]
+
+const JOBS = [
+  ...rows('recording:read', ['GET /recording-jobs', 'GET /recording-jobs/:id']),
+  ...rows('recording:read', ['GET /recording-jobs/:id/actions', 'GET+POST /recording-jobs/export'], { later: true }),
+  ...rows('recording:control', ['POST /recording-jobs/:id/retry']),
+  ...rows('recording:control', ['POST /recording-jobs/bulk-retry', 'POST /recording-jobs/bulk-stop'], { later: true }),
+  ...rows('recording:read', [...collection('/upload-queue'), 'GET /upload-runner', 'GET /upload-runner/actions'], {
+    later: true,
+  }),
+  ...rows(
+    'recording:control',
+    [
+      'POST /recordings/:id/upload-queue',
+      'POST /recordings/bulk-upload-queue',
+      'POST /upload-queue/:id/retry',
+      'POST /upload-runner/run',
+    ],
+    { later: true },
+  ),
+]
+
+const SCHEDULES = [
+  ...rows(
+    'schedule:read',
+    [
+      ...collection('/schedules'),
+      'GET /schedules/:id/occurrences',
+      'GET+POST /schedules/export',
+      'GET /schedules/calendar',
+    ],
+    { later: true },
+  ),
+  ...rows(
+    'schedule:manage',
+    [
+      'POST /schedules',
+      'PATCH+DELETE /schedules/:id',
+      'POST /schedules/:id/run-now',
+      'POST /schedules/:id/skip-next',
+      'POST /schedules/:scheduleId/move-occurrence',
+    ],
+    { later: true },
+  ),
+]
+
+const ROOMS = [
+  ...rows('node:read', ['GET /rooms', 'GET /rooms/:roomId', 'GET /rooms/:roomId/overview'], {
+    later: ['GET /rooms/:roomId/overview'],
+  }),
+  ...rows('node:manage', ['POST /rooms', 'PATCH+DELETE /rooms/:roomId']),
+  ...rows('auth:manage', ['GET+PUT /rooms/:roomId/roster']),
+]
+
+const FAMILIES = [
+  '/settings/watchdog-policies',
+  '/settings/upload-destinations',
+  '/settings/upload-policies',
+  '/settings/channel-map-templates',
+  '/settings/channel-map-assignments',
+  '/settings/channel-map-assignment-plans',
+  '/settings/retention-policies',
+]
+
+const SETTINGS = [
+  ...rows('settings:read', collection('/settings/recording-profiles'), {
+    later: ['GET /settings/recording-profiles/:id/actions'],
+  }),
+  ...rows('settings:manage', ['POST /settings/recording-profiles', 'PATCH /settings/recording-profiles/:id']),
+  ...rows('settings:read', [...FAMILIES.flatMap(collection), 'GET /settings/controller'], { later: true }),
+  ...rows(
+    'settings:manage',
+    [
+      'POST /settings/watchdog-policies',
+      'PATCH /settings/watchdog-policies/:id',
+      'POST /settings/watchdog-policies/:id/calibrate',
+      'POST /settings/upload-destinations',
+      'PATCH /settings/upload-destinations/:id',
+      'POST /settings/upload-policies',
+      'PATCH /settings/upload-policies/:id',
+      'POST /settings/channel-map-templates',
+      'PATCH /settings/channel-map-templates/:id',
+      'PUT /settings/channel-map-assignments',
+      'PUT /settings/channel-map-assignments/bulk',
+      'POST /settings/channel-map-assignments/rollback',
+      'POST /settings/channel-map-assignment-plans',
+      'POST /settings/channel-map-assignment-plans/:id/apply',
+      'POST /settings/retention-policies',
+      'PATCH /settings/retention-policies/:id',
+      'PATCH /settings/controller',
+    ],
+    { later: true },
+  ),
+]
+
+const SWITCHERS = [
+  ...rows(
+    'switcher:read',
+    [
+      'GET /settings/switchers',
+      'GET /settings/switchers/:id',
+      'GET /settings/switcher-mapping-options',
+      'GET /settings/switchers/:id/mappings',
+    ],
+    { later: true },
+  ),
+  ...rows(
+    'switcher:manage',
+    [
+      'POST /settings/switchers',
+      'PATCH+DELETE /settings/switchers/:id',
+      'POST /settings/switchers/:id/test',
+      'GET /settings/switchers/:id/config-snapshot',
+      'POST /settings/switchers/:id/restore',
+    ],
+    { later: true },
+  ),
+  ...rows('switcher:map', ['PUT /settings/switchers/:id/mappings'], { later: true }),
+]
+
+const HEALTH = [
+  ...rows('health:read', [...collection('/health-events'), 'GET+POST /health-events/export'], { later: true }),
+  ...rows(
+    'health:acknowledge',
+    [
+      'POST /health-events',
+      'POST /health-events/bulk-lifecycle',
+      'POST /health-events/:id/acknowledge',
+      'POST /health-events/:id/suppress',
+      'POST /health-events/:id/resolve',
+      'POST /health-events/:id/reopen',
+    ],
+    { later: true },
+  ),
+]
+
+const STATUS = [
+  ...rows('node:read', ['GET /status'], { later: true }),
+  ...rows('metrics:read', ['GET /metrics']),
+  ...rows(null, ['GET /healthz', 'GET /readyz'], { auth: 'none' }),
+]
+
+export const SPECIFICATION: readonly Specified[] = [
+  ...AUTH,
+  ...ACCESS,
+  ...AUDIT,
+  ...NODES,
+  ...MACHINES,
+  ...RECORDINGS,
+  ...JOBS,
+  ...SCHEDULES,
+  ...ROOMS,
+  ...SETTINGS,
+  ...SWITCHERS,
+  ...HEALTH,
+  ...STATUS,
+]
