@@ -40,8 +40,17 @@ export interface RecorderDeps {
   /** The file exists and the first frame is about to be written; `format` is the file's. */
   onStart(format: PcmFormat): Promise<void>
   report: Report
+  /** The take of an earlier process that goes on: its shape, and when it was last written (monotonic ms). */
+  resume?: Resume
   seconds: number
   settings: RecorderSettings
+}
+
+export interface Resume {
+  channels: number
+  frames: number
+  lastAt: number
+  rate: number
 }
 
 interface Loss {
@@ -73,6 +82,8 @@ export class Recorder {
   #lastAt = 0
   #outage: Outage | undefined
   #over = false
+  /** Whether the device of this process gave its first frame: until then its format is open to negotiation. */
+  #heard = false
   #seconds: number
   #stream: PcmFormat
   #told = 0
@@ -82,12 +93,12 @@ export class Recorder {
     this.done = promise
     this.#settle = resolve
     this.#deps = deps
-    this.#stream = deps.asked
+    this.#stream = deps.resume ? { ...deps.asked, rate: deps.resume.rate } : deps.asked
     this.#seconds = deps.seconds
   }
 
   get frames(): number {
-    return this.#file?.frames ?? 0
+    return this.#file?.frames ?? this.#deps.resume?.frames ?? 0
   }
 
   /** Whether more frames will come. */
@@ -124,6 +135,7 @@ export class Recorder {
 
   /** Resolves with the reason of a premature end; undefined when the take is whole or was stopped. */
   async #run(): Promise<string | undefined> {
+    await this.#reopen()
     for (let negotiations = 0; ; ) {
       await this.#relocate()
       // From here to the opened source nothing waits: a stop finds either this line or the source.
@@ -131,12 +143,20 @@ export class Recorder {
       const loss = await this.#attempt()
       if (typeof loss !== 'object') return loss
       if (this.#stopping.signal.aborted) return undefined
-      const refused = loss.fault === 'format_refused' && !this.#file
+      const refused = loss.fault === 'format_refused' && !this.#heard
       if (refused && negotiations++ < NEGOTIATIONS && (await this.#negotiate(loss))) continue
       const reason = this.#file ? this.#lost(loss) : this.#notStarted(loss)
       if (reason) return reason
       await this.#pause()
     }
+  }
+
+  /** The time the agent was away is a gap like any other. */
+  async #reopen(): Promise<void> {
+    const { file, resume } = this.#deps
+    if (!resume) return
+    this.#file = await TakeFile.reopen(file, this.#stream, resume.channels)
+    this.#lastAt = resume.lastAt
   }
 
   /** Opens the device and writes until something ends it: the end of the take (a reason or none), or a loss. */
@@ -185,6 +205,7 @@ export class Recorder {
       if (this.#file) return false
       this.#adjust({ ...this.#stream, rate: got })
     }
+    this.#heard = true
     if (this.#file) await this.#closeGap(intake)
     else await this.#create()
     return true
@@ -277,14 +298,22 @@ export class Recorder {
   async #negotiate(loss: Loss): Promise<boolean> {
     const dump = await this.#deps.device.probe?.(this.#stream)
     const next = dump === undefined ? undefined : negotiated(dump, this.#stream)
-    if (!next) return false
+    if (!next || !this.#suits(next)) return false
     this.#adjust(next, lastLine(loss.said))
     return true
+  }
+
+  /** Whether a take that goes on can take this format; a new one takes any. */
+  #suits(next: PcmFormat): boolean {
+    const { resume } = this.#deps
+    const sameSamples = fileFormat(next.format) === fileFormat(this.#stream.format) && next.rate === this.#stream.rate
+    return !resume || (sameSamples && next.channels >= resume.channels)
   }
 
   #adjust(next: PcmFormat, said?: string): void {
     this.#tell('warning', 'capture_format_adjusted', { asked: this.#deps.asked, got: next, ...(said ? { said } : {}) })
     this.#stream = next
+    this.#file?.retune(next)
   }
 
   #diskFault(error: unknown): string {

@@ -6,7 +6,7 @@ const SYNC_MS = 500
 
 /** The file a capture goes to: converted frames, on the disk at least once a second (decision 16). */
 export class TakeFile {
-  readonly #stream: PcmFormat
+  #stream: PcmFormat
   readonly #keep: number
   readonly #timer: NodeJS.Timeout
   readonly #wav: WavFile
@@ -27,8 +27,19 @@ export class TakeFile {
     return new TakeFile(await WavFile.create(path, shape), stream, keep)
   }
 
+  /** Goes on with a take that an earlier process left behind, already repaired. */
+  static async reopen(path: string, stream: PcmFormat, keep: number): Promise<TakeFile> {
+    const shape = { channels: keep, format: fileFormat(stream.format), rate: stream.rate }
+    return new TakeFile(await WavFile.reopen(path, shape), stream, keep)
+  }
+
   get frames(): number {
     return this.#wav.frames
+  }
+
+  /** The stream's shape when it changed before its first frame. */
+  retune(stream: PcmFormat): void {
+    this.#stream = stream
   }
 
   /** Writes whole frames of the stream. Throws what the disk throws, also what a sync in between met. */

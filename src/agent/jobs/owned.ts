@@ -29,6 +29,8 @@ export class OwnedJob {
   /** Other members still capture into the same file. */
   growing = false
   readonly lease: Lease
+  /** What an earlier process left of a take that goes on: its frames, and when (monotonic ms) the last was written. */
+  left: { frames: number; lastAt: number } | undefined
   /** What the controller said last. */
   remote: AgentJob | undefined
   readonly #ctx: JobContext

@@ -14,9 +14,18 @@ const FRESH_MS = 60_000
 /** More than any header: a file of this size holds something. */
 const HEADER_MAX = 4096
 
+interface OnDisk {
+  count: number
+  format: NonNullable<OwnedJob['state']['format']>
+  rate: number
+  /** Unix ms of the last write. */
+  writtenAt: number
+}
+
 /**
  * Looks at what an earlier process left of a job, repairs the take and sets the state to what is true.
- * `capture`: nothing was recorded yet; `finish`: go on from its state; `kept`: only a person can tell.
+ * `capture`: to be captured, from its first frame or behind its last; `finish`: go on from its state; `kept`: only a
+ * person can tell.
  */
 export async function recoverJob(ctx: JobContext, job: OwnedJob): Promise<'capture' | 'finish' | 'kept'> {
   const { status } = job.state
@@ -30,10 +39,23 @@ export async function recoverJob(ctx: JobContext, job: OwnedJob): Promise<'captu
   const { fromFrame } = job.state
   if (frames === undefined || frames.count <= fromFrame) return nothingThere(job)
   const whole = fromFrame + Math.round(job.command.durationSeconds * frames.rate)
+  if ((status === 'claimed' || status === 'capturing') && (await goesOn(ctx, job, frames, whole))) return 'capture'
   const toFrame = Math.min(job.state.toFrame ?? whole, frames.count)
   const reason = status === 'claimed' || status === 'capturing' ? { reason: RESTARTED } : {}
   await job.update({ ...reason, output: undefined, status: 'captured', toFrame })
   return told(job, status, { frames: toFrame - fromFrame, missingFrames: whole - toFrame, willUpload: true })
+}
+
+/** A take whose time is not over is continued: what is said in the room now is worth as much as what was said before. */
+async function goesOn(ctx: JobContext, job: OwnedJob, found: OnDisk, whole: number): Promise<boolean> {
+  const { count, format, rate, writtenAt } = found
+  const awayMs = Math.max(0, ctx.clock.now() - writtenAt)
+  if (awayMs >= ((whole - count) / rate) * 1000) return false
+  job.left = { frames: count, lastAt: ctx.clock.monotonic() - awayMs }
+  // Killed before the first state after the first sample: the file itself says its format.
+  await job.update({ format, status: 'capturing' })
+  told(job, 'capturing', { frames: count, awaySeconds: awayMs / 1000, willResume: true })
+  return true
 }
 
 async function putAside(ctx: JobContext, job: OwnedJob, reason = 'unknown'): Promise<'kept'> {
@@ -71,12 +93,15 @@ async function outputReady(ctx: JobContext, job: OwnedJob): Promise<boolean> {
 }
 
 /** True length of the take: its size decides, not its header. */
-async function framesOnDisk(job: OwnedJob): Promise<{ count: number; rate: number } | 'unreadable' | undefined> {
+async function framesOnDisk(job: OwnedJob): Promise<OnDisk | 'unreadable' | undefined> {
   const size = await sizeOf(job.takeFile)
   if (size === undefined || size === 0) return undefined
+  // Before the repair, which writes.
+  const writtenAt = (await fs.stat(job.takeFile)).mtimeMs
   const layout = await repairWav(job.takeFile)
   if (!layout) return size > HEADER_MAX ? 'unreadable' : undefined
-  return { count: layout.dataBytes / wavFrameBytes(layout), rate: layout.rate }
+  const { channels, format, rate } = layout
+  return { count: layout.dataBytes / wavFrameBytes(layout), format: { channels, format, rate }, rate, writtenAt }
 }
 
 /** Whether a job without audio is to begin now. Waits for an answer unless the claim is fresh; throws only the abort. */

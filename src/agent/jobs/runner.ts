@@ -209,10 +209,12 @@ class Runner implements JobRunner {
     this.#jobs.delete(job.id)
   }
 
-  /** Claimed by an earlier process, nothing captured: begins if the controller still wants it. */
+  /** Claimed by an earlier process: a running take goes on at once, others begin if the controller still wants them. */
   async #resume(jobs: OwnedJob[]): Promise<void> {
-    const wanted: OwnedJob[] = []
-    for (const job of jobs) {
+    const wanted: OwnedJob[] = jobs.filter((job) => job.left !== undefined)
+    // Who was to begin together with them must not wait for an answer: their device is opened now.
+    if (wanted.length > 0 && !this.#stopping) this.#capture(wanted.splice(0))
+    for (const job of jobs.filter((job) => job.left === undefined)) {
       const next = await stillWanted(this.#ctx, job)
       if (next === 'capture') wanted.push(job)
       else if (next === 'report') await this.#finish(job)

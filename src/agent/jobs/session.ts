@@ -3,7 +3,7 @@ import { errorFields } from '../../kernel/log.ts'
 import type { AgentJob } from '../../wire/recordings.ts'
 import { captureDevice, streamFormat } from '../capture/devices.ts'
 import { isSampleFormat, type PcmFormat, takeBytes } from '../capture/format.rules.ts'
-import { type Gap, Recorder } from '../capture/recorder.ts'
+import { type Gap, Recorder, type Resume } from '../capture/recorder.ts'
 import type { Device } from '../capture/source.ts'
 import { channelSpan } from '../render/plan.rules.ts'
 import { sizeOf } from '../spool/durable.ts'
@@ -49,7 +49,11 @@ export class CaptureSession {
     this.#settle = resolve
     this.#ctx = ctx
     this.#onEnded = onEnded
-    this.#members = jobs.map((job) => ({ ended: false, fromFrame: 0, job, wish: undefined }))
+    this.#members = jobs.map((job) => ({ ended: false, fromFrame: job.state.fromFrame, job, wish: undefined }))
+    // Members of a take that goes on: what an earlier process knew of it.
+    const { format, gaps } = jobs[0]!.state
+    this.#format = format
+    this.#gaps = gaps
   }
 
   start(): void {
@@ -57,7 +61,7 @@ export class CaptureSession {
     void this.#run()
       .catch((e) => {
         this.#ctx.log.error('capture session', errorFields(e))
-        return this.#endAll(this.#recorder?.frames ?? 0, 'agent_error')
+        return this.#endAll(this.#recorder?.frames ?? this.#framesLeft, 'agent_error')
       })
       .then(this.#settle)
   }
@@ -94,6 +98,11 @@ export class CaptureSession {
     this.#obey(member)
   }
 
+  /** Frames an earlier process left: whatever becomes of this capture, they are audio. */
+  get #framesLeft(): number {
+    return this.#members[0]!.job.left?.frames ?? 0
+  }
+
   get #active(): Member[] {
     return this.#members.filter((m) => !m.ended)
   }
@@ -102,15 +111,14 @@ export class CaptureSession {
     const ready = await this.#prepare().catch((e: Error) => e)
     if (ready instanceof Error) {
       for (const { job } of this.#members) job.tell('critical', 'capture_start_failed', { error: ready.message })
-      return this.#endAll(0, ready.message)
+      return this.#endAll(this.#framesLeft, ready.message)
     }
-    if (typeof ready === 'string') return this.#endAll(0, ready)
+    if (typeof ready === 'string') return this.#endAll(this.#framesLeft, ready)
     const recorder = this.#recorderFor(ready)
     this.#recorder = recorder
-    if (this.#stopping || this.#active.every((m) => m.wish !== undefined)) return this.#endAll(0)
+    if (this.#stopping || this.#active.every((m) => m.wish !== undefined)) return this.#endAll(this.#framesLeft)
     recorder.start()
-    const { frames, gaps, reason } = await recorder.done
-    this.#gaps = gaps
+    const { frames, reason } = await recorder.done
     await this.#endAll(frames, reason)
   }
 
@@ -126,9 +134,15 @@ export class CaptureSession {
       report: ({ details, severity, type }) => {
         for (const { job } of this.#active) job.tell(severity, type.split('.').at(-1)!, details)
       },
-      seconds: Math.max(...this.#members.map((m) => m.job.command.durationSeconds)),
+      ...this.#resumed(),
+      seconds: Math.max(...this.#members.map((m) => m.fromFrame / asked.rate + m.job.command.durationSeconds)),
       settings: this.#ctx.settings,
     })
+  }
+
+  #resumed(): { resume?: Resume } {
+    const { left } = this.#members[0]!.job
+    return left && this.#format ? { resume: { ...this.#format, ...left } } : {}
   }
 
   /** What to open and how; a string or an error is why not. */

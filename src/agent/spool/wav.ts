@@ -31,6 +31,16 @@ export class WavFile {
     return wav
   }
 
+  /** Opens a repaired file to go on behind its last frame. Throws when it is not of that shape. */
+  static async reopen(file: string, shape: Shape): Promise<WavFile> {
+    const found = await readWav(file)
+    const same = found?.channels === shape.channels && found.format === shape.format && found.rate === shape.rate
+    if (!found || !same) throw new Error(`${file} does not hold the audio it should`)
+    const wav = new WavFile(await fs.open(file, 'r+'), shape, found.dataOffset)
+    wav.#dataBytes = found.dataBytes
+    return wav
+  }
+
   get frames(): number {
     return Math.floor(this.#dataBytes / wavFrameBytes(this.#shape))
   }

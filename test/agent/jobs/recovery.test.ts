@@ -41,23 +41,74 @@ const takeSize = (dir: string, id = 'a'): number => {
 
 const empty = (dir: string) => assert.deepEqual(fs.readdirSync(path.join(dir, 'takes')), [])
 
+const frameCount = (size: number): number => Math.floor((size - 80) / 4)
+
+/** The first `frames` frames of the test source. */
+function tones(frames: number): Buffer {
+  const period = tonePeriod({ channels: 2, format: 'S16_LE', rate: RATE })
+  return Buffer.concat(Array(Math.ceil((frames * 4) / period.length)).fill(period)).subarray(0, frames * 4)
+}
+
+/** As if the agent had been away for that long. */
+function aged(dir: string, seconds: number): void {
+  const file = path.join(dir, 'takes', 'a', 'take.wav')
+  const then = fs.statSync(file).mtimeMs / 1000 - seconds
+  fs.utimesSync(file, then, then)
+}
+
 for (const bytes of [100, 150_000])
-  test(`killed while capturing, after ${bytes} bytes: the take is complete up to there`, async (t) => {
+  test(`killed while capturing, after ${bytes} bytes, and away past the end: the take is complete up to there`, async (t) => {
     const dir = await crash(t, { command: { a: real }, when: (d) => takeSize(d) > bytes })
-    const size = takeSize(dir)
+    const frames = frameCount(takeSize(dir))
+    aged(dir, 600)
     const w = world(t, {}, dir)
     w.link.add(job('a', real))
     await w.runner.recover()
     assert.deepEqual(w.runner.holding(), ['a'])
     await w.runner.idle()
     const { pcm } = wav(w.link.uploads[0]!.bytes)
-    assert.equal(pcm.length, Math.floor((size - 80) / 4) * 4)
-    const period = tonePeriod({ channels: 2, format: 'S16_LE', rate: RATE })
-    const periods = Math.ceil(pcm.length / period.length)
-    assert.ok(pcm.equals(Buffer.concat(Array(periods).fill(period)).subarray(0, pcm.length)))
+    assert.ok(pcm.equals(tones(frames)))
     assert.deepEqual(w.names(), ['recovered_after_restart'])
     empty(dir)
   })
+
+test('killed while capturing, with time left: the take goes on, the gap is silence of its true length', async (t) => {
+  const command = { ...real, durationSeconds: 4 }
+  const dir = await crash(t, { command: { a: command }, when: (d) => takeSize(d) > 150_000 })
+  const before = frameCount(takeSize(dir))
+  aged(dir, 1)
+  const w = world(t, {}, dir)
+  w.link.add(job('a', command))
+  await w.runner.recover()
+  await w.runner.idle()
+  const { pcm } = wav(w.link.uploads[0]!.bytes)
+  assert.equal(pcm.length, 4 * RATE * 4)
+  assert.ok(pcm.subarray(0, before * 4).equals(tones(before)))
+  const { atFrame, seconds } = w.events.find((e) => e.type.endsWith('capture_device_recovered'))!.details as Record<
+    string,
+    number
+  >
+  const gap = Math.round(seconds! * RATE)
+  assert.equal(atFrame, before)
+  assert.ok(gap >= RATE && gap < 3 * RATE, `gap of ${gap} frames`)
+  assert.ok(pcm.subarray(before * 4, (before + gap) * 4).equals(Buffer.alloc(gap * 4)))
+  assert.ok(pcm.subarray((before + gap) * 4).equals(tones(4 * RATE - before - gap)))
+  assert.deepEqual(w.names(), ['recovered_after_restart', 'capture_device_recovered', 'capture_runtime_restarted'])
+  empty(dir)
+})
+
+test('killed while capturing, and stopped by the operator meanwhile: it ends with what is there', async (t) => {
+  const dir = await crash(t, { command: { a: real }, when: (d) => takeSize(d) > 150_000 })
+  const before = frameCount(takeSize(dir))
+  const w = world(t, {}, dir)
+  w.link.add(job('a', real))
+  w.link.set('a', { status: 'stop_requested' })
+  await w.runner.recover()
+  await w.runner.idle()
+  const { pcm } = wav(w.link.uploads[0]!.bytes)
+  assert.ok(pcm.subarray(0, before * 4).equals(tones(before)))
+  empty(dir)
+})
 
 test('killed while rendering: rendered again and uploaded', async (t) => {
   const dir = tempDir(t)
@@ -116,18 +167,17 @@ for (const [remote, cancelled] of [
     empty(dir)
   })
 
-test('a group that was killed: each member gets its part', async (t) => {
-  const group = { ...real, captureGroupId: 'cap_1' }
+test('a group that was killed goes on: each member gets its part', async (t) => {
+  const group = { ...real, captureGroupId: 'cap_1', durationSeconds: 3 }
   const command = { a: { ...group, captureChannelSelection: [1] }, b: { ...group, captureChannelSelection: [2] } }
   const dir = await crash(t, { command, when: (d) => takeSize(d, 'b') > 50_000 })
-  const frames = Math.floor((takeSize(dir, 'b') - 80) / 4)
   const w = world(t, {}, dir)
-  w.link.add(job('a'), job('b'))
+  w.link.add(job('a', command.a), job('b', command.b))
   await w.runner.recover()
   await w.runner.idle()
   assert.deepEqual(
     w.link.uploads.map((u) => wav(u.bytes).dataBytes),
-    [frames * 2, frames * 2],
+    [3 * RATE * 2, 3 * RATE * 2],
   )
   empty(dir)
 })
