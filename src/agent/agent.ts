@@ -1,4 +1,6 @@
 // The recorder agent: chooses the mode, puts the parts together, owns the process's signals.
+import { mkdirSync } from 'node:fs'
+import type { Server } from 'node:net'
 import * as path from 'node:path'
 import { systemClock } from '../kernel/clock.ts'
 import { errorFields, jsonLog, type Log } from '../kernel/log.ts'
@@ -17,6 +19,7 @@ import { createJobRunner, type JobRunner } from './jobs/runner.ts'
 import { defaultJobSettings, type JobSettings } from './jobs/settings.ts'
 import { createLink } from './link/client.ts'
 import { type Link, LinkError } from './link/link.ts'
+import { Locked, lockDirectory } from './proc/lock.ts'
 import { createToken, type Token } from './token.ts'
 
 const OK = 0
@@ -29,6 +32,8 @@ interface Parts {
   applyConfig(config: NodeConfig): void
   health: Health
   link: Link
+  /** Held as long as the process lives. */
+  lock: Server
   runner: JobRunner
   token: Token
 }
@@ -84,6 +89,8 @@ async function locate(options: InventoryOptions, command: AgentJob['command']): 
 
 async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const { childEnv, settings } = config
+  mkdirSync(settings.agentDir, { recursive: true, mode: 0o750 })
+  const lock = await lockDirectory(settings.agentDir)
   const token = createToken(config.controllerToken, (sentence) => log.warn(sentence))
   const link = openLink(config, token.current)
   const health = new Health({
@@ -111,7 +118,7 @@ async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
     settings: live,
     workDir: settings.agentDir,
   })
-  return { applyConfig: apply, health, link, runner, token }
+  return { applyConfig: apply, health, link, lock, runner, token }
 }
 
 /** Resolves with the first SIGTERM or SIGINT; a second one ends the process the hard way. */
@@ -241,7 +248,8 @@ export async function main(args: string[]): Promise<number> {
   try {
     return await runMode(readConfig(args))
   } catch (e) {
-    if (!(e instanceof BadConfig || e instanceof LinkError || e instanceof BootstrapFailed)) throw e
+    const told = [BadConfig, BootstrapFailed, LinkError, Locked].some((kind) => e instanceof kind)
+    if (!(e instanceof Error) || !told) throw e
     process.stderr.write(`roomtone agent: ${e.message}\n`)
     return e instanceof BadConfig ? MISUSED : FAILED
   }

@@ -14,6 +14,7 @@ import { auditRoutes } from './audit/audit.routes.ts'
 import { auditStore } from './audit/audit.store.ts'
 import { authRoutes } from './auth/auth.routes.ts'
 import { seedLocalAdmin } from './auth/localadmin.ts'
+import { sessionRunner } from './auth/sessions.runner.ts'
 import { sessionStore } from './auth/sessions.store.ts'
 import { Bell } from './background/bell.ts'
 import { Ticker } from './background/ticker.ts'
@@ -92,6 +93,7 @@ export function compose(parts: Surroundings) {
       intervalSeconds: config.SVC_RECORDING_JOB_LEASE_RUNNER_INTERVAL_SECONDS,
       leases: stores.leases,
     }),
+    sessionRunner(stores.sessions),
   ])
   const routes = routesOf(parts, { bell, ending, scope: edge.scope, stores, ticker })
   return {

@@ -3,6 +3,8 @@ export type FailStatus = 400 | 401 | 403 | 404 | 409 | 413 | 416 | 422 | 429 | 5
 export interface FailExtra {
   /** Written beside the audit row of the failure, in its transaction. */
   also?: (now: string) => void
+  /** Further facts for the audit row. */
+  details?: Record<string, unknown>
   /** Validation issues in zod's shape; every 400 carries the key, even when the list is empty. */
   issues?: readonly unknown[]
   /** Further members of the error body, for example `busyChannels`. */

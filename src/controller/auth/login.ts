@@ -57,7 +57,7 @@ export function signIn(parts: LoginParts): (attempt: Attempt, commit: Commit) =>
     admit(attempt)
     if (!account || !stored || !fits) {
       count(attempt)
-      throw refusal(account)
+      throw refusal(account, attempt)
     }
     const done = await commit((now) => opened(parts, attempt, { ...account, passwordHash: stored }, now))
     clear(attempt)
@@ -81,7 +81,7 @@ function opened(
     ipAddress: address,
     userAgent,
   }
-  if (!sessions.open(row, account.passwordHash, now)) throw refusal(undefined)
+  if (!sessions.open(row, account.passwordHash, now)) throw refusal(undefined, { email })
   return {
     data: { token, expiresAt, sessionId, user: users.get(account.id) },
     details: { email, sessionId },
@@ -90,9 +90,9 @@ function opened(
   }
 }
 
-function refusal(account: Account | undefined): Fail {
+function refusal(account: Account | undefined, { email }: Pick<Attempt, 'email'>): Fail {
   const known = account?.disabledAt ? 'user_disabled' : account && !account.passwordHash && 'missing_local_password'
-  return new Fail(401, known || 'invalid_credentials', 'Invalid credentials')
+  return new Fail(401, known || 'invalid_credentials', 'Invalid credentials', { details: { email } })
 }
 
 /** An address may fail more often than an account: many people share one. */
@@ -103,7 +103,7 @@ function throttle({ accounts, addresses, clock }: LoginParts) {
       const seconds = accounts.blocked(email, now) ?? (address ? addresses.blocked(address, now) : undefined)
       if (seconds === undefined) return
       const headers = { 'Retry-After': String(seconds) }
-      throw new Fail(429, 'rate_limited', 'Too many failed logins, try again later', { headers })
+      throw new Fail(429, 'rate_limited', 'Too many failed logins, try again later', { details: { email }, headers })
     },
     count({ address, email }: Attempt): void {
       accounts.fail(email, clock.monotonic())

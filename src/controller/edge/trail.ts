@@ -90,7 +90,8 @@ export function trail(edge: Edge, call: Call) {
       return
     }
     const outcome = known && e.extra.outcome === 'denied' ? 'denied' : 'failed'
-    edge.audit.write(entry(failure, outcome, { reason: known ? e.reason : 'internal_error' }), call.now)
+    const details = known ? e.extra.details : undefined
+    edge.audit.write(entry(failure, outcome, { details, reason: known ? e.reason : 'internal_error' }), call.now)
     if (known) e.extra.also?.(call.now)
   }
 
