@@ -1,8 +1,8 @@
 // The recorder agent: chooses the mode, puts the parts together, owns the process's signals.
-import { mkdirSync } from 'node:fs'
 import type { Server } from 'node:net'
 import * as path from 'node:path'
 import { systemClock } from '../kernel/clock.ts'
+import { makeDir } from '../kernel/dirs.ts'
 import { errorFields, jsonLog, type Log } from '../kernel/log.ts'
 import { version } from '../kernel/version.ts'
 import type { NodeConfig } from '../wire/nodes.ts'
@@ -89,7 +89,7 @@ async function locate(options: InventoryOptions, command: AgentJob['command']): 
 
 async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const { childEnv, settings } = config
-  mkdirSync(settings.agentDir, { recursive: true, mode: 0o750 })
+  makeDir(settings.agentDir)
   const lock = await lockDirectory(settings.agentDir)
   const token = createToken(config.controllerToken, (sentence) => log.warn(sentence))
   const link = openLink(config, token.current)

@@ -3,6 +3,7 @@ import * as crypto from 'node:crypto'
 import * as fs from 'node:fs'
 import * as os from 'node:os'
 import * as path from 'node:path'
+import { makeDir } from '../kernel/dirs.ts'
 import type { InterfaceInput } from '../wire/nodes.ts'
 import { type Link, LinkError } from './link/link.ts'
 import { NotStarted, run } from './proc/run.ts'
@@ -109,7 +110,7 @@ const linesOf = (file: string): string[] => {
 export function installPublicKey(file: string, publicKey: string): void {
   const dir = path.dirname(file)
   const comment = publicKey.split(' ').at(-1) as string
-  fs.mkdirSync(dir, { mode: 0o700, recursive: true })
+  makeDir(dir, 0o700)
   fs.chmodSync(dir, 0o700)
   const others = linesOf(file).filter((line) => line.trim().split(/\s+/).at(-1) !== comment)
   replaceFile(file, `${[...others, publicKey].join('\n')}\n`, 0o600)
@@ -126,7 +127,7 @@ const keyOf = (line: string): string | undefined => /^\s*(?:export\s+)?(\w+)\s*=
  * token because it is worth nothing at another controller or under another node id.
  */
 export function writeEnvFile(file: string, token: string, settings: Record<string, string>): void {
-  fs.mkdirSync(path.dirname(file), { recursive: true })
+  makeDir(path.dirname(file))
   const entries = Object.entries(settings).map(([key, value]) => [key, `${key}=${quoted(value)}`] as const)
   const wanted = new Map(entries)
   const kept = linesOf(file)
@@ -156,7 +157,7 @@ function checkWritable(options: BootstrapOptions): void {
   for (const file of [options.envFile, options.authorizedKeysFile]) {
     const dir = path.dirname(file)
     try {
-      fs.mkdirSync(dir, { mode: file === options.authorizedKeysFile ? 0o700 : 0o755, recursive: true })
+      makeDir(dir, file === options.authorizedKeysFile ? 0o700 : 0o755)
       fs.accessSync(dir, fs.constants.W_OK | fs.constants.X_OK)
     } catch (e) {
       throw new BootstrapFailed(`${dir} cannot be written (${(e as NodeJS.ErrnoException).code}); nothing was sent`)

@@ -1,11 +1,11 @@
 // roomtone controller: settings -> database -> composition -> listen, and back in the other order.
-import { mkdirSync } from 'node:fs'
 import * as path from 'node:path'
 import { assetKeys, assetText } from '../kernel/assets.ts'
 import { iso, systemClock } from '../kernel/clock.ts'
+import { makeDir } from '../kernel/dirs.ts'
 import { Fail } from '../kernel/fail.ts'
 import { randomIds } from '../kernel/ids.ts'
-import { jsonLog } from '../kernel/log.ts'
+import { errorFields, jsonLog } from '../kernel/log.ts'
 import { version } from '../kernel/version.ts'
 import { compose } from './compose.ts'
 import { type Config, ConfigError, nativeDirs, readConfig, settingsHelp } from './config.ts'
@@ -41,9 +41,10 @@ export async function main(args: string[]): Promise<number> {
     await running.stop()
     return 0
   } catch (e) {
-    if (!(e instanceof ConfigError) && !(e instanceof Fail)) throw e
-    process.stderr.write(`${e.message}\n`)
-    return 2
+    const told = e instanceof ConfigError || e instanceof Fail
+    const { error, ...rest } = errorFields(e)
+    process.stderr.write(told ? `${error}\n` : `The controller cannot go on: ${error}\n${JSON.stringify(rest)}\n`)
+    return told ? 2 : 1
   }
 }
 
@@ -54,8 +55,7 @@ export const migrations = (): Migrations =>
 
 async function start(config: Config): Promise<{ stop(): Promise<void> }> {
   const log = jsonLog((line) => process.stderr.write(line), config.SVC_LOG_LEVEL)
-  for (const dir of [config.SVC_DATA_DIR, config.SVC_RECORDING_CACHE_DIR])
-    mkdirSync(dir, { recursive: true, mode: 0o750 })
+  for (const dir of [config.SVC_DATA_DIR, config.SVC_RECORDING_CACHE_DIR]) makeDir(dir)
   const addon = loadAddon(nativeDirs(config))
   const lock = lockDirectory(path.join(config.SVC_DATA_DIR, 'controller.lock'), addon?.binding)
   const db = new Db(path.join(config.SVC_DATA_DIR, 'roomtone.db'), addon?.binding)

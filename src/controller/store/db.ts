@@ -34,9 +34,13 @@ export class Db {
 
   /** `plain` leaves the file's journal as it is; `waitMs`: how long to wait for a lock. */
   constructor(file: string, addon?: object, { plain = false, waitMs = 5000 } = {}) {
-    this.raw = new Database(file, { timeout: waitMs, ...(addon ? { nativeBinding: addon } : {}) })
-    for (const pragma of plain ? [] : PRAGMAS) this.raw.pragma(pragma)
-    if (!plain) this.durable(true)
+    try {
+      this.raw = new Database(file, { timeout: waitMs, ...(addon ? { nativeBinding: addon } : {}) })
+      for (const pragma of plain ? [] : PRAGMAS) this.raw.pragma(pragma)
+      if (!plain) this.durable(true)
+    } catch (e) {
+      throw new Fail(503, 'database_unavailable', `The database ${file} cannot be opened: ${(e as Error).message}.`)
+    }
     this.begin = this.raw.prepare('BEGIN IMMEDIATE')
     this.commit = this.raw.prepare('COMMIT')
     this.rollback = this.raw.prepare('ROLLBACK')
