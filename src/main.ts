@@ -54,5 +54,7 @@ for (const stream of [process.stdout, process.stderr])
     if (error.code !== 'EPIPE') die(error)
   })
 process.on('uncaughtException', die)
+// Databases, takes and logs of a recorder are nobody else's to read.
+process.umask(0o027)
 
 run(process.argv.slice(2)).then((code) => process.exit(code), die)

@@ -185,11 +185,17 @@ function unwrap<T>(settled: Settled<T>): T {
 }
 
 function answer(edge: Edge, c: Context, r: AnyRoute, done: Done<unknown>): Response {
-  const { undelivered } = done
-  if (undelivered) whenUndelivered(c, () => void edge.group.submit(undelivered))
+  if (done.undelivered) whenUndelivered(c, () => takeBack(edge, r, done))
   for (const [name, value] of Object.entries(done.headers ?? {})) c.header(name, value)
   const status = done.status ?? r.status ?? 200
   return status === 204 ? c.body(null, 204) : c.json({ data: done.data, ...done.beside } as never, status)
+}
+
+// Nobody waits for this any more: a failure is told to the log.
+function takeBack(edge: Edge, r: AnyRoute, { undelivered = () => {} }: Done<unknown>): void {
+  edge.group
+    .submit(undelivered)
+    .catch((e) => edge.log.error('an undelivered answer was not taken back', { action: r.action, ...errorFields(e) }))
 }
 
 /** The answer to a refusal or failure; anything that is not a `Fail` is a bug and tells the caller nothing. */
