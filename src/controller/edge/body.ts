@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type * as z from 'zod'
 import { Fail } from '../../kernel/fail.ts'
 
@@ -13,6 +14,32 @@ const tooLarge = (): Fail => new Fail(413, 'payload_too_large', `The request bod
  */
 export async function readJson(chunks: AsyncIterable<Uint8Array>, declared: number): Promise<unknown> {
   if (declared > JSON_LIMIT) throw tooLarge()
+  const parts = chunks instanceof Readable ? await listened(chunks) : await iterated(chunks)
+  return parts.length === 0 ? {} : parseJson(parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts))
+}
+
+/** By its events: an iterator over a socket costs more than the body of a heartbeat. */
+function listened(stream: Readable): Promise<Uint8Array[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array[]>()
+  const parts: Uint8Array[] = []
+  let size = 0
+  const take = (chunk: Uint8Array) => {
+    size += chunk.length
+    parts.push(chunk)
+    if (size > JSON_LIMIT) refuse(tooLarge())
+  }
+  const refuse = (e: Error) => {
+    stream.off('data', take).pause()
+    reject(e)
+  }
+  stream.on('data', take)
+  stream.once('end', () => resolve(parts))
+  stream.once('error', refuse)
+  stream.once('close', () => reject(new Error('the connection closed')))
+  return promise
+}
+
+async function iterated(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
   const parts: Uint8Array[] = []
   let size = 0
   for await (const chunk of chunks) {
@@ -20,7 +47,7 @@ export async function readJson(chunks: AsyncIterable<Uint8Array>, declared: numb
     if (size > JSON_LIMIT) throw tooLarge()
     parts.push(chunk)
   }
-  return size === 0 ? {} : parseJson(Buffer.concat(parts))
+  return parts
 }
 
 function parseJson(bytes: Uint8Array): unknown {

@@ -10,13 +10,20 @@ interface Bindings {
 
 const bindings = (c: Context): Bindings => (c.env ?? {}) as Bindings
 
+/** A request header as Node has parsed it; asking the web Request would copy them all into a `Headers` first. */
+export function headerOf(c: Context, name: string): string | undefined {
+  const { incoming: message } = bindings(c)
+  const value = message ? message.headers[name.toLowerCase()] : c.req.header(name)
+  return Array.isArray(value) ? value.join(', ') : value
+}
+
 /** The request behind a context. Bodies are read from the socket itself: nothing buffers them on the way. */
 export function incoming(c: Context, trustedProxies: ReadonlySet<string>): Incoming {
   const { incoming: message } = bindings(c)
   return {
     address: address(message?.socket.remoteAddress ?? '', c, trustedProxies),
     body: () => message ?? memory(c),
-    header: (name) => c.req.header(name),
+    header: (name) => headerOf(c, name),
     method: c.req.method,
     get signal() {
       return goneSignal(c)
@@ -32,7 +39,7 @@ async function* memory(c: Context): AsyncIterable<Uint8Array> {
 function address(peer: string, c: Context, trusted: ReadonlySet<string>): string {
   const plain = (ip: string) => ip.replace(/^::ffff:/, '')
   let client = plain(peer)
-  const hops = (c.req.header('x-forwarded-for') ?? '').split(',').map((hop) => hop.trim())
+  const hops = (headerOf(c, 'x-forwarded-for') ?? '').split(',').map((hop) => hop.trim())
   while (trusted.has(client) && hops.length > 0) client = plain(hops.pop() || client)
   return client.slice(0, 120)
 }

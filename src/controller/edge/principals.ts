@@ -9,14 +9,17 @@ import type { BootstrapWho, NodeWho, Pair, RunnerWho, UserWho, Who } from './who
 
 interface SessionRow {
   email: string
-  grants: string
   id: string
   lastSeenAt: string
   name: string
-  policies: string
-  roles: string
-  rooms: string
   sessionId: string
+}
+
+interface Rights {
+  grants: Pair[]
+  policies: (Pair & { effect: string })[]
+  roles: string[]
+  rooms: { capability: string; roomId: string }[]
 }
 
 /** `stale`: the row's last-used time is worth a write; it is moved at most once a minute. */
@@ -27,20 +30,35 @@ interface Known<W> {
 
 const TOUCH_AFTER_MS = 60_000
 
-// Roles, grants, groups, policies and roster are read anew at each request: a change binds at once.
 const SESSION = `
-  SELECT u.id, u.email, u.name, s.id AS sessionId, s.last_seen_at AS lastSeenAt,
-    (SELECT json_group_array(role) FROM user_roles WHERE user_id = u.id) AS roles,
-    (SELECT json_group_array(json_object('type', resource_type, 'id', resource_id)) FROM user_grants WHERE user_id = u.id) AS grants,
-    (SELECT json_group_array(json_object('effect', effect, 'type', resource_type, 'id', resource_id)) FROM access_policies
-      WHERE subject_type = 'everyone'
-         OR (subject_type = 'user' AND subject_id IN (u.id, u.email))
-         OR (subject_type = 'group' AND subject_id IN (SELECT group_id FROM group_members WHERE user_id = u.id))) AS policies,
-    (SELECT json_group_array(json_array(room_id, capability)) FROM room_roster
-      WHERE (subject_type = 'user' AND subject_id = u.id)
-         OR (subject_type = 'group' AND subject_id IN (SELECT group_id FROM group_members WHERE user_id = u.id))) AS rooms
-  FROM sessions s JOIN users u ON u.id = s.user_id
+  SELECT u.id, u.email, u.name, s.id AS sessionId, s.last_seen_at AS lastSeenAt FROM sessions s JOIN users u ON u.id = s.user_id
   WHERE s.token_hash = @hash AND s.revoked_at IS NULL AND s.expires_at > @now AND u.disabled_at IS NULL`
+const POLICIES = `
+  SELECT effect, resource_type AS type, resource_id AS id FROM access_policies
+  WHERE subject_type = 'everyone'
+     OR (subject_type = 'user' AND subject_id IN (@id, @email))
+     OR (subject_type = 'group' AND subject_id IN (SELECT group_id FROM group_members WHERE user_id = @id))`
+const ROOMS = `
+  SELECT room_id AS roomId, capability FROM room_roster
+  WHERE (subject_type = 'user' AND subject_id = @id)
+     OR (subject_type = 'group' AND subject_id IN (SELECT group_id FROM group_members WHERE user_id = @id))`
+
+/** Roles, grants, groups, policies and roster are read anew at each request: a change binds at once. */
+function rightsOf(db: Db): (user: { id: string; email: string }) => Rights {
+  const roles = db.stmt<{ id: string }, { role: string }>(`SELECT role FROM user_roles WHERE user_id = @id`)
+  const grants = db.stmt<{ id: string }, Pair>(
+    `SELECT resource_type AS type, resource_id AS id FROM user_grants WHERE user_id = @id`,
+  )
+  const policies = db.stmt<{ id: string; email: string }, Rights['policies'][number]>(POLICIES)
+  const rooms = db.stmt<{ id: string }, Rights['rooms'][number]>(ROOMS)
+  // Four small questions: one statement with all of them as JSON costs several times as much.
+  return ({ id, email }) => ({
+    grants: grants.all({ id }),
+    policies: policies.all({ id, email }),
+    roles: roles.all({ id }).map(({ role }) => role),
+    rooms: rooms.all({ id }),
+  })
+}
 
 export interface Principals {
   /** Who presents this bearer token for a route of this kind; undefined when nobody we know. */
@@ -51,6 +69,7 @@ export interface Principals {
 
 export function principals(db: Db, clock: Clock, runnerToken: string | undefined): Principals {
   const session = db.stmt<{ hash: string; now: string }, SessionRow>(SESSION)
+  const rights = rightsOf(db)
   const credential = db.stmt<
     { hash: string },
     { id: string; nodeId: string; state: string; lastUsedAt: string | null }
@@ -77,7 +96,7 @@ export function principals(db: Db, clock: Clock, runnerToken: string | undefined
 
   const user = (bearer: string): Known<UserWho> | undefined => {
     const row = session.get({ hash: hashToken(bearer), now: iso(clock.now()) })
-    return row && { who: userWho(row), stale: stale(row.lastSeenAt) }
+    return row && { who: userWho(row, rights(row)), stale: stale(row.lastSeenAt) }
   }
   const node = (bearer: string): Known<NodeWho> | undefined => {
     const row = credential.get({ hash: hashToken(bearer) })
@@ -114,15 +133,12 @@ export function principals(db: Db, clock: Clock, runnerToken: string | undefined
   }
 }
 
-function userWho(row: SessionRow): UserWho {
-  const roles = JSON.parse(row.roles) as string[]
-  const policies = JSON.parse(row.policies) as (Pair & { effect: string })[]
+function userWho(row: SessionRow, { grants, policies, roles, rooms: roster }: Rights): UserWho {
   const rooms = new Map<string, Set<string>>()
-  for (const [room, capability] of JSON.parse(row.rooms) as [string, string][])
-    rooms.set(room, (rooms.get(room) ?? new Set()).add(capability))
+  for (const { capability, roomId } of roster) rooms.set(roomId, (rooms.get(roomId) ?? new Set()).add(capability))
   return {
     kind: 'user',
-    allow: [...(JSON.parse(row.grants) as Pair[]), ...policies.filter((p) => p.effect === 'allow')],
+    allow: [...grants, ...policies.filter((p) => p.effect === 'allow')],
     deny: policies.filter((p) => p.effect === 'deny'),
     email: row.email,
     id: row.id,

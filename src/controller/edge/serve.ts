@@ -6,14 +6,16 @@ import { errorFields } from '../../kernel/log.ts'
 import { API_PREFIX } from '../../wire/headers.ts'
 import { parsed, readJson } from './body.ts'
 import type { Call, Edge } from './edge.ts'
-import { incoming, whenUndelivered } from './incoming.ts'
+import { headerOf, incoming, whenUndelivered } from './incoming.ts'
 import type { AnyRoute, Auth, Commit, Done, Input, Streamed } from './route.ts'
 import { type Settled, type Trail, trail } from './trail.ts'
 
 /** Mounts the records. Static paths win over `:id` paths whatever their order in the list. */
 export function serve(edge: Edge, routes: readonly AnyRoute[]): Hono {
   const app = new Hono()
-  app.use(`${API_PREFIX}/*`, cors({ ...CORS, origin: (origin) => (origin === edge.webOrigin ? origin : null) }))
+  const crossOrigin = cors({ ...CORS, origin: (origin) => (origin === edge.webOrigin ? origin : null) })
+  // Browsers say where they come from. Others are spared it: it turns an answer into a stream that is read back.
+  app.use(`${API_PREFIX}/*`, (c, next) => (headerOf(c, 'origin') === undefined ? next() : crossOrigin(c, next)))
   for (const [key, candidates] of byPath(routes)) {
     const [method = '', path = ''] = key.split(' ')
     app.on(method, mounted(path), (c) => handle(edge, candidates, c))
@@ -55,7 +57,7 @@ function chosen(candidates: AnyRoute[], bearer: string): AnyRoute {
 
 // Scheme compared without case, token = second word (contract A, 0.2).
 function bearerOf(c: Context): string {
-  const [scheme = '', token = ''] = (c.req.header('authorization') ?? '').split(' ')
+  const [scheme = '', token = ''] = (headerOf(c, 'authorization') ?? '').split(' ')
   return scheme.toLowerCase() === 'bearer' ? token : ''
 }
 
@@ -77,7 +79,7 @@ async function handle(edge: Edge, candidates: AnyRoute[], c: Context): Promise<R
   try {
     call.known = await identified(edge, call, notes)
     const read = await readBody(call)
-    const done = await admitted(edge, call, notes, read, c.req.query())
+    const done = await admitted(edge, call, notes, read, r.query ? c.req.query() : {})
     return done instanceof Response ? done : answer(edge, c, r, done)
   } catch (e) {
     return refuse(edge, c, r, e)
@@ -186,10 +188,14 @@ function unwrap<T>(settled: Settled<T>): T {
 
 function answer(edge: Edge, c: Context, r: AnyRoute, done: Done<unknown>): Response {
   if (done.undelivered) whenUndelivered(c, () => takeBack(edge, r, done))
-  for (const [name, value] of Object.entries(done.headers ?? {})) c.header(name, value)
   const status = done.status ?? r.status ?? 200
-  return status === 204 ? c.body(null, 204) : c.json({ data: done.data, ...done.beside } as never, status)
+  if (status === 204) return new Response(null, { status, headers: done.headers ?? {} })
+  return json(status, { data: done.data, ...done.beside }, done.headers)
 }
+
+// Text and plain headers, not the context's makers: they go to the socket as they are, without a `Headers` in between.
+const json = (status: number, body: object, headers: Record<string, string> = {}): Response =>
+  new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...headers } })
 
 // Nobody waits for this any more: a failure is told to the log.
 function takeBack(edge: Edge, r: AnyRoute, { undelivered = () => {} }: Done<unknown>): void {
@@ -202,10 +208,9 @@ function takeBack(edge: Edge, r: AnyRoute, { undelivered = () => {} }: Done<unkn
 function refuse(edge: Edge, c: Context, r: AnyRoute, e: unknown): Response {
   if (!(e instanceof Fail)) {
     edge.log.error('request failed', { action: r.action, path: c.req.path, ...errorFields(e) })
-    return c.json({ error: 'Internal server error' }, 500)
+    return json(500, { error: 'Internal server error' })
   }
-  for (const [name, value] of Object.entries(e.extra.headers ?? {})) c.header(name, value)
-  return c.json({ error: e.message, ...explained(r, e), ...e.extra.body } as never, e.status)
+  return json(e.status, { error: e.message, ...explained(r, e), ...e.extra.body }, e.extra.headers)
 }
 
 function explained(r: AnyRoute, e: Fail): object {

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { existsSync, readFileSync } from 'node:fs'
+import * as path from 'node:path'
+import { test } from 'node:test'
+import { anchors, definedAt } from './readme.ts'
+
+const ROOT = path.resolve(import.meta.dirname, '../..')
+const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8')
+const GUIDE = read('src/GUIDE.md')
+
+// A few lines up or down are found at a glance; `scripts/node test/guards/readme.update.ts` puts them right.
+const NEAR = 12
+
+test('every place the guide names is there', () => {
+  const found = anchors(GUIDE)
+  assert.ok(found.length > 25, `${found.length} places`)
+  for (const { file, line, name } of found) {
+    const at = existsSync(path.join(ROOT, file)) ? definedAt(read(file), name) : 0
+    assert.ok(at > 0, `${file} does not define ${name}`)
+    assert.ok(Math.abs(at - line) <= NEAR, `${name} is at ${file}:${at}, not ${line}`)
+  }
+})
+
+test('every file and folder the guide, the decisions and the README name exists', () => {
+  const texts = [GUIDE, read('src/DECISIONS.md'), read('README.md')]
+  // What the recipe makes.
+  const made = /sites|000N|<|X\./
+  for (const text of texts)
+    for (const [, name = ''] of text.matchAll(/`((?:src|test|sql|scripts|systemd)\/[\w./<>*-]*)`/g))
+      if (!made.test(name)) assert.ok(existsSync(path.join(ROOT, name)), `${name} does not exist`)
+})
+
+test('decisions are numbered without gaps and say what would change them', () => {
+  const paragraphs = read('src/DECISIONS.md')
+    .split(/\n(?=\d+\. )/)
+    .slice(1)
+  for (const [i, text] of paragraphs.entries()) {
+    assert.ok(text.startsWith(`${i + 1}. **`), text.slice(0, 60))
+    assert.match(text, /\*Would\s+change\s+it:\*/, text.slice(0, 60))
+  }
+})

@@ -1,0 +1,94 @@
+// The parts of the README that are made from the code: the tables of settings and of routes.
+import { helpText } from '../../src/agent/config.ts'
+import { SETTINGS as AGENT, type Row } from '../../src/agent/settings.ts'
+import { SETTINGS as CONTROLLER } from '../../src/controller/config.ts'
+import type { AnyRoute } from '../../src/controller/edge/route.ts'
+import { mounted } from '../../src/controller/edge/serve.ts'
+
+const cell = (text: string): string => text.replaceAll('|', '\\|')
+const table = (head: string[], rows: string[][]): string =>
+  [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n')
+
+function controllerSettings(): string {
+  const rows = Object.entries(CONTROLLER).map(([name, [schema, words]]) => {
+    const fallback = schema.safeParse(undefined).data
+    return [`\`${name}\``, fallback === undefined || fallback === '' ? '' : `\`${fallback}\``, words]
+  })
+  return table(['Setting', 'Default', 'Meaning'], rows)
+}
+
+/** The flags of a row, as `--help` names them. */
+function flags(env: string): string {
+  const line = helpText()
+    .split('\n')
+    .find((text) => text.includes(`[${env}]`) || text.includes(`[${env}(_FILE)`))
+  return [...(line ?? '').matchAll(/(?<=^ +|, )--[a-z-]+/g)].map(([flag]) => `\`${flag}\``).join(' ')
+}
+
+function agentSettings(): string {
+  const rows = (Object.values(AGENT) as Row[]).map((row) => [
+    row.kind === 'secret' ? `\`${row.env}\`, \`${row.env}_FILE\`` : `\`${row.env}\``,
+    flags(row.env),
+    row.help,
+  ])
+  return table(['Setting', 'Flag', 'Meaning (default)'], rows)
+}
+
+const WHO: Record<string, string> = {
+  user: 'session',
+  node: 'node',
+  bootstrap: 'bootstrap token',
+  runner: 'runner token',
+  none: 'open',
+}
+
+function api(routes: readonly AnyRoute[]): string {
+  const order = (r: AnyRoute): string =>
+    r.path
+      .split('/')
+      .slice(0, r.path.startsWith('/settings') ? 3 : 2)
+      .join('/')
+  const sorted = [...routes].sort((a, b) => order(a).localeCompare(order(b)))
+  const rows = sorted.map((r) => [
+    `\`${r.method} ${mounted(r.path)}\``,
+    WHO[r.auth as string] ?? '',
+    r.permission ? `\`${r.permission}\`` : '',
+    r.audit === 'none' ? '' : `\`${r.action}\``,
+  ])
+  return table(['Route', 'Who', 'Permission', 'Audit'], rows)
+}
+
+/** The README with its generated parts made anew. @throws Error when a pair of markers is missing. */
+export function renewed(readme: string, routes: readonly AnyRoute[]): string {
+  const parts = { 'controller settings': controllerSettings(), 'agent settings': agentSettings(), api: api(routes) }
+  return Object.entries(parts).reduce((text, [name, made]) => {
+    const [open, close] = [`<!-- ${name} -->`, `<!-- /${name} -->`]
+    const [start, end] = [text.indexOf(open), text.indexOf(close)]
+    if (start < 0 || end < start) throw new Error(`README.md has no part ${open} ... ${close}`)
+    return `${text.slice(0, start + open.length)}\n\n${made}\n\n${text.slice(end)}`
+  }, readme)
+}
+
+/** A place in a text: `name` (file:line). */
+const ANCHOR = /`(\w+)`(\s+)\(((?:src|test)\/[\w./]+\.ts):(\d+)\)/g
+
+export interface Anchor {
+  file: string
+  line: number
+  name: string
+}
+
+export const anchors = (text: string): Anchor[] =>
+  [...text.matchAll(ANCHOR)].map(([, name = '', , file = '', line]) => ({ file, line: Number(line), name }))
+
+/** The line (from 1) where `source` defines `name`; 0 when it does not. */
+export const definedAt = (source: string, name: string): number =>
+  source
+    .split('\n')
+    .findIndex((line) =>
+      new RegExp(`^(export )?(async )?(function\\*?|const|class|interface|type) ${name}\\b`).test(line),
+    ) + 1
+
+/** The text with the line of every anchor put right. `read` gives the text of a file. */
+export const anchored = (text: string, read: (file: string) => string): string =>
+  text.replace(ANCHOR, (_, name, space, file) => `\`${name}\`${space}(${file}:${definedAt(read(file), name)})`)
