@@ -53,11 +53,7 @@ const PLACES: Record<string, Place> = {
   interface: { from: ON_NODE, key: 'x.id = a.target_id', views: (r) => r.nodes() },
   node: { from: 'nodes n', key: 'n.id = a.target_id', views: (r) => r.nodes() },
   recording: { from: 'recordings r', key: 'r.id = a.target_id', views: (r) => r.recordings() },
-  recording_job: {
-    from: 'recording_jobs x JOIN recordings r ON r.id = x.recording_id',
-    key: 'x.id = a.target_id',
-    views: (r) => r.recordings(),
-  },
+  recording_job: { from: 'recording_jobs j', key: 'j.id = a.target_id', views: (r) => r.jobs() },
   room: { from: 'rooms', key: 'rooms.id = a.target_id', views: (r) => r.rooms() },
 }
 

@@ -51,11 +51,8 @@ export function metricsStore(db: Db, offlineAfterSeconds: number) {
       const columns = `n.id, n.alias, n.site, n.room, ${STATUS} AS status`
       return rows(columns, 'nodes n', reach.nodes(), '', { offlineBefore })
     },
-    jobs(reach: Reach): JobGauge[] {
-      const whole = 'recording_jobs j'
-      const from = reach.unrestricted ? whole : `${whole} JOIN recordings r ON r.id = j.recording_id`
-      return rows('j.node_id AS nodeId, j.status, count(*) AS n', from, reach.recordings(), 'j.node_id, j.status')
-    },
+    jobs: (reach: Reach): JobGauge[] =>
+      rows('j.node_id AS nodeId, j.status, count(*) AS n', 'recording_jobs j', reach.jobs(), 'j.node_id, j.status'),
     active: (reach: Reach): PerNode[] => perRecording(ACTIVE, reach.recordings()),
     cached: (reach: Reach): PerNode[] => perRecording('recordings r', [CACHED, ...reach.recordings()]),
     health(sides: Sides): HealthGauge[] {
