@@ -1,9 +1,9 @@
 import type { Log } from '../../kernel/log.ts'
 import { RecordingFilters } from '../../wire/recordings.ts'
 import { removeFiles } from '../edge/files.ts'
-import { pageMeta } from '../edge/page.ts'
+import { pageMeta, slicedList } from '../edge/page.ts'
 import type { reaches } from '../edge/reach.ts'
-import { type AnyRoute, flow, route } from '../edge/route.ts'
+import { type AnyRoute, flow, route, stream } from '../edge/route.ts'
 import type { RecordingStore } from './recordings.store.ts'
 
 /** What the routes of the library stand on; `takes` is the directory of the stored files. */
@@ -14,20 +14,32 @@ export interface Library {
   takes: string
 }
 
+// Rows per turn of the event loop: a few milliseconds of it.
+const SLICE = 250
+
 const one = (p: { id: string }) => ({ type: 'recording', id: p.id })
 const read = { auth: 'user', permission: 'recording:read' } as const
 
 export const libraryRoutes = ({ log, reach, recordings, takes }: Library): AnyRoute[] => [
-  route({
+  // The one list without a default page (contract A, 0.3): whole, it is sent slice by slice.
+  stream({
     method: 'GET',
     path: '/recordings',
     ...read,
     action: 'recordings.read',
     target: () => ({ type: 'recording_collection' }),
     query: RecordingFilters,
-    run: ({ who, query }) => {
-      const { rows, total } = recordings.list(reach(who, 'recording:read'), query)
-      return { data: rows, beside: { meta: pageMeta(rows.length, total, query.limit, query.offset ?? 0) } }
+    run: async ({ who, query, now }) => {
+      const { limit, offset = 0 } = query
+      const seen = reach(who, 'recording:read')
+      if (limit === undefined) {
+        const slice = (at: number) => recordings.slice(seen, query, now, SLICE, offset + at)
+        // Behind the end nothing was seen that could tell the total.
+        const total = (n: number) => (n > 0 ? offset + n : recordings.list(seen, query, 1).total)
+        return { response: slicedList(slice, (n) => pageMeta(n, total(n), undefined, offset)) }
+      }
+      const { rows, total } = recordings.list(seen, query, limit)
+      return { response: Response.json({ data: rows, meta: pageMeta(rows.length, total, limit, offset) }) }
     },
   }),
   route({

@@ -59,9 +59,6 @@ const COLUMNS = `r.id, r.name, r.folder, r.notes, r.transcript_snippets AS trans
 const FILE_COLUMNS = `recording_id AS recordingId, rendition, path, checksum, size_bytes AS sizeBytes,
   mime_type AS mimeType, duration_seconds AS durationSeconds, job_id AS jobId, stored_at AS storedAt`
 
-/** SQLite's LIMIT for "all rows": the one list of the contract without a default page. */
-const ALL = Number.MAX_SAFE_INTEGER
-
 /** A row of `COLUMNS` as the wire has it. */
 function recordingOf(row: Row): Recording {
   const { files: stored, tags, uploadPolicyIds, transcriptSnippets, ...plain } = row
@@ -102,6 +99,8 @@ export function recordingStore(db: Db) {
   }
   const get = (id: string): Recording => found(find(id), 'Recording')
   const files = (id: string): RecordingFile[] => filesOf.all({ id })
+  const whole = (rows: { id: string }[]): Recording[] =>
+    rowsOf.all({ ids: JSON.stringify(rows.map((row) => row.id)) }).map(recordingOf)
 
   return {
     find,
@@ -109,12 +108,16 @@ export function recordingStore(db: Db) {
     get,
     /** The stored renditions of one recording. */
     files,
-    /** One page of what the caller may see; all rows when `filters.limit` is absent. */
-    list(reach: Reach, filters: RecordingFilters): { rows: Recording[]; total: number } {
+    /** One page of what the caller may see. */
+    list(reach: Reach, filters: RecordingFilters, limit: number): { rows: Recording[]; total: number } {
       const conditions = [...reach.recordings(), ...matching(filters)]
-      const page = list.page(conditions, orderOf(filters), filters.limit ?? ALL, filters.offset ?? 0)
-      const ids = JSON.stringify(page.rows.map((row) => row.id))
-      return { rows: rowsOf.all({ ids }).map(recordingOf), total: page.total }
+      const { rows, total } = list.page(conditions, orderOf(filters), limit, filters.offset ?? 0)
+      return { rows: whole(rows), total }
+    },
+    /** The same without counting, for lists that are read to their end; nothing newer than `until` is in them. */
+    slice(reach: Reach, filters: RecordingFilters, until: string, limit: number, offset: number): Recording[] {
+      const settled = { sql: 'r.recorded_at <= @until', params: { until } }
+      return whole(list.rows([settled, ...reach.recordings(), ...matching(filters)], orderOf(filters), limit, offset))
     },
     create: creator(db, get),
     /**

@@ -37,15 +37,16 @@ export class Lister<R> {
 
   /** Rows `offset`..`offset + limit` in `order`, and the total before paging. */
   page(conditions: Condition[], order: string, limit: number, offset: number): { rows: R[]; total: number } {
-    const where = clause(conditions)
-    const params = bound(conditions)
-    const rows = this.statement(
-      `SELECT ${this.listing.columns} FROM ${this.listing.from}${where} ORDER BY ${order} LIMIT @limit OFFSET @offset`,
-    ).all({ ...params, limit, offset }) as R[]
+    const rows = this.rows(conditions, order, limit, offset)
     // A page that is not full tells the total by itself.
     if (rows.length < limit && (rows.length > 0 || offset === 0)) return { rows, total: offset + rows.length }
-    const counted = this.statement(`SELECT count(*) AS n FROM ${this.listing.from}${where}`).get(params)
-    return { rows, total: (counted as { n: number }).n }
+    return { rows, total: this.aggregate<{ n: number }>('count(*) AS n', conditions).n }
+  }
+
+  rows(conditions: Condition[], order: string, limit: number, offset: number): R[] {
+    const { columns, from } = this.listing
+    const sql = `SELECT ${columns} FROM ${from}${clause(conditions)} ORDER BY ${order} LIMIT @limit OFFSET @offset`
+    return this.statement(sql).all({ ...bound(conditions), limit, offset }) as R[]
   }
 
   /** One aggregate row over the filtered set, for example counts by status. */

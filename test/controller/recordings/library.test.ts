@@ -213,3 +213,19 @@ test('a file that cannot be unlinked is told in the log, the recording is gone a
   assert.match(k.logged[0] ?? '', /left a file behind.*ad-hoc\/r1\.wav/)
   await k.close()
 })
+
+test('a whole list comes slice by slice: other requests are answered in between', async () => {
+  const k = kit()
+  const t = takes(k)
+  for (let i = 0; i < 1200; i++) t.recording(`r${String(i).padStart(4, '0')}`)
+  const admin = k.as('admin')
+  let answered = 0
+  const others = async () => {
+    for (; answered < 3; answered++) await admin.get('/recordings/r0000')
+  }
+  const [all] = await Promise.all([admin.get('/recordings'), others()])
+  assert.equal(new Set(ids(all)).size, 1200)
+  assert.equal(all.json.meta.total, 1200)
+  assert.equal(answered, 3)
+  await k.close()
+})
