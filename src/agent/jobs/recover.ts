@@ -109,14 +109,17 @@ export async function stillWanted(ctx: JobContext, job: OwnedJob): Promise<'capt
   for (let attempt = 1; ; attempt++) {
     const answer = await ask(ctx, job)
     if (answer === 'gone') return 'drop'
-    if (answer) return verdict(job, answer)
+    if (answer) return verdict(ctx, job, answer)
     if (ctx.clock.now() - job.state.claimedAt < FRESH_MS) return 'capture'
     await pauseBeforeRetry(ctx, attempt)
   }
 }
 
-async function verdict(job: OwnedJob, { status }: AgentJob): Promise<'capture' | 'drop' | 'report'> {
-  if (status === 'running') return 'capture'
+async function verdict(ctx: JobContext, job: OwnedJob, answer: AgentJob): Promise<'capture' | 'drop' | 'report'> {
+  const { failureReason, status } = answer
+  const timeLeft = ctx.clock.now() - job.state.claimedAt < job.command.durationSeconds * 1000
+  // A lease that ran out while the agent was away is no wish to end: the take is delivered late (decision 15).
+  if (status === 'running' || (status === 'failed' && failureReason === 'lease_expired' && timeLeft)) return 'capture'
   if (status !== 'stop_requested') return 'drop'
   await job.update({ reason: 'controller_stop_requested', status: 'cancelled' })
   return 'report'

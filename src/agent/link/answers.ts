@@ -50,6 +50,9 @@ export const BootstrapAnswer = z.object({
   fingerprint: z.string().nullish(),
 })
 
+/** What an upload is answered with; the checksum, `sha256:<hex>`, is of the bytes that were stored. */
+export const StoredAnswer = z.object({ file: z.object({ checksum: z.string().optional() }).optional() })
+
 const ErrorBody = z.object({ error: z.string().catch(''), reason: z.string().optional().catch(undefined) })
 
 function json(text: string): unknown {
@@ -85,7 +88,7 @@ export function readData<T extends z.ZodType>(what: string, answer: Answer, sche
   return parsed.data
 }
 
-/** For calls whose answer says nothing: any 2xx will do. */
+/** For calls whose answer tells us nothing new: any 2xx of a controller will do, one of a portal will not. */
 export function accepted(what: string, answer: Answer): void {
-  if (answer.status < 200 || answer.status > 299) throw refusal(what, answer)
+  if (answer.status !== 204) readData(what, answer, z.unknown())
 }

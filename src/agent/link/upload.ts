@@ -4,7 +4,7 @@ import * as fs from 'node:fs'
 import * as fsp from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { HEADERS } from '../../wire/headers.ts'
-import { refusal } from './answers.ts'
+import { readData, StoredAnswer } from './answers.ts'
 import type { Answer, Http } from './http.ts'
 import { LinkError, type Upload } from './link.ts'
 
@@ -76,6 +76,18 @@ function nextOffset(answer: Answer, offset: number): number | undefined {
   return offset > 0 && (answer.status === 400 || answer.status === 416) ? 0 : undefined
 }
 
+/**
+ * A 2xx alone is no custody: a portal says 200 to everything, and the take is deleted after this. The answer has to be
+ * a controller's, and the bytes it names have to be ours. Throws LinkError, worth trying again.
+ */
+async function confirm({ digests, file, signal }: Sending, stat: fs.Stats, answer: Answer): Promise<void> {
+  const checksum = readData('the upload', answer, StoredAnswer).file?.checksum
+  const [, base64 = ''] = /:(.+):/.exec(await digests(file.path, stat, signal)) ?? []
+  const ours = `sha256:${Buffer.from(base64, 'base64').toString('hex')}`
+  if (checksum?.startsWith('sha256:') && checksum.toLowerCase() !== ours)
+    throw new LinkError('the controller stored other bytes than were sent')
+}
+
 /** Throws LinkError; the caller decides about trying again. */
 export async function uploadFile(sending: Sending): Promise<void> {
   const stat = await fsp.stat(sending.file.path).catch((e: NodeJS.ErrnoException) => {
@@ -87,7 +99,7 @@ export async function uploadFile(sending: Sending): Promise<void> {
     let answer = await send(sending, stat, offset)
     const again = nextOffset(answer, offset)
     if (again !== undefined && again <= stat.size) answer = await send(sending, stat, again)
-    if (answer.status !== 201 && answer.status !== 200) throw refusal('the upload', answer)
+    await confirm(sending, stat, answer)
   } catch (e) {
     if (e instanceof LinkError) throw e
     if (sending.signal.aborted) throw new LinkError('stopped')

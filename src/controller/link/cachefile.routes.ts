@@ -177,11 +177,17 @@ async function attached(parts: Parts, upload: Upload, got: Received, commit: Com
   }
 }
 
-/** `ad-hoc/<id>.<ext>`, or with a part of the checksum where that name is taken: no file is ever overwritten. */
+/**
+ * `ad-hoc/<id>.<ext>`, or with a part of the checksum where that name is taken: no file is ever overwritten, but by its
+ * own bytes: a sender that never heard our 201 comes again, and a crash between commit and unlink must leave no second file.
+ */
 function freePath({ ids, recordings }: Parts, { announced, recordingId, rendition }: Upload, got: Received): string {
   const folder = recordings.get(recordingId).source === 'schedule' ? 'scheduled' : 'ad-hoc'
   const stem = `${folder}/${recordingId}${rendition === 'raw' ? '.raw' : ''}`
-  const taken = new Set(recordings.files(recordingId).map((file) => file.path))
+  const rows = recordings.files(recordingId)
+  const same = rows.find((row) => row.rendition === rendition && row.checksum === `sha256:${got.sha256}`)
+  if (same?.path.endsWith(`.${announced.codec}`)) return same.path
+  const taken = new Set(rows.map((row) => row.path))
   const names = [stem, `${stem}.${got.sha256.slice(0, 12)}`].map((name) => `${name}.${announced.codec}`)
   return names.find((name) => !taken.has(name)) ?? `${stem}.${ids.uuid()}.${announced.codec}`
 }

@@ -151,6 +151,27 @@ test('killed after the claim: the capture begins if the job still runs', async (
   empty(dir)
 })
 
+test('killed after the claim, and the lease ran out meanwhile: captured while the take has time left, not after', async (t) => {
+  const command = { a: { captureDevice: 'test:stall-after=0.00001' } }
+  for (const claimedAt of [Date.now(), Date.now() - 3_600_000]) {
+    const dir = await crash(t, { command, settings: { growthGraceSeconds: 100 }, when: (d) => status(d) === 'claimed' })
+    const file = path.join(dir, 'takes/a/state.json')
+    const state = JSON.parse(fs.readFileSync(file, 'utf8'))
+    state.job.command = { ...state.job.command, captureDevice: 'test:speed=200', durationSeconds: 60 }
+    fs.writeFileSync(file, JSON.stringify({ ...state, claimedAt }))
+    const w = world(t, {}, dir)
+    w.link.add({ ...job('a'), failureReason: 'lease_expired', status: 'failed' })
+    await w.runner.recover()
+    await w.runner.idle()
+    const late = claimedAt < Date.now() - 60_000
+    assert.deepEqual(
+      w.link.uploads.map((u) => wav(u.bytes).dataBytes),
+      late ? [] : [60 * RATE * 4],
+    )
+    empty(dir)
+  }
+})
+
 for (const [remote, cancelled] of [
   ['stop_requested', 1],
   ['failed', 0],

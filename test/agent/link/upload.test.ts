@@ -142,6 +142,19 @@ for (const status of [401, 409, 413])
     assert.ok(received < big.length, `received ${received}`)
   })
 
+for (const [what, body] of [
+  ['a page of something in between', '<!doctype html><title>Welcome</title>'],
+  ['nothing', ''],
+  ['other bytes than were sent', JSON.stringify({ data: { file: { checksum: `sha256:${'0'.repeat(64)}` } } })],
+] as const)
+  test(`a 200 that names ${what} is no custody: the take is to be sent again`, async (t) => {
+    const { link, upload } = await setUp(t, (seen, response, request) => {
+      if (seen.method === 'HEAD') return response.writeHead(200).end()
+      request.resume().on('end', () => response.writeHead(200).end(body))
+    })
+    await assert.rejects(link.upload(upload, signal), (e) => e instanceof LinkError && e.transient)
+  })
+
 test('an empty or missing take is refused here, without a request', async (t) => {
   const { link, server, upload } = await setUp(t, (_seen, response) => response.writeHead(500).end(), Buffer.alloc(0))
   await assert.rejects(link.upload(upload, signal), (e: LinkError) => e.reason === 'empty_file' && !e.transient)

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import * as http from 'node:http'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -73,6 +73,21 @@ test('a repeated upload replaces the file whole and leaves nothing behind', asyn
     assert.equal((await t.recording()).checksum, hex(bytes))
     assert.equal(t.files().length, 1)
   }
+  await k.close()
+})
+
+test('the same bytes sent again stay the same file: a crash on the way leaves no second one', async () => {
+  const k = kit()
+  const t = await claimed(k)
+  const bytes = randomBytes(1000)
+  const first = await t.agent.put(t.path, bytes, t.headers)
+  const { cachePath } = first.json.data.file
+  // Also where the stored file was hurt meanwhile.
+  writeFileSync(join(k.takes, cachePath), 'hurt')
+  const again = await t.agent.put(t.path, bytes, t.headers)
+  assert.deepEqual([again.status, again.json.data.file], [201, first.json.data.file])
+  assert.ok(readFileSync(join(k.takes, cachePath)).equals(bytes))
+  assert.equal(t.files().length, 1)
   await k.close()
 })
 
