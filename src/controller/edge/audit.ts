@@ -31,9 +31,9 @@ export interface Audit {
   write(entry: Entry, now: string): void
   /**
    * A machine's success that changed nothing: the first of each (node, action) per window is written, with the
-   * count of the window before it in its details (decision 12).
+   * count of the window before it in its details (decision 12). The entry is made only when it is written.
    */
-  quiet(entry: Entry, now: string): void
+  quiet(actorId: string, action: string, make: () => Entry, now: string): void
 }
 
 interface Window {
@@ -75,8 +75,8 @@ export function audit(db: Db, ids: Ids, windowSeconds: number): Audit {
     })
   }
 
-  const quiet = (e: Entry, now: string): void => {
-    const key = `${e.actor.id} ${e.action}`
+  const quiet: Audit['quiet'] = (actorId, action, make, now) => {
+    const key = `${actorId} ${action}`
     const at = Date.parse(now)
     const window = windows.get(key)
     if (window && at - window.since < windowSeconds * 1000) {
@@ -85,6 +85,7 @@ export function audit(db: Db, ids: Ids, windowSeconds: number): Audit {
     }
     windows.set(key, { count: 1, since: at })
     const previous = window ? { previousWindow: { count: window.count, since: iso(window.since) } } : {}
+    const e = make()
     write({ ...e, details: { ...e.details, ...previous } }, now)
   }
 

@@ -35,7 +35,7 @@ function listened(stream: Readable): Promise<Uint8Array[]> {
   stream.on('data', take)
   stream.once('end', () => resolve(parts))
   stream.once('error', refuse)
-  stream.once('close', () => reject(new Error('the connection closed')))
+  stream.once('close', () => stream.readableEnded || reject(new Error('the connection closed')))
   return promise
 }
 
@@ -50,9 +50,11 @@ async function iterated(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array[]
   return parts
 }
 
+const utf8 = new TextDecoder('utf-8', { fatal: true })
+
 function parseJson(bytes: Uint8Array): unknown {
   try {
-    const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    const text = utf8.decode(bytes)
     if (depth(text) > DEEPEST) throw new Error(`nested deeper than ${DEEPEST} levels`)
     return JSON.parse(text)
   } catch (e) {

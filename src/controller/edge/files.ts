@@ -86,7 +86,7 @@ function content(
   headers.set('X-Content-Type-Options', 'nosniff')
   if (asked !== 'whole') headers.set('Content-Range', `bytes ${range.start}-${range.end}/${size}`)
   const empty = request.method === 'HEAD' || range.end < range.start
-  const body = empty ? null : new ReadableStream(new RangeSource(place, range, request.signal), { highWaterMark: 0 })
+  const body = empty ? null : new ReadableStream(new RangeSource(place, range, request.gone()), { highWaterMark: 0 })
   return new Response(body, { status: asked === 'whole' ? 200 : 206, headers })
 }
 

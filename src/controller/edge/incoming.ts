@@ -23,11 +23,9 @@ export function incoming(c: Context, trustedProxies: ReadonlySet<string>): Incom
   return {
     address: address(message?.socket.remoteAddress ?? '', c, trustedProxies),
     body: () => message ?? memory(c),
+    gone: () => goneSignal(c),
     header: (name) => headerOf(c, name),
     method: c.req.method,
-    get signal() {
-      return goneSignal(c)
-    },
   }
 }
 

@@ -75,10 +75,11 @@ export function trail(edge: Edge, call: Call) {
   const succeeded = <R>(done: Done<R>): Done<R> => {
     if (r.audit === 'decision' || r.audit === 'none') return done
     const { after, before, correlation, details, target } = done
-    const row = entry(success, 'succeeded', { after, before, correlation, details, ...(target ? { target } : {}) })
+    const row = () =>
+      entry(success, 'succeeded', { after, before, correlation, details, ...(target ? { target } : {}) })
     const changed = done.changed ?? (before !== undefined || after !== undefined)
-    if (!machine || changed) edge.audit.write(row, call.now)
-    else if (r.audit !== 'change') edge.audit.quiet(row, call.now)
+    if (!machine || changed) edge.audit.write(row(), call.now)
+    else if (r.audit !== 'change') edge.audit.quiet(actorOf(who()).id, success, row, call.now)
     return done
   }
 

@@ -65,17 +65,22 @@ async function pour(
   return size
 }
 
-/** The body until `cancelled`: a sender that went silent must not hold up the one that took over. */
+/**
+ * The body until `cancelled`: a sender that went silent must not hold up the one that took over. A promise of its own
+ * for each step: `Promise.race` with one that never settles would keep every chunk until the end.
+ */
 async function* until(cancelled: AbortSignal, body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-  const { promise, reject } = Promise.withResolvers<never>()
-  promise.catch(() => {})
-  const stop = () => reject(cancelled.reason)
+  let cancel: (why: unknown) => void = () => {}
+  const stop = () => cancel(cancelled.reason)
   cancelled.addEventListener('abort', stop, { once: true })
-  if (cancelled.aborted) stop()
   const chunks = body[Symbol.asyncIterator]()
   try {
     for (;;) {
-      const { done, value } = await Promise.race([chunks.next().catch(broken), promise])
+      const step = Promise.withResolvers<IteratorResult<Uint8Array>>()
+      cancel = step.reject
+      if (cancelled.aborted) stop()
+      chunks.next().catch(broken).then(step.resolve, step.reject)
+      const { done, value } = await step.promise
       if (done) return
       yield value
     }
@@ -127,12 +132,17 @@ function batches(handle: fs.FileHandle, start: number) {
   }
 }
 
+/** Gathered by the kernel: a copy of every batch would be garbage as large as the take. */
 async function writeAll(handle: fs.FileHandle, chunks: Uint8Array[], position: number): Promise<void> {
-  const whole = chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks)
-  let done = 0
+  let left = chunks
+  let at = position
   try {
-    while (done < whole.length)
-      done += (await handle.write(whole, done, whole.length - done, position + done)).bytesWritten
+    while (left.length > 0) {
+      const { bytesWritten } = await handle.writev(left, at)
+      at += bytesWritten
+      left = behind(left, bytesWritten)
+    }
+    release(chunks)
   } catch (e) {
     throw new Fail(
       503,
@@ -140,6 +150,24 @@ async function writeAll(handle: fs.FileHandle, chunks: Uint8Array[], position: n
       `The take could not be stored: ${(e as NodeJS.ErrnoException).code ?? 'write error'}`,
     )
   }
+}
+
+/**
+ * Gives the memory of written chunks back now: it lies outside of the heap, where the collector, who sees only the small
+ * objects before it, lets a hundred megabytes gather. A chunk that is part of something larger is left to the collector.
+ */
+function release(chunks: Uint8Array[]): void {
+  for (const { buffer, byteLength } of chunks)
+    if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
+}
+
+/** What is left of the chunks after a write that may have ended within one of them. */
+function behind(chunks: Uint8Array[], written: number): Uint8Array[] {
+  let first = 0
+  let skip = written
+  for (let chunk = chunks[0]; chunk && skip >= chunk.length; chunk = chunks[++first]) skip -= chunk.length
+  const [head, ...rest] = chunks.slice(first)
+  return head ? [head.subarray(skip), ...rest] : []
 }
 
 async function hashFile(file: string, hash: Hash): Promise<void> {

@@ -43,7 +43,7 @@ const peekRoute = ({ bell, claims }: Parts): AnyRoute =>
     audit: 'telemetry',
     query: ClaimQuery,
     run: async ({ params, query, request }) => {
-      const job = await bell.until(params.id, query.waitSeconds ?? 0, request.signal, () => claims.peek(params.id))
+      const job = await bell.until(params.id, query.waitSeconds ?? 0, request.gone(), () => claims.peek(params.id))
       return job ? { data: job, changed: false } : (nothing as Done<Job | null>)
     },
   })
@@ -65,7 +65,7 @@ const claimRoute = (
     // Other agents send anything or nothing here: what is not ours is ignored.
     body: Claim.catch({}),
     run: async ({ params: { id }, query, body, request }, commit): Promise<Claimed> => {
-      const { signal } = request
+      const signal = request.gone()
       const seen = await bell.until(id, query.waitSeconds ?? 0, signal, () => claims.peek(id, body.holding))
       if (!seen) return nothing
       return commit((now) => {

@@ -9,6 +9,8 @@ interface Row {
   alias: string
   backend: Interface['backend']
   channelCount: number
+  /** JSON rows of index, alias and room, in order. */
+  channels: string
   hardwarePath: string | null
   id: string
   matchKey: string
@@ -19,24 +21,15 @@ interface Row {
   systemRef: string
 }
 
-interface ChannelRow {
-  alias: string
-  idx: number
-  interfaceId: string
-  roomId: string | null
-}
+type ChannelRow = [index: number, alias: string, roomId: string | null]
 
 const COLUMNS = `id, node_id AS nodeId, match_key AS matchKey, system_ref AS systemRef, system_name AS systemName, alias, backend,
-  channel_count AS channelCount, sample_rates AS sampleRates, hardware_path AS hardwarePath, serial_number AS serialNumber, absent`
+  channel_count AS channelCount, sample_rates AS sampleRates, hardware_path AS hardwarePath, serial_number AS serialNumber, absent,
+  (SELECT json_group_array(json_array(idx, c.alias, room_id) ORDER BY idx) FROM channels c WHERE interface_id = interfaces.id) AS channels`
 
 export function interfaceStore(db: Db, ids: Ids) {
   const ofNodes = db.stmt<{ nodes: string }, Row>(
     `SELECT ${COLUMNS} FROM interfaces WHERE node_id IN (SELECT value FROM json_each(@nodes)) ORDER BY node_id, position`,
-  )
-  const channelsOf = db.stmt<{ nodes: string }, ChannelRow>(
-    `SELECT c.interface_id AS interfaceId, c.idx, c.alias, c.room_id AS roomId
-       FROM interfaces i JOIN channels c ON c.interface_id = i.id
-      WHERE i.node_id IN (SELECT value FROM json_each(@nodes)) ORDER BY c.interface_id, c.idx`,
   )
   const one = db.stmt<{ id: string; nodeId: string }, Row>(
     `SELECT ${COLUMNS} FROM interfaces WHERE id = @id AND node_id = @nodeId`,
@@ -100,11 +93,10 @@ export function interfaceStore(db: Db, ids: Ids) {
     /** Interfaces with their channels, by node. */
     byNode(nodeIds: readonly string[]): Map<string, Interface[]> {
       const nodes = JSON.stringify(nodeIds)
-      const channels = Map.groupBy(channelsOf.all({ nodes }), (c) => c.interfaceId)
       const out = new Map<string, Interface[]>()
       for (const row of ofNodes.all({ nodes })) {
         const list = out.get(row.nodeId) ?? []
-        list.push(shown(row, channels.get(row.id) ?? []))
+        list.push(shown(row))
         out.set(row.nodeId, list)
       }
       return out
@@ -133,7 +125,8 @@ const hardwareColumns = (h: Hardware): Record<string, SqlValue> => ({
   systemRef: h.systemRef,
 })
 
-function shown(row: Row, channels: ChannelRow[]): Interface {
+function shown(row: Row): Interface {
+  const channels = JSON.parse(row.channels) as ChannelRow[]
   return present({
     id: row.id,
     alias: row.alias,
@@ -142,7 +135,7 @@ function shown(row: Row, channels: ChannelRow[]): Interface {
     backend: row.backend,
     channelCount: row.channelCount,
     sampleRates: JSON.parse(row.sampleRates) as number[],
-    channels: channels.map((c) => present({ index: c.idx, alias: c.alias, roomId: c.roomId })),
+    channels: channels.map(([index, alias, roomId]) => present({ index, alias, roomId })),
     hardwarePath: row.hardwarePath,
     serialNumber: row.serialNumber,
     absent: row.absent === 1 ? (true as const) : null,

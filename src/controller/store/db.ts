@@ -21,6 +21,13 @@ const PRAGMAS = [
   'temp_store = MEMORY',
 ]
 
+/**
+ * With `+` before each parameter that something equals: the same value, but no hint to the planner. Our SQLite has STAT4,
+ * which compiles a statement anew at every call where it takes a parameter for such a hint: three to five times the cost
+ * of running it. Ranges are left alone: there the planner's guess decides which index is walked.
+ */
+const steady = (sql: string): string => sql.replace(/(?<=[^<>]= )@(?=[a-z])/g, '+@')
+
 /** One SQLite file, one writer. Everything is synchronous; a transaction never spans an await. */
 export class Db {
   readonly raw: Database.Database
@@ -53,8 +60,9 @@ export class Db {
 
   /** Prepares `sql` once. SQL stays SQL; its row type is written beside it. */
   stmt<P extends object, R = unknown>(sql: string): Stmt<P, R> {
-    const statement = this.raw.prepare<[P], R>(sql)
-    this.prepared.add(sql)
+    const text = steady(sql)
+    const statement = this.raw.prepare<[P], R>(text)
+    this.prepared.add(text)
     return {
       get: (params) => mapped(() => statement.get(params)),
       all: (params) => mapped(() => statement.all(params)),

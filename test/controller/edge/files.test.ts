@@ -19,9 +19,9 @@ const request = (
 ): Incoming => ({
   address: '',
   body: async function* () {},
+  gone: () => signal,
   header: (name) => headers[name],
   method,
-  signal,
 })
 
 function world() {

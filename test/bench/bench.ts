@@ -1,0 +1,62 @@
+// The measured limits, each as a ratio within one run. usage: npm run bench [-- --only NAME[,NAME]] [--dir DIR]
+import * as fs from 'node:fs'
+import * as os from 'node:os'
+import * as path from 'node:path'
+import { parseArgs } from 'node:util'
+import { eventLoop } from './eventloop.ts'
+import { firstSample } from './firstsample.ts'
+import { heartbeat } from './heartbeat.ts'
+import { lists } from './lists.ts'
+import { type Judged, judged, type Row, table } from './measure.ts'
+import { nodesList } from './nodes.ts'
+import { start } from './start.ts'
+import { upload } from './upload.ts'
+import type { Place } from './world.ts'
+
+const ROOT = path.resolve(import.meta.dirname, '..', '..')
+const BENCHES: Record<string, (place: Place) => Promise<Row[]>> = {
+  heartbeat,
+  'nodes-list': nodesList,
+  upload,
+  start,
+  'first-sample': firstSample,
+  'event-loop': eventLoop,
+  lists,
+}
+
+const { values: options } = parseArgs({
+  options: {
+    only: { type: 'string', default: Object.keys(BENCHES).join(',') },
+    /** Scratch directory: on the disk that is to be measured. */
+    dir: { type: 'string', default: path.join(ROOT, '.cache') },
+  },
+})
+
+async function main(): Promise<number> {
+  const names = options.only.split(',')
+  for (const name of names) if (!Object.hasOwn(BENCHES, name)) return refuse(name)
+  fs.mkdirSync(options.dir, { recursive: true })
+  const dir = fs.mkdtempSync(path.join(options.dir, 'bench-'))
+  const place = { dir, roomtone: path.join(dir, 'roomtone') }
+  const rows: Judged[] = []
+  try {
+    fs.copyFileSync(path.join(ROOT, 'dist', 'roomtone'), place.roomtone)
+    for (const name of names) {
+      process.stderr.write(`${name} ...\n`)
+      rows.push(...((await BENCHES[name]?.(place)) ?? []).map(judged))
+    }
+    return rows.some(({ ok }) => ok === false) ? 1 : 0
+  } finally {
+    // Also what was measured before one of them failed.
+    const [busy = 0] = os.loadavg()
+    console.log(`${os.cpus()[0]?.model}, ${os.availableParallelism()} cores, load ${busy.toFixed(1)}\n\n${table(rows)}`)
+    fs.rmSync(dir, { recursive: true, force: true })
+  }
+}
+
+function refuse(name: string): number {
+  console.error(`There is no measurement "${name}": ${Object.keys(BENCHES).join(', ')}.`)
+  return 2
+}
+
+process.exitCode = await main()
