@@ -8,7 +8,7 @@ import { parsed, readJson } from './body.ts'
 import type { Call, Edge } from './edge.ts'
 import { headerOf, incoming, whenUndelivered } from './incoming.ts'
 import type { AnyRoute, Auth, Commit, Done, Input, Streamed } from './route.ts'
-import { type Settled, type Trail, trail } from './trail.ts'
+import { type Trail, trail } from './trail.ts'
 
 /** Mounts the records. Static paths win over `:id` paths whatever their order in the list. */
 export function serve(edge: Edge, routes: readonly AnyRoute[]): Hono {
@@ -137,11 +137,14 @@ async function admitted(
       who: call.known?.who as never,
     }
   }
-  const gated = <T>(step: () => T): Promise<Settled<T>> =>
-    edge.group.submit(() => notes.gate() ?? notes.attempt(step), durable)
-  if (r.kind === 'tx') return unwrap(await gated(() => notes.succeeded(r.run(input()) as Done<unknown>)))
+  const gated = async <T>(step: () => T): Promise<T> => {
+    const outcome = await edge.group.submit(() => notes.gate() ?? { value: step() }, durable, notes.failedBehindGate)
+    if ('refusal' in outcome) throw outcome.refusal
+    return outcome.value
+  }
+  if (r.kind === 'tx') return gated(() => notes.succeeded(r.run(input()) as Done<unknown>))
   // A probe must answer while the database cannot be written.
-  const ready = r.audit === 'none' ? input() : unwrap(await gated(input))
+  const ready = r.audit === 'none' ? input() : await gated(input)
   return reported<Done<unknown> | Response>(edge, notes, () =>
     r.kind === 'flow' ? flowing(edge, call, notes, ready, r.run) : streaming(edge, notes, r, r.run(ready)),
   )
@@ -179,11 +182,6 @@ async function reported<T>(edge: Edge, notes: Trail, run: () => Promise<T>): Pro
     await edge.group.submit(() => notes.failed(e))
     throw e
   }
-}
-
-function unwrap<T>(settled: Settled<T>): T {
-  if ('failure' in settled) throw settled.failure
-  return settled.value
 }
 
 function answer(edge: Edge, c: Context, r: AnyRoute, done: Done<unknown>): Response {

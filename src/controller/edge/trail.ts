@@ -5,7 +5,6 @@ import type { Call, Edge } from './edge.ts'
 import type { AnyRoute, Done, Target } from './route.ts'
 import { actorOf, type Who } from './who.ts'
 
-export type Settled<T> = { value: T } | { failure: unknown }
 export type Trail = ReturnType<typeof trail>
 
 /** What the audit says of one request: the decision, then at most one outcome. All inside transactions. */
@@ -43,7 +42,7 @@ export function trail(edge: Edge, call: Call) {
   }
 
   /** Writes the decision; returns the refusal, or nothing when the handler may run. */
-  const gate = (): { failure: Fail } | undefined => {
+  const gate = (): { refusal: Fail } | undefined => {
     const known = call.known
     if (!known) return undefined
     if (known.stale) touch(known.who)
@@ -51,7 +50,7 @@ export function trail(edge: Edge, call: Call) {
     if (refusal) {
       if (machine) edge.audit.write(entry(failure, 'denied', { reason: refusal.reason }), call.now)
       else decided('denied', refusal.reason)
-      return { failure: refusal }
+      return { refusal }
     }
     if (r.auth === 'user' && r.audit !== 'outcome') decided('allowed')
     return undefined
@@ -100,14 +99,10 @@ export function trail(edge: Edge, call: Call) {
     gate,
     succeeded,
     failed,
-    /** Runs the handler as one step: what it wrote is undone when it fails, the failure row stays. */
-    attempt<T>(step: () => T): Settled<T> {
-      try {
-        return { value: edge.db.tx(step) }
-      } catch (e) {
-        failed(e)
-        return { failure: e }
-      }
+    /** The step behind the gate failed and was undone, the gate's own rows with it: they are written again. */
+    failedBehindGate(e: unknown): void {
+      gate()
+      failed(e)
     },
     /** Nobody we know: the refusal to throw. */
     stranger: (): Fail =>

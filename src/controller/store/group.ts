@@ -27,22 +27,44 @@ export class CommitGroup {
     this.clock = clock
   }
 
-  /** Runs `fn` in the next shared transaction; settles after its commit. */
-  submit<T>(fn: () => T, durable = true): Promise<T> {
+  /**
+   * Runs `fn` in the next shared transaction; settles after its commit. When `fn` throws, what it wrote is undone and
+   * `told` writes what is to be kept of the failure, in the same transaction.
+   */
+  submit<T>(fn: () => T, durable = true, told: (e: unknown) => void = () => {}): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       let settle: () => void = () => {}
       const run = () => {
         // The outcome is held back until the commit has spoken.
-        try {
-          const value = this.db.tx(fn)
-          settle = () => resolve(value)
-        } catch (e) {
-          settle = () => reject(e)
-        }
+        settle = this.outcome(fn, told, resolve, reject)
       }
       this.queue.push({ durable, run, done: () => settle(), fail: reject })
       this.flushing ??= setImmediate(() => this.flush())
     })
+  }
+
+  private outcome<T>(
+    fn: () => T,
+    told: (e: unknown) => void,
+    resolve: (value: T) => void,
+    reject: (e: unknown) => void,
+  ) {
+    try {
+      const value = this.db.tx(fn)
+      return () => resolve(value)
+    } catch (e) {
+      return this.afterFailure(e, told, reject)
+    }
+  }
+
+  private afterFailure(e: unknown, told: (e: unknown) => void, reject: (e: unknown) => void) {
+    try {
+      this.db.tx(() => told(e))
+      return () => reject(e)
+    } catch (worse) {
+      // The failure could not be written down: that is what the caller has to hear, and nobody else in this slice.
+      return () => reject(worse)
+    }
   }
 
   /** Commits what is queued, slice by slice; resolves when nothing is left. */
