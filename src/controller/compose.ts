@@ -26,7 +26,7 @@ import { openapiRoute } from './edge/openapi.ts'
 import { principals } from './edge/principals.ts'
 import { reaches } from './edge/reach.ts'
 import type { AnyRoute } from './edge/route.ts'
-import { type Scope, scope } from './edge/scope.ts'
+import { scope } from './edge/scope.ts'
 import { serve } from './edge/serve.ts'
 import { healthStore } from './health/health.store.ts'
 import { boardRoutes } from './jobs/board.routes.ts'
@@ -95,7 +95,7 @@ export function compose(parts: Surroundings) {
     }),
     sessionRunner(stores.sessions),
   ])
-  const routes = routesOf(parts, { bell, ending, scope: edge.scope, stores, ticker })
+  const routes = routesOf(parts, { bell, ending, stores, ticker })
   return {
     app: serve(edge, routes),
     bell,
@@ -119,20 +119,16 @@ export type Controller = ReturnType<typeof compose>
 interface Works {
   bell: Bell
   ending: Ending
-  scope: Scope
   stores: ReturnType<typeof storesOf>
   ticker: Ticker
 }
 
-function routesOf(
-  { clock, config, db, ids, log }: Surroundings,
-  { bell, ending, scope, stores, ticker }: Works,
-): AnyRoute[] {
+function routesOf({ clock, config, db, ids, log }: Surroundings, { bell, ending, stores, ticker }: Works): AnyRoute[] {
   const { claims, jobs, leases, profiles, recordings, rooms } = stores
   const reach = reaches(db)
   const takes = config.SVC_RECORDING_CACHE_DIR
   const library = { log, reach, recordings, takes }
-  const start = starter({ ...stores, bell, ids, scope, ...captureDefaults(config) })
+  const start = starter({ ...stores, bell, ids, ...captureDefaults(config) })
   const intake = { maxBytes: config.SVC_RECORDING_CACHE_MAX_BYTES, takes, turnstile: new Turnstile() }
   const logins = {
     failureLimit: config.SVC_LOGIN_FAILURE_LIMIT,

@@ -1,6 +1,5 @@
 // roomtone controller: settings -> database -> composition -> listen, and back in the other order.
 import * as path from 'node:path'
-import { assetKeys, assetText } from '../kernel/assets.ts'
 import { iso, systemClock } from '../kernel/clock.ts'
 import { makeDir } from '../kernel/dirs.ts'
 import { Fail } from '../kernel/fail.ts'
@@ -14,7 +13,7 @@ import { sweepIncoming } from './link/sweep.ts'
 import { secretKey } from './secrets.ts'
 import { Db } from './store/db.ts'
 import { lockDirectory } from './store/lock.ts'
-import { type Migrations, migrate } from './store/migrate.ts'
+import { embedded, migrate } from './store/migrate.ts'
 import { loadAddon } from './store/native.ts'
 
 const HELP = `usage: roomtone controller
@@ -48,18 +47,13 @@ export async function main(args: string[]): Promise<number> {
   }
 }
 
-export const migrations = (): Migrations =>
-  assetKeys('sql')
-    .filter((key) => /\/\d{4}_\w+\.sql$/.test(key))
-    .map((key) => ({ name: key, sql: assetText(key) }))
-
 async function start(config: Config): Promise<{ stop(): Promise<void> }> {
   const log = jsonLog((line) => process.stderr.write(line), config.SVC_LOG_LEVEL)
   for (const dir of [config.SVC_DATA_DIR, config.SVC_RECORDING_CACHE_DIR]) makeDir(dir)
   const addon = loadAddon(nativeDirs(config))
   const lock = lockDirectory(path.join(config.SVC_DATA_DIR, 'controller.lock'), addon?.binding)
   const db = new Db(path.join(config.SVC_DATA_DIR, 'roomtone.db'), addon?.binding)
-  const applied = migrate(db, migrations())
+  const applied = migrate(db, embedded())
   const secret = secretKey(config, log)
   const secrets = { nodeSshKey: config.SVC_NODE_SSH_MASTER_KEY ?? secret }
   const controller = compose({ clock: systemClock, config, db, ids: randomIds, log, secrets })

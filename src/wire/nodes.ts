@@ -252,17 +252,21 @@ export interface ReconcileSummary {
   updated: string[]
 }
 
+/** What a recorder may do with its own copy of a take. */
+export interface RecorderCachePolicy {
+  /** Without any limit the policy means: delete as soon as the controller has the file (contract A, 2.13). */
+  deleteAfterUpload: boolean
+  maxAgeDays: number | null
+  maxBytes: number | null
+  minFreeDiskPercent: number | null
+  policyId: string
+}
+
 /** What `GET /nodes/:id/config` tells an agent. */
 export interface NodeConfig {
   audioDefaults?: AudioDefaults
   monitorEnhancement: { engine: 'deepfilternet3'; requested: boolean }
-  recorderCachePolicies: {
-    deleteAfterUpload: boolean
-    maxAgeDays: number | null
-    maxBytes: number | null
-    minFreeDiskPercent: number | null
-    policyId: string
-  }[]
+  recorderCachePolicies: RecorderCachePolicy[]
   recordingCapacity: { maxConcurrentRecordings: number }
 }
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { CaptureBackend } from './nodes.ts'
+import { CaptureBackend, type RecorderCachePolicy } from './nodes.ts'
 import { ChannelMode, CODECS, type Codec, type Enhancement } from './profiles.ts'
 import { instant, offsetInstant, Page, query, text } from './scalars.ts'
 
@@ -149,13 +149,7 @@ export interface Command {
   outputCodec?: Codec
   outputFileName: string
   outputVbr?: boolean
-  recorderCacheRetention?: {
-    deleteAfterUpload: boolean
-    maxAgeDays: number | null
-    maxBytes: number | null
-    minFreeDiskPercent: number | null
-    policyId: string
-  }
+  recorderCacheRetention?: RecorderCachePolicy
   type: 'alsa_capture'
 }
 

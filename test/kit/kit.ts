@@ -6,16 +6,13 @@ import { join } from 'node:path'
 import { compose } from '../../src/controller/compose.ts'
 import { readConfig } from '../../src/controller/config.ts'
 import { Db } from '../../src/controller/store/db.ts'
-import { migrate } from '../../src/controller/store/migrate.ts'
-import { assetKeys, assetText } from '../../src/kernel/assets.ts'
+import { embedded, migrate } from '../../src/controller/store/migrate.ts'
 import { iso } from '../../src/kernel/clock.ts'
 import type { Role } from '../../src/wire/permissions.ts'
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
-export const migrations = assetKeys('sql')
-  .filter((key) => /\/\d{4}_/.test(key))
-  .map((key) => ({ name: key, sql: assetText(key) }))
+export const migrations = embedded()
 
 export interface Answer {
   // biome-ignore lint/suspicious/noExplicitAny: answers are looked into, not typed

@@ -1,4 +1,5 @@
 import * as fs from 'node:fs/promises'
+import { sizeOf } from '../../kernel/durable.ts'
 import { errorFields } from '../../kernel/log.ts'
 import type { AgentJob } from '../../wire/recordings.ts'
 import { captureDevice, streamFormat } from '../capture/devices.ts'
@@ -6,7 +7,6 @@ import { isSampleFormat, type PcmFormat, takeBytes } from '../capture/format.rul
 import { type Gap, Recorder, type Resume } from '../capture/recorder.ts'
 import type { Device } from '../capture/source.ts'
 import { channelSpan } from '../render/plan.rules.ts'
-import { sizeOf } from '../spool/durable.ts'
 import type { JobContext, OwnedJob } from './owned.ts'
 
 interface Member {

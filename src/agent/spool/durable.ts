@@ -1,15 +1,6 @@
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
-
-/** Makes names in a directory survive a power cut. */
-export async function syncDir(dir: string): Promise<void> {
-  const handle = await fs.open(dir, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
-  }
-}
+import { hasCode, syncDir } from '../../kernel/durable.ts'
 
 /** Makes a finished file and its name survive a power cut. */
 export async function syncFile(file: string): Promise<void> {
@@ -35,18 +26,5 @@ export async function replaceFile(file: string, content: string): Promise<void> 
   await fs.rename(temp, file)
   await syncDir(path.dirname(file))
 }
-
-/** Size in bytes; undefined when there is no such file. */
-export async function sizeOf(file: string): Promise<number | undefined> {
-  try {
-    return (await fs.stat(file)).size
-  } catch (e) {
-    if (hasCode(e, 'ENOENT')) return undefined
-    throw e
-  }
-}
-
-export const hasCode = (e: unknown, code: string): boolean =>
-  e instanceof Error && (e as { code?: string }).code === code
 
 export const isDiskFull = (e: unknown): boolean => hasCode(e, 'ENOSPC') || hasCode(e, 'EDQUOT')

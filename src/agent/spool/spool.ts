@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
-import { hasCode, isDiskFull, replaceFile, sizeOf, syncDir } from './durable.ts'
+import { hasCode, sizeOf, syncDir } from '../../kernel/durable.ts'
+import { isDiskFull, replaceFile } from './durable.ts'
 import { TakeState } from './state.ts'
 
 const STATE = 'state.json'

@@ -13,7 +13,6 @@ export const TAKE_STATUSES = [
   'failed',
   'cancelled',
 ] as const
-export type TakeStatus = (typeof TAKE_STATUSES)[number]
 
 const frames = z.number().int().min(0)
 

@@ -96,15 +96,20 @@ const anyMatch = (rules: Pair[], pairs: Pair[]): boolean =>
 
 export const bypasses = (who: UserWho): boolean => who.roles.some((role) => BYPASS_ROLES.includes(role as Role))
 
+const refuses = (who: UserWho, pairs: Pair[]): boolean => anyMatch(who.deny, pairs)
+const reaches = (who: UserWho, pairs: Pair[]): boolean => bypasses(who) || anyMatch(who.allow, pairs)
+
+/** Whether a resource is in the caller's scope, whatever the permission. */
+export const inScope = (who: UserWho, pairs: Pair[]): boolean => !refuses(who, pairs) && reaches(who, pairs)
+
 /**
  * The order of contract A, 1.1: deny beats everything, then owner and admin, then allow policies and grants, and
  * last a room capability that stands in for permission and scope together. `pairs` is undefined for a target
  * without id, where only the permission decides.
  */
 export function verdict(who: UserWho, permission: Permission, pairs: Pair[] | undefined): Verdict {
-  if (pairs && anyMatch(who.deny, pairs)) return { allowed: false, reason: 'access_policy_denied' }
-  const inScope = !pairs || bypasses(who) || anyMatch(who.allow, pairs)
-  if (inScope && who.permissions.has(permission)) return { allowed: true }
+  if (pairs && refuses(who, pairs)) return { allowed: false, reason: 'access_policy_denied' }
+  if ((!pairs || reaches(who, pairs)) && who.permissions.has(permission)) return { allowed: true }
   const capability = CAPABILITY_OF[permission]
   const room = pairs?.find((p) => p.type === 'room' && capability !== undefined && who.rooms.get(p.id)?.has(capability))
   if (room && capability) return { allowed: true, via: { capability, roomId: room.id } }

@@ -1,6 +1,7 @@
 import { createHash, type Hash } from 'node:crypto'
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
+import { sizeOf, syncDir } from '../../kernel/durable.ts'
 import { conflict, Fail, invalid } from '../../kernel/fail.ts'
 
 /** Bytes written at once: large enough that the thread pool is not the cost, small enough to stay flat in memory. */
@@ -195,27 +196,13 @@ export function checkReceived(got: Received, digest: string | undefined, total: 
 }
 
 /** Size of a kept part, bytes; 0 when there is none. */
-export async function partSize(file: string): Promise<number> {
-  try {
-    return (await fs.stat(file)).size
-  } catch (e) {
-    // No part is the usual case: the upload starts at 0.
-    if ((e as NodeJS.ErrnoException).code === 'ENOENT') return 0
-    throw e
-  }
-}
+export const partSize = async (file: string): Promise<number> => (await sizeOf(file)) ?? 0
 
 /** Moves a received file to its place; both directory entries are on disk when it resolves. */
 export async function place(part: string, target: string): Promise<void> {
   await fs.mkdir(path.dirname(target), { recursive: true, mode: 0o750 })
   await fs.rename(part, target)
   for (const dir of new Set([path.dirname(target), path.dirname(part)])) await syncDir(dir)
-}
-
-async function syncDir(dir: string): Promise<void> {
-  const handle = await fs.open(dir)
-  await handle.sync()
-  await handle.close()
 }
 
 /** One upload per key at a time; a resumable sender that comes back takes over from its own broken connection. */

@@ -4,6 +4,7 @@ import { AgentHealthEvent, Heartbeat, Inventory } from '../../wire/nodes.ts'
 import { type AnyRoute, route } from '../edge/route.ts'
 import type { HealthStore } from '../health/health.store.ts'
 import type { NodeStore } from '../nodes/nodes.store.ts'
+import type { PolicyStore } from '../profiles/policies.store.ts'
 import type { ProvenanceStore } from './provenance.store.ts'
 
 const node = (p: { id: string }) => ({ type: 'node', id: p.id })
@@ -12,11 +13,12 @@ const agent = { auth: 'node', permission: 'node:control', target: node } as cons
 interface Stores {
   health: HealthStore
   nodes: NodeStore
+  policies: PolicyStore
   provenance: ProvenanceStore
 }
 
 /** What an agent says of its node and asks about it. */
-export const nodeLinkRoutes = ({ health, nodes, provenance }: Stores): AnyRoute[] => [
+export const nodeLinkRoutes = ({ health, nodes, policies, provenance }: Stores): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/nodes/:id/config',
@@ -28,7 +30,7 @@ export const nodeLinkRoutes = ({ health, nodes, provenance }: Stores): AnyRoute[
       const data: NodeConfig = {
         ...(audioDefaults ? { audioDefaults } : {}),
         monitorEnhancement: { engine: 'deepfilternet3', requested: false },
-        recorderCachePolicies: provenance.recorderCachePolicies(),
+        recorderCachePolicies: policies.recorderCachePolicies(),
         recordingCapacity: recordingCapacity ?? { maxConcurrentRecordings: 1 },
       }
       return { data }

@@ -76,6 +76,13 @@ export function sshKeyStore(db: Db, ids: Ids, masterKey: Uint8Array) {
     }
   }
 
+  /** Ends every key of a node; gives the one that was active. */
+  const end = (nodeId: string, now: string): Row | undefined => {
+    const { active, previous } = rows(nodeId)
+    for (const row of [active, previous]) if (row) retire.run({ id: row.id, now })
+    return active
+  }
+
   return {
     find(nodeId: string): SshCredential | null {
       const { active } = rows(nodeId)
@@ -88,8 +95,7 @@ export function sshKeyStore(db: Db, ids: Ids, masterKey: Uint8Array) {
       username: string | undefined,
       now: string,
     ): SshCredential {
-      const { active, previous } = rows(nodeId)
-      for (const old of [active, previous]) if (old) retire.run({ id: old.id, now })
+      const active = end(nodeId, now)
       return add(nodeId, key, username ?? active?.username ?? DEFAULT_USER, null, now)
     },
     /**
@@ -107,10 +113,7 @@ export function sshKeyStore(db: Db, ids: Ids, masterKey: Uint8Array) {
       else if (active) keep.run({ id: active.id })
       return add(nodeId, key, username ?? active?.username ?? DEFAULT_USER, active ? now : null, now)
     },
-    revoke(nodeId: string, now: string): void {
-      const { active, previous } = rows(nodeId)
-      for (const row of [active, previous]) if (row) retire.run({ id: row.id, now })
-    },
+    revoke: (nodeId: string, now: string): void => void end(nodeId, now),
     /** @throws Fail 404 without a key, 409 when the master key changed since. */
     material(nodeId: string): KeyMaterial & { id: string; previous?: KeyMaterial; username: string } {
       const { active, previous } = rows(nodeId)

@@ -1,6 +1,8 @@
 import { found } from '../../kernel/fail.ts'
+import type { RecorderCachePolicy } from '../../wire/nodes.ts'
 import type { Db } from '../store/db.ts'
 import { present } from '../store/filter.ts'
+import { recorderCache } from './policies.rules.ts'
 
 /** What every controller starts with (sql/0004): the defaults of a recording that names none. */
 export const BUILT_IN = {
@@ -59,11 +61,17 @@ export function policyStore(db: Db) {
   const retention = db.stmt<{ id: string }, RetentionPolicy>(
     `SELECT ${RETENTION} FROM retention_policies WHERE id = @id`,
   )
+  const recorderCaches = db.stmt<object, RetentionPolicy>(
+    `SELECT ${RETENTION} FROM retention_policies
+      WHERE enabled = 1 AND scope = 'recorder_cache' AND action = 'delete_cache' ORDER BY name`,
+  )
   const upload = db.stmt<{ id: string }, UploadPolicy>(`SELECT ${UPLOAD} FROM upload_policies WHERE id = @id`)
   const watchdog = db.stmt<{ id: string }, { id: string; name: string; rules: string }>(
     `SELECT id, name, rules FROM watchdog_policies WHERE id = @id`,
   )
   return {
+    /** What every recorder does with its own copies, by name. */
+    recorderCachePolicies: (): RecorderCachePolicy[] => recorderCaches.all({}).map(recorderCache),
     /** @throws Fail 404 `retention_policy_not_found`. */
     retentionPolicy: (id: string): RetentionPolicy =>
       truths(found(retention.get({ id }), 'Retention policy'), [

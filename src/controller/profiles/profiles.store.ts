@@ -13,7 +13,6 @@ type Row = { [K in Exclude<keyof Required<Profile>, Flag | 'enhancement'>]: Requ
 const COLUMNS = `x.id, x.name, x.codec, x.bitrate_kbps AS bitrateKbps, x.vbr, x.channel_mode AS channelMode,
   x.silence_detection AS silenceDetectionEnabled, x.silence_skip AS silenceSkipEnabled,
   x.chunk_seconds AS chunkSeconds, x.max_track_seconds AS maxTrackSeconds, x.enhancement`
-const PAGE_OF_ALL = 100_000
 
 const profileOf = (row: Row): Profile =>
   present({
@@ -69,7 +68,7 @@ export function profileStore(db: Db) {
     get,
     /** Newest first. */
     list: (reach: Reach): Profile[] =>
-      list.page(reach.own('recording_profile'), 'x.created_at DESC, x.id', PAGE_OF_ALL, 0).rows.map(profileOf),
+      list.all(reach.own('recording_profile'), 'x.created_at DESC, x.id').map(profileOf),
     /** Whatever `input` leaves open comes from the built-in profile. */
     create(id: string, input: ProfileInput, now: string): Profile {
       insert.run(columns(amended({ ...PROFILE_DEFAULTS, id, name: input.name }, input), now))

@@ -4,11 +4,12 @@ import type { Node } from '../../wire/nodes.ts'
 import type { Profile } from '../../wire/profiles.ts'
 import type { Job, Recording, RecordingStart } from '../../wire/recordings.ts'
 import type { Bell } from '../background/bell.ts'
-import { type Scope, verdict } from '../edge/scope.ts'
+import { inScope, verdict } from '../edge/scope.ts'
 import type { UserWho } from '../edge/who.ts'
 import type { ClaimStore } from '../jobs/claims.store.ts'
 import type { NodeStore } from '../nodes/nodes.store.ts'
-import { BUILT_IN, type PolicyStore } from '../profiles/policies.store.ts'
+import { recorderCache } from '../profiles/policies.rules.ts'
+import { BUILT_IN, type PolicyStore, type RetentionPolicy } from '../profiles/policies.store.ts'
 import type { ProfileStore } from '../profiles/profiles.store.ts'
 import type { RoomStore } from '../rooms/rooms.store.ts'
 import { admit } from './conflicts.rules.ts'
@@ -28,7 +29,6 @@ export interface StartParts {
   profiles: ProfileStore
   recordings: RecordingStore
   rooms: RoomStore
-  scope: Scope
 }
 
 export interface Started {
@@ -49,7 +49,7 @@ export function starter(parts: StartParts) {
     const roomId = rules.roomOf(node, shape)
     mayRecord(who, node, roomId)
     const profile = profiles.get(input.recordingProfileId ?? BUILT_IN.profile)
-    const uploadPolicyIds = checkedPolicies(parts, input, who)
+    const { retention, uploadPolicyIds } = checkedPolicies(parts, input, who)
     const seconds = input.durationSeconds ?? defaults.seconds
     const from = Date.parse(now)
     const wish = { interfaceId: device?.id, selection, from, until: from + seconds * 1000 }
@@ -61,8 +61,7 @@ export function starter(parts: StartParts) {
       { ...labels(parts, input, node, roomId, now), id: recordingId, uploadPolicyIds },
       now,
     )
-    const retention = retentionOf(parts, input)
-    const job = claims.create(ids.make('job'), recordingId, node.id, { ...command, ...retention }, now)
+    const job = claims.create(ids.make('job'), recordingId, node.id, { ...command, ...cacheRetention(retention) }, now)
     bell.ring(node.id)
     return { job, profile, recording }
   }
@@ -80,31 +79,24 @@ function mayRecord(who: UserWho, node: Node, roomId: string | undefined): void {
 }
 
 // A setting named in the request must exist and be in the caller's scope; the built-ins are everybody's.
-function checkedPolicies({ policies, scope }: StartParts, input: RecordingStart, who: UserWho): string[] {
-  const inScope = (type: string, id: string | undefined) => {
-    if (
-      id === undefined ||
-      scope.decide({ ...who, permissions: new Set(['settings:read']) }, 'settings:read', { type, id }).allowed
-    )
-      return
+function checkedPolicies({ policies }: StartParts, input: RecordingStart, who: UserWho) {
+  const inReach = (type: string, id: string | undefined) => {
+    if (id === undefined || inScope(who, [{ type, id }])) return
     throw new Fail(403, 'missing_resource_scope', 'Forbidden', { outcome: 'denied' })
   }
-  inScope('recording_profile', input.recordingProfileId)
+  inReach('recording_profile', input.recordingProfileId)
   for (const id of input.uploadPolicyIds ?? []) {
     policies.uploadPolicy(id)
-    inScope('upload_policy', id)
+    inReach('upload_policy', id)
   }
-  policies.retentionPolicy(input.retentionPolicyId ?? BUILT_IN.retention)
-  inScope('retention_policy', input.retentionPolicyId)
-  return input.uploadPolicyIds?.length ? input.uploadPolicyIds : [BUILT_IN.upload]
+  const retention = policies.retentionPolicy(input.retentionPolicyId ?? BUILT_IN.retention)
+  inReach('retention_policy', input.retentionPolicyId)
+  return { retention, uploadPolicyIds: input.uploadPolicyIds?.length ? input.uploadPolicyIds : [BUILT_IN.upload] }
 }
 
-function retentionOf({ policies }: StartParts, input: RecordingStart) {
-  const p = policies.retentionPolicy(input.retentionPolicyId ?? BUILT_IN.retention)
-  if (!p.enabled || p.scope !== 'recorder_cache' || p.action !== 'delete_cache') return {}
-  const { maxAgeDays, maxBytes, minFreeDiskPercent } = p
-  const deleteAfterUpload = maxAgeDays === null && maxBytes === null && minFreeDiskPercent === null
-  return { recorderCacheRetention: { deleteAfterUpload, maxAgeDays, maxBytes, minFreeDiskPercent, policyId: p.id } }
+function cacheRetention(p: RetentionPolicy) {
+  const applies = p.enabled && p.scope === 'recorder_cache' && p.action === 'delete_cache'
+  return applies ? { recorderCacheRetention: recorderCache(p) } : {}
 }
 
 function labels({ rooms }: StartParts, input: RecordingStart, node: Node, roomId: string | undefined, now: string) {

@@ -11,7 +11,6 @@ const COLUMNS = `rooms.id, rooms.site, rooms.name, rooms.building, rooms.floor, 
 // One pass over the view for a whole list: SQLite does not push a correlated room into it.
 const COUNTED = `rooms LEFT JOIN (SELECT room_id, count(DISTINCT node_id) AS n FROM node_rooms GROUP BY room_id) counted
   ON counted.room_id = rooms.id`
-const PAGE_OF_ALL = 100_000
 
 export function roomStore(db: Db) {
   const list = new Lister<Row>(db, { columns: `${COLUMNS}, coalesce(counted.n, 0) AS nodeCount`, from: COUNTED })
@@ -52,7 +51,7 @@ export function roomStore(db: Db) {
   return {
     get,
     list: (reach: Reach): Room[] =>
-      list.page(reach.rooms(), 'rooms.site, rooms.name', PAGE_OF_ALL, 0).rows.map((row) => present(row) as Room),
+      list.all(reach.rooms(), 'rooms.site, rooms.name').map((row) => present(row) as Room),
     /** @throws Fail 409 `room_exists` for a used (site, name) or id. */
     create(id: string, input: RoomInput, now: string): Room {
       unique({ id, site: input.site, name: input.name })

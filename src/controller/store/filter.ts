@@ -18,6 +18,9 @@ export interface Listing {
   from: string
 }
 
+// Rows of a list without pages.
+const UNPAGED = 100_000
+
 // Prepared statements kept per list.
 const KEPT = 128
 
@@ -41,6 +44,11 @@ export class Lister<R> {
     // A page that is not full tells the total by itself.
     if (rows.length < limit && (rows.length > 0 || offset === 0)) return { rows, total: offset + rows.length }
     return { rows, total: this.aggregate<{ n: number }>('count(*) AS n', conditions).n }
+  }
+
+  /** A list without pages, of things a fleet has few of. */
+  all(conditions: Condition[], order: string): R[] {
+    return this.rows(conditions, order, UNPAGED, 0)
   }
 
   rows(conditions: Condition[], order: string, limit: number, offset: number): R[] {

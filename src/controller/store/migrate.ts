@@ -1,7 +1,14 @@
+import { assetKeys, assetText } from '../../kernel/assets.ts'
 import type { Db } from './db.ts'
 
 /** Numbered SQL by file name (`0001_access.sql`), in the order they are applied. */
 export type Migrations = readonly { name: string; sql: string }[]
+
+/** The migrations this program carries. */
+export const embedded = (): Migrations =>
+  assetKeys('sql')
+    .filter((key) => /\/\d{4}_\w+\.sql$/.test(key))
+    .map((key) => ({ name: key, sql: assetText(key) }))
 
 /**
  * Brings the schema up to date and returns how many files were applied. `user_version` counts them and is read
