@@ -44,6 +44,8 @@ export interface PageMeta {
   offset: number
   returned: number
   total: number
+  /** Counting stopped far beyond the page: there are at least `total`. */
+  totalIsLowerBound?: true
 }
 
 /** Refuses a patch without a single recognised key. */

@@ -1,10 +1,19 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { PageMeta } from '../../wire/scalars.ts'
+import { COUNTED } from '../store/filter.ts'
 
-/** The paging block of a list answer. `limit` is the effective one. */
+/**
+ * The paging block of a list answer. `limit` is the effective one. Counting ends `COUNTED` rows beyond the page: a
+ * total that got there says that it is a lower bound.
+ */
 export function pageMeta(returned: number, total: number, limit: number | undefined, offset: number): PageMeta {
   const meta = { hasNextPage: offset + returned < total, hasPreviousPage: offset > 0, offset, returned, total }
-  return limit === undefined ? meta : { ...meta, limit }
+  const bounded = limit !== undefined && total >= offset + limit + COUNTED
+  return {
+    ...meta,
+    ...(limit === undefined ? {} : { limit }),
+    ...(bounded ? { totalIsLowerBound: true as const } : {}),
+  }
 }
 
 /**

@@ -22,6 +22,9 @@ export interface Reach {
   /** A job is reached through its recording, its own node, or itself. */
   jobs(): Condition[]
   rooms(): Condition[]
+  schedules(): Condition[]
+  /** An event is reached through itself or through any one thing it names; one that names nothing is everybody's. */
+  healthEvents(): Condition[]
   /** Resources that expand to nothing but themselves: profiles, policies, templates. */
   own(type: string): Condition[]
   /** No condition at all applies. */
@@ -31,7 +34,7 @@ export interface Reach {
 const ids = (value: Iterable<string>): string => JSON.stringify([...value])
 const listed = (name: string): string => `(SELECT value FROM json_each(@${name}))`
 
-/** Conditions speak of fixed aliases: `n` nodes, `r` recordings, `j` jobs, `rooms`, `x` for resources of their own kind. */
+/** Conditions speak of fixed aliases: `n` nodes, `r` recordings, `j` jobs, `s` schedules, `h` health events, `rooms`, `x` for resources of their own kind. */
 export function reaches(db: Db): (who: UserWho, permission: Permission) => Reach {
   const nodesOf = db.stmt<{ nodes: string; sites: string }, { id: string }>(
     `SELECT id FROM nodes WHERE id IN ${listed('nodes')} UNION SELECT id FROM nodes WHERE site IN ${listed('sites')}`,
@@ -80,6 +83,8 @@ export function reaches(db: Db): (who: UserWho, permission: Permission) => Reach
       recordings: () => both(recordingsWithin),
       jobs: () => both(jobsWithin),
       rooms: () => both(roomsWithin),
+      schedules: () => both(schedulesWithin),
+      healthEvents: () => both(healthWithin),
     }
   }
 }
@@ -127,6 +132,31 @@ function roomsWithin(side: Cover, tag: string): Condition {
   return {
     sql: `${own.sql} OR rooms.id IN (SELECT room_id FROM node_rooms WHERE node_id IN ${listed(`${tag}Nodes`)})`,
     params: { ...own.params, [`${tag}Nodes`]: side.nodes },
+  }
+}
+
+function schedulesWithin(side: Cover, tag: string): Condition {
+  if (covers(side, 'schedule')) return EVERYTHING
+  return { sql: `s.id IN ${listed(`${tag}Schedules`)}`, params: { [`${tag}Schedules`]: side.schedules } }
+}
+
+// The gate looks at the recording first, then the schedule, then the node (contract A, 1.2); so does the list.
+function healthWithin(side: Cover, tag: string): Condition {
+  if (covers(side, 'health_event')) return EVERYTHING
+  const recordings = recordingsWithin(side, tag)
+  const nodes = nodesWithin(side, tag)
+  const allowed = tag === 'allow' ? `OR coalesce(h.recording_id, h.schedule_id, h.node_id) IS NULL` : ''
+  return {
+    sql: `h.id IN ${listed(`${tag}Events`)} ${allowed}
+      OR h.recording_id IN (SELECT r.id FROM recordings r WHERE ${recordings.sql})
+      OR (h.recording_id IS NULL AND h.schedule_id IN ${listed(`${tag}Schedules`)})
+      OR (h.recording_id IS NULL AND h.schedule_id IS NULL AND h.node_id IN (SELECT n.id FROM nodes n WHERE ${nodes.sql}))`,
+    params: {
+      ...recordings.params,
+      ...nodes.params,
+      [`${tag}Events`]: side.own('health_event'),
+      [`${tag}Schedules`]: side.schedules,
+    },
   }
 }
 

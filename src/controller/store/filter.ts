@@ -1,4 +1,4 @@
-import type { Db, Params, Stmt } from './db.ts'
+import type { Db, Params, SqlValue, Stmt } from './db.ts'
 
 /** A fixed piece of SQL and the named values it binds. The text never contains a value. */
 export interface Condition {
@@ -17,6 +17,15 @@ export interface Listing {
   columns: string
   from: string
 }
+
+/** An order that a walk can go on in: columns that are never NULL, the last one (or all together) unique. */
+export interface Order {
+  direction: 'ASC' | 'DESC'
+  keys: readonly string[]
+}
+
+/** Rows counted beyond a page; a total that reaches it is a lower bound. */
+export const COUNTED = 10_000
 
 // Rows of a list without pages.
 const UNPAGED = 100_000
@@ -38,12 +47,19 @@ export class Lister<R> {
     this.listing = listing
   }
 
-  /** Rows `offset`..`offset + limit` in `order`, and the total before paging. */
+  /** Rows `offset`..`offset + limit` in `order`, and the total before paging, counted `COUNTED` rows beyond the page. */
   page(conditions: Condition[], order: string, limit: number, offset: number): { rows: R[]; total: number } {
     const rows = this.rows(conditions, order, limit, offset)
     // A page that is not full tells the total by itself.
     if (rows.length < limit && (rows.length > 0 || offset === 0)) return { rows, total: offset + rows.length }
-    return { rows, total: this.aggregate<{ n: number }>('count(*) AS n', conditions).n }
+    return { rows, total: this.count(conditions, offset + limit + COUNTED) }
+  }
+
+  /** How many there are, but not more than `most`: the work is bounded however big the table. */
+  count(conditions: Condition[], most: number): number {
+    const inner = `SELECT 1 FROM ${this.listing.from}${clause(conditions)} LIMIT @most`
+    const row = this.statement(`SELECT count(*) AS n FROM (${inner})`).get({ ...bound(conditions), most })
+    return (row as { n: number }).n
   }
 
   /** A list without pages, of things a fleet has few of. */
@@ -55,6 +71,27 @@ export class Lister<R> {
     const { columns, from } = this.listing
     const sql = `SELECT ${columns} FROM ${from}${clause(conditions)} ORDER BY ${order} LIMIT @limit OFFSET @offset`
     return this.statement(sql).all({ ...bound(conditions), limit, offset }) as R[]
+  }
+
+  /**
+   * Every row in slices of `size`, by keyset: each slice is one short statement, however deep. Nothing is held
+   * between slices, so rows that come or go meanwhile are seen or not, but none twice.
+   */
+  *walk(conditions: Condition[], { direction, keys }: Order, size: number): Generator<R[]> {
+    const { columns, from } = this.listing
+    const named = keys.map((key, i) => `${key} AS walk${i}`).join(', ')
+    const order = keys.map((key) => `${key} ${direction}`).join(', ')
+    const beyond = `(${keys.join(', ')}) ${direction === 'ASC' ? '>' : '<'} (${keys.map((_, i) => `@walk${i}`).join(', ')})`
+    let last: Params | undefined
+    for (;;) {
+      const all = last ? [...conditions, { sql: beyond, params: last }] : conditions
+      const sql = `SELECT ${columns}, ${named} FROM ${from}${clause(all)} ORDER BY ${order} LIMIT @limit`
+      const rows = this.statement(sql).all({ ...bound(all), limit: size }) as (R & Params)[]
+      const end = rows.at(-1)
+      last = end && Object.fromEntries(keys.map((_, i) => [`walk${i}`, end[`walk${i}`] as SqlValue]))
+      if (rows.length > 0) yield rows.map((row) => without(row, keys.length))
+      if (rows.length < size) return
+    }
   }
 
   /** One aggregate row over the filtered set, for example counts by status. */
@@ -75,6 +112,11 @@ export class Lister<R> {
 
 const clause = (conditions: Condition[]): string =>
   conditions.length > 0 ? ` WHERE ${conditions.map((c) => `(${c.sql})`).join(' AND ')}` : ''
+
+function without<R>(row: R & Params, keys: number): R {
+  for (let i = 0; i < keys; i++) delete row[`walk${i}`]
+  return row
+}
 
 const bound = (conditions: Condition[]): Params => Object.assign({}, ...conditions.map((c) => c.params))
 
