@@ -11,6 +11,10 @@ const PROGRAMS: Record<string, () => Promise<Program>> = {
   controller: () => import('./controller/controller.ts'),
   agent: () => import('./agent/agent.ts'),
   lifecycle: () => import('./lifecycle/lifecycle.ts'),
+  backup: () => import('./controller/verbs/backup.ts'),
+  restore: () => import('./controller/verbs/restore.ts'),
+  check: () => import('./controller/verbs/check.ts'),
+  user: () => import('./controller/verbs/user.ts'),
 }
 
 const HELP = `roomtone ${version}: one executable that runs a fleet of room recorders
@@ -20,6 +24,10 @@ usage: roomtone <program> [options]
   controller   HTTP API, database and background work of the whole fleet
   agent        the recorder on one node: inventory, capture, upload; --bootstrap on its first day
   lifecycle    the optional runner that acts on nodes over SSH
+  backup       copy the controller's database, and its audio if wanted, while it runs
+  restore      put a backup in place
+  check        look for damage: database, stored audio, files nobody knows
+  user         accounts from the command line: a lost password, a first admin
   version      print the version
   help         print this text, or with a program's name the program's own
 

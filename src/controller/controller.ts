@@ -4,16 +4,17 @@ import { iso, systemClock } from '../kernel/clock.ts'
 import { makeDir } from '../kernel/dirs.ts'
 import { Fail } from '../kernel/fail.ts'
 import { randomIds } from '../kernel/ids.ts'
-import { errorFields, jsonLog } from '../kernel/log.ts'
+import { errorFields, jsonLog, type Log } from '../kernel/log.ts'
 import { version } from '../kernel/version.ts'
 import { compose } from './compose.ts'
 import { type Config, ConfigError, nativeDirs, readConfig, settingsHelp } from './config.ts'
 import { Server } from './edge/server.ts'
 import { sweepIncoming } from './link/sweep.ts'
 import { secretKey } from './secrets.ts'
+import { copyDatabase } from './store/backup.ts'
 import { Db } from './store/db.ts'
 import { lockDirectory } from './store/lock.ts'
-import { embedded, migrate } from './store/migrate.ts'
+import { embedded, migrate, outdated } from './store/migrate.ts'
 import { loadAddon } from './store/native.ts'
 
 const HELP = `usage: roomtone controller
@@ -53,7 +54,7 @@ async function start(config: Config): Promise<{ stop(): Promise<void> }> {
   const addon = loadAddon(nativeDirs(config))
   const lock = lockDirectory(path.join(config.SVC_DATA_DIR, 'controller.lock'), addon?.binding)
   const db = new Db(path.join(config.SVC_DATA_DIR, 'roomtone.db'), addon?.binding)
-  const applied = migrate(db, embedded())
+  const applied = await upgraded(db, config.SVC_DATA_DIR, addon?.binding, log)
   const secret = secretKey(config, log)
   const secrets = { nodeSshKey: config.SVC_NODE_SSH_MASTER_KEY ?? secret }
   const controller = compose({ clock: systemClock, config, db, ids: randomIds, log, secrets })
@@ -76,6 +77,18 @@ async function start(config: Config): Promise<{ stop(): Promise<void> }> {
       lock.release()
     },
   }
+}
+
+/** Brings the schema up to date; before the first change, a copy of the database as the older version left it. */
+async function upgraded(db: Db, dir: string, addon: object | undefined, log: Log): Promise<number> {
+  const migrations = embedded()
+  const have = outdated(db, migrations)
+  if (have !== undefined) {
+    const copy = path.join(dir, `roomtone.db.schema-${have}`)
+    await copyDatabase(db, copy, addon)
+    log.warn('The database is brought up to date; a copy of it as it was is kept.', { copy, from: have })
+  }
+  return migrate(db, migrations)
 }
 
 function signalled(): Promise<void> {

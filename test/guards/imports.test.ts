@@ -20,16 +20,17 @@ const FLOORS: Record<string, Floor> = {
   background: { may: ['kernel'], packages: ['croner'] },
   domain: { may: CONTROLLER, packages: [] },
   controller: { may: [...CONTROLLER, 'domain'], packages: ['zod'] },
+  verbs: { may: [...CONTROLLER, 'domain', 'controller'], packages: [] },
   agent: { may: ['kernel', 'wire', 'crypto'], packages: ['zod'] },
   lifecycle: { may: ['kernel', 'wire', 'crypto'], packages: ['zod'] },
   console: { may: ['wire'], packages: [] },
-  main: { may: ['kernel', 'controller', 'agent', 'lifecycle'], packages: [] },
+  main: { may: ['kernel', 'controller', 'verbs', 'agent', 'lifecycle'], packages: [] },
 }
 // A driver's own library, in its X.<name>.ts only.
 const DRIVERS: Record<string, string[]> = {
   'src/controller/status/metrics.prometheus.ts': ['prom-client'],
 }
-const PROGRAMS = ['controller', 'agent', 'lifecycle']
+const PROGRAMS = ['controller', 'verbs', 'agent', 'lifecycle']
 
 interface Import {
   from: string

@@ -44,7 +44,7 @@ test('version says the version of the package, and nothing else', async () => {
 test('help names every program, and every program has its own', async () => {
   const { code, out } = await run(['--help'])
   assert.equal(code, 0)
-  for (const program of ['controller', 'agent', 'lifecycle']) {
+  for (const program of ['controller', 'agent', 'lifecycle', 'backup', 'restore', 'check', 'user']) {
     assert.match(out, new RegExp(`^ +${program} `, 'm'))
     const own = await run([program, '--help'])
     assert.equal(own.code, 0, own.err)

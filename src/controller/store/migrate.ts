@@ -29,6 +29,12 @@ export function migrate(db: Db, migrations: Migrations): number {
   })
 }
 
+/** The schema of a database that an older version wrote; undefined when it is new, or of this version. */
+export function outdated(db: Db, migrations: Migrations): number | undefined {
+  const have = db.raw.pragma('user_version', { simple: true }) as number
+  return have > 0 && have < migrations.length ? have : undefined
+}
+
 /** The schema as SQLite holds it, one statement per object, sorted: compared with sql/schema.sql. */
 export function dumpSchema(db: Db): string {
   const rows = db.raw

@@ -1,0 +1,63 @@
+import * as fs from 'node:fs/promises'
+import * as path from 'node:path'
+import { syncDir } from '../../kernel/durable.ts'
+import { Db } from './db.ts'
+
+/** Pages of the copy made between two looks at the time. */
+const STEP = 2000
+
+export interface CopyProgress {
+  pages: number
+  total: number
+}
+
+/**
+ * One consistent copy of an open database as a single file, durable when it settles; writers go on meanwhile. The copy
+ * is made beside `file` and takes its name only whole and checked.
+ * @throws Error when the copy does not pass SQLite's check.
+ */
+export async function copyDatabase(
+  from: Db,
+  file: string,
+  addon: object | undefined,
+  told: (progress: CopyProgress) => void = () => {},
+): Promise<void> {
+  const part = `${file}.part`
+  await fs.rm(part, { force: true })
+  await copied(from, part, told)
+  const fault = checked(part, addon)
+  if (fault) throw new Error(`The copy of the database is damaged: ${fault}.`)
+  const handle = await fs.open(part, 'r+')
+  await handle.sync()
+  await handle.close()
+  await fs.rename(part, file)
+  await syncDir(path.dirname(file))
+}
+
+async function copied(from: Db, part: string, told: (progress: CopyProgress) => void): Promise<void> {
+  // A read transaction of our own: the copy is of this moment and does not begin anew with each write.
+  from.raw.exec('BEGIN')
+  try {
+    from.raw.prepare('SELECT count(*) FROM sqlite_schema').get()
+    await from.raw.backup(part, {
+      progress: ({ remainingPages, totalPages }) => {
+        told({ pages: totalPages - remainingPages, total: totalPages })
+        return STEP
+      },
+    })
+  } finally {
+    from.raw.exec('ROLLBACK')
+  }
+}
+
+/** What SQLite finds wrong with a database file, as one line; undefined when nothing is. Leaves it a single file. */
+export function checked(file: string, addon: object | undefined): string | undefined {
+  const db = new Db(file, addon, { plain: true })
+  try {
+    db.raw.pragma('journal_mode = DELETE')
+    const said = db.raw.pragma('quick_check', { simple: true }) as string
+    return said === 'ok' ? undefined : said.split('\n')[0]
+  } finally {
+    db.close()
+  }
+}

@@ -1,0 +1,105 @@
+// roomtone backup: one consistent copy of a running controller.
+import * as fs from 'node:fs/promises'
+import * as path from 'node:path'
+import { iso, systemClock } from '../../kernel/clock.ts'
+import { hasCode } from '../../kernel/durable.ts'
+import { version } from '../../kernel/version.ts'
+import { copyDatabase } from '../store/backup.ts'
+import { Db } from '../store/db.ts'
+import { copyTakes, type TakesReport } from './takes.ts'
+import { gib, openDatabase, type Place, progress, runVerb, say, VerbError } from './verb.ts'
+
+const HELP = `usage: roomtone backup TARGET [--takes] [--key]
+
+Copies the controller's database while it runs. TARGET ending in .db is one file; anything else is a directory that gets
+roomtone.db and manifest.json, and is brought up to date when it is used again.
+
+  --takes   also the stored audio, checked against its checksums; what is already there and whole is not copied again
+  --key     also the generated secret.key, without which sealed secrets (SSH keys, upload passwords) cannot be read;
+            keep such a backup as safe as the key itself
+
+Set the environment of the controller, SVC_DATA_DIR at least. Exit code 1: made, but some audio was missing or damaged.
+`
+
+export interface Manifest {
+  createdAt: string
+  schema: number
+  takes?: TakesReport
+  version: string
+}
+
+export const main = (args: string[]): Promise<number> =>
+  runVerb(args, {
+    help: HELP,
+    options: { takes: { type: 'boolean' }, key: { type: 'boolean' } },
+    run: async ([target, ...more], { key, takes }, place) => {
+      if (!target || more[0]) throw new VerbError('roomtone backup takes one target: see roomtone backup --help.')
+      const single = target.endsWith('.db')
+      if (single && (takes || key)) throw new VerbError('A single file holds no audio and no key: name a directory.')
+      if (single) return toFile(path.resolve(target), place)
+      return toDirectory(path.resolve(target), place, { key: Boolean(key), takes: Boolean(takes) })
+    },
+  })
+
+async function toFile(file: string, place: Place): Promise<number> {
+  await fs.mkdir(path.dirname(file), { recursive: true, mode: 0o750 })
+  await snapshot(file, place)
+  return say(`${file}: ${gib((await fs.stat(file)).size)}, checked.\n`)
+}
+
+async function toDirectory(dir: string, place: Place, wanted: { key: boolean; takes: boolean }): Promise<number> {
+  await fs.mkdir(dir, { recursive: true, mode: 0o750 })
+  const file = path.join(dir, 'roomtone.db')
+  const createdAt = iso(systemClock.now())
+  await snapshot(file, place)
+  const copy = new Db(file, place.addon, { plain: true })
+  try {
+    // The rows of the copy decide which audio belongs to it.
+    const takes = wanted.takes
+      ? await copyTakes(copy, place.takes, path.join(dir, 'recordings'), progress())
+      : undefined
+    const manifest: Manifest = { createdAt, schema: schemaOf(copy), version, ...(takes ? { takes } : {}) }
+    await fs.writeFile(path.join(dir, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o640 })
+    const key = await keyNote(dir, place, wanted.key)
+    say(`${dir}: database ${gib((await fs.stat(file)).size)}, checked.\n${takes ? told(takes) : ''}${key}`)
+    return takes && takes.damaged.length + takes.missing.length > 0 ? 1 : 0
+  } finally {
+    copy.close()
+  }
+}
+
+async function snapshot(file: string, place: Place): Promise<void> {
+  const db = openDatabase(place)
+  const tell = progress()
+  try {
+    await copyDatabase(db, file, place.addon, ({ pages, total }) => tell(`database: ${pages} of ${total} pages`))
+  } finally {
+    db.close()
+  }
+}
+
+export const schemaOf = (db: Db): number => db.raw.pragma('user_version', { simple: true }) as number
+
+async function keyNote(dir: string, place: Place, wanted: boolean): Promise<string> {
+  const key = path.join(place.config.SVC_DATA_DIR, 'secret.key')
+  try {
+    if (!wanted) {
+      await fs.access(key)
+      return `The key ${key} is not in this backup: keep a copy of it elsewhere, sealed secrets need it.\n`
+    }
+    await fs.copyFile(key, path.join(dir, 'secret.key'))
+    await fs.chmod(path.join(dir, 'secret.key'), 0o600)
+    return 'The key is in this backup: whoever reads it can unseal its secrets.\n'
+  } catch (e) {
+    // A configured SVC_SECRET_KEY lives with the settings: there is no file to copy.
+    if (hasCode(e, 'ENOENT')) return ''
+    throw e
+  }
+}
+
+function told({ bytes, copied, damaged, files, missing }: TakesReport): string {
+  const lines = [`audio: ${files} files, ${gib(bytes)}; ${copied} copied now.`]
+  for (const file of missing) lines.push(`missing: ${file}`)
+  for (const file of damaged) lines.push(`damaged, not copied: ${file}`)
+  return `${lines.join('\n')}\n`
+}

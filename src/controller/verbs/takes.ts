@@ -1,0 +1,87 @@
+import { createHash } from 'node:crypto'
+import { createReadStream, createWriteStream } from 'node:fs'
+import * as fs from 'node:fs/promises'
+import * as path from 'node:path'
+import { Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import { hasCode, sizeOf } from '../../kernel/durable.ts'
+import type { Db } from '../store/db.ts'
+
+/** Stored audio as its row describes it; `path` is relative to the takes directory. */
+export interface StoredFile {
+  checksum: string
+  path: string
+  sizeBytes: number
+}
+
+export interface TakesReport {
+  /** Bytes of all files that are whole. */
+  bytes: number
+  copied: number
+  damaged: string[]
+  files: number
+  missing: string[]
+}
+
+/** Every stored file of a database, by path. */
+export const storedFiles = (db: Db): IterableIterator<StoredFile> => db.stmt<object, StoredFile>(STORED).iterate({})
+
+const STORED = `SELECT path, checksum, size_bytes AS sizeBytes FROM recording_files ORDER BY path`
+
+/** Brings the audio of a database from one directory into another; what is there with its size is left alone. */
+export async function copyTakes(db: Db, from: string, to: string, tell: (line: string) => void): Promise<TakesReport> {
+  const report: TakesReport = { bytes: 0, copied: 0, damaged: [], files: 0, missing: [] }
+  for (const file of storedFiles(db)) {
+    const outcome = await copyTake(file, from, to)
+    if (outcome === 'missing' || outcome === 'damaged') report[outcome].push(file.path)
+    else {
+      report.files++
+      report.bytes += file.sizeBytes
+      if (outcome === 'copied') report.copied++
+    }
+    tell(`audio: ${report.files} files so far`)
+  }
+  return report
+}
+
+async function copyTake(
+  file: StoredFile,
+  from: string,
+  to: string,
+): Promise<'copied' | 'damaged' | 'missing' | 'there'> {
+  const target = path.join(to, file.path)
+  if ((await sizeOf(target)) === file.sizeBytes) return 'there'
+  await fs.mkdir(path.dirname(target), { recursive: true, mode: 0o750 })
+  const part = `${target}.part`
+  try {
+    if ((await copyHashed(path.join(from, file.path), part)) !== file.checksum) {
+      await fs.rm(part)
+      return 'damaged'
+    }
+  } catch (e) {
+    if (hasCode(e, 'ENOENT')) return 'missing'
+    throw e
+  }
+  await fs.rename(part, target)
+  return 'copied'
+}
+
+/** Copies a file in flat memory, synced; its checksum as rows hold it, `sha256:<hex>`. */
+async function copyHashed(from: string, to: string): Promise<string> {
+  const hash = createHash('sha256')
+  const tap = new Transform({
+    transform(chunk: Buffer, _encoding, done) {
+      hash.update(chunk)
+      done(null, chunk)
+    },
+  })
+  await pipeline(createReadStream(from), tap, createWriteStream(to, { mode: 0o640, flush: true }))
+  return `sha256:${hash.digest('hex')}`
+}
+
+/** Checksum of a stored file as rows hold it. */
+export async function checksumOf(file: string): Promise<string> {
+  const hash = createHash('sha256')
+  await pipeline(createReadStream(file), hash)
+  return `sha256:${hash.digest('hex')}`
+}

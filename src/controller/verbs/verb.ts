@@ -1,0 +1,73 @@
+// What the small admin verbs share: options, the controller's own settings, a sentence and an exit code at the end.
+import * as fs from 'node:fs'
+import * as path from 'node:path'
+import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
+import { Fail } from '../../kernel/fail.ts'
+import { type Config, ConfigError, nativeDirs, readConfig } from '../config.ts'
+import { Db } from '../store/db.ts'
+import { loadAddon } from '../store/native.ts'
+
+/** Ends a verb with a sentence for the one who called it. */
+export class VerbError extends Error {}
+
+/** The controller's files, as its settings name them. */
+export interface Place {
+  addon: object | undefined
+  config: Config
+  database: string
+  takes: string
+}
+
+interface Verb<O extends ParseArgsOptionsConfig> {
+  help: string
+  options: O
+  /** Resolves to the exit code: 0 done, 1 done with something to look at. */
+  run(positionals: string[], options: Record<string, string | boolean | undefined>, place: Place): Promise<number>
+}
+
+/** Runs a verb: 0 or 1 as it says, 2 when it was asked wrongly or cannot begin. */
+export async function runVerb<O extends ParseArgsOptionsConfig>(args: string[], verb: Verb<O>): Promise<number> {
+  if (args.includes('--help') || args.includes('-h')) return say(verb.help)
+  try {
+    const { positionals, values } = parseArgs({ args, options: verb.options, allowPositionals: true })
+    return await verb.run(positionals, values as Record<string, string | boolean | undefined>, placeOf(readConfig()))
+  } catch (e) {
+    const asked = e instanceof TypeError && String((e as { code?: string }).code).startsWith('ERR_PARSE_ARGS')
+    const told = asked || e instanceof VerbError || e instanceof ConfigError || e instanceof Fail
+    process.stderr.write(`${(e as Error).message}\n`)
+    return told ? 2 : 1
+  }
+}
+
+function placeOf(config: Config): Place {
+  return {
+    addon: loadAddon(nativeDirs(config))?.binding,
+    config,
+    database: path.join(config.SVC_DATA_DIR, 'roomtone.db'),
+    takes: config.SVC_RECORDING_CACHE_DIR,
+  }
+}
+
+/** The controller's database, which it may be using at the same time. @throws VerbError when there is none. */
+export function openDatabase({ addon, database }: Place): Db {
+  if (!fs.existsSync(database))
+    throw new VerbError(`There is no database at ${database}: set SVC_DATA_DIR to the controller's data directory.`)
+  return new Db(database, addon)
+}
+
+/** A line for whoever waits, at most one a second; the last one is the caller's. */
+export function progress(): (line: string) => void {
+  let last = 0
+  return (line) => {
+    if (performance.now() - last < 1000) return
+    last = performance.now()
+    process.stderr.write(`${line}\n`)
+  }
+}
+
+export function say(text: string): number {
+  process.stdout.write(text)
+  return 0
+}
+
+export const gib = (bytes: number): string => `${(bytes / 2 ** 30).toFixed(2)} GiB`
