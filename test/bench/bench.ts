@@ -3,6 +3,7 @@ import * as fs from 'node:fs'
 import * as os from 'node:os'
 import * as path from 'node:path'
 import { parseArgs } from 'node:util'
+import { agents } from './agents.ts'
 import { eventLoop } from './eventloop.ts'
 import { firstSample } from './firstsample.ts'
 import { heartbeat } from './heartbeat.ts'
@@ -21,6 +22,7 @@ const BENCHES: Record<string, (place: Place) => Promise<Row[]>> = {
   start,
   'first-sample': firstSample,
   'event-loop': eventLoop,
+  fleet: agents,
   lists,
 }
 

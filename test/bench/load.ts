@@ -63,8 +63,8 @@ async function repeat(port: number, host: string, request: Buffer, until: number
 
 const END = Buffer.from('\r\n\r\n')
 
-/** Cuts a stream of answers at their Content-Length; `told` hears of each when its last byte is there. */
-function answerReader(told: (status: number, head: string) => void): (chunk: Buffer) => void {
+/** Cuts a stream of answers at their Content-Length (204 has none); `told` hears of each when its last byte is there. */
+export function answerReader(told: (status: number, head: string) => void): (chunk: Buffer) => void {
   let held: Buffer[] = []
   let have = 0
   let need = 0
@@ -78,8 +78,9 @@ function answerReader(told: (status: number, head: string) => void): (chunk: Buf
       if (at < 0) return
       head = whole.toString('latin1', 0, at)
       const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1]
-      if (length === undefined) throw new Error(`an answer without Content-Length: ${head}`)
-      need = at + END.length + Number(length)
+      if (length === undefined && !head.startsWith('HTTP/1.1 204'))
+        throw new Error(`an answer without Content-Length: ${head}`)
+      need = at + END.length + Number(length ?? 0)
     }
     if (have < need) return
     held = []

@@ -32,8 +32,9 @@ export async function fleet(
   { dir, roomtone }: Place,
   core?: number,
   data = fs.mkdtempSync(path.join(dir, 'data-')),
+  more: Record<string, string> = {},
 ): Promise<Fleet> {
-  const env = { SVC_DATA_DIR: data, SVC_PORT: '0', SVC_LOCAL_ADMIN_PASSWORD: ADMIN.password }
+  const env = { SVC_DATA_DIR: data, SVC_PORT: '0', SVC_LOCAL_ADMIN_PASSWORD: ADMIN.password, ...more }
   const pinned = core === undefined ? {} : { core }
   const controller = await listening({ args: ['controller'], env, program: roomtone, ...pinned }, data)
   const { data: session } = await call(controller.url)('POST', '/auth/login', ADMIN)
