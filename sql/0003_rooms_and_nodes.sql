@@ -64,11 +64,35 @@ CREATE TABLE channels (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX channels_room ON channels (room_id);
 
+-- How many channels of a node lie in a room of their own: a fleet has half a million channels, and who may see what
+-- is asked with every request. Kept by the triggers below, whoever moves a channel.
+CREATE TABLE room_channels (
+  room_id TEXT NOT NULL REFERENCES rooms (id) ON DELETE CASCADE,
+  node_id TEXT NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
+  n       INTEGER NOT NULL CHECK (n >= 0),
+  PRIMARY KEY (room_id, node_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX room_channels_node ON room_channels (node_id);
+
+CREATE TRIGGER channel_enters AFTER INSERT ON channels WHEN NEW.room_id IS NOT NULL BEGIN
+  INSERT INTO room_channels (room_id, node_id, n) SELECT NEW.room_id, node_id, 1 FROM interfaces WHERE id = NEW.interface_id
+    ON CONFLICT (room_id, node_id) DO UPDATE SET n = n + 1;
+END;
+CREATE TRIGGER channel_leaves AFTER DELETE ON channels WHEN OLD.room_id IS NOT NULL BEGIN
+  UPDATE room_channels SET n = n - 1
+   WHERE room_id = OLD.room_id AND node_id = (SELECT node_id FROM interfaces WHERE id = OLD.interface_id);
+END;
+CREATE TRIGGER channel_moves AFTER UPDATE OF room_id ON channels WHEN OLD.room_id IS NOT NEW.room_id BEGIN
+  UPDATE room_channels SET n = n - 1
+   WHERE room_id = OLD.room_id AND node_id = (SELECT node_id FROM interfaces WHERE id = OLD.interface_id);
+  INSERT INTO room_channels (room_id, node_id, n)
+    SELECT NEW.room_id, node_id, 1 FROM interfaces WHERE id = NEW.interface_id AND NEW.room_id IS NOT NULL
+    ON CONFLICT (room_id, node_id) DO UPDATE SET n = n + 1;
+END;
+
 -- A node's room union: every channel's own room, and the node's default room while a channel still inherits it.
 CREATE VIEW node_rooms (node_id, room_id) AS
-  SELECT i.node_id, c.room_id
-    FROM channels c JOIN interfaces i ON i.id = c.interface_id
-   WHERE c.room_id IS NOT NULL
+  SELECT node_id, room_id FROM room_channels WHERE n > 0
   UNION ALL
   SELECT n.id, n.room_id
     FROM nodes n
@@ -86,6 +110,7 @@ CREATE TABLE room_roster (
   PRIMARY KEY (room_id, subject_type, subject_id, capability, source, schedule_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX room_roster_subject ON room_roster (subject_type, subject_id);
+CREATE INDEX room_roster_schedule ON room_roster (schedule_id);
 
 -- `pending`: minted for a deploy, becomes active when the agent first uses it (decision 23).
 CREATE TABLE node_credentials (

@@ -39,7 +39,7 @@ CREATE TABLE watchdog_policies (
 CREATE TABLE upload_policies (
   id                        TEXT PRIMARY KEY NOT NULL,
   name                      TEXT NOT NULL,
-  destination_id            TEXT,
+  destination_id            TEXT REFERENCES upload_destinations (id) ON DELETE RESTRICT, -- made in 0009
   enabled                   INTEGER NOT NULL CHECK (enabled IN (0, 1)),
   trigger_kind              TEXT NOT NULL CHECK (trigger_kind IN ('manual', 'on_recording_cached')),
   max_attempts              INTEGER NOT NULL CHECK (max_attempts BETWEEN 1 AND 100),
@@ -47,6 +47,7 @@ CREATE TABLE upload_policies (
   delete_cache_after_upload INTEGER NOT NULL CHECK (delete_cache_after_upload IN (0, 1)),
   updated_at                TEXT NOT NULL
 ) STRICT;
+CREATE INDEX upload_policies_destination ON upload_policies (destination_id);
 
 -- The built-ins every new controller starts with (contract B, sections 12 to 15).
 INSERT INTO recording_profiles VALUES ('voice-mp3-vbr', 'Voice MP3 VBR', 'mp3', 128, 1, 'mono_to_stereo_mix', 0, 0, NULL, NULL,
@@ -56,4 +57,3 @@ INSERT INTO retention_policies VALUES ('retention-keep-controller-cache', 'Keep 
 INSERT INTO watchdog_policies VALUES ('scheduled-voice-watchdog', 'Scheduled Voice Watchdog',
   '{"activeDuring":"scheduled_recording","metric":"rms","thresholdDbfs":-45,"windowSeconds":900,"graceSeconds":300,"repeatEverySeconds":900,"minCumulativeSecondsAboveThreshold":10,"severity":"critical","channelCorrelationMode":"alert_on_high","channelCorrelationThreshold":0.98,"minCumulativeChannelCorrelationSeconds":10,"clippingMode":"alert_on_clipping","minCumulativeClippingSeconds":1,"flatlineMode":"alert_on_flatline","flatlineThresholdDbfs":-100,"minCumulativeFlatlineSeconds":10,"qualityAlertMode":"alert_on_noise_hum_static","noiseScoreThreshold":0.9,"broadbandNoiseScoreThreshold":0.85,"humScoreThreshold":0.8,"staticScoreThreshold":0.8,"minCumulativeQualitySeconds":10}',
   '1970-01-01T00:00:00.000Z', '1970-01-01T00:00:00.000Z');
-INSERT INTO upload_policies VALUES ('upload-policy-stub', 'Stub Upload Queue', NULL, 1, 'manual', 5, NULL, 0, '1970-01-01T00:00:00.000Z');

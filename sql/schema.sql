@@ -19,33 +19,85 @@ CREATE TABLE access_policies (
   reason        TEXT
 ) STRICT;
 
-CREATE TABLE audit_events (
-  seq            INTEGER PRIMARY KEY AUTOINCREMENT,
-  id             TEXT NOT NULL UNIQUE,
-  created_at     TEXT NOT NULL,
+CREATE TABLE audit_actors (
+  id             INTEGER PRIMARY KEY,
+  actor_id       TEXT NOT NULL,
+  name           TEXT NOT NULL,
+  roles          TEXT NOT NULL CHECK (json_valid(roles)),
+  folded         TEXT NOT NULL, -- id and name in lower case, to be searched
+  UNIQUE (actor_id, name, roles)
+) STRICT;
+
+CREATE TABLE audit_contexts (
+  id             INTEGER PRIMARY KEY,
+  session_id     TEXT NOT NULL,
+  ip_address     TEXT NOT NULL,
+  user_agent     TEXT NOT NULL,
+  UNIQUE (session_id, ip_address, user_agent)
+) STRICT;
+
+CREATE TABLE audit_deeds (
+  id             INTEGER PRIMARY KEY,
+  kind           INTEGER NOT NULL REFERENCES audit_kinds (id) ON DELETE RESTRICT,
+  actor          INTEGER NOT NULL REFERENCES audit_actors (id) ON DELETE RESTRICT,
+  UNIQUE (kind, actor)
+) STRICT;
+
+CREATE TABLE audit_indexed (
+  only_row       INTEGER PRIMARY KEY CHECK (only_row = 1),
+  target         INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE audit_kinds (
+  id             INTEGER PRIMARY KEY,
   action         TEXT NOT NULL,
   outcome        TEXT NOT NULL CHECK (outcome IN ('allowed', 'denied', 'succeeded', 'failed', 'partial')),
-  permission     TEXT,
-  reason         TEXT,
+  permission     TEXT NOT NULL,
+  reason         TEXT NOT NULL,
   actor_type     TEXT NOT NULL CHECK (actor_type IN ('node', 'system', 'user')),
-  actor_id       TEXT NOT NULL,
-  actor_name     TEXT NOT NULL,
-  actor_roles    TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(actor_roles)),
-  ip_address     TEXT,
-  session_id     TEXT,
-  user_agent     TEXT,
   target_type    TEXT NOT NULL,
-  target_id      TEXT,
-  target_name    TEXT,
+  has_target     INTEGER NOT NULL CHECK (has_target IN (0, 1)), -- whether the target has an id
+  UNIQUE (action, outcome, permission, reason, actor_type, target_type, has_target)
+) STRICT;
+
+CREATE TABLE audit_retention_gate (
+  only_row       INTEGER PRIMARY KEY CHECK (only_row = 1),
+  delete_before  TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE audit_rows (
+  seq            INTEGER PRIMARY KEY AUTOINCREMENT,
+  id             BLOB NOT NULL UNIQUE, -- a UUID
+  at             INTEGER NOT NULL,     -- Unix ms * 2048 + place within the millisecond: order and time in one number
+  deed           INTEGER NOT NULL REFERENCES audit_deeds (id) ON DELETE RESTRICT,
+  context        INTEGER NOT NULL REFERENCES audit_contexts (id) ON DELETE RESTRICT,
+  target         INTEGER NOT NULL REFERENCES audit_targets (id) ON DELETE RESTRICT,
   details        TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(details)),
   before         TEXT CHECK (before IS NULL OR json_valid(before)),
   after          TEXT CHECK (after IS NULL OR json_valid(after)),
   correlation    TEXT CHECK (correlation IS NULL OR json_valid(correlation))
 ) STRICT;
 
-CREATE TABLE audit_retention_gate (
-  only_row       INTEGER PRIMARY KEY CHECK (only_row = 1),
-  delete_before  TEXT NOT NULL
+CREATE VIRTUAL TABLE audit_target_grams USING fts5vocab(audit_target_text, instance);
+
+CREATE VIRTUAL TABLE audit_target_text USING fts5(
+  folded, content = 'audit_targets', content_rowid = 'id', tokenize = 'trigram case_sensitive 1', detail = 'none',
+  columnsize = 0
+);
+
+CREATE TABLE 'audit_target_text_config'(k PRIMARY KEY, v) WITHOUT ROWID;
+
+CREATE TABLE 'audit_target_text_data'(id INTEGER PRIMARY KEY, block BLOB);
+
+CREATE TABLE 'audit_target_text_idx'(segid, term, pgno, PRIMARY KEY(segid, term)) WITHOUT ROWID;
+
+CREATE TABLE audit_targets (
+  id             INTEGER PRIMARY KEY AUTOINCREMENT, -- never given twice: `audit_indexed` goes by it
+  type           TEXT NOT NULL,
+  target_id      TEXT NOT NULL,
+  name           TEXT NOT NULL,
+  folded         TEXT NOT NULL, -- id and name in lower case, to be searched; ends in two line feeds, see audit_target_grams
+  UNIQUE (type, target_id, name)
 ) STRICT;
 
 CREATE TABLE bootstrap_tokens (
@@ -58,6 +110,53 @@ CREATE TABLE bootstrap_tokens (
   consumed_at  TEXT
 ) STRICT;
 
+CREATE TABLE channel_map_assignment_events (
+  seq                  INTEGER PRIMARY KEY,
+  id                   TEXT NOT NULL UNIQUE,
+  assignment_id        TEXT NOT NULL REFERENCES channel_map_assignments (id) ON DELETE CASCADE,
+  actor_user_id        TEXT,                   -- as it was: the history outlives the user
+  changed_at           TEXT NOT NULL,
+  previous_template_id TEXT,
+  next_template_id     TEXT NOT NULL,
+  reason               TEXT NOT NULL CHECK (reason IN ('assigned', 'rolled_back'))
+) STRICT;
+
+CREATE TABLE channel_map_assignments (
+  id           TEXT PRIMARY KEY NOT NULL,
+  target_type  TEXT NOT NULL CHECK (target_type IN ('interface', 'node')),
+  interface_id TEXT UNIQUE REFERENCES interfaces (id) ON DELETE CASCADE,
+  node_id      TEXT UNIQUE REFERENCES nodes (id) ON DELETE CASCADE,
+  template_id  TEXT NOT NULL REFERENCES channel_map_templates (id) ON DELETE RESTRICT,
+  assigned_at  TEXT NOT NULL,
+  CHECK ((target_type = 'interface') = (interface_id IS NOT NULL) AND (target_type = 'node') = (node_id IS NOT NULL))
+) STRICT;
+
+CREATE TABLE channel_map_plans (
+  id          TEXT PRIMARY KEY NOT NULL,
+  status      TEXT NOT NULL DEFAULT 'pending' CHECK (status IN ('pending', 'applied', 'cancelled')),
+  template_id TEXT NOT NULL REFERENCES channel_map_templates (id) ON DELETE RESTRICT,
+  targets     TEXT NOT NULL CHECK (json_valid(targets)),
+  note        TEXT,
+  created_at  TEXT NOT NULL,
+  created_by  TEXT,
+  applied_at  TEXT,
+  applied_by  TEXT,
+  cancelled_at TEXT
+) STRICT;
+
+CREATE TABLE channel_map_templates (
+  id            TEXT PRIMARY KEY NOT NULL,
+  name          TEXT NOT NULL,
+  channel_mode  TEXT NOT NULL CHECK (channel_mode IN ('mono', 'stereo', 'mono_to_stereo_mix', 'multichannel')),
+  entries       TEXT NOT NULL CHECK (json_valid(entries)),
+  tags          TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(tags)),
+  revision      INTEGER NOT NULL DEFAULT 1 CHECK (revision >= 1),
+  promoted_at   TEXT,
+  promoted_from TEXT,                          -- the template a revision grew from: today always itself
+  created_at    TEXT NOT NULL,
+  updated_at    TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE channels (
   interface_id TEXT NOT NULL REFERENCES interfaces (id) ON DELETE CASCADE,
   idx          INTEGER NOT NULL CHECK (idx BETWEEN 1 AND 512),
@@ -65,6 +164,33 @@ CREATE TABLE channels (
   room_id      TEXT REFERENCES rooms (id) ON DELETE SET NULL,
   PRIMARY KEY (interface_id, idx)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE chunked_recordings (
+  recording_id     TEXT PRIMARY KEY NOT NULL REFERENCES recordings (id) ON DELETE CASCADE,
+  job_id           TEXT NOT NULL,             -- whose chunks they are
+  total            INTEGER CHECK (total > 0), -- how many there are; unknown until the last one says so
+  changed_at       TEXT NOT NULL,
+  -- Arrivals, counted apart for what is played and for the raw master; a join that was overtaken begins anew.
+  primary_revision INTEGER NOT NULL DEFAULT 0,
+  raw_revision     INTEGER NOT NULL DEFAULT 0,
+  primary_joined   INTEGER,                   -- revision the joined file was made of; NULL: not joined yet
+  raw_joined       INTEGER,
+  whole_at         TEXT,                      -- the take also came as one file: that one is played, nothing is joined
+  join_at          TEXT,                      -- when to join; NULL: nothing to join
+  join_attempts    INTEGER NOT NULL DEFAULT 0, -- failed ones since the last success
+  join_event       TEXT                       -- health event of the failure that still stands
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE controller_settings (
+  id                           INTEGER PRIMARY KEY CHECK (id = 1),
+  controller_name              TEXT NOT NULL,
+  week_starts_on               TEXT NOT NULL CHECK (week_starts_on IN ('sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday')),
+  default_recording_profile_id TEXT REFERENCES recording_profiles (id) ON DELETE SET NULL,
+  default_retention_policy_id  TEXT REFERENCES retention_policies (id) ON DELETE SET NULL,
+  default_upload_policy_id     TEXT REFERENCES upload_policies (id) ON DELETE SET NULL,
+  default_watchdog_policy_id   TEXT REFERENCES watchdog_policies (id) ON DELETE SET NULL,
+  updated_at                   TEXT NOT NULL
+) STRICT;
 
 CREATE TABLE controller_state (
   key        TEXT PRIMARY KEY NOT NULL,
@@ -78,8 +204,24 @@ CREATE TABLE group_members (
   PRIMARY KEY (group_id, user_id)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE health_cells (
+  id            INTEGER PRIMARY KEY,
+  scope_id      INTEGER NOT NULL,             -- of the recording (recording_scopes)
+  of_recording  INTEGER NOT NULL CHECK (of_recording IN (0, 1)),
+  node_id       TEXT NOT NULL,
+  schedule_id   TEXT NOT NULL,
+  type_id       INTEGER NOT NULL REFERENCES health_types (id) ON DELETE RESTRICT,
+  severity      TEXT NOT NULL,
+  status        TEXT NOT NULL,
+  n             INTEGER NOT NULL CHECK (n >= 0),
+  total         INTEGER NOT NULL,
+  UNIQUE (scope_id, of_recording, node_id, schedule_id, type_id, severity, status)
+) STRICT;
+
 CREATE TABLE health_events (
-  id               TEXT PRIMARY KEY NOT NULL,
+  seq              INTEGER PRIMARY KEY,
+  doc              INTEGER UNIQUE,            -- order of arrival, dense: what the search index counts by
+  id               TEXT NOT NULL UNIQUE,
   type             TEXT NOT NULL,
   severity         TEXT NOT NULL CHECK (severity IN ('info', 'warning', 'critical')),
   status           TEXT NOT NULL DEFAULT 'open' CHECK (status IN ('open', 'acknowledged', 'suppressed', 'resolved')),
@@ -95,7 +237,23 @@ CREATE TABLE health_events (
   suppressed_until TEXT,
   resolved_at      TEXT,
   resolved_by      TEXT,
-  details          TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(details))
+  details          TEXT NOT NULL DEFAULT '{}' CHECK (json_valid(details)),
+  cell             INTEGER DEFAULT 0          -- where it counts (0014_counts.sql); kept by triggers
+) STRICT;
+
+CREATE VIRTUAL TABLE health_search USING fts5 (words, content = '', contentless_delete = 1, detail = 'none', tokenize = 'trigram');
+
+CREATE TABLE 'health_search_config'(k PRIMARY KEY, v) WITHOUT ROWID;
+
+CREATE TABLE 'health_search_data'(id INTEGER PRIMARY KEY, block BLOB);
+
+CREATE TABLE 'health_search_docsize'(id INTEGER PRIMARY KEY, sz BLOB, origin INTEGER);
+
+CREATE TABLE 'health_search_idx'(segid, term, pgno, PRIMARY KEY(segid, term)) WITHOUT ROWID;
+
+CREATE TABLE health_types (
+  id    INTEGER PRIMARY KEY,
+  type  TEXT NOT NULL UNIQUE
 ) STRICT;
 
 CREATE TABLE interfaces (
@@ -115,6 +273,36 @@ CREATE TABLE interfaces (
   UNIQUE (node_id, match_key)
 ) STRICT;
 
+CREATE TABLE job_cells (
+  id           INTEGER PRIMARY KEY,
+  kind_id      INTEGER NOT NULL REFERENCES job_kinds (id) ON DELETE RESTRICT,
+  node_id      TEXT NOT NULL,
+  room_id      TEXT NOT NULL,
+  schedule_id  TEXT NOT NULL,
+  n            INTEGER NOT NULL CHECK (n >= 0),
+  UNIQUE (kind_id, node_id, room_id, schedule_id)
+) STRICT;
+
+CREATE VIRTUAL TABLE job_grams USING fts5 (ids, content = '', contentless_delete = 1, detail = none, tokenize = 'trigram');
+
+CREATE TABLE 'job_grams_config'(k PRIMARY KEY, v) WITHOUT ROWID;
+
+CREATE TABLE 'job_grams_data'(id INTEGER PRIMARY KEY, block BLOB);
+
+CREATE TABLE 'job_grams_docsize'(id INTEGER PRIMARY KEY, sz BLOB, origin INTEGER);
+
+CREATE TABLE 'job_grams_idx'(segid, term, pgno, PRIMARY KEY(segid, term)) WITHOUT ROWID;
+
+CREATE TABLE job_kinds (
+  id         INTEGER PRIMARY KEY,
+  node_id    TEXT NOT NULL,
+  status     TEXT NOT NULL,
+  backend    TEXT NOT NULL,
+  interface  TEXT NOT NULL,
+  words      TEXT NOT NULL,                   -- claimer, device, format, channel map, reason, codec: one a line
+  UNIQUE (node_id, status, backend, interface, words)
+) STRICT;
+
 CREATE TABLE node_credentials (
   id           TEXT PRIMARY KEY NOT NULL,
   node_id      TEXT NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
@@ -126,6 +314,28 @@ CREATE TABLE node_credentials (
   last_used_at TEXT,
   revoked_at   TEXT
 ) STRICT;
+
+CREATE TABLE node_lifecycle_jobs (
+  id            TEXT PRIMARY KEY NOT NULL,
+  node_id       TEXT NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
+  node_alias    TEXT NOT NULL,                 -- frozen at request time, as is the host
+  action        TEXT NOT NULL CHECK (action IN ('install_dependencies', 'update_binary', 'restart_service', 'rotate_trust', 'smoke_check')),
+  status        TEXT NOT NULL DEFAULT 'running' CHECK (status IN ('running', 'succeeded', 'failed')),
+  target_host   TEXT NOT NULL,
+  requested_at  TEXT NOT NULL,
+  requested_by  TEXT NOT NULL,
+  completed_at  TEXT,
+  exit_code     INTEGER,
+  runner_run_id TEXT,
+  stdout        TEXT,
+  stderr        TEXT,
+  error         TEXT
+) STRICT;
+
+CREATE TABLE node_search (
+  node_id TEXT PRIMARY KEY NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
+  words   TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE nodes (
   id             TEXT PRIMARY KEY NOT NULL,
@@ -150,6 +360,65 @@ CREATE TABLE nodes (
   updated_at     TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE playback_tickets (
+  token_hash    TEXT PRIMARY KEY NOT NULL,
+  session_id    TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
+  recording_id  TEXT NOT NULL REFERENCES recordings (id) ON DELETE CASCADE,
+  permission    TEXT NOT NULL CHECK (permission IN ('recording:playback', 'recording:download')),
+  created_at    TEXT NOT NULL,
+  expires_at    TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE recording_cells (
+  id          INTEGER PRIMARY KEY,
+  scope_id    INTEGER NOT NULL REFERENCES recording_scopes (id) ON DELETE CASCADE,
+  profile_id  TEXT NOT NULL,
+  source      TEXT NOT NULL,
+  status      TEXT NOT NULL,
+  health      TEXT NOT NULL,
+  cached      INTEGER NOT NULL,
+  n           INTEGER NOT NULL CHECK (n >= 0),
+  UNIQUE (scope_id, profile_id, source, status, health, cached)
+) STRICT;
+
+CREATE TABLE recording_chunk_files (
+  recording_id TEXT NOT NULL,
+  idx          INTEGER NOT NULL,
+  rendition    TEXT NOT NULL CHECK (rendition IN ('primary', 'raw', 'enhanced')),
+  path         TEXT NOT NULL UNIQUE,          -- relative to the takes directory
+  checksum     TEXT NOT NULL,
+  size_bytes   INTEGER NOT NULL CHECK (size_bytes > 0),
+  mime_type    TEXT NOT NULL,
+  stored_at    TEXT NOT NULL,
+  PRIMARY KEY (recording_id, idx, rendition),
+  FOREIGN KEY (recording_id, idx) REFERENCES recording_chunks (recording_id, idx) ON DELETE CASCADE
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE recording_chunks (
+  recording_id     TEXT NOT NULL REFERENCES chunked_recordings (recording_id) ON DELETE CASCADE,
+  idx              INTEGER NOT NULL CHECK (idx >= 1),
+  status           TEXT NOT NULL CHECK (status IN ('capturing', 'cached', 'uploading', 'uploaded', 'partial', 'failed')),
+  duration_seconds INTEGER NOT NULL CHECK (duration_seconds >= 0),
+  created_at       TEXT NOT NULL,
+  cached_at        TEXT,
+  PRIMARY KEY (recording_id, idx)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE recording_facet_totals (
+  facet     TEXT NOT NULL CHECK (facet IN ('folder', 'tag', 'upload_policy')),
+  value     TEXT NOT NULL,
+  n         INTEGER NOT NULL,
+  PRIMARY KEY (facet, value)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE recording_facets (
+  facet     TEXT NOT NULL CHECK (facet IN ('folder', 'tag', 'upload_policy')),
+  value     TEXT NOT NULL,
+  scope_id  INTEGER NOT NULL REFERENCES recording_scopes (id) ON DELETE CASCADE,
+  n         INTEGER NOT NULL,
+  PRIMARY KEY (scope_id, facet, value)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE recording_files (
   recording_id     TEXT NOT NULL REFERENCES recordings (id) ON DELETE CASCADE,
   rendition        TEXT NOT NULL CHECK (rendition IN ('primary', 'raw', 'enhanced')),
@@ -163,8 +432,19 @@ CREATE TABLE recording_files (
   PRIMARY KEY (recording_id, rendition)
 ) STRICT, WITHOUT ROWID;
 
+CREATE VIRTUAL TABLE recording_grams USING fts5 (grams, content = '', contentless_delete = 1, detail = none, tokenize = 'ascii');
+
+CREATE TABLE 'recording_grams_config'(k PRIMARY KEY, v) WITHOUT ROWID;
+
+CREATE TABLE 'recording_grams_data'(id INTEGER PRIMARY KEY, block BLOB);
+
+CREATE TABLE 'recording_grams_docsize'(id INTEGER PRIMARY KEY, sz BLOB, origin INTEGER);
+
+CREATE TABLE 'recording_grams_idx'(segid, term, pgno, PRIMARY KEY(segid, term)) WITHOUT ROWID;
+
 CREATE TABLE recording_jobs (
-  id                TEXT PRIMARY KEY NOT NULL,
+  seq               INTEGER PRIMARY KEY,      -- names the row to the search index
+  id                TEXT NOT NULL UNIQUE,
   recording_id      TEXT NOT NULL REFERENCES recordings (id) ON DELETE CASCADE,
   node_id           TEXT NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
   status            TEXT NOT NULL CHECK (status IN ('queued', 'running', 'stop_requested', 'cancelled', 'completed', 'failed')),
@@ -180,7 +460,8 @@ CREATE TABLE recording_jobs (
   lease_expires_at  TEXT,
   stop_requested_at TEXT,
   completed_at      TEXT,
-  failure_reason    TEXT
+  failure_reason    TEXT,
+  cell              INTEGER DEFAULT 0         -- where it counts (0012_chunks.sql); kept by triggers
 ) STRICT;
 
 CREATE TABLE recording_profiles (
@@ -199,12 +480,25 @@ CREATE TABLE recording_profiles (
   updated_at        TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE recording_scopes (
+  id           INTEGER PRIMARY KEY,
+  node_id      TEXT NOT NULL,
+  room_id      TEXT NOT NULL,
+  schedule_id  TEXT NOT NULL,
+  UNIQUE (node_id, room_id, schedule_id)
+) STRICT;
+
 CREATE TABLE recording_tags (
   recording_id TEXT NOT NULL REFERENCES recordings (id) ON DELETE CASCADE,
   position     INTEGER NOT NULL,
   tag          TEXT NOT NULL COLLATE NOCASE,
   PRIMARY KEY (recording_id, position)
 ) STRICT, WITHOUT ROWID;
+
+CREATE TABLE recording_texts (
+  seq   INTEGER PRIMARY KEY,
+  text  TEXT NOT NULL
+) STRICT;
 
 CREATE TABLE recording_upload_policies (
   recording_id TEXT NOT NULL REFERENCES recordings (id) ON DELETE CASCADE,
@@ -213,8 +507,22 @@ CREATE TABLE recording_upload_policies (
   PRIMARY KEY (recording_id, position)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE recording_waveforms (
+  recording_id  TEXT NOT NULL REFERENCES recordings (id) ON DELETE CASCADE,
+  checksum      TEXT NOT NULL,
+  channels      INTEGER NOT NULL CHECK (channels BETWEEN 1 AND 512),
+  sample_rate   INTEGER NOT NULL CHECK (sample_rate > 0),
+  samples       INTEGER NOT NULL CHECK (samples > 0),      -- per channel
+  points        INTEGER NOT NULL CHECK (points > 0),
+  peaks         BLOB NOT NULL,                             -- int8: least, greatest per channel, per point
+  preview       TEXT NOT NULL CHECK (json_valid(preview)), -- what the recording itself shows
+  made_at       TEXT NOT NULL,
+  PRIMARY KEY (recording_id, checksum)
+) STRICT;
+
 CREATE TABLE recordings (
-  id                   TEXT PRIMARY KEY NOT NULL,
+  seq                  INTEGER PRIMARY KEY,   -- names the row to the search index; an implicit rowid would not survive a VACUUM
+  id                   TEXT NOT NULL UNIQUE,
   name                 TEXT NOT NULL,
   folder               TEXT NOT NULL,
   notes                TEXT,
@@ -230,7 +538,9 @@ CREATE TABLE recordings (
   recording_profile_id TEXT REFERENCES recording_profiles (id) ON DELETE SET NULL,
   retention_policy_id  TEXT REFERENCES retention_policies (id) ON DELETE SET NULL,
   watchdog_policy_id   TEXT REFERENCES watchdog_policies (id) ON DELETE SET NULL,
-  updated_at           TEXT NOT NULL
+  updated_at           TEXT NOT NULL,
+  cached               INTEGER NOT NULL DEFAULT 0 CHECK (cached IN (0, 1)),  -- has a stored file; kept by triggers
+  cell                 INTEGER                -- where it counts (0011_search.sql); kept by triggers
 ) STRICT;
 
 CREATE TABLE retention_policies (
@@ -246,6 +556,13 @@ CREATE TABLE retention_policies (
   preserve_tagged            INTEGER NOT NULL CHECK (preserve_tagged IN (0, 1)),
   updated_at                 TEXT NOT NULL
 ) STRICT;
+
+CREATE TABLE room_channels (
+  room_id TEXT NOT NULL REFERENCES rooms (id) ON DELETE CASCADE,
+  node_id TEXT NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
+  n       INTEGER NOT NULL CHECK (n >= 0),
+  PRIMARY KEY (room_id, node_id)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE room_roster (
   room_id      TEXT NOT NULL REFERENCES rooms (id) ON DELETE CASCADE,
@@ -270,13 +587,63 @@ CREATE TABLE rooms (
   UNIQUE (site, name)
 ) STRICT;
 
+CREATE TABLE schedule_groups (
+  schedule_id TEXT NOT NULL REFERENCES schedules (id) ON DELETE CASCADE,
+  position    INTEGER NOT NULL,
+  group_id    TEXT NOT NULL REFERENCES access_groups (id) ON DELETE CASCADE,
+  PRIMARY KEY (schedule_id, position)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE schedule_runs (
+  schedule_id   TEXT NOT NULL REFERENCES schedules (id) ON DELETE CASCADE,
+  occurrence_at TEXT NOT NULL,                -- scheduled start, UTC
+  outcome       TEXT NOT NULL CHECK (outcome IN ('started', 'skipped', 'missed')),
+  recording_id  TEXT REFERENCES recordings (id) ON DELETE SET NULL,
+  ends_at       TEXT,                         -- end of the slot; open-ended takes have none
+  created_at    TEXT NOT NULL,
+  PRIMARY KEY (schedule_id, occurrence_at)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE schedule_upload_policies (
+  schedule_id TEXT NOT NULL REFERENCES schedules (id) ON DELETE CASCADE,
+  position    INTEGER NOT NULL,
+  policy_id   TEXT NOT NULL REFERENCES upload_policies (id) ON DELETE RESTRICT,
+  PRIMARY KEY (schedule_id, position)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE schedule_users (
+  schedule_id TEXT NOT NULL REFERENCES schedules (id) ON DELETE CASCADE,
+  position    INTEGER NOT NULL,
+  user_id     TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  PRIMARY KEY (schedule_id, position)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE schedules (
-  id                  TEXT PRIMARY KEY NOT NULL,
-  name                TEXT NOT NULL,
-  node_id             TEXT REFERENCES nodes (id) ON DELETE SET NULL,
-  room_id             TEXT REFERENCES rooms (id) ON DELETE RESTRICT,
-  created_at          TEXT NOT NULL,
-  updated_at          TEXT NOT NULL
+  id                   TEXT PRIMARY KEY NOT NULL,
+  name                 TEXT NOT NULL,
+  enabled              INTEGER NOT NULL DEFAULT 1 CHECK (enabled IN (0, 1)),
+  node_id              TEXT REFERENCES nodes (id) ON DELETE SET NULL,
+  room                 TEXT NOT NULL DEFAULT '',                       -- as people call it: shown, and in templates
+  room_id              TEXT REFERENCES rooms (id) ON DELETE RESTRICT,  -- the room of its channels, derived at each change
+  capture_interface_id TEXT REFERENCES interfaces (id) ON DELETE SET NULL,
+  capture_backend      TEXT CHECK (capture_backend IN ('alsa', 'jack', 'pipewire')),
+  capture_channels     TEXT CHECK (capture_channels IS NULL OR json_valid(capture_channels)),
+  channel_mode         TEXT CHECK (channel_mode IN ('mono', 'stereo', 'mono_to_stereo_mix', 'multichannel')),
+  recording_profile_id TEXT NOT NULL DEFAULT 'voice-mp3-vbr' REFERENCES recording_profiles (id) ON DELETE RESTRICT,
+  watchdog_policy_id   TEXT NOT NULL DEFAULT 'scheduled-voice-watchdog' REFERENCES watchdog_policies (id) ON DELETE RESTRICT,
+  retention_policy_id  TEXT NOT NULL DEFAULT 'retention-keep-controller-cache' REFERENCES retention_policies (id) ON DELETE RESTRICT,
+  tags                 TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(tags)),
+  timezone             TEXT NOT NULL DEFAULT 'UTC',
+  title_template       TEXT NOT NULL DEFAULT '{{schedule.name}}',
+  folder_template      TEXT NOT NULL DEFAULT 'Scheduled',
+  recurrence           TEXT NOT NULL DEFAULT '{"mode":"manual"}' CHECK (json_valid(recurrence)),
+  anchor_date          TEXT NOT NULL DEFAULT '1970-01-05',  -- local date from which "every n" is counted
+  next_run_at          TEXT,                  -- when the runner starts the next occurrence, or tries it again
+  slot_at              TEXT,                  -- scheduled start of that occurrence
+  slot_date            TEXT,                  -- its local date
+  search               TEXT NOT NULL DEFAULT '',  -- everything a search looks into, in lower case
+  created_at           TEXT NOT NULL,
+  updated_at           TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE sessions (
@@ -304,16 +671,95 @@ CREATE TABLE ssh_credentials (
   revoked_at  TEXT
 ) STRICT;
 
+CREATE TABLE switcher_inputs (
+  switcher_id TEXT NOT NULL REFERENCES switchers (id) ON DELETE CASCADE,
+  input       INTEGER NOT NULL CHECK (input BETWEEN 1 AND 256),
+  room_id     TEXT NOT NULL REFERENCES rooms (id) ON DELETE CASCADE,
+  PRIMARY KEY (switcher_id, input),
+  UNIQUE (switcher_id, room_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE switcher_outputs (
+  switcher_id TEXT NOT NULL REFERENCES switchers (id) ON DELETE CASCADE,
+  output      INTEGER NOT NULL CHECK (output BETWEEN 1 AND 256),
+  user_id     TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  PRIMARY KEY (switcher_id, output),
+  UNIQUE (switcher_id, user_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE switchers (
+  id                TEXT PRIMARY KEY NOT NULL,
+  display_name      TEXT NOT NULL,
+  host              TEXT NOT NULL,
+  port              INTEGER NOT NULL CHECK (port BETWEEN 1 AND 65535),
+  model             TEXT NOT NULL CHECK (model IN ('avpro-ac-max')),
+  enabled           INTEGER NOT NULL CHECK (enabled IN (0, 1)),
+  mode              TEXT NOT NULL CHECK (mode IN ('disabled', 'observe', 'enforce')),
+  username          TEXT,
+  sealed_password   TEXT,                      -- AES-256-GCM, bound to this row
+  unreachable_event TEXT REFERENCES health_events (id) ON DELETE SET NULL,  -- open while the router cannot reach it
+  created_at        TEXT NOT NULL,
+  updated_at        TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE upload_cells (
+  scope_id  INTEGER NOT NULL,
+  provider  TEXT NOT NULL,
+  status    TEXT NOT NULL,
+  n         INTEGER NOT NULL CHECK (n >= 0),
+  failures  INTEGER NOT NULL,
+  PRIMARY KEY (scope_id, provider, status)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE upload_destinations (
+  id           TEXT PRIMARY KEY NOT NULL,
+  display_name TEXT NOT NULL,
+  kind         TEXT NOT NULL CHECK (kind IN ('smb', 's3')),
+  enabled      INTEGER NOT NULL CHECK (enabled IN (0, 1)),
+  smb          TEXT CHECK (smb IS NULL OR json_valid(smb)),
+  smb_password TEXT,
+  s3           TEXT CHECK (s3 IS NULL OR json_valid(s3)),
+  s3_secret    TEXT,
+  created_at   TEXT NOT NULL,
+  updated_at   TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE upload_policies (
   id                        TEXT PRIMARY KEY NOT NULL,
   name                      TEXT NOT NULL,
-  destination_id            TEXT,
+  destination_id            TEXT REFERENCES upload_destinations (id) ON DELETE RESTRICT, -- made in 0009
   enabled                   INTEGER NOT NULL CHECK (enabled IN (0, 1)),
   trigger_kind              TEXT NOT NULL CHECK (trigger_kind IN ('manual', 'on_recording_cached')),
   max_attempts              INTEGER NOT NULL CHECK (max_attempts BETWEEN 1 AND 100),
   path_override             TEXT,
   delete_cache_after_upload INTEGER NOT NULL CHECK (delete_cache_after_upload IN (0, 1)),
   updated_at                TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE upload_queue (
+  id               TEXT PRIMARY KEY NOT NULL,
+  recording_id     TEXT NOT NULL REFERENCES recordings (id) ON DELETE CASCADE,
+  upload_policy_id TEXT REFERENCES upload_policies (id) ON DELETE SET NULL,
+  destination_id   TEXT NOT NULL,
+  provider         TEXT NOT NULL CHECK (provider IN ('stub', 'smb', 's3')),
+  status           TEXT NOT NULL CHECK (status IN ('queued', 'retrying', 'failed', 'succeeded', 'cancelled')),
+  attempt_count    INTEGER NOT NULL DEFAULT 0 CHECK (attempt_count >= 0),
+  max_attempts     INTEGER NOT NULL CHECK (max_attempts >= 1),
+  next_attempt_at  TEXT NOT NULL,             -- due time; of an attempt under way the end of its lease
+  claim            TEXT,                      -- the attempt under way: only it may settle the item
+  last_error       TEXT,
+  cache_path       TEXT NOT NULL,             -- frozen with the checksum when queued
+  checksum         TEXT NOT NULL,
+  file_name        TEXT NOT NULL,
+  chunk_id         TEXT,
+  chunk_index      INTEGER,
+  path_override    TEXT,
+  target           TEXT,
+  verification     TEXT CHECK (verification IN ('matched', 'provider_validated', 'provider_declared')),
+  release_pending  INTEGER NOT NULL DEFAULT 0 CHECK (release_pending IN (0, 1)), -- uploaded; its file is to be deleted
+  scope_id         INTEGER,                   -- of its recording (recording_scopes); kept by the triggers below
+  created_at       TEXT NOT NULL,
+  updated_at       TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE user_grants (
@@ -349,10 +795,42 @@ CREATE TABLE watchdog_policies (
   updated_at TEXT NOT NULL
 ) STRICT;
 
+CREATE VIEW audit_events AS
+SELECT a.seq, lower(substr(hex(a.id), 1, 8) || '-' || substr(hex(a.id), 9, 4) || '-' || substr(hex(a.id), 13, 4)
+    || '-' || substr(hex(a.id), 17, 4) || '-' || substr(hex(a.id), 21)) AS id,
+  strftime('%Y-%m-%dT%H:%M:%fZ', (a.at >> 11) / 1000.0, 'unixepoch') AS created_at,
+  k.action, k.outcome, nullif(k.permission, '') AS permission, nullif(k.reason, '') AS reason,
+  k.actor_type, w.actor_id, w.name AS actor_name, w.roles AS actor_roles,
+  nullif(c.ip_address, '') AS ip_address, nullif(c.session_id, '') AS session_id, nullif(c.user_agent, '') AS user_agent,
+  t.type AS target_type, nullif(t.target_id, '') AS target_id, nullif(t.name, '') AS target_name,
+  a.details, a.before, a.after, a.correlation
+FROM audit_rows a
+  JOIN audit_deeds d ON d.id = a.deed
+  JOIN audit_kinds k ON k.id = d.kind
+  JOIN audit_actors w ON w.id = d.actor
+  JOIN audit_contexts c ON c.id = a.context
+  JOIN audit_targets t ON t.id = a.target;
+
+CREATE VIEW health_places (seq, scope_id, of_recording, node_id, schedule_id, type_id, severity, status) AS
+  SELECT h.seq, coalesce((SELECT c.scope_id FROM recordings r JOIN recording_cells c ON c.id = r.cell WHERE r.id = h.recording_id), 0),
+    h.recording_id IS NOT NULL, coalesce(h.node_id, ''), coalesce(h.schedule_id, ''),
+    coalesce((SELECT t.id FROM health_types t WHERE t.type = h.type), 0), h.severity, h.status
+  FROM health_events h;
+
+CREATE VIEW health_words (seq, doc, words) AS
+  SELECT seq, doc, type || ' ' || coalesce(node_id, '') || ' ' || coalesce(recording_id, '') || ' ' || coalesce(schedule_id, '')
+    || ' ' || substr(details, 1, 4000) FROM health_events;
+
+CREATE VIEW job_words (seq, recording_id, node_id, status, backend, interface, words) AS
+  SELECT seq, recording_id, node_id, status, capture_backend, coalesce(capture_interface, ''),
+    coalesce(claimed_by, '') || char(10) || coalesce(json_extract(command, '$.captureDevice'), '') || char(10)
+    || coalesce(json_extract(command, '$.captureFormat'), '') || char(10)
+    || coalesce(json_extract(command, '$.channelMap.templateName'), '') || char(10) || coalesce(failure_reason, '')
+    || char(10) || coalesce('.' || json_extract(command, '$.outputCodec'), '')
+  FROM recording_jobs;
+
 CREATE VIEW node_rooms (node_id, room_id) AS
-  SELECT i.node_id, c.room_id
-    FROM channels c JOIN interfaces i ON i.id = c.interface_id
-   WHERE c.room_id IS NOT NULL
+  SELECT node_id, room_id FROM room_channels WHERE n > 0
   UNION ALL
   SELECT n.id, n.room_id
     FROM nodes n
@@ -360,45 +838,83 @@ CREATE VIEW node_rooms (node_id, room_id) AS
      AND (EXISTS (SELECT 1 FROM interfaces i JOIN channels c ON c.interface_id = i.id WHERE i.node_id = n.id AND c.room_id IS NULL)
           OR NOT EXISTS (SELECT 1 FROM interfaces i JOIN channels c ON c.interface_id = i.id WHERE i.node_id = n.id));
 
+CREATE VIEW recording_values (seq, facet, value) AS
+  SELECT seq, 'folder', folder FROM recordings
+  UNION ALL SELECT r.seq, 'tag', t.tag FROM recordings r JOIN recording_tags t ON t.recording_id = r.id
+  UNION ALL SELECT r.seq, 'upload_policy', p.policy_id FROM recordings r JOIN recording_upload_policies p ON p.recording_id = r.id;
+
 CREATE INDEX access_policies_subject ON access_policies (subject_type, subject_id);
 
-CREATE INDEX audit_action ON audit_events (action, created_at);
+CREATE INDEX audit_context ON audit_rows (context);
 
-CREATE INDEX audit_actor ON audit_events (actor_id, created_at);
+CREATE INDEX audit_deed ON audit_rows (deed, at, target);
 
-CREATE INDEX audit_created ON audit_events (created_at);
+CREATE INDEX audit_deeds_actor ON audit_deeds (actor, kind);
 
-CREATE INDEX audit_outcome ON audit_events (outcome, created_at);
+CREATE INDEX audit_target ON audit_rows (target, at, deed);
 
-CREATE INDEX audit_permission ON audit_events (permission, created_at);
-
-CREATE INDEX audit_target ON audit_events (target_type, target_id, created_at);
+CREATE INDEX audit_time ON audit_rows (at, deed, target);
 
 CREATE INDEX bootstrap_tokens_creator ON bootstrap_tokens (created_by);
 
 CREATE INDEX bootstrap_tokens_node ON bootstrap_tokens (node_id);
 
+CREATE INDEX channel_map_assignment_events_of ON channel_map_assignment_events (assignment_id, seq);
+
+CREATE INDEX channel_map_assignments_assigned ON channel_map_assignments (assigned_at, id);
+
+CREATE INDEX channel_map_assignments_template ON channel_map_assignments (template_id);
+
+CREATE INDEX channel_map_plans_created ON channel_map_plans (created_at, id);
+
+CREATE INDEX channel_map_plans_template ON channel_map_plans (template_id);
+
+CREATE INDEX channel_map_templates_created ON channel_map_templates (created_at, id);
+
 CREATE INDEX channels_room ON channels (room_id);
+
+CREATE INDEX chunked_recordings_due ON chunked_recordings (join_at) WHERE join_at IS NOT NULL;
+
+CREATE INDEX controller_settings_profile ON controller_settings (default_recording_profile_id);
+
+CREATE INDEX controller_settings_retention ON controller_settings (default_retention_policy_id);
+
+CREATE INDEX controller_settings_upload ON controller_settings (default_upload_policy_id);
+
+CREATE INDEX controller_settings_watchdog ON controller_settings (default_watchdog_policy_id);
 
 CREATE INDEX group_members_user ON group_members (user_id);
 
+CREATE INDEX health_cells_type ON health_cells (type_id);
+
 CREATE UNIQUE INDEX health_local_event ON health_events (node_id, local_event_id) WHERE local_event_id IS NOT NULL;
 
-CREATE INDEX health_node ON health_events (node_id, opened_at);
+CREATE INDEX health_node ON health_events (node_id);
 
-CREATE INDEX health_opened ON health_events (opened_at, id);
+CREATE INDEX health_order ON health_events (seq);
 
-CREATE INDEX health_recording ON health_events (recording_id, status);
+CREATE INDEX health_recording ON health_events (recording_id);
 
-CREATE INDEX health_status ON health_events (status, severity, opened_at);
+CREATE INDEX health_resolved ON health_events (resolved_at) WHERE resolved_at IS NOT NULL;
+
+CREATE INDEX health_schedule ON health_events (schedule_id);
+
+CREATE INDEX health_severity ON health_events (severity, type);
+
+CREATE INDEX health_status ON health_events (status);
+
+CREATE INDEX health_type ON health_events (type);
+
+CREATE INDEX health_unresolved ON health_events (severity, status) WHERE status <> 'resolved';
+
+CREATE INDEX health_watched ON health_events (type, recording_id, node_id)
+  WHERE status <> 'resolved' AND substr(type, 1, 9) = 'watchdog.' AND json_extract(details, '$.recordingEndedAt') IS NULL;
 
 CREATE INDEX interfaces_node ON interfaces (node_id, position);
 
-CREATE INDEX jobs_backend ON recording_jobs (capture_backend, created_at);
+CREATE INDEX jobs_cell ON recording_jobs (cell, created_at, id);
 
-CREATE INDEX jobs_created ON recording_jobs (created_at, id);
-
-CREATE INDEX jobs_interface ON recording_jobs (capture_interface, created_at);
+CREATE INDEX jobs_created ON recording_jobs (created_at, id, cell);
 
 CREATE INDEX jobs_lease ON recording_jobs (lease_expires_at) WHERE status IN ('running', 'stop_requested');
 
@@ -411,6 +927,10 @@ CREATE INDEX jobs_status ON recording_jobs (status, created_at);
 CREATE INDEX node_credentials_creator ON node_credentials (created_by);
 
 CREATE INDEX node_credentials_node ON node_credentials (node_id, state);
+
+CREATE INDEX node_lifecycle_jobs_node ON node_lifecycle_jobs (node_id, requested_at);
+
+CREATE INDEX node_lifecycle_jobs_running ON node_lifecycle_jobs (status) WHERE status = 'running';
 
 CREATE INDEX nodes_alias ON nodes (alias, id);
 
@@ -428,23 +948,52 @@ CREATE UNIQUE INDEX one_pending_credential ON node_credentials (node_id) WHERE s
 
 CREATE UNIQUE INDEX one_previous_ssh_key ON ssh_credentials (node_id) WHERE state = 'previous';
 
+CREATE UNIQUE INDEX one_running_lifecycle_job ON node_lifecycle_jobs (node_id) WHERE status = 'running';
+
+CREATE INDEX playback_tickets_expiry ON playback_tickets (expires_at);
+
+CREATE INDEX playback_tickets_recording ON playback_tickets (recording_id);
+
+CREATE INDEX playback_tickets_session ON playback_tickets (session_id);
+
+CREATE INDEX recording_facet_totals_most ON recording_facet_totals (facet, n DESC, value);
+
+CREATE INDEX recording_files_stored ON recording_files (stored_at);
+
 CREATE INDEX recording_tags_tag ON recording_tags (tag, recording_id);
 
 CREATE INDEX recording_upload_policies_policy ON recording_upload_policies (policy_id, recording_id);
 
-CREATE INDEX recordings_duration ON recordings (duration_seconds, id);
+CREATE INDEX recordings_cell_folder ON recordings (cell, folder COLLATE NOCASE, id) WHERE cell IS NOT NULL;
 
-CREATE INDEX recordings_folder ON recordings (folder COLLATE NOCASE, id);
+CREATE INDEX recordings_cell_name ON recordings (cell, name COLLATE NOCASE, id) WHERE cell IS NOT NULL;
 
-CREATE INDEX recordings_health ON recordings (health_status, recorded_at);
+CREATE INDEX recordings_cell_recorded ON recordings (cell, recorded_at, id) WHERE cell IS NOT NULL;
 
-CREATE INDEX recordings_name ON recordings (name COLLATE NOCASE, id);
+CREATE INDEX recordings_duration ON recordings (duration_seconds, id, cell);
+
+CREATE INDEX recordings_duration_down ON recordings (duration_seconds DESC, id, cell);
+
+CREATE INDEX recordings_folder ON recordings (folder COLLATE NOCASE, id, cell);
+
+CREATE INDEX recordings_folder_down ON recordings (folder COLLATE NOCASE DESC, id, cell);
+
+CREATE INDEX recordings_health ON recordings (health_status, id, cell);
+
+CREATE INDEX recordings_health_down ON recordings (health_status DESC, id, cell);
+
+CREATE INDEX recordings_in_folder ON recordings (folder, recorded_at, id, cell);
+
+CREATE INDEX recordings_kept ON recordings (retention_policy_id, recorded_at, id)
+  WHERE cached = 1 AND status IN ('cached', 'uploaded');
+
+CREATE INDEX recordings_name ON recordings (name COLLATE NOCASE, id, cell);
 
 CREATE INDEX recordings_node ON recordings (node_id, recorded_at);
 
 CREATE INDEX recordings_profile ON recordings (recording_profile_id, recorded_at);
 
-CREATE INDEX recordings_recorded ON recordings (recorded_at, id);
+CREATE INDEX recordings_recorded ON recordings (recorded_at, id, cell);
 
 CREATE INDEX recordings_retention ON recordings (retention_policy_id);
 
@@ -452,17 +1001,51 @@ CREATE INDEX recordings_room ON recordings (room_id, recorded_at);
 
 CREATE INDEX recordings_schedule ON recordings (schedule_id, recorded_at);
 
-CREATE INDEX recordings_source ON recordings (source, id);
+CREATE INDEX recordings_source ON recordings (source, id, cell);
 
-CREATE INDEX recordings_status ON recordings (status, recorded_at);
+CREATE INDEX recordings_source_down ON recordings (source DESC, id, cell);
+
+CREATE INDEX recordings_status ON recordings (status, id, cell);
+
+CREATE INDEX recordings_status_down ON recordings (status DESC, id, cell);
 
 CREATE INDEX recordings_watchdog ON recordings (watchdog_policy_id);
 
+CREATE INDEX room_channels_node ON room_channels (node_id);
+
+CREATE INDEX room_roster_schedule ON room_roster (schedule_id);
+
 CREATE INDEX room_roster_subject ON room_roster (subject_type, subject_id);
 
-CREATE INDEX schedules_node ON schedules (node_id);
+CREATE INDEX schedule_groups_group ON schedule_groups (group_id);
 
-CREATE INDEX schedules_room ON schedules (room_id);
+CREATE INDEX schedule_runs_ends ON schedule_runs (ends_at) WHERE outcome = 'started';
+
+CREATE INDEX schedule_runs_recording ON schedule_runs (recording_id);
+
+CREATE INDEX schedule_upload_policies_policy ON schedule_upload_policies (policy_id);
+
+CREATE INDEX schedule_users_user ON schedule_users (user_id);
+
+CREATE INDEX schedules_backend ON schedules (capture_backend, created_at);
+
+CREATE INDEX schedules_created ON schedules (created_at, id, search);
+
+CREATE INDEX schedules_due ON schedules (next_run_at) WHERE enabled = 1 AND next_run_at IS NOT NULL;
+
+CREATE INDEX schedules_enabled ON schedules (enabled, created_at);
+
+CREATE INDEX schedules_interface ON schedules (capture_interface_id, created_at);
+
+CREATE INDEX schedules_node ON schedules (node_id, created_at);
+
+CREATE INDEX schedules_profile ON schedules (recording_profile_id);
+
+CREATE INDEX schedules_retention ON schedules (retention_policy_id);
+
+CREATE INDEX schedules_room ON schedules (room_id, next_run_at);
+
+CREATE INDEX schedules_watchdog ON schedules (watchdog_policy_id);
 
 CREATE INDEX sessions_expiry ON sessions (expires_at);
 
@@ -470,11 +1053,328 @@ CREATE INDEX sessions_user ON sessions (user_id);
 
 CREATE INDEX ssh_credentials_node ON ssh_credentials (node_id, state);
 
-CREATE TRIGGER audit_is_append_only BEFORE UPDATE ON audit_events BEGIN
+CREATE INDEX switcher_inputs_room ON switcher_inputs (room_id);
+
+CREATE INDEX switcher_outputs_user ON switcher_outputs (user_id);
+
+CREATE INDEX switchers_event ON switchers (unreachable_event);
+
+CREATE INDEX switchers_name ON switchers (display_name COLLATE NOCASE, id);
+
+CREATE INDEX upload_policies_destination ON upload_policies (destination_id);
+
+CREATE INDEX upload_queue_both ON upload_queue (provider, status, next_attempt_at, id, scope_id);
+
+CREATE INDEX upload_queue_claimed ON upload_queue (claim) WHERE claim IS NOT NULL;
+
+CREATE INDEX upload_queue_due ON upload_queue (destination_id, next_attempt_at) WHERE status IN ('queued', 'retrying');
+
+CREATE INDEX upload_queue_next ON upload_queue (next_attempt_at, id, scope_id);
+
+CREATE INDEX upload_queue_policy ON upload_queue (upload_policy_id);
+
+CREATE INDEX upload_queue_provider ON upload_queue (provider, next_attempt_at, id, scope_id);
+
+CREATE INDEX upload_queue_recording ON upload_queue (recording_id, next_attempt_at, id);
+
+CREATE INDEX upload_queue_release ON upload_queue (updated_at) WHERE release_pending = 1;
+
+CREATE INDEX upload_queue_scope ON upload_queue (scope_id, status, provider, next_attempt_at, id);
+
+CREATE INDEX upload_queue_status ON upload_queue (status, next_attempt_at, id, scope_id);
+
+CREATE TRIGGER audit_actors_stay BEFORE UPDATE ON audit_actors BEGIN
   SELECT raise(ABORT, 'audit events are never changed');
 END;
 
-CREATE TRIGGER audit_leaves_by_retention_only BEFORE DELETE ON audit_events
-WHEN NOT EXISTS (SELECT 1 FROM audit_retention_gate WHERE old.created_at < delete_before) BEGIN
+CREATE TRIGGER audit_contexts_stay BEFORE UPDATE ON audit_contexts BEGIN
+  SELECT raise(ABORT, 'audit events are never changed');
+END;
+
+CREATE TRIGGER audit_deeds_stay BEFORE UPDATE ON audit_deeds BEGIN
+  SELECT raise(ABORT, 'audit events are never changed');
+END;
+
+CREATE TRIGGER audit_is_append_only BEFORE UPDATE ON audit_rows BEGIN
+  SELECT raise(ABORT, 'audit events are never changed');
+END;
+
+CREATE TRIGGER audit_kinds_stay BEFORE UPDATE ON audit_kinds BEGIN
+  SELECT raise(ABORT, 'audit events are never changed');
+END;
+
+CREATE TRIGGER audit_leaves_by_retention_only BEFORE DELETE ON audit_rows
+WHEN NOT EXISTS (
+  SELECT 1 FROM audit_retention_gate
+   WHERE strftime('%Y-%m-%dT%H:%M:%fZ', (old.at >> 11) / 1000.0, 'unixepoch') < delete_before
+) BEGIN
   SELECT raise(ABORT, 'audit events leave by retention only');
+END;
+
+CREATE TRIGGER audit_targets_stay BEFORE UPDATE ON audit_targets BEGIN
+  SELECT raise(ABORT, 'audit events are never changed');
+END;
+
+CREATE TRIGGER channel_enters AFTER INSERT ON channels WHEN NEW.room_id IS NOT NULL BEGIN
+  INSERT INTO room_channels (room_id, node_id, n) SELECT NEW.room_id, node_id, 1 FROM interfaces WHERE id = NEW.interface_id
+    ON CONFLICT (room_id, node_id) DO UPDATE SET n = n + 1;
+END;
+
+CREATE TRIGGER channel_leaves AFTER DELETE ON channels WHEN OLD.room_id IS NOT NULL BEGIN
+  UPDATE room_channels SET n = n - 1
+   WHERE room_id = OLD.room_id AND node_id = (SELECT node_id FROM interfaces WHERE id = OLD.interface_id);
+END;
+
+CREATE TRIGGER channel_moves AFTER UPDATE OF room_id ON channels WHEN OLD.room_id IS NOT NEW.room_id BEGIN
+  UPDATE room_channels SET n = n - 1
+   WHERE room_id = OLD.room_id AND node_id = (SELECT node_id FROM interfaces WHERE id = OLD.interface_id);
+  INSERT INTO room_channels (room_id, node_id, n)
+    SELECT NEW.room_id, node_id, 1 FROM interfaces WHERE id = NEW.interface_id AND NEW.room_id IS NOT NULL
+    ON CONFLICT (room_id, node_id) DO UPDATE SET n = n + 1;
+END;
+
+CREATE TRIGGER health_counted AFTER UPDATE OF cell ON health_events WHEN new.cell IS NULL AND old.cell IS NOT NULL BEGIN
+  UPDATE health_cells SET n = n - 1 WHERE id = old.cell;
+  INSERT INTO health_cells (scope_id, of_recording, node_id, schedule_id, type_id, severity, status, n, total)
+    SELECT scope_id, of_recording, node_id, schedule_id, type_id, severity, status, 1, 0 FROM health_places WHERE seq = new.seq
+    ON CONFLICT DO UPDATE SET n = n + 1;
+  UPDATE health_events SET cell = (
+    SELECT c.id FROM health_places p JOIN health_cells c ON c.scope_id = p.scope_id AND c.of_recording = p.of_recording
+        AND c.node_id = p.node_id AND c.schedule_id = p.schedule_id AND c.type_id = p.type_id AND c.severity = p.severity
+        AND c.status = p.status
+     WHERE p.seq = new.seq)
+   WHERE seq = new.seq;
+END;
+
+CREATE TRIGGER health_gone AFTER DELETE ON health_events BEGIN
+  UPDATE health_cells SET n = n - 1 WHERE id = old.cell;
+END;
+
+CREATE TRIGGER health_is_searched AFTER INSERT ON health_events BEGIN
+  UPDATE health_events SET doc = (SELECT coalesce(max(doc), 0) + 1 FROM health_events) WHERE seq = new.seq;
+  INSERT INTO health_search (rowid, words) SELECT doc, words FROM health_words WHERE seq = new.seq;
+END;
+
+CREATE TRIGGER health_is_searched_anew AFTER UPDATE OF status ON health_events BEGIN
+  UPDATE health_search SET words = (SELECT words FROM health_words WHERE seq = new.seq) WHERE rowid = new.doc;
+END;
+
+CREATE TRIGGER health_is_searched_no_more AFTER DELETE ON health_events BEGIN
+  DELETE FROM health_search WHERE rowid = old.doc;
+END;
+
+CREATE TRIGGER health_moved AFTER UPDATE OF status, severity ON health_events
+WHEN (old.status, old.severity) IS NOT (new.status, new.severity) BEGIN
+  UPDATE health_events SET cell = NULL WHERE seq = new.seq;
+  UPDATE health_cells SET total = total + 1 WHERE id = (SELECT cell FROM health_events WHERE seq = new.seq);
+END;
+
+CREATE TRIGGER health_opened AFTER INSERT ON health_events BEGIN
+  INSERT OR IGNORE INTO health_types (type) SELECT new.type WHERE (SELECT count(*) FROM health_types) <= 200;
+  UPDATE health_events SET cell = NULL WHERE seq = new.seq;
+  UPDATE health_cells SET total = total + 1 WHERE id = (SELECT cell FROM health_events WHERE seq = new.seq);
+END;
+
+CREATE TRIGGER job_kinds_gone AFTER DELETE ON job_cells BEGIN
+  DELETE FROM job_kinds WHERE id = old.kind_id AND NOT EXISTS (SELECT 1 FROM job_cells WHERE kind_id = old.kind_id);
+END;
+
+CREATE TRIGGER jobs_added AFTER INSERT ON recording_jobs BEGIN
+  UPDATE recording_jobs SET cell = NULL WHERE seq = new.seq;
+  INSERT INTO job_grams (rowid, ids)
+    VALUES (new.seq, new.id || ' ' || new.recording_id || ' ' || coalesce(json_extract(new.command, '$.outputFileName'), ''));
+END;
+
+CREATE TRIGGER jobs_counted AFTER UPDATE OF cell ON recording_jobs WHEN new.cell IS NULL AND old.cell IS NOT NULL BEGIN
+  UPDATE job_cells SET n = n - 1 WHERE id = old.cell;
+  DELETE FROM job_cells WHERE id = old.cell AND n = 0;
+  -- Not OR IGNORE: what fires a trigger overrules that, and a foreign key that sets NULL does.
+  INSERT INTO job_kinds (node_id, status, backend, interface, words)
+    SELECT node_id, status, backend, interface, words FROM job_words WHERE seq = new.seq ON CONFLICT DO NOTHING;
+  INSERT INTO job_cells (kind_id, node_id, room_id, schedule_id, n)
+    SELECT k.id, coalesce(r.node_id, ''), coalesce(r.room_id, ''), coalesce(r.schedule_id, ''), 1
+      FROM job_words w CROSS JOIN job_kinds k ON k.node_id = w.node_id AND k.status = w.status AND k.backend = w.backend
+        AND k.interface = w.interface AND k.words = w.words CROSS JOIN recordings r ON r.id = w.recording_id
+     WHERE w.seq = new.seq
+    ON CONFLICT DO UPDATE SET n = n + 1;
+  UPDATE recording_jobs SET cell = (
+    SELECT c.id FROM job_words w CROSS JOIN job_kinds k ON k.node_id = w.node_id AND k.status = w.status
+        AND k.backend = w.backend AND k.interface = w.interface AND k.words = w.words
+      CROSS JOIN recordings r ON r.id = w.recording_id
+      CROSS JOIN job_cells c ON c.kind_id = k.id AND c.node_id = coalesce(r.node_id, '')
+        AND c.room_id = coalesce(r.room_id, '') AND c.schedule_id = coalesce(r.schedule_id, '')
+     WHERE w.seq = new.seq)
+   WHERE seq = new.seq;
+END;
+
+CREATE TRIGGER jobs_gone AFTER DELETE ON recording_jobs BEGIN
+  UPDATE job_cells SET n = n - 1 WHERE id = old.cell;
+  DELETE FROM job_cells WHERE id = old.cell AND n = 0;
+  DELETE FROM job_grams WHERE rowid = old.seq;
+END;
+
+CREATE TRIGGER jobs_moved AFTER UPDATE OF status, claimed_by, failure_reason, node_id ON recording_jobs
+WHEN (old.status, old.claimed_by, old.failure_reason, old.node_id) IS NOT (new.status, new.claimed_by, new.failure_reason, new.node_id)
+BEGIN
+  UPDATE recording_jobs SET cell = NULL WHERE seq = new.seq;
+END;
+
+CREATE TRIGGER recording_facets_added AFTER INSERT ON recording_facets BEGIN
+  INSERT INTO recording_facet_totals VALUES (new.facet, new.value, new.n)
+    ON CONFLICT DO UPDATE SET n = n + excluded.n;
+END;
+
+CREATE TRIGGER recording_facets_counted AFTER UPDATE OF n ON recording_facets BEGIN
+  UPDATE recording_facet_totals SET n = n + new.n - old.n WHERE facet = new.facet AND value = new.value;
+  DELETE FROM recording_facet_totals WHERE facet = new.facet AND value = new.value AND n = 0;
+  DELETE FROM recording_facets WHERE scope_id = new.scope_id AND facet = new.facet AND value = new.value AND n = 0;
+END;
+
+CREATE TRIGGER recording_files_added AFTER INSERT ON recording_files BEGIN
+  UPDATE recordings SET cached = 1 WHERE id = new.recording_id AND cached = 0;
+END;
+
+CREATE TRIGGER recording_files_gone AFTER DELETE ON recording_files BEGIN
+  UPDATE recordings SET cached = 0
+   WHERE id = old.recording_id AND cached = 1
+     AND NOT EXISTS (SELECT 1 FROM recording_files WHERE recording_id = old.recording_id);
+END;
+
+CREATE TRIGGER recording_policies_added AFTER INSERT ON recording_upload_policies BEGIN
+  INSERT INTO recording_facets (facet, value, scope_id, n)
+    SELECT 'upload_policy', new.policy_id, c.scope_id, 1 FROM recordings r JOIN recording_cells c ON c.id = r.cell
+     WHERE r.id = new.recording_id
+    ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+
+CREATE TRIGGER recording_policies_gone AFTER DELETE ON recording_upload_policies BEGIN
+  UPDATE recording_facets SET n = n - 1
+   WHERE scope_id = (SELECT c.scope_id FROM recordings r JOIN recording_cells c ON c.id = r.cell WHERE r.id = old.recording_id)
+     AND facet = 'upload_policy' AND value = old.policy_id;
+END;
+
+CREATE TRIGGER recording_tags_added AFTER INSERT ON recording_tags BEGIN
+  INSERT INTO recording_facets (facet, value, scope_id, n)
+    SELECT 'tag', new.tag, c.scope_id, 1 FROM recordings r JOIN recording_cells c ON c.id = r.cell WHERE r.id = new.recording_id
+    ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+
+CREATE TRIGGER recording_tags_gone AFTER DELETE ON recording_tags BEGIN
+  UPDATE recording_facets SET n = n - 1
+   WHERE scope_id = (SELECT c.scope_id FROM recordings r JOIN recording_cells c ON c.id = r.cell WHERE r.id = old.recording_id)
+     AND facet = 'tag' AND value = old.tag;
+END;
+
+CREATE TRIGGER recordings_added AFTER INSERT ON recordings BEGIN
+  INSERT INTO recording_scopes (node_id, room_id, schedule_id)
+    VALUES (coalesce(new.node_id, ''), coalesce(new.room_id, ''), coalesce(new.schedule_id, '')) ON CONFLICT DO NOTHING;
+  INSERT INTO recording_cells (scope_id, profile_id, source, status, health, cached, n)
+    SELECT id, coalesce(new.recording_profile_id, ''), new.source, new.status, new.health_status, new.cached, 1
+      FROM recording_scopes
+     WHERE node_id = coalesce(new.node_id, '') AND room_id = coalesce(new.room_id, '') AND schedule_id = coalesce(new.schedule_id, '')
+    ON CONFLICT DO UPDATE SET n = n + 1;
+  UPDATE recordings SET cell = (
+    SELECT c.id FROM recording_scopes s CROSS JOIN recording_cells c ON c.scope_id = s.id
+     WHERE s.node_id = coalesce(new.node_id, '') AND s.room_id = coalesce(new.room_id, '') AND s.schedule_id = coalesce(new.schedule_id, '')
+       AND c.profile_id = coalesce(new.recording_profile_id, '') AND c.source = new.source AND c.status = new.status
+       AND c.health = new.health_status AND c.cached = new.cached)
+   WHERE seq = new.seq;
+  INSERT INTO recording_facets (facet, value, scope_id, n)
+    SELECT 'folder', new.folder, c.scope_id, 1 FROM recordings r JOIN recording_cells c ON c.id = r.cell WHERE r.seq = new.seq
+    ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+
+CREATE TRIGGER recordings_going BEFORE DELETE ON recordings BEGIN
+  DELETE FROM recording_tags WHERE recording_id = old.id;
+  DELETE FROM recording_upload_policies WHERE recording_id = old.id;
+END;
+
+CREATE TRIGGER recordings_gone AFTER DELETE ON recordings BEGIN
+  UPDATE recording_facets SET n = n - 1
+   WHERE scope_id = (SELECT scope_id FROM recording_cells WHERE id = old.cell) AND facet = 'folder' AND value = old.folder;
+  UPDATE recording_cells SET n = n - 1 WHERE id = old.cell;
+  DELETE FROM recording_cells WHERE id = old.cell AND n = 0;
+  DELETE FROM recording_texts WHERE seq = old.seq;
+  DELETE FROM recording_grams WHERE rowid = old.seq;
+END;
+
+CREATE TRIGGER recordings_leave_health AFTER DELETE ON recordings BEGIN
+  UPDATE health_events SET cell = NULL WHERE recording_id = old.id;
+END;
+
+CREATE TRIGGER recordings_move_health AFTER UPDATE OF cell ON recordings
+WHEN old.cell IS NOT NULL AND (SELECT scope_id FROM recording_cells WHERE id = old.cell) IS NOT (SELECT scope_id FROM recording_cells WHERE id = new.cell)
+BEGIN
+  UPDATE health_events SET cell = NULL WHERE recording_id = new.id;
+END;
+
+CREATE TRIGGER recordings_move_jobs AFTER UPDATE OF node_id, room_id, schedule_id ON recordings
+WHEN (old.node_id, old.room_id, old.schedule_id) IS NOT (new.node_id, new.room_id, new.schedule_id) BEGIN
+  UPDATE recording_jobs SET cell = NULL WHERE recording_id = new.id;
+END;
+
+CREATE TRIGGER recordings_moved AFTER UPDATE OF node_id, room_id, schedule_id, recording_profile_id, source, status, health_status, cached
+ON recordings WHEN (old.node_id, old.room_id, old.schedule_id, old.recording_profile_id, old.source, old.status, old.health_status, old.cached)
+  IS NOT (new.node_id, new.room_id, new.schedule_id, new.recording_profile_id, new.source, new.status, new.health_status, new.cached)
+BEGIN
+  UPDATE recording_cells SET n = n - 1 WHERE id = old.cell;
+  INSERT INTO recording_scopes (node_id, room_id, schedule_id)
+    VALUES (coalesce(new.node_id, ''), coalesce(new.room_id, ''), coalesce(new.schedule_id, '')) ON CONFLICT DO NOTHING;
+  INSERT INTO recording_cells (scope_id, profile_id, source, status, health, cached, n)
+    SELECT id, coalesce(new.recording_profile_id, ''), new.source, new.status, new.health_status, new.cached, 1
+      FROM recording_scopes
+     WHERE node_id = coalesce(new.node_id, '') AND room_id = coalesce(new.room_id, '') AND schedule_id = coalesce(new.schedule_id, '')
+    ON CONFLICT DO UPDATE SET n = n + 1;
+  UPDATE recordings SET cell = (
+    SELECT c.id FROM recording_scopes s CROSS JOIN recording_cells c ON c.scope_id = s.id
+     WHERE s.node_id = coalesce(new.node_id, '') AND s.room_id = coalesce(new.room_id, '') AND s.schedule_id = coalesce(new.schedule_id, '')
+       AND c.profile_id = coalesce(new.recording_profile_id, '') AND c.source = new.source AND c.status = new.status
+       AND c.health = new.health_status AND c.cached = new.cached)
+   WHERE seq = new.seq;
+END;
+
+CREATE TRIGGER recordings_refiled AFTER UPDATE OF folder ON recordings WHEN old.folder <> new.folder BEGIN
+  UPDATE recording_facets SET n = n - 1
+   WHERE scope_id = (SELECT scope_id FROM recording_cells WHERE id = old.cell) AND facet = 'folder' AND value = old.folder;
+  INSERT INTO recording_facets (facet, value, scope_id, n)
+    SELECT 'folder', new.folder, scope_id, 1 FROM recording_cells WHERE id = old.cell
+    ON CONFLICT DO UPDATE SET n = n + 1;
+END;
+
+CREATE TRIGGER recordings_rescoped AFTER UPDATE OF cell ON recordings
+WHEN old.cell IS NOT NULL AND new.cell <> old.cell BEGIN
+  UPDATE recording_facets SET n = n - 1
+   WHERE (scope_id, facet, value) IN (
+     SELECT (SELECT scope_id FROM recording_cells WHERE id = old.cell), v.facet, v.value FROM recording_values v
+      WHERE v.seq = new.seq AND (SELECT scope_id FROM recording_cells WHERE id = old.cell) <> (SELECT scope_id FROM recording_cells WHERE id = new.cell));
+  INSERT INTO recording_facets (facet, value, scope_id, n)
+    SELECT v.facet, v.value, (SELECT scope_id FROM recording_cells WHERE id = new.cell), 1 FROM recording_values v
+     WHERE v.seq = new.seq AND (SELECT scope_id FROM recording_cells WHERE id = old.cell) <> (SELECT scope_id FROM recording_cells WHERE id = new.cell)
+    ON CONFLICT DO UPDATE SET n = n + 1;
+  DELETE FROM recording_cells WHERE id = old.cell AND n = 0;
+END;
+
+CREATE TRIGGER upload_counted AFTER UPDATE OF scope_id, provider, status ON upload_queue
+WHEN (old.scope_id, old.provider, old.status) IS NOT (new.scope_id, new.provider, new.status) BEGIN
+  UPDATE upload_cells SET n = n - 1 WHERE scope_id = old.scope_id AND provider = old.provider AND status = old.status;
+  INSERT INTO upload_cells SELECT new.scope_id, new.provider, new.status, 1, 0 WHERE new.scope_id IS NOT NULL
+    ON CONFLICT DO UPDATE SET n = n + 1;
+  UPDATE upload_cells SET failures = failures + max(1, new.attempt_count)
+   WHERE scope_id = new.scope_id AND provider = new.provider AND status = new.status
+     AND new.status = 'failed' AND (old.scope_id IS NULL OR old.status <> 'failed');
+END;
+
+CREATE TRIGGER upload_gone AFTER DELETE ON upload_queue BEGIN
+  UPDATE upload_cells SET n = n - 1 WHERE scope_id = old.scope_id AND provider = old.provider AND status = old.status;
+END;
+
+CREATE TRIGGER upload_queue_rescoped AFTER UPDATE OF cell ON recordings WHEN new.cell IS NOT old.cell BEGIN
+  UPDATE upload_queue SET scope_id = (SELECT c.scope_id FROM recording_cells c WHERE c.id = new.cell)
+   WHERE recording_id = new.id AND scope_id IS NOT (SELECT c.scope_id FROM recording_cells c WHERE c.id = new.cell);
+END;
+
+CREATE TRIGGER upload_queue_scoped AFTER INSERT ON upload_queue BEGIN
+  UPDATE upload_queue SET scope_id = (
+    SELECT c.scope_id FROM recordings r JOIN recording_cells c ON c.id = r.cell WHERE r.id = new.recording_id)
+   WHERE id = new.id;
 END;

@@ -27,6 +27,7 @@ export interface DaemonDeps {
 }
 
 const CLAIM_WAIT_SECONDS = 25
+const CAPACITY_LOOK_MS = 500
 const CLAIM_RETRY_MAX_MS = 30_000
 const INVENTORY_RETRY_MAX_MS = 60_000
 /** How often the devices are listed again: plugging a microphone in is noticed within this time. */
@@ -186,12 +187,14 @@ export class Daemon {
   async #claimLoop(): Promise<void> {
     const { log, pollMs, runner, token } = this.#deps
     for (let failures = 0; !this.#claiming.signal.aborted; ) {
-      if (token.current() === undefined || runner.freeCapacity() <= 0) {
-        await this.#claimBell.wait(Math.min(500, pollMs))
+      // At capacity only what joins a running capture is of use: it opens no device.
+      const full = runner.freeCapacity() <= 0
+      if (token.current() === undefined || (full && !runner.recording())) {
+        await this.#claimBell.wait(Math.min(CAPACITY_LOOK_MS, pollMs))
         continue
       }
       try {
-        await this.#claimOnce()
+        await (full ? this.#claimToJoin() : this.#claimOnce(this.#claiming.signal))
         if (failures > 0) log.info('claiming works again')
         failures = 0
       } catch (e) {
@@ -203,11 +206,25 @@ export class Daemon {
     }
   }
 
-  async #claimOnce(): Promise<void> {
+  /** Asks until something joins or capacity is free again: then everything is of use, and the question is another one. */
+  async #claimToJoin(): Promise<void> {
+    const { runner } = this.#deps
+    const freed = new AbortController()
+    const look = setInterval(() => runner.freeCapacity() > 0 && freed.abort(), CAPACITY_LOOK_MS)
+    try {
+      await this.#claimOnce(AbortSignal.any([this.#claiming.signal, freed.signal]), true)
+    } catch (e) {
+      if (!freed.signal.aborted) throw e
+    } finally {
+      clearInterval(look)
+    }
+  }
+
+  async #claimOnce(signal: AbortSignal, joinOnly = false): Promise<void> {
     const { clock, link, pollMs, runner } = this.#deps
     const asked = clock.monotonic()
     const held = runner.holding()
-    const jobs = await link.claim(held, CLAIM_WAIT_SECONDS, this.#claiming.signal)
+    const jobs = await link.claim(held, CLAIM_WAIT_SECONDS, signal, joinOnly)
     const fresh = jobs.some((job) => !held.includes(job.id))
     if (fresh) this.#accept(jobs)
     // A controller without long poll answers at once: do not ask it in a tight loop.

@@ -11,6 +11,7 @@ import { scope } from './edge/scope.ts'
 import { serve } from './edge/serve.ts'
 import { routesOf } from './routes.ts'
 import { runnersOf } from './runners.ts'
+import { metricsOutage } from './status/metrics.routes.ts'
 import { CommitGroup } from './store/group.ts'
 import { type Surroundings, storesOf } from './stores.ts'
 import { worksOf } from './works.ts'
@@ -23,19 +24,40 @@ export function compose(surroundings: Surroundings) {
   const works = worksOf(surroundings, edge, stores)
   const ticker = new Ticker(clock, log, runnersOf(works))
   const routes = routesOf(works, ticker)
+  /** Lets long polls and endless answers go: nobody's connection holds up the end. */
+  const release = (): void => {
+    works.bell.close()
+    works.feeds.close()
+    void works.dispatch.stop()
+    works.devices.stop()
+    void works.releases.stop()
+  }
   return {
     app: serve(edge, routes),
     bell: works.bell,
     edge,
+    feeds: works.feeds,
     leases: stores.leases,
-    /** Before the first request: the first admin exists. */
-    prepare: (): Promise<void> =>
-      seedLocalAdmin({ audit: edge.audit, db, ids, log, users: stores.users }, localAdmin(config), iso(clock.now())),
+    /** Before the first request: the first admin exists, and nothing claims to run that died with the last process. */
+    async prepare(): Promise<void> {
+      await seedLocalAdmin(
+        { audit: edge.audit, db, ids, log, users: stores.users },
+        localAdmin(config),
+        iso(clock.now()),
+      )
+      await works.dispatch.settleInterrupted()
+    },
     routes,
     ticker,
-    /** Lets long polls go, ends the background work, commits what waits. */
+    waveforms: works.waveforms,
+    release,
+    /** Lets everybody go, ends the background work, commits what waits. */
     async stop(): Promise<void> {
-      works.bell.close()
+      release()
+      await Promise.all([works.dispatch.stop(), works.releases.stop(), works.uploads.uploader.stop()])
+      works.retention.stop()
+      await works.joiner.stop()
+      await works.waveforms.stop()
       await ticker.stop()
       await edge.group.drain()
     },
@@ -51,7 +73,8 @@ function edgeOf({ clock, config, db, ids, log }: Surroundings): Edge {
     group: new CommitGroup(db, clock),
     guesses: limiter(config.SVC_TOKEN_FAILURE_LIMIT, config.SVC_LOGIN_FAILURE_WINDOW_SECONDS),
     log,
-    principals: principals(db, clock, config.SVC_RUNNER_TOKEN),
+    outage: metricsOutage,
+    principals: principals(db, clock, { metrics: config.SVC_METRICS_TOKEN, runner: config.SVC_RUNNER_TOKEN }),
     scope: scope(db),
     trustedProxies: new Set(config.trustedProxies),
     webOrigin: config.SVC_WEB_ORIGIN,

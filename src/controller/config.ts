@@ -2,6 +2,7 @@
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import * as z from 'zod'
+import { issuerFault, type OidcSettings } from './auth/oidc.rules.ts'
 
 type Env = Record<string, string | undefined>
 
@@ -15,6 +16,7 @@ const count = (fallback: number, least = 1) =>
 const flag = (fallback: boolean) =>
   z.stringbool({ truthy: ['1', 'true', 'yes', 'on'], falsy: ['0', 'false', 'no', 'off'] }).default(fallback)
 const secret = z.string().min(16, 'needs at least 16 characters')
+const webUrl = z.url({ protocol: /^https?$/, error: 'expected an http or https URL' })
 const port = z.coerce.number({ error: 'expected a port number' }).int().min(0).max(65_535)
 
 /** Every setting of the controller: its shape, and the words the help prints. */
@@ -24,6 +26,10 @@ export const SETTINGS = {
   SVC_DATA_DIR: [z.string().default('./data'), 'database, takes and generated keys live below it'],
   SVC_RECORDING_CACHE_DIR: [z.string().optional(), 'takes directory (default: recordings below the data directory)'],
   SVC_RECORDING_CACHE_MAX_BYTES: [count(4_294_967_296), 'largest accepted take, bytes'],
+  SVC_FFPROBE_COMMAND: [z.string().min(1).default('ffprobe'), 'program that tells the shape of a take'],
+  SVC_AUDIO_PREVIEW_MAX_BYTES: [count(67_108_864), 'largest output of an audio tool, bytes'],
+  SVC_AUDIO_TOOL_TIMEOUT_MS: [count(15_000), 'time of an audio tool for a short take, ms; a long one gets more'],
+  SVC_FFMPEG_COMMAND: [z.string().min(1).default('ffmpeg'), 'program that joins chunks and reads waveforms'],
   SVC_LOCAL_ADMIN_EMAIL: [z.email().toLowerCase().default('admin@roomtone.local'), 'e-mail of the first admin'],
   SVC_LOCAL_ADMIN_NAME: [z.string().min(1).max(160).default('Local Admin'), 'name of the first admin'],
   SVC_LOCAL_ADMIN_PASSWORD: [
@@ -33,23 +39,72 @@ export const SETTINGS = {
   SVC_SECRET_KEY: [secret.optional(), 'seals secrets at rest (default: made on first start)'],
   SVC_NODE_SSH_MASTER_KEY: [secret.optional(), 'seals node SSH keys (default: SVC_SECRET_KEY)'],
   SVC_RUNNER_TOKEN: [secret.optional(), 'lets the lifecycle runner fetch SSH key material'],
+  SVC_METRICS_TOKEN: [secret.optional(), 'static token that reads /metrics, and nothing else, beside user sessions'],
+  SVC_SWITCHER_ROUTING_RUNNER_ENABLED: [flag(true), 'whether live meetings are routed to switchers'],
+  SVC_SWITCHER_ROUTING_RUNNER_INTERVAL_SECONDS: [count(20), 'pause between routing passes'],
+  SVC_OIDC_ENABLED: [flag(false), 'whether people may log in through an identity provider'],
+  SVC_OIDC_ISSUER: [z.url().optional(), 'issuer of the identity provider'],
+  SVC_OIDC_AZURE_TENANT_ID: [z.string().min(1).optional(), 'tenant of Microsoft Entra ID, in place of an issuer'],
+  SVC_OIDC_CLIENT_ID: [z.string().min(1).optional(), 'client id at the identity provider'],
+  SVC_OIDC_CLIENT_SECRET: [z.string().min(1).optional(), 'client secret; without one this is a public client'],
+  SVC_OIDC_REDIRECT_URI: [z.url().optional(), 'public address of /api/v1/auth/oidc/callback'],
+  SVC_OIDC_SCOPES: [z.string().default('openid profile email'), 'scopes to ask for, by comma or space'],
+  SVC_OIDC_ALLOW_INSECURE_ISSUER: [flag(false), 'admit an http issuer on loopback'],
   SVC_WEB_ORIGIN: [z.url().default('http://localhost:5173'), 'origin allowed to call the API from a browser'],
   SVC_TRUSTED_PROXIES: [z.string().default(''), 'comma list of peers whose X-Forwarded-For is believed'],
   SVC_API_TLS_CERT_PATH: [z.string().optional(), 'PEM certificate; serves HTTPS together with the key'],
   SVC_API_TLS_KEY_PATH: [z.string().optional(), 'PEM private key'],
   SVC_NATIVE_DIR: [z.string().optional(), 'directory that allows execution, for the SQLite addon'],
   SVC_LOG_LEVEL: [z.enum(['debug', 'info', 'warn', 'error']).default('info'), 'least level of the log'],
+  SVC_METER_HISTORY_LIMIT: [count(600), 'meter frames kept in memory per node'],
+  SVC_LISTEN_SESSION_TTL_SECONDS: [count(300), 'live-listen session that nobody polls ends after this'],
   SVC_NODE_OFFLINE_AFTER_SECONDS: [count(120, 0), 'silence after which a node is offline, 0 = never'],
   SVC_RECORDING_JOB_LEASE_SECONDS: [count(30), 'lease of a claimed job'],
   SVC_RECORDING_JOB_LEASE_RUNNER_ENABLED: [flag(true), 'whether expired leases fail their job'],
   SVC_RECORDING_JOB_LEASE_RUNNER_INTERVAL_SECONDS: [count(10), 'pause between lease sweeps'],
+  SVC_SCHEDULE_RUNNER_ENABLED: [flag(true), 'whether schedules start recordings'],
+  SVC_SCHEDULE_RUNNER_INTERVAL_SECONDS: [count(30), 'longest pause between looks at what is due'],
+  SVC_SCHEDULE_FAILURE_RETRY_SECONDS: [
+    count(300),
+    'pause before a scheduled recording that could not start is tried again',
+  ],
+  SVC_RETENTION_RUNNER_ENABLED: [flag(true), 'whether retention policies delete stored takes'],
+  SVC_RETENTION_RUNNER_INTERVAL_SECONDS: [count(300), 'pause between retention passes'],
+  SVC_RETENTION_RUNNER_BATCH_SIZE: [count(25), 'most takes one retention pass deletes'],
+  SVC_WATCHDOG_RUNNER_ENABLED: [flag(true), 'whether recordings and nodes are watched'],
+  SVC_WATCHDOG_RUNNER_INTERVAL_SECONDS: [count(30), 'pause between watchdog passes'],
+  SVC_WATCHDOG_MAX_SAMPLE_SPAN_SECONDS: [count(30), 'longest time one meter frame stands for'],
+  SVC_WATCHDOG_METER_MAX_AGE_SECONDS: [count(120), 'age from which the last meter frame counts as silence'],
   SVC_AUDIT_MACHINE_WINDOW_SECONDS: [
     count(3600, 0),
     'one audit row per window for unchanged machine calls, 0 = every call',
   ],
+  SVC_AUDIT_RETENTION_DAYS: [count(400).pipe(z.number().max(36_500)), 'age at which audit rows are deleted, days'],
+  SVC_AUDIT_RETENTION_RUNNER_ENABLED: [flag(true), 'whether old audit rows are deleted'],
+  SVC_AUDIT_RETENTION_RUNNER_INTERVAL_SECONDS: [count(3600), 'pause between passes over old audit rows'],
   SVC_LOGIN_FAILURE_LIMIT: [count(10), 'failed logins per account and window before 429'],
   SVC_LOGIN_FAILURE_WINDOW_SECONDS: [count(300), 'that window'],
   SVC_TOKEN_FAILURE_LIMIT: [count(1000), 'refused tokens per address and window before 429'],
+  SVC_AGENT_RELEASE_REPO: [
+    z
+      .string()
+      .regex(/^[\w.-]+\/[\w.-]+$/, 'expected owner/name')
+      .optional(),
+    'repository (owner/name) whose releases are offered as agent updates; unset = no update check',
+  ],
+  SVC_AGENT_RELEASE_TTL_MS: [count(1_800_000, 1000), 'how long a checked release counts as fresh, ms'],
+  SVC_AGENT_RELEASE_TIMEOUT_MS: [count(10_000), 'longest duration of a release check, ms'],
+  SVC_GITHUB_API_URL: [webUrl.default('https://api.github.com'), 'base URL of the release list'],
+  SVC_GITHUB_TOKEN: [z.string().min(1).optional(), 'token for the release list'],
+  SVC_ANSIBLE_RUNNER_URL: [webUrl.optional(), 'base URL of the lifecycle runner; unset = lifecycle actions fail'],
+  SVC_ANSIBLE_RUNNER_TOKEN: [secret.optional(), 'token the lifecycle runner asks for'],
+  SVC_ANSIBLE_RUNNER_TIMEOUT_MS: [count(120_000), 'longest duration of a lifecycle action, ms'],
+  SVC_UPLOAD_RUNNER_ENABLED: [flag(true), 'whether the upload queue is worked on'],
+  SVC_UPLOAD_RUNNER_INTERVAL_SECONDS: [count(60), 'pause between upload passes'],
+  SVC_UPLOAD_RUNNER_BATCH_SIZE: [count(10), 'uploads that one pass begins'],
+  SVC_UPLOAD_QUEUE_LEASE_SECONDS: [count(900), 'lease of an upload under way, renewed while it moves'],
+  SVC_UPLOAD_QUEUE_MAX_ATTEMPTS: [count(5), 'attempts of an upload policy that names no number, at most 100'],
+  SVC_SMBCLIENT_COMMAND: [z.string().min(1).default('smbclient'), 'program that copies to SMB shares'],
   SVC_AGENT_CAPTURE_CHANNELS: [count(2), 'channels of a job when nothing else says'],
   SVC_AGENT_CAPTURE_DEVICE: [z.string().min(1).default('default'), 'capture device when the node has no interface'],
   SVC_AGENT_CAPTURE_FORMAT: [z.string().min(1).default('S16_LE'), 'sample format of a job when nothing else says'],
@@ -66,7 +121,10 @@ type Values = { [K in keyof typeof SETTINGS]: z.infer<(typeof SETTINGS)[K][0]> }
 export type Config = Omit<Values, 'SVC_PORT' | 'SVC_RECORDING_CACHE_DIR'> & {
   SVC_PORT: number
   SVC_RECORDING_CACHE_DIR: string
+  oidc: OidcSettings
   tls: { cert: string; key: string } | undefined
+  /** Where programs of the system are looked for. */
+  programDirs: string[]
   trustedProxies: string[]
 }
 
@@ -125,11 +183,30 @@ function whole(values: Values, env: Env): Config {
     SVC_DATA_DIR: data,
     SVC_RECORDING_CACHE_DIR: path.resolve(values.SVC_RECORDING_CACHE_DIR ?? path.join(data, 'recordings')),
     SVC_PORT: values.SVC_PORT ?? fallback.data ?? 8787,
+    oidc: oidcOf(values),
     tls:
       cert && key ? { cert: read('SVC_API_TLS_CERT_PATH', cert), key: read('SVC_API_TLS_KEY_PATH', key) } : undefined,
+    programDirs: (env.PATH || '/usr/local/bin:/usr/bin:/bin').split(':').filter((dir) => path.isAbsolute(dir)),
     trustedProxies: values.SVC_TRUSTED_PROXIES.split(',')
       .map((peer) => peer.trim())
       .filter(Boolean),
+  }
+}
+
+function oidcOf(values: Values): OidcSettings {
+  const tenant = values.SVC_OIDC_AZURE_TENANT_ID
+  const issuer = values.SVC_OIDC_ISSUER ?? (tenant && `https://login.microsoftonline.com/${tenant}/v2.0`)
+  const fault = issuer && issuerFault(issuer, values.SVC_OIDC_ALLOW_INSECURE_ISSUER)
+  if (fault) throw new ConfigError(`SVC_OIDC_ISSUER is not usable: ${fault}.`)
+  return {
+    clientId: values.SVC_OIDC_CLIENT_ID,
+    clientSecret: values.SVC_OIDC_CLIENT_SECRET,
+    enabled: values.SVC_OIDC_ENABLED,
+    insecure: values.SVC_OIDC_ALLOW_INSECURE_ISSUER,
+    issuer,
+    provider: tenant ? 'azure_ad' : 'oidc',
+    redirectUri: values.SVC_OIDC_REDIRECT_URI,
+    scopes: values.SVC_OIDC_SCOPES.split(/[\s,]+/).filter(Boolean),
   }
 }
 

@@ -56,7 +56,7 @@ async function start(config: Config): Promise<{ stop(): Promise<void> }> {
   const db = new Db(path.join(config.SVC_DATA_DIR, 'roomtone.db'), addon?.binding)
   const applied = await upgraded(db, config.SVC_DATA_DIR, addon?.binding, log)
   const secret = secretKey(config, log)
-  const secrets = { nodeSshKey: config.SVC_NODE_SSH_MASTER_KEY ?? secret }
+  const secrets = { nodeSshKey: config.SVC_NODE_SSH_MASTER_KEY ?? secret, settingsKey: secret }
   const controller = compose({ clock: systemClock, config, db, ids: randomIds, log, secrets })
   await controller.prepare()
   await sweepIncoming(config.SVC_RECORDING_CACHE_DIR)
@@ -70,7 +70,7 @@ async function start(config: Config): Promise<{ stop(): Promise<void> }> {
   return {
     async stop() {
       log.info('The controller stops.')
-      controller.bell.close()
+      controller.release()
       await server.close(STOP_MS)
       await controller.stop()
       db.close()

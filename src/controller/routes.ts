@@ -1,67 +1,267 @@
 import { iso } from '../kernel/clock.ts'
 import { version } from '../kernel/version.ts'
 import { groupRoutes } from './access/groups.routes.ts'
+import { keepManaged } from './access/lockout.ts'
+import { accessOverviewRoutes } from './access/overview.routes.ts'
 import { accessPolicyRoutes } from './access/policies.routes.ts'
 import { accessPolicyStore } from './access/policies.store.ts'
+import { sessionRoutes } from './access/sessions.routes.ts'
+import { openSessions } from './access/sessions.store.ts'
 import { userRoutes } from './access/users.routes.ts'
 import { auditRoutes } from './audit/audit.routes.ts'
 import { authRoutes } from './auth/auth.routes.ts'
+import { stateCookies } from './auth/oidc.cookie.ts'
+import { identityProvider } from './auth/oidc.openid.ts'
+import { oidcRoutes } from './auth/oidc.routes.ts'
 import type { Ticker } from './background/ticker.ts'
+import { assignmentRoutes } from './channels/assignments.routes.ts'
+import { planRoutes } from './channels/plans.routes.ts'
+import { templateRoutes } from './channels/templates.routes.ts'
+import { chunkRoutes } from './chunks/chunks.routes.ts'
+import { limiter } from './edge/limiter.ts'
 import { openapiRoute } from './edge/openapi.ts'
+import type { Reach } from './edge/reach.ts'
 import type { AnyRoute } from './edge/route.ts'
+import { healthRoutes } from './health/health.routes.ts'
 import { boardRoutes } from './jobs/board.routes.ts'
+import { jobControlRoutes } from './jobs/control.routes.ts'
+import { jobExportRoutes } from './jobs/export.routes.ts'
+import { lifecycleRoutes } from './lifecyclejobs/lifecycle.routes.ts'
 import { cacheFileRoutes } from './link/cachefile.routes.ts'
 import { jobLinkRoutes } from './link/job.routes.ts'
+import { listenLinkRoutes } from './link/listen.routes.ts'
+import { meterLinkRoutes } from './link/meters.routes.ts'
 import { nodeLinkRoutes } from './link/node.routes.ts'
+import { listenRoutes } from './listen/listen.routes.ts'
+import { meterRoutes } from './meters/meters.routes.ts'
+import { type Monitored, nodeActionRoutes } from './nodes/actions.routes.ts'
+import { channelRoomRoutes } from './nodes/channelrooms.routes.ts'
+import { nodeExportRoutes } from './nodes/export.routes.ts'
 import { nodeRoutes } from './nodes/nodes.routes.ts'
+import { releaseRoutes } from './nodes/release.routes.ts'
 import { onboardingRoutes } from './onboarding/onboarding.routes.ts'
+import { overviewRoutes } from './overview/overview.routes.ts'
+import { overviewStore } from './overview/overview.store.ts'
+import { BUILT_IN } from './profiles/policies.store.ts'
 import { profileRoutes } from './profiles/profiles.routes.ts'
 import { controlRoutes } from './recordings/control.routes.ts'
+import { editingRoutes } from './recordings/editing.routes.ts'
 import { libraryRoutes } from './recordings/library.routes.ts'
 import { playbackRoutes } from './recordings/playback.routes.ts'
+import { retentionRoutes } from './retention/policies.routes.ts'
 import { roomRoutes } from './rooms/rooms.routes.ts'
 import { rosterRoutes } from './rooms/roster.routes.ts'
+import { changeRoutes } from './schedules/changes.routes.ts'
+import { occurrenceRoutes } from './schedules/occurrences.routes.ts'
+import { rerooming } from './schedules/rerooming.ts'
+import { scheduleRoutes } from './schedules/schedules.routes.ts'
+import { settingsRoutes } from './settings/settings.routes.ts'
 import { metricsRoutes } from './status/metrics.routes.ts'
 import { probeRoutes } from './status/probes.routes.ts'
+import { statusRoutes } from './status/status.routes.ts'
+import { switcherRoutes } from './switchers/switchers.routes.ts'
+import { destinationRoutes } from './uploads/destinations.routes.ts'
+import { uploadPolicyRoutes } from './uploads/policies.routes.ts'
+import { uploadQueueRoutes } from './uploads/queue.routes.ts'
+import { uploadRunnerRoutes } from './uploads/runner.routes.ts'
+import { watchdogPolicyRoutes } from './watchdog/policies.routes.ts'
+import { waveformRoutes } from './waveforms/waveforms.routes.ts'
 import type { Works } from './works.ts'
+
+/** An address may fail more often than an account: many people share one. */
+const ADDRESS_FACTOR = 20
 
 /** Every route of the controller, made once; the README, the OpenAPI document and the guards read this list. */
 export function routesOf(works: Works, ticker: Ticker): AnyRoute[] {
-  const { bell, clock, config, db, ending, ids, log, reach, start, stores, takes, turnstile } = works
-  const { claims, jobs, leases, profiles, recordings, rooms } = stores
-  const library = { log, reach, recordings, takes }
-  const intake = { maxBytes: config.SVC_RECORDING_CACHE_MAX_BYTES, takes, turnstile }
-  const logins = {
-    failureLimit: config.SVC_LOGIN_FAILURE_LIMIT,
-    failureWindowSeconds: config.SVC_LOGIN_FAILURE_WINDOW_SECONDS,
-  }
-  const observed = {
-    metrics: stores.metrics,
-    tally: stores.tally,
-    runners: () => ticker.status(),
-    startedAtMs: clock.now(),
-  }
   const routes: AnyRoute[] = [
-    ...probeRoutes(db, iso(clock.now())),
-    ...authRoutes(stores.users, stores.sessions, ids, clock, logins),
-    ...userRoutes(stores.users, ids, config.SVC_LOCAL_ADMIN_EMAIL),
-    ...groupRoutes(stores.groups, ids),
-    ...accessPolicyRoutes(accessPolicyStore(db, ids, stores.users)),
-    ...auditRoutes(stores.audits, reach),
-    ...nodeRoutes({ ...stores, reach }),
-    ...onboardingRoutes({ ...stores, ids }),
-    ...nodeLinkRoutes(stores),
-    ...jobLinkRoutes({ bell, claims, ending, jobs, leases }),
-    ...cacheFileRoutes({ ...stores, ...intake, ids }),
-    ...controlRoutes({ bell, claims, ids, jobs, leases, recordings, start, takes }),
-    ...libraryRoutes(library),
-    ...playbackRoutes(library),
-    ...boardRoutes(jobs, reach),
-    ...profileRoutes(profiles, ids, reach),
-    ...roomRoutes(rooms, ids, reach),
-    ...rosterRoutes(rooms, stores.rosters),
-    ...metricsRoutes({ ...observed, reach }),
+    ...peopleRoutes(works),
+    ...fleetRoutes(works, ticker),
+    ...machineRoutes(works),
+    ...takeRoutes(works),
+    ...uploadRoutes(works),
+    ...settingRoutes(works),
+    ...timeRoutes(works, ticker),
+    ...observerRoutes(works, ticker),
     openapiRoute((): AnyRoute[] => routes, version),
   ]
   return routes
 }
+
+/** Who people are and what they may do, and what they did. */
+function peopleRoutes({ clock, config, db, ids, reach, stores }: Works): AnyRoute[] {
+  const policies = accessPolicyStore(db, ids, stores.users)
+  const keep = keepManaged(policies, stores.users)
+  const { SVC_LOGIN_FAILURE_LIMIT: failureLimit, SVC_LOGIN_FAILURE_WINDOW_SECONDS: failureWindowSeconds } = config
+  return [
+    ...authRoutes(stores.users, stores.sessions, ids, clock, { failureLimit, failureWindowSeconds }),
+    ...oidcRoutes({
+      addresses: limiter(failureLimit * ADDRESS_FACTOR, failureWindowSeconds),
+      clock,
+      cookies: stateCookies(config.SVC_OIDC_REDIRECT_URI?.startsWith('https:') ?? false),
+      ids,
+      oidc: config.oidc,
+      origins: [config.SVC_WEB_ORIGIN, ...(config.SVC_OIDC_REDIRECT_URI ? [config.SVC_OIDC_REDIRECT_URI] : [])],
+      people: stores.oidc,
+      provider: identityProvider(config.oidc, () => clock.monotonic()),
+      sessions: stores.sessions,
+      users: stores.users,
+    }),
+    ...userRoutes(stores.users, ids, config.SVC_LOCAL_ADMIN_EMAIL, keep),
+    ...groupRoutes(stores.groups, ids, keep),
+    ...accessPolicyRoutes(policies),
+    ...accessOverviewRoutes(policies),
+    ...sessionRoutes(openSessions(db), stores.users),
+    ...auditRoutes(stores.audits, reach),
+  ]
+}
+
+/** Nodes and rooms as operators see them, live ones included. */
+function fleetRoutes(works: Works, ticker: Ticker): AnyRoute[] {
+  const { db, ids, reach, stores } = works
+  const reroom = rerooming(scheduling(works, ticker))
+  return [
+    ...nodeRoutes({ ...stores, reach, reroom }),
+    ...nodeExportRoutes(stores.nodes, reach),
+    ...nodeActionRoutes(stores.nodes, monitored(works)),
+    ...channelRoomRoutes({ ...stores, reroom }),
+    ...releaseRoutes(works.releases),
+    ...lifecycleRoutes({ ...stores, dispatch: works.dispatch, ids, jobs: stores.lifecycle }),
+    ...onboardingRoutes({ ...stores, ids }),
+    ...meterRoutes(works),
+    ...listenRoutes({ ...works, sessions: works.listeners }),
+    ...roomRoutes(stores.rooms, ids, reach),
+    ...rosterRoutes(stores.rooms, stores.rosters),
+    ...overviewRoutes({ ...stores, overviews: overviewStore(db), scope: works.scope }),
+  ]
+}
+
+/** What agents call. */
+function machineRoutes(works: Works): AnyRoute[] {
+  const { bell, clock, config, ending, ids, stores, takes, turnstile } = works
+  return [
+    ...nodeLinkRoutes({ ...stores, ...works }),
+    ...meterLinkRoutes(works.meters, works.layouts),
+    ...listenLinkRoutes(works),
+    ...jobLinkRoutes({ ...stores, bell, clock, ending }),
+    ...cacheFileRoutes({
+      ...stores,
+      chunks: stores.recordingChunks,
+      ids,
+      maxBytes: config.SVC_RECORDING_CACHE_MAX_BYTES,
+      onCached: works.uploads.autoEnqueue,
+      onChunk: () => works.joiner.wake(),
+      onCompleted: (nodeId) => bell.ring(nodeId),
+      takes,
+      turnstile,
+    }),
+  ]
+}
+
+/** Recordings and the jobs that make them. */
+function takeRoutes(works: Works): AnyRoute[] {
+  const { bell, ids, reach, scope, start, stores, takes } = works
+  const { jobs, recordings } = stores
+  const library = { log: works.log, reach, recordings, takes }
+  return [
+    ...controlRoutes({ ...stores, start }),
+    ...libraryRoutes({ ...library, ...recordingContext(works) }),
+    ...editingRoutes(library),
+    ...playbackRoutes({ ...library, ids, playing: works.playing, tickets: stores.tickets }),
+    ...waveformRoutes({ making: works.waveforms, recordings, waveforms: stores.waveforms }),
+    ...chunkRoutes(stores.recordingChunks, jobs, stores.uploads.queue.chunkUploads),
+    ...boardRoutes({ jobs, reach, recordings, scope }),
+    ...jobExportRoutes(jobs, reach),
+    ...jobControlRoutes({ ...stores, bell, ids, reach, takes }),
+  ]
+}
+
+function uploadRoutes({ ids, log, reach, stores, uploads }: Works): AnyRoute[] {
+  const { destinations, policies, queue } = stores.uploads
+  return [
+    ...destinationRoutes(destinations, ids, reach),
+    ...uploadPolicyRoutes(policies, ids, reach),
+    ...uploadQueueRoutes({ ...stores.uploads, fallback: BUILT_IN.upload, reach, recordings: stores.recordings }),
+    ...uploadRunnerRoutes({ log, queue, reach, uploader: uploads.uploader }),
+  ]
+}
+
+/** What is set once and used by all. */
+function settingRoutes({ devices, ids, meters, reach, scope, stores }: Works): AnyRoute[] {
+  return [
+    ...profileRoutes(stores.profiles, ids, reach),
+    ...watchdogPolicyRoutes({ ...stores, ids, meters, reach, scope }),
+    ...retentionRoutes(stores.retentionPolicies, ids, reach),
+    ...settingsRoutes(stores.settings),
+    ...templateRoutes(stores.templates, ids, reach),
+    ...assignmentRoutes({ ...stores, reach, scope }),
+    ...planRoutes({ ...stores, ids, reach, scope }),
+    ...switcherRoutes({
+      ...stores,
+      devices,
+      ids,
+      mappings: stores.switcherMappings,
+      routing: stores.switcherRouting,
+    }),
+  ]
+}
+
+function timeRoutes(works: Works, ticker: Ticker): AnyRoute[] {
+  const parts = scheduling(works, ticker)
+  return [
+    ...scheduleRoutes({ ...works.stores, reach: works.reach }),
+    ...changeRoutes(parts),
+    ...occurrenceRoutes(parts),
+  ]
+}
+
+/** How it goes. */
+function observerRoutes(works: Works, ticker: Ticker): AnyRoute[] {
+  const { clock, config, db, reach, scope, stores } = works
+  const startedAtMs = clock.now()
+  const observed = { counts: stores.counts, metrics: stores.metrics, reach, runners: () => ticker.status() }
+  return [
+    ...probeRoutes(db, iso(startedAtMs)),
+    ...healthRoutes({ ...stores, events: stores.healthEvents, reach, scope }),
+    ...statusRoutes({ ...stores, ...observed, startedAt: iso(startedAtMs) }),
+    ...metricsRoutes({
+      ...works,
+      ...observed,
+      frameMaxAgeSeconds: config.SVC_WATCHDOG_METER_MAX_AGE_SECONDS,
+      startedAtMs,
+      tally: stores.tally,
+    }),
+  ]
+}
+
+const scheduling = (works: Works, ticker: Ticker) => ({
+  ...works.stores,
+  alarms: works.scheduleAlarms,
+  defaultInterfaceId: works.config.SVC_AGENT_CAPTURE_INTERFACE_ID,
+  heed: () => ticker.heed('schedule'),
+  ids: works.ids,
+  reach: works.reach,
+  references: works.stores.scheduleReferences,
+  take: works.scheduledTake,
+})
+
+/** What is told beside a recording by the families that keep it. */
+const recordingContext = ({ stores }: Works) => ({
+  healthOf: (reach: Reach, recordingId: string, most: number) =>
+    stores.healthEvents.page(reach, { recordingId }, most, 0).rows,
+  jobs: stores.jobs,
+  uploadsOf: stores.uploads.queue.ofRecording,
+})
+
+// What of a node can be heard or seen now, from what the agents last sent.
+const monitored = ({ chunks, meters }: Works): Monitored => ({
+  metered: (nodeId) => meters.latest(nodeId) !== undefined,
+  monitor(nodeId, now) {
+    const chunk = chunks.fresh(nodeId, 'raw', now)
+    if (chunk) {
+      const { capturedAt, durationMs } = chunk
+      return { available: true, capturedAt, contentType: 'audio/wav', durationMs, source: 'agent_audio_chunk' }
+    }
+    const frame = meters.latest(nodeId)?.frame
+    return frame ? { available: true, capturedAt: frame.capturedAt, source: 'meter_frame' } : { available: false }
+  },
+})

@@ -1,11 +1,32 @@
+import { targetIndexRunner } from './audit/index.runner.ts'
+import { targetIndex } from './audit/index.store.ts'
+import { auditRetentionRunner } from './audit/retention.runner.ts'
+import { auditRetention } from './audit/retention.store.ts'
 import { sessionRunner } from './auth/sessions.runner.ts'
 import type { Runner } from './background/ticker.ts'
 import { leaseRunner } from './jobs/lease.runner.ts'
+import { scheduleRunner } from './schedules/schedule.runner.ts'
+import { routingRunner } from './switchers/routing.runner.ts'
+import { uploadRunner } from './uploads/upload.runner.ts'
+import { watchStore } from './watchdog/watch.store.ts'
+import { watchdogRunner } from './watchdog/watchdog.runner.ts'
+import { waveformRunner } from './waveforms/waveforms.runner.ts'
 import type { Works } from './works.ts'
 
 /** The table of background runners (specification, Background runners). */
-export function runnersOf({ audit, config, db, ending, stores }: Works): Runner[] {
+export function runnersOf(works: Works): Runner[] {
+  const { audit, clock, config, db, ending, joiner, meters, releases, retention, stores, uploads } = works
   return [
+    scheduleRunner({
+      ...works,
+      alarms: works.scheduleAlarms,
+      enabled: config.SVC_SCHEDULE_RUNNER_ENABLED,
+      intervalSeconds: config.SVC_SCHEDULE_RUNNER_INTERVAL_SECONDS,
+      retrySeconds: config.SVC_SCHEDULE_FAILURE_RETRY_SECONDS,
+      runs: stores.scheduleRuns,
+      schedules: stores.schedules,
+      take: works.scheduledTake,
+    }),
     leaseRunner({
       audit,
       db,
@@ -14,6 +35,47 @@ export function runnersOf({ audit, config, db, ending, stores }: Works): Runner[
       intervalSeconds: config.SVC_RECORDING_JOB_LEASE_RUNNER_INTERVAL_SECONDS,
       leases: stores.leases,
     }),
+    joiner.runner(),
+    retention.runner,
+    watchdogRunner({
+      audit,
+      clock,
+      db,
+      enabled: config.SVC_WATCHDOG_RUNNER_ENABLED,
+      health: stores.health,
+      intervalSeconds: config.SVC_WATCHDOG_RUNNER_INTERVAL_SECONDS,
+      maxSpanSeconds: config.SVC_WATCHDOG_MAX_SAMPLE_SPAN_SECONDS,
+      meterMaxAgeSeconds: config.SVC_WATCHDOG_METER_MAX_AGE_SECONDS,
+      meters,
+      offlineAfterSeconds: config.SVC_NODE_OFFLINE_AFTER_SECONDS,
+      store: watchStore(db, config.SVC_NODE_OFFLINE_AFTER_SECONDS),
+    }),
+    routingRunner({
+      audit,
+      db,
+      devices: works.devices,
+      enabled: config.SVC_SWITCHER_ROUTING_RUNNER_ENABLED,
+      health: stores.health,
+      intervalSeconds: config.SVC_SWITCHER_ROUTING_RUNNER_INTERVAL_SECONDS,
+      live: (now) => stores.schedules.liveAssignments(now),
+      routing: stores.switcherRouting,
+    }),
     sessionRunner(stores.sessions),
+    uploadRunner(uploads.uploader, config.SVC_UPLOAD_RUNNER_ENABLED, config.SVC_UPLOAD_RUNNER_INTERVAL_SECONDS),
+    releases.runner(),
+    waveformRunner(stores.waveforms, works.waveforms),
+    ...auditRunners(works),
   ]
 }
+
+const auditRunners = ({ audit, config, db }: Pick<Works, 'audit' | 'config' | 'db'>): Runner[] => [
+  targetIndexRunner(targetIndex(db)),
+  auditRetentionRunner({
+    audit,
+    db,
+    days: config.SVC_AUDIT_RETENTION_DAYS,
+    enabled: config.SVC_AUDIT_RETENTION_RUNNER_ENABLED,
+    intervalSeconds: config.SVC_AUDIT_RETENTION_RUNNER_INTERVAL_SECONDS,
+    retention: auditRetention(db),
+  }),
+]

@@ -3,28 +3,51 @@ import { deriveKey } from '../crypto/seal.ts'
 import type { Clock } from '../kernel/clock.ts'
 import type { Ids } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
+import { zoneBook } from '../kernel/zones.ts'
 import { groupStore } from './access/groups.store.ts'
 import { userStore } from './access/users.store.ts'
 import { auditStore } from './audit/audit.store.ts'
+import { oidcStore } from './auth/oidc.store.ts'
 import { sessionStore } from './auth/sessions.store.ts'
+import { assignmentStore } from './channels/assignments.store.ts'
+import { planStore } from './channels/plans.store.ts'
+import { templateStore } from './channels/templates.store.ts'
+import { chunkStore } from './chunks/chunks.store.ts'
 import type { Config } from './config.ts'
+import { healthEvents } from './health/events.store.ts'
 import { healthStore } from './health/health.store.ts'
 import { claimStore } from './jobs/claims.store.ts'
 import { jobStore } from './jobs/jobs.store.ts'
 import { leaseStore } from './jobs/leases.store.ts'
+import { lifecycleStore } from './lifecyclejobs/lifecycle.store.ts'
 import { provenanceStore } from './link/provenance.store.ts'
+import { channelRoomStore } from './nodes/channelrooms.store.ts'
 import { nodeStore } from './nodes/nodes.store.ts'
 import { credentialStore } from './onboarding/credentials.store.ts'
 import { sshKeyStore } from './onboarding/sshkeys.store.ts'
 import { policyStore } from './profiles/policies.store.ts'
 import { profileStore } from './profiles/profiles.store.ts'
 import { conflictStore } from './recordings/conflicts.store.ts'
-import { recordingStore } from './recordings/recordings.store.ts'
+import { type RecordingStore, recordingStore } from './recordings/recordings.store.ts'
+import { ticketStore } from './recordings/tickets.store.ts'
+import { retentionPolicyStore } from './retention/policies.store.ts'
+import { retentionStore } from './retention/retention.store.ts'
 import { roomStore } from './rooms/rooms.store.ts'
 import { rosterStore } from './rooms/roster.store.ts'
+import { referenceStore } from './schedules/references.store.ts'
+import { runStore } from './schedules/runs.store.ts'
+import { scheduleStore } from './schedules/schedules.store.ts'
+import { settingsStore } from './settings/settings.store.ts'
+import { countStore } from './status/counts.store.ts'
 import { metricsStore } from './status/metrics.store.ts'
 import { auditTally } from './status/tally.store.ts'
 import type { Db } from './store/db.ts'
+import { routingStore } from './switchers/routing.store.ts'
+import { mappingStore, switcherStore } from './switchers/switchers.store.ts'
+import { findSmbclient, NO_SMBCLIENT } from './uploads/drivers.smb.ts'
+import { uploadStores } from './uploads/uploads.store.ts'
+import { watchdogPolicyStore } from './watchdog/policies.store.ts'
+import { waveformStore } from './waveforms/waveforms.store.ts'
 
 /** What differs between a running controller and one in a test. */
 export interface Surroundings {
@@ -34,33 +57,79 @@ export interface Surroundings {
   ids: Ids
   log: Log
   /** Secrets that seal what is stored. */
-  secrets: { nodeSshKey: string }
+  secrets: { nodeSshKey: string; settingsKey: string }
 }
 
 /** Every store, by name: what the routes and runners read and write through. */
 export function storesOf({ config, db, ids, secrets }: Surroundings) {
   const jobs = jobStore(db)
+  const recordings = recordingStore(db)
+  const templates = templateStore(db)
+  const nodeKey = deriveKey(secrets.nodeSshKey)
+  const settingsKey = lazyKey(secrets.settingsKey, secrets.nodeSshKey, nodeKey)
+  const switchers = switcherStore(db, settingsKey)
   return {
+    assignments: assignmentStore(db, ids, templates),
     audits: auditStore(db),
+    channelRooms: channelRoomStore(db),
     claims: claimStore(db, jobs, config.SVC_RECORDING_JOB_LEASE_SECONDS),
     conflicts: conflictStore(db),
+    counts: countStore(db),
     credentials: credentialStore(db, ids),
     groups: groupStore(db),
     health: healthStore(db, ids),
+    healthEvents: healthEvents(db),
     jobs,
+    lifecycle: lifecycleStore(db),
     leases: leaseStore(db, jobs, config.SVC_RECORDING_JOB_LEASE_SECONDS),
     metrics: metricsStore(db, config.SVC_NODE_OFFLINE_AFTER_SECONDS),
+    oidc: oidcStore(db, ids),
     nodes: nodeStore(db, ids, config.SVC_NODE_OFFLINE_AFTER_SECONDS),
+    plans: planStore(db),
     policies: policyStore(db),
     profiles: profileStore(db),
+    recordingChunks: chunkStore(db),
     provenance: provenanceStore(db),
-    recordings: recordingStore(db),
+    recordings,
+    retention: retentionStore(db),
+    retentionPolicies: retentionPolicyStore(db),
     rooms: roomStore(db),
     rosters: rosterStore(db),
+    scheduleReferences: referenceStore(db),
+    scheduleRuns: runStore(db),
+    schedules: scheduleStore(db, zoneBook()),
     sessions: sessionStore(db),
-    sshKeys: sshKeyStore(db, ids, deriveKey(secrets.nodeSshKey)),
+    settings: settingsStore(db),
+    sshKeys: sshKeyStore(db, ids, nodeKey),
+    switcherMappings: mappingStore(db, switchers),
+    switcherRouting: routingStore(db),
+    switchers,
     tally: auditTally(db),
+    templates,
+    tickets: ticketStore(db),
+    uploads: uploadStoresOf({ config, db, ids, key: settingsKey, recordings }),
     users: userStore(db),
+    waveforms: waveformStore(db),
+    watchdogPolicies: watchdogPolicyStore(db),
   }
 }
 export type Stores = ReturnType<typeof storesOf>
+
+type UploadParts = Pick<Surroundings, 'config' | 'db' | 'ids'> & { key: () => Uint8Array; recordings: RecordingStore }
+
+const uploadStoresOf = ({ config, ...parts }: UploadParts) =>
+  uploadStores({
+    ...parts,
+    attempts: Math.min(config.SVC_UPLOAD_QUEUE_MAX_ATTEMPTS, 100),
+    unavailable: (kind) =>
+      kind === 'smb' && !findSmbclient(config.SVC_SMBCLIENT_COMMAND, config.programDirs) ? NO_SMBCLIENT : undefined,
+  })
+
+/** Derived when it is first needed, for it takes a while; the usual installation has one secret for both. */
+function lazyKey(secret: string, known: string, knownKey: Uint8Array): () => Uint8Array {
+  let key = secret === known ? knownKey : undefined
+  return () => {
+    key ??= deriveKey(secret)
+    return key
+  }
+}

@@ -1,30 +1,146 @@
 // The machinery between stores and edge: what rings, starts, ends and reaches.
 import { Bell } from './background/bell.ts'
+import { Joiner } from './chunks/joiner.ts'
 import type { Config } from './config.ts'
 import type { Edge } from './edge/edge.ts'
+import { Feeds } from './edge/feed.ts'
 import { reaches } from './edge/reach.ts'
+import { Dispatch } from './lifecyclejobs/dispatch.ts'
 import { Turnstile } from './link/intake.ts'
+import { chunkStore } from './listen/chunks.store.ts'
+import { demandBell } from './listen/listen.rules.ts'
+import { listenSessions } from './listen/sessions.store.ts'
+import { layoutStore } from './meters/layout.store.ts'
+import { meterStore } from './meters/meters.store.ts'
+import { releaseStore } from './nodes/release.store.ts'
+import { Releases } from './nodes/releases.ts'
 import { endings } from './recordings/endings.ts'
-import { starter } from './recordings/start.ts'
+import { playing } from './recordings/playing.ts'
+import { scheduledStarter, starter } from './recordings/start.ts'
+import { retention } from './retention/retention.runner.ts'
+import { alarmStore } from './schedules/runs.store.ts'
+import { takeMaker } from './schedules/takes.ts'
 import type { Stores, Surroundings } from './stores.ts'
+import { Devices } from './switchers/devices.ts'
+import { uploadWorks } from './uploads/uploads.ts'
+import { Waveforms } from './waveforms/waveforms.ts'
 
 /** What routes and runners share beside the stores; `stop` in compose.ts ends what has a life. */
 export function worksOf(surroundings: Surroundings, edge: Edge, stores: Stores) {
   const { clock, config, db, ids } = surroundings
   const bell = new Bell(clock)
+  const starting = { ...stores, bell, ids, ...captureDefaults(config) }
+  const heldBy = playing(clock)
   return {
     ...surroundings,
+    ...liveOf(surroundings, bell),
+    ...backgroundOf(surroundings, edge, stores),
     audit: edge.audit,
     bell,
-    ending: endings(stores.recordings, stores.health),
+    devices: new Devices(),
+    ending: endings(stores.recordings, stores.health, stores.recordingChunks, bell),
+    playing: heldBy,
+    principals: edge.principals,
     reach: reaches(db),
-    start: starter({ ...stores, bell, ids, ...captureDefaults(config) }),
+    releases: new Releases({ ...surroundings, ...releaseSource(config), group: edge.group, store: releaseStore(db) }),
+    scheduleAlarms: alarmStore(db, stores.health),
+    /** Recording and job of a schedule. */
+    scheduledTake: takeMaker({ ...stores, record: scheduledStarter(starting) }),
+    scope: edge.scope,
+    start: starter(starting),
     stores,
+    retention: retention({
+      ...surroundings,
+      ...retaining(config),
+      audit: edge.audit,
+      held: heldBy.held,
+      policies: stores.retentionPolicies,
+      stored: stores.retention,
+    }),
     takes: config.SVC_RECORDING_CACHE_DIR,
     turnstile: new Turnstile(),
+    uploads: uploadWorks({
+      ...surroundings,
+      ...uploading(config),
+      audit: edge.audit,
+      chunks: stores.recordingChunks,
+      health: stores.health,
+      held: heldBy.held,
+      stores: stores.uploads,
+    }),
   }
 }
 export type Works = ReturnType<typeof worksOf>
+
+/** What works beside the requests, one piece after the other. */
+function backgroundOf(surroundings: Surroundings, edge: Edge, stores: Stores) {
+  const { config } = surroundings
+  return {
+    dispatch: new Dispatch({
+      ...surroundings,
+      ...stores,
+      audit: edge.audit,
+      group: edge.group,
+      jobs: stores.lifecycle,
+      runner: runner(config),
+    }),
+    joiner: new Joiner({
+      ...surroundings,
+      ...stores,
+      ...joining(config),
+      audit: edge.audit,
+      chunks: stores.recordingChunks,
+    }),
+    waveforms: new Waveforms({
+      ...surroundings,
+      ...stores,
+      takes: config.SVC_RECORDING_CACHE_DIR,
+      tools: audioTools(config),
+    }),
+  }
+}
+
+const audioTools = (config: Config) => ({
+  ffmpeg: config.SVC_FFMPEG_COMMAND,
+  ffprobe: config.SVC_FFPROBE_COMMAND,
+  maxBytes: config.SVC_AUDIO_PREVIEW_MAX_BYTES,
+  timeoutMs: config.SVC_AUDIO_TOOL_TIMEOUT_MS,
+})
+
+const joining = (config: Config) => ({
+  ffmpegCommand: config.SVC_FFMPEG_COMMAND,
+  takes: config.SVC_RECORDING_CACHE_DIR,
+})
+
+const retaining = (config: Config) => ({
+  batch: config.SVC_RETENTION_RUNNER_BATCH_SIZE,
+  enabled: config.SVC_RETENTION_RUNNER_ENABLED,
+  intervalSeconds: config.SVC_RETENTION_RUNNER_INTERVAL_SECONDS,
+  takes: config.SVC_RECORDING_CACHE_DIR,
+})
+
+const runner = (config: Config) => ({
+  timeoutMs: config.SVC_ANSIBLE_RUNNER_TIMEOUT_MS,
+  token: config.SVC_ANSIBLE_RUNNER_TOKEN,
+  url: config.SVC_ANSIBLE_RUNNER_URL,
+})
+
+const releaseSource = (config: Config) => ({
+  apiUrl: config.SVC_GITHUB_API_URL,
+  repo: config.SVC_AGENT_RELEASE_REPO,
+  timeoutMs: config.SVC_AGENT_RELEASE_TIMEOUT_MS,
+  token: config.SVC_GITHUB_TOKEN,
+  ttlMs: config.SVC_AGENT_RELEASE_TTL_MS,
+})
+
+const uploading = (config: Config) => ({
+  batchSize: config.SVC_UPLOAD_RUNNER_BATCH_SIZE,
+  enabled: config.SVC_UPLOAD_RUNNER_ENABLED,
+  intervalSeconds: config.SVC_UPLOAD_RUNNER_INTERVAL_SECONDS,
+  leaseSeconds: config.SVC_UPLOAD_QUEUE_LEASE_SECONDS,
+  smbclient: { command: config.SVC_SMBCLIENT_COMMAND, dirs: config.programDirs },
+  takes: config.SVC_RECORDING_CACHE_DIR,
+})
 
 const captureDefaults = (config: Config) => ({
   defaultInterfaceId: config.SVC_AGENT_CAPTURE_INTERFACE_ID,
@@ -35,4 +151,13 @@ const captureDefaults = (config: Config) => ({
     sampleRate: config.SVC_AGENT_CAPTURE_SAMPLE_RATE,
     seconds: config.SVC_AGENT_CAPTURE_SECONDS,
   },
+})
+
+// Telemetry and audio as they come: in memory, never in the database.
+const liveOf = ({ clock, config, db, ids }: Surroundings, bell: Bell) => ({
+  chunks: chunkStore(),
+  feeds: new Feeds(clock),
+  layouts: layoutStore(db),
+  listeners: listenSessions(ids, config.SVC_LISTEN_SESSION_TTL_SECONDS, (nodeId) => bell.ring(demandBell(nodeId))),
+  meters: meterStore(config.SVC_METER_HISTORY_LIMIT),
 })

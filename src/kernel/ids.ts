@@ -1,6 +1,29 @@
 import { randomUUID } from 'node:crypto'
 
-export type IdKind = 'node' | 'rec' | 'job' | 'cap' | 'room' | 'recording_profile' | 'access_policy' | 'take'
+export type IdKind =
+  | 'node'
+  | 'rec'
+  | 'job'
+  | 'cap'
+  | 'room'
+  | 'sched'
+  | 'switcher'
+  | 'recording_profile'
+  | 'retention_policy'
+  | 'access_policy'
+  | 'take'
+  | 'watchdog_policy'
+  | 'assignment'
+  | 'assignment_event'
+  | 'channel_map'
+  | 'listen'
+  | 'channel_map_plan'
+  | 'node_lifecycle'
+  | 'playback'
+  | 'download'
+  | 'upload'
+  | 'upload_dest'
+  | 'upload_policy'
 
 /** Makes ids; injected so that tests can count instead of drawing lots. */
 export interface Ids {

@@ -4,8 +4,8 @@ import { someField, text } from './scalars.ts'
 
 export const Login = z.object({ email: z.email().max(320).toLowerCase(), password: z.string().min(1).max(1024) })
 
-// Not a number is ignored, a number out of bounds is the nearest bound.
-const clamped = (least: number, most: number, fallback: number) =>
+/** A number of a query: not a number is `fallback`, one out of bounds is the nearest bound. */
+export const clamped = (least: number, most: number, fallback: number) =>
   z.preprocess((v) => {
     const n = typeof v === 'string' && v.trim() !== '' ? Math.trunc(Number(v)) : Number.NaN
     return Number.isNaN(n) ? fallback : Math.min(Math.max(n, least), most)
@@ -13,6 +13,10 @@ const clamped = (least: number, most: number, fallback: number) =>
 /** The lenient page of users and groups. */
 export const AccessPage = z.object({ limit: clamped(1, 200, 50), offset: clamped(0, Number.MAX_SAFE_INTEGER, 0) })
 export type AccessPage = z.infer<typeof AccessPage>
+
+export const OidcReturn = z.object({ returnTo: z.string().max(4000).optional() })
+/** A provider may add parameters of its own (iss, session_state). */
+export const OidcCallback = z.record(z.string(), z.string().max(8000))
 
 const password = z.string().min(8).max(200)
 const roles = z.array(z.enum(ROLES)).min(1)
@@ -77,6 +81,18 @@ export interface CurrentUser {
   provider: 'local' | 'oidc'
   resourceGrants: { resourceId: string; resourceType: string }[]
   roles: Role[]
+}
+
+/** One open session of a person. */
+export interface Session {
+  createdAt: string
+  /** Whether this session is the one that asks. */
+  current: boolean
+  expiresAt: string
+  id: string
+  ipAddress?: string
+  lastSeenAt: string
+  userAgent?: string
 }
 
 export interface Group {

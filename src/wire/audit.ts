@@ -35,3 +35,21 @@ export interface AuditEvent {
   reason?: string
   target: { id?: string; name?: string; type: string }
 }
+
+export interface AuditFacet {
+  count: number
+  value: string
+}
+
+/** What the newest matching events say, most frequent first; `total` is how many of them were counted. */
+export interface AuditFacets {
+  actions: AuditFacet[]
+  actorTypes: AuditFacet[]
+  outcomes: AuditFacet[]
+  permissions: AuditFacet[]
+  reasons: AuditFacet[]
+  targetTypes: AuditFacet[]
+  total: number
+}
+
+export const AuditExport = z.strictObject({ eventIds: z.array(text(1, 160)).min(1).max(500) })

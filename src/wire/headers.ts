@@ -1,10 +1,14 @@
 /** Request headers of the agent protocol, lower case. */
 export const HEADERS = {
   agentId: 'x-svc-agent-id',
+  capturedAt: 'x-svc-captured-at',
+  durationMs: 'x-svc-duration-ms',
   durationSeconds: 'x-svc-duration-seconds',
   fileName: 'x-svc-file-name',
   jobId: 'x-svc-recording-job-id',
   reason: 'x-svc-reason',
+  rendition: 'x-svc-rendition',
+  sequence: 'x-svc-sequence',
   sessionId: 'x-svc-session-id',
   /** RFC 9530: `sha-256=:<base64>:`. */
   contentDigest: 'content-digest',

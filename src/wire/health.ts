@@ -1,6 +1,12 @@
+import * as z from 'zod'
+import { instant, Page, query, text } from './scalars.ts'
+
 export const SEVERITIES = ['info', 'warning', 'critical'] as const
 export type Severity = (typeof SEVERITIES)[number]
 export const HEALTH_STATUSES = ['open', 'acknowledged', 'suppressed', 'resolved'] as const
+export type HealthStatus = (typeof HEALTH_STATUSES)[number]
+export const HEALTH_MOVES = ['acknowledge', 'suppress', 'resolve', 'reopen'] as const
+export type HealthMove = (typeof HEALTH_MOVES)[number]
 
 export interface HealthEvent {
   acknowledgedAt: string | null
@@ -14,9 +20,66 @@ export interface HealthEvent {
   resolvedBy?: string
   scheduleId?: string
   severity: Severity
-  status: (typeof HEALTH_STATUSES)[number]
+  status: HealthStatus
   suppressedAt: string | null
   suppressedBy?: string
   suppressedUntil: string | null
   type: string
 }
+
+/** Counts over the whole visible filtered set; `activeCritical` are the critical ones that are not resolved. */
+export interface HealthSummary {
+  activeCritical: number
+  open: number
+  resolved: number
+  suppressed: number
+  total: number
+  /** Counting stopped early: there are at least as many. */
+  totalIsLowerBound?: true
+}
+
+const id = text(1, 160)
+const utc = z.iso.datetime().transform((s) => new Date(s).toISOString())
+
+const filters = {
+  nodeId: query(id),
+  openedFrom: query(utc),
+  openedTo: query(utc),
+  recordingId: query(id),
+  resolvedFrom: query(utc),
+  resolvedTo: query(utc),
+  scheduleId: query(id),
+  search: query(text(1, 160)),
+  severity: query(z.enum(SEVERITIES)),
+  status: query(z.enum(HEALTH_STATUSES)),
+  type: query(id),
+}
+export const HealthFilters = z.object({ ...Page.shape, ...filters })
+export type HealthFilters = z.infer<typeof HealthFilters>
+
+/** Longest details of an event somebody reports, bytes of JSON. */
+const LONGEST_DETAILS = 65_536
+
+export const HealthReport = z
+  .strictObject({
+    details: z
+      .record(z.string(), z.unknown())
+      .refine((d) => JSON.stringify(d).length <= LONGEST_DETAILS, `longer than ${LONGEST_DETAILS} characters`)
+      .default({}),
+    nodeId: id.optional(),
+    openedAt: instant.optional(),
+    recordingId: id.optional(),
+    scheduleId: id.optional(),
+    severity: z.enum(SEVERITIES),
+    type: text(1, 160),
+  })
+  .refine((e) => e.nodeId || e.recordingId || e.scheduleId, 'name a node, a recording or a schedule')
+export type HealthReport = z.infer<typeof HealthReport>
+
+const lifecycle = { note: text(0, 1000).optional(), suppressedUntil: instant.nullable().optional() }
+export const HealthLifecycle = z.strictObject(lifecycle)
+export type HealthLifecycle = z.infer<typeof HealthLifecycle>
+
+const ids = (most: number) => z.array(id).min(1).max(most)
+export const HealthBulk = z.strictObject({ ...lifecycle, action: z.enum(HEALTH_MOVES), eventIds: ids(100) })
+export const HealthSelection = z.strictObject({ eventIds: ids(200) })

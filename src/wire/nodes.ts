@@ -104,6 +104,7 @@ export const InterfacePatch = z
   .refine(someField, 'At least one interface field is required')
 export type InterfacePatch = z.infer<typeof InterfacePatch>
 
+/** Channels to rooms; null takes them out. What is not named keeps its room. */
 export const ChannelRooms = z.strictObject({
   assignments: z
     .array(
@@ -116,6 +117,8 @@ export const ChannelRooms = z.strictObject({
     .min(1)
     .max(256),
 })
+
+export type ChannelRooms = z.infer<typeof ChannelRooms>
 
 export const NodeFilters = z.strictObject({
   ...Page.shape,
@@ -130,6 +133,44 @@ export const NodeFilters = z.strictObject({
   status: query(z.enum(NODE_STATUSES)),
 })
 export type NodeFilters = z.infer<typeof NodeFilters>
+
+/** A release list of the release host, as far as we read it; everything else about a release is ignored. */
+export const ReleaseList = z.array(
+  z.object({
+    draft: z.boolean().catch(false),
+    html_url: z
+      .url({ protocol: /^https?$/ })
+      .max(2000)
+      .optional()
+      .catch(undefined),
+    prerelease: z.boolean().catch(false),
+    published_at: instant.optional().catch(undefined),
+    tag_name: z.string().max(200).catch(''),
+  }),
+)
+export type ReleaseList = z.infer<typeof ReleaseList>
+/** The list in a body that may be anything; undefined when it is none. */
+export const releaseListOf = (body: unknown): ReleaseList | undefined => ReleaseList.safeParse(body).data
+
+export interface AgentRelease {
+  publishedAt?: string
+  tag: string
+  url?: string
+  version: string
+}
+
+/** What `GET /nodes/agent-release` answers. */
+export interface AgentReleaseCheck {
+  /** Last time the release host gave a usable answer. */
+  checkedAt?: string
+  data: AgentRelease | null
+  /** Why the newest check failed, or why there is none. */
+  reason?: string
+  /** The newest check failed or is overdue: `data` is what was known before. */
+  stale?: true
+}
+
+export const NodeExport = z.strictObject({ nodeIds: z.array(text(1, 160)).min(1).max(200) })
 
 export const BootstrapTokenRequest = z.object({
   ttlSeconds: numeric(z.number().int().min(1).max(86_400)).default(900),
@@ -265,10 +306,15 @@ export interface RecorderCachePolicy {
 /** What `GET /nodes/:id/config` tells an agent. */
 export interface NodeConfig {
   audioDefaults?: AudioDefaults
+  /** Whether anybody listens right now: then audio without gaps is wanted, otherwise none has to be sent. */
+  liveListen?: { requested: boolean }
   monitorEnhancement: { engine: 'deepfilternet3'; requested: boolean }
   recorderCachePolicies: RecorderCachePolicy[]
   recordingCapacity: { maxConcurrentRecordings: number }
 }
+
+/** How long to wait for a config other than the one `If-None-Match` names. */
+export const ConfigQuery = z.object({ waitSeconds: query(z.coerce.number().int().min(0).max(30)) })
 
 /** Only the literal `1` mints; any other value does not. */
 export const MaterialQuery = z.object({ mintToken: z.string().optional() })

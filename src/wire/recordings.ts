@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { CaptureBackend, type RecorderCachePolicy } from './nodes.ts'
 import { ChannelMode, CODECS, type Codec, type Enhancement } from './profiles.ts'
-import { instant, offsetInstant, Page, query, text } from './scalars.ts'
+import { instant, offsetInstant, Page, query, someField, text } from './scalars.ts'
 
 export const RECORDING_STATUSES = [
   'queued',
@@ -20,6 +20,12 @@ export const RENDITIONS = ['raw', 'enhanced'] as const
 export type Rendition = (typeof RENDITIONS)[number]
 /** Anything but the two names asks for the default rendition. */
 export const RenditionQuery = z.object({ rendition: z.enum(RENDITIONS).optional().catch(undefined) })
+
+/** `points`: per channel, at most; a short file has fewer. */
+export const WaveformQuery = z.object({
+  ...RenditionQuery.shape,
+  points: query(z.coerce.number().int().min(1).max(4000)),
+})
 
 /** Content type by codec; the extension is the codec's own name. */
 export const CONTENT_TYPES: Record<Codec, string> = { mp3: 'audio/mpeg', flac: 'audio/flac', wav: 'audio/wav' }
@@ -80,6 +86,41 @@ export const RecordingFilters = z.object({
 })
 export type RecordingFilters = z.infer<typeof RecordingFilters>
 
+const tagList = z.array(text(1, 48)).max(32)
+const idList = (most: number) => z.array(id).min(1).max(most)
+const snippets = z.array(text(1, 500)).max(20)
+const notes = text(0, 2000)
+const atLeastOne = { message: 'expected at least one change' }
+
+export const RecordingMetadata = z
+  .strictObject({
+    folder: text(1, 240).optional(),
+    name: text(1, 240).optional(),
+    notes: notes.nullable().optional(),
+    tags: tagList.optional(),
+    transcriptSnippets: snippets.nullable().optional(),
+  })
+  .refine(someField, atLeastOne)
+export type RecordingMetadata = z.infer<typeof RecordingMetadata>
+
+export const BulkMetadata = z
+  .strictObject({
+    addTags: tagList.optional(),
+    folder: text(1, 240).optional(),
+    recordingIds: idList(100),
+    removeTags: tagList.optional(),
+    replaceTags: tagList.optional(),
+  })
+  .refine(({ recordingIds: _, ...changes }) => someField(changes), atLeastOne)
+  .refine((b) => b.replaceTags === undefined || (b.addTags === undefined && b.removeTags === undefined), {
+    message: 'replaceTags stands alone',
+    path: ['replaceTags'],
+  })
+export type BulkMetadata = z.infer<typeof BulkMetadata>
+
+/** Up to 200 recordings, named one by one. */
+export const RecordingIds = z.strictObject({ recordingIds: idList(200) })
+
 export const JobFilters = z.object({
   ...Page.shape,
   captureBackend: query(CaptureBackend),
@@ -116,7 +157,28 @@ export interface Recording {
   transcriptSnippets?: string[]
   uploadPolicyIds: string[]
   watchdogPolicyId?: string
+  waveformPreview?: WaveformPreview
 }
+
+/** The loudest sample of every slice, over all channels: 0..1. */
+export interface WaveformPreview {
+  channelCount: number
+  generatedAt: string
+  peaks: number[]
+  sampleCount: number
+  sampleRate: number
+  source: 'ffmpeg_decoded_peak' | 'wav_s16le_peak'
+}
+
+/** A value recordings are narrowed by, and how many the caller sees with it. */
+export interface Facet {
+  count: number
+  value: string
+}
+export type RecordingFacets = Record<
+  'folders' | 'nodes' | 'recordingProfiles' | 'tags' | 'trackGroups' | 'uploadPolicies',
+  Facet[]
+>
 
 export interface ChannelMap {
   assignmentId: string
@@ -219,12 +281,20 @@ export type AgentJob = z.infer<typeof AgentJob>
  * Body of a claim: jobs the agent already holds. A job that was handed to this node, never confirmed by a
  * heartbeat and is not held was lost on the way, and is handed out again at once.
  */
-export const Claim = z.object({ holding: z.array(z.string().max(160)).max(1024).optional().catch(undefined) })
+export const Claim = z.object({
+  holding: z.array(z.string().max(160)).max(1024).optional().catch(undefined),
+  /** The agent is at capacity: it takes only what joins a capture that runs. */
+  joinOnly: z.boolean().optional().catch(undefined),
+})
 
 export const ClaimQuery = z.object({ waitSeconds: query(z.coerce.number().int().min(0).max(30)) })
 
 /** Any rendition but the two names is the primary file itself. */
-export const CacheFileQuery = z.object({ chunk: z.string().optional(), rendition: z.string().optional() })
+export const CacheFileQuery = z.object({
+  chunk: z.string().optional(),
+  chunkTotal: z.string().optional(),
+  rendition: z.string().optional(),
+})
 export type CacheFileQuery = z.infer<typeof CacheFileQuery>
 
 export interface StoredFile {

@@ -1,5 +1,7 @@
 import * as z from 'zod'
+import type { Node } from './nodes.ts'
 import { CAPABILITIES, type Capability } from './permissions.ts'
+import type { Recording } from './recordings.ts'
 import { clientId, someField, text } from './scalars.ts'
 
 const optional = { building: text(0, 160), description: text(0, 2000), floor: text(0, 160), notes: text(0, 4000) }
@@ -49,6 +51,23 @@ export interface Room {
   notes?: string
   site: string
   updatedAt: string
+}
+
+/** A recording to come. */
+export interface Upcoming {
+  /** Absent when nothing but somebody ends it. */
+  recordingEndAt?: string
+  recordingStartAt: string
+  scheduleId: string
+  scheduleName: string
+}
+
+export interface RoomOverview {
+  /** Whole for who holds the node; others see of a shared node what is in the room. */
+  nodes: Node[]
+  recentRecordings: Recording[]
+  room: Room
+  upcoming: Upcoming[]
 }
 
 export interface RosterEntry {

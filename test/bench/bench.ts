@@ -10,6 +10,7 @@ import { heartbeat } from './heartbeat.ts'
 import { lists } from './lists.ts'
 import { type Judged, judged, type Row, table } from './measure.ts'
 import { nodesList } from './nodes.ts'
+import { scale } from './scale.ts'
 import { start } from './start.ts'
 import { upload } from './upload.ts'
 import type { Place } from './world.ts'
@@ -24,6 +25,7 @@ const BENCHES: Record<string, (place: Place) => Promise<Row[]>> = {
   'event-loop': eventLoop,
   fleet: agents,
   lists,
+  scale,
 }
 
 const { values: options } = parseArgs({

@@ -3,6 +3,7 @@ import Database from 'better-sqlite3'
 import { bytesOf, load } from './load.ts'
 import { median, quantile, type Row } from './measure.ts'
 import { stayOn } from './programs.ts'
+import { seedAudit } from './seed.audit.ts'
 import { type Fleet, fleet, type Place } from './world.ts'
 
 const RECORDINGS = 100_000
@@ -49,10 +50,8 @@ function fill(file: string): void {
   const at = `strftime('%Y-%m-%dT%H:%M:%fZ', 1700000000 + n * 37, 'unixepoch')`
   db.exec(`
     ${numbers(RECORDINGS)} INSERT INTO recordings (id, name, folder, source, status, health_status, recorded_at, duration_seconds, updated_at)
-      SELECT 'rec_' || n, 'Lecture ' || n, 'Course ' || n % 300, 'ad_hoc', iif(n % 50, 'cached', 'failed'), 'healthy', ${at}, 60 + n % 5400, ${at} FROM k;
-    ${numbers(AUDIT)} INSERT INTO audit_events (id, created_at, action, outcome, permission, actor_type, actor_id, actor_name, target_type, target_id, details)
-      SELECT 'evt_' || n, ${at}, iif(n % 2, 'nodes.read', 'recordings.read'), iif(n % 3, 'allowed', 'succeeded'), 'node:read', 'node',
-        'node_' || n % 1000, 'node_' || n % 1000, 'node', 'node_' || n % 1000, '{"method":"GET","path":"/api/v1/nodes"}' FROM k;
-    ANALYZE;`)
+      SELECT 'rec_' || n, 'Lecture ' || n, 'Course ' || n % 300, 'ad_hoc', iif(n % 50, 'cached', 'failed'), 'healthy', ${at}, 60 + n % 5400, ${at} FROM k;`)
+  seedAudit(db, { rows: AUDIT, recordings: RECORDINGS, recordingId: (n) => `rec_${n}` })
+  db.exec('ANALYZE')
   db.close()
 }

@@ -39,6 +39,7 @@ const WHO: Record<string, string> = {
   node: 'node',
   bootstrap: 'bootstrap token',
   runner: 'runner token',
+  scraper: 'metrics token',
   none: 'open',
 }
 

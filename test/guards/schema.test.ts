@@ -35,7 +35,7 @@ test('every foreign key has an index that begins with its column', () => {
         (index) => all<{ name: string }>(`SELECT name FROM pragma_index_info(?) WHERE seqno = 0`, index.name)[0]?.name,
       ),
     )
-    const keys = all<{ column: string }>(`SELECT "from" AS column FROM pragma_foreign_key_list(?)`, name)
+    const keys = all<{ column: string }>(`SELECT "from" AS column FROM pragma_foreign_key_list(?) WHERE seq = 0`, name)
     return keys.filter(({ column }) => !first.has(column)).map(({ column }) => `${name}.${column}`)
   })
   assert.deepEqual(bare, [])
@@ -59,7 +59,11 @@ test('no two indexes of a table begin with the same columns in the same order', 
       .filter((index) => index.partial === 0)
       .map((index) => ({
         index: index.name,
-        columns: all<{ name: string }>(`SELECT name FROM pragma_index_info(?)`, index.name)
+        // Two directions are two orders.
+        columns: all<{ name: string }>(
+          `SELECT name || iif(desc, ' down', '') AS name FROM pragma_index_xinfo(?) WHERE key`,
+          index.name,
+        )
           .map((c) => c.name)
           .join(),
       }))

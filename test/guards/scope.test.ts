@@ -264,6 +264,12 @@ const LISTS: [list: string, detail: string, type: string, permission: Permission
   ['/recording-jobs', '/recording-jobs/:id', 'recording_job', 'recording:read'],
   ['/rooms', '/rooms/:roomId', 'room', 'node:read'],
   ['/settings/recording-profiles', '/settings/recording-profiles/:id', 'recording_profile', 'settings:read'],
+  ['/settings/watchdog-policies', '/settings/watchdog-policies/:id', 'watchdog_policy', 'settings:read'],
+  ['/health-events', '/health-events/:id', 'health_event', 'health:read'],
+  ['/settings/upload-destinations', '/settings/upload-destinations/:id', 'upload_destination', 'settings:read'],
+  ['/settings/upload-policies', '/settings/upload-policies/:id', 'upload_policy', 'settings:read'],
+  // In the world of the guards an item has the id of its recording.
+  ['/upload-queue', '/upload-queue/:id', 'recording', 'recording:read'],
 ]
 
 /** Rooms that show in the list although their detail asks for more: those of nodes held in full (contract A, 1.3). */

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { after, test } from 'node:test'
 import { generateSshKey } from '../../src/crypto/sshkey.ts'
 import { type Answer, kit } from '../kit/kit.ts'
@@ -140,6 +141,53 @@ async function nodes(owner: Client): Promise<void> {
   await admin('GET', '/metrics')
 }
 
+/** Destinations that refuse: a server that quotes what it was told, a program that says its arguments. */
+async function uploads(owner: Client): Promise<void> {
+  const admin = calls(owner)
+  const s3 = { accessKeyId: 'AKIA', bucket: 'takes', endpoint: 'http://127.0.0.1:1', forcePathStyle: true }
+  const base = '/settings/upload-destinations'
+  const made = await admin('POST', base, {
+    displayName: 'S3',
+    enabled: true,
+    kind: 's3',
+    s3,
+    s3SecretAccessKey: keep('the secret of a bucket', 'secret-access-key-of-the-bucket'),
+  })
+  const path = `${base}/${made.json.data.id}`
+  const share = await admin('POST', base, {
+    displayName: 'SMB',
+    enabled: true,
+    kind: 'smb',
+    smb: { port: 1, server: '127.0.0.1', share: 'takes', username: 'u' },
+    smbPassword: keep('the password of a share', 'password-of-the-share-itself'),
+  })
+  await admin('POST', base, {
+    displayName: 7,
+    kind: 's3',
+    s3SecretAccessKey: keep('the secret of a refused destination', 'secret-of-a-refused-destination'),
+  })
+  await admin('PATCH', path, {
+    s3SecretAccessKey: { a: keep('a secret of the wrong type', 'secret-within-an-object') },
+  })
+  await admin('PATCH', path, { s3SecretAccessKey: keep('a changed secret', 'secret-access-key-number-two') })
+  k.sql(
+    `INSERT INTO recordings (id, name, folder, source, status, recorded_at, updated_at) VALUES ('r', 'R', 'F', 'ad_hoc', 'cached', ?, ?)`,
+    ...[k.now(), k.now()],
+  )
+  k.sql(`INSERT INTO recording_files VALUES ('r', 'primary', 'r.mp3', 'x', 5, 'audio/mpeg', 7, NULL, ?)`, k.now())
+  mkdirSync(k.takes, { recursive: true })
+  writeFileSync(`${k.takes}/r.mp3`, 'sound')
+  for (const { json } of [made, share]) {
+    const policy = await admin('POST', '/settings/upload-policies', { destinationId: json.data.id, name: 'P' })
+    await admin('POST', '/recordings/r/upload-queue', { uploadPolicyId: policy.json.data.id })
+  }
+  const run = await admin('POST', '/upload-runner/run')
+  assert.equal(run.json.summary.deferred, 2, run.text)
+  for (const read of [base, path, `${path}/actions`, '/upload-queue', '/upload-runner', '/recordings/r/context'])
+    await admin('GET', read)
+  await admin('DELETE', path)
+}
+
 /** The secret as it is, and as it would stand in JSON, in base64 and in hex. */
 const shapes = (secret: string): Buffer[] => [
   Buffer.from(secret),
@@ -153,7 +201,9 @@ const holds = (where: Buffer, secret: string): boolean => shapes(secret).some((s
 const both = (a: Answer): boolean => a.text.includes('PRIVATE KEY')
 
 test('tokens, passwords and private keys stand nowhere but in the one answer that hands them out', async () => {
-  await nodes(await people())
+  const owner = await people()
+  await nodes(owner)
+  await uploads(owner)
   assert.ok(secrets.size >= 18, `${secrets.size} secrets`)
   const database = k.db.raw.serialize() as Buffer
   const log = Buffer.from(k.logged.join('\n'))

@@ -37,11 +37,8 @@ const collection = (path: string): string[] => [`GET ${path}`, `GET ${path}/:id`
 
 const AUTH = [
   ...rows(null, ['POST /auth/login', 'POST /auth/logout', 'GET /auth/me'], { auth: 'none' }),
-  ...rows(null, ['GET /auth/oidc/config', 'GET /auth/oidc/login', 'GET /auth/oidc/callback'], {
-    auth: 'none',
-    later: true,
-  }),
-  ...rows('auth:manage', ['GET /auth/oidc/discovery'], { later: true }),
+  ...rows(null, ['GET /auth/oidc/config', 'GET /auth/oidc/login', 'GET /auth/oidc/callback'], { auth: 'none' }),
+  ...rows('auth:manage', ['GET /auth/oidc/discovery']),
 ]
 
 const ACCESS = rows('auth:manage', [
@@ -56,25 +53,21 @@ const ACCESS = rows('auth:manage', [
   'GET+PATCH /auth/access-policies',
 ])
 
-const AUDIT = rows(
-  'audit:read',
-  ['GET /audit-events', 'GET+POST /audit-events/export', 'GET /audit-events/facets', 'GET /audit-events/:id'],
-  { later: ['GET /audit-events/export', 'POST /audit-events/export', 'GET /audit-events/facets'] },
-)
+const AUDIT = rows('audit:read', [
+  'GET /audit-events',
+  'GET+POST /audit-events/export',
+  'GET /audit-events/facets',
+  'GET /audit-events/:id',
+])
 
 const NODES = [
-  ...rows('node:read', ['GET /nodes', 'GET /nodes/:id']),
-  ...rows(
-    'node:read',
-    [
-      'GET+POST /nodes/export',
-      'GET /nodes/:id/actions',
-      'GET /nodes/:id/meters',
-      'GET /nodes/agent-release',
-      'GET /nodes/:id/lifecycle-jobs',
-    ],
-    { later: true },
-  ),
+  ...rows('node:read', ['GET /nodes', 'GET /nodes/:id', 'GET /nodes/:id/meters']),
+  ...rows('node:read', [
+    'GET+POST /nodes/export',
+    'GET /nodes/:id/actions',
+    'GET /nodes/agent-release',
+    'GET /nodes/:id/lifecycle-jobs',
+  ]),
   ...rows('node:manage', [
     'POST /nodes/enroll',
     'PATCH /nodes/:id',
@@ -84,12 +77,12 @@ const NODES = [
     'POST /nodes/:id/ssh-credential/rotate',
     'POST /nodes/:id/bootstrap-token',
   ]),
-  ...rows('node:manage', ['PUT /nodes/:id/channel-rooms', 'POST /nodes/:id/lifecycle/:action'], { later: true }),
-  ...rows(
-    'listen:monitor',
-    ['POST /nodes/:id/listen', 'GET /nodes/:id/listen/stream', 'DELETE /nodes/:id/listen/:sid'],
-    { later: true },
-  ),
+  ...rows('node:manage', ['PUT /nodes/:id/channel-rooms', 'POST /nodes/:id/lifecycle/:action']),
+  ...rows('listen:monitor', [
+    'POST /nodes/:id/listen',
+    'GET /nodes/:id/listen/stream',
+    'DELETE /nodes/:id/listen/:sid',
+  ]),
 ]
 
 const MACHINES = [
@@ -108,7 +101,6 @@ const MACHINES = [
     ],
     {
       auth: 'node',
-      later: ['GET /nodes/:id/channel-map-assignments', 'POST /nodes/:id/meter-frame', 'POST /nodes/:id/listen/chunk'],
     },
   ),
   ...rows('health:acknowledge', ['POST /nodes/:id/health-events'], { auth: 'node' }),
@@ -130,167 +122,130 @@ const MACHINES = [
 ]
 
 const RECORDINGS = [
-  ...rows('recording:read', ['GET /recordings', 'GET /recordings/:id']),
-  ...rows(
-    'recording:read',
-    [
-      'GET /recordings/facets',
-      'GET /recordings/:id/context',
-      'GET /recordings/:id/actions',
-      'GET+POST /recordings/export',
-    ],
-    { later: true },
-  ),
+  ...rows('recording:read', [
+    'GET /recordings',
+    'GET /recordings/:id',
+    'GET /recordings/facets',
+    'GET /recordings/:id/context',
+    'GET /recordings/:id/actions',
+    'GET+POST /recordings/export',
+  ]),
   ...rows('recording:create', ['POST /recordings']),
   ...rows('recording:control', ['POST /recordings/:id/stop']),
-  ...rows('recording:playback', ['POST /recordings/:id/playback', 'GET /recordings/:id/stream'], {
-    later: ['POST /recordings/:id/playback'],
-  }),
-  ...rows('recording:download', ['POST /recordings/:id/download', 'GET /recordings/:id/file'], {
-    later: ['POST /recordings/:id/download'],
-  }),
-  ...rows('recording:edit', ['PATCH /recordings/:id/metadata', 'PATCH /recordings/bulk-metadata'], { later: true }),
-  ...rows('recording:delete', ['DELETE /recordings/:id', 'POST /recordings/bulk-delete'], {
-    later: ['POST /recordings/bulk-delete'],
-  }),
+  ...rows('recording:playback', ['POST /recordings/:id/playback', 'GET /recordings/:id/stream']),
+  ...rows('recording:download', ['POST /recordings/:id/download', 'GET /recordings/:id/file']),
+  ...rows('recording:edit', ['PATCH /recordings/:id/metadata', 'PATCH /recordings/bulk-metadata']),
+  ...rows('recording:delete', ['DELETE /recordings/:id', 'POST /recordings/bulk-delete']),
 ]
 
 const JOBS = [
   ...rows('recording:read', ['GET /recording-jobs', 'GET /recording-jobs/:id']),
-  ...rows('recording:read', ['GET /recording-jobs/:id/actions', 'GET+POST /recording-jobs/export'], { later: true }),
+  ...rows('recording:read', ['GET /recording-jobs/:id/actions', 'GET+POST /recording-jobs/export']),
   ...rows('recording:control', ['POST /recording-jobs/:id/retry']),
-  ...rows('recording:control', ['POST /recording-jobs/bulk-retry', 'POST /recording-jobs/bulk-stop'], { later: true }),
-  ...rows('recording:read', [...collection('/upload-queue'), 'GET /upload-runner', 'GET /upload-runner/actions'], {
-    later: true,
-  }),
-  ...rows(
-    'recording:control',
-    [
-      'POST /recordings/:id/upload-queue',
-      'POST /recordings/bulk-upload-queue',
-      'POST /upload-queue/:id/retry',
-      'POST /upload-runner/run',
-    ],
-    { later: true },
-  ),
+  ...rows('recording:control', ['POST /recording-jobs/bulk-retry', 'POST /recording-jobs/bulk-stop']),
+  ...rows('recording:read', [...collection('/upload-queue'), 'GET /upload-runner', 'GET /upload-runner/actions']),
+  ...rows('recording:control', [
+    'POST /recordings/:id/upload-queue',
+    'POST /recordings/bulk-upload-queue',
+    'POST /upload-queue/:id/retry',
+    'POST /upload-runner/run',
+  ]),
 ]
 
 const SCHEDULES = [
-  ...rows(
-    'schedule:read',
-    [
-      ...collection('/schedules'),
-      'GET /schedules/:id/occurrences',
-      'GET+POST /schedules/export',
-      'GET /schedules/calendar',
-    ],
-    { later: true },
-  ),
-  ...rows(
-    'schedule:manage',
-    [
-      'POST /schedules',
-      'PATCH+DELETE /schedules/:id',
-      'POST /schedules/:id/run-now',
-      'POST /schedules/:id/skip-next',
-      'POST /schedules/:scheduleId/move-occurrence',
-    ],
-    { later: true },
-  ),
+  ...rows('schedule:read', [
+    ...collection('/schedules'),
+    'GET /schedules/:id/occurrences',
+    'GET+POST /schedules/export',
+    'GET /schedules/calendar',
+  ]),
+  ...rows('schedule:manage', [
+    'POST /schedules',
+    'PATCH+DELETE /schedules/:id',
+    'POST /schedules/:id/run-now',
+    'POST /schedules/:id/skip-next',
+    'POST /schedules/:scheduleId/move-occurrence',
+  ]),
 ]
 
 const ROOMS = [
-  ...rows('node:read', ['GET /rooms', 'GET /rooms/:roomId', 'GET /rooms/:roomId/overview'], {
-    later: ['GET /rooms/:roomId/overview'],
-  }),
+  ...rows('node:read', ['GET /rooms', 'GET /rooms/:roomId', 'GET /rooms/:roomId/overview']),
   ...rows('node:manage', ['POST /rooms', 'PATCH+DELETE /rooms/:roomId']),
   ...rows('auth:manage', ['GET+PUT /rooms/:roomId/roster']),
 ]
 
 const FAMILIES = [
-  '/settings/watchdog-policies',
-  '/settings/upload-destinations',
-  '/settings/upload-policies',
   '/settings/channel-map-templates',
   '/settings/channel-map-assignments',
   '/settings/channel-map-assignment-plans',
-  '/settings/retention-policies',
 ]
 
 const SETTINGS = [
-  ...rows('settings:read', collection('/settings/recording-profiles'), {
-    later: ['GET /settings/recording-profiles/:id/actions'],
-  }),
+  ...rows('settings:read', collection('/settings/recording-profiles')),
   ...rows('settings:manage', ['POST /settings/recording-profiles', 'PATCH /settings/recording-profiles/:id']),
-  ...rows('settings:read', [...FAMILIES.flatMap(collection), 'GET /settings/controller'], { later: true }),
-  ...rows(
-    'settings:manage',
-    [
-      'POST /settings/watchdog-policies',
-      'PATCH /settings/watchdog-policies/:id',
-      'POST /settings/watchdog-policies/:id/calibrate',
-      'POST /settings/upload-destinations',
-      'PATCH /settings/upload-destinations/:id',
-      'POST /settings/upload-policies',
-      'PATCH /settings/upload-policies/:id',
-      'POST /settings/channel-map-templates',
-      'PATCH /settings/channel-map-templates/:id',
-      'PUT /settings/channel-map-assignments',
-      'PUT /settings/channel-map-assignments/bulk',
-      'POST /settings/channel-map-assignments/rollback',
-      'POST /settings/channel-map-assignment-plans',
-      'POST /settings/channel-map-assignment-plans/:id/apply',
-      'POST /settings/retention-policies',
-      'PATCH /settings/retention-policies/:id',
-      'PATCH /settings/controller',
-    ],
-    { later: true },
-  ),
+  ...rows('settings:read', collection('/settings/watchdog-policies')),
+  ...rows('settings:manage', [
+    'POST /settings/watchdog-policies',
+    'PATCH /settings/watchdog-policies/:id',
+    // The specification names the mutation without its path; this is the one the console calls (contract B, 12.1).
+    'POST /settings/watchdog-policies/:id/calibrations',
+  ]),
+  ...rows('settings:read', [
+    ...collection('/settings/upload-destinations'),
+    ...collection('/settings/upload-policies'),
+  ]),
+  ...rows('settings:manage', [
+    'POST /settings/upload-destinations',
+    'PATCH /settings/upload-destinations/:id',
+    'POST /settings/upload-policies',
+    'PATCH /settings/upload-policies/:id',
+  ]),
+  ...rows('settings:read', [...FAMILIES.flatMap(collection), 'GET /settings/controller']),
+  ...rows('settings:manage', [
+    'POST /settings/channel-map-templates',
+    'PATCH /settings/channel-map-templates/:id',
+    'PUT /settings/channel-map-assignments',
+    'PUT /settings/channel-map-assignments/bulk',
+    'POST /settings/channel-map-assignments/rollback',
+    'POST /settings/channel-map-assignment-plans',
+    'POST /settings/channel-map-assignment-plans/:id/apply',
+    'PATCH /settings/controller',
+  ]),
+  ...rows('settings:read', collection('/settings/retention-policies')),
+  ...rows('settings:manage', ['POST /settings/retention-policies', 'PATCH /settings/retention-policies/:id']),
 ]
 
 const SWITCHERS = [
-  ...rows(
-    'switcher:read',
-    [
-      'GET /settings/switchers',
-      'GET /settings/switchers/:id',
-      'GET /settings/switcher-mapping-options',
-      'GET /settings/switchers/:id/mappings',
-    ],
-    { later: true },
-  ),
-  ...rows(
-    'switcher:manage',
-    [
-      'POST /settings/switchers',
-      'PATCH+DELETE /settings/switchers/:id',
-      'POST /settings/switchers/:id/test',
-      'GET /settings/switchers/:id/config-snapshot',
-      'POST /settings/switchers/:id/restore',
-    ],
-    { later: true },
-  ),
-  ...rows('switcher:map', ['PUT /settings/switchers/:id/mappings'], { later: true }),
+  ...rows('switcher:read', [
+    'GET /settings/switchers',
+    'GET /settings/switchers/:id',
+    'GET /settings/switcher-mapping-options',
+    'GET /settings/switchers/:id/mappings',
+  ]),
+  ...rows('switcher:manage', [
+    'POST /settings/switchers',
+    'PATCH+DELETE /settings/switchers/:id',
+    'POST /settings/switchers/:id/test',
+    'GET /settings/switchers/:id/config-snapshot',
+    'POST /settings/switchers/:id/restore',
+  ]),
+  ...rows('switcher:map', ['PUT /settings/switchers/:id/mappings']),
 ]
 
 const HEALTH = [
-  ...rows('health:read', [...collection('/health-events'), 'GET+POST /health-events/export'], { later: true }),
-  ...rows(
-    'health:acknowledge',
-    [
-      'POST /health-events',
-      'POST /health-events/bulk-lifecycle',
-      'POST /health-events/:id/acknowledge',
-      'POST /health-events/:id/suppress',
-      'POST /health-events/:id/resolve',
-      'POST /health-events/:id/reopen',
-    ],
-    { later: true },
-  ),
+  ...rows('health:read', [...collection('/health-events'), 'GET+POST /health-events/export']),
+  ...rows('health:acknowledge', [
+    'POST /health-events',
+    'POST /health-events/bulk-lifecycle',
+    'POST /health-events/:id/acknowledge',
+    'POST /health-events/:id/suppress',
+    'POST /health-events/:id/resolve',
+    'POST /health-events/:id/reopen',
+  ]),
 ]
 
 const STATUS = [
-  ...rows('node:read', ['GET /status'], { later: true }),
+  ...rows('node:read', ['GET /status']),
   ...rows('metrics:read', ['GET /metrics']),
   ...rows(null, ['GET /healthz', 'GET /readyz'], { auth: 'none' }),
 ]

@@ -59,7 +59,21 @@ export const EXPANDS: Record<Thing, Thing[]> = {
   'room cellar': ['room cellar'],
   'room attic': ['room attic'],
   'recording_profile voice-mp3-vbr': ['recording_profile voice-mp3-vbr'],
+  'retention_policy retention-keep-controller-cache': ['retention_policy retention-keep-controller-cache'],
   'recording_profile plain': ['recording_profile plain'],
+  'upload_destination bucket': ['upload_destination bucket'],
+  'upload_policy nightly': ['upload_policy nightly'],
+  'upload_policy upload-policy-stub': ['upload_policy upload-policy-stub'],
+  'channel_map_template map': ['channel_map_template map'],
+  'channel_map_template map-old': ['channel_map_template map-old'],
+  // A map belongs to what has it: a1 to interface i3, a2 to node n1.
+  'channel_map_assignment a1': [
+    ...['channel_map_assignment a1', 'interface i3', 'node n2', 'site South', 'room cellar', 'room attic'],
+  ],
+  'channel_map_assignment a2': ['channel_map_assignment a2', 'node n1', 'site North', 'room hall', 'room booth'],
+  'channel_map_assignment_plan p1': ['channel_map_assignment_plan p1'],
+  'watchdog_policy scheduled-voice-watchdog': ['watchdog_policy scheduled-voice-watchdog'],
+  'switcher n1': ['switcher n1'],
   'user somebody': ['user somebody'],
   'group crew': ['group crew'],
 }
@@ -96,10 +110,37 @@ export function seed(k: Kit): void {
     node(k, id, site, room)
   interfaces(k)
   recordings(k)
+  // Named as what fills paths whose target has no id; nobody listens there.
+  k.sql(
+    `INSERT INTO switchers (id, display_name, host, port, model, enabled, mode, created_at, updated_at)
+     VALUES ('n1', 'Foyer', '127.0.0.1', 1, 'avpro-ac-max', 1, 'observe', ?, ?)`,
+    AT,
+    AT,
+  )
+  maps(k)
+  uploads(k)
   k.sql(
     `INSERT INTO recording_profiles SELECT 'plain', 'Plain', codec, bitrate_kbps, vbr, channel_mode, 0, 0, NULL, NULL, NULL,
        created_at, updated_at FROM recording_profiles WHERE id = 'voice-mp3-vbr'`,
   )
+}
+
+// An item is asked for by its own id and judged as its recording: each has the id of its recording here.
+function uploads(k: Kit): void {
+  k.sql(
+    `INSERT INTO upload_destinations (id, display_name, kind, enabled, created_at, updated_at)
+     VALUES ('bucket', 'Bucket', 's3', 0, ?, ?)`,
+    AT,
+    AT,
+  )
+  k.sql(`INSERT INTO upload_policies VALUES ('nightly', 'Nightly', 'bucket', 1, 'manual', 5, NULL, 0, ?)`, AT)
+  for (const id of ['r1', 'r2', 'r3', 'r4'])
+    k.sql(
+      `INSERT INTO upload_queue (id, recording_id, upload_policy_id, destination_id, provider, status, max_attempts,
+         next_attempt_at, cache_path, checksum, file_name, created_at, updated_at)
+       VALUES (?, ?, 'nightly', 'bucket', 's3', 'failed', 5, ?, 'ad-hoc/none.wav', 'sha256:00', 'none.wav', ?, ?)`,
+      ...[id, id, AT, AT, AT],
+    )
 }
 
 function node(k: Kit, id: string, site: string, room: string | null): void {
@@ -132,6 +173,27 @@ function interfaces(k: Kit): void {
   }
 }
 
+function maps(k: Kit): void {
+  const entries = JSON.stringify([{ included: true, label: 'One', sourceChannelIndex: 1 }])
+  for (const id of ['map', 'map-old'])
+    k.sql(
+      `INSERT INTO channel_map_templates (id, name, channel_mode, entries, created_at, updated_at) VALUES (?, ?, 'mono', ?, ?, ?)`,
+      ...[id, id, entries, AT, AT],
+    )
+  k.sql(`INSERT INTO channel_map_assignments VALUES ('a1', 'interface', 'i3', NULL, 'map', ?)`, AT)
+  k.sql(`INSERT INTO channel_map_assignments VALUES ('a2', 'node', NULL, 'n1', 'map', ?)`, AT)
+  k.sql(
+    `INSERT INTO channel_map_assignment_events (id, assignment_id, changed_at, previous_template_id, next_template_id, reason)
+     VALUES ('e1', 'a1', ?, 'map-old', 'map', 'assigned')`,
+    AT,
+  )
+  k.sql(
+    `INSERT INTO channel_map_plans (id, template_id, targets, created_at) VALUES ('p1', 'map', ?, ?)`,
+    JSON.stringify([{ targetId: 'n1', targetType: 'node' }]),
+    AT,
+  )
+}
+
 function recordings(k: Kit): void {
   for (const [id, nodeId, room] of [
     ['s1', 'n2', 'booth'],
@@ -146,6 +208,11 @@ function recordings(k: Kit): void {
       AT,
       AT,
     )
+  k.sql(
+    `UPDATE schedules SET capture_interface_id = 'i3', capture_channels = '[1]', next_run_at = @at, slot_at = @at, slot_date = '2026-03-02',
+       recurrence = '{"mode":"daily","interval":1,"startTime":"12:00","endTime":"13:00"}' WHERE id = 's1'`,
+    { at: '2026-03-02T12:00:00.000Z' },
+  )
   for (const [id, nodeId, room, schedule, status] of [
     ['r1', 'n1', 'hall', null, 'recording'],
     ['r2', 'n1', 'hall', 's1', 'recording'],

@@ -8,6 +8,7 @@ import { readConfig } from '../../src/controller/config.ts'
 import { Db } from '../../src/controller/store/db.ts'
 import { embedded, migrate } from '../../src/controller/store/migrate.ts'
 import { iso } from '../../src/kernel/clock.ts'
+import { randomIds } from '../../src/kernel/ids.ts'
 import type { Role } from '../../src/wire/permissions.ts'
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
@@ -24,6 +25,8 @@ export interface Answer {
 
 interface KitOptions {
   env?: Record<string, string>
+  /** A database file; in memory when absent. */
+  file?: string
 }
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -31,7 +34,7 @@ const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000,
 export function kit(options: KitOptions = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'roomtone-kit-'))
   const config = readConfig({ SVC_DATA_DIR: dir, SVC_SECRET_KEY: 'kit-secret-key-0123456789', ...options.env })
-  const db = new Db(':memory:')
+  const db = new Db(options.file ?? ':memory:')
   migrate(db, migrations)
   let now = Date.parse('2026-03-02T09:00:00.000Z')
   const counters = new Map<string, number>()
@@ -47,11 +50,14 @@ export function kit(options: KitOptions = {}) {
     clock: { now: () => now, monotonic: () => now },
     config,
     db,
-    secrets: { nodeSshKey: 'kit-node-key-0123456789' },
-    ids: {
-      make: (kind) => `${kind}_${next(kind)}`,
-      uuid: () => `00000000-0000-4000-8000-${String(next('uuid')).padStart(12, '0')}`,
-    },
+    secrets: { nodeSshKey: 'kit-node-key-0123456789', settingsKey: 'kit-secret-key-0123456789' },
+    // A file lives on: its next visitor counts from one again.
+    ids: options.file
+      ? randomIds
+      : {
+          make: (kind) => `${kind}_${next(kind)}`,
+          uuid: () => `00000000-0000-4000-8000-${String(next('uuid')).padStart(12, '0')}`,
+        },
     log: { debug: say('debug'), info: say('info'), warn: say('warn'), error: say('error') },
   })
 
@@ -69,7 +75,10 @@ export function kit(options: KitOptions = {}) {
       headers: { ...(token ? { authorization: `Bearer ${token}` } : {}), ...headers },
       body: body === undefined ? undefined : raw ? (body as never) : JSON.stringify(body),
     })
-    const text = await response.text()
+    // Server-sent events have no end: who wants to read them asks the app itself.
+    const endless = response.headers.get('content-type') === 'text/event-stream'
+    const text = endless ? '' : await response.text()
+    if (endless) await response.body?.cancel()
     const isJson = response.headers.get('content-type')?.includes('json')
     return {
       status: response.status,
@@ -172,7 +181,7 @@ export function kit(options: KitOptions = {}) {
       ).map((r) => r.t),
     forget: () => {
       sql("INSERT OR REPLACE INTO audit_retention_gate VALUES (1, '9999')")
-      sql('DELETE FROM audit_events')
+      sql('DELETE FROM audit_rows')
       sql('DELETE FROM audit_retention_gate')
     },
     close: async () => {

@@ -185,9 +185,11 @@ class Runner implements JobRunner {
 
   #capture(jobs: OwnedJob[]): void {
     for (const job of jobs) job.lease.start()
-    const running = [...this.#sessions].find((s) => jobs.every((job) => s.canJoin(job.command)))
-    if (running) {
-      for (const job of jobs) running.join(job)
+    const kin = [...this.#sessions].find((s) => jobs.some((job) => s.shares(job.command)))
+    if (kin) {
+      if (jobs.every((job) => kin.canJoin(job.command))) for (const job of jobs) kin.join(job)
+      // Its device is open, or about to be: opened twice it would be lost to both.
+      else this.#track(kin.settled().then(() => this.#capture(jobs)))
       return
     }
     const session = new CaptureSession(this.#ctx, jobs, (job) => {

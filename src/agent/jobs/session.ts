@@ -38,6 +38,7 @@ export class CaptureSession {
   #ending: Promise<unknown> = Promise.resolve()
   #format: PcmFormat | undefined
   #gaps: Gap[] = []
+  readonly #heard = Promise.withResolvers<void>()
   #recorder: Recorder | undefined
   #settle: () => void
   #stopping = false
@@ -72,18 +73,28 @@ export class CaptureSession {
     this.#recorder?.stop()
   }
 
-  /** Whether a job claimed later can be cut from this capture: the device is open once only. */
-  canJoin({ captureDevice, captureGroupId, captureSampleRate, ...command }: AgentJob['command']): boolean {
+  /** Whether this capture has, or will have, the device open that a job of the same group wants. */
+  shares({ captureDevice, captureGroupId }: AgentJob['command']): boolean {
     const first = this.#members[0]!.job.command
     return (
-      captureGroupId !== undefined &&
-      captureGroupId === first.captureGroupId &&
-      captureDevice === first.captureDevice &&
-      captureSampleRate === first.captureSampleRate &&
+      captureGroupId !== undefined && captureGroupId === first.captureGroupId && captureDevice === first.captureDevice
+    )
+  }
+
+  /** Resolves when it is known what the device gives; from then on, when the device is released. */
+  settled(): Promise<void> {
+    return this.#format === undefined ? Promise.race([this.#heard.promise, this.done]) : this.done
+  }
+
+  /** Whether a job claimed later can be cut from this capture: the device is open once only. */
+  canJoin(command: AgentJob['command']): boolean {
+    return (
+      this.shares(command) &&
+      command.captureSampleRate === this.#members[0]!.job.command.captureSampleRate &&
       this.#format !== undefined &&
       this.#active.length > 0 &&
       this.#recorder?.running === true &&
-      channelSpan({ ...command, captureDevice, captureSampleRate }) <= this.#format.channels
+      channelSpan(command) <= this.#format.channels
     )
   }
 
@@ -177,6 +188,7 @@ export class CaptureSession {
 
   async #onStart(format: PcmFormat, test: boolean): Promise<void> {
     this.#format = format
+    this.#heard.resolve()
     const marked = test ? { test: true as const } : {}
     const [wanted, unwanted] = [this.#active.filter((m) => !m.wish), this.#active.filter((m) => m.wish)]
     for (const { job } of wanted) await this.#share(job, marked)

@@ -92,9 +92,12 @@ export function createLink(options: LinkOptions): Link {
       const answer = readData('bootstrap', await ask(`${node}/bootstrap`, { body, token }), BootstrapAnswer)
       return { controllerToken: answer.controllerToken, ...(answer.fingerprint && { fingerprint: answer.fingerprint }) }
     },
-    claim: async (holding, waitSeconds, signal) => {
+    claim: async (holding, waitSeconds, signal, joinOnly = false) => {
       const path = `${node}/recording-jobs/claim-next-group?waitSeconds=${waitSeconds}`
-      return readClaim(ask, await ask(path, { body: { holding }, signal, waitMs: waitSeconds * 1000 }))
+      return readClaim(
+        ask,
+        await ask(path, { body: { holding, ...(joinOnly ? { joinOnly } : {}) }, signal, waitMs: waitSeconds * 1000 }),
+      )
     },
     config: async () => readData('config', await ask(`${node}/config`, { method: 'GET' }), ConfigAnswer),
     heartbeat: async (beat) => {

@@ -31,8 +31,11 @@ export interface Link {
     token: string,
     body: { interfaces: InterfaceInput[]; privateKey: string; publicKey: string; username: string },
   ): Promise<{ controllerToken: string; fingerprint?: string }>
-  /** Long poll: resolves with no job after `waitSeconds`. `holding` lists the job ids this agent still owns. */
-  claim(holding: string[], waitSeconds: number, signal: AbortSignal): Promise<AgentJob[]>
+  /**
+   * Long poll: resolves with no job after `waitSeconds`. `holding` lists the job ids this agent still owns; `joinOnly`:
+   * no further device may be opened, so only a job that joins a running capture will do.
+   */
+  claim(holding: string[], waitSeconds: number, signal: AbortSignal, joinOnly?: boolean): Promise<AgentJob[]>
   config(): Promise<NodeConfig>
   /** Resolves with the controller's clock (`Date` header, unix ms) for the skew rule; undefined when absent. */
   heartbeat(beat: Beat): Promise<number | undefined>

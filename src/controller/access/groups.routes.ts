@@ -7,6 +7,7 @@ import { type AnyRoute, route, type Target } from '../edge/route.ts'
 import type { UserWho } from '../edge/who.ts'
 import { MANAGE } from './access.rules.ts'
 import type { GroupStore } from './groups.store.ts'
+import type { KeepManaged } from './lockout.ts'
 
 const manage = { auth: 'user', permission: MANAGE } as const
 const all = (): Target => ({ type: 'group_collection' })
@@ -27,7 +28,8 @@ const changed = ({ before, after }: { before: GroupDetail; after: GroupDetail })
   target: named(after),
 })
 
-export const groupRoutes = (groups: GroupStore, ids: Ids): AnyRoute[] => [
+/** `keep`: a group may carry a denial of everything, so that joining it can be the lockout of its members. */
+export const groupRoutes = (groups: GroupStore, ids: Ids, keep: KeepManaged): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/auth/groups',
@@ -49,7 +51,7 @@ export const groupRoutes = (groups: GroupStore, ids: Ids): AnyRoute[] => [
     body: GroupInput,
     status: 201,
     run: ({ body, now }) => {
-      const made = groups.create(body, ids.uuid().slice(0, 6), now)
+      const made = keep(() => groups.create(body, ids.uuid().slice(0, 6), now))
       return { data: made, after: snapshot(made), target: named(made) }
     },
   }),
@@ -80,7 +82,7 @@ export const groupRoutes = (groups: GroupStore, ids: Ids): AnyRoute[] => [
     action: 'auth.groups.members.update',
     target: one,
     body: GroupMembers,
-    run: ({ params, body, now }) => changed(groups.setMembers(params.id, body.memberIds, now)),
+    run: ({ params, body, now }) => changed(keep(() => groups.setMembers(params.id, body.memberIds, now))),
   }),
   route({
     method: 'DELETE',

@@ -86,8 +86,7 @@ function memberRows(db: Db) {
 /** Deletes what names the group and returns how many schedules had assigned it. */
 function groupRemoval(db: Db): (id: string) => number {
   const assigned = db.stmt<{ id: string }, { n: number }>(
-    `SELECT count(DISTINCT schedule_id) AS n FROM room_roster
-      WHERE subject_type = 'group' AND subject_id = @id AND source = 'calendar'`,
+    `SELECT count(*) AS n FROM schedule_groups WHERE group_id = @id`,
   )
   const statements = [
     `DELETE FROM room_roster WHERE subject_type = 'group' AND subject_id = @id`,

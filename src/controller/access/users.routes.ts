@@ -8,6 +8,7 @@ import { pageMeta } from '../edge/page.ts'
 import { type AnyRoute, flow, route, type Target } from '../edge/route.ts'
 import type { UserWho } from '../edge/who.ts'
 import { deleteRefusal, disableRefusal, MANAGE, manages, userSnapshot } from './access.rules.ts'
+import type { KeepManaged } from './lockout.ts'
 import type { UserStore } from './users.store.ts'
 
 const manage = { auth: 'user', permission: MANAGE } as const
@@ -22,7 +23,7 @@ const asked = (_: object, body: unknown): Target => {
 const refused = (reason: string, path: string[], message: string): Fail => invalid(message, path, message, reason)
 
 /** `localAdmin`: e-mail of the env-configured admin, whom the API neither disables nor deletes. */
-export const userRoutes = (users: UserStore, ids: Ids, localAdmin: string): AnyRoute[] => {
+export const userRoutes = (users: UserStore, ids: Ids, localAdmin: string, keep: KeepManaged): AnyRoute[] => {
   const detail = (who: UserWho, user: CurrentUser) => ({
     data: { actions: actions(who, user, localAdmin), links: links(user.id), user },
     target: named(user),
@@ -83,7 +84,7 @@ export const userRoutes = (users: UserStore, ids: Ids, localAdmin: string): AnyR
         const before = users.get(params.id)
         if (before.id === who.id && !manages(body.roles))
           throw refused('self_auth_manage_required', ['roles'], 'Local access manager must keep auth:manage')
-        const after = users.replaceAccess(params.id, body, now)
+        const after = keep(() => users.replaceAccess(params.id, body, now))
         return { data: after, before: userSnapshot(before), after: userSnapshot(after), target: named(after) }
       },
     }),
@@ -122,7 +123,7 @@ export const userRoutes = (users: UserStore, ids: Ids, localAdmin: string): AnyR
         const before = users.get(params.id)
         const reason = disabled && disableRefusal(before, who.id, localAdmin)
         if (reason) throw refused(reason, ['disabled'], `Cannot disable ${protectedWords(reason)}`)
-        const after = users.setDisabled(params.id, disabled, now)
+        const after = keep(() => users.setDisabled(params.id, disabled, now))
         return {
           data: after,
           before: userSnapshot(before),
@@ -143,7 +144,7 @@ export const userRoutes = (users: UserStore, ids: Ids, localAdmin: string): AnyR
         const before = users.get(params.id)
         const reason = deleteRefusal(before, who.id, localAdmin)
         if (reason) throw new Fail(400, reason, `Cannot delete ${protectedWords(reason)}`)
-        users.remove(params.id)
+        keep(() => users.remove(params.id))
         return { data: null, before: userSnapshot(before), target: named(before) }
       },
     }),

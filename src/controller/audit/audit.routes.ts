@@ -1,20 +1,23 @@
-import { AuditFilters } from '../../wire/audit.ts'
+import { Fail } from '../../kernel/fail.ts'
+import { type AuditEvent, AuditExport, AuditFilters } from '../../wire/audit.ts'
 import { API_PREFIX } from '../../wire/headers.ts'
 import { actionStates } from '../edge/actions.ts'
+import { type Column, csvExport, EXPORT_SLICE } from '../edge/export.ts'
 import { pageMeta } from '../edge/page.ts'
 import type { reaches } from '../edge/reach.ts'
-import { type AnyRoute, route } from '../edge/route.ts'
+import { type AnyRoute, route, stream } from '../edge/route.ts'
 import type { UserWho } from '../edge/who.ts'
-import { readable, sidesOf } from './audit.rules.ts'
+import { type Readable, readable, sidesOf } from './audit.rules.ts'
 import type { AuditStore } from './audit.store.ts'
 
 const PAGE = 100
+const FACETED = 500
 const read = { auth: 'user', permission: 'audit:read' } as const
 // No id, for one event too: which events a reader sees is decided event by event, not by a grant on its id.
 const events = () => ({ type: 'audit_event' })
 
 export const auditRoutes = (audit: AuditStore, reach: ReturnType<typeof reaches>): AnyRoute[] => {
-  const visible = (who: UserWho) => readable(sidesOf(reach, who, 'audit:read'), who.id)
+  const visible = (who: UserWho): Readable | undefined => readable(sidesOf(reach, who, 'audit:read'), who.id)
   const detail = (who: UserWho, id: string) => {
     const event = audit.get(id, visible(who))
     return {
@@ -31,10 +34,23 @@ export const auditRoutes = (audit: AuditStore, reach: ReturnType<typeof reaches>
       target: events,
       query: AuditFilters,
       run: ({ query: { limit = PAGE, offset = 0, ...filters }, who }) => {
-        const { events: data, total } = audit.page(filters, visible(who), limit, offset)
-        return { data, beside: { meta: pageMeta(data.length, total, limit, offset) } }
+        const { bounded, events: data, more, total } = audit.page(filters, visible(who), limit, offset)
+        const meta = { ...pageMeta(data.length, total, limit, offset), hasNextPage: more }
+        return { data, beside: { meta: bounded ? { ...meta, totalIsLowerBound: true } : meta } }
       },
     }),
+    route({
+      method: 'GET',
+      path: '/audit-events/facets',
+      ...read,
+      action: 'audit.events.facets.read',
+      target: events,
+      query: AuditFilters,
+      run: ({ query: { limit = FACETED, offset: _, ...filters }, who }) => ({
+        data: audit.facets(filters, visible(who), limit),
+      }),
+    }),
+    ...exportRoutes(audit, visible),
     route({
       method: 'GET',
       path: '/audit-events/:id',
@@ -53,6 +69,62 @@ export const auditRoutes = (audit: AuditStore, reach: ReturnType<typeof reaches>
     }),
   ]
 }
+
+const exportRoutes = (audit: AuditStore, visible: (who: UserWho) => Readable | undefined): AnyRoute[] => [
+  stream({
+    method: 'GET',
+    path: '/audit-events/export',
+    ...read,
+    action: 'audit.events.export',
+    target: events,
+    query: AuditFilters,
+    run: async ({ query: { limit: _, offset: __, ...filters }, now, who }) => ({
+      details: { filters },
+      response: csv(now, audit.walk(filters, visible(who), EXPORT_SLICE)),
+    }),
+  }),
+  stream({
+    method: 'POST',
+    path: '/audit-events/export',
+    ...read,
+    action: 'audit.events.export_selected',
+    target: events,
+    body: AuditExport,
+    run: async ({ body, now, who }) => {
+      const ids = [...new Set(body.eventIds)]
+      const places = audit.locate(ids, visible(who))
+      const missing = ids.find((id) => !places.has(id))
+      if (missing !== undefined)
+        throw new Fail(404, 'audit_event_not_found', 'Audit event not found', { body: { eventId: missing } })
+      const seqs = ids.map((id) => places.get(id) as number)
+      return { details: { count: ids.length }, response: csv(now, audit.slices(seqs, EXPORT_SLICE)) }
+    },
+  }),
+]
+
+const csv = (now: string, slices: Iterable<readonly AuditEvent[]>): Response =>
+  csvExport({ columns: COLUMNS, kind: 'audit-events', now, quoting: 'always', slices })
+
+const text = (value: unknown): string => (value === undefined ? '' : JSON.stringify(value))
+
+const COLUMNS: readonly Column<AuditEvent>[] = [
+  ['createdAt', (e) => e.createdAt],
+  ['actorType', (e) => e.actor.type],
+  ['actorId', (e) => e.actor.id],
+  ['actorName', (e) => e.actor.name],
+  ['actorRoles', (e) => e.actor.roles.join('|')],
+  ['action', (e) => e.action],
+  ['permission', (e) => e.permission],
+  ['targetType', (e) => e.target.type],
+  ['targetId', (e) => e.target.id],
+  ['targetName', (e) => e.target.name],
+  ['outcome', (e) => e.outcome],
+  ['reason', (e) => e.reason],
+  ['correlationIds', (e) => text(e.correlationIds)],
+  ['details', (e) => text(e.details)],
+  ['before', (e) => text(e.before)],
+  ['after', (e) => text(e.after)],
+]
 
 const hrefOf = (id: string): string => `${API_PREFIX}/audit-events/${encodeURIComponent(id)}`
 const exportOf = (id: string): string => `${API_PREFIX}/audit-events/export?id=${encodeURIComponent(id)}`

@@ -1,5 +1,5 @@
 import type { Permission } from '../../wire/permissions.ts'
-import type { Reach } from '../edge/reach.ts'
+import type { Cover, Reach } from '../edge/reach.ts'
 import type { UserWho } from '../edge/who.ts'
 import type { Condition } from '../store/filter.ts'
 
@@ -24,37 +24,27 @@ export function sidesOf(
   }
 }
 
-type Side = 'allow' | 'deny'
-
 /** Where a target's row is found (alias as in `Reach`), and the views that decide on it. */
 interface Place {
   from: string
   key: string
-  views: (reach: Reach, side: Side) => Condition[]
+  views: (reach: Reach) => Condition[]
 }
 
 // A channel is named `<interface>:<index>` or `<node>:<interface>:<index>`.
-const BARE = `rtrim(rtrim(a.target_id, '0123456789'), ':')`
+const BARE = `rtrim(rtrim(t.target_id, '0123456789'), ':')`
 const CHANNEL = `x.id IN (${BARE}, substr(${BARE}, instr(${BARE}, ':') + 1))`
 const ON_NODE = 'interfaces x JOIN nodes n ON n.id = x.node_id'
-const HEALTH = 'health_events x LEFT JOIN recordings r ON r.id = x.recording_id LEFT JOIN nodes n ON n.id = x.node_id'
-
-// The recording decides; without one the node does.
-const healthViews = (reach: Reach, side: Side): Condition[] => {
-  const guard = side === 'allow' ? 'x.recording_id IS NULL AND' : 'x.recording_id IS NOT NULL OR'
-  const nodes = reach.nodes().map(({ sql, params }) => ({ sql: `${guard} (${sql})`, params }))
-  return [...reach.recordings(), ...nodes]
-}
-
 // Who sees a node sees it whole, so its interfaces and channels are judged by the node.
 const PLACES: Record<string, Place> = {
   channel: { from: ON_NODE, key: CHANNEL, views: (r) => r.nodes() },
-  health_event: { from: HEALTH, key: 'x.id = a.target_id', views: healthViews },
-  interface: { from: ON_NODE, key: 'x.id = a.target_id', views: (r) => r.nodes() },
-  node: { from: 'nodes n', key: 'n.id = a.target_id', views: (r) => r.nodes() },
-  recording: { from: 'recordings r', key: 'r.id = a.target_id', views: (r) => r.recordings() },
-  recording_job: { from: 'recording_jobs j', key: 'j.id = a.target_id', views: (r) => r.jobs() },
-  room: { from: 'rooms', key: 'rooms.id = a.target_id', views: (r) => r.rooms() },
+  health_event: { from: 'health_events h', key: 'h.id = t.target_id', views: (r) => r.healthEvents() },
+  interface: { from: ON_NODE, key: 'x.id = t.target_id', views: (r) => r.nodes() },
+  node: { from: 'nodes n', key: 'n.id = t.target_id', views: (r) => r.nodes() },
+  recording: { from: 'recordings r', key: 'r.id = t.target_id', views: (r) => r.recordings() },
+  recording_job: { from: 'recording_jobs j', key: 'j.id = t.target_id', views: (r) => r.jobs() },
+  room: { from: 'rooms', key: 'rooms.id = t.target_id', views: (r) => r.rooms() },
+  schedule: { from: 'schedules s', key: 's.id = t.target_id', views: (r) => r.schedules() },
 }
 
 /** Target types that are readable within the reader's scope only (contract B, section 10). */
@@ -64,7 +54,6 @@ export const SCOPED = [
   'channel_map_template',
   'recording_profile',
   'retention_policy',
-  'schedule',
   'upload_destination',
   'upload_policy',
   'upload_provider',
@@ -81,7 +70,7 @@ const joined = (parts: Condition[], word: 'AND' | 'OR'): Condition => ({
 /** `own` binds the same names for every type: each gets its own here, and looks at the event's target. */
 const ownOf = (reach: Reach, type: string): Condition[] =>
   reach.own(type).map(({ sql, params }) => ({
-    sql: sql.replace(/@(\w+)/g, `@$1_${type}`).replaceAll('x.id', 'a.target_id'),
+    sql: sql.replace(/@(\w+)/g, `@$1_${type}`).replaceAll('x.id', 't.target_id'),
     params: Object.fromEntries(Object.entries(params).map(([name, value]) => [`${name}_${type}`, value])),
   }))
 
@@ -90,40 +79,117 @@ const exists = ({ from, key }: Place, { sql, params }: Condition): Condition => 
   params,
 })
 
+const negated = ({ sql, params }: Condition): Condition => ({ sql: `NOT (${sql})`, params })
+
+const typed = (type: string): Condition => ({ sql: `t.type = '${type}' AND t.target_id <> ''`, params: {} })
+
 /** A target that is gone is still in scope of a grant on itself. */
 function typeReadable({ allow, deny }: Sides, type: string): Condition {
   const place = PLACES[type]
   const allowed = ownOf(allow, type)
   const kept = ownOf(deny, type)
   if (place) {
-    const [granted, refused] = [place.views(allow, 'allow'), place.views(deny, 'deny')]
+    const [granted, refused] = [place.views(allow), place.views(deny)]
     if (granted.length > 0) allowed.push(exists(place, joined(granted, 'OR')))
     if (refused.length > 0) kept.push(negated(exists(place, negated(joined(refused, 'AND')))))
   }
-  const typed = { sql: `a.target_type = '${type}'`, params: {} }
-  return joined([typed, ...(allowed.length > 0 ? [joined(allowed, 'OR')] : []), ...kept], 'AND')
+  return joined([typed(type), ...(allowed.length > 0 ? [joined(allowed, 'OR')] : []), ...kept], 'AND')
 }
 
-const negated = ({ sql, params }: Condition): Condition => ({ sql: `NOT (${sql})`, params })
+/** What of the targets a reader may know. */
+export interface Readable {
+  /** Whether nothing is refused: then what `granted` covers is what is in scope. */
+  exact: boolean
+  /** Ids the grants cover; undefined for who bypasses them. */
+  granted: Cover | undefined
+  /** On alias `t`: whether the target is of a scoped type and in the reader's scope. */
+  inScope: Condition
+  reader: string
+}
 
 /**
- * Which events (alias `a`) the reader may see: their own, those without a target id, those of types that are not
- * scoped, and those whose target is in the reader's scope.
+ * Which events a reader may see: their own, those without a target id, those of types that are not scoped, and those
+ * whose target is in the reader's scope (contract B, section 10). Undefined: all of them.
  */
-export function readable(sides: Sides, readerId: string): Condition[] {
-  if (sides.unrestricted) return []
-  const open: Condition[] = [
-    { sql: 'a.actor_id = @reader', params: { reader: readerId } },
-    { sql: 'a.target_id IS NULL', params: {} },
-    { sql: `a.target_type NOT IN (${SCOPED_LIST})`, params: {} },
-  ]
-  return [joined([...open, ...SCOPED.map((type) => typeReadable(sides, type))], 'OR')]
+export function readable(sides: Sides, reader: string): Readable | undefined {
+  if (sides.unrestricted) return undefined
+  const inScope = joined(
+    SCOPED.map((type) => typeReadable(sides, type)),
+    'OR',
+  )
+  return { exact: sides.deny.unrestricted, granted: sides.allow.granted, inScope, reader }
 }
 
-/** Health events within reach: FROM with alias `x`, and its conditions. */
-export function healthWithin({ allow, deny, unrestricted }: Sides): { from: string; conditions: Condition[] } {
-  if (unrestricted) return { from: 'health_events x', conditions: [] }
-  const granted = [...healthViews(allow, 'allow'), ...allow.own('health_event')]
-  const refused = [...healthViews(deny, 'deny'), ...deny.own('health_event')]
-  return { from: HEALTH, conditions: [...(granted.length > 0 ? [joined(granted, 'OR')] : []), ...refused] }
+/** A way to targets: what follows FROM, with the target as alias `t`, and the ids (a JSON array, `@within`) it starts from. */
+export interface Listed {
+  from: string
+  within: string
 }
+
+/** The targets in scope of what is granted, found without judging every target there is; some more than once. */
+export function listedTargets(granted: Cover): Listed[] {
+  const sets = { ...granted, recordings: granted.own('recording') }
+  return SCOPED.flatMap((type) => {
+    if (granted.every.has('*') || granted.every.has(type))
+      return [{ from: `${TARGETS} WHERE ${typed(type).sql}`, within: '["*"]' }]
+    // From the ids granted to the targets, each step by its index: the planner is not asked.
+    const along = (way: string, ids: string): Listed => ({
+      from: `json_each(@within) w CROSS JOIN ${way} WHERE ${typed(type).sql}`,
+      within: ids,
+    })
+    const ways = [along(NAMED, granted.own(type)), ...(WAYS[type] ?? []).map(([way, set]) => along(way, sets[set]))]
+    return ways.filter(({ within }) => within !== '[]')
+  })
+}
+
+const TARGETS = 'audit_targets t'
+const NAMED = `${TARGETS} ON t.target_id = w.value`
+const to = (from: string, id: string): string => `${from} CROSS JOIN ${TARGETS} ON t.target_id = ${id}`
+
+type Way = readonly [way: string, set: 'nodes' | 'recordings' | 'rooms' | 'schedules']
+const IN_ROOM = 'node_rooms p ON p.room_id = w.value'
+const ofRecordings = (more: string, id: string): Way[] => [
+  [to(`recordings r ON r.room_id = w.value ${more}`, id), 'rooms'],
+  [to(`recordings r ON r.node_id = w.value ${more}`, id), 'nodes'],
+  [to(`recordings r ON r.schedule_id = w.value ${more}`, id), 'schedules'],
+]
+
+const WAYS: Record<string, readonly Way[]> = {
+  // Its name does not lead to a channel: every one is judged.
+  channel: [
+    [`interfaces x ON x.node_id = w.value CROSS JOIN ${TARGETS} ON ${CHANNEL}`, 'nodes'],
+    [`${IN_ROOM} CROSS JOIN interfaces x ON x.node_id = p.node_id CROSS JOIN ${TARGETS} ON ${CHANNEL}`, 'rooms'],
+  ],
+  health_event: [
+    ...ofRecordings('CROSS JOIN health_events h ON h.recording_id = r.id', 'h.id'),
+    [to('health_events h ON h.recording_id = w.value', 'h.id'), 'recordings'],
+    [to('health_events h ON h.node_id = w.value', 'h.id'), 'nodes'],
+    [to('health_events h ON h.schedule_id = w.value', 'h.id'), 'schedules'],
+    [to(`${IN_ROOM} CROSS JOIN health_events h ON h.node_id = p.node_id`, 'h.id'), 'rooms'],
+  ],
+  interface: [
+    [to('interfaces x ON x.node_id = w.value', 'x.id'), 'nodes'],
+    [to(`${IN_ROOM} CROSS JOIN interfaces x ON x.node_id = p.node_id`, 'x.id'), 'rooms'],
+  ],
+  node: [
+    [NAMED, 'nodes'],
+    [to(IN_ROOM, 'p.node_id'), 'rooms'],
+  ],
+  recording: ofRecordings('', 'r.id'),
+  recording_job: [
+    ...ofRecordings('CROSS JOIN recording_jobs j ON j.recording_id = r.id', 'j.id'),
+    [to('recording_jobs j ON j.recording_id = w.value', 'j.id'), 'recordings'],
+    [to('recording_jobs j ON j.node_id = w.value', 'j.id'), 'nodes'],
+  ],
+  room: [
+    [NAMED, 'rooms'],
+    [to('node_rooms p ON p.node_id = w.value', 'p.room_id'), 'nodes'],
+  ],
+  schedule: [[NAMED, 'schedules']],
+}
+
+/** Health events within reach: FROM with alias `h`, and its conditions. */
+export const healthWithin = ({ allow, deny }: Sides): { from: string; conditions: Condition[] } => ({
+  from: 'health_events h',
+  conditions: [...allow.healthEvents(), ...deny.healthEvents()],
+})

@@ -1,8 +1,10 @@
 import { found } from '../../kernel/fail.ts'
-import type { AuditEvent, AuditFilters } from '../../wire/audit.ts'
+import type { AuditEvent, AuditFacets, AuditFilters } from '../../wire/audit.ts'
 import type { Permission } from '../../wire/permissions.ts'
 import type { Db } from '../store/db.ts'
-import { type Condition, contains, Lister, present, when } from '../store/filter.ts'
+import { present } from '../store/filter.ts'
+import type { Readable } from './audit.rules.ts'
+import { eventSearch, type Found } from './search.ts'
 
 interface Row {
   action: string
@@ -27,48 +29,73 @@ interface Row {
   userAgent: string | null
 }
 
-const COLUMNS = `a.id, a.created_at AS createdAt, a.action, a.outcome, a.permission, a.reason, a.actor_type AS actorType,
-  a.actor_id AS actorId, a.actor_name AS actorName, a.actor_roles AS actorRoles, a.ip_address AS ipAddress,
-  a.session_id AS sessionId, a.user_agent AS userAgent, a.target_type AS targetType, a.target_id AS targetId,
-  a.target_name AS targetName, a.details, a.before, a.after, a.correlation`
-// Follows the index on created_at, whose entries end in seq.
-const NEWEST = 'a.created_at DESC, a.seq DESC'
+const COLUMNS = `e.id, e.created_at AS createdAt, e.action, e.outcome, e.permission, e.reason, e.actor_type AS actorType,
+  e.actor_id AS actorId, e.actor_name AS actorName, e.actor_roles AS actorRoles, e.ip_address AS ipAddress,
+  e.session_id AS sessionId, e.user_agent AS userAgent, e.target_type AS targetType, e.target_id AS targetId,
+  e.target_name AS targetName, e.details, e.before, e.after, e.correlation`
 
-/** Reading the audit; writing it is the edge's (`edge/audit.ts`). */
+type Said = Pick<Row, 'action' | 'actorType' | 'outcome' | 'permission' | 'reason' | 'targetType'>
+
+/** Reading the audit; writing it is the edge's (`edge/audit.ts`). Who may read what is `readable` (audit.rules.ts). */
 export function auditStore(db: Db) {
-  const events = new Lister<Row>(db, { columns: COLUMNS, from: 'audit_events a' })
+  const search = eventSearch(db)
+  const whole = db.stmt<{ seqs: string }, Row>(
+    `SELECT ${COLUMNS} FROM json_each(@seqs) s CROSS JOIN audit_events e ON e.seq = s.value ORDER BY s.key`,
+  )
+  const said = db.stmt<{ seqs: string }, Said>(
+    `SELECT k.action, k.actor_type AS actorType, k.outcome, k.permission, k.reason, k.target_type AS targetType
+     FROM json_each(@seqs) s CROSS JOIN audit_rows a ON a.seq = s.value
+       CROSS JOIN audit_deeds d ON d.id = a.deed CROSS JOIN audit_kinds k ON k.id = d.kind`,
+  )
+  const read = (seqs: readonly number[]): AuditEvent[] => whole.all({ seqs: JSON.stringify(seqs) }).map(shown)
+
   return {
-    /** `visible` are the conditions of the reader (`readable`). */
-    page(filters: AuditFilters, visible: Condition[], limit: number, offset: number) {
-      const { rows, total } = events.page([...matching(filters), ...visible], NEWEST, limit, offset)
-      return { events: rows.map(shown), total }
+    page(filters: AuditFilters, readable: Readable | undefined, limit: number, offset: number) {
+      const { seqs, ...page }: Found = search.page(filters, readable, limit, offset)
+      return { ...page, events: read(seqs) }
+    },
+    /** What there is to filter by, counted over the newest `most` that match. */
+    facets(filters: AuditFilters, readable: Readable | undefined, most: number): AuditFacets {
+      const { seqs } = search.page(filters, readable, most, 0)
+      const rows = said.all({ seqs: JSON.stringify(seqs) })
+      const facet = (of: (row: Said) => string | null) => counted(rows.map(of))
+      return {
+        actions: facet((row) => row.action),
+        actorTypes: facet((row) => row.actorType),
+        outcomes: facet((row) => row.outcome),
+        permissions: facet((row) => row.permission),
+        reasons: facet((row) => row.reason),
+        targetTypes: facet((row) => row.targetType),
+        total: rows.length,
+      }
     },
     /** @throws Fail 404 `audit_event_not_found`, also when the reader may not see it. */
-    get(id: string, visible: Condition[]): AuditEvent {
-      const one: Condition = { sql: 'a.id = @id', params: { id } }
-      return shown(found(events.page([one, ...visible], NEWEST, 1, 0).rows[0], 'Audit event'))
+    get(id: string, readable: Readable | undefined): AuditEvent {
+      return found(read([...search.byIds([id], readable).values()])[0], 'Audit event')
+    },
+    /** Everything that matches, newest first, in slices of at most `size`; a slice may be empty. */
+    *walk(filters: AuditFilters, readable: Readable | undefined, size: number): Generator<AuditEvent[]> {
+      for (const seqs of search.walk(filters, readable)) yield* this.slices(seqs, size)
+    },
+    /** Where the events with these ids are, for those that exist and may be read. */
+    locate: (ids: readonly string[], readable: Readable | undefined): Map<string, number> =>
+      search.byIds(ids, readable),
+    /** The events in this order, `size` at a time. */
+    *slices(seqs: readonly number[], size: number): Generator<AuditEvent[]> {
+      if (seqs.length === 0) yield []
+      for (let at = 0; at < seqs.length; at += size) yield read(seqs.slice(at, at + size))
     },
   }
 }
 export type AuditStore = ReturnType<typeof auditStore>
 
-const matching = (f: AuditFilters): Condition[] => [
-  ...when(f.id, 'a.id = @wantedId', (wantedId) => ({ wantedId })),
-  ...when(f.action, `a.action LIKE @action ESCAPE '\\'`, (text) => ({ action: contains(text) })),
-  ...when(f.reason, `a.reason LIKE @reason ESCAPE '\\'`, (text) => ({ reason: contains(text) })),
-  ...when(f.actor, `a.actor_id LIKE @actor ESCAPE '\\' OR a.actor_name LIKE @actor ESCAPE '\\'`, (text) => ({
-    actor: contains(text),
-  })),
-  ...when(
-    f.target,
-    `a.target_id LIKE @target ESCAPE '\\' OR a.target_name LIKE @target ESCAPE '\\' OR a.target_type LIKE @target ESCAPE '\\'`,
-    (text) => ({ target: contains(text) }),
-  ),
-  ...when(f.outcome, 'a.outcome = @outcome', (outcome) => ({ outcome })),
-  ...when(f.permission, 'a.permission = @permission', (permission) => ({ permission })),
-  ...when(f.from, 'a.created_at >= @from', (from) => ({ from })),
-  ...when(f.to, 'a.created_at <= @to', (to) => ({ to })),
-]
+/** Most frequent first, then by value; what is absent does not count. */
+function counted(values: (string | null)[]): { count: number; value: string }[] {
+  const counts = new Map<string, number>()
+  for (const value of values) if (value) counts.set(value, (counts.get(value) ?? 0) + 1)
+  const facets = [...counts].map(([value, count]) => ({ count, value }))
+  return facets.sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
+}
 
 const parsed = <T>(json: string | null): T | null => (json === null ? null : (JSON.parse(json) as T))
 

@@ -82,8 +82,10 @@ function opened(
     userAgent,
   }
   if (!sessions.open(row, account.passwordHash, now)) throw refusal(undefined, { email })
+  const user = users.get(account.id)
   return {
-    data: { token, expiresAt, sessionId, user: users.get(account.id) },
+    actor: { id: user.id, name: user.name, roles: user.roles, type: 'user' },
+    data: { token, expiresAt, sessionId, user },
     details: { email, sessionId },
     target: { type: 'user', id: account.id, name: email },
     undelivered: () => sessions.revoke(sessionId, now),

@@ -26,23 +26,30 @@ export function sessionStore(db: Db) {
      SELECT @id, id, @tokenHash, @now, @now, @expiresAt, @ip, @agent FROM users
       WHERE id = @userId AND disabled_at IS NULL AND password_hash = @passwordHash`,
   )
+  // Somebody else vouched for the person: there is no password to compare.
+  const vouched = db.stmt<Params>(
+    `INSERT INTO sessions (id, user_id, token_hash, created_at, last_seen_at, expires_at, ip_address, user_agent)
+     VALUES (@id, @userId, @tokenHash, @now, @now, @expiresAt, @ip, @agent)`,
+  )
   const revoke = db.stmt<Params>(`UPDATE sessions SET revoked_at = @now WHERE id = @id AND revoked_at IS NULL`)
   const expired = db.stmt<{ now: string }>(`DELETE FROM sessions WHERE expires_at <= @now`)
 
   return {
     account: (email: string): Account | undefined => account.get({ email }),
     /** False when the account is no longer what `passwordHash` was verified against. */
-    open: ({ ipAddress, userAgent, ...session }: NewSession, passwordHash: string, now: string): boolean =>
-      insert.run({
-        ...session,
-        ip: ipAddress.slice(0, 120) || null,
-        agent: userAgent?.slice(0, 400) ?? null,
-        passwordHash,
-        now,
-      }) === 1,
+    open: (session: NewSession, passwordHash: string, now: string): boolean =>
+      insert.run({ ...stored(session), passwordHash, now }) === 1,
+    /** Of an account whose owner an identity provider has vouched for, in the same transaction. */
+    openVouched: (session: NewSession, now: string): void => void vouched.run({ ...stored(session), now }),
     revoke: (id: string, now: string): void => void revoke.run({ id, now }),
     /** Deletes the expired ones; returns how many. */
     sweep: (now: string): number => expired.run({ now }),
   }
 }
 export type SessionStore = ReturnType<typeof sessionStore>
+
+const stored = ({ ipAddress, userAgent, ...session }: NewSession): Params => ({
+  ...session,
+  ip: ipAddress.slice(0, 120) || null,
+  agent: userAgent?.slice(0, 400) ?? null,
+})

@@ -4,6 +4,8 @@ import { errorFields, type Log } from '../../kernel/log.ts'
 
 /** A background runner: one pass, made again and again. */
 export interface Runner {
+  /** When there will be something to do, if that is known: a pass is made then, though the interval is not over. */
+  due?(): string | undefined
   enabled: boolean
   intervalSeconds: number
   name: string
@@ -23,11 +25,17 @@ export interface RunnerStatus {
   running: boolean
 }
 
+// A pass that leaves work behind is followed by the next one, but not in a circle without breath.
+const SOONEST_MS = 50
+// A timer may fire a moment before its time.
+const LATE_MS = 3
+
 /** Runs the table of runners: at start, then each at its interval, never overlapping itself; a throwing pass is logged. */
 export class Ticker {
   private readonly clock: Clock
   private readonly log: Log
   private readonly jobs: Cron[] = []
+  private readonly alarms = new Map<string, NodeJS.Timeout>()
   private readonly passes = new Set<Promise<void>>()
   private readonly table: { runner: Runner; status: RunnerStatus }[]
 
@@ -64,13 +72,29 @@ export class Ticker {
     return pass
   }
 
+  /** What a runner has to do may have changed: asks again when that is due. Does nothing before the start. */
+  heed(name: string): void {
+    const runner = this.table.find((entry) => entry.runner.name === name)?.runner
+    clearTimeout(this.alarms.get(name))
+    this.alarms.delete(name)
+    const due = this.jobs.length > 0 && runner?.enabled ? runner.due?.() : undefined
+    if (!runner || due === undefined) return
+    const wait = Math.max(Date.parse(due) - this.clock.now(), SOONEST_MS)
+    if (wait < runner.intervalSeconds * 1000)
+      this.alarms.set(
+        name,
+        setTimeout(() => void this.run(name), wait + LATE_MS),
+      )
+  }
+
   status(): RunnerStatus[] {
     return this.table.map(({ status }) => ({ ...status }))
   }
 
   /** No new pass begins; resolves when the running ones are done. */
   async stop(): Promise<void> {
-    for (const job of this.jobs) job.stop()
+    for (const job of this.jobs.splice(0)) job.stop()
+    for (const alarm of this.alarms.values()) clearTimeout(alarm)
     await Promise.all(this.passes)
   }
 
@@ -89,5 +113,6 @@ export class Ticker {
     status.running = false
     status.passes++
     status.lastDurationMs = Math.round(this.clock.monotonic() - began)
+    if (runner.due) this.heed(runner.name)
   }
 }

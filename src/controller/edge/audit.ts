@@ -1,7 +1,8 @@
 import { iso } from '../../kernel/clock.ts'
 import type { Ids } from '../../kernel/ids.ts'
 import type { Outcome } from '../../wire/audit.ts'
-import type { Db, SqlValue } from '../store/db.ts'
+import type { Db } from '../store/db.ts'
+import { ledger } from './ledger.ts'
 import type { Target } from './route.ts'
 import type { Actor } from './who.ts'
 
@@ -42,32 +43,28 @@ interface Window {
 }
 
 export function audit(db: Db, ids: Ids, windowSeconds: number): Audit {
-  const insert = db.stmt<Record<string, SqlValue>>(`
-    INSERT INTO audit_events (id, created_at, action, outcome, permission, reason, actor_type, actor_id, actor_name, actor_roles,
-      ip_address, session_id, user_agent, target_type, target_id, target_name, details, before, after, correlation)
-    VALUES (@id, @now, @action, @outcome, @permission, @reason, @actorType, @actorId, @actorName, @actorRoles,
-      @ip, @session, @agent, @targetType, @targetId, @targetName, @details, @before, @after, @correlation)`)
+  const { append } = ledger(db)
   // One entry per node and action: as large as the fleet, not as the traffic.
   const windows = new Map<string, Window>()
 
   const write = (e: Entry, now: string): void => {
-    insert.run({
+    append({
       id: ids.uuid(),
       now,
       action: e.action.slice(0, 160),
       outcome: e.outcome,
-      permission: e.permission ?? null,
-      reason: e.reason ?? null,
+      permission: e.permission ?? '',
+      reason: e.reason ?? '',
       actorType: e.actor.type,
       actorId: e.actor.id,
       actorName: e.actor.name,
       actorRoles: JSON.stringify(e.actor.roles),
-      ip: e.context?.ipAddress ?? null,
-      session: e.context?.sessionId ?? null,
-      agent: e.context?.userAgent?.slice(0, 400) ?? null,
+      ip: e.context?.ipAddress ?? '',
+      session: e.context?.sessionId ?? '',
+      agent: e.context?.userAgent?.slice(0, 400) ?? '',
       targetType: e.target.type,
-      targetId: e.target.id?.slice(0, 400) ?? null,
-      targetName: e.target.name?.slice(0, 400) ?? null,
+      targetId: e.target.id?.slice(0, 400) ?? '',
+      targetName: e.target.name?.slice(0, 400) ?? '',
       details: JSON.stringify(e.details ?? {}),
       before: json(e.before),
       after: json(e.after),

@@ -15,9 +15,11 @@ export interface Edge {
   clock: Clock
   db: Db
   group: CommitGroup
-  /** Refused bootstrap and runner tokens per address. */
+  /** Refused bootstrap, runner and metrics tokens per address. */
   guesses: Limiter
   log: Log
+  /** What the scraper of metrics is told while the database is away (contract B, section 22): that is its answer. */
+  outage: () => Promise<Response>
   principals: Principals
   scope: Scope
   /** Peers whose X-Forwarded-For is believed. */

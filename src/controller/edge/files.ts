@@ -8,6 +8,8 @@ import type { Incoming } from './route.ts'
 export interface OutgoingFile {
   contentType: string
   disposition: 'attachment' | 'inline'
+  /** Called when the first byte is read; what it gives is called after the last, or when the client goes. */
+  hold?: () => () => void
   name: { ascii: string; unicode: string }
   /** Relative to the root. */
   path: string
@@ -86,7 +88,9 @@ function content(
   headers.set('X-Content-Type-Options', 'nosniff')
   if (asked !== 'whole') headers.set('Content-Range', `bytes ${range.start}-${range.end}/${size}`)
   const empty = request.method === 'HEAD' || range.end < range.start
-  const body = empty ? null : new ReadableStream(new RangeSource(place, range, request.gone()), { highWaterMark: 0 })
+  const body = empty
+    ? null
+    : new ReadableStream(new RangeSource(place, range, request.gone(), file.hold), { highWaterMark: 0 })
   return new Response(body, { status: asked === 'whole' ? 200 : 206, headers })
 }
 
@@ -164,9 +168,12 @@ class RangeSource {
   private at: number
   private handle: fs.FileHandle | undefined
   private stopped = false
+  private readonly hold: () => () => void
+  private release: () => void = () => {}
 
-  constructor(place: Place, { start, end }: ByteRange, signal: AbortSignal) {
+  constructor(place: Place, { start, end }: ByteRange, signal: AbortSignal, hold: () => () => void = () => () => {}) {
     this.place = place
+    this.hold = hold
     this.at = start
     this.end = end
     signal.addEventListener('abort', () => void this.cancel(), { once: true })
@@ -188,11 +195,16 @@ class RangeSource {
     const open = this.handle
     this.stopped = true
     this.handle = undefined
+    this.release()
+    this.release = () => {}
     await open?.close()
   }
 
   private async next(): Promise<Uint8Array> {
-    if (!this.stopped) this.handle ??= await reopened(this.place)
+    if (!this.stopped && !this.handle) {
+      this.release = this.hold()
+      this.handle = await reopened(this.place)
+    }
     // The client may have gone while the file was being opened.
     if (this.stopped || !this.handle) throw new Error('the client has gone')
     const chunk = Buffer.allocUnsafe(Math.min(CHUNK, this.end + 1 - this.at))

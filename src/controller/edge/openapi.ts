@@ -9,6 +9,7 @@ const SCHEMES: Record<Exclude<Auth, 'none'>, [name: string, words: string]> = {
   node: ['node', 'Controller token of a node (`svc_node_...`)'],
   bootstrap: ['bootstrap', 'Single-use bootstrap token of one node (`svc_bs_...`)'],
   runner: ['runner', 'The shared token of the lifecycle runner'],
+  scraper: ['scraper', 'The static token of the monitoring system'],
 }
 
 const ERRORS: Record<string, string> = {

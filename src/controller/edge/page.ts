@@ -16,6 +16,24 @@ export function pageMeta(returned: number, total: number, limit: number | undefi
   }
 }
 
+/** A list without pages as one JSON answer `{ data }`: slice by slice like `slicedList`, read from a walk. */
+export function walkedList<R>(slices: Iterable<readonly R[]>): Response {
+  async function* text(): AsyncGenerator<string> {
+    yield '{"data":['
+    let first = true
+    for (const rows of slices) {
+      yield (first ? '' : ',') + rows.map((row) => JSON.stringify(row)).join(',')
+      first = false
+      await nextTurn()
+    }
+    yield ']}'
+  }
+  const body = ReadableStream.from(text()).pipeThrough(new TextEncoderStream())
+  return new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>, {
+    headers: { 'content-type': 'application/json' },
+  })
+}
+
 /**
  * A list of any length as one JSON answer `{ data, meta }`: one slice of rows per turn of the event loop, as fast as
  * the client reads, in flat memory. `next` gives the rows from an offset on, none at the end.

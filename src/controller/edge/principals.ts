@@ -1,8 +1,8 @@
-import { hashToken, sameSecret, tokenPrefix } from '../../crypto/token.ts'
+import { hashToken, isTicket, sameSecret, tokenPrefix } from '../../crypto/token.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { iso } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
-import { permissionsOf } from '../../wire/permissions.ts'
+import { CAPABILITY_OF, type Permission, permissionsOf } from '../../wire/permissions.ts'
 import type { Db } from '../store/db.ts'
 import type { Auth } from './route.ts'
 import type { BootstrapWho, NodeWho, Pair, RunnerWho, UserWho, Who } from './who.ts'
@@ -33,6 +33,12 @@ const TOUCH_AFTER_MS = 60_000
 const SESSION = `
   SELECT u.id, u.email, u.name, s.id AS sessionId, s.last_seen_at AS lastSeenAt FROM sessions s JOIN users u ON u.id = s.user_id
   WHERE s.token_hash = @hash AND s.revoked_at IS NULL AND s.expires_at > @now AND u.disabled_at IS NULL`
+const SESSION_AGAIN = SESSION.replace('s.token_hash = @hash', 's.id = @id')
+const TICKET = `
+  SELECT u.id, u.email, u.name, s.id AS sessionId, s.last_seen_at AS lastSeenAt, t.permission FROM playback_tickets t
+    JOIN sessions s ON s.id = t.session_id JOIN users u ON u.id = s.user_id
+  WHERE t.token_hash = @hash AND t.recording_id = @recordingId AND t.expires_at > @now
+    AND s.revoked_at IS NULL AND s.expires_at > @now AND u.disabled_at IS NULL`
 const POLICIES = `
   SELECT effect, resource_type AS type, resource_id AS id FROM access_policies
   WHERE subject_type = 'everyone'
@@ -65,10 +71,24 @@ export interface Principals {
   authenticate(auth: Auth, bearer: string, params: Record<string, string>): Known<Who> | undefined
   /** Notes that the credential was used; a token minted for a deploy becomes the active one (decision 23). */
   touch(who: Who, now: string): { activated: boolean }
+  /** Whether this is the static token of the monitoring system. */
+  isScraper(bearer: string): boolean
+  /** The person as they are now, for an answer that goes on: undefined when the session or the account has ended. */
+  again(who: UserWho): UserWho | undefined
 }
 
-export function principals(db: Db, clock: Clock, runnerToken: string | undefined): Principals {
+/** Tokens that stand in the settings; an absent one admits nobody. */
+export interface StaticTokens {
+  metrics?: string | undefined
+  runner?: string | undefined
+}
+
+export function principals(db: Db, clock: Clock, tokens: StaticTokens): Principals {
   const session = db.stmt<{ hash: string; now: string }, SessionRow>(SESSION)
+  const sessionAgain = db.stmt<{ id: string; now: string }, SessionRow>(SESSION_AGAIN)
+  const ticketed = db.stmt<{ hash: string; now: string; recordingId: string }, SessionRow & { permission: Permission }>(
+    TICKET,
+  )
   const rights = rightsOf(db)
   const credential = db.stmt<
     { hash: string },
@@ -98,6 +118,10 @@ export function principals(db: Db, clock: Clock, runnerToken: string | undefined
     const row = session.get({ hash: hashToken(bearer), now: iso(clock.now()) })
     return row && { who: userWho(row, rights(row)), stale: stale(row.lastSeenAt) }
   }
+  const holder = (bearer: string, recordingId: string): Known<UserWho> | undefined => {
+    const row = ticketed.get({ hash: hashToken(bearer), now: iso(clock.now()), recordingId })
+    return row && { who: lessened(userWho(row, rights(row)), row.permission), stale: stale(row.lastSeenAt) }
+  }
   const node = (bearer: string): Known<NodeWho> | undefined => {
     const row = credential.get({ hash: hashToken(bearer) })
     if (!row) return undefined
@@ -110,18 +134,27 @@ export function principals(db: Db, clock: Clock, runnerToken: string | undefined
     return row && { who: { kind: 'bootstrap', nodeId, tokenHash, tokenPrefix: tokenPrefix(bearer) }, stale: false }
   }
   const runner = (bearer: string): Known<RunnerWho> | undefined => {
-    if (!runnerToken) throw new Fail(503, 'runner_token_unconfigured', 'Runner credential not configured')
-    return sameSecret(bearer, runnerToken) ? { who: { kind: 'runner' }, stale: false } : undefined
+    if (!tokens.runner) throw new Fail(503, 'runner_token_unconfigured', 'Runner credential not configured')
+    return sameSecret(bearer, tokens.runner) ? { who: { kind: 'runner' }, stale: false } : undefined
   }
 
+  const isScraper = (bearer: string): boolean => tokens.metrics !== undefined && sameSecret(bearer, tokens.metrics)
+
   return {
+    isScraper,
     authenticate(auth, bearer, params) {
       if (auth === 'none') return { who: (bearer && user(bearer)?.who) || { kind: 'anonymous' }, stale: false }
       if (auth === 'runner') return runner(bearer)
       if (!bearer) return undefined
-      if (auth === 'user') return user(bearer)
+      // Known without the database: an outage is what it asks for.
+      if (auth === 'scraper') return isScraper(bearer) ? { who: { kind: 'scraper' }, stale: false } : undefined
+      if (auth === 'user') return isTicket(bearer) ? holder(bearer, params.id ?? '') : user(bearer)
       if (auth === 'node') return node(bearer)
       return guest(bearer, params.id ?? '')
+    },
+    again({ sessionId }) {
+      const row = sessionAgain.get({ id: sessionId, now: iso(clock.now()) })
+      return row && userWho(row, rights(row))
     },
     touch(who, now) {
       if (who.kind === 'user') touchSession.run({ id: who.sessionId, now })
@@ -130,6 +163,18 @@ export function principals(db: Db, clock: Clock, runnerToken: string | undefined
       retire.run({ id: who.credentialId, nodeId: who.nodeId, now })
       return { activated: activate.run({ id: who.credentialId }) === 1 }
     },
+  }
+}
+
+/** Somebody who may do one thing only, and that no more than they could without the ticket. */
+function lessened(who: UserWho, permission: Permission): UserWho {
+  const capability = CAPABILITY_OF[permission]
+  const rooms = [...who.rooms].filter(([, held]) => capability !== undefined && held.has(capability))
+  return {
+    ...who,
+    permissions: new Set(who.permissions.has(permission) ? [permission] : []),
+    rooms: new Map(rooms.map(([id]) => [id, new Set([capability as string])])),
+    ticketed: true,
   }
 }
 

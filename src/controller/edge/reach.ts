@@ -5,7 +5,7 @@ import { bypasses } from './scope.ts'
 import type { Pair, UserWho } from './who.ts'
 
 /** Ids one side (allow or deny) covers, each as a JSON array for `json_each`. */
-interface Cover {
+export interface Cover {
   /** Types covered whole by a `*` id. */
   every: ReadonlySet<string>
   /** Nodes covered by themselves or their site: full authority, a room does not count. */
@@ -21,12 +21,22 @@ export interface Reach {
   recordings(): Condition[]
   /** A job is reached through its recording, its own node, or itself. */
   jobs(): Condition[]
+  /** The same for a kind of jobs: `r` stands for what their recordings share, `j` for their node. Nobody names one. */
+  jobCells(): Condition[]
   rooms(): Condition[]
   schedules(): Condition[]
-  /** An event is reached through itself or through any one thing it names; one that names nothing is everybody's. */
+  /** A channel map is reached through itself or through the interface or node that has it. */
+  assignments(): Condition[]
+  /** An event is reached through itself, its recording, its schedule, or as one of neither through its node. */
   healthEvents(): Condition[]
+  /** The same for a kind of events: `r` stands for what their recordings share, `h` for the rest. Nobody names one. */
+  healthCells(): Condition[]
   /** Resources that expand to nothing but themselves: profiles, policies, templates. */
   own(type: string): Condition[]
+  /** Ids of one type that a grant or a refusal names one by one. */
+  named(type: string): string[]
+  /** What grants and allow policies cover; undefined for who bypasses them. */
+  readonly granted: Cover | undefined
   /** No condition at all applies. */
   readonly unrestricted: boolean
 }
@@ -58,11 +68,20 @@ export function reaches(db: Db): (who: UserWho, permission: Permission) => Reach
         : nodesOf.all({ nodes: ids(of('node')), sites: ids(of('site')) })
     const nodes = ids(nodeRows.map((row) => row.id))
     const rooms = ids(whole('room') ? everyRoom.all({}).map((row) => row.id) : [...of('room'), ...capabilityRooms])
-    const scheduleRows = whole('schedule')
-      ? everySchedule.all({})
-      : schedulesOf.all({ own: ids(of('schedule')), rooms, nodes })
-    const schedules = ids(scheduleRows.map((row) => row.id))
-    return { every, nodes, own: (type) => ids(of(type)), rooms, schedules }
+    let schedules: string | undefined
+    const listSchedules = () =>
+      whole('schedule') ? everySchedule.all({}) : schedulesOf.all({ own: ids(of('schedule')), rooms, nodes })
+    return {
+      every,
+      nodes,
+      own: (type) => ids(of(type)),
+      rooms,
+      // Tens of thousands of ids, perhaps: only who judges things by their schedule needs them.
+      get schedules() {
+        schedules ??= ids(listSchedules().map((row) => row.id))
+        return schedules
+      },
+    }
   }
 
   return (who, permission) => {
@@ -77,17 +96,25 @@ export function reaches(db: Db): (who: UserWho, permission: Permission) => Reach
       ...(deny ? [negated(parts(deny, 'deny'))] : []),
     ]
     return {
+      granted: allow,
       unrestricted: !allow && !deny,
       nodes: () => both(nodesWithin),
       own: (type) => both((side, tag) => ownWithin(side, tag, type)),
+      named: (type) => namedBy(allow ? [...who.allow, ...who.deny] : who.deny, type),
       recordings: () => both(recordingsWithin),
       jobs: () => both(jobsWithin),
+      jobCells: () => both(jobCellsWithin),
       rooms: () => both(roomsWithin),
       schedules: () => both(schedulesWithin),
+      assignments: () => both(assignmentsWithin),
       healthEvents: () => both(healthWithin),
+      healthCells: () => both(healthCellsWithin),
     }
   }
 }
+
+const namedBy = (pairs: Pair[], type: string): string[] =>
+  pairs.filter((p) => (p.type === type || p.type === '*') && p.id !== '*').map((p) => p.id)
 
 const covers = (side: Cover, type: string): boolean => side.every.has('*') || side.every.has(type)
 const EVERYTHING: Condition = { sql: '1', params: {} }
@@ -118,10 +145,17 @@ function jobsWithin(side: Cover, tag: string): Condition {
   if (covers(side, 'recording_job')) return EVERYTHING
   const { sql, params } = recordingsWithin(side, tag)
   return {
-    sql: `j.recording_id IN (SELECT r.id FROM recordings r WHERE ${sql})
+    // Looked up job by job: what a caller sees of the recordings may be most of a million.
+    sql: `EXISTS (SELECT 1 FROM recordings r WHERE r.id = j.recording_id AND (${sql}))
       OR j.id IN ${listed(`${tag}Jobs`)} OR j.node_id IN ${listed(`${tag}Nodes`)}`,
     params: { ...params, [`${tag}Jobs`]: side.own('recording_job'), [`${tag}Nodes`]: side.nodes },
   }
+}
+
+function jobCellsWithin(side: Cover, tag: string): Condition {
+  if (covers(side, 'recording_job')) return EVERYTHING
+  const { sql, params } = recordingsWithin(side, tag)
+  return { sql: `${sql} OR j.node_id IN ${listed(`${tag}Nodes`)}`, params: { ...params, [`${tag}Nodes`]: side.nodes } }
 }
 
 function roomsWithin(side: Cover, tag: string): Condition {
@@ -137,26 +171,74 @@ function roomsWithin(side: Cover, tag: string): Condition {
 
 function schedulesWithin(side: Cover, tag: string): Condition {
   if (covers(side, 'schedule')) return EVERYTHING
-  return { sql: `s.id IN ${listed(`${tag}Schedules`)}`, params: { [`${tag}Schedules`]: side.schedules } }
+  const names = ['Schedules', 'Rooms', 'Nodes'].map((name) => tag + name)
+  const values = [side.own('schedule'), side.rooms, side.nodes]
+  return {
+    sql: ['s.id', 's.room_id', 's.node_id']
+      .map((column, i) => `${column} IN ${listed(names[i] as string)}`)
+      .join(' OR '),
+    params: Object.fromEntries(names.map((name, i) => [name, values[i] as string])),
+  }
 }
 
-// The gate looks at the recording first, then the schedule, then the node (contract A, 1.2); so does the list.
+function assignmentsWithin(side: Cover, tag: string): Condition {
+  if (covers(side, 'channel_map_assignment')) return EVERYTHING
+  const [nodes, rooms] = [listed(`${tag}Nodes`), listed(`${tag}Rooms`)]
+  const interfaces = covers(side, 'interface') ? '1' : `x.interface_id IN ${listed(`${tag}Interfaces`)}`
+  return {
+    sql: `x.id IN ${listed(`${tag}Own`)} OR x.node_id IN ${nodes}
+      OR x.node_id IN (SELECT node_id FROM node_rooms WHERE room_id IN ${rooms})
+      OR (x.interface_id IS NOT NULL AND (${interfaces}
+        OR x.interface_id IN (SELECT id FROM interfaces WHERE node_id IN ${nodes})
+        OR x.interface_id IN (SELECT interface_id FROM channels WHERE room_id IN ${rooms}
+            UNION SELECT i.id FROM nodes n CROSS JOIN interfaces i ON i.node_id = n.id WHERE n.room_id IN ${rooms}
+              AND EXISTS (SELECT 1 FROM channels c WHERE c.interface_id = i.id AND +c.room_id IS NULL))))`,
+    params: {
+      [`${tag}Own`]: side.own('channel_map_assignment'),
+      [`${tag}Nodes`]: side.nodes,
+      [`${tag}Rooms`]: side.rooms,
+      ...(covers(side, 'interface') ? {} : { [`${tag}Interfaces`]: side.own('interface') }),
+    },
+  }
+}
+
+// As the gate expands an event (contract A, 1.2): by its recording, and by its schedule; one that has neither by its node.
+// Looked up event by event: what a caller sees of the recordings may be most of a million.
 function healthWithin(side: Cover, tag: string): Condition {
   if (covers(side, 'health_event')) return EVERYTHING
   const recordings = recordingsWithin(side, tag)
   const nodes = nodesWithin(side, tag)
-  const allowed = tag === 'allow' ? `OR coalesce(h.recording_id, h.schedule_id, h.node_id) IS NULL` : ''
+  const recording = covers(side, 'recording')
+    ? 'h.recording_id IS NOT NULL'
+    : `h.recording_id IN ${listed(`${tag}Recordings`)}
+      OR EXISTS (SELECT 1 FROM recordings r WHERE r.id = h.recording_id AND (${recordings.sql}))`
+  const node = covers(side, 'node')
+    ? 'h.node_id IS NOT NULL'
+    : `EXISTS (SELECT 1 FROM nodes n WHERE n.id = h.node_id AND (${nodes.sql}))`
   return {
-    sql: `h.id IN ${listed(`${tag}Events`)} ${allowed}
-      OR h.recording_id IN (SELECT r.id FROM recordings r WHERE ${recordings.sql})
-      OR (h.recording_id IS NULL AND h.schedule_id IN ${listed(`${tag}Schedules`)})
-      OR (h.recording_id IS NULL AND h.schedule_id IS NULL AND h.node_id IN (SELECT n.id FROM nodes n WHERE ${nodes.sql}))`,
+    sql: `h.id IN ${listed(`${tag}Events`)} OR h.schedule_id IN ${listed(`${tag}Schedules`)} OR ${recording}
+      OR (h.recording_id IS NULL AND h.schedule_id IS NULL AND ${node})`,
     params: {
       ...recordings.params,
       ...nodes.params,
       [`${tag}Events`]: side.own('health_event'),
       [`${tag}Schedules`]: side.schedules,
     },
+  }
+}
+
+function healthCellsWithin(side: Cover, tag: string): Condition {
+  if (covers(side, 'health_event')) return EVERYTHING
+  const recordings = recordingsWithin(side, tag)
+  const nodes = nodesWithin(side, tag)
+  const recording = covers(side, 'recording') ? 'h.of_recording = 1' : recordings.sql
+  const node = covers(side, 'node')
+    ? 'h.node_id IS NOT NULL'
+    : `EXISTS (SELECT 1 FROM nodes n WHERE n.id = h.node_id AND (${nodes.sql}))`
+  return {
+    sql: `h.schedule_id IN ${listed(`${tag}Schedules`)} OR ${recording}
+      OR (h.of_recording = 0 AND h.schedule_id IS NULL AND ${node})`,
+    params: { ...recordings.params, ...nodes.params, [`${tag}Schedules`]: side.schedules },
   }
 }
 

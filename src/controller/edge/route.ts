@@ -1,6 +1,6 @@
 import type * as z from 'zod'
 import type { Permission } from '../../wire/permissions.ts'
-import type { BootstrapWho, NodeWho, RunnerWho, UserWho, Who } from './who.ts'
+import type { Actor, BootstrapWho, NodeWho, RunnerWho, ScraperWho, UserWho, Who } from './who.ts'
 
 export interface Target {
   type: string
@@ -9,7 +9,7 @@ export interface Target {
   name?: string
 }
 
-export type Auth = 'user' | 'node' | 'bootstrap' | 'runner' | 'none'
+export type Auth = 'user' | 'node' | 'bootstrap' | 'runner' | 'scraper' | 'none'
 type WhoOf<A extends Auth> = A extends 'user'
   ? UserWho
   : A extends 'node'
@@ -18,7 +18,9 @@ type WhoOf<A extends Auth> = A extends 'user'
       ? BootstrapWho
       : A extends 'runner'
         ? RunnerWho
-        : Who
+        : A extends 'scraper'
+          ? ScraperWho
+          : Who
 
 type Names<S extends string> = S extends `${string}:${infer A}/${infer R}`
   ? A | Names<`/${R}`>
@@ -49,8 +51,20 @@ export interface Input<S extends string, A extends Auth, B, Q> {
   who: WhoOf<A>
 }
 
+/** One thing of a bulk write, as its own audit row tells it; `action` is the base of the name. */
+export interface Written {
+  action: string
+  after?: unknown
+  before?: unknown
+  correlation?: Record<string, string>
+  details?: Record<string, unknown>
+  target: Target
+}
+
 /** What a handler hands back: the answer, and what the audit row says of it. */
 export interface Done<R> {
+  /** Who did it, where the request itself proved who that is: a login. */
+  actor?: Actor
   after?: unknown
   before?: unknown
   /** Members of the answer beside `data`, for example `meta`. */
@@ -60,9 +74,13 @@ export interface Done<R> {
   correlation?: Record<string, string>
   data: R
   details?: Record<string, unknown>
+  /** A bulk write: one success row for each thing written, in place of the route's own. */
+  each?: readonly Written[]
   headers?: Record<string, string>
-  /** Answer status when it differs from the route's. */
-  status?: 200 | 201 | 202 | 204
+  /** The deed was done, but not all of it: what the audit row says instead of `succeeded`. */
+  outcome?: 'partial'
+  /** Answer status when it differs from the route's; 502 for a deed whose record says that a peer failed it. */
+  status?: 200 | 201 | 202 | 204 | 302 | 502
   /** The resource made or found, when the route's own target was wider. */
   target?: Target
   /** Called when the client was gone before the answer reached it: take back what only it could have used. */
@@ -87,7 +105,7 @@ interface Head<S extends string, B, Q> {
   target: (params: PathParams<S>, body: unknown) => Target
   body?: z.ZodType<B>
   query?: z.ZodType<Q>
-  status?: 200 | 201 | 202 | 204
+  status?: 200 | 201 | 202 | 204 | 302
   /**
    * Which rows a success leaves: both (default), only the `outcome`, only the `decision`, only a `change`;
    * `telemetry` as both, but the commit need not be synced to disk before the answer; `none` for probes.

@@ -41,6 +41,8 @@ const CHANNEL = `
     JOIN nodes n ON n.id = i.node_id WHERE c.interface_id = @interfaceId AND c.idx = @index`
 const HEALTH = `SELECT node_id AS nodeId, recording_id AS recordingId, schedule_id AS scheduleId FROM health_events WHERE id = @id`
 
+const ASSIGNED = `SELECT target_type AS type, coalesce(interface_id, node_id) AS id FROM channel_map_assignments WHERE id = @id`
+
 export interface Scope {
   decide(who: UserWho, permission: Permission, target: Target): Verdict
   expand(target: Target): Pair[]
@@ -56,6 +58,8 @@ export function scope(db: Db): Scope {
     { nodeId: string | null; recordingId: string | null; scheduleId: string | null }
   >(HEALTH)
 
+  const assigned = db.stmt<{ id: string }, Pair>(ASSIGNED)
+
   const related: Record<string, (id: string) => Pair[]> = {
     channel: (id) => {
       const [index = '', interfaceId = ''] = id.split(':').reverse()
@@ -65,11 +69,17 @@ export function scope(db: Db): Scope {
       const row = job.get({ id })
       return row ? [...expand('recording', row.recordingId), ...expand('node', row.nodeId, ['site'])] : []
     },
+    // One that is being made is named `<type>:<id>` of what it is for (contract B, 17).
+    channel_map_assignment: (id) => {
+      const [, type, targetId] = /^(interface|node):(.+)$/s.exec(id) ?? []
+      const target = type && targetId ? { type, id: targetId } : assigned.get({ id })
+      return target ? expand(target.type, target.id) : []
+    },
     health_event: (id) => {
-      const row = health.get({ id })
-      if (row?.recordingId) return expand('recording', row.recordingId)
-      if (row?.scheduleId) return expand('schedule', row.scheduleId)
-      return row?.nodeId ? expand('node', row.nodeId) : []
+      const { nodeId = null, recordingId = null, scheduleId = null } = health.get({ id }) ?? {}
+      const source = recordingId ? expand('recording', recordingId) : []
+      if (scheduleId) return [...source, ...expand('schedule', scheduleId)]
+      return nodeId && !recordingId ? expand('node', nodeId) : source
     },
   }
 

@@ -1,5 +1,6 @@
 import { type Context, Hono } from 'hono'
 import { cors } from 'hono/cors'
+import { isTicket } from '../../crypto/token.ts'
 import { iso } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 import { errorFields } from '../../kernel/log.ts'
@@ -49,22 +50,34 @@ function byPath(routes: readonly AnyRoute[]): [string, AnyRoute[]][] {
   return [...map].sort(([a], [b]) => dynamic(a) - dynamic(b))
 }
 
-// Two records on one path differ by who may come: a node token finds the node's record.
-function chosen(candidates: AnyRoute[], bearer: string): AnyRoute {
-  const kind: Auth = bearer.startsWith('svc_node_') ? 'node' : 'user'
+// Two records on one path differ by who may come: a node token finds the node's record, the scraper's the scraper's.
+function chosen(edge: Edge, candidates: AnyRoute[], bearer: string): AnyRoute {
+  const scraped = candidates.some((r) => r.auth === 'scraper') && edge.principals.isScraper(bearer)
+  const kind: Auth = bearer.startsWith('svc_node_') ? 'node' : scraped ? 'scraper' : 'user'
   return candidates.find((r) => r.auth === kind) ?? (candidates[0] as AnyRoute)
 }
 
 // Scheme compared without case, token = second word (contract A, 0.2).
 function bearerOf(c: Context): string {
   const [scheme = '', token = ''] = (headerOf(c, 'authorization') ?? '').split(' ')
-  return scheme.toLowerCase() === 'bearer' ? token : ''
+  return scheme.toLowerCase() === 'bearer' && !isTicket(token) ? token : ''
 }
+
+// A browser's player sends no header: on routes that send audio its ticket may stand in the address, and there alone.
+function ticketOf(r: AnyRoute, c: Context): string {
+  if (r.method !== 'GET' || r.kind !== 'stream' || !isTicketed(r.permission)) return ''
+  const ticket = c.req.query('ticket') ?? ''
+  return isTicket(ticket) ? ticket : ''
+}
+
+const isTicketed = (permission: AnyRoute['permission']): boolean =>
+  permission === 'recording:playback' || permission === 'recording:download'
 
 /** The only road from a request to a handler: who, what, may they, ALWAYS write it down, then do it. */
 async function handle(edge: Edge, candidates: AnyRoute[], c: Context): Promise<Response> {
-  const bearer = bearerOf(c)
-  const r = chosen(candidates, bearer)
+  const header = bearerOf(c)
+  const r = chosen(edge, candidates, header)
+  const bearer = header || ticketOf(r, c)
   const call: Call = {
     bearer,
     body: undefined,
@@ -77,19 +90,22 @@ async function handle(edge: Edge, candidates: AnyRoute[], c: Context): Promise<R
   }
   const notes = trail(edge, call)
   try {
-    call.known = await identified(edge, call, notes)
+    call.known = await identified(edge, call, notes, candidates.some(isGuessable))
     const read = await readBody(call)
     const done = await admitted(edge, call, notes, read, r.query ? c.req.query() : {})
     return done instanceof Response ? done : answer(edge, c, r, done)
   } catch (e) {
+    if (call.known?.who.kind === 'scraper' && e instanceof Fail && e.status === 503) return edge.outage()
     return refuse(edge, c, r, e)
   }
 }
 
+// Tokens that people chose; a path that takes one also counts what else is tried there.
+const isGuessable = ({ auth }: AnyRoute): boolean => auth === 'bootstrap' || auth === 'runner' || auth === 'scraper'
+
 /** Who is calling. @throws Fail 401 for a stranger, 429 for an address that keeps guessing tokens (decision 10). */
-async function identified(edge: Edge, call: Call, notes: Trail): Promise<Call['known']> {
+async function identified(edge: Edge, call: Call, notes: Trail, guessable: boolean): Promise<Call['known']> {
   const { auth } = call.r
-  const guessable = auth === 'bootstrap' || auth === 'runner'
   return reported(edge, notes, async () => {
     const { address } = call.request
     const wait = guessable ? edge.guesses.blocked(address, edge.clock.now()) : undefined
@@ -187,7 +203,7 @@ async function reported<T>(edge: Edge, notes: Trail, run: () => Promise<T>): Pro
 function answer(edge: Edge, c: Context, r: AnyRoute, done: Done<unknown>): Response {
   if (done.undelivered) whenUndelivered(c, () => takeBack(edge, r, done))
   const status = done.status ?? r.status ?? 200
-  if (status === 204) return new Response(null, { status, headers: done.headers ?? {} })
+  if (status === 204 || status === 302) return new Response(null, { status, headers: done.headers ?? {} })
   return json(status, { data: done.data, ...done.beside }, done.headers)
 }
 

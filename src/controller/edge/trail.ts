@@ -11,7 +11,7 @@ export type Trail = ReturnType<typeof trail>
 export function trail(edge: Edge, call: Call) {
   const { r } = call
   const who = () => call.known?.who
-  const machine = r.auth === 'node' || r.auth === 'bootstrap' || r.auth === 'runner'
+  const machine = r.auth !== 'user' && r.auth !== 'none'
   const target = (): Target => r.target(call.params as never, call.body)
   const [success, failure] = outcomeNames(r)
   let via: { capability: string; roomId: string } | undefined
@@ -36,6 +36,7 @@ export function trail(edge: Edge, call: Call) {
       requiredPermission: r.permission,
       resourceScope: target(),
       roles: user?.kind === 'user' ? user.roles : [],
+      ...(user?.kind === 'user' && user.ticketed ? { viaTicket: true } : {}),
       ...(via ? { grantedViaRoomCapability: true, roomCapability: via.capability } : {}),
     }
     edge.audit.write(entry(r.action, outcome, { reason, details }), call.now)
@@ -73,9 +74,18 @@ export function trail(edge: Edge, call: Call) {
 
   const succeeded = <R>(done: Done<R>): Done<R> => {
     if (r.audit === 'decision' || r.audit === 'none') return done
-    const { after, before, correlation, details, target } = done
+    const { actor, after, before, correlation, details, each, outcome = 'succeeded', target } = done
+    if (each) {
+      for (const { action, ...told } of each)
+        edge.audit.write(entry(`${action}.succeeded`, 'succeeded', told), call.now)
+      return done
+    }
     const row = () =>
-      entry(success, 'succeeded', { after, before, correlation, details, ...(target ? { target } : {}) })
+      entry(success, outcome, {
+        ...{ after, before, correlation, details },
+        ...(actor ? { actor } : {}),
+        ...(target ? { target } : {}),
+      })
     const changed = done.changed ?? (before !== undefined || after !== undefined)
     if (!machine || changed) edge.audit.write(row(), call.now)
     else if (r.audit !== 'change') edge.audit.quiet(actorOf(who()).id, success, row, call.now)
@@ -123,8 +133,7 @@ const nodeParam = (r: AnyRoute, call: Call): string | undefined =>
   r.path.startsWith('/nodes/') ? call.params.id : undefined
 
 function strangerReason(r: AnyRoute, bearer: string): string {
-  const kind = r.auth === 'node' ? 'node_token' : r.auth === 'bootstrap' ? 'bootstrap_token' : 'runner_token'
-  return `${bearer ? 'invalid' : 'missing'}_${kind}`
+  return `${bearer ? 'invalid' : 'missing'}_${r.auth}_token`
 }
 
 function contextOf(call: Call): NonNullable<Entry['context']> {

@@ -20,6 +20,8 @@ export interface UserWho {
   /** Room roster: capability by room id. */
   rooms: ReadonlyMap<string, ReadonlySet<string>>
   sessionId: string
+  /** Came with a ticket: one recording and one permission of this person, nothing else. */
+  ticketed?: true
 }
 
 export interface NodeWho {
@@ -39,11 +41,16 @@ export interface RunnerWho {
   kind: 'runner'
 }
 
+/** The monitoring system, by its static token: reads metrics and nothing else. */
+export interface ScraperWho {
+  kind: 'scraper'
+}
+
 export interface AnonymousWho {
   kind: 'anonymous'
 }
 
-export type Who = UserWho | NodeWho | BootstrapWho | RunnerWho | AnonymousWho
+export type Who = UserWho | NodeWho | BootstrapWho | RunnerWho | ScraperWho | AnonymousWho
 
 export interface Actor {
   id: string
@@ -62,6 +69,8 @@ export function actorOf(who: Who | undefined): Actor {
       return { id: who.nodeId, name: who.nodeId, roles: [], type: 'node' }
     case 'runner':
       return { id: 'ansible-runner', name: 'Ansible Runner', roles: [], type: 'system' }
+    case 'scraper':
+      return { id: 'metrics-scraper', name: 'Metrics Scraper', roles: [], type: 'system' }
     default:
       return { id: 'anonymous', name: 'Anonymous', roles: [], type: 'user' }
   }

@@ -2,7 +2,8 @@ import { found } from '../../kernel/fail.ts'
 import type { Job, JobFilters } from '../../wire/recordings.ts'
 import type { Reach } from '../edge/reach.ts'
 import type { Db } from '../store/db.ts'
-import { type Condition, contains, Lister, present, when } from '../store/filter.ts'
+import { Lister, present } from '../store/filter.ts'
+import { type Counts, jobListing } from './listing.store.ts'
 
 export type JobRow = { [K in keyof Required<Job>]: K extends 'command' ? string : Required<Job>[K] | null }
 
@@ -27,14 +28,26 @@ export interface JobSummary {
   total: number
 }
 
-const counted = (status: string, name: string = status): string =>
-  `count(*) FILTER (WHERE j.status = '${status}') AS ${name}`
-const SUMMARY = `count(*) FILTER (WHERE j.status IN ('queued', 'running', 'stop_requested')) AS active,
-  ${['cancelled', 'completed', 'failed', 'queued', 'running'].map((status) => counted(status)).join(', ')},
-  ${counted('stop_requested', 'stopRequested')}, count(*) AS total`
+const ZERO: JobSummary = {
+  ...{ active: 0, cancelled: 0, completed: 0, failed: 0, queued: 0, running: 0, stopRequested: 0, total: 0 },
+}
+
+function summaryOf({ stop_requested: stopRequested = 0, ...counts }: Counts): JobSummary {
+  const summary = { ...ZERO, ...counts, stopRequested }
+  const active = summary.queued + summary.running + stopRequested
+  return { ...summary, active, total: active + summary.cancelled + summary.completed + summary.failed }
+}
 
 /** The effective page of a job list (contract A, 0.3). */
 export const pageSize = (limit: number | undefined): number => Math.min(limit ?? 50, 200)
+
+/** A total that is not exact is a lower bound. */
+export interface JobBoard {
+  exact: boolean
+  rows: Job[]
+  summary: JobSummary
+  total: number
+}
 
 /** The reading side of recording jobs; what a list shows is what the gate lets the caller open. */
 export function jobStore(db: Db) {
@@ -56,6 +69,13 @@ export function jobStore(db: Db) {
     return row && jobOf(row)
   }
 
+  const listing = jobListing(db)
+  const bySeqs = db.stmt<{ seqs: string }, JobRow>(
+    `SELECT ${JOB_COLUMNS} FROM json_each(@seqs) page CROSS JOIN recording_jobs j ON j.seq = page.value ORDER BY page.key`,
+  )
+  const bySeq = (seqs: readonly number[]): Job[] => bySeqs.all({ seqs: JSON.stringify(seqs) }).map(jobOf)
+  const whole = (ids: readonly string[]): Job[] => rowsOf.all({ ids: JSON.stringify(ids) }).map(jobOf)
+
   return {
     find,
     /** @throws Fail 404 `recording_job_not_found`. */
@@ -67,46 +87,22 @@ export function jobStore(db: Db) {
       const row = active.get({ id: recordingId })
       return row && jobOf(row)
     },
-    /** One page of what the caller may see, newest first. */
-    list(reach: Reach, filters: JobFilters): { rows: Job[]; total: number } {
-      const conditions = [...reach.jobs(), ...matching(filters)]
-      const newest = 'j.created_at DESC, j.id DESC'
-      const page = lister.page(conditions, newest, pageSize(filters.limit), filters.offset ?? 0)
-      const ids = JSON.stringify(page.rows.map((row) => row.id))
-      return { rows: rowsOf.all({ ids }).map(jobOf), total: page.total }
+    /** One page of what the caller may see, newest first, and counts over all of it. */
+    board(reach: Reach, filters: JobFilters): JobBoard {
+      const { counts, exact, least, seqs } = listing.page(reach, filters, pageSize(filters.limit), filters.offset ?? 0)
+      const summary = summaryOf(counts)
+      return { exact, rows: bySeq(seqs), summary, total: Math.max(summary.total, least) }
     },
-    /** Counts over everything `list` pages through. */
-    summary(reach: Reach, filters: JobFilters): JobSummary {
-      return lister.aggregate<JobSummary>(SUMMARY, [...reach.jobs(), ...matching(filters)])
+    /** The named jobs that the caller may see, in the order they were named. */
+    chosen(reach: Reach, ids: readonly string[]): Job[] {
+      const named = { sql: 'j.id IN (SELECT value FROM json_each(@ids))', params: { ids: JSON.stringify(ids) } }
+      const seen = new Set(lister.rows([named, ...reach.jobs()], 'j.id', ids.length, 0).map((row) => row.id))
+      return whole(ids.filter((id) => seen.has(id)))
+    },
+    /** Everything the board pages through, in slices. */
+    *slices(reach: Reach, filters: JobFilters, size: number): Generator<Job[]> {
+      for (const seqs of listing.slices(reach, filters, size)) yield bySeq(seqs)
     },
   }
 }
 export type JobStore = ReturnType<typeof jobStore>
-
-const SEARCHED = [
-  ...[
-    'claimed_by',
-    'capture_backend',
-    'capture_interface',
-    'failure_reason',
-    'id',
-    'node_id',
-    'recording_id',
-    'status',
-  ].map((column) => `j.${column}`),
-  ...['captureDevice', 'captureFormat', 'channelMap.templateName', 'outputFileName'].map(
-    (member) => `json_extract(j.command, '$.${member}')`,
-  ),
-]
-  .map((column) => `${column} LIKE @search ESCAPE '\\'`)
-  .join(' OR ')
-
-const matching = (f: JobFilters): Condition[] => [
-  ...when(f.search, SEARCHED, (text) => ({ search: contains(text) })),
-  ...when(f.status, 'j.status = @status', (status) => ({ status })),
-  ...when(f.nodeId, 'j.node_id = @nodeId', (nodeId) => ({ nodeId })),
-  ...when(f.captureBackend, 'j.capture_backend = @captureBackend', (captureBackend) => ({ captureBackend })),
-  ...when(f.captureInterfaceId, 'j.capture_interface = @interfaceId', (interfaceId) => ({ interfaceId })),
-  ...when(f.createdFrom, 'j.created_at >= @createdFrom', (createdFrom) => ({ createdFrom })),
-  ...when(f.createdTo, 'j.created_at <= @createdTo', (createdTo) => ({ createdTo })),
-]

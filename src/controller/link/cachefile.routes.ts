@@ -1,38 +1,20 @@
 import { mkdir, rm } from 'node:fs/promises'
 import * as path from 'node:path'
-import { Fail, invalid } from '../../kernel/fail.ts'
+import { Fail } from '../../kernel/fail.ts'
 import type { Ids } from '../../kernel/ids.ts'
-import { CacheFileQuery, CONTENT_TYPES, type Job, type Recording, type StoredFile } from '../../wire/recordings.ts'
-import { removeFiles } from '../edge/files.ts'
+import { CacheFileQuery } from '../../wire/recordings.ts'
+import { chunkAsked } from '../chunks/chunks.rules.ts'
 import { type AnyRoute, type Commit, flow, type Incoming } from '../edge/route.ts'
-import type { HealthStore } from '../health/health.store.ts'
-import type { JobStore } from '../jobs/jobs.store.ts'
-import { endedByLease } from '../jobs/leases.rules.ts'
-import type { LeaseStore } from '../jobs/leases.store.ts'
 import type { StoredRendition } from '../recordings/recordings.rules.ts'
-import type { RecordingStore } from '../recordings/recordings.store.ts'
-import { type Announcement, announcement, checkSize, checkSuperseded, owningJob } from './cachefile.rules.ts'
-import { checkReceived, INCOMING, partSize, place, type Received, receive, type Turnstile } from './intake.ts'
+import { type AttachParts, acceptable, attached, ownRecording, type Upload } from './attach.ts'
+import { announcement, checkSize } from './cachefile.rules.ts'
+import { checkReceived, INCOMING, partSize, type Received, receive, type Turnstile } from './intake.ts'
 
-interface Parts {
-  health: HealthStore
+interface Parts extends AttachParts {
   ids: Ids
-  jobs: JobStore
-  leases: LeaseStore
   /** Largest accepted take, bytes. */
   maxBytes: number
-  recordings: RecordingStore
-  /** Directory of the stored files. */
-  takes: string
   turnstile: Turnstile
-}
-
-interface Upload {
-  announced: Announcement
-  recordingId: string
-  rendition: StoredRendition
-  nodeId: string
-  part: string
 }
 
 const target = (p: { id: string }) => ({ type: 'recording', id: p.id })
@@ -76,7 +58,7 @@ export const cacheFileRoutes = (parts: Parts): AnyRoute[] => [
   }),
 ]
 
-const keyOf = (u: Upload): string => `${u.recordingId} ${u.rendition}`
+const keyOf = (u: Upload): string => `${u.recordingId} ${u.rendition} ${u.chunk?.index ?? 'whole'}`
 
 /** Everything that can be refused before the first byte is read, in the contract's order. `kept`: about a part that is kept. */
 function admitted(
@@ -88,34 +70,18 @@ function admitted(
   kept = false,
 ): Upload {
   const recording = ownRecording(parts, id, nodeId)
-  const rendition = query.rendition === 'raw' || query.rendition === 'enhanced' ? query.rendition : 'primary'
+  const rendition: StoredRendition =
+    query.rendition === 'raw' || query.rendition === 'enhanced' ? query.rendition : 'primary'
   const announced = announcement(request)
   checkSize(announced.length, parts.maxBytes)
   checkSize(announced.resumable?.total, parts.maxBytes)
-  const job = acceptable(parts, recording, announced.jobId, nodeId)
-  if (query.chunk !== undefined)
-    throw invalid(
-      'Invalid chunk query parameter',
-      ['chunk'],
-      'chunked takes are not taken yet: send the take as one file',
-      'invalid_chunk_index',
-    )
-  const name = kept || announced.resumable ? `${recording.id}.${rendition}.${job.id}` : parts.ids.uuid()
-  return { announced, recordingId: id, rendition, nodeId, part: path.join(parts.takes, INCOMING, `${name}.part`) }
-}
-
-function ownRecording({ recordings }: Parts, id: string, nodeId: string): Recording {
-  const recording = recordings.get(id)
-  if (recording.nodeId === nodeId) return recording
-  throw new Fail(403, 'node_scope_denied', 'Node credential cannot access this recording', { outcome: 'denied' })
-}
-
-/** The job this upload completes; asked again when the file has arrived, for much may happen meanwhile. */
-function acceptable({ jobs, recordings }: Parts, recording: Recording, jobId: string | undefined, nodeId: string): Job {
-  const own = jobs.ofRecording(recording.id)
-  const job = owningJob(recording, own, jobId === undefined ? undefined : jobs.find(jobId), jobId, nodeId)
-  checkSuperseded(job, own, recordings.files(recording.id))
-  return job
+  const asked = { chunked: query.chunk !== undefined, jobId: announced.jobId, nodeId }
+  const job = acceptable(parts, recording, asked)
+  const chunk = chunkAsked(query)
+  const slot = [recording.id, rendition, ...(chunk ? [chunk.index] : []), job.id].join('.')
+  const name = kept || announced.resumable ? slot : parts.ids.uuid()
+  const part = path.join(parts.takes, INCOMING, `${name}.part`)
+  return { announced, chunk, nodeId, part, recordingId: id, rendition }
 }
 
 async function received(parts: Parts, upload: Upload, request: Incoming, commit: Commit) {
@@ -156,94 +122,6 @@ const partKept = ({ size }: Received) => ({
   status: 204 as const,
   headers: { 'upload-offset': String(size), 'upload-complete': '?0' },
 })
-
-async function attached(parts: Parts, upload: Upload, got: Received, commit: Commit) {
-  const { recordings, takes } = parts
-  const file = freePath(parts, upload, got)
-  await place(upload.part, path.join(takes, file))
-  let replaced: string | undefined
-  try {
-    const done = await commit((now) => {
-      const outcome = attach(parts, upload, got, file, now)
-      replaced = outcome.replaced
-      return outcome.done
-    })
-    if (replaced) await removeFiles(takes, [replaced])
-    return done
-  } catch (e) {
-    // Not attached, so nobody knows the file: it must not stay. A row that names it would be somebody else's take.
-    if (!recordings.files(upload.recordingId).some((row) => row.path === file)) await removeFiles(takes, [file])
-    throw e
-  }
-}
-
-/**
- * `ad-hoc/<id>.<ext>`, or with a part of the checksum where that name is taken: no file is ever overwritten, but by its
- * own bytes: a sender that never heard our 201 comes again, and a crash between commit and unlink must leave no second file.
- */
-function freePath({ ids, recordings }: Parts, { announced, recordingId, rendition }: Upload, got: Received): string {
-  const folder = recordings.get(recordingId).source === 'schedule' ? 'scheduled' : 'ad-hoc'
-  const stem = `${folder}/${recordingId}${rendition === 'raw' ? '.raw' : ''}`
-  const rows = recordings.files(recordingId)
-  const same = rows.find((row) => row.rendition === rendition && row.checksum === `sha256:${got.sha256}`)
-  if (same?.path.endsWith(`.${announced.codec}`)) return same.path
-  const taken = new Set(rows.map((row) => row.path))
-  const names = [stem, `${stem}.${got.sha256.slice(0, 12)}`].map((name) => `${name}.${announced.codec}`)
-  return names.find((name) => !taken.has(name)) ?? `${stem}.${ids.uuid()}.${announced.codec}`
-}
-
-/** The write: row of the file, end of the job, state of the recording, in one transaction. */
-function attach(parts: Parts, upload: Upload, got: Received, file: string, now: string) {
-  const { jobs, leases, recordings, health } = parts
-  const { announced, recordingId, rendition, nodeId } = upload
-  const before = ownRecording(parts, recordingId, nodeId)
-  const job = acceptable(parts, before, announced.jobId, nodeId)
-  const stored: StoredFile = {
-    cachePath: file,
-    checksum: `sha256:${got.sha256}`,
-    durationSeconds: announced.durationSeconds ?? Math.max(before.durationSeconds, 1),
-    fileName: announced.fileName ?? path.basename(file),
-    mimeType: CONTENT_TYPES[announced.codec],
-    size: got.size,
-  }
-  const { checksum, mimeType, durationSeconds = null } = stored
-  const row = {
-    checksum,
-    durationSeconds,
-    jobId: job.id,
-    mimeType,
-    path: file,
-    recordingId,
-    rendition,
-    sizeBytes: got.size,
-  }
-  const replaced = recordings.attach(row, now)
-  const late = rendition !== 'raw' && endedByLease(job)
-  if (rendition !== 'raw') {
-    if (late) leases.revive(job.id, now)
-    else leases.end(job.id, 'completed', null, now)
-    recordings.settle(recordingId, 'cached', now)
-    health.delivered(recordingId, job.id, now)
-  }
-  health.judge(recordingId, now)
-  const recording = recordings.get(recordingId)
-  return {
-    replaced,
-    done: {
-      data: { file: stored, recording, uploadQueueItems: [] },
-      before,
-      after: recording,
-      changed: true,
-      correlation: { recordingId, recordingJobId: job.id },
-      details: {
-        ...stored,
-        rendition,
-        jobStatus: jobs.get(job.id).status,
-        ...(late ? { lateDelivery: true, endedAs: job.failureReason } : {}),
-      },
-    },
-  }
-}
 
 const TOLD: Record<string, 'critical' | 'warning'> = {
   cache_write_failed: 'critical',

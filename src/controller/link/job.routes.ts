@@ -1,9 +1,10 @@
+import { type Clock, iso } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 import { HEADERS } from '../../wire/headers.ts'
 import { Claim, ClaimQuery, type Job } from '../../wire/recordings.ts'
 import type { Bell } from '../background/bell.ts'
 import { type AnyRoute, type Done, flow, type Incoming, route } from '../edge/route.ts'
-import type { ClaimStore } from '../jobs/claims.store.ts'
+import type { Asking, ClaimStore } from '../jobs/claims.store.ts'
 import type { JobStore } from '../jobs/jobs.store.ts'
 import type { Ending } from '../jobs/leases.rules.ts'
 import type { LeaseStore } from '../jobs/leases.store.ts'
@@ -15,6 +16,7 @@ const agent = { auth: 'node', permission: 'recording:control' } as const
 interface Parts {
   bell: Bell
   claims: ClaimStore
+  clock: Clock
   ending: Ending
   jobs: JobStore
   leases: LeaseStore
@@ -33,7 +35,20 @@ export const jobLinkRoutes = (parts: Parts): AnyRoute[] => [
   terminalRoute(parts, 'failed'),
 ]
 
-const peekRoute = ({ bell, claims }: Parts): AnyRoute =>
+/** Waits for a job: until the bell rings, or until a device is free that one waits for. */
+const awaited = (
+  { bell, claims, clock }: Parts,
+  nodeId: string,
+  asking: Asking,
+  seconds: number,
+  gone: AbortSignal,
+) => {
+  const now = () => iso(clock.now())
+  const most = seconds > 0 ? Math.min(seconds, claims.freeIn(nodeId, now()) ?? seconds) : 0
+  return bell.until(nodeId, most, gone, () => claims.peek(nodeId, asking, now()))
+}
+
+const peekRoute = (parts: Parts): AnyRoute =>
   flow({
     method: 'GET',
     path: '/nodes/:id/recording-jobs/next',
@@ -43,17 +58,12 @@ const peekRoute = ({ bell, claims }: Parts): AnyRoute =>
     audit: 'telemetry',
     query: ClaimQuery,
     run: async ({ params, query, request }) => {
-      const job = await bell.until(params.id, query.waitSeconds ?? 0, request.gone(), () => claims.peek(params.id))
+      const job = await awaited(parts, params.id, {}, query.waitSeconds ?? 0, request.gone())
       return job ? { data: job, changed: false } : (nothing as Done<Job | null>)
     },
   })
 
-const claimRoute = (
-  { bell, claims }: Parts,
-  name: 'claim-next' | 'claim-next-group',
-  action: string,
-  group: boolean,
-): AnyRoute =>
+const claimRoute = (parts: Parts, name: 'claim-next' | 'claim-next-group', action: string, group: boolean): AnyRoute =>
   flow({
     method: 'POST',
     path: `/nodes/:id/recording-jobs/${name}` as '/nodes/:id/recording-jobs/claim-next',
@@ -65,11 +75,12 @@ const claimRoute = (
     // Other agents send anything or nothing here: what is not ours is ignored.
     body: Claim.catch({}),
     run: async ({ params: { id }, query, body, request }, commit): Promise<Claimed> => {
+      const { bell, claims } = parts
       const signal = request.gone()
-      const seen = await bell.until(id, query.waitSeconds ?? 0, signal, () => claims.peek(id, body.holding))
+      const seen = await awaited(parts, id, body, query.waitSeconds ?? 0, signal)
       if (!seen) return nothing
       return commit((now) => {
-        const claimed = signal.aborted ? [] : claims.claimNext(id, body.holding, group, now)
+        const claimed = signal.aborted ? [] : claims.claimNext(id, body, group, now)
         const [first] = claimed
         if (!first) return nothing
         return {

@@ -1,8 +1,13 @@
+import { createHash } from 'node:crypto'
+import { type Clock, iso } from '../../kernel/clock.ts'
 import { Fail, notFound } from '../../kernel/fail.ts'
 import type { NodeConfig } from '../../wire/nodes.ts'
-import { AgentHealthEvent, Heartbeat, Inventory } from '../../wire/nodes.ts'
-import { type AnyRoute, route } from '../edge/route.ts'
+import { AgentHealthEvent, ConfigQuery, Heartbeat, Inventory } from '../../wire/nodes.ts'
+import type { Bell } from '../background/bell.ts'
+import { type AnyRoute, flow, route } from '../edge/route.ts'
 import type { HealthStore } from '../health/health.store.ts'
+import { demandBell } from '../listen/listen.rules.ts'
+import type { ListenSessions } from '../listen/sessions.store.ts'
 import type { NodeStore } from '../nodes/nodes.store.ts'
 import type { PolicyStore } from '../profiles/policies.store.ts'
 import type { ProvenanceStore } from './provenance.store.ts'
@@ -10,103 +15,139 @@ import type { ProvenanceStore } from './provenance.store.ts'
 const node = (p: { id: string }) => ({ type: 'node', id: p.id })
 const agent = { auth: 'node', permission: 'node:control', target: node } as const
 
-interface Stores {
+interface Parts {
+  bell: Bell
+  clock: Clock
   health: HealthStore
+  listeners: ListenSessions
   nodes: NodeStore
   policies: PolicyStore
   provenance: ProvenanceStore
 }
 
 /** What an agent says of its node and asks about it. */
-export const nodeLinkRoutes = ({ health, nodes, policies, provenance }: Stores): AnyRoute[] => [
-  route({
+export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
+  const { health, nodes, provenance } = parts
+  return [
+    configRoute(parts),
+    route({
+      method: 'POST',
+      path: '/nodes/:id/heartbeat',
+      ...agent,
+      action: 'nodes.heartbeat',
+      audit: 'telemetry',
+      body: Heartbeat,
+      status: 202,
+      run: ({ params, body, now }) => {
+        const { before, after, changed } = nodes.heartbeat(params.id, body, now)
+        const details = { changed }
+        return changed
+          ? { data: after, before: facts(before), after: facts(after), details }
+          : { data: after, changed, details }
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/nodes/:id/inventory',
+      ...agent,
+      action: 'nodes.inventory.reconciled',
+      success: ['nodes.inventory.reconciled', 'nodes.inventory.reconciled.failed'],
+      audit: 'change',
+      body: Inventory,
+      status: 202,
+      run: ({ params, body, now }) => {
+        nodes.mustExist(params.id)
+        const summary = nodes.interfaces.apply(params.id, body.interfaces)
+        const { absent, added, reactivated, updated, unchanged } = summary
+        const changed = [absent, added, reactivated, updated].some((list) => list.length > 0)
+        const after = { absent, added, reactivated, updated, interfaceCount: body.interfaces.length }
+        const counts = {
+          absent: absent.length,
+          added: added.length,
+          reactivated: reactivated.length,
+          updated: updated.length,
+          unchanged,
+        }
+        return {
+          data: { changed, node: nodes.get(params.id, now), summary },
+          changed,
+          ...(changed ? { after } : {}),
+          details: counts,
+        }
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/nodes/:id/health-events',
+      auth: 'node',
+      permission: 'health:acknowledge',
+      target: node,
+      action: 'nodes.health_events.sync',
+      body: AgentHealthEvent,
+      status: 201,
+      run: ({ params, body, now }) => {
+        own(provenance, params.id, body)
+        const { id: localEventId, openedAt = now, ...rest } = body
+        const { event, fresh } = health.open(
+          { ...rest, nodeId: params.id, openedAt, ...(localEventId ? { localEventId } : {}) },
+          now,
+        )
+        return {
+          data: event,
+          changed: fresh,
+          details: { type: event.type, severity: event.severity },
+          correlation: { healthEventId: event.id },
+        }
+      },
+    }),
+  ]
+}
+
+/**
+ * What the node shall do. With `If-None-Match` and `waitSeconds` it answers as soon as the config is another one: an
+ * agent hears at once that somebody listens.
+ */
+const configRoute = ({ bell, clock, listeners, nodes, policies }: Parts): AnyRoute =>
+  flow({
     method: 'GET',
     path: '/nodes/:id/config',
     ...agent,
     action: 'nodes.config.read',
     audit: 'telemetry',
-    run: ({ params, now }) => {
-      const { audioDefaults, recordingCapacity } = nodes.get(params.id, now)
-      const data: NodeConfig = {
-        ...(audioDefaults ? { audioDefaults } : {}),
-        monitorEnhancement: { engine: 'deepfilternet3', requested: false },
-        recorderCachePolicies: policies.recorderCachePolicies(),
-        recordingCapacity: recordingCapacity ?? { maxConcurrentRecordings: 1 },
+    query: ConfigQuery,
+    run: async ({ params: { id }, query, request }) => {
+      const read = () => tagged(configOf(iso(clock.now())))
+      const configOf = (now: string): NodeConfig => {
+        const { audioDefaults, recordingCapacity } = nodes.get(id, now)
+        const { enhanced, listening } = listeners.demand(id, now)
+        return {
+          ...(audioDefaults ? { audioDefaults } : {}),
+          liveListen: { requested: listening },
+          monitorEnhancement: { engine: 'deepfilternet3', requested: enhanced },
+          recorderCachePolicies: policies.recorderCachePolicies(),
+          recordingCapacity: recordingCapacity ?? { maxConcurrentRecordings: 1 },
+        }
       }
-      return { data }
-    },
-  }),
-  route({
-    method: 'POST',
-    path: '/nodes/:id/heartbeat',
-    ...agent,
-    action: 'nodes.heartbeat',
-    audit: 'telemetry',
-    body: Heartbeat,
-    status: 202,
-    run: ({ params, body, now }) => {
-      const { before, after, changed } = nodes.heartbeat(params.id, body, now)
-      const details = { changed }
-      return changed
-        ? { data: after, before: facts(before), after: facts(after), details }
-        : { data: after, changed, details }
-    },
-  }),
-  route({
-    method: 'POST',
-    path: '/nodes/:id/inventory',
-    ...agent,
-    action: 'nodes.inventory.reconciled',
-    success: ['nodes.inventory.reconciled', 'nodes.inventory.reconciled.failed'],
-    audit: 'change',
-    body: Inventory,
-    status: 202,
-    run: ({ params, body, now }) => {
-      nodes.mustExist(params.id)
-      const summary = nodes.interfaces.apply(params.id, body.interfaces)
-      const { absent, added, reactivated, updated, unchanged } = summary
-      const changed = [absent, added, reactivated, updated].some((list) => list.length > 0)
-      const after = { absent, added, reactivated, updated, interfaceCount: body.interfaces.length }
-      const counts = {
-        absent: absent.length,
-        added: added.length,
-        reactivated: reactivated.length,
-        updated: updated.length,
-        unchanged,
+      const known = request.header('if-none-match')
+      const other = (): Tagged | undefined => {
+        const now = read()
+        return now.etag === known ? undefined : now
       }
-      return {
-        data: { changed, node: nodes.get(params.id, now), summary },
-        changed,
-        ...(changed ? { after } : {}),
-        details: counts,
-      }
+      const seen = await bell.until(demandBell(id), query.waitSeconds ?? 0, request.gone(), other)
+      const { data, etag } = seen ?? read()
+      return { data, changed: false, headers: { etag } }
     },
-  }),
-  route({
-    method: 'POST',
-    path: '/nodes/:id/health-events',
-    auth: 'node',
-    permission: 'health:acknowledge',
-    target: node,
-    action: 'nodes.health_events.sync',
-    body: AgentHealthEvent,
-    status: 201,
-    run: ({ params, body, now }) => {
-      own(provenance, params.id, body)
-      const { id: localEventId, openedAt = now, ...rest } = body
-      const { event, fresh } = health.open(
-        { ...rest, nodeId: params.id, openedAt, ...(localEventId ? { localEventId } : {}) },
-        now,
-      )
-      return {
-        data: event,
-        changed: fresh,
-        details: { type: event.type, severity: event.severity },
-        correlation: { healthEventId: event.id },
-      }
-    },
-  }),
-]
+  })
+
+interface Tagged {
+  data: NodeConfig
+  etag: string
+}
+
+const tagged = (data: NodeConfig): Tagged => {
+  const digest = createHash('sha256').update(JSON.stringify(data)).digest('base64url')
+  return { data, etag: `"${digest.slice(0, 22)}"` }
+}
 
 // A node speaks of its own recordings and schedules only (contract A, 7.5).
 function own(provenance: ProvenanceStore, nodeId: string, { recordingId, scheduleId }: AgentHealthEvent): void {

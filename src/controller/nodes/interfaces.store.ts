@@ -1,15 +1,16 @@
 import type { Ids } from '../../kernel/ids.ts'
-import type { Interface, InterfaceInput, InterfacePatch, ReconcileSummary } from '../../wire/nodes.ts'
+import type { Channel, Interface, InterfaceInput, InterfacePatch, ReconcileSummary } from '../../wire/nodes.ts'
 import type { Db, SqlValue } from '../store/db.ts'
 import { present } from '../store/filter.ts'
 import { channelRows, type Hardware, type Known, reconcile } from './reconcile.rules.ts'
+import type { NodeSearch } from './search.store.ts'
 
 interface Row {
   absent: number
   alias: string
   backend: Interface['backend']
   channelCount: number
-  /** JSON rows of index, alias and room, in order. */
+  /** JSON as the wire has it, in order: a page of a big fleet has tens of thousands of them. */
   channels: string
   hardwarePath: string | null
   id: string
@@ -21,15 +22,20 @@ interface Row {
   systemRef: string
 }
 
-type ChannelRow = [index: number, alias: string, roomId: string | null]
+export type InterfaceFacts = Omit<Row, 'channels' | 'sampleRates'> & { sampleRates: number[] }
 
-const COLUMNS = `id, node_id AS nodeId, match_key AS matchKey, system_ref AS systemRef, system_name AS systemName, alias, backend,
-  channel_count AS channelCount, sample_rates AS sampleRates, hardware_path AS hardwarePath, serial_number AS serialNumber, absent,
-  (SELECT json_group_array(json_array(idx, c.alias, room_id) ORDER BY idx) FROM channels c WHERE interface_id = interfaces.id) AS channels`
+const FACTS = `id, node_id AS nodeId, match_key AS matchKey, system_ref AS systemRef, system_name AS systemName, alias, backend,
+  channel_count AS channelCount, sample_rates AS sampleRates, hardware_path AS hardwarePath, serial_number AS serialNumber, absent`
+const COLUMNS = `${FACTS}, (SELECT '[' || coalesce(group_concat('{"alias":' || json_quote(c.alias) || ',"index":' || idx
+    || CASE WHEN room_id IS NULL THEN '}' ELSE ',"roomId":' || json_quote(room_id) || '}' END, ',' ORDER BY idx), '') || ']'
+  FROM channels c WHERE interface_id = interfaces.id) AS channels`
 
-export function interfaceStore(db: Db, ids: Ids) {
+export function interfaceStore(db: Db, ids: Ids, search: NodeSearch) {
   const ofNodes = db.stmt<{ nodes: string }, Row>(
     `SELECT ${COLUMNS} FROM interfaces WHERE node_id IN (SELECT value FROM json_each(@nodes)) ORDER BY node_id, position`,
+  )
+  const factsOf = db.stmt<{ nodes: string }, Omit<Row, 'channels'>>(
+    `SELECT ${FACTS} FROM interfaces WHERE node_id IN (SELECT value FROM json_each(@nodes)) ORDER BY node_id, position`,
   )
   const one = db.stmt<{ id: string; nodeId: string }, Row>(
     `SELECT ${COLUMNS} FROM interfaces WHERE id = @id AND node_id = @nodeId`,
@@ -79,6 +85,7 @@ export function interfaceStore(db: Db, ids: Ids) {
       setChannels(known.id, input)
     }
     for (const { id } of plan.absent) flag.run({ id })
+    if (plan.added.length + plan.changed.length > 0) search.index(nodeId)
     return {
       absent: plan.absent.map((k) => k.systemName),
       added: plan.added.map((a) => a.hardware.systemName),
@@ -101,6 +108,14 @@ export function interfaceStore(db: Db, ids: Ids) {
       }
       return out
     },
+    /** Without their channels, by node: what an export says of a device. */
+    facts(nodeIds: readonly string[]): Map<string, InterfaceFacts[]> {
+      const rows = factsOf.all({ nodes: JSON.stringify(nodeIds) })
+      return Map.groupBy(
+        rows.map((row) => ({ ...row, sampleRates: JSON.parse(row.sampleRates) as number[] })),
+        (row) => row.nodeId,
+      )
+    },
     find: (nodeId: string, id: string): Row | undefined => one.get({ id, nodeId }),
     /** Operator's labels, and corrections of hardware facts until the agent reports again. */
     patch(row: Row, patch: InterfacePatch): void {
@@ -108,6 +123,7 @@ export function interfaceStore(db: Db, ids: Ids) {
       if (alias !== undefined) relabel.run({ id: row.id, alias })
       for (const channel of channels ?? []) nameChannel.run({ id: row.id, ...channel })
       if (Object.keys(facts).length > 0) correct.run({ ...hardwareColumns({ ...known(row), ...facts }), id: row.id })
+      search.index(row.nodeId)
     },
   }
 }
@@ -126,7 +142,6 @@ const hardwareColumns = (h: Hardware): Record<string, SqlValue> => ({
 })
 
 function shown(row: Row): Interface {
-  const channels = JSON.parse(row.channels) as ChannelRow[]
   return present({
     id: row.id,
     alias: row.alias,
@@ -135,7 +150,7 @@ function shown(row: Row): Interface {
     backend: row.backend,
     channelCount: row.channelCount,
     sampleRates: JSON.parse(row.sampleRates) as number[],
-    channels: channels.map(([index, alias, roomId]) => present({ index, alias, roomId })),
+    channels: JSON.parse(row.channels) as Channel[],
     hardwarePath: row.hardwarePath,
     serialNumber: row.serialNumber,
     absent: row.absent === 1 ? (true as const) : null,

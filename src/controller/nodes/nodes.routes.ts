@@ -13,11 +13,13 @@ const manage = { auth: 'user', permission: 'node:manage' } as const
 
 interface Stores {
   nodes: NodeStore
+  /** Moves the schedules of the node whose room is another one now; gives their ids. */
+  reroom: (nodeId: string, now: string) => string[]
   reach: ReturnType<typeof reaches>
   rooms: RoomStore
 }
 
-export const nodeRoutes = ({ nodes, reach, rooms }: Stores): AnyRoute[] => [
+export const nodeRoutes = ({ nodes, reach, reroom, rooms }: Stores): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/nodes',
@@ -50,7 +52,9 @@ export const nodeRoutes = ({ nodes, reach, rooms }: Stores): AnyRoute[] => [
       nodes.mustExist(params.id)
       if (body.roomId) rooms.mustExist(body.roomId, ['roomId'])
       const { before, after } = nodes.patch(params.id, body, now)
-      return { data: after, before: snapshot(before), after: snapshot(after) }
+      // Channels without a room of their own have the node's.
+      const moved = body.roomId === undefined ? {} : { details: { reassignedScheduleIds: reroom(params.id, now) } }
+      return { data: after, before: snapshot(before), after: snapshot(after), ...moved }
     },
   }),
   route({

@@ -4,8 +4,9 @@ import type { Ids } from '../../kernel/ids.ts'
 import type { Enrollment, Heartbeat, Interface, Node, NodeFilters, NodePatch, NodeStatus } from '../../wire/nodes.ts'
 import type { Reach } from '../edge/reach.ts'
 import type { Db, SqlValue } from '../store/db.ts'
-import { contains, Lister, present, when } from '../store/filter.ts'
-import { interfaceStore } from './interfaces.store.ts'
+import { type Condition, contains, Lister, present, when } from '../store/filter.ts'
+import { type InterfaceFacts, interfaceStore } from './interfaces.store.ts'
+import { fold, nodeSearch } from './search.store.ts'
 
 interface Row {
   agentVersion: string
@@ -27,25 +28,27 @@ interface Row {
   tags: string
 }
 
+// Rows per turn of the event loop.
+const EXPORT_SLICE = 100
+
 // Offline is derived at read: silent for longer than the setting, but never before first contact (contract A, 4.1).
 const STATUS = `CASE WHEN n.status <> 'provisioning' AND n.last_seen_at < @offlineBefore THEN 'offline' ELSE n.status END`
 const COLUMNS = `n.id, n.alias, n.hostname, n.site, n.room, n.building, n.floor, n.room_id AS roomId, ${STATUS} AS status,
   n.agent_version AS agentVersion, n.ip_addresses AS ipAddresses, n.tags, n.notes, n.audio_defaults AS audioDefaults,
   n.runtime, n.max_concurrent AS maxConcurrent, n.last_seen_at AS lastSeenAt`
-const SEARCHED = `n.id || ' ' || n.alias || ' ' || n.hostname || ' ' || n.agent_version || ' ' || (${STATUS}) || ' ' || coalesce(n.notes, '')
-  || ' ' || n.ip_addresses || ' ' || n.tags || ' ' || n.site || ' ' || n.room || ' ' || coalesce(n.building, '') || ' ' || coalesce(n.floor, '')
-  || ' ' || coalesce(n.runtime, '') || ' ' || coalesce(n.audio_defaults, '')`
-const SEARCHED_INTERFACES = `EXISTS (SELECT 1 FROM interfaces i LEFT JOIN channels c ON c.interface_id = i.id WHERE i.node_id = n.id
-  AND (i.id || ' ' || i.alias || ' ' || i.system_name || ' ' || i.system_ref || ' ' || i.backend || ' ' || i.sample_rates || ' '
-    || coalesce(i.hardware_path, '') || ' ' || coalesce(i.serial_number, '') || ' ' || coalesce(c.alias, '') || ' ' || coalesce(c.idx, ''))
-  LIKE @q ESCAPE '\\')`
+const SEARCHED = `n.id IN (SELECT node_id FROM node_search WHERE words LIKE @words ESCAPE '\\')
+  OR (${STATUS}) LIKE @q ESCAPE '\\'`
 const BACKEND = `EXISTS (SELECT 1 FROM json_each(n.runtime, '$.audioBackends') WHERE value = @backend)
   OR EXISTS (SELECT 1 FROM interfaces i WHERE i.node_id = n.id AND i.backend = @backend)`
 
 export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
-  const interfaces = interfaceStore(db, ids)
+  const search = nodeSearch(db)
+  const interfaces = interfaceStore(db, ids, search)
   const lister = new Lister<Row>(db, { columns: COLUMNS, from: 'nodes n' })
   const byId = db.stmt<{ id: string; offlineBefore: string }, Row>(`SELECT ${COLUMNS} FROM nodes n WHERE n.id = @id`)
+  const ofRoom = db.stmt<{ roomId: string; offlineBefore: string }, Row>(
+    `SELECT ${COLUMNS} FROM nodes n WHERE n.id IN (SELECT node_id FROM node_rooms WHERE room_id = @roomId) ORDER BY n.alias, n.id`,
+  )
   const exists = db.stmt<{ id: string }, { n: number }>(`SELECT 1 AS n FROM nodes WHERE id = @id`)
   const insert = db.stmt<Record<string, SqlValue>>(
     `INSERT INTO nodes (id, alias, hostname, site, room, building, floor, agent_version, ip_addresses, tags, notes, audio_defaults,
@@ -74,6 +77,16 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
     return row && whole([row])[0]
   }
   const get = (id: string, now: string): Node => found(find(id, now), 'Node')
+  const withFacts = (rows: Row[]): ExportedNode[] => {
+    const byNode = interfaces.facts(rows.map((row) => row.id))
+    return rows.map((row) => ({ ...shown(row, []), interfaces: byNode.get(row.id) ?? [] }))
+  }
+  const seen = (reach: Reach, f: NodeFilters, now: string): Condition[] => [
+    // Always bound: the status column needs it.
+    { sql: '1', params: { offlineBefore: offlineBefore(now) } },
+    ...reach.nodes(),
+    ...matching(f),
+  ]
 
   return {
     interfaces,
@@ -81,26 +94,26 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
     get,
     mustExist: (id: string): void => void found(exists.get({ id }), 'Node'),
     list(reach: Reach, f: NodeFilters, limit: number, now: string): { rows: Node[]; total: number } {
-      const { rows, total } = lister.page(
-        [
-          // Always bound: the status column needs it.
-          { sql: '1', params: { offlineBefore: offlineBefore(now) } },
-          ...reach.nodes(),
-          ...when(f.status, `${STATUS} = @status`, (status) => ({ status })),
-          ...when(f.backend, BACKEND, (backend) => ({ backend })),
-          ...(['site', 'building', 'floor', 'room'] as const).flatMap((place) =>
-            when(f[place], `n.${place} = @${place} COLLATE NOCASE`, (value) => ({ [place]: value })),
-          ),
-          ...when(f.lastSeenFrom, 'n.last_seen_at >= @from', (from) => ({ from })),
-          ...when(f.lastSeenTo, 'n.last_seen_at <= @to', (to) => ({ to })),
-          ...when(f.q, `${SEARCHED} LIKE @q ESCAPE '\\' OR ${SEARCHED_INTERFACES}`, (q) => ({ q: contains(q) })),
-        ],
-        'n.alias, n.id',
-        limit,
-        f.offset ?? 0,
-      )
+      const { rows, total } = lister.page(seen(reach, f, now), 'n.alias, n.id', limit, f.offset ?? 0)
       return { rows: whole(rows), total }
     },
+    /** Every node that matches, in the order of the list; slice by slice, channels left out. */
+    *exported(reach: Reach, f: NodeFilters, now: string): Generator<ExportedNode[]> {
+      const order = { direction: 'ASC', keys: ['n.alias', 'n.id'] } as const
+      for (const rows of lister.walk(seen(reach, f, now), order, EXPORT_SLICE)) yield withFacts(rows)
+    },
+    /** These nodes in the given order, as far as the caller may see them. */
+    chosen(reach: Reach, wanted: readonly string[], now: string): ExportedNode[] {
+      const named = {
+        sql: 'n.id IN (SELECT value FROM json_each(@wanted))',
+        params: { wanted: JSON.stringify(wanted) },
+      }
+      const rows = lister.rows([...seen(reach, {}, now), named], 'n.id', wanted.length, 0)
+      const byId = new Map(rows.map((row) => [row.id, row]))
+      return withFacts(wanted.flatMap((id) => byId.get(id) ?? []))
+    },
+    /** Nodes that have the room in their union, by alias. */
+    inRoom: (roomId: string, now: string): Node[] => whole(ofRoom.all({ roomId, offlineBefore: offlineBefore(now) })),
     enroll(id: string, input: Enrollment, now: string): Node {
       insert.run({
         ...columns({ ...input, roomId: null }),
@@ -110,12 +123,14 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
         now,
       })
       interfaces.apply(id, input.interfaces)
+      search.index(id)
       return get(id, now)
     },
     patch(id: string, patch: NodePatch, now: string): { before: Node; after: Node } {
       const before = get(id, now)
       const location = { ...before.location, ...patch.location }
       update.run({ ...columns({ ...before, roomId: before.roomId ?? null, ...patch, location }), id, now })
+      search.index(id)
       return { before, after: get(id, now) }
     },
     /** Whether anything but the time of the last contact changed. */
@@ -135,11 +150,27 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
       })
       const runtime = h.runtime ?? before.runtime
       const after = present({ ...before, ...pick(h), runtime, status, lastSeenAt: now }) as Node
-      return { before, after, changed: steady(before) !== steady(after) }
+      const changed = steady(before) !== steady(after)
+      if (changed) search.index(id)
+      return { before, after, changed }
     },
   }
 }
 export type NodeStore = ReturnType<typeof nodeStore>
+
+/** A node as an export has it: of its devices the facts, not the channels. */
+export type ExportedNode = Omit<Node, 'interfaces'> & { interfaces: InterfaceFacts[] }
+
+const matching = (f: NodeFilters): Condition[] => [
+  ...when(f.status, `${STATUS} = @status`, (status) => ({ status })),
+  ...when(f.backend, BACKEND, (backend) => ({ backend })),
+  ...(['site', 'building', 'floor', 'room'] as const).flatMap((place) =>
+    when(f[place], `n.${place} = @${place} COLLATE NOCASE`, (value) => ({ [place]: value })),
+  ),
+  ...when(f.lastSeenFrom, 'n.last_seen_at >= @from', (from) => ({ from })),
+  ...when(f.lastSeenTo, 'n.last_seen_at <= @to', (to) => ({ to })),
+  ...when(f.q, SEARCHED, (q) => ({ q: contains(q), words: contains(fold(q)) })),
+]
 
 /** What audit rows keep of a node: facts and labels, the interfaces as a count. */
 export const snapshot = ({ interfaces, ...node }: Node): object => ({ ...node, interfaceCount: interfaces.length })

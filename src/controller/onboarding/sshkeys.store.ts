@@ -41,6 +41,15 @@ export function sshKeyStore(db: Db, ids: Ids, masterKey: Uint8Array) {
   const retire = db.stmt<{ id: string; now: string }>(
     `UPDATE ssh_credentials SET state = 'revoked', sealed_key = NULL, revoked_at = @now WHERE id = @id`,
   )
+  const confirm = db.stmt<{ nodeId: string; since: string; now: string }>(
+    `UPDATE ssh_credentials SET state = 'revoked', sealed_key = NULL, revoked_at = @now
+      WHERE node_id = @nodeId AND state = 'previous'
+        AND EXISTS (SELECT 1 FROM ssh_credentials WHERE node_id = @nodeId AND state = 'active' AND created_at <= @since)`,
+  )
+  // The run under way installs the key it fetched: a newer one now would leave the node with neither.
+  const busy = db.stmt<{ nodeId: string }, { n: number }>(
+    `SELECT 1 AS n FROM node_lifecycle_jobs WHERE node_id = @nodeId AND status = 'running'`,
+  )
   const keep = db.stmt<{ id: string }>(`UPDATE ssh_credentials SET state = 'previous' WHERE id = @id`)
 
   const rows = (nodeId: string) => {
@@ -101,6 +110,7 @@ export function sshKeyStore(db: Db, ids: Ids, masterKey: Uint8Array) {
     /**
      * The key the controller made: the one the node still holds is kept beside it until the new one is known to
      * be there (decision 23). Rotated twice before that, the node's own stays.
+     * @throws Fail 409 `lifecycle_job_running`.
      */
     rotate(
       nodeId: string,
@@ -108,11 +118,17 @@ export function sshKeyStore(db: Db, ids: Ids, masterKey: Uint8Array) {
       username: string | undefined,
       now: string,
     ): SshCredential {
+      if (busy.get({ nodeId })) throw conflict('lifecycle_job_running', 'A lifecycle action is under way on this node')
       const { active, previous } = rows(nodeId)
       if (active && previous) retire.run({ id: active.id, now })
       else if (active) keep.run({ id: active.id })
       return add(nodeId, key, username ?? active?.username ?? DEFAULT_USER, active ? now : null, now)
     },
+    /**
+     * A run that began at `since` has put the current key on the node: the one kept beside it ends (decision 23).
+     * False when there was none, or the current key is younger than the run.
+     */
+    confirm: (nodeId: string, since: string, now: string): boolean => confirm.run({ nodeId, since, now }) === 1,
     revoke: (nodeId: string, now: string): void => void end(nodeId, now),
     /** @throws Fail 404 without a key, 409 when the master key changed since. */
     material(nodeId: string): KeyMaterial & { id: string; previous?: KeyMaterial; username: string } {

@@ -1,7 +1,10 @@
 import type { Ids } from '../../kernel/ids.ts'
+import { API_PREFIX } from '../../wire/headers.ts'
 import { ProfileInput, ProfilePatch } from '../../wire/profiles.ts'
+import { actionStates } from '../edge/actions.ts'
 import type { reaches } from '../edge/reach.ts'
 import { type AnyRoute, route } from '../edge/route.ts'
+import type { UserWho } from '../edge/who.ts'
 import type { ProfileStore } from './profiles.store.ts'
 
 const all = () => ({ type: 'recording_profile_collection' })
@@ -40,6 +43,17 @@ export const profileRoutes = (profiles: ProfileStore, ids: Ids, reach: ReturnTyp
     run: ({ params }) => ({ data: profiles.get(params.id) }),
   }),
   route({
+    method: 'GET',
+    path: '/settings/recording-profiles/:id/actions',
+    ...read,
+    action: 'settings.recording_profiles.actions.read',
+    target: one,
+    run: ({ params, who }) => {
+      const profile = profiles.get(params.id)
+      return { data: { actions: actions(who, profile.id), links: links(profile.id), profile } }
+    },
+  }),
+  route({
     method: 'PATCH',
     path: '/settings/recording-profiles/:id',
     ...manage,
@@ -52,3 +66,14 @@ export const profileRoutes = (profiles: ProfileStore, ids: Ids, reach: ReturnTyp
     },
   }),
 ]
+
+const links = (id: string) => {
+  const self = `${API_PREFIX}/settings/recording-profiles/${encodeURIComponent(id)}`
+  return { detail: self, update: self }
+}
+
+const actions = (who: UserWho, id: string) =>
+  actionStates(who, {
+    detail: { method: 'GET', href: links(id).detail, permission: 'settings:read' },
+    update: { method: 'PATCH', href: links(id).update, permission: 'settings:manage' },
+  })

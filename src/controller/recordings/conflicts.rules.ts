@@ -1,3 +1,4 @@
+import { iso } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 
 /** An active job as far as the device it needs is concerned. */
@@ -55,6 +56,8 @@ export function admit(active: readonly ActiveCapture[], wish: Wish, capacity: nu
 function channelsBusy(rival: ActiveCapture, wish: Wish, busy: number[] | 'all'): Fail {
   const words = busy === 'all' ? 'Capture interface is already in use' : 'Requested channels are already in use'
   return new Fail(409, 'capture_channels_busy', words, {
+    // When the other take will be over, for who tries again.
+    details: { conflictEndsAt: iso(rival.until) },
     body: {
       busyChannels: busy === 'all' ? [] : busy,
       ...(wish.interfaceId ? { captureInterfaceId: wish.interfaceId } : {}),

@@ -1,47 +1,115 @@
-import type { Log } from '../../kernel/log.ts'
-import { RecordingFilters } from '../../wire/recordings.ts'
-import { removeFiles } from '../edge/files.ts'
+import type { HealthEvent } from '../../wire/health.ts'
+import { type Job, RecordingFilters, RecordingIds } from '../../wire/recordings.ts'
+import type { UploadItem } from '../../wire/uploads.ts'
+import { csvExport, EXPORT_SLICE } from '../edge/export.ts'
 import { pageMeta, slicedList } from '../edge/page.ts'
-import type { reaches } from '../edge/reach.ts'
-import { type AnyRoute, flow, route, stream } from '../edge/route.ts'
+import type { Reach, reaches } from '../edge/reach.ts'
+import { type AnyRoute, route, stream } from '../edge/route.ts'
+import { jobsOf, recordingActions, recordingLinks } from './actions.ts'
+import { MOST_VALUES } from './facets.store.ts'
+import { EXPORT_COLUMNS } from './recordings.rules.ts'
 import type { RecordingStore } from './recordings.store.ts'
 
-/** What the routes of the library stand on; `takes` is the directory of the stored files. */
+/** What reading the library stands on. */
 export interface Library {
-  log: Log
+  /** Of one recording, newest first. */
+  healthOf(reach: Reach, recordingId: string, most: number): HealthEvent[]
+  /** Of one recording, newest first. */
+  jobs: { ofRecording(id: string): Job[] }
   reach: ReturnType<typeof reaches>
   recordings: RecordingStore
-  takes: string
+  /** Upload queue items of one recording. */
+  uploadsOf(recordingId: string): UploadItem[]
 }
 
 // Rows per turn of the event loop: a few milliseconds of it.
 const SLICE = 250
+const CONTEXT_EVENTS = 100
 
 const one = (p: { id: string }) => ({ type: 'recording', id: p.id })
+const all = () => ({ type: 'recording_collection' })
 const read = { auth: 'user', permission: 'recording:read' } as const
 
-export const libraryRoutes = ({ log, reach, recordings, takes }: Library): AnyRoute[] => [
+export const libraryRoutes = (library: Library): AnyRoute[] => [
+  ...listRoutes(library),
+  ...exportRoutes(library),
+  ...detailRoutes(library),
+]
+
+const listRoutes = ({ reach, recordings }: Library): AnyRoute[] => [
   // The one list without a default page (contract A, 0.3): whole, it is sent slice by slice.
   stream({
     method: 'GET',
     path: '/recordings',
     ...read,
     action: 'recordings.read',
-    target: () => ({ type: 'recording_collection' }),
+    target: all,
     query: RecordingFilters,
-    run: async ({ who, query, now }) => {
+    run: async ({ who, query }) => {
       const { limit, offset = 0 } = query
       const seen = reach(who, 'recording:read')
       if (limit === undefined) {
-        const slice = (at: number) => recordings.slice(seen, query, now, SLICE, offset + at)
+        const slices = recordings.walk(seen, query, SLICE)
         // Behind the end nothing was seen that could tell the total.
         const total = (n: number) => (n > 0 ? offset + n : recordings.list(seen, query, 1).total)
-        return { response: slicedList(slice, (n) => pageMeta(n, total(n), undefined, offset)) }
+        const next = () => slices.next().value ?? []
+        return { response: slicedList(next, (n) => pageMeta(n, total(n), undefined, offset)) }
       }
-      const { rows, total } = recordings.list(seen, query, limit)
-      return { response: Response.json({ data: rows, meta: pageMeta(rows.length, total, limit, offset) }) }
+      const { exact, rows, total } = recordings.list(seen, query, limit)
+      const { totalIsLowerBound: _, ...meta } = pageMeta(rows.length, total, limit, offset)
+      const told = exact ? meta : { ...meta, totalIsLowerBound: true }
+      return { response: Response.json({ data: rows, meta: told }) }
     },
   }),
+  route({
+    method: 'GET',
+    path: '/recordings/facets',
+    ...read,
+    action: 'recordings.facets.read',
+    target: all,
+    run: ({ who }) => {
+      const data = recordings.facets(reach(who, 'recording:read'))
+      const cut = Object.entries(data).filter(([, values]) => values.length === MOST_VALUES)
+      return { data, ...(cut.length > 0 ? { beside: { meta: { truncated: cut.map(([name]) => name) } } } : {}) }
+    },
+  }),
+]
+
+const exportRoutes = ({ reach, recordings }: Library): AnyRoute[] => [
+  stream({
+    method: 'GET',
+    path: '/recordings/export',
+    ...read,
+    action: 'recordings.export',
+    target: all,
+    query: RecordingFilters.omit({ limit: true, offset: true }),
+    run: async ({ who, query, now }) => {
+      const slices = recordings.walk(reach(who, 'recording:read'), query, EXPORT_SLICE)
+      return { response: csvExport({ columns: EXPORT_COLUMNS, kind: 'recordings', now, quoting: 'needed', slices }) }
+    },
+  }),
+  stream({
+    method: 'POST',
+    path: '/recordings/export',
+    ...read,
+    action: 'recordings.export_selected',
+    target: all,
+    body: RecordingIds,
+    run: async ({ who, body, now }) => {
+      const rows = recordings.selected(reach(who, 'recording:read'), body.recordingIds)
+      const response = csvExport({
+        columns: EXPORT_COLUMNS,
+        kind: 'recordings',
+        now,
+        quoting: 'needed',
+        slices: [rows],
+      })
+      return { details: { recordingCount: rows.length }, response }
+    },
+  }),
+]
+
+const detailRoutes = ({ healthOf, jobs, reach, recordings, uploadsOf }: Library): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/recordings/:id',
@@ -50,27 +118,30 @@ export const libraryRoutes = ({ log, reach, recordings, takes }: Library): AnyRo
     target: one,
     run: ({ params }) => ({ data: recordings.get(params.id) }),
   }),
-  flow({
-    method: 'DELETE',
-    path: '/recordings/:id',
-    auth: 'user',
-    permission: 'recording:delete',
-    action: 'recordings.delete',
+  route({
+    method: 'GET',
+    path: '/recordings/:id/context',
+    ...read,
+    action: 'recordings.context.read',
     target: one,
-    status: 204,
-    run: async ({ params }, commit) => {
-      let files: string[] = []
-      const done = await commit(() => {
-        const { before, paths } = recordings.remove(params.id)
-        files = paths
-        const details = { fileCount: paths.length }
-        const target = { type: 'recording', id: before.id, name: before.name }
-        return { data: null, before, correlation: { recordingId: before.id }, details, target }
-      })
-      // Rows first: a file without a row is swept later, a row without its file would be a broken promise.
-      for (const { path, error } of await removeFiles(takes, files))
-        log.warn('a deleted recording left a file behind', { recordingId: params.id, path, error })
-      return done
+    run: ({ params: { id }, who }) => {
+      const recording = recordings.get(id)
+      const healthEvents = healthOf(reach(who, 'recording:read'), id, CONTEXT_EVENTS)
+      return { data: { healthEvents, jobs: jobs.ofRecording(id), recording, uploadQueueItems: uploadsOf(id) } }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/recordings/:id/actions',
+    ...read,
+    action: 'recordings.actions.read',
+    target: one,
+    run: ({ params: { id }, who }) => {
+      const recording = recordings.get(id)
+      const own = jobsOf(jobs.ofRecording(id))
+      const actions = recordingActions(who, recording, own)
+      const links = recordingLinks(id, own)
+      return { data: { actions, jobs: own, links, recording, uploadQueueItems: uploadsOf(id) } }
     },
   }),
 ]

@@ -1,19 +1,100 @@
 import { conflict } from '../../kernel/fail.ts'
-import { type Rendition, RenditionQuery } from '../../wire/recordings.ts'
+import type { Ids } from '../../kernel/ids.ts'
+import { API_PREFIX } from '../../wire/headers.ts'
+import { type Recording, type Rendition, RenditionQuery } from '../../wire/recordings.ts'
 import { sendFile } from '../edge/files.ts'
 import type { Incoming, Streamed } from '../edge/route.ts'
-import { type AnyRoute, stream } from '../edge/route.ts'
-import type { Library } from './library.routes.ts'
-import { chosenFile, contentTypeOf, downloadName, type StoredRendition } from './recordings.rules.ts'
-import type { RecordingFile } from './recordings.store.ts'
+import { type AnyRoute, route, stream } from '../edge/route.ts'
+import type { Playing } from './playing.ts'
+import { byRendition, chosenFile, contentTypeOf, downloadName } from './recordings.rules.ts'
+import type { RecordingFile, RecordingStore } from './recordings.store.ts'
+import type { TicketStore } from './tickets.store.ts'
+
+/** What playing stands on; `takes` is the directory of the stored files. */
+interface Playback {
+  ids: Ids
+  playing: Playing
+  recordings: RecordingStore
+  takes: string
+  tickets: TicketStore
+}
+
+// A download begins within these ten minutes (contract A, section 13); a player comes back for an hour after the end.
+const DOWNLOAD_SECONDS = 600
+const PLAYER_SPARE_SECONDS = 3600
+const LONGEST_SECONDS = 86_400
+// A player reads ahead and comes back.
+const PAUSE_SECONDS = 120
 
 const one = (p: { id: string }) => ({ type: 'recording', id: p.id })
+const listen = { auth: 'user', permission: 'recording:playback', target: one } as const
+const download = { auth: 'user', permission: 'recording:download', target: one } as const
 
-const byRendition = (files: RecordingFile[]): Partial<Record<StoredRendition, RecordingFile>> =>
-  Object.fromEntries(files.map((file) => [file.rendition, file]))
+/** Listening and downloading: tickets for players, and the bytes with HEAD, Range and conditional requests. */
+export const playbackRoutes = (playback: Playback): AnyRoute[] => [...ticketRoutes(playback), ...mediaRoutes(playback)]
 
-/** Listening and downloading: HEAD, Range and conditional requests included. */
-export const playbackRoutes = ({ recordings, takes }: Pick<Library, 'recordings' | 'takes'>): AnyRoute[] => {
+/** @throws Fail 409 when nothing is stored yet. */
+function ready(recordings: RecordingStore, id: string, what: string): { recording: Recording; file: RecordingFile } {
+  const recording = recordings.get(id)
+  const file = chosenFile(byRendition(recordings.files(id)))
+  if (!file) throw conflict('recording_not_cached', `Recording is not ready for ${what}`)
+  return { recording, file }
+}
+
+const ticketRoutes = ({ ids, playing, recordings, tickets }: Playback): AnyRoute[] => [
+  route({
+    method: 'POST',
+    path: '/recordings/:id/playback',
+    ...listen,
+    action: 'recordings.playback.start',
+    success: ['recordings.playback.started', 'recordings.playback.failed'],
+    status: 202,
+    run: ({ params: { id }, who, now }) => {
+      const { recording } = ready(recordings, id, 'playback')
+      const seconds = Math.min(recording.durationSeconds + PLAYER_SPARE_SECONDS, LONGEST_SECONDS)
+      const { permission } = listen
+      const { expiresAt, ticket } = tickets.mint(
+        { permission, recordingId: id, seconds, sessionId: who.sessionId },
+        now,
+      )
+      playing.expect(id, PAUSE_SECONDS)
+      const sessionId = ids.make('playback')
+      const streamUrl = `${API_PREFIX}/recordings/${encodeURIComponent(id)}/stream`
+      const mediaUrl = `${streamUrl}?ticket=${ticket}`
+      return {
+        data: { expiresAt, mediaUrl, mode: 'controller_cache', recordingId: id, sessionId, startedAt: now, streamUrl },
+        correlation: { recordingId: id, playbackSessionId: sessionId },
+        details: { expiresAt },
+      }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/recordings/:id/download',
+    ...download,
+    action: 'recordings.download.prepare',
+    success: ['recordings.download.prepared', 'recordings.download.failed'],
+    status: 202,
+    run: ({ params: { id }, who, now }) => {
+      const { file, recording } = ready(recordings, id, 'download')
+      const { permission } = download
+      const asked = { permission, recordingId: id, seconds: DOWNLOAD_SECONDS, sessionId: who.sessionId }
+      const { expiresAt, ticket } = tickets.mint(asked, now)
+      playing.expect(id, PAUSE_SECONDS)
+      const downloadId = ids.make('download')
+      const fileName = downloadName(recording, file.path).ascii
+      const url = `${API_PREFIX}/recordings/${encodeURIComponent(id)}/file`
+      const mediaUrl = `${url}?ticket=${ticket}`
+      return {
+        data: { downloadId, expiresAt, fileName, mediaUrl, mode: 'controller_cache', recordingId: id, url },
+        correlation: { recordingId: id, downloadId },
+        details: { expiresAt, fileName },
+      }
+    },
+  }),
+]
+
+const mediaRoutes = ({ playing, recordings, takes }: Playback): AnyRoute[] => {
   const send = async (
     id: string,
     rendition: Rendition | undefined,
@@ -24,9 +105,11 @@ export const playbackRoutes = ({ recordings, takes }: Pick<Library, 'recordings'
     const file = chosenFile(byRendition(recordings.files(id)), rendition)
     if (!file) throw conflict('recording_not_cached', 'Recording is not cached')
     const name = downloadName(recording, file.path)
+    playing.expect(id, PAUSE_SECONDS)
     const { response, size } = await sendFile(request, takes, {
       contentType: contentTypeOf(file.path),
       disposition,
+      hold: () => playing.hold(id),
       name,
       path: file.path,
       size: file.sizeBytes,
@@ -43,20 +126,16 @@ export const playbackRoutes = ({ recordings, takes }: Pick<Library, 'recordings'
     stream({
       method: 'GET',
       path: '/recordings/:id/stream',
-      auth: 'user',
-      permission: 'recording:playback',
+      ...listen,
       action: 'recordings.playback.stream',
-      target: one,
       query: RenditionQuery,
       run: ({ params, query, request }) => send(params.id, query.rendition, 'inline', request),
     }),
     stream({
       method: 'GET',
       path: '/recordings/:id/file',
-      auth: 'user',
-      permission: 'recording:download',
+      ...download,
       action: 'recordings.download.file',
-      target: one,
       query: RenditionQuery,
       run: ({ params, query, request }) => send(params.id, query.rendition, 'attachment', request),
     }),

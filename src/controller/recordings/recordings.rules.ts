@@ -1,5 +1,12 @@
 import type { Codec } from '../../wire/profiles.ts'
-import { CONTENT_TYPES, type Recording, type RecordingStatus, type Rendition } from '../../wire/recordings.ts'
+import {
+  type BulkMetadata,
+  CONTENT_TYPES,
+  type Recording,
+  type RecordingStatus,
+  type Rendition,
+} from '../../wire/recordings.ts'
+import type { Column } from '../edge/export.ts'
 
 /** How a stored file is filed: `primary` came without a rendition. */
 export type StoredRendition = 'primary' | Rendition
@@ -26,10 +33,11 @@ export function distinctTags(tags: readonly string[]): string[] {
  */
 export function settledStatus(
   from: RecordingStatus,
-  to: 'cached' | 'completed' | 'failed',
+  to: 'cached' | 'completed' | 'failed' | 'partial',
   hasFile: boolean,
 ): RecordingStatus {
   if (to === 'cached') return 'cached'
+  if (to === 'partial') return from === 'uploaded' ? from : to
   if (SECURED.has(from)) return from
   return to === 'failed' && hasFile ? 'partial' : to
 }
@@ -40,6 +48,12 @@ const PREFERENCE: Record<'default' | Rendition, readonly StoredRendition[]> = {
   enhanced: ['enhanced', 'primary', 'raw'],
   raw: ['raw', 'primary', 'enhanced'],
 }
+
+/** Stored files by what they are filed as. */
+export const byRendition = <F extends { rendition: StoredRendition }>(
+  files: readonly F[],
+): Partial<Record<StoredRendition, F>> =>
+  Object.fromEntries(files.map((file) => [file.rendition, file])) as Partial<Record<StoredRendition, F>>
 
 /** The stored file that answers a request for `wanted`; undefined when the recording has none. */
 export function chosenFile<F>(
@@ -63,3 +77,41 @@ export function downloadName(recording: Pick<Recording, 'name'>, path: string): 
     unicode: recording.name.toWellFormed().replace(/[^\p{L}\p{M}\p{N}_ .-]/gu, '_') + extension,
   }
 }
+
+/** Tags after a bulk edit; undefined when it does not touch them. What is removed is compared without case. */
+export function changedTags(
+  tags: readonly string[],
+  { addTags, removeTags, replaceTags }: Pick<BulkMetadata, 'addTags' | 'removeTags' | 'replaceTags'>,
+): string[] | undefined {
+  if (replaceTags) return distinctTags(replaceTags)
+  if (!addTags && !removeTags) return undefined
+  const gone = new Set(removeTags?.map((tag) => tag.toLowerCase()))
+  return distinctTags([...tags.filter((tag) => !gone.has(tag.toLowerCase())), ...(addTags ?? [])])
+}
+
+/** Columns of the exported manifest (contract A, R6). */
+export const EXPORT_COLUMNS: readonly Column<Recording>[] = [
+  ['id', (r) => r.id],
+  ['name', (r) => r.name],
+  ['notes', (r) => r.notes],
+  ['transcriptSnippets', (r) => r.transcriptSnippets?.join(' | ')],
+  ['folder', (r) => r.folder],
+  ['tags', (r) => r.tags.join(';')],
+  ['status', (r) => r.status],
+  ['healthStatus', (r) => r.healthStatus],
+  ['source', (r) => r.source],
+  ['recordedAt', (r) => r.recordedAt],
+  ['durationSeconds', (r) => r.durationSeconds],
+  ['nodeId', (r) => r.nodeId],
+  ['scheduleId', (r) => r.scheduleId],
+  ['recordingProfileId', (r) => r.recordingProfileId],
+  ['uploadPolicyIds', (r) => r.uploadPolicyIds.join(';')],
+  ['watchdogPolicyId', (r) => r.watchdogPolicyId],
+  // Split takes are a thing of the past; the columns stay for those who read them.
+  ['trackGroupId', () => undefined],
+  ['trackIndex', () => undefined],
+  ['trackTotal', () => undefined],
+  ['cached', (r) => r.cached],
+  ['cachePath', (r) => r.cachePath],
+  ['checksum', (r) => r.checksum],
+]

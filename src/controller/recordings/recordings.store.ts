@@ -1,9 +1,14 @@
-import { conflict, found } from '../../kernel/fail.ts'
+import { conflict, Fail, found } from '../../kernel/fail.ts'
 import type { Recording, RecordingFilters, RecordingStatus } from '../../wire/recordings.ts'
 import type { Reach } from '../edge/reach.ts'
 import type { Db, Params } from '../store/db.ts'
-import { type Condition, contains, Lister, present, when } from '../store/filter.ts'
+import { Lister, present } from '../store/filter.ts'
+import { cellStore } from './cells.store.ts'
+import { facetStore } from './facets.store.ts'
+import { SMALL_SET } from './listing.rules.ts'
+import { listingStore } from './listing.store.ts'
 import { chosenFile, distinctTags, isActive, type StoredRendition, settledStatus } from './recordings.rules.ts'
+import { type SearchStore, searchStore } from './search.store.ts'
 
 export interface NewRecording {
   folder: string
@@ -37,9 +42,19 @@ export interface RecordingFile {
 }
 export type NewFile = Omit<RecordingFile, 'storedAt'>
 
-type Aggregated = 'cached' | 'cachePath' | 'checksum' | 'enhancedCachePath' | 'rawCachePath'
+/** What an editor may change; absent stays, null clears. */
+export interface RecordingChanges {
+  folder?: string | undefined
+  name?: string | undefined
+  notes?: string | null | undefined
+  tags?: readonly string[] | undefined
+  transcriptSnippets?: readonly string[] | null | undefined
+}
+
+type Aggregated = 'cached' | 'cachePath' | 'checksum' | 'enhancedCachePath' | 'rawCachePath' | 'waveformPreview'
 type Row = { [K in Exclude<keyof Recording, Aggregated>]-?: Recording[K] | null } & {
   files: string
+  previews: string | null
   tags: string
   transcriptSnippets: string | null
   uploadPolicyIds: string
@@ -54,14 +69,19 @@ const COLUMNS = `r.id, r.name, r.folder, r.notes, r.transcript_snippets AS trans
   (SELECT json_group_array(policy_id ORDER BY position) FROM recording_upload_policies WHERE recording_id = r.id)
     AS uploadPolicyIds,
   (SELECT json_group_object(rendition, json_object('path', path, 'checksum', checksum)) FROM recording_files
-    WHERE recording_id = r.id) AS files`
+    WHERE recording_id = r.id) AS files,
+  (SELECT json_group_object(checksum, json(preview)) FROM recording_waveforms WHERE recording_id = r.id) AS previews`
+
+/** Every file of a recording: renditions and chunks. */
+const PATHS = `SELECT path FROM recording_files WHERE recording_id = @id
+  UNION ALL SELECT path FROM recording_chunk_files WHERE recording_id = @id`
 
 const FILE_COLUMNS = `recording_id AS recordingId, rendition, path, checksum, size_bytes AS sizeBytes,
   mime_type AS mimeType, duration_seconds AS durationSeconds, job_id AS jobId, stored_at AS storedAt`
 
 /** A row of `COLUMNS` as the wire has it. */
 function recordingOf(row: Row): Recording {
-  const { files: stored, tags, uploadPolicyIds, transcriptSnippets, ...plain } = row
+  const { files: stored, previews, tags, uploadPolicyIds, transcriptSnippets, ...plain } = row
   const files = JSON.parse(stored) as Files
   const primary = chosenFile(files)
   return present({
@@ -74,16 +94,22 @@ function recordingOf(row: Row): Recording {
     tags: JSON.parse(tags),
     transcriptSnippets: transcriptSnippets && JSON.parse(transcriptSnippets),
     uploadPolicyIds: JSON.parse(uploadPolicyIds),
+    waveformPreview: previews && primary ? JSON.parse(previews)[primary.checksum] : undefined,
   }) as Recording
 }
 
-/** Recordings, their tags, upload policies and stored files. Every write is meant to run inside a transaction. */
-export function recordingStore(db: Db) {
-  // A page is chosen by id and its rows are read after: a sort must not carry, nor aggregate, rows outside of the page.
-  const list = new Lister<{ id: string }>(db, { columns: 'r.id', from: 'recordings r' })
-  const rowsOf = db.stmt<{ ids: string }, Row>(
-    `SELECT ${COLUMNS} FROM json_each(@ids) page CROSS JOIN recordings r ON r.id = page.value ORDER BY page.key`,
+/**
+ * Recordings, their tags, upload policies and stored files. Every write is meant to run inside a transaction.
+ * `small`: up to how many matches a list fetches them all (listing.rules.ts).
+ */
+export function recordingStore(db: Db, small = SMALL_SET) {
+  const search = searchStore(db)
+  const cells = cellStore(db)
+  const listing = listingStore(db, cells, search, small)
+  const rowsOf = db.stmt<{ seqs: string }, Row>(
+    `SELECT ${COLUMNS} FROM json_each(@seqs) page CROSS JOIN recordings r ON r.seq = page.value ORDER BY page.key`,
   )
+  const named = new Lister<{ id: string; seq: number }>(db, { columns: 'r.id, r.seq', from: 'recordings r' })
   const byId = db.stmt<{ id: string }, Row>(`SELECT ${COLUMNS} FROM recordings r WHERE r.id = @id`)
   const filesOf = db.stmt<{ id: string }, RecordingFile>(
     `SELECT ${FILE_COLUMNS} FROM recording_files WHERE recording_id = @id ORDER BY rendition`,
@@ -92,6 +118,7 @@ export function recordingStore(db: Db) {
     `SELECT id FROM recording_jobs WHERE recording_id = @id AND status IN ('queued', 'running', 'stop_requested') LIMIT 1`,
   )
   const drop = db.stmt<{ id: string }>(`DELETE FROM recordings WHERE id = @id`)
+  const pathsOf = db.stmt<{ id: string }, { path: string }>(PATHS)
 
   const find = (id: string): Recording | undefined => {
     const row = byId.get({ id })
@@ -99,8 +126,7 @@ export function recordingStore(db: Db) {
   }
   const get = (id: string): Recording => found(find(id), 'Recording')
   const files = (id: string): RecordingFile[] => filesOf.all({ id })
-  const whole = (rows: { id: string }[]): Recording[] =>
-    rowsOf.all({ ids: JSON.stringify(rows.map((row) => row.id)) }).map(recordingOf)
+  const whole = (seqs: number[]): Recording[] => rowsOf.all({ seqs: JSON.stringify(seqs) }).map(recordingOf)
 
   return {
     find,
@@ -108,18 +134,31 @@ export function recordingStore(db: Db) {
     get,
     /** The stored renditions of one recording. */
     files,
-    /** One page of what the caller may see. */
-    list(reach: Reach, filters: RecordingFilters, limit: number): { rows: Recording[]; total: number } {
-      const conditions = [...reach.recordings(), ...matching(filters)]
-      const { rows, total } = list.page(conditions, orderOf(filters), limit, filters.offset ?? 0)
-      return { rows: whole(rows), total }
+    ...facetStore(db, cells),
+    /** One page of what the caller may see; a total that is not `exact` is a lower bound. */
+    list(reach: Reach, filters: RecordingFilters, limit: number): { rows: Recording[]; total: number; exact: boolean } {
+      const { exact, seqs, total } = listing.page(reach, filters, limit, filters.offset ?? 0)
+      return { exact, rows: whole(seqs), total }
     },
-    /** The same without counting, for lists that are read to their end; nothing newer than `until` is in them. */
-    slice(reach: Reach, filters: RecordingFilters, until: string, limit: number, offset: number): Recording[] {
-      const settled = { sql: 'r.recorded_at <= @until', params: { until } }
-      return whole(list.rows([settled, ...reach.recordings(), ...matching(filters)], orderOf(filters), limit, offset))
+    /** The whole list in slices of `size`: each one short statement, however deep. */
+    *walk(reach: Reach, filters: RecordingFilters, size: number): Generator<Recording[]> {
+      for (const seqs of listing.slices(reach, filters, size, filters.offset ?? 0)) yield whole(seqs)
     },
-    create: creator(db, get),
+    /**
+     * Recordings named one by one, each once and in their order.
+     * @throws Fail 404 (audited as denied) when the caller does not see every one of them.
+     */
+    selected(reach: Reach, ids: readonly string[]): Recording[] {
+      const wanted = [...new Set(ids)]
+      const among = { sql: 'r.id IN (SELECT value FROM json_each(@ids))', params: { ids: JSON.stringify(wanted) } }
+      const seen = new Map(named.all([among, ...reach.recordings()], 'r.seq').map(({ id, seq }) => [id, seq]))
+      const seqs = wanted.map((id) => seen.get(id)).filter((seq) => seq !== undefined)
+      if (seqs.length < wanted.length)
+        throw new Fail(404, 'recordings_not_visible', 'One or more recordings are not visible', { outcome: 'denied' })
+      return whole(seqs)
+    },
+    create: creator(db, search, get),
+    edit: editor(db, search, get),
     /**
      * Removes the recording with all that belongs to it. `paths` are its files: unlink them after the commit.
      * @throws Fail 404, or 409 `recording_active` while a take or a job is under way.
@@ -128,17 +167,17 @@ export function recordingStore(db: Db) {
       const before = get(id)
       if (isActive(before.status) || activeJob.get({ id }))
         throw conflict('recording_active', 'Active recordings cannot be deleted')
-      const paths = files(id).map((file) => file.path)
+      const paths = pathsOf.all({ id }).map((file) => file.path)
       drop.run({ id })
       return { before, paths }
     },
     ...lifecycle(db),
-    ...attachments(db, files),
+    ...attachments(db),
   }
 }
 export type RecordingStore = ReturnType<typeof recordingStore>
 
-function creator(db: Db, get: (id: string) => Recording) {
+function creator(db: Db, search: SearchStore, get: (id: string) => Recording) {
   const insert = db.stmt<Params>(
     `INSERT INTO recordings (id, name, folder, source, status, recorded_at, node_id, room_id, schedule_id,
        recording_profile_id, retention_policy_id, watchdog_policy_id, updated_at)
@@ -163,7 +202,39 @@ function creator(db: Db, get: (id: string) => Recording) {
     })
     for (const [position, text] of distinctTags(tags).entries()) tag.run({ id, position, tag: text })
     for (const [position, policyId] of [...new Set(uploadPolicyIds)].entries()) policy.run({ id, position, policyId })
-    return get(id)
+    const made = get(id)
+    search.put(made)
+    return made
+  }
+}
+
+function editor(db: Db, search: SearchStore, get: (id: string) => Recording) {
+  const update = db.stmt<Params>(
+    `UPDATE recordings SET folder = @folder, name = @name, notes = @notes, transcript_snippets = @snippets, updated_at = @now
+      WHERE id = @id`,
+  )
+  const untag = db.stmt<{ id: string }>(`DELETE FROM recording_tags WHERE recording_id = @id`)
+  const tag = db.stmt<Params>(`INSERT INTO recording_tags (recording_id, position, tag) VALUES (@id, @position, @tag)`)
+  /** Gives the recording before and after. @throws Fail 404. */
+  return (id: string, changes: RecordingChanges, now: string): { before: Recording; after: Recording } => {
+    const before = get(id)
+    const { folder = before.folder, name = before.name, notes, tags, transcriptSnippets } = changes
+    const snippets = transcriptSnippets === undefined ? before.transcriptSnippets : transcriptSnippets
+    update.run({
+      id,
+      folder,
+      name,
+      notes: (notes === undefined ? before.notes : notes) || null,
+      snippets: snippets?.length ? JSON.stringify(snippets) : null,
+      now,
+    })
+    if (tags) {
+      untag.run({ id })
+      for (const [position, text] of distinctTags(tags).entries()) tag.run({ id, position, tag: text })
+    }
+    const after = get(id)
+    search.put(after)
+    return { before, after }
   }
 }
 
@@ -177,7 +248,8 @@ function lifecycle(db: Db) {
       WHERE id = @id AND status IN ('queued', 'recording')`,
   )
   const state = db.stmt<{ id: string }, { status: RecordingStatus; hasFile: number }>(
-    `SELECT status, EXISTS (SELECT 1 FROM recording_files WHERE recording_id = recordings.id) AS hasFile
+    `SELECT status, EXISTS (SELECT 1 FROM recording_files WHERE recording_id = recordings.id)
+         OR EXISTS (SELECT 1 FROM recording_chunks WHERE recording_id = recordings.id AND status NOT IN ('capturing', 'failed')) AS hasFile
        FROM recordings WHERE id = @id`,
   )
   const settle = db.stmt<{ id: string; status: RecordingStatus; now: string }>(
@@ -192,7 +264,7 @@ function lifecycle(db: Db) {
      * The take ended as `to` (a file arrived, the agent cancelled, the job failed); gives the status it has now.
      * @throws Fail 404.
      */
-    settle(id: string, to: 'cached' | 'completed' | 'failed', now: string): RecordingStatus {
+    settle(id: string, to: 'cached' | 'completed' | 'failed' | 'partial', now: string): RecordingStatus {
       const { status: from, hasFile } = found(state.get({ id }), 'Recording')
       const status = settledStatus(from, to, hasFile === 1)
       if (status !== from) settle.run({ id, status, now })
@@ -201,7 +273,7 @@ function lifecycle(db: Db) {
   }
 }
 
-function attachments(db: Db, files: (id: string) => RecordingFile[]) {
+function attachments(db: Db) {
   const current = db.stmt<{ id: string; rendition: string }, { path: string }>(
     `SELECT path FROM recording_files WHERE recording_id = @id AND rendition = @rendition`,
   )
@@ -216,7 +288,10 @@ function attachments(db: Db, files: (id: string) => RecordingFile[]) {
   const lengthen = db.stmt<{ id: string; seconds: number; now: string }>(
     `UPDATE recordings SET duration_seconds = @seconds, updated_at = @now WHERE id = @id`,
   )
-  const forget = db.stmt<{ id: string }>(`DELETE FROM recording_files WHERE recording_id = @id`)
+  const pathsOf = db.stmt<{ id: string }, { path: string }>(PATHS)
+  const forget = ['recording_files', 'chunked_recordings', 'upload_queue'].map((table) =>
+    db.stmt<{ id: string }>(`DELETE FROM ${table} WHERE recording_id = @id`),
+  )
   const restart = db.stmt<{ id: string; now: string }>(
     `UPDATE recordings SET status = 'recording', health_status = 'unknown', duration_seconds = 0, recorded_at = @now,
        updated_at = @now WHERE id = @id`,
@@ -233,64 +308,14 @@ function attachments(db: Db, files: (id: string) => RecordingFile[]) {
       if (rendition !== 'raw' && seconds !== null) lengthen.run({ id, seconds, now })
       return before === file.path ? undefined : before
     },
+    /** A take that comes in chunks is as long as what has come of it. */
+    lengthen: (id: string, seconds: number, now: string): void => void lengthen.run({ id, seconds, now }),
     /** A retry begins the take anew (contract A, 4.4); gives the paths to unlink after the commit. */
     restart(id: string, now: string): string[] {
-      const paths = files(id).map((file) => file.path)
-      forget.run({ id })
+      const paths = pathsOf.all({ id }).map((file) => file.path)
+      for (const statement of forget) statement.run({ id })
       restart.run({ id, now })
       return paths
     },
   }
-}
-
-const SEARCHED = [
-  ...['folder', 'id', 'name', 'notes', 'node_id', 'recording_profile_id', 'schedule_id', 'source', 'status'].map(
-    (column) => `r.${column} LIKE @search ESCAPE '\\'`,
-  ),
-  ...[
-    ['recording_upload_policies', 'policy_id'],
-    ['recording_tags', 'tag'],
-  ].map(
-    ([table, column]) =>
-      `EXISTS (SELECT 1 FROM ${table} WHERE recording_id = r.id AND ${column} LIKE @search ESCAPE '\\')`,
-  ),
-  `EXISTS (SELECT 1 FROM json_each(r.transcript_snippets) WHERE value LIKE @search ESCAPE '\\')`,
-].join(' OR ')
-
-const HAS_FILE = 'EXISTS (SELECT 1 FROM recording_files WHERE recording_id = r.id)'
-
-const matching = (f: RecordingFilters): Condition[] => [
-  ...when(f.search, SEARCHED, (text) => ({ search: contains(text) })),
-  ...when(f.folder, `r.folder LIKE @folder ESCAPE '\\'`, (text) => ({ folder: contains(text) })),
-  ...when(f.status, 'r.status = @status', (status) => ({ status })),
-  ...when(f.healthStatus, 'r.health_status = @healthStatus', (healthStatus) => ({ healthStatus })),
-  ...when(f.cacheState, f.cacheState === 'cached' ? HAS_FILE : `NOT ${HAS_FILE}`, () => ({})),
-  ...when(f.nodeId, 'r.node_id = @nodeId', (nodeId) => ({ nodeId })),
-  ...when(f.recordingProfileId, 'r.recording_profile_id = @profileId', (profileId) => ({ profileId })),
-  ...when(f.scheduleId, 'r.schedule_id = @scheduleId', (scheduleId) => ({ scheduleId })),
-  ...when(
-    f.uploadPolicyId,
-    'r.id IN (SELECT recording_id FROM recording_upload_policies WHERE policy_id = @policyId)',
-    (policyId) => ({ policyId }),
-  ),
-  ...when(f.tag, 'r.id IN (SELECT recording_id FROM recording_tags WHERE tag = @tag)', (tag) => ({ tag })),
-  // Split takes are a thing of the past: no recording belongs to a track group.
-  ...when(f.trackGroupId, '0', () => ({})),
-  ...when(f.recordedFrom, 'r.recorded_at >= @recordedFrom', (recordedFrom) => ({ recordedFrom })),
-  ...when(f.recordedTo, 'r.recorded_at <= @recordedTo', (recordedTo) => ({ recordedTo })),
-]
-
-const SORTS: Record<NonNullable<RecordingFilters['sortBy']>, { column: string; order: 'asc' | 'desc' }> = {
-  durationSeconds: { column: 'r.duration_seconds', order: 'desc' },
-  folder: { column: 'r.folder COLLATE NOCASE', order: 'asc' },
-  healthStatus: { column: 'r.health_status', order: 'asc' },
-  name: { column: 'r.name COLLATE NOCASE', order: 'asc' },
-  recordedAt: { column: 'r.recorded_at', order: 'desc' },
-  source: { column: 'r.source', order: 'asc' },
-  status: { column: 'r.status', order: 'asc' },
-}
-
-function orderOf({ sortBy = 'recordedAt', sortOrder }: RecordingFilters): string {
-  const { column, order } = SORTS[sortBy]
-  return `${column} ${sortOrder ?? order}, r.id`
 }

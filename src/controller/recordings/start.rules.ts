@@ -1,7 +1,8 @@
 import { Fail, invalid } from '../../kernel/fail.ts'
 import type { AudioDefaults, CaptureBackend, Interface, Node } from '../../wire/nodes.ts'
 import { type ChannelMode, CODEC_CHANNELS, enhances, type Profile } from '../../wire/profiles.ts'
-import type { ChannelMap, Command, RecordingStart } from '../../wire/recordings.ts'
+import type { ChannelMap, Command, Job, Recording, RecordingStart } from '../../wire/recordings.ts'
+import { outputChannels } from '../channels/maps.rules.ts'
 
 /** Capture settings of a job when nothing nearer says (SVC_AGENT_CAPTURE_*). */
 export interface CaptureDefaults {
@@ -18,6 +19,32 @@ export interface Shape {
   device: Interface | undefined
   mode: ChannelMode | undefined
   selection: number[] | undefined
+}
+
+/** A take a schedule asks for; everything in it was checked when the schedule was written. */
+export interface ScheduledTake {
+  captureBackend?: CaptureBackend | undefined
+  captureChannelSelection?: number[] | undefined
+  captureInterfaceId?: string | undefined
+  channelMode?: ChannelMode | undefined
+  folder: string
+  name: string
+  node: Node
+  recordingProfileId: string
+  retentionPolicyId: string
+  scheduleId: string
+  /** Length; undefined for an open-ended take, which gets SVC_AGENT_CAPTURE_SECONDS. */
+  seconds: number | undefined
+  tags: readonly string[]
+  uploadPolicyIds: readonly string[]
+  watchdogPolicyId: string
+}
+
+/** What a start made. */
+export interface Started {
+  job: Job
+  profile: Profile
+  recording: Recording
 }
 
 const refused = (reason: string, why: string): Fail =>
@@ -50,21 +77,26 @@ export function checkSelection({ device, mode, selection }: Shape): void {
     throw refused('channel_selection_mode_arity', 'stereo takes exactly two channels')
 }
 
+/** Rooms of the channels a take would use. */
+export function roomsOf(node: Node, { device, selection }: Pick<Shape, 'device' | 'selection'>): string[] {
+  const channels = device?.channels.filter((c) => !selection || selection.includes(c.index)) ?? []
+  return [...new Set(channels.map((c) => c.roomId ?? node.roomId).filter((id) => id !== undefined))]
+}
+
 /**
  * The room a take belongs to: the one room of its channels, else the node's default.
  * @throws Fail 400 `channel_selection_cross_room` when the channels lie in several rooms.
  */
-export function roomOf(node: Node, { device, selection }: Shape): string | undefined {
-  const channels = device?.channels.filter((c) => !selection || selection.includes(c.index)) ?? []
-  const rooms = new Set(channels.map((c) => c.roomId ?? node.roomId).filter((id) => id !== undefined))
-  if (rooms.size > 1)
+export function roomOf(node: Node, shape: Shape): string | undefined {
+  const rooms = roomsOf(node, shape)
+  if (rooms.length > 1)
     throw invalid(
       'Channel selection spans multiple rooms',
       ['captureChannelSelection'],
       'choose channels of one room',
       'channel_selection_cross_room',
     )
-  return [...rooms][0] ?? node.roomId
+  return rooms[0] ?? node.roomId
 }
 
 /** The map of an explicit selection: entries in its order, outputs only where the mode keeps channels apart. */
@@ -89,16 +121,9 @@ export function selectionMap({ device, mode, selection }: Shape): ChannelMap | u
   }
 }
 
-const OUTPUTS: Record<ChannelMode, (entries: number) => number> = {
-  mono: () => 1,
-  mono_to_stereo_mix: () => 2,
-  stereo: () => 2,
-  multichannel: (entries) => entries,
-}
-
 /** @throws Fail 400 when the codec cannot carry the channels the take would have. */
 function checkCodec(codec: Profile['codec'], captured: number, map: ChannelMap | undefined): void {
-  const outputs = map ? OUTPUTS[map.channelMode](map.entries.length) : captured
+  const outputs = map ? outputChannels(map) : captured
   const most = CODEC_CHANNELS[codec]
   if (outputs <= most) return
   const way =
@@ -131,6 +156,8 @@ const channelCount = (device: Interface | undefined, fallback: number): number =
   device && device.channelCount > 0 ? Math.min(device.channelCount, fallback) : fallback
 
 export interface Planned {
+  /** The channel map of the interface or node; an explicit selection wins over it (contract B, 17). */
+  assigned?: ChannelMap | undefined
   captureGroupId: string
   profile: Profile
   recordingId: string
@@ -142,7 +169,7 @@ export function command(node: Node, shape: Shape, planned: Planned, fallback: Ca
   const { backend, device, selection } = shape
   const { profile, recordingId } = planned
   const d = node.audioDefaults ?? {}
-  const map = selectionMap(shape)
+  const map = selectionMap(shape) ?? planned.assigned
   const captureChannels = map?.sourceChannels ?? d.captureChannels ?? channelCount(device, fallback.channels)
   checkCodec(profile.codec, captureChannels, map)
   const chunkSeconds = profile.chunkSeconds ?? profile.maxTrackSeconds
@@ -168,7 +195,7 @@ export function command(node: Node, shape: Shape, planned: Planned, fallback: Ca
 
 /** Backend of a capture: asked for, else the interface's own, else the node's default. */
 export function backendOf(
-  input: RecordingStart,
+  input: Pick<RecordingStart, 'captureBackend'>,
   node: Node,
   device: Interface | undefined,
 ): CaptureBackend | undefined {

@@ -2,22 +2,25 @@ import { Fail } from '../../kernel/fail.ts'
 import type { Ids } from '../../kernel/ids.ts'
 import type { Node } from '../../wire/nodes.ts'
 import type { Profile } from '../../wire/profiles.ts'
-import type { Job, Recording, RecordingStart } from '../../wire/recordings.ts'
+import type { RecordingStart } from '../../wire/recordings.ts'
+import type { RetentionPolicy } from '../../wire/retention.ts'
 import type { Bell } from '../background/bell.ts'
+import type { AssignmentStore } from '../channels/assignments.store.ts'
 import { inScope, verdict } from '../edge/scope.ts'
 import type { UserWho } from '../edge/who.ts'
 import type { ClaimStore } from '../jobs/claims.store.ts'
 import type { NodeStore } from '../nodes/nodes.store.ts'
-import { recorderCache } from '../profiles/policies.rules.ts'
-import { BUILT_IN, type PolicyStore, type RetentionPolicy } from '../profiles/policies.store.ts'
+import { BUILT_IN, type PolicyStore } from '../profiles/policies.store.ts'
 import type { ProfileStore } from '../profiles/profiles.store.ts'
+import { recorderCache } from '../retention/retention.rules.ts'
 import type { RoomStore } from '../rooms/rooms.store.ts'
 import { admit } from './conflicts.rules.ts'
 import type { ConflictStore } from './conflicts.store.ts'
-import type { RecordingStore } from './recordings.store.ts'
+import type { NewRecording, RecordingStore } from './recordings.store.ts'
 import * as rules from './start.rules.ts'
 
 export interface StartParts {
+  assignments: AssignmentStore
   bell: Bell
   claims: ClaimStore
   conflicts: ConflictStore
@@ -31,40 +34,79 @@ export interface StartParts {
   rooms: RoomStore
 }
 
-export interface Started {
-  job: Job
-  profile: Profile
-  recording: Recording
-}
-
 /** Starts an ad-hoc recording: recording and job in one step, in the order of checks of contract A, R8. */
 export function starter(parts: StartParts) {
-  const { bell, claims, conflicts, defaults, ids, nodes, profiles, recordings } = parts
-  return (input: RecordingStart, who: UserWho, now: string): Started => {
-    const node = nodes.get(input.nodeId, now)
-    const device = rules.effectiveInterface(node, input.captureInterfaceId, parts.defaultInterfaceId)
-    const selection = input.captureChannelSelection
-    const shape = { backend: rules.backendOf(input, node, device), device, mode: input.channelMode, selection }
-    rules.checkSelection(shape)
-    const roomId = rules.roomOf(node, shape)
-    mayRecord(who, node, roomId)
-    const profile = profiles.get(input.recordingProfileId ?? BUILT_IN.profile)
+  return (input: RecordingStart, who: UserWho, now: string): rules.Started => {
+    const node = parts.nodes.get(input.nodeId, now)
+    const place = placed(parts, node, input)
+    mayRecord(who, node, place.roomId)
+    const profile = parts.profiles.get(input.recordingProfileId ?? BUILT_IN.profile)
     const { retention, uploadPolicyIds } = checkedPolicies(parts, input, who)
-    const seconds = input.durationSeconds ?? defaults.seconds
-    const from = Date.parse(now)
-    const wish = { interfaceId: device?.id, selection, from, until: from + seconds * 1000 }
-    const capacity = node.recordingCapacity?.maxConcurrentRecordings ?? 1
-    const captureGroupId = admit(conflicts.active(node.id), wish, capacity) ?? ids.make('cap')
-    const recordingId = ids.make('rec')
-    const command = rules.command(node, shape, { captureGroupId, profile, recordingId, seconds }, defaults)
-    const recording = recordings.create(
-      { ...labels(parts, input, node, roomId, now), id: recordingId, uploadPolicyIds },
-      now,
-    )
-    const job = claims.create(ids.make('job'), recordingId, node.id, { ...command, ...cacheRetention(retention) }, now)
-    bell.ring(node.id)
-    return { job, profile, recording }
+    const seconds = input.durationSeconds ?? parts.defaults.seconds
+    const recording = { ...labels(parts, input, node, place.roomId, now), uploadPolicyIds }
+    return begin(parts, { ...place, node, profile, recording, retention, seconds }, now)
   }
+}
+
+/**
+ * Starts what a schedule asks for, by the same rules of channels, rooms, conflicts and capacity.
+ * @throws Fail 400 for a selection that no longer fits its interface, or lies in several rooms; 409 for channels in use
+ * (`capture_channels_busy`) or a node at capacity.
+ */
+export function scheduledStarter(parts: StartParts) {
+  return (take: rules.ScheduledTake, now: string): rules.Started => {
+    const { folder, name, node, scheduleId, tags, uploadPolicyIds, watchdogPolicyId } = take
+    const place = placed(parts, node, take)
+    const recording = {
+      ...{ folder, name, nodeId: node.id, recordedAt: now, roomId: place.roomId, scheduleId, tags, watchdogPolicyId },
+      recordingProfileId: take.recordingProfileId,
+      retentionPolicyId: take.retentionPolicyId,
+      source: 'schedule',
+      status: 'recording',
+      uploadPolicyIds: uploadPolicyIds.length > 0 ? uploadPolicyIds : [BUILT_IN.upload],
+    } as const
+    const profile = parts.profiles.get(take.recordingProfileId)
+    const retention = parts.policies.retentionPolicy(take.retentionPolicyId)
+    const seconds = take.seconds ?? parts.defaults.seconds
+    return begin(parts, { ...place, node, profile, recording, retention, seconds }, now)
+  }
+}
+
+type Asked = Pick<RecordingStart, 'captureBackend' | 'captureChannelSelection' | 'captureInterfaceId' | 'channelMode'>
+
+/** Device, channels and room of a take. */
+function placed({ defaultInterfaceId }: StartParts, node: Node, asked: Asked) {
+  const device = rules.effectiveInterface(node, asked.captureInterfaceId, defaultInterfaceId)
+  const selection = asked.captureChannelSelection
+  const shape = { backend: rules.backendOf(asked, node, device), device, mode: asked.channelMode, selection }
+  rules.checkSelection(shape)
+  return { roomId: rules.roomOf(node, shape), shape }
+}
+
+interface Ready {
+  node: Node
+  profile: Profile
+  recording: Omit<NewRecording, 'id'>
+  retention: RetentionPolicy
+  seconds: number
+  shape: rules.Shape
+}
+
+/** Recording, job and bell, once everything is known and allowed. */
+function begin(parts: StartParts, ready: Ready, now: string): rules.Started {
+  const { bell, claims, conflicts, defaults, ids, recordings } = parts
+  const { node, profile, retention, seconds, shape } = ready
+  const from = Date.parse(now)
+  const wish = { interfaceId: shape.device?.id, selection: shape.selection, from, until: from + seconds * 1000 }
+  const capacity = node.recordingCapacity?.maxConcurrentRecordings ?? 1
+  const captureGroupId = admit(conflicts.active(node.id), wish, capacity) ?? ids.make('cap')
+  const recordingId = ids.make('rec')
+  const assigned = parts.assignments.channelMapFor(shape.device?.id, node.id)
+  const command = rules.command(node, shape, { assigned, captureGroupId, profile, recordingId, seconds }, defaults)
+  const recording = recordings.create({ ...ready.recording, id: recordingId }, now)
+  const job = claims.create(ids.make('job'), recordingId, node.id, { ...command, ...cacheRetention(retention) }, now)
+  bell.ring(node.id)
+  return { job, profile, recording }
 }
 
 // The room decides, with the node and its site as further ways in; the node's other rooms do not count.

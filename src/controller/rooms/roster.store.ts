@@ -11,6 +11,9 @@ interface Row {
   subjectType: RosterEntry['subjectType']
 }
 
+// What being assigned to a schedule allows in its room.
+const ASSIGNED: readonly Capability[] = ['view', 'operate']
+
 /** Who may do what in a room: manual rows and those a schedule made. */
 export function rosterStore(db: Db) {
   const rows = db.stmt<{ room: string }, Row>(
@@ -24,6 +27,13 @@ export function rosterStore(db: Db) {
   const insert = db.stmt<Params>(
     `INSERT OR IGNORE INTO room_roster (room_id, subject_type, subject_id, capability, source)
      VALUES (@room, @type, @id, @capability, 'manual')`,
+  )
+  const clearCalendar = db.stmt<{ id: string }>(
+    `DELETE FROM room_roster WHERE schedule_id = @id AND source = 'calendar'`,
+  )
+  const insertCalendar = db.stmt<Params>(
+    `INSERT OR IGNORE INTO room_roster (room_id, subject_type, subject_id, capability, source, schedule_id)
+     SELECT @room, @type, value, @capability, 'calendar', @scheduleId FROM json_each(@subjects)`,
   )
   const list = (room: string): RosterEntry[] => entries(rows.all({ room }))
 
@@ -40,6 +50,16 @@ export function rosterStore(db: Db) {
       for (const { capabilities, subjectId, subjectType } of update)
         for (const capability of capabilities) insert.run({ room, type: subjectType, id: subjectId, capability })
       return { before, after: list(room) }
+    },
+    /** Rewrites the rows a schedule makes: its people and groups may view and operate its room (contract B, 3). */
+    assign(scheduleId: string, room: string | undefined, users: string[], groups: string[]): void {
+      clearCalendar.run({ id: scheduleId })
+      for (const capability of room ? ASSIGNED : [])
+        for (const [type, subjects] of [
+          ['user', users],
+          ['group', groups],
+        ] as const)
+          insertCalendar.run({ scheduleId, room: room as string, type, subjects: JSON.stringify(subjects), capability })
     },
   }
 }

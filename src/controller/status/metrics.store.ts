@@ -1,9 +1,7 @@
 import { iso } from '../../kernel/clock.ts'
-import { HEALTH_STATUSES } from '../../wire/health.ts'
-import { healthWithin, type Sides } from '../audit/audit.rules.ts'
 import type { Reach } from '../edge/reach.ts'
-import type { Db, Params, Stmt } from '../store/db.ts'
-import type { Condition } from '../store/filter.ts'
+import type { Db, Params } from '../store/db.ts'
+import { Lister } from '../store/filter.ts'
 
 export interface NodeGauge {
   alias: string
@@ -12,54 +10,41 @@ export interface NodeGauge {
   site: string
   status: string
 }
-export interface PerNode {
-  n: number
+/** A recording in progress. */
+export interface Running {
+  bytes: number
+  durationSeconds: number
+  id: string
   nodeId: string
-}
-export type JobGauge = PerNode & { status: string }
-export interface HealthGauge {
-  n: number
-  severity: string
+  source: string
+  startedAt: string
   status: string
 }
 
 const STATUS = `CASE WHEN n.status <> 'provisioning' AND n.last_seen_at < @offlineBefore THEN 'offline' ELSE n.status END`
 const ACTIVE = `(SELECT id FROM recordings WHERE status = 'recording'
   UNION SELECT recording_id FROM recording_jobs WHERE status IN ('running', 'stop_requested')) l JOIN recordings r ON r.id = l.id`
-const CACHED: Condition = {
-  sql: 'EXISTS (SELECT 1 FROM recording_files f WHERE f.recording_id = r.id)',
-  params: {},
-}
-export const ACTIVE_HEALTH = HEALTH_STATUSES.filter((status) => status !== 'resolved')
+const RUNNING = `r.id, coalesce(r.node_id, '') AS nodeId, r.source, r.status, r.duration_seconds AS durationSeconds,
+  coalesce((SELECT max(j.started_at) FROM recording_jobs j WHERE j.recording_id = r.id AND j.status IN ('running', 'stop_requested')),
+    r.recorded_at) AS startedAt,
+  (SELECT coalesce(sum(f.size_bytes), 0) FROM recording_files f WHERE f.recording_id = r.id)
+    + (SELECT coalesce(sum(f.size_bytes), 0) FROM recording_chunk_files f WHERE f.recording_id = r.id) AS bytes`
 
-/** Counts for `/metrics`, each over what the caller's reach lets through. */
+/** Nodes, and recordings in progress: few however large the library is. */
 export function metricsStore(db: Db, offlineAfterSeconds: number) {
-  const statements = new Map<string, Stmt<Params, unknown>>()
-  const rows = <R>(columns: string, from: string, conditions: Condition[], groups = '', more: Params = {}): R[] => {
-    const where = conditions.length > 0 ? ` WHERE ${conditions.map((c) => `(${c.sql})`).join(' AND ')}` : ''
-    const sql = `SELECT ${columns} FROM ${from}${where}${groups && ` GROUP BY ${groups}`}`
-    const statement = statements.get(sql) ?? db.stmt<Params, unknown>(sql)
-    statements.set(sql, statement)
-    return statement.all(Object.assign({}, more, ...conditions.map((c) => c.params))) as R[]
-  }
-  const perRecording = (from: string, conditions: Condition[]) =>
-    rows<PerNode>(`coalesce(r.node_id, '') AS nodeId, count(*) AS n`, from, conditions, 'r.node_id')
-
+  const nodes = new Lister<NodeGauge>(db, {
+    columns: `n.id, n.alias, n.site, n.room, ${STATUS} AS status`,
+    from: 'nodes n',
+  })
+  const running = new Lister<Running>(db, { columns: RUNNING, from: ACTIVE })
   return {
     nodes(reach: Reach, now: string): NodeGauge[] {
       const offlineBefore = offlineAfterSeconds === 0 ? '' : iso(Date.parse(now) - offlineAfterSeconds * 1000)
-      const columns = `n.id, n.alias, n.site, n.room, ${STATUS} AS status`
-      return rows(columns, 'nodes n', reach.nodes(), '', { offlineBefore })
+      const params: Params = { offlineBefore }
+      return nodes.all([{ sql: '1', params }, ...reach.nodes()], 'n.id')
     },
-    jobs: (reach: Reach): JobGauge[] =>
-      rows('j.node_id AS nodeId, j.status, count(*) AS n', 'recording_jobs j', reach.jobs(), 'j.node_id, j.status'),
-    active: (reach: Reach): PerNode[] => perRecording(ACTIVE, reach.recordings()),
-    cached: (reach: Reach): PerNode[] => perRecording('recordings r', [CACHED, ...reach.recordings()]),
-    health(sides: Sides): HealthGauge[] {
-      const { from, conditions } = healthWithin(sides)
-      const unresolved = { sql: `x.status IN ('${ACTIVE_HEALTH.join(`', '`)}')`, params: {} }
-      return rows('x.severity, x.status, count(*) AS n', from, [unresolved, ...conditions], 'x.severity, x.status')
-    },
+    /** With status `recording` or a running job, the newest first. */
+    running: (reach: Reach): Running[] => running.all(reach.recordings(), 'r.recorded_at DESC'),
   }
 }
 export type MetricsStore = ReturnType<typeof metricsStore>

@@ -19,11 +19,12 @@ const SLICE = 20_000
  * twice, so the numbers only grow.
  */
 export function auditTally(db: Db) {
-  const newest = db.stmt<object, { seq: number | null }>(`SELECT max(seq) AS seq FROM audit_events`)
+  const newest = db.stmt<object, { seq: number | null }>(`SELECT max(seq) AS seq FROM audit_rows`)
   const written = db.stmt<{ after: number; upTo: number }, Tally>(
-    `SELECT action, actor_type AS actorType, outcome, coalesce(permission, 'none') AS permission,
-       target_id IS NOT NULL AND target_type IN (${SCOPED_LIST}) AS scoped, count(*) AS n
-     FROM audit_events WHERE seq > @after AND seq <= @upTo GROUP BY 1, 2, 3, 4, 5`,
+    `SELECT k.action, k.actor_type AS actorType, k.outcome, coalesce(nullif(k.permission, ''), 'none') AS permission,
+       k.has_target = 1 AND k.target_type IN (${SCOPED_LIST}) AS scoped, sum(b.n) AS n
+     FROM (SELECT deed, count(*) AS n FROM audit_rows WHERE seq > @after AND seq <= @upTo GROUP BY deed) b
+       JOIN audit_deeds d ON d.id = b.deed JOIN audit_kinds k ON k.id = d.kind GROUP BY 1, 2, 3, 4, 5`,
   )
   const totals = new Map<string, Tally>()
   let counted = newest.get({})?.seq ?? 0

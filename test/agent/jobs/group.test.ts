@@ -94,3 +94,31 @@ test('when rendering fails a member still gets no channel of another', async (t)
   assert.ok(sent('a').pcm.equals(tone(3, [0], 0, RATE)))
   assert.ok(sent('b').pcm.equals(tone(3, [2], 0, RATE)))
 })
+
+test('a member that comes while the device is being opened waits and joins: it is never opened twice', async (t) => {
+  const w = world(t, {}, undefined, { locate: () => new Promise((resolve) => setTimeout(resolve, 50, undefined)) })
+  const slow = { captureDevice: 'test:speed=3' }
+  w.runner.accept(w.link.add(member('a', { ...slow, captureChannels: 4, durationSeconds: 4 })))
+  await until(() => w.runner.recording())
+  w.runner.accept(w.link.add(member('b', { ...slow, captureChannelSelection: [3], durationSeconds: 1 })))
+  assert.equal(w.runner.freeCapacity(), 0)
+  await w.runner.idle()
+  const sent = (id: string) => wav(w.link.uploads.find((u) => u.jobId === id)!.bytes)
+  // Had it a capture of its own, that would begin with the first sample and have three channels.
+  assert.equal(sent('b').dataBytes, RATE * 2)
+  assert.deepEqual(w.link.failed, [])
+})
+
+test('a member that is wider than the running capture waits for its end', async (t) => {
+  const w = world(t)
+  const slow = { captureDevice: 'test:speed=10' }
+  w.runner.accept(w.link.add(member('a', { ...slow, captureChannels: 2, durationSeconds: 2 })))
+  const file = path.join(w.workDir, 'takes/a/take.wav')
+  await until(() => fs.existsSync(file) && fs.statSync(file).size > 10_000)
+  w.runner.accept(w.link.add(member('b', { ...slow, captureChannelSelection: [4], durationSeconds: 1 })))
+  await until(() => w.link.heartbeats.includes('b'))
+  assert.equal(fs.existsSync(path.join(w.workDir, 'takes/b/take.wav')), false)
+  await w.runner.idle()
+  const sent = wav(w.link.uploads.find((u) => u.jobId === 'b')!.bytes)
+  assert.ok(sent.pcm.equals(tone(4, [3], 0, RATE)))
+})

@@ -161,3 +161,13 @@ test('without a token nothing is sent', async (t) => {
   )
   assert.equal(server.connections(), 0)
 })
+
+test('an agent at capacity asks for what joins a running capture, and for nothing else', async (t) => {
+  const { link, server } = await linked(t, (_, response) => response.writeHead(204).end())
+  await link.claim(['job_0'], 25, signal, true)
+  await link.claim(['job_0'], 25, signal)
+  assert.deepEqual(
+    server.seen.map((seen) => JSON.parse(seen.body.toString())),
+    [{ holding: ['job_0'], joinOnly: true }, { holding: ['job_0'] }],
+  )
+})

@@ -55,6 +55,8 @@ test('deleting a group takes memberships, policies and roster rows with it, and 
   })
   const entry = { subjectType: 'group', subjectId: 'crew', capabilities: ['view'] }
   await admin.put('/rooms/hall/roster', { entries: [entry] })
+  k.sql("INSERT INTO schedules (id, name, room_id, created_at, updated_at) VALUES ('s1', 'Daily', 'hall', '', '')")
+  k.sql("INSERT INTO schedule_groups VALUES ('s1', 0, 'crew')")
   k.sql("INSERT INTO room_roster VALUES ('hall', 'group', 'crew', 'view', 'calendar', 's1')")
   assert.equal((await k.person('ann', []).get('/rooms/hall')).status, 200)
   await admin.delete('/auth/groups/crew')

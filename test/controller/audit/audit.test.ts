@@ -214,19 +214,20 @@ test('one event in full, with its actions and links; unreadable is not found', a
   await k.close()
 })
 
-test('the newest page is read through the index, without sorting', async () => {
+test('pages and searches are read through an index, without sorting what time orders', async () => {
   const { k } = world()
-  await k.as('admin').get('/audit-events')
-  const page = [...k.db.prepared].filter((sql) => sql.includes('FROM audit_events a') && sql.includes('ORDER BY'))
-  assert.ok(page.length > 0)
-  for (const sql of page) {
-    const plan = k.db.raw
-      .prepare<[object], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`)
-      .all({ limit: 1, offset: 0 })
-    assert.deepEqual(
-      plan.map((step) => step.detail),
-      ['SCAN a USING INDEX audit_created'],
-    )
+  for (const caller of [k.as('admin'), k.person('north', ['auditor'], [['site', 'site1']])])
+    for (const query of ['', '?action=test', '?actor=x', '?target=rec', '?outcome=denied&from=2026-01-01', '?limit=1'])
+      assert.equal((await caller.get(`/audit-events${query}`)).status, 200)
+  const found = [...k.db.prepared].filter(
+    (sql) => sql.includes('INDEXED BY audit_time') && sql.includes('ORDER BY a.at'),
+  )
+  assert.ok(found.length > 3)
+  for (const sql of found) {
+    const params = Object.fromEntries([...sql.matchAll(/@(\w+)/g)].map(([, name]) => [name, null]))
+    const plan = k.db.raw.prepare<[object], { detail: string }>(`EXPLAIN QUERY PLAN ${sql}`).all(params)
+    assert.match(plan[0]?.detail ?? '', /^SEARCH a USING COVERING INDEX audit_time/, sql)
+    assert.ok(!plan.some(({ detail }) => detail === 'USE TEMP B-TREE FOR ORDER BY'), sql)
   }
   await k.close()
 })

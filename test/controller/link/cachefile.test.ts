@@ -109,7 +109,7 @@ test('what is not what was announced is refused, stores nothing and leaves the j
     const answer = await t.agent.put(t.path, body, { ...t.headers, ...headers })
     assert.deepEqual([answer.status, answer.json.reason], [status, reason])
   }
-  assert.equal((await t.agent.put(`${t.path}?chunk=0`, bytes, t.headers)).status, 400)
+  assert.equal((await t.agent.put(`${t.path}?chunk=-1`, bytes, t.headers)).status, 400)
   assert.deepEqual(t.files(), [])
   assert.equal((await t.state()).status, 'running')
   const told = k.rows<{ details: string }>(

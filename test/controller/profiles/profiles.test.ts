@@ -118,3 +118,20 @@ test('the built-in policies are there, in the shape a recording needs', async ()
   assert.throws(() => policies.watchdogPolicy('x'), { status: 404, message: 'Watchdog policy not found' })
   await k.close()
 })
+
+test('a profile shows its actions, blocked where the permission is missing', async () => {
+  const k = kit()
+  const one = `${PATH}/${BUILT_IN.profile}`
+  const { actions, links, profile } = (await k.as('admin').get(`${one}/actions`)).json.data
+  const href = `/api/v1${one}`
+  assert.deepEqual(links, { detail: href, update: href })
+  assert.deepEqual(actions, {
+    detail: { enabled: true, href, method: 'GET', permission: 'settings:read' },
+    update: { enabled: true, href, method: 'PATCH', permission: 'settings:manage' },
+  })
+  assert.equal(profile.id, BUILT_IN.profile)
+  const ann = k.person('ann', ['viewer'], [['recording_profile', BUILT_IN.profile]])
+  assert.equal((await ann.get(`${one}/actions`)).json.data.actions.update.reason, 'missing_permission')
+  assert.equal((await k.as('admin').get(`${PATH}/nope/actions`)).status, 404)
+  await k.close()
+})

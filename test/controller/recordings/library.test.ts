@@ -75,7 +75,7 @@ test('every filter selects, alone and together', async () => {
   const k = kit()
   const t = takes(k)
   t.node('n2', 'South', 'hall')
-  k.sql("INSERT INTO schedules VALUES ('s1', 'Daily', NULL, NULL, '', '')")
+  k.sql("INSERT INTO schedules (id, name, created_at, updated_at) VALUES ('s1', 'Daily', '', '')")
   t.recording('r1', {
     name: 'Budget 100%',
     folder: 'Ad Hoc/2026',
@@ -95,9 +95,8 @@ test('every filter selects, alone and together', async () => {
     recordedAt: '2026-03-01T00:00:00.000Z',
   })
   t.file('r3', 'primary', pattern(4))
-  k.sql(
-    `UPDATE recordings SET status = 'completed', health_status = 'warning', transcript_snippets = '["the \\"quorum\\" is met"]' WHERE id = 'r1'`,
-  )
+  t.store.edit('r1', { transcriptSnippets: ['the "quorum" is met'] }, k.now())
+  k.sql(`UPDATE recordings SET status = 'completed', health_status = 'warning' WHERE id = 'r1'`)
   const admin = k.as('admin')
   const expected: Record<string, string[]> = {
     'search=budget': ['r1'],

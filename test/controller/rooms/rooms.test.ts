@@ -65,7 +65,7 @@ test('a room booked by a schedule is kept: nothing is half done', async () => {
   const k = kit()
   const admin = k.as('admin')
   await admin.post('/rooms', { site: 'North', name: 'Hall', id: 'hall' })
-  k.sql("INSERT INTO schedules VALUES ('s1', 'Daily', NULL, 'hall', '', '')")
+  k.sql("INSERT INTO schedules (id, name, room_id, created_at, updated_at) VALUES ('s1', 'Daily', 'hall', '', '')")
   const answer = await admin.delete('/rooms/hall')
   assert.deepEqual([answer.status, answer.json.reason], [409, 'room_in_use'])
   assert.equal((await admin.get('/rooms/hall')).status, 200)
@@ -91,5 +91,41 @@ test('probes answer without a session and leave no row', async () => {
   assert.equal((await k.anonymous.get('/healthz')).json.ok, true)
   assert.equal((await k.anonymous.get('/readyz')).json.database, 'ready')
   assert.deepEqual(k.trail(), [])
+  await k.close()
+})
+
+test('how many nodes a room has follows its channels, however they come, move and go', async () => {
+  const k = kit()
+  const admin = k.as('admin')
+  for (const id of ['hall', 'booth']) await admin.post('/rooms', { id, name: id, site: 'North' })
+  const { id, agent, node } = await k.enroll()
+  const interfaceId = node.interfaces[0].id
+  const counts = async () =>
+    Object.fromEntries(
+      (await admin.get('/rooms')).json.data.map((r: { id: string; nodeCount: number }) => [r.id, r.nodeCount]),
+    )
+  const put = (channelIndexes: number[], roomId: string | null) =>
+    admin.put(`/nodes/${id}/channel-rooms`, { assignments: [{ channelIndexes, interfaceId, roomId }] })
+  await put([1, 2], 'hall')
+  assert.deepEqual(await counts(), { booth: 0, hall: 1 })
+  await put([2], 'booth')
+  assert.deepEqual(await counts(), { booth: 1, hall: 1 })
+  // The device has become narrower: its second channel is gone, and the room with it.
+  const narrow = {
+    alias: 'Desk',
+    systemName: 'USB Desk',
+    systemRef: 'hw:CARD=Desk,DEV=0',
+    backend: 'alsa',
+    channelCount: 1,
+  }
+  await agent.post(`/nodes/${id}/inventory`, { interfaces: [narrow] })
+  assert.deepEqual(await counts(), { booth: 0, hall: 1 })
+  await admin.patch(`/nodes/${id}`, { roomId: 'booth' })
+  assert.deepEqual(await counts(), { booth: 0, hall: 1 })
+  await put([1], null)
+  assert.deepEqual(await counts(), { booth: 1, hall: 0 })
+  await put([1], 'hall')
+  assert.equal((await admin.delete('/rooms/hall')).status, 204)
+  assert.deepEqual(await counts(), { booth: 1 })
   await k.close()
 })

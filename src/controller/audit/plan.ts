@@ -1,0 +1,159 @@
+import type { AuditFilters } from '../../wire/audit.ts'
+import { folded, PLACES } from '../edge/ledger.ts'
+import type { Db } from '../store/db.ts'
+import { type Condition, contains, Lister, when } from '../store/filter.ts'
+import { listedTargets, type Readable, SCOPED_LIST } from './audit.rules.ts'
+import { targetFinder } from './targets.ts'
+
+/** Unix ms times `PLACES`, both ends included. */
+export interface Span {
+  since: number
+  until: number
+}
+
+/** A way to the rows that does not walk through time: by pairs of kind and actor, by targets, or by both. */
+export interface Drive {
+  /** On alias `d`. */
+  deeds: Condition[]
+  targets: readonly number[]
+}
+
+/** A search with its words looked up. */
+export interface Plan {
+  drives: Drive[]
+  /** Whether a test looks at the target itself, which costs. */
+  judged: boolean
+  /** What a row must pass, on aliases `a` (row) and `d` (deed). */
+  tests: Condition[]
+  span: Span
+}
+
+interface Kind {
+  id: number
+  type: string
+}
+
+// More targets than this are tested one by one where they turn up.
+const TARGETS = 2000
+const IN_SCOPE = 3000
+const MOST_PAIRS = 10_000
+const OPEN = `k.has_target = 0 OR k.target_type NOT IN (${SCOPED_LIST})`
+// All of time: the largest number that every part on the way holds exactly.
+const EVER = 2 ** 53 - 1
+
+const among = (column: string, name: string): string => `${column} IN (SELECT value FROM json_each(@${name}))`
+const chosen = (column: string, name: string, ids: readonly number[]): Condition => ({
+  sql: among(column, name),
+  params: { [name]: JSON.stringify(ids) },
+})
+const idsOf = (rows: { id: number }[]): number[] => rows.map((row) => row.id)
+const typesOf = (rows: Kind[]): string[] => [...new Set(rows.map((row) => row.type))]
+const any = (conditions: Condition[]): Condition => ({
+  sql: conditions.map((c) => `(${c.sql})`).join(' OR '),
+  params: Object.assign({}, ...conditions.map((c) => c.params)),
+})
+/** The pairs looked up once, instead of one for every row. */
+const byDeed = (conditions: Condition[]): Condition => ({
+  sql: `a.deed IN (SELECT d.id FROM audit_deeds d WHERE ${conditions.map((c) => `(${c.sql})`).join(' AND ')})`,
+  params: Object.assign({}, ...conditions.map((c) => c.params)),
+})
+const ofTarget = ({ sql, params }: Condition): Condition => ({
+  sql: `EXISTS (SELECT 1 FROM audit_targets t WHERE t.id = a.target AND (${sql}))`,
+  params,
+})
+
+interface Scoped {
+  /** The targets the reader may know, where they are few. */
+  scope: number[] | undefined
+}
+
+/** `list`: the targets in the reader's scope are looked up too, which is work; without, each row is judged. */
+export type Planner = (filters: AuditFilters, readable: Readable | undefined, list: boolean) => Plan | undefined
+
+/** Looks the words of filters up in the dictionaries; undefined when one of them is in none: nothing can match. */
+export function planner(db: Db): Planner {
+  const kinds = new Lister<Kind>(db, { columns: 'k.id, k.target_type AS type', from: 'audit_kinds k' })
+  const actors = new Lister<{ id: number }>(db, { columns: 'w.id', from: 'audit_actors w' })
+  const pairs = new Lister<never>(db, { columns: '', from: 'audit_deeds d' })
+  const targets = targetFinder(db)
+  /** Few pairs are looked up once; where there are many, each row asks for its own. */
+  const pairsOf = (conditions: Condition[]): Condition[] =>
+    conditions.length > 0 && pairs.count(conditions, MOST_PAIRS) < MOST_PAIRS ? [byDeed(conditions)] : conditions
+  const kindIds = (conditions: Condition[]) => idsOf(kinds.all(conditions, 'k.id'))
+  const actorIds = (conditions: Condition[]) => idsOf(actors.all(conditions, 'w.id'))
+
+  // `among`: the kinds asked for. Where they are about a few things only, those are looked at.
+  const byTarget = (part: string, among: Kind[] | undefined): Plan | undefined => {
+    const typed = kindIds([{ sql: 'instr(k.target_type, @needle) > 0', params: { needle: folded(part) } }])
+    const found = targets.containing(part, TARGETS) ?? (among && targets.ofTypes(typesOf(among), part))
+    if (typed.length === 0 && found?.length === 0) return undefined
+    const ofType = chosen('d.kind', 'typed', typed)
+    const named = found
+      ? chosen('a.target', 'found', found)
+      : ofTarget({ sql: 'instr(t.folded, @part) > 0', params: { part: folded(part) } })
+    const drive = { deeds: [ofType], targets: found ?? [] }
+    return { ...ANYTHING, drives: found ? [drive] : [], judged: !found, tests: [any([...pairsOf([ofType]), named])] }
+  }
+
+  const byReader = ({ exact, granted, inScope, reader }: Readable, list: boolean): Plan & Scoped => {
+    const open = kindIds([{ sql: OPEN, params: {} }])
+    const own = actorIds([{ sql: 'w.actor_id = @reader', params: { reader } }])
+    const plain = [chosen('d.kind', 'open', open), chosen('d.actor', 'own', own)]
+    const scope = granted && list ? targets.listed(listedTargets(granted), IN_SCOPE) : undefined
+    const few = scope && exact ? chosen('a.target', 'scope', scope) : undefined
+    const drives = scope ? [{ deeds: [any(plain)], targets: scope }] : []
+    return { ...ANYTHING, drives, judged: !few, scope, tests: [any([...plain, few ?? ofTarget(inScope)])] }
+  }
+
+  /** A part of words that is everywhere, for a reader who may see little: own rows, open things, things in scope. */
+  const byBoth = (part: string, among: Kind[] | undefined, reader: string, scope: number[]): Drive[] => {
+    const asked = among && [chosen('k.id', 'asked', idsOf(among))]
+    const open = kinds.all([{ sql: OPEN, params: {} }, ...(asked ?? [])], 'k.id')
+    const found = targets.ofTypes(typesOf(open), part)
+    const own = actorIds([{ sql: 'w.actor_id = @reader', params: { reader } }])
+    return found ? [{ deeds: [chosen('d.actor', 'own', own)], targets: [...new Set([...found, ...scope])] }] : []
+  }
+
+  return (filters, readable, list) => {
+    const [said, who] = [kindConditions(filters), actorConditions(filters)]
+    const kind = said.length > 0 ? kinds.all(said, 'k.id') : undefined
+    const actor = who.length > 0 ? actorIds(who) : undefined
+    if (kind?.length === 0 || actor?.length === 0) return undefined
+    const target = filters.target === undefined ? ANYTHING : byTarget(filters.target, kind)
+    if (!target) return undefined
+    const reader = readable ? byReader(readable, list) : { ...ANYTHING, scope: undefined }
+    const both =
+      filters.target !== undefined && target.drives.length === 0 && readable && reader.scope
+        ? byBoth(filters.target, kind, readable.reader, reader.scope)
+        : []
+    const deeds = [
+      ...(kind ? [chosen('d.kind', 'kinds', idsOf(kind))] : []),
+      ...(actor ? [chosen('d.actor', 'actors', actor)] : []),
+    ]
+    const plain: Drive[] = deeds.length > 0 ? [{ deeds, targets: [] }] : []
+    const drives = [...target.drives, ...reader.drives, ...both].map((d) => ({ ...d, deeds: [...d.deeds, ...deeds] }))
+    return {
+      drives: [...plain, ...drives],
+      judged: target.judged || reader.judged,
+      tests: [...pairsOf(deeds), ...target.tests, ...reader.tests],
+      span: spanOf(filters),
+    }
+  }
+}
+
+const ANYTHING: Plan = { drives: [], judged: false, tests: [], span: { since: 0, until: EVER } }
+
+const spanOf = ({ from, to }: AuditFilters): Span => ({
+  since: from === undefined ? 0 : Math.max(0, Date.parse(from) * PLACES),
+  until: to === undefined ? EVER : Math.min(EVER, Date.parse(to) * PLACES + PLACES - 1),
+})
+
+const kindConditions = (f: AuditFilters): Condition[] => [
+  ...when(f.action, `k.action LIKE @action ESCAPE '\\'`, (text) => ({ action: contains(text) })),
+  ...when(f.reason, `k.reason LIKE @reason ESCAPE '\\'`, (text) => ({ reason: contains(text) })),
+  ...when(f.outcome, 'k.outcome = @outcome', (outcome) => ({ outcome })),
+  ...when(f.permission, 'k.permission = @permission', (permission) => ({ permission })),
+]
+
+const actorConditions = (f: AuditFilters): Condition[] =>
+  when(f.actor, 'instr(w.folded, @actor) > 0', (text) => ({ actor: folded(text) }))

@@ -1,0 +1,57 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { isoPlus } from '../../kernel/clock.ts'
+import type { Runner } from '../background/ticker.ts'
+import type { Audit } from '../edge/audit.ts'
+import { systemActor } from '../edge/who.ts'
+import type { Db } from '../store/db.ts'
+import type { AuditRetention } from './retention.store.ts'
+
+// A batch is one short transaction; a pass ends so that a stop need not wait for the whole backlog.
+const BATCH = 200
+const BATCHES = 500
+const DAY_SECONDS = 86_400
+
+interface Parts {
+  audit: Audit
+  db: Db
+  days: number
+  enabled: boolean
+  intervalSeconds: number
+  retention: AuditRetention
+}
+
+/** Deletes audit rows that are older than the retention (decision 13); each batch leaves one row that says how many. */
+export const auditRetentionRunner = ({ audit, db, days, enabled, intervalSeconds, retention }: Parts): Runner => {
+  const batch = (cutoff: string, now: string): number =>
+    db.tx(() => {
+      const deleted = retention.sweep(cutoff, BATCH)
+      if (deleted > 0)
+        audit.write(
+          {
+            action: 'audit.retention.completed',
+            actor: systemActor('audit-retention'),
+            details: { cutoff, deleted, retentionDays: days },
+            outcome: 'succeeded',
+            target: { type: 'audit_event' },
+          },
+          now,
+        )
+      return deleted
+    })
+  return {
+    name: 'audit-retention',
+    enabled,
+    intervalSeconds,
+    tick: async (now) => {
+      const cutoff = isoPlus(now, -days * DAY_SECONDS)
+      let deleted = 0
+      for (let n = 0; n < BATCHES; n++) {
+        const gone = batch(cutoff, now)
+        deleted += gone
+        if (gone < BATCH) break
+        await nextTurn()
+      }
+      return { cutoff, deleted }
+    },
+  }
+}

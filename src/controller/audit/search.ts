@@ -1,0 +1,197 @@
+import type { AuditFilters } from '../../wire/audit.ts'
+import type { Db } from '../store/db.ts'
+import { COUNTED, type Condition, Lister } from '../store/filter.ts'
+import type { Readable } from './audit.rules.ts'
+import { type Drive, type Plan, planner, type Span } from './plan.ts'
+
+// Rows a search looks at before it takes another way: some milliseconds.
+const WINDOW = 20_000
+// Rows counted through, and rows of one slice, where each must be judged by its target: that costs more.
+const JUDGED_WINDOW = 1500
+// A way through more rows, or through more pairs of kind and actor, is none: what is short enough to be sorted, what is
+// to be judged by targets or held in memory.
+const SORTED = 60_000
+const HELD = 8000
+const DEEDS = 20_000
+
+// `+`: no hint to the planner, see `steady` in store/db.ts. The index is named, so there is nothing to guess.
+const DURING = 'a.at >= +@since AND a.at <= +@until'
+const BY_TIME = 'audit_rows a INDEXED BY audit_time CROSS JOIN audit_deeds d ON d.id = a.deed'
+// The rows on the way (`b`), gathered as if they were the table (`a`).
+const GATHERED = 'b.at >= +@since AND b.at <= +@until'
+const DRIVE = `(
+  SELECT b.seq, b.at, b.deed, b.target FROM json_each(@driveDeeds) w
+    CROSS JOIN audit_rows b INDEXED BY audit_deed ON b.deed = w.value WHERE ${GATHERED}
+  UNION ALL
+  SELECT b.seq, b.at, b.deed, b.target FROM json_each(@driveTargets) w
+    CROSS JOIN audit_rows b INDEXED BY audit_target ON b.target = w.value
+   WHERE ${GATHERED} AND b.deed NOT IN (SELECT value FROM json_each(@driveDeeds))) a
+  CROSS JOIN audit_deeds d ON d.id = a.deed`
+const NEWEST = 'a.at DESC'
+
+const during = (span: Span): Condition => ({ sql: DURING, params: { ...span } })
+
+export interface Found {
+  /** `total` is a lower bound. */
+  bounded: boolean
+  /** There is at least one more row behind these. */
+  more: boolean
+  /** Newest first. */
+  seqs: number[]
+  total: number
+}
+
+interface Seq {
+  seq: number
+}
+
+const seqsOf = (rows: readonly Seq[]): number[] => rows.map((row) => row.seq)
+
+type Page = Pick<Found, 'more' | 'seqs'>
+
+const NOTHING: Found = { bounded: false, more: false, seqs: [], total: 0 }
+
+/**
+ * Finds events among millions. The words of the filters are looked up in the dictionaries; then the newest rows are
+ * tried, which is enough where matches are common; then the rarest thing asked for leads to its rows. What is neither
+ * common among the newest nor rare is walked, however long that takes: what is returned is always complete in order.
+ */
+export function eventSearch(db: Db) {
+  const prepare = planner(db)
+  const drivenBy = chooser(db)
+  const walk = new Lister<Seq>(db, { columns: 'a.seq', from: BY_TIME })
+  const driven = new Lister<Seq>(db, { columns: 'a.seq', from: DRIVE })
+  const byIds = idFinder(db)
+  const edge = db.stmt<Span & { rows: number }, { at: number }>(
+    `SELECT a.at FROM audit_rows a INDEXED BY audit_time WHERE ${DURING} ORDER BY a.at DESC LIMIT 1 OFFSET @rows`,
+  )
+  /** The newest row behind so many; undefined when there is none. */
+  const behind = (span: Span, rows: number): number | undefined => edge.get({ ...span, rows })?.at
+
+  const pageOf = (rows: Seq[], limit: number): Page => ({
+    more: rows.length > limit,
+    seqs: seqsOf(rows.slice(0, limit)),
+  })
+
+  const amongNewest = (plan: Plan, limit: number, offset: number, window = WINDOW): Found | undefined => {
+    const { span, tests } = plan
+    const end = behind(span, window)
+    const conditions = [during(end === undefined ? span : { ...span, since: end + 1 }), ...tests]
+    const page = pageOf(walk.rows(conditions, NEWEST, limit + 1, offset), limit)
+    if (end === undefined && !page.more && known(page, offset)) return exact(page, offset)
+    if (end !== undefined && !page.more) return undefined
+    const total = counted(plan, end, offset + limit)
+    return { ...page, ...total, total: page.more ? Math.max(total.total, offset + limit + 1) : total.total }
+  }
+
+  /** Counted no further than `end`, and less far where counting costs more. */
+  const counted = ({ judged, span, tests }: Plan, end: number | undefined, behindPage: number) => {
+    const floor = judged ? behind(span, JUDGED_WINDOW) : end
+    const most = behindPage + COUNTED
+    const since = floor === undefined ? span.since : floor + 1
+    const total = walk.count([during({ ...span, since }), ...tests], most)
+    return { total, bounded: floor !== undefined || total >= most }
+  }
+
+  const byDrive = ({ drives, judged, span, tests }: Plan, limit: number, offset: number): Found | undefined => {
+    const drive = drivenBy(drives, span, tests.length > 1 ? HELD : SORTED)
+    if (!drive) return undefined
+    const conditions = [drive, ...tests]
+    // Judged once: to know the newest, each is looked at anyway.
+    if (judged) return sliced(seqsOf(driven.rows(conditions, NEWEST, HELD, 0)), limit, offset)
+    const page = pageOf(driven.rows(conditions, NEWEST, limit + 1, offset), limit)
+    if (!page.more && known(page, offset)) return exact(page, offset)
+    return { ...page, total: driven.count(conditions, SORTED), bounded: false }
+  }
+
+  const everywhere = ({ span, tests }: Plan, limit: number, offset: number): Found => {
+    const page = pageOf(walk.rows([during(span), ...tests], NEWEST, limit + 1, offset), limit)
+    if (!page.more && known(page, offset)) return exact(page, offset)
+    // Behind the end nothing more is counted: there may be up to `offset`.
+    return { ...page, total: page.more ? offset + limit + 1 : 0, bounded: true }
+  }
+
+  return {
+    page(filters: AuditFilters, readable: Readable | undefined, limit: number, offset: number): Found {
+      const judging = prepare(filters, readable, false)
+      if (!judging) return NOTHING
+      if (filters.id !== undefined) return sliced([...byIds([filters.id], judging).values()], limit, offset)
+      // Without filters of its own a page is full before it would have paid to list the reader's scope.
+      const open = readable !== undefined && judging.tests.length === 1
+      const quick = open ? amongNewest(judging, limit, offset, JUDGED_WINDOW) : undefined
+      const plan = readable && !quick ? prepare(filters, readable, true) : judging
+      if (quick || !plan) return quick ?? NOTHING
+      return amongNewest(plan, limit, offset) ?? byDrive(plan, limit, offset) ?? everywhere(plan, limit, offset)
+    },
+
+    /** Everything that matches, newest first, in slices found by short statements; many a slice may be empty. */
+    *walk(filters: AuditFilters, readable: Readable | undefined): Generator<number[]> {
+      const plan = prepare(filters, readable, filters.id === undefined)
+      if (!plan) return
+      if (filters.id !== undefined) return yield [...byIds([filters.id], plan).values()]
+      const { span, tests } = plan
+      const drive = drivenBy(plan.drives, span, HELD)
+      if (drive) return yield seqsOf(driven.rows([drive, ...tests], NEWEST, HELD, 0))
+      for (let until: number | undefined = span.until; until !== undefined; ) {
+        const end = behind({ ...span, until }, JUDGED_WINDOW)
+        const conditions = [during({ since: end === undefined ? span.since : end + 1, until }), ...tests]
+        yield seqsOf(walk.rows(conditions, NEWEST, JUDGED_WINDOW, 0))
+        until = end
+      }
+    },
+
+    /** Of the events with these ids, those that the reader may see. */
+    byIds(ids: readonly string[], readable: Readable | undefined): Map<string, number> {
+      const plan = prepare({}, readable, false)
+      return plan ? byIds(ids, plan) : new Map()
+    },
+  }
+}
+
+// A page with rows on it, or the first one, tells the total by itself when nothing comes behind it.
+const known = (page: Page, offset: number): boolean => page.seqs.length > 0 || offset === 0
+const exact = (page: Page, offset: number): Found => ({ ...page, total: offset + page.seqs.length, bounded: false })
+const sliced = (seqs: number[], limit: number, offset: number): Found => ({
+  bounded: false,
+  more: seqs.length > offset + limit,
+  seqs: seqs.slice(offset, offset + limit),
+  total: seqs.length,
+})
+
+const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
+
+function idFinder(db: Db): (ids: readonly string[], plan: Plan) => Map<string, number> {
+  const events = new Lister<Seq & { id: string }>(db, {
+    columns: 'a.seq, w.value AS id',
+    from: `json_each(@ids) w CROSS JOIN audit_rows a ON a.id = unhex(replace(w.value, '-', ''))
+      CROSS JOIN audit_deeds d ON d.id = a.deed`,
+  })
+  return (ids, { span, tests }) => {
+    const wanted = ids.filter((id) => UUID.test(id))
+    const named: Condition = { sql: DURING, params: { ...span, ids: JSON.stringify(wanted) } }
+    return new Map(events.all([named, ...tests], NEWEST).map((row) => [row.id, row.seq]))
+  }
+}
+
+/** The way with the fewest rows, as what its FROM binds; undefined when each leads through more than `most`. */
+function chooser(db: Db): (drives: readonly Drive[], span: Span, most: number) => Condition | undefined {
+  const deeds = new Lister<never>(db, { columns: '', from: 'audit_deeds d' })
+  const rows = new Lister<Seq>(db, { columns: 'a.seq', from: DRIVE })
+
+  const bindingOf = (drive: Drive, span: Span): Condition | undefined => {
+    const columns = 'json_group_array(d.id) AS driveDeeds, count(*) AS n'
+    const { driveDeeds, n } = deeds.aggregate<{ driveDeeds: string; n: number }>(columns, drive.deeds)
+    if (n > DEEDS) return undefined
+    return { sql: '1', params: { ...span, driveDeeds, driveTargets: JSON.stringify(drive.targets) } }
+  }
+
+  return (drives, span, most) => {
+    let [best, least]: [Condition | undefined, number] = [undefined, most]
+    for (const drive of drives) {
+      const binding = bindingOf(drive, span)
+      const count = binding ? rows.count([binding], least) : least
+      if (count < least) [best, least] = [binding, count]
+    }
+    return best
+  }
+}

@@ -1,0 +1,86 @@
+import { folded } from '../edge/ledger.ts'
+import type { Db, Params, Stmt } from '../store/db.ts'
+import type { Listed } from './audit.rules.ts'
+
+interface Id {
+  id: number
+}
+
+// Trigrams asked for at once, from the end of the part: ids begin alike. The text itself has the last word.
+const MOST_GRAMS = 4
+const GRAM = 3
+// Types with fewer targets than this are read whole.
+const SMALL_TYPES = 5000
+// Sorts behind every text that begins with what is before it.
+const LAST = '\u{10ffff}'
+
+/** Targets of audit rows by a part of their id or name, and by what a reader may know. */
+export function targetFinder(db: Db) {
+  const byGrams = db.stmt<Params, Id>(
+    `SELECT t.id FROM audit_target_text f CROSS JOIN audit_targets t ON t.id = f.rowid
+      WHERE f.audit_target_text MATCH @grams AND instr(t.folded, @needle) > 0 LIMIT @most`,
+  )
+  const byStart = db.stmt<Params, Id>(
+    `SELECT DISTINCT doc AS id FROM audit_target_grams WHERE term >= @start AND term < @end LIMIT @most`,
+  )
+  // What the runner has not indexed yet: what was new within its last interval.
+  const behind = db.stmt<Params, Id>(
+    `SELECT t.id FROM audit_targets t WHERE t.id > (SELECT target FROM audit_indexed) AND instr(t.folded, @needle) > 0 LIMIT @most`,
+  )
+  const ofTypes = db.stmt<Params, { n: number }>(
+    `SELECT count(*) AS n FROM (SELECT 1 FROM json_each(@types) w CROSS JOIN audit_targets t ON t.type = w.value LIMIT @most)`,
+  )
+  const inTypes = db.stmt<Params, Id>(
+    `SELECT t.id FROM json_each(@types) w CROSS JOIN audit_targets t ON t.type = w.value WHERE instr(t.folded, @needle) > 0`,
+  )
+  const ways = new Map<string, Stmt<Params, Id>>()
+  const way = (from: string): Stmt<Params, Id> => {
+    // No order: a long list ends at its limit.
+    const statement = ways.get(from) ?? db.stmt<Params, Id>(`SELECT t.id FROM ${from} LIMIT @most`)
+    ways.set(from, statement)
+    return statement
+  }
+  /** The ids, or undefined when there are more than `most`. */
+  const few = (rows: Id[], most: number): number[] | undefined =>
+    rows.length > most ? undefined : rows.map((row) => row.id)
+
+  return {
+    /** Targets whose id or name contains `part`, in any case; undefined when there are more than `most`. */
+    containing(part: string, most: number): number[] | undefined {
+      const needle = folded(part)
+      const grams = gramsOf(needle)
+      const indexed =
+        grams.length === 0
+          ? byStart.all({ start: needle, end: needle + LAST, most: most + 1 })
+          : byGrams.all({ grams: grams.map(quoted).join(' AND '), needle, most: most + 1 })
+      if (indexed.length > most) return undefined
+      return few([...indexed, ...behind.all({ needle, most: most + 1 })], most)
+    },
+    /** The same among targets of some types; undefined when these types have many targets. */
+    ofTypes(types: readonly string[], part: string): number[] | undefined {
+      const among = { types: JSON.stringify(types), most: SMALL_TYPES }
+      if ((ofTypes.get(among)?.n ?? 0) >= SMALL_TYPES) return undefined
+      return inTypes.all({ types: among.types, needle: folded(part) }).map((row) => row.id)
+    },
+    /** All that the lists name; undefined when there are more than `most`. */
+    listed(lists: readonly Listed[], most: number): number[] | undefined {
+      const ids = new Set<number>()
+      for (const { from, within } of lists) {
+        const rows = few(way(from).all({ most: most + 1, within }), most)
+        for (const id of rows ?? []) ids.add(id)
+        if (!rows || ids.size > most) return undefined
+      }
+      return [...ids]
+    },
+  }
+}
+
+const quoted = (gram: string): string => `"${gram.replaceAll('"', '""')}"`
+
+function gramsOf(needle: string): string[] {
+  const points = [...needle]
+  const grams: string[] = []
+  for (let end = points.length; end >= GRAM && grams.length < MOST_GRAMS; end -= GRAM)
+    grams.push(points.slice(end - GRAM, end).join(''))
+  return [...new Set(grams)]
+}

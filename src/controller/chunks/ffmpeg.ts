@@ -1,0 +1,49 @@
+import { spawn } from 'node:child_process'
+import * as os from 'node:os'
+
+interface Run {
+  args: readonly string[]
+  command: string
+  signal: AbortSignal
+  timeoutMs: number
+}
+
+const MOST_SAID = 2000
+const BACKGROUND = 10
+const ENV = { LC_ALL: 'C', PATH: '/usr/local/bin:/usr/bin:/bin' }
+const KEEPS_TO_ITSELF = ['-nostdin', '-hide_banner', '-loglevel', 'error', '-y', '-protocol_whitelist', 'file']
+
+/**
+ * Runs ffmpeg behind everything else on the machine: no terminal, no network, nothing of our environment.
+ * @throws Error with what it said when it fails, is not there, takes too long, or is told to end.
+ */
+export async function ffmpeg({ args, command, signal, timeoutMs }: Run): Promise<void> {
+  signal.throwIfAborted()
+  const ended = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
+  const child = spawn(command, [...KEEPS_TO_ITSELF, ...args], { env: ENV, stdio: ['ignore', 'ignore', 'pipe'] })
+  const kill = () => child.kill('SIGKILL')
+  ended.addEventListener('abort', kill, { once: true })
+  let said = ''
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said = (said + text).slice(-MOST_SAID)
+  })
+  const { promise, resolve, reject } = Promise.withResolvers<number | null>()
+  child.once('error', reject).once('close', resolve)
+  if (child.pid !== undefined) gently(child.pid)
+  try {
+    const code = await promise
+    signal.throwIfAborted()
+    if (ended.aborted) throw new Error(`ffmpeg did not end within ${Math.round(timeoutMs / 1000)} s`)
+    if (code !== 0) throw new Error(`ffmpeg ended with ${code ?? 'a signal'}: ${said.trim() || 'it said nothing'}`)
+  } finally {
+    ended.removeEventListener('abort', kill)
+  }
+}
+
+function gently(pid: number): void {
+  try {
+    os.setPriority(pid, BACKGROUND)
+  } catch {
+    // It has ended already: how it ended is what counts.
+  }
+}

@@ -1,0 +1,147 @@
+// Answers without an end: what the client can take is asked for, nothing is kept for it on the way.
+import type { Clock } from '../../kernel/clock.ts'
+import { Fail } from '../../kernel/fail.ts'
+
+/** Where an endless answer comes from. */
+export interface Source {
+  /** The client reads: from now on `wake` says that something waits. Gives how to end. */
+  begin(wake: () => void): () => void
+  /** Keeps a silent connection alive; sent after a while without anything else. */
+  idle?: Uint8Array
+  /** Whether the caller may still have it; asked at the first byte and every few seconds. */
+  mayGoOn(): boolean
+  /** Bytes that wait; undefined when nothing does; `end` when nothing will. Asked only when the client can take more. */
+  take(): Uint8Array | 'end' | undefined
+}
+
+const MOST_PER_USER = 16
+const MOST = 1000
+const CHECK_MS = 5000
+const IDLE_MS = 15_000
+// Between two writes: what comes in meanwhile goes out together.
+const PACE_MS = 50
+
+/** Every endless answer that is being read; `close` ends them all. */
+export class Feeds {
+  private readonly clock: Clock
+  private readonly open = new Map<Feed, string>()
+  private closed = false
+
+  constructor(clock: Clock) {
+    this.clock = clock
+  }
+
+  /** The body of an answer; it takes a place only once it is read. @throws Fail 429 when the user, or everybody, has too many. */
+  stream(userId: string, source: Source): ReadableStream<Uint8Array> {
+    if (this.full(userId))
+      throw new Fail(429, 'too_many_streams', 'Too many streams are open', { headers: { 'retry-after': '5' } })
+    const feed: Feed = new Feed(this.clock, source, {
+      enter: () => !this.closed && !this.full(userId) && this.open.set(feed, userId) !== undefined,
+      leave: () => this.open.delete(feed),
+    })
+    return new ReadableStream(feed, { highWaterMark: 0 })
+  }
+
+  /** How many are being read. */
+  count(): number {
+    return this.open.size
+  }
+
+  /** Ends all, and later ones at once: the controller is stopping. */
+  close(): void {
+    this.closed = true
+    for (const feed of this.open.keys()) feed.end()
+  }
+
+  private full(userId: string): boolean {
+    if (this.open.size >= MOST) return true
+    let own = 0
+    for (const owner of this.open.values()) if (owner === userId) own++
+    return own >= MOST_PER_USER
+  }
+}
+
+interface Door {
+  enter(): boolean
+  leave(): void
+}
+
+class Feed {
+  private readonly clock: Clock
+  private readonly door: Door
+  private readonly source: Source
+  private cancelled = false
+  private checkedAt = Number.NEGATIVE_INFINITY
+  private ended = false
+  private finish: (() => void) | undefined
+  private sentAt = 0
+  private wake: () => void = () => {}
+
+  constructor(clock: Clock, source: Source, door: Door) {
+    this.clock = clock
+    this.door = door
+    this.source = source
+  }
+
+  async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
+    try {
+      if (this.finish) await this.pause(PACE_MS, false)
+      else this.begin()
+      const bytes = await this.next()
+      // Nothing: it has ended. A cancelled stream is closed already.
+      if (bytes) controller.enqueue(bytes)
+      else if (!this.cancelled) controller.close()
+    } catch (e) {
+      this.end()
+      throw e
+    }
+  }
+
+  cancel(): void {
+    this.cancelled = true
+    this.end()
+  }
+
+  end(): undefined {
+    this.ended = true
+    this.door.leave()
+    this.finish?.()
+    this.finish = () => {}
+    this.wake()
+  }
+
+  private begin(): void {
+    this.sentAt = this.clock.monotonic()
+    if (!this.door.enter()) this.end()
+    else this.finish = this.source.begin(() => this.wake())
+  }
+
+  private async next(): Promise<Uint8Array | undefined> {
+    for (;;) {
+      const now = this.clock.monotonic()
+      if (!this.ended && now - this.checkedAt >= CHECK_MS && !this.allowed(now)) this.end()
+      const bytes = this.ended ? 'end' : this.source.take()
+      if (bytes === 'end') return this.end()
+      const sent = bytes ?? (now - this.sentAt >= IDLE_MS ? this.source.idle : undefined)
+      if (sent) this.sentAt = now
+      if (sent) return sent
+      await this.pause(CHECK_MS, true)
+    }
+  }
+
+  private allowed(now: number): boolean {
+    this.checkedAt = now
+    return this.source.mayGoOn()
+  }
+
+  /** Until `ms` have passed, the end, or - where asked for - something waits. */
+  private async pause(ms: number, wakeable: boolean): Promise<void> {
+    if (this.ended) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const timer = setTimeout(resolve, ms)
+    this.wake = () => (wakeable || this.ended) && resolve()
+    await promise
+    this.wake = () => {}
+    clearTimeout(timer)
+  }
+}

@@ -1,0 +1,57 @@
+// Server-sent events (HTML living standard, 9.2), one writer per client.
+import type { Feeds } from './feed.ts'
+
+/** Events on their way to one client: per key only the newest waits, so that a slow client skips instead of buffering. */
+export interface EventQueue {
+  /** The text is made when it is sent; undefined sends nothing. */
+  put(key: string, event: string, data: () => string | undefined): void
+}
+
+/** What feeds the events of one client. */
+export interface EventSource {
+  /** Gives how to end. */
+  begin(queue: EventQueue): () => void
+  mayGoOn(): boolean
+}
+
+const HEADERS = {
+  'cache-control': 'no-cache',
+  'content-type': 'text/event-stream',
+  // A proxy that gathers the answer first would never show it.
+  'x-accel-buffering': 'no',
+}
+const BATCH_CHARS = 64 * 1024
+
+const utf8 = new TextEncoder()
+const HEARTBEAT = utf8.encode(': still here\n\n')
+// Also the first bytes: they open the connection before anything has happened.
+const GREETING = 'retry: 2000\n\n'
+
+/** An endless answer of events; ends when the client has gone, when it may not go on, and at stop. @throws Fail 429 */
+export function eventStream(feeds: Feeds, userId: string, source: EventSource): Response {
+  const waiting = new Map<string, () => string>()
+  let opening = GREETING
+  const take = (): Uint8Array | undefined => {
+    let text = opening
+    opening = ''
+    for (const [key, line] of waiting) {
+      if (text.length >= BATCH_CHARS) break
+      waiting.delete(key)
+      text += line()
+    }
+    return text ? utf8.encode(text) : undefined
+  }
+  const begin = (wake: () => void): (() => void) =>
+    source.begin({
+      put(key, event, data) {
+        waiting.set(key, () => eventText(event, data()))
+        wake()
+      },
+    })
+  const body = feeds.stream(userId, { begin, idle: HEARTBEAT, mayGoOn: () => source.mayGoOn(), take })
+  return new Response(body, { headers: HEADERS })
+}
+
+// JSON has no line breaks: one data line is enough.
+const eventText = (event: string, data: string | undefined): string =>
+  data === undefined ? '' : `event: ${event}\ndata: ${data}\n\n`

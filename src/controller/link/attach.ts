@@ -1,0 +1,263 @@
+import * as path from 'node:path'
+import { Fail } from '../../kernel/fail.ts'
+import type { Ids } from '../../kernel/ids.ts'
+import { CONTENT_TYPES, type Job, type Recording, type StoredFile } from '../../wire/recordings.ts'
+import { chunkStem, isComplete } from '../chunks/chunks.rules.ts'
+import type { ChunkStore } from '../chunks/chunks.store.ts'
+import { removeFiles } from '../edge/files.ts'
+import type { Commit, Done } from '../edge/route.ts'
+import type { HealthStore } from '../health/health.store.ts'
+import type { JobStore } from '../jobs/jobs.store.ts'
+import { endedByLease } from '../jobs/leases.rules.ts'
+import type { LeaseStore } from '../jobs/leases.store.ts'
+import type { StoredRendition } from '../recordings/recordings.rules.ts'
+import type { RecordingStore } from '../recordings/recordings.store.ts'
+import { type Announcement, checkSuperseded, owningJob } from './cachefile.rules.ts'
+import { place, type Received } from './intake.ts'
+
+export interface CachedChunk {
+  checksum: string
+  id: string
+  index: number
+  path: string
+}
+
+export interface AttachParts {
+  chunks: ChunkStore
+  health: HealthStore
+  ids: Ids
+  jobs: JobStore
+  leases: LeaseStore
+  /** A recording or a chunk has a new file: gives the queue items that were made of it (contract A, 12.3). */
+  onCached: (recordingId: string, now: string, chunk?: CachedChunk) => object[]
+  /** Chunks may be due to be joined; called after the commit. */
+  onChunk: () => void
+  /** A job ended: its node may be free for one that waits. */
+  onCompleted: (nodeId: string) => void
+  recordings: RecordingStore
+  /** Directory of the stored files. */
+  takes: string
+}
+
+export interface Upload {
+  announced: Announcement
+  /** Which piece of the take it is; undefined: all of it. */
+  chunk: { index: number; total: number | undefined } | undefined
+  nodeId: string
+  part: string
+  recordingId: string
+  rendition: StoredRendition
+}
+
+interface Asked {
+  chunked: boolean
+  jobId: string | undefined
+  nodeId: string
+}
+
+interface Attached {
+  done: Done<object>
+  replaced: string | undefined
+}
+
+/** @throws Fail 404, or 403 for another node's recording. */
+export function ownRecording({ recordings }: AttachParts, id: string, nodeId: string): Recording {
+  const recording = recordings.get(id)
+  if (recording.nodeId === nodeId) return recording
+  throw new Fail(403, 'node_scope_denied', 'Node credential cannot access this recording', { outcome: 'denied' })
+}
+
+/** The job this upload belongs to; asked again when the file has arrived, for much may happen meanwhile. */
+export function acceptable(parts: AttachParts, recording: Recording, { chunked, jobId, nodeId }: Asked): Job {
+  const { chunks, jobs, recordings } = parts
+  const own = jobs.ofRecording(recording.id)
+  if (chunked && jobId === undefined && own.length === 0)
+    throw new Fail(409, 'chunk_upload_missing_job', 'Chunk upload requires an owning recording job')
+  const job = owningJob(recording, own, jobId === undefined ? undefined : jobs.find(jobId), jobId, nodeId)
+  const collected = chunks.find(recording.id)
+  checkSuperseded(job, own, [...recordings.files(recording.id), ...(collected ? [collected] : [])])
+  return job
+}
+
+/** Puts a received file in its place and files it; what is not filed leaves nothing behind. */
+export async function attached(
+  parts: AttachParts,
+  upload: Upload,
+  got: Received,
+  commit: Commit,
+): Promise<Done<object>> {
+  const { takes } = parts
+  const file = freePath(parts, upload, got)
+  await place(upload.part, path.join(takes, file))
+  let replaced: string | undefined
+  try {
+    const done = await commit((now) => {
+      const outcome = attach(parts, upload, got, file, now)
+      replaced = outcome.replaced
+      return outcome.done
+    })
+    if (replaced) await removeFiles(takes, [replaced])
+    if (upload.chunk) parts.onChunk()
+    return done
+  } catch (e) {
+    // Not attached, so nobody knows the file: it must not stay. A row that names it would be somebody else's take.
+    if (!stored(parts, upload).some((row) => row.path === file)) await removeFiles(takes, [file])
+    throw e
+  }
+}
+
+/** The files beside which the new one is stored. */
+const stored = ({ chunks, recordings }: AttachParts, { chunk, recordingId }: Upload) =>
+  chunk ? chunks.files(recordingId).filter((file) => file.index === chunk.index) : recordings.files(recordingId)
+
+/**
+ * `ad-hoc/<id>.<ext>`, or with a part of the checksum where that name is taken: no file is ever overwritten, but by its
+ * own bytes: a sender that never heard our 201 comes again, and a crash between commit and unlink must leave no second file.
+ */
+function freePath(parts: AttachParts, upload: Upload, got: Received): string {
+  const { announced, chunk, recordingId, rendition } = upload
+  const folder = parts.recordings.get(recordingId).source === 'schedule' ? 'scheduled' : 'ad-hoc'
+  const whole = `${recordingId}${rendition === 'raw' ? '.raw' : ''}`
+  const stem = `${folder}/${chunk ? chunkStem(recordingId, chunk.index, rendition) : whole}`
+  const rows = stored(parts, upload)
+  const same = rows.find((row) => row.rendition === rendition && row.checksum === `sha256:${got.sha256}`)
+  if (same?.path.endsWith(`.${announced.codec}`)) return same.path
+  const taken = new Set(rows.map((row) => row.path))
+  const names = [stem, `${stem}.${got.sha256.slice(0, 12)}`].map((name) => `${name}.${announced.codec}`)
+  return names.find((name) => !taken.has(name)) ?? `${stem}.${parts.ids.uuid()}.${announced.codec}`
+}
+
+/** The write: row of the file, end of the job, state of the recording, in one transaction. */
+function attach(parts: AttachParts, upload: Upload, got: Received, file: string, now: string): Attached {
+  const { announced, chunk, nodeId, recordingId } = upload
+  const before = ownRecording(parts, recordingId, nodeId)
+  const job = acceptable(parts, before, { chunked: chunk !== undefined, jobId: announced.jobId, nodeId })
+  const described: StoredFile = {
+    cachePath: file,
+    checksum: `sha256:${got.sha256}`,
+    ...(announced.durationSeconds === undefined ? {} : { durationSeconds: announced.durationSeconds }),
+    fileName: announced.fileName ?? path.basename(file),
+    mimeType: CONTENT_TYPES[announced.codec],
+    size: got.size,
+  }
+  const late = endedByLease(job)
+  const { answer, completed, replaced } = (chunk ? attachChunk : attachWhole)(
+    parts,
+    upload,
+    job,
+    described,
+    before,
+    now,
+  )
+  parts.health.judge(recordingId, now)
+  const recording = parts.recordings.get(recordingId)
+  return {
+    replaced,
+    done: {
+      data: { ...answer, recording },
+      before,
+      after: recording,
+      changed: true,
+      correlation: { recordingId, recordingJobId: job.id },
+      details: {
+        ...described,
+        ...(chunk ? { chunkIndex: chunk.index } : {}),
+        rendition: upload.rendition,
+        jobStatus: parts.jobs.get(job.id).status,
+        ...(late && completed ? { lateDelivery: true, endedAs: job.failureReason } : {}),
+      },
+    },
+  }
+}
+
+interface Filed {
+  answer: object
+  /** Whether the job is completed by this file. */
+  completed: boolean
+  replaced: string | undefined
+}
+
+function attachWhole(
+  parts: AttachParts,
+  { recordingId, rendition }: Upload,
+  job: Job,
+  described: StoredFile,
+  before: Recording,
+  now: string,
+): Filed {
+  const { chunks, recordings } = parts
+  const file = { ...described, durationSeconds: described.durationSeconds ?? Math.max(before.durationSeconds, 1) }
+  const { cachePath, checksum, durationSeconds, mimeType, size } = file
+  const row = {
+    checksum,
+    durationSeconds,
+    jobId: job.id,
+    mimeType,
+    path: cachePath,
+    recordingId,
+    rendition,
+    sizeBytes: size,
+  }
+  const replaced = recordings.attach(row, now)
+  const completed = rendition !== 'raw'
+  if (completed) {
+    complete(parts, job, now)
+    recordings.settle(recordingId, 'cached', now)
+    chunks.whole(recordingId, now)
+  }
+  const uploadQueueItems = completed ? parts.onCached(recordingId, now) : []
+  return { answer: { file, uploadQueueItems }, completed, replaced }
+}
+
+function attachChunk(
+  parts: AttachParts,
+  { chunk: piece, recordingId, rendition }: Upload,
+  job: Job,
+  file: StoredFile,
+  _before: Recording,
+  now: string,
+): Filed {
+  const { chunks, recordings } = parts
+  const { index, total } = piece as NonNullable<Upload['chunk']>
+  const { cachePath: path, checksum, durationSeconds, mimeType, size: sizeBytes } = file
+  const row = {
+    checksum,
+    durationSeconds,
+    index,
+    jobId: job.id,
+    mimeType,
+    path,
+    recordingId,
+    rendition,
+    sizeBytes,
+    total,
+  }
+  const played = rendition !== 'raw'
+  const { chunk, fresh, replaced } = chunks.put(played ? row : { ...row, total: undefined }, now)
+  const completed = played && total !== undefined
+  if (completed) complete(parts, job, now)
+  if (played) {
+    settle(parts, recordingId, fresh, now)
+    recordings.lengthen(recordingId, chunks.seconds(recordingId), now)
+  }
+  chunks.schedule(recordingId, now)
+  const uploadQueueItems = played ? parts.onCached(recordingId, now, { checksum, id: chunk.id, index, path }) : []
+  return { answer: { chunk, file, uploadQueueItems }, completed, replaced }
+}
+
+/** What a take in chunks has become: whole, or with holes once its job has ended; a repetition changes nothing. */
+function settle({ chunks, recordings }: AttachParts, recordingId: string, fresh: boolean, now: string): void {
+  const set = chunks.find(recordingId)
+  if (!set?.ended) return
+  const { status } = recordings.get(recordingId)
+  if (!fresh && ['cached', 'partial', 'uploaded'].includes(status)) return
+  recordings.settle(recordingId, isComplete(set) ? 'cached' : 'partial', now)
+}
+
+/** The take has arrived: its job is completed, also one whose lease had run out (decision 15). */
+function complete({ health, leases, onCompleted }: AttachParts, job: Job, now: string): void {
+  if (endedByLease(job)) leases.revive(job.id, now)
+  else leases.end(job.id, 'completed', null, now)
+  health.delivered(job.recordingId, job.id, now)
+  onCompleted(job.nodeId)
+}

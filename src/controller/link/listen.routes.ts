@@ -1,0 +1,80 @@
+import { Fail } from '../../kernel/fail.ts'
+import { HEADERS } from '../../wire/headers.ts'
+import { CHUNK_BYTES, ChunkHeaders, ChunkQuery, type ChunkReceipt } from '../../wire/listen.ts'
+import type { Bell } from '../background/bell.ts'
+import { parsed } from '../edge/body.ts'
+import { type AnyRoute, flow, type Incoming } from '../edge/route.ts'
+import type { Chunks } from '../listen/chunks.store.ts'
+import { audioBell } from '../listen/listen.rules.ts'
+
+interface Parts {
+  bell: Bell
+  chunks: Chunks
+}
+
+/** Live audio as an agent sends it (contract A, 7.4): telemetry, the last seconds in memory. */
+export const listenLinkRoutes = ({ bell, chunks }: Parts): AnyRoute[] => [
+  flow({
+    method: 'POST',
+    path: '/nodes/:id/listen/chunk',
+    auth: 'node',
+    permission: 'node:control',
+    target: (p) => ({ type: 'node', id: p.id }),
+    action: 'nodes.listen_monitor.chunk.ingest',
+    audit: 'telemetry',
+    query: ChunkQuery,
+    status: 202,
+    run: async ({ params: { id: nodeId }, query: { rendition }, request, now }) => {
+      const { capturedAt = now, durationMs } = headersOf(request)
+      const audio = await received(request)
+      const chunk = chunks.put({ audio, capturedAt, durationMs, nodeId, receivedAt: now, rendition })
+      bell.ring(audioBell(nodeId))
+      const data: ChunkReceipt = {
+        capturedAt,
+        durationMs,
+        nodeId,
+        receivedAt: chunk.receivedAt,
+        source: 'agent_audio_chunk',
+      }
+      return { data, changed: false }
+    },
+  }),
+]
+
+// By their meaning: an issue names the header's purpose, not its spelling.
+function headersOf(request: Incoming): ChunkHeaders {
+  const contentType = request.header('content-type')?.split(';')[0]?.trim().toLowerCase()
+  const capturedAt = request.header(HEADERS.capturedAt)
+  const durationMs = request.header(HEADERS.durationMs)
+  return parsed(ChunkHeaders, { capturedAt, contentType, durationMs }, 'invalid_headers')
+}
+
+const tooLarge = (): Fail =>
+  new Fail(413, 'chunk_too_large', `Monitor chunk exceeds the maximum size of ${CHUNK_BYTES.most} bytes`)
+
+/** The whole body. @throws Fail 413 above the limit, 400 below the least or when the agent broke off. */
+async function received(request: Incoming): Promise<Uint8Array> {
+  if (Number(request.header('content-length') ?? 0) > CHUNK_BYTES.most) throw tooLarge()
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const part of unbroken(request.body())) {
+    size += part.length
+    if (size > CHUNK_BYTES.most) throw tooLarge()
+    parts.push(part)
+  }
+  const audio = Buffer.concat(parts)
+  if (audio.length < CHUNK_BYTES.least)
+    throw new Fail(400, 'chunk_too_small', 'Invalid monitor chunk size', {
+      issues: [{ code: 'too_small', minimum: CHUNK_BYTES.least, path: [], message: 'shorter than a WAV header' }],
+    })
+  return audio
+}
+
+// The agent's socket error is no bug of ours.
+async function* unbroken(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  try {
+    yield* body
+  } catch {
+    throw new Fail(400, 'request_aborted', 'The request body ended early')
+  }
+}

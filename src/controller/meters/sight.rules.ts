@@ -1,0 +1,54 @@
+// Which channels of a node a caller may see or hear (contract A, 1.3).
+import type { AudioLevel, MeterFrame } from '../../wire/meters.ts'
+import type { Permission } from '../../wire/permissions.ts'
+import { verdict } from '../edge/scope.ts'
+import type { Pair, UserWho } from '../edge/who.ts'
+
+/** A node's place and its channels; `roomId` is the room a channel is really in. */
+export interface Layout {
+  channels: { index: number; interfaceId: string; roomId: string | null }[]
+  /** The first interface; empty without any. */
+  interfaceId: string
+  nodeId: string
+  /** Default room of the node. */
+  roomId: string | null
+  site: string
+}
+
+/** `all`: the whole node, also what it has not told of. Otherwise the channels by `<interfaceId>:<index>`. */
+export type Sight = 'all' | ReadonlySet<string>
+
+const room = (id: string | null): Pair[] => (id === null ? [] : [{ type: 'room', id }])
+
+/** What of a node is within the caller's reach; undefined: not even the node. */
+export function sight(who: UserWho, permission: Permission, layout: Layout): Sight | undefined {
+  const own: Pair[] = [
+    { type: 'node', id: layout.nodeId },
+    { type: 'site', id: layout.site },
+  ]
+  const rooms = layout.channels.length > 0 ? layout.channels.map((c) => c.roomId) : [layout.roomId]
+  const union = [...new Set(rooms)].flatMap(room)
+  if (!verdict(who, permission, [...own, ...union]).allowed) return undefined
+  const whole = verdict(who, permission, own).allowed
+  if (whole && who.deny.length === 0) return 'all'
+  const seen = layout.channels.filter(({ index, interfaceId, roomId }) => {
+    const pairs = [
+      { type: 'channel', id: `${interfaceId}:${index}` },
+      { type: 'interface', id: interfaceId },
+    ]
+    return verdict(who, permission, [...pairs, ...own, ...room(roomId)]).allowed
+  })
+  if (whole && seen.length === layout.channels.length) return 'all'
+  return new Set(seen.map(({ index, interfaceId }) => `${interfaceId}:${index}`))
+}
+
+/** Audio of a node is one mix: whoever hears it hears every channel, so every one must be within reach. */
+export const hears = (seen: Sight | undefined, layout: Layout): boolean =>
+  seen === 'all' || (seen !== undefined && layout.channels.every((c) => seen.has(`${c.interfaceId}:${c.index}`)))
+
+/** The frame without the levels that are out of sight. */
+export function seenFrame(frame: MeterFrame, seen: Sight): MeterFrame {
+  if (seen === 'all') return frame
+  const visible = (level: AudioLevel) => seen.has(`${frame.interfaceId}:${level.channelIndex}`)
+  return { ...frame, levels: frame.levels.filter(visible) }
+}

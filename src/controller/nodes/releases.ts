@@ -1,0 +1,103 @@
+import { type Clock, iso } from '../../kernel/clock.ts'
+import { errorFields, type Log } from '../../kernel/log.ts'
+import type { AgentReleaseCheck } from '../../wire/nodes.ts'
+import type { Runner } from '../background/ticker.ts'
+import type { CommitGroup } from '../store/group.ts'
+import { fetchReleases, ReleaseError, type ReleaseSource } from './release.http.ts'
+import { newestAgent } from './release.rules.ts'
+import type { KnownRelease, ReleaseStore } from './release.store.ts'
+
+export interface ReleaseParts extends ReleaseSource {
+  clock: Clock
+  group: CommitGroup
+  log: Log
+  store: ReleaseStore
+  ttlMs: number
+}
+
+// After a failure the host is left alone for a while (contract A, N8).
+const PAUSE_AFTER_ERROR_MS = 300_000
+
+/**
+ * The newest agent release, as the release host last told it. Asking for it never waits for the host: a check runs in
+ * the background, one at a time, and what was known before stays until a better answer is there.
+ */
+export class Releases {
+  private readonly parts: ReleaseParts
+  private readonly stopping = new AbortController()
+  private checking: Promise<void> | undefined
+  private failure: { at: number; reason: string } | undefined
+
+  constructor(parts: ReleaseParts) {
+    this.parts = parts
+  }
+
+  /** What is known now; begins a check when one is due. */
+  current(): AgentReleaseCheck {
+    const { repo } = this.parts
+    if (repo === undefined) return { data: null, reason: 'release_source_unconfigured' }
+    const known = this.known(repo)
+    void this.refresh()
+    const stale = known && (this.failure || this.age(known) > this.parts.ttlMs) ? { stale: true as const } : {}
+    const reason = this.failure ? { reason: this.failure.reason } : {}
+    return { data: known?.data ?? null, ...(known ? { checkedAt: known.checkedAt } : {}), ...stale, ...reason }
+  }
+
+  /** Checks when it is due, joining a check under way. Never throws: `current` tells what went wrong. */
+  async refresh(): Promise<void> {
+    const { repo } = this.parts
+    if (this.checking) return this.checking
+    if (repo === undefined || this.stopping.signal.aborted || !this.due(repo)) return
+    this.checking = this.check(repo).finally(() => {
+      this.checking = undefined
+    })
+    return this.checking
+  }
+
+  /** Warms the cache at start and keeps it fresh while nobody asks. */
+  runner(): Runner {
+    const { repo, ttlMs } = this.parts
+    return {
+      name: 'agent-release',
+      enabled: repo !== undefined,
+      intervalSeconds: Math.max(1, Math.ceil(Math.min(ttlMs, PAUSE_AFTER_ERROR_MS) / 1000)),
+      tick: async () => {
+        await this.refresh()
+        return this.current()
+      },
+    }
+  }
+
+  /** Gives up a check under way. */
+  async stop(): Promise<void> {
+    this.stopping.abort()
+    await this.checking
+  }
+
+  private known = (repo: string): KnownRelease | undefined => this.parts.store.read(this.source(repo))
+  private source = (repo: string): string => `${this.parts.apiUrl} ${repo}`
+  private age = (known: KnownRelease): number => this.parts.clock.now() - Date.parse(known.checkedAt)
+
+  private due(repo: string): boolean {
+    const { clock, ttlMs } = this.parts
+    if (this.failure) return clock.now() - this.failure.at >= Math.min(PAUSE_AFTER_ERROR_MS, ttlMs)
+    const known = this.known(repo)
+    return !known || this.age(known) >= ttlMs
+  }
+
+  private async check(repo: string): Promise<void> {
+    const { clock, group, log, store } = this.parts
+    try {
+      const data = newestAgent(await fetchReleases(this.parts, repo, this.stopping.signal))
+      await group.submit(() => store.write({ checkedAt: iso(clock.now()), data, source: this.source(repo) }), false)
+      this.failure = undefined
+    } catch (e) {
+      // No network is a normal place to live: every answer says so, the log once.
+      const reason = e instanceof ReleaseError ? e.reason : 'release_check_failed'
+      const before = this.failure?.reason
+      this.failure = { at: clock.now(), reason }
+      if (reason !== before)
+        log.warn('The agent release check failed.', e instanceof ReleaseError ? { reason } : errorFields(e))
+    }
+  }
+}

@@ -1,0 +1,129 @@
+import { invalid } from '../../kernel/fail.ts'
+import type { Log } from '../../kernel/log.ts'
+import { BulkMetadata, type Recording, RecordingIds, RecordingMetadata } from '../../wire/recordings.ts'
+import { removeFiles } from '../edge/files.ts'
+import type { reaches } from '../edge/reach.ts'
+import { type AnyRoute, flow, route } from '../edge/route.ts'
+import { changedTags } from './recordings.rules.ts'
+import type { RecordingStore } from './recordings.store.ts'
+
+/** What changing the library stands on; `takes` is the directory of the stored files. */
+interface Editing {
+  log: Log
+  reach: ReturnType<typeof reaches>
+  recordings: RecordingStore
+  takes: string
+}
+
+const MOST_TAGS = 32
+
+const one = (p: { id: string }) => ({ type: 'recording', id: p.id })
+const all = () => ({ type: 'recording_collection' })
+const edit = { auth: 'user', permission: 'recording:edit' } as const
+const remove = { auth: 'user', permission: 'recording:delete' } as const
+
+export const editingRoutes = (editing: Editing): AnyRoute[] => [...metadataRoutes(editing), ...deletionRoutes(editing)]
+
+const metadataRoutes = ({ reach, recordings }: Editing): AnyRoute[] => [
+  route({
+    method: 'PATCH',
+    path: '/recordings/:id/metadata',
+    ...edit,
+    action: 'recordings.metadata.update',
+    target: one,
+    body: RecordingMetadata,
+    run: ({ params: { id }, body, now }) => {
+      const { before, after } = recordings.edit(id, body, now)
+      const target = { type: 'recording', id, name: after.name }
+      return { data: after, before, after, correlation: { recordingId: id }, target }
+    },
+  }),
+  route({
+    method: 'PATCH',
+    path: '/recordings/bulk-metadata',
+    ...edit,
+    action: 'recordings.metadata.bulk_update',
+    target: all,
+    body: BulkMetadata,
+    run: ({ body, who, now }) => {
+      const chosen = recordings.selected(reach(who, 'recording:edit'), body.recordingIds)
+      const edits = chosen.map((recording) => ({ recording, tags: tagsOf(recording, body) }))
+      const after = edits.map(
+        ({ recording: { id }, tags }) => recordings.edit(id, { folder: body.folder, tags }, now).after,
+      )
+      return {
+        data: after,
+        beside: { meta: { updatedCount: after.length } },
+        before: chosen.map(filed),
+        after: after.map(filed),
+        details: { recordingIds: after.map(({ id }) => id), updatedCount: after.length },
+      }
+    },
+  }),
+]
+
+// What a bulk edit can change; a hundred whole recordings would make a row of the audit of megabytes.
+const filed = ({ folder, id, tags }: Recording) => ({ folder, id, tags })
+
+/** @throws Fail 400 when a recording would carry too many. */
+function tagsOf({ id, tags }: Recording, changes: BulkMetadata): string[] | undefined {
+  const after = changedTags(tags, changes)
+  if (after && after.length > MOST_TAGS)
+    throw invalid('Too many tags', ['addTags'], `${id} would carry ${after.length} tags, ${MOST_TAGS} are the most`)
+  return after
+}
+
+const deletionRoutes = ({ log, reach, recordings, takes }: Editing): AnyRoute[] => {
+  // Rows first: a file without a row is swept later, a row without its file would be a broken promise.
+  const unlinked = async (files: string[]): Promise<void> => {
+    for (const { path, error } of await removeFiles(takes, files))
+      log.warn('a deleted recording left a file behind', { path, error })
+  }
+  return [
+    flow({
+      method: 'DELETE',
+      path: '/recordings/:id',
+      ...remove,
+      action: 'recordings.delete',
+      target: one,
+      status: 204,
+      run: async ({ params }, commit) => {
+        let files: string[] = []
+        const done = await commit(() => {
+          const { before, paths } = recordings.remove(params.id)
+          files = paths
+          const details = { fileCount: paths.length }
+          const target = { type: 'recording', id: before.id, name: before.name }
+          return { data: null, before, correlation: { recordingId: before.id }, details, target }
+        })
+        await unlinked(files)
+        return done
+      },
+    }),
+    // All or none: one that may not be deleted leaves every other where it is.
+    flow({
+      method: 'POST',
+      path: '/recordings/bulk-delete',
+      ...remove,
+      action: 'recordings.bulk_delete',
+      target: all,
+      body: RecordingIds,
+      run: async ({ body, who }, commit) => {
+        let files: string[] = []
+        const done = await commit(() => {
+          const chosen = recordings.selected(reach(who, 'recording:delete'), body.recordingIds)
+          files = chosen.flatMap(({ id }) => recordings.remove(id).paths)
+          const cacheDeletedCount = chosen.filter(({ cached }) => cached).length
+          return {
+            data: chosen,
+            beside: { meta: { cacheDeletedCount, deletedCount: chosen.length } },
+            before: chosen.map(({ folder, id, name, status }) => ({ folder, id, name, status })),
+            details: { deletedCount: chosen.length, fileCount: files.length },
+          }
+        })
+        await unlinked(files)
+        return done
+      },
+    }),
+  ]
+}

@@ -1,0 +1,54 @@
+// How free text becomes something an index can find: grams of one, two and three characters.
+
+/** The form in which texts are compared: compatibility forms and case are one, in any script. */
+export const folded = (text: string): string => text.normalize('NFKC').toLowerCase().normalize('NFKC')
+
+const FIELD_END = '\u0001'
+
+/** What free text searches of a recording, one folded text; no match goes across two fields. */
+export const searchText = (fields: readonly (string | null | undefined)[]): string =>
+  fields.map((field) => folded(field ?? '')).join(FIELD_END)
+
+// Most grams asked for at once: more make a search slower, not narrower.
+const MOST_ASKED = 8
+
+/**
+ * Every gram of a search text, once each, as tokens in one line. The last field is the id: nobody looks for two letters
+ * of it, and they would be in every second recording.
+ */
+export function gramsOf(text: string): string {
+  const grams = new Set<string>()
+  const fields = text.split(FIELD_END)
+  for (const [i, field] of fields.entries()) {
+    const characters = Array.from(field, token)
+    for (let size = i === fields.length - 1 ? 3 : 1; size <= 3; size++)
+      for (let at = 0; at + size <= characters.length; at++) grams.add(characters.slice(at, at + size).join(''))
+  }
+  return [...grams].join(' ')
+}
+
+/** The full-text query for recordings that may contain all of these folded texts: those with their grams, in any order. */
+export const gramQuery = (texts: readonly string[]): string => [...new Set(texts.flatMap(gramsAsked))].join(' ')
+
+function gramsAsked(text: string): string[] {
+  const characters = [...text].map(token)
+  const size = Math.min(3, characters.length)
+  const last = characters.length - size
+  const steps = Math.min(last, MOST_ASKED - 1)
+  const starts = Array.from({ length: steps + 1 }, (_, i) => (steps === 0 ? 0 : Math.round((i * last) / steps)))
+  return starts.map((at) => `"${characters.slice(at, at + size).join('')}"`)
+}
+
+// The tokenizer takes letters, digits and everything beyond ASCII for parts of a token; the rest moves to a private place.
+const token = (character: string): string =>
+  /^[a-z0-9\u0080-\u{10ffff}]$/u.test(character) ? character : String.fromCharCode(0xe000 + character.charCodeAt(0))
+
+/** Spellings of a tag that differ from `tag` in case alone, beyond ASCII: the index itself knows ASCII. */
+export const caseVariants = (tag: string): string[] => [
+  ...new Set([tag, tag.toLowerCase(), tag.toUpperCase(), capital(tag)]),
+]
+
+const capital = (text: string): string => {
+  const [first = '', ...rest] = text
+  return first.toUpperCase() + rest.join('').toLowerCase()
+}

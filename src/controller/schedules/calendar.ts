@@ -1,0 +1,113 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { iso } from '../../kernel/clock.ts'
+import { Fail } from '../../kernel/fail.ts'
+import { DAY_MS } from '../../kernel/zones.ts'
+import type { CalendarItem, CalendarQuery } from '../../wire/schedules.ts'
+import { shownSlot } from './planning.rules.ts'
+import { type Slot, slotsAfter } from './recurrence.rules.ts'
+import type { CalendarRow, ScheduleStore } from './schedules.store.ts'
+
+const WINDOW_DAYS = 42
+const MOST_DAYS = 92
+const MOST_ITEMS = 2000
+
+/** Unix ms; starts in [start, end] are shown. */
+export interface Window {
+  end: number
+  start: number
+}
+
+const refused = (reason: string): Fail => new Fail(400, reason, 'Invalid calendar window')
+
+/** @throws Fail 400 with `invalid_start`, `invalid_end`, `end_before_start` or `window_too_large`. */
+export function windowOf(query: Pick<CalendarQuery, 'end' | 'start'>, now: string): Window {
+  const start = Date.parse(query.start ?? now)
+  if (!inTime(start)) throw refused('invalid_start')
+  const end = query.end === undefined ? start + WINDOW_DAYS * DAY_MS : Date.parse(query.end)
+  if (!inTime(end)) throw refused('invalid_end')
+  if (end < start) throw refused('end_before_start')
+  if (end - start > MOST_DAYS * DAY_MS) throw refused('window_too_large')
+  return { end, start }
+}
+
+const LATEST = Date.parse('9990-01-01T00:00:00.000Z')
+const inTime = (ms: number): boolean => ms >= 0 && ms < LATEST
+
+interface Entry {
+  row: CalendarRow
+  slot: Slot
+}
+
+/** The earliest entries of many, at most `MOST_ITEMS` of them kept. */
+class Earliest {
+  private kept: Entry[] = []
+  dropped = false
+  /** Entries from here on would be dropped anyhow. */
+  limit = Number.POSITIVE_INFINITY
+
+  add(entry: Entry): void {
+    this.kept.push(entry)
+    if (this.kept.length >= MOST_ITEMS * 2) this.cut()
+  }
+
+  sorted(): Entry[] {
+    this.cut()
+    return this.kept
+  }
+
+  private cut(): void {
+    this.kept.sort((a, b) => a.slot.startAt - b.slot.startAt || (a.row.id < b.row.id ? -1 : 1))
+    if (this.kept.length <= MOST_ITEMS) return
+    this.kept.length = MOST_ITEMS
+    this.dropped = true
+    this.limit = (this.kept.at(-1) as Entry).slot.startAt
+  }
+}
+
+/** What happens in a window, over all these schedules: the earliest 2,000 starts. Lets others speak between slices. */
+export async function calendarOf(schedules: ScheduleStore, slices: Iterable<CalendarRow[]>, window: Window) {
+  const earliest = new Earliest()
+  let scheduleCount = 0
+  for (const rows of slices) {
+    for (const row of rows) {
+      scheduleCount++
+      for (const slot of slotsIn(schedules, row, window)) {
+        if (slot.startAt > earliest.limit) {
+          earliest.dropped = true
+          break
+        }
+        earliest.add({ row, slot })
+      }
+    }
+    await nextTurn()
+  }
+  const items = earliest.sorted().map(shown)
+  const meta = {
+    end: iso(window.end),
+    occurrenceCount: items.length,
+    scheduleCount,
+    start: iso(window.start),
+    truncated: earliest.dropped,
+  }
+  return { items, meta }
+}
+
+function* slotsIn(schedules: ScheduleStore, row: CalendarRow, { end, start }: Window): Generator<Slot> {
+  const plan = schedules.planOf(row)
+  // Start and end belong to the window.
+  for (const slot of slotsAfter(plan, start - 1)) {
+    if (slot.startAt > end) return
+    yield slot
+  }
+}
+
+const shown = ({ row, slot }: Entry): CalendarItem => ({
+  ...shownSlot(slot),
+  enabled: true,
+  ...(row.nodeId === null ? {} : { nodeId: row.nodeId }),
+  recurrenceMode: row.recurrence.mode,
+  room: row.room,
+  scheduleId: row.id,
+  scheduleName: row.name,
+  timezone: row.timezone,
+})

@@ -1,0 +1,88 @@
+import { conflict, type Fail, invalid } from '../../kernel/fail.ts'
+import type { Interface, Node } from '../../wire/nodes.ts'
+import type { ChannelMode } from '../../wire/profiles.ts'
+import type { Target } from '../edge/route.ts'
+import { effectiveInterface, roomsOf } from '../recordings/start.rules.ts'
+
+/** What of a schedule says which channels it takes. */
+export interface Capture {
+  captureChannelSelection?: number[] | undefined
+  captureInterfaceId?: string | undefined
+  channelMode?: ChannelMode | undefined
+}
+
+const noInterface = (): Fail => conflict('schedule_interface_not_found', 'Schedule interface not found')
+
+/** The device, when the schedule names one of the node or the node has a default. @throws Fail 409. */
+export function deviceOf(
+  node: Node,
+  { captureInterfaceId }: Capture,
+  configured: string | undefined,
+): Interface | undefined {
+  if (captureInterfaceId !== undefined && !node.interfaces.some((i) => i.id === captureInterfaceId)) throw noInterface()
+  return effectiveInterface(node, captureInterfaceId, configured)
+}
+
+/** @throws Fail 400 with a reason of its own per fault, or 409 for channels without an interface. */
+export function checkChannels(
+  device: Interface | undefined,
+  { captureChannelSelection: selection, channelMode }: Capture,
+): void {
+  if (!selection) return
+  if (!device) throw noInterface()
+  const fault = faultOf(device, selection, channelMode)
+  if (fault) throw invalid('Invalid channel selection', ['captureChannelSelection'], fault[1], fault[0])
+}
+
+function faultOf(
+  device: Interface,
+  selection: number[],
+  mode: ChannelMode | undefined,
+): [reason: string, why: string] | undefined {
+  if (selection.length === 0) return ['channel_selection_empty', 'choose at least one channel']
+  if (selection.some((index) => index < 1 || index > 512))
+    return ['channel_selection_out_of_range', 'channels are numbered from 1 to 512']
+  const unknown = selection.filter((index) => !device.channels.some((c) => c.index === index))
+  if (unknown.length > 0)
+    return ['channel_selection_unknown_channel', `the interface has no channel ${unknown.slice(0, 8).join(', ')}`]
+  if (mode === 'stereo' && selection.length !== 2)
+    return ['channel_selection_mode_arity', 'stereo takes exactly two channels']
+}
+
+/**
+ * The room of a schedule: the one room of its channels, else the node's default.
+ * @throws Fail 400 `schedule_channel_cross_room`.
+ */
+export function roomOf(
+  node: Node,
+  device: Interface | undefined,
+  { captureChannelSelection: selection }: Capture,
+): string | undefined {
+  const rooms = roomsOf(node, { device, selection })
+  if (rooms.length > 1)
+    throw invalid(
+      'Channel selection spans multiple rooms',
+      ['captureChannelSelection'],
+      'choose channels of one room',
+      'schedule_channel_cross_room',
+    )
+  return rooms[0] ?? node.roomId
+}
+
+/**
+ * What the gate asks about a schedule that is to be made: the channel (or device, or node) whose room it would be in, so
+ * that a grant on the room, the node or the site counts, and a room capability too. What lies in no room, or in several,
+ * is the handler's to judge (contract B, 18.2).
+ */
+export function placeOf(node: Node | undefined, body: unknown, configured: string | undefined): Target {
+  const { captureChannelSelection: channels, captureInterfaceId: id } = Object(body) as Record<string, unknown>
+  const asked = typeof id === 'string' ? node?.interfaces.find((i) => i.id === id.trim()) : undefined
+  if (!node || (typeof id === 'string' && !asked)) return { type: 'schedule' }
+  const device = asked ?? effectiveInterface(node, undefined, configured)
+  const selection = Array.isArray(channels) ? (channels.slice(0, 512) as number[]) : undefined
+  const rooms = roomsOf(node, { device, selection })
+  if (rooms.length > 1 || (rooms.length === 0 && !node.roomId)) return { type: 'schedule' }
+  if (!device || rooms.length === 0) return { type: 'node', id: node.id }
+  const channel = device.channels.find((c) => selection?.includes(c.index) && (c.roomId ?? node.roomId) === rooms[0])
+  return channel ? { type: 'channel', id: `${device.id}:${channel.index}` } : { type: 'interface', id: device.id }
+}

@@ -1,0 +1,105 @@
+import type { Ids } from '../../kernel/ids.ts'
+import { ScheduleInput, SchedulePatch } from '../../wire/schedules.ts'
+import { type AnyRoute, route, type Target } from '../edge/route.ts'
+import type { RosterStore } from '../rooms/roster.store.ts'
+import { type DraftParts, drafter } from './drafting.ts'
+import { gateOf } from './gate.ts'
+import type { Stored } from './planning.rules.ts'
+import type { AlarmStore } from './runs.store.ts'
+import { shown } from './schedules.store.ts'
+
+export interface ChangeParts extends DraftParts {
+  alarms: AlarmStore
+  /** Tells the runner that what is due next may have changed. */
+  heed: () => void
+  ids: Ids
+  rosters: RosterStore
+}
+
+export const manage = { auth: 'user', permission: 'schedule:manage' } as const
+export const one = (p: { id: string }): Target => ({ type: 'schedule', id: p.id })
+export const named = ({ id, name }: Stored): Target => ({ type: 'schedule', id, name })
+
+/** What the audit keeps of a schedule (contract B, 18.2). */
+export const snapshot = (s: Stored): object => ({
+  ...{ assignedGroupIds: s.assignedGroupIds, assignedUserIds: s.assignedUserIds, captureBackend: s.captureBackend },
+  ...{ captureInterfaceId: s.captureInterfaceId, captureChannelSelection: s.captureChannelSelection },
+  ...{ enabled: s.enabled, folderTemplate: s.folderTemplate, titleTemplate: s.titleTemplate, id: s.id, name: s.name },
+  ...{ nextRunAt: s.nextRunAt, nodeId: s.nodeId, recurrence: s.recurrence, room: s.room, roomId: s.roomId },
+  ...{ recordingProfileId: s.recordingProfileId, retentionPolicyId: s.retentionPolicyId, tags: s.tags },
+  ...{ timezone: s.timezone, uploadPolicyIds: s.uploadPolicyIds, watchdogPolicyId: s.watchdogPolicyId },
+})
+
+/** Writes schedules with all that follows from them: roster rows, alarms, the runner's next date. */
+export function keeper({ alarms, heed, rosters, schedules }: ChangeParts) {
+  const assign = (s: Stored): void => rosters.assign(s.id, s.roomId, s.assignedUserIds, s.assignedGroupIds)
+  return {
+    add(schedule: Stored): Stored {
+      const made = schedules.create(schedule)
+      assign(made)
+      heed()
+      return made
+    },
+    change(before: Stored, schedule: Stored, now: string): Stored {
+      const after = schedules.update(schedule)
+      assign(after)
+      if (before.slotAt !== after.slotAt || !after.enabled) alarms.settle(after.id, 'schedule_changed', now)
+      heed()
+      return after
+    },
+    remove(schedule: Stored, now: string): void {
+      rosters.assign(schedule.id, undefined, [], [])
+      alarms.settle(schedule.id, 'schedule_deleted', now)
+      schedules.remove(schedule.id)
+      heed()
+    },
+  }
+}
+export type Keeper = ReturnType<typeof keeper>
+
+export function changeRoutes(parts: ChangeParts): AnyRoute[] {
+  const draft = drafter(parts)
+  const keep = keeper(parts)
+  const { ids, schedules } = parts
+  return [
+    route({
+      method: 'POST',
+      path: '/schedules',
+      ...manage,
+      action: 'schedules.create',
+      target: (_, body) => gateOf(parts, body),
+      body: ScheduleInput,
+      status: 201,
+      run: ({ body, now, who }) => {
+        const made = keep.add(draft.fresh(body, ids.make('sched'), who, now))
+        return { data: shown(made), after: snapshot(made), target: named(made) }
+      },
+    }),
+    route({
+      method: 'PATCH',
+      path: '/schedules/:id',
+      ...manage,
+      action: 'schedules.update',
+      target: one,
+      body: SchedulePatch,
+      run: ({ body, now, params, who }) => {
+        const before = schedules.get(params.id)
+        const after = keep.change(before, draft.patched(before, body, who, now), now)
+        return { data: shown(after), before: snapshot(before), after: snapshot(after), target: named(after) }
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/schedules/:id',
+      ...manage,
+      action: 'schedules.delete',
+      target: one,
+      status: 204,
+      run: ({ now, params }) => {
+        const before = schedules.get(params.id)
+        keep.remove(before, now)
+        return { data: null, before: snapshot(before), target: named(before) }
+      },
+    }),
+  ]
+}

@@ -1,0 +1,191 @@
+import { iso } from '../../kernel/clock.ts'
+import { conflict, Fail, invalid } from '../../kernel/fail.ts'
+import { dateOf } from '../../kernel/zones.ts'
+import type { Node } from '../../wire/nodes.ts'
+import type { Recurrence, ScheduleInput, SchedulePatch } from '../../wire/schedules.ts'
+import type { reaches } from '../edge/reach.ts'
+import { inScope, verdict } from '../edge/scope.ts'
+import type { UserWho } from '../edge/who.ts'
+import type { NodeStore } from '../nodes/nodes.store.ts'
+import { BUILT_IN } from '../profiles/policies.store.ts'
+import { present } from '../store/filter.ts'
+import { checkChannels, deviceOf, roomOf } from './capture.rules.ts'
+import { firstSlot, keepsDue, type Pending, pendingOf, pendingSlot, type Stored } from './planning.rules.ts'
+import { isTimed, keepsAnchor, type Slot } from './recurrence.rules.ts'
+import { type ReferenceStore, SETTINGS_OF } from './references.store.ts'
+import type { ScheduleStore } from './schedules.store.ts'
+
+export interface DraftParts {
+  defaultInterfaceId: string | undefined
+  nodes: NodeStore
+  reach: ReturnType<typeof reaches>
+  references: ReferenceStore
+  schedules: ScheduleStore
+}
+
+const forbidden = (reason = 'missing_resource_scope'): Fail => new Fail(403, reason, 'Forbidden', { outcome: 'denied' })
+export const noNode = (): Fail => conflict('schedule_node_not_found', 'Schedule node not found')
+
+/** Makes schedules of what people send, in the order of checks of contract B, 18.2. */
+export function drafter(parts: DraftParts) {
+  return {
+    /** A new schedule; `id` when the body names none. */
+    fresh(body: ScheduleInput, id: string, who: UserWho, now: string): Stored {
+      const given = body.nextRunAt === undefined ? undefined : instantOf(body.nextRunAt, 'nextRunAt')
+      const recurrence = body.recurrence ? dated(body.recurrence) : implied(given)
+      const { nextRunAt: _, ...fields } = body
+      const zone = parts.schedules.zones(body.timezone)
+      const draft = present({
+        ...{ assignedGroupIds: [], assignedUserIds: [], enabled: true, tags: [], uploadPolicyIds: [] },
+        ...{ retentionPolicyId: BUILT_IN.retention, createdAt: now },
+        ...fields,
+        ...{ anchorDate: dateOf(zone.dayOf(Date.parse(now))), id: body.id ?? id, recurrence, updatedAt: now },
+      }) as Stored
+      const whole = present({ ...draft, ...checked(parts, draft, who, now, undefined) }) as Stored
+      return waiting(whole, firstOf(parts, whole, now, given))
+    },
+    /** What a patch makes of a schedule. */
+    patched(before: Stored, patch: SchedulePatch, who: UserWho, now: string): Stored {
+      const given = patch.nextRunAt === undefined ? undefined : instantOf(patch.nextRunAt, 'nextRunAt')
+      const recurrence = patch.recurrence ? dated(patch.recurrence) : moved(before.recurrence, given)
+      const { nextRunAt: _, ...fields } = patch
+      // Null clears: `present` drops it.
+      const draft = present({ ...before, ...defined(fields), recurrence, updatedAt: now }) as Stored
+      const whole = present({ ...draft, ...checked(parts, draft, who, now, before) }) as Stored
+      return replanned(parts, before, whole, given, now)
+    },
+  }
+}
+export type Drafter = ReturnType<typeof drafter>
+
+const defined = (fields: object): object =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+
+// Without a recurrence a start makes it `once`, and nothing makes it manual.
+const implied = (given: number | undefined): Recurrence =>
+  given === undefined ? { mode: 'manual' } : { mode: 'once', startsAt: iso(given) }
+
+const LATEST = Date.parse('9999-01-01T00:00:00.000Z')
+
+/** Unix ms of a date text. @throws Fail 400 `invalid_next_run_at`. */
+function instantOf(text: string, field: string): number {
+  const at = Date.parse(text)
+  if (at >= 0 && at < LATEST) return at
+  throw invalid('Invalid next run date', [field], 'expected a date and time from 1970 to 9998', 'invalid_next_run_at')
+}
+
+const dated = (r: Recurrence): Recurrence =>
+  r.mode === 'once' ? { ...r, startsAt: iso(instantOf(r.startsAt, 'startsAt')) } : r
+
+/** A bare `nextRunAt` is the start of the recording: it moves a `once`, and is nothing to the modes that repeat. */
+const moved = (r: Recurrence, given: number | undefined): Recurrence =>
+  r.mode === 'once' && given !== undefined ? { ...r, startsAt: iso(given + (r.startEarlySeconds ?? 0) * 1000) } : r
+
+/** Checks 3 to 10; gives what is derived. */
+function checked(
+  parts: DraftParts,
+  draft: Stored,
+  who: UserWho,
+  now: string,
+  before: Stored | undefined,
+): { roomId: string | undefined } {
+  const node = nodeOf(parts, draft, who, now, before)
+  const device = node && deviceOf(node, draft, parts.defaultInterfaceId)
+  if (node) checkChannels(device, draft)
+  checkSettings(parts, draft, who, before)
+  checkAssignees(parts, draft)
+  if (!node) return { roomId: before?.roomId }
+  const roomId = roomOf(node, device, draft)
+  if (before && (roomId !== before.roomId || node.id !== before.nodeId)) mayBook(who, node, roomId)
+  return { roomId }
+}
+
+/** The node, which must be in sight when it is named anew; a schedule whose node is gone may still be edited. */
+function nodeOf(
+  parts: DraftParts,
+  draft: Stored,
+  who: UserWho,
+  now: string,
+  before: Stored | undefined,
+): Node | undefined {
+  if (draft.nodeId === before?.nodeId)
+    return draft.nodeId === undefined ? undefined : parts.nodes.find(draft.nodeId, now)
+  const node = parts.nodes.find(draft.nodeId as string, now)
+  if (!node || !parts.references.seesNode(parts.reach(who, 'schedule:manage'), node.id)) throw noNode()
+  return node
+}
+
+/** The room decides, with the node and its site as further ways in; the node's other rooms do not count. */
+function mayBook(who: UserWho, node: Node, roomId: string | undefined): void {
+  const places = [
+    { type: 'node', id: node.id },
+    { type: 'site', id: node.location.site },
+    ...(roomId ? [{ type: 'room', id: roomId }] : []),
+  ]
+  const decision = verdict(who, 'schedule:manage', places)
+  if (!decision.allowed) throw forbidden(decision.reason)
+}
+
+const BUILT_INS: ReadonlySet<string> = new Set(Object.values(BUILT_IN))
+
+/** Settings must exist, and those named anew be in the caller's scope; the built-ins are everybody's who is not refused. */
+function checkSettings({ references }: DraftParts, draft: Stored, who: UserWho, before: Stored | undefined): void {
+  const named = SETTINGS_OF.flatMap(([field, type]) => [draft[field]].flat().map((id) => ({ field, id, type })))
+  for (const { id, type } of named)
+    if (!references.hasSetting(type, id))
+      throw new Fail(404, `${type}_not_found`, 'Schedule settings resource not found', {
+        body: { permission: 'schedule:manage' },
+      })
+  for (const { field, id, type } of named) {
+    if (before && [before[field]].flat().includes(id)) continue
+    const asked = BUILT_INS.has(id) ? { ...who, roles: ['owner'] } : who
+    if (!inScope(asked, [{ type, id }])) throw forbidden()
+  }
+}
+
+function checkAssignees({ references }: DraftParts, { assignedGroupIds, assignedUserIds }: Stored): void {
+  const unknownGroupIds = references.unknownGroups(assignedGroupIds)
+  const unknownUserIds = references.unknownUsers(assignedUserIds)
+  if (unknownGroupIds.length + unknownUserIds.length > 0)
+    throw new Fail(400, 'unknown_assignee', 'Unknown assignee', { body: { unknownGroupIds, unknownUserIds } })
+}
+
+/** @throws Fail 400 `recurrence_never_occurs` for a rule that repeats and yet names no day. */
+function firstOf({ schedules }: DraftParts, draft: Stored, now: string, given: number | undefined): Slot | undefined {
+  const slot = firstSlot(schedules.planOf(draft), Date.parse(now), given)
+  if (!slot && (isTimed(draft.recurrence) || draft.recurrence.mode === 'always_on'))
+    throw invalid(
+      'Invalid recurrence',
+      ['recurrence'],
+      'it has no occurrence within ten years',
+      'recurrence_never_occurs',
+    )
+  return slot
+}
+
+/** The schedule, waiting for this slot, or for nothing. */
+export function waiting(schedule: Stored, slot: Slot | undefined): Stored {
+  const { nextRunAt: _a, slotAt: _b, slotDate: _c, ...rest } = schedule
+  const pending: Partial<Pending> = slot ? pendingOf(slot) : {}
+  return { ...rest, ...pending }
+}
+
+/** The occurrence waited for stands unless when it runs has changed; parity stands unless the rhythm has. */
+function replanned(parts: DraftParts, before: Stored, draft: Stored, given: number | undefined, now: string): Stored {
+  const { mode } = draft.recurrence
+  const enabling = draft.enabled && !before.enabled
+  const restarted = mode === 'manual' && given !== undefined
+  const same = sameRule(before, draft) || (mode === 'always_on' && before.recurrence.mode === mode)
+  if (same && !enabling && !restarted) return draft
+  const at = Date.parse(now)
+  const today = dateOf(parts.schedules.zones(draft.timezone).dayOf(at))
+  const anchorDate = keepsAnchor(before.recurrence, draft.recurrence) ? before.anchorDate : today
+  const whole = { ...draft, anchorDate }
+  const due = pendingSlot(before)
+  if (!enabling && keepsDue(parts.schedules.planOf(whole), due, at)) return whole
+  const kept = before.recurrence.mode === 'manual' && before.nextRunAt ? Date.parse(before.nextRunAt) : undefined
+  return waiting(whole, firstOf(parts, whole, now, given ?? kept))
+}
+
+const sameRule = (a: Stored, b: Stored): boolean =>
+  a.timezone === b.timezone && JSON.stringify(a.recurrence) === JSON.stringify(b.recurrence)

@@ -1,0 +1,14 @@
+import { iso } from '../../kernel/clock.ts'
+import type { Target } from '../edge/route.ts'
+import type { NodeStore } from '../nodes/nodes.store.ts'
+import { placeOf } from './capture.rules.ts'
+
+// Only the status of a node depends on the time, and the gate does not ask for it.
+const ANY_TIME = iso(0)
+
+/** Where the schedule of this body would be, whatever the body is: see `placeOf`. */
+export function gateOf(parts: { defaultInterfaceId: string | undefined; nodes: NodeStore }, body: unknown): Target {
+  const { nodeId } = Object(body) as { nodeId?: unknown }
+  const node = typeof nodeId === 'string' ? parts.nodes.find(nodeId.trim(), ANY_TIME) : undefined
+  return placeOf(node, body, parts.defaultInterfaceId)
+}

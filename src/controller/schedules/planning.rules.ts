@@ -1,0 +1,155 @@
+import { iso } from '../../kernel/clock.ts'
+import { dateOf, dayNumber, type Zone } from '../../kernel/zones.ts'
+import type { Exception, Occurrence, Recurrence, Schedule } from '../../wire/schedules.ts'
+import { MOST_EXCEPTIONS } from '../../wire/schedules.ts'
+import {
+  currentSlot,
+  isExcepted,
+  isTimed,
+  nextSlot,
+  onceSlot,
+  type Plan,
+  type Slot,
+  slotAt,
+  slotOn,
+  slotsAfter,
+} from './recurrence.rules.ts'
+
+/** The occurrence a schedule waits for, as its row keeps it. */
+export interface Pending {
+  /** When the runner starts it, or tries again. */
+  nextRunAt: string
+  /** Scheduled start. */
+  slotAt: string
+  /** Its local date. */
+  slotDate: string
+}
+
+/** A schedule with what only the controller needs. */
+export interface Stored extends Schedule {
+  anchorDate: string
+  slotAt?: string
+  slotDate?: string
+}
+
+export const planOf = (
+  { anchorDate, recurrence, timezone }: Pick<Stored, 'anchorDate' | 'recurrence' | 'timezone'>,
+  zones: (name: string) => Zone,
+): Plan => ({
+  anchor: dayNumber(anchorDate),
+  recurrence,
+  zone: zones(timezone),
+})
+
+export const pendingOf = (slot: Slot): Pending => ({
+  nextRunAt: iso(slot.startAt),
+  slotAt: iso(slot.scheduledAt),
+  slotDate: dateOf(slot.day),
+})
+
+/** The slot a schedule waits for. */
+export const pendingSlot = ({ recurrence, slotAt: at, slotDate }: Stored): Slot | undefined =>
+  at === undefined || slotDate === undefined ? undefined : slotAt(recurrence, Date.parse(at), dayNumber(slotDate))
+
+export const shownSlot = (slot: Slot): Occurrence => ({
+  ...(slot.endAt === undefined ? {} : { recordingEndAt: iso(slot.endAt) }),
+  recordingStartAt: iso(slot.startAt),
+  scheduledStartAt: iso(slot.scheduledAt),
+})
+
+/** Days a schedule that is always on may be paused for before it counts as off. */
+const PAUSED_DAYS = 3660
+
+/**
+ * What a new rule waits for first (contract B, 18.1): `once` even when it is past, always_on at once (or when its pause
+ * is over), manual the start it was given, the others their next slot.
+ */
+export function firstSlot(plan: Plan, now: number, given: number | undefined): Slot | undefined {
+  const { recurrence, zone } = plan
+  if (isTimed(recurrence)) return nextSlot(plan, now)
+  if (recurrence.mode === 'once') return onceSlot(plan)
+  if (recurrence.mode === 'manual') {
+    if (given === undefined) return undefined
+    const scheduledAt = given + (recurrence.startEarlySeconds ?? 0) * 1000
+    return slotAt(recurrence, scheduledAt, zone.dayOf(scheduledAt))
+  }
+  return alwaysSlot(plan, now)
+}
+
+function alwaysSlot({ recurrence, zone }: Plan, now: number): Slot | undefined {
+  const today = zone.dayOf(now)
+  for (let day = today; day < today + PAUSED_DAYS; day++)
+    if (!isExcepted(recurrence, day)) {
+      const at = day === today ? now : zone.at(day, 0)
+      return { day, endAt: undefined, scheduledAt: at, startAt: at }
+    }
+  return undefined
+}
+
+/**
+ * After a slot was run (its take ends at `takenUntil`), skipped or missed: the next one, if the mode repeats. What is
+ * always on goes on where its take ends: a room that is recorded always must not fall silent after the first one.
+ */
+export function slotAfter(plan: Plan, slot: Slot, now: number, takenUntil?: number): Slot | undefined {
+  if (isTimed(plan.recurrence)) return nextSlot(plan, Math.max(now, slot.startAt))
+  if (plan.recurrence.mode !== 'always_on') return undefined
+  return alwaysSlot(plan, takenUntil ?? Math.max(now, slot.startAt))
+}
+
+/** What the runner does with a schedule whose time has come. */
+export interface Due {
+  /** Occurrences that passed without a run, the oldest first. */
+  missed: Slot[]
+  /** The one to run now; undefined when the time of all is over. */
+  run: Slot | undefined
+}
+
+// Missed occurrences told one by one.
+const MOST_MISSED = 100
+
+/** At most one late run, and only inside its slot: after an outage the latest open occurrence counts. */
+export function dueSlots(plan: Plan, pending: Slot, now: number): Due {
+  const open = pending.endAt === undefined || pending.endAt > now
+  const current = isTimed(plan.recurrence) ? currentSlot(plan, now) : open ? pending : undefined
+  if (current && current.scheduledAt <= pending.scheduledAt) return { missed: [], run: pending }
+  const missed = [pending]
+  if (isTimed(plan.recurrence))
+    for (const slot of slotsAfter(plan, pending.startAt)) {
+      if (slot.startAt > now || slot.scheduledAt === current?.scheduledAt || missed.length === MOST_MISSED) break
+      missed.push(slot)
+    }
+  return { missed, run: current }
+}
+
+/** Occurrences to come, the one that waits first. */
+export function* upcoming(plan: Plan, schedule: Stored, now: number): Generator<Slot> {
+  const pending = pendingSlot(schedule)
+  if (!schedule.enabled || !pending) return
+  yield pending
+  if (isTimed(plan.recurrence)) yield* slotsAfter(plan, Math.max(now, pending.startAt))
+}
+
+/** Whether the new rule still has the slot that is due: an edit must not lose a run that should have begun. */
+export function keepsDue(plan: Plan, pending: Slot | undefined, now: number): boolean {
+  if (!pending || pending.startAt > now || (pending.endAt ?? now) <= now) return false
+  const same = slotOn(plan, pending.day)
+  return same?.scheduledAt === pending.scheduledAt && !isExcepted(plan.recurrence, pending.day)
+}
+
+/** The occurrence whose recording starts at `startAt`, among those that still can be moved. */
+export function movableSlot(plan: Plan, schedule: Stored, startAt: number, now: number): Slot | undefined {
+  for (const slot of upcoming(plan, schedule, now)) {
+    if (slot.startAt === startAt) return slot
+    if (slot.startAt > startAt) return undefined
+  }
+  return undefined
+}
+
+/** The recurrence without one date; past exceptions make room when there are too many. Undefined when they cannot. */
+export function skipping(recurrence: Recurrence, day: number, today: number): Recurrence | undefined {
+  const all: Exception[] = [...(recurrence.exceptions ?? []), { action: 'skip', date: dateOf(day) }]
+  const exceptions = all.length > MOST_EXCEPTIONS ? all.filter((e) => lastDate(e) >= dateOf(today - 1)) : all
+  return exceptions.length > MOST_EXCEPTIONS ? undefined : { ...recurrence, exceptions }
+}
+
+const lastDate = (e: Exception): string => (e.action === 'skip' ? e.date : e.endDate)

@@ -1,0 +1,43 @@
+import type { Reach } from '../edge/reach.ts'
+import type { Db } from '../store/db.ts'
+import { Lister } from '../store/filter.ts'
+
+/** Settings a schedule names, in the order they are looked for: the field, its type of target, its table. */
+export const SETTINGS_OF = [
+  ['recordingProfileId', 'recording_profile'],
+  ['watchdogPolicyId', 'watchdog_policy'],
+  ['retentionPolicyId', 'retention_policy'],
+  ['uploadPolicyIds', 'upload_policy'],
+] as const
+export type SettingType = (typeof SETTINGS_OF)[number][1]
+
+const TABLES: Record<SettingType, string> = {
+  recording_profile: 'recording_profiles',
+  watchdog_policy: 'watchdog_policies',
+  retention_policy: 'retention_policies',
+  upload_policy: 'upload_policies',
+}
+
+/** Whether what a schedule names is there, and in sight. */
+export function referenceStore(db: Db) {
+  const settings = new Map(
+    Object.entries(TABLES).map(([type, table]) => [
+      type,
+      db.stmt<{ id: string }>(`SELECT 1 FROM ${table} WHERE id = @id`),
+    ]),
+  )
+  const nodes = new Lister<{ id: string }>(db, { columns: 'n.id', from: 'nodes n' })
+  const strangers = (table: string) =>
+    db.stmt<{ ids: string }, { id: string }>(
+      `SELECT value AS id FROM json_each(@ids) WHERE value NOT IN (SELECT id FROM ${table})`,
+    )
+  const [users, groups] = [strangers('users'), strangers('access_groups')]
+  return {
+    hasSetting: (type: SettingType, id: string): boolean => settings.get(type)?.get({ id }) !== undefined,
+    unknownUsers: (ids: string[]): string[] => users.all({ ids: JSON.stringify(ids) }).map((row) => row.id),
+    unknownGroups: (ids: string[]): string[] => groups.all({ ids: JSON.stringify(ids) }).map((row) => row.id),
+    seesNode: (reach: Reach, id: string): boolean =>
+      nodes.count([{ sql: 'n.id = @wanted', params: { wanted: id } }, ...reach.nodes()], 1) === 1,
+  }
+}
+export type ReferenceStore = ReturnType<typeof referenceStore>

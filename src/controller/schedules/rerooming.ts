@@ -1,0 +1,38 @@
+import type { NodeStore } from '../nodes/nodes.store.ts'
+import { roomsOf } from '../recordings/start.rules.ts'
+import type { RosterStore } from '../rooms/roster.store.ts'
+import type { Stored } from './planning.rules.ts'
+import type { ScheduleStore } from './schedules.store.ts'
+
+interface Parts {
+  defaultInterfaceId: string | undefined
+  nodes: NodeStore
+  rosters: RosterStore
+  schedules: ScheduleStore
+}
+
+/**
+ * After the channels of a node moved to other rooms: its schedules follow, and their roster rows with them. One whose
+ * channels now lie in several rooms stays where it is: the runner defers it and says so. Gives the ids that moved.
+ */
+export const rerooming =
+  ({ defaultInterfaceId, nodes, rosters, schedules }: Parts) =>
+  (nodeId: string, now: string): string[] => {
+    const node = nodes.get(nodeId, now)
+    const roomNow = ({
+      captureChannelSelection: selection,
+      captureInterfaceId: id,
+    }: Stored): (string | undefined)[] => {
+      const asked = node.interfaces.find((i) => i.id === (id ?? defaultInterfaceId))
+      const device = asked ?? (id ? undefined : (node.interfaces.find((i) => !i.absent) ?? node.interfaces[0]))
+      const rooms = roomsOf(node, { device, selection })
+      return rooms.length > 0 ? rooms : [node.roomId]
+    }
+    return schedules.ofNode(nodeId).flatMap((schedule) => {
+      const [room, ...others] = roomNow(schedule)
+      if (others.length > 0 || room === schedule.roomId) return []
+      schedules.reroom(schedule.id, room, now)
+      rosters.assign(schedule.id, room, schedule.assignedUserIds, schedule.assignedGroupIds)
+      return [schedule.id]
+    })
+  }

@@ -1,0 +1,121 @@
+import { isoPlus } from '../../kernel/clock.ts'
+import type { Db, Params } from '../store/db.ts'
+import type { Pending } from './planning.rules.ts'
+
+export type RunOutcome = 'started' | 'skipped' | 'missed'
+
+export interface Run {
+  endsAt: string | undefined
+  occurrenceAt: string
+  outcome: RunOutcome
+  recordingId: string | undefined
+  scheduleId: string
+}
+
+// Longer than any slot that can still be due; older runs are history the recordings tell.
+const KEPT_SECONDS = 400 * 86_400
+
+/** What the runner asks and writes. */
+export function runStore(db: Db) {
+  const due = db.stmt<{ now: string; limit: number }, { id: string; nextRunAt: string }>(
+    `SELECT id, next_run_at AS nextRunAt FROM schedules
+      WHERE enabled = 1 AND next_run_at IS NOT NULL AND next_run_at <= @now ORDER BY next_run_at LIMIT @limit`,
+  )
+  const first = db.stmt<object, { at: string }>(
+    `SELECT next_run_at AS at FROM schedules WHERE enabled = 1 AND next_run_at IS NOT NULL ORDER BY next_run_at LIMIT 1`,
+  )
+  const record = db.stmt<Params>(
+    `INSERT INTO schedule_runs (schedule_id, occurrence_at, outcome, recording_id, ends_at, created_at)
+     VALUES (@scheduleId, @occurrenceAt, @outcome, @recordingId, @endsAt, @now) ON CONFLICT DO NOTHING`,
+  )
+  const name = db.stmt<{ scheduleId: string; occurrenceAt: string; recordingId: string }>(
+    `UPDATE schedule_runs SET recording_id = @recordingId WHERE schedule_id = @scheduleId AND occurrence_at = @occurrenceAt`,
+  )
+  const prune = db.stmt<{ scheduleId: string; before: string }>(
+    `DELETE FROM schedule_runs WHERE schedule_id = @scheduleId AND occurrence_at < @before`,
+  )
+  const move = db.stmt<Params>(
+    `UPDATE schedules SET enabled = @enabled, next_run_at = @nextRunAt, slot_at = @slotAt, slot_date = @slotDate, updated_at = @now
+      WHERE id = @id AND next_run_at = @seen`,
+  )
+  const retry = db.stmt<{ id: string; seen: string } & Record<keyof Pending, string>>(
+    `UPDATE schedules SET next_run_at = @nextRunAt, slot_at = @slotAt, slot_date = @slotDate
+      WHERE id = @id AND next_run_at = @seen`,
+  )
+  return {
+    /** Schedules whose time has come, the longest waiting first. */
+    due: (now: string, limit: number) => due.all({ now, limit }),
+    /** When the next one is due. */
+    firstDue: (): string | undefined => first.get({})?.at,
+    /** Claims an occurrence. False when it was claimed before: it must not run again. */
+    record({ endsAt = null, recordingId = null, ...run }: { [K in keyof Run]: Run[K] | null }, now: string): boolean {
+      prune.run({ scheduleId: run.scheduleId as string, before: isoPlus(now, -KEPT_SECONDS) })
+      return record.run({ ...run, endsAt, recordingId, now }) === 1
+    },
+    /** The recording an occurrence became. */
+    name: (scheduleId: string, occurrenceAt: string, recordingId: string): void =>
+      void name.run({ scheduleId, occurrenceAt, recordingId }),
+    /** What the schedule waits for from now on, if it still waits for `seen`. */
+    advance: (id: string, seen: string, enabled: boolean, next: Pending | undefined, now: string): boolean =>
+      move.run({
+        id,
+        seen,
+        enabled: Number(enabled),
+        nextRunAt: next?.nextRunAt ?? null,
+        slotAt: next?.slotAt ?? null,
+        slotDate: next?.slotDate ?? null,
+        now,
+      }) === 1,
+    /** Tries an occurrence again later. */
+    retry: (id: string, seen: string, later: Pending): void => void retry.run({ id, seen, ...later }),
+  }
+}
+export type RunStore = ReturnType<typeof runStore>
+
+const BUSY = 'schedule.capture_channels_busy'
+const CROSS_ROOM = 'schedule.capture_channels_cross_room'
+export type AlarmType = typeof BUSY | typeof CROSS_ROOM
+export const ALARMS = { busy: BUSY, crossRoom: CROSS_ROOM } as const
+
+interface Opener {
+  open(
+    event: {
+      details: Record<string, unknown>
+      nodeId?: string | undefined
+      openedAt: string
+      scheduleId: string
+      severity: 'warning'
+      type: string
+    },
+    now: string,
+  ): unknown
+}
+
+/** Health events of schedules: at most one unresolved per schedule and type. */
+export function alarmStore(db: Db, health: Opener) {
+  const unresolved = db.stmt<{ scheduleId: string; type: string }, { id: string }>(
+    `SELECT id FROM health_events WHERE schedule_id = @scheduleId AND type = @type AND status <> 'resolved' LIMIT 1`,
+  )
+  const resolve = db.stmt<{ scheduleId: string; type: string; now: string; reason: string }>(
+    `UPDATE health_events SET status = 'resolved', resolved_at = @now, resolved_by = 'system:scheduler',
+       details = json_set(details, '$.autoResolvedAt', @now, '$.autoResolvedReason', @reason)
+      WHERE schedule_id = @scheduleId AND type = @type AND status <> 'resolved'`,
+  )
+  return {
+    raise(
+      type: AlarmType,
+      scheduleId: string,
+      nodeId: string | undefined,
+      details: Record<string, unknown>,
+      now: string,
+    ): void {
+      if (unresolved.get({ scheduleId, type })) return
+      health.open({ type, severity: 'warning', scheduleId, nodeId, details, openedAt: now }, now)
+    },
+    /** The schedule runs, or waits for something else: its alarms are over. */
+    settle(scheduleId: string, reason: string, now: string): void {
+      for (const type of [BUSY, CROSS_ROOM]) resolve.run({ scheduleId, type, now, reason })
+    },
+  }
+}
+export type AlarmStore = ReturnType<typeof alarmStore>

@@ -1,0 +1,200 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type Clock, iso } from '../../kernel/clock.ts'
+import { Fail } from '../../kernel/fail.ts'
+import { errorFields, type Log } from '../../kernel/log.ts'
+import { dateOf } from '../../kernel/zones.ts'
+import type { Runner } from '../background/ticker.ts'
+import type { Audit, Entry } from '../edge/audit.ts'
+import { systemActor } from '../edge/who.ts'
+import type { Db } from '../store/db.ts'
+import { dueSlots, pendingOf, pendingSlot, type Stored, slotAfter } from './planning.rules.ts'
+import { isExcepted, nextSlot, type Plan, type Slot } from './recurrence.rules.ts'
+import { ALARMS, type AlarmStore, type RunStore } from './runs.store.ts'
+import type { ScheduleStore } from './schedules.store.ts'
+import type { TakeMaker } from './takes.ts'
+
+interface Parts {
+  alarms: AlarmStore
+  audit: Audit
+  clock: Clock
+  db: Db
+  enabled: boolean
+  intervalSeconds: number
+  log: Log
+  retrySeconds: number
+  runs: RunStore
+  schedules: ScheduleStore
+  take: TakeMaker
+}
+
+// Schedules looked at in one pass; the next one, a moment later, takes the rest.
+const BATCH = 200
+
+type Outcome = 'deferred' | 'failed' | 'missed' | 'skipped' | 'started' | 'stale'
+
+/** Starts what is due (contract B, 18.3). Each schedule is one transaction: its take, its run, its next date, its audit. */
+export function scheduleRunner(parts: Parts): Runner {
+  const { clock, db, enabled, intervalSeconds, runs } = parts
+  const step = dueStep(parts)
+  return {
+    name: 'schedule',
+    enabled,
+    intervalSeconds,
+    due: runs.firstDue,
+    async tick(now) {
+      const counts: Partial<Record<Outcome, number>> = {}
+      for (const { id, nextRunAt } of runs.due(now, BATCH)) {
+        const outcome = db.tx(() => step(id, nextRunAt, iso(clock.now())))
+        counts[outcome] = (counts[outcome] ?? 0) + 1
+        // A hundred schedules at nine o'clock must not hold the loop for all of them.
+        await nextTurn()
+      }
+      return counts
+    },
+  }
+}
+
+/** One due schedule, inside a transaction of its own. */
+function dueStep(parts: Parts) {
+  const { alarms, runs, schedules } = parts
+  const tell = teller(parts)
+  const advance: Advance = (s, seen, after, plan, now, takenUntil) => {
+    const next = slotAfter(plan, after, Date.parse(now), takenUntil)
+    const enabled = s.enabled && s.recurrence.mode !== 'once'
+    runs.advance(s.id, seen, enabled, next && pendingOf(next), now)
+  }
+  const note = (s: Stored, slot: Slot, outcome: 'missed' | 'skipped', now: string): boolean =>
+    runs.record({ ...runOf(s, slot), outcome, recordingId: null }, now)
+
+  return (id: string, seen: string, now: string): Outcome => {
+    const schedule = schedules.find(id)
+    // Another hand was quicker: edited, skipped or run since it was listed.
+    if (!schedule?.enabled || schedule.nextRunAt !== seen) return 'stale'
+    const plan = schedules.planOf(schedule)
+    const pending = pendingSlot(schedule) ?? nextSlot(plan, Date.parse(seen) - 1)
+    if (!pending || pending.startAt > Date.parse(now)) {
+      // A row that says when but not what (written by another hand): it waits for what its rule says.
+      runs.advance(id, seen, true, pending && pendingOf(pending), now)
+      return 'stale'
+    }
+    if (isExcepted(schedule.recurrence, pending.day)) {
+      note(schedule, pending, 'skipped', now)
+      advance(schedule, seen, pending, plan, now)
+      alarms.settle(id, 'occurrence_skipped', now)
+      tell.skipped(schedule, pending, now)
+      return 'skipped'
+    }
+    const { missed, run } = dueSlots(plan, pending, Date.parse(now))
+    const fresh = missed.filter((slot) => note(schedule, slot, 'missed', now))
+    if (fresh.length > 0) tell.missed(schedule, fresh, now)
+    if (missed.length > 0) alarms.settle(id, 'slot_ended', now)
+    if (!run) {
+      advance(schedule, seen, missed.at(-1) ?? pending, plan, now)
+      return 'missed'
+    }
+    return started(parts, tell, { advance, plan, run, schedule, seen }, now)
+  }
+}
+
+type Advance = (s: Stored, seen: string, after: Slot, plan: Plan, now: string, takenUntil?: number) => void
+
+interface Start {
+  advance: Advance
+  plan: Plan
+  run: Slot
+  schedule: Stored
+  seen: string
+}
+
+const runOf = (s: Stored, slot: Slot) => ({
+  endsAt: slot.endAt === undefined ? null : iso(slot.endAt),
+  occurrenceAt: iso(slot.scheduledAt),
+  scheduleId: s.id,
+})
+
+/** The rest of the slot, in whole seconds; undefined when it is open-ended. */
+const restOf = ({ endAt }: Slot, now: string): number | undefined =>
+  endAt === undefined ? undefined : Math.max(1, Math.ceil((endAt - Date.parse(now)) / 1000))
+
+function started(parts: Parts, tell: Teller, start: Start, now: string): Outcome {
+  const { alarms, db, runs, take } = parts
+  const { advance, plan, run, schedule, seen } = start
+  const claimed = { ...runOf(schedule, run), outcome: 'started', recordingId: null } as const
+  try {
+    const made = db.tx(() => {
+      // The key of the row is what makes it once: whoever comes second finds it taken.
+      if (!runs.record(claimed, now)) return undefined
+      const begun = take(schedule, { at: run.scheduledAt, seconds: restOf(run, now) }, now)
+      runs.name(schedule.id, claimed.occurrenceAt, begun.recording.id)
+      return begun
+    })
+    const seconds = made?.job.command.durationSeconds
+    advance(schedule, seen, run, plan, now, seconds && Date.parse(now) + seconds * 1000)
+    if (!made) return 'stale'
+    alarms.settle(schedule.id, 'occurrence_started', now)
+    tell.succeeded(schedule, run, made, now)
+    return 'started'
+  } catch (e) {
+    // The database itself fails: nothing can be written, the pass ends and is told of.
+    if (e instanceof Fail && e.status === 503) throw e
+    return put(parts, tell, start, e, now)
+  }
+}
+
+const DEFERRED: Record<string, (typeof ALARMS)[keyof typeof ALARMS]> = {
+  capture_channels_busy: ALARMS.busy,
+  node_capture_capacity_reached: ALARMS.busy,
+  channel_selection_cross_room: ALARMS.crossRoom,
+}
+
+/** It could not start: once more later, but not beyond the end of its slot. */
+function put(parts: Parts, tell: Teller, { run, schedule, seen }: Start, e: unknown, now: string): Outcome {
+  const { alarms, log, retrySeconds, runs } = parts
+  const reason = e instanceof Fail ? e.reason : 'internal_error'
+  if (!(e instanceof Fail)) log.error('a scheduled recording failed', { scheduleId: schedule.id, ...errorFields(e) })
+  const at = Date.parse(now)
+  const free = e instanceof Fail ? Date.parse(String(e.extra.details?.conflictEndsAt)) : Number.NaN
+  const again = at + retrySeconds * 1000
+  // A take that ends sooner frees its channels: the second after is soon enough for the device.
+  const sooner = free + 1000 > at ? Math.min(again, free + 1000) : again
+  const retryAt = iso(Math.min(sooner, run.endAt ?? sooner))
+  runs.retry(schedule.id, seen, { ...pendingOf(run), nextRunAt: retryAt })
+  const alarm = DEFERRED[reason]
+  const details = { ...(e instanceof Fail ? e.extra.body : {}), occurrenceAt: iso(run.scheduledAt), reason, retryAt }
+  if (alarm) alarms.raise(alarm, schedule.id, schedule.nodeId, details, now)
+  tell.put(schedule, alarm ? 'deferred' : 'failed', reason, details, now)
+  return alarm ? 'deferred' : 'failed'
+}
+
+/** The audit of the runner. */
+function teller({ audit }: Parts) {
+  const write = (s: Stored, name: string, entry: Pick<Entry, 'outcome'> & Partial<Entry>, now: string): void => {
+    const target = { type: 'schedule', id: s.id, name: s.name }
+    const actor = systemActor('scheduler')
+    audit.write({ action: `schedules.due_run.${name}`, actor, permission: 'schedule:manage', target, ...entry }, now)
+  }
+  const occurrence = (slot: Slot) => ({ occurrenceAt: iso(slot.scheduledAt), occurrenceDate: dateOf(slot.day) })
+  return {
+    skipped: (s: Stored, slot: Slot, now: string): void =>
+      write(
+        s,
+        'skipped',
+        { outcome: 'succeeded', reason: 'schedule_occurrence_skipped', details: occurrence(slot) },
+        now,
+      ),
+    missed(s: Stored, slots: Slot[], now: string): void {
+      const details = { ...occurrence(slots[0] as Slot), missedCount: slots.length }
+      write(s, 'failed', { outcome: 'failed', reason: 'schedule_occurrence_missed', details }, now)
+    },
+    succeeded(s: Stored, slot: Slot, { job, recording }: ReturnType<TakeMaker>, now: string): void {
+      const lateSeconds = Math.floor((Date.parse(now) - slot.startAt) / 1000)
+      const correlation = { jobId: job.id, recordingId: recording.id, scheduleId: s.id }
+      const details = { ...occurrence(slot), durationSeconds: job.command.durationSeconds, lateSeconds }
+      write(s, 'succeeded', { outcome: 'succeeded', after: recording, correlation, details }, now)
+    },
+    put(s: Stored, name: 'deferred' | 'failed', reason: string, details: Record<string, unknown>, now: string): void {
+      write(s, name, { outcome: name === 'failed' ? 'failed' : 'partial', reason, details }, now)
+    },
+  }
+}
+type Teller = ReturnType<typeof teller>

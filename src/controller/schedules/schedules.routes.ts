@@ -1,0 +1,169 @@
+import { API_PREFIX } from '../../wire/headers.ts'
+import {
+  CalendarQuery,
+  OccurrencesQuery,
+  type Schedule,
+  ScheduleExport,
+  ScheduleFilters,
+  ScheduleList,
+} from '../../wire/schedules.ts'
+import { type Action, actionStates } from '../edge/actions.ts'
+import { type Column, csvExport, EXPORT_SLICE } from '../edge/export.ts'
+import { pageMeta } from '../edge/page.ts'
+import type { reaches } from '../edge/reach.ts'
+import { type AnyRoute, flow, route, stream, type Target } from '../edge/route.ts'
+import type { NodeStore } from '../nodes/nodes.store.ts'
+import { calendarOf, windowOf } from './calendar.ts'
+import { type Stored, shownSlot, upcoming } from './planning.rules.ts'
+import { type ScheduleStore, shown } from './schedules.store.ts'
+
+interface Parts {
+  nodes: NodeStore
+  reach: ReturnType<typeof reaches>
+  schedules: ScheduleStore
+}
+
+const read = { auth: 'user', permission: 'schedule:read' } as const
+const all = (): Target => ({ type: 'schedule_collection' })
+const one = (p: { id: string }): Target => ({ type: 'schedule', id: p.id })
+// Schedules computed per turn of the event loop.
+const CALENDAR_SLICE = 500
+
+const COLUMNS: readonly Column<Schedule>[] = [
+  ...(['id', 'name', 'enabled', 'nodeId', 'room', 'timezone', 'nextRunAt', 'captureBackend'] as const).map(column),
+  ...(['captureInterfaceId', 'recordingProfileId', 'watchdogPolicyId', 'retentionPolicyId'] as const).map(column),
+  ['uploadPolicyIds', (s) => s.uploadPolicyIds.join(';')],
+  ['tags', (s) => s.tags.join(';')],
+]
+function column(name: keyof Schedule): Column<Schedule> {
+  return [name, (s) => s[name]]
+}
+
+const csv = (now: string, slices: Iterable<readonly Schedule[]>): Response =>
+  csvExport({ columns: COLUMNS, kind: 'schedules', now, quoting: 'always', slices })
+
+export const scheduleRoutes = (parts: Parts): AnyRoute[] => [...lists(parts), ...details(parts)]
+
+const lists = ({ reach, schedules }: Parts): AnyRoute[] => [
+  route({
+    method: 'GET',
+    path: '/schedules',
+    ...read,
+    action: 'schedules.read',
+    target: all,
+    query: ScheduleList,
+    run: ({ query: { limit, offset, ...filters }, who }) => {
+      const { rows, total } = schedules.list(reach(who, 'schedule:read'), filters, limit, offset)
+      return { data: rows.map(shown), beside: { meta: pageMeta(rows.length, total, limit, offset) } }
+    },
+  }),
+  stream({
+    method: 'GET',
+    path: '/schedules/export',
+    ...read,
+    action: 'schedules.export',
+    target: all,
+    query: ScheduleFilters,
+    run: async ({ now, query, who }) => ({
+      response: csv(now, schedules.walk(reach(who, 'schedule:read'), query, EXPORT_SLICE)),
+    }),
+  }),
+  stream({
+    method: 'POST',
+    path: '/schedules/export',
+    ...read,
+    action: 'schedules.export_selected',
+    target: all,
+    body: ScheduleExport,
+    run: async ({ body, now, who }) => ({
+      response: csv(now, [schedules.chosen(reach(who, 'schedule:read'), body.scheduleIds)]),
+    }),
+  }),
+  flow({
+    method: 'GET',
+    path: '/schedules/calendar',
+    ...read,
+    action: 'schedules.calendar.read',
+    target: all,
+    query: CalendarQuery,
+    run: async ({ now, query: { end, start, ...filters }, who }) => {
+      const window = windowOf({ end, start }, now)
+      const slices = schedules.calendarWalk(reach(who, 'schedule:read'), filters, CALENDAR_SLICE)
+      const { items, meta } = await calendarOf(schedules, slices, window)
+      return { data: items, beside: { meta } }
+    },
+  }),
+]
+
+const details = ({ nodes, schedules }: Parts): AnyRoute[] => [
+  route({
+    method: 'GET',
+    path: '/schedules/:id',
+    ...read,
+    action: 'schedules.detail.read',
+    target: one,
+    run: ({ params }) => ({ data: shown(schedules.get(params.id)) }),
+  }),
+  route({
+    method: 'GET',
+    path: '/schedules/:id/actions',
+    ...read,
+    action: 'schedules.actions.read',
+    target: one,
+    run: ({ now, params, who }) => {
+      const schedule = schedules.get(params.id)
+      const node = schedule.nodeId === undefined ? undefined : nodes.find(schedule.nodeId, now)
+      const named = node && { alias: node.alias, id: node.id, location: node.location, status: node.status }
+      const actions = actionStates(who, actionsOf(schedule, node !== undefined))
+      return {
+        data: { actions, links: linksOf(schedule.id), ...(named ? { node: named } : {}), schedule: shown(schedule) },
+      }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/schedules/:id/occurrences',
+    ...read,
+    action: 'schedules.occurrences.read',
+    target: one,
+    query: OccurrencesQuery,
+    run: ({ now, params, query: { limit } }) => {
+      const schedule = schedules.get(params.id)
+      const slots = upcoming(schedules.planOf(schedule), schedule, Date.parse(now))
+      return { data: slots.take(limit).map(shownSlot).toArray() }
+    },
+  }),
+]
+
+function linksOf(id: string) {
+  const detail = `${API_PREFIX}/schedules/${encodeURIComponent(id)}`
+  return {
+    delete: detail,
+    detail,
+    occurrences: `${detail}/occurrences`,
+    runNow: `${detail}/run-now`,
+    skipNext: `${detail}/skip-next`,
+    update: detail,
+  }
+}
+
+function actionsOf(schedule: Stored, hasNode: boolean) {
+  const links = linksOf(schedule.id)
+  const manage = { permission: 'schedule:manage' } as const
+  const disabled = !schedule.enabled && 'schedule_disabled'
+  return {
+    delete: { ...manage, method: 'DELETE', href: links.delete },
+    edit: { ...manage, method: 'PATCH', href: links.update },
+    occurrences: { method: 'GET', href: links.occurrences, permission: 'schedule:read' },
+    runNow: {
+      ...manage,
+      method: 'POST',
+      href: links.runNow,
+      blocked: disabled || (!hasNode && 'schedule_node_not_found'),
+    },
+    skipNext: {
+      ...{ ...manage, method: 'POST', href: links.skipNext },
+      blocked: disabled || (!schedule.nextRunAt && 'no_next_occurrence'),
+    },
+  } satisfies Record<string, Action>
+}

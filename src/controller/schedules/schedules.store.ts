@@ -1,0 +1,269 @@
+import { conflict, Fail, found } from '../../kernel/fail.ts'
+import type { Zone } from '../../kernel/zones.ts'
+import type { Recurrence, Schedule, ScheduleFilters } from '../../wire/schedules.ts'
+import type { Reach } from '../edge/reach.ts'
+import type { Db, Params } from '../store/db.ts'
+import { type Condition, Lister, type Order, present, when } from '../store/filter.ts'
+import { type Assignment, liveNow } from './live.rules.ts'
+import { planOf, type Stored } from './planning.rules.ts'
+import type { Plan } from './recurrence.rules.ts'
+
+type Lists =
+  | 'assignedGroupIds'
+  | 'assignedUserIds'
+  | 'captureChannelSelection'
+  | 'recurrence'
+  | 'tags'
+  | 'uploadPolicyIds'
+type Row = { [K in Exclude<keyof Stored, Lists | 'enabled'>]-?: Stored[K] | null } & Record<Lists, string> & {
+    enabled: number
+  }
+
+const listed = (column: string, table: string): string =>
+  `(SELECT json_group_array(${column} ORDER BY position) FROM ${table} WHERE schedule_id = s.id)`
+const COLUMNS = `s.id, s.name, s.enabled, s.node_id AS nodeId, s.room, s.room_id AS roomId,
+  s.capture_interface_id AS captureInterfaceId, s.capture_backend AS captureBackend,
+  s.capture_channels AS captureChannelSelection, s.channel_mode AS channelMode,
+  s.recording_profile_id AS recordingProfileId, s.watchdog_policy_id AS watchdogPolicyId,
+  s.retention_policy_id AS retentionPolicyId, s.tags, s.timezone, s.title_template AS titleTemplate,
+  s.folder_template AS folderTemplate, s.recurrence, s.anchor_date AS anchorDate, s.next_run_at AS nextRunAt,
+  s.slot_at AS slotAt, s.slot_date AS slotDate, s.created_at AS createdAt, s.updated_at AS updatedAt,
+  ${listed('policy_id', 'schedule_upload_policies')} AS uploadPolicyIds,
+  ${listed('user_id', 'schedule_users')} AS assignedUserIds,
+  ${listed('group_id', 'schedule_groups')} AS assignedGroupIds`
+
+const NEWEST: Order = { direction: 'DESC', keys: ['s.created_at', 's.id'] }
+
+const storedOf = ({ captureChannelSelection, enabled, ...row }: Row): Stored =>
+  present({
+    ...row,
+    assignedGroupIds: JSON.parse(row.assignedGroupIds),
+    assignedUserIds: JSON.parse(row.assignedUserIds),
+    captureChannelSelection: captureChannelSelection && JSON.parse(captureChannelSelection),
+    enabled: enabled === 1,
+    recurrence: JSON.parse(row.recurrence),
+    tags: JSON.parse(row.tags),
+    uploadPolicyIds: JSON.parse(row.uploadPolicyIds),
+  }) as Stored
+
+/** A schedule as the wire has it. */
+export const shown = ({ anchorDate: _a, slotAt: _b, slotDate: _c, ...schedule }: Stored): Schedule => schedule
+
+/** What the calendar needs of a schedule, read without its lists. */
+export interface CalendarRow {
+  anchorDate: string
+  id: string
+  name: string
+  nextRunAt: string | null
+  nodeId: string | null
+  recurrence: Recurrence
+  room: string
+  timezone: string
+}
+
+/** Schedules, their policies and who they are for. Every write belongs into a transaction of the caller. */
+export function scheduleStore(db: Db, zones: (name: string) => Zone) {
+  const list = new Lister<{ id: string }>(db, { columns: 's.id', from: 'schedules s' })
+  const rowsOf = db.stmt<{ ids: string }, Row>(
+    `SELECT ${COLUMNS} FROM json_each(@ids) page CROSS JOIN schedules s ON s.id = page.value ORDER BY page.key`,
+  )
+  const byId = db.stmt<{ id: string }, Row>(`SELECT ${COLUMNS} FROM schedules s WHERE s.id = @id`)
+  const ofNode = db.stmt<{ nodeId: string }, { id: string }>(
+    `SELECT id FROM schedules WHERE node_id = @nodeId ORDER BY created_at, id`,
+  )
+  const reroom = db.stmt<Params>(`UPDATE schedules SET room_id = @roomId, updated_at = @now WHERE id = @id`)
+  const drop = db.stmt<{ id: string }>(`DELETE FROM schedules WHERE id = @id`)
+  const write = writer(db)
+
+  const find = (id: string): Stored | undefined => {
+    const row = byId.get({ id })
+    return row && storedOf(row)
+  }
+  const get = (id: string): Stored => found(find(id), 'Schedule')
+  const whole = (rows: { id: string }[]): Stored[] =>
+    rowsOf.all({ ids: JSON.stringify(rows.map((row) => row.id)) }).map(storedOf)
+
+  return {
+    find,
+    /** @throws Fail 404 `schedule_not_found`. */
+    get,
+    planOf: (schedule: Pick<Stored, 'anchorDate' | 'recurrence' | 'timezone'>): Plan => planOf(schedule, zones),
+    zones,
+    /** One page of what the caller may see, newest first. */
+    list(reach: Reach, filters: ScheduleFilters, limit: number, offset: number): { rows: Stored[]; total: number } {
+      const conditions = [...reach.schedules(), ...matching(filters)]
+      const { rows, total } = list.page(conditions, 's.created_at DESC, s.id DESC', limit, offset)
+      return { rows: whole(rows), total }
+    },
+    /** The same to its end, slice by slice. */
+    *walk(reach: Reach, filters: ScheduleFilters, size: number): Generator<Stored[]> {
+      for (const rows of list.walk([...reach.schedules(), ...matching(filters)], NEWEST, size)) yield whole(rows)
+    },
+    /** These schedules in the order asked for. @throws Fail 404 when one is not visible. */
+    chosen(reach: Reach, ids: readonly string[]): Stored[] {
+      const wanted = { sql: 's.id IN (SELECT value FROM json_each(@chosen))', params: { chosen: JSON.stringify(ids) } }
+      const visible = new Set(list.all([wanted, ...reach.schedules()], 's.id').map((row) => row.id))
+      if (ids.some((id) => !visible.has(id))) throw notVisible()
+      return whole(ids.map((id) => ({ id })))
+    },
+    create(schedule: Stored): Stored {
+      if (find(schedule.id)) throw conflict('schedule_exists', 'Schedule could not be created')
+      write(schedule, true)
+      return get(schedule.id)
+    },
+    update(schedule: Stored): Stored {
+      write(schedule, false)
+      return get(schedule.id)
+    },
+    ofNode: (nodeId: string): Stored[] => whole(ofNode.all({ nodeId })),
+    /** Its channels have moved to another room, or to none. */
+    reroom: (id: string, roomId: string | undefined, now: string): void =>
+      void reroom.run({ id, roomId: roomId ?? null, now }),
+    remove: (id: string): void => void drop.run({ id }),
+    ...calendarRows(db),
+    ...overviews(db, zones, whole),
+  }
+}
+export type ScheduleStore = ReturnType<typeof scheduleStore>
+
+const notVisible = (): Fail =>
+  new Fail(404, 'schedule_not_visible', 'One or more schedules are not visible', { outcome: 'denied' })
+
+const matching = (f: ScheduleFilters): Condition[] => [
+  ...when(f.captureBackend, 's.capture_backend = @backend', (backend) => ({ backend })),
+  ...when(f.captureInterfaceId, 's.capture_interface_id = @interfaceId', (interfaceId) => ({ interfaceId })),
+  ...when(f.enabled, 's.enabled = @enabled', (enabled) => ({ enabled: enabled === 'true' ? 1 : 0 })),
+  ...when(f.nodeId, 's.node_id = @nodeId', (nodeId) => ({ nodeId })),
+  ...when(f.search, 'instr(s.search, @search) > 0', (text) => ({ search: folded(text) })),
+]
+
+/** Upper and lower case are one, beyond ASCII too. */
+const folded = (text: string): string => text.normalize('NFC').toLowerCase()
+
+const searchOf = (s: Stored): string =>
+  folded(
+    [
+      ...[s.name, s.room, s.titleTemplate, s.folderTemplate, s.timezone, ...s.tags],
+      ...[s.id, s.nodeId, s.captureInterfaceId, s.roomId],
+      ...[s.recordingProfileId, s.watchdogPolicyId, s.retentionPolicyId, ...s.uploadPolicyIds],
+    ].join('\n'),
+  )
+
+function writer(db: Db) {
+  const fields = {
+    name: 'name',
+    enabled: 'enabled',
+    node_id: 'nodeId',
+    room: 'room',
+    room_id: 'roomId',
+    capture_interface_id: 'captureInterfaceId',
+    capture_backend: 'captureBackend',
+    capture_channels: 'captureChannelSelection',
+    channel_mode: 'channelMode',
+    recording_profile_id: 'recordingProfileId',
+    watchdog_policy_id: 'watchdogPolicyId',
+    retention_policy_id: 'retentionPolicyId',
+    tags: 'tags',
+    timezone: 'timezone',
+    title_template: 'titleTemplate',
+    folder_template: 'folderTemplate',
+    recurrence: 'recurrence',
+    anchor_date: 'anchorDate',
+    next_run_at: 'nextRunAt',
+    slot_at: 'slotAt',
+    slot_date: 'slotDate',
+    updated_at: 'updatedAt',
+  } as const satisfies Record<string, keyof Stored>
+  const columns = [...Object.keys(fields), 'search']
+  const insert = db.stmt<Params>(
+    `INSERT INTO schedules (id, created_at, ${columns.join(', ')}) VALUES (@id, @created_at, ${columns.map((c) => `@${c}`).join(', ')})`,
+  )
+  const update = db.stmt<Params>(`UPDATE schedules SET ${columns.map((c) => `${c} = @${c}`).join(', ')} WHERE id = @id`)
+  const lists = [
+    ['schedule_upload_policies', 'policy_id', 'uploadPolicyIds'],
+    ['schedule_users', 'user_id', 'assignedUserIds'],
+    ['schedule_groups', 'group_id', 'assignedGroupIds'],
+  ].map(([table, column, field]) => ({
+    clear: db.stmt<{ id: string }>(`DELETE FROM ${table} WHERE schedule_id = @id`),
+    add: db.stmt<Params>(
+      `INSERT INTO ${table} (schedule_id, position, ${column}) SELECT @id, key, value FROM json_each(@list)`,
+    ),
+    field: field as 'uploadPolicyIds' | 'assignedUserIds' | 'assignedGroupIds',
+  }))
+  return (schedule: Stored, fresh: boolean): void => {
+    const values = Object.entries(fields).map(([column, field]) => [
+      column,
+      column in JSON_COLUMNS ? json(schedule[field]) : plain(schedule[field]),
+    ])
+    const params: Params = { ...Object.fromEntries(values), id: schedule.id, search: searchOf(schedule) }
+    if (fresh) insert.run({ ...params, created_at: schedule.createdAt })
+    else update.run(params)
+    for (const { clear, add, field } of lists) {
+      clear.run({ id: schedule.id })
+      add.run({ id: schedule.id, list: JSON.stringify(schedule[field]) })
+    }
+  }
+}
+
+const JSON_COLUMNS = { capture_channels: 1, recurrence: 1, tags: 1 }
+const json = (value: unknown) => (value === undefined ? null : JSON.stringify(value))
+const plain = (value: unknown) =>
+  value === undefined ? null : typeof value === 'boolean' ? Number(value) : (value as string)
+
+function calendarRows(db: Db) {
+  type Raw = Omit<CalendarRow, 'recurrence'> & { recurrence: string }
+  const columns = `s.id, s.name, s.node_id AS nodeId, s.room, s.timezone, s.recurrence, s.anchor_date AS anchorDate, s.next_run_at AS nextRunAt`
+  const list = new Lister<Raw>(db, { columns, from: 'schedules s' })
+  const running: Condition = { sql: 's.enabled = 1', params: {} }
+  return {
+    /** Enabled schedules for the calendar, slice by slice, newest first. */
+    *calendarWalk(reach: Reach, filters: ScheduleFilters, size: number): Generator<CalendarRow[]> {
+      for (const rows of list.walk([running, ...reach.schedules(), ...matching(filters)], NEWEST, size))
+        yield rows.map((row) => ({ ...row, recurrence: JSON.parse(row.recurrence) as Recurrence }))
+    },
+  }
+}
+
+function overviews(db: Db, zones: (name: string) => Zone, whole: (rows: { id: string }[]) => Stored[]) {
+  const ofRoom = db.stmt<{ roomId: string }, { id: string }>(
+    `SELECT id FROM schedules WHERE room_id = @roomId AND enabled = 1 AND next_run_at IS NOT NULL ORDER BY next_run_at LIMIT 500`,
+  )
+  type Rule = { anchorDate: string; id: string; recurrence: string; timezone: string }
+  // Only the rules: most are not live, and lists are read for those that are.
+  const assigned = db.stmt<object, Rule>(
+    `SELECT s.id, s.recurrence, s.timezone, s.anchor_date AS anchorDate FROM schedules s WHERE s.enabled = 1 AND s.room_id IS NOT NULL
+       AND s.id IN (SELECT schedule_id FROM schedule_users UNION SELECT schedule_id FROM schedule_groups)`,
+  )
+  // A schedule that runs once is switched off when it starts: while its slot lasts, its run speaks for it.
+  const onceRunning = db.stmt<{ now: string }, { id: string }>(
+    `SELECT s.id FROM schedule_runs x JOIN schedules s ON s.id = x.schedule_id
+      WHERE x.outcome = 'started' AND x.ends_at > @now AND s.enabled = 0 AND s.room_id IS NOT NULL
+        AND json_extract(s.recurrence, '$.mode') = 'once'`,
+  )
+  const members = db.stmt<{ groups: string }, { groupId: string; userId: string }>(
+    `SELECT group_id AS groupId, user_id AS userId FROM group_members WHERE group_id IN (SELECT value FROM json_each(@groups))`,
+  )
+  return {
+    /** Enabled schedules of a room that wait for something, the next first; at most 500. */
+    ofRoom: (roomId: string): Stored[] => whole(ofRoom.all({ roomId })),
+    /**
+     * Who is live in which room: assigned users and members of assigned groups of every schedule whose slot covers
+     * `now` (contract B, 19, step 1). Manual and disabled schedules never are.
+     */
+    liveAssignments(now: string): Assignment[] {
+      const once = onceRunning.all({ now })
+      const rules = assigned.all({}).map((row) => ({ ...row, recurrence: JSON.parse(row.recurrence) as Recurrence }))
+      const live = whole([...liveNow(rules, zones, Date.parse(now)), ...once])
+      const groups = JSON.stringify([...new Set(live.flatMap((s) => s.assignedGroupIds))])
+      const byGroup = Map.groupBy(members.all({ groups }), (row) => row.groupId)
+      const people = new Map<string, Set<string>>()
+      for (const { assignedGroupIds, assignedUserIds, roomId = '' } of live) {
+        const some = people.get(roomId) ?? new Set()
+        for (const id of assignedUserIds) some.add(id)
+        for (const { userId } of assignedGroupIds.flatMap((id) => byGroup.get(id) ?? [])) some.add(userId)
+        people.set(roomId, some)
+      }
+      return [...people].map(([roomId, users]) => ({ roomId, userIds: [...users].sort() }))
+    },
+  }
+}

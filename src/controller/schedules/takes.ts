@@ -1,0 +1,69 @@
+import { Fail } from '../../kernel/fail.ts'
+import type { Segment } from '../../wire/schedules.ts'
+import type { NodeStore } from '../nodes/nodes.store.ts'
+import type { ScheduledTake, Started } from '../recordings/start.rules.ts'
+import { noNode } from './drafting.ts'
+import type { Stored } from './planning.rules.ts'
+import type { ScheduleStore } from './schedules.store.ts'
+import { labelsOf } from './templates.rules.ts'
+
+export interface TakeParts {
+  nodes: NodeStore
+  record: (take: ScheduledTake, now: string) => Started
+  schedules: ScheduleStore
+}
+
+export interface Asked {
+  /** What the templates call the start: the scheduled start of an occurrence, or now. Unix ms. */
+  at: number
+  /** Undefined for an open-ended take. */
+  seconds: number | undefined
+}
+
+/**
+ * Makes recording and job of a schedule. What the schedule says was right when it was written: what no longer fits is
+ * the state of things, so every refusal is a 409.
+ */
+export function takeMaker({ nodes, record, schedules }: TakeParts) {
+  return (schedule: Stored, { at, seconds }: Asked, now: string): Started => {
+    const node = schedule.nodeId === undefined ? undefined : nodes.find(schedule.nodeId, now)
+    if (!node) throw noNode()
+    const zone = schedules.zones(schedule.timezone)
+    const { captureBackend, captureChannelSelection, captureInterfaceId, channelMode } = schedule
+    const take = {
+      ...{ captureBackend, captureChannelSelection, captureInterfaceId, channelMode },
+      ...labelsOf(schedule, { at, node, room: schedule.room, schedule, zone }),
+      ...{ node, scheduleId: schedule.id, seconds, tags: schedule.tags },
+      recordingProfileId: schedule.recordingProfileId,
+      retentionPolicyId: schedule.retentionPolicyId,
+      uploadPolicyIds: schedule.uploadPolicyIds,
+      watchdogPolicyId: schedule.watchdogPolicyId,
+    }
+    return stated(() => record(take, now))
+  }
+}
+export type TakeMaker = ReturnType<typeof takeMaker>
+
+function stated(start: () => Started): Started {
+  try {
+    return start()
+  } catch (e) {
+    if (!(e instanceof Fail) || (e.status !== 400 && e.status !== 404)) throw e
+    const crossRoom = e.reason === 'channel_selection_cross_room'
+    throw new Fail(409, e.reason, crossRoom ? 'Schedule channels span multiple rooms' : e.message, e.extra)
+  }
+}
+
+/** The physical take a run is made of. */
+export function segmentOf({ job, recording }: Started, seconds: number | undefined): Segment {
+  const { captureChannelSelection, captureGroupId = '', captureInterfaceId } = job.command
+  return {
+    ...(captureChannelSelection ? { captureChannelSelection } : {}),
+    captureGroupId,
+    ...(captureInterfaceId ? { captureInterfaceId } : {}),
+    ...(seconds === undefined ? {} : { durationSeconds: seconds }),
+    jobId: job.id,
+    offsetSeconds: 0,
+    recordingId: recording.id,
+  }
+}

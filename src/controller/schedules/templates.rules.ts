@@ -1,0 +1,59 @@
+import type { Zone } from '../../kernel/zones.ts'
+import type { Node } from '../../wire/nodes.ts'
+
+/** What the templates of a schedule may speak of. */
+export interface Subject {
+  node: Pick<Node, 'alias' | 'hostname' | 'id' | 'location'>
+  room: string
+  schedule: { id: string; name: string }
+  /** Scheduled start, Unix ms. */
+  at: number
+  zone: Zone
+}
+
+const LONGEST = 240
+
+/** Title and folder of a recording (contract B, 18.1): safe as file names on any system. */
+export function labelsOf(templates: { folderTemplate: string; titleTemplate: string }, subject: Subject) {
+  const values = valuesOf(subject)
+  const folder = filled(templates.folderTemplate, values)
+    .split(/[/\\]/)
+    .map(clean)
+    // A segment of dots would climb.
+    .filter((part) => !/^\.*$/.test(part))
+    .join('/')
+  const title = clean(filled(templates.titleTemplate, values).replace(/[/\\]/g, '-'))
+  return { folder: cut(folder) || 'Scheduled', name: cut(title) || 'Scheduled Recording' }
+}
+
+// Not in the middle of a character, nor before a name that is missing.
+const cut = (text: string): string => text.slice(0, LONGEST).replace(/[\ud800-\udbff/\s]+$/, '')
+
+function valuesOf({ at, node, room, schedule, zone }: Subject): Record<string, string> {
+  const local = new Date(at + zone.offset(at)).toISOString()
+  return {
+    date: local.slice(0, 10),
+    time: local.slice(11, 16).replace(':', ''),
+    timestamp: new Date(at).toISOString(),
+    'node.alias': node.alias,
+    'node.hostname': node.hostname,
+    'node.id': node.id,
+    room,
+    site: node.location.site,
+    'schedule.id': schedule.id,
+    'schedule.name': schedule.name,
+  }
+}
+
+// A value is one piece of a name: its own slashes open no folder.
+const filled = (template: string, values: Record<string, string>): string =>
+  template.replace(/\{\{\s*([\w.]*)\s*\}\}/g, (_, name: string) =>
+    (Object.hasOwn(values, name) ? (values[name] as string) : '').replace(/[/\\]/g, '-'),
+  )
+
+const clean = (text: string): string =>
+  text
+    .replace(/[<>:"|?*]/g, '-')
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: dropping them is the point
+    .replace(/[\s\u0000-\u001f\u007f]+/g, ' ')
+    .trim()

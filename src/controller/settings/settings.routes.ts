@@ -1,0 +1,32 @@
+import { ControllerSettingsPatch } from '../../wire/settings.ts'
+import { type AnyRoute, route } from '../edge/route.ts'
+import type { SettingsStore } from './settings.store.ts'
+
+// A singleton has no id to be granted (decision 2).
+const shared = {
+  path: '/settings/controller',
+  auth: 'user',
+  target: () => ({ type: 'controller_settings' }),
+} as const
+
+export const settingsRoutes = (settings: SettingsStore): AnyRoute[] => [
+  route({
+    method: 'GET',
+    ...shared,
+    permission: 'settings:read',
+    action: 'settings.controller.read',
+    audit: 'decision',
+    run: () => ({ data: settings.get() }),
+  }),
+  route({
+    method: 'PATCH',
+    ...shared,
+    permission: 'settings:manage',
+    action: 'settings.controller.update',
+    body: ControllerSettingsPatch,
+    run: ({ body, now }) => {
+      const { before, after } = settings.patch(body, now)
+      return { data: after, before, after, target: { type: 'controller_settings', id: 'controller' } }
+    },
+  }),
+]

@@ -1,0 +1,43 @@
+import { found, notFound } from '../../kernel/fail.ts'
+import type { ControllerSettings, ControllerSettingsPatch } from '../../wire/settings.ts'
+import type { Db, Params } from '../store/db.ts'
+import { present } from '../store/filter.ts'
+
+const COLUMNS = `controller_name AS controllerName, week_starts_on AS weekStartsOn,
+  default_recording_profile_id AS defaultRecordingProfileId, default_retention_policy_id AS defaultRetentionPolicyId,
+  default_upload_policy_id AS defaultUploadPolicyId, default_watchdog_policy_id AS defaultWatchdogPolicyId`
+
+/** The one row of settings that people change while the controller runs. */
+export function settingsStore(db: Db) {
+  const row = db.stmt<object, ControllerSettings>(`SELECT ${COLUMNS} FROM controller_settings WHERE id = 1`)
+  const update = db.stmt<Params>(
+    `UPDATE controller_settings SET controller_name = @controllerName, week_starts_on = @weekStartsOn,
+       default_recording_profile_id = @defaultRecordingProfileId, default_retention_policy_id = @defaultRetentionPolicyId,
+       default_upload_policy_id = @defaultUploadPolicyId, default_watchdog_policy_id = @defaultWatchdogPolicyId,
+       updated_at = @now WHERE id = 1`,
+  )
+  const exists = (table: string) => db.stmt<{ id: string }, { n: number }>(`SELECT 1 AS n FROM ${table} WHERE id = @id`)
+  const defaults = [
+    ['defaultRecordingProfileId', 'Recording profile', exists('recording_profiles')],
+    ['defaultRetentionPolicyId', 'Retention policy', exists('retention_policies')],
+    ['defaultUploadPolicyId', 'Upload policy', exists('upload_policies')],
+    ['defaultWatchdogPolicyId', 'Watchdog policy', exists('watchdog_policies')],
+  ] as const
+  const get = (): ControllerSettings => found(row.get({}), 'Controller settings')
+
+  return {
+    get,
+    /** @throws Fail 404 for a default that does not exist: it would fail every form that offers it. */
+    patch(patch: ControllerSettingsPatch, now: string): { before: ControllerSettings; after: ControllerSettings } {
+      for (const [name, what, known] of defaults) {
+        const id = patch[name]
+        if (typeof id === 'string' && !known.get({ id })) throw notFound(what)
+      }
+      const before = get()
+      const cleared = Object.fromEntries(defaults.flatMap(([name]) => (patch[name] === null ? [[name, null]] : [])))
+      update.run({ ...before, ...present(patch), ...cleared, now })
+      return { before, after: get() }
+    },
+  }
+}
+export type SettingsStore = ReturnType<typeof settingsStore>

@@ -1,0 +1,38 @@
+import type { UploadItem } from '../../wire/uploads.ts'
+import type { HealthStore } from '../health/health.store.ts'
+import type { Db } from '../store/db.ts'
+
+const TYPE = 'controller.recording.upload_queue_failed'
+
+/** The health event of an item that is out of attempts: one while it lasts, resolved when its file arrives after all. */
+export function alarmStore(db: Db, health: HealthStore) {
+  const open = db.stmt<{ id: string }, { id: string; itemId: string }>(
+    `SELECT h.id, json_extract(h.details, '$.uploadQueueItemId') AS itemId FROM health_events h
+      WHERE h.recording_id = @id AND h.type = '${TYPE}' AND h.status <> 'resolved'`,
+  )
+  // The same way: what failed is made good by any later item that takes it.
+  const sameWay = db.stmt<{ id: string }, { id: string }>(
+    `SELECT o.id FROM upload_queue q JOIN upload_queue o ON o.recording_id = q.recording_id
+        AND o.destination_id = q.destination_id AND o.path_override IS q.path_override AND o.chunk_id IS q.chunk_id
+      WHERE q.id = @id`,
+  )
+  const nodeOf = db.stmt<{ id: string }, { nodeId: string | null }>(
+    `SELECT node_id AS nodeId FROM recordings WHERE id = @id`,
+  )
+  return {
+    raise({ id, provider, recordingId }: UploadItem, reason: string, now: string): void {
+      if (open.all({ id: recordingId }).some((event) => event.itemId === id)) return
+      const details = { provider, reason, source: 'upload_runner', uploadQueueItemId: id }
+      const nodeId = nodeOf.get({ id: recordingId })?.nodeId ?? undefined
+      health.open({ type: TYPE, severity: 'warning', details, nodeId, openedAt: now, recordingId }, now)
+    },
+    clear({ id, recordingId }: UploadItem, now: string): void {
+      const events = open.all({ id: recordingId })
+      if (events.length === 0) return
+      const items = new Set(sameWay.all({ id }).map((row) => row.id))
+      for (const event of events.filter(({ itemId }) => items.has(itemId)))
+        health.move(event.id, 'resolve', { by: 'system:upload-runner', now })
+    },
+  }
+}
+export type AlarmStore = ReturnType<typeof alarmStore>

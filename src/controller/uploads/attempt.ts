@@ -1,0 +1,112 @@
+// One attempt at one item: what can be known before the destination is bothered, then its driver.
+import { createHash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import * as fs from 'node:fs/promises'
+import * as path from 'node:path'
+import { Fail } from '../../kernel/fail.ts'
+import type { ChecksumVerification, DestinationKind, UploadItem } from '../../wire/uploads.ts'
+import { segments } from './destinations.rules.ts'
+import type { DestinationStore, Opened } from './destinations.store.ts'
+import { type Delivery, type Driver, DriverError, type Watch } from './driver.ts'
+
+export interface Limits {
+  /** Least speed of a whole attempt, bytes per second, beside `graceMs`. */
+  bytesPerSecond: number
+  graceMs: number
+  /** Longest time without progress, ms. */
+  idleMs: number
+}
+
+export interface AttemptParts {
+  destinations: DestinationStore
+  drivers: Record<DestinationKind, (opened: Opened) => Driver>
+  limits: Limits
+  /** Directory of the stored takes. */
+  takes: string
+}
+
+/**
+ * Delivers the file of an item.
+ * @throws DriverError whose message is the item's `lastError`; the signal's reason when aborted.
+ */
+export async function attempt(parts: AttemptParts, item: UploadItem, watch: Watch): Promise<ChecksumVerification> {
+  const driver = driverFor(parts, item)
+  const { file, size } = await located(parts.takes, item.cachePath)
+  const guard = guarded(watch, parts.limits, size)
+  try {
+    const sha256 = await hashOf(file, guard)
+    if (item.checksum?.startsWith('sha256:') && item.checksum !== `sha256:${sha256}`)
+      throw new DriverError('source_checksum_mismatch')
+    return await driver.deliver(deliveryOf(parts, item, { file, sha256, size }), guard)
+  } catch (e) {
+    // A driver that was ended tells of its own end; why it was ended is what counts.
+    throw guard.signal.aborted ? guard.signal.reason : e
+  } finally {
+    guard.end()
+  }
+}
+
+function driverFor({ destinations, drivers }: AttemptParts, item: UploadItem): Driver {
+  const destination = item.destinationId ? destinations.find(item.destinationId) : undefined
+  if (!destination) throw new DriverError('destination_not_found')
+  if (destination.status !== 'ready') throw new DriverError(destination.reason ?? `destination_${destination.status}`)
+  try {
+    return drivers[destination.kind](destinations.open(destination.id))
+  } catch (e) {
+    throw e instanceof Fail ? new DriverError(e.reason) : e
+  }
+}
+
+function deliveryOf(
+  { destinations }: AttemptParts,
+  item: UploadItem,
+  source: Pick<Delivery, 'file' | 'sha256' | 'size'>,
+): Delivery {
+  const destination = destinations.get(item.destinationId as string)
+  const base = destination.kind === 's3' ? destination.s3?.prefix : destination.smb?.path
+  const name = segments(item.fileName).at(-1) ?? path.basename(source.file)
+  const remote = [...segments(base), ...segments(item.pathOverride), name]
+  return { ...source, itemId: item.id, recordingId: item.recordingId, remote }
+}
+
+async function located(root: string, relative: string | undefined): Promise<{ file: string; size: number }> {
+  if (!relative) throw new DriverError('cache_path_missing')
+  try {
+    const [base, file] = await Promise.all([fs.realpath(root), fs.realpath(path.join(root, relative))])
+    if (!file.startsWith(base + path.sep)) throw new DriverError('cache_path_outside_root')
+    const stat = await fs.stat(file)
+    if (!stat.isFile()) throw new DriverError('cache_path_missing')
+    return { file, size: stat.size }
+  } catch (e) {
+    throw e instanceof DriverError ? e : new DriverError('cache_path_missing')
+  }
+}
+
+async function hashOf(file: string, { progress, signal }: Watch): Promise<string> {
+  const hash = createHash('sha256')
+  for await (const chunk of createReadStream(file, { highWaterMark: 1024 * 1024, signal })) {
+    hash.update(chunk as Buffer)
+    progress()
+  }
+  return hash.digest('hex')
+}
+
+/** The watch with two more ends: too long without progress, and too long for so many bytes. */
+function guarded(watch: Watch, limits: Limits, size: number): Watch & { end(): void } {
+  const abort = new AbortController()
+  const stalled = () => abort.abort(new DriverError('upload_stalled', `no progress for ${limits.idleMs / 1000} s`))
+  const idle = setTimeout(stalled, limits.idleMs)
+  const late = () => abort.abort(new DriverError('upload_timeout'))
+  const whole = setTimeout(late, limits.graceMs + (size / limits.bytesPerSecond) * 1000)
+  return {
+    end: () => {
+      clearTimeout(idle)
+      clearTimeout(whole)
+    },
+    progress: () => {
+      idle.refresh()
+      watch.progress()
+    },
+    signal: AbortSignal.any([watch.signal, abort.signal]),
+  }
+}

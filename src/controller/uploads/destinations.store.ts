@@ -1,0 +1,138 @@
+import { openText, SealError, seal } from '../../crypto/seal.ts'
+import { conflict, Fail, found } from '../../kernel/fail.ts'
+import type {
+  Destination,
+  DestinationInput,
+  DestinationKind,
+  DestinationPatch,
+  S3Options,
+  SmbOptions,
+} from '../../wire/uploads.ts'
+import type { Reach } from '../edge/reach.ts'
+import type { Db, Params } from '../store/db.ts'
+import { Lister } from '../store/filter.ts'
+import { describe, type Unavailable } from './destinations.rules.ts'
+
+interface Row {
+  displayName: string
+  enabled: number
+  id: string
+  kind: DestinationKind
+  s3: string | null
+  s3Secret: string | null
+  smb: string | null
+  smbPassword: string | null
+  updatedAt: string
+}
+
+/** All a driver needs; the secrets are open, so it goes nowhere but to a driver. */
+export interface Opened {
+  kind: DestinationKind
+  s3: S3Options & { secretAccessKey: string }
+  smb: SmbOptions & { password: string }
+}
+
+const COLUMNS = `x.id, x.display_name AS displayName, x.kind, x.enabled, x.smb, x.smb_password AS smbPassword, x.s3,
+  x.s3_secret AS s3Secret, x.updated_at AS updatedAt`
+
+const parsed = <T>(json: string | null): T | undefined => (json === null ? undefined : (JSON.parse(json) as T))
+
+/** Upload destinations. Secrets are sealed on arrival, bound to their row, and leave only through `open`. */
+export function destinationStore(db: Db, key: () => Uint8Array, unavailable: Unavailable) {
+  const list = new Lister<Row>(db, { columns: COLUMNS, from: 'upload_destinations x' })
+  const byId = db.stmt<{ id: string }, Row>(`SELECT ${COLUMNS} FROM upload_destinations x WHERE x.id = @id`)
+  const insert = db.stmt<Params>(
+    `INSERT INTO upload_destinations (id, display_name, kind, enabled, smb, smb_password, s3, s3_secret, created_at, updated_at)
+     VALUES (@id, @displayName, @kind, @enabled, @smb, @smbPassword, @s3, @s3Secret, @now, @now)`,
+  )
+  const update = db.stmt<Params>(
+    `UPDATE upload_destinations SET display_name = @displayName, enabled = @enabled, smb = @smb,
+       smb_password = @smbPassword, s3 = @s3, s3_secret = @s3Secret, updated_at = @now WHERE id = @id`,
+  )
+  const drop = db.stmt<{ id: string }>(`DELETE FROM upload_destinations WHERE id = @id`)
+  const users = db.stmt<{ id: string }, { id: string; name: string }>(
+    `SELECT id, name FROM upload_policies WHERE destination_id = @id ORDER BY name, id`,
+  )
+
+  const shown = (row: Row): Destination =>
+    describe(
+      {
+        ...row,
+        enabled: row.enabled === 1,
+        hasS3SecretAccessKey: row.s3Secret !== null,
+        hasSmbPassword: row.smbPassword !== null,
+        s3: parsed<S3Options>(row.s3),
+        smb: parsed<SmbOptions>(row.smb),
+      },
+      unavailable,
+    )
+  const find = (id: string): Destination | undefined => {
+    const row = byId.get({ id })
+    return row && shown(row)
+  }
+  const get = (id: string): Destination => found(find(id), 'Upload destination')
+  const place = (id: string, column: string): string => `upload_destinations/${id}/${column}`
+  const sealed = (id: string, column: string, given: string | undefined, kept: string | null): string | null =>
+    given === undefined ? kept : given === '' ? null : seal(key(), place(id, column), given)
+  const columns = (row: Row, fields: DestinationPatch, now: string): Params => ({
+    id: row.id,
+    displayName: fields.displayName ?? row.displayName,
+    enabled: Number(fields.enabled ?? row.enabled),
+    smb: fields.smb ? JSON.stringify(fields.smb) : row.smb,
+    smbPassword: sealed(row.id, 'smb_password', fields.smbPassword, row.smbPassword),
+    s3: fields.s3 ? JSON.stringify(fields.s3) : row.s3,
+    s3Secret: sealed(row.id, 's3_secret', fields.s3SecretAccessKey, row.s3Secret),
+    now,
+  })
+  const opened = (id: string, column: string, text: string | null): string =>
+    text === null ? '' : openText(key(), place(id, column), text)
+
+  return {
+    find,
+    /** @throws Fail 404 `upload_destination_not_found`. */
+    get,
+    /** By name. */
+    list: (reach: Reach): Destination[] =>
+      list.all(reach.own('upload_destination'), 'x.display_name COLLATE NOCASE, x.id').map(shown),
+    /** Whether it is there, and within `reach`. */
+    visible: (id: string, reach: Reach): boolean =>
+      list.count([{ sql: 'x.id = @wanted', params: { wanted: id } }, ...reach.own('upload_destination')], 1) === 1,
+    /** @throws Fail 409 `upload_destination_exists`. */
+    create(id: string, input: DestinationInput, now: string): Destination {
+      if (byId.get({ id })) throw conflict('upload_destination_exists', 'Upload destination already exists')
+      const { displayName, kind } = input
+      const blank = { displayName, enabled: 0, id, kind, s3: null, s3Secret: null, smb: null, smbPassword: null }
+      insert.run({ ...columns({ ...blank, updatedAt: now }, input, now), kind })
+      return get(id)
+    },
+    patch(id: string, patch: DestinationPatch, now: string): { before: Destination; after: Destination } {
+      const before = found(byId.get({ id }), 'Upload destination')
+      update.run(columns(before, patch, now))
+      return { before: shown(before), after: get(id) }
+    },
+    /** @throws Fail 404, or 409 `upload_destination_in_use` with the policies that use it. */
+    remove(id: string): Destination {
+      const before = get(id)
+      const policies = users.all({ id })
+      if (policies.length > 0)
+        throw conflict('upload_destination_in_use', 'Upload destination is used by upload policies', { policies })
+      drop.run({ id })
+      return before
+    },
+    /** @throws Fail 409 `destination_secret_unreadable` when the secret key changed since. */
+    open(id: string): Opened {
+      const row = found(byId.get({ id }), 'Upload destination')
+      try {
+        return {
+          kind: row.kind,
+          s3: { ...parsed<S3Options>(row.s3), secretAccessKey: opened(id, 's3_secret', row.s3Secret) },
+          smb: { ...parsed<SmbOptions>(row.smb), password: opened(id, 'smb_password', row.smbPassword) },
+        }
+      } catch (e) {
+        if (!(e instanceof SealError)) throw e
+        throw new Fail(409, 'destination_secret_unreadable', 'The secret of this destination has to be entered again')
+      }
+    },
+  }
+}
+export type DestinationStore = ReturnType<typeof destinationStore>

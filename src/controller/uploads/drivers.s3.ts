@@ -1,0 +1,252 @@
+// S3 and what speaks like it: one PUT for small files, parts for large ones, each with its SHA-256.
+import { createHash, type Hash } from 'node:crypto'
+import { createReadStream } from 'node:fs'
+import * as fs from 'node:fs/promises'
+import { Readable } from 'node:stream'
+import type { HeadObjectCommandOutput, PutObjectCommandInput, S3Client } from '@aws-sdk/client-s3'
+import type { ChecksumVerification, S3Options } from '../../wire/uploads.ts'
+import { contentTypeOf } from '../recordings/recordings.rules.ts'
+import { type Delivery, type Driver, DriverError, type Watch, words } from './driver.ts'
+
+const MIB = 1024 * 1024
+/** Up to this size a file goes in one request, from memory; above it in parts. */
+const SINGLE = 16 * MIB
+const PART = 8 * MIB
+// A service takes 10,000 parts.
+const MOST_PARTS = 9_000
+// Parts in memory at once; together with the one being read this is what an upload costs.
+const PARALLEL = 2
+const CONNECT_MS = 15_000
+const SOCKET_IDLE_MS = 60_000
+const ABORT_MS = 2_000
+/** Answers are a few hundred bytes of XML; what is longer is not read. */
+const LARGEST_ANSWER = MIB
+
+type Sdk = typeof import('@aws-sdk/client-s3')
+type Put = Omit<PutObjectCommandInput, 'Body'> & { Bucket: string; Key: string }
+
+/** A driver for one destination; the SDK is loaded when the first file is delivered. */
+export const s3Driver = (options: S3Options & { secretAccessKey: string }): Driver => ({
+  deliver: async (delivery, watch) => {
+    if (!options.bucket) throw new DriverError('s3_bucket_missing')
+    const sdk = await import('@aws-sdk/client-s3')
+    const client = clientOf(sdk, options, watch.signal)
+    try {
+      return await delivered(sdk, client, options, delivery, watch)
+    } catch (e) {
+      throw explained(e, [options.secretAccessKey])
+    } finally {
+      client.destroy()
+    }
+  },
+})
+
+function clientOf(sdk: Sdk, options: S3Options & { secretAccessKey: string }, signal: AbortSignal): S3Client {
+  const client = new sdk.S3Client({
+    credentials: { accessKeyId: options.accessKeyId ?? '', secretAccessKey: options.secretAccessKey },
+    ...(options.endpoint ? { endpoint: options.endpoint } : {}),
+    forcePathStyle: options.forcePathStyle ?? false,
+    maxAttempts: 3,
+    region: options.region ?? 'us-east-1',
+    // Checksums are ours, where we ask for them; what every request gets by default many services do not know.
+    requestChecksumCalculation: 'WHEN_REQUIRED',
+    responseChecksumValidation: 'WHEN_REQUIRED',
+    requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: SOCKET_IDLE_MS },
+  })
+  hold(client, signal)
+  return client
+}
+
+interface Handled {
+  response: { body?: unknown }
+}
+
+/** Every request ends with the attempt, and no answer is read beyond its bound. */
+function hold(client: S3Client, signal: AbortSignal): void {
+  const handler = client.config.requestHandler
+  const handle = handler.handle.bind(handler) as (request: never, options: object) => Promise<Handled>
+  handler.handle = (async (request: { method: string }, options: { abortSignal?: AbortSignal }) => {
+    // What takes an upload back has to get through when the attempt is over.
+    const ended = request.method === 'DELETE' ? AbortSignal.timeout(ABORT_MS) : signal
+    const abortSignal = options.abortSignal ? AbortSignal.any([ended, options.abortSignal]) : ended
+    const handled = await handle(request as never, { ...options, abortSignal })
+    bound(handled.response.body)
+    return handled
+  }) as never
+}
+
+function bound(body: unknown): void {
+  const stream = body as NodeJS.ReadableStream & { destroy(e: Error): void; push?: unknown }
+  if (typeof stream?.on !== 'function' || typeof stream.destroy !== 'function') return
+  let size = 0
+  const push = (stream as unknown as { push(chunk: Uint8Array | null): boolean }).push.bind(stream)
+  // Counted as it arrives, without reading: a listener for data would start the flow.
+  ;(stream as unknown as { push: unknown }).push = (chunk: Uint8Array | null): boolean => {
+    size += chunk?.length ?? 0
+    if (size <= LARGEST_ANSWER) return push(chunk)
+    stream.destroy(new DriverError('s3_answer_too_large'))
+    return false
+  }
+}
+
+async function delivered(
+  sdk: Sdk,
+  client: S3Client,
+  options: S3Options,
+  delivery: Delivery,
+  watch: Watch,
+): Promise<ChecksumVerification> {
+  const put: Put = {
+    Bucket: options.bucket as string,
+    ContentType: contentTypeOf(delivery.remote.at(-1) ?? ''),
+    Key: delivery.remote.join('/'),
+    Metadata: {
+      checksum: `sha256:${delivery.sha256}`,
+      recording_id: delivery.recordingId,
+      upload_queue_id: delivery.itemId,
+    },
+  }
+  const send = delivery.size <= SINGLE ? single : inParts
+  const checksum = await withFallback((checked) => send(sdk, client, put, delivery, watch, checked))
+  const status = await confidence(sdk, client, put, delivery, checksum, options.endpoint !== undefined)
+  return { algorithm: 'sha256', expected: `sha256:${delivery.sha256}`, method: 's3_checksum_sha256', status }
+}
+
+/** Services that refuse checksums they do not know get the file without; TLS and the signature still cover it. */
+async function withFallback(send: (checked: boolean) => Promise<string>): Promise<string | undefined> {
+  try {
+    return await send(true)
+  } catch (e) {
+    if (!refusesChecksums(e)) throw e
+    await send(false)
+    return undefined
+  }
+}
+
+function refusesChecksums(e: unknown): boolean {
+  const { name = '', message = '' } = e as Error
+  if (name === 'NotImplemented' || name === 'NotImplementedException') return true
+  return /^(InvalidArgument|InvalidRequest|UnsupportedArgument)$/.test(name) && /checksum|x-amz-sdk/i.test(message)
+}
+
+/** One PUT. Gives the checksum of the object as the service is to report it. */
+async function single(sdk: Sdk, client: S3Client, put: Put, delivery: Delivery, watch: Watch, checked: boolean) {
+  const body = await fs.readFile(delivery.file, { signal: watch.signal })
+  const checksum = Buffer.from(delivery.sha256, 'hex').toString('base64')
+  const sum = checked ? { ChecksumSHA256: checksum } : {}
+  await client.send(new sdk.PutObjectCommand({ ...put, ...sum, Body: body, ContentLength: body.length }))
+  watch.progress()
+  return checksum
+}
+
+/** Parts with their own checksums; what was begun is taken back unless it is completed. */
+async function inParts(sdk: Sdk, client: S3Client, put: Put, delivery: Delivery, watch: Watch, checked: boolean) {
+  const { Upload } = await import('@aws-sdk/lib-storage')
+  const partSize = Math.max(PART, Math.ceil(delivery.size / MOST_PARTS))
+  const parts = partHashes(partSize, delivery.size)
+  const sum = checked ? { ChecksumAlgorithm: sdk.ChecksumAlgorithm.SHA256 } : {}
+  foreknown(client, checked ? parts.sum : () => undefined)
+  const source = createReadStream(delivery.file, { highWaterMark: MIB, signal: watch.signal })
+  const upload = new Upload({
+    client,
+    params: { ...put, ...sum, Body: Readable.from(parts.through(source), { objectMode: false, highWaterMark: MIB }) },
+    partSize,
+    queueSize: PARALLEL,
+  })
+  upload.on('httpUploadProgress', watch.progress)
+  await upload.done()
+  return parts.checksum()
+}
+
+/**
+ * Parts are hashed as they are read, a piece at a time; the SDK would hash each twice more, whole: once for its checksum,
+ * once for its signature, and hold the event loop while it does.
+ */
+function foreknown(client: S3Client, sum: (part: number) => string | undefined): void {
+  client.middlewareStack.add(
+    (next, { commandName }) =>
+      (args) => {
+        const input = args.input as { ChecksumSHA256?: string; PartNumber?: number }
+        const known = commandName === 'UploadPartCommand' ? sum(input.PartNumber ?? 0) : undefined
+        return next(known ? ({ ...args, input: { ...input, ChecksumSHA256: known } } as typeof args) : args)
+      },
+    { name: 'partChecksum', override: true, step: 'initialize' },
+  )
+  client.middlewareStack.add(
+    (next) => (args) => {
+      const { headers = {} } = args.request as { headers?: Record<string, string> }
+      const known = headers['x-amz-checksum-sha256']
+      if (known) headers['x-amz-content-sha256'] = Buffer.from(known, 'base64').toString('hex')
+      return next(args)
+    },
+    { name: 'payloadHash', override: true, priority: 'low', step: 'build' },
+  )
+}
+
+/** The checksum of an object in parts: SHA-256 over those of its parts, with their number. */
+function partHashes(partSize: number, size: number) {
+  const sums: Buffer[] = []
+  let part: Hash = createHash('sha256')
+  let room = partSize
+  let left = size
+  const take = (chunk: Buffer): void => {
+    for (let at = 0; at < chunk.length; ) {
+      const piece = chunk.subarray(at, at + room)
+      part.update(piece)
+      at += piece.length
+      room -= piece.length
+      if (room === 0) next()
+    }
+  }
+  const next = (): void => {
+    sums.push(part.digest())
+    part = createHash('sha256')
+    room = partSize
+  }
+  return {
+    async *through(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+      for await (const chunk of source) {
+        left -= chunk.length
+        take(chunk)
+        yield chunk
+      }
+      if (left !== 0) throw new DriverError('source_checksum_mismatch')
+      if (room < partSize) next()
+    },
+    sum: (number: number): string | undefined => sums[number - 1]?.toString('base64'),
+    checksum: (): string => `${createHash('sha256').update(Buffer.concat(sums)).digest('base64')}-${sums.length}`,
+  }
+}
+
+/**
+ * How sure it is that the bytes arrived. The service of the name itself refuses what does not fit its checksum; any other
+ * endpoint only declares so, unless it names size and checksum of the object when it is asked again.
+ */
+async function confidence(
+  sdk: Sdk,
+  client: S3Client,
+  { Bucket, Key }: Put,
+  { size }: Delivery,
+  checksum: string | undefined,
+  custom: boolean,
+): Promise<'provider_declared' | 'provider_validated'> {
+  if (checksum === undefined) return 'provider_declared'
+  if (!custom) return 'provider_validated'
+  const head = await client
+    .send(new sdk.HeadObjectCommand({ Bucket, ChecksumMode: 'ENABLED', Key }))
+    // Not allowed to look, or not able to: the upload itself has succeeded.
+    .catch((): Partial<HeadObjectCommandOutput> => ({}))
+  return head.ContentLength === size && head.ChecksumSHA256 === checksum ? 'provider_validated' : 'provider_declared'
+}
+
+/** The service's own code (`SignatureDoesNotMatch`) or the socket's, and its words without our secret. */
+function explained(e: unknown, secrets: readonly string[]): unknown {
+  if (e instanceof DriverError || !(e instanceof Error)) return e
+  const { $metadata, code } = e as Error & { $metadata?: { httpStatusCode?: number }; code?: string }
+  const status = $metadata?.httpStatusCode
+  const own = /^[A-Za-z][A-Za-z0-9]{2,60}$/.test(e.name) && !/Error$|^Unknown/.test(e.name) ? e.name : undefined
+  if (own && status) return new DriverError(own, words(e.message, secrets))
+  const said = e.message.split('Deserialization error')[0] ?? ''
+  const told = [status ? `HTTP ${status}` : '', code ?? '', words(said, secrets)].filter(Boolean)
+  return new DriverError('s3_upload_failed', told.join(' '))
+}

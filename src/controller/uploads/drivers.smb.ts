@@ -1,0 +1,223 @@
+// SMB shares through the system's smbclient: one short-lived child per step, credentials through an unlinked file.
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import { accessSync, closeSync, constants, createReadStream, openSync, unlinkSync, writeSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import * as path from 'node:path'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { ChecksumVerification, SmbOptions } from '../../wire/uploads.ts'
+import { type Delivery, type Driver, DriverError, type Watch, words } from './driver.ts'
+
+/** What the state of an SMB destination says on a machine that cannot reach one. */
+export const NO_SMBCLIENT = 'destination_not_implemented: install smbclient (Debian: apt-get install smbclient)'
+
+/** Text kept of what smbclient says. */
+const KEPT = 8192
+const CLEANUP_MS = 5_000
+const OPERATION_SECONDS = 60
+
+/** Where smbclient is: `command` itself when it is a path, else the first of `dirs` that has it. */
+export function findSmbclient(command: string, dirs: readonly string[]): string | undefined {
+  const places = command.includes('/') ? [command] : dirs.map((dir) => path.join(dir, command))
+  return places.find(isExecutable)
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK)
+    return true
+  } catch {
+    // Not there, or not ours to run: the next place is asked.
+    return false
+  }
+}
+
+interface Share {
+  command: string
+  options: SmbOptions & { password: string }
+}
+
+interface Streams {
+  /** What the child reads from its stdin. */
+  input?: (stdin: NodeJS.WritableStream) => Promise<void>
+  /** What becomes of its stdout. */
+  output?: (stdout: Readable) => Promise<void>
+}
+
+/** A driver for one share. The file is written beside its place, read back and compared, and only then given its name. */
+export const smbDriver = (share: Share): Driver => ({
+  deliver: async (delivery, watch) => {
+    const { server, share: name } = share.options
+    if (!server || !name) throw new DriverError('smb_config_incomplete')
+    const folders = delivery.remote.slice(0, -1)
+    const place = quoted(delivery.remote)
+    const draft = quoted([...folders, `.${randomBytes(8).toString('hex')}.part`])
+    await makeFolders(share, folders, watch.signal)
+    try {
+      await run(share, `put - ${draft}`, watch.signal, { input: (stdin) => send(delivery, stdin, watch) })
+      const verification = await compared(share, draft, delivery, watch)
+      await run(share, `rename ${draft} ${place} -f`, watch.signal)
+      return verification
+    } catch (e) {
+      await removeDraft(share, draft)
+      throw e
+    }
+  },
+})
+
+/** All levels in one go; one that is there already is fine. */
+async function makeFolders(share: Share, folders: readonly string[], signal: AbortSignal): Promise<void> {
+  const levels = folders.map((_, i) => `mkdir ${quoted(folders.slice(0, i + 1))}`)
+  if (levels.length > 0) await run(share, levels.join(';'), signal, {}, ['OBJECT_NAME_COLLISION'])
+}
+
+async function send({ file }: Delivery, stdin: NodeJS.WritableStream, { progress, signal }: Watch): Promise<void> {
+  const source = createReadStream(file, { highWaterMark: 256 * 1024 })
+  source.on('data', progress)
+  await pipeline(source, stdin, { signal })
+}
+
+async function compared(
+  share: Share,
+  draft: string,
+  { sha256 }: Delivery,
+  { progress, signal }: Watch,
+): Promise<ChecksumVerification> {
+  const hash = createHash('sha256')
+  const output = async (stdout: Readable): Promise<void> => {
+    for await (const chunk of stdout) {
+      hash.update(chunk as Buffer)
+      progress()
+    }
+  }
+  await run(share, `get ${draft} -`, signal, { output })
+  const [expected, observed] = [`sha256:${sha256}`, `sha256:${hash.digest('hex')}`]
+  if (observed !== expected) throw new DriverError('uploaded_checksum_mismatch')
+  return { algorithm: 'sha256', expected, method: 'file_copy_sha256', observed, status: 'matched' }
+}
+
+/** Best effort: the share may be what failed, and a part without a name hurts nobody. */
+async function removeDraft(share: Share, draft: string): Promise<void> {
+  await run(share, `del ${draft}`, AbortSignal.timeout(CLEANUP_MS)).catch(() => {})
+}
+
+/**
+ * A path as smbclient's command line takes it. It knows no escapes: what cannot stand between
+ * quotes is refused, and what would read like one of its errors.
+ */
+export function quoted(parts: readonly string[]): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the point
+  const bad = parts.find((part) => /["\\/;:*?<>|\u0000-\u001f\u007f]|NT_STATUS_|^\.+$/.test(part))
+  if (bad !== undefined) throw new DriverError('smb_path_invalid', `a share takes no folder or file called ${bad}`)
+  return `"${parts.join('/')}"`
+}
+
+/**
+ * Runs one command line on the share. smbclient's exit code does not tell of every failure: its words are read.
+ * @throws DriverError `smb_<code>` by the first NT status that is not among `fine`.
+ */
+async function run(
+  { command, options }: Share,
+  line: string,
+  signal: AbortSignal,
+  streams: Streams = {},
+  fine: readonly string[] = [],
+): Promise<void> {
+  signal.throwIfAborted()
+  const { code, said } = await child(command, argsOf(options, line), options, signal, streams)
+  const statuses = [...said.matchAll(/NT_STATUS_([A-Z0-9_]+)/g)].map((match) => match[1] as string)
+  const bad = statuses.find((status) => !fine.includes(status))
+  if (bad) throw new DriverError(`smb_${bad.toLowerCase()}`)
+  if (code !== 0 && statuses.length === 0) throw new DriverError('smb_upload_failed', words(said, [options.password]))
+}
+
+// No configuration of the machine, messages to stderr, and nothing of the credentials.
+function argsOf({ port, server, share }: SmbOptions, line: string): string[] {
+  const where = [`//${server}/${share}`, ...(port ? ['-p', String(port)] : [])]
+  return [
+    ...where,
+    '-s',
+    '/dev/null',
+    '-A',
+    '/proc/self/fd/3',
+    '-E',
+    '-d',
+    '1',
+    '-t',
+    String(OPERATION_SECONDS),
+    '-c',
+    line,
+  ]
+}
+
+async function child(
+  command: string,
+  args: string[],
+  options: SmbOptions & { password: string },
+  signal: AbortSignal,
+  { input, output }: Streams,
+): Promise<{ code: number | null; said: string }> {
+  const credentials = credentialsFile(options)
+  let smb: ChildProcess
+  try {
+    smb = spawn(command, args, {
+      env: { LANG: 'C.UTF-8' },
+      stdio: [input ? 'pipe' : 'ignore', 'pipe', 'pipe', credentials],
+    })
+  } finally {
+    closeSync(credentials)
+  }
+  const kill = () => void smb.kill('SIGKILL')
+  signal.addEventListener('abort', kill, { once: true })
+  const said = collected(smb.stderr as Readable)
+  const ended = exit(smb)
+  // A child that ends early breaks the pipe; what it said counts, not that.
+  const sending = input?.(smb.stdin as NodeJS.WritableStream).catch(() => {})
+  const reading = output ? output(smb.stdout as Readable).catch(() => {}) : (smb.stdout as Readable).resume()
+  try {
+    const code = await ended
+    await sending
+    await reading
+    signal.throwIfAborted()
+    return { code, said: said() }
+  } finally {
+    signal.removeEventListener('abort', kill)
+  }
+}
+
+function collected(stream: Readable): () => string {
+  let text = ''
+  stream.setEncoding('utf8').on('data', (more: string) => {
+    if (text.length < KEPT) text = (text + more).slice(0, KEPT)
+  })
+  return () => text
+}
+
+function exit(smb: ChildProcess): Promise<number | null> {
+  return new Promise((resolve, reject) => {
+    smb.once('error', (e) => reject(new DriverError('smb_upload_failed', words(e.message, []))))
+    smb.once('close', (code) => resolve(code))
+  })
+}
+
+/**
+ * Descriptor of a file with the credentials that has no name any more: nothing to be found, nothing to be left behind,
+ * however this process ends. Never in arguments or environment, which other users of the machine can read.
+ */
+function credentialsFile({ domain, password, username }: SmbOptions & { password: string }): number {
+  const fields = { username, password, domain }
+  const lines = Object.entries(fields).flatMap(([name, value]) => (value ? [`${name}=${value}\n`] : []))
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a line break would begin another field
+  if (lines.some((line) => /[\u0000-\u001f]/.test(line.slice(0, -1)))) throw new DriverError('smb_config_incomplete')
+  const name = path.join(tmpdir(), `.roomtone-${randomBytes(12).toString('hex')}`)
+  const file = openSync(name, 'wx+', 0o600)
+  try {
+    unlinkSync(name)
+    writeSync(file, lines.join(''))
+    return file
+  } catch (e) {
+    closeSync(file)
+    throw e
+  }
+}

@@ -1,0 +1,191 @@
+import { conflict, Fail } from '../../kernel/fail.ts'
+import type { Ids } from '../../kernel/ids.ts'
+import type { Recording } from '../../wire/recordings.ts'
+import type { Destination, UploadItem, UploadPolicy } from '../../wire/uploads.ts'
+import type { ChunkStore } from '../chunks/chunks.store.ts'
+import type { Audit } from '../edge/audit.ts'
+import { systemActor } from '../edge/who.ts'
+import { chosenFile } from '../recordings/recordings.rules.ts'
+import type { RecordingStore } from '../recordings/recordings.store.ts'
+import type { Db, Params } from '../store/db.ts'
+import { targetWith } from './destinations.rules.ts'
+import type { DestinationStore } from './destinations.store.ts'
+import type { UploadPolicyStore } from './policies.store.ts'
+import { isActive, remoteName } from './queue.rules.ts'
+import type { UploadQueueStore } from './queue.store.ts'
+
+/** The file that is to be sent, frozen when it is queued. */
+interface Source {
+  checksum: string
+  path: string
+}
+
+/** A piece of a take that came in pieces. */
+export interface ChunkSource extends Source {
+  /** `chunk_<recordingId>_<index>`. */
+  id: string
+  /** From 1. */
+  index: number
+}
+
+interface Parts {
+  db: Db
+  destinations: DestinationStore
+  ids: Ids
+  policies: UploadPolicyStore
+  queue: UploadQueueStore
+  recordings: RecordingStore
+}
+
+// What stands where an error would, until an attempt was made (contract A, 2.18).
+const UNTRIED = 'provider_not_configured'
+
+/** Puts files into the upload queue. Every write is meant to run inside a transaction. */
+export function enqueueStore(parts: Parts) {
+  const { db, destinations, ids, policies, queue, recordings } = parts
+  const insert = db.stmt<Params>(
+    `INSERT INTO upload_queue (id, recording_id, upload_policy_id, destination_id, provider, status, max_attempts,
+       next_attempt_at, last_error, cache_path, checksum, file_name, chunk_id, chunk_index, path_override, target,
+       created_at, updated_at)
+     VALUES (@id, @recordingId, @policyId, @destinationId, @provider, 'queued', @maxAttempts, @now, @lastError, @cachePath,
+       @checksum, @fileName, @chunkId, @chunkIndex, @pathOverride, @target, @now, @now)`,
+  )
+  // What waits to be sent is overtaken by a newer file: it begins anew, and an attempt under way no longer counts.
+  const repoint = db.stmt<Params>(
+    `UPDATE upload_queue SET status = 'queued', claim = NULL, attempt_count = 0, next_attempt_at = @now,
+       cache_path = @cachePath, checksum = @checksum, file_name = @fileName, updated_at = @now WHERE id = @id`,
+  )
+
+  const sourceOf = (id: string): Source | undefined => {
+    const files = recordings.files(id)
+    return chosenFile(Object.fromEntries(files.map((file) => [file.rendition, file])))
+  }
+
+  const add = (
+    recording: Recording,
+    source: Source,
+    policy: UploadPolicy,
+    destination: Destination,
+    reason: string | undefined,
+    now: string,
+    chunk?: ChunkSource,
+  ): UploadItem => {
+    const fresh = {
+      cachePath: source.path,
+      checksum: source.checksum,
+      fileName: remoteName(recording, source.path, chunk?.index),
+    }
+    const target = targetWith(destination, policy.pathOverride)
+    const earlier = queue.ofRecording(recording.id).filter((item) => sameWay(item, policy, destination, chunk))
+    const active = earlier.find((item) => isActive(item.status))
+    if (active) return current(active, fresh, now)
+    const done = earlier.find((item) => item.status === 'succeeded' && unchanged(item, fresh, target))
+    if (done) return done
+    const id = ids.make('upload')
+    insert.run({
+      ...fresh,
+      id,
+      recordingId: recording.id,
+      policyId: policy.id,
+      destinationId: destination.id,
+      provider: destination.kind,
+      maxAttempts: policy.maxAttempts,
+      lastError: reason ?? UNTRIED,
+      chunkId: chunk?.id ?? null,
+      chunkIndex: chunk?.index ?? null,
+      pathOverride: policy.pathOverride ?? null,
+      target: target ?? null,
+      now,
+    })
+    return queue.get(id)
+  }
+
+  const current = (active: UploadItem, fresh: Pick<UploadItem, 'checksum'> & Params, now: string): UploadItem => {
+    if (active.cachePath === fresh.cachePath && active.checksum === fresh.checksum) return active
+    repoint.run({ ...fresh, id: active.id, now })
+    return queue.get(active.id)
+  }
+
+  return {
+    sourceOf,
+    /**
+     * Queues what a recording holds by one policy; what is queued or done already is given as it is.
+     * @throws Fail 404 for an unknown policy; 409 `recording_not_cached`, `upload_policy_disabled`, `destination_required`.
+     */
+    enqueue(
+      recording: Recording,
+      policyId: string | undefined,
+      reason: string | undefined,
+      fallback: string,
+      now: string,
+    ): UploadItem {
+      const source = sourceOf(recording.id)
+      if (!source) throw conflict('recording_not_cached', 'Recording is not cached')
+      const policy = policies.get(policyId ?? recording.uploadPolicyIds[0] ?? fallback)
+      if (!policy.enabled) throw conflict('upload_policy_disabled', 'Upload policy is disabled')
+      const destination = policy.destinationId && destinations.find(policy.destinationId)
+      if (!destination) throw conflict('destination_required', 'Upload policy has no destination')
+      return add(recording, source, policy, destination, reason, now)
+    },
+    /** What became cached goes where the recording's own policies send it: once per destination and folder. */
+    enqueueCached(recordingId: string, now: string, chunk?: ChunkSource): UploadItem[] {
+      const recording = recordings.get(recordingId)
+      const source = chunk ?? sourceOf(recordingId)
+      if (!source) return []
+      const ways = new Map<string, UploadPolicy>()
+      for (const policy of policies.ofRecording(recordingId)) {
+        const way = JSON.stringify([policy.destinationId, policy.pathOverride ?? ''])
+        if (policy.enabled && policy.trigger === 'on_recording_cached' && !ways.has(way)) ways.set(way, policy)
+      }
+      return [...ways.values()].flatMap((policy) => {
+        const destination = policy.destinationId && destinations.find(policy.destinationId)
+        return destination ? [add(recording, source, policy, destination, undefined, now, chunk)] : []
+      })
+    },
+  }
+}
+export type EnqueueStore = ReturnType<typeof enqueueStore>
+
+const sameWay = (item: UploadItem, policy: UploadPolicy, destination: Destination, chunk: ChunkSource | undefined) =>
+  item.destinationId === destination.id &&
+  item.provider === destination.kind &&
+  item.chunkId === chunk?.id &&
+  item.pathOverride === policy.pathOverride &&
+  item.uploadPolicyId === policy.id
+
+const unchanged = (item: UploadItem, fresh: Params, target: string | undefined): boolean =>
+  item.cachePath === fresh.cachePath && item.checksum === fresh.checksum && item.target === target
+
+/** Queues what became cached; gives the items. Throws only when the database is gone: custody must not hang on it. */
+export type AutoEnqueue = (recordingId: string, now: string, chunk?: ChunkSource) => UploadItem[]
+
+/** `enqueueCached` with its audit row, for use inside the transaction that attaches the file (contract A, 12.3). */
+export function autoEnqueue(db: Db, enqueue: EnqueueStore, chunks: ChunkStore, audit: Audit): AutoEnqueue {
+  return (recordingId, now, chunk) => {
+    const told = (outcome: 'succeeded' | 'failed', details: Record<string, unknown>, reason?: string): void =>
+      audit.write(
+        {
+          action: `recordings.upload_queue.auto_enqueue.${outcome}`,
+          actor: systemActor('upload-runner'),
+          correlation: { recordingId },
+          details: { ...details, ...(chunk ? { chunkId: chunk.id } : {}) },
+          outcome,
+          permission: 'recording:control',
+          reason: reason ?? null,
+          target: { type: 'recording', id: recordingId },
+        },
+        now,
+      )
+    try {
+      const items = db.tx(() => enqueue.enqueueCached(recordingId, now, chunk))
+      if (chunk && items.length > 0) chunks.uploading(recordingId, chunk.index)
+      if (items.length > 0) told('succeeded', { uploadQueueItemIds: items.map((item) => item.id) })
+      return items
+    } catch (e) {
+      // The file is safe here: that it could not be queued is told, and an operator can queue it by hand.
+      if (e instanceof Fail && e.status === 503) throw e
+      told('failed', {}, e instanceof Fail ? e.reason : 'internal_error')
+      return []
+    }
+  }
+}

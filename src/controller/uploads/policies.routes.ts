@@ -1,0 +1,77 @@
+import type { Ids } from '../../kernel/ids.ts'
+import { UploadPolicyInput, UploadPolicyPatch } from '../../wire/uploads.ts'
+import { actionStates } from '../edge/actions.ts'
+import type { reaches } from '../edge/reach.ts'
+import { type AnyRoute, route } from '../edge/route.ts'
+import type { UploadPolicyStore } from './policies.store.ts'
+
+const BASE = '/api/v1/settings/upload-policies'
+const all = () => ({ type: 'upload_policy_collection' })
+const one = (p: { id: string }) => ({ type: 'upload_policy', id: p.id })
+const read = { auth: 'user', permission: 'settings:read' } as const
+const manage = { auth: 'user', permission: 'settings:manage' } as const
+
+export const uploadPolicyRoutes = (
+  policies: UploadPolicyStore,
+  ids: Ids,
+  reach: ReturnType<typeof reaches>,
+): AnyRoute[] => [
+  route({
+    method: 'GET',
+    path: '/settings/upload-policies',
+    ...read,
+    action: 'settings.upload_policies.read',
+    target: all,
+    run: ({ who }) => ({ data: policies.list(reach(who, 'settings:read')) }),
+  }),
+  route({
+    method: 'POST',
+    path: '/settings/upload-policies',
+    ...manage,
+    action: 'settings.upload_policies.create',
+    target: all,
+    body: UploadPolicyInput,
+    status: 201,
+    run: ({ body, who, now }) => {
+      const id = body.id ?? ids.make('upload_policy')
+      const after = policies.create(id, body, reach(who, 'settings:manage'), now)
+      return { data: after, after, target: { type: 'upload_policy', id: after.id, name: after.name } }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/settings/upload-policies/:id',
+    ...read,
+    action: 'settings.upload_policies.detail.read',
+    target: one,
+    run: ({ params }) => ({ data: policies.get(params.id) }),
+  }),
+  route({
+    method: 'GET',
+    path: '/settings/upload-policies/:id/actions',
+    ...read,
+    action: 'settings.upload_policies.actions.read',
+    target: one,
+    run: ({ params, who }) => {
+      const policy = policies.get(params.id)
+      const href = `${BASE}/${policy.id}`
+      const actions = actionStates(who, {
+        detail: { href, method: 'GET', permission: 'settings:read' },
+        update: { href, method: 'PATCH', permission: 'settings:manage' },
+      })
+      return { data: { actions, links: { detail: href, update: href }, policy } }
+    },
+  }),
+  route({
+    method: 'PATCH',
+    path: '/settings/upload-policies/:id',
+    ...manage,
+    action: 'settings.upload_policies.update',
+    target: one,
+    body: UploadPolicyPatch,
+    run: ({ params, body, who, now }) => {
+      const { before, after } = policies.patch(params.id, body, reach(who, 'settings:manage'), now)
+      return { data: after, before, after, target: { type: 'upload_policy', id: after.id, name: after.name } }
+    },
+  }),
+]

@@ -1,0 +1,147 @@
+import { Fail } from '../../kernel/fail.ts'
+import type { Recording } from '../../wire/recordings.ts'
+import { BulkEnqueue, Enqueue, UploadFilters, type UploadItem } from '../../wire/uploads.ts'
+import { actionStates } from '../edge/actions.ts'
+import { pageMeta } from '../edge/page.ts'
+import type { Reach, reaches } from '../edge/reach.ts'
+import { type AnyRoute, route } from '../edge/route.ts'
+import type { UserWho } from '../edge/who.ts'
+import type { RecordingStore } from '../recordings/recordings.store.ts'
+import type { EnqueueStore } from './enqueue.store.ts'
+import { isRetryable } from './queue.rules.ts'
+import type { UploadQueueStore } from './queue.store.ts'
+
+interface Parts {
+  enqueues: EnqueueStore
+  /** Policy of a recording that has none. */
+  fallback: string
+  queue: UploadQueueStore
+  reach: ReturnType<typeof reaches>
+  recordings: RecordingStore
+}
+
+const DEFAULT_LIMIT = 50
+const MOST = 200
+const read = { auth: 'user', permission: 'recording:read' } as const
+const control = { auth: 'user', permission: 'recording:control' } as const
+
+const linksOf = ({ id }: UploadItem) => ({
+  detail: `/api/v1/upload-queue/${id}`,
+  retry: `/api/v1/upload-queue/${id}/retry`,
+})
+
+const correlationOf = (item: UploadItem) => ({ recordingId: item.recordingId, uploadQueueItemId: item.id })
+
+const actionsOf = (who: UserWho, item: UploadItem) => {
+  const links = linksOf(item)
+  const blocked = !isRetryable(item.status) && 'upload_queue_item_not_retryable'
+  return actionStates(who, {
+    detail: { href: links.detail, method: 'GET', permission: 'recording:read' },
+    retry: { blocked, href: links.retry, method: 'POST', permission: 'recording:control' },
+  })
+}
+
+export function uploadQueueRoutes({ enqueues, fallback, queue, reach, recordings }: Parts): AnyRoute[] {
+  // An item is its recording's: who may see that may see it (contract A, 12.2). An unknown one is nobody's.
+  const ofItem = ({ id }: { id: string }) => ({ type: 'recording', id: queue.find(id)?.recordingId ?? id })
+
+  const enqueue = (recording: Recording, body: Enqueue, now: string): UploadItem =>
+    enqueues.enqueue(recording, body.uploadPolicyId, body.reason, fallback, now)
+
+  return [
+    route({
+      method: 'GET',
+      path: '/upload-queue',
+      ...read,
+      action: 'recordings.upload_queue.read',
+      target: () => ({ type: 'upload_queue' }),
+      query: UploadFilters,
+      run: ({ who, query }) => {
+        const limit = Math.min(query.limit ?? DEFAULT_LIMIT, MOST)
+        const { exact, rows, total } = queue.list(reach(who, 'recording:read'), query, limit)
+        const meta = pageMeta(rows.length, total, limit, query.offset ?? 0)
+        return { data: rows, beside: { meta: exact ? meta : { ...meta, totalIsLowerBound: true } } }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/upload-queue/:id',
+      ...read,
+      action: 'recordings.upload_queue.detail.read',
+      target: ofItem,
+      run: ({ params }) => {
+        const item = queue.get(params.id)
+        return { data: { item, links: linksOf(item), recording: recordings.get(item.recordingId) } }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/upload-queue/:id/actions',
+      ...read,
+      action: 'recordings.upload_queue.actions.read',
+      target: ofItem,
+      run: ({ params, who }) => {
+        const item = queue.get(params.id)
+        const recording = recordings.get(item.recordingId)
+        return { data: { actions: actionsOf(who, item), item, links: linksOf(item), recording } }
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/upload-queue/:id/retry',
+      ...control,
+      action: 'recordings.upload_queue.retry',
+      target: ofItem,
+      run: ({ params, now }) => {
+        const item = queue.get(params.id)
+        const source = item.chunkId === undefined ? enqueues.sourceOf(item.recordingId) : undefined
+        const { before, after } = queue.retry(params.id, source, now)
+        return { data: after, before, after, correlation: correlationOf(after) }
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/recordings/:id/upload-queue',
+      ...control,
+      action: 'recordings.upload_queue.enqueue',
+      target: (p) => ({ type: 'recording', id: p.id }),
+      body: Enqueue,
+      status: 201,
+      run: ({ params, body, now }) => {
+        const after = enqueue(recordings.get(params.id), body, now)
+        return { data: after, after, correlation: correlationOf(after) }
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/recordings/bulk-upload-queue',
+      ...control,
+      action: 'recordings.upload_queue.bulk_enqueue',
+      target: () => ({ type: 'recording_collection' }),
+      body: BulkEnqueue,
+      status: 201,
+      run: ({ body, who, now }) => {
+        const ids = [...new Set(body.recordingIds)]
+        checkVisible(queue, reach(who, 'recording:control'), ids)
+        const items = ids.map((id) => bulk(() => enqueue(recordings.get(id), body, now)))
+        const details = { recordingIds: ids, uploadQueueItemIds: items.map((item) => item.id) }
+        return { data: items, beside: { meta: { queuedCount: items.length } }, after: items, details }
+      },
+    }),
+  ]
+}
+
+function checkVisible(queue: UploadQueueStore, reach: Reach, ids: string[]): void {
+  if (queue.visibleRecordings(reach, ids).size < ids.length)
+    throw new Fail(404, 'recording_not_visible', 'One or more recordings are not visible', { outcome: 'denied' })
+}
+
+// All or nothing: the words speak of all of them.
+function bulk<T>(step: () => T): T {
+  try {
+    return step()
+  } catch (e) {
+    if (!(e instanceof Fail) || e.reason !== 'recording_not_cached') throw e
+    throw new Fail(e.status, e.reason, 'One or more recordings are not cached')
+  }
+}

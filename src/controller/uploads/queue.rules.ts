@@ -1,0 +1,88 @@
+import type { Recording } from '../../wire/recordings.ts'
+import type { UploadItem, UploadRunItem, UploadRunSummary, UploadStatus } from '../../wire/uploads.ts'
+import { downloadName } from '../recordings/recordings.rules.ts'
+
+const LONGEST_PAUSE_SECONDS = 3600
+// A file name ends at 255 bytes on the servers people have; letters may take four.
+const LONGEST_STEM_BYTES = 200
+
+/** Pause after the failure of attempt `n`, from 1: a minute, doubled each time, at most an hour. */
+export const pauseSeconds = (n: number): number => Math.min(LONGEST_PAUSE_SECONDS, 60 * 2 ** Math.min(n - 1, 10))
+
+export const isActive = (status: UploadStatus): boolean => status === 'queued' || status === 'retrying'
+export const isRetryable = (status: UploadStatus): boolean => status === 'failed' || status === 'cancelled'
+
+/**
+ * The name at the destination: the recording's name, with the end of its id, so that two takes of one name never
+ * overwrite each other there; chunks carry their number (contract A, 12.1).
+ */
+export function remoteName(recording: Pick<Recording, 'id' | 'name'>, path: string, chunkIndex?: number): string {
+  const name = downloadName(recording, path).unicode
+  const dot = name.lastIndexOf('.')
+  const stem = shortened(name.slice(0, dot).replace(/^[\s.-]+/, '') || 'recording')
+  const own = recording.id
+    .replace(/^rec_/, '')
+    .replace(/[^\w-]/g, '')
+    .slice(-12)
+  const part = chunkIndex === undefined ? '' : `_part${String(chunkIndex).padStart(4, '0')}`
+  return `${stem}_${own}${part}${name.slice(dot)}`
+}
+
+function shortened(stem: string): string {
+  let short = stem
+  while (Buffer.byteLength(short) > LONGEST_STEM_BYTES) short = [...short].slice(0, -1).join('')
+  return short
+}
+
+/** Where the newest item of each way (destination, folder, chunk) counts: what was queued again replaces what failed. */
+export function newestOfEachWay<I extends Pick<UploadItem, 'chunkId' | 'destinationId' | 'pathOverride'>>(
+  oldestFirst: readonly I[],
+): I[] {
+  const ways = oldestFirst.map((item) => [
+    JSON.stringify([item.destinationId, item.pathOverride ?? '', item.chunkId ?? '']),
+    item,
+  ])
+  return [...new Map(ways as [string, I][]).values()]
+}
+
+export type Outcome = 'pending' | 'none' | 'some' | 'all'
+
+/** How far a set of uploads has come; `pending` while any may still succeed by itself. */
+export function outcomeOf(statuses: readonly UploadStatus[]): Outcome {
+  if (statuses.some(isActive)) return 'pending'
+  const succeeded = statuses.filter((status) => status === 'succeeded').length
+  if (succeeded === 0) return 'none'
+  return succeeded === statuses.length ? 'all' : 'some'
+}
+
+/** What is known of the chunks of a recording that came in pieces. */
+export interface Chunks {
+  /** Whether its job is over: no further chunk is to be expected. */
+  jobEnded: boolean
+  outcomes: readonly Outcome[]
+  /** How many there are, without a gap; undefined when that is not known, or one is missing. */
+  total: number | undefined
+}
+
+/** The status a recording gets from its uploads; undefined: it keeps the one it has (contract A, 12.4). */
+export function reconciled(whole: Outcome | undefined, chunks: Chunks | undefined): 'uploaded' | 'partial' | undefined {
+  const outcomes = [...(whole === undefined ? [] : [whole]), ...(chunks?.outcomes ?? [])]
+  if (outcomes.length === 0 || outcomes.includes('pending')) return undefined
+  if (outcomes.every((outcome) => outcome === 'none')) return undefined
+  if (chunks === undefined) return outcomes.every((outcome) => outcome === 'all') ? 'uploaded' : 'partial'
+  const complete = chunks.total !== undefined && chunks.outcomes.length >= chunks.total
+  if (!complete && !chunks.jobEnded) return undefined
+  return complete && outcomes.every((outcome) => outcome === 'all') ? 'uploaded' : 'partial'
+}
+
+/** Counts and items of one pass; what is still under way counts as deferred. */
+export function summaryOf(items: UploadRunItem[]): UploadRunSummary {
+  const count = (...statuses: UploadStatus[]) => items.filter(({ status }) => statuses.includes(status)).length
+  return {
+    attempted: items.length,
+    deferred: count('queued', 'retrying', 'cancelled'),
+    failed: count('failed'),
+    items,
+    succeeded: count('succeeded'),
+  }
+}

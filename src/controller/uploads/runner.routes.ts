@@ -1,0 +1,81 @@
+import { Fail } from '../../kernel/fail.ts'
+import { errorFields, type Log } from '../../kernel/log.ts'
+import type { UploadRunnerStatus } from '../../wire/uploads.ts'
+import { actionStates } from '../edge/actions.ts'
+import type { Reach, reaches } from '../edge/reach.ts'
+import { type AnyRoute, flow, route } from '../edge/route.ts'
+import { summaryOf } from './queue.rules.ts'
+import { type UploadQueueStore, withinRecordings } from './queue.store.ts'
+import type { Uploader } from './upload.runner.ts'
+
+interface Parts {
+  log: Log
+  queue: UploadQueueStore
+  reach: ReturnType<typeof reaches>
+  uploader: Uploader
+}
+
+const target = () => ({ type: 'upload_runner' })
+const read = { auth: 'user', permission: 'recording:read', target } as const
+const links = { run: '/api/v1/upload-runner/run', status: '/api/v1/upload-runner' }
+
+export function uploadRunnerRoutes({ log, queue, reach, uploader }: Parts): AnyRoute[] {
+  /** Of the last pass only what the caller sees. */
+  const statusFor = (seen: Reach): UploadRunnerStatus => {
+    const { lastSummary, ...status } = uploader.status()
+    if (!lastSummary) return status
+    const ids = queue.visibleRecordings(
+      seen,
+      lastSummary.items.map((item) => item.recordingId),
+    )
+    return { ...status, lastSummary: summaryOf(lastSummary.items.filter((item) => ids.has(item.recordingId))) }
+  }
+
+  return [
+    route({
+      method: 'GET',
+      path: '/upload-runner',
+      ...read,
+      action: 'recordings.upload_runner.read',
+      run: ({ who }) => ({ data: statusFor(reach(who, 'recording:read')) }),
+    }),
+    route({
+      method: 'GET',
+      path: '/upload-runner/actions',
+      ...read,
+      action: 'recordings.upload_runner.actions.read',
+      run: ({ who }) => {
+        const status = statusFor(reach(who, 'recording:read'))
+        const blocked = status.running && 'upload_runner_already_running'
+        const actions = actionStates(who, {
+          run: { blocked, href: links.run, method: 'POST', permission: 'recording:control' },
+          status: { href: links.status, method: 'GET', permission: 'recording:read' },
+        })
+        return { data: { actions, links, status } }
+      },
+    }),
+    flow({
+      method: 'POST',
+      path: '/upload-runner/run',
+      auth: 'user',
+      permission: 'recording:control',
+      action: 'recordings.upload_runner.run',
+      target,
+      run: async ({ who }) => {
+        const seen = reach(who, 'recording:control')
+        const summary = await uploader.pass(withinRecordings(seen)).catch((e: unknown) => {
+          if (e instanceof Fail) throw e
+          log.error('the upload runner failed', errorFields(e))
+          throw new Fail(500, 'upload_runner_failed', 'Upload runner failed')
+        })
+        const { items: _, ...counts } = summary
+        return {
+          data: statusFor(seen),
+          beside: { summary },
+          details: counts,
+          ...(summary.failed + summary.deferred > 0 ? { outcome: 'partial' as const } : {}),
+        }
+      },
+    }),
+  ]
+}

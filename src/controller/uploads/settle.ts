@@ -1,0 +1,168 @@
+// How an attempt ends: the item, its recording, the health event and the audit rows, in one transaction.
+import { type Clock, iso, isoPlus } from '../../kernel/clock.ts'
+import type { Log } from '../../kernel/log.ts'
+import type { ChecksumVerification, UploadItem, UploadRunItem, UploadRunSummary } from '../../wire/uploads.ts'
+import type { Audit, Entry } from '../edge/audit.ts'
+import { removeFiles } from '../edge/files.ts'
+import { systemActor } from '../edge/who.ts'
+import type { HealthStore } from '../health/health.store.ts'
+import type { Db } from '../store/db.ts'
+import type { AlarmStore } from './alarms.store.ts'
+import { DriverError } from './driver.ts'
+import { pauseSeconds } from './queue.rules.ts'
+import type { ReconcileStore, Reconciliation } from './reconcile.store.ts'
+import type { UploadWorkStore } from './work.store.ts'
+
+interface Parts {
+  alarms: AlarmStore
+  audit: Audit
+  clock: Clock
+  db: Db
+  health: HealthStore
+  log: Log
+  reconciles: ReconcileStore
+  /** Directory of the stored takes. */
+  takes: string
+  work: UploadWorkStore
+}
+
+const actor = systemActor('upload-runner')
+const permission = 'recording:control'
+
+/** Gone or begun anew meanwhile: the attempt has no item to settle any more. */
+const overtaken = ({ id, provider, recordingId, status }: UploadItem): UploadRunItem => ({
+  itemId: id,
+  provider,
+  reason: 'upload_queue_item_not_found',
+  recordingId,
+  status,
+})
+
+export function settlement(parts: Parts) {
+  const { alarms, audit, clock, db, log, reconciles, takes, work } = parts
+  const nowIso = (): string => iso(clock.now())
+
+  const told = (item: UploadItem, verification: ChecksumVerification | undefined, now: string): UploadRunItem => {
+    const [name, outcome] = NAMES[item.status] ?? NAMES.retrying
+    audit.write({ ...rowOf(item, verification), action: `recordings.upload_queue.runner_item.${name}`, outcome }, now)
+    const { id, lastError, provider, recordingId, status } = item
+    const seen = verification ? { checksumVerification: verification } : {}
+    return { ...seen, itemId: id, provider, ...(lastError ? { reason: lastError } : {}), recordingId, status }
+  }
+
+  const reconcile = (recordingId: string, now: string): string[] => {
+    const done = reconciles.reconcile(recordingId, now)
+    if (done) audit.write(reconciledRow(recordingId, done), now)
+    return done?.unlink ?? []
+  }
+
+  const unlink = async (recordingId: string, files: string[]): Promise<void> => {
+    // Rows first: a file without a row is swept later, a row without its file would be a broken promise.
+    for (const { path, error } of await removeFiles(takes, files))
+      log.warn('an uploaded take left its file behind', { recordingId, path, error })
+  }
+
+  /** The budget is spent: somebody should look. */
+  const ended = (item: UploadItem, reason: string, now: string): UploadRunItem => {
+    if (item.status === 'failed') {
+      alarms.raise(item, reason, now)
+      reconcile(item.recordingId, now)
+    }
+    return told(item, undefined, now)
+  }
+
+  return {
+    /** The attempt did not take place. */
+    abandon: (item: UploadItem, claim: string): void => db.tx(() => work.abandon(item.id, claim, nowIso())),
+    /** Tells of a pass that attempted anything. */
+    completed(summary: UploadRunSummary, limit: number): void {
+      const { attempted, deferred, failed, succeeded } = summary
+      if (attempted === 0) return
+      const outcome = failed === attempted ? 'failed' : succeeded === attempted ? 'succeeded' : 'partial'
+      const details = { attempted, deferred, failed, limit, succeeded }
+      const action = 'recordings.upload_queue.runner.completed'
+      db.tx(() =>
+        audit.write({ action, actor, details, outcome, permission, target: { type: 'upload_runner' } }, nowIso()),
+      )
+    },
+    /** A last attempt that ended with its process: nobody came back to settle it. */
+    exhausted: (id: string): void =>
+      db.tx(() => {
+        const now = nowIso()
+        const item = work.exhaust(id, now)
+        if (item) ended(item, 'upload_interrupted', now)
+      }),
+    failed: (item: UploadItem, claim: string, e: Error): UploadRunItem =>
+      db.tx(() => {
+        const now = nowIso()
+        const known = e instanceof DriverError
+        if (!known)
+          log.error('an upload driver failed', { uploadQueueItemId: item.id, message: e.message, stack: e.stack })
+        const lastError = known ? e.message : 'upload_failed'
+        const next = isoPlus(now, pauseSeconds(item.attemptCount))
+        const after = work.fail(item.id, claim, lastError, next, now)
+        return after ? ended(after, known ? e.reason : 'upload_failed', now) : overtaken(item)
+      }),
+    /** Files of takes that were in use when they could have been deleted. */
+    async releasePostponed(limit: number): Promise<void> {
+      for (const id of reconciles.postponed(limit)) {
+        const files = db.tx(() => {
+          const now = nowIso()
+          const again = reconciles.retry(id, now)
+          if (again?.retention.cacheDeleted) audit.write(reconciledRow(id, again), now)
+          return again?.unlink ?? []
+        })
+        await unlink(id, files)
+      }
+    },
+    async succeeded(item: UploadItem, claim: string, verification: ChecksumVerification): Promise<UploadRunItem> {
+      const { files, result } = db.tx(() => {
+        const now = nowIso()
+        const after = work.succeed(item.id, claim, verification.status, now)
+        if (!after) return { files: [], result: overtaken(item) }
+        alarms.clear(after, now)
+        return { result: told(after, verification, now), files: reconcile(item.recordingId, now) }
+      })
+      await unlink(item.recordingId, files)
+      return result
+    },
+  }
+}
+export type Settlement = ReturnType<typeof settlement>
+
+const NAMES: Partial<Record<UploadItem['status'], ['succeeded' | 'failed' | 'deferred', Entry['outcome']]>> &
+  Record<'retrying', ['deferred', 'partial']> = {
+  failed: ['failed', 'failed'],
+  retrying: ['deferred', 'partial'],
+  succeeded: ['succeeded', 'succeeded'],
+}
+
+const rowOf = (
+  item: UploadItem,
+  verification: ChecksumVerification | undefined,
+): Omit<Entry, 'action' | 'outcome'> => ({
+  actor,
+  correlation: { recordingId: item.recordingId, uploadQueueItemId: item.id },
+  details: {
+    attemptCount: item.attemptCount,
+    destinationId: item.destinationId,
+    maxAttempts: item.maxAttempts,
+    nextAttemptAt: item.nextAttemptAt,
+    provider: item.provider,
+    target: item.target,
+    ...(verification ? { checksumVerification: verification } : {}),
+  },
+  permission,
+  reason: item.lastError ?? null,
+  target: { type: 'recording', id: item.recordingId },
+})
+
+const reconciledRow = (recordingId: string, { retention, status }: Reconciliation): Entry => ({
+  action: `recordings.upload_queue.reconciled.${status === 'uploaded' ? 'succeeded' : 'partial'}`,
+  actor,
+  correlation: { recordingId },
+  details: { retention, status },
+  outcome: status === 'uploaded' ? 'succeeded' : 'partial',
+  permission,
+  target: { type: 'recording', id: recordingId },
+})

@@ -1,0 +1,222 @@
+import { type Clock, iso, isoPlus } from '../../kernel/clock.ts'
+import type { Ids } from '../../kernel/ids.ts'
+import { errorFields, type Log } from '../../kernel/log.ts'
+import type { UploadItem, UploadRunItem, UploadRunnerStatus, UploadRunSummary } from '../../wire/uploads.ts'
+import type { Runner } from '../background/ticker.ts'
+import type { Db } from '../store/db.ts'
+import type { Condition } from '../store/filter.ts'
+import { type AttemptParts, attempt } from './attempt.ts'
+import { DriverError } from './driver.ts'
+import { summaryOf } from './queue.rules.ts'
+import type { Settlement } from './settle.ts'
+import type { UploadWorkStore } from './work.store.ts'
+
+interface Parts extends AttemptParts {
+  /** Attempts that one pass begins. */
+  batchSize: number
+  clock: Clock
+  db: Db
+  enabled: boolean
+  ids: Ids
+  intervalSeconds: number
+  leaseSeconds: number
+  log: Log
+  /** How long a pass waits for the attempts it began, ms; what takes longer goes on beside it. */
+  patienceMs: number
+  settlement: Settlement
+  work: UploadWorkStore
+}
+
+/** A slow destination is given two connections, a dead one takes no more than that from the others. */
+const PER_DESTINATION = 2
+
+const STOPPING = new DriverError('controller_stopping')
+
+interface Attempt {
+  abort: AbortController
+  claim: string
+  destinationId: string
+  ended: Promise<void>
+  item: UploadItem
+  /** Until it has ended: as it was claimed. */
+  result: UploadRunItem
+  renewedAt: number
+}
+
+/**
+ * Sends what is due. A pass begins attempts and waits a while for them; one that takes longer goes on beside the passes,
+ * under its lease, and is ended by `stop`. So neither a large take nor a dead destination keeps anything else waiting.
+ */
+export class Uploader {
+  private readonly parts: Parts
+  private readonly underWay = new Map<string, Attempt>()
+  private lastRunAt: string | undefined
+  private lastSummary: UploadRunSummary | undefined
+  private recovered = false
+  private running = false
+  private stopped = false
+  private turn = 0
+
+  constructor(parts: Parts) {
+    this.parts = parts
+  }
+
+  /** What `GET /upload-runner` shows; the last summary with every recording. */
+  status(): UploadRunnerStatus {
+    const { batchSize, enabled, intervalSeconds } = this.parts
+    return {
+      batchSize,
+      intervalSeconds,
+      running: this.running,
+      started: enabled && !this.stopped,
+      ...(this.lastRunAt ? { lastRunAt: this.lastRunAt } : {}),
+      ...(this.lastSummary ? { lastSummary: this.lastSummary } : {}),
+    }
+  }
+
+  /** One pass over what is due `within` the caller's reach; all zero while another one runs. */
+  async pass(within: Condition[] = []): Promise<UploadRunSummary> {
+    if (this.running || this.stopped) return summaryOf([])
+    this.running = true
+    try {
+      this.lastRunAt = iso(this.parts.clock.now())
+      this.recover()
+      await this.parts.settlement.releasePostponed(this.parts.batchSize)
+      const began = await this.rounds(within)
+      this.lastSummary = summaryOf(began.map(({ result }) => result))
+      this.parts.settlement.completed(this.lastSummary, this.parts.batchSize)
+      return this.lastSummary
+    } finally {
+      this.running = false
+    }
+  }
+
+  /** Ends what is under way; it is due again, and none of it counts as an attempt. */
+  async stop(): Promise<void> {
+    this.stopped = true
+    const open = [...this.underWay.values()]
+    for (const { abort } of open) abort.abort(STOPPING)
+    await Promise.all(open.map(({ ended }) => ended))
+  }
+
+  // There is one controller: what was claimed before the first pass belongs to a process that is no more.
+  private recover(): void {
+    if (this.recovered) return
+    this.parts.db.tx(() => this.parts.work.recover(iso(this.parts.clock.now())))
+    this.recovered = true
+  }
+
+  /** Begins attempts as slots become free, until nothing is due, the batch is spent, or patience ends. */
+  private async rounds(within: Condition[]): Promise<Attempt[]> {
+    const began: Attempt[] = []
+    const patience = Promise.withResolvers<void>()
+    const timer = setTimeout(patience.resolve, this.parts.patienceMs)
+    let waiting = true
+    void patience.promise.then(() => {
+      waiting = false
+    })
+    try {
+      while (waiting && !this.stopped) {
+        const fresh = this.fill(this.parts.batchSize - began.length, within)
+        began.push(...fresh)
+        const open = began.filter(({ item }) => this.underWay.has(item.id))
+        if (open.length === 0 && fresh.length === 0) break
+        await Promise.race([patience.promise, ...open.map(({ ended }) => ended)])
+      }
+    } finally {
+      clearTimeout(timer)
+    }
+    return began
+  }
+
+  /** One from each destination in turn while there is room, beginning with another one each time. */
+  private fill(room: number, within: Condition[]): Attempt[] {
+    const queued = this.parts.work.destinations()
+    const first = queued.length > 0 ? this.turn++ % queued.length : 0
+    const order = [...queued.slice(first), ...queued.slice(0, first)]
+    const ready = order.map((id) => this.startable(id, Math.min(room, PER_DESTINATION), within))
+    const began: Attempt[] = []
+    for (let round = 0; round < PER_DESTINATION; round++)
+      for (const ids of ready) {
+        const id = ids[round]
+        const fresh = id !== undefined && began.length < room ? this.begin(id) : undefined
+        if (fresh) began.push(fresh)
+      }
+    return began
+  }
+
+  private startable(destinationId: string, most: number, within: Condition[]): string[] {
+    const busy = [...this.underWay.values()].filter((one) => one.destinationId === destinationId)
+    const free = Math.min(PER_DESTINATION - busy.length, most)
+    if (free <= 0) return []
+    const now = iso(this.parts.clock.now())
+    // What is under way here is not due, whatever its lease says.
+    const due = this.parts.work.due(destinationId, within, free + busy.length, now)
+    return due.filter((id) => !this.underWay.has(id)).slice(0, free)
+  }
+
+  private begin(id: string): Attempt | undefined {
+    const { clock, db, ids, settlement, work } = this.parts
+    const now = iso(clock.now())
+    const claim = ids.uuid()
+    const item = db.tx(() => work.claim(id, claim, this.leaseEnd(), now))
+    if (!item) {
+      settlement.exhausted(id)
+      return undefined
+    }
+    const result: UploadRunItem = {
+      itemId: id,
+      provider: item.provider,
+      recordingId: item.recordingId,
+      status: item.status,
+    }
+    const one: Attempt = {
+      abort: new AbortController(),
+      claim,
+      destinationId: item.destinationId ?? '',
+      ended: Promise.resolve(),
+      item,
+      renewedAt: clock.monotonic(),
+      result: { ...result, reason: 'upload_in_progress' },
+    }
+    this.underWay.set(id, one)
+    one.ended = this.run(one).finally(() => this.underWay.delete(id))
+    return one
+  }
+
+  /** Never rejects: what cannot even be written down is logged, and the lease brings the item back. */
+  private async run(one: Attempt): Promise<void> {
+    const { log, settlement } = this.parts
+    try {
+      const progress = () => this.renew(one)
+      const outcome = await attempt(this.parts, one.item, { progress, signal: one.abort.signal }).catch(
+        (e: unknown) => e,
+      )
+      if (outcome === STOPPING) settlement.abandon(one.item, one.claim)
+      else if (outcome instanceof Error) one.result = settlement.failed(one.item, one.claim, outcome)
+      else one.result = await settlement.succeeded(one.item, one.claim, outcome as never)
+    } catch (e) {
+      log.error('the end of an upload could not be written', { uploadQueueItemId: one.item.id, ...errorFields(e) })
+    }
+  }
+
+  private renew(one: Attempt): void {
+    const now = this.parts.clock.monotonic()
+    if (now - one.renewedAt < (this.parts.leaseSeconds * 1000) / 3) return
+    one.renewedAt = now
+    this.parts.db.tx(() => this.parts.work.renew(one.item.id, one.claim, this.leaseEnd()), false)
+  }
+
+  private leaseEnd = (): string => isoPlus(iso(this.parts.clock.now()), this.parts.leaseSeconds)
+}
+
+/** The uploader as a background runner; its result without the items, which are for those who may see them. */
+export const uploadRunner = (uploader: Uploader, enabled: boolean, intervalSeconds: number): Runner => ({
+  name: 'upload',
+  enabled,
+  intervalSeconds,
+  tick: async () => {
+    const { items: _, ...counts } = await uploader.pass()
+    return counts
+  },
+})

@@ -1,0 +1,60 @@
+import type { HealthStore } from '../health/health.store.ts'
+import type { Alarms } from './alarms.ts'
+import type { SilentNode, WatchStore } from './watch.store.ts'
+
+const STEM = 'node_offline'
+const TYPE = 'watchdog.node_offline'
+
+interface Parts {
+  alarms: Alarms
+  health: HealthStore
+  offlineAfterSeconds: number
+  store: WatchStore
+}
+
+/**
+ * One unresolved alarm per node that is silent for too long, until it is heard again. Gives the writes of a pass;
+ * `heartbeatsExpected` is false while nodes have not had the time to report since the controller itself was away.
+ */
+export function offlineWatch({ alarms, health, offlineAfterSeconds, store }: Parts) {
+  return (now: string, heartbeatsExpected: boolean): { loud: boolean; run: () => void }[] => {
+    const silent = new Map(store.silentNodes(now).map((node) => [node.id, node]))
+    const open = health.alarms(TYPE)
+    const alarmed = new Set(open.map((event) => event.nodeId))
+    const followed = open.flatMap((event) => {
+      const node = silent.get(event.nodeId ?? '')
+      const heard = { lastSeenAt: now, offlineAfterSeconds }
+      if (!node)
+        return [{ loud: true, run: () => alarms.resolve(STEM, event.id, 'node_heartbeat_recovered', heard, now) }]
+      const details = () => detailsOf(node, offlineAfterSeconds, now)
+      // No repetition: an offline node is one piece of news.
+      const run = () => alarms.goOn(STEM, event.id, 'critical', details(), false, now)
+      return heartbeatsExpected ? [{ loud: false, run }] : []
+    })
+    const fresh = [...silent.values()].filter(({ id }) => heartbeatsExpected && !alarmed.has(id))
+    const opened = fresh.map((node) => ({
+      loud: true,
+      run: () =>
+        void alarms.open(STEM, TYPE, 'critical', { nodeId: node.id }, detailsOf(node, offlineAfterSeconds, now), now),
+    }))
+    return [...followed, ...opened]
+  }
+}
+
+const detailsOf = (node: SilentNode, offlineAfterSeconds: number, now: string): Record<string, unknown> => ({
+  alias: node.alias,
+  hostname: node.hostname,
+  ipAddresses: JSON.parse(node.ipAddresses),
+  lastSeenAt: node.lastSeenAt,
+  location: {
+    room: node.room,
+    site: node.site,
+    ...(node.building === null ? {} : { building: node.building }),
+    ...(node.floor === null ? {} : { floor: node.floor }),
+  },
+  nodeId: node.id,
+  offlineAfterSeconds,
+  offlineForSeconds: Math.floor((Date.parse(now) - Date.parse(node.lastSeenAt)) / 1000),
+  reportedStatus: node.status,
+  tags: JSON.parse(node.tags),
+})

@@ -1,0 +1,21 @@
+import { isoPlus } from '../../kernel/clock.ts'
+import type { Runner } from '../background/ticker.ts'
+import type { WaveformStore } from './waveforms.store.ts'
+import type { Waveforms } from './waveforms.ts'
+
+const EVERY_SECONDS = 60
+const BATCH = 20
+// Older takes get theirs when somebody looks at them.
+const RECENT_SECONDS = 86_400
+
+/** Takes that came in have their waveform before somebody looks: the list shows it. */
+export const waveformRunner = (waveforms: WaveformStore, making: Waveforms): Runner => ({
+  name: 'waveforms',
+  enabled: true,
+  intervalSeconds: EVERY_SECONDS,
+  tick(now) {
+    const bare = waveforms.bare(isoPlus(now, -RECENT_SECONDS), BATCH)
+    for (const file of bare) making.foresee(file)
+    return { wanted: bare.length }
+  },
+})

@@ -1,0 +1,56 @@
+import * as z from 'zod'
+import { instant, query } from './scalars.ts'
+
+/** Levels of one frame (contract A, 2.6). */
+export const MOST_LEVELS = 512
+
+// Bounded though the contract names no end: what is kept packed must fit its field.
+const channel = z.number().int().min(1).max(32_767)
+const dbfs = z.number().min(-160).max(24)
+const ratio = z.number().min(-1).max(1)
+const score = z.number().min(0).max(1)
+const decibels = z.number().min(0).max(80)
+
+export const AudioQuality = z.object({
+  broadbandNoiseScore: score.optional(),
+  channelCorrelation: z
+    .object({ peerChannelIndex: channel, phase: z.enum(['same', 'inverted']), score: ratio })
+    .optional(),
+  crestFactorDb: decibels,
+  estimatedSnrDb: decibels.optional(),
+  humScore: score.optional(),
+  intelligibilityScore: score.optional(),
+  noiseScore: score,
+  speechLike: z.boolean(),
+  speechScore: score,
+  staticScore: score.optional(),
+  zeroCrossingRate: score,
+})
+export type AudioQuality = z.infer<typeof AudioQuality>
+
+export const AudioLevel = z.object({
+  channelIndex: channel,
+  clipping: z.boolean(),
+  label: z.string().min(1).max(240),
+  peakDbfs: dbfs,
+  quality: AudioQuality.optional(),
+  rmsDbfs: dbfs,
+})
+export type AudioLevel = z.infer<typeof AudioLevel>
+
+const distinct = (levels: { channelIndex: number }[]): boolean =>
+  new Set(levels.map((level) => level.channelIndex)).size === levels.length
+
+export const MeterFrame = z.object({
+  capturedAt: instant,
+  /** System ref or controller's id as sent (decision 26); the controller's id wherever it is shown. */
+  interfaceId: z.string().min(1).max(255),
+  levels: z.array(AudioLevel).max(MOST_LEVELS).refine(distinct, 'a channel is named twice'),
+  nodeId: z.string().min(1).max(160),
+  /** Made up, not heard: never judged (decision 20). */
+  synthetic: z.boolean().optional(),
+})
+export type MeterFrame = z.infer<typeof MeterFrame>
+
+/** One interface of a node that meters several; by id or system ref. */
+export const MeterQuery = z.object({ interfaceId: query(z.string().trim().min(1).max(255)) })

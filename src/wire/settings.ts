@@ -1,0 +1,23 @@
+import * as z from 'zod'
+import { someField, text } from './scalars.ts'
+
+export const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const
+
+const fields = {
+  controllerName: text(1, 160),
+  defaultRecordingProfileId: text(1, 160).nullable(),
+  defaultRetentionPolicyId: text(1, 160).nullable(),
+  defaultUploadPolicyId: text(1, 160).nullable(),
+  defaultWatchdogPolicyId: text(1, 160).nullable(),
+  weekStartsOn: z.enum(WEEKDAYS),
+}
+
+/** Null clears a default. */
+export const ControllerSettingsPatch = z
+  .object(fields)
+  .partial()
+  .refine(someField, 'At least one controller setting is required')
+export type ControllerSettingsPatch = z.infer<typeof ControllerSettingsPatch>
+
+/** The defaults are for forms that make schedules and recordings; an unset one is null. */
+export type ControllerSettings = z.infer<z.ZodObject<typeof fields>>

@@ -1,0 +1,48 @@
+import type { Profile } from './profiles.ts'
+import type { WatchdogPolicy } from './watchdog.ts'
+
+/** A background runner as it stands; times of the last pass are absent before the first. */
+export interface RunnerReport {
+  enabled: boolean
+  intervalSeconds: number
+  lastDurationMs?: number
+  lastError?: string
+  lastResult?: unknown
+  lastRunAt?: string
+  name: string
+  running: boolean
+}
+
+/** Counts over what the caller sees (contract B, section 21). Alerts are health events that are not resolved. */
+export interface Status {
+  acknowledgedAlerts: number
+  /** In progress: status `recording`, or a running job. */
+  activeRecordings: number
+  alertingNodes: number
+  /** With stored audio, whatever their status. */
+  cachedRecordings: number
+  completedRecordings: number
+  criticalAlerts: number
+  degradedNodes: number
+  failedRecordings: number
+  nodeCount: number
+  offlineNodes: number
+  onlineNodes: number
+  openAlerts: number
+  queuedRecordings: number
+  recordingNodes: number
+  /** Only with settings:read: the built-in profile, or the first visible. */
+  recordingProfile?: Profile
+  /** Only for who sees everything. */
+  runners?: RunnerReport[]
+  startedAt: string
+  suppressedAlerts: number
+  totalRecordings: number
+  unresolvedAlerts: number
+  uploadedRecordings: number
+  uptimeSeconds: number
+  version: string
+  warningAlerts: number
+  /** As `recordingProfile`. */
+  watchdogPolicy?: WatchdogPolicy
+}

@@ -1,0 +1,70 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Runner, Ticker } from '../../../src/controller/background/ticker.ts'
+import { iso, systemClock } from '../../../src/kernel/clock.ts'
+
+const quiet = { debug() {}, error() {}, info() {}, warn() {} }
+
+/** A runner that is due at instants it is told, and says when a pass was made. */
+function sleeper(enabled = true) {
+  const passes: (() => void)[] = []
+  let made = 0
+  let due: number | undefined
+  const runner: Runner = {
+    name: 'sleeper',
+    enabled,
+    intervalSeconds: 3600,
+    due: () => (due === undefined ? undefined : iso(due)),
+    tick: () => {
+      made++
+      due = undefined
+      for (const done of passes.splice(0)) done()
+    },
+  }
+  const ticker = new Ticker(systemClock, quiet, [runner])
+  const next = () => new Promise<void>((done) => passes.push(done))
+  return { at: (ms: number) => (due = ms), made: () => made, next, ticker }
+}
+
+test('a pass is made when something is due, long before the interval is over', async () => {
+  const { at, made, next, ticker } = sleeper()
+  const first = next()
+  ticker.start()
+  await first
+  const second = next()
+  at(systemClock.now() + 100)
+  ticker.heed('sleeper')
+  const seen = at(systemClock.now() + 100)
+  await second
+  assert.ok(systemClock.now() >= seen, 'never before its time')
+  assert.equal(made(), 2)
+  await ticker.stop()
+})
+
+test('what was due is overdue: a pass follows at once; after the stop none does', async () => {
+  const { at, made, next, ticker } = sleeper()
+  const first = next()
+  ticker.start()
+  await first
+  const second = next()
+  at(0)
+  ticker.heed('sleeper')
+  await second
+  at(0)
+  ticker.heed('sleeper')
+  await ticker.stop()
+  ticker.heed('sleeper')
+  assert.equal(made(), 2)
+})
+
+test('before the start, and for a runner that is switched off, nothing is heeded', async () => {
+  for (const enabled of [true, false]) {
+    const { at, made, ticker } = sleeper(enabled)
+    at(0)
+    if (!enabled) ticker.start()
+    ticker.heed('sleeper')
+    ticker.heed('nobody')
+    await ticker.stop()
+    assert.equal(made(), 0)
+  }
+})

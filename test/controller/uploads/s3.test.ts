@@ -1,0 +1,248 @@
+import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { tmpdir } from 'node:os'
+import * as path from 'node:path'
+import { after, test } from 'node:test'
+import { DriverError } from '../../../src/controller/uploads/driver.ts'
+import { s3Driver } from '../../../src/controller/uploads/drivers.s3.ts'
+import type { S3Options } from '../../../src/wire/uploads.ts'
+import { type S3Server, type S3Options as ServerOptions, s3Server } from '../../kit/s3.ts'
+import { sha256 } from './uploads.ts'
+
+const dir = mkdtempSync(path.join(tmpdir(), 'roomtone-s3-'))
+after(() => rmSync(dir, { recursive: true, force: true }))
+
+const MIB = 1024 * 1024
+const SMALL = randomBytes(1000)
+// Three parts, the last one short.
+const LARGE = randomBytes(17 * MIB + 7)
+for (const [name, bytes] of Object.entries({ small: SMALL, large: LARGE })) writeFileSync(path.join(dir, name), bytes)
+
+interface Try {
+  bytes?: Buffer
+  options?: Partial<S3Options> & { secretAccessKey?: string }
+  progress?: () => void
+  remote?: string[]
+  signal?: AbortSignal
+}
+
+function deliver(server: S3Server, { bytes = SMALL, options = {}, progress, remote, signal }: Try = {}) {
+  const { accessKeyId, endpoint, secretAccessKey } = server
+  const driver = s3Driver({ accessKeyId, bucket: 'takes', endpoint, forcePathStyle: true, secretAccessKey, ...options })
+  const delivery = {
+    file: path.join(dir, bytes === LARGE ? 'large' : 'small'),
+    itemId: 'upload_1',
+    recordingId: 'rec_1',
+    remote: remote ?? ['folder', 'take.flac'],
+    sha256: sha256(bytes),
+    size: bytes.length,
+  }
+  return driver.deliver(delivery, { progress: progress ?? (() => {}), signal: signal ?? new AbortController().signal })
+}
+
+const reasonOf = async (attempt: Promise<unknown>): Promise<string> => {
+  const e = await attempt.then(
+    () => assert.fail('it arrived'),
+    (e: unknown) => e,
+  )
+  assert.ok(e instanceof DriverError, String(e))
+  return e.message
+}
+
+async function against(options: ServerOptions, run: (server: S3Server) => Promise<void>): Promise<void> {
+  const server = await s3Server(options)
+  try {
+    await run(server)
+  } finally {
+    await server.close()
+  }
+}
+
+test('a small file goes in one signed request with its checksum', () =>
+  against({}, async (server) => {
+    const { status } = await deliver(server, { remote: ['a b', "ü (1) !'*+&=.flac"] })
+    assert.equal(status, 'provider_validated')
+    assert.deepEqual(server.operations, ['put', 'head'])
+    const object = server.objects.get("takes/a b/ü (1) !'*+&=.flac")
+    assert.deepEqual([object?.sha256, object?.contentType], [sha256(SMALL), 'audio/flac'])
+  }))
+
+test('a large file goes in parts, each with its checksum, and their sum is asked for', () =>
+  against({}, async (server) => {
+    let moved = 0
+    const { status } = await deliver(server, { bytes: LARGE, progress: () => moved++ })
+    assert.equal(status, 'provider_validated')
+    assert.deepEqual(server.operations, ['create', 'part', 'part', 'part', 'complete', 'head'])
+    assert.equal(server.objects.get('takes/folder/take.flac')?.sha256, sha256(LARGE))
+    assert.equal(moved, 3)
+  }))
+
+const REFUSALS: [string, Try['options'], RegExp][] = [
+  ['a wrong secret', { secretAccessKey: 'not-the-secret-at-all' }, /^SignatureDoesNotMatch: /],
+  ['a wrong access key', { accessKeyId: 'AKIASOMEBODYELSE' }, /^InvalidAccessKeyId: /],
+  ['a bucket that is not there', { bucket: 'elsewhere' }, /^NoSuchBucket: /],
+  ['no bucket', { bucket: '' }, /^s3_bucket_missing$/],
+  ['nobody listening', { endpoint: 'http://127.0.0.1:1' }, /^s3_upload_failed: ECONNREFUSED/],
+  ['a host that does not exist', { endpoint: 'http://host.invalid' }, /^s3_upload_failed: (ENOTFOUND|EAI_AGAIN)/],
+]
+for (const [what, options, reason] of REFUSALS)
+  for (const bytes of [SMALL, LARGE])
+    test(`${what}: told with its reason and without the secret (${bytes.length} bytes)`, () =>
+      against({}, async (server) => {
+        const told = await reasonOf(deliver(server, { bytes, options }))
+        assert.match(told, reason)
+        assert.ok(!told.includes(options?.secretAccessKey ?? server.secretAccessKey))
+        assert.equal(server.objects.size, 0)
+      }))
+
+test('a server that quotes the secret is not repeated', () =>
+  against(
+    { interfere: (_, response) => error(response, 403, 'AccessDenied', 'no: the-secret-as-it-was-configured is bad') },
+    async (server) => {
+      const told = await reasonOf(deliver(server, { options: { secretAccessKey: 'the-secret-as-it-was-configured' } }))
+      assert.equal(told, 'AccessDenied: no: *** is bad')
+    },
+  ))
+
+const only = (operation: string, answer: (response: ServerResponse, request: IncomingMessage) => void) => ({
+  interfere: (request: IncomingMessage, response: ServerResponse, asked: string) => {
+    if (asked !== operation) return false
+    request.resume()
+    answer(response, request)
+    return true
+  },
+})
+
+function error(response: ServerResponse, status: number, code: string, message: string): true {
+  response.writeHead(status, { 'content-type': 'application/xml' })
+  response.end(`<Error><Code>${code}</Code><Message>${message}</Message></Error>`)
+  return true
+}
+
+test('an endless answer is not read to its end', () =>
+  against(
+    only('put', (response) => {
+      response.writeHead(500, { 'content-type': 'application/xml' })
+      const more = (): void => {
+        while (!response.destroyed && response.write('x'.repeat(64 * 1024)));
+        if (!response.destroyed) response.once('drain', more)
+      }
+      more()
+    }),
+    async (server) => {
+      assert.match(await reasonOf(deliver(server)), /^s3_answer_too_large|^s3_upload_failed/)
+    },
+  ))
+
+const STRANGE: [string, (response: ServerResponse) => void][] = [
+  [
+    'a web page instead of an answer',
+    (r) => r.writeHead(502, { 'content-type': 'text/html' }).end('<html><body>Bad gateway</body></html>'),
+  ],
+  [
+    'an answer that breaks off',
+    (r) => r.writeHead(503, { 'content-length': 1000 }).write('<Error><Co', () => r.destroy()),
+  ],
+  ['a connection that is closed', (r) => void r.destroy()],
+  ['XML that is none', (r) => r.writeHead(400, { 'content-type': 'application/xml' }).end('<Error><Code>')],
+  ['JSON of another service', (r) => r.writeHead(404, { 'content-type': 'application/json' }).end('{"error":"no"}')],
+]
+for (const [what, answer] of STRANGE)
+  test(`${what} fails the attempt with a short reason`, () =>
+    against(only('put', answer), async (server) => {
+      const told = await reasonOf(deliver(server))
+      assert.match(told, /^(s3_upload_failed|[A-Za-z]+)\b/)
+      assert.ok(told.length < 400 && !/[\r\n]|response on this/.test(told), told)
+    }))
+
+test('a web page that says 200 to the beginning of a large upload is no success', () =>
+  against(
+    only('create', (response) => response.writeHead(200, { 'content-type': 'text/html' }).end('<html></html>')),
+    async (server) => {
+      await reasonOf(deliver(server, { bytes: LARGE }))
+      assert.equal(server.objects.size, 0)
+    },
+  ))
+
+test('a part that fails for good takes the whole upload back', () =>
+  against(
+    only('part', (response) => error(response, 403, 'AccessDenied', 'quota')),
+    async (server) => {
+      assert.equal(await reasonOf(deliver(server, { bytes: LARGE })), 'AccessDenied: quota')
+      assert.equal(server.operations.at(-1), 'abort')
+      assert.equal(server.uploads.size, 0)
+    },
+  ))
+
+test('an upload that cannot be completed is taken back', () =>
+  against(
+    only('complete', (response) => error(response, 200, 'InternalError', 'we tried')),
+    async (server) => {
+      await reasonOf(deliver(server, { bytes: LARGE }))
+      assert.equal(server.uploads.size, 0)
+    },
+  ))
+
+test('stopping takes a large upload back', async () => {
+  const abort = new AbortController()
+  // The second part never gets an answer.
+  const held = only('part', (response, request) => {
+    if (request.url?.includes('partNumber=2')) abort.abort(new DriverError('controller_stopping'))
+    else error(response, 500, 'InternalError', 'later')
+  })
+  await against(held, async (server) => {
+    await assert.rejects(deliver(server, { bytes: LARGE, signal: abort.signal }))
+    assert.equal(server.uploads.size, 0)
+  })
+})
+
+test('a service that does not know checksums gets the file without, and only declares it', () =>
+  against(
+    {
+      interfere: (request, response, operation) => {
+        if (!request.headers['x-amz-checksum-sha256'] && !request.headers['x-amz-checksum-algorithm']) return false
+        if (operation === 'head') return false
+        request.resume()
+        return error(
+          response,
+          501,
+          'NotImplemented',
+          'A header you provided implies functionality that is not implemented',
+        )
+      },
+    },
+    async (server) => {
+      for (const bytes of [SMALL, LARGE]) {
+        assert.equal((await deliver(server, { bytes })).status, 'provider_declared')
+        assert.equal(server.objects.get('takes/folder/take.flac')?.sha256, sha256(bytes))
+        assert.equal(server.uploads.size, 0)
+      }
+    },
+  ))
+
+test('a service that may not be asked only declares', () =>
+  against(
+    only('head', (response) => response.writeHead(403).end()),
+    async (server) => assert.equal((await deliver(server)).status, 'provider_declared'),
+  ))
+
+test('a file that shrank since it was hashed is not delivered', () =>
+  against({}, async (server) => {
+    const file = path.join(dir, 'shrunk')
+    writeFileSync(file, LARGE.subarray(0, 16 * MIB + 1))
+    const { accessKeyId, endpoint, secretAccessKey } = server
+    const driver = s3Driver({ accessKeyId, bucket: 'takes', endpoint, forcePathStyle: true, secretAccessKey })
+    const delivery = {
+      file,
+      itemId: 'i',
+      recordingId: 'r',
+      remote: ['x.wav'],
+      sha256: sha256(LARGE),
+      size: LARGE.length,
+    }
+    const watch = { progress: () => {}, signal: new AbortController().signal }
+    assert.equal(await reasonOf(driver.deliver(delivery, watch)), 'source_checksum_mismatch')
+    assert.deepEqual([server.objects.size, server.uploads.size], [0, 0])
+  }))

@@ -1,0 +1,349 @@
+// An S3 server that believes nothing: it checks every signature (SigV4, header form, with and without a signed or chunked
+// payload), every checksum and every part, and keeps objects on disk or only their hashes.
+import { createHash, createHmac, type Hash } from 'node:crypto'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export interface S3Object {
+  checksum: string | undefined
+  contentType: string | undefined
+  metadata: Record<string, string>
+  /** Hex, of the whole content; undefined for one that came in parts that were not kept. */
+  sha256: string
+  size: number
+}
+
+interface Part {
+  body: Buffer | undefined
+  checksum: string | undefined
+  digest: Buffer
+  etag: string
+  size: number
+}
+
+interface Multipart {
+  checksummed: boolean
+  contentType: string | undefined
+  key: string
+  metadata: Record<string, string>
+  parts: Map<number, Part>
+}
+
+export interface S3Options {
+  accessKeyId?: string
+  /** Answers instead of the server: true when it has answered. */
+  interfere?: (request: IncomingMessage, response: ServerResponse, operation: string) => boolean
+  /** Reports checksums of objects; a plain old server does not. Default true. */
+  reportsChecksums?: boolean
+  secretAccessKey?: string
+}
+
+export const ACCESS_KEY = 'AKIAROOMTONETEST0001'
+export const SECRET_KEY = 'tKq8vN2mXz5cLw7pRb3sYd9fGh1jUe4a0oVi6TxB'
+
+const hex = (data: string | Buffer): string => createHash('sha256').update(data).digest('hex')
+const hmac = (key: string | Buffer, data: string): Buffer => createHmac('sha256', key).update(data).digest()
+const escaped = (text: string): string =>
+  encodeURIComponent(text).replace(/[!'()*]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`)
+
+class Refusal extends Error {
+  readonly code: string
+  readonly status: number
+
+  constructor(status: number, code: string, message: string) {
+    super(message)
+    this.code = code
+    this.status = status
+  }
+}
+
+export async function s3Server(options: S3Options = {}) {
+  const { accessKeyId = ACCESS_KEY, interfere, reportsChecksums = true } = options
+  const state = { secretAccessKey: options.secretAccessKey ?? SECRET_KEY }
+  const objects = new Map<string, S3Object>()
+  const uploads = new Map<string, Multipart>()
+  const operations: string[] = []
+  let made = 0
+
+  /** @throws Refusal unless the request is signed with our secret; gives what chunk signatures go on from. */
+  function authenticated(request: IncomingMessage): { seed: string; key: Buffer; scope: string; date: string } {
+    const header = request.headers.authorization ?? ''
+    const [, access, scope = '', signed = '', signature = ''] =
+      /^AWS4-HMAC-SHA256 Credential=([^/]+)\/([^,]+),\s*SignedHeaders=([^,]+),\s*Signature=([0-9a-f]{64})$/.exec(
+        header,
+      ) ?? []
+    if (!access) throw new Refusal(403, 'AccessDenied', 'no signature')
+    if (access !== accessKeyId) throw new Refusal(403, 'InvalidAccessKeyId', `The access key ${access} does not exist.`)
+    const names = signed.split(';')
+    for (const needed of ['host', 'x-amz-content-sha256', 'x-amz-date'])
+      if (!names.includes(needed)) throw new Refusal(403, 'AccessDenied', `${needed} is not signed`)
+    const unsigned = Object.keys(request.headers).filter((name) => /^x-amz-/.test(name) && !names.includes(name))
+    if (unsigned.length > 0) throw new Refusal(403, 'AccessDenied', `${unsigned} not signed`)
+    const date = String(request.headers['x-amz-date'])
+    const url = new URL(request.url ?? '/', 'http://x')
+    const query = [...url.searchParams].map(([k, v]) => `${escaped(k)}=${escaped(v)}`).sort()
+    const canonical = [
+      request.method,
+      url.pathname
+        .split('/')
+        .map((part) => escaped(decodeURIComponent(part)))
+        .join('/'),
+      query.join('&'),
+      ...names.map(
+        (name) =>
+          `${name}:${String(request.headers[name] ?? '')
+            .trim()
+            .replace(/ +/g, ' ')}`,
+      ),
+      '',
+      signed,
+      request.headers['x-amz-content-sha256'],
+    ].join('\n')
+    const [day = '', region = '', service = ''] = scope.split('/')
+    const key = hmac(hmac(hmac(hmac(`AWS4${state.secretAccessKey}`, day), region), service), 'aws4_request')
+    const expected = hmac(key, ['AWS4-HMAC-SHA256', date, scope, hex(canonical)].join('\n')).toString('hex')
+    if (expected !== signature)
+      throw new Refusal(
+        403,
+        'SignatureDoesNotMatch',
+        'The request signature we calculated does not match the signature you provided.',
+      )
+    return { seed: signature, key, scope, date }
+  }
+
+  /** The payload, verified by whatever the request declares of it. */
+  async function payload(request: IncomingMessage, keep: boolean) {
+    const auth = authenticated(request)
+    const declared = String(request.headers['x-amz-content-sha256'])
+    const sink = sinkOf(keep)
+    const trailers = declared.startsWith('STREAMING-')
+      ? await chunked(request, sink, declared.startsWith('STREAMING-AWS4') ? auth : undefined)
+      : await plain(request, sink)
+    const body = sink.done()
+    if (!/^(STREAMING-|UNSIGNED-)/.test(declared) && declared !== body.sha256)
+      throw new Refusal(400, 'XAmzContentSHA256Mismatch', 'The payload is not what its signature says.')
+    const checksum =
+      (request.headers['x-amz-checksum-sha256'] as string | undefined) ?? trailers['x-amz-checksum-sha256']
+    if (checksum !== undefined && checksum !== Buffer.from(body.sha256, 'hex').toString('base64'))
+      throw new Refusal(400, 'BadDigest', 'The SHA256 you specified did not match the calculated checksum.')
+    return { ...body, checksum }
+  }
+
+  async function put(request: IncomingMessage, response: ServerResponse, key: string): Promise<void> {
+    const { body: _, checksum, sha256, size } = await payload(request, false)
+    if (size !== Number(request.headers['x-amz-decoded-content-length'] ?? request.headers['content-length']))
+      throw new Refusal(400, 'IncompleteBody', 'The body is not as long as it says.')
+    objects.set(key, {
+      checksum,
+      contentType: request.headers['content-type'],
+      metadata: metadataOf(request),
+      sha256,
+      size,
+    })
+    response.writeHead(200, { etag: `"${sha256.slice(0, 32)}"`, ...reported(checksum) }).end()
+  }
+
+  const reported = (checksum: string | undefined) =>
+    checksum !== undefined && reportsChecksums ? { 'x-amz-checksum-sha256': checksum } : {}
+
+  async function create(request: IncomingMessage, response: ServerResponse, key: string): Promise<void> {
+    await payload(request, false)
+    const id = `upload-${++made}`
+    const checksummed = request.headers['x-amz-checksum-algorithm'] === 'SHA256'
+    uploads.set(id, {
+      checksummed,
+      contentType: request.headers['content-type'],
+      key,
+      metadata: metadataOf(request),
+      parts: new Map(),
+    })
+    xml(response, 200, `<InitiateMultipartUploadResult><UploadId>${id}</UploadId></InitiateMultipartUploadResult>`)
+  }
+
+  async function part(request: IncomingMessage, response: ServerResponse, id: string, number: number): Promise<void> {
+    const upload = uploads.get(id)
+    if (!upload) throw new Refusal(404, 'NoSuchUpload', 'The upload does not exist.')
+    const got = await payload(request, upload.parts.size < 8)
+    if (upload.checksummed && got.checksum === undefined)
+      throw new Refusal(400, 'InvalidRequest', 'a part without checksum')
+    const etag = `"${got.sha256.slice(0, 32)}"`
+    upload.parts.set(number, {
+      body: got.body,
+      checksum: got.checksum,
+      digest: Buffer.from(got.sha256, 'hex'),
+      etag,
+      size: got.size,
+    })
+    response.writeHead(200, { etag, ...reported(got.checksum) }).end()
+  }
+
+  async function complete(request: IncomingMessage, response: ServerResponse, id: string): Promise<void> {
+    const upload = uploads.get(id)
+    if (!upload) throw new Refusal(404, 'NoSuchUpload', 'The upload does not exist.')
+    const { body } = await payload(request, true)
+    const listed = [...String(body).matchAll(/<Part>(.*?)<\/Part>/gs)].map(([, text = '']) => ({
+      number: Number(/<PartNumber>(\d+)/.exec(text)?.[1]),
+      etag: /<ETag>(.*?)<\/ETag>/.exec(text)?.[1]?.replaceAll('&quot;', '"'),
+    }))
+    const parts = listed.map(({ number, etag }) => {
+      const own = upload.parts.get(number)
+      if (!own || own.etag !== etag) throw new Refusal(400, 'InvalidPart', `part ${number}`)
+      return own
+    })
+    if (parts.slice(0, -1).some((p) => p.size < 5 * 1024 * 1024))
+      throw new Refusal(400, 'EntityTooSmall', 'a part is too small')
+    const composite = createHash('sha256')
+      .update(Buffer.concat(parts.map((p) => p.digest)))
+      .digest('base64')
+    const checksum = upload.checksummed ? `${composite}-${parts.length}` : undefined
+    const whole = createHash('sha256')
+    for (const p of parts) if (p.body) whole.update(p.body)
+    objects.set(upload.key, {
+      checksum,
+      contentType: upload.contentType,
+      metadata: upload.metadata,
+      sha256: parts.every((p) => p.body) ? whole.digest('hex') : '',
+      size: parts.reduce((sum, p) => sum + p.size, 0),
+    })
+    uploads.delete(id)
+    const told = checksum && reportsChecksums ? `<ChecksumSHA256>${checksum}</ChecksumSHA256>` : ''
+    xml(
+      response,
+      200,
+      `<CompleteMultipartUploadResult><Key>${upload.key}</Key><ETag>"x"</ETag>${told}</CompleteMultipartUploadResult>`,
+    )
+  }
+
+  function head(request: IncomingMessage, response: ServerResponse, key: string): void {
+    authenticated(request)
+    const object = objects.get(key)
+    if (!object) throw new Refusal(404, 'NotFound', 'no such key')
+    const asked = request.headers['x-amz-checksum-mode'] === 'ENABLED'
+    response.writeHead(200, { 'content-length': object.size, ...(asked ? reported(object.checksum) : {}) }).end()
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', 'http://x')
+    const [, bucket = '', ...rest] = url.pathname.split('/').map(decodeURIComponent)
+    const key = `${bucket}/${rest.join('/')}`
+    const [id, number] = [url.searchParams.get('uploadId'), Number(url.searchParams.get('partNumber'))]
+    const operation = operationOf(request.method ?? '', url)
+    operations.push(operation)
+    if (interfere?.(request, response, operation)) return
+    if (bucket !== 'takes') throw new Refusal(404, 'NoSuchBucket', 'The specified bucket does not exist')
+    if (operation === 'create') return create(request, response, key)
+    if (operation === 'part') return part(request, response, id ?? '', number)
+    if (operation === 'complete') return complete(request, response, id ?? '')
+    if (operation === 'put') return put(request, response, key)
+    if (operation === 'head') return head(request, response, key)
+    if (operation !== 'abort') throw new Refusal(405, 'MethodNotAllowed', operation)
+    authenticated(request)
+    uploads.delete(id ?? '')
+    response.writeHead(204).end()
+  }
+
+  const server = createServer((request, response) => {
+    answer(request, response).catch((e: unknown) => {
+      const { code, message, status } = e instanceof Refusal ? e : new Refusal(500, 'InternalError', String(e))
+      request.resume()
+      if (response.headersSent) response.destroy()
+      else xml(response, status, `<Error><Code>${code}</Code><Message>${message}</Message></Error>`)
+    })
+  })
+  const endpoint = await listening(server)
+  return {
+    accessKeyId,
+    close: () => {
+      server.closeAllConnections()
+      return new Promise<void>((resolve) => server.close(() => resolve()))
+    },
+    endpoint,
+    objects,
+    operations,
+    secretAccessKey: SECRET_KEY,
+    /** What the server expects from now on. */
+    useSecret: (secret: string) => {
+      state.secretAccessKey = secret
+    },
+    /** Multipart uploads that were begun and neither completed nor taken back. */
+    uploads,
+  }
+}
+export type S3Server = Awaited<ReturnType<typeof s3Server>>
+
+function operationOf(method: string, url: URL): string {
+  const has = (name: string) => url.searchParams.has(name)
+  if (method === 'POST') return has('uploads') ? 'create' : has('uploadId') ? 'complete' : 'post'
+  if (method === 'PUT') return has('partNumber') ? 'part' : 'put'
+  if (method === 'DELETE') return has('uploadId') ? 'abort' : 'delete'
+  return method.toLowerCase()
+}
+
+const metadataOf = (request: IncomingMessage): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(request.headers).flatMap(([name, value]) =>
+      name.startsWith('x-amz-meta-') ? [[name.slice('x-amz-meta-'.length), String(value)]] : [],
+    ),
+  )
+
+function sinkOf(keep: boolean) {
+  const hash: Hash = createHash('sha256')
+  const kept: Buffer[] = []
+  let size = 0
+  return {
+    take(chunk: Buffer): void {
+      hash.update(chunk)
+      size += chunk.length
+      if (keep) kept.push(chunk)
+    },
+    done: () => ({ body: keep ? Buffer.concat(kept) : undefined, sha256: hash.digest('hex'), size }),
+  }
+}
+type Sink = ReturnType<typeof sinkOf>
+
+async function plain(request: IncomingMessage, sink: Sink): Promise<Record<string, string>> {
+  for await (const chunk of request) sink.take(chunk as Buffer)
+  return {}
+}
+
+/** aws-chunked: `<hex>[;chunk-signature=...]CRLF data CRLF` until 0, then trailers. */
+async function chunked(
+  request: IncomingMessage,
+  sink: Sink,
+  auth: { seed: string; key: Buffer; scope: string; date: string } | undefined,
+): Promise<Record<string, string>> {
+  const pieces: Buffer[] = []
+  for await (const chunk of request) pieces.push(chunk as Buffer)
+  const all = Buffer.concat(pieces)
+  let at = 0
+  let previous = auth?.seed ?? ''
+  for (;;) {
+    const end = all.indexOf('\r\n', at)
+    if (end < 0) throw new Refusal(400, 'IncompleteBody', 'the chunks break off')
+    const [size = '', signature] = all.toString('latin1', at, end).split(';chunk-signature=')
+    const length = Number.parseInt(size, 16)
+    const data = all.subarray(end + 2, end + 2 + length)
+    if (auth) {
+      const text = ['AWS4-HMAC-SHA256-PAYLOAD', auth.date, auth.scope, previous, hex(''), hex(data)].join('\n')
+      const expected = hmac(auth.key, text).toString('hex')
+      if (expected !== signature) throw new Refusal(403, 'SignatureDoesNotMatch', 'a chunk is not signed')
+      previous = expected
+    }
+    at = end + 2 + length + (length > 0 ? 2 : 0)
+    if (length === 0) break
+    sink.take(data)
+  }
+  const lines = all.toString('latin1', at).split('\r\n').filter(Boolean)
+  return Object.fromEntries(lines.map((line) => line.split(/:(.*)/s).map((part) => part.trim()) as [string, string]))
+}
+
+function xml(response: ServerResponse, status: number, body: string): void {
+  response
+    .writeHead(status, { 'content-type': 'application/xml' })
+    .end(`<?xml version="1.0" encoding="UTF-8"?>\n${body}`)
+}
+
+const listening = (server: Server): Promise<string> =>
+  new Promise((resolve) =>
+    server.listen(0, '127.0.0.1', () => resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)),
+  )
