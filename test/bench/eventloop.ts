@@ -55,7 +55,7 @@ async function underEverything(place: Place, one: Take): Promise<Row> {
   }
 }
 
-const SHORT = { action: 'delete_cache', deleteOnlyAfterUploaded: false, enabled: true, maxAgeDays: 365 }
+const SHORT = { action: 'delete_cache', deleteOnlyAfterUploaded: false, enabled: true, maxAgeDays: 365, preserveTagged: false }
 const stored = async (world: Fleet): Promise<number> => (await world.call('GET', '/status')).data.cachedRecordings
 
 /** Uploads, and whole exports and backups one after the other until they are done; what was done beside them. */

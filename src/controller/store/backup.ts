@@ -1,3 +1,4 @@
+import { closeSync, fdatasyncSync, openSync } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { syncDir } from '../../kernel/durable.ts'
@@ -42,11 +43,22 @@ async function copied(from: Db, part: string, told: (progress: CopyProgress) => 
     await from.raw.backup(part, {
       progress: ({ remainingPages, totalPages }) => {
         told({ pages: totalPages - remainingPages, total: totalPages })
+        flushed(part)
         return STEP
       },
     })
   } finally {
     from.raw.exec('ROLLBACK')
+  }
+}
+
+// Step by step: were gigabytes left to be written at the end, every commit of the running controller would wait behind them.
+function flushed(file: string): void {
+  const to = openSync(file, 'r+')
+  try {
+    fdatasyncSync(to)
+  } finally {
+    closeSync(to)
   }
 }
 

@@ -1,9 +1,8 @@
 // roomtone check: is everything that the database promises there, and whole?
-import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { systemClock } from '../../kernel/clock.ts'
 import { sizeOf } from '../../kernel/durable.ts'
-import { INCOMING } from '../link/intake.ts'
+import { orphans } from '../retention/orphans.ts'
 import type { Db } from '../store/db.ts'
 import { embedded } from '../store/migrate.ts'
 import { schemaOf } from './backup.ts'
@@ -41,16 +40,17 @@ export const main = (args: string[]): Promise<number> =>
 async function checkedAll(db: Db, place: Place, deep: boolean): Promise<number> {
   let faults = databaseFaults(db)
   const tell = progress()
-  const known = new Set<string>()
+  let known = 0
   for (const file of storedFiles(db)) {
-    known.add(file.path)
+    known++
     faults = faults.concat(await takeFault(place.takes, file, deep))
-    tell(`audio: ${known.size} files so far`)
+    tell(`audio: ${known} files so far`)
   }
-  const strangers = await unknownFiles(place.takes, known)
+  const strangers: string[] = []
+  for await (const stranger of orphans(db, place.takes, systemClock.now(), FRESH_MS)) strangers.push(stranger.path)
   for (const fault of faults) say(`${fault}\n`)
   for (const file of strangers) say(`belongs to nothing: ${file}\n`)
-  const takes = `${known.size} takes ${deep ? 'read and compared' : 'in place'}`
+  const takes = `${known} files ${deep ? 'read and compared' : 'in place'}`
   say(
     `${faults.length === 0 ? `The database is whole, ${takes}` : `${faults.length} faults`}; ${strangers.length} files belong to nothing.\n`,
   )
@@ -76,15 +76,4 @@ async function takeFault(root: string, { checksum, path: relative, sizeBytes }: 
   if (size !== sizeBytes) return [`damaged: ${relative} has ${size} bytes, was stored with ${sizeBytes}`]
   if (deep && (await checksumOf(file)) !== checksum) return [`damaged: ${relative} is not what was stored`]
   return []
-}
-
-async function unknownFiles(root: string, known: ReadonlySet<string>): Promise<string[]> {
-  const strangers: string[] = []
-  const newest = systemClock.now() - FRESH_MS
-  for await (const entry of await fs.opendir(root, { recursive: true })) {
-    const relative = path.relative(root, path.join(entry.parentPath, entry.name))
-    if (!entry.isFile() || known.has(relative) || relative.startsWith(INCOMING + path.sep)) continue
-    if ((await fs.stat(path.join(root, relative))).mtimeMs < newest) strangers.push(relative)
-  }
-  return strangers
 }

@@ -6,6 +6,7 @@ import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { hasCode, sizeOf } from '../../kernel/durable.ts'
 import type { Db } from '../store/db.ts'
+import { Lister } from '../store/filter.ts'
 
 /** Stored audio as its row describes it; `path` is relative to the takes directory. */
 export interface StoredFile {
@@ -23,10 +24,15 @@ export interface TakesReport {
   missing: string[]
 }
 
-/** Every stored file of a database, by path. */
-export const storedFiles = (db: Db): IterableIterator<StoredFile> => db.stmt<object, StoredFile>(STORED).iterate({})
+const SLICE = 500
+const FILES = `(SELECT path, checksum, size_bytes FROM recording_files
+  UNION ALL SELECT path, checksum, size_bytes FROM recording_chunk_files) f`
 
-const STORED = `SELECT path, checksum, size_bytes AS sizeBytes FROM recording_files ORDER BY path`
+/** Every stored file of a database, by path; slice by slice, so that no snapshot holds up the controller's own work. */
+export function* storedFiles(db: Db): Generator<StoredFile> {
+  const files = new Lister<StoredFile>(db, { columns: 'f.path, f.checksum, f.size_bytes AS sizeBytes', from: FILES })
+  for (const slice of files.walk([], { direction: 'ASC', keys: ['f.path'] }, SLICE)) yield* slice
+}
 
 /** Brings the audio of a database from one directory into another; what is there with its size is left alone. */
 export async function copyTakes(db: Db, from: string, to: string, tell: (line: string) => void): Promise<TakesReport> {
