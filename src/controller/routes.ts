@@ -129,7 +129,7 @@ function fleetRoutes(works: Works, ticker: Ticker): AnyRoute[] {
     ...onboardingRoutes({ ...stores, ids }),
     ...meterRoutes(works),
     ...listenRoutes({ ...works, sessions: works.listeners }),
-    ...roomRoutes(stores.rooms, ids, reach),
+    ...roomRoutes({ ...stores, ids, reach }),
     ...rosterRoutes(stores.rooms, stores.rosters),
     ...overviewRoutes({ ...stores, overviews: overviewStore(db), scope: works.scope }),
   ]

@@ -32,6 +32,7 @@ import { type RecordingStore, recordingStore } from './recordings/recordings.sto
 import { ticketStore } from './recordings/tickets.store.ts'
 import { retentionPolicyStore } from './retention/policies.store.ts'
 import { retentionStore } from './retention/retention.store.ts'
+import { leaving } from './rooms/leaving.store.ts'
 import { roomStore } from './rooms/rooms.store.ts'
 import { rosterStore } from './rooms/roster.store.ts'
 import { referenceStore } from './schedules/references.store.ts'
@@ -80,6 +81,7 @@ export function storesOf({ config, db, ids, secrets }: Surroundings) {
     health: healthStore(db, ids),
     healthEvents: healthEvents(db),
     jobs,
+    leaving: leaving(db),
     lifecycle: lifecycleStore(db),
     leases: leaseStore(db, jobs, config.SVC_RECORDING_JOB_LEASE_SECONDS),
     metrics: metricsStore(db, config.SVC_NODE_OFFLINE_AFTER_SECONDS),

@@ -125,6 +125,13 @@ export function recordingStore(db: Db, small = SMALL_SET) {
     return row && recordingOf(row)
   }
   const get = (id: string): Recording => found(find(id), 'Recording')
+  /** @throws Fail 404, or 409 `recording_active` while a take or a job is under way. */
+  const mustBeOver = (id: string): Recording => {
+    const recording = get(id)
+    if (isActive(recording.status) || activeJob.get({ id }))
+      throw conflict('recording_active', 'Active recordings cannot be deleted')
+    return recording
+  }
   const files = (id: string): RecordingFile[] => filesOf.all({ id })
   const whole = (seqs: number[]): Recording[] => rowsOf.all({ seqs: JSON.stringify(seqs) }).map(recordingOf)
 
@@ -134,6 +141,7 @@ export function recordingStore(db: Db, small = SMALL_SET) {
     get,
     /** The stored renditions of one recording. */
     files,
+    mustBeOver,
     ...facetStore(db, cells),
     /** One page of what the caller may see; a total that is not `exact` is a lower bound. */
     list(reach: Reach, filters: RecordingFilters, limit: number): { rows: Recording[]; total: number; exact: boolean } {
@@ -164,9 +172,7 @@ export function recordingStore(db: Db, small = SMALL_SET) {
      * @throws Fail 404, or 409 `recording_active` while a take or a job is under way.
      */
     remove(id: string): { before: Recording; paths: string[] } {
-      const before = get(id)
-      if (isActive(before.status) || activeJob.get({ id }))
-        throw conflict('recording_active', 'Active recordings cannot be deleted')
+      const before = mustBeOver(id)
       const paths = pathsOf.all({ id }).map((file) => file.path)
       drop.run({ id })
       return { before, paths }

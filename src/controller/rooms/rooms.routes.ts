@@ -1,7 +1,9 @@
 import type { Ids } from '../../kernel/ids.ts'
 import { RoomInput, RoomPatch } from '../../wire/rooms.ts'
 import type { reaches } from '../edge/reach.ts'
-import { type AnyRoute, route } from '../edge/route.ts'
+import { type AnyRoute, flow, route } from '../edge/route.ts'
+import { untilFew } from '../edge/steps.ts'
+import { FEW, type Leaving } from './leaving.store.ts'
 import type { RoomStore } from './rooms.store.ts'
 
 const all = () => ({ type: 'room_collection' })
@@ -9,7 +11,14 @@ const one = (p: { roomId: string }) => ({ type: 'room', id: p.roomId })
 const read = { auth: 'user', permission: 'node:read' } as const
 const manage = { auth: 'user', permission: 'node:manage' } as const
 
-export const roomRoutes = (rooms: RoomStore, ids: Ids, reach: ReturnType<typeof reaches>): AnyRoute[] => [
+interface Parts {
+  ids: Ids
+  leaving: Leaving
+  reach: ReturnType<typeof reaches>
+  rooms: RoomStore
+}
+
+export const roomRoutes = ({ ids, leaving, reach, rooms }: Parts): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/rooms',
@@ -51,13 +60,17 @@ export const roomRoutes = (rooms: RoomStore, ids: Ids, reach: ReturnType<typeof 
       return { data: after, before, after }
     },
   }),
-  route({
+  flow({
     method: 'DELETE',
     path: '/rooms/:roomId',
     ...manage,
     action: 'rooms.delete',
     target: one,
     status: 204,
-    run: ({ params }) => ({ data: null, before: rooms.remove(params.roomId) }),
+    run: async ({ params: { roomId } }, commit) => {
+      rooms.mustBeFree(roomId)
+      await untilFew(FEW, (most) => leaving.leaveRoom(roomId, most))
+      return commit(() => ({ data: null, before: rooms.remove(roomId) }))
+    },
   }),
 ]

@@ -34,6 +34,12 @@ export function roomStore(db: Db) {
 
   const get = (id: string): Room => present(found(byId.get({ id }), 'Room')) as Room
   const bare = ({ nodeCount: _, ...room }: Room): Room => room
+  /** @throws Fail 404, or 409 `room_in_use` while a schedule books the room. */
+  const mustBeFree = (id: string): Room => {
+    const room = bare(get(id))
+    if (booked.get({ id })) throw conflict('room_in_use', 'Room is still referenced by schedules')
+    return room
+  }
   const unique = (room: { id: string; site: string; name: string }): void => {
     if (twin.get(room)) throw conflict('room_exists', 'A room of this name exists on this site')
   }
@@ -75,10 +81,10 @@ export function roomStore(db: Db) {
       update.run(columns(after, now))
       return { before, after }
     },
-    /** @throws Fail 409 `room_in_use` while a schedule books the room. */
+    mustBeFree,
+    /** @throws Fail 404, or 409 `room_in_use`. */
     remove(id: string): Room {
-      const before = bare(get(id))
-      if (booked.get({ id })) throw conflict('room_in_use', 'Room is still referenced by schedules')
+      const before = mustBeFree(id)
       remove.run({ id })
       return before
     },

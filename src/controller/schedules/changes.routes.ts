@@ -1,6 +1,8 @@
 import type { Ids } from '../../kernel/ids.ts'
 import { ScheduleInput, SchedulePatch } from '../../wire/schedules.ts'
-import { type AnyRoute, route, type Target } from '../edge/route.ts'
+import { type AnyRoute, flow, route, type Target } from '../edge/route.ts'
+import { untilFew } from '../edge/steps.ts'
+import { FEW, type Leaving } from '../rooms/leaving.store.ts'
 import type { RosterStore } from '../rooms/roster.store.ts'
 import { type DraftParts, drafter } from './drafting.ts'
 import { gateOf } from './gate.ts'
@@ -13,6 +15,7 @@ export interface ChangeParts extends DraftParts {
   /** Tells the runner that what is due next may have changed. */
   heed: () => void
   ids: Ids
+  leaving: Leaving
   rosters: RosterStore
 }
 
@@ -88,17 +91,21 @@ export function changeRoutes(parts: ChangeParts): AnyRoute[] {
         return { data: shown(after), before: snapshot(before), after: snapshot(after), target: named(after) }
       },
     }),
-    route({
+    flow({
       method: 'DELETE',
       path: '/schedules/:id',
       ...manage,
       action: 'schedules.delete',
       target: one,
       status: 204,
-      run: ({ now, params }) => {
-        const before = schedules.get(params.id)
-        keep.remove(before, now)
-        return { data: null, before: snapshot(before), target: named(before) }
+      run: async ({ params: { id } }, commit) => {
+        schedules.get(id)
+        await untilFew(FEW, (most) => parts.leaving.leaveSchedule(id, most))
+        return commit((now) => {
+          const before = schedules.get(id)
+          keep.remove(before, now)
+          return { data: null, before: snapshot(before), target: named(before) }
+        })
       },
     }),
   ]
