@@ -10,6 +10,7 @@ import { heartbeat } from './heartbeat.ts'
 import { lists } from './lists.ts'
 import { type Judged, judged, type Row, table } from './measure.ts'
 import { nodesList } from './nodes.ts'
+import { s3 } from './s3.ts'
 import { scale } from './scale.ts'
 import { start } from './start.ts'
 import { upload } from './upload.ts'
@@ -24,6 +25,7 @@ const BENCHES: Record<string, (place: Place) => Promise<Row[]>> = {
   'first-sample': firstSample,
   'event-loop': eventLoop,
   fleet: agents,
+  s3,
   lists,
   scale,
 }

@@ -116,7 +116,7 @@ interface Watched {
 }
 
 /** Watches the loop while `work` is done and heartbeats come in without a pause. */
-async function watched(world: Fleet, work: (nodes: Enrolled[]) => Promise<string>): Promise<Watched> {
+export async function watched(world: Fleet, work: (nodes: Enrolled[]) => Promise<string>): Promise<Watched> {
   const nodes = await enroll(world, BEATING)
   await lag(world) // the watch begins with the first look
   const busy = new AbortController()
@@ -137,7 +137,7 @@ interface Lag {
 }
 
 // The watch looks every 10 ms: of a thousand looks p99.9 spares the latest.
-function row(name: string, windows: Lag[], how: string): Row {
+export function row(name: string, windows: Lag[], how: string): Row {
   const worst = windows.map(({ max }) => max).sort((a, b) => b - a)
   const spared = Math.floor((windows.length * WINDOW_MS) / RESOLUTION_MS / 1000)
   const told = `${windows.length} windows of ${WINDOW_MS} ms, median of their longest ${quantile(worst, 0.5).toFixed(0)} ms`

@@ -14,30 +14,31 @@ const BYTES = 1_000_000_000
 const ROUNDS = 3
 
 export interface Take {
+  bytes: number
   digest: string
   file: string
 }
 
-/** A gigabyte no file system can shrink. */
-export async function take({ dir }: Place): Promise<Take> {
+/** A gigabyte, or as much as is said, that no file system can shrink. */
+export async function take({ dir }: Place, bytes = BYTES): Promise<Take> {
   const file = path.join(dir, 'take.wav')
   const to = fs.openSync(file, 'w')
   const block = Buffer.alloc(4_000_000)
-  for (let done = 0; done < BYTES; done += block.length) fs.writeSync(to, randomFillSync(block))
+  for (let done = 0; done < bytes; done += block.length) fs.writeSync(to, randomFillSync(block))
   fs.fsyncSync(to)
   fs.closeSync(to)
   const hash = createHash('sha256')
   await pipeline(fs.createReadStream(file, { highWaterMark: 1 << 20 }), hash)
-  return { file, digest: hash.digest('base64') }
+  return { bytes, file, digest: hash.digest('base64') }
 }
 
 /** One take recorded, claimed and sent as an agent does it. Resolves with the milliseconds of the PUT alone. */
-export async function send(world: Fleet, node: Enrolled, { digest, file }: Take): Promise<number> {
+export async function send(world: Fleet, node: Enrolled, { bytes, digest, file }: Take): Promise<number> {
   const { data: recording, job } = await world.call('POST', '/recordings', { nodeId: node.id, durationSeconds: 10 })
   await world.call('POST', `/nodes/${node.id}/recording-jobs/claim-next`, {}, node.token)
   const headers = {
     authorization: `Bearer ${node.token}`,
-    'content-length': BYTES,
+    'content-length': bytes,
     'content-type': 'audio/wav',
     [HEADERS.contentDigest]: `sha-256=:${digest}:`,
     [HEADERS.fileName]: 'take.wav',

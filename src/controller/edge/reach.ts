@@ -104,7 +104,7 @@ export function reaches(db: Db): (who: UserWho, permission: Permission) => Reach
       recordings: () => both(recordingsWithin),
       jobs: () => both(jobsWithin),
       jobCells: () => both(jobCellsWithin),
-      rooms: () => both(roomsWithin),
+      rooms: () => both((side, tag) => roomsWithin(side, tag, deny)),
       schedules: () => both(schedulesWithin),
       assignments: () => both(assignmentsWithin),
       healthEvents: () => both(healthWithin),
@@ -158,14 +158,16 @@ function jobCellsWithin(side: Cover, tag: string): Condition {
   return { sql: `${sql} OR j.node_id IN ${listed(`${tag}Nodes`)}`, params: { ...params, [`${tag}Nodes`]: side.nodes } }
 }
 
-function roomsWithin(side: Cover, tag: string): Condition {
+function roomsWithin(side: Cover, tag: string, deny: Cover | undefined): Condition {
   if (covers(side, 'room')) return EVERYTHING
   const own = { sql: `rooms.id IN ${listed(`${tag}Rooms`)}`, params: { [`${tag}Rooms`]: side.rooms } }
-  // Full authority over a node shows its rooms; refusing a node does not hide a room that others are in.
+  // Full authority over a node shows its rooms, and a refusal of the node takes that authority away (contract A, 1.3);
+  // a room that is reached in another way stays.
   if (tag === 'deny') return own
   return {
-    sql: `${own.sql} OR rooms.id IN (SELECT room_id FROM node_rooms WHERE node_id IN ${listed(`${tag}Nodes`)})`,
-    params: { ...own.params, [`${tag}Nodes`]: side.nodes },
+    sql: `${own.sql} OR rooms.id IN (SELECT room_id FROM node_rooms WHERE node_id IN ${listed(`${tag}Nodes`)}
+      AND node_id NOT IN ${listed('refusedNodes')})`,
+    params: { ...own.params, [`${tag}Nodes`]: side.nodes, refusedNodes: deny?.nodes ?? '[]' },
   }
 }
 

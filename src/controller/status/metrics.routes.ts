@@ -78,7 +78,8 @@ const answer = (body: string): Response =>
 /** Each count is a statement of its own, and others may speak between them. */
 async function snapshot(parts: MetricsParts, who: UserWho, now: string): Promise<Snapshot> {
   const { counts, metrics, reach, runners, startedAtMs } = parts
-  const visible = reach(who, 'metrics:read')
+  // What the caller sees of lists: a roster that lets them view a room counts as much as a grant (contract B, 22).
+  const visible = reach(who, 'node:read')
   const nodes = metrics.nodes(visible, now)
   const told = {
     ...signals(parts, who, visible, new Set(nodes.map(({ id }) => id)), now),
@@ -123,6 +124,9 @@ function signals(parts: MetricsParts, who: UserWho, visible: Reach, nodes: Reado
   }
 }
 
+// Who may read metrics reads the levels of what is within reach, also without the permission to list nodes.
+const seeing = (who: UserWho): UserWho => ({ ...who, permissions: new Set([...who.permissions, 'node:read'] as const) })
+
 // What is made up is not measured, and what is old is not the level any more.
 function inputsOf(parts: MetricsParts, scoped: UserWho | undefined, nodes: ReadonlySet<string>, now: string): Input[] {
   const { frameMaxAgeSeconds, layouts, meters } = parts
@@ -132,7 +136,7 @@ function inputsOf(parts: MetricsParts, scoped: UserWho | undefined, nodes: Reado
     if (!scoped) return 'all'
     if (!seen.has(nodeId)) {
       const layout = layouts.of(nodeId)
-      seen.set(nodeId, layout && sight(scoped, 'metrics:read', layout))
+      seen.set(nodeId, layout && sight(seeing(scoped), 'node:read', layout))
     }
     return seen.get(nodeId)
   }

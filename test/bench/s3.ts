@@ -1,0 +1,81 @@
+// A large take to S3 while heartbeats come in: how long the loop is held, and what it costs in memory.
+import * as fs from 'node:fs'
+import * as path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { ACCESS_KEY, SECRET_KEY } from '../kit/s3.ts'
+import { row, watched } from './eventloop.ts'
+import type { Row } from './measure.ts'
+import { listening, memory } from './programs.ts'
+import { send, take } from './upload.ts'
+import { type Enrolled, type Fleet, fleet, type Place } from './world.ts'
+
+const BYTES = 3_000_000_000
+const LONGEST_MS = 300_000
+
+export async function s3(place: Place): Promise<Row[]> {
+  const one = await take(place, BYTES)
+  const world = await fleet(place)
+  const dir = fs.mkdtempSync(path.join(place.dir, 's3-'))
+  const server = await listening(
+    { args: [path.join(import.meta.dirname, 's3.server.ts')], program: process.execPath },
+    dir,
+  )
+  try {
+    const { pid } = world.controller
+    let before = 0
+    const { beside, perSecond, windows } = await watched(world, async ([node]) => {
+      await send(world, node as Enrolled, one)
+      const sent = await queued(world, server.url)
+      memory.forgetPeak(pid)
+      before = memory.resident(pid)
+      return sent()
+    })
+    return [
+      row(
+        's3 event-loop',
+        windows,
+        `3 GB from a recorder, then to S3 in ${beside}; ${perSecond.toFixed(0)} heartbeats/s`,
+      ),
+      {
+        name: 's3 memory',
+        measured: memory.peak(pid) - before,
+        limit: 256,
+        unit: 'MiB',
+        bound: 'most',
+        how: `highest VmHWM over the resident size before (${before.toFixed(0)} MiB); the same for a fifth of the take`,
+      },
+    ]
+  } finally {
+    await world.controller.stop()
+    await server.stop()
+    fs.rmSync(one.file)
+  }
+}
+
+/** Destination, policy and queue item of the one take there is; gives how to send it and wait. */
+async function queued(world: Fleet, endpoint: string): Promise<() => Promise<string>> {
+  const { call } = world
+  const { data: destination } = await call('POST', '/settings/upload-destinations', {
+    displayName: 'Bench',
+    enabled: true,
+    kind: 's3',
+    s3: { accessKeyId: ACCESS_KEY, bucket: 'takes', endpoint, forcePathStyle: true, region: 'us-east-1' },
+    s3SecretAccessKey: SECRET_KEY,
+  })
+  const { data: policy } = await call('POST', '/settings/upload-policies', {
+    destinationId: destination.id,
+    name: 'Bench',
+  })
+  const { data: list } = await call('GET', '/recordings?limit=1')
+  const { data: item } = await call('POST', `/recordings/${list[0].id}/upload-queue`, { uploadPolicyId: policy.id })
+  return async () => {
+    const from = performance.now()
+    await call('POST', '/upload-runner/run')
+    for (;;) {
+      const { data } = await call('GET', `/upload-queue/${item.id}`)
+      if (data.item.status === 'succeeded') return `${((performance.now() - from) / 1000).toFixed(1)} s`
+      if (data.item.lastError || performance.now() - from > LONGEST_MS) throw new Error(JSON.stringify(data.item))
+      await sleep(200)
+    }
+  }
+}
