@@ -30,6 +30,7 @@ export function compose(surroundings: Surroundings) {
     works.feeds.close()
     void works.dispatch.stop()
     works.devices.stop()
+    works.disposer.stop()
     void works.releases.stop()
   }
   return {

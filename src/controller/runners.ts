@@ -60,6 +60,7 @@ export function runnersOf(works: Works): Runner[] {
       live: (now) => stores.schedules.liveAssignments(now),
       routing: stores.switcherRouting,
     }),
+    works.disposer.runner(),
     sessionRunner(stores.sessions),
     uploadRunner(uploads.uploader, config.SVC_UPLOAD_RUNNER_ENABLED, config.SVC_UPLOAD_RUNNER_INTERVAL_SECONDS),
     releases.runner(),

@@ -1,9 +1,12 @@
 // The machinery between stores and edge: what rings, starts, ends and reaches.
+import * as path from 'node:path'
 import { Bell } from './background/bell.ts'
+import { Disposer } from './background/disposer.ts'
 import { Joiner } from './chunks/joiner.ts'
 import type { Config } from './config.ts'
 import type { Edge } from './edge/edge.ts'
 import { Feeds } from './edge/feed.ts'
+import { REMOVED } from './edge/files.ts'
 import { reaches } from './edge/reach.ts'
 import { Dispatch } from './lifecyclejobs/dispatch.ts'
 import { Turnstile } from './link/intake.ts'
@@ -38,6 +41,7 @@ export function worksOf(surroundings: Surroundings, edge: Edge, stores: Stores) 
     audit: edge.audit,
     bell,
     devices: new Devices(),
+    disposer: new Disposer(path.join(config.SVC_RECORDING_CACHE_DIR, REMOVED)),
     ending: endings(stores.recordings, stores.health, stores.recordingChunks, bell),
     playing: heldBy,
     principals: edge.principals,

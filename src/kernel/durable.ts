@@ -1,4 +1,5 @@
 import * as fs from 'node:fs/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Makes names in a directory survive a power cut. */
 export async function syncDir(dir: string): Promise<void> {
@@ -18,6 +19,23 @@ export async function sizeOf(file: string): Promise<number | undefined> {
     if (hasCode(e, 'ENOENT')) return undefined
     throw e
   }
+}
+
+/** Bytes a file loses at once. */
+const STEP = 16 * 1024 * 1024
+const PAUSE_MS = 30
+
+/**
+ * Removes a file a piece at a time, and what is left when it is small. Where freed blocks are discarded, a file of
+ * gigabytes that goes at once holds up every fsync of the disk for as long: a commit must not wait for that.
+ * @throws the signal's reason when it ends first; what is left can be removed later.
+ */
+export async function removeGently(file: string, signal?: AbortSignal): Promise<void> {
+  for (let size = ((await sizeOf(file)) ?? 0) - STEP; size > 0; size -= STEP) {
+    await fs.truncate(file, size)
+    await sleep(PAUSE_MS, undefined, signal ? { signal } : {})
+  }
+  await fs.rm(file, { force: true })
 }
 
 export const hasCode = (e: unknown, code: string): boolean =>

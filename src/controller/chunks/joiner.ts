@@ -1,4 +1,4 @@
-import { mkdir, rename, rm, statfs } from 'node:fs/promises'
+import { mkdir, rename, statfs } from 'node:fs/promises'
 import * as path from 'node:path'
 import { type Clock, iso } from '../../kernel/clock.ts'
 import { syncDir } from '../../kernel/durable.ts'
@@ -168,7 +168,10 @@ export class Joiner {
     const { db, recordings, takes } = this.parts
     const { recordingId } = made.set
     const file = this.freePath(made)
-    if (file === undefined) return rm(part, { force: true })
+    if (file === undefined) {
+      await removeFiles(takes, [path.relative(takes, part)])
+      return
+    }
     await rename(part, path.join(takes, file))
     await syncDir(path.dirname(path.join(takes, file)))
     const replaced = db.tx(() => this.commit(made, file, this.now()))

@@ -241,9 +241,19 @@ export async function removeFiles(
   return left
 }
 
+/** Where large files wait for their end, below the takes directory. */
+export const REMOVED = '.removed'
+const SMALL = 32 * 1024 * 1024
+
 async function removeFile(root: string, relative: string): Promise<void> {
   const target = path.join(root, relative)
   const [base, folder] = await Promise.all([fs.realpath(root), fs.realpath(path.dirname(target))])
   if (folder !== base && !folder.startsWith(base + path.sep)) throw new Error('outside of the takes directory')
-  await fs.unlink(path.join(folder, path.basename(target)))
+  const file = path.join(folder, path.basename(target))
+  const { ino, size } = await fs.lstat(file)
+  if (size <= SMALL) return fs.unlink(file)
+  // Large ones go out of sight now and away piece by piece (background/disposer.ts).
+  const bin = path.join(base, REMOVED)
+  await fs.mkdir(bin, { recursive: true, mode: 0o750 })
+  await fs.rename(file, path.join(bin, `${path.basename(file)}.${ino}`))
 }

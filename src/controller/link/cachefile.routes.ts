@@ -1,9 +1,10 @@
-import { mkdir, rm } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import * as path from 'node:path'
 import { Fail } from '../../kernel/fail.ts'
 import type { Ids } from '../../kernel/ids.ts'
 import { CacheFileQuery } from '../../wire/recordings.ts'
 import { chunkAsked } from '../chunks/chunks.rules.ts'
+import { removeFiles } from '../edge/files.ts'
 import { type AnyRoute, type Commit, flow, type Incoming } from '../edge/route.ts'
 import type { StoredRendition } from '../recordings/recordings.rules.ts'
 import { type AttachParts, acceptable, attached, ownRecording, type Upload } from './attach.ts'
@@ -96,7 +97,7 @@ async function received(parts: Parts, upload: Upload, request: Incoming, commit:
     checkReceived(got, upload.announced.digest, resumable?.total)
     return await attached(parts, upload, got, commit)
   } catch (e) {
-    if (!resumable || spoiled(e)) await rm(upload.part, { force: true })
+    if (!resumable || spoiled(e)) await removeFiles(parts.takes, [path.relative(parts.takes, upload.part)])
     throw e
   } finally {
     leave()

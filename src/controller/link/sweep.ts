@@ -1,5 +1,6 @@
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
+import { removeFiles } from '../edge/files.ts'
 import { INCOMING } from './intake.ts'
 
 // A part of an interrupted upload waits this long for its sender.
@@ -14,7 +15,7 @@ export async function sweepIncoming(takes: string, now: number = performance.tim
     const file = path.join(dir, name)
     const resumable = name.startsWith('rec_')
     if (resumable && now - (await fs.stat(file)).mtimeMs < KEEP_MS) continue
-    await fs.rm(file, { force: true })
+    await removeFiles(takes, [path.join(INCOMING, name)])
     swept++
   }
   return swept

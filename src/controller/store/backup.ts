@@ -1,7 +1,7 @@
 import { closeSync, fdatasyncSync, openSync } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
-import { syncDir } from '../../kernel/durable.ts'
+import { hasCode, removeGently, syncDir } from '../../kernel/durable.ts'
 import { Db } from './db.ts'
 
 /** Pages of the copy made between two looks at the time. */
@@ -24,15 +24,30 @@ export async function copyDatabase(
   told: (progress: CopyProgress) => void = () => {},
 ): Promise<void> {
   const part = `${file}.part`
-  await fs.rm(part, { force: true })
+  await removeGently(part)
   await copied(from, part, told)
   const fault = checked(part, addon)
   if (fault) throw new Error(`The copy of the database is damaged: ${fault}.`)
   const handle = await fs.open(part, 'r+')
   await handle.sync()
   await handle.close()
+  const old = await heldBack(file)
   await fs.rename(part, file)
   await syncDir(path.dirname(file))
+  await removeGently(old)
+}
+
+/** A second name for the copy that is about to be replaced: its gigabytes must not go away at once. */
+async function heldBack(file: string): Promise<string> {
+  const old = `${file}.old`
+  await removeGently(old)
+  try {
+    await fs.link(file, old)
+  } catch (e) {
+    // There was none, or the file system knows no second names: it is replaced in one go.
+    if (!['ENOENT', 'ENOSYS', 'ENOTSUP', 'EPERM'].some((code) => hasCode(e, code))) throw e
+  }
+  return old
 }
 
 async function copied(from: Db, part: string, told: (progress: CopyProgress) => void): Promise<void> {
