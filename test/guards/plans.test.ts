@@ -139,10 +139,6 @@ const ALLOWED: Allowed[] = [
   },
   { fits: (scan) => page(scan) && unfiltered(scan), why: 'the first page of everything is a walk of its order' },
   {
-    fits: of('recordings', (s) => page(s) && s.sql.includes('WHERE (r.recorded_at <= @until) ORDER BY')),
-    why: 'a slice of the whole list: all but the newest rows match, so the walk ends with the slice',
-  },
-  {
     fits: (scan) => counts(scan) && unfiltered(scan),
     why: 'the total of everything is one walk of the smallest index',
   },
@@ -153,14 +149,6 @@ const ALLOWED: Allowed[] = [
   { fits: freeText, why: 'free text finds words inside of any column: it looks at every row in scope' },
   { fits: refusal, why: 'a refusal takes a few rows from everything: what is left is most of it' },
   { fits: of('nodes', () => true), why: 'a fleet has hundreds of nodes; lists, counts and metrics look at each' },
-  {
-    fits: of('recordings', (s) => page(s) && s.sql.includes('recording_files')),
-    why: 'cached or missing: either is common, so a page is found soon',
-  },
-  {
-    fits: of('recordings', (s) => counts(s) && s.sql.includes('NOT EXISTS (SELECT 1 FROM recording_files')),
-    why: 'how many have no file is known by looking at each, in two indexes',
-  },
   {
     fits: of('recordings', (s) => s.sql.includes('AND (0)') || s.sql.includes('WHERE (0)')),
     why: 'no row can match: nothing is read',
