@@ -143,9 +143,13 @@ async function connect({ controller }: Fleet): Promise<Connection> {
 }
 
 const frameOf = (nodeId: string): string => {
-  const level = (channelIndex: number) => ({ channelIndex, clipping: false, peakDbfs: -18.3, rmsDbfs: -31.7 })
-  const levels = [level(1), level(2)].map((one) => ({ ...one, interfaceId: 'hw:CARD=USB,DEV=0' }))
-  return JSON.stringify({ capturedAt: new Date().toISOString(), levels, nodeId })
+  const quality = { crestFactorDb: 13.4, noiseScore: 0.21, speechLike: true, speechScore: 0.74, zeroCrossingRate: 0.06 }
+  const level = (channelIndex: number) => ({
+    ...{ channelIndex, clipping: false, label: `Input ${channelIndex}`, peakDbfs: -18.3, rmsDbfs: -31.7 },
+    quality,
+  })
+  const levels = [level(1), level(2)]
+  return JSON.stringify({ capturedAt: new Date().toISOString(), interfaceId: 'hw:CARD=USB,DEV=0', levels, nodeId })
 }
 
 /** User and system time of a process, ms. */
