@@ -74,19 +74,14 @@ test('the specification lists no route twice', () => {
   assert.deepEqual(doubled(SPECIFICATION.map(key)), [])
 })
 
-test('every specified route that is not marked as later exists with the specified permission', () => {
+test('every specified route exists, with the specified permission', () => {
   const built = new Map(k.routes.map((r) => [key(r), r]))
-  const wrong = SPECIFICATION.filter((s) => !s.later).flatMap((s) => {
-    const route = built.get(key(s))
-    if (!route) return [`${key(s)} is missing`]
-    return route.permission === s.permission ? [] : [`${key(s)} asks for ${route.permission}, not ${s.permission}`]
-  })
-  assert.deepEqual(wrong, [])
-})
-
-test('no built route is still marked as later', () => {
-  const built = new Set(k.routes.map(key))
-  assert.deepEqual(SPECIFICATION.filter((s) => s.later && built.has(key(s))).map(key), [])
+  const found = SPECIFICATION.filter((s) => built.has(key(s)))
+  const equal = found.filter((s) => built.get(key(s))?.permission === s.permission)
+  console.log(
+    `specification routes ${SPECIFICATION.length}, implemented ${found.length}, permissions equal ${equal.length}`,
+  )
+  assert.deepEqual(SPECIFICATION.filter((s) => !equal.includes(s)).map(key), [])
 })
 
 // What the specification's tables do not name, with the reason it is there.

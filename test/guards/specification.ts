@@ -1,5 +1,4 @@
-// The endpoint tables of the specification as data. `later` marks a route that is not built yet; the guard wants the
-// mark gone as soon as the route exists. Order and wording follow the specification.
+// The endpoint tables of the specification as data. Order and wording follow the specification.
 import type { Permission } from '../../src/wire/permissions.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -7,25 +6,17 @@ type Auth = 'user' | 'node' | 'bootstrap' | 'runner' | 'none'
 
 export interface Specified {
   auth: Auth
-  later: boolean
   method: Method
   path: string
   permission: Permission | null
 }
 
-interface Marks {
-  auth?: Auth
-  /** `true`: none of these routes is built yet; otherwise the ones (`METHOD path`) that are not. */
-  later?: true | string[]
-}
-
 /** `GET+POST /a` stands for both methods. */
-function rows(permission: Permission | null, lines: string[], { auth = 'user', later = [] }: Marks = {}): Specified[] {
+function rows(permission: Permission | null, lines: string[], { auth = 'user' }: { auth?: Auth } = {}): Specified[] {
   return lines.flatMap((line) => {
     const [methods = '', path = ''] = line.split(' ')
     return methods.split('+').map((method) => ({
       auth,
-      later: later === true || later.includes(`${method} ${path}`),
       method: method as Method,
       path,
       permission,

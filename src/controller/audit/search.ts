@@ -13,6 +13,7 @@ const JUDGED_WINDOW = 1500
 const SORTED = 60_000
 const HELD = 8000
 const DEEDS = 20_000
+const EVERY = Number.MAX_SAFE_INTEGER
 
 // `+`: no hint to the planner, see `steady` in store/db.ts. The index is named, so there is nothing to guess.
 const DURING = 'a.at >= +@since AND a.at <= +@until'
@@ -134,9 +135,12 @@ export function eventSearch(db: Db) {
       if (drive) return yield seqsOf(driven.rows([drive, ...tests], NEWEST, HELD, 0))
       for (let until: number | undefined = span.until; until !== undefined; ) {
         const end = behind({ ...span, until }, JUDGED_WINDOW)
-        const conditions = [during({ since: end === undefined ? span.since : end + 1, until }), ...tests]
-        yield seqsOf(walk.rows(conditions, NEWEST, JUDGED_WINDOW, 0))
-        until = end
+        // More rows than a slice at one instant (the last place of a millisecond has no end): they come in one slice.
+        const crowded = end === until
+        const since = end === undefined ? span.since : crowded ? until : end + 1
+        const rows = walk.rows([during({ since, until }), ...tests], NEWEST, crowded ? EVERY : JUDGED_WINDOW, 0)
+        yield seqsOf(rows)
+        until = crowded ? until - 1 : end
       }
     },
 
