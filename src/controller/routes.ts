@@ -207,11 +207,7 @@ function settingRoutes({ devices, ids, meters, reach, scope, stores }: Works): A
 
 function timeRoutes(works: Works, ticker: Ticker): AnyRoute[] {
   const parts = scheduling(works, ticker)
-  return [
-    ...scheduleRoutes({ ...works.stores, reach: works.reach }),
-    ...changeRoutes(parts),
-    ...occurrenceRoutes(parts),
-  ]
+  return [...scheduleRoutes(parts), ...changeRoutes(parts), ...occurrenceRoutes(parts)]
 }
 
 /** How it goes. */

@@ -49,7 +49,9 @@ const parts = (name: Name): [type: string, id: string] => {
   return [name.slice(0, at), name.slice(at + 1)]
 }
 const covers = (rules: Name[], names: Name[]): boolean =>
-  rules.map(parts).some(([type, id]) => names.map(parts).some(([t, i]) => (type === '*' || type === t) && (id === '*' || id === i)))
+  rules
+    .map(parts)
+    .some(([type, id]) => names.map(parts).some(([t, i]) => (type === '*' || type === t) && (id === '*' || id === i)))
 
 const bypasses = ({ role }: Caller): boolean => role === 'owner' || role === 'admin'
 
@@ -62,6 +64,10 @@ export function may(c: Caller, permission: string | null, reachedBy: Name[]): bo
       reachedBy.includes(`room ${room}`) && capabilities.some((one) => UNLOCKS[one]?.includes(permission ?? '')),
   )
 }
+
+/** Whether a thing is in scope, whatever the permission: what the audit asks. */
+export const scoped = (c: Caller, reachedBy: Name[]): boolean =>
+  !covers(c.deny, reachedBy) && (bypasses(c) || covers([...c.grants, ...c.allow], reachedBy))
 
 /** A room also shows in the list through a node held in full: by itself or its site (contract A, 1.3). */
 export function lists(w: World, c: Caller, permission: string, thing: Thing): boolean {
@@ -131,7 +137,9 @@ export async function callers(w: World): Promise<Map<string, Caller>> {
       ok(await owner.patch(`/auth/users/${id}/access`, { resourceGrants, roles: [role] }), 200)
     }
     const grouped = by === 'group' || rosterBy === 'group'
-    const group = grouped ? ok(await owner.post('/auth/groups', { memberIds: [id], name: `Group of ${id}` }), 201) : undefined
+    const group = grouped
+      ? ok(await owner.post('/auth/groups', { memberIds: [id], name: `Group of ${id}` }), 201)
+      : undefined
     const groupId = group?.json.data.id as string
     const subjectId = by === 'group' ? groupId : by === 'email' ? `${id}@example.org` : id
     for (const [effect, names] of Object.entries({ allow, deny }))

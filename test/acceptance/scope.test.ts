@@ -15,7 +15,6 @@ before(async () => {
 })
 after(() => w.k.close())
 
-const person = (id: string): Caller => people.get(id) as Caller
 const sorted = (list: Iterable<string>): string[] => [...new Set(list)].sort()
 const isRead = (r: AnyRoute): boolean => r.method === 'GET' && r.auth === 'user'
 const bare = (r: AnyRoute): boolean => !r.path.includes(':')
@@ -57,7 +56,9 @@ test('every list and export shows exactly what the contract lets the caller reac
   let cells = 0
   for (const [r, type] of collections()) {
     const path = r.path === '/rooms' ? r.path : `${r.path}?limit=200`
-    const universe = idsOf(await w.owner.get(path.replace('/export?limit=200', '/export'))).map((id) => thingOf(type, id))
+    const universe = idsOf(await w.owner.get(path.replace('/export?limit=200', '/export'))).map((id) =>
+      thingOf(type, id),
+    )
     assert.ok(universe.length > 0 || type === 'channel_map_assignment_plan', `${r.path} lists nothing at all`)
     for (const c of people.values()) {
       cells++
@@ -67,9 +68,12 @@ test('every list and export shows exactly what the contract lets the caller reac
       const wanted = universe.filter((thing) => lists(w, c, r.permission as string, thing)).map(({ id }) => id)
       const got = idsOf(answer)
       if (sorted(got).join() !== sorted(wanted).join())
-        wrong.push(`${c.id} ${r.path}: more ${got.filter((id) => !wanted.includes(id))}; less ${wanted.filter((id) => !got.includes(id))}`)
+        wrong.push(
+          `${c.id} ${r.path}: more ${got.filter((id) => !wanted.includes(id))}; less ${wanted.filter((id) => !got.includes(id))}`,
+        )
       const total = answer.json?.meta?.total ?? answer.json?.summary?.total
-      if (total !== undefined && total !== wanted.length) wrong.push(`${c.id} ${r.path}: counts ${total}, not ${wanted.length}`)
+      if (total !== undefined && total !== wanted.length)
+        wrong.push(`${c.id} ${r.path}: counts ${total}, not ${wanted.length}`)
     }
   }
   assert.deepEqual(wrong, [])
@@ -94,7 +98,10 @@ const seen = (c: Caller, permission: string, type: string, rows: Row[]): Row[] =
 const withRole = (permission: string): Caller[] => [...people.values()].filter((c) => holds(c, permission))
 
 function counted(values: (string | undefined)[]): { count: number; value: string }[] {
-  const counts = Map.groupBy(values.filter((value) => value !== undefined), (value) => value)
+  const counts = Map.groupBy(
+    values.filter((value) => value !== undefined),
+    (value) => value,
+  )
   return [...counts]
     .map(([value, all]) => ({ count: all.length, value }))
     .sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
@@ -130,7 +137,8 @@ test('search and filters find words of visible things only, and their totals say
         const { data, meta } = (await c.client.get(`/recordings?limit=50&${query}`)).json
         const wanted = lists(w, c, 'recording:read', thingOf('recording', id)) ? [id] : []
         const got = (data as Row[]).map((row) => row.id)
-        if (got.join() !== wanted.join() || meta.total !== wanted.length) wrong.push(`${c.id} ${query}: ${got} of ${meta.total}`)
+        if (got.join() !== wanted.join() || meta.total !== wanted.length)
+          wrong.push(`${c.id} ${query}: ${got} of ${meta.total}`)
       }
     const visible = seen(c, 'recording:read', 'recording', all).map(({ id }) => id)
     for (const query of ['search=common', 'tag=common', 'search=common%20words']) {
@@ -184,7 +192,11 @@ test('the calendar shows occurrences of visible schedules only, and counts those
 })
 
 test('the counts of the status are those of what the caller sees', async () => {
-  const [recordings, nodes, events] = [await rowsOf('/recordings'), await rowsOf('/nodes'), await rowsOf('/health-events')]
+  const [recordings, nodes, events] = [
+    await rowsOf('/recordings'),
+    await rowsOf('/nodes'),
+    await rowsOf('/health-events'),
+  ]
   for (const c of withRole('node:read')) {
     const status = (await c.client.get('/status')).json
     const mine = seen(c, 'recording:read', 'recording', recordings)
@@ -219,7 +231,8 @@ test('metrics cover what the caller may see', async () => {
   )
   for (const c of withRole('metrics:read')) {
     const { text } = await c.client.get('/metrics')
-    const of = (type: string, rows: Row[] | undefined, permission = 'recording:read') => seen(c, permission, type, rows as Row[])
+    const of = (type: string, rows: Row[] | undefined, permission = 'recording:read') =>
+      seen(c, permission, type, rows as Row[])
     const shown = of('node', nodes, c.role === 'auditor' ? 'recording:read' : 'node:read').map(({ id }) => id)
     const told = [...text.matchAll(/^svc_node_online\{.*node_id="([^"]+)"/gm)].map(([, id]) => id as string)
     assert.deepEqual(sorted(told), sorted(shown), c.id)
@@ -228,7 +241,11 @@ test('metrics cover what the caller may see', async () => {
     assert.equal(sum(text, 'recording_active'), mine.filter((r) => r.status === 'recording').length, c.id)
     assert.equal(sum(text, 'recording_jobs'), of('recording_job', jobs).length, c.id)
     const open = of('health_event', events, 'health:read').filter((e) => e.status === 'open')
-    assert.equal(sum(text, 'health_events_active', (l) => l.includes('status="open"')), open.length, c.id)
+    assert.equal(
+      sum(text, 'health_events_active', (l) => l.includes('status="open"')),
+      open.length,
+      c.id,
+    )
     assert.equal(sum(text, 'upload_queue_depth'), of('upload_queue', items).length, c.id)
   }
 })

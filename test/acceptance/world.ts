@@ -74,7 +74,7 @@ export async function world() {
   }
   const nodes = await made(k, owner, add)
   const schedules = await booked(owner, nodes, add)
-  const library = await recorded(k, owner, nodes, schedules, add)
+  const library = await recorded(owner, nodes, schedules, add)
   const uploads = await uploading(owner, library)
   const health = await alarmed(owner, nodes, library, schedules, add)
   // What the controller raised by itself speaks of a take.
@@ -103,7 +103,11 @@ async function made(k: Kit, owner: Client, add: Add) {
   }
   // Two rooms on one device, and a second device in no room.
   const desk = await enroll('Deskbox', 'North', [device('Desk', 4), device('Spare', 2)])
-  const rooms = (interfaceId: string, roomId: Room, ...channelIndexes: number[]) => ({ channelIndexes, interfaceId, roomId })
+  const rooms = (interfaceId: string, roomId: Room, ...channelIndexes: number[]) => ({
+    channelIndexes,
+    interfaceId,
+    roomId,
+  })
   const [main = '', spare = ''] = desk.devices
   const assignments = [rooms(main, 'hall', 1, 2), rooms(main, 'booth', 3, 4)]
   ok(await owner.put(`/nodes/${desk.id}/channel-rooms`, { assignments }), 200)
@@ -123,7 +127,12 @@ async function made(k: Kit, owner: Client, add: Add) {
 async function booked(owner: Client, { desk, devices, loose, vault }: Nodes, add: Add) {
   const book = async (key: string, nodeId: string, captureInterfaceId: string, channel: number): Promise<string> => {
     const body = {
-      ...{ captureChannelSelection: [channel], captureInterfaceId, folderTemplate: `${key}-folder`, name: `${key}-plan` },
+      ...{
+        captureChannelSelection: [channel],
+        captureInterfaceId,
+        folderTemplate: `${key}-folder`,
+        name: `${key}-plan`,
+      },
       ...{ nodeId, recordingProfileId: 'voice-mp3-vbr', room: key, timezone: 'UTC', titleTemplate: `${key}-title` },
       recurrence: { mode: 'daily', interval: 1, startTime: '10:00', endTime: '11:00' },
       watchdogPolicyId: 'scheduled-voice-watchdog',
@@ -149,7 +158,7 @@ type Schedules = Awaited<ReturnType<typeof booked>>
 
 const HEADERS = { 'content-type': 'audio/wav', 'x-svc-duration-seconds': '1', 'x-svc-file-name': 'take.wav' }
 
-async function recorded(k: Kit, owner: Client, nodes: Nodes, schedules: Schedules, add: Add): Promise<Library> {
+async function recorded(owner: Client, nodes: Nodes, schedules: Schedules, add: Add): Promise<Library> {
   const { desk, devices, loose, vault } = nodes
   const library: Library = {}
   const sites = new Map([
@@ -252,7 +261,12 @@ async function alarmed(owner: Client, { desk, loose, vault }: Nodes, library: Li
   const rec = (key: string): string => (library[key] as RecordingFacts).id
   return {
     desk: await report('hdesk', { nodeId: desk.id }, [...ofDesk, 'room hall', 'room booth']),
-    vault: await report('hvault', { nodeId: vault.id }, [`node ${vault.id}`, 'site South', 'room cellar', 'room attic']),
+    vault: await report('hvault', { nodeId: vault.id }, [
+      `node ${vault.id}`,
+      'site South',
+      'room cellar',
+      'room attic',
+    ]),
     loose: await report('hloose', { nodeId: loose.id }, [`node ${loose.id}`, 'site South']),
     // Of a take on the shared node: its room counts, not the other ones of the node.
     hallTake: await report('hhall', { nodeId: desk.id, recordingId: rec('hall1') }, [
@@ -271,7 +285,11 @@ async function alarmed(owner: Client, { desk, loose, vault }: Nodes, library: Li
 }
 
 async function mapped(owner: Client, { desk, devices, vault }: Nodes, add: Add) {
-  const template = { channelMode: 'mono', entries: [{ included: true, label: 'One', sourceChannelIndex: 1 }], name: 'Mono' }
+  const template = {
+    channelMode: 'mono',
+    entries: [{ included: true, label: 'One', sourceChannelIndex: 1 }],
+    name: 'Mono',
+  }
   const templateId = ok(await owner.post('/settings/channel-map-templates', template), 201).json.data.id as string
   const assign = async (targetType: 'interface' | 'node', targetId: string): Promise<string> =>
     ok(await owner.put('/settings/channel-map-assignments', { targetId, targetType, templateId }), 200).json.data.id

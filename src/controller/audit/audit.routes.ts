@@ -5,7 +5,7 @@ import { actionStates } from '../edge/actions.ts'
 import { type Column, csvExport, EXPORT_SLICE } from '../edge/export.ts'
 import { pageMeta } from '../edge/page.ts'
 import type { reaches } from '../edge/reach.ts'
-import { type AnyRoute, route, stream } from '../edge/route.ts'
+import { type AnyRoute, flow, route, stream } from '../edge/route.ts'
 import type { UserWho } from '../edge/who.ts'
 import { type Readable, readable, sidesOf } from './audit.rules.ts'
 import type { AuditStore } from './audit.store.ts'
@@ -26,28 +26,28 @@ export const auditRoutes = (audit: AuditStore, reach: ReturnType<typeof reaches>
     }
   }
   return [
-    route({
+    flow({
       method: 'GET',
       path: '/audit-events',
       ...read,
       action: 'audit.events.read',
       target: events,
       query: AuditFilters,
-      run: ({ query: { limit = PAGE, offset = 0, ...filters }, who }) => {
-        const { bounded, events: data, more, total } = audit.page(filters, visible(who), limit, offset)
+      run: async ({ query: { limit = PAGE, offset = 0, ...filters }, who }) => {
+        const { bounded, events: data, more, total } = await audit.page(filters, visible(who), limit, offset)
         const meta = { ...pageMeta(data.length, total, limit, offset), hasNextPage: more }
         return { data, beside: { meta: bounded ? { ...meta, totalIsLowerBound: true } : meta } }
       },
     }),
-    route({
+    flow({
       method: 'GET',
       path: '/audit-events/facets',
       ...read,
       action: 'audit.events.facets.read',
       target: events,
       query: AuditFilters,
-      run: ({ query: { limit = FACETED, offset: _, ...filters }, who }) => ({
-        data: audit.facets(filters, visible(who), limit),
+      run: async ({ query: { limit = FACETED, offset: _, ...filters }, who }) => ({
+        data: await audit.facets(filters, visible(who), limit),
       }),
     }),
     ...exportRoutes(audit, visible),

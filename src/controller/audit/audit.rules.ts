@@ -34,12 +34,13 @@ interface Place {
 // A channel is named `<interface>:<index>` or `<node>:<interface>:<index>`.
 const BARE = `rtrim(rtrim(t.target_id, '0123456789'), ':')`
 const CHANNEL = `x.id IN (${BARE}, substr(${BARE}, instr(${BARE}, ':') + 1))`
-const ON_NODE = 'interfaces x JOIN nodes n ON n.id = x.node_id'
-// Who sees a node sees it whole, so its interfaces and channels are judged by the node.
+const AT_INDEX = `c.idx = CAST(substr(t.target_id, length(${BARE}) + 2) AS INTEGER)`
+const THE_CHANNEL = `interfaces x LEFT JOIN channels c ON c.interface_id = x.id AND ${AT_INDEX}`
+// A room of a node that serves several opens its own devices and channels only (contract A, 1.2).
 const PLACES: Record<string, Place> = {
-  channel: { from: ON_NODE, key: CHANNEL, views: (r) => r.nodes() },
+  channel: { from: THE_CHANNEL, key: CHANNEL, views: (r) => r.channels() },
   health_event: { from: 'health_events h', key: 'h.id = t.target_id', views: (r) => r.healthEvents() },
-  interface: { from: ON_NODE, key: 'x.id = t.target_id', views: (r) => r.nodes() },
+  interface: { from: 'interfaces x', key: 'x.id = t.target_id', views: (r) => r.interfaces() },
   node: { from: 'nodes n', key: 'n.id = t.target_id', views: (r) => r.nodes() },
   recording: { from: 'recordings r', key: 'r.id = t.target_id', views: (r) => r.recordings() },
   recording_job: { from: 'recording_jobs j', key: 'j.id = t.target_id', views: (r) => r.jobs() },
@@ -128,7 +129,10 @@ export interface Listed {
 
 /** The targets in scope of what is granted, found without judging every target there is; some more than once. */
 export function listedTargets(granted: Cover): Listed[] {
-  const sets = { ...granted, recordings: granted.own('recording') }
+  const sets = {
+    ...{ nodes: granted.nodes, rooms: granted.rooms, schedules: granted.schedules },
+    ...{ interfaces: granted.own('interface'), recordings: granted.own('recording') },
+  }
   return SCOPED.flatMap((type) => {
     if (granted.every.has('*') || granted.every.has(type))
       return [{ from: `${TARGETS} WHERE ${typed(type).sql}`, within: '["*"]' }]
@@ -146,8 +150,16 @@ const TARGETS = 'audit_targets t'
 const NAMED = `${TARGETS} ON t.target_id = w.value`
 const to = (from: string, id: string): string => `${from} CROSS JOIN ${TARGETS} ON t.target_id = ${id}`
 
-type Way = readonly [way: string, set: 'nodes' | 'recordings' | 'rooms' | 'schedules']
+type Way = readonly [way: string, set: 'interfaces' | 'nodes' | 'recordings' | 'rooms' | 'schedules']
 const IN_ROOM = 'node_rooms p ON p.room_id = w.value'
+// Channels of a room: its own, and those without a room of nodes that are in it.
+const CHANNELS_IN_ROOM = [
+  'channels c ON c.room_id = w.value CROSS JOIN interfaces x ON x.id = c.interface_id',
+  `nodes n ON n.room_id = w.value CROSS JOIN interfaces x ON x.node_id = n.id
+    CROSS JOIN channels c ON c.interface_id = x.id AND +c.room_id IS NULL`,
+] as const
+// An event of a take or of a schedule is not its node's.
+const OF_NODE_ALONE = 'AND h.recording_id IS NULL AND h.schedule_id IS NULL'
 const ofRecordings = (more: string, id: string): Way[] => [
   [to(`recordings r ON r.room_id = w.value ${more}`, id), 'rooms'],
   [to(`recordings r ON r.node_id = w.value ${more}`, id), 'nodes'],
@@ -158,18 +170,19 @@ const WAYS: Record<string, readonly Way[]> = {
   // Its name does not lead to a channel: every one is judged.
   channel: [
     [`interfaces x ON x.node_id = w.value CROSS JOIN ${TARGETS} ON ${CHANNEL}`, 'nodes'],
-    [`${IN_ROOM} CROSS JOIN interfaces x ON x.node_id = p.node_id CROSS JOIN ${TARGETS} ON ${CHANNEL}`, 'rooms'],
+    [`interfaces x ON x.id = w.value CROSS JOIN ${TARGETS} ON ${CHANNEL}`, 'interfaces'],
+    ...CHANNELS_IN_ROOM.map((way): Way => [`${way} CROSS JOIN ${TARGETS} ON ${CHANNEL} AND ${AT_INDEX}`, 'rooms']),
   ],
   health_event: [
     ...ofRecordings('CROSS JOIN health_events h ON h.recording_id = r.id', 'h.id'),
     [to('health_events h ON h.recording_id = w.value', 'h.id'), 'recordings'],
-    [to('health_events h ON h.node_id = w.value', 'h.id'), 'nodes'],
+    [to(`health_events h ON h.node_id = w.value ${OF_NODE_ALONE}`, 'h.id'), 'nodes'],
     [to('health_events h ON h.schedule_id = w.value', 'h.id'), 'schedules'],
-    [to(`${IN_ROOM} CROSS JOIN health_events h ON h.node_id = p.node_id`, 'h.id'), 'rooms'],
+    [to(`${IN_ROOM} CROSS JOIN health_events h ON h.node_id = p.node_id ${OF_NODE_ALONE}`, 'h.id'), 'rooms'],
   ],
   interface: [
     [to('interfaces x ON x.node_id = w.value', 'x.id'), 'nodes'],
-    [to(`${IN_ROOM} CROSS JOIN interfaces x ON x.node_id = p.node_id`, 'x.id'), 'rooms'],
+    ...CHANNELS_IN_ROOM.map((way): Way => [to(way, 'x.id'), 'rooms']),
   ],
   node: [
     [NAMED, 'nodes'],

@@ -50,13 +50,13 @@ export function auditStore(db: Db) {
   const read = (seqs: readonly number[]): AuditEvent[] => whole.all({ seqs: JSON.stringify(seqs) }).map(shown)
 
   return {
-    page(filters: AuditFilters, readable: Readable | undefined, limit: number, offset: number) {
-      const { seqs, ...page }: Found = search.page(filters, readable, limit, offset)
+    async page(filters: AuditFilters, readable: Readable | undefined, limit: number, offset: number) {
+      const { seqs, ...page }: Found = await search.page(filters, readable, limit, offset)
       return { ...page, events: read(seqs) }
     },
     /** What there is to filter by, counted over the newest `most` that match. */
-    facets(filters: AuditFilters, readable: Readable | undefined, most: number): AuditFacets {
-      const { seqs } = search.page(filters, readable, most, 0)
+    async facets(filters: AuditFilters, readable: Readable | undefined, most: number): Promise<AuditFacets> {
+      const { seqs } = await search.page(filters, readable, most, 0)
       const rows = said.all({ seqs: JSON.stringify(seqs) })
       const facet = (of: (row: Said) => string | null) => counted(rows.map(of))
       return {

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AuditFilters } from '../../wire/audit.ts'
 import type { Db } from '../store/db.ts'
 import { COUNTED, type Condition, Lister } from '../store/filter.ts'
@@ -13,6 +14,9 @@ const JUDGED_WINDOW = 1500
 const SORTED = 60_000
 const HELD = 8000
 const DEEDS = 20_000
+// A window that gives fewer rows is followed by a larger one, up to what takes ten milliseconds.
+const SPARSE = 100
+const MOST_WINDOW = 24_000
 const EVERY = Number.MAX_SAFE_INTEGER
 
 // `+`: no hint to the planner, see `steady` in store/db.ts. The index is named, so there is nothing to guess.
@@ -105,15 +109,39 @@ export function eventSearch(db: Db) {
     return { ...page, total: driven.count(conditions, SORTED), bounded: false }
   }
 
-  const everywhere = ({ span, tests }: Plan, limit: number, offset: number): Found => {
-    const page = pageOf(walk.rows([during(span), ...tests], NEWEST, limit + 1, offset), limit)
-    if (!page.more && known(page, offset)) return exact(page, offset)
-    // Behind the end nothing more is counted: there may be up to `offset`.
-    return { ...page, total: page.more ? offset + limit + 1 : 0, bounded: true }
+  /** Everything in the span that passes the tests, newest first; each window is a short statement, and may be empty. */
+  function* windows({ judged, span, tests }: Plan): Generator<Seq[]> {
+    let size = judged ? JUDGED_WINDOW : WINDOW
+    for (let until: number | undefined = span.until; until !== undefined; ) {
+      const end: number | undefined = behind({ ...span, until }, size)
+      // More rows than a window at one instant (the last place of a millisecond has no end): they come in one.
+      const crowded: boolean = end === until
+      const since = end === undefined ? span.since : crowded ? until : end + 1
+      const found = walk.rows([during({ since, until }), ...tests], NEWEST, crowded ? EVERY : size, 0)
+      yield found
+      until = crowded ? until - 1 : end
+      // Where little is found little was judged: larger steps cost no more.
+      size = found.length < SPARSE ? Math.min(size * 2, MOST_WINDOW) : Math.max(size / 2, JUDGED_WINDOW)
+    }
+  }
+
+  // What is rare among millions may lie far back: one turn of the event loop per window.
+  const everywhere = async (plan: Plan, limit: number, offset: number): Promise<Found> => {
+    const rows: Seq[] = []
+    let passed = 0
+    for (const found of windows(plan)) {
+      const skipped = Math.min(found.length, offset - passed)
+      passed += skipped
+      rows.push(...found.slice(skipped, skipped + limit + 1 - rows.length))
+      if (rows.length > limit) break
+      await nextTurn()
+    }
+    const page = pageOf(rows, limit)
+    return page.more ? { ...page, total: offset + limit + 1, bounded: true } : exact(page, Math.min(offset, passed))
   }
 
   return {
-    page(filters: AuditFilters, readable: Readable | undefined, limit: number, offset: number): Found {
+    async page(filters: AuditFilters, readable: Readable | undefined, limit: number, offset: number): Promise<Found> {
       const judging = prepare(filters, readable, false)
       if (!judging) return NOTHING
       if (filters.id !== undefined) return sliced([...byIds([filters.id], judging).values()], limit, offset)
@@ -133,15 +161,7 @@ export function eventSearch(db: Db) {
       const { span, tests } = plan
       const drive = drivenBy(plan.drives, span, HELD)
       if (drive) return yield seqsOf(driven.rows([drive, ...tests], NEWEST, HELD, 0))
-      for (let until: number | undefined = span.until; until !== undefined; ) {
-        const end = behind({ ...span, until }, JUDGED_WINDOW)
-        // More rows than a slice at one instant (the last place of a millisecond has no end): they come in one slice.
-        const crowded = end === until
-        const since = end === undefined ? span.since : crowded ? until : end + 1
-        const rows = walk.rows([during({ since, until }), ...tests], NEWEST, crowded ? EVERY : JUDGED_WINDOW, 0)
-        yield seqsOf(rows)
-        until = crowded ? until - 1 : end
-      }
+      for (const rows of windows(plan)) yield seqsOf(rows)
     },
 
     /** Of the events with these ids, those that the reader may see. */

@@ -24,6 +24,10 @@ export interface Reach {
   /** The same for a kind of jobs: `r` stands for what their recordings share, `j` for their node. Nobody names one. */
   jobCells(): Condition[]
   rooms(): Condition[]
+  /** A device (`x`) by itself, its node, or a room of its own channels (contract A, 1.2). */
+  interfaces(): Condition[]
+  /** A channel (`c`, of device `x`) by its device, node or own room; a grant on the channel itself is `own`. */
+  channels(): Condition[]
   schedules(): Condition[]
   /** A channel map is reached through itself or through the interface or node that has it. */
   assignments(): Condition[]
@@ -105,6 +109,8 @@ export function reaches(db: Db): (who: UserWho, permission: Permission) => Reach
       jobs: () => both(jobsWithin),
       jobCells: () => both(jobCellsWithin),
       rooms: () => both((side, tag) => roomsWithin(side, tag, deny)),
+      interfaces: () => both(interfacesWithin),
+      channels: () => both(channelsWithin),
       schedules: () => both(schedulesWithin),
       assignments: () => both(assignmentsWithin),
       healthEvents: () => both(healthWithin),
@@ -173,13 +179,35 @@ function roomsWithin(side: Cover, tag: string, deny: Cover | undefined): Conditi
 
 function schedulesWithin(side: Cover, tag: string): Condition {
   if (covers(side, 'schedule')) return EVERYTHING
-  const names = ['Schedules', 'Rooms', 'Nodes'].map((name) => tag + name)
+  // Not `Schedules`: in one statement with recordings that name stands for all that is covered, whatever covers it.
+  const names = ['OwnSchedules', 'Rooms', 'Nodes'].map((name) => tag + name)
   const values = [side.own('schedule'), side.rooms, side.nodes]
   return {
     sql: ['s.id', 's.room_id', 's.node_id']
       .map((column, i) => `${column} IN ${listed(names[i] as string)}`)
       .join(' OR '),
     params: Object.fromEntries(names.map((name, i) => [name, values[i] as string])),
+  }
+}
+
+// The room a channel of device `x` is really in.
+const EFFECTIVE_ROOM = 'coalesce(c.room_id, (SELECT room_id FROM nodes WHERE id = x.node_id))'
+
+function interfacesWithin(side: Cover, tag: string): Condition {
+  if (covers(side, 'interface')) return EVERYTHING
+  return {
+    sql: `x.id IN ${listed(`${tag}Interfaces`)} OR x.node_id IN ${listed(`${tag}Nodes`)} OR EXISTS (SELECT 1 FROM channels c
+      WHERE c.interface_id = x.id AND ${EFFECTIVE_ROOM} IN ${listed(`${tag}Rooms`)})`,
+    params: { [`${tag}Interfaces`]: side.own('interface'), [`${tag}Nodes`]: side.nodes, [`${tag}Rooms`]: side.rooms },
+  }
+}
+
+function channelsWithin(side: Cover, tag: string): Condition {
+  if (covers(side, 'interface') || covers(side, 'channel')) return EVERYTHING
+  return {
+    sql: `x.id IN ${listed(`${tag}Interfaces`)} OR x.node_id IN ${listed(`${tag}Nodes`)}
+      OR ${EFFECTIVE_ROOM} IN ${listed(`${tag}Rooms`)}`,
+    params: { [`${tag}Interfaces`]: side.own('interface'), [`${tag}Nodes`]: side.nodes, [`${tag}Rooms`]: side.rooms },
   }
 }
 

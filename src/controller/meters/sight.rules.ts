@@ -49,6 +49,14 @@ export const hears = (seen: Sight | undefined, layout: Layout): boolean =>
 /** The frame without the levels that are out of sight. */
 export function seenFrame(frame: MeterFrame, seen: Sight): MeterFrame {
   if (seen === 'all') return frame
-  const visible = (level: AudioLevel) => seen.has(`${frame.interfaceId}:${level.channelIndex}`)
-  return { ...frame, levels: frame.levels.filter(visible) }
+  const visible = (channelIndex: number) => seen.has(`${frame.interfaceId}:${channelIndex}`)
+  return { ...frame, levels: frame.levels.filter((l) => visible(l.channelIndex)).map((l) => alone(l, visible)) }
+}
+
+/** What a level says of its likeness to a channel out of sight would tell of that one. */
+function alone(level: AudioLevel, visible: (channelIndex: number) => boolean): AudioLevel {
+  const peer = level.quality?.channelCorrelation?.peerChannelIndex
+  if (!level.quality || peer === undefined || visible(peer)) return level
+  const { channelCorrelation: _, ...quality } = level.quality
+  return { ...level, quality }
 }

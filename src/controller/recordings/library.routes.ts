@@ -5,6 +5,7 @@ import { csvExport, EXPORT_SLICE } from '../edge/export.ts'
 import { pageMeta, slicedList } from '../edge/page.ts'
 import type { Reach, reaches } from '../edge/reach.ts'
 import { type AnyRoute, route, stream } from '../edge/route.ts'
+import type { UserWho } from '../edge/who.ts'
 import { jobsOf, recordingActions, recordingLinks } from './actions.ts'
 import { MOST_VALUES } from './facets.store.ts'
 import { EXPORT_COLUMNS } from './recordings.rules.ts'
@@ -15,7 +16,7 @@ export interface Library {
   /** Of one recording, newest first. */
   healthOf(reach: Reach, recordingId: string, most: number): HealthEvent[]
   /** Of one recording, newest first. */
-  jobs: { ofRecording(id: string): Job[] }
+  jobs: { chosen(reach: Reach, ids: readonly string[]): Job[]; ofRecording(id: string): Job[] }
   reach: ReturnType<typeof reaches>
   recordings: RecordingStore
   /** Upload queue items of one recording. */
@@ -109,14 +110,23 @@ const exportRoutes = ({ reach, recordings }: Library): AnyRoute[] => [
   }),
 ]
 
-const detailRoutes = ({ healthOf, jobs, reach, recordings, uploadsOf }: Library): AnyRoute[] => [
+/** Jobs of a recording the caller sees: one of them may be refused by itself. */
+const visibleJobs = ({ jobs, reach }: Library, who: UserWho, recordingId: string): Job[] => {
+  const all = jobs.ofRecording(recordingId)
+  return jobs.chosen(
+    reach(who, 'recording:read'),
+    all.map(({ id }) => id),
+  )
+}
+
+const detailRoutes = (library: Library): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/recordings/:id',
     ...read,
     action: 'recordings.detail.read',
     target: one,
-    run: ({ params }) => ({ data: recordings.get(params.id) }),
+    run: ({ params }) => ({ data: library.recordings.get(params.id) }),
   }),
   route({
     method: 'GET',
@@ -125,9 +135,10 @@ const detailRoutes = ({ healthOf, jobs, reach, recordings, uploadsOf }: Library)
     action: 'recordings.context.read',
     target: one,
     run: ({ params: { id }, who }) => {
-      const recording = recordings.get(id)
-      const healthEvents = healthOf(reach(who, 'recording:read'), id, CONTEXT_EVENTS)
-      return { data: { healthEvents, jobs: jobs.ofRecording(id), recording, uploadQueueItems: uploadsOf(id) } }
+      const recording = library.recordings.get(id)
+      const healthEvents = library.healthOf(library.reach(who, 'recording:read'), id, CONTEXT_EVENTS)
+      const uploadQueueItems = library.uploadsOf(id)
+      return { data: { healthEvents, jobs: visibleJobs(library, who, id), recording, uploadQueueItems } }
     },
   }),
   route({
@@ -137,11 +148,11 @@ const detailRoutes = ({ healthOf, jobs, reach, recordings, uploadsOf }: Library)
     action: 'recordings.actions.read',
     target: one,
     run: ({ params: { id }, who }) => {
-      const recording = recordings.get(id)
-      const own = jobsOf(jobs.ofRecording(id))
+      const recording = library.recordings.get(id)
+      const own = jobsOf(visibleJobs(library, who, id))
       const actions = recordingActions(who, recording, own)
       const links = recordingLinks(id, own)
-      return { data: { actions, jobs: own, links, recording, uploadQueueItems: uploadsOf(id) } }
+      return { data: { actions, jobs: own, links, recording, uploadQueueItems: library.uploadsOf(id) } }
     },
   }),
 ]

@@ -96,7 +96,8 @@ function checked(
   checkAssignees(parts, draft)
   if (!node) return { roomId: before?.roomId }
   const roomId = roomOf(node, device, draft)
-  if (before && (roomId !== before.roomId || node.id !== before.nodeId)) mayBook(who, node, roomId)
+  // A new one too: the gate cannot judge what lies in no room.
+  if (!before || roomId !== before.roomId || node.id !== before.nodeId) mayBook(who, node, roomId)
   return { roomId }
 }
 

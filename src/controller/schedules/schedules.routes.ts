@@ -15,11 +15,13 @@ import { type AnyRoute, flow, route, stream, type Target } from '../edge/route.t
 import type { NodeStore } from '../nodes/nodes.store.ts'
 import { calendarOf, windowOf } from './calendar.ts'
 import { type Stored, shownSlot, upcoming } from './planning.rules.ts'
+import type { ReferenceStore } from './references.store.ts'
 import { type ScheduleStore, shown } from './schedules.store.ts'
 
 interface Parts {
   nodes: NodeStore
   reach: ReturnType<typeof reaches>
+  references: ReferenceStore
   schedules: ScheduleStore
 }
 
@@ -95,7 +97,7 @@ const lists = ({ reach, schedules }: Parts): AnyRoute[] => [
   }),
 ]
 
-const details = ({ nodes, schedules }: Parts): AnyRoute[] => [
+const details = ({ nodes, reach, references, schedules }: Parts): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/schedules/:id',
@@ -113,7 +115,9 @@ const details = ({ nodes, schedules }: Parts): AnyRoute[] => [
     run: ({ now, params, who }) => {
       const schedule = schedules.get(params.id)
       const node = schedule.nodeId === undefined ? undefined : nodes.find(schedule.nodeId, now)
-      const named = node && { alias: node.alias, id: node.id, location: node.location, status: node.status }
+      // A grant on the schedule does not open its node.
+      const seen = node !== undefined && references.seesNode(reach(who, 'node:read'), node.id)
+      const named = seen && { alias: node.alias, id: node.id, location: node.location, status: node.status }
       const actions = actionStates(who, actionsOf(schedule, node !== undefined))
       return {
         data: { actions, links: linksOf(schedule.id), ...(named ? { node: named } : {}), schedule: shown(schedule) },

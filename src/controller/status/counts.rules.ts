@@ -64,17 +64,17 @@ const NAMED_EVENTS = `(SELECT seq FROM health_events WHERE id IN ${listed('named
 const EVENT_CELLS = `(SELECT id AS cell, scope_id, of_recording, nullif(node_id, '') AS node_id, nullif(schedule_id, '') AS schedule_id,
   type_id, severity, status, n, total FROM health_cells) h`
 const OF_CELL = `CROSS JOIN health_types t ON t.id = h.type_id LEFT JOIN ${SCOPES} ON r.scope_id = h.scope_id`
-/** As `h` a cell looks like an event (0014_counts.sql). What a named one has been is not known: it counts as it stands. */
+/** As `h` a cell looks like an event (0014_counts.sql). What a named one has been is not known: it counts, or not, as it stands. */
 export const HEALTH: Kind = {
   keys: ['type', 'nodeId', 'severity', 'status'],
   cells: { columns: `${EVENT}, sum(h.n) AS n, sum(h.total) AS total`, from: `${EVENT_CELLS} ${OF_CELL}` },
   visible: {
-    columns: `${EVENT}, ${COUNT}, 0 AS total`,
+    columns: `${EVENT}, ${COUNT}, count(*) AS total`,
     from: `${NAMED_EVENTS} CROSS JOIN health_events h ON h.seq = named.seq
       CROSS JOIN health_cells k ON k.id = h.cell CROSS JOIN health_types t ON t.id = k.type_id`,
   },
   byCell: {
-    columns: `${EVENT}, ${COUNT}, 0 AS total`,
+    columns: `${EVENT}, ${COUNT}, count(*) AS total`,
     from: `${NAMED_EVENTS} CROSS JOIN health_events e ON e.seq = named.seq CROSS JOIN ${EVENT_CELLS} ON h.cell = e.cell ${OF_CELL}`,
   },
 }
@@ -114,7 +114,7 @@ export interface Counted {
 const earlier = (a: string | null | undefined, b: string | null | undefined): string | null =>
   [a, b].filter((at) => typeof at === 'string').sort()[0] ?? null
 
-/** One row per key: `n` with its sign, the rest added up, the earliest time. */
+/** One row per key: `n` and `total` with their sign, the rest added up, the earliest time. */
 export function merged<R extends Omit<Counted, 'sign'>>(rows: readonly (R & Counted)[], keys: readonly string[]): R[] {
   const sums = new Map<string, R>()
   for (const { sign, ...row } of rows) {
@@ -125,7 +125,7 @@ export function merged<R extends Omit<Counted, 'sign'>>(rows: readonly (R & Coun
       failures: (before?.failures ?? 0) + (row.failures ?? 0),
       n: (before?.n ?? 0) + sign * row.n,
       oldestAt: earlier(before?.oldestAt, row.oldestAt),
-      total: (before?.total ?? 0) + (row.total ?? 0),
+      total: (before?.total ?? 0) + sign * (row.total ?? 0),
     })
   }
   return [...sums.values()]

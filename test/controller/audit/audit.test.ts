@@ -19,7 +19,8 @@ function world() {
     const place = { alias: `n${n}`, hostname: 'h', site: `site${n}`, room: 'x', room_id: `room${n}`, last_seen_at: AT }
     insert('nodes', { id: `node${n}`, ...place, ...common })
     const names = { match_key: 'hw:0', position: 0, system_ref: 'hw:0', system_name: 'hw:0', alias: 'card' }
-    insert('interfaces', { id: `if${n}`, node_id: `node${n}`, ...names, backend: 'alsa', channel_count: 0 })
+    insert('interfaces', { id: `if${n}`, node_id: `node${n}`, ...names, backend: 'alsa', channel_count: 3 })
+    for (const idx of [1, 3]) insert('channels', { interface_id: `if${n}`, idx, alias: `${idx}` })
     const take = { name: 'x', folder: 'x', source: 'ad_hoc', status: 'cached', recorded_at: AT, updated_at: AT }
     insert('recordings', { id: `rec${n}`, ...take, node_id: `node${n}`, room_id: `room${n}` })
     const job = { recording_id: `rec${n}`, node_id: `node${n}`, status: 'completed', command: '{}', created_at: AT }
