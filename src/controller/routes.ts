@@ -123,7 +123,7 @@ function fleetRoutes(works: Works, ticker: Ticker): AnyRoute[] {
     ...nodeRoutes({ ...stores, reach, reroom }),
     ...nodeExportRoutes(stores.nodes, reach),
     ...nodeActionRoutes(stores.nodes, monitored(works)),
-    ...channelRoomRoutes({ ...stores, reroom }),
+    ...channelRoomRoutes({ ...stores, reach, reroom }),
     ...releaseRoutes(works.releases),
     ...lifecycleRoutes({ ...stores, dispatch: works.dispatch, ids, jobs: stores.lifecycle }),
     ...onboardingRoutes({ ...stores, ids }),
@@ -163,7 +163,7 @@ function takeRoutes(works: Works): AnyRoute[] {
   const { jobs, recordings } = stores
   const library = { log: works.log, reach, recordings, takes }
   return [
-    ...controlRoutes({ ...stores, start }),
+    ...controlRoutes({ ...stores, scope, start }),
     ...libraryRoutes({ ...library, ...recordingContext(works) }),
     ...editingRoutes(library),
     ...playbackRoutes({ ...library, ids, playing: works.playing, tickets: stores.tickets }),
@@ -237,6 +237,7 @@ const scheduling = (works: Works, ticker: Ticker) => ({
   ids: works.ids,
   reach: works.reach,
   references: works.stores.scheduleReferences,
+  scope: works.scope,
   take: works.scheduledTake,
 })
 

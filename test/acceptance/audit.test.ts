@@ -79,6 +79,26 @@ async function deeds(): Promise<void> {
   }
 }
 
+test('of a deed on many things a reader within a scope learns that it was done, not to what', async () => {
+  const ids = ['hall1', 'booth1'].map((key) => w.library[key]?.id as string)
+  ok(await w.owner.patch('/recordings/bulk-metadata', { addTags: ['more'], recordingIds: ids }), 200)
+  const query = '/audit-events?action=recordings.metadata.bulk_update.succeeded'
+  const [whole] = (await w.owner.get(query)).json.data
+  assert.deepEqual(whole.details.recordingIds, ids)
+  for (const id of READERS) {
+    const { client } = people.get(id) as Caller
+    const [told] = (await client.get(query)).json.data
+    const detail = (await client.get(`/audit-events/${whole.id}`)).json.data.event
+    const { text } = await client.get(query.replace('?', '/export?'))
+    assert.deepEqual(
+      [told.actor.id, told.outcome, told.target],
+      ['owner', 'succeeded', { type: 'recording_collection' }],
+    )
+    assert.deepEqual(detail, told)
+    for (const answer of [JSON.stringify(told), text]) assert.ok(!/rec_|zz/.test(answer), `${id} ${answer}`)
+  }
+})
+
 test('every reader reads exactly the rows of what is in scope, in lists, exports and facets', async () => {
   await deeds()
   const rows = (await w.k.as('owner').get('/audit-events?limit=500&outcome=succeeded')).json

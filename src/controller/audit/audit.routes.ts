@@ -7,7 +7,7 @@ import { pageMeta } from '../edge/page.ts'
 import type { reaches } from '../edge/reach.ts'
 import { type AnyRoute, flow, route, stream } from '../edge/route.ts'
 import type { UserWho } from '../edge/who.ts'
-import { type Readable, readable, sidesOf } from './audit.rules.ts'
+import { type Readable, readable, shownTo, sidesOf } from './audit.rules.ts'
 import type { AuditStore } from './audit.store.ts'
 
 const PAGE = 100
@@ -19,7 +19,8 @@ const events = () => ({ type: 'audit_event' })
 export const auditRoutes = (audit: AuditStore, reach: ReturnType<typeof reaches>): AnyRoute[] => {
   const visible = (who: UserWho): Readable | undefined => readable(sidesOf(reach, who, 'audit:read'), who.id)
   const detail = (who: UserWho, id: string) => {
-    const event = audit.get(id, visible(who))
+    const within = visible(who)
+    const event = shownTo(within, audit.get(id, within))
     return {
       data: { actions: actions(who, id), event, links: links(id) },
       target: { ...events(), id },
@@ -34,7 +35,9 @@ export const auditRoutes = (audit: AuditStore, reach: ReturnType<typeof reaches>
       target: events,
       query: AuditFilters,
       run: async ({ query: { limit = PAGE, offset = 0, ...filters }, who }) => {
-        const { bounded, events: data, more, total } = await audit.page(filters, visible(who), limit, offset)
+        const within = visible(who)
+        const { bounded, events: found, more, total } = await audit.page(filters, within, limit, offset)
+        const data = found.map((event) => shownTo(within, event))
         const meta = { ...pageMeta(data.length, total, limit, offset), hasNextPage: more }
         return { data, beside: { meta: bounded ? { ...meta, totalIsLowerBound: true } : meta } }
       },
@@ -80,7 +83,7 @@ const exportRoutes = (audit: AuditStore, visible: (who: UserWho) => Readable | u
     query: AuditFilters,
     run: async ({ query: { limit: _, offset: __, ...filters }, now, who }) => ({
       details: { filters },
-      response: csv(now, audit.walk(filters, visible(who), EXPORT_SLICE)),
+      response: csv(now, visible(who), audit.walk(filters, visible(who), EXPORT_SLICE)),
     }),
   }),
   stream({
@@ -92,18 +95,23 @@ const exportRoutes = (audit: AuditStore, visible: (who: UserWho) => Readable | u
     body: AuditExport,
     run: async ({ body, now, who }) => {
       const ids = [...new Set(body.eventIds)]
-      const places = audit.locate(ids, visible(who))
+      const within = visible(who)
+      const places = audit.locate(ids, within)
       const missing = ids.find((id) => !places.has(id))
       if (missing !== undefined)
         throw new Fail(404, 'audit_event_not_found', 'Audit event not found', { body: { eventId: missing } })
       const seqs = ids.map((id) => places.get(id) as number)
-      return { details: { count: ids.length }, response: csv(now, audit.slices(seqs, EXPORT_SLICE)) }
+      return { details: { count: ids.length }, response: csv(now, within, audit.slices(seqs, EXPORT_SLICE)) }
     },
   }),
 ]
 
-const csv = (now: string, slices: Iterable<readonly AuditEvent[]>): Response =>
-  csvExport({ columns: COLUMNS, kind: 'audit-events', now, quoting: 'always', slices })
+function csv(now: string, within: Readable | undefined, slices: Iterable<readonly AuditEvent[]>): Response {
+  function* shown(): Generator<AuditEvent[]> {
+    for (const slice of slices) yield slice.map((event) => shownTo(within, event))
+  }
+  return csvExport({ columns: COLUMNS, kind: 'audit-events', now, quoting: 'always', slices: shown() })
+}
 
 const text = (value: unknown): string => (value === undefined ? '' : JSON.stringify(value))
 

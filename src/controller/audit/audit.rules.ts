@@ -1,3 +1,4 @@
+import type { AuditEvent } from '../../wire/audit.ts'
 import type { Permission } from '../../wire/permissions.ts'
 import type { Cover, Reach } from '../edge/reach.ts'
 import type { UserWho } from '../edge/who.ts'
@@ -119,6 +120,25 @@ export function readable(sides: Sides, reader: string): Readable | undefined {
     'OR',
   )
   return { exact: sides.deny.unrestricted, granted: sides.allow.granted, inScope, reader }
+}
+
+// Who people are, and what holds for the whole controller: known to every auditor.
+const OF_EVERYBODY: ReadonlySet<string> = new Set([
+  ...['auth', 'controller', 'controller_settings', 'group', 'group_collection', 'session', 'session_collection'],
+  ...['switcher', 'user', 'user_collection'],
+])
+const PLAIN = ['method', 'path', 'requiredPermission', 'roles'] as const
+
+/**
+ * A deed on many things at once has no target to judge it by: a reader within a scope learns that it was done, by whom
+ * and how it ended, not to what. Their own deeds they know.
+ */
+export function shownTo(readable: Readable | undefined, event: AuditEvent): AuditEvent {
+  const { actor, after: _, before: __, correlationIds: ___, details, target, ...rest } = event
+  const open = !readable || target.id !== undefined || actor.id === readable.reader || OF_EVERYBODY.has(target.type)
+  if (open) return event
+  const plain = PLAIN.flatMap((name) => (details[name] === undefined ? [] : [[name, details[name]]]))
+  return { ...rest, actor, details: Object.fromEntries(plain), target }
 }
 
 /** A way to targets: what follows FROM, with the target as alias `t`, and the ids (a JSON array, `@within`) it starts from. */

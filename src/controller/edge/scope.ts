@@ -106,7 +106,8 @@ const anyMatch = (rules: Pair[], pairs: Pair[]): boolean =>
 
 export const bypasses = (who: UserWho): boolean => who.roles.some((role) => BYPASS_ROLES.includes(role as Role))
 
-const refuses = (who: UserWho, pairs: Pair[]): boolean => anyMatch(who.deny, pairs)
+/** Whether a refusal names the resource: it binds everybody, also where nobody needs a grant. */
+export const refuses = (who: UserWho, pairs: Pair[]): boolean => anyMatch(who.deny, pairs)
 const reaches = (who: UserWho, pairs: Pair[]): boolean => bypasses(who) || anyMatch(who.allow, pairs)
 
 /** Whether a resource is in the caller's scope, whatever the permission. */

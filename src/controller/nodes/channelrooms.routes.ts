@@ -1,4 +1,5 @@
 import { ChannelRooms, type Node } from '../../wire/nodes.ts'
+import type { reaches } from '../edge/reach.ts'
 import { type AnyRoute, route } from '../edge/route.ts'
 import type { RoomStore } from '../rooms/rooms.store.ts'
 import type { ChannelRoomStore } from './channelrooms.store.ts'
@@ -7,12 +8,13 @@ import type { NodeStore } from './nodes.store.ts'
 interface Parts {
   channelRooms: ChannelRoomStore
   nodes: NodeStore
+  reach: ReturnType<typeof reaches>
   /** Moves the schedules of the node whose room is another one now, with their roster rows; gives their ids. */
   reroom: (nodeId: string, now: string) => string[]
   rooms: RoomStore
 }
 
-export const channelRoomRoutes = ({ channelRooms, nodes, reroom, rooms }: Parts): AnyRoute[] => [
+export const channelRoomRoutes = ({ channelRooms, nodes, reach, reroom, rooms }: Parts): AnyRoute[] => [
   // One transaction: channels, schedules and rosters move together or not at all.
   route({
     method: 'PUT',
@@ -22,10 +24,11 @@ export const channelRoomRoutes = ({ channelRooms, nodes, reroom, rooms }: Parts)
     action: 'nodes.channel-rooms.assign',
     target: (p) => ({ type: 'node', id: p.id }),
     body: ChannelRooms,
-    run: ({ params, body: { assignments }, now }) => {
+    run: ({ params, body: { assignments }, who, now }) => {
       const before = nodes.get(params.id, now)
+      const within = reach(who, 'node:manage')
       for (const [at, { roomId }] of assignments.entries())
-        if (roomId !== null) rooms.mustExist(roomId, ['assignments', at, 'roomId'])
+        if (roomId !== null) rooms.mustExist(roomId, within, ['assignments', at, 'roomId'])
       channelRooms.assign(before.id, assignments)
       const after = nodes.get(params.id, now)
       const details = {

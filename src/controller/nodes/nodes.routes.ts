@@ -48,9 +48,9 @@ export const nodeRoutes = ({ nodes, reach, reroom, rooms }: Stores): AnyRoute[] 
     action: 'nodes.update',
     target: one,
     body: NodePatch,
-    run: ({ params, body, now }) => {
+    run: ({ params, body, who, now }) => {
       nodes.mustExist(params.id)
-      if (body.roomId) rooms.mustExist(body.roomId, ['roomId'])
+      if (body.roomId) rooms.mustExist(body.roomId, reach(who, 'node:manage'), ['roomId'])
       const { before, after } = nodes.patch(params.id, body, now)
       // Channels without a room of their own have the node's.
       const moved = body.roomId === undefined ? {} : { details: { reassignedScheduleIds: reroom(params.id, now) } }

@@ -53,6 +53,21 @@ export function admit(active: readonly ActiveCapture[], wish: Wish, capacity: nu
   return rivals.find((a) => a.captureGroupId)?.captureGroupId ?? undefined
 }
 
+/**
+ * A conflict names the other take, its job and its room to who may see it; to others the channels are in use, and that
+ * is all: a device may serve rooms that are not theirs.
+ */
+export function sparing<T>(sees: (recordingId: string) => boolean, step: () => T): T {
+  try {
+    return step()
+  } catch (e) {
+    if (!(e instanceof Fail) || e.reason !== 'capture_channels_busy') throw e
+    const { conflictingJobId: _, conflictingRecordingId, conflictingRoomId: __, ...body } = e.extra.body ?? {}
+    if (sees(String(conflictingRecordingId))) throw e
+    throw new Fail(e.status, e.reason, e.message, { ...e.extra, body })
+  }
+}
+
 function channelsBusy(rival: ActiveCapture, wish: Wish, busy: number[] | 'all'): Fail {
   const words = busy === 'all' ? 'Capture interface is already in use' : 'Requested channels are already in use'
   return new Fail(409, 'capture_channels_busy', words, {

@@ -1,7 +1,9 @@
 import { RecordingStart } from '../../wire/recordings.ts'
 import { type AnyRoute, route } from '../edge/route.ts'
+import type { Scope } from '../edge/scope.ts'
 import type { JobStore } from '../jobs/jobs.store.ts'
 import type { LeaseStore } from '../jobs/leases.store.ts'
+import { sparing } from './conflicts.rules.ts'
 import type { RecordingStore } from './recordings.store.ts'
 import type { starter } from './start.ts'
 
@@ -9,6 +11,7 @@ interface Parts {
   jobs: JobStore
   leases: LeaseStore
   recordings: RecordingStore
+  scope: Scope
   start: ReturnType<typeof starter>
 }
 
@@ -18,7 +21,7 @@ const nodeOfBody = (_: unknown, body: unknown) => {
   return { type: 'node', id: typeof id === 'string' && id ? id : '__invalid_node__' }
 }
 
-export const controlRoutes = ({ jobs, leases, recordings, start }: Parts): AnyRoute[] => [
+export const controlRoutes = ({ jobs, leases, recordings, scope, start }: Parts): AnyRoute[] => [
   route({
     method: 'POST',
     path: '/recordings',
@@ -29,7 +32,8 @@ export const controlRoutes = ({ jobs, leases, recordings, start }: Parts): AnyRo
     body: RecordingStart,
     status: 202,
     run: ({ body, who, now }) => {
-      const { job, profile, recording } = start(body, who, now)
+      const sees = (id: string) => scope.decide(who, 'recording:read', { type: 'recording', id }).allowed
+      const { job, profile, recording } = sparing(sees, () => start(body, who, now))
       return {
         data: recording,
         beside: { job },

@@ -88,9 +88,11 @@ export function roomStore(db: Db) {
       remove.run({ id })
       return before
     },
-    /** @throws Fail 400 naming `path` when a referenced room is unknown. */
-    mustExist(id: string, path: (string | number)[]): void {
-      if (!byId.get({ id })) throw invalid(`Room ${id} not found`, path, 'no such room', 'room_not_found')
+    /** @throws Fail 400 naming `path` when a referenced room is unknown, or out of reach, which is told alike. */
+    mustExist(id: string, reach: Reach, path: (string | number)[]): void {
+      const named = { sql: 'rooms.id = @wanted', params: { wanted: id } }
+      if (list.count([named, ...reach.rooms()], 1) === 0)
+        throw invalid(`Room ${id} not found`, path, 'no such room', 'room_not_found')
     },
   }
 }

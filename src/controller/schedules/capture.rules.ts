@@ -72,17 +72,17 @@ export function roomOf(
 /**
  * What the gate asks about a schedule that is to be made: the channel (or device, or node) whose room it would be in, so
  * that a grant on the room, the node or the site counts, and a room capability too. What lies in no room, or in several,
- * is the handler's to judge (contract B, 18.2).
+ * is the node's here; the handler judges it further (contract B, 18.2).
  */
 export function placeOf(node: Node | undefined, body: unknown, configured: string | undefined): Target {
   const { captureChannelSelection: channels, captureInterfaceId: id } = Object(body) as Record<string, unknown>
   const asked = typeof id === 'string' ? node?.interfaces.find((i) => i.id === id.trim()) : undefined
-  if (!node || (typeof id === 'string' && !asked)) return { type: 'schedule' }
+  if (!node) return { type: 'schedule' }
+  if (typeof id === 'string' && !asked) return { type: 'node', id: node.id }
   const device = asked ?? effectiveInterface(node, undefined, configured)
   const selection = Array.isArray(channels) ? (channels.slice(0, 512) as number[]) : undefined
   const rooms = roomsOf(node, { device, selection })
-  if (rooms.length > 1 || (rooms.length === 0 && !node.roomId)) return { type: 'schedule' }
-  if (!device || rooms.length === 0) return { type: 'node', id: node.id }
+  if (!device || rooms.length !== 1) return { type: 'node', id: node.id }
   const channel = device.channels.find((c) => selection?.includes(c.index) && (c.roomId ?? node.roomId) === rooms[0])
   return channel ? { type: 'channel', id: `${device.id}:${channel.index}` } : { type: 'interface', id: device.id }
 }

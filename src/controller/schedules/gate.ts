@@ -10,5 +10,7 @@ const ANY_TIME = iso(0)
 export function gateOf(parts: { defaultInterfaceId: string | undefined; nodes: NodeStore }, body: unknown): Target {
   const { nodeId } = Object(body) as { nodeId?: unknown }
   const node = typeof nodeId === 'string' ? parts.nodes.find(nodeId.trim(), ANY_TIME) : undefined
+  // What there is not is refused like what is foreign (decision 1).
+  if (!node && typeof nodeId === 'string') return { type: 'node', id: nodeId.trim() }
   return placeOf(node, body, parts.defaultInterfaceId)
 }

@@ -3,7 +3,9 @@ import { conflict, invalid } from '../../kernel/fail.ts'
 import { dateOf } from '../../kernel/zones.ts'
 import { OccurrenceMove } from '../../wire/schedules.ts'
 import { type AnyRoute, route } from '../edge/route.ts'
+import type { Scope } from '../edge/scope.ts'
 import type { UserWho } from '../edge/who.ts'
+import { sparing } from '../recordings/conflicts.rules.ts'
 import { type ChangeParts, keeper, manage, named, one, snapshot } from './changes.routes.ts'
 import { noNode, waiting } from './drafting.ts'
 import { firstSlot, movableSlot, pendingSlot, type Stored, skipping } from './planning.rules.ts'
@@ -12,6 +14,7 @@ import { shown } from './schedules.store.ts'
 import { segmentOf, type TakeMaker } from './takes.ts'
 
 export interface OccurrenceParts extends ChangeParts {
+  scope: Scope
   take: TakeMaker
 }
 
@@ -21,7 +24,7 @@ export const occurrenceRoutes = (parts: OccurrenceParts): AnyRoute[] => [
   moveOccurrence(parts),
 ]
 
-const runNow = ({ schedules, take }: OccurrenceParts): AnyRoute =>
+const runNow = ({ schedules, scope, take }: OccurrenceParts): AnyRoute =>
   route({
     method: 'POST',
     path: '/schedules/:id/run-now',
@@ -29,11 +32,12 @@ const runNow = ({ schedules, take }: OccurrenceParts): AnyRoute =>
     action: 'schedules.run_now',
     target: one,
     status: 202,
-    run: ({ now, params }) => {
+    run: ({ now, params, who }) => {
+      const sees = (id: string) => scope.decide(who, 'recording:read', { type: 'recording', id }).allowed
       const schedule = schedules.get(params.id)
       if (!schedule.enabled) throw conflict('schedule_disabled', 'Disabled schedules cannot be run now')
       const seconds = lengthSeconds(schedule.recurrence)
-      const started = take(schedule, { at: Date.parse(now), seconds }, now)
+      const started = sparing(sees, () => take(schedule, { at: Date.parse(now), seconds }, now))
       const { job, recording } = started
       return {
         data: recording,

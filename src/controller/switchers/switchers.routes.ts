@@ -2,6 +2,8 @@ import { Fail, invalid } from '../../kernel/fail.ts'
 import type { Ids } from '../../kernel/ids.ts'
 import { type Switcher, SwitcherInput, SwitcherMappings, SwitcherPatch, SwitcherRestore } from '../../wire/switchers.ts'
 import { type AnyRoute, flow, route, type Target } from '../edge/route.ts'
+import { refuses } from '../edge/scope.ts'
+import type { UserWho } from '../edge/who.ts'
 import type { HealthStore } from '../health/health.store.ts'
 import type { Devices } from './devices.ts'
 import { restorable } from './matrix.rules.ts'
@@ -20,6 +22,11 @@ interface Parts {
 }
 
 // Reading and mapping switchers is a matter of permission alone: nobody has grants on them (contract B, section 4).
+// A refusal binds all the same.
+const refusedTo = (who: UserWho, id: string): boolean => refuses(who, [{ type: 'switcher', id }])
+const mayKnow = (who: UserWho, id: string): void => {
+  if (refusedTo(who, id)) throw new Fail(403, 'access_policy_denied', 'Forbidden', { outcome: 'denied' })
+}
 const all = (): Target => ({ type: 'switcher' })
 const one = (p: { id: string }): Target => ({ type: 'switcher', id: p.id })
 const named = ({ displayName, id }: Switcher): Target => ({ type: 'switcher', id, name: displayName })
@@ -40,7 +47,7 @@ const listed = ({ mappings, switchers }: Parts): AnyRoute[] => [
     ...read,
     action: 'settings.switchers.read',
     target: all,
-    run: () => ({ data: switchers.list() }),
+    run: ({ who }) => ({ data: switchers.list().filter(({ id }) => !refusedTo(who, id)) }),
   }),
   route({
     method: 'GET',
@@ -48,7 +55,8 @@ const listed = ({ mappings, switchers }: Parts): AnyRoute[] => [
     ...read,
     action: 'settings.switchers.detail.read',
     target: all,
-    run: ({ params }) => {
+    run: ({ params, who }) => {
+      mayKnow(who, params.id)
       const data = switchers.get(params.id)
       return { data, target: named(data) }
     },
@@ -112,7 +120,8 @@ const mapped = ({ mappings, switchers }: Parts): AnyRoute[] => [
     ...read,
     action: 'settings.switchers.mappings.read',
     target: all,
-    run: ({ params }) => {
+    run: ({ params, who }) => {
+      mayKnow(who, params.id)
       const target = named(switchers.get(params.id))
       return { data: mappings.read(params.id), target }
     },
@@ -125,7 +134,8 @@ const mapped = ({ mappings, switchers }: Parts): AnyRoute[] => [
     action: 'settings.switchers.mappings.update',
     target: all,
     body: SwitcherMappings,
-    run: ({ body, params }) => {
+    run: ({ body, params, who }) => {
+      mayKnow(who, params.id)
       const target = named(switchers.get(params.id))
       const { before, after } = mappings.replace(params.id, body)
       return { data: after, before, after, target }

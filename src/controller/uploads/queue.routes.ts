@@ -1,10 +1,11 @@
-import { Fail } from '../../kernel/fail.ts'
+import { Fail, notFound } from '../../kernel/fail.ts'
 import type { Recording } from '../../wire/recordings.ts'
 import { BulkEnqueue, Enqueue, UploadFilters, type UploadItem } from '../../wire/uploads.ts'
 import { actionStates } from '../edge/actions.ts'
 import { pageMeta } from '../edge/page.ts'
 import type { Reach, reaches } from '../edge/reach.ts'
 import { type AnyRoute, route } from '../edge/route.ts'
+import { inScope } from '../edge/scope.ts'
 import type { UserWho } from '../edge/who.ts'
 import type { RecordingStore } from '../recordings/recordings.store.ts'
 import type { EnqueueStore } from './enqueue.store.ts'
@@ -45,6 +46,11 @@ export function uploadQueueRoutes({ enqueues, fallback, queue, reach, recordings
   // An item is its recording's: who may see that may see it (contract A, 12.2). An unknown one is nobody's.
   const ofItem = ({ id }: { id: string }) => ({ type: 'recording', id: queue.find(id)?.recordingId ?? id })
 
+  // A policy named in the request must be in the caller's scope; a foreign one is as good as none.
+  const mayName = (who: UserWho, id: string | undefined): void => {
+    if (id !== undefined && id !== fallback && !inScope(who, [{ type: 'upload_policy', id }]))
+      throw notFound('Upload policy')
+  }
   const enqueue = (recording: Recording, body: Enqueue, now: string): UploadItem =>
     enqueues.enqueue(recording, body.uploadPolicyId, body.reason, fallback, now)
 
@@ -107,7 +113,8 @@ export function uploadQueueRoutes({ enqueues, fallback, queue, reach, recordings
       target: (p) => ({ type: 'recording', id: p.id }),
       body: Enqueue,
       status: 201,
-      run: ({ params, body, now }) => {
+      run: ({ params, body, who, now }) => {
+        mayName(who, body.uploadPolicyId)
         const after = enqueue(recordings.get(params.id), body, now)
         return { data: after, after, correlation: correlationOf(after) }
       },
@@ -122,6 +129,7 @@ export function uploadQueueRoutes({ enqueues, fallback, queue, reach, recordings
       status: 201,
       run: ({ body, who, now }) => {
         const ids = [...new Set(body.recordingIds)]
+        mayName(who, body.uploadPolicyId)
         checkVisible(queue, reach(who, 'recording:control'), ids)
         const items = ids.map((id) => bulk(() => enqueue(recordings.get(id), body, now)))
         const details = { recordingIds: ids, uploadQueueItemIds: items.map((item) => item.id) }
