@@ -38,10 +38,7 @@ export function walkedList<R>(slices: Iterable<readonly R[]>): Response {
  * A list of any length as one JSON answer `{ data, meta }`: one slice of rows per turn of the event loop, as fast as
  * the client reads, in flat memory. `next` gives the rows from an offset on, none at the end.
  */
-export function slicedList<R>(
-  next: (offset: number) => R[],
-  meta: (returned: number) => PageMeta | Promise<PageMeta>,
-): Response {
+export function slicedList<R>(next: (offset: number) => R[], meta: (returned: number) => PageMeta): Response {
   async function* text(): AsyncGenerator<string> {
     yield '{"data":['
     let returned = 0
@@ -50,7 +47,7 @@ export function slicedList<R>(
       returned += rows.length
       await nextTurn()
     }
-    yield `],"meta":${JSON.stringify(await meta(returned))}}`
+    yield `],"meta":${JSON.stringify(meta(returned))}}`
   }
   const body = ReadableStream.from(text()).pipeThrough(new TextEncoderStream())
   return new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>, {

@@ -52,11 +52,11 @@ const listRoutes = ({ reach, recordings }: Library): AnyRoute[] => [
       if (limit === undefined) {
         const slices = recordings.walk(seen, query, SLICE)
         // Behind the end nothing was seen that could tell the total.
-        const total = async (n: number) => (n > 0 ? offset + n : (await recordings.list(seen, query, 1)).total)
+        const total = (n: number) => (n > 0 ? offset + n : recordings.list(seen, query, 1).total)
         const next = () => slices.next().value ?? []
-        return { response: slicedList(next, async (n) => pageMeta(n, await total(n), undefined, offset)) }
+        return { response: slicedList(next, (n) => pageMeta(n, total(n), undefined, offset)) }
       }
-      const { exact, rows, total } = await recordings.list(seen, query, limit)
+      const { exact, rows, total } = recordings.list(seen, query, limit)
       const { totalIsLowerBound: _, ...meta } = pageMeta(rows.length, total, limit, offset)
       const told = exact ? meta : { ...meta, totalIsLowerBound: true }
       return { response: Response.json({ data: rows, meta: told }) }

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RecordingFilters } from '../../wire/recordings.ts'
 import type { Reach } from '../edge/reach.ts'
 import type { Db, SqlValue } from '../store/db.ts'
@@ -50,8 +49,6 @@ const IN_SET = (seqs: readonly number[]): Condition => ({
 
 // Rows of each folder that a page is merged from, at most.
 const MOST_FILED = 500
-// Rows of one window of a walk: a few milliseconds, also where each is looked at.
-const SPAN = 20_000
 // Rows a walk looks at to say at least how many there are.
 const EXAMINED = 4000
 
@@ -59,9 +56,9 @@ const EXAMINED = 4000
  * Lists of a million recordings. Cells say how many match (0011_search.sql), and with that which way is short: few are
  * fetched and sorted; many are met soon on a walk along an index in the list's order; few cells are merged.
  */
-export function listingStore(db: Db, cells: CellStore, search: SearchStore, small = SMALL_SET, span = SPAN) {
+export function listingStore(db: Db, cells: CellStore, search: SearchStore, small = SMALL_SET) {
   const walks = new Map<Ordering, Walk>()
-  for (const order of ORDERINGS.values()) walks.set(order, walkOf(db, order, span))
+  for (const order of ORDERINGS.values()) walks.set(order, walkOf(db, order))
   const sets = new Lister<Keyed>(db, { columns: 'r.seq', from: 'recordings r NOT INDEXED' })
   const narrow = narrowed(db)
   const ofCells = db.stmt<{ cells: string }, { seq: number }>(
@@ -146,7 +143,7 @@ export function listingStore(db: Db, cells: CellStore, search: SearchStore, smal
     sets.rows([...conditions, IN_SET(set)], orderSql(order), set.length, 0).map((row) => row.seq)
 
   return {
-    async page(reach: Reach, filters: RecordingFilters, limit: number, offset: number): Promise<Paged> {
+    page(reach: Reach, filters: RecordingFilters, limit: number, offset: number): Paged {
       const way = plan(reach, filters)
       if (way.set) {
         const all = sorted(way)
@@ -209,7 +206,7 @@ function bounds({ key }: Ordering, picked: Picked): Condition[] {
 type Walk = ReturnType<typeof walkOf>
 
 /** Pages and slices along the index of one order. */
-function walkOf(db: Db, order: Ordering, span: number) {
+function walkOf(db: Db, order: Ordering) {
   const { byCell, descending, index, key } = order
   const list = new Lister<{ seq: number }>(db, { columns: 'r.seq', from: `recordings r INDEXED BY ${index}` })
   const keyed = new Lister<Keyed>(db, {
@@ -235,27 +232,6 @@ function walkOf(db: Db, order: Ordering, span: number) {
     columns: 'r.seq',
     from: 'json_each(@folders) v CROSS JOIN recordings r INDEXED BY recordings_in_folder ON r.folder = v.value',
   })
-  const keys = new Lister<{ key: SqlValue }>(db, { columns: `${key} AS key`, from: `recordings r INDEXED BY ${index}` })
-  const [from, beyond, before] = descending ? ['<=', '<', '>'] : ['>=', '>', '<']
-  const keyAt = (at: Condition[], offset: number): SqlValue | undefined =>
-    keys.rows(at, orderSql(order), 1, offset)[0]?.key
-
-  /** Ranges of keys that follow each other, of about `span` rows; rows of one key are never parted. */
-  function* windows(): Generator<Condition[]> {
-    for (let at: SqlValue | undefined; ; ) {
-      const start: Condition[] =
-        at === undefined ? [] : [{ sql: `${key} ${from} @windowFrom`, params: { windowFrom: at } }]
-      const ahead = keyAt(start, span)
-      const tied = ahead !== undefined && ahead === at
-      const end = tied
-        ? keyAt([{ sql: `${key} ${beyond} @windowFrom`, params: { windowFrom: at as SqlValue } }], 0)
-        : ahead
-      if (end === undefined) return yield start
-      yield [...start, { sql: `${key} ${before} @windowEnd`, params: { windowEnd: end } }]
-      at = end
-    }
-  }
-
   const seqs = (rows: { seq: number }[]): number[] => rows.map((row) => row.seq)
   const after = ({ id, key: at }: Keyed, tied: boolean): Condition =>
     tied
@@ -284,20 +260,11 @@ function walkOf(db: Db, order: Ordering, span: number) {
       const size = Math.min(limit, total - offset)
       return seqs(list.rows(conditions, orderSql(order, true), size, Math.max(rest, 0))).reverse()
     },
-    /** A page that only a walk finds, window by window: where matches lie far back, one turn of the event loop each. */
-    async counted(conditions: Condition[], limit: number, offset: number): Promise<Paged> {
-      const rows: { seq: number }[] = []
-      let passed = 0
-      for (const window of windows()) {
-        const skip = offset - passed
-        const found = list.rows([...conditions, ...window], orderSql(order), skip + limit + 1 - rows.length, 0)
-        passed += Math.min(found.length, skip)
-        rows.push(...found.slice(skip))
-        if (rows.length > limit) break
-        await nextTurn()
-      }
+    counted(conditions: Condition[], limit: number, offset: number): Paged {
+      const rows = list.rows(conditions, orderSql(order), limit + 1, offset)
       const page = seqs(rows.slice(0, limit))
-      if (rows.length <= limit) return { exact: true, seqs: page, total: passed + rows.length }
+      if (rows.length <= limit && (rows.length > 0 || offset === 0))
+        return { exact: true, seqs: page, total: offset + rows.length }
       const seen = examined.count(conditions, EXAMINED)
       return { exact: false, seqs: page, total: Math.max(seen, rows.length > 0 ? offset + rows.length : 0) }
     },

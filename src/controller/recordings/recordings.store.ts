@@ -102,10 +102,10 @@ function recordingOf(row: Row): Recording {
  * Recordings, their tags, upload policies and stored files. Every write is meant to run inside a transaction.
  * `small`: up to how many matches a list fetches them all (listing.rules.ts).
  */
-export function recordingStore(db: Db, small = SMALL_SET, span?: number) {
+export function recordingStore(db: Db, small = SMALL_SET) {
   const search = searchStore(db)
   const cells = cellStore(db)
-  const listing = listingStore(db, cells, search, small, span)
+  const listing = listingStore(db, cells, search, small)
   const rowsOf = db.stmt<{ seqs: string }, Row>(
     `SELECT ${COLUMNS} FROM json_each(@seqs) page CROSS JOIN recordings r ON r.seq = page.value ORDER BY page.key`,
   )
@@ -144,8 +144,8 @@ export function recordingStore(db: Db, small = SMALL_SET, span?: number) {
     mustBeOver,
     ...facetStore(db, cells),
     /** One page of what the caller may see; a total that is not `exact` is a lower bound. */
-    async list(reach: Reach, filters: RecordingFilters, limit: number) {
-      const { exact, seqs, total } = await listing.page(reach, filters, limit, filters.offset ?? 0)
+    list(reach: Reach, filters: RecordingFilters, limit: number): { rows: Recording[]; total: number; exact: boolean } {
+      const { exact, seqs, total } = listing.page(reach, filters, limit, filters.offset ?? 0)
       return { exact, rows: whole(seqs), total }
     },
     /** The whole list in slices of `size`: each one short statement, however deep. */
