@@ -9,7 +9,7 @@ import { sessionRoutes } from './access/sessions.routes.ts'
 import { openSessions } from './access/sessions.store.ts'
 import { userRoutes } from './access/users.routes.ts'
 import { auditRoutes } from './audit/audit.routes.ts'
-import { authRoutes } from './auth/auth.routes.ts'
+import { ADDRESS_FACTOR, authRoutes } from './auth/auth.routes.ts'
 import { stateCookies } from './auth/oidc.cookie.ts'
 import { identityProvider } from './auth/oidc.openid.ts'
 import { oidcRoutes } from './auth/oidc.routes.ts'
@@ -67,9 +67,6 @@ import { uploadRunnerRoutes } from './uploads/runner.routes.ts'
 import { watchdogPolicyRoutes } from './watchdog/policies.routes.ts'
 import { waveformRoutes } from './waveforms/waveforms.routes.ts'
 import type { Works } from './works.ts'
-
-/** An address may fail more often than an account: many people share one. */
-const ADDRESS_FACTOR = 20
 
 /** Every route of the controller, made once; the README, the OpenAPI document and the guards read this list. */
 export function routesOf(works: Works, ticker: Ticker): AnyRoute[] {

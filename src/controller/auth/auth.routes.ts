@@ -14,7 +14,8 @@ import { turns } from './turns.ts'
 // Half of the thread pool, and 20 s of work in line at most.
 const HASHES_AT_ONCE = 2
 const HASHES_WAITING = 1000
-const ADDRESS_FACTOR = 20
+/** An address may fail more often than an account: many people share one. */
+export const ADDRESS_FACTOR = 20
 const EMAIL = /^[^\s@]{1,64}@[^\s@]{1,255}$/
 
 export interface AuthSettings {

@@ -11,7 +11,7 @@ import type { Account, SessionStore } from './sessions.store.ts'
 import type { Turns } from './turns.ts'
 
 /** Fixed; using a session does not renew it (specification, limits). */
-export const SESSION_SECONDS = 12 * 3600
+const SESSION_SECONDS = 12 * 3600
 
 export interface LoginParts {
   accounts: Limiter
@@ -65,22 +65,27 @@ export function signIn(parts: LoginParts): (attempt: Attempt, commit: Commit) =>
   }
 }
 
+interface Opener {
+  address: string
+  userAgent: string | undefined
+  userId: string
+}
+
+/** A session to be stored, and the token that is told once. */
+export function newSession(ids: Ids, { address, userAgent, userId }: Opener, now: string) {
+  const [token, expiresAt] = [mintToken('session'), isoPlus(now, SESSION_SECONDS)]
+  const row = { id: ids.uuid(), userId, tokenHash: hashToken(token), expiresAt, ipAddress: address, userAgent }
+  return { expiresAt, row, token }
+}
+
 function opened(
   { ids, sessions, users }: LoginParts,
   { address, email, userAgent }: Attempt,
   account: Account & { passwordHash: string },
   now: string,
 ): Done<SignedIn> {
-  const token = mintToken('session')
-  const [sessionId, expiresAt] = [ids.uuid(), isoPlus(now, SESSION_SECONDS)]
-  const row = {
-    id: sessionId,
-    userId: account.id,
-    tokenHash: hashToken(token),
-    expiresAt,
-    ipAddress: address,
-    userAgent,
-  }
+  const { expiresAt, row, token } = newSession(ids, { address, userAgent, userId: account.id }, now)
+  const sessionId = row.id
   if (!sessions.open(row, account.passwordHash, now)) throw refusal(undefined, { email })
   const user = users.get(account.id)
   return {

@@ -1,13 +1,12 @@
 import { createHash } from 'node:crypto'
-import { hashToken, mintToken } from '../../crypto/token.ts'
-import { type Clock, isoPlus } from '../../kernel/clock.ts'
+import type { Clock } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 import type { Ids } from '../../kernel/ids.ts'
 import { OidcCallback, OidcReturn } from '../../wire/access.ts'
 import type { UserStore } from '../access/users.store.ts'
 import type { Limiter } from '../edge/limiter.ts'
 import { type AnyRoute, type Done, flow, type Incoming, route } from '../edge/route.ts'
-import { SESSION_SECONDS } from './login.ts'
+import { newSession } from './login.ts'
 import type { StateCookies } from './oidc.cookie.ts'
 import type { IdentityProvider } from './oidc.openid.ts'
 import {
@@ -128,9 +127,12 @@ const redirect = (location: string, cookie: string): Done<null> => ({
 function signedIn(parts: Parts, identity: Identity, request: Incoming, returnTo: string, now: string): Done<null> {
   const { cookies, ids, oidc, people, sessions, users } = parts
   const userId = people.sync(identity, now)
-  const [sessionId, token, expiresAt] = [ids.uuid(), mintToken('session'), isoPlus(now, SESSION_SECONDS)]
-  const userAgent = request.header('user-agent')
-  const row = { id: sessionId, userId, tokenHash: hashToken(token), expiresAt, ipAddress: request.address, userAgent }
+  const { expiresAt, row, token } = newSession(
+    ids,
+    { address: request.address, userAgent: request.header('user-agent'), userId },
+    now,
+  )
+  const sessionId = row.id
   sessions.openVouched(row, now)
   const { email, groups, name, roles } = users.get(userId)
   const back = new URL(returnTo)

@@ -2,7 +2,7 @@ import { Fail } from '../../kernel/fail.ts'
 import { type Assignment, AssignmentInput, BulkAssignment, MapTarget } from '../../wire/channels.ts'
 import { API_PREFIX } from '../../wire/headers.ts'
 import { actionStates } from '../edge/actions.ts'
-import { walkedList } from '../edge/page.ts'
+import { slicedList } from '../edge/page.ts'
 import type { reaches } from '../edge/reach.ts'
 import { type AnyRoute, route, stream, type Target } from '../edge/route.ts'
 import type { Scope } from '../edge/scope.ts'
@@ -33,7 +33,7 @@ const reads = ({ assignments, reach }: Parts): AnyRoute[] => [
     ...read,
     action: 'settings.channel_map_assignments.read',
     target: all,
-    run: async ({ who }) => ({ response: walkedList(assignments.slices(reach(who, 'settings:read'))) }),
+    run: async ({ who }) => ({ response: slicedList(assignments.slices(reach(who, 'settings:read'))) }),
   }),
   route({
     method: 'GET',

@@ -2,7 +2,7 @@ import type { Ids } from '../../kernel/ids.ts'
 import { type AssignmentPlan, PlanInput } from '../../wire/channels.ts'
 import { API_PREFIX } from '../../wire/headers.ts'
 import { actionStates } from '../edge/actions.ts'
-import { walkedList } from '../edge/page.ts'
+import { slicedList } from '../edge/page.ts'
 import type { reaches } from '../edge/reach.ts'
 import { type AnyRoute, route, stream } from '../edge/route.ts'
 import type { Scope } from '../edge/scope.ts'
@@ -37,7 +37,7 @@ const reads = ({ plans, reach }: Parts): AnyRoute[] => [
     ...read,
     action: 'settings.channel_map_assignment_plans.read',
     target: all,
-    run: async ({ who }) => ({ response: walkedList(plans.slices(reach(who, 'settings:read'))) }),
+    run: async ({ who }) => ({ response: slicedList(plans.slices(reach(who, 'settings:read'))) }),
   }),
   route({
     method: 'GET',

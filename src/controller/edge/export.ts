@@ -1,4 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { streamed } from './streamed.ts'
 
 /** A column of an export: its header, and the cell of a row. */
 export type Column<R> = readonly [header: string, cell: (row: R) => unknown]
@@ -30,13 +31,10 @@ export function csvExport<R>({ columns, kind, now, quoting, slices }: Export<R>)
       await nextTurn()
     }
   }
-  const body = ReadableStream.from(text()).pipeThrough(new TextEncoderStream())
-  return new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>, {
-    headers: {
-      'cache-control': 'no-store',
-      'content-disposition': `attachment; filename="svc-${kind}-${stamp(kind, now)}.csv"`,
-      'content-type': 'text/csv; charset=utf-8',
-    },
+  return streamed(text(), {
+    'cache-control': 'no-store',
+    'content-disposition': `attachment; filename="svc-${kind}-${stamp(kind, now)}.csv"`,
+    'content-type': 'text/csv; charset=utf-8',
   })
 }
 

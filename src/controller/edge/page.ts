@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { PageMeta } from '../../wire/scalars.ts'
 import { COUNTED } from '../store/filter.ts'
+import { streamed } from './streamed.ts'
 
 /**
  * The paging block of a list answer. `limit` is the effective one. Counting ends `COUNTED` rows beyond the page: a
@@ -16,41 +17,20 @@ export function pageMeta(returned: number, total: number, limit: number | undefi
   }
 }
 
-/** A list without pages as one JSON answer `{ data }`: slice by slice like `slicedList`, read from a walk. */
-export function walkedList<R>(slices: Iterable<readonly R[]>): Response {
-  async function* text(): AsyncGenerator<string> {
-    yield '{"data":['
-    let first = true
-    for (const rows of slices) {
-      yield (first ? '' : ',') + rows.map((row) => JSON.stringify(row)).join(',')
-      first = false
-      await nextTurn()
-    }
-    yield ']}'
-  }
-  const body = ReadableStream.from(text()).pipeThrough(new TextEncoderStream())
-  return new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>, {
-    headers: { 'content-type': 'application/json' },
-  })
-}
-
 /**
- * A list of any length as one JSON answer `{ data, meta }`: one slice of rows per turn of the event loop, as fast as
- * the client reads, in flat memory. `next` gives the rows from an offset on, none at the end.
+ * A list of any length as one JSON answer `{ data }`, with `meta` where it is asked for: one slice of rows per turn of
+ * the event loop, as fast as the client reads, in flat memory.
  */
-export function slicedList<R>(next: (offset: number) => R[], meta: (returned: number) => PageMeta): Response {
+export function slicedList<R>(slices: Iterable<readonly R[]>, meta?: (returned: number) => PageMeta): Response {
   async function* text(): AsyncGenerator<string> {
     yield '{"data":['
     let returned = 0
-    for (let rows = next(0); rows.length > 0; rows = next(returned)) {
-      yield (returned > 0 ? ',' : '') + rows.map((row) => JSON.stringify(row)).join(',')
+    for (const rows of slices) {
+      if (rows.length > 0) yield (returned > 0 ? ',' : '') + rows.map((row) => JSON.stringify(row)).join(',')
       returned += rows.length
       await nextTurn()
     }
-    yield `],"meta":${JSON.stringify(meta(returned))}}`
+    yield meta ? `],"meta":${JSON.stringify(meta(returned))}}` : ']}'
   }
-  const body = ReadableStream.from(text()).pipeThrough(new TextEncoderStream())
-  return new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>, {
-    headers: { 'content-type': 'application/json' },
-  })
+  return streamed(text(), { 'content-type': 'application/json' })
 }

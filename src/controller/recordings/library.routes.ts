@@ -53,8 +53,7 @@ const listRoutes = ({ reach, recordings }: Library): AnyRoute[] => [
         const slices = recordings.walk(seen, query, SLICE)
         // Behind the end nothing was seen that could tell the total.
         const total = (n: number) => (n > 0 ? offset + n : recordings.list(seen, query, 1).total)
-        const next = () => slices.next().value ?? []
-        return { response: slicedList(next, (n) => pageMeta(n, total(n), undefined, offset)) }
+        return { response: slicedList(slices, (n) => pageMeta(n, total(n), undefined, offset)) }
       }
       const { exact, rows, total } = recordings.list(seen, query, limit)
       const { totalIsLowerBound: _, ...meta } = pageMeta(rows.length, total, limit, offset)

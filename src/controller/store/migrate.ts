@@ -17,7 +17,7 @@ export const embedded = (): Migrations =>
  */
 export function migrate(db: Db, migrations: Migrations): number {
   return db.tx(() => {
-    const have = db.raw.pragma('user_version', { simple: true }) as number
+    const have = schemaOf(db)
     if (have > migrations.length) {
       throw new Error(
         `The database has schema ${have}, this version knows ${migrations.length}: start the version that wrote it, or a newer one.`,
@@ -29,9 +29,12 @@ export function migrate(db: Db, migrations: Migrations): number {
   })
 }
 
+/** How many migrations a database has seen. */
+export const schemaOf = (db: Db): number => db.raw.pragma('user_version', { simple: true }) as number
+
 /** The schema of a database that an older version wrote; undefined when it is new, or of this version. */
 export function outdated(db: Db, migrations: Migrations): number | undefined {
-  const have = db.raw.pragma('user_version', { simple: true }) as number
+  const have = schemaOf(db)
   return have > 0 && have < migrations.length ? have : undefined
 }
 

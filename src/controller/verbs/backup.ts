@@ -6,6 +6,7 @@ import { hasCode } from '../../kernel/durable.ts'
 import { version } from '../../kernel/version.ts'
 import { copyDatabase } from '../store/backup.ts'
 import { Db } from '../store/db.ts'
+import { schemaOf } from '../store/migrate.ts'
 import { copyTakes, type TakesReport } from './takes.ts'
 import { gib, openDatabase, type Place, progress, runVerb, say, VerbError } from './verb.ts'
 
@@ -77,8 +78,6 @@ async function snapshot(file: string, place: Place): Promise<void> {
     db.close()
   }
 }
-
-export const schemaOf = (db: Db): number => db.raw.pragma('user_version', { simple: true }) as number
 
 async function keyNote(dir: string, place: Place, wanted: boolean): Promise<string> {
   const key = path.join(place.config.SVC_DATA_DIR, 'secret.key')

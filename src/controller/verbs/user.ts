@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers'
 import { hashPassword } from '../../crypto/password.ts'
 import { iso, systemClock } from '../../kernel/clock.ts'
 import { randomIds } from '../../kernel/ids.ts'
+import type { CurrentUser } from '../../wire/access.ts'
 import { ROLES, type Role } from '../../wire/permissions.ts'
 import { userSnapshot } from '../access/access.rules.ts'
 import { userStore } from '../access/users.store.ts'
@@ -62,6 +63,16 @@ function peopleOf(db: Db) {
   const told = (action: string, id: string, email: string, more: { before?: unknown; after: unknown }, now: string) =>
     trail.write({ ...ACTOR, action: `${action}.succeeded`, ...more, target: { type: 'user', id, name: email } }, now)
 
+  /** One change of an account, with its audit row, in one transaction. */
+  const changed = (action: string, email: string, change: (id: string, now: string) => CurrentUser): void => {
+    const now = iso(systemClock.now())
+    db.tx(() => {
+      const id = idOf(email)
+      const before = userSnapshot(users.get(id))
+      told(action, id, email, { before, after: userSnapshot(change(id, now)) }, now)
+    })
+  }
+
   return {
     list(): number {
       const { users: all } = users.page(10_000, 0)
@@ -70,35 +81,13 @@ function peopleOf(db: Db) {
       return 0
     },
     enable(email: string): number {
-      const now = iso(systemClock.now())
-      db.tx(() => {
-        const id = idOf(email)
-        const before = userSnapshot(users.get(id))
-        told(
-          'auth.users.status.update',
-          id,
-          email,
-          { before, after: userSnapshot(users.setDisabled(id, false, now)) },
-          now,
-        )
-      })
+      changed('auth.users.status.update', email, (id, now) => users.setDisabled(id, false, now))
       return say(`${email} may log in again.\n`)
     },
     async password(email: string): Promise<number> {
       idOf(email)
       const { hash, note } = await newPassword()
-      const now = iso(systemClock.now())
-      db.tx(() => {
-        const id = idOf(email)
-        const before = userSnapshot(users.get(id))
-        told(
-          'auth.users.password.reset',
-          id,
-          email,
-          { before, after: userSnapshot(users.setPassword(id, hash, now)) },
-          now,
-        )
-      })
+      changed('auth.users.password.reset', email, (id, now) => users.setPassword(id, hash, now))
       return say(`The password of ${email} is set; its sessions have ended.\n${note}`)
     },
     async add(email: string, name: string, role: Role): Promise<number> {
