@@ -38,6 +38,7 @@ fs.mkdirSync(path.join(root, '.cache'), { recursive: true })
 const work = fs.mkdtempSync(path.join(root, '.cache', 'build-'))
 try {
   await bundle()
+  await bundleWorkers()
   if (!options['bundle-only']) for (const arch of arches) await executable(arch)
   publish('main.cjs', 'bundle/main.cjs')
   publish('main.cjs.map', 'bundle/main.cjs.map')
@@ -49,16 +50,36 @@ try {
 /** CommonJS with readable names; the map stays outside, beside the release, for stack traces. */
 async function bundle() {
   await build({
+    ...bundling(),
     entryPoints: ['src/main.ts'],
     outfile: path.join(work, 'main.cjs'),
+    sourcemap: 'external',
+    sourcesContent: false,
+    sourceRoot: '/',
+  })
+}
+
+/** Threads of the executable start from text: each is a bundle of its own, embedded. */
+async function bundleWorkers() {
+  await build({
+    ...bundling(),
+    entryPoints: Object.fromEntries(workers().map((file) => [file.slice('src/'.length, -'.worker.ts'.length), file])),
+    outdir: path.join(work, 'workers'),
+    outExtension: { '.js': '.cjs' },
+  })
+}
+
+function workers() {
+  return filesBelow('src', '.worker.ts')
+}
+
+function bundling() {
+  return {
     bundle: true,
     platform: 'node',
     target: 'node24',
     format: 'cjs',
     legalComments: 'none',
-    sourcemap: 'external',
-    sourcesContent: false,
-    sourceRoot: '/',
     charset: 'utf8',
     absWorkingDir: root,
     logLevel: 'warning',
@@ -67,7 +88,7 @@ async function bundle() {
       'import.meta.dirname': '__dirname',
       'import.meta.url': 'undefined',
     },
-  })
+  }
 }
 
 async function executable(arch) {
@@ -106,7 +127,9 @@ function blob(arch) {
 function assets(arch) {
   const from = (file) => path.relative(work, path.join(root, file))
   const files = [...filesBelow('sql', '.sql'), ...filesBelow('src/console')]
+  const threads = workers().map((file) => file.replace(/^src\//, 'workers/').replace(/\.worker\.ts$/, '.cjs'))
   return {
+    ...Object.fromEntries(threads.map((file) => [file, file])),
     'native/better_sqlite3.node': from(`node_modules/better-sqlite3/prebuilds/linux-${arch}.node`),
     ...Object.fromEntries(files.filter((file) => !file.endsWith('.ts')).map((file) => [file, from(file)])),
   }

@@ -9,6 +9,7 @@ import type { Inventory } from './inventory/inventory.ts'
 import type { JobRunner } from './jobs/runner.ts'
 import { type Link, LinkError } from './link/link.ts'
 import { backoffMs, createBell } from './proc/bell.ts'
+import type { Service } from './proc/service.ts'
 import type { Token } from './token.ts'
 
 export interface DaemonDeps {
@@ -23,6 +24,8 @@ export interface DaemonDeps {
   log: Log
   pollMs: number
   runner: JobRunner
+  /** Started with the daemon, stopped when its takes are done. */
+  services: Service[]
   token: Token
 }
 
@@ -60,20 +63,22 @@ export class Daemon {
 
   /** Resolves when the daemon was stopped. Rejects when takes of an earlier run cannot be held: nothing may go on then. */
   async run(): Promise<void> {
-    const { health, about, runner } = this.#deps
+    const { health, about, runner, services } = this.#deps
     health.report({ details: about, severity: 'info', type: 'agent.started' })
     // Not after the first answer of the controller: takes of an earlier run need their lease renewed now.
     const recovered = runner.recover()
+    for (const service of services) service.start()
     this.#loops = Promise.all([this.#beatLoop(), recovered.then(() => this.#claimLoop())])
     await this.#loops
   }
 
   /** Ends running takes properly, keeps the node visible meanwhile, then ends the loops. */
   async stop(): Promise<void> {
-    const { health, link, runner } = this.#deps
+    const { health, link, runner, services } = this.#deps
     this.#claiming.abort()
     this.#claimBell.ring()
     await runner.stop()
+    await Promise.all(services.map((service) => service.stop()))
     this.#stopping = true
     this.#tick.ring()
     await health.stop(HEALTH_GRACE_MS)
@@ -178,7 +183,9 @@ export class Daemon {
   async #syncConfig(): Promise<void> {
     const { applyConfig, link, runner } = this.#deps
     await this.#sync('node_config', async () => {
-      const config = await link.config()
+      const answer = await link.config()
+      if (!answer) return
+      const { config } = answer
       applyConfig(config)
       runner.setCapacity(config.recordingCapacity.maxConcurrentRecordings)
     })

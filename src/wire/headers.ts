@@ -10,6 +10,8 @@ export const HEADERS = {
   rendition: 'x-svc-rendition',
   sequence: 'x-svc-sequence',
   sessionId: 'x-svc-session-id',
+  /** How a rendition was made: `RenditionDetails` as percent-encoded JSON. */
+  details: 'x-svc-rendition-details',
   /** RFC 9530: `sha-256=:<base64>:`. */
   contentDigest: 'content-digest',
   /** IETF resumable uploads: structured-field boolean `?1` / `?0`. */

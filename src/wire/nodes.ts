@@ -294,14 +294,21 @@ export interface ReconcileSummary {
 }
 
 /** What a recorder may do with its own copy of a take. */
-export interface RecorderCachePolicy {
+/** Read by the agent: a limit that is not said is none. */
+const limit = z
+  .number()
+  .nullish()
+  .transform((v) => v ?? null)
+
+export const RecorderCachePolicy = z.object({
   /** Without any limit the policy means: delete as soon as the controller has the file (contract A, 2.13). */
-  deleteAfterUpload: boolean
-  maxAgeDays: number | null
-  maxBytes: number | null
-  minFreeDiskPercent: number | null
-  policyId: string
-}
+  deleteAfterUpload: z.boolean().default(false),
+  maxAgeDays: limit,
+  maxBytes: limit,
+  minFreeDiskPercent: limit,
+  policyId: z.string(),
+})
+export type RecorderCachePolicy = z.infer<typeof RecorderCachePolicy>
 
 /** What `GET /nodes/:id/config` tells an agent. */
 export interface NodeConfig {

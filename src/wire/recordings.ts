@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { CaptureBackend, type RecorderCachePolicy } from './nodes.ts'
-import { ChannelMode, CODECS, type Codec, type Enhancement } from './profiles.ts'
+import { CaptureBackend, RecorderCachePolicy } from './nodes.ts'
+import { ChannelMode, CODECS, type Codec, DENOISERS, Enhancement } from './profiles.ts'
 import { instant, offsetInstant, Page, query, someField, text } from './scalars.ts'
 
 export const RECORDING_STATUSES = [
@@ -203,6 +203,8 @@ export interface Command {
   /** The interface's stable system ref, so that the agent can find the device after a renumbering (trap T4). */
   captureSystemRef?: string
   captureSampleRate: number
+  /** The profile's wish; a channel map, where there is one, wins. */
+  channelMode?: ChannelMode
   channelMap?: ChannelMap
   chunkSeconds?: number
   durationSeconds: number
@@ -263,11 +265,15 @@ export const AgentJob = z.object({
       }),
     ),
     chunkSeconds: absentIfNull(z.number().int().min(1)),
+    channelMode: absentIfNull(ChannelMode),
     durationSeconds: z.number().int().min(1),
+    // A chain this agent cannot read must not cost the take: it is raw then.
+    enhancement: absentIfNull(Enhancement).catch(undefined),
     outputBitrateKbps: absentIfNull(z.number().int().min(1)),
     outputCodec: absentIfNull(z.enum(CODECS)),
     outputFileName: z.string().min(1),
     outputVbr: absentIfNull(z.boolean()),
+    recorderCacheRetention: absentIfNull(RecorderCachePolicy).catch(undefined),
   }),
   failureReason: absentIfNull(z.string()),
   id: z.string().min(1),
@@ -305,3 +311,57 @@ export interface StoredFile {
   mimeType: string
   size: number
 }
+
+/** Where a job is, as its agent tells it with every heartbeat. */
+export const JOB_STAGES = ['capturing', 'rendering', 'enhancing', 'uploading'] as const
+export const JobProgress = z.object({
+  /** Of this stage, 0..100. */
+  percent: z.number().min(0).max(100),
+  stage: z.enum(JOB_STAGES),
+})
+export type JobProgress = z.infer<typeof JobProgress>
+
+/** Body of a job's heartbeat; none is as good. */
+export const JobHeartbeat = z.object({ progress: JobProgress.optional().catch(undefined) })
+export type JobHeartbeat = z.infer<typeof JobHeartbeat>
+
+const seconds = z.number().min(0).max(1e9)
+
+/** Gaps listed one by one; more of them are only counted. */
+export const MOST_GAPS = 64
+
+/** How a rendition came to be, told with its upload: what a listener in ten years has to know. */
+export const RenditionDetails = z.object({
+  /** What the device gave. */
+  capture: z
+    .object({
+      channels: z.number().int().min(1).max(256),
+      format: z.string().max(20),
+      sampleRate: z.number().int().min(1).max(1e6),
+    })
+    .optional(),
+  denoiser: z
+    .object({
+      engine: z.enum(DENOISERS),
+      /** Name and SHA-256 of the model file; a built-in network has its own name. */
+      model: z.string().max(160),
+      sha256: z.string().max(64).optional(),
+    })
+    .optional(),
+  /** Why there is no enhanced rendition, or which of its parts was left out. */
+  enhancementFailure: z.string().max(500).optional(),
+  gapCount: z.number().int().min(0).max(1e9).optional(),
+  /** Sum of all gaps. */
+  gapSeconds: seconds.optional(),
+  gaps: z
+    .array(z.object({ atSeconds: seconds, seconds }))
+    .max(MOST_GAPS)
+    .optional(),
+  /** Of the finished rendition (ITU-R BS.1770). */
+  loudness: z
+    .object({ integratedLufs: z.number().min(-120).max(20), truePeakDbtp: z.number().min(-200).max(20) })
+    .optional(),
+  /** A test tone, no microphone. */
+  source: z.literal('test').optional(),
+})
+export type RenditionDetails = z.infer<typeof RenditionDetails>

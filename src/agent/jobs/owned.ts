@@ -6,6 +6,7 @@ import type { Report } from '../health/report.ts'
 import type { Link } from '../link/link.ts'
 import type { Spool } from '../spool/spool.ts'
 import type { TakeState } from '../spool/state.ts'
+import { Frontier } from './frontier.ts'
 import { Lease } from './lease.ts'
 import type { JobSettings } from './settings.ts'
 
@@ -28,6 +29,8 @@ export interface JobContext {
 export class OwnedJob {
   /** Other members still capture into the same file. */
   growing = false
+  /** How far the take can be read; ends with the job's last frame. */
+  readonly frontier = new Frontier()
   readonly lease: Lease
   /** What an earlier process left of a take that goes on: its frames, and when (monotonic ms) the last was written. */
   left: { frames: number; lastAt: number } | undefined

@@ -218,6 +218,7 @@ export class CaptureSession {
   /** Members that have their length end while the others go on. */
   #onFrames(frames: number): void {
     const active = this.#active
+    for (const { job } of active) job.frontier.advance(frames)
     if (active.every((m) => frames >= this.#limit(m))) this.#recorder?.stop()
     else for (const member of active) if (frames >= this.#limit(member)) this.#endEarly(member, frames)
   }
@@ -270,6 +271,7 @@ export class CaptureSession {
   async #end(member: Member, frames: number, reason?: string): Promise<void> {
     const { fromFrame, job, wish } = member
     const toFrame = this.#format ? Math.min(frames, this.#limit(member)) : 0
+    job.frontier.end(toFrame)
     const why = wish ?? reason
     const said = why === undefined ? {} : { reason: why }
     if (toFrame > fromFrame && (await this.#ownFile(job)))

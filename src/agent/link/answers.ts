@@ -1,16 +1,11 @@
 // How the agent reads the controller's answers: what it needs, and no more.
 import * as z from 'zod'
-import { CaptureBackend, type NodeConfig } from '../../wire/nodes.ts'
+import { CaptureBackend, type NodeConfig, RecorderCachePolicy } from '../../wire/nodes.ts'
 import type { Answer } from './http.ts'
 import { LinkError } from './link.ts'
 
 const blankIsAbsent = <T extends z.ZodType>(schema: T) =>
   z.preprocess((v) => (v === null || (typeof v === 'string' && v.trim() === '') ? undefined : v), schema.optional())
-
-const limit = z
-  .number()
-  .nullish()
-  .transform((v) => v ?? null)
 
 /** Config as the contract has it; members an older controller does not send take their defaults. */
 export const ConfigAnswer: z.ZodType<NodeConfig> = z.object({
@@ -26,24 +21,18 @@ export const ConfigAnswer: z.ZodType<NodeConfig> = z.object({
       meterArgsTemplate: blankIsAbsent(z.string()),
     }),
   ),
+  // A controller that does not say so is polled for single chunks: then nobody waits for gapless audio.
+  liveListen: z.object({ requested: z.boolean().catch(false) }).default({ requested: false }),
   monitorEnhancement: z
     .object({ engine: z.literal('deepfilternet3').catch('deepfilternet3'), requested: z.boolean().catch(false) })
     .default({ engine: 'deepfilternet3', requested: false }),
-  recorderCachePolicies: z
-    .array(
-      z.object({
-        deleteAfterUpload: z.boolean().default(false),
-        maxAgeDays: limit,
-        maxBytes: limit,
-        minFreeDiskPercent: limit,
-        policyId: z.string(),
-      }),
-    )
-    .default([]),
+  recorderCachePolicies: z.array(RecorderCachePolicy).default([]),
   recordingCapacity: z
     .object({ maxConcurrentRecordings: z.number().transform((n) => Math.max(1, Math.floor(n))) })
     .default({ maxConcurrentRecordings: 1 }),
 })
+
+export const AssignmentsAnswer = z.array(z.record(z.string(), z.unknown()))
 
 export const BootstrapAnswer = z.object({
   controllerToken: z.string().regex(/^[\x21-\x7e]{1,4096}$/),

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { API_PREFIX, HEADERS } from '../../wire/headers.ts'
 import { AgentJob } from '../../wire/recordings.ts'
-import { accepted, BootstrapAnswer, ConfigAnswer, readData } from './answers.ts'
+import { AssignmentsAnswer, accepted, BootstrapAnswer, ConfigAnswer, readData } from './answers.ts'
 import { type Answer, createHttp, type Http, type HttpOptions } from './http.ts'
-import { type Link, LinkError } from './link.ts'
+import { type Link, LinkError, type LiveChunk, type Upload } from './link.ts'
 import { createDigests, headerText, uploadFile } from './upload.ts'
 
 export interface LinkOptions extends HttpOptions {
@@ -13,7 +13,9 @@ export interface LinkOptions extends HttpOptions {
 }
 
 interface Call {
+  /** Sent as JSON; `raw` as it is. */
   body?: unknown
+  raw?: Uint8Array
   headers?: Record<string, string>
   method?: 'GET' | 'HEAD' | 'POST' | 'PUT'
   signal?: AbortSignal
@@ -36,9 +38,9 @@ function createHeaders({ nodeId, token: current }: LinkOptions): (token?: string
 
 /** One call with a JSON body, or none. */
 function createAsk(http: Http, headers: (token?: string) => Headers): Ask {
-  return async (path, { method = 'POST', body, token, headers: more, signal, waitMs } = {}) => {
-    const text = body === undefined ? undefined : JSON.stringify(body)
-    const type: Headers = text === undefined ? {} : { 'content-type': 'application/json' }
+  return async (path, { method = 'POST', body, raw, token, headers: more, signal, waitMs } = {}) => {
+    const text = raw ?? (body === undefined ? undefined : JSON.stringify(body))
+    const type: Headers = typeof text === 'string' ? { 'content-type': 'application/json' } : {}
     const sized: Headers = method === 'POST' ? { 'content-length': String(Buffer.byteLength(text ?? '')) } : {}
     return await http.ask({
       method,
@@ -69,16 +71,51 @@ async function readClaim(ask: Ask, answer: Answer): Promise<AgentJob[]> {
 function uploadCall(http: Http, headers: () => Headers): Link['upload'] {
   const digests = createDigests()
   return async (file, signal) => {
-    const query = file.rendition ? `?rendition=${file.rendition}` : ''
-    const path = `${API_PREFIX}/recordings/${encodeURIComponent(file.recordingId)}/cache-file${query}`
+    const path = `${API_PREFIX}/recordings/${encodeURIComponent(file.recordingId)}/cache-file${uploadQuery(file)}`
     const about = {
       ...headers(),
       [HEADERS.durationSeconds]: String(file.durationSeconds),
       [HEADERS.fileName]: headerText(file.fileName),
       ...(file.jobId ? { [HEADERS.jobId]: headerText(file.jobId) } : {}),
+      ...(file.details ? { [HEADERS.details]: encodeURIComponent(JSON.stringify(file.details)) } : {}),
     }
     await uploadFile({ digests, file, headers: about, http, path, signal })
   }
+}
+
+function uploadQuery({ chunk, chunkTotal, rendition }: Upload): string {
+  const asked = Object.entries({ rendition, chunk, chunkTotal }).filter(([, value]) => value !== undefined)
+  return asked.length > 0 ? `?${asked.map(([name, value]) => `${name}=${value}`).join('&')}` : ''
+}
+
+/** The config, tagged; undefined when it is still the one that is known. */
+async function readConfig(ask: Ask, node: string, known: Parameters<Link['config']>[0]): ReturnType<Link['config']> {
+  const answer = await ask(`${node}/config${known ? `?waitSeconds=${known.waitSeconds}` : ''}`, {
+    method: 'GET',
+    ...(known && {
+      headers: { 'if-none-match': known.etag },
+      signal: known.signal,
+      waitMs: known.waitSeconds * 1000,
+    }),
+  })
+  if (known && answer.status === 304) return undefined
+  const config = readData('config', answer, ConfigAnswer)
+  const { etag } = answer.headers
+  return known && etag === known.etag ? undefined : { config, etag }
+}
+
+async function sendChunk(ask: Ask, node: string, { rendition, ...chunk }: LiveChunk): Promise<void> {
+  // The raw one goes without a query, as the contract has it.
+  const answer = await ask(`${node}/listen/chunk${rendition === 'raw' ? '' : `?rendition=${rendition}`}`, {
+    headers: {
+      'content-type': 'audio/wav',
+      [HEADERS.capturedAt]: new Date(chunk.capturedAt).toISOString(),
+      [HEADERS.durationMs]: String(chunk.durationMs),
+      [HEADERS.sequence]: String(chunk.sequence),
+    },
+    raw: chunk.audio,
+  })
+  accepted('live audio', answer)
 }
 
 /** The link over HTTP. Throws LinkError at once when the address or the CA file may not be used. */
@@ -99,7 +136,11 @@ export function createLink(options: LinkOptions): Link {
         await ask(path, { body: { holding, ...(joinOnly ? { joinOnly } : {}) }, signal, waitMs: waitSeconds * 1000 }),
       )
     },
-    config: async () => readData('config', await ask(`${node}/config`, { method: 'GET' }), ConfigAnswer),
+    channelMapAssignments: async () => {
+      const answer = await ask(`${node}/channel-map-assignments`, { method: 'GET' })
+      return readData('the channel maps', answer, AssignmentsAnswer)
+    },
+    config: (known) => readConfig(ask, node, known),
     heartbeat: async (beat) => {
       const answer = await ask(`${node}/heartbeat`, { body: beat })
       accepted('the heartbeat', answer)
@@ -109,7 +150,12 @@ export function createLink(options: LinkOptions): Link {
     healthEvent: async (event) => accepted('a health event', await ask(`${node}/health-events`, { body: event })),
     inventory: async (interfaces) =>
       accepted('the inventory', await ask(`${node}/inventory`, { body: { interfaces } })),
-    jobHeartbeat: async (id) => readData('the job heartbeat', await ask(`${jobPath(id)}/heartbeat`), AgentJob),
+    jobHeartbeat: async (id, progress) => {
+      const answer = await ask(`${jobPath(id)}/heartbeat`, progress ? { body: { progress } } : {})
+      return readData('the job heartbeat', answer, AgentJob)
+    },
+    listenChunk: (chunk) => sendChunk(ask, node, chunk),
+    meterFrame: async (frame) => accepted('a meter frame', await ask(`${node}/meter-frame`, { body: frame })),
     readJob: async (id) => readData('reading a job', await ask(jobPath(id), { method: 'GET' }), AgentJob),
     reportCancelled: (id, reason) => report(ask, id, 'cancelled', reason),
     reportFailed: (id, reason) => report(ask, id, 'failed', reason),

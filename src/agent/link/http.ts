@@ -1,7 +1,7 @@
 // One request, one answer, on node's own client: deadlines, bounded answers, no redirects, abortable bodies.
 import * as http from 'node:http'
 import * as https from 'node:https'
-import type { Readable } from 'node:stream'
+import { Readable } from 'node:stream'
 import { guardUrl } from './guard.ts'
 import { LinkError } from './link.ts'
 import { trustedRoots } from './trust.ts'
@@ -19,7 +19,7 @@ export interface HttpOptions {
 }
 
 export interface Ask {
-  body?: string | Readable
+  body?: string | Uint8Array | Readable
   headers: http.OutgoingHttpHeaders
   method: 'GET' | 'HEAD' | 'POST' | 'PUT'
   /** From the root, with query. */
@@ -67,7 +67,7 @@ function readAnswer(response: http.IncomingMessage): Promise<Answer> {
 /** Destroys the request when connecting, the answer or the whole takes too long. Returns the clean-up. */
 function watch(request: http.ClientRequest, options: HttpOptions, ask: Ask): () => void {
   const silence = options.readTimeoutMs + (ask.waitMs ?? 0)
-  const streaming = ask.body !== undefined && typeof ask.body !== 'string'
+  const streaming = ask.body instanceof Readable
   const whole = streaming ? options.requestTimeoutMs : options.connectTimeoutMs + silence
   const give = (ms: number, what: string) =>
     setTimeout(() => request.destroy(new Error(`${what} within ${ms / 1000} s`)), ms)
@@ -86,8 +86,12 @@ function watch(request: http.ClientRequest, options: HttpOptions, ask: Ask): () 
 }
 
 /** Sends the body; stops as soon as an answer has come, for it will not be read any further. */
-function sendBody(request: http.ClientRequest, body: string | Readable | undefined, fail: (e: Error) => void): void {
-  if (body === undefined || typeof body === 'string') {
+function sendBody(
+  request: http.ClientRequest,
+  body: string | Uint8Array | Readable | undefined,
+  fail: (e: Error) => void,
+): void {
+  if (!(body instanceof Readable)) {
     request.end(body)
     return
   }
@@ -139,7 +143,7 @@ export function createHttp(options: HttpOptions): Http {
 
   const ask = async (question: Ask): Promise<Answer> => {
     try {
-      const repeatable = question.body === undefined || typeof question.body === 'string'
+      const repeatable = !(question.body instanceof Readable)
       return await once(question).catch((e: Error & { retry?: boolean }) => {
         if (e.retry && repeatable) return once(question)
         throw e

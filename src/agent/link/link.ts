@@ -1,5 +1,7 @@
+import type { MonitorRendition } from '../../wire/listen.ts'
+import type { MeterFrame } from '../../wire/meters.ts'
 import type { AgentHealthEvent, InterfaceInput, NodeConfig, Runtime } from '../../wire/nodes.ts'
-import type { AgentJob, Rendition } from '../../wire/recordings.ts'
+import type { AgentJob, JobProgress, Rendition, RenditionDetails } from '../../wire/recordings.ts'
 
 /** Body of heartbeat; the controller reads the fields it owns and ignores the rest. */
 export interface Beat {
@@ -11,7 +13,12 @@ export interface Beat {
 }
 
 export interface Upload {
+  /** Number of this chunk, from 0; undefined for a take in one piece. */
+  chunk?: number
+  /** How many chunks there are: only with the primary rendition of the last one, which completes the job. */
+  chunkTotal?: number
   contentType: string
+  details?: RenditionDetails
   /** Seconds of audio in the file, from the sample count. */
   durationSeconds: number
   /** Name shown to the operator. */
@@ -21,6 +28,26 @@ export interface Upload {
   recordingId: string
   rendition?: Rendition
 }
+
+/** A piece of live audio: a whole WAV file. */
+export interface LiveChunk {
+  audio: Uint8Array
+  /** Unix ms of its first sample. */
+  capturedAt: number
+  durationMs: number
+  rendition: MonitorRendition
+  /** Goes up by one with every piece of a rendition, without gaps while the audio has none. */
+  sequence: number
+}
+
+/** The node's config and the tag to ask with for the next other one. */
+export interface TaggedConfig {
+  config: NodeConfig
+  etag: string | undefined
+}
+
+/** A channel map as the controller assigns it; read leniently, printed as it came. */
+export type ChannelMapAssignment = Record<string, unknown>
 
 /**
  * The agent's whole conversation with the controller. Every call throws `LinkError`; nothing else.
@@ -36,12 +63,16 @@ export interface Link {
    * no further device may be opened, so only a job that joins a running capture will do.
    */
   claim(holding: string[], waitSeconds: number, signal: AbortSignal, joinOnly?: boolean): Promise<AgentJob[]>
-  config(): Promise<NodeConfig>
+  channelMapAssignments(): Promise<ChannelMapAssignment[]>
+  /** The config; with an `etag`, waits up to `waitSeconds` for another than that: then undefined when it is the same. */
+  config(known?: { etag: string; waitSeconds: number; signal: AbortSignal }): Promise<TaggedConfig | undefined>
   /** Resolves with the controller's clock (`Date` header, unix ms) for the skew rule; undefined when absent. */
   heartbeat(beat: Beat): Promise<number | undefined>
   healthEvent(event: AgentHealthEvent): Promise<void>
   inventory(interfaces: InterfaceInput[]): Promise<void>
-  jobHeartbeat(jobId: string): Promise<AgentJob>
+  jobHeartbeat(jobId: string, progress?: JobProgress): Promise<AgentJob>
+  listenChunk(chunk: LiveChunk): Promise<void>
+  meterFrame(frame: MeterFrame): Promise<void>
   readJob(jobId: string): Promise<AgentJob>
   reportCancelled(jobId: string, reason: string): Promise<void>
   reportFailed(jobId: string, reason: string): Promise<void>

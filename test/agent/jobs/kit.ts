@@ -83,6 +83,11 @@ export class FakeLink implements Link {
     if (file.jobId) this.set(file.jobId, { status: 'completed' })
   }
 
+  async channelMapAssignments(): Promise<never[]> {
+    return []
+  }
+  async listenChunk(): Promise<void> {}
+  async meterFrame(): Promise<void> {}
   async bootstrap(): Promise<never> {
     throw new Error('not here')
   }

@@ -38,7 +38,7 @@ test('every call goes to its path with the node token', async (t) => {
     json(response, 200, { data: job })
   })
   assert.equal((await link.claim(['job_0'], 25, signal))[0]?.command.outputCodec, undefined)
-  assert.equal((await link.config()).recordingCapacity.maxConcurrentRecordings, 1)
+  assert.equal((await link.config())?.config.recordingCapacity.maxConcurrentRecordings, 1)
   await link.inventory([])
   await link.healthEvent({ details: {}, id: 'a', severity: 'info', type: 'agent.started' })
   await link.jobHeartbeat('job_1')
