@@ -11,6 +11,7 @@ import { parseArgs } from 'node:util'
 import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { inject } from 'postject'
+import { embeddedWasm } from './src/agent/enhance/embedded.rules.ts'
 
 const { values: options } = parseArgs({
   options: {
@@ -39,6 +40,7 @@ const work = fs.mkdtempSync(path.join(root, '.cache', 'build-'))
 try {
   await bundle()
   await bundleWorkers()
+  unpackRecurrent()
   if (!options['bundle-only']) for (const arch of arches) await executable(arch)
   publish('main.cjs', 'bundle/main.cjs')
   publish('main.cjs.map', 'bundle/main.cjs.map')
@@ -67,6 +69,13 @@ async function bundleWorkers() {
     outdir: path.join(work, 'workers'),
     outExtension: { '.js': '.cjs' },
   })
+}
+
+/** The recurrent denoiser comes as text inside a script of two megabytes; embedded is what it unfolds to. */
+function unpackRecurrent() {
+  const script = path.join(root, 'node_modules/@jitsi/rnnoise-wasm/dist/rnnoise-sync.js')
+  fs.mkdirSync(path.join(work, 'wasm'))
+  fs.writeFileSync(path.join(work, 'wasm', 'rnnoise.wasm'), embeddedWasm(fs.readFileSync(script, 'utf8')))
 }
 
 function workers() {
@@ -126,10 +135,17 @@ function blob(arch) {
 /** Keys are paths from the project's root, as src/kernel/assets.ts reads them in development. */
 function assets(arch) {
   const from = (file) => path.relative(work, path.join(root, file))
-  const files = [...filesBelow('sql', '.sql'), ...filesBelow('src/console')]
+  const onnxRuntime = 'node_modules/onnxruntime-web/dist/ort-wasm-simd-threaded.wasm'
+  const files = [
+    ...filesBelow('sql', '.sql'),
+    ...filesBelow('src/console'),
+    ...filesBelow('models', '.onnx'),
+    onnxRuntime,
+  ]
   const threads = workers().map((file) => file.replace(/^src\//, 'workers/').replace(/\.worker\.ts$/, '.cjs'))
   return {
     ...Object.fromEntries(threads.map((file) => [file, file])),
+    'wasm/rnnoise.wasm': 'wasm/rnnoise.wasm',
     'native/better_sqlite3.node': from(`node_modules/better-sqlite3/prebuilds/linux-${arch}.node`),
     ...Object.fromEntries(files.filter((file) => !file.endsWith('.ts')).map((file) => [file, from(file)])),
   }

@@ -112,6 +112,7 @@ CREATE TABLE recording_files (
   duration_seconds INTEGER,
   job_id           TEXT,
   stored_at        TEXT NOT NULL,
+  details          TEXT CHECK (details IS NULL OR json_valid(details)),  -- how it was made, as its recorder told
   PRIMARY KEY (recording_id, rendition)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX recording_files_stored ON recording_files (stored_at);
@@ -131,6 +132,7 @@ CREATE TABLE recording_jobs (
   started_at        TEXT,
   confirmed_at      TEXT,                     -- first job heartbeat: the agent surely holds the claim
   last_heartbeat_at TEXT,
+  progress          TEXT CHECK (progress IS NULL OR json_valid(progress)),  -- as told last; none once it has ended
   lease_expires_at  TEXT,
   stop_requested_at TEXT,
   completed_at      TEXT,

@@ -12,8 +12,11 @@ CREATE TABLE chunked_recordings (
   whole_at         TEXT,                      -- the take also came as one file: that one is played, nothing is joined
   join_at          TEXT,                      -- when to join; NULL: nothing to join
   join_attempts    INTEGER NOT NULL DEFAULT 0, -- failed ones since the last success
-  join_event       TEXT                       -- health event of the failure that still stands
+  join_event       TEXT,                      -- health event of the failure that still stands
+  join_exact       INTEGER NOT NULL DEFAULT 1 CHECK (join_exact IN (0, 1)), -- every join so far kept each sample
+  released_at      TEXT                       -- its files are gone: the joined ones hold all of them
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX chunked_recordings_kept ON chunked_recordings (changed_at) WHERE released_at IS NULL AND join_at IS NULL;
 CREATE INDEX chunked_recordings_due ON chunked_recordings (join_at) WHERE join_at IS NOT NULL;
 
 CREATE TABLE recording_chunks (
@@ -35,6 +38,7 @@ CREATE TABLE recording_chunk_files (
   size_bytes   INTEGER NOT NULL CHECK (size_bytes > 0),
   mime_type    TEXT NOT NULL,
   stored_at    TEXT NOT NULL,
+  details      TEXT CHECK (details IS NULL OR json_valid(details)),
   PRIMARY KEY (recording_id, idx, rendition),
   FOREIGN KEY (recording_id, idx) REFERENCES recording_chunks (recording_id, idx) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;

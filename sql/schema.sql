@@ -178,7 +178,9 @@ CREATE TABLE chunked_recordings (
   whole_at         TEXT,                      -- the take also came as one file: that one is played, nothing is joined
   join_at          TEXT,                      -- when to join; NULL: nothing to join
   join_attempts    INTEGER NOT NULL DEFAULT 0, -- failed ones since the last success
-  join_event       TEXT                       -- health event of the failure that still stands
+  join_event       TEXT,                      -- health event of the failure that still stands
+  join_exact       INTEGER NOT NULL DEFAULT 1 CHECK (join_exact IN (0, 1)), -- every join so far kept each sample
+  released_at      TEXT                       -- its files are gone: the joined ones hold all of them
 ) STRICT, WITHOUT ROWID;
 
 CREATE TABLE controller_settings (
@@ -390,6 +392,7 @@ CREATE TABLE recording_chunk_files (
   size_bytes   INTEGER NOT NULL CHECK (size_bytes > 0),
   mime_type    TEXT NOT NULL,
   stored_at    TEXT NOT NULL,
+  details      TEXT CHECK (details IS NULL OR json_valid(details)),
   PRIMARY KEY (recording_id, idx, rendition),
   FOREIGN KEY (recording_id, idx) REFERENCES recording_chunks (recording_id, idx) ON DELETE CASCADE
 ) STRICT, WITHOUT ROWID;
@@ -429,6 +432,7 @@ CREATE TABLE recording_files (
   duration_seconds INTEGER,
   job_id           TEXT,
   stored_at        TEXT NOT NULL,
+  details          TEXT CHECK (details IS NULL OR json_valid(details)),  -- how it was made, as its recorder told
   PRIMARY KEY (recording_id, rendition)
 ) STRICT, WITHOUT ROWID;
 
@@ -457,6 +461,7 @@ CREATE TABLE recording_jobs (
   started_at        TEXT,
   confirmed_at      TEXT,                     -- first job heartbeat: the agent surely holds the claim
   last_heartbeat_at TEXT,
+  progress          TEXT CHECK (progress IS NULL OR json_valid(progress)),  -- as told last; none once it has ended
   lease_expires_at  TEXT,
   stop_requested_at TEXT,
   completed_at      TEXT,
@@ -874,6 +879,8 @@ CREATE INDEX channel_map_templates_created ON channel_map_templates (created_at,
 CREATE INDEX channels_room ON channels (room_id);
 
 CREATE INDEX chunked_recordings_due ON chunked_recordings (join_at) WHERE join_at IS NOT NULL;
+
+CREATE INDEX chunked_recordings_kept ON chunked_recordings (changed_at) WHERE released_at IS NULL AND join_at IS NULL;
 
 CREATE INDEX controller_settings_profile ON controller_settings (default_recording_profile_id);
 

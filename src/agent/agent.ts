@@ -8,9 +8,16 @@ import { BootstrapFailed, bootstrapNode } from './bootstrap.ts'
 import { type AgentConfig, BadConfig, helpText, readConfig } from './config.ts'
 import { Daemon } from './daemon.ts'
 import { collectInventory } from './inventory/inventory.ts'
+import type { JobRunner } from './jobs/runner.ts'
+import { defaultJobSettings } from './jobs/settings.ts'
 import { type Link, LinkError } from './link/link.ts'
+import { NotHeard, printMeterFrame } from './meters/print.ts'
+import { attachFile, captureOnce, channelMapAssignments, NotDelivered } from './once.ts'
 import { assemble, inventoryOptions, openLink } from './parts.ts'
 import { Locked } from './proc/lock.ts'
+import { createNotifier, type Notifier } from './proc/notify.ts'
+import { untilSignal } from './proc/signals.ts'
+import { createPulse } from './pulse.ts'
 
 const OK = 0
 const FAILED = 1
@@ -18,32 +25,37 @@ const MISUSED = 2
 /** systemd's stop time is 30 s; a take on disk is safe, so the process ends before it is killed. */
 const STOP_DEADLINE_MS = 28_000
 
-/** Resolves with the first SIGTERM or SIGINT; a second one ends the process the hard way. */
-function untilSignal(): { signal: Promise<void>; forget(): void } {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const heard = () => resolve()
-  process.once('SIGTERM', heard).once('SIGINT', heard)
-  return { forget: () => process.off('SIGTERM', heard).off('SIGINT', heard), signal: promise }
-}
-
 const atMost = (ms: number, work: Promise<unknown>): Promise<unknown> => {
   const late = new Promise((resolve) => setTimeout(resolve, ms).unref())
   return Promise.race([work, late])
 }
 
+/** Tells systemd what the agent does, when systemd started it. */
+function notifierOf({ childEnv, manager, settings }: AgentConfig, log: Log, runner: JobRunner): Notifier {
+  const { captureGrowthGraceSeconds, captureStalledSeconds } = settings
+  const borne = captureGrowthGraceSeconds + captureStalledSeconds + defaultJobSettings.retryWindowSeconds
+  const pulse = createPulse(runner.activity.bind(runner), systemClock, 2 * borne * 1000)
+  return createNotifier({ ...pulse, command: 'systemd-notify', env: childEnv, log, manager })
+}
+
 async function runDaemon(config: AgentConfig, log: Log): Promise<number> {
   const { settings } = config
   const parts = await assemble(config, log)
-  const options = inventoryOptions(config, path.join(settings.agentDir, 'capabilities.json'))
   const { controllerUrl, nodeAlias: alias, nodeId } = settings
+  const notifier = notifierOf(config, log, parts.runner)
   const daemon = new Daemon({
     ...parts,
-    about: { alias, controllerUrl, nodeId, version },
+    about: { alias, controllerUrl, meterBackend: settings.meterBackend, nodeId, version },
     clock: systemClock,
-    collect: (mayProbe) => collectInventory(options, mayProbe),
+    collect: async (mayProbe) => {
+      const found = await collectInventory(parts.inventory, mayProbe)
+      parts.systemHealth.heard(found.interfaces)
+      return found
+    },
     heartbeatMs: settings.heartbeatSeconds * 1000,
     log,
     pollMs: settings.jobPollSeconds * 1000,
+    ready: () => void notifier.ready(),
   })
   log.info('agent starts', { agentDir: settings.agentDir, controllerUrl, nodeId, version })
   const { signal, forget } = untilSignal()
@@ -55,7 +67,9 @@ async function runDaemon(config: AgentConfig, log: Log): Promise<number> {
     log.error('the agent cannot go on', errorFields(e))
     return FAILED
   } finally {
+    void notifier.stopping()
     await atMost(STOP_DEADLINE_MS, daemon.stop())
+    await notifier.stop()
     forget()
   }
 }
@@ -128,15 +142,38 @@ const print = (text: string): number => {
   return OK
 }
 
+/** Work that a signal ends. */
+async function untilStopped(work: (signal: AbortSignal) => Promise<void>): Promise<number> {
+  const stopping = new AbortController()
+  const { signal, forget } = untilSignal()
+  signal.then(() => stopping.abort(new NotDelivered('stopped by a signal')))
+  try {
+    await work(stopping.signal)
+    return OK
+  } finally {
+    forget()
+  }
+}
+
 async function runMode(config: AgentConfig): Promise<number> {
   const log = jsonLog((line) => process.stdout.write(line), config.settings.logLevel)
   if (config.mode === 'help') return print(helpText())
   if (config.mode === 'version') return print(`${version}\n`)
-  if (config.later) throw new BadConfig(`--${config.later} is not yet available in this version`)
+  if (config.mode === 'print-meter-frame') {
+    const { interfaces } = await collectInventory(inventoryOptions(config))
+    return print(`${JSON.stringify(await printMeterFrame(config, interfaces), null, 2)}\n`)
+  }
   if (config.mode === 'print-inventory')
     return print(`${JSON.stringify(await collectInventory(inventoryOptions(config)), null, 2)}\n`)
+  if (config.mode === 'print-channel-map-assignments')
+    return print(`${JSON.stringify(await channelMapAssignments(config), null, 2)}\n`)
   for (const warning of config.warnings) log.warn(warning)
   if (config.mode === 'bootstrap') return bootstrap(config, log)
+  if (config.mode === 'attach-cache-file') return untilStopped((signal) => attachFile(config, log, signal))
+  if (config.mode === 'capture-recording-id')
+    return untilStopped(async (signal) => {
+      if (!(await captureOnce(config, log, signal))) throw new NotDelivered('the take was not delivered')
+    })
   return config.mode === 'run-next-job' ? runNextJob(config, log) : runDaemon(config, log)
 }
 
@@ -145,7 +182,9 @@ export async function main(args: string[]): Promise<number> {
   try {
     return await runMode(readConfig(args))
   } catch (e) {
-    const told = [BadConfig, BootstrapFailed, LinkError, Locked].some((kind) => e instanceof kind)
+    const told = [BadConfig, BootstrapFailed, LinkError, Locked, NotDelivered, NotHeard].some(
+      (kind) => e instanceof kind,
+    )
     if (!(e instanceof Error) || !told) throw e
     process.stderr.write(`roomtone agent: ${e.message}\n`)
     return e instanceof BadConfig ? MISUSED : FAILED

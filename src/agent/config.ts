@@ -4,16 +4,27 @@ import * as os from 'node:os'
 import * as path from 'node:path'
 import { parseArgs } from 'node:util'
 import type * as z from 'zod'
-import { type Row, SETTINGS, type Settings } from './settings.ts'
+import type { ManagerCall } from './proc/notify.ts'
+import type { Row } from './settings.rows.ts'
+import { SETTINGS, type Settings } from './settings.ts'
 
 /** What is wrong with the settings, in a sentence for the person at the terminal. Holds no secret. */
 export class BadConfig extends Error {}
 
-const MODES = ['help', 'version', 'print-inventory', 'bootstrap', 'run-next-job', 'daemon'] as const
+const MODES = [
+  'help',
+  'version',
+  'print-inventory',
+  'bootstrap',
+  'print-meter-frame',
+  'print-channel-map-assignments',
+  'attach-cache-file',
+  'run-next-job',
+  'capture-recording-id',
+  'daemon',
+] as const
+/** In the order of the contract: the first that is asked for counts. */
 export type Mode = (typeof MODES)[number]
-
-/** Modes of the contract that this version does not have. */
-const LATER = ['print-meter-frame', 'print-channel-map-assignments', 'attach-cache-file', 'capture-recording-id']
 
 /** Where a secret comes from, so that a daemon can look again after it was replaced. */
 export interface SecretSource {
@@ -26,14 +37,18 @@ export interface AgentConfig {
   controllerToken: SecretSource
   /** Environment for child programs: C locale, because their output is parsed; none of our secrets. */
   childEnv: NodeJS.ProcessEnv
-  /** Mode of the contract that is not built yet, as its flag. */
-  later?: string
+  /** What the service manager wants to be told; undefined without one. */
+  manager: ManagerCall | undefined
   mode: Mode
   settings: Settings & {
     agentDir: string
     bootstrapAuthorizedKeys: string
     bootstrapUser: string
+    cacheManifestFile: string
+    diskPath: string
     healthLogFile: string
+    healthSqliteFile: string
+    stateFile: string
   }
   /** Sentences worth a log line: nothing that stops the start. */
   warnings: string[]
@@ -56,10 +71,8 @@ function flagTable(): Map<string, { key: string; type: 'string' | 'boolean'; tem
       table.set(flagOf(`${row.env}_FILE`), { key: `${row.env}_FILE`, type: 'string', template: false })
   }
   table.set('env-file', { key: '@env-file', type: 'string', template: false })
-  for (const flag of ['help', 'version', 'print-inventory', 'print-meter-frame', 'print-channel-map-assignments'])
+  for (const flag of ['help', 'version', 'print-inventory', 'print-meter-frame'])
     table.set(flag, { key: `@${flag}`, type: 'boolean', template: false })
-  for (const flag of ['attach-cache-file', 'attach-cache-recording-id', 'capture-recording-id'])
-    table.set(flag, { key: `@${flag}`, type: 'string', template: false })
   return table
 }
 
@@ -168,19 +181,32 @@ function strangers(env: Env): string[] {
     .map((name) => `${name} is not a setting of this agent and has no effect`)
 }
 
-function chooseMode(flags: Values, settings: Settings): { mode: Mode; later?: string } {
-  const mode = (['help', 'version', 'print-inventory'] as const).find((m) => flags.has(`@${m}`))
-  if (mode) return { mode }
-  if (settings.bootstrap) return { mode: 'bootstrap' }
-  const later = LATER.find((flag) => flags.has(`@${flag}`))
-  if (later) return { mode: 'daemon', later }
-  return { mode: settings.runNextJob ? 'run-next-job' : 'daemon' }
+function chooseMode(flags: Values, settings: Settings): Mode {
+  const asked: Partial<Record<Mode, unknown>> = {
+    'attach-cache-file': settings.attachCacheFile ?? settings.attachCacheRecordingId,
+    bootstrap: settings.bootstrap,
+    'capture-recording-id': settings.captureRecordingId,
+    daemon: true,
+    'print-channel-map-assignments': settings.printChannelMapAssignments,
+    'run-next-job': settings.runNextJob,
+  }
+  return MODES.find((mode) => asked[mode] || flags.has(`@${mode}`)) ?? 'daemon'
+}
+
+/** What systemd says in the environment, if it is the one that started this process. */
+function managerOf(env: Env): ManagerCall | undefined {
+  const { NOTIFY_SOCKET: socket, WATCHDOG_PID: pid, WATCHDOG_USEC: usec } = env
+  if (!socket) return undefined
+  const watched = /^\d+$/.test(usec ?? '') && Number(usec) > 0 && (!pid || Number(pid) === process.pid)
+  return { socket, watchdogMs: watched ? Number(usec) / 1000 : undefined }
 }
 
 /** The environment a child program gets. */
 function childEnvironment(env: Env): NodeJS.ProcessEnv {
   const secrets = /^SVC_.*(TOKEN|PASSWORD|SECRET|KEY)/
-  const kept = Object.entries(env).filter(([name]) => !secrets.test(name))
+  // Nor does a child speak to the service manager in our name.
+  const manager = /^(NOTIFY_SOCKET|WATCHDOG_(PID|USEC))$/
+  const kept = Object.entries(env).filter(([name]) => !secrets.test(name) && !manager.test(name))
   return { ...Object.fromEntries(kept), LC_ALL: 'C' }
 }
 
@@ -211,12 +237,17 @@ export function readConfig(args: string[], env: Env = process.env): AgentConfig 
     bootstrapToken: secretSource('SVC_BOOTSTRAP_TOKEN', find, SETTINGS.bootstrapToken.schema),
     controllerToken: secretSource('SVC_CONTROLLER_TOKEN', find, SETTINGS.controllerToken.schema),
     childEnv: childEnvironment(env),
-    ...chooseMode(flags, settings),
+    manager: managerOf(env),
+    mode: chooseMode(flags, settings),
     settings: {
       ...settings,
       agentDir,
       bootstrapAuthorizedKeys: settings.bootstrapAuthorizedKeys ?? path.join(home, '.ssh', 'authorized_keys'),
       bootstrapUser: settings.bootstrapUser ?? currentUser(env),
+      cacheManifestFile: settings.cacheManifestFile ?? path.join(agentDir, 'recorder-cache-manifest.json'),
+      diskPath: settings.diskPath ?? agentDir,
+      healthSqliteFile: settings.healthSqliteFile ?? path.join(agentDir, 'health-events.sqlite3'),
+      stateFile: settings.stateFile ?? path.join(agentDir, 'job-state.json'),
       healthLogFile: settings.healthLogFile ?? path.join(agentDir, 'health-events.jsonl'),
     },
     warnings: [...strangers({ ...fileEnv, ...env }), ...inArgv(flags)],
@@ -225,6 +256,7 @@ export function readConfig(args: string[], env: Env = process.env): AgentConfig 
 
 const MODE_HELP: [string, string][] = [
   ['--print-inventory', 'print what this node is and hears, then exit'],
+  ['--print-meter-frame', 'measure the metering device once and print its levels, then exit'],
   ['--env-file PATH', 'read KEY=VALUE lines (the environment wins over them)'],
   ['--help, --version', ''],
 ]

@@ -7,6 +7,7 @@ import type { AgentJob } from '../wire/recordings.ts'
 import type { Health } from './health/health.ts'
 import type { Inventory } from './inventory/inventory.ts'
 import type { JobRunner } from './jobs/runner.ts'
+import { ConfigPoll } from './link/configpoll.ts'
 import { type Link, LinkError } from './link/link.ts'
 import { backoffMs, createBell } from './proc/bell.ts'
 import type { Service } from './proc/service.ts'
@@ -23,6 +24,8 @@ export interface DaemonDeps {
   link: Link
   log: Log
   pollMs: number
+  /** Called when takes of an earlier run are held and the devices are known. */
+  ready: () => void
   runner: JobRunner
   /** Started with the daemon, stopped when its takes are done. */
   services: Service[]
@@ -47,6 +50,7 @@ export class Daemon {
   readonly #claiming = new AbortController()
   readonly #tick = createBell()
   readonly #claimBell = createBell()
+  readonly #config: ConfigPoll
   readonly #failing = new Set<string>()
   #stopping = false
   #loops: Promise<unknown> = Promise.resolve()
@@ -59,6 +63,8 @@ export class Daemon {
 
   constructor(deps: DaemonDeps) {
     this.#deps = deps
+    const sync = (exchange: () => Promise<void>) => this.#sync('node_config', exchange)
+    this.#config = new ConfigPoll({ ...deps, apply: (config) => this.#apply(config), sync })
   }
 
   /** Resolves when the daemon was stopped. Rejects when takes of an earlier run cannot be held: nothing may go on then. */
@@ -68,7 +74,13 @@ export class Daemon {
     // Not after the first answer of the controller: takes of an earlier run need their lease renewed now.
     const recovered = runner.recover()
     for (const service of services) service.start()
-    this.#loops = Promise.all([this.#beatLoop(), recovered.then(() => this.#claimLoop())])
+    const known = this.#inventory()
+    this.#loops = Promise.all([
+      Promise.all([known, recovered]).then(() => this.#deps.ready()),
+      known.then(() => this.#beatLoop()),
+      this.#config.run(),
+      recovered.then(() => this.#claimLoop()),
+    ])
     await this.#loops
   }
 
@@ -81,6 +93,7 @@ export class Daemon {
     await Promise.all(services.map((service) => service.stop()))
     this.#stopping = true
     this.#tick.ring()
+    this.#config.stop()
     await health.stop(HEALTH_GRACE_MS)
     link.close()
     // Whoever started the loops hears of their failure; here it only matters that they ended.
@@ -90,10 +103,11 @@ export class Daemon {
   async #beatLoop(): Promise<void> {
     while (!this.#stopping) {
       const due = this.#deps.clock.monotonic() + this.#deps.heartbeatMs
+      // Offline too: that there is nothing to record from is told when the link is up.
+      await this.#inventory()
       if (this.#online()) {
         await this.#syncInventory()
         await this.#beat()
-        await this.#syncConfig()
       }
       await this.#tick.wait(Math.max(0, due - this.#deps.clock.monotonic()))
     }
@@ -180,15 +194,9 @@ export class Daemon {
     }
   }
 
-  async #syncConfig(): Promise<void> {
-    const { applyConfig, link, runner } = this.#deps
-    await this.#sync('node_config', async () => {
-      const answer = await link.config()
-      if (!answer) return
-      const { config } = answer
-      applyConfig(config)
-      runner.setCapacity(config.recordingCapacity.maxConcurrentRecordings)
-    })
+  #apply(config: NodeConfig): void {
+    this.#deps.applyConfig(config)
+    this.#deps.runner.setCapacity(config.recordingCapacity.maxConcurrentRecordings)
   }
 
   async #claimLoop(): Promise<void> {
@@ -217,13 +225,13 @@ export class Daemon {
   async #claimToJoin(): Promise<void> {
     const { runner } = this.#deps
     const freed = new AbortController()
-    const look = setInterval(() => runner.freeCapacity() > 0 && freed.abort(), CAPACITY_LOOK_MS)
+    const forget = runner.onFreed(() => runner.freeCapacity() > 0 && freed.abort())
     try {
       await this.#claimOnce(AbortSignal.any([this.#claiming.signal, freed.signal]), true)
     } catch (e) {
       if (!freed.signal.aborted) throw e
     } finally {
-      clearInterval(look)
+      forget()
     }
   }
 

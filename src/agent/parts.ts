@@ -3,32 +3,52 @@ import type { Server } from 'node:net'
 import * as path from 'node:path'
 import { systemClock } from '../kernel/clock.ts'
 import { makeDir } from '../kernel/dirs.ts'
-import type { Log } from '../kernel/log.ts'
+import { errorFields, type Log } from '../kernel/log.ts'
 import type { NodeConfig } from '../wire/nodes.ts'
 import type { AgentJob } from '../wire/recordings.ts'
+import { createBus, type SoundBus } from './capture/bus.ts'
+import { Feeds } from './capture/feeds.ts'
+import { Standby } from './capture/standby.ts'
 import type { AgentConfig } from './config.ts'
+import { createEnhancer } from './enhance/enhance.ts'
+import { modelOf } from './enhance/model.rules.ts'
+import { ModelProbe } from './enhance/probe.ts'
 import { Health } from './health/health.ts'
+import type { Report } from './health/report.ts'
+import { createSqliteStore } from './health/sqlite.ts'
 import { createHealthStore } from './health/store.ts'
-import { discoverAlsa } from './inventory/alsa.ts'
-import type { InventoryOptions } from './inventory/inventory.ts'
+import { createSystemHealth, type SystemHealth } from './health/system.ts'
+import { cardId, discoverAlsa } from './inventory/alsa.ts'
+import { collectInventory, type InventoryOptions } from './inventory/inventory.ts'
 import { createRemembered } from './inventory/remembered.ts'
 import { createJobRunner, type JobRunner } from './jobs/runner.ts'
 import { defaultJobSettings, type JobSettings } from './jobs/settings.ts'
 import { createLink } from './link/client.ts'
 import type { Link } from './link/link.ts'
+import { Listen } from './listen/listen.ts'
+import { Meters } from './meters/meters.ts'
+import { dfGauge, statfsGauge } from './proc/disk.ts'
 import { lockDirectory } from './proc/lock.ts'
 import type { Service } from './proc/service.ts'
+import { type Disk, openDisk } from './spool/disk.ts'
 import { createToken, type Token } from './token.ts'
+
+const SYSTEM_HEALTH_EVERY_MS = 10_000
 
 export interface Parts {
   applyConfig(config: NodeConfig): void
+  /** What the open devices give, for whoever listens along. */
+  bus: SoundBus
   health: Health
+  /** How to list the devices: what is open is not disturbed. */
+  inventory: InventoryOptions
   link: Link
   /** Held as long as the process lives. */
   lock: Server
   runner: JobRunner
   /** What runs beside the takes as long as the daemon does. */
   services: Service[]
+  systemHealth: SystemHealth
   token: Token
 }
 
@@ -43,12 +63,14 @@ export const openLink = ({ settings }: AgentConfig, token: () => string | undefi
   createLink({ ...settings, caFile: settings.controllerCa, token, url: settings.controllerUrl })
 
 /** Start settings of the recording part, and a way to lay the controller's defaults over them while it runs. */
-function liveJobSettings({ settings }: AgentConfig): { apply(config: NodeConfig): void; live: JobSettings } {
+export function liveJobSettings({ settings }: AgentConfig): { apply(config: NodeConfig): void; live: JobSettings } {
   const start: JobSettings = {
     ...defaultJobSettings,
     captureBackend: settings.captureBackend,
     captureCommand: settings.captureCommand,
+    chunkSeconds: settings.captureChunkSeconds,
     growthGraceSeconds: settings.captureGrowthGraceSeconds,
+    keepUploaded: settings.keepUploaded,
     maxConcurrentRecordings: settings.maxConcurrentRecordings,
     pollSeconds: settings.jobPollSeconds,
     renderCommand: settings.renderCommand,
@@ -81,6 +103,50 @@ async function locate(options: InventoryOptions, command: AgentJob['command']): 
   return command.captureDevice.startsWith('plughw:') ? `plug${ref}` : ref
 }
 
+/** The local health log and its delivery. */
+function healthOf({ settings }: AgentConfig, log: Log, link: Link, token: Token): Health {
+  const { healthLogMaxBytes: maxBytes, healthLogRetainedFiles: retainedFiles, nodeId } = settings
+  const sqlite = settings.healthLogStore === 'sqlite'
+  // As much as the files of the other kind together.
+  const all = maxBytes * (retainedFiles + 1)
+  return new Health({
+    clock: systemClock,
+    cursorFile: `${sqlite ? settings.healthSqliteFile : settings.healthLogFile}.sent`,
+    link,
+    log,
+    nodeId,
+    online: () => token.current() !== undefined,
+    store: sqlite
+      ? createSqliteStore({ clock: systemClock, file: path.resolve(settings.healthSqliteFile), maxBytes: all, nodeId })
+      : createHealthStore({ file: path.resolve(settings.healthLogFile), maxBytes, retainedFiles }),
+  })
+}
+
+/** What the agent keeps on its disk, and who looks after the machine. */
+function machineOf(
+  { childEnv, settings }: AgentConfig,
+  log: Log,
+  report: Report,
+): { disk: Disk; systemHealth: SystemHealth } {
+  const { agentDir: workDir, cacheManifestFile, dfCommand, diskPath, keepUploaded } = settings
+  const gauge = dfCommand ? dfGauge(dfCommand, diskPath, childEnv) : statfsGauge(diskPath)
+  const [manifestFile, stateFile] = [path.resolve(cacheManifestFile), path.resolve(settings.stateFile)]
+  return {
+    disk: openDisk({ clock: systemClock, gauge, keepUploaded, log, manifestFile, report, stateFile, workDir }),
+    systemHealth: createSystemHealth({
+      everyMs: SYSTEM_HEALTH_EVERY_MS,
+      gauge,
+      limits: {
+        disk: { critical: settings.diskCriticalPercent, warning: settings.diskWarningPercent },
+        loadPerCore: { critical: settings.loadCriticalPerCore, warning: settings.loadWarningPerCore },
+      },
+      loadavgPath: settings.loadavgPath,
+      log,
+      report,
+    }),
+  }
+}
+
 /** Takes the directory, opens the link, starts the health log. @throws Locked, LinkError, what the disk throws */
 export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const { childEnv, settings } = config
@@ -88,30 +154,59 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const lock = await lockDirectory(settings.agentDir)
   const token = createToken(config.controllerToken, (sentence) => log.warn(sentence))
   const link = openLink(config, token.current)
-  const health = new Health({
-    clock: systemClock,
-    cursorFile: `${settings.healthLogFile}.sent`,
-    link,
-    log,
-    nodeId: settings.nodeId,
-    online: () => token.current() !== undefined,
-    store: createHealthStore({
-      file: path.resolve(settings.healthLogFile),
-      maxBytes: settings.healthLogMaxBytes,
-      retainedFiles: settings.healthLogRetainedFiles,
-    }),
-  })
+  const health = healthOf(config, log, link, token)
   await health.start()
+  const { disk, systemHealth } = machineOf(config, log, health.report)
+  const bus = createBus((e) => log.error('a listener failed and hears no more of the devices', errorFields(e)))
   const { apply, live } = liveJobSettings(config)
+  const listing = inventoryOptions(config, path.join(settings.agentDir, 'capabilities.json'))
+  const feeds = new Feeds({ bus, cardId: (number) => cardId(listing, number), clock: systemClock, settings: live })
+  const inventory: InventoryOptions = {
+    ...listing,
+    lend: async (ref, look) => feeds.spare(await feeds.hardware('alsa', ref), look),
+  }
+  const model = modelOf(settings.denoiseModel, settings.denoiseModelSha256)
   const runner = createJobRunner({
     childEnv,
     clock: systemClock,
+    disk,
+    enhancer: createEnhancer({ command: settings.renderCommand, env: childEnv, model, report: health.report }),
+    feeds,
     link,
-    locate: (command) => locate(inventoryOptions(config), command),
+    locate: (command) => locate(inventory, command),
     log,
     report: health.report,
     settings: live,
     workDir: settings.agentDir,
   })
-  return { applyConfig: apply, health, link, lock, runner, services: [], token }
+  const interfaces = async () => (await collectInventory(inventory, false)).interfaces
+  const probed = async () => (await collectInventory(inventory)).interfaces
+  const standby = new Standby({ childEnv, clock: systemClock, feeds, interfaces: probed, log, settings })
+  const meters = new Meters({ bus, clock: systemClock, interfaces, link, log, report: health.report, settings, token })
+  const heartbeatMs = settings.heartbeatSeconds * 1000
+  const listen = new Listen({ bus, clock: systemClock, heartbeatMs, link, model, report: health.report })
+  return {
+    applyConfig: (said) => {
+      apply(said)
+      standby.apply(said)
+      if (settings.monitorChunkSync) listen.apply(said)
+      disk.cache.setPolicies(said.recorderCachePolicies)
+    },
+    bus,
+    health,
+    inventory,
+    link,
+    lock,
+    runner,
+    services: [
+      disk.guard,
+      ...(settings.systemHealth ? [systemHealth] : []),
+      new ModelProbe({ log, model, report: health.report }),
+      standby,
+      meters,
+      listen,
+    ],
+    systemHealth,
+    token,
+  }
 }

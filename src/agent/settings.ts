@@ -1,69 +1,23 @@
 // The table of the agent's settings: environment name, flag, meaning, default. Flags and --help are made from it.
 import * as z from 'zod'
-import { CaptureBackend } from '../wire/nodes.ts'
+import { CAPTURE_BACKENDS, CaptureBackend } from '../wire/nodes.ts'
 import { clientId } from '../wire/scalars.ts'
-
-const whole = (min: number, max: number, fallback: number) =>
-  z
-    .string()
-    .regex(/^-?\d+$/, 'expected a whole number')
-    .transform(Number)
-    .pipe(z.number().int().min(min).max(max))
-    .optional()
-    .transform((v) => v ?? fallback)
-
-/** Time-outs are forgiving by contract: 0 or garbage means the default. */
-const milliseconds = (fallback: number) =>
-  z
-    .string()
-    .optional()
-    .transform((v) => (v && /^[1-9]\d{0,9}$/.test(v) ? Number(v) : fallback))
-
-const bool = z
-  .enum(['1', '0', 'true', 'false'])
-  .optional()
-  .transform((v) => v === '1' || v === 'true')
-
-const text = (fallback: string, max = 255) => z.string().trim().min(1).max(max).default(fallback)
-const optionalText = (max: number) => z.string().trim().min(1).max(max).optional()
-const filePath = z.string().min(1).max(4096).optional()
-const secret = z
-  .string()
-  .trim()
-  .regex(/^[\x21-\x7e]{1,4096}$/, 'expected one word of printable characters')
-  .optional()
-
-const controllerUrl = z
-  .string()
-  .trim()
-  .default('http://localhost:8787')
-  .refine((v) => URL.canParse(v) && /^https?:$/.test(new URL(v).protocol), 'expected an http:// or https:// address')
-  .refine((v) => !URL.canParse(v) || new URL(v).username === '', 'must not contain a user name or password')
-  .transform((v) => v.replace(/\/+$/, ''))
-
-type Group = 'Controller' | 'This node' | 'Recording' | 'Files' | 'Sound devices' | 'Bootstrap' | 'Modes'
-
-interface Extra {
-  /** Further flags beside the kebab-case of the env name. */
-  aliases?: string[]
-  /** `presence`: a flag without value; `secret`: also as `_FILE`; `template`: its value may begin with a hyphen. */
-  kind?: 'presence' | 'secret' | 'template' | 'env-only'
-}
-
-export interface Row<S extends z.ZodType = z.ZodType> extends Extra {
-  env: string
-  group: Group
-  help: string
-  schema: S
-}
-
-const row = <S extends z.ZodType>(env: string, group: Group, help: string, schema: S, extra: Extra = {}): Row<S> => ({
-  env,
-  group,
-  help,
-  schema,
-  ...extra,
-})
+import { SAMPLE_FORMATS } from './capture/format.rules.ts'
+import { MACHINE_SETTINGS } from './settings.machine.ts'
+import { MODE_SETTINGS } from './settings.modes.ts'
+import {
+  bool,
+  controllerUrl,
+  dbfs,
+  filePath,
+  milliseconds,
+  optionalText,
+  row,
+  secret,
+  text,
+  unlessOff,
+  whole,
+} from './settings.rows.ts'
 
 export const SETTINGS = {
   controllerUrl: row('SVC_CONTROLLER_URL', 'Controller', 'base address (http://localhost:8787)', controllerUrl),
@@ -100,6 +54,12 @@ export const SETTINGS = {
     'ms for a whole request (3600000)',
     milliseconds(3_600_000),
     { kind: 'env-only' },
+  ),
+  uploadMaxKbps: row(
+    'SVC_UPLOAD_MAX_KBPS',
+    'Controller',
+    'kilobits per second for all uploads together, 0 = no limit (0)',
+    whole(0, 10_000_000, 0),
   ),
   nodeId: row(
     'SVC_NODE_ID',
@@ -140,6 +100,30 @@ export const SETTINGS = {
     optionalText(1000),
     { kind: 'template' },
   ),
+  captureDevice: row(
+    'SVC_CAPTURE_DEVICE',
+    'Recording',
+    'device kept open for meters and listening (default)',
+    text('default'),
+  ),
+  captureFormat: row(
+    'SVC_CAPTURE_FORMAT',
+    'Recording',
+    `its sample format: ${SAMPLE_FORMATS.join(', ')} (S16_LE)`,
+    z.enum(SAMPLE_FORMATS).default('S16_LE'),
+  ),
+  captureSampleRate: row(
+    'SVC_CAPTURE_SAMPLE_RATE',
+    'Recording',
+    'its rate, Hz, where the device does not say which it has (48000)',
+    whole(8000, 384_000, 48_000),
+  ),
+  captureChannels: row(
+    'SVC_CAPTURE_CHANNELS',
+    'Recording',
+    'its channels, where the device does not say how many it has (2)',
+    whole(1, 256, 2),
+  ),
   captureGrowthGraceSeconds: row(
     'SVC_CAPTURE_GROWTH_GRACE_SECONDS',
     'Recording',
@@ -152,7 +136,62 @@ export const SETTINGS = {
     'seconds without new sound that count as stalled (30)',
     whole(1, 3600, 30),
   ),
+  captureChunkSeconds: row(
+    'SVC_CAPTURE_CHUNK_SECONDS',
+    'Recording',
+    'seconds of a chunk when the job names none, 0 = one file (0)',
+    whole(0, 604_800, 0),
+  ),
   renderCommand: row('SVC_CHANNEL_RENDER_COMMAND', 'Recording', 'program that renders (ffmpeg)', text('ffmpeg')),
+  denoiseModel: row(
+    'SVC_DENOISE_MODEL',
+    'Recording',
+    'ONNX model of the deep denoiser (built in: small-deep-denoiser)',
+    filePath,
+  ),
+  denoiseModelSha256: row(
+    'SVC_DENOISE_MODEL_SHA256',
+    'Recording',
+    'SHA-256 that file must have',
+    z
+      .string()
+      .regex(/^[0-9a-fA-F]{64}$/, 'expected 64 hexadecimal digits')
+      .optional(),
+  ),
+  meterBackend: row(
+    'SVC_METER_BACKEND',
+    'Meters',
+    'alsa, jack, pipewire, or synthetic: frames marked as made up (alsa)',
+    z.enum([...CAPTURE_BACKENDS, 'synthetic']).default('alsa'),
+  ),
+  meterArgsTemplate: row(
+    'SVC_METER_ARGS_TEMPLATE',
+    'Meters',
+    'arguments of the capture program while nothing is recorded, as for recording',
+    optionalText(1000),
+    { kind: 'template' },
+  ),
+  meterSampleSeconds: row('SVC_METER_SAMPLE_SECONDS', 'Meters', 'seconds each frame covers (1)', whole(1, 60, 1)),
+  meterClipDbfs: row('SVC_METER_CLIP_DBFS', 'Meters', 'peak that counts as clipping, dBFS (-1)', dbfs(-1)),
+  meterFlatlineDbfs: row(
+    'SVC_METER_FLATLINE_DBFS',
+    'Meters',
+    'rms up to which a line is dead, dBFS (-120)',
+    dbfs(-120),
+  ),
+  meterLowSignalDbfs: row(
+    'SVC_METER_LOW_SIGNAL_DBFS',
+    'Meters',
+    'rms up to which a signal is low, dBFS (-55)',
+    dbfs(-55),
+  ),
+  monitorChunkSync: row(
+    'SVC_MONITOR_CHUNK_SYNC_ENABLED',
+    'Meters',
+    'send live audio while somebody listens; false: never (true)',
+    unlessOff,
+    { kind: 'presence' },
+  ),
   agentDir: row('SVC_AGENT_DIR', 'Files', 'state, takes and health log (data/agent)', text('data/agent', 4096)),
   healthLogFile: row(
     'SVC_AGENT_HEALTH_LOG_FILE',
@@ -193,6 +232,7 @@ export const SETTINGS = {
   testSource: row('SVC_TEST_SOURCE', 'Sound devices', 'offer a test tone when there is no capture device', bool, {
     kind: 'presence',
   }),
+  ...MACHINE_SETTINGS,
   bootstrapToken: row('SVC_BOOTSTRAP_TOKEN', 'Bootstrap', 'single-use token, needed with --bootstrap', secret, {
     kind: 'secret',
   }),
@@ -233,6 +273,7 @@ export const SETTINGS = {
   runNextJob: row('SVC_RUN_NEXT_JOB', 'Modes', 'claim and run one job (or group), then exit', bool, {
     kind: 'presence',
   }),
+  ...MODE_SETTINGS,
 }
 
 type Name = Exclude<keyof typeof SETTINGS, 'controllerToken' | 'bootstrapToken'>

@@ -230,6 +230,7 @@ const scheduling = (works: Works, ticker: Ticker) => ({
   ...works.stores,
   alarms: works.scheduleAlarms,
   defaultInterfaceId: works.config.SVC_AGENT_CAPTURE_INTERFACE_ID,
+  foresee: works.foresee,
   heed: () => ticker.heed('schedule'),
   ids: works.ids,
   reach: works.reach,

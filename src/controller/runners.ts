@@ -4,6 +4,7 @@ import { auditRetentionRunner } from './audit/retention.runner.ts'
 import { auditRetention } from './audit/retention.store.ts'
 import { sessionRunner } from './auth/sessions.runner.ts'
 import type { Runner } from './background/ticker.ts'
+import { releaseRunner } from './chunks/release.runner.ts'
 import { leaseRunner } from './jobs/lease.runner.ts'
 import { scheduleRunner } from './schedules/schedule.runner.ts'
 import { routingRunner } from './switchers/routing.runner.ts'
@@ -36,6 +37,7 @@ export function runnersOf(works: Works): Runner[] {
       leases: stores.leases,
     }),
     joiner.runner(),
+    releaseRunner({ ...works, chunks: stores.recordingChunks }),
     retention.runner,
     watchdogRunner({
       audit,

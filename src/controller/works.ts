@@ -19,7 +19,7 @@ import { releaseStore } from './nodes/release.store.ts'
 import { Releases } from './nodes/releases.ts'
 import { endings } from './recordings/endings.ts'
 import { playing } from './recordings/playing.ts'
-import { scheduledStarter, starter } from './recordings/start.ts'
+import { foreseer, scheduledStarter, starter } from './recordings/start.ts'
 import { retention } from './retention/retention.runner.ts'
 import { alarmStore } from './schedules/runs.store.ts'
 import { takeMaker } from './schedules/takes.ts'
@@ -50,6 +50,8 @@ export function worksOf(surroundings: Surroundings, edge: Edge, stores: Stores) 
     scheduleAlarms: alarmStore(db, stores.health),
     /** Recording and job of a schedule. */
     scheduledTake: takeMaker({ ...stores, record: scheduledStarter(starting) }),
+    /** Whether a schedule's takes could be made. */
+    foresee: foreseer(starting),
     scope: edge.scope,
     start: starter(starting),
     stores,

@@ -145,9 +145,13 @@ export interface Recording {
   name: string
   nodeId?: string
   notes?: string
+  /** While its job is under way. */
+  progress?: ToldProgress
   rawCachePath?: string
   recordedAt: string
   recordingProfileId?: string
+  /** How each rendition was made, as far as its recorder told; only where one recording is shown. */
+  renditions?: Partial<Record<Rendition | 'primary', RenditionDetails>>
   retentionPolicyId?: string
   roomId?: string
   scheduleId?: string
@@ -191,6 +195,9 @@ export interface ChannelMap {
   templateName: string
 }
 
+/** Sample formats a recorder captures, as ALSA calls them. */
+export const CAPTURE_FORMATS = ['S16_LE', 'S24_LE', 'S24_3LE', 'S32_LE', 'FLOAT_LE'] as const
+
 /** What the agent executes; fixed when the job is made. */
 export interface Command {
   captureBackend?: CaptureBackend
@@ -227,6 +234,8 @@ export interface Job {
   lastHeartbeatAt?: string
   leaseExpiresAt?: string
   nodeId: string
+  /** While it is under way. */
+  progress?: ToldProgress
   recordingId: string
   startedAt?: string
   status: JobStatus
@@ -291,6 +300,8 @@ export const Claim = z.object({
   holding: z.array(z.string().max(160)).max(1024).optional().catch(undefined),
   /** The agent is at capacity: it takes only what joins a capture that runs. */
   joinOnly: z.boolean().optional().catch(undefined),
+  /** The agent gives what an open device hears to every job of it, not to those of one group alone. */
+  shares: z.boolean().optional().catch(undefined),
 })
 
 export const ClaimQuery = z.object({ waitSeconds: query(z.coerce.number().int().min(0).max(30)) })
@@ -320,6 +331,8 @@ export const JobProgress = z.object({
   stage: z.enum(JOB_STAGES),
 })
 export type JobProgress = z.infer<typeof JobProgress>
+/** Progress as it is shown: `at` is the heartbeat that told it. */
+export type ToldProgress = JobProgress & { at: string }
 
 /** Body of a job's heartbeat; none is as good. */
 export const JobHeartbeat = z.object({ progress: JobProgress.optional().catch(undefined) })

@@ -115,9 +115,43 @@ test('an env file fills in what the environment does not say', (t) => {
 })
 
 test('the mode of the contract that comes first wins', () => {
-  assert.equal(readConfig(['--run-next-job', '--bootstrap', '--print-inventory'], home).mode, 'print-inventory')
+  const all: [string[], string][] = [
+    [['--print-inventory'], 'print-inventory'],
+    [['--bootstrap'], 'bootstrap'],
+    [['--print-meter-frame'], 'print-meter-frame'],
+    [['--print-channel-map-assignments'], 'print-channel-map-assignments'],
+    [['--attach-cache-file', 'a.mp3'], 'attach-cache-file'],
+    [['--run-next-job'], 'run-next-job'],
+    [['--capture-recording-id', 'rec_1'], 'capture-recording-id'],
+    [[], 'daemon'],
+  ]
+  for (let n = 0; n < all.length; n++) {
+    const [, wanted] = all[n]!
+    const flags = all.slice(n).flatMap(([words]) => words)
+    assert.equal(readConfig(flags, home).mode, wanted)
+  }
   assert.equal(readConfig(['--run-next-job'], { ...home, SVC_BOOTSTRAP: '1' }).mode, 'bootstrap')
-  assert.equal(readConfig(['--print-meter-frame'], home).later, 'print-meter-frame')
+  assert.equal(
+    readConfig([], { ...home, SVC_PRINT_CHANNEL_MAP_ASSIGNMENTS: '1' }).mode,
+    'print-channel-map-assignments',
+  )
+  assert.equal(readConfig([], { ...home, SVC_ATTACH_CACHE_RECORDING_ID: 'rec_1' }).mode, 'attach-cache-file')
+})
+
+test('what is on is switched off by the environment, and the bitrate by its flag', () => {
+  const off = readConfig(['--capture-output-vbr=false'], { ...home, SVC_SYSTEM_HEALTH_ENABLED: 'false' }).settings
+  assert.deepEqual([off.systemHealth, off.captureOutputVbr], [false, false])
+  const on = readConfig(['--system-health-enabled', '--capture-output-vbr', 'true'], home).settings
+  assert.deepEqual([on.systemHealth, on.captureOutputVbr, on.captureSeconds], [true, true, 60])
+})
+
+test('the service manager is heard of, and children are not told', () => {
+  const env = { ...home, NOTIFY_SOCKET: '/run/n', WATCHDOG_PID: String(process.pid), WATCHDOG_USEC: '30000000' }
+  const { childEnv, manager } = readConfig([], env)
+  assert.deepEqual(manager, { socket: '/run/n', watchdogMs: 30_000 })
+  assert.deepEqual(Object.keys(childEnv).sort(), ['HOME', 'LC_ALL'])
+  assert.equal(readConfig([], { ...env, WATCHDOG_PID: '1' }).manager?.watchdogMs, undefined)
+  assert.equal(readConfig([], home).manager, undefined)
 })
 
 test('the help names every setting', () => {

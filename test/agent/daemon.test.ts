@@ -3,6 +3,8 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { until } from './jobs/kit.ts'
+import { managed, manager } from './proc/kit.ts'
 import { type Handler, json, type Seen, serve, tempDir } from './server.ts'
 
 const TOKEN = 'svc_node_secret'
@@ -24,6 +26,8 @@ function agent(t: TestContext, url: string, args: string[] = [], env: Record<str
     SVC_HEARTBEAT_SECONDS: '1',
     SVC_JOB_POLL_SECONDS: '1',
     SVC_NODE_ID: 'node_1',
+    // The machine that runs this may be under any load.
+    SVC_SYSTEM_HEALTH_ENABLED: 'false',
     SVC_TEST_SOURCE: '1',
   }
   const child = spawn(process.execPath, ['-e', program, '--', ...args], {
@@ -73,7 +77,7 @@ test('the daemon reports itself, its interfaces, beats, waits for jobs with one 
   const claims = server.seen.filter((s) => kind(s).endsWith('claim-next-group'))
   assert.deepEqual(
     [claims.length, claims[0]?.url.split('?')[1], bodyOf(claims[0] as Seen)],
-    [1, 'waitSeconds=25', { holding: [] }],
+    [1, 'waitSeconds=25', { holding: [], shares: true }],
   )
   const inventory = server.seen.find((s) => kind(s) === 'inventory') as Seen
   assert.equal(bodyOf(inventory).interfaces[0].systemRef, 'test:tone')
@@ -134,6 +138,20 @@ test('a clock that is wrong is told, and the heartbeat goes on', async (t) => {
   assert.equal(event.severity, 'warning')
   child.kill('SIGTERM')
   assert.equal(await ended, 0)
+})
+
+test('the service manager hears when the agent is ready, and when it ends', managed, async (t) => {
+  const { got, socket } = await manager(t)
+  const server = await serve(t, controller())
+  const { child, ended, output } = agent(t, server.url, [], { NOTIFY_SOCKET: socket, WATCHDOG_USEC: '400000' })
+  const count = (word: string) => got.flat().filter((said) => said === word).length
+  await until(() => count('WATCHDOG=1') >= 3)
+  assert.deepEqual([count('READY=1'), count('STATUS=ready'), count('STOPPING=1')], [1, 1, 0])
+  assert.equal(server.seen.filter((seen) => kind(seen) === 'inventory').length, 1)
+  child.kill('SIGTERM')
+  assert.equal(await ended, 0, output())
+  await until(() => count('STOPPING=1') === 1)
+  assert.ok(!output().includes('was not told'), output())
 })
 
 test('without a token the agent stays up, says so once and sends nothing', async (t) => {
@@ -234,6 +252,28 @@ test('SIGTERM during a take keeps it: it is finished, uploaded, and the agent ex
   child.kill('SIGTERM')
   assert.equal(await ended, 0, output())
   assert.equal(takes.length, 1, output())
+})
+
+test('a second signal ends an agent at once that still finishes; its take is on the disk', async (t) => {
+  const heard = Promise.withResolvers<void>()
+  const stuck = Promise.withResolvers<void>()
+  const inner = oneJob(600, () => undefined)
+  let dir = ''
+  const server = await serve(t, (seen, response, request) => {
+    if (kind(seen) === 'heartbeat' && hasAudio(dir)) heard.resolve()
+    // Taken, and never answered.
+    if (seen.method === 'PUT') return stuck.resolve()
+    inner(seen, response, request)
+  })
+  const started = agent(t, server.url)
+  const { child, ended, output } = started
+  dir = started.dir
+  await heard.promise
+  child.kill('SIGINT')
+  await stuck.promise
+  child.kill('SIGTERM')
+  assert.equal(await ended, null, output())
+  assert.ok(hasAudio(dir))
 })
 
 test('--run-next-job runs one job and exits with its outcome', async (t) => {

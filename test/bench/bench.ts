@@ -1,14 +1,21 @@
 // The measured limits, each as a ratio within one run. usage: npm run bench [-- --only NAME[,NAME]] [--dir DIR]
+// [--minutes N] [--busy] [--hours N]
 import * as fs from 'node:fs'
 import * as os from 'node:os'
 import * as path from 'node:path'
 import { parseArgs } from 'node:util'
+import { denoise } from './agent.denoise.ts'
+import { finish } from './agent.finish.ts'
+import { agentListen } from './agent.listen.ts'
+import { agentMeters } from './agent.meters.ts'
 import { agents } from './agents.ts'
+import { capture } from './capture.ts'
 import { eventLoop } from './eventloop.ts'
 import { firstSample } from './firstsample.ts'
 import { heartbeat } from './heartbeat.ts'
 import { lists } from './lists.ts'
 import { type Judged, judged, type Row, table } from './measure.ts'
+import { agentMemory } from './memory.ts'
 import { nodesList } from './nodes.ts'
 import { s3 } from './s3.ts'
 import { scale } from './scale.ts'
@@ -24,14 +31,26 @@ const BENCHES: Record<string, (place: Place) => Promise<Row[]>> = {
   start,
   'first-sample': firstSample,
   'event-loop': eventLoop,
+  capture,
+  finish,
+  denoise,
+  memory: agentMemory,
   fleet: agents,
   s3,
   lists,
   scale,
+  meters: agentMeters,
+  listen: agentListen,
 }
 
 const { values: options } = parseArgs({
   options: {
+    /** Keep one core busy while a capture runs. */
+    busy: { type: 'boolean', default: false },
+    /** Of audio, where memory must not grow with it. */
+    hours: { type: 'string', default: '0.25' },
+    /** Of a measured capture. */
+    minutes: { type: 'string', default: '1' },
     only: { type: 'string', default: Object.keys(BENCHES).join(',') },
     /** Scratch directory: on the disk that is to be measured. */
     dir: { type: 'string', default: path.join(ROOT, '.cache') },
@@ -43,10 +62,11 @@ async function main(): Promise<number> {
   for (const name of names) if (!Object.hasOwn(BENCHES, name)) return refuse(name)
   fs.mkdirSync(options.dir, { recursive: true })
   const dir = fs.mkdtempSync(path.join(options.dir, 'bench-'))
-  const place = { dir, roomtone: path.join(dir, 'roomtone') }
+  const { busy, hours, minutes } = options
+  const place = { busy, dir, hours: Number(hours), minutes: Number(minutes), roomtone: path.join(dir, 'roomtone') }
   const rows: Judged[] = []
   try {
-    fs.copyFileSync(path.join(ROOT, 'dist', 'roomtone'), place.roomtone)
+    fs.copyFileSync(process.env.ROOMTONE ?? path.join(ROOT, 'dist', 'roomtone'), place.roomtone)
     for (const name of names) {
       process.stderr.write(`${name} ...\n`)
       rows.push(...((await BENCHES[name]?.(place)) ?? []).map(judged))

@@ -6,8 +6,14 @@ import { listening, type Running } from './programs.ts'
 export interface Place {
   /** The built executable, a copy: a build under way does not take it from us. */
   roomtone: string
+  /** Whether a core is kept busy with nothing while a capture is measured. */
+  busy: boolean
   /** Scratch directory on the disk that is measured. */
   dir: string
+  /** Of audio, where memory must not grow with it. */
+  hours: number
+  /** Length of a measured capture. */
+  minutes: number
 }
 
 export interface Fleet {

@@ -67,6 +67,7 @@ const HEADERS: Record<string, string[]> = {
   'x-svc-recording-job-id': ['x'.repeat(5000), '../x', ''],
   'x-svc-file-name': ['../../etc/passwd', 'x'.repeat(5000), '%00', ''],
   'x-svc-duration-seconds': ['-1', 'x', '1e99'],
+  'x-svc-rendition-details': ['{', '%', '%7B%7D', 'null', '%5B1%5D', '%7B%22gaps%22%3A1%7D', 'x'.repeat(9000)],
   origin: ['null', 'x', 'http://evil.example'],
 }
 

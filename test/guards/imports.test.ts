@@ -28,6 +28,7 @@ const FLOORS: Record<string, Floor> = {
 }
 // A driver's own library, in its X.<name>.ts only.
 const DRIVERS: Record<string, string[]> = {
+  'src/agent/enhance/deep.onnx.ts': ['onnxruntime-web'],
   'src/controller/auth/oidc.openid.ts': ['openid-client'],
   'src/controller/status/metrics.prometheus.ts': ['prom-client'],
   'src/controller/uploads/drivers.s3.ts': ['@aws-sdk/client-s3', '@aws-sdk/lib-storage'],

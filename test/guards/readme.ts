@@ -1,6 +1,7 @@
 // The parts of the README that are made from the code: the tables of settings and of routes.
 import { helpText } from '../../src/agent/config.ts'
-import { SETTINGS as AGENT, type Row } from '../../src/agent/settings.ts'
+import type { Row } from '../../src/agent/settings.rows.ts'
+import { SETTINGS as AGENT } from '../../src/agent/settings.ts'
 import { SETTINGS as CONTROLLER } from '../../src/controller/config.ts'
 import type { AnyRoute } from '../../src/controller/edge/route.ts'
 import { mounted } from '../../src/controller/edge/serve.ts'
@@ -22,7 +23,7 @@ function flags(env: string): string {
   const line = helpText()
     .split('\n')
     .find((text) => text.includes(`[${env}]`) || text.includes(`[${env}(_FILE)`))
-  return [...(line ?? '').matchAll(/(?<=^ +|, )--[a-z-]+/g)].map(([flag]) => `\`${flag}\``).join(' ')
+  return [...(line ?? '').matchAll(/(?<=^ +|, )--[a-z0-9-]+/g)].map(([flag]) => `\`${flag}\``).join(' ')
 }
 
 function agentSettings(): string {

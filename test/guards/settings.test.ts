@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import * as path from 'node:path'
 import { after, test } from 'node:test'
 import { BadConfig, helpText, readConfig as readAgent } from '../../src/agent/config.ts'
-import { SETTINGS as AGENT, type Row } from '../../src/agent/settings.ts'
+import type { Row } from '../../src/agent/settings.rows.ts'
+import { SETTINGS as AGENT } from '../../src/agent/settings.ts'
 import { SETTINGS as CONTROLLER, ConfigError, readConfig, settingsHelp } from '../../src/controller/config.ts'
 import { kit } from '../kit/kit.ts'
 import { renewed } from './readme.ts'
@@ -159,4 +160,34 @@ test('a misspelt setting of the agent is told as a warning', () => {
     warnings.map((words) => words.split(' ')[0]),
     ['SVC_AGENT_DRI', 'SVC_CAPTURE_COMAND'],
   )
+})
+
+// Every name of the agent's table in the contract (section 2, and the modes of section 1), without the prefix.
+const CONTRACT = `
+  CONTROLLER_URL CONTROLLER_TOKEN ALLOW_INSECURE_CONTROLLER CONTROLLER_CA_CERT_PATH CONTROLLER_CONNECT_TIMEOUT_MS
+  CONTROLLER_READ_TIMEOUT_MS CONTROLLER_REQUEST_TIMEOUT_MS NODE_ID NODE_ALIAS NODE_SITE NODE_ROOM HEARTBEAT_SECONDS
+  JOB_POLL_SECONDS MAX_CONCURRENT_RECORDINGS MONITOR_CHUNK_SYNC_ENABLED CAPTURE_BACKEND CAPTURE_COMMAND CAPTURE_DEVICE
+  CAPTURE_FORMAT CAPTURE_SAMPLE_RATE CAPTURE_CHANNELS CAPTURE_SECONDS CAPTURE_CHUNK_SECONDS CAPTURE_ARGS_TEMPLATE
+  METER_ARGS_TEMPLATE CHANNEL_RENDER_COMMAND CAPTURE_MIN_OUTPUT_BYTES CAPTURE_GROWTH_GRACE_SECONDS
+  CAPTURE_STALLED_SECONDS CAPTURE_OUTPUT CAPTURE_OUTPUT_CODEC CAPTURE_OUTPUT_BITRATE_KBPS CAPTURE_OUTPUT_VBR
+  METER_BACKEND METER_SAMPLE_SECONDS METER_CLIP_DBFS METER_FLATLINE_DBFS METER_LOW_SIGNAL_DBFS AGENT_STATE_FILE
+  RECORDER_CACHE_MANIFEST_FILE AGENT_HEALTH_LOG_STORE AGENT_HEALTH_LOG_FILE AGENT_HEALTH_SQLITE_FILE
+  AGENT_HEALTH_LOG_MAX_BYTES AGENT_HEALTH_LOG_RETAINED_FILES SYSTEM_HEALTH_ENABLED SYSTEM_HEALTH_DF_COMMAND
+  SYSTEM_HEALTH_DISK_PATH SYSTEM_HEALTH_DISK_WARNING_PERCENT SYSTEM_HEALTH_DISK_CRITICAL_PERCENT
+  SYSTEM_HEALTH_LOAD_WARNING_PER_CORE SYSTEM_HEALTH_LOAD_CRITICAL_PER_CORE SYSTEM_HEALTH_LOADAVG_PATH
+  INVENTORY_ARECORD_COMMAND INVENTORY_PROC_ASOUND_PCM_PATH BOOTSTRAP_TOKEN BOOTSTRAP_AUTHORIZED_KEYS BOOTSTRAP_ENV_FILE
+  SSH_KEYGEN_COMMAND ATTACH_CACHE_RECORDING_ID ATTACH_CACHE_FILE ATTACH_CACHE_CONTENT_TYPE
+  ATTACH_CACHE_DURATION_SECONDS ATTACH_CACHE_FILE_NAME BOOTSTRAP RUN_NEXT_JOB CAPTURE_RECORDING_ID
+  PRINT_CHANNEL_MAP_ASSIGNMENTS
+`
+const WITHOUT: Record<string, string> = {
+  CAPTURE_MIN_OUTPUT_BYTES: 'a take counts by its frames: one frame is audio, none is nothing, a size says neither',
+}
+
+test('every setting of the contract is one of the agent, or there is a reason', () => {
+  const names = new Set(agentRows.map(({ env }) => env.replace('SVC_', '')))
+  const missing = CONTRACT.trim()
+    .split(/\s+/)
+    .filter((name) => !names.has(name))
+  assert.deepEqual(missing, Object.keys(WITHOUT))
 })

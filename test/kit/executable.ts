@@ -6,7 +6,7 @@ import * as path from 'node:path'
 
 const ROOT = path.resolve(import.meta.dirname, '..', '..')
 const BUILT = path.join(ROOT, 'dist', 'roomtone')
-const PARTS = ['src', 'sql', 'build.mjs', 'package.json', 'package-lock.json']
+const PARTS = ['models', 'src', 'sql', 'build.mjs', 'package.json', 'package-lock.json']
 
 function newestSource(): number {
   const files = PARTS.flatMap((part) => {
@@ -21,10 +21,11 @@ function newestSource(): number {
 const isStale = (): boolean => !fs.existsSync(BUILT) || fs.statSync(BUILT).mtimeMs < newestSource()
 
 /**
- * Path of `dist/roomtone`, built first when a source is newer. Test files run in parallel processes: the kernel's file
- * lock makes one build and the others wait, and is gone with its holder.
+ * Path of the executable: the one that `ROOMTONE` names, else `dist/roomtone`, built first when a source is newer. Test
+ * files run in parallel processes: the kernel's file lock makes one build and the others wait, and is gone with its holder.
  */
 export async function executable(): Promise<string> {
+  if (process.env.ROOMTONE) return process.env.ROOMTONE
   if (!isStale()) return BUILT
   fs.mkdirSync(path.join(ROOT, '.cache'), { recursive: true })
   const lock = path.join(ROOT, '.cache', 'build.lock')

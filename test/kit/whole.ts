@@ -199,7 +199,8 @@ export class Controller {
     const off = { enabled: false }
     const [highpass, lowpass, deesser, compressor, loudnorm, gate] = Array(6).fill(off)
     const enhancement = { compressor, deesser, denoise: off, gate, highpass, keepRaw: false, loudnorm, lowpass }
-    return (await this.post('/settings/recording-profiles', { codec, enhancement, name: `Plain ${codec}` })).id
+    const profile = { channelMode: 'multichannel', codec, enhancement, name: `Plain ${codec}` }
+    return (await this.post('/settings/recording-profiles', profile)).id
   }
 
   async enroll(name: string, more: object = {}): Promise<{ id: string; token: string }> {

@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import type { Job, Recording } from '../../src/wire/recordings.ts'
 import { executable } from '../kit/executable.ts'
 import { Agent, Controller, filesBelow, House, until } from '../kit/whole.ts'
 import { type Cable, layCable } from './cable.ts'
+import { randoms, runRounds } from './rounds.ts'
 import { assertClose, assertExact, decode, framesOf, type Gap, readWav } from './sound.ts'
 
 export const KINDS = [
@@ -34,17 +34,6 @@ const LEASE = { SVC_RECORDING_JOB_LEASE_RUNNER_INTERVAL_SECONDS: '2', SVC_RECORD
 const LONG_ABSENCE_MS = 8500
 /** Bytes per second of a cable that needs a second for a take, so that an upload can be met half way. */
 const SLOW = { mp3: 25_000, wav: 500_000 }
-
-/** A small generator (mulberry32): the same seed gives the same rounds. */
-function randoms(seed: number): () => number {
-  let state = seed
-  return () => {
-    state = (state + 0x6d2b79f5) | 0
-    let t = Math.imul(state ^ (state >>> 15), 1 | state)
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32
-  }
-}
 
 interface Round {
   absenceMs: number
@@ -284,18 +273,4 @@ export async function rounds(kind: Kind, count: number, seed: number, tell: (lin
   }
 }
 
-async function main(): Promise<void> {
-  const { values } = parseArgs({
-    options: { kind: { type: 'string' }, rounds: { default: '20', type: 'string' }, seed: { type: 'string' } },
-  })
-  const seed = Number(values.seed ?? Math.floor(Math.random() * 1e6))
-  const kinds = KINDS.filter((kind) => values.kind === undefined || kind === values.kind)
-  const say = (line: string) => process.stdout.write(`${line}\n`)
-  const ends = await Promise.allSettled(kinds.map((kind) => rounds(kind, Number(values.rounds), seed, say)))
-  const failures = ends.filter((end) => end.status === 'rejected')
-  for (const { reason } of failures) say(`FAILED ${(reason as Error).message}\n${(reason as Error).stack}`)
-  say(`${kinds.length} kinds x ${values.rounds} rounds, seed ${seed}: ${failures.length} kinds failed`)
-  process.exitCode = failures.length > 0 ? 1 : 0
-}
-
-if (import.meta.main) await main()
+if (import.meta.main) await runRounds(KINDS, rounds)

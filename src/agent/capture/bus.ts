@@ -36,32 +36,39 @@ export interface SoundBus extends Required<Listener> {
   subscribe(listener: Listener): () => void
 }
 
-export function createBus(): SoundBus {
+/** `onFault`: what a listener threw, which hears nothing more: no meter may end a take. Default: nobody is told. */
+export function createBus(onFault: (error: unknown) => void = () => undefined): SoundBus {
   const listeners = new Set<Listener>()
   const open = new Set<Opening>()
+  const tell = (listener: Listener, news: (listener: Listener) => void) => {
+    try {
+      news(listener)
+    } catch (e) {
+      // In the way of a capture: it has to go on.
+      listeners.delete(listener)
+      onFault(e)
+    }
+  }
+  const tellAll = (news: (listener: Listener) => void) => {
+    for (const listener of listeners) tell(listener, news)
+  }
   return {
     openings: () => [...open],
     subscribe: (listener) => {
       listeners.add(listener)
-      for (const opening of open) listener.opened?.(opening)
+      for (const opening of open) tell(listener, (l) => l.opened?.(opening))
       return () => void listeners.delete(listener)
     },
-    block: (opening, frames, capturedAt) => {
-      for (const listener of listeners) listener.block(opening, frames, capturedAt)
-    },
-    gap: (opening, seconds) => {
-      for (const listener of listeners) listener.gap?.(opening, seconds)
-    },
+    block: (opening, frames, capturedAt) => tellAll((l) => l.block(opening, frames, capturedAt)),
+    gap: (opening, seconds) => tellAll((l) => l.gap?.(opening, seconds)),
     opened: (opening) => {
       open.add(opening)
-      for (const listener of listeners) listener.opened?.(opening)
+      tellAll((l) => l.opened?.(opening))
     },
     closed: (opening, fault) => {
       open.delete(opening)
-      for (const listener of listeners) listener.closed?.(opening, fault)
+      tellAll((l) => l.closed?.(opening, fault))
     },
-    unavailable: (device, fault) => {
-      for (const listener of listeners) listener.unavailable?.(device, fault)
-    },
+    unavailable: (device, fault) => tellAll((l) => l.unavailable?.(device, fault)),
   }
 }

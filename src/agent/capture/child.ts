@@ -13,12 +13,13 @@ export function childSource(command: string, args: string[], env: NodeJS.Process
   let killer: NodeJS.Timeout | undefined
   child.stderr.setEncoding('utf8').on('data', (more: string) => {
     text = (text + more).slice(-STDERR_KEPT)
+    source.onWords?.(more)
   })
   const ended = exit(child).then(({ code, signal, error }): SourceEnd => {
     clearTimeout(killer)
     return { code, stderr: (text + error).trim(), stopped, ...(signal ? { signal } : {}) }
   })
-  return {
+  const source: Source = {
     ended,
     kill: () => void child.kill('SIGKILL'),
     pcm: child.stdout,
@@ -30,6 +31,7 @@ export function childSource(command: string, args: string[], env: NodeJS.Process
       killer = setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS)
     },
   }
+  return source
 }
 
 interface Exit {

@@ -21,6 +21,7 @@ export interface DeviceRequest {
 
 const PROBE_MS = 3000
 const DEFAULT_COMMAND = 'arecord'
+const PROGRAM: Record<CaptureBackend, string> = { alsa: 'arecord', jack: 'jack_capture', pipewire: 'pw-record' }
 
 /** arecord keeps its tongue: with `-q` it would not say that the device runs at another rate than asked. */
 const alsaArgs = (device: string, f: PcmFormat): string[] => [
@@ -42,6 +43,21 @@ const pipewireArgs = (device: string, f: PcmFormat): string[] => [
   ...['--format', PIPEWIRE_FORMAT[f.format], '-'],
 ]
 
+/** Its own default is what goes to the loudspeakers; a recorder wants what comes in. Several ports: with commas. */
+const jackArgs = (device: string, f: PcmFormat): string[] => [
+  ...['--channels', String(f.channels), '--write-to-stdout', '--disable-console', '--no-stdin'],
+  ...(device === 'default' ? 'system:capture_*' : device).split(',').flatMap((port) => ['--port', port]),
+]
+
+const ARGS = { alsa: alsaArgs, jack: jackArgs, pipewire: pipewireArgs }
+
+/** jack_capture writes 16 bits at the server's rate, whatever is asked. */
+async function jackGives(f: PcmFormat, env: NodeJS.ProcessEnv): Promise<PcmFormat> {
+  const said = await ask('jack_samplerate', [], { ...env, JACK_NO_START_SERVER: '1' }, PROBE_MS)
+  const rate = /^(\d{4,6})$/m.exec(said)?.[1]
+  return { ...f, format: 'S16_LE', ...(rate ? { rate: Number(rate) } : {}) }
+}
+
 function templateArgs(template: string, device: string, seconds: number, f: PcmFormat): string[] {
   const values = { channels: f.channels, device, format: f.format, output: '-', output_path: '-', sample_rate: f.rate }
   return fillWords(shellWords(template), { ...values, seconds })
@@ -49,23 +65,22 @@ function templateArgs(template: string, device: string, seconds: number, f: PcmF
 
 /** Throws with a sentence when the request cannot be served on this machine at all. */
 export function captureDevice(request: DeviceRequest, clock: Clock): Device {
-  const { backend, device } = request
+  const { device } = request
   if (isTestDevice(device)) {
     const options = toneOptions(device)
     return { name: device, open: (f) => toneSource(f, options, clock), test: true }
   }
-  if (backend === 'jack') throw new Error('capture_backend_not_supported: jack')
   if (request.argsTemplate !== undefined) shellWords(request.argsTemplate)
   return programDevice(request)
 }
 
 function programDevice({ argsTemplate, backend, command: asked, device, env, locate, seconds }: DeviceRequest): Device {
   const alsa = backend === 'alsa'
-  const command = !alsa && asked === DEFAULT_COMMAND ? 'pw-record' : asked
+  const command = asked === DEFAULT_COMMAND ? PROGRAM[backend] : asked
   let name = device
   const args = (f: PcmFormat): string[] => {
     if (argsTemplate !== undefined) return templateArgs(argsTemplate, name, seconds, f)
-    return alsa ? alsaArgs(name, f) : pipewireArgs(name, f)
+    return ARGS[backend](name, f)
   }
   const relocate = async () => {
     const before = name
@@ -80,6 +95,7 @@ function programDevice({ argsTemplate, backend, command: asked, device, env, loc
     open: (f) => childSource(command, args(f), env),
     relocate,
     ...(alsa && argsTemplate === undefined ? { probe } : {}),
+    ...(backend === 'jack' && argsTemplate === undefined ? { gives: (f: PcmFormat) => jackGives(f, env) } : {}),
     test: false,
   }
 }

@@ -2,7 +2,8 @@ import { type PcmFormat, SAMPLE_FORMATS, type SampleFormat } from './format.rule
 
 const LOST =
   /input\/output error|no such device|device disconnected|device removed|cannot find card|unknown pcm|broken pipe|file descriptor in bad state/i
-const BUSY_OR_ABSENT = /no such device|no such file or directory|cannot find card|unknown pcm|device or resource busy/i
+const BUSY_OR_ABSENT =
+  /no such device|no such file or directory|cannot find card|unknown pcm|device or resource busy|jack server is not running/i
 
 export type Fault = 'device_lost' | 'device_unavailable' | 'format_refused' | 'ended_early'
 

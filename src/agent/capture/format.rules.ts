@@ -33,16 +33,46 @@ export const takeBytes = (f: PcmFormat, seconds: number): number => fileFrameByt
  * Returns the same memory when nothing changes.
  */
 export function toFileFrames(frames: Buffer, f: PcmFormat, keep: number): Buffer {
-  if (keep === f.channels && f.format !== 'S24_LE') return frames
-  const from = STREAM_BYTES[f.format]
-  const to = STREAM_BYTES[fileFormat(f.format)]
-  const count = frames.length / (from * f.channels)
-  const out = Buffer.allocUnsafe(count * keep * to)
-  let at = 0
-  for (let frame = 0; frame < count; frame++) {
-    let source = frame * f.channels * from
-    for (let channel = 0; channel < keep; channel++, source += from)
-      for (let byte = 0; byte < to; byte++) out[at++] = frames[source + byte]!
+  const kept = keep === f.channels ? frames : firstChannels(frames, f, keep)
+  return f.format === 'S24_LE' ? packed(kept) : kept
+}
+
+type Words = Uint16Array<ArrayBufferLike> | Uint32Array<ArrayBufferLike>
+
+/** Samples as machine words: a loop over them costs a tenth of one over bytes. All our machines are little-endian. */
+function words(bytes: Buffer, size: number): Words {
+  const aligned = bytes.byteOffset % size === 0 ? bytes : Buffer.from(new Uint8Array(bytes).buffer)
+  const { buffer, byteOffset, length } = aligned
+  return size === 2 ? new Uint16Array(buffer, byteOffset, length / 2) : new Uint32Array(buffer, byteOffset, length / 4)
+}
+
+function firstChannels(frames: Buffer, f: PcmFormat, keep: number): Buffer {
+  const size = STREAM_BYTES[f.format]
+  const count = frames.length / (size * f.channels)
+  const out = Buffer.from(new ArrayBuffer(count * keep * size))
+  if (size === 3) {
+    const [from, to] = [size * f.channels, size * keep]
+    for (let frame = 0; frame < count; frame++) frames.copy(out, frame * to, frame * from, frame * from + to)
+    return out
   }
+  const [source, target] = [words(frames, size), words(out, size)]
+  for (let frame = 0, at = 0; frame < count; frame++)
+    for (let from = frame * f.channels, end = from + keep; from < end; ) target[at++] = source[from++]!
+  return out
+}
+
+/** Four samples of 24 bits in four words become three words. */
+function packed(samples: Buffer): Buffer {
+  const source = words(samples, 4)
+  const groups = source.length >> 2
+  const out = Buffer.from(new ArrayBuffer(source.length * 3))
+  const target = new Uint32Array(out.buffer, 0, groups * 3)
+  for (let from = 0, at = 0; from < groups << 2; ) {
+    const [a, b, c, d] = [source[from++]!, source[from++]!, source[from++]!, source[from++]!]
+    target[at++] = (a & 0xffffff) | (b << 24)
+    target[at++] = ((b >>> 8) & 0xffff) | (c << 16)
+    target[at++] = ((c >>> 16) & 0xff) | (d << 8)
+  }
+  for (let left = groups << 2; left < source.length; left++) out.writeUIntLE(source[left]! & 0xffffff, left * 3, 3)
   return out
 }

@@ -1,11 +1,9 @@
-import { PassThrough } from 'node:stream'
 import type { Clock } from '../../kernel/clock.ts'
 import { parseWav } from '../spool/wav.rules.ts'
+import { overruns } from './faults.rules.ts'
 import { type PcmFormat, streamFrameBytes } from './format.rules.ts'
 import type { Source, SourceEnd } from './source.ts'
 
-/** Audio held in memory while the disk is slow: a card's own buffer is only half a second. */
-const BUFFER_SECONDS = 4
 /** A pipe that stays open after its program is gone (a grandchild holds it) is closed after this. */
 const LINGER_MS = 1000
 
@@ -14,102 +12,145 @@ export interface Patience {
   stalledMs: number
 }
 
+export interface IntakeDeps {
+  clock: Clock
+  format: PcmFormat
+  /** Whole frames in order; `at`: monotonic ms when they came. */
+  onFrames(frames: Buffer, at: number): void
+  /** The source said that it lost so much audio after the frames given so far. */
+  onOverrun(seconds: number): void
+  patience: Patience
+}
+
 /** One opening of a source: whole frames in order, when they came, and whether they stopped coming. */
 export class Intake {
-  /** Monotonic ms of the first and the latest arrival, and the bytes of the first. */
-  firstAt: number | undefined
-  firstBytes = 0
+  /** Resolves when the source is gone and its last frame was given. Never rejects. */
+  readonly ended: Promise<SourceEnd>
+  /** Monotonic ms of the latest arrival. */
   lastAt: number
   stalled = false
-  readonly #buffer: PassThrough
-  readonly #clock: Clock
+  readonly #deps: IntakeDeps
   readonly #frameBytes: number
   readonly #opened: number
   readonly #source: Source
   readonly #watch: NodeJS.Timeout
+  #begun = false
+  #heard = false
+  #paused = false
+  #pump: NodeJS.Immediate | undefined
+  #rest: Buffer = Buffer.alloc(0)
+  #waiting: Buffer[] = []
+  #words = ''
 
-  constructor(source: Source, format: PcmFormat, patience: Patience, clock: Clock) {
+  constructor(source: Source, deps: IntakeDeps) {
     this.#source = source
-    this.#clock = clock
-    this.#frameBytes = streamFrameBytes(format)
-    this.#opened = this.lastAt = clock.monotonic()
-    const highWaterMark = Math.max(1 << 20, this.#frameBytes * format.rate * BUFFER_SECONDS)
-    this.#buffer = new PassThrough({ readableHighWaterMark: highWaterMark, writableHighWaterMark: 1 << 16 })
-    this.#listen()
-    this.#watch = setInterval(() => this.#judge(patience), Math.min(1000, patience.stalledMs / 4))
-  }
-
-  #listen(): void {
-    const { pcm, ended } = this.#source
-    pcm.on('data', (bytes: Buffer) => {
-      this.lastAt = this.#clock.monotonic()
-      if (this.firstAt !== undefined) return
-      this.firstAt = this.lastAt
-      this.firstBytes = bytes.length
-    })
-    // A broken pipe is the end of the audio; why, the source itself says.
-    pcm.on('error', () => this.#buffer.end())
-    pcm.pipe(this.#buffer)
-    void ended.then(() => {
-      const timer = setTimeout(() => pcm.destroy(), LINGER_MS)
-      pcm.once('close', () => {
-        clearTimeout(timer)
-        this.#buffer.end()
-      })
-      if (pcm.closed) {
-        clearTimeout(timer)
-        this.#buffer.end()
-      }
-    })
-  }
-
-  /** Silence of the device, not of the disk: with audio still waiting to be written nothing is judged. */
-  #judge({ graceMs, stalledMs }: Patience): void {
-    if (this.#buffer.readableLength > 0) return
-    const now = this.#clock.monotonic()
-    const late = this.firstAt === undefined ? now - this.#opened > graceMs + stalledMs : now - this.lastAt > stalledMs
-    if (!late || this.stalled) return
-    this.stalled = true
-    this.#source.kill()
-  }
-
-  /** Whole frames until the source ends. A template may write WAV: its header is no audio. */
-  async *frames(): AsyncGenerator<Buffer, void> {
-    let rest: Buffer = Buffer.alloc(0)
-    let begun = false
-    for await (const chunk of this.#buffer as AsyncIterable<Buffer>) {
-      let bytes = rest.length > 0 ? Buffer.concat([rest, chunk]) : chunk
-      if (!begun) {
-        const skip = headerBytes(bytes)
-        if (skip === undefined) {
-          rest = bytes
-          continue
-        }
-        begun = true
-        bytes = bytes.subarray(skip)
-      }
-      const whole = bytes.length - (bytes.length % this.#frameBytes)
-      rest = bytes.subarray(whole)
-      if (whole > 0) yield bytes.subarray(0, whole)
-    }
+    this.#deps = deps
+    this.#frameBytes = streamFrameBytes(deps.format)
+    this.#opened = this.lastAt = deps.clock.monotonic()
+    this.ended = this.#listen()
+    this.#watch = setInterval(() => this.#judge(), Math.min(1000, deps.patience.stalledMs / 4))
   }
 
   stderr(): string {
     return this.#source.stderr()
   }
 
+  /** Lets the source wait: nobody can take its frames now. */
+  pause(): void {
+    this.#paused = true
+    this.#source.pcm.pause()
+  }
+
+  resume(): void {
+    if (!this.#paused) return
+    this.#paused = false
+    this.lastAt = this.#deps.clock.monotonic()
+    this.#source.pcm.resume()
+  }
+
   stop(): void {
     this.#source.stop()
   }
 
-  /** Lets go of everything; resolves when the program is gone. */
+  /** Lets go of everything; nothing is given after this. Resolves when the program is gone. */
   async close(): Promise<SourceEnd> {
     clearInterval(this.#watch)
+    clearImmediate(this.#pump)
+    this.#waiting = []
+    this.#source.pcm.removeAllListeners('data')
     this.#source.stop()
-    this.#source.pcm.unpipe(this.#buffer)
     this.#source.pcm.destroy()
-    this.#buffer.destroy()
     return this.#source.ended
+  }
+
+  async #listen(): Promise<SourceEnd> {
+    const { pcm, ended } = this.#source
+    const closed = new Promise<void>((resolve) => pcm.once('close', resolve))
+    pcm.on('data', (bytes: Buffer) => {
+      this.#heard = true
+      this.lastAt = this.#deps.clock.monotonic()
+      this.#waiting.push(bytes)
+      this.#later()
+    })
+    // A broken pipe is the end of the audio; why, the source itself says.
+    pcm.on('error', () => pcm.destroy())
+    this.#source.onWords = (words) => {
+      this.#words += words
+      this.#later()
+    }
+    const end = await ended
+    const linger = setInterval(() => this.#paused || pcm.destroy(), LINGER_MS)
+    if (!pcm.closed) await closed
+    clearInterval(linger)
+    this.#flush()
+    return end
+  }
+
+  /**
+   * Frames and words of one moment are looked at together, behind the present turn of the loop: what the source says
+   * of its loss comes after all it wrote before, and its first words before its first frame.
+   */
+  #later(): void {
+    this.#pump ??= setImmediate(() => this.#flush())
+  }
+
+  #flush(): void {
+    clearImmediate(this.#pump)
+    this.#pump = undefined
+    for (const bytes of this.#waiting.splice(0)) this.#frames(bytes)
+    const lines = this.#words.lastIndexOf('\n') + 1
+    const lost = lines > 0 ? overruns(this.#words.slice(0, lines)) : undefined
+    this.#words = this.#words.slice(lines)
+    if (lost) this.#deps.onOverrun(lost.seconds)
+  }
+
+  /** A template may write WAV: its header is no audio. */
+  #frames(chunk: Buffer): void {
+    let bytes = this.#rest.length > 0 ? Buffer.concat([this.#rest, chunk]) : chunk
+    if (!this.#begun) {
+      const skip = headerBytes(bytes)
+      if (skip === undefined) {
+        this.#rest = bytes
+        return
+      }
+      this.#begun = true
+      bytes = bytes.subarray(skip)
+    }
+    const whole = bytes.length - (bytes.length % this.#frameBytes)
+    this.#rest = bytes.subarray(whole)
+    if (whole > 0) this.#deps.onFrames(bytes.subarray(0, whole), this.lastAt)
+  }
+
+  /** Silence of the device, not of the disk: while nobody can take audio nothing is judged. */
+  #judge(): void {
+    if (this.#paused || this.#waiting.length > 0) return
+    const { clock, patience } = this.#deps
+    const { graceMs, stalledMs } = patience
+    const now = clock.monotonic()
+    const late = this.#heard ? now - this.lastAt > stalledMs : now - this.#opened > graceMs + stalledMs
+    if (!late || this.stalled) return
+    this.stalled = true
+    this.#source.kill()
   }
 }
 

@@ -1,25 +1,16 @@
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Severity } from '../../wire/health.ts'
 import type { Report } from '../health/report.ts'
 import { isDiskFull } from '../spool/durable.ts'
-import { type Fault, faultOf, negotiated, overruns, rateGot } from './faults.rules.ts'
+import { type Hole, type Loss, lastLine, type Taker } from './feed.ts'
 import { fileFormat, type PcmFormat, streamFrameBytes } from './format.rules.ts'
-import { Intake } from './intake.ts'
-import type { Device } from './source.ts'
+import { type Gap, withGap } from './gaps.rules.ts'
 import { TakeFile } from './takefile.ts'
 
 export interface RecorderSettings {
-  growthGraceSeconds: number
-  retryPauseSeconds: number
+  /** How long a device that gave no sample yet is tried for. */
   retryWindowSeconds: number
   stalledSeconds: number
-}
-
-/** A hole in the audio, filled with silence of its length. */
-export interface Gap {
-  atFrame: number
-  seconds: number
 }
 
 export interface TakeEnd {
@@ -29,10 +20,19 @@ export interface TakeEnd {
   reason?: string
 }
 
+/** A take's way to its device. */
+export interface Tap {
+  /** There is room again. */
+  drained(): void
+  /** Resolves when the device is released, if nobody else takes from it. */
+  release(): Promise<void>
+}
+
 export interface RecorderDeps {
   asked: PcmFormat
+  /** Begins to take from the device. */
+  attach(taker: Taker): Tap
   clock: Clock
-  device: Device
   file: string
   /** After each write, with the frames in the file so far. */
   onFrames(frames: number): void
@@ -44,79 +44,92 @@ export interface RecorderDeps {
   resume?: Resume
   seconds: number
   settings: RecorderSettings
+  /** A generator stands in for the microphone. */
+  test: boolean
 }
 
-export interface Resume {
-  channels: number
+export interface Resume extends PcmFormat {
   frames: number
   lastAt: number
-  rate: number
-}
-
-interface Loss {
-  code: number | undefined
-  fault: Fault | 'stalled'
-  said: string
 }
 
 interface Outage {
   attempts: number
   /** Monotonic ms. */
   since: number
+  toldLong?: true
 }
 
-const NEGOTIATIONS = 3
+type Piece = { frames: Buffer; stream: PcmFormat } | { silence: number }
+
+/** Audio held in memory while the disk is slow; a second of it in any case. */
+const BUFFER_BYTES = 32 << 20
+/** Written at once, at most. */
+const WRITE_BYTES = 1 << 20
 /** A device that comes and goes all day must not bury everything else that is reported. */
 const MOST_TOLD = 40
 
-/** One take: opens the device, writes until the asked number of samples is there, opens it again when it is lost. */
-export class Recorder {
-  /** Resolves when the file is closed and the device released. Never rejects. */
+/** One take: everything its device gives until the asked number of samples is in the file. */
+export class Recorder implements Taker {
+  /** Resolves when the file is closed and the device let go. Never rejects. */
   readonly done: Promise<TakeEnd>
   readonly #deps: RecorderDeps
-  readonly #gaps: Gap[] = []
-  readonly #settle: (end: TakeEnd) => void
-  readonly #stopping = new AbortController()
+  /** Resolves with the reason of a premature end; with undefined when the take is whole or was stopped. */
+  readonly #end = Promise.withResolvers<string | undefined>()
+  #gaps: Gap[] = []
+  #deadline: NodeJS.Timeout | undefined
+  /** Frames given so far, written or not. */
+  #due: number
+  /** What the disk did; it may come after the last frame was given. */
+  #fault: string | undefined
   #file: TakeFile | undefined
-  #intake: Intake | undefined
+  /** Monotonic ms of the last frame. */
   #lastAt = 0
+  #limitBytes = BUFFER_BYTES
   #outage: Outage | undefined
   #over = false
-  /** Whether the device of this process gave its first frame: until then its format is open to negotiation. */
-  #heard = false
+  #queue: Piece[] = []
+  #queued = 0
   #seconds: number
-  #stream: PcmFormat
+  /** The file's, from the first frame on. */
+  #shape: PcmFormat | undefined
+  /** Between a restart of the agent and the first frame after it. */
+  #resuming: boolean
+  #released: Promise<void> | undefined
+  #tap: Tap | undefined
   #told = 0
+  #writing: Promise<void> | undefined
 
   constructor(deps: RecorderDeps) {
-    const { promise, resolve } = Promise.withResolvers<TakeEnd>()
-    this.done = promise
-    this.#settle = resolve
     this.#deps = deps
-    this.#stream = deps.resume ? { ...deps.asked, rate: deps.resume.rate } : deps.asked
     this.#seconds = deps.seconds
+    this.#due = deps.resume?.frames ?? 0
+    this.#shape = deps.resume
+    this.#resuming = deps.resume !== undefined
+    this.done = this.#end.promise.then((reason) => this.#finish(reason))
   }
 
+  /** Frames in the file. */
   get frames(): number {
     return this.#file?.frames ?? this.#deps.resume?.frames ?? 0
   }
 
+  get full(): boolean {
+    return this.#queued > this.#limitBytes
+  }
+
   /** Whether more frames will come. */
   get running(): boolean {
-    return !this.#over && !this.#stopping.signal.aborted
+    return !this.#over
   }
 
   start(): void {
-    void this.#run().then(
-      (reason) => this.#finish(reason),
-      (e) => this.#finish(`capture_failed: ${text(e)}`),
-    )
+    this.#begin().catch((e) => this.#stopWith(`capture_failed: ${text(e)}`))
   }
 
   /** Ends the take with what is there. */
   stop(): void {
-    this.#stopping.abort()
-    this.#intake?.stop()
+    this.#stopWith(undefined)
   }
 
   /** Makes the take last until that second at least. */
@@ -129,118 +142,158 @@ export class Recorder {
     await this.#file?.sync()
   }
 
-  get #limit(): number {
-    return Math.round(this.#seconds * this.#stream.rate)
+  /** A new take can use any stream; one that has begun needs its own samples. */
+  suits(stream: PcmFormat): boolean {
+    const shape = this.#shape
+    if (!shape) return true
+    const sameSamples = fileFormat(stream.format) === fileFormat(shape.format) && stream.rate === shape.rate
+    return sameSamples && stream.channels >= shape.channels
   }
 
-  /** Resolves with the reason of a premature end; undefined when the take is whole or was stopped. */
-  async #run(): Promise<string | undefined> {
-    await this.#reopen()
-    for (let negotiations = 0; ; ) {
-      await this.#relocate()
-      // From here to the opened source nothing waits: a stop finds either this line or the source.
-      if (this.#stopping.signal.aborted) return undefined
-      const loss = await this.#attempt()
-      if (typeof loss !== 'object') return loss
-      if (this.#stopping.signal.aborted) return undefined
-      const refused = loss.fault === 'format_refused' && !this.#heard
-      if (refused && negotiations++ < NEGOTIATIONS && (await this.#negotiate(loss))) continue
-      const reason = this.#file ? this.#lost(loss) : this.#notStarted(loss)
-      if (reason) return reason
-      await this.#pause()
+  block(frames: Buffer, stream: PcmFormat, beganAt: number): void {
+    if (this.#over) return
+    clearTimeout(this.#deadline)
+    this.#deadline = undefined
+    this.#shape ??= { ...stream, channels: Math.min(this.#deps.asked.channels, stream.channels) }
+    if (this.#resuming) this.#resumed(beganAt)
+    this.#outage = undefined
+    const frameBytes = streamFrameBytes(stream)
+    const count = Math.min(frames.length / frameBytes, this.#limit - this.#due)
+    this.#lastAt = beganAt + (count / stream.rate) * 1000
+    this.#limitBytes = Math.max(BUFFER_BYTES, frameBytes * stream.rate)
+    this.#push({ frames: frames.subarray(0, count * frameBytes), stream }, count)
+  }
+
+  /** Silence of the hole's length: what comes after stays at its true time. */
+  hole({ cause, device, frames }: Hole): void {
+    // Before the first frame nothing is missing; a take that goes on measures for itself.
+    if (this.#over || !this.#shape || this.#resuming) return
+    const gap = this.#gap(frames)
+    const attempt = this.#outage?.attempts
+    if (cause === 'reopened') this.#recovered({ ...gap, attempt, device })
+    else this.#tell('warning', 'capture_overrun', { ...gap, device, noticedBy: cause })
+  }
+
+  failed(loss: Loss): void {
+    if (this.#over) return
+    const reason = this.#shape ? this.#lost(loss) : this.#notStarted(loss)
+    if (reason !== undefined) this.#stopWith(reason)
+  }
+
+  told(severity: Severity, name: string, details: Record<string, unknown>): void {
+    this.#tell(severity, name, details)
+  }
+
+  get #limit(): number {
+    return Math.round(this.#seconds * (this.#shape?.rate ?? this.#deps.asked.rate))
+  }
+
+  async #begin(): Promise<void> {
+    const { attach, file, resume } = this.#deps
+    if (resume) {
+      this.#file = await TakeFile.reopen(file, resume)
+      this.#lastAt = resume.lastAt
     }
+    if (this.#over) return
+    this.#tap = attach(this)
+    // The device may have refused at once.
+    if (this.#over) this.#release()
+  }
+
+  #stopWith(reason: string | undefined): void {
+    if (this.#over) return
+    this.#over = true
+    clearTimeout(this.#deadline)
+    this.#release()
+    this.#end.resolve(reason)
+  }
+
+  #release(): void {
+    if (this.#tap) this.#released = this.#tap.release()
   }
 
   /** The time the agent was away is a gap like any other. */
-  async #reopen(): Promise<void> {
-    const { file, resume } = this.#deps
-    if (!resume) return
-    this.#file = await TakeFile.reopen(file, this.#stream, resume.channels)
-    this.#lastAt = resume.lastAt
+  #resumed(beganAt: number): void {
+    this.#resuming = false
+    const missing = Math.max(0, Math.round(((beganAt - this.#lastAt) / 1000) * this.#shape!.rate))
+    this.#recovered({ ...this.#gap(missing), attempt: this.#outage?.attempts })
   }
 
-  /** Opens the device and writes until something ends it: the end of the take (a reason or none), or a loss. */
-  async #attempt(): Promise<Loss | string | undefined> {
-    const { clock, device, settings } = this.#deps
-    const patience = { graceMs: settings.growthGraceSeconds * 1000, stalledMs: settings.stalledSeconds * 1000 }
-    const intake = new Intake(device.open(this.#stream), this.#stream, patience, clock)
-    this.#intake = intake
-    let fault: Loss['fault'] | undefined
-    try {
-      fault = await this.#consume(intake)
-    } catch (e) {
-      await intake.close()
-      return this.#diskFault(e)
-    }
-    this.#intake = undefined
-    if (intake.firstAt !== undefined) this.#lastAt = intake.lastAt
-    this.#over = this.#file !== undefined && this.frames >= this.#limit
-    const { code, stderr } = await intake.close()
-    const lost = overruns(stderr)
-    if (lost) this.#tell('warning', 'capture_overrun', { ...lost, device: device.name })
-    if (this.#over) return undefined
-    return { code, fault: fault ?? (intake.stalled ? 'stalled' : faultOf(code, stderr)), said: stderr }
-  }
-
-  /** Writes what comes, to the last frame of the take. Throws what the disk throws. */
-  async #consume(intake: Intake): Promise<Fault | undefined> {
-    const frameBytes = streamFrameBytes(this.#stream)
-    let first = true
-    for await (const frames of intake.frames()) {
-      if (first && !(await this.#begin(intake))) return 'format_refused'
-      first = false
-      const file = this.#file!
-      const room = (this.#limit - file.frames) * frameBytes
-      await file.append(frames.length > room ? frames.subarray(0, room) : frames)
-      this.#deps.onFrames(file.frames)
-      if (file.frames >= this.#limit) return undefined
-    }
-    return undefined
-  }
-
-  /** First audio of an opening: makes the file, or closes the gap. False when it does not fit the take. */
-  async #begin(intake: Intake): Promise<boolean> {
-    const got = rateGot(intake.stderr())
-    if (got !== undefined && got !== this.#stream.rate) {
-      if (this.#file) return false
-      this.#adjust({ ...this.#stream, rate: got })
-    }
-    this.#heard = true
-    if (this.#file) await this.#closeGap(intake)
-    else await this.#create()
-    return true
-  }
-
-  async #create(): Promise<void> {
-    const { asked, file, onStart } = this.#deps
-    const channels = Math.min(asked.channels, this.#stream.channels)
-    this.#outage = undefined
-    this.#file = await TakeFile.create(file, this.#stream, channels)
-    await onStart({ channels, format: fileFormat(this.#stream.format), rate: this.#stream.rate })
-  }
-
-  /** Silence of the gap's length: what comes after stays at its true time. */
-  async #closeGap(intake: Intake): Promise<void> {
-    const file = this.#file!
-    const { rate } = this.#stream
-    const began = intake.firstAt! - (intake.firstBytes / streamFrameBytes(this.#stream) / rate) * 1000
-    const missing = Math.max(0, Math.round(((began - this.#lastAt) / 1000) * rate))
-    const gap = { atFrame: file.frames, seconds: missing / rate }
-    await file.appendSilence(Math.min(missing, this.#limit - file.frames))
-    this.#gaps.push(gap)
-    this.#deps.onGap(gap)
-    const details = { ...gap, attempt: this.#outage?.attempts, device: this.#deps.device.name }
+  #recovered(details: Record<string, unknown>): void {
     this.#tell('info', 'capture_device_recovered', details)
     this.#tell('info', 'capture_runtime_restarted', details)
-    this.#outage = undefined
   }
 
-  /** Nothing was ever captured: a busy or absent device is tried again for a while, anything else is final. */
+  #gap(frames: number): Gap {
+    const gap = { atFrame: this.#due, seconds: frames / this.#shape!.rate }
+    this.#gaps = withGap(this.#gaps, gap)
+    this.#deps.onGap(gap)
+    const silence = Math.min(frames, this.#limit - this.#due)
+    this.#push({ silence }, silence)
+    return gap
+  }
+
+  /** Queues what belongs to the take; its last frame lets the device go. */
+  #push(piece: Piece, count: number): void {
+    this.#due += count
+    if ('frames' in piece) this.#queued += piece.frames.length
+    this.#queue.push(piece)
+    this.#writing ??= this.#drain()
+    if (this.#due >= this.#limit) this.#stopWith(undefined)
+  }
+
+  async #drain(): Promise<void> {
+    // Behind what is being given now: a gap at the very first frame must not be written before the file exists.
+    await Promise.resolve()
+    try {
+      while (this.#queue.length > 0) await this.#write(this.#queue.shift()!)
+    } catch (e) {
+      this.#queue = []
+      this.#fault = this.#diskFault(e)
+      this.#stopWith(this.#fault)
+    }
+    this.#writing = undefined
+  }
+
+  async #write(piece: Piece): Promise<void> {
+    this.#file ??= await this.#create()
+    if ('silence' in piece) await this.#file.appendSilence(piece.silence)
+    else {
+      const { blocks, bytes } = this.#gather(piece)
+      await this.#file.append(blocks, piece.stream)
+      this.#queued -= bytes
+      this.#tap?.drained()
+    }
+    this.#deps.onFrames(this.#file.frames)
+  }
+
+  /** Blocks that wait behind this one are written with it. */
+  #gather(first: { frames: Buffer; stream: PcmFormat }): { blocks: Buffer[]; bytes: number } {
+    const blocks = [first.frames]
+    let bytes = first.frames.length
+    for (let next = this.#queue[0]; next && 'frames' in next && bytes < WRITE_BYTES; next = this.#queue[0]) {
+      if (next.stream !== first.stream) break
+      blocks.push(next.frames)
+      bytes += next.frames.length
+      this.#queue.shift()
+    }
+    return { blocks, bytes }
+  }
+
+  async #create(): Promise<TakeFile> {
+    const { file, onStart } = this.#deps
+    const { channels, format, rate } = this.#shape!
+    const made = await TakeFile.create(file, this.#shape!, channels)
+    await onStart({ channels, format: fileFormat(format), rate })
+    return made
+  }
+
+  /** Nothing was captured yet: a busy or absent device is tried again for a while, anything else is final. */
   #notStarted(loss: Loss): string | undefined {
     const transient = ['device_unavailable', 'device_lost', 'stalled'].includes(loss.fault)
     const outage = this.#countAttempt()
-    const willRetry = transient && !this.#tooLong(outage)
-    const details = { attempt: outage.attempts, ...this.#describe(loss), willRetry }
+    const willRetry = transient && !this.#long(outage)
+    const details = { attempt: outage.attempts, ...describe(loss), willRetry }
     if (willRetry) {
       if (outage.attempts === 1) this.#tell('warning', 'capture_device_unavailable', details)
       return undefined
@@ -249,21 +302,32 @@ export class Recorder {
     return `capture_start_failed: ${lastLine(loss.said) || loss.fault}`
   }
 
-  /** A running take lost its device: told once when it begins and once when it is given up. */
+  /** The device of a running take is away: it is waited for until the take's time is over. */
   #lost(loss: Loss): string | undefined {
     const outage = this.#countAttempt()
-    const willRetry = !this.#tooLong(outage) && this.#timeLeft() > 0
-    const details = { attempt: outage.attempts, ...this.#describe(loss), frames: this.frames, willRetry }
+    const leftMs = this.#timeLeft()
+    const details = { attempt: outage.attempts, ...describe(loss), frames: this.#due, willRetry: leftMs > 0 }
     if (loss.fault === 'stalled' && outage.attempts === 1)
-      this.#tell('critical', 'capture_output_stalled', {
-        ...details,
-        lastGrowthSecondsAgo: (this.#deps.clock.monotonic() - this.#lastAt) / 1000,
-        stalledSeconds: this.#deps.settings.stalledSeconds,
-      })
-    if (!willRetry) this.#tell('critical', 'capture_device_lost', details)
-    else if (outage.attempts === 1)
-      this.#tell('warning', 'capture_device_lost', { ...details, nextAttempt: outage.attempts + 1 })
-    return willRetry ? undefined : 'capture_device_lost'
+      this.#tell('critical', 'capture_output_stalled', this.#idle(details))
+    if (leftMs <= 0) return this.#givenUp(details)
+    if (outage.attempts === 1) this.#tell('warning', 'capture_device_lost', { ...details, nextAttempt: 2 })
+    else if (this.#long(outage) && !outage.toldLong) {
+      outage.toldLong = true
+      this.#tell('critical', 'capture_device_lost', details)
+    }
+    this.#deadline ??= setTimeout(() => this.#stopWith(this.#givenUp({ ...details, willRetry: false })), leftMs)
+    return undefined
+  }
+
+  #givenUp(details: Record<string, unknown>): string {
+    this.#tell('critical', 'capture_device_lost', details)
+    return 'capture_device_lost'
+  }
+
+  #idle(details: Record<string, unknown>): Record<string, unknown> {
+    const { clock, settings } = this.#deps
+    const lastGrowthSecondsAgo = (clock.monotonic() - this.#lastAt) / 1000
+    return { ...details, lastGrowthSecondsAgo, stalledSeconds: settings.stalledSeconds }
   }
 
   #countAttempt(): Outage {
@@ -272,48 +336,14 @@ export class Recorder {
     return this.#outage
   }
 
-  #tooLong(outage: Outage): boolean {
+  #long(outage: Outage): boolean {
     return this.#deps.clock.monotonic() - outage.since >= this.#deps.settings.retryWindowSeconds * 1000
   }
 
   /** Milliseconds of the take that a device coming back now could still fill. */
   #timeLeft(): number {
-    const planned = ((this.#limit - this.frames) / this.#stream.rate) * 1000
+    const planned = ((this.#limit - this.#due) / this.#shape!.rate) * 1000
     return planned - (this.#deps.clock.monotonic() - this.#lastAt)
-  }
-
-  async #relocate(): Promise<void> {
-    const { device } = this.#deps
-    const previous = device.name
-    if (await device.relocate?.()) this.#tell('info', 'capture_device_refreshed', { device: device.name, previous })
-  }
-
-  async #pause(): Promise<void> {
-    const { signal } = this.#stopping
-    // Rejects only when the take is stopped, which the loop sees itself.
-    await sleep(this.#deps.settings.retryPauseSeconds * 1000, undefined, { signal }).catch(() => undefined)
-  }
-
-  /** Asks the device what it takes, after it refused; true when there is something else to try. */
-  async #negotiate(loss: Loss): Promise<boolean> {
-    const dump = await this.#deps.device.probe?.(this.#stream)
-    const next = dump === undefined ? undefined : negotiated(dump, this.#stream)
-    if (!next || !this.#suits(next)) return false
-    this.#adjust(next, lastLine(loss.said))
-    return true
-  }
-
-  /** Whether a take that goes on can take this format; a new one takes any. */
-  #suits(next: PcmFormat): boolean {
-    const { resume } = this.#deps
-    const sameSamples = fileFormat(next.format) === fileFormat(this.#stream.format) && next.rate === this.#stream.rate
-    return !resume || (sameSamples && next.channels >= resume.channels)
-  }
-
-  #adjust(next: PcmFormat, said?: string): void {
-    this.#tell('warning', 'capture_format_adjusted', { asked: this.#deps.asked, got: next, ...(said ? { said } : {}) })
-    this.#stream = next
-    this.#file?.retune(next)
   }
 
   #diskFault(error: unknown): string {
@@ -322,32 +352,32 @@ export class Recorder {
     return isDiskFull(error) ? 'capture_disk_space_exhausted' : `capture_failed: ${text(error)}`
   }
 
-  async #finish(reason: string | undefined): Promise<void> {
-    this.#over = true
+  async #finish(ended: string | undefined): Promise<TakeEnd> {
+    await this.#writing
+    await this.#released
     const frames = this.frames
+    const reason = this.#fault ?? ended
     try {
       await this.#file?.finish()
     } catch (e) {
       // The samples are in the file and were synced within the last second; its length is repaired when it is read.
       this.#tell('critical', 'capture_failed', { error: text(e), frames })
     }
-    this.#settle({ frames, gaps: this.#gaps, ...(reason === undefined ? {} : { reason }) })
-  }
-
-  #describe(loss: Loss): Record<string, unknown> {
-    return { code: loss.code ?? null, device: this.#deps.device.name, error: loss.said.slice(-500), fault: loss.fault }
+    return { frames, gaps: this.#gaps, ...(reason === undefined ? {} : { reason }) }
   }
 
   #tell(severity: Severity, name: string, details: Record<string, unknown>): void {
     if (severity !== 'critical' && this.#told++ >= MOST_TOLD) return
-    const source = this.#deps.device.test ? { source: 'test' } : {}
+    const source = this.#deps.test ? { source: 'test' } : {}
     this.#deps.report({ details: { ...details, ...source }, severity, type: `agent.recording_job.${name}` })
   }
 }
 
+const describe = ({ code, device, fault, said }: Loss): Record<string, unknown> => ({
+  code: code ?? null,
+  device,
+  error: said.slice(-500),
+  fault,
+})
+
 const text = (e: unknown): string => (e instanceof Error ? e.message : String(e))
-const lastLine = (said: string): string =>
-  said
-    .split('\n')
-    .findLast((line) => line.trim() !== '')
-    ?.trim() ?? ''

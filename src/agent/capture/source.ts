@@ -16,6 +16,8 @@ export interface Source {
   /** Resolves once, when the source is gone and its last byte can be read. Never rejects. */
   readonly ended: Promise<SourceEnd>
   readonly pcm: Readable
+  /** Called with what it says on stderr, as it says it; set by who reads the audio. */
+  onWords?: (words: string) => void
   /** What it said on stderr so far. */
   stderr(): string
   /** Asks it to end; what it has still comes through `pcm`. */
@@ -31,6 +33,8 @@ export interface Device {
   /** What is opened now. */
   readonly name: string
   open: OpenSource
+  /** What it will give when that is asked: known before it is opened, for backends that do not let one choose. */
+  gives?: (asked: PcmFormat) => Promise<PcmFormat>
   /** Looks where the device is now: cards are renumbered when they are plugged again (trap T4). True when it moved. */
   relocate?: () => Promise<boolean>
   /** Asks the device what it can do, after it refused; undefined when it cannot be asked. */

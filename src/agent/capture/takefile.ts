@@ -6,7 +6,6 @@ const SYNC_MS = 500
 
 /** The file a capture goes to: converted frames, on the disk at least once a second (decision 16). */
 export class TakeFile {
-  #stream: PcmFormat
   readonly #keep: number
   readonly #timer: NodeJS.Timeout
   readonly #wav: WavFile
@@ -14,9 +13,8 @@ export class TakeFile {
   #synced = 0
   #syncing: Promise<void> = Promise.resolve()
 
-  private constructor(wav: WavFile, stream: PcmFormat, keep: number) {
+  private constructor(wav: WavFile, keep: number) {
     this.#wav = wav
-    this.#stream = stream
     this.#keep = keep
     this.#timer = setInterval(() => this.#tick(), SYNC_MS)
   }
@@ -24,28 +22,24 @@ export class TakeFile {
   /** `keep`: how many of the stream's channels, from the first, go to the file. */
   static async create(path: string, stream: PcmFormat, keep: number): Promise<TakeFile> {
     const shape = { channels: keep, format: fileFormat(stream.format), rate: stream.rate }
-    return new TakeFile(await WavFile.create(path, shape), stream, keep)
+    return new TakeFile(await WavFile.create(path, shape), keep)
   }
 
-  /** Goes on with a take that an earlier process left behind, already repaired. */
-  static async reopen(path: string, stream: PcmFormat, keep: number): Promise<TakeFile> {
-    const shape = { channels: keep, format: fileFormat(stream.format), rate: stream.rate }
-    return new TakeFile(await WavFile.reopen(path, shape), stream, keep)
+  /** Goes on with a take that an earlier process left behind, already repaired. `shape`: the file's own. */
+  static async reopen(path: string, shape: PcmFormat): Promise<TakeFile> {
+    const file = await WavFile.reopen(path, { ...shape, format: fileFormat(shape.format) })
+    return new TakeFile(file, shape.channels)
   }
 
   get frames(): number {
     return this.#wav.frames
   }
 
-  /** The stream's shape when it changed before its first frame. */
-  retune(stream: PcmFormat): void {
-    this.#stream = stream
-  }
-
   /** Writes whole frames of the stream. Throws what the disk throws, also what a sync in between met. */
-  async append(frames: Buffer): Promise<void> {
+  async append(frames: Buffer[], stream: PcmFormat): Promise<void> {
     if (this.#fault) throw this.#fault
-    await this.#wav.append(toFileFrames(frames, this.#stream, this.#keep))
+    const ready = frames.map((block) => toFileFrames(block, stream, this.#keep))
+    await this.#wav.append(ready.length === 1 ? ready[0]! : Buffer.concat(ready))
   }
 
   async appendSilence(frames: number): Promise<void> {

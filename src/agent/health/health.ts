@@ -1,7 +1,7 @@
 // Health events: written to the local log first, then sent in order; after an outage the rest of the log follows.
 import * as fsp from 'node:fs/promises'
 import { type Clock, iso } from '../../kernel/clock.ts'
-import type { Log } from '../../kernel/log.ts'
+import { errorFields, type Log } from '../../kernel/log.ts'
 import type { AgentHealthEvent } from '../../wire/nodes.ts'
 import { type Link, LinkError } from '../link/link.ts'
 import { backoffMs, createBell } from '../proc/bell.ts'
@@ -108,7 +108,10 @@ export class Health {
     this.#stopping = true
     this.#news.ring()
     this.#retry.ring()
-    await Promise.race([this.#sending, new Promise((resolve) => setTimeout(resolve, graceMs).unref())])
+    const late = new Promise<'late'>((resolve) => setTimeout(resolve, graceMs, 'late').unref())
+    // Still being read for the sending: it ends with the process.
+    if ((await Promise.race([this.#sending, late])) === 'late') return
+    await this.#options.store.close().catch((e) => this.#options.log.warn('health log not closed', errorFields(e)))
   }
 
   #take({ at, details, recordingId, severity, type }: Timed): void {

@@ -19,6 +19,7 @@ export interface HealthStore {
   append(events: StoredEvent[]): Promise<void>
   /** Up to `limit` events after the one with this number, in order. */
   after(counter: number, limit: number): Promise<StoredEvent[]>
+  close(): Promise<void>
   /** Number of the last event on disk, 0 when there is none. Repairs a torn last line. */
   open(): Promise<number>
 }
@@ -145,6 +146,8 @@ export function createHealthStore(options: StoreOptions): HealthStore {
   return {
     append: (events) => inTurn(() => append(options, events)),
     after: (counter, limit) => inTurn(() => after(counter, limit)),
+    // Files are opened for each turn.
+    close: () => inTurn(async () => undefined),
     open: () => inTurn(() => open(options)),
   }
 }

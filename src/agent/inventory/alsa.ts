@@ -24,6 +24,8 @@ export interface AlsaOptions {
   childEnv: NodeJS.ProcessEnv
   /** Replaces /proc/asound and is then the only truth about which devices exist. */
   alsaProcRoot?: string | undefined
+  /** Runs a look that opens the device, when nobody else has it open; undefined when somebody has. Default: always. */
+  lend?: <T>(systemRef: string, look: () => Promise<T>) => Promise<T | undefined>
   procAsoundPcm?: string | undefined
   remembered: Remembered
 }
@@ -43,6 +45,10 @@ async function arecord(options: AlsaOptions, args: string[]) {
 
 export const procRoot = (options: AlsaOptions): string =>
   options.alsaProcRoot ?? (options.procAsoundPcm ? path.dirname(options.procAsoundPcm) : '/proc/asound')
+
+/** Id of the card with that number now; undefined when there is none. */
+export const cardId = async (options: AlsaOptions, number: number): Promise<string | undefined> =>
+  (await read(path.join(procRoot(options), `card${number}`, 'id'))).trim() || undefined
 
 async function listDevices(options: AlsaOptions): Promise<{ devices: Device[]; listed: boolean }> {
   if (options.alsaProcRoot === undefined) {
@@ -82,7 +88,8 @@ async function capabilities(options: AlsaOptions, d: Device, mayProbe: boolean):
   const key = `${ref} ${d.name} ${(await read(path.join(cardDir, 'usbid'))).trim()}`
   const before = options.remembered.get(key)
   if (before && (!mayProbe || options.remembered.fresh(key))) return { ...before, ...stream }
-  const dump = mayProbe ? await arecord(options, ['-D', ref, '--dump-hw-params', '-s', '1', '/dev/null']) : undefined
+  const look = () => arecord(options, ['-D', ref, '--dump-hw-params', '-s', '1', '/dev/null'])
+  const dump = mayProbe ? await (options.lend ? options.lend(ref, look) : look()) : undefined
   const probed = dump ? parseHwDump(`${dump.stdout}\n${dump.stderr}`) : {}
   if (probed.channelCount === undefined) return { ...(before ?? (await openMode(cardDir, d.device))), ...stream }
   options.remembered.set(key, probed)

@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Severity } from '../../wire/health.ts'
-import type { AgentJob } from '../../wire/recordings.ts'
+import type { AgentJob, JobProgress } from '../../wire/recordings.ts'
 import { type Link, LinkError } from '../link/link.ts'
 
 export interface LeaseDeps {
   jobId: string
   link: Pick<Link, 'jobHeartbeat' | 'readJob'>
   pollSeconds: number
+  /** Where the job is: told with every heartbeat. */
+  progress: () => JobProgress
   tell(severity: Severity, name: string, details?: Record<string, unknown>): void
 }
 
@@ -72,9 +74,9 @@ export class Lease {
 
   /** A job that is not heartbeatable any more says why when it is read. */
   async #heartbeat(): Promise<AgentJob> {
-    const { jobId, link } = this.#deps
+    const { jobId, link, progress } = this.#deps
     try {
-      return await link.jobHeartbeat(jobId)
+      return await link.jobHeartbeat(jobId, progress())
     } catch (e) {
       if (e instanceof LinkError && e.status === 409) return link.readJob(jobId)
       throw e

@@ -1,32 +1,57 @@
 import type { Clock } from '../../kernel/clock.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
 import type { Severity } from '../../wire/health.ts'
-import type { AgentJob } from '../../wire/recordings.ts'
+import type { AgentJob, JobProgress } from '../../wire/recordings.ts'
+import type { Feeds } from '../capture/feeds.ts'
+import type { Enhancer } from '../enhance/enhance.ts'
 import type { Report } from '../health/report.ts'
 import type { Link } from '../link/link.ts'
+import type { RecorderCache } from '../spool/cache.ts'
+import type { DiskGuard } from '../spool/guard.ts'
 import type { Spool } from '../spool/spool.ts'
 import type { TakeState } from '../spool/state.ts'
+import type { Delivery } from './delivery.ts'
 import { Frontier } from './frontier.ts'
 import { Lease } from './lease.ts'
+import { Progress } from './progress.ts'
 import type { JobSettings } from './settings.ts'
+import type { Turns } from './turns.ts'
 
 /** What every part of a job's way needs. */
 export interface JobContext {
+  /** Takes over when the controller has a take: `release`. */
+  cache: RecorderCache
   childEnv: NodeJS.ProcessEnv
   clock: Clock
+  /** Encoders of takes that have ended; one that follows a capture needs no turn. */
+  encoders: Turns
+  enhancer: Enhancer
+  /** Every open device. */
+  feeds: Feeds
+  guard: DiskGuard
   link: Link
   /** Where the device of a job is now; undefined when that cannot be told. */
   locate: (command: AgentJob['command']) => Promise<string | undefined>
   log: Log
+  /** Every job this agent owns now. */
+  owned: () => Iterable<OwnedJob>
+  /** How many wait before they try something again. */
+  pauses: { now: number }
   report: Report
   settings: JobSettings
   spool: Spool
   /** Aborted when the agent ends: what is not done waits on disk for the next start. */
   signal: AbortSignal
+  /** Who may send now. */
+  uploads: Turns
 }
 
 /** One job this agent owns: its durable state, its lease, its voice. */
 export class OwnedJob {
+  /** Its way to the controller, once it has begun. */
+  delivery: Delivery | undefined
+  /** Byte of the take's file up to which the disk has its blocks back. */
+  givenBack = 0
   /** Other members still capture into the same file. */
   growing = false
   /** How far the take can be read; ends with the job's last frame. */
@@ -34,6 +59,7 @@ export class OwnedJob {
   readonly lease: Lease
   /** What an earlier process left of a take that goes on: its frames, and when (monotonic ms) the last was written. */
   left: { frames: number; lastAt: number } | undefined
+  readonly progress = new Progress()
   /** What the controller said last. */
   remote: AgentJob | undefined
   readonly #ctx: JobContext
@@ -47,6 +73,7 @@ export class OwnedJob {
       link: ctx.link,
       jobId: state.job.id,
       pollSeconds: ctx.settings.pollSeconds,
+      progress: () => this.#whereItIs(),
       tell: (severity, name, details) => this.tell(severity, name, details),
     })
   }
@@ -80,6 +107,13 @@ export class OwnedJob {
       this.#ctx.log.error('job state not written', { jobId: this.id, status: this.#state.status, ...errorFields(e) })
       return false
     }
+  }
+
+  #whereItIs(): JobProgress {
+    const { format, fromFrame, toFrame } = this.#state
+    const planned = this.command.durationSeconds * (format?.rate ?? 1)
+    if (toFrame === undefined) this.progress.at('capturing', (100 * (this.frontier.frames - fromFrame)) / planned)
+    return this.progress.now
   }
 
   /** Reports `agent.recording_job.<name>` about this job. */

@@ -3,9 +3,11 @@ import * as path from 'node:path'
 import { sizeOf } from '../../kernel/durable.ts'
 import type { AgentJob } from '../../wire/recordings.ts'
 import { LinkError } from '../link/link.ts'
+import type { Output } from '../spool/state.ts'
 import { wavFrameBytes } from '../spool/wav.rules.ts'
 import { repairWav } from '../spool/wav.ts'
 import type { JobContext, OwnedJob } from './owned.ts'
+import { limitOf } from './parts.rules.ts'
 import { pauseBeforeRetry } from './retry.ts'
 
 const RESTARTED = 'agent_restarted_during_recording'
@@ -33,17 +35,18 @@ export async function recoverJob(ctx: JobContext, job: OwnedJob): Promise<'captu
   if (status === 'failed' && job.state.toFrame !== undefined) return putAside(ctx, job, job.state.reason)
   if (status === 'completed') return finishAs(job, 'uploaded')
   if (['uploaded', 'failed', 'cancelled'].includes(status)) return 'finish'
-  if (await outputReady(ctx, job)) return told(job, status, { willUpload: true })
+  const whole = await listWhatIsThere(ctx, job)
+  if (status === 'uploading' && whole) return told(job, status, { willUpload: true })
   const frames = await framesOnDisk(job)
   if (frames === 'unreadable') return putAside(ctx, job, 'take_unreadable')
   const { fromFrame } = job.state
   if (frames === undefined || frames.count <= fromFrame) return nothingThere(job)
-  const whole = fromFrame + Math.round(job.command.durationSeconds * frames.rate)
-  if ((status === 'claimed' || status === 'capturing') && (await goesOn(ctx, job, frames, whole))) return 'capture'
-  const toFrame = Math.min(job.state.toFrame ?? whole, frames.count)
+  const limit = limitOf(job.state, frames.rate)
+  if ((status === 'claimed' || status === 'capturing') && (await goesOn(ctx, job, frames, limit))) return 'capture'
+  const toFrame = Math.min(job.state.toFrame ?? limit, frames.count)
   const reason = status === 'claimed' || status === 'capturing' ? { reason: RESTARTED } : {}
-  await job.update({ ...reason, output: undefined, status: 'captured', toFrame })
-  return told(job, status, { frames: toFrame - fromFrame, missingFrames: whole - toFrame, willUpload: true })
+  await job.update({ ...reason, format: frames.format, status: 'captured', toFrame })
+  return told(job, status, { frames: toFrame - fromFrame, missingFrames: limit - toFrame, willUpload: true })
 }
 
 /** A take whose time is not over is continued: what is said in the room now is worth as much as what was said before. */
@@ -69,7 +72,7 @@ async function nothingThere(job: OwnedJob): Promise<'capture' | 'finish'> {
   const { status } = job.state
   if (status === 'claimed' || status === 'capturing') {
     await fs.rm(job.takeFile, { force: true })
-    await job.update({ status: 'claimed' })
+    await job.update({ chunkTotal: undefined, outputs: [], partsMade: 0, status: 'claimed' })
     return 'capture'
   }
   await job.update({ reason: RESTARTED, status: 'failed', toFrame: undefined })
@@ -86,10 +89,19 @@ function told(job: OwnedJob, previousStatus: string, details: Record<string, unk
   return 'finish'
 }
 
-async function outputReady(ctx: JobContext, job: OwnedJob): Promise<boolean> {
-  const { output, status } = job.state
-  if (!output || (status !== 'rendered' && status !== 'uploading')) return false
-  return ((await sizeOf(path.join(ctx.spool.dir(job.id), output.file))) ?? 0) > 0
+/**
+ * Strikes from the list what is not on the disk: it is made again, with everything behind it that is not listed. True
+ * when nothing was missing.
+ */
+async function listWhatIsThere(ctx: JobContext, job: OwnedJob): Promise<boolean> {
+  const { outputs, partsMade } = job.state
+  const there: Output[] = []
+  for (const output of outputs)
+    if (output.uploaded || ((await sizeOf(path.join(ctx.spool.dir(job.id), output.file))) ?? 0) > 0) there.push(output)
+  const lost = outputs.filter((output) => !there.includes(output)).map((output) => output.chunk ?? 0)
+  if (lost.length === 0) return true
+  await job.update({ chunkTotal: undefined, outputs: there, partsMade: Math.min(partsMade, ...lost) })
+  return false
 }
 
 /** True length of the take: its size decides, not its header. */

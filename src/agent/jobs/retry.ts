@@ -6,5 +6,10 @@ import type { JobContext } from './owned.ts'
 export async function pauseBeforeRetry(ctx: JobContext, attempt: number, slowly = false): Promise<void> {
   const { retryMaxSeconds, retryMinSeconds } = ctx.settings
   const seconds = slowly ? retryMaxSeconds : backoffSeconds(attempt, retryMinSeconds, retryMaxSeconds, Math.random())
-  await sleep(seconds * 1000, undefined, { signal: ctx.signal })
+  ctx.pauses.now++
+  try {
+    await sleep(seconds * 1000, undefined, { signal: ctx.signal })
+  } finally {
+    ctx.pauses.now--
+  }
 }

@@ -2,25 +2,42 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../../kernel/clock.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
 import type { AgentJob } from '../../wire/recordings.ts'
+import { createBus } from '../capture/bus.ts'
+import { Feeds } from '../capture/feeds.ts'
+import { createEnhancer, type Enhancer } from '../enhance/enhance.ts'
+import { EMBEDDED_MODEL } from '../enhance/model.rules.ts'
 import type { Report } from '../health/report.ts'
 import type { Link } from '../link/link.ts'
+import { type Disk, openDisk } from '../spool/disk.ts'
 import { isDiskFull } from '../spool/durable.ts'
-import { openSpool, type Spool } from '../spool/spool.ts'
 import type { TakeState } from '../spool/state.ts'
-import { finishTake, reportEnd } from './finish.ts'
+import { finishTake, followTake, reportEnd } from './finish.ts'
+import { withAssignedMap } from './maps.ts'
 import { type JobContext, OwnedJob } from './owned.ts'
 import { recoverJob, stillWanted } from './recover.ts'
 import { CaptureSession } from './session.ts'
 import type { JobSettings } from './settings.ts'
+import { Turns } from './turns.ts'
 
 const BARE_ENV = { LC_ALL: 'C', PATH: '/usr/local/bin:/usr/bin:/bin' }
 const LONGEST_STOP_MS = 24_000
 const LAST_MOMENTS_MS = 4000
+const STOP_LOOK_MS = 50
+/** A second sender keeps the line busy while the first waits for an answer; more would only share it. */
+const UPLOADS_AT_ONCE = 2
+/** Of takes that have ended: after an outage there may be many, and a capture may run beside them. */
+const ENCODERS_AT_ONCE = 1
 
 export interface JobRunnerDeps {
   /** Environment of capture and render programs: C locale, none of the agent's secrets. Default: a bare one. */
   childEnv?: NodeJS.ProcessEnv
   clock: Clock
+  /** Default: below `workDir`, watched before a take, not while it runs. */
+  disk?: Disk
+  /** Default: one with the embedded model. */
+  enhancer?: Enhancer
+  /** Every open device. Default: its own, which nobody else listens to. */
+  feeds?: Feeds
   link: Link
   /**
    * Where the device of a job is now, from `captureSystemRef`; asked before every opening, also after a loss.
@@ -35,6 +52,11 @@ export interface JobRunnerDeps {
   workDir: string
 }
 
+export interface Activity {
+  capturing: { frames: number; recordingId: string }[]
+  delivering: number
+}
+
 /** Owner of every take on this machine, from the claim to the accepted upload. */
 export interface JobRunner {
   /** Takes up again what an earlier process left behind. Call once, before the first claim; resolves when all is held. */
@@ -44,10 +66,14 @@ export interface JobRunner {
   /** Captures that may still start; uploads do not count. */
   freeCapacity(): number
   setCapacity(maxConcurrentRecordings: number): void
+  /** Calls whenever a capture ended or the capacity changed; returns the way to stop that. */
+  onFreed(listener: () => void): () => void
   /** Ids of the jobs still owned, for the claim. */
   holding(): string[]
   /** Whether a capture runs now. */
   recording(): boolean
+  /** What is captured now, with its frames so far, and how many takes are on their way. */
+  activity(): Activity
   /** Resolves when nothing is owned any more. */
   idle(): Promise<void>
   /** Finalizes running takes, gives render and upload `stopGraceSeconds`, leaves the rest on disk. Within 30 s. */
@@ -56,7 +82,7 @@ export interface JobRunner {
 
 /** Makes the directories; throws what the disk throws. */
 export function createJobRunner(deps: JobRunnerDeps): JobRunner {
-  return new Runner(deps, openSpool(deps.workDir))
+  return new Runner(deps, deps.disk ?? openDisk({ ...deps, keepUploaded: deps.settings.keepUploaded }))
 }
 
 class Runner implements JobRunner {
@@ -64,14 +90,23 @@ class Runner implements JobRunner {
   readonly #ctx: JobContext
   readonly #jobs = new Map<string, OwnedJob>()
   readonly #sessions = new Set<CaptureSession>()
+  readonly #waiting = new Set<() => void>()
   readonly #work = new Set<Promise<void>>()
   #capacity: number
   #starting = 0
   #stopping = false
 
-  constructor({ workDir: _, ...deps }: JobRunnerDeps, spool: Spool) {
+  constructor({ workDir: _, ...deps }: JobRunnerDeps, disk: Disk) {
     const defaults = { childEnv: BARE_ENV, locate: async () => undefined }
-    this.#ctx = { ...defaults, ...deps, signal: this.#abort.signal, spool }
+    const { childEnv: env, settings } = { ...defaults, ...deps }
+    const enhancer =
+      deps.enhancer ??
+      createEnhancer({ command: settings.renderCommand, env, model: EMBEDDED_MODEL, report: deps.report })
+    const turns = { encoders: new Turns(ENCODERS_AT_ONCE), uploads: new Turns(UPLOADS_AT_ONCE) }
+    const owned = () => this.#jobs.values()
+    const pauses = { now: 0 }
+    const feeds = deps.feeds ?? new Feeds({ bus: createBus(), clock: deps.clock, settings })
+    this.#ctx = { ...defaults, ...deps, ...disk, ...turns, enhancer, feeds, owned, pauses, signal: this.#abort.signal }
     this.#capacity = deps.settings.maxConcurrentRecordings
   }
 
@@ -87,6 +122,16 @@ class Runner implements JobRunner {
 
   setCapacity(maxConcurrentRecordings: number): void {
     this.#capacity = maxConcurrentRecordings
+    this.#freed()
+  }
+
+  onFreed(listener: () => void): () => void {
+    this.#waiting.add(listener)
+    return () => void this.#waiting.delete(listener)
+  }
+
+  #freed(): void {
+    for (const listener of this.#waiting) listener()
   }
 
   holding(): string[] {
@@ -97,6 +142,18 @@ class Runner implements JobRunner {
     return this.#sessions.size > 0
   }
 
+  activity(): Activity {
+    const jobs = [...this.#jobs.values()]
+    const capturing = jobs.filter((job) => job.state.status === 'capturing')
+    return {
+      capturing: capturing.map(({ frontier, state }) => ({
+        frames: frontier.frames,
+        recordingId: state.job.recordingId,
+      })),
+      delivering: jobs.filter((job) => ['captured', 'uploading'].includes(job.state.status)).length,
+    }
+  }
+
   async idle(): Promise<void> {
     while (this.#work.size > 0) await Promise.all(this.#work)
   }
@@ -104,8 +161,8 @@ class Runner implements JobRunner {
   async recover(): Promise<void> {
     const { report, spool } = this.#ctx
     const found = await spool.load()
-    for (const path of found.kept)
-      report({ details: { path }, severity: 'critical', type: 'agent.recording_job.state_unreadable' })
+    for (const kept of found.kept)
+      report({ details: { path: kept }, severity: 'critical', type: 'agent.recording_job.state_unreadable' })
     const waiting: OwnedJob[] = []
     for (const state of found.states) {
       const job = this.#own(state)
@@ -123,12 +180,23 @@ class Runner implements JobRunner {
     const { stopGraceSeconds } = this.#ctx.settings
     const ended = new AbortController()
     const limit = sleep(Math.min(LONGEST_STOP_MS, stopGraceSeconds * 1000), undefined, { signal: ended.signal })
-    await Promise.race([this.idle(), limit])
+    await Promise.race([this.idle(), limit, this.#onlyRetriesLeft(ended.signal)])
     ended.abort()
     limit.catch(() => undefined)
     this.#abort.abort()
     for (const job of this.#jobs.values()) job.lease.stop()
     await this.#settled()
+  }
+
+  /** Resolves when nothing goes on but waiting for another try: that can wait for the next start as well. */
+  async #onlyRetriesLeft(signal: AbortSignal): Promise<void> {
+    const waits = ({ state }: OwnedJob) => ['uploading', 'uploaded', 'failed', 'cancelled'].includes(state.status)
+    while (!signal.aborted) {
+      const ended = this.#sessions.size === 0 && this.#starting === 0 && [...this.#jobs.values()].every(waits)
+      if (ended && this.#ctx.pauses.now >= this.#jobs.size) return
+      // Rejects only when the wait is over.
+      await sleep(STOP_LOOK_MS, undefined, { signal }).catch(() => undefined)
+    }
   }
 
   /** What the abort ends, ends within moments; a disk that hangs must not hang the stop. */
@@ -160,9 +228,11 @@ class Runner implements JobRunner {
     const ready: OwnedJob[] = []
     try {
       for (const job of jobs) if (await this.#persist(job)) ready.push(job)
+      await Promise.all(ready.map((job) => withAssignedMap(this.#ctx, job)))
     } finally {
       this.#starting--
       if (ready.length > 0) this.#capture(ready)
+      else this.#freed()
     }
   }
 
@@ -184,19 +254,30 @@ class Runner implements JobRunner {
   }
 
   #capture(jobs: OwnedJob[]): void {
-    for (const job of jobs) job.lease.start()
+    for (const job of jobs) {
+      job.lease.start()
+      followTake(this.#ctx, job)
+    }
     const kin = [...this.#sessions].find((s) => jobs.some((job) => s.shares(job.command)))
-    if (kin) {
-      if (jobs.every((job) => kin.canJoin(job.command))) for (const job of jobs) kin.join(job)
-      // Its device is open, or about to be: opened twice it would be lost to both.
-      else this.#track(kin.settled().then(() => this.#capture(jobs)))
+    if (kin && jobs.every((job) => kin.canJoin(job.command))) {
+      for (const job of jobs) kin.join(job)
       return
     }
+    // What it captures is not known yet; when it is, it may well be shared.
+    if (kin && !kin.heard) this.#track(kin.settled().then(() => this.#capture(jobs)))
+    else this.#open(jobs)
+  }
+
+  #open(jobs: OwnedJob[]): void {
     const session = new CaptureSession(this.#ctx, jobs, (job) => {
       if (job.state.status !== 'claimed') this.#track(this.#finish(job))
     })
     this.#sessions.add(session)
-    this.#track(session.done.then(() => void this.#sessions.delete(session)))
+    const gone = () => {
+      this.#sessions.delete(session)
+      this.#freed()
+    }
+    this.#track(session.done.then(gone))
     session.start()
     if (this.#stopping) session.stop()
   }
@@ -234,6 +315,8 @@ const claimed = (job: AgentJob, clock: Clock): TakeState => ({
   fromFrame: 0,
   gaps: [],
   job,
+  outputs: [],
+  partsMade: 0,
   status: 'claimed',
   version: 1,
 })

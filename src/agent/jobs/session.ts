@@ -3,10 +3,14 @@ import { sizeOf } from '../../kernel/durable.ts'
 import { errorFields } from '../../kernel/log.ts'
 import type { AgentJob } from '../../wire/recordings.ts'
 import { captureDevice, streamFormat } from '../capture/devices.ts'
-import { isSampleFormat, type PcmFormat, takeBytes } from '../capture/format.rules.ts'
-import { type Gap, Recorder, type Resume } from '../capture/recorder.ts'
-import type { Device } from '../capture/source.ts'
+import type { Want } from '../capture/feeds.ts'
+import { fileFormat, isSampleFormat, type PcmFormat } from '../capture/format.rules.ts'
+import { type Gap, withGap } from '../capture/gaps.rules.ts'
+import { refOf } from '../capture/hardware.rules.ts'
+import { Recorder, type Resume } from '../capture/recorder.ts'
 import { channelSpan } from '../render/plan.rules.ts'
+import type { Room } from '../spool/guard.ts'
+import { neededBytes } from '../spool/room.rules.ts'
 import type { JobContext, OwnedJob } from './owned.ts'
 
 interface Member {
@@ -16,11 +20,6 @@ interface Member {
   job: OwnedJob
   /** Why the controller wants it to end. */
   wish: string | undefined
-}
-
-interface Ready {
-  asked: PcmFormat
-  device: Device
 }
 
 const STOPPED = 'controller_stop_requested'
@@ -39,7 +38,10 @@ export class CaptureSession {
   #format: PcmFormat | undefined
   #gaps: Gap[] = []
   readonly #heard = Promise.withResolvers<void>()
+  /** Gaps of many a second are noted together. */
+  #noting = false
   #recorder: Recorder | undefined
+  #room: Room | undefined
   #settle: () => void
   #stopping = false
 
@@ -64,6 +66,7 @@ export class CaptureSession {
         this.#ctx.log.error('capture session', errorFields(e))
         return this.#endAll(this.#recorder?.frames ?? this.#framesLeft, 'agent_error')
       })
+      .then(() => this.#room?.leave())
       .then(this.#settle)
   }
 
@@ -81,9 +84,14 @@ export class CaptureSession {
     )
   }
 
-  /** Resolves when it is known what the device gives; from then on, when the device is released. */
-  settled(): Promise<void> {
-    return this.#format === undefined ? Promise.race([this.#heard.promise, this.done]) : this.done
+  /** Whether it is known what the device gives. */
+  get heard(): boolean {
+    return this.#format !== undefined
+  }
+
+  /** Resolves when it is known what the device gives, or that it gives nothing. */
+  async settled(): Promise<void> {
+    if (!this.heard) await Promise.race([this.#heard.promise, this.done])
   }
 
   /** Whether a job claimed later can be cut from this capture: the device is open once only. */
@@ -102,7 +110,9 @@ export class CaptureSession {
   join(job: OwnedJob): void {
     const { rate } = this.#format!
     const fromFrame = this.#recorder!.frames
-    this.#recorder!.extendTo(fromFrame / rate + job.command.durationSeconds)
+    const seconds = fromFrame / rate + job.command.durationSeconds
+    this.#recorder!.extendTo(seconds)
+    this.#room?.grow(neededBytes([job.command], this.#format!, seconds).rawBytes)
     const member: Member = { ended: false, fromFrame, job, wish: undefined }
     this.#members.push(member)
     this.#later(() => this.#share(job, { fromFrame }))
@@ -133,11 +143,12 @@ export class CaptureSession {
     await this.#endAll(frames, reason)
   }
 
-  #recorderFor({ asked, device }: Ready): Recorder {
+  #recorderFor(want: Want): Recorder {
+    const { asked, device } = want
     return new Recorder({
       asked,
+      attach: (taker) => this.#ctx.feeds.take(want, taker),
       clock: this.#ctx.clock,
-      device,
       file: this.#members[0]!.job.takeFile,
       onFrames: (frames) => this.#onFrames(frames),
       onGap: (gap) => this.#onGap(gap),
@@ -148,6 +159,7 @@ export class CaptureSession {
       ...this.#resumed(),
       seconds: Math.max(...this.#members.map((m) => m.fromFrame / asked.rate + m.job.command.durationSeconds)),
       settings: this.#ctx.settings,
+      test: device.test,
     })
   }
 
@@ -157,7 +169,7 @@ export class CaptureSession {
   }
 
   /** What to open and how; a string or an error is why not. */
-  async #prepare(): Promise<Ready | string> {
+  async #prepare(): Promise<Want | string> {
     const { childEnv: env, clock, settings } = this.#ctx
     const primary = this.#members[0]!.job
     const { captureBackend, captureDevice: name, captureFormat, captureSampleRate } = primary.command
@@ -169,21 +181,34 @@ export class CaptureSession {
     const { captureArgsTemplate: argsTemplate, captureCommand: command } = settings
     const template = argsTemplate === undefined ? {} : { argsTemplate }
     const device = captureDevice({ ...template, backend, command, device: name, env, locate, seconds }, clock)
-    const asked = streamFormat(backend, { channels, format: captureFormat, rate: captureSampleRate })
-    return (await this.#fits(takeBytes(asked, seconds))) ? { asked, device } : 'insufficient_capture_disk_space'
+    const asked = this.#asked(streamFormat(backend, { channels, format: captureFormat, rate: captureSampleRate }))
+    if (!(await this.#fits(asked, seconds))) return 'insufficient_capture_disk_space'
+    const ref = primary.command.captureSystemRef
+    const hardware = await this.#ctx.feeds.hardware(backend, ref?.startsWith('hw:') ? ref : name)
+    const how = [backend, command, argsTemplate].join(' ')
+    return { asked, device, hardware, how, interfaceRef: ref ?? refOf(hardware) ?? name }
   }
 
-  /** Whether the disk holds the take. Its rendered file, another time as much, is not worth a refusal. */
-  async #fits(neededBytes: number): Promise<boolean> {
-    const { bavail, bsize } = await fs.statfs(this.#ctx.spool.dir(this.#members[0]!.job.id))
-    const freeBytes = bavail * bsize
-    const sizes = { freeBytes, neededBytes }
-    if (freeBytes < neededBytes) {
-      for (const { job } of this.#members) job.tell('critical', 'disk_space_insufficient', sizes)
-      return false
-    }
-    if (freeBytes < 2 * neededBytes) this.#ctx.log.warn('disk may not hold the rendered file', sizes)
-    return true
+  /** A take that goes on needs the samples it has; the container of 24 bits is the device's business. */
+  #asked(asked: PcmFormat): PcmFormat {
+    const shape = this.#resumed().resume
+    if (!shape) return asked
+    const { channels, rate } = shape
+    return { channels, format: fileFormat(asked.format) === shape.format ? asked.format : shape.format, rate }
+  }
+
+  /** Whether the disk holds the take; then the room is this session's until it ends. */
+  async #fits(asked: PcmFormat, seconds: number): Promise<boolean> {
+    const jobs = this.#members.map((m) => m.job)
+    const commands = jobs.map((job) => job.command)
+    this.#room = await this.#ctx.guard.admit({
+      ...neededBytes(commands, asked, seconds),
+      file: jobs[0]!.takeFile,
+      tell: (severity, name, details) => {
+        for (const { job } of this.#active) job.tell(severity, name, details)
+      },
+    })
+    return this.#room !== undefined
   }
 
   async #onStart(format: PcmFormat, test: boolean): Promise<void> {
@@ -211,8 +236,13 @@ export class CaptureSession {
   }
 
   #onGap(gap: Gap): void {
-    this.#gaps = [...this.#gaps, gap]
-    for (const { job } of this.#active) this.#later(() => job.update({ gaps: this.#gaps }))
+    this.#gaps = withGap(this.#gaps, gap)
+    if (this.#noting) return
+    this.#noting = true
+    this.#later(async () => {
+      this.#noting = false
+      for (const { job } of this.#active) await job.update({ gaps: this.#gaps })
+    })
   }
 
   /** Members that have their length end while the others go on. */

@@ -8,6 +8,8 @@ export interface JobSettings {
   captureCommand: string
   /** Replaces the whole argument list: shell-style words with {device} {format} {sample_rate} {channels} {seconds} {output}. */
   captureArgsTemplate?: string
+  /** Length of a chunk when the job names none; 0 or undefined: one file. */
+  chunkSeconds?: number
   /** Time a device gets until its first sample, before growth is judged. */
   growthGraceSeconds: number
   /** Without new bytes for this long a capture counts as stalled. */

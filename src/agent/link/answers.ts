@@ -21,8 +21,8 @@ export const ConfigAnswer: z.ZodType<NodeConfig> = z.object({
       meterArgsTemplate: blankIsAbsent(z.string()),
     }),
   ),
-  // A controller that does not say so is polled for single chunks: then nobody waits for gapless audio.
-  liveListen: z.object({ requested: z.boolean().catch(false) }).default({ requested: false }),
+  // Absent: the controller does not know. What is sent to it then, the listening part decides.
+  liveListen: z.object({ requested: z.boolean().catch(false) }).optional(),
   monitorEnhancement: z
     .object({ engine: z.literal('deepfilternet3').catch('deepfilternet3'), requested: z.boolean().catch(false) })
     .default({ engine: 'deepfilternet3', requested: false }),

@@ -4,10 +4,13 @@ import { AgentJob } from '../../wire/recordings.ts'
 import { AssignmentsAnswer, accepted, BootstrapAnswer, ConfigAnswer, readData } from './answers.ts'
 import { type Answer, createHttp, type Http, type HttpOptions } from './http.ts'
 import { type Link, LinkError, type LiveChunk, type Upload } from './link.ts'
+import { Throttle } from './throttle.ts'
 import { createDigests, headerText, uploadFile } from './upload.ts'
 
 export interface LinkOptions extends HttpOptions {
   nodeId: string
+  /** Kilobits per second for all uploads together; 0 or undefined: no limit. */
+  uploadMaxKbps?: number
   /** The node token of the moment; it may be replaced while the agent runs. */
   token: () => string | undefined
 }
@@ -68,8 +71,9 @@ async function readClaim(ask: Ask, answer: Answer): Promise<AgentJob[]> {
   return handed.filter((j) => 'command' in j)
 }
 
-function uploadCall(http: Http, headers: () => Headers): Link['upload'] {
+function uploadCall(http: Http, headers: () => Headers, maxKbps: number): Link['upload'] {
   const digests = createDigests()
+  const throttle = new Throttle(maxKbps)
   return async (file, signal) => {
     const path = `${API_PREFIX}/recordings/${encodeURIComponent(file.recordingId)}/cache-file${uploadQuery(file)}`
     const about = {
@@ -79,7 +83,7 @@ function uploadCall(http: Http, headers: () => Headers): Link['upload'] {
       ...(file.jobId ? { [HEADERS.jobId]: headerText(file.jobId) } : {}),
       ...(file.details ? { [HEADERS.details]: encodeURIComponent(JSON.stringify(file.details)) } : {}),
     }
-    await uploadFile({ digests, file, headers: about, http, path, signal })
+    await uploadFile({ digests, file, headers: about, http, path, signal, throttle })
   }
 }
 
@@ -104,7 +108,12 @@ async function readConfig(ask: Ask, node: string, known: Parameters<Link['config
   return known && etag === known.etag ? undefined : { config, etag }
 }
 
-async function sendChunk(ask: Ask, node: string, { rendition, ...chunk }: LiveChunk): Promise<void> {
+async function sendChunk(
+  ask: Ask,
+  node: string,
+  { rendition, ...chunk }: LiveChunk,
+  signal?: AbortSignal,
+): Promise<void> {
   // The raw one goes without a query, as the contract has it.
   const answer = await ask(`${node}/listen/chunk${rendition === 'raw' ? '' : `?rendition=${rendition}`}`, {
     headers: {
@@ -114,6 +123,7 @@ async function sendChunk(ask: Ask, node: string, { rendition, ...chunk }: LiveCh
       [HEADERS.sequence]: String(chunk.sequence),
     },
     raw: chunk.audio,
+    ...(signal ? { signal } : {}),
   })
   accepted('live audio', answer)
 }
@@ -133,7 +143,7 @@ export function createLink(options: LinkOptions): Link {
       const path = `${node}/recording-jobs/claim-next-group?waitSeconds=${waitSeconds}`
       return readClaim(
         ask,
-        await ask(path, { body: { holding, ...(joinOnly ? { joinOnly } : {}) }, signal, waitMs: waitSeconds * 1000 }),
+        await ask(path, { body: { holding, shares: true, ...(joinOnly ? { joinOnly } : {}) }, signal, waitMs: waitSeconds * 1000 }),
       )
     },
     channelMapAssignments: async () => {
@@ -154,12 +164,12 @@ export function createLink(options: LinkOptions): Link {
       const answer = await ask(`${jobPath(id)}/heartbeat`, progress ? { body: { progress } } : {})
       return readData('the job heartbeat', answer, AgentJob)
     },
-    listenChunk: (chunk) => sendChunk(ask, node, chunk),
+    listenChunk: (chunk, signal) => sendChunk(ask, node, chunk, signal),
     meterFrame: async (frame) => accepted('a meter frame', await ask(`${node}/meter-frame`, { body: frame })),
     readJob: async (id) => readData('reading a job', await ask(jobPath(id), { method: 'GET' }), AgentJob),
     reportCancelled: (id, reason) => report(ask, id, 'cancelled', reason),
     reportFailed: (id, reason) => report(ask, id, 'failed', reason),
-    upload: uploadCall(http, headers),
+    upload: uploadCall(http, headers, options.uploadMaxKbps ?? 0),
     close: () => http.close(),
   }
 }

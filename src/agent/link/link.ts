@@ -24,6 +24,8 @@ export interface Upload {
   /** Name shown to the operator. */
   fileName: string
   jobId?: string
+  /** Called while it goes, with the part (0..1) that has been handed over. */
+  onProgress?: (part: number) => void
   path: string
   recordingId: string
   rendition?: Rendition
@@ -71,7 +73,7 @@ export interface Link {
   healthEvent(event: AgentHealthEvent): Promise<void>
   inventory(interfaces: InterfaceInput[]): Promise<void>
   jobHeartbeat(jobId: string, progress?: JobProgress): Promise<AgentJob>
-  listenChunk(chunk: LiveChunk): Promise<void>
+  listenChunk(chunk: LiveChunk, signal?: AbortSignal): Promise<void>
   meterFrame(frame: MeterFrame): Promise<void>
   readJob(jobId: string): Promise<AgentJob>
   reportCancelled(jobId: string, reason: string): Promise<void>

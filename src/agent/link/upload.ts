@@ -2,11 +2,13 @@
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import * as fsp from 'node:fs/promises'
+import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { HEADERS } from '../../wire/headers.ts'
 import { readData, StoredAnswer } from './answers.ts'
 import type { Answer, Http } from './http.ts'
 import { LinkError, type Upload } from './link.ts'
+import type { Throttle } from './throttle.ts'
 
 export type Digests = (path: string, stat: fs.Stats, signal: AbortSignal) => Promise<string>
 
@@ -38,6 +40,7 @@ interface Sending {
   http: Http
   path: string
   signal: AbortSignal
+  throttle: Throttle
 }
 
 const confirmedOffset = (answer: Answer): number | undefined => {
@@ -64,9 +67,21 @@ async function send(sending: Sending, stat: fs.Stats, offset: number): Promise<A
     [HEADERS.uploadOffset]: String(offset),
   }
   if (offset === stat.size) return http.ask({ method: 'PUT', path, headers, signal })
-  // Bounded at `size`: a file that grows meanwhile must not send more than the length we announced.
-  const body = fs.createReadStream(file.path, { start: offset, end: stat.size - 1, highWaterMark: 256 * 1024 })
+  const body = Readable.from(pieces(sending, stat.size, offset), { objectMode: false })
   return http.ask({ method: 'PUT', path, headers, signal, body })
+}
+
+/** The rest of the file at the pace that is allowed; tells how far it is. */
+async function* pieces({ file, signal, throttle }: Sending, size: number, offset: number): AsyncGenerator<Buffer> {
+  // Bounded at `size`: a file that grows meanwhile must not send more than the length we announced.
+  const bounds = { start: offset, end: size - 1, highWaterMark: throttle.pieceBytes }
+  let sent = offset
+  for await (const piece of fs.createReadStream(file.path, bounds) as AsyncIterable<Buffer>) {
+    await throttle.pass(piece.length, signal)
+    sent += piece.length
+    file.onProgress?.(sent / size)
+    yield piece
+  }
 }
 
 /** What to try once more: another offset the controller names, or the whole file when a kept part does not fit. */

@@ -1,4 +1,4 @@
-import { CODECS, type Codec } from '../../wire/profiles.ts'
+import { type ChannelMode, CODECS, type Codec } from '../../wire/profiles.ts'
 import { type AgentJob, CONTENT_TYPES } from '../../wire/recordings.ts'
 import type { PcmFormat } from '../capture/format.rules.ts'
 
@@ -10,12 +10,12 @@ export type Mix = { gain: number; source: number }[]
 export interface RenderPlan {
   codec: Codec
   contentType: string
-  /** Frames of the take, `to` exclusive; undefined when the whole take is meant. */
-  cut: { from: number; to: number } | undefined
+  /** Whether ffmpeg has to do it; otherwise the output is the take, or a piece of it. */
+  encodes: boolean
+  /** Channels of the enhanced rendition, which is mono sound on each of them (contract, section 17). */
+  enhancedChannels: number
   /** Undefined when the channels go through as they are. */
   mixes: Mix[] | undefined
-  /** False when the take itself is the output. */
-  needed: boolean
   outputChannels: number
   /** Source channels (from 0) the job may hear, in order: what may be uploaded when rendering fails. */
   sources: number[]
@@ -33,6 +33,10 @@ export function channelSpan({ captureChannels, captureChannelSelection, channelM
   if (included.length > 0) return Math.max(channelMap!.sourceChannels, ...included)
   return captureChannelSelection ? Math.max(...captureChannelSelection) : captureChannels
 }
+
+/** Whether the command itself says what becomes of the channels; else a controller of another make is asked. */
+export const saysChannels = ({ captureChannelSelection, channelMap, channelMode }: Command): boolean =>
+  channelMap !== undefined || channelMode !== undefined || captureChannelSelection !== undefined
 
 type Entry = NonNullable<Command['channelMap']>['entries'][number]
 
@@ -60,32 +64,46 @@ export function mapMixes(map: NonNullable<Command['channelMap']>): Mix[] | undef
 
 const identity = (sources: number[]): Mix[] => sources.map((source) => [{ gain: 1, source }])
 
-/** What the job takes from a capture of that many channels; undefined when it is all of them as they are. */
-function jobMixes(command: Command, channels: number): Mix[] | undefined {
-  const mapped = command.channelMap && mapMixes(command.channelMap)
-  if (mapped) return mapped
-  const selected = command.captureChannelSelection?.map((n) => n - 1)
-  const list = selected ?? Array.from({ length: Math.min(command.captureChannels, channels) }, (_, i) => i)
-  const asIs = list.length === channels && list.every((source, i) => source === i)
-  return asIs ? undefined : identity(list)
+/** A profile's channel mode over the selected channels (from 0). */
+export function modeMixes(mode: ChannelMode | undefined, selected: number[]): Mix[] {
+  const mean: Mix = selected.map((source) => ({ gain: 1 / selected.length, source }))
+  if (mode === 'mono') return [mean]
+  if (mode === 'mono_to_stereo_mix') return [mean, mean]
+  const [left = 0, right = left] = selected
+  return identity(mode === 'stereo' ? [left, right] : selected)
 }
 
-/** How the take becomes what the job asked for. `frames`: all frames of the take. */
-export function renderPlan(command: Command, take: PcmFormat, frames: number, from: number, to: number): RenderPlan {
+/** What the job takes from a capture of that many channels: its map, else its mode, else what it selected. */
+function jobMixes(command: Command, channels: number): Mix[] {
+  const { captureChannels, captureChannelSelection, channelMap, channelMode } = command
+  const first = Array.from({ length: Math.min(captureChannels, channels) }, (_, i) => i)
+  const selected = captureChannelSelection?.map((n) => n - 1) ?? first
+  return (channelMap && mapMixes(channelMap)) ?? modeMixes(channelMode, selected)
+}
+
+/** Whether the channels of a capture go through as they are. */
+const untouched = (mixes: Mix[], channels: number): boolean =>
+  mixes.length === channels && mixes.every((mix, i) => mix.length === 1 && mix[0]?.gain === 1 && mix[0].source === i)
+
+/** How a capture of that shape becomes what the job asked for. */
+export function renderPlan(command: Command, take: Pick<PcmFormat, 'channels'>): RenderPlan {
   const codec = codecOf(command)
   const wanted = jobMixes(command, take.channels)
   // A channel the device does not have is silence, so that the others are where they belong.
-  const mixes = wanted?.map((mix) => mix.filter((m) => m.source < take.channels))
-  const cut = from === 0 && to === frames ? undefined : { from, to }
+  const mixes = untouched(wanted, take.channels)
+    ? undefined
+    : wanted.map((mix) => mix.filter((m) => m.source < take.channels))
   const all = Array.from({ length: take.channels }, (_, i) => i)
   const sources = mixes ? [...new Set(mixes.flat().map((m) => m.source))].sort((a, b) => a - b) : all
+  const outputChannels = mixes?.length ?? take.channels
+  const placed = command.channelMap !== undefined || /stereo/.test(command.channelMode ?? '')
   return {
     codec,
     contentType: CONTENT_TYPES[codec],
-    cut,
+    encodes: codec !== 'wav' || mixes !== undefined,
+    enhancedChannels: placed ? outputChannels : 1,
     mixes,
-    needed: codec !== 'wav' || mixes !== undefined || cut !== undefined,
-    outputChannels: mixes?.length ?? take.channels,
+    outputChannels,
     sources,
   }
 }
@@ -99,14 +117,10 @@ const layout = (channels: number): string => `${channels}${channels <= 8 ? 'c' :
 const term = ({ gain, source }: Mix[number]): string => (gain === 1 ? `c${source}` : `${gain.toFixed(6)}*c${source}`)
 
 /** ffmpeg's filter graph for a plan; undefined when nothing is to be filtered. */
-export function filterOf({ cut, mixes }: Pick<RenderPlan, 'cut' | 'mixes'>): string | undefined {
-  const filters: string[] = []
-  if (cut) filters.push(`atrim=start_sample=${cut.from}:end_sample=${cut.to}`, 'asetpts=PTS-STARTPTS')
-  if (mixes) {
-    const outputs = mixes.map((mix, i) => `c${i}=${mix.length === 0 ? '0*c0' : mix.map(term).join('+')}`)
-    filters.push(`pan=${[layout(mixes.length), ...outputs].join('|')}`)
-  }
-  return filters.length > 0 ? filters.join(',') : undefined
+export function filterOf({ mixes }: Pick<RenderPlan, 'mixes'>): string | undefined {
+  if (!mixes) return undefined
+  const outputs = mixes.map((mix, i) => `c${i}=${mix.length === 0 ? '0*c0' : mix.map(term).join('+')}`)
+  return `pan=${[layout(mixes.length), ...outputs].join('|')}`
 }
 
 const WAV_CODEC: Record<PcmFormat['format'], string> = {

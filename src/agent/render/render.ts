@@ -1,71 +1,154 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import * as fs from 'node:fs/promises'
 import * as os from 'node:os'
+import type { Readable, Writable } from 'node:stream'
 import { syncFile } from '../spool/durable.ts'
+import type { WavLayout } from '../spool/wav.rules.ts'
 
 export interface RenderRequest {
   codecArgs: string[]
   command: string
   env: NodeJS.ProcessEnv
   filter: string | undefined
-  input: string
+  /** Shape of the frames that come in. */
+  input: Pick<WavLayout, 'channels' | 'format' | 'rate'>
   output: string
-  /** Seconds the output must have. */
-  seconds: number
 }
 
 /** MP3 pads to whole frames, FLAC counts its last block by its start. */
 const TOLERANCE_SECONDS = 0.25
 const STDERR_KEPT = 2000
+/** An encoder that takes nothing for so long, or does not end, hangs. */
+const HANGS_MS = 120_000
+const RAW: Record<WavLayout['format'], string> = {
+  FLOAT_LE: 'f32le',
+  S16_LE: 's16le',
+  S24_3LE: 's24le',
+  S32_LE: 's32le',
+}
 
 /**
- * Encodes a take with ffmpeg; the output appears under its name only when it is whole and on the disk.
- * Throws with ffmpeg's own words, and when the result is empty or of another length. An abort kills ffmpeg.
+ * Encodes frames (interleaved, as in a take's file) with ffmpeg as they come; the output appears under its name only
+ * when it is whole and on the disk. Resolves with the number of frames. Throws what the source throws, ffmpeg's own
+ * words (code ENOSPC when it was the disk), and when the result is empty or of another length. An abort kills ffmpeg.
  */
-export async function render(request: RenderRequest, signal: AbortSignal): Promise<void> {
+export async function render(
+  request: RenderRequest,
+  source: AsyncIterable<Buffer>,
+  signal: AbortSignal,
+): Promise<number> {
+  const { channels, rate } = request.input
   const temp = `${request.output}.part`
-  const filter = request.filter === undefined ? [] : ['-af', request.filter]
-  const plain = ['-map', '0:a', '-map_metadata', '-1', '-fflags', '+bitexact', '-flags:a', '+bitexact']
-  const args = [
-    ...['-nostdin', '-v', 'error', '-y', '-progress', 'pipe:1', '-i', `file:${request.input}`, ...filter, ...plain],
-    ...[...request.codecArgs, `file:${temp}`],
-  ]
   try {
     // An encoder left over from a killed agent may still write to the old file: it keeps that one for itself.
     await fs.rm(temp, { force: true })
-    const seconds = await run(request, args, signal)
+    const { bytes, seconds } = await run(request, args(request, temp), source, signal)
+    const frames = bytes / (SAMPLE_BYTES[request.input.format] * channels)
     const { size } = await fs.stat(temp)
-    if (size === 0) throw new Error('render output is empty')
-    if (Math.abs(seconds - request.seconds) > TOLERANCE_SECONDS)
-      throw new Error(`render output has ${seconds} s instead of ${request.seconds} s`)
+    if (size === 0 || frames === 0) throw new Error('render output is empty')
+    if (Math.abs(seconds - frames / rate) > TOLERANCE_SECONDS)
+      throw new Error(`render output has ${seconds} s instead of ${frames / rate} s`)
     await fs.rename(temp, request.output)
     await syncFile(request.output)
+    return frames
   } catch (e) {
     await fs.rm(temp, { force: true })
     throw e
   }
 }
 
-/** Resolves with the seconds of audio ffmpeg says it wrote. */
-function run({ command, env }: RenderRequest, args: string[], signal: AbortSignal): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, { env, killSignal: 'SIGKILL', signal, stdio: ['ignore', 'pipe', 'pipe'] })
-    // A capture may be running: it goes first.
-    if (child.pid !== undefined) lowerPriority(child.pid)
-    let said = ''
-    let seconds = 0
-    child.stdout.setEncoding('utf8').on('data', (more: string) => {
-      for (const [, us] of more.matchAll(/out_time_us=(\d+)/g)) seconds = Number(us) / 1e6
-    })
-    child.stderr.setEncoding('utf8').on('data', (more: string) => {
-      said = (said + more).slice(-STDERR_KEPT)
-    })
-    child.once('error', reject)
-    child.once('close', (code, killed) => {
-      if (code === 0) resolve(seconds)
-      else reject(new Error(`${command} failed with ${code ?? killed}: ${said.trim()}`))
-    })
+const SAMPLE_BYTES: Record<WavLayout['format'], number> = { FLOAT_LE: 4, S16_LE: 2, S24_3LE: 3, S32_LE: 4 }
+
+function args({ codecArgs, filter, input: { channels, format, rate } }: RenderRequest, output: string): string[] {
+  const frames = ['-f', RAW[format], '-ar', String(rate), '-ac', String(channels), '-i', 'pipe:0']
+  const filtered = filter === undefined ? [] : ['-af', filter]
+  const plain = ['-map', '0:a', '-map_metadata', '-1', '-fflags', '+bitexact', '-flags:a', '+bitexact']
+  const head = ['-v', 'error', '-y', '-progress', 'pipe:1']
+  return [...head, ...frames, ...filtered, ...plain, ...codecArgs, `file:${output}`]
+}
+
+type Encoder = ChildProcessByStdio<Writable, Readable, Readable>
+
+/** Resolves with the bytes ffmpeg was given and the seconds of audio it says it wrote. */
+async function run(
+  { command, env }: RenderRequest,
+  words: string[],
+  source: AsyncIterable<Buffer>,
+  signal: AbortSignal,
+): Promise<{ bytes: number; seconds: number }> {
+  signal.throwIfAborted()
+  const child: Encoder = spawn(command, words, { env, killSignal: 'SIGKILL', signal, stdio: ['pipe', 'pipe', 'pipe'] })
+  // A capture may be running: it goes first.
+  if (child.pid !== undefined) lowerPriority(child.pid)
+  const ended = endOf(child, command)
+  // Looked at below; a source that fails first must not leave it unheard.
+  ended.catch(() => undefined)
+  try {
+    const bytes = await feed(child, source, ended)
+    return { bytes, seconds: await inTime(ended) }
+  } finally {
+    child.kill('SIGKILL')
+    // A grandchild may hold the pipes open for ever; the child itself is what we wait for.
+    child.stdout.destroy()
+    child.stderr.destroy()
+    await ended.catch(() => undefined)
+  }
+}
+
+/** Resolves with the seconds written, when ffmpeg has ended well. */
+function endOf(child: Encoder, command: string): Promise<number> {
+  const { promise, reject, resolve } = Promise.withResolvers<number>()
+  let said = ''
+  let seconds = 0
+  child.stdout.setEncoding('utf8').on('data', (more: string) => {
+    for (const [, us] of more.matchAll(/out_time_us=(\d+)/g)) seconds = Number(us) / 1e6
   })
+  child.stderr.setEncoding('utf8').on('data', (more: string) => {
+    said = (said + more).slice(-STDERR_KEPT)
+  })
+  let failure: Error | undefined
+  child.once('error', (e) => {
+    failure = e
+    // One that was started is waited for, also when an abort ends it: nobody may write behind our back.
+    if (child.pid === undefined) reject(e)
+  })
+  child.once('close', (code, killed) => {
+    if (failure) return reject(failure)
+    if (code === 0) return resolve(seconds)
+    const full = /No space left on device|Disk quota exceeded/.test(said) ? { code: 'ENOSPC' } : {}
+    reject(Object.assign(new Error(`${command} failed with ${code ?? killed}: ${said.trim()}`), full))
+  })
+  return promise
+}
+
+/** Hands ffmpeg one block after the other, each when it has taken the one before. Throws when it ends too early. */
+async function feed(child: Encoder, source: AsyncIterable<Buffer>, ended: Promise<number>): Promise<number> {
+  // A broken pipe is told by the end of the program, with its reason.
+  child.stdin.on('error', () => undefined)
+  let over = false
+  const early = ended.then(() => {
+    throw new Error('the encoder ended before its input did')
+  })
+  early.catch(() => {
+    over = true
+  })
+  let bytes = 0
+  for await (const block of source) {
+    if (over) await early
+    bytes += block.length
+    if (child.stdin.write(block)) continue
+    const drained = Promise.withResolvers<void>()
+    child.stdin.once('drain', drained.resolve)
+    await inTime(Promise.race([drained.promise, early]))
+  }
+  child.stdin.end()
+  return bytes
+}
+
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error(`the encoder hung for ${HANGS_MS / 1000} s`)), HANGS_MS)
+  return await Promise.race([work, promise]).finally(() => clearTimeout(timer))
 }
 
 function lowerPriority(pid: number): void {

@@ -1,8 +1,9 @@
 import { mkdirSync } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
-import { hasCode, sizeOf, syncDir } from '../../kernel/durable.ts'
+import { hasCode, removeGently, sizeOf, syncDir } from '../../kernel/durable.ts'
 import { isDiskFull, replaceFile } from './durable.ts'
+import { mirrorState } from './mirror.ts'
 import { TakeState } from './state.ts'
 
 const STATE = 'state.json'
@@ -17,8 +18,15 @@ export interface Found {
   states: TakeState[]
 }
 
-/** The agent's takes on disk: `takes/<jobId>/` while owned, `kept/<jobId>/` when they must be looked after by hand. */
+/**
+ * The agent's takes on disk: `takes/<jobId>/` while owned, `cache/<jobId>/` when the controller has them,
+ * `kept/<jobId>/` when they must be looked after by hand.
+ */
 export interface Spool {
+  /** Moves the files of an accepted take to the recorder's copies; resolves with their new place. */
+  cache(jobId: string): Promise<string>
+  /** Directories of the recorder's copies; without a state when it cannot be read. */
+  cached(): Promise<{ dir: string; state: TakeState | undefined }[]>
   /** Durable when it resolves. False when the job is already there. */
   create(state: TakeState): Promise<boolean>
   dir(jobId: string): string
@@ -27,6 +35,8 @@ export interface Spool {
   /** Gives a member of a group its own name for the take of another; the audio is on disk once. */
   share(fromJobId: string, toJobId: string): Promise<void>
   load(): Promise<Found>
+  /** Shows the state of a take where people look, in the file of the latest. Never rejects. */
+  mirror(state: Readonly<TakeState>): Promise<void>
   remove(jobId: string): Promise<void>
   /** Durable when it resolves. */
   save(state: TakeState): Promise<void>
@@ -35,12 +45,17 @@ export interface Spool {
 
 const safeName = (jobId: string): string => jobId.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, 200)
 
-/** Makes the directories; throws what the disk throws. */
-export function openSpool(workDir: string): Spool {
+/** Makes the directories; throws what the disk throws. `stateFile`: gets the latest state of any job. */
+export function openSpool(workDir: string, stateFile?: string): Spool {
   const takes = path.join(workDir, 'takes')
   const kept = path.join(workDir, 'kept')
-  for (const dir of [takes, kept]) mkdirSync(dir, { mode: 0o750, recursive: true })
+  const copies = path.join(workDir, 'cache')
+  for (const dir of [takes, kept, copies]) mkdirSync(dir, { mode: 0o750, recursive: true })
   const dirOf = (jobId: string) => path.join(takes, safeName(jobId))
+
+  const mirror = async (state: Readonly<TakeState>) => {
+    if (stateFile !== undefined) await mirrorState(stateFile, state, dirOf(state.job.id))
+  }
 
   const create = async (state: TakeState) => {
     const dir = dirOf(state.job.id)
@@ -49,6 +64,7 @@ export function openSpool(workDir: string): Spool {
     await fs.writeFile(path.join(dir, BALLAST), Buffer.alloc(BALLAST_BYTES, 1))
     await replaceFile(path.join(dir, STATE), JSON.stringify(state))
     await syncDir(takes)
+    await mirror(state)
     return true
   }
 
@@ -62,23 +78,36 @@ export function openSpool(workDir: string): Spool {
       await fs.rm(path.join(dir, BALLAST), { force: true })
       await write()
     }
+    await mirror(state)
   }
 
-  const keepDir = async (name: string): Promise<string> => {
-    let target = path.join(kept, name)
-    for (let n = 2; (await sizeOf(target)) !== undefined; n++) target = path.join(kept, `${name}.${n}`)
+  const move = async (name: string, to: string): Promise<string> => {
+    let target = path.join(to, name)
+    for (let n = 2; (await sizeOf(target)) !== undefined; n++) target = path.join(to, `${name}.${n}`)
     await fs.rename(path.join(takes, name), target)
-    await syncDir(kept)
+    await syncDir(to)
     await syncDir(takes)
     return target
   }
 
+  const cache = async (jobId: string) => {
+    await fs.rm(path.join(dirOf(jobId), BALLAST), { force: true })
+    return move(safeName(jobId), copies)
+  }
+
+  const cached = async () => {
+    const dirs = (await fs.readdir(copies)).sort().map((name) => path.join(copies, name))
+    return Promise.all(
+      dirs.map(async (dir) => {
+        const state = await readState(dir)
+        return { dir, state: typeof state === 'string' ? undefined : state }
+      }),
+    )
+  }
+
   const remove = async (jobId: string) => {
-    const dir = dirOf(jobId)
-    // The state goes last: files without a state would be found and kept as a riddle.
-    if ((await sizeOf(dir)) === undefined) return
-    for (const name of await fs.readdir(dir)) if (name !== STATE) await fs.rm(path.join(dir, name))
-    await fs.rm(dir, { recursive: true })
+    if ((await sizeOf(dirOf(jobId))) === undefined) return
+    await removeFiles(dirOf(jobId))
     await syncDir(takes)
   }
 
@@ -93,22 +122,38 @@ export function openSpool(workDir: string): Spool {
     for (const name of (await fs.readdir(takes)).sort()) {
       const state = await readState(path.join(takes, name))
       if (state === 'nothing') await fs.rm(path.join(takes, name), { recursive: true })
-      else if (state === 'unreadable' || safeName(state.job.id) !== name) found.kept.push(await keepDir(name))
+      else if (state === 'unreadable' || safeName(state.job.id) !== name) found.kept.push(await move(name, kept))
       else found.states.push(state)
     }
     return found
   }
 
   return {
+    cache,
+    cached,
     create,
     dir: dirOf,
-    keep: (jobId) => keepDir(safeName(jobId)),
+    keep: (jobId) => move(safeName(jobId), kept),
     load,
+    mirror,
     remove,
     save,
     share,
     takeFile: (jobId) => path.join(dirOf(jobId), TAKE),
   }
+}
+
+/** Removes the directory of a take. The state goes last: files without one would be found and kept as a riddle. */
+export async function removeFiles(dir: string): Promise<void> {
+  for (const name of await fs.readdir(dir)) {
+    const file = path.join(dir, name)
+    if (name === STATE) continue
+    const stat = await fs.lstat(file)
+    // Piece by piece, so that a running take's syncs do not wait; never a file another job has its own name for.
+    if (stat.isFile() && stat.nlink === 1) await removeGently(file)
+    else await fs.rm(file, { recursive: true })
+  }
+  await fs.rm(dir, { recursive: true })
 }
 
 /** `nothing`: a directory made just before a crash, without state and without audio. */

@@ -1,12 +1,11 @@
 import * as z from 'zod'
-import { AgentJob } from '../../wire/recordings.ts'
+import { AgentJob, RENDITIONS, RenditionDetails } from '../../wire/recordings.ts'
 import { SAMPLE_FORMATS } from '../capture/format.rules.ts'
 
 export const TAKE_STATUSES = [
   'claimed',
   'capturing',
   'captured',
-  'rendered',
   'uploading',
   'uploaded',
   'completed',
@@ -16,8 +15,33 @@ export const TAKE_STATUSES = [
 
 const frames = z.number().int().min(0)
 
+/** One file that goes to the controller. It is listed once it is whole and on the disk. */
+export const Output = z.object({
+  /** Number of its part, from 0; undefined when the take goes up in one piece. */
+  chunk: z.number().int().min(0).optional(),
+  /** How many parts there are; with the primary of the last one only. */
+  chunkTotal: z.number().int().min(1).optional(),
+  contentType: z.string(),
+  /** What cannot be read of it must not cost the take. */
+  details: RenditionDetails.optional().catch(undefined),
+  durationSeconds: z.number().min(0),
+  /** Name below the job's directory. */
+  file: z.string().regex(/^[\w.-]+$/),
+  /** Name shown to the operator. */
+  fileName: z.string(),
+  /** Why the controller will never take it. */
+  refused: z.string().optional(),
+  /** Undefined: the only rendition there is. */
+  rendition: z.enum(RENDITIONS).optional(),
+  /** The controller has it. */
+  uploaded: z.literal(true).optional(),
+})
+export type Output = z.infer<typeof Output>
+
 /** What is known of one job's take; one file per job, so that no job can overwrite another's. */
 export const TakeState = z.object({
+  /** How many parts there are, once the last one is made. */
+  chunkTotal: z.number().int().min(1).optional(),
   /** Unix ms of the claim. */
   claimedAt: z.number(),
   /** The file's own format, known from the first sample on. */
@@ -28,16 +52,12 @@ export const TakeState = z.object({
   fromFrame: frames.default(0),
   gaps: z.array(z.object({ atFrame: frames, seconds: z.number().min(0) })).default([]),
   job: AgentJob,
-  /** What goes to the controller, once it is ready. */
-  output: z
-    .object({
-      contentType: z.string(),
-      durationSeconds: z.number().min(0),
-      /** Name below the job's directory. */
-      file: z.string().regex(/^[\w.-]+$/),
-      fileName: z.string(),
-    })
-    .optional(),
+  /** Files for the controller; those of a chunk that it has whole are no longer listed. */
+  outputs: z.array(Output).default([]),
+  /** Length of a part, fixed when the first one is made; undefined: the take is one part. */
+  partSeconds: z.number().int().min(1).optional(),
+  /** Parts, from the first, whose files are all made: what is listed of them may be sent. */
+  partsMade: frames.default(0),
   /** Why it failed, was cancelled or ended early. */
   reason: z.string().optional(),
   status: z.enum(TAKE_STATUSES),

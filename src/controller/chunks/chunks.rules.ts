@@ -1,5 +1,5 @@
 import { iso } from '../../kernel/clock.ts'
-import { invalid } from '../../kernel/fail.ts'
+import { conflict, invalid } from '../../kernel/fail.ts'
 import type { ChunkStatus } from '../../wire/chunks.ts'
 import type { Codec } from '../../wire/profiles.ts'
 
@@ -32,6 +32,8 @@ export interface ChunkSet {
   rawRevision: number
   raws: number
   recordingId: string
+  /** Since then its files are gone: the joined ones hold all of them. */
+  releasedAt: string | null
   total: number | null
   wholeAt: string | null
 }
@@ -62,8 +64,24 @@ export const chunkStem = (recordingId: string, index: number, rendition: ChunkRe
   `${recordingId}/part${String(index).padStart(4, '0')}${rendition === 'raw' ? '.raw' : ''}`
 
 /** Whether every chunk of the take is there. */
-export const isComplete = ({ highest, primaries, total }: ChunkSet): boolean =>
-  total !== null && primaries === total && highest <= total
+export const isComplete = ({ highest, primaries, releasedAt, total }: ChunkSet): boolean =>
+  total !== null && (primaries === total || releasedAt !== null) && highest <= total
+
+/**
+ * A chunk beyond the last one would be joined alone, over all others whose files are gone.
+ * @throws Fail 409 `chunk_set_closed`: the recorder keeps its file.
+ */
+export function checkOpen({ releasedAt, total }: ChunkSet, index: number): void {
+  if (releasedAt !== null && index > (total ?? 0))
+    throw conflict('chunk_set_closed', `This take was joined of its ${total} chunks long ago`)
+}
+
+/** Whether a chunk that comes now was there before the files were released: it is in the joined one. */
+export const isReleased = (set: ChunkSet | undefined, index: number, rendition: ChunkRendition): boolean =>
+  set !== undefined &&
+  set.releasedAt !== null &&
+  index <= (set.total ?? 0) &&
+  (rendition !== 'raw' || set.rawJoined !== null)
 
 /** Status of a chunk after a file of it was stored (contract A, 4.5): what uploads have made of it stays. */
 export function storedStatus(from: ChunkStatus | undefined, rendition: ChunkRendition): ChunkStatus {
@@ -91,12 +109,18 @@ export function joinTimes(set: ChunkSet, now: string): Partial<Record<JoinGroup,
 export const joinAt = (times: Partial<Record<JoinGroup, string>>): string | null =>
   Object.values(times).sort()[0] ?? null
 
-/** Files that make the joined one, in order: of a chunk that came enhanced and plain, the enhanced one is played. */
+const BEST = { primary: 'enhanced', raw: 'raw' } as const
+const NEVER = { primary: 'raw', raw: 'enhanced' } as const
+
+/**
+ * Files that make the joined one, in order: what came plain stands in for a chunk that was not enhanced, in what is played
+ * and in the master.
+ */
 export function sourcesOf(files: readonly ChunkFile[], group: JoinGroup): ChunkFile[] {
   const chosen = new Map<number, ChunkFile>()
   for (const file of files) {
-    if ((file.rendition === 'raw') !== (group === 'raw')) continue
-    if (!chosen.has(file.index) || file.rendition === 'enhanced') chosen.set(file.index, file)
+    if (file.rendition === NEVER[group]) continue
+    if (!chosen.has(file.index) || file.rendition === BEST[group]) chosen.set(file.index, file)
   }
   return [...chosen.values()].sort((a, b) => a.index - b.index)
 }

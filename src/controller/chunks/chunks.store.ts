@@ -1,5 +1,7 @@
 import { isoPlus } from '../../kernel/clock.ts'
 import type { ChunkStatus, RecordingChunk } from '../../wire/chunks.ts'
+import type { RenditionDetails } from '../../wire/recordings.ts'
+import type { Piece } from '../recordings/renditions.rules.ts'
 import type { Db, Params } from '../store/db.ts'
 import { present } from '../store/filter.ts'
 import {
@@ -14,6 +16,7 @@ import {
 } from './chunks.rules.ts'
 
 export interface NewChunk extends ChunkFile {
+  details?: RenditionDetails | undefined
   /** Undefined keeps what is known of it. */
   durationSeconds: number | undefined
   jobId: string
@@ -29,11 +32,14 @@ type Row = Required<Omit<RecordingChunk, 'id'>> & Record<string, unknown>
 const FILES = `(SELECT count(DISTINCT idx) FROM recording_chunk_files f WHERE f.recording_id = c.recording_id AND f.rendition`
 const SET = `SELECT c.recording_id AS recordingId, c.job_id AS jobId, c.total, c.changed_at AS changedAt, c.whole_at AS wholeAt,
     c.primary_revision AS primaryRevision, c.raw_revision AS rawRevision, c.primary_joined AS primaryJoined,
-    c.raw_joined AS rawJoined, c.join_attempts AS joinAttempts, c.join_event AS joinEvent,
+    c.raw_joined AS rawJoined, c.join_attempts AS joinAttempts, c.join_event AS joinEvent, c.released_at AS releasedAt,
     NOT EXISTS (SELECT 1 FROM recording_jobs j WHERE j.recording_id = c.recording_id
       AND j.status IN ('queued', 'running', 'stop_requested')) AS ended,
     coalesce((SELECT max(idx) FROM recording_chunks k WHERE k.recording_id = c.recording_id), 0) AS highest,
-    ${FILES} <> 'raw') AS primaries, ${FILES} = 'raw') AS raws
+    ${FILES} <> 'raw') AS primaries,
+    -- Where there are masters, what came plain is the master of a chunk that could not be enhanced.
+    (SELECT iif(sum(rendition = 'raw') > 0, count(DISTINCT idx), 0) FROM recording_chunk_files f
+      WHERE f.recording_id = c.recording_id AND f.rendition <> 'enhanced') AS raws
   FROM chunked_recordings c`
 
 const pathOf = (rendition: ChunkRendition, column = 'path'): string =>
@@ -97,6 +103,7 @@ export function chunkStore(db: Db) {
       move.run({ id, index, from: '["uploading"]', to }) === 1,
     ...scheduled,
     ...joins(db, find),
+    ...releases(db),
   }
 }
 export type ChunkStore = ReturnType<typeof chunkStore>
@@ -113,9 +120,9 @@ function putter(
   const stretch = db.stmt<{ recordingId: string; index: number }>(
     `UPDATE chunked_recordings SET total = max(total, @index) WHERE recording_id = @recordingId AND total IS NOT NULL`,
   )
-  const arrived = db.stmt<{ recordingId: string; raw: number; now: string }>(
-    `UPDATE chunked_recordings SET changed_at = @now, primary_revision = primary_revision + 1 - @raw,
-       raw_revision = raw_revision + @raw, join_attempts = 0 WHERE recording_id = @recordingId`,
+  const arrived = db.stmt<{ recordingId: string; rendition: ChunkRendition; now: string }>(
+    `UPDATE chunked_recordings SET changed_at = @now, primary_revision = primary_revision + (@rendition <> 'raw'),
+       raw_revision = raw_revision + (@rendition <> 'enhanced'), join_attempts = 0 WHERE recording_id = @recordingId`,
   )
   const upsertChunk = db.stmt<Params>(
     `INSERT INTO recording_chunks (recording_id, idx, status, duration_seconds, created_at, cached_at)
@@ -128,17 +135,18 @@ function putter(
       WHERE recording_id = @recordingId AND idx = @index AND rendition = @rendition`,
   )
   const upsertFile = db.stmt<Params>(
-    `INSERT INTO recording_chunk_files (recording_id, idx, rendition, path, checksum, size_bytes, mime_type, stored_at)
-     VALUES (@recordingId, @index, @rendition, @path, @checksum, @sizeBytes, @mimeType, @now)
+    `INSERT INTO recording_chunk_files (recording_id, idx, rendition, path, checksum, size_bytes, mime_type, stored_at, details)
+     VALUES (@recordingId, @index, @rendition, @path, @checksum, @sizeBytes, @mimeType, @now, @details)
      ON CONFLICT (recording_id, idx, rendition) DO UPDATE SET path = excluded.path, checksum = excluded.checksum,
-       size_bytes = excluded.size_bytes, mime_type = excluded.mime_type, stored_at = excluded.stored_at`,
+       size_bytes = excluded.size_bytes, mime_type = excluded.mime_type, stored_at = excluded.stored_at,
+       details = iif(excluded.checksum = checksum, coalesce(excluded.details, details), excluded.details)`,
   )
   /**
    * Files a chunk; the same bytes again change nothing. `replaced` is the path of the file it takes the place of,
    * when that is another one: unlink it after the commit.
    */
   return (chunk: NewChunk, now: string): { chunk: RecordingChunk; fresh: boolean; replaced: string | undefined } => {
-    const { durationSeconds, jobId, total = null, ...file } = chunk
+    const { details, durationSeconds, jobId, total = null, ...file } = chunk
     const { index, recordingId, rendition } = file
     upsertSet.run({ recordingId, jobId, total, now })
     stretch.run({ recordingId, index })
@@ -147,9 +155,9 @@ function putter(
     const seconds = durationSeconds ?? Math.max(known?.durationSeconds ?? 0, 1)
     upsertChunk.run({ recordingId, index, status, seconds, now, cachedAt: rendition === 'raw' ? null : now })
     const before = current.get({ recordingId, index, rendition })
-    upsertFile.run({ ...file, now })
+    upsertFile.run({ ...file, details: details ? JSON.stringify(details) : null, now })
     const fresh = before?.checksum !== file.checksum
-    if (fresh) arrived.run({ recordingId, raw: Number(rendition === 'raw'), now })
+    if (fresh) arrived.run({ recordingId, rendition, now })
     schedule(recordingId, now)
     const replaced = before?.path === file.path ? undefined : before?.path
     return { chunk: get(recordingId, index) as RecordingChunk, fresh, replaced }
@@ -180,9 +188,15 @@ function joins(db: Db, find: (id: string) => ChunkSet | undefined) {
   const due = db.stmt<{ now: string }, { id: string }>(
     `SELECT recording_id AS id FROM chunked_recordings WHERE join_at <= @now ORDER BY join_at LIMIT 1`,
   )
-  const joined = db.stmt<{ id: string; primary: number | null; raw: number | null; event: string | null }>(
+  const joined = db.stmt<{
+    id: string
+    primary: number | null
+    raw: number | null
+    event: string | null
+    exact: number
+  }>(
     `UPDATE chunked_recordings SET primary_joined = coalesce(@primary, primary_joined), raw_joined = coalesce(@raw, raw_joined),
-       join_attempts = 0, join_event = @event WHERE recording_id = @id`,
+       join_attempts = 0, join_event = @event, join_exact = join_exact AND @exact WHERE recording_id = @id`,
   )
   const failed = db.stmt<{ id: string; at: string; event: string | null }>(
     `UPDATE chunked_recordings SET join_attempts = join_attempts + 1, join_event = @event, join_at = @at WHERE recording_id = @id`,
@@ -191,16 +205,29 @@ function joins(db: Db, find: (id: string) => ChunkSet | undefined) {
     `SELECT json_extract(command, '$.outputBitrateKbps') AS kbps, json_extract(command, '$.outputVbr') AS vbr
        FROM recording_jobs WHERE id = @id`,
   )
+  const told = db.stmt<{ id: string }, { at: number; details: string | null; path: string }>(
+    `SELECT f.path, f.details, coalesce(k.at, 0) AS at FROM recording_chunk_files f
+       JOIN (SELECT idx, sum(duration_seconds) OVER (ORDER BY idx ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS at
+         FROM recording_chunks WHERE recording_id = @id) k ON k.idx = f.idx
+      WHERE f.recording_id = @id ORDER BY f.idx`,
+  )
   return {
+    /** What was told of these files, each in its place in the take. */
+    pieces(id: string, sources: readonly ChunkFile[]): Piece[] {
+      const paths = new Set(sources.map(({ path }) => path))
+      const rows = told.all({ id }).filter(({ path }) => paths.has(path))
+      return rows.map(({ at, details }) => ({ at, details: details === null ? undefined : JSON.parse(details) }))
+    },
     /** The set that has been due for longest. */
     due(now: string): ChunkSet | undefined {
       const next = due.get({ now })
       return next && find(next.id)
     },
-    /** A group was joined from this revision; `event` is the health event that still stands. */
-    joined: (id: string, group: JoinGroup, revision: number, event: string | null): void =>
+    /** A group was joined from this revision, `exact` to the sample; `event` is the health event that still stands. */
+    joined: (id: string, group: JoinGroup, revision: number, exact: boolean, event: string | null): void =>
       void joined.run({
         id,
+        exact: Number(exact),
         primary: group === 'primary' ? revision : null,
         raw: group === 'raw' ? revision : null,
         event,
@@ -212,6 +239,43 @@ function joins(db: Db, find: (id: string) => ChunkSet | undefined) {
     encoder: (jobId: string): { kbps: number; vbr: boolean } => {
       const row = encoder.get({ id: jobId })
       return { kbps: row?.kbps ?? 128, vbr: row?.vbr === 1 }
+    },
+  }
+}
+
+/** Files of chunks that nobody needs any more. */
+function releases(db: Db) {
+  // Whole, joined without loss, nothing to come, nothing left to upload.
+  const due = db.stmt<{ before: string; most: number }, { id: string; jobId: string }>(
+    `SELECT c.recording_id AS id, c.job_id AS jobId FROM chunked_recordings c
+      WHERE c.released_at IS NULL AND c.join_at IS NULL AND c.changed_at <= @before AND c.join_exact = 1
+        AND c.total = (SELECT count(DISTINCT idx) FROM recording_chunk_files f
+          WHERE f.recording_id = c.recording_id AND f.rendition <> 'raw')
+        AND c.primary_joined = c.primary_revision
+        AND (c.raw_joined = c.raw_revision OR NOT EXISTS (SELECT 1 FROM recording_chunk_files f
+          WHERE f.recording_id = c.recording_id AND f.rendition = 'raw'))
+        AND NOT EXISTS (SELECT 1 FROM recording_jobs j WHERE j.recording_id = c.recording_id
+          AND j.status IN ('queued', 'running', 'stop_requested'))
+        AND NOT EXISTS (SELECT 1 FROM upload_queue q WHERE q.recording_id = c.recording_id
+          AND q.chunk_index IS NOT NULL AND (q.status <> 'succeeded' OR q.release_pending = 1))
+      ORDER BY c.changed_at LIMIT @most`,
+  )
+  const paths = db.stmt<{ id: string }, { path: string; bytes: number }>(
+    `SELECT path, size_bytes AS bytes FROM recording_chunk_files WHERE recording_id = @id`,
+  )
+  const forget = db.stmt<{ id: string }>(`DELETE FROM recording_chunk_files WHERE recording_id = @id`)
+  const mark = db.stmt<{ id: string; now: string }>(
+    `UPDATE chunked_recordings SET released_at = @now WHERE recording_id = @id`,
+  )
+  return {
+    /** Sets without a change since `before` whose files are no longer needed, the oldest first. */
+    releasable: (before: string, most: number): { id: string; jobId: string }[] => due.all({ before, most }),
+    /** Forgets the files of a set: unlink them after the commit. */
+    release(id: string, now: string): { bytes: number; paths: string[] } {
+      const files = paths.all({ id })
+      forget.run({ id })
+      mark.run({ id, now })
+      return { bytes: files.reduce((sum, file) => sum + file.bytes, 0), paths: files.map(({ path }) => path) }
     },
   }
 }

@@ -20,6 +20,8 @@ export interface Joining {
 }
 
 export interface Joined {
+  /** Every sample is as it was: what it was made of is no longer needed for its sound. */
+  exact: boolean
   /** Hex. */
   sha256: string
   size: number
@@ -108,7 +110,7 @@ async function joinWavs(
   } finally {
     await out.close()
   }
-  return { sha256: hash.digest('hex'), size }
+  return { exact: true, sha256: hash.digest('hex'), size }
 }
 
 /** Hands the bytes of a stretch of a file to `take`, one buffer at a time. */
@@ -147,7 +149,8 @@ async function joinEncoded(joining: Joining, files: readonly string[], part: str
   } finally {
     await fs.rm(list, { force: true })
   }
-  return hashed(part, joining.signal)
+  // What ffmpeg decodes of FLAC it encodes again bit for bit.
+  return { ...(await hashed(part, joining.signal)), exact: joining.codec === 'flac' }
 }
 
 /** Chunks that do not fit each other (a crash left one in another format): each is made like the first, then joined. */
@@ -167,7 +170,7 @@ async function joinMixed(joining: Joining, scratch: string[]): Promise<Joined> {
   const joined = await joinWavs({ ...joining, part: whole }, plain, await Promise.all(plain.map(readWav)))
   if (codec !== 'wav') await ffmpeg({ ...running(joining), args: ['-i', whole, ...encoderArgs(joining), part] })
   for (const file of scratch.filter((name) => name !== part)) await fs.rm(file, { force: true })
-  return codec === 'wav' ? joined : hashed(part, joining.signal)
+  return { ...(codec === 'wav' ? joined : await hashed(part, joining.signal)), exact: false }
 }
 
 const SOUND = ['-map', '0:a:0', '-vn', '-map_metadata', '-1']
@@ -194,7 +197,7 @@ function encoderArgs({ codec, encoder: { kbps, vbr } }: Joining): string[] {
   return ['-c:a', 'libmp3lame', ...(vbr ? ['-q:a', String(quality(kbps))] : ['-b:a', `${kbps}k`]), '-f', 'mp3']
 }
 
-async function hashed(file: string, signal: AbortSignal): Promise<Joined> {
+async function hashed(file: string, signal: AbortSignal): Promise<Omit<Joined, 'exact'>> {
   const handle = await fs.open(file, 'r+')
   const hash: Hash = createHash('sha256')
   const { size } = await handle.stat().finally(async () => {

@@ -11,6 +11,7 @@ import { removeFiles } from '../edge/files.ts'
 import { systemActor } from '../edge/who.ts'
 import type { HealthStore } from '../health/health.store.ts'
 import type { RecordingStore } from '../recordings/recordings.store.ts'
+import { joinedDetails } from '../recordings/renditions.rules.ts'
 import type { Db } from '../store/db.ts'
 import {
   type ChunkFile,
@@ -202,6 +203,7 @@ export class Joiner {
     const replaced = recordings.attach(
       {
         checksum: `sha256:${joined.sha256}`,
+        details: joinedDetails(chunks.pieces(recordingId, sources)),
         durationSeconds: chunks.seconds(recordingId),
         jobId: set.jobId,
         mimeType: CONTENT_TYPES[codecOfPath(file) ?? 'wav'],
@@ -217,7 +219,8 @@ export class Joiner {
       recordings.settle(recordingId, isComplete(fresh) ? 'cached' : 'partial', now)
     const lost = missing(sources, fresh.total)
     const gaps = lost.length > 0 ? { missingCount: lost.length, missing: lost.slice(0, TOLD_MISSING) } : undefined
-    chunks.joined(recordingId, group, revisionOf(set, group), this.judged(fresh, group, gaps, now))
+    const event = this.judged(fresh, group, gaps, now)
+    chunks.joined(recordingId, group, revisionOf(set, group), joined.exact, event)
     health.judge(recordingId, now)
     const details = { chunkCount: sources.length, fileName: path.basename(file), rendition, size: joined.size }
     this.told(set, 'succeeded', now, { ...details, ...gaps })

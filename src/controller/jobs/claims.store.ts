@@ -10,6 +10,8 @@ export interface Asking {
   holding?: readonly string[] | undefined
   /** It may open no further device: only a job that joins a running capture will do. */
   joinOnly?: boolean | undefined
+  /** It gives an open device to every job of it. */
+  shares?: boolean | undefined
 }
 
 interface Asked {
@@ -17,6 +19,7 @@ interface Asked {
   joinOnly: number
   nodeId: string
   now: string
+  shares: number
 }
 
 // A capture begins some time after its claim, and a device is free some time after its last sample.
@@ -35,10 +38,12 @@ const endOf = (job: string): string =>
 const CAPTURING = `r.node_id = q.node_id AND r.status = 'running' AND r.id <> q.id
   AND r.capture_interface IS q.capture_interface AND ${endOf('r')} > unixepoch(@now) AND NOT (${lost('r')})`
 // Such a capture can be shared when it is of the same group and wide enough: the agent cuts the new member from it.
-const SHARES = `r.capture_group = q.capture_group AND ${member('r', 'captureDevice')} = ${member('q', 'captureDevice')}
+const ALIKE = `${member('r', 'captureDevice')} = ${member('q', 'captureDevice')}
   AND ${member('r', 'captureSampleRate')} = ${member('q', 'captureSampleRate')}`
-const JOINS = `EXISTS (SELECT 1 FROM recording_jobs r WHERE ${CAPTURING} AND ${SHARES} AND ${span('r')} >= ${span('q')})`
-const WAITS = `EXISTS (SELECT 1 FROM recording_jobs r WHERE ${CAPTURING})`
+const JOINS = `EXISTS (SELECT 1 FROM recording_jobs r WHERE ${CAPTURING}
+  AND r.capture_group = q.capture_group AND ${ALIKE} AND ${span('r')} >= ${span('q')})`
+// An agent that shares has the device open with all its channels: only another way of opening it has to wait.
+const WAITS = `EXISTS (SELECT 1 FROM recording_jobs r WHERE ${CAPTURING} AND NOT (@shares = 1 AND ${ALIKE}))`
 // A device is never opened twice: who cannot join waits (contract A, 11.2).
 const CLAIMABLE = `q.node_id = @nodeId AND (q.status = 'queued' OR (${lost('q')}))
   AND (${JOINS} OR (@joinOnly = 0 AND NOT ${WAITS}))`
@@ -75,11 +80,12 @@ export function claimStore(db: Db, jobs: JobStore, leaseSeconds: number) {
 
   const take = (id: string, nodeId: string, now: string): Job[] =>
     claim.run({ id, nodeId, now, lease: isoPlus(now, leaseSeconds) }) === 1 ? [jobs.get(id)] : []
-  const asked = (nodeId: string, { holding, joinOnly }: Asking, now: string): Asked => ({
+  const asked = (nodeId: string, { holding, joinOnly, shares }: Asking, now: string): Asked => ({
     holding: holding ? JSON.stringify(holding) : null,
     joinOnly: joinOnly ? 1 : 0,
     nodeId,
     now,
+    shares: shares ? 1 : 0,
   })
 
   return {

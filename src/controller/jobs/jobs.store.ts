@@ -5,16 +5,20 @@ import type { Db } from '../store/db.ts'
 import { Lister, present } from '../store/filter.ts'
 import { type Counts, jobListing } from './listing.store.ts'
 
-export type JobRow = { [K in keyof Required<Job>]: K extends 'command' ? string : Required<Job>[K] | null }
+export type JobRow = { [K in Exclude<keyof Required<Job>, 'command' | 'progress'>]: Required<Job>[K] | null } & {
+  command: string
+  progress: string | null
+}
 
 /** The columns of a job, of `recording_jobs j`, as `jobOf` reads them. */
 export const JOB_COLUMNS = `j.id, j.recording_id AS recordingId, j.node_id AS nodeId, j.status, j.command,
   j.created_at AS createdAt, j.claimed_by AS claimedBy, j.started_at AS startedAt,
   j.last_heartbeat_at AS lastHeartbeatAt, j.lease_expires_at AS leaseExpiresAt,
-  j.stop_requested_at AS stopRequestedAt, j.completed_at AS completedAt, j.failure_reason AS failureReason`
+  j.stop_requested_at AS stopRequestedAt, j.completed_at AS completedAt, j.failure_reason AS failureReason, j.progress`
 
 /** A row of `JOB_COLUMNS` as the wire has it. */
-export const jobOf = (row: JobRow): Job => present({ ...row, command: JSON.parse(row.command) }) as Job
+export const jobOf = ({ command, progress, ...row }: JobRow): Job =>
+  present({ ...row, command: JSON.parse(command), progress: progress && JSON.parse(progress) }) as Job
 
 /** Counts by status over the filtered set; `active` = queued + running + stop_requested. */
 export interface JobSummary {

@@ -1,14 +1,15 @@
 import { isoPlus } from '../../kernel/clock.ts'
 import { conflict } from '../../kernel/fail.ts'
-import type { Job } from '../../wire/recordings.ts'
+import type { Job, JobProgress } from '../../wire/recordings.ts'
 import type { Db } from '../store/db.ts'
 import { JOB_COLUMNS, type JobRow, type JobStore, jobOf } from './jobs.store.ts'
 import { LEASE_EXPIRED, STOP_EXPIRED } from './leases.rules.ts'
 
 /** How jobs are held and end: every change of state is one guarded UPDATE (contract A, 4.3). */
 export function leaseStore(db: Db, jobs: JobStore, leaseSeconds: number) {
-  const renew = db.stmt<{ id: string; nodeId: string; now: string; lease: string }>(
-    `UPDATE recording_jobs SET last_heartbeat_at = @now, lease_expires_at = @lease, confirmed_at = coalesce(confirmed_at, @now)
+  const renew = db.stmt<{ id: string; nodeId: string; now: string; lease: string; progress: string | null }>(
+    `UPDATE recording_jobs SET last_heartbeat_at = @now, lease_expires_at = @lease, confirmed_at = coalesce(confirmed_at, @now),
+       progress = coalesce(@progress, progress)
       WHERE id = @id AND claimed_by = @nodeId AND status IN ('running', 'stop_requested')`,
   )
   const askStop = db.stmt<{ id: string; now: string; lease: string }>(
@@ -20,7 +21,7 @@ export function leaseStore(db: Db, jobs: JobStore, leaseSeconds: number) {
       WHERE id = @id AND status = 'queued'`,
   )
   const end = db.stmt<{ id: string; to: string; reason: string | null; now: string }>(
-    `UPDATE recording_jobs SET status = @to, completed_at = @now, failure_reason = @reason
+    `UPDATE recording_jobs SET status = @to, completed_at = @now, failure_reason = @reason, progress = NULL
       WHERE id = @id AND status IN ('queued', 'running', 'stop_requested')`,
   )
   const revive = db.stmt<{ id: string; now: string }>(
@@ -38,9 +39,13 @@ export function leaseStore(db: Db, jobs: JobStore, leaseSeconds: number) {
   const lease = (now: string): string => isoPlus(now, leaseSeconds)
 
   return {
-    /** @throws Fail 409 `job_not_heartbeatable` for a job that ended or that another claimer holds. */
-    heartbeat(id: string, nodeId: string, now: string): Job {
-      if (renew.run({ id, nodeId, now, lease: lease(now) }) !== 1)
+    /**
+     * Renews the lease; without a `progress` the one told last stands.
+     * @throws Fail 409 `job_not_heartbeatable` for a job that ended or that another claimer holds.
+     */
+    heartbeat(id: string, nodeId: string, told: JobProgress | undefined, now: string): Job {
+      const progress = told ? JSON.stringify({ ...told, at: now }) : null
+      if (renew.run({ id, nodeId, now, lease: lease(now), progress }) !== 1)
         throw conflict('job_not_heartbeatable', 'Recording job is not heartbeatable')
       return jobs.get(id)
     },

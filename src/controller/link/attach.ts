@@ -1,8 +1,14 @@
 import * as path from 'node:path'
 import { Fail } from '../../kernel/fail.ts'
 import type { Ids } from '../../kernel/ids.ts'
-import { CONTENT_TYPES, type Job, type Recording, type StoredFile } from '../../wire/recordings.ts'
-import { chunkStem, isComplete } from '../chunks/chunks.rules.ts'
+import {
+  CONTENT_TYPES,
+  type Job,
+  type Recording,
+  type RecordingStatus,
+  type StoredFile,
+} from '../../wire/recordings.ts'
+import { checkOpen, chunkStem, isComplete, isReleased } from '../chunks/chunks.rules.ts'
 import type { ChunkStore } from '../chunks/chunks.store.ts'
 import { removeFiles } from '../edge/files.ts'
 import type { Commit, Done } from '../edge/route.ts'
@@ -162,6 +168,7 @@ function attach(parts: AttachParts, upload: Upload, got: Received, file: string,
       details: {
         ...described,
         ...(chunk ? { chunkIndex: chunk.index } : {}),
+        ...(announced.told.fault ? { renditionDetails: announced.told.fault } : {}),
         rendition: upload.rendition,
         jobStatus: parts.jobs.get(job.id).status,
         ...(late && completed ? { lateDelivery: true, endedAs: job.failureReason } : {}),
@@ -169,6 +176,9 @@ function attach(parts: AttachParts, upload: Upload, got: Received, file: string,
     },
   }
 }
+
+/** What has become of a take with a file: the same bytes again change nothing of it. */
+const SECURED: readonly RecordingStatus[] = ['cached', 'partial', 'uploaded']
 
 interface Filed {
   answer: object
@@ -179,7 +189,7 @@ interface Filed {
 
 function attachWhole(
   parts: AttachParts,
-  { recordingId, rendition }: Upload,
+  { announced, recordingId, rendition }: Upload,
   job: Job,
   described: StoredFile,
   before: Recording,
@@ -190,6 +200,7 @@ function attachWhole(
   const { cachePath, checksum, durationSeconds, mimeType, size } = file
   const row = {
     checksum,
+    details: announced.told.details,
     durationSeconds,
     jobId: job.id,
     mimeType,
@@ -198,11 +209,12 @@ function attachWhole(
     rendition,
     sizeBytes: size,
   }
+  const repeated = recordings.files(recordingId).some((f) => f.rendition === rendition && f.checksum === checksum)
   const replaced = recordings.attach(row, now)
   const completed = rendition !== 'raw'
   if (completed) {
     complete(parts, job, now)
-    recordings.settle(recordingId, 'cached', now)
+    if (!repeated || !SECURED.includes(before.status)) recordings.settle(recordingId, 'cached', now)
     chunks.whole(recordingId, now)
   }
   const uploadQueueItems = completed ? parts.onCached(recordingId, now) : []
@@ -211,7 +223,7 @@ function attachWhole(
 
 function attachChunk(
   parts: AttachParts,
-  { chunk: piece, recordingId, rendition }: Upload,
+  { announced, chunk: piece, recordingId, rendition }: Upload,
   job: Job,
   file: StoredFile,
   _before: Recording,
@@ -219,9 +231,16 @@ function attachChunk(
 ): Filed {
   const { chunks, recordings } = parts
   const { index, total } = piece as NonNullable<Upload['chunk']>
+  const known = chunks.get(recordingId, index)
+  const set = chunks.find(recordingId)
+  if (set) checkOpen(set, index)
+  // It comes again long after it was joined: the sender may forget it, and so may we.
+  if (known && isReleased(set, index, rendition))
+    return { answer: { chunk: known, file, uploadQueueItems: [] }, completed: false, replaced: file.cachePath }
   const { cachePath: path, checksum, durationSeconds, mimeType, size: sizeBytes } = file
   const row = {
     checksum,
+    details: announced.told.details,
     durationSeconds,
     index,
     jobId: job.id,
@@ -250,7 +269,7 @@ function settle({ chunks, recordings }: AttachParts, recordingId: string, fresh:
   const set = chunks.find(recordingId)
   if (!set?.ended) return
   const { status } = recordings.get(recordingId)
-  if (!fresh && ['cached', 'partial', 'uploaded'].includes(status)) return
+  if (!fresh && SECURED.includes(status)) return
   recordings.settle(recordingId, isComplete(set) ? 'cached' : 'partial', now)
 }
 

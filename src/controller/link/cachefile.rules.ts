@@ -4,6 +4,7 @@ import type { Codec } from '../../wire/profiles.ts'
 import { CONTENT_TYPES, type Job, type Recording } from '../../wire/recordings.ts'
 import type { Incoming } from '../edge/route.ts'
 import { endedByLease } from '../jobs/leases.rules.ts'
+import { type Told, toldDetails } from '../recordings/renditions.rules.ts'
 
 /** What an upload says of itself, read before its first byte. */
 export interface Announcement {
@@ -18,6 +19,7 @@ export interface Announcement {
   length: number | undefined
   /** Present when the sender speaks the resumable protocol. */
   resumable: { complete: boolean; offset: number; total: number | undefined } | undefined
+  told: Told
 }
 
 const wholeNumber = (value: string | undefined): number | undefined =>
@@ -36,6 +38,7 @@ export function announcement(request: Incoming): Announcement {
     jobId: request.header(HEADERS.jobId)?.trim() || undefined,
     length: wholeNumber(request.header('content-length')),
     resumable: resumableOf(request),
+    told: toldDetails(request.header(HEADERS.details)),
   }
 }
 

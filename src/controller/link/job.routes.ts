@@ -1,7 +1,7 @@
 import { type Clock, iso } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 import { HEADERS } from '../../wire/headers.ts'
-import { Claim, ClaimQuery, type Job } from '../../wire/recordings.ts'
+import { Claim, ClaimQuery, type Job, JobHeartbeat } from '../../wire/recordings.ts'
 import type { Bell } from '../background/bell.ts'
 import { type AnyRoute, type Done, flow, type Incoming, route } from '../edge/route.ts'
 import type { Asking, ClaimStore } from '../jobs/claims.store.ts'
@@ -126,9 +126,11 @@ const heldRoutes = ({ claims, jobs, leases }: Parts): AnyRoute[] => [
     target: one,
     action: 'recording_jobs.heartbeat',
     audit: 'telemetry',
-    run: ({ params, who, now }) => {
+    // What cannot be read of it must not cost the lease.
+    body: JobHeartbeat.catch({}),
+    run: ({ params, body, who, now }) => {
       ownJob(jobs, params.id, who.nodeId)
-      return { data: leases.heartbeat(params.id, who.nodeId, now), changed: false }
+      return { data: leases.heartbeat(params.id, who.nodeId, body.progress, now), changed: false }
     },
   }),
   // The twin of the user's route on this path: a node token finds this one.

@@ -27,7 +27,8 @@ export const listenLinkRoutes = ({ bell, chunks }: Parts): AnyRoute[] => [
     run: async ({ params: { id: nodeId }, query: { rendition }, request, now }) => {
       const { capturedAt = now, durationMs } = headersOf(request)
       const audio = await received(request)
-      const chunk = chunks.put({ audio, capturedAt, durationMs, nodeId, receivedAt: now, rendition })
+      const sent = request.header(HEADERS.sequence)?.slice(0, 32)
+      const chunk = chunks.put({ audio, capturedAt, durationMs, nodeId, receivedAt: now, rendition, sent })
       bell.ring(audioBell(nodeId))
       const data: ChunkReceipt = {
         capturedAt,

@@ -7,6 +7,7 @@ export interface Chunks {
   fresh(nodeId: string, rendition: MonitorRendition, now: string): Chunk | undefined
   /** Oldest first. */
   kept(nodeId: string): { enhanced: readonly Chunk[]; raw: readonly Chunk[] }
+  /** Keeps a chunk; of one that was sent twice the first. */
   put(chunk: Omit<Chunk, 'sequence'>): Chunk
   /** The newest of each node and rendition, fresh or not (metrics: listen_*). */
   snapshot(now: string): ChunkFact[]
@@ -61,6 +62,8 @@ export function chunkStore(budget = BUDGET): Chunks {
   return {
     put(input) {
       const now = Date.parse(input.receivedAt)
+      const again = nodes.get(input.nodeId)?.[input.rendition].find((known) => isSame(known, input))
+      if (again) return again
       // Never below the clock: a cursor from before a restart stays behind what comes after it.
       last = Math.max(last + 1, now)
       const chunk = { ...input, sequence: last }
@@ -92,6 +95,10 @@ export function chunkStore(budget = BUDGET): Chunks {
     usedBytes: () => bytes,
   }
 }
+
+/** Sent again, because our answer was lost: it must not be heard twice. */
+const isSame = (known: Chunk, { capturedAt, sent }: Omit<Chunk, 'sequence'>): boolean =>
+  sent !== undefined && known.sent === sent && known.capturedAt === capturedAt
 
 const factOf = ({ durationMs, nodeId, receivedAt, rendition }: Omit<Chunk, 'audio'>, now: string): ChunkFact => ({
   ageSeconds: Math.max(0, Date.parse(now) - Date.parse(receivedAt)) / 1000,

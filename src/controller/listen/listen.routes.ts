@@ -7,7 +7,7 @@ import type { Feeds } from '../edge/feed.ts'
 import { type AnyRoute, type Incoming, route, type Streamed, stream } from '../edge/route.ts'
 import type { UserWho } from '../edge/who.ts'
 import { hears, sight } from '../meters/sight.rules.ts'
-import { audioBell, type Chunk, following, newestFor } from './listen.rules.ts'
+import { audioBell, type Chunk, following, newestFor, polledFor } from './listen.rules.ts'
 import { type Air, liveAudio, mayHear } from './live.ts'
 import type { Listener } from './sessions.store.ts'
 
@@ -161,13 +161,14 @@ async function oneChunk(
   const look = (): Chunk | undefined => {
     const now = iso(air.clock.now())
     const kept = air.chunks.kept(nodeId)
-    if (after === undefined) return newestFor(kept, enhance, now)
+    if (after === undefined) return polledFor(kept, enhance, listener.given, now)
     const heard = [...kept.raw, ...kept.enhanced].find((chunk) => chunk.sequence === after) ?? { sequence: after }
     return following(kept, enhance, heard, now)
   }
   const chunk = await air.bell.until(audioBell(nodeId), waitSeconds, request.gone(), look)
   const now = iso(air.clock.now())
   if (waitSeconds > 0 && !stillThere(air, listener, who, now)) throw gone()
+  if (chunk) air.sessions.give(listener.id, chunk.sequence)
   if (chunk) return sent(chunk)
   if (newestFor(air.chunks.kept(nodeId), enhance, now)) return { response: new Response(null, { status: 204 }) }
   throw silence()

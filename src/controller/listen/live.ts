@@ -4,10 +4,12 @@ import type { UserWho } from '../edge/who.ts'
 import type { LayoutStore } from '../meters/layout.store.ts'
 import { hears, sight } from '../meters/sight.rules.ts'
 import type { Chunks } from './chunks.store.ts'
-import { type Chunk, firstFor, following, type Heard } from './listen.rules.ts'
+import { type Chunk, firstFor, following, type Heard, isEnough } from './listen.rules.ts'
 import type { Listener, ListenSessions } from './sessions.store.ts'
 import { endlessHead, pcmOf, sameFormat } from './wav.rules.ts'
 
+/** A stream that has begun with too little waits no longer than this for more. */
+const HOLD_MS = 1000
 /** Without a chunk for this long the node is taken for gone: the stream ends, the listener may come again. */
 const SILENT_MS = 15_000
 
@@ -36,10 +38,13 @@ export function liveAudio(air: Air, listener: Listener, who: UserWho, clock: () 
   let format: Uint8Array | undefined
   const begunAt = clock()
   let over = false
+  let held = true
 
   const next = (now: string): Chunk | undefined => {
     const kept = chunks.kept(listener.nodeId)
-    return heard ? following(kept, listener.enhance, heard, now) : firstFor(kept, listener.enhance, now)
+    if (heard) return following(kept, listener.enhance, heard, now)
+    const first = firstFor(kept, listener.enhance, now)
+    return first && (!held || isEnough(kept, first)) ? first : undefined
   }
   const samples = ({ audio }: Chunk): Uint8Array | undefined => {
     const pcm = pcmOf(audio)
@@ -56,7 +61,17 @@ export function liveAudio(air: Air, listener: Listener, who: UserWho, clock: () 
     return [begunAt, enhanced.at(-1)?.receivedAt ?? '', raw.at(-1)?.receivedAt ?? ''].sort().at(-1) as string
   }
   return {
-    begin: (wake) => chunks.subscribe(listener.nodeId, wake),
+    begin(wake) {
+      const timer = setTimeout(() => {
+        held = false
+        wake()
+      }, HOLD_MS)
+      const unsubscribe = chunks.subscribe(listener.nodeId, wake)
+      return () => {
+        clearTimeout(timer)
+        unsubscribe()
+      }
+    },
     mayGoOn() {
       const now = clock()
       const audible = Date.parse(now) - Date.parse(silentSince()) <= SILENT_MS

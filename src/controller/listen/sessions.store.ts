@@ -4,6 +4,8 @@ import type { UserWho } from '../edge/who.ts'
 /** Somebody who listens to a node. */
 export interface Listener {
   enhance: boolean
+  /** Sequence of the piece a poll was given last. */
+  given?: number
   id: string
   lastSeenAt: string
   /** The login it was started in: it ends with it. */
@@ -24,6 +26,8 @@ export interface ListenSessions {
   /** Whether anybody listened to the node within the last seconds, and to what. */
   demand(nodeId: string, now: string): Demand
   find(nodeId: string, id: string, now: string): Listener | undefined
+  /** Notes what a poll was given. */
+  give(id: string, sequence: number): void
   /** How many are live. */
   count(now: string): number
   start(who: UserWho, nodeId: string, enhance: boolean, now: string): Listener
@@ -89,6 +93,10 @@ export function listenSessions(ids: Ids, ttlSeconds: number, changed: (nodeId: s
       return listener
     },
     stop,
+    give(id, sequence) {
+      const listener = live.get(id)
+      if (listener) listener.given = sequence
+    },
     touch(id, now) {
       const listener = live.get(id)
       if (!listener) return false

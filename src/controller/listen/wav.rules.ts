@@ -35,6 +35,31 @@ function whole(format: Uint8Array, data: Uint8Array): Pcm | undefined {
 export const sameFormat = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && a.every((byte, at) => byte === b[at])
 
+/** The file without its first `ms`; bytes that are no WAV stay as they are. */
+export function withoutStart(wav: Uint8Array, ms: number): Uint8Array {
+  const pcm = pcmOf(wav)
+  if (!pcm) return wav
+  const frame = view(pcm.format).getUint16(12, true)
+  const rate = view(pcm.format).getUint32(4, true)
+  return wavOf(pcm.format, pcm.data.subarray(Math.min(pcm.data.length, Math.round((ms * rate) / 1000) * frame)))
+}
+
+/** Files one after the other as one; undefined when one is no WAV, or of another format. */
+export function joinedWav(wavs: readonly Uint8Array[]): Uint8Array | undefined {
+  const pieces = wavs.map(pcmOf).filter((pcm) => pcm !== undefined)
+  const [first] = pieces
+  if (!first || pieces.length < wavs.length) return undefined
+  if (!pieces.every(({ format }) => sameFormat(format, first.format))) return undefined
+  return wavOf(first.format, Buffer.concat(pieces.map(({ data }) => data)))
+}
+
+function wavOf(format: Uint8Array, data: Uint8Array): Uint8Array {
+  const head = endlessHead(format)
+  view(head).setUint32(4, head.length - 8 + data.length, true)
+  view(head).setUint32(head.length - 4, data.length, true)
+  return Buffer.concat([head, data])
+}
+
 /** Head of a WAV whose length nobody knows: both sizes say `as long as it lasts`. */
 export function endlessHead(format: Uint8Array): Uint8Array {
   const head = new Uint8Array(HEAD + 8 + format.length + 8)

@@ -3,7 +3,7 @@ import type { Profile, ProfileInput, ProfilePatch } from '../../wire/profiles.ts
 import type { Reach } from '../edge/reach.ts'
 import type { Db, Params } from '../store/db.ts'
 import { Lister, present } from '../store/filter.ts'
-import { amended, PROFILE_DEFAULTS } from './profiles.rules.ts'
+import { amended, fresh, profileFault } from './profiles.rules.ts'
 
 type Flag = 'silenceDetectionEnabled' | 'silenceSkipEnabled' | 'vbr'
 type Row = { [K in Exclude<keyof Required<Profile>, Flag | 'enhancement'>]: Required<Profile>[K] | null } & {
@@ -38,6 +38,12 @@ const columns = (profile: Profile, now: string): Params => ({
   now,
 })
 
+function consistent(profile: Profile): Profile {
+  const fault = profileFault(profile)
+  if (fault) throw fault
+  return profile
+}
+
 export function profileStore(db: Db) {
   const list = new Lister<Row>(db, { columns: COLUMNS, from: 'recording_profiles x' })
   const byId = db.stmt<{ id: string }, Row>(`SELECT ${COLUMNS} FROM recording_profiles x WHERE x.id = @id`)
@@ -69,14 +75,15 @@ export function profileStore(db: Db) {
     /** Newest first. */
     list: (reach: Reach): Profile[] =>
       list.all(reach.own('recording_profile'), 'x.created_at DESC, x.id').map(profileOf),
-    /** Whatever `input` leaves open comes from the built-in profile. */
+    /** Whatever `input` leaves open comes from the built-in profile. @throws Fail 400 when it contradicts itself. */
     create(id: string, input: ProfileInput, now: string): Profile {
-      insert.run(columns(amended({ ...PROFILE_DEFAULTS, id, name: input.name }, input), now))
+      insert.run(columns(consistent(fresh(id, input)), now))
       return get(id)
     },
+    /** @throws Fail 404, or 400 when it would contradict itself. */
     patch(id: string, patch: ProfilePatch, now: string): { before: Profile; after: Profile } {
       const before = get(id)
-      update.run(columns(amended(before, patch), now))
+      update.run(columns(consistent(amended(before, patch)), now))
       return { before, after: get(id) }
     },
   }

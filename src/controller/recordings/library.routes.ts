@@ -125,7 +125,7 @@ const detailRoutes = (library: Library): AnyRoute[] => [
     ...read,
     action: 'recordings.detail.read',
     target: one,
-    run: ({ params }) => ({ data: library.recordings.get(params.id) }),
+    run: ({ params }) => ({ data: library.recordings.detailed(params.id) }),
   }),
   route({
     method: 'GET',
@@ -134,7 +134,7 @@ const detailRoutes = (library: Library): AnyRoute[] => [
     action: 'recordings.context.read',
     target: one,
     run: ({ params: { id }, who }) => {
-      const recording = library.recordings.get(id)
+      const recording = library.recordings.detailed(id)
       const healthEvents = library.healthOf(library.reach(who, 'recording:read'), id, CONTEXT_EVENTS)
       const uploadQueueItems = library.uploadsOf(id)
       return { data: { healthEvents, jobs: visibleJobs(library, who, id), recording, uploadQueueItems } }

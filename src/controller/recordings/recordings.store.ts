@@ -1,5 +1,5 @@
 import { conflict, Fail, found } from '../../kernel/fail.ts'
-import type { Recording, RecordingFilters, RecordingStatus } from '../../wire/recordings.ts'
+import type { Recording, RecordingFilters, RecordingStatus, RenditionDetails } from '../../wire/recordings.ts'
 import type { Reach } from '../edge/reach.ts'
 import type { Db, Params } from '../store/db.ts'
 import { Lister, present } from '../store/filter.ts'
@@ -40,7 +40,7 @@ export interface RecordingFile {
   sizeBytes: number
   storedAt: string
 }
-export type NewFile = Omit<RecordingFile, 'storedAt'>
+export type NewFile = Omit<RecordingFile, 'storedAt'> & { details?: RenditionDetails | undefined }
 
 /** What an editor may change; absent stays, null clears. */
 export interface RecordingChanges {
@@ -51,10 +51,12 @@ export interface RecordingChanges {
   transcriptSnippets?: readonly string[] | null | undefined
 }
 
-type Aggregated = 'cached' | 'cachePath' | 'checksum' | 'enhancedCachePath' | 'rawCachePath' | 'waveformPreview'
+type Paths = 'cachePath' | 'enhancedCachePath' | 'rawCachePath'
+type Aggregated = 'cached' | 'checksum' | 'renditions' | 'waveformPreview' | Paths
 type Row = { [K in Exclude<keyof Recording, Aggregated>]-?: Recording[K] | null } & {
   files: string
   previews: string | null
+  progress: string | null
   tags: string
   transcriptSnippets: string | null
   uploadPolicyIds: string
@@ -70,6 +72,8 @@ const COLUMNS = `r.id, r.name, r.folder, r.notes, r.transcript_snippets AS trans
     AS uploadPolicyIds,
   (SELECT json_group_object(rendition, json_object('path', path, 'checksum', checksum)) FROM recording_files
     WHERE recording_id = r.id) AS files,
+  (SELECT progress FROM recording_jobs WHERE recording_id = r.id AND status IN ('queued', 'running', 'stop_requested'))
+    AS progress,
   (SELECT json_group_object(checksum, json(preview)) FROM recording_waveforms WHERE recording_id = r.id) AS previews`
 
 /** Every file of a recording: renditions and chunks. */
@@ -81,7 +85,7 @@ const FILE_COLUMNS = `recording_id AS recordingId, rendition, path, checksum, si
 
 /** A row of `COLUMNS` as the wire has it. */
 function recordingOf(row: Row): Recording {
-  const { files: stored, previews, tags, uploadPolicyIds, transcriptSnippets, ...plain } = row
+  const { files: stored, previews, progress, tags, uploadPolicyIds, transcriptSnippets, ...plain } = row
   const files = JSON.parse(stored) as Files
   const primary = chosenFile(files)
   return present({
@@ -90,6 +94,7 @@ function recordingOf(row: Row): Recording {
     cachePath: primary?.path,
     checksum: primary?.checksum,
     enhancedCachePath: files.enhanced?.path,
+    progress: progress && JSON.parse(progress),
     rawCachePath: files.raw?.path,
     tags: JSON.parse(tags),
     transcriptSnippets: transcriptSnippets && JSON.parse(transcriptSnippets),
@@ -117,6 +122,9 @@ export function recordingStore(db: Db, small = SMALL_SET) {
   const activeJob = db.stmt<{ id: string }, { id: string }>(
     `SELECT id FROM recording_jobs WHERE recording_id = @id AND status IN ('queued', 'running', 'stop_requested') LIMIT 1`,
   )
+  const details = db.stmt<{ id: string }, { rendition: StoredRendition; details: string }>(
+    `SELECT rendition, details FROM recording_files WHERE recording_id = @id AND details IS NOT NULL ORDER BY rendition`,
+  )
   const drop = db.stmt<{ id: string }>(`DELETE FROM recordings WHERE id = @id`)
   const pathsOf = db.stmt<{ id: string }, { path: string }>(PATHS)
 
@@ -139,6 +147,11 @@ export function recordingStore(db: Db, small = SMALL_SET) {
     find,
     /** @throws Fail 404 `recording_not_found`. */
     get,
+    /** The same with what its recorder told of each rendition. @throws Fail 404. */
+    detailed(id: string): Recording {
+      const told = details.all({ id }).map((row) => [row.rendition, JSON.parse(row.details)])
+      return { ...get(id), ...(told.length > 0 ? { renditions: Object.fromEntries(told) } : {}) }
+    },
     /** The stored renditions of one recording. */
     files,
     mustBeOver,
@@ -285,11 +298,12 @@ function attachments(db: Db) {
   )
   const upsert = db.stmt<Params>(
     `INSERT INTO recording_files
-       (recording_id, rendition, path, checksum, size_bytes, mime_type, duration_seconds, job_id, stored_at)
-     VALUES (@recordingId, @rendition, @path, @checksum, @sizeBytes, @mimeType, @durationSeconds, @jobId, @now)
+       (recording_id, rendition, path, checksum, size_bytes, mime_type, duration_seconds, job_id, stored_at, details)
+     VALUES (@recordingId, @rendition, @path, @checksum, @sizeBytes, @mimeType, @durationSeconds, @jobId, @now, @details)
      ON CONFLICT (recording_id, rendition) DO UPDATE SET path = excluded.path, checksum = excluded.checksum,
        size_bytes = excluded.size_bytes, mime_type = excluded.mime_type, duration_seconds = excluded.duration_seconds,
-       job_id = excluded.job_id, stored_at = excluded.stored_at`,
+       job_id = excluded.job_id, stored_at = excluded.stored_at,
+       details = iif(excluded.checksum = checksum, coalesce(excluded.details, details), excluded.details)`,
   )
   const lengthen = db.stmt<{ id: string; seconds: number; now: string }>(
     `UPDATE recordings SET duration_seconds = @seconds, updated_at = @now WHERE id = @id`,
@@ -310,7 +324,7 @@ function attachments(db: Db) {
     attach(file: NewFile, now: string): string | undefined {
       const { recordingId: id, rendition, durationSeconds: seconds } = file
       const before = current.get({ id, rendition })?.path
-      upsert.run({ ...file, now })
+      upsert.run({ ...file, details: file.details ? JSON.stringify(file.details) : null, now })
       if (rendition !== 'raw' && seconds !== null) lengthen.run({ id, seconds, now })
       return before === file.path ? undefined : before
     },

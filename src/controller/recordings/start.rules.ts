@@ -1,8 +1,8 @@
 import { Fail, invalid } from '../../kernel/fail.ts'
 import type { AudioDefaults, CaptureBackend, Interface, Node } from '../../wire/nodes.ts'
-import { type ChannelMode, CODEC_CHANNELS, enhances, type Profile } from '../../wire/profiles.ts'
+import type { ChannelMode, Enhancement, Profile } from '../../wire/profiles.ts'
 import type { ChannelMap, Command, Job, Recording, RecordingStart } from '../../wire/recordings.ts'
-import { outputChannels } from '../channels/maps.rules.ts'
+import { commandMisfit, isEnhanced, modeOfSelection, rateFor, refusal, selectionMisfit } from './fitting.rules.ts'
 
 /** Capture settings of a job when nothing nearer says (SVC_AGENT_CAPTURE_*). */
 export interface CaptureDefaults {
@@ -47,9 +47,6 @@ export interface Started {
   recording: Recording
 }
 
-const refused = (reason: string, why: string): Fail =>
-  invalid('Invalid channel selection', ['captureChannelSelection'], why, reason)
-
 /** The interface a take uses: the asked one, the configured one, the node's first (contract A, 11.3). */
 export function effectiveInterface(
   node: Node,
@@ -70,11 +67,8 @@ export function effectiveInterface(
 export function checkSelection({ device, mode, selection }: Shape): void {
   if (!selection) return
   if (!device) throw new Fail(409, 'recording_interface_not_found', 'Recording interface not found')
-  const unknown = selection.filter((index) => !device.channels.some((c) => c.index === index))
-  if (unknown.length > 0)
-    throw refused('channel_selection_unknown_channel', `the interface has no channel ${unknown.join(', ')}`)
-  if (mode === 'stereo' && selection.length !== 2)
-    throw refused('channel_selection_mode_arity', 'stereo takes exactly two channels')
+  const misfit = selectionMisfit(device, selection, mode)
+  if (misfit) throw refusal(misfit)
 }
 
 /** Rooms of the channels a take would use. */
@@ -100,9 +94,9 @@ export function roomOf(node: Node, shape: Shape): string | undefined {
 }
 
 /** The map of an explicit selection: entries in its order, outputs only where the mode keeps channels apart. */
-export function selectionMap({ device, mode, selection }: Shape): ChannelMap | undefined {
+function selectionMap({ device, mode, selection }: Shape, profile: Profile): ChannelMap | undefined {
   if (!selection || !device) return undefined
-  const channelMode = mode ?? (selection.length === 1 ? 'mono' : 'stereo')
+  const channelMode = mode ?? modeOfSelection(selection, profile)
   const apart = channelMode === 'stereo' || channelMode === 'multichannel'
   return {
     assignmentId: 'inline-channel-selection',
@@ -119,23 +113,6 @@ export function selectionMap({ device, mode, selection }: Shape): ChannelMap | u
     templateId: 'inline-channel-selection',
     templateName: 'Channel selection',
   }
-}
-
-/** @throws Fail 400 when the codec cannot carry the channels the take would have. */
-function checkCodec(codec: Profile['codec'], captured: number, map: ChannelMap | undefined): void {
-  const outputs = map ? outputChannels(map) : captured
-  const most = CODEC_CHANNELS[codec]
-  if (outputs <= most) return
-  const way =
-    codec === 'mp3'
-      ? 'choose at most two channels, a mixing mode, or a flac or wav profile'
-      : 'choose at most eight channels or a wav profile'
-  throw invalid(
-    `${codec} carries at most ${most} channels, this take has ${outputs}`,
-    ['recordingProfileId'],
-    way,
-    'codec_channel_limit',
-  )
 }
 
 // hw:, plughw: and the built-in test source are opened by their stable ref, anything else by its name.
@@ -164,16 +141,22 @@ export interface Planned {
   seconds: number
 }
 
-/** What the agent will execute (contract A, 2.13). @throws Fail 400 for a codec that cannot carry the channels. */
+/** What the agent will execute (contract A, 2.13). @throws Fail 400 for what no recorder could carry out. */
 export function command(node: Node, shape: Shape, planned: Planned, fallback: CaptureDefaults): Command {
-  const { backend, device, selection } = shape
+  const made = drawnUp(node, shape, planned, fallback)
+  const misfit = commandMisfit(made, shape.device)
+  if (misfit) throw refusal(misfit)
+  return made
+}
+
+function drawnUp(node: Node, shape: Shape, planned: Planned, fallback: CaptureDefaults): Command {
+  const { backend, device, mode, selection } = shape
   const { profile, recordingId } = planned
   const d = node.audioDefaults ?? {}
-  const map = selectionMap(shape) ?? planned.assigned
+  const map = selectionMap(shape, profile) ?? planned.assigned
   const captureChannels = map?.sourceChannels ?? d.captureChannels ?? channelCount(device, fallback.channels)
-  checkCodec(profile.codec, captureChannels, map)
   const chunkSeconds = profile.chunkSeconds ?? profile.maxTrackSeconds
-  return {
+  const command: Command = {
     ...(backend ? { captureBackend: backend } : {}),
     captureChannels,
     ...(selection ? { captureChannelSelection: selection } : {}),
@@ -181,16 +164,16 @@ export function command(node: Node, shape: Shape, planned: Planned, fallback: Ca
     captureFormat: d.captureFormat ?? fallback.format,
     captureGroupId: planned.captureGroupId,
     ...(device ? { captureInterfaceId: device.id, captureSystemRef: device.systemRef } : {}),
-    captureSampleRate: d.captureSampleRate ?? fallback.sampleRate,
-    ...(map ? { channelMap: map } : {}),
+    captureSampleRate: d.captureSampleRate ?? rateFor(device, fallback.sampleRate),
+    ...(map ? { channelMap: map } : { channelMode: mode ?? profile.channelMode }),
     ...(chunkSeconds ? { chunkSeconds } : {}),
     durationSeconds: planned.seconds,
-    ...(enhances(profile.enhancement) ? { enhancement: profile.enhancement } : {}),
     ...(profile.codec === 'mp3' ? { outputBitrateKbps: profile.bitrateKbps, outputVbr: profile.vbr } : {}),
     outputCodec: profile.codec,
     outputFileName: `${recordingId}.${profile.codec}`,
     type: 'alsa_capture',
   }
+  return isEnhanced(profile, command) ? { ...command, enhancement: profile.enhancement as Enhancement } : command
 }
 
 /** Backend of a capture: asked for, else the interface's own, else the node's default. */

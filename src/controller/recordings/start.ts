@@ -72,7 +72,21 @@ export function scheduledStarter(parts: StartParts) {
   }
 }
 
-type Asked = Pick<RecordingStart, 'captureBackend' | 'captureChannelSelection' | 'captureInterfaceId' | 'channelMode'>
+/**
+ * Whether a take could be made, as far as it can be known before its time: device, channels, codec, rate.
+ * @throws Fail like a start: 404 without the profile, 409 without the interface, 400 for what does not fit.
+ */
+export function foreseer(parts: StartParts) {
+  return (node: Node, asked: Asked, profileId: string): void => {
+    const { shape } = placed(parts, node, asked)
+    drawnUp(parts, { node, profile: parts.profiles.get(profileId), seconds: 1, shape }, '', '')
+  }
+}
+
+export type Asked = Pick<
+  RecordingStart,
+  'captureBackend' | 'captureChannelSelection' | 'captureInterfaceId' | 'channelMode'
+>
 
 /** Device, channels and room of a take. */
 function placed({ defaultInterfaceId }: StartParts, node: Node, asked: Asked) {
@@ -94,19 +108,30 @@ interface Ready {
 
 /** Recording, job and bell, once everything is known and allowed. */
 function begin(parts: StartParts, ready: Ready, now: string): rules.Started {
-  const { bell, claims, conflicts, defaults, ids, recordings } = parts
+  const { bell, claims, conflicts, ids, recordings } = parts
   const { node, profile, retention, seconds, shape } = ready
   const from = Date.parse(now)
   const wish = { interfaceId: shape.device?.id, selection: shape.selection, from, until: from + seconds * 1000 }
   const capacity = node.recordingCapacity?.maxConcurrentRecordings ?? 1
   const captureGroupId = admit(conflicts.active(node.id), wish, capacity) ?? ids.make('cap')
   const recordingId = ids.make('rec')
-  const assigned = parts.assignments.channelMapFor(shape.device?.id, node.id)
-  const command = rules.command(node, shape, { assigned, captureGroupId, profile, recordingId, seconds }, defaults)
+  const command = drawnUp(parts, ready, recordingId, captureGroupId)
   const recording = recordings.create({ ...ready.recording, id: recordingId }, now)
   const job = claims.create(ids.make('job'), recordingId, node.id, { ...command, ...cacheRetention(retention) }, now)
   bell.ring(node.id)
   return { job, profile, recording }
+}
+
+type Drawn = Pick<Ready, 'node' | 'profile' | 'seconds' | 'shape'>
+
+function drawnUp(
+  { assignments, defaults }: StartParts,
+  { node, profile, seconds, shape }: Drawn,
+  recordingId: string,
+  captureGroupId: string,
+) {
+  const assigned = assignments.channelMapFor(shape.device?.id, node.id)
+  return rules.command(node, shape, { assigned, captureGroupId, profile, recordingId, seconds }, defaults)
 }
 
 // The room decides, with the node and its site as further ways in; the node's other rooms do not count.

@@ -2,6 +2,7 @@ import { conflict, type Fail, invalid } from '../../kernel/fail.ts'
 import type { Interface, Node } from '../../wire/nodes.ts'
 import type { ChannelMode } from '../../wire/profiles.ts'
 import type { Target } from '../edge/route.ts'
+import { refusal, selectionMisfit } from '../recordings/fitting.rules.ts'
 import { effectiveInterface, roomsOf } from '../recordings/start.rules.ts'
 
 /** What of a schedule says which channels it takes. */
@@ -30,23 +31,8 @@ export function checkChannels(
 ): void {
   if (!selection) return
   if (!device) throw noInterface()
-  const fault = faultOf(device, selection, channelMode)
-  if (fault) throw invalid('Invalid channel selection', ['captureChannelSelection'], fault[1], fault[0])
-}
-
-function faultOf(
-  device: Interface,
-  selection: number[],
-  mode: ChannelMode | undefined,
-): [reason: string, why: string] | undefined {
-  if (selection.length === 0) return ['channel_selection_empty', 'choose at least one channel']
-  if (selection.some((index) => index < 1 || index > 512))
-    return ['channel_selection_out_of_range', 'channels are numbered from 1 to 512']
-  const unknown = selection.filter((index) => !device.channels.some((c) => c.index === index))
-  if (unknown.length > 0)
-    return ['channel_selection_unknown_channel', `the interface has no channel ${unknown.slice(0, 8).join(', ')}`]
-  if (mode === 'stereo' && selection.length !== 2)
-    return ['channel_selection_mode_arity', 'stereo takes exactly two channels']
+  const misfit = selectionMisfit(device, selection, channelMode)
+  if (misfit) throw refusal(misfit)
 }
 
 /**

@@ -9,7 +9,7 @@ import type { UserWho } from '../edge/who.ts'
 import type { NodeStore } from '../nodes/nodes.store.ts'
 import { BUILT_IN } from '../profiles/policies.store.ts'
 import { present } from '../store/filter.ts'
-import { checkChannels, deviceOf, roomOf } from './capture.rules.ts'
+import { type Capture, checkChannels, deviceOf, roomOf } from './capture.rules.ts'
 import { firstSlot, keepsDue, type Pending, pendingOf, pendingSlot, type Stored } from './planning.rules.ts'
 import { isTimed, keepsAnchor, type Slot } from './recurrence.rules.ts'
 import { type ReferenceStore, SETTINGS_OF } from './references.store.ts'
@@ -17,6 +17,8 @@ import type { ScheduleStore } from './schedules.store.ts'
 
 export interface DraftParts {
   defaultInterfaceId: string | undefined
+  /** @throws Fail when a take of this profile could not be made. */
+  foresee: (node: Node, capture: Capture, profileId: string) => void
   nodes: NodeStore
   reach: ReturnType<typeof reaches>
   references: ReferenceStore
@@ -96,9 +98,21 @@ function checked(
   checkAssignees(parts, draft)
   if (!node) return { roomId: before?.roomId }
   const roomId = roomOf(node, device, draft)
+  if (bearsOnTakes(before, draft)) parts.foresee(node, draft, draft.recordingProfileId)
   // A new one too: the gate cannot judge what lies in no room.
   if (!before || roomId !== before.roomId || node.id !== before.nodeId) mayBook(who, node, roomId)
   return { roomId }
+}
+
+const OF_TAKES = [
+  ...(['captureBackend', 'captureChannelSelection', 'captureInterfaceId', 'channelMode'] as const),
+  ...(['nodeId', 'recordingProfileId'] as const),
+]
+
+/** Whether what a take is made of is new, or takes are made again: what no longer fits must not keep it from being ended. */
+function bearsOnTakes(before: Stored | undefined, draft: Stored): boolean {
+  if (!before || (draft.enabled && !before.enabled)) return true
+  return OF_TAKES.some((field) => JSON.stringify(draft[field]) !== JSON.stringify(before[field]))
 }
 
 /** The node, which must be in sight when it is named anew; a schedule whose node is gone may still be edited. */

@@ -1,4 +1,5 @@
 import { isoPlus } from '../../kernel/clock.ts'
+import type { Severity } from '../../wire/health.ts'
 import type { Db, Params } from '../store/db.ts'
 import type { Pending } from './planning.rules.ts'
 
@@ -74,8 +75,9 @@ export type RunStore = ReturnType<typeof runStore>
 
 const BUSY = 'schedule.capture_channels_busy'
 const CROSS_ROOM = 'schedule.capture_channels_cross_room'
-export type AlarmType = typeof BUSY | typeof CROSS_ROOM
-export const ALARMS = { busy: BUSY, crossRoom: CROSS_ROOM } as const
+const IMPOSSIBLE = 'schedule.capture_impossible'
+export type AlarmType = typeof BUSY | typeof CROSS_ROOM | typeof IMPOSSIBLE
+export const ALARMS = { busy: BUSY, crossRoom: CROSS_ROOM, impossible: IMPOSSIBLE } as const
 
 interface Opener {
   open(
@@ -84,7 +86,7 @@ interface Opener {
       nodeId?: string | undefined
       openedAt: string
       scheduleId: string
-      severity: 'warning'
+      severity: Severity
       type: string
     },
     now: string,
@@ -110,11 +112,13 @@ export function alarmStore(db: Db, health: Opener) {
       now: string,
     ): void {
       if (unresolved.get({ scheduleId, type })) return
-      health.open({ type, severity: 'warning', scheduleId, nodeId, details, openedAt: now }, now)
+      // Waiting may end by itself; what cannot be made is lost unless somebody acts.
+      const severity = type === IMPOSSIBLE ? 'critical' : 'warning'
+      health.open({ type, severity, scheduleId, nodeId, details, openedAt: now }, now)
     },
     /** The schedule runs, or waits for something else: its alarms are over. */
     settle(scheduleId: string, reason: string, now: string): void {
-      for (const type of [BUSY, CROSS_ROOM]) resolve.run({ scheduleId, type, now, reason })
+      for (const type of Object.values(ALARMS)) resolve.run({ scheduleId, type, now, reason })
     },
   }
 }

@@ -6,6 +6,7 @@ import { dateOf } from '../../kernel/zones.ts'
 import type { Runner } from '../background/ticker.ts'
 import type { Audit, Entry } from '../edge/audit.ts'
 import { systemActor } from '../edge/who.ts'
+import { isMisfit } from '../recordings/fitting.rules.ts'
 import type { Db } from '../store/db.ts'
 import { dueSlots, pendingOf, pendingSlot, type Stored, slotAfter } from './planning.rules.ts'
 import { isExcepted, nextSlot, type Plan, type Slot } from './recurrence.rules.ts'
@@ -159,11 +160,13 @@ function put(parts: Parts, tell: Teller, { run, schedule, seen }: Start, e: unkn
   const sooner = free + 1000 > at ? Math.min(again, free + 1000) : again
   const retryAt = iso(Math.min(sooner, run.endAt ?? sooner))
   runs.retry(schedule.id, seen, { ...pendingOf(run), nextRunAt: retryAt })
-  const alarm = DEFERRED[reason]
-  const details = { ...(e instanceof Fail ? e.extra.body : {}), occurrenceAt: iso(run.scheduledAt), reason, retryAt }
+  const why = e instanceof Fail ? { ...e.extra.body, ...(isMisfit(reason) ? { message: e.message } : {}) } : {}
+  const details = { ...why, occurrenceAt: iso(run.scheduledAt), reason, retryAt }
+  const waits = DEFERRED[reason]
+  const alarm = waits ?? (isMisfit(reason) ? ALARMS.impossible : undefined)
   if (alarm) alarms.raise(alarm, schedule.id, schedule.nodeId, details, now)
-  tell.put(schedule, alarm ? 'deferred' : 'failed', reason, details, now)
-  return alarm ? 'deferred' : 'failed'
+  tell.put(schedule, waits ? 'deferred' : 'failed', reason, details, now)
+  return waits ? 'deferred' : 'failed'
 }
 
 /** The audit of the runner. */

@@ -1,6 +1,7 @@
 import { Fail } from '../../kernel/fail.ts'
 import type { Segment } from '../../wire/schedules.ts'
 import type { NodeStore } from '../nodes/nodes.store.ts'
+import { isMisfit } from '../recordings/fitting.rules.ts'
 import type { ScheduledTake, Started } from '../recordings/start.rules.ts'
 import { noNode } from './drafting.ts'
 import type { Stored } from './planning.rules.ts'
@@ -50,8 +51,14 @@ function stated(start: () => Started): Started {
   } catch (e) {
     if (!(e instanceof Fail) || (e.status !== 400 && e.status !== 404)) throw e
     const crossRoom = e.reason === 'channel_selection_cross_room'
-    throw new Fail(409, e.reason, crossRoom ? 'Schedule channels span multiple rooms' : e.message, e.extra)
+    throw new Fail(409, e.reason, crossRoom ? 'Schedule channels span multiple rooms' : sentenceOf(e), e.extra)
   }
+}
+
+/** What is wrong and what to change, in one. */
+function sentenceOf({ extra: { issues = [] }, message, reason }: Fail): string {
+  const [issue] = issues as { message?: string }[]
+  return isMisfit(reason) && issue?.message ? `${message}: ${issue.message}` : message
 }
 
 /** The physical take a run is made of. */

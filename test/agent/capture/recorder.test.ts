@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import * as path from 'node:path'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
+import { createBus } from '../../../src/agent/capture/bus.ts'
+import { Feeds } from '../../../src/agent/capture/feeds.ts'
 import { Recorder } from '../../../src/agent/capture/recorder.ts'
 import type { Device, Source } from '../../../src/agent/capture/source.ts'
 import { tempDir } from '../jobs/kit.ts'
@@ -33,17 +35,22 @@ async function record(dir: string, openings: [seconds: number, stderr: string][]
     test: false,
   }
   const names: string[] = []
+  const clock = { monotonic: () => now, now: () => 0 }
+  const settings = { growthGraceSeconds: 10, retryPauseSeconds: 0.001, retryWindowSeconds: 3.5, stalledSeconds: 30 }
+  const feeds = new Feeds({ bus: createBus(), clock, settings })
+  const want = { asked, device, hardware: 'alsa:hw:1,0', how: '', interfaceRef: 'hw:1' }
   const recorder = new Recorder({
     asked,
-    clock: { monotonic: () => now, now: () => 0 },
-    device,
+    attach: (taker) => feeds.take(want, taker),
+    clock,
     file: path.join(dir, 'take.wav'),
     onFrames: () => {},
     onGap: () => {},
     onStart: async () => {},
     report: ({ type }) => void names.push(type.split('.').at(-1)!),
     seconds,
-    settings: { growthGraceSeconds: 10, retryPauseSeconds: 0.001, retryWindowSeconds: 3.5, stalledSeconds: 30 },
+    settings,
+    test: false,
   })
   recorder.start()
   return { end: await recorder.done, left: openings.length, names }
@@ -71,21 +78,43 @@ test('each outage has its own time, also after a device that came late', async (
   ])
 })
 
-test('a device is given up after its time, and not opened again', async (t) => {
-  const { end, names, left } = await record(
-    tempDir(t),
-    [
-      [5, LOST],
-      [0, BUSY],
-      [0, BUSY],
-      [0, BUSY],
-      [0, BUSY],
-      [9, ''],
-    ],
-    60,
-  )
-  assert.deepEqual(end, { frames: 40_000, gaps: [], reason: 'capture_device_lost' })
-  assert.deepEqual(names, ['capture_device_lost', 'capture_device_lost'])
+test('a device that is away for long is waited for, said aloud, and the take goes on', async (t) => {
+  const openings: [number, string][] = [
+    [5, LOST],
+    [0, BUSY],
+    [0, BUSY],
+    [0, BUSY],
+    [0, BUSY],
+    [0, BUSY],
+    [60, ''],
+  ]
+  const { end, names, left } = await record(tempDir(t), openings, 60)
+  assert.deepEqual(end, { frames: 480_000, gaps: [{ atFrame: 40_000, seconds: 5.95 }] })
+  assert.deepEqual(names, [
+    'capture_device_lost',
+    'capture_device_lost',
+    'capture_device_recovered',
+    'capture_runtime_restarted',
+  ])
+  assert.equal(left, 0)
+})
+
+test('a device that never gave a sample is given up after its time, and not opened again', async (t) => {
+  const openings: [number, string][] = [
+    [0, BUSY],
+    [0, BUSY],
+    [0, BUSY],
+    [0, BUSY],
+    [0, BUSY],
+    [9, ''],
+  ]
+  const { end, names, left } = await record(tempDir(t), openings, 60)
+  assert.deepEqual(end, {
+    frames: 0,
+    gaps: [],
+    reason: 'capture_start_failed: audio open error: Device or resource busy',
+  })
+  assert.deepEqual(names, ['capture_device_unavailable', 'capture_start_failed'])
   assert.equal(left, 1)
 })
 
@@ -100,7 +129,7 @@ test('a device that comes back after the end of the take is not waited for', asy
     ],
     6.5,
   )
-  assert.equal(end.frames, 40_000)
+  assert.deepEqual(end, { frames: 40_000, gaps: [], reason: 'capture_device_lost' })
   assert.equal(left, 1)
 })
 

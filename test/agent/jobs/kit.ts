@@ -2,14 +2,17 @@ import * as fs from 'node:fs'
 import * as os from 'node:os'
 import * as path from 'node:path'
 import type { TestContext } from 'node:test'
+import { tonePeriod } from '../../../src/agent/capture/tones.ts'
+import type { Enhancer } from '../../../src/agent/enhance/enhance.ts'
 import type { Happening } from '../../../src/agent/health/report.ts'
 import { createJobRunner, type JobRunner, type JobRunnerDeps } from '../../../src/agent/jobs/runner.ts'
 import { defaultJobSettings, type JobSettings } from '../../../src/agent/jobs/settings.ts'
 import { type Link, LinkError, type Upload } from '../../../src/agent/link/link.ts'
+import { cutWav } from '../../../src/agent/spool/cut.ts'
 import { parseWav } from '../../../src/agent/spool/wav.rules.ts'
 import { systemClock } from '../../../src/kernel/clock.ts'
 import type { Log } from '../../../src/kernel/log.ts'
-import type { AgentJob } from '../../../src/wire/recordings.ts'
+import type { AgentJob, JobProgress } from '../../../src/wire/recordings.ts'
 
 export const quiet: Log = { debug: () => {}, error: () => {}, info: () => {}, warn: () => {} }
 
@@ -33,6 +36,8 @@ export class FakeLink implements Link {
   readonly cancelled: [string, string][] = []
   readonly failed: [string, string][] = []
   readonly heartbeats: string[] = []
+  /** What the heartbeats said of where each job is, in order. */
+  readonly progress: [string, JobProgress][] = []
   readonly jobs = new Map<string, AgentJob>()
   readonly uploads: Sent[] = []
   /** Thrown by the next uploads, one each; `undefined` lets one pass. */
@@ -50,8 +55,9 @@ export class FakeLink implements Link {
     this.jobs.set(jobId, { ...this.jobs.get(jobId)!, ...patch })
   }
 
-  async jobHeartbeat(jobId: string): Promise<AgentJob> {
+  async jobHeartbeat(jobId: string, progress?: JobProgress): Promise<AgentJob> {
     this.heartbeats.push(jobId)
+    if (progress) this.progress.push([jobId, { ...progress }])
     const job = await this.readJob(jobId)
     if (['completed', 'failed', 'cancelled'].includes(job.status)) throw new LinkError('not heartbeatable', 409)
     return job
@@ -80,7 +86,9 @@ export class FakeLink implements Link {
     if (refusal) throw refusal
     signal.throwIfAborted()
     this.uploads.push({ ...file, bytes: fs.readFileSync(file.path) })
-    if (file.jobId) this.set(file.jobId, { status: 'completed' })
+    // The primary completes the job: of a take in chunks, the one that says how many there are (contract, section 15).
+    const completes = file.rendition !== 'raw' && (file.chunk === undefined || file.chunkTotal !== undefined)
+    if (file.jobId && completes) this.set(file.jobId, { status: 'completed' })
   }
 
   async channelMapAssignments(): Promise<never[]> {
@@ -119,6 +127,28 @@ export function job(id: string, command: Partial<AgentJob['command']> = {}): Age
     recordingId: `rec_${id}`,
     status: 'running',
   }
+}
+
+/** An enhancer without a denoiser: one channel of the take, quickly, or what `fails` throws. */
+export function plainEnhancer(fails?: () => Error | undefined): Enhancer {
+  return {
+    enhance: async ({ output, take }, { onProgress, signal }) => {
+      signal.throwIfAborted()
+      const error = fails?.()
+      if (error) throw error
+      onProgress?.(50)
+      await cutWav(take.file, output, [0], take.fromFrame, take.toFrame)
+      onProgress?.(100)
+      const denoiser = { engine: 'rnnoise', model: 'none' } as const
+      return { details: { denoiser }, durationSeconds: (take.toFrame - take.fromFrame) / 48_000 }
+    },
+  }
+}
+
+/** The first `frames` frames of the stereo test source at 48 kHz. */
+export function tones(frames: number): Buffer {
+  const period = tonePeriod({ channels: 2, format: 'S16_LE', rate: 48_000 })
+  return Buffer.concat(Array(Math.ceil((frames * 4) / period.length)).fill(period)).subarray(0, frames * 4)
 }
 
 export interface World {

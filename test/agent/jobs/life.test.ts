@@ -153,7 +153,7 @@ test('keepUploaded keeps the files of an accepted upload', async (t) => {
   const w = world(t, { keepUploaded: true })
   w.runner.accept(w.link.add(job('a')))
   await w.runner.idle()
-  assert.ok(fs.existsSync(path.join(w.workDir, 'kept/a/take.wav')))
+  assert.ok(fs.existsSync(path.join(w.workDir, 'cache/a/take.wav')))
 })
 
 test('a stop ends a recorder that does not listen, and leaves no child behind', async (t) => {

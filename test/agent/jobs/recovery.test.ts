@@ -3,9 +3,8 @@ import { spawn } from 'node:child_process'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { tonePeriod } from '../../../src/agent/capture/tones.ts'
 import { LinkError } from '../../../src/agent/link/link.ts'
-import { job, status, tempDir, until, wav, world } from './kit.ts'
+import { job, status, tempDir, tones, until, wav, world } from './kit.ts'
 
 const RATE = 48_000
 const CHILD = path.join(import.meta.dirname, 'child.ts')
@@ -42,12 +41,6 @@ const takeSize = (dir: string, id = 'a'): number => {
 const empty = (dir: string) => assert.deepEqual(fs.readdirSync(path.join(dir, 'takes')), [])
 
 const frameCount = (size: number): number => Math.floor((size - 80) / 4)
-
-/** The first `frames` frames of the test source. */
-function tones(frames: number): Buffer {
-  const period = tonePeriod({ channels: 2, format: 'S16_LE', rate: RATE })
-  return Buffer.concat(Array(Math.ceil((frames * 4) / period.length)).fill(period)).subarray(0, frames * 4)
-}
 
 /** As if the agent had been away for that long. */
 function aged(dir: string, seconds: number): void {
@@ -113,9 +106,9 @@ test('killed while capturing, and stopped by the operator meanwhile: it ends wit
 test('killed while rendering: rendered again and uploaded', async (t) => {
   const dir = tempDir(t)
   const slow = path.join(dir, 'slow')
-  fs.writeFileSync(slow, '#!/bin/sh\ntouch "$0.began"\nexec sleep 3\n', { mode: 0o755 })
+  fs.writeFileSync(slow, '#!/bin/sh\ncat >/dev/null\ntouch "$0.full"\nexec sleep 3\n', { mode: 0o755 })
   const command = { a: { outputCodec: 'mp3', outputFileName: 'rec_a.mp3' } }
-  const rendering = () => fs.existsSync(`${slow}.began`)
+  const rendering = (d: string) => fs.existsSync(`${slow}.full`) && status(d) === 'captured'
   const workDir = await crash(t, { command, settings: { renderCommand: slow }, when: rendering })
   assert.equal(status(workDir), 'captured')
   const w = world(t, {}, workDir)

@@ -41,13 +41,14 @@ test('a device that stays away: what was captured is uploaded', async (t) => {
   const gone = `if [ -e ${flag} ]; then echo 'arecord: main:830: audio open error: No such device' >&2; exit 1; fi
 touch ${flag}; head -c 96000 /dev/urandom; echo 'arecord: pcm_read:2221: read error: Input/output error' >&2; exit 1`
   const w = world(t, { captureCommand: script(t, gone), retryWindowSeconds: 0.3 })
-  w.runner.accept(w.link.add(job('a', { captureDevice: 'hw:1', durationSeconds: 60 })))
+  w.runner.accept(w.link.add(job('a', { captureDevice: 'hw:1', durationSeconds: 2 })))
   await w.runner.idle()
   assert.equal(wav(w.link.uploads[0]!.bytes).dataBytes, 96_000)
-  assert.deepEqual(w.names(), ['capture_device_lost', 'capture_device_lost'])
+  // When it goes, when it is away for long, and when the time of the take is over.
+  assert.deepEqual(w.names(), ['capture_device_lost', 'capture_device_lost', 'capture_device_lost'])
   assert.deepEqual(
     w.events.map((e) => e.severity),
-    ['warning', 'critical'],
+    ['warning', 'critical', 'critical'],
   )
   assert.equal(w.events[0]!.details!.fault, 'device_lost')
 })
@@ -82,16 +83,14 @@ test('a device that cannot be opened fails the job with its own words', async (t
   assert.deepEqual(w.names(), ['capture_device_unavailable', 'capture_start_failed'])
 })
 
-test('a missing program, an unknown format and jack fail at once', async (t) => {
+test('a missing program and an unknown format fail at once', async (t) => {
   const w = world(t, { captureCommand: '/nowhere/arecord', maxConcurrentRecordings: 3 })
   w.runner.accept(w.link.add(job('a', { captureDevice: 'hw:1' })))
   w.runner.accept(w.link.add(job('b', { captureFormat: 'MU_LAW' })))
-  w.runner.accept(w.link.add(job('c', { captureBackend: 'jack', captureDevice: 'system' })))
   await w.runner.idle()
   const reasons = Object.fromEntries(w.link.failed)
   assert.match(reasons.a!, /^capture_start_failed: .*ENOENT/)
   assert.equal(reasons.b, 'capture_format_not_supported: MU_LAW')
-  assert.equal(reasons.c, 'capture_backend_not_supported: jack')
 })
 
 test('a device with more channels than asked is opened as it is, the first channels are kept', async (t) => {

@@ -58,7 +58,7 @@ test('every call goes to its path with the node token', async (t) => {
       'POST /api/v1/nodes/node%201/bootstrap',
     ],
   )
-  assert.equal(server.seen[0]?.body.toString(), '{"holding":["job_0"]}')
+  assert.equal(server.seen[0]?.body.toString(), '{"holding":["job_0"],"shares":true}')
   assert.equal(server.seen[6]?.headers['x-svc-reason'], 'gr__er__x: y')
   const tokens = server.seen.map((s) => s.headers.authorization)
   assert.deepEqual(new Set(tokens.slice(0, 7)), new Set([`Bearer ${TOKEN}`]))
@@ -168,6 +168,9 @@ test('an agent at capacity asks for what joins a running capture, and for nothin
   await link.claim(['job_0'], 25, signal)
   assert.deepEqual(
     server.seen.map((seen) => JSON.parse(seen.body.toString())),
-    [{ holding: ['job_0'], joinOnly: true }, { holding: ['job_0'] }],
+    [
+      { holding: ['job_0'], joinOnly: true, shares: true },
+      { holding: ['job_0'], shares: true },
+    ],
   )
 })

@@ -57,6 +57,27 @@ test('a take goes up whole, with its digest and what the controller wants to kno
   })
 })
 
+test('a limited line carries every byte, and says how far it is', async (t) => {
+  const parts: Buffer[] = []
+  const { content, server, upload } = await setUp(
+    t,
+    (seen, response, request) => {
+      if (seen.method === 'HEAD') return response.writeHead(404).end()
+      request.on('data', (chunk: Buffer) => parts.push(chunk)).on('end', () => json(response, 201, { data: {} }))
+    },
+    randomBytes(300_000),
+  )
+  const timeouts = { connectTimeoutMs: 5000, readTimeoutMs: 20_000, requestTimeoutMs: 60_000 }
+  const own = { allowInsecure: false, nodeId: 'n', token: () => 't', uploadMaxKbps: 8000, url: server.url }
+  const link = createLink({ ...own, ...timeouts })
+  t.after(() => link.close())
+  const told: number[] = []
+  await link.upload({ ...upload, onProgress: (part) => void told.push(part) }, signal)
+  assert.ok(Buffer.concat(parts).equals(content))
+  assert.ok(told.length > 1 && told.every((part, i) => i === 0 || part > told[i - 1]!))
+  assert.equal(told.at(-1), 1)
+})
+
 test('an upload cut in the middle goes on where the controller stopped', async (t) => {
   let kept = Buffer.alloc(0)
   let attempt = 0

@@ -7,6 +7,7 @@ import type { PcmFormat } from '../../../src/agent/capture/format.rules.ts'
 import { tonePeriod } from '../../../src/agent/capture/tones.ts'
 import { codecArgs, filterOf, renderPlan } from '../../../src/agent/render/plan.rules.ts'
 import { render } from '../../../src/agent/render/render.ts'
+import { cutWav } from '../../../src/agent/spool/cut.ts'
 import { WavFile } from '../../../src/agent/spool/wav.ts'
 import type { AgentJob } from '../../../src/wire/recordings.ts'
 import { job, tempDir, wav } from '../jobs/kit.ts'
@@ -25,17 +26,24 @@ async function take(dir: string, format: PcmFormat): Promise<{ file: string; pcm
   return { file, pcm }
 }
 
-async function rendered(dir: string, format: PcmFormat, command: Partial<AgentJob['command']>, cut?: [number, number]) {
+async function rendered(dir: string, format: PcmFormat, command: Partial<AgentJob['command']>) {
   const { file, pcm } = await take(dir, format)
   const full = job('x', { captureChannels: format.channels, ...command }).command
-  const [from, to] = cut ?? [0, SECONDS * RATE]
-  const plan = renderPlan(full, format, SECONDS * RATE, from, to)
+  const plan = renderPlan(full, format)
   const output = path.join(dir, `out.${plan.codec}`)
+  const input = { ...format, format: format.format as 'S16_LE' }
   const args = codecArgs(full, plan.codec, format.format)
-  const request = { codecArgs: args, command: 'ffmpeg', env: {}, filter: filterOf(plan), input: file, output }
-  await render({ ...request, seconds: (to - from) / RATE }, new AbortController().signal)
-  return { output, pcm }
+  const request = { codecArgs: args, command: 'ffmpeg', env: {}, filter: filterOf(plan), input, output }
+  const frames = await render(request, blocks(pcm), signal)
+  assert.equal(frames, SECONDS * RATE)
+  return { file, output, pcm }
 }
+
+async function* blocks(pcm: Buffer): AsyncGenerator<Buffer> {
+  for (let at = 0; at < pcm.length; at += 100_000) yield pcm.subarray(at, at + 100_000)
+}
+
+const { signal } = new AbortController()
 
 const decode = (file: string, format: string): Buffer =>
   execFileSync('ffmpeg', ['-nostdin', '-v', 'error', '-i', file, '-f', format, '-'], { maxBuffer: 1 << 28 })
@@ -133,25 +141,54 @@ test('a mono mix of 32 channels works', async (t) => {
   assert.ok(fs.statSync(output).size > 1000)
 })
 
-test('a cut begins and ends at the very sample', async (t) => {
-  const format = { channels: 2, format: 'S16_LE', rate: RATE } as const
-  const { output, pcm } = await rendered(tempDir(t), format, {}, [1001, 48_500])
-  assert.ok(wav(fs.readFileSync(output)).pcm.equals(pcm.subarray(1001 * 4, 48_500 * 4)))
+test('a cut begins and ends at the very sample, and is there whole or not at all', async (t) => {
+  const dir = tempDir(t)
+  const { file, pcm } = await take(dir, { channels: 3, format: 'S16_LE', rate: RATE })
+  const target = path.join(dir, 'cut.wav')
+  await cutWav(file, target, [0, 1, 2], 1001, 48_500)
+  assert.ok(wav(fs.readFileSync(target)).pcm.equals(pcm.subarray(1001 * 6, 48_500 * 6)))
+  await cutWav(file, target, [2], 1001, 48_500)
+  assert.ok(wav(fs.readFileSync(target)).pcm.equals(pick(pcm.subarray(1001 * 6, 48_500 * 6), 2, 3, [2])))
+  await assert.rejects(cutWav(file, `${target}2`, [0], 0, SECONDS * RATE + 1), /ends before/)
+  assert.deepEqual(fs.readdirSync(dir), ['cut.wav', 'take.wav'])
+})
+
+const request = (dir: string, codec: string[]) => ({
+  codecArgs: codec,
+  command: 'ffmpeg',
+  env: {},
+  filter: undefined,
+  input: { channels: 1, format: 'S16_LE', rate: RATE } as const,
+  output: path.join(dir, 'out.wav'),
 })
 
 test('an output of another length is an error and leaves nothing behind', async (t) => {
   const dir = tempDir(t)
-  const { file } = await take(dir, { channels: 1, format: 'S16_LE', rate: RATE })
-  const output = path.join(dir, 'out.wav')
-  const request = {
-    codecArgs: ['-f', 'wav'],
-    command: 'ffmpeg',
-    env: {},
-    filter: undefined,
-    input: file,
-    output,
-    seconds: 5,
+  const source = () => blocks(Buffer.alloc(RATE * 2))
+  await assert.rejects(render(request(dir, ['-t', '0.5', '-f', 'wav']), source(), signal), /instead of 1 s/)
+  assert.deepEqual(fs.readdirSync(dir), [])
+})
+
+test('an encoder that dies or a source that fails ends the rendering, and no process stays', async (t) => {
+  const dir = tempDir(t)
+  async function* endless(): AsyncGenerator<Buffer> {
+    for (;;) yield Buffer.alloc(100_000)
   }
-  await assert.rejects(render(request, new AbortController().signal), /instead of 5 s/)
-  assert.deepEqual(fs.readdirSync(dir), ['take.wav'])
+  const program = path.join(dir, 'dies')
+  fs.writeFileSync(program, '#!/bin/sh\nhead -c 500000 >/dev/null; echo "No space left on device" >&2; exit 3\n', {
+    mode: 0o755,
+  })
+  const wavArgs = ['-f', 'wav']
+  await assert.rejects(render({ ...request(dir, wavArgs), command: program }, endless(), signal), { code: 'ENOSPC' })
+  async function* fails(): AsyncGenerator<Buffer> {
+    yield Buffer.alloc(100_000)
+    throw new Error('the take is gone')
+  }
+  await assert.rejects(render(request(dir, wavArgs), fails(), signal), /the take is gone/)
+  await assert.rejects(render({ ...request(dir, wavArgs), command: '/nowhere/ffmpeg' }, endless(), signal), /ENOENT/)
+  const stop = new AbortController()
+  const ended = assert.rejects(render(request(dir, wavArgs), endless(), stop.signal), /abort/i)
+  stop.abort()
+  await ended
+  assert.deepEqual(fs.readdirSync(dir), ['dies'])
 })

@@ -78,6 +78,7 @@ const set = (more: Partial<ChunkSet>): ChunkSet => ({
   rawRevision: 0,
   raws: 0,
   recordingId: 'r',
+  releasedAt: null,
   total: 3,
   wholeAt: null,
   ...more,
@@ -101,7 +102,7 @@ test('a set is joined when it is whole, or a while after its job ended; never wh
   for (const [more, times] of cases) assert.deepEqual(joinTimes(set(more), NOW), times, JSON.stringify(more))
 })
 
-test('what is played of a chunk that came twice is the enhanced one; gaps are counted up to the total', () => {
+test('of a chunk that came twice the enhanced one is played and the raw one is the master; gaps are counted up to the total', () => {
   const file = (index: number, rendition: 'primary' | 'raw' | 'enhanced') => ({
     ...{ checksum: '', index, path: `${index}.${rendition}`, rendition, sizeBytes: 1 },
   })
@@ -114,6 +115,6 @@ test('what is played of a chunk that came twice is the enhanced one; gaps are co
   assert.deepEqual([missing(played, 6), missing(played, null)], [[3, 5, 6], [3]])
   assert.deepEqual(
     sourcesOf(files, 'raw').map((f) => f.path),
-    ['1.raw'],
+    ['1.raw', '2.primary', '4.primary'],
   )
 })

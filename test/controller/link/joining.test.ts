@@ -61,6 +61,19 @@ test('a late joiner that needs more channels than are captured waits until the d
   await k.close()
 })
 
+test('an agent that shares an open device gets every job of it that opens it the same way', async () => {
+  const { agent, claim, k, start } = await world()
+  const first = await start(channels(2))
+  const shares = true
+  assert.deepEqual(await claim({ shares }), [first.id])
+  const wide = await start(channels(3))
+  assert.deepEqual(await claim({ holding: [first.id], joinOnly: true, shares }), [], 'a capture of its own, though')
+  const byId = await agent.post(`/recording-jobs/${wide.id}/claim`)
+  assert.equal(byId.status, 409, 'nobody said that this agent shares')
+  assert.deepEqual(await claim({ holding: [first.id], shares }), [wide.id])
+  await k.close()
+})
+
 test('the device is free when the take has its length, though its job still uploads', async () => {
   const { agent, claim, k, start } = await world()
   const first = await start({ ...channels(2), durationSeconds: 20 })

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { chunkStore } from '../../../src/controller/listen/chunks.store.ts'
-import { type Chunk, firstFor, following, isFresh } from '../../../src/controller/listen/listen.rules.ts'
-import { endlessHead, pcmOf } from '../../../src/controller/listen/wav.rules.ts'
+import { type Chunk, firstFor, following, isEnough, isFresh } from '../../../src/controller/listen/listen.rules.ts'
+import { endlessHead, pcmOf, withoutStart } from '../../../src/controller/listen/wav.rules.ts'
 import { wav } from './chunks.ts'
 
 const START = Date.parse('2026-03-02T09:00:00.000Z')
@@ -25,6 +25,65 @@ test('a listener begins up to two seconds back, without a hole', () => {
   assert.equal(firstFor({ raw: holed, enhanced: [] }, false, at(3000))?.sequence, 2)
   const long = [chunk(1, 0, { durationMs: 5000 })]
   assert.equal(firstFor({ raw: long, enhanced: [] }, false, at(3000))?.sequence, 1)
+})
+
+test('short pieces: a second back, and no stream begins with less than most of one', () => {
+  const short = (n: number) => chunk(n, n / 5, { durationMs: 200, receivedAt: at(n * 200 + 200) })
+  const raw = Array.from({ length: 10 }, (_, n) => short(n))
+  const first = firstFor({ raw, enhanced: [] }, false, at(2000))
+  assert.equal(first?.sequence, 5)
+  const begun = (count: number) => {
+    const kept = { raw: raw.slice(0, count), enhanced: [] }
+    return isEnough(kept, firstFor(kept, false, at(2000)) as Chunk)
+  }
+  assert.deepEqual([1, 3, 4, 10].map(begun), [false, false, true, true])
+})
+
+test('where the rendition changes within a piece, its rest is heard: nothing twice, nothing missing', () => {
+  const ms = (from: number, durationMs: number) => ({ audio: wav(1, durationMs), capturedAt: at(from), durationMs })
+  const heard = chunk(1, 0, { ...ms(0, 300), receivedAt: at(300) })
+  const enhanced = [chunk(2, 0, { ...ms(200, 500), rendition: 'enhanced', receivedAt: at(800) })]
+  const raw = [heard, chunk(3, 0, { ...ms(300, 300), receivedAt: at(700) })]
+  const rest = following({ enhanced, raw }, true, heard, at(800))
+  assert.deepEqual([rest?.capturedAt, rest?.durationMs, rest?.rendition], [at(300), 400, 'enhanced'])
+  assert.deepEqual(rest?.audio, wav(1, 400))
+  const { audio: _, ...facts } = rest as Chunk
+  const back = following({ enhanced: [], raw: [...raw, chunk(4, 0, ms(600, 300))] }, true, facts, at(900))
+  assert.deepEqual([back?.sequence, back?.capturedAt, back?.durationMs], [4, at(700), 200])
+})
+
+test('enhanced pieces that stop are not waited for: the raw ones go on', () => {
+  const enhanced = [chunk(1, 0, { rendition: 'enhanced', receivedAt: at(1300) })]
+  const raw = [chunk(2, 0), chunk(3, 1), chunk(4, 2), chunk(5, 3)]
+  const next = (count: number) =>
+    following({ enhanced, raw: raw.slice(0, count) }, true, enhanced[0] as Chunk, at(4000))
+  assert.equal(next(3), undefined)
+  assert.equal(next(4)?.sequence, 3)
+})
+
+test('back from enhanced to raw: raw pieces that came before the enhanced one are heard too', () => {
+  const enhanced = [chunk(9, 0, { rendition: 'enhanced', receivedAt: at(2500) })]
+  const raw = [chunk(5, 0), chunk(6, 1), chunk(7, 2), chunk(10, 3, { receivedAt: at(6000) })]
+  const back = following({ enhanced, raw }, true, enhanced[0] as Chunk, at(6000))
+  assert.deepEqual([back?.sequence, back?.capturedAt], [6, at(1000)])
+  assert.equal(following({ enhanced, raw }, true, back as Chunk, at(6000))?.sequence, 7)
+})
+
+test('a piece that is sent again, because its answer was lost, is kept once', () => {
+  const chunks = chunkStore()
+  const { sequence: _, ...one } = chunk(0, 0, { sent: '7' })
+  const [first, again] = [chunks.put(one), chunks.put({ ...one, receivedAt: at(1500) })]
+  assert.equal(again.sequence, first.sequence)
+  chunks.put({ ...one, rendition: 'enhanced' })
+  chunks.put({ ...one, capturedAt: at(1000) })
+  assert.deepEqual([chunks.kept('n1').raw.length, chunks.kept('n1').enhanced.length], [2, 1])
+})
+
+test('a WAV without its start is one of the rest; what is none stays as it is', () => {
+  assert.deepEqual(withoutStart(wav(7, 300), 100), wav(7, 200))
+  assert.deepEqual(withoutStart(wav(7, 300), 9999), wav(7, 0))
+  const other = Buffer.from('no audio')
+  assert.equal(withoutStart(other, 100), other)
 })
 
 test('a long piece is fresh until its successor is due', () => {

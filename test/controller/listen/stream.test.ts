@@ -40,6 +40,28 @@ test('a poll gets the newest chunk as one whole WAV that nobody keeps', async ()
   await k.close()
 })
 
+test('a console that polls more seldom than short pieces come is given all of them, once', async () => {
+  const { k, ann, path, say } = await studio()
+  const from = Date.parse(k.now())
+  const at = (n: number, ms = 250) => ({ capturedAt: new Date(from + n * 250).toISOString(), ms })
+  const poll = async () => {
+    const answer = await ask(k, ann.token, path)
+    const samples = Buffer.from(await audio(answer)).subarray(44)
+    const numbers = Array.from({ length: samples.length / (RATE / 2) }, (_, i) => samples.readInt16LE((i * RATE) / 2))
+    return [numbers, Number(answer.headers.get('x-svc-duration-ms'))]
+  }
+  await say(1, at(0))
+  await say(2, at(1))
+  assert.deepEqual(await poll(), [[2], 250], 'the first poll begins with the newest')
+  for (const n of [2, 3, 4]) await say(n + 1, at(n))
+  assert.deepEqual(await poll(), [[3, 4, 5], 750])
+  assert.deepEqual(await poll(), [[5], 250], 'nothing new: the newest again')
+  await say(7, at(6))
+  await say(9, at(8))
+  assert.deepEqual(await poll(), [[9], 250], 'what does not follow is not joined')
+  await k.close()
+})
+
 test('nothing fresh is 409: no tone is made up from the meters', async () => {
   const { k, ann, path, say } = await studio()
   assert.equal((await ann.get(path)).json.reason, 'monitor_source_unavailable')
@@ -215,6 +237,39 @@ test('continuous: from raw to enhanced and back nothing is heard twice', async (
   await s.say(3, at(2))
   await s.say(4, at(3))
   assert.equal(await back, 4)
+  await stream.cancel()
+  await s.k.close()
+})
+
+test('continuous: pieces of 200 ms, late ones too, are one unbroken sound', async () => {
+  const s = await studio()
+  const at = (n: number) => ({ capturedAt: new Date(Date.parse(s.k.now()) + n * 200).toISOString(), ms: 200 })
+  const times = Array.from({ length: 20 }, (_, n) => at(n))
+  for (let n = 0; n < 4; n++) await s.say(n + 1, times[n])
+  const stream = await live(s)
+  const bytes: Uint8Array[] = []
+  for (let n = 4; n < 20; n++) {
+    if (n === 10) s.k.advance('3s')
+    await s.say(n + 1, times[n])
+    bytes.push((await stream.bytes()) as Uint8Array)
+  }
+  while (bytes.length < 20) bytes.push((await stream.bytes()) as Uint8Array)
+  const sound = Buffer.concat(bytes).subarray(44)
+  const samples = new Int16Array(sound.buffer, sound.byteOffset, sound.length / 2)
+  const expected = Int16Array.from({ length: (20 * RATE) / 5 }, (_, i) => Math.floor(i / (RATE / 5)) + 1)
+  assert.deepEqual(samples, expected)
+  await stream.cancel()
+  await s.k.close()
+})
+
+test('continuous: a stream that could begin with one short piece only waits for more, but not for ever', async () => {
+  const s = await studio()
+  await s.say(1, { ms: 200 })
+  const stream = await live(s)
+  const first = stream.next()
+  await s.say(2, { ms: 200 })
+  assert.equal(await first, 1)
+  assert.equal(await stream.next(), 2)
   await stream.cancel()
   await s.k.close()
 })

@@ -95,7 +95,7 @@ function chunk(k: Kit, id: string, bytes: number, joined: number | null = 1): st
   )
   k.sql(`INSERT INTO recording_chunks VALUES (?, 1, 'cached', 5, ?, ?)`, id, k.now(), k.now())
   k.sql(
-    `INSERT INTO recording_chunk_files VALUES (?, 1, 'primary', ?, 'sha256:00', ?, 'audio/wav', ?)`,
+    `INSERT INTO recording_chunk_files VALUES (?, 1, 'primary', ?, 'sha256:00', ?, 'audio/wav', ?, NULL)`,
     ...[id, path, bytes, k.now()],
   )
   return path

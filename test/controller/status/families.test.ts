@@ -64,7 +64,7 @@ test('every family of the contract has its type and its labels', async () => {
     `INSERT INTO recording_chunks (recording_id, idx, status, duration_seconds, created_at) VALUES ('r1', 1, 'cached', 1, ?)`,
     AT,
   )
-  k.sql(`INSERT INTO recording_chunk_files VALUES ('r1', 1, 'primary', 'c', 'sha256:0', 500, 'audio/wav', ?)`, AT)
+  k.sql(`INSERT INTO recording_chunk_files VALUES ('r1', 1, 'primary', 'c', 'sha256:0', 500, 'audio/wav', ?, NULL)`, AT)
   make.event('h1', 'watchdog.node_offline', 'critical', 'open', { node_id: 'n2' })
   const { quality, ...bare } = level(2, { clipping: true })
   const first = level(1, { rmsDbfs: -31.5 })

@@ -1,0 +1,280 @@
+// The owner of one open device: one timeline of frames and holes for everybody who takes from it.
+import { isDeepStrictEqual } from 'node:util'
+import type { Clock } from '../../kernel/clock.ts'
+import type { Severity } from '../../wire/health.ts'
+import { backoffMs, createBell } from '../proc/bell.ts'
+import type { Opening, SoundBus } from './bus.ts'
+import { type Fault, faultOf, negotiated, rateGot } from './faults.rules.ts'
+import { type PcmFormat, streamFrameBytes } from './format.rules.ts'
+import { Intake } from './intake.ts'
+import { Lag } from './lag.rules.ts'
+import type { Device, SourceEnd } from './source.ts'
+
+export interface FeedSettings {
+  /** Time a device gets until its first sample, before growth is judged. */
+  growthGraceSeconds: number
+  retryPauseSeconds: number
+  stalledSeconds: number
+}
+
+/** Why an attempt to open a device, or to go on with it, failed. */
+export interface Loss {
+  code: number | undefined
+  device: string
+  fault: Fault | 'stalled'
+  said: string
+}
+
+/** Frames the device did not deliver at this place of the timeline. */
+export interface Hole {
+  /** `reopened`: it was away; `device`: it said so itself; `clock`: noticed because time went on without them. */
+  cause: 'reopened' | 'device' | 'clock'
+  device: string
+  frames: number
+}
+
+/** Somebody who takes every frame. Called in the way of the device: returns at once and never throws. */
+export interface Taker {
+  /** It has no room: the device has to wait. */
+  readonly full: boolean
+  /** Whether it can go on with such a stream. */
+  suits(stream: PcmFormat): boolean
+  /** Whole frames of the stream, never changed afterwards; `beganAt`: monotonic ms of the first. */
+  block(frames: Buffer, stream: PcmFormat, beganAt: number): void
+  hole(hole: Hole): void
+  /** An attempt failed; it goes on trying as long as somebody takes. */
+  failed(loss: Loss): void
+  told(severity: Severity, name: string, details: Record<string, unknown>): void
+}
+
+export interface FeedDeps {
+  asked: PcmFormat
+  bus: SoundBus
+  clock: Clock
+  device: Device
+  /** What the bus calls it: the stable system ref. */
+  interfaceRef: string
+  /** Channels that are needed; more were asked for so that others can join. Default: all of them. */
+  needed?: number
+  settings: FeedSettings
+}
+
+const NEGOTIATIONS = 3
+/** While nobody but a meter wants the device. */
+const IDLE_RETRY_MAX_MS = 30_000
+
+/** Opens the device at once and keeps it open until `close`, whatever happens to it. */
+export class Feed {
+  readonly takers = new Set<Taker>()
+  readonly #closing = new AbortController()
+  readonly #deps: FeedDeps
+  readonly #done: Promise<void>
+  readonly #wake = createBell()
+  /** Of this opening: frames and inserted silence. */
+  #frames = 0
+  #intake: Intake | undefined
+  #lag: Lag | undefined
+  /** Monotonic ms of the last frame the device ever gave. */
+  #lastAt: number | undefined
+  #opening: Opening | undefined
+  #pausing = false
+  #stream: PcmFormat
+  #unfit = false
+
+  constructor(deps: FeedDeps) {
+    this.#deps = deps
+    this.#stream = deps.asked
+    this.#done = this.#run()
+  }
+
+  /** What was wanted when it was opened. */
+  get asked(): PcmFormat {
+    return this.#deps.asked
+  }
+
+  /** What it gives, or will give as far as is known. */
+  get stream(): PcmFormat {
+    return this.#stream
+  }
+
+  /** Whether it ever gave a frame. */
+  get begun(): boolean {
+    return this.#lastAt !== undefined
+  }
+
+  /** Whether it gives frames now. */
+  get live(): boolean {
+    return this.#opening !== undefined
+  }
+
+  add(taker: Taker): void {
+    this.takers.add(taker)
+    // A device that is away was looked for at leisure until now.
+    if (this.#pausing) this.#wake.ring()
+  }
+
+  /** A taker is gone, or has room again. */
+  drained(): void {
+    if (![...this.takers].some((taker) => taker.full)) this.#intake?.resume()
+  }
+
+  /** Resolves when the device is released. Takers get nothing any more. */
+  async close(): Promise<void> {
+    this.takers.clear()
+    this.#closing.abort()
+    this.#wake.ring()
+    this.#intake?.stop()
+    await this.#done
+  }
+
+  get #closed(): boolean {
+    return this.#closing.signal.aborted
+  }
+
+  async #run(): Promise<void> {
+    for (let attempts = 0, negotiations = 0; !this.#closed; ) {
+      const { loss, heard } = await this.#attempt()
+      if (this.#closed) return
+      if (heard) attempts = negotiations = 0
+      const refused = loss.fault === 'format_refused' && negotiations++ < NEGOTIATIONS
+      if (refused && (await this.#negotiate(loss))) continue
+      if (!heard) this.#deps.bus.unavailable(this.#deps.device.name, lastLine(loss.said) || loss.fault)
+      for (const taker of [...this.takers]) taker.failed(loss)
+      await this.#pause(++attempts)
+    }
+  }
+
+  async #pause(attempts: number): Promise<void> {
+    if (this.#closed) return
+    const paceMs = this.#deps.settings.retryPauseSeconds * 1000
+    this.#pausing = true
+    await this.#wake.wait(this.takers.size > 0 ? paceMs : Math.max(paceMs, backoffMs(attempts, IDLE_RETRY_MAX_MS)))
+    this.#pausing = false
+  }
+
+  /** Opens the device and gives what comes, until it ends. */
+  async #attempt(): Promise<{ heard: boolean; loss: Loss }> {
+    const { clock, device, settings } = this.#deps
+    this.#frames = 0
+    this.#unfit = false
+    this.#lag = device.test ? undefined : new Lag(this.#stream.rate)
+    let end: SourceEnd = { code: undefined, stderr: '', stopped: true }
+    try {
+      await this.#relocate()
+      if (!(await this.#foretold())) this.#unfit = true
+      // From here to the opened source nothing waits: a close finds either this line or the source.
+      if (this.#closed || this.#unfit) return this.#lost(end)
+      const intake = new Intake(device.open(this.#stream), {
+        clock,
+        format: this.#stream,
+        onFrames: (frames, at) => this.#deliver(frames, at),
+        onOverrun: (seconds) => this.#hole('device', Math.round(seconds * this.#stream.rate)),
+        patience: { graceMs: settings.growthGraceSeconds * 1000, stalledMs: settings.stalledSeconds * 1000 },
+      })
+      this.#intake = intake
+      end = await intake.ended
+      await intake.close()
+    } catch (e) {
+      // A program that cannot even be called, or a list of devices that cannot be read: an attempt that failed.
+      end = { code: undefined, stderr: e instanceof Error ? e.message : String(e), stopped: false }
+    }
+    return this.#lost(end)
+  }
+
+  #lost({ code, stderr }: SourceEnd): { heard: boolean; loss: Loss } {
+    const stalled = this.#intake?.stalled ? 'stalled' : undefined
+    const fault = this.#unfit ? 'format_refused' : (stalled ?? faultOf(code, stderr))
+    const opening = this.#opening
+    this.#intake = this.#opening = undefined
+    if (opening) {
+      if (this.#closed) this.#deps.bus.closed(opening)
+      else this.#deps.bus.closed(opening, lastLine(stderr) || fault)
+    }
+    return { heard: opening !== undefined, loss: { code, device: this.#deps.device.name, fault, said: stderr } }
+  }
+
+  #deliver(frames: Buffer, at: number): void {
+    if (this.#unfit || this.#closed) return
+    const count = frames.length / streamFrameBytes(this.#stream)
+    const beganAt = at - (count / this.#stream.rate) * 1000
+    if (!this.#opening && !this.#begin(beganAt)) return
+    this.#frames += count
+    this.#lastAt = at
+    for (const taker of [...this.takers]) taker.block(frames, this.#stream, beganAt)
+    this.#deps.bus.block(this.#opening!, frames, this.#deps.clock.now())
+    if ([...this.takers].some((taker) => taker.full)) {
+      this.#intake!.pause()
+      this.#lag?.restart()
+    } else this.#hole('clock', this.#lag?.arrived(at, this.#frames) ?? 0)
+  }
+
+  /** First audio of an opening. False when it does not fit who takes. */
+  #begin(beganAt: number): boolean {
+    const { bus, device, interfaceRef: ref } = this.#deps
+    const got = rateGot(this.#intake!.stderr())
+    if (got !== undefined && got !== this.#stream.rate && !this.#adjust({ ...this.#stream, rate: got })) {
+      this.#unfit = true
+      this.#intake!.stop()
+      return false
+    }
+    if (this.#lastAt !== undefined) {
+      const frames = Math.max(0, Math.round(((beganAt - this.#lastAt) / 1000) * this.#stream.rate))
+      for (const taker of this.takers) taker.hole({ cause: 'reopened', device: device.name, frames })
+    }
+    this.#opening = { device: device.name, format: this.#stream, interfaceRef: ref, test: device.test }
+    bus.opened(this.#opening)
+    return true
+  }
+
+  #hole(cause: 'device' | 'clock', frames: number): void {
+    // Words before the first frame, or after the last taker said its end.
+    if (frames <= 0 || !this.#opening) return
+    this.#frames += frames
+    this.#lag?.restart()
+    for (const taker of [...this.takers]) taker.hole({ cause, device: this.#deps.device.name, frames })
+    this.#deps.bus.gap(this.#opening, frames / this.#stream.rate)
+  }
+
+  async #relocate(): Promise<void> {
+    const { device } = this.#deps
+    const previous = device.name
+    if (!(await device.relocate?.())) return
+    for (const taker of this.takers) taker.told('info', 'capture_device_refreshed', { device: device.name, previous })
+  }
+
+  /** False when it is known that the device will give what not everybody can take. */
+  async #foretold(): Promise<boolean> {
+    const next = await this.#deps.device.gives?.(this.#stream)
+    return !next || isDeepStrictEqual(next, this.#stream) || this.#adjust(next)
+  }
+
+  /** Asks the device what it takes, after it refused; true when there is something else to try. */
+  async #negotiate(loss: Loss): Promise<boolean> {
+    const { asked, needed = asked.channels } = this.#deps
+    if (this.#stream.channels > needed && !this.begun) {
+      // Not at this rate, for example. Nobody asked for that many.
+      this.#stream = { ...this.#stream, channels: needed }
+      return true
+    }
+    const dump = await this.#deps.device.probe?.(this.#stream)
+    const next = dump === undefined ? undefined : negotiated(dump, this.#stream)
+    return next !== undefined && this.#adjust(next, lastLine(loss.said))
+  }
+
+  /** Takes another format when everybody who takes can. */
+  #adjust(next: PcmFormat, said?: string): boolean {
+    if (![...this.takers].every((taker) => taker.suits(next))) return false
+    const details = { asked: this.#deps.asked, got: next, ...(said ? { said } : {}) }
+    for (const taker of this.takers) taker.told('warning', 'capture_format_adjusted', details)
+    this.#stream = next
+    if (this.#lag) this.#lag = new Lag(next.rate)
+    return true
+  }
+}
+
+/** The last thing a program said: its reason to end. */
+export const lastLine = (said: string): string =>
+  said
+    .split('\n')
+    .findLast((line) => line.trim() !== '')
+    ?.trim() ?? ''

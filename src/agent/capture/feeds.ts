@@ -1,0 +1,117 @@
+// All open devices of this machine: each piece of hardware is open once, whoever wants it.
+import type { Clock } from '../../kernel/clock.ts'
+import type { CaptureBackend } from '../../wire/nodes.ts'
+import type { SoundBus } from './bus.ts'
+import type { FeedSettings, Taker } from './feed.ts'
+import type { PcmFormat } from './format.rules.ts'
+import { alsaCard, hardwareKey, mayCollide } from './hardware.rules.ts'
+import type { Tap } from './recorder.ts'
+import { Slot } from './slot.ts'
+import type { Device } from './source.ts'
+
+/** What somebody wants of a device. */
+export interface Want {
+  asked: PcmFormat
+  device: Device
+  /** Key of the hardware (hardwareKey). */
+  hardware: string
+  /** Program and arguments: another way of opening is another stream. */
+  how: string
+  /** What the bus calls the device: its stable ref. */
+  interfaceRef: string
+}
+
+export interface FeedsDeps {
+  bus: SoundBus
+  /** Id of the card with that number now; undefined when there is none. */
+  cardId?: (number: number) => Promise<string | undefined>
+  clock: Clock
+  settings: FeedSettings
+}
+
+/** Owner of every open device. */
+export class Feeds {
+  readonly #deps: FeedsDeps
+  readonly #slots = new Map<string, Slot>()
+  #standby: Want | undefined
+  #stopped = false
+
+  constructor(deps: FeedsDeps) {
+    this.#deps = deps
+  }
+
+  /** The key of a device's hardware. A card's number becomes its id: it is another card's tomorrow. */
+  async hardware(backend: CaptureBackend, device: string): Promise<string> {
+    const found = backend === 'alsa' ? alsaCard(device) : undefined
+    const numbered = found && /^\d+$/.test(found.card) ? found : undefined
+    const id = numbered && (await this.#deps.cardId?.(Number(numbered.card)))
+    return hardwareKey(backend, id ? `hw:CARD=${id},DEV=${numbered.device}` : device)
+  }
+
+  /** Begins to take: from the open device where it suits, else as soon as it can be opened. */
+  take(want: Want, taker: Taker): Tap {
+    const slot = this.#slot(want.hardware)
+    slot.enter(taker, want)
+    this.#placeStandby()
+    return {
+      drained: () => slot.drained(),
+      release: async () => {
+        const left = slot.leave(taker)
+        this.#placeStandby()
+        await left
+      },
+    }
+  }
+
+  /** How many channels the interfaces of this machine have: a device is opened with all of them. */
+  learn(interfaces: { channelCount: number; systemRef?: string | undefined }[]): void {
+    for (const { channelCount, systemRef } of interfaces)
+      if (systemRef?.startsWith('hw:')) this.#slot(hardwareKey('alsa', systemRef)).width = channelCount
+  }
+
+  /** What is kept open while nobody takes; undefined: nothing. Takes come first, in every respect. */
+  standby(want: Want | undefined): void {
+    this.#standby = want
+    this.#placeStandby()
+  }
+
+  /**
+   * Does something that needs the hardware for itself, and lets takes wait for its end. Undefined, undone, when the
+   * device is open or wanted.
+   */
+  async spare<T>(hardware: string, work: () => Promise<T>): Promise<T | undefined> {
+    const others = [...this.#slots].filter(([key]) => key !== hardware && mayCollide(key, hardware))
+    if (others.some(([, slot]) => slot.used)) return undefined
+    return this.#slot(hardware).spare(work)
+  }
+
+  /** Resolves when every device is released. */
+  async stop(): Promise<void> {
+    this.#stopped = true
+    this.standby(undefined)
+    await Promise.all([...this.#slots.values()].map((slot) => slot.close()))
+  }
+
+  #slot(hardware: string): Slot {
+    let slot = this.#slots.get(hardware)
+    if (!slot) {
+      slot = new Slot(this.#deps, () => this.#quiet(hardware))
+      this.#slots.set(hardware, slot)
+    }
+    return slot
+  }
+
+  /** The device kept for the meters is let go while a take may need the same card under another name. */
+  #placeStandby(): void {
+    const want = this.#stopped ? undefined : this.#standby
+    const inTheWay = [...this.#slots].some(([key, slot]) => want && slot.wanted && mayCollide(key, want.hardware))
+    if (want && !inTheWay) this.#slot(want.hardware)
+    for (const [key, slot] of this.#slots) slot.standby(want && !inTheWay && key === want.hardware ? want : undefined)
+  }
+
+  /** Resolves when no idle device is being closed that may be the same card. */
+  async #quiet(hardware: string): Promise<void> {
+    const rivals = [...this.#slots].filter(([key, slot]) => mayCollide(key, hardware) && !slot.wanted)
+    await Promise.all(rivals.map(([, slot]) => slot.settled()))
+  }
+}

@@ -1,0 +1,178 @@
+import { Feed, type Taker } from './feed.ts'
+import type { FeedsDeps, Want } from './feeds.ts'
+import { equals, shares } from './hardware.rules.ts'
+
+/** One piece of hardware: who wants it, and the one feed that is open on it. */
+export class Slot {
+  readonly #deps: FeedsDeps
+  /** How many channels the hardware has, where that is known. */
+  width = 0
+  readonly #quiet: () => Promise<void>
+  readonly #wants = new Map<Taker, Want>()
+  /** While the device is being closed, or lent. */
+  #busy: Promise<unknown> | undefined
+  #feed: Feed | undefined
+  /** How the open feed was opened. */
+  #opened: Want | undefined
+  #refusing: NodeJS.Timeout | undefined
+  #standby: Want | undefined
+
+  /** `quiet`: resolves when no other name of the same hardware is in the way. */
+  constructor(deps: FeedsDeps, quiet: () => Promise<void>) {
+    this.#deps = deps
+    this.#quiet = quiet
+  }
+
+  /** Whether a take needs the hardware. */
+  get wanted(): boolean {
+    return this.#wants.size > 0
+  }
+
+  get used(): boolean {
+    return this.wanted || this.#feed !== undefined || this.#busy !== undefined
+  }
+
+  enter(taker: Taker, want: Want): void {
+    this.#wants.set(taker, want)
+    // Not now: whoever enters has not got its tap yet, and the idle feed of another name has to hear of it first.
+    this.#block(this.#quiet)
+  }
+
+  /** Resolves when the device is released, if nobody else takes from it. */
+  async leave(taker: Taker): Promise<void> {
+    const feed = this.#feed
+    if (!this.#wants.delete(taker)) return
+    feed?.takers.delete(taker)
+    feed?.drained()
+    this.#settle()
+    if (feed && feed !== this.#feed) await this.settled()
+  }
+
+  drained(): void {
+    this.#feed?.drained()
+  }
+
+  standby(want: Want | undefined): void {
+    if (this.#standby === want) return
+    this.#standby = want
+    this.#settle()
+  }
+
+  /** Resolves when the device is neither being closed nor lent. */
+  async settled(): Promise<void> {
+    while (this.#busy) await this.#busy
+  }
+
+  async spare<T>(work: () => Promise<T>): Promise<T | undefined> {
+    while (this.#busy) await this.#busy
+    if (this.#feed || this.wanted) return undefined
+    let result: T | undefined
+    await this.#block(async () => {
+      result = await work()
+    })
+    return result
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#refusing)
+    this.#wants.clear()
+    this.#standby = undefined
+    this.#settle()
+    await this.settled()
+  }
+
+  /** One thing after the other; what is wanted by then is looked at afterwards. Rejects as the work does. */
+  #block(work: () => Promise<void>): Promise<void> {
+    const before = this.#busy
+    const done = (async () => {
+      await before
+      await work()
+    })()
+    const after = () => {
+      if (this.#busy !== over) return
+      this.#busy = undefined
+      this.#settle()
+    }
+    const over: Promise<void> = done.then(after, after)
+    this.#busy = over
+    return done
+  }
+
+  /** Brings what is open in line with what is wanted. */
+  #settle(): void {
+    if (this.#busy) return
+    const waiting = [...this.#wants].filter(([taker]) => !this.#feed?.takers.has(taker))
+    if (!this.#feed) this.#open(waiting)
+    const left = waiting.filter(([taker, want]) => !this.#attach(taker, want))
+    if (left.length > 0) this.#refuseOrReplace(left)
+    else if (this.#feed && this.#feed.takers.size === 0 && !this.#idles()) this.#closeFeed()
+  }
+
+  #open(waiting: [Taker, Want][]): void {
+    const want = waiting[0]?.[1] ?? this.#standby
+    if (!want) return
+    // Who asks for the same at the same time gets it too: as wide as the widest of them.
+    const alike = waiting.map(([, w]) => w).filter((w) => w.how === want.how && sameSamples(w, want))
+    const needed = Math.max(want.asked.channels, ...alike.map((w) => w.asked.channels))
+    const { bus, clock, settings } = this.#deps
+    const { device, interfaceRef } = want
+    // All it has: whoever comes later finds his channels there. A take keeps what it asked for.
+    const asked = { ...want.asked, channels: Math.max(needed, this.width) }
+    this.#opened = want
+    this.#feed = new Feed({ asked, bus, clock, device, interfaceRef, needed, settings })
+  }
+
+  /** Whether the open device serves this take; if so it does from now on. */
+  #attach(taker: Taker, want: Want): boolean {
+    const feed = this.#feed!
+    if (want !== this.#opened && !this.#serves(taker, want)) return false
+    const [asked, got] = [want.asked, feed.stream]
+    // Whoever comes later was not there when the device was asked.
+    if (asked.format !== got.format || asked.rate !== got.rate)
+      taker.told('warning', 'capture_format_adjusted', { asked, got })
+    feed.add(taker)
+    return true
+  }
+
+  #serves(taker: Taker, { asked, device, how }: Want): boolean {
+    const [feed, opened] = [this.#feed!, this.#opened!]
+    const { stream } = feed
+    if (how !== opened.how || !taker.suits(stream)) return false
+    // An idle device that does not give anything is opened anew, the way the take knows it.
+    const idle = feed.takers.size === 0
+    if (idle && !feed.live) return false
+    const same = equals(stream, device.name === opened.device.name ? feed.asked : stream, asked)
+    return same || (!idle && shares(stream, asked))
+  }
+
+  /** An idle device, or one that never gave a sample, is opened anew; takes that run are not disturbed. */
+  #refuseOrReplace(left: [Taker, Want][]): void {
+    const feed = this.#feed!
+    const wider = left.some(([, w]) => w.how === this.#opened!.how && sameSamples(w, this.#opened!))
+    if (feed.takers.size === 0 || (!feed.begun && wider)) {
+      this.#closeFeed()
+      return
+    }
+    const { channels, format, rate } = feed.stream
+    const said = `the device is open for another take: ${channels} channels, ${format}, ${rate} Hz`
+    for (const [taker, { device }] of left)
+      taker.failed({ code: undefined, device: device.name, fault: 'device_unavailable', said })
+    clearTimeout(this.#refusing)
+    this.#refusing = setTimeout(() => this.#settle(), this.#deps.settings.retryPauseSeconds * 1000)
+  }
+
+  /** Whether the open device is what the meters want. */
+  #idles(): boolean {
+    const [standby, feed] = [this.#standby, this.#feed!]
+    return standby?.how === this.#opened!.how && standby !== undefined && equals(feed.stream, feed.asked, standby.asked)
+  }
+
+  #closeFeed(): void {
+    const feed = this.#feed
+    if (!feed) return
+    this.#feed = this.#opened = undefined
+    void this.#block(() => feed.close())
+  }
+}
+
+const sameSamples = (a: Want, b: Want): boolean => a.asked.rate === b.asked.rate && a.asked.format === b.asked.format

@@ -1,0 +1,114 @@
+import type { Clock } from '../../kernel/clock.ts'
+import { errorFields, type Log } from '../../kernel/log.ts'
+import type { AudioDefaults, NodeConfig } from '../../wire/nodes.ts'
+import type { LocalInterface } from '../inventory/alsa.ts'
+import { createBell } from '../proc/bell.ts'
+import type { Service } from '../proc/service.ts'
+import { captureDevice, streamFormat } from './devices.ts'
+import type { Feeds, Want } from './feeds.ts'
+import { isSampleFormat } from './format.rules.ts'
+import { type StandbySettings, type StandbyWish, standbyWish } from './standby.rules.ts'
+
+interface Settings extends StandbySettings {
+  captureArgsTemplate?: string | undefined
+  captureCommand: string
+  meterArgsTemplate?: string | undefined
+}
+
+export interface StandbyDeps {
+  childEnv: NodeJS.ProcessEnv
+  clock: Clock
+  feeds: Feeds
+  /** The capture devices of this machine now. */
+  interfaces: () => Promise<LocalInterface[]>
+  log: Log
+  /** As the agent was started; the controller's defaults are laid over them. */
+  settings: Settings
+}
+
+/** How often the devices are looked at: a microphone that is plugged in is heard within this time. */
+const LOOK_MS = 30_000
+/** For templates: nobody knows when the meters end. */
+const ENDLESS_SECONDS = 86_400
+
+/** Keeps the node's metering device open, so that there is something to see and hear while nothing is recorded. */
+export class Standby implements Service {
+  readonly #bell = createBell()
+  readonly #deps: StandbyDeps
+  #defaults: AudioDefaults = {}
+  #done: Promise<void> = Promise.resolve()
+  #stopping = false
+  #want: { key: string; want: Want } | undefined
+
+  constructor(deps: StandbyDeps) {
+    this.#deps = deps
+  }
+
+  /** Lays the controller's audio defaults over the settings. */
+  apply({ audioDefaults = {} }: NodeConfig): void {
+    if (JSON.stringify(audioDefaults) === JSON.stringify(this.#defaults)) return
+    this.#defaults = audioDefaults
+    this.#bell.ring()
+  }
+
+  start(): void {
+    this.#done = this.#run()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true
+    this.#bell.ring()
+    await this.#done
+    await this.#deps.feeds.stop()
+  }
+
+  async #run(): Promise<void> {
+    const { feeds, log } = this.#deps
+    while (!this.#stopping) {
+      try {
+        const want = await this.#look()
+        if (!this.#stopping) feeds.standby(want)
+      } catch (e) {
+        // A template that cannot be read, a list that cannot be had: takes do not depend on it, and it is tried again.
+        log.warn('no device is kept open for the meters', errorFields(e))
+        feeds.standby(undefined)
+      }
+      await this.#bell.wait(LOOK_MS)
+    }
+  }
+
+  get #settings(): Settings {
+    const { captureFormat, ...said } = this.#defaults
+    const given = Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined))
+    const format = captureFormat !== undefined && isSampleFormat(captureFormat) ? { captureFormat } : {}
+    return { ...this.#deps.settings, ...given, ...format }
+  }
+
+  /** The same object as long as the same is wanted: then nothing is opened anew. */
+  async #look(): Promise<Want | undefined> {
+    const settings = this.#settings
+    const interfaces = await this.#deps.interfaces()
+    this.#deps.feeds.learn(interfaces)
+    const wish = standbyWish(settings, interfaces)
+    const { captureArgsTemplate, captureCommand, meterArgsTemplate, meterBackend } = settings
+    const key = JSON.stringify([wish, captureArgsTemplate, captureCommand, meterArgsTemplate, meterBackend])
+    if (!wish || key !== this.#want?.key) this.#want = wish && { key, want: await this.#wantOf(wish, settings) }
+    return this.#want?.want
+  }
+
+  async #wantOf({ asked, device: name, interfaceRef }: StandbyWish, settings: Settings): Promise<Want> {
+    const { childEnv: env, clock, feeds } = this.#deps
+    const { captureCommand: command, meterBackend } = settings
+    const backend = meterBackend === 'synthetic' ? 'alsa' : meterBackend
+    const argsTemplate = settings.meterArgsTemplate ?? settings.captureArgsTemplate
+    const template = argsTemplate === undefined ? {} : { argsTemplate }
+    const request = { ...template, backend, command, device: name, env, seconds: ENDLESS_SECONDS }
+    return {
+      asked: streamFormat(backend, asked),
+      device: captureDevice(request, clock),
+      hardware: await feeds.hardware(backend, name),
+      how: [backend, command, argsTemplate].join(' '),
+      interfaceRef,
+    }
+  }
+}

@@ -1,0 +1,39 @@
+// A thread that denoises one stream: a message says how many samples lie in the shared block, its answer how many now.
+import * as os from 'node:os'
+import { parentPort, workerData } from 'node:worker_threads'
+import { loadDenoiser } from './denoiser.ts'
+import { ModelUnusable } from './model.rules.ts'
+import { DenoiseStream } from './stream.ts'
+import { type Answer, type Order, release, type Task } from './thread.ts'
+
+const port = parentPort!
+
+const answer = (words: Answer): void => port.postMessage(words)
+
+/** To Linux, 0 is the calling thread: the captures of this process go first. */
+function stepBack(): void {
+  try {
+    os.setPriority(0, os.constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // Not allowed here: only a courtesy.
+  }
+}
+
+async function serve({ block, engine, model }: Task): Promise<void> {
+  const denoiser = await loadDenoiser(engine, model)
+  const stream = new DenoiseStream(denoiser)
+  port.on('message', async ({ count }: Order) => {
+    const clean = await (count === undefined ? stream.end() : stream.push(block.subarray(0, count)))
+    block.set(clean)
+    answer({ count: clean.length })
+    release(clean)
+  })
+  answer({ about: denoiser.about })
+}
+
+stepBack()
+serve(workerData as Task).catch((e: unknown) => {
+  // The only failure somebody can do without the engine for; any other ends the thread.
+  if (!(e instanceof ModelUnusable)) throw e
+  answer({ unusable: e.message })
+})

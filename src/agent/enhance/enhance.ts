@@ -1,0 +1,141 @@
+// Makes the enhanced rendition of a take: noise taken out, the voice chain, the loudness met, in the job's codec.
+import * as fs from 'node:fs/promises'
+import * as path from 'node:path'
+import type { Enhancement } from '../../wire/profiles.ts'
+import type { RenditionDetails } from '../../wire/recordings.ts'
+import type { Report } from '../health/report.ts'
+import { Turns } from '../jobs/turns.ts'
+import type { Mix } from '../render/plan.rules.ts'
+import { syncFile } from '../spool/durable.ts'
+import { DENOISE_RATE } from './engine.rules.ts'
+import { loudnessDetails, shortfall } from './loudness.rules.ts'
+import { master } from './master.ts'
+import { type DeepModel, ModelUnusable } from './model.rules.ts'
+import { modelUnusable } from './probe.ts'
+import { createProgress, type Progress } from './progress.rules.ts'
+import { openSource, type Source, shape } from './shape.ts'
+import { type DenoiseThread, openDenoiser } from './thread.ts'
+
+export interface EnhanceRequest {
+  chain: Enhancement
+  /** Of render/plan.rules.ts: encoder and container. */
+  codecArgs: string[]
+  /** Of the render plan; their outputs are averaged to the mono signal. Undefined: all channels of the take. */
+  mixes: Mix[] | undefined
+  /** Appears whole, on the disk, or not at all. */
+  output: string
+  /** 1 without a channel map, else the map's count: the mono signal on each of them. */
+  outputChannels: number
+  /** Frames of a WAV or RF64 file, `toFrame` exclusive and on the disk; the file may grow meanwhile. */
+  take: { file: string; fromFrame: number; toFrame: number }
+  /** For intermediate files (see `enhancementBytes`); nothing of them stays, whatever happens. */
+  workDir: string
+}
+
+export interface EnhanceOptions {
+  /** 0..100, never going back; at most one call per percent. */
+  onProgress?: (percent: number) => void
+  /** Ends everything at once; the promise rejects with its reason. */
+  signal: AbortSignal
+}
+
+export interface Enhanced {
+  details: Pick<RenditionDetails, 'denoiser' | 'enhancementFailure' | 'loudness'>
+  /** Length of the take's part. */
+  durationSeconds: number
+}
+
+export interface EnhancerParts {
+  /** ffmpeg. */
+  command: string
+  env: NodeJS.ProcessEnv
+  model: DeepModel
+  report: Report
+}
+
+/** One for the whole agent. */
+export interface Enhancer {
+  /**
+   * One at a time; further calls wait for their turn. Rejects with an Error whose message says why (`code` ENOSPC when
+   * the disk is full), or with the signal's reason.
+   */
+  enhance(request: EnhanceRequest, options: EnhanceOptions): Promise<Enhanced>
+}
+
+/** Seconds; MP3 pads to whole frames. */
+const TOLERANCE = 0.25
+const SENTENCE = 500
+
+/** A denoiser, and why it is not the one that was asked for. */
+interface Chosen {
+  fault?: string
+  thread: DenoiseThread
+}
+
+export function createEnhancer(parts: EnhancerParts): Enhancer {
+  const turns = new Turns(1)
+
+  /** The engine of the chain; with an unusable model the recurrent one, which needs none. */
+  async function open({ engine }: Enhancement['denoise'], signal: AbortSignal): Promise<Chosen> {
+    const { model } = parts
+    try {
+      return { thread: await openDenoiser({ engine, model }, signal) }
+    } catch (e) {
+      if (!(e instanceof ModelUnusable)) throw e
+      parts.report(modelUnusable(model, e))
+      const thread = await openDenoiser({ engine: 'rnnoise', model }, signal)
+      return { fault: `denoised by rnnoise: ${e.message}`, thread }
+    }
+  }
+
+  async function make(
+    request: EnhanceRequest,
+    source: Source,
+    progress: Progress,
+    signal: AbortSignal,
+  ): Promise<Enhanced> {
+    const { chain, outputChannels: channels, codecArgs } = request
+    const options = { command: parts.command, env: parts.env, signal }
+    const shaped = path.join(request.workDir, `${path.basename(request.output)}.shaped`)
+    const made = `${request.output}.part`
+    const chosen = chain.denoise.enabled ? await open(chain.denoise, signal) : undefined
+    try {
+      const shaping = { chain, output: shaped, source, ...(chosen ? { denoiser: chosen.thread } : {}) }
+      const before = await shape(shaping, { ...options, onSeconds: progress.shaped })
+      await chosen?.thread.close()
+      const mastering = { chain, channels, codecArgs, input: shaped, loudness: before, output: made }
+      const { loudness, seconds } = await master(mastering, options, progress.mastered)
+      const durationSeconds = source.samples / DENOISE_RATE
+      if (Math.abs(seconds - durationSeconds) > TOLERANCE)
+        throw new Error(`the enhanced rendition has ${seconds} s instead of ${durationSeconds} s`)
+      signal.throwIfAborted()
+      await fs.rename(made, request.output)
+      await syncFile(request.output)
+      const failure = [chosen?.fault, shortfall(chain, before, loudness)].filter((s) => s !== undefined).join('; ')
+      const details = {
+        loudness: loudnessDetails(loudness),
+        ...(chosen ? { denoiser: chosen.thread.about } : {}),
+        ...(failure ? { enhancementFailure: failure.slice(0, SENTENCE) } : {}),
+      }
+      return { details, durationSeconds }
+    } finally {
+      await chosen?.thread.close()
+      for (const file of [shaped, made]) await fs.rm(file, { force: true })
+    }
+  }
+
+  return {
+    enhance: async (request, { onProgress = () => {}, signal }) => {
+      const leave = await turns.take(0, signal)
+      try {
+        const source = await openSource(request.take, request.mixes)
+        const progress = createProgress(source.samples / DENOISE_RATE, request.chain, onProgress)
+        const enhanced = await make(request, source, progress, signal)
+        progress.done()
+        return enhanced
+      } finally {
+        leave()
+      }
+    },
+  }
+}

@@ -1,0 +1,79 @@
+// One ffmpeg of the chain: killed with its signal, in its own words when it fails.
+import { spawn } from 'node:child_process'
+import * as os from 'node:os'
+import type { Readable, Writable } from 'node:stream'
+
+export interface FfmpegOptions {
+  command: string
+  env: NodeJS.ProcessEnv
+  /** Seconds of audio written so far. */
+  onSeconds?: (seconds: number) => void
+  signal: AbortSignal
+}
+
+export interface Ffmpeg {
+  /** Resolves when it ended well: what it said, and the seconds of audio it wrote. No child is left either way. */
+  readonly ended: Promise<{ said: string; seconds: number }>
+  /** Of `pipe:0`, when the arguments read it. */
+  readonly input: Writable
+  /** Of `pipe:1`. */
+  readonly output: Readable
+}
+
+/** Enough for the summary of a measurement, which comes last. */
+const KEPT = 4000
+const QUOTED = 300
+const PROGRESS = ['-hide_banner', '-nostats', '-progress', 'pipe:3']
+
+/** `args` from the first input on. */
+export function startFfmpeg(args: string[], { command, env, onSeconds, signal }: FfmpegOptions): Ffmpeg {
+  const child = spawn(command, [...PROGRESS, ...args], { env, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] })
+  const kill = () => void child.kill('SIGKILL')
+  signal.addEventListener('abort', kill, { once: true })
+  if (signal.aborted) kill()
+  if (child.pid !== undefined) lowerPriority(child.pid)
+  // What it has not read when it ends is told by how it ended.
+  child.stdin.on('error', () => {})
+  let said = ''
+  let seconds = 0
+  child.stderr.setEncoding('utf8').on('data', (more: string) => {
+    said = (said + more).slice(-KEPT)
+  })
+  const progress = child.stdio[3] as Readable
+  progress.setEncoding('utf8').on('data', (more: string) => {
+    for (const [, us] of more.matchAll(/out_time_us=(\d+)/g)) seconds = Number(us) / 1e6
+    onSeconds?.(seconds)
+  })
+  const { promise, reject, resolve } = Promise.withResolvers<{ said: string; seconds: number }>()
+  child.once('error', (e) => reject(new Error(`${command} could not be started: ${e.message}`)))
+  child.once('close', (code, killed) => {
+    signal.removeEventListener('abort', kill)
+    if (signal.aborted) reject(signal.reason)
+    else if (code === 0) resolve({ said, seconds })
+    else reject(failure(command, code ?? killed, said))
+  })
+  return { ended: promise, input: child.stdin, output: child.stdout }
+}
+
+/** Runs one to its end; nothing is given to it and nothing read from it. */
+export function runFfmpeg(args: string[], options: FfmpegOptions): Ffmpeg['ended'] {
+  const { ended, input, output } = startFfmpeg(['-nostdin', ...args], options)
+  input.end()
+  output.resume()
+  return ended
+}
+
+function failure(command: string, end: number | NodeJS.Signals | null, said: string): Error {
+  const e = new Error(`${command} failed with ${end}: ${said.trim().slice(-QUOTED)}`)
+  // A full disk is waited for; it must be known as one.
+  return /No space left on device/.test(said) ? Object.assign(e, { code: 'ENOSPC' }) : e
+}
+
+/** Captures go first. */
+function lowerPriority(pid: number): void {
+  try {
+    os.setPriority(pid, os.constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // Gone already, or not allowed: only a courtesy.
+  }
+}

@@ -1,0 +1,25 @@
+/** Which network the deep engine runs. Plain data: it may be sent to a thread. */
+export interface DeepModel {
+  /** Absent: the one embedded in this build. */
+  file?: string
+  /** What renditions and people call it. */
+  name: string
+  /** Hex, of the whole file; absent: whatever is there. */
+  sha256?: string
+}
+
+/** Its message says what is wrong with a model. */
+export class ModelUnusable extends Error {}
+
+/** What models/README.md tells about. */
+export const EMBEDDED_MODEL: DeepModel = {
+  name: 'small-deep-denoiser',
+  sha256: 'f6d0b019d76fe3538631727809925346827f238da8622a35172a87a6202e593e',
+}
+
+/** The model of the settings, else the embedded one. Nothing is read here. */
+export function modelOf(file: string | undefined, sha256: string | undefined): DeepModel {
+  if (file === undefined) return EMBEDDED_MODEL
+  const name = (file.split('/').at(-1) ?? file).replace(/\.onnx$/, '').slice(0, 160)
+  return { file, name, ...(sha256 ? { sha256: sha256.toLowerCase() } : {}) }
+}

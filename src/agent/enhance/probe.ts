@@ -1,0 +1,48 @@
+import { errorFields, type Log } from '../../kernel/log.ts'
+import type { Report } from '../health/report.ts'
+import type { Service } from '../proc/service.ts'
+import { type DeepModel, ModelUnusable } from './model.rules.ts'
+import { openDenoiser } from './thread.ts'
+
+export const modelUnusable = (model: DeepModel, e: Error): Parameters<Report>[0] => ({
+  details: { error: e.message, model: model.name, usingInstead: 'rnnoise' },
+  severity: 'warning',
+  type: 'agent.enhancement.model_unusable',
+})
+
+/**
+ * Tries the model of the settings when the agent starts, so that a wrong one is known before the first take needs it.
+ * The embedded one was tried when it was built.
+ */
+export class ModelProbe implements Service {
+  readonly #deps: { log: Log; model: DeepModel; report: Report }
+  readonly #stopping = new AbortController()
+  #probing: Promise<void> = Promise.resolve()
+
+  constructor(deps: { log: Log; model: DeepModel; report: Report }) {
+    this.#deps = deps
+  }
+
+  start(): void {
+    if (this.#deps.model.file !== undefined) this.#probing = this.#probe()
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await this.#probing
+  }
+
+  async #probe(): Promise<void> {
+    const { log, model, report } = this.#deps
+    try {
+      const thread = await openDenoiser({ engine: 'deepfilternet3', model }, this.#stopping.signal)
+      await thread.close()
+      log.info('denoiser model is usable', { ...thread.about })
+    } catch (e) {
+      if (this.#stopping.signal.aborted) return
+      log.error('the model of SVC_DENOISE_MODEL cannot be used; rnnoise stands in for it', errorFields(e))
+      // Anything else than a bad model is told by the take that meets it.
+      if (e instanceof ModelUnusable) report(modelUnusable(model, e))
+    }
+  }
+}

@@ -1,0 +1,137 @@
+// From the take to the shaped voice: mixed to 48 kHz mono, denoised, filtered; on the disk in between, for its loudness
+// has to be known before it is set.
+import * as fs from 'node:fs/promises'
+import type { Readable, Writable } from 'node:stream'
+import type { Enhancement } from '../../wire/profiles.ts'
+import type { Mix } from '../render/plan.rules.ts'
+import { type WavLayout, wavFrameBytes } from '../spool/wav.rules.ts'
+import { readWav } from '../spool/wav.ts'
+import { INTERMEDIATE, intermediateBytes, toIntermediate, toMono, voiceFilters } from './chain.rules.ts'
+import { DENOISE_RATE } from './engine.rules.ts'
+import { type FfmpegOptions, runFfmpeg, startFfmpeg } from './ffmpeg.ts'
+import { type Loudness, METER, parseLoudness } from './loudness.rules.ts'
+import { BLOCK, type DenoiseThread, release } from './thread.ts'
+
+/** A part of a take, found on the disk. */
+export interface Source {
+  file: string
+  fromFrame: number
+  layout: WavLayout
+  mixes: Mix[] | undefined
+  /** Samples it has at 48 kHz. */
+  samples: number
+  toFrame: number
+}
+
+/** @throws Error when the file does not hold that part */
+export async function openSource(
+  take: { file: string; fromFrame: number; toFrame: number },
+  mixes: Mix[] | undefined,
+): Promise<Source> {
+  const layout = await readWav(take.file)
+  if (!layout) throw new Error('the take is not readable')
+  const frames = take.toFrame - take.fromFrame
+  // The file may still grow: its size decides, not its header.
+  const held = ((await fs.stat(take.file)).size - layout.dataOffset) / wavFrameBytes(layout)
+  if (frames <= 0 || held < take.toFrame)
+    throw new Error(`the take has ${Math.floor(held)} frames, not ${take.toFrame}`)
+  return { ...take, layout, mixes, samples: Math.round((frames / layout.rate) * DENOISE_RATE) }
+}
+
+const RAW: Record<WavLayout['format'], string> = {
+  S16_LE: 's16le',
+  S24_3LE: 's24le',
+  S32_LE: 's32le',
+  FLOAT_LE: 'f32le',
+}
+
+/** Reads the part's bytes as bare samples: no walk through hours before it, no trust in a header that is being written. */
+function reading({ file, fromFrame, layout, toFrame }: Source): string[] {
+  const byte = (frame: number) => layout.dataOffset + frame * wavFrameBytes(layout)
+  const shape = ['-f', RAW[layout.format], '-ar', String(layout.rate), '-ac', String(layout.channels)]
+  return [...shape, '-i', `subfile,,start,${byte(fromFrame)},end,${byte(toFrame)},,:${file}`]
+}
+
+const FLOATS = ['-f', 'f32le', '-ar', String(DENOISE_RATE), '-ac', '1']
+
+export interface Shaping {
+  chain: Enhancement
+  /** Absent: the chain has no denoiser. */
+  denoiser?: DenoiseThread
+  /** The intermediate file. */
+  output: string
+  source: Source
+}
+
+/** Resolves with the loudness of the shaped voice. Throws with ffmpeg's words, the denoiser's, or the signal's reason. */
+export async function shape({ chain, denoiser, output, source }: Shaping, options: FfmpegOptions): Promise<Loudness> {
+  const mono = toMono(source.mixes, source.layout.channels, source.samples)
+  const voice = ['aformat=sample_fmts=flt', ...voiceFilters(chain), METER, toIntermediate].join(',')
+  const read = (filter: string) => [...reading(source), '-filter_complex', filter]
+  const written = [...INTERMEDIATE, '-y', `file:${output}`]
+  const said = denoiser
+    ? await piped(
+        [...read(mono), ...FLOATS, 'pipe:1'],
+        denoiser,
+        [...FLOATS, '-i', 'pipe:0', '-af', voice, ...written],
+        options,
+      )
+    : (await runFfmpeg([...read(`${mono},${voice}`), ...written], options)).said
+  const { size } = await fs.stat(output)
+  if (size !== intermediateBytes(source.samples))
+    throw new Error(`${size} bytes of shaped sound instead of ${intermediateBytes(source.samples)}`)
+  return parseLoudness(said)
+}
+
+/** One ffmpeg reads, one writes, the denoiser is in between; the first that fails ends all. Resolves with the writer's words. */
+async function piped(
+  reading: string[],
+  denoiser: DenoiseThread,
+  writing: string[],
+  options: FfmpegOptions,
+): Promise<string> {
+  const failing = new AbortController()
+  const signal = AbortSignal.any([options.signal, failing.signal])
+  const { onSeconds: _, ...silent } = options
+  const reader = startFfmpeg(['-v', 'error', ...reading], { ...silent, signal })
+  const writer = startFfmpeg(writing, { ...options, signal })
+  reader.input.end()
+  writer.output.resume()
+  const parts = [reader.ended, pump(reader.output, denoiser, writer.input)]
+  for (const part of [...parts, writer.ended]) part.catch((e) => failing.abort(e))
+  await Promise.allSettled([...parts, writer.ended])
+  signal.throwIfAborted()
+  return (await writer.ended).said
+}
+
+async function pump(from: Readable, denoiser: DenoiseThread, to: Writable): Promise<void> {
+  const pass = async (samples: Float32Array | undefined) => put(to, await denoiser.denoise(samples))
+  for await (const samples of blocks(from)) await pass(samples)
+  await pass(undefined)
+  to.end()
+}
+
+/** Resolves when the samples are given on. Never fails: why somebody does not read any more, its end says. */
+async function put(to: Writable, samples: Float32Array): Promise<void> {
+  const bytes = Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength)
+  await new Promise<void>((resolve) => to.write(bytes, () => resolve()))
+}
+
+/** A stream of bytes as blocks of samples, each good until the next. */
+async function* blocks(from: Readable): AsyncGenerator<Float32Array> {
+  const block = new Float32Array(BLOCK)
+  const bytes = Buffer.from(block.buffer)
+  let filled = 0
+  for await (const piece of from as AsyncIterable<Buffer>) {
+    for (let used = 0; used < piece.length; ) {
+      const more = piece.copy(bytes, filled, used)
+      used += more
+      filled += more
+      if (filled < bytes.length) continue
+      yield block
+      filled = 0
+    }
+    release(piece)
+  }
+  if (filled >= 4) yield block.subarray(0, Math.floor(filled / 4))
+}

@@ -1,0 +1,190 @@
+import * as fs from 'node:fs/promises'
+import * as path from 'node:path'
+import { errorFields } from '../../kernel/log.ts'
+import { isDiskFull } from '../spool/durable.ts'
+import type { Output } from '../spool/state.ts'
+import { readWav } from '../spool/wav.ts'
+import { giveBack } from './giveback.ts'
+import { aborted, type Making, makePart, makingOf, pause, TAKE } from './make.ts'
+import type { JobContext, OwnedJob } from './owned.ts'
+import { nextToSend, partOf, settled } from './parts.rules.ts'
+import { type Refusal, sendOutput } from './send.ts'
+
+/** Tries of what should not fail and is no full disk: with the usual pauses, two minutes of them. */
+const FEW = 8
+
+/**
+ * The way of one take to the controller, along with its capture: one part after the other is made, one file after the
+ * other is sent. What is done is in the job's state, so that another process goes on exactly there.
+ */
+export class Delivery {
+  readonly #cancel = new AbortController()
+  readonly #ctx: JobContext
+  readonly #job: OwnedJob
+  readonly #over = new AbortController()
+  readonly #signal: AbortSignal
+  #allMade = false
+  #news = Promise.withResolvers<void>()
+  #refusal: Refusal | undefined
+  #running: Promise<unknown> | undefined
+
+  constructor(ctx: JobContext, job: OwnedJob) {
+    this.#ctx = ctx
+    this.#job = job
+    this.#signal = AbortSignal.any([ctx.signal, this.#cancel.signal])
+    this.#signal.addEventListener('abort', () => this.#wake(), { once: true })
+  }
+
+  /** Begins with what there is of the take, and goes on with what comes. */
+  start(): void {
+    if (this.#running) return
+    this.#running = both(this.#makeAll(), this.#sendAll())
+    // Heard by `finish`; until then the take is captured, and nothing here may end that.
+    this.#running.catch(() => undefined)
+  }
+
+  /**
+   * The take has ended and its state says so. Resolves when the controller has all of it, or with the reason why some
+   * of it will never go; throws only the abort.
+   */
+  async finish(): Promise<Refusal | undefined> {
+    this.#job.frontier.end(this.#job.state.toFrame!)
+    this.#over.abort()
+    this.start()
+    await this.#running
+    await this.cancel()
+    // Refused by an earlier process' account, too: what is not with the controller is never deleted.
+    const reason = this.#job.state.outputs.find((output) => output.refused !== undefined)?.refused
+    return this.#refusal ?? (reason === undefined ? undefined : { reason, status: undefined })
+  }
+
+  /** Nobody wants it any more. Resolves when nothing works on it. */
+  async cancel(): Promise<void> {
+    this.#cancel.abort()
+    await this.#running?.catch(() => undefined)
+  }
+
+  async #makeAll(): Promise<void> {
+    try {
+      await this.#begun()
+      const making = await this.#insist((over) => this.#making(over))
+      while (making && (await this.#insist(() => this.#makeNext(making)))) this.#wake()
+      this.#allMade = true
+      this.#progress(0)
+      await this.#job.update({ status: 'uploading' })
+    } finally {
+      this.#allMade = true
+      this.#wake()
+    }
+  }
+
+  /** Resolves when the state says what is captured; a late member does not begin with the file's first frame. */
+  async #begun(): Promise<void> {
+    const { frontier } = this.#job
+    for (let seen = 0; this.#job.state.status === 'claimed' && !frontier.ended; seen = frontier.frames)
+      await frontier.beyond(seen, this.#signal)
+    if (frontier.ended) await aborted(this.#over.signal, this.#signal)
+  }
+
+  async #making(over: AbortSignal): Promise<Making> {
+    const job = this.#job
+    const layout = await readWav(job.takeFile)
+    if (!layout) throw new Error('take is not readable')
+    const { outputs, partSeconds, partsMade } = job.state
+    const first = outputs.length === 0 && partsMade === 0
+    const wished = job.command.chunkSeconds ?? (this.#ctx.settings.chunkSeconds || undefined)
+    // Fixed by the first part: its bounds are those of all that follow, whatever the settings say later.
+    const making = { partSeconds: first ? wished : partSeconds, ...makingOf(job, layout) }
+    if (first) this.#announce(making)
+    return { ...making, ctx: this.#ctx, job, over, signal: this.#signal }
+  }
+
+  #announce({ partSeconds, plan }: Pick<Making, 'partSeconds' | 'plan'>): void {
+    const { outputChannels, mixes, sources } = plan
+    if (mixes) this.#job.tell('info', 'channel_map_applied', { outputChannels, sources })
+    if (partSeconds !== undefined) this.#job.tell('info', 'chunked_started', { chunkSeconds: partSeconds })
+  }
+
+  /** Makes the next part. False when there is none. */
+  async #makeNext(making: Making): Promise<boolean> {
+    const { state } = this.#job
+    const part = partOf({ ...state, partSeconds: making.partSeconds }, making.layout.rate, state.partsMade)
+    if (this.#over.signal.aborted && part.from >= state.toFrame!) return false
+    return makePart(making, part)
+  }
+
+  /**
+   * Does again what fails, as long as the take is captured or the disk is full: others may give room. After that a few
+   * times more; undefined when it is given up.
+   */
+  async #insist<T>(work: (over: AbortSignal) => Promise<T>): Promise<T | undefined> {
+    const { signal: over } = this.#over
+    for (let attempt = 1, late = 0; ; attempt++) {
+      try {
+        return await work(over)
+      } catch (e) {
+        this.#signal.throwIfAborted()
+        this.#ctx.log[over.aborted ? 'error' : 'warn']('take not prepared', { jobId: this.#job.id, ...errorFields(e) })
+        if (over.aborted && !isDiskFull(e) && ++late >= FEW) {
+          this.#refusal ??= { reason: 'take_not_prepared', status: undefined }
+          return undefined
+        }
+        await pause({ ctx: this.#ctx, over, signal: this.#signal }, attempt)
+      }
+    }
+  }
+
+  async #sendAll(): Promise<void> {
+    for (;;) {
+      const news = this.#news.promise
+      this.#signal.throwIfAborted()
+      const output = nextToSend(this.#job.state)
+      if (output) await this.#send(output)
+      else if (this.#allMade) return
+      else await news
+    }
+  }
+
+  async #send(output: Output): Promise<void> {
+    const job = this.#job
+    const onProgress = (part: number) => this.#progress(part)
+    const refusal = await sendOutput({ ctx: this.#ctx, job, onProgress, output, signal: this.#signal })
+    this.#refusal ??= refusal
+    if (refusal) return void (await this.#mark(output, { refused: refusal.reason }))
+    if (output.chunk !== undefined) {
+      const { chunk: chunkIndex, durationSeconds, rendition = null } = output
+      job.tell('info', 'chunk_uploaded', { chunkIndex, durationSeconds, rendition })
+    }
+    await this.#mark(output, { uploaded: true })
+  }
+
+  /** Notes what became of a file. Of a chunk that is with the controller whole, nothing stays. */
+  async #mark({ chunk, file }: Output, patch: Pick<Output, 'refused' | 'uploaded'>): Promise<void> {
+    const { state } = this.#job
+    const outputs = state.outputs.map((o) => (o.file === file ? { ...o, ...patch } : o))
+    const done = chunk !== undefined && settled({ ...state, outputs }, chunk)
+    const written = await this.#job.update({ outputs: done ? outputs.filter((o) => o.chunk !== chunk) : outputs })
+    // Deleted only when the state on disk does not name it any more.
+    if (!done || !written) return
+    const dir = this.#ctx.spool.dir(this.#job.id)
+    for (const o of outputs)
+      if (o.chunk === chunk && o.file !== TAKE) await fs.rm(path.join(dir, o.file), { force: true })
+    if (!this.#over.signal.aborted) await giveBack(this.#ctx, this.#job)
+  }
+
+  #progress(part: number): void {
+    const { outputs } = this.#job.state
+    const done = outputs.filter((o) => o.uploaded || o.refused !== undefined).length
+    if (this.#allMade) this.#job.progress.at('uploading', (100 * (done + part)) / Math.max(1, outputs.length))
+  }
+
+  #wake(): void {
+    this.#news.resolve()
+    this.#news = Promise.withResolvers()
+  }
+}
+
+/** Resolves, or rejects with the first reason, when both have ended: nothing of them goes on behind. */
+async function both(...work: Promise<void>[]): Promise<void> {
+  for (const end of await Promise.allSettled(work)) if (end.status === 'rejected') throw end.reason
+}

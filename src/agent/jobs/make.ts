@@ -1,0 +1,282 @@
+import * as fs from 'node:fs/promises'
+import * as path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { errorFields } from '../../kernel/log.ts'
+import { CONTENT_TYPES, type Rendition } from '../../wire/recordings.ts'
+import { codecArgs, filterOf, type RenderPlan, renderPlan } from '../render/plan.rules.ts'
+import { render } from '../render/render.ts'
+import { cutWav } from '../spool/cut.ts'
+import { isDiskFull, syncFile } from '../spool/durable.ts'
+import type { Output } from '../spool/state.ts'
+import { type WavLayout, wavFrameBytes } from '../spool/wav.rules.ts'
+import { backoffSeconds } from './backoff.rules.ts'
+import { follow } from './follow.ts'
+import type { JobContext, OwnedJob } from './owned.ts'
+import { closedBy, detailsOf, fileNameOf, limitOf, localName, type Part, renditionsOf } from './parts.rules.ts'
+
+/** What making the files of a take needs. */
+export interface Making {
+  ctx: JobContext
+  job: OwnedJob
+  layout: WavLayout
+  /** Aborted when the take has ended and its state says so. */
+  over: AbortSignal
+  plan: RenderPlan
+  /** Length of a chunk; undefined: the take is delivered in one piece. */
+  partSeconds: number | undefined
+  /** Aborted when nobody wants the files any more, or the agent ends. */
+  signal: AbortSignal
+}
+
+/** A part whose last frame is known. */
+interface Closed extends Part {
+  /** Whether the take ends with it. */
+  last: boolean
+}
+
+/** The take's file as the capture writes it. */
+export const TAKE = 'take.wav'
+/** Tries of an encoder, or of a disk that is full, once the take has ended: then the sound goes up as it was captured. */
+const ENCODER_TRIES = 3
+const DISK_TRIES = 8
+
+export const makingOf = (job: OwnedJob, layout: WavLayout) => ({ layout, plan: renderPlan(job.command, layout) })
+
+/**
+ * Makes the files of one part and lists them in the state; what an earlier process listed is not made again. Encodes
+ * along while the part is captured. False when the take ended before it. Throws when it cannot be made.
+ */
+export async function makePart(m: Making, part: Part): Promise<boolean> {
+  const { job } = m
+  const wanted = renditionsOf(job.command)
+  const listed = () => job.state.outputs.filter((o) => (o.chunk ?? 0) === part.index)
+  if (!(await begun(m, part))) return false
+  let plain = listed().find((o) => o.rendition !== 'enhanced')
+  let fine = listed().find((o) => o.rendition === 'enhanced')
+  if (wanted.raw && !plain) {
+    plain = await plainOutput(m, part)
+    // Noted at once: a crash during the enhancement does not cost the encoding. Sent is it only with the part.
+    if (wanted.enhanced) await list(m, part, [plain])
+  }
+  const end = await closed(m, part)
+  let failure: string | undefined
+  if (wanted.enhanced && !fine && plain?.uploaded !== true) {
+    const made = await enhanced(m, end)
+    if (typeof made === 'string') failure = made
+    else fine = made
+  }
+  if (!fine) plain ??= await plainOutput(m, part)
+  if (plain && failure !== undefined) plain = asPrimary(m, plain, failure)
+  await list(m, end, [fine, plain], true)
+  return true
+}
+
+/** The raw rendition where the enhanced one is missing: it is the only one, and says why. */
+function asPrimary(m: Making, { rendition: _, ...plain }: Output, enhancementFailure: string): Output {
+  const details = { ...plain.details, enhancementFailure: enhancementFailure.slice(0, 500) }
+  const extension = plain.file.split('.').at(-1)!
+  return { ...plain, details, fileName: fileNameOf(m.job.command.outputFileName, extension, plain.chunk) }
+}
+
+const chunkOf = (m: Making, part: Part): number | undefined => (m.partSeconds === undefined ? undefined : part.index)
+
+/** Puts files of a part into the state; `made`: they are all there are, and may be sent. */
+async function list(m: Making, part: Part & { last?: boolean }, files: (Output | undefined)[], made = false) {
+  const { job, partSeconds } = m
+  const others = job.state.outputs.filter((o) => (o.chunk ?? 0) !== part.index)
+  const total = made && part.last && partSeconds !== undefined ? { chunkTotal: part.index + 1 } : {}
+  const [primary, ...rest] = files.filter((file) => file !== undefined)
+  const outputs = [...others, ...(primary ? [{ ...primary, ...total }] : []), ...rest]
+  const fixed = partSeconds === undefined ? {} : { partSeconds }
+  await job.update({ ...fixed, ...total, outputs, ...(made ? { partsMade: part.index + 1 } : {}) })
+}
+
+/** Whether the part has a frame; resolves when that is known. */
+async function begun({ job, over, signal }: Making, part: Part): Promise<boolean> {
+  if (part.from >= limitOf(job.state, job.state.format!.rate)) return false
+  await job.frontier.beyond(part.from, signal)
+  if (job.frontier.frames > part.from) return true
+  await aborted(over, signal)
+  return false
+}
+
+/** The part with its true end, as soon as that is known and on the disk. */
+async function closed({ job, layout, over, signal }: Making, part: Part): Promise<Closed> {
+  const limit = limitOf(job.state, layout.rate)
+  if (part.to < limit) await job.frontier.beyond(part.to, signal)
+  if (closedBy(part, job.frontier.frames, limit)) {
+    // What is sent has to be here after a power cut, and the frame behind it: it says that this was not the last part.
+    if (!over.aborted) await syncFile(job.takeFile)
+    return { ...part, last: false }
+  }
+  await aborted(over, signal)
+  const toFrame = job.state.toFrame ?? job.frontier.frames
+  return { ...part, last: part.to >= toFrame, to: Math.min(part.to, toFrame) }
+}
+
+/** Resolves when `event` is aborted; rejects when `signal` is. */
+export async function aborted(event: AbortSignal, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted()
+  if (event.aborted) return
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const wake = () => resolve()
+  for (const one of [event, signal]) one.addEventListener('abort', wake, { once: true })
+  await promise
+  for (const one of [event, signal]) one.removeEventListener('abort', wake)
+  signal.throwIfAborted()
+}
+
+/** The rendition that is not enhanced: encoded, else the sound as it was captured. */
+async function plainOutput(m: Making, part: Part): Promise<Output> {
+  const { plan } = m
+  const rendition = renditionsOf(m.job.command).enhanced ? ('raw' as const) : undefined
+  if (plan.encodes) {
+    const file = await encoded(m, part)
+    if (file) return output(m, await closed(m, part), { contentType: plan.contentType, file }, plan.codec, rendition)
+  }
+  const end = await closed(m, part)
+  const file = await asCaptured(m, end)
+  return output(m, end, { contentType: CONTENT_TYPES.wav, file }, 'wav', rendition)
+}
+
+function output(
+  m: Making,
+  end: Closed,
+  made: Pick<Output, 'contentType' | 'file'>,
+  extension: string,
+  rendition?: Rendition,
+): Output {
+  const chunk = chunkOf(m, end)
+  return {
+    ...made,
+    ...(chunk === undefined ? {} : { chunk }),
+    ...(rendition && { rendition }),
+    details: detailsOf(m.job.state, end),
+    durationSeconds: (end.to - end.from) / m.layout.rate,
+    fileName: fileNameOf(m.job.command.outputFileName, extension, chunk, rendition),
+  }
+}
+
+/** Encodes a part, again from its first frame when that fails. Undefined when it is given up. */
+async function encoded(m: Making, part: Part): Promise<string | undefined> {
+  const { job, over, plan, signal } = m
+  const file = localName(chunkOf(m, part), 'rendered', plan.codec)
+  for (let attempt = 1, late = 0; ; attempt++) {
+    try {
+      const frames = await encode(m, part, file)
+      const { from, to } = await closed(m, part)
+      if (frames !== to - from) throw new Error(`encoded ${frames} frames of ${to - from}`)
+      job.tell('info', 'output_rendered', {
+        codec: plan.codec,
+        durationSeconds: frames / m.layout.rate,
+        ...about(m, part),
+      })
+      return file
+    } catch (e) {
+      signal.throwIfAborted()
+      m.ctx.log.warn('encoder failed', { attempt, jobId: job.id, ...errorFields(e) })
+      if (over.aborted && ++late >= (isDiskFull(e) ? DISK_TRIES : ENCODER_TRIES)) {
+        const details = { codec: plan.codec, error: String(e), uploading: 'raw take as WAV', ...about(m, part) }
+        job.tell('critical', 'output_render_failed', details)
+        return undefined
+      }
+      await pause(m, attempt)
+    }
+  }
+}
+
+const about = (m: Making, part: Part) => (m.partSeconds === undefined ? {} : { chunkIndex: part.index })
+
+async function encode(m: Making, part: Part, file: string): Promise<number> {
+  const { ctx, job, layout, plan, signal } = m
+  // One that follows a capture is paced by it. After an outage there may be many takes: then one after the other.
+  const done = job.frontier.ended ? await ctx.encoders.take(job.state.claimedAt, signal) : () => {}
+  try {
+    const request = {
+      codecArgs: codecArgs(job.command, plan.codec, layout.format),
+      command: ctx.settings.renderCommand,
+      env: ctx.childEnv,
+      filter: filterOf(plan),
+      input: layout,
+      output: path.join(ctx.spool.dir(job.id), file),
+    }
+    const frames = follow({ ...part, file: job.takeFile, layout }, job.frontier, signal)
+    return await render(request, told(m, part, frames), signal)
+  } finally {
+    done()
+  }
+}
+
+/** Says how far the encoding is, once that is what the job waits for. */
+async function* told(m: Making, part: Part, blocks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let at = part.from
+  for await (const block of blocks) {
+    at += block.length / wavFrameBytes(m.layout)
+    if (m.over.aborted) m.job.progress.at('rendering', share(m, at))
+    yield block
+  }
+}
+
+/** Percent of the job's frames before that one. */
+function share({ job: { state } }: Making, frame: number): number {
+  return (100 * (frame - state.fromFrame)) / Math.max(1, (state.toFrame ?? frame) - state.fromFrame)
+}
+
+/** The audio as it was captured, but never more channels or time than the job may hear. */
+async function asCaptured({ ctx, job, layout, partSeconds, plan }: Making, end: Closed): Promise<string> {
+  const { dataOffset } = layout
+  const inFile = Math.floor(((await fs.stat(job.takeFile)).size - dataOffset) / wavFrameBytes(layout))
+  const whole = partSeconds === undefined && !job.growing && end.from === 0 && end.to === inFile
+  if (whole && !plan.mixes) return TAKE
+  const file = localName(partSeconds === undefined ? undefined : end.index, 'cut', 'wav')
+  const target = path.join(ctx.spool.dir(job.id), file)
+  await cutWav(job.takeFile, target, plan.sources, end.from, end.to)
+  return file
+}
+
+/** The enhanced rendition, or why there is none: best effort (contract, section 17). */
+async function enhanced(m: Making, end: Closed): Promise<Output | string> {
+  const { ctx, job, over, plan, signal } = m
+  const file = localName(chunkOf(m, end), 'enhanced', plan.codec)
+  const dir = ctx.spool.dir(job.id)
+  const request = {
+    chain: job.command.enhancement!,
+    codecArgs: codecArgs(job.command, plan.codec, m.layout.format),
+    mixes: plan.mixes,
+    output: path.join(dir, file),
+    outputChannels: plan.enhancedChannels,
+    take: { file: job.takeFile, fromFrame: end.from, toFrame: end.to },
+    workDir: dir,
+  }
+  const onProgress = (percent: number) => {
+    if (over.aborted) job.progress.at('enhancing', share(m, end.from + ((end.to - end.from) * percent) / 100))
+  }
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const { details } = await ctx.enhancer.enhance(request, { onProgress, signal })
+      const made = output(m, end, { contentType: plan.contentType, file }, plan.codec, 'enhanced')
+      return { ...made, details: { ...made.details, ...details } }
+    } catch (e) {
+      signal.throwIfAborted()
+      // Others may upload and give room; its intermediate files are gone.
+      if (!isDiskFull(e) || attempt >= DISK_TRIES) {
+        job.tell('warning', 'enhancement_failed', { error: String(e), ...about(m, end) })
+        return e instanceof Error ? e.message : String(e)
+      }
+      await pause(m, attempt)
+    }
+  }
+}
+
+/** Waits before another try, not longer than the capture lasts: what failed along may do now. Throws the abort. */
+export async function pause(
+  { ctx, over, signal }: Pick<Making, 'ctx' | 'over' | 'signal'>,
+  attempt: number,
+): Promise<void> {
+  const { retryMaxSeconds, retryMinSeconds } = ctx.settings
+  const seconds = backoffSeconds(attempt, retryMinSeconds, retryMaxSeconds, Math.random())
+  const until = over.aborted ? signal : AbortSignal.any([over, signal])
+  // Rejects only when it is woken; an abort is thrown below.
+  await sleep(seconds * 1000, undefined, { signal: until }).catch(() => undefined)
+  signal.throwIfAborted()
+}

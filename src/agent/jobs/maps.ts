@@ -1,0 +1,30 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { saysChannels } from '../render/plan.rules.ts'
+import { assignedMap } from './maps.rules.ts'
+import type { JobContext, OwnedJob } from './owned.ts'
+
+/** A take must not begin late because the controller is slow; the lease is longer. */
+const PATIENCE_MS = 5000
+
+/**
+ * Asks which channel map a job gets, where its command says nothing of channels: a controller of another make leaves
+ * that to the agent. Without an answer the take goes on without a map.
+ */
+export async function withAssignedMap(ctx: JobContext, job: OwnedJob): Promise<void> {
+  if (saysChannels(job.command)) return
+  const late = new AbortController()
+  try {
+    const answers = await Promise.race([
+      ctx.link.channelMapAssignments(),
+      sleep(PATIENCE_MS, undefined, { signal: late.signal }).then(() => {
+        throw new Error(`no answer within ${PATIENCE_MS / 1000} s`)
+      }),
+    ])
+    const channelMap = assignedMap(answers, job.state.job)
+    if (channelMap) await job.update({ job: { ...job.state.job, command: { ...job.command, channelMap } } })
+  } catch (e) {
+    job.tell('warning', 'channel_map_lookup_failed', { error: String(e) })
+  } finally {
+    late.abort()
+  }
+}

@@ -1,0 +1,68 @@
+import * as path from 'node:path'
+import { LinkError } from '../link/link.ts'
+import type { Output } from '../spool/state.ts'
+import { uploadVerdict } from './backoff.rules.ts'
+import type { JobContext, OwnedJob } from './owned.ts'
+import { pauseBeforeRetry } from './retry.ts'
+
+/** Tries of what may pass by itself, yet mostly does not: with the usual pauses, two minutes of them. */
+const FEW = 8
+
+interface Sending {
+  ctx: JobContext
+  job: OwnedJob
+  onProgress: (part: number) => void
+  output: Output
+  /** Ends it: the agent ends. */
+  signal: AbortSignal
+}
+
+export interface Refusal {
+  reason: string
+  status: number | undefined
+}
+
+/**
+ * Tries until the controller has the file. Between two tries others have their turn, the oldest take first: one that
+ * is stuck blocks nobody. Resolves with the refusal when no repetition can help; throws only the abort.
+ */
+export async function sendOutput(sending: Sending): Promise<Refusal | undefined> {
+  const { ctx, job, signal } = sending
+  for (let attempt = 1, few = 0; ; attempt++) {
+    const failure = await inTurn(sending)
+    if (!failure) {
+      if (attempt > 1) job.tell('info', 'control_plane_recovered', { attempts: attempt })
+      return undefined
+    }
+    signal.throwIfAborted()
+    const { message: error, reason, status, transient } = failure
+    const verdict = uploadVerdict(status, reason, transient)
+    if (verdict === 'final' || (verdict === 'retry_few' && ++few >= FEW))
+      return { reason: reason ?? `http_${status}`, status }
+    const told = { error, reason: reason ?? null, status: status ?? null, willRetry: true }
+    if (attempt === 1) job.tell('warning', failedName(sending.output), { ...told, ...about(sending.output) })
+    await pauseBeforeRetry({ ...ctx, signal }, attempt, verdict === 'retry_slowly')
+  }
+}
+
+const about = ({ chunk }: Output) => (chunk === undefined ? {} : { chunkIndex: chunk })
+
+const failedName = ({ chunk, rendition }: Output): string => {
+  if (rendition === 'raw') return 'raw_rendition_upload_failed'
+  return chunk === undefined ? 'cache_upload_failed' : 'chunk_upload_failed'
+}
+
+async function inTurn({ ctx, job, onProgress, output, signal }: Sending): Promise<LinkError | undefined> {
+  const { file, refused: _, uploaded: __, ...about } = output
+  const filePath = path.join(ctx.spool.dir(job.id), file)
+  const done = await ctx.uploads.take(job.state.claimedAt, signal)
+  try {
+    const { recordingId } = job.state.job
+    await ctx.link.upload({ ...about, jobId: job.id, onProgress, path: filePath, recordingId }, signal)
+    return undefined
+  } catch (e) {
+    return e instanceof LinkError ? e : new LinkError(String(e))
+  } finally {
+    done()
+  }
+}

@@ -1,0 +1,78 @@
+// Hears what the node shall do: a long poll for another config, so that the agent knows within a moment that somebody listens.
+import { isDeepStrictEqual } from 'node:util'
+import type { Clock } from '../../kernel/clock.ts'
+import type { NodeConfig } from '../../wire/nodes.ts'
+import { backoffMs, createBell } from '../proc/bell.ts'
+import type { Token } from '../token.ts'
+import type { Link, TaggedConfig } from './link.ts'
+
+export interface ConfigPollDeps {
+  apply: (config: NodeConfig) => void
+  clock: Clock
+  /** The pace at which a controller is asked that does not wait. */
+  heartbeatMs: number
+  link: Pick<Link, 'config'>
+  /** Runs an exchange and tells of its failure; whether it went well. */
+  sync: (exchange: () => Promise<void>) => Promise<boolean>
+  token: Pick<Token, 'current'>
+}
+
+const WAIT_SECONDS = 25
+const RETRY_MAX_MS = 30_000
+/** An answer within this time was no long poll. */
+const AT_ONCE_MS = 1000
+/** News may follow news, but not faster than this. */
+const PACE_MS = 200
+const TOKEN_LOOK_MS = 500
+
+export class ConfigPoll {
+  readonly #deps: ConfigPollDeps
+  readonly #pause = createBell()
+  readonly #stopping = new AbortController()
+  #failures = 0
+  /** As it was applied last. Unknown, also after a failure, it is asked for without waiting. */
+  #known: TaggedConfig | undefined
+
+  constructor(deps: ConfigPollDeps) {
+    this.#deps = deps
+  }
+
+  /** Resolves when it was stopped. */
+  async run(): Promise<void> {
+    const { heartbeatMs, token } = this.#deps
+    while (!this.#stopping.signal.aborted) {
+      const ms = token.current() === undefined ? Math.min(TOKEN_LOOK_MS, heartbeatMs) : await this.#poll()
+      await this.#pause.wait(ms)
+    }
+  }
+
+  stop(): void {
+    this.#stopping.abort()
+    this.#pause.ring()
+  }
+
+  /** Asks once; the pause until the next time, in ms. */
+  async #poll(): Promise<number> {
+    const { clock, heartbeatMs, sync } = this.#deps
+    const [asked, before] = [clock.monotonic(), this.#known]
+    const done = await sync(() => this.#ask())
+    if (!done) {
+      this.#known = undefined
+      return backoffMs(++this.#failures, RETRY_MAX_MS)
+    }
+    this.#failures = 0
+    const waited = before?.etag !== undefined && clock.monotonic() - asked >= AT_ONCE_MS
+    const news = !isDeepStrictEqual(before?.config, this.#known?.config)
+    return waited || news ? PACE_MS : heartbeatMs
+  }
+
+  async #ask(): Promise<void> {
+    const { apply, link } = this.#deps
+    const etag = this.#known?.etag
+    const { signal } = this.#stopping
+    const answer = await link.config(etag === undefined ? undefined : { etag, signal, waitSeconds: WAIT_SECONDS })
+    if (!answer) return
+    this.#known = answer
+    apply(answer.config)
+  }
+}

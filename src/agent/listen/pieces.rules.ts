@@ -1,0 +1,94 @@
+// Pieces of live audio as they go over the link: 16 kHz, mono, 16 bit (contract, section 9).
+
+/** Hz, of everything that is sent. */
+export const LIVE_RATE = 16_000
+
+export interface Piece {
+  /** Unix ms of the first sample. */
+  capturedAt: number
+  /** At `LIVE_RATE`. */
+  pcm: Int16Array
+}
+
+/** Samples between two indices of one stream. */
+export interface Cut {
+  index: number
+  pcm: Int16Array
+}
+
+/** Cuts a stream at the multiples of a length, whatever the blocks are: two streams of one clock are cut alike. */
+export interface Cutter {
+  push(samples: Float32Array): Cut[]
+  /** What is left, shorter than a piece. */
+  rest(): Cut | undefined
+}
+
+export const msOf = (samples: number): number => (samples / LIVE_RATE) * 1000
+
+/** -1..1 to 16 bit; what is louder is cut off. */
+const toPcm = (samples: Float32Array): Int16Array =>
+  Int16Array.from(samples, (x) => Math.max(-32_768, Math.min(32_767, Math.round(x * 32_768))))
+
+/** `length` in samples; `index` of the first sample that will come. */
+export function createCutter(length: number, index = 0): Cutter {
+  const pcm = new Int16Array(length)
+  let filled = 0
+  const take = (count: number): Cut => {
+    const cut = { index, pcm: pcm.slice(0, count) }
+    index += count
+    filled = 0
+    return cut
+  }
+  return {
+    push: (samples) => {
+      const cuts: Cut[] = []
+      const fresh = toPcm(samples)
+      for (let at = 0; at < fresh.length; ) {
+        const room = length - (index % length)
+        const part = fresh.subarray(at, at + room - filled)
+        pcm.set(part, filled)
+        filled += part.length
+        at += part.length
+        if (filled === room) cuts.push(take(room))
+      }
+      return cuts
+    },
+    rest: () => (filled > 0 ? take(filled) : undefined),
+  }
+}
+
+/** Where one piece ends the next begins, as far as clocks can tell. ms */
+const SEAM_MS = 20
+
+export const follows = (next: Piece, before: Piece): boolean =>
+  Math.abs(next.capturedAt - before.capturedAt - msOf(before.pcm.length)) <= SEAM_MS
+
+/** Pieces that follow each other, as one. */
+export function joinedPieces(pieces: readonly [Piece, ...Piece[]]): Piece {
+  const pcm = new Int16Array(pieces.reduce((sum, piece) => sum + piece.pcm.length, 0))
+  let at = 0
+  for (const piece of pieces) {
+    pcm.set(piece.pcm, at)
+    at += piece.pcm.length
+  }
+  return { capturedAt: pieces[0].capturedAt, pcm }
+}
+
+/** A whole WAV file, with the canonical header of 44 bytes. */
+export function wavOf(pcm: Int16Array): Uint8Array {
+  const out = Buffer.alloc(44 + pcm.byteLength)
+  out.write('RIFF', 0, 'latin1')
+  out.writeUInt32LE(out.length - 8, 4)
+  out.write('WAVEfmt ', 8, 'latin1')
+  out.writeUInt32LE(16, 16)
+  out.writeUInt16LE(1, 20)
+  out.writeUInt16LE(1, 22)
+  out.writeUInt32LE(LIVE_RATE, 24)
+  out.writeUInt32LE(LIVE_RATE * 2, 28)
+  out.writeUInt16LE(2, 32)
+  out.writeUInt16LE(16, 34)
+  out.write('data', 36, 'latin1')
+  out.writeUInt32LE(pcm.byteLength, 40)
+  out.set(new Uint8Array(pcm.buffer, pcm.byteOffset, pcm.byteLength), 44)
+  return out
+}

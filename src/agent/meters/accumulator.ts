@@ -1,0 +1,80 @@
+// Sound in blocks of any size becomes one set of levels for every so many seconds of it.
+import type { AudioLevel } from '../../wire/meters.ts'
+import type { PcmFormat } from '../capture/format.rules.ts'
+import { Likenesses } from './likeness.rules.ts'
+import { deinterleave, framesIn } from './planes.rules.ts'
+import { isHeard, levelOf } from './quality.rules.ts'
+import { count, freshTally, type Tally } from './tally.rules.ts'
+
+/** Frames that are worked on at once: the rows of 64 channels stay in the processor's cache. */
+const PIECE = 1024
+
+export interface MeterOptions {
+  /** Peak from which a channel clips, dBFS. */
+  clipDbfs: number
+  /** Audio that makes one set of levels, seconds. */
+  seconds: number
+}
+
+export interface Measurement {
+  /** Unix ms of the last sample. */
+  capturedAt: number
+  levels: AudioLevel[]
+}
+
+/** Every sample counts once. Not for audio of different formats: an opening has its own. */
+export class Accumulator {
+  readonly #format: PcmFormat
+  readonly #likenesses: Likenesses
+  readonly #options: MeterOptions
+  /** Samples of the present piece, a row per channel. */
+  readonly #rows: Float32Array[]
+  readonly #wanted: number
+  #counted = 0
+  #tallies: Tally[]
+
+  constructor(format: PcmFormat, options: MeterOptions) {
+    const { channels, rate } = format
+    this.#format = format
+    this.#options = options
+    this.#wanted = Math.max(1, Math.round(rate * options.seconds))
+    this.#rows = Array.from({ length: channels }, () => new Float32Array(PIECE))
+    this.#likenesses = new Likenesses(channels, rate, PIECE)
+    this.#tallies = this.#rows.map(freshTally)
+  }
+
+  /** Takes whole interleaved frames, of which the last was captured at that time; returns what became complete. */
+  add(bytes: Uint8Array, capturedAt: number): Measurement[] {
+    const frames = framesIn(bytes, this.#format)
+    const done: Measurement[] = []
+    for (let at = 0; at < frames; ) {
+      const length = Math.min(PIECE, frames - at, this.#wanted - this.#counted)
+      this.#addPiece(bytes, at, length)
+      at += length
+      if (this.#counted < this.#wanted) continue
+      done.push({ capturedAt: capturedAt - ((frames - at) / this.#format.rate) * 1000, levels: this.#take() })
+    }
+    return done
+  }
+
+  #addPiece(bytes: Uint8Array, from: number, length: number): void {
+    const rows = length === PIECE ? this.#rows : this.#rows.map((row) => row.subarray(0, length))
+    deinterleave(bytes, this.#format, from, rows)
+    rows.forEach((row, c) => void count(this.#tallies[c]!, row))
+    this.#likenesses.add(rows)
+    this.#counted += length
+  }
+
+  #take(): AudioLevel[] {
+    const frames = this.#counted
+    const measured = this.#tallies.map(({ crossings, energy, peak }) => ({
+      peak,
+      rms: Math.sqrt(energy / frames),
+      zcr: crossings / Math.max(1, frames - 1),
+    }))
+    const likenesses = this.#likenesses.take(measured.map(({ rms }) => isHeard(rms)))
+    this.#tallies = this.#rows.map(freshTally)
+    this.#counted = 0
+    return measured.map((m, c) => levelOf(c + 1, m, this.#options.clipDbfs, likenesses[c]))
+  }
+}

@@ -1,0 +1,156 @@
+// Owner of the analyst's thread: it lives while something is open, and is started again when it dies.
+import type { Worker } from 'node:worker_threads'
+import type { Opening } from '../capture/bus.ts'
+import type { Report } from '../health/report.ts'
+import { backoffMs } from '../proc/bell.ts'
+import type { Measurement, MeterOptions } from './accumulator.ts'
+import type { FromAnalyst, ToAnalyst } from './analyst.worker.ts'
+import { Batches } from './batches.ts'
+
+export interface AnalysisDeps {
+  measured: (opening: Opening, measurement: Measurement) => void
+  options: MeterOptions
+  report: Report
+  start: () => Worker
+}
+
+interface Feed {
+  batches: Batches
+  /** Another one for every analyst: an answer of a former one finds nobody. */
+  id: number
+  lagging: boolean
+}
+
+const RESTART_MAX_MS = 30_000
+
+const text = (e: unknown): string => (e instanceof Error ? e.message : String(e))
+
+/** Measures what is open, off the main thread. Nothing here waits, and nothing grows when the thread is slow. */
+export class Analysis {
+  readonly #deps: AnalysisDeps
+  readonly #feeds = new Map<Opening, Feed>()
+  #deaths = 0
+  #ending: Promise<unknown> = Promise.resolve()
+  #ids = 0
+  #restart: NodeJS.Timeout | undefined
+  #worker: Worker | undefined
+
+  constructor(deps: AnalysisDeps) {
+    this.#deps = deps
+  }
+
+  /** Whether a thread is there. */
+  get running(): boolean {
+    return this.#worker !== undefined
+  }
+
+  open(opening: Opening): void {
+    const feed = { batches: new Batches(opening.format), id: 0, lagging: false }
+    this.#feeds.set(opening, feed)
+    if (this.#worker) this.#introduce(opening, feed)
+    else if (!this.#restart) this.#begin()
+  }
+
+  /** Copies what it needs; without a thread, or when it lags by more than its backlog, the sound is not measured. */
+  add(opening: Opening, frames: Buffer, capturedAt: number): void {
+    const feed = this.#feeds.get(opening)
+    if (!feed || !this.#worker) return
+    const { batches, id } = feed
+    batches.add(frames, capturedAt, (batch) => this.#tell({ id, kind: 'sound', ...batch }, [batch.memory]))
+    if (batches.dropped > 0 && !feed.lagging) this.#lags(opening, feed)
+  }
+
+  close(opening: Opening): void {
+    const feed = this.#feeds.get(opening)
+    this.#feeds.delete(opening)
+    if (this.#feeds.size === 0) this.#end()
+    else if (feed) this.#tell({ id: feed.id, kind: 'close' })
+  }
+
+  /** Resolves when the thread is gone. */
+  async stop(): Promise<void> {
+    this.#feeds.clear()
+    this.#end()
+    await this.#ending
+  }
+
+  #end(): void {
+    clearTimeout(this.#restart)
+    this.#restart = undefined
+    if (this.#worker) this.#ending = Promise.all([this.#ending, this.#worker.terminate()])
+    this.#worker = undefined
+  }
+
+  #begin(): void {
+    this.#restart = undefined
+    try {
+      this.#worker = this.#listenTo(this.#deps.start())
+    } catch (e) {
+      // Meters are in the way of a capture: it must not hear of it.
+      this.#died(text(e))
+      return
+    }
+    for (const [opening, feed] of this.#feeds) this.#introduce(opening, feed)
+  }
+
+  #listenTo(worker: Worker): Worker {
+    let error: string | undefined
+    worker.on('message', (message: FromAnalyst) => this.#answered(message))
+    worker.on('error', (e) => {
+      error = text(e)
+    })
+    // After every `error`, and when it ends without one.
+    worker.on('exit', (code) => worker === this.#worker && this.#died(error ?? `the thread ended with ${code}`))
+    return worker
+  }
+
+  #introduce(opening: Opening, feed: Feed): void {
+    feed.id = ++this.#ids
+    feed.batches.forget()
+    this.#tell({ format: opening.format, id: feed.id, kind: 'open', options: this.#deps.options })
+  }
+
+  #tell(message: ToAnalyst, transfer: ArrayBuffer[] = []): void {
+    this.#worker?.postMessage(message, transfer)
+  }
+
+  /** The first death is told; how often it was in vain until something is measured again, is told then. */
+  #died(error: string): void {
+    this.#worker = undefined
+    const retryMs = backoffMs(++this.#deaths, RESTART_MAX_MS)
+    this.#restart = setTimeout(() => this.#begin(), retryMs)
+    if (this.#deaths > 1) return
+    const details = { error, openings: this.#feeds.size, retrySeconds: retryMs / 1000 }
+    this.#deps.report({ details, severity: 'warning', type: 'agent.meter.analysis_failed' })
+  }
+
+  #lives(): void {
+    if (this.#deaths === 0) return
+    const details = { attempts: this.#deaths }
+    this.#deaths = 0
+    this.#deps.report({ details, severity: 'info', type: 'agent.meter.analysis_recovered' })
+  }
+
+  #answered({ id, measurements, memory }: FromAnalyst): void {
+    const entry = this.#feeds.entries().find(([, feed]) => feed.id === id)
+    if (!entry) return
+    const [opening, feed] = entry
+    feed.batches.reuse(memory)
+    if (feed.lagging && feed.batches.settled) this.#caughtUp(opening, feed)
+    if (measurements.length > 0) this.#lives()
+    for (const measurement of measurements) this.#deps.measured(opening, measurement)
+  }
+
+  #lags({ device }: Opening, feed: Feed): void {
+    feed.lagging = true
+    this.#deps.report({ details: { device }, severity: 'warning', type: 'agent.meter.analysis_lagging' })
+  }
+
+  #caughtUp({ device }: Opening, feed: Feed): void {
+    const unmeasuredSeconds = Math.round(feed.batches.dropped * 1000) / 1000
+    feed.lagging = false
+    feed.batches.dropped = 0
+    const details = { device, unmeasuredSeconds }
+    this.#deps.report({ details, severity: 'info', type: 'agent.meter.analysis_caught_up' })
+  }
+}

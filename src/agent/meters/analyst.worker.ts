@@ -1,0 +1,32 @@
+// The thread that measures. Stateless but for the sound under way: whoever started it may start another.
+import { parentPort } from 'node:worker_threads'
+import type { PcmFormat } from '../capture/format.rules.ts'
+import { Accumulator, type Measurement, type MeterOptions } from './accumulator.ts'
+
+export type ToAnalyst =
+  | { format: PcmFormat; id: number; kind: 'open'; options: MeterOptions }
+  /** `bytes`: whole frames at the beginning of the memory, which comes back with the answer. */
+  | { bytes: number; capturedAt: number; id: number; kind: 'sound'; memory: ArrayBuffer }
+  | { id: number; kind: 'close' }
+
+export interface FromAnalyst {
+  id: number
+  measurements: Measurement[]
+  memory: ArrayBuffer
+}
+
+function serve(port: NonNullable<typeof parentPort>): void {
+  const accumulators = new Map<number, Accumulator>()
+  port.on('message', (message: ToAnalyst) => {
+    const { id } = message
+    if (message.kind === 'open') accumulators.set(id, new Accumulator(message.format, message.options))
+    else if (message.kind === 'close') accumulators.delete(id)
+    else {
+      const { bytes, capturedAt, memory } = message
+      const measurements = accumulators.get(id)?.add(new Uint8Array(memory, 0, bytes), capturedAt) ?? []
+      port.postMessage({ id, measurements, memory } satisfies FromAnalyst, [memory])
+    }
+  })
+}
+
+if (parentPort) serve(parentPort)

@@ -1,0 +1,58 @@
+// Interleaved samples of any format as one row of numbers per channel.
+import type { PcmFormat, SampleFormat } from '../capture/format.rules.ts'
+import { streamFrameBytes } from '../capture/format.rules.ts'
+
+/** Value of one step of the integer formats: full scale is 1 (contract, section 7). */
+const STEP: Record<Exclude<SampleFormat, 'FLOAT_LE'>, number> = {
+  S16_LE: 2 ** -15,
+  S24_LE: 2 ** -31,
+  S24_3LE: 2 ** -31,
+  S32_LE: 2 ** -31,
+}
+
+type Words = Int16Array | Int32Array
+
+/** The same bytes as samples; copied when they do not begin at a multiple of the sample's size. */
+function view<T>(bytes: Uint8Array, Kind: new (b: ArrayBufferLike, at: number, n: number) => T, size: number): T {
+  // Not `slice`: of a Buffer that is no copy.
+  const at = bytes.byteOffset % size === 0 ? bytes : new Uint8Array(bytes)
+  return new Kind(at.buffer, at.byteOffset, at.length / size)
+}
+
+/** Every `channels`-th sample from `first` as a number -1..1; `shift` moves the sign of a shorter word to its place. */
+function spread(row: Float32Array, words: Words, first: number, channels: number, shift: number, step: number): void {
+  for (let i = 0, at = first; i < row.length; i++, at += channels) row[i] = (words[at]! << shift) * step
+}
+
+/** Three bytes a sample, in the upper part of a word: the sign is where it belongs. */
+function spreadPacked(row: Float32Array, bytes: Uint8Array, first: number, channels: number): void {
+  for (let i = 0, at = first * 3; i < row.length; i++, at += channels * 3)
+    row[i] = ((bytes[at]! << 8) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 24)) * STEP.S24_3LE
+}
+
+/** What is no number (a broken driver) counts as nothing: one such sample must not make the whole frame unreadable. */
+function spreadFloats(row: Float32Array, floats: Float32Array, first: number, channels: number): void {
+  for (let i = 0, at = first; i < row.length; i++, at += channels) {
+    const x = floats[at]!
+    row[i] = x - x === 0 ? x : 0
+  }
+}
+
+/** Frames in these bytes. */
+export const framesIn = (bytes: Uint8Array, f: PcmFormat): number => bytes.length / streamFrameBytes(f)
+
+/** Fills one row per channel (full scale = 1) with frames `from`.. of interleaved whole frames, as many as a row is long. */
+export function deinterleave(bytes: Uint8Array, f: PcmFormat, from: number, rows: Float32Array[]): void {
+  const { channels, format } = f
+  const size = streamFrameBytes(f)
+  const piece = bytes.subarray(from * size, (from + rows[0]!.length) * size)
+  if (format === 'S24_3LE') rows.forEach((row, c) => void spreadPacked(row, piece, c, channels))
+  else if (format === 'FLOAT_LE') {
+    const floats = view(piece, Float32Array, 4)
+    rows.forEach((row, c) => void spreadFloats(row, floats, c, channels))
+  } else {
+    const words = format === 'S16_LE' ? view(piece, Int16Array, 2) : view(piece, Int32Array, 4)
+    const shift = format === 'S24_LE' ? 8 : 0
+    rows.forEach((row, c) => void spread(row, words, c, channels, shift, STEP[format]))
+  }
+}

@@ -1,0 +1,86 @@
+// One frame for the person at the terminal: the device is opened for it, and what it gives is measured. Nothing is made up.
+import { systemClock } from '../../kernel/clock.ts'
+import type { MeterFrame } from '../../wire/meters.ts'
+import { createBus, type Opening } from '../capture/bus.ts'
+import { captureDevice, streamFormat } from '../capture/devices.ts'
+import { Feed } from '../capture/feed.ts'
+import type { Device } from '../capture/source.ts'
+import { type StandbyWish, standbyWish } from '../capture/standby.rules.ts'
+import type { AgentConfig } from '../config.ts'
+import type { LocalInterface } from '../inventory/alsa.ts'
+import { Accumulator, type Measurement } from './accumulator.ts'
+import { frameOf } from './meters.ts'
+import { meteredOf, syntheticFrame } from './synthetic.ts'
+
+/** Why there is no frame, in the words of the program that captures. */
+export class NotHeard extends Error {}
+
+const PATIENCE = { growthGraceSeconds: 5, retryPauseSeconds: 1, stalledSeconds: 5 }
+
+/** Measures the metering device for SVC_METER_SAMPLE_SECONDS. @throws NotHeard when it cannot be heard */
+export async function printMeterFrame(config: AgentConfig, interfaces: LocalInterface[]): Promise<MeterFrame> {
+  const { settings } = config
+  const wish = standbyWish(settings, interfaces)
+  if (wish) {
+    const { measurement, opening } = await listen(config, wish)
+    return frameOf(opening, measurement, settings.nodeId)
+  }
+  const device = meteredOf(settings.captureDevice, interfaces)
+  if (!device) throw new NotHeard('no capture interface was found')
+  return syntheticFrame(settings.nodeId, device, 0, systemClock.now())
+}
+
+interface Heard {
+  measurement: Measurement
+  opening: Opening
+}
+
+/** Opens the device until the first measurement, or its first trouble. */
+async function listen(config: AgentConfig, { asked, device, interfaceRef }: StandbyWish): Promise<Heard> {
+  const { meterBackend, meterClipDbfs, meterSampleSeconds } = config.settings
+  const source = deviceOf(config, device)
+  const bus = createBus()
+  const heard = firstOf(bus, { clipDbfs: meterClipDbfs, seconds: meterSampleSeconds })
+  const feed = new Feed({
+    asked: streamFormat(meterBackend === 'synthetic' ? 'alsa' : meterBackend, asked),
+    bus,
+    clock: systemClock,
+    device: source,
+    interfaceRef,
+    settings: PATIENCE,
+  })
+  try {
+    return await heard
+  } finally {
+    await feed.close()
+  }
+}
+
+function deviceOf({ childEnv: env, settings }: AgentConfig, device: string): Device {
+  const { captureArgsTemplate, captureCommand: command, meterArgsTemplate, meterBackend, meterSampleSeconds } = settings
+  const backend = meterBackend === 'synthetic' ? 'alsa' : meterBackend
+  const argsTemplate = meterArgsTemplate ?? captureArgsTemplate
+  const template = argsTemplate === undefined ? {} : { argsTemplate }
+  try {
+    return captureDevice({ ...template, backend, command, device, env, seconds: meterSampleSeconds }, systemClock)
+  } catch (e) {
+    throw new NotHeard((e as Error).message)
+  }
+}
+
+/** What the bus gives first: a measurement, or a reason why there is none. */
+function firstOf(bus: ReturnType<typeof createBus>, options: { clipDbfs: number; seconds: number }): Promise<Heard> {
+  return new Promise((resolve, reject) => {
+    const fail = (device: string, words: string) => reject(new NotHeard(`${device} cannot be heard: ${words}`))
+    let accumulator: Accumulator | undefined
+    bus.subscribe({
+      block: (opening, frames, capturedAt) => {
+        accumulator ??= new Accumulator(opening.format, options)
+        const [measurement] = accumulator.add(frames, capturedAt)
+        if (measurement) resolve({ measurement, opening })
+      },
+      closed: ({ device }, fault) => fail(device, fault ?? 'it ended'),
+      unavailable: fail,
+    })
+  })
+}

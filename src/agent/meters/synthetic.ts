@@ -1,0 +1,72 @@
+import { type Clock, iso } from '../../kernel/clock.ts'
+import type { MeterFrame } from '../../wire/meters.ts'
+import { interfaceOf } from '../capture/standby.rules.ts'
+import type { LocalInterface } from '../inventory/alsa.ts'
+import type { Service } from '../proc/service.ts'
+import { syntheticLevels } from './synthetic.rules.ts'
+
+export interface SyntheticDeps {
+  clock: Clock
+  /** SVC_CAPTURE_DEVICE. */
+  device: string
+  interfaces: () => Promise<LocalInterface[]>
+  nodeId: string
+  post: (frame: MeterFrame) => void
+  /** How often there is a frame. */
+  seconds: number
+  /** What listing the interfaces throws. */
+  unexpected: (e: unknown) => void
+}
+
+/** The interface the meters are about: the configured one, else the first (contract, section 6 step 2). */
+export const meteredOf = (device: string, interfaces: LocalInterface[]): LocalInterface | undefined =>
+  interfaceOf(device, interfaces) ?? interfaces[0]
+
+export const syntheticFrame = (nodeId: string, device: LocalInterface, tick: number, now: number): MeterFrame => ({
+  capturedAt: iso(now),
+  // Without a system ref the agent's own id of it (decision 26).
+  interfaceId: device.systemRef ?? device.id,
+  levels: syntheticLevels(tick, device.channelCount),
+  nodeId,
+  synthetic: true,
+})
+
+/** How often the interfaces are listed again. */
+const LIST_EVERY_MS = 30_000
+
+/** Made-up frames at the pace of real ones, for a node that was told to make them up. */
+export class SyntheticMeters implements Service {
+  readonly #deps: SyntheticDeps
+  #metered: LocalInterface | undefined
+  #timers: NodeJS.Timeout[] = []
+  #tick = 0
+
+  constructor(deps: SyntheticDeps) {
+    this.#deps = deps
+  }
+
+  start(): void {
+    const list = () => void this.#list()
+    list()
+    this.#timers = [setInterval(list, LIST_EVERY_MS), setInterval(() => this.#post(), this.#deps.seconds * 1000)]
+  }
+
+  async stop(): Promise<void> {
+    for (const timer of this.#timers) clearInterval(timer)
+  }
+
+  async #list(): Promise<void> {
+    try {
+      this.#metered = meteredOf(this.#deps.device, await this.#deps.interfaces())
+    } catch (e) {
+      // The one known before goes on.
+      this.#deps.unexpected(e)
+    }
+  }
+
+  #post(): void {
+    const { clock, nodeId, post } = this.#deps
+    const tick = this.#tick++
+    if (this.#metered) post(syntheticFrame(nodeId, this.#metered, tick, clock.now()))
+  }
+}

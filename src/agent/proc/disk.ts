@@ -1,0 +1,40 @@
+// Room on the disk the agent writes to.
+import { statfs } from 'node:fs/promises'
+import { run } from './run.ts'
+
+export interface Space {
+  /** Bytes this process may still write. */
+  freeBytes: number
+  /** 0..100, of what this process may use: as `df` counts, without the blocks kept back for root. */
+  usedPercent: number
+}
+
+/** Undefined when it cannot be told: a guard that cannot see does not refuse. */
+export type Gauge = () => Promise<Space | undefined>
+
+const KIB = 1024
+
+/** The kernel's own answer. */
+export const statfsGauge =
+  (path: string): Gauge =>
+  async () => {
+    try {
+      const { bavail, bfree, blocks, bsize } = await statfs(path)
+      const used = blocks - bfree
+      return { freeBytes: bavail * bsize, usedPercent: used + bavail === 0 ? 100 : (100 * used) / (used + bavail) }
+    } catch {
+      // A directory that is not there (any more) is somebody else's finding.
+      return undefined
+    }
+  }
+
+/** The answer of a program that speaks as `df -Pk`: second line, fourth column KiB free, fifth percent used. */
+export const dfGauge =
+  (command: string, path: string, env: NodeJS.ProcessEnv): Gauge =>
+  async () => {
+    const { code, stdout } = await run(command, ['-Pk', path], { env }).catch(() => ({ code: -1, stdout: '' }))
+    const columns = stdout.trim().split('\n')[1]?.split(/\s+/) ?? []
+    const [freeKib, usedPercent] = [Number(columns[3]), Number.parseFloat(columns[4] ?? '')]
+    if (code !== 0 || !Number.isFinite(freeKib) || !Number.isFinite(usedPercent)) return undefined
+    return { freeBytes: freeKib * KIB, usedPercent }
+  }

@@ -1,0 +1,251 @@
+// The recorder's own copies of takes that the controller has: kept below `cache/` as long as a policy allows.
+import * as fs from 'node:fs/promises'
+import * as path from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import type { Clock } from '../../kernel/clock.ts'
+import { errorFields, type Log } from '../../kernel/log.ts'
+import type { Severity } from '../../wire/health.ts'
+import type { RecorderCachePolicy } from '../../wire/nodes.ts'
+import type { Report } from '../health/report.ts'
+import type { Gauge } from '../proc/disk.ts'
+import { type CacheEntry, type Due, dueBy, oldestFirst, policiesOf, underPolicy } from './cache.rules.ts'
+import { readManifest, writeManifest } from './manifest.ts'
+import { removeFiles, type Spool } from './spool.ts'
+import type { TakeState } from './state.ts'
+
+export interface CacheOptions {
+  clock: Clock
+  gauge: Gauge
+  /** Keep what comes without a policy; otherwise it is deleted as soon as the controller has it. */
+  keepUploaded: boolean
+  log: Log
+  manifestFile: string
+  report: Report
+  spool: Spool
+}
+
+export interface Cleanup {
+  deleted: number
+  errors: number
+  freedBytes: number
+}
+
+/** Owner of `cache/`: nothing comes here that the controller has not accepted, and nothing else is ever swept. */
+export interface RecorderCache {
+  /**
+   * Custody of this take is the controller's, and its state says so durably (`uploaded`): its files are deleted or kept
+   * as a copy, as its policy says. Never rejects; what fails is told, and tried again at the next start.
+   */
+  release(state: Readonly<TakeState>): Promise<void>
+  /** The controller's policies of the moment; new ones are applied at once. */
+  setPolicies(policies: RecorderCachePolicy[]): void
+  /** Deletes what the policies let go. Never rejects. */
+  sweep(): Promise<void>
+  /** Deletes copies, oldest first, for `bytes` that a running take needs: audio that has no other copy comes first. */
+  makeRoom(bytes: number): Promise<Cleanup>
+}
+
+/** Reads its directory with the first use. */
+export const openCache = (options: CacheOptions): RecorderCache => new Cache(options)
+
+interface Swept extends Due {
+  error?: string
+}
+
+class Cache implements RecorderCache {
+  readonly #options: CacheOptions
+  #configured: RecorderCachePolicy[] = []
+  #entries: Map<string, CacheEntry> | undefined
+  /** One thing at a time: a release must not meet a sweep. */
+  #queue: Promise<unknown> = Promise.resolve()
+
+  constructor(options: CacheOptions) {
+    this.#options = options
+  }
+
+  setPolicies(policies: RecorderCachePolicy[]): void {
+    if (isDeepStrictEqual(policies, this.#configured)) return
+    this.#configured = policies
+    void this.sweep()
+  }
+
+  release(state: Readonly<TakeState>): Promise<void> {
+    return this.#inTurn(async () => {
+      const policy = this.#policyOf(state)
+      if (policy ? policy.deleteAfterUpload : !this.#options.keepUploaded) await this.#delete(state, policy)
+      else await this.#track(state, policy)
+      await this.#options.spool.mirror({ ...state, status: 'completed' })
+    }).then(() => undefined)
+  }
+
+  sweep(): Promise<void> {
+    return this.#inTurn(async () => {
+      const entries = await this.#known()
+      const [scanned, swept] = [entries.size, [] as Swept[]]
+      for (const policy of policiesOf([...entries.values()], this.#configured)) {
+        const mine = () => underPolicy([...entries.values()], policy, this.#configured)
+        for (const due of dueBy(policy, mine(), this.#options.clock.now())) swept.push(await this.#drop(due))
+        swept.push(...(await this.#freeShare(policy, mine())))
+      }
+      await this.#tellSwept(swept, scanned)
+    }).then(() => undefined)
+  }
+
+  async makeRoom(bytes: number): Promise<Cleanup> {
+    const swept: Swept[] = []
+    await this.#inTurn(async () => {
+      const entries = await this.#known()
+      const scanned = entries.size
+      let freed = 0
+      for (const entry of oldestFirst([...entries.values()])) {
+        if (freed >= bytes) break
+        freed += entry.bytes
+        swept.push(await this.#drop({ entry, reason: 'disk_space' }))
+      }
+      await this.#tellSwept(swept, scanned)
+    })
+    const gone = swept.filter((s) => s.error === undefined)
+    const freedBytes = gone.reduce((sum, { entry }) => sum + entry.bytes, 0)
+    return { deleted: gone.length, errors: swept.length - gone.length, freedBytes }
+  }
+
+  #policyOf({ job }: Readonly<TakeState>): RecorderCachePolicy | undefined {
+    const brought = job.command.recorderCacheRetention
+    return this.#configured.find((policy) => policy.policyId === brought?.policyId) ?? brought
+  }
+
+  async #delete(state: Readonly<TakeState>, policy: RecorderCachePolicy | undefined): Promise<void> {
+    const { spool } = this.#options
+    const { id } = state.job
+    try {
+      await spool.remove(id)
+      const details = { deletedPaths: [spool.dir(id)], policyId: policy?.policyId }
+      if (policy) this.#tell(state, 'info', 'recorder_cache_deleted', details)
+    } catch (e) {
+      this.#tell(state, 'warning', 'recorder_cache_delete_failed', { error: String(e), path: spool.dir(id) })
+    }
+  }
+
+  async #track(state: Readonly<TakeState>, policy: RecorderCachePolicy | undefined): Promise<void> {
+    const entries = await this.#known()
+    try {
+      const dir = await this.#options.spool.cache(state.job.id)
+      const entry = await entryOf(dir, state, policy)
+      entries.set(dir, entry)
+      await this.#save()
+      const { outputPath, rawOutputPath } = entry
+      this.#tell(state, 'info', 'recorder_cache_tracked', { outputPath, policyId: policy?.policyId, rawOutputPath })
+    } catch (e) {
+      this.#tell(state, 'warning', 'recorder_cache_track_failed', { error: String(e) })
+    }
+  }
+
+  /** Until the share of the disk that the policy wants free is free, or nothing of its own is left. */
+  async #freeShare({ minFreeDiskPercent, policyId }: RecorderCachePolicy, mine: CacheEntry[]): Promise<Swept[]> {
+    const swept: Swept[] = []
+    if (minFreeDiskPercent === null) return swept
+    for (const entry of mine) {
+      const space = await this.#options.gauge()
+      if (!space || 100 - space.usedPercent >= minFreeDiskPercent) break
+      swept.push(await this.#drop({ entry, policyId, reason: 'min_free_disk' }))
+    }
+    return swept
+  }
+
+  async #drop(due: Due): Promise<Swept> {
+    const entries = await this.#known()
+    const [dir] = [...entries].find(([, entry]) => entry === due.entry)!
+    try {
+      await removeFiles(dir)
+      entries.delete(dir)
+      return due
+    } catch (e) {
+      return { ...due, error: String(e) }
+    }
+  }
+
+  async #tellSwept(swept: Swept[], scanned: number): Promise<void> {
+    if (swept.length === 0) return
+    await this.#save()
+    const errors = swept.filter((s) => s.error !== undefined).length
+    const items = swept.map(({ entry, error, policyId, reason }) => ({
+      errors: error === undefined ? [] : [error],
+      policyId,
+      reason,
+      recordingId: entry.recordingId,
+      status: error === undefined ? 'deleted' : 'failed',
+    }))
+    this.#options.report({
+      details: { deleted: swept.length - errors, errors, items: items.slice(0, 100), scanned },
+      severity: errors > 0 ? 'warning' : 'info',
+      type: 'agent.recorder_cache.sweep_completed',
+    })
+  }
+
+  /** What is in the directory counts; the manifest says what it is, and the take's own state where it does not. */
+  async #known(): Promise<Map<string, CacheEntry>> {
+    if (this.#entries) return this.#entries
+    const { log, manifestFile, spool } = this.#options
+    const noted = await readManifest(manifestFile)
+    if (noted === 'damaged') log.warn('the manifest of the recorder cache is damaged: made anew', { manifestFile })
+    const entries = new Map<string, CacheEntry>()
+    for (const { dir, state } of await spool.cached()) {
+      const known = noted !== 'damaged' ? noted.find((e) => path.dirname(e.outputPath) === dir) : undefined
+      if (known) entries.set(dir, { ...known, bytes: await bytesIn(dir) })
+      else if (state) entries.set(dir, await entryOf(dir, state, state.job.command.recorderCacheRetention))
+      else log.warn('files in the recorder cache belong to no known take: left alone', { dir })
+    }
+    this.#entries = entries
+    await this.#save()
+    return entries
+  }
+
+  async #save(): Promise<void> {
+    try {
+      await writeManifest(this.#options.manifestFile, [...this.#entries!.values()])
+    } catch (e) {
+      // It can be made anew from the directory; a full disk must not stop the sweep that would empty it.
+      this.#options.log.warn('manifest of the recorder cache not written', errorFields(e))
+    }
+  }
+
+  #tell({ job }: Readonly<TakeState>, severity: Severity, name: string, details: Record<string, unknown>): void {
+    const { id: jobId, recordingId } = job
+    this.#options.report({
+      details: { ...details, jobId, recordingId },
+      recordingId,
+      severity,
+      type: `agent.recording_job.${name}`,
+    })
+  }
+
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    this.#queue = this.#queue.then(work).catch((e) => this.#options.log.error('recorder cache', errorFields(e)))
+    return this.#queue as Promise<void>
+  }
+}
+
+async function entryOf(
+  dir: string,
+  state: Readonly<TakeState>,
+  policy: RecorderCachePolicy | undefined,
+): Promise<CacheEntry> {
+  const raw = path.join(dir, 'take.wav')
+  const [output] = state.outputs
+  const outputPath = output ? path.join(dir, output.file) : raw
+  return {
+    bytes: await bytesIn(dir),
+    jobId: state.job.id,
+    outputPath,
+    ...(policy ? { policy } : {}),
+    ...(outputPath === raw ? {} : { rawOutputPath: raw }),
+    recordedAt: state.claimedAt,
+    recordingId: state.job.recordingId,
+  }
+}
+
+/** Bytes that go when a directory goes; a file with several names counts in parts. */
+async function bytesIn(dir: string): Promise<number> {
+  const stats = await Promise.all((await fs.readdir(dir)).map((name) => fs.stat(path.join(dir, name))))
+  return stats.reduce((sum, { nlink, size }) => sum + Math.round(size / nlink), 0)
+}

@@ -1,0 +1,42 @@
+import * as fs from 'node:fs/promises'
+import * as path from 'node:path'
+import { iso, systemClock } from '../../kernel/clock.ts'
+import type { TakeState } from './state.ts'
+
+/** The contract's words for where a job is (section 19). */
+const STATUS: Record<TakeState['status'], string> = {
+  cancelled: 'cancelled',
+  captured: 'captured',
+  capturing: 'running',
+  claimed: 'running',
+  completed: 'completed',
+  failed: 'failed',
+  uploaded: 'uploaded',
+  uploading: 'upload_pending',
+}
+
+/**
+ * Shows the latest state of whichever job changed last in one file; every job has its own, this one only tells (trap
+ * T10). `dir`: where the job's files are. Never rejects: nothing depends on it.
+ */
+export async function mirrorState(file: string, state: Readonly<TakeState>, dir: string): Promise<void> {
+  const { id: jobId, nodeId, recordingId } = state.job
+  const rawOutputPath = path.join(dir, 'take.wav')
+  const [output] = state.outputs
+  const shown = {
+    jobId,
+    nodeId,
+    outputPath: output ? path.join(dir, output.file) : rawOutputPath,
+    rawOutputPath,
+    reason: state.reason,
+    recordingId,
+    status: STATUS[state.status],
+    updatedAt: iso(systemClock.now()),
+  }
+  try {
+    await fs.writeFile(`${file}.new`, `${JSON.stringify(shown, null, 2)}\n`, { mode: 0o640 })
+    await fs.rename(`${file}.new`, file)
+  } catch {
+    // A full or read-only disk: the job's own state is what counts, and its writer tells of it.
+  }
+}

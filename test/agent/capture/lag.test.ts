@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Lag } from '../../../src/agent/capture/lag.rules.ts'
+
+const RATE = 48_000
+
+interface Life {
+  /** Ms a block comes late, by its index. */
+  late?: (block: number) => number
+  /** Frames lost before a block. */
+  lost?: (block: number) => number
+  /** Frames of a block. */
+  period?: number
+  /** Of the card's clock, relative. */
+  drift?: number
+  seconds: number
+}
+
+/** Lives through a stream and returns what was inserted: at which second, how many ms. */
+function live({ drift = 0, late = () => 0, lost = () => 0, period = 4800, seconds }: Life): [number, number][] {
+  const lag = new Lag(RATE)
+  const inserted: [number, number][] = []
+  let [frames, played] = [0, 0]
+  for (let block = 0; played < seconds * RATE; block++) {
+    played += lost(block) + period
+    frames += period
+    const now = (played / (RATE * (1 + drift))) * 1000 + late(block)
+    const missing = lag.arrived(now, frames)
+    frames += missing
+    if (missing > 0) inserted.push([Math.round(now / 1000), Math.round((missing / RATE) * 1000)])
+  }
+  return inserted
+}
+
+test('a steady stream has no gap, whatever its blocks', () => {
+  for (const period of [256, 4800, 24_000, 96_000]) assert.deepEqual(live({ period, seconds: 300 }), [])
+})
+
+test('lost audio is found within seconds, with its length', () => {
+  const lost = (block: number) => (block === 100 ? 0.3 * RATE : 0)
+  const [[at, ms] = [0, 0], ...more] = live({ lost, seconds: 60 })
+  assert.ok(at >= 10 && at <= 15, `found at ${at} s`)
+  assert.equal(ms, 300)
+  assert.deepEqual(more, [])
+})
+
+test('losses one after the other are all found, small ones together', () => {
+  const lost = (block: number) => (block > 0 && block % 50 === 0 ? 0.03 * RATE : 0)
+  const sum = live({ lost, seconds: 120 }).reduce((all, [, ms]) => all + ms, 0)
+  const all = 23 * 30
+  assert.ok(sum <= all && sum > all - 120, `${sum} of ${all} ms`)
+})
+
+test('the drift of a card is no loss, in either direction and over a day', () => {
+  for (const drift of [-300e-6, -50e-6, 50e-6, 300e-6]) assert.deepEqual(live({ drift, seconds: 86_400 }), [])
+})
+
+test('late arrivals that catch up are no loss', () => {
+  const jitter = (block: number) => [0, 3, 40, 0, 110, 11, 70][block % 7]!
+  assert.deepEqual(live({ late: jitter, seconds: 120 }), [])
+  const stalled = (block: number) => (block >= 100 && block < 110 ? (110 - block) * 100 : 0)
+  assert.deepEqual(live({ late: stalled, seconds: 120 }), [])
+})
+
+test('a loss is found through jitter, and its length is not that of the jitter', () => {
+  const late = (block: number) => [0, 3, 40, 0, 110, 11, 70][block % 7]!
+  const lost = (block: number) => (block === 200 ? 0.1 * RATE : 0)
+  assert.deepEqual(
+    live({ late, lost, seconds: 60 }).map(([, ms]) => ms),
+    [100],
+  )
+})
+
+test('a machine that is busy for a second and a half is no lost audio', () => {
+  const late = (block: number) => (block >= 90 && block < 112 ? 90 + (block % 3) : 0)
+  assert.deepEqual(live({ late, seconds: 60 }), [])
+})
+
+test('a backlog of this machine says nothing about the source', () => {
+  const lag = new Lag(RATE)
+  let frames = 0
+  const give = (now: number) => {
+    frames += 4800
+    return lag.arrived(now, frames)
+  }
+  for (let ms = 100; ms <= 5000; ms += 100) assert.equal(give(ms), 0)
+  // The disk hung for three seconds: everything comes at once afterwards.
+  lag.restart()
+  for (let block = 0; block < 30; block++) assert.equal(give(8000), 0)
+  for (let ms = 8100; ms <= 20_000; ms += 100) assert.equal(give(ms), 0)
+})

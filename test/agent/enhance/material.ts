@@ -1,0 +1,152 @@
+// Speech of two synthesisers and noise of fixed seeds: what the denoisers are judged on.
+import { execFileSync } from 'node:child_process'
+import * as fs from 'node:fs'
+import * as os from 'node:os'
+import * as path from 'node:path'
+import { energy, RATE, type Samples } from './measures.ts'
+
+const TEXT =
+  'The meeting begins at nine. We will speak about the budget of the next year, and about the rooms on the second floor. Please keep your questions for the end.'
+
+/** Any file ffmpeg reads, as 48 kHz mono; `filter` in between. */
+export function decode(file: string, filter = 'anull'): Samples {
+  const args = [
+    '-nostdin',
+    '-v',
+    'error',
+    '-i',
+    file,
+    '-af',
+    filter,
+    '-ac',
+    '1',
+    '-ar',
+    String(RATE),
+    '-f',
+    'f32le',
+    '-',
+  ]
+  const bytes = execFileSync('ffmpeg', args, { maxBuffer: 2 ** 30 })
+  return new Float32Array(new Uint8Array(bytes).buffer)
+}
+
+function spoken(write: (file: string) => void): Samples {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'speech-'))
+  try {
+    write(path.join(dir, 'speech.wav'))
+    return decode(path.join(dir, 'speech.wav'))
+  } finally {
+    fs.rmSync(dir, { recursive: true })
+  }
+}
+
+const espeak = (voice: string, speed: number) =>
+  spoken((file) => execFileSync('espeak-ng', ['-v', voice, '-s', String(speed), '-w', file, TEXT]))
+
+const flite = (voice: string) => spoken((file) => execFileSync('flite', ['-voice', voice, '-t', TEXT, '-o', file]))
+
+/** To that root mean square over all. */
+export function scaled(x: Samples, rms: number): Samples {
+  const gain = rms / Math.sqrt(energy(x) / x.length)
+  return x.map((v) => v * gain)
+}
+
+/** A second of silence, speech, a second of silence. */
+const padded = (x: Samples): Samples => {
+  const out = new Float32Array(x.length + 2 * RATE)
+  out.set(x, RATE)
+  return out
+}
+
+export const SPEECH: Record<string, () => Samples> = {
+  'espeak-ng': () => padded(scaled(espeak('en', 150), 0.08)),
+  flite: () => padded(scaled(flite('slt'), 0.08)),
+}
+
+/** Uniform in -1..1, the same for the same seed (mulberry32). */
+function random(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let t = Math.imul(state ^ (state >>> 15), 1 | state)
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 31 - 1
+  }
+}
+
+/** Half as much power per octave: five one-pole filters an octave or two apart. */
+function pink(length: number, seed: number): Samples {
+  const [next, poles] = [random(seed), [0.9994, 0.995, 0.97, 0.85, 0.5]]
+  const state = poles.map(() => 0)
+  return Float32Array.from({ length }, () => {
+    const white = next()
+    return poles.reduce((sum, pole, i) => {
+      state[i] = pole * state[i]! + Math.sqrt(1 - pole) * white
+      return sum + state[i]!
+    }, 0)
+  })
+}
+
+export function hum(length: number, hz = 50): Samples {
+  const harmonics = [1, 0.5, 0.6, 0.3, 0.3, 0.2, 0.2]
+  return Float32Array.from({ length }, (_, i) =>
+    harmonics.reduce((sum, a, k) => sum + a * Math.sin((2 * Math.PI * hz * (k + 1) * i) / RATE + k), 0),
+  )
+}
+
+/** Low rushing and the tone of the blades. */
+function fan(length: number, seed: number): Samples {
+  const next = random(seed)
+  let low = 0
+  return Float32Array.from({ length }, (_, i) => {
+    low += 0.03 * (next() - low)
+    return low + 0.01 * Math.sin((2 * Math.PI * 187 * i) / RATE) + 0.005 * next()
+  })
+}
+
+/** Six voices at once, over and over. */
+function babble(length: number): Samples {
+  const voices = ['en+f2', 'en+m3', 'de', 'en+f4', 'en+m7', 'fr'].map((voice, i) => espeak(voice, 140 + 12 * i))
+  return Float32Array.from({ length }, (_, i) => voices.reduce((sum, v, k) => sum + v[(i + k * 31_000) % v.length]!, 0))
+}
+
+export const NOISE: Record<string, (length: number) => Samples> = {
+  pink: (length) => pink(length, 1),
+  hum: (length) => hum(length),
+  fan: (length) => fan(length, 2),
+  babble,
+}
+
+/** Noise of that kind so many dB below the speech, over the whole length. */
+export function noisy(clean: Samples, kind: string, snrDb: number): Samples {
+  const rms = Math.sqrt(energy(clean) / clean.length)
+  const noise = scaled(NOISE[kind]!(clean.length), rms * 10 ** (-snrDb / 20))
+  return clean.map((v, i) => v + noise[i]!)
+}
+
+/** As 16-bit WAV; interleaves several channels. */
+export function writeWav(file: string, ...channels: Samples[]): void {
+  const inputs = Buffer.from(
+    Float32Array.from(
+      { length: channels[0]!.length * channels.length },
+      (_, i) => channels[i % channels.length]![Math.floor(i / channels.length)]!,
+    ).buffer,
+  )
+  const args = [
+    '-v',
+    'error',
+    '-f',
+    'f32le',
+    '-ar',
+    String(RATE),
+    '-ac',
+    String(channels.length),
+    '-i',
+    'pipe:0',
+    '-c:a',
+    'pcm_s16le',
+    '-y',
+    file,
+  ]
+  execFileSync('ffmpeg', args, { input: inputs, maxBuffer: 2 ** 30 })
+}

@@ -1,0 +1,99 @@
+// Takes on a real disk, as the runner leaves them when the controller has accepted them.
+import { execFileSync } from 'node:child_process'
+import * as fs from 'node:fs'
+import * as os from 'node:os'
+import * as path from 'node:path'
+import type { TestContext } from 'node:test'
+import type { Happening } from '../../../src/agent/health/report.ts'
+import { statfsGauge } from '../../../src/agent/proc/disk.ts'
+import { type CacheOptions, openCache, type RecorderCache } from '../../../src/agent/spool/cache.ts'
+import { openSpool, type Spool } from '../../../src/agent/spool/spool.ts'
+import type { TakeState } from '../../../src/agent/spool/state.ts'
+import type { RecorderCachePolicy } from '../../../src/wire/nodes.ts'
+import { job, quiet, tempDir } from '../jobs/kit.ts'
+
+export const NOW = Date.parse('2026-03-01T12:00:00Z')
+export const DAY = 86_400_000
+
+export const policy = (limits: Partial<RecorderCachePolicy>): RecorderCachePolicy => ({
+  deleteAfterUpload: false,
+  maxAgeDays: null,
+  maxBytes: null,
+  minFreeDiskPercent: null,
+  policyId: 'keep',
+  ...limits,
+})
+
+export interface CacheWorld {
+  cache: RecorderCache
+  events: Happening[]
+  /** Directories of the copies. */
+  copies(): string[]
+  manifest: string
+  /** An accepted take of that many bytes, recorded that many days ago; resolves when it was released. */
+  released(id: string, options?: { bytes?: number; daysAgo?: number; policy?: RecorderCachePolicy }): Promise<void>
+  reopen(more?: Partial<CacheOptions>): RecorderCache
+  spool: Spool
+  workDir: string
+}
+
+export function cacheWorld(t: TestContext, more: Partial<CacheOptions> = {}, workDir = tempDir(t)): CacheWorld {
+  const events: Happening[] = []
+  const spool = openSpool(workDir)
+  const manifest = path.join(workDir, 'manifest.json')
+  const reopen = (other: Partial<CacheOptions> = {}) =>
+    openCache({
+      clock: { monotonic: () => 0, now: () => NOW },
+      gauge: statfsGauge(workDir),
+      keepUploaded: false,
+      log: quiet,
+      manifestFile: manifest,
+      report: (h) => void events.push(h),
+      spool,
+      ...more,
+      ...other,
+    })
+  const cache = reopen()
+  const world: CacheWorld = {
+    cache,
+    copies: () => fs.readdirSync(path.join(workDir, 'cache')).sort(),
+    events,
+    manifest,
+    released: async (id, { bytes = 1000, daysAgo = 0, policy: kept } = {}) => {
+      const state: TakeState = {
+        claimedAt: NOW - daysAgo * DAY,
+        fromFrame: 0,
+        gaps: [],
+        job: job(id, kept ? { recorderCacheRetention: kept } : {}),
+        outputs: [],
+        partsMade: 0,
+        status: 'uploaded',
+        version: 1,
+      }
+      await spool.create(state)
+      fs.writeFileSync(spool.takeFile(id), Buffer.alloc(bytes, 1))
+      await world.cache.release(state)
+    },
+    reopen,
+    spool,
+    workDir,
+  }
+  return world
+}
+
+/** A small file system of its own, in bytes; undefined (the test is skipped) where none can be mounted. */
+export function smallDisk(t: TestContext, bytes: number): string | undefined {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'roomtone-disk-'))
+  try {
+    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', dir], { stdio: 'ignore' })
+  } catch {
+    fs.rmdirSync(dir)
+    t.skip('a small disk can only be mounted by root')
+    return undefined
+  }
+  t.after(() => {
+    execFileSync('umount', ['-l', dir])
+    fs.rmdirSync(dir)
+  })
+  return dir
+}

@@ -1,0 +1,137 @@
+// Disks that can lose their power or fill up: file systems of their own below an agent's directory. Only root may mount.
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import * as fs from 'node:fs'
+import * as path from 'node:path'
+import type { Program } from '../kit/whole.ts'
+
+const run = (program: string, ...args: string[]): string =>
+  execFileSync(program, args, { encoding: 'utf8', stdio: 'pipe' })
+
+/** Why nothing can be mounted here; false when it can. */
+export function cannotMount(scratch: string): string | false {
+  const [image, at] = [path.join(scratch, 'probe.img'), path.join(scratch, 'probe')]
+  try {
+    fs.mkdirSync(at)
+    const disk = new PowerDisk(image, at)
+    disk.unmount()
+    return false
+  } catch (e) {
+    return `mounting is not allowed here: ${(e as Error).message}`
+  } finally {
+    fs.rmSync(image, { force: true })
+    fs.rmSync(at, { force: true, recursive: true })
+  }
+}
+
+const SIZE = 96 * 2 ** 20
+
+/** An ext4 disk in a file. What the file holds is what a platter would: only what was synced, or written back by chance. */
+export class PowerDisk {
+  readonly #at: string
+  #generation = 0
+  readonly #image: string
+
+  constructor(image: string, at: string) {
+    this.#at = at
+    this.#image = image
+    fs.writeFileSync(image, '')
+    fs.truncateSync(image, SIZE)
+    run('mkfs.ext4', '-q', '-m', '0', image)
+    run('mount', '-o', 'loop', image, at)
+  }
+
+  /** The machine's power goes and comes back: the program is dead, its directory is as the platter remembers it. */
+  async cut(program: Program): Promise<void> {
+    const file = () => `${this.#image}${this.#generation || ''}`
+    const before = file()
+    this.#generation++
+    // Nothing may be written while it is copied.
+    program.child.kill('SIGSTOP')
+    do run('cp', '--sparse=always', before, file())
+    while (!same(before, file()))
+    assert.deepEqual(await program.end('SIGKILL'), [null, 'SIGKILL'])
+    this.unmount()
+    fs.rmSync(before)
+    run('mount', '-o', 'loop', file(), this.#at)
+  }
+
+  /** Lazily: a child of a killed program may hold on to it for a moment. */
+  unmount(): void {
+    run('umount', '-l', this.#at)
+  }
+}
+
+function same(a: string, b: string): boolean {
+  try {
+    run('cmp', '-s', a, b)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A disk of so many bytes, in memory. */
+export class SmallDisk {
+  readonly #at: string
+
+  constructor(at: string, bytes: number) {
+    this.#at = at
+    run('mount', '-t', 'tmpfs', '-o', `size=${bytes}`, 'small', at)
+  }
+
+  get #filler(): string {
+    return path.join(this.#at, 'filler')
+  }
+
+  /** Not a byte is left. */
+  fill(): void {
+    const block = Buffer.alloc(65_536, 1)
+    const fd = fs.openSync(this.#filler, 'w')
+    try {
+      for (;;) fs.writeSync(fd, block)
+    } catch (e) {
+      assert.equal((e as NodeJS.ErrnoException).code, 'ENOSPC')
+    } finally {
+      fs.closeSync(fd)
+    }
+  }
+
+  free(): void {
+    fs.rmSync(this.#filler)
+  }
+
+  unmount(): void {
+    run('umount', '-l', this.#at)
+  }
+}
+
+/**
+ * The directory as a copy finds it that is made while everything goes on: each job's state first, what it speaks of after
+ * it, in any order. Then the program is dead and has only the copy.
+ */
+export async function copyAndKill(dir: string, program: Program, random: () => number): Promise<void> {
+  const copy = `${dir}-copy`
+  const files = fs.readdirSync(dir, { recursive: true, withFileTypes: true }).filter((e) => e.isFile())
+  const order = files.map((e) => ({
+    at: e.name === 'state.json' ? -1 : random(),
+    file: path.join(e.parentPath, e.name),
+  }))
+  for (const { file } of order.sort((a, b) => a.at - b.at)) {
+    const to = path.join(copy, path.relative(dir, file))
+    fs.mkdirSync(path.dirname(to), { recursive: true })
+    copyIfThere(file, to)
+  }
+  assert.deepEqual(await program.end('SIGKILL'), [null, 'SIGKILL'])
+  fs.rmSync(dir, { recursive: true })
+  fs.renameSync(copy, dir)
+}
+
+function copyIfThere(from: string, to: string): void {
+  try {
+    fs.copyFileSync(from, to)
+  } catch (e) {
+    // What went away in the meantime is not in the copy.
+    assert.equal((e as NodeJS.ErrnoException).code, 'ENOENT')
+  }
+}
