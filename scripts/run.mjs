@@ -207,7 +207,8 @@ async function main() {
   const api = client(base, login.data.token)
   const { nodeId, envFile } = await joinFleet(api, base)
   const agentArgs = ['agent', '--test-source', '--env-file', envFile, '--controller-url', base]
-  start('agent', agentArgs, { SVC_AGENT_DIR: path.join(data, 'agent') })
+  // The allocator as in systemd/roomtone-agent.service: a denoiser's memory goes back to the system when it ends.
+  start('agent', agentArgs, { MALLOC_MMAP_THRESHOLD_: '131072', SVC_AGENT_DIR: path.join(data, 'agent') })
   const ready = (node) => node.status === 'online' && node.interfaces.length > 0
   const node = await orElse(until(api, `/nodes/${nodeId}`, ready), 'bringing the agent online', 60)
   const device = node.interfaces[0]

@@ -1,10 +1,11 @@
 // argv -> one program, imported lazily: the agent never loads SQLite, the controller never loads capture.
 import { errorFields, jsonLog } from './kernel/log.ts'
+import { drained, LogSink, type Outlets } from './kernel/logsink.ts'
 import { version } from './kernel/version.ts'
 
 interface Program {
-  /** Runs until done or told to stop; resolves to the exit code. */
-  main(args: string[]): Promise<number>
+  /** Runs until done or told to stop; resolves to the exit code. What runs long writes to the outlets only. */
+  main(args: string[], outlets: Outlets): Promise<number>
 }
 
 const PROGRAMS: Record<string, () => Promise<Program>> = {
@@ -34,7 +35,8 @@ usage: roomtone <program> [options]
 roomtone <program> --help tells its options and settings.
 `
 
-const log = jsonLog((line) => process.stderr.write(line))
+const outlets: Outlets = { stderr: new LogSink(2), stdout: new LogSink(1) }
+const log = jsonLog((line) => outlets.stderr.write(line))
 
 async function run([verb, ...args]: string[]): Promise<number> {
   if (verb === 'help' && args[0] && Object.hasOwn(PROGRAMS, args[0])) return run([args[0], '--help'])
@@ -43,7 +45,7 @@ async function run([verb, ...args]: string[]): Promise<number> {
   if (verb === 'version' || verb === '--version') return say(process.stdout, `${version}\n`, 0)
   const load = Object.hasOwn(PROGRAMS, verb) ? PROGRAMS[verb] : undefined
   if (!load) return say(process.stderr, `There is no program "${verb}": see roomtone --help.\n`, 2)
-  return (await load()).main(args)
+  return (await load()).main(args, outlets)
 }
 
 function say(to: NodeJS.WriteStream, text: string, code: number): number {
@@ -51,12 +53,19 @@ function say(to: NodeJS.WriteStream, text: string, code: number): number {
   return code
 }
 
-function die(error: unknown): never {
-  log.error('The program stops: an error nobody expected.', errorFields(error))
-  process.exit(1)
+/** The log's reader is waited for a second; what was asked for on the command line is read to its end (`| less`). */
+async function end(code: number): Promise<never> {
+  const { stderr, stdout } = outlets
+  await Promise.all([stdout.flush(), stderr.flush(), drained(process.stdout), drained(process.stderr)])
+  process.exit(code)
 }
 
-// A reader of the log that goes away (a closed terminal, `| head`) must not end a recording.
+function die(error: unknown): Promise<never> {
+  log.error('The program stops: an error nobody expected.', errorFields(error))
+  return end(1)
+}
+
+// A reader that goes away (a closed terminal, `| head`) must not end a recording.
 for (const stream of [process.stdout, process.stderr])
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') die(error)
@@ -65,4 +74,4 @@ process.on('uncaughtException', die)
 // Databases, takes and logs of a recorder are nobody else's to read.
 process.umask(0o027)
 
-run(process.argv.slice(2)).then((code) => process.exit(code), die)
+run(process.argv.slice(2)).then(end, die)

@@ -2,6 +2,7 @@
 import * as path from 'node:path'
 import { systemClock } from '../kernel/clock.ts'
 import { errorFields, jsonLog, type Log } from '../kernel/log.ts'
+import type { Outlets } from '../kernel/logsink.ts'
 import { version } from '../kernel/version.ts'
 import type { AgentJob } from '../wire/recordings.ts'
 import { BootstrapFailed, bootstrapNode } from './bootstrap.ts'
@@ -155,8 +156,8 @@ async function untilStopped(work: (signal: AbortSignal) => Promise<void>): Promi
   }
 }
 
-async function runMode(config: AgentConfig): Promise<number> {
-  const log = jsonLog((line) => process.stdout.write(line), config.settings.logLevel)
+async function runMode(config: AgentConfig, { stdout }: Outlets): Promise<number> {
+  const log = jsonLog((line) => stdout.write(line), config.settings.logLevel)
   if (config.mode === 'help') return print(helpText())
   if (config.mode === 'version') return print(`${version}\n`)
   if (config.mode === 'print-meter-frame') {
@@ -178,9 +179,9 @@ async function runMode(config: AgentConfig): Promise<number> {
 }
 
 /** The program `roomtone agent`. Resolves with the exit code: 1 when it failed, 2 when it was asked in a wrong way. */
-export async function main(args: string[]): Promise<number> {
+export async function main(args: string[], outlets: Outlets): Promise<number> {
   try {
-    return await runMode(readConfig(args))
+    return await runMode(readConfig(args), outlets)
   } catch (e) {
     const told = [BadConfig, BootstrapFailed, LinkError, Locked, NotDelivered, NotHeard].some(
       (kind) => e instanceof kind,

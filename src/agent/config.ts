@@ -276,5 +276,10 @@ export function helpText(): string {
   const groups = Map.groupBy(rows, ([, row]) => row.group)
   const parts = [...groups].map(([group, list]) => [`${group}:`, ...list.map(([, row]) => rowHelp(row))].join('\n'))
   const modes = MODE_HELP.map(([left, right]) => helpLine(left, right)).join('\n')
-  return `Usage: roomtone agent [flags]\n\nThe recorder agent. Without a mode it runs until stopped.\n\n${parts.join('\n\n')}\n${modes}\n`
+  const usage = `Usage: roomtone agent [flags]
+
+The recorder agent. Without a mode it records for its controller until it is stopped.
+Each setting: flag, meaning, (default), [variable of the environment or of the env file]. A flag wins over both.
+A recorder needs three: --controller-url, --node-id and the token, which --bootstrap writes into the env file.`
+  return `${usage}\n\n${parts.join('\n\n')}\n${modes}\n`
 }

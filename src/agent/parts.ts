@@ -11,7 +11,7 @@ import { Feeds } from './capture/feeds.ts'
 import { Standby } from './capture/standby.ts'
 import type { AgentConfig } from './config.ts'
 import { createEnhancer } from './enhance/enhance.ts'
-import { modelOf } from './enhance/model.rules.ts'
+import { described, modelOf } from './enhance/model.rules.ts'
 import { ModelProbe } from './enhance/probe.ts'
 import { Health } from './health/health.ts'
 import type { Report } from './health/report.ts'
@@ -56,6 +56,7 @@ export const inventoryOptions = ({ settings, childEnv }: AgentConfig, rememberIn
   ...settings,
   childEnv,
   clock: systemClock,
+  denoiser: () => described(modelOf(settings.denoiseModel, settings.denoiseModelSha256)),
   remembered: createRemembered(rememberIn),
 })
 
@@ -161,11 +162,13 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const { apply, live } = liveJobSettings(config)
   const listing = inventoryOptions(config, path.join(settings.agentDir, 'capabilities.json'))
   const feeds = new Feeds({ bus, cardId: (number) => cardId(listing, number), clock: systemClock, settings: live })
+  const model = modelOf(settings.denoiseModel, settings.denoiseModelSha256)
+  const probe = new ModelProbe({ log, model, report: health.report })
   const inventory: InventoryOptions = {
     ...listing,
+    denoiser: () => probe.about,
     lend: async (ref, look) => feeds.spare(await feeds.hardware('alsa', ref), look),
   }
-  const model = modelOf(settings.denoiseModel, settings.denoiseModelSha256)
   const runner = createJobRunner({
     childEnv,
     clock: systemClock,
@@ -198,14 +201,7 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
     link,
     lock,
     runner,
-    services: [
-      disk.guard,
-      ...(settings.systemHealth ? [systemHealth] : []),
-      new ModelProbe({ log, model, report: health.report }),
-      standby,
-      meters,
-      listen,
-    ],
+    services: [disk.guard, ...(settings.systemHealth ? [systemHealth] : []), probe, standby, meters, listen],
     systemHealth,
     token,
   }

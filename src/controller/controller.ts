@@ -5,6 +5,7 @@ import { makeDir } from '../kernel/dirs.ts'
 import { Fail } from '../kernel/fail.ts'
 import { randomIds } from '../kernel/ids.ts'
 import { errorFields, jsonLog, type Log } from '../kernel/log.ts'
+import type { Outlets } from '../kernel/logsink.ts'
 import { version } from '../kernel/version.ts'
 import { compose } from './compose.ts'
 import { type Config, ConfigError, nativeDirs, readConfig, settingsHelp } from './config.ts'
@@ -29,14 +30,14 @@ ${settingsHelp()}
 const STOP_MS = 3500
 
 /** Runs the controller until it is told to stop; resolves to the exit code. */
-export async function main(args: string[]): Promise<number> {
+export async function main(args: string[], outlets: Outlets): Promise<number> {
   if (args.includes('--help') || args.includes('-h')) {
     process.stdout.write(HELP)
     return 0
   }
   try {
     if (args[0]) throw new ConfigError(`roomtone controller takes no argument "${args[0]}": see --help.`)
-    const running = await start(readConfig())
+    const running = await start(readConfig(), outlets)
     await signalled()
     await running.stop()
     return 0
@@ -48,8 +49,8 @@ export async function main(args: string[]): Promise<number> {
   }
 }
 
-async function start(config: Config): Promise<{ stop(): Promise<void> }> {
-  const log = jsonLog((line) => process.stderr.write(line), config.SVC_LOG_LEVEL)
+async function start(config: Config, { stderr, stdout }: Outlets): Promise<{ stop(): Promise<void> }> {
+  const log = jsonLog((line) => stderr.write(line), config.SVC_LOG_LEVEL)
   for (const dir of [config.SVC_DATA_DIR, config.SVC_RECORDING_CACHE_DIR]) makeDir(dir)
   const addon = loadAddon(nativeDirs(config))
   const lock = lockDirectory(path.join(config.SVC_DATA_DIR, 'controller.lock'), addon?.binding)
@@ -66,7 +67,7 @@ async function start(config: Config): Promise<{ stop(): Promise<void> }> {
   const url = await server.listen(config.SVC_HOST, config.SVC_PORT)
   controller.ticker.start()
   log.info('The controller listens.', { url, version, migrations: applied, data: config.SVC_DATA_DIR })
-  process.stdout.write(`${JSON.stringify({ url, version, pid: process.pid })}\n`)
+  stdout.write(`${JSON.stringify({ url, version, pid: process.pid })}\n`)
   return {
     async stop() {
       log.info('The controller stops.')

@@ -18,6 +18,7 @@ import { assignmentRoutes } from './channels/assignments.routes.ts'
 import { planRoutes } from './channels/plans.routes.ts'
 import { templateRoutes } from './channels/templates.routes.ts'
 import { chunkRoutes } from './chunks/chunks.routes.ts'
+import { comings } from './chunks/coming.ts'
 import { limiter } from './edge/limiter.ts'
 import { openapiRoute } from './edge/openapi.ts'
 import type { Reach } from './edge/reach.ts'
@@ -33,6 +34,7 @@ import { listenLinkRoutes } from './link/listen.routes.ts'
 import { meterLinkRoutes } from './link/meters.routes.ts'
 import { nodeLinkRoutes } from './link/node.routes.ts'
 import { listenRoutes } from './listen/listen.routes.ts'
+import { demandBell } from './listen/listen.rules.ts'
 import { meterRoutes } from './meters/meters.routes.ts'
 import { type Monitored, nodeActionRoutes } from './nodes/actions.routes.ts'
 import { channelRoomRoutes } from './nodes/channelrooms.routes.ts'
@@ -114,10 +116,10 @@ function peopleRoutes({ clock, config, db, ids, reach, stores }: Works): AnyRout
 
 /** Nodes and rooms as operators see them, live ones included. */
 function fleetRoutes(works: Works, ticker: Ticker): AnyRoute[] {
-  const { db, ids, reach, stores } = works
+  const { bell, db, ids, reach, stores } = works
   const reroom = rerooming(scheduling(works, ticker))
   return [
-    ...nodeRoutes({ ...stores, reach, reroom }),
+    ...nodeRoutes({ ...stores, configured: (nodeId) => bell.ring(demandBell(nodeId)), reach, reroom }),
     ...nodeExportRoutes(stores.nodes, reach),
     ...nodeActionRoutes(stores.nodes, monitored(works)),
     ...channelRoomRoutes({ ...stores, reach, reroom }),
@@ -160,10 +162,15 @@ function takeRoutes(works: Works): AnyRoute[] {
   const { jobs, recordings } = stores
   const library = { log: works.log, reach, recordings, takes }
   return [
-    ...controlRoutes({ ...stores, scope, start }),
+    ...controlRoutes({ ...stores, bell, scope, start }),
     ...libraryRoutes({ ...library, ...recordingContext(works) }),
     ...editingRoutes(library),
-    ...playbackRoutes({ ...library, ids, playing: works.playing, tickets: stores.tickets }),
+    ...playbackRoutes({
+      ...library,
+      ...works,
+      joins: comings(stores.recordingChunks, works.clock),
+      tickets: stores.tickets,
+    }),
     ...waveformRoutes({ making: works.waveforms, recordings, waveforms: stores.waveforms }),
     ...chunkRoutes(stores.recordingChunks, jobs, stores.uploads.queue.chunkUploads),
     ...boardRoutes({ jobs, reach, recordings, scope }),
@@ -183,11 +190,11 @@ function uploadRoutes({ ids, log, reach, stores, uploads }: Works): AnyRoute[] {
 }
 
 /** What is set once and used by all. */
-function settingRoutes({ devices, ids, meters, reach, scope, stores }: Works): AnyRoute[] {
+function settingRoutes({ bell, devices, ids, meters, reach, scope, stores }: Works): AnyRoute[] {
   return [
     ...profileRoutes(stores.profiles, ids, reach),
     ...watchdogPolicyRoutes({ ...stores, ids, meters, reach, scope }),
-    ...retentionRoutes(stores.retentionPolicies, ids, reach),
+    ...retentionRoutes(stores.retentionPolicies, ids, reach, () => bell.ringAll(demandBell(''))),
     ...settingsRoutes(stores.settings),
     ...templateRoutes(stores.templates, ids, reach),
     ...assignmentRoutes({ ...stores, reach, scope }),

@@ -37,7 +37,7 @@ export function worksOf(surroundings: Surroundings, edge: Edge, stores: Stores) 
   return {
     ...surroundings,
     ...liveOf(surroundings, bell),
-    ...backgroundOf(surroundings, edge, stores),
+    ...backgroundOf(surroundings, edge, stores, bell),
     audit: edge.audit,
     bell,
     devices: new Devices(),
@@ -79,7 +79,7 @@ export function worksOf(surroundings: Surroundings, edge: Edge, stores: Stores) 
 export type Works = ReturnType<typeof worksOf>
 
 /** What works beside the requests, one piece after the other. */
-function backgroundOf(surroundings: Surroundings, edge: Edge, stores: Stores) {
+function backgroundOf(surroundings: Surroundings, edge: Edge, stores: Stores, bell: Bell) {
   const { config } = surroundings
   return {
     dispatch: new Dispatch({
@@ -95,6 +95,7 @@ function backgroundOf(surroundings: Surroundings, edge: Edge, stores: Stores) {
       ...stores,
       ...joining(config),
       audit: edge.audit,
+      bell,
       chunks: stores.recordingChunks,
     }),
     waveforms: new Waveforms({

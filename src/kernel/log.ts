@@ -9,12 +9,15 @@ export interface Log {
   error(message: string, fields?: Record<string, unknown>): void
 }
 
+/** The line of now, with its newline. */
+export const logLine = (level: Level, message: string, fields: Record<string, unknown> = {}): string =>
+  `${JSON.stringify({ at: new Date().toISOString(), level, message, ...fields })}\n`
+
 export function jsonLog(write: (line: string) => void, least: Level = 'info'): Log {
   const at =
     (level: Level) =>
     (message: string, fields: Record<string, unknown> = {}) => {
-      if (RANK[level] >= RANK[least])
-        write(`${JSON.stringify({ at: new Date().toISOString(), level, message, ...fields })}\n`)
+      if (RANK[level] >= RANK[least]) write(logLine(level, message, fields))
     }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { DENOISERS } from './profiles.ts'
 import { clientId, instant, offsetInstant, Page, query, someField, text } from './scalars.ts'
 
 export const NODE_STATUSES = ['provisioning', 'online', 'offline', 'degraded', 'recording', 'alerting'] as const
@@ -40,9 +41,23 @@ export const AudioDefaults = z.strictObject({
 })
 export type AudioDefaults = z.infer<typeof AudioDefaults>
 
+/** A network that takes noise out of speech. */
+export const Denoiser = z.object({
+  engine: z.enum(DENOISERS),
+  /** Name and SHA-256 of the model file; a built-in network has its own name. */
+  model: text(1, 160),
+  sha256: z
+    .string()
+    .regex(/^[0-9a-f]{64}$/)
+    .optional(),
+})
+export type Denoiser = z.infer<typeof Denoiser>
+
 export const Runtime = z.object({
   architecture: text(1, 255).optional(),
   audioBackends: z.array(z.enum(INTERFACE_BACKENDS)).max(16).default([]),
+  /** What the deep engine of its enhancement runs; absent when it has none that can be used. */
+  denoiser: Denoiser.optional().catch(undefined),
   kernelRelease: text(1, 255).optional(),
   osName: text(1, 255).optional(),
   uptimeSeconds: z.number().int().min(0).optional(),
@@ -319,9 +334,6 @@ export interface NodeConfig {
   recorderCachePolicies: RecorderCachePolicy[]
   recordingCapacity: { maxConcurrentRecordings: number }
 }
-
-/** How long to wait for a config other than the one `If-None-Match` names. */
-export const ConfigQuery = z.object({ waitSeconds: query(z.coerce.number().int().min(0).max(30)) })
 
 /** Only the literal `1` mints; any other value does not. */
 export const MaterialQuery = z.object({ mintToken: z.string().optional() })

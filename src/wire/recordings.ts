@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { CaptureBackend, RecorderCachePolicy } from './nodes.ts'
-import { ChannelMode, CODECS, type Codec, DENOISERS, Enhancement } from './profiles.ts'
+import { CaptureBackend, Denoiser, RecorderCachePolicy } from './nodes.ts'
+import { ChannelMode, CODECS, type Codec, Enhancement } from './profiles.ts'
 import { instant, offsetInstant, Page, query, someField, text } from './scalars.ts'
 
 export const RECORDING_STATUSES = [
@@ -304,7 +304,8 @@ export const Claim = z.object({
   shares: z.boolean().optional().catch(undefined),
 })
 
-export const ClaimQuery = z.object({ waitSeconds: query(z.coerce.number().int().min(0).max(30)) })
+/** How long an agent lets a question wait for news: a job, another config, the end of a take. */
+export const WaitQuery = z.object({ waitSeconds: query(z.coerce.number().int().min(0).max(30)) })
 
 /** Any rendition but the two names is the primary file itself. */
 export const CacheFileQuery = z.object({
@@ -353,14 +354,7 @@ export const RenditionDetails = z.object({
       sampleRate: z.number().int().min(1).max(1e6),
     })
     .optional(),
-  denoiser: z
-    .object({
-      engine: z.enum(DENOISERS),
-      /** Name and SHA-256 of the model file; a built-in network has its own name. */
-      model: z.string().max(160),
-      sha256: z.string().max(64).optional(),
-    })
-    .optional(),
+  denoiser: Denoiser.optional(),
   /** Why there is no enhanced rendition, or which of its parts was left out. */
   enhancementFailure: z.string().max(500).optional(),
   gapCount: z.number().int().min(0).max(1e9).optional(),

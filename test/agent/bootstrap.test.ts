@@ -7,8 +7,7 @@ import { wipeKey } from '../../src/agent/bootstrap.ts'
 import { type Handler, json, serve, type TestServer, tempDir } from './server.ts'
 
 const TOKEN = 'svc_bs_single_use'
-const entry = path.resolve(import.meta.dirname, '../../src/agent/agent.ts')
-const program = `import(${JSON.stringify(entry)}).then((m) => m.main(process.argv.slice(1))).then((code) => { process.exitCode = code })`
+const entry = path.resolve(import.meta.dirname, '../../src/main.ts')
 
 interface Place {
   dir: string
@@ -42,7 +41,7 @@ function bootstrap(at: Place, url: string, args: string[] = [], onStart?: (pid: 
     SVC_CONTROLLER_URL: url,
     TMPDIR: at.tmp,
   }
-  const all = ['-e', program, '--', '--bootstrap', '--node-id', 'node_1', '--bootstrap-token-file', '-', ...args]
+  const all = [entry, 'agent', '--bootstrap', '--node-id', 'node_1', '--bootstrap-token-file', '-', ...args]
   const child = spawn(process.execPath, all, { cwd: at.dir, env })
   let output = ''
   child.stdout.on('data', (chunk) => (output += chunk))

@@ -8,8 +8,7 @@ import { managed, manager } from './proc/kit.ts'
 import { type Handler, json, type Seen, serve, tempDir } from './server.ts'
 
 const TOKEN = 'svc_node_secret'
-const entry = path.resolve(import.meta.dirname, '../../src/agent/agent.ts')
-const program = `import(${JSON.stringify(entry)}).then((m) => m.main(process.argv.slice(1))).then((code) => process.exit(code))`
+const entry = path.resolve(import.meta.dirname, '../../src/main.ts')
 
 interface Agent {
   child: ChildProcess
@@ -30,7 +29,7 @@ function agent(t: TestContext, url: string, args: string[] = [], env: Record<str
     SVC_SYSTEM_HEALTH_ENABLED: 'false',
     SVC_TEST_SOURCE: '1',
   }
-  const child = spawn(process.execPath, ['-e', program, '--', ...args], {
+  const child = spawn(process.execPath, [entry, 'agent', ...args], {
     cwd: dir,
     env: { HOME: dir, PATH: process.env.PATH, SVC_CONTROLLER_URL: url, TMPDIR: dir, ...settings, ...env },
   })

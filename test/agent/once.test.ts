@@ -6,8 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { until, wav } from './jobs/kit.ts'
 import { type Handler, json, type Seen, serve, tempDir } from './server.ts'
 
-const entry = path.resolve(import.meta.dirname, '../../src/agent/agent.ts')
-const program = `import(${JSON.stringify(entry)}).then((m) => m.main(process.argv.slice(1))).then((code) => process.exit(code))`
+const entry = path.resolve(import.meta.dirname, '../../src/main.ts')
 
 interface Ran {
   child: ChildProcess
@@ -18,7 +17,7 @@ interface Ran {
 
 function agent(t: TestContext, url: string, args: string[], dir = tempDir(t), env: Record<string, string> = {}): Ran {
   const settings = { SVC_CONTROLLER_TOKEN: 'svc_node_x', SVC_CONTROLLER_URL: url, SVC_NODE_ID: 'node_1' }
-  const child = spawn(process.execPath, ['-e', program, '--', ...args], {
+  const child = spawn(process.execPath, [entry, 'agent', ...args], {
     cwd: dir,
     env: { HOME: dir, PATH: process.env.PATH, TMPDIR: dir, ...settings, ...env },
   })

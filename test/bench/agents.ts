@@ -12,6 +12,11 @@ import { beatOf, type Enrolled, enroll, type Fleet, fleet, type Place } from './
 
 const AGENTS = 500
 const EVERY_MS = 5000
+const METER_MS = 1000
+const CHANNELS = 8
+/** As agents have it; a job's heartbeat is open all the time. */
+const JOB_POLL_SECONDS = 2
+const WAIT_SECONDS = 25
 const WARM_MS = 10_000
 const MEASURED_MS = 40_000
 /** Hours of an audit window in normal operation; the bench makes windows short to see what a window costs. */
@@ -19,7 +24,10 @@ const WINDOW_SECONDS = 5
 const WINDOWS_PER_DAY = 24
 const CLOCK_TICKS = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
 
-/** 500 agents at the contract's cadence: heartbeat, meter frame, config and a long-polled claim every five seconds. */
+/**
+ * 500 agents that all record: a heartbeat every five seconds, a meter frame of eight channels every second, the config and
+ * the claim as long polls, and the heartbeat of a take, which is open until its next one.
+ */
 export async function agents(place: Place): Promise<Row[]> {
   stayOn(1)
   const world = await fleet(place, 0, undefined, { SVC_AUDIT_MACHINE_WINDOW_SECONDS: String(WINDOW_SECONDS) })
@@ -27,7 +35,9 @@ export async function agents(place: Place): Promise<Row[]> {
   try {
     const nodes = await enroll(world, AGENTS)
     const beats: number[] = []
-    const running = nodes.map((node, n) => agent(world, node, n, beats, stop.signal))
+    const jobs: string[] = []
+    for (const node of nodes) jobs.push(await record(world, node))
+    const running = nodes.map((node, n) => agent(world, { ...node, jobId: jobs[n] as string, n }, beats, stop.signal))
     await sleep(WARM_MS)
     beats.length = 0
     const [cpu, stored] = [cpuMs(world.controller.pid), await storedBytes(world)]
@@ -57,7 +67,7 @@ function rows(share: number, latencies: number[], bytesPerWindow: number): Row[]
       limit: 0.6,
       unit: 'of a core',
       bound: 'most',
-      how: `${AGENTS} agents: heartbeat, meter frame, config, claim with long poll every ${EVERY_MS / 1000} s; ${perSecond.toFixed(0)} ticks/s`,
+      how: `${AGENTS} agents that record: heartbeat every ${EVERY_MS / 1000} s, ${CHANNELS} channels metered every second, open polls for config, claim and job; ${perSecond.toFixed(0)} ticks/s`,
     },
     {
       name: 'fleet-heartbeat',
@@ -77,44 +87,66 @@ function rows(share: number, latencies: number[], bytesPerWindow: number): Row[]
   ]
 }
 
-/** Two connections as an agent has them: one for what it tells, one that waits for work. */
-async function agent(world: Fleet, node: Enrolled, n: number, beats: number[], signal: AbortSignal): Promise<void> {
-  const [teller, claimer] = await Promise.all([connect(world), connect(world)])
-  const of = (method: string, route: string, body?: string) =>
-    bytesOf({ method, path: `/api/v1/nodes/${node.id}${route}`, token: node.token, ...(body ? { body } : {}) })
-  const tells = [
-    of('POST', '/heartbeat', beatOf(n)),
-    of('POST', '/meter-frame', frameOf(node.id)),
-    of('GET', '/config'),
-  ]
-  const claim = of('POST', '/recording-jobs/claim-next-group?waitSeconds=5', '{}')
+/** A take that lasts longer than the bench, claimed by its agent: the id of its job. */
+async function record({ call }: Fleet, { id, token }: Enrolled): Promise<string> {
+  const { job } = await call('POST', '/recordings', { durationSeconds: 3600, nodeId: id })
+  await call('POST', `/nodes/${id}/recording-jobs/claim-next`, {}, token)
+  return job.id
+}
+
+/** Five connections as an agent has them: two for what it tells, three that wait for news. */
+async function agent(
+  world: Fleet,
+  { id, jobId, n, token }: Enrolled & { jobId: string; n: number },
+  beats: number[],
+  signal: AbortSignal,
+): Promise<void> {
+  const own = await Promise.all(Array.from({ length: 5 }, () => connect(world)))
+  const [teller, meter, configs, claimer, holder] = own as [Connection, Connection, Connection, Connection, Connection]
+  const api = (method: string, route: string, more: { body?: string; headers?: Record<string, string> } = {}) =>
+    bytesOf({ method, path: `/api/v1${route}`, token, ...more })
+  const at = `/nodes/${id}`
+  const beat = api('POST', `${at}/heartbeat`, { body: beatOf(n) })
+  const frame = api('POST', `${at}/meter-frame`, { body: frameOf(id) })
+  const claim = api('POST', `${at}/recording-jobs/claim-next-group?waitSeconds=${WAIT_SECONDS}`, { body: CLAIM })
+  const hold = api('POST', `/recording-jobs/${jobId}/heartbeat?waitSeconds=${JOB_POLL_SECONDS}`, { body: PROGRESS })
   try {
     await sleep((EVERY_MS * n) / AGENTS, undefined, { signal })
-    await Promise.all([telling(teller, tells, beats, signal), claiming(claimer, claim, signal)])
+    const etag = /\r\netag: (\S+)/i.exec(await configs.ask(api('GET', `${at}/config`)))?.[1] ?? ''
+    const config = api('GET', `${at}/config?waitSeconds=${WAIT_SECONDS}`, { headers: { 'if-none-match': etag } })
+    await Promise.all([
+      paced(EVERY_MS, signal, async () => void beats.push(await timed(() => teller.ask(beat)))),
+      paced(METER_MS, signal, () => meter.ask(frame)),
+      ...[configs.asking(config, signal), claimer.asking(claim, signal), holder.asking(hold, signal)],
+    ])
   } catch (e) {
     if (!signal.aborted) throw e
   } finally {
-    teller.close()
-    claimer.close()
+    for (const connection of own) connection.close()
   }
 }
 
-async function telling(to: Connection, tells: Buffer[], beats: number[], signal: AbortSignal): Promise<void> {
+const CLAIM = JSON.stringify({ holding: [], shares: true })
+const PROGRESS = JSON.stringify({ progress: { percent: 12, stage: 'capturing' } })
+
+async function timed(work: () => Promise<unknown>): Promise<number> {
+  const from = performance.now()
+  await work()
+  return performance.now() - from
+}
+
+async function paced(everyMs: number, signal: AbortSignal, work: () => Promise<unknown>): Promise<void> {
   while (!signal.aborted) {
     const from = performance.now()
-    await to.ask(tells[0] as Buffer)
-    beats.push(performance.now() - from)
-    for (const tell of tells.slice(1)) await to.ask(tell)
-    await sleep(EVERY_MS - (performance.now() - from), undefined, { signal })
+    await work()
+    await sleep(Math.max(0, everyMs - (performance.now() - from)), undefined, { signal })
   }
 }
-
-async function claiming(to: Connection, claim: Buffer, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) await to.ask(claim)
-}
-
 interface Connection {
-  ask(request: Buffer): Promise<void>
+  /** The head of the answer. */
+  ask(request: Buffer): Promise<string>
+  /** The same question again as soon as it was answered: a long poll. */
+  asking(request: Buffer, signal: AbortSignal): Promise<void>
   close(): void
 }
 
@@ -123,20 +155,24 @@ async function connect({ controller }: Fleet): Promise<Connection> {
   const { hostname, port } = new URL(controller.url)
   const socket = net.connect({ host: hostname, port: Number(port), noDelay: true })
   await once(socket, 'connect')
-  let waiting: PromiseWithResolvers<void> | undefined
+  let waiting: PromiseWithResolvers<string> | undefined
   const read = answerReader((status, head) => {
     if (status < 200 || status > 299) waiting?.reject(new Error(`answered ${head}`))
-    else waiting?.resolve()
+    else waiting?.resolve(head)
   })
   socket.on('data', read)
   const gone = () => waiting?.reject(new Error('the connection has gone'))
   socket.on('error', gone)
   socket.on('close', gone)
+  const ask = (request: Buffer): Promise<string> => {
+    waiting = Promise.withResolvers()
+    socket.write(request)
+    return waiting.promise
+  }
   return {
-    ask(request) {
-      waiting = Promise.withResolvers()
-      socket.write(request)
-      return waiting.promise
+    ask,
+    async asking(request, signal) {
+      while (!signal.aborted) await ask(request)
     },
     close: () => socket.destroy(),
   }
@@ -148,7 +184,7 @@ const frameOf = (nodeId: string): string => {
     ...{ channelIndex, clipping: false, label: `Input ${channelIndex}`, peakDbfs: -18.3, rmsDbfs: -31.7 },
     quality,
   })
-  const levels = [level(1), level(2)]
+  const levels = Array.from({ length: CHANNELS }, (_, i) => level(i + 1))
   return JSON.stringify({ capturedAt: new Date().toISOString(), interfaceId: 'hw:CARD=USB,DEV=0', levels, nodeId })
 }
 

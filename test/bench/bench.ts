@@ -50,7 +50,7 @@ const { values: options } = parseArgs({
     /** Of audio, where memory must not grow with it. */
     hours: { type: 'string', default: '0.25' },
     /** Of a measured capture. */
-    minutes: { type: 'string', default: '1' },
+    minutes: { type: 'string', default: '0.33' },
     only: { type: 'string', default: Object.keys(BENCHES).join(',') },
     /** Scratch directory: on the disk that is to be measured. */
     dir: { type: 'string', default: path.join(ROOT, '.cache') },

@@ -4,6 +4,7 @@ import * as net from 'node:net'
 
 export interface Request {
   body?: string
+  headers?: Record<string, string>
   method: string
   path: string
   token: string
@@ -17,13 +18,14 @@ export interface Load {
 }
 
 /** The bytes of a request as an agent or a browser would send it. */
-export function bytesOf({ body, method, path, token }: Request): Buffer {
+export function bytesOf({ body, headers = {}, method, path, token }: Request): Buffer {
   const head = [
     `${method} ${path} HTTP/1.1`,
     'host: 127.0.0.1',
     `authorization: Bearer ${token}`,
     'user-agent: roomtone-bench',
     'accept: application/json',
+    ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
     ...(body === undefined ? [] : ['content-type: application/json', `content-length: ${Buffer.byteLength(body)}`]),
   ]
   return Buffer.from(`${head.join('\r\n')}\r\n\r\n${body ?? ''}`)

@@ -5,6 +5,8 @@ import { memory } from './programs.ts'
 import { arrived, recorder, UNTOUCHED } from './recorder.ts'
 import type { Place } from './world.ts'
 
+/** As systemd/roomtone-agent.service has it. */
+const ALLOCATOR = { MALLOC_MMAP_THRESHOLD_: '131072' }
 /** Audio comes so much faster than it would. */
 const SPEED = 60
 
@@ -52,7 +54,7 @@ export async function agentMemory(place: Place): Promise<Row[]> {
 }
 
 async function peak(place: Place, { enhancement, limit, name, what }: Kind): Promise<Row> {
-  const machine = await recorder(place, { SVC_ALSA_PROC_ROOT: place.dir, SVC_TEST_SOURCE: '1' })
+  const machine = await recorder(place, { ...ALLOCATOR, SVC_ALSA_PROC_ROOT: place.dir, SVC_TEST_SOURCE: '1' })
   const pid = machine.agent.pid!
   const { node, world } = machine
   const helpers = { peak: 0 }

@@ -1,4 +1,8 @@
-// Sound through arecord and ALSA, from the card to the controller: every sample of every channel, where it belongs.
+// Sound through arecord and ALSA, from the card to the controller. Shown here: the real arecord with the real options; every
+// channel at its place; every sample that is no silence is the card's, next to its neighbours; every silence is one the agent
+// told of, in its log and with the take, as long as it said; behind it the card goes on where it had stopped.
+// Not shown here: that no silence was needed. This card's clock is a program's (a JACK graph), and stands still when the
+// machine is busy; the agent has to put silence there. A card that counts on (`npm run bench -- --only capture`) shows that.
 import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
 import { after, before, describe, test } from 'node:test'
@@ -8,6 +12,7 @@ import { Agent, Controller, House } from '../kit/whole.ts'
 import { CARDS, type Card, Cards, missingPackages } from './card.ts'
 import { childrenOf, commandOf } from './processes.ts'
 import { assertNothingLost, assertSignal, RATE, upTo } from './signal.ts'
+import { assertOwnedUp } from './told.ts'
 
 describe('sound through ALSA', { skip: missingPackages() }, () => {
   let house: House
@@ -48,12 +53,13 @@ describe('sound through ALSA', { skip: missingPackages() }, () => {
     bytes: number,
   ) => {
     const { id } = taken.recording
-    await controller.delivered(id, taken.job.id)
+    const recording = await controller.delivered(id, taken.job.id)
     const file = house.path(`${id}.wav`)
     fs.writeFileSync(file, await controller.file(id))
     const what = `${id} of channels ${sources}`
     const heard = assertSignal(file, sources, what)
     assertNothingLost(heard, what)
+    assertOwnedUp(agent, taken.job.id, recording, heard)
     const { layout } = heard
     assert.deepEqual([layout.frames, layout.bytes], [seconds * RATE, bytes])
     fs.rmSync(file)

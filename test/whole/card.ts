@@ -59,7 +59,7 @@ function alsaConfiguration(): string {
 }
 
 /** What the kernel would say of the cards in /proc/asound. */
-function layProc(root: string, cards: readonly Card[]): void {
+export function layProc(root: string, cards: readonly Card[]): void {
   fs.rmSync(root, { force: true, recursive: true })
   fs.mkdirSync(root)
   const lines = cards.map((card, n) => `0${n}-00: ${card} : ${card} : capture 1\n`)

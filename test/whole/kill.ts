@@ -199,6 +199,13 @@ function gapOf({ agent }: Place, { job }: Take): Gap | undefined {
   return told[0]?.details as Gap | undefined
 }
 
+/** An agent that found a part of a take on its disk says what becomes of it. */
+function assertRecoveryTold({ agent }: Place, { job }: Take): void {
+  const said = agent.events().filter(({ details }) => details.jobId === job.id)
+  const types = said.map(({ type }) => type)
+  assert.ok(types.includes('agent.recording_job.recovered_after_restart'), types.join(', '))
+}
+
 /** The audio is whole, or whole but for the time the agent was dead; gives its frames and says the gap. */
 async function verify(place: Place, round: Round, take: Take, { frames }: Struck): Promise<string> {
   const { controller } = place
@@ -214,6 +221,7 @@ async function verify(place: Place, round: Round, take: Take, { frames }: Struck
     assert.equal(gap.atFrame, frames, 'the gap begins with the last frame on disk')
     assert.ok(gap.seconds >= round.absenceMs / 1000, `${gap.seconds} s of silence for ${round.absenceMs} ms away`)
   }
+  if (gap || frames < WHOLE) assertRecoveryTold(place, take)
   const wanted = gap ? WHOLE : frames
   const close = round.codec === 'wav' ? 0 : RATE / 10
   assert.ok(Math.abs(framesOf(heard) - wanted) <= close, `${framesOf(heard)} frames instead of ${wanted}`)

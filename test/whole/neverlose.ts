@@ -11,8 +11,9 @@ import { Cards, missingPackages } from './card.ts'
 import { cannotMount, copyAndKill, PowerDisk, SmallDisk } from './disks.ts'
 import { childrenOf } from './processes.ts'
 import { randoms, runRounds } from './rounds.ts'
-import { assertSignal, type Heard, RATE } from './signal.ts'
+import { assertSignal, assertTold, type Heard, RATE } from './signal.ts'
 import { assertExact, framesOf, type Gap, readWav } from './sound.ts'
+import { gapsInLog, gapsKept, type LoggedGap } from './told.ts'
 
 export const KINDS = [
   // kill.ts has the plain takes.
@@ -74,6 +75,7 @@ function plan(kind: Kind, random: () => number, minutes: number): Round {
   const absenceMs = {
     away: minutes * 60_000 || 2000 + Math.round(random() * 4000),
     crash: 0,
+    full: 500 + Math.round(random() * 5000),
     lease: BEYOND_LEASE_MS,
   }[trouble as string]
   const seconds = SECONDS + (trouble === 'away' ? Math.ceil(minutes * 60) : 0)
@@ -195,20 +197,7 @@ const TROUBLES: Record<Trouble, (place: Place, absenceMs: number) => Promise<voi
   },
 }
 
-/** A hole, and whether nothing but a late clock made it: that of the JACK graph on a busy machine. */
-type Owned = Gap & { late: boolean }
-
-/** The holes the agent owned up to, in the order of the take. */
-function gapsOf({ agent }: Place, { job }: Take): Owned[] {
-  const told = agent
-    .events()
-    .filter(({ details, type }) => details.jobId === job.id && /_(overrun|recovered)$/.test(type))
-  const gaps = told.map(({ details, type }) => ({ ...(details as unknown as Gap), late: type.endsWith('_overrun') }))
-  const holes = gaps.filter(({ atFrame }) => atFrame !== undefined)
-  return [...new Map(holes.map((gap) => [gap.atFrame, gap])).values()].sort((a, b) => a.atFrame - b.atFrame)
-}
-
-/** The raw audio is what was to be heard, whole but for the gaps; gives its frames. */
+/** The raw audio is what was to be heard, whole but for the gaps, which are kept with it; gives its frames. */
 async function listen({ cards, controller, house, kind }: Place, { recording: { id } }: Take, gaps: Gap[]) {
   const enhanced = split(kind)[1] === 'enhanced'
   const raw = enhanced ? '?rendition=raw' : ''
@@ -221,51 +210,62 @@ async function listen({ cards, controller, house, kind }: Place, { recording: { 
   const response = await controller.raw('GET', `/recordings/${id}/file${raw}`)
   assert.equal(response.status, 200)
   const file = Buffer.from(await response.arrayBuffer())
+  const kept = gapsKept(seen!, enhanced ? 'raw' : 'primary')
   if (cards) {
     const at = house.path(`${id}.wav`)
     fs.writeFileSync(at, file)
     const heard = assertSignal(at, [1, 2], id)
-    assertOwnedUp(kind, gaps, heard)
+    assertTold(heard, gaps, `${id}, the log`)
+    assertTold(heard, kept, `${id}, its details`)
+    assertTrueLength(kind, gaps, heard)
     return heard.layout.frames
   }
   const heard = readWav(file)
   assert.deepEqual([heard.channels, heard.rate], [CHANNELS, RATE])
   assertExact(heard, id, gaps)
+  assertExact(heard, id, kept)
   return framesOf(heard)
 }
 
-/** Every silence is one the agent told of, as long as it said; and as long as the card says that played on meanwhile. */
-function assertOwnedUp(kind: Kind, gaps: Gap[], { missed, silences }: Heard): void {
-  const what = `${JSON.stringify(gaps)} told, ${JSON.stringify(silences)} heard, ${missed} s by the card`
-  assert.equal(silences.length, gaps.length, what)
-  for (const [n, { atFrame, seconds }] of gaps.entries()) {
-    const silence = silences[n]!
-    assert.ok(Math.abs(silence.atFrame - atFrame) <= 1 && Math.abs(silence.seconds - seconds) < 0.001, what)
+/** Each gap is as long as the card says that played on meanwhile; one for a clock that stood still is none of the card's. */
+function assertTrueLength(kind: Kind, gaps: Gap[], { missed }: Heard): void {
+  for (const [n, { seconds }] of gaps.entries()) {
     // Whole seconds do not show: the card repeats itself.
     const error = (((((missed[n] ?? 0) - seconds) % 1) + 1.5) % 1) - 0.5
-    // A gap for a clock that stood still is none of the card's.
+    const what = `${JSON.stringify(gaps)} told, ${missed} s by the card`
     if (kind === 'crash/plain' && missed[n] !== 0) assert.ok(Math.abs(error) < 0.3, what)
   }
 }
 
-/** What the log of the node has to say after each trouble, one of the words at least. */
-const STORY: Partial<Record<Trouble, RegExp>> = {
-  away: /control_plane_failed|cache_upload_failed|chunk_upload_failed|node_heartbeat.sync_failed/,
-  full: /disk_space/,
-  lease: /control_plane_failed|node_heartbeat.sync_failed/,
-  crash: /capture_device_lost/,
-  unplug: /capture_device_(lost|unavailable)/,
+/** What the log of the node has to say of each trouble, one word of each at least. */
+const STORY: Record<Trouble, RegExp[]> = {
+  away: [/control_plane_failed|cache_upload_failed|chunk_upload_failed|node_heartbeat.sync_failed/],
+  copy: [/recovered_after_restart/],
+  crash: [/capture_device_lost/, /capture_device_recovered/],
+  full: [/disk_space/],
+  kill: [/recovered_after_restart/],
+  lease: [/control_plane_failed|node_heartbeat.sync_failed/],
+  power: [/recovered_after_restart/],
+  unplug: [/capture_device_(lost|unavailable)/],
+}
+
+/** Whether the trouble had to leave its words: a take that had not begun, or was over, may go its way without any. */
+function hasStory({ atMs, kind, seconds }: Round): boolean {
+  const [trouble] = split(kind)
+  const within = atMs > 1000 && atMs < seconds * 1000 - 1000
+  return within || !['copy', 'crash', 'kill', 'power'].includes(trouble)
 }
 
 /** Every event of the node's log has reached the controller, once. */
-async function storyTold({ agent, controller, kind, nodeId }: Place): Promise<void> {
+async function storyTold({ agent, controller, kind, nodeId }: Place, round: Round, { job }: Take): Promise<void> {
   const own = () => agent.events().map((event) => `${(event as { openedAt?: string }).openedAt} ${event.type}`)
-  const words = STORY[split(kind)[0]]
-  if (words)
-    assert.ok(
-      own().some((line) => words.test(line)),
-      `${words} in ${own().join(', ')}`,
-    )
+  const ofIt = agent.events().filter(({ details, type }) => details.jobId === job.id || !type.includes('recording_job'))
+  if (hasStory(round))
+    for (const words of STORY[split(kind)[0]])
+      assert.ok(
+        ofIt.some(({ type }) => words.test(type)),
+        `${words} in ${own().join(', ')}`,
+      )
   let missing: string[] = []
   await until('every event to be told', async () => {
     const rows: { openedAt: string; type: string }[] = await controller.get(`/health-events?nodeId=${nodeId}&limit=500`)
@@ -282,35 +282,47 @@ async function storyTold({ agent, controller, kind, nodeId }: Place): Promise<vo
   })
 }
 
+/** From the end of an absence until sound is in the take again, ms; of a machine that has other work. */
+const RETURN_MS: Partial<Record<Trouble, number>> = {
+  // Opened again at once.
+  crash: 1000,
+  // A silent card is given up after two seconds, and looked for every second.
+  unplug: 3500,
+}
+
 /** At most the last second before the trouble is missing, and what is not audio is silence of the true length. */
-function assertEnough({ absenceMs, atMs, kind, seconds }: Round, gaps: Owned[], frames: number): void {
+function assertEnough({ absenceMs, atMs, kind, seconds }: Round, gaps: LoggedGap[], frames: number): void {
   const [trouble] = split(kind)
   const whole = seconds * RATE
-  const before = Math.min(whole, Math.max(0, atMs / 1000 - 1) * RATE)
-  if (trouble === 'away' || trouble === 'lease') {
-    assert.deepEqual([frames, gaps], [whole, []], 'the controller has nothing to do with the capture')
+  // Behind the end the disk gets some time more, which is not asked for here.
+  const roomReturns = trouble === 'full' && atMs + absenceMs < seconds * 1000
+  if (trouble === 'away' || trouble === 'lease' || roomReturns) {
+    // Neither the controller nor, while there is memory, the disk has anything to do with the capture.
+    assert.deepEqual([frames, gaps], [whole, []], `${trouble} costs no sample`)
     return
   }
+  const before = Math.min(whole, Math.max(0, atMs / 1000 - 1) * RATE)
   const lostFrom = gaps.find(({ late }) => !late)?.atFrame ?? frames
   assert.ok(lostFrom >= before, `${lostFrom} frames before the trouble at ${atMs} ms`)
   if (trouble === 'full') return
-  // A silent card is given up after two seconds; before the first second is on the disk a take may begin again.
-  const slack = trouble === 'unplug' ? 3500 : 2000
-  const returned = atMs > 1000 && atMs + absenceMs + slack < seconds * 1000
+  // Before the first second is on the disk a take may begin again.
+  const returned = atMs > 1000 && atMs + absenceMs + (RETURN_MS[trouble] ?? 2000) < seconds * 1000
   if (gaps.some(({ late }) => !late) || returned) assert.equal(frames, whole, `the take is as long as it was to be`)
   if (returned)
     assert.ok(gaps.reduce((sum, gap) => sum + gap.seconds, 0) >= absenceMs / 1000 - 0.1, 'the gap is as long')
 }
 
 async function verify(place: Place, round: Round, take: Take): Promise<string> {
-  const { agent, controller } = place
+  const { agent, controller, disk } = place
   await controller.delivered(take.recording.id, take.job.id, 90)
-  const gaps = gapsOf(place, take)
+  const gaps = gapsInLog(agent, take.job.id)
   const frames = await listen(place, take, gaps)
   assertEnough(round, gaps, frames)
+  if (disk instanceof SmallDisk && frames < round.seconds * RATE)
+    assert.ok(agent.has('agent.recording_job.disk_space_exhausted', 'critical'), 'the rest is told as lost')
   await until('the agent to let go of the take', () => !fs.existsSync(`${agent.dir}/takes/${take.job.id}`))
   assert.deepEqual(filesBelow(`${agent.dir}/kept`), [])
-  await storyTold(place)
+  await storyTold(place, round, take)
   const silent = gaps.map(
     ({ atFrame, seconds }) => `${seconds.toFixed(2)} s silent at ${(atFrame / RATE).toFixed(2)} s`,
   )

@@ -183,4 +183,29 @@ export function assertNothingLost(heard: Heard, what: string): void {
   )
 }
 
+/** A tone that is zero at the edge of a silence makes it longer by that, in frames, on either side. */
+const EDGE = 1
+
+/** Gaps that touch are one silence. */
+function joined(gaps: readonly Gap[]): { from: number; to: number }[] {
+  const spans: { from: number; to: number }[] = []
+  for (const { atFrame, seconds } of [...gaps].sort((a, b) => a.atFrame - b.atFrame)) {
+    const [last, to] = [spans.at(-1), atFrame + Math.round(seconds * RATE)]
+    if (last && atFrame - last.to <= EDGE) last.to = Math.max(last.to, to)
+    else spans.push({ from: atFrame, to })
+  }
+  return spans
+}
+
+/** Every silence is one that was told, where and as long as it was told, and every told one is to be heard. */
+export function assertTold({ layout, silences }: Heard, gaps: readonly Gap[], what: string): void {
+  const told = joined(gaps).map(({ from, to }) => ({ from, to: Math.min(to, layout.frames) }))
+  const both = `${what}: told ${JSON.stringify(gaps)}, heard ${JSON.stringify(silences)}`
+  assert.equal(silences.length, told.filter(({ from, to }) => to > from).length, both)
+  for (const [n, { atFrame, seconds }] of silences.entries()) {
+    const [{ from, to }, end] = [told[n]!, atFrame + Math.round(seconds * RATE)]
+    assert.ok(from - atFrame >= 0 && from - atFrame <= EDGE && end - to >= 0 && end - to <= EDGE, both)
+  }
+}
+
 export const upTo = (count: number): number[] => Array.from({ length: count }, (_, i) => i + 1)

@@ -1,7 +1,9 @@
+import * as path from 'node:path'
 import type { Clock } from '../../kernel/clock.ts'
 import type { CaptureBackend } from '../../wire/nodes.ts'
 import { ask, childSource } from './child.ts'
 import type { PcmFormat } from './format.rules.ts'
+import { alsaCard } from './hardware.rules.ts'
 import type { Device } from './source.ts'
 import { isTestDevice, toneOptions, toneSource } from './tones.ts'
 import { fillWords, shellWords } from './words.rules.ts'
@@ -38,10 +40,23 @@ const PIPEWIRE_FORMAT: Record<PcmFormat['format'], string> = {
   FLOAT_LE: 'f32',
 }
 
-const pipewireArgs = (device: string, f: PcmFormat): string[] => [
-  ...['--record', '--raw', '--target', device, '--rate', String(f.rate), '--channels', String(f.channels)],
-  ...['--format', PIPEWIRE_FORMAT[f.format], '-'],
-]
+/**
+ * Without these PipeWire mixes what is more than stereo down and up by the names of the channels, and records any other
+ * device when the one that was asked for is not there.
+ */
+const PIPEWIRE_AS_IT_IS = 'stream.dont-remix=true'
+const PIPEWIRE_NO_OTHER = 'node.dont-fallback=true node.dont-reconnect=true'
+
+/** `raw`: whether this pw-record has to be asked for samples without a container. Older ones write them to `-` unasked. */
+function pipewireArgs(device: string, f: PcmFormat, raw: boolean): string[] {
+  const any = device === 'default'
+  const properties = any ? PIPEWIRE_AS_IT_IS : `${PIPEWIRE_AS_IT_IS} ${PIPEWIRE_NO_OTHER}`
+  return [
+    ...['--record', ...(raw ? ['--raw'] : []), ...(any ? [] : ['--target', device])],
+    ...['--rate', String(f.rate), '--channels', String(f.channels), '--format', PIPEWIRE_FORMAT[f.format]],
+    ...['--properties', `{ ${properties} }`, '-'],
+  ]
+}
 
 /** Its own default is what goes to the loudspeakers; a recorder wants what comes in. Several ports: with commas. */
 const jackArgs = (device: string, f: PcmFormat): string[] => [
@@ -78,9 +93,16 @@ function programDevice({ argsTemplate, backend, command: asked, device, env, loc
   const alsa = backend === 'alsa'
   const command = asked === DEFAULT_COMMAND ? PROGRAM[backend] : asked
   let name = device
+  let raw = false
   const args = (f: PcmFormat): string[] => {
     if (argsTemplate !== undefined) return templateArgs(argsTemplate, name, seconds, f)
-    return ARGS[backend](name, f)
+    return ARGS[backend](name, f, raw)
+  }
+  const gives = async (f: PcmFormat): Promise<PcmFormat> => {
+    if (argsTemplate !== undefined || alsa) return f
+    if (backend === 'jack') return jackGives(f, env)
+    raw = (await ask(command, ['--help'], env, PROBE_MS)).includes('--raw')
+    return f
   }
   const relocate = async () => {
     const before = name
@@ -88,14 +110,18 @@ function programDevice({ argsTemplate, backend, command: asked, device, env, loc
     return name !== before
   }
   const probe = (f: PcmFormat) => ask(command, ['--dump-hw-params', '-d', '1', ...alsaArgs(name, f)], env, PROBE_MS)
+  const plain = alsa && argsTemplate === undefined
   return {
     get name() {
       return name
     },
+    get tells() {
+      return plain && path.basename(command) === DEFAULT_COMMAND && alsaCard(name) !== undefined
+    },
     open: (f) => childSource(command, args(f), env),
     relocate,
-    ...(alsa && argsTemplate === undefined ? { probe } : {}),
-    ...(backend === 'jack' && argsTemplate === undefined ? { gives: (f: PcmFormat) => jackGives(f, env) } : {}),
+    ...(plain ? { probe } : {}),
+    gives,
     test: false,
   }
 }

@@ -70,6 +70,8 @@ export class Feed {
   readonly #deps: FeedDeps
   readonly #done: Promise<void>
   readonly #wake = createBell()
+  /** Monotonic ms of the first frame of this opening. */
+  #begunAt = 0
   /** Of this opening: frames and inserted silence. */
   #frames = 0
   #intake: Intake | undefined
@@ -135,21 +137,27 @@ export class Feed {
     for (let attempts = 0, negotiations = 0; !this.#closed; ) {
       const { loss, heard } = await this.#attempt()
       if (this.#closed) return
+      const lasted = heard && this.#lastAt! - this.#begunAt >= this.#paceMs
       if (heard) attempts = negotiations = 0
       const refused = loss.fault === 'format_refused' && negotiations++ < NEGOTIATIONS
       if (refused && (await this.#negotiate(loss))) continue
       if (!heard) this.#deps.bus.unavailable(this.#deps.device.name, lastLine(loss.said) || loss.fault)
       for (const taker of [...this.takers]) taker.failed(loss)
-      await this.#pause(++attempts)
+      // Every moment is audio: a device that ran is opened again at once. One that only comes and goes keeps the pace.
+      if (!lasted) await this.#pause(++attempts)
     }
   }
 
   async #pause(attempts: number): Promise<void> {
     if (this.#closed) return
-    const paceMs = this.#deps.settings.retryPauseSeconds * 1000
+    const paceMs = this.#paceMs
     this.#pausing = true
     await this.#wake.wait(this.takers.size > 0 ? paceMs : Math.max(paceMs, backoffMs(attempts, IDLE_RETRY_MAX_MS)))
     this.#pausing = false
+  }
+
+  get #paceMs(): number {
+    return this.#deps.settings.retryPauseSeconds * 1000
   }
 
   /** Opens the device and gives what comes, until it ends. */
@@ -157,7 +165,7 @@ export class Feed {
     const { clock, device, settings } = this.#deps
     this.#frames = 0
     this.#unfit = false
-    this.#lag = device.test ? undefined : new Lag(this.#stream.rate)
+    this.#lag = device.test ? undefined : new Lag(this.#stream.rate, device.tells)
     let end: SourceEnd = { code: undefined, stderr: '', stopped: true }
     try {
       await this.#relocate()
@@ -168,7 +176,10 @@ export class Feed {
         clock,
         format: this.#stream,
         onFrames: (frames, at) => this.#deliver(frames, at),
-        onOverrun: (seconds) => this.#hole('device', Math.round(seconds * this.#stream.rate)),
+        onOverrun: (seconds) => {
+          this.#lag?.told()
+          this.#hole('device', Math.round(seconds * this.#stream.rate))
+        },
         patience: { graceMs: settings.growthGraceSeconds * 1000, stalledMs: settings.stalledSeconds * 1000 },
       })
       this.#intake = intake
@@ -221,6 +232,7 @@ export class Feed {
       const frames = Math.max(0, Math.round(((beganAt - this.#lastAt) / 1000) * this.#stream.rate))
       for (const taker of this.takers) taker.hole({ cause: 'reopened', device: device.name, frames })
     }
+    this.#begunAt = beganAt
     this.#opening = { device: device.name, format: this.#stream, interfaceRef: ref, test: device.test }
     bus.opened(this.#opening)
     return true
@@ -267,7 +279,7 @@ export class Feed {
     const details = { asked: this.#deps.asked, got: next, ...(said ? { said } : {}) }
     for (const taker of this.takers) taker.told('warning', 'capture_format_adjusted', details)
     this.#stream = next
-    if (this.#lag) this.#lag = new Lag(next.rate)
+    if (this.#lag) this.#lag = new Lag(next.rate, this.#deps.device.tells)
     return true
   }
 }

@@ -1,3 +1,4 @@
+import * as fs from 'node:fs/promises'
 import type { Clock } from '../../kernel/clock.ts'
 import type { Severity } from '../../wire/health.ts'
 import type { Report } from '../health/report.ts'
@@ -6,6 +7,7 @@ import { type Hole, type Loss, lastLine, type Taker } from './feed.ts'
 import { fileFormat, type PcmFormat, streamFrameBytes } from './format.rules.ts'
 import { type Gap, withGap } from './gaps.rules.ts'
 import { TakeFile } from './takefile.ts'
+import { type Dropped, type Piece, TakeWriter } from './writer.ts'
 
 export interface RecorderSettings {
   /** How long a device that gave no sample yet is tried for. */
@@ -32,8 +34,12 @@ export interface RecorderDeps {
   asked: PcmFormat
   /** Begins to take from the device. */
   attach(taker: Taker): Tap
+  /** Bytes held in memory while the disk is slow or full. Default: the writer's. */
+  bufferBytes?: number
   clock: Clock
   file: string
+  /** Lets others make way on the full disk, for that many bytes; resolves when they have. */
+  makeRoom(bytes: number): Promise<void>
   /** After each write, with the frames in the file so far. */
   onFrames(frames: number): void
   onGap(gap: Gap): void
@@ -60,12 +66,6 @@ interface Outage {
   toldLong?: true
 }
 
-type Piece = { frames: Buffer; stream: PcmFormat } | { silence: number }
-
-/** Audio held in memory while the disk is slow; a second of it in any case. */
-const BUFFER_BYTES = 32 << 20
-/** Written at once, at most. */
-const WRITE_BYTES = 1 << 20
 /** A device that comes and goes all day must not bury everything else that is reported. */
 const MOST_TOLD = 40
 
@@ -82,14 +82,10 @@ export class Recorder implements Taker {
   #due: number
   /** What the disk did; it may come after the last frame was given. */
   #fault: string | undefined
-  #file: TakeFile | undefined
   /** Monotonic ms of the last frame. */
   #lastAt = 0
-  #limitBytes = BUFFER_BYTES
   #outage: Outage | undefined
   #over = false
-  #queue: Piece[] = []
-  #queued = 0
   #seconds: number
   /** The file's, from the first frame on. */
   #shape: PcmFormat | undefined
@@ -98,7 +94,7 @@ export class Recorder implements Taker {
   #released: Promise<void> | undefined
   #tap: Tap | undefined
   #told = 0
-  #writing: Promise<void> | undefined
+  #writer: TakeWriter | undefined
 
   constructor(deps: RecorderDeps) {
     this.#deps = deps
@@ -111,11 +107,11 @@ export class Recorder implements Taker {
 
   /** Frames in the file. */
   get frames(): number {
-    return this.#file?.frames ?? this.#deps.resume?.frames ?? 0
+    return this.#writer?.file?.frames ?? this.#deps.resume?.frames ?? 0
   }
 
   get full(): boolean {
-    return this.#queued > this.#limitBytes
+    return this.#writer?.full === true
   }
 
   /** Whether more frames will come. */
@@ -139,7 +135,7 @@ export class Recorder implements Taker {
 
   /** After this the file is readable up to the frames it had at the call. */
   async sync(): Promise<void> {
-    await this.#file?.sync()
+    await this.#writer?.file?.sync()
   }
 
   /** A new take can use any stream; one that has begun needs its own samples. */
@@ -160,7 +156,6 @@ export class Recorder implements Taker {
     const frameBytes = streamFrameBytes(stream)
     const count = Math.min(frames.length / frameBytes, this.#limit - this.#due)
     this.#lastAt = beganAt + (count / stream.rate) * 1000
-    this.#limitBytes = Math.max(BUFFER_BYTES, frameBytes * stream.rate)
     this.#push({ frames: frames.subarray(0, count * frameBytes), stream }, count)
   }
 
@@ -190,10 +185,8 @@ export class Recorder implements Taker {
 
   async #begin(): Promise<void> {
     const { attach, file, resume } = this.#deps
-    if (resume) {
-      this.#file = await TakeFile.reopen(file, resume)
-      this.#lastAt = resume.lastAt
-    }
+    this.#writer = this.#writerOf(resume && (await TakeFile.reopen(file, resume)))
+    this.#lastAt = resume?.lastAt ?? 0
     if (this.#over) return
     this.#tap = attach(this)
     // The device may have refused at once.
@@ -236,54 +229,50 @@ export class Recorder implements Taker {
   /** Queues what belongs to the take; its last frame lets the device go. */
   #push(piece: Piece, count: number): void {
     this.#due += count
-    if ('frames' in piece) this.#queued += piece.frames.length
-    this.#queue.push(piece)
-    this.#writing ??= this.#drain()
+    this.#writer!.push(piece)
     if (this.#due >= this.#limit) this.#stopWith(undefined)
   }
 
-  async #drain(): Promise<void> {
-    // Behind what is being given now: a gap at the very first frame must not be written before the file exists.
-    await Promise.resolve()
-    try {
-      while (this.#queue.length > 0) await this.#write(this.#queue.shift()!)
-    } catch (e) {
-      this.#queue = []
-      this.#fault = this.#diskFault(e)
-      this.#stopWith(this.#fault)
-    }
-    this.#writing = undefined
+  #writerOf(file: TakeFile | undefined): TakeWriter {
+    const { bufferBytes, makeRoom, onFrames, resume } = this.#deps
+    return new TakeWriter({
+      bufferBytes,
+      create: () => this.#create(),
+      file,
+      from: resume?.frames ?? 0,
+      makeRoom,
+      onFault: (e) => {
+        this.#fault = this.#diskFault(e)
+        this.#stopWith(this.#fault)
+      },
+      onFull: (e) =>
+        this.#tell('warning', 'disk_space_exhausted', { error: text(e), frames: this.frames, willRetry: true }),
+      onRoom: (dropped) => this.#roomAgain(dropped),
+      onWritten: (frames) => {
+        this.#tap?.drained()
+        onFrames(frames)
+      },
+    })
   }
 
-  async #write(piece: Piece): Promise<void> {
-    this.#file ??= await this.#create()
-    if ('silence' in piece) await this.#file.appendSilence(piece.silence)
-    else {
-      const { blocks, bytes } = this.#gather(piece)
-      await this.#file.append(blocks, piece.stream)
-      this.#queued -= bytes
-      this.#tap?.drained()
-    }
-    this.#deps.onFrames(this.#file.frames)
-  }
-
-  /** Blocks that wait behind this one are written with it. */
-  #gather(first: { frames: Buffer; stream: PcmFormat }): { blocks: Buffer[]; bytes: number } {
-    const blocks = [first.frames]
-    let bytes = first.frames.length
-    for (let next = this.#queue[0]; next && 'frames' in next && bytes < WRITE_BYTES; next = this.#queue[0]) {
-      if (next.stream !== first.stream) break
-      blocks.push(next.frames)
-      bytes += next.frames.length
-      this.#queue.shift()
-    }
-    return { blocks, bytes }
+  /** What was held is being written; what could not be held is a gap of its length. */
+  #roomAgain(dropped: Dropped | undefined): void {
+    this.#tell('info', 'disk_space_runtime_recovered', { frames: this.frames })
+    if (!dropped) return
+    const gap = { atFrame: dropped.atFrame, seconds: dropped.frames / this.#shape!.rate }
+    this.#gaps = withGap(this.#gaps, gap)
+    this.#deps.onGap(gap)
+    this.#tell('warning', 'capture_overrun', { ...gap, noticedBy: 'disk' })
   }
 
   async #create(): Promise<TakeFile> {
     const { file, onStart } = this.#deps
     const { channels, format, rate } = this.#shape!
-    const made = await TakeFile.create(file, this.#shape!, channels)
+    const made = await TakeFile.create(file, this.#shape!, channels).catch(async (e) => {
+      // Half a header would be in the way of the next try; what was there before is never overwritten, nor removed.
+      if (isDiskFull(e)) await fs.rm(file, { force: true })
+      throw e
+    })
     await onStart({ channels, format: fileFormat(format), rate })
     return made
   }
@@ -353,12 +342,12 @@ export class Recorder implements Taker {
   }
 
   async #finish(ended: string | undefined): Promise<TakeEnd> {
-    await this.#writing
+    await this.#writer?.end()
     await this.#released
     const frames = this.frames
     const reason = this.#fault ?? ended
     try {
-      await this.#file?.finish()
+      await this.#writer?.file?.finish()
     } catch (e) {
       // The samples are in the file and were synced within the last second; its length is repaired when it is read.
       this.#tell('critical', 'capture_failed', { error: text(e), frames })

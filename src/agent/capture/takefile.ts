@@ -35,9 +35,11 @@ export class TakeFile {
     return this.#wav.frames
   }
 
-  /** Writes whole frames of the stream. Throws what the disk throws, also what a sync in between met. */
+  /** Writes whole frames of the stream, those that fit when it throws. Throws what the disk throws, also what a sync met. */
   async append(frames: Buffer[], stream: PcmFormat): Promise<void> {
-    if (this.#fault) throw this.#fault
+    const fault = this.#fault
+    this.#fault = undefined
+    if (fault) throw fault
     const ready = frames.map((block) => toFileFrames(block, stream, this.#keep))
     await this.#wav.append(ready.length === 1 ? ready[0]! : Buffer.concat(ready))
   }

@@ -2,7 +2,7 @@
 import { type Enhancement, enhances } from '../../wire/profiles.ts'
 import { filterOf, type Mix } from '../render/plan.rules.ts'
 import { DENOISE_RATE } from './engine.rules.ts'
-import type { Level } from './loudness.rules.ts'
+import { GLIDE_DB_PER_SECOND, type Level } from './loudness.rules.ts'
 
 /** dB the intermediate file is below the sound, so that what overshoots full scale is not cut off; 24 bits have room. */
 export const HEADROOM_DB = 12
@@ -12,9 +12,27 @@ export const INTERMEDIATE = ['-f', 's24le', '-ar', String(DENOISE_RATE), '-ac', 
 
 export const intermediateBytes = (samples: number): number => samples * INTERMEDIATE_BYTES
 
+/** What is heard of a take around one of its parts, so that a part begins and ends as if it had not been cut out. */
+export const LEAD_SECONDS = 2
+/** More than what the denoisers look ahead. */
+export const TAIL_SECONDS = 0.1
+
 /** Bytes an enhancement needs on the disk while it is made, beside its output. */
 export const enhancementBytes = (seconds: number, chain: Enhancement): number =>
-  enhances(chain) ? intermediateBytes(Math.ceil(seconds * DENOISE_RATE)) : 0
+  enhances(chain) ? intermediateBytes(Math.ceil((LEAD_SECONDS + seconds + TAIL_SECONDS) * DENOISE_RATE)) : 0
+
+/** The samples of a part among those that are heard. */
+export interface Span {
+  /** Samples before it. */
+  lead: number
+  samples: number
+  /** Samples behind it. */
+  tail: number
+}
+
+/** Cuts a part out of what was heard. */
+export const cut = ({ lead, samples }: Span): string =>
+  `atrim=start_sample=${lead}:end_sample=${lead + samples},asetpts=N/SR/TB`
 
 /** Mean of what the job takes: of the outputs of its mix that carry sound, else of all channels. */
 export function monoMix(mixes: Mix[] | undefined, channels: number): Mix {
@@ -67,12 +85,20 @@ export const gateFilters = ({ gate }: Enhancement): string[] =>
 export const toIntermediate = `volume=-${HEADROOM_DB}dB`
 export const fromIntermediate = ['aformat=sample_fmts=flt', `volume=${HEADROOM_DB}dB`]
 
-/** Gain, then a limiter; at four times the rate the peaks between the samples are samples themselves. */
-export const levelFilters = ({ ceilingDb, gainDb }: Level): string[] => [
-  `volume=${gainDb.toFixed(2)}dB`,
+/** Gain, then a limiter. `lead`: samples before the part, in which a gain that moves stands still. */
+export const levelFilters = ({ ceilingDb, fromDb, gainDb }: Level, lead: number): string[] => [
+  ...(fromDb === undefined ? [`volume=${gainDb.toFixed(2)}dB`] : glide(fromDb, gainDb, lead / DENOISE_RATE)),
   ...(ceilingDb === undefined ? [] : limiter(ceilingDb)),
 ]
 
+/** A gain that moves, in steps of 2 ms: each is less than 0.01 dB. */
+const glide = (fromDb: number, toDb: number, fromSecond: number): string[] => {
+  const moved = `clip(${GLIDE_DB_PER_SECOND}*(t-${fromSecond}),0,${Math.abs(toDb - fromDb).toFixed(2)})`
+  const db = `${fromDb.toFixed(2)}${toDb < fromDb ? '-' : '+'}${moved}`
+  return ['asetnsamples=n=96:p=0', `volume=eval=frame:volume='pow(10,(${db})/20)'`]
+}
+
+/** At four times the rate the peaks between the samples are samples themselves. */
 const limiter = (ceilingDb: number): string[] => [
   `aresample=${4 * DENOISE_RATE}`,
   `alimiter=limit=${linear(ceilingDb)}:attack=5:release=50:level=disabled:latency=1`,

@@ -1,6 +1,6 @@
 // A thread that denoises one stream: a message says how many samples lie in the shared block, its answer how many now.
-import * as os from 'node:os'
 import { parentPort, workerData } from 'node:worker_threads'
+import { lowerPriority } from '../proc/priority.ts'
 import { loadDenoiser } from './denoiser.ts'
 import { ModelUnusable } from './model.rules.ts'
 import { DenoiseStream } from './stream.ts'
@@ -9,15 +9,6 @@ import { type Answer, type Order, release, type Task } from './thread.ts'
 const port = parentPort!
 
 const answer = (words: Answer): void => port.postMessage(words)
-
-/** To Linux, 0 is the calling thread: the captures of this process go first. */
-function stepBack(): void {
-  try {
-    os.setPriority(0, os.constants.priority.PRIORITY_BELOW_NORMAL)
-  } catch {
-    // Not allowed here: only a courtesy.
-  }
-}
 
 async function serve({ block, engine, model }: Task): Promise<void> {
   const denoiser = await loadDenoiser(engine, model)
@@ -31,7 +22,7 @@ async function serve({ block, engine, model }: Task): Promise<void> {
   answer({ about: denoiser.about })
 }
 
-stepBack()
+lowerPriority(0)
 serve(workerData as Task).catch((e: unknown) => {
   // The only failure somebody can do without the engine for; any other ends the thread.
   if (!(e instanceof ModelUnusable)) throw e

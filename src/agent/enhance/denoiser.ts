@@ -1,5 +1,5 @@
 // The two networks that take noise out of speech, behind one shape: frames of 480 samples at 48 kHz mono, in and out.
-import type { RenditionDetails } from '../../wire/recordings.ts'
+import type { Denoiser as About } from '../../wire/nodes.ts'
 import { loadDeep } from './deep.onnx.ts'
 import type { DenoiserName } from './engine.rules.ts'
 import type { DeepModel } from './model.rules.ts'
@@ -8,7 +8,7 @@ import { loadRecurrent } from './recurrent.ts'
 /** One stream of sound: the network's memory goes from frame to frame. Not to be called again before it answered. */
 export interface Denoiser {
   /** What the details of a rendition say about it. */
-  readonly about: NonNullable<RenditionDetails['denoiser']>
+  readonly about: About
   /** Samples the answer is behind what was given: drop as many at the beginning, feed as much silence at the end. */
   readonly lagSamples: number
   readonly name: DenoiserName

@@ -8,15 +8,17 @@ import { Turns } from '../jobs/turns.ts'
 import type { Mix } from '../render/plan.rules.ts'
 import { syncFile } from '../spool/durable.ts'
 import { DENOISE_RATE } from './engine.rules.ts'
-import { loudnessDetails, shortfall } from './loudness.rules.ts'
+import { type Levelled, loudnessDetails, shortfall } from './loudness.rules.ts'
 import { master } from './master.ts'
 import { type DeepModel, ModelUnusable } from './model.rules.ts'
 import { modelUnusable } from './probe.ts'
 import { createProgress, type Progress } from './progress.rules.ts'
-import { openSource, type Source, shape } from './shape.ts'
+import { openSource, type Source, shape, type TakePart } from './shape.ts'
 import { type DenoiseThread, openDenoiser } from './thread.ts'
 
 export interface EnhanceRequest {
+  /** Of the parts of the take before this one; undefined: it is the first, or the whole. */
+  before?: Levelled
   chain: Enhancement
   /** Of render/plan.rules.ts: encoder and container. */
   codecArgs: string[]
@@ -26,8 +28,7 @@ export interface EnhanceRequest {
   output: string
   /** 1 without a channel map, else the map's count: the mono signal on each of them. */
   outputChannels: number
-  /** Frames of a WAV or RF64 file, `toFrame` exclusive and on the disk; the file may grow meanwhile. */
-  take: { file: string; fromFrame: number; toFrame: number }
+  take: TakePart
   /** For intermediate files (see `enhancementBytes`); nothing of them stays, whatever happens. */
   workDir: string
 }
@@ -43,6 +44,8 @@ export interface Enhanced {
   details: Pick<RenditionDetails, 'denoiser' | 'enhancementFailure' | 'loudness'>
   /** Length of the take's part. */
   durationSeconds: number
+  /** For the next part: what its level follows from; undefined as long as nothing was loud enough to be levelled. */
+  levelled?: Levelled
 }
 
 export interface EnhancerParts {
@@ -95,29 +98,33 @@ export function createEnhancer(parts: EnhancerParts): Enhancer {
     signal: AbortSignal,
   ): Promise<Enhanced> {
     const { chain, outputChannels: channels, codecArgs } = request
+    const { span } = source
     const options = { command: parts.command, env: parts.env, signal }
     const shaped = path.join(request.workDir, `${path.basename(request.output)}.shaped`)
     const made = `${request.output}.part`
+    // An ffmpeg left over from a killed agent may still write to the old files: it keeps those for itself.
+    for (const file of [shaped, made]) await fs.rm(file, { force: true })
     const chosen = chain.denoise.enabled ? await open(chain.denoise, signal) : undefined
     try {
       const shaping = { chain, output: shaped, source, ...(chosen ? { denoiser: chosen.thread } : {}) }
-      const before = await shape(shaping, { ...options, onSeconds: progress.shaped })
+      const plain = await shape(shaping, { ...options, onSeconds: progress.shaped })
       await chosen?.thread.close()
-      const mastering = { chain, channels, codecArgs, input: shaped, loudness: before, output: made }
-      const { loudness, seconds } = await master(mastering, options, progress.mastered)
-      const durationSeconds = source.samples / DENOISE_RATE
+      const { before } = request
+      const mastering = { before, chain, channels, codecArgs, input: shaped, loudness: plain, output: made, span }
+      const { aim, levelled = before, loudness, seconds } = await master(mastering, options, progress.mastered)
+      const durationSeconds = span.samples / DENOISE_RATE
       if (Math.abs(seconds - durationSeconds) > TOLERANCE)
         throw new Error(`the enhanced rendition has ${seconds} s instead of ${durationSeconds} s`)
       signal.throwIfAborted()
       await fs.rename(made, request.output)
       await syncFile(request.output)
-      const failure = [chosen?.fault, shortfall(chain, before, loudness)].filter((s) => s !== undefined).join('; ')
+      const failure = [chosen?.fault, shortfall(chain, aim, loudness)].filter((s) => s !== undefined).join('; ')
       const details = {
         loudness: loudnessDetails(loudness),
         ...(chosen ? { denoiser: chosen.thread.about } : {}),
         ...(failure ? { enhancementFailure: failure.slice(0, SENTENCE) } : {}),
       }
-      return { details, durationSeconds }
+      return { details, durationSeconds, ...(levelled && { levelled }) }
     } finally {
       await chosen?.thread.close()
       for (const file of [shaped, made]) await fs.rm(file, { force: true })
@@ -129,7 +136,7 @@ export function createEnhancer(parts: EnhancerParts): Enhancer {
       const leave = await turns.take(0, signal)
       try {
         const source = await openSource(request.take, request.mixes)
-        const progress = createProgress(source.samples / DENOISE_RATE, request.chain, onProgress)
+        const progress = createProgress(source.span.samples / DENOISE_RATE, request.chain, onProgress)
         const enhanced = await make(request, source, progress, signal)
         progress.done()
         return enhanced

@@ -1,7 +1,7 @@
 // One ffmpeg of the chain: killed with its signal, in its own words when it fails.
 import { spawn } from 'node:child_process'
-import * as os from 'node:os'
 import type { Readable, Writable } from 'node:stream'
+import { lowerPriority } from '../proc/priority.ts'
 
 export interface FfmpegOptions {
   command: string
@@ -67,13 +67,4 @@ function failure(command: string, end: number | NodeJS.Signals | null, said: str
   const e = new Error(`${command} failed with ${end}: ${said.trim().slice(-QUOTED)}`)
   // A full disk is waited for; it must be known as one.
   return /No space left on device/.test(said) ? Object.assign(e, { code: 'ENOSPC' }) : e
-}
-
-/** Captures go first. */
-function lowerPriority(pid: number): void {
-  try {
-    os.setPriority(pid, os.constants.priority.PRIORITY_BELOW_NORMAL)
-  } catch {
-    // Gone already, or not allowed: only a courtesy.
-  }
 }

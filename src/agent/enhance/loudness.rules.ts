@@ -39,29 +39,84 @@ export const MOST_GAIN_DB = 30
 export interface Level {
   /** dBTP of the limiter; undefined when nothing reaches it. */
   ceilingDb: number | undefined
+  /** The gain of the part before, from which this one moves; undefined: it stands still. */
+  fromDb?: number
   gainDb: number
 }
 
+/** A part of a take as it is without gain. */
+export interface Heard {
+  lufs: number
+  seconds: number
+}
+
+/** The parts of a take so far: all that the level of the next one follows from. */
+export interface Levelled {
+  /** Where the gain stands. */
+  gainDb: number
+  heard: Heard[]
+}
+
 export interface Aim {
+  /** Undefined: the part is the first, or the whole. */
+  before: Levelled | undefined
   /** Gain at most, dB. */
   mostDb: number
+  /** Length of the part. */
+  seconds: number
   target: number
   truePeak: number
 }
 
-/** Undefined when the loudness is to be left as it is: switched off, or nothing but silence. */
-export function aimOf({ loudnorm }: Enhancement, { integratedLufs }: Loudness): Aim | undefined {
-  if (!loudnorm.enabled || integratedLufs < QUIETEST_LUFS) return undefined
-  return { mostDb: MOST_GAIN_DB, target: loudnorm.targetI, truePeak: loudnorm.truePeak }
+/** Undefined when the loudness is to be left as it is: switched off, or nothing but silence so far. */
+export function aimOf(
+  { loudnorm }: Enhancement,
+  { integratedLufs }: Loudness,
+  { before, seconds }: Pick<Aim, 'before' | 'seconds'>,
+): Aim | undefined {
+  if (!loudnorm.enabled || (!before && integratedLufs < QUIETEST_LUFS)) return undefined
+  return { before, mostDb: MOST_GAIN_DB, seconds, target: loudnorm.targetI, truePeak: loudnorm.truePeak }
 }
 
-/** From what was measured without any gain. */
-export function firstLevel(aim: Aim, { integratedLufs, truePeakDbtp }: Loudness): Level {
-  const gainDb = Math.min(aim.mostDb, aim.target - integratedLufs)
-  return {
-    ceilingDb: truePeakDbtp + gainDb > aim.truePeak - PEAK_MARGIN ? aim.truePeak - PEAK_MARGIN : undefined,
-    gainDb,
-  }
+/** LU below the mean of all from which something counts as a pause (BS.1770-4, the relative gate). */
+const PAUSE_LU = 10
+
+function meanOf(parts: Heard[]): number {
+  const seconds = parts.reduce((sum, part) => sum + part.seconds, 0)
+  return 10 * Math.log10(parts.reduce((sum, part) => sum + part.seconds * 10 ** (part.lufs / 10), 0) / seconds)
+}
+
+/** Loudness of parts together: the mean of their energies, without the pauses among them. */
+export function together(parts: Heard[]): number {
+  const gate = meanOf(parts) - PAUSE_LU
+  return meanOf(parts.filter(({ lufs }) => lufs >= gate))
+}
+
+/** Adds a part. Those of the same loudness, to one LU, become one: the list does not grow with the take. */
+export function hear(heard: Heard[], part: Heard): Heard[] {
+  if (part.lufs < QUIETEST_LUFS) return heard
+  const alike = heard.find(({ lufs }) => Math.round(lufs) === Math.round(part.lufs))
+  if (!alike) return [...heard, part]
+  const both = { lufs: meanOf([alike, part]), seconds: alike.seconds + part.seconds }
+  return [...heard.filter((one) => one !== alike), both]
+}
+
+/** The gain with which the take so far, with this part, is as loud as it should be; to 0.01 dB, as it is applied. */
+function gainOf({ before, mostDb, seconds, target }: Aim, lufs: number): number {
+  const heard = before ? hear(before.heard, { lufs, seconds }) : [{ lufs, seconds }]
+  if (before && heard.length === 0) return before.gainDb
+  return Math.min(mostDb, Math.round(100 * (target - together(heard))) / 100)
+}
+
+const ceilingOf = ({ truePeak }: Aim, { truePeakDbtp }: Loudness, gainDb: number): number | undefined =>
+  truePeakDbtp + gainDb > truePeak - PEAK_MARGIN ? truePeak - PEAK_MARGIN : undefined
+
+/** From what was measured without any gain. A gain that is nearly right already stays where it stands. */
+export function firstLevel(aim: Aim, plain: Loudness): Level {
+  const { before } = aim
+  const wanted = gainOf(aim, plain.integratedLufs)
+  const gainDb = before && Math.abs(wanted - before.gainDb) <= NEAR_LU ? before.gainDb : wanted
+  return { ceilingDb: ceilingOf(aim, plain, gainDb), gainDb }
 }
 
 /** dB the limiter is set lower than asked for: encoders lift peaks a little. */
@@ -70,23 +125,40 @@ const PEAK_MARGIN = 0.3
 const NEAR_LU = 0.2
 const NEAR_DB = 0.1
 
+const peaksMet = ({ truePeak }: Aim, { truePeakDbtp }: Loudness): boolean => truePeakDbtp <= truePeak + NEAR_DB
+
+/** Whether a part is made as it should be. One whose gain moves has its loudness from the gains around it. */
 export const met = (aim: Aim, level: Level, got: Loudness): boolean =>
-  got.truePeakDbtp <= aim.truePeak + NEAR_DB &&
-  (Math.abs(got.integratedLufs - aim.target) <= NEAR_LU ||
-    (got.integratedLufs < aim.target && level.gainDb >= aim.mostDb))
+  peaksMet(aim, got) &&
+  (level.fromDb !== undefined || Math.abs(nextLevel(aim, level, got).gainDb - level.gainDb) <= NEAR_LU + 1e-9)
 
 /** A limiter takes loudness away, and an encoder lifts peaks: both are given back by what is missing. */
 export function nextLevel(aim: Aim, level: Level, got: Loudness): Level {
   const excess = got.truePeakDbtp - aim.truePeak
   const ceilingDb = excess > NEAR_DB ? (level.ceilingDb ?? aim.truePeak) - excess - NEAR_DB : level.ceilingDb
-  return { ceilingDb, gainDb: Math.min(aim.mostDb, level.gainDb + aim.target - got.integratedLufs) }
+  const gainDb = level.fromDb === undefined ? gainOf(aim, got.integratedLufs - level.gainDb) : level.gainDb
+  return { ...level, ceilingDb, gainDb }
+}
+
+/** So slowly does the gain move from part to part that nobody hears it. */
+export const GLIDE_DB_PER_SECOND = 1
+
+/** The way to a level from the gain of the part before, as far as it leads within this one. */
+export function glideTo(aim: Aim, level: Level, plain: Loudness): Level {
+  const { before, seconds } = aim
+  if (!before || before.gainDb === level.gainDb) return level
+  const most = GLIDE_DB_PER_SECOND * seconds
+  const gainDb = before.gainDb + Math.max(-most, Math.min(most, level.gainDb - before.gainDb))
+  const ceilingDb = level.ceilingDb ?? ceilingOf(aim, plain, Math.max(before.gainDb, gainDb))
+  return { ceilingDb, fromDb: before.gainDb, gainDb }
 }
 
 /** Which part of the loudness was not met, for the rendition's details; undefined when all was. */
-export function shortfall(chain: Enhancement, before: Loudness, after: Loudness): string | undefined {
-  const { enabled, targetI, truePeak } = chain.loudnorm
-  if (!enabled) return undefined
-  if (before.integratedLufs < QUIETEST_LUFS) return `loudness left as it is: quieter than ${QUIETEST_LUFS} LUFS`
-  const missed = Math.abs(after.integratedLufs - targetI) > 0.5 || after.truePeakDbtp > truePeak + 0.3
-  return missed ? `loudness is ${after.integratedLufs} LUFS and ${after.truePeakDbtp} dBTP` : undefined
+export function shortfall(chain: Enhancement, aim: Aim | undefined, after: Loudness): string | undefined {
+  if (!chain.loudnorm.enabled) return undefined
+  if (!aim) return `loudness left as it is: quieter than ${QUIETEST_LUFS} LUFS`
+  // Of a later part, the loudness is what the take so far gives it.
+  const missed = !aim.before && Math.abs(after.integratedLufs - aim.target) > 0.5
+  if (!missed && after.truePeakDbtp <= aim.truePeak + 0.3) return undefined
+  return `loudness is ${after.integratedLufs} LUFS and ${after.truePeakDbtp} dBTP`
 }

@@ -1,30 +1,47 @@
 // From the shaped voice to the finished rendition: level, gate, channels, codec; what is finished is measured.
 import type { Enhancement } from '../../wire/profiles.ts'
-import { fromIntermediate, gateFilters, INTERMEDIATE, levelFilters, spread } from './chain.rules.ts'
+import { cut, fromIntermediate, gateFilters, INTERMEDIATE, levelFilters, type Span, spread } from './chain.rules.ts'
 import { DENOISE_RATE } from './engine.rules.ts'
 import { type FfmpegOptions, runFfmpeg } from './ffmpeg.ts'
-import { aimOf, firstLevel, type Level, type Loudness, METER, met, nextLevel, parseLoudness } from './loudness.rules.ts'
+import {
+  type Aim,
+  aimOf,
+  firstLevel,
+  glideTo,
+  hear,
+  type Level,
+  type Levelled,
+  type Loudness,
+  METER,
+  met,
+  nextLevel,
+  parseLoudness,
+} from './loudness.rules.ts'
 
 export interface Mastering {
+  /** Of the parts of the take so far. */
+  before: Levelled | undefined
   chain: Enhancement
   channels: number
   codecArgs: string[]
   /** The intermediate file. */
   input: string
-  /** Of the intermediate file. */
+  /** Of the part, without gain. */
   loudness: Loudness
   /** Written anew in every round. */
   output: string
+  /** The part in the intermediate file. */
+  span: Span
 }
 
-/** Each makes the file and measures it; ordinary speech needs one or two. */
+/** Tries of a level; each makes the file and measures it; ordinary speech needs one or two. */
 const ROUNDS = 6
 
 const PLAIN = ['-map_metadata', '-1', '-fflags', '+bitexact', '-flags:a', '+bitexact']
 
 function encode(m: Mastering, level: Level | undefined, options: FfmpegOptions): Promise<unknown> {
-  const levels = level ? levelFilters(level) : []
-  const filters = [...fromIntermediate, ...levels, ...gateFilters(m.chain), ...spread(m.channels)]
+  const levels = level ? levelFilters(level, m.span.lead) : []
+  const filters = [...fromIntermediate, ...levels, ...gateFilters(m.chain), cut(m.span), ...spread(m.channels)]
   const output = ['-ar', String(DENOISE_RATE), ...PLAIN, ...m.codecArgs, '-y', `file:${m.output}`]
   return runFfmpeg(
     ['-v', 'error', ...INTERMEDIATE, '-i', `file:${m.input}`, '-af', filters.join(','), ...output],
@@ -32,28 +49,57 @@ function encode(m: Mastering, level: Level | undefined, options: FfmpegOptions):
   )
 }
 
-async function measure(file: string, options: FfmpegOptions): Promise<{ loudness: Loudness; seconds: number }> {
+interface Made {
+  /** Of the file that stands. */
+  loudness: Loudness
+  seconds: number
+}
+
+async function measure(file: string, options: FfmpegOptions): Promise<Made> {
   const args = ['-i', `file:${file}`, '-map', '0:a', '-af', METER, '-f', 'null', '-']
   const { said, seconds } = await runFfmpeg(args, options)
   return { loudness: parseLoudness(said), seconds }
 }
 
+export interface Mastered extends Made {
+  /** Undefined when the loudness was left as it is. */
+  aim: Aim | undefined
+  /** With this part. */
+  levelled: Levelled | undefined
+}
+
 /**
- * Makes the rendition, measures it, and makes it again with another level until the loudness is met. Resolves with the
- * loudness and the seconds of the file that stands. `onRound`: of each of the two halves of a round, its seconds of audio.
+ * Makes the rendition, measures it, and makes it again with another level until the loudness is met; a later part of a
+ * take is then made once more, on its way from the gain of the part before. `onRound`: of each of the two halves of a
+ * round, its seconds of audio.
  */
 export async function master(
   m: Mastering,
   options: FfmpegOptions,
   onRound: (round: number, half: 0 | 1, seconds: number) => void,
-): Promise<{ loudness: Loudness; seconds: number }> {
-  const aim = aimOf(m.chain, m.loudness)
-  let level = aim && firstLevel(aim, m.loudness)
-  for (let round = 1; ; round++) {
+): Promise<Mastered> {
+  let rounds = 0
+  const made = async (level: Level | undefined): Promise<Made> => {
+    const round = ++rounds
     const half = (which: 0 | 1) => ({ ...options, onSeconds: (s: number) => onRound(round, which, s) })
     await encode(m, level, half(0))
-    const made = await measure(m.output, half(1))
-    if (!aim || !level || met(aim, level, made.loudness) || round === ROUNDS) return made
-    level = nextLevel(aim, level, made.loudness)
+    return measure(m.output, half(1))
   }
+  const until = async (aim: Aim, first: Level): Promise<Made & { level: Level }> => {
+    for (let level = first, round = 1; ; round++) {
+      const got = await made(level)
+      if (met(aim, level, got.loudness) || round === ROUNDS) return { ...got, level }
+      level = nextLevel(aim, level, got.loudness)
+    }
+  }
+  const seconds = m.span.samples / DENOISE_RATE
+  const aim = aimOf(m.chain, m.loudness, { before: m.before, seconds })
+  if (!aim) return { ...(await made(undefined)), aim, levelled: undefined }
+  const still = await until(aim, firstLevel(aim, m.loudness))
+  const glide = glideTo(aim, still.level, m.loudness)
+  const { level, ...done } = glide === still.level ? still : await until(aim, glide)
+  // What a limiter takes counts as if the part had been quieter: the gain of the whole gives it back.
+  const lufs = still.loudness.integratedLufs - still.level.gainDb
+  const heard = hear(m.before?.heard ?? [], { lufs, seconds })
+  return { ...done, aim, levelled: { gainDb: level.gainDb, heard } }
 }

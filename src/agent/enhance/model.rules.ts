@@ -1,3 +1,5 @@
+import type { Denoiser } from '../../wire/nodes.ts'
+
 /** Which network the deep engine runs. Plain data: it may be sent to a thread. */
 export interface DeepModel {
   /** Absent: the one embedded in this build. */
@@ -16,6 +18,13 @@ export const EMBEDDED_MODEL: DeepModel = {
   name: 'small-deep-denoiser',
   sha256: 'f6d0b019d76fe3538631727809925346827f238da8622a35172a87a6202e593e',
 }
+
+/** What is known of a model without reading it. */
+export const described = ({ name, sha256 }: DeepModel): Denoiser => ({
+  engine: 'deepfilternet3',
+  model: name,
+  ...(sha256 && { sha256 }),
+})
 
 /** The model of the settings, else the embedded one. Nothing is read here. */
 export function modelOf(file: string | undefined, sha256: string | undefined): DeepModel {

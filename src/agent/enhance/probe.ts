@@ -1,7 +1,8 @@
 import { errorFields, type Log } from '../../kernel/log.ts'
+import type { Denoiser } from '../../wire/nodes.ts'
 import type { Report } from '../health/report.ts'
 import type { Service } from '../proc/service.ts'
-import { type DeepModel, ModelUnusable } from './model.rules.ts'
+import { type DeepModel, described, ModelUnusable } from './model.rules.ts'
 import { openDenoiser } from './thread.ts'
 
 export const modelUnusable = (model: DeepModel, e: Error): Parameters<Report>[0] => ({
@@ -15,12 +16,15 @@ export const modelUnusable = (model: DeepModel, e: Error): Parameters<Report>[0]
  * The embedded one was tried when it was built.
  */
 export class ModelProbe implements Service {
+  /** What the deep engine runs; undefined while that is not known, and when it cannot. */
+  about: Denoiser | undefined
   readonly #deps: { log: Log; model: DeepModel; report: Report }
   readonly #stopping = new AbortController()
   #probing: Promise<void> = Promise.resolve()
 
   constructor(deps: { log: Log; model: DeepModel; report: Report }) {
     this.#deps = deps
+    if (deps.model.file === undefined) this.about = described(deps.model)
   }
 
   start(): void {
@@ -37,6 +41,7 @@ export class ModelProbe implements Service {
     try {
       const thread = await openDenoiser({ engine: 'deepfilternet3', model }, this.#stopping.signal)
       await thread.close()
+      this.about = thread.about
       log.info('denoiser model is usable', { ...thread.about })
     } catch (e) {
       if (this.#stopping.signal.aborted) return

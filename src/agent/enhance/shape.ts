@@ -6,36 +6,52 @@ import type { Enhancement } from '../../wire/profiles.ts'
 import type { Mix } from '../render/plan.rules.ts'
 import { type WavLayout, wavFrameBytes } from '../spool/wav.rules.ts'
 import { readWav } from '../spool/wav.ts'
-import { INTERMEDIATE, intermediateBytes, toIntermediate, toMono, voiceFilters } from './chain.rules.ts'
+import { cut, INTERMEDIATE, intermediateBytes, type Span, toIntermediate, toMono, voiceFilters } from './chain.rules.ts'
 import { DENOISE_RATE } from './engine.rules.ts'
 import { type FfmpegOptions, runFfmpeg, startFfmpeg } from './ffmpeg.ts'
 import { type Loudness, METER, parseLoudness } from './loudness.rules.ts'
 import { BLOCK, type DenoiseThread, release } from './thread.ts'
 
-/** A part of a take, found on the disk. */
+/** Frames of a WAV or RF64 file, on the disk; the file may grow meanwhile. */
+export interface TakePart {
+  file: string
+  fromFrame: number
+  /** First frame that may be heard before the part; default: none is. */
+  heardFrom?: number
+  /** Frame after the last one that may be heard behind the part; default: none is. */
+  heardTo?: number
+  /** Exclusive. */
+  toFrame: number
+}
+
+/** A part of a take, found on the disk, with what is heard around it. */
 export interface Source {
   file: string
   fromFrame: number
   layout: WavLayout
   mixes: Mix[] | undefined
-  /** Samples it has at 48 kHz. */
-  samples: number
+  /** At 48 kHz. */
+  span: Span
   toFrame: number
 }
 
 /** @throws Error when the file does not hold that part */
 export async function openSource(
-  take: { file: string; fromFrame: number; toFrame: number },
+  { file, fromFrame, heardFrom = fromFrame, toFrame, heardTo = toFrame }: TakePart,
   mixes: Mix[] | undefined,
 ): Promise<Source> {
-  const layout = await readWav(take.file)
+  const layout = await readWav(file)
   if (!layout) throw new Error('the take is not readable')
-  const frames = take.toFrame - take.fromFrame
   // The file may still grow: its size decides, not its header.
-  const held = ((await fs.stat(take.file)).size - layout.dataOffset) / wavFrameBytes(layout)
-  if (frames <= 0 || held < take.toFrame)
-    throw new Error(`the take has ${Math.floor(held)} frames, not ${take.toFrame}`)
-  return { ...take, layout, mixes, samples: Math.round((frames / layout.rate) * DENOISE_RATE) }
+  const held = ((await fs.stat(file)).size - layout.dataOffset) / wavFrameBytes(layout)
+  if (toFrame <= fromFrame || held < heardTo) throw new Error(`the take has ${Math.floor(held)} frames, not ${heardTo}`)
+  const samples = (frames: number) => Math.round((frames / layout.rate) * DENOISE_RATE)
+  const span = {
+    lead: samples(fromFrame - heardFrom),
+    samples: samples(toFrame - fromFrame),
+    tail: samples(heardTo - toFrame),
+  }
+  return { file, fromFrame: heardFrom, layout, mixes, span, toFrame: heardTo }
 }
 
 const RAW: Record<WavLayout['format'], string> = {
@@ -49,7 +65,7 @@ const RAW: Record<WavLayout['format'], string> = {
 function reading({ file, fromFrame, layout, toFrame }: Source): string[] {
   const byte = (frame: number) => layout.dataOffset + frame * wavFrameBytes(layout)
   const shape = ['-f', RAW[layout.format], '-ar', String(layout.rate), '-ac', String(layout.channels)]
-  return [...shape, '-i', `subfile,,start,${byte(fromFrame)},end,${byte(toFrame)},,:${file}`]
+  return [...shape, '-i', `subfile,,start,${byte(fromFrame)},end,${byte(toFrame)},,:file:${file}`]
 }
 
 const FLOATS = ['-f', 'f32le', '-ar', String(DENOISE_RATE), '-ac', '1']
@@ -63,10 +79,18 @@ export interface Shaping {
   source: Source
 }
 
-/** Resolves with the loudness of the shaped voice. Throws with ffmpeg's words, the denoiser's, or the signal's reason. */
+/** Measures the part alone, and lets all that is heard pass. */
+const measuring = (span: Span): string => `asplit[heard][all];[heard]${cut(span)},${METER},anullsink;[all]anull`
+
+/**
+ * Writes what is heard to the intermediate file and resolves with the loudness of the part. Throws with ffmpeg's words,
+ * the denoiser's, or the signal's reason.
+ */
 export async function shape({ chain, denoiser, output, source }: Shaping, options: FfmpegOptions): Promise<Loudness> {
-  const mono = toMono(source.mixes, source.layout.channels, source.samples)
-  const voice = ['aformat=sample_fmts=flt', ...voiceFilters(chain), METER, toIntermediate].join(',')
+  const { lead, samples, tail } = source.span
+  const all = lead + samples + tail
+  const mono = toMono(source.mixes, source.layout.channels, all)
+  const voice = ['aformat=sample_fmts=flt', ...voiceFilters(chain), measuring(source.span), toIntermediate].join(',')
   const read = (filter: string) => [...reading(source), '-filter_complex', filter]
   const written = [...INTERMEDIATE, '-y', `file:${output}`]
   const said = denoiser
@@ -78,8 +102,8 @@ export async function shape({ chain, denoiser, output, source }: Shaping, option
       )
     : (await runFfmpeg([...read(`${mono},${voice}`), ...written], options)).said
   const { size } = await fs.stat(output)
-  if (size !== intermediateBytes(source.samples))
-    throw new Error(`${size} bytes of shaped sound instead of ${intermediateBytes(source.samples)}`)
+  if (size !== intermediateBytes(all))
+    throw new Error(`${size} bytes of shaped sound instead of ${intermediateBytes(all)}`)
   return parseLoudness(said)
 }
 
@@ -93,7 +117,7 @@ async function piped(
   const failing = new AbortController()
   const signal = AbortSignal.any([options.signal, failing.signal])
   const { onSeconds: _, ...silent } = options
-  const reader = startFfmpeg(['-v', 'error', ...reading], { ...silent, signal })
+  const reader = startFfmpeg(['-nostdin', '-v', 'error', ...reading], { ...silent, signal })
   const writer = startFfmpeg(writing, { ...options, signal })
   reader.input.end()
   writer.output.resume()

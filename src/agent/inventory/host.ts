@@ -49,7 +49,8 @@ async function audioBackends(found: Backend[], searchPath: string): Promise<Back
   return real.length > 0 ? real : all
 }
 
-export async function runtime(backends: Backend[], searchPath: string): Promise<Runtime> {
+/** Without what the agent itself carries. */
+export async function runtime(backends: Backend[], searchPath: string): Promise<Omit<Runtime, 'denoiser'>> {
   return {
     architecture: ARCHITECTURES[process.arch] ?? process.arch,
     audioBackends: await audioBackends(backends, searchPath),

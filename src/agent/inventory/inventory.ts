@@ -1,11 +1,13 @@
 import { type Clock, iso } from '../../kernel/clock.ts'
 import { version } from '../../kernel/version.ts'
-import type { Runtime } from '../../wire/nodes.ts'
+import type { Denoiser, Runtime } from '../../wire/nodes.ts'
 import { type AlsaOptions, channelList, discoverAlsa, type LocalInterface } from './alsa.ts'
 import { hostname, ipAddresses, runtime } from './host.ts'
 
 export interface InventoryOptions extends AlsaOptions {
   clock: Clock
+  /** What the deep engine of the enhancement runs. */
+  denoiser?: () => Denoiser | undefined
   nodeAlias: string
   nodeId: string
   nodeRoom: string
@@ -54,6 +56,11 @@ const testTone: LocalInterface = {
 export async function collectInventory(options: InventoryOptions, mayProbe = true): Promise<Inventory> {
   const devices = await discoverAlsa(options, mayProbe)
   const interfaces = devices.length > 0 ? devices : [options.testSource ? testTone : placeholder]
+  const denoiser = options.denoiser?.()
+  const host = await runtime(
+    interfaces.map((i) => i.backend),
+    options.childEnv.PATH ?? '',
+  )
   return {
     agentVersion: version,
     alias: options.nodeAlias,
@@ -63,10 +70,7 @@ export async function collectInventory(options: InventoryOptions, mayProbe = tru
     ipAddresses: ipAddresses(),
     lastSeenAt: iso(options.clock.now()),
     location: { room: options.nodeRoom, site: options.nodeSite },
-    runtime: await runtime(
-      interfaces.map((i) => i.backend),
-      options.childEnv.PATH ?? '',
-    ),
+    runtime: { ...host, ...(denoiser && { denoiser }) },
     status: 'online',
     tags: ['recorder-agent'],
   }

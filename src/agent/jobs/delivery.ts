@@ -7,7 +7,7 @@ import { readWav } from '../spool/wav.ts'
 import { giveBack } from './giveback.ts'
 import { aborted, type Making, makePart, makingOf, pause, TAKE } from './make.ts'
 import type { JobContext, OwnedJob } from './owned.ts'
-import { nextToSend, partOf, settled } from './parts.rules.ts'
+import { masterOfAccepted, nextToSend, partOf, settled } from './parts.rules.ts'
 import { type Refusal, sendOutput } from './send.ts'
 
 /** Tries of what should not fail and is no full disk: with the usual pauses, two minutes of them. */
@@ -149,12 +149,20 @@ export class Delivery {
     const job = this.#job
     const onProgress = (part: number) => this.#progress(part)
     const refusal = await sendOutput({ ctx: this.#ctx, job, onProgress, output, signal: this.#signal })
+    if (refusal?.status === 404 && masterOfAccepted(job.state, output)) return this.#letGoOf(output)
     this.#refusal ??= refusal
     if (refusal) return void (await this.#mark(output, { refused: refusal.reason }))
     if (output.chunk !== undefined) {
       const { chunk: chunkIndex, durationSeconds, rendition = null } = output
       job.tell('info', 'chunk_uploaded', { chunkIndex, durationSeconds, rendition })
     }
+    await this.#mark(output, { uploaded: true })
+  }
+
+  /** Somebody deleted the recording after its audio was accepted: they do not want the master beside it either. */
+  async #letGoOf(output: Output): Promise<void> {
+    const { rendition = null } = output
+    this.#job.tell('info', 'recording_deleted', { fileName: output.fileName, rendition })
     await this.#mark(output, { uploaded: true })
   }
 

@@ -45,12 +45,14 @@ export class Lease {
   async #run(): Promise<void> {
     const { signal } = this.#stop
     while (!signal.aborted) {
+      const asked = performance.now()
       const answer = await this.#ask()
       if (signal.aborted) return
       if (answer) this.#listener(answer)
       if (answer === 'gone' || (answer && ENDED.includes(answer.status))) return
-      // Rejects only when stopped, which the loop sees itself.
-      await sleep(this.#deps.pollSeconds * 1000, undefined, { signal }).catch(() => undefined)
+      // What the controller did not wait, we do: the pace is ours. Rejects only when stopped, which the loop sees itself.
+      const left = this.#deps.pollSeconds * 1000 - (performance.now() - asked)
+      await sleep(Math.max(0, left), undefined, { signal }).catch(() => undefined)
     }
   }
 
@@ -62,6 +64,7 @@ export class Lease {
       this.#outage = false
       return job
     } catch (e) {
+      if (this.#stop.signal.aborted) return undefined
       if (e instanceof LinkError && e.status === 404) return 'gone'
       if (!this.#outage) {
         const status = e instanceof LinkError ? e.status : undefined
@@ -72,11 +75,12 @@ export class Lease {
     }
   }
 
-  /** A job that is not heartbeatable any more says why when it is read. */
+  /** Waits at the controller, so that a stop is heard at once. A job that is over says why when it is read. */
   async #heartbeat(): Promise<AgentJob> {
-    const { jobId, link, progress } = this.#deps
+    const { jobId, link, pollSeconds, progress } = this.#deps
+    const wait = { seconds: Math.floor(pollSeconds), signal: this.#stop.signal }
     try {
-      return await link.jobHeartbeat(jobId, progress())
+      return await link.jobHeartbeat(jobId, progress(), wait)
     } catch (e) {
       if (e instanceof LinkError && e.status === 409) return link.readJob(jobId)
       throw e

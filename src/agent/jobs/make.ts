@@ -3,6 +3,8 @@ import * as path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errorFields } from '../../kernel/log.ts'
 import { CONTENT_TYPES, type Rendition } from '../../wire/recordings.ts'
+import type { Levelled } from '../enhance/loudness.rules.ts'
+import type { TakePart } from '../enhance/shape.ts'
 import { codecArgs, filterOf, type RenderPlan, renderPlan } from '../render/plan.rules.ts'
 import { render } from '../render/render.ts'
 import { cutWav } from '../spool/cut.ts'
@@ -12,7 +14,16 @@ import { type WavLayout, wavFrameBytes } from '../spool/wav.rules.ts'
 import { backoffSeconds } from './backoff.rules.ts'
 import { follow } from './follow.ts'
 import type { JobContext, OwnedJob } from './owned.ts'
-import { closedBy, detailsOf, fileNameOf, limitOf, localName, type Part, renditionsOf } from './parts.rules.ts'
+import {
+  closedBy,
+  detailsOf,
+  fileNameOf,
+  heardAround,
+  limitOf,
+  localName,
+  type Part,
+  renditionsOf,
+} from './parts.rules.ts'
 
 /** What making the files of a take needs. */
 export interface Making {
@@ -60,14 +71,15 @@ export async function makePart(m: Making, part: Part): Promise<boolean> {
   }
   const end = await closed(m, part)
   let failure: string | undefined
+  let levelled: Levelled | undefined
   if (wanted.enhanced && !fine && plain?.uploaded !== true) {
     const made = await enhanced(m, end)
     if (typeof made === 'string') failure = made
-    else fine = made
+    else ({ levelled, output: fine } = made)
   }
   if (!fine) plain ??= await plainOutput(m, part)
   if (plain && failure !== undefined) plain = asPrimary(m, plain, failure)
-  await list(m, end, [fine, plain], true)
+  await list(m, end, [fine, plain], { levelled })
   return true
 }
 
@@ -80,14 +92,19 @@ function asPrimary(m: Making, { rendition: _, ...plain }: Output, enhancementFai
 
 const chunkOf = (m: Making, part: Part): number | undefined => (m.partSeconds === undefined ? undefined : part.index)
 
-/** Puts files of a part into the state; `made`: they are all there are, and may be sent. */
-async function list(m: Making, part: Part & { last?: boolean }, files: (Output | undefined)[], made = false) {
+/** Puts files of a part into the state; `made`: they are all there are, and may be sent; the next part follows them. */
+async function list(
+  m: Making,
+  part: Part & { last?: boolean },
+  files: (Output | undefined)[],
+  made?: { levelled: Levelled | undefined },
+): Promise<void> {
   const { job, partSeconds } = m
   const others = job.state.outputs.filter((o) => (o.chunk ?? 0) !== part.index)
   const total = made && part.last && partSeconds !== undefined ? { chunkTotal: part.index + 1 } : {}
   const [primary, ...rest] = files.filter((file) => file !== undefined)
   const outputs = [...others, ...(primary ? [{ ...primary, ...total }] : []), ...rest]
-  const fixed = partSeconds === undefined ? {} : { partSeconds }
+  const fixed = partSeconds === undefined ? {} : { partSeconds, ...(made?.levelled && { levelled: made.levelled }) }
   await job.update({ ...fixed, ...total, outputs, ...(made ? { partsMade: part.index + 1 } : {}) })
 }
 
@@ -234,18 +251,32 @@ async function asCaptured({ ctx, job, layout, partSeconds, plan }: Making, end: 
   return file
 }
 
+interface Fine {
+  levelled: Levelled | undefined
+  output: Output
+}
+
+/** A part with what is heard around it, as soon as that is there. */
+async function heard({ job, layout, signal }: Making, end: Closed): Promise<TakePart> {
+  const { heardFrom, heardTo } = heardAround(job.state, layout.rate, end)
+  if (!end.last) await job.frontier.beyond(heardTo - 1, signal)
+  const last = end.last ? end.to : Math.min(heardTo, job.frontier.frames)
+  return { file: job.takeFile, fromFrame: end.from, heardFrom, heardTo: last, toFrame: end.to }
+}
+
 /** The enhanced rendition, or why there is none: best effort (contract, section 17). */
-async function enhanced(m: Making, end: Closed): Promise<Output | string> {
+async function enhanced(m: Making, end: Closed): Promise<Fine | string> {
   const { ctx, job, over, plan, signal } = m
   const file = localName(chunkOf(m, end), 'enhanced', plan.codec)
   const dir = ctx.spool.dir(job.id)
   const request = {
+    before: job.state.levelled,
     chain: job.command.enhancement!,
     codecArgs: codecArgs(job.command, plan.codec, m.layout.format),
     mixes: plan.mixes,
     output: path.join(dir, file),
     outputChannels: plan.enhancedChannels,
-    take: { file: job.takeFile, fromFrame: end.from, toFrame: end.to },
+    take: await heard(m, end),
     workDir: dir,
   }
   const onProgress = (percent: number) => {
@@ -253,9 +284,9 @@ async function enhanced(m: Making, end: Closed): Promise<Output | string> {
   }
   for (let attempt = 1; ; attempt++) {
     try {
-      const { details } = await ctx.enhancer.enhance(request, { onProgress, signal })
+      const { details, levelled } = await ctx.enhancer.enhance(request, { onProgress, signal })
       const made = output(m, end, { contentType: plan.contentType, file }, plan.codec, 'enhanced')
-      return { ...made, details: { ...made.details, ...details } }
+      return { levelled, output: { ...made, details: { ...made.details, ...details } } }
     } catch (e) {
       signal.throwIfAborted()
       // Others may upload and give room; its intermediate files are gone.

@@ -1,5 +1,6 @@
 import { enhances } from '../../wire/profiles.ts'
 import { type AgentJob, MOST_GAPS, type Rendition, type RenditionDetails } from '../../wire/recordings.ts'
+import { LEAD_SECONDS, TAIL_SECONDS } from '../enhance/chain.rules.ts'
 import type { Output, TakeState } from '../spool/state.ts'
 
 /** A piece of a take that is delivered by itself; a take that is not delivered in chunks is one part. */
@@ -29,11 +30,24 @@ export function partOf(state: Taken, rate: number, index: number): Part {
 /** Whether a part lies wholly before a frame that exists: it has its end, and it is not the last one. */
 export const closedBy = (part: Part, frontier: number, limit: number): boolean => Math.min(frontier, limit) > part.to
 
-/** First frame of the take that this job may still have to read: everything below is with the controller. */
+/** What the enhancement of a part may hear of the take: a little around it, but of the job's own frames alone. */
+export function heardAround(state: Taken, rate: number, { from, to }: Part): { heardFrom: number; heardTo: number } {
+  return {
+    heardFrom: Math.max(state.fromFrame, from - LEAD_SECONDS * rate),
+    heardTo: Math.min(limitOf(state, rate), to + Math.round(TAIL_SECONDS * rate)),
+  }
+}
+
+/**
+ * First frame of the take that this job may still have to read: what is below is with the controller, and the next
+ * enhancement does not hear it.
+ */
 export function neededFrom(state: TakeState): number {
   if (state.partSeconds === undefined || !state.format) return state.fromFrame
+  const { rate } = state.format
   const open = state.outputs.map((output) => output.chunk ?? 0)
-  return partOf(state, state.format.rate, Math.min(state.partsMade, ...open)).from
+  const part = partOf(state, rate, Math.min(state.partsMade, ...open))
+  return renditionsOf(state.job.command).enhanced ? heardAround(state, rate, part).heardFrom : part.from
 }
 
 /** What is made of every part: one rendition without a name, or the enhanced one and, where it is kept, the raw one. */
@@ -44,6 +58,10 @@ export function renditionsOf({ enhancement }: AgentJob['command']): { enhanced: 
 
 /** Whether the job's completion hangs on it: the one that is played by default. */
 export const isPrimary = ({ rendition }: Pick<Output, 'rendition'>): boolean => rendition !== 'raw'
+
+/** Whether this is the master of a part whose primary rendition the controller has accepted. */
+export const masterOfAccepted = ({ outputs }: Pick<TakeState, 'outputs'>, output: Output): boolean =>
+  !isPrimary(output) && outputs.some((o) => o.chunk === output.chunk && isPrimary(o) && o.uploaded)
 
 /** The next file to send: parts in their order, and of each what is played first (contract, section 18). */
 export function nextToSend({ outputs, partsMade }: TakeState): Output | undefined {

@@ -10,7 +10,7 @@ import { refOf } from '../capture/hardware.rules.ts'
 import { Recorder, type Resume } from '../capture/recorder.ts'
 import { channelSpan } from '../render/plan.rules.ts'
 import type { Room } from '../spool/guard.ts'
-import { neededBytes } from '../spool/room.rules.ts'
+import { type Need, neededBytes } from '../spool/room.rules.ts'
 import type { JobContext, OwnedJob } from './owned.ts'
 
 interface Member {
@@ -112,7 +112,7 @@ export class CaptureSession {
     const fromFrame = this.#recorder!.frames
     const seconds = fromFrame / rate + job.command.durationSeconds
     this.#recorder!.extendTo(seconds)
-    this.#room?.grow(neededBytes([job.command], this.#format!, seconds).rawBytes)
+    this.#room?.grow(this.#needed([job.command], this.#format!, seconds).rawBytes)
     const member: Member = { ended: false, fromFrame, job, wish: undefined }
     this.#members.push(member)
     this.#later(() => this.#share(job, { fromFrame }))
@@ -150,6 +150,7 @@ export class CaptureSession {
       attach: (taker) => this.#ctx.feeds.take(want, taker),
       clock: this.#ctx.clock,
       file: this.#members[0]!.job.takeFile,
+      makeRoom: async (bytes) => this.#room?.free(bytes),
       onFrames: (frames) => this.#onFrames(frames),
       onGap: (gap) => this.#onGap(gap),
       onStart: (format) => this.#onStart(format, device.test),
@@ -197,12 +198,16 @@ export class CaptureSession {
     return { channels, format: fileFormat(asked.format) === shape.format ? asked.format : shape.format, rate }
   }
 
+  #needed(commands: AgentJob['command'][], format: PcmFormat, seconds: number): Need {
+    return neededBytes(commands, format, seconds, this.#ctx.settings.chunkSeconds)
+  }
+
   /** Whether the disk holds the take; then the room is this session's until it ends. */
   async #fits(asked: PcmFormat, seconds: number): Promise<boolean> {
     const jobs = this.#members.map((m) => m.job)
     const commands = jobs.map((job) => job.command)
     this.#room = await this.#ctx.guard.admit({
-      ...neededBytes(commands, asked, seconds),
+      ...this.#needed(commands, asked, seconds),
       file: jobs[0]!.takeFile,
       tell: (severity, name, details) => {
         for (const { job } of this.#active) job.tell(severity, name, details)

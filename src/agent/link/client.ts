@@ -143,7 +143,11 @@ export function createLink(options: LinkOptions): Link {
       const path = `${node}/recording-jobs/claim-next-group?waitSeconds=${waitSeconds}`
       return readClaim(
         ask,
-        await ask(path, { body: { holding, shares: true, ...(joinOnly ? { joinOnly } : {}) }, signal, waitMs: waitSeconds * 1000 }),
+        await ask(path, {
+          body: { holding, shares: true, ...(joinOnly ? { joinOnly } : {}) },
+          signal,
+          waitMs: waitSeconds * 1000,
+        }),
       )
     },
     channelMapAssignments: async () => {
@@ -160,8 +164,11 @@ export function createLink(options: LinkOptions): Link {
     healthEvent: async (event) => accepted('a health event', await ask(`${node}/health-events`, { body: event })),
     inventory: async (interfaces) =>
       accepted('the inventory', await ask(`${node}/inventory`, { body: { interfaces } })),
-    jobHeartbeat: async (id, progress) => {
-      const answer = await ask(`${jobPath(id)}/heartbeat`, progress ? { body: { progress } } : {})
+    jobHeartbeat: async (id, progress, wait) => {
+      const answer = await ask(`${jobPath(id)}/heartbeat${wait ? `?waitSeconds=${wait.seconds}` : ''}`, {
+        ...(progress && { body: { progress } }),
+        ...(wait && { signal: wait.signal, waitMs: wait.seconds * 1000 }),
+      })
       return readData('the job heartbeat', answer, AgentJob)
     },
     listenChunk: (chunk, signal) => sendChunk(ask, node, chunk, signal),

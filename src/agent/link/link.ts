@@ -72,7 +72,12 @@ export interface Link {
   heartbeat(beat: Beat): Promise<number | undefined>
   healthEvent(event: AgentHealthEvent): Promise<void>
   inventory(interfaces: InterfaceInput[]): Promise<void>
-  jobHeartbeat(jobId: string, progress?: JobProgress): Promise<AgentJob>
+  /** Renews the lease. With `wait` the answer comes when the job is to end, or after so many (whole) seconds. */
+  jobHeartbeat(
+    jobId: string,
+    progress?: JobProgress,
+    wait?: { seconds: number; signal: AbortSignal },
+  ): Promise<AgentJob>
   listenChunk(chunk: LiveChunk, signal?: AbortSignal): Promise<void>
   meterFrame(frame: MeterFrame): Promise<void>
   readJob(jobId: string): Promise<AgentJob>

@@ -1,7 +1,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import * as fs from 'node:fs/promises'
-import * as os from 'node:os'
 import type { Readable, Writable } from 'node:stream'
+import { lowerPriority } from '../proc/priority.ts'
 import { syncFile } from '../spool/durable.ts'
 import type { WavLayout } from '../spool/wav.rules.ts'
 
@@ -149,12 +149,4 @@ async function inTime<T>(work: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(new Error(`the encoder hung for ${HANGS_MS / 1000} s`)), HANGS_MS)
   return await Promise.race([work, promise]).finally(() => clearTimeout(timer))
-}
-
-function lowerPriority(pid: number): void {
-  try {
-    os.setPriority(pid, os.constants.priority.PRIORITY_BELOW_NORMAL)
-  } catch {
-    // Gone already, or not allowed: only a courtesy.
-  }
 }

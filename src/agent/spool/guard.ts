@@ -16,6 +16,8 @@ export interface PlannedTake extends Need {
 
 /** Room that is held for a take until it is given back. */
 export interface Room {
+  /** The disk is full while the take runs: copies make way for so many bytes, if there are any. */
+  free(bytes: number): Promise<void>
   /** The take gets longer: for all of it now, bytes. */
   grow(rawBytes: number): void
   leave(): void
@@ -98,6 +100,10 @@ class Guard implements DiskGuard {
     if (free !== undefined && free < whole) take.tell('warning', 'disk_space_low', details)
     this.#takes.add(held)
     return {
+      free: async (neededBytes) => {
+        const cleanup = await this.#options.cache.makeRoom(neededBytes)
+        if (cleanup.deleted + cleanup.errors > 0) tellCleanup([take], cleanup, { neededBytes })
+      },
       grow: (rawBytes) => {
         held.rawBytes = Math.max(held.rawBytes, rawBytes)
       },

@@ -45,8 +45,12 @@ function memberBytes(command: Command, format: PcmFormat): number {
   return raw + enhanced + enhancementBytes(seconds, chain)
 }
 
-/** For one capture of `seconds` in `format` that serves all these jobs; bytes. */
-export function neededBytes(commands: Command[], format: PcmFormat, seconds: number): Need {
+/**
+ * For one capture of `seconds` in `format` that serves all these jobs; bytes. `chunkSeconds` is that of the jobs that name
+ * none; 0 or undefined: one file.
+ */
+export function neededBytes(asked: Command[], format: PcmFormat, seconds: number, chunkSeconds?: number): Need {
+  const commands = chunkSeconds ? asked.map((command) => ({ chunkSeconds, ...command })) : asked
   const held = Math.max(...commands.map((command) => (givesBack(command) ? heldSeconds(command, seconds) : seconds)))
   return {
     moreBytes: Math.ceil(commands.reduce((sum, command) => sum + memberBytes(command, format), 0)),

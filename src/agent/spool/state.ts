@@ -33,7 +33,7 @@ export const Output = z.object({
   refused: z.string().optional(),
   /** Undefined: the only rendition there is. */
   rendition: z.enum(RENDITIONS).optional(),
-  /** The controller has it. */
+  /** The controller has it, or deleted the recording it belongs to after it had the primary one. */
   uploaded: z.literal(true).optional(),
 })
 export type Output = z.infer<typeof Output>
@@ -52,6 +52,11 @@ export const TakeState = z.object({
   fromFrame: frames.default(0),
   gaps: z.array(z.object({ atFrame: frames, seconds: z.number().min(0) })).default([]),
   job: AgentJob,
+  /** Of the chunks enhanced so far; what cannot be read of it must not cost the take. */
+  levelled: z
+    .object({ gainDb: z.number(), heard: z.array(z.object({ lufs: z.number(), seconds: z.number() })) })
+    .optional()
+    .catch(undefined),
   /** Files for the controller; those of a chunk that it has whole are no longer listed. */
   outputs: z.array(Output).default([]),
   /** Length of a part, fixed when the first one is made; undefined: the take is one part. */

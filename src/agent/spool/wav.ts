@@ -45,14 +45,19 @@ export class WavFile {
     return Math.floor(this.#dataBytes / wavFrameBytes(this.#shape))
   }
 
-  /** Appends whole frames. Throws ENOSPC after having kept what fitted. */
+  /** Appends whole frames. Throws ENOSPC after having kept the frames that fitted: `frames` says how many. */
   async append(frames: Buffer): Promise<void> {
     let done = 0
-    while (done < frames.length) {
-      const at = this.#headerBytes + this.#dataBytes
-      const { bytesWritten } = await this.#handle.write(frames, done, frames.length - done, at)
-      done += bytesWritten
-      this.#dataBytes += bytesWritten
+    try {
+      while (done < frames.length) {
+        const at = this.#headerBytes + this.#dataBytes
+        const { bytesWritten } = await this.#handle.write(frames, done, frames.length - done, at)
+        done += bytesWritten
+        this.#dataBytes += bytesWritten
+      }
+    } finally {
+      // The next write goes over half a frame.
+      this.#dataBytes = this.frames * wavFrameBytes(this.#shape)
     }
   }
 

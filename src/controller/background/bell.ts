@@ -1,6 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts'
 
-/** Wakes long polls of a node when a job may be waiting. Rung inside a transaction it is heard after the commit. */
+/** Wakes long polls of a node when a job may be waiting, or is to end. Rung inside a transaction it is heard after the commit. */
 export class Bell {
   private readonly clock: Clock
   private readonly waiting = new Map<string, Set<() => void>>()
@@ -12,6 +12,11 @@ export class Bell {
 
   ring(nodeId: string): void {
     for (const wake of this.waiting.get(nodeId) ?? []) wake()
+  }
+
+  /** Rings every bell whose name begins so. */
+  ringAll(prefix: string): void {
+    for (const id of this.waiting.keys()) if (id.startsWith(prefix)) this.ring(id)
   }
 
   /** What `look` finds, asked again at each ring; undefined after `seconds`, when the client has gone, or at close. */

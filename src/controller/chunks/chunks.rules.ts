@@ -41,6 +41,9 @@ export interface ChunkSet {
 /** What is joined: the chunks that are played, or the raw masters beside them. */
 export type JoinGroup = 'primary' | 'raw'
 
+/** The bell a player waits at for the joined file. */
+export const joinBell = (recordingId: string): string => `joined ${recordingId}`
+
 // A chunk that is late comes within this time after its neighbours, or much later, and then it is joined anew.
 const GRACE_MS = 60_000
 const MOST_CHUNKS = 1_000_000
@@ -103,6 +106,12 @@ export function joinTimes(set: ChunkSet, now: string): Partial<Record<JoinGroup,
   if (set.raws > 0 && set.rawJoined !== set.rawRevision)
     times.raw = whole && set.raws === set.total ? now : graceOf(set)
   return times
+}
+
+/** Whether the file of a group is about to be there: its take is whole, and no join of it has failed. */
+export const isComing = (set: ChunkSet, group: JoinGroup, now: string): boolean => {
+  const due = joinTimes(set, now)[group]
+  return set.joinAttempts === 0 && due !== undefined && due <= now
 }
 
 /** The earliest of them. */

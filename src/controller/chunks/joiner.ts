@@ -5,6 +5,7 @@ import { syncDir } from '../../kernel/durable.ts'
 import type { Ids } from '../../kernel/ids.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
 import { CONTENT_TYPES } from '../../wire/recordings.ts'
+import type { Bell } from '../background/bell.ts'
 import type { Runner } from '../background/ticker.ts'
 import type { Audit } from '../edge/audit.ts'
 import { removeFiles } from '../edge/files.ts'
@@ -20,6 +21,7 @@ import {
   codecOfPath,
   isComplete,
   type JoinGroup,
+  joinBell,
   joinedRendition,
   joinTimes,
   missing,
@@ -30,6 +32,7 @@ import { type Joined, joinFiles } from './join.ts'
 
 interface Parts {
   audit: Audit
+  bell: Bell
   chunks: ChunkStore
   clock: Clock
   db: Db
@@ -133,6 +136,8 @@ export class Joiner {
     } catch (e) {
       if (!this.ending.signal.aborted) this.failed(set, e instanceof Error ? e.message : String(e))
       return 0
+    } finally {
+      this.parts.bell.ring(joinBell(set.recordingId))
     }
   }
 

@@ -113,8 +113,14 @@ interface Head<S extends string, B, Q> {
   audit?: 'outcome' | 'decision' | 'change' | 'telemetry' | 'none'
 }
 
-/** Runs a synchronous write and its `*.succeeded` row in one transaction, at one instant; settles after the commit. */
-export type Commit = <R>(write: (now: string) => Done<R>) => Promise<Done<R>>
+/** A commit that need not be on disk before the answer: what it says is said again. */
+export const UNSYNCED = false
+
+/**
+ * Runs a synchronous write and its `*.succeeded` row in one transaction, at one instant; settles after the commit, which
+ * is synced to disk unless `durable` is `UNSYNCED`.
+ */
+export type Commit = <R>(write: (now: string) => Done<R>, durable?: boolean) => Promise<Done<R>>
 
 interface TxRoute<S extends string, A extends Auth, B, Q, R> extends Head<S, B, Q> {
   kind: 'tx'

@@ -170,13 +170,13 @@ type FlowRun = (input: AnyInput, commit: Commit) => Promise<Done<unknown>>
 
 async function flowing(edge: Edge, call: Call, notes: Trail, input: AnyInput, run: FlowRun): Promise<Done<unknown>> {
   let told = false
-  const commit: Commit = async (write) => {
+  const commit: Commit = async (write, durable = true) => {
     const done = await edge.group.submit(() => {
       // The I/O before this write took its time: the credential must still be good.
       if (!edge.principals.authenticate(call.r.auth, call.bearer, call.params)) throw notes.revoked()
       call.now = iso(edge.clock.now())
       return notes.succeeded(write(call.now))
-    })
+    }, durable)
     told = true
     return done
   }

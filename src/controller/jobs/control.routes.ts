@@ -106,7 +106,7 @@ const bulkRetryRoute = (parts: Parts): AnyRoute =>
     },
   })
 
-const bulkStopRoute = ({ jobs, leases, reach, recordings }: Parts): AnyRoute =>
+const bulkStopRoute = ({ bell, jobs, leases, reach, recordings }: Parts): AnyRoute =>
   route({
     method: 'POST',
     path: '/recording-jobs/bulk-stop',
@@ -118,8 +118,9 @@ const bulkStopRoute = ({ jobs, leases, reach, recordings }: Parts): AnyRoute =>
       const before = visible(jobs, reach(who, 'recording:control'), body)
       if (!before.every(isStoppable))
         throw conflict('recording_job_not_stoppable', 'One or more recording jobs cannot be stopped')
-      for (const { id, recordingId } of before) {
+      for (const { id, nodeId, recordingId } of before) {
         leases.stop(id, now)
+        bell.ring(nodeId)
         recordings.finish(recordingId, now)
       }
       const after = before.map(({ id }) => jobs.get(id))

@@ -39,6 +39,8 @@ export function leaseStore(db: Db, jobs: JobStore, leaseSeconds: number) {
   const lease = (now: string): string => isoPlus(now, leaseSeconds)
 
   return {
+    /** Seconds a heartbeat may wait for news: the next one has to come well before the lease is over. */
+    longestWait: Math.floor(leaseSeconds / 3),
     /**
      * Renews the lease; without a `progress` the one told last stands.
      * @throws Fail 409 `job_not_heartbeatable` for a job that ended or that another claimer holds.

@@ -1,9 +1,9 @@
 import { type Clock, iso } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 import { HEADERS } from '../../wire/headers.ts'
-import { Claim, ClaimQuery, type Job, JobHeartbeat } from '../../wire/recordings.ts'
+import { Claim, type Job, JobHeartbeat, WaitQuery } from '../../wire/recordings.ts'
 import type { Bell } from '../background/bell.ts'
-import { type AnyRoute, type Done, flow, type Incoming, route } from '../edge/route.ts'
+import { type AnyRoute, type Done, flow, type Incoming, route, UNSYNCED } from '../edge/route.ts'
 import type { Asking, ClaimStore } from '../jobs/claims.store.ts'
 import type { JobStore } from '../jobs/jobs.store.ts'
 import type { Ending } from '../jobs/leases.rules.ts'
@@ -31,6 +31,7 @@ export const jobLinkRoutes = (parts: Parts): AnyRoute[] => [
   claimRoute(parts, 'claim-next', 'recording_jobs.claim_next', false),
   claimRoute(parts, 'claim-next-group', 'recording_jobs.claim_next_group', true),
   ...heldRoutes(parts),
+  heartbeatRoute(parts),
   terminalRoute(parts, 'cancelled'),
   terminalRoute(parts, 'failed'),
 ]
@@ -56,7 +57,7 @@ const peekRoute = (parts: Parts): AnyRoute =>
     target: node,
     action: 'recording_jobs.next',
     audit: 'telemetry',
-    query: ClaimQuery,
+    query: WaitQuery,
     run: async ({ params, query, request }) => {
       const job = await awaited(parts, params.id, {}, query.waitSeconds ?? 0, request.gone())
       return job ? { data: job, changed: false } : (nothing as Done<Job | null>)
@@ -71,7 +72,7 @@ const claimRoute = (parts: Parts, name: 'claim-next' | 'claim-next-group', actio
     target: node,
     action,
     audit: 'telemetry',
-    query: ClaimQuery,
+    query: WaitQuery,
     // Other agents send anything or nothing here: what is not ours is ignored.
     body: Claim.catch({}),
     run: async ({ params: { id }, query, body, request }, commit): Promise<Claimed> => {
@@ -106,7 +107,7 @@ function ownJob(jobs: JobStore, id: string, nodeId: string): Job {
 
 const told = (job: Job) => ({ correlation: { recordingId: job.recordingId, recordingJobId: job.id } })
 
-const heldRoutes = ({ claims, jobs, leases }: Parts): AnyRoute[] => [
+const heldRoutes = ({ claims, jobs }: Parts): AnyRoute[] => [
   route({
     method: 'POST',
     path: '/recording-jobs/:id/claim',
@@ -117,20 +118,6 @@ const heldRoutes = ({ claims, jobs, leases }: Parts): AnyRoute[] => [
       ownJob(jobs, params.id, who.nodeId)
       const job = claims.claim(params.id, who.nodeId, now)
       return { data: job, changed: true, ...told(job) }
-    },
-  }),
-  route({
-    method: 'POST',
-    path: '/recording-jobs/:id/heartbeat',
-    ...agent,
-    target: one,
-    action: 'recording_jobs.heartbeat',
-    audit: 'telemetry',
-    // What cannot be read of it must not cost the lease.
-    body: JobHeartbeat.catch({}),
-    run: ({ params, body, who, now }) => {
-      ownJob(jobs, params.id, who.nodeId)
-      return { data: leases.heartbeat(params.id, who.nodeId, body.progress, now), changed: false }
     },
   }),
   // The twin of the user's route on this path: a node token finds this one.
@@ -144,6 +131,37 @@ const heldRoutes = ({ claims, jobs, leases }: Parts): AnyRoute[] => [
     run: ({ params, who }) => ({ data: ownJob(jobs, params.id, who.nodeId), changed: false }),
   }),
 ]
+
+/**
+ * Renews the lease. With `waitSeconds` the answer, not the renewal, waits until somebody wants the job to end: an agent
+ * hears of a stop at once.
+ */
+const heartbeatRoute = ({ bell, jobs, leases }: Parts): AnyRoute =>
+  flow({
+    method: 'POST',
+    path: '/recording-jobs/:id/heartbeat',
+    ...agent,
+    target: one,
+    action: 'recording_jobs.heartbeat',
+    audit: 'telemetry',
+    query: WaitQuery,
+    // What cannot be read of it must not cost the lease.
+    body: JobHeartbeat.catch({}),
+    run: async ({ params: { id }, query, body, who, request }, commit) => {
+      const renewed = await commit((now) => {
+        ownJob(jobs, id, who.nodeId)
+        return { data: leases.heartbeat(id, who.nodeId, body.progress, now), changed: false }
+      }, UNSYNCED)
+      const seconds = Math.min(query.waitSeconds ?? 0, leases.longestWait)
+      if (seconds === 0) return renewed
+      const news = (): Job | undefined => {
+        const job = jobs.get(id)
+        return job.status === 'running' ? undefined : job
+      }
+      const data = (await bell.until(who.nodeId, seconds, request.gone(), news)) ?? renewed.data
+      return { ...renewed, data }
+    },
+  })
 
 /** The reason an agent gives, as text that is fit to be stored. */
 const reasonOf = (request: Incoming, fallback: string): string =>

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto'
 import { type Clock, iso } from '../../kernel/clock.ts'
 import { Fail, notFound } from '../../kernel/fail.ts'
 import type { NodeConfig } from '../../wire/nodes.ts'
-import { AgentHealthEvent, ConfigQuery, Heartbeat, Inventory } from '../../wire/nodes.ts'
+import { AgentHealthEvent, Heartbeat, Inventory } from '../../wire/nodes.ts'
+import { WaitQuery } from '../../wire/recordings.ts'
 import type { Bell } from '../background/bell.ts'
 import { type AnyRoute, flow, route } from '../edge/route.ts'
 import type { HealthStore } from '../health/health.store.ts'
@@ -114,7 +115,7 @@ const configRoute = ({ bell, clock, listeners, nodes, policies }: Parts): AnyRou
     ...agent,
     action: 'nodes.config.read',
     audit: 'telemetry',
-    query: ConfigQuery,
+    query: WaitQuery,
     run: async ({ params: { id }, query, request }) => {
       const read = () => tagged(configOf(iso(clock.now())))
       const configOf = (now: string): NodeConfig => {

@@ -12,6 +12,8 @@ const read = { auth: 'user', permission: 'node:read' } as const
 const manage = { auth: 'user', permission: 'node:manage' } as const
 
 interface Stores {
+  /** The config of a node may be another one now. */
+  configured: (nodeId: string) => void
   nodes: NodeStore
   /** Moves the schedules of the node whose room is another one now; gives their ids. */
   reroom: (nodeId: string, now: string) => string[]
@@ -19,7 +21,7 @@ interface Stores {
   rooms: RoomStore
 }
 
-export const nodeRoutes = ({ nodes, reach, reroom, rooms }: Stores): AnyRoute[] => [
+export const nodeRoutes = ({ configured, nodes, reach, reroom, rooms }: Stores): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/nodes',
@@ -52,6 +54,7 @@ export const nodeRoutes = ({ nodes, reach, reroom, rooms }: Stores): AnyRoute[] 
       nodes.mustExist(params.id)
       if (body.roomId) rooms.mustExist(body.roomId, reach(who, 'node:manage'), ['roomId'])
       const { before, after } = nodes.patch(params.id, body, now)
+      configured(params.id)
       // Channels without a room of their own have the node's.
       const moved = body.roomId === undefined ? {} : { details: { reassignedScheduleIds: reroom(params.id, now) } }
       return { data: after, before: snapshot(before), after: snapshot(after), ...moved }

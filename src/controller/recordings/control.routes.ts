@@ -1,4 +1,5 @@
 import { RecordingStart } from '../../wire/recordings.ts'
+import type { Bell } from '../background/bell.ts'
 import { type AnyRoute, route } from '../edge/route.ts'
 import type { Scope } from '../edge/scope.ts'
 import type { JobStore } from '../jobs/jobs.store.ts'
@@ -8,6 +9,7 @@ import type { RecordingStore } from './recordings.store.ts'
 import type { starter } from './start.ts'
 
 interface Parts {
+  bell: Bell
   jobs: JobStore
   leases: LeaseStore
   recordings: RecordingStore
@@ -21,7 +23,7 @@ const nodeOfBody = (_: unknown, body: unknown) => {
   return { type: 'node', id: typeof id === 'string' && id ? id : '__invalid_node__' }
 }
 
-export const controlRoutes = ({ jobs, leases, recordings, scope, start }: Parts): AnyRoute[] => [
+export const controlRoutes = ({ bell, jobs, leases, recordings, scope, start }: Parts): AnyRoute[] => [
   route({
     method: 'POST',
     path: '/recordings',
@@ -55,6 +57,7 @@ export const controlRoutes = ({ jobs, leases, recordings, scope, start }: Parts)
       const before = recordings.get(id)
       const job = jobs.activeOf(id)
       const stopped = job !== undefined && leases.stop(job.id, now)
+      if (job) bell.ring(job.nodeId)
       recordings.finish(id, now)
       const after = recordings.get(id)
       const jobStatus = job ? jobs.get(job.id).status : 'no_active_job'

@@ -1,18 +1,28 @@
 import { conflict } from '../../kernel/fail.ts'
 import type { Ids } from '../../kernel/ids.ts'
 import { API_PREFIX } from '../../wire/headers.ts'
-import { type Recording, type Rendition, RenditionQuery } from '../../wire/recordings.ts'
+import { type Rendition, RenditionQuery } from '../../wire/recordings.ts'
+import type { Bell } from '../background/bell.ts'
 import { sendFile } from '../edge/files.ts'
 import type { Incoming, Streamed } from '../edge/route.ts'
-import { type AnyRoute, route, stream } from '../edge/route.ts'
+import { type AnyRoute, flow, stream } from '../edge/route.ts'
 import type { Playing } from './playing.ts'
 import { byRendition, chosenFile, contentTypeOf, downloadName } from './recordings.rules.ts'
 import type { RecordingFile, RecordingStore } from './recordings.store.ts'
 import type { TicketStore } from './tickets.store.ts'
 
+/** Takes whose file is made behind their upload. */
+interface Joins {
+  bell(recordingId: string): string
+  coming(recordingId: string, raw: boolean): boolean
+  enhanced(recordingId: string): boolean
+}
+
 /** What playing stands on; `takes` is the directory of the stored files. */
 interface Playback {
+  bell: Bell
   ids: Ids
+  joins: Joins
   playing: Playing
   recordings: RecordingStore
   takes: string
@@ -23,6 +33,8 @@ interface Playback {
 const DOWNLOAD_SECONDS = 600
 const PLAYER_SPARE_SECONDS = 3600
 const LONGEST_SECONDS = 86_400
+// A take that came in chunks is joined behind its upload: what is whole is waited for, as long as players wait.
+const JOIN_SECONDS = 50
 // A player reads ahead and comes back.
 const PAUSE_SECONDS = 120
 
@@ -33,68 +45,103 @@ const download = { auth: 'user', permission: 'recording:download', target: one }
 /** Listening and downloading: tickets for players, and the bytes with HEAD, Range and conditional requests. */
 export const playbackRoutes = (playback: Playback): AnyRoute[] => [...ticketRoutes(playback), ...mediaRoutes(playback)]
 
+/** The file to play; of a whole take that is being joined, once it is. Undefined when there is none. */
+async function stored(
+  { bell, joins, recordings }: Playback,
+  id: string,
+  rendition: Rendition | undefined,
+  gone: AbortSignal,
+): Promise<RecordingFile | undefined> {
+  const raw = rendition === 'raw'
+  const look = (): { file: RecordingFile | undefined } | undefined => {
+    const { primary, ...others } = byRendition(recordings.files(id))
+    const fit = primary && !(raw && joins.enhanced(id)) ? { ...others, primary } : others
+    const file = chosenFile(fit, rendition)
+    return file || !joins.coming(id, raw) ? { file } : undefined
+  }
+  return (await bell.until(joins.bell(id), JOIN_SECONDS, gone, look))?.file
+}
+
 /** @throws Fail 409 when nothing is stored yet. */
-function ready(recordings: RecordingStore, id: string, what: string): { recording: Recording; file: RecordingFile } {
-  const recording = recordings.get(id)
-  const file = chosenFile(byRendition(recordings.files(id)))
+async function ready(playback: Playback, id: string, gone: AbortSignal, what: string) {
+  const recording = playback.recordings.get(id)
+  const file = await stored(playback, id, undefined, gone)
   if (!file) throw conflict('recording_not_cached', `Recording is not ready for ${what}`)
   return { recording, file }
 }
 
-const ticketRoutes = ({ ids, playing, recordings, tickets }: Playback): AnyRoute[] => [
-  route({
+const ticketRoutes = (playback: Playback): AnyRoute[] => [playbackRoute(playback), downloadRoute(playback)]
+
+const playbackRoute = (playback: Playback): AnyRoute =>
+  flow({
     method: 'POST',
     path: '/recordings/:id/playback',
     ...listen,
     action: 'recordings.playback.start',
     success: ['recordings.playback.started', 'recordings.playback.failed'],
     status: 202,
-    run: ({ params: { id }, who, now }) => {
-      const { recording } = ready(recordings, id, 'playback')
-      const seconds = Math.min(recording.durationSeconds + PLAYER_SPARE_SECONDS, LONGEST_SECONDS)
-      const { permission } = listen
-      const { expiresAt, ticket } = tickets.mint(
-        { permission, recordingId: id, seconds, sessionId: who.sessionId },
-        now,
-      )
-      playing.expect(id, PAUSE_SECONDS)
-      const sessionId = ids.make('playback')
-      const streamUrl = `${API_PREFIX}/recordings/${encodeURIComponent(id)}/stream`
-      const mediaUrl = `${streamUrl}?ticket=${ticket}`
-      return {
-        data: { expiresAt, mediaUrl, mode: 'controller_cache', recordingId: id, sessionId, startedAt: now, streamUrl },
-        correlation: { recordingId: id, playbackSessionId: sessionId },
-        details: { expiresAt },
-      }
+    run: async ({ params: { id }, request, who }, commit) => {
+      const { ids, playing, tickets } = playback
+      const { recording } = await ready(playback, id, request.gone(), 'playback')
+      return commit((now) => {
+        const seconds = Math.min(recording.durationSeconds + PLAYER_SPARE_SECONDS, LONGEST_SECONDS)
+        const { permission } = listen
+        const { expiresAt, ticket } = tickets.mint(
+          { permission, recordingId: id, seconds, sessionId: who.sessionId },
+          now,
+        )
+        playing.expect(id, PAUSE_SECONDS)
+        const sessionId = ids.make('playback')
+        const streamUrl = `${API_PREFIX}/recordings/${encodeURIComponent(id)}/stream`
+        const mediaUrl = `${streamUrl}?ticket=${ticket}`
+        return {
+          data: {
+            expiresAt,
+            mediaUrl,
+            mode: 'controller_cache',
+            recordingId: id,
+            sessionId,
+            startedAt: now,
+            streamUrl,
+          },
+          correlation: { recordingId: id, playbackSessionId: sessionId },
+          details: { expiresAt },
+        }
+      })
     },
-  }),
-  route({
+  })
+
+const downloadRoute = (playback: Playback): AnyRoute =>
+  flow({
     method: 'POST',
     path: '/recordings/:id/download',
     ...download,
     action: 'recordings.download.prepare',
     success: ['recordings.download.prepared', 'recordings.download.failed'],
     status: 202,
-    run: ({ params: { id }, who, now }) => {
-      const { file, recording } = ready(recordings, id, 'download')
-      const { permission } = download
-      const asked = { permission, recordingId: id, seconds: DOWNLOAD_SECONDS, sessionId: who.sessionId }
-      const { expiresAt, ticket } = tickets.mint(asked, now)
-      playing.expect(id, PAUSE_SECONDS)
-      const downloadId = ids.make('download')
-      const fileName = downloadName(recording, file.path).ascii
-      const url = `${API_PREFIX}/recordings/${encodeURIComponent(id)}/file`
-      const mediaUrl = `${url}?ticket=${ticket}`
-      return {
-        data: { downloadId, expiresAt, fileName, mediaUrl, mode: 'controller_cache', recordingId: id, url },
-        correlation: { recordingId: id, downloadId },
-        details: { expiresAt, fileName },
-      }
+    run: async ({ params: { id }, request, who }, commit) => {
+      const { ids, playing, tickets } = playback
+      const { file, recording } = await ready(playback, id, request.gone(), 'download')
+      return commit((now) => {
+        const { permission } = download
+        const asked = { permission, recordingId: id, seconds: DOWNLOAD_SECONDS, sessionId: who.sessionId }
+        const { expiresAt, ticket } = tickets.mint(asked, now)
+        playing.expect(id, PAUSE_SECONDS)
+        const downloadId = ids.make('download')
+        const fileName = downloadName(recording, file.path).ascii
+        const url = `${API_PREFIX}/recordings/${encodeURIComponent(id)}/file`
+        const mediaUrl = `${url}?ticket=${ticket}`
+        return {
+          data: { downloadId, expiresAt, fileName, mediaUrl, mode: 'controller_cache', recordingId: id, url },
+          correlation: { recordingId: id, downloadId },
+          details: { expiresAt, fileName },
+        }
+      })
     },
-  }),
-]
+  })
 
-const mediaRoutes = ({ playing, recordings, takes }: Playback): AnyRoute[] => {
+const mediaRoutes = (playback: Playback): AnyRoute[] => {
+  const { playing, recordings, takes } = playback
   const send = async (
     id: string,
     rendition: Rendition | undefined,
@@ -102,8 +149,9 @@ const mediaRoutes = ({ playing, recordings, takes }: Playback): AnyRoute[] => {
     request: Incoming,
   ): Promise<Streamed> => {
     const recording = recordings.get(id)
-    const file = chosenFile(byRendition(recordings.files(id)), rendition)
-    if (!file) throw conflict('recording_not_cached', 'Recording is not cached')
+    const file = await stored(playback, id, rendition, request.gone())
+    if (!file)
+      throw conflict('recording_not_cached', `${rendition === 'raw' ? 'The raw rendition' : 'Recording'} is not cached`)
     const name = downloadName(recording, file.path)
     playing.expect(id, PAUSE_SECONDS)
     const { response, size } = await sendFile(request, takes, {

@@ -42,11 +42,12 @@ export function settledStatus(
   return to === 'failed' && hasFile ? 'partial' : to
 }
 
-// Enhanced beats what came without a rendition, which beats the raw master (specification: playback).
+// Enhanced beats what came without a rendition, which beats the raw master (specification: playback). Who asks for the
+// master never gets enhanced audio in its place.
 const PREFERENCE: Record<'default' | Rendition, readonly StoredRendition[]> = {
   default: ['enhanced', 'primary', 'raw'],
   enhanced: ['enhanced', 'primary', 'raw'],
-  raw: ['raw', 'primary', 'enhanced'],
+  raw: ['raw', 'primary'],
 }
 
 /** Stored files by what they are filed as. */

@@ -17,6 +17,8 @@ export function retentionRoutes(
   policies: RetentionPolicyStore,
   ids: Ids,
   reach: ReturnType<typeof reaches>,
+  /** The recorders have other policies now. */
+  changed: () => void,
 ): AnyRoute[] {
   const get = (id: string): RetentionPolicy => {
     const policy = policies.find(id)
@@ -42,6 +44,7 @@ export function retentionRoutes(
       status: 201,
       run: ({ body, now }) => {
         const after = policies.create(body.id ?? ids.make('retention_policy'), body, now)
+        changed()
         return { data: after, after, target: { type: 'retention_policy', id: after.id, name: after.name } }
       },
     }),
@@ -74,6 +77,7 @@ export function retentionRoutes(
       run: ({ params, body, now }) => {
         const before = get(params.id)
         const after = policies.change(before, body, now)
+        changed()
         return { data: after, before, after }
       },
     }),

@@ -20,7 +20,7 @@ const settings = { ...quick, stalledSeconds: 1000, retryPauseSeconds: 0.001 }
 /** A device in the test's hands: it gives what it is told, when it is told. */
 function hands() {
   const opened: { end(stderr: string): void; give(frames: Buffer): void; source: Source }[] = []
-  const device: Device = {
+  const device: Device & { tells?: boolean } = {
     name: 'hw:1',
     open: () => {
       const pcm = new PassThrough({ highWaterMark: 1 << 20 })
@@ -41,7 +41,7 @@ function hands() {
   return { device, opened }
 }
 
-function bench(t: TestContext, seconds: number) {
+function bench(t: TestContext, seconds: number, retryPauseSeconds = settings.retryPauseSeconds) {
   let now = 1000
   const clock = { monotonic: () => now, now: () => 1_700_000_000_000 + now }
   const bus = createBus()
@@ -53,7 +53,7 @@ function bench(t: TestContext, seconds: number) {
     opened: (o) => void heard.push(`opened ${o.interfaceRef}`),
     unavailable: (name, fault) => void heard.push(`unavailable ${name} ${fault}`),
   })
-  const feeds = new Feeds({ bus, clock, settings })
+  const feeds = new Feeds({ bus, clock, settings: { ...settings, retryPauseSeconds } })
   t.after(() => feeds.stop())
   const { device, opened } = hands()
   const want = { asked, device, hardware: 'alsa:hw:1,0', how: '', interfaceRef: 'hw:CARD=Desk,DEV=0' }
@@ -65,6 +65,7 @@ function bench(t: TestContext, seconds: number) {
     attach: (taker) => feeds.take(want, taker),
     clock,
     file: path.join(tempDir(t), 'take.wav'),
+    makeRoom: async () => {},
     onFrames: (frames) => {
       written = frames
     },
@@ -138,6 +139,39 @@ test('what the device says it lost is silence at that place, and listeners hear 
   await b.recorder.done
 })
 
+test('a device that tells of its losses is asked by the clock only then, for what it threw away besides', async (t) => {
+  const b = bench(t, 40)
+  b.want.device.tells = true
+  await until(() => b.opened.length === 1)
+  let given = 0
+  const live = async (ms: number) => {
+    for (let left = ms; left > 0; left -= 100) {
+      b.advance(100)
+      b.opened[0]!.give(block(800))
+      given++
+      await until(() => b.heard.filter((words) => words.startsWith('block')).length === given)
+    }
+  }
+  await live(5000)
+  // A clock that is set right, or a machine that stood still: the device said nothing.
+  b.advance(700)
+  await live(6000)
+  assert.equal(b.gaps.length, 0)
+  b.advance(625)
+  b.opened[0]!.source.onWords!('overrun!!! (at least 125.000 ms long)\n')
+  await live(6000)
+  b.recorder.stop()
+  await b.recorder.done
+  assert.deepEqual(
+    b.gaps.map((gap) => gap.seconds),
+    [0.125, 0.5],
+  )
+  assert.deepEqual(
+    b.events.map(([, details]) => details.noticedBy),
+    ['device', 'clock'],
+  )
+})
+
 test('a device that comes back is another opening, and its absence is measured by the clock', async (t) => {
   const b = bench(t, 30)
   await until(() => b.opened.length === 1)
@@ -161,6 +195,31 @@ test('a device that comes back is another opening, and its absence is measured b
   ])
   b.recorder.stop()
   assert.equal((await b.recorder.done).frames, 800 + 3.8 * RATE + 1600)
+})
+
+test('a device that ran is opened again at once, then at the pace, and one that only flickers at the pace', async (t) => {
+  const LOST = 'arecord: pcm_read:2221: read error: No such device'
+  const b = bench(t, 30, 3600)
+  await until(() => b.opened.length === 1)
+  const turns = async () => {
+    for (let n = 0; n < 20; n++) await new Promise((resolve) => setTimeout(resolve, 1))
+  }
+  // An hour of audio, as far as the clock tells.
+  b.opened[0]!.give(block(800))
+  await until(() => b.written() === 800)
+  b.advance(3_600_000)
+  b.opened[0]!.give(block(800))
+  await until(() => b.written() === 1600)
+  b.opened[0]!.end(LOST)
+  await until(() => b.opened.length === 2)
+  b.opened[1]!.give(block(800))
+  await until(() => b.heard.filter((words) => words.startsWith('opened')).length === 2)
+  b.opened[1]!.end(LOST)
+  await until(() => b.heard.filter((words) => words.startsWith('closed')).length === 2)
+  await turns()
+  assert.equal(b.opened.length, 2)
+  b.recorder.stop()
+  await b.recorder.done
 })
 
 test('a device is lent for a look only when nobody has it, and a take waits for the end of the look', async (t) => {

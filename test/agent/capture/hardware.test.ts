@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { captureDevice, type DeviceRequest } from '../../../src/agent/capture/devices.ts'
 import { equals, hardwareKey, mayCollide, refOf, shares } from '../../../src/agent/capture/hardware.rules.ts'
 import { type StandbySettings, standbyWish } from '../../../src/agent/capture/standby.rules.ts'
 import type { LocalInterface } from '../../../src/agent/inventory/alsa.ts'
+import { systemClock } from '../../../src/kernel/clock.ts'
 
 const alsa = (device: string) => hardwareKey('alsa', device)
 
@@ -96,4 +98,20 @@ test('a name of its own is opened as it is configured; made-up meters open nothi
   assert.equal(standbyWish(settings, [])!.device, 'default')
   assert.equal(standbyWish({ ...settings, meterBackend: 'pipewire' }, cards)!.device, 'default')
   assert.equal(standbyWish({ ...settings, meterBackend: 'synthetic' }, cards), undefined)
+})
+
+test('only arecord on the hardware itself tells of what it lost', () => {
+  const tells = (more: Partial<DeviceRequest>) => {
+    const request = { backend: 'alsa', command: 'arecord', device: 'hw:CARD=Desk,DEV=0', env: {}, seconds: 1 } as const
+    return captureDevice({ ...request, ...more }, systemClock).tells
+  }
+  assert.deepEqual([{}, { command: '/usr/bin/arecord' }, { device: 'plughw:1' }].map(tells), [true, true, true])
+  const watched = [
+    { device: 'default' },
+    { device: 'room' },
+    { backend: 'pipewire' },
+    { command: 'ffmpeg' },
+    { argsTemplate: '-D {device}' },
+  ] as const
+  assert.ok(!watched.some(tells))
 })

@@ -14,16 +14,19 @@ interface Life {
   /** Of the card's clock, relative. */
   drift?: number
   seconds: number
+  /** Whether the source says what it lost, and says something before that block. */
+  told?: (block: number) => boolean
 }
 
 /** Lives through a stream and returns what was inserted: at which second, how many ms. */
-function live({ drift = 0, late = () => 0, lost = () => 0, period = 4800, seconds }: Life): [number, number][] {
-  const lag = new Lag(RATE)
+function live({ drift = 0, late = () => 0, lost = () => 0, period = 4800, seconds, told }: Life): [number, number][] {
+  const lag = new Lag(RATE, told !== undefined)
   const inserted: [number, number][] = []
   let [frames, played] = [0, 0]
   for (let block = 0; played < seconds * RATE; block++) {
     played += lost(block) + period
     frames += period
+    if (told?.(block)) lag.told()
     const now = (played / (RATE * (1 + drift))) * 1000 + late(block)
     const missing = lag.arrived(now, frames)
     frames += missing
@@ -52,7 +55,41 @@ test('losses one after the other are all found, small ones together', () => {
 })
 
 test('the drift of a card is no loss, in either direction and over a day', () => {
-  for (const drift of [-300e-6, -50e-6, 50e-6, 300e-6]) assert.deepEqual(live({ drift, seconds: 86_400 }), [])
+  for (const drift of [-700e-6, -300e-6, -50e-6, 50e-6, 300e-6, 700e-6])
+    assert.deepEqual(live({ drift, seconds: 86_400 }), [])
+  for (const drift of [-700e-6, 700e-6]) assert.deepEqual(live({ drift, period: 96_000, seconds: 86_400 }), [])
+})
+
+test('drift with the unrest of buffers is no loss, over hours', () => {
+  const late = (block: number) => ((block * 7919) % 101) / 4
+  for (const drift of [-700e-6, 700e-6]) assert.deepEqual(live({ drift, late, seconds: 21_600 }), [])
+})
+
+test('a loss of 60 ms is found within seconds at any drift, also after hours', () => {
+  for (const drift of [-700e-6, 0, 700e-6])
+    for (const at of [100, 36_000]) {
+      const lost = (block: number) => (block === at ? 0.06 * RATE : 0)
+      const [[second, ms] = [0, 0], ...more] = live({ drift, lost, seconds: at / 10 + 60 })
+      assert.ok(second >= at / 10 && second <= at / 10 + 6, `drift ${drift}: found at ${second} s`)
+      assert.ok(Math.abs(ms - 60) <= 5, `drift ${drift}: ${ms} ms`)
+      assert.deepEqual(more, [])
+    }
+})
+
+test('a clock that is being set right is no loss', () => {
+  // An offset of 0.1 s, an eighth of the rest each second, and back again.
+  const late = (block: number) => 100 * Math.exp(-Math.abs(block - 3000) / 80)
+  assert.deepEqual(live({ late: (block) => 100 - late(block), seconds: 600 }), [])
+  assert.deepEqual(live({ late, seconds: 600 }), [])
+})
+
+test('a source that tells of its losses is believed; the clock adds what it threw away with them', () => {
+  const lost = (block: number) => (block === 100 ? 0.3 * RATE : 0)
+  assert.deepEqual(live({ lost, seconds: 60, told: () => false }), [])
+  const [[at, ms] = [0, 0], ...more] = live({ lost, seconds: 60, told: (block) => block === 100 })
+  assert.ok(at >= 10 && at <= 15, `found at ${at} s`)
+  assert.ok(Math.abs(ms - 300) <= 1, `${ms} ms`)
+  assert.deepEqual(more, [])
 })
 
 test('late arrivals that catch up are no loss', () => {

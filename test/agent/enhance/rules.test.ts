@@ -8,11 +8,15 @@ import { createRealFft } from '../../../src/agent/enhance/fft.rules.ts'
 import {
   aimOf,
   firstLevel,
+  glideTo,
+  type Heard,
+  hear,
   loudnessDetails,
   met,
   nextLevel,
   parseLoudness,
   shortfall,
+  together,
 } from '../../../src/agent/enhance/loudness.rules.ts'
 import { EMBEDDED_MODEL, modelOf } from '../../../src/agent/enhance/model.rules.ts'
 import { onnxMetadata, spectrumModel } from '../../../src/agent/enhance/onnx.rules.ts'
@@ -110,7 +114,8 @@ test('the stages come in the order of the specification', () => {
 })
 
 test('an enhancement needs 24 bits of 48 kHz mono on the disk, or nothing', () => {
-  assert.equal(enhancementBytes(3600, all), 518_400_000)
+  // With what is heard around a part.
+  assert.equal(enhancementBytes(3600, all), 518_400_000 + 2.1 * 144_000)
   assert.equal(enhancementBytes(3600, only({})), 0)
 })
 
@@ -141,17 +146,20 @@ test('what a rendition tells about silence is allowed on the wire', () => {
 
 const measured = (integratedLufs: number, truePeakDbtp: number) => ({ integratedLufs, rangeLu: 5, truePeakDbtp })
 
+/** Of the first part of a take, or of the whole. */
+const FIRST = { before: undefined, seconds: 60 }
+
 test('gain is linear where nothing reaches the ceiling, limited where something does, and bounded', () => {
-  const aim = aimOf(all, measured(-24, -20))!
+  const aim = aimOf(all, measured(-24, -20), FIRST)!
   assert.deepEqual(firstLevel(aim, measured(-24, -20)), { ceilingDb: undefined, gainDb: 8 })
   assert.deepEqual(firstLevel(aim, measured(-24, -5)), { ceilingDb: -1.8, gainDb: 8 })
   assert.equal(firstLevel(aim, measured(-55, -50)).gainDb, 30)
-  assert.equal(aimOf(all, measured(-60.1, -40)), undefined)
-  assert.equal(aimOf(only({}), measured(-24, -20)), undefined)
+  assert.equal(aimOf(all, measured(-60.1, -40), FIRST), undefined)
+  assert.equal(aimOf(only({}), measured(-24, -20), FIRST), undefined)
 })
 
 test('what a limiter or an encoder took is given back until the aim is met', () => {
-  const aim = aimOf(all, measured(-24, -5))!
+  const aim = aimOf(all, measured(-24, -5), FIRST)!
   const level = { ceilingDb: -1.8, gainDb: 8 }
   assert.equal(met(aim, level, measured(-16.1, -1.7)), true)
   assert.equal(met(aim, level, measured(-17, -1.7)), false)
@@ -161,11 +169,63 @@ test('what a limiter or an encoder took is given back until the aim is met', () 
   assert.ok(Math.abs(nextLevel(aim, level, measured(-16, -1)).ceilingDb! + 2.4) < 1e-9)
 })
 
+const near = (got: number, due: number): void => assert.ok(Math.abs(got - due) < 0.01, `${got} instead of ${due}`)
+
+test('parts are together as loud as the mean of their energies, by their lengths; pauses do not count', () => {
+  near(together([{ lufs: -23, seconds: 5 }]), -23)
+  const two = [
+    { lufs: -20, seconds: 60 },
+    { lufs: -26, seconds: 20 },
+  ]
+  near(together(two), -20.9)
+  near(together([...two, { lufs: -40, seconds: 600 }]), -20.9)
+})
+
+test('the list of what was heard is as long as there are loudnesses, however long the take', () => {
+  let heard: Heard[] = []
+  for (let i = 0; i < 1000; i++) heard = hear(heard, { lufs: -20 - (i % 70) / 10, seconds: 10 })
+  assert.ok(heard.length <= 8)
+  assert.equal(
+    heard.reduce((sum, { seconds }) => sum + seconds, 0),
+    10_000,
+  )
+  assert.deepEqual(hear(heard, { lufs: -61, seconds: 10 }), heard)
+})
+
+test('a later part has the gain of the take so far: more of the same leaves it where it stands', () => {
+  const before = { gainDb: 8, heard: [{ lufs: -24, seconds: 60 }] }
+  const level = (lufs: number) =>
+    firstLevel(aimOf(all, measured(lufs, -30), { before, seconds: 60 })!, measured(lufs, -30))
+  assert.equal(level(-24.3).gainDb, 8)
+  near(level(-20).gainDb, 5.56)
+  near(level(-28).gainDb, 9.56)
+  // A pause, and silence.
+  assert.deepEqual([level(-40).gainDb, level(-70).gainDb], [8, 8])
+  // Nothing was loud enough to count, and nothing is.
+  const none = { before: { gainDb: 30, heard: [] }, seconds: 60 }
+  assert.equal(firstLevel(aimOf(all, measured(-70, -80), none)!, measured(-70, -80)).gainDb, 30)
+})
+
+test('the way to another gain begins at the one before and is slow, however short the part', () => {
+  const before = { gainDb: 8, heard: [] }
+  const aim = (seconds: number) => aimOf(all, measured(-20, -9), { before, seconds })!
+  const to = (gainDb: number, seconds: number) =>
+    glideTo(aim(seconds), { ceilingDb: undefined, gainDb }, measured(-20, -9))
+  assert.deepEqual(to(5, 60), { ceilingDb: -1.8, fromDb: 8, gainDb: 5 })
+  assert.deepEqual(to(5, 1), { ceilingDb: -1.8, fromDb: 8, gainDb: 7 })
+  assert.deepEqual(to(20, 2), { ceilingDb: -1.8, fromDb: 8, gainDb: 10 })
+  assert.deepEqual(to(8, 1), { ceilingDb: undefined, gainDb: 8 })
+})
+
 test('only what was asked for and missed is told', () => {
-  assert.equal(shortfall(all, measured(-24, -5), measured(-16.4, -1.3)), undefined)
-  assert.match(shortfall(all, measured(-50, -5), measured(-20, -1.3))!, /-20 LUFS/)
-  assert.match(shortfall(all, measured(-70, -90), measured(-70, -90))!, /left as it is/)
-  assert.equal(shortfall(only({}), measured(-70, -90), measured(-70, -90)), undefined)
+  const aim = aimOf(all, measured(-24, -5), FIRST)!
+  const later = { ...aim, before: { gainDb: 8, heard: [] } }
+  assert.equal(shortfall(all, aim, measured(-16.4, -1.3)), undefined)
+  assert.match(shortfall(all, aim, measured(-20, -1.3))!, /-20 LUFS/)
+  assert.equal(shortfall(all, later, measured(-20, -1.3)), undefined)
+  assert.match(shortfall(all, later, measured(-20, -1))!, /-1 dBTP/)
+  assert.match(shortfall(all, undefined, measured(-70, -90))!, /left as it is/)
+  assert.equal(shortfall(only({}), undefined, measured(-70, -90)), undefined)
 })
 
 test('progress never goes back, whatever is told, and says each percent once', () => {

@@ -4,7 +4,7 @@ import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { test } from 'node:test'
 import { createEnhancer } from '../../../src/agent/enhance/enhance.ts'
-import { modelOf } from '../../../src/agent/enhance/model.rules.ts'
+import { EMBEDDED_MODEL, modelOf } from '../../../src/agent/enhance/model.rules.ts'
 import { ModelProbe } from '../../../src/agent/enhance/probe.ts'
 import type { Happening } from '../../../src/agent/health/report.ts'
 import { Enhancement } from '../../../src/wire/profiles.ts'
@@ -44,7 +44,7 @@ test('an unusable model: the recurrent engine takes over, a health event and the
 test('a given model is tried at the start of the agent; one that works is no event', async (t) => {
   const file = path.join(tempDir(t), 'given.onnx')
   fs.copyFileSync(path.resolve(import.meta.dirname, '../../../models/small-deep-denoiser.onnx'), file)
-  const told = async (model: string): Promise<string[]> => {
+  const told = async (model: string): Promise<[string[], string | undefined]> => {
     const happened: Happening[] = []
     const heard = Promise.withResolvers<void>()
     const log = { ...quiet, error: () => heard.resolve(), info: () => heard.resolve() }
@@ -53,10 +53,10 @@ test('a given model is tried at the start of the agent; one that works is no eve
     probe.start()
     await heard.promise
     await probe.stop()
-    return happened.map(({ type }) => type)
+    return [happened.map(({ type }) => type), probe.about?.sha256]
   }
-  assert.deepEqual(await told(file), [])
-  assert.deepEqual(await told('/nowhere/model.onnx'), ['agent.enhancement.model_unusable'])
+  assert.deepEqual(await told(file), [[], EMBEDDED_MODEL.sha256])
+  assert.deepEqual(await told('/nowhere/model.onnx'), [['agent.enhancement.model_unusable'], undefined])
 })
 
 test('a probe that is stopped while it loads ends', async () => {

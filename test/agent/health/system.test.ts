@@ -51,6 +51,29 @@ test('a machine without a device to record from is told, and when there is one a
   ])
 })
 
+test('the test source is a device to record from', async (t) => {
+  const events: Happening[] = []
+  const space = { freeBytes: 10, usedPercent: 10 }
+  const health = createSystemHealth({
+    everyMs: 5,
+    gauge: async () => space,
+    limits,
+    loadavgPath: path.join(tempDir(t), 'none'),
+    log: quiet,
+    report: (h) => void events.push(h),
+  })
+  health.heard([{ backend: 'unknown', channelCount: 2, systemRef: 'test:tone' }])
+  health.start()
+  // Told in the same look as the audio: by then the audio was judged.
+  space.usedPercent = 99
+  await until(() => events.length > 0)
+  await health.stop()
+  assert.deepEqual(
+    events.map((e) => e.type),
+    ['agent.system.disk_pressure'],
+  )
+})
+
 test('what cannot be measured changes nothing', () => {
   assert.deepEqual(story([disk(90), {}, disk(90), {}]), ['system.disk_pressure warning'])
 })

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { collectInventory, type InventoryOptions } from '../../../src/agent/inventory/inventory.ts'
 import { createRemembered } from '../../../src/agent/inventory/remembered.ts'
 import { systemClock } from '../../../src/kernel/clock.ts'
-import { Inventory } from '../../../src/wire/nodes.ts'
+import { Inventory, Runtime } from '../../../src/wire/nodes.ts'
 import { tempDir } from '../server.ts'
 
 const fixture = path.resolve(import.meta.dirname, '../../fixtures/asound')
@@ -45,6 +45,16 @@ test('the real machine with three cards: stable refs, and the channels of a devi
     ],
   )
   assert.deepEqual(runtime.audioBackends.includes('alsa'), true)
+})
+
+test('what the agent carries is told with its machine', async () => {
+  const denoiser = { engine: 'deepfilternet3', model: 'some', sha256: 'ab'.repeat(32) } as const
+  const told = async (more: Partial<InventoryOptions>) => {
+    const { runtime } = await collectInventory(options({ alsaProcRoot: fixture, ...more }))
+    return runtime
+  }
+  assert.deepEqual(Runtime.parse(await told({ denoiser: () => denoiser })).denoiser, denoiser)
+  assert.equal('denoiser' in (await told({ denoiser: () => undefined })), false)
 })
 
 test('with a stand-in for /proc/asound arecord does not say which devices exist', async (t) => {

@@ -3,6 +3,7 @@ import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { test } from 'node:test'
 import { tonePeriod } from '../../../src/agent/capture/tones.ts'
+import type { EnhanceRequest, Enhancer } from '../../../src/agent/enhance/enhance.ts'
 import { LinkError } from '../../../src/agent/link/link.ts'
 import { Enhancement } from '../../../src/wire/profiles.ts'
 import { job, plainEnhancer, type Sent, status, tones, until, wav, world } from './kit.ts'
@@ -116,6 +117,53 @@ test('each chunk is enhanced and kept raw; the last enhanced one completes the j
     ],
   )
   assert.ok(joined(w.link.uploads.filter((u) => u.rendition === 'raw')).equals(tones(2 * RATE)))
+})
+
+test('an enhancement follows the chunks before it and hears around its own; the disk still holds that', async (t) => {
+  const plain = plainEnhancer()
+  const asked: EnhanceRequest[] = []
+  const held: boolean[] = []
+  const noted: unknown[] = []
+  const enhance: Enhancer['enhance'] = async (request, options) => {
+    const { file, fromFrame, heardFrom = fromFrame, heardTo = 0 } = request.take
+    asked.push(request)
+    // What another process would go on with.
+    const { levelled, partsMade } = JSON.parse(fs.readFileSync(path.join(request.workDir, 'state.json'), 'utf8'))
+    noted.push([partsMade, levelled])
+    const bytes = fs.readFileSync(file)
+    // Its header says how long it is at the end.
+    const frames = (all: Buffer, offset = 0) => all.subarray(offset + heardFrom * 4, offset + heardTo * 4)
+    held.push(frames(bytes, wav(bytes).dataOffset).equals(frames(tones(heardTo))))
+    const heard = [...(request.before?.heard ?? []), { lufs: -20, seconds: asked.length }]
+    return { ...(await plain.enhance(request, options)), levelled: { gainDb: asked.length, heard } }
+  }
+  const w = world(t, {}, undefined, { enhancer: { enhance } })
+  const command = { captureDevice: 'test:speed=10', chunkSeconds: 5, durationSeconds: 28, enhancement: chain() }
+  w.runner.accept(w.link.add(job('a', command)))
+  await w.runner.idle()
+  assert.deepEqual(
+    asked.map(({ before }) => before?.gainDb),
+    [undefined, 1, 2, 3, 4, 5],
+  )
+  assert.equal(asked[5]!.before!.heard.length, 5)
+  assert.deepEqual(
+    noted,
+    asked.map(({ before }, k) => [k, before]),
+  )
+  assert.deepEqual(
+    asked.map(({ take: { fromFrame, heardFrom, heardTo, toFrame } }) =>
+      [heardFrom, fromFrame, toFrame, heardTo].map((frame) => frame! / RATE),
+    ),
+    [
+      [0, 0, 5, 5.1],
+      [3, 5, 10, 10.1],
+      [8, 10, 15, 15.1],
+      [13, 15, 20, 20.1],
+      [18, 20, 25, 25.1],
+      [23, 25, 28, 28],
+    ],
+  )
+  assert.deepEqual(held, Array(6).fill(true))
 })
 
 test('the disk gets back what the controller has while the take runs, and the rest is untouched', async (t) => {

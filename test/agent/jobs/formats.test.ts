@@ -114,8 +114,9 @@ test('JACK gives 16 bits whatever is asked, and the take says so', async (t) => 
   )
 })
 
-test('PipeWire packs its 24 bits, and so does the file', async (t) => {
-  const { command, dir } = script(t, 'echo "$@" >"$0.args"; cat "$0.pcm"; exec sleep 60')
+test('PipeWire packs its 24 bits, and so does the file; one that has to be asked for bare samples is', async (t) => {
+  const help = 'if [ "$*" = --help ]; then echo "-a, --raw  RAW mode"; exit; fi'
+  const { command, dir } = script(t, `${help}; echo "$@" >"$0.args"; cat "$0.pcm"; exec sleep 60`)
   const one = tonePeriod({ channels: 2, format: 'S24_3LE', rate: 48_000 })
   const stream = Buffer.concat(Array(100).fill(one))
   fs.writeFileSync(`${command}.pcm`, stream)
@@ -126,7 +127,8 @@ test('PipeWire packs its 24 bits, and so does the file', async (t) => {
   assert.ok(wav(w.link.uploads[0]!.bytes).pcm.equals(stream))
   assert.equal(
     fs.readFileSync(path.join(dir, 'arecord.args'), 'utf8').trim(),
-    '--record --raw --target mic --rate 48000 --channels 2 --format s24 -',
+    '--record --raw --target mic --rate 48000 --channels 2 --format s24 --properties ' +
+      '{ stream.dont-remix=true node.dont-fallback=true node.dont-reconnect=true } -',
   )
 })
 

@@ -2,10 +2,19 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { assignedMap } from '../../../src/agent/jobs/maps.rules.ts'
-import { closedBy, detailsOf, fileNameOf, neededFrom, nextToSend, partOf } from '../../../src/agent/jobs/parts.rules.ts'
+import {
+  closedBy,
+  detailsOf,
+  fileNameOf,
+  heardAround,
+  neededFrom,
+  nextToSend,
+  partOf,
+} from '../../../src/agent/jobs/parts.rules.ts'
 import { Progress } from '../../../src/agent/jobs/progress.ts'
 import { Turns } from '../../../src/agent/jobs/turns.ts'
 import { type Output, TakeState } from '../../../src/agent/spool/state.ts'
+import { Enhancement } from '../../../src/wire/profiles.ts'
 import { job } from './kit.ts'
 
 const RATE = 1000
@@ -78,6 +87,24 @@ test('a frame is needed until the controller has all of its part', () => {
   assert.equal(neededFrom(state({ fromFrame: 50, partsMade: 1 })), 50)
 })
 
+test('an enhancement hears a little around its part, but only of the job; so long that is needed', () => {
+  const command = { ...job('a').command, durationSeconds: 10, enhancement: Enhancement.parse({}) }
+  const taken = state({ fromFrame: 100, job: { ...job('a'), command }, partSeconds: 3 })
+  const heard = (index: number) => {
+    const { heardFrom, heardTo } = heardAround(taken, RATE, partOf(taken, RATE, index))
+    return [heardFrom, heardTo]
+  }
+  assert.deepEqual([0, 1, 3].map(heard), [
+    [100, 3200],
+    [1100, 6200],
+    [7100, 10_100],
+  ])
+  assert.deepEqual(
+    [0, 1, 2].map((partsMade) => neededFrom({ ...taken, partsMade })),
+    [100, 1100, 4100],
+  )
+})
+
 test('the gaps of a part are those inside it, from its own beginning; of many only the first are listed', () => {
   const gaps = [
     { atFrame: 500, seconds: 1 },
@@ -101,6 +128,7 @@ test('a detail that cannot be read costs the detail, not the state of the take',
   const silent = { ...output({}), details: { loudness: { integratedLufs: null, truePeakDbtp: null } } }
   const [read] = state({ outputs: [silent] }).outputs
   assert.deepEqual([read!.file, read!.details], ['take.plain.wav', undefined])
+  assert.equal(state({ levelled: { gainDb: null, heard: [] } }).levelled, undefined)
 })
 
 test('names for an operator', () => {

@@ -96,6 +96,27 @@ test('a raw master that is finally refused is kept on the recorder', async (t) =
   assert.deepEqual(w.names(), ['cache_upload_failed'])
 })
 
+test('a recording that is deleted after its audio was accepted is let go, with the master that was still to come', async (t) => {
+  const w = world(t, {}, undefined, { enhancer })
+  w.link.refusals = [undefined, new LinkError('Recording not found', 404)]
+  w.runner.accept(w.link.add(job('a', chain())))
+  await w.runner.idle()
+  assert.deepEqual(
+    w.events.map((e) => [e.type, e.severity]),
+    [['agent.recording_job.recording_deleted', 'info']],
+  )
+  assert.deepEqual([takes(w.workDir), fs.existsSync(path.join(w.workDir, 'kept/a'))], [[], false])
+})
+
+test('a recording that is gone before anything was accepted is kept on the recorder', async (t) => {
+  const w = world(t, {}, undefined, { enhancer })
+  w.link.refusals = [new LinkError('Recording not found', 404), new LinkError('Recording not found', 404)]
+  w.runner.accept(w.link.add(job('a', chain())))
+  await w.runner.idle()
+  assert.ok(wav(fs.readFileSync(path.join(w.workDir, 'kept/a/take.wav'))).pcm.equals(tones(2 * RATE)))
+  assert.deepEqual(w.names(), ['cache_upload_failed'])
+})
+
 test('a stop of the agent between the two: the next start sends what is missing, and nothing twice', async (t) => {
   const w = world(t, { stopGraceSeconds: 0.2 }, undefined, { enhancer })
   const send = w.link.upload.bind(w.link)

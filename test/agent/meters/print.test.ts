@@ -7,8 +7,7 @@ import { MeterFrame } from '../../../src/wire/meters.ts'
 import { tempDir } from '../server.ts'
 import { pcm, silence, sine } from './sound.ts'
 
-const entry = path.resolve(import.meta.dirname, '../../../src/agent/agent.ts')
-const program = `import(${JSON.stringify(entry)}).then((m) => m.main(process.argv.slice(1))).then((code) => process.exit(code))`
+const entry = path.resolve(import.meta.dirname, '../../../src/main.ts')
 
 interface Printed {
   code: number | null
@@ -18,7 +17,7 @@ interface Printed {
 
 /** The real program in a directory of its own; its sound cards are what the directory `asound` says. */
 async function printed(dir: string, args: string[], env: Record<string, string> = {}): Promise<Printed> {
-  const child = spawn(process.execPath, ['-e', program, '--', '--print-meter-frame', ...args], {
+  const child = spawn(process.execPath, [entry, 'agent', '--print-meter-frame', ...args], {
     cwd: dir,
     env: { HOME: dir, PATH: process.env.PATH, SVC_ALSA_PROC_ROOT: path.join(dir, 'asound'), TMPDIR: dir, ...env },
   })

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { LEAD_SECONDS, TAIL_SECONDS } from '../../../src/agent/enhance/chain.rules.ts'
 import type { Space } from '../../../src/agent/proc/disk.ts'
 import { createDiskGuard, type PlannedTake } from '../../../src/agent/spool/guard.ts'
 import { neededBytes } from '../../../src/agent/spool/room.rules.ts'
@@ -135,13 +136,19 @@ test('a take needs its capture, and what is made of it', () => {
   assert.equal(need({ outputCodec: 'mp3', outputBitrateKbps: 128 }).moreBytes, 16_000 * hour)
   assert.equal(need({ outputCodec: 'flac' }).moreBytes, raw)
   // Mono out of the mix, 16 bit at 48 kHz, and the denoiser's samples in 24 bit.
-  assert.equal(need({ enhancement: Enhancement.parse({}) }).moreBytes, (2 + 3) * 48_000 * hour)
+  const heard = hour + LEAD_SECONDS + TAIL_SECONDS
+  assert.equal(need({ enhancement: Enhancement.parse({}) }).moreBytes, (2 * hour + 3 * heard) * 48_000)
 })
 
 test('chunks give back what the controller has: four of them are on the disk at once', () => {
   const chunked = job('a', { chunkSeconds: 60, durationSeconds: hour, outputCodec: 'flac' }).command
   const quarter = (raw * 240) / hour
   assert.deepEqual(neededBytes([chunked], stereo, hour), { moreBytes: quarter, rawBytes: quarter + 4096 })
+  // What the agent was started with counts for a job that names none.
+  const { chunkSeconds, ...plain } = chunked
+  assert.deepEqual(neededBytes([plain], stereo, hour, chunkSeconds), neededBytes([chunked], stereo, hour))
+  assert.deepEqual(neededBytes([chunked], stereo, hour, 600), neededBytes([chunked], stereo, hour))
+  assert.equal(neededBytes([plain], stereo, hour, 0).rawBytes, raw + 4096)
   // A copy that is to stay is whole, and so is what another job still needs.
   const kept = { ...chunked, recorderCacheRetention: policy({ maxAgeDays: 1 }) }
   assert.equal(neededBytes([kept], stereo, hour).rawBytes, raw + 4096)

@@ -241,6 +241,31 @@ test('raw masters are joined beside what is played, and complete nothing', async
   await k.close()
 })
 
+test('a take whose last chunk is accepted can be played, downloaded and its master read at once', async () => {
+  const k = kit()
+  const t = await chunked(k)
+  const audio = (n: number, gain: number) => wav(counted(n * 80, 80).map((s) => s * gain))
+  for (const n of [0, 1]) {
+    await t.put(n, audio(n, 1), `&rendition=enhanced${n === 1 ? '&chunkTotal=2' : ''}`)
+  }
+  const admin = k.as('admin')
+  const at = `/recordings/${t.recordingId}`
+  assert.equal((await t.state()).status, 'completed')
+  const [played, ticket, download] = await Promise.all([
+    admin.get(`${at}/stream`),
+    admin.post(`${at}/playback`),
+    admin.post(`${at}/download`),
+  ])
+  assert.deepEqual([played.status, ticket.status, download.status], [200, 202, 202])
+  const early = await admin.get(`${at}/stream?rendition=raw`)
+  assert.deepEqual([early.status, early.json.reason], [409, 'recording_not_cached'])
+  for (const n of [0, 1]) await t.put(n, audio(n, 2), '&rendition=raw')
+  const master = await admin.get(`${at}/stream?rendition=raw`)
+  assert.equal(master.status, 200)
+  assert.notEqual(master.headers.get('etag'), played.headers.get('etag'))
+  await k.close()
+})
+
 test('where a chunk could not be enhanced its plain file stands in the raw master too', async () => {
   const k = kit()
   const t = await chunked(k)

@@ -162,6 +162,7 @@ test('a disk without room for the joined file is a failure that says so; the chu
 const anotherJoiner = (k: Kit): Joiner =>
   new Joiner({
     audit: audit(k.db, randomIds, 0),
+    bell: k.bell,
     chunks: chunkStore(k.db),
     clock: { now: () => Date.parse(k.now()), monotonic: () => 0 },
     db: k.db,

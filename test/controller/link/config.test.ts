@@ -64,6 +64,24 @@ test('a long poll hears at once that somebody listens', async () => {
   await k.close()
 })
 
+test('a long poll hears at once of other capacities, audio defaults and retention policies', async () => {
+  const { k, id, admin, config } = await world()
+  const policy = { action: 'delete_cache', name: 'Week', enabled: true, maxAgeDays: 7, scope: 'recorder_cache' }
+  const changes: [what: string, act: () => Promise<{ status: number }>][] = [
+    ['recordingCapacity', () => admin.patch(`/nodes/${id}`, { recordingCapacity: { maxConcurrentRecordings: 3 } })],
+    ['audioDefaults', () => admin.patch(`/nodes/${id}`, { audioDefaults: { captureChannels: 4 } })],
+    ['recorderCachePolicies', () => admin.post('/settings/retention-policies', policy)],
+  ]
+  for (const [what, act] of changes) {
+    const known = await config()
+    const waiting = config('?waitSeconds=25', { 'if-none-match': known.headers.get('etag') as string })
+    while (k.bell.listeners(`demand ${id}`) === 0) await new Promise((resolve) => setImmediate(resolve))
+    assert.ok((await act()).status < 300, what)
+    assert.notDeepEqual((await waiting).json.data[what], known.json.data[what])
+  }
+  await k.close()
+})
+
 test('a config that is another one already is not waited for; without a change the answer is the same config', async () => {
   const { k, config, start } = await world()
   const { headers } = await config()

@@ -108,6 +108,23 @@ test('the first heartbeat brings a node online, silence takes it offline at read
   await k.close()
 })
 
+test('a heartbeat tells which denoiser the node carries; one nobody knows costs only itself', async () => {
+  const k = kit()
+  const { id, agent } = await k.enroll()
+  const denoiser = { engine: 'deepfilternet3', model: 'small', sha256: 'ab'.repeat(32) }
+  const told = async (one: object) => {
+    const runtime = { audioBackends: ['alsa'], denoiser: one }
+    assert.equal(
+      (await agent.post(`/nodes/${id}/heartbeat`, { agentVersion: '1', hostname: 'h', runtime })).status,
+      202,
+    )
+    return (await k.as('admin').get(`/nodes/${id}`)).json.data.runtime
+  }
+  assert.deepEqual(await told(denoiser), { audioBackends: ['alsa'], denoiser })
+  assert.deepEqual(await told({ ...denoiser, engine: 'other' }), { audioBackends: ['alsa'] })
+  await k.close()
+})
+
 test('an unchanged heartbeat is audited once per window, with the count of the window before', async () => {
   const k = kit()
   const { id, agent } = await k.enroll()

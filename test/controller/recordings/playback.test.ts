@@ -163,7 +163,10 @@ test('the trail tells who took which file, and why one was refused', async () =>
   t.recording('r1', { name: 'Council' })
   assert.equal((await admin.get('/recordings/r1/stream')).json.reason, 'recording_not_cached')
   const path = t.file('r1', 'enhanced', pattern(8), 'mp3')
-  const file = await admin.get('/recordings/r1/file?rendition=raw')
+  const master = await admin.get('/recordings/r1/file?rendition=raw')
+  assert.deepEqual([master.status, master.json.reason], [409, 'recording_not_cached'])
+  assert.equal(master.json.error, 'The raw rendition is not cached')
+  const file = await admin.get('/recordings/r1/file?rendition=enhanced')
   assert.equal(file.headers.get('content-disposition'), 'attachment; filename="Council.mp3"')
   assert.equal((await admin.get('/recordings/r1/stream', { range: 'bytes=8-' })).status, 416)
   rmSync(join(t.root, path))
@@ -174,6 +177,8 @@ test('the trail tells who took which file, and why one was refused', async () =>
   assert.deepEqual(k.trail(), [
     'recordings.playback.stream allowed',
     'recordings.playback.stream.failed failed recording_not_cached',
+    'recordings.download.file allowed',
+    'recordings.download.file.failed failed recording_not_cached',
     'recordings.download.file allowed',
     'recordings.download.file.succeeded succeeded',
     'recordings.playback.stream allowed',
@@ -188,6 +193,6 @@ test('the trail tells who took which file, and why one was refused', async () =>
     "SELECT details FROM audit_events WHERE action = 'recordings.download.file.succeeded'",
   )
   const { disposition, fileName, rendition, size } = JSON.parse(row?.details ?? '')
-  assert.deepEqual([disposition, fileName, rendition, size], ['attachment', 'Council.mp3', 'raw', 8])
+  assert.deepEqual([disposition, fileName, rendition, size], ['attachment', 'Council.mp3', 'enhanced', 8])
   await k.close()
 })

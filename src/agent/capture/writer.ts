@@ -1,0 +1,205 @@
+// Between a take and its disk: what waits to be written, and what happens while there is no room.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isDiskFull } from '../spool/durable.ts'
+import { type PcmFormat, streamFrameBytes } from './format.rules.ts'
+import type { TakeFile } from './takefile.ts'
+
+export type Piece = { frames: Buffer; stream: PcmFormat } | { silence: number }
+
+/** Frames that were given while there was room for them nowhere; the take has silence there. */
+export interface Dropped {
+  atFrame: number
+  frames: number
+}
+
+export interface WriterDeps {
+  /** Bytes held in memory while the disk is slow or full; a second of audio in any case. Default: 32 MiB. */
+  bufferBytes?: number | undefined
+  /** Makes the file, before the first write. */
+  create(): Promise<TakeFile>
+  /** The take that goes on, if it is one. */
+  file: TakeFile | undefined
+  /** Frames of the take before the first that is pushed. */
+  from: number
+  /** Lets others make way on the disk; resolves when they have. */
+  makeRoom(bytes: number): Promise<void>
+  /** Nothing is written any more: the disk failed, or stayed full until after the end. */
+  onFault(error: unknown): void
+  /** The disk is full; what comes is held, and tried again. Once until `onRoom`. */
+  onFull(error: unknown): void
+  onRoom(dropped: Dropped | undefined): void
+  /** After each write, with the frames in the file. */
+  onWritten(frames: number): void
+}
+
+type Batch = { blocks: Buffer[]; stream: PcmFormat } | { silence: number }
+
+const BUFFER_BYTES = 32 << 20
+/** Written at once, at most. */
+const WRITE_BYTES = 1 << 20
+const RETRY_MS = 250
+/** Tries behind the end of a take, two seconds of them: what is held may be minutes of audio. */
+const LAST_TRIES = 8
+
+export class TakeWriter {
+  readonly #deps: WriterDeps
+  #dead = false
+  #dropped: Dropped | undefined
+  #ended = false
+  #file: TakeFile | undefined
+  #lastTries = LAST_TRIES
+  #limitBytes: number
+  /** Frames pushed so far, those before it included. */
+  #pushed: number
+  #queue: Piece[] = []
+  #queued = 0
+  /** The disk is full. */
+  #starving = false
+  #writing: Promise<void> | undefined
+
+  constructor(deps: WriterDeps) {
+    this.#deps = deps
+    this.#file = deps.file
+    this.#limitBytes = deps.bufferBytes ?? BUFFER_BYTES
+    this.#pushed = deps.from
+  }
+
+  get file(): TakeFile | undefined {
+    return this.#file
+  }
+
+  /** Whether the device should wait. Not while the disk is full: that may last, and others take from the device too. */
+  get full(): boolean {
+    return !this.#starving && this.#queued > this.#limitBytes
+  }
+
+  push(piece: Piece): void {
+    if (this.#dead) return
+    if ('silence' in piece) this.#pushSilence(piece.silence)
+    else this.#pushFrames(piece)
+    this.#writing ??= this.#drain()
+  }
+
+  /** No more comes. Resolves when everything is written, or given up. */
+  async end(): Promise<void> {
+    this.#ended = true
+    await this.#writing
+  }
+
+  #pushFrames(piece: { frames: Buffer; stream: PcmFormat }): void {
+    const frameBytes = streamFrameBytes(piece.stream)
+    const bytes = piece.frames.length
+    this.#limitBytes = Math.max(this.#limitBytes, frameBytes * piece.stream.rate)
+    const over = this.#dropped !== undefined || this.#queued + bytes > this.#limitBytes
+    if (this.#starving && over) this.#drop(bytes / frameBytes)
+    else {
+      this.#queue.push(piece)
+      this.#queued += bytes
+      this.#pushed += bytes / frameBytes
+    }
+  }
+
+  /** There is room for it nowhere: what comes after stays at its true time. */
+  #drop(frames: number): void {
+    this.#dropped ??= { atFrame: this.#pushed, frames: 0 }
+    this.#dropped.frames += frames
+    this.#pushSilence(frames)
+  }
+
+  /** Silence one after the other is one piece, however long the disk is full. */
+  #pushSilence(silence: number): void {
+    this.#pushed += silence
+    const last = this.#queue.at(-1)
+    if (last && 'silence' in last) last.silence += silence
+    else this.#queue.push({ silence })
+  }
+
+  async #drain(): Promise<void> {
+    // Behind what is being given now: a gap at the very first frame must not be written before the file exists.
+    await Promise.resolve()
+    try {
+      while (this.#queue.length > 0) await this.#insist()
+    } catch (e) {
+      this.#dead = true
+      this.#queue = []
+      this.#queued = 0
+      this.#deps.onFault(e)
+    }
+    this.#writing = undefined
+  }
+
+  /** Writes the next batch; while the disk is full, until it has room or the take is over. Throws what is final. */
+  async #insist(): Promise<void> {
+    try {
+      await this.#write()
+    } catch (e) {
+      if (!isDiskFull(e)) throw e
+      return this.#starve(e)
+    }
+    if (this.#starving) this.#relieved()
+  }
+
+  async #starve(error: unknown): Promise<void> {
+    if (this.#ended && this.#lastTries-- <= 0) throw error
+    if (!this.#starving) {
+      this.#starving = true
+      this.#deps.onFull(error)
+    }
+    await this.#deps.makeRoom(this.#queued + WRITE_BYTES)
+    await sleep(RETRY_MS)
+  }
+
+  #relieved(): void {
+    const dropped = this.#dropped
+    this.#starving = false
+    this.#dropped = undefined
+    this.#deps.onRoom(dropped)
+  }
+
+  /** What could not be written is in the queue again when it throws. */
+  async #write(): Promise<void> {
+    const batch = this.#next()
+    const before = this.#file?.frames ?? 0
+    try {
+      this.#file ??= await this.#deps.create()
+      if ('silence' in batch) await this.#file.appendSilence(batch.silence)
+      else await this.#file.append(batch.blocks, batch.stream)
+    } finally {
+      this.#written(batch, (this.#file?.frames ?? before) - before)
+    }
+    this.#deps.onWritten(this.#file.frames)
+  }
+
+  /** The next silence, or blocks that wait one behind the other. */
+  #next(): Batch {
+    const first = this.#queue.shift()!
+    if ('silence' in first) return first
+    const blocks = [first.frames]
+    let bytes = first.frames.length
+    for (let next = this.#queue[0]; next && 'frames' in next && bytes < WRITE_BYTES; next = this.#queue[0]) {
+      if (next.stream !== first.stream) break
+      blocks.push(next.frames)
+      bytes += next.frames.length
+      this.#queue.shift()
+    }
+    return { blocks, stream: first.stream }
+  }
+
+  /** So many frames of the batch are in the file; the rest waits in front again. */
+  #written(batch: Batch, frames: number): void {
+    if ('silence' in batch) {
+      if (frames < batch.silence) this.#queue.unshift({ silence: batch.silence - frames })
+      return
+    }
+    const { blocks, stream } = batch
+    let skip = frames * streamFrameBytes(stream)
+    this.#queued -= skip
+    const rest: Piece[] = []
+    for (const block of blocks) {
+      const from = Math.min(skip, block.length)
+      skip -= from
+      if (from < block.length) rest.push({ frames: block.subarray(from), stream })
+    }
+    this.#queue.unshift(...rest)
+  }
+}

@@ -1,0 +1,60 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Lease, type LeaseDeps } from '../../../src/agent/jobs/lease.ts'
+import { job, until } from './kit.ts'
+
+type Wait = Parameters<LeaseDeps['link']['jobHeartbeat']>[2]
+
+function leased(answer: (wait: Wait) => Promise<'running' | 'stop_requested'>, pollSeconds: number) {
+  const asked: { at: number; wait: Wait }[] = []
+  const heard: string[] = []
+  const told: string[] = []
+  const lease = new Lease({
+    jobId: 'a',
+    link: {
+      jobHeartbeat: async (_, __, wait) => {
+        asked.push({ at: performance.now(), wait })
+        return { ...job('a'), status: await answer(wait) }
+      },
+      readJob: async () => job('a'),
+    },
+    pollSeconds,
+    progress: () => ({ percent: 1, stage: 'capturing' }),
+    tell: (_, name) => void told.push(name),
+  })
+  lease.listen((seen) => void heard.push(seen === 'gone' ? seen : seen.status))
+  lease.start()
+  return { asked, heard, lease, told }
+}
+
+test('the heartbeat waits at the controller, so that a stop is heard when it is asked for', async () => {
+  const news = Promise.withResolvers<'stop_requested'>()
+  const l = leased(() => news.promise, 60)
+  await until(() => l.asked.length === 1)
+  assert.equal(l.asked[0]!.wait!.seconds, 60)
+  news.resolve('stop_requested')
+  await until(() => l.heard.length === 1)
+  assert.deepEqual(l.heard, ['stop_requested'])
+  l.lease.stop()
+})
+
+test('a controller that does not wait is asked at the same pace', async () => {
+  const l = leased(async () => 'running', 0.1)
+  await until(() => l.heard.length === 4)
+  l.lease.stop()
+  // Timers may be late, never early by more than their own millisecond.
+  assert.ok(l.asked[3]!.at - l.asked[0]!.at >= 3 * 99)
+  assert.equal(l.asked[0]!.wait!.seconds, 0)
+})
+
+test('a lease that is stopped ends its open request, and tells nothing of it', async () => {
+  const l = leased(
+    (wait) => new Promise((_, reject) => wait!.signal.addEventListener('abort', () => reject(new Error('stopped')))),
+    60,
+  )
+  await until(() => l.asked.length === 1)
+  l.lease.stop()
+  assert.ok(l.asked[0]!.wait!.signal.aborted)
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.deepEqual([l.heard, l.told], [[], []])
+})

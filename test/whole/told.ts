@@ -1,0 +1,37 @@
+// What an agent owned up to: the gaps of a take as its log tells them, and as they are kept with the recording.
+import assert from 'node:assert/strict'
+import type { Recording } from '../../src/wire/recordings.ts'
+import type { Agent } from '../kit/whole.ts'
+import { assertTold, type Heard, RATE } from './signal.ts'
+import type { Gap } from './sound.ts'
+
+/** `late`: nothing but the clock noticed it. That of a JACK graph on a busy machine stands still for a while. */
+export type LoggedGap = Gap & { late: boolean }
+
+/** By the log; in frames of the capture, of which the job may be a later part. In their order. */
+export function gapsInLog(agent: Agent, jobId: string): LoggedGap[] {
+  const gaps = agent
+    .events()
+    .filter(({ details, type }) => details.jobId === jobId && /\.capture_(overrun|device_recovered)$/.test(type))
+    .map(({ details }) => ({ ...(details as unknown as Gap), late: details.noticedBy === 'clock' }))
+  // A device that came back before the first frame left no gap.
+  return gaps.filter(({ atFrame }) => atFrame !== undefined).sort((a, b) => a.atFrame - b.atFrame)
+}
+
+/** By what is kept with the rendition; in frames of the take. */
+export const gapsKept = ({ renditions }: Recording, rendition: 'primary' | 'raw' = 'primary'): Gap[] =>
+  (renditions?.[rendition]?.gaps ?? []).map(({ atSeconds, seconds }) => ({
+    atFrame: Math.round(atSeconds * RATE),
+    seconds,
+  }))
+
+/** Every silence that is heard is kept with the recording, and the log had a word about each. */
+export function assertOwnedUp(agent: Agent, jobId: string, recording: Recording, heard: Heard): void {
+  const [kept, logged] = [gapsKept(recording), gapsInLog(agent, jobId)]
+  assertTold(heard, kept, `${recording.id}, its details`)
+  for (const { seconds } of kept) {
+    // A take that ended or began in a gap has a part of it.
+    const covers = (gap: Gap) => gap.seconds > seconds - 1 / RATE
+    assert.ok(logged.some(covers), `${recording.id}: no word about ${seconds} s in ${JSON.stringify(logged)}`)
+  }
+}
