@@ -6,6 +6,7 @@ import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { wavHeader } from '../../src/agent/spool/wav.rules.ts'
 import { until } from '../kit/whole.ts'
+import { punctual } from './processes.ts'
 import { PEAK, RATE, turns } from './signal.ts'
 
 /** ALSA's names of the cards, and how many channels each has. */
@@ -70,16 +71,6 @@ export function layProc(root: string, cards: readonly Card[]): void {
     fs.writeFileSync(path.join(dir, 'id'), `${card}\n`)
     const mode = `    Format: S32_LE\n    Channels: ${CARDS[card]}\n    Rates: ${RATE}\n`
     fs.writeFileSync(path.join(dir, 'stream0'), `${card}\n\nCapture:\n  Status: Stop\n  Interface 1\n${mode}`)
-  }
-}
-
-/** First in line for the processor where this user may have that: then the graph's clock runs true beside other work. */
-function punctual(): string[] {
-  try {
-    execFileSync('chrt', ['-f', '20', 'true'], { stdio: 'ignore' })
-    return ['chrt', '-f', '20']
-  } catch {
-    return []
   }
 }
 

@@ -2,6 +2,7 @@
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { brokenAt, counted } from './counted.rules.ts'
+import { punctual } from './processes.ts'
 import { layoutOf } from './signal.ts'
 
 export const COUNTER = path.resolve(import.meta.dirname, 'counter.ts')
@@ -13,7 +14,9 @@ const BLOCK_FRAMES = 1 << 16
  */
 export function counterEnv(dir: string, asound: string, card: string): Record<string, string> {
   const arecord = path.join(dir, 'arecord')
-  fs.writeFileSync(arecord, `#!/bin/sh\nexec '${process.execPath}' '${COUNTER}' "$@"\n`, { mode: 0o755 })
+  // A card does not wait for the processor: what is lost is lost by who did not read it.
+  const first = punctual().join(' ')
+  fs.writeFileSync(arecord, `#!/bin/sh\nexec ${first} '${process.execPath}' '${COUNTER}' "$@"\n`, { mode: 0o755 })
   return {
     SVC_ALSA_PROC_ROOT: asound,
     SVC_CAPTURE_COMMAND: arecord,
