@@ -57,9 +57,10 @@ export class Ticker {
   start(): void {
     for (const { runner } of this.table.filter((entry) => entry.runner.enabled)) {
       void this.run(runner.name)
-      this.jobs.push(
-        new Cron('* * * * * *', { interval: runner.intervalSeconds, protect: true }, () => this.run(runner.name)),
-      )
+      const { intervalSeconds: interval } = runner
+      // The pass of now is the first: without a start the second would come with the next second.
+      const startAt = new Date(this.clock.now() + interval * 1000)
+      this.jobs.push(new Cron('* * * * * *', { interval, protect: true, startAt }, () => this.run(runner.name)))
     }
   }
 

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { type Runner, Ticker } from '../../../src/controller/background/ticker.ts'
 import { iso, systemClock } from '../../../src/kernel/clock.ts'
 
 const quiet = { debug() {}, error() {}, info() {}, warn() {} }
 
 /** A runner that is due at instants it is told, and says when a pass was made. */
-function sleeper(enabled = true) {
+function sleeper(t: TestContext, enabled = true) {
   const passes: (() => void)[] = []
   let made = 0
   let due: number | undefined
@@ -22,12 +22,13 @@ function sleeper(enabled = true) {
     },
   }
   const ticker = new Ticker(systemClock, quiet, [runner])
+  t.after(() => ticker.stop())
   const next = () => new Promise<void>((done) => passes.push(done))
   return { at: (ms: number) => (due = ms), made: () => made, next, ticker }
 }
 
-test('a pass is made when something is due, long before the interval is over', async () => {
-  const { at, made, next, ticker } = sleeper()
+test('a pass is made when something is due, long before the interval is over', async (t) => {
+  const { at, made, next, ticker } = sleeper(t)
   const first = next()
   ticker.start()
   await first
@@ -40,8 +41,17 @@ test('a pass is made when something is due, long before the interval is over', a
   await ticker.stop()
 })
 
-test('what was due is overdue: a pass follows at once; after the stop none does', async () => {
-  const { at, made, next, ticker } = sleeper()
+test('after the pass at the start the next comes with the interval, not with the next second', async (t) => {
+  const { made, next, ticker } = sleeper(t)
+  const first = next()
+  ticker.start()
+  await first
+  await new Promise((resolve) => setTimeout(resolve, 1100))
+  assert.equal(made(), 1)
+})
+
+test('what was due is overdue: a pass follows at once; after the stop none does', async (t) => {
+  const { at, made, next, ticker } = sleeper(t)
   const first = next()
   ticker.start()
   await first
@@ -56,9 +66,9 @@ test('what was due is overdue: a pass follows at once; after the stop none does'
   assert.equal(made(), 2)
 })
 
-test('before the start, and for a runner that is switched off, nothing is heeded', async () => {
+test('before the start, and for a runner that is switched off, nothing is heeded', async (t) => {
   for (const enabled of [true, false]) {
-    const { at, made, ticker } = sleeper(enabled)
+    const { at, made, ticker } = sleeper(t, enabled)
     at(0)
     if (!enabled) ticker.start()
     ticker.heed('sleeper')
