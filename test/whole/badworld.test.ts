@@ -78,7 +78,7 @@ describe('a bad world', { concurrency: true }, () => {
     assert.deepEqual(await agent.program.end('SIGTERM'), [0, null], agent.program.said())
     assert.ok(performance.now() - asked < 30_000)
     const frames = framesOf(readWav(fs.readFileSync(agent.takeFile(take.job))))
-    assert.ok(frames > RATE - 20)
+    assert.ok(frames > RATE - 20, `${frames} frames; ${agent.program.said()}`)
     cable.target = (await controller.start()).url
     agent.start()
     await controller.delivered(take.recording, take.job)
