@@ -12,6 +12,8 @@ export interface LeaseDeps {
   tell(severity: Severity, name: string, details?: Record<string, unknown>): void
 }
 
+/** A lease lasts half a minute: it is renewed well within, whatever pace was set; and no controller waits longer than that. */
+const SLOWEST_SECONDS = 10
 const ENDED: AgentJob['status'][] = ['cancelled', 'completed', 'failed']
 
 /** Keeps a job's lease alive from the claim to the accepted upload (decision 15), and hears what the controller wants. */
@@ -42,6 +44,10 @@ export class Lease {
     this.#stop.abort()
   }
 
+  get #pace(): number {
+    return Math.min(this.#deps.pollSeconds, SLOWEST_SECONDS)
+  }
+
   async #run(): Promise<void> {
     const { signal } = this.#stop
     while (!signal.aborted) {
@@ -51,7 +57,7 @@ export class Lease {
       if (answer) this.#listener(answer)
       if (answer === 'gone' || (answer && ENDED.includes(answer.status))) return
       // What the controller did not wait, we do: the pace is ours. Rejects only when stopped, which the loop sees itself.
-      const left = this.#deps.pollSeconds * 1000 - (performance.now() - asked)
+      const left = this.#pace * 1000 - (performance.now() - asked)
       await sleep(Math.max(0, left), undefined, { signal }).catch(() => undefined)
     }
   }
@@ -77,8 +83,8 @@ export class Lease {
 
   /** Waits at the controller, so that a stop is heard at once. A job that is over says why when it is read. */
   async #heartbeat(): Promise<AgentJob> {
-    const { jobId, link, pollSeconds, progress } = this.#deps
-    const wait = { seconds: Math.floor(pollSeconds), signal: this.#stop.signal }
+    const { jobId, link, progress } = this.#deps
+    const wait = { seconds: Math.floor(this.#pace), signal: this.#stop.signal }
     try {
       return await link.jobHeartbeat(jobId, progress(), wait)
     } catch (e) {
