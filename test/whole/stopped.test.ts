@@ -13,7 +13,7 @@ test('a take ends within moments of its stop', async (t) => {
   const node = await controller.enroll('stopped')
   // A pace at which a stop that is only heard with the next heartbeat would be seen.
   const env = { SVC_CONTROLLER_TOKEN: node.token, SVC_CONTROLLER_URL: controller.url, SVC_NODE_ID: node.id }
-  new Agent(house, { ...env, SVC_JOB_POLL_SECONDS: '8' }).start()
+  const agent = new Agent(house, { ...env, SVC_JOB_POLL_SECONDS: '8' }).start()
   const device = await controller.online(node.id)
   await controller.get(`/nodes/${node.id}/interfaces/${device.id}`, 'PATCH', { systemRef: 'test' })
   const asked = { channelMode: 'stereo', codec: 'wav', enhancement: null, name: 'Stopped' }
@@ -24,6 +24,8 @@ test('a take ends within moments of its stop', async (t) => {
     const now = await read()
     return now.startedAt && now.progress ? now : undefined
   })
+  // Stopped before its first sample there would be no take.
+  await agent.capturing(job.id)
   const stopped = await controller.post(`/recordings/${recording.id}/stop`, {})
   assert.equal(stopped.status, 'completed')
   const { stopRequestedAt } = await read()
