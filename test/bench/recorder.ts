@@ -28,7 +28,9 @@ export interface Taken {
 
 /** Starts both; `env`: what the agent is told besides. */
 export async function recorder(place: Place, env: Record<string, string>): Promise<Recorder> {
-  const world = await fleet(place)
+  const data = fs.mkdtempSync(path.join(place.dir, 'data-'))
+  // Half an hour of 32 channels is more than a controller takes unless it is told.
+  const world = await fleet(place, undefined, data, { SVC_RECORDING_CACHE_MAX_BYTES: String(2 ** 38) })
   const [node] = (await enroll(world, 1)) as [Enrolled]
   const { call, controller } = world
   const work = fs.mkdtempSync(path.join(place.dir, 'agent-'))
