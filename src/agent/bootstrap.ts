@@ -3,10 +3,12 @@ import * as crypto from 'node:crypto'
 import * as fs from 'node:fs'
 import * as os from 'node:os'
 import * as path from 'node:path'
+import { installPublicKey } from '../host/authorizedkeys.ts'
+import { writeEnvFile } from '../host/envfile.ts'
+import { NotStarted, run } from '../host/run.ts'
 import { makeDir } from '../kernel/dirs.ts'
 import type { InterfaceInput } from '../wire/nodes.ts'
 import { type Link, LinkError } from './link/link.ts'
-import { NotStarted, run } from './proc/run.ts'
 
 /** Why the node could not join, in words for the person at the terminal. Holds no key and no token. */
 export class BootstrapFailed extends Error {}
@@ -71,73 +73,6 @@ async function makeKey(options: BootstrapOptions, key: KeyPair): Promise<{ priva
   return pair
 }
 
-function syncDirectory(dir: string): void {
-  const handle = fs.openSync(dir, 'r')
-  try {
-    fs.fsyncSync(handle)
-  } finally {
-    fs.closeSync(handle)
-  }
-}
-
-/** Whole or not at all, also after a power cut: temp file beside it, fsync, rename. Keeps the owner of an existing file. */
-function replaceFile(file: string, content: string, mode: number): void {
-  const before = fs.statSync(file, { throwIfNoEntry: false })
-  const temporary = `${file}.${crypto.randomBytes(6).toString('hex')}`
-  const handle = fs.openSync(temporary, 'wx', mode)
-  try {
-    fs.writeFileSync(handle, content)
-    // The umask does not get a say.
-    fs.fchmodSync(handle, mode)
-    if (before && process.getuid?.() === 0) fs.fchownSync(handle, before.uid, before.gid)
-    fs.fsyncSync(handle)
-    fs.renameSync(temporary, file)
-    syncDirectory(path.dirname(file))
-  } catch (e) {
-    fs.rmSync(temporary, { force: true })
-    throw e
-  } finally {
-    fs.closeSync(handle)
-  }
-}
-
-const linesOf = (file: string): string[] => {
-  const content = fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : ''
-  return content.split('\n').filter((line, i, all) => line !== '' || i < all.length - 1)
-}
-
-/** Our line is the one with our comment; keys of other people on a one-box site stay. */
-export function installPublicKey(file: string, publicKey: string): void {
-  const dir = path.dirname(file)
-  const comment = publicKey.split(' ').at(-1) as string
-  makeDir(dir, 0o700)
-  fs.chmodSync(dir, 0o700)
-  const others = linesOf(file).filter((line) => line.trim().split(/\s+/).at(-1) !== comment)
-  replaceFile(file, `${[...others, publicKey].join('\n')}\n`, 0o600)
-}
-
-/** A value systemd reads back as it is. */
-const quoted = (value: string): string =>
-  /^[\w@%+=:,./~-]*$/.test(value) ? value : `"${value.replace(/(["\\$`])/g, '\\$1')}"`
-
-const keyOf = (line: string): string | undefined => /^\s*(?:export\s+)?(\w+)\s*=/.exec(line)?.[1]
-
-/**
- * Replaces the token, sets `settings`, keeps every other line as the operator wrote it. The settings travel with the
- * token because it is worth nothing at another controller or under another node id.
- */
-export function writeEnvFile(file: string, token: string, settings: Record<string, string>): void {
-  makeDir(path.dirname(file))
-  const entries = Object.entries(settings).map(([key, value]) => [key, `${key}=${quoted(value)}`] as const)
-  const wanted = new Map(entries)
-  const kept = linesOf(file)
-    .filter((line) => keyOf(line) !== 'SVC_CONTROLLER_TOKEN')
-    .map((line) => wanted.get(keyOf(line) ?? '') ?? line)
-  const present = new Set(kept.map(keyOf))
-  const missing = entries.filter(([key]) => !present.has(key)).map(([, line]) => line)
-  replaceFile(file, `${[...kept, ...missing, `SVC_CONTROLLER_TOKEN=${quoted(token)}`].join('\n')}\n`, 0o640)
-}
-
 function inWords(e: LinkError, nodeId: string): string {
   if (e.status === 401)
     return `the controller refused the bootstrap token: it is expired, already used, or made for another node than ${nodeId}. Ask for a new one.`
@@ -175,7 +110,8 @@ async function join(options: BootstrapOptions, key: KeyPair): Promise<Joined> {
     .catch((e) => {
       throw e instanceof LinkError ? new BootstrapFailed(inWords(e, options.nodeId)) : e
     })
-  writeEnvFile(options.envFile, joined.controllerToken, options.envSettings)
+  // The settings travel with the token: it is worth nothing at another controller or under another node id.
+  writeEnvFile(options.envFile, { ...options.envSettings, SVC_CONTROLLER_TOKEN: joined.controllerToken })
   return { fingerprint: joined.fingerprint ?? fingerprintOf(pair.publicKey) }
 }
 

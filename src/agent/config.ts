@@ -4,6 +4,7 @@ import * as os from 'node:os'
 import * as path from 'node:path'
 import { parseArgs } from 'node:util'
 import type * as z from 'zod'
+import { parseEnvFile } from '../host/envfile.ts'
 import type { ManagerCall } from './proc/notify.ts'
 import type { Row } from './settings.rows.ts'
 import { SETTINGS, type Settings } from './settings.ts'
@@ -107,16 +108,6 @@ function flagValue(
   // Most likely a forgotten value that swallowed the next flag.
   if (value.startsWith('--') && !inline && !flag.template) throw new BadConfig(`${name} needs a value, got ${value}`)
   return value
-}
-
-/** `KEY=VALUE` lines as systemd reads them: comments, blank lines and one pair of quotes around a value. */
-export function parseEnvFile(content: string): Env {
-  const env: Env = {}
-  for (const line of content.split('\n')) {
-    const match = /^\s*(SVC_[A-Z0-9_]+)=(.*?)\s*$/.exec(line)
-    if (match) env[match[1] as string] = (match[2] as string).replace(/^(['"])(.*)\1$/s, '$2')
-  }
-  return env
 }
 
 const readText = (what: string, file: string): string => {

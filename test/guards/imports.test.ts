@@ -11,6 +11,7 @@ interface Floor {
 
 // The house, as data. `domain` is every folder of src/controller that has no row of its own.
 const CONTROLLER = ['kernel', 'wire', 'crypto', 'store', 'edge', 'background']
+const PROGRAMS = ['controller', 'verbs', 'agent', 'lifecycle', 'setup', 'maintain', 'provision', 'tls']
 const FLOORS: Record<string, Floor> = {
   kernel: { may: [], packages: [] },
   wire: { may: ['kernel'], packages: ['zod'] },
@@ -21,10 +22,15 @@ const FLOORS: Record<string, Floor> = {
   domain: { may: CONTROLLER, packages: [] },
   controller: { may: [...CONTROLLER, 'domain'], packages: ['zod'] },
   verbs: { may: [...CONTROLLER, 'domain', 'controller'], packages: [] },
-  agent: { may: ['kernel', 'wire', 'crypto'], packages: ['zod'] },
-  lifecycle: { may: ['kernel', 'wire', 'crypto'], packages: ['zod'] },
+  host: { may: ['kernel'], packages: [] },
+  agent: { may: ['kernel', 'wire', 'crypto', 'host'], packages: ['zod'] },
+  lifecycle: { may: ['kernel', 'wire', 'crypto', 'host'], packages: ['zod'] },
+  setup: { may: ['kernel', 'wire', 'crypto', 'host'], packages: ['zod'] },
+  maintain: { may: ['kernel', 'wire', 'crypto', 'host', 'setup'], packages: ['zod'] },
+  provision: { may: ['kernel', 'wire', 'crypto', 'host', 'setup'], packages: ['zod'] },
+  tls: { may: ['kernel', 'wire', 'host'], packages: ['zod'] },
   console: { may: ['wire'], packages: [] },
-  main: { may: ['kernel', 'controller', 'verbs', 'agent', 'lifecycle'], packages: [] },
+  main: { may: ['kernel', ...PROGRAMS], packages: [] },
 }
 // A driver's own library, in its X.<name>.ts only.
 const DRIVERS: Record<string, string[]> = {
@@ -33,7 +39,6 @@ const DRIVERS: Record<string, string[]> = {
   'src/controller/status/metrics.prometheus.ts': ['prom-client'],
   'src/controller/uploads/drivers.s3.ts': ['@aws-sdk/client-s3', '@aws-sdk/lib-storage'],
 }
-const PROGRAMS = ['controller', 'verbs', 'agent', 'lifecycle']
 
 interface Import {
   from: string

@@ -1,7 +1,8 @@
 // Tells the service manager how the agent is: sd_notify. Node has no AF_UNIX datagram sockets, so the manager's own
 // program carries each message: one short child at start and stop, and every half watchdog period.
+
+import { NotStarted, run } from '../../host/run.ts'
 import type { Log } from '../../kernel/log.ts'
-import { NotStarted, run } from './run.ts'
 import type { Service } from './service.ts'
 
 /** What the service manager said when it started this process. */

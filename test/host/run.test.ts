@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createBell } from '../../../src/agent/proc/bell.ts'
-import { NotStarted, run } from '../../../src/agent/proc/run.ts'
+import { NotStarted, run } from '../../src/host/run.ts'
 
 test('a program ends with its code and both outputs', async () => {
   const result = await run('sh', ['-c', 'echo out; echo err >&2; exit 3'])
@@ -31,12 +30,16 @@ test('an aborted run rejects with the reason and leaves no child', async () => {
   await assert.rejects(run('sleep', ['60'], { signal: abort.signal }), /enough/)
 })
 
-test('a bell ends the wait, also when it rang before', async () => {
-  const bell = createBell()
-  bell.ring()
-  await bell.wait()
-  const waiting = bell.wait(60_000)
-  bell.ring()
-  await waiting
-  await bell.wait(1)
+test('input reaches the program, and one that does not read it ends all the same', async () => {
+  const read = await run('sh', ['-c', 'cat'], { input: 'a secret\n' })
+  assert.equal(read.stdout, 'a secret\n')
+  const deaf = await run('true', [], { input: 'x'.repeat(1_000_000) })
+  assert.equal(deaf.code, 0)
+})
+
+test('every piece of output is told while the program runs', async () => {
+  const pieces: string[] = []
+  const told = (piece: string, stream: 'stdout' | 'stderr') => void pieces.push(`${stream} ${piece}`)
+  await run('sh', ['-c', 'echo one; sleep 0.2; echo two >&2'], { onOutput: told })
+  assert.deepEqual(pieces, ['stdout one\n', 'stderr two\n'])
 })

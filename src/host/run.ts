@@ -1,12 +1,18 @@
 // Runs a program to its end: bounded output, a deadline, a signal. Long-lived children (capture) own theirs elsewhere.
 import { type ChildProcess, spawn } from 'node:child_process'
+import type { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 
 export interface RunOptions {
   cwd?: string
-  /** Default: the agent's own. */
+  /** Default: this program's own. */
   env?: NodeJS.ProcessEnv
+  /** Goes to its standard input: the way for secrets, which are never arguments. */
+  input?: string | Readable
   /** Characters kept of each stream; what comes after is read and dropped. Default 65536. */
   maxOutput?: number
+  /** Told every piece of output as it comes, also what is beyond `maxOutput`. */
+  onOutput?: (piece: string, stream: 'stdout' | 'stderr') => void
   signal?: AbortSignal
   /** Default 10 s. Afterwards the child is killed. */
   timeoutMs?: number
@@ -24,12 +30,22 @@ export interface RunResult {
 /** The program could not be started at all: absent, not executable, no memory. */
 export class NotStarted extends Error {}
 
-const collect = (child: ChildProcess, stream: 'stdout' | 'stderr', max: number): (() => string) => {
+const collect = (child: ChildProcess, stream: 'stdout' | 'stderr', options: RunOptions): (() => string) => {
+  const { maxOutput: max = 65_536, onOutput } = options
   let text = ''
   child[stream]?.setEncoding('utf8').on('data', (chunk: string) => {
     if (text.length < max) text = (text + chunk).slice(0, max)
+    onOutput?.(chunk, stream)
   })
   return () => text
+}
+
+/** A program that ends before it has read everything (EPIPE) tells so by its exit code. */
+function feed({ stdin }: ChildProcess, input: string | Readable | undefined): void {
+  if (!stdin) return
+  stdin.on('error', () => {})
+  if (input === undefined || typeof input === 'string') stdin.end(input)
+  else pipeline(input, stdin).catch(() => {})
 }
 
 /**
@@ -37,12 +53,14 @@ const collect = (child: ChildProcess, stream: 'stdout' | 'stderr', max: number):
  * Throws NotStarted, or the signal's reason when aborted; in both cases no child is left.
  */
 export async function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<RunResult> {
-  const { timeoutMs = 10_000, maxOutput = 65_536, signal, cwd } = options
+  const { timeoutMs = 10_000, signal, cwd, input } = options
   signal?.throwIfAborted()
   return await new Promise((resolve, reject) => {
-    const child = spawn(command, args, { cwd, env: options.env, stdio: ['ignore', 'pipe', 'pipe'] })
-    const stdout = collect(child, 'stdout', maxOutput)
-    const stderr = collect(child, 'stderr', maxOutput)
+    const stdin = input === undefined ? 'ignore' : 'pipe'
+    const child = spawn(command, args, { cwd, env: options.env, stdio: [stdin, 'pipe', 'pipe'] })
+    const stdout = collect(child, 'stdout', options)
+    const stderr = collect(child, 'stderr', options)
+    feed(child, input)
     let timedOut = false
     const kill = () => {
       child.kill('SIGKILL')

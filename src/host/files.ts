@@ -1,0 +1,40 @@
+// Files that others rely on: replaced whole or not at all.
+import * as crypto from 'node:crypto'
+import * as fs from 'node:fs'
+import * as path from 'node:path'
+
+function syncDirectory(dir: string): void {
+  const handle = fs.openSync(dir, 'r')
+  try {
+    fs.fsyncSync(handle)
+  } finally {
+    fs.closeSync(handle)
+  }
+}
+
+/** Whole or not at all, also after a power cut: temp file beside it, fsync, rename. Keeps the owner of an existing file. */
+export function replaceFile(file: string, content: string | Uint8Array, mode: number): void {
+  const before = fs.statSync(file, { throwIfNoEntry: false })
+  const temporary = `${file}.${crypto.randomBytes(6).toString('hex')}`
+  const handle = fs.openSync(temporary, 'wx', mode)
+  try {
+    fs.writeFileSync(handle, content)
+    // The umask does not get a say.
+    fs.fchmodSync(handle, mode)
+    if (before && process.getuid?.() === 0) fs.fchownSync(handle, before.uid, before.gid)
+    fs.fsyncSync(handle)
+    fs.renameSync(temporary, file)
+    syncDirectory(path.dirname(file))
+  } catch (e) {
+    fs.rmSync(temporary, { force: true })
+    throw e
+  } finally {
+    fs.closeSync(handle)
+  }
+}
+
+/** Lines of a file without the last line's end; none when there is no file. */
+export const linesOf = (file: string): string[] => {
+  const content = fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : ''
+  return content.split('\n').filter((line, i, all) => line !== '' || i < all.length - 1)
+}

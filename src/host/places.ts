@@ -1,0 +1,36 @@
+// Where things are on a machine that Roomtone was installed on. Units, sysusers and tmpfiles say the same; a guard compares.
+
+export const PLACES = {
+  /** Programs of every version; only root writes here. */
+  programs: '/opt/roomtone',
+  /** A link to the version in use: /opt/roomtone/versions/<version>/roomtone. */
+  executable: '/opt/roomtone/bin/roomtone',
+  versions: '/opt/roomtone/versions',
+  /** For people: in everybody's PATH, a link to `executable`. */
+  command: '/usr/local/bin/roomtone',
+  settings: '/etc/roomtone',
+  agentSettings: '/etc/roomtone/recorder-agent.env',
+  controllerSettings: '/etc/roomtone/controller.env',
+  lifecycleSettings: '/etc/roomtone/lifecycle.env',
+  /** Certificate authority of the controller, as the installer or the stick brought it. */
+  controllerCa: '/etc/roomtone/controller-ca.pem',
+  /** Ed25519 public key (PEM) releases must be signed with, where a site asks for that. */
+  releaseKey: '/etc/roomtone/release-key.pem',
+  /** Home, working directory and state of the agent. */
+  agentHome: '/var/lib/roomtone/agent',
+  agentKeys: '/var/lib/roomtone/agent/.ssh/authorized_keys',
+  controllerHome: '/var/lib/roomtone/controller',
+  units: '/etc/systemd/system',
+  sudoers: '/etc/sudoers.d/roomtone',
+} as const
+
+export const USERS = { agent: 'roomtone-agent', controller: 'roomtone', lifecycle: 'roomtone-lifecycle' } as const
+
+export const UNITS = {
+  agent: 'roomtone-agent.service',
+  controller: 'roomtone-controller.service',
+  lifecycle: 'roomtone-lifecycle.service',
+} as const
+
+/** What the agent's user may run as root, and nothing else: the node's half of a lifecycle action, asked on stdin. */
+export const MAINTAIN_COMMAND = `${PLACES.executable} maintain`
