@@ -120,7 +120,7 @@ test('other keys and other settings stay, our own line and token are replaced', 
   assert.deepEqual(keys.slice(0, 2), ['# hand made', other])
   assert.match(keys[2] ?? '', /^ssh-ed25519 (?!OLD)\S+ svc-node_1$/)
   assert.deepEqual([keys.length, mode(at.keys), mode(path.dirname(at.keys))], [3, '600', '700'])
-  const expected = `# settings\n\nSVC_NODE_ALIAS="Room 4"\nSVC_NODE_ID=node_1\nOTHER=1\nSVC_CONTROLLER_URL=${server.url}\nSVC_CONTROLLER_TOKEN=svc_node_long_lived\n`
+  const expected = `# settings\nSVC_CONTROLLER_TOKEN=svc_node_long_lived\n\nSVC_NODE_ALIAS="Room 4"\nSVC_NODE_ID=node_1\nOTHER=1\nSVC_CONTROLLER_URL=${server.url}\n`
   assert.equal(fs.readFileSync(at.envFile, 'utf8'), expected)
 })
 
