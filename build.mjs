@@ -122,7 +122,9 @@ function blob(arch) {
     disableExperimentalSEAWarning: true,
     useSnapshot: false,
     useCodeCache: false,
-    execArgv: ['--disable-sigusr1'], // SIGUSR1 would open the debugger
+    // SIGUSR1 would open the debugger. And young objects get 8 MiB: left alone, the room for them doubles again and again
+    // while a fleet is served, to 96 MiB that are never given back, and saves no time that could be measured.
+    execArgv: ['--disable-sigusr1', '--max-semi-space-size=8'],
     execArgvExtension: 'none', // NODE_OPTIONS of the machine is not ours
     assets: assets(arch),
   }
