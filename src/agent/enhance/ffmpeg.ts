@@ -1,6 +1,7 @@
 // One ffmpeg of the chain: killed with its signal, in its own words when it fails.
 import { spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
+import { badEnd, lastWords, progressOf } from '../proc/ffmpeg.ts'
 import { lowerPriority } from '../proc/priority.ts'
 
 export interface FfmpegOptions {
@@ -34,23 +35,15 @@ export function startFfmpeg(args: string[], { command, env, onSeconds, signal }:
   if (child.pid !== undefined) lowerPriority(child.pid)
   // What it has not read when it ends is told by how it ended.
   child.stdin.on('error', () => {})
-  let said = ''
-  let seconds = 0
-  child.stderr.setEncoding('utf8').on('data', (more: string) => {
-    said = (said + more).slice(-KEPT)
-  })
-  const progress = child.stdio[3] as Readable
-  progress.setEncoding('utf8').on('data', (more: string) => {
-    for (const [, us] of more.matchAll(/out_time_us=(\d+)/g)) seconds = Number(us) / 1e6
-    onSeconds?.(seconds)
-  })
+  const said = lastWords(child.stderr, KEPT)
+  const seconds = progressOf(child.stdio[3] as Readable, onSeconds)
   const { promise, reject, resolve } = Promise.withResolvers<{ said: string; seconds: number }>()
   child.once('error', (e) => reject(new Error(`${command} could not be started: ${e.message}`)))
   child.once('close', (code, killed) => {
     signal.removeEventListener('abort', kill)
     if (signal.aborted) reject(signal.reason)
-    else if (code === 0) resolve({ said, seconds })
-    else reject(failure(command, code ?? killed, said))
+    else if (code === 0) resolve({ said: said(), seconds: seconds() })
+    else reject(badEnd(command, code ?? killed, said(), QUOTED))
   })
   return { ended: promise, input: child.stdin, output: child.stdout }
 }
@@ -61,10 +54,4 @@ export function runFfmpeg(args: string[], options: FfmpegOptions): Ffmpeg['ended
   input.end()
   output.resume()
   return ended
-}
-
-function failure(command: string, end: number | NodeJS.Signals | null, said: string): Error {
-  const e = new Error(`${command} failed with ${end}: ${said.trim().slice(-QUOTED)}`)
-  // A full disk is waited for; it must be known as one.
-  return /No space left on device/.test(said) ? Object.assign(e, { code: 'ENOSPC' }) : e
 }

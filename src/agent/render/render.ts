@@ -1,6 +1,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import * as fs from 'node:fs/promises'
 import type { Readable, Writable } from 'node:stream'
+import { badEnd, lastWords, progressOf } from '../proc/ffmpeg.ts'
 import { lowerPriority } from '../proc/priority.ts'
 import { syncFile } from '../spool/durable.ts'
 import type { WavLayout } from '../spool/wav.rules.ts'
@@ -98,14 +99,8 @@ async function run(
 /** Resolves with the seconds written, when ffmpeg has ended well. */
 function endOf(child: Encoder, command: string): Promise<number> {
   const { promise, reject, resolve } = Promise.withResolvers<number>()
-  let said = ''
-  let seconds = 0
-  child.stdout.setEncoding('utf8').on('data', (more: string) => {
-    for (const [, us] of more.matchAll(/out_time_us=(\d+)/g)) seconds = Number(us) / 1e6
-  })
-  child.stderr.setEncoding('utf8').on('data', (more: string) => {
-    said = (said + more).slice(-STDERR_KEPT)
-  })
+  const said = lastWords(child.stderr, STDERR_KEPT)
+  const seconds = progressOf(child.stdout)
   let failure: Error | undefined
   child.once('error', (e) => {
     failure = e
@@ -114,9 +109,8 @@ function endOf(child: Encoder, command: string): Promise<number> {
   })
   child.once('close', (code, killed) => {
     if (failure) return reject(failure)
-    if (code === 0) return resolve(seconds)
-    const full = /No space left on device|Disk quota exceeded/.test(said) ? { code: 'ENOSPC' } : {}
-    reject(Object.assign(new Error(`${command} failed with ${code ?? killed}: ${said.trim()}`), full))
+    if (code === 0) return resolve(seconds())
+    reject(badEnd(command, code ?? killed, said(), STDERR_KEPT))
   })
   return promise
 }

@@ -74,6 +74,14 @@ const FAULTS: [string, string, RegExp][] = [
   ['writes nothing and says all is well', 'cat > /dev/null', /no loudness|shaped sound|no such file/i],
 ]
 
+for (const words of ['No space left on device', 'Disk quota exceeded'])
+  test(`a disk that is full for ffmpeg (${words}) is known as one: it is waited for`, async (t) => {
+    const command = standIn(tempDir(t), `echo "av_interleaved_write_frame(): ${words}" >&2; exit 1`)
+    const b = bench(t, [speech()], { command })
+    await assert.rejects(b.run(only({ highpass: { enabled: true } })), { code: 'ENOSPC' })
+    assertNothingLeft(b)
+  })
+
 for (const [what, script, words] of FAULTS)
   for (const chain of [all, only({ highpass: { enabled: true } })])
     test(`an ffmpeg that ${what}${chain.denoise.enabled ? ', with the denoiser' : ''}: a sentence, and nothing left`, async (t) => {
