@@ -1,5 +1,6 @@
 // The machinery between stores and edge: what rings, starts, ends and reaches.
 import * as path from 'node:path'
+import { iso } from '../kernel/clock.ts'
 import { Bell } from './background/bell.ts'
 import { Disposer } from './background/disposer.ts'
 import { Joiner } from './chunks/joiner.ts'
@@ -8,13 +9,16 @@ import type { Edge } from './edge/edge.ts'
 import { Feeds } from './edge/feed.ts'
 import { REMOVED } from './edge/files.ts'
 import { reaches } from './edge/reach.ts'
+import { embeddedRunner } from './embedded.ts'
 import { Dispatch } from './lifecyclejobs/dispatch.ts'
+import { externalRunner } from './lifecyclejobs/runner.http.ts'
 import { Turnstile } from './link/intake.ts'
 import { chunkStore } from './listen/chunks.store.ts'
 import { demandBell } from './listen/listen.rules.ts'
 import { listenSessions } from './listen/sessions.store.ts'
 import { layoutStore } from './meters/layout.store.ts'
 import { meterStore } from './meters/meters.store.ts'
+import { Depot } from './nodes/depot.ts'
 import { releaseStore } from './nodes/release.store.ts'
 import { Releases } from './nodes/releases.ts'
 import { endings } from './recordings/endings.ts'
@@ -34,19 +38,28 @@ export function worksOf(surroundings: Surroundings, edge: Edge, stores: Stores) 
   const bell = new Bell(clock)
   const starting = { ...stores, bell, ids, ...captureDefaults(config) }
   const heldBy = playing(clock)
+  const depot = new Depot({ ...surroundings, ...releaseDepot(config) })
   return {
     ...surroundings,
     ...liveOf(surroundings, bell),
     ...backgroundOf(surroundings, edge, stores, bell),
     audit: edge.audit,
     bell,
+    depot,
     devices: new Devices(),
     disposer: new Disposer(path.join(config.SVC_RECORDING_CACHE_DIR, REMOVED)),
     ending: endings(stores.recordings, stores.health, stores.recordingChunks, bell),
     playing: heldBy,
     principals: edge.principals,
     reach: reaches(db),
-    releases: new Releases({ ...surroundings, ...releaseSource(config), group: edge.group, store: releaseStore(db) }),
+    releases: new Releases({
+      ...surroundings,
+      ...releaseDepot(config),
+      ...releaseSource(config),
+      depot,
+      group: edge.group,
+      store: releaseStore(db),
+    }),
     scheduleAlarms: alarmStore(db, stores.health),
     /** Recording and job of a schedule. */
     scheduledTake: takeMaker({ ...stores, record: scheduledStarter(starting) }),
@@ -81,14 +94,16 @@ export type Works = ReturnType<typeof worksOf>
 /** What works beside the requests, one piece after the other. */
 function backgroundOf(surroundings: Surroundings, edge: Edge, stores: Stores, bell: Bell) {
   const { config } = surroundings
+  const runner = runnerOf(surroundings, edge, stores)
   return {
+    runner,
     dispatch: new Dispatch({
       ...surroundings,
       ...stores,
       audit: edge.audit,
       group: edge.group,
       jobs: stores.lifecycle,
-      runner: runner(config),
+      act: runner.act,
     }),
     joiner: new Joiner({
       ...surroundings,
@@ -126,10 +141,22 @@ const retaining = (config: Config) => ({
   takes: config.SVC_RECORDING_CACHE_DIR,
 })
 
-const runner = (config: Config) => ({
-  timeoutMs: config.SVC_ANSIBLE_RUNNER_TIMEOUT_MS,
-  token: config.SVC_ANSIBLE_RUNNER_TOKEN,
-  url: config.SVC_ANSIBLE_RUNNER_URL,
+/** Who acts on nodes: this process, or a runner elsewhere. */
+function runnerOf({ clock, config, ids, log }: Surroundings, { audit, group }: Edge, stores: Stores) {
+  const { embedded: settings } = config
+  if (settings) return embeddedRunner({ audit, group, ids, log, now: () => iso(clock.now()), settings, stores })
+  const act = externalRunner({
+    timeoutMs: config.SVC_ANSIBLE_RUNNER_TIMEOUT_MS,
+    token: config.SVC_ANSIBLE_RUNNER_TOKEN,
+    url: config.SVC_ANSIBLE_RUNNER_URL,
+  })
+  return { act, close: () => {} }
+}
+
+const releaseDepot = (config: Config) => ({
+  dir: config.SVC_AGENT_RELEASE_DIR,
+  fetch: config.SVC_AGENT_RELEASE_FETCH,
+  publicKey: config.SVC_AGENT_RELEASE_PUBLIC_KEY,
 })
 
 const releaseSource = (config: Config) => ({
@@ -155,6 +182,7 @@ const captureDefaults = (config: Config) => ({
     channels: config.SVC_AGENT_CAPTURE_CHANNELS,
     device: config.SVC_AGENT_CAPTURE_DEVICE,
     format: config.SVC_AGENT_CAPTURE_FORMAT,
+    maxBytes: config.SVC_RECORDING_CACHE_MAX_BYTES,
     sampleRate: config.SVC_AGENT_CAPTURE_SAMPLE_RATE,
     seconds: config.SVC_AGENT_CAPTURE_SECONDS,
   },

@@ -3,12 +3,15 @@ import type { AudioDefaults, CaptureBackend, Interface, Node } from '../../wire/
 import type { ChannelMode, Enhancement, Profile } from '../../wire/profiles.ts'
 import type { ChannelMap, Command, Job, Recording, RecordingStart } from '../../wire/recordings.ts'
 import { commandMisfit, isEnhanced, modeOfSelection, rateFor, refusal, selectionMisfit } from './fitting.rules.ts'
+import { fittingChunk } from './size.rules.ts'
 
 /** Capture settings of a job when nothing nearer says (SVC_AGENT_CAPTURE_*). */
 export interface CaptureDefaults {
   channels: number
   device: string
   format: string
+  /** Largest file the controller takes, bytes. */
+  maxBytes: number
   sampleRate: number
   seconds: number
 }
@@ -173,7 +176,12 @@ function drawnUp(node: Node, shape: Shape, planned: Planned, fallback: CaptureDe
     outputFileName: `${recordingId}.${profile.codec}`,
     type: 'alsa_capture',
   }
-  return isEnhanced(profile, command) ? { ...command, enhancement: profile.enhancement as Enhancement } : command
+  const cut = fittingChunk(command, fallback.maxBytes)
+  return {
+    ...command,
+    ...(cut ? { chunkSeconds: cut } : {}),
+    ...(isEnhanced(profile, command) ? { enhancement: profile.enhancement as Enhancement } : {}),
+  }
 }
 
 /** Backend of a capture: asked for, else the interface's own, else the node's default. */
