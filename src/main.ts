@@ -1,6 +1,6 @@
 // argv -> one program, imported lazily: the agent never loads SQLite, the controller never loads capture.
 import { errorFields, jsonLog } from './kernel/log.ts'
-import { drained, LogSink, type Outlets } from './kernel/logsink.ts'
+import { drained, type Outlets, openOutlets } from './kernel/logsink.ts'
 import { version } from './kernel/version.ts'
 
 interface Program {
@@ -12,6 +12,11 @@ const PROGRAMS: Record<string, () => Promise<Program>> = {
   controller: () => import('./controller/controller.ts'),
   agent: () => import('./agent/agent.ts'),
   lifecycle: () => import('./lifecycle/lifecycle.ts'),
+  maintain: () => import('./maintain/maintain.ts'),
+  setup: () => import('./setup/setup.ts'),
+  tls: () => import('./tls/tls.ts'),
+  provision: () => import('./provision/provision.ts'),
+  'usb-config': () => import('./provision/usbconfig.ts'),
   backup: () => import('./controller/verbs/backup.ts'),
   restore: () => import('./controller/verbs/restore.ts'),
   check: () => import('./controller/verbs/check.ts'),
@@ -25,6 +30,11 @@ usage: roomtone <program> [options]
   controller   HTTP API, database and background work of the whole fleet
   agent        the recorder on one node: inventory, capture, upload; --bootstrap on its first day
   lifecycle    the optional runner that acts on nodes over SSH
+  maintain     the node's half of that: one action, asked as a line of JSON on standard input
+  setup        make this box a recorder, a controller or a lifecycle runner, or take it all off again
+  tls          certificates for a site that has no authority of its own
+  provision    make this box a recorder with the file of a setup stick
+  usb-config   write that stick: enroll rooms and mint their tokens
   backup       copy the controller's database, and its audio if wanted, while it runs
   restore      put a backup in place
   check        look for damage: database, stored audio, files nobody knows
@@ -35,8 +45,8 @@ usage: roomtone <program> [options]
 roomtone <program> --help tells its options and settings.
 `
 
-const outlets: Outlets = { stderr: new LogSink(2), stdout: new LogSink(1) }
-const log = jsonLog((line) => outlets.stderr.write(line))
+const outlets = openOutlets()
+const log = jsonLog((line, level) => outlets.stderr.write(line, level))
 
 async function run([verb, ...args]: string[]): Promise<number> {
   if (verb === 'help' && args[0] && Object.hasOwn(PROGRAMS, args[0])) return run([args[0], '--help'])

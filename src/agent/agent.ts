@@ -1,5 +1,6 @@
 // The recorder agent: chooses the mode, puts the parts together, owns the process's signals.
 import * as path from 'node:path'
+import { createNotifier, type Notifier } from '../host/notify.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { errorFields, jsonLog, type Log } from '../kernel/log.ts'
 import type { Outlets } from '../kernel/logsink.ts'
@@ -8,6 +9,7 @@ import type { AgentJob } from '../wire/recordings.ts'
 import { BootstrapFailed, bootstrapNode } from './bootstrap.ts'
 import { type AgentConfig, BadConfig, helpText, readConfig } from './config.ts'
 import { Daemon } from './daemon.ts'
+import { readHostKeys } from './hostkeys.ts'
 import { collectInventory } from './inventory/inventory.ts'
 import type { JobRunner } from './jobs/runner.ts'
 import { defaultJobSettings } from './jobs/settings.ts'
@@ -16,9 +18,9 @@ import { NotHeard, printMeterFrame } from './meters/print.ts'
 import { attachFile, captureOnce, channelMapAssignments, NotDelivered } from './once.ts'
 import { assemble, inventoryOptions, openLink } from './parts.ts'
 import { Locked } from './proc/lock.ts'
-import { createNotifier, type Notifier } from './proc/notify.ts'
 import { untilSignal } from './proc/signals.ts'
 import { createPulse } from './pulse.ts'
+import { createSign } from './sign.ts'
 
 const OK = 0
 const FAILED = 1
@@ -57,6 +59,7 @@ async function runDaemon(config: AgentConfig, log: Log): Promise<number> {
     log,
     pollMs: settings.jobPollSeconds * 1000,
     ready: () => void notifier.ready(),
+    sign: createSign(settings.agentDir, log),
   })
   log.info('agent starts', { agentDir: settings.agentDir, controllerUrl, nodeId, version })
   const { signal, forget } = untilSignal()
@@ -68,7 +71,7 @@ async function runDaemon(config: AgentConfig, log: Log): Promise<number> {
     log.error('the agent cannot go on', errorFields(e))
     return FAILED
   } finally {
-    void notifier.stopping()
+    void notifier.stopping('finishing the takes')
     await atMost(STOP_DEADLINE_MS, daemon.stop())
     await notifier.stop()
     forget()
@@ -116,10 +119,14 @@ async function bootstrap(config: AgentConfig, log: Log): Promise<number> {
       authorizedKeysFile: path.resolve(settings.bootstrapAuthorizedKeys),
       childEnv: config.childEnv,
       envFile: path.resolve(settings.bootstrapEnvFile),
+      forcedCommand: settings.bootstrapForcedCommand,
+      hostKeys: readHostKeys(settings.sshHostKeys),
       envSettings: {
         SVC_CONTROLLER_URL: settings.controllerUrl,
         SVC_NODE_ID: settings.nodeId,
         ...(settings.controllerCa ? { SVC_CONTROLLER_CA_CERT_PATH: path.resolve(settings.controllerCa) } : {}),
+        ...(settings.clientCertFile ? { SVC_CONTROLLER_CLIENT_CERT_PATH: path.resolve(settings.clientCertFile) } : {}),
+        ...(settings.clientKeyFile ? { SVC_CONTROLLER_CLIENT_KEY_PATH: path.resolve(settings.clientKeyFile) } : {}),
         ...(settings.allowInsecure ? { SVC_ALLOW_INSECURE_CONTROLLER: 'true' } : {}),
       },
       interfaces: (await collectInventory(inventoryOptions(config))).interfaces,
@@ -157,7 +164,7 @@ async function untilStopped(work: (signal: AbortSignal) => Promise<void>): Promi
 }
 
 async function runMode(config: AgentConfig, { stdout }: Outlets): Promise<number> {
-  const log = jsonLog((line) => stdout.write(line), config.settings.logLevel)
+  const log = jsonLog((line, level) => stdout.write(line, level), config.settings.logLevel)
   if (config.mode === 'help') return print(helpText())
   if (config.mode === 'version') return print(`${version}\n`)
   if (config.mode === 'print-meter-frame') {
@@ -187,7 +194,7 @@ export async function main(args: string[], outlets: Outlets): Promise<number> {
       (kind) => e instanceof kind,
     )
     if (!(e instanceof Error) || !told) throw e
-    process.stderr.write(`roomtone agent: ${e.message}\n`)
+    outlets.stderr.write(`roomtone agent: ${e.message}\n`, 'error')
     return e instanceof BadConfig ? MISUSED : FAILED
   }
 }

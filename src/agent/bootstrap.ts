@@ -19,6 +19,10 @@ export interface BootstrapOptions {
   envFile: string
   /** What the env file must say beside the token: how this run reached the controller. */
   envSettings: Record<string, string>
+  /** What the key may do on this box, where it is not to be everything: see `installPublicKey`. */
+  forcedCommand: string | undefined
+  /** Public keys of this box's SSH server. */
+  hostKeys: string[]
   interfaces: InterfaceInput[]
   link: Pick<Link, 'bootstrap'>
   nodeId: string
@@ -102,14 +106,12 @@ function checkWritable(options: BootstrapOptions): void {
 
 async function join(options: BootstrapOptions, key: KeyPair): Promise<Joined> {
   const pair = await makeKey(options, key)
-  installPublicKey(options.authorizedKeysFile, pair.publicKey)
+  installPublicKey(options.authorizedKeysFile, pair.publicKey, options.forcedCommand)
   options.signal.throwIfAborted()
-  const { interfaces, username } = options
-  const joined = await options.link
-    .bootstrap(options.token, { interfaces, privateKey: pair.privateKey, publicKey: pair.publicKey, username })
-    .catch((e) => {
-      throw e instanceof LinkError ? new BootstrapFailed(inWords(e, options.nodeId)) : e
-    })
+  const { hostKeys, interfaces, username } = options
+  const joined = await options.link.bootstrap(options.token, { hostKeys, interfaces, ...pair, username }).catch((e) => {
+    throw e instanceof LinkError ? new BootstrapFailed(inWords(e, options.nodeId)) : e
+  })
   // The settings travel with the token: it is worth nothing at another controller or under another node id.
   writeEnvFile(options.envFile, { ...options.envSettings, SVC_CONTROLLER_TOKEN: joined.controllerToken })
   return { fingerprint: joined.fingerprint ?? fingerprintOf(pair.publicKey) }

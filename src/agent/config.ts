@@ -4,8 +4,9 @@ import * as os from 'node:os'
 import * as path from 'node:path'
 import { parseArgs } from 'node:util'
 import type * as z from 'zod'
+import { credentialFile } from '../host/credentials.ts'
 import { parseEnvFile } from '../host/envfile.ts'
-import type { ManagerCall } from './proc/notify.ts'
+import { type ManagerCall, managerOf } from '../host/notify.ts'
 import type { Row } from './settings.rows.ts'
 import { SETTINGS, type Settings } from './settings.ts'
 
@@ -125,9 +126,14 @@ const lookup =
   (name: string): string | undefined =>
     flags.get(name) || env[name] || fileEnv[name] || undefined
 
-function secretSource(env: string, find: (name: string) => string | undefined, schema: z.ZodType): SecretSource {
+function secretSource(
+  env: string,
+  find: (name: string) => string | undefined,
+  schema: z.ZodType,
+  credential?: string,
+): SecretSource {
   const direct = find(env)
-  const file = find(`${env}_FILE`)
+  const file = find(`${env}_FILE`) ?? (direct ? undefined : credential)
   if (direct && file)
     throw new BadConfig(`${env} and ${env}_FILE are both set: keep one, so that it is clear which counts`)
   const checked = (value: string | undefined): string | undefined => {
@@ -184,14 +190,6 @@ function chooseMode(flags: Values, settings: Settings): Mode {
   return MODES.find((mode) => asked[mode] || flags.has(`@${mode}`)) ?? 'daemon'
 }
 
-/** What systemd says in the environment, if it is the one that started this process. */
-function managerOf(env: Env): ManagerCall | undefined {
-  const { NOTIFY_SOCKET: socket, WATCHDOG_PID: pid, WATCHDOG_USEC: usec } = env
-  if (!socket) return undefined
-  const watched = /^\d+$/.test(usec ?? '') && Number(usec) > 0 && (!pid || Number(pid) === process.pid)
-  return { socket, watchdogMs: watched ? Number(usec) / 1000 : undefined }
-}
-
 /** The environment a child program gets. */
 function childEnvironment(env: Env): NodeJS.ProcessEnv {
   const secrets = /^SVC_.*(TOKEN|PASSWORD|SECRET|KEY)/
@@ -224,9 +222,10 @@ export function readConfig(args: string[], env: Env = process.env): AgentConfig 
   const settings = parseSettings(find)
   const agentDir = path.resolve(settings.agentDir)
   const home = env.HOME || os.homedir()
+  const credential = credentialFile(env, 'SVC_CONTROLLER_TOKEN')
   return {
     bootstrapToken: secretSource('SVC_BOOTSTRAP_TOKEN', find, SETTINGS.bootstrapToken.schema),
-    controllerToken: secretSource('SVC_CONTROLLER_TOKEN', find, SETTINGS.controllerToken.schema),
+    controllerToken: secretSource('SVC_CONTROLLER_TOKEN', find, SETTINGS.controllerToken.schema, credential),
     childEnv: childEnvironment(env),
     manager: managerOf(env),
     mode: chooseMode(flags, settings),

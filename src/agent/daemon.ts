@@ -29,6 +29,8 @@ export interface DaemonDeps {
   runner: JobRunner
   /** Started with the daemon, stopped when its takes are done. */
   services: Service[]
+  /** Told the first heartbeat's fate and every change of it: whether the controller hears this node. */
+  sign: (online: boolean) => void
   token: Token
 }
 
@@ -60,6 +62,7 @@ export class Daemon {
   #inventoryFailures = 0
   #inventoryNotBefore = 0
   #skewed = false
+  #heard: boolean | undefined
 
   constructor(deps: DaemonDeps) {
     this.#deps = deps
@@ -176,6 +179,8 @@ export class Daemon {
       if (theirs !== undefined) this.#judgeClock(asked, clock.now(), theirs)
     })
     if (done && wasFailing) health.nudge()
+    if (!this.#stopping && done !== this.#heard) this.#deps.sign(done)
+    this.#heard = done
   }
 
   /** `Date` has whole seconds and was written somewhere between asking and reading: skew is what that cannot explain. */

@@ -38,6 +38,13 @@ export const SETTINGS = {
     filePath,
     { aliases: ['controller-ca'] },
   ),
+  clientCertFile: row(
+    'SVC_CONTROLLER_CLIENT_CERT_PATH',
+    'Controller',
+    'PEM file of the certificate this node shows, where the controller asks for one',
+    filePath,
+  ),
+  clientKeyFile: row('SVC_CONTROLLER_CLIENT_KEY_PATH', 'Controller', 'PEM file of its private key', filePath),
   connectTimeoutMs: row(
     'SVC_CONTROLLER_CONNECT_TIMEOUT_MS',
     'Controller',
@@ -247,6 +254,21 @@ export const SETTINGS = {
     'Bootstrap',
     'file that gets the node token (recorder-agent.env)',
     text('recorder-agent.env', 4096),
+  ),
+  bootstrapForcedCommand: row(
+    'SVC_BOOTSTRAP_FORCED_COMMAND',
+    'Bootstrap',
+    'the only command that key may run, with nothing else allowed (any)',
+    z
+      .string()
+      .regex(/^[^"\\\r\n]{1,1000}$/, 'expected one line without quotes and backslashes')
+      .optional(),
+  ),
+  sshHostKeys: row(
+    'SVC_SSH_HOST_KEYS',
+    'Bootstrap',
+    "folder of the public keys of this machine's SSH server (/etc/ssh)",
+    text('/etc/ssh', 4096),
   ),
   bootstrapUser: row(
     'SVC_BOOTSTRAP_USER',

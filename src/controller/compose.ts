@@ -55,7 +55,13 @@ export function compose(surroundings: Surroundings) {
     /** Lets everybody go, ends the background work, commits what waits. */
     async stop(): Promise<void> {
       release()
-      await Promise.all([works.dispatch.stop(), works.releases.stop(), works.uploads.uploader.stop()])
+      await Promise.all([
+        works.dispatch.stop(),
+        works.releases.stop(),
+        works.depot.stop(),
+        works.uploads.uploader.stop(),
+      ])
+      works.runner.close()
       works.retention.stop()
       await works.joiner.stop()
       await works.waveforms.stop()

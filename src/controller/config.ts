@@ -2,7 +2,13 @@
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import * as z from 'zod'
+import { credentialFile } from '../host/credentials.ts'
+import { type ManagerCall, managerOf } from '../host/notify.ts'
+import { isReleaseKey } from '../host/release.ts'
+import { BadConfig, type RunSettings, readRunSettings } from '../lifecycle/config.ts'
 import { issuerFault, type OidcSettings } from './auth/oidc.rules.ts'
+import { tlsOf } from './config.tls.ts'
+import type { CertificateFiles } from './edge/certificates.ts'
 
 type Env = Record<string, string | undefined>
 
@@ -23,7 +29,12 @@ const port = z.coerce.number({ error: 'expected a port number' }).int().min(0).m
 export const SETTINGS = {
   SVC_HOST: [z.string().default('127.0.0.1'), 'address to listen on'],
   SVC_PORT: [port.optional(), 'port to listen on, 0 = any free one; PORT is honoured when this is unset (8787)'],
+  SVC_PUBLIC_URL: [
+    webUrl.optional(),
+    'address at which people and recorders reach this controller (default: the one a request names)',
+  ],
   SVC_DATA_DIR: [z.string().default('./data'), 'database, takes and generated keys live below it'],
+  SVC_DATABASE_REPLICATED: [flag(false), 'another program replicates and checkpoints the database (Litestream)'],
   SVC_RECORDING_CACHE_DIR: [z.string().optional(), 'takes directory (default: recordings below the data directory)'],
   SVC_RECORDING_CACHE_MAX_BYTES: [count(4_294_967_296), 'largest accepted take, bytes'],
   SVC_FFPROBE_COMMAND: [z.string().min(1).default('ffprobe'), 'program that tells the shape of a take'],
@@ -52,8 +63,30 @@ export const SETTINGS = {
   SVC_OIDC_ALLOW_INSECURE_ISSUER: [flag(false), 'admit an http issuer on loopback'],
   SVC_WEB_ORIGIN: [z.url().default('http://localhost:5173'), 'origin allowed to call the API from a browser'],
   SVC_TRUSTED_PROXIES: [z.string().default(''), 'comma list of peers whose X-Forwarded-For is believed'],
-  SVC_API_TLS_CERT_PATH: [z.string().optional(), 'PEM certificate; serves HTTPS together with the key'],
+  SVC_ALLOW_PLAIN_HTTP: [
+    flag(false),
+    'listen without TLS where other machines reach it (a private network of containers)',
+  ],
+  SVC_API_TLS_CERT_PATH: [
+    z.string().optional(),
+    'PEM certificate; serves HTTPS together with the key. Replaced files are taken within seconds, or at SIGHUP',
+  ],
   SVC_API_TLS_KEY_PATH: [z.string().optional(), 'PEM private key'],
+  SVC_API_TLS_CA_PATH: [z.string().optional(), 'PEM authorities of that certificate, sent along with it'],
+  SVC_API_TLS_CLIENT_CERT_MODE: [
+    z.enum(['off', 'optional', 'required']).default('off'),
+    'whether clients are asked for a certificate: off, optional or required',
+  ],
+  SVC_API_TLS_CLIENT_CA_PATH: [
+    z.string().optional(),
+    'PEM authorities of client certificates (default: SVC_API_TLS_CA_PATH)',
+  ],
+  SVC_API_TLS_NEXT_CERT_PATH: [z.string().optional(), 'PEM certificate that takes over one day, checked at the start'],
+  SVC_API_TLS_NEXT_KEY_PATH: [z.string().optional(), 'PEM private key of the next certificate'],
+  SVC_API_TLS_NEXT_NOT_BEFORE: [
+    z.iso.datetime({ offset: true, error: 'expected a time such as 2026-03-02T09:00:00Z' }).optional(),
+    'when the next certificate takes over',
+  ],
   SVC_NATIVE_DIR: [z.string().optional(), 'directory that allows execution, for the SQLite addon'],
   SVC_LOG_LEVEL: [z.enum(['debug', 'info', 'warn', 'error']).default('info'), 'least level of the log'],
   SVC_METER_HISTORY_LIMIT: [count(600), 'meter frames kept in memory per node'],
@@ -94,11 +127,24 @@ export const SETTINGS = {
   ],
   SVC_AGENT_RELEASE_TTL_MS: [count(1_800_000, 1000), 'how long a checked release counts as fresh, ms'],
   SVC_AGENT_RELEASE_TIMEOUT_MS: [count(10_000), 'longest duration of a release check, ms'],
+  SVC_AGENT_RELEASE_DIR: [
+    z.string().optional(),
+    'releases that nodes get from here, a folder each (default: releases below the data directory)',
+  ],
+  SVC_AGENT_RELEASE_FETCH: [flag(true), 'whether a new release is fetched from the release host, about 100 MB'],
+  SVC_AGENT_RELEASE_PUBLIC_KEY: [
+    z.string().refine(isReleaseKey, 'expected an Ed25519 public key (PEM)').optional(),
+    'Ed25519 public key (PEM) that releases must be signed with; unset = checksums alone',
+  ],
   SVC_GITHUB_API_URL: [webUrl.default('https://api.github.com'), 'base URL of the release list'],
   SVC_GITHUB_TOKEN: [z.string().min(1).optional(), 'token for the release list'],
   SVC_ANSIBLE_RUNNER_URL: [webUrl.optional(), 'base URL of the lifecycle runner; unset = lifecycle actions fail'],
   SVC_ANSIBLE_RUNNER_TOKEN: [secret.optional(), 'token the lifecycle runner asks for'],
-  SVC_ANSIBLE_RUNNER_TIMEOUT_MS: [count(120_000), 'longest duration of a lifecycle action, ms'],
+  SVC_ANSIBLE_RUNNER_TIMEOUT_MS: [count(120_000), 'longest silence of the lifecycle runner during an action, ms'],
+  SVC_LIFECYCLE_EMBEDDED: [
+    flag(false),
+    'whether this process acts on nodes itself, without a runner; with the settings of its runs',
+  ],
   SVC_UPLOAD_RUNNER_ENABLED: [flag(true), 'whether the upload queue is worked on'],
   SVC_UPLOAD_RUNNER_INTERVAL_SECONDS: [count(60), 'pause between upload passes'],
   SVC_UPLOAD_RUNNER_BATCH_SIZE: [count(10), 'uploads that one pass begins'],
@@ -115,14 +161,19 @@ export const SETTINGS = {
 
 // Names of other programs, or of parts that read them themselves, that may stand in the same environment.
 const FOREIGN =
-  /^SVC_(CONTROLLER_|NODE_(ID|ALIAS|SITE|ROOM)$|ANSIBLE_|RUNNER_CONTROLLER_|BOOTSTRAP(_|$)|CAPTURE_|METER_|AGENT_(?!CAPTURE_)|HEARTBEAT_|JOB_POLL_|ALLOW_INSECURE|ALSA_|INVENTORY_|SYSTEM_HEALTH_|UPLOAD_MAX_KBPS$|DENOISE_|SSH_KEYGEN|TEST_SOURCE|MAX_CONCURRENT|MONITOR_|CHANNEL_RENDER|RECORDER_CACHE|ATTACH_|RUN_NEXT_JOB|PRINT_CHANNEL_MAP_ASSIGNMENTS$)/
+  /^SVC_(CONTROLLER_|NODE_(ID|ALIAS|SITE|ROOM)$|ANSIBLE_|RUNNER_CONTROLLER_|RUNNER_(ALLOW_INSECURE$|CLIENT_)|BOOTSTRAP(_|$)|CAPTURE_|METER_|AGENT_(?!CAPTURE_)|HEARTBEAT_|JOB_POLL_|ALLOW_INSECURE|ALSA_|INVENTORY_|SYSTEM_HEALTH_|UPLOAD_MAX_KBPS$|DENOISE_|SSH_(KEYGEN|HOST_KEYS)|TEST_SOURCE|MAX_CONCURRENT|MONITOR_|CHANNEL_RENDER|RECORDER_CACHE|ATTACH_|RUN_NEXT_JOB|PRINT_CHANNEL_MAP_ASSIGNMENTS$)/
 
 type Values = { [K in keyof typeof SETTINGS]: z.infer<(typeof SETTINGS)[K][0]> }
-export type Config = Omit<Values, 'SVC_PORT' | 'SVC_RECORDING_CACHE_DIR'> & {
+export type Config = Omit<Values, 'SVC_AGENT_RELEASE_DIR' | 'SVC_PORT' | 'SVC_RECORDING_CACHE_DIR'> & {
+  SVC_AGENT_RELEASE_DIR: string
   SVC_PORT: number
   SVC_RECORDING_CACHE_DIR: string
+  /** What the service manager wants to be told; undefined without one. */
+  manager: ManagerCall | undefined
+  /** What lifecycle runs in this process need; undefined when they are somebody else's. */
+  embedded: RunSettings | undefined
   oidc: OidcSettings
-  tls: { cert: string; key: string } | undefined
+  tls: CertificateFiles | undefined
   /** Where programs of the system are looked for. */
   programDirs: string[]
   trustedProxies: string[]
@@ -160,7 +211,8 @@ function settingOf(env: Env, name: string): string | undefined {
   const file = env[`${name}_FILE`] || undefined
   if (given !== undefined && file !== undefined)
     throw new ConfigError(`${name} and ${name}_FILE are both set: keep one of them.`)
-  return file === undefined ? given : read(`${name}_FILE`, file).trim()
+  const source = file ?? (given === undefined ? credentialFile(env, name) : undefined)
+  return source === undefined ? given : read(`${name}_FILE`, source).trim()
 }
 
 function read(name: string, file: string): string {
@@ -172,24 +224,41 @@ function read(name: string, file: string): string {
 }
 
 function whole(values: Values, env: Env): Config {
-  const { SVC_API_TLS_CERT_PATH: cert, SVC_API_TLS_KEY_PATH: key } = values
-  if (!cert !== !key)
-    throw new ConfigError('SVC_API_TLS_CERT_PATH and SVC_API_TLS_KEY_PATH go together: set both or neither.')
   const fallback = port.safeParse(env.PORT || 8787)
   if (values.SVC_PORT === undefined && !fallback.success) throw new ConfigError('PORT is not a port number.')
   const data = path.resolve(values.SVC_DATA_DIR)
+  const trustedProxies = values.SVC_TRUSTED_PROXIES.split(',')
+    .map((peer) => peer.trim())
+    .filter(Boolean)
+  const { fault, tls } = tlsOf(values, trustedProxies.length > 0)
+  if (fault) throw new ConfigError(fault)
+  for (const [name, file] of Object.entries(tls ? values : {}))
+    if (/^SVC_API_TLS_.*_PATH$/.test(name) && file) read(name, String(file))
   return {
     ...values,
     SVC_DATA_DIR: data,
+    SVC_AGENT_RELEASE_DIR: path.resolve(values.SVC_AGENT_RELEASE_DIR ?? path.join(data, 'releases')),
     SVC_RECORDING_CACHE_DIR: path.resolve(values.SVC_RECORDING_CACHE_DIR ?? path.join(data, 'recordings')),
     SVC_PORT: values.SVC_PORT ?? fallback.data ?? 8787,
+    manager: managerOf(env),
+    embedded: embeddedOf(values, env),
     oidc: oidcOf(values),
-    tls:
-      cert && key ? { cert: read('SVC_API_TLS_CERT_PATH', cert), key: read('SVC_API_TLS_KEY_PATH', key) } : undefined,
+    tls,
     programDirs: (env.PATH || '/usr/local/bin:/usr/bin:/bin').split(':').filter((dir) => path.isAbsolute(dir)),
-    trustedProxies: values.SVC_TRUSTED_PROXIES.split(',')
-      .map((peer) => peer.trim())
-      .filter(Boolean),
+    trustedProxies,
+  }
+}
+
+function embeddedOf(values: Values, env: Env): RunSettings | undefined {
+  if (!values.SVC_LIFECYCLE_EMBEDDED) return undefined
+  if (values.SVC_ANSIBLE_RUNNER_URL)
+    throw new ConfigError(
+      'SVC_LIFECYCLE_EMBEDDED and SVC_ANSIBLE_RUNNER_URL are both set: either this process acts on nodes, or a runner does.',
+    )
+  try {
+    return readRunSettings(env)
+  } catch (e) {
+    throw e instanceof BadConfig ? new ConfigError(e.message) : e
   }
 }
 

@@ -1,5 +1,8 @@
 // roomtone controller: settings -> database -> composition -> listen, and back in the other order.
 import * as path from 'node:path'
+import { createNotifier, type Notifier } from '../host/notify.ts'
+import { ARCHES } from '../host/release.rules.ts'
+import { assetText, inExecutable } from '../kernel/assets.ts'
 import { iso, systemClock } from '../kernel/clock.ts'
 import { makeDir } from '../kernel/dirs.ts'
 import { Fail } from '../kernel/fail.ts'
@@ -9,14 +12,17 @@ import type { Outlets } from '../kernel/logsink.ts'
 import { version } from '../kernel/version.ts'
 import { compose } from './compose.ts'
 import { type Config, ConfigError, nativeDirs, readConfig, settingsHelp } from './config.ts'
+import { Certificates } from './edge/certificates.ts'
 import { Server } from './edge/server.ts'
 import { sweepIncoming } from './link/sweep.ts'
+import type { Running } from './nodes/depot.own.ts'
 import { secretKey } from './secrets.ts'
 import { copyDatabase } from './store/backup.ts'
 import { Db } from './store/db.ts'
 import { lockDirectory } from './store/lock.ts'
 import { embedded, migrate, outdated } from './store/migrate.ts'
 import { loadAddon } from './store/native.ts'
+import { CERTIFICATE_RUNNER } from './watchdog/certificate.runner.ts'
 
 const HELP = `usage: roomtone controller
 
@@ -37,47 +43,90 @@ export async function main(args: string[], outlets: Outlets): Promise<number> {
   }
   try {
     if (args[0]) throw new ConfigError(`roomtone controller takes no argument "${args[0]}": see --help.`)
-    const running = await start(readConfig(), outlets)
+    const started = await start(readConfig(), outlets)
     await signalled()
-    await running.stop()
+    await started.stop()
     return 0
   } catch (e) {
     const told = e instanceof ConfigError || e instanceof Fail
     const { error, ...rest } = errorFields(e)
-    process.stderr.write(told ? `${error}\n` : `The controller cannot go on: ${error}\n${JSON.stringify(rest)}\n`)
+    const words = told ? `${error}\n` : `The controller cannot go on: ${error} ${JSON.stringify(rest)}\n`
+    outlets.stderr.write(words, 'error')
     return told ? 2 : 1
   }
 }
 
 async function start(config: Config, { stderr, stdout }: Outlets): Promise<{ stop(): Promise<void> }> {
-  const log = jsonLog((line) => stderr.write(line), config.SVC_LOG_LEVEL)
+  const log = jsonLog((line, level) => stderr.write(line, level), config.SVC_LOG_LEVEL)
   for (const dir of [config.SVC_DATA_DIR, config.SVC_RECORDING_CACHE_DIR]) makeDir(dir)
+  const certificates = config.tls && new Certificates(config.tls, systemClock.now())
   const addon = loadAddon(nativeDirs(config))
   const lock = lockDirectory(path.join(config.SVC_DATA_DIR, 'controller.lock'), addon?.binding)
-  const db = new Db(path.join(config.SVC_DATA_DIR, 'roomtone.db'), addon?.binding)
+  const replicated = config.SVC_DATABASE_REPLICATED
+  const db = new Db(path.join(config.SVC_DATA_DIR, 'roomtone.db'), addon?.binding, { replicated })
   const applied = await upgraded(db, config.SVC_DATA_DIR, addon?.binding, log)
   const secret = secretKey(config, log)
   const secrets = { nodeSshKey: config.SVC_NODE_SSH_MASTER_KEY ?? secret, settingsKey: secret }
-  const controller = compose({ clock: systemClock, config, db, ids: randomIds, log, secrets })
+  const controller = compose({
+    certificates,
+    clock: systemClock,
+    config,
+    db,
+    ids: randomIds,
+    log,
+    running: running(),
+    secrets,
+  })
   await controller.prepare()
   await sweepIncoming(config.SVC_RECORDING_CACHE_DIR)
   // A restart must not cost a running take its lease: each gets one full lease to be renewed in.
   controller.leases.grace(iso(systemClock.now()))
-  const server = new Server(controller.app, config.tls)
+  const server = new Server(controller.app, certificates && { certificates, log })
   const url = await server.listen(config.SVC_HOST, config.SVC_PORT)
   controller.ticker.start()
+  const reload = (): void => void controller.ticker.run(CERTIFICATE_RUNNER)
+  if (certificates) process.on('SIGHUP', reload)
+  const notifier = notifierOf(config, db, log)
+  await notifier.ready()
   log.info('The controller listens.', { url, version, migrations: applied, data: config.SVC_DATA_DIR })
   stdout.write(`${JSON.stringify({ url, version, pid: process.pid })}\n`)
   return {
     async stop() {
       log.info('The controller stops.')
+      void notifier.stopping('finishing requests')
+      process.off('SIGHUP', reload)
       controller.release()
       await server.close(STOP_MS)
       await controller.stop()
+      await notifier.stop()
       db.close()
       lock.release()
     },
   }
+}
+
+/** What nodes may get from here when there is no release to give: this executable itself. */
+function running(): Running | undefined {
+  const arch = ARCHES.find((one) => one === process.arch)
+  if (!inExecutable || !arch) return undefined
+  const papers = { LICENSE: assetText('LICENSE'), NOTICE: assetText('NOTICE') }
+  return { arch, file: '/proc/self/exe', papers, version }
+}
+
+/** Tells systemd how the controller is, when systemd started it. */
+function notifierOf({ manager, programDirs }: Config, db: Db, log: Log): Notifier {
+  const alive = (): boolean => {
+    try {
+      db.raw.pragma('user_version')
+      return true
+    } catch (e) {
+      // No sign of life then: a database that fails in this process may answer the next one.
+      log.error('The database does not answer.', errorFields(e))
+      return false
+    }
+  }
+  const env = { LC_ALL: 'C', PATH: programDirs.join(':') }
+  return createNotifier({ alive, command: 'systemd-notify', env, log, manager, status: () => `version ${version}` })
 }
 
 /** Brings the schema up to date; before the first change, a copy of the database as the older version left it. */

@@ -41,6 +41,8 @@ import { channelRoomRoutes } from './nodes/channelrooms.routes.ts'
 import { nodeExportRoutes } from './nodes/export.routes.ts'
 import { nodeRoutes } from './nodes/nodes.routes.ts'
 import { releaseRoutes } from './nodes/release.routes.ts'
+import { bootstrapConfigRoutes } from './onboarding/bootstrapconfig.routes.ts'
+import { installRoutes } from './onboarding/install.routes.ts'
 import { onboardingRoutes } from './onboarding/onboarding.routes.ts'
 import { overviewRoutes } from './overview/overview.routes.ts'
 import { overviewStore } from './overview/overview.store.ts'
@@ -123,8 +125,10 @@ function fleetRoutes(works: Works, ticker: Ticker): AnyRoute[] {
     ...nodeExportRoutes(stores.nodes, reach),
     ...nodeActionRoutes(stores.nodes, monitored(works)),
     ...channelRoomRoutes({ ...stores, reach, reroom }),
-    ...releaseRoutes(works.releases),
+    ...releaseRoutes(works),
     ...lifecycleRoutes({ ...stores, dispatch: works.dispatch, ids, jobs: stores.lifecycle }),
+    ...bootstrapConfigRoutes({ ...stores, ids, reach }),
+    ...installRoutes({ publicUrl: works.config.SVC_PUBLIC_URL, tls: works.config.tls !== undefined }),
     ...onboardingRoutes({ ...stores, ids }),
     ...meterRoutes(works),
     ...listenRoutes({ ...works, sessions: works.listeners }),
@@ -222,7 +226,7 @@ function observerRoutes(works: Works, ticker: Ticker): AnyRoute[] {
   return [
     ...probeRoutes(db, iso(startedAtMs)),
     ...healthRoutes({ ...stores, events: stores.healthEvents, reach, scope }),
-    ...statusRoutes({ ...stores, ...observed, startedAt: iso(startedAtMs) }),
+    ...statusRoutes({ ...stores, ...observed, certificates: works.certificates, startedAt: iso(startedAtMs) }),
     ...metricsRoutes({
       ...works,
       ...observed,

@@ -9,6 +9,7 @@ import { leaseRunner } from './jobs/lease.runner.ts'
 import { scheduleRunner } from './schedules/schedule.runner.ts'
 import { routingRunner } from './switchers/routing.runner.ts'
 import { uploadRunner } from './uploads/upload.runner.ts'
+import { certificateRunner } from './watchdog/certificate.runner.ts'
 import { watchStore } from './watchdog/watch.store.ts'
 import { watchdogRunner } from './watchdog/watchdog.runner.ts'
 import { waveformRunner } from './waveforms/waveforms.runner.ts'
@@ -52,6 +53,7 @@ export function runnersOf(works: Works): Runner[] {
       offlineAfterSeconds: config.SVC_NODE_OFFLINE_AFTER_SECONDS,
       store: watchStore(db, config.SVC_NODE_OFFLINE_AFTER_SECONDS),
     }),
+    certificateRunner({ ...works, health: stores.health }),
     routingRunner({
       audit,
       db,

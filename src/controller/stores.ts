@@ -14,6 +14,7 @@ import { planStore } from './channels/plans.store.ts'
 import { templateStore } from './channels/templates.store.ts'
 import { chunkStore } from './chunks/chunks.store.ts'
 import type { Config } from './config.ts'
+import type { Certificates } from './edge/certificates.ts'
 import { healthEvents } from './health/events.store.ts'
 import { healthStore } from './health/health.store.ts'
 import { claimStore } from './jobs/claims.store.ts'
@@ -22,8 +23,10 @@ import { leaseStore } from './jobs/leases.store.ts'
 import { lifecycleStore } from './lifecyclejobs/lifecycle.store.ts'
 import { provenanceStore } from './link/provenance.store.ts'
 import { channelRoomStore } from './nodes/channelrooms.store.ts'
+import type { Running } from './nodes/depot.own.ts'
 import { nodeStore } from './nodes/nodes.store.ts'
 import { credentialStore } from './onboarding/credentials.store.ts'
+import { hostKeyStore } from './onboarding/hostkeys.store.ts'
 import { sshKeyStore } from './onboarding/sshkeys.store.ts'
 import { policyStore } from './profiles/policies.store.ts'
 import { profileStore } from './profiles/profiles.store.ts'
@@ -52,11 +55,15 @@ import { waveformStore } from './waveforms/waveforms.store.ts'
 
 /** What differs between a running controller and one in a test. */
 export interface Surroundings {
+  /** What HTTPS is served with; absent for plain HTTP. */
+  certificates?: Certificates | undefined
   clock: Clock
   config: Config
   db: Db
   ids: Ids
   log: Log
+  /** The executable that runs, to be given to nodes; absent in development. */
+  running?: Running | undefined
   /** Secrets that seal what is stored. */
   secrets: { nodeSshKey: string; settingsKey: string }
 }
@@ -80,6 +87,7 @@ export function storesOf({ config, db, ids, secrets }: Surroundings) {
     groups: groupStore(db),
     health: healthStore(db, ids),
     healthEvents: healthEvents(db),
+    hostKeys: hostKeyStore(db),
     jobs,
     leaving: leaving(db),
     lifecycle: lifecycleStore(db),

@@ -142,9 +142,9 @@ const retaining = (config: Config) => ({
 })
 
 /** Who acts on nodes: this process, or a runner elsewhere. */
-function runnerOf({ clock, config, ids, log }: Surroundings, { audit, group }: Edge, stores: Stores) {
+function runnerOf({ clock, config, ids }: Surroundings, { audit, group }: Edge, stores: Stores) {
   const { embedded: settings } = config
-  if (settings) return embeddedRunner({ audit, group, ids, log, now: () => iso(clock.now()), settings, stores })
+  if (settings) return embeddedRunner({ audit, group, ids, now: () => iso(clock.now()), settings, stores })
   const act = externalRunner({
     timeoutMs: config.SVC_ANSIBLE_RUNNER_TIMEOUT_MS,
     token: config.SVC_ANSIBLE_RUNNER_TOKEN,

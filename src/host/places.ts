@@ -14,12 +14,16 @@ export const PLACES = {
   lifecycleSettings: '/etc/roomtone/lifecycle.env',
   /** Certificate authority of the controller, as the installer or the stick brought it. */
   controllerCa: '/etc/roomtone/controller-ca.pem',
+  /** The site's certificate authority and the controller's certificate, on the controller. */
+  tls: '/etc/roomtone/tls',
   /** Ed25519 public key (PEM) releases must be signed with, where a site asks for that. */
   releaseKey: '/etc/roomtone/release-key.pem',
   /** Home, working directory and state of the agent. */
   agentHome: '/var/lib/roomtone/agent',
   agentKeys: '/var/lib/roomtone/agent/.ssh/authorized_keys',
   controllerHome: '/var/lib/roomtone/controller',
+  /** What became of the last setup stick; everybody may read it. */
+  setupStatus: '/var/lib/roomtone/setup-status.json',
   units: '/etc/systemd/system',
   sudoers: '/etc/sudoers.d/roomtone',
 } as const
@@ -28,8 +32,16 @@ export const USERS = { agent: 'roomtone-agent', controller: 'roomtone', lifecycl
 
 export const UNITS = {
   agent: 'roomtone-agent.service',
+  /** Starts the agent anew as soon as no take runs. */
+  agentRefresh: 'roomtone-agent-refresh.service',
   controller: 'roomtone-controller.service',
   lifecycle: 'roomtone-lifecycle.service',
+  /** Takes a setup stick when it is put in, and the file of the boot partition at power-on. */
+  setup: 'roomtone-setup.service',
+  setupBoot: 'roomtone-setup-boot.service',
+  /** Renews the certificate of `roomtone tls`, and its daily timer, which the controller's unit wants. */
+  tlsRenew: 'roomtone-tls-renew.service',
+  tlsRenewTimer: 'roomtone-tls-renew.timer',
 } as const
 
 /** What the agent's user may run as root, and nothing else: the node's half of a lifecycle action, asked on stdin. */

@@ -19,6 +19,7 @@ export type IdKind =
   | 'listen'
   | 'channel_map_plan'
   | 'node_lifecycle'
+  | 'ansible'
   | 'playback'
   | 'download'
   | 'upload'

@@ -13,11 +13,11 @@ export interface Log {
 export const logLine = (level: Level, message: string, fields: Record<string, unknown> = {}): string =>
   `${JSON.stringify({ at: new Date().toISOString(), level, message, ...fields })}\n`
 
-export function jsonLog(write: (line: string) => void, least: Level = 'info'): Log {
+export function jsonLog(write: (line: string, level: Level) => void, least: Level = 'info'): Log {
   const at =
     (level: Level) =>
     (message: string, fields: Record<string, unknown> = {}) => {
-      if (RANK[level] >= RANK[least]) write(logLine(level, message, fields))
+      if (RANK[level] >= RANK[least]) write(logLine(level, message, fields), level)
     }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

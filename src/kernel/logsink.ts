@@ -1,7 +1,7 @@
 // The way out of the log. A reader that stands still (a full pipe, a hung journal, a held terminal) costs lines, never time.
 import * as fs from 'node:fs'
 import { isatty } from 'node:tty'
-import { logLine } from './log.ts'
+import { type Level, logLine } from './log.ts'
 
 /** Bytes of one write at most. */
 const BATCH = 64 * 1024
@@ -16,24 +16,40 @@ export interface Outlets {
   stdout: LogSink
 }
 
+/** How the journal takes a line's level: sd-daemon(3). */
+const MARKS: Record<Level, string> = { debug: '<7>', info: '<6>', warn: '<4>', error: '<3>' }
+
+/** Whether what is written to `fd` goes straight to the journal. */
+function isJournal(fd: 1 | 2): boolean {
+  const { dev, ino } = fs.fstatSync(fd)
+  return process.env.JOURNAL_STREAM === `${dev}:${ino}`
+}
+
+/** Those of this process. Under systemd each line of a log carries its level. */
+export function openOutlets(): Outlets {
+  return { stderr: new LogSink(2, { marked: isJournal(2) }), stdout: new LogSink(1, { marked: isJournal(1) }) }
+}
+
 /** Lines in the order they came; beyond `most` bytes the oldest make way and are counted. */
 export class LogSink {
   readonly #fd: number
+  readonly #marked: boolean
   readonly #most: number
   #bytes = 0
   #dropped = 0
   #lines: Buffer[] = []
   #pumping: Promise<void> | undefined
 
-  /** `fd`: 1 or 2. `most`: bytes that may wait for the reader. */
-  constructor(fd: 1 | 2, most = 1024 * 1024) {
+  /** `most`: bytes that may wait for the reader. `marked`: each line of a known level begins with the journal's mark. */
+  constructor(fd: 1 | 2, { marked = false, most = 1024 * 1024 } = {}) {
+    this.#marked = marked
     this.#fd = unblocked(fd)
     this.#most = most
   }
 
   /** Returns at once; `line` ends with its newline. */
-  write(line: string): void {
-    const bytes = Buffer.from(line)
+  write(line: string, level?: Level): void {
+    const bytes = Buffer.from(this.#marked && level ? MARKS[level] + line : line)
     this.#lines.push(bytes)
     this.#bytes += bytes.length
     this.#makeRoom()
@@ -79,7 +95,8 @@ export class LogSink {
     const lost = this.#dropped
     this.#dropped = 0
     if (lost === 0) return { bytes: Buffer.concat(lines), count }
-    const told = Buffer.from(logLine('warn', 'lines of this log are missing: it could not be written', { lines: lost }))
+    const words = logLine('warn', 'lines of this log are missing: it could not be written', { lines: lost })
+    const told = Buffer.from(this.#marked ? MARKS.warn + words : words)
     return { bytes: Buffer.concat([told, ...lines]), count: lost + count }
   }
 

@@ -1,13 +1,80 @@
+// roomtone lifecycle: acts on nodes over SSH for a controller elsewhere.
+import { createNotifier } from '../host/notify.ts'
+import { TrustError } from '../host/trust.ts'
+import { randomIds } from '../kernel/ids.ts'
+import { errorFields, jsonLog, type Log } from '../kernel/log.ts'
+import type { Outlets } from '../kernel/logsink.ts'
+import { isLoopback } from '../kernel/loopback.ts'
+import { version } from '../kernel/version.ts'
+import { BadConfig, readServerSettings, type ServerSettings, settingsHelp } from './config.ts'
+import { controllerMaterial } from './material.ts'
+import { perform } from './run.ts'
+import { RunnerServer } from './server.ts'
+import { Vault } from './vault.ts'
+
 const HELP = `usage: roomtone lifecycle
 
-The runner that acts on nodes over SSH: install, update, restart, rotate trust.
-It is not yet available in this version; nodes are set up with roomtone agent --bootstrap.
+Acts on nodes over SSH: packages, updates, restarts, trust, checks, removal. A controller asks for it over HTTP
+(its SVC_ANSIBLE_RUNNER_URL and SVC_ANSIBLE_RUNNER_TOKEN); each run fetches the key of its node from the controller and
+forgets it. Prints one JSON line with its "url" when it listens; the log goes to stderr. Settings from the environment:
+
+${settingsHelp()}
 `
 
-/** Resolves to the exit code: 0 for --help, 2 as long as there is nothing to run. */
-export async function main(args: string[]): Promise<number> {
-  const asked = args.includes('--help') || args.includes('-h')
-  const stream = asked ? process.stdout : process.stderr
-  stream.write(asked ? HELP : 'roomtone lifecycle is not yet available in this version.\n')
-  return asked ? 0 : 2
+/** Runs until it is told to stop; resolves to the exit code. */
+export async function main(args: string[], { stderr, stdout }: Outlets): Promise<number> {
+  if (args.includes('--help') || args.includes('-h')) {
+    process.stdout.write(HELP)
+    return 0
+  }
+  try {
+    if (args[0]) throw new BadConfig(`roomtone lifecycle takes no argument "${args[0]}": see --help.`)
+    const log = jsonLog((line, level) => stderr.write(line, level))
+    const running = await start(readServerSettings(), log)
+    stdout.write(`${JSON.stringify({ url: running.url, version, pid: process.pid })}\n`)
+    await signalled()
+    log.info('The lifecycle runner stops.')
+    await running.stop()
+    return 0
+  } catch (e) {
+    const told = e instanceof BadConfig || e instanceof TrustError
+    stderr.write(told ? `${e.message}\n` : `The lifecycle runner cannot go on: ${errorFields(e).error}\n`, 'error')
+    return told ? 2 : 1
+  }
+}
+
+async function start(settings: ServerSettings, log: Log): Promise<{ stop(): Promise<void>; url: string }> {
+  const { controller, manager, run, token } = settings
+  const material = controllerMaterial(controller)
+  const vault = new Vault(run.vaultDirs)
+  const parts = { ids: randomIds, material, secrets: [token, controller.token ?? ''], settings: run, vault }
+  const status = () => 'ready'
+  const notifier = createNotifier({ alive: () => true, command: 'systemd-notify', env: run.env, log, manager, status })
+  const server = new RunnerServer({ log, perform: (...wish) => perform(parts, ...wish), token })
+  try {
+    const url = await server.listen(settings.host, settings.port)
+    const keysFrom = controller.token === undefined ? 'none' : (controller.url ?? 'none')
+    await notifier.ready()
+    log.info('The lifecycle runner listens.', { keysFrom, url, version })
+    if (!isLoopback(settings.host))
+      log.warn('It listens beyond this machine over plain HTTP: put a proxy with TLS before it.', { url })
+    return {
+      url,
+      async stop() {
+        void notifier.stopping('ending what runs')
+        await server.close()
+        vault.close()
+        await notifier.stop()
+      },
+    }
+  } catch (e) {
+    vault.close()
+    throw e
+  }
+}
+
+function signalled(): Promise<void> {
+  return new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
+  })
 }

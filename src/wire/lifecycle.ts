@@ -1,6 +1,7 @@
 // What the controller and the lifecycle runner say to each other, and what people see of it.
 import * as z from 'zod'
 import { text } from './scalars.ts'
+import { HostKeys, publicKeyLine } from './sshkeys.ts'
 
 /** All that may be done to a node over SSH. Both sides refuse anything else. */
 export const LIFECYCLE_ACTIONS = [
@@ -9,6 +10,7 @@ export const LIFECYCLE_ACTIONS = [
   'restart_service',
   'rotate_trust',
   'smoke_check',
+  'uninstall',
 ] as const
 export const LifecycleAction = z.enum(LIFECYCLE_ACTIONS)
 export type LifecycleAction = z.infer<typeof LifecycleAction>
@@ -25,14 +27,20 @@ const sshUser = z
   .string()
   .trim()
   .regex(/^[A-Za-z_][A-Za-z0-9._-]{0,79}$/, 'expected a user name')
-const options = { agentVersion: version.optional(), sshUser: sshUser.optional() }
+const options = { agentVersion: version.optional(), force: z.boolean().optional(), sshUser: sshUser.optional() }
 
-/** What an operator may add to an action. `agentVersion` is a full release tag, for `update_binary`. */
+/**
+ * What an operator may add to an action. `agentVersion` is a full release tag, for `update_binary`; `force` stops the agent
+ * even while it records.
+ */
 export const LifecycleRequest = z.strictObject(options)
 export type LifecycleRequest = z.infer<typeof LifecycleRequest>
 
 /** Host names and addresses, IPv6 with or without a zone; nothing that ssh would read as an option. */
 export const isHost = (host: string): boolean => /^[A-Za-z0-9:[][A-Za-z0-9.:_%\-\]]{0,254}$/.test(host)
+
+/** The runner tells what it sees while it runs to who accepts this: lines of JSON, the answer is the last of them. */
+export const NDJSON = 'application/x-ndjson'
 
 export const RUNNER_PATHS = { health: '/healthz', runs: '/runs' } as const
 
@@ -60,9 +68,29 @@ export type RunAnswer = z.infer<typeof RunAnswer>
 export const runAnswerOf = (body: unknown): RunAnswer['data'] | undefined => RunAnswer.safeParse(body).data?.data
 
 // When there was no run: 400 `unsupported_lifecycle_action`, `target_host_required`, ...; 401 `unauthorized`.
-const RunRefusal = z.object({ error: z.string() })
-/** What a refusing runner says, empty when it says nothing. */
-export const runRefusalOf = (body: unknown): string => RunRefusal.safeParse(body).data?.error ?? ''
+const RunRefusal = z.object({ error: z.string(), message: z.string().optional().catch(undefined) })
+/** What a refusing runner says: a reason, and words if it has some; empty when it says nothing. */
+export const runRefusalOf = (body: unknown): { error: string; message?: string | undefined } =>
+  RunRefusal.safeParse(body).data ?? { error: '' }
+
+export type Stream = 'stderr' | 'stdout'
+const RunProgress = z.object({ output: z.object({ stream: z.enum(['stderr', 'stdout']), text: z.string() }) })
+/** Output in a line of a run under way; undefined for a sign of life (`{}`), and for the answer. */
+export const runProgressOf = (line: unknown): { stream: Stream; text: string } | undefined =>
+  RunProgress.safeParse(line).data?.output
+
+/** What the runner needs of `GET /nodes/:id/ssh-credential/material`; everything else is ignored. */
+const keyPair = { privateKey: z.string().min(1).max(20_000), publicKey: publicKeyLine }
+export const Material = z.object({
+  ...keyPair,
+  controllerToken: z.string().min(1).max(4096).optional(),
+  /** Of the node's SSH server; none from a node that was set up by hand. */
+  hostKeys: HostKeys.default([]),
+  /** What the node may still hold, as long as the newer one is not known to be there (decision 23). */
+  previous: z.object(keyPair).optional(),
+  username: sshUser.optional(),
+})
+export type Material = z.infer<typeof Material>
 
 /** Characters kept of an output: its end, where the reason stands. */
 export const OUTPUT_KEPT = { stderr: 12_000, stdout: 20_000 } as const

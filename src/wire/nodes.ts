@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { DENOISERS } from './profiles.ts'
 import { clientId, instant, offsetInstant, Page, query, someField, text } from './scalars.ts'
+import { HostKeys, publicKeyLine } from './sshkeys.ts'
 
 export const NODE_STATUSES = ['provisioning', 'online', 'offline', 'degraded', 'recording', 'alerting'] as const
 export type NodeStatus = (typeof NODE_STATUSES)[number]
@@ -150,8 +151,20 @@ export const NodeFilters = z.strictObject({
 export type NodeFilters = z.infer<typeof NodeFilters>
 
 /** A release list of the release host, as far as we read it; everything else about a release is ignored. */
+const asset = z.object({
+  browser_download_url: z.url({ protocol: /^https?$/ }).max(2000),
+  name: z.string().min(1).max(200),
+  /** Its address in the API: where a token is asked for. */
+  url: z
+    .url({ protocol: /^https?$/ })
+    .max(2000)
+    .optional()
+    .catch(undefined),
+})
+export type ReleaseAsset = z.infer<typeof asset>
 export const ReleaseList = z.array(
   z.object({
+    assets: z.array(asset).max(100).catch([]),
     draft: z.boolean().catch(false),
     html_url: z
       .url({ protocol: /^https?$/ })
@@ -168,6 +181,8 @@ export type ReleaseList = z.infer<typeof ReleaseList>
 export const releaseListOf = (body: unknown): ReleaseList | undefined => ReleaseList.safeParse(body).data
 
 export interface AgentRelease {
+  /** Architectures whose archive this controller gives to its nodes itself; absent when it has none of this release. */
+  hosted?: string[]
   publishedAt?: string
   tag: string
   url?: string
@@ -203,19 +218,15 @@ export const SshRotation = z.object({
   ),
 })
 
+export const HostKeysChange = z.strictObject({ hostKeys: HostKeys })
+
 export const Bootstrap = z.object({
+  /** Public keys of the node's SSH server: what a lifecycle runner holds the node to. */
+  hostKeys: HostKeys.default([]),
   interfaces: z.array(InterfaceInput).max(64).default([]),
   /** Kept verbatim: OpenSSH refuses a key whose last line lost its newline. */
   privateKey: z.string().min(1).max(20_000),
-  publicKey: z
-    .string()
-    .trim()
-    .min(1)
-    .max(4000)
-    .regex(
-      /^(ssh-ed25519|ssh-rsa|ecdsa-sha2-[a-z0-9-]+) [A-Za-z0-9+/=]+( [^\r\n]*)?$/,
-      'expected one OpenSSH public key line',
-    ),
+  publicKey: publicKeyLine,
   username: text(1, 64).optional(),
 })
 export type Bootstrap = z.infer<typeof Bootstrap>
@@ -290,9 +301,17 @@ export interface NodeCredential {
   tokenPrefix: string
 }
 
+/** A key of a node's SSH server, as `ssh-keygen -l` shows it. */
+export interface HostKey {
+  fingerprint: string
+  type: string
+}
+
 export interface SshCredential {
   createdAt: string
   fingerprint: string
+  /** What the lifecycle runner holds the node to; absent when none are known. */
+  hostKeys?: HostKey[]
   id: string
   nodeId: string
   publicKey: string

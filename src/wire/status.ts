@@ -21,6 +21,8 @@ export interface Status {
   alertingNodes: number
   /** With stored audio, whatever their status. */
   cachedRecordings: number
+  /** End of the certificate HTTPS is served with; absent for plain HTTP. */
+  certificateExpiresAt?: string
   completedRecordings: number
   criticalAlerts: number
   degradedNodes: number

@@ -79,7 +79,7 @@ test('a node joins: one request with its inventory and key, then token, public k
     [`POST /api/v1/nodes/node_1/bootstrap Bearer ${TOKEN}`],
   )
   const body = JSON.parse(server.seen[0]?.body.toString() ?? '')
-  assert.deepEqual(Object.keys(body).sort(), ['interfaces', 'privateKey', 'publicKey', 'username'])
+  assert.deepEqual(Object.keys(body).sort(), ['hostKeys', 'interfaces', 'privateKey', 'publicKey', 'username'])
   assert.match(body.privateKey, /^-----BEGIN OPENSSH PRIVATE KEY-----\n[\s\S]+-----END OPENSSH PRIVATE KEY-----\n$/)
   assert.match(body.publicKey, /^ssh-ed25519 \S+ svc-node_1$/)
   assert.equal(body.interfaces.length, 1)
@@ -91,6 +91,43 @@ test('a node joins: one request with its inventory and key, then token, public k
   )
   noKeyLeft(at)
   noSecretSaid(ended)
+})
+
+test('the keys of the SSH server travel along; what is none of them stays out', async (t) => {
+  const at = place(t)
+  const keys = path.join(at.dir, 'ssh')
+  fs.mkdirSync(keys)
+  for (const type of ['rsa', 'ed25519'])
+    execFileSync('ssh-keygen', [
+      '-q',
+      '-t',
+      type,
+      '-N',
+      '',
+      '-C',
+      'root@box',
+      '-f',
+      path.join(keys, `ssh_host_${type}_key`),
+    ])
+  fs.writeFileSync(path.join(keys, 'ssh_host_ecdsa_key.pub'), 'ecdsa-sha2-nistp256 damaged\n')
+  const server = await serve(t, joins)
+  const ended = await bootstrap(at, server.url, ['--ssh-host-keys', keys])
+  assert.equal(ended.code, 0, ended.output)
+  const line = (type: string) => fs.readFileSync(path.join(keys, `ssh_host_${type}_key.pub`), 'utf8').trim()
+  assert.deepEqual(JSON.parse(server.seen[0]?.body.toString() ?? '').hostKeys, [line('ed25519'), line('rsa')])
+  fs.rmSync(keys, { recursive: true })
+  noKeyLeft(at)
+})
+
+test('a node without an SSH server joins; its key can be held to one command', async (t) => {
+  const at = place(t)
+  const server = await serve(t, joins)
+  const nowhere = ['--ssh-host-keys', path.join(at.dir, 'nowhere')]
+  const ended = await bootstrap(at, server.url, [...nowhere, '--bootstrap-forced-command', 'sudo -n program verb'])
+  assert.equal(ended.code, 0, ended.output)
+  const { hostKeys, publicKey } = JSON.parse(server.seen[0]?.body.toString() ?? '')
+  assert.deepEqual(hostKeys, [])
+  assert.equal(fs.readFileSync(at.keys, 'utf8'), `restrict,command="sudo -n program verb" ${publicKey}\n`)
 })
 
 test('the private key fits the public one', async (t) => {

@@ -3,8 +3,9 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { type OnlineSign, readOnlineSign } from '../../src/host/onlinesign.ts'
+import { managed, manager } from '../host/manager.ts'
 import { until } from './jobs/kit.ts'
-import { managed, manager } from './proc/kit.ts'
 import { type Handler, json, type Seen, serve, tempDir } from './server.ts'
 
 const TOKEN = 'svc_node_secret'
@@ -284,4 +285,53 @@ test('--run-next-job runs one job and exits with its outcome', async (t) => {
   const { ended, output } = agent(t, server.url, ['--run-next-job'])
   assert.equal(await ended, 0, output())
   assert.equal(takes.length, 1)
+})
+
+test('the sign of being online follows the controller, and bears the process that wrote it', async (t) => {
+  let heard = true
+  const server = await serve(
+    t,
+    controller((seen, response) => {
+      if (kind(seen) !== 'heartbeat' || heard) return false
+      json(response, 503, { error: 'away' })
+      return true
+    }),
+  )
+  const { child, dir, ended } = agent(t, server.url, [], { SVC_AGENT_DIR: 'state' })
+  const state = path.join(dir, 'state')
+  const sign = (online: boolean) => until(() => readOnlineSign(state)?.online === online)
+  await sign(true)
+  const { at, ...first } = readOnlineSign(state) as OnlineSign
+  assert.deepEqual(first, { online: true, pid: child.pid, version: '0.0.0-dev' })
+  heard = false
+  await sign(false)
+  heard = true
+  await sign(true)
+  assert.ok((readOnlineSign(state)?.at ?? '') > at)
+  assert.equal((fs.statSync(path.join(state, 'online.json')).mode & 0o777).toString(8), '600')
+  child.kill('SIGTERM')
+  assert.equal(await ended, 0)
+})
+
+test('the sign of an earlier run is gone before the controller answers', async (t) => {
+  const asked = Promise.withResolvers<void>()
+  const server = await serve(
+    t,
+    controller((seen) => {
+      if (kind(seen) !== 'heartbeat') return false
+      asked.resolve()
+      return true
+    }),
+  )
+  const stale = tempDir(t)
+  fs.writeFileSync(
+    path.join(stale, 'online.json'),
+    '{"at":"2026-01-01T00:00:00.000Z","online":true,"pid":1,"version":"1"}',
+  )
+  assert.equal(readOnlineSign(stale)?.online, true)
+  const { child, ended } = agent(t, server.url, [], { SVC_AGENT_DIR: stale })
+  await asked.promise
+  assert.equal(readOnlineSign(stale), undefined)
+  child.kill('SIGKILL')
+  await ended
 })

@@ -19,8 +19,9 @@ const FLOORS: Record<string, Floor> = {
   store: { may: ['kernel'], packages: ['better-sqlite3'] },
   edge: { may: ['kernel', 'wire', 'store', 'crypto'], packages: ['hono', '@hono/node-server', 'zod'] },
   background: { may: ['kernel'], packages: ['croner'] },
-  domain: { may: CONTROLLER, packages: [] },
-  controller: { may: [...CONTROLLER, 'domain'], packages: ['zod'] },
+  domain: { may: [...CONTROLLER, 'host'], packages: [] },
+  // lifecycle: on a site of one box the controller does the runner's work itself (SVC_LIFECYCLE_EMBEDDED).
+  controller: { may: [...CONTROLLER, 'domain', 'host', 'lifecycle'], packages: ['zod'] },
   verbs: { may: [...CONTROLLER, 'domain', 'controller'], packages: [] },
   host: { may: ['kernel'], packages: [] },
   agent: { may: ['kernel', 'wire', 'crypto', 'host'], packages: ['zod'] },
@@ -37,6 +38,7 @@ const DRIVERS: Record<string, string[]> = {
   'src/agent/enhance/deep.onnx.ts': ['onnxruntime-web'],
   'src/controller/auth/oidc.openid.ts': ['openid-client'],
   'src/controller/status/metrics.prometheus.ts': ['prom-client'],
+  'src/tls/authority.x509.ts': ['@peculiar/asn1-schema', '@peculiar/asn1-x509'],
   'src/controller/uploads/drivers.s3.ts': ['@aws-sdk/client-s3', '@aws-sdk/lib-storage'],
 }
 

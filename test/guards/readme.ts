@@ -1,19 +1,22 @@
 // The parts of the README that are made from the code: the tables of settings and of routes.
+import type * as z from 'zod'
 import { helpText } from '../../src/agent/config.ts'
 import type { Row } from '../../src/agent/settings.rows.ts'
 import { SETTINGS as AGENT } from '../../src/agent/settings.ts'
 import { SETTINGS as CONTROLLER } from '../../src/controller/config.ts'
 import type { AnyRoute } from '../../src/controller/edge/route.ts'
 import { mounted } from '../../src/controller/edge/serve.ts'
+import { RUN_SETTINGS, SERVER_SETTINGS } from '../../src/lifecycle/config.ts'
 
 const cell = (text: string): string => text.replaceAll('|', '\\|')
 const table = (head: string[], rows: string[][]): string =>
   [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n')
 
-function controllerSettings(): string {
-  const rows = Object.entries(CONTROLLER).map(([name, [schema, words]]) => {
+function tableOf(settings: Record<string, readonly [z.ZodType, string]>): string {
+  const rows = Object.entries(settings).map(([name, [schema, words]]) => {
     const fallback = schema.safeParse(undefined).data
-    return [`\`${name}\``, fallback === undefined || fallback === '' ? '' : `\`${fallback}\``, words]
+    const plain = typeof fallback === 'object' || fallback === undefined || fallback === ''
+    return [`\`${name}\``, plain ? '' : `\`${fallback}\``, words]
   })
   return table(['Setting', 'Default', 'Meaning'], rows)
 }
@@ -62,7 +65,12 @@ function api(routes: readonly AnyRoute[]): string {
 
 /** The README with its generated parts made anew. @throws Error when a pair of markers is missing. */
 export function renewed(readme: string, routes: readonly AnyRoute[]): string {
-  const parts = { 'controller settings': controllerSettings(), 'agent settings': agentSettings(), api: api(routes) }
+  const parts = {
+    'controller settings': tableOf(CONTROLLER),
+    'agent settings': agentSettings(),
+    'lifecycle settings': tableOf({ ...SERVER_SETTINGS, ...RUN_SETTINGS }),
+    api: api(routes),
+  }
   return Object.entries(parts).reduce((text, [name, made]) => {
     const [open, close] = [`<!-- ${name} -->`, `<!-- /${name} -->`]
     const [start, end] = [text.indexOf(open), text.indexOf(close)]

@@ -19,12 +19,14 @@ test('no two records answer the same method, path and kind of caller', () => {
   assert.deepEqual(doubled(k.routes.map(key)), [])
 })
 
-test('only a node, or the scraper of metrics, may share a path with a user', () => {
+// The tokens of each pair can be told apart by their form.
+const PAIRS = ['bootstrap node', 'node user', 'scraper user']
+
+test('only a node, or the scraper of metrics, may share a path with a user, and a node with the box it was', () => {
   for (const r of k.routes) {
     const others = k.routes.filter((o) => o !== r && o.method === r.method && shape(o.path) === shape(r.path))
     for (const other of others) {
-      const [machine, user] = [r.auth, other.auth].sort()
-      assert.ok((machine === 'node' || machine === 'scraper') && user === 'user', line(r))
+      assert.ok(PAIRS.includes([r.auth, other.auth].sort().join(' ')), line(r))
     }
   }
 })
@@ -53,7 +55,7 @@ test('every user route names a permission', () => {
 test('routes without authentication are these and no others', () => {
   const open = k.routes.filter((r) => r.auth === 'none').map((r) => `${r.method} ${r.path}`)
   const specified = SPECIFICATION.filter((r) => r.auth === 'none').map((r) => `${r.method} ${r.path}`)
-  assert.deepEqual(open.sort(), specified.sort())
+  assert.deepEqual(open.sort(), [...specified, 'GET /install.sh'].sort())
 })
 
 test('an audit base belongs to one record and looks like family.resource.verb', () => {
@@ -61,9 +63,9 @@ test('an audit base belongs to one record and looks like family.resource.verb', 
   for (const { action } of k.routes) assert.match(action, /^[a-z_]+(\.[a-z_-]+)+$/)
 })
 
-test('only probes leave no audit row', () => {
+test('only probes and the installer leave no audit row', () => {
   const silent = k.routes.filter((r) => r.audit === 'none').map((r) => r.path)
-  assert.deepEqual(silent.sort(), ['/healthz', '/readyz'])
+  assert.deepEqual(silent.sort(), ['/healthz', '/install.sh', '/readyz'])
 })
 
 test('GET and DELETE take no body', () => {
@@ -96,11 +98,17 @@ const BEYOND: Record<string, string> = {
   'DELETE /auth/users/:/sessions/: user': 'and ends one of them, without ending the account',
   'GET /audit-events/:/actions user': 'action states, as every resource has them',
   'POST /nodes/:/credentials/revoke user': 'revoking a node disables both of its credentials (decision 4)',
+  'PUT /nodes/:/ssh-credential/host-keys user': 'host keys of a node that was set up by hand, for the lifecycle runner',
+  'GET /nodes/:/agent-release/: bootstrap': 'a site without internet installs from its controller',
+  'GET /nodes/:/agent-release/: node': 'and updates from it',
   'GET /recordings/:/cache-file node': 'offset of an interrupted upload (decision 7)',
   'DELETE /settings/upload-destinations/: user': 'the console deletes destinations (contract B, 15.1)',
   'GET /recording-jobs/:/chunks user': 'the console shows the chunks of a job (contract A, section 17)',
   'GET /recordings/:/waveform user': 'waveform peaks made once and stored: the console draws them while a take plays',
   'GET /metrics scraper': 'a static token beside user sessions: a monitoring system does not log in',
+  'GET /nodes/:/bootstrap bootstrap': 'a box asks whether its token is still good before it changes anything',
+  'POST /nodes/bootstrap-config user': 'enroll and mint for a setup stick in one go: the file it holds',
+  'GET /install.sh none': 'the installer for new boxes, knowing the address of its controller',
   'GET /openapi.json user': 'the document of all records (decision 11)',
 }
 

@@ -8,6 +8,7 @@ import { BadConfig, helpText, readConfig as readAgent } from '../../src/agent/co
 import type { Row } from '../../src/agent/settings.rows.ts'
 import { SETTINGS as AGENT } from '../../src/agent/settings.ts'
 import { SETTINGS as CONTROLLER, ConfigError, readConfig, settingsHelp } from '../../src/controller/config.ts'
+import { RUN_SETTINGS, readServerSettings, SERVER_SETTINGS } from '../../src/lifecycle/config.ts'
 import { kit } from '../kit/kit.ts'
 import { renewed } from './readme.ts'
 
@@ -20,6 +21,7 @@ const file = (name: string, text: string): string => {
   return path.join(dir, name)
 }
 
+const runnerNames = Object.keys({ ...RUN_SETTINGS, ...SERVER_SETTINGS })
 const agentRows = Object.values(AGENT) as Row[]
 
 test('the generated parts of the README are up to date (scripts/node test/guards/readme.update.ts renews them)', async () => {
@@ -37,10 +39,12 @@ test('every setting is in the README and in --help', () => {
   }
   const controller = help('controller')
   const agent = help('agent')
+  const lifecycle = help('lifecycle')
   assert.ok(controller.includes(settingsHelp()))
   assert.ok(agent.includes(helpText()))
   for (const name of Object.keys(CONTROLLER))
     assert.ok(controller.includes(`  ${name} `) && README.includes(`\`${name}\``), name)
+  for (const name of runnerNames) assert.ok(lifecycle.includes(`  ${name} `) && README.includes(`\`${name}\``), name)
   for (const { env } of agentRows) assert.ok(agent.includes(env) && README.includes(`\`${env}\``), env)
 })
 
@@ -114,12 +118,18 @@ test('every setting of the controller may come from a file', () => {
 test('settings of the agent may stand in the environment of the controller, and the other way round', () => {
   const both = Object.fromEntries(agentRows.filter((row) => row.env !== 'SVC_LOG_LEVEL').map((row) => [row.env, 'x']))
   assert.doesNotThrow(() => readConfig(both))
+  const runners = Object.fromEntries(
+    runnerNames.map((name) => [name, `x${name in CONTROLLER ? '0123456789abcdef' : ''}`]),
+  )
+  assert.doesNotThrow(() => readConfig(runners))
   const controllers = Object.fromEntries(
     Object.keys(CONTROLLER)
       .filter((name) => name !== 'SVC_LOG_LEVEL')
       .map((name) => [name, 'x']),
   )
   assert.deepEqual(readAgent([], controllers).warnings, [])
+  const tokens = { SVC_ANSIBLE_RUNNER_TOKEN: '0123456789abcdef', SVC_RUNNER_TOKEN: '0123456789abcdef' }
+  assert.doesNotThrow(() => readServerSettings({ ...both, ...controllers, ...tokens }))
 })
 
 const refusedByAgent = (args: string[], env: Record<string, string>): string => {

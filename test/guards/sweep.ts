@@ -163,6 +163,10 @@ export const GOOD: Record<string, object> = {
   'POST /audit-events/export': { eventIds: ['00000000-0000-4000-8000-000000000001'] },
   'POST /nodes/enroll': { ...NODE, interfaces: [INTERFACE] },
   'POST /nodes/:id/bootstrap-token': { ttlSeconds: 60 },
+  'POST /nodes/bootstrap-config': {
+    controllerUrl: 'https://controller.example',
+    nodes: [{ alias: 'New', site: 'North', room: 'Hall' }, { nodeId: 'n1' }],
+  },
   'POST /nodes/:id/bootstrap': { ...generateSshKey('recorder'), username: 'svc', interfaces: [INTERFACE] },
   'POST /nodes/:id/listen': { enhance: true },
   'POST /nodes/:id/meter-frame': {
@@ -222,6 +226,7 @@ export const GOOD: Record<string, object> = {
   'POST /settings/upload-policies': { destinationId: 'bucket', name: 'P', pathOverride: 'a/b' },
   'PATCH /settings/upload-policies/:id': { name: 'P', destinationId: 'bucket' },
   'POST /nodes/export': { nodeIds: ['n1'] },
+  'PUT /nodes/:id/ssh-credential/host-keys': { hostKeys: [] },
   'PUT /nodes/:id/channel-rooms': { assignments: [{ interfaceId: 'i1', channelIndexes: [1], roomId: 'booth' }] },
   'POST /nodes/:id/lifecycle/:action': { agentVersion: 'agent-v2026.03.01-1', sshUser: 'svc' },
   'POST /settings/channel-map-templates': {

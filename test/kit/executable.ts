@@ -6,7 +6,10 @@ import * as path from 'node:path'
 
 const ROOT = path.resolve(import.meta.dirname, '..', '..')
 const BUILT = path.join(ROOT, 'dist', 'roomtone')
-const PARTS = ['models', 'src', 'sql', 'build.mjs', 'package.json', 'package-lock.json']
+const PARTS = [
+  ...['models', 'scripts/install-agent.sh', 'src', 'sql', 'systemd'],
+  ...['build.mjs', 'package.json', 'package-lock.json'],
+]
 
 function newestSource(): number {
   const files = PARTS.flatMap((part) => {

@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { compose } from '../../src/controller/compose.ts'
 import { readConfig } from '../../src/controller/config.ts'
+import type { Certificates } from '../../src/controller/edge/certificates.ts'
+import type { Running } from '../../src/controller/nodes/depot.own.ts'
 import { Db } from '../../src/controller/store/db.ts'
 import { embedded, migrate } from '../../src/controller/store/migrate.ts'
 import { iso } from '../../src/kernel/clock.ts'
@@ -24,9 +26,13 @@ export interface Answer {
 }
 
 interface KitOptions {
+  /** What HTTPS would be served with. */
+  certificates?: Certificates
   env?: Record<string, string>
   /** A database file; in memory when absent. */
   file?: string
+  /** The executable that runs, where a test is about it. */
+  running?: Running
 }
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -47,9 +53,11 @@ export function kit(options: KitOptions = {}) {
     logged.push(JSON.stringify({ level, message, ...fields }))
   }
   const controller = compose({
+    certificates: options.certificates,
     clock: { now: () => now, monotonic: () => now },
     config,
     db,
+    running: options.running,
     secrets: { nodeSshKey: 'kit-node-key-0123456789', settingsKey: 'kit-secret-key-0123456789' },
     // A file lives on: its next visitor counts from one again.
     ids: options.file

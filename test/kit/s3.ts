@@ -5,6 +5,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 
 export interface S3Object {
+  /** Where the server keeps what it is given. */
+  body: Buffer | undefined
   checksum: string | undefined
   contentType: string | undefined
   metadata: Record<string, string>
@@ -33,6 +35,8 @@ export interface S3Options {
   accessKeyId?: string
   /** Answers instead of the server: true when it has answered. */
   interfere?: (request: IncomingMessage, response: ServerResponse, operation: string) => boolean
+  /** Keeps whole objects in memory and gives them back (GET). Default: only what is told of them. */
+  keeps?: boolean
   /** Reports checksums of objects; a plain old server does not. Default true. */
   reportsChecksums?: boolean
   secretAccessKey?: string
@@ -58,7 +62,7 @@ class Refusal extends Error {
 }
 
 export async function s3Server(options: S3Options = {}) {
-  const { accessKeyId = ACCESS_KEY, interfere, reportsChecksums = true } = options
+  const { accessKeyId = ACCESS_KEY, interfere, keeps = false, reportsChecksums = true } = options
   const state = { secretAccessKey: options.secretAccessKey ?? SECRET_KEY }
   const objects = new Map<string, S3Object>()
   const uploads = new Map<string, Multipart>()
@@ -130,10 +134,11 @@ export async function s3Server(options: S3Options = {}) {
   }
 
   async function put(request: IncomingMessage, response: ServerResponse, key: string): Promise<void> {
-    const { body: _, checksum, sha256, size } = await payload(request, false)
+    const { body, checksum, sha256, size } = await payload(request, keeps)
     if (size !== Number(request.headers['x-amz-decoded-content-length'] ?? request.headers['content-length']))
       throw new Refusal(400, 'IncompleteBody', 'The body is not as long as it says.')
     objects.set(key, {
+      body,
       checksum,
       contentType: request.headers['content-type'],
       metadata: metadataOf(request),
@@ -163,7 +168,7 @@ export async function s3Server(options: S3Options = {}) {
   async function part(request: IncomingMessage, response: ServerResponse, id: string, number: number): Promise<void> {
     const upload = uploads.get(id)
     if (!upload) throw new Refusal(404, 'NoSuchUpload', 'The upload does not exist.')
-    const got = await payload(request, upload.parts.size < 8)
+    const got = await payload(request, keeps || upload.parts.size < 8)
     if (upload.checksummed && got.checksum === undefined)
       throw new Refusal(400, 'InvalidRequest', 'a part without checksum')
     const etag = `"${got.sha256.slice(0, 32)}"`
@@ -199,6 +204,7 @@ export async function s3Server(options: S3Options = {}) {
     const whole = createHash('sha256')
     for (const p of parts) if (p.body) whole.update(p.body)
     objects.set(upload.key, {
+      body: keeps ? Buffer.concat(parts.map((p) => p.body as Buffer)) : undefined,
       checksum,
       contentType: upload.contentType,
       metadata: upload.metadata,
@@ -222,6 +228,13 @@ export async function s3Server(options: S3Options = {}) {
     response.writeHead(200, { 'content-length': object.size, ...(asked ? reported(object.checksum) : {}) }).end()
   }
 
+  function get(request: IncomingMessage, response: ServerResponse, key: string): void {
+    authenticated(request)
+    const object = objects.get(key)
+    if (!object?.body) throw new Refusal(404, 'NoSuchKey', 'The specified key does not exist.')
+    response.writeHead(200, { 'content-length': object.size }).end(object.body)
+  }
+
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const url = new URL(request.url ?? '/', 'http://x')
     const [, bucket = '', ...rest] = url.pathname.split('/').map(decodeURIComponent)
@@ -236,6 +249,7 @@ export async function s3Server(options: S3Options = {}) {
     if (operation === 'complete') return complete(request, response, id ?? '')
     if (operation === 'put') return put(request, response, key)
     if (operation === 'head') return head(request, response, key)
+    if (operation === 'get') return get(request, response, key)
     if (operation !== 'abort') throw new Refusal(405, 'MethodNotAllowed', operation)
     authenticated(request)
     uploads.delete(id ?? '')

@@ -62,10 +62,10 @@ test('no program and an unknown program are told on stderr, exit 2', async () =>
   }
 })
 
-test('lifecycle says that it is not there yet, exit 2', async () => {
+test('lifecycle does not start without a token of its own, exit 2', async () => {
   const { code, err } = await run(['lifecycle'])
   assert.equal(code, 2)
-  assert.match(err, /not yet available in this version/)
+  assert.match(err, /SVC_ANSIBLE_RUNNER_TOKEN is not set/)
 })
 
 test('the options of another Node.js on the machine do not reach in', async () => {

@@ -1,11 +1,5 @@
-import { isIPv4 } from 'node:net'
+import { isLoopback } from '../../kernel/loopback.ts'
 import { LinkError } from './link.ts'
-
-/** Names and addresses that never leave this machine. `127.` must be an address: `127.example.org` is a name. */
-export function isLoopback(hostname: string): boolean {
-  const host = hostname.toLowerCase()
-  return host === 'localhost' || host === '[::1]' || host === '::1' || (isIPv4(host) && host.startsWith('127.'))
-}
 
 /**
  * Decides before any byte is sent whether a token may travel to this address (decision 25).

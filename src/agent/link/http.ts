@@ -2,13 +2,13 @@
 import * as http from 'node:http'
 import * as https from 'node:https'
 import { Readable } from 'node:stream'
+import { stampOf, type Trust, tlsAdvice } from '../../host/trust.ts'
 import { guardUrl } from './guard.ts'
 import { LinkError } from './link.ts'
-import { trustedRoots } from './trust.ts'
+import { trusting } from './trust.ts'
 
-export interface HttpOptions {
+export interface HttpOptions extends Trust {
   allowInsecure: boolean
-  caFile?: string | undefined
   connectTimeoutMs: number
   /** Longest silence of the controller. */
   readTimeoutMs: number
@@ -104,25 +104,56 @@ function sendBody(
   body.pipe(request)
 }
 
-/** Opens nothing yet. Throws LinkError for an address or a CA file that may not be used. */
+interface Connections {
+  /** The one for the next request. */
+  agent(): http.Agent
+}
+
+function plainConnections(): Connections {
+  const agent = new http.Agent({ keepAlive: true })
+  return { agent: () => agent }
+}
+
+/** Authorities and certificate are read again when their files change: they are renewed while recordings run. */
+function secureConnections(options: HttpOptions): Connections {
+  const make = () =>
+    new https.Agent({
+      keepAlive: true,
+      rejectUnauthorized: !options.allowInsecure,
+      secureContext: trusting(options),
+    })
+  let stamp = stampOf(options)
+  let agent = make()
+  return {
+    agent() {
+      const now = stampOf(options)
+      if (now === stamp) return agent
+      stamp = now
+      try {
+        // Requests under way keep the connections of before.
+        agent = make()
+      } catch (e) {
+        // Half of the files are in place: what was read goes on, until the other half comes.
+        if (!(e instanceof LinkError)) throw e
+      }
+      return agent
+    },
+  }
+}
+
+/** Opens nothing yet. Throws LinkError for an address, a CA file or a client certificate that may not be used. */
 export function createHttp(options: HttpOptions): Http {
   const base = new URL(options.url)
   guardUrl(base, options.allowInsecure)
   const secure = base.protocol === 'https:'
-  const agent = secure
-    ? new https.Agent({
-        keepAlive: true,
-        rejectUnauthorized: !options.allowInsecure,
-        secureContext: trustedRoots(options.caFile),
-      })
-    : new http.Agent({ keepAlive: true })
+  const connections = secure ? secureConnections(options) : plainConnections()
   const prefix = base.pathname.replace(/\/+$/, '')
 
   const once = (ask: Ask): Promise<Answer> =>
     new Promise((resolve, reject) => {
       guardUrl(base, options.allowInsecure)
       const url = new URL(prefix + ask.path, base)
-      const init = { agent, headers: ask.headers, method: ask.method, signal: ask.signal }
+      const init = { agent: connections.agent(), headers: ask.headers, method: ask.method, signal: ask.signal }
       const request = secure ? https.request(url, init) : http.request(url, init)
       const unwatch = watch(request, options, ask)
       request.once('close', unwatch)
@@ -151,8 +182,11 @@ export function createHttp(options: HttpOptions): Http {
     } catch (e) {
       if (e instanceof LinkError) throw e
       if (question.signal?.aborted) throw new LinkError('stopped')
-      throw new LinkError(`no answer from ${base.host}: ${(e as Error).message}`)
+      const advice = tlsAdvice(e)
+      throw new LinkError(
+        `no answer from ${base.host}: ${advice ? `${advice} (${(e as Error).message})` : (e as Error).message}`,
+      )
     }
   }
-  return { ask, close: () => agent.destroy() }
+  return { ask, close: () => connections.agent().destroy() }
 }

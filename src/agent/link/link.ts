@@ -58,7 +58,13 @@ export type ChannelMapAssignment = Record<string, unknown>
 export interface Link {
   bootstrap(
     token: string,
-    body: { interfaces: InterfaceInput[]; privateKey: string; publicKey: string; username: string },
+    body: {
+      hostKeys: string[]
+      interfaces: InterfaceInput[]
+      privateKey: string
+      publicKey: string
+      username: string
+    },
   ): Promise<{ controllerToken: string; fingerprint?: string }>
   /**
    * Long poll: resolves with no job after `waitSeconds`. `holding` lists the job ids this agent still owns; `joinOnly`:

@@ -10,6 +10,8 @@ export interface OutgoingFile {
   disposition: 'attachment' | 'inline'
   /** Called when the first byte is read; what it gives is called after the last, or when the client goes. */
   hold?: () => () => void
+  /** Thrown when it is not there; a take's otherwise. */
+  missing?: () => Fail
   name: { ascii: string; unicode: string }
   /** Relative to the root. */
   path: string
@@ -46,7 +48,7 @@ export async function sendFile(
   root: string,
   file: OutgoingFile,
 ): Promise<{ response: Response; size: number }> {
-  const place = await located(root, file.path)
+  const place = await located(root, file)
   const { size } = place
   // A file that is not as long as it was stored is still audio, but no longer what the checksum names.
   const etag = size === file.size ? `"${file.tag}"` : undefined
@@ -147,15 +149,15 @@ function rangeAsked(request: Incoming, { etag, modified }: Validators): boolean 
   return /^(W\/)?"/.test(condition) ? condition === etag : Date.parse(condition) === modified
 }
 
-async function located(root: string, relative: string): Promise<Place> {
+async function located(root: string, { missing = unavailable, path: relative }: OutgoingFile): Promise<Place> {
   try {
     const [base, file] = await Promise.all([fs.realpath(root), fs.realpath(path.join(root, relative))])
     const stat = await fs.stat(file)
-    if (!file.startsWith(base + path.sep) || !stat.isFile()) throw unavailable()
+    if (!file.startsWith(base + path.sep) || !stat.isFile()) throw missing()
     await fs.access(file, fs.constants.R_OK)
     return { file, ino: stat.ino, size: stat.size }
   } catch (e) {
-    throw MISSING.has(codeOf(e)) ? unavailable() : e
+    throw MISSING.has(codeOf(e)) ? missing() : e
   }
 }
 

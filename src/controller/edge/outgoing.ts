@@ -2,16 +2,20 @@
 import * as http from 'node:http'
 import * as https from 'node:https'
 
-export interface Ask {
+/** One request, whoever reads its answer. */
+export interface Wish {
   body?: string
   headers: Record<string, string>
-  maxBytes: number
   method: 'GET' | 'POST'
   /** Ends the request early: the asker is stopping. */
   signal?: AbortSignal
   /** From here to the last byte of the answer. */
   timeoutMs: number
   url: URL
+}
+
+export interface Ask extends Wish {
+  maxBytes: number
 }
 
 export interface Answer {
@@ -33,7 +37,17 @@ export class OutgoingError extends Error {
 }
 
 /** Asks once. @throws OutgoingError when no whole answer came; any status is an answer. */
-export function ask(wish: Ask): Promise<Answer> {
+export const ask = (wish: Ask): Promise<Answer> => asking(wish, (response) => whole(response, wish.maxBytes))
+
+/**
+ * Asks once, and hands the answer to `take` as it comes; the time is over when `take` is done, and begins anew whenever
+ * that calls `alive`.
+ * @throws OutgoingError when no whole answer came, `take`'s own when it is one; anything else of `take` counts as broken.
+ */
+export function asking<T>(
+  wish: Wish,
+  take: (response: http.IncomingMessage, alive: () => void) => Promise<T>,
+): Promise<T> {
   const { body, headers, method, signal, timeoutMs, url } = wish
   return new Promise((resolve, reject) => {
     const client = url.protocol === 'https:' ? https : http
@@ -56,7 +70,7 @@ export function ask(wish: Ask): Promise<Answer> {
     }
     request.once('error', (e) => fail(e, 'unreachable'))
     request.once('response', (response) =>
-      whole(response, wish.maxBytes).then(
+      take(response, () => deadline.refresh()).then(
         (answer) => {
           settle()
           resolve(answer)
@@ -71,13 +85,19 @@ export function ask(wish: Ask): Promise<Answer> {
   })
 }
 
-async function whole(response: http.IncomingMessage, maxBytes: number): Promise<Answer> {
+/** All of an answer. @throws OutgoingError when it breaks off, or is longer than `maxBytes`. */
+export async function whole(
+  response: http.IncomingMessage,
+  maxBytes: number,
+  onPiece: (piece: Buffer) => void = () => {},
+): Promise<Answer> {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of response as AsyncIterable<Buffer>) {
     size += chunk.length
     if (size > maxBytes) throw new OutgoingError('too_large', `the answer is longer than ${maxBytes} bytes`)
     chunks.push(chunk)
+    onPiece(chunk)
   }
   if (!response.complete) throw new OutgoingError('broken', 'the answer broke off')
   return { headers: response.headers, status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString('utf8') }

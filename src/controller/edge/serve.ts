@@ -36,8 +36,8 @@ const CORS = {
   exposeHeaders: ['Accept-Ranges', 'Content-Disposition', 'Content-Range', 'ETag', 'Retry-After'],
 }
 
-// `/metrics` and the probes live at the root (specification, conventions).
-export const ROOT_PATHS: ReadonlySet<string> = new Set(['/healthz', '/metrics', '/readyz'])
+// `/metrics` and the probes live at the root (specification, conventions), and so does what a technician types.
+export const ROOT_PATHS: ReadonlySet<string> = new Set(['/healthz', '/install.sh', '/metrics', '/readyz'])
 export const mounted = (path: string): string => (ROOT_PATHS.has(path) ? path : API_PREFIX + path)
 
 function byPath(routes: readonly AnyRoute[]): [string, AnyRoute[]][] {
@@ -50,11 +50,13 @@ function byPath(routes: readonly AnyRoute[]): [string, AnyRoute[]][] {
   return [...map].sort(([a], [b]) => dynamic(a) - dynamic(b))
 }
 
+const MACHINES: Record<string, Auth> = { svc_bs_: 'bootstrap', svc_node_: 'node' }
+
 // Two records on one path differ by who may come: a node token finds the node's record, the scraper's the scraper's.
 function chosen(edge: Edge, candidates: AnyRoute[], bearer: string): AnyRoute {
   const scraped = candidates.some((r) => r.auth === 'scraper') && edge.principals.isScraper(bearer)
-  const kind: Auth = bearer.startsWith('svc_node_') ? 'node' : scraped ? 'scraper' : 'user'
-  return candidates.find((r) => r.auth === kind) ?? (candidates[0] as AnyRoute)
+  const machine: Auth | undefined = scraped ? 'scraper' : MACHINES[/^svc_(bs|node)_/.exec(bearer)?.[0] ?? '']
+  return candidates.find((r) => r.auth === (machine ?? 'user')) ?? (candidates[0] as AnyRoute)
 }
 
 // Scheme compared without case, token = second word (contract A, 0.2).

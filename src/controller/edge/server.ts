@@ -1,23 +1,37 @@
 import * as http from 'node:http'
 import * as https from 'node:https'
 import type { AddressInfo } from 'node:net'
+import type { TLSSocket } from 'node:tls'
 import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
 import { Fail } from '../../kernel/fail.ts'
+import type { Log } from '../../kernel/log.ts'
+import type { Certificates } from './certificates.ts'
 
 // A take of hours may arrive over a slow line: no limit on a whole request, but on its headers and on silence.
 const LIMITS = { requestTimeout: 0, headersTimeout: 20_000, keepAliveTimeout: 65_000 }
 const SILENCE_MS = 120_000
+const HANDSHAKE_MS = 20_000
+// Half a year: a browser that has been here does not try plain HTTP again.
+const HSTS = 'max-age=15552000'
+/** A log line about refused clients at most this often. */
+const TOLD_EVERY_MS = 60_000
 
-/** The listening side: HTTP, or HTTPS with a certificate. */
+export interface Tls {
+  certificates: Certificates
+  /** Hears of clients that are refused. */
+  log: Log
+}
+
+/** The listening side: HTTP, or HTTPS with certificates, which may change while it listens. */
 export class Server {
   private readonly server: http.Server | https.Server
   private readonly scheme: 'http' | 'https'
 
-  constructor(app: Hono, tls: { cert: string; key: string } | undefined) {
+  constructor(app: Hono, tls?: Tls) {
     const listener = getRequestListener(app.fetch)
     this.scheme = tls ? 'https' : 'http'
-    this.server = tls ? https.createServer({ ...LIMITS, ...tls }, listener) : http.createServer(LIMITS, listener)
+    this.server = tls ? secured(tls, listener) : http.createServer(LIMITS, listener)
     this.server.setTimeout(SILENCE_MS)
   }
 
@@ -45,5 +59,39 @@ export class Server {
     const anywhere = address === '::' || address === '0.0.0.0'
     const host = anywhere ? 'localhost' : family === 'IPv6' ? `[${address}]` : address
     return `${this.scheme}://${host}:${port}`
+  }
+}
+
+type Listener = ReturnType<typeof getRequestListener>
+
+function secured({ certificates, log }: Tls, listener: Listener): https.Server {
+  const { mode, shown } = certificates
+  const clients = { rejectUnauthorized: mode === 'required', requestCert: mode !== 'off' }
+  const options = { ...LIMITS, ...shown.options, ...clients, handshakeTimeout: HANDSHAKE_MS }
+  const server = https.createServer(options, (request, response) => {
+    response.setHeader('Strict-Transport-Security', HSTS)
+    return listener(request, response)
+  })
+  // Connections that stand keep the context they began with.
+  certificates.follow((next) => server.setSecureContext(next.options))
+  server.on('tlsClientError', refusals(log))
+  server.on('secureConnection', (socket) => {
+    const client = socket.authorized ? socket.getPeerX509Certificate() : undefined
+    if (client) certificates.met(client)
+  })
+  return server
+}
+
+/** Tells whose client certificate was refused: the client itself only sees its connection end. */
+function refusals(log: Log): (e: Error, socket: TLSSocket) => void {
+  let told = Number.NEGATIVE_INFINITY
+  return (e, socket) => {
+    const { code } = e as NodeJS.ErrnoException
+    const missing = code === 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE' ? 'it showed none' : undefined
+    const reason = missing ?? socket.authorizationError
+    // Port scanners and broken connections are nobody's to look at.
+    if (!reason || performance.now() - told < TOLD_EVERY_MS) return
+    told = performance.now()
+    log.warn('A client was refused for its certificate.', { address: socket.remoteAddress, reason: String(reason) })
   }
 }

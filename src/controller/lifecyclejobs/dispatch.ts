@@ -5,17 +5,18 @@ import type { Audit } from '../edge/audit.ts'
 import { type Actor, systemActor } from '../edge/who.ts'
 import type { SshKeyStore } from '../onboarding/sshkeys.store.ts'
 import type { CommitGroup } from '../store/group.ts'
+import type { Act } from './act.ts'
 import { failed, type Outcome } from './lifecycle.rules.ts'
 import type { LifecycleStore } from './lifecycle.store.ts'
-import { type RunnerSettings, runAction } from './runner.http.ts'
+import { Progress } from './progress.ts'
 
 export interface DispatchParts {
+  act: Act
   audit: Audit
   clock: Clock
   group: CommitGroup
   jobs: LifecycleStore
   log: Log
-  runner: RunnerSettings
   sshKeys: SshKeyStore
 }
 
@@ -54,7 +55,27 @@ export class Dispatch {
   private async run(job: LifecycleJob, options: LifecycleRequest, actor: Actor): Promise<LifecycleJob> {
     const { action, nodeAlias, nodeId, targetHost } = job
     const wish = { action, options, target: { host: targetHost, nodeAlias, nodeId } }
-    return this.end(job, await runAction(this.parts.runner, wish, this.stopping.signal), actor)
+    const progress = new Progress((said) => this.told(job, said))
+    try {
+      const outcome = await this.parts.act(wish, progress.tell, this.stopping.signal).catch((e) => this.broken(job, e))
+      // What was heard of a run that broke off is what there is.
+      return await this.end(job, { ...progress.stop(), ...outcome }, actor)
+    } finally {
+      progress.stop()
+    }
+  }
+
+  /** A bug: the record has to end all the same, for a job under way bars every other of its node. */
+  private broken(job: LifecycleJob, e: unknown): Outcome {
+    this.parts.log.error('A lifecycle run failed.', { id: job.id, ...errorFields(e) })
+    return failed('internal_error')
+  }
+
+  private told(job: LifecycleJob, said: Pick<Outcome, 'stderr' | 'stdout'>): void {
+    const { group, jobs, log } = this.parts
+    group
+      .submit(() => jobs.tell(job.id, said), false)
+      .catch((e) => log.warn('Output of a lifecycle job was not written down.', { id: job.id, ...errorFields(e) }))
   }
 
   private end(job: LifecycleJob, outcome: Outcome, actor: Actor): Promise<LifecycleJob> {

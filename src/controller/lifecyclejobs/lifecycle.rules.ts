@@ -1,3 +1,4 @@
+import { redacted, tail } from '../../kernel/redact.ts'
 import { isHost, OUTPUT_KEPT, runAnswerOf, runRefusalOf } from '../../wire/lifecycle.ts'
 import type { Node } from '../../wire/nodes.ts'
 
@@ -18,27 +19,19 @@ export const failed = (error: string): Outcome => ({ error, status: 'failed' })
 export const targetHostOf = ({ hostname, ipAddresses }: Pick<Node, 'hostname' | 'ipAddresses'>): string =>
   ipAddresses.map((address) => address.trim()).find(isHost) ?? hostname
 
-const SECRETS = [
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g,
-  /\bsvc_(node|bs)_[A-Za-z0-9_-]{8,}/g,
-  /\bBearer\s+[A-Za-z0-9._~+/=-]{8,}/gi,
-]
-
-/** Takes out what must not be stored or shown: keys, node tokens, bearer headers, and the given secrets. */
-export function redacted(text: string, secrets: readonly string[]): string {
-  const known = secrets.filter(Boolean).reduce((out, secret) => out.replaceAll(secret, '[redacted]'), text)
-  return SECRETS.reduce((out, pattern) => out.replace(pattern, '[redacted]'), known)
-}
-
 const LONGEST_ERROR = 400
-const tail = (text: string, most: number): string => text.slice(-most).toWellFormed()
 
-/** What an answer of the runner means; `body` is its JSON, whatever that is. The reasons are contract A, 2.8. */
+/**
+ * What an answer of the runner means; `body` is its JSON, whatever that is. The reasons are contract A, 2.8. An answer that
+ * began before the run did says in its last line that there was none.
+ */
 export function outcomeOf(status: number, body: unknown, secrets: readonly string[]): Outcome {
   const clean = (text: string) => redacted(text, secrets)
-  if (status < 200 || status > 299) {
-    const words = clean(runRefusalOf(body)).slice(0, LONGEST_ERROR).trim().toWellFormed()
-    return failed(words || `ansible_runner_${status}`)
+  const refusal = runRefusalOf(body)
+  const error = clean(refusal.error).slice(0, LONGEST_ERROR).trim().toWellFormed()
+  if (status < 200 || status > 299 || error) {
+    const words = refusal.message && { stderr: tail(clean(refusal.message), OUTPUT_KEPT.stderr) }
+    return { ...failed(error || `ansible_runner_${status}`), ...words }
   }
   const answer = runAnswerOf(body)
   if (!answer) return failed('ansible_runner_invalid_answer')

@@ -37,8 +37,11 @@ export function lifecycleStore(db: Db) {
   )
   const finish = db.stmt<Params>(
     `UPDATE node_lifecycle_jobs SET status = @status, completed_at = @now, exit_code = @exitCode, runner_run_id = @runnerRunId,
-       stdout = @stdout, stderr = @stderr, error = @error, target_host = coalesce(@targetHost, target_host)
+       stdout = coalesce(@stdout, stdout), stderr = coalesce(@stderr, stderr), error = @error, target_host = coalesce(@targetHost, target_host)
       WHERE id = @id AND status = 'running'`,
+  )
+  const tell = db.stmt<Params>(
+    `UPDATE node_lifecycle_jobs SET stdout = @stdout, stderr = @stderr WHERE id = @id AND status = 'running'`,
   )
   const prune = db.stmt<{ nodeId: string }>(
     `DELETE FROM node_lifecycle_jobs WHERE node_id = @nodeId AND status <> 'running' AND rowid NOT IN
@@ -60,6 +63,10 @@ export function lifecycleStore(db: Db) {
         throw conflict('lifecycle_job_running', 'A lifecycle action is under way on this node')
       prune.run({ nodeId: job.nodeId })
       return find(job.id) as LifecycleJob
+    },
+    /** Output so far of a job under way; one that ended meanwhile keeps what it ended with. */
+    tell(id: string, { stderr, stdout }: Pick<Outcome, 'stderr' | 'stdout'>): void {
+      tell.run({ id, stderr: stderr || null, stdout: stdout || null })
     },
     /** running -> succeeded or failed; undefined when it had ended before. */
     finish(id: string, outcome: Outcome, now: string): LifecycleJob | undefined {

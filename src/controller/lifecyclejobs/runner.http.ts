@@ -1,36 +1,76 @@
-// The external runner as the controller sees it (agent contract, section 23): one POST, answered when the run is over.
-import { RUNNER_PATHS, type RunRequest } from '../../wire/lifecycle.ts'
-import { ask, jsonOf, OutgoingError } from '../edge/outgoing.ts'
-import { failed, type Outcome, outcomeOf } from './lifecycle.rules.ts'
+// The external runner as the controller sees it (agent contract, section 23): one POST, answered when the run is over. A
+// runner that can, tells on the way what it sees.
+import { Transcript } from '../../kernel/redact.ts'
+import { NDJSON, OUTPUT_KEPT, RUNNER_PATHS, runProgressOf } from '../../wire/lifecycle.ts'
+import { type Answer, asking, jsonOf, OutgoingError, whole } from '../edge/outgoing.ts'
+import type { Act, Tell } from './act.ts'
+import { failed, outcomeOf } from './lifecycle.rules.ts'
 
 export interface RunnerSettings {
+  /** Longest silence. */
   timeoutMs: number
   token: string | undefined
   url: string | undefined
 }
 
-// Two outputs of a long installation; what is kept of them is far less.
+// Two outputs of a long installation, told on the way; what is kept of them is far less.
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024
 
 /** Has the runner do it. Never throws for what the runner does: that is an outcome. */
-export async function runAction(settings: RunnerSettings, run: RunRequest, signal: AbortSignal): Promise<Outcome> {
-  const { timeoutMs, token, url } = settings
-  if (url === undefined) return failed('ansible_runner_unconfigured')
-  try {
-    const answer = await ask({
-      body: JSON.stringify(run),
-      headers: { 'content-type': 'application/json', ...(token ? { authorization: `Bearer ${token}` } : {}) },
-      maxBytes: MAX_ANSWER_BYTES,
-      method: 'POST',
-      signal,
-      timeoutMs,
-      url: new URL(url.replace(/\/*$/, RUNNER_PATHS.runs)),
-    })
-    return outcomeOf(answer.status, jsonOf(answer.text), token ? [token] : [])
-  } catch (e) {
-    // Refused connections, silence, answers that break off or never end: the record says which.
-    if (e instanceof OutgoingError)
-      return failed(e.reason === 'aborted' ? 'controller_stopped' : `ansible_runner_${e.reason}`)
-    throw e
+export const externalRunner =
+  ({ timeoutMs, token, url }: RunnerSettings): Act =>
+  async (run, tell, signal) => {
+    if (url === undefined) return failed('ansible_runner_unconfigured')
+    const secrets = token ? [token] : []
+    try {
+      const wish = {
+        body: JSON.stringify(run),
+        headers: {
+          accept: `${NDJSON}, application/json`,
+          'content-type': 'application/json',
+          ...(token ? { authorization: `Bearer ${token}` } : {}),
+        },
+        method: 'POST' as const,
+        signal,
+        timeoutMs,
+        url: new URL(url.replace(/\/*$/, RUNNER_PATHS.runs)),
+      }
+      const heard = listener(tell, secrets)
+      const answer = await asking(wish, (response, alive) =>
+        whole(response, MAX_ANSWER_BYTES, (piece) => {
+          alive()
+          heard(piece)
+        }),
+      )
+      return outcomeOf(answer.status, bodyOf(answer), secrets)
+    } catch (e) {
+      // Refused connections, silence, answers that break off or never end: the record says which.
+      if (e instanceof OutgoingError)
+        return failed(e.reason === 'aborted' ? 'controller_stopped' : `ansible_runner_${e.reason}`)
+      throw e
+    }
+  }
+
+/** The answer is the last of its lines; other runners answer with one JSON text. */
+function bodyOf({ headers, text }: Answer): unknown {
+  const lines = headers['content-type']?.startsWith(NDJSON) ? text.trimEnd().split('\n') : [text]
+  return jsonOf(lines.at(-1) ?? '')
+}
+
+/** Hands on the output in whole lines of an answer, cleaned once more. */
+function listener(tell: Tell, secrets: readonly string[]): (piece: Buffer) => void {
+  const decoder = new TextDecoder()
+  const clean = {
+    stderr: new Transcript(OUTPUT_KEPT.stderr, secrets),
+    stdout: new Transcript(OUTPUT_KEPT.stdout, secrets),
+  }
+  let rest = ''
+  return (piece) => {
+    const lines = (rest + decoder.decode(piece, { stream: true })).split('\n')
+    rest = lines.pop() ?? ''
+    for (const line of lines) {
+      const output = runProgressOf(jsonOf(line))
+      if (output) tell(output.stream, clean[output.stream].add(output.text))
+    }
   }
 }

@@ -15,15 +15,16 @@ export interface ReleaseSource {
 export class ReleaseError extends Error {
   readonly reason: string
 
-  constructor(reason: string) {
-    super(reason)
+  constructor(reason: string, message: string = reason) {
+    super(message)
     this.reason = reason
   }
 }
 
 const PAGES = 5
 // A moved repository answers with a redirect or two.
-const HOPS = 3
+export const HOPS = 3
+export const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308]
 const MAX_PAGE_BYTES = 8 * 1024 * 1024
 
 /** Up to five pages of releases, all within the time limit. @throws ReleaseError for anything but a usable list. */
@@ -47,7 +48,7 @@ async function follow(source: ReleaseSource, from: URL, signal: AbortSignal): Pr
   for (let hop = 0; ; hop++) {
     const answer = await page(source, at, signal)
     const to = header(answer, 'location')
-    if (![301, 302, 307, 308].includes(answer.status) || to === undefined || hop === HOPS) return { answer, at }
+    if (!REDIRECTS.includes(answer.status) || to === undefined || hop === HOPS) return { answer, at }
     const next = sameOrigin(to, at)
     if (!next) throw new ReleaseError('release_source_redirects_elsewhere')
     at = next
@@ -63,11 +64,14 @@ async function page({ timeoutMs, token }: ReleaseSource, url: URL, signal: Abort
   try {
     return await ask({ headers, maxBytes: MAX_PAGE_BYTES, method: 'GET', signal, timeoutMs, url })
   } catch (e) {
-    if (e instanceof OutgoingError)
-      throw new ReleaseError(`release_source_${e.reason === 'aborted' ? 'timeout' : e.reason}`)
+    if (e instanceof OutgoingError) throw new ReleaseError(releaseReason(e))
     throw e
   }
 }
+
+/** Given up is what happens at the end of the time. */
+export const releaseReason = ({ reason }: OutgoingError): string =>
+  `release_source_${reason === 'aborted' ? 'timeout' : reason}`
 
 const header = ({ headers }: Answer, name: 'link' | 'location'): string | undefined => {
   const value = headers[name]

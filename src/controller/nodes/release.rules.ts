@@ -1,31 +1,37 @@
-import type { AgentRelease, ReleaseList } from '../../wire/nodes.ts'
+import { compareVersions, tagOfVersion, versionOfTag } from '../../host/release.rules.ts'
+import type { AgentRelease, ReleaseAsset, ReleaseList } from '../../wire/nodes.ts'
+import type { Newest } from './depot.ts'
 
-const TAG = /^agent-v((\d{4})\.(\d{2})\.(\d{2})-(\d{1,6}))$/
-
-/** The calendar version in a tag as numbers; undefined for tags of anything else. */
-function versionOf(tag: string): { numbers: number[]; version: string } | undefined {
-  const [, version = '', ...parts] = TAG.exec(tag) ?? []
-  return version ? { numbers: parts.map(Number), version } : undefined
-}
-
-function compare(a: readonly number[], b: readonly number[]): number {
-  const at = a.findIndex((n, i) => n !== b[i])
-  return at === -1 ? 0 : (a[at] as number) - (b[at] as number)
+export interface Found {
+  assets: ReleaseAsset[]
+  data: AgentRelease
 }
 
 /** The newest published agent release by its version, numbers compared as numbers: -10 is newer than -9. */
-export function newestAgent(releases: ReleaseList): AgentRelease | null {
-  const candidates = releases
+export function newestAgent(releases: ReleaseList): Found | null {
+  const [newest] = releases
     .filter((release) => !release.draft && !release.prerelease)
     .flatMap((release) => {
-      const parsed = versionOf(release.tag_name)
-      return parsed ? [{ ...parsed, release }] : []
+      const version = versionOfTag(release.tag_name)
+      return version ? [{ release, version }] : []
     })
-    .sort((a, b) => compare(b.numbers, a.numbers))
-  const [newest] = candidates
+    .sort((a, b) => compareVersions(b.version, a.version))
   if (!newest) return null
-  const { html_url: url, published_at: publishedAt, tag_name: tag } = newest.release
-  return { tag, version: newest.version, ...(url ? { url } : {}), ...(publishedAt ? { publishedAt } : {}) }
+  const { assets, html_url: url, published_at: publishedAt, tag_name: tag } = newest.release
+  const dated = { ...(url ? { url } : {}), ...(publishedAt ? { publishedAt } : {}) }
+  return { assets, data: { tag, version: newest.version, ...dated } }
+}
+
+/**
+ * The newer of what the release host has and what this controller holds itself. Builds without a calendar version are
+ * nobody's update (contract A, N8).
+ */
+export function newerOf(published: AgentRelease | null, held: Newest | undefined): AgentRelease | null {
+  const tag = tagOfVersion(held?.version ?? '')
+  if (!held || !versionOfTag(tag)) return published
+  const order = published ? compareVersions(published.version, held.version) : -1
+  if (published && order > 0) return published
+  return { ...(order === 0 ? published : {}), hosted: held.architectures, tag, version: held.version }
 }
 
 /** The next page of a list by its Link header; only on the host that was asked: the token goes nowhere else. */

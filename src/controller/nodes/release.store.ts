@@ -1,7 +1,9 @@
-import type { AgentRelease } from '../../wire/nodes.ts'
+import type { AgentRelease, ReleaseAsset } from '../../wire/nodes.ts'
 import type { Db } from '../store/db.ts'
 
 export interface KnownRelease {
+  /** Its files, as the release host has them. */
+  assets: ReleaseAsset[]
   checkedAt: string
   data: AgentRelease | null
   /** The list it was read from: another repository's release is not this one's. */

@@ -2,10 +2,19 @@ import { generateSshKey } from '../../crypto/sshkey.ts'
 import { tokenPrefix } from '../../crypto/token.ts'
 import { Fail } from '../../kernel/fail.ts'
 import type { Ids } from '../../kernel/ids.ts'
-import { Bootstrap, BootstrapTokenRequest, Enrollment, MaterialQuery, SshRotation } from '../../wire/nodes.ts'
+import {
+  Bootstrap,
+  BootstrapTokenRequest,
+  Enrollment,
+  HostKeysChange,
+  MaterialQuery,
+  SshRotation,
+} from '../../wire/nodes.ts'
 import { type AnyRoute, route } from '../edge/route.ts'
 import { type NodeStore, snapshot } from '../nodes/nodes.store.ts'
 import type { CredentialStore } from './credentials.store.ts'
+import type { HostKeyStore } from './hostkeys.store.ts'
+import { materialOf } from './material.store.ts'
 import type { SshKeyStore } from './sshkeys.store.ts'
 
 const node = (p: { id: string }) => ({ type: 'node', id: p.id })
@@ -13,12 +22,13 @@ const manage = { auth: 'user', permission: 'node:manage', target: node } as cons
 
 interface Stores {
   credentials: CredentialStore
+  hostKeys: HostKeyStore
   ids: Ids
   nodes: NodeStore
   sshKeys: SshKeyStore
 }
 
-export const onboardingRoutes = ({ credentials, ids, nodes, sshKeys }: Stores): AnyRoute[] => [
+export const onboardingRoutes = ({ credentials, hostKeys, ids, nodes, sshKeys }: Stores): AnyRoute[] => [
   route({
     method: 'POST',
     path: '/nodes/enroll',
@@ -67,6 +77,7 @@ export const onboardingRoutes = ({ credentials, ids, nodes, sshKeys }: Stores): 
       if (!credentials.spend(who.tokenHash, id, now))
         throw new Fail(401, 'invalid_bootstrap_token', 'Unauthorized', { outcome: 'denied' })
       const ssh = sshKeys.adopt(id, body, body.username, now)
+      const known = hostKeys.replace(id, body.hostKeys)
       const summary = nodes.interfaces.apply(id, body.interfaces)
       const credential = credentials.issue(id, null, now)
       return {
@@ -74,6 +85,7 @@ export const onboardingRoutes = ({ credentials, ids, nodes, sshKeys }: Stores): 
         changed: true,
         details: {
           fingerprint: ssh.fingerprint,
+          hostKeys: known,
           interfaceCount: body.interfaces.length,
           interfaces: summary,
           mintedTokenPrefix: credential.tokenPrefix,
@@ -116,7 +128,23 @@ export const onboardingRoutes = ({ credentials, ids, nodes, sshKeys }: Stores): 
     action: 'nodes.ssh_credential.read',
     run: ({ params }) => {
       nodes.mustExist(params.id)
-      return { data: sshKeys.find(params.id) }
+      const credential = sshKeys.find(params.id)
+      const known = hostKeys.shown(params.id)
+      return { data: credential && known.length > 0 ? { ...credential, hostKeys: known } : credential }
+    },
+  }),
+  // For a box that was set up by hand, or got a new SSH server: a bootstrap brings them by itself.
+  route({
+    method: 'PUT',
+    path: '/nodes/:id/ssh-credential/host-keys',
+    ...manage,
+    action: 'nodes.ssh_credential.host_keys.replace',
+    body: HostKeysChange,
+    run: ({ params, body }) => {
+      nodes.mustExist(params.id)
+      const before = { hostKeys: hostKeys.shown(params.id) }
+      const after = { hostKeys: hostKeys.replace(params.id, body.hostKeys) }
+      return { data: after, before, after }
     },
   }),
   route({
@@ -143,22 +171,10 @@ export const onboardingRoutes = ({ credentials, ids, nodes, sshKeys }: Stores): 
     action: 'nodes.ssh_credential.fetch',
     success: ['nodes.ssh_credential.fetch', 'nodes.ssh_credential.fetch'],
     query: MaterialQuery,
-    run: ({ params, query, now }) => {
-      nodes.mustExist(params.id)
-      const { id: credentialId, ...material } = sshKeys.material(params.id)
-      const minted = query.mintToken === '1' ? credentials.issuePending(params.id, now) : undefined
-      return {
-        data: { ...material, ...(minted ? { controllerToken: minted.token } : {}) },
-        changed: true,
-        headers: { 'cache-control': 'no-store' },
-        details: {
-          credentialId,
-          fingerprint: material.fingerprint,
-          provisionedToken: minted !== undefined,
-          ...(minted ? { mintedTokenPrefix: minted.tokenPrefix } : {}),
-          username: material.username,
-        },
-      }
-    },
+    run: ({ params, query, now }) => ({
+      ...materialOf({ credentials, hostKeys, nodes, sshKeys }, params.id, query.mintToken === '1', now),
+      changed: true,
+      headers: { 'cache-control': 'no-store' },
+    }),
   }),
 ]

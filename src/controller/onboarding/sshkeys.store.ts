@@ -1,5 +1,6 @@
 import { open, SealError, seal } from '../../crypto/seal.ts'
 import { blobFingerprint } from '../../crypto/sshkey.ts'
+import { USERS } from '../../host/places.ts'
 import { conflict, Fail } from '../../kernel/fail.ts'
 import type { Ids } from '../../kernel/ids.ts'
 import type { SshCredential } from '../../wire/nodes.ts'
@@ -24,7 +25,6 @@ export interface KeyMaterial {
   publicKey: string
 }
 
-const DEFAULT_USER = 'svc'
 const aad = (id: string): string => `ssh_credentials/${id}/sealed_key`
 
 /** Node SSH keys: the private half sealed with the node master key and bound to its row. */
@@ -105,7 +105,7 @@ export function sshKeyStore(db: Db, ids: Ids, masterKey: Uint8Array) {
       now: string,
     ): SshCredential {
       const active = end(nodeId, now)
-      return add(nodeId, key, username ?? active?.username ?? DEFAULT_USER, null, now)
+      return add(nodeId, key, username ?? active?.username ?? USERS.agent, null, now)
     },
     /**
      * The key the controller made: the one the node still holds is kept beside it until the new one is known to
@@ -122,7 +122,7 @@ export function sshKeyStore(db: Db, ids: Ids, masterKey: Uint8Array) {
       const { active, previous } = rows(nodeId)
       if (active && previous) retire.run({ id: active.id, now })
       else if (active) keep.run({ id: active.id })
-      return add(nodeId, key, username ?? active?.username ?? DEFAULT_USER, active ? now : null, now)
+      return add(nodeId, key, username ?? active?.username ?? USERS.agent, active ? now : null, now)
     },
     /**
      * A run that began at `since` has put the current key on the node: the one kept beside it ends (decision 23).

@@ -18,6 +18,8 @@ export interface RunnerGauge {
 /** What one caller may see, at one moment. */
 export interface Snapshot extends Signals {
   audit: Tally[]
+  /** End of the certificate HTTPS is served with, ISO. */
+  certificateExpiresAt?: string | undefined
   health: HealthCount[]
   jobs: JobCount[]
   nodes: NodeGauge[]
@@ -46,6 +48,13 @@ export const availability = (away: boolean): Family =>
 export const families = (s: Snapshot): Family[] => [
   gauge('controller_started_at_seconds', 'Start of this process, Unix time', [[{}, s.startedAtMs / 1000]]),
   availability(false),
+  ...(s.certificateExpiresAt === undefined
+    ? []
+    : [
+        gauge('certificate_expires_at_seconds', 'End of the TLS certificate in use, Unix time', [
+          [{}, Date.parse(s.certificateExpiresAt) / 1000],
+        ]),
+      ]),
   gauge(
     'node_online',
     'Whether the node is reachable',

@@ -1,6 +1,7 @@
 import { setImmediate as breath } from 'node:timers/promises'
 import { iso } from '../../kernel/clock.ts'
 import { PERMISSIONS } from '../../wire/permissions.ts'
+import type { Certificates } from '../edge/certificates.ts'
 import type { Reach, reaches } from '../edge/reach.ts'
 import { type AnyRoute, stream } from '../edge/route.ts'
 import type { ScraperWho, UserWho } from '../edge/who.ts'
@@ -17,6 +18,7 @@ import type { Input, Signals } from './signals.rules.ts'
 import type { AuditTally, Tally } from './tally.store.ts'
 
 export interface MetricsParts {
+  certificates?: Pick<Certificates, 'shown'> | undefined
   chunks: Chunks
   counts: CountStore
   feeds: { count(): number }
@@ -84,6 +86,7 @@ async function snapshot(parts: MetricsParts, who: UserWho, now: string): Promise
   const told = {
     ...signals(parts, who, visible, new Set(nodes.map(({ id }) => id)), now),
     ...{ nodes, now, startedAtMs, runners: runners() },
+    certificateExpiresAt: parts.certificates?.shown.expiresAt,
     audit: audited(parts, who),
   }
   await breath()

@@ -1,5 +1,6 @@
 import { version } from '../../kernel/version.ts'
 import type { RunnerReport, Status } from '../../wire/status.ts'
+import type { Certificates } from '../edge/certificates.ts'
 import type { Reach, reaches } from '../edge/reach.ts'
 import { type AnyRoute, route } from '../edge/route.ts'
 import type { UserWho } from '../edge/who.ts'
@@ -11,6 +12,7 @@ import type { MetricsStore } from './metrics.store.ts'
 import { countedStatus } from './status.rules.ts'
 
 export interface StatusParts {
+  certificates?: Pick<Certificates, 'shown'> | undefined
   counts: CountStore
   metrics: MetricsStore
   profiles: Pick<ProfileStore, 'list'>
@@ -48,6 +50,7 @@ function statusOf(parts: StatusParts, who: UserWho, now: string): Status {
       recordings: counts.recordings(recordings),
     }),
     ...settingsOf(parts, who),
+    ...(parts.certificates ? { certificateExpiresAt: parts.certificates.shown.expiresAt } : {}),
     ...(nodes.unrestricted ? { runners: parts.runners().map(reported) } : {}),
     startedAt,
     uptimeSeconds: Math.max(0, Math.floor((Date.parse(now) - Date.parse(startedAt)) / 1000)),

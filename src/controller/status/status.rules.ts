@@ -11,7 +11,7 @@ export interface Counts {
 
 type Counted = Omit<
   Status,
-  'recordingProfile' | 'runners' | 'startedAt' | 'uptimeSeconds' | 'version' | 'watchdogPolicy'
+  'certificateExpiresAt' | 'recordingProfile' | 'runners' | 'startedAt' | 'uptimeSeconds' | 'version' | 'watchdogPolicy'
 >
 
 /** The counts of `GET /status`. */

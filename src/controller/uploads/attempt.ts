@@ -5,9 +5,9 @@ import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { Fail } from '../../kernel/fail.ts'
 import type { ChecksumVerification, DestinationKind, UploadItem } from '../../wire/uploads.ts'
-import { segments } from './destinations.rules.ts'
 import type { DestinationStore, Opened } from './destinations.store.ts'
 import { type Delivery, type Driver, DriverError, type Watch } from './driver.ts'
+import { remotePath } from './queue.rules.ts'
 
 export interface Limits {
   /** Least speed of a whole attempt, bytes per second, beside `graceMs`. */
@@ -64,9 +64,7 @@ function deliveryOf(
 ): Delivery {
   const destination = destinations.get(item.destinationId as string)
   const base = destination.kind === 's3' ? destination.s3?.prefix : destination.smb?.path
-  const name = segments(item.fileName).at(-1) ?? path.basename(source.file)
-  const remote = [...segments(base), ...segments(item.pathOverride), name]
-  return { ...source, itemId: item.id, recordingId: item.recordingId, remote }
+  return { ...source, itemId: item.id, recordingId: item.recordingId, remote: remotePath(base, item) }
 }
 
 async function located(root: string, relative: string | undefined): Promise<{ file: string; size: number }> {

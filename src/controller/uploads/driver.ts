@@ -1,4 +1,5 @@
 // What every driver of a destination is given, and what it answers.
+import type { Readable } from 'node:stream'
 import type { ChecksumVerification } from '../../wire/uploads.ts'
 
 /** One file to deliver. `sha256` is hex and was computed from this very file just before. */
@@ -23,6 +24,11 @@ export interface Watch {
 export interface Driver {
   /** @throws DriverError with a reason fit for `lastError`; whatever the signal aborts with. */
   deliver(delivery: Delivery, watch: Watch): Promise<ChecksumVerification>
+  /**
+   * Hands what lies at a place to `take`; false when nothing does, whatever `take` has got until then.
+   * @throws DriverError when the destination cannot be asked; whatever `take` throws.
+   */
+  fetch(remote: readonly string[], take: (body: Readable) => Promise<void>, signal: AbortSignal): Promise<boolean>
 }
 
 /** An upload that failed: a reason for programs and, where there is more to say, words for people. Never a secret. */

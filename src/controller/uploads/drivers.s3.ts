@@ -27,19 +27,38 @@ type Put = Omit<PutObjectCommandInput, 'Body'> & { Bucket: string; Key: string }
 
 /** A driver for one destination; the SDK is loaded when the first file is delivered. */
 export const s3Driver = (options: S3Options & { secretAccessKey: string }): Driver => ({
-  deliver: async (delivery, watch) => {
-    if (!options.bucket) throw new DriverError('s3_bucket_missing')
-    const sdk = await import('@aws-sdk/client-s3')
-    const client = clientOf(sdk, options, watch.signal)
-    try {
-      return await delivered(sdk, client, options, delivery, watch)
-    } catch (e) {
-      throw explained(e, [options.secretAccessKey])
-    } finally {
-      client.destroy()
-    }
-  },
+  deliver: (delivery, watch) =>
+    connected(options, watch.signal, (sdk, client) => delivered(sdk, client, options, delivery, watch)),
+  fetch: (remote, take, signal) =>
+    connected(options, signal, async (sdk, client) => {
+      const object = { Bucket: options.bucket as string, Key: remote.join('/') }
+      const body = await client.send(new sdk.GetObjectCommand(object)).then((answer) => answer.Body, absent)
+      if (body) await take(body as Readable)
+      return body !== undefined
+    }),
 })
+
+/** Runs `work` with a client of its own. @throws DriverError in place of what service and socket say. */
+async function connected<T>(
+  options: S3Options & { secretAccessKey: string },
+  signal: AbortSignal,
+  work: (sdk: Sdk, client: S3Client) => Promise<T>,
+): Promise<T> {
+  if (!options.bucket) throw new DriverError('s3_bucket_missing')
+  const sdk = await import('@aws-sdk/client-s3')
+  const client = clientOf(sdk, options, signal)
+  try {
+    return await work(sdk, client)
+  } catch (e) {
+    throw explained(e, [options.secretAccessKey])
+  } finally {
+    client.destroy()
+  }
+}
+
+function absent(e: unknown): undefined {
+  if (!/^(NoSuchKey|NotFound)$/.test((e as Error).name)) throw e
+}
 
 function clientOf(sdk: Sdk, options: S3Options & { secretAccessKey: string }, signal: AbortSignal): S3Client {
   const client = new sdk.S3Client({
@@ -58,7 +77,7 @@ function clientOf(sdk: Sdk, options: S3Options & { secretAccessKey: string }, si
 }
 
 interface Handled {
-  response: { body?: unknown }
+  response: { body?: unknown; statusCode: number }
 }
 
 /** Every request ends with the attempt, and no answer is read beyond its bound. */
@@ -70,7 +89,8 @@ function hold(client: S3Client, signal: AbortSignal): void {
     const ended = request.method === 'DELETE' ? AbortSignal.timeout(ABORT_MS) : signal
     const abortSignal = options.abortSignal ? AbortSignal.any([ended, options.abortSignal]) : ended
     const handled = await handle(request as never, { ...options, abortSignal })
-    bound(handled.response.body)
+    // What GET brings is a take; everything else is an answer.
+    if (request.method !== 'GET' || handled.response.statusCode !== 200) bound(handled.response.body)
     return handled
   }) as never
 }

@@ -64,7 +64,34 @@ export const smbDriver = (share: Share): Driver => ({
       throw e
     }
   },
+  fetch: async (remote, take, signal) => {
+    if (!share.options.server || !share.options.share) throw new DriverError('smb_config_incomplete')
+    return fetched(share, remote, take, signal)
+  },
 })
+
+async function fetched(
+  share: Share,
+  remote: readonly string[],
+  take: (body: Readable) => Promise<void>,
+  signal: AbortSignal,
+): Promise<boolean> {
+  let fault: unknown
+  const output = (stdout: Readable): Promise<void> =>
+    take(stdout).catch((e: unknown) => {
+      fault = e
+    })
+  try {
+    await run(share, `get ${quoted(remote)} -`, signal, { output })
+  } catch (e) {
+    // Who takes may have failed first (a full disk): then the broken pipe is not what happened.
+    if (fault !== undefined) throw fault
+    if (e instanceof DriverError && /^smb_object_(name|path)_not_found$/.test(e.reason)) return false
+    throw e
+  }
+  if (fault !== undefined) throw fault
+  return true
+}
 
 /** All levels in one go; one that is there already is fine. */
 async function makeFolders(share: Share, folders: readonly string[], signal: AbortSignal): Promise<void> {

@@ -1,6 +1,7 @@
 import type { Recording } from '../../wire/recordings.ts'
 import type { UploadItem, UploadRunItem, UploadRunSummary, UploadStatus } from '../../wire/uploads.ts'
 import { downloadName } from '../recordings/recordings.rules.ts'
+import { segments } from './destinations.rules.ts'
 
 const LONGEST_PAUSE_SECONDS = 3600
 // A file name ends at 255 bytes on the servers people have; letters may take four.
@@ -27,6 +28,13 @@ export function remoteName(recording: Pick<Recording, 'id' | 'name'>, path: stri
   const part = chunkIndex === undefined ? '' : `_part${String(chunkIndex).padStart(4, '0')}`
   return `${stem}_${own}${part}${name.slice(dot)}`
 }
+
+/** Folders and file name of an item at its destination, below `base`, the destination's own folder. */
+export const remotePath = (base: string | undefined, item: Pick<UploadItem, 'fileName' | 'pathOverride'>): string[] => [
+  ...segments(base),
+  ...segments(item.pathOverride),
+  segments(item.fileName).at(-1) ?? 'take',
+]
 
 function shortened(stem: string): string {
   let short = stem

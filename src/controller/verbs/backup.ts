@@ -7,7 +7,7 @@ import { version } from '../../kernel/version.ts'
 import { copyDatabase } from '../store/backup.ts'
 import { Db } from '../store/db.ts'
 import { schemaOf } from '../store/migrate.ts'
-import { copyTakes, type TakesReport } from './takes.ts'
+import { copyTakes, fromDirectory, type TakesReport } from './takes.ts'
 import { gib, openDatabase, type Place, progress, runVerb, say, VerbError } from './verb.ts'
 
 const HELP = `usage: roomtone backup TARGET [--takes] [--key]
@@ -57,7 +57,7 @@ async function toDirectory(dir: string, place: Place, wanted: { key: boolean; ta
   try {
     // The rows of the copy decide which audio belongs to it.
     const takes = wanted.takes
-      ? await copyTakes(copy, place.takes, path.join(dir, 'recordings'), progress())
+      ? await copyTakes(copy, fromDirectory(place.takes), path.join(dir, 'recordings'), progress())
       : undefined
     const manifest: Manifest = { createdAt, schema: schemaOf(copy), version, ...(takes ? { takes } : {}) }
     await fs.writeFile(path.join(dir, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o640 })

@@ -12,15 +12,22 @@ import { checked } from '../store/backup.ts'
 import { Db } from '../store/db.ts'
 import { lockDirectory } from '../store/lock.ts'
 import { embedded, schemaOf } from '../store/migrate.ts'
-import { copyTakes } from './takes.ts'
-import { type Place, progress, runVerb, say, VerbError } from './verb.ts'
+import { fromDestinations } from './destinations.ts'
+import { fromChunks } from './rejoin.ts'
+import { copyTakes, either, fromDirectory, type Source, type TakesReport } from './takes.ts'
+import { openDatabase, type Place, progress, runVerb, say, VerbError } from './verb.ts'
 
-const HELP = `usage: roomtone restore SOURCE [--force]
+const HELP = `usage: roomtone restore SOURCE [--force] [--takes-from-destinations]
+       roomtone restore --takes-from-destinations
 
 Puts a backup (a .db file, or a directory made by roomtone backup) in the place of the controller's database, and brings
 back the audio it holds. The controller must be stopped. Everybody has to log in again afterwards.
 
   --force   also when there is a database already: it is kept beside, as roomtone.db.before-restore-<time>
+  --takes-from-destinations
+            brings what is still missing of the stored audio back from the destinations it was uploaded to, each file
+            compared with its checksum. Without SOURCE it does only that, for the database in place; the controller may
+            run then. What is there is left alone: call it again to go on.
 
 A configured SVC_SECRET_KEY, or the file secret.key, must be the one the backup was made with.
 `
@@ -28,20 +35,23 @@ A configured SVC_SECRET_KEY, or the file secret.key, must be the one the backup 
 export const main = (args: string[]): Promise<number> =>
   runVerb(args, {
     help: HELP,
-    options: { force: { type: 'boolean' } },
-    run: async ([source, ...more], { force }, place) => {
-      if (!source || more[0]) throw new VerbError('roomtone restore takes one source: see roomtone restore --help.')
+    options: { force: { type: 'boolean' }, 'takes-from-destinations': { type: 'boolean' } },
+    run: async ([source, ...more], { force, 'takes-from-destinations': remote }, place) => {
+      if ((!source && !remote) || more[0])
+        throw new VerbError('roomtone restore takes one source: see roomtone restore --help.')
+      if (!source) return missingTakes(place)
       for (const dir of [place.config.SVC_DATA_DIR, place.takes]) makeDir(dir)
       const lock = lockDirectory(path.join(place.config.SVC_DATA_DIR, 'controller.lock'), place.addon)
       try {
-        return await restored(path.resolve(source), place, Boolean(force))
+        const code = await restored(path.resolve(source), place, Boolean(force), Boolean(remote))
+        return remote ? await missingTakes(place) : code
       } finally {
         lock.release()
       }
     },
   })
 
-async function restored(source: string, place: Place, force: boolean): Promise<number> {
+async function restored(source: string, place: Place, force: boolean, remote: boolean): Promise<number> {
   const directory = await isDirectory(source)
   const file = directory ? path.join(source, 'roomtone.db') : source
   const now = iso(systemClock.now())
@@ -53,7 +63,8 @@ async function restored(source: string, place: Place, force: boolean): Promise<n
   await syncDir(path.dirname(place.database))
   if (kept) say(`The database that was here is kept as ${kept}.\n`)
   if (directory) await restoreKey(source, place)
-  return directory ? restoreTakes(source, place) : say('The database is back.\n')
+  if (!directory) return say('The database is back.\n')
+  return restoreTakes(fromDirectory(path.join(source, 'recordings')), place, remote)
 }
 
 async function isDirectory(source: string): Promise<boolean> {
@@ -120,19 +131,33 @@ async function restoreKey(source: string, { config }: Place): Promise<void> {
   }
 }
 
-async function restoreTakes(source: string, place: Place): Promise<number> {
+/** `more`: another source is asked for what this one does not have. */
+async function restoreTakes(from: Source, place: Place, more: boolean): Promise<number> {
   const db = new Db(place.database, place.addon, { plain: true })
   try {
-    const { copied, files, missing, damaged } = await copyTakes(
-      db,
-      path.join(source, 'recordings'),
-      place.takes,
-      progress(),
-    )
-    say(`The database is back; audio: ${files} files in place, ${copied} copied now.\n`)
-    for (const file of [...missing, ...damaged]) say(`not in the backup and not here: ${file}\n`)
-    return missing.length + damaged.length > 0 ? 1 : 0
+    const report = await copyTakes(db, from, place.takes, progress())
+    return more ? 0 : told('The database is back; audio', 'not in the backup and not here', report)
   } finally {
     db.close()
   }
+}
+
+async function missingTakes(place: Place): Promise<number> {
+  makeDir(place.takes)
+  const db = openDatabase(place)
+  try {
+    const uploaded = fromDestinations(db, place, (line) => say(`${line}\n`))
+    const from = either(uploaded, fromChunks(db, place, uploaded))
+    const report = await copyTakes(db, from, place.takes, progress())
+    return told('Audio from destinations', 'at no destination and not here', report)
+  } finally {
+    db.close()
+  }
+}
+
+function told(what: string, lost: string, { copied, damaged, files, missing }: TakesReport): number {
+  say(`${what}: ${files} files in place, ${copied} copied now.\n`)
+  for (const file of missing) say(`${lost}: ${file}\n`)
+  for (const file of damaged) say(`not what was stored: ${file}\n`)
+  return missing.length + damaged.length > 0 ? 1 : 0
 }

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { createReadStream, createWriteStream } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
-import { Transform } from 'node:stream'
+import { type Readable, Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { hasCode, sizeOf } from '../../kernel/durable.ts'
+import { hasCode, removeGently, sizeOf } from '../../kernel/durable.ts'
 import type { Db } from '../store/db.ts'
 import { Lister } from '../store/filter.ts'
 
@@ -34,8 +34,29 @@ export function* storedFiles(db: Db): Generator<StoredFile> {
   for (const slice of files.walk([], { direction: 'ASC', keys: ['f.path'] }, SLICE)) yield* slice
 }
 
-/** Brings the audio of a database from one directory into another; what is there with its size is left alone. */
-export async function copyTakes(db: Db, from: string, to: string, tell: (line: string) => void): Promise<TakesReport> {
+/** Writes one stored file to `part` and gives its checksum as rows hold it; undefined when it is not to be had. */
+export type Source = (file: StoredFile, part: string) => Promise<string | undefined>
+
+/** Takes below a directory, as a controller or a backup holds them. */
+export const fromDirectory =
+  (dir: string): Source =>
+  async (file, part) => {
+    try {
+      return await writtenTo(part, createReadStream(path.join(dir, file.path)))
+    } catch (e) {
+      if (hasCode(e, 'ENOENT')) return undefined
+      throw e
+    }
+  }
+
+/** What the first does not have, the second may. */
+export const either =
+  (first: Source, second: Source): Source =>
+  async (file, part) =>
+    (await first(file, part)) ?? (await second(file, part))
+
+/** Brings the audio of a database from a source into a directory; what is there with its size is left alone. */
+export async function copyTakes(db: Db, from: Source, to: string, tell: (line: string) => void): Promise<TakesReport> {
   const report: TakesReport = { bytes: 0, copied: 0, damaged: [], files: 0, missing: [] }
   for (const file of storedFiles(db)) {
     const outcome = await copyTake(file, from, to)
@@ -52,28 +73,24 @@ export async function copyTakes(db: Db, from: string, to: string, tell: (line: s
 
 async function copyTake(
   file: StoredFile,
-  from: string,
+  from: Source,
   to: string,
 ): Promise<'copied' | 'damaged' | 'missing' | 'there'> {
   const target = path.join(to, file.path)
   if ((await sizeOf(target)) === file.sizeBytes) return 'there'
   await fs.mkdir(path.dirname(target), { recursive: true, mode: 0o750 })
   const part = `${target}.part`
-  try {
-    if ((await copyHashed(path.join(from, file.path), part)) !== file.checksum) {
-      await fs.rm(part)
-      return 'damaged'
-    }
-  } catch (e) {
-    if (hasCode(e, 'ENOENT')) return 'missing'
-    throw e
+  const checksum = await from(file, part)
+  if (checksum === file.checksum) {
+    await fs.rename(part, target)
+    return 'copied'
   }
-  await fs.rename(part, target)
-  return 'copied'
+  await removeGently(part)
+  return checksum === undefined ? 'missing' : 'damaged'
 }
 
-/** Copies a file in flat memory, synced; its checksum as rows hold it, `sha256:<hex>`. */
-async function copyHashed(from: string, to: string): Promise<string> {
+/** Writes a file in flat memory, synced; its checksum as rows hold it, `sha256:<hex>`. */
+export async function writtenTo(file: string, from: Readable): Promise<string> {
   const hash = createHash('sha256')
   const tap = new Transform({
     transform(chunk: Buffer, _encoding, done) {
@@ -81,7 +98,7 @@ async function copyHashed(from: string, to: string): Promise<string> {
       done(null, chunk)
     },
   })
-  await pipeline(createReadStream(from), tap, createWriteStream(to, { mode: 0o640, flush: true }))
+  await pipeline(from, tap, createWriteStream(file, { mode: 0o640, flush: true }))
   return `sha256:${hash.digest('hex')}`
 }
 

@@ -49,10 +49,10 @@ function placeOf(config: Config): Place {
 }
 
 /** The controller's database, which it may be using at the same time. @throws VerbError when there is none. */
-export function openDatabase({ addon, database }: Place): Db {
+export function openDatabase({ addon, config, database }: Place): Db {
   if (!fs.existsSync(database))
     throw new VerbError(`There is no database at ${database}: set SVC_DATA_DIR to the controller's data directory.`)
-  return new Db(database, addon)
+  return new Db(database, addon, { replicated: config.SVC_DATABASE_REPLICATED })
 }
 
 /** A line for whoever waits, at most one a second; the last one is the caller's. */

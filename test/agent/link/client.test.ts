@@ -44,7 +44,7 @@ test('every call goes to its path with the node token', async (t) => {
   await link.jobHeartbeat('job_1')
   await link.readJob('job_1')
   await link.reportFailed('job_1', 'größer\r\nx: y')
-  await link.bootstrap('svc_bs_1', { interfaces: [], privateKey: 'k', publicKey: 'p', username: 'u' })
+  await link.bootstrap('svc_bs_1', { hostKeys: [], interfaces: [], privateKey: 'k', publicKey: 'p', username: 'u' })
   assert.deepEqual(
     server.seen.map((s) => `${s.method} ${s.url}`),
     [

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
-import { redacted, targetHostOf } from '../../../src/controller/lifecyclejobs/lifecycle.rules.ts'
+import { systemActor } from '../../../src/controller/edge/who.ts'
+import { Dispatch } from '../../../src/controller/lifecyclejobs/dispatch.ts'
+import { targetHostOf } from '../../../src/controller/lifecyclejobs/lifecycle.rules.ts'
+import { lifecycleStore } from '../../../src/controller/lifecyclejobs/lifecycle.store.ts'
+import type { SshKeyStore } from '../../../src/controller/onboarding/sshkeys.store.ts'
+import { redacted } from '../../../src/kernel/redact.ts'
 import { type Kit, kit } from '../../kit/kit.ts'
 import { json, peer, type Reply } from '../../kit/peer.ts'
 
@@ -127,7 +133,8 @@ test('what is not on the list, not a request or not a node never reaches the run
     { agentVersion: '' },
     { agentVersion: '../x' },
     { sshUser: '-oProxyCommand=id' },
-    { force: true },
+    { force: 'yes' },
+    { forced: true },
   ])
     assert.equal((await act('smoke_check', body)).status, 400, JSON.stringify(body))
   const lost = await k.as('admin').post('/nodes/none/lifecycle/smoke_check')
@@ -187,6 +194,77 @@ test('a successful rotate_trust confirms the new key; a failed one, and any othe
   )
   assert.equal(JSON.parse(row?.details ?? '').sshKeyConfirmed, true)
   await close()
+})
+
+const lines = (...all: (object | string)[]): string =>
+  all.map((line) => `${typeof line === 'string' ? line : JSON.stringify(line)}\n`).join('')
+const said = (text: string) => ({ output: { stream: 'stdout', text } })
+const streamed =
+  (text: string, end: (response: ServerResponse) => void): Reply =>
+  (_, response) => {
+    response.writeHead(200, { 'content-type': 'application/x-ndjson' })
+    response.write(text, () => end(response))
+  }
+
+test('a runner that tells on the way ends with its last line; of one that breaks off stays what was heard', async () => {
+  const { act, close, runner } = await world(ran(0), { SVC_ANSIBLE_RUNNER_TIMEOUT_MS: '1000' })
+  const whole = (...all: (object | string)[]) => streamed(lines(...all), (response) => response.end())
+  const answer = { data: { exitCode: 0, stdout: 'all of it' } }
+  const rows: [Reply, number | undefined, string | undefined, string | undefined][] = [
+    [whole({}, said('some'), answer), 0, undefined, 'all of it'],
+    [whole({}, said('some'), 'garbage', { output: { stream: 'x', text: 1 } }, answer), 0, undefined, 'all of it'],
+    [whole({}, { error: 'ssh_key_required', message: 'no key' }), undefined, 'ssh_key_required', undefined],
+    [whole({}, said('some\n')), undefined, 'ansible_runner_invalid_answer', 'some\n'],
+    [whole(), undefined, 'ansible_runner_invalid_answer', undefined],
+    [streamed(lines(said('some\n')), (r) => r.destroy()), undefined, 'ansible_runner_broken', 'some\n'],
+    [streamed(lines(said('some\n')), () => {}), undefined, 'ansible_runner_timeout', 'some\n'],
+    [
+      whole(said(`token svc_node_${'a'.repeat(43)}\n${TOKEN}\n`)),
+      undefined,
+      'ansible_runner_invalid_answer',
+      'token [redacted]\n[redacted]\n',
+    ],
+  ]
+  for (const [reply, ...wanted] of rows) {
+    runner.answers(reply)
+    const { data } = (await act('smoke_check')).json
+    assert.deepEqual([data.exitCode, data.error, data.stdout], wanted)
+    if (data.error === 'ssh_key_required') assert.equal(data.stderr, 'no key')
+  }
+  assert.equal(runner.asked.at(-1)?.headers.accept, 'application/x-ndjson, application/json')
+  await close()
+})
+
+test('silence ends a run, not its length', async () => {
+  const { act, close, runner } = await world(ran(0), { SVC_ANSIBLE_RUNNER_TIMEOUT_MS: '2500' })
+  runner.answers((_, response) => {
+    response.writeHead(200, { 'content-type': 'application/x-ndjson' })
+    let left = 7
+    const alive = setInterval(() => {
+      if (left-- > 0) return void response.write('{}\n')
+      clearInterval(alive)
+      response.end(lines({ data: { exitCode: 0 } }))
+    }, 500)
+  })
+  const { data } = (await act('update_binary')).json
+  assert.deepEqual([data.status, data.error], ['succeeded', undefined])
+  await close()
+})
+
+test('a bug in the middle of a run ends its job too', async () => {
+  const k = kit()
+  const { id } = await k.enroll()
+  const jobs = lifecycleStore(k.db)
+  const { audit, clock, group, log } = k.edge
+  const act = () => Promise.reject(new Error('a bug'))
+  const dispatch = new Dispatch({ act, audit, clock, group, jobs, log, sshKeys: {} as SshKeyStore })
+  const wish = { action: 'smoke_check', id: 'job', nodeAlias: 'Hall', nodeId: id, requestedBy: 'admin' } as const
+  const job = jobs.create({ ...wish, targetHost: 'hall' }, k.now())
+  const ended = await dispatch.start(job, {}, systemActor('test'))
+  assert.deepEqual([ended.status, ended.error], ['failed', 'internal_error'])
+  assert.ok(k.logged.some((line) => line.includes('a bug')))
+  assert.deepEqual(jobs.running(), [])
+  await k.close()
 })
 
 test('stopping gives up what runs, and a start finds nothing that claims to run', async () => {

@@ -5,6 +5,7 @@ import { type Kit, kit } from '../../kit/kit.ts'
 import { json, peer, type Reply } from '../../kit/peer.ts'
 
 const release = (tag: string, more: object = {}) => ({
+  assets: [],
   draft: false,
   html_url: `https://releases.example/${tag}`,
   prerelease: false,
@@ -148,5 +149,5 @@ test('without a repository nothing is asked, and the answer says so', async () =
 
 test('rules: no release of an agent is null', () => {
   assert.equal(newestAgent([]), null)
-  assert.equal(newestAgent([{ draft: false, prerelease: false, tag_name: 'x' }]), null)
+  assert.equal(newestAgent([{ assets: [], draft: false, prerelease: false, tag_name: 'x' }]), null)
 })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { generateSshKey } from '../../../src/crypto/sshkey.ts'
+import { fingerprint, generateSshKey } from '../../../src/crypto/sshkey.ts'
 import { type Kit, kit } from '../../kit/kit.ts'
 
 const mint = async (k: Kit, id: string, body?: object) =>
@@ -187,5 +187,87 @@ test('without a configured runner token the material answers 503', async () => {
   const { id } = await k.enroll()
   const answer = await k.bearer('whatever').get(`/nodes/${id}/ssh-credential/material`)
   assert.deepEqual([answer.status, answer.json.reason], [503, 'runner_token_unconfigured'])
+  await k.close()
+})
+
+const RUNNER = 'runner-token-of-the-kit'
+const ssh = (id: string) => `/nodes/${id}/ssh-credential`
+const pinned = async (k: Kit, id: string) => (await k.bearer(RUNNER).get(`${ssh(id)}/material`)).json.data.hostKeys
+const hostKey = () => generateSshKey('root@box').publicKey
+
+test('host keys come with a bootstrap, reach the runner whole and people as fingerprints', async () => {
+  const k = kit({ env: { SVC_RUNNER_TOKEN: RUNNER } })
+  const { id } = await k.enroll()
+  const hostKeys = [hostKey(), hostKey()]
+  const join = async (body: object) => {
+    const answer = await k.bearer(await mint(k, id)).post(`/nodes/${id}/bootstrap`, body)
+    assert.equal(answer.status, 201, answer.text)
+    return answer.json.data.controllerToken as string
+  }
+  const token = await join({ ...hello(), hostKeys: [...hostKeys, hostKeys[0]] })
+  assert.deepEqual(await pinned(k, id), hostKeys)
+  const shown = (await k.as('admin').get(ssh(id))).json.data.hostKeys
+  assert.deepEqual(
+    shown,
+    hostKeys.map((line) => ({ fingerprint: fingerprint(line), type: 'ssh-ed25519' })),
+  )
+  // What a node says every day does not move them, whatever it says.
+  const other = [hostKey()]
+  const beat = { agentVersion: '1', hostKeys: other, hostname: 'box' }
+  assert.equal((await k.bearer(token).post(`/nodes/${id}/heartbeat`, beat)).status, 202)
+  assert.ok((await k.bearer(token).post(`/nodes/${id}/inventory`, { hostKeys: other, interfaces: [] })).status < 300)
+  await k.as('admin').post(`${ssh(id)}/rotate`)
+  assert.deepEqual(await pinned(k, id), hostKeys)
+  // Set up anew, the box has others; one without an SSH server has none.
+  await join({ ...hello(), hostKeys: other })
+  assert.deepEqual(await pinned(k, id), other)
+  await join(hello())
+  assert.deepEqual(await pinned(k, id), [])
+  assert.equal('hostKeys' in (await k.as('admin').get(ssh(id))).json.data, false)
+  await k.close()
+})
+
+test('host keys that are none spend no token and change nothing', async () => {
+  const k = kit({ env: { SVC_RUNNER_TOKEN: RUNNER } })
+  const { id } = await k.enroll()
+  const token = await mint(k, id)
+  const bad = ['ssh-ed25519 AAAA', 'no key', `command="x" ${hostKey()}`, `${hostKey()}\n${hostKey()}`, 7]
+  for (const one of bad) {
+    const answer = await k.bearer(token).post(`/nodes/${id}/bootstrap`, { ...hello(), hostKeys: [hostKey(), one] })
+    assert.deepEqual([answer.status, answer.json.issues.length > 0], [400, true], String(one))
+  }
+  const many = Array.from({ length: 9 }, hostKey)
+  assert.equal((await k.bearer(token).post(`/nodes/${id}/bootstrap`, { ...hello(), hostKeys: many })).status, 400)
+  assert.deepEqual(state(k), { tokens: 1, keys: 0, active: 1 })
+  assert.equal((await k.bearer(token).post(`/nodes/${id}/bootstrap`, hello())).status, 201)
+  await k.close()
+})
+
+test('an operator gives the host keys of a box that was set up by hand, on the record', async () => {
+  const k = kit({ env: { SVC_RUNNER_TOKEN: RUNNER } })
+  const { id } = await k.enroll()
+  await k.as('admin').post(`${ssh(id)}/rotate`)
+  k.forget()
+  const [first, second] = [hostKey(), hostKey()]
+  const put = (hostKeys: unknown, who: 'admin' | 'operator' = 'admin') =>
+    k.as(who).put(`${ssh(id)}/host-keys`, { hostKeys })
+  assert.equal((await put([first], 'operator')).status, 403)
+  assert.deepEqual((await put([first, second])).json.data.hostKeys.length, 2)
+  assert.deepEqual(await pinned(k, id), [first, second])
+  assert.equal((await put(['ssh-ed25519 AAAA'])).status, 400)
+  assert.equal((await put(undefined)).status, 400)
+  assert.deepEqual((await put([])).json.data, { hostKeys: [] })
+  const trail = k.trail().filter((line) => line.includes('host_keys'))
+  assert.deepEqual(trail, [
+    'nodes.ssh_credential.host_keys.replace denied missing_permission',
+    'nodes.ssh_credential.host_keys.replace allowed',
+    'nodes.ssh_credential.host_keys.replace.succeeded succeeded',
+    'nodes.ssh_credential.host_keys.replace allowed',
+    'nodes.ssh_credential.host_keys.replace.failed failed invalid_request',
+    'nodes.ssh_credential.host_keys.replace allowed',
+    'nodes.ssh_credential.host_keys.replace.failed failed invalid_request',
+    'nodes.ssh_credential.host_keys.replace allowed',
+    'nodes.ssh_credential.host_keys.replace.succeeded succeeded',
+  ])
   await k.close()
 })

@@ -246,3 +246,37 @@ test('a file that shrank since it was hashed is not delivered', () =>
     assert.equal(await reasonOf(driver.deliver(delivery, watch)), 'source_checksum_mismatch')
     assert.deepEqual([server.objects.size, server.uploads.size], [0, 0])
   }))
+
+const fetched = async (server: S3Server, remote: string[], options: { secretAccessKey?: string } = {}) => {
+  const { accessKeyId, endpoint, secretAccessKey } = server
+  const driver = s3Driver({ accessKeyId, bucket: 'takes', endpoint, forcePathStyle: true, secretAccessKey, ...options })
+  const pieces: Buffer[] = []
+  const take = async (body: AsyncIterable<Buffer>) => {
+    for await (const piece of body) pieces.push(piece)
+  }
+  const there = await driver.fetch(remote, take, new AbortController().signal)
+  return { bytes: Buffer.concat(pieces), there }
+}
+
+test('what was delivered comes back, however large; what was not is told apart from what cannot be asked', () =>
+  against({ keeps: true }, async (server) => {
+    for (const bytes of [SMALL, LARGE]) {
+      await deliver(server, { bytes })
+      assert.ok((await fetched(server, ['folder', 'take.flac'])).bytes.equals(bytes))
+    }
+    assert.deepEqual(await fetched(server, ['folder', 'other.flac']), { bytes: Buffer.alloc(0), there: false })
+    const refused = fetched(server, ['folder', 'take.flac'], { secretAccessKey: 'not-the-secret-of-this-server' })
+    assert.match(await reasonOf(refused), /^SignatureDoesNotMatch/)
+  }))
+
+test('a take that breaks off on its way back is no take', () => {
+  const interfere: ServerOptions['interfere'] = (_request, response, operation) => {
+    if (operation !== 'get') return false
+    response.writeHead(200, { 'content-length': 1000 })
+    response.write(Buffer.alloc(500), () => response.destroy())
+    return true
+  }
+  return against({ interfere, keeps: true }, async (server) => {
+    await reasonOf(fetched(server, ['folder', 'take.flac']))
+  })
+})

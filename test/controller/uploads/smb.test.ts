@@ -93,6 +93,32 @@ for (const [what, options, reason] of REFUSALS)
     assert.ok(!told.includes(SMB_PASSWORD))
   })
 
+test('what was delivered comes back; what was not is told apart from what cannot be asked', real, async () => {
+  const { port, share, username } = server
+  const fetched = async (remote: string[], password: string, broken = false) => {
+    const smb = { password, port, server: '127.0.0.1', share, username }
+    const pieces: Buffer[] = []
+    const take = async (body: AsyncIterable<Buffer>) => {
+      for await (const piece of body) {
+        if (broken) throw new Error('the disk is full')
+        pieces.push(piece)
+      }
+    }
+    const driver = smbDriver({ command: '/usr/bin/smbclient', options: smb })
+    const there = await driver.fetch(remote, take, new AbortController().signal)
+    return { bytes: Buffer.concat(pieces), there }
+  }
+  await deliver({ remote: ['back', 'take.wav'] })
+  assert.ok((await fetched(['back', 'take.wav'], SMB_PASSWORD)).bytes.equals(BYTES))
+  for (const remote of [
+    ['back', 'other.wav'],
+    ['nowhere', 'take.wav'],
+  ])
+    assert.equal((await fetched(remote, SMB_PASSWORD)).there, false)
+  assert.match(await reasonOf(fetched(['back', 'take.wav'], 'wrong')), /^smb_logon_failure/)
+  await assert.rejects(fetched(['back', 'take.wav'], SMB_PASSWORD, true), /the disk is full/)
+})
+
 test('a share that cannot be written to fails by its code and keeps nothing', real, async () => {
   const closed = await smbServer(['read only = yes'])
   try {

@@ -2,8 +2,8 @@ import { execFileSync, spawn } from 'node:child_process'
 import * as path from 'node:path'
 import { createInterface } from 'node:readline'
 import type { TestContext } from 'node:test'
-import { until } from '../jobs/kit.ts'
-import { tempDir } from '../server.ts'
+import { until } from '../agent/jobs/kit.ts'
+import { tempDir } from '../agent/server.ts'
 
 const present = ['systemd-notify', 'python3'].every((program) => {
   try {

@@ -1,9 +1,8 @@
-// Tells the service manager how the agent is: sd_notify. Node has no AF_UNIX datagram sockets, so the manager's own
+// Tells the service manager how a service is: sd_notify. Node has no AF_UNIX datagram sockets, so the manager's own
 // program carries each message: one short child at start and stop, and every half watchdog period.
 
-import { NotStarted, run } from '../../host/run.ts'
-import type { Log } from '../../kernel/log.ts'
-import type { Service } from './service.ts'
+import type { Log } from '../kernel/log.ts'
+import { NotStarted, run } from './run.ts'
 
 /** What the service manager said when it started this process. */
 export interface ManagerCall {
@@ -13,22 +12,33 @@ export interface ManagerCall {
   watchdogMs: number | undefined
 }
 
+/** What systemd says in the environment, if it is the one that started this process. */
+export function managerOf(env: NodeJS.ProcessEnv): ManagerCall | undefined {
+  const { NOTIFY_SOCKET: socket, WATCHDOG_PID: pid, WATCHDOG_USEC: usec } = env
+  if (!socket) return undefined
+  const watched = /^\d+$/.test(usec ?? '') && Number(usec) > 0 && (!pid || Number(pid) === process.pid)
+  return { socket, watchdogMs: watched ? Number(usec) / 1000 : undefined }
+}
+
 export interface NotifierOptions {
-  /** Whether what must go on goes on; without that no sign of life is given, and the manager starts the agent anew. */
+  /** Whether what must go on goes on; without that no sign of life is given, and the manager starts the service anew. */
   alive: () => boolean
   command: string
   env: NodeJS.ProcessEnv
   log: Log
   manager: ManagerCall | undefined
-  /** One line for people: what is recorded. */
+  /** One line for people: what it does. */
   status: () => string
 }
 
-export interface Notifier extends Service {
-  /** The agent can do its work now. */
+/** Nothing here rejects. */
+export interface Notifier {
+  /** The service can do its work now. */
   ready(): Promise<void>
-  /** The agent ends; it goes on giving signs of life, for takes are finalized under the same watchdog. */
-  stopping(): Promise<void>
+  /** No more signs; resolves when the last was given. */
+  stop(): Promise<void>
+  /** The service ends, `status` says with what; signs of life go on, for the rest is done under the same watchdog. */
+  stopping(status: string): Promise<void>
 }
 
 const SEND_TIMEOUT_MS = 5000
@@ -54,7 +64,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
   }
   const tick = (): void => {
     const life = alive() ? ['WATCHDOG=1'] : []
-    if (life.length === 0) log.error('nothing moves in the agent: no sign of life for the service manager')
+    if (life.length === 0) log.error('nothing moves: no sign of life for the service manager')
     const words = [...(manager?.watchdogMs === undefined ? [] : life), ...news()]
     if (words.length > 0) void send(...words)
   }
@@ -65,13 +75,12 @@ export function createNotifier(options: NotifierOptions): Notifier {
       timer ??= setInterval(tick, Math.min(STATUS_MS, (manager.watchdogMs ?? Number.POSITIVE_INFINITY) / 2))
       await send('READY=1', ...(manager.watchdogMs === undefined ? [] : ['WATCHDOG=1']), ...news())
     },
-    start: () => undefined,
     stop: async () => {
       clearInterval(timer)
       await sending
     },
-    stopping: async () => {
-      if (manager) await send('STOPPING=1', 'STATUS=finishing the takes')
+    stopping: async (words) => {
+      if (manager) await send('STOPPING=1', `STATUS=${words}`)
     },
   }
 }

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { createNotifier, type NotifierOptions } from '../../../src/agent/proc/notify.ts'
-import { quiet, until } from '../jobs/kit.ts'
-import { managed, manager } from './kit.ts'
+import { createNotifier, type NotifierOptions } from '../../src/host/notify.ts'
+import { quiet, until } from '../agent/jobs/kit.ts'
+import { managed, manager } from './manager.ts'
 
 const env = { LC_ALL: 'C', PATH: process.env.PATH ?? '' }
 const notifier = (t: TestContext, options: Partial<NotifierOptions>) => {
@@ -30,7 +30,7 @@ test('the manager hears of ready, of life and of the end, in this order', manage
   status = 'recording rec_1'
   await until(() => flat(got).includes('STATUS=recording rec_1'))
   await until(() => flat(got).filter((word) => word === 'WATCHDOG=1').length >= 4)
-  await notify.stopping()
+  await notify.stopping('finishing the takes')
   assert.equal(flat(got).filter((word) => word.startsWith('STATUS=')).length, 3)
   assert.deepEqual(flat(got).slice(-2), ['STOPPING=1', 'STATUS=finishing the takes'])
   await notify.stop()
@@ -64,7 +64,7 @@ test('without a watchdog only what changes is told; without a manager nothing ru
   assert.deepEqual(flat(got), ['READY=1', 'STATUS=ready'])
   const none = notifier(t, { command: '/nonexistent/would-fail-loudly', log: loud })
   await none.ready()
-  await none.stopping()
+  await none.stopping('ending')
 })
 
 const loud = { ...quiet, warn: (message: string) => assert.fail(message) }

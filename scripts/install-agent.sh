@@ -1,0 +1,269 @@
+#!/bin/sh
+# Makes this box a Roomtone recorder. Fetches the program from the controller (or from a release host), compares its checksum,
+# and hands over to it: "roomtone setup agent" does everything else, and leaves the box as it was when it fails.
+set -eu
+
+# A controller that serves this script fills in its own address.
+default_controller_url=''
+
+usage() {
+  cat <<'USAGE'
+usage: install-agent.sh --controller-url URL --node-id ID [options]     (as root)
+       curl -fsSL https://CONTROLLER/install.sh | sudo sh -s -- --node-id ID [options]
+
+  --controller-url URL          address of the controller (a script it served knows it)
+  --node-id ID                  the node, as enrolled on the controller (default: the name of this box)
+  --bootstrap-token-file FILE   single-use token, - = standard input; or in SVC_BOOTSTRAP_TOKEN, or typed when asked
+  --bootstrap-token TOKEN       the same, seen by every user of this box
+  --site, --room, --node-alias TEXT
+  --version TAG                 full release tag (default: the latest)
+  --release-base URL            fetch from URL/TAG/ in place of the controller
+  --controller-ca FILE          certificate authority of the controller, PEM
+  --allow-insecure              accept plain http and certificates nobody vouches for (development only)
+  --no-packages                 do not install packages of the system
+  --no-start                    do not enable and start the service
+  --replace                     make a box that is another node this one
+  --uninstall [--purge]         take it off again; --purge: also settings, keys, recordings and users
+USAGE
+}
+
+fail() {
+  printf 'install-agent: %s\n' "$1" >&2
+  exit 1
+}
+
+misused() {
+  printf 'install-agent: %s (--help tells the options)\n' "$1" >&2
+  exit 2
+}
+
+installed=/opt/roomtone/bin/roomtone
+settings=/etc/roomtone/recorder-agent.env
+
+setting() {
+  [ ! -r "$settings" ] || sed -n "s/^$1=//p" "$settings" | sed 's/^"\(.*\)"$/\1/' | tail -n 1
+}
+
+# Trailing slashes go: the address is compared as text.
+trimmed() {
+  url=$1
+  while [ "$url" != "${url%/}" ]; do url=${url%/}; done
+  printf %s "$url"
+}
+
+target_of() {
+  # A 64-bit kernel may carry a 32-bit system, as Raspberry Pi OS does.
+  [ "$(getconf LONG_BIT 2>/dev/null || echo 64)" = 64 ] || fail 'this is a 32-bit system: install a 64-bit one, there is no program for this one'
+  case $1 in
+    x86_64 | amd64) echo x86_64-unknown-linux-gnu ;;
+    aarch64 | arm64) echo aarch64-unknown-linux-gnu ;;
+    *) fail "there is no program for the architecture $1: x86_64 and aarch64 (64-bit systems) are supported" ;;
+  esac
+}
+
+# The token goes to curl on its standard input: arguments are seen by every user of this box.
+fetch() {
+  fetched_from=$1
+  if [ -z "$2" ]; then
+    curl --fail --silent --show-error --location --retry 2 --connect-timeout 20 --output "$3" -- "$1" 2>"$work/words"
+  else
+    printf 'header = "Authorization: Bearer %s"\n' "$2" |
+      curl --fail --silent --show-error --connect-timeout 20 --config - ${ca:+--cacert "$ca"} \
+        ${insecure:+--insecure} --output "$3" -- "$1" 2>"$work/words"
+  fi
+}
+
+# By a token of this node: the fresh one, or the one this box has already.
+fetch_from_controller() {
+  for credential in "$token" "$own_token"; do
+    [ -n "$credential" ] || continue
+    if fetch "$controller_url/api/v1/nodes/$node_id/agent-release/$1" "$credential" "$2"; then return 0; fi
+  done
+  [ -n "$token$own_token" ] || fail 'a bootstrap token is needed: mint one for this node and give it with --bootstrap-token-file'
+  return 1
+}
+
+explain() {
+  words=$(grep '^curl: (' "$work/words" | tail -n 1)
+  case $words in
+    *' 401'*) hint="The controller refuses the token: expired, used, or made for another node than $node_id. Mint a new one." ;;
+    *' 404'*) hint="It has no such release for $target: look at --version, or put the release into its release directory." ;;
+    *ertificate* | *SSL*) hint='Name the certificate authority of the site with --controller-ca FILE.' ;;
+    *) hint='Is the address right, and can this box reach it?' ;;
+  esac
+  fail "$fetched_from could not be fetched: ${words%.}. $hint"
+}
+
+# Directory of the release: by its tag, or the latest as the two usual kinds of hosts have it.
+release_dir() {
+  case $version:$release_base in
+    latest:*/releases/download) printf %s "${release_base%/download}/latest/download" ;;
+    *) printf %s "$release_base/$version" ;;
+  esac
+}
+
+fetch_release() {
+  if [ -n "$release_base" ]; then
+    fetch "$(release_dir)/$1" '' "$2" || explain
+  elif [ "$1" = SHA256SUMS ] && [ "$version" != latest ]; then
+    fetch_from_controller "${version#agent-v}.SHA256SUMS" "$2" || explain
+  else
+    fetch_from_controller "$1" "$2" || explain
+  fi
+}
+
+# Leaves the checked program at $program.
+obtain() {
+  fetch_release SHA256SUMS "$work/SHA256SUMS"
+  line=$(grep -E "^[0-9a-f]{64} [ *]roomtone-[A-Za-z0-9._+-]+-$target\.tar\.gz\$" "$work/SHA256SUMS" | head -n 1) ||
+    fail "$fetched_from lists no program for $target"
+  digest=${line%% *}
+  archive=${line#* ?}
+  release=${archive#roomtone-}
+  program=/opt/roomtone/versions/${release%-"$target".tar.gz}/roomtone
+  case ${release%-"$target".tar.gz} in
+    # A released version never changes: the one that is here will do.
+    [0-9][0-9][0-9][0-9].[0-9][0-9].[0-9][0-9]-*) [ ! -x "$program" ] || return 0 ;;
+  esac
+  echo "Fetching $archive ..."
+  fetch_release "$archive" "$work/archive"
+  got=$(sha256sum "$work/archive")
+  [ "${got%% *}" = "$digest" ] ||
+    fail "$archive is damaged or was tampered with: its SHA-256 is ${got%% *}, it should be $digest. Nothing was changed; try again"
+  tar -xzf "$work/archive" -C "$work" --no-same-owner roomtone || fail "$archive holds no program"
+  rm -f "$work/archive"
+  program=$work/roomtone
+}
+
+# A terminal is there even when this script comes through a pipe.
+ask_token() {
+  (: </dev/tty) 2>/dev/null || return 0
+  printf 'Bootstrap token of %s (not shown): ' "$node_id" >/dev/tty
+  stty -echo </dev/tty
+  read -r token </dev/tty || :
+  stty echo </dev/tty
+  echo >/dev/tty
+}
+
+read_token() {
+  case $token_file in
+    '') ;;
+    -) token=$(cat) ;;
+    *) token=$(cat "$token_file") || fail "the token file $token_file cannot be read" ;;
+  esac
+  token=$(printf %s "$token" | tr -d ' \t\r\n')
+  [ -n "$token$own_token" ] || ask_token
+}
+
+uninstall() {
+  [ -x "$installed" ] || fail 'Roomtone is not installed on this box: there is nothing to remove'
+  exec "$installed" setup remove ${purge:+--purge}
+}
+
+controller_url=$default_controller_url
+token=${SVC_BOOTSTRAP_TOKEN-}
+unset SVC_BOOTSTRAP_TOKEN
+node_id='' token_file='' site='' room='' alias='' version=latest release_base=''
+ca='' insecure='' packages='' start='' replace='' remove='' purge=''
+
+options() {
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --allow-insecure) insecure=1 ;;
+      --no-packages) packages=no ;;
+      --no-start) start=no ;;
+      --replace) replace=1 ;;
+      --uninstall) remove=1 ;;
+      --purge) purge=1 ;;
+      --help | -h)
+        usage
+        exit 0
+        ;;
+      --*=*)
+        option "${1%%=*}" "${1#*=}"
+        ;;
+      --*)
+        [ $# -gt 1 ] || misused "$1 needs a value"
+        option "$1" "$2"
+        shift
+        ;;
+      *) misused "unexpected \"$1\"" ;;
+    esac
+    shift
+  done
+}
+
+option() {
+  [ -n "$2" ] || misused "$1 needs a value"
+  case $1 in
+    --controller-url) controller_url=$2 ;;
+    --node-id) node_id=$2 ;;
+    --bootstrap-token)
+      echo 'A token in the command line is seen by every user of this box: --bootstrap-token-file is better.' >&2
+      token=$2
+      ;;
+    --bootstrap-token-file) token_file=$2 ;;
+    --site) site=$2 ;;
+    --room) room=$2 ;;
+    --node-alias | --alias) alias=$2 ;;
+    --version) version=$2 ;;
+    --release-base) release_base=$(trimmed "$2") ;;
+    --controller-ca) ca=$2 ;;
+    *) misused "there is no option $1" ;;
+  esac
+}
+
+check() {
+  [ "$(id -u)" = 0 ] || fail 'only root can install: run it with sudo'
+  [ -z "$remove" ] || uninstall
+  target=$(target_of "$(uname -m)")
+  controller_url=$(trimmed "$controller_url")
+  [ -n "$controller_url" ] || misused '--controller-url is missing'
+  [ -n "$node_id" ] || node_id=$(setting SVC_NODE_ID)
+  [ -n "$node_id" ] || node_id=$(uname -n)
+  case $node_id in *[!A-Za-z0-9_.:@-]*) misused "--node-id $node_id is no id of a node" ;; esac
+  case $version in *[!A-Za-z0-9._+-]*) misused "--version $version is no release tag" ;; esac
+  case $controller_url in
+    https://* | http://localhost | http://localhost[:/]* | http://127.* | http://\[::1\]*) ;;
+    http://*) [ -n "$insecure" ] || fail "$controller_url is plain http: use https, or --allow-insecure while you try things out" ;;
+    *) misused "--controller-url $controller_url is no http or https address" ;;
+  esac
+  [ -z "$ca" ] || [ -r "$ca" ] || fail "the file $ca (--controller-ca) cannot be read"
+  for command in curl tar gzip sha256sum; do
+    command -v "$command" >/dev/null || fail "$command is missing: install it (on Debian: apt-get install $command) and run this again"
+  done
+}
+
+main() {
+  options "$@"
+  check
+  own_token=''
+  [ "$(setting SVC_NODE_ID)" != "$node_id" ] || own_token=$(setting SVC_CONTROLLER_TOKEN)
+  read_token
+  umask 077
+  [ -d /opt ] || mkdir -m 755 /opt
+  # Not /tmp: on careful boxes nothing can be started there.
+  work=$(mktemp -d /opt/.roomtone-install.XXXXXX)
+  trap 'rm -rf "$work"' EXIT
+  trap 'exit 130' INT TERM HUP
+  obtain
+  "$program" version >/dev/null 2>"$work/words" </dev/null ||
+    fail "the program does not run here: $(tail -n 1 "$work/words"). It needs glibc 2.34 or newer: Debian 12, Raspberry Pi OS 12, Ubuntu 22.04"
+  set -- setup agent --controller-url "$controller_url" --node-id "$node_id"
+  [ -z "$site" ] || set -- "$@" --site "$site"
+  [ -z "$room" ] || set -- "$@" --room "$room"
+  [ -z "$alias" ] || set -- "$@" --node-alias "$alias"
+  [ -z "$ca" ] || set -- "$@" --controller-ca "$ca"
+  [ -z "$insecure" ] || set -- "$@" --allow-insecure
+  [ -z "$packages" ] || set -- "$@" --no-packages
+  [ -z "$start" ] || set -- "$@" --no-start
+  [ -z "$replace" ] || set -- "$@" --replace
+  if [ -n "$token" ]; then
+    printf %s "$token" | "$program" "$@" --bootstrap-token-file -
+  else
+    "$program" "$@" </dev/null
+  fi
+}
+
+# Last: a script that was cut off on its way does nothing.
+main "$@"

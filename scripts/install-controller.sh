@@ -1,0 +1,168 @@
+#!/bin/sh
+# Makes this box the controller of a fleet. Takes the program from a release host or from a file, compares its checksum, and hands
+# over to it: "roomtone setup controller" does everything else, and leaves the box as it was when it fails.
+set -eu
+
+usage() {
+  cat <<'USAGE'
+usage: install-controller.sh --release-base URL [--version TAG] [options]   (as root)
+       install-controller.sh --file ARCHIVE.tar.gz [options]                with ARCHIVE.tar.gz.sha256 or SHA256SUMS beside it
+
+  --release-base URL      releases are fetched from URL/TAG/
+  --version TAG           full release tag (default: the latest)
+  --file FILE             archive of a release on this box; nothing is fetched
+  --public-url URL        address at which people and recorders reach this controller
+  --host ADDRESS          address to listen on (default: 127.0.0.1, this box only)
+  --port N                port to listen on (default: 8787)
+  --tls-cert FILE --tls-key FILE
+  --no-packages           do not install packages of the system
+  --no-start              do not enable and start the service
+  --uninstall [--purge]   take it off again; --purge: also settings, keys, recordings and users
+USAGE
+}
+
+fail() {
+  printf 'install-controller: %s\n' "$1" >&2
+  exit 1
+}
+
+misused() {
+  printf 'install-controller: %s (--help tells the options)\n' "$1" >&2
+  exit 2
+}
+
+installed=/opt/roomtone/bin/roomtone
+
+target_of() {
+  # A 64-bit kernel may carry a 32-bit system, as Raspberry Pi OS does.
+  [ "$(getconf LONG_BIT 2>/dev/null || echo 64)" = 64 ] || fail 'this is a 32-bit system: install a 64-bit one, there is no program for this one'
+  case $1 in
+    x86_64 | amd64) echo x86_64-unknown-linux-gnu ;;
+    aarch64 | arm64) echo aarch64-unknown-linux-gnu ;;
+    *) fail "there is no program for the architecture $1: x86_64 and aarch64 (64-bit systems) are supported" ;;
+  esac
+}
+
+fetch() {
+  curl --fail --silent --show-error --location --retry 2 --connect-timeout 20 --output "$2" -- "$1" 2>"$work/words" ||
+    fail "$1 could not be fetched: $(grep '^curl: (' "$work/words" | tail -n 1). Is the address right, and can this box reach it?"
+}
+
+# Directory of the release: by its tag, or the latest as the two usual kinds of hosts have it.
+release_dir() {
+  case $version:$release_base in
+    latest:*/releases/download) printf %s "${release_base%/download}/latest/download" ;;
+    *) printf %s "$release_base/$version" ;;
+  esac
+}
+
+# Leaves the archive at $archive and the line with its checksum at $line.
+from_host() {
+  fetch "$(release_dir)/SHA256SUMS" "$work/SHA256SUMS"
+  line=$(grep -E "^[0-9a-f]{64} [ *]roomtone-[A-Za-z0-9._+-]+-$target\.tar\.gz\$" "$work/SHA256SUMS" | head -n 1) ||
+    fail "$(release_dir)/SHA256SUMS lists no program for $target"
+  echo "Fetching ${line#* ?} ..."
+  fetch "$(release_dir)/${line#* ?}" "$work/archive"
+  archive=$work/archive
+}
+
+from_file() {
+  [ -r "$file" ] || fail "the file $file cannot be read"
+  case $file in *"-$target.tar.gz") ;; *) fail "$file is no release for this box: its name ends in -$target.tar.gz" ;; esac
+  for sums in "$file.sha256" "$(dirname "$file")/SHA256SUMS"; do
+    [ -r "$sums" ] || continue
+    line=$(grep -F " ${file##*/}" "$sums" | head -n 1) && break
+  done
+  [ -n "${line-}" ] || fail "there is no checksum for $file: put ${file##*/}.sha256 or SHA256SUMS of its release beside it"
+  archive=$file
+}
+
+obtain() {
+  if [ -n "$file" ]; then from_file; else from_host; fi
+  got=$(sha256sum "$archive")
+  [ "${got%% *}" = "${line%% *}" ] ||
+    fail "the archive is damaged or was tampered with: its SHA-256 is ${got%% *}, it should be ${line%% *}. Nothing was changed; fetch it again"
+  tar -xzf "$archive" -C "$work" --no-same-owner roomtone || fail 'the archive holds no program'
+}
+
+uninstall() {
+  [ -x "$installed" ] || fail 'Roomtone is not installed on this box: there is nothing to remove'
+  exec "$installed" setup remove controller ${purge:+--purge}
+}
+
+version=latest release_base='' file='' host='' port='' url='' cert='' key='' packages='' start='' remove='' purge=''
+
+options() {
+  while [ $# -gt 0 ]; do
+    case $1 in
+      --no-packages) packages=no ;;
+      --no-start) start=no ;;
+      --uninstall) remove=1 ;;
+      --purge) purge=1 ;;
+      --help | -h)
+        usage
+        exit 0
+        ;;
+      --*=*) option "${1%%=*}" "${1#*=}" ;;
+      --*)
+        [ $# -gt 1 ] || misused "$1 needs a value"
+        option "$1" "$2"
+        shift
+        ;;
+      *) misused "unexpected \"$1\"" ;;
+    esac
+    shift
+  done
+}
+
+option() {
+  [ -n "$2" ] || misused "$1 needs a value"
+  case $1 in
+    --release-base) release_base=${2%/} ;;
+    --version) version=$2 ;;
+    --file) file=$2 ;;
+    --public-url) url=$2 ;;
+    --host) host=$2 ;;
+    --port) port=$2 ;;
+    --tls-cert) cert=$2 ;;
+    --tls-key) key=$2 ;;
+    *) misused "there is no option $1" ;;
+  esac
+}
+
+check() {
+  [ "$(id -u)" = 0 ] || fail 'only root can install: run it with sudo'
+  [ -z "$remove" ] || uninstall
+  target=$(target_of "$(uname -m)")
+  [ -n "$file$release_base" ] || misused '--release-base or --file is missing'
+  case $version in *[!A-Za-z0-9._+-]*) misused "--version $version is no release tag" ;; esac
+  for command in tar gzip sha256sum ${release_base:+curl}; do
+    command -v "$command" >/dev/null || fail "$command is missing: install it (on Debian: apt-get install $command) and run this again"
+  done
+}
+
+main() {
+  options "$@"
+  check
+  umask 077
+  [ -d /opt ] || mkdir -m 755 /opt
+  # Not /tmp: on careful boxes nothing can be started there.
+  work=$(mktemp -d /opt/.roomtone-install.XXXXXX)
+  trap 'rm -rf "$work"' EXIT
+  trap 'exit 130' INT TERM HUP
+  obtain
+  "$work/roomtone" version >/dev/null 2>"$work/words" </dev/null ||
+    fail "the program does not run here: $(tail -n 1 "$work/words"). It needs glibc 2.34 or newer: Debian 12, Raspberry Pi OS 12, Ubuntu 22.04"
+  set -- setup controller
+  [ -z "$url" ] || set -- "$@" --public-url "$url"
+  [ -z "$host" ] || set -- "$@" --host "$host"
+  [ -z "$port" ] || set -- "$@" --port "$port"
+  [ -z "$cert" ] || set -- "$@" --tls-cert "$cert"
+  [ -z "$key" ] || set -- "$@" --tls-key "$key"
+  [ -z "$packages" ] || set -- "$@" --no-packages
+  [ -z "$start" ] || set -- "$@" --no-start
+  "$work/roomtone" "$@" </dev/null
+}
+
+# Last: a script that was cut off on its way does nothing.
+main "$@"

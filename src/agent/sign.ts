@@ -1,0 +1,21 @@
+import * as fs from 'node:fs'
+import { type OnlineSign, onlineSignFile } from '../host/onlinesign.ts'
+import { iso, systemClock } from '../kernel/clock.ts'
+import { errorFields, type Log } from '../kernel/log.ts'
+import { version } from '../kernel/version.ts'
+import { replaceFile } from './spool/durable.ts'
+
+/**
+ * Writes the sign that setup and maintenance wait for, one after the other. That of an earlier run goes: process numbers come
+ * back. A disk that does not take it is told, no more.
+ */
+export function createSign(agentDir: string, log: Log): (online: boolean) => void {
+  const file = onlineSignFile(agentDir)
+  let last = fs.promises.rm(file, { force: true })
+  return (online) => {
+    const sign: OnlineSign = { at: iso(systemClock.now()), online, pid: process.pid, version }
+    last = last
+      .then(() => replaceFile(file, `${JSON.stringify(sign)}\n`))
+      .catch((e) => log.warn('the sign of being online cannot be written', errorFields(e)))
+  }
+}

@@ -1,0 +1,182 @@
+// The certificate the controller shows, read anew while it runs: what replaces it on the disk is taken without a restart.
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import * as fs from 'node:fs'
+import { createSecureContext, type SecureContextOptions } from 'node:tls'
+import { iso } from '../../kernel/clock.ts'
+import { Fail } from '../../kernel/fail.ts'
+
+export interface PairFiles {
+  cert: string
+  key: string
+}
+
+export interface CertificateFiles extends PairFiles {
+  /** Authorities of the certificate: sent along with it. */
+  ca?: string | undefined
+  /** Authorities of client certificates; default: those of the certificate. */
+  clientCa?: string | undefined
+  clientCertMode: 'off' | 'optional' | 'required'
+  /** Takes the place of the pair from a time on (Unix ms). */
+  next?: (PairFiles & { notBefore: number }) | undefined
+}
+
+/** What is shown, and until when; times are ISO. */
+export interface Shown {
+  expiresAt: string
+  /** SHA-256, as browsers show it. */
+  fingerprint: string
+  notBefore: string
+  options: SecureContextOptions
+}
+
+export interface Look {
+  /** What is shown is another one than before. */
+  changed: boolean
+  /** Why a pair on the disk is not taken; the one before goes on. */
+  fault?: string | undefined
+}
+
+// TLS 1.3 as it comes; of 1.2 only what keeps recorded traffic secret when the key is lost.
+const CIPHERS = [
+  ...['TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256'],
+  ...['ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-ECDSA-CHACHA20-POLY1305', 'ECDHE-ECDSA-AES128-GCM-SHA256'],
+  ...['ECDHE-RSA-AES256-GCM-SHA384', 'ECDHE-RSA-CHACHA20-POLY1305', 'ECDHE-RSA-AES128-GCM-SHA256'],
+].join(':')
+
+export class Certificates {
+  readonly mode: CertificateFiles['clientCertMode']
+  /** Clients that came in with a certificate since the start: until when the newest of each name is good, ISO. */
+  readonly clients = new Map<string, string>()
+  readonly #files: CertificateFiles
+  #shown: Shown
+  #follower: ((shown: Shown) => void) | undefined
+
+  /** Shows also what has expired: recorders that were told to may still use it. @throws Fail for an unusable pair. */
+  constructor(files: CertificateFiles, now: number) {
+    this.mode = files.clientCertMode
+    this.#files = files
+    // What will be shown one day is told wrong today, while there is time.
+    for (const pair of files.next ? [files, files.next] : [files]) this.#load(pair)
+    this.#shown = best(this.#due(now).map((pair) => this.#load(pair))) as Shown
+  }
+
+  get shown(): Shown {
+    return this.#shown
+  }
+
+  /** Who shows it hears of another one. */
+  follow(follower: (shown: Shown) => void): void {
+    this.#follower = follower
+  }
+
+  /** Notes a client whose certificate was accepted. */
+  met({ subject, validTo }: Pick<X509Certificate, 'subject' | 'validTo'>): void {
+    const name = /^CN=(.+)$/m.exec(subject)?.[1] ?? subject
+    const until = iso(Date.parse(validTo))
+    // A recorder that got a new one may still have connections of before.
+    if (until > (this.clients.get(name) ?? '')) this.clients.set(name, until)
+  }
+
+  /** Reads the files again; a pair that does not fit, or is not valid at the time, is not taken. `now`: Unix ms. */
+  look(now: number): Look {
+    const faults: string[] = []
+    const orFault = <T>(step: () => T): T | undefined => {
+      try {
+        return step()
+      } catch (e) {
+        if (!(e instanceof Fail)) throw e
+        faults.push(e.message)
+        return undefined
+      }
+    }
+    const found = best(this.#due(now).flatMap((pair) => orFault(() => this.#load(pair)) ?? []))
+    const changed = found !== undefined && orFault(() => this.#take(found, now)) === true
+    return { changed, fault: faults[0] }
+  }
+
+  #take(found: Shown, now: number): boolean {
+    const { cert, key, ca } = this.#shown.options
+    const { options } = found
+    if (options.cert === cert && options.key === key && options.ca === ca) return false
+    if (found.expiresAt <= iso(now)) throw unusable(`The new certificate has expired at ${found.expiresAt}`)
+    if (found.notBefore > iso(now)) throw unusable(`The new certificate is not valid before ${found.notBefore}`)
+    this.#shown = found
+    this.#follower?.(found)
+    return true
+  }
+
+  /** The pairs that may be shown now. */
+  #due(now: number): PairFiles[] {
+    const { next } = this.#files
+    return next && now >= next.notBefore ? [this.#files, next] : [this.#files]
+  }
+
+  #load(pair: PairFiles): Shown {
+    const cert = read(pair.cert)
+    const key = read(pair.key)
+    const leaf = certificateIn(cert, pair.cert)
+    if (!leaf.checkPrivateKey(keyIn(key, pair.key)))
+      throw unusable(`The key ${pair.key} does not belong to the certificate ${pair.cert}: put both in place`)
+    const { ca, clientCa = ca, clientCertMode } = this.#files
+    const chain = ca === undefined ? '' : `\n${read(ca)}`
+    const options = {
+      ciphers: CIPHERS,
+      honorCipherOrder: true,
+      minVersion: 'TLSv1.2' as const,
+      cert: cert + chain,
+      key,
+      ...(clientCertMode === 'off' || clientCa === undefined ? {} : { ca: authorities(clientCa) }),
+    }
+    refuseUnservable(options, pair.cert)
+    return {
+      expiresAt: iso(Date.parse(leaf.validTo)),
+      fingerprint: leaf.fingerprint256,
+      notBefore: iso(Date.parse(leaf.validFrom)),
+      options,
+    }
+  }
+}
+
+/** What the runtime finds wrong beyond that: a damaged certificate further down the chain, a key that is too short. */
+function refuseUnservable(options: SecureContextOptions, file: string): void {
+  try {
+    createSecureContext(options)
+  } catch (e) {
+    throw unusable(`${file} cannot be served: ${(e as Error).message}`)
+  }
+}
+
+/** The one that lasts longest. */
+const best = (all: Shown[]): Shown | undefined => all.sort((a, b) => b.expiresAt.localeCompare(a.expiresAt))[0]
+
+const unusable = (why: string): Fail => new Fail(503, 'certificate_unusable', `${why}.`)
+
+function read(file: string): string {
+  try {
+    return fs.readFileSync(file, 'utf8')
+  } catch (e) {
+    throw unusable(`${file} cannot be read: ${(e as NodeJS.ErrnoException).code}`)
+  }
+}
+
+function certificateIn(text: string, file: string): X509Certificate {
+  try {
+    return new X509Certificate(text)
+  } catch {
+    throw unusable(`${file} holds no certificate that can be read (PEM is expected)`)
+  }
+}
+
+function keyIn(text: string, file: string) {
+  try {
+    return createPrivateKey(text)
+  } catch {
+    throw unusable(`${file} holds no private key that can be read (PEM without a password is expected)`)
+  }
+}
+
+function authorities(file: string): string {
+  const text = read(file)
+  certificateIn(text, file)
+  return text
+}

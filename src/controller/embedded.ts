@@ -1,0 +1,66 @@
+// The lifecycle runner inside the controller, for a site of one box (SVC_LIFECYCLE_EMBEDDED): the same runs, without HTTP,
+// and the keys straight from the store.
+import { Fail } from '../kernel/fail.ts'
+import type { Ids } from '../kernel/ids.ts'
+import type { RunSettings } from '../lifecycle/config.ts'
+import { MaterialError, type MaterialSource } from '../lifecycle/material.ts'
+import { perform, RunRefused } from '../lifecycle/run.ts'
+import { Vault } from '../lifecycle/vault.ts'
+import type { Audit } from './edge/audit.ts'
+import { systemActor } from './edge/who.ts'
+import type { Act } from './lifecyclejobs/act.ts'
+import { failed, outcomeOf } from './lifecyclejobs/lifecycle.rules.ts'
+import { type MaterialStores, materialOf } from './onboarding/material.store.ts'
+import type { CommitGroup } from './store/group.ts'
+
+export interface EmbeddedParts {
+  audit: Audit
+  group: CommitGroup
+  ids: Ids
+  now: () => string
+  settings: RunSettings
+  stores: MaterialStores
+}
+
+/** Does runs in this process; `close` removes what is left of them when none is under way. */
+export function embeddedRunner(parts: EmbeddedParts): { act: Act; close(): void } {
+  const { ids, settings } = parts
+  const vault = new Vault(settings.vaultDirs)
+  const run = { ids, material: storedMaterial(parts), secrets: [], settings, vault }
+  return {
+    act: async (wish, tell, signal) => {
+      try {
+        return outcomeOf(200, { data: await perform(run, wish, tell, signal) }, [])
+      } catch (e) {
+        if (signal.aborted) return failed('controller_stopped')
+        if (e instanceof RunRefused || e instanceof MaterialError) return { ...failed(e.reason), stderr: e.message }
+        throw e
+      }
+    },
+    close: () => vault.close(),
+  }
+}
+
+/** Each look at a key is audited, as the runner's route does it (contract A, O2). */
+const storedMaterial = ({ audit, group, now, stores }: EmbeddedParts): MaterialSource => ({
+  async fetch(nodeId, mint) {
+    const entry = { action: 'nodes.ssh_credential.fetch', actor: systemActor('lifecycle'), permission: null }
+    const target = { type: 'node', id: nodeId }
+    const look = () => {
+      const { data, details } = materialOf(stores, nodeId, mint, now())
+      audit.write({ ...entry, details, outcome: 'succeeded', target }, now())
+      return data
+    }
+    const told = (e: unknown) => {
+      const reason = e instanceof Fail ? e.reason : 'internal_error'
+      audit.write({ ...entry, outcome: 'failed', reason, target }, now())
+    }
+    try {
+      return await group.submit(look, true, told)
+    } catch (e) {
+      if (!(e instanceof Fail)) throw e
+      if (e.status === 404) return undefined
+      throw new MaterialError(String(e.status), e.message)
+    }
+  },
+})

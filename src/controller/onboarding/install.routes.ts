@@ -1,0 +1,26 @@
+import { assetText } from '../../kernel/assets.ts'
+import { type AnyRoute, stream } from '../edge/route.ts'
+import { filledIn, ownAddress } from './install.rules.ts'
+
+interface Parts {
+  publicUrl: string | undefined
+  tls: boolean
+}
+
+/** The installer for new boxes. It holds no secret: what it fetches and joins asks for the node's own token. */
+export const installRoutes = ({ publicUrl, tls }: Parts): AnyRoute[] => [
+  stream({
+    method: 'GET',
+    path: '/install.sh',
+    auth: 'none',
+    permission: null,
+    action: 'onboarding.installer.read',
+    audit: 'none',
+    target: () => ({ type: 'controller' }),
+    run: async ({ request }) => {
+      const script = filledIn(assetText('scripts/install-agent.sh'), ownAddress(publicUrl, request.header('host'), tls))
+      const headers = { 'cache-control': 'no-cache', 'content-type': 'text/x-shellscript; charset=utf-8' }
+      return { response: new Response(script, { headers: { ...headers, 'x-content-type-options': 'nosniff' } }) }
+    },
+  }),
+]

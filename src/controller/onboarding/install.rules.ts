@@ -1,0 +1,18 @@
+import { shellQuoted } from '../../wire/install.ts'
+
+const PLACE = /^default_controller_url=''$/m
+// A name or address with a port, and nothing a shell, a log or a person could stumble over.
+const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:]{2,45}\])(?::\d{1,5})?$/
+
+/**
+ * Where the one who asks reached this controller: the address the operator gave it, else the name it was called by.
+ * undefined: a name that is none, so the script has to be told.
+ */
+export function ownAddress(publicUrl: string | undefined, host: string | undefined, tls: boolean): string | undefined {
+  if (publicUrl !== undefined) return publicUrl.replace(/\/+$/, '')
+  return host !== undefined && HOST.test(host) ? `${tls ? 'https' : 'http'}://${host}` : undefined
+}
+
+/** The installer, knowing where it came from. */
+export const filledIn = (script: string, address: string | undefined): string =>
+  address === undefined ? script : script.replace(PLACE, () => `default_controller_url=${shellQuoted(address)}`)

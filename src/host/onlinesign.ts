@@ -1,0 +1,28 @@
+// The file by which an agent tells other programs of its machine that the controller hears it. No secrets.
+import * as path from 'node:path'
+import { readSmall } from './files.ts'
+
+export interface OnlineSign {
+  /** When that began, ISO 8601. */
+  at: string
+  /** Whether the controller accepted the last heartbeat. */
+  online: boolean
+  /** Of the agent that wrote it: the sign of an earlier one says nothing. */
+  pid: number
+  version: string
+}
+
+/** Below the agent's directory (`SVC_AGENT_DIR`). */
+export const onlineSignFile = (agentDir: string): string => path.join(agentDir, 'online.json')
+
+/** Undefined when there is none, or none that can be understood. */
+export function readOnlineSign(agentDir: string): OnlineSign | undefined {
+  const text = readSmall(onlineSignFile(agentDir))
+  try {
+    const { at, online, pid, version } = JSON.parse(text ?? '') as Partial<Record<keyof OnlineSign, unknown>>
+    const whole = typeof at === 'string' && typeof online === 'boolean' && typeof version === 'string'
+    return whole && typeof pid === 'number' ? { at, online, pid, version } : undefined
+  } catch {
+    return undefined // the same as none: whoever waits looks again
+  }
+}

@@ -1,0 +1,121 @@
+// Whom a program on this machine believes to be the controller, and how it says who it is itself: one way for all of them.
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import * as fs from 'node:fs'
+import * as tls from 'node:tls'
+
+export interface Trust {
+  /** PEM text of certificate authorities, where they lie in no file yet. */
+  ca?: string | undefined
+  /** PEM file of certificate authorities, beside those of the runtime and of the system. */
+  caFile?: string | undefined
+  /** PEM files with which this program says who it is; both or neither. */
+  clientCertFile?: string | undefined
+  clientKeyFile?: string | undefined
+}
+
+/** What is wrong with a file of certificates or a key, in a sentence that names it. */
+export class TrustError extends Error {}
+
+const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
+
+function read(what: string, file: string): string {
+  try {
+    return fs.readFileSync(file, 'utf8')
+  } catch (e) {
+    throw new TrustError(`the ${what} ${file} cannot be read: ${(e as NodeJS.ErrnoException).code}`)
+  }
+}
+
+/** Certificates of a PEM file, in its order. @throws TrustError naming the file when it holds none or a damaged one. */
+export function readCertificates(file: string, what = 'CA file'): string[] {
+  const blocks = read(what, file).match(PEM) ?? []
+  if (blocks.length === 0) throw new TrustError(`the ${what} ${file} holds no PEM certificate`)
+  for (const block of blocks) {
+    try {
+      new X509Certificate(block)
+    } catch {
+      throw new TrustError(`the ${what} ${file} holds a damaged certificate`)
+    }
+  }
+  return blocks
+}
+
+function identity({ clientCertFile, clientKeyFile }: Trust): tls.SecureContextOptions {
+  if (!clientCertFile && !clientKeyFile) return {}
+  if (!clientCertFile || !clientKeyFile)
+    throw new TrustError('a client certificate and its key go together: name both files or neither')
+  const chain = readCertificates(clientCertFile, 'client certificate')
+  const key = read('key of the client certificate', clientKeyFile)
+  if (!fits(chain[0] as string, key))
+    throw new TrustError(`the key ${clientKeyFile} does not belong to the client certificate ${clientCertFile}`)
+  return { cert: chain.join('\n'), key }
+}
+
+function fits(certificate: string, key: string): boolean {
+  try {
+    return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key))
+  } catch {
+    // No key at all, or one that asks for a password: it cannot be used with the certificate.
+    return false
+  }
+}
+
+/**
+ * Roots shipped with the runtime, those of the operating system (which Node does not read by itself), the given ones, and
+ * this program's own certificate. Made once for all connections: it parses hundreds of certificates.
+ * @throws TrustError
+ */
+export function secureContext(trust: Trust): tls.SecureContext {
+  const named = trust.caFile === undefined ? [] : readCertificates(trust.caFile)
+  const own = [...named, ...(trust.ca?.match(PEM) ?? [])]
+  return tls.createSecureContext({
+    ...identity(trust),
+    ca: [...new Set([...tls.getCACertificates('default'), ...tls.getCACertificates('system'), ...own])],
+    minVersion: 'TLSv1.2',
+  })
+}
+
+/** Another text when one of the files is another one than before. Reads none of them. */
+export const stampOf = ({ caFile, clientCertFile, clientKeyFile }: Trust): string =>
+  [caFile, clientCertFile, clientKeyFile]
+    .map((file) => file && fs.statSync(file, { throwIfNoEntry: false }))
+    .map((stat) => (stat ? `${stat.ino} ${stat.mtimeMs} ${stat.size}` : '-'))
+    .join()
+
+const UNKNOWN_ISSUER =
+  'its certificate is signed by nobody this machine trusts. Name the CA file of the site (--controller-ca); where it is ' +
+  'named, the controller has another certificate authority by now: bring the new ca.pem here'
+const NO_CLIENT =
+  'it asks for a client certificate this machine does not show, or does not accept it. Make one on the controller ' +
+  '(roomtone tls client NAME), and name its files in SVC_CONTROLLER_CLIENT_CERT_PATH and SVC_CONTROLLER_CLIENT_KEY_PATH'
+
+const WORDS: Record<string, string> = {
+  CERT_HAS_EXPIRED:
+    'its certificate has expired: renew it on the controller (roomtone tls renew), or set the clock of this machine right',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet: set the clock of this machine right',
+  CERT_SIGNATURE_FAILURE: UNKNOWN_ISSUER,
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_ISSUER,
+  ERR_TLS_CERT_ALTNAME_INVALID:
+    'its certificate is for other names. Use an address it names, or make one that names this address ' +
+    '(on the controller: roomtone tls renew --host NAME)',
+  INVALID_PURPOSE: 'it shows a certificate that is none of a server: look at SVC_API_TLS_CERT_PATH on the controller',
+  SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_ISSUER,
+  UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_ISSUER,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_ISSUER,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_ISSUER,
+}
+
+// Errors of the handshake itself have one of several codes; their text tells them apart.
+const HANDSHAKE: [text: RegExp, words: string][] = [
+  [/alert certificate required|alert handshake failure/, NO_CLIENT],
+  [
+    /wrong version number|packet length too long/,
+    'it speaks plain http there, not https: look at the address and its port',
+  ],
+]
+
+/** What a person can do about a connection that failed for its certificate; undefined where it failed for something else. */
+export const tlsAdvice = (e: unknown): string | undefined => {
+  const { code = '', message } = e as NodeJS.ErrnoException
+  return Object.hasOwn(WORDS, code) ? WORDS[code] : HANDSHAKE.find(([text]) => text.test(message))?.[1]
+}

@@ -1,0 +1,237 @@
+// The only reader of the runner's environment. Two tables: what a run needs, wherever it runs, and what the server needs.
+import * as fs from 'node:fs'
+import * as os from 'node:os'
+import * as path from 'node:path'
+import * as z from 'zod'
+import { credentialFile } from '../host/credentials.ts'
+import { type ManagerCall, managerOf } from '../host/notify.ts'
+import { USERS } from '../host/places.ts'
+import { isHost } from '../wire/lifecycle.ts'
+import type { ControllerAccess } from './material.ts'
+
+type Env = Record<string, string | undefined>
+
+const CA_MAX = 48_000
+const flag = z.stringbool({ truthy: ['1', 'true', 'yes', 'on'], falsy: ['0', 'false', 'no', 'off'] }).default(false)
+const secret = z.string().min(16, 'needs at least 16 characters')
+const user = z.string().regex(/^[A-Za-z_][A-Za-z0-9._-]{0,79}$/, 'expected a user name')
+const host = z.string().refine(isHost, 'expected a host name or address')
+const target = z.strictObject({
+  host: host.optional(),
+  port: z.number().int().min(1).max(65_535).optional(),
+  sshUser: user.optional(),
+})
+const json = <T extends z.ZodType>(schema: T) =>
+  z.preprocess((text) => (typeof text === 'string' ? parsed(text) : text), schema)
+
+/** What a run needs: also read by a controller that acts on its nodes itself. */
+export const RUN_SETTINGS = {
+  SVC_ANSIBLE_TARGETS: [
+    json(z.record(z.string(), target)).default({}),
+    'JSON: node id to {"host", and if wanted "port", "sshUser"}; it must hold no secrets',
+  ],
+  SVC_ANSIBLE_HOST_OVERRIDES: [
+    json(z.record(z.string(), host)).default({}),
+    'JSON: node id, or the host a node reports, to the host to connect to',
+  ],
+  SVC_ANSIBLE_DEFAULT_SSH_USER: [user.default(USERS.agent), 'user to log in as where nothing else says'],
+  SVC_ANSIBLE_SSH_KEY_FILE: [
+    z.string().optional(),
+    'private key for nodes without a managed one, and for a runner that is not pointed at a controller',
+  ],
+  SVC_ANSIBLE_KNOWN_HOSTS_FILE: [
+    z.string().optional(),
+    'known_hosts for nodes whose host keys the controller does not know',
+  ],
+  SVC_ANSIBLE_TIMEOUT_SECONDS: [
+    z.coerce.number({ error: 'expected a whole number' }).int().min(1).max(3600).default(120),
+    'longest silence of a node during a run',
+  ],
+  SVC_RUNNER_CONTROLLER_CA: [
+    z.string().optional(),
+    'PEM file with the CA of the controller: trusted here, and given to nodes by rotate_trust',
+  ],
+} as const satisfies Table
+
+/** What `roomtone lifecycle` needs beside it. */
+export const SERVER_SETTINGS = {
+  SVC_ANSIBLE_RUNNER_HOST: [z.string().min(1).default('127.0.0.1'), 'address to listen on'],
+  SVC_ANSIBLE_RUNNER_PORT: [
+    z.coerce.number({ error: 'expected a port number' }).int().min(0).max(65_535).default(8790),
+    'port to listen on, 0 = any free one',
+  ],
+  SVC_ANSIBLE_RUNNER_TOKEN: [
+    secret.optional(),
+    'token that who asks for a run must show; without one there is no start',
+  ],
+  SVC_RUNNER_CONTROLLER_URL: [
+    z.url({ protocol: /^https?$/, error: 'expected an http or https URL' }).optional(),
+    'base URL of the controller that keeps the keys',
+  ],
+  SVC_RUNNER_TOKEN: [secret.optional(), 'token for the keys, the same as in the controller'],
+  SVC_RUNNER_CLIENT_CERT_PATH: [
+    z.string().optional(),
+    'PEM certificate to show a controller that asks for one, with its key in SVC_RUNNER_CLIENT_KEY_PATH',
+  ],
+  SVC_RUNNER_CLIENT_KEY_PATH: [z.string().optional(), 'PEM key of that certificate'],
+  SVC_RUNNER_ALLOW_INSECURE: [flag, 'admit plain http or a certificate nobody vouches for; development only'],
+} as const satisfies Table
+
+type Table = Record<string, readonly [z.ZodType, string]>
+type Values<T extends Table> = { [K in keyof T]: z.infer<T[K][0]> }
+
+/** A setting that stops the start; the message is one sentence that says which and why, never a secret. */
+export class BadConfig extends Error {}
+
+export interface RunSettings {
+  /** PEM text. */
+  controllerCa: string | undefined
+  defaultUser: string
+  /** For the ssh program: none of our settings. */
+  env: NodeJS.ProcessEnv
+  hostOverrides: Record<string, string>
+  knownHostsFile: string | undefined
+  silenceMs: number
+  sshKeyFile: string | undefined
+  targets: Record<string, z.infer<typeof target>>
+  /** Where per-run directories may be, best first: in memory where there is a place for it. */
+  vaultDirs: string[]
+}
+
+export interface ServerSettings {
+  /** The controller that keeps the keys, and how it is asked. */
+  controller: ControllerAccess
+  host: string
+  /** What the service manager wants to be told; undefined without one. */
+  manager: ManagerCall | undefined
+  port: number
+  run: RunSettings
+  token: string
+}
+
+/** @throws BadConfig */
+export function readRunSettings(env: Env = process.env): RunSettings {
+  const values = valuesOf(RUN_SETTINGS, env)
+  const { SVC_ANSIBLE_SSH_KEY_FILE: sshKeyFile, SVC_ANSIBLE_KNOWN_HOSTS_FILE: knownHostsFile } = values
+  if (sshKeyFile) fileText('SVC_ANSIBLE_SSH_KEY_FILE', sshKeyFile)
+  if (knownHostsFile) fileText('SVC_ANSIBLE_KNOWN_HOSTS_FILE', knownHostsFile)
+  return {
+    controllerCa: certificates(values.SVC_RUNNER_CONTROLLER_CA),
+    defaultUser: values.SVC_ANSIBLE_DEFAULT_SSH_USER,
+    env: { LC_ALL: 'C', PATH: env.PATH || '/usr/local/bin:/usr/bin:/bin' },
+    hostOverrides: values.SVC_ANSIBLE_HOST_OVERRIDES,
+    knownHostsFile,
+    silenceMs: values.SVC_ANSIBLE_TIMEOUT_SECONDS * 1000,
+    sshKeyFile,
+    targets: values.SVC_ANSIBLE_TARGETS,
+    vaultDirs: [env.RUNTIME_DIRECTORY?.split(':')[0], '/run', '/dev/shm', os.tmpdir()].filter(
+      (dir) => !!dir,
+    ) as string[],
+  }
+}
+
+/** @throws BadConfig */
+export function readServerSettings(env: Env = process.env): ServerSettings {
+  refuseUnknown(env)
+  const values = valuesOf(SERVER_SETTINGS, env)
+  const { SVC_ANSIBLE_RUNNER_TOKEN: token, SVC_RUNNER_CONTROLLER_URL: url, SVC_RUNNER_TOKEN: controllerToken } = values
+  if (!token)
+    throw new BadConfig(
+      'SVC_ANSIBLE_RUNNER_TOKEN is not set: anybody could act on the nodes. Give both sides the same one.',
+    )
+  const run = readRunSettings(env)
+  const identity = {
+    clientCertFile: values.SVC_RUNNER_CLIENT_CERT_PATH,
+    clientKeyFile: values.SVC_RUNNER_CLIENT_KEY_PATH,
+  }
+  return {
+    controller: {
+      allowInsecure: values.SVC_RUNNER_ALLOW_INSECURE,
+      token: controllerToken,
+      trust: { ca: run.controllerCa, ...identity },
+      url: url?.replace(/\/+$/, ''),
+    },
+    host: values.SVC_ANSIBLE_RUNNER_HOST,
+    manager: managerOf(env),
+    port: values.SVC_ANSIBLE_RUNNER_PORT,
+    run,
+    token,
+  }
+}
+
+// The controller's own, which may stand in the same environment.
+const OF_THE_CONTROLLER = /^SVC_ANSIBLE_RUNNER_(URL|TIMEOUT_MS)(_FILE)?$/
+const SECRETS: ReadonlySet<string> = new Set(['SVC_ANSIBLE_RUNNER_TOKEN', 'SVC_RUNNER_TOKEN'])
+
+function refuseUnknown(env: Env): void {
+  const known = { ...RUN_SETTINGS, ...SERVER_SETTINGS }
+  for (const name of Object.keys(env)) {
+    if (!/^SVC_(ANSIBLE|RUNNER)_/.test(name) || OF_THE_CONTROLLER.test(name)) continue
+    if (!(name in known) && !SECRETS.has(name.replace(/_FILE$/, '')))
+      throw new BadConfig(`${name} is not a setting of the lifecycle runner.`)
+  }
+}
+
+function valuesOf<T extends Table>(table: T, env: Env): Values<T> {
+  const values = Object.entries(table).map(([name, [schema]]) => {
+    const result = schema.safeParse(settingOf(env, name))
+    if (result.success) return [name, result.data]
+    throw new BadConfig(`${name} is not usable: ${faultOf(result.error)}.`)
+  })
+  return Object.fromEntries(values)
+}
+
+/** Where and why; what stands there is not repeated: somebody may have put a secret where none belongs. */
+function faultOf({ issues: [issue] }: z.ZodError): string {
+  if (!issue) return 'malformed'
+  const [node, ...field] = issue.path
+  const at = node === undefined ? '' : `${[node, ...field].join('.')}: `
+  if (issue.code === 'unrecognized_keys')
+    return `${at}only host, port and sshUser may be given there; keys and tokens never stand in it`
+  return `${at}${issue.message}`
+}
+
+function settingOf(env: Env, name: string): string | undefined {
+  const given = env[name] || undefined
+  // A setting counts for more than what the service manager brings.
+  const named = (SECRETS.has(name) && env[`${name}_FILE`]) || undefined
+  const file = named ?? (given === undefined && SECRETS.has(name) ? credentialFile(env, name) : undefined)
+  if (given !== undefined && file !== undefined)
+    throw new BadConfig(`${name} and ${name}_FILE are both set: keep one of them.`)
+  return file === undefined ? given : fileText(`${name}_FILE`, file).trim()
+}
+
+function certificates(file: string | undefined): string | undefined {
+  if (file === undefined) return undefined
+  const text = fileText('SVC_RUNNER_CONTROLLER_CA', file).trim()
+  if (!/-----BEGIN CERTIFICATE-----[\s\S]+-----END CERTIFICATE-----/.test(text))
+    throw new BadConfig(`SVC_RUNNER_CONTROLLER_CA names ${file}, which holds no PEM certificate.`)
+  if (text.length > CA_MAX)
+    throw new BadConfig(
+      `SVC_RUNNER_CONTROLLER_CA names ${file}, a whole bundle: name a file with the controller's CA alone.`,
+    )
+  return text
+}
+
+function fileText(name: string, file: string): string {
+  try {
+    return fs.readFileSync(path.resolve(file), 'utf8')
+  } catch (e) {
+    throw new BadConfig(`${name} names ${file}, which cannot be read: ${(e as Error).message}.`)
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // The schema says that an object was expected.
+    return text
+  }
+}
+
+/** The settings as the help prints them. */
+export const settingsHelp = (): string =>
+  Object.entries({ ...SERVER_SETTINGS, ...RUN_SETTINGS })
+    .map(([name, [, words]]) => `  ${`${name}${SECRETS.has(name) ? ' (or _FILE)' : ''}`.padEnd(37)} ${words}`)
+    .join('\n')

@@ -1,0 +1,111 @@
+// Keys of nodes, as the controller keeps them. Where they come from is the program's business: over HTTP, or its own store.
+import * as http from 'node:http'
+import * as https from 'node:https'
+import type * as tls from 'node:tls'
+import { secureContext, type Trust, tlsAdvice } from '../host/trust.ts'
+import { isLoopback } from '../kernel/loopback.ts'
+import { Material } from '../wire/lifecycle.ts'
+
+export interface MaterialSource {
+  /**
+   * Undefined when there is nothing to ask, or the node has no managed key: only then another key may be used.
+   * @throws MaterialError for everything else.
+   */
+  fetch(nodeId: string, mint: boolean, signal: AbortSignal): Promise<Material | undefined>
+}
+
+/** The key could not be had, though there is one; `reason` is `controller_ssh_fetch_...`. */
+export class MaterialError extends Error {
+  readonly reason: string
+
+  constructor(what: string, words: string) {
+    super(words)
+    this.reason = `controller_ssh_fetch_${what}`
+  }
+}
+
+export interface ControllerAccess {
+  allowInsecure: boolean
+  token: string | undefined
+  trust: Trust
+  url: string | undefined
+}
+
+const TIMEOUT_MS = 20_000
+const MAX_BYTES = 256 * 1024
+
+/** Asks the controller. Without its address or the token nobody is asked. @throws TrustError for unusable certificates. */
+export function controllerMaterial({ allowInsecure, token, trust, url }: ControllerAccess): MaterialSource {
+  if (url === undefined || token === undefined) return { fetch: async () => undefined }
+  const safely = { rejectUnauthorized: !allowInsecure, secureContext: secureContext(trust) }
+  return {
+    async fetch(nodeId, mint, signal) {
+      const route = `/api/v1/nodes/${encodeURIComponent(nodeId)}/ssh-credential/material?mintToken=${mint ? 1 : 0}`
+      const address = guarded(new URL(`${url}${route}`), allowInsecure)
+      const { status, text } = await get(address, { ...safely, headers: { authorization: `Bearer ${token}` } }, signal)
+      if (status === 404) return undefined
+      if (status !== 200) throw new MaterialError(String(status), `The controller refused the key: status ${status}.`)
+      return materialOf(text)
+    },
+  }
+}
+
+function guarded(url: URL, allowInsecure: boolean): URL {
+  if (url.protocol === 'https:' || allowInsecure || isLoopback(url.hostname)) return url
+  const words = `Private keys do not travel over plain http to ${url.host}: use https, or SVC_RUNNER_ALLOW_INSECURE.`
+  throw new MaterialError('insecure', words)
+}
+
+function materialOf(text: string): Material | undefined {
+  const data = (jsonOf(text) as { data?: { privateKey?: unknown } | null } | undefined)?.data
+  if (data?.privateKey === '') return undefined
+  const found = Material.safeParse(data)
+  if (found.success) return found.data
+  throw new MaterialError('invalid_answer', 'What the controller answered is no key.')
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    // A page of HTML, half an object: the schema says that it is no key.
+    return undefined
+  }
+}
+
+// Node's types forget that a request over TLS takes a context as a connection does.
+type Options = https.RequestOptions & Pick<tls.ConnectionOptions, 'secureContext'>
+
+/** One request on a connection of its own. @throws MaterialError when no whole answer came. */
+async function get(url: URL, options: Options, signal: AbortSignal) {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
+  try {
+    return await answerOf(url, { ...options, agent: false, signal: limit })
+  } catch (e) {
+    signal.throwIfAborted()
+    if (limit.aborted)
+      throw new MaterialError('timeout', `The controller did not answer within ${TIMEOUT_MS / 1000} s.`)
+    throw new MaterialError('unreachable', `The controller cannot be reached: ${tlsAdvice(e) ?? (e as Error).message}.`)
+  }
+}
+
+function answerOf(url: URL, options: Options): Promise<{ status: number; text: string }> {
+  return new Promise((resolve, reject) => {
+    const client = url.protocol === 'https:' ? https : http
+    const request = client.get(url, options, async (response) => {
+      let text = ''
+      try {
+        for await (const piece of response.setEncoding('utf8')) {
+          text += piece
+          if (text.length > MAX_BYTES) throw new Error(`its answer is longer than ${MAX_BYTES} bytes`)
+        }
+        if (!response.complete) throw new Error('its answer broke off')
+        resolve({ status: response.statusCode ?? 0, text })
+      } catch (e) {
+        request.destroy()
+        reject(e)
+      }
+    })
+    request.once('error', reject)
+  })
+}

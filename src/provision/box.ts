@@ -1,0 +1,42 @@
+// What this box says of itself: by which an entry of a stick may be meant for it, and whether it belongs to a node already.
+import * as fs from 'node:fs'
+import * as os from 'node:os'
+import { parseEnvFile } from '../host/envfile.ts'
+import type { Box } from './choose.rules.ts'
+
+const SERIALS = [
+  '/sys/class/dmi/id/product_serial',
+  '/sys/class/dmi/id/board_serial',
+  '/proc/device-tree/serial-number',
+]
+const NETWORK = '/sys/class/net'
+const NO_MAC = '00:00:00:00:00:00'
+
+/** Empty where there is no such file, or it is not ours to read. */
+function line(file: string): string {
+  try {
+    // Firmware ends its texts with a zero byte.
+    return fs.readFileSync(file, 'latin1').replaceAll('\0', '').trim().toLowerCase()
+  } catch {
+    return '' // no such thing on this hardware: the box is then not known by it
+  }
+}
+
+const real = (text: string): boolean => text !== '' && text !== NO_MAC
+
+export function thisBox(): Box {
+  const cards = fs.existsSync(NETWORK) ? fs.readdirSync(NETWORK) : []
+  return {
+    hostname: os.hostname().toLowerCase(),
+    macs: [...new Set(cards.map((card) => line(`${NETWORK}/${card}/address`)).filter(real))],
+    serials: [...new Set(SERIALS.map(line).filter(real))],
+  }
+}
+
+/** The node this box belongs to; undefined when it has no token yet. */
+export function onboardedAs(settingsFile: string): string | undefined {
+  if (!fs.existsSync(settingsFile)) return undefined
+  const settings = parseEnvFile(fs.readFileSync(settingsFile, 'utf8'))
+  const joined = settings.SVC_CONTROLLER_TOKEN || settings.SVC_CONTROLLER_TOKEN_FILE
+  return joined ? (settings.SVC_NODE_ID ?? 'a node without a name') : undefined
+}

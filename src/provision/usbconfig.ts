@@ -1,0 +1,155 @@
+// roomtone usb-config: an operator enrolls rooms, mints their tokens and writes the stick, in one go.
+import * as fs from 'node:fs'
+import * as path from 'node:path'
+import { createInterface } from 'node:readline'
+import { Writable } from 'node:stream'
+import { replaceFile } from '../host/files.ts'
+import { makeDir } from '../kernel/dirs.ts'
+import { type BootstrapConfigRequest, SETUP_FILE, SETUP_LABEL, SetupFile } from '../wire/provision.ts'
+import { type Answer, ask, NoAnswer } from './ask.ts'
+import { called } from './choose.rules.ts'
+import { readUsbConfig, type UsbConfig } from './config.ts'
+import { BadRooms } from './rooms.rules.ts'
+
+const HELP = `usage: roomtone usb-config --controller-url URL --email EMAIL --out DIR --room "Alias;site;room" [...]
+
+Enrolls each room, mints a single-use token for it and writes ${SETUP_FILE} into DIR: a stick with the label ${SETUP_LABEL},
+the boot partition of an image, or any directory. The file holds tokens: who has it can join as these nodes until then.
+
+  --room "Alias;site;room[;hostname=NAME][;mac=ADDRESS][;serial=NUMBER]"
+                            a new node; the last three say which box it is for. May be given several times
+  --rooms-file FILE         the same as a table (CSV) whose first line names the columns:
+                            alias, site, room, hostname, mac, serial, node
+  --node ID                 a node that exists, may be given several times
+  --ttl TIME                how long the tokens are good: 15m, 4h, at most 24h (24h)
+  --replace                 boxes that belong to a node already are set up anew
+  --write-back              boxes strike their entry out and leave ${'`'}roomtone-result.txt${'`'} on the stick
+  --controller-url URL      the controller as the boxes reach it (or SVC_CONTROLLER_URL)
+  --api-url URL             as this machine reaches it, where that is another address
+  --controller-ca FILE      certificate authority of the controller (PEM); goes onto the stick
+  --allow-insecure          permit plain http and any certificate, for development
+  --email EMAIL             your account; its password comes from --password-file FILE (- is standard input), or is asked for
+  --session-token-file FILE a session in place of a login (or SVC_SESSION_TOKEN)
+  --overwrite               replace a ${SETUP_FILE} that is there already
+`
+
+/** Not as it should be: a sentence for the operator. Nothing was written. */
+class NotWritten extends Error {}
+
+const READABLE_BY_OWNER = 0o600
+
+/** Before a token is minted: one that nobody can read any more is of no use. @throws NotWritten */
+function mayWrite({ out, overwrite }: UsbConfig): void {
+  const file = path.join(out, SETUP_FILE)
+  try {
+    makeDir(out)
+    fs.accessSync(out, fs.constants.W_OK | fs.constants.X_OK)
+  } catch (e) {
+    throw new NotWritten(`${out} cannot be written: ${(e as Error).message}`)
+  }
+  if (!overwrite && fs.lstatSync(file, { throwIfNoEntry: false }))
+    throw new NotWritten(`${file} is there already, and its tokens may still be good: give --overwrite to replace it.`)
+}
+
+/** The line typed at the terminal, which does not show it. @throws NotWritten without a terminal */
+async function typed(question: string): Promise<string> {
+  if (!process.stdin.isTTY) throw new NotWritten('The password comes from --password-file, - for standard input.')
+  const nowhere = new Writable({ write: (_, __, done) => done() })
+  const line = createInterface({ input: process.stdin, output: nowhere, terminal: true })
+  // Not before: until then the terminal shows what is typed.
+  process.stderr.write(question)
+  try {
+    const { promise, resolve, reject } = Promise.withResolvers<string>()
+    line.once('line', resolve).once('close', () => reject(new NotWritten('No password was given.')))
+    return await promise
+  } finally {
+    line.close()
+    process.stderr.write('\n')
+  }
+}
+
+/** `data` of a good answer. @throws NotWritten with the controller's words */
+function dataOf(what: string, { status, text }: Answer): unknown {
+  const body = parsed(text)
+  if (status < 300 && body?.data !== undefined) return body.data
+  const issues = (body?.issues ?? []).map(({ message, path = [] }) => `${path.join('.')}: ${message}`)
+  const words = [body?.error ?? 'its answer cannot be read', ...issues].join('; ').slice(0, 500)
+  throw new NotWritten(`The controller refused the ${what} (${status}): ${words}`)
+}
+
+interface Body {
+  data?: unknown
+  error?: string
+  issues?: { message: string; path?: (string | number)[] }[]
+}
+
+function parsed(text: string): Body | undefined {
+  try {
+    return JSON.parse(text) as Body
+  } catch {
+    return undefined // a proxy's page: the status says more
+  }
+}
+
+/** Runs with a session, and ends the one it began itself. */
+async function withSession<T>(config: UsbConfig, signal: AbortSignal, work: (token: string) => Promise<T>): Promise<T> {
+  if (config.session !== undefined) return await work(config.session)
+  const password = config.password ?? (await typed(`Password of ${config.email}: `))
+  const body = { email: config.email, password }
+  const login = await ask(config.controller, { body, method: 'POST', path: '/auth/login', signal })
+  const { token } = dataOf('login', login) as { token: string }
+  try {
+    return await work(token)
+  } finally {
+    // A session that stays a while is no harm: what was made counts.
+    await ask(config.controller, { method: 'POST', path: '/auth/logout', signal, token }).catch(() => {})
+  }
+}
+
+async function minted(config: UsbConfig, signal: AbortSignal): Promise<SetupFile> {
+  const { boxUrl, controller, nodes, replace, ttlSeconds, writeBack } = config
+  const body: BootstrapConfigRequest = {
+    allowInsecure: controller.allowInsecure,
+    ...(controller.ca ? { controllerCa: controller.ca } : {}),
+    controllerUrl: boxUrl,
+    nodes,
+    replace,
+    ttlSeconds,
+    writeBack,
+  }
+  const answer = await withSession(config, signal, (token) =>
+    ask(controller, { body, method: 'POST', path: '/nodes/bootstrap-config', signal, token }),
+  )
+  return SetupFile.parse(dataOf('request', answer))
+}
+
+const inWords = (file: SetupFile, where: string): string =>
+  [
+    `${where} is written. It holds tokens: keep the stick like a key.`,
+    ...file.nodes.map((n) => `  ${called(n)}, ${n.site}, ${n.room}: good until ${n.expiresAt}`),
+    `Put it into a prepared box (label ${SETUP_LABEL}), or run there: sudo roomtone provision --from DIRECTORY`,
+  ].join('\n')
+
+async function usbConfig(config: UsbConfig): Promise<void> {
+  mayWrite(config)
+  const signal = new AbortController().signal
+  const file = await minted(config, signal)
+  const where = path.join(config.out, SETUP_FILE)
+  replaceFile(where, `${JSON.stringify(file, null, 2)}\n`, READABLE_BY_OWNER)
+  process.stdout.write(`${inWords(file, where)}\n`)
+}
+
+/** Exit codes: 0 written, 1 not, 2 asked wrongly. */
+export async function main(args: string[]): Promise<number> {
+  try {
+    const config = readUsbConfig(args)
+    if (config) await usbConfig(config)
+    else process.stdout.write(HELP)
+    return 0
+  } catch (e) {
+    const asked = e instanceof TypeError && String((e as { code?: string }).code).startsWith('ERR_PARSE_ARGS')
+    if (!(asked || e instanceof BadRooms || e instanceof NotWritten || e instanceof NoAnswer)) throw e
+    process.stderr.write(`${e.message}\n`)
+    return asked || e instanceof BadRooms ? 2 : 1
+  }
+}

@@ -1,0 +1,89 @@
+// A recorder's box: what it needs, in the order it needs it.
+import * as path from 'node:path'
+import { PLACES, UNITS } from '../host/places.ts'
+import { heldTakes } from '../host/takes.ts'
+import { accountsStep, shipped } from './accounts.ts'
+import { alone, finishUndo, runSteps, type Step, takeBackUnfinished } from './engine.ts'
+import { commandStep, programStep, sudoersStep, unitsStep } from './files.ts'
+import { joinStep } from './join.ts'
+import { packagesStep } from './packages.ts'
+import { agentBusy, enabledStep, refreshLater, serviceStep, untilOnline } from './service.ts'
+import { agentSettingsStep, authorityStep, settingsIn } from './settings.ts'
+import { agentFault, normalUrl } from './wish.rules.ts'
+import { type AgentWish, type SetupDone, SetupFailed, type SetupParts } from './wish.ts'
+
+/** What every box needs, whatever it is to do there. */
+export const groundSteps = (units: readonly string[], parts: SetupParts): Step[] => [
+  accountsStep(),
+  programStep(parts.executable ?? process.execPath),
+  commandStep(),
+  unitsStep(units),
+]
+
+const isOther = (wish: AgentWish): boolean => {
+  const { SVC_CONTROLLER_TOKEN: token, SVC_NODE_ID: id } = settingsIn(PLACES.agentSettings)
+  return token !== undefined && id !== wish.nodeId
+}
+
+/** A box that is somebody else's recorder already is not made ours by a mistyped id. @throws SetupFailed */
+async function refuseOther(wish: AgentWish, parts: SetupParts): Promise<void> {
+  // One that a setup was about to make is nobody's yet.
+  if (isOther(wish)) await alone(() => takeBackUnfinished(parts))
+  if (!isOther(wish)) return
+  const id = settingsIn(PLACES.agentSettings).SVC_NODE_ID
+  if (!wish.replace)
+    throw new SetupFailed(
+      `this box is the node ${id} already. To make it ${wish.nodeId}, run "roomtone setup remove" first, or ask for it with --replace`,
+    )
+  const { running, undelivered } = heldTakes()
+  if (running > 0) throw new SetupFailed(`this box is the node ${id} and records: wait for the end of its take`)
+  if (undelivered > 0)
+    throw new SetupFailed(
+      `this box holds ${undelivered} take(s) of the node ${id} that its controller does not have: as another node it could never deliver them`,
+    )
+}
+
+/**
+ * Makes this box the recorder that `wish` describes, and waits until the controller hears it. A second run changes nothing.
+ * @throws SetupFailed when it cannot be; the box is then as it was before
+ */
+export async function setupAgent(given: AgentWish, parts: SetupParts): Promise<SetupDone> {
+  const wish = { ...given, controllerUrl: normalUrl(given.controllerUrl) }
+  const fault = agentFault(wish)
+  if (fault) throw new SetupFailed(fault)
+  await finishUndo(parts)
+  await refuseOther(wish, parts)
+  const steps = [
+    ...preparing(wish.packages, parts),
+    ...(wish.controllerCa === undefined ? [] : [authorityStep(wish.controllerCa)]),
+    agentSettingsStep(wish),
+    joinStep(wish),
+  ]
+  return await runSteps(wish.start ? [...steps, running(parts)] : steps, parts)
+}
+
+const STICK = [UNITS.setup, UNITS.setupBoot]
+
+const preparing = (packages: boolean, parts: SetupParts): Step[] => [
+  packagesStep('agent', packages, parts),
+  ...groundSteps([UNITS.agent, UNITS.agentRefresh, ...STICK], parts),
+  sudoersStep(shipped('sudoers')),
+  enabledStep('a setup stick is heeded', STICK),
+]
+
+const running = (parts: SetupParts): Step =>
+  serviceStep({
+    busy: agentBusy,
+    later: () => refreshLater(parts),
+    parts,
+    reads: [PLACES.agentSettings, PLACES.controllerCa, path.join(PLACES.units, UNITS.agent)],
+    unit: UNITS.agent,
+    working: untilOnline,
+  })
+
+/**
+ * What a box needs besides its settings: packages, users, directories, program, units and the sudo rule; from then on it
+ * heeds a setup stick. Starts nothing, stops nothing. @throws SetupFailed when it cannot be; the box is then as it was before
+ */
+export const prepareAgent = (packages: boolean, parts: SetupParts): Promise<SetupDone> =>
+  runSteps(preparing(packages, parts), parts)

@@ -1,0 +1,119 @@
+// Runs steps one after the other and takes all of them back when one fails: a box is set up, or as it was.
+import { createServer, type Server } from 'node:net'
+import { NotStarted } from '../host/run.ts'
+import { Journal } from './journal.ts'
+import { undoAll } from './undo.ts'
+import { type SetupDone, SetupFailed, type SetupParts } from './wish.ts'
+
+/** One thing a box needs. Steps are looked at in order, and the second run finds all of them done. */
+export interface Step {
+  /** As in "<name>: done". */
+  name: string
+  /** Tells the journal before it changes anything. */
+  apply(journal: Journal): Promise<void> | void
+  done(): Promise<boolean> | boolean
+}
+
+export const JOURNAL_DIR = '/var/lib/roomtone-setup'
+
+/** Two setups at once would take each other's changes back. The kernel frees the name with the process. @throws SetupFailed */
+export async function alone<T>(work: () => Promise<T>, dir: string = JOURNAL_DIR): Promise<T> {
+  const lock = await locked(dir)
+  try {
+    return await work()
+  } finally {
+    lock.close()
+  }
+}
+
+async function locked(dir: string): Promise<Server> {
+  const server = createServer((socket) => socket.destroy()).unref()
+  return new Promise((resolve, reject) => {
+    server.once('error', (e: NodeJS.ErrnoException) =>
+      reject(e.code === 'EADDRINUSE' ? new SetupFailed('another setup runs on this box: wait until it is done') : e),
+    )
+    server.listen(`\0roomtone-setup${dir}`, () => resolve(server))
+  })
+}
+
+async function takenBack(journal: Journal, say: SetupParts['say']): Promise<void> {
+  const left = await undoAll(journal)
+  for (const sentence of left) say(`Left behind: ${sentence}.`)
+}
+
+const ADVICE: Record<string, string> = {
+  EACCES: 'Something keeps even root from it: look at its attributes and mounts',
+  EIO: 'The disk does not work: look at the kernel log',
+  ENOSPC: 'The disk is full: make room and run this again',
+  EROFS: 'The disk is read-only: mount it writable and run this again',
+}
+
+/** What the disk or a program that is not there says, as a sentence; a fault of ours stays what it is. */
+function inWords(e: unknown, step: Step): unknown {
+  if (e instanceof NotStarted) return new SetupFailed(`${step.name}: ${e.message}. Install it and run this again`)
+  const { code, message, syscall } = e as NodeJS.ErrnoException
+  if (code === undefined || syscall === undefined) return e
+  return new SetupFailed(`${step.name}: ${message}${ADVICE[code] ? `. ${ADVICE[code]}` : ''}`)
+}
+
+async function apply(step: Step, journal: Journal): Promise<void> {
+  try {
+    await step.apply(journal)
+  } catch (e) {
+    throw inWords(e, step)
+  }
+}
+
+async function applied(steps: Step[], journal: Journal, { say, signal }: SetupParts): Promise<string[]> {
+  const changed: string[] = []
+  for (const step of steps) {
+    signal.throwIfAborted()
+    if (await step.done()) continue
+    signal.throwIfAborted()
+    say(`${step.name} ...`)
+    await apply(step, journal)
+    changed.push(step.name)
+  }
+  signal.throwIfAborted()
+  return changed
+}
+
+/**
+ * Does what is not done yet. A run that was cut off (power, kill -9) is gone on with; one that was cut off while it took
+ * its changes back is taken back first. @throws SetupFailed, or what the signal was aborted with, when all that this run
+ * and the cut off one changed has been taken back.
+ */
+export const runSteps = (steps: Step[], parts: SetupParts, dir: string = JOURNAL_DIR): Promise<SetupDone> =>
+  alone(() => onOrBack(steps, parts, new Journal(dir)), dir)
+
+async function onOrBack(steps: Step[], parts: SetupParts, journal: Journal): Promise<SetupDone> {
+  const { say } = parts
+  if (journal.undoing) await takenBack(journal, say)
+  else if (journal.changes.length > 0) say('An earlier setup was cut off: this one goes on with it.')
+  try {
+    const changed = await applied(steps, journal, parts)
+    journal.close()
+    return { changed }
+  } catch (e) {
+    if (journal.changes.length > 0) say('Taking back what was changed ...')
+    await takenBack(journal, say)
+    throw e
+  }
+}
+
+/**
+ * Ends what an earlier run left half taken back: until then, what stands on the box is neither the one nor the other. Before
+ * anything is read.
+ */
+export const finishUndo = ({ say }: SetupParts, dir: string = JOURNAL_DIR): Promise<void> =>
+  alone(async () => {
+    const journal = new Journal(dir)
+    if (journal.undoing) await takenBack(journal, say)
+  }, dir)
+
+/** Ends what an earlier run left half done by taking it back. Call it `alone`. */
+export async function takeBackUnfinished({ say }: SetupParts, dir: string = JOURNAL_DIR): Promise<void> {
+  const journal = new Journal(dir)
+  if (journal.changes.length > 0) say('An earlier setup was cut off: it is taken back first.')
+  await takenBack(journal, say)
+}

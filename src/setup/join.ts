@@ -1,0 +1,70 @@
+// The node's first contact: this very program in its one-shot mode, with the token on its standard input.
+import * as fs from 'node:fs'
+import * as path from 'node:path'
+import { MAINTAIN_COMMAND, PLACES, USERS } from '../host/places.ts'
+import { run } from '../host/run.ts'
+import { idsOf } from './accounts.ts'
+import { ownEnv } from './config.ts'
+import type { Step } from './engine.ts'
+import { settingsIn } from './settings.ts'
+import { lastWords } from './system.ts'
+import { type AgentWish, SetupFailed } from './wish.ts'
+
+const JOIN_MS = 120_000
+const KEY_DIR_MODE = 0o700
+
+const agent = (args: string[], input = '') =>
+  run(PLACES.executable, ['agent', '--env-file', PLACES.agentSettings, ...args], {
+    cwd: PLACES.agentHome,
+    env: ownEnv(PLACES.agentHome),
+    input,
+    timeoutMs: JOIN_MS,
+  })
+
+const hasToken = (): boolean => settingsIn(PLACES.agentSettings).SVC_CONTROLLER_TOKEN !== undefined
+
+/** Whether the controller refuses the token this box has: revoked, or of a node that was enrolled anew. */
+async function refused(): Promise<boolean> {
+  const asked = await agent(['--print-channel-map-assignments'])
+  // A controller that cannot be reached now says nothing about the token.
+  return asked.code !== 0 && /\b40[134]\b/.test(lastWords(asked))
+}
+
+/** sshd reads the key as the user it logs in. */
+async function handOver(): Promise<void> {
+  const dir = path.dirname(PLACES.agentKeys)
+  const { gid, uid } = await idsOf(USERS.agent)
+  for (const file of [dir, PLACES.agentKeys]) fs.lchownSync(file, uid, gid)
+  fs.chmodSync(dir, KEY_DIR_MODE)
+}
+
+/**
+ * A box that has joined stays joined, and needs no token; a new token counts where the controller refuses the old
+ * credential. The token is spent by one request; everything that can fail is tried before it.
+ */
+export function joinStep({ bootstrapToken, nodeId, rejoin }: AgentWish): Step {
+  return {
+    name: `joining the fleet as ${nodeId}`,
+    done: async () => hasToken() && !(bootstrapToken !== undefined && (rejoin || (await refused()))),
+    async apply(journal) {
+      if (bootstrapToken === undefined)
+        throw new SetupFailed(
+          `this box has no credential of ${nodeId} yet: mint a bootstrap token for that node and give it with --bootstrap-token-file`,
+        )
+      journal.keepDirectory(path.dirname(PLACES.agentKeys))
+      journal.keep(PLACES.agentKeys)
+      journal.keep(PLACES.agentSettings)
+      const joined = await agent(
+        [
+          '--bootstrap',
+          ...['--bootstrap-token-file', '-', '--bootstrap-env-file', PLACES.agentSettings],
+          ...['--bootstrap-authorized-keys', PLACES.agentKeys, '--bootstrap-user', USERS.agent],
+          ...['--bootstrap-forced-command', `sudo -n ${MAINTAIN_COMMAND}`],
+        ],
+        bootstrapToken,
+      )
+      if (joined.code !== 0) throw new SetupFailed(`the node could not join: ${lastWords(joined)}`)
+      await handOver()
+    },
+  }
+}

@@ -1,0 +1,98 @@
+// Programs of the system that Roomtone works with: what is missing is installed where apt is, and listed elsewhere.
+import * as fs from 'node:fs'
+import { run } from '../host/run.ts'
+import { toolEnv } from './config.ts'
+import type { Step } from './engine.ts'
+import { installed, lastWords, tool } from './system.ts'
+import { type Role, SetupFailed, type SetupParts } from './wish.ts'
+
+interface Need {
+  has: () => boolean
+  /** What is lost without it. */
+  for: string
+  package: string
+  roles: Role[]
+}
+
+const program =
+  (...names: string[]) =>
+  () =>
+    names.every(installed)
+const NEEDS: Need[] = [
+  { package: 'alsa-utils', has: program('arecord'), roles: ['agent'], for: 'recording' },
+  { package: 'ffmpeg', has: program('ffmpeg', 'ffprobe'), roles: ['agent', 'controller'], for: 'encoding' },
+  { package: 'openssh-client', has: program('ssh', 'ssh-keygen'), roles: ['agent', 'lifecycle'], for: 'keys' },
+  { package: 'openssh-server', has: program('sshd'), roles: ['agent'], for: 'maintenance from the controller' },
+  { package: 'sudo', has: program('sudo', 'visudo'), roles: ['agent'], for: 'maintenance from the controller' },
+  { package: 'curl', has: program('curl'), roles: ['agent'], for: 'this installer' },
+  { package: 'tar', has: program('tar'), roles: ['agent', 'controller'], for: 'updates' },
+  {
+    package: 'ca-certificates',
+    has: () => fs.existsSync('/etc/ssl/certs/ca-certificates.crt'),
+    roles: ['agent', 'controller', 'lifecycle'],
+    for: 'https',
+  },
+]
+
+export const missingPackages = (role: Role): string[] =>
+  NEEDS.filter((need) => need.roles.includes(role) && !need.has()).map((need) => need.package)
+
+const PACKAGES_MS = 30 * 60_000
+/** A fresh box renews its packages by itself: that is waited for. */
+const APT = ['-q', '-y', '-o', 'DPkg::Lock::Timeout=600']
+
+/** Names of every package dpkg knows as installed; empty where there is no dpkg. */
+export async function installedPackages(): Promise<string[]> {
+  if (!installed('dpkg-query')) return []
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: dpkg's own placeholders
+  const format = ['-W', '-f', '${db:Status-Abbrev}${binary:Package}\\n']
+  const listed = await tool('dpkg-query', format, { maxOutput: 2 ** 24 })
+  return listed.split('\n').flatMap((line) => (line.startsWith('i') ? [line.slice(3).trim()] : []))
+}
+
+export async function removePackages(names: string[]): Promise<void> {
+  if (names.length > 0) await tool('apt-get', [...APT, 'purge', ...names], { timeoutMs: PACKAGES_MS })
+}
+
+/** Not ended by a signal: a package manager that is killed leaves a box half done. The run stops after it. */
+async function install(names: string[]): Promise<void> {
+  const apt = (...args: string[]) => run('apt-get', [...APT, ...args], { env: toolEnv(), timeoutMs: PACKAGES_MS })
+  const update = await apt('update')
+  const result = await apt('--no-install-recommends', 'install', ...names)
+  if (result.code === 0) return
+  throw new SetupFailed(
+    `apt-get could not install ${names.join(', ')}: ${lastWords(result)}. ` +
+      `${update.code === 0 ? '' : 'Its package lists could not be renewed either: is there a way to a mirror? '}` +
+      'Install them by hand and run this again, or pass --no-packages to go on without them',
+  )
+}
+
+/** Missing packages are installed by apt; without apt, or when asked not to, they are told and left to the person. */
+export function packagesStep(role: Role, wanted: boolean, { say }: SetupParts): Step {
+  const tell = (missing: string[]) => {
+    const lost = new Set(NEEDS.filter((need) => missing.includes(need.package)).map((need) => need.for))
+    say(`Not installed: ${missing.join(', ')}. Without them there is no ${[...lost].join(', no ')}.`)
+  }
+  return {
+    name: 'packages',
+    done: () => {
+      const missing = missingPackages(role)
+      if (missing.length > 0 && !wanted) tell(missing)
+      return missing.length === 0 || !wanted
+    },
+    async apply(journal) {
+      const missing = missingPackages(role)
+      if (!installed('apt-get'))
+        throw new SetupFailed(
+          `this system has no apt-get, so packages cannot be installed for you. Install what Debian calls ${missing.join(', ')} and run this again, or pass --no-packages`,
+        )
+      journal.record({ kind: 'packages', before: await installedPackages() })
+      await install(missing)
+      const still = missingPackages(role)
+      if (still.length > 0)
+        throw new SetupFailed(
+          `the programs of ${still.join(', ')} are not there although apt-get has these packages: repair them with "apt-get install --reinstall ${still.join(' ')}", or pass --no-packages`,
+        )
+    },
+  }
+}

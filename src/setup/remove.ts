@@ -1,0 +1,119 @@
+// Takes Roomtone off the box again. Audio that exists nowhere else stays until somebody says otherwise.
+import * as fs from 'node:fs'
+import * as path from 'node:path'
+import { PLACES, UNITS, USERS } from '../host/places.ts'
+import { heldTakes } from '../host/takes.ts'
+import { FIRST_PASSWORD } from './controller.ts'
+import { alone, JOURNAL_DIR, takeBackUnfinished } from './engine.ts'
+import { stands } from './journal.ts'
+import { groupExists, known, packaged, systemctl, tool, unitState, userExists } from './system.ts'
+import { type RemoveWish, type Role, type SetupDone, SetupFailed, type SetupParts } from './wish.ts'
+
+interface Trace {
+  /** Besides the files of the units. */
+  files: string[]
+  /** Settings, keys and state: what only a purge removes. */
+  purged: string[]
+  units: string[]
+  user: string
+}
+
+const TRACES: Record<Role, Trace> = {
+  agent: {
+    files: [PLACES.sudoers],
+    purged: [PLACES.agentSettings, PLACES.controllerCa, PLACES.agentHome, PLACES.setupStatus],
+    units: [UNITS.agent, UNITS.agentRefresh, UNITS.setup, UNITS.setupBoot],
+    user: USERS.agent,
+  },
+  controller: {
+    files: [],
+    purged: [FIRST_PASSWORD, PLACES.controllerSettings, PLACES.tls, PLACES.controllerHome],
+    units: [UNITS.controller, UNITS.tlsRenewTimer, UNITS.tlsRenew],
+    user: USERS.controller,
+  },
+  lifecycle: { files: [], purged: [PLACES.lifecycleSettings], units: [UNITS.lifecycle], user: USERS.lifecycle },
+}
+export const ROLES = Object.keys(TRACES) as Role[]
+
+/** What all roles share, program last: until then the same command can be run again. */
+const SHARED = {
+  programs: [PLACES.command, PLACES.programs],
+  purged: [PLACES.settings, path.dirname(PLACES.agentHome), JOURNAL_DIR],
+}
+
+function refuse(roles: readonly Role[], purge: boolean): void {
+  const packages = roles.filter((role) => packaged(UNITS[role]))
+  if (packages.length > 0)
+    throw new SetupFailed('the Debian package put Roomtone here: remove it with "apt-get remove roomtone" (or purge)')
+  if (purge || !roles.includes('agent')) return
+  const { running, undelivered } = heldTakes()
+  if (running > 0) throw new SetupFailed('this box records right now: wait for the end of the take')
+  if (undelivered > 0)
+    throw new SetupFailed(
+      `this box holds ${undelivered} take(s) that the controller does not have: let the agent deliver them first, or lose them with --purge`,
+    )
+}
+
+async function stopUnits(units: string[]): Promise<string[]> {
+  const there = units.filter(known)
+  for (const unit of there) {
+    const { active, enabled } = await unitState(unit)
+    if (active) await systemctl('stop', unit)
+    if (enabled) await systemctl('disable', '--quiet', unit)
+  }
+  return there
+}
+
+function removePaths(files: readonly string[]): string[] {
+  const there = files.filter(stands)
+  for (const file of there) fs.rmSync(file, { force: true, recursive: true })
+  return there
+}
+
+async function removeAccount(name: string): Promise<string[]> {
+  const there = await userExists(name)
+  // By force: over SSH it is this user's own session that asks.
+  if (there) await tool('userdel', ['--force', name])
+  if (await groupExists(name)) await tool('groupdel', [name])
+  return there ? [`user ${name}`] : []
+}
+
+/** The directory of credentials is everybody's: it goes only when nothing is in it. */
+function removeIfEmpty(dir: string): void {
+  if (stands(dir) && fs.readdirSync(dir).length === 0) fs.rmdirSync(dir)
+}
+
+async function removeRole({ files, purged, units, user }: Trace, purge: boolean): Promise<string[]> {
+  const changed = await stopUnits(units)
+  changed.push(...removePaths([...units.map((unit) => path.join(PLACES.units, unit)), ...files]))
+  if (!purge) return changed
+  changed.push(...removePaths(purged))
+  removeIfEmpty(path.dirname(FIRST_PASSWORD))
+  return [...changed, ...(await removeAccount(user))]
+}
+
+/**
+ * Stops and removes services, program and sudo rule; with `purge` also settings, keys, state, recordings and users. What
+ * other roles of the box need stays, and so do packages of the system. Can be run again after it was cut off.
+ * @throws SetupFailed where a take would be lost
+ */
+export const removeAll = ({ purge, roles = ROLES }: RemoveWish, parts: SetupParts): Promise<SetupDone> =>
+  alone(async () => {
+    refuse(roles, purge)
+    await takeBackUnfinished(parts)
+    const changed: string[] = []
+    for (const role of roles) changed.push(...(await removeRole(TRACES[role], purge)))
+    if (!ROLES.some((role) => known(UNITS[role]))) changed.push(...(await removeShared(purge)))
+    if (changed.length > 0) await systemctl('daemon-reload')
+    return { changed }
+  })
+
+/** What is left when the last role goes: sysusers.d makes all users on every box. */
+async function removeShared(purge: boolean): Promise<string[]> {
+  const changed: string[] = []
+  if (purge) {
+    for (const user of Object.values(USERS)) changed.push(...(await removeAccount(user)))
+    changed.push(...removePaths(SHARED.purged))
+  }
+  return [...changed, ...removePaths(SHARED.programs)]
+}

@@ -1,0 +1,50 @@
+// The box as its own programs tell and change it. Whatever fails says which program said what.
+import * as fs from 'node:fs'
+import * as path from 'node:path'
+import { type RunOptions, type RunResult, run } from '../host/run.ts'
+import { toolEnv } from './config.ts'
+import { SetupFailed } from './wish.ts'
+
+const MINUTE_MS = 60_000
+/** The last lines a program said, for the person who has to understand it. */
+export const lastWords = ({ stderr, stdout }: Pick<RunResult, 'stderr' | 'stdout'>): string =>
+  (stderr.trim() || stdout.trim()).split('\n').slice(-3).join(' ').slice(-600) || 'it said nothing'
+
+/** Runs a program that has to succeed. @throws SetupFailed with its words; NotStarted when it is not there. */
+export async function tool(command: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
+  const result = await run(command, args, {
+    timeoutMs: 5 * MINUTE_MS,
+    env: toolEnv(),
+    ...options,
+  })
+  if (result.code !== 0) throw new SetupFailed(`${[command, ...args].join(' ')} failed: ${lastWords(result)}`)
+  return result.stdout
+}
+
+const answers = async (command: string, args: string[]): Promise<boolean> => (await run(command, args)).code === 0
+
+export const userExists = (name: string): Promise<boolean> => answers('getent', ['passwd', name])
+export const groupExists = (name: string): Promise<boolean> => answers('getent', ['group', name])
+
+const SYSTEM_UNITS = ['/usr/lib/systemd/system', '/lib/systemd/system']
+/** Whether the Debian package brought this unit: then it is the package's to keep. */
+export const packaged = (unit: string): boolean => SYSTEM_UNITS.some((dir) => fs.existsSync(path.join(dir, unit)))
+/** Whether systemd could find this unit at all. */
+export const known = (unit: string): boolean => packaged(unit) || fs.existsSync(path.join('/etc/systemd/system', unit))
+
+export const systemctl = (...args: string[]): Promise<string> => tool('systemctl', args, { timeoutMs: 3 * MINUTE_MS })
+
+export interface UnitState {
+  active: boolean
+  enabled: boolean
+}
+
+/** How a service stands; what systemd does not know is neither active nor enabled. */
+export async function unitState(unit: string): Promise<UnitState> {
+  const state = async (verb: string) => (await run('systemctl', [verb, '--quiet', unit])).code === 0
+  return { active: await state('is-active'), enabled: await state('is-enabled') }
+}
+
+const DIRS = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin']
+/** Whether a program can be found where the system keeps them. */
+export const installed = (program: string): boolean => DIRS.some((dir) => fs.existsSync(path.join(dir, program)))

@@ -1,0 +1,65 @@
+// Whether a wish can be fulfilled at all, before anything is touched.
+import { isLoopback } from '../kernel/loopback.ts'
+import { clientId, text } from '../wire/scalars.ts'
+import type { AgentWish, ControllerWish } from './wish.ts'
+
+const LONGEST_LABEL = 160
+const TOKEN = /^[\x21-\x7e]{1,4096}$/
+
+function urlFault(given: string, allowInsecure: boolean): string | undefined {
+  const url = URL.canParse(given) ? new URL(given) : undefined
+  if (!url || !/^https?:$/.test(url.protocol))
+    return `--controller-url ${given || '""'} is no http or https address: give for example https://recorder.example`
+  if (url.username || url.password) return '--controller-url holds a password: leave it out'
+  if (url.protocol === 'http:' && !allowInsecure && !isLoopback(url.hostname))
+    return `${given} is plain http, and everything the recorder sends could be read on the way: use https, or --allow-insecure while you try things out`
+  return undefined
+}
+
+const labelFault = (flag: string, value: string | undefined): string | undefined =>
+  value === undefined || (text(1, LONGEST_LABEL).safeParse(value).success && !/[\r\n]/.test(value))
+    ? undefined
+    : `${flag} has to be one line of 1 to ${LONGEST_LABEL} characters`
+
+/** What is wrong with the wish, in a sentence that names the flag; undefined when nothing is. */
+export function agentFault(wish: AgentWish): string | undefined {
+  const { bootstrapToken, controllerCa, nodeId } = wish
+  if (!clientId.safeParse(nodeId).success)
+    return `--node-id ${nodeId || '""'} is no id of a node: copy it from its page`
+  if (bootstrapToken !== undefined && !TOKEN.test(bootstrapToken))
+    return 'the bootstrap token is empty, or not one word: copy it whole, or mint a new one'
+  if (controllerCa !== undefined && !controllerCa.includes('-----BEGIN CERTIFICATE-----'))
+    return '--controller-ca holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)'
+  return (
+    urlFault(wish.controllerUrl, wish.allowInsecure) ??
+    labelFault('--node-alias', wish.alias) ??
+    labelFault('--site', wish.site) ??
+    labelFault('--room', wish.room)
+  )
+}
+
+/** Addresses are compared as text: `https://host/` and `https://host` are one. */
+export const normalUrl = (url: string): string => url.replace(/\/+$/, '')
+
+const HIGHEST_PORT = 65_535
+
+/** What is wrong with the wish for a controller, in a sentence; undefined when nothing is. */
+export function controllerFault({ host, port, publicUrl, tlsCert, tlsKey }: ControllerWish): string | undefined {
+  if (port !== undefined && !(Number.isInteger(port) && port > 0 && port <= HIGHEST_PORT))
+    return '--port has to be a number from 1 to 65535'
+  if (!tlsCert !== !tlsKey) return '--tls-cert and --tls-key go together: give both or neither'
+  if (publicUrl !== undefined && !(URL.canParse(publicUrl) && /^https?:$/.test(new URL(publicUrl).protocol)))
+    return `--public-url ${publicUrl} is no http or https address: give for example https://recorder.example`
+  return host !== undefined && !/^[\w.:%-]{1,255}$/.test(host) ? '--host has to be an address to listen on' : undefined
+}
+
+/** The controller would refuse to start with these settings: others could read along. What to do instead, in a sentence. */
+export function openFault(settings: Record<string, string | undefined>): string | undefined {
+  const { SVC_HOST: host = 'localhost', SVC_ALLOW_PLAIN_HTTP: allowed, SVC_TRUSTED_PROXIES: proxies } = settings
+  if (isLoopback(host) || settings.SVC_API_TLS_CERT_PATH || proxies || (allowed && !/^(0|false|no|off)$/.test(allowed)))
+    return undefined
+  return (
+    `without a certificate the controller does not listen on ${host}, where other machines reach it. Install it without --host, ` +
+    'make one with "roomtone tls init --host NAME", and give it as --tls-cert and --tls-key'
+  )
+}

@@ -1,0 +1,40 @@
+// The line a technician types on a new box. The console, the command line and the documentation show the same one.
+
+export interface InstallLine {
+  allowInsecure?: boolean
+  /** Path on the new box of the controller's certificate authority. */
+  controllerCa?: string
+  /** The controller's own address. */
+  controllerUrl: string
+  nodeId: string
+  room?: string
+  site?: string
+  /** Goes before the script on the same pipe: no list of processes and no log of sudo has it. Without it the script asks. */
+  token?: string
+}
+
+/** One word for a POSIX shell, whatever is in it. */
+export const shellQuoted = (value: string): string => `'${value.replaceAll("'", "'\\''")}'`
+
+const TOKEN = /^[\w.-]+$/
+
+/**
+ * Fetches the installer from the controller and runs it as root; every value is quoted.
+ * @throws Error for a token with other characters than a controller makes
+ */
+export function installLine(wish: InstallLine): string {
+  const { allowInsecure, controllerCa, controllerUrl, token } = wish
+  if (token !== undefined && !TOKEN.test(token))
+    throw new Error('A bootstrap token is one word of letters, digits, _ . and -')
+  const options = {
+    '--controller-ca': controllerCa,
+    '--node-id': wish.nodeId,
+    '--room': wish.room,
+    '--site': wish.site,
+  }
+  const given = Object.entries(options).flatMap(([flag, value]) => (value ? [flag, shellQuoted(value)] : []))
+  const trust = [...(controllerCa ? ['--cacert', shellQuoted(controllerCa)] : []), ...(allowInsecure ? ['-k'] : [])]
+  const fetched = ['curl', '-fsSL', ...trust, shellQuoted(`${controllerUrl}/install.sh`)].join(' ')
+  const script = token ? `{ echo SVC_BOOTSTRAP_TOKEN=${token}; ${fetched}; }` : fetched
+  return [script, '| sudo sh -s --', ...given, ...(allowInsecure ? ['--allow-insecure'] : [])].join(' ')
+}

@@ -1,0 +1,186 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import * as fs from 'node:fs'
+import * as os from 'node:os'
+import * as path from 'node:path'
+import { afterEach, beforeEach, test } from 'node:test'
+import { finishUndo, runSteps, type Step } from '../../src/setup/engine.ts'
+import { Journal, link } from '../../src/setup/journal.ts'
+import { SetupFailed } from '../../src/setup/wish.ts'
+
+let dir: string
+let said: string[]
+const at = (...parts: string[]) => path.join(dir, ...parts)
+const journalDir = () => at('journal')
+const parts = (signal = new AbortController().signal) => ({ say: (line: string) => void said.push(line), signal })
+
+beforeEach(() => {
+  dir = fs.mkdtempSync(path.join(os.tmpdir(), 'roomtone-setup-'))
+  said = []
+})
+afterEach(() => fs.rmSync(dir, { recursive: true }))
+
+/** Files with content and mode, links with their target; paths from `dir`. */
+const listing = (): string[] =>
+  fs
+    .readdirSync(dir, { recursive: true, withFileTypes: true })
+    .map((entry) => {
+      const file = path.join(entry.parentPath, entry.name)
+      const what = entry.isSymbolicLink()
+        ? fs.readlinkSync(file)
+        : entry.isFile()
+          ? fs.readFileSync(file, 'latin1')
+          : ''
+      return `${path.relative(dir, file)} ${(fs.lstatSync(file).mode & 0o7777).toString(8)} ${what}`
+    })
+    .sort()
+
+const writing = (name: string, content: string): Step => ({
+  name,
+  done: () => fs.existsSync(at(name)) && fs.readFileSync(at(name), 'utf8') === content,
+  apply(journal) {
+    journal.keepDirectory(path.dirname(at(name)))
+    journal.keep(at(name))
+    fs.mkdirSync(path.dirname(at(name)), { recursive: true })
+    fs.writeFileSync(at(name), content)
+  },
+})
+const linking = (name: string, target: string): Step => ({
+  name,
+  done: () => fs.existsSync(at(name)) && fs.readlinkSync(at(name)) === target,
+  apply(journal) {
+    journal.keep(at(name))
+    link(target, at(name))
+  },
+})
+const failing: Step = {
+  name: 'failing',
+  done: () => false,
+  apply: () => {
+    throw new SetupFailed('the disk is on fire')
+  },
+}
+
+function before(): string[] {
+  fs.writeFileSync(at('settings'), 'written by an operator\n\xff', { encoding: 'latin1', mode: 0o640 })
+  fs.symlinkSync('old', at('program'))
+  return listing()
+}
+const STEPS = () => [
+  writing('new/deep/file', 'x'),
+  writing('settings', 'ours'),
+  linking('program', 'new'),
+  writing('new/second', 'y'),
+]
+
+test('what is done already is not done again', async () => {
+  before()
+  const first = await runSteps(STEPS(), parts(), journalDir())
+  assert.deepEqual(first.changed, ['new/deep/file', 'settings', 'program', 'new/second'])
+  const after = listing()
+  assert.deepEqual(await runSteps(STEPS(), parts(), journalDir()), { changed: [] })
+  assert.deepEqual(listing(), after)
+  assert.equal(fs.existsSync(journalDir()), false)
+})
+
+test('a step that fails takes back all that went before: contents, modes, links and directories', async () => {
+  const untouched = before()
+  await assert.rejects(runSteps([...STEPS(), failing], parts(), journalDir()), /on fire/)
+  assert.deepEqual(listing(), untouched)
+  assert.deepEqual(said.at(-1), 'Taking back what was changed ...')
+})
+
+test('what a second change of a file finds is not what it goes back to', async () => {
+  const untouched = before()
+  const again = { ...writing('settings', 'twice'), done: () => false }
+  await assert.rejects(runSteps([...STEPS(), again, failing], parts(), journalDir()), /on fire/)
+  assert.deepEqual(listing(), untouched)
+})
+
+test('what the disk says becomes a sentence that says what to do', async () => {
+  const untouched = before()
+  const full: Step = { name: 'the program', done: () => false, apply: () => fs.writeFileSync('/dev/full', 'x') }
+  await assert.rejects(runSteps([writing('settings', 'ours'), full], parts(), journalDir()), (e) => {
+    assert.ok(e instanceof SetupFailed)
+    assert.match(e.message, /^the program: ENOSPC.*The disk is full: make room and run this again$/)
+    return true
+  })
+  assert.deepEqual(listing(), untouched)
+})
+
+test('a signal between two steps takes back the first', async () => {
+  const untouched = before()
+  const aborting = new AbortController()
+  const stop: Step = {
+    name: 'stop',
+    done: () => false,
+    apply: () => aborting.abort(new SetupFailed('stopped by a signal')),
+  }
+  const steps = [writing('settings', 'ours'), stop, writing('never', '')]
+  await assert.rejects(runSteps(steps, parts(aborting.signal), journalDir()), /stopped by a signal/)
+  assert.deepEqual(listing(), untouched)
+})
+
+test('two at once: the second is told to wait, and changes nothing', async () => {
+  before()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const waiting: Step = { name: 'waiting', done: () => false, apply: () => promise }
+  const first = runSteps([waiting], parts(), journalDir())
+  await assert.rejects(runSteps(STEPS(), parts(), journalDir()), /another setup runs on this box/)
+  resolve()
+  await first
+})
+
+/** The same steps in a process of their own that dies where `dies` says: before its change, or right after it. */
+async function cutOff(step: number, when: 'before' | 'after'): Promise<void> {
+  const child = spawn(process.execPath, [import.meta.filename, 'cut', dir, String(step), when], { stdio: 'inherit' })
+  const [, signal] = await once(child, 'close')
+  assert.equal(signal, 'SIGKILL')
+}
+
+for (const when of ['before', 'after'] as const)
+  for (const step of [0, 1, 2, 3]) {
+    test(`killed ${when} the change of step ${step}: the next run ends it`, async () => {
+      before()
+      await cutOff(step, when)
+      await runSteps(STEPS(), parts(), journalDir())
+      assert.deepEqual(said[0], 'An earlier setup was cut off: this one goes on with it.')
+      assert.deepEqual((await runSteps(STEPS(), parts(), journalDir())).changed, [])
+      assert.equal(fs.existsSync(journalDir()), false)
+    })
+    test(`killed ${when} the change of step ${step}: a next run that fails takes both back`, async () => {
+      const untouched = before()
+      await cutOff(step, when)
+      await assert.rejects(runSteps([failing], parts(), journalDir()), /on fire/)
+      assert.deepEqual(listing(), untouched)
+    })
+  }
+
+test('a run cut off while it took its changes back is taken back to the end, before anything else is read', async () => {
+  const untouched = before()
+  await cutOff(3, 'after')
+  new Journal(journalDir()).beginUndo()
+  await finishUndo(parts(), journalDir())
+  assert.deepEqual(listing(), untouched)
+  assert.equal((await runSteps(STEPS(), parts(), journalDir())).changed.length, 4)
+})
+
+// The process that `cutOff` starts.
+if (process.argv[2] === 'cut') {
+  dir = process.argv[3] as string
+  said = []
+  const [dying, when] = [Number(process.argv[4]), process.argv[5]]
+  const steps = STEPS().map((step, i): Step => {
+    if (i !== dying) return step
+    return {
+      ...step,
+      async apply(journal) {
+        if (when === 'after') await step.apply(journal)
+        else journal.keep(at(step.name))
+        process.kill(process.pid, 'SIGKILL')
+      },
+    }
+  })
+  await runSteps(steps, parts(), journalDir())
+}
