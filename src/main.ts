@@ -8,37 +8,29 @@ interface Program {
   main(args: string[], outlets: Outlets): Promise<number>
 }
 
-const PROGRAMS: Record<string, () => Promise<Program>> = {
-  controller: () => import('./controller/controller.ts'),
-  agent: () => import('./agent/agent.ts'),
-  lifecycle: () => import('./lifecycle/lifecycle.ts'),
-  maintain: () => import('./maintain/maintain.ts'),
-  setup: () => import('./setup/setup.ts'),
-  tls: () => import('./tls/tls.ts'),
-  provision: () => import('./provision/provision.ts'),
-  'usb-config': () => import('./provision/usbconfig.ts'),
-  backup: () => import('./controller/verbs/backup.ts'),
-  restore: () => import('./controller/verbs/restore.ts'),
-  check: () => import('./controller/verbs/check.ts'),
-  user: () => import('./controller/verbs/user.ts'),
+type Entry = [about: string, load: () => Promise<Program>]
+const PROGRAMS: Record<string, Entry> = {
+  controller: ['HTTP API, database and background work of the fleet', () => import('./controller/controller.ts')],
+  agent: ['the recorder on one node: inventory, capture, upload', () => import('./agent/agent.ts')],
+  lifecycle: ['the optional runner that acts on nodes over SSH', () => import('./lifecycle/lifecycle.ts')],
+  maintain: ["the node's half of that, asked on standard input", () => import('./maintain/maintain.ts')],
+  setup: ['make this box a recorder or a controller, or undo it', () => import('./setup/setup.ts')],
+  tls: ['certificates for a site without an authority of its own', () => import('./tls/tls.ts')],
+  provision: ['make this box a recorder by a set-up stick', () => import('./provision/provision.ts')],
+  'usb-config': ['write that stick: enroll rooms and mint their tokens', () => import('./provision/usbconfig.ts')],
+  backup: ['copy the database, and the audio, while it is used', () => import('./controller/verbs/backup.ts')],
+  restore: ['put a backup in place', () => import('./controller/verbs/restore.ts')],
+  check: ['look for damage: database, audio, unknown files', () => import('./controller/verbs/check.ts')],
+  user: ['accounts from the command line: a lost password', () => import('./controller/verbs/user.ts')],
 }
 
 const HELP = `roomtone ${version}: one executable that runs a fleet of room recorders
 
 usage: roomtone <program> [options]
 
-  controller   HTTP API, database and background work of the whole fleet
-  agent        the recorder on one node: inventory, capture, upload; --bootstrap on its first day
-  lifecycle    the optional runner that acts on nodes over SSH
-  maintain     the node's half of that: one action, asked as a line of JSON on standard input
-  setup        make this box a recorder, a controller or a lifecycle runner, or take it all off again
-  tls          certificates for a site that has no authority of its own
-  provision    make this box a recorder with the file of a setup stick
-  usb-config   write that stick: enroll rooms and mint their tokens
-  backup       copy the controller's database, and its audio if wanted, while it runs
-  restore      put a backup in place
-  check        look for damage: database, stored audio, files nobody knows
-  user         accounts from the command line: a lost password, a first admin
+${Object.entries(PROGRAMS)
+  .map(([name, [about]]) => `  ${name.padEnd(12)} ${about}`)
+  .join('\n')}
   version      print the version
   help         print this text, or with a program's name the program's own
 
@@ -53,7 +45,7 @@ async function run([verb, ...args]: string[]): Promise<number> {
   if (verb === undefined) return say(process.stderr, HELP, 2)
   if (verb === 'help' || verb === '--help' || verb === '-h') return say(process.stdout, HELP, 0)
   if (verb === 'version' || verb === '--version') return say(process.stdout, `${version}\n`, 0)
-  const load = Object.hasOwn(PROGRAMS, verb) ? PROGRAMS[verb] : undefined
+  const [, load] = (Object.hasOwn(PROGRAMS, verb) ? PROGRAMS[verb] : undefined) ?? []
   if (!load) return say(process.stderr, `There is no program "${verb}": see roomtone --help.\n`, 2)
   return (await load()).main(args, outlets)
 }

@@ -6,7 +6,7 @@ import { blank, lineOf, type Source, sources } from './source.ts'
 const FILE_LINES = 400
 const FUNCTION_LINES = 60
 // The places everybody reads first.
-const SHORTER: Record<string, number> = { 'src/main.ts': 90, 'src/controller/controller.ts': 150 }
+const SHORTER: Record<string, number> = { 'src/main.ts': 80, 'src/controller/controller.ts': 150 }
 // Tables of records are as long as what they list.
 const TABLE = /Routes$/
 
