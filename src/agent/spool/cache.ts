@@ -43,6 +43,8 @@ export interface RecorderCache {
   sweep(): Promise<void>
   /** Deletes copies, oldest first, for `bytes` that a running take needs: audio that has no other copy comes first. */
   makeRoom(bytes: number): Promise<Cleanup>
+  /** Resolves when all that was asked for so far is done and told. */
+  settled(): Promise<void>
 }
 
 /** Reads its directory with the first use. */
@@ -89,6 +91,10 @@ class Cache implements RecorderCache {
       }
       await this.#tellSwept(swept, scanned)
     }).then(() => undefined)
+  }
+
+  async settled(): Promise<void> {
+    await this.#queue
   }
 
   async makeRoom(bytes: number): Promise<Cleanup> {

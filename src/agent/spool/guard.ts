@@ -84,6 +84,8 @@ class Guard implements DiskGuard {
   async stop(): Promise<void> {
     clearInterval(this.#timer)
     await this.#looking
+    // What is deleted has to be told, too.
+    await this.#options.cache.settled()
   }
 
   async admit(take: PlannedTake): Promise<Room | undefined> {

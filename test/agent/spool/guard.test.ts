@@ -155,3 +155,13 @@ test('chunks give back what the controller has: four of them are on the disk at 
   const whole = job('b', { durationSeconds: hour }).command
   assert.equal(neededBytes([chunked, whole], stereo, hour).rawBytes, raw + 4096)
 })
+
+test('a stop waits until what a new policy lets go is gone and told', async (t) => {
+  const w = cacheWorld(t)
+  await w.released('a', { policy: policy({ maxAgeDays: 7 }) })
+  const guard = createDiskGuard({ cache: w.cache, gauge: async () => undefined, log: quiet })
+  w.cache.setPolicies([policy({ maxBytes: 1 })])
+  await guard.stop()
+  assert.deepEqual(w.copies(), [])
+  assert.equal(w.events.at(-1)?.type, 'agent.recorder_cache.sweep_completed')
+})
