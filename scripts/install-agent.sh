@@ -18,6 +18,8 @@ usage: install-agent.sh --controller-url URL --node-id ID [options]     (as root
   --site, --room, --node-alias TEXT
   --version TAG                 full release tag (default: the latest)
   --release-base URL            fetch from URL/TAG/ in place of the controller
+  --release-key FILE            Ed25519 public key, PEM: take only what its owner signed (default: /etc/roomtone/release-key.pem,
+                                where that is)
   --controller-ca FILE          certificate authority of the controller, PEM
   --allow-insecure              accept plain http and certificates nobody vouches for (development only)
   --no-packages                 do not install packages of the system
@@ -39,6 +41,7 @@ misused() {
 
 installed=/opt/roomtone/bin/roomtone
 settings=/etc/roomtone/recorder-agent.env
+site_key=/etc/roomtone/release-key.pem
 
 setting() {
   [ ! -r "$settings" ] || sed -n "s/^$1=//p" "$settings" | sed 's/^"\(.*\)"$/\1/' | tail -n 1
@@ -85,7 +88,8 @@ fetch_from_controller() {
 
 explain() {
   words=$(grep '^curl: (' "$work/words" | tail -n 1)
-  case $words in
+  case $fetched_from$words in
+    *.sig*' 404'*) hint="The release is not signed, and $release_key asks for signed ones." ;;
     *' 401'*) hint="The controller refuses the token: expired, used, or made for another node than $node_id. Mint a new one." ;;
     *' 404'*) hint="It has no such release for $target: look at --version, or put the release into its release directory." ;;
     *ertificate* | *SSL*) hint='Name the certificate authority of the site with --controller-ca FILE.' ;;
@@ -94,34 +98,43 @@ explain() {
   fail "$fetched_from could not be fetched: ${words%.}. $hint"
 }
 
-# Directory of the release: by its tag, or the latest as the two usual kinds of hosts have it.
-release_dir() {
-  case $version:$release_base in
-    latest:*/releases/download) printf %s "${release_base%/download}/latest/download" ;;
-    *) printf %s "$release_base/$version" ;;
+# Where a key is asked for, a list of checksums counts only when the owner of that key signed it: verify LIST SIGNATURE
+verify() {
+  said=$(openssl pkeyutl -verify -pubin -inkey "$release_key" -rawin -in "$1" -sigfile "$2" 2>&1) && return 0
+  case $said in
+    *'Verification Failure'*) fail "SHA256SUMS was not signed by the owner of $release_key. Nothing was changed" ;;
+    *) fail "the signature of SHA256SUMS cannot be checked with $release_key: $(printf %s "$said" | head -n 1)" ;;
   esac
 }
 
 fetch_release() {
   if [ -n "$release_base" ]; then
-    fetch "$(release_dir)/$1" '' "$2" || explain
-  elif [ "$1" = SHA256SUMS ] && [ "$version" != latest ]; then
-    fetch_from_controller "${version#agent-v}.SHA256SUMS" "$2" || explain
-  else
-    fetch_from_controller "$1" "$2" || explain
+    fetch "$release_base/$version/$1" '' "$2" || explain
+    return 0
   fi
+  case $1:$version in
+    *:latest | roomtone-*) fetch_from_controller "$1" "$2" || explain ;;
+    *) fetch_from_controller "${version#agent-v}.$1" "$2" || explain ;;
+  esac
 }
 
 # Leaves the checked program at $program.
 obtain() {
   fetch_release SHA256SUMS "$work/SHA256SUMS"
+  if [ -n "$release_key" ]; then
+    fetch_release SHA256SUMS.sig "$work/SHA256SUMS.sig"
+    verify "$work/SHA256SUMS" "$work/SHA256SUMS.sig"
+  fi
   line=$(grep -E "^[0-9a-f]{64} [ *]roomtone-[A-Za-z0-9._+-]+-$target\.tar\.gz\$" "$work/SHA256SUMS" | head -n 1) ||
     fail "$fetched_from lists no program for $target"
   digest=${line%% *}
   archive=${line#* ?}
   release=${archive#roomtone-}
-  program=/opt/roomtone/versions/${release%-"$target".tar.gz}/roomtone
-  case ${release%-"$target".tar.gz} in
+  release=${release%-"$target".tar.gz}
+  # Another release is signed, too: it is not the one that was asked for.
+  [ "$version" = latest ] || [ "$release" = "${version#agent-v}" ] || fail "$fetched_from is the list of $release, not of $version"
+  program=/opt/roomtone/versions/$release/roomtone
+  case $release in
     # A released version never changes: the one that is here will do.
     [0-9][0-9][0-9][0-9].[0-9][0-9].[0-9][0-9]-*) [ ! -x "$program" ] || return 0 ;;
   esac
@@ -163,7 +176,7 @@ uninstall() {
 controller_url=$default_controller_url
 token=${SVC_BOOTSTRAP_TOKEN-}
 unset SVC_BOOTSTRAP_TOKEN
-node_id='' token_file='' site='' room='' alias='' version=latest release_base=''
+node_id='' token_file='' site='' room='' alias='' version=latest release_base='' release_key=''
 ca='' insecure='' packages='' start='' replace='' remove='' purge=''
 
 options() {
@@ -208,6 +221,7 @@ option() {
     --node-alias | --alias) alias=$2 ;;
     --version) version=$2 ;;
     --release-base) release_base=$(trimmed "$2") ;;
+    --release-key) release_key=$2 ;;
     --controller-ca) ca=$2 ;;
     *) misused "there is no option $1" ;;
   esac
@@ -223,13 +237,20 @@ check() {
   [ -n "$node_id" ] || node_id=$(uname -n)
   case $node_id in *[!A-Za-z0-9_.:@-]*) misused "--node-id $node_id is no id of a node" ;; esac
   case $version in *[!A-Za-z0-9._+-]*) misused "--version $version is no release tag" ;; esac
+  case $version:$release_base in
+    # The newest release there may be one of another component.
+    latest:*/releases/download) misused "--version is needed with $release_base: the newest tag there that begins with agent-v" ;;
+  esac
   case $controller_url in
     https://* | http://localhost | http://localhost[:/]* | http://127.* | http://\[::1\]*) ;;
     http://*) [ -n "$insecure" ] || fail "$controller_url is plain http: use https, or --allow-insecure while you try things out" ;;
     *) misused "--controller-url $controller_url is no http or https address" ;;
   esac
   [ -z "$ca" ] || [ -r "$ca" ] || fail "the file $ca (--controller-ca) cannot be read"
-  for command in curl tar gzip sha256sum; do
+  # A box that has a key asks for it, whoever installs.
+  [ -n "$release_key" ] || [ ! -e "$site_key" ] || release_key=$site_key
+  [ -z "$release_key" ] || [ -r "$release_key" ] || fail "the file $release_key (--release-key) cannot be read"
+  for command in curl tar gzip sha256sum ${release_key:+openssl}; do
     command -v "$command" >/dev/null || fail "$command is missing: install it (on Debian: apt-get install $command) and run this again"
   done
 }
@@ -265,5 +286,5 @@ main() {
   fi
 }
 
-# Last: a script that was cut off on its way does nothing.
-main "$@"
+# Last: a script that was cut off on its way does nothing, not even within this line.
+{ main "$@"; }

@@ -11,10 +11,13 @@ usage: install-controller.sh --release-base URL [--version TAG] [options]   (as 
   --release-base URL      releases are fetched from URL/TAG/
   --version TAG           full release tag (default: the latest)
   --file FILE             archive of a release on this box; nothing is fetched
+  --release-key FILE      Ed25519 public key, PEM: take only what its owner signed (default: /etc/roomtone/release-key.pem, where
+                          that is)
   --public-url URL        address at which people and recorders reach this controller
   --host ADDRESS          address to listen on (default: 127.0.0.1, this box only)
   --port N                port to listen on (default: 8787)
   --tls-cert FILE --tls-key FILE
+  --with-lifecycle        act on the recorders over SSH from here: a site of one box needs no runner
   --no-packages           do not install packages of the system
   --no-start              do not enable and start the service
   --uninstall [--purge]   take it off again; --purge: also settings, keys, recordings and users
@@ -32,6 +35,7 @@ misused() {
 }
 
 installed=/opt/roomtone/bin/roomtone
+site_key=/etc/roomtone/release-key.pem
 
 target_of() {
   # A 64-bit kernel may carry a 32-bit system, as Raspberry Pi OS does.
@@ -43,35 +47,64 @@ target_of() {
   esac
 }
 
+# fetch URL FILE HINT
 fetch() {
   curl --fail --silent --show-error --location --retry 2 --connect-timeout 20 --output "$2" -- "$1" 2>"$work/words" ||
-    fail "$1 could not be fetched: $(grep '^curl: (' "$work/words" | tail -n 1). Is the address right, and can this box reach it?"
+    fail "$1 could not be fetched: $(grep '^curl: (' "$work/words" | tail -n 1). ${3-Is the address right, and can this box reach it?}"
 }
 
-# Directory of the release: by its tag, or the latest as the two usual kinds of hosts have it.
-release_dir() {
-  case $version:$release_base in
-    latest:*/releases/download) printf %s "${release_base%/download}/latest/download" ;;
-    *) printf %s "$release_base/$version" ;;
+# Where a key is asked for, a list of checksums counts only when the owner of that key signed it: verify LIST SIGNATURE
+verify() {
+  said=$(openssl pkeyutl -verify -pubin -inkey "$release_key" -rawin -in "$1" -sigfile "$2" 2>&1) && return 0
+  case $said in
+    *'Verification Failure'*) fail "SHA256SUMS was not signed by the owner of $release_key. Nothing was changed" ;;
+    *) fail "the signature of SHA256SUMS cannot be checked with $release_key: $(printf %s "$said" | head -n 1)" ;;
   esac
 }
 
 # Leaves the archive at $archive and the line with its checksum at $line.
 from_host() {
-  fetch "$(release_dir)/SHA256SUMS" "$work/SHA256SUMS"
+  from=$release_base/$version
+  fetch "$from/SHA256SUMS" "$work/SHA256SUMS"
+  if [ -n "$release_key" ]; then
+    fetch "$from/SHA256SUMS.sig" "$work/SHA256SUMS.sig" "Is the release signed? $release_key asks for signed ones."
+    verify "$work/SHA256SUMS" "$work/SHA256SUMS.sig"
+  fi
   line=$(grep -E "^[0-9a-f]{64} [ *]roomtone-[A-Za-z0-9._+-]+-$target\.tar\.gz\$" "$work/SHA256SUMS" | head -n 1) ||
-    fail "$(release_dir)/SHA256SUMS lists no program for $target"
+    fail "$from/SHA256SUMS lists no program for $target"
+  # Another release is signed, too: it is not the one that was asked for.
+  case $version:${line#* ?} in
+    latest:* | *":roomtone-${version#agent-v}-$target.tar.gz") ;;
+    *) fail "$from/SHA256SUMS is the list of another release: ${line#* ?}" ;;
+  esac
   echo "Fetching ${line#* ?} ..."
-  fetch "$(release_dir)/${line#* ?}" "$work/archive"
+  fetch "$from/${line#* ?}" "$work/archive"
   archive=$work/archive
+}
+
+# The line of a list with the checksum of exactly this file: listed NAME LIST
+listed() {
+  while read -r digest name; do
+    [ "${name#\*}" != "$1" ] || { echo "$digest" && break; }
+  done <"$2"
 }
 
 from_file() {
   [ -r "$file" ] || fail "the file $file cannot be read"
   case $file in *"-$target.tar.gz") ;; *) fail "$file is no release for this box: its name ends in -$target.tar.gz" ;; esac
-  for sums in "$file.sha256" "$(dirname "$file")/SHA256SUMS"; do
+  beside=$(dirname -- "$file")
+  # Only the list of all files is signed.
+  own=$file.sha256
+  if [ -n "$release_key" ]; then
+    own=''
+    [ -r "$beside/SHA256SUMS.sig" ] ||
+      fail "the release is not signed (SHA256SUMS.sig is not beside $file), and $release_key asks for signed ones"
+    verify "$beside/SHA256SUMS" "$beside/SHA256SUMS.sig"
+  fi
+  for sums in "$own" "$beside/SHA256SUMS"; do
     [ -r "$sums" ] || continue
-    line=$(grep -F " ${file##*/}" "$sums" | head -n 1) && break
+    line=$(listed "${file##*/}" "$sums")
+    [ -z "$line" ] || break
   done
   [ -n "${line-}" ] || fail "there is no checksum for $file: put ${file##*/}.sha256 or SHA256SUMS of its release beside it"
   archive=$file
@@ -90,11 +123,13 @@ uninstall() {
   exec "$installed" setup remove controller ${purge:+--purge}
 }
 
-version=latest release_base='' file='' host='' port='' url='' cert='' key='' packages='' start='' remove='' purge=''
+version=latest release_base='' release_key='' file='' host='' port='' url='' cert='' key='' lifecycle=''
+packages='' start='' remove='' purge=''
 
 options() {
   while [ $# -gt 0 ]; do
     case $1 in
+      --with-lifecycle) lifecycle=1 ;;
       --no-packages) packages=no ;;
       --no-start) start=no ;;
       --uninstall) remove=1 ;;
@@ -119,6 +154,7 @@ option() {
   [ -n "$2" ] || misused "$1 needs a value"
   case $1 in
     --release-base) release_base=${2%/} ;;
+    --release-key) release_key=$2 ;;
     --version) version=$2 ;;
     --file) file=$2 ;;
     --public-url) url=$2 ;;
@@ -136,7 +172,14 @@ check() {
   target=$(target_of "$(uname -m)")
   [ -n "$file$release_base" ] || misused '--release-base or --file is missing'
   case $version in *[!A-Za-z0-9._+-]*) misused "--version $version is no release tag" ;; esac
-  for command in tar gzip sha256sum ${release_base:+curl}; do
+  case $version:$release_base in
+    # The newest release there may be one of another component.
+    latest:*/releases/download) misused "--version is needed with $release_base: the newest tag there that begins with agent-v" ;;
+  esac
+  # A box that has a key asks for it, whoever installs.
+  [ -n "$release_key" ] || [ ! -e "$site_key" ] || release_key=$site_key
+  [ -z "$release_key" ] || [ -r "$release_key" ] || fail "the file $release_key (--release-key) cannot be read"
+  for command in tar gzip sha256sum ${release_base:+curl} ${release_key:+openssl}; do
     command -v "$command" >/dev/null || fail "$command is missing: install it (on Debian: apt-get install $command) and run this again"
   done
 }
@@ -159,10 +202,11 @@ main() {
   [ -z "$port" ] || set -- "$@" --port "$port"
   [ -z "$cert" ] || set -- "$@" --tls-cert "$cert"
   [ -z "$key" ] || set -- "$@" --tls-key "$key"
+  [ -z "$lifecycle" ] || set -- "$@" --with-lifecycle
   [ -z "$packages" ] || set -- "$@" --no-packages
   [ -z "$start" ] || set -- "$@" --no-start
   "$work/roomtone" "$@" </dev/null
 }
 
-# Last: a script that was cut off on its way does nothing.
-main "$@"
+# Last: a script that was cut off on its way does nothing, not even within this line.
+{ main "$@"; }

@@ -1,17 +1,18 @@
 // Makes Debian packages: dist/roomtone_<version>_<amd64|arm64>.deb, with dpkg-deb. The same commit gives the same bytes.
-// usage: npm run package -- [--arch x64|arm64|x64,arm64] [--from DIR] [--out DIR]
+// usage: npm run package -- [--arch x64|arm64|x64,arm64] [--from DIR] [--out DIR] [--fast]
 //   --from  executables that are built already, as build.mjs leaves them; otherwise they are built
 //   --out   in place of dist
+//   --fast  packed in a third of the time, a tenth larger: to try things
 // The version is ROOMTONE_VERSION or package.json's; times are SOURCE_DATE_EPOCH or the commit's.
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { parseArgs } from 'node:util'
-import { gzipSync } from 'node:zlib'
 
 const { values: options } = parseArgs({
   options: {
     arch: { type: 'string', default: 'x64' },
+    fast: { type: 'boolean', default: false },
     from: { type: 'string' },
     out: { type: 'string', default: 'dist' },
   },
@@ -19,6 +20,8 @@ const { values: options } = parseArgs({
 const root = path.resolve(import.meta.dirname, '..')
 const BUILT = { x64: 'roomtone', arm64: 'roomtone-linux-arm64' }
 const DEBIAN = { x64: 'amd64', arm64: 'arm64' }
+/** Folders of deploy/ that an administrator of a Debian machine copies from. */
+const EXAMPLES = ['cloud-init', 'litestream']
 const MAINTAINER = 'The Roomtone authors <roomtone@localhost>'
 /** What systemd/<name>.<ending> becomes in the package. */
 const PLACES = {
@@ -91,11 +94,19 @@ function papers(put, built) {
     .replace('@HOLDER@', holder)
     .replace('@LICENSE@', () => body)
   put(`${docs}/copyright`, copyright)
-  put(`${docs}/CHANGELOG.md.gz`, gzipSync(read('CHANGELOG.md'), { level: 9 }))
-  put(`${docs}/${version.includes('-') ? 'changelog.Debian.gz' : 'changelog.gz'}`, gzipSync(entry(), { level: 9 }))
+  put(`${docs}/CHANGELOG.md.gz`, gzip(read('CHANGELOG.md')))
+  put(`${docs}/${version.includes('-') ? 'changelog.Debian.gz' : 'changelog.gz'}`, gzip(entry()))
   put('usr/share/lintian/overrides/roomtone', read('scripts', 'deb', 'lintian-overrides'))
   const notice = path.join(built, 'bundle', 'NOTICE')
-  if (fs.existsSync(notice)) put(`${docs}/NOTICE.gz`, gzipSync(fs.readFileSync(notice), { level: 9 }))
+  if (fs.existsSync(notice)) put(`${docs}/NOTICE.gz`, gzip(fs.readFileSync(notice)))
+  for (const name of EXAMPLES)
+    for (const file of fs.readdirSync(path.join(root, 'deploy', name)))
+      put(`${docs}/examples/${name}/${file}`, read('deploy', name, file))
+}
+
+/** The runtime's own zlib packs differently on another processor; lintian wants the hardest compression and no time. */
+function gzip(input) {
+  return execFileSync('gzip', ['-9n'], { input })
 }
 
 /** The one entry Debian's tools look for. */
@@ -128,12 +139,16 @@ Description: fleet of room recorders in one executable
     put(`DEBIAN/${name}`, read('scripts', 'deb', name).replaceAll('@VERSION@', version), 0o755)
 }
 
-/** gzip: every dpkg reads it, and its bytes do not depend on the number of cores. */
+/**
+ * gzip: every dpkg reads it, and its bytes do not depend on the number of cores. The hardest compression would take three
+ * times as long for half a percent.
+ */
 function debian(tree, to) {
   for (const at of [tree, ...fs.readdirSync(tree, { recursive: true }).map((name) => path.join(tree, name))])
     if (fs.lstatSync(at).isDirectory()) fs.chmodSync(at, 0o755)
   const env = { ...process.env, SOURCE_DATE_EPOCH: String(epoch) }
-  execFileSync('dpkg-deb', ['--root-owner-group', '-Zgzip', '--build', tree, to], { env, stdio: 'pipe' })
+  const level = options.fast ? '-z1' : '-z6'
+  execFileSync('dpkg-deb', ['--root-owner-group', '-Zgzip', level, '--build', tree, to], { env, stdio: 'pipe' })
 }
 
 function bytesBelow(dir) {

@@ -9,14 +9,14 @@ import type { AgentJob } from '../wire/recordings.ts'
 import { BootstrapFailed, bootstrapNode } from './bootstrap.ts'
 import { type AgentConfig, BadConfig, helpText, readConfig } from './config.ts'
 import { Daemon } from './daemon.ts'
+import { createHold } from './hold.ts'
 import { readHostKeys } from './hostkeys.ts'
 import { collectInventory } from './inventory/inventory.ts'
-import type { JobRunner } from './jobs/runner.ts'
 import { defaultJobSettings } from './jobs/settings.ts'
 import { type Link, LinkError } from './link/link.ts'
 import { NotHeard, printMeterFrame } from './meters/print.ts'
 import { attachFile, captureOnce, channelMapAssignments, NotDelivered } from './once.ts'
-import { assemble, inventoryOptions, openLink } from './parts.ts'
+import { assemble, inventoryOptions, openLink, type Parts } from './parts.ts'
 import { Locked } from './proc/lock.ts'
 import { untilSignal } from './proc/signals.ts'
 import { createPulse } from './pulse.ts'
@@ -34,18 +34,19 @@ const atMost = (ms: number, work: Promise<unknown>): Promise<unknown> => {
 }
 
 /** Tells systemd what the agent does, when systemd started it. */
-function notifierOf({ childEnv, manager, settings }: AgentConfig, log: Log, runner: JobRunner): Notifier {
+function notifierOf({ childEnv, manager, settings }: AgentConfig, log: Log, { runner, token }: Parts): Notifier {
   const { captureGrowthGraceSeconds, captureStalledSeconds } = settings
   const borne = captureGrowthGraceSeconds + captureStalledSeconds + defaultJobSettings.retryWindowSeconds
   const pulse = createPulse(runner.activity.bind(runner), systemClock, 2 * borne * 1000)
-  return createNotifier({ ...pulse, command: 'systemd-notify', env: childEnv, log, manager })
+  const status = () => (token.current() === undefined ? `no controller token; ${pulse.status()}` : pulse.status())
+  return createNotifier({ ...pulse, command: 'systemd-notify', env: childEnv, log, manager, status })
 }
 
 async function runDaemon(config: AgentConfig, log: Log): Promise<number> {
   const { settings } = config
   const parts = await assemble(config, log)
   const { controllerUrl, nodeAlias: alias, nodeId } = settings
-  const notifier = notifierOf(config, log, parts.runner)
+  const notifier = notifierOf(config, log, parts)
   const daemon = new Daemon({
     ...parts,
     about: { alias, controllerUrl, meterBackend: settings.meterBackend, nodeId, version },
@@ -56,6 +57,7 @@ async function runDaemon(config: AgentConfig, log: Log): Promise<number> {
       return found
     },
     heartbeatMs: settings.heartbeatSeconds * 1000,
+    hold: createHold(settings.agentDir, log),
     log,
     pollMs: settings.jobPollSeconds * 1000,
     ready: () => void notifier.ready(),

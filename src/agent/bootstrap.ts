@@ -3,7 +3,7 @@ import * as crypto from 'node:crypto'
 import * as fs from 'node:fs'
 import * as os from 'node:os'
 import * as path from 'node:path'
-import { installPublicKey } from '../host/authorizedkeys.ts'
+import { installPublicKey, prepareKeys } from '../host/authorizedkeys.ts'
 import { writeEnvFile } from '../host/envfile.ts'
 import { NotStarted, run } from '../host/run.ts'
 import { makeDir } from '../kernel/dirs.ts'
@@ -96,7 +96,8 @@ function checkWritable(options: BootstrapOptions): void {
   for (const file of [options.envFile, options.authorizedKeysFile]) {
     const dir = path.dirname(file)
     try {
-      makeDir(dir, file === options.authorizedKeysFile ? 0o700 : 0o755)
+      if (file === options.authorizedKeysFile) prepareKeys(file)
+      else makeDir(dir, 0o755)
       fs.accessSync(dir, fs.constants.W_OK | fs.constants.X_OK)
     } catch (e) {
       throw new BootstrapFailed(`${dir} cannot be written (${(e as NodeJS.ErrnoException).code}); nothing was sent`)
@@ -104,9 +105,17 @@ function checkWritable(options: BootstrapOptions): void {
   }
 }
 
+function placeKey({ authorizedKeysFile: file, forcedCommand }: BootstrapOptions, publicKey: string): void {
+  try {
+    installPublicKey(file, publicKey, forcedCommand)
+  } catch (e) {
+    throw new BootstrapFailed(`the key cannot be put into ${file} (${(e as Error).message}); nothing was sent`)
+  }
+}
+
 async function join(options: BootstrapOptions, key: KeyPair): Promise<Joined> {
   const pair = await makeKey(options, key)
-  installPublicKey(options.authorizedKeysFile, pair.publicKey, options.forcedCommand)
+  placeKey(options, pair.publicKey)
   options.signal.throwIfAborted()
   const { hostKeys, interfaces, username } = options
   const joined = await options.link.bootstrap(options.token, { hostKeys, interfaces, ...pair, username }).catch((e) => {

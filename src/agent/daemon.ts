@@ -5,6 +5,7 @@ import { errorFields, type Log } from '../kernel/log.ts'
 import type { NodeConfig } from '../wire/nodes.ts'
 import type { AgentJob } from '../wire/recordings.ts'
 import type { Health } from './health/health.ts'
+import type { Hold } from './hold.ts'
 import type { Inventory } from './inventory/inventory.ts'
 import type { JobRunner } from './jobs/runner.ts'
 import { ConfigPoll } from './link/configpoll.ts'
@@ -21,6 +22,8 @@ export interface DaemonDeps {
   about: Record<string, unknown>
   health: Health
   heartbeatMs: number
+  /** Started with the services, and heeded before anything is claimed. */
+  hold: Hold
   link: Link
   log: Log
   pollMs: number
@@ -37,6 +40,9 @@ export interface DaemonDeps {
 const CLAIM_WAIT_SECONDS = 25
 const CAPACITY_LOOK_MS = 500
 const CLAIM_RETRY_MAX_MS = 30_000
+/** For the answer to a question that need not wait: maintenance waits for it. */
+const LAST_CLAIM_MS = 5000
+const HOLD_LOOK_MS = 250
 const INVENTORY_RETRY_MAX_MS = 60_000
 /** How often the devices are listed again: plugging a microphone in is noticed within this time. */
 const INVENTORY_EVERY_MS = 30_000
@@ -57,6 +63,10 @@ export class Daemon {
   #stopping = false
   #loops: Promise<unknown> = Promise.resolve()
   #offlineSaid = false
+  /** Everything claimed so far is on the disk. */
+  #noted: Promise<unknown> = Promise.resolve()
+  /** A claim was given up, and its answer may have been on the way. */
+  #givenUp = false
   #posted: unknown
   #collected: { at: number; inventory: Inventory } | undefined
   #inventoryFailures = 0
@@ -72,11 +82,11 @@ export class Daemon {
 
   /** Resolves when the daemon was stopped. Rejects when takes of an earlier run cannot be held: nothing may go on then. */
   async run(): Promise<void> {
-    const { health, about, runner, services } = this.#deps
+    const { health, about, hold, runner, services } = this.#deps
     health.report({ details: about, severity: 'info', type: 'agent.started' })
     // Not after the first answer of the controller: takes of an earlier run need their lease renewed now.
     const recovered = runner.recover()
-    for (const service of services) service.start()
+    for (const service of [hold, ...services]) service.start()
     const known = this.#inventory()
     this.#loops = Promise.all([
       Promise.all([known, recovered]).then(() => this.#deps.ready()),
@@ -89,11 +99,11 @@ export class Daemon {
 
   /** Ends running takes properly, keeps the node visible meanwhile, then ends the loops. */
   async stop(): Promise<void> {
-    const { health, link, runner, services } = this.#deps
+    const { health, hold, link, runner, services } = this.#deps
     this.#claiming.abort()
     this.#claimBell.ring()
     await runner.stop()
-    await Promise.all(services.map((service) => service.stop()))
+    await Promise.all([hold, ...services].map((service) => service.stop()))
     this.#stopping = true
     this.#tick.ring()
     this.#config.stop()
@@ -121,7 +131,7 @@ export class Daemon {
     if (token.current() === undefined) token.refresh()
     const online = token.current() !== undefined
     if (!online && !this.#offlineSaid)
-      log.warn('no controller token: offline until SVC_CONTROLLER_TOKEN is set (roomtone agent --bootstrap gets one)')
+      log.warn('no controller token: this recorder has joined no fleet. See roomtone setup agent --help')
     this.#offlineSaid = !online
     return online
   }
@@ -205,8 +215,14 @@ export class Daemon {
   }
 
   async #claimLoop(): Promise<void> {
-    const { log, pollMs, runner, token } = this.#deps
+    const { hold, log, pollMs, runner, token } = this.#deps
+    const forget = hold.onAsked(() => this.#claimBell.ring())
     for (let failures = 0; !this.#claiming.signal.aborted; ) {
+      const asked = hold.asked()
+      if (asked !== undefined) {
+        await this.#stand(asked)
+        continue
+      }
       // At capacity only what joins a running capture is of use: it opens no device.
       const full = runner.freeCapacity() <= 0
       if (token.current() === undefined || (full && !runner.recording())) {
@@ -214,33 +230,67 @@ export class Daemon {
         continue
       }
       try {
-        await (full ? this.#claimToJoin() : this.#claimOnce(this.#claiming.signal))
+        await this.#claim(full)
         if (failures > 0) log.info('claiming works again')
         failures = 0
       } catch (e) {
-        if (this.#claiming.signal.aborted) return
+        if (this.#claiming.signal.aborted) break
         failures++
         this.#claimFailed(e, failures)
         await this.#claimBell.wait(backoffMs(failures, CLAIM_RETRY_MAX_MS))
       }
     }
+    forget()
   }
 
-  /** Asks until something joins or capacity is free again: then everything is of use, and the question is another one. */
-  async #claimToJoin(): Promise<void> {
-    const { runner } = this.#deps
-    const freed = new AbortController()
-    const forget = runner.onFreed(() => runner.freeCapacity() > 0 && freed.abort())
+  /** Claims nothing until maintenance lets go of this hold. */
+  async #stand(id: string): Promise<void> {
+    const { hold, log } = this.#deps
+    if (this.#givenUp) await this.#lastClaim()
+    await this.#noted
+    await hold.answer(id)
+    log.info('maintenance: nothing new is begun')
+    while (hold.asked() === id && !this.#claiming.signal.aborted) await this.#claimBell.wait(HOLD_LOOK_MS)
+    log.info('maintenance is over')
+  }
+
+  /**
+   * What the claim that was given up would have brought is begun at once: a controller that handed it out tells it again
+   * (what is neither confirmed nor held), and maintenance goes after the take. No answer: the same when this is over.
+   */
+  async #lastClaim(): Promise<void> {
+    const { link, log, runner } = this.#deps
+    this.#givenUp = false
+    if (runner.freeCapacity() <= 0) return
+    const signal = AbortSignal.any([this.#claiming.signal, AbortSignal.timeout(LAST_CLAIM_MS)])
     try {
-      await this.#claimOnce(AbortSignal.any([this.#claiming.signal, freed.signal]), true)
+      this.#accept(await link.claim(runner.holding(), 0, signal))
     } catch (e) {
-      if (!freed.signal.aborted) throw e
-    } finally {
-      forget()
+      log.info('the last claim before maintenance was not answered', errorFields(e))
     }
   }
 
-  async #claimOnce(signal: AbortSignal, joinOnly = false): Promise<void> {
+  /** Asks until the question is another one: something joins, capacity is free again, or maintenance wants to go on. */
+  async #claim(full: boolean): Promise<void> {
+    const { hold, runner } = this.#deps
+    const enough = new AbortController()
+    const forget = [
+      hold.onAsked(() => {
+        this.#givenUp = true
+        enough.abort()
+      }),
+      ...(full ? [runner.onFreed(() => runner.freeCapacity() > 0 && enough.abort())] : []),
+    ]
+    try {
+      await this.#claimOnce(AbortSignal.any([this.#claiming.signal, enough.signal]), full)
+    } catch (e) {
+      if (!enough.signal.aborted) throw e
+    } finally {
+      for (const one of forget) one()
+    }
+  }
+
+  async #claimOnce(signal: AbortSignal, joinOnly: boolean): Promise<void> {
     const { clock, link, pollMs, runner } = this.#deps
     const asked = clock.monotonic()
     const held = runner.holding()
@@ -252,8 +302,9 @@ export class Daemon {
   }
 
   #accept(jobs: AgentJob[]): void {
+    if (jobs.length === 0) return
     this.#deps.log.info('jobs claimed', { jobs: jobs.map((job) => job.id) })
-    this.#deps.runner.accept(jobs)
+    this.#noted = Promise.all([this.#noted, this.#deps.runner.accept(jobs)])
   }
 
   #claimFailed(e: unknown, failures: number): void {

@@ -19,8 +19,8 @@ const count = (fallback: number, least = 1) =>
     .min(least)
     .max(2 ** 40)
     .default(fallback)
-const flag = (fallback: boolean) =>
-  z.stringbool({ truthy: ['1', 'true', 'yes', 'on'], falsy: ['0', 'false', 'no', 'off'] }).default(fallback)
+const choice = z.stringbool({ truthy: ['1', 'true', 'yes', 'on'], falsy: ['0', 'false', 'no', 'off'] })
+const flag = (fallback: boolean) => choice.default(fallback)
 const secret = z.string().min(16, 'needs at least 16 characters')
 const webUrl = z.url({ protocol: /^https?$/, error: 'expected an http or https URL' })
 const port = z.coerce.number({ error: 'expected a port number' }).int().min(0).max(65_535)
@@ -150,6 +150,10 @@ export const SETTINGS = {
   SVC_UPLOAD_RUNNER_BATCH_SIZE: [count(10), 'uploads that one pass begins'],
   SVC_UPLOAD_QUEUE_LEASE_SECONDS: [count(900), 'lease of an upload under way, renewed while it moves'],
   SVC_UPLOAD_QUEUE_MAX_ATTEMPTS: [count(5), 'attempts of an upload policy that names no number, at most 100'],
+  SVC_UPLOAD_RAW_MASTERS: [
+    choice.optional(),
+    'whether the raw master is sent beside the enhanced take, to the same places (default: SVC_DATABASE_REPLICATED)',
+  ],
   SVC_SMBCLIENT_COMMAND: [z.string().min(1).default('smbclient'), 'program that copies to SMB shares'],
   SVC_AGENT_CAPTURE_CHANNELS: [count(2), 'channels of a job when nothing else says'],
   SVC_AGENT_CAPTURE_DEVICE: [z.string().min(1).default('default'), 'capture device when the node has no interface'],

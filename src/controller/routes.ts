@@ -72,7 +72,7 @@ import { watchdogPolicyRoutes } from './watchdog/policies.routes.ts'
 import { waveformRoutes } from './waveforms/waveforms.routes.ts'
 import type { Works } from './works.ts'
 
-/** Every route of the controller, made once; the README, the OpenAPI document and the guards read this list. */
+/** Every route of the controller, made once; docs/api.md, the OpenAPI document and the guards read this list. */
 export function routesOf(works: Works, ticker: Ticker): AnyRoute[] {
   const routes: AnyRoute[] = [
     ...peopleRoutes(works),

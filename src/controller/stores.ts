@@ -131,6 +131,7 @@ const uploadStoresOf = ({ config, ...parts }: UploadParts) =>
   uploadStores({
     ...parts,
     attempts: Math.min(config.SVC_UPLOAD_QUEUE_MAX_ATTEMPTS, 100),
+    masters: config.SVC_UPLOAD_RAW_MASTERS ?? config.SVC_DATABASE_REPLICATED,
     unavailable: (kind) =>
       kind === 'smb' && !findSmbclient(config.SVC_SMBCLIENT_COMMAND, config.programDirs) ? NO_SMBCLIENT : undefined,
   })

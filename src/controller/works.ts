@@ -29,6 +29,7 @@ import { alarmStore } from './schedules/runs.store.ts'
 import { takeMaker } from './schedules/takes.ts'
 import type { Stores, Surroundings } from './stores.ts'
 import { Devices } from './switchers/devices.ts'
+import type { AutoEnqueue } from './uploads/enqueue.store.ts'
 import { uploadWorks } from './uploads/uploads.ts'
 import { Waveforms } from './waveforms/waveforms.ts'
 
@@ -38,11 +39,12 @@ export function worksOf(surroundings: Surroundings, edge: Edge, stores: Stores) 
   const bell = new Bell(clock)
   const starting = { ...stores, bell, ids, ...captureDefaults(config) }
   const heldBy = playing(clock)
+  const uploads = uploadsOf(surroundings, edge, stores, heldBy.held)
   const depot = new Depot({ ...surroundings, ...releaseDepot(config) })
   return {
     ...surroundings,
     ...liveOf(surroundings, bell),
-    ...backgroundOf(surroundings, edge, stores, bell),
+    ...backgroundOf(surroundings, edge, stores, bell, uploads.autoEnqueue),
     audit: edge.audit,
     bell,
     depot,
@@ -78,21 +80,24 @@ export function worksOf(surroundings: Surroundings, edge: Edge, stores: Stores) 
     }),
     takes: config.SVC_RECORDING_CACHE_DIR,
     turnstile: new Turnstile(),
-    uploads: uploadWorks({
-      ...surroundings,
-      ...uploading(config),
-      audit: edge.audit,
-      chunks: stores.recordingChunks,
-      health: stores.health,
-      held: heldBy.held,
-      stores: stores.uploads,
-    }),
+    uploads,
   }
 }
 export type Works = ReturnType<typeof worksOf>
 
+const uploadsOf = (surroundings: Surroundings, edge: Edge, stores: Stores, held: (recordingId: string) => boolean) =>
+  uploadWorks({
+    ...surroundings,
+    ...uploading(surroundings.config),
+    audit: edge.audit,
+    chunks: stores.recordingChunks,
+    health: stores.health,
+    held,
+    stores: stores.uploads,
+  })
+
 /** What works beside the requests, one piece after the other. */
-function backgroundOf(surroundings: Surroundings, edge: Edge, stores: Stores, bell: Bell) {
+function backgroundOf(surroundings: Surroundings, edge: Edge, stores: Stores, bell: Bell, enqueue: AutoEnqueue) {
   const { config } = surroundings
   const runner = runnerOf(surroundings, edge, stores)
   return {
@@ -112,6 +117,7 @@ function backgroundOf(surroundings: Surroundings, edge: Edge, stores: Stores, be
       audit: edge.audit,
       bell,
       chunks: stores.recordingChunks,
+      onMaster: (recordingId, now) => void enqueue(recordingId, now, 'master'),
     }),
     waveforms: new Waveforms({
       ...surroundings,

@@ -1,20 +1,42 @@
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { makeDir } from '../kernel/dirs.ts'
+import { asOwnerOf } from './accounts.ts'
 import { linesOf, replaceFile } from './files.ts'
 
 /**
  * Puts a key into the file, in place of the line that has its comment: that one is ours, keys of other people stay.
- * `command`: the key runs this and nothing else, without terminal, forwarding or agent (sshd(8), `restrict`).
- * @throws Error for a command that cannot stand in quotes, and what the disk throws
+ * `command`: the key runs this and nothing else, without terminal, forwarding or agent (sshd(8), `restrict`). Done with the
+ * rights of whose keys they are. @throws Error for a command that cannot stand in quotes, and what the disk throws
  */
 export function installPublicKey(file: string, publicKey: string, command?: string): void {
-  const dir = path.dirname(file)
+  const line = lineFor(publicKey, command)
   const comment = commentOf(publicKey)
-  makeDir(dir, 0o700)
-  fs.chmodSync(dir, 0o700)
-  const others = linesOf(file).filter((line) => comment === '' || commentOf(line) !== comment)
-  replaceFile(file, `${[...others, lineFor(publicKey, command)].join('\n')}\n`, 0o600)
+  prepareKeys(file)
+  asOwnerOf(trusted(file), () => {
+    const others = linesOf(file).filter((other) => comment === '' || commentOf(other) !== comment)
+    replaceFile(file, `${[...others, line].join('\n')}\n`, 0o600)
+  })
+}
+
+/** The directory of such a file as sshd wants it, made where there is none. Throws what the disk throws. */
+export function prepareKeys(file: string): void {
+  const dir = path.dirname(file)
+  asOwnerOf(trusted(file), () => {
+    makeDir(dir, 0o700)
+    fs.chmodSync(dir, 0o700)
+  })
+}
+
+/**
+ * Whose rights do for such a file: the home is its owner's with all that was put there, and what lies above it is root's. In a
+ * home of root's the directory of keys may be somebody's.
+ */
+function trusted(file: string): string {
+  const dir = path.dirname(path.resolve(file))
+  const home = path.dirname(dir)
+  const ofRoot = fs.statSync(home, { throwIfNoEntry: false })?.uid === 0
+  return ofRoot && fs.lstatSync(dir, { throwIfNoEntry: false })?.isDirectory() ? dir : home
 }
 
 function lineFor(publicKey: string, command: string | undefined): string {

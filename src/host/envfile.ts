@@ -3,9 +3,11 @@ import * as path from 'node:path'
 import { makeDir } from '../kernel/dirs.ts'
 import { linesOf, replaceFile } from './files.ts'
 
-/** A value systemd reads back as it is. */
-const quoted = (value: string): string =>
-  /^[\w@%+=:,./~-]*$/.test(value) ? value : `"${value.replace(/(["\\$`])/g, '\\$1')}"`
+/** A value systemd reads back as it is. @throws Error for more than one line: what follows would be a setting of its own */
+function quoted(key: string, value: string): string {
+  if (/[\0\r\n]/.test(value)) throw new Error(`${key} has to be one line of text.`)
+  return /^[\w@%+=:,./~-]*$/.test(value) ? value : `"${value.replace(/(["\\$`])/g, '\\$1')}"`
+}
 
 function unquoted(value: string): string {
   const [, double, single] = /^(?:"(.*)"|'(.*)')$/s.exec(value) ?? []
@@ -36,7 +38,7 @@ export function writeEnvFile(file: string, settings: Record<string, string | und
     const value = wanted.get(key)
     if (value === undefined || placed.has(key)) return []
     placed.add(key)
-    return [`${key}=${quoted(value)}`]
+    return [`${key}=${quoted(key, value)}`]
   }
   const edited = linesOf(file).flatMap((line) => {
     const key = keyOf(line) ?? ''

@@ -16,11 +16,17 @@ export const PLACES = {
   controllerCa: '/etc/roomtone/controller-ca.pem',
   /** The site's certificate authority and the controller's certificate, on the controller. */
   tls: '/etc/roomtone/tls',
+  /** The same for a lifecycle runner, which may be on another box than a recorder. */
+  lifecycleCa: '/etc/roomtone/lifecycle-ca.pem',
+  /** Secrets of services, where systemd looks for them; only root reads it. */
+  credentials: '/etc/credstore',
   /** Ed25519 public key (PEM) releases must be signed with, where a site asks for that. */
   releaseKey: '/etc/roomtone/release-key.pem',
-  /** Home, working directory and state of the agent. */
+  /** Working directory and state of the agent. */
   agentHome: '/var/lib/roomtone/agent',
-  agentKeys: '/var/lib/roomtone/agent/.ssh/authorized_keys',
+  /** Home of the agent's user where somebody logs in as it: root's, for what stands there is heeded by PAM, shells and systemd. */
+  agentLogin: '/var/lib/roomtone/agent-login',
+  agentKeys: '/var/lib/roomtone/agent-login/.ssh/authorized_keys',
   controllerHome: '/var/lib/roomtone/controller',
   /** What became of the last setup stick; everybody may read it. */
   setupStatus: '/var/lib/roomtone/setup-status.json',

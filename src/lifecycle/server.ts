@@ -63,7 +63,8 @@ export class RunnerServer {
 
   async #handle(request: http.IncomingMessage, response: http.ServerResponse): Promise<void> {
     try {
-      const path = new URL(request.url ?? '/', 'http://runner').pathname
+      // "//" and the like are no addresses: nothing of ours is there.
+      const path = URL.parse(request.url ?? '/', 'http://runner')?.pathname
       if (path === RUNNER_PATHS.health && request.method === 'GET') return answer(response, 200, { data: { ok: true } })
       if (path !== RUNNER_PATHS.runs) throw new Refusal(404, 'not_found')
       if (request.method !== 'POST') throw new Refusal(405, 'method_not_allowed')

@@ -9,6 +9,7 @@ import type { SetupParts } from '../setup/wish.ts'
 import type { MaintainRequest } from '../wire/maintain.ts'
 import { type Box, refuseWhileRecording, settingsOf } from './box.ts'
 import { Ended } from './end.ts'
+import { whileHeld } from './hold.ts'
 import { restart } from './service.ts'
 import { installKey, trustCa } from './trust.ts'
 
@@ -25,15 +26,16 @@ export async function installDependencies(box: Box, request: Of<'install_depende
   await refuseWhileRecording(request.force)
   const { changed } = await prepareAgent(true, partsOf(box))
   box.say(changed.length > 0 ? `Completed: ${changed.join(', ')}.` : 'Everything the agent needs is there.')
-  if (request.publicKey) await installKey(request.publicKey)
+  if (request.publicKey) installKey(request.publicKey)
   if (request.controllerCa) trustCa(request.controllerCa)
   fillIn({ SVC_CONTROLLER_URL: request.controllerUrl, SVC_NODE_ID: request.nodeId })
   // Packages take their time, and a take may have begun meanwhile.
-  await refuseWhileRecording(request.force)
-  await systemctl('daemon-reload')
-  await systemctl('enable', '--quiet', UNITS.agent)
-  const fault = await restart()
-  if (fault) throw new Ended('failed', `The agent was started anew, but ${fault}.`)
+  await whileHeld(box, request.force, async () => {
+    await systemctl('daemon-reload')
+    await systemctl('enable', '--quiet', UNITS.agent)
+    const fault = await restart()
+    if (fault) throw new Ended('failed', `The agent was started anew, but ${fault.words}.`)
+  })
   box.say('The agent was started anew.')
 }
 
@@ -46,13 +48,14 @@ function fillIn(wanted: Record<string, string | undefined>): void {
 
 /** Nothing of it stays, the packages of the system excepted. @throws Ended while takes are here that nobody else has */
 export async function uninstall(box: Box, request: Of<'uninstall'>): Promise<void> {
-  await refuseWhileRecording(request.force)
-  const { undelivered } = heldTakes()
-  if (undelivered > 0 && !request.force)
-    throw new Ended(
-      'recording',
-      `This box holds takes (${undelivered}) that the controller does not have. Nothing was touched.`,
-    )
-  const { changed } = await removeAll({ purge: true, roles: ['agent'] }, partsOf(box))
-  box.say(`Removed: ${changed.join(', ')}.`)
+  await whileHeld(box, request.force, async () => {
+    const { undelivered } = heldTakes()
+    if (undelivered > 0 && !request.force)
+      throw new Ended(
+        'recording',
+        `This box holds takes (${undelivered}) that the controller does not have. Nothing was touched.`,
+      )
+    const { changed } = await removeAll({ purge: true, roles: ['agent'] }, partsOf(box))
+    box.say(`Removed: ${changed.join(', ')}.`)
+  })
 }

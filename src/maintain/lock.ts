@@ -1,22 +1,12 @@
-// One maintenance at a time. The kernel takes the lock back with the child that holds it, however we end.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
+// One maintenance at a time.
+import * as host from '../host/lock.ts'
 import { Ended } from './end.ts'
 
-const TAKEN = 75
-
-/**
- * Holds `file` until `release` is called or this process is gone. flock(1) holds it for a `cat` that lives as long as our
- * end of its input is open; in a session of its own, so that Ctrl-C does not take the lock from under the work.
- * @throws Ended when another process has it, or flock cannot be run
- */
+/** Holds `file` until `release` is called or this process is gone. @throws Ended when another has it, or it cannot be had */
 export async function lock(file: string): Promise<{ release: () => void }> {
-  const args = ['--nonblock', '--conflict-exit-code', String(TAKEN), '--close', file, 'cat']
-  const holder = spawn('flock', args, { detached: true, stdio: ['pipe', 'pipe', 'ignore'] })
-  holder.stdin.on('error', () => {}) // it ended: the exit code says why
-  holder.stdin.write('held\n')
-  const [held] = await Promise.race([once(holder.stdout, 'data'), once(holder, 'close'), once(holder, 'error')])
-  if (Buffer.isBuffer(held)) return { release: () => void holder.stdin.end() }
-  if (held === TAKEN) throw new Ended('locked', 'Another maintenance of this box is under way.')
-  throw new Ended('refused', `The lock ${file} cannot be taken: flock ended with ${held}.`)
+  const held = await host.lock(file).catch((e: Error) => {
+    throw new Ended('refused', e.message)
+  })
+  if (!held) throw new Ended('locked', 'Another maintenance of this box is under way.')
+  return held
 }

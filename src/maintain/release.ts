@@ -46,7 +46,8 @@ export async function fetchVersion(depot: Depot, version: string, { say }: Box):
   }
 }
 
-async function proved(depot: Depot, version: string, work: string): Promise<string> {
+/** The archive of a version, in `work`. @throws Ended when it is not what the checksums say, or those are not signed */
+export async function proved(depot: Depot, version: string, work: string): Promise<string> {
   const name = archiveName(version, process.arch as Arch)
   const archive = path.join(work, name)
   const key = fs.existsSync(PLACES.releaseKey) ? fs.readFileSync(PLACES.releaseKey, 'utf8') : undefined

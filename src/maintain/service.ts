@@ -3,10 +3,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { readOnlineSign } from '../host/onlinesign.ts'
 import { UNITS } from '../host/places.ts'
 import { run } from '../host/run.ts'
-import { agentDir } from '../host/takes.ts'
+import { agentDir, heldTakes } from '../host/takes.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { lastWords } from '../setup/system.ts'
 import { agentState, type Box } from './box.ts'
+import type { Fault } from './wayback.rules.ts'
 
 const LOOK_MS = 250
 /** A word now and then: a runner gives up on a node that says nothing. */
@@ -15,20 +16,25 @@ const WORD_EVERY_MS = 10_000
 const RESTART_MS = 180_000
 const SEE = `see journalctl -u ${UNITS.agent}`
 
-/** Starts the agent anew. Why it is not in service, in a sentence; undefined when it runs. */
-export async function restart(): Promise<string | undefined> {
+const down = (words: string): Fault => ({ runs: false, words })
+
+/** Starts the agent anew. Undefined when it runs. */
+export async function restart(): Promise<Fault | undefined> {
   const ended = await run('systemctl', ['restart', UNITS.agent], { timeoutMs: RESTART_MS })
-  return ended.code === 0 ? undefined : `it does not start (${lastWords(ended)}; ${SEE})`
+  return ended.code === 0 ? undefined : down(`it does not start (${lastWords(ended)}; ${SEE})`)
 }
 
-/** Starts the agent anew and waits until it is online as `version`. Why it is not, in a sentence; undefined when it is. */
-export async function restartOnline(
-  { say }: Box,
-  version: string,
-  patienceSeconds: number,
-): Promise<string | undefined> {
-  const fault = await restart()
-  if (fault) return fault
+/**
+ * The same for an agent that must not end the takes it may have taken up from an earlier run: one that is killed leaves them
+ * to the next, which goes on with them.
+ */
+export async function replace(): Promise<Fault | undefined> {
+  if (heldTakes().running > 0) await run('systemctl', ['kill', '--signal=SIGKILL', UNITS.agent])
+  return await restart()
+}
+
+/** Waits until the agent that was started is online as `version`. Undefined when it is. */
+export async function untilOnline({ say }: Box, version: string, patienceSeconds: number): Promise<Fault | undefined> {
   say('Started; waiting until the controller hears it ...')
   const { invocation } = await agentState()
   let word = systemClock.monotonic()
@@ -37,9 +43,10 @@ export async function restartOnline(
     const now = await agentState()
     const sign = ofProcess(now.pid)
     if (sign?.online && sign.version === version) return undefined
-    if (now.invocation !== invocation || !now.active) return `it ended soon after its start (${SEE})`
-    if (sign && sign.version !== version) return `it says it is ${sign.version}, not ${version}`
-    if (systemClock.monotonic() > until) return `the controller did not hear it within ${patienceSeconds} s (${SEE})`
+    if (now.invocation !== invocation || !now.active) return down(`it ended soon after its start (${SEE})`)
+    if (sign && sign.version !== version) return down(`it says it is ${sign.version}, not ${version}`)
+    if (systemClock.monotonic() > until)
+      return { runs: true, words: `the controller did not hear it within ${patienceSeconds} s (${SEE})` }
     if (systemClock.monotonic() - word > WORD_EVERY_MS) {
       say('... not yet')
       word = systemClock.monotonic()

@@ -5,6 +5,7 @@ import { heldTakes } from '../host/takes.ts'
 import { accountsStep, shipped } from './accounts.ts'
 import { alone, finishUndo, runSteps, type Step, takeBackUnfinished } from './engine.ts'
 import { commandStep, programStep, sudoersStep, unitsStep } from './files.ts'
+import { holdAgent } from './hold.ts'
 import { joinStep } from './join.ts'
 import { packagesStep } from './packages.ts'
 import { agentBusy, enabledStep, refreshLater, serviceStep, untilOnline } from './service.ts'
@@ -65,7 +66,7 @@ export async function setupAgent(given: AgentWish, parts: SetupParts): Promise<S
 const STICK = [UNITS.setup, UNITS.setupBoot]
 
 const preparing = (packages: boolean, parts: SetupParts): Step[] => [
-  packagesStep('agent', packages, parts),
+  packagesStep(['agent'], packages, parts),
   ...groundSteps([UNITS.agent, UNITS.agentRefresh, ...STICK], parts),
   sudoersStep(shipped('sudoers')),
   enabledStep('a setup stick is heeded', STICK),
@@ -74,6 +75,7 @@ const preparing = (packages: boolean, parts: SetupParts): Step[] => [
 const running = (parts: SetupParts): Step =>
   serviceStep({
     busy: agentBusy,
+    hold: () => holdAgent(parts.say),
     later: () => refreshLater(parts),
     parts,
     reads: [PLACES.agentSettings, PLACES.controllerCa, path.join(PLACES.units, UNITS.agent)],

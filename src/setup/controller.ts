@@ -1,39 +1,31 @@
-// The box of the fleet's controller, and of its lifecycle runner.
-import { randomBytes } from 'node:crypto'
-import * as fs from 'node:fs'
+// The box of the fleet's controller.
 import * as path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { replaceFile } from '../host/files.ts'
 import { PLACES, UNITS, USERS } from '../host/places.ts'
 import { groundSteps } from './agent.ts'
+import { credentialFile, credentialStep, madeSecret } from './credentials.ts'
 import { runSteps, type Step } from './engine.ts'
 import { stands } from './journal.ts'
 import { packagesStep } from './packages.ts'
 import { mainPid, serviceStep } from './service.ts'
 import { type Settings, settingsIn, settingsStep } from './settings.ts'
 import { unitState } from './system.ts'
-import { controllerFault, openFault } from './wish.rules.ts'
-import { type ControllerWish, type LifecycleWish, type SetupDone, SetupFailed, type SetupParts } from './wish.ts'
+import { controllerFault, openFault, runnerFault } from './wish.rules.ts'
+import { type ControllerWish, type SetupDone, SetupFailed, type SetupParts } from './wish.ts'
 
-/** Where systemd looks for credentials of services; only root reads it. */
-export const FIRST_PASSWORD = '/etc/credstore/roomtone.local-admin-password'
+const PASSWORD = 'SVC_LOCAL_ADMIN_PASSWORD'
+export const FIRST_PASSWORD = credentialFile(PASSWORD)
 const PASSWORD_BYTES = 15
 const STEADY_MS = 2000
 
 /** Made once: it is the first admin's, who may change it at any time. */
-function passwordStep(): Step {
-  return {
-    name: `the first admin's password in ${FIRST_PASSWORD}`,
-    done: () => stands(FIRST_PASSWORD) || fs.existsSync(path.join(PLACES.controllerHome, 'roomtone.db')),
-    apply(journal) {
-      const dir = path.dirname(FIRST_PASSWORD)
-      journal.keepDirectory(dir)
-      journal.keep(FIRST_PASSWORD)
-      fs.mkdirSync(dir, { mode: 0o700, recursive: true })
-      replaceFile(FIRST_PASSWORD, `${randomBytes(PASSWORD_BYTES).toString('base64url')}\n`, 0o600)
-    },
-  }
-}
+const passwordStep = (): Step =>
+  credentialStep({
+    done: () => stands(FIRST_PASSWORD) || stands(path.join(PLACES.controllerHome, 'roomtone.db')),
+    name: "the first admin's password",
+    setting: PASSWORD,
+    value: () => madeSecret(PASSWORD_BYTES),
+  })
 
 /** What is given replaces what was there; what is not given stays. */
 const given = (settings: Settings): Settings =>
@@ -44,6 +36,7 @@ const controllerSettings = (wish: ControllerWish): Settings =>
     SVC_API_TLS_CERT_PATH: wish.tlsCert && path.resolve(wish.tlsCert),
     SVC_API_TLS_KEY_PATH: wish.tlsKey && path.resolve(wish.tlsKey),
     SVC_HOST: wish.host,
+    SVC_LIFECYCLE_EMBEDDED: wish.lifecycle ? 'true' : undefined,
     SVC_PORT: wish.port?.toString(),
     SVC_PUBLIC_URL: wish.publicUrl,
   })
@@ -56,12 +49,13 @@ const steady = (unit: string) => async (signal: AbortSignal) => {
     throw new SetupFailed(`${unit} ends right after its start: see journalctl -u ${unit}`)
 }
 
-const service = (unit: string, settings: string, parts: SetupParts): Step =>
+/** A service that may be started anew at any time; `reads`: files it reads at its start. */
+export const service = (unit: string, reads: readonly string[], parts: SetupParts): Step =>
   serviceStep({
     busy: () => false,
     later: async () => {},
     parts,
-    reads: [settings, path.join(PLACES.units, unit)],
+    reads,
     unit,
     working: steady(unit),
   })
@@ -72,29 +66,17 @@ const service = (unit: string, settings: string, parts: SetupParts): Step =>
  */
 export async function setupController(wish: ControllerWish, parts: SetupParts): Promise<SetupDone> {
   const wanted = controllerSettings(wish)
-  const fault = controllerFault(wish) ?? openFault({ ...settingsIn(PLACES.controllerSettings), ...wanted })
+  const settings = { ...settingsIn(PLACES.controllerSettings), ...wanted }
+  const fault = controllerFault(wish) ?? openFault(settings) ?? runnerFault(settings)
   if (fault) throw new SetupFailed(fault)
+  const reads = [PLACES.controllerSettings, path.join(PLACES.units, UNITS.controller)]
   return await runSteps(
     [
-      packagesStep('controller', wish.packages, parts),
+      packagesStep(wish.lifecycle ? ['controller', 'lifecycle'] : ['controller'], wish.packages, parts),
       ...groundSteps([UNITS.controller, UNITS.tlsRenew, UNITS.tlsRenewTimer], parts),
       passwordStep(),
       settingsStep(PLACES.controllerSettings, USERS.controller, () => wanted),
-      ...(wish.start ? [service(UNITS.controller, PLACES.controllerSettings, parts)] : []),
-    ],
-    parts,
-  )
-}
-
-/** Makes this box the one that acts on recorders over SSH. @throws SetupFailed; the box is then as it was before */
-export async function setupLifecycle(wish: LifecycleWish, parts: SetupParts): Promise<SetupDone> {
-  const wanted = given({ SVC_RUNNER_CONTROLLER_URL: wish.controllerUrl })
-  return await runSteps(
-    [
-      packagesStep('lifecycle', wish.packages, parts),
-      ...groundSteps([UNITS.lifecycle], parts),
-      settingsStep(PLACES.lifecycleSettings, USERS.lifecycle, () => wanted),
-      ...(wish.start ? [service(UNITS.lifecycle, PLACES.lifecycleSettings, parts)] : []),
+      ...(wish.start ? [service(UNITS.controller, reads, parts)] : []),
     ],
     parts,
   )

@@ -1,5 +1,5 @@
 // Runs steps one after the other and takes all of them back when one fails: a box is set up, or as it was.
-import { createServer, type Server } from 'node:net'
+import { lock } from '../host/lock.ts'
 import { NotStarted } from '../host/run.ts'
 import { Journal } from './journal.ts'
 import { undoAll } from './undo.ts'
@@ -16,24 +16,25 @@ export interface Step {
 
 export const JOURNAL_DIR = '/var/lib/roomtone-setup'
 
-/** Two setups at once would take each other's changes back. The kernel frees the name with the process. @throws SetupFailed */
-export async function alone<T>(work: () => Promise<T>, dir: string = JOURNAL_DIR): Promise<T> {
-  const lock = await locked(dir)
+/** Where a setup notes what it does, and what keeps a second one from it. */
+export interface Bench {
+  journal: string
+  lock: string
+}
+
+const BOX: Bench = { journal: JOURNAL_DIR, lock: '/run/roomtone-setup.lock' }
+
+/** Two setups at once would take each other's changes back. The kernel frees the lock with the process. @throws SetupFailed */
+export async function alone<T>(work: () => Promise<T>, bench: Bench = BOX): Promise<T> {
+  const held = await lock(bench.lock).catch((e: Error) => {
+    throw new SetupFailed(e.message)
+  })
+  if (!held) throw new SetupFailed('another setup runs on this box: wait until it is done')
   try {
     return await work()
   } finally {
-    lock.close()
+    held.release()
   }
-}
-
-async function locked(dir: string): Promise<Server> {
-  const server = createServer((socket) => socket.destroy()).unref()
-  return new Promise((resolve, reject) => {
-    server.once('error', (e: NodeJS.ErrnoException) =>
-      reject(e.code === 'EADDRINUSE' ? new SetupFailed('another setup runs on this box: wait until it is done') : e),
-    )
-    server.listen(`\0roomtone-setup${dir}`, () => resolve(server))
-  })
 }
 
 async function takenBack(journal: Journal, say: SetupParts['say']): Promise<void> {
@@ -83,8 +84,8 @@ async function applied(steps: Step[], journal: Journal, { say, signal }: SetupPa
  * its changes back is taken back first. @throws SetupFailed, or what the signal was aborted with, when all that this run
  * and the cut off one changed has been taken back.
  */
-export const runSteps = (steps: Step[], parts: SetupParts, dir: string = JOURNAL_DIR): Promise<SetupDone> =>
-  alone(() => onOrBack(steps, parts, new Journal(dir)), dir)
+export const runSteps = (steps: Step[], parts: SetupParts, bench: Bench = BOX): Promise<SetupDone> =>
+  alone(() => onOrBack(steps, parts, new Journal(bench.journal)), bench)
 
 async function onOrBack(steps: Step[], parts: SetupParts, journal: Journal): Promise<SetupDone> {
   const { say } = parts
@@ -105,15 +106,15 @@ async function onOrBack(steps: Step[], parts: SetupParts, journal: Journal): Pro
  * Ends what an earlier run left half taken back: until then, what stands on the box is neither the one nor the other. Before
  * anything is read.
  */
-export const finishUndo = ({ say }: SetupParts, dir: string = JOURNAL_DIR): Promise<void> =>
+export const finishUndo = ({ say }: SetupParts, bench: Bench = BOX): Promise<void> =>
   alone(async () => {
-    const journal = new Journal(dir)
+    const journal = new Journal(bench.journal)
     if (journal.undoing) await takenBack(journal, say)
-  }, dir)
+  }, bench)
 
 /** Ends what an earlier run left half done by taking it back. Call it `alone`. */
-export async function takeBackUnfinished({ say }: SetupParts, dir: string = JOURNAL_DIR): Promise<void> {
-  const journal = new Journal(dir)
+export async function takeBackUnfinished({ say }: SetupParts): Promise<void> {
+  const journal = new Journal(JOURNAL_DIR)
   if (journal.changes.length > 0) say('An earlier setup was cut off: it is taken back first.')
   await takenBack(journal, say)
 }

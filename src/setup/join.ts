@@ -1,9 +1,7 @@
 // The node's first contact: this very program in its one-shot mode, with the token on its standard input.
-import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { MAINTAIN_COMMAND, PLACES, USERS } from '../host/places.ts'
 import { run } from '../host/run.ts'
-import { idsOf } from './accounts.ts'
 import { ownEnv } from './config.ts'
 import type { Step } from './engine.ts'
 import { settingsIn } from './settings.ts'
@@ -11,12 +9,12 @@ import { lastWords } from './system.ts'
 import { type AgentWish, SetupFailed } from './wish.ts'
 
 const JOIN_MS = 120_000
-const KEY_DIR_MODE = 0o700
 
+/** As root: nothing the agent's user may have written counts, sound settings of a home (`.asoundrc`) name libraries to load. */
 const agent = (args: string[], input = '') =>
   run(PLACES.executable, ['agent', '--env-file', PLACES.agentSettings, ...args], {
     cwd: PLACES.agentHome,
-    env: ownEnv(PLACES.agentHome),
+    env: ownEnv(PLACES.agentLogin),
     input,
     timeoutMs: JOIN_MS,
   })
@@ -28,14 +26,6 @@ async function refused(): Promise<boolean> {
   const asked = await agent(['--print-channel-map-assignments'])
   // A controller that cannot be reached now says nothing about the token.
   return asked.code !== 0 && /\b40[134]\b/.test(lastWords(asked))
-}
-
-/** sshd reads the key as the user it logs in. */
-async function handOver(): Promise<void> {
-  const dir = path.dirname(PLACES.agentKeys)
-  const { gid, uid } = await idsOf(USERS.agent)
-  for (const file of [dir, PLACES.agentKeys]) fs.lchownSync(file, uid, gid)
-  fs.chmodSync(dir, KEY_DIR_MODE)
 }
 
 /**
@@ -64,7 +54,6 @@ export function joinStep({ bootstrapToken, nodeId, rejoin }: AgentWish): Step {
         bootstrapToken,
       )
       if (joined.code !== 0) throw new SetupFailed(`the node could not join: ${lastWords(joined)}`)
-      await handOver()
     },
   }
 }

@@ -34,8 +34,8 @@ const NEEDS: Need[] = [
   },
 ]
 
-export const missingPackages = (role: Role): string[] =>
-  NEEDS.filter((need) => need.roles.includes(role) && !need.has()).map((need) => need.package)
+const missingPackages = (roles: readonly Role[]): string[] =>
+  NEEDS.filter((need) => need.roles.some((role) => roles.includes(role)) && !need.has()).map((need) => need.package)
 
 const PACKAGES_MS = 30 * 60_000
 /** A fresh box renews its packages by itself: that is waited for. */
@@ -68,7 +68,7 @@ async function install(names: string[]): Promise<void> {
 }
 
 /** Missing packages are installed by apt; without apt, or when asked not to, they are told and left to the person. */
-export function packagesStep(role: Role, wanted: boolean, { say }: SetupParts): Step {
+export function packagesStep(roles: readonly Role[], wanted: boolean, { say }: SetupParts): Step {
   const tell = (missing: string[]) => {
     const lost = new Set(NEEDS.filter((need) => missing.includes(need.package)).map((need) => need.for))
     say(`Not installed: ${missing.join(', ')}. Without them there is no ${[...lost].join(', no ')}.`)
@@ -76,19 +76,19 @@ export function packagesStep(role: Role, wanted: boolean, { say }: SetupParts): 
   return {
     name: 'packages',
     done: () => {
-      const missing = missingPackages(role)
+      const missing = missingPackages(roles)
       if (missing.length > 0 && !wanted) tell(missing)
       return missing.length === 0 || !wanted
     },
     async apply(journal) {
-      const missing = missingPackages(role)
+      const missing = missingPackages(roles)
       if (!installed('apt-get'))
         throw new SetupFailed(
           `this system has no apt-get, so packages cannot be installed for you. Install what Debian calls ${missing.join(', ')} and run this again, or pass --no-packages`,
         )
       journal.record({ kind: 'packages', before: await installedPackages() })
       await install(missing)
-      const still = missingPackages(role)
+      const still = missingPackages(roles)
       if (still.length > 0)
         throw new SetupFailed(
           `the programs of ${still.join(', ')} are not there although apt-get has these packages: repair them with "apt-get install --reinstall ${still.join(' ')}", or pass --no-packages`,

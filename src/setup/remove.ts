@@ -3,10 +3,12 @@ import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { PLACES, UNITS, USERS } from '../host/places.ts'
 import { heldTakes } from '../host/takes.ts'
+import { removeGroup, removeUser } from './accounts.ts'
 import { FIRST_PASSWORD } from './controller.ts'
+import { credentialFiles } from './credentials.ts'
 import { alone, JOURNAL_DIR, takeBackUnfinished } from './engine.ts'
 import { stands } from './journal.ts'
-import { groupExists, known, packaged, systemctl, tool, unitState, userExists } from './system.ts'
+import { known, packaged, systemctl, unitState } from './system.ts'
 import { type RemoveWish, type Role, type SetupDone, SetupFailed, type SetupParts } from './wish.ts'
 
 interface Trace {
@@ -21,7 +23,7 @@ interface Trace {
 const TRACES: Record<Role, Trace> = {
   agent: {
     files: [PLACES.sudoers],
-    purged: [PLACES.agentSettings, PLACES.controllerCa, PLACES.agentHome, PLACES.setupStatus],
+    purged: [PLACES.agentSettings, PLACES.controllerCa, PLACES.agentHome, PLACES.agentLogin, PLACES.setupStatus],
     units: [UNITS.agent, UNITS.agentRefresh, UNITS.setup, UNITS.setupBoot],
     user: USERS.agent,
   },
@@ -31,7 +33,12 @@ const TRACES: Record<Role, Trace> = {
     units: [UNITS.controller, UNITS.tlsRenewTimer, UNITS.tlsRenew],
     user: USERS.controller,
   },
-  lifecycle: { files: [], purged: [PLACES.lifecycleSettings], units: [UNITS.lifecycle], user: USERS.lifecycle },
+  lifecycle: {
+    files: [],
+    purged: [PLACES.lifecycleSettings, PLACES.lifecycleCa],
+    units: [UNITS.lifecycle],
+    user: USERS.lifecycle,
+  },
 }
 export const ROLES = Object.keys(TRACES) as Role[]
 
@@ -71,10 +78,8 @@ function removePaths(files: readonly string[]): string[] {
 }
 
 async function removeAccount(name: string): Promise<string[]> {
-  const there = await userExists(name)
-  // By force: over SSH it is this user's own session that asks.
-  if (there) await tool('userdel', ['--force', name])
-  if (await groupExists(name)) await tool('groupdel', [name])
+  const there = await removeUser(name)
+  await removeGroup(name)
   return there ? [`user ${name}`] : []
 }
 
@@ -88,7 +93,7 @@ async function removeRole({ files, purged, units, user }: Trace, purge: boolean)
   changed.push(...removePaths([...units.map((unit) => path.join(PLACES.units, unit)), ...files]))
   if (!purge) return changed
   changed.push(...removePaths(purged))
-  removeIfEmpty(path.dirname(FIRST_PASSWORD))
+  removeIfEmpty(PLACES.credentials)
   return [...changed, ...(await removeAccount(user))]
 }
 
@@ -108,12 +113,13 @@ export const removeAll = ({ purge, roles = ROLES }: RemoveWish, parts: SetupPart
     return { changed }
   })
 
-/** What is left when the last role goes: sysusers.d makes all users on every box. */
+/** What is left when the last role goes: sysusers.d makes all users on every box, and two roles may share a secret. */
 async function removeShared(purge: boolean): Promise<string[]> {
   const changed: string[] = []
   if (purge) {
     for (const user of Object.values(USERS)) changed.push(...(await removeAccount(user)))
-    changed.push(...removePaths(SHARED.purged))
+    changed.push(...removePaths([...SHARED.purged, ...credentialFiles()]))
+    removeIfEmpty(PLACES.credentials)
   }
   return [...changed, ...removePaths(SHARED.programs)]
 }

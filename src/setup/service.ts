@@ -7,7 +7,7 @@ import { agentDir, heldTakes } from '../host/takes.ts'
 import { systemClock } from '../kernel/clock.ts'
 import type { Step } from './engine.ts'
 import type { Journal } from './journal.ts'
-import { systemctl, tool, unitState } from './system.ts'
+import { resetFailed, systemctl, tool, unitState } from './system.ts'
 import { SetupFailed, type SetupParts } from './wish.ts'
 
 const ONLINE_MS = 90_000
@@ -39,6 +39,8 @@ async function outdated(unit: string, reads: readonly string[]): Promise<boolean
 export interface ServiceStepParts {
   /** Whether it may not be stopped now. */
   busy: () => boolean
+  /** Has it begin nothing new, until the function is called that this resolves with. */
+  hold?: () => Promise<() => void>
   /** Has it take over later what it could not now. */
   later: () => Promise<void>
   parts: SetupParts
@@ -50,7 +52,7 @@ export interface ServiceStepParts {
 }
 
 async function started(verb: 'start' | 'restart', unit: string, signal: AbortSignal): Promise<void> {
-  await systemctl('reset-failed', unit).catch(() => {}) // nothing had failed: systemd calls that an error
+  await resetFailed(unit)
   try {
     await tool('systemctl', [verb, unit], { signal, timeoutMs: START_MS })
   } catch {
@@ -61,13 +63,20 @@ async function started(verb: 'start' | 'restart', unit: string, signal: AbortSig
 }
 
 /** Enables and starts a service; one that runs is started anew only where that changes something and costs no take. */
-export function serviceStep({ busy, later, parts, reads, unit, working }: ServiceStepParts): Step {
+export function serviceStep({ busy, hold, later, parts, reads, unit, working }: ServiceStepParts): Step {
   const begin = async (journal: Journal) => {
     const before = await unitState(unit)
     if (before.active && busy()) return await later()
-    journal.record({ kind: 'unit', unit, ...before, restart: before.active })
-    await systemctl('enable', '--quiet', unit)
-    await started(before.active ? 'restart' : 'start', unit, parts.signal)
+    const letGo = before.active ? await hold?.() : undefined
+    try {
+      // What began until it was held.
+      if (before.active && busy()) return await later()
+      journal.record({ kind: 'unit', unit, ...before, restart: before.active })
+      await systemctl('enable', '--quiet', unit)
+      await started(before.active ? 'restart' : 'start', unit, parts.signal)
+    } finally {
+      letGo?.()
+    }
     await working(parts.signal)
   }
   return {

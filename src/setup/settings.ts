@@ -32,8 +32,7 @@ export function settingsStep(file: string, user: string, wanted: () => Settings)
 }
 
 /** The certificate authority of the controller, readable by everybody as every certificate is. */
-export function authorityStep(pem: string): Step {
-  const file = PLACES.controllerCa
+export function authorityStep(pem: string, file: string = PLACES.controllerCa): Step {
   return {
     name: `the certificate authority in ${file}`,
     done: () => stands(file) && fs.readFileSync(file, 'utf8') === pem,

@@ -6,13 +6,16 @@ import { UNITS } from '../host/places.ts'
 import { inExecutable } from '../kernel/assets.ts'
 import { version } from '../kernel/version.ts'
 import { prepareAgent, setupAgent } from './agent.ts'
-import { FIRST_PASSWORD, setupController, setupLifecycle } from './controller.ts'
+import { FIRST_PASSWORD, setupController } from './controller.ts'
+import { credentialFile } from './credentials.ts'
+import { RUNNER_SECRETS, setupLifecycle } from './lifecycle.ts'
 import { ROLES, removeAll } from './remove.ts'
 import { type Role, type SetupDone, SetupFailed, type SetupParts } from './wish.ts'
 
 const HELP = `usage: roomtone setup agent --controller-url URL --node-id ID [--bootstrap-token-file FILE|-] [options]
        roomtone setup controller [--public-url URL] [--host ADDRESS] [--port N] [--tls-cert FILE --tls-key FILE]
-       roomtone setup lifecycle [--controller-url URL]
+                                [--with-lifecycle]
+       roomtone setup lifecycle --controller-url URL [options]
        roomtone setup stick
        roomtone setup remove [agent|controller|lifecycle] [--purge]
 
@@ -28,6 +31,13 @@ agent:
   --controller-ca FILE         certificate authority of the controller, PEM
   --allow-insecure             accept plain http and certificates nobody vouches for (development only)
   --replace                    make a box that is another node this one
+controller:
+  --with-lifecycle             it acts on its nodes over SSH itself: a site of one box needs no runner
+lifecycle:
+  --controller-url URL         address of the controller, which keeps the keys
+  --controller-ca FILE, --allow-insecure   as above
+  --controller-token-file FILE what the runner shows the controller, - = standard input (default: made, and told where)
+  --runner-token-file FILE     what the controller shows the runner (default: made, and told where)
 all:
   --no-packages                do not install packages of the system; what is missing is told
   --no-start                   leave the service stopped and not enabled
@@ -46,6 +56,7 @@ const OPTIONS = {
   'allow-insecure': toggle,
   'bootstrap-token-file': value,
   'controller-ca': value,
+  'controller-token-file': value,
   'controller-url': value,
   help: { ...toggle, short: 'h' },
   host: value,
@@ -58,9 +69,11 @@ const OPTIONS = {
   purge: toggle,
   replace: toggle,
   room: value,
+  'runner-token-file': value,
   site: value,
   'tls-cert': value,
   'tls-key': value,
+  'with-lifecycle': toggle,
 } as const
 
 class Misused extends Error {}
@@ -77,9 +90,13 @@ function read(flag: string, file: string): string {
 }
 
 /** From a file or the standard input; never an argument, which every user of the box could see. */
-async function tokenOf(file: string | undefined): Promise<string | undefined> {
+async function tokenOf(
+  flags: Flags,
+  flag: 'bootstrap-token-file' | 'controller-token-file' | 'runner-token-file',
+): Promise<string | undefined> {
+  const file = flags[flag]
   if (file === undefined) return undefined
-  return (file === '-' ? await text(process.stdin) : read('--bootstrap-token-file', file)).trim()
+  return (file === '-' ? await text(process.stdin) : read(`--${flag}`, file)).trim()
 }
 
 function needed(flags: Flags, name: 'controller-url' | 'node-id'): string {
@@ -90,7 +107,7 @@ function needed(flags: Flags, name: 'controller-url' | 'node-id'): string {
 
 async function agent(flags: Flags, parts: SetupParts): Promise<SetupDone> {
   const ca = flags['controller-ca']
-  const token = await tokenOf(flags['bootstrap-token-file'])
+  const token = await tokenOf(flags, 'bootstrap-token-file')
   const optional = { alias: flags['node-alias'], bootstrapToken: token, room: flags.room, site: flags.site }
   return await setupAgent(
     {
@@ -115,6 +132,7 @@ async function controller(flags: Flags, parts: SetupParts): Promise<SetupDone> {
       ...(flags['public-url'] === undefined ? {} : { publicUrl: flags['public-url'] }),
       ...(flags['tls-cert'] === undefined ? {} : { tlsCert: flags['tls-cert'] }),
       ...(flags['tls-key'] === undefined ? {} : { tlsKey: flags['tls-key'] }),
+      lifecycle: flags['with-lifecycle'],
       packages: !flags['no-packages'],
       start: !flags['no-start'],
     },
@@ -124,10 +142,35 @@ async function controller(flags: Flags, parts: SetupParts): Promise<SetupDone> {
   return done
 }
 
-const lifecycle = (flags: Flags, parts: SetupParts): Promise<SetupDone> => {
-  const url = flags['controller-url']
-  const wish = { packages: !flags['no-packages'], start: !flags['no-start'] }
-  return setupLifecycle(url === undefined ? wish : { ...wish, controllerUrl: url }, parts)
+async function lifecycle(flags: Flags, parts: SetupParts): Promise<SetupDone> {
+  const ca = flags['controller-ca']
+  if (flags['controller-token-file'] === '-' && flags['runner-token-file'] === '-')
+    throw new Misused('standard input holds one token: give the other one in a file')
+  const optional = {
+    controllerCa: ca === undefined ? undefined : read('--controller-ca', ca),
+    controllerToken: await tokenOf(flags, 'controller-token-file'),
+    controllerUrl: flags['controller-url'],
+    runnerToken: await tokenOf(flags, 'runner-token-file'),
+  }
+  const done = await setupLifecycle(
+    {
+      ...Object.fromEntries(Object.entries(optional).filter(([, given]) => given !== undefined)),
+      allowInsecure: flags['allow-insecure'],
+      packages: !flags['no-packages'],
+      start: !flags['no-start'],
+    },
+    parts,
+  )
+  tellSecrets(parts)
+  return done
+}
+
+/** The other side needs the same, and its services look for them under the same names. */
+function tellSecrets({ say }: SetupParts): void {
+  const files = RUNNER_SECRETS.map(credentialFile).filter((file) => fs.existsSync(file))
+  if (files.length === 0) return
+  say(`The controller has to hold the same ${files.join(' and ')} (root's, mode 0600), and this runner's address as`)
+  say('SVC_ANSIBLE_RUNNER_URL in its settings; start it anew then.')
 }
 
 function remove(flags: Flags, parts: SetupParts, [role]: string[]): Promise<SetupDone> {

@@ -34,6 +34,9 @@ export const known = (unit: string): boolean => packaged(unit) || fs.existsSync(
 
 export const systemctl = (...args: string[]): Promise<string> => tool('systemctl', args, { timeoutMs: 3 * MINUTE_MS })
 
+/** A service that failed often may be started again. One that systemd does not hold has failed nowhere. */
+export const resetFailed = async (unit: string): Promise<void> => void (await run('systemctl', ['reset-failed', unit]))
+
 export interface UnitState {
   active: boolean
   enabled: boolean

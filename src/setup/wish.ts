@@ -29,6 +29,8 @@ export interface AgentWish {
 export interface ControllerWish {
   /** Address to listen on. */
   host?: string
+  /** Whether the controller acts on its nodes itself, as on a site of one box. */
+  lifecycle?: boolean
   packages: boolean
   port?: number
   /** How people and recorders reach it: https://recorder.example */
@@ -39,7 +41,15 @@ export interface ControllerWish {
 }
 
 export interface LifecycleWish {
+  /** Accept plain http and certificates nobody vouches for. */
+  allowInsecure?: boolean
+  /** PEM text of the controller's certificate authority. */
+  controllerCa?: string
+  /** What the runner shows the controller; made when there is none. */
+  controllerToken?: string
   controllerUrl?: string
+  /** What whoever asks for a run shows the runner; made when there is none. */
+  runnerToken?: string
   packages: boolean
   start: boolean
 }

@@ -31,7 +31,11 @@ const address = z
   .string()
   .trim()
   .max(2048)
-  .refine((v) => URL.canParse(v) && /^https?:$/.test(new URL(v).protocol), 'expected an https:// or http:// address')
+  // Parsers of addresses pass over line breaks, and a file of settings does not.
+  .refine(
+    (v) => !/\s/.test(v) && URL.canParse(v) && /^https?:$/.test(new URL(v).protocol),
+    'expected an https:// or http:// address',
+  )
   .refine((v) => !URL.canParse(v) || new URL(v).username === '', 'must not contain a user name or password')
   .transform((v) => v.replace(/\/+$/, ''))
 

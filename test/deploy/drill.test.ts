@@ -18,6 +18,8 @@ const MIB = 1024 * 1024
 // The second one is delivered in parts.
 const SIZES = [300_000, 17 * MIB + 7, 40_000]
 const CHUNKS = 3
+// Of the last whole take and of the one in chunks.
+const MASTERS = 2
 
 describe('a box is lost', () => {
   let house: House
@@ -29,6 +31,7 @@ describe('a box is lost', () => {
   let node = { id: '', token: '' }
   let profile = ''
   const takes = new Map<string, Buffer>()
+  const masters = new Map<string, Buffer>()
   let rows = new Map<string, string[]>()
   let answers = new Map<string, number>()
   const on = () => house.path('fresh')
@@ -54,20 +57,29 @@ describe('a box is lost', () => {
     }
     return { id: recording.id, send }
   }
-  /** A take that the controller has acknowledged. */
-  const record = async (bytes: Buffer, policyId: string): Promise<void> => {
+  /** A take that the controller has acknowledged, and the master beside it. */
+  const record = async (bytes: Buffer, policyId: string, master?: Buffer): Promise<void> => {
     const { id, send } = await begin(profile, [policyId])
-    await send(bytes, 'audio/mpeg')
+    await send(bytes, 'audio/mpeg', master && '?rendition=enhanced')
     takes.set(id, bytes)
+    if (!master) return
+    await send(master, 'audio/wav', '?rendition=raw')
+    masters.set(id, master)
   }
   /** One that comes in chunks: they are uploaded one by one, what is played is made of them. */
   const recordInChunks = async (policyId: string): Promise<void> => {
     const made = { chunkSeconds: 5, codec: 'wav', enhancement: null, name: 'In chunks' }
     const { id, send } = await begin((await old.post('/settings/recording-profiles', made)).id, [policyId])
-    for (const [index, more] of ['', '', '&chunkTotal=3'].entries())
-      await send(wav(counted(index * 80_000, 80_000)), 'audio/wav', `?chunk=${index}${more}`)
-    await until('the chunks to be joined', async () => (await old.get(`/recordings/${id}`)).status === 'cached')
+    for (const [index, more] of ['', '', '&chunkTotal=3'].entries()) {
+      await send(wav(counted(index * 80_000, 80_000)), 'audio/wav', `?chunk=${index}${more}&rendition=enhanced`)
+      await send(wav(counted(index * 80_000 + 7, 80_000)), 'audio/wav', `?chunk=${index}&rendition=raw`)
+    }
+    await until('the chunks to be joined', async () => {
+      const { enhancedCachePath, rawCachePath } = await old.get(`/recordings/${id}`)
+      return enhancedCachePath && rawCachePath
+    })
     takes.set(id, await old.file(id))
+    masters.set(id, wav(counted(7, 240_000)))
   }
   const policy = async (destinationId: string): Promise<string> => {
     const fields = { name: destinationId, pathOverride: 'north/2026', trigger: 'on_recording_cached' }
@@ -117,7 +129,7 @@ describe('a box is lost', () => {
     const policies = [archive, archive, smb ? await policy(await shareOf(smb)) : archive]
     const traffic = busy()
     for (const [i, size] of SIZES.entries()) {
-      await record(randomBytes(size), policies[i]!)
+      await record(randomBytes(size), policies[i]!, i === 2 ? randomBytes(2 * size) : undefined)
       for (const mode of ['PASSIVE', 'RESTART', 'TRUNCATE'] as const) {
         replicator.sync()
         await replicator.lock(50)
@@ -129,7 +141,7 @@ describe('a box is lost', () => {
     await old.post('/upload-runner/run')
     await until('all takes to be uploaded', async () => {
       const items: UploadItem[] = await old.get('/upload-queue?limit=50')
-      return items.length === SIZES.length + CHUNKS && items.every((item) => item.status === 'succeeded')
+      return items.length === SIZES.length + CHUNKS + MASTERS && items.every((item) => item.status === 'succeeded')
     })
     // Moved since: what was sent before lies where it was sent to.
     const moved = {
@@ -162,7 +174,8 @@ describe('a box is lost', () => {
     const rooms = rows.get('rooms')!.join()
     for (const name of answers.keys()) assert.ok(rooms.includes(name), name)
     const files = rows.get('recording_files')!.join()
-    for (const bytes of takes.values()) assert.ok(files.includes(createHash('sha256').update(bytes).digest('hex')))
+    for (const bytes of [...takes.values(), ...masters.values()])
+      assert.ok(files.includes(createHash('sha256').update(bytes).digest('hex')))
   })
 
   test('without the old key the destinations stay shut, and it is said which key is meant', async () => {
@@ -187,8 +200,8 @@ describe('a box is lost', () => {
     assert.match(said, /SignatureDoesNotMatch/)
     assert.equal(said.includes(SECRET_KEY), false)
     // What lies elsewhere came all the same.
-    assert.equal(filesBelow(path.join(on(), 'recordings')).length, smb ? 1 : 0)
-    assert.equal(said.match(/at no destination and not here/g)?.length, smb ? 3 : 4)
+    assert.equal(filesBelow(path.join(on(), 'recordings')).length, smb ? 2 : 0)
+    assert.equal(said.match(/at no destination and not here/g)?.length, smb ? 4 : 6)
     s3.useSecret(SECRET_KEY)
   })
 
@@ -198,7 +211,7 @@ describe('a box is lost', () => {
     const { code, said } = await verb(['restore', '--takes-from-destinations'])
     assert.equal(code, 1)
     assert.match(said, /^not what was stored: /m)
-    assert.match(said, /3 files in place, [23] copied now/)
+    assert.match(said, /5 files in place, [35] copied now/)
     s3.objects.set(key, object)
   })
 
@@ -217,7 +230,7 @@ describe('a box is lost', () => {
   test('every acknowledged row and every byte is back', async () => {
     const { code, said } = await verb(['restore', '--takes-from-destinations'])
     assert.equal(code, 0, said)
-    assert.match(said, /4 files in place, 1 copied now/)
+    assert.match(said, /6 files in place, 1 copied now/)
     const checked = await verb(['check', '--deep'])
     assert.equal(checked.code, 0, checked.said)
     const db = new Db(path.join(on(), 'roomtone.db'), undefined, { plain: true })
@@ -238,6 +251,7 @@ describe('a box is lost', () => {
     assert.equal((await fresh.ask('GET', '/auth/me', undefined, old.session)).status, 401)
     await fresh.login()
     for (const [id, bytes] of takes) assert.ok((await fresh.file(id)).equals(bytes), id)
+    for (const [id, bytes] of masters) assert.ok((await fresh.file(id, 'raw')).equals(bytes), id)
     const beat = await fresh.ask('POST', `/nodes/${node.id}/recording-jobs/claim-next`, {}, node.token)
     assert.ok(beat.status < 300, JSON.stringify(beat.json))
     await fresh.program.end('SIGTERM')

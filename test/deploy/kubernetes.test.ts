@@ -173,6 +173,27 @@ describe('kubernetes', { skip: renderer ? false : 'needs kubectl or kustomize 4.
     }
   })
 
+  test('a node can be drained, recorders outside get in, and the stop has its time', () => {
+    for (const name of EXAMPLES) {
+      const { maxUnavailable, minAvailable, unhealthyPodEvictionPolicy } = one(of(name), 'PodDisruptionBudget').spec
+      assert.deepEqual([maxUnavailable, minAvailable, unhealthyPodEvictionPolicy], [1, undefined, 'AlwaysAllow'])
+      assert.deepEqual(one(of(name), 'NetworkPolicy').spec.ingress, [{ ports: [{ port: 'api' }] }])
+      const pod = podOf(one(of(name), 'StatefulSet'))
+      assert.ok(pod.terminationGracePeriodSeconds > 10)
+      const { failureThreshold, periodSeconds } = pod.containers[0].startupProbe
+      assert.ok(failureThreshold * periodSeconds >= 1800)
+      assert.equal(pod.securityContext.fsGroup, pod.securityContext.runAsGroup)
+      const { ports, type } = one(of(name), 'Service').spec
+      assert.equal(type, name === 'sealed' ? 'LoadBalancer' : undefined)
+      const [container] = pod.containers
+      for (const { targetPort } of ports) assert.ok(container.ports.some((p: Manifest) => p.name === targetPort))
+    }
+    assert.deepEqual(
+      one(of('sealed'), 'Service').spec.ports.map((p: Manifest) => p.port),
+      [443, 8787],
+    )
+  })
+
   for (const name of ['native', 'existing'] as const)
     test(`${name}: a controller started like this answers its probes`, async () => {
       const house = await House.open()

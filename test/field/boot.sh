@@ -1,9 +1,10 @@
 #!/bin/sh
 # Becomes a machine: an overlay on the base, a control group and a network of its own. For `unshare --mount`: what is
 # mounted here goes with the process.
-# usage: boot.sh NAME BASE DIRECTORY NETWORK
+# usage: boot.sh BASE DIRECTORY; the directory's name is the machine's, and that of its network
 set -eu
-name=$1 base=$2 dir=$3 network=$4
+base=$1 dir=$2
+name=${dir##*/}
 
 mkdir -p "$dir/upper" "$dir/work" "$dir/root"
 if ! mount -t overlay overlay -o "lowerdir=$base,upperdir=$dir/upper,workdir=$dir/work" "$dir/root" 2>/dev/null; then
@@ -22,5 +23,5 @@ mount -t cgroup2 cgroup2 /sys/fs/cgroup
 mkdir -p "/sys/fs/cgroup/$name"
 echo $$ >"/sys/fs/cgroup/$name/cgroup.procs"
 exec systemd-nspawn --quiet --boot --register=no --keep-unit --machine="$name" --directory="$dir/root" \
-  --network-namespace-path="/run/netns/$network" --resolv-conf=off --timezone=off --link-journal=no \
+  --network-namespace-path="/run/netns/$name" --resolv-conf=off --timezone=off --link-journal=no \
   --console=passive --kill-signal=SIGRTMIN+3

@@ -1,35 +1,27 @@
 // A technician's visit, on a booted box that reaches nothing but its controller: one line, online, rebooted, removed again.
 import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
-import * as http from 'node:http'
-import type { AddressInfo } from 'node:net'
 import * as path from 'node:path'
 import { after, before, test } from 'node:test'
 import * as tls from 'node:tls'
 import { type RunResult, run } from '../../src/host/run.ts'
 import { installLine } from '../../src/wire/install.ts'
 import { executable } from '../kit/executable.ts'
-import { Controller, House, until } from '../kit/whole.ts'
+import { Controller, House, RUNNER_TOKEN, until } from '../kit/whole.ts'
 import { bootMachine, type Machine, noMachine } from './machine.ts'
+import { lookedAt, quoted, type ReleaseHost, releaseHost } from './visit.ts'
 
 const skip = noMachine()
 const SITE = { room: "The dean's room", site: 'Süd $HOME' }
 const CA = '/root/site-ca.pem'
 const SCRIPT = path.join(import.meta.dirname, '..', '..', 'scripts', 'install-agent.sh')
 
-// Everything an installation may touch, with owners, modes and contents. Copies of passwd and its like that the system's own
-// programs keep are left out: the accounts are asked for.
-const LISTING = `
-  find /etc /opt /root /usr/local /var/lib \\( -path /var/lib/systemd -o -path /var/lib/apt/lists -o -path /etc/.pwd.lock -o -path '/etc/*-' \
-    -o -path /etc/passwd -o -path /etc/group -o -path '/etc/*shadow' -o -path '/etc/sub?id' \\) -prune \
-    -o -printf '%p %y %m %U %G %l\\n' -type f -exec sha256sum {} + | sort
-  getent passwd | sort; getent group | sort; systemctl list-unit-files --no-legend 'roomtone*'; ls -A /tmp /run | grep ^room`
-
 let house: House
 let controller: Controller
 let box: Machine
-let untouched: string
-let releases: { close(): void; url: string }
+/** Fails when the box is not what it was before the first installation. */
+let asBefore: () => Promise<void>
+let releases: ReleaseHost
 
 before(async () => {
   if (skip) return
@@ -49,20 +41,15 @@ before(async () => {
   await box.write(CA, ca)
   await box.bring(roomtone, '/root/roomtone')
   await fakes()
-  releases = await releaseHost(roomtone)
-  untouched = await listing()
+  releases = await releaseHost(house, box, roomtone)
+  for (const [name, key] of Object.entries(releases.keys)) await box.write(`/root/${name}.pem`, key)
+  asBefore = await lookedAt(box)
 })
 after(async () => {
   releases?.close()
   await box?.stop()
   await house?.close()
 })
-
-const listing = async (): Promise<string> => (await box.run(LISTING)).stdout
-async function asBefore(): Promise<void> {
-  const [was, is] = [new Set(untouched.split('\n')), new Set((await listing()).split('\n'))]
-  assert.deepEqual({ gone: [...was.difference(is)], more: [...is.difference(was)] }, { gone: [], more: [] })
-}
 
 /**
  * Programs of the system that do as they always do, but for the one call that $CALL names: that one fails, cuts the setup
@@ -86,35 +73,6 @@ exec "$(PATH=/usr/sbin:/usr/bin:/sbin:/bin command -v "\${0##*/}")" "$@"
       '0755',
     )
 }
-
-/** Two releases: -1 is whole, -2 was damaged after its checksum was taken. */
-async function releaseHost(roomtone: string): Promise<{ close(): void; url: string }> {
-  const dir = house.path('releases')
-  for (const n of [1, 2]) {
-    const at = `${dir}/agent-v2026.01.01-${n}`
-    const archive = `roomtone-2026.01.01-${n}-x86_64-unknown-linux-gnu.tar.gz`
-    fs.mkdirSync(at, { recursive: true })
-    const pack = `tar -cf - -C "${path.dirname(roomtone)}" roomtone | gzip -1 >${archive}; sha256sum ${archive} >SHA256SUMS`
-    await run(
-      'sh',
-      ['-c', n === 1 ? pack : `echo whole >${archive}; sha256sum ${archive} >SHA256SUMS; echo damaged >${archive}`],
-      {
-        cwd: at,
-        timeoutMs: 120_000,
-      },
-    )
-  }
-  const server = http.createServer(({ url = '' }, response) => {
-    fs.createReadStream(path.join(dir, url))
-      .on('error', () => response.writeHead(404).end())
-      .pipe(response)
-  })
-  await new Promise<void>((resolve) => server.listen(0, box.hostAddress, resolve))
-  const { port } = server.address() as AddressInfo
-  return { close: () => server.close(), url: `http://${box.hostAddress}:${port}` }
-}
-
-const quoted = (words: string[]): string => words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ')
 
 /** The setup alone, with the program of the test; `how` happens at the call. */
 const setup = (args: string[], call = '', how = '', input = ''): Promise<RunResult> =>
@@ -145,8 +103,9 @@ const CALLS = ['systemd-sysusers', 'systemd-tmpfiles', 'visudo', 'systemctl enab
 for (const call of CALLS)
   test(`a setup that fails at "${call}" says so, and leaves the box as it was`, { skip }, async () => {
     const { id, token } = await minted()
-    const { code, stderr } = await setup(forNode(id), call, 'fail', token)
+    const { code, stderr, stdout } = await setup(forNode(id), call, 'fail', token)
     assert.equal(code, 1)
+    assert.doesNotMatch(stdout, /Left behind/)
     assert.match(stderr, /^roomtone setup: .*\.$/m)
     assert.doesNotMatch(stderr, new RegExp(token))
     await asBefore()
@@ -178,6 +137,24 @@ test('a setup that was cut off makes no node of the box: another one is taken ba
   const { code, stderr } = await setup(forNode(second.id), '', '', 'svc_bs_wrong')
   assert.equal(code, 1)
   assert.match(stderr, /the node could not join: .*refused the bootstrap token/)
+  await asBefore()
+})
+
+test('what is taken back leaves takes that nobody else has, to their owner', { skip }, async () => {
+  const { id, token } = await minted()
+  await setup(forNode(id), 'systemctl start', 'kill', token)
+  const take = '/var/lib/roomtone/agent/data/agent/takes/take_1'
+  await box.must(`runuser -u roomtone-agent -- mkdir -p ${take}
+    echo '{"status":"captured"}' | runuser -u roomtone-agent -- tee ${take}/state.json`)
+  const { stdout } = await setup(forNode(id), 'systemctl start', 'fail', token)
+  assert.match(
+    stdout,
+    /^Left behind: \/var\/lib\/roomtone\S* stays: it holds takes that the controller does not have\.$/m,
+  )
+  assert.equal(await box.must(`stat -c %U ${take}/state.json`), 'roomtone-agent\n')
+  assert.equal(await box.exists('/opt/roomtone'), false, 'the rest is taken back')
+  assert.match((await setup(['remove'])).stderr, /holds 1 take\(s\) that the controller does not have/)
+  await setup(['remove', '--purge'])
   await asBefore()
 })
 
@@ -231,7 +208,7 @@ test('one line installs, and the node is online', { skip }, async () => {
   assert.match(settings, /SVC_NODE_ROOM="The dean's room"\n/)
   assert.match(settings, /SVC_NODE_SITE="Süd \\\$HOME"\n/)
   assert.match(settings, /root roomtone-agent 640\n$/)
-  const keys = '/var/lib/roomtone/agent/.ssh/authorized_keys'
+  const keys = '/var/lib/roomtone/agent-login/.ssh/authorized_keys'
   assert.match(
     await box.must(`cat ${keys}; stat -c "%U %G %a" ${keys}`),
     /^restrict,command="sudo -n \/opt\/roomtone\/bin\/roomtone maintain" ssh-ed25519 \S+ svc-node_\S+\nroomtone-agent roomtone-agent 600\n$/,
@@ -246,6 +223,29 @@ test('a second run changes nothing, with the spent token or without one', { skip
     assert.match(stdout, /Nothing to do/, stdout + stderr)
   }
   assert.equal(await agentPid(), pid)
+})
+
+test('a runner on its own box has what it needs, and acts', { skip }, async () => {
+  const asked = ['lifecycle', '--controller-url', controller.url, '--controller-ca', CA]
+  const made = await setup(asked)
+  assert.match(made.stdout, /The controller has to hold the same \/etc\/credstore\/roomtone\.ansible-runner-token and/)
+  assert.equal(made.code, 0, made.stdout + made.stderr)
+  const tokens = '/etc/credstore/roomtone.ansible-runner-token /etc/credstore/roomtone.runner-token'
+  assert.equal(await box.must(`stat -c '%U %a' ${tokens}`), 'root 600\nroot 600\n')
+  assert.match((await setup(asked)).stdout, /Nothing to do/)
+  // The token it made is none of the controller's: what is given takes its place, and the service goes on with it.
+  const given = await setup([...asked, '--controller-token-file', '-'], '', '', RUNNER_TOKEN)
+  assert.equal(given.code, 0, given.stderr)
+  const body = JSON.stringify({
+    action: 'smoke_check',
+    target: { host: '127.0.0.1', nodeAlias: 'box', nodeId: node.id },
+  })
+  const run_ = `printf 'header = "Authorization: Bearer %s"\n' "$(cat ${tokens.split(' ')[0]})" |
+    curl -sS --config - -H 'content-type: application/json' -d ${quoted([body])} http://localhost:8790/runs`
+  const { data } = JSON.parse(await box.must(run_))
+  assert.equal(data?.exitCode, 0, JSON.stringify(data))
+  const gone = await setup(['remove', 'lifecycle', '--purge'])
+  assert.match(gone.stdout, /^Removed: roomtone-lifecycle.service/m)
 })
 
 test('another program comes into service, or the old one stays', { skip }, async () => {
@@ -303,47 +303,51 @@ test('after a reboot the node is online', { skip }, async () => {
   await box.must('systemctl is-active roomtone-agent')
 })
 
-test('a box that is a controller too stays one when its recorder goes', { skip }, async () => {
-  const { stdout } = await setup(['controller', '--public-url', 'https://recorder.example'])
-  const file = '/etc/credstore/roomtone.local-admin-password'
-  assert.match(stdout, new RegExp(`The first admin's password is in ${file} `))
-  assert.match((await setup(['controller'])).stdout, /Nothing to do/)
-  const login = `printf '{"email":"admin@roomtone.local","password":"%s"}' "$(cat ${file})" |
-    curl -fsS -H 'content-type: application/json' -d @- http://localhost:8787/api/v1/auth/login`
-  assert.match(await box.must(login), /"token":"svc_/)
-  assert.match(
-    await box.must('curl -fsS http://localhost:8787/install.sh'),
-    /^default_controller_url='https:\/\/recorder.example'$/m,
+const fromHost = ({ id, token }: { id: string; token: string }, more: string[], base = releases.url) =>
+  box.run(
+    `sh -s -- --controller-url ${controller.url} --controller-ca ${CA} --node-id ${id} --release-base ${base} ${quoted(more)}`,
+    { input: `SVC_BOOTSTRAP_TOKEN=${token}\n${fs.readFileSync(SCRIPT, 'utf8')}`, timeoutMs: 120_000 },
   )
-  const site = `${box.address}:8787`
-  await box.must(`roomtone tls init --host ${box.address}`)
-  const files = ['--tls-cert', '/etc/roomtone/tls/server.pem', '--tls-key', '/etc/roomtone/tls/server.key']
-  const served = await setup(['controller', '--host', '0.0.0.0', ...files])
-  assert.equal(served.code, 0, served.stderr)
-  await box.must(`curl -fsS --cacert /etc/roomtone/tls/ca.pem https://${site}/healthz`)
-  const wrong = await setup(['controller', '--port', '1'])
-  assert.match(wrong.stderr, /roomtone-controller.service does not start\. Its last words: /)
-  await box.until('the controller as before', `curl -fsS --cacert /etc/roomtone/tls/ca.pem https://${site}/healthz`)
-  await box.must('roomtone setup remove agent --purge')
-  await box.must('systemctl is-active roomtone-controller && roomtone setup remove controller --purge')
+const [WHOLE, DAMAGED] = [1, 2].map((n) => ['--version', `agent-v2026.01.01-${n}`]) as [string[], string[]]
+const OWNER = ['--release-key', '/root/owner.pem']
+
+test('from a release host nothing is taken that cannot be proved', { skip }, async () => {
+  await box.must('roomtone setup remove --purge')
+  const joining = await minted()
+  const cases: [string[], RegExp][] = [
+    [DAMAGED, /is damaged or was tampered with: its SHA-256 is [0-9a-f]{64}, it should be [0-9a-f]{64}/],
+    [
+      [...DAMAGED, ...OWNER],
+      /SHA256SUMS\.sig could not be fetched: .*The release is not signed, and \/root\/owner\.pem asks/,
+    ],
+    [[...WHOLE, '--release-key', '/root/other.pem'], /SHA256SUMS was not signed by the owner of \/root\/other\.pem/],
+    [[...WHOLE, '--release-key', CA], /the signature of SHA256SUMS cannot be checked with /],
+    [[...WHOLE, '--release-key', '/root/none.pem'], /\/root\/none\.pem \(--release-key\) cannot be read/],
+  ]
+  for (const [args, words] of cases) {
+    const { code, stderr } = await fromHost(joining, args)
+    assert.match(stderr, words)
+    assert.equal(code, 1)
+    await asBefore()
+  }
+  const newest = await fromHost(joining, [], `${releases.url}/releases/download`)
+  assert.match(newest.stderr, /--version is needed with .*: the newest tag there that begins with agent-v/)
+  await box.must('mv /usr/bin/openssl /usr/bin/openssl.away')
+  assert.match((await fromHost(joining, [...WHOLE, ...OWNER])).stderr, /openssl is missing: install it/)
+  await box.must('mv /usr/bin/openssl.away /usr/bin/openssl')
+  // A box that has a key asks for it by itself.
+  await box.must('mkdir /etc/roomtone && cp /root/other.pem /etc/roomtone/release-key.pem')
+  assert.match(
+    (await fromHost(joining, WHOLE)).stderr,
+    /was not signed by the owner of \/etc\/roomtone\/release-key\.pem/,
+  )
+  await box.must('rm -r /etc/roomtone')
   await asBefore()
 })
 
-test('from a release host, checked; what is damaged is not unpacked', { skip }, async () => {
-  const { id, token } = await minted()
-  const from = (tag: string) =>
-    box.run(
-      `sh -s -- --controller-url ${controller.url} --controller-ca ${CA} --node-id ${id} --release-base ${releases.url} --version ${tag}`,
-      { input: `SVC_BOOTSTRAP_TOKEN=${token}\n${fs.readFileSync(SCRIPT, 'utf8')}`, timeoutMs: 120_000 },
-    )
-  const damaged = await from('agent-v2026.01.01-2')
-  assert.match(
-    damaged.stderr,
-    /is damaged or was tampered with: its SHA-256 is [0-9a-f]{64}, it should be [0-9a-f]{64}/,
-  )
-  await asBefore()
-  node = { id, token }
-  const { code, stdout, stderr } = await from('agent-v2026.01.01-1')
+test('from a release host, checked and signed', { skip }, async () => {
+  node = await minted()
+  const { code, stdout, stderr } = await fromHost(node, [...WHOLE, ...OWNER])
   assert.equal(code, 0, stdout + stderr)
 })
 

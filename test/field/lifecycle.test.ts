@@ -2,19 +2,18 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
-import * as path from 'node:path'
 import { after, before, test } from 'node:test'
 import * as tls from 'node:tls'
 import { PLACES, UNITS } from '../../src/host/places.ts'
-import { type Arch, archiveName, SUMS, sumLine } from '../../src/host/release.rules.ts'
-import { digestOfFile } from '../../src/host/release.ts'
 import type { LifecycleJob } from '../../src/wire/lifecycle.ts'
 import { MAINTAIN_EXIT } from '../../src/wire/maintain.ts'
 import { executable } from '../kit/executable.ts'
 import { ADMIN, Controller, House, RUNNER_TOKEN, until } from '../kit/whole.ts'
 import { bootMachine, type Machine, noMachine } from './machine.ts'
+import { claiming, release, renamed } from './releases.ts'
 
 const INBOUND_TOKEN = 'field-inbound-token-0123456789'
+const NEWER = '2099.01.01-1'
 const USELESS = '2099.01.02-1'
 const SECRET = /svc_node_[\w-]{20,}|PRIVATE KEY|field-inbound|whole-house-runner/
 
@@ -42,19 +41,16 @@ after(async () => {
   await Promise.all([machine?.stop(), house?.close()])
 })
 
-/** A controller on the cable that acts itself, by https, with one release that is no good. */
+/** A controller on the cable that acts itself, by https, with a newer release and one that is no good. */
 async function serve(): Promise<void> {
   const [cert, key] = [house.path('ca.pem'), house.path('tls.key')]
   const subject = ['-subj', '/CN=controller', '-addext', `subjectAltName=IP:${machine.hostAddress}`]
   const ec = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2']
   execFileSync('openssl', ['req', '-x509', ...ec, ...subject, '-keyout', key, '-out', cert], { stdio: 'pipe' })
   tls.setDefaultCACertificates([...tls.getCACertificates('default'), fs.readFileSync(cert, 'utf8')])
-  const [dir, name] = [house.path('releases', USELESS), archiveName(USELESS, process.arch as Arch)]
-  fs.mkdirSync(dir, { recursive: true })
-  const program = `#!/bin/sh\nif [ "$1" = version ]; then echo ${USELESS}; exit; fi\nexit 1\n`
-  fs.writeFileSync(path.join(dir, 'roomtone'), program, { mode: 0o755 })
-  execFileSync('tar', ['-C', dir, '-czf', path.join(dir, name), 'roomtone'])
-  fs.writeFileSync(path.join(dir, SUMS), sumLine(name, await digestOfFile(path.join(dir, name))))
+  const dir = house.path('releases')
+  await release(dir, USELESS, claiming(USELESS, 'exit 1'))
+  await release(dir, NEWER, renamed(await executable(), NEWER).program)
   fs.mkdirSync(house.path('runtime'))
   controller = await new Controller(house, {
     RUNTIME_DIRECTORY: house.path('runtime'),
@@ -84,8 +80,9 @@ async function install(): Promise<void> {
 
 /** The job when it has ended, whether or not the answer waited for that. */
 async function act(action: string, options: object = {}): Promise<LifecycleJob> {
-  const { json } = await controller.ask('POST', `/nodes/${nodeId}/lifecycle/${action}`, options)
+  const { json, status } = await controller.ask('POST', `/nodes/${nodeId}/lifecycle/${action}`, options)
   const { id } = json.data
+  assert.equal(status, json.data.status === 'failed' ? 502 : 202)
   const job = await until(
     `${action} to end`,
     async () => {
@@ -141,6 +138,22 @@ test('a deploy that fails leaves the box in service with the token it has; one t
   const after = await token()
   assert.notEqual(after, before)
   assert.deepEqual([await isGood(before), await isGood(after)], [false, true])
+})
+
+test('a node goes over to a newer version, with a new token; a useless one leaves it there', { skip }, async () => {
+  const version = async () => {
+    const { agentVersion, status } = await controller.get(`/nodes/${nodeId}`)
+    return [agentVersion, status]
+  }
+  const before = await token()
+  const { stdout = '' } = await done('update_binary', { agentVersion: `agent-v${NEWER}` })
+  assert.match(stdout, new RegExp(`${NEWER} is in service[\\s\\S]*The new token is in use`))
+  assert.deepEqual(await version(), [NEWER, 'online'])
+  const after = await token()
+  assert.deepEqual([await isGood(before), await isGood(after)], [false, true])
+  const failed = await act('update_binary', { agentVersion: `agent-v${USELESS}` })
+  assert.deepEqual([failed.status, failed.exitCode], ['failed', MAINTAIN_EXIT.failed], JSON.stringify(failed))
+  assert.deepEqual([await version(), await token(), await isGood(after)], [[NEWER, 'online'], after, true])
 })
 
 test('a take is not cut, unless it is asked for', { skip }, async () => {

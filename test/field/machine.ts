@@ -45,38 +45,61 @@ async function baseSystem(): Promise<string> {
 
 const ip = (...args: string[]): void => void execFileSync('ip', args, { stdio: 'pipe' })
 
-/** A cable between this host and a network namespace; nothing else is there. */
-class Cable {
-  readonly network: string
-  readonly hostAddress: string
-  readonly address: string
+/** A cable between this host and a network namespace of that name; nothing else is there. */
+function layCable(network: string): { address: string; hostAddress: string } {
+  ip('netns', 'add', network)
+  const n = plugIn(network)
+  const [hostAddress, address] = [`10.77.${n}.1`, `10.77.${n}.2`]
+  ip('address', 'add', `${hostAddress}/24`, 'dev', `rt${n}`)
+  ip('link', 'set', `rt${n}`, 'up')
+  ip('-n', network, 'address', 'add', `${address}/24`, 'dev', 'host0')
+  for (const device of ['host0', 'lo']) ip('-n', network, 'link', 'set', device, 'up')
+  return { address, hostAddress }
+}
 
-  private constructor(n: number) {
-    this.network = `roomtone-${n}`
-    this.hostAddress = `10.77.${n}.1`
-    this.address = `10.77.${n}.2`
-    const [outside, inside] = [`rt${n}`, ['-n', this.network]]
-    ip('link', 'add', outside, 'type', 'veth', 'peer', 'name', 'host0', 'netns', this.network)
-    ip('address', 'add', `${this.hostAddress}/24`, 'dev', outside)
-    ip('link', 'set', outside, 'up')
-    ip(...inside, 'address', 'add', `${this.address}/24`, 'dev', 'host0')
-    ip(...inside, 'link', 'set', 'host0', 'up')
-    ip(...inside, 'link', 'set', 'lo', 'up')
-  }
-
-  /** The first number nobody has: to add a name that exists fails, so two cannot take the same. */
-  static lay(): Cable {
-    for (let n = 1; n < 255; n++) {
-      try {
-        ip('netns', 'add', `roomtone-${n}`)
-      } catch (e) {
-        if (String((e as { stderr?: unknown }).stderr).includes('File exists')) continue
-        throw e
-      }
-      return new Cable(n)
+/** Takes the first number nobody has: to add a device that exists fails, so two cannot take the same. */
+function plugIn(network: string): number {
+  for (let n = 1; n < 255; n++) {
+    try {
+      ip('link', 'add', `rt${n}`, 'type', 'veth', 'peer', 'name', 'host0', 'netns', network)
+      return n
+    } catch (e) {
+      if (!String((e as { stderr?: unknown }).stderr).includes('File exists')) throw e
     }
-    throw new Error('254 networks of machines are left over: ip netns delete roomtone-<n>')
   }
+  throw new Error('254 machines are up at once.')
+}
+
+// A machine is known by the directory it lives in: made before everything else of it and removed last, with whose it is
+// in its name. Its network and its control group have the same name.
+const DIRECTORY = /^roomtone-field-[\w-]+-(\d+)-(\d+)-[A-Za-z0-9]{6}$/
+
+const newDirectory = (name: string): string =>
+  fs.mkdtempSync(path.join(os.tmpdir(), `roomtone-field-${name}-${process.pid}-${beganAt(process.pid)}-`))
+
+/** When a process began, in ticks since this host did: a number that comes again is another process. */
+function beganAt(pid: number): string | undefined {
+  try {
+    return fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ')[19]
+  } catch {
+    // No such process.
+    return undefined
+  }
+}
+
+/** Removes what is left of machines whose test was killed: they ended with it, and could not clean up. */
+function sweep(): void {
+  for (const name of fs.readdirSync(os.tmpdir())) {
+    const [, pid, began] = DIRECTORY.exec(name) ?? []
+    if (pid !== undefined && beganAt(Number(pid)) !== began) raze(path.join(os.tmpdir(), name))
+  }
+}
+
+/** Nothing is left of a machine that ended. Two may do it at once. */
+function raze(dir: string): void {
+  const script = path.join(HERE, 'raze.sh')
+  execFileSync('unshare', ['--mount', '--propagation', 'private', 'sh', script, path.basename(dir)], { stdio: 'pipe' })
+  fs.rmSync(dir, { force: true, maxRetries: 5, recursive: true })
 }
 
 export interface MachineRun extends Pick<RunOptions, 'input' | 'signal' | 'timeoutMs'> {
@@ -93,30 +116,37 @@ export class Machine {
   readonly name: string
   readonly #base: string
   readonly #dir: string
-  readonly #network: string
   #console = ''
   #nspawn: ChildProcess | undefined
   #pid = 0
 
-  private constructor(name: string, base: string, cable: Cable) {
-    this.name = name
+  private constructor(base: string, dir: string, cable: { address: string; hostAddress: string }) {
+    this.name = path.basename(dir)
     this.address = cable.address
     this.hostAddress = cable.hostAddress
     this.#base = base
-    this.#network = cable.network
-    this.#dir = fs.mkdtempSync(path.join(os.tmpdir(), `roomtone-${name}-`))
+    this.#dir = dir
   }
 
   static async boot({ name }: { name: string }): Promise<Machine> {
     const base = await baseSystem()
-    const cable = Cable.lay()
-    const machine = new Machine(`${name}-${process.pid}`, base, cable)
+    sweep()
+    const machine = Machine.#prepare(base, newDirectory(name))
     process.once('exit', machine.#atExit)
     try {
       await machine.#up()
       return machine
     } catch (e) {
       await machine.stop()
+      throw e
+    }
+  }
+
+  static #prepare(base: string, dir: string): Machine {
+    try {
+      return new Machine(base, dir, layCable(path.basename(dir)))
+    } catch (e) {
+      raze(dir)
       throw e
     }
   }
@@ -215,14 +245,14 @@ export class Machine {
     this.#kill()
     await ended
     process.off('exit', this.#atExit)
-    this.#raze()
+    raze(this.#dir)
   }
 
   async #up(): Promise<void> {
     const script = path.join(HERE, 'boot.sh')
     // A test that is killed takes its machine along: a namespace of processes ends with its first one.
     const mount = ['--pdeathsig', 'KILL', 'unshare', '--mount', '--propagation', 'private', '--pid', '--mount-proc']
-    const args = [...mount, '--fork', '--kill-child', 'sh', script, this.name, this.#base, this.#dir, this.#network]
+    const args = [...mount, '--fork', '--kill-child', 'sh', script, this.#base, this.#dir]
     const nspawn = spawn('setpriv', args, { stdio: ['ignore', 'pipe', 'pipe'] })
     this.#nspawn = nspawn
     for (const stream of [nspawn.stdout, nspawn.stderr])
@@ -258,13 +288,7 @@ export class Machine {
   /** For a test process that ends without `stop`. */
   readonly #atExit = (): void => {
     this.#kill()
-    this.#raze()
-  }
-
-  #raze(): void {
-    const args = ['--mount', '--propagation', 'private', 'sh', path.join(HERE, 'raze.sh'), this.name, this.#network]
-    execFileSync('unshare', args, { stdio: 'pipe' })
-    fs.rmSync(this.#dir, { force: true, maxRetries: 5, recursive: true })
+    raze(this.#dir)
   }
 }
 
@@ -282,3 +306,6 @@ function systemdOf(pid: number): number {
 
 /** The shape that most tests need. */
 export const bootMachine = Machine.boot
+
+// Run as a program, it makes the file system that would otherwise be made when the first machine is booted.
+if (import.meta.main && !noMachine()) await baseSystem()

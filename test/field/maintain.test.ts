@@ -7,13 +7,12 @@ import * as path from 'node:path'
 import { after, before, test } from 'node:test'
 import * as tls from 'node:tls'
 import { PLACES, USERS } from '../../src/host/places.ts'
-import { type Arch, archiveName, SUMS, sumLine } from '../../src/host/release.rules.ts'
-import { digestOfFile } from '../../src/host/release.ts'
 import type { RunResult } from '../../src/host/run.ts'
 import { MAINTAIN_EXIT, type MaintainLine } from '../../src/wire/maintain.ts'
 import { executable } from '../kit/executable.ts'
 import { Controller, House, RUNNER_TOKEN, until } from '../kit/whole.ts'
 import { bootMachine, type Machine, noMachine } from './machine.ts'
+import { claiming, release, renamed } from './releases.ts'
 
 const NEWER = '2099.01.01-1'
 const ENDS = '2099.01.02-1'
@@ -28,6 +27,7 @@ let house: House
 let controller: Controller
 let nodeId = ''
 let original = ''
+let releaseKey = ''
 
 before(
   async () => {
@@ -59,30 +59,22 @@ async function serve(): Promise<void> {
   await controller.login()
 }
 
-/** One good version, by the same program under another name of the same length, and three that are no good. */
+/** One good version, signed, by the same program under another name, and some that are no good. */
 async function releases(): Promise<void> {
-  const program = fs.readFileSync(await executable())
-  const named = /version = (true \? "([^"]+)" : "[^"]+");/.exec(
-    program.subarray(program.indexOf('version = true ? "')).toString('latin1', 0, 200),
-  )
-  assert.ok(named?.[1] && named[2])
-  original = named[2]
-  const at = program.indexOf(named[1])
-  program.write(`"${NEWER}"`.padEnd(named[1].length), at, 'latin1')
-  await release(NEWER, program)
-  const says = (version: string) => `#!/bin/sh\nif [ "$1" = version ]; then echo ${version}; exit; fi\n`
-  await release(ENDS, `${says(ENDS)}exit 1\n`)
-  await release(LIES, `${says(LIES)}exec ${PLACES.versions}/${original}/roomtone "$@"\n`)
-  await release(MUTE, `${says(MUTE)}systemd-notify --ready\nexec sleep 1000\n`)
+  const dir = house.path('releases')
+  const { original: own, program } = renamed(await executable(), NEWER)
+  original = own
+  sign(await release(dir, NEWER, program))
+  await release(dir, ENDS, claiming(ENDS, 'exit 1'))
+  await release(dir, LIES, claiming(LIES, `exec ${PLACES.versions}/${original}/roomtone "$@"`))
+  await release(dir, MUTE, claiming(MUTE, 'systemd-notify --ready\nexec sleep 1000'))
 }
 
-async function release(version: string, program: string | Buffer): Promise<void> {
-  const [dir, name] = [house.path('releases', version), archiveName(version, process.arch as Arch)]
-  fs.mkdirSync(dir, { recursive: true })
-  fs.writeFileSync(path.join(dir, 'roomtone'), program, { mode: 0o755 })
-  execFileSync('tar', ['-C', dir, '--use-compress-program=gzip -1', '-cf', path.join(dir, name), 'roomtone'])
-  fs.rmSync(path.join(dir, 'roomtone'))
-  fs.writeFileSync(path.join(dir, SUMS), sumLine(name, await digestOfFile(path.join(dir, name))))
+function sign(sums: string): void {
+  const key = house.path('release.key')
+  execFileSync('openssl', ['genpkey', '-algorithm', 'ed25519', '-out', key], { stdio: 'pipe' })
+  releaseKey = execFileSync('openssl', ['pkey', '-pubout', '-in', key], { encoding: 'utf8' })
+  execFileSync('openssl', ['pkeyutl', '-sign', '-rawin', '-inkey', key, '-in', sums, '-out', `${sums}.sig`])
 }
 
 async function install(): Promise<void> {
@@ -191,8 +183,9 @@ test('a smoke check tells what the node is', { skip }, async () => {
 
 test('a restart ends when the controller hears the new process', { skip }, async () => {
   const pid = await agentPid()
-  const { code, stderr } = await maintain({ action: 'restart_service' })
+  const { code, stderr, stdout } = await maintain({ action: 'restart_service' })
   assert.equal(code, 0, stderr)
+  assert.doesNotMatch(stdout, /did not answer|could not be asked/)
   assert.notEqual(await agentPid(), pid)
   await online()
 })
@@ -224,11 +217,8 @@ test('a damaged or absent release touches nothing', { skip }, async () => {
     [1, true],
     absent.stderr,
   )
-  const key = execFileSync('openssl', ['genpkey', '-algorithm', 'ed25519'], { encoding: 'utf8' })
-  const pub = execFileSync('openssl', ['pkey', '-pubout'], { encoding: 'utf8', input: key })
-  await machine.write(PLACES.releaseKey, pub)
-  const unsigned = await maintain({ action: 'update_binary', agentVersion: NEWER })
-  await machine.must(`rm ${PLACES.releaseKey}`)
+  await machine.write(PLACES.releaseKey, releaseKey)
+  const unsigned = await maintain({ action: 'update_binary', agentVersion: ENDS })
   assert.equal(unsigned.code, 1)
   assert.match(unsigned.stderr, /SHA256SUMS\.sig/)
   assert.deepEqual([await agentPid(), await inUse()], [pid, original])
@@ -267,14 +257,18 @@ test('a take is not cut: nothing that stops the agent is done meanwhile, what to
 
 test("what the agent's user puts in the way leads nobody else's files astray", { skip }, async () => {
   const publicKey = `ssh-ed25519 ${'A'.repeat(68)} svc-${nodeId}`
-  const aside = `${PLACES.agentHome}/aside`
-  const before = await machine.must(`stat -c '%n %a %U %Y' ${PLACES.settings} ${PLACES.settings}/*`)
-  await machine.must(`cd ${PLACES.agentHome} && mv .ssh aside && ln -s ${PLACES.settings} .ssh`, { user: USERS.agent })
+  const agent = { user: USERS.agent }
+  // What a login would heed: PAM, a shell, systemd's own instance for the user.
+  for (const name of ['.pam_environment', '.profile', '.config'])
+    assert.notEqual((await machine.run(`touch ${PLACES.agentLogin}/${name}`, agent)).code, 0, name)
+  const before = await machine.must(`stat -c '%n %a %U %Y' /etc/shadow ${PLACES.settings} ${PLACES.settings}/*`)
+  await machine.must(`cd ${path.dirname(PLACES.agentKeys)} && mv authorized_keys aside`, agent)
+  await machine.must(`ln -s /etc/shadow ${PLACES.agentKeys}`, agent)
   const { code, stderr } = await maintain({ action: 'rotate_trust', publicKey })
   assert.equal(code, MAINTAIN_EXIT.failed)
   assert.match(stderr, /The key cannot be put into/)
-  assert.equal(await machine.must(`stat -c '%n %a %U %Y' ${PLACES.settings} ${PLACES.settings}/*`), before)
-  await machine.must(`rm ${PLACES.agentHome}/.ssh && mv ${aside} ${PLACES.agentHome}/.ssh`)
+  assert.equal(await machine.must(`stat -c '%n %a %U %Y' /etc/shadow ${PLACES.settings} ${PLACES.settings}/*`), before)
+  await machine.must(`cd ${path.dirname(PLACES.agentKeys)} && mv -f aside authorized_keys`, agent)
 })
 
 test('two at once: the second is told, and the first goes on to its end without anybody listening', {
@@ -308,8 +302,17 @@ test('a good version is in service at the end, with the token it had; the one be
   skip,
 }, async () => {
   const before = await token()
-  const { code, stderr, stdout } = await maintain({ action: 'update_binary', agentVersion: NEWER, nodeId })
+  const profile = await controller.plainProfile('wav')
+  await machine.write(PLACES.releaseKey, releaseKey)
+  const updating = maintain({ action: 'update_binary', agentVersion: NEWER, nodeId })
+  await machine.until('the trial', 'test -e /run/systemd/system/roomtone-agent.service.d/trial.conf')
+  const { job, recording } = await controller.record(nodeId, profile, 1)
+  const { code, stderr, stdout } = await updating
+  await machine.must(`rm ${PLACES.releaseKey}`)
   assert.equal(code, 0, stderr)
+  // Asked for while nothing was begun, and recorded whole when it was over.
+  const { durationSeconds } = await controller.delivered(recording.id, job.id)
+  assert.equal(durationSeconds, 1)
   assert.match(stdout, new RegExp(`${NEWER} is in service; ${original} is kept beside it`))
   assert.deepEqual([await inUse(), await online(), await token()], [NEWER, NEWER, before])
   assert.deepEqual((await machine.must(`ls -A ${PLACES.versions}`)).trim().split('\n'), [original, NEWER])
@@ -354,6 +357,17 @@ test('a token that stands in a file of its own is replaced there', { skip }, asy
   assert.equal(await machine.read(file), `${controllerToken}\n`)
   assert.doesNotMatch(await machine.read(PLACES.agentSettings), SECRET)
   assert.equal((await maintain({ action: 'update_binary', agentVersion: NEWER })).code, 0)
+})
+
+test('when what was before does not start either, somebody is told to look', { skip }, async () => {
+  const dropIn = '/run/systemd/system/roomtone-agent.service.d/spoiled.conf'
+  await machine.write(dropIn, '[Service]\nExecStartPre=/bin/false\n', '0644')
+  const { code, stderr } = await maintain({ action: 'update_binary', agentVersion: ENDS })
+  assert.equal(code, MAINTAIN_EXIT.broken)
+  assert.match(stderr, new RegExp(`Also with ${NEWER}, it does not start .*somebody must look`))
+  await machine.must(`rm ${dropIn}`)
+  assert.equal((await maintain({ action: 'restart_service' })).code, 0)
+  assert.equal(await online(), NEWER)
 })
 
 test('dependencies: what is missing is completed, settings stay', { skip }, async () => {

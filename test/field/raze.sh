@@ -1,8 +1,8 @@
 #!/bin/sh
 # What a machine that ended leaves behind: its network and its control groups. For `unshare --mount`.
-# usage: raze.sh NAME NETWORK
+# usage: raze.sh NAME
 set -u
-ip netns delete "$2" 2>/dev/null
+ip netns delete "$1" 2>/dev/null
 umount -R /sys/fs/cgroup
 mount -t cgroup2 cgroup2 /sys/fs/cgroup || exit
 # A group goes when its last process is reaped, which may be a moment after that process is dead.

@@ -1,7 +1,9 @@
 // The Debian package and its services on a booted machine: hardened as they are, they record, encode and deliver.
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
 import * as fs from 'node:fs'
+import * as net from 'node:net'
 import * as os from 'node:os'
 import * as path from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -25,7 +27,7 @@ async function packaged(from: string, version: string, out: string): Promise<str
   const built = path.join(out, version)
   fs.mkdirSync(built)
   fs.linkSync(from, path.join(built, 'roomtone'))
-  const args = [path.join(ROOT, 'scripts', 'package.mjs'), '--from', built, '--out', out]
+  const args = [path.join(ROOT, 'scripts', 'package.mjs'), '--fast', '--from', built, '--out', out]
   const env = { ...process.env, ROOMTONE_VERSION: version }
   const { code, stderr } = await run(process.execPath, args, { env, timeoutMs: 120_000 })
   assert.equal(code, 0, stderr)
@@ -119,6 +121,25 @@ describe('the package on a booted machine', { skip: noMachine() }, () => {
     assert.equal(key, false, 'no key of its own was made: the credential is the key')
   })
 
+  /** What somebody reads who asks the journal only for what went wrong. */
+  const warnings = () => box.must(`journalctl --no-pager -o cat -p warning -u ${UNITS.agent}`)
+
+  test('an agent that is started before anybody set it up says what to do', async () => {
+    await box.must(`systemctl start ${UNITS.agent}`)
+    await until('its words', async () => /no controller token: .*roomtone setup agent/.test(await warnings()))
+    await until('its status', async () => /^no controller token/.test(await property(UNITS.agent, 'StatusText')))
+    await box.must(`systemctl stop ${UNITS.agent}`)
+  })
+
+  test('an agent with a spoiled setting says which and why, and is tried again with a pause', async () => {
+    await box.write(PLACES.agentSettings, 'SVC_HEARTBEAT_SECONDS=often\n', '0640')
+    assert.notEqual((await box.run(`systemctl start ${UNITS.agent}`)).code, 0)
+    await until('another try', async () => Number(await property(UNITS.agent, 'NRestarts')) > 0)
+    assert.match(await warnings(), /^roomtone agent: SVC_HEARTBEAT_SECONDS .*: expected a whole number$/m)
+    assert.equal(await property(UNITS.agent, 'RestartUSec'), '2s')
+    await box.must(`systemctl stop ${UNITS.agent}`)
+  })
+
   test('the agent joins with a token that only a credential tells', async () => {
     const { id, token } = await controller.enroll('field')
     nodeId = id
@@ -146,7 +167,7 @@ describe('the package on a booted machine', { skip: noMachine() }, () => {
     assert.match(status, /^NoNewPrivs:\s1$/m)
     assert.match(status, /^CapBnd:\s0+$/m)
     assert.match(status, /^Seccomp:\s2$/m)
-    const seen = await box.must(`nsenter -t ${pid} -m ls -A ${keys} ${PLACES.agentHome}`)
+    const seen = await box.must(`nsenter -t ${pid} -m sh -c 'ls -A ${keys}; ls -A ${PLACES.agentHome}; :'`)
     assert.doesNotMatch(seen, /authorized_keys/)
     assert.match(seen, /^data$/m)
   })
@@ -208,10 +229,49 @@ describe('the package on a booted machine', { skip: noMachine() }, () => {
     assert.doesNotMatch(info, /"level":"(warn|error)"/)
   })
 
-  test('a controller that stands still is started anew, and the node finds it again', async () => {
-    const conf = '[Service]\nWatchdogSec=3\n'
+  /** A node whose managed key is known to the controller; nobody is there. */
+  const keyOnly = async (): Promise<string> => {
+    const [{ id }, file] = [await controller.enroll('mute'), path.join(dir, 'node_key')]
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', file])
+    const [privateKey, publicKey] = [file, `${file}.pub`].map((name) => fs.readFileSync(name, 'utf8').trim())
+    const { token } = await controller.post(`/nodes/${id}/bootstrap-token`)
+    const body = { hostKeys: [publicKey], interfaces: [], privateKey: `${privateKey}\n`, publicKey, username: 'nobody' }
+    assert.equal((await controller.ask('POST', `/nodes/${id}/bootstrap`, body, token)).status, 201)
+    return id
+  }
+  // Takes whoever comes, and says nothing.
+  const mute = net.createServer((socket) => socket.unref()).unref()
+  const keysOfActions = () =>
+    box.must(
+      "find / -xdev -path '*roomtone-lifecycle-*/key'; find /run /tmp /dev/shm -path '*roomtone-lifecycle-*/key'",
+    )
+
+  test('a key the controller acts on a node with lies in memory, where nobody else gets', async () => {
+    mute.listen(0, box.hostAddress)
+    await once(mute, 'listening')
+    const { port } = mute.address() as net.AddressInfo
+    const targets = { [await keyOnly()]: { host: box.hostAddress, port } }
+    const settings = `SVC_LIFECYCLE_EMBEDDED=1\nSVC_ANSIBLE_TARGETS='${JSON.stringify(targets)}'\n`
+    await box.write('/run/systemd/system/embedded.env', settings)
+    const conf = '[Service]\nWatchdogSec=3\nEnvironmentFile=/run/systemd/system/embedded.env\n'
     await box.write(`/etc/systemd/system/${UNITS.controller}.d/quick.conf`, conf)
     await box.must(`systemctl daemon-reload && systemctl restart ${UNITS.controller}`)
+    await until('the controller to answer', () => controller.login().catch(() => undefined))
+    const [node] = Object.keys(targets)
+    const cut = assert.rejects(controller.ask('POST', `/nodes/${node}/lifecycle/smoke_check`, {}))
+    const key = await until('the key', async () => (await keysOfActions()).trim())
+    assert.match(key, /^\/run\/roomtone-controller\/[^/\n]+\/key$/)
+    assert.equal(
+      await box.must(`stat -c '%U %a' ${key} /run/roomtone-controller; stat -f -c %T ${key}`),
+      `${USERS.controller} 600\n${USERS.controller} 700\ntmpfs\n`,
+    )
+    await box.must(`systemctl kill -s KILL ${UNITS.controller}`)
+    await cut
+    await until('the controller to answer', () => controller.login().catch(() => undefined))
+    assert.equal(await keysOfActions(), '')
+  })
+
+  test('a controller that stands still is started anew, and the node finds it again', async () => {
     const pid = await property(UNITS.controller, 'MainPID')
     await box.must(`kill -STOP ${pid}`)
     await until('another process', async () => {

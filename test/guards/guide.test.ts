@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import * as path from 'node:path'
 import { test } from 'node:test'
 import { anchors, definedAt } from './readme.ts'
@@ -21,8 +21,9 @@ test('every place the guide names is there', () => {
   }
 })
 
-test('every file and folder the guide, the decisions and the README name exists', () => {
-  const texts = [GUIDE, read('src/DECISIONS.md'), read('README.md')]
+test('every file and folder the guide, the decisions, the README and docs/ name exists', () => {
+  const pages = readdirSync(path.join(ROOT, 'docs')).map((name) => read(`docs/${name}`))
+  const texts = [GUIDE, read('src/DECISIONS.md'), read('README.md'), ...pages]
   // What the recipe makes.
   const made = /sites|000N|<|X\./
   for (const text of texts)
@@ -38,4 +39,12 @@ test('decisions are numbered without gaps and say what would change them', () =>
     assert.ok(text.startsWith(`${i + 1}. **`), text.slice(0, 60))
     assert.match(text, /\*Would\s+change\s+it:\*/, text.slice(0, 60))
   }
+})
+
+test('every link of the README and of docs/ leads somewhere, and every page is in the README', () => {
+  const pages = readdirSync(path.join(ROOT, 'docs')).map((name) => `docs/${name}`)
+  for (const page of ['README.md', ...pages])
+    for (const [, to = ''] of read(page).matchAll(/\]\((?!https?:)([^)#\s]+)/g))
+      assert.ok(existsSync(path.join(ROOT, path.dirname(page), to)), `${page}: ${to}`)
+  for (const page of pages) assert.ok(read('README.md').includes(`](${page})`), page)
 })

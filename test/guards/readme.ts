@@ -1,4 +1,4 @@
-// The parts of the README that are made from the code: the tables of settings and of routes.
+// The parts of the documentation that are made from the code: the tables of settings and of routes.
 import type * as z from 'zod'
 import { helpText } from '../../src/agent/config.ts'
 import type { Row } from '../../src/agent/settings.rows.ts'
@@ -63,21 +63,22 @@ function api(routes: readonly AnyRoute[]): string {
   return table(['Route', 'Who', 'Permission', 'Audit'], rows)
 }
 
-/** The README with its generated parts made anew. @throws Error when a pair of markers is missing. */
-export function renewed(readme: string, routes: readonly AnyRoute[]): string {
-  const parts = {
-    'controller settings': tableOf(CONTROLLER),
-    'agent settings': agentSettings(),
-    'lifecycle settings': tableOf({ ...SERVER_SETTINGS, ...RUN_SETTINGS }),
-    api: api(routes),
-  }
-  return Object.entries(parts).reduce((text, [name, made]) => {
+const MADE: Record<string, Record<string, (routes: readonly AnyRoute[]) => string>> = {
+  'docs/api.md': { api },
+  'docs/lifecycle.md': { 'lifecycle settings': () => tableOf({ ...SERVER_SETTINGS, ...RUN_SETTINGS }) },
+  'docs/settings.md': { 'agent settings': agentSettings, 'controller settings': () => tableOf(CONTROLLER) },
+}
+/** Files that have such parts. */
+export const PAGES = Object.keys(MADE)
+
+/** The text of a page with its generated parts made anew. @throws Error when a pair of markers is missing. */
+export const renewed = (page: string, before: string, routes: readonly AnyRoute[]): string =>
+  Object.entries(MADE[page] ?? {}).reduce((text, [name, made]) => {
     const [open, close] = [`<!-- ${name} -->`, `<!-- /${name} -->`]
     const [start, end] = [text.indexOf(open), text.indexOf(close)]
-    if (start < 0 || end < start) throw new Error(`README.md has no part ${open} ... ${close}`)
-    return `${text.slice(0, start + open.length)}\n\n${made}\n\n${text.slice(end)}`
-  }, readme)
-}
+    if (start < 0 || end < start) throw new Error(`${page} has no part ${open} ... ${close}`)
+    return `${text.slice(0, start + open.length)}\n\n${made(routes)}\n\n${text.slice(end)}`
+  }, before)
 
 /** A place in a text: `name` (file:line). */
 const ANCHOR = /`(\w+)`(\s+)\(((?:src|test)\/[\w./]+\.ts):(\d+)\)/g

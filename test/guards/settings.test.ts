@@ -10,10 +10,10 @@ import { SETTINGS as AGENT } from '../../src/agent/settings.ts'
 import { SETTINGS as CONTROLLER, ConfigError, readConfig, settingsHelp } from '../../src/controller/config.ts'
 import { RUN_SETTINGS, readServerSettings, SERVER_SETTINGS } from '../../src/lifecycle/config.ts'
 import { kit } from '../kit/kit.ts'
-import { renewed } from './readme.ts'
+import { PAGES, renewed } from './readme.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
-const README = readFileSync(path.join(ROOT, 'README.md'), 'utf8')
+const page = (name: string): string => readFileSync(path.join(ROOT, name), 'utf8')
 const dir = mkdtempSync(path.join(tmpdir(), 'roomtone-settings-'))
 after(() => rmSync(dir, { recursive: true, force: true }))
 const file = (name: string, text: string): string => {
@@ -24,14 +24,14 @@ const file = (name: string, text: string): string => {
 const runnerNames = Object.keys({ ...RUN_SETTINGS, ...SERVER_SETTINGS })
 const agentRows = Object.values(AGENT) as Row[]
 
-test('the generated parts of the README are up to date (scripts/node test/guards/readme.update.ts renews them)', async () => {
+test('the generated parts of docs/ are up to date (scripts/node test/guards/readme.update.ts renews them)', async () => {
   const k = kit()
-  const wanted = renewed(README, k.routes)
+  for (const name of PAGES) assert.equal(page(name), renewed(name, page(name), k.routes), name)
   await k.close()
-  assert.equal(README, wanted)
 })
 
-test('every setting is in the README and in --help', () => {
+test('every setting is in docs/ and in --help', () => {
+  const documented = PAGES.map(page).join('\n')
   const help = (program: string): string => {
     const run = spawnSync(process.execPath, [path.join(ROOT, 'src/main.ts'), program, '--help'], { encoding: 'utf8' })
     assert.equal(run.status, 0, run.stderr)
@@ -43,9 +43,10 @@ test('every setting is in the README and in --help', () => {
   assert.ok(controller.includes(settingsHelp()))
   assert.ok(agent.includes(helpText()))
   for (const name of Object.keys(CONTROLLER))
-    assert.ok(controller.includes(`  ${name} `) && README.includes(`\`${name}\``), name)
-  for (const name of runnerNames) assert.ok(lifecycle.includes(`  ${name} `) && README.includes(`\`${name}\``), name)
-  for (const { env } of agentRows) assert.ok(agent.includes(env) && README.includes(`\`${env}\``), env)
+    assert.ok(controller.includes(`  ${name} `) && documented.includes(`\`${name}\``), name)
+  for (const name of runnerNames)
+    assert.ok(lifecycle.includes(`  ${name} `) && documented.includes(`\`${name}\``), name)
+  for (const { env } of agentRows) assert.ok(agent.includes(env) && documented.includes(`\`${env}\``), env)
 })
 
 test('a setting has words, and neither program has one twice', () => {

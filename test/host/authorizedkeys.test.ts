@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { installPublicKey } from '../../src/host/authorizedkeys.ts'
+import { installPublicKey, prepareKeys } from '../../src/host/authorizedkeys.ts'
 import { tempDir } from '../agent/server.ts'
 
 const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIH svc-node_1'
@@ -44,4 +44,39 @@ test('a command that would break out of its quotes is refused and changes nothin
   const { file, lines } = keysOf(t, 'ssh-ed25519 AAAA svc-node_1')
   for (const command of ['a" b', 'a\\', 'a\nb']) assert.throws(() => installPublicKey(file, KEY, command), /held to/)
   assert.deepEqual(lines(), ['ssh-ed25519 AAAA svc-node_1'])
+})
+
+const NOBODY = 65_534
+test("root writes with the rights of the home's owner, and is led nowhere else", {
+  skip: process.getuid?.() !== 0,
+}, (t) => {
+  const [home, foreign] = [tempDir(t), tempDir(t)]
+  const file = path.join(home, '.ssh', 'authorized_keys')
+  const secret = path.join(foreign, 'authorized_keys')
+  fs.chmodSync(path.dirname(home), 0o755)
+  fs.writeFileSync(secret, 'secret\n', { mode: 0o600 })
+  const rights = () => [foreign, secret].map((name) => [fs.statSync(name).mode, fs.statSync(name).uid])
+  const before = rights()
+  fs.chownSync(home, NOBODY, NOBODY)
+  const bait: [string, string][] = [
+    [foreign, path.dirname(file)],
+    [secret, file],
+  ]
+  for (const [target, link] of bait) {
+    fs.mkdirSync(path.dirname(link), { recursive: true })
+    fs.lchownSync(path.dirname(link), NOBODY, NOBODY)
+    fs.symlinkSync(target, link)
+    assert.throws(() => {
+      prepareKeys(file)
+      installPublicKey(file, KEY)
+    }, /EACCES|EPERM/)
+    assert.deepEqual(rights(), before)
+    assert.deepEqual(fs.readFileSync(secret, 'utf8'), 'secret\n')
+    fs.rmSync(link)
+  }
+  fs.rmSync(path.dirname(file), { recursive: true })
+  prepareKeys(file)
+  installPublicKey(file, KEY)
+  for (const made of [path.dirname(file), file]) assert.equal(fs.statSync(made).uid, NOBODY, made)
+  assert.deepEqual([process.geteuid?.(), process.getegid?.()], [0, 0])
 })

@@ -32,3 +32,11 @@ test('any value comes back as it was', () =>
       assert.equal(parseEnvFile(fs.readFileSync(file, 'utf8')).SVC_NODE_ALIAS, value)
     }
   }))
+
+test('a value of two lines would be two settings: it is refused, and nothing changes', () =>
+  inDirectory((file) => {
+    writeEnvFile(file, { SVC_NODE_ID: 'node_1' })
+    for (const value of ['a\nLD_PRELOAD=/tmp/x.so', 'a\rb', 'a\0b'])
+      assert.throws(() => writeEnvFile(file, { SVC_NODE_ID: value }), /SVC_NODE_ID .* one line/)
+    assert.equal(fs.readFileSync(file, 'utf8'), 'SVC_NODE_ID=node_1\n')
+  }))

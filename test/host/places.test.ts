@@ -68,14 +68,14 @@ for (const [program, home, settings] of SERVICES)
   })
 
 test('the agent cannot reach the keys that maintenance comes in by', () => {
-  assert.equal(only(UNITS.agent, 'InaccessiblePaths'), `-${path.dirname(PLACES.agentKeys)}`)
+  assert.equal(only(UNITS.agent, 'InaccessiblePaths'), `-${PLACES.agentLogin}`)
 })
 
 test('users are those of the programs', () => {
   const users = rows('roomtone.sysusers').filter(([type]) => type === 'u')
   assert.deepEqual(users.map(([, name]) => name).sort(), Object.values(USERS).sort())
   const home = (user: string) => users.find(([, name]) => name === user)?.[4]
-  assert.equal(home(USERS.agent), PLACES.agentHome)
+  assert.equal(home(USERS.agent), PLACES.agentLogin)
   assert.equal(home(USERS.controller), PLACES.controllerHome)
   // sshd runs the forced command of its key with it.
   assert.equal(users.find(([, name]) => name === USERS.agent)?.[5], '/bin/sh')
@@ -84,14 +84,19 @@ test('users are those of the programs', () => {
 test('directories are those of the programs; the programs are root’s alone', () => {
   const directories = new Map(rows('roomtone.tmpfiles').map(([, dir, mode, owner]) => [dir, { mode, owner }]))
   const { agentHome, agentKeys, controllerHome, executable, programs, settings, versions } = PLACES
-  for (const dir of [programs, versions, path.dirname(executable), settings])
+  for (const dir of [programs, versions, path.dirname(executable), settings, PLACES.agentLogin])
     assert.deepEqual(directories.get(dir), { mode: '0755', owner: 'root' }, dir)
   for (const dir of [agentHome, path.dirname(agentKeys)])
     assert.deepEqual(directories.get(dir), { mode: '0700', owner: USERS.agent }, dir)
   assert.deepEqual(directories.get(controllerHome), { mode: '0700', owner: USERS.controller })
 })
 
-test('sudo allows one command to one user', () => {
+test('sudo allows one command to one user, with programs from root’s own places', () => {
+  const [defaults] = rows('roomtone.sudoers').filter(([word]) => word?.startsWith('Defaults'))
+  assert.match(
+    defaults?.join(' ') ?? '',
+    / env_reset, .*secure_path="\/usr\/local\/sbin:\/usr\/local\/bin:\/usr\/sbin:/,
+  )
   const rules = rows('roomtone.sudoers').filter(([word]) => !word?.startsWith('Defaults'))
   assert.deepEqual(
     rules.map((words) => words.join(' ')),

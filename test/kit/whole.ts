@@ -239,8 +239,8 @@ export class Controller {
     })
   }
 
-  async file(recordingId: string): Promise<Buffer> {
-    const response = await this.raw('GET', `/recordings/${recordingId}/file`)
+  async file(recordingId: string, rendition = ''): Promise<Buffer> {
+    const response = await this.raw('GET', `/recordings/${recordingId}/file?rendition=${rendition}`)
     assert.equal(response.status, 200)
     return Buffer.from(await response.arrayBuffer())
   }

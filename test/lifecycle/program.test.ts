@@ -66,9 +66,11 @@ test('what is no run is refused by the names of the contract', async () => {
   }
   assert.equal(node.asked.length, before)
   const answers = [await fetch(`${runner.url}/runs`, { headers: bearer() }), await fetch(`${runner.url}/`)]
+  // No address at all: that is nobody's error but the caller's.
+  answers.push(await fetch(`${runner.url}//`))
   assert.deepEqual(
     answers.map(({ status }) => status),
-    [405, 404],
+    [405, 404, 404],
   )
 })
 

@@ -1,10 +1,13 @@
 import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
+import * as https from 'node:https'
+import type { AddressInfo } from 'node:net'
 import * as path from 'node:path'
 import { test } from 'node:test'
 import { depotOf } from '../../src/maintain/controller.ts'
 import { Ended } from '../../src/maintain/end.ts'
 import { type Handler, json, serve, tempDir } from '../agent/server.ts'
+import { site } from '../tls/world.ts'
 
 const TOKEN = 'svc_node_t'
 const settings = (url: string) => ({
@@ -56,4 +59,23 @@ test('a program that will run as root does not come in the clear over a network,
     () => depotOf({ ...settings('https://recorder.example'), SVC_CONTROLLER_CA_CERT_PATH: '/nowhere/ca.pem' }, TOKEN),
     failed(/\/nowhere\/ca\.pem cannot be read/),
   )
+})
+
+test('a controller that asks who comes is shown the certificate of the node', async (t) => {
+  const s = site(t, { hosts: ['localhost'] })
+  const [ca, cert, key] = [s.ca, s.cert, s.key].map((file) => fs.readFileSync(file))
+  const server = https.createServer({ ca, cert, key, rejectUnauthorized: true, requestCert: true }, (_seen, answer) => {
+    answer.end('sums')
+  })
+  server.listen(0, 'localhost')
+  t.after(() => server.close())
+  await new Promise((resolve) => server.once('listening', resolve))
+  const bare = {
+    ...settings(`https://localhost:${(server.address() as AddressInfo).port}`),
+    SVC_CONTROLLER_CA_CERT_PATH: s.ca,
+  }
+  await assert.rejects(depotOf(bare, TOKEN).read('SUMS'), failed(/asks for a client certificate/))
+  const { cert: shown, key: proof } = s.client('node-1')
+  const named = { ...bare, SVC_CONTROLLER_CLIENT_CERT_PATH: shown, SVC_CONTROLLER_CLIENT_KEY_PATH: proof }
+  assert.equal((await depotOf(named, TOKEN).read('SUMS')).toString(), 'sums')
 })

@@ -5,6 +5,7 @@ import * as fs from 'node:fs'
 import * as os from 'node:os'
 import * as path from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
 
 const ROOT = path.resolve(import.meta.dirname, '..', '..')
 const SCRIPT = path.join(ROOT, 'scripts', 'package.mjs')
@@ -53,6 +54,27 @@ describe('the Debian package', { skip: has('dpkg-deb') ? false : 'no package wit
     const units = fs.readdirSync(path.join(ROOT, 'systemd')).filter((name) => name.endsWith('.service'))
     assert.ok(units.length >= 4)
     for (const unit of units) assert.equal(mode(`usr/lib/systemd/system/${unit}`), '-rw-r--r--', unit)
+  })
+
+  test('brings papers and examples, packed alike on every processor', () => {
+    const tree = path.join(dir, 'tree')
+    dpkg('-x', deb('first', 'amd64'), tree)
+    const docs = path.join(tree, 'usr/share/doc/roomtone')
+    const packed = fs.readdirSync(docs).filter((name) => name.endsWith('.gz'))
+    assert.deepEqual(packed.sort(), ['CHANGELOG.md.gz', 'changelog.Debian.gz'])
+    for (const name of packed) {
+      const bytes = fs.readFileSync(path.join(docs, name))
+      assert.ok(execFileSync('gzip', ['-9n'], { input: gunzipSync(bytes) }).equals(bytes), name)
+    }
+    for (const name of [
+      'cloud-init/user-data.yaml',
+      'litestream/litestream.yml',
+      'litestream/roomtone-litestream.service',
+    ])
+      assert.equal(
+        fs.readFileSync(path.join(docs, 'examples', name), 'utf8'),
+        fs.readFileSync(path.join(ROOT, 'deploy', name), 'utf8'),
+      )
   })
 
   test('says for which machine it is and what it needs', () => {

@@ -31,6 +31,7 @@ test('each fault has its own words, which hold no token', () => {
     [{ ...good, replce: true }, /replce/],
     [{ ...good, controllerUrl: 'http://controller.example' }, /controllerUrl: .*allowInsecure/],
     [{ ...good, controllerUrl: 'ftp://controller.example' }, /controllerUrl: .*https/],
+    [{ ...good, controllerUrl: 'https://controller.example\nLD_PRELOAD=/x' }, /controllerUrl: .*https/],
     [{ ...good, controllerUrl: 'https://me:word@controller.example' }, /user name or password/],
     [{ ...good, controllerCa: '-----BEGIN PRIVATE KEY-----' }, /controllerCa: .*PEM/],
     [{ ...good, nodes: [{ ...first, bootstrapToken: `${tokenOf(1)}!` }] }, /nodes\[0\]\.bootstrapToken: .*svc_bs_/],

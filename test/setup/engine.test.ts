@@ -12,14 +12,17 @@ import { SetupFailed } from '../../src/setup/wish.ts'
 let dir: string
 let said: string[]
 const at = (...parts: string[]) => path.join(dir, ...parts)
-const journalDir = () => at('journal')
+// The lock stays, as its file does in /run: beside what is compared.
+const bench = () => ({ journal: at('journal'), lock: `${dir}.lock` })
 const parts = (signal = new AbortController().signal) => ({ say: (line: string) => void said.push(line), signal })
 
 beforeEach(() => {
   dir = fs.mkdtempSync(path.join(os.tmpdir(), 'roomtone-setup-'))
   said = []
 })
-afterEach(() => fs.rmSync(dir, { recursive: true }))
+afterEach(() => {
+  for (const left of [dir, bench().lock]) fs.rmSync(left, { force: true, recursive: true })
+})
 
 /** Files with content and mode, links with their target; paths from `dir`. */
 const listing = (): string[] =>
@@ -76,17 +79,17 @@ const STEPS = () => [
 
 test('what is done already is not done again', async () => {
   before()
-  const first = await runSteps(STEPS(), parts(), journalDir())
+  const first = await runSteps(STEPS(), parts(), bench())
   assert.deepEqual(first.changed, ['new/deep/file', 'settings', 'program', 'new/second'])
   const after = listing()
-  assert.deepEqual(await runSteps(STEPS(), parts(), journalDir()), { changed: [] })
+  assert.deepEqual(await runSteps(STEPS(), parts(), bench()), { changed: [] })
   assert.deepEqual(listing(), after)
-  assert.equal(fs.existsSync(journalDir()), false)
+  assert.equal(fs.existsSync(bench().journal), false)
 })
 
 test('a step that fails takes back all that went before: contents, modes, links and directories', async () => {
   const untouched = before()
-  await assert.rejects(runSteps([...STEPS(), failing], parts(), journalDir()), /on fire/)
+  await assert.rejects(runSteps([...STEPS(), failing], parts(), bench()), /on fire/)
   assert.deepEqual(listing(), untouched)
   assert.deepEqual(said.at(-1), 'Taking back what was changed ...')
 })
@@ -94,14 +97,14 @@ test('a step that fails takes back all that went before: contents, modes, links 
 test('what a second change of a file finds is not what it goes back to', async () => {
   const untouched = before()
   const again = { ...writing('settings', 'twice'), done: () => false }
-  await assert.rejects(runSteps([...STEPS(), again, failing], parts(), journalDir()), /on fire/)
+  await assert.rejects(runSteps([...STEPS(), again, failing], parts(), bench()), /on fire/)
   assert.deepEqual(listing(), untouched)
 })
 
 test('what the disk says becomes a sentence that says what to do', async () => {
   const untouched = before()
   const full: Step = { name: 'the program', done: () => false, apply: () => fs.writeFileSync('/dev/full', 'x') }
-  await assert.rejects(runSteps([writing('settings', 'ours'), full], parts(), journalDir()), (e) => {
+  await assert.rejects(runSteps([writing('settings', 'ours'), full], parts(), bench()), (e) => {
     assert.ok(e instanceof SetupFailed)
     assert.match(e.message, /^the program: ENOSPC.*The disk is full: make room and run this again$/)
     return true
@@ -118,7 +121,7 @@ test('a signal between two steps takes back the first', async () => {
     apply: () => aborting.abort(new SetupFailed('stopped by a signal')),
   }
   const steps = [writing('settings', 'ours'), stop, writing('never', '')]
-  await assert.rejects(runSteps(steps, parts(aborting.signal), journalDir()), /stopped by a signal/)
+  await assert.rejects(runSteps(steps, parts(aborting.signal), bench()), /stopped by a signal/)
   assert.deepEqual(listing(), untouched)
 })
 
@@ -126,8 +129,8 @@ test('two at once: the second is told to wait, and changes nothing', async () =>
   before()
   const { promise, resolve } = Promise.withResolvers<void>()
   const waiting: Step = { name: 'waiting', done: () => false, apply: () => promise }
-  const first = runSteps([waiting], parts(), journalDir())
-  await assert.rejects(runSteps(STEPS(), parts(), journalDir()), /another setup runs on this box/)
+  const first = runSteps([waiting], parts(), bench())
+  await assert.rejects(runSteps(STEPS(), parts(), bench()), /another setup runs on this box/)
   resolve()
   await first
 })
@@ -144,15 +147,15 @@ for (const when of ['before', 'after'] as const)
     test(`killed ${when} the change of step ${step}: the next run ends it`, async () => {
       before()
       await cutOff(step, when)
-      await runSteps(STEPS(), parts(), journalDir())
+      await runSteps(STEPS(), parts(), bench())
       assert.deepEqual(said[0], 'An earlier setup was cut off: this one goes on with it.')
-      assert.deepEqual((await runSteps(STEPS(), parts(), journalDir())).changed, [])
-      assert.equal(fs.existsSync(journalDir()), false)
+      assert.deepEqual((await runSteps(STEPS(), parts(), bench())).changed, [])
+      assert.equal(fs.existsSync(bench().journal), false)
     })
     test(`killed ${when} the change of step ${step}: a next run that fails takes both back`, async () => {
       const untouched = before()
       await cutOff(step, when)
-      await assert.rejects(runSteps([failing], parts(), journalDir()), /on fire/)
+      await assert.rejects(runSteps([failing], parts(), bench()), /on fire/)
       assert.deepEqual(listing(), untouched)
     })
   }
@@ -160,10 +163,10 @@ for (const when of ['before', 'after'] as const)
 test('a run cut off while it took its changes back is taken back to the end, before anything else is read', async () => {
   const untouched = before()
   await cutOff(3, 'after')
-  new Journal(journalDir()).beginUndo()
-  await finishUndo(parts(), journalDir())
+  new Journal(bench().journal).beginUndo()
+  await finishUndo(parts(), bench())
   assert.deepEqual(listing(), untouched)
-  assert.equal((await runSteps(STEPS(), parts(), journalDir())).changed.length, 4)
+  assert.equal((await runSteps(STEPS(), parts(), bench())).changed.length, 4)
 })
 
 // The process that `cutOff` starts.
@@ -182,5 +185,5 @@ if (process.argv[2] === 'cut') {
       },
     }
   })
-  await runSteps(steps, parts(), journalDir())
+  await runSteps(steps, parts(), bench())
 }

@@ -24,10 +24,12 @@ for (const script of SCRIPTS) {
     assert.equal((await run('sh', [script, '--version'])).code, 2)
   })
   test(`${name} does nothing when it was cut off on its way`, async () => {
-    const whole = execFileSync('cat', [script], { encoding: 'utf8' })
-    const part = whole.slice(0, whole.lastIndexOf('main "$@"'))
-    const { code, stdout, stderr } = await run('sh', ['-s', '--', '--uninstall'], { input: part })
-    assert.deepEqual({ code, stderr, stdout }, { code: 0, stderr: '', stdout: '' })
+    const whole = execFileSync('cat', [script], { encoding: 'utf8' }).trimEnd()
+    // Within its last line, and before it: without its arguments it would be another install than was asked for.
+    for (let end = whole.lastIndexOf('\n'); end < whole.length; end++) {
+      const { stdout, stderr } = await run('sh', ['-s', '--', '--uninstall'], { input: whole.slice(0, end) })
+      assert.deepEqual({ said: /install-/.test(stderr), stdout }, { said: false, stdout: '' }, whole.slice(end))
+    }
   })
 }
 

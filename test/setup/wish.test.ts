@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { agentSettings } from '../../src/setup/settings.ts'
-import { agentFault, controllerFault, openFault } from '../../src/setup/wish.rules.ts'
+import { agentFault, controllerFault, lifecycleFault, openFault, runnerFault } from '../../src/setup/wish.rules.ts'
 import type { AgentWish } from '../../src/setup/wish.ts'
 
 const WISH: AgentWish = {
@@ -23,6 +23,7 @@ test('what cannot be is refused with the flag to change, and without the token',
   const cases: [Partial<AgentWish>, RegExp][] = [
     [{ controllerUrl: 'recorder.example' }, /--controller-url recorder\.example is no http or https address/],
     [{ controllerUrl: 'ftp://recorder.example' }, /--controller-url/],
+    [{ controllerUrl: 'https://recorder.example\nLD_PRELOAD=/tmp/x.so' }, /^--controller-url /],
     [{ controllerUrl: 'https://me:secret@recorder.example' }, /^--controller-url holds a password: leave it out$/],
     [{ controllerUrl: 'http://recorder.example' }, /plain http.*--allow-insecure/],
     [{ nodeId: '../x' }, /--node-id/],
@@ -80,4 +81,33 @@ test('a controller that would be open to readers is not installed', () => {
     assert.equal(openFault(settings), undefined)
   for (const settings of [{ SVC_HOST: '0.0.0.0' }, { SVC_ALLOW_PLAIN_HTTP: '0', SVC_HOST: 'recorder.example' }])
     assert.match(openFault(settings) ?? '', /roomtone tls init/)
+})
+
+test('a runner is told what it lacks, and no token is repeated', () => {
+  const wish = { controllerUrl: 'https://recorder.example', packages: true, start: true }
+  const none = { packages: true, start: true }
+  assert.equal(lifecycleFault(wish, {}), undefined)
+  assert.equal(lifecycleFault(none, { SVC_RUNNER_CONTROLLER_URL: 'https://recorder.example' }), undefined)
+  assert.equal(lifecycleFault(none, { SVC_ANSIBLE_SSH_KEY_FILE: '/root/key' }), undefined)
+  assert.equal(lifecycleFault({ ...wish, controllerToken: 'x'.repeat(16), runnerToken: 'y'.repeat(16) }, {}), undefined)
+  assert.match(lifecycleFault(none, {}) ?? '', /^--controller-url is missing/)
+  assert.match(lifecycleFault({ ...wish, controllerUrl: 'http://recorder.example' }, {}) ?? '', /plain http/)
+  assert.match(lifecycleFault({ ...wish, controllerCa: 'hello' }, {}) ?? '', /--controller-ca holds no certificate/)
+  for (const secret of ['', 'short', 'two words of a token'])
+    for (const [key, flag] of [
+      ['controllerToken', '--controller-token-file'],
+      ['runnerToken', '--runner-token-file'],
+    ] as const)
+      assert.equal(
+        lifecycleFault({ ...wish, [key]: secret }, {}),
+        `${flag} has to hold one word of 16 characters or more`,
+      )
+})
+
+test('a controller that acts on its nodes itself names no runner', () => {
+  const runner = { SVC_ANSIBLE_RUNNER_URL: 'http://127.0.0.1:8790' }
+  assert.equal(runnerFault(runner), undefined)
+  assert.equal(runnerFault({ ...runner, SVC_LIFECYCLE_EMBEDDED: 'false' }), undefined)
+  assert.equal(runnerFault({ SVC_LIFECYCLE_EMBEDDED: 'true' }), undefined)
+  assert.match(runnerFault({ ...runner, SVC_LIFECYCLE_EMBEDDED: 'true' }) ?? '', /take that line out/)
 })

@@ -61,8 +61,11 @@ export interface Activity {
 export interface JobRunner {
   /** Takes up again what an earlier process left behind. Call once, before the first claim; resolves when all is held. */
   recover(): Promise<void>
-  /** The jobs of one claim: one capture. Returns at once; jobs already held are ignored. */
-  accept(jobs: AgentJob[]): void
+  /**
+   * The jobs of one claim: one capture. Jobs already held are ignored. Resolves when they are on the disk, where other
+   * programs see them; they begin without anybody waiting for that.
+   */
+  accept(jobs: AgentJob[]): Promise<void>
   /** Captures that may still start; uploads do not count. */
   freeCapacity(): number
   setCapacity(maxConcurrentRecordings: number): void
@@ -110,10 +113,13 @@ class Runner implements JobRunner {
     this.#capacity = deps.settings.maxConcurrentRecordings
   }
 
-  accept(jobs: AgentJob[]): void {
+  async accept(jobs: AgentJob[]): Promise<void> {
     if (this.#stopping) return
     const fresh = jobs.filter((job) => !this.#jobs.has(job.id)).map((job) => this.#own(claimed(job, this.#ctx.clock)))
-    if (fresh.length > 0) this.#track(this.#begin(fresh))
+    if (fresh.length === 0) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#track(this.#begin(fresh, resolve))
+    await promise
   }
 
   freeCapacity(): number {
@@ -223,13 +229,15 @@ class Runner implements JobRunner {
   }
 
   /** State first, heartbeat after: a job that is confirmed is a job that survives a crash. */
-  async #begin(jobs: OwnedJob[]): Promise<void> {
+  async #begin(jobs: OwnedJob[], noted: () => void): Promise<void> {
     this.#starting++
     const ready: OwnedJob[] = []
     try {
       for (const job of jobs) if (await this.#persist(job)) ready.push(job)
+      noted()
       await Promise.all(ready.map((job) => withAssignedMap(this.#ctx, job)))
     } finally {
+      noted()
       this.#starting--
       if (ready.length > 0) this.#capture(ready)
       else this.#freed()

@@ -11,6 +11,7 @@ import type { Audit } from '../edge/audit.ts'
 import { removeFiles } from '../edge/files.ts'
 import { systemActor } from '../edge/who.ts'
 import type { HealthStore } from '../health/health.store.ts'
+import { isSecured } from '../recordings/recordings.rules.ts'
 import type { RecordingStore } from '../recordings/recordings.store.ts'
 import { joinedDetails } from '../recordings/renditions.rules.ts'
 import type { Db } from '../store/db.ts'
@@ -40,6 +41,8 @@ interface Parts {
   health: HealthStore
   ids: Ids
   log: Log
+  /** A raw master has been joined: it is queued where its recording goes. */
+  onMaster: (recordingId: string, now: string) => void
   recordings: RecordingStore
   /** Directory of the stored files. */
   takes: string
@@ -53,7 +56,6 @@ const LEAST_TIMEOUT_MS = 600_000
 // Left for the database and for takes that arrive meanwhile.
 const SPARE_BYTES = 64 * 1024 * 1024
 const TOLD_MISSING = 50
-const SECURED = ['cached', 'partial', 'uploaded']
 
 interface Made {
   group: JoinGroup
@@ -220,13 +222,15 @@ export class Joiner {
       now,
     )
     const { status } = recordings.get(recordingId)
-    if (group === 'primary' && !SECURED.includes(status))
+    if (group === 'primary' && !isSecured(status))
       recordings.settle(recordingId, isComplete(fresh) ? 'cached' : 'partial', now)
     const lost = missing(sources, fresh.total)
     const gaps = lost.length > 0 ? { missingCount: lost.length, missing: lost.slice(0, TOLD_MISSING) } : undefined
     const event = this.judged(fresh, group, gaps, now)
     chunks.joined(recordingId, group, revisionOf(set, group), joined.exact, event)
     health.judge(recordingId, now)
+    // Chunks are sent one by one as they come, the master as the one file it is.
+    if (group === 'raw') this.parts.onMaster(recordingId, now)
     const details = { chunkCount: sources.length, fileName: path.basename(file), rendition, size: joined.size }
     this.told(set, 'succeeded', now, { ...details, ...gaps })
     return replaced ? [replaced] : []

@@ -1,13 +1,7 @@
 import * as path from 'node:path'
 import { Fail } from '../../kernel/fail.ts'
 import type { Ids } from '../../kernel/ids.ts'
-import {
-  CONTENT_TYPES,
-  type Job,
-  type Recording,
-  type RecordingStatus,
-  type StoredFile,
-} from '../../wire/recordings.ts'
+import { CONTENT_TYPES, type Job, type Recording, type StoredFile } from '../../wire/recordings.ts'
 import { checkOpen, chunkStem, isComplete, isReleased } from '../chunks/chunks.rules.ts'
 import type { ChunkStore } from '../chunks/chunks.store.ts'
 import { removeFiles } from '../edge/files.ts'
@@ -16,7 +10,7 @@ import type { HealthStore } from '../health/health.store.ts'
 import type { JobStore } from '../jobs/jobs.store.ts'
 import { endedByLease } from '../jobs/leases.rules.ts'
 import type { LeaseStore } from '../jobs/leases.store.ts'
-import type { StoredRendition } from '../recordings/recordings.rules.ts'
+import { isSecured, type StoredRendition } from '../recordings/recordings.rules.ts'
 import type { RecordingStore } from '../recordings/recordings.store.ts'
 import { type Announcement, checkSuperseded, owningJob } from './cachefile.rules.ts'
 import { place, type Received } from './intake.ts'
@@ -34,8 +28,8 @@ export interface AttachParts {
   ids: Ids
   jobs: JobStore
   leases: LeaseStore
-  /** A recording or a chunk has a new file: gives the queue items that were made of it (contract A, 12.3). */
-  onCached: (recordingId: string, now: string, chunk?: CachedChunk) => object[]
+  /** A recording, a chunk or a raw master has a new file: gives the queue items that were made of it (contract A, 12.3). */
+  onCached: (recordingId: string, now: string, piece?: CachedChunk | 'master') => object[]
   /** Chunks may be due to be joined; called after the commit. */
   onChunk: () => void
   /** A job ended: its node may be free for one that waits. */
@@ -177,9 +171,6 @@ function attach(parts: AttachParts, upload: Upload, got: Received, file: string,
   }
 }
 
-/** What has become of a take with a file: the same bytes again change nothing of it. */
-const SECURED: readonly RecordingStatus[] = ['cached', 'partial', 'uploaded']
-
 interface Filed {
   answer: object
   /** Whether the job is completed by this file. */
@@ -214,11 +205,13 @@ function attachWhole(
   const completed = rendition !== 'raw'
   if (completed) {
     complete(parts, job, now)
-    if (!repeated || !SECURED.includes(before.status)) recordings.settle(recordingId, 'cached', now)
+    // The same bytes again change nothing of a take that is secured.
+    if (!repeated || !isSecured(before.status)) recordings.settle(recordingId, 'cached', now)
     chunks.whole(recordingId, now)
   }
-  const uploadQueueItems = completed ? parts.onCached(recordingId, now) : []
-  return { answer: { file, uploadQueueItems }, completed, replaced }
+  const items = parts.onCached(recordingId, now, completed ? undefined : 'master')
+  // The answer to a master tells of no items (contract A, 7.7); the queue does.
+  return { answer: { file, uploadQueueItems: completed ? items : [] }, completed, replaced }
 }
 
 function attachChunk(
@@ -269,7 +262,7 @@ function settle({ chunks, recordings }: AttachParts, recordingId: string, fresh:
   const set = chunks.find(recordingId)
   if (!set?.ended) return
   const { status } = recordings.get(recordingId)
-  if (!fresh && SECURED.includes(status)) return
+  if (!fresh && isSecured(status)) return
   recordings.settle(recordingId, isComplete(set) ? 'cached' : 'partial', now)
 }
 

@@ -17,6 +17,9 @@ const ACTIVE: ReadonlySet<RecordingStatus> = new Set(['queued', 'recording'])
 /** Whether the take is still being made. */
 export const isActive = (status: RecordingStatus): boolean => ACTIVE.has(status)
 
+/** Whether what is played was stored; it stays so where a policy has deleted it since. */
+export const isSecured = (status: RecordingStatus): boolean => SECURED.has(status)
+
 /** Tags without blanks and repetitions; of two that differ only in case the first spelling stays. */
 export function distinctTags(tags: readonly string[]): string[] {
   const byFold = new Map<string, string>()
@@ -38,7 +41,7 @@ export function settledStatus(
 ): RecordingStatus {
   if (to === 'cached') return 'cached'
   if (to === 'partial') return from === 'uploaded' ? from : to
-  if (SECURED.has(from)) return from
+  if (isSecured(from)) return from
   return to === 'failed' && hasFile ? 'partial' : to
 }
 

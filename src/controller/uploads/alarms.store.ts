@@ -1,6 +1,7 @@
 import type { UploadItem } from '../../wire/uploads.ts'
 import type { HealthStore } from '../health/health.store.ts'
 import type { Db } from '../store/db.ts'
+import { isMaster } from './queue.rules.ts'
 
 const TYPE = 'controller.recording.upload_queue_failed'
 
@@ -11,8 +12,8 @@ export function alarmStore(db: Db, health: HealthStore) {
       WHERE h.recording_id = @id AND h.type = '${TYPE}' AND h.status <> 'resolved'`,
   )
   // The same way: what failed is made good by any later item that takes it.
-  const sameWay = db.stmt<{ id: string }, { id: string }>(
-    `SELECT o.id FROM upload_queue q JOIN upload_queue o ON o.recording_id = q.recording_id
+  const sameWay = db.stmt<{ id: string }, { cachePath: string; id: string }>(
+    `SELECT o.id, o.cache_path AS cachePath FROM upload_queue q JOIN upload_queue o ON o.recording_id = q.recording_id
         AND o.destination_id = q.destination_id AND o.path_override IS q.path_override AND o.chunk_id IS q.chunk_id
       WHERE q.id = @id`,
   )
@@ -26,10 +27,11 @@ export function alarmStore(db: Db, health: HealthStore) {
       const nodeId = nodeOf.get({ id: recordingId })?.nodeId ?? undefined
       health.open({ type: TYPE, severity: 'warning', details, nodeId, openedAt: now, recordingId }, now)
     },
-    clear({ id, recordingId }: UploadItem, now: string): void {
+    clear({ cachePath, id, recordingId }: UploadItem, now: string): void {
       const events = open.all({ id: recordingId })
       if (events.length === 0) return
-      const items = new Set(sameWay.all({ id }).map((row) => row.id))
+      const own = sameWay.all({ id }).filter((row) => isMaster(row.cachePath) === isMaster(cachePath))
+      const items = new Set(own.map((row) => row.id))
       for (const event of events.filter(({ itemId }) => items.has(itemId)))
         health.move(event.id, 'resolve', { by: 'system:upload-runner', now })
     },

@@ -28,9 +28,9 @@ type Put = Omit<PutObjectCommandInput, 'Body'> & { Bucket: string; Key: string }
 /** A driver for one destination; the SDK is loaded when the first file is delivered. */
 export const s3Driver = (options: S3Options & { secretAccessKey: string }): Driver => ({
   deliver: (delivery, watch) =>
-    connected(options, watch.signal, (sdk, client) => delivered(sdk, client, options, delivery, watch)),
+    connected(options, 'upload', watch.signal, (sdk, client) => delivered(sdk, client, options, delivery, watch)),
   fetch: (remote, take, signal) =>
-    connected(options, signal, async (sdk, client) => {
+    connected(options, 'fetch', signal, async (sdk, client) => {
       const object = { Bucket: options.bucket as string, Key: remote.join('/') }
       const body = await client.send(new sdk.GetObjectCommand(object)).then((answer) => answer.Body, absent)
       if (body) await take(body as Readable)
@@ -38,9 +38,12 @@ export const s3Driver = (options: S3Options & { secretAccessKey: string }): Driv
     }),
 })
 
+type Aim = 'fetch' | 'upload'
+
 /** Runs `work` with a client of its own. @throws DriverError in place of what service and socket say. */
 async function connected<T>(
   options: S3Options & { secretAccessKey: string },
+  aim: Aim,
   signal: AbortSignal,
   work: (sdk: Sdk, client: S3Client) => Promise<T>,
 ): Promise<T> {
@@ -50,7 +53,7 @@ async function connected<T>(
   try {
     return await work(sdk, client)
   } catch (e) {
-    throw explained(e, [options.secretAccessKey])
+    throw explained(e, aim, [options.secretAccessKey])
   } finally {
     client.destroy()
   }
@@ -260,7 +263,7 @@ async function confidence(
 }
 
 /** The service's own code (`SignatureDoesNotMatch`) or the socket's, and its words without our secret. */
-function explained(e: unknown, secrets: readonly string[]): unknown {
+function explained(e: unknown, aim: Aim, secrets: readonly string[]): unknown {
   if (e instanceof DriverError || !(e instanceof Error)) return e
   const { $metadata, code } = e as Error & { $metadata?: { httpStatusCode?: number }; code?: string }
   const status = $metadata?.httpStatusCode
@@ -268,5 +271,5 @@ function explained(e: unknown, secrets: readonly string[]): unknown {
   if (own && status) return new DriverError(own, words(e.message, secrets))
   const said = e.message.split('Deserialization error')[0] ?? ''
   const told = [status ? `HTTP ${status}` : '', code ?? '', words(said, secrets)].filter(Boolean)
-  return new DriverError('s3_upload_failed', told.join(' '))
+  return new DriverError(`s3_${aim}_failed`, told.join(' '))
 }

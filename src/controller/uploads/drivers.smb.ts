@@ -35,6 +35,8 @@ function isExecutable(file: string): boolean {
 
 interface Share {
   command: string
+  /** What it is called when smbclient fails without a status. */
+  failure: 'smb_fetch_failed' | 'smb_upload_failed'
   options: SmbOptions & { password: string }
 }
 
@@ -46,8 +48,9 @@ interface Streams {
 }
 
 /** A driver for one share. The file is written beside its place, read back and compared, and only then given its name. */
-export const smbDriver = (share: Share): Driver => ({
+export const smbDriver = (where: Omit<Share, 'failure'>): Driver => ({
   deliver: async (delivery, watch) => {
+    const share: Share = { ...where, failure: 'smb_upload_failed' }
     const { server, share: name } = share.options
     if (!server || !name) throw new DriverError('smb_config_incomplete')
     const folders = delivery.remote.slice(0, -1)
@@ -65,8 +68,8 @@ export const smbDriver = (share: Share): Driver => ({
     }
   },
   fetch: async (remote, take, signal) => {
-    if (!share.options.server || !share.options.share) throw new DriverError('smb_config_incomplete')
-    return fetched(share, remote, take, signal)
+    if (!where.options.server || !where.options.share) throw new DriverError('smb_config_incomplete')
+    return fetched({ ...where, failure: 'smb_fetch_failed' }, remote, take, signal)
   },
 })
 
@@ -145,18 +148,19 @@ export function quoted(parts: readonly string[]): string {
  * @throws DriverError `smb_<code>` by the first NT status that is not among `fine`.
  */
 async function run(
-  { command, options }: Share,
+  share: Share,
   line: string,
   signal: AbortSignal,
   streams: Streams = {},
   fine: readonly string[] = [],
 ): Promise<void> {
   signal.throwIfAborted()
-  const { code, said } = await child(command, argsOf(options, line), options, signal, streams)
+  const { failure, options } = share
+  const { code, said } = await child(share, argsOf(options, line), signal, streams)
   const statuses = [...said.matchAll(/NT_STATUS_([A-Z0-9_]+)/g)].map((match) => match[1] as string)
   const bad = statuses.find((status) => !fine.includes(status))
   if (bad) throw new DriverError(`smb_${bad.toLowerCase()}`)
-  if (code !== 0 && statuses.length === 0) throw new DriverError('smb_upload_failed', words(said, [options.password]))
+  if (code !== 0 && statuses.length === 0) throw new DriverError(failure, words(said, [options.password]))
 }
 
 // No configuration of the machine, messages to stderr, and nothing of the credentials.
@@ -179,9 +183,8 @@ function argsOf({ port, server, share }: SmbOptions, line: string): string[] {
 }
 
 async function child(
-  command: string,
+  { command, failure, options }: Share,
   args: string[],
-  options: SmbOptions & { password: string },
   signal: AbortSignal,
   { input, output }: Streams,
 ): Promise<{ code: number | null; said: string }> {
@@ -198,7 +201,7 @@ async function child(
   const kill = () => void smb.kill('SIGKILL')
   signal.addEventListener('abort', kill, { once: true })
   const said = collected(smb.stderr as Readable)
-  const ended = exit(smb)
+  const ended = exit(smb, failure)
   // A child that ends early breaks the pipe; what it said counts, not that.
   const sending = input?.(smb.stdin as NodeJS.WritableStream).catch(() => {})
   const reading = output ? output(smb.stdout as Readable).catch(() => {}) : (smb.stdout as Readable).resume()
@@ -221,9 +224,9 @@ function collected(stream: Readable): () => string {
   return () => text
 }
 
-function exit(smb: ChildProcess): Promise<number | null> {
+function exit(smb: ChildProcess, failure: string): Promise<number | null> {
   return new Promise((resolve, reject) => {
-    smb.once('error', (e) => reject(new DriverError('smb_upload_failed', words(e.message, []))))
+    smb.once('error', (e) => reject(new DriverError(failure, words(e.message, []))))
     smb.once('close', (code) => resolve(code))
   })
 }

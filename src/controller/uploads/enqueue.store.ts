@@ -5,13 +5,13 @@ import type { Destination, UploadItem, UploadPolicy } from '../../wire/uploads.t
 import type { ChunkStore } from '../chunks/chunks.store.ts'
 import type { Audit } from '../edge/audit.ts'
 import { systemActor } from '../edge/who.ts'
-import { chosenFile } from '../recordings/recordings.rules.ts'
+import { byRendition, chosenFile, isSecured } from '../recordings/recordings.rules.ts'
 import type { RecordingStore } from '../recordings/recordings.store.ts'
 import type { Db, Params } from '../store/db.ts'
 import { targetWith } from './destinations.rules.ts'
 import type { DestinationStore } from './destinations.store.ts'
 import type { UploadPolicyStore } from './policies.store.ts'
-import { isActive, remoteName } from './queue.rules.ts'
+import { isActive, isMaster, remoteName } from './queue.rules.ts'
 import type { UploadQueueStore } from './queue.store.ts'
 
 /** The file that is to be sent, frozen when it is queued. */
@@ -28,10 +28,15 @@ export interface ChunkSource extends Source {
   index: number
 }
 
+/** What became cached when it was not what is played: a chunk of it, or the raw master beside it. */
+export type Piece = ChunkSource | 'master'
+
 interface Parts {
   db: Db
   destinations: DestinationStore
   ids: Ids
+  /** Whether the raw master goes where the take goes that is played. */
+  masters: boolean
   policies: UploadPolicyStore
   queue: UploadQueueStore
   recordings: RecordingStore
@@ -42,7 +47,7 @@ const UNTRIED = 'provider_not_configured'
 
 /** Puts files into the upload queue. Every write is meant to run inside a transaction. */
 export function enqueueStore(parts: Parts) {
-  const { db, destinations, ids, policies, queue, recordings } = parts
+  const { db, destinations, ids, masters, policies, queue, recordings } = parts
   const insert = db.stmt<Params>(
     `INSERT INTO upload_queue (id, recording_id, upload_policy_id, destination_id, provider, status, max_attempts,
        next_attempt_at, last_error, cache_path, checksum, file_name, chunk_id, chunk_index, path_override, target,
@@ -56,10 +61,18 @@ export function enqueueStore(parts: Parts) {
        cache_path = @cachePath, checksum = @checksum, file_name = @fileName, updated_at = @now WHERE id = @id`,
   )
 
-  const sourceOf = (id: string): Source | undefined => {
-    const files = recordings.files(id)
-    return chosenFile(Object.fromEntries(files.map((file) => [file.rendition, file])))
+  const playedOf = (id: string): Source | undefined => chosenFile(byRendition(recordings.files(id)))
+  const masterOf = (id: string): Source | undefined => byRendition(recordings.files(id)).raw
+
+  /** What is played comes first; its master is an item of its own, for it may come later and fail alone. */
+  const sourcesOf = (id: string): Source[] => {
+    const [played, master] = [playedOf(id), masters ? masterOf(id) : undefined]
+    return [played, ...(master?.path === played?.path ? [] : [master])].filter((source) => source !== undefined)
   }
+
+  /** A master that comes before what is played waits for it: until then nothing has been cached. */
+  const lateMaster = ({ id, status }: Recording): Source[] =>
+    masters && isSecured(status) ? [masterOf(id)].filter((source) => source !== undefined) : []
 
   const add = (
     recording: Recording,
@@ -76,7 +89,7 @@ export function enqueueStore(parts: Parts) {
       fileName: remoteName(recording, source.path, chunk?.index),
     }
     const target = targetWith(destination, policy.pathOverride)
-    const earlier = queue.ofRecording(recording.id).filter((item) => sameWay(item, policy, destination, chunk))
+    const earlier = queue.ofRecording(recording.id).filter((item) => sameWay(item, source, policy, destination, chunk))
     const active = earlier.find((item) => isActive(item.status))
     if (active) return current(active, fresh, now)
     const done = earlier.find((item) => item.status === 'succeeded' && unchanged(item, fresh, target))
@@ -107,9 +120,14 @@ export function enqueueStore(parts: Parts) {
   }
 
   return {
-    sourceOf,
+    /** What an item is to send now; undefined for a chunk, and when there is nothing any more. */
+    sourceOf({ cachePath, chunkId, recordingId }: UploadItem): Source | undefined {
+      if (chunkId !== undefined) return undefined
+      return isMaster(cachePath) ? masterOf(recordingId) : playedOf(recordingId)
+    },
     /**
-     * Queues what a recording holds by one policy; what is queued or done already is given as it is.
+     * Queues what a recording holds by one policy, and gives the item of what is played; what is queued or done already
+     * is given as it is.
      * @throws Fail 404 for an unknown policy; 409 `recording_not_cached`, `upload_policy_disabled`, `destination_required`.
      */
     enqueue(
@@ -119,19 +137,21 @@ export function enqueueStore(parts: Parts) {
       fallback: string,
       now: string,
     ): UploadItem {
-      const source = sourceOf(recording.id)
-      if (!source) throw conflict('recording_not_cached', 'Recording is not cached')
+      const [played, ...more] = sourcesOf(recording.id)
+      if (!played) throw conflict('recording_not_cached', 'Recording is not cached')
       const policy = policies.get(policyId ?? recording.uploadPolicyIds[0] ?? fallback)
       if (!policy.enabled) throw conflict('upload_policy_disabled', 'Upload policy is disabled')
       const destination = policy.destinationId && destinations.find(policy.destinationId)
       if (!destination) throw conflict('destination_required', 'Upload policy has no destination')
-      return add(recording, source, policy, destination, reason, now)
+      const item = add(recording, played, policy, destination, reason, now)
+      for (const source of more) add(recording, source, policy, destination, reason, now)
+      return item
     },
     /** What became cached goes where the recording's own policies send it: once per destination and folder. */
-    enqueueCached(recordingId: string, now: string, chunk?: ChunkSource): UploadItem[] {
+    enqueueCached(recordingId: string, now: string, piece?: Piece): UploadItem[] {
       const recording = recordings.get(recordingId)
-      const source = chunk ?? sourceOf(recordingId)
-      if (!source) return []
+      const chunk = piece === 'master' ? undefined : piece
+      const sources = piece === 'master' ? lateMaster(recording) : chunk ? [chunk] : sourcesOf(recordingId)
       const ways = new Map<string, UploadPolicy>()
       for (const policy of policies.ofRecording(recordingId)) {
         const way = JSON.stringify([policy.destinationId, policy.pathOverride ?? ''])
@@ -139,14 +159,22 @@ export function enqueueStore(parts: Parts) {
       }
       return [...ways.values()].flatMap((policy) => {
         const destination = policy.destinationId && destinations.find(policy.destinationId)
-        return destination ? [add(recording, source, policy, destination, undefined, now, chunk)] : []
+        if (!destination) return []
+        return sources.map((source) => add(recording, source, policy, destination, undefined, now, chunk))
       })
     },
   }
 }
 export type EnqueueStore = ReturnType<typeof enqueueStore>
 
-const sameWay = (item: UploadItem, policy: UploadPolicy, destination: Destination, chunk: ChunkSource | undefined) =>
+const sameWay = (
+  item: UploadItem,
+  source: Source,
+  policy: UploadPolicy,
+  destination: Destination,
+  chunk: ChunkSource | undefined,
+): boolean =>
+  isMaster(item.cachePath) === isMaster(source.path) &&
   item.destinationId === destination.id &&
   item.provider === destination.kind &&
   item.chunkId === chunk?.id &&
@@ -157,11 +185,12 @@ const unchanged = (item: UploadItem, fresh: Params, target: string | undefined):
   item.cachePath === fresh.cachePath && item.checksum === fresh.checksum && item.target === target
 
 /** Queues what became cached; gives the items. Throws only when the database is gone: custody must not hang on it. */
-export type AutoEnqueue = (recordingId: string, now: string, chunk?: ChunkSource) => UploadItem[]
+export type AutoEnqueue = (recordingId: string, now: string, piece?: Piece) => UploadItem[]
 
 /** `enqueueCached` with its audit row, for use inside the transaction that attaches the file (contract A, 12.3). */
 export function autoEnqueue(db: Db, enqueue: EnqueueStore, chunks: ChunkStore, audit: Audit): AutoEnqueue {
-  return (recordingId, now, chunk) => {
+  return (recordingId, now, piece) => {
+    const chunk = piece === 'master' ? undefined : piece
     const told = (outcome: 'succeeded' | 'failed', details: Record<string, unknown>, reason?: string): void =>
       audit.write(
         {
@@ -177,7 +206,7 @@ export function autoEnqueue(db: Db, enqueue: EnqueueStore, chunks: ChunkStore, a
         now,
       )
     try {
-      const items = db.tx(() => enqueue.enqueueCached(recordingId, now, chunk))
+      const items = db.tx(() => enqueue.enqueueCached(recordingId, now, piece))
       if (chunk && items.length > 0) chunks.uploading(recordingId, chunk.index)
       if (items.length > 0) told('succeeded', { uploadQueueItemIds: items.map((item) => item.id) })
       return items

@@ -100,8 +100,7 @@ export function uploadQueueRoutes({ enqueues, fallback, queue, reach, recordings
       target: ofItem,
       run: ({ params, now }) => {
         const item = queue.get(params.id)
-        const source = item.chunkId === undefined ? enqueues.sourceOf(item.recordingId) : undefined
-        const { before, after } = queue.retry(params.id, source, now)
+        const { before, after } = queue.retry(params.id, enqueues.sourceOf(item), now)
         return { data: after, before, after, correlation: correlationOf(after) }
       },
     }),

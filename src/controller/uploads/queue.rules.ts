@@ -13,9 +13,12 @@ export const pauseSeconds = (n: number): number => Math.min(LONGEST_PAUSE_SECOND
 export const isActive = (status: UploadStatus): boolean => status === 'queued' || status === 'retrying'
 export const isRetryable = (status: UploadStatus): boolean => status === 'failed' || status === 'cancelled'
 
+/** Whether a stored file is the raw master of a take: its path says so (contract A, 12.1). */
+export const isMaster = (path: string | undefined): boolean => /\.raw\.([^/]+\.)?[^./]+$/.test(path ?? '')
+
 /**
  * The name at the destination: the recording's name, with the end of its id, so that two takes of one name never
- * overwrite each other there; chunks carry their number (contract A, 12.1).
+ * overwrite each other there; chunks carry their number (contract A, 12.1), a raw master says that it is one.
  */
 export function remoteName(recording: Pick<Recording, 'id' | 'name'>, path: string, chunkIndex?: number): string {
   const name = downloadName(recording, path).unicode
@@ -26,7 +29,7 @@ export function remoteName(recording: Pick<Recording, 'id' | 'name'>, path: stri
     .replace(/[^\w-]/g, '')
     .slice(-12)
   const part = chunkIndex === undefined ? '' : `_part${String(chunkIndex).padStart(4, '0')}`
-  return `${stem}_${own}${part}${name.slice(dot)}`
+  return `${stem}_${own}${part}${isMaster(path) ? '.raw' : ''}${name.slice(dot)}`
 }
 
 /** Folders and file name of an item at its destination, below `base`, the destination's own folder. */
@@ -42,12 +45,12 @@ function shortened(stem: string): string {
   return short
 }
 
-/** Where the newest item of each way (destination, folder, chunk) counts: what was queued again replaces what failed. */
-export function newestOfEachWay<I extends Pick<UploadItem, 'chunkId' | 'destinationId' | 'pathOverride'>>(
+/** Where the newest item of each way (destination, folder, chunk or master) counts: what was queued again replaces what failed. */
+export function newestOfEachWay<I extends Pick<UploadItem, 'cachePath' | 'chunkId' | 'destinationId' | 'pathOverride'>>(
   oldestFirst: readonly I[],
 ): I[] {
   const ways = oldestFirst.map((item) => [
-    JSON.stringify([item.destinationId, item.pathOverride ?? '', item.chunkId ?? '']),
+    JSON.stringify([item.destinationId, item.pathOverride ?? '', item.chunkId ?? '', isMaster(item.cachePath)]),
     item,
   ])
   return [...new Map(ways as [string, I][]).values()]

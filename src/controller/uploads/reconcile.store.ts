@@ -1,7 +1,7 @@
 import type { UploadItem } from '../../wire/uploads.ts'
 import type { ChunkStore } from '../chunks/chunks.store.ts'
 import type { Db, Params } from '../store/db.ts'
-import { type Chunks, newestOfEachWay, type Outcome, outcomeOf, reconciled } from './queue.rules.ts'
+import { type Chunks, isMaster, newestOfEachWay, type Outcome, outcomeOf, reconciled } from './queue.rules.ts'
 import type { UploadQueueStore } from './queue.store.ts'
 
 /** What the uploads of a recording came to; `retention` says what became of its file here. */
@@ -115,7 +115,7 @@ export function reconcileStore({ chunks, db, held, queue }: Parts) {
     if (!status || !secured.get({ id: recordingId })) return undefined
     settle.run({ id: recordingId, status, now })
     if (status === 'partial') return { retention: { skipped: 'upload_incomplete' }, status, unlink: [] }
-    const ids = JSON.stringify(items.map((item) => item.id))
+    const ids = JSON.stringify(items.filter((item) => !isMaster(item.cachePath)).map((item) => item.id))
     return { status, ...release(recordingId, verified.all({ ids })) }
   }
 

@@ -15,16 +15,17 @@ interface Parts {
   ids: Ids
   /** Seals the secrets of destinations; derived when one is first needed. */
   key: () => Uint8Array
+  masters: boolean
   recordings: RecordingStore
   unavailable: Unavailable
 }
 
 /** The stores of this domain: each stands on the ones before it. */
-export function uploadStores({ attempts, db, ids, key, recordings, unavailable }: Parts) {
+export function uploadStores({ attempts, db, ids, key, masters, recordings, unavailable }: Parts) {
   const destinations = destinationStore(db, key, unavailable)
   const policies = uploadPolicyStore(db, destinations, attempts)
   const queue = uploadQueueStore(db)
-  const enqueues = enqueueStore({ db, destinations, ids, policies, queue, recordings })
+  const enqueues = enqueueStore({ db, destinations, ids, masters, policies, queue, recordings })
   return { destinations, enqueues, policies, queue, work: uploadWorkStore(db) }
 }
 export type UploadStores = ReturnType<typeof uploadStores>

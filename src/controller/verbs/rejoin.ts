@@ -18,7 +18,7 @@ interface Set {
 
 /**
  * Brings the chunks of a take from `source` and joins them as the controller did. Lossless takes are the same bytes again;
- * an encoder of another version may make others, which the checksum tells. Raw masters have no uploads.
+ * an encoder of another version may make others, which the checksum tells. Raw masters are uploaded in one piece.
  */
 export function fromChunks(db: Db, { config }: Place, source: Source): Source {
   const setOf = db.stmt<{ path: string }, Set>(

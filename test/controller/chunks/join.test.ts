@@ -170,6 +170,7 @@ const anotherJoiner = (k: Kit): Joiner =>
     health: healthStore(k.db, randomIds),
     ids: randomIds,
     log: { debug() {}, error() {}, info() {}, warn() {} },
+    onMaster: () => {},
     recordings: recordingStore(k.db),
     takes: k.takes,
   })

@@ -247,7 +247,7 @@ test('a file that shrank since it was hashed is not delivered', () =>
     assert.deepEqual([server.objects.size, server.uploads.size], [0, 0])
   }))
 
-const fetched = async (server: S3Server, remote: string[], options: { secretAccessKey?: string } = {}) => {
+const fetched = async (server: S3Server, remote: string[], options: Try['options'] = {}) => {
   const { accessKeyId, endpoint, secretAccessKey } = server
   const driver = s3Driver({ accessKeyId, bucket: 'takes', endpoint, forcePathStyle: true, secretAccessKey, ...options })
   const pieces: Buffer[] = []
@@ -267,6 +267,8 @@ test('what was delivered comes back, however large; what was not is told apart f
     assert.deepEqual(await fetched(server, ['folder', 'other.flac']), { bytes: Buffer.alloc(0), there: false })
     const refused = fetched(server, ['folder', 'take.flac'], { secretAccessKey: 'not-the-secret-of-this-server' })
     assert.match(await reasonOf(refused), /^SignatureDoesNotMatch/)
+    const nobody = fetched(server, ['folder', 'take.flac'], { endpoint: 'http://127.0.0.1:1' })
+    assert.match(await reasonOf(nobody), /^s3_fetch_failed: ECONNREFUSED/)
   }))
 
 test('a take that breaks off on its way back is no take', () => {
@@ -277,6 +279,6 @@ test('a take that breaks off on its way back is no take', () => {
     return true
   }
   return against({ interfere, keeps: true }, async (server) => {
-    await reasonOf(fetched(server, ['folder', 'take.flac']))
+    assert.match(await reasonOf(fetched(server, ['folder', 'take.flac'])), /^s3_fetch_failed/)
   })
 })

@@ -200,6 +200,13 @@ test('a program that is not there, or only talks, fails with words', async () =>
   const told = await reasonOf(deliver({ command: talks }))
   assert.match(told, /^smb_upload_failed: oh no/)
   assert.ok(told.length < 400)
+  const options = { password: 'p', server: '127.0.0.1', share: 'takes', username: 'u' }
+  const back = smbDriver({ command: talks, options }).fetch(
+    ['a'],
+    async (body) => void body.resume(),
+    AbortSignal.any([]),
+  )
+  assert.match(await reasonOf(back), /^smb_fetch_failed: oh no/)
 })
 
 test('a server that never answers ends with the attempt, and no program is left', real, async () => {

@@ -1,0 +1,45 @@
+import { heldFile, heldText, readHold } from '../host/hold.ts'
+import { errorFields, type Log } from '../kernel/log.ts'
+import type { Service } from './proc/service.ts'
+import { replaceFile } from './spool/durable.ts'
+
+const LOOK_MS = 250
+
+/** Maintenance of this machine is about to stop the agent, and asks it to begin nothing new until it lets go. */
+export interface Hold extends Service {
+  /** Says that nothing new will be begun, and that what was begun is on the disk. */
+  answer(id: string): Promise<void>
+  /** The hold in force now. */
+  asked(): string | undefined
+  /** Calls while a hold is in force, several times a second; returns the way to stop that. */
+  onAsked(listener: () => void): () => void
+}
+
+export function createHold(agentDir: string, log: Log): Hold {
+  const listeners = new Set<() => void>()
+  let timer: NodeJS.Timeout | undefined
+  const asked = () => readHold(agentDir)
+  return {
+    async answer(id) {
+      try {
+        await replaceFile(heldFile(agentDir), heldText(id))
+      } catch (e) {
+        // Whoever waits for it looks at the takes without it, after some time.
+        log.warn('maintenance cannot be answered', errorFields(e))
+      }
+    },
+    asked,
+    onAsked(listener) {
+      listeners.add(listener)
+      return () => void listeners.delete(listener)
+    },
+    start() {
+      timer = setInterval(() => {
+        if (listeners.size > 0 && asked() !== undefined) for (const listener of listeners) listener()
+      }, LOOK_MS)
+    },
+    async stop() {
+      clearInterval(timer)
+    },
+  }
+}

@@ -1,0 +1,20 @@
+import { Ended } from './end.ts'
+
+/** Why the agent is not in service. */
+export interface Fault {
+  /** It runs, and is not heard. */
+  runs: boolean
+  /** As in "with the new version, ...". */
+  words: string
+}
+
+/** How an action ends that went back. A box that runs what it ran before is as it was, whether or not somebody hears it. */
+export function wentBack(failed: string, before: string, worse: Fault | undefined): Ended {
+  if (!worse) return new Ended('failed', `${failed} The node is in service again with ${before}.`)
+  if (worse.runs)
+    return new Ended(
+      'failed',
+      `${failed} The node runs again with ${before}, and with that, too, ${worse.words}: does the controller answer at all?`,
+    )
+  return new Ended('broken', `${failed} Also with ${before}, ${worse.words}: somebody must look at this box.`)
+}
