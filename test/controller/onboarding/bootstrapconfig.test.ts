@@ -85,6 +85,15 @@ test('each token of a stick opens the door of its own node, once', async () => {
   await k.close()
 })
 
+test('names of a node that was enrolled in several lines become one line in the file', async () => {
+  const k = kit()
+  const { id } = await k.enroll('Old box')
+  await k.as('admin').patch(`/nodes/${id}`, { alias: 'Old\nbox\t1' })
+  const { json } = await k.as('admin').post('/nodes/bootstrap-config', { controllerUrl: URL, nodes: [{ nodeId: id }] })
+  assert.equal(SetupFile.parse(json.data).nodes[0]?.alias, 'Old box 1')
+  await k.close()
+})
+
 test('a request that cannot become one file is refused in words, and makes nothing', async () => {
   const k = kit()
   const known = await k.enroll('Old box')
@@ -98,6 +107,7 @@ test('a request that cannot become one file is refused in words, and makes nothi
     [{ nodes: [{ nodeId: known.id }, { nodeId: known.id }] }, /named twice/],
     [{ nodes: [{ ...ROOMS[0], match: {} }] }, /hostname, mac or serial/],
     [{ nodes: ROOMS, controllerCa: 'not a certificate' }, /PEM/],
+    [{ nodes: [{ ...ROOMS[0], room: 'Hall\nSVC_NODE_ID=other' }] }, /one line/],
     [
       { nodes: Array.from({ length: 64 }, () => ({ alias: long('雪'), site: long('雪'), room: long('雪') })) },
       /one file/,
