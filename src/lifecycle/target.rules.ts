@@ -58,6 +58,8 @@ export function lineOf({ action, options, target }: RunRequest, known: Known): M
       }
     case 'rotate_trust':
       return known.publicKey === undefined ? undefined : { action, ...whose, publicKey: known.publicKey, ...ca }
+    // No force takes audio off a node that nobody else has.
+    case 'uninstall':
     case 'smoke_check':
       return { action, ...whose }
     default:

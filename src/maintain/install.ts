@@ -47,13 +47,14 @@ function fillIn(wanted: Record<string, string | undefined>): void {
 }
 
 /** Nothing of it stays, the packages of the system excepted. @throws Ended while takes are here that nobody else has */
-export async function uninstall(box: Box, request: Of<'uninstall'>): Promise<void> {
-  await whileHeld(box, request.force, async () => {
+export async function uninstall(box: Box): Promise<void> {
+  await whileHeld(box, false, async () => {
     const { undelivered } = heldTakes()
-    if (undelivered > 0 && !request.force)
+    if (undelivered > 0)
       throw new Ended(
         'recording',
-        `This box holds takes (${undelivered}) that the controller does not have. Nothing was touched.`,
+        `This box holds takes (${undelivered}) that the controller does not have. Nothing was touched: let the agent ` +
+          'deliver them, or lose them on the box itself with "roomtone setup remove agent --purge".',
       )
     const { changed } = await removeAll({ purge: true, roles: ['agent'] }, partsOf(box))
     box.say(`Removed: ${changed.join(', ')}.`)

@@ -38,7 +38,7 @@ function perform(box: Box, request: MaintainRequest): Promise<void> {
     case 'smoke_check':
       return smokeCheck(box)
     case 'uninstall':
-      return uninstall(box, request)
+      return uninstall(box)
   }
 }
 

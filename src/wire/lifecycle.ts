@@ -31,7 +31,7 @@ const options = { agentVersion: version.optional(), force: z.boolean().optional(
 
 /**
  * What an operator may add to an action. `agentVersion` is a full release tag, for `update_binary`; `force` stops the agent
- * even while it records.
+ * even while it records, but removes no take with it.
  */
 export const LifecycleRequest = z.strictObject(options)
 export type LifecycleRequest = z.infer<typeof LifecycleRequest>

@@ -62,7 +62,8 @@ export const MaintainRequest = z.discriminatedUnion('action', [
     controllerCa: certificates.optional(),
   }),
   z.strictObject({ action: z.literal('smoke_check'), ...whose }),
-  z.strictObject({ action: z.literal('uninstall'), ...whose, ...force }),
+  /** Not while takes are there that nobody else has; who wants to lose them says so on the box. */
+  z.strictObject({ action: z.literal('uninstall'), ...whose }),
 ])
 export type MaintainRequest = z.infer<typeof MaintainRequest>
 /** As it is written on the line: what has a default may be left out. */

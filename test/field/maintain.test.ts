@@ -223,6 +223,7 @@ test('a damaged or absent release touches nothing', { skip }, async () => {
   assert.match(unsigned.stderr, /SHA256SUMS\.sig/)
   assert.deepEqual([await agentPid(), await inUse()], [pid, original])
   assert.equal((await machine.must(`ls -A ${PLACES.versions}`)).includes('.incoming'), false)
+  await machine.must(`rm ${PLACES.releaseKey}`)
 })
 
 test('a take is not cut: nothing that stops the agent is done meanwhile, what touches no service is', {
@@ -377,6 +378,19 @@ test('dependencies: what is missing is completed, settings stay', { skip }, asyn
   assert.equal(code, 0, stderr)
   assert.match(stdout, /Completed: the command/)
   assert.equal(await machine.read(PLACES.agentSettings), before)
+})
+
+test('a take that nobody else has keeps the box from being uninstalled', { skip }, async () => {
+  const take = `${agentState}/takes/job_undelivered`
+  await machine.write(`${take}/state.json`, '{"status":"captured"}')
+  const { code, stderr } = await maintain({ action: 'uninstall', nodeId })
+  assert.deepEqual(
+    [code, /1\) that the controller does not have/.test(stderr)],
+    [MAINTAIN_EXIT.recording, true],
+    stderr,
+  )
+  assert.ok(await machine.exists(PLACES.executable))
+  await machine.must(`rm -r ${take}`)
 })
 
 test('uninstalled over its own session, nothing of it is left', { skip }, async () => {

@@ -64,7 +64,7 @@ test('each action is asked for by one line that carries what it needs', async ()
   ])
   assert.deepEqual(await lines('restart_service'), [{ action: 'restart_service', nodeId: id }])
   assert.deepEqual(await lines('rotate_trust'), [{ action: 'rotate_trust', nodeId: id, publicKey }])
-  assert.deepEqual(await lines('uninstall', { force: true }), [{ action: 'uninstall', force: true, nodeId: id }])
+  assert.deepEqual(await lines('uninstall', { force: true }), [{ action: 'uninstall', nodeId: id }])
   for (const line of node.asked) assert.doesNotThrow(() => MaintainRequest.parse(line))
 })
 
