@@ -4,7 +4,7 @@
 //   --tag      otherwise the commit's own tag, or the date of the commit (UTC) with the next free number
 //   --key      Ed25519 private key (PEM); signs SHA256SUMS
 //   --changed  allows a working tree with changes: a trial, no release
-import { execFileSync, spawnSync } from 'node:child_process'
+import { execFileSync } from 'node:child_process'
 import { createPublicKey } from 'node:crypto'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
@@ -12,7 +12,8 @@ import { parseArgs } from 'node:util'
 import { packFolder } from '../src/host/archive.ts'
 import { archiveName, DIGEST, SIGNATURE, SUMS, sumLine, versionOfTag } from '../src/host/release.rules.ts'
 import { digestOfFile, isSigned, signSums } from '../src/host/release.ts'
-import { notes, sbomOf, tagFor } from './release.rules.ts'
+import { componentsOf } from './components.rules.ts'
+import { notes, tagFor } from './release.rules.ts'
 
 const { values: options } = parseArgs({
   options: {
@@ -43,7 +44,7 @@ try {
   script('scripts/package.mjs', '--from', path.join(work, 'dist'), '--out', made)
   await Promise.all(options.arch.split(',').map((arch) => pack(arch, made)))
   copy(made)
-  write(made, `roomtone-${version}.cdx.json`, sbom())
+  write(made, `roomtone-${version}.cdx.json`, components())
   write(made, 'RELEASE-NOTES.md', notes(fs.readFileSync(path.join(root, 'CHANGELOG.md'), 'utf8'), version))
   await prove(made)
   publish(made)
@@ -92,11 +93,9 @@ function copy(made) {
   fs.copyFileSync(path.join(work, 'dist', 'bundle', 'main.cjs.map'), path.join(made, `roomtone-${version}.cjs.map`))
 }
 
-function sbom() {
-  const args = ['sbom', '--package-lock-only', '--omit=dev', '--sbom-format=cyclonedx', '--loglevel=error']
-  const npm = spawnSync('npm', args, { cwd: root, encoding: 'utf8', maxBuffer: 2 ** 28 })
-  if (npm.status !== 0) fail(`npm sbom failed; it needs npm 10 or newer: ${npm.stderr}`)
-  return `${JSON.stringify(sbomOf(JSON.parse(npm.stdout), version), null, 2)}\n`
+function components() {
+  const { packages } = JSON.parse(fs.readFileSync(path.join(root, 'package-lock.json'), 'utf8'))
+  return `${JSON.stringify(componentsOf(packages, version), null, 2)}\n`
 }
 
 /** Checksums of everything, each archive's beside it, and the signature: what it signs is checked as a node would. */

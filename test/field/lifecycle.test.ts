@@ -1,9 +1,7 @@
 // Lifecycle actions the whole way: an operator's request, the controller or a runner in its own unit, SSH, sudo, the box.
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { after, before, test } from 'node:test'
-import * as tls from 'node:tls'
 import { PLACES, UNITS } from '../../src/host/places.ts'
 import type { LifecycleJob } from '../../src/wire/lifecycle.ts'
 import { MAINTAIN_EXIT } from '../../src/wire/maintain.ts'
@@ -11,6 +9,7 @@ import { executable } from '../kit/executable.ts'
 import { ADMIN, Controller, House, RUNNER_TOKEN, until } from '../kit/whole.ts'
 import { bootMachine, type Machine, noMachine } from './machine.ts'
 import { claiming, release, renamed } from './releases.ts'
+import { certified } from './visit.ts'
 
 const INBOUND_TOKEN = 'field-inbound-token-0123456789'
 const NEWER = '2099.01.01-1'
@@ -43,11 +42,7 @@ after(async () => {
 
 /** A controller on the cable that acts itself, by https, with a newer release and one that is no good. */
 async function serve(): Promise<void> {
-  const [cert, key] = [house.path('ca.pem'), house.path('tls.key')]
-  const subject = ['-subj', '/CN=controller', '-addext', `subjectAltName=IP:${machine.hostAddress}`]
-  const ec = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2']
-  execFileSync('openssl', ['req', '-x509', ...ec, ...subject, '-keyout', key, '-out', cert], { stdio: 'pipe' })
-  tls.setDefaultCACertificates([...tls.getCACertificates('default'), fs.readFileSync(cert, 'utf8')])
+  const { cert, key } = certified(house, machine)
   const dir = house.path('releases')
   await release(dir, USELESS, claiming(USELESS, 'exit 1'))
   await release(dir, NEWER, renamed(await executable(), NEWER).program)

@@ -5,7 +5,6 @@ import { once } from 'node:events'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { after, before, test } from 'node:test'
-import * as tls from 'node:tls'
 import { PLACES, USERS } from '../../src/host/places.ts'
 import type { RunResult } from '../../src/host/run.ts'
 import { MAINTAIN_EXIT, type MaintainLine } from '../../src/wire/maintain.ts'
@@ -13,6 +12,7 @@ import { executable } from '../kit/executable.ts'
 import { Controller, House, RUNNER_TOKEN, until } from '../kit/whole.ts'
 import { bootMachine, type Machine, noMachine } from './machine.ts'
 import { claiming, release, renamed } from './releases.ts'
+import { certified } from './visit.ts'
 
 const NEWER = '2099.01.01-1'
 const ENDS = '2099.01.02-1'
@@ -44,11 +44,7 @@ after(async () => {
 
 /** A controller on the cable, by https with a certificate of its own, and releases to give. */
 async function serve(): Promise<void> {
-  const [cert, key] = [house.path('ca.pem'), house.path('tls.key')]
-  const subject = ['-subj', '/CN=controller', '-addext', `subjectAltName=IP:${machine.hostAddress}`]
-  const ec = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2']
-  execFileSync('openssl', ['req', '-x509', ...ec, ...subject, '-keyout', key, '-out', cert], { stdio: 'pipe' })
-  tls.setDefaultCACertificates([...tls.getCACertificates('default'), fs.readFileSync(cert, 'utf8')])
+  const { cert, key } = certified(house, machine)
   await releases()
   controller = await new Controller(house, {
     SVC_AGENT_RELEASE_DIR: house.path('releases'),

@@ -1,10 +1,12 @@
 // What tests of installers share: how a box is compared with what it was, and a host of releases on the cable.
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import * as fs from 'node:fs'
 import * as http from 'node:http'
 import type { AddressInfo } from 'node:net'
 import * as path from 'node:path'
+import * as tls from 'node:tls'
 import { signSums } from '../../src/host/release.ts'
 import { run } from '../../src/host/run.ts'
 import type { House } from '../kit/whole.ts'
@@ -30,6 +32,16 @@ export async function lookedAt(box: Machine): Promise<() => Promise<void>> {
 }
 
 export const quoted = (words: string[]): string => words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(' ')
+
+/** A certificate of its own for a controller on the cable, trusted here from now on. */
+export function certified(house: House, { hostAddress }: Machine): { cert: string; key: string } {
+  const [cert, key] = [house.path('ca.pem'), house.path('tls.key')]
+  const subject = ['-subj', '/CN=controller', '-addext', `subjectAltName=IP:${hostAddress}`]
+  const ec = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2']
+  execFileSync('openssl', ['req', '-x509', ...ec, ...subject, '-keyout', key, '-out', cert], { stdio: 'pipe' })
+  tls.setDefaultCACertificates([...tls.getCACertificates('default'), fs.readFileSync(cert, 'utf8')])
+  return { cert, key }
+}
 
 export interface ReleaseHost {
   close(): void

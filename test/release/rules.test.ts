@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
 import { test } from 'node:test'
-import { type Bom, notes, sbomOf, tagFor } from '../../scripts/release.rules.ts'
+import { componentsOf, type Packages } from '../../scripts/components.rules.ts'
+import { notes, tagFor } from '../../scripts/release.rules.ts'
 
 test('a release is named by its commit: the tag it has, else its day with the next free number', () => {
   assert.equal(tagFor('2026.11.21', [], []), 'agent-v2026.11.21-1')
@@ -19,23 +20,25 @@ test('the notes are the part of the changelog about the version, or about what w
   assert.throws(() => notes('# Nothing', '1'), /neither 1 nor Unreleased/)
 })
 
-test('the list of components says the same whatever order, clock, folder and npm it came from', () => {
-  const a = { 'bom-ref': 'a@1', name: 'a', properties: ['node_modules/a'], purl: 'pkg:npm/a@1', version: '1' }
-  const b = { 'bom-ref': 'b@2', hashes: [{ alg: 'SHA-512' }], name: 'b', purl: 'pkg:npm/b@2', version: '2' }
-  const bom = (folder: string, components: object[]) => ({
-    components,
-    dependencies: [
-      { dependsOn: components.map((one) => (one as typeof a)['bom-ref']), ref: 'roomtone@0.1.0' },
-      ...components.map((one) => ({ ref: (one as typeof a)['bom-ref'] })),
-    ],
-    metadata: { component: { 'bom-ref': 'roomtone@0.1.0', licenses: ['MIT'], name: folder }, timestamp: Math.random() },
-    serialNumber: Math.random(),
-  })
-  const one = sbomOf(bom('main', [a, b]) as unknown as Bom, '2026.11.21-1')
-  assert.deepEqual(sbomOf(bom('other', [b, a]) as unknown as Bom, '2026.11.21-1'), one)
+test('the list of components is what is shipped, whatever order the lock has', () => {
+  const integrity = `sha512-${Buffer.alloc(64, 7).toString('base64')}`
+  const packages: Packages = {
+    '': { dependencies: { '@x/a': '1', b: '2' }, license: 'MIT', version: '0.1.0' },
+    'node_modules/@x/a': { dependencies: { b: '1', gone: '1' }, integrity, license: 'MIT OR ISC', version: '1.0.0' },
+    'node_modules/@x/a/node_modules/b': { license: 'ISC', version: '1.0.0' },
+    'node_modules/b': { version: '2.0.0' },
+    'node_modules/tool': { dev: true, version: '9.0.0' },
+  }
+  const one = componentsOf(packages, '2026.11.21-1')
+  assert.deepEqual(componentsOf(Object.fromEntries(Object.entries(packages).reverse()), '2026.11.21-1'), one)
   assert.deepEqual(
     one.components.map(({ purl }) => purl),
-    ['pkg:npm/a@1', 'pkg:npm/b@2'],
+    ['pkg:npm/%40x/a@1.0.0', 'pkg:npm/b@1.0.0', 'pkg:npm/b@2.0.0'],
   )
-  assert.deepEqual(one.dependencies.at(-1), { dependsOn: ['a@1', 'b@2'], ref: 'roomtone' })
+  const [a] = one.components
+  assert.deepEqual(a?.licenses, [{ expression: 'MIT OR ISC' }])
+  assert.deepEqual(a?.hashes, [{ alg: 'SHA-512', content: '07'.repeat(64) }])
+  // Each takes the copy that is nearest to it.
+  const uses = Object.fromEntries(one.dependencies.map(({ dependsOn, ref }) => [ref, dependsOn]))
+  assert.deepEqual([uses.roomtone, uses['@x/a@1.0.0']], [['@x/a@1.0.0', 'b@2.0.0'], ['b@1.0.0']])
 })

@@ -127,11 +127,15 @@ test('a signal between two steps takes back the first', async () => {
 
 test('two at once: the second is told to wait, and changes nothing', async () => {
   before()
-  const { promise, resolve } = Promise.withResolvers<void>()
-  const waiting: Step = { name: 'waiting', done: () => false, apply: () => promise }
-  const first = runSteps([waiting], parts(), bench())
+  const [begun, over] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  const apply = () => {
+    begun.resolve()
+    return over.promise
+  }
+  const first = runSteps([{ name: 'waiting', done: () => false, apply }], parts(), bench())
+  await begun.promise
   await assert.rejects(runSteps(STEPS(), parts(), bench()), /another setup runs on this box/)
-  resolve()
+  over.resolve()
   await first
 })
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import * as fs from 'node:fs'
+import * as net from 'node:net'
 import * as path from 'node:path'
 import { wavHeader } from '../../src/agent/spool/wav.rules.ts'
 import { until } from '../kit/whole.ts'
@@ -83,6 +84,7 @@ export class Cards {
   readonly env: Record<string, string>
   readonly #dir: string
   readonly #first = punctual()
+  #name: net.Server | undefined
   #player: ChildProcess | undefined
   #server: ChildProcess | undefined
 
@@ -102,7 +104,7 @@ export class Cards {
     fs.writeFileSync(path.join(dir, 'signal.wav'), signalFile())
     fs.writeFileSync(path.join(dir, 'asound.conf'), alsaConfiguration())
     layProc(path.join(dir, 'asound'), ['Desk', 'Stage'])
-    for (const name of SERVERS) if (await cards.#serve(name)) return cards
+    for (const name of SERVERS) if (await cards.#take(name)) return cards
     throw new Error(`no JACK server starts: ${fs.readFileSync(path.join(dir, 'jackd.log'), 'utf8')}`)
   }
 
@@ -117,6 +119,22 @@ export class Cards {
 
   async close(): Promise<void> {
     await this.#end('SIGTERM')
+    this.#name?.close()
+  }
+
+  /** The name is kept while the cards are unplugged, too: a test beside this one must not take it meanwhile. */
+  async #take(name: string): Promise<boolean> {
+    const kept = net.createServer().unref()
+    const free = await new Promise<boolean>((resolve) => {
+      kept.once('error', () => resolve(false)).listen(`\0roomtone-cards/${name}`, () => resolve(true))
+    })
+    if (!free) return false
+    if (!(await this.#serve(name))) {
+      kept.close()
+      return false
+    }
+    this.#name = kept
+    return true
   }
 
   /** The server, and what plays on it. False when the name is taken. */

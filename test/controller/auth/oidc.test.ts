@@ -127,7 +127,13 @@ describe('login through a real provider', () => {
     const back = await consented(url, 'bob')
     await invalid(callback(k, back.search, ''))
     await invalid(callback(k, back.search, (await begun(k)).cookie))
-    await invalid(callback(k, back.search.replace(/state=\w/, 'state=_'), cookie))
+    await invalid(
+      callback(
+        k,
+        back.search.replace(/state=./, (begin) => (begin.endsWith('A') ? 'state=B' : 'state=A')),
+        cookie,
+      ),
+    )
     await invalid(callback(k, '', cookie))
     assert.equal((await callback(k, back.search, cookie)).status, 302)
     await invalid(callback(k, back.search, cookie))
