@@ -6,6 +6,7 @@ export interface Locked {
   integrity?: string
   license?: string
   optionalDependencies?: Record<string, string>
+  peerDependencies?: Record<string, string>
   version?: string
 }
 
@@ -49,8 +50,8 @@ function component(place: string, { integrity, license, version }: Locked) {
 /** Components that are shipped, development tools left out; ordered, without clock, serial number or folder. */
 export function componentsOf(packages: Packages, version: string) {
   const shipped = Object.entries(packages).filter(([, locked]) => !locked.dev)
-  const dependsOn = (place: string, { dependencies, optionalDependencies }: Locked): string[] =>
-    Object.keys({ ...dependencies, ...optionalDependencies })
+  const dependsOn = (place: string, locked: Locked): string[] =>
+    Object.keys({ ...locked.dependencies, ...locked.optionalDependencies, ...locked.peerDependencies })
       .map((name) => resolved(packages, place, name))
       .flatMap((found) => (found === undefined ? [] : [refOf(found, packages[found] as Locked)]))
   const edges = new Map<string, Set<string>>()

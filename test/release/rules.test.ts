@@ -26,7 +26,7 @@ test('the list of components is what is shipped, whatever order the lock has', (
     '': { dependencies: { '@x/a': '1', b: '2' }, license: 'MIT', version: '0.1.0' },
     'node_modules/@x/a': { dependencies: { b: '1', gone: '1' }, integrity, license: 'MIT OR ISC', version: '1.0.0' },
     'node_modules/@x/a/node_modules/b': { license: 'ISC', version: '1.0.0' },
-    'node_modules/b': { version: '2.0.0' },
+    'node_modules/b': { peerDependencies: { '@x/a': '1', absent: '1' }, version: '2.0.0' },
     'node_modules/tool': { dev: true, version: '9.0.0' },
   }
   const one = componentsOf(packages, '2026.11.21-1')
@@ -41,4 +41,5 @@ test('the list of components is what is shipped, whatever order the lock has', (
   // Each takes the copy that is nearest to it.
   const uses = Object.fromEntries(one.dependencies.map(({ dependsOn, ref }) => [ref, dependsOn]))
   assert.deepEqual([uses.roomtone, uses['@x/a@1.0.0']], [['@x/a@1.0.0', 'b@2.0.0'], ['b@1.0.0']])
+  assert.deepEqual(uses['b@2.0.0'], ['@x/a@1.0.0'])
 })
