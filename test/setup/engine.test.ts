@@ -6,14 +6,17 @@ import * as os from 'node:os'
 import * as path from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
 import { finishUndo, runSteps, type Step } from '../../src/setup/engine.ts'
-import { Journal, link } from '../../src/setup/journal.ts'
+import { Journal } from '../../src/setup/journal.ts'
 import { SetupFailed } from '../../src/setup/wish.ts'
+import { benchIn, stepsIn, writingIn } from './steps.ts'
 
 let dir: string
 let said: string[]
 const at = (...parts: string[]) => path.join(dir, ...parts)
-// The lock stays, as its file does in /run: beside what is compared.
-const bench = () => ({ journal: at('journal'), lock: `${dir}.lock` })
+const bench = () => benchIn(dir)
+const STEPS = () => stepsIn(dir)
+const writing = (name: string, content: string) => writingIn(dir, name, content)
+const CUT = path.join(import.meta.dirname, 'cut.ts')
 const parts = (signal = new AbortController().signal) => ({ say: (line: string) => void said.push(line), signal })
 
 beforeEach(() => {
@@ -39,24 +42,6 @@ const listing = (): string[] =>
     })
     .sort()
 
-const writing = (name: string, content: string): Step => ({
-  name,
-  done: () => fs.existsSync(at(name)) && fs.readFileSync(at(name), 'utf8') === content,
-  apply(journal) {
-    journal.keepDirectory(path.dirname(at(name)))
-    journal.keep(at(name))
-    fs.mkdirSync(path.dirname(at(name)), { recursive: true })
-    fs.writeFileSync(at(name), content)
-  },
-})
-const linking = (name: string, target: string): Step => ({
-  name,
-  done: () => fs.existsSync(at(name)) && fs.readlinkSync(at(name)) === target,
-  apply(journal) {
-    journal.keep(at(name))
-    link(target, at(name))
-  },
-})
 const failing: Step = {
   name: 'failing',
   done: () => false,
@@ -70,12 +55,6 @@ function before(): string[] {
   fs.symlinkSync('old', at('program'))
   return listing()
 }
-const STEPS = () => [
-  writing('new/deep/file', 'x'),
-  writing('settings', 'ours'),
-  linking('program', 'new'),
-  writing('new/second', 'y'),
-]
 
 test('what is done already is not done again', async () => {
   before()
@@ -141,7 +120,7 @@ test('two at once: the second is told to wait, and changes nothing', async () =>
 
 /** The same steps in a process of their own that dies where `dies` says: before its change, or right after it. */
 async function cutOff(step: number, when: 'before' | 'after'): Promise<void> {
-  const child = spawn(process.execPath, [import.meta.filename, 'cut', dir, String(step), when], { stdio: 'inherit' })
+  const child = spawn(process.execPath, [CUT, dir, String(step), when], { stdio: 'inherit' })
   const [, signal] = await once(child, 'close')
   assert.equal(signal, 'SIGKILL')
 }
@@ -172,22 +151,3 @@ test('a run cut off while it took its changes back is taken back to the end, bef
   assert.deepEqual(listing(), untouched)
   assert.equal((await runSteps(STEPS(), parts(), bench())).changed.length, 4)
 })
-
-// The process that `cutOff` starts.
-if (process.argv[2] === 'cut') {
-  dir = process.argv[3] as string
-  said = []
-  const [dying, when] = [Number(process.argv[4]), process.argv[5]]
-  const steps = STEPS().map((step, i): Step => {
-    if (i !== dying) return step
-    return {
-      ...step,
-      async apply(journal) {
-        if (when === 'after') await step.apply(journal)
-        else journal.keep(at(step.name))
-        process.kill(process.pid, 'SIGKILL')
-      },
-    }
-  })
-  await runSteps(steps, parts(), bench())
-}
