@@ -91,7 +91,8 @@ const uploadPolicies: Table = (db, { recordings }) =>
   )
 
 const files: Table = (db) =>
-  db.exec(`INSERT INTO recording_files SELECT id, 'primary', iif(source = 'schedule', 'scheduled/', 'ad-hoc/') || id || '.mp3',
+  db.exec(`INSERT INTO recording_files (recording_id, rendition, path, checksum, size_bytes, mime_type, duration_seconds, job_id, stored_at)
+    SELECT id, 'primary', iif(source = 'schedule', 'scheduled/', 'ad-hoc/') || id || '.mp3',
     printf('sha256:%064x', seq), 1000000 + seq, 'audio/mpeg', duration_seconds, NULL, recorded_at FROM recordings WHERE cached`)
 
 const jobs: Table = (db, { jobs, recordings }) =>
