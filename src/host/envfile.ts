@@ -1,4 +1,5 @@
 // Environment files as systemd's EnvironmentFile= reads them, edited in place: what an operator wrote stays.
+import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { makeDir } from '../kernel/dirs.ts'
 import { linesOf, replaceFile } from './files.ts'
@@ -25,6 +26,10 @@ export function parseEnvFile(content: string): Record<string, string | undefined
   }
   return env
 }
+
+/** Our settings in a file; none when there is no file. */
+export const readEnvFile = (file: string): Record<string, string | undefined> =>
+  fs.existsSync(file) ? parseEnvFile(fs.readFileSync(file, 'utf8')) : {}
 
 /**
  * Sets what is given and removes what is given as undefined; every other line stays as it was written. The file is

@@ -3,8 +3,9 @@ import * as crypto from 'node:crypto'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 
-function syncDirectory(dir: string): void {
-  const handle = fs.openSync(dir, 'r')
+/** What a file holds, or which names a directory has, is on the disk when this returns. */
+export function syncPath(file: string): void {
+  const handle = fs.openSync(file, 'r')
   try {
     fs.fsyncSync(handle)
   } finally {
@@ -24,7 +25,7 @@ export function replaceFile(file: string, content: string | Uint8Array, mode: nu
     if (before && process.geteuid?.() === 0) fs.fchownSync(handle, before.uid, before.gid)
     fs.fsyncSync(handle)
     fs.renameSync(temporary, file)
-    syncDirectory(path.dirname(file))
+    syncPath(path.dirname(file))
   } catch (e) {
     fs.rmSync(temporary, { force: true })
     throw e

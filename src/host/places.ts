@@ -52,3 +52,6 @@ export const UNITS = {
 
 /** What the agent's user may run as root, and nothing else: the node's half of a lifecycle action, asked on stdin. */
 export const MAINTAIN_COMMAND = `${PLACES.executable} maintain`
+
+/** The same as that user asks for it: all that the controller's key may do, and what the runner says. */
+export const FORCED_COMMAND = `sudo -n ${MAINTAIN_COMMAND}`

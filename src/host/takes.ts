@@ -1,7 +1,7 @@
 // What the recorder of this box holds, told by its directory: asked before anything is done that would cost a take.
 import * as fs from 'node:fs'
 import * as path from 'node:path'
-import { parseEnvFile } from './envfile.ts'
+import { readEnvFile } from './envfile.ts'
 import { readSmall } from './files.ts'
 import { PLACES } from './places.ts'
 
@@ -18,8 +18,7 @@ const DELIVERED = ['uploaded', 'completed']
 
 /** Where the agent of this box keeps its takes: below its home, unless the settings name another place. */
 export function agentDir(settingsFile: string = PLACES.agentSettings): string {
-  const settings = fs.existsSync(settingsFile) ? parseEnvFile(fs.readFileSync(settingsFile, 'utf8')) : {}
-  return path.resolve(PLACES.agentHome, settings.SVC_AGENT_DIR ?? 'data/agent')
+  return path.resolve(PLACES.agentHome, readEnvFile(settingsFile).SVC_AGENT_DIR ?? 'data/agent')
 }
 
 const namesIn = (dir: string): string[] => (fs.existsSync(dir) ? fs.readdirSync(dir) : [])

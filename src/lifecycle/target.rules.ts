@@ -1,5 +1,5 @@
 // Where a run goes and as whom (agent contract, section 23). Pure.
-import { MAINTAIN_COMMAND } from '../host/places.ts'
+import { FORCED_COMMAND, MAINTAIN_COMMAND } from '../host/places.ts'
 import { isHost, type Material, MINTING_ACTIONS, type RunRequest } from '../wire/lifecycle.ts'
 import type { MaintainLine } from '../wire/maintain.ts'
 import type { RunSettings } from './config.ts'
@@ -32,7 +32,7 @@ const lookup = <T>(map: Record<string, T>, key: string): T | undefined =>
   Object.hasOwn(map, key) ? map[key] : undefined
 
 /** What is run on the node. Our own authorized_keys line runs the same, whatever is asked. */
-export const commandFor = (user: string): string => (user === 'root' ? MAINTAIN_COMMAND : `sudo -n ${MAINTAIN_COMMAND}`)
+export const commandFor = (user: string): string => (user === 'root' ? MAINTAIN_COMMAND : FORCED_COMMAND)
 
 export interface Known {
   controllerCa: string | undefined

@@ -1,6 +1,6 @@
 // The installed agent of this box, as maintenance sees it.
 import * as fs from 'node:fs'
-import { parseEnvFile } from '../host/envfile.ts'
+import { readEnvFile } from '../host/envfile.ts'
 import { PLACES, UNITS } from '../host/places.ts'
 import { run } from '../host/run.ts'
 import { agentDir, heldTakes } from '../host/takes.ts'
@@ -12,8 +12,7 @@ export interface Box {
 }
 
 /** The agent's settings; what is not a setting of ours is left out. */
-export const settingsOf = (): Record<string, string | undefined> =>
-  fs.existsSync(PLACES.agentSettings) ? parseEnvFile(fs.readFileSync(PLACES.agentSettings, 'utf8')) : {}
+export const settingsOf = (): Record<string, string | undefined> => readEnvFile(PLACES.agentSettings)
 
 /** The program in use: what the link leads to that units start by. @throws Ended when there is none */
 export function programInUse(): string {

@@ -1,6 +1,7 @@
 // A release from the controller, proved and unpacked beside the others. Nothing in service is touched.
 import * as fs from 'node:fs'
 import * as path from 'node:path'
+import { syncPath } from '../host/files.ts'
 import { PLACES } from '../host/places.ts'
 import { type Arch, archiveName, SIGNATURE, SUMS } from '../host/release.rules.ts'
 import { releaseFault } from '../host/release.ts'
@@ -91,19 +92,10 @@ function place(program: string, version: string): void {
   fs.mkdirSync(dir, { recursive: true })
   // The services' users start it, whatever the umask says.
   fs.chmodSync(dir, 0o755)
-  sync(program)
+  syncPath(program)
   fs.renameSync(program, path.join(dir, 'roomtone'))
-  sync(dir)
-  sync(PLACES.versions)
-}
-
-function sync(file: string): void {
-  const handle = fs.openSync(file, 'r')
-  try {
-    fs.fsyncSync(handle)
-  } finally {
-    fs.closeSync(handle)
-  }
+  syncPath(dir)
+  syncPath(PLACES.versions)
 }
 
 /** A version that is no good here. */

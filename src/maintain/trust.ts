@@ -3,14 +3,11 @@ import { X509Certificate } from 'node:crypto'
 import { installPublicKey } from '../host/authorizedkeys.ts'
 import { writeEnvFile } from '../host/envfile.ts'
 import { replaceFile } from '../host/files.ts'
-import { MAINTAIN_COMMAND, PLACES } from '../host/places.ts'
+import { FORCED_COMMAND, PLACES } from '../host/places.ts'
 import { settingsOf } from './box.ts'
 import { Ended } from './end.ts'
 
 const CA_SETTING = 'SVC_CONTROLLER_CA_CERT_PATH'
-
-/** What the key may do here, and nothing else. */
-export const FORCED_COMMAND = `sudo -n ${MAINTAIN_COMMAND}`
 
 /** In place of the line with the same comment. @throws Ended */
 export function installKey(publicKey: string): void {

@@ -1,7 +1,7 @@
 // What this box says of itself: by which an entry of a stick may be meant for it, and whether it belongs to a node already.
 import * as fs from 'node:fs'
 import * as os from 'node:os'
-import { parseEnvFile } from '../host/envfile.ts'
+import { readEnvFile } from '../host/envfile.ts'
 import type { Box } from './choose.rules.ts'
 
 const SERIALS = [
@@ -35,8 +35,7 @@ export function thisBox(): Box {
 
 /** The node this box belongs to; undefined when it has no token yet. */
 export function onboardedAs(settingsFile: string): string | undefined {
-  if (!fs.existsSync(settingsFile)) return undefined
-  const settings = parseEnvFile(fs.readFileSync(settingsFile, 'utf8'))
+  const settings = readEnvFile(settingsFile)
   const joined = settings.SVC_CONTROLLER_TOKEN || settings.SVC_CONTROLLER_TOKEN_FILE
   return joined ? (settings.SVC_NODE_ID ?? 'a node without a name') : undefined
 }

@@ -1,5 +1,6 @@
 // A recorder's box: what it needs, in the order it needs it.
 import * as path from 'node:path'
+import { readEnvFile } from '../host/envfile.ts'
 import { PLACES, UNITS } from '../host/places.ts'
 import { heldTakes } from '../host/takes.ts'
 import { accountsStep, shipped } from './accounts.ts'
@@ -9,7 +10,7 @@ import { holdAgent } from './hold.ts'
 import { joinStep } from './join.ts'
 import { packagesStep } from './packages.ts'
 import { agentBusy, enabledStep, refreshLater, serviceStep, untilOnline } from './service.ts'
-import { agentSettingsStep, authorityStep, settingsIn } from './settings.ts'
+import { agentSettingsStep, authorityStep } from './settings.ts'
 import { agentFault, normalUrl } from './wish.rules.ts'
 import { type AgentWish, type SetupDone, SetupFailed, type SetupParts } from './wish.ts'
 
@@ -22,7 +23,7 @@ export const groundSteps = (units: readonly string[], parts: SetupParts): Step[]
 ]
 
 const isOther = (wish: AgentWish): boolean => {
-  const { SVC_CONTROLLER_TOKEN: token, SVC_NODE_ID: id } = settingsIn(PLACES.agentSettings)
+  const { SVC_CONTROLLER_TOKEN: token, SVC_NODE_ID: id } = readEnvFile(PLACES.agentSettings)
   return token !== undefined && id !== wish.nodeId
 }
 
@@ -31,7 +32,7 @@ async function refuseOther(wish: AgentWish, parts: SetupParts): Promise<void> {
   // One that a setup was about to make is nobody's yet.
   if (isOther(wish)) await alone(() => takeBackUnfinished(parts))
   if (!isOther(wish)) return
-  const id = settingsIn(PLACES.agentSettings).SVC_NODE_ID
+  const id = readEnvFile(PLACES.agentSettings).SVC_NODE_ID
   if (!wish.replace)
     throw new SetupFailed(
       `this box is the node ${id} already. To make it ${wish.nodeId}, run "roomtone setup remove" first, or ask for it with --replace`,

@@ -1,6 +1,7 @@
 // The box of the fleet's controller.
 import * as path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { readEnvFile } from '../host/envfile.ts'
 import { PLACES, UNITS, USERS } from '../host/places.ts'
 import { groundSteps } from './agent.ts'
 import { credentialFile, credentialStep, madeSecret } from './credentials.ts'
@@ -8,7 +9,7 @@ import { runSteps, type Step } from './engine.ts'
 import { stands } from './journal.ts'
 import { packagesStep } from './packages.ts'
 import { mainPid, serviceStep } from './service.ts'
-import { type Settings, settingsIn, settingsStep } from './settings.ts'
+import { type Settings, settingsStep } from './settings.ts'
 import { unitState } from './system.ts'
 import { controllerFault, openFault, runnerFault } from './wish.rules.ts'
 import { type ControllerWish, type SetupDone, SetupFailed, type SetupParts } from './wish.ts'
@@ -66,7 +67,7 @@ export const service = (unit: string, reads: readonly string[], parts: SetupPart
  */
 export async function setupController(wish: ControllerWish, parts: SetupParts): Promise<SetupDone> {
   const wanted = controllerSettings(wish)
-  const settings = { ...settingsIn(PLACES.controllerSettings), ...wanted }
+  const settings = { ...readEnvFile(PLACES.controllerSettings), ...wanted }
   const fault = controllerFault(wish) ?? openFault(settings) ?? runnerFault(settings)
   if (fault) throw new SetupFailed(fault)
   const reads = [PLACES.controllerSettings, path.join(PLACES.units, UNITS.controller)]

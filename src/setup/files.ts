@@ -1,7 +1,7 @@
 // Steps that put files where systemd, sudo and people look for them: the program, its units, its one sudo rule.
 import * as fs from 'node:fs'
 import * as path from 'node:path'
-import { replaceFile } from '../host/files.ts'
+import { replaceFile, syncPath } from '../host/files.ts'
 import { PLACES } from '../host/places.ts'
 import { digestOfFile } from '../host/release.ts'
 import { assetText } from '../kernel/assets.ts'
@@ -29,9 +29,7 @@ function copyProgram(from: string, to: string): void {
   const part = `${to}.part`
   fs.copyFileSync(from, part)
   fs.chmodSync(part, READABLE)
-  const handle = fs.openSync(part, 'r')
-  fs.fsyncSync(handle)
-  fs.closeSync(handle)
+  syncPath(part)
   fs.renameSync(part, to)
 }
 

@@ -1,10 +1,10 @@
 // The node's first contact: this very program in its one-shot mode, with the token on its standard input.
 import * as path from 'node:path'
-import { MAINTAIN_COMMAND, PLACES, USERS } from '../host/places.ts'
+import { readEnvFile } from '../host/envfile.ts'
+import { FORCED_COMMAND, PLACES, USERS } from '../host/places.ts'
 import { run } from '../host/run.ts'
 import { ownEnv } from './config.ts'
 import type { Step } from './engine.ts'
-import { settingsIn } from './settings.ts'
 import { lastWords } from './system.ts'
 import { type AgentWish, SetupFailed } from './wish.ts'
 
@@ -19,7 +19,7 @@ const agent = (args: string[], input = '') =>
     timeoutMs: JOIN_MS,
   })
 
-const hasToken = (): boolean => settingsIn(PLACES.agentSettings).SVC_CONTROLLER_TOKEN !== undefined
+const hasToken = (): boolean => readEnvFile(PLACES.agentSettings).SVC_CONTROLLER_TOKEN !== undefined
 
 /** Whether the controller refuses the token this box has: revoked, or of a node that was enrolled anew. */
 async function refused(): Promise<boolean> {
@@ -49,7 +49,7 @@ export function joinStep({ bootstrapToken, nodeId, rejoin }: AgentWish): Step {
           '--bootstrap',
           ...['--bootstrap-token-file', '-', '--bootstrap-env-file', PLACES.agentSettings],
           ...['--bootstrap-authorized-keys', PLACES.agentKeys, '--bootstrap-user', USERS.agent],
-          ...['--bootstrap-forced-command', `sudo -n ${MAINTAIN_COMMAND}`],
+          ...['--bootstrap-forced-command', FORCED_COMMAND],
         ],
         bootstrapToken,
       )

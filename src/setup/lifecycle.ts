@@ -1,12 +1,13 @@
 // The box that acts on recorders over SSH. Two secrets tie it to its controller; both sides keep them in files of one name.
 import * as path from 'node:path'
+import { readEnvFile } from '../host/envfile.ts'
 import { PLACES, UNITS, USERS } from '../host/places.ts'
 import { groundSteps } from './agent.ts'
 import { service } from './controller.ts'
 import { credentialFile, credentialIn, credentialStep, madeSecret } from './credentials.ts'
 import { runSteps, type Step } from './engine.ts'
 import { packagesStep } from './packages.ts'
-import { authorityStep, type Settings, settingsIn, settingsStep } from './settings.ts'
+import { authorityStep, type Settings, settingsStep } from './settings.ts'
 import { lifecycleFault, normalUrl } from './wish.rules.ts'
 import { type LifecycleWish, type SetupDone, SetupFailed, type SetupParts } from './wish.ts'
 
@@ -23,7 +24,7 @@ const MEANING: Record<RunnerSecret, string> = {
 
 /** In the settings, by itself or as the name of a file: that is the operator's own way. */
 const isSet = (setting: RunnerSecret): boolean => {
-  const settings = settingsIn(PLACES.lifecycleSettings)
+  const settings = readEnvFile(PLACES.lifecycleSettings)
   return (settings[setting] ?? settings[`${setting}_FILE`]) !== undefined
 }
 
@@ -55,7 +56,7 @@ const givenSecret = (wish: LifecycleWish, setting: RunnerSecret): string | undef
  * @throws SetupFailed; the box is then as it was before
  */
 export async function setupLifecycle(wish: LifecycleWish, parts: SetupParts): Promise<SetupDone> {
-  const fault = lifecycleFault(wish, settingsIn(PLACES.lifecycleSettings))
+  const fault = lifecycleFault(wish, readEnvFile(PLACES.lifecycleSettings))
   if (fault) throw new SetupFailed(fault)
   const reads = [PLACES.lifecycleSettings, PLACES.lifecycleCa, path.join(PLACES.units, UNITS.lifecycle)]
   return await runSteps(

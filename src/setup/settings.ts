@@ -1,6 +1,6 @@
 // Settings of the services: edited in place, so that what an operator wrote stays.
 import * as fs from 'node:fs'
-import { parseEnvFile, writeEnvFile } from '../host/envfile.ts'
+import { readEnvFile, writeEnvFile } from '../host/envfile.ts'
 import { replaceFile } from '../host/files.ts'
 import { PLACES, USERS } from '../host/places.ts'
 import { idsOf } from './accounts.ts'
@@ -10,14 +10,12 @@ import type { AgentWish } from './wish.ts'
 
 export type Settings = Record<string, string | undefined>
 
-export const settingsIn = (file: string): Settings => (stands(file) ? parseEnvFile(fs.readFileSync(file, 'utf8')) : {})
-
 const ROOT = 0
 const SETTINGS_MODE = 0o640
 
 /** `wanted` is asked when it is needed; `undefined` as a value: the setting goes. The file is root's, and `group` may read it: it may hold a token. */
 export function settingsStep(file: string, user: string, wanted: () => Settings): Step {
-  const now = () => settingsIn(file)
+  const now = () => readEnvFile(file)
   return {
     name: `settings in ${file}`,
     done: () => stands(file) && Object.entries(wanted()).every(([key, value]) => now()[key] === value),
@@ -63,5 +61,5 @@ export function agentSettings(wish: AgentWish, before: Settings): Settings {
 /** Looks at the settings when its turn comes: what an earlier run left half undone is taken back before. */
 export const agentSettingsStep = (wish: AgentWish): Step => {
   const file = PLACES.agentSettings
-  return settingsStep(file, USERS.agent, () => agentSettings(wish, settingsIn(file)))
+  return settingsStep(file, USERS.agent, () => agentSettings(wish, readEnvFile(file)))
 }
