@@ -80,26 +80,17 @@ export const renewed = (page: string, before: string, routes: readonly AnyRoute[
     return `${text.slice(0, start + open.length)}\n\n${made(routes)}\n\n${text.slice(end)}`
   }, before)
 
-/** A place in a text: `name` (file:line). */
-const ANCHOR = /`(\w+)`(\s+)\(((?:src|test)\/[\w./]+\.ts):(\d+)\)/g
+/** A place in a text: `name` (file). */
+const ANCHOR = /`(\w+)`\s+\(((?:src|test)\/[\w./]+\.ts)\)/g
 
 export interface Anchor {
   file: string
-  line: number
   name: string
 }
 
 export const anchors = (text: string): Anchor[] =>
-  [...text.matchAll(ANCHOR)].map(([, name = '', , file = '', line]) => ({ file, line: Number(line), name }))
+  [...text.matchAll(ANCHOR)].map(([, name = '', file = '']) => ({ file, name }))
 
-/** The line (from 1) where `source` defines `name`; 0 when it does not. */
-export const definedAt = (source: string, name: string): number =>
-  source
-    .split('\n')
-    .findIndex((line) =>
-      new RegExp(`^(export )?(async )?(function\\*?|const|class|interface|type) ${name}\\b`).test(line),
-    ) + 1
-
-/** The text with the line of every anchor put right. `read` gives the text of a file. */
-export const anchored = (text: string, read: (file: string) => string): string =>
-  text.replace(ANCHOR, (_, name, space, file) => `\`${name}\`${space}(${file}:${definedAt(read(file), name)})`)
+/** Whether `source` defines `name` at its top level. */
+export const defines = (source: string, name: string): boolean =>
+  new RegExp(`^(export )?(async )?(function\\*?|const|class|interface|type) ${name}\\b`, 'm').test(source)

@@ -1,12 +1,11 @@
-// Makes anew what docs/ and src/GUIDE.md take from the code: scripts/node test/guards/readme.update.ts
+// Makes anew what docs/ takes from the code: scripts/node test/guards/readme.update.ts
 import { readFileSync, writeFileSync } from 'node:fs'
 import * as path from 'node:path'
 import { kit } from '../kit/kit.ts'
-import { anchored, PAGES, renewed } from './readme.ts'
+import { PAGES, renewed } from './readme.ts'
 
 const place = (file: string): string => path.resolve(import.meta.dirname, '../..', file)
 const read = (file: string): string => readFileSync(place(file), 'utf8')
 const k = kit()
 for (const page of PAGES) writeFileSync(place(page), renewed(page, read(page), k.routes))
-writeFileSync(place('src/GUIDE.md'), anchored(read('src/GUIDE.md'), read))
 await k.close()
