@@ -761,7 +761,7 @@ CREATE TABLE upload_queue (
   chunk_index      INTEGER,
   path_override    TEXT,
   target           TEXT,
-  verification     TEXT CHECK (verification IN ('matched', 'provider_validated', 'provider_declared')),
+  verification     TEXT CHECK (verification IN ('matched', 'provider_validated')),
   release_pending  INTEGER NOT NULL DEFAULT 0 CHECK (release_pending IN (0, 1)), -- uploaded; its file is to be deleted
   scope_id         INTEGER,                   -- of its recording (recording_scopes); kept by the triggers below
   created_at       TEXT NOT NULL,

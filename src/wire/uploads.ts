@@ -179,14 +179,14 @@ export interface UploadItem {
   uploadPolicyId?: string
 }
 
-/** How it is known that what arrived is what was sent. */
+/** How it is known that what arrived is what was sent: its bytes read back, or the destination's own checksum. */
 export interface ChecksumVerification {
   algorithm: 'sha256'
   /** `sha256:<hex>`. */
   expected: string
   method: 'file_copy_sha256' | 's3_checksum_sha256'
   observed?: string
-  status: 'matched' | 'provider_validated' | 'provider_declared'
+  status: 'matched' | 'provider_validated'
 }
 
 export interface UploadRunItem {

@@ -40,6 +40,7 @@ const DRIVERS: Record<string, string[]> = {
   'src/controller/status/metrics.prometheus.ts': ['prom-client'],
   'src/tls/authority.x509.ts': ['@peculiar/asn1-schema', '@peculiar/asn1-x509'],
   'src/controller/uploads/drivers.s3.ts': ['@aws-sdk/client-s3', '@aws-sdk/lib-storage'],
+  'src/controller/uploads/drivers.s3.verify.ts': ['@aws-sdk/client-s3'],
 }
 
 interface Import {

@@ -33,12 +33,16 @@ interface Multipart {
 
 export interface S3Options {
   accessKeyId?: string
+  /** What becomes of the bytes of an object or a part once they were checked: a store that damages what it is given. */
+  alters?: (bytes: Buffer) => Buffer
   /** Answers instead of the server: true when it has answered. */
   interfere?: (request: IncomingMessage, response: ServerResponse, operation: string) => boolean
   /** Keeps whole objects in memory and gives them back (GET). Default: only what is told of them. */
   keeps?: boolean
   /** Reports checksums of objects; a plain old server does not. Default true. */
   reportsChecksums?: boolean
+  /** The size it tells of an object that is so large. Default: the truth. */
+  reportsSize?: (size: number) => number
   secretAccessKey?: string
 }
 
@@ -62,7 +66,8 @@ class Refusal extends Error {
 }
 
 export async function s3Server(options: S3Options = {}) {
-  const { accessKeyId = ACCESS_KEY, interfere, keeps = false, reportsChecksums = true } = options
+  const { accessKeyId = ACCESS_KEY, alters, interfere, keeps = false, reportsChecksums = true } = options
+  const toldSize = options.reportsSize ?? ((size: number) => size)
   const state = { secretAccessKey: options.secretAccessKey ?? SECRET_KEY }
   const objects = new Map<string, S3Object>()
   const uploads = new Map<string, Multipart>()
@@ -119,7 +124,7 @@ export async function s3Server(options: S3Options = {}) {
   async function payload(request: IncomingMessage, keep: boolean) {
     const auth = authenticated(request)
     const declared = String(request.headers['x-amz-content-sha256'])
-    const sink = sinkOf(keep)
+    const sink = sinkOf(keep || alters !== undefined)
     const trailers = declared.startsWith('STREAMING-')
       ? await chunked(request, sink, declared.startsWith('STREAMING-AWS4') ? auth : undefined)
       : await plain(request, sink)
@@ -133,10 +138,20 @@ export async function s3Server(options: S3Options = {}) {
     return { ...body, checksum }
   }
 
+  /** What is held of what was received; its checksum is of what is held, as a store that looks at its disk would tell. */
+  function held<P extends Awaited<ReturnType<typeof payload>>>(got: P): P {
+    if (!alters || !got.body) return got
+    const body = alters(got.body)
+    const sha256 = hex(body)
+    const checksum = got.checksum === undefined ? undefined : Buffer.from(sha256, 'hex').toString('base64')
+    return { ...got, body, checksum, sha256, size: body.length }
+  }
+
   async function put(request: IncomingMessage, response: ServerResponse, key: string): Promise<void> {
-    const { body, checksum, sha256, size } = await payload(request, keeps)
-    if (size !== Number(request.headers['x-amz-decoded-content-length'] ?? request.headers['content-length']))
+    const got = await payload(request, keeps)
+    if (got.size !== Number(request.headers['x-amz-decoded-content-length'] ?? request.headers['content-length']))
       throw new Refusal(400, 'IncompleteBody', 'The body is not as long as it says.')
+    const { body, checksum, sha256, size } = held(got)
     objects.set(key, {
       body,
       checksum,
@@ -145,7 +160,7 @@ export async function s3Server(options: S3Options = {}) {
       sha256,
       size,
     })
-    response.writeHead(200, { etag: `"${sha256.slice(0, 32)}"`, ...reported(checksum) }).end()
+    response.writeHead(200, { etag: `"${got.sha256.slice(0, 32)}"`, ...reported(got.checksum) }).end()
   }
 
   const reported = (checksum: string | undefined) =>
@@ -168,10 +183,11 @@ export async function s3Server(options: S3Options = {}) {
   async function part(request: IncomingMessage, response: ServerResponse, id: string, number: number): Promise<void> {
     const upload = uploads.get(id)
     if (!upload) throw new Refusal(404, 'NoSuchUpload', 'The upload does not exist.')
-    const got = await payload(request, keeps || upload.parts.size < 8)
+    const received = await payload(request, keeps || upload.parts.size < 8)
+    const got = held(received)
     if (upload.checksummed && got.checksum === undefined)
       throw new Refusal(400, 'InvalidRequest', 'a part without checksum')
-    const etag = `"${got.sha256.slice(0, 32)}"`
+    const etag = `"${received.sha256.slice(0, 32)}"`
     upload.parts.set(number, {
       body: got.body,
       checksum: got.checksum,
@@ -179,7 +195,7 @@ export async function s3Server(options: S3Options = {}) {
       etag,
       size: got.size,
     })
-    response.writeHead(200, { etag, ...reported(got.checksum) }).end()
+    response.writeHead(200, { etag, ...reported(received.checksum) }).end()
   }
 
   async function complete(request: IncomingMessage, response: ServerResponse, id: string): Promise<void> {
@@ -225,7 +241,7 @@ export async function s3Server(options: S3Options = {}) {
     const object = objects.get(key)
     if (!object) throw new Refusal(404, 'NotFound', 'no such key')
     const asked = request.headers['x-amz-checksum-mode'] === 'ENABLED'
-    response.writeHead(200, { 'content-length': object.size, ...(asked ? reported(object.checksum) : {}) }).end()
+    response.writeHead(200, { 'content-length': toldSize(object.size), ...(asked ? reported(object.checksum) : {}) }).end()
   }
 
   function get(request: IncomingMessage, response: ServerResponse, key: string): void {

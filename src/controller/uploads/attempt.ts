@@ -10,7 +10,7 @@ import { type Delivery, type Driver, DriverError, type Watch } from './driver.ts
 import { remotePath } from './queue.rules.ts'
 
 export interface Limits {
-  /** Least speed of a whole attempt, bytes per second, beside `graceMs`. */
+  /** Least speed of sending and of reading back, bytes per second, beside `graceMs`. */
   bytesPerSecond: number
   graceMs: number
   /** Longest time without progress, ms. */
@@ -95,7 +95,7 @@ function guarded(watch: Watch, limits: Limits, size: number): Watch & { end(): v
   const stalled = () => abort.abort(new DriverError('upload_stalled', `no progress for ${limits.idleMs / 1000} s`))
   const idle = setTimeout(stalled, limits.idleMs)
   const late = () => abort.abort(new DriverError('upload_timeout'))
-  const whole = setTimeout(late, limits.graceMs + (size / limits.bytesPerSecond) * 1000)
+  const whole = setTimeout(late, limits.graceMs + ((2 * size) / limits.bytesPerSecond) * 1000)
   return {
     end: () => {
       clearTimeout(idle)

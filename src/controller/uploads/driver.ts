@@ -22,7 +22,10 @@ export interface Watch {
 }
 
 export interface Driver {
-  /** @throws DriverError with a reason fit for `lastError`; whatever the signal aborts with. */
+  /**
+   * Resolves only when the destination holds the take: by its own checksum, or by its bytes, read back.
+   * @throws DriverError with a reason fit for `lastError`, `checksum_mismatch` among them; whatever the signal aborts with.
+   */
   deliver(delivery: Delivery, watch: Watch): Promise<ChecksumVerification>
   /**
    * Hands what lies at a place to `take`; false when nothing does, whatever `take` has got until then.

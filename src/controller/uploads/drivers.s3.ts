@@ -3,10 +3,11 @@ import { createHash, type Hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import { Readable } from 'node:stream'
-import type { HeadObjectCommandOutput, PutObjectCommandInput, S3Client } from '@aws-sdk/client-s3'
+import type { PutObjectCommandInput, S3Client } from '@aws-sdk/client-s3'
 import type { ChecksumVerification, S3Options } from '../../wire/uploads.ts'
 import { contentTypeOf } from '../recordings/recordings.rules.ts'
 import { type Delivery, type Driver, DriverError, type Watch, words } from './driver.ts'
+import { verified, type Written } from './drivers.s3.verify.ts'
 
 const MIB = 1024 * 1024
 /** Up to this size a file goes in one request, from memory; above it in parts. */
@@ -130,19 +131,17 @@ async function delivered(
     },
   }
   const send = delivery.size <= SINGLE ? single : inParts
-  const checksum = await withFallback((checked) => send(sdk, client, put, delivery, watch, checked))
-  const status = await confidence(sdk, client, put, delivery, checksum, options.endpoint !== undefined)
-  return { algorithm: 'sha256', expected: `sha256:${delivery.sha256}`, method: 's3_checksum_sha256', status }
+  const written = await withFallback((checked) => send(sdk, client, put, delivery, watch, checked))
+  return verified(sdk, client, put, delivery, watch, written, options.endpoint !== undefined)
 }
 
-/** Services that refuse checksums they do not know get the file without; TLS and the signature still cover it. */
-async function withFallback(send: (checked: boolean) => Promise<string>): Promise<string | undefined> {
+/** Services that refuse checksums they do not know get the file without; it is read back afterwards. */
+async function withFallback(send: (checked: boolean) => Promise<Written>): Promise<Written> {
   try {
     return await send(true)
   } catch (e) {
     if (!refusesChecksums(e)) throw e
-    await send(false)
-    return undefined
+    return send(false)
   }
 }
 
@@ -152,21 +151,22 @@ function refusesChecksums(e: unknown): boolean {
   return /^(InvalidArgument|InvalidRequest|UnsupportedArgument)$/.test(name) && /checksum|x-amz-sdk/i.test(message)
 }
 
-/** One PUT. Gives the checksum of the object as the service is to report it. */
+/** One PUT. */
 async function single(sdk: Sdk, client: S3Client, put: Put, delivery: Delivery, watch: Watch, checked: boolean) {
   const body = await fs.readFile(delivery.file, { signal: watch.signal })
   const checksum = Buffer.from(delivery.sha256, 'hex').toString('base64')
   const sum = checked ? { ChecksumSHA256: checksum } : {}
-  await client.send(new sdk.PutObjectCommand({ ...put, ...sum, Body: body, ContentLength: body.length }))
+  const request = { ...put, ...sum, Body: body, ContentLength: body.length }
+  const { ChecksumSHA256: answered } = await client.send(new sdk.PutObjectCommand(request))
   watch.progress()
-  return checksum
+  return { answered, expected: checksum }
 }
 
 /** Parts with their own checksums; what was begun is taken back unless it is completed. */
 async function inParts(sdk: Sdk, client: S3Client, put: Put, delivery: Delivery, watch: Watch, checked: boolean) {
   const { Upload } = await import('@aws-sdk/lib-storage')
   const partSize = Math.max(PART, Math.ceil(delivery.size / MOST_PARTS))
-  const parts = partHashes(partSize, delivery.size)
+  const parts = partHashes(partSize, delivery)
   const sum = checked ? { ChecksumAlgorithm: sdk.ChecksumAlgorithm.SHA256 } : {}
   foreknown(client, checked ? parts.sum : () => undefined)
   const source = createReadStream(delivery.file, { highWaterMark: MIB, signal: watch.signal })
@@ -177,8 +177,8 @@ async function inParts(sdk: Sdk, client: S3Client, put: Put, delivery: Delivery,
     queueSize: PARALLEL,
   })
   upload.on('httpUploadProgress', watch.progress)
-  await upload.done()
-  return parts.checksum()
+  const { ChecksumSHA256: answered } = await upload.done()
+  return { answered, expected: parts.checksum() }
 }
 
 /**
@@ -206,9 +206,10 @@ function foreknown(client: S3Client, sum: (part: number) => string | undefined):
   )
 }
 
-/** The checksum of an object in parts: SHA-256 over those of its parts, with their number. */
-function partHashes(partSize: number, size: number) {
+/** The checksum of an object in parts: SHA-256 over those of its parts, with their number. The whole is hashed again, too. */
+function partHashes(partSize: number, { sha256, size }: Delivery) {
   const sums: Buffer[] = []
+  const whole = createHash('sha256')
   let part: Hash = createHash('sha256')
   let room = partSize
   let left = size
@@ -230,36 +231,17 @@ function partHashes(partSize: number, size: number) {
     async *through(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
       for await (const chunk of source) {
         left -= chunk.length
+        whole.update(chunk)
         take(chunk)
         yield chunk
       }
-      if (left !== 0) throw new DriverError('source_checksum_mismatch')
+      // Parts are right by their own sums whatever was read: only the whole says that it is the take.
+      if (left !== 0 || whole.digest('hex') !== sha256) throw new DriverError('source_checksum_mismatch')
       if (room < partSize) next()
     },
     sum: (number: number): string | undefined => sums[number - 1]?.toString('base64'),
     checksum: (): string => `${createHash('sha256').update(Buffer.concat(sums)).digest('base64')}-${sums.length}`,
   }
-}
-
-/**
- * How sure it is that the bytes arrived. The service of the name itself refuses what does not fit its checksum; any other
- * endpoint only declares so, unless it names size and checksum of the object when it is asked again.
- */
-async function confidence(
-  sdk: Sdk,
-  client: S3Client,
-  { Bucket, Key }: Put,
-  { size }: Delivery,
-  checksum: string | undefined,
-  custom: boolean,
-): Promise<'provider_declared' | 'provider_validated'> {
-  if (checksum === undefined) return 'provider_declared'
-  if (!custom) return 'provider_validated'
-  const head = await client
-    .send(new sdk.HeadObjectCommand({ Bucket, ChecksumMode: 'ENABLED', Key }))
-    // Not allowed to look, or not able to: the upload itself has succeeded.
-    .catch((): Partial<HeadObjectCommandOutput> => ({}))
-  return head.ContentLength === size && head.ChecksumSHA256 === checksum ? 'provider_validated' : 'provider_declared'
 }
 
 /** The service's own code (`SignatureDoesNotMatch`) or the socket's, and its words without our secret. */

@@ -1,6 +1,6 @@
 // SMB shares through the system's smbclient: one short-lived child per step, credentials through an unlinked file.
 import { type ChildProcess, spawn } from 'node:child_process'
-import { createHash, randomBytes } from 'node:crypto'
+import { randomBytes } from 'node:crypto'
 import { accessSync, closeSync, constants, createReadStream, openSync, unlinkSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import * as path from 'node:path'
@@ -8,6 +8,7 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ChecksumVerification, SmbOptions } from '../../wire/uploads.ts'
 import { type Delivery, type Driver, DriverError, type Watch, words } from './driver.ts'
+import { compared } from './readback.ts'
 
 /** What the state of an SMB destination says on a machine that cannot reach one. */
 export const NO_SMBCLIENT = 'destination_not_implemented: install smbclient (Debian: apt-get install smbclient)'
@@ -59,7 +60,7 @@ export const smbDriver = (where: Omit<Share, 'failure'>): Driver => ({
     await makeFolders(share, folders, watch.signal)
     try {
       await run(share, `put - ${draft}`, watch.signal, { input: (stdin) => send(delivery, stdin, watch) })
-      const verification = await compared(share, draft, delivery, watch)
+      const verification = await readBack(share, draft, delivery, watch)
       await run(share, `rename ${draft} ${place} -f`, watch.signal)
       return verification
     } catch (e) {
@@ -108,23 +109,25 @@ async function send({ file }: Delivery, stdin: NodeJS.WritableStream, { progress
   await pipeline(source, stdin, { signal })
 }
 
-async function compared(
-  share: Share,
-  draft: string,
-  { sha256 }: Delivery,
-  { progress, signal }: Watch,
-): Promise<ChecksumVerification> {
-  const hash = createHash('sha256')
-  const output = async (stdout: Readable): Promise<void> => {
-    for await (const chunk of stdout) {
-      hash.update(chunk as Buffer)
-      progress()
-    }
-  }
-  await run(share, `get ${draft} -`, signal, { output })
-  const [expected, observed] = [`sha256:${sha256}`, `sha256:${hash.digest('hex')}`]
-  if (observed !== expected) throw new DriverError('uploaded_checksum_mismatch')
-  return { algorithm: 'sha256', expected, method: 'file_copy_sha256', observed, status: 'matched' }
+/** What the share gives back under that name. @throws DriverError `checksum_mismatch` when it is not what was sent. */
+async function readBack(share: Share, draft: string, delivery: Delivery, watch: Watch): Promise<ChecksumVerification> {
+  let result: ChecksumVerification | undefined
+  let fault: unknown
+  const output = (stdout: Readable): Promise<void> =>
+    compared(stdout, delivery, watch).then(
+      (verification) => {
+        result = verification
+      },
+      (e: unknown) => {
+        fault = e
+      },
+    )
+  await run(share, `get ${draft} -`, watch.signal, { output }).catch((e: unknown) => {
+    // What the share says counts; that its program broke off because nobody read on does not.
+    if (fault === undefined || !(e instanceof DriverError) || e.reason !== share.failure) throw e
+  })
+  if (result === undefined) throw fault
+  return result
 }
 
 /** Best effort: the share may be what failed, and a part without a name hurts nobody. */

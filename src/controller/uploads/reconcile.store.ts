@@ -36,7 +36,6 @@ interface Parts {
   queue: UploadQueueStore
 }
 
-const SURE: ReadonlySet<string | null> = new Set(['matched', 'provider_validated'])
 const CHUNK_STATUS = { all: 'uploaded', none: 'failed', some: 'partial' } as const
 
 /** Brings a recording in line with its uploads (contract A, 12.4). Every write is meant to run inside a transaction. */
@@ -87,7 +86,7 @@ export function reconcileStore({ chunks, db, held, queue }: Parts) {
     const [wanted] = items.filter((item) => item.deletes === 1)
     if (!wanted) return { retention: { skipped: 'policy_keeps_cache' }, unlink: [] }
     const policyId = wanted.policyId ?? ''
-    const sure = items.find((item) => item.deletes === 1 && SURE.has(item.verification))
+    const sure = items.find((item) => item.deletes === 1 && item.verification !== null)
     if (!sure) return { retention: { policyId, skipped: 'upload_unverified' }, unlink: [] }
     if (sure.chunkId !== null) return { retention: { policyId, skipped: 'chunked_per_chunk_retention' }, unlink: [] }
     if (held(recordingId)) {

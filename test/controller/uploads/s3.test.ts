@@ -15,6 +15,7 @@ const dir = mkdtempSync(path.join(tmpdir(), 'roomtone-s3-'))
 after(() => rmSync(dir, { recursive: true, force: true }))
 
 const MIB = 1024 * 1024
+const sum = (bytes: Buffer): string => Buffer.from(sha256(bytes), 'hex').toString('base64')
 const SMALL = randomBytes(1000)
 // Three parts, the last one short.
 const LARGE = randomBytes(17 * MIB + 7)
@@ -198,35 +199,122 @@ test('stopping takes a large upload back', async () => {
   })
 })
 
-test('a service that does not know checksums gets the file without, and only declares it', () =>
-  against(
-    {
-      interfere: (request, response, operation) => {
-        if (!request.headers['x-amz-checksum-sha256'] && !request.headers['x-amz-checksum-algorithm']) return false
-        if (operation === 'head') return false
-        request.resume()
-        return error(
-          response,
-          501,
-          'NotImplemented',
-          'A header you provided implies functionality that is not implemented',
-        )
-      },
-    },
-    async (server) => {
-      for (const bytes of [SMALL, LARGE]) {
-        assert.equal((await deliver(server, { bytes })).status, 'provider_declared')
-        assert.equal(server.objects.get('takes/folder/take.flac')?.sha256, sha256(bytes))
-        assert.equal(server.uploads.size, 0)
+const withoutChecksums: ServerOptions['interfere'] = (request, response, operation) => {
+  if (!request.headers['x-amz-checksum-sha256'] && !request.headers['x-amz-checksum-algorithm']) return false
+  if (operation === 'head') return false
+  request.resume()
+  return error(response, 501, 'NotImplemented', 'A header you provided implies functionality that is not implemented')
+}
+
+test('a service that does not know checksums gets the file without, and it is read back', () =>
+  against({ interfere: withoutChecksums, keeps: true }, async (server) => {
+    for (const bytes of [SMALL, LARGE]) {
+      const observed = `sha256:${sha256(bytes)}`
+      const expected = {
+        algorithm: 'sha256',
+        expected: observed,
+        method: 'file_copy_sha256',
+        observed,
+        status: 'matched',
       }
-    },
+      assert.deepEqual(await deliver(server, { bytes }), expected)
+      assert.equal(server.operations.at(-1), 'get')
+      assert.equal(server.uploads.size, 0)
+    }
+  }))
+
+const DAMAGES: [string, (bytes: Buffer) => Buffer][] = [
+  ['flips a bit', (bytes) => Buffer.concat([bytes.subarray(0, -1), Buffer.of((bytes.at(-1) as number) ^ 1)])],
+  ['truncates', (bytes) => bytes.subarray(0, -1)],
+  ['writes more than it was given', (bytes) => Buffer.concat([bytes, Buffer.of(0)])],
+]
+// Parts must keep their least size, or the store itself would refuse them.
+const STORES: [string, ServerOptions][] = [
+  ['tells the checksum of what it holds', {}],
+  ['tells no checksums', { reportsChecksums: false }],
+  ['knows no checksums', { interfere: withoutChecksums }],
+  ['may not be asked for them', only('head', (response) => response.writeHead(403).end())],
+]
+for (const [damage, alters] of DAMAGES)
+  for (const [store, options] of STORES)
+    for (const bytes of [SMALL, LARGE])
+      test(`a store that ${damage} and ${store} fails the upload (${bytes.length} bytes)`, () =>
+        against({ ...options, alters, keeps: true }, async (server) => {
+          assert.match(await reasonOf(deliver(server, { bytes })), /^checksum_mismatch: /)
+        }))
+
+for (const reportsChecksums of [true, false])
+  for (const bytes of [SMALL, LARGE])
+    test(`a store that lies about the size fails the upload (${reportsChecksums}, ${bytes.length} bytes)`, () =>
+      against({ keeps: true, reportsChecksums, reportsSize: (size) => size - 1 }, async (server) => {
+        assert.match(await reasonOf(deliver(server, { bytes })), /^checksum_mismatch: /)
+      }))
+
+test('a store that answers with another checksum than was sent fails the upload', () =>
+  against(
+    only('put', (response) => response.writeHead(200, { 'x-amz-checksum-sha256': sum(LARGE) }).end()),
+    async (server) => assert.match(await reasonOf(deliver(server)), /^checksum_mismatch: /),
   ))
 
-test('a service that may not be asked only declares', () =>
+test('a store that says 200 and keeps nothing fails the upload', () =>
   against(
-    only('head', (response) => response.writeHead(403).end()),
-    async (server) => assert.equal((await deliver(server)).status, 'provider_declared'),
+    only('put', (response) => response.writeHead(200, { 'x-amz-checksum-sha256': sum(SMALL) }).end()),
+    async (server) => assert.match(await reasonOf(deliver(server)), /^checksum_mismatch: /),
   ))
+
+test('a store that sends without end when it is read back is not read to its end', () =>
+  against(
+    {
+      reportsChecksums: false,
+      interfere: (_, response, operation) => {
+        if (operation === 'head') response.writeHead(501).end()
+        if (operation !== 'get') return operation === 'head'
+        response.writeHead(200)
+        const more = (): void => {
+          while (!response.destroyed && response.write(Buffer.alloc(64 * 1024)));
+          if (!response.destroyed) response.once('drain', more)
+        }
+        more()
+        return true
+      },
+    },
+    async (server) => assert.match(await reasonOf(deliver(server)), /^checksum_mismatch: /),
+  ))
+
+test('a store that lets nobody look is told in words', () =>
+  against(
+    {
+      interfere: (_, response, operation) => {
+        if (operation !== 'head' && operation !== 'get') return false
+        return operation === 'head' ? !!response.writeHead(403).end() : error(response, 403, 'AccessDenied', 'no')
+      },
+    },
+    async (server) => assert.match(await reasonOf(deliver(server)), /^verification_refused: .*read/),
+  ))
+
+test('a store that cannot be asked at the moment fails the attempt with its own reason', () =>
+  against(
+    only('head', (response) => response.writeHead(500).end()),
+    async (server) => assert.match(await reasonOf(deliver(server)), /^s3_upload_failed: HTTP 500/),
+  ))
+
+test('parts that are read otherwise than the file was hashed are not completed', () =>
+  against({}, async (server) => {
+    const { accessKeyId, endpoint, secretAccessKey } = server
+    const driver = s3Driver({ accessKeyId, bucket: 'takes', endpoint, forcePathStyle: true, secretAccessKey })
+    const file = path.join(dir, 'large')
+    const delivery = {
+      file,
+      itemId: 'i',
+      recordingId: 'r',
+      remote: ['x.wav'],
+      sha256: sha256(SMALL),
+      size: LARGE.length,
+    }
+    const watch = { progress: () => {}, signal: new AbortController().signal }
+    assert.equal(await reasonOf(driver.deliver(delivery, watch)), 'source_checksum_mismatch')
+    assert.deepEqual([server.objects.size, server.uploads.size], [0, 0])
+  }))
 
 test('a file that shrank since it was hashed is not delivered', () =>
   against({}, async (server) => {

@@ -13,6 +13,7 @@ import { sha256, uploads } from './uploads.ts'
 
 const dir = mkdtempSync(path.join(tmpdir(), 'roomtone-smb-'))
 const BYTES = randomBytes(3_000_001)
+BYTES[1_000_000] = 0
 writeFileSync(path.join(dir, 'take'), BYTES)
 
 const real = { skip: NO_SMBD }
@@ -186,13 +187,34 @@ test('a copy that differs is not given its name', async () => {
   const command = program(
     `for last; do :; done; echo "$last" >>${said}; case "$last" in get*) echo other;; put*) cat >/dev/null;; esac`,
   )
-  assert.equal(await reasonOf(deliver({ command })), 'uploaded_checksum_mismatch')
+  assert.match(await reasonOf(deliver({ command })), /^checksum_mismatch: /)
   const lines = readFileSync(said, 'utf8')
     .trim()
     .split('\n')
     .map((line) => line.split(' ')[0])
   assert.deepEqual(lines, ['put', 'get', 'del'])
 })
+
+const DAMAGES: [string, string][] = [
+  ['flips a bit', 'printf "\\377" | dd of="$file" bs=1 seek=1000000 conv=notrunc status=none'],
+  ['truncates', 'truncate -s -1 "$file"'],
+  ['writes more than it was given', 'echo more >>"$file"'],
+  ['loses the file', 'rm "$file"'],
+]
+for (const [damage, how] of DAMAGES)
+  test(`a share that ${damage} between writing and reading fails the upload`, real, async () => {
+    // Each step is a connection of its own: this share does its damage whenever somebody connects.
+    const script = program(`for file in "$1"/.*.part; do [ ! -e "$file" ] || { ${how}; }; done`)
+    const bad = await smbServer([`preexec = ${script} %P`])
+    try {
+      const { port, username } = bad
+      const told = await reasonOf(deliver({ options: { port, username } }))
+      assert.match(told, damage === 'loses the file' ? /^smb_object_name_not_found$/ : /^checksum_mismatch: /)
+      assert.deepEqual(readdirSync(bad.dir), [], 'nothing is left under any name')
+    } finally {
+      await bad.close()
+    }
+  })
 
 test('a program that is not there, or only talks, fails with words', async () => {
   assert.match(await reasonOf(deliver({ command: path.join(dir, 'nowhere') })), /^smb_upload_failed: .*ENOENT/)
