@@ -241,7 +241,9 @@ export async function s3Server(options: S3Options = {}) {
     const object = objects.get(key)
     if (!object) throw new Refusal(404, 'NotFound', 'no such key')
     const asked = request.headers['x-amz-checksum-mode'] === 'ENABLED'
-    response.writeHead(200, { 'content-length': toldSize(object.size), ...(asked ? reported(object.checksum) : {}) }).end()
+    response
+      .writeHead(200, { 'content-length': toldSize(object.size), ...(asked ? reported(object.checksum) : {}) })
+      .end()
   }
 
   function get(request: IncomingMessage, response: ServerResponse, key: string): void {
