@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { type Permission, ROLES, type Role } from './permissions.ts'
-import { someField, text } from './scalars.ts'
+import { prose, someField, text } from './scalars.ts'
 
 export const Login = z.object({ email: z.email().max(320).toLowerCase(), password: z.string().min(1).max(1024) })
 
@@ -42,13 +42,13 @@ export const UserStatus = z.object({ disabled: z.boolean() })
 
 const memberIds = z.array(text(1, 160)).max(1024)
 export const GroupInput = z.strictObject({
-  description: text(0, 2000).optional(),
+  description: prose(0, 2000).optional(),
   memberIds: memberIds.default([]),
   name: text(1, 160),
 })
 export type GroupInput = z.infer<typeof GroupInput>
 export const GroupPatch = z
-  .strictObject({ description: text(0, 2000).nullable().optional(), name: text(1, 160).optional() })
+  .strictObject({ description: prose(0, 2000).nullable().optional(), name: text(1, 160).optional() })
   .refine(someField, 'At least one group field is required')
 export type GroupPatch = z.infer<typeof GroupPatch>
 export const GroupMembers = z.strictObject({ memberIds })
@@ -56,7 +56,7 @@ export const GroupMembers = z.strictObject({ memberIds })
 export const PolicyInput = z
   .object({
     effect: z.enum(['allow', 'deny']),
-    reason: text(0, 500).optional(),
+    reason: prose(0, 500).optional(),
     resourceId: text(1, 160),
     resourceType: text(1, 80),
     subjectId: text(1, 320).optional(),

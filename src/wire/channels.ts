@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { ChannelMode } from './profiles.ts'
-import { clientId, someField, text } from './scalars.ts'
+import { clientId, prose, someField, text } from './scalars.ts'
 
 /** A source of the device and where it goes; without an output the order of the sources decides. */
 export const ChannelMapEntry = z.object({
@@ -47,7 +47,7 @@ const templateId = text(1, 160)
 
 export const AssignmentInput = z.object({ ...MapTarget.shape, templateId })
 export const BulkAssignment = z.object({ targets: Targets, templateId })
-export const PlanInput = z.object({ note: text(0, 500).optional(), targets: Targets, templateId })
+export const PlanInput = z.object({ note: prose(0, 500).optional(), targets: Targets, templateId })
 export type PlanInput = z.infer<typeof PlanInput>
 
 export interface Template {

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { instant, Page, query, text } from './scalars.ts'
+import { instant, Page, prose, query, text } from './scalars.ts'
 
 export const SEVERITIES = ['info', 'warning', 'critical'] as const
 export type Severity = (typeof SEVERITIES)[number]
@@ -76,7 +76,7 @@ export const HealthReport = z
   .refine((e) => e.nodeId || e.recordingId || e.scheduleId, 'name a node, a recording or a schedule')
 export type HealthReport = z.infer<typeof HealthReport>
 
-const lifecycle = { note: text(0, 1000).optional(), suppressedUntil: instant.nullable().optional() }
+const lifecycle = { note: prose(0, 1000).optional(), suppressedUntil: instant.nullable().optional() }
 export const HealthLifecycle = z.strictObject(lifecycle)
 export type HealthLifecycle = z.infer<typeof HealthLifecycle>
 

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { instant, query } from './scalars.ts'
+import { instant, query, text, toldText } from './scalars.ts'
 
 /** Levels of one frame (contract A, 2.6). */
 export const MOST_LEVELS = 512
@@ -31,7 +31,7 @@ export type AudioQuality = z.infer<typeof AudioQuality>
 export const AudioLevel = z.object({
   channelIndex: channel,
   clipping: z.boolean(),
-  label: z.string().min(1).max(240),
+  label: toldText(1, 240),
   peakDbfs: dbfs,
   quality: AudioQuality.optional(),
   rmsDbfs: dbfs,
@@ -44,13 +44,13 @@ const distinct = (levels: { channelIndex: number }[]): boolean =>
 export const MeterFrame = z.object({
   capturedAt: instant,
   /** System ref or controller's id as sent (decision 26); the controller's id wherever it is shown. */
-  interfaceId: z.string().min(1).max(255),
+  interfaceId: toldText(1, 255),
   levels: z.array(AudioLevel).max(MOST_LEVELS).refine(distinct, 'a channel is named twice'),
-  nodeId: z.string().min(1).max(160),
+  nodeId: text(1, 160),
   /** Made up, not heard: never judged (decision 20). */
   synthetic: z.boolean().optional(),
 })
 export type MeterFrame = z.infer<typeof MeterFrame>
 
 /** One interface of a node that meters several; by id or system ref. */
-export const MeterQuery = z.object({ interfaceId: query(z.string().trim().min(1).max(255)) })
+export const MeterQuery = z.object({ interfaceId: query(text(1, 255)) })

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { DENOISERS } from './profiles.ts'
-import { clientId, instant, offsetInstant, Page, query, someField, text } from './scalars.ts'
+import { clientId, instant, offsetInstant, Page, prose, query, someField, text, toldText } from './scalars.ts'
 import { HostKeys, publicKeyLine } from './sshkeys.ts'
 
 export const NODE_STATUSES = ['provisioning', 'online', 'offline', 'degraded', 'recording', 'alerting'] as const
@@ -14,20 +14,25 @@ export type CaptureBackend = z.infer<typeof CaptureBackend>
 const numeric = (schema: z.ZodNumber) =>
   z.preprocess((v) => (typeof v === 'string' && v.trim() !== '' ? Number(v) : v), schema)
 
-export const InterfaceInput = z.object({
-  alias: text(1, 160),
-  backend: z.enum(INTERFACE_BACKENDS).default('unknown'),
-  channelCount: numeric(z.number().int().min(0).max(256)),
-  channels: z
-    .array(z.object({ alias: text(1, 160), index: z.number().int().min(1).max(256) }))
-    .max(256)
-    .default([]),
-  hardwarePath: text(1, 500).optional(),
-  sampleRates: z.array(z.number().int().positive()).max(16).default([]),
-  serialNumber: text(1, 255).optional(),
-  systemName: text(1, 255),
-  systemRef: text(1, 255).optional(),
-})
+const interfaceOf = (line: typeof text) =>
+  z.object({
+    alias: line(1, 160),
+    backend: z.enum(INTERFACE_BACKENDS).default('unknown'),
+    channelCount: numeric(z.number().int().min(0).max(256)),
+    channels: z
+      .array(z.object({ alias: line(1, 160), index: z.number().int().min(1).max(256) }))
+      .max(256)
+      .default([]),
+    hardwarePath: line(1, 500).optional(),
+    sampleRates: z.array(z.number().int().positive()).max(16).default([]),
+    serialNumber: line(1, 255).optional(),
+    systemName: line(1, 255),
+    systemRef: line(1, 255).optional(),
+  })
+/** An interface as a person enters it. */
+export const InterfaceInput = interfaceOf(text)
+/** An interface as its recorder finds it. */
+export const FoundInterface = interfaceOf(toldText)
 export type InterfaceInput = z.infer<typeof InterfaceInput>
 
 export const AudioDefaults = z.strictObject({
@@ -46,7 +51,7 @@ export type AudioDefaults = z.infer<typeof AudioDefaults>
 export const Denoiser = z.object({
   engine: z.enum(DENOISERS),
   /** Name and SHA-256 of the model file; a built-in network has its own name. */
-  model: text(1, 160),
+  model: toldText(1, 160),
   sha256: z
     .string()
     .regex(/^[0-9a-f]{64}$/)
@@ -55,12 +60,12 @@ export const Denoiser = z.object({
 export type Denoiser = z.infer<typeof Denoiser>
 
 export const Runtime = z.object({
-  architecture: text(1, 255).optional(),
+  architecture: toldText(1, 255).optional(),
   audioBackends: z.array(z.enum(INTERFACE_BACKENDS)).max(16).default([]),
   /** What the deep engine of its enhancement runs; absent when it has none that can be used. */
   denoiser: Denoiser.optional().catch(undefined),
-  kernelRelease: text(1, 255).optional(),
-  osName: text(1, 255).optional(),
+  kernelRelease: toldText(1, 255).optional(),
+  osName: toldText(1, 255).optional(),
   uptimeSeconds: z.number().int().min(0).optional(),
 })
 export type Runtime = z.infer<typeof Runtime>
@@ -78,7 +83,7 @@ export const Enrollment = z.strictObject({
   interfaces: z.array(InterfaceInput).max(32).default([]),
   ipAddresses: Addresses.default([]),
   location: z.strictObject({ ...Place, building: text(1, 120).optional(), floor: text(1, 80).optional() }),
-  notes: text(0, 2000).optional(),
+  notes: prose(0, 2000).optional(),
   recordingCapacity: Capacity.optional(),
   runtime: Runtime.optional(),
   tags: Tags.default([]),
@@ -95,10 +100,10 @@ export const NodePatch = z
       .strictObject({ ...Place, building: text(1, 120).nullable(), floor: text(1, 80).nullable() })
       .partial()
       .optional(),
-    notes: text(0, 2000).nullable().optional(),
+    notes: prose(0, 2000).nullable().optional(),
     recordingCapacity: Capacity.optional(),
     // The node's default room (decision 4): null clears it.
-    roomId: z.string().trim().min(1).max(160).nullable().optional(),
+    roomId: text(1, 160).nullable().optional(),
     tags: Tags.optional(),
   })
   .refine(someField, 'At least one node field is required')
@@ -126,8 +131,8 @@ export const ChannelRooms = z.strictObject({
     .array(
       z.strictObject({
         channelIndexes: z.array(z.number().int().min(1).max(512)).min(1).max(512),
-        interfaceId: z.string().trim().min(1).max(160),
-        roomId: z.string().trim().min(1).max(160).nullable(),
+        interfaceId: text(1, 160),
+        roomId: text(1, 160).nullable(),
       }),
     )
     .min(1)
@@ -223,7 +228,7 @@ export const HostKeysChange = z.strictObject({ hostKeys: HostKeys })
 export const Bootstrap = z.object({
   /** Public keys of the node's SSH server: what a lifecycle runner holds the node to. */
   hostKeys: HostKeys.default([]),
-  interfaces: z.array(InterfaceInput).max(64).default([]),
+  interfaces: z.array(FoundInterface).max(64).default([]),
   /** Kept verbatim: OpenSSH refuses a key whose last line lost its newline. */
   privateKey: z.string().min(1).max(20_000),
   publicKey: publicKeyLine,
@@ -232,15 +237,15 @@ export const Bootstrap = z.object({
 export type Bootstrap = z.infer<typeof Bootstrap>
 
 export const Heartbeat = z.object({
-  agentVersion: text(1, 80),
-  hostname: text(1, 255),
+  agentVersion: toldText(1, 80),
+  hostname: toldText(1, 255),
   ipAddresses: z.preprocess((v) => (Array.isArray(v) ? v.slice(0, 16) : v), Addresses.default([])),
   runtime: Runtime.optional(),
   status: z.enum(NODE_STATUSES).default('online'),
 })
 export type Heartbeat = z.infer<typeof Heartbeat>
 
-export const Inventory = z.object({ interfaces: z.array(InterfaceInput).max(64).default([]) })
+export const Inventory = z.object({ interfaces: z.array(FoundInterface).max(64).default([]) })
 
 export const AgentHealthEvent = z.strictObject({
   details: z.record(z.string(), z.unknown()).default({}),

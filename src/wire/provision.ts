@@ -16,9 +16,6 @@ const mac = z
   .toLowerCase()
   .regex(/^[0-9a-f]{2}(:[0-9a-f]{2}){5}$/, 'expected a hardware address such as 00:11:22:aa:bb:cc')
 
-/** Ends in a file of settings, where a line break would begin another one. */
-const line = (most: number) => text(1, most).regex(/^[^\r\n\t]*$/, 'expected one line')
-
 /** How a box knows that an entry is its own; everything that is given must fit. */
 export const BoxMatch = z
   .strictObject({
@@ -66,13 +63,13 @@ const shared = {
 }
 
 export const SetupEntry = z.strictObject({
-  alias: line(160).optional(),
+  alias: text(1, 160).optional(),
   bootstrapToken: z.string().regex(/^svc_bs_[A-Za-z0-9_-]{43}$/, 'expected a bootstrap token (svc_bs_...)'),
   expiresAt: instant,
   match: BoxMatch.optional(),
   nodeId: clientId,
-  room: line(160).optional(),
-  site: line(160).optional(),
+  room: text(1, 160).optional(),
+  site: text(1, 160).optional(),
 })
 export type SetupEntry = z.infer<typeof SetupEntry>
 
@@ -83,12 +80,12 @@ export type SetupFile = z.infer<typeof SetupFile>
 
 /** A room to enroll a new node for, or a node that exists. */
 const WantedNew = z.strictObject({
-  alias: line(160),
+  alias: text(1, 160),
   /** Default: made from the alias. */
   hostname: text(1, 255).optional(),
   match: BoxMatch.optional(),
-  room: line(160),
-  site: line(160),
+  room: text(1, 160),
+  site: text(1, 160),
 })
 const WantedKnown = z.strictObject({ nodeId: clientId, match: BoxMatch.optional() })
 export const WantedNode = z.union([WantedKnown, WantedNew])

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { CaptureBackend, Denoiser, RecorderCachePolicy } from './nodes.ts'
 import { ChannelMode, CODECS, type Codec, Enhancement } from './profiles.ts'
-import { instant, offsetInstant, Page, query, someField, text } from './scalars.ts'
+import { instant, offsetInstant, Page, prose, query, someField, text, toldText } from './scalars.ts'
 
 export const RECORDING_STATUSES = [
   'queued',
@@ -30,7 +30,7 @@ export const WaveformQuery = z.object({
 /** Content type by codec; the extension is the codec's own name. */
 export const CONTENT_TYPES: Record<Codec, string> = { mp3: 'audio/mpeg', flac: 'audio/flac', wav: 'audio/wav' }
 
-const id = z.string().trim().min(1).max(160)
+const id = text(1, 160)
 export const ChannelSelection = z
   .array(z.number().int().min(1).max(512))
   .min(1)
@@ -88,8 +88,8 @@ export type RecordingFilters = z.infer<typeof RecordingFilters>
 
 const tagList = z.array(text(1, 48)).max(32)
 const idList = (most: number) => z.array(id).min(1).max(most)
-const snippets = z.array(text(1, 500)).max(20)
-const notes = text(0, 2000)
+const snippets = z.array(prose(1, 500)).max(20)
+const notes = prose(0, 2000)
 const atLeastOne = { message: 'expected at least one change' }
 
 export const RecordingMetadata = z
@@ -297,7 +297,7 @@ export type AgentJob = z.infer<typeof AgentJob>
  * heartbeat and is not held was lost on the way, and is handed out again at once.
  */
 export const Claim = z.object({
-  holding: z.array(z.string().max(160)).max(1024).optional().catch(undefined),
+  holding: z.array(text(0, 160)).max(1024).optional().catch(undefined),
   /** The agent is at capacity: it takes only what joins a capture that runs. */
   joinOnly: z.boolean().optional().catch(undefined),
   /** The agent gives what an open device hears to every job of it, not to those of one group alone. */
@@ -350,13 +350,13 @@ export const RenditionDetails = z.object({
   capture: z
     .object({
       channels: z.number().int().min(1).max(256),
-      format: z.string().max(20),
+      format: toldText(0, 20),
       sampleRate: z.number().int().min(1).max(1e6),
     })
     .optional(),
   denoiser: Denoiser.optional(),
   /** Why there is no enhanced rendition, or which of its parts was left out. */
-  enhancementFailure: z.string().max(500).optional(),
+  enhancementFailure: toldText(0, 500).optional(),
   gapCount: z.number().int().min(0).max(1e9).optional(),
   /** Sum of all gaps. */
   gapSeconds: seconds.optional(),

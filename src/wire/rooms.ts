@@ -2,9 +2,9 @@ import * as z from 'zod'
 import type { Node } from './nodes.ts'
 import { CAPABILITIES, type Capability } from './permissions.ts'
 import type { Recording } from './recordings.ts'
-import { clientId, someField, text } from './scalars.ts'
+import { clientId, prose, someField, text } from './scalars.ts'
 
-const optional = { building: text(0, 160), description: text(0, 2000), floor: text(0, 160), notes: text(0, 4000) }
+const optional = { building: text(0, 160), description: prose(0, 2000), floor: text(0, 160), notes: prose(0, 4000) }
 
 export const RoomInput = z.object({
   ...z.object(optional).partial().shape,

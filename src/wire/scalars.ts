@@ -1,14 +1,30 @@
 import * as z from 'zod'
 
-/** Trimmed text of `min`..`max` characters; control characters other than line breaks and tabs are refused. */
+const trimmed = (min: number, max: number) => z.string().trim().min(min).max(max)
+
+/**
+ * One trimmed line of `min`..`max` characters: a name, an alias, a tag, a type, an id. Line breaks and control characters
+ * are refused: these texts end in logs, file names, mails and terminals, where a break would begin a line of its own.
+ */
 export const text = (min: number, max: number) =>
-  z
-    .string()
-    .trim()
-    .min(min)
-    .max(max)
+  trimmed(min, max).regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'line breaks and control characters are not allowed')
+
+/** Trimmed text of `min`..`max` characters that people write and read in paragraphs: line breaks and tabs are fine. */
+export const prose = (min: number, max: number) =>
+  trimmed(min, max)
     // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the point
     .regex(/^[^\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f]*$/, 'control characters are not allowed')
+
+const BREAKS = /[\p{Cc}\p{Zl}\p{Zp}]/gu
+
+/** The text with a space in place of each line break and control character. */
+export const onOneLine = (value: string): string => value.replace(BREAKS, ' ')
+
+/**
+ * One line as hardware or an operating system tells it: what `text` would refuse becomes a space, for a device with an odd
+ * name must not make a whole report invalid.
+ */
+export const toldText = (min: number, max: number) => z.string().overwrite(onOneLine).trim().min(min).max(max)
 
 /** A file-system safe id given by a client: no path separators, no leading dot. */
 export const clientId = z

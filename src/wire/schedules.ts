@@ -3,7 +3,7 @@ import { isZone } from '../kernel/zones.ts'
 import { AccessPage, clamped } from './access.ts'
 import { CAPTURE_BACKENDS, CaptureBackend } from './nodes.ts'
 import { ChannelMode } from './profiles.ts'
-import { clientId, query, someField, text } from './scalars.ts'
+import { clientId, prose, query, someField, text } from './scalars.ts'
 
 export const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
 export type Weekday = (typeof WEEKDAYS)[number]
@@ -14,7 +14,7 @@ export const MOST_EXCEPTIONS = 366
 const LONGEST_SECONDS = 2_678_400
 
 const distinct = <T>(list: T[]): T[] => [...new Set(list)]
-const Reason = text(0, 240).optional()
+const Reason = prose(0, 240).optional()
 
 export const Exception = z.discriminatedUnion('action', [
   z.object({ action: z.literal('skip'), date: z.iso.date(), reason: Reason }),
@@ -37,7 +37,7 @@ const times = { endTime: timeOfDay, startTime: timeOfDay }
 const every = (most: number) => z.number().int().min(1).max(most).default(1)
 const days = z.array(z.enum(WEEKDAYS)).min(1).max(7).transform(distinct)
 /** Any date text; whether it is a date is told apart, with its own reason. */
-const dateText = z.string().trim().min(1).max(64)
+const dateText = text(1, 64)
 
 /** Local wall times in the schedule's zone; `once` names an instant. */
 export const Recurrence = z.discriminatedUnion('mode', [

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { clientId, Page, query, someField, text } from './scalars.ts'
+import { clientId, Page, prose, query, someField, text } from './scalars.ts'
 
 export const DESTINATION_KINDS = ['smb', 's3'] as const
 export type DestinationKind = (typeof DESTINATION_KINDS)[number]
@@ -13,8 +13,6 @@ export const S3_PRESETS = [
   'custom',
 ] as const
 
-// One line: what stands in a credentials file or a header must not begin another.
-const oneLine = (most: number) => text(1, most).regex(/^[^\r\n\t]*$/, 'expected one line')
 const secret = z
   .string()
   .max(1024)
@@ -22,22 +20,22 @@ const secret = z
   .regex(/^[^\u0000-\u001f\u007f]*$/, 'control characters are not allowed')
 
 const SmbOptions = z.object({
-  domain: oneLine(255).optional(),
-  path: oneLine(1024).optional(),
+  domain: text(1, 255).optional(),
+  path: text(1, 1024).optional(),
   port: z.number().int().min(1).max(65_535).optional(),
-  server: oneLine(255)
+  server: text(1, 255)
     .regex(/^[A-Za-z0-9][A-Za-z0-9._:-]*$/, 'expected a host name or an address')
     .optional(),
-  share: oneLine(255)
+  share: text(1, 255)
     .regex(/^[^/\\";]+$/, 'expected the bare name of a share')
     .optional(),
-  username: oneLine(255).optional(),
+  username: text(1, 255).optional(),
 })
 export type SmbOptions = z.infer<typeof SmbOptions>
 
 const S3Options = z.object({
-  accessKeyId: oneLine(512).optional(),
-  bucket: oneLine(255)
+  accessKeyId: text(1, 512).optional(),
+  bucket: text(1, 255)
     .regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/, 'expected the name of a bucket')
     .optional(),
   endpoint: z
@@ -46,9 +44,9 @@ const S3Options = z.object({
     .refine((address) => !/\/\/[^/]*@/.test(address), 'an endpoint holds no credentials')
     .optional(),
   forcePathStyle: z.boolean().optional(),
-  prefix: oneLine(1024).optional(),
+  prefix: text(1, 1024).optional(),
   preset: z.enum(S3_PRESETS).optional(),
-  region: oneLine(255)
+  region: text(1, 255)
     .regex(/^[A-Za-z0-9-]+$/, 'expected the name of a region')
     .optional(),
 })
@@ -101,11 +99,11 @@ export const UPLOAD_TRIGGERS = ['manual', 'on_recording_cached'] as const
 
 const policy = {
   deleteCacheAfterUpload: z.boolean(),
-  destinationId: z.string().trim().min(1).max(160),
+  destinationId: text(1, 160),
   enabled: z.boolean(),
   maxAttempts: z.number().int().min(1).max(100),
   name: text(1, 160),
-  pathOverride: text(0, 500).regex(/^[^\r\n\t]*$/, 'expected one line'),
+  pathOverride: text(0, 500),
   trigger: z.enum(UPLOAD_TRIGGERS),
 }
 
@@ -147,12 +145,12 @@ export const UploadFilters = z.object({
 })
 export type UploadFilters = z.infer<typeof UploadFilters>
 
-const enqueue = { reason: text(1, 240).optional(), uploadPolicyId: z.string().trim().min(1).max(160).optional() }
+const enqueue = { reason: prose(1, 240).optional(), uploadPolicyId: text(1, 160).optional() }
 export const Enqueue = z.strictObject(enqueue)
 export type Enqueue = z.infer<typeof Enqueue>
 export const BulkEnqueue = z.strictObject({
   ...enqueue,
-  recordingIds: z.array(z.string().trim().min(1).max(160)).min(1).max(200),
+  recordingIds: z.array(text(1, 160)).min(1).max(200),
 })
 
 /** One file on its way to one destination (contract A, 2.18). */

@@ -1,5 +1,6 @@
 import { Fail } from '../../kernel/fail.ts'
 import { ROLES, type Role } from '../../wire/permissions.ts'
+import { onOneLine } from '../../wire/scalars.ts'
 import { slug } from '../access/access.rules.ts'
 
 /** What the settings say about the identity provider (contract B, section 6). */
@@ -87,7 +88,7 @@ export function identityOf(claims: Record<string, unknown>, digest: (text: strin
     email,
     externalId,
     groupsOverage: hasOverage(claims),
-    name: (textOf(claims.name) ?? email).slice(0, NAME),
+    name: onOneLine(textOf(claims.name) ?? email).slice(0, NAME),
     ...listed(claims.groups, (values) => ({ groups: values.slice(0, GROUPS).map((name) => groupOf(name, digest)) })),
     ...listed(claims.roles, (values) => ({ roles: ROLES.filter((role) => values.includes(role)) })),
   }
@@ -104,5 +105,5 @@ function listed<T>(value: unknown, make: (values: string[]) => T): T | undefined
 /** A value that is an id as ours are stays one; any other gets one that can be found again. */
 function groupOf(value: string, digest: (text: string) => string): { id: string; name: string } {
   const id = value.length <= 120 && slug(value) === value ? value : `group-${digest(value).slice(0, 12)}`
-  return { id, name: value.slice(0, NAME) }
+  return { id, name: onOneLine(value).slice(0, NAME) }
 }

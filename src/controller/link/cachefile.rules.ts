@@ -2,6 +2,7 @@ import { conflict, Fail, invalid, notFound } from '../../kernel/fail.ts'
 import { HEADERS } from '../../wire/headers.ts'
 import type { Codec } from '../../wire/profiles.ts'
 import { CONTENT_TYPES, type Job, type Recording } from '../../wire/recordings.ts'
+import { onOneLine } from '../../wire/scalars.ts'
 import type { Incoming } from '../edge/route.ts'
 import { endedByLease } from '../jobs/leases.rules.ts'
 import { type Told, toldDetails } from '../recordings/renditions.rules.ts'
@@ -34,13 +35,16 @@ export function announcement(request: Incoming): Announcement {
     codec: codecOf(request.header(HEADERS.fileName), request.header('content-type')),
     digest: digestOf(request.header(HEADERS.contentDigest)),
     durationSeconds: durationOf(request.header(HEADERS.durationSeconds)),
-    fileName: request.header(HEADERS.fileName)?.slice(0, 255),
+    fileName: fileNameOf(request.header(HEADERS.fileName)),
     jobId: request.header(HEADERS.jobId)?.trim() || undefined,
     length: wholeNumber(request.header('content-length')),
     resumable: resumableOf(request),
     told: toldDetails(request.header(HEADERS.details)),
   }
 }
+
+const fileNameOf = (value: string | undefined): string | undefined =>
+  value === undefined ? undefined : onOneLine(value).slice(0, 255)
 
 // Extension by file name, else by content type, else mp3 (contract A, 12.1).
 function codecOf(fileName: string | undefined, mime: string | undefined): Codec {
