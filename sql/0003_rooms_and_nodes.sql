@@ -137,12 +137,13 @@ CREATE TABLE bootstrap_tokens (
   created_by   TEXT REFERENCES users (id) ON DELETE SET NULL,
   created_at   TEXT NOT NULL,
   expires_at   TEXT NOT NULL,
-  consumed_at  TEXT
+  consumed_at  TEXT,
+  revoked_at   TEXT
 ) STRICT;
 CREATE INDEX bootstrap_tokens_node ON bootstrap_tokens (node_id);
 CREATE INDEX bootstrap_tokens_creator ON bootstrap_tokens (created_by);
 
--- `previous`: replaced by rotation, kept until the node is known to hold the new key (decision 23).
+-- `previous`: replaced by rotation or bootstrap, kept until the node is known to hold the new key (decision 23).
 CREATE TABLE ssh_credentials (
   id          TEXT PRIMARY KEY NOT NULL,
   node_id     TEXT NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
@@ -153,8 +154,10 @@ CREATE TABLE ssh_credentials (
   sealed_key  TEXT,                           -- AES-256-GCM, bound to this row; erased on revocation
   created_at  TEXT NOT NULL,
   rotated_at  TEXT,
-  revoked_at  TEXT
+  revoked_at  TEXT,
+  confirmed_at TEXT,                          -- since when the node is known to hold it
+  confirmed_by TEXT REFERENCES node_credentials (id) ON DELETE SET NULL -- the token whose first use says so
 ) STRICT;
 CREATE INDEX ssh_credentials_node ON ssh_credentials (node_id, state);
+CREATE INDEX ssh_credentials_token ON ssh_credentials (confirmed_by);
 CREATE UNIQUE INDEX one_active_ssh_key ON ssh_credentials (node_id) WHERE state = 'active';
-CREATE UNIQUE INDEX one_previous_ssh_key ON ssh_credentials (node_id) WHERE state = 'previous';

@@ -107,7 +107,8 @@ CREATE TABLE bootstrap_tokens (
   created_by   TEXT REFERENCES users (id) ON DELETE SET NULL,
   created_at   TEXT NOT NULL,
   expires_at   TEXT NOT NULL,
-  consumed_at  TEXT
+  consumed_at  TEXT,
+  revoked_at   TEXT
 ) STRICT;
 
 CREATE TABLE channel_map_assignment_events (
@@ -674,7 +675,9 @@ CREATE TABLE ssh_credentials (
   sealed_key  TEXT,                           -- AES-256-GCM, bound to this row; erased on revocation
   created_at  TEXT NOT NULL,
   rotated_at  TEXT,
-  revoked_at  TEXT
+  revoked_at  TEXT,
+  confirmed_at TEXT,                          -- since when the node is known to hold it
+  confirmed_by TEXT REFERENCES node_credentials (id) ON DELETE SET NULL -- the token whose first use says so
 ) STRICT;
 
 CREATE TABLE switcher_inputs (
@@ -954,8 +957,6 @@ CREATE UNIQUE INDEX one_active_ssh_key ON ssh_credentials (node_id) WHERE state 
 
 CREATE UNIQUE INDEX one_pending_credential ON node_credentials (node_id) WHERE state = 'pending';
 
-CREATE UNIQUE INDEX one_previous_ssh_key ON ssh_credentials (node_id) WHERE state = 'previous';
-
 CREATE UNIQUE INDEX one_running_lifecycle_job ON node_lifecycle_jobs (node_id) WHERE status = 'running';
 
 CREATE INDEX playback_tickets_expiry ON playback_tickets (expires_at);
@@ -1060,6 +1061,8 @@ CREATE INDEX sessions_expiry ON sessions (expires_at);
 CREATE INDEX sessions_user ON sessions (user_id);
 
 CREATE INDEX ssh_credentials_node ON ssh_credentials (node_id, state);
+
+CREATE INDEX ssh_credentials_token ON ssh_credentials (confirmed_by);
 
 CREATE INDEX switcher_inputs_room ON switcher_inputs (room_id);
 

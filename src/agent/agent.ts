@@ -119,7 +119,6 @@ async function bootstrap(config: AgentConfig, log: Log): Promise<number> {
   try {
     const { fingerprint } = await bootstrapNode({
       authorizedKeysFile: path.resolve(settings.bootstrapAuthorizedKeys),
-      childEnv: config.childEnv,
       envFile: path.resolve(settings.bootstrapEnvFile),
       forcedCommand: settings.bootstrapForcedCommand,
       hostKeys: readHostKeys(settings.sshHostKeys),
@@ -135,7 +134,6 @@ async function bootstrap(config: AgentConfig, log: Log): Promise<number> {
       link,
       nodeId: settings.nodeId,
       signal: aborting.signal,
-      sshKeygenCommand: settings.sshKeygenCommand,
       token,
       username: settings.bootstrapUser,
     })

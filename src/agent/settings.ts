@@ -279,12 +279,6 @@ export const SETTINGS = {
       .regex(/^[a-z_][a-z0-9_-]{0,31}$/, 'expected a Unix user name')
       .optional(),
   ),
-  sshKeygenCommand: row(
-    'SVC_SSH_KEYGEN_COMMAND',
-    'Bootstrap',
-    'program that makes the key (ssh-keygen)',
-    text('ssh-keygen'),
-  ),
   bootstrap: row(
     'SVC_BOOTSTRAP',
     'Modes',

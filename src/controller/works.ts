@@ -148,8 +148,9 @@ const retaining = (config: Config) => ({
 })
 
 /** Who acts on nodes: this process, or a runner elsewhere. */
-function runnerOf({ clock, config, ids }: Surroundings, { audit, group }: Edge, stores: Stores) {
+function runnerOf({ clock, config, ids, log }: Surroundings, { audit, group }: Edge, stores: Stores) {
   const { embedded: settings } = config
+  for (const words of settings?.warnings ?? []) log.warn(words)
   if (settings) return embeddedRunner({ audit, group, ids, now: () => iso(clock.now()), settings, stores })
   const act = externalRunner({
     timeoutMs: config.SVC_ANSIBLE_RUNNER_TIMEOUT_MS,

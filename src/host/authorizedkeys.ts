@@ -5,16 +5,17 @@ import { asOwnerOf } from './accounts.ts'
 import { linesOf, replaceFile } from './files.ts'
 
 /**
- * Puts a key into the file, in place of the line that has its comment: that one is ours, keys of other people stay.
- * `command`: the key runs this and nothing else, without terminal, forwarding or agent (sshd(8), `restrict`). Done with the
- * rights of whose keys they are. @throws Error for a command that cannot stand in quotes, and what the disk throws
+ * Puts the managed key into the file, in place of every managed key that is there: a box is one node, and whoever kept the
+ * key of a former one has no business here. Keys of other people stay. `command`: the key runs this and nothing else,
+ * without terminal, forwarding or agent (sshd(8), `restrict`). Done with the rights of whose keys they are.
+ * @throws Error for a command that cannot stand in quotes, and what the disk throws
  */
 export function installPublicKey(file: string, publicKey: string, command?: string): void {
   const line = lineFor(publicKey, command)
-  const comment = commentOf(publicKey)
+  const own = parts(publicKey)
   prepareKeys(file)
   asOwnerOf(trusted(file), () => {
-    const others = linesOf(file).filter((other) => comment === '' || commentOf(other) !== comment)
+    const others = linesOf(file).filter((other) => !isManaged(other) && !isSame(parts(other), own))
     replaceFile(file, `${[...others, line].join('\n')}\n`, 0o600)
   })
 }
@@ -46,7 +47,29 @@ function lineFor(publicKey: string, command: string | undefined): string {
 }
 
 // Options, with blanks in their quotes only; type; key; comment (sshd(8), "AUTHORIZED_KEYS FILE FORMAT").
-const LINE = /^(?:(?:[^\s"]|"(?:[^"\\]|\\.)*")+\s+)?(?:ssh|ecdsa|sk)-\S+\s+[A-Za-z0-9+/=]+\s+(.*)$/
+const LINE = /^((?:[^\s"]|"(?:[^"\\]|\\.)*")+\s+)?(?:ssh|ecdsa|sk)-\S+\s+([A-Za-z0-9+/=]+)(?:\s+(.*))?$/
 
-/** What stands after the key; empty when nothing does, and for lines that are no keys. */
-const commentOf = (line: string): string => LINE.exec(line.trim())?.[1]?.trim() ?? ''
+interface Parts {
+  /** What stands after the key; empty when nothing does, and for lines that are no keys. */
+  comment: string
+  key: string
+  options: string
+}
+
+function parts(line: string): Parts {
+  const [, options = '', key = '', comment = ''] = LINE.exec(line.trim()) ?? []
+  return { comment: comment.trim(), key, options }
+}
+
+/** Under the same comment, or the same key again under another one. */
+const isSame = (one: Parts, other: Parts): boolean =>
+  (one.comment !== '' && one.comment === other.comment) || (one.key !== '' && one.key === other.key)
+
+// How the controller and the agent call the keys they make. A person's key may begin with "svc-" too, but names no node.
+const OF_A_NODE = /^svc-node_\S+$/
+const HELD_TO_US = /command="[^"]*\broomtone maintain\b[^"]*"/
+
+function isManaged(line: string): boolean {
+  const { comment, options } = parts(line)
+  return OF_A_NODE.test(comment) || (comment.startsWith('svc-') && HELD_TO_US.test(options))
+}

@@ -16,9 +16,11 @@ const flag = z.stringbool({ truthy: ['1', 'true', 'yes', 'on'], falsy: ['0', 'fa
 const secret = z.string().min(16, 'needs at least 16 characters')
 const user = z.string().regex(/^[A-Za-z_][A-Za-z0-9._-]{0,79}$/, 'expected a user name')
 const host = z.string().refine(isHost, 'expected a host name or address')
+const keyFile = z.string().regex(/^\/[^\r\n]{1,4000}$/, 'expected the absolute path of a file, never a key itself')
 const target = z.strictObject({
   host: host.optional(),
   port: z.number().int().min(1).max(65_535).optional(),
+  sshKeyFile: keyFile.optional(),
   sshUser: user.optional(),
 })
 const json = <T extends z.ZodType>(schema: T) =>
@@ -28,7 +30,7 @@ const json = <T extends z.ZodType>(schema: T) =>
 export const RUN_SETTINGS = {
   SVC_ANSIBLE_TARGETS: [
     json(z.record(z.string(), target)).default({}),
-    'JSON: node id to {"host", and if wanted "port", "sshUser"}; it must hold no secrets',
+    'JSON: node id to {"host", and if wanted "port", "sshUser", "sshKeyFile"}; it must hold no secrets',
   ],
   SVC_ANSIBLE_HOST_OVERRIDES: [
     json(z.record(z.string(), host)).default({}),
@@ -37,7 +39,7 @@ export const RUN_SETTINGS = {
   SVC_ANSIBLE_DEFAULT_SSH_USER: [user.default(USERS.agent), 'user to log in as where nothing else says'],
   SVC_ANSIBLE_SSH_KEY_FILE: [
     z.string().optional(),
-    'private key for nodes without a managed one, and for a runner that is not pointed at a controller',
+    'private key for nodes that have no managed one or are not known to hold it yet, and for a runner without a controller',
   ],
   SVC_ANSIBLE_KNOWN_HOSTS_FILE: [
     z.string().optional(),
@@ -96,6 +98,8 @@ export interface RunSettings {
   targets: Record<string, z.infer<typeof target>>
   /** Where per-run directories may be, best first: in memory where there is a place for it. */
   vaultDirs: string[]
+  /** Sentences for the log: nothing that stops the start. */
+  warnings: string[]
 }
 
 export interface ServerSettings {
@@ -115,6 +119,7 @@ export function readRunSettings(env: Env = process.env): RunSettings {
   const { SVC_ANSIBLE_SSH_KEY_FILE: sshKeyFile, SVC_ANSIBLE_KNOWN_HOSTS_FILE: knownHostsFile } = values
   if (sshKeyFile) fileText('SVC_ANSIBLE_SSH_KEY_FILE', sshKeyFile)
   if (knownHostsFile) fileText('SVC_ANSIBLE_KNOWN_HOSTS_FILE', knownHostsFile)
+  const warnings = keyWarnings(values.SVC_ANSIBLE_TARGETS)
   return {
     controllerCa: certificates(values.SVC_RUNNER_CONTROLLER_CA),
     defaultUser: values.SVC_ANSIBLE_DEFAULT_SSH_USER,
@@ -127,7 +132,17 @@ export function readRunSettings(env: Env = process.env): RunSettings {
     vaultDirs: [env.RUNTIME_DIRECTORY?.split(':')[0], '/run', '/dev/shm', os.tmpdir()].filter(
       (dir) => !!dir,
     ) as string[],
+    warnings,
   }
+}
+
+/** @throws BadConfig for a file that cannot be read */
+function keyWarnings(targets: RunSettings['targets']): string[] {
+  const named = Object.values(targets).flatMap(({ sshKeyFile }) => sshKeyFile ?? [])
+  return [...new Set(named)].map((file) => {
+    fileText('SVC_ANSIBLE_TARGETS', file)
+    return `SVC_ANSIBLE_TARGETS names the private key ${file}: once rotate_trust has put the managed key of the node in place, remove sshKeyFile from there.`
+  })
 }
 
 /** @throws BadConfig */
@@ -187,7 +202,7 @@ function faultOf({ issues: [issue] }: z.ZodError): string {
   const [node, ...field] = issue.path
   const at = node === undefined ? '' : `${[node, ...field].join('.')}: `
   if (issue.code === 'unrecognized_keys')
-    return `${at}only host, port and sshUser may be given there; keys and tokens never stand in it`
+    return `${at}only host, port, sshUser and sshKeyFile may be given there; keys and tokens never stand in it`
   return `${at}${issue.message}`
 }
 

@@ -56,6 +56,7 @@ async function start(settings: ServerSettings, log: Log): Promise<{ stop(): Prom
     const keysFrom = controller.token === undefined ? 'none' : (controller.url ?? 'none')
     await notifier.ready()
     log.info('The lifecycle runner listens.', { keysFrom, url, version })
+    for (const words of run.warnings) log.warn(words)
     if (!isLoopback(settings.host))
       log.warn('It listens beyond this machine over plain HTTP: put a proxy with TLS before it.', { url })
     return {

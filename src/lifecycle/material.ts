@@ -44,10 +44,15 @@ export function controllerMaterial({ allowInsecure, token, trust, url }: Control
       const address = guarded(new URL(`${url}${route}`), allowInsecure)
       const { status, text } = await get(address, { ...safely, headers: { authorization: `Bearer ${token}` } }, signal)
       if (status === 404) return undefined
-      if (status !== 200) throw new MaterialError(String(status), `The controller refused the key: status ${status}.`)
+      if (status !== 200) throw new MaterialError(String(status), refusal(status, text))
       return materialOf(text)
     },
   }
+}
+
+function refusal(status: number, text: string): string {
+  const words = (jsonOf(text) as { error?: unknown } | null | undefined)?.error
+  return `The controller refused the key (status ${status})${typeof words === 'string' ? `: ${words.slice(0, 300)}` : ''}.`
 }
 
 function guarded(url: URL, allowInsecure: boolean): URL {

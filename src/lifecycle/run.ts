@@ -6,8 +6,8 @@ import { type Material, OUTPUT_KEPT, type RunAnswer, type RunRequest, type Strea
 import type { MaintainLine } from '../wire/maintain.ts'
 import type { RunSettings } from './config.ts'
 import { MaterialError, type MaterialSource } from './material.ts'
-import { converse, FILES, HOST_ALIAS, NO_SESSION } from './ssh.ts'
-import { hostOf, lineOf, loginOf, mints } from './target.rules.ts'
+import { converse, FILES, HOST_ALIAS, NO_SESSION, previousFile } from './ssh.ts'
+import { hostOf, lineOf, loginOf, mints, operatorKeyOf } from './target.rules.ts'
 import type { Vault } from './vault.ts'
 
 /** There was no run; `reason` is what the contract has for it, the message is for people. */
@@ -34,7 +34,8 @@ export type Tell = (stream: Stream, text: string) => void
 
 interface Keys {
   credential: Material | undefined
-  privateKey: string
+  /** Private keys by the names of their files, in the order in which they are tried. */
+  files: Record<string, string>
 }
 
 /** What has been said in this run, by the node and by us. */
@@ -88,16 +89,17 @@ export async function perform(
   if (!hosts) return answer(unknownHost(output))
   const session = {
     env: settings.env,
+    keys: Object.keys(keys.files),
     pinned: hosts.pinned,
-    previousKey: credential?.previous !== undefined,
     signal,
     silenceMs: settings.silenceMs,
     target: { host, ...loginOf(settings, run, credential) },
     tell: output.add,
   }
-  const exitCode = await vault.lend({ ...keyFiles(keys), [FILES.knownHosts]: hosts.text }, async (dir) => {
+  const exitCode = await vault.lend({ ...keys.files, [FILES.knownHosts]: hosts.text }, async (dir) => {
     const speak = (words: MaintainLine) => converse({ ...session, dir }, `${JSON.stringify(words)}\n`)
     const code = await speak(line)
+    if (code === NO_SESSION && credential?.previousUnreadable) output.add(UNREADABLE, 'stderr')
     return code === 0 && mints(run, credential) ? await activate(parts, run, output, signal, speak) : code
   })
   return answer(exitCode)
@@ -137,26 +139,36 @@ async function minted({ material }: RunParts, run: RunRequest, output: Output, s
   }
 }
 
-/** The managed key; only without one the operator's own. @throws RunRefused without any. */
+/**
+ * The managed key, and beside it what the node may hold until that one is known to be there: earlier ones, and the
+ * operator's own. Without a managed key the operator's alone. @throws RunRefused without any.
+ */
 async function keysOf({ material, settings }: RunParts, run: RunRequest, signal: AbortSignal): Promise<Keys> {
   const credential = await material.fetch(run.target.nodeId, false, signal)
-  if (credential) return { credential, privateKey: credential.privateKey }
-  if (settings.sshKeyFile !== undefined)
-    return { credential: undefined, privateKey: textOf('SVC_ANSIBLE_SSH_KEY_FILE', settings.sshKeyFile) }
-  throw new RunRefused('ssh_key_required', 'The node has no managed key, and SVC_ANSIBLE_SSH_KEY_FILE names none.')
+  if (credential?.confirmed) return { credential, files: { [FILES.key]: credential.privateKey } }
+  const own = operatorKeyOf(settings, run.target.nodeId)
+  const operators: Record<string, string> = own ? { [FILES.operatorKey]: textOf(own.setting, own.file) } : {}
+  if (!credential) {
+    if (own) return { credential, files: operators }
+    throw new RunRefused(
+      'ssh_key_required',
+      'The node has no managed key, and neither SVC_ANSIBLE_TARGETS nor SVC_ANSIBLE_SSH_KEY_FILE names one.',
+    )
+  }
+  const previous = credential.previous.map(({ privateKey }, at) => [previousFile(at), privateKey])
+  return { credential, files: { [FILES.key]: credential.privateKey, ...Object.fromEntries(previous), ...operators } }
 }
 
-const keyFiles = ({ credential, privateKey }: Keys): Record<string, string> => ({
-  [FILES.key]: privateKey,
-  ...(credential?.previous ? { [FILES.previousKey]: credential.previous.privateKey } : {}),
-})
-
 /** The keys, and each of their lines: a program that fails may quote a part. */
-const secretsOf = ({ credential, privateKey }: Keys): string[] =>
-  [privateKey, credential?.previous?.privateKey ?? ''].flatMap((key) => [
+const secretsOf = ({ files }: Keys): string[] =>
+  Object.values(files).flatMap((key) => [
     key,
     ...key.split('\n').filter((line) => line.length > 30 && !line.startsWith('-')),
   ])
+
+const UNREADABLE =
+  'The node may hold an earlier key that the controller cannot read any more, because its master key was changed. Put the ' +
+  'present public key into authorized_keys on the node, or bootstrap the node again.\n'
 
 /** What the node sent at its bootstrap, else the operator's file; undefined when nothing is known. */
 function knownHosts(

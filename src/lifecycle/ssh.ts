@@ -4,7 +4,9 @@ import type { Stream } from '../wire/lifecycle.ts'
 import { commandFor, type Target } from './target.rules.ts'
 
 /** How the files of a run are called; ssh runs in their directory, so that no path is among its arguments. */
-export const FILES = { key: 'key', knownHosts: 'known_hosts', previousKey: 'previous_key' } as const
+export const FILES = { key: 'key', knownHosts: 'known_hosts', operatorKey: 'operator_key' } as const
+/** Of a key the node may still hold, from 0. */
+export const previousFile = (at: number): string => `previous_key_${at}`
 /** By what name the host keys of the controller are written down: addresses move, the node's keys stay. */
 export const HOST_ALIAS = 'roomtone-node'
 /** What ssh itself ends with when there was no session, or it broke. */
@@ -31,24 +33,25 @@ const OPTIONS = {
 const LONGEST_MS = 60 * 60_000
 
 export interface Session {
-  /** Holds the files of FILES. */
+  /** Holds the files of FILES, and those of `keys`. */
   dir: string
   env: NodeJS.ProcessEnv
   /** The host keys in `known_hosts` stand under HOST_ALIAS. */
   pinned: boolean
-  previousKey: boolean
+  /** Files of keys, in the order in which they are tried. */
+  keys: readonly string[]
   signal: AbortSignal
   silenceMs: number
   target: Target
   tell: (piece: string, stream: Stream) => void
 }
 
-export function sshArgs({ pinned, previousKey, target }: Pick<Session, 'pinned' | 'previousKey' | 'target'>): string[] {
+export function sshArgs({ keys, pinned, target }: Pick<Session, 'keys' | 'pinned' | 'target'>): string[] {
   const { host, port, user } = target
   const options = { ...OPTIONS, ...(pinned ? { HostKeyAlias: HOST_ALIAS } : {}) }
   return [
-    ...['-F', 'none', '-T', '-a', '-x', '-i', FILES.key],
-    ...(previousKey ? ['-i', FILES.previousKey] : []),
+    ...['-F', 'none', '-T', '-a', '-x'],
+    ...keys.flatMap((file) => ['-i', file]),
     ...Object.entries(options).flatMap(([name, value]) => ['-o', `${name}=${value}`]),
     ...['-l', user],
     ...(port === undefined ? [] : ['-p', String(port)]),

@@ -28,6 +28,16 @@ export function loginOf(places: Places, run: RunRequest, credential: Material | 
   return { port: own?.port, user }
 }
 
+/** The operator's own private key for a node, and the setting that names it: of the node, else of all; undefined without any. */
+export function operatorKeyOf(
+  { sshKeyFile, targets }: Pick<RunSettings, 'sshKeyFile' | 'targets'>,
+  nodeId: string,
+): { file: string; setting: string } | undefined {
+  const file = lookup(targets, nodeId)?.sshKeyFile
+  if (file !== undefined) return { file, setting: 'SVC_ANSIBLE_TARGETS' }
+  return sshKeyFile === undefined ? undefined : { file: sshKeyFile, setting: 'SVC_ANSIBLE_SSH_KEY_FILE' }
+}
+
 const lookup = <T>(map: Record<string, T>, key: string): T | undefined =>
   Object.hasOwn(map, key) ? map[key] : undefined
 

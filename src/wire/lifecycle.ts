@@ -18,6 +18,9 @@ export type LifecycleAction = z.infer<typeof LifecycleAction>
 /** These rewrite the agent's settings, so they may mint a controller token; minting elsewhere would lock the agent out. */
 export const MINTING_ACTIONS: ReadonlySet<LifecycleAction> = new Set(['install_dependencies', 'update_binary'])
 
+/** These put the key of the controller in place: once one has succeeded, the node holds it. */
+export const TRUSTING_ACTIONS: ReadonlySet<LifecycleAction> = new Set([...MINTING_ACTIONS, 'rotate_trust'])
+
 // Both end in the arguments of a program on the runner: nothing that reads as an option, nothing that splits.
 const version = z
   .string()
@@ -83,11 +86,15 @@ export const runProgressOf = (line: unknown): { stream: Stream; text: string } |
 const keyPair = { privateKey: z.string().min(1).max(20_000), publicKey: publicKeyLine }
 export const Material = z.object({
   ...keyPair,
+  /** Whether the node is known to hold this key: until then an operator's key is tried, too. */
+  confirmed: z.boolean().default(true),
   controllerToken: z.string().min(1).max(4096).optional(),
   /** Of the node's SSH server; none from a node that was set up by hand. */
   hostKeys: HostKeys.default([]),
   /** What the node may still hold, as long as the newer one is not known to be there (decision 23). */
-  previous: z.object(keyPair).optional(),
+  previous: z.array(z.object(keyPair)).max(8).default([]),
+  /** How many of those nobody can read any more: the controller's master key changed since. */
+  previousUnreadable: z.number().int().min(0).default(0),
   username: sshUser.optional(),
 })
 export type Material = z.infer<typeof Material>

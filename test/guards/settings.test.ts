@@ -193,6 +193,7 @@ const CONTRACT = `
 `
 const WITHOUT: Record<string, string> = {
   CAPTURE_MIN_OUTPUT_BYTES: 'a take counts by its frames: one frame is audio, none is nothing, a size says neither',
+  SSH_KEYGEN_COMMAND: 'the key is made in memory: no program makes it and no file ever holds it',
 }
 
 test('every setting of the contract is one of the agent, or there is a reason', () => {

@@ -25,7 +25,7 @@ test('our own line is found behind its options, whatever stands in their quotes'
   const strangers = [
     '# svc-node_1',
     'command="echo ssh-rsa AAAA svc-node_1" ssh-ed25519 AAAAfriend friend@desk',
-    'ssh-ed25519 AAAAother svc-node_12',
+    'ssh-ed25519 AAAAbackup svc-backup',
     'no-pty ssh-rsa AAAAnameless',
   ]
   const ours = [
@@ -38,6 +38,19 @@ test('our own line is found behind its options, whatever stands in their quotes'
   assert.deepEqual(lines(), [...strangers, `restrict,command="${COMMAND}" ${KEY}`])
   installPublicKey(file, KEY)
   assert.deepEqual(lines(), [...strangers, KEY])
+})
+
+test('there is one managed key: those of former nodes go, keys of people stay', (t) => {
+  const held = `restrict,command="${COMMAND}" ssh-ed25519 AAAAoperator operator@desk`
+  const people = ['# hand made', 'ssh-ed25519 AAAAfriend friend@desk', 'ssh-ed25519 AAAAbackup svc-backup', '', held]
+  const former = [
+    'ssh-ed25519 AAAAother svc-node_12',
+    'ssh-rsa AAAAhand svc-node_3f0c1f5e-9f3e-4e46-9d38-7b2f3f7c1a11',
+    `restrict,command="${COMMAND}" ssh-ed25519 AAAAelder svc-hall`,
+  ]
+  const { file, lines } = keysOf(t, ...former.slice(0, 2), ...people, ...former.slice(2))
+  installPublicKey(file, KEY, COMMAND)
+  assert.deepEqual(lines(), [...people, `restrict,command="${COMMAND}" ${KEY}`])
 })
 
 test('a command that would break out of its quotes is refused and changes nothing', (t) => {

@@ -4,7 +4,7 @@ import { redacted, Transcript } from '../../src/kernel/redact.ts'
 import { readRunSettings } from '../../src/lifecycle/config.ts'
 import { sshArgs } from '../../src/lifecycle/ssh.ts'
 import { hostOf, lineOf, loginOf, mints } from '../../src/lifecycle/target.rules.ts'
-import { LIFECYCLE_ACTIONS, type Material, MINTING_ACTIONS, type RunRequest } from '../../src/wire/lifecycle.ts'
+import { LIFECYCLE_ACTIONS, Material, MINTING_ACTIONS, type RunRequest } from '../../src/wire/lifecycle.ts'
 import { MaintainRequest } from '../../src/wire/maintain.ts'
 
 const run = (host: string, more: Partial<RunRequest> = {}): RunRequest => ({
@@ -14,7 +14,7 @@ const run = (host: string, more: Partial<RunRequest> = {}): RunRequest => ({
   ...more,
 })
 const PUBLIC = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIA== comment'
-const credential: Material = { hostKeys: [], privateKey: 'k', publicKey: PUBLIC, username: 'managed' }
+const credential = Material.parse({ privateKey: 'k', publicKey: PUBLIC, username: 'managed' })
 const places = (env: Record<string, string> = {}) => readRunSettings(env)
 
 test('the host: targets, overrides by node or by host, the request; never what ssh would read as an option', () => {
@@ -44,7 +44,7 @@ test('the user: the request, the credential, the targets, the default', () => {
 
 test('what is run on the node is one command, with sudo but for root; no argument is a path or a secret', () => {
   const args = (user: string) =>
-    sshArgs({ pinned: true, previousKey: true, target: { host: 'desk', port: 2222, user } })
+    sshArgs({ keys: ['key', 'previous_key_0'], pinned: true, target: { host: 'desk', port: 2222, user } })
   assert.deepEqual(args('roomtone-agent').slice(-7), [
     ...['-l', 'roomtone-agent', '-p', '2222', '--', 'desk'],
     'sudo -n /opt/roomtone/bin/roomtone maintain',
@@ -73,14 +73,31 @@ test('settings that cannot be meant are named, and what stands in them is not re
       (e: Error) => words.test(e.message) && e.message.endsWith('.') && !e.message.includes('hunter2'),
       JSON.stringify(env),
     )
-  refused({ SVC_ANSIBLE_TARGETS: '{"n":{"host":"h","password":"hunter2"}}' }, /n: only host, port and sshUser/)
+  refused(
+    { SVC_ANSIBLE_TARGETS: '{"n":{"host":"h","password":"hunter2"}}' },
+    /n: only host, port, sshUser and sshKeyFile/,
+  )
   refused({ SVC_ANSIBLE_TARGETS: '{"n":{"host":"h","hunter2":"x"}}' }, /SVC_ANSIBLE_TARGETS/)
   refused({ SVC_ANSIBLE_TARGETS: '{"n":{"host":"-oProxyCommand=hunter2"}}' }, /n\.host: expected a host name/)
   for (const text of ['hunter2', '[]', '{"n":"hunter2"}', '{"n":{"host":'])
     refused({ SVC_ANSIBLE_TARGETS: text }, /SVC_ANSIBLE_TARGETS/)
+  for (const key of ['-----BEGIN OPENSSH PRIVATE KEY-----\\nhunter2', 'keys/hunter2', '/keys\\nhunter2'])
+    refused(
+      { SVC_ANSIBLE_TARGETS: `{"n":{"sshKeyFile":"${key}"}}` },
+      /n\.sshKeyFile: expected the absolute path of a file/,
+    )
+  refused({ SVC_ANSIBLE_TARGETS: '{"n":{"sshKeyFile":"/nonexistent"}}' }, /SVC_ANSIBLE_TARGETS.*cannot be read/)
   refused({ SVC_ANSIBLE_HOST_OVERRIDES: '{"n":1}' }, /SVC_ANSIBLE_HOST_OVERRIDES.*n: /)
   refused({ SVC_ANSIBLE_SSH_KEY_FILE: '/nonexistent' }, /SVC_ANSIBLE_SSH_KEY_FILE.*cannot be read/)
   refused({ SVC_RUNNER_CONTROLLER_CA: import.meta.filename }, /holds no PEM certificate/)
+})
+
+test('a key file in the targets is taken, and a warning names it', () => {
+  const file = import.meta.filename
+  const { targets, warnings } = places({ SVC_ANSIBLE_TARGETS: JSON.stringify({ node_1: { sshKeyFile: file } }) })
+  assert.equal(targets.node_1?.sshKeyFile, file)
+  assert.deepEqual([warnings.length, warnings[0]?.includes(file)], [1, true])
+  assert.deepEqual(places({ SVC_ANSIBLE_SSH_KEY_FILE: file }).warnings, [])
 })
 
 test('a secret is taken out wherever output is cut, and what is no secret arrives whole', () => {

@@ -69,8 +69,11 @@ function rightsOf(db: Db): (user: { id: string; email: string }) => Rights {
 export interface Principals {
   /** Who presents this bearer token for a route of this kind; undefined when nobody we know. */
   authenticate(auth: Auth, bearer: string, params: Record<string, string>): Known<Who> | undefined
-  /** Notes that the credential was used; a token minted for a deploy becomes the active one (decision 23). */
-  touch(who: Who, now: string): { activated: boolean }
+  /**
+   * Notes that the credential was used; a token minted for a deploy becomes the active one, and the first use of a token that
+   * a bootstrap gave says that the node's new SSH key is in place: those before it end (decision 23).
+   */
+  touch(who: Who, now: string): { activated: boolean; sshKeysEnded: number }
   /** Whether this is the static token of the monitoring system. */
   isScraper(bearer: string): boolean
   /** The person as they are now, for an answer that goes on: undefined when the session or the account has ended. */
@@ -98,7 +101,7 @@ export function principals(db: Db, clock: Clock, tokens: StaticTokens): Principa
   )
   const bootstrap = db.stmt<{ hash: string; nodeId: string; now: string }, { prefix: string }>(
     `SELECT token_prefix AS prefix FROM bootstrap_tokens
-      WHERE token_hash = @hash AND node_id = @nodeId AND consumed_at IS NULL AND expires_at > @now`,
+      WHERE token_hash = @hash AND node_id = @nodeId AND consumed_at IS NULL AND revoked_at IS NULL AND expires_at > @now`,
   )
   const touchSession = db.stmt<{ id: string; now: string }>(`UPDATE sessions SET last_seen_at = @now WHERE id = @id`)
   const touchCredential = db.stmt<{ id: string; now: string }>(
@@ -110,6 +113,16 @@ export function principals(db: Db, clock: Clock, tokens: StaticTokens): Principa
   )
   const activate = db.stmt<{ id: string }>(
     `UPDATE node_credentials SET state = 'active' WHERE id = @id AND state = 'pending'`,
+  )
+
+  const confirmKey = db.stmt<{ id: string; now: string }>(
+    `UPDATE ssh_credentials SET confirmed_at = @now
+      WHERE confirmed_by = @id AND confirmed_at IS NULL AND state <> 'revoked'`,
+  )
+  const endKeys = db.stmt<{ id: string; nodeId: string; now: string }>(
+    `UPDATE ssh_credentials SET state = 'revoked', sealed_key = NULL, revoked_at = @now
+      WHERE node_id = @nodeId AND state = 'previous'
+        AND rowid < (SELECT rowid FROM ssh_credentials WHERE confirmed_by = @id)`,
   )
 
   const stale = (at: string | null) => at === null || clock.now() - Date.parse(at) > TOUCH_AFTER_MS
@@ -158,10 +171,12 @@ export function principals(db: Db, clock: Clock, tokens: StaticTokens): Principa
     },
     touch(who, now) {
       if (who.kind === 'user') touchSession.run({ id: who.sessionId, now })
-      if (who.kind !== 'node') return { activated: false }
-      touchCredential.run({ id: who.credentialId, now })
-      retire.run({ id: who.credentialId, nodeId: who.nodeId, now })
-      return { activated: activate.run({ id: who.credentialId }) === 1 }
+      if (who.kind !== 'node') return { activated: false, sshKeysEnded: 0 }
+      const { credentialId: id, nodeId } = who
+      touchCredential.run({ id, now })
+      retire.run({ id, nodeId, now })
+      const sshKeysEnded = confirmKey.run({ id, now }) === 1 ? endKeys.run({ id, nodeId, now }) : 0
+      return { activated: activate.run({ id }) === 1, sshKeysEnded }
     },
   }
 }

@@ -68,8 +68,11 @@ export function trail(edge: Edge, call: Call) {
   }
 
   const touch = (person: Who): void => {
-    if (!edge.principals.touch(person, call.now).activated) return
-    edge.audit.write(entry('nodes.credentials.activated', 'succeeded'), call.now)
+    const { activated, sshKeysEnded } = edge.principals.touch(person, call.now)
+    if (activated) edge.audit.write(entry('nodes.credentials.activated', 'succeeded'), call.now)
+    if (sshKeysEnded === 0) return
+    const details = { previousKeysEnded: sshKeysEnded }
+    edge.audit.write(entry('nodes.ssh_credential.confirmed', 'succeeded', { details }), call.now)
   }
 
   const succeeded = <R>(done: Done<R>): Done<R> => {

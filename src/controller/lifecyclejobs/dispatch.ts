@@ -1,6 +1,6 @@
 import { type Clock, iso } from '../../kernel/clock.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
-import type { LifecycleJob, LifecycleRequest } from '../../wire/lifecycle.ts'
+import { type LifecycleJob, type LifecycleRequest, TRUSTING_ACTIONS } from '../../wire/lifecycle.ts'
 import type { Audit } from '../edge/audit.ts'
 import { type Actor, systemActor } from '../edge/who.ts'
 import type { SshKeyStore } from '../onboarding/sshkeys.store.ts'
@@ -85,9 +85,10 @@ export class Dispatch {
       const ended = jobs.finish(job.id, outcome, now)
       if (!ended) return job
       // The node now holds the key that was current when the run began (decision 23).
-      const trusts = ended.action === 'rotate_trust' && ended.status === 'succeeded'
+      const trusts = TRUSTING_ACTIONS.has(ended.action) && ended.status === 'succeeded'
       const confirmed = trusts && sshKeys.confirm(ended.nodeId, ended.startedAt, now)
-      audit.write(entry(ended, actor, trusts ? { sshKeyConfirmed: confirmed } : {}), now)
+      const told = confirmed || ended.action === 'rotate_trust' ? { sshKeyConfirmed: confirmed } : {}
+      audit.write(entry(ended, actor, told), now)
       return ended
     })
   }

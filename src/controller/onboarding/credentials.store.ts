@@ -22,7 +22,11 @@ export function credentialStore(db: Db, ids: Ids) {
   )
   const spend = db.stmt<{ hash: string; nodeId: string; now: string }>(
     `UPDATE bootstrap_tokens SET consumed_at = @now
-      WHERE token_hash = @hash AND node_id = @nodeId AND consumed_at IS NULL AND expires_at > @now`,
+      WHERE token_hash = @hash AND node_id = @nodeId AND consumed_at IS NULL AND revoked_at IS NULL AND expires_at > @now`,
+  )
+  const revokeBootstrap = db.stmt<{ nodeId: string; now: string }>(
+    `UPDATE bootstrap_tokens SET revoked_at = @now
+      WHERE node_id = @nodeId AND consumed_at IS NULL AND revoked_at IS NULL AND expires_at > @now`,
   )
 
   const mint = (nodeId: string, state: 'active' | 'pending', by: string | null, now: string): NodeCredential => {
@@ -43,15 +47,18 @@ export function credentialStore(db: Db, ids: Ids) {
       revokePending.run({ nodeId, now })
       return mint(nodeId, 'pending', null, now)
     },
-    /** Number of tokens ended. */
-    revoke: (nodeId: string, now: string): number => revoke.run({ nodeId, now }),
+    /** Ends every token, unspent bootstrap tokens too: spent later they would bring both credentials back. Numbers ended. */
+    revoke: (nodeId: string, now: string): { bootstrapTokensRevoked: number; tokensRevoked: number } => ({
+      bootstrapTokensRevoked: revokeBootstrap.run({ nodeId, now }),
+      tokensRevoked: revoke.run({ nodeId, now }),
+    }),
     mintBootstrap(nodeId: string, ttlSeconds: number, by: string, now: string): { token: string; expiresAt: string } {
       const token = mintToken('bootstrap')
       const expiresAt = isoPlus(now, ttlSeconds)
       addBootstrap.run({ hash: hashToken(token), prefix: tokenPrefix(token), nodeId, by, now, expiresAt })
       return { token, expiresAt }
     },
-    /** Consumes the token; false when somebody else was first, or it expired meanwhile. */
+    /** Consumes the token; false when somebody else was first, or it expired or was revoked meanwhile. */
     spend: (hash: string, nodeId: string, now: string): boolean => spend.run({ hash, nodeId, now }) === 1,
   }
 }

@@ -76,10 +76,10 @@ export const onboardingRoutes = ({ credentials, hostKeys, ids, nodes, sshKeys }:
     run: ({ params: { id }, body, who, now }) => {
       if (!credentials.spend(who.tokenHash, id, now))
         throw new Fail(401, 'invalid_bootstrap_token', 'Unauthorized', { outcome: 'denied' })
-      const ssh = sshKeys.adopt(id, body, body.username, now)
+      const credential = credentials.issue(id, null, now)
+      const ssh = sshKeys.adopt(id, body, { tokenId: credential.id, username: body.username }, now)
       const known = hostKeys.replace(id, body.hostKeys)
       const summary = nodes.interfaces.apply(id, body.interfaces)
-      const credential = credentials.issue(id, null, now)
       return {
         data: { controllerToken: credential.token, fingerprint: ssh.fingerprint, nodeId: id },
         changed: true,
@@ -116,9 +116,9 @@ export const onboardingRoutes = ({ credentials, hostKeys, ids, nodes, sshKeys }:
     action: 'nodes.credentials.revoke',
     run: ({ params, now }) => {
       const data = nodes.get(params.id, now)
-      const tokensRevoked = credentials.revoke(params.id, now)
+      const ended = credentials.revoke(params.id, now)
       sshKeys.revoke(params.id, now)
-      return { data, details: { tokensRevoked } }
+      return { data, details: ended }
     },
   }),
   route({

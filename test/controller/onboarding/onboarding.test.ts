@@ -163,7 +163,7 @@ test('rotation keeps the key the node holds until the new one is there; revocati
   assert.match(both.privateKey, /^-----BEGIN OPENSSH PRIVATE KEY-----/)
   assert.equal(both.publicKey, rotated.json.data.publicKey)
   assert.equal(both.username, 'recorder')
-  assert.equal(both.previous.privateKey, body.privateKey)
+  assert.equal(both.previous[0].privateKey, body.privateKey)
   assert.equal((await admin.post(`/nodes/${id}/credentials/revoke`)).status, 200)
   assert.equal((await admin.get(`/nodes/${id}/ssh-credential`)).json.data, null)
   assert.equal((await material()).status, 404)
@@ -179,6 +179,110 @@ test('a key sealed with another master key is a clear refusal', async () => {
   const answer = await k.bearer('runner-token-of-the-kit').get(`/nodes/${id}/ssh-credential/material`)
   assert.deepEqual([answer.status, answer.json.reason], [409, 'ssh_credential_unreadable'])
   assert.equal((await k.as('admin').get(`/nodes/${id}/ssh-credential`)).status, 200)
+  await k.close()
+})
+
+const withRunner = (env: Record<string, string> = {}) => kit({ env: { SVC_RUNNER_TOKEN: RUNNER, ...env } })
+const materialOf = async (k: Kit, id: string) => await k.bearer(RUNNER).get(`${ssh(id)}/material`)
+
+test('after the master key changed, a rotation is enough: the earlier key nobody can read hides no readable one', async () => {
+  const k = withRunner()
+  const { id } = await k.enroll()
+  await k.bearer(await mint(k, id)).post(`/nodes/${id}/bootstrap`, hello())
+  k.sql("UPDATE ssh_credentials SET sealed_key = substr(sealed_key, 1, 20) || 'AAAA' || substr(sealed_key, 25)")
+  assert.equal((await materialOf(k, id)).status, 409)
+  const { publicKey } = (await k.as('admin').post(`${ssh(id)}/rotate`)).json.data
+  const { status, json } = await materialOf(k, id)
+  assert.deepEqual([status, json.data.publicKey], [200, publicKey])
+  assert.deepEqual([json.data.confirmed, json.data.previous, json.data.previousUnreadable], [false, [], 1])
+  await k.close()
+})
+
+test('revoking a node ends its unspent bootstrap tokens, also one whose bootstrap is under way', async () => {
+  const k = withRunner()
+  const { id } = await k.enroll()
+  const other = await k.enroll('Other')
+  const [spent, ...unspent] = [await mint(k, id), await mint(k, id), await mint(k, id)]
+  const others = await mint(k, other.id)
+  assert.equal((await k.bearer(spent).post(`/nodes/${id}/bootstrap`, hello())).status, 201)
+  // Both on their way at once: whichever comes first, no credential is good afterwards.
+  const [revoked, raced] = await Promise.all([
+    k.as('admin').post(`/nodes/${id}/credentials/revoke`),
+    k.bearer(unspent[0] as string).post(`/nodes/${id}/bootstrap`, hello()),
+  ])
+  assert.deepEqual([revoked.status, raced.status === 201 || raced.status === 401], [200, true])
+  for (const token of unspent) assert.equal((await k.bearer(token).post(`/nodes/${id}/bootstrap`, hello())).status, 401)
+  assert.equal((await k.bearer(unspent[1] as string).get(`/nodes/${id}/bootstrap`)).status, 401)
+  const [row] = k.rows<{ details: string }>(
+    "SELECT details FROM audit_events WHERE action = 'nodes.credentials.revoke.succeeded'",
+  )
+  assert.equal(JSON.parse(row?.details ?? '').bootstrapTokensRevoked, raced.status === 201 ? 1 : 2)
+  assert.equal((await k.as('admin').get(ssh(id))).json.data, null)
+  assert.equal(k.rows("SELECT 1 FROM node_credentials WHERE node_id = ? AND state <> 'revoked'", id).length, 0)
+  assert.equal((await k.bearer(others).post(`/nodes/${other.id}/bootstrap`, hello())).status, 201)
+  assert.equal((await k.bearer(await mint(k, id)).post(`/nodes/${id}/bootstrap`, hello())).status, 201)
+  await k.close()
+})
+
+test('an accepted bootstrap keeps the keys the node may hold until its new token is used', async () => {
+  const k = withRunner()
+  const { id } = await k.enroll()
+  const joins = async () => {
+    k.advance('1s')
+    const body = hello()
+    const answer = await k.bearer(await mint(k, id)).post(`/nodes/${id}/bootstrap`, body)
+    return { key: body.privateKey, token: answer.json.data.controllerToken as string }
+  }
+  const offered = async () => {
+    const { confirmed, previous, privateKey } = (await materialOf(k, id)).json.data
+    return { confirmed, keys: [privateKey, ...previous.map((one: { privateKey: string }) => one.privateKey)] }
+  }
+  const config = async (token: string) => (await k.bearer(token).get(`/nodes/${id}/config`)).status
+  const first = await joins()
+  assert.deepEqual(await offered(), { confirmed: false, keys: [first.key] })
+  assert.equal(await config(first.token), 200)
+  assert.deepEqual(await offered(), { confirmed: true, keys: [first.key] })
+  // The answers of these got lost, or the box lost power before it had written them down: it may hold any of the keys.
+  const [second, third] = [await joins(), await joins()]
+  assert.deepEqual(await offered(), { confirmed: false, keys: [third.key, first.key, second.key] })
+  assert.deepEqual([await config(first.token), await config(second.token)], [401, 401])
+  k.forget()
+  assert.equal(await config(third.token), 200)
+  assert.deepEqual(await offered(), { confirmed: true, keys: [third.key] })
+  assert.ok(k.trail().includes('nodes.ssh_credential.confirmed succeeded'))
+  assert.equal(k.rows("SELECT 1 FROM ssh_credentials WHERE state = 'revoked' AND sealed_key IS NOT NULL").length, 0)
+  await k.close()
+})
+
+test('a token that is first used after a rotation speaks for the key it came with, not for the newer one', async () => {
+  const k = withRunner()
+  const { id } = await k.enroll()
+  await k.as('admin').post(`${ssh(id)}/rotate`)
+  k.advance('1s')
+  const body = hello()
+  const joined = await k.bearer(await mint(k, id)).post(`/nodes/${id}/bootstrap`, body)
+  k.advance('1s')
+  await k.as('admin').post(`${ssh(id)}/rotate`)
+  assert.equal((await k.bearer(joined.json.data.controllerToken).get(`/nodes/${id}/config`)).status, 200)
+  const { confirmed, previous } = (await materialOf(k, id)).json.data
+  assert.deepEqual(
+    [confirmed, previous.map((one: { privateKey: string }) => one.privateKey)],
+    [false, [body.privateKey]],
+  )
+  await k.close()
+})
+
+test('however often a key is made that never arrives, the one on the node stays, and an SSH server hears all of them', async () => {
+  const k = withRunner()
+  const { id } = await k.enroll()
+  const body = hello()
+  await k.bearer(await mint(k, id)).post(`/nodes/${id}/bootstrap`, body)
+  for (let i = 0; i < 6; i++) {
+    k.advance('1s')
+    await k.as('admin').post(`${ssh(id)}/rotate`)
+  }
+  const { previous } = (await materialOf(k, id)).json.data
+  assert.deepEqual([previous.length, previous[0].privateKey], [3, body.privateKey])
   await k.close()
 })
 
