@@ -3,12 +3,13 @@ import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { iso, systemClock } from '../../kernel/clock.ts'
 import { hasCode } from '../../kernel/durable.ts'
+import { sizeText } from '../../kernel/size.ts'
 import { version } from '../../kernel/version.ts'
 import { copyDatabase } from '../store/backup.ts'
 import { Db } from '../store/db.ts'
 import { schemaOf } from '../store/migrate.ts'
 import { copyTakes, fromDirectory, type TakesReport } from './takes.ts'
-import { gib, openDatabase, type Place, progress, runVerb, say, VerbError } from './verb.ts'
+import { openDatabase, type Place, progress, runVerb, say, VerbError, WHERE } from './verb.ts'
 
 const HELP = `usage: roomtone backup TARGET [--takes] [--key]
 
@@ -19,7 +20,8 @@ roomtone.db and manifest.json, and is brought up to date when it is used again.
   --key     also the generated secret.key, without which sealed secrets (SSH keys, upload passwords) cannot be read;
             keep such a backup as safe as the key itself
 
-Set the environment of the controller, SVC_DATA_DIR at least. Exit code 1: made, but some audio was missing or damaged.
+${WHERE}
+What root makes is root's. Exit code 1: made, but some audio was missing or damaged.
 `
 
 export interface Manifest {
@@ -32,6 +34,7 @@ export interface Manifest {
 export const main = (args: string[]): Promise<number> =>
   runVerb(args, {
     help: HELP,
+    onlyReads: true,
     options: { takes: { type: 'boolean' }, key: { type: 'boolean' } },
     run: async ([target, ...more], { key, takes }, place) => {
       if (!target || more[0]) throw new VerbError('roomtone backup takes one target: see roomtone backup --help.')
@@ -45,7 +48,7 @@ export const main = (args: string[]): Promise<number> =>
 async function toFile(file: string, place: Place): Promise<number> {
   await fs.mkdir(path.dirname(file), { recursive: true, mode: 0o750 })
   await snapshot(file, place)
-  return say(`${file}: ${gib((await fs.stat(file)).size)}, checked.\n`)
+  return say(`${file}: ${sizeText((await fs.stat(file)).size)}, checked.\n`)
 }
 
 async function toDirectory(dir: string, place: Place, wanted: { key: boolean; takes: boolean }): Promise<number> {
@@ -62,7 +65,7 @@ async function toDirectory(dir: string, place: Place, wanted: { key: boolean; ta
     const manifest: Manifest = { createdAt, schema: schemaOf(copy), version, ...(takes ? { takes } : {}) }
     await fs.writeFile(path.join(dir, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o640 })
     const key = await keyNote(dir, place, wanted.key)
-    say(`${dir}: database ${gib((await fs.stat(file)).size)}, checked.\n${takes ? told(takes) : ''}${key}`)
+    say(`${dir}: database ${sizeText((await fs.stat(file)).size)}, checked.\n${takes ? told(takes) : ''}${key}`)
     return takes && takes.damaged.length + takes.missing.length > 0 ? 1 : 0
   } finally {
     copy.close()
@@ -97,7 +100,7 @@ async function keyNote(dir: string, place: Place, wanted: boolean): Promise<stri
 }
 
 function told({ bytes, copied, damaged, files, missing }: TakesReport): string {
-  const lines = [`audio: ${files} files, ${gib(bytes)}; ${copied} copied now.`]
+  const lines = [`audio: ${files} files, ${sizeText(bytes)}; ${copied} copied now.`]
   for (const file of missing) lines.push(`missing: ${file}`)
   for (const file of damaged) lines.push(`damaged, not copied: ${file}`)
   return `${lines.join('\n')}\n`

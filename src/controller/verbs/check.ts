@@ -6,7 +6,7 @@ import { orphans } from '../retention/orphans.ts'
 import type { Db } from '../store/db.ts'
 import { embedded, schemaOf } from '../store/migrate.ts'
 import { checksumOf, type StoredFile, storedFiles } from './takes.ts'
-import { openDatabase, type Place, progress, runVerb, say, VerbError } from './verb.ts'
+import { openDatabase, type Place, progress, runVerb, say, VerbError, WHERE } from './verb.ts'
 
 const HELP = `usage: roomtone check [--deep]
 
@@ -15,6 +15,7 @@ directory belong to nothing. Changes nothing; the controller may run meanwhile.
 
   --deep   also reads every take and compares its checksum
 
+${WHERE}
 Exit code 1: something is wrong, each thing on a line of its own. Files that belong to nothing are only told.
 `
 

@@ -15,7 +15,7 @@ import { embedded, schemaOf } from '../store/migrate.ts'
 import { fromDestinations } from './destinations.ts'
 import { fromChunks } from './rejoin.ts'
 import { copyTakes, either, fromDirectory, type Source, type TakesReport } from './takes.ts'
-import { openDatabase, type Place, progress, runVerb, say, VerbError } from './verb.ts'
+import { openDatabase, type Place, progress, runVerb, say, VerbError, WHERE } from './verb.ts'
 
 const HELP = `usage: roomtone restore SOURCE [--force] [--takes-from-destinations]
        roomtone restore --takes-from-destinations
@@ -29,6 +29,7 @@ back the audio it holds. The controller must be stopped. Everybody has to log in
             compared with its checksum. Without SOURCE it does only that, for the database in place; the controller may
             run then. What is there is left alone: call it again to go on.
 
+${WHERE}
 A configured SVC_SECRET_KEY, or the file secret.key, must be the one the backup was made with.
 `
 

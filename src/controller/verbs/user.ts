@@ -11,7 +11,7 @@ import { userStore } from '../access/users.store.ts'
 import { audit } from '../edge/audit.ts'
 import { systemActor } from '../edge/who.ts'
 import type { Db } from '../store/db.ts'
-import { openDatabase, runVerb, say, VerbError } from './verb.ts'
+import { openDatabase, runVerb, say, VerbError, WHERE } from './verb.ts'
 
 const HELP = `usage: roomtone user list
        roomtone user password EMAIL     sets a new password and ends every session of the account
@@ -19,8 +19,9 @@ const HELP = `usage: roomtone user list
        roomtone user enable EMAIL       lets a disabled account in again
 
 The password comes from standard input when something is piped in, else one is made and printed once. The controller
-may run meanwhile. Roles: ${ROLES.join(', ')} (default: owner). Set the environment of the controller, SVC_DATA_DIR at
-least; whoever can write its data directory may use this.
+may run meanwhile. Roles: ${ROLES.join(', ')} (default: owner).
+${WHERE}
+Whoever can write its data directory may use this.
 `
 
 const GENERATED_BYTES = 18

@@ -2,10 +2,17 @@
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
+import { goOnAsOwnerOf } from '../../host/owner.ts'
+import { hasCode } from '../../kernel/durable.ts'
 import { Fail } from '../../kernel/fail.ts'
 import { type Config, ConfigError, nativeDirs, readConfig } from '../config.ts'
 import { Db } from '../store/db.ts'
 import { loadAddon } from '../store/native.ts'
+import { installedEnv } from './installed.ts'
+
+/** For the help of each verb. */
+export const WHERE = `The installed controller is found by itself: run this with sudo, it goes on as the owner of the data directory. For another
+one set its environment, SVC_DATA_DIR at least.`
 
 /** Ends a verb with a sentence for the one who called it. */
 export class VerbError extends Error {}
@@ -20,6 +27,8 @@ export interface Place {
 
 interface Verb<O extends ParseArgsOptionsConfig> {
   help: string
+  /** Only reads the data directory, and writes where the caller may: what root writes elsewhere stays root's. */
+  onlyReads?: boolean
   options: O
   /** Resolves to the exit code: 0 done, 1 done with something to look at. */
   run(positionals: string[], options: Record<string, string | boolean | undefined>, place: Place): Promise<number>
@@ -30,12 +39,24 @@ export async function runVerb<O extends ParseArgsOptionsConfig>(args: string[], 
   if (args.includes('--help') || args.includes('-h')) return say(verb.help)
   try {
     const { positionals, values } = parseArgs({ args, options: verb.options, allowPositionals: true })
-    return await verb.run(positionals, values as Record<string, string | boolean | undefined>, placeOf(readConfig()))
+    const config = readConfig(settings())
+    if (!verb.onlyReads) goOnAsOwnerOf(config.SVC_DATA_DIR)
+    return await verb.run(positionals, values as Record<string, string | boolean | undefined>, placeOf(config))
   } catch (e) {
     const asked = e instanceof TypeError && String((e as { code?: string }).code).startsWith('ERR_PARSE_ARGS')
     const told = asked || e instanceof VerbError || e instanceof ConfigError || e instanceof Fail
     process.stderr.write(`${(e as Error).message}\n`)
     return told ? 2 : 1
+  }
+}
+
+/** @throws VerbError when the caller may not read those of the installed controller */
+function settings(): Record<string, string | undefined> {
+  try {
+    return installedEnv(process.env)
+  } catch (e) {
+    if (!hasCode(e, 'EACCES')) throw e
+    throw new VerbError(`The settings of the controller are not yours to read: run this with sudo.`)
   }
 }
 
@@ -48,10 +69,17 @@ function placeOf(config: Config): Place {
   }
 }
 
-/** The controller's database, which it may be using at the same time. @throws VerbError when there is none. */
+/** The controller's database, which it may be using at the same time. @throws VerbError when there is none to use. */
 export function openDatabase({ addon, config, database }: Place): Db {
-  if (!fs.existsSync(database))
-    throw new VerbError(`There is no database at ${database}: set SVC_DATA_DIR to the controller's data directory.`)
+  try {
+    fs.accessSync(database, fs.constants.R_OK | fs.constants.W_OK)
+  } catch (e) {
+    throw new VerbError(
+      hasCode(e, 'ENOENT')
+        ? `There is no database at ${database}: set SVC_DATA_DIR to the controller's data directory.`
+        : `The database ${database} is not yours to use: run this with sudo.`,
+    )
+  }
   return new Db(database, addon, { replicated: config.SVC_DATABASE_REPLICATED })
 }
 
@@ -69,5 +97,3 @@ export function say(text: string): number {
   process.stdout.write(text)
   return 0
 }
-
-export const gib = (bytes: number): string => `${(bytes / 2 ** 30).toFixed(2)} GiB`
