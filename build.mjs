@@ -7,18 +7,16 @@ import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
-import { parseArgs } from 'node:util'
 import { build } from 'esbuild'
 import { inject } from 'postject'
 import { notice } from './scripts/notice.mjs'
+import { optionsOf } from './scripts/options.mjs'
 import { embeddedWasm } from './src/agent/enhance/embedded.rules.ts'
 
-const { values: options } = parseArgs({
-  options: {
-    arch: { type: 'string', default: 'x64' },
-    out: { type: 'string', default: 'dist' },
-    'bundle-only': { type: 'boolean', default: false },
-  },
+const options = optionsOf(import.meta.filename, {
+  arch: { type: 'string', default: 'x64' },
+  out: { type: 'string', default: 'dist' },
+  'bundle-only': { type: 'boolean', default: false },
 })
 const FUSE = 'NODE_SEA_FUSE_fce680ab2cc467b6e072b8b5df1996b2'
 const NAMES = { x64: 'roomtone', arm64: 'roomtone-linux-arm64' }

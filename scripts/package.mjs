@@ -7,15 +7,13 @@
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
-import { parseArgs } from 'node:util'
+import { optionsOf } from './options.mjs'
 
-const { values: options } = parseArgs({
-  options: {
-    arch: { type: 'string', default: 'x64' },
-    fast: { type: 'boolean', default: false },
-    from: { type: 'string' },
-    out: { type: 'string', default: 'dist' },
-  },
+const options = optionsOf(import.meta.filename, {
+  arch: { type: 'string', default: 'x64' },
+  fast: { type: 'boolean', default: false },
+  from: { type: 'string' },
+  out: { type: 'string', default: 'dist' },
 })
 const root = path.resolve(import.meta.dirname, '..')
 const BUILT = { x64: 'roomtone', arm64: 'roomtone-linux-arm64' }

@@ -8,20 +8,18 @@ import { execFileSync } from 'node:child_process'
 import { createPublicKey } from 'node:crypto'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
-import { parseArgs } from 'node:util'
 import { packFolder } from '../src/host/archive.ts'
 import { archiveName, DIGEST, SIGNATURE, SUMS, sumLine, versionOfTag } from '../src/host/release.rules.ts'
 import { digestOfFile, isSigned, signSums } from '../src/host/release.ts'
 import { componentsOf } from './components.rules.ts'
+import { optionsOf } from './options.mjs'
 import { notes, tagFor } from './release.rules.ts'
 
-const { values: options } = parseArgs({
-  options: {
-    arch: { type: 'string', default: 'x64,arm64' },
-    changed: { type: 'boolean', default: false },
-    key: { type: 'string' },
-    tag: { type: 'string' },
-  },
+const options = optionsOf(import.meta.filename, {
+  arch: { type: 'string', default: 'x64,arm64' },
+  changed: { type: 'boolean', default: false },
+  key: { type: 'string' },
+  tag: { type: 'string' },
 })
 const root = path.resolve(import.meta.dirname, '..')
 const BUILT = { x64: 'roomtone', arm64: 'roomtone-linux-arm64' }
