@@ -43,7 +43,7 @@ for (const name of ['build', 'package', 'release'])
     assert.match(stdout, new RegExp(`^usage: npm run ${name} -- \\[--`, 'm'))
     await assert.rejects(say('--nope'), (e: { code: number; stderr: string }) => {
       assert.equal(e.code, 2)
-      assert.match(e.stderr, /^Unknown option '--nope'\n\n[^]*usage: /)
+      assert.match(e.stderr, /^Unknown option '--nope'\n\n[\s\S]*usage: /)
       assert.doesNotMatch(e.stderr, /^ {4}at /m)
       return true
     })
