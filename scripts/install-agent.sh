@@ -168,9 +168,30 @@ read_token() {
   [ -n "$token$own_token" ] || ask_token
 }
 
+# The program went before: what it kept is left.
+purge_rest() {
+  removed=''
+  # After "apt-get remove" the package still knows files of its own.
+  case $(dpkg-query -W -f '${db:Status-Abbrev}' roomtone 2>/dev/null) in rc*) dpkg --purge roomtone ;; esac
+  for place in /etc/roomtone /etc/credstore/roomtone.* /var/lib/roomtone /var/lib/roomtone-setup; do
+    [ -e "$place" ] || continue
+    rm -rf "$place"
+    removed="$removed, $place"
+  done
+  rmdir /etc/credstore 2>/dev/null || :
+  for user in roomtone-agent roomtone roomtone-lifecycle; do
+    ! getent passwd "$user" >/dev/null || { userdel --force "$user" && removed="$removed, user $user"; }
+    ! getent group "$user" >/dev/null || groupdel "$user"
+  done
+  [ -n "$removed" ] || fail 'nothing of Roomtone is on this box'
+  echo "Removed: ${removed#, }."
+}
+
 uninstall() {
-  [ -x "$installed" ] || fail 'Roomtone is not installed on this box: there is nothing to remove'
-  exec "$installed" setup remove ${purge:+--purge}
+  [ ! -x "$installed" ] || exec "$installed" setup remove ${purge:+--purge}
+  [ -n "$purge" ] || fail 'Roomtone is not installed on this box: there is nothing to remove (its settings and state, if any, go with --purge)'
+  purge_rest
+  exit 0
 }
 
 controller_url=$default_controller_url

@@ -34,9 +34,7 @@ async function refuseOther(wish: AgentWish, parts: SetupParts): Promise<void> {
   if (!isOther(wish)) return
   const id = readEnvFile(PLACES.agentSettings).SVC_NODE_ID
   if (!wish.replace)
-    throw new SetupFailed(
-      `this box is the node ${id} already. To make it ${wish.nodeId}, run "roomtone setup remove" first, or ask for it with --replace`,
-    )
+    throw new SetupFailed(`this box is the node ${id} already. To make it ${wish.nodeId}, ask for that with --replace`)
   const { running, undelivered } = heldTakes()
   if (running > 0) throw new SetupFailed(`this box is the node ${id} and records: wait for the end of its take`)
   if (undelivered > 0)

@@ -37,6 +37,7 @@ const NEEDS: Need[] = [
 const missingPackages = (roles: readonly Role[]): string[] =>
   NEEDS.filter((need) => need.roles.some((role) => roles.includes(role)) && !need.has()).map((need) => need.package)
 
+const OWN = 'roomtone'
 const PACKAGES_MS = 30 * 60_000
 /** A fresh box renews its packages by itself: that is waited for. */
 const APT = ['-q', '-y', '-o', 'DPkg::Lock::Timeout=600']
@@ -52,6 +53,13 @@ export async function installedPackages(): Promise<string[]> {
 
 export async function removePackages(names: string[]): Promise<void> {
   if (names.length > 0) await tool('apt-get', [...APT, 'purge', ...names], { timeoutMs: PACKAGES_MS })
+}
+
+/** The Debian package that brought Roomtone. Its scripts stop what runs. @returns what went, for people @throws SetupFailed */
+export async function removeOwnPackage(purge: boolean): Promise<string> {
+  if (installed('apt-get')) await tool('apt-get', [...APT, purge ? 'purge' : 'remove', OWN], { timeoutMs: PACKAGES_MS })
+  else await tool('dpkg', [purge ? '--purge' : '--remove', OWN], { timeoutMs: PACKAGES_MS })
+  return `the package ${OWN}`
 }
 
 /** Not ended by a signal: a package manager that is killed leaves a box half done. The run stops after it. */

@@ -8,6 +8,7 @@ import { FIRST_PASSWORD } from './controller.ts'
 import { credentialFiles } from './credentials.ts'
 import { alone, JOURNAL_DIR, takeBackUnfinished } from './engine.ts'
 import { stands } from './journal.ts'
+import { removeOwnPackage } from './packages.ts'
 import { known, packaged, systemctl, unitState } from './system.ts'
 import { type RemoveWish, type Role, type SetupDone, SetupFailed, type SetupParts } from './wish.ts'
 
@@ -48,11 +49,24 @@ const SHARED = {
   purged: [PLACES.settings, path.dirname(PLACES.agentHome), JOURNAL_DIR],
 }
 
-function refuse(roles: readonly Role[], purge: boolean): void {
-  const packages = roles.filter((role) => packaged(UNITS[role]))
-  if (packages.length > 0)
-    throw new SetupFailed('the Debian package put Roomtone here: remove it with "apt-get remove roomtone" (or purge)')
-  if (purge || !roles.includes('agent')) return
+const ofPackage = (): boolean => ROLES.some((role) => packaged(UNITS[role]))
+
+/** A package brings the units of all roles: there one counts that somebody set up. */
+async function inUse(role: Role): Promise<boolean> {
+  if (!ofPackage()) return known(UNITS[role])
+  const { active, enabled } = await unitState(UNITS[role])
+  return active || enabled
+}
+
+/** Whether nothing is left to do for this box when it is none of these any more. */
+async function isAll(roles: readonly Role[]): Promise<boolean> {
+  const others = await Promise.all(ROLES.filter((role) => !roles.includes(role)).map(inUse))
+  return !others.includes(true)
+}
+
+/** A purge asks for the loss of takes where it is asked of the recorder. */
+function refuse(roles: readonly Role[], purge: boolean, all: boolean): void {
+  if (roles.includes('agent') ? purge : !(purge && all)) return
   const { running, undelivered } = heldTakes()
   if (running > 0) throw new SetupFailed('this box records right now: wait for the end of the take')
   if (undelivered > 0)
@@ -90,25 +104,28 @@ function removeIfEmpty(dir: string): void {
 
 async function removeRole({ files, purged, units, user }: Trace, purge: boolean): Promise<string[]> {
   const changed = await stopUnits(units)
-  changed.push(...removePaths([...units.map((unit) => path.join(PLACES.units, unit)), ...files]))
+  const packages = ofPackage()
+  if (!packages) changed.push(...removePaths([...units.map((unit) => path.join(PLACES.units, unit)), ...files]))
   if (!purge) return changed
   changed.push(...removePaths(purged))
   removeIfEmpty(PLACES.credentials)
-  return [...changed, ...(await removeAccount(user))]
+  return packages ? changed : [...changed, ...(await removeAccount(user))]
 }
 
 /**
  * Stops and removes services, program and sudo rule; with `purge` also settings, keys, state, recordings and users. What
- * other roles of the box need stays, and so do packages of the system. Can be run again after it was cut off.
- * @throws SetupFailed where a take would be lost
+ * other roles of the box need stays, and so do packages of the system; our own goes by the package manager. Can be run again
+ * after it was cut off. @throws SetupFailed where a take would be lost
  */
 export const removeAll = ({ purge, roles = ROLES }: RemoveWish, parts: SetupParts): Promise<SetupDone> =>
   alone(async () => {
-    refuse(roles, purge)
+    const all = await isAll(roles)
+    refuse(roles, purge, all)
     await takeBackUnfinished(parts)
     const changed: string[] = []
     for (const role of roles) changed.push(...(await removeRole(TRACES[role], purge)))
-    if (!ROLES.some((role) => known(UNITS[role]))) changed.push(...(await removeShared(purge)))
+    if (all && ofPackage()) changed.push(await removeOwnPackage(purge))
+    if (all) changed.push(...(await removeShared(purge)))
     if (changed.length > 0) await systemctl('daemon-reload')
     return { changed }
   })

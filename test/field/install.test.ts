@@ -269,7 +269,8 @@ test('another node on the same box is refused unless it is asked for', { skip },
   const { id, token } = await minted()
   const { code, stderr } = await line(id, { token })
   assert.equal(code, 1)
-  assert.match(stderr, new RegExp(`this box is the node ${node.id} already`))
+  assert.match(stderr, new RegExp(`this box is the node ${node.id} already\\. .*--replace`))
+  assert.doesNotMatch(stderr, /setup remove/)
 })
 
 test('a run while the box records does not cost the take', { skip }, async () => {
@@ -365,8 +366,21 @@ test('what is removed can be installed again; purged, nothing of it is left', { 
   assert.match(await box.read('/etc/roomtone/recorder-agent.env'), /SVC_CONTROLLER_TOKEN=/)
   const { code, stdout, stderr } = await line(node.id)
   assert.equal(code, 0, stdout + stderr)
-  const script = `curl -fsS --cacert ${CA} ${controller.url}/install.sh | sh -s -- --uninstall --purge`
-  assert.match(await box.must(script), /^Removed: roomtone-agent.service/m)
+  const script = `curl -fsS --cacert ${CA} ${controller.url}/install.sh | sh -s -- --uninstall`
+  assert.match(await box.must(`${script} --purge`), /^Removed: roomtone-agent.service/m)
   await asBefore()
-  assert.equal((await box.run(script)).code, 1)
+  assert.equal((await box.run(`${script} --purge`)).code, 1)
+})
+
+test('a box that was removed without its settings is purged later all the same', { skip }, async () => {
+  const { id, token } = await minted()
+  assert.equal((await setup(forNode(id), '', '', token)).code, 0)
+  const script = `curl -fsS --cacert ${CA} ${controller.url}/install.sh | sh -s -- --uninstall`
+  assert.match(await box.must(script), /^Removed: roomtone-agent.service/m)
+  assert.equal(await box.exists('/var/lib/roomtone/agent-login/.ssh/authorized_keys'), true)
+  const again = await box.run(script)
+  assert.equal(again.code, 1)
+  assert.match(again.stderr, /nothing to remove.*go with --purge/)
+  assert.match(await box.must(`${script} --purge`), /^Removed: \/etc\/roomtone, .*user roomtone-agent/m)
+  await asBefore()
 })

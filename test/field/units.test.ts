@@ -319,9 +319,14 @@ describe('the package on a booted machine', { skip: noMachine() }, () => {
     assert.equal(await box.exists(PLACES.executable), false)
     assert.equal(await box.exists(PLACES.controllerSettings), true)
     assert.equal((await box.run(`pgrep -u ${USERS.controller}`)).code, 1)
-    await box.must('systemctl stop card-player card-server')
+    // A sound card's server and a program that hears no SIGTERM still run as users that go.
+    await box.must('systemctl is-active card-server')
+    await box.must(
+      `systemd-run --unit stray -p User=${USERS.lifecycle} sh -c 'trap "" TERM; while :; do sleep 1; done'`,
+    )
     const { code, stderr } = await box.run('dpkg -P roomtone')
     assert.equal(code, 0, stderr)
+    assert.equal(await box.must('ps -e -o user= | grep -c "^roomtone" || :'), '0\n')
     assert.match(stderr, /database and its recordings stay in \/var\/lib\/roomtone\/controller/)
     for (const gone of [PLACES.programs, PLACES.agentHome, PLACES.agentSettings, PLACES.sudoers, '/usr/bin/roomtone'])
       assert.equal(await box.exists(gone), false, gone)
@@ -332,7 +337,37 @@ describe('the package on a booted machine', { skip: noMachine() }, () => {
       '',
     )
     const users = await box.must('getent passwd')
-    assert.doesNotMatch(users, /^roomtone-agent:/m)
+    assert.doesNotMatch(users, /^roomtone-(agent|lifecycle):/m)
     assert.match(users, /^roomtone:/m)
+  })
+
+  const leftovers = () =>
+    box.must(
+      `find /etc /opt /var/lib -name '*roomtone*' ! -path '*/dpkg/*' ! -name '*-' ; getent passwd | grep roomtone || :`,
+    )
+
+  test('a lifecycle action takes a packaged node off by the package manager', async () => {
+    await box.must('rm -r /var/lib/roomtone /etc/roomtone /etc/credstore/roomtone.*; userdel roomtone')
+    await install(first)
+    const asked = `sudo -n ${PLACES.executable} maintain`
+    const { code, stderr, stdout } = await box.run(asked, { input: '{"action":"uninstall"}\n', user: USERS.agent })
+    assert.equal(code, 0, stdout + stderr)
+    assert.match(stdout, /^Removed: .*the package roomtone/m)
+    assert.equal(await leftovers(), '')
+    assert.equal((await box.run('dpkg-query -W roomtone')).code, 1)
+  })
+
+  test('one role of a packaged box goes, the package stays for the others', async () => {
+    await install(first)
+    await box.must('systemctl enable --now roomtone-controller')
+    await box.must('roomtone setup remove agent --purge')
+    await box.must('systemctl is-active roomtone-controller && visudo -c')
+    assert.equal(await property('roomtone-setup.service', 'UnitFileState'), 'disabled')
+    await box.must('roomtone setup remove')
+    assert.equal(await box.exists(PLACES.executable), false)
+    assert.equal(await box.exists(`${PLACES.controllerHome}/roomtone.db`), true)
+    const script = fs.readFileSync(path.join(ROOT, 'scripts', 'install-controller.sh'), 'utf8')
+    await box.must('sh -s -- --uninstall --purge', { input: script })
+    assert.equal(await leftovers(), '')
   })
 })
