@@ -22,7 +22,7 @@ const FLOORS: Record<string, Floor> = {
   domain: { may: [...CONTROLLER, 'host'], packages: [] },
   // lifecycle: on a site of one box the controller does the runner's work itself (SVC_LIFECYCLE_EMBEDDED).
   controller: { may: [...CONTROLLER, 'domain', 'host', 'lifecycle'], packages: ['zod'] },
-  verbs: { may: [...CONTROLLER, 'domain', 'controller'], packages: [] },
+  verbs: { may: [...CONTROLLER, 'domain', 'controller', 'host'], packages: [] },
   host: { may: ['kernel'], packages: [] },
   agent: { may: ['kernel', 'wire', 'crypto', 'host'], packages: ['zod'] },
   lifecycle: { may: ['kernel', 'wire', 'crypto', 'host'], packages: ['zod'] },
