@@ -7,6 +7,7 @@ import { type ManagerCall, managerOf } from '../host/notify.ts'
 import { isReleaseKey } from '../host/release.ts'
 import { BadConfig, type RunSettings, readRunSettings } from '../lifecycle/config.ts'
 import { issuerFault, type OidcSettings } from './auth/oidc.rules.ts'
+import { installedEnv } from './config.installed.ts'
 import { tlsOf } from './config.tls.ts'
 import type { CertificateFiles } from './edge/certificates.ts'
 
@@ -202,6 +203,9 @@ export function readConfig(env: Env = process.env): Config {
   }
   return whole(values as Values, env)
 }
+
+/** The same for a program beside the service: of the installed controller, unless the environment names another one. */
+export const readConfigBeside = (env: Env = process.env): Config => readConfig(installedEnv(env))
 
 function refuseUnknown(env: Env): void {
   for (const name of Object.keys(env)) {

@@ -18,9 +18,7 @@ export function goOnAsOwnerOf(dir: string): void {
   const caps = mayReadAll() ? ['--inh-caps=+dac_read_search', '--ambient-caps=+dac_read_search'] : []
   const self = inExecutable ? [] : [...process.execArgv, process.argv[1] as string]
   const args = [`--reuid=${owner.uid}`, `--regid=${owner.gid}`, '--clear-groups', ...caps]
-  process.execve?.(SETPRIV, ['setpriv', ...args, '--', process.execPath, ...self, ...process.argv.slice(2)], {
-    ...process.env,
-  })
+  process.execve?.(SETPRIV, ['setpriv', ...args, '--', process.execPath, ...self, ...process.argv.slice(2)])
 }
 
 /** A container's root may lack it. */

@@ -5,10 +5,9 @@ import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { goOnAsOwnerOf } from '../../host/owner.ts'
 import { hasCode } from '../../kernel/durable.ts'
 import { Fail } from '../../kernel/fail.ts'
-import { type Config, ConfigError, nativeDirs, readConfig } from '../config.ts'
+import { type Config, ConfigError, nativeDirs, readConfigBeside } from '../config.ts'
 import { Db } from '../store/db.ts'
 import { loadAddon } from '../store/native.ts'
-import { installedEnv } from './installed.ts'
 
 /** For the help of each verb. */
 export const WHERE = `The installed controller is found by itself: run this with sudo, it goes on as the owner of the data directory. For another
@@ -39,7 +38,7 @@ export async function runVerb<O extends ParseArgsOptionsConfig>(args: string[], 
   if (args.includes('--help') || args.includes('-h')) return say(verb.help)
   try {
     const { positionals, values } = parseArgs({ args, options: verb.options, allowPositionals: true })
-    const config = readConfig(settings())
+    const config = settings()
     if (!verb.onlyReads) goOnAsOwnerOf(config.SVC_DATA_DIR)
     return await verb.run(positionals, values as Record<string, string | boolean | undefined>, placeOf(config))
   } catch (e) {
@@ -51,12 +50,12 @@ export async function runVerb<O extends ParseArgsOptionsConfig>(args: string[], 
 }
 
 /** @throws VerbError when the caller may not read those of the installed controller */
-function settings(): Record<string, string | undefined> {
+function settings(): Config {
   try {
-    return installedEnv(process.env)
+    return readConfigBeside()
   } catch (e) {
     if (!hasCode(e, 'EACCES')) throw e
-    throw new VerbError(`The settings of the controller are not yours to read: run this with sudo.`)
+    throw new VerbError('The settings of the controller are not yours to read: run this with sudo.')
   }
 }
 
