@@ -1,6 +1,7 @@
 // Everything is put together here, by hand.
 import { iso } from '../kernel/clock.ts'
 import { seedLocalAdmin } from './auth/localadmin.ts'
+import { SteadyClock } from './background/steady.ts'
 import { Ticker } from './background/ticker.ts'
 import type { Config } from './config.ts'
 import { audit } from './edge/audit.ts'
@@ -17,13 +18,17 @@ import { type Surroundings, storesOf } from './stores.ts'
 import { worksOf } from './works.ts'
 
 /** The controller over an open, migrated database; `stop` leaves nothing running. */
-export function compose(surroundings: Surroundings) {
+export function compose(given: Surroundings) {
+  const surroundings = { ...given, clock: new SteadyClock(given.clock) }
   const { clock, config, db, ids, log } = surroundings
   const edge = edgeOf(surroundings)
   const stores = storesOf(surroundings)
   const works = worksOf(surroundings, edge, stores)
   const ticker = new Ticker(clock, log, runnersOf(works))
   const routes = routesOf(works, ticker)
+  works.clockWatch.onJump((by) => {
+    for (const memory of [works.chunks, works.listeners, works.meters, ticker]) memory.moved(by)
+  })
   /** Lets long polls and endless answers go: nobody's connection holds up the end. */
   const release = (): void => {
     works.bell.close()
@@ -36,11 +41,13 @@ export function compose(surroundings: Surroundings) {
   return {
     app: serve(edge, routes),
     bell: works.bell,
+    clockWatch: works.clockWatch,
     edge,
     feeds: works.feeds,
     leases: stores.leases,
     /** Before the first request: the first admin exists, and nothing claims to run that died with the last process. */
     async prepare(): Promise<void> {
+      works.clockWatch.begin()
       await seedLocalAdmin(
         { audit: edge.audit, db, ids, log, users: stores.users },
         localAdmin(config),
@@ -63,6 +70,7 @@ export function compose(surroundings: Surroundings) {
       ])
       works.runner.close()
       works.retention.stop()
+      await works.clockWatch.stop()
       await works.joiner.stop()
       await works.waveforms.stop()
       await ticker.stop()

@@ -83,6 +83,7 @@ async function start(config: Config, { stderr, stdout }: Outlets): Promise<{ sto
   controller.leases.grace(iso(systemClock.now()))
   const server = new Server(controller.app, certificates && { certificates, log })
   const url = await server.listen(config.SVC_HOST, config.SVC_PORT)
+  controller.clockWatch.start()
   controller.ticker.start()
   const reload = (): void => void controller.ticker.run(CERTIFICATE_RUNNER)
   if (certificates) process.on('SIGHUP', reload)

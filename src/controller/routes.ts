@@ -222,11 +222,18 @@ function timeRoutes(works: Works, ticker: Ticker): AnyRoute[] {
 function observerRoutes(works: Works, ticker: Ticker): AnyRoute[] {
   const { clock, config, db, reach, scope, stores } = works
   const startedAtMs = clock.now()
+  const begun = clock.monotonic()
   const observed = { counts: stores.counts, metrics: stores.metrics, reach, runners: () => ticker.status() }
   return [
     ...probeRoutes(db, iso(startedAtMs)),
     ...healthRoutes({ ...stores, events: stores.healthEvents, reach, scope }),
-    ...statusRoutes({ ...stores, ...observed, certificates: works.certificates, startedAt: iso(startedAtMs) }),
+    ...statusRoutes({
+      ...stores,
+      ...observed,
+      certificates: works.certificates,
+      startedAt: iso(startedAtMs),
+      uptimeMs: () => clock.monotonic() - begun,
+    }),
     ...metricsRoutes({
       ...works,
       ...observed,

@@ -73,7 +73,7 @@ export function runnersOf(works: Works): Runner[] {
   ]
 }
 
-const auditRunners = ({ audit, config, db }: Pick<Works, 'audit' | 'config' | 'db'>): Runner[] => [
+const auditRunners = ({ audit, clockWatch, config, db }: Works): Runner[] => [
   targetIndexRunner(targetIndex(db)),
   auditRetentionRunner({
     audit,
@@ -82,5 +82,6 @@ const auditRunners = ({ audit, config, db }: Pick<Works, 'audit' | 'config' | 'd
     enabled: config.SVC_AUDIT_RETENTION_RUNNER_ENABLED,
     intervalSeconds: config.SVC_AUDIT_RETENTION_RUNNER_INTERVAL_SECONDS,
     retention: auditRetention(db),
+    trusted: clockWatch.trusted,
   }),
 ]

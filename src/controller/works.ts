@@ -3,7 +3,10 @@ import * as path from 'node:path'
 import { iso } from '../kernel/clock.ts'
 import { Bell } from './background/bell.ts'
 import { Disposer } from './background/disposer.ts'
+import type { SteadyClock } from './background/steady.ts'
 import { Joiner } from './chunks/joiner.ts'
+import { jumpStore } from './clock/jumps.store.ts'
+import { ClockWatch } from './clock/watch.ts'
 import type { Config } from './config.ts'
 import type { Edge } from './edge/edge.ts'
 import { Feeds } from './edge/feed.ts'
@@ -25,6 +28,7 @@ import { endings } from './recordings/endings.ts'
 import { playing } from './recordings/playing.ts'
 import { foreseer, scheduledStarter, starter } from './recordings/start.ts'
 import { retention } from './retention/retention.runner.ts'
+import { scheduleJumps } from './schedules/jumps.store.ts'
 import { alarmStore } from './schedules/runs.store.ts'
 import { takeMaker } from './schedules/takes.ts'
 import type { Stores, Surroundings } from './stores.ts'
@@ -34,12 +38,13 @@ import { uploadWorks } from './uploads/uploads.ts'
 import { Waveforms } from './waveforms/waveforms.ts'
 
 /** What routes and runners share beside the stores; `stop` in compose.ts ends what has a life. */
-export function worksOf(surroundings: Surroundings, edge: Edge, stores: Stores) {
+export function worksOf(surroundings: Surroundings & { clock: SteadyClock }, edge: Edge, stores: Stores) {
   const { clock, config, db, ids } = surroundings
   const bell = new Bell(clock)
   const starting = { ...stores, bell, ids, ...captureDefaults(config) }
   const heldBy = playing(clock)
   const uploads = uploadsOf(surroundings, edge, stores, heldBy.held)
+  const clockWatch = clockWatchOf(surroundings, edge, stores)
   const depot = new Depot({ ...surroundings, ...releaseDepot(config) })
   return {
     ...surroundings,
@@ -47,6 +52,7 @@ export function worksOf(surroundings: Surroundings, edge: Edge, stores: Stores) 
     ...backgroundOf(surroundings, edge, stores, bell, uploads.autoEnqueue),
     audit: edge.audit,
     bell,
+    clockWatch,
     depot,
     devices: new Devices(),
     disposer: new Disposer(path.join(config.SVC_RECORDING_CACHE_DIR, REMOVED)),
@@ -77,6 +83,7 @@ export function worksOf(surroundings: Surroundings, edge: Edge, stores: Stores) 
       held: heldBy.held,
       policies: stores.retentionPolicies,
       stored: stores.retention,
+      trusted: clockWatch.trusted,
     }),
     takes: config.SVC_RECORDING_CACHE_DIR,
     turnstile: new Turnstile(),
@@ -84,6 +91,20 @@ export function worksOf(surroundings: Surroundings, edge: Edge, stores: Stores) 
   }
 }
 export type Works = ReturnType<typeof worksOf>
+
+const clockWatchOf = (
+  { clock, config, db, log }: Surroundings & { clock: SteadyClock },
+  { audit }: Edge,
+  { schedules }: Stores,
+) =>
+  new ClockWatch({
+    audit,
+    clock,
+    db,
+    jumps: jumpStore(db, config.SVC_NODE_OFFLINE_AFTER_SECONDS),
+    log,
+    schedules: scheduleJumps(db, schedules),
+  })
 
 const uploadsOf = (surroundings: Surroundings, edge: Edge, stores: Stores, held: (recordingId: string) => boolean) =>
   uploadWorks({

@@ -37,12 +37,19 @@ interface KitOptions {
 
 const UNITS: Record<string, number> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
+const msOf = (span: string): number => {
+  const [, n = '0', unit = 'ms'] = /^(\d+)(ms|s|m|h|d)$/.exec(span) ?? []
+  return Number(n) * (UNITS[unit] as number)
+}
+
 export function kit(options: KitOptions = {}) {
   const dir = mkdtempSync(join(tmpdir(), 'roomtone-kit-'))
   const config = readConfig({ SVC_DATA_DIR: dir, SVC_SECRET_KEY: 'kit-secret-key-0123456789', ...options.env })
   const db = new Db(options.file ?? ':memory:')
   migrate(db, migrations)
   let now = Date.parse('2026-03-02T09:00:00.000Z')
+  // The wall clock minus the other one, which never jumps.
+  let put = 0
   const counters = new Map<string, number>()
   const next = (kind: string): number => {
     counters.set(kind, (counters.get(kind) ?? 0) + 1)
@@ -54,7 +61,7 @@ export function kit(options: KitOptions = {}) {
   }
   const controller = compose({
     certificates: options.certificates,
-    clock: { now: () => now, monotonic: () => now },
+    clock: { now: () => now + put, monotonic: () => now },
     config,
     db,
     running: options.running,
@@ -112,7 +119,7 @@ export function kit(options: KitOptions = {}) {
   const person = (name: string, roles: Role[], grants: [type: string, id: string][] = []) => {
     const token = `svc_${name}`
     if (rows('SELECT 1 FROM users WHERE id = ?', name).length === 0) {
-      const at = iso(now)
+      const at = iso(now + put)
       sql(
         'INSERT INTO users (id, email, name, created_at, updated_at) VALUES (?, ?, ?, ?, ?)',
         name,
@@ -170,7 +177,13 @@ export function kit(options: KitOptions = {}) {
     anonymous: bearer(undefined),
     bearer,
     logged,
-    now: () => iso(now),
+    /** The wall clock jumps, and the controller sees it: `'1h'`, `'-10m'`. */
+    jump: (span: string): Promise<void> => {
+      const [, sign, amount = ''] = /^(-?)(.*)$/.exec(span) ?? []
+      put += (sign ? -1 : 1) * msOf(amount)
+      return controller.clockWatch.look()
+    },
+    now: () => iso(now + put),
     person,
     rows,
     sql,
@@ -178,8 +191,7 @@ export function kit(options: KitOptions = {}) {
     takes: config.SVC_RECORDING_CACHE_DIR,
     /** `'90s'`, `'16m'`, `'2h'`, `'1d'`. */
     advance: (span: string) => {
-      const [, n = '0', unit = 'ms'] = /^(\d+)(ms|s|m|h|d)$/.exec(span) ?? []
-      now += Number(n) * (UNITS[unit] as number)
+      now += msOf(span)
     },
     tick: (runner: string) => controller.ticker.run(runner),
     /** The exact audit trail: `action outcome reason`, oldest first. */

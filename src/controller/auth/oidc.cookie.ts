@@ -9,6 +9,7 @@ const SECONDS = 600
 const PLACE = 'oidc/attempt/cookie'
 
 interface Carried extends Attempt {
+  /** By the monotonic clock of this process, whose key seals it; ms. */
   expiresAt: number
   returnTo: string
 }

@@ -64,7 +64,7 @@ export const oidcRoutes = (parts: Parts): AnyRoute[] => {
         admit(request)
         const { attempt, url } = await provider.begin()
         const back = returnAddress(query.returnTo, origins).href
-        return redirect(url.href, cookies.make(attempt, back, parts.clock.now()))
+        return redirect(url.href, cookies.make(attempt, back, parts.clock.monotonic()))
       },
     }),
     flow({
@@ -78,7 +78,7 @@ export const oidcRoutes = (parts: Parts): AnyRoute[] => {
       run: async ({ query, request }, commit) => {
         admit(request)
         try {
-          const carried = cookies.take(request.header('cookie'), query.state, parts.clock.now())
+          const carried = cookies.take(request.header('cookie'), query.state, parts.clock.monotonic())
           if (!carried) throw new Fail(400, 'oidc_state_invalid', 'OIDC callback state is invalid')
           const identity = identityOf(await provider.claims(new URLSearchParams(query), carried), digest)
           return await commit((now) => signedIn(parts, identity, request, carried.returnTo, now))

@@ -1,5 +1,5 @@
 import { Cron } from 'croner'
-import { type Clock, iso } from '../../kernel/clock.ts'
+import { type Clock, iso, systemClock } from '../../kernel/clock.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
 
 /** A background runner: one pass, made again and again. */
@@ -8,6 +8,8 @@ export interface Runner {
   due?(): string | undefined
   enabled: boolean
   intervalSeconds: number
+  /** The wall clock jumped by so many ms: what the runner remembers of times is to be moved along. */
+  moved?(by: number): void
   name: string
   /** One pass; what it returns is shown as the last result. */
   tick(now: string): unknown
@@ -30,19 +32,32 @@ const SOONEST_MS = 50
 // A timer may fire a moment before its time.
 const LATE_MS = 3
 
-/** Runs the table of runners: at start, then each at its interval, never overlapping itself; a throwing pass is logged. */
+interface Entry {
+  job?: Cron
+  /** When its next pass is due, by the monotonic clock; ms. */
+  nextAt: number
+  runner: Runner
+  status: RunnerStatus
+}
+
+/**
+ * Runs the table of runners: at start, then each at its interval, never overlapping itself; a throwing pass is logged.
+ * Intervals follow the monotonic clock. Croner is given one instant at a time, close to now: what it has to count never
+ * depends on how far the wall clock jumped, and `moved` arms every runner anew.
+ */
 export class Ticker {
   private readonly clock: Clock
   private readonly log: Log
-  private readonly jobs: Cron[] = []
   private readonly alarms = new Map<string, NodeJS.Timeout>()
   private readonly passes = new Set<Promise<void>>()
-  private readonly table: { runner: Runner; status: RunnerStatus }[]
+  private readonly table: Entry[]
+  private started = false
 
   constructor(clock: Clock, log: Log, runners: readonly Runner[]) {
     this.clock = clock
     this.log = log
     this.table = runners.map((runner) => ({
+      nextAt: 0,
       runner,
       status: {
         enabled: runner.enabled,
@@ -55,12 +70,21 @@ export class Ticker {
   }
 
   start(): void {
-    for (const { runner } of this.table.filter((entry) => entry.runner.enabled)) {
-      void this.run(runner.name)
-      const { intervalSeconds: interval } = runner
-      // The pass of now is the first: without a start the second would come with the next second.
-      const startAt = new Date(this.clock.now() + interval * 1000)
-      this.jobs.push(new Cron('* * * * * *', { interval, protect: true, startAt }, () => this.run(runner.name)))
+    this.started = true
+    for (const entry of this.enabled()) {
+      void this.run(entry.runner.name)
+      entry.nextAt = this.clock.monotonic() + entry.runner.intervalSeconds * 1000
+      this.arm(entry)
+    }
+  }
+
+  /** The wall clock jumped by so many ms: every runner hears of it, keeps its pace, and asks anew what is due. */
+  moved(by: number): void {
+    for (const { runner } of this.table) runner.moved?.(by)
+    if (!this.started) return
+    for (const entry of this.enabled()) {
+      this.arm(entry)
+      if (entry.runner.due && !entry.status.running) this.heed(entry.runner.name)
     }
   }
 
@@ -78,7 +102,7 @@ export class Ticker {
     const runner = this.table.find((entry) => entry.runner.name === name)?.runner
     clearTimeout(this.alarms.get(name))
     this.alarms.delete(name)
-    const due = this.jobs.length > 0 && runner?.enabled ? runner.due?.() : undefined
+    const due = this.started && runner?.enabled ? runner.due?.() : undefined
     if (!runner || due === undefined) return
     const wait = Math.max(Date.parse(due) - this.clock.now(), SOONEST_MS)
     if (wait < runner.intervalSeconds * 1000)
@@ -94,9 +118,31 @@ export class Ticker {
 
   /** No new pass begins; resolves when the running ones are done. */
   async stop(): Promise<void> {
-    for (const job of this.jobs.splice(0)) job.stop()
+    this.started = false
+    for (const { job } of this.table) job?.stop()
     for (const alarm of this.alarms.values()) clearTimeout(alarm)
     await Promise.all(this.passes)
+  }
+
+  private enabled = (): Entry[] => this.table.filter(({ runner }) => runner.enabled)
+
+  private arm(entry: Entry): void {
+    entry.job?.stop()
+    const wait = Math.max(entry.nextAt - this.clock.monotonic(), 0)
+    // Croner reads the machine's own clock.
+    entry.job = new Cron(new Date(systemClock.now() + wait), { allowPast: true }, () => this.wake(entry))
+  }
+
+  private wake(entry: Entry): void {
+    if (!this.started) return
+    const now = this.clock.monotonic()
+    // Otherwise the wall clock went forward while croner waited: it is not time yet.
+    if (now >= entry.nextAt - LATE_MS) {
+      const interval = entry.runner.intervalSeconds * 1000
+      entry.nextAt = Math.max(entry.nextAt + interval, now + interval / 2)
+      void this.run(entry.runner.name)
+    }
+    this.arm(entry)
   }
 
   private async pass(runner: Runner, status: RunnerStatus): Promise<void> {

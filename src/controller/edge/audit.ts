@@ -76,7 +76,8 @@ export function audit(db: Db, ids: Ids, windowSeconds: number): Audit {
     const key = `${actorId} ${action}`
     const at = Date.parse(now)
     const window = windows.get(key)
-    if (window && at - window.since < windowSeconds * 1000) {
+    // A clock that was put back ends a window, too.
+    if (window && at >= window.since && at - window.since < windowSeconds * 1000) {
       window.count++
       return
     }

@@ -125,7 +125,7 @@ export function principals(db: Db, clock: Clock, tokens: StaticTokens): Principa
         AND rowid < (SELECT rowid FROM ssh_credentials WHERE confirmed_by = @id)`,
   )
 
-  const stale = (at: string | null) => at === null || clock.now() - Date.parse(at) > TOUCH_AFTER_MS
+  const stale = (at: string | null) => at === null || Math.abs(clock.now() - Date.parse(at)) > TOUCH_AFTER_MS
 
   const user = (bearer: string): Known<UserWho> | undefined => {
     const row = session.get({ hash: hashToken(bearer), now: iso(clock.now()) })

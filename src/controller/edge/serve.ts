@@ -110,11 +110,11 @@ async function identified(edge: Edge, call: Call, notes: Trail, guessable: boole
   const { auth } = call.r
   return reported(edge, notes, async () => {
     const { address } = call.request
-    const wait = guessable ? edge.guesses.blocked(address, edge.clock.now()) : undefined
+    const wait = guessable ? edge.guesses.blocked(address, edge.clock.monotonic()) : undefined
     if (wait)
       throw new Fail(429, 'rate_limited', 'Too many refused tokens', { headers: { 'retry-after': String(wait) } })
     const known = edge.principals.authenticate(auth, call.bearer, call.params)
-    if (!known && guessable) edge.guesses.fail(address, edge.clock.now())
+    if (!known && guessable) edge.guesses.fail(address, edge.clock.monotonic())
     if (!known) throw notes.stranger()
     return known
   })

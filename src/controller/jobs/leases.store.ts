@@ -33,7 +33,7 @@ export function leaseStore(db: Db, jobs: JobStore, leaseSeconds: number) {
       ORDER BY j.lease_expires_at LIMIT @most`,
   )
   const extend = db.stmt<{ lease: string }>(
-    `UPDATE recording_jobs SET lease_expires_at = @lease WHERE status IN ('running', 'stop_requested') AND lease_expires_at < @lease`,
+    `UPDATE recording_jobs SET lease_expires_at = @lease WHERE status IN ('running', 'stop_requested')`,
   )
 
   const lease = (now: string): string => isoPlus(now, leaseSeconds)
@@ -60,7 +60,7 @@ export function leaseStore(db: Db, jobs: JobStore, leaseSeconds: number) {
     /** A take that came after its lease: the job is completed after all (decision 15). */
     revive: (id: string, now: string): boolean => revive.run({ id, now }) === 1,
     expired: (now: string, most: number): Job[] => expired.all({ now, most }).map(jobOf),
-    /** After a restart every running lease gets one full lease to be renewed in. */
+    /** After a restart every running lease gets one full lease to be renewed in, whatever the clock said before. */
     grace: (now: string): number => extend.run({ lease: lease(now) }),
   }
 }

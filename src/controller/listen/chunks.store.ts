@@ -1,3 +1,4 @@
+import { iso } from '../../kernel/clock.ts'
 import type { MonitorRendition } from '../../wire/listen.ts'
 import { type Chunk, isFresh } from './listen.rules.ts'
 
@@ -7,6 +8,8 @@ export interface Chunks {
   fresh(nodeId: string, rendition: MonitorRendition, now: string): Chunk | undefined
   /** Oldest first. */
   kept(nodeId: string): { enhanced: readonly Chunk[]; raw: readonly Chunk[] }
+  /** The wall clock jumped by so many ms: ages stay what they are. */
+  moved(by: number): void
   /** Keeps a chunk; of one that was sent twice the first. */
   put(chunk: Omit<Chunk, 'sequence'>): Chunk
   /** The newest of each node and rendition, fresh or not (metrics: listen_*). */
@@ -77,6 +80,9 @@ export function chunkStore(budget = BUDGET): Chunks {
       trim(slots[chunk.rendition], now)
       for (const listener of listeners.get(chunk.nodeId) ?? []) listener()
       return chunk
+    },
+    moved(by) {
+      for (const chunk of [...all, ...newest.values()]) chunk.receivedAt = iso(Date.parse(chunk.receivedAt) + by)
     },
     fresh(nodeId, rendition, now) {
       const chunk = nodes.get(nodeId)?.[rendition].at(-1)

@@ -1,3 +1,4 @@
+import { type Clock, iso } from '../../kernel/clock.ts'
 import type { Source } from '../edge/feed.ts'
 import type { Principals } from '../edge/principals.ts'
 import type { UserWho } from '../edge/who.ts'
@@ -32,11 +33,11 @@ export function mayHear({ layouts, principals }: Air, who: UserWho, nodeId: stri
  * left out. A client that does not keep up misses what is no longer kept. Ends with the session, the caller's rights,
  * the node, or a change of the audio format, which no header could announce.
  */
-export function liveAudio(air: Air, listener: Listener, who: UserWho, clock: () => string): Source {
+export function liveAudio(air: Air, listener: Listener, who: UserWho, clock: Clock): Source {
   const { chunks, sessions } = air
   let heard: Heard | undefined
   let format: Uint8Array | undefined
-  const begunAt = clock()
+  const begunAt = clock.monotonic()
   let over = false
   let held = true
 
@@ -56,9 +57,12 @@ export function liveAudio(air: Air, listener: Listener, who: UserWho, clock: () 
     over = !sameFormat(format, pcm.format)
     return over ? undefined : pcm.data
   }
-  const silentSince = (): string => {
+  /** How long nothing has come, ms. */
+  const silence = (): number => {
     const { enhanced, raw } = chunks.kept(listener.nodeId)
-    return [begunAt, enhanced.at(-1)?.receivedAt ?? '', raw.at(-1)?.receivedAt ?? ''].sort().at(-1) as string
+    const last = [enhanced.at(-1)?.receivedAt ?? '', raw.at(-1)?.receivedAt ?? ''].sort().at(-1) || undefined
+    const begun = clock.monotonic() - begunAt
+    return last === undefined ? begun : Math.min(begun, clock.now() - Date.parse(last))
   }
   return {
     begin(wake) {
@@ -73,13 +77,13 @@ export function liveAudio(air: Air, listener: Listener, who: UserWho, clock: () 
       }
     },
     mayGoOn() {
-      const now = clock()
-      const audible = Date.parse(now) - Date.parse(silentSince()) <= SILENT_MS
-      return audible && mayHear(air, who, listener.nodeId) && sessions.touch(listener.id, now)
+      return (
+        silence() <= SILENT_MS && mayHear(air, who, listener.nodeId) && sessions.touch(listener.id, iso(clock.now()))
+      )
     },
     take() {
       for (;;) {
-        const now = clock()
+        const now = iso(clock.now())
         if (over || !sessions.find(listener.nodeId, listener.id, now)) return 'end'
         const chunk = next(now)
         if (!chunk) return undefined

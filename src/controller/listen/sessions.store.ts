@@ -1,3 +1,4 @@
+import { iso } from '../../kernel/clock.ts'
 import type { Ids } from '../../kernel/ids.ts'
 import type { UserWho } from '../edge/who.ts'
 
@@ -26,6 +27,8 @@ export interface ListenSessions {
   /** Whether anybody listened to the node within the last seconds, and to what. */
   demand(nodeId: string, now: string): Demand
   find(nodeId: string, id: string, now: string): Listener | undefined
+  /** The wall clock jumped by so many ms: nobody's silence is longer for it. */
+  moved(by: number): void
   /** Notes what a poll was given. */
   give(id: string, sequence: number): void
   /** How many are live. */
@@ -93,6 +96,9 @@ export function listenSessions(ids: Ids, ttlSeconds: number, changed: (nodeId: s
       return listener
     },
     stop,
+    moved(by) {
+      for (const listener of live.values()) listener.lastSeenAt = iso(Date.parse(listener.lastSeenAt) + by)
+    },
     give(id, sequence) {
       const listener = live.get(id)
       if (listener) listener.given = sequence

@@ -14,6 +14,8 @@ export interface Meters {
   put(nodeId: string, frame: MeterFrame, now: string): void
   /** The newest frame of the node, or of one of its interfaces. */
   latest(nodeId: string, interfaceId?: string): MeterSample | undefined
+  /** The wall clock jumped by so many ms: ages stay what they are. */
+  moved(by: number): void
   /** Newest first, at most `limit` and SVC_METER_HISTORY_LIMIT; values to 0.01 dB and 0.0001. */
   history(nodeId: string, limit: number): MeterSample[]
   /** The newest frame of every interface of every node, oldest first (metrics: input_*). */
@@ -126,6 +128,11 @@ export function meterStore(limit: number, budget = BUDGET): Meters {
           out.push(sampleAt(slab, at))
         }
       return out
+    },
+    moved(by) {
+      for (const own of latest.values())
+        for (const sample of own.values()) sample.receivedAt = iso(Date.parse(sample.receivedAt) + by)
+      for (const slab of slabs) slab.receivedAt = slab.receivedAt.map((at) => at + by)
     },
     snapshot: () => [...latest.values()].flatMap((own) => [...own.values()]),
     subscribe(listener) {

@@ -98,7 +98,7 @@ export class Releases {
     const { clock, depot, fetch, log, publicKey, repo, ttlMs } = this.parts
     const known = fetch && repo !== undefined ? this.known(repo) : undefined
     if (!known?.data || this.stopping.signal.aborted || (await depot.holds(known.data.version))) return
-    if (this.unfetched && clock.now() - this.unfetched.at < ttlMs) return
+    if (this.unfetched && clock.monotonic() - this.unfetched.at < ttlMs) return
     const { tag, version } = known.data
     try {
       const parts = { dir: depot.dir, publicKey, source: this.parts }
@@ -110,17 +110,18 @@ export class Releases {
       const { error } = errorFields(e)
       if (error !== this.unfetched?.error && !this.stopping.signal.aborted)
         log.warn('The newest agent release could not be fetched.', { reason: error, tag })
-      this.unfetched = { at: clock.now(), error }
+      this.unfetched = { at: clock.monotonic(), error }
     }
   }
 
   private known = (repo: string): KnownRelease | undefined => this.parts.store.read(this.source(repo))
   private source = (repo: string): string => `${this.parts.apiUrl} ${repo}`
-  private age = (known: KnownRelease): number => this.parts.clock.now() - Date.parse(known.checkedAt)
+  // A check that lies in the future was made before the clock was put back.
+  private age = (known: KnownRelease): number => Math.abs(this.parts.clock.now() - Date.parse(known.checkedAt))
 
   private due(repo: string): boolean {
     const { clock, ttlMs } = this.parts
-    if (this.failure) return clock.now() - this.failure.at >= Math.min(PAUSE_AFTER_ERROR_MS, ttlMs)
+    if (this.failure) return clock.monotonic() - this.failure.at >= Math.min(PAUSE_AFTER_ERROR_MS, ttlMs)
     const known = this.known(repo)
     return !known || this.age(known) >= ttlMs
   }
@@ -137,7 +138,7 @@ export class Releases {
       // No network is a normal place to live: every answer says so, the log once.
       const reason = e instanceof ReleaseError ? e.reason : 'release_check_failed'
       const before = this.failure?.reason
-      this.failure = { at: clock.now(), reason }
+      this.failure = { at: clock.monotonic(), reason }
       if (reason !== before)
         log.warn('The agent release check failed.', e instanceof ReleaseError ? { reason } : errorFields(e))
     }

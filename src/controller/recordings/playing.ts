@@ -32,10 +32,10 @@ export function playing(clock: Clock): Playing {
       }
     },
     expect(id, seconds) {
-      const now = clock.now()
+      const now = clock.monotonic()
       prune(now)
       expected.set(id, Math.max(expected.get(id) ?? 0, now + seconds * 1000))
     },
-    held: (id) => open.has(id) || (expected.get(id) ?? 0) > clock.now(),
+    held: (id) => open.has(id) || (expected.get(id) ?? 0) > clock.monotonic(),
   }
 }

@@ -19,6 +19,8 @@ export interface StatusParts {
   reach: ReturnType<typeof reaches>
   runners: () => (RunnerReport & { passes: number })[]
   startedAt: string
+  /** How long the controller runs, by the monotonic clock. */
+  uptimeMs: () => number
   watchdogPolicies: Pick<WatchdogPolicyStore, 'list'>
 }
 
@@ -39,7 +41,7 @@ export const statusRoutes = (parts: StatusParts): AnyRoute[] => [
 ]
 
 function statusOf(parts: StatusParts, who: UserWho, now: string): Status {
-  const { counts, metrics, reach, startedAt } = parts
+  const { counts, metrics, reach, startedAt, uptimeMs } = parts
   const nodes = reach(who, 'node:read')
   const recordings = reach(who, 'recording:read')
   return {
@@ -53,7 +55,7 @@ function statusOf(parts: StatusParts, who: UserWho, now: string): Status {
     ...(parts.certificates ? { certificateExpiresAt: parts.certificates.shown.expiresAt } : {}),
     ...(nodes.unrestricted ? { runners: parts.runners().map(reported) } : {}),
     startedAt,
-    uptimeSeconds: Math.max(0, Math.floor((Date.parse(now) - Date.parse(startedAt)) / 1000)),
+    uptimeSeconds: Math.floor(uptimeMs() / 1000),
     version,
   }
 }

@@ -6,7 +6,7 @@ import type { Alarms, Subject } from './alarms.ts'
 import { MISSING, ownLevels, ownOf, readingOf } from './readings.rules.ts'
 import { type Evidence, evidenceOf, RULES, type Rule, repeatDue } from './verdict.rules.ts'
 import type { Take } from './watch.store.ts'
-import { type Memory, type Pace, type Sums, sample, windowed } from './window.rules.ts'
+import { type Memory, type Pace, type Sums, sample, shift, windowed } from './window.rules.ts'
 
 export interface TakeParts {
   alarms: Alarms
@@ -19,6 +19,8 @@ export interface TakeParts {
 interface Watch extends Memory {
   /** Frames received up to here are taken in; ms. */
   cursor: number
+  /** Start of the take, by the clock as it is now; ms. */
+  from: number
   /** Take and policy as this memory has them; another start or another threshold begins anew. */
   version: string
 }
@@ -37,12 +39,14 @@ export function takeWatch(parts: TakeParts) {
   const { health, meters, pace } = parts
   const watches = new Map<string, Watch>()
 
-  const watchOf = (take: Take): Watch => {
+  const watchOf = (take: Take, at: number): Watch => {
     const version = [take.recordedAt, take.policyId, take.policyVersion].join(' ')
     const known = watches.get(take.id)
     if (known?.version === version) return known
-    // What the meters still have of this take is heard again.
-    const watch: Watch = { buckets: [], cursor: Date.parse(take.recordedAt), version }
+    // What the meters still have of this take is heard again. A start that lies ahead was noted before the clock was put back.
+    const same = known?.version.startsWith(take.recordedAt)
+    const from = Math.min(same ? (known as Watch).from : Date.parse(take.recordedAt), at)
+    const watch: Watch = { buckets: [], cursor: from, from, version }
     watches.set(take.id, watch)
     return watch
   }
@@ -84,11 +88,11 @@ export function takeWatch(parts: TakeParts) {
     /** `metersExpected`: nodes have had time to send frames since the watchdog began, so that silence means something. */
     look(take: Take, now: string, metersExpected: boolean): Outcome {
       const at = Date.parse(now)
-      const watch = watchOf(take)
+      const watch = watchOf(take, at)
       if (!hear(take, watch, at, metersExpected)) return QUIET
       const { graceSeconds, windowSeconds } = take.rules
       const sums = windowed(watch, at, windowSeconds)
-      const from = Date.parse(take.recordedAt)
+      const { from } = watch
       if (at < from + (graceSeconds + windowSeconds) * 1000) return QUIET
       const evidence = evidenceOf(watch, sums, take.rules, observed(watch, from, at, windowSeconds))
       return settle(take, evidence, sums, now)
@@ -97,7 +101,14 @@ export function takeWatch(parts: TakeParts) {
     keep(active: ReadonlySet<string>): void {
       for (const id of watches.keys()) if (!active.has(id)) watches.delete(id)
     },
-    forget: (): void => watches.clear(),
+    /** The wall clock jumped by so many ms: what was heard, and when, moves along. */
+    moved(by: number): void {
+      for (const watch of watches.values()) {
+        watch.cursor += by
+        watch.from += by
+        shift(watch, by)
+      }
+    },
   }
 
   // Watched from its start, or by now for a whole window: a restart in the midst of a take must not alarm by what it missed.

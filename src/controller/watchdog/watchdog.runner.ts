@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Clock } from '../../kernel/clock.ts'
+import { type Clock, iso } from '../../kernel/clock.ts'
 import type { Runner } from '../background/ticker.ts'
 import type { Audit } from '../edge/audit.ts'
 import type { HealthStore } from '../health/health.store.ts'
@@ -54,19 +54,16 @@ export function watchdogRunner(parts: WatchdogParts): Runner {
   const breakSeconds = Math.max(MISSED * intervalSeconds, maxSpanSeconds)
   const takes = takeWatch({ ...parts, alarms: hand, pace: { breakSeconds, maxSpanSeconds } })
   const offline = offlineWatch({ alarms: hand, health, offlineAfterSeconds, store })
-  // Since when the controller is there without a break, and its last pass; ms.
+  // Since when the controller is there without a break, and its last pass; ms of the monotonic clock.
   let presentSince: number | undefined
   let lastPass = 0
 
   const attend = (at: number): void => {
-    const away = at - lastPass > MISSED * intervalSeconds * 1000
-    // A clock that was put back: what is remembered lies in the future.
-    if (at < lastPass) takes.forget()
-    // The machine slept, or the clock was put: nodes get their time anew.
-    if (presentSince === undefined || away || at < lastPass) presentSince = at
+    // The process stood still: nodes get their time anew.
+    if (presentSince === undefined || at - lastPass > MISSED * intervalSeconds * 1000) presentSince = at
     lastPass = at
   }
-  const patient = (at: number, seconds: number): boolean => at - (presentSince ?? at) > seconds * 1000
+  const patient = (seconds: number): boolean => lastPass - (presentSince ?? lastPass) > seconds * 1000
 
   /** Writes in transactions of at most a turn each; a reading alone need not be synced to disk. */
   const carryOut = async (steps: readonly Step[]): Promise<void> => {
@@ -82,14 +79,15 @@ export function watchdogRunner(parts: WatchdogParts): Runner {
     }
   }
 
-  const watchTakes = async (now: string, at: number): Promise<{ active: Set<string>; changes: number }> => {
+  const watchTakes = async (): Promise<{ active: Set<string>; changes: number }> => {
     const active = new Set<string>()
     let changes = 0
     for (const slice of store.takes(SLICE)) {
       let until = clock.monotonic() + TURN
       for (const take of slice.filter((one) => watches(one.rules, one))) {
         active.add(take.id)
-        const outcome = takes.look(take, now, patient(at, meterMaxAgeSeconds))
+        // Asked anew for each: the clock may jump while others have their turn.
+        const outcome = takes.look(take, iso(clock.now()), patient(meterMaxAgeSeconds))
         db.tx(outcome.write, outcome.changes > 0)
         changes += outcome.changes
         if (clock.monotonic() < until) continue
@@ -122,12 +120,12 @@ export function watchdogRunner(parts: WatchdogParts): Runner {
     name: 'watchdog',
     enabled,
     intervalSeconds,
+    moved: takes.moved,
     tick: async (now) => {
-      const at = Date.parse(now)
-      attend(at)
-      const nodes = offline(now, patient(at, offlineAfterSeconds))
+      attend(clock.monotonic())
+      const nodes = offline(now, patient(offlineAfterSeconds))
       await carryOut(nodes)
-      const { active, changes } = await watchTakes(now, at)
+      const { active, changes } = await watchTakes()
       const left = leftBehind(active, now)
       await carryOut(left)
       return { changes: changes + [...nodes, ...left].filter((step) => step.loud).length, watched: active.size }

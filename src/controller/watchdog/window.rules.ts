@@ -113,6 +113,16 @@ export function sample(memory: Memory, at: number, reading: Reading, rules: Watc
   else memory.buckets.push({ ...one, from: at, until: at })
 }
 
+/** Moves all its times by so many ms. */
+export function shift(memory: Memory, by: number): void {
+  for (const time of ['heardAt', 'last', 'since'] as const)
+    if (memory[time] !== undefined) memory[time] = (memory[time] as number) + by
+  for (const bucket of memory.buckets) {
+    bucket.from += by
+    bucket.until += by
+  }
+}
+
 function sumsOf(r: Reading, seconds: number, rules: WatchdogRules): Sums {
   const limits = effective(rules)
   const during = (holds: boolean) => (holds ? seconds : 0)

@@ -1,0 +1,35 @@
+import type { Clock } from '../../kernel/clock.ts'
+
+// A step of the wall clock from here on is a jump; smaller ones, as a time server makes them, are followed at once.
+const JUMP_MS = 500
+
+/**
+ * The controller's clock. Between two looks it runs with the monotonic clock, so that nothing sees the wall clock jump
+ * under it; whoever looks carries over what is stored, and then lets it follow.
+ */
+export class SteadyClock implements Clock {
+  private readonly machine: Clock
+  /** Wall clock minus monotonic clock, ms. */
+  private ahead: number
+
+  constructor(machine: Clock) {
+    this.machine = machine
+    this.ahead = machine.now() - machine.monotonic()
+  }
+
+  now = (): number => Math.floor(this.machine.monotonic() + this.ahead)
+  monotonic = (): number => this.machine.monotonic()
+
+  /** By how much the wall clock has jumped, ms; 0 when it has not. Small steps are followed here. */
+  jump(): number {
+    const by = this.machine.now() - this.machine.monotonic() - this.ahead
+    if (Math.abs(by) >= JUMP_MS) return Math.round(by)
+    this.ahead += by
+    return 0
+  }
+
+  /** From now on `now` is later by so many ms. */
+  follow(by: number): void {
+    this.ahead += by
+  }
+}
