@@ -5,6 +5,7 @@ import { SteadyClock } from './background/steady.ts'
 import { Ticker } from './background/ticker.ts'
 import type { Config } from './config.ts'
 import { audit } from './edge/audit.ts'
+import { bodies } from './edge/bodies.ts'
 import type { Edge } from './edge/edge.ts'
 import { limiter } from './edge/limiter.ts'
 import { principals } from './edge/principals.ts'
@@ -83,6 +84,7 @@ export type Controller = ReturnType<typeof compose>
 function edgeOf({ clock, config, db, ids, log }: Surroundings): Edge {
   return {
     audit: audit(db, ids, config.SVC_AUDIT_MACHINE_WINDOW_SECONDS),
+    bodies: { known: bodies(), strangers: bodies() },
     clock,
     db,
     group: new CommitGroup(db, clock),

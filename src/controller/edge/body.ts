@@ -1,56 +1,16 @@
-import { Readable } from 'node:stream'
 import type * as z from 'zod'
 import { Fail } from '../../kernel/fail.ts'
 
-/** Largest JSON body, bytes (decision 10). */
-export const JSON_LIMIT = 1024 * 1024
 const DEEPEST = 64
 
-const tooLarge = (): Fail => new Fail(413, 'payload_too_large', `The request body is larger than ${JSON_LIMIT} bytes`)
+const utf8 = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * Reads a JSON body whole. An absent body is `{}`; text that is not JSON is a 400 with its issue.
- * @throws Fail 413 above `JSON_LIMIT`, 400 for broken UTF-8, broken JSON or absurd nesting.
+ * The JSON in the pieces of a body; no byte at all is `{}`.
+ * @throws Fail 400 for broken UTF-8, broken JSON or absurd nesting.
  */
-export async function readJson(chunks: AsyncIterable<Uint8Array>, declared: number): Promise<unknown> {
-  if (declared > JSON_LIMIT) throw tooLarge()
-  const parts = chunks instanceof Readable ? await listened(chunks) : await iterated(chunks)
-  return parts.length === 0 ? {} : parseJson(parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts))
-}
-
-/** By its events: an iterator over a socket costs more than the body of a heartbeat. */
-function listened(stream: Readable): Promise<Uint8Array[]> {
-  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array[]>()
-  const parts: Uint8Array[] = []
-  let size = 0
-  const take = (chunk: Uint8Array) => {
-    size += chunk.length
-    parts.push(chunk)
-    if (size > JSON_LIMIT) refuse(tooLarge())
-  }
-  const refuse = (e: Error) => {
-    stream.off('data', take).pause()
-    reject(e)
-  }
-  stream.on('data', take)
-  stream.once('end', () => resolve(parts))
-  stream.once('error', refuse)
-  stream.once('close', () => stream.readableEnded || reject(new Error('the connection closed')))
-  return promise
-}
-
-async function iterated(chunks: AsyncIterable<Uint8Array>): Promise<Uint8Array[]> {
-  const parts: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of chunks) {
-    size += chunk.length
-    if (size > JSON_LIMIT) throw tooLarge()
-    parts.push(chunk)
-  }
-  return parts
-}
-
-const utf8 = new TextDecoder('utf-8', { fatal: true })
+export const jsonIn = (parts: readonly Uint8Array[]): unknown =>
+  parts.length === 0 ? {} : parseJson(parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts))
 
 function parseJson(bytes: Uint8Array): unknown {
   try {

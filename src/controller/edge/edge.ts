@@ -3,6 +3,7 @@ import type { Log } from '../../kernel/log.ts'
 import type { Db } from '../store/db.ts'
 import type { CommitGroup } from '../store/group.ts'
 import type { Audit } from './audit.ts'
+import type { Bodies } from './bodies.ts'
 import type { Limiter } from './limiter.ts'
 import type { Principals } from './principals.ts'
 import type { AnyRoute, Incoming } from './route.ts'
@@ -12,6 +13,8 @@ import type { Who } from './who.ts'
 /** What the pipeline stands on. */
 export interface Edge {
   audit: Audit
+  /** Bodies under way: of strangers, who fill only their own room, and of known callers. */
+  bodies: { known: Bodies; strangers: Bodies }
   clock: Clock
   db: Db
   group: CommitGroup

@@ -1,5 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from 'hono'
+import { networkOf } from './addresses.ts'
+import type { Source } from './bodies.ts'
 import type { Incoming } from './route.ts'
 
 /** What @hono/node-server puts into the context; absent when a test calls the app in memory. */
@@ -17,15 +19,30 @@ export function headerOf(c: Context, name: string): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value
 }
 
+interface Carrier {
+  /** Reads a whole body within the caller's bounds. */
+  read: (source: Source, most: number) => Promise<Uint8Array[]>
+  trustedProxies: ReadonlySet<string>
+  /** Whether the handler may take the body as it comes. */
+  upload: boolean
+}
+
 /** The request behind a context. Bodies are read from the socket itself: nothing buffers them on the way. */
-export function incoming(c: Context, trustedProxies: ReadonlySet<string>): Incoming {
+export function incoming(c: Context, { read, trustedProxies, upload }: Carrier): Incoming {
   const { incoming: message } = bindings(c)
+  const client = address(message?.socket.remoteAddress ?? '', c, trustedProxies)
+  const chunks = () => message ?? memory(c)
   return {
-    address: address(message?.socket.remoteAddress ?? '', c, trustedProxies),
-    body: () => message ?? memory(c),
+    address: client,
+    body() {
+      if (!upload) throw new Error('only an upload takes its body as it comes')
+      return chunks()
+    },
     gone: () => goneSignal(c),
     header: (name) => headerOf(c, name),
     method: c.req.method,
+    network: networkOf(client),
+    whole: (most) => read({ chunks: chunks(), declared: Number(headerOf(c, 'content-length') ?? 0) }, most),
   }
 }
 

@@ -33,12 +33,18 @@ export type PathParams<S extends string> = { [K in Names<S>]: string }
 export interface Incoming {
   /** Client address; a forwarded one only from a trusted proxy. */
   address: string
-  /** The body as it arrives; read at most once. */
+  /** The body as it arrives, of any length and duration; for records with `upload` alone. Read at most once. */
   body(): AsyncIterable<Uint8Array>
   /** Aborted when the client has gone before the answer was complete. A method: an accessor made per request outlives it in V8. */
   gone(): AbortSignal
   header(name: string): string | undefined
   method: string
+  /** What the client's address is counted under: the address, of IPv6 its /64; empty where there is no socket. */
+  network: string
+  /**
+   * The whole body in memory, within the bounds of bodies. @throws Fail as `Bodies.read` does.
+   */
+  whole(most: number): Promise<Uint8Array[]>
 }
 
 export interface Input<S extends string, A extends Auth, B, Q> {
@@ -104,6 +110,10 @@ interface Head<S extends string, B, Q> {
   success?: string | readonly [succeeded: string, failed: string]
   target: (params: PathParams<S>, body: unknown) => Target
   body?: z.ZodType<B>
+  /** Largest body, bytes; a stranger's where anybody may come, otherwise 1 MiB. */
+  bodyLimit?: number
+  /** The handler takes the body as it comes: a file of any length. All other bodies are bounded and read whole. */
+  upload?: true
   query?: z.ZodType<Q>
   status?: 200 | 201 | 202 | 204 | 302
   /**

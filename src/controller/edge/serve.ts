@@ -5,7 +5,8 @@ import { iso } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 import { errorFields } from '../../kernel/log.ts'
 import { API_PREFIX } from '../../wire/headers.ts'
-import { parsed, readJson } from './body.ts'
+import { JSON_LIMIT, STRANGER_LIMIT } from './bodies.ts'
+import { jsonIn, parsed } from './body.ts'
 import type { Call, Edge } from './edge.ts'
 import { headerOf, incoming, whenUndelivered } from './incoming.ts'
 import type { AnyRoute, Auth, Commit, Done, Input, Streamed } from './route.ts'
@@ -88,7 +89,11 @@ async function handle(edge: Edge, candidates: AnyRoute[], c: Context): Promise<R
     params: c.req.param() as Record<string, string>,
     path: c.req.path,
     r,
-    request: incoming(c, edge.trustedProxies),
+    request: incoming(c, {
+      read: (source, most) => bodiesFor(edge, call).read(source, callerOf(call), most),
+      trustedProxies: edge.trustedProxies,
+      upload: r.upload === true,
+    }),
   }
   const notes = trail(edge, call)
   try {
@@ -120,16 +125,29 @@ async function identified(edge: Edge, call: Call, notes: Trail, guessable: boole
   })
 }
 
+const isStranger = ({ known }: Call): boolean => !known || known.who.kind === 'anonymous'
+
+/** Who is counted where something is bounded for each caller: an account, a node, or a stranger's network. */
+export function callerOf({ known, request }: Call): string {
+  if (known?.who.kind === 'user') return `user ${known.who.id}`
+  return known?.who.kind === 'node' ? `node ${known.who.nodeId}` : request.network
+}
+
+const bodiesFor = ({ bodies }: Edge, call: Call) => (isStranger(call) ? bodies.strangers : bodies.known)
+
+/** Largest JSON body of a record, bytes. */
+export const limitOf = ({ auth, bodyLimit }: AnyRoute): number =>
+  bodyLimit ?? (auth === 'none' ? STRANGER_LIMIT : JSON_LIMIT)
+
 /** A body that could not be read is still judged by the gate first. */
 async function readBody(call: Call): Promise<Fail | undefined> {
   if (!call.r.body) return undefined
   try {
-    call.body = await readJson(call.request.body(), Number(call.request.header('content-length') ?? 0))
+    call.body = jsonIn(await call.request.whole(limitOf(call.r)))
     return undefined
   } catch (e) {
     if (e instanceof Fail) return e
-    // The client broke off: its socket error is no bug of ours.
-    return new Fail(400, 'request_aborted', 'The request body ended early')
+    throw e
   }
 }
 

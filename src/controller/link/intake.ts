@@ -16,11 +16,24 @@ export interface Received {
   size: number
 }
 
+/** What a sender must bring within a time of waiting for it. */
+export interface Floor {
+  bytes: number
+  ms: number
+}
+
+/**
+ * A quarter of a kilobyte a second, over two minutes: a recorder behind the thinnest of lines is faster, and one that is cut
+ * off goes on where it stopped. Only a sender that means to hold the connection is slower.
+ */
+export const FLOOR: Floor = { bytes: 32 * 1024, ms: 120_000 }
+
 export interface Reception {
   body: AsyncIterable<Uint8Array>
   /** Aborted when a newer sender of the same upload takes over. */
   cancelled: AbortSignal
   file: string
+  floor?: Floor
   /** Largest size of the whole file, bytes. */
   most: number
   /** Bytes that are already there and stay. */
@@ -30,14 +43,14 @@ export interface Reception {
 /**
  * Streams a body into `file` from `offset` on and hashes the whole; memory stays flat whatever the size. The bytes
  * are on disk when it resolves. What arrived before an error stays in the file.
- * @throws Fail 413 above `most`, 503 when the disk refuses.
+ * @throws Fail 413 above `most`, 408 for a sender slower than `floor`, 503 when the disk refuses.
  */
-export async function receive({ body, cancelled, file, most, offset }: Reception): Promise<Received> {
+export async function receive({ body, cancelled, file, floor = FLOOR, most, offset }: Reception): Promise<Received> {
   const hash = createHash('sha256')
   if (offset > 0) await hashFile(file, hash)
   const handle = await fs.open(file, offset > 0 ? 'r+' : 'w')
   try {
-    const size = await pour(body, handle, hash, offset, most, cancelled)
+    const size = await pour(paced(body, cancelled, floor), handle, hash, offset, most)
     await handle.sync()
     return { sha256: hash.digest('hex'), size }
   } finally {
@@ -45,33 +58,36 @@ export async function receive({ body, cancelled, file, most, offset }: Reception
   }
 }
 
-async function pour(
-  body: AsyncIterable<Uint8Array>,
-  handle: fs.FileHandle,
-  hash: Hash,
-  offset: number,
-  most: number,
-  cancelled: AbortSignal,
-) {
+async function pour(body: AsyncIterable<Uint8Array>, handle: fs.FileHandle, hash: Hash, offset: number, most: number) {
   const sink = batches(handle, offset)
   let size = offset
-  for await (const chunk of until(cancelled, body)) {
-    size += chunk.length
-    if (size > most)
-      throw new Fail(413, 'file_too_large', `Recording cache file exceeds the maximum size of ${most} bytes`)
-    hash.update(chunk)
-    await sink.take(chunk)
+  try {
+    for await (const chunk of body) {
+      size += chunk.length
+      if (size > most)
+        throw new Fail(413, 'file_too_large', `Recording cache file exceeds the maximum size of ${most} bytes`)
+      hash.update(chunk)
+      await sink.take(chunk)
+    }
+  } finally {
+    // Also of a body that broke off: over a line that never lasts for a whole batch, an upload would never get on.
+    await sink.flush()
   }
-  await sink.flush()
   return size
 }
 
 /**
- * The body until `cancelled`: a sender that went silent must not hold up the one that took over. A promise of its own
- * for each step: `Promise.race` with one that never settles would keep every chunk until the end.
+ * The body, as long as it is not `cancelled` (a sender that went silent must not hold up the one that took over) and comes
+ * faster than `floor`; the time we take to write does not count. A promise of its own for each step: `Promise.race` with
+ * one that never settles would keep every chunk until the end.
  */
-async function* until(cancelled: AbortSignal, body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+async function* paced(
+  body: AsyncIterable<Uint8Array>,
+  cancelled: AbortSignal,
+  floor: Floor,
+): AsyncIterable<Uint8Array> {
   let cancel: (why: unknown) => void = () => {}
+  let [brought, left] = [0, floor.ms]
   const stop = () => cancel(cancelled.reason)
   cancelled.addEventListener('abort', stop, { once: true })
   const chunks = body[Symbol.asyncIterator]()
@@ -80,15 +96,27 @@ async function* until(cancelled: AbortSignal, body: AsyncIterable<Uint8Array>): 
       const step = Promise.withResolvers<IteratorResult<Uint8Array>>()
       cancel = step.reject
       if (cancelled.aborted) stop()
+      const asked = performance.now()
+      const late = setTimeout(() => step.reject(tooSlow(floor)), left)
       chunks.next().catch(broken).then(step.resolve, step.reject)
-      const { done, value } = await step.promise
+      const { done, value } = await step.promise.finally(() => clearTimeout(late))
       if (done) return
+      brought += value.length
+      left -= performance.now() - asked
+      if (brought >= floor.bytes) [brought, left] = [0, floor.ms]
       yield value
     }
   } finally {
     cancelled.removeEventListener('abort', stop)
   }
 }
+
+const tooSlow = ({ bytes, ms }: Floor): Fail =>
+  new Fail(
+    408,
+    'upload_too_slow',
+    `Less than ${bytes} bytes arrived within ${ms / 1000} s; a resumable upload goes on later`,
+  )
 
 const broken = (e: Error): never => {
   throw new Fail(400, 'upload_interrupted', `The upload ended early: ${e.message}`)

@@ -50,32 +50,17 @@ function headersOf(request: Incoming): ChunkHeaders {
   return parsed(ChunkHeaders, { capturedAt, contentType, durationMs }, 'invalid_headers')
 }
 
-const tooLarge = (): Fail =>
-  new Fail(413, 'chunk_too_large', `Monitor chunk exceeds the maximum size of ${CHUNK_BYTES.most} bytes`)
+const tooLarge = (e: unknown): never => {
+  if (!(e instanceof Fail) || e.status !== 413) throw e
+  throw new Fail(413, 'chunk_too_large', `Monitor chunk exceeds the maximum size of ${CHUNK_BYTES.most} bytes`)
+}
 
 /** The whole body. @throws Fail 413 above the limit, 400 below the least or when the agent broke off. */
 async function received(request: Incoming): Promise<Uint8Array> {
-  if (Number(request.header('content-length') ?? 0) > CHUNK_BYTES.most) throw tooLarge()
-  const parts: Uint8Array[] = []
-  let size = 0
-  for await (const part of unbroken(request.body())) {
-    size += part.length
-    if (size > CHUNK_BYTES.most) throw tooLarge()
-    parts.push(part)
-  }
-  const audio = Buffer.concat(parts)
+  const audio = Buffer.concat(await request.whole(CHUNK_BYTES.most).catch(tooLarge))
   if (audio.length < CHUNK_BYTES.least)
     throw new Fail(400, 'chunk_too_small', 'Invalid monitor chunk size', {
       issues: [{ code: 'too_small', minimum: CHUNK_BYTES.least, path: [], message: 'shorter than a WAV header' }],
     })
   return audio
-}
-
-// The agent's socket error is no bug of ours.
-async function* unbroken(body: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
-  try {
-    yield* body
-  } catch {
-    throw new Fail(400, 'request_aborted', 'The request body ended early')
-  }
 }

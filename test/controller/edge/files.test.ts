@@ -22,6 +22,8 @@ const request = (
   gone: () => signal,
   header: (name) => headers[name],
   method,
+  network: '',
+  whole: async () => [],
 })
 
 function world() {

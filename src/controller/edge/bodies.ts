@@ -1,0 +1,118 @@
+// Bodies that are held in memory whole: how large, how long under way, how many at once.
+import { Readable } from 'node:stream'
+import { Fail } from '../../kernel/fail.ts'
+
+/** Largest body of a stranger, bytes: who signs in sends a few hundred. */
+export const STRANGER_LIMIT = 16 * 1024
+/** Largest JSON body of a known caller, bytes (decision 10). */
+export const JSON_LIMIT = 1024 * 1024
+
+export interface BodyBounds {
+  /** From the first look to the last byte, ms. */
+  deadlineMs: number
+  /** Bodies under way at once, of all callers. */
+  overall: number
+  /** And of one caller. */
+  perCaller: number
+}
+export const BODY_BOUNDS: BodyBounds = { deadlineMs: 15_000, overall: 512, perCaller: 32 }
+
+/** A body as it comes, and what its sender says of its length. */
+export interface Source {
+  chunks: AsyncIterable<Uint8Array>
+  /** Bytes, by its `Content-Length`; 0 when it does not say. */
+  declared: number
+}
+
+/** Reads whole bodies of one kind of callers, so many at once. */
+export interface Bodies {
+  /**
+   * The whole body in the pieces it came in. `caller` is who is counted.
+   * @throws Fail 413 above `most` bytes, 408 past the deadline, 429 or 503 when too many are under way, 400 when it broke off.
+   */
+  read(source: Source, caller: string, most: number): Promise<Uint8Array[]>
+}
+
+const tooLarge = (most: number): Fail =>
+  new Fail(413, 'payload_too_large', `The request body is larger than ${most} bytes`)
+const later = { headers: { 'retry-after': '5' } }
+
+export function bodies({ deadlineMs, overall, perCaller }: BodyBounds = BODY_BOUNDS): Bodies {
+  const inside = new Map<string, number>()
+  let all = 0
+
+  const enter = (caller: string): void => {
+    const own = inside.get(caller) ?? 0
+    if (own >= perCaller) throw new Fail(429, 'too_many_bodies', `More than ${perCaller} request bodies at once`, later)
+    if (all >= overall) throw new Fail(503, 'too_many_bodies', 'Too many request bodies at once', later)
+    inside.set(caller, own + 1)
+    all++
+  }
+  const leave = (caller: string): void => {
+    const own = (inside.get(caller) ?? 0) - 1
+    if (own > 0) inside.set(caller, own)
+    else inside.delete(caller)
+    all--
+  }
+  return {
+    async read({ chunks, declared }, caller, most) {
+      if (declared > most) throw tooLarge(most)
+      enter(caller)
+      try {
+        return await (chunks instanceof Readable ? listened(chunks, most, deadlineMs) : iterated(chunks, most))
+      } finally {
+        leave(caller)
+      }
+    },
+  }
+}
+
+/** By its events: an iterator over a socket costs more than the body of a heartbeat. */
+function listened(stream: Readable, most: number, deadlineMs: number): Promise<Uint8Array[]> {
+  const { promise, resolve, reject } = Promise.withResolvers<Uint8Array[]>()
+  const parts: Uint8Array[] = []
+  let size = 0
+  const take = (chunk: Uint8Array) => {
+    size += chunk.length
+    parts.push(chunk)
+    if (size > most) refuse(tooLarge(most))
+  }
+  const late = () =>
+    refuse(new Fail(408, 'request_timeout', `The request body took longer than ${deadlineMs / 1000} s`))
+  const deadline = setTimeout(late, deadlineMs)
+  const refuse = (e: Error) => {
+    clearTimeout(deadline)
+    stream.off('data', take).pause()
+    reject(e)
+  }
+  stream.on('data', take)
+  stream.once('end', () => {
+    clearTimeout(deadline)
+    resolve(parts)
+  })
+  stream.once('error', () => refuse(brokenOff()))
+  stream.once('close', () => stream.readableEnded || refuse(brokenOff()))
+  return promise
+}
+
+// The client's socket error is no bug of ours.
+const brokenOff = (): Fail => new Fail(400, 'request_aborted', 'The request body ended early')
+
+async function* unbroken(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {
+  try {
+    yield* chunks
+  } catch {
+    throw brokenOff()
+  }
+}
+
+async function iterated(chunks: AsyncIterable<Uint8Array>, most: number): Promise<Uint8Array[]> {
+  const parts: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of unbroken(chunks)) {
+    size += chunk.length
+    if (size > most) throw tooLarge(most)
+    parts.push(chunk)
+  }
+  return parts
+}
