@@ -208,6 +208,7 @@ function settingRoutes({ bell, devices, ids, meters, reach, scope, stores }: Wor
       devices,
       ids,
       mappings: stores.switcherMappings,
+      reach,
       routing: stores.switcherRouting,
     }),
   ]

@@ -25,6 +25,7 @@ export function runnersOf(works: Works): Runner[] {
       enabled: config.SVC_SCHEDULE_RUNNER_ENABLED,
       intervalSeconds: config.SVC_SCHEDULE_RUNNER_INTERVAL_SECONDS,
       retrySeconds: config.SVC_SCHEDULE_FAILURE_RETRY_SECONDS,
+      rosters: stores.rosters,
       runs: stores.scheduleRuns,
       schedules: stores.schedules,
       take: works.scheduledTake,

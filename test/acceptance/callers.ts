@@ -89,7 +89,7 @@ interface Wish {
   rosterBy?: 'group'
 }
 
-const wishes = ({ library, nodes, schedules }: World): Record<string, Wish> => {
+const wishes = ({ library, nodes, schedules, switchers }: World): Record<string, Wish> => {
   const rec = (key: string): Name => `recording ${library[key]?.id}`
   const { desk, devices, vault } = nodes
   return {
@@ -109,6 +109,11 @@ const wishes = ({ library, nodes, schedules }: World): Record<string, Wish> => {
     'viewer-roster': { role: 'viewer', roster: { booth: ['view'] } },
     'viewer-group-roster': { role: 'viewer', roster: { cellar: ['view', 'download'] }, rosterBy: 'group' },
     'viewer-roster-refused': { role: 'viewer', roster: { booth: ['view'], hall: ['view'] }, deny: [rec('booth1')] },
+    'viewer-nothing': { role: 'viewer' },
+    'viewer-north': { role: 'viewer', grants: ['site North'] },
+    'op-booker': { role: 'operator', grants: ['room cellar'], roster: { booth: ['book'] } },
+    'op-hall-plan': { role: 'operator', grants: [`schedule ${schedules.hall}`, `schedule ${schedules.booth}`] },
+    'op-switcher': { role: 'operator', grants: [`switcher ${switchers.both}`, `switcher ${switchers.idle}`] },
     'auditor-booth': { role: 'auditor', grants: ['room booth'] },
     'auditor-nothing': { role: 'auditor' },
     'owner-no-booth': { role: 'owner', deny: ['room booth'] },

@@ -46,6 +46,7 @@ const READ: Record<string, string> = {
   recording_job: 'recording:read',
   room: 'node:read',
   schedule: 'schedule:read',
+  switcher: 'switcher:read',
   upload_queue: 'recording:read',
 }
 

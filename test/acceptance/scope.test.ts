@@ -4,8 +4,8 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { AnyRoute } from '../../src/controller/edge/route.ts'
 import type { Answer } from '../kit/kit.ts'
-import { type Caller, callers, holds, lists } from './callers.ts'
-import { type Thing, type World, world } from './world.ts'
+import { type Caller, callers, holds, lists, may } from './callers.ts'
+import { ok, type Thing, type World, world } from './world.ts'
 
 let w: World
 let people: Map<string, Caller>
@@ -24,7 +24,7 @@ const typeOf = (r: AnyRoute): string => r.target({} as never, {}).type
 const listed = (r: AnyRoute): string | undefined => {
   const type = typeOf(r)
   if (type === 'health') return 'health_event'
-  if (type === 'upload_queue') return type
+  if (type === 'upload_queue' || r.path === '/settings/switchers') return type
   return type.endsWith('_collection') ? type.replace('_collection', '') : undefined
 }
 // Lists without things, or of things that are a matter of permission alone.
@@ -32,8 +32,11 @@ const UNSCOPED = new Set(['user', 'group', 'session'])
 // Answers with numbers or words in place of things: tests of their own.
 const OTHERWISE = [
   ...['/meter-events', '/openapi.json', '/metrics', '/status', '/recordings/facets', '/schedules/calendar'],
+  '/settings/switcher-mapping-options',
   ...['/audit-events', '/audit-events/facets', '/audit-events/export', '/upload-runner', '/upload-runner/actions'],
 ]
+
+const UNPAGED = ['/rooms', '/settings/switchers']
 
 /** Ids of an answer: of the rows, or of the first column of a table. */
 function idsOf(answer: Answer): string[] {
@@ -55,7 +58,7 @@ test('every list and export shows exactly what the contract lets the caller reac
   const wrong: string[] = []
   let cells = 0
   for (const [r, type] of collections()) {
-    const path = r.path === '/rooms' ? r.path : `${r.path}?limit=200`
+    const path = UNPAGED.includes(r.path) ? r.path : `${r.path}?limit=200`
     const universe = idsOf(await w.owner.get(path.replace('/export?limit=200', '/export'))).map((id) =>
       thingOf(type, id),
     )
@@ -83,12 +86,64 @@ test('every list and export shows exactly what the contract lets the caller reac
 test('every read without an id is compared with the oracle, has a test of its own, or is a matter of permission alone', () => {
   const compared = new Set(collections().map(([r]) => r.path))
   const left = w.k.routes.filter((r) => isRead(r) && bare(r) && !compared.has(r.path) && !OTHERWISE.includes(r.path))
-  // Access, settings of the whole controller, and switchers, which nobody has grants on (contract B, 4).
-  const alone = /^.(auth|settings.(controller|switcher)|nodes.agent-release)/
+  // Access, and settings of the whole controller.
+  const alone = /^.(auth|settings.controller|nodes.agent-release)/
   assert.deepEqual(
     left.map(({ path }) => path).filter((path) => !alone.test(path)),
     [],
   )
+})
+
+test('the editor of switcher maps shows rooms within reach, and people to those who map', async () => {
+  const rooms = (await w.owner.get('/settings/switcher-mapping-options')).json.data.rooms as { id: string }[]
+  assert.equal(rooms.length, 4)
+  for (const c of withRole('switcher:read')) {
+    const { data } = (await c.client.get('/settings/switcher-mapping-options')).json
+    const wanted = rooms.filter(({ id }) => lists(w, c, 'node:read', thingOf('room', id)))
+    assert.deepEqual(data.rooms, wanted, c.id)
+    assert.equal(data.users.length > 0, holds(c, 'switcher:map'), c.id)
+  }
+})
+
+test('whoever reads a switcher by one of its rooms reads that of its map, and replaces it only with all of them', async () => {
+  const { both, south } = w.switchers
+  const { json } = ok(await w.owner.get(`/settings/switchers/${both}/mappings`), 200)
+  const outputs = [{ output: 1, userId: 'op-hall' }]
+  ok(
+    await w.owner.put(`/settings/switchers/${both}/mappings`, { inputs: json.data.inputs.map(bareInput), outputs }),
+    200,
+  )
+  const mapOf = async (id: string) => (await clientOf(id).get(`/settings/switchers/${both}/mappings`)).json.data
+  const roomsOf = ({ inputs }: { inputs: { roomId: string }[] }) => inputs.map(({ roomId }) => roomId)
+  const [one, all, viewer] = [await mapOf('op-hall'), await mapOf('op-switcher'), await mapOf('viewer-north')]
+  assert.deepEqual([roomsOf(one), one.outputs.length], [['hall'], 1])
+  assert.deepEqual([roomsOf(all), all.outputs.length], [['hall', 'booth'], 1])
+  assert.deepEqual([roomsOf(viewer), viewer.outputs], [['hall', 'booth'], []], 'people are told to those who map')
+  const put = async (id: string, switcher: string, rooms: string[]) => {
+    const inputs = rooms.map((roomId, i) => ({ input: i + 1, roomId }))
+    const { json, status } = await clientOf(id).put(`/settings/switchers/${switcher}/mappings`, { inputs, outputs })
+    return [status, json.reason]
+  }
+  assert.deepEqual(await put('op-hall', both, ['hall']), [403, undefined], 'the booth is out of sight')
+  assert.deepEqual(await put('op-switcher', both, ['hall', 'cellar']), [400, 'invalid_mapping'])
+  assert.deepEqual(await put('op-switcher', both, ['hall', 'nowhere']), [400, 'invalid_mapping'])
+  assert.deepEqual(await put('op-switcher', both, ['booth', 'hall']), [200, undefined])
+  assert.deepEqual(await put('op-south', south, ['attic']), [200, undefined], 'a site has its rooms')
+  assert.deepEqual(await put('op-south', south, ['cellar']), [200, undefined])
+})
+
+const bareInput = ({ input, roomId }: { input: number; roomId: string }) => ({ input, roomId })
+const clientOf = (id: string) => (people.get(id) as Caller).client
+
+test('a site opens its rooms: in the list, by themselves, with their overview', async () => {
+  for (const c of people.values())
+    for (const thing of w.things.filter(({ type }) => type === 'room'))
+      for (const path of ['', '/overview']) {
+        const { status } = await c.client.get(`/rooms/${thing.id}${path}`)
+        assert.equal(status, may(c, 'node:read', thing.reachedBy) ? 200 : 403, `${c.id} ${thing.id}${path}`)
+      }
+  const seen = (await clientOf('viewer-north').get('/rooms')).json.data.map((room: Row) => room.id)
+  assert.deepEqual(sorted(seen), ['booth', 'hall'])
 })
 
 type Row = Record<string, string> & { id: string; tags: string[]; uploadPolicyIds: string[] }

@@ -70,7 +70,8 @@ export async function world() {
   const get = (type: string, id: string): Thing | undefined => things.find((t) => t.type === type && t.id === id)
   for (const [id, site] of Object.entries(ROOMS)) {
     ok(await owner.post('/rooms', { id, name: `${id}-quarter`, site }), 201)
-    add('room', id, [])
+    // A room is part of its site.
+    add('room', id, [`site ${site}`], `${id}-quarter`)
   }
   const nodes = await made(k, owner, add)
   const schedules = await booked(owner, nodes, add)
@@ -81,10 +82,11 @@ export async function world() {
   for (const { id, recordingId } of ok(await owner.get('/health-events?limit=200'), 200).json.data)
     if (!get('health_event', id)) add('health_event', id, get('recording', recordingId)?.reachedBy ?? [])
   const maps = await mapped(owner, nodes, add)
+  const switchers = await wired(owner, add)
   // An item is its recording's (contract B, 4).
   for (const [key, id] of Object.entries(uploads.items))
     add('upload_queue', id, (get('recording', library[key]?.id ?? '') as Thing).reachedBy)
-  return { k, owner, get, health, library, maps, nodes, schedules, things, uploads }
+  return { k, owner, get, health, library, maps, nodes, schedules, switchers, things, uploads }
 }
 export type World = Awaited<ReturnType<typeof world>>
 type Add = (type: string, id: string, reachedBy: Name[], ...secrets: string[]) => string
@@ -303,4 +305,21 @@ async function mapped(owner: Client, { desk, devices, vault }: Nodes, add: Add) 
   add('channel_map_assignment', spare, [`interface ${devices.spare}`, ...ofDesk])
   add('channel_map_assignment', whole, [`node ${vault.id}`, 'site South', 'room cellar', 'room attic'])
   return { templateId }
+}
+
+/** One switcher with two rooms of one site, one with a room of the other, one with none. */
+async function wired(owner: Client, add: Add) {
+  const make = async (key: string, ...rooms: Room[]): Promise<string> => {
+    const body = { displayName: `${key}-matrix`, enabled: false, host: `${key}.matrix.test`, port: 1 }
+    const { id } = ok(await owner.post('/settings/switchers', body), 201).json.data
+    const inputs = rooms.map((roomId, i) => ({ input: i + 1, roomId }))
+    ok(await owner.put(`/settings/switchers/${id}/mappings`, { inputs, outputs: [] }), 200)
+    const reachedBy = rooms.flatMap((room) => [`room ${room}`, `site ${ROOMS[room]}`])
+    return add('switcher', id, reachedBy, `${key}.matrix.test`, `${key}-matrix`)
+  }
+  return {
+    both: await make('wboth', 'hall', 'booth'),
+    south: await make('wsouth', 'cellar'),
+    idle: await make('widle'),
+  }
 }

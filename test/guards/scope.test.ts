@@ -268,6 +268,7 @@ const LISTS: [list: string, detail: string, type: string, permission: Permission
   ['/health-events', '/health-events/:id', 'health_event', 'health:read'],
   ['/settings/upload-destinations', '/settings/upload-destinations/:id', 'upload_destination', 'settings:read'],
   ['/settings/upload-policies', '/settings/upload-policies/:id', 'upload_policy', 'settings:read'],
+  ['/settings/switchers', '/settings/switchers/:id', 'switcher', 'switcher:read'],
   // In the world of the guards an item has the id of its recording.
   ['/upload-queue', '/upload-queue/:id', 'recording', 'recording:read'],
 ]

@@ -28,8 +28,8 @@ export const EXPANDS: Record<Thing, Thing[]> = {
   'interface i4': ['interface i4', 'node n3', 'site North', 'room booth'],
   // n4: no interface at all, so its default room counts.
   'node n4': ['node n4', 'site South', 'room attic'],
-  'schedule s1': ['schedule s1', 'room booth', 'node n2', 'site South'],
-  'schedule s2': ['schedule s2', 'room cellar'],
+  'schedule s1': ['schedule s1', 'room booth', 'site North', 'node n2', 'site South'],
+  'schedule s2': ['schedule s2', 'room cellar', 'site South'],
   // A recording belongs to the room it was made in, never to all rooms of its node.
   'recording r1': ['recording r1', 'room hall', 'node n1', 'site North'],
   'recording r2': [
@@ -43,7 +43,7 @@ export const EXPANDS: Record<Thing, Thing[]> = {
     'site South',
   ],
   'recording r3': ['recording r3', 'node n2', 'site South'],
-  'recording r4': ['recording r4', 'room attic', 'schedule s2', 'room cellar'],
+  'recording r4': ['recording r4', 'room attic', 'schedule s2', 'room cellar', 'site South'],
   'recording_job j1': ['recording_job j1', 'recording r1', 'room hall', 'node n1', 'site North'],
   'recording_job j2': [
     ...['recording_job j2', 'recording r2', 'room hall', 'node n1', 'site North'],
@@ -53,11 +53,12 @@ export const EXPANDS: Record<Thing, Thing[]> = {
   'recording_job j3': ['recording_job j3', 'recording r3', 'node n2', 'site South', 'node n3', 'site North'],
   'health_event h1': ['health_event h1', 'node n1', 'site North', 'room hall', 'room booth'],
   'health_event h2': ['health_event h2', 'recording r1', 'room hall', 'node n1', 'site North'],
-  'health_event h3': ['health_event h3', 'schedule s1', 'room booth', 'node n2', 'site South'],
-  'room hall': ['room hall'],
-  'room booth': ['room booth'],
-  'room cellar': ['room cellar'],
-  'room attic': ['room attic'],
+  'health_event h3': ['health_event h3', 'schedule s1', 'room booth', 'site North', 'node n2', 'site South'],
+  // A room is part of its site.
+  'room hall': ['room hall', 'site North'],
+  'room booth': ['room booth', 'site North'],
+  'room cellar': ['room cellar', 'site South'],
+  'room attic': ['room attic', 'site South'],
   'recording_profile voice-mp3-vbr': ['recording_profile voice-mp3-vbr'],
   'retention_policy retention-keep-controller-cache': ['retention_policy retention-keep-controller-cache'],
   'recording_profile plain': ['recording_profile plain'],
@@ -73,7 +74,8 @@ export const EXPANDS: Record<Thing, Thing[]> = {
   'channel_map_assignment a2': ['channel_map_assignment a2', 'node n1', 'site North', 'room hall', 'room booth'],
   'channel_map_assignment_plan p1': ['channel_map_assignment_plan p1'],
   'watchdog_policy scheduled-voice-watchdog': ['watchdog_policy scheduled-voice-watchdog'],
-  'switcher n1': ['switcher n1'],
+  // One of its inputs is the hall.
+  'switcher n1': ['switcher n1', 'room hall', 'site North'],
   'user somebody': ['user somebody'],
   'group crew': ['group crew'],
 }
@@ -117,6 +119,7 @@ export function seed(k: Kit): void {
     AT,
     AT,
   )
+  k.sql(`INSERT INTO switcher_inputs VALUES ('n1', 1, 'hall')`)
   maps(k)
   uploads(k)
   k.sql(

@@ -125,8 +125,14 @@ export function readable(sides: Sides, reader: string): Readable | undefined {
 // Who people are, and what holds for the whole controller: known to every auditor.
 const OF_EVERYBODY: ReadonlySet<string> = new Set([
   ...['auth', 'controller', 'controller_settings', 'group', 'group_collection', 'session', 'session_collection'],
-  ...['switcher', 'user', 'user_collection'],
+  ...['user', 'user_collection'],
 ])
+/** Rows of switchers are readable, but not their hosts and wiring: those are of who has all switchers. */
+function isKnown({ granted }: Readable, { id, type }: AuditEvent['target']): boolean {
+  if (type !== 'switcher') return id !== undefined
+  return !granted || granted.every.has('*') || granted.every.has('switcher')
+}
+
 const PLAIN = ['method', 'path', 'requiredPermission', 'roles'] as const
 
 /**
@@ -135,7 +141,7 @@ const PLAIN = ['method', 'path', 'requiredPermission', 'roles'] as const
  */
 export function shownTo(readable: Readable | undefined, event: AuditEvent): AuditEvent {
   const { actor, after: _, before: __, correlationIds: ___, details, target, ...rest } = event
-  const open = !readable || target.id !== undefined || actor.id === readable.reader || OF_EVERYBODY.has(target.type)
+  const open = !readable || actor.id === readable.reader || OF_EVERYBODY.has(target.type) || isKnown(readable, target)
   if (open) return event
   const plain = PLAIN.flatMap((name) => (details[name] === undefined ? [] : [[name, details[name]]]))
   return { ...rest, actor, details: Object.fromEntries(plain), target }

@@ -37,6 +37,8 @@ export interface Reach {
   healthCells(): Condition[]
   /** Resources that expand to nothing but themselves: profiles, policies, templates. */
   own(type: string): Condition[]
+  /** A switcher (`x`) is reached through itself or a room wired to it. */
+  switchers(): Condition[]
   /** Ids of one type that a grant or a refusal names one by one. */
   named(type: string): string[]
   /** What grants and allow policies cover; undefined for who bypasses them. */
@@ -53,6 +55,7 @@ export function reaches(db: Db): (who: UserWho, permission: Permission) => Reach
   const nodesOf = db.stmt<{ nodes: string; sites: string }, { id: string }>(
     `SELECT id FROM nodes WHERE id IN ${listed('nodes')} UNION SELECT id FROM nodes WHERE site IN ${listed('sites')}`,
   )
+  const roomsOf = db.stmt<{ sites: string }, { id: string }>(`SELECT id FROM rooms WHERE site IN ${listed('sites')}`)
   const everyNode = db.stmt<object, { id: string }>(`SELECT id FROM nodes`)
   const everyRoom = db.stmt<object, { id: string }>(`SELECT id FROM rooms`)
   const everySchedule = db.stmt<object, { id: string }>(`SELECT id FROM schedules`)
@@ -71,7 +74,8 @@ export function reaches(db: Db): (who: UserWho, permission: Permission) => Reach
         ? everyNode.all({})
         : nodesOf.all({ nodes: ids(of('node')), sites: ids(of('site')) })
     const nodes = ids(nodeRows.map((row) => row.id))
-    const rooms = ids(whole('room') ? everyRoom.all({}).map((row) => row.id) : [...of('room'), ...capabilityRooms])
+    const roomRows = whole('room') || whole('site') ? everyRoom.all({}) : roomsOf.all({ sites: ids(of('site')) })
+    const rooms = ids(new Set([...roomRows.map((row) => row.id), ...of('room'), ...capabilityRooms]))
     let schedules: string | undefined
     const listSchedules = () =>
       whole('schedule') ? everySchedule.all({}) : schedulesOf.all({ own: ids(of('schedule')), rooms, nodes })
@@ -104,6 +108,7 @@ export function reaches(db: Db): (who: UserWho, permission: Permission) => Reach
       unrestricted: !allow && !deny,
       nodes: () => both(nodesWithin),
       own: (type) => both((side, tag) => ownWithin(side, tag, type)),
+      switchers: () => both(switchersWithin),
       named: (type) => namedBy(allow ? [...who.allow, ...who.deny] : who.deny, type),
       recordings: () => both(recordingsWithin),
       jobs: () => both(jobsWithin),
@@ -269,6 +274,15 @@ function healthCellsWithin(side: Cover, tag: string): Condition {
     sql: `h.schedule_id IN ${listed(`${tag}Schedules`)} OR ${recording}
       OR (h.of_recording = 0 AND h.schedule_id IS NULL AND ${node})`,
     params: { ...recordings.params, ...nodes.params, [`${tag}Schedules`]: side.schedules },
+  }
+}
+
+function switchersWithin(side: Cover, tag: string): Condition {
+  if (covers(side, 'switcher')) return EVERYTHING
+  return {
+    sql: `x.id IN ${listed(`${tag}Own`)}
+      OR x.id IN (SELECT switcher_id FROM switcher_inputs WHERE room_id IN ${listed(`${tag}Rooms`)})`,
+    params: { [`${tag}Own`]: side.own('switcher'), [`${tag}Rooms`]: side.rooms },
   }
 }
 

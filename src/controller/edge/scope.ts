@@ -30,7 +30,11 @@ const EXPANSIONS: Record<string, string> = {
     UNION ALL SELECT 'room', s.room_id FROM recordings r JOIN schedules s ON s.id = r.schedule_id WHERE r.id = @id
     UNION ALL SELECT 'node', s.node_id FROM recordings r JOIN schedules s ON s.id = r.schedule_id WHERE r.id = @id
     UNION ALL SELECT 'site', n.site FROM recordings r JOIN schedules s ON s.id = r.schedule_id JOIN nodes n ON n.id = s.node_id WHERE r.id = @id`,
+  // Whoever has one of the rooms wired to it.
+  switcher: `SELECT 'room' AS type, room_id AS id FROM switcher_inputs WHERE switcher_id = @id`,
 }
+// A room is part of its site, wherever the room comes from.
+const SITES_OF_ROOMS = `SELECT DISTINCT 'site' AS type, site AS id FROM rooms WHERE id IN (SELECT value FROM json_each(@rooms))`
 
 const JOB = `SELECT recording_id AS recordingId, node_id AS nodeId FROM recording_jobs WHERE id = @id`
 const CHANNEL = `
@@ -59,6 +63,7 @@ export function scope(db: Db): Scope {
   >(HEALTH)
 
   const assigned = db.stmt<{ id: string }, Pair>(ASSIGNED)
+  const sites = db.stmt<{ rooms: string }, Pair>(SITES_OF_ROOMS)
 
   const related: Record<string, (id: string) => Pair[]> = {
     channel: (id) => {
@@ -88,10 +93,16 @@ export function scope(db: Db): Scope {
     return [{ type, id }, ...more.filter((pair) => !only || only.includes(pair.type))]
   }
 
+  const whole = (type: string, id: string): Pair[] => {
+    const pairs = expand(type, id)
+    const rooms = pairs.filter((pair) => pair.type === 'room').map((room) => room.id)
+    return rooms.length === 0 ? pairs : [...pairs, ...sites.all({ rooms: JSON.stringify(rooms) })]
+  }
+
   return {
-    expand: (target) => (target.id === undefined ? [] : expand(target.type, target.id)),
+    expand: (target) => (target.id === undefined ? [] : whole(target.type, target.id)),
     decide: (who, permission, target) =>
-      verdict(who, permission, target.id === undefined ? undefined : expand(target.type, target.id)),
+      verdict(who, permission, target.id === undefined ? undefined : whole(target.type, target.id)),
   }
 }
 

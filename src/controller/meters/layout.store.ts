@@ -6,6 +6,7 @@ interface Row {
   interfaceId: string | null
   nodeRoomId: string | null
   roomId: string | null
+  roomSite: string | null
   site: string
 }
 
@@ -18,8 +19,10 @@ interface Named {
 /** Where the channels of a node are, and which of its interfaces a name means. */
 export function layoutStore(db: Db) {
   const layout = db.stmt<{ nodeId: string }, Row>(
-    `SELECT n.site, n.room_id AS nodeRoomId, i.id AS interfaceId, c.idx AS "index", coalesce(c.room_id, n.room_id) AS roomId
+    `SELECT n.site, n.room_id AS nodeRoomId, i.id AS interfaceId, c.idx AS "index", coalesce(c.room_id, n.room_id) AS roomId,
+            r.site AS roomSite
        FROM nodes n LEFT JOIN interfaces i ON i.node_id = n.id LEFT JOIN channels c ON c.interface_id = i.id
+         LEFT JOIN rooms r ON r.id = coalesce(c.room_id, n.room_id)
       WHERE n.id = @nodeId ORDER BY i.position, c.idx`,
   )
   const exact = db.stmt<{ nodeId: string; name: string }, { id: string }>(
@@ -38,7 +41,9 @@ export function layoutStore(db: Db) {
       const channels = rows.flatMap(({ index, interfaceId, roomId }) =>
         index === null || interfaceId === null ? [] : [{ index, interfaceId, roomId }],
       )
-      return { channels, interfaceId: first.interfaceId ?? '', nodeId, roomId: first.nodeRoomId, site: first.site }
+      const sites = new Map(rows.map(({ roomId, roomSite }) => [roomId ?? '', roomSite ?? '']))
+      const { nodeRoomId: roomId, site } = first
+      return { channels, interfaceId: first.interfaceId ?? '', nodeId, roomId, site, sites }
     },
     /** The controller's id of an interface named by id, system ref or the agent's own id (contract A, section 16 row 4). */
     interfaceId: (nodeId: string, name: string): string | undefined =>

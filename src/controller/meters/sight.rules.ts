@@ -12,13 +12,19 @@ export interface Layout {
   nodeId: string
   /** Default room of the node. */
   roomId: string | null
+  /** Of the node. */
   site: string
+  /** Sites of the rooms, by their ids. */
+  sites: ReadonlyMap<string, string>
 }
 
 /** `all`: the whole node, also what it has not told of. Otherwise the channels by `<interfaceId>:<index>`. */
 export type Sight = 'all' | ReadonlySet<string>
 
-const room = (id: string | null): Pair[] => (id === null ? [] : [{ type: 'room', id }])
+function room(id: string | null, { sites }: Layout): Pair[] {
+  const site = id === null ? undefined : sites.get(id)
+  return id === null ? [] : [{ type: 'room', id }, ...(site === undefined ? [] : [{ type: 'site', id: site }])]
+}
 
 /** What of a node is within the caller's reach; undefined: not even the node. */
 export function sight(who: UserWho, permission: Permission, layout: Layout): Sight | undefined {
@@ -27,7 +33,7 @@ export function sight(who: UserWho, permission: Permission, layout: Layout): Sig
     { type: 'site', id: layout.site },
   ]
   const rooms = layout.channels.length > 0 ? layout.channels.map((c) => c.roomId) : [layout.roomId]
-  const union = [...new Set(rooms)].flatMap(room)
+  const union = [...new Set(rooms)].flatMap((id) => room(id, layout))
   if (!verdict(who, permission, [...own, ...union]).allowed) return undefined
   const whole = verdict(who, permission, own).allowed
   if (whole && who.deny.length === 0) return 'all'
@@ -36,7 +42,7 @@ export function sight(who: UserWho, permission: Permission, layout: Layout): Sig
       { type: 'channel', id: `${interfaceId}:${index}` },
       { type: 'interface', id: interfaceId },
     ]
-    return verdict(who, permission, [...pairs, ...own, ...room(roomId)]).allowed
+    return verdict(who, permission, [...pairs, ...own, ...room(roomId, layout)]).allowed
   })
   if (whole && seen.length === layout.channels.length) return 'all'
   return new Set(seen.map(({ index, interfaceId }) => `${interfaceId}:${index}`))

@@ -13,6 +13,7 @@ import type { NodeStore } from '../nodes/nodes.store.ts'
 import { BUILT_IN, type PolicyStore } from '../profiles/policies.store.ts'
 import type { ProfileStore } from '../profiles/profiles.store.ts'
 import { recorderCache } from '../retention/retention.rules.ts'
+import { placesOf } from '../rooms/places.rules.ts'
 import type { RoomStore } from '../rooms/rooms.store.ts'
 import { admit } from './conflicts.rules.ts'
 import type { ConflictStore } from './conflicts.store.ts'
@@ -39,7 +40,7 @@ export function starter(parts: StartParts) {
   return (input: RecordingStart, who: UserWho, now: string): rules.Started => {
     const node = parts.nodes.get(input.nodeId, now)
     const place = placed(parts, node, input)
-    mayRecord(who, node, place.roomId)
+    mayRecord(parts, who, node, place.roomId)
     const profile = parts.profiles.get(input.recordingProfileId ?? BUILT_IN.profile)
     const { retention, uploadPolicyIds } = checkedPolicies(parts, input, who)
     const seconds = input.durationSeconds ?? parts.defaults.seconds
@@ -134,14 +135,12 @@ function drawnUp(
   return rules.command(node, shape, { assigned, captureGroupId, profile, recordingId, seconds }, defaults)
 }
 
-// The room decides, with the node and its site as further ways in; the node's other rooms do not count.
-function mayRecord(who: UserWho, node: Node, roomId: string | undefined): void {
-  const pairs = [
-    { type: 'node', id: node.id },
-    { type: 'site', id: node.location.site },
-    ...(roomId ? [{ type: 'room', id: roomId }] : []),
-  ]
-  const decision = verdict(who, 'recording:create', pairs)
+function mayRecord({ rooms }: StartParts, who: UserWho, node: Node, roomId: string | undefined): void {
+  const decision = verdict(
+    who,
+    'recording:create',
+    placesOf(node, roomId === undefined ? undefined : rooms.get(roomId)),
+  )
   if (!decision.allowed) throw new Fail(403, decision.reason, 'Forbidden', { outcome: 'denied' })
 }
 

@@ -11,8 +11,13 @@ interface Row {
   subjectType: RosterEntry['subjectType']
 }
 
-// What being assigned to a schedule allows in its room.
-const ASSIGNED: readonly Capability[] = ['view', 'operate']
+/** What being assigned to a schedule allows in its room. */
+export const ASSIGNED: readonly Capability[] = ['view', 'operate']
+
+// Ran its only time (or was skipped, or missed it), and no take of it goes on: nobody is assigned to it any more.
+const OVER = `json_extract(s.recurrence, '$.mode') = 'once' AND s.next_run_at IS NULL AND NOT EXISTS (
+  SELECT 1 FROM schedule_runs x LEFT JOIN recordings r ON r.id = x.recording_id
+   WHERE x.schedule_id = s.id AND x.outcome = 'started' AND (x.ends_at > @now OR r.status = 'recording'))`
 
 /** Who may do what in a room: manual rows and those a schedule made. */
 export function rosterStore(db: Db) {
@@ -33,7 +38,13 @@ export function rosterStore(db: Db) {
   )
   const insertCalendar = db.stmt<Params>(
     `INSERT OR IGNORE INTO room_roster (room_id, subject_type, subject_id, capability, source, schedule_id)
-     SELECT @room, @type, value, @capability, 'calendar', @scheduleId FROM json_each(@subjects)`,
+     SELECT @room, @type, value, @capability, 'calendar', @scheduleId FROM json_each(@subjects)
+      WHERE NOT EXISTS (SELECT 1 FROM schedules s WHERE s.id = @scheduleId AND ${OVER})`,
+  )
+  const over = db.stmt<{ now: string }, { name: string; roomId: string | null; scheduleId: string }>(
+    `SELECT s.id AS scheduleId, s.name, s.room_id AS roomId
+       FROM (SELECT DISTINCT schedule_id AS id FROM room_roster WHERE source = 'calendar') held
+       CROSS JOIN schedules s ON s.id = held.id WHERE ${OVER}`,
   )
   const list = (room: string): RosterEntry[] => entries(rows.all({ room }))
 
@@ -51,16 +62,26 @@ export function rosterStore(db: Db) {
         for (const capability of capabilities) insert.run({ room, type: subjectType, id: subjectId, capability })
       return { before, after: list(room) }
     },
-    /** Rewrites the rows a schedule makes: its people and groups may view and operate its room (contract B, 3). */
-    assign(scheduleId: string, room: string | undefined, users: string[], groups: string[]): void {
+    /**
+     * Rewrites the rows a schedule makes: its people and groups may view and operate its room (contract B, 3), until it
+     * ran its only time.
+     */
+    assign(scheduleId: string, room: string | undefined, users: string[], groups: string[], now: string): void {
       clearCalendar.run({ id: scheduleId })
       for (const capability of room ? ASSIGNED : [])
         for (const [type, subjects] of [
           ['user', users],
           ['group', groups],
         ] as const)
-          insertCalendar.run({ scheduleId, room: room as string, type, subjects: JSON.stringify(subjects), capability })
+          insertCalendar.run({
+            ...{ capability, now, scheduleId, subjects: JSON.stringify(subjects), type },
+            room: room as string,
+          })
     },
+    /** Schedules whose rows are there although they are over. */
+    over: (now: string) => over.all({ now }),
+    /** Takes the rows of a schedule away. */
+    unassign: (scheduleId: string): void => void clearCalendar.run({ id: scheduleId }),
   }
 }
 export type RosterStore = ReturnType<typeof rosterStore>

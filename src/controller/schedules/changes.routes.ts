@@ -35,7 +35,7 @@ export const snapshot = (s: Stored): object => ({
 
 /** Writes schedules with all that follows from them: roster rows, alarms, the runner's next date. */
 export function keeper({ alarms, heed, rosters, schedules }: ChangeParts) {
-  const assign = (s: Stored): void => rosters.assign(s.id, s.roomId, s.assignedUserIds, s.assignedGroupIds)
+  const assign = (s: Stored): void => rosters.assign(s.id, s.roomId, s.assignedUserIds, s.assignedGroupIds, s.updatedAt)
   return {
     add(schedule: Stored): Stored {
       const made = schedules.create(schedule)
@@ -51,7 +51,7 @@ export function keeper({ alarms, heed, rosters, schedules }: ChangeParts) {
       return after
     },
     remove(schedule: Stored, now: string): void {
-      rosters.assign(schedule.id, undefined, [], [])
+      rosters.unassign(schedule.id)
       alarms.settle(schedule.id, 'schedule_deleted', now)
       schedules.remove(schedule.id)
       heed()

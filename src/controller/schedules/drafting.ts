@@ -6,20 +6,20 @@ import type { Recurrence, ScheduleInput, SchedulePatch } from '../../wire/schedu
 import type { reaches } from '../edge/reach.ts'
 import { inScope, verdict } from '../edge/scope.ts'
 import type { UserWho } from '../edge/who.ts'
-import type { NodeStore } from '../nodes/nodes.store.ts'
 import { BUILT_IN } from '../profiles/policies.store.ts'
+import { placesOf } from '../rooms/places.rules.ts'
 import { present } from '../store/filter.ts'
+import { type AssigningParts, mayAssign } from './assigning.ts'
 import { type Capture, checkChannels, deviceOf, roomOf } from './capture.rules.ts'
 import { firstSlot, keepsDue, type Pending, pendingOf, pendingSlot, type Stored } from './planning.rules.ts'
 import { isTimed, keepsAnchor, type Slot } from './recurrence.rules.ts'
 import { type ReferenceStore, SETTINGS_OF } from './references.store.ts'
 import type { ScheduleStore } from './schedules.store.ts'
 
-export interface DraftParts {
+export interface DraftParts extends AssigningParts {
   defaultInterfaceId: string | undefined
   /** @throws Fail when a take of this profile could not be made. */
   foresee: (node: Node, capture: Capture, profileId: string) => void
-  nodes: NodeStore
   reach: ReturnType<typeof reaches>
   references: ReferenceStore
   schedules: ScheduleStore
@@ -44,7 +44,9 @@ export function drafter(parts: DraftParts) {
         ...{ anchorDate: dateOf(zone.dayOf(Date.parse(now))), id: body.id ?? id, recurrence, updatedAt: now },
       }) as Stored
       const whole = present({ ...draft, ...checked(parts, draft, who, now, undefined) }) as Stored
-      return waiting(whole, firstOf(parts, whole, now, given))
+      const made = waiting(whole, firstOf(parts, whole, now, given))
+      mayAssign(parts, who, undefined, made)
+      return made
     },
     /** What a patch makes of a schedule. */
     patched(before: Stored, patch: SchedulePatch, who: UserWho, now: string): Stored {
@@ -54,7 +56,9 @@ export function drafter(parts: DraftParts) {
       // Null clears: `present` drops it.
       const draft = present({ ...before, ...defined(fields), recurrence, updatedAt: now }) as Stored
       const whole = present({ ...draft, ...checked(parts, draft, who, now, before) }) as Stored
-      return replanned(parts, before, whole, given, now)
+      const after = replanned(parts, before, whole, given, now)
+      mayAssign(parts, who, before, after)
+      return after
     },
   }
 }
@@ -100,7 +104,7 @@ function checked(
   const roomId = roomOf(node, device, draft)
   if (bearsOnTakes(before, draft)) parts.foresee(node, draft, draft.recordingProfileId)
   // A new one too: the gate cannot judge what lies in no room.
-  if (!before || roomId !== before.roomId || node.id !== before.nodeId) mayBook(who, node, roomId)
+  if (!before || roomId !== before.roomId || node.id !== before.nodeId) mayBook(parts, who, node, roomId)
   return { roomId }
 }
 
@@ -131,12 +135,8 @@ function nodeOf(
 }
 
 /** The room decides, with the node and its site as further ways in; the node's other rooms do not count. */
-function mayBook(who: UserWho, node: Node, roomId: string | undefined): void {
-  const places = [
-    { type: 'node', id: node.id },
-    { type: 'site', id: node.location.site },
-    ...(roomId ? [{ type: 'room', id: roomId }] : []),
-  ]
+function mayBook({ rooms }: DraftParts, who: UserWho, node: Node, roomId: string | undefined): void {
+  const places = placesOf(node, roomId === undefined ? undefined : rooms.get(roomId))
   const decision = verdict(who, 'schedule:manage', places)
   if (!decision.allowed) throw forbidden(decision.reason)
 }

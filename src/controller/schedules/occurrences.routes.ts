@@ -3,7 +3,6 @@ import { conflict, invalid } from '../../kernel/fail.ts'
 import { dateOf } from '../../kernel/zones.ts'
 import { OccurrenceMove } from '../../wire/schedules.ts'
 import { type AnyRoute, route } from '../edge/route.ts'
-import type { Scope } from '../edge/scope.ts'
 import type { UserWho } from '../edge/who.ts'
 import { sparing } from '../recordings/conflicts.rules.ts'
 import { type ChangeParts, keeper, manage, named, one, snapshot } from './changes.routes.ts'
@@ -14,7 +13,6 @@ import { shown } from './schedules.store.ts'
 import { segmentOf, type TakeMaker } from './takes.ts'
 
 export interface OccurrenceParts extends ChangeParts {
-  scope: Scope
   take: TakeMaker
 }
 

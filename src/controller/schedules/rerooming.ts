@@ -32,7 +32,7 @@ export const rerooming =
       const [room, ...others] = roomNow(schedule)
       if (others.length > 0 || room === schedule.roomId) return []
       schedules.reroom(schedule.id, room, now)
-      rosters.assign(schedule.id, room, schedule.assignedUserIds, schedule.assignedGroupIds)
+      rosters.assign(schedule.id, room, schedule.assignedUserIds, schedule.assignedGroupIds, now)
       return [schedule.id]
     })
   }

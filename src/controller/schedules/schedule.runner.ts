@@ -7,7 +7,9 @@ import type { Runner } from '../background/ticker.ts'
 import type { Audit, Entry } from '../edge/audit.ts'
 import { systemActor } from '../edge/who.ts'
 import { isMisfit } from '../recordings/fitting.rules.ts'
+import type { RosterStore } from '../rooms/roster.store.ts'
 import type { Db } from '../store/db.ts'
+import { assignmentEnds } from './assigning.ts'
 import { dueSlots, pendingOf, pendingSlot, type Stored, slotAfter } from './planning.rules.ts'
 import { isExcepted, nextSlot, type Plan, type Slot } from './recurrence.rules.ts'
 import { ALARMS, type AlarmStore, type RunStore } from './runs.store.ts'
@@ -23,6 +25,7 @@ interface Parts {
   intervalSeconds: number
   log: Log
   retrySeconds: number
+  rosters: RosterStore
   runs: RunStore
   schedules: ScheduleStore
   take: TakeMaker
@@ -37,6 +40,7 @@ type Outcome = 'deferred' | 'failed' | 'missed' | 'skipped' | 'started' | 'stale
 export function scheduleRunner(parts: Parts): Runner {
   const { clock, db, enabled, intervalSeconds, runs } = parts
   const step = dueStep(parts)
+  const endAssignments = assignmentEnds(parts)
   return {
     name: 'schedule',
     enabled,
@@ -50,6 +54,7 @@ export function scheduleRunner(parts: Parts): Runner {
         // A hundred schedules at nine o'clock must not hold the loop for all of them.
         await nextTurn()
       }
+      endAssignments(now)
       return counts
     },
   }

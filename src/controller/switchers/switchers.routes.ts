@@ -1,32 +1,30 @@
 import { Fail, invalid } from '../../kernel/fail.ts'
 import type { Ids } from '../../kernel/ids.ts'
 import { type Switcher, SwitcherInput, SwitcherMappings, SwitcherPatch, SwitcherRestore } from '../../wire/switchers.ts'
+import type { reaches } from '../edge/reach.ts'
 import { type AnyRoute, flow, route, type Target } from '../edge/route.ts'
-import { refuses } from '../edge/scope.ts'
+import { inScope } from '../edge/scope.ts'
 import type { UserWho } from '../edge/who.ts'
 import type { HealthStore } from '../health/health.store.ts'
+import type { RoomStore } from '../rooms/rooms.store.ts'
 import type { Devices } from './devices.ts'
 import { restorable } from './matrix.rules.ts'
 import { reached } from './reachability.ts'
 import type { RoutingStore } from './routing.store.ts'
 import { DeviceError } from './session.ts'
-import type { MappingStore, SwitcherStore } from './switchers.store.ts'
+import { type MappingStore, type Mappings, noRoom, type SwitcherStore } from './switchers.store.ts'
 
 interface Parts {
   devices: Devices
   health: HealthStore
   ids: Ids
   mappings: MappingStore
+  reach: ReturnType<typeof reaches>
+  rooms: RoomStore
   routing: RoutingStore
   switchers: SwitcherStore
 }
 
-// Reading and mapping switchers is a matter of permission alone: nobody has grants on them (contract B, section 4).
-// A refusal binds all the same.
-const refusedTo = (who: UserWho, id: string): boolean => refuses(who, [{ type: 'switcher', id }])
-const mayKnow = (who: UserWho, id: string): void => {
-  if (refusedTo(who, id)) throw new Fail(403, 'access_policy_denied', 'Forbidden', { outcome: 'denied' })
-}
 const all = (): Target => ({ type: 'switcher' })
 const one = (p: { id: string }): Target => ({ type: 'switcher', id: p.id })
 const named = ({ displayName, id }: Switcher): Target => ({ type: 'switcher', id, name: displayName })
@@ -40,23 +38,22 @@ export const switcherRoutes = (parts: Parts): AnyRoute[] => [
   ...operated(parts),
 ]
 
-const listed = ({ mappings, switchers }: Parts): AnyRoute[] => [
+const listed = ({ mappings, reach, rooms, switchers }: Parts): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/settings/switchers',
     ...read,
     action: 'settings.switchers.read',
     target: all,
-    run: ({ who }) => ({ data: switchers.list().filter(({ id }) => !refusedTo(who, id)) }),
+    run: ({ who }) => ({ data: switchers.list(reach(who, 'switcher:read')) }),
   }),
   route({
     method: 'GET',
     path: '/settings/switchers/:id',
     ...read,
     action: 'settings.switchers.detail.read',
-    target: all,
-    run: ({ params, who }) => {
-      mayKnow(who, params.id)
+    target: one,
+    run: ({ params }) => {
       const data = switchers.get(params.id)
       return { data, target: named(data) }
     },
@@ -67,7 +64,11 @@ const listed = ({ mappings, switchers }: Parts): AnyRoute[] => [
     ...read,
     action: 'settings.switchers.mapping_options.read',
     target: all,
-    run: () => ({ data: mappings.options() }),
+    run: ({ who }) => {
+      const within = rooms.list(reach(who, 'node:read'))
+      const users = who.permissions.has('switcher:map') ? mappings.users() : []
+      return { data: { rooms: within.map(({ id, name, site }) => ({ id, name, site })), users } }
+    },
   }),
 ]
 
@@ -113,17 +114,48 @@ const managed = ({ health, ids, routing, switchers }: Parts): AnyRoute[] => [
   }),
 ]
 
-const mapped = ({ mappings, switchers }: Parts): AnyRoute[] => [
+/**
+ * What of a map the caller may know: rooms within reach, with the switcher itself also the ids of the others; people to
+ * who maps them.
+ */
+function seen({ reach, rooms }: Parts, who: UserWho, id: string, map: Mappings): Mappings {
+  const mine = new Set(rooms.list(reach(who, 'node:read')).map((room) => room.id))
+  const whole = inScope(who, [{ type: 'switcher', id }])
+  return {
+    inputs: map.inputs.flatMap((wired) => {
+      if (mine.has(wired.roomId)) return [wired]
+      return whole ? [{ input: wired.input, roomId: wired.roomId }] : []
+    }),
+    outputs: who.permissions.has('switcher:map') ? map.outputs : [],
+  }
+}
+
+/**
+ * A map is replaced whole: who does that sees all of it, and names only rooms within reach. An output shows the room its
+ * user is live in, so one room of a switcher is not enough to say where the others are shown.
+ * @throws Fail 403 for a map that is partly out of sight, 400 `invalid_mapping` for a room that is.
+ */
+function mayReplace(parts: Parts, who: UserWho, id: string, wanted: SwitcherMappings): void {
+  const known = parts.mappings.read(id).inputs
+  if (seen(parts, who, id, { inputs: known, outputs: [] }).inputs.length < known.length)
+    throw new Fail(403, 'missing_resource_scope', 'Forbidden', { outcome: 'denied' })
+  const kept = new Set(known.map((input) => input.roomId))
+  const mine = new Set(parts.rooms.list(parts.reach(who, 'node:read')).map((room) => room.id))
+  wanted.inputs.forEach(({ roomId }, i) => {
+    if (!kept.has(roomId) && !mine.has(roomId)) throw noRoom(roomId, i)
+  })
+}
+
+const mapped = (parts: Parts): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/settings/switchers/:id/mappings',
     ...read,
     action: 'settings.switchers.mappings.read',
-    target: all,
+    target: one,
     run: ({ params, who }) => {
-      mayKnow(who, params.id)
-      const target = named(switchers.get(params.id))
-      return { data: mappings.read(params.id), target }
+      const target = named(parts.switchers.get(params.id))
+      return { data: seen(parts, who, params.id, parts.mappings.read(params.id)), target }
     },
   }),
   route({
@@ -132,12 +164,12 @@ const mapped = ({ mappings, switchers }: Parts): AnyRoute[] => [
     auth: 'user',
     permission: 'switcher:map',
     action: 'settings.switchers.mappings.update',
-    target: all,
+    target: one,
     body: SwitcherMappings,
     run: ({ body, params, who }) => {
-      mayKnow(who, params.id)
-      const target = named(switchers.get(params.id))
-      const { before, after } = mappings.replace(params.id, body)
+      const target = named(parts.switchers.get(params.id))
+      mayReplace(parts, who, params.id, body)
+      const { before, after } = parts.mappings.replace(params.id, body)
       return { data: after, before, after, target }
     },
   }),

@@ -1,5 +1,5 @@
 import { seal } from '../../crypto/seal.ts'
-import { conflict, found, invalid } from '../../kernel/fail.ts'
+import { conflict, type Fail, found, invalid } from '../../kernel/fail.ts'
 import type {
   MappedInput,
   MappedOutput,
@@ -10,8 +10,9 @@ import type {
   SwitcherModel,
   SwitcherPatch,
 } from '../../wire/switchers.ts'
+import type { Reach } from '../edge/reach.ts'
 import type { Db, Params } from '../store/db.ts'
-import { present } from '../store/filter.ts'
+import { Lister, present } from '../store/filter.ts'
 import { checkMappings, PORTS } from './switchers.rules.ts'
 
 interface Row {
@@ -28,16 +29,16 @@ interface Row {
   username: string | null
 }
 
-const COLUMNS = `id, display_name AS displayName, host, port, model, enabled, mode, username,
-  sealed_password IS NOT NULL AS hasPassword, created_at AS createdAt, updated_at AS updatedAt`
+const COLUMNS = `x.id, x.display_name AS displayName, x.host, x.port, x.model, x.enabled, x.mode, x.username,
+  x.sealed_password IS NOT NULL AS hasPassword, x.created_at AS createdAt, x.updated_at AS updatedAt`
 
 /** Where a password lives, for its seal. */
 const placeOf = (id: string): string => `switchers/${id}/sealed_password`
 
 /** Switchers as the API shows them; passwords go in and never come out. */
 export function switcherStore(db: Db, key: () => Uint8Array) {
-  const all = db.stmt<object, Row>(`SELECT ${COLUMNS} FROM switchers ORDER BY display_name COLLATE NOCASE, id`)
-  const byId = db.stmt<{ id: string }, Row>(`SELECT ${COLUMNS} FROM switchers WHERE id = @id`)
+  const list = new Lister<Row>(db, { columns: COLUMNS, from: 'switchers x' })
+  const byId = db.stmt<{ id: string }, Row>(`SELECT ${COLUMNS} FROM switchers x WHERE x.id = @id`)
   const insert = db.stmt<Params>(
     `INSERT INTO switchers (id, display_name, host, port, model, enabled, mode, username, sealed_password, created_at, updated_at)
      VALUES (@id, @displayName, @host, @port, @model, @enabled, @mode, @username, @sealed, @now, @now)`,
@@ -55,7 +56,8 @@ export function switcherStore(db: Db, key: () => Uint8Array) {
 
   return {
     get,
-    list: (): Switcher[] => all.all({}).map(shown),
+    /** By name. */
+    list: (reach: Reach): Switcher[] => list.all(reach.switchers(), 'x.display_name COLLATE NOCASE, x.id').map(shown),
     /** @throws Fail 409 `switcher_exists` for a used id. */
     create(id: string, { password, ...input }: SwitcherInput, now: string): Switcher {
       if (byId.get({ id })) throw conflict('switcher_exists', 'Switcher already exists')
@@ -98,6 +100,12 @@ export interface Mappings {
   outputs: MappedOutput[]
 }
 
+const unknown = (what: string, id: string, place: (string | number)[]): Fail =>
+  invalid(`Invalid mapping: there is no ${what} ${id}`, place, `no such ${what}`, 'invalid_mapping')
+
+/** What is said of a room that is not there, or out of reach: input number `i` of the list names it. */
+export const noRoom = (roomId: string, i: number): Fail => unknown('room', roomId, ['inputs', i, 'roomId'])
+
 /** Which room is wired to which input, and whose output is whose. */
 export function mappingStore(db: Db, switchers: SwitcherStore) {
   const inputs = db.stmt<{ id: string }, MappedInput>(
@@ -117,20 +125,15 @@ export function mappingStore(db: Db, switchers: SwitcherStore) {
   const addOutput = db.stmt<Params>(
     `INSERT INTO switcher_outputs (switcher_id, output, user_id) SELECT @id, @output, id FROM users WHERE id = @userId`,
   )
-  const rooms = db.stmt<object, { id: string; name: string; site: string }>(
-    `SELECT id, name, site FROM rooms ORDER BY site, name`,
-  )
   const users = db.stmt<object, { email: string; id: string; name: string }>(
     `SELECT email, id, name FROM users WHERE disabled_at IS NULL ORDER BY email`,
   )
   const read = (id: string): Mappings => ({ inputs: inputs.all({ id }), outputs: outputs.all({ id }) })
-  const unknown = (what: string, id: string, place: (string | number)[]) =>
-    invalid(`Invalid mapping: there is no ${what} ${id}`, place, `no such ${what}`, 'invalid_mapping')
 
   return {
     read,
-    /** Rooms and people for an editor of the map. */
-    options: () => ({ rooms: rooms.all({}), users: users.all({}) }),
+    /** People for an editor of the map: enabled accounts, by e-mail. */
+    users: () => users.all({}),
     /** @throws Fail 400 `invalid_mapping` for what does not exist, is beyond the model, or is named twice. */
     replace(id: string, wanted: SwitcherMappings): { after: Mappings; before: Mappings } {
       const { inputs, outputs } = switchers.get(id)
@@ -138,7 +141,7 @@ export function mappingStore(db: Db, switchers: SwitcherStore) {
       const before = read(id)
       for (const statement of clear) statement.run({ id })
       wanted.inputs.forEach(({ input, roomId }, i) => {
-        if (addInput.run({ id, input, roomId }) !== 1) throw unknown('room', roomId, ['inputs', i, 'roomId'])
+        if (addInput.run({ id, input, roomId }) !== 1) throw noRoom(roomId, i)
       })
       wanted.outputs.forEach(({ output, userId }, i) => {
         if (addOutput.run({ id, output, userId }) !== 1) throw unknown('user', userId, ['outputs', i, 'userId'])

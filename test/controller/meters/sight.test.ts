@@ -8,6 +8,10 @@ const layout: Layout = {
   nodeId: 'n1',
   site: 'North',
   roomId: null,
+  sites: new Map([
+    ['hall', 'North'],
+    ['booth', 'North'],
+  ]),
   interfaceId: 'i1',
   channels: [
     { interfaceId: 'i1', index: 1, roomId: 'hall' },

@@ -51,10 +51,40 @@ test('create, read, change and delete; the password goes in and never comes out'
   await k.close()
 })
 
-test('an operator reads and maps without grants, and manages nothing; a viewer only reads', async () => {
+test('without a grant nobody but owner and admin learns of a switcher, its host or any person', async () => {
+  const k = kit()
+  rooms(k)
+  k.person('ann', ['viewer'])
+  await k.as('owner').post('/settings/switchers', SWITCHER)
+  const map = { inputs: [{ input: 1, roomId: 'hall' }], outputs: [{ output: 1, userId: 'ann' }] }
+  assert.equal((await k.as('admin').put('/settings/switchers/foyer/mappings', map)).status, 200)
+  for (const role of ['operator', 'viewer'] as const) {
+    const who = k.as(role)
+    assert.deepEqual((await who.get('/settings/switchers')).json.data, [])
+    for (const path of ['', '/mappings']) {
+      const { json, status } = await who.get(`/settings/switchers/foyer${path}`)
+      assert.deepEqual([status, json], [403, { error: 'Forbidden', permission: 'switcher:read' }])
+    }
+    const { rooms, users } = (await who.get('/settings/switcher-mapping-options')).json.data
+    assert.deepEqual([rooms, users.length > 0], [[], role === 'operator'], role)
+  }
+  assert.equal((await k.as('operator').put('/settings/switchers/foyer/mappings', map)).status, 403)
+  const hall = k.person('hal', ['viewer'], [['room', 'hall']])
+  assert.equal((await hall.get('/settings/switchers/foyer')).json.data.host, '127.0.0.1')
+  assert.deepEqual((await hall.get('/settings/switchers/foyer/mappings')).json.data.outputs, [])
+  await k.close()
+})
+
+test('an operator with a grant reads and maps, and manages nothing; a viewer only reads', async () => {
   const k = kit()
   rooms(k)
   await k.as('owner').post('/settings/switchers', SWITCHER)
+  for (const grant of ['switcher foyer', 'room hall'] as const)
+    for (const role of ['operator', 'viewer'] as const) {
+      const [type, id] = grant.split(' ') as [string, string]
+      k.as(role)
+      k.person(role, [role], [[type, id]])
+    }
   const operator = k.as('operator')
   assert.equal((await operator.get('/settings/switchers')).json.data.length, 1)
   assert.equal((await operator.get('/settings/switchers/foyer')).status, 200)

@@ -1,0 +1,75 @@
+import { Fail } from '../../kernel/fail.ts'
+import { CAPABILITY_OF, type Permission } from '../../wire/permissions.ts'
+import type { Audit } from '../edge/audit.ts'
+import { type Scope, verdict } from '../edge/scope.ts'
+import { systemActor, type UserWho } from '../edge/who.ts'
+import type { NodeStore } from '../nodes/nodes.store.ts'
+import { placesOf } from '../rooms/places.rules.ts'
+import type { RoomStore } from '../rooms/rooms.store.ts'
+import { ASSIGNED, type RosterStore } from '../rooms/roster.store.ts'
+import type { Db } from '../store/db.ts'
+import type { Stored } from './planning.rules.ts'
+
+export interface AssigningParts {
+  nodes: NodeStore
+  rooms: RoomStore
+  scope: Scope
+}
+
+/** What whoever is assigned may do in the room, and so what one must hold there to give it. */
+const GIVEN = (Object.keys(CAPABILITY_OF) as Permission[]).filter((permission) =>
+  ASSIGNED.some((capability) => CAPABILITY_OF[permission] === capability),
+)
+
+const namesAnew = (before: Stored | undefined, after: Stored): boolean =>
+  (['assignedUserIds', 'assignedGroupIds'] as const).some((list) =>
+    after[list].some((id) => before?.[list].includes(id) !== true),
+  )
+
+/** Over, and now waiting again: its people get back what had ended. */
+const revived = (before: Stored, after: Stored): boolean =>
+  before.recurrence.mode === 'once' && before.nextRunAt === undefined && after.nextRunAt !== undefined
+
+/**
+ * Nobody gives away, by a schedule, a room that is not theirs: who names people or groups anew, moves the schedule to
+ * another room, or lets it run once more for its people, holds in that room what being assigned gives. Its takes move
+ * along, so whoever moves it may read them where they are.
+ * @throws Fail 403.
+ */
+export function mayAssign(
+  { nodes, rooms, scope }: AssigningParts,
+  who: UserWho,
+  before: Stored | undefined,
+  after: Stored,
+): void {
+  const moved = before !== undefined && before.roomId !== after.roomId
+  const assigned = after.assignedUserIds.length + after.assignedGroupIds.length > 0
+  const again = assigned && before !== undefined && revived(before, after)
+  if (!moved && !again && !namesAnew(before, after)) return
+  const node = after.nodeId === undefined ? undefined : nodes.find(after.nodeId, after.updatedAt)
+  const places = placesOf(node, after.roomId === undefined ? undefined : rooms.get(after.roomId))
+  const decisions = GIVEN.map((permission) => verdict(who, permission, places))
+  if (moved) decisions.push(scope.decide(who, 'recording:read', { type: 'schedule', id: before.id }))
+  for (const decision of decisions)
+    if (!decision.allowed) throw new Fail(403, decision.reason, 'Forbidden', { outcome: 'denied' })
+}
+
+interface EndingParts {
+  audit: Audit
+  db: Db
+  rosters: RosterStore
+}
+
+/** Takes the roster rows of schedules that ran their only time away again; each is a transaction with its audit row. */
+export function assignmentEnds({ audit, db, rosters }: EndingParts): (now: string) => void {
+  const actor = systemActor('scheduler')
+  return (now) => {
+    for (const { name, roomId, scheduleId } of rosters.over(now))
+      db.tx(() => {
+        rosters.unassign(scheduleId)
+        const target = { type: 'schedule', id: scheduleId, name }
+        const told = { actor, permission: 'schedule:manage', outcome: 'succeeded', details: { roomId } } as const
+        audit.write({ action: 'schedules.assignment.ended', target, ...told }, now)
+      })
+  }
+}

@@ -1,0 +1,133 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { finishAll, type House, house, pass } from './world.ts'
+
+const ROOM = '/rooms/hall'
+const sees = async (who: ReturnType<House['k']['person']>) => (await who.get(ROOM)).status === 200
+const once = { mode: 'once', startsAt: '2026-03-02T10:00:00Z', durationSeconds: 600 }
+
+test('who manages one schedule lets neither themselves nor others into its room', async () => {
+  const { add, body, k, nodeId } = await house()
+  const { id } = await add()
+  k.person('cid', ['operator'])
+  k.sql(`INSERT INTO access_groups VALUES ('crew', 'Crew', NULL, ?, ?)`, k.now(), k.now())
+  const ann = k.person('ann', ['operator'], [['schedule', id]])
+  assert.equal(await sees(ann), false)
+  for (const named of [{ assignedUserIds: ['ann'] }, { assignedUserIds: ['cid'] }, { assignedGroupIds: ['crew'] }]) {
+    const { json, status } = await ann.patch(`/schedules/${id}`, named)
+    assert.deepEqual([status, json], [403, { error: 'Forbidden', permission: 'schedule:manage' }])
+    assert.equal(k.trail().at(-1), 'schedules.update.failed denied missing_resource_scope')
+  }
+  assert.deepEqual([await sees(ann), k.rows('SELECT 1 FROM room_roster').length], [false, 0])
+  assert.equal((await ann.patch(`/schedules/${id}`, { name: 'Still hers' })).status, 200)
+  // Booking a room is not holding it.
+  await k.as('admin').put(`${ROOM}/roster`, {
+    entries: [{ capabilities: ['view', 'book'], subjectId: 'bob', subjectType: 'user' }],
+  })
+  const bob = k.person('bob', [])
+  assert.equal((await bob.post('/schedules', body({ assignedUserIds: ['bob'] }))).status, 403)
+  assert.equal((await bob.post('/schedules', body())).status, 201)
+  for (const [name, grant] of [
+    ['rita', ['room', 'hall']],
+    ['nora', ['node', nodeId]],
+    ['sina', ['site', 'North']],
+  ] as [string, [string, string]][]) {
+    const who = k.person(name, ['operator'], [grant])
+    const named = await who.patch(`/schedules/${id}`, { assignedUserIds: [name] })
+    assert.equal(named.status, 200, name)
+  }
+  await k.close()
+})
+
+test('somebody else’s choice stays, also in an edit by who may not make it', async () => {
+  const { add, k } = await house()
+  k.person('cid', ['viewer'])
+  const { id } = await add({ assignedUserIds: ['cid'] })
+  const ann = k.person('ann', ['operator'], [['schedule', id]])
+  assert.equal((await ann.patch(`/schedules/${id}`, { assignedUserIds: ['cid'], name: 'X' })).status, 200)
+  assert.equal((await ann.patch(`/schedules/${id}`, { assignedUserIds: [] })).status, 200)
+  assert.equal((await ann.patch(`/schedules/${id}`, { assignedUserIds: ['cid'] })).status, 403)
+  await k.close()
+})
+
+test('a schedule is moved into a room that one holds, and with its takes only by who may hear them', async () => {
+  const { add, admin, k } = await house()
+  k.person('cid', ['viewer'])
+  const { id } = await add({ assignedUserIds: ['cid'] })
+  const entry = (subjectId: string, ...capabilities: string[]) => ({ capabilities, subjectId, subjectType: 'user' })
+  const booth = { captureChannelSelection: [3] }
+  await admin.put('/rooms/hall/roster', { entries: [entry('ann', 'book', 'view', 'operate'), entry('bob', 'book')] })
+  await admin.put('/rooms/booth/roster', { entries: [entry('ann', 'book')] })
+  const ann = k.person('ann', ['viewer'])
+  const bob = k.person('bob', ['operator'], [['room', 'booth']])
+  assert.equal((await ann.patch(`/schedules/${id}`, booth)).status, 403, 'the booth is only hers to book')
+  assert.equal((await bob.patch(`/schedules/${id}`, booth)).status, 403, 'the takes of the hall are not his to hear')
+  await admin.put('/rooms/booth/roster', { entries: [entry('ann', 'book', 'view', 'operate')] })
+  assert.equal((await ann.patch(`/schedules/${id}`, booth)).status, 200)
+  const rooms = k.rows<{ room: string }>(`SELECT DISTINCT room_id AS room FROM room_roster WHERE source = 'calendar'`)
+  assert.deepEqual(rooms, [{ room: 'booth' }])
+  await k.close()
+})
+
+test('what an assignment gives ends with it: unnamed, moved, left, deleted', async () => {
+  const { add, admin, k } = await house()
+  const cid = k.person('cid', ['viewer'])
+  const make = () => add({ assignedUserIds: ['cid'] })
+  const ends: [string, (id: string) => Promise<unknown>][] = [
+    ['unnamed', (id) => admin.patch(`/schedules/${id}`, { assignedUserIds: [] })],
+    ['moved', (id) => admin.patch(`/schedules/${id}`, { captureChannelSelection: [3] })],
+    ['deleted', (id) => admin.delete(`/schedules/${id}`)],
+  ]
+  for (const [what, end] of ends) {
+    const { id } = await make()
+    assert.equal(await sees(cid), true, what)
+    await end(id)
+    assert.equal(await sees(cid), false, what)
+  }
+  await admin.post('/auth/groups', { memberIds: ['cid'], name: 'Crew' })
+  await add({ assignedGroupIds: ['crew'] })
+  assert.equal(await sees(cid), true)
+  await admin.put('/auth/groups/crew/members', { memberIds: [] })
+  assert.equal(await sees(cid), false)
+  await k.close()
+})
+
+test('what an assignment to a single date gives ends when its time is over', async () => {
+  const { add, admin, k } = await house()
+  const cid = k.person('cid', ['viewer'])
+  const { id } = await add({ assignedUserIds: ['cid'], recurrence: once })
+  await pass(k, '1h')
+  assert.equal(k.rows(`SELECT 1 FROM recordings WHERE schedule_id = ?`, id).length, 1)
+  await pass(k, '9m')
+  assert.equal(await sees(cid), true, 'the slot lasts')
+  await pass(k, '2m')
+  assert.equal(await sees(cid), true, 'its take goes on')
+  finishAll(k)
+  k.forget()
+  await pass(k)
+  assert.equal(await sees(cid), false)
+  assert.deepEqual(k.trail()[0], 'schedules.assignment.ended succeeded')
+  assert.deepEqual((await admin.get(`/schedules/${id}`)).json.data.assignedUserIds, ['cid'])
+  // An edit does not bring it back; another date does, by who holds the room.
+  await admin.patch(`/schedules/${id}`, { name: 'Past' })
+  assert.equal(await sees(cid), false)
+  const again = { enabled: true, recurrence: { ...once, startsAt: '2026-03-09T10:00:00Z' } }
+  const ann = k.person('ann', ['operator'], [['schedule', id]])
+  assert.equal((await ann.patch(`/schedules/${id}`, again)).status, 403)
+  assert.equal((await admin.patch(`/schedules/${id}`, again)).status, 200)
+  assert.equal(await sees(cid), true)
+  await k.close()
+})
+
+test('a date that is skipped, missed or moved away from ends what it gave', async () => {
+  const { add, admin, k } = await house()
+  const cid = k.person('cid', ['viewer'])
+  const { id } = await add({ assignedUserIds: ['cid'], recurrence: once })
+  assert.equal((await admin.post(`/schedules/${id}/skip-next`)).status, 200)
+  assert.equal(await sees(cid), false)
+  await add({ assignedUserIds: ['cid'], recurrence: once })
+  assert.equal(await sees(cid), true)
+  await pass(k, '2h')
+  assert.equal(await sees(cid), false)
+  await k.close()
+})
