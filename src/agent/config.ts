@@ -47,6 +47,8 @@ export interface AgentConfig {
     bootstrapAuthorizedKeys: string
     bootstrapUser: string
     cacheManifestFile: string
+    /** SVC_CAPTURE_DEVICE is set, be it to its default. */
+    deviceNamed: boolean
     diskPath: string
     healthLogFile: string
     healthSqliteFile: string
@@ -235,6 +237,7 @@ export function readConfig(args: string[], env: Env = process.env): AgentConfig 
       bootstrapAuthorizedKeys: settings.bootstrapAuthorizedKeys ?? path.join(home, '.ssh', 'authorized_keys'),
       bootstrapUser: settings.bootstrapUser ?? currentUser(env),
       cacheManifestFile: settings.cacheManifestFile ?? path.join(agentDir, 'recorder-cache-manifest.json'),
+      deviceNamed: find(SETTINGS.captureDevice.env) !== undefined,
       diskPath: settings.diskPath ?? agentDir,
       healthSqliteFile: settings.healthSqliteFile ?? path.join(agentDir, 'health-events.sqlite3'),
       stateFile: settings.stateFile ?? path.join(agentDir, 'job-state.json'),

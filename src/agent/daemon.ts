@@ -18,6 +18,8 @@ export interface DaemonDeps {
   applyConfig: (config: NodeConfig) => void
   clock: Clock
   collect: (mayProbe: boolean) => Promise<Inventory>
+  /** Tells when a sound card comes or goes. */
+  devices: { onChange(listener: () => void): void }
   /** Details of `agent.started`. */
   about: Record<string, unknown>
   health: Health
@@ -32,8 +34,8 @@ export interface DaemonDeps {
   runner: JobRunner
   /** Started with the daemon, stopped when its takes are done. */
   services: Service[]
-  /** Told the first heartbeat's fate and every change of it: whether the controller hears this node. */
-  sign: (online: boolean) => void
+  /** Told after the first heartbeat and every change: whether the controller hears this node, and there is a device. */
+  sign: (told: { captureDevice: boolean; online: boolean }) => void
   token: Token
 }
 
@@ -44,7 +46,7 @@ const CLAIM_RETRY_MAX_MS = 30_000
 const LAST_CLAIM_MS = 5000
 const HOLD_LOOK_MS = 250
 const INVENTORY_RETRY_MAX_MS = 60_000
-/** How often the devices are listed again: plugging a microphone in is noticed within this time. */
+/** How often the devices are listed again without a notice: a sound server changes without one. */
 const INVENTORY_EVERY_MS = 30_000
 const SKEW_RAISE_MS = 5000
 const SKEW_CLEAR_MS = 2000
@@ -72,10 +74,14 @@ export class Daemon {
   #inventoryFailures = 0
   #inventoryNotBefore = 0
   #skewed = false
-  #heard: boolean | undefined
+  #signed: { captureDevice: boolean; online: boolean } | undefined
 
   constructor(deps: DaemonDeps) {
     this.#deps = deps
+    deps.devices.onChange(() => {
+      this.#collected = undefined
+      this.#tick.ring()
+    })
     const sync = (exchange: () => Promise<void>) => this.#sync('node_config', exchange)
     this.#config = new ConfigPoll({ ...deps, apply: (config) => this.#apply(config), sync })
   }
@@ -180,7 +186,7 @@ export class Daemon {
 
   async #beat(): Promise<void> {
     const { clock, health, link, runner } = this.#deps
-    const { agentVersion, hostname, ipAddresses, runtime } = await this.#inventory()
+    const { agentVersion, hostname, interfaces, ipAddresses, runtime } = await this.#inventory()
     const wasFailing = this.#failing.has('node_heartbeat')
     const status = runner.recording() ? 'recording' : 'online'
     const done = await this.#sync('node_heartbeat', async () => {
@@ -189,8 +195,9 @@ export class Daemon {
       if (theirs !== undefined) this.#judgeClock(asked, clock.now(), theirs)
     })
     if (done && wasFailing) health.nudge()
-    if (!this.#stopping && done !== this.#heard) this.#deps.sign(done)
-    this.#heard = done
+    const signed = { captureDevice: interfaces.length > 0, online: done }
+    if (!this.#stopping && !isDeepStrictEqual(signed, this.#signed)) this.#deps.sign(signed)
+    this.#signed = signed
   }
 
   /** `Date` has whole seconds and was written somewhere between asking and reading: skew is what that cannot explain. */

@@ -4,7 +4,7 @@ import * as path from 'node:path'
 import { systemClock } from '../kernel/clock.ts'
 import { makeDir } from '../kernel/dirs.ts'
 import { errorFields, type Log } from '../kernel/log.ts'
-import type { NodeConfig } from '../wire/nodes.ts'
+import type { AudioDefaults, NodeConfig } from '../wire/nodes.ts'
 import type { AgentJob } from '../wire/recordings.ts'
 import { createBus, type SoundBus } from './capture/bus.ts'
 import { Feeds } from './capture/feeds.ts'
@@ -18,9 +18,11 @@ import type { Report } from './health/report.ts'
 import { createSqliteStore } from './health/sqlite.ts'
 import { createHealthStore } from './health/store.ts'
 import { createSystemHealth, type SystemHealth } from './health/system.ts'
-import { cardId, discoverAlsa } from './inventory/alsa.ts'
+import { cardId, discoverAlsa, pcmList } from './inventory/alsa.ts'
 import { collectInventory, type InventoryOptions } from './inventory/inventory.ts'
+import { namedInterface } from './inventory/named.rules.ts'
 import { createRemembered } from './inventory/remembered.ts'
+import { DeviceWatch } from './inventory/watch.ts'
 import { createJobRunner, type JobRunner } from './jobs/runner.ts'
 import { defaultJobSettings, type JobSettings } from './jobs/settings.ts'
 import { createLink } from './link/client.ts'
@@ -34,11 +36,14 @@ import { type Disk, openDisk } from './spool/disk.ts'
 import { createToken, type Token } from './token.ts'
 
 const SYSTEM_HEALTH_EVERY_MS = 10_000
+const DEVICE_LOOK_MS = 2000
 
 export interface Parts {
   applyConfig(config: NodeConfig): void
   /** What the open devices give, for whoever listens along. */
   bus: SoundBus
+  /** Tells when a sound card comes or goes. */
+  devices: DeviceWatch
   health: Health
   /** How to list the devices: what is open is not disturbed. */
   inventory: InventoryOptions
@@ -52,10 +57,16 @@ export interface Parts {
   token: Token
 }
 
-export const inventoryOptions = ({ settings, childEnv }: AgentConfig, rememberIn?: string): InventoryOptions => ({
+/** `defaults`: what the controller says about this node's audio now. */
+export const inventoryOptions = (
+  { settings, childEnv }: AgentConfig,
+  rememberIn?: string,
+  defaults: () => AudioDefaults = () => ({}),
+): InventoryOptions => ({
   ...settings,
   childEnv,
   clock: systemClock,
+  configured: () => namedInterface(settings, defaults()),
   denoiser: () => described(modelOf(settings.denoiseModel, settings.denoiseModelSha256)),
   remembered: createRemembered(rememberIn),
 })
@@ -160,7 +171,9 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const { disk, systemHealth } = machineOf(config, log, health.report)
   const bus = createBus((e) => log.error('a listener failed and hears no more of the devices', errorFields(e)))
   const { apply, live } = liveJobSettings(config)
-  const listing = inventoryOptions(config, path.join(settings.agentDir, 'capabilities.json'))
+  let defaults: AudioDefaults = {}
+  const listing = inventoryOptions(config, path.join(settings.agentDir, 'capabilities.json'), () => defaults)
+  const devices = new DeviceWatch({ everyMs: DEVICE_LOOK_MS, file: pcmList(listing) })
   const feeds = new Feeds({ bus, cardId: (number) => cardId(listing, number), clock: systemClock, settings: live })
   const model = modelOf(settings.denoiseModel, settings.denoiseModelSha256)
   const probe = new ModelProbe({ log, model, report: health.report })
@@ -186,22 +199,25 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const probed = async () => (await collectInventory(inventory)).interfaces
   const standby = new Standby({ childEnv, clock: systemClock, feeds, interfaces: probed, log, settings })
   const meters = new Meters({ bus, clock: systemClock, interfaces, link, log, report: health.report, settings, token })
+  devices.onChange(() => standby.look())
   const heartbeatMs = settings.heartbeatSeconds * 1000
   const listen = new Listen({ bus, clock: systemClock, heartbeatMs, link, model, report: health.report })
   return {
     applyConfig: (said) => {
+      defaults = said.audioDefaults ?? {}
       apply(said)
       standby.apply(said)
       if (settings.monitorChunkSync) listen.apply(said)
       disk.cache.setPolicies(said.recorderCachePolicies)
     },
     bus,
+    devices,
     health,
     inventory,
     link,
     lock,
     runner,
-    services: [disk.guard, ...(settings.systemHealth ? [systemHealth] : []), probe, standby, meters, listen],
+    services: [disk.guard, devices, ...(settings.systemHealth ? [systemHealth] : []), probe, standby, meters, listen],
     systemHealth,
     token,
   }

@@ -9,11 +9,11 @@ import { replaceFile } from './spool/durable.ts'
  * Writes the sign that setup and maintenance wait for, one after the other. That of an earlier run goes: process numbers come
  * back. A disk that does not take it is told, no more.
  */
-export function createSign(agentDir: string, log: Log): (online: boolean) => void {
+export function createSign(agentDir: string, log: Log): (told: Pick<OnlineSign, 'captureDevice' | 'online'>) => void {
   const file = onlineSignFile(agentDir)
   let last = fs.promises.rm(file, { force: true })
-  return (online) => {
-    const sign: OnlineSign = { at: iso(systemClock.now()), online, pid: process.pid, version }
+  return (told) => {
+    const sign: OnlineSign = { at: iso(systemClock.now()), ...told, pid: process.pid, version }
     last = last
       .then(() => replaceFile(file, `${JSON.stringify(sign)}\n`))
       .catch((e) => log.warn('the sign of being online cannot be written', errorFields(e)))

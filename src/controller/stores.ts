@@ -15,6 +15,7 @@ import { templateStore } from './channels/templates.store.ts'
 import { chunkStore } from './chunks/chunks.store.ts'
 import type { Config } from './config.ts'
 import type { Certificates } from './edge/certificates.ts'
+import { captureEvents } from './health/capture.store.ts'
 import { healthEvents } from './health/events.store.ts'
 import { healthStore } from './health/health.store.ts'
 import { claimStore } from './jobs/claims.store.ts'
@@ -70,6 +71,7 @@ export interface Surroundings {
 
 /** Every store, by name: what the routes and runners read and write through. */
 export function storesOf({ config, db, ids, secrets }: Surroundings) {
+  const health = healthStore(db, ids)
   const jobs = jobStore(db)
   const recordings = recordingStore(db)
   const templates = templateStore(db)
@@ -79,13 +81,14 @@ export function storesOf({ config, db, ids, secrets }: Surroundings) {
   return {
     assignments: assignmentStore(db, ids, templates),
     audits: auditStore(db),
+    captureEvents: captureEvents(db, health),
     channelRooms: channelRoomStore(db),
     claims: claimStore(db, jobs, config.SVC_RECORDING_JOB_LEASE_SECONDS),
     conflicts: conflictStore(db),
     counts: countStore(db),
     credentials: credentialStore(db, ids),
     groups: groupStore(db),
-    health: healthStore(db, ids),
+    health,
     healthEvents: healthEvents(db),
     hostKeys: hostKeyStore(db),
     jobs,

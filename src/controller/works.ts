@@ -209,6 +209,7 @@ const captureDefaults = (config: Config) => ({
   defaults: {
     channels: config.SVC_AGENT_CAPTURE_CHANNELS,
     device: config.SVC_AGENT_CAPTURE_DEVICE,
+    deviceNamed: config.SVC_AGENT_CAPTURE_DEVICE !== 'default',
     format: config.SVC_AGENT_CAPTURE_FORMAT,
     maxBytes: config.SVC_RECORDING_CACHE_MAX_BYTES,
     sampleRate: config.SVC_AGENT_CAPTURE_SAMPLE_RATE,

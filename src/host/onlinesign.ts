@@ -5,6 +5,8 @@ import { readSmall } from './files.ts'
 export interface OnlineSign {
   /** When that began, ISO 8601. */
   at: string
+  /** Whether the agent has anything to record from; absent in the sign of an older one. */
+  captureDevice?: boolean
   /** Whether the controller accepted the last heartbeat. */
   online: boolean
   /** Of the agent that wrote it: the sign of an earlier one says nothing. */
@@ -19,9 +21,12 @@ export const onlineSignFile = (agentDir: string): string => path.join(agentDir, 
 export function readOnlineSign(agentDir: string): OnlineSign | undefined {
   const text = readSmall(onlineSignFile(agentDir))
   try {
-    const { at, online, pid, version } = JSON.parse(text ?? '') as Partial<Record<keyof OnlineSign, unknown>>
+    const { at, captureDevice, online, pid, version } = JSON.parse(text ?? '') as Partial<
+      Record<keyof OnlineSign, unknown>
+    >
     const whole = typeof at === 'string' && typeof online === 'boolean' && typeof version === 'string'
-    return whole && typeof pid === 'number' ? { at, online, pid, version } : undefined
+    if (!whole || typeof pid !== 'number') return undefined
+    return { at, ...(typeof captureDevice === 'boolean' ? { captureDevice } : {}), online, pid, version }
   } catch {
     return undefined // the same as none: whoever waits looks again
   }

@@ -107,8 +107,9 @@ async function setUp(
 ): Promise<Outcome> {
   const { nodeId } = entry
   try {
-    await parts.setUp(wishOf(file, entry, bootstrapToken))
-    return { nodeId, result: 'done', words: `This box has joined as ${called(entry)} and is online.` }
+    const { warnings = [] } = await parts.setUp(wishOf(file, entry, bootstrapToken))
+    const words = [`This box has joined as ${called(entry)} and is online.`, ...warnings].join(' ')
+    return { nodeId, result: 'done', words }
   } catch (e) {
     if (!(e instanceof SetupFailed)) throw e
     return { nodeId, result: 'failed', words: `The setup as ${called(entry)} failed: ${e.message}` }

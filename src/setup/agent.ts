@@ -1,8 +1,9 @@
 // A recorder's box: what it needs, in the order it needs it.
 import * as path from 'node:path'
 import { readEnvFile } from '../host/envfile.ts'
+import { readOnlineSign } from '../host/onlinesign.ts'
 import { PLACES, UNITS } from '../host/places.ts'
-import { heldTakes } from '../host/takes.ts'
+import { agentDir, heldTakes } from '../host/takes.ts'
 import { accountsStep, shipped } from './accounts.ts'
 import { alone, finishUndo, runSteps, type Step, takeBackUnfinished } from './engine.ts'
 import { commandStep, programStep, sudoersStep, unitsStep } from './files.ts'
@@ -59,8 +60,12 @@ export async function setupAgent(given: AgentWish, parts: SetupParts): Promise<S
     agentSettingsStep(wish),
     joinStep(wish),
   ]
-  return await runSteps(wish.start ? [...steps, running(parts)] : steps, parts)
+  const done = await runSteps(wish.start ? [...steps, running(parts)] : steps, parts)
+  return wish.start && readOnlineSign(agentDir())?.captureDevice === false ? { ...done, warnings: [NO_DEVICE] } : done
 }
+
+const NO_DEVICE =
+  'It has no capture device, so it cannot record yet: plug in a sound card (arecord -l lists what the system sees).'
 
 const STICK = [UNITS.setup, UNITS.setupBoot]
 

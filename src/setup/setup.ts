@@ -224,7 +224,8 @@ async function perform(args: string[]): Promise<number> {
   const { forget, signal } = stopping()
   const say = (line: string) => void process.stdout.write(`${line}\n`)
   try {
-    say(ending(verb, await does(flags, { say, signal }, rest)))
+    const done = await does(flags, { say, signal }, rest)
+    for (const line of [ending(verb, done), ...(done.warnings ?? [])]) say(line)
     return 0
   } catch (e) {
     if (signal.aborted) process.stderr.write('roomtone setup: stopped by a signal; the box is as it was before.\n')

@@ -76,4 +76,6 @@ export interface SetupParts {
 /** What a run changed, by the names of its steps; empty when everything was as it should be. */
 export interface SetupDone {
   changed: string[]
+  /** What the box still lacks, in sentences. */
+  warnings?: string[]
 }

@@ -279,6 +279,12 @@ export interface Interface {
   systemRef: string
 }
 
+/** What keeps a node from its work: a word for programs, and one for people. */
+export interface NodeProblem {
+  code: 'no_capture_device'
+  message: string
+}
+
 export interface Node {
   agentVersion: string
   alias: string
@@ -290,6 +296,8 @@ export interface Node {
   lastSeenAt: string
   location: { site: string; room: string; building?: string; floor?: string }
   notes?: string
+  /** Absent when nothing is wrong. */
+  problems?: NodeProblem[]
   recordingCapacity?: { maxConcurrentRecordings: number }
   roomId?: string
   runtime?: Runtime

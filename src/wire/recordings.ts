@@ -139,6 +139,8 @@ export interface Recording {
   checksum?: string
   durationSeconds: number
   enhancedCachePath?: string
+  /** Why the take failed, as its recorder or the controller said; of failed recordings only. */
+  failureReason?: string
   folder: string
   healthStatus: (typeof HEALTHS)[number]
   id: string

@@ -302,7 +302,7 @@ test('the sign of being online follows the controller, and bears the process tha
   const sign = (online: boolean) => until(() => readOnlineSign(state)?.online === online)
   await sign(true)
   const { at, ...first } = readOnlineSign(state) as OnlineSign
-  assert.deepEqual(first, { online: true, pid: child.pid, version: '0.0.0-dev' })
+  assert.deepEqual(first, { captureDevice: true, online: true, pid: child.pid, version: '0.0.0-dev' })
   heard = false
   await sign(false)
   heard = true
@@ -334,4 +334,31 @@ test('the sign of an earlier run is gone before the controller answers', async (
   assert.equal(readOnlineSign(stale), undefined)
   child.kill('SIGKILL')
   await ended
+})
+
+test('a card that arrives is reported without waiting for the next heartbeat, and one that goes too', async (t) => {
+  const inventories: { channelCount: number; systemRef: string }[][] = []
+  const server = await serve(
+    t,
+    controller((seen) => {
+      if (kind(seen) === 'inventory') inventories.push(bodyOf(seen).interfaces)
+      return false
+    }),
+  )
+  const asound = path.join(tempDir(t), 'asound')
+  const env = { SVC_AGENT_DIR: 'state', SVC_ALSA_PROC_ROOT: asound, SVC_HEARTBEAT_SECONDS: '3600', SVC_TEST_SOURCE: '' }
+  const { child, dir, ended } = agent(t, server.url, [], env)
+  const refs = () => inventories.at(-1)?.map(({ channelCount, systemRef }) => [systemRef, channelCount])
+  await until(() => readOnlineSign(path.join(dir, 'state'))?.captureDevice === false)
+  assert.deepEqual(refs(), [], 'nothing is invented')
+  fs.mkdirSync(path.join(asound, 'card0'), { recursive: true })
+  fs.writeFileSync(path.join(asound, 'card0', 'id'), 'Desk\n')
+  fs.writeFileSync(path.join(asound, 'card0', 'stream0'), 'Desk\n\nCapture:\n  Channels: 4\n  Rates: 48000\n')
+  fs.writeFileSync(path.join(asound, 'pcm'), '00-00: Desk : Desk : capture 1\n')
+  await until(() => inventories.length > 1)
+  assert.deepEqual(refs(), [['hw:CARD=Desk,DEV=0', 4]])
+  fs.rmSync(path.join(asound, 'pcm'))
+  await until(() => inventories.at(-1)?.length === 0)
+  child.kill('SIGTERM')
+  assert.equal(await ended, 0)
 })

@@ -200,8 +200,10 @@ test('one line installs, and the node is online', { skip }, async () => {
   assert.equal(code, 0, stdout + stderr)
   assert.match(stdout, /its controller hears it\.$/m)
   assert.equal((stdout + stderr + (await box.journal())).includes(node.token), false, 'the token is in no log')
-  const { status } = await controller.get(`/nodes/${node.id}`)
-  assert.equal(status, 'online')
+  assert.match(stdout, /^It has no capture device, so it cannot record yet: .*$/m)
+  const { interfaces, problems, status } = await controller.get(`/nodes/${node.id}`)
+  assert.deepEqual([status, interfaces], ['online', []])
+  assert.deepEqual(problems, [{ code: 'no_capture_device', message: 'no capture device' }])
   const { stdout: settings } = await box.run(
     'cat /etc/roomtone/recorder-agent.env; stat -c "%U %G %a" /etc/roomtone/recorder-agent.env',
   )

@@ -66,6 +66,13 @@ test('the first entry whose token is still good is taken, and the wish says all 
   assert.ok(!w.said.join().includes('svc_bs_'))
 })
 
+test('what the box still lacks stands in the last line', async () => {
+  const w = world([1])
+  w.parts.setUp = async () => ({ changed: [], warnings: ['It has no capture device.'] })
+  const { words } = await w.join(fileOf([entryOf(1)]))
+  assert.equal(words, 'This box has joined as "Room 1" (node_1) and is online. It has no capture device.')
+})
+
 test('expired tokens say so, and nothing of the box is touched', async () => {
   const w = world([])
   const outcome = await w.join(fileOf([entryOf(1, { expiresAt: '2026-03-03T07:00:00.000Z' }), entryOf(2)]))

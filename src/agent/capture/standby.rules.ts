@@ -34,7 +34,7 @@ export function interfaceOf(device: string, interfaces: LocalInterface[]): Local
 const bestRate = (rates: number[]): number =>
   rates.includes(48_000) ? 48_000 : (rates.find((rate) => rate > 48_000) ?? rates.at(-1) ?? 48_000)
 
-/** What to keep open; undefined when meters are made up. */
+/** What to keep open; undefined when meters are made up, or there is nothing to open. */
 export function standbyWish(s: StandbySettings, interfaces: LocalInterface[]): StandbyWish | undefined {
   if (s.meterBackend === 'synthetic') return undefined
   const { captureDevice: device, captureFormat: format } = s
@@ -43,6 +43,7 @@ export function standbyWish(s: StandbySettings, interfaces: LocalInterface[]): S
   const own = s.meterBackend !== 'alsa' || (device !== 'default' && !alsaCard(device))
   const found = own ? undefined : (named ?? interfaces.find((i) => i.systemRef !== undefined))
   if (!found) {
+    if (!own) return undefined
     const asked = { channels: s.captureChannels, format, rate: s.captureSampleRate }
     return { asked, device, interfaceRef: device }
   }

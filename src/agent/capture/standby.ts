@@ -51,6 +51,11 @@ export class Standby implements Service {
     this.#bell.ring()
   }
 
+  /** The devices are other ones now. */
+  look(): void {
+    this.#bell.ring()
+  }
+
   start(): void {
     this.#done = this.#run()
   }

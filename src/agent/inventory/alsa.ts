@@ -46,6 +46,9 @@ async function arecord(options: AlsaOptions, args: string[]) {
 export const procRoot = (options: AlsaOptions): string =>
   options.alsaProcRoot ?? (options.procAsoundPcm ? path.dirname(options.procAsoundPcm) : '/proc/asound')
 
+/** The kernel's list of PCM devices. */
+export const pcmList = (options: AlsaOptions): string => options.procAsoundPcm ?? path.join(procRoot(options), 'pcm')
+
 /** Id of the card with that number now; undefined when there is none. */
 export const cardId = async (options: AlsaOptions, number: number): Promise<string | undefined> =>
   (await read(path.join(procRoot(options), `card${number}`, 'id'))).trim() || undefined
@@ -57,7 +60,7 @@ async function listDevices(options: AlsaOptions): Promise<{ devices: Device[]; l
     if (devices.length > 0) return { devices, listed: true }
   }
   const root = procRoot(options)
-  const devices = parseProcPcm(await read(options.procAsoundPcm ?? path.join(root, 'pcm')))
+  const devices = parseProcPcm(await read(pcmList(options)))
   const named = devices.map(async (device) => {
     const cardId = (await read(path.join(root, `card${device.card}`, 'id'))).trim()
     return cardId === '' ? device : { ...device, cardId }

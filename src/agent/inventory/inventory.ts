@@ -6,6 +6,8 @@ import { hostname, ipAddresses, runtime } from './host.ts'
 
 export interface InventoryOptions extends AlsaOptions {
   clock: Clock
+  /** A device that the operator names; it counts where there is no card. */
+  configured?: () => LocalInterface | undefined
   /** What the deep engine of the enhancement runs. */
   denoiser?: () => Denoiser | undefined
   nodeAlias: string
@@ -31,16 +33,6 @@ export interface Inventory {
   tags: string[]
 }
 
-const placeholder: LocalInterface = {
-  alias: 'Default Capture Interface',
-  backend: 'unknown',
-  channelCount: 2,
-  channels: channelList(2),
-  id: 'iface_default_capture',
-  sampleRates: [48_000],
-  systemName: 'Audio backend discovery pending',
-}
-
 const testTone: LocalInterface = {
   alias: 'Test source (no microphone)',
   backend: 'unknown',
@@ -52,10 +44,17 @@ const testTone: LocalInterface = {
   systemRef: 'test:tone',
 }
 
+/** Without a card: the device the operator names, else the test source where it is wanted, else nothing. */
+function standIn({ configured, testSource }: InventoryOptions): LocalInterface[] {
+  const named = configured?.()
+  if (named) return [named]
+  return testSource ? [testTone] : []
+}
+
 /** Never throws for a missing tool or device. `mayProbe` false: no device is opened, because a take is running. */
 export async function collectInventory(options: InventoryOptions, mayProbe = true): Promise<Inventory> {
   const devices = await discoverAlsa(options, mayProbe)
-  const interfaces = devices.length > 0 ? devices : [options.testSource ? testTone : placeholder]
+  const interfaces = devices.length > 0 ? devices : standIn(options)
   const denoiser = options.denoiser?.()
   const host = await runtime(
     interfaces.map((i) => i.backend),

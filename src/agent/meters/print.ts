@@ -26,7 +26,7 @@ export async function printMeterFrame(config: AgentConfig, interfaces: LocalInte
     return frameOf(opening, measurement, settings.nodeId)
   }
   const device = meteredOf(settings.captureDevice, interfaces)
-  if (!device) throw new NotHeard('no capture interface was found')
+  if (!device) throw new NotHeard('no capture device: arecord -l lists what this machine has')
   return syntheticFrame(settings.nodeId, device, 0, systemClock.now())
 }
 

@@ -6,11 +6,13 @@ import { AgentHealthEvent, Heartbeat, Inventory } from '../../wire/nodes.ts'
 import { WaitQuery } from '../../wire/recordings.ts'
 import type { Bell } from '../background/bell.ts'
 import { type AnyRoute, flow, route } from '../edge/route.ts'
-import type { HealthStore } from '../health/health.store.ts'
+import type { CaptureEvents } from '../health/capture.store.ts'
 import { demandBell } from '../listen/listen.rules.ts'
 import type { ListenSessions } from '../listen/sessions.store.ts'
 import type { NodeStore } from '../nodes/nodes.store.ts'
+import { lacksDevice } from '../nodes/problems.rules.ts'
 import type { PolicyStore } from '../profiles/policies.store.ts'
+import type { RunStore } from '../schedules/runs.store.ts'
 import type { ProvenanceStore } from './provenance.store.ts'
 
 const node = (p: { id: string }) => ({ type: 'node', id: p.id })
@@ -18,17 +20,18 @@ const agent = { auth: 'node', permission: 'node:control', target: node } as cons
 
 interface Parts {
   bell: Bell
+  captureEvents: CaptureEvents
   clock: Clock
-  health: HealthStore
   listeners: ListenSessions
   nodes: NodeStore
   policies: PolicyStore
   provenance: ProvenanceStore
+  scheduleRuns: RunStore
 }
 
 /** What an agent says of its node and asks about it. */
 export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
-  const { health, nodes, provenance } = parts
+  const { captureEvents, nodes, provenance, scheduleRuns } = parts
   return [
     configRoute(parts),
     route({
@@ -60,7 +63,10 @@ export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
         nodes.mustExist(params.id)
         const summary = nodes.interfaces.apply(params.id, body.interfaces)
         const { absent, added, reactivated, updated, unchanged } = summary
-        const changed = [absent, added, reactivated, updated].some((list) => list.length > 0)
+        const node = nodes.get(params.id, now)
+        const healthEventIds = captureEvents.judge(params.id, lacksDevice(node), now)
+        if (!lacksDevice(node)) scheduleRuns.hurry(params.id, now)
+        const changed = [absent, added, healthEventIds, reactivated, updated].some((list) => list.length > 0)
         const after = { absent, added, reactivated, updated, interfaceCount: body.interfaces.length }
         const counts = {
           absent: absent.length,
@@ -70,10 +76,10 @@ export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
           unchanged,
         }
         return {
-          data: { changed, node: nodes.get(params.id, now), summary },
+          data: { changed, node, summary },
           changed,
           ...(changed ? { after } : {}),
-          details: counts,
+          details: healthEventIds.length > 0 ? { ...counts, healthEventIds } : counts,
         }
       },
     }),
@@ -89,7 +95,7 @@ export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
       run: ({ params, body, now }) => {
         own(provenance, params.id, body)
         const { id: localEventId, openedAt = now, ...rest } = body
-        const { event, fresh } = health.open(
+        const { event, fresh } = captureEvents.told(
           { ...rest, nodeId: params.id, openedAt, ...(localEventId ? { localEventId } : {}) },
           now,
         )

@@ -52,6 +52,7 @@ const links = ({ id, interfaces }: Node) => {
 function actions(who: UserWho, node: Node, seen: { heard: boolean; metered: boolean }) {
   const at = links(node)
   const silent = (node.status === 'provisioning' || node.status === 'offline') && (`node_${node.status}` as const)
+  const unable = silent || (node.problems?.[0]?.code ?? false)
   return actionStates(who, {
     detail: { method: 'GET', href: at.detail, permission: 'node:read' },
     editNode: { method: 'PATCH', href: at.update, permission: 'node:manage' },
@@ -60,7 +61,7 @@ function actions(who: UserWho, node: Node, seen: { heard: boolean; metered: bool
       method: 'POST',
       href: at.listenStart,
       permission: 'listen:monitor',
-      blocked: silent || (!seen.heard && 'monitor_source_unavailable'),
+      blocked: unable || (!seen.heard && 'monitor_source_unavailable'),
     },
     meters: {
       method: 'GET',
@@ -69,6 +70,6 @@ function actions(who: UserWho, node: Node, seen: { heard: boolean; metered: bool
       blocked: !seen.metered && 'meter_frame_not_found',
     },
     rotateCredential: { method: 'POST', href: at.credentialsRotate, permission: 'node:manage' },
-    startRecording: { method: 'POST', href: at.recordingStart, permission: 'recording:create', blocked: silent },
+    startRecording: { method: 'POST', href: at.recordingStart, permission: 'recording:create', blocked: unable },
   })
 }

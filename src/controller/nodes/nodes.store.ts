@@ -6,6 +6,7 @@ import type { Reach } from '../edge/reach.ts'
 import type { Db, SqlValue } from '../store/db.ts'
 import { type Condition, contains, Lister, present, when } from '../store/filter.ts'
 import { type InterfaceFacts, interfaceStore } from './interfaces.store.ts'
+import { problemsOf } from './problems.rules.ts'
 import { fold, nodeSearch } from './search.store.ts'
 
 interface Row {
@@ -215,7 +216,7 @@ const columns = (n: Editable): Record<string, SqlValue> => ({
 
 function shown(row: Row, interfaces: Interface[]): Node {
   const { site, room, building, floor } = row
-  return present({
+  const node = present({
     id: row.id,
     alias: row.alias,
     hostname: row.hostname,
@@ -232,4 +233,6 @@ function shown(row: Row, interfaces: Interface[]): Node {
     recordingCapacity: row.maxConcurrent === null ? null : { maxConcurrentRecordings: row.maxConcurrent },
     runtime: row.runtime === null ? null : JSON.parse(row.runtime),
   }) as Node
+  const problems = problemsOf(node)
+  return problems.length > 0 ? { ...node, problems } : node
 }

@@ -74,6 +74,8 @@ const COLUMNS = `r.id, r.name, r.folder, r.notes, r.transcript_snippets AS trans
     WHERE recording_id = r.id) AS files,
   (SELECT progress FROM recording_jobs WHERE recording_id = r.id AND status IN ('queued', 'running', 'stop_requested'))
     AS progress,
+  (SELECT failure_reason FROM recording_jobs WHERE recording_id = r.id AND status = 'failed'
+    AND r.status = 'failed' ORDER BY created_at DESC, id DESC LIMIT 1) AS failureReason,
   (SELECT json_group_object(checksum, json(preview)) FROM recording_waveforms WHERE recording_id = r.id) AS previews`
 
 /** Every file of a recording: renditions and chunks. */

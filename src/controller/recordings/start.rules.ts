@@ -1,4 +1,4 @@
-import { Fail, invalid } from '../../kernel/fail.ts'
+import { conflict, Fail, invalid } from '../../kernel/fail.ts'
 import type { AudioDefaults, CaptureBackend, Interface, Node } from '../../wire/nodes.ts'
 import type { ChannelMode, Enhancement, Profile } from '../../wire/profiles.ts'
 import type { ChannelMap, Command, Job, Recording, RecordingStart } from '../../wire/recordings.ts'
@@ -9,6 +9,8 @@ import { fittingChunk } from './size.rules.ts'
 export interface CaptureDefaults {
   channels: number
   device: string
+  /** The device was set by the operator of this controller. */
+  deviceNamed: boolean
   format: string
   /** Largest file the controller takes, bytes. */
   maxBytes: number
@@ -49,6 +51,10 @@ export interface Started {
   profile: Profile
   recording: Recording
 }
+
+/** 409: the node reported that there is nothing to record from. */
+export const noDevice = (): Fail =>
+  conflict('no_capture_device', 'Node has no capture device', { reason: 'no_capture_device' })
 
 /** The interface a take uses: the asked one, the configured one, the node's first (contract A, 11.3). */
 export function effectiveInterface(

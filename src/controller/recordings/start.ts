@@ -41,6 +41,7 @@ export function starter(parts: StartParts) {
     const node = parts.nodes.get(input.nodeId, now)
     const place = placed(parts, node, input)
     mayRecord(parts, who, node, place.roomId)
+    mustHear(parts, node, input)
     const profile = parts.profiles.get(input.recordingProfileId ?? BUILT_IN.profile)
     const { retention, uploadPolicyIds } = checkedPolicies(parts, input, who)
     const seconds = input.durationSeconds ?? parts.defaults.seconds
@@ -57,6 +58,7 @@ export function starter(parts: StartParts) {
 export function scheduledStarter(parts: StartParts) {
   return (take: rules.ScheduledTake, now: string): rules.Started => {
     const { folder, name, node, scheduleId, tags, uploadPolicyIds, watchdogPolicyId } = take
+    mustHear(parts, node, take)
     const place = placed(parts, node, take)
     const recording = {
       ...{ folder, name, nodeId: node.id, recordedAt: now, roomId: place.roomId, scheduleId, tags, watchdogPolicyId },
@@ -142,6 +144,12 @@ function mayRecord({ rooms }: StartParts, who: UserWho, node: Node, roomId: stri
     placesOf(node, roomId === undefined ? undefined : rooms.get(roomId)),
   )
   if (!decision.allowed) throw new Fail(403, decision.reason, 'Forbidden', { outcome: 'denied' })
+}
+
+/** A node without a device is not asked to record, unless the operator or the request names what from. @throws Fail 409 */
+function mustHear({ defaults }: StartParts, node: Node, { captureBackend }: Asked): void {
+  if ((captureBackend ?? 'alsa') !== 'alsa' || defaults.deviceNamed) return
+  if (node.problems?.some(({ code }) => code === 'no_capture_device')) throw rules.noDevice()
 }
 
 // A setting named in the request must exist and be in the caller's scope; the built-ins are everybody's.

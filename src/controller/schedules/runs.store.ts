@@ -13,6 +13,13 @@ export interface Run {
   scheduleId: string
 }
 
+const BUSY = 'schedule.capture_channels_busy'
+const CROSS_ROOM = 'schedule.capture_channels_cross_room'
+const IMPOSSIBLE = 'schedule.capture_impossible'
+const NO_DEVICE = 'schedule.no_capture_device'
+export const ALARMS = { busy: BUSY, crossRoom: CROSS_ROOM, impossible: IMPOSSIBLE, noDevice: NO_DEVICE } as const
+export type AlarmType = (typeof ALARMS)[keyof typeof ALARMS]
+
 // Longer than any slot that can still be due; older runs are history the recordings tell.
 const KEPT_SECONDS = 400 * 86_400
 
@@ -43,7 +50,13 @@ export function runStore(db: Db) {
     `UPDATE schedules SET next_run_at = @nextRunAt, slot_at = @slotAt, slot_date = @slotDate
       WHERE id = @id AND next_run_at = @seen`,
   )
+  const hurry = db.stmt<{ nodeId: string; now: string }>(
+    `UPDATE schedules SET next_run_at = @now WHERE node_id = @nodeId AND enabled = 1 AND next_run_at > @now AND slot_at IS NOT NULL
+        AND id IN (SELECT schedule_id FROM health_events WHERE type = '${NO_DEVICE}' AND +status <> 'resolved')`,
+  )
   return {
+    /** The node has a capture device again: what waited for one within its slot is due now. */
+    hurry: (nodeId: string, now: string): void => void hurry.run({ nodeId, now }),
     /** Schedules whose time has come, the longest waiting first. */
     due: (now: string, limit: number) => due.all({ now, limit }),
     /** When the next one is due. */
@@ -72,12 +85,6 @@ export function runStore(db: Db) {
   }
 }
 export type RunStore = ReturnType<typeof runStore>
-
-const BUSY = 'schedule.capture_channels_busy'
-const CROSS_ROOM = 'schedule.capture_channels_cross_room'
-const IMPOSSIBLE = 'schedule.capture_impossible'
-export type AlarmType = typeof BUSY | typeof CROSS_ROOM | typeof IMPOSSIBLE
-export const ALARMS = { busy: BUSY, crossRoom: CROSS_ROOM, impossible: IMPOSSIBLE } as const
 
 interface Opener {
   open(
@@ -112,8 +119,8 @@ export function alarmStore(db: Db, health: Opener) {
       now: string,
     ): void {
       if (unresolved.get({ scheduleId, type })) return
-      // Waiting may end by itself; what cannot be made is lost unless somebody acts.
-      const severity = type === IMPOSSIBLE ? 'critical' : 'warning'
+      // Waiting may end by itself; what cannot be made, or has nothing to be made from, is lost unless somebody acts.
+      const severity = type === IMPOSSIBLE || type === NO_DEVICE ? 'critical' : 'warning'
       health.open({ type, severity, scheduleId, nodeId, details, openedAt: now }, now)
     },
     /** The schedule runs, or waits for something else: its alarms are over. */

@@ -151,6 +151,7 @@ const DEFERRED: Record<string, (typeof ALARMS)[keyof typeof ALARMS]> = {
   capture_channels_busy: ALARMS.busy,
   node_capture_capacity_reached: ALARMS.busy,
   channel_selection_cross_room: ALARMS.crossRoom,
+  no_capture_device: ALARMS.noDevice,
 }
 
 /** It could not start: once more later, but not beyond the end of its slot. */

@@ -87,7 +87,7 @@ test('the metering device is the configured one, else the first, as wide as it i
   }
 })
 
-test('a name of its own is opened as it is configured; made-up meters open nothing', () => {
+test('a name of its own is opened as it is configured; made-up meters and a machine without a device open nothing', () => {
   const asked = { channels: 2, format: 'S16_LE', rate: 44_100 }
   for (const captureDevice of ['room', 'sysdefault:CARD=Desk'])
     assert.deepEqual(standbyWish({ ...settings, captureDevice }, cards), {
@@ -95,7 +95,8 @@ test('a name of its own is opened as it is configured; made-up meters open nothi
       device: captureDevice,
       interfaceRef: captureDevice,
     })
-  assert.equal(standbyWish(settings, [])!.device, 'default')
+  assert.equal(standbyWish({ ...settings, captureDevice: 'room' }, [])!.device, 'room')
+  assert.equal(standbyWish(settings, []), undefined)
   assert.equal(standbyWish({ ...settings, meterBackend: 'pipewire' }, cards)!.device, 'default')
   assert.equal(standbyWish({ ...settings, meterBackend: 'synthetic' }, cards), undefined)
 })

@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { readConfig } from '../../../src/agent/config.ts'
 import { collectInventory, type InventoryOptions } from '../../../src/agent/inventory/inventory.ts'
 import { createRemembered } from '../../../src/agent/inventory/remembered.ts'
+import { inventoryOptions } from '../../../src/agent/parts.ts'
 import { systemClock } from '../../../src/kernel/clock.ts'
-import { Inventory, Runtime } from '../../../src/wire/nodes.ts'
+import { type AudioDefaults, Inventory, Runtime } from '../../../src/wire/nodes.ts'
 import { tempDir } from '../server.ts'
 
 const fixture = path.resolve(import.meta.dirname, '../../fixtures/asound')
@@ -116,13 +118,10 @@ test('two identical microphones are two interfaces', async (t) => {
   )
 })
 
-test('a machine without a capture device says so, or offers the test source when asked to', async (t) => {
+test('a machine without a capture device has no interface, or the test source when it is asked for', async (t) => {
   const empty = { procAsoundPcm: path.join(tempDir(t), 'pcm') }
   const none = await collectInventory(options(empty))
-  assert.deepEqual(
-    none.interfaces.map((i) => [i.id, i.backend, i.systemRef]),
-    [['iface_default_capture', 'unknown', undefined]],
-  )
+  assert.deepEqual(none.interfaces, [])
   const tone = await collectInventory(options({ ...empty, testSource: true }))
   assert.deepEqual(tone.interfaces, [
     {
@@ -139,4 +138,30 @@ test('a machine without a capture device says so, or offers the test source when
       systemRef: 'test:tone',
     },
   ])
+})
+
+test('a device that the operator names is an interface where there is no card, and only there', async (t) => {
+  const card = path.join(tempDir(t), 'card')
+  const env = (more: Record<string, string>) => ({ HOME: '/nonexistent', ...more })
+  const named = async (more: Record<string, string>, said: AudioDefaults = {}) => {
+    const config = readConfig([], env({ SVC_ALSA_PROC_ROOT: card, ...more }))
+    const { interfaces } = await collectInventory(inventoryOptions(config, undefined, () => said))
+    return interfaces.map((i) => [i.backend, i.systemName, i.systemRef, i.channelCount, i.sampleRates[0]])
+  }
+  const pulse = ['alsa', 'pulse', 'pulse', 2, 48_000]
+  assert.deepEqual(await named({}), [])
+  assert.deepEqual(await named({ SVC_CAPTURE_DEVICE: 'pulse' }), [pulse])
+  assert.deepEqual(await named({}, { captureDevice: 'pulse' }), [pulse])
+  assert.deepEqual(await named({ SVC_CAPTURE_DEVICE: 'default' }), [['alsa', 'default', 'default', 2, 48_000]])
+  assert.deepEqual(await named({ SVC_CAPTURE_BACKEND: 'pipewire', SVC_CAPTURE_CHANNELS: '4' }), [
+    ['pipewire', 'default', 'default', 4, 48_000],
+  ])
+  assert.deepEqual(await named({ SVC_CAPTURE_COMMAND: '/usr/local/bin/hear' }), [
+    ['alsa', 'default', 'default', 2, 48_000],
+  ])
+  assert.deepEqual(await named({ SVC_CAPTURE_COMMAND: '/usr/bin/arecord' }), [])
+  assert.deepEqual(await named({ SVC_CAPTURE_DEVICE: 'hw:CARD=Desk,DEV=0' }), [], 'a card that is not there')
+  const beside = await named({ SVC_ALSA_PROC_ROOT: fixture, SVC_CAPTURE_DEVICE: 'pulse' })
+  assert.equal(beside.length, 3)
+  assert.ok(!beside.some(([, name]) => name === 'pulse'))
 })

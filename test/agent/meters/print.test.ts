@@ -85,6 +85,16 @@ test('the test source is a generator, and said to be one; so are frames that wer
     tone.levels.map(({ peakDbfs }) => peakDbfs),
     [-12, -12],
   )
-  const made = JSON.parse((await printed(dir, ['--meter-backend', 'synthetic'])).out) as MeterFrame
-  assert.deepEqual([made.interfaceId, made.levels.length, made.synthetic], ['iface_default_capture', 2, true])
+  const made = JSON.parse((await printed(machine(t), ['--meter-backend', 'synthetic'])).out) as MeterFrame
+  assert.deepEqual([made.interfaceId, made.levels.length, made.synthetic], ['hw:CARD=Desk,DEV=0', 4, true])
+})
+
+test('without a capture device there is no frame, made up or not', async (t) => {
+  const dir = tempDir(t)
+  fs.mkdirSync(path.join(dir, 'asound'))
+  for (const args of [[], ['--meter-backend', 'synthetic']]) {
+    const { code, err, out } = await printed(dir, args)
+    assert.deepEqual([code, out], [1, ''])
+    assert.match(err, /^roomtone agent: no capture device: .*arecord -l/m)
+  }
 })

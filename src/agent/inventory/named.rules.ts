@@ -1,0 +1,47 @@
+// A device that no list of cards shows: a sound server, a name of asound.conf, a program of the operator's own.
+import * as path from 'node:path'
+import type { AudioDefaults, CaptureBackend } from '../../wire/nodes.ts'
+import { alsaCard } from '../capture/hardware.rules.ts'
+import { channelList, type LocalInterface } from './alsa.ts'
+
+/** The settings that say how to record. */
+export interface CaptureSettings {
+  captureArgsTemplate?: string | undefined
+  captureBackend: CaptureBackend
+  captureChannels: number
+  captureCommand: string
+  captureDevice: string
+  captureSampleRate: number
+  /** The operator wrote a device down, be it `default`. */
+  deviceNamed: boolean
+}
+
+const ARECORD = 'arecord'
+
+/** Whether somebody said what to record from. A card is no such thing: it is there, or it is not. */
+function isNamed(s: CaptureSettings): boolean {
+  if (s.captureBackend !== 'alsa' || s.captureArgsTemplate !== undefined) return true
+  if (path.basename(s.captureCommand) !== ARECORD) return true
+  return s.deviceNamed && alsaCard(s.captureDevice) === undefined
+}
+
+/**
+ * The interface of the device that the settings name, or the controller's defaults, which win; undefined when neither
+ * names one.
+ */
+export function namedInterface(settings: CaptureSettings, defaults: AudioDefaults): LocalInterface | undefined {
+  const said = Object.fromEntries(Object.entries(defaults).filter(([, value]) => value !== undefined))
+  const s: CaptureSettings = { ...settings, ...said }
+  if (!isNamed({ ...s, deviceNamed: settings.deviceNamed || defaults.captureDevice !== undefined })) return undefined
+  const { captureBackend: backend, captureChannels: channelCount, captureDevice: name, captureSampleRate } = s
+  return {
+    alias: `Configured device ${name}`.slice(0, 160),
+    backend,
+    channelCount,
+    channels: channelList(channelCount),
+    id: 'iface_configured',
+    sampleRates: [captureSampleRate],
+    systemName: name,
+    systemRef: name,
+  }
+}

@@ -1,0 +1,21 @@
+// What keeps a node from its work, from what is known of it.
+import type { AudioDefaults, Interface, Node, NodeProblem } from '../../wire/nodes.ts'
+
+/** Whether the operator says on the node what it records from: a device or program that no inventory lists. */
+const namesDevice = ({ captureArgsTemplate, captureBackend, captureCommand, captureDevice }: AudioDefaults): boolean =>
+  captureDevice !== undefined ||
+  captureArgsTemplate !== undefined ||
+  (captureCommand !== undefined && !/(^|\/)arecord$/.test(captureCommand)) ||
+  (captureBackend !== undefined && captureBackend !== 'alsa')
+
+const isUsable = ({ absent, channelCount }: Interface): boolean => !absent && channelCount > 0
+
+/** Whether there is nothing to record from, going by what the node reported and the operator set. */
+export const lacksDevice = ({ audioDefaults, interfaces }: Pick<Node, 'audioDefaults' | 'interfaces'>): boolean =>
+  !interfaces.some(isUsable) && !namesDevice(audioDefaults ?? {})
+
+const NO_DEVICE: NodeProblem = { code: 'no_capture_device', message: 'no capture device' }
+
+/** Before the first contact nothing is known, so nothing is wrong. */
+export const problemsOf = (node: Pick<Node, 'audioDefaults' | 'interfaces' | 'status'>): NodeProblem[] =>
+  node.status !== 'provisioning' && lacksDevice(node) ? [NO_DEVICE] : []
