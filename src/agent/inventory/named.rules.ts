@@ -1,5 +1,4 @@
 // A device that no list of cards shows: a sound server, a name of asound.conf, a program of the operator's own.
-import * as path from 'node:path'
 import type { AudioDefaults, CaptureBackend } from '../../wire/nodes.ts'
 import { alsaCard } from '../capture/hardware.rules.ts'
 import { channelList, type LocalInterface } from './alsa.ts'
@@ -16,12 +15,12 @@ export interface CaptureSettings {
   deviceNamed: boolean
 }
 
-const ARECORD = 'arecord'
+const ARECORD = /(^|\/)arecord$/
 
 /** Whether somebody said what to record from. A card is no such thing: it is there, or it is not. */
 function isNamed(s: CaptureSettings): boolean {
   if (s.captureBackend !== 'alsa' || s.captureArgsTemplate !== undefined) return true
-  if (path.basename(s.captureCommand) !== ARECORD) return true
+  if (!ARECORD.test(s.captureCommand)) return true
   return s.deviceNamed && alsaCard(s.captureDevice) === undefined
 }
 
