@@ -6,7 +6,7 @@ import { credentialFile } from '../host/credentials.ts'
 import { type ManagerCall, managerOf } from '../host/notify.ts'
 import { isReleaseKey } from '../host/release.ts'
 import { BadConfig, type RunSettings, readRunSettings } from '../lifecycle/config.ts'
-import { issuerFault, type OidcSettings } from './auth/oidc.rules.ts'
+import { issuerFault, type OidcSettings, tenantFault } from './auth/oidc.rules.ts'
 import { installedEnv } from './config.installed.ts'
 import { tlsOf } from './config.tls.ts'
 import type { CertificateFiles } from './edge/certificates.ts'
@@ -56,7 +56,10 @@ export const SETTINGS = {
   SVC_SWITCHER_ROUTING_RUNNER_INTERVAL_SECONDS: [count(20), 'pause between routing passes'],
   SVC_OIDC_ENABLED: [flag(false), 'whether people may log in through an identity provider'],
   SVC_OIDC_ISSUER: [z.url().optional(), 'issuer of the identity provider'],
-  SVC_OIDC_AZURE_TENANT_ID: [z.string().min(1).optional(), 'tenant of Microsoft Entra ID, in place of an issuer'],
+  SVC_OIDC_AZURE_TENANT_ID: [
+    z.string().min(1).optional(),
+    'id of your tenant of Microsoft Entra ID, in place of an issuer',
+  ],
   SVC_OIDC_CLIENT_ID: [z.string().min(1).optional(), 'client id at the identity provider'],
   SVC_OIDC_CLIENT_SECRET: [z.string().min(1).optional(), 'client secret; without one this is a public client'],
   SVC_OIDC_REDIRECT_URI: [z.url().optional(), 'public address of /api/v1/auth/oidc/callback'],
@@ -272,6 +275,8 @@ function embeddedOf(values: Values, env: Env): RunSettings | undefined {
 
 function oidcOf(values: Values): OidcSettings {
   const tenant = values.SVC_OIDC_AZURE_TENANT_ID
+  const foreign = tenant && tenantFault(tenant)
+  if (foreign) throw new ConfigError(`SVC_OIDC_AZURE_TENANT_ID is not usable: ${foreign}.`)
   const issuer = values.SVC_OIDC_ISSUER ?? (tenant && `https://login.microsoftonline.com/${tenant}/v2.0`)
   const fault = issuer && issuerFault(issuer, values.SVC_OIDC_ALLOW_INSECURE_ISSUER)
   if (fault) throw new ConfigError(`SVC_OIDC_ISSUER is not usable: ${fault}.`)

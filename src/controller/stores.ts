@@ -96,7 +96,7 @@ export function storesOf({ config, db, ids, secrets }: Surroundings) {
     lifecycle: lifecycleStore(db),
     leases: leaseStore(db, jobs, config.SVC_RECORDING_JOB_LEASE_SECONDS),
     metrics: metricsStore(db, config.SVC_NODE_OFFLINE_AFTER_SECONDS),
-    oidc: oidcStore(db, ids),
+    oidc: oidcStore(db, ids, config.SVC_LOCAL_ADMIN_EMAIL),
     nodes: nodeStore(db, ids, config.SVC_NODE_OFFLINE_AFTER_SECONDS),
     plans: planStore(db),
     policies: policyStore(db),

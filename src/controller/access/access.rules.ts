@@ -33,6 +33,14 @@ export const disableRefusal = (user: Subject, actorId: string, localAdmin: strin
 export const deleteRefusal = (user: Subject, actorId: string, localAdmin: string): string | undefined =>
   refusal('delete', user, actorId, localAdmin)
 
+/** Why `actor` may not change how the env-configured admin signs in, or what they are: whoever could would be them. */
+export const takeoverRefusal = (
+  what: 'access' | 'password',
+  user: Subject,
+  actorId: string,
+  localAdmin: string,
+): string | undefined => (user.email === localAdmin && user.id !== actorId ? `local_admin_${what}_denied` : undefined)
+
 function refusal(verb: string, user: Subject, actorId: string, localAdmin: string): string | undefined {
   if (user.id === actorId) return `self_${verb}_denied`
   return user.email === localAdmin ? `local_admin_${verb}_denied` : undefined

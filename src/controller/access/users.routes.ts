@@ -7,7 +7,7 @@ import { type ActionState, actionStates } from '../edge/actions.ts'
 import { pageMeta } from '../edge/page.ts'
 import { type AnyRoute, flow, route, type Target } from '../edge/route.ts'
 import type { UserWho } from '../edge/who.ts'
-import { deleteRefusal, disableRefusal, MANAGE, manages, userSnapshot } from './access.rules.ts'
+import { deleteRefusal, disableRefusal, MANAGE, manages, takeoverRefusal, userSnapshot } from './access.rules.ts'
 import type { KeepManaged } from './lockout.ts'
 import type { UserStore } from './users.store.ts'
 
@@ -22,12 +22,19 @@ const asked = (_: object, body: unknown): Target => {
 
 const refused = (reason: string, path: string[], message: string): Fail => invalid(message, path, message, reason)
 
-/** `localAdmin`: e-mail of the env-configured admin, whom the API neither disables nor deletes. */
+/**
+ * `localAdmin`: e-mail of the env-configured admin, whom the API neither disables nor deletes, and whose password and
+ * roles nobody else changes.
+ */
 export const userRoutes = (users: UserStore, ids: Ids, localAdmin: string, keep: KeepManaged): AnyRoute[] => {
   const detail = (who: UserWho, user: CurrentUser) => ({
     data: { actions: actions(who, user, localAdmin), links: links(user.id), user },
     target: named(user),
   })
+  const mustBeOwn = (what: 'access' | 'password', user: CurrentUser, who: UserWho): void => {
+    const reason = takeoverRefusal(what, user, who.id, localAdmin)
+    if (reason) throw refused(reason, [what], OWN[what])
+  }
   return [
     route({
       method: 'GET',
@@ -82,6 +89,7 @@ export const userRoutes = (users: UserStore, ids: Ids, localAdmin: string, keep:
       body: AccessUpdate,
       run: ({ params, body, who, now }) => {
         const before = users.get(params.id)
+        mustBeOwn('access', before, who)
         if (before.id === who.id && !manages(body.roles))
           throw refused('self_auth_manage_required', ['roles'], 'Local access manager must keep auth:manage')
         const after = keep(() => users.replaceAccess(params.id, body, now))
@@ -95,9 +103,9 @@ export const userRoutes = (users: UserStore, ids: Ids, localAdmin: string, keep:
       action: 'auth.users.password.reset',
       target: one,
       body: PasswordReset,
-      run: async ({ params, body }, commit) => {
+      run: async ({ params, body, who }, commit) => {
         // 404 before the work; the row may still go while the hash is made.
-        users.get(params.id)
+        mustBeOwn('password', users.get(params.id), who)
         const hash = await hashPassword(body.password)
         return commit((now) => {
           const before = users.get(params.id)
@@ -151,6 +159,12 @@ export const userRoutes = (users: UserStore, ids: Ids, localAdmin: string, keep:
   ]
 }
 
+const OWN = {
+  access: 'The roles of the bootstrap local admin are their own to change',
+  password:
+    'The password of the bootstrap local admin is their own to change: sign in as them, or use roomtone user password',
+}
+
 const protectedWords = (reason: string): string =>
   reason.startsWith('self') ? 'the current user' : 'the bootstrap local admin'
 
@@ -182,7 +196,12 @@ function actions(who: UserWho, user: CurrentUser, localAdmin: string): Record<st
     detail: act('GET'),
     disable: { ...act('PATCH', '/status', disabling), payload: { disabled: true } },
     enable: { ...act('PATCH', '/status', !user.disabledAt && 'user_already_enabled'), payload: { disabled: false } },
-    resetPassword: act('PATCH', '/password', user.provider !== 'local' && 'non_local_user_password_unavailable'),
-    updateAccess: act('PATCH', '/access'),
+    resetPassword: act(
+      'PATCH',
+      '/password',
+      takeoverRefusal('password', user, who.id, localAdmin) ??
+        (user.provider !== 'local' && 'non_local_user_password_unavailable'),
+    ),
+    updateAccess: act('PATCH', '/access', takeoverRefusal('access', user, who.id, localAdmin)),
   })
 }

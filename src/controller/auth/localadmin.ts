@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { hashPassword, verifyPassword } from '../../crypto/password.ts'
+import { conflict } from '../../kernel/fail.ts'
 import type { Ids } from '../../kernel/ids.ts'
 import type { Log } from '../../kernel/log.ts'
 import { userSnapshot } from '../access/access.rules.ts'
@@ -36,6 +37,7 @@ const GENERATED_BYTES = 18
  * Makes the first admin (role owner) when it is missing; without a configured password one is drawn and logged once.
  * The environment only seeds and unlocks: a configured password is applied when it differs from the one applied last
  * (the account is enabled and owner again, its sessions end); otherwise changes made through the API stay.
+ * @throws Fail 409 `local_admin_not_local` when the address belongs to an account of the identity provider.
  */
 export async function seedLocalAdmin(parts: Parts, admin: LocalAdmin, now: string): Promise<void> {
   const state = stateRow(parts.db)
@@ -73,7 +75,14 @@ function apply({ audit, ids, users }: Parts, { email, name }: LocalAdmin, passwo
     tell({ action: 'auth.users.create.succeeded', after: userSnapshot(made) }, made.id)
     return
   }
-  const before = userSnapshot(users.get(id))
+  const account = users.get(id)
+  // Whoever holds the address there would sign in as the owner here.
+  if (account.provider !== 'local')
+    throw conflict(
+      'local_admin_not_local',
+      `${email} signs in through the identity provider: set SVC_LOCAL_ADMIN_EMAIL to an address of its own.`,
+    )
+  const before = userSnapshot(account)
   users.addRole(id, 'owner')
   users.setDisabled(id, false, now)
   const after = userSnapshot(users.setPassword(id, passwordHash, now))

@@ -44,9 +44,29 @@ export const plainIssuer = (issuer: string): string => issuer.replace(/\/+$/, ''
 
 const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
 
+// Where Entra ID keeps its tenants, as the first piece of the path.
+const ENTRA = /(^|\.)(microsoftonline\.(com|us|cn)|chinacloudapi\.cn|windows\.net|microsoft\.com)$/
+const TENANT = /^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[a-z0-9-]+(\.[a-z0-9-]+)+)$/
+// The tenant of all personal accounts there are.
+const EVERYBODY = '9188040d-6c67-4c5b-b112-36a304b66dad'
+
+/**
+ * Why a tenant of Entra ID cannot be used: `common`, `organizations` and `consumers` admit the accounts of every
+ * organisation, with the roles these give themselves.
+ */
+export function tenantFault(tenant: string): string | undefined {
+  const name = tenant.toLowerCase()
+  if (TENANT.test(name) && name !== EVERYBODY) return undefined
+  return `"${tenant.slice(0, 80)}" is no single tenant of Entra ID: set the id (or a domain) of your own`
+}
+
 /** Why an issuer cannot be used, in a sentence; undefined when it can. */
 export function issuerFault(issuer: string, insecure: boolean): string | undefined {
-  const { hostname, protocol } = new URL(issuer)
+  const { hostname, pathname, protocol } = new URL(issuer)
+  if (ENTRA.test(hostname)) {
+    const fault = tenantFault(pathname.split('/')[1] ?? '')
+    if (fault) return fault
+  }
   if (protocol === 'https:') return undefined
   if (protocol === 'http:' && insecure && LOOPBACK.test(hostname)) return undefined
   return 'the issuer has to be an https address; http is admitted only for loopback, with SVC_OIDC_ALLOW_INSECURE_ISSUER'

@@ -5,15 +5,19 @@ import type { Identity } from './oidc.rules.ts'
 
 interface Row {
   disabledAt: string | null
+  email: string
   externalId: string | null
   id: string
   provider: string
 }
 
-const COLUMNS = `id, provider, external_id AS externalId, disabled_at AS disabledAt`
+const COLUMNS = `id, email, provider, external_id AS externalId, disabled_at AS disabledAt`
 
-/** Accounts of people who come through the identity provider. Every write belongs into a transaction of the caller. */
-export function oidcStore(db: Db, ids: Ids) {
+/**
+ * Accounts of people who come through the identity provider. Every write belongs into a transaction of the caller.
+ * `localAdmin`: e-mail of the env-configured admin, who never comes this way.
+ */
+export function oidcStore(db: Db, ids: Ids, localAdmin: string) {
   const linked = db.stmt<{ externalId: string }, Row>(`SELECT ${COLUMNS} FROM users WHERE external_id = @externalId`)
   const byEmail = db.stmt<{ email: string }, Row>(`SELECT ${COLUMNS} FROM users WHERE email = @email`)
   const insert = db.stmt<Params>(
@@ -34,6 +38,7 @@ export function oidcStore(db: Db, ids: Ids) {
   const found = ({ email, externalId }: Identity): Row | undefined => {
     const row = linked.get({ externalId })
     const owner = byEmail.get({ email })
+    if (email === localAdmin || row?.email === localAdmin) throw refused(403, 'oidc_email_conflict')
     if (row && (!owner || owner.id === row.id)) return row
     if (!owner) return undefined
     // An account made before the provider told its own id for the person; any other owner of the address is somebody else.

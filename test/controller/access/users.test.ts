@@ -188,6 +188,34 @@ test('nobody locks out themselves, and the local admin stays', async () => {
   await k.close()
 })
 
+test('nobody becomes the local admin: password and roles are their own to change', async () => {
+  const { k, admin, id } = await world({ SVC_LOCAL_ADMIN_EMAIL: 'ann@example.org' })
+  k.sql("INSERT OR REPLACE INTO user_roles VALUES (?, 'owner')", id)
+  const account = () =>
+    k.rows('SELECT u.*, r.role FROM users u JOIN user_roles r ON r.user_id = u.id WHERE u.id = ?', id)
+  const before = account()
+  k.forget()
+  for (const manager of [admin, k.as('owner')]) {
+    const reset = await manager.patch(`/auth/users/${id}/password`, { password: 'a new password' })
+    const access = await manager.patch(`/auth/users/${id}/access`, { roles: ['viewer'] })
+    assert.deepEqual([reset.status, reset.json.reason], [400, 'local_admin_password_denied'])
+    assert.deepEqual([access.status, access.json.reason], [400, 'local_admin_access_denied'])
+    assert.ok(reset.json.issues.length > 0 && access.json.issues.length > 0)
+  }
+  assert.deepEqual(account(), before)
+  assert.deepEqual(outcomes(k).slice(0, 2), [
+    'auth.users.password.reset.failed failed local_admin_password_denied',
+    'auth.users.access.update.failed failed local_admin_access_denied',
+  ])
+  const { actions } = (await admin.get(`/auth/users/${id}`)).json.data
+  assert.deepEqual([actions.resetPassword.enabled, actions.updateAccess.enabled], [false, false])
+  const { token } = (await k.anonymous.post('/auth/login', { email: 'ann@example.org', password: PASSWORD })).json.data
+  const self = k.bearer(token)
+  assert.equal((await self.patch(`/auth/users/${id}/access`, { roles: ['owner', 'viewer'] })).status, 200)
+  assert.equal((await self.patch(`/auth/users/${id}/password`, { password: 'a new password' })).status, 200)
+  await k.close()
+})
+
 test('unknown users are 404, others than managers 403, strangers 401, each with its row', async () => {
   const { k, admin } = await world()
   const statuses = [

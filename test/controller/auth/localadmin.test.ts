@@ -88,6 +88,21 @@ test('a drawn password gives way to a configured one, and a removed admin comes 
   await k.close()
 })
 
+test('an account of the identity provider never becomes the owner by its address', async () => {
+  const k = kit()
+  const { seed } = starts(k)
+  k.sql(
+    `INSERT INTO users (id, email, name, provider, external_id, created_at, updated_at) VALUES ('x', ?, 'X', 'oidc', 'sub', ?, ?)`,
+    ...[EMAIL, k.now(), k.now()],
+  )
+  await assert.rejects(
+    seed('from the environment'),
+    /signs in through the identity provider: set SVC_LOCAL_ADMIN_EMAIL/,
+  )
+  assert.deepEqual(k.rows('SELECT role FROM user_roles'), [])
+  await k.close()
+})
+
 test('the composition seeds the admin before it listens', async () => {
   const k = kit({ env: { SVC_LOCAL_ADMIN_PASSWORD: 'from the environment' } })
   await k.prepare()

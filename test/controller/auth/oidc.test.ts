@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { returnAddress } from '../../../src/controller/auth/oidc.rules.ts'
+import { readConfig } from '../../../src/controller/config.ts'
 import { type Answer, type Kit, kit } from '../../kit/kit.ts'
 import { CLIENT, consented, lyingProvider, realProvider } from '../../kit/oidc.ts'
 
@@ -204,6 +205,24 @@ describe('a provider that lies', () => {
     await k.close()
   })
 
+  test('the address of the local admin opens nothing, whoever vouches for it', async () => {
+    const k = world(provider.issuer, { SVC_LOCAL_ADMIN_EMAIL: 'boss@example.org' })
+    // No account of that address yet; then one that came this way before the address was the admin's.
+    for (const there of [false, true]) {
+      if (there)
+        k.sql(
+          `INSERT INTO users (id, email, name, provider, created_at, updated_at) VALUES ('b', 'boss@example.org', 'B', 'oidc', ?, ?)`,
+          ...[k.now(), k.now()],
+        )
+      provider.lies.claims = { email: 'Boss@example.org', email_verified: true }
+      const { json, status } = await attempt(k)
+      assert.deepEqual([status, json.reason], [403, 'oidc_email_conflict'])
+      assert.equal(k.rows('SELECT 1 FROM sessions').length, 0)
+    }
+    provider.lies.claims = {}
+    await k.close()
+  })
+
   test('answers that are not JSON, break off or never end are a 502 with a reason', async () => {
     const hostile: [string, (response: import('node:http').ServerResponse) => void][] = [
       ['html', (r) => r.writeHead(200, { 'content-type': 'text/html' }).end('<h1>hello</h1>')],
@@ -241,6 +260,31 @@ test('without settings the login says why, and config says what is missing', asy
   assert.deepEqual([unready.status, unready.json.reason], [400, 'oidc_not_configured'])
   assert.deepEqual((await half.anonymous.get('/auth/oidc/config')).json.data.missingFields, ['issuer', 'redirectUri'])
   await half.close()
+})
+
+const settings = (env: Record<string, string>) => () =>
+  readConfig({ SVC_DATA_DIR: '/tmp/none', SVC_SECRET_KEY: 'kit-secret-key-0123456789', ...env })
+
+test('a tenant of everybody is no tenant, however it is written', () => {
+  const own = 'd3d7d3a1-9d8a-4e5f-8f5c-0a1b2c3d4e5f'
+  const everybody = ['common', 'Organizations', 'consumers', '9188040D-6C67-4C5B-B112-36A304B66DAD', 'common/v2.0/', '']
+  for (const tenant of [...everybody.slice(0, -1), 'tenant', '../common', 'common?x=y', '%63ommon'])
+    assert.throws(
+      settings({ SVC_OIDC_AZURE_TENANT_ID: tenant }),
+      /SVC_OIDC_AZURE_TENANT_ID is not usable: .*your own/,
+      tenant,
+    )
+  for (const tenant of everybody)
+    for (const host of ['login.microsoftonline.com', 'LOGIN.microsoftonline.us', 'sts.windows.net'])
+      assert.throws(
+        settings({ SVC_OIDC_ISSUER: `https://${host}/${tenant}/v2.0` }),
+        /SVC_OIDC_ISSUER is not usable/,
+        tenant,
+      )
+  for (const tenant of [own, own.toUpperCase(), 'example.onmicrosoft.com'])
+    assert.equal(settings({ SVC_OIDC_AZURE_TENANT_ID: tenant })().oidc.provider, 'azure_ad')
+  assert.equal(settings({ SVC_OIDC_ISSUER: `https://login.microsoftonline.com/${own}/v2.0` })().oidc.provider, 'oidc')
+  assert.equal(settings({ SVC_OIDC_ISSUER: 'https://id.example.org/common' })().oidc.provider, 'oidc')
 })
 
 test('a login leads back to the console and to nobody else', () => {
