@@ -57,7 +57,7 @@ const destination = {
   enabled: z.boolean(),
   /** Replaces the whole object. */
   s3: S3Options,
-  /** Write-only: absent keeps, `""` deletes. */
+  /** Write-only: absent keeps, `""` deletes; asked for again with another endpoint. */
   s3SecretAccessKey: secret,
   smb: SmbOptions,
   smbPassword: secret,

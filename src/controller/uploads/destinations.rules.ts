@@ -84,3 +84,26 @@ export const segments = (path: string | undefined): string[] =>
 /** Where items of a policy go, as people read it. */
 export const targetWith = (destination: Destination, pathOverride: string | undefined): string | undefined =>
   destination.target && [destination.target, ...segments(pathOverride)].join('/')
+
+const SMB_PORT = 445
+
+// Each as it is compared: a name in either case is one, a missing port is the usual one.
+const SMB_PLACE = ({ port, server, share }: SmbOptions) => ({
+  port: port ?? SMB_PORT,
+  server: server?.toLowerCase(),
+  share: share?.toLowerCase(),
+})
+const S3_PLACE = ({ endpoint }: S3Options) => ({ endpoint: endpoint?.replace(/\/+$/, '') })
+
+const named = <T extends object>(before: T, after: T): string[] =>
+  (Object.keys(after) as (keyof T & string)[]).filter((k) => after[k] !== undefined && after[k] !== before[k])
+
+/**
+ * What of a change sends the stored secret (or what is signed with it) to another place than it was entered for: names
+ * of fields. What is removed leads nowhere, and is asked about when it comes back.
+ */
+export const redirections = {
+  s3: (before: S3Options | undefined, after: S3Options): string[] => named(S3_PLACE(before ?? {}), S3_PLACE(after)),
+  smb: (before: SmbOptions | undefined, after: SmbOptions): string[] =>
+    named(SMB_PLACE(before ?? {}), SMB_PLACE(after)),
+}

@@ -1,5 +1,5 @@
 import { openText, SealError, seal } from '../../crypto/seal.ts'
-import { conflict, Fail, found } from '../../kernel/fail.ts'
+import { conflict, Fail, found, invalid } from '../../kernel/fail.ts'
 import type {
   Destination,
   DestinationInput,
@@ -11,7 +11,7 @@ import type {
 import type { Reach } from '../edge/reach.ts'
 import type { Db, Params } from '../store/db.ts'
 import { Lister } from '../store/filter.ts'
-import { describe, type Unavailable } from './destinations.rules.ts'
+import { describe, redirections, type Unavailable } from './destinations.rules.ts'
 
 interface Row {
   displayName: string
@@ -105,8 +105,10 @@ export function destinationStore(db: Db, key: () => Uint8Array, unavailable: Una
       insert.run({ ...columns({ ...blank, updatedAt: now }, input, now), kind })
       return get(id)
     },
+    /** @throws Fail 404, or 400 `upload_destination_secret_required` for another server without its secret. */
     patch(id: string, patch: DestinationPatch, now: string): { before: Destination; after: Destination } {
       const before = found(byId.get({ id }), 'Upload destination')
+      mustAskAgain(before, patch)
       update.run(columns(before, patch, now))
       return { before: shown(before), after: get(id) }
     },
@@ -135,4 +137,17 @@ export function destinationStore(db: Db, key: () => Uint8Array, unavailable: Una
     },
   }
 }
+/** A stored secret stays where it was entered for: whoever names another server knows the secret, too. */
+function mustAskAgain(before: Row, { s3, s3SecretAccessKey, smb, smbPassword }: DestinationPatch): void {
+  const ask = (field: string, changed: string[]): void => {
+    if (changed.length === 0) return
+    const why = `${changed.join(' and ')} changed: enter the ${field === 'smbPassword' ? 'password' : 'secret key'} again`
+    throw invalid('Invalid upload destination', [field], why, 'upload_destination_secret_required')
+  }
+  if (smb && before.smbPassword !== null && smbPassword === undefined)
+    ask('smbPassword', redirections.smb(parsed<SmbOptions>(before.smb), smb))
+  if (s3 && before.s3Secret !== null && s3SecretAccessKey === undefined)
+    ask('s3SecretAccessKey', redirections.s3(parsed<S3Options>(before.s3), s3))
+}
+
 export type DestinationStore = ReturnType<typeof destinationStore>

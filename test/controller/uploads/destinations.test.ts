@@ -101,6 +101,44 @@ test('secrets are write-only: kept when absent, deleted when empty, sealed for t
   await u.k.close()
 })
 
+test('a secret stays where it was entered for: another server, share, port or endpoint asks for it again', async () => {
+  const u = uploads()
+  const share = { server: 'nas', share: 'takes', username: 'u' }
+  const smb = await u.destination({ id: 'nas', kind: 'smb', s3: undefined, smb: share, smbPassword: 'share-password' })
+  const s3 = await u.destination()
+  const row = () => u.k.rows('SELECT smb, smb_password, s3, s3_secret FROM upload_destinations ORDER BY id')
+  const patch = (id: string, body: object) => u.owner.patch(`/settings/upload-destinations/${id}`, body)
+  const before = row()
+  const asked: [string, object, string][] = [
+    [smb, { smb: { ...share, server: 'evil.test' } }, 'smbPassword'],
+    [smb, { smb: { ...share, share: 'other' } }, 'smbPassword'],
+    [smb, { smb: { ...share, port: 4450 } }, 'smbPassword'],
+    [smb, { displayName: 'N', enabled: true, smb: { ...share, server: 'nas.evil.test' } }, 'smbPassword'],
+    [s3, { s3: { ...S3_DESTINATION.s3, endpoint: 'https://evil.test' } }, 's3SecretAccessKey'],
+    [s3, { s3: { ...S3_DESTINATION.s3, endpoint: 'http://127.0.0.1:10' } }, 's3SecretAccessKey'],
+  ]
+  for (const [id, body, field] of asked) {
+    const { json, status } = await patch(id, body)
+    assert.deepEqual([status, json.reason, json.issues[0].path], [400, 'upload_destination_secret_required', [field]])
+  }
+  assert.deepEqual(row(), before)
+  // By way of nothing it is asked for, too.
+  assert.equal((await patch(smb, { smb: { username: 'u' } })).status, 200)
+  assert.equal((await patch(smb, { smb: { ...share, server: 'evil.test' } })).status, 400)
+  assert.equal((await patch(s3, { s3: { bucket: 'b', region: 'eu', accessKeyId: 'k' } })).status, 200)
+  assert.equal((await patch(s3, { s3: { ...S3_DESTINATION.s3, endpoint: 'https://evil.test' } })).status, 400)
+  // With the secret, or without any, it is as one likes; what stays where it is asks nothing.
+  const moved = { smb: { ...share, server: 'NAS2' }, smbPassword: 'another-password' }
+  assert.equal((await patch(smb, moved)).json.data.hasSmbPassword, true)
+  const same = { smb: { ...share, path: 'a/b', port: 445, server: 'nas2', username: 'v' } }
+  assert.equal((await patch(smb, same)).json.data.hasSmbPassword, true)
+  const bare = await patch(smb, { smb: { ...share, server: 'third' }, smbPassword: '' })
+  assert.deepEqual([bare.status, bare.json.data.hasSmbPassword], [200, false])
+  assert.equal((await patch(smb, { smb: { ...share, server: 'fourth' } })).status, 200)
+  assert.ok(!JSON.stringify([u.k.logged, u.k.rows('SELECT * FROM audit_events')]).includes('-password'))
+  await u.k.close()
+})
+
 test('a secret moved to another row does not open there, and says what to do', async () => {
   const u = uploads()
   const [first, second] = [await u.destination(), await u.destination()]
