@@ -2,6 +2,8 @@
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { formatOf } from '../host/audio.ts'
+import { bounded, probing } from '../host/ffmpeg.ts'
 import { run } from '../host/run.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { makeDir } from '../kernel/dirs.ts'
@@ -73,8 +75,10 @@ async function fileToAttach({ childEnv, settings }: AgentConfig): Promise<Upload
 async function durationOf(file: string, probe: string, env: NodeJS.ProcessEnv): Promise<number> {
   const wav = await readWav(file)
   if (wav) return wav.dataBytes / wavFrameBytes(wav) / wav.rate
-  const args = ['-v', 'error', '-show_entries', 'format=duration', '-of', 'default=noprint_wrappers=1:nokey=1']
-  const { stdout } = await run(probe, [...args, `file:${file}`], { env }).catch(() => ({ stdout: '' }))
+  const format = await formatOf(file)
+  if (!format) throw new BadConfig(`${file} is no WAV, FLAC or MP3 file: the controller takes no others`)
+  const args = probing({ file, format }, 'format=duration', 'default=noprint_wrappers=1:nokey=1')
+  const { stdout } = await run(...bounded(probe, args), { env }).catch(() => ({ stdout: '' }))
   const seconds = Number.parseFloat(stdout)
   if (!Number.isFinite(seconds))
     throw new BadConfig(`the length of ${file} cannot be measured: say it with --attach-cache-duration-seconds`)

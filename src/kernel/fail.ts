@@ -1,4 +1,4 @@
-export type FailStatus = 400 | 401 | 403 | 404 | 408 | 409 | 413 | 416 | 422 | 429 | 500 | 502 | 503
+export type FailStatus = 400 | 401 | 403 | 404 | 408 | 409 | 413 | 415 | 416 | 422 | 429 | 500 | 502 | 503
 
 export interface FailExtra {
   /** Written beside the audit row of the failure, in its transaction. */

@@ -93,7 +93,7 @@ test('what cannot be attached is a sentence and a code', async (t) => {
   const cases: [string[], number, RegExp][] = [
     [['--attach-cache-file', 'take.bin'], 2, /--attach-cache-recording-id go together/],
     [['--attach-cache-file', 'none', '--attach-cache-recording-id', 'r'], 2, /there is nothing in/],
-    [['--attach-cache-file', 'take.bin', '--attach-cache-recording-id', 'r'], 2, /cannot be measured: say it with/],
+    [['--attach-cache-file', 'take.bin', '--attach-cache-recording-id', 'r'], 2, /is no WAV, FLAC or MP3 file/],
   ]
   for (const [args, code, words] of cases) {
     const ran = agent(t, url, args, dir)

@@ -24,7 +24,11 @@ export async function take({ dir }: Place, bytes = BYTES): Promise<Take> {
   const file = path.join(dir, 'take.wav')
   const to = fs.openSync(file, 'w')
   const block = Buffer.alloc(4_000_000)
-  for (let done = 0; done < bytes; done += block.length) fs.writeSync(to, randomFillSync(block))
+  for (let done = 0; done < bytes; done += block.length) {
+    randomFillSync(block)
+    if (done === 0) block.write('RIFF\0\0\0\0WAVE', 'latin1')
+    fs.writeSync(to, block)
+  }
   fs.fsyncSync(to)
   fs.closeSync(to)
   const hash = createHash('sha256')

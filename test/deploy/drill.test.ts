@@ -1,7 +1,7 @@
 // The drill: a box with everything on it is gone; a fresh one gets the database from its replica and the takes from where
 // they were uploaded to, and nothing that was acknowledged is missing.
 import assert from 'node:assert/strict'
-import { createHash, randomBytes } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { after, before, describe, test } from 'node:test'
@@ -10,6 +10,7 @@ import type { UploadItem } from '../../src/wire/uploads.ts'
 import { counted, wav } from '../controller/chunks/world.ts'
 import { ACCESS_KEY, type S3Server, SECRET_KEY, s3Server } from '../kit/s3.ts'
 import { NO_SMBD, SMB_PASSWORD, type SmbServer, smbServer } from '../kit/smb.ts'
+import { sound } from '../kit/sound.ts'
 import { Controller, filesBelow, House, until } from '../kit/whole.ts'
 import { Replicator, restored, rowsOf } from './replicator.ts'
 
@@ -129,7 +130,7 @@ describe('a box is lost', () => {
     const policies = [archive, archive, smb ? await policy(await shareOf(smb)) : archive]
     const traffic = busy()
     for (const [i, size] of SIZES.entries()) {
-      await record(randomBytes(size), policies[i]!, i === 2 ? randomBytes(2 * size) : undefined)
+      await record(sound(size, 'mp3'), policies[i]!, i === 2 ? sound(2 * size) : undefined)
       for (const mode of ['PASSIVE', 'RESTART', 'TRUNCATE'] as const) {
         replicator.sync()
         await replicator.lock(50)

@@ -5,9 +5,10 @@ import * as path from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { Db } from '../../src/controller/store/db.ts'
 import { embedded, migrate } from '../../src/controller/store/migrate.ts'
+import { sound } from '../kit/sound.ts'
 import { ADMIN, Controller, House } from '../kit/whole.ts'
 
-const SOUND = Buffer.alloc(300_000, 7)
+const SOUND = sound(300_000, 'mp3')
 
 describe('admin verbs', () => {
   let house: House

@@ -7,8 +7,10 @@ import { GLIDE_DB_PER_SECOND, type Level } from './loudness.rules.ts'
 /** dB the intermediate file is below the sound, so that what overshoots full scale is not cut off; 24 bits have room. */
 export const HEADROOM_DB = 12
 const INTERMEDIATE_BYTES = 3
-/** As ffmpeg reads and writes the intermediate file: samples alone, thus of any length. */
-export const INTERMEDIATE = ['-f', 's24le', '-ar', String(DENOISE_RATE), '-ac', '1']
+/** The intermediate file: samples alone, thus of any length. */
+export const INTERMEDIATE = { channels: 1, format: 's24le', rate: DENOISE_RATE } as const
+/** As ffmpeg writes it. */
+export const TO_INTERMEDIATE = ['-f', INTERMEDIATE.format, '-ar', String(DENOISE_RATE), '-ac', '1']
 
 export const intermediateBytes = (samples: number): number => samples * INTERMEDIATE_BYTES
 

@@ -1,6 +1,7 @@
 // One ffmpeg of the chain: killed with its signal, in its own words when it fails.
 import { spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
+import { bounded, notStarted, startFault } from '../../host/ffmpeg.ts'
 import { badEnd, lastWords, progressOf } from '../proc/ffmpeg.ts'
 import { lowerPriority } from '../proc/priority.ts'
 
@@ -24,11 +25,13 @@ export interface Ffmpeg {
 /** Enough for the summary of a measurement, which comes last. */
 const KEPT = 4000
 const QUOTED = 300
+/** One that writes nothing more for so long hangs. A denoiser on a busy box is slow, not silent. */
+const HANGS_MS = 600_000
 const PROGRESS = ['-hide_banner', '-nostats', '-progress', 'pipe:3']
 
-/** `args` from the first input on. */
+/** `args`: inputs as `input` makes them, then what becomes of them. */
 export function startFfmpeg(args: string[], { command, env, onSeconds, signal }: FfmpegOptions): Ffmpeg {
-  const child = spawn(command, [...PROGRESS, ...args], { env, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] })
+  const child = spawn(...bounded(command, [...PROGRESS, ...args]), { env, stdio: ['pipe', 'pipe', 'pipe', 'pipe'] })
   const kill = () => void child.kill('SIGKILL')
   signal.addEventListener('abort', kill, { once: true })
   if (signal.aborted) kill()
@@ -36,13 +39,24 @@ export function startFfmpeg(args: string[], { command, env, onSeconds, signal }:
   // What it has not read when it ends is told by how it ended.
   child.stdin.on('error', () => {})
   const said = lastWords(child.stderr, KEPT)
-  const seconds = progressOf(child.stdio[3] as Readable, onSeconds)
+  let hung = false
+  const stalled = setTimeout(() => {
+    hung = true
+    kill()
+  }, HANGS_MS)
+  const seconds = progressOf(child.stdio[3] as Readable, (now, before) => {
+    if (now > before) stalled.refresh()
+    onSeconds?.(now)
+  })
   const { promise, reject, resolve } = Promise.withResolvers<{ said: string; seconds: number }>()
   child.once('error', (e) => reject(new Error(`${command} could not be started: ${e.message}`)))
   child.once('close', (code, killed) => {
+    clearTimeout(stalled)
     signal.removeEventListener('abort', kill)
     if (signal.aborted) reject(signal.reason)
     else if (code === 0) resolve({ said: said(), seconds: seconds() })
+    else if (hung) reject(new Error(`${command} made no progress for ${HANGS_MS / 1000} s`))
+    else if (notStarted(code)) reject(startFault(command))
     else reject(badEnd(command, code ?? killed, said(), QUOTED))
   })
   return { ended: promise, input: child.stdin, output: child.stdout }

@@ -1,4 +1,6 @@
 // From the shaped voice to the finished rendition: level, gate, channels, codec; what is finished is measured.
+import { formatOf } from '../../host/audio.ts'
+import { input } from '../../host/ffmpeg.ts'
 import type { Enhancement } from '../../wire/profiles.ts'
 import { cut, fromIntermediate, gateFilters, INTERMEDIATE, levelFilters, type Span, spread } from './chain.rules.ts'
 import { DENOISE_RATE } from './engine.rules.ts'
@@ -43,10 +45,7 @@ function encode(m: Mastering, level: Level | undefined, options: FfmpegOptions):
   const levels = level ? levelFilters(level, m.span.lead) : []
   const filters = [...fromIntermediate, ...levels, ...gateFilters(m.chain), cut(m.span), ...spread(m.channels)]
   const output = ['-ar', String(DENOISE_RATE), ...PLAIN, ...m.codecArgs, '-y', `file:${m.output}`]
-  return runFfmpeg(
-    ['-v', 'error', ...INTERMEDIATE, '-i', `file:${m.input}`, '-af', filters.join(','), ...output],
-    options,
-  )
+  return runFfmpeg(['-v', 'error', ...input.raw(INTERMEDIATE, m.input), '-af', filters.join(','), ...output], options)
 }
 
 interface Made {
@@ -56,7 +55,9 @@ interface Made {
 }
 
 async function measure(file: string, options: FfmpegOptions): Promise<Made> {
-  const args = ['-i', `file:${file}`, '-map', '0:a', '-af', METER, '-f', 'null', '-']
+  const format = await formatOf(file)
+  if (!format) throw new Error('the encoder wrote no WAV, FLAC or MP3 file')
+  const args = [...input.file({ file, format }), '-map', '0:a', '-af', METER, '-f', 'null', '-']
   const { said, seconds } = await runFfmpeg(args, options)
   return { loudness: parseLoudness(said), seconds }
 }

@@ -2,11 +2,21 @@
 // has to be known before it is set.
 import * as fs from 'node:fs/promises'
 import type { Readable, Writable } from 'node:stream'
+import { input } from '../../host/ffmpeg.ts'
 import type { Enhancement } from '../../wire/profiles.ts'
 import type { Mix } from '../render/plan.rules.ts'
+import { RAW } from '../render/render.ts'
 import { type WavLayout, wavFrameBytes } from '../spool/wav.rules.ts'
 import { readWav } from '../spool/wav.ts'
-import { cut, INTERMEDIATE, intermediateBytes, type Span, toIntermediate, toMono, voiceFilters } from './chain.rules.ts'
+import {
+  cut,
+  intermediateBytes,
+  type Span,
+  TO_INTERMEDIATE,
+  toIntermediate,
+  toMono,
+  voiceFilters,
+} from './chain.rules.ts'
 import { DENOISE_RATE } from './engine.rules.ts'
 import { type FfmpegOptions, runFfmpeg, startFfmpeg } from './ffmpeg.ts'
 import { type Loudness, METER, parseLoudness } from './loudness.rules.ts'
@@ -54,21 +64,15 @@ export async function openSource(
   return { file, fromFrame: heardFrom, layout, mixes, span, toFrame: heardTo }
 }
 
-const RAW: Record<WavLayout['format'], string> = {
-  S16_LE: 's16le',
-  S24_3LE: 's24le',
-  S32_LE: 's32le',
-  FLOAT_LE: 'f32le',
-}
-
 /** Reads the part's bytes as bare samples: no walk through hours before it, no trust in a header that is being written. */
 function reading({ file, fromFrame, layout, toFrame }: Source): string[] {
   const byte = (frame: number) => layout.dataOffset + frame * wavFrameBytes(layout)
-  const shape = ['-f', RAW[layout.format], '-ar', String(layout.rate), '-ac', String(layout.channels)]
-  return [...shape, '-i', `subfile,,start,${byte(fromFrame)},end,${byte(toFrame)},,:file:${file}`]
+  const shape = { channels: layout.channels, format: RAW[layout.format], rate: layout.rate }
+  return input.stretch(shape, { file, from: byte(fromFrame), to: byte(toFrame) })
 }
 
-const FLOATS = ['-f', 'f32le', '-ar', String(DENOISE_RATE), '-ac', '1']
+const FLOATS = { channels: 1, format: 'f32le', rate: DENOISE_RATE } as const
+const TO_FLOATS = ['-f', FLOATS.format, '-ar', String(DENOISE_RATE), '-ac', '1']
 
 export interface Shaping {
   chain: Enhancement
@@ -92,12 +96,12 @@ export async function shape({ chain, denoiser, output, source }: Shaping, option
   const mono = toMono(source.mixes, source.layout.channels, all)
   const voice = ['aformat=sample_fmts=flt', ...voiceFilters(chain), measuring(source.span), toIntermediate].join(',')
   const read = (filter: string) => [...reading(source), '-filter_complex', filter]
-  const written = [...INTERMEDIATE, '-y', `file:${output}`]
+  const written = [...TO_INTERMEDIATE, '-y', `file:${output}`]
   const said = denoiser
     ? await piped(
-        [...read(mono), ...FLOATS, 'pipe:1'],
+        [...read(mono), ...TO_FLOATS, 'pipe:1'],
         denoiser,
-        [...FLOATS, '-i', 'pipe:0', '-af', voice, ...written],
+        [...input.stdin(FLOATS), '-af', voice, ...written],
         options,
       )
     : (await runFfmpeg([...read(`${mono},${voice}`), ...written], options)).said

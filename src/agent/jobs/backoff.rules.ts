@@ -23,7 +23,8 @@ export function uploadVerdict(
   if (transient || PASSING_REASONS.includes(reason ?? '')) return 'retry'
   // The credential may be rotated at any time (decision 23).
   if (status === 401 || status === 403) return 'retry_slowly'
-  if (status === 404 || status === 413 || FINAL_REASONS.some((r) => reason?.includes(r))) return 'final'
+  if (status === 404 || status === 413 || status === 415 || FINAL_REASONS.some((r) => reason?.includes(r)))
+    return 'final'
   // A refusal we do not know, or a digest of bytes hurt on the way.
   return 'retry_few'
 }

@@ -1,12 +1,13 @@
 // What every ffmpeg of the agent has in common: its progress, its last words, and what its end means.
 import type { Readable } from 'node:stream'
 
-/** Seconds of audio written so far, from the stream that `-progress` goes to; `onSeconds` hears each new figure. */
-export function progressOf(stream: Readable, onSeconds?: (seconds: number) => void): () => number {
+/** Seconds of audio written so far, from the stream that `-progress` goes to; `onSeconds` hears each figure and the one before. */
+export function progressOf(stream: Readable, onSeconds?: (seconds: number, before: number) => void): () => number {
   let seconds = 0
   stream.setEncoding('utf8').on('data', (more: string) => {
+    const before = seconds
     for (const [, us] of more.matchAll(/out_time_us=(\d+)/g)) seconds = Number(us) / 1e6
-    onSeconds?.(seconds)
+    onSeconds?.(seconds, before)
   })
   return () => seconds
 }

@@ -1,6 +1,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import * as fs from 'node:fs/promises'
 import type { Readable, Writable } from 'node:stream'
+import { bounded, input, notStarted, type RawFormat, startFault } from '../../host/ffmpeg.ts'
 import { badEnd, lastWords, progressOf } from '../proc/ffmpeg.ts'
 import { lowerPriority } from '../proc/priority.ts'
 import { syncFile } from '../spool/durable.ts'
@@ -21,7 +22,7 @@ const TOLERANCE_SECONDS = 0.25
 const STDERR_KEPT = 2000
 /** An encoder that takes nothing for so long, or does not end, hangs. */
 const HANGS_MS = 120_000
-const RAW: Record<WavLayout['format'], string> = {
+export const RAW: Record<WavLayout['format'], RawFormat> = {
   FLOAT_LE: 'f32le',
   S16_LE: 's16le',
   S24_3LE: 's24le',
@@ -61,7 +62,7 @@ export async function render(
 const SAMPLE_BYTES: Record<WavLayout['format'], number> = { FLOAT_LE: 4, S16_LE: 2, S24_3LE: 3, S32_LE: 4 }
 
 function args({ codecArgs, filter, input: { channels, format, rate } }: RenderRequest, output: string): string[] {
-  const frames = ['-f', RAW[format], '-ar', String(rate), '-ac', String(channels), '-i', 'pipe:0']
+  const frames = input.stdin({ channels, format: RAW[format], rate })
   const filtered = filter === undefined ? [] : ['-af', filter]
   const plain = ['-map', '0:a', '-map_metadata', '-1', '-fflags', '+bitexact', '-flags:a', '+bitexact']
   const head = ['-v', 'error', '-y', '-progress', 'pipe:1']
@@ -78,7 +79,12 @@ async function run(
   signal: AbortSignal,
 ): Promise<{ bytes: number; seconds: number }> {
   signal.throwIfAborted()
-  const child: Encoder = spawn(command, words, { env, killSignal: 'SIGKILL', signal, stdio: ['pipe', 'pipe', 'pipe'] })
+  const child: Encoder = spawn(...bounded(command, words), {
+    env,
+    killSignal: 'SIGKILL',
+    signal,
+    stdio: ['pipe', 'pipe', 'pipe'],
+  })
   // A capture may be running: it goes first.
   if (child.pid !== undefined) lowerPriority(child.pid)
   const ended = endOf(child, command)
@@ -110,6 +116,7 @@ function endOf(child: Encoder, command: string): Promise<number> {
   child.once('close', (code, killed) => {
     if (failure) return reject(failure)
     if (code === 0) return resolve(seconds())
+    if (notStarted(code)) return reject(startFault(command))
     reject(badEnd(command, code ?? killed, said(), STDERR_KEPT))
   })
   return promise

@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process'
 import * as os from 'node:os'
+import { bounded, notStarted, startFault } from '../../host/ffmpeg.ts'
 
 interface Run {
+  /** Inputs as `input` makes them, then what becomes of them. */
   args: readonly string[]
   command: string
   signal: AbortSignal
@@ -11,16 +13,16 @@ interface Run {
 const MOST_SAID = 2000
 const BACKGROUND = 10
 const ENV = { LC_ALL: 'C', PATH: '/usr/local/bin:/usr/bin:/bin' }
-const KEEPS_TO_ITSELF = ['-nostdin', '-hide_banner', '-loglevel', 'error', '-y', '-protocol_whitelist', 'file']
+const QUIETLY = ['-nostdin', '-hide_banner', '-loglevel', 'error', '-y']
 
 /**
- * Runs ffmpeg behind everything else on the machine: no terminal, no network, nothing of our environment.
+ * Runs ffmpeg behind everything else on the machine: no terminal, bounded memory, nothing of our environment.
  * @throws Error with what it said when it fails, is not there, takes too long, or is told to end.
  */
 export async function ffmpeg({ args, command, signal, timeoutMs }: Run): Promise<void> {
   signal.throwIfAborted()
   const ended = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
-  const child = spawn(command, [...KEEPS_TO_ITSELF, ...args], { env: ENV, stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawn(...bounded(command, [...QUIETLY, ...args]), { env: ENV, stdio: ['ignore', 'ignore', 'pipe'] })
   const kill = () => child.kill('SIGKILL')
   ended.addEventListener('abort', kill, { once: true })
   let said = ''
@@ -34,6 +36,7 @@ export async function ffmpeg({ args, command, signal, timeoutMs }: Run): Promise
     const code = await promise
     signal.throwIfAborted()
     if (ended.aborted) throw new Error(`ffmpeg did not end within ${Math.round(timeoutMs / 1000)} s`)
+    if (notStarted(code)) throw startFault(command)
     if (code !== 0) throw new Error(`ffmpeg ended with ${code ?? 'a signal'}: ${said.trim() || 'it said nothing'}`)
   } finally {
     ended.removeEventListener('abort', kill)

@@ -1,6 +1,8 @@
 import { createHash, type Hash } from 'node:crypto'
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
+import { type AudioFile, type AudioFormat, formatOf } from '../../host/audio.ts'
+import { input, listOf } from '../../host/ffmpeg.ts'
 import type { Codec } from '../../wire/profiles.ts'
 import { ffmpeg } from './ffmpeg.ts'
 import { FULL, frameBytes, isWav, joinedHeader, layoutOf, longSize, pieceOf, type WavFile } from './wav.rules.ts'
@@ -136,15 +138,16 @@ async function eachStep(
   }
 }
 
-/** ffmpeg's list demuxer reads names from a file beside the chunks, and no others (`-safe 1`). */
+/** ffmpeg's list demuxer reads names from a file beside the chunks. */
 async function joinEncoded(joining: Joining, files: readonly string[], part: string): Promise<Joined> {
   const dir = path.dirname(files[0] as string)
   const list = path.join(dir, `${path.basename(part)}.txt`)
-  await fs.writeFile(list, files.map((file) => `file ${path.basename(file)}\n`).join(''))
+  const names = files.map((file) => path.basename(file))
+  await fs.writeFile(list, listOf(names, joining.codec))
   try {
     await ffmpeg({
       ...running(joining),
-      args: ['-f', 'concat', '-safe', '1', '-i', list, ...SOUND, ...encoderArgs(joining), part],
+      args: [...input.list(list, joining.codec), ...SOUND, ...encoderArgs(joining), part],
     })
   } finally {
     await fs.rm(list, { force: true })
@@ -161,16 +164,24 @@ async function joinMixed(joining: Joining, scratch: string[]): Promise<Joined> {
   for (const [i, file] of files.entries()) {
     const wav = `${part}.${i}.wav`
     scratch.push(wav)
-    await ffmpeg({ ...running(joining), args: ['-i', file, ...SOUND, ...like, '-f', 'wav', '-rf64', 'auto', wav] })
+    const decoded = ['-f', 'wav', '-rf64', 'auto', wav]
+    await ffmpeg({ ...running(joining), args: [...input.file(await known(file)), ...SOUND, ...like, ...decoded] })
     if (i === 0) like = likeness(await readWav(wav))
     plain.push(wav)
   }
   const whole = codec === 'wav' ? part : `${part}.all.wav`
   scratch.push(whole)
   const joined = await joinWavs({ ...joining, part: whole }, plain, await Promise.all(plain.map(readWav)))
-  if (codec !== 'wav') await ffmpeg({ ...running(joining), args: ['-i', whole, ...encoderArgs(joining), part] })
+  const wav = input.file({ file: whole, format: 'wav' })
+  if (codec !== 'wav') await ffmpeg({ ...running(joining), args: [...wav, ...encoderArgs(joining), part] })
   for (const file of scratch.filter((name) => name !== part)) await fs.rm(file, { force: true })
   return { ...(codec === 'wav' ? joined : await hashed(part, joining.signal)), exact: false }
+}
+
+async function known(file: string): Promise<AudioFile> {
+  const format: AudioFormat | undefined = await formatOf(file)
+  if (!format) throw new Error(`${path.basename(file)} is no WAV, FLAC or MP3 file`)
+  return { file, format }
 }
 
 const SOUND = ['-map', '0:a:0', '-vn', '-map_metadata', '-1']

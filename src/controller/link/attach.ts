@@ -1,6 +1,7 @@
 import * as path from 'node:path'
 import { Fail } from '../../kernel/fail.ts'
 import type { Ids } from '../../kernel/ids.ts'
+import type { Codec } from '../../wire/profiles.ts'
 import { CONTENT_TYPES, type Job, type Recording, type StoredFile } from '../../wire/recordings.ts'
 import { checkOpen, chunkStem, isComplete, isReleased } from '../chunks/chunks.rules.ts'
 import type { ChunkStore } from '../chunks/chunks.store.ts'
@@ -49,6 +50,12 @@ export interface Upload {
   rendition: StoredRendition
 }
 
+/** An upload that is whole. */
+export interface Arrived extends Upload {
+  /** By its first bytes. */
+  codec: Codec
+}
+
 interface Asked {
   chunked: boolean
   jobId: string | undefined
@@ -82,7 +89,7 @@ export function acceptable(parts: AttachParts, recording: Recording, { chunked, 
 /** Puts a received file in its place and files it; what is not filed leaves nothing behind. */
 export async function attached(
   parts: AttachParts,
-  upload: Upload,
+  upload: Arrived,
   got: Received,
   commit: Commit,
 ): Promise<Done<object>> {
@@ -114,22 +121,22 @@ const stored = ({ chunks, recordings }: AttachParts, { chunk, recordingId }: Upl
  * `ad-hoc/<id>.<ext>`, or with a part of the checksum where that name is taken: no file is ever overwritten, but by its
  * own bytes: a sender that never heard our 201 comes again, and a crash between commit and unlink must leave no second file.
  */
-function freePath(parts: AttachParts, upload: Upload, got: Received): string {
-  const { announced, chunk, recordingId, rendition } = upload
+function freePath(parts: AttachParts, upload: Arrived, got: Received): string {
+  const { chunk, codec, recordingId, rendition } = upload
   const folder = parts.recordings.get(recordingId).source === 'schedule' ? 'scheduled' : 'ad-hoc'
   const whole = `${recordingId}${rendition === 'raw' ? '.raw' : ''}`
   const stem = `${folder}/${chunk ? chunkStem(recordingId, chunk.index, rendition) : whole}`
   const rows = stored(parts, upload)
   const same = rows.find((row) => row.rendition === rendition && row.checksum === `sha256:${got.sha256}`)
-  if (same?.path.endsWith(`.${announced.codec}`)) return same.path
+  if (same?.path.endsWith(`.${codec}`)) return same.path
   const taken = new Set(rows.map((row) => row.path))
-  const names = [stem, `${stem}.${got.sha256.slice(0, 12)}`].map((name) => `${name}.${announced.codec}`)
-  return names.find((name) => !taken.has(name)) ?? `${stem}.${parts.ids.uuid()}.${announced.codec}`
+  const names = [stem, `${stem}.${got.sha256.slice(0, 12)}`].map((name) => `${name}.${codec}`)
+  return names.find((name) => !taken.has(name)) ?? `${stem}.${parts.ids.uuid()}.${codec}`
 }
 
 /** The write: row of the file, end of the job, state of the recording, in one transaction. */
-function attach(parts: AttachParts, upload: Upload, got: Received, file: string, now: string): Attached {
-  const { announced, chunk, nodeId, recordingId } = upload
+function attach(parts: AttachParts, upload: Arrived, got: Received, file: string, now: string): Attached {
+  const { announced, chunk, codec, nodeId, recordingId } = upload
   const before = ownRecording(parts, recordingId, nodeId)
   const job = acceptable(parts, before, { chunked: chunk !== undefined, jobId: announced.jobId, nodeId })
   const described: StoredFile = {
@@ -137,7 +144,7 @@ function attach(parts: AttachParts, upload: Upload, got: Received, file: string,
     checksum: `sha256:${got.sha256}`,
     ...(announced.durationSeconds === undefined ? {} : { durationSeconds: announced.durationSeconds }),
     fileName: announced.fileName ?? path.basename(file),
-    mimeType: CONTENT_TYPES[announced.codec],
+    mimeType: CONTENT_TYPES[codec],
     size: got.size,
   }
   const late = endedByLease(job)

@@ -1,7 +1,9 @@
 import { mkdir } from 'node:fs/promises'
 import * as path from 'node:path'
+import { formatOf } from '../../host/audio.ts'
 import { Fail } from '../../kernel/fail.ts'
 import type { Ids } from '../../kernel/ids.ts'
+import type { Codec } from '../../wire/profiles.ts'
 import { CacheFileQuery } from '../../wire/recordings.ts'
 import { chunkAsked } from '../chunks/chunks.rules.ts'
 import { removeFiles } from '../edge/files.ts'
@@ -96,7 +98,7 @@ async function received(parts: Parts, upload: Upload, request: Incoming, commit:
     const got = await receive({ body: request.body(), cancelled, file: upload.part, most, offset })
     if (resumable && !resumable.complete) return partKept(got)
     checkReceived(got, upload.announced.digest, resumable?.total)
-    return await attached(parts, upload, got, commit)
+    return await attached(parts, { ...upload, codec: await codecOf(upload.part) }, got, commit)
   } catch (e) {
     if (!resumable || spoiled(e)) await removeFiles(parts.takes, [path.relative(parts.takes, upload.part)])
     throw e
@@ -107,7 +109,17 @@ async function received(parts: Parts, upload: Upload, request: Incoming, commit:
 
 // A part whose bytes are wrong is of no use to a resumed upload; one that merely broke off is.
 const spoiled = (e: unknown): boolean =>
-  e instanceof Fail && ['digest_mismatch', 'empty_file', 'file_too_large', 'incomplete_file'].includes(e.reason)
+  e instanceof Fail &&
+  ['digest_mismatch', 'empty_file', 'file_too_large', 'incomplete_file', 'unsupported_audio'].includes(e.reason)
+
+/** What the file is, whatever its name says: programs read it as that and nothing else. @throws Fail 415. */
+async function codecOf(part: string): Promise<Codec> {
+  const codec = await formatOf(part)
+  if (codec) return codec
+  throw new Fail(415, 'unsupported_audio', 'The file is no WAV, FLAC or MP3 audio; nothing of it was kept', {
+    outcome: 'denied',
+  })
+}
 
 async function agreedOffset({ announced: { resumable }, part }: Upload): Promise<number> {
   if (!resumable || resumable.offset === 0) return 0
@@ -131,6 +143,7 @@ const TOLD: Record<string, 'critical' | 'warning'> = {
   file_too_large: 'warning',
   invalid_chunk_index: 'warning',
   invalid_duration: 'warning',
+  unsupported_audio: 'critical',
 }
 
 /** A refused upload that somebody should look at opens a health event beside its audit row (contract A, 7.7). */

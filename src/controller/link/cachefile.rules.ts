@@ -1,7 +1,6 @@
 import { conflict, Fail, invalid, notFound } from '../../kernel/fail.ts'
 import { HEADERS } from '../../wire/headers.ts'
-import type { Codec } from '../../wire/profiles.ts'
-import { CONTENT_TYPES, type Job, type Recording } from '../../wire/recordings.ts'
+import type { Job, Recording } from '../../wire/recordings.ts'
 import { onOneLine } from '../../wire/scalars.ts'
 import type { Incoming } from '../edge/route.ts'
 import { endedByLease } from '../jobs/leases.rules.ts'
@@ -9,7 +8,6 @@ import { type Told, toldDetails } from '../recordings/renditions.rules.ts'
 
 /** What an upload says of itself, read before its first byte. */
 export interface Announcement {
-  codec: Codec
   /** Expected SHA-256 of the whole file, base64 (RFC 9530). */
   digest: string | undefined
   /** Seconds, rounded. */
@@ -32,7 +30,6 @@ const malformed = (header: string, why: string, reason: string): Fail =>
 /** @throws Fail 400 naming the header that cannot be read. */
 export function announcement(request: Incoming): Announcement {
   return {
-    codec: codecOf(request.header(HEADERS.fileName), request.header('content-type')),
     digest: digestOf(request.header(HEADERS.contentDigest)),
     durationSeconds: durationOf(request.header(HEADERS.durationSeconds)),
     fileName: fileNameOf(request.header(HEADERS.fileName)),
@@ -45,14 +42,6 @@ export function announcement(request: Incoming): Announcement {
 
 const fileNameOf = (value: string | undefined): string | undefined =>
   value === undefined ? undefined : onOneLine(value).slice(0, 255)
-
-// Extension by file name, else by content type, else mp3 (contract A, 12.1).
-function codecOf(fileName: string | undefined, mime: string | undefined): Codec {
-  const [, extension] = /\.(flac|mp3|wav)$/i.exec(fileName ?? '') ?? []
-  if (extension) return extension.toLowerCase() as Codec
-  const type = (mime ?? '').split(';')[0]?.trim().toLowerCase()
-  return (Object.keys(CONTENT_TYPES) as Codec[]).find((codec) => CONTENT_TYPES[codec] === type) ?? 'mp3'
-}
 
 function durationOf(value: string | undefined): number | undefined {
   if (value === undefined) return undefined

@@ -2,6 +2,8 @@
 import { spawn } from 'node:child_process'
 import * as os from 'node:os'
 import { createInterface } from 'node:readline'
+import { type AudioFile, formatOf } from '../../host/audio.ts'
+import { bounded, input, notStarted, probing, startFault } from '../../host/ffmpeg.ts'
 import { collector, type Peaks, pointsFor } from './peaks.rules.ts'
 
 export interface AudioTools {
@@ -42,6 +44,10 @@ const LONGEST_LINE = 4096
 const MOST_CHANNELS = 512
 // A decoder that is ten times slower than the sound is broken or starved.
 const SLOWEST = 10
+// Samples of all channels together, four bytes each.
+const MOST_SLICE = 16 * 1024 * 1024
+// `lavfi.astats.512.Max_level=-0.123456`.
+const LONGEST_FOUND = 48
 
 /**
  * Reads a whole file once; memory stays flat however long it is. `progress`: 0..1.
@@ -53,24 +59,17 @@ export async function measuredPeaks(
   signal: AbortSignal,
   progress: (part: number) => void,
 ): Promise<MadePeaks> {
-  const shape = await probed(tools, file, signal)
+  const format = await formatOf(file)
+  if (!format) throw new Error('no_audio: it is no WAV, FLAC or MP3 file')
+  const shape = await probed(tools, { file, format }, signal)
   const wanted = pointsFor(shape.channels)
-  const slice = Math.max(1, Math.ceil((shape.seconds * shape.sampleRate) / wanted))
+  const slice = sliceOf(shape, wanted)
+  const lines = (shape.seconds * shape.sampleRate * shape.channels * 2) / slice
   const reader = framesInto(shape.channels, wanted, (point) => progress(Math.min(0.99, point / wanted)))
   await run({
-    args: [
-      '-nostdin',
-      '-hide_banner',
-      '-loglevel',
-      'error',
-      '-protocol_whitelist',
-      'file',
-      '-i',
-      `file:${file}`,
-      ...measuring(slice),
-    ],
+    args: ['-nostdin', '-hide_banner', '-loglevel', 'error', ...input.file({ file, format }), ...measuring(slice)],
     command: tools.ffmpeg,
-    maxBytes: tools.maxBytes,
+    maxBytes: tools.maxBytes + lines * LONGEST_FOUND,
     onLine: reader.line,
     signal,
     timeoutMs: tools.timeoutMs + (shape.seconds * 1000) / SLOWEST,
@@ -79,6 +78,10 @@ export async function measuredPeaks(
   if (peaks.points === 0) throw new Error('no_audio: the file decodes to nothing')
   return { peaks, sampleRate: shape.sampleRate, samples }
 }
+
+/** Samples of each channel in one slice. The decoder holds one of all channels at a time: a long wide take has more slices. */
+const sliceOf = ({ channels, sampleRate, seconds }: Shape, wanted: number): number =>
+  Math.max(1, Math.min(Math.ceil((seconds * sampleRate) / wanted), Math.floor(MOST_SLICE / channels)))
 
 /** Each frame is one slice; what is found in it goes to standard output as text. */
 const measuring = (slice: number): string[] => [
@@ -89,23 +92,11 @@ const measuring = (slice: number): string[] => [
   ...['-f', 'null', '-'],
 ]
 
-async function probed(tools: AudioTools, file: string, signal: AbortSignal): Promise<Shape> {
+async function probed(tools: AudioTools, file: AudioFile, signal: AbortSignal): Promise<Shape> {
   let said = ''
   const entries = 'stream=channels,sample_rate,duration:format=duration'
   await run({
-    args: [
-      '-v',
-      'error',
-      '-protocol_whitelist',
-      'file',
-      '-select_streams',
-      'a:0',
-      '-show_entries',
-      entries,
-      '-of',
-      'json',
-      `file:${file}`,
-    ],
+    args: probing(file, entries, 'json'),
     command: tools.ffprobe,
     maxBytes: Math.min(tools.maxBytes, 65_536),
     onLine: (line) => {
@@ -161,12 +152,12 @@ function framesInto(channels: number, wanted: number, seen: (point: number) => v
   }
 }
 
-/** A tool behind everything else on the machine: no terminal, no network, nothing of our environment. */
+/** A tool behind everything else on the machine: no terminal, bounded memory, nothing of our environment. */
 async function run({ args, command, maxBytes, onLine, signal, timeoutMs }: Run): Promise<void> {
   signal.throwIfAborted()
   const late = AbortSignal.timeout(Math.round(timeoutMs))
   const ended = AbortSignal.any([signal, late])
-  const child = spawn(command, args, { env: ENV, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(...bounded(command, args), { env: ENV, stdio: ['ignore', 'pipe', 'pipe'] })
   const kill = () => child.kill('SIGKILL')
   ended.addEventListener('abort', kill, { once: true })
   let bytes = 0
@@ -187,6 +178,7 @@ async function run({ args, command, maxBytes, onLine, signal, timeoutMs }: Run):
     signal.throwIfAborted()
     if (late.aborted) throw new Error(`timeout: no end within ${Math.round(timeoutMs / 1000)} s`)
     if (bytes > maxBytes) throw new Error(`too_much_output: more than ${maxBytes} bytes`)
+    if (notStarted(code)) throw new Error(`tool_missing: ${startFault(command).message}`)
     if (code !== 0)
       throw new Error(`tool_failed: ended with ${code ?? 'a signal'}: ${said.trim() || 'it said nothing'}`)
   } finally {

@@ -185,7 +185,10 @@ test('an encoder that dies or a source that fails ends the rendering, and no pro
     throw new Error('the take is gone')
   }
   await assert.rejects(render(request(dir, wavArgs), fails(), signal), /the take is gone/)
-  await assert.rejects(render({ ...request(dir, wavArgs), command: '/nowhere/ffmpeg' }, endless(), signal), /ENOENT/)
+  await assert.rejects(
+    render({ ...request(dir, wavArgs), command: '/nowhere/ffmpeg' }, endless(), signal),
+    /could not be started/,
+  )
   const stop = new AbortController()
   const ended = assert.rejects(render(request(dir, wavArgs), endless(), stop.signal), /abort/i)
   stop.abort()

@@ -3,6 +3,7 @@ import { after, test } from 'node:test'
 import { chunkStore } from '../../../src/controller/chunks/chunks.store.ts'
 import { JOB_STATUSES, type JobStatus, type RecordingStatus } from '../../../src/wire/recordings.ts'
 import { type Answer, kit } from '../../kit/kit.ts'
+import { sound } from '../../kit/sound.ts'
 import { takes } from '../recordings/takes.ts'
 
 // Contract A, 4.3 and 4.4: every trigger in every state. What a table does not name is forbidden: 409, nothing changes.
@@ -46,7 +47,7 @@ function world(status: JobStatus, recordingStatus: RecordingStatus = 'recording'
 const upload =
   (query: string) =>
   ({ job, recording }: World) =>
-    agent.put(`/recordings/${recording}/cache-file${query}`, 'sound', {
+    agent.put(`/recordings/${recording}/cache-file${query}`, sound('take', 'mp3'), {
       'x-svc-recording-job-id': job,
       'x-svc-file-name': 'a.wav',
     })

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { listening } from '../../kit/http.ts'
 import { type Kit, kit } from '../../kit/kit.ts'
+import { sound } from '../../kit/sound.ts'
 
 const digest = (bytes: Uint8Array) => `sha-256=:${createHash('sha256').update(bytes).digest('base64')}:`
 const hex = (bytes: Uint8Array) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`
@@ -41,7 +42,7 @@ async function claimed(k: Kit) {
 test('the primary upload stores the file, completes the job and makes the recording playable', async () => {
   const k = kit()
   const t = await claimed(k)
-  const bytes = randomBytes(300_000)
+  const bytes = sound(300_000)
   const done = await t.agent.put(t.path, bytes, { ...t.headers, 'content-digest': digest(bytes) })
   assert.equal(done.status, 201, done.text)
   assert.deepEqual(done.json.data.file, {
@@ -59,7 +60,7 @@ test('the primary upload stores the file, completes the job and makes the record
     ['cached', true, 10, 'healthy'],
   )
   assert.ok(readFileSync(join(k.takes, recording.cachePath)).equals(bytes))
-  const raw = await t.agent.put(`${t.path}?rendition=raw`, randomBytes(10), t.headers)
+  const raw = await t.agent.put(`${t.path}?rendition=raw`, sound(10), t.headers)
   assert.equal(raw.status, 201)
   assert.equal((await t.recording()).cachePath, recording.cachePath)
   await k.close()
@@ -68,7 +69,7 @@ test('the primary upload stores the file, completes the job and makes the record
 test('a repeated upload replaces the file whole and leaves nothing behind', async () => {
   const k = kit()
   const t = await claimed(k)
-  for (const bytes of [randomBytes(1000), randomBytes(2000), randomBytes(500)]) {
+  for (const bytes of [sound(1000), sound(2000), sound(500)]) {
     assert.equal((await t.agent.put(t.path, bytes, t.headers)).status, 201)
     assert.equal((await t.recording()).checksum, hex(bytes))
     assert.equal(t.files().length, 1)
@@ -79,7 +80,7 @@ test('a repeated upload replaces the file whole and leaves nothing behind', asyn
 test('the same bytes sent again stay the same file: a crash on the way leaves no second one', async () => {
   const k = kit()
   const t = await claimed(k)
-  const bytes = randomBytes(1000)
+  const bytes = sound(1000)
   const first = await t.agent.put(t.path, bytes, t.headers)
   const { cachePath } = first.json.data.file
   // Also where the stored file was hurt meanwhile.
@@ -91,15 +92,69 @@ test('the same bytes sent again stay the same file: a crash on the way leaves no
   await k.close()
 })
 
+const NO_AUDIO = '#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n../scheduled/rec_other.flac\n#EXT-X-ENDLIST\n'
+for (const [query, more] of [
+  ['', {}],
+  ['?rendition=raw', {}],
+  ['?chunk=0', {}],
+  ['', { 'upload-offset': '0', 'upload-complete': '?1' }],
+] as const)
+  test(`what is no audio is refused and not kept, whatever its name says (${query} ${Object.keys(more)})`, async () => {
+    const k = kit()
+    const t = await claimed(k)
+    const answer = await t.agent.put(t.path + query, Buffer.from(NO_AUDIO), { ...t.headers, ...more })
+    assert.deepEqual([answer.status, answer.json.reason], [415, 'unsupported_audio'], answer.text)
+    assert.deepEqual(t.files(), [])
+    assert.equal((await t.state()).status, 'running')
+    const events = k.rows<{ severity: string }>(
+      "SELECT severity FROM health_events WHERE type = 'controller.recording.cache_file_failed'",
+    )
+    assert.deepEqual(events, [{ severity: 'critical' }])
+    // The recorder may still send what it has.
+    assert.equal((await t.agent.put(t.path + query, sound(100), { ...t.headers, ...more })).status, 201)
+    await k.close()
+  })
+
+test('a file that is not of the format of its name is kept as what it is', async () => {
+  const k = kit()
+  const t = await claimed(k)
+  const { json } = await t.agent.put(t.path, sound(100, 'flac'), { ...t.headers, 'x-svc-file-name': 'take.mp3' })
+  assert.deepEqual(
+    [json.data.file.cachePath, json.data.file.mimeType, json.data.file.fileName],
+    [`ad-hoc/${t.recordingId}.flac`, 'audio/flac', 'take.mp3'],
+  )
+  await k.close()
+})
+
+test('an upload in pieces is judged when it is whole: its first piece may be shorter than a signature', async () => {
+  const k = kit()
+  const t = await claimed(k)
+  const bytes = sound(100)
+  const first = await t.agent.put(t.path, bytes.subarray(0, 3), {
+    ...t.headers,
+    'upload-offset': '0',
+    'upload-complete': '?0',
+  })
+  assert.equal(first.status, 204, first.text)
+  const second = await t.agent.put(t.path, bytes.subarray(3), {
+    ...t.headers,
+    'upload-offset': '3',
+    'upload-complete': '?1',
+  })
+  assert.equal(second.status, 201, second.text)
+  assert.equal(second.json.data.file.checksum, hex(bytes))
+  await k.close()
+})
+
 test('what is not what was announced is refused, stores nothing and leaves the job as it was', async () => {
   const k = kit({ env: { SVC_RECORDING_CACHE_MAX_BYTES: '1000' } })
   const t = await claimed(k)
-  const bytes = randomBytes(100)
+  const bytes = sound(100)
   const tries: [Uint8Array, object, number, string][] = [
     [bytes, { 'content-digest': digest(randomBytes(1)) }, 400, 'digest_mismatch'],
     [bytes, { 'content-digest': 'sha-256=nonsense' }, 400, 'invalid_digest'],
     [new Uint8Array(0), {}, 400, 'empty_file'],
-    [randomBytes(1001), {}, 413, 'file_too_large'],
+    [sound(1001), {}, 413, 'file_too_large'],
     [bytes, { 'x-svc-duration-seconds': '-1' }, 400, 'invalid_duration'],
     [bytes, { 'x-svc-duration-seconds': 'long' }, 400, 'invalid_duration'],
     [bytes, { 'upload-offset': '-4' }, 400, 'invalid_offset'],
@@ -126,7 +181,7 @@ test('whose upload it is: recording, node and job must fit', async () => {
   const k = kit()
   const t = await claimed(k)
   const other = await k.enroll('Other')
-  const bytes = randomBytes(10)
+  const bytes = sound(10)
   const put = async (agent: typeof t.agent, headers = {}, path = t.path) =>
     (await agent.put(path, bytes, { ...t.headers, ...headers })).status
   assert.equal(await put(other.agent), 403)
@@ -146,7 +201,7 @@ test('a take that comes after its lease ran out is accepted and makes the record
   k.advance('60s')
   await k.tick('job-lease')
   assert.deepEqual([(await t.state()).status, (await t.recording()).status], ['failed', 'failed'])
-  const bytes = randomBytes(64)
+  const bytes = sound(64)
   assert.equal((await t.agent.put(t.path, bytes, t.headers)).status, 201)
   assert.deepEqual(
     [(await t.state()).status, (await t.recording()).status, (await t.recording()).healthStatus],
@@ -166,7 +221,7 @@ test('also where a stop was pending when the lease ran out', async () => {
   k.advance('60s')
   await k.tick('job-lease')
   assert.equal((await t.state()).failureReason, 'stop_request_lease_expired')
-  assert.equal((await t.agent.put(t.path, randomBytes(64), t.headers)).status, 201)
+  assert.equal((await t.agent.put(t.path, sound(64), t.headers)).status, 201)
   assert.deepEqual([(await t.state()).status, (await t.recording()).status], ['completed', 'cached'])
   await k.close()
 })
@@ -177,10 +232,10 @@ test('a late take never replaces the audio of the retry that took its place', as
   k.advance('60s')
   await k.tick('job-lease')
   const retry = (await k.as('admin').post(`/recording-jobs/${t.job.id}/retry`)).json.data
-  const late = () => t.agent.put(t.path, randomBytes(64), t.headers)
+  const late = () => t.agent.put(t.path, sound(64), t.headers)
   assert.equal((await late()).json.reason, 'superseded_by_retry')
   await t.agent.post(`/nodes/${t.id}/recording-jobs/claim-next`)
-  const bytes = randomBytes(32)
+  const bytes = sound(32)
   assert.equal((await t.agent.put(t.path, bytes, { ...t.headers, 'x-svc-recording-job-id': retry.id })).status, 201)
   assert.equal((await late()).json.reason, 'superseded_by_retry')
   assert.equal((await t.recording()).checksum, hex(bytes))
@@ -190,7 +245,7 @@ test('a late take never replaces the audio of the retry that took its place', as
 test('two uploads of one rendition at once never mix: one wins whole', async () => {
   const k = kit()
   const t = await claimed(k)
-  const takes = Array.from({ length: 6 }, () => randomBytes(400_000))
+  const takes = Array.from({ length: 6 }, () => sound(400_000))
   const answers = await Promise.all(takes.map((bytes) => t.agent.put(t.path, bytes, t.headers)))
   assert.ok(answers.some((a) => a.status === 201))
   assert.ok(answers.every((a) => a.status === 201 || a.json.reason === 'upload_in_progress'))
@@ -218,7 +273,7 @@ test('a resumable upload goes on where it broke off; a plain one leaves nothing'
   const server = await listening(k)
   const t = await claimed(k)
   const url = server.url + t.path
-  const whole = randomBytes(3_000_000)
+  const whole = sound(3_000_000)
   const resumable = {
     ...t.headers,
     'upload-length': String(whole.length),

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { listening } from '../../kit/http.ts'
 import { type Kit, kit } from '../../kit/kit.ts'
+import { sound } from '../../kit/sound.ts'
 
 // A device is never opened twice: who comes while it is open shares the capture or waits (contract A, 11.2).
 
@@ -103,7 +104,7 @@ test('a job of another group waits for a device that is open; one for another de
   assert.deepEqual(await claim({ joinOnly: true }), [])
   assert.deepEqual(await claim(), [other.id])
   assert.equal((await agent.get(`/nodes/${id}/recording-jobs/next`)).status, 204)
-  await agent.put(`/recordings/${first.recordingId}/cache-file`, 'RIFF', { 'x-svc-recording-job-id': first.id })
+  await agent.put(`/recordings/${first.recordingId}/cache-file`, sound('x'), { 'x-svc-recording-job-id': first.id })
   assert.deepEqual(await claim(), [second.id])
   await k.close()
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Kit, kit } from '../../kit/kit.ts'
+import { sound } from '../../kit/sound.ts'
 
 async function claimed(k: Kit) {
   const { agent, id } = await k.enroll()
@@ -56,7 +57,7 @@ test('what has ended has no progress, also when it is revived', async () => {
   assert.deepEqual([(await t.job()).status, (await t.job()).progress], ['failed', undefined])
   assert.equal((await t.recording()).progress, undefined)
   const late = { 'x-svc-recording-job-id': t.id, 'x-svc-file-name': 'a.wav' }
-  assert.equal((await t.agent.put(`/recordings/${t.recordingId}/cache-file`, 'sound', late)).status, 201)
+  assert.equal((await t.agent.put(`/recordings/${t.recordingId}/cache-file`, sound('take'), late)).status, 201)
   assert.deepEqual([(await t.job()).status, (await t.job()).progress], ['completed', undefined])
   await k.close()
 })

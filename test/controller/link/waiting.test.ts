@@ -3,6 +3,7 @@ import * as http from 'node:http'
 import { test } from 'node:test'
 import { listening } from '../../kit/http.ts'
 import { type Kit, kit } from '../../kit/kit.ts'
+import { sound } from '../../kit/sound.ts'
 
 async function claimed(k: Kit) {
   const { agent, id, token } = await k.enroll()
@@ -52,7 +53,7 @@ const ENDS: [string, (t: Awaited<ReturnType<typeof claimed>>) => Promise<unknown
   ['a cancellation', (t) => t.agent.post(`/recording-jobs/${t.jobId}/cancelled`), 'cancelled'],
   [
     'a finished upload',
-    (t) => t.agent.put(`/recordings/${t.recordingId}/cache-file`, 'x', named(t.jobId)),
+    (t) => t.agent.put(`/recordings/${t.recordingId}/cache-file`, sound('x'), named(t.jobId)),
     'completed',
   ],
 ]

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { joinedDetails, toldDetails } from '../../../src/controller/recordings/renditions.rules.ts'
 import type { RenditionDetails } from '../../../src/wire/recordings.ts'
 import { kit } from '../../kit/kit.ts'
+import { sound } from '../../kit/sound.ts'
 import { chunked, counted, wav } from '../chunks/world.ts'
 
 const encoded = (value: unknown): string => encodeURIComponent(JSON.stringify(value))
@@ -69,12 +70,12 @@ test('what was told of each rendition is shown with the one recording, and goes 
   const k = kit()
   const t = await chunked(k)
   const put = (rendition: string, details: string, bytes = rendition) =>
-    t.agent.put(`${t.path}?rendition=${rendition}`, bytes, { ...t.headers, 'x-svc-rendition-details': details })
+    t.agent.put(`${t.path}?rendition=${rendition}`, sound(bytes), { ...t.headers, 'x-svc-rendition-details': details })
   assert.equal((await put('raw', encoded(raw))).status, 201)
   assert.equal((await put('enhanced', encoded(enhanced))).status, 201)
   assert.deepEqual((await t.recording()).renditions, { enhanced, raw })
   assert.equal((await k.as('admin').get('/recordings')).json.data[0].renditions, undefined)
-  assert.equal((await t.agent.put(`${t.path}?rendition=raw`, 'raw', t.headers)).status, 201)
+  assert.equal((await t.agent.put(`${t.path}?rendition=raw`, sound('raw'), t.headers)).status, 201)
   assert.deepEqual((await t.recording()).renditions.raw, raw, 'the same bytes again keep what is known of them')
   assert.equal((await put('raw', '%', 'other bytes')).status, 201, 'audio is not refused because of a comment on it')
   assert.deepEqual((await t.recording()).renditions, { enhanced })
@@ -102,8 +103,10 @@ test('a joined take has the details of its chunks', async () => {
 test('raw and enhanced in either order, raw alone, and a plain take where enhancement failed: what each makes of the take', async () => {
   const k = kit()
   const t = await chunked(k)
-  const put = async (query: string, bytes: string) => (await t.agent.put(`${t.path}${query}`, bytes, t.headers)).status
-  const played = async (query = '') => (await k.as('admin').get(`/recordings/${t.recordingId}/stream${query}`)).text
+  const put = async (query: string, bytes: string) =>
+    (await t.agent.put(`${t.path}${query}`, sound(bytes), t.headers)).status
+  const played = async (query = '') =>
+    (await k.as('admin').get(`/recordings/${t.recordingId}/stream${query}`)).text.slice(12)
   const now = async () => [(await t.state()).status, (await t.recording()).status]
   assert.equal(await put('?rendition=raw', 'master'), 201)
   assert.deepEqual([await now(), await played()], [['running', 'recording'], 'master'])
@@ -118,14 +121,14 @@ test('raw and enhanced in either order, raw alone, and a plain take where enhanc
 test('the same take again, because our answer was lost, changes nothing of what has become of it', async () => {
   const k = kit()
   const t = await chunked(k)
-  const put = (query: string) => t.agent.put(`${t.path}${query}`, 'take', t.headers)
+  const put = (query: string) => t.agent.put(`${t.path}${query}`, sound('take'), t.headers)
   const first = await put('')
   k.sql(`UPDATE recordings SET status = 'uploaded'`)
   const again = await put('')
   assert.deepEqual([again.status, again.json.data.file], [201, first.json.data.file])
   assert.equal((await t.recording()).status, 'uploaded')
   assert.equal(t.files().length, 1)
-  await t.agent.put(t.path, 'another take', t.headers)
+  await t.agent.put(t.path, sound('another take'), t.headers)
   assert.equal((await t.recording()).status, 'cached')
   await k.close()
 })

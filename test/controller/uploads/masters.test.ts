@@ -6,12 +6,13 @@ import { afterEach, test } from 'node:test'
 import type { UploadItem } from '../../../src/wire/uploads.ts'
 import { type S3Options, type S3Server, s3Server } from '../../kit/s3.ts'
 import { NO_SMBD, SMB_PASSWORD, type SmbServer, smbServer } from '../../kit/smb.ts'
+import { sound } from '../../kit/sound.ts'
 import { chunked, counted, wav } from '../chunks/world.ts'
 import { S3_DESTINATION, sha256, type Uploads, uploads } from './uploads.ts'
 
 const AUTO = { trigger: 'on_recording_cached' }
-const ENHANCED = Buffer.from('what is played')
-const RAW = Buffer.from('the master')
+const ENHANCED = sound('what is played')
+const RAW = sound('the master')
 
 let u: Uploads
 let server: S3Server
@@ -91,9 +92,9 @@ test('one that comes first waits for what is played; the same one again is not s
   await send('raw', RAW)
   assert.deepEqual((await names()).sort(), sent)
   // Another one takes its place, here and there.
-  await send('raw', Buffer.from('another master'))
+  await send('raw', sound('another master'))
   await u.k.tick('upload')
-  assert.equal(stored()['takes/rooms/Choir_9.raw.wav'], 'another master')
+  assert.equal(stored()['takes/rooms/Choir_9.raw.wav'], String(sound('another master')))
 })
 
 test('a master that does not arrive leaves the recording partial, is alarmed of and can be sent again', async () => {

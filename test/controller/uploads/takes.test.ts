@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs'
 import * as path from 'node:path'
 import { after, afterEach, before, test } from 'node:test'
 import { type S3Server, s3Server } from '../../kit/s3.ts'
+import { sound } from '../../kit/sound.ts'
 import { S3_DESTINATION, type Uploads, uploads } from './uploads.ts'
 
 let server: S3Server
@@ -33,7 +34,7 @@ test('a node that delivers a take queues it where its recording goes by itself, 
   u.takes.recording('rec_9', { nodeId: node.id, uploadPolicyIds: policies })
   u.takes.job('job_9', 'rec_9', { nodeId: node.id, status: 'running', claimedBy: node.id })
   u.k.forget()
-  const answer = await node.agent.put('/recordings/rec_9/cache-file', Buffer.from('sound'), {
+  const answer = await node.agent.put('/recordings/rec_9/cache-file', sound('take', 'mp3'), {
     'x-svc-file-name': 'a.mp3',
   })
   assert.equal(answer.status, 201, answer.text)
@@ -55,7 +56,7 @@ test('that a take could not be queued never costs its custody', async () => {
   u.takes.job('job_9', 'rec_9', { nodeId: node.id, status: 'running', claimedBy: node.id })
   u.k.sql(`CREATE TRIGGER broken BEFORE INSERT ON upload_queue BEGIN SELECT RAISE(ABORT, 'no'); END`)
   u.k.forget()
-  const answer = await node.agent.put('/recordings/rec_9/cache-file', Buffer.from('sound'), {
+  const answer = await node.agent.put('/recordings/rec_9/cache-file', sound('take', 'mp3'), {
     'x-svc-file-name': 'a.mp3',
   })
   assert.equal(answer.status, 201, answer.text)
@@ -151,7 +152,7 @@ test('a take in chunks is uploaded when each of its chunks is', async () => {
   const chunks = () =>
     u.k.rows<{ status: string }>('SELECT status FROM recording_chunks ORDER BY idx').map((row) => row.status)
   const put = (index: number, total = '') =>
-    node.agent.put(`/recordings/rec_9/cache-file?chunk=${index}${total}`, Buffer.from(`chunk ${index}`), {
+    node.agent.put(`/recordings/rec_9/cache-file?chunk=${index}${total}`, sound(`chunk ${index}`, 'mp3'), {
       'x-svc-file-name': 'a.mp3',
       'x-svc-recording-job-id': 'job_9',
     })

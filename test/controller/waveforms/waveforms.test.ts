@@ -88,10 +88,7 @@ test('what is no audio is told once, and not tried at every look', async () => {
   assert.equal((await admin.get('/recordings/r1/waveform')).status, 202)
   await k.waveforms.idle()
   const refused = await admin.get('/recordings/r1/waveform')
-  assert.deepEqual(
-    [refused.status, refused.json.reason, refused.json.cause],
-    [409, 'waveform_unavailable', 'tool_failed'],
-  )
+  assert.deepEqual([refused.status, refused.json.reason, refused.json.cause], [409, 'waveform_unavailable', 'no_audio'])
   assert.equal(k.logged.length, 1)
   k.advance('11m')
   assert.equal((await admin.get('/recordings/r1/waveform')).status, 202)
@@ -110,6 +107,24 @@ test('files wait for one another, a file that is asked for twice is made once, a
   await made.stop()
   assert.deepEqual(k.rows('SELECT * FROM recording_waveforms'), [])
   assert.equal(t.root.length > 0, true)
+  await k.close()
+})
+
+test('a playlist with the name of a take opens no other file', async () => {
+  const k = kit()
+  const other = sound(k, 'other.flac')
+  const never = new AbortController().signal
+  const lists = [`#EXTM3U\n#EXTINF:1,\n${other}\n`, `ffconcat version 1.0\nfile other.flac\n`]
+  // A signature that is honest before bytes that are not: only the named demuxer reads it.
+  for (const text of lists)
+    for (const head of ['', 'fLaC', 'RIFF\0\0\0\0WAVE', 'ID3\x04\0\0\0\0\0\0']) {
+      const file = join(k.dir, 'take.flac')
+      writeFileSync(file, Buffer.from(head + text, 'latin1'))
+      await assert.rejects(
+        measuredPeaks(TOOLS, file, never, () => {}),
+        /no_audio|tool_failed/,
+      )
+    }
   await k.close()
 })
 
@@ -137,7 +152,7 @@ test('a tool that hangs, floods or lies ends with a reason', async () => {
     /tool_failed: ended with 3: broken/,
   )
   await assert.rejects(peaks({ ffmpeg: script('empty', 'exit 0') }), /no_audio/)
-  await assert.rejects(peaks({ ffmpeg: '/nonexistent' }), /ENOENT/)
+  await assert.rejects(peaks({ ffmpeg: '/nonexistent' }), /tool_missing: .*could not be started/)
   const stopped = new AbortController()
   const running = peaks({ ffprobe: script('wait', 'exec sleep 60') }, stopped.signal)
   stopped.abort(new Error('stop'))

@@ -1,0 +1,55 @@
+// Audio files as ffmpeg is given them: what they are is decided by their first bytes, here, and never by ffmpeg.
+import * as fs from 'node:fs/promises'
+
+export type AudioFormat = 'flac' | 'mp3' | 'wav'
+
+/** A file whose format is known. */
+export interface AudioFile {
+  file: string
+  format: AudioFormat
+}
+
+const HEAD = 12
+const ID3_HEAD = 10
+// More tags than any player writes before one file.
+const MOST_TAGS = 8
+
+/** The format of a stored file by its first bytes; undefined when it is none of those that recorders make. */
+export async function formatOf(file: string): Promise<AudioFormat | undefined> {
+  const handle = await fs.open(file)
+  try {
+    let at = 0
+    for (let tags = 0; tags <= MOST_TAGS; tags++) {
+      const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD), 0, HEAD, at)
+      const head = buffer.subarray(0, bytesRead)
+      const tag = id3Bytes(head)
+      if (tag === 0) return signature(head)
+      at += tag
+    }
+    return undefined
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Bytes of the ID3v2 tag that begins here; 0 when none does. Its length has seven bits in each byte. */
+function id3Bytes(head: Buffer): number {
+  if (head.length < ID3_HEAD || head.toString('latin1', 0, 3) !== 'ID3') return 0
+  const body = [6, 7, 8, 9].reduce((sum, at) => sum * 128 + ((head[at] as number) & 127), 0)
+  return ID3_HEAD + body + (((head[5] as number) & 16) > 0 ? ID3_HEAD : 0)
+}
+
+function signature(head: Buffer): AudioFormat | undefined {
+  const four = head.toString('latin1', 0, 4)
+  if (/^(RIFF|RF64|BW64)$/.test(four)) return head.toString('latin1', 8, 12) === 'WAVE' ? 'wav' : undefined
+  if (four === 'fLaC') return 'flac'
+  return isMp3Frame(head) ? 'mp3' : undefined
+}
+
+/** MPEG layer III, of any version, with a bit rate and a sample rate that exist. */
+function isMp3Frame(head: Buffer): boolean {
+  const [sync = 0, kind = 0, rates = 0] = head
+  const version = (kind >> 3) & 3
+  const layer = (kind >> 1) & 3
+  return sync === 0xff && kind >= 0xe0 && version !== 1 && layer === 1 && rates >> 4 !== 15 && ((rates >> 2) & 3) !== 3
+}
