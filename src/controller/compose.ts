@@ -7,6 +7,7 @@ import type { Config } from './config.ts'
 import { audit } from './edge/audit.ts'
 import { bodies } from './edge/bodies.ts'
 import type { Edge } from './edge/edge.ts'
+import { heed } from './edge/heed.ts'
 import { limiter } from './edge/limiter.ts'
 import { principals } from './edge/principals.ts'
 import { scope } from './edge/scope.ts'
@@ -88,6 +89,10 @@ function edgeOf({ clock, config, db, ids, log }: Surroundings): Edge {
     clock,
     db,
     group: new CommitGroup(db, clock),
+    heed: heed(clock, {
+      requests: config.SVC_USER_REQUESTS_PER_MINUTE,
+      strangers: config.SVC_STRANGER_REFUSALS_PER_MINUTE,
+    }),
     guesses: limiter(config.SVC_TOKEN_FAILURE_LIMIT, config.SVC_LOGIN_FAILURE_WINDOW_SECONDS),
     log,
     outage: metricsOutage,

@@ -122,6 +122,11 @@ export const SETTINGS = {
   SVC_LOGIN_FAILURE_LIMIT: [count(10), 'failed logins per account and window before 429'],
   SVC_LOGIN_FAILURE_WINDOW_SECONDS: [count(300), 'that window'],
   SVC_TOKEN_FAILURE_LIMIT: [count(1000), 'refused tokens per address and window before 429'],
+  SVC_STRANGER_REFUSALS_PER_MINUTE: [
+    count(60),
+    'audit rows for refused strangers per address (of IPv6 its /64) and minute; beyond it 429 and one row with a count',
+  ],
+  SVC_USER_REQUESTS_PER_MINUTE: [count(6000), 'requests per account and minute before 429'],
   SVC_AGENT_RELEASE_REPO: [
     z
       .string()

@@ -1,5 +1,6 @@
 import { targetIndexRunner } from './audit/index.runner.ts'
 import { targetIndex } from './audit/index.store.ts'
+import { refusalRunner } from './audit/refusals.runner.ts'
 import { auditRetentionRunner } from './audit/retention.runner.ts'
 import { auditRetention } from './audit/retention.store.ts'
 import { sessionRunner } from './auth/sessions.runner.ts'
@@ -70,6 +71,7 @@ export function runnersOf(works: Works): Runner[] {
     uploadRunner(uploads.uploader, config.SVC_UPLOAD_RUNNER_ENABLED, config.SVC_UPLOAD_RUNNER_INTERVAL_SECONDS),
     releases.runner(),
     waveformRunner(stores.waveforms, works.waveforms),
+    refusalRunner(works),
     ...auditRunners(works),
   ]
 }

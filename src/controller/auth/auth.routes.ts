@@ -61,6 +61,7 @@ export const authRoutes = (
       action: 'auth.login',
       target: attempted,
       body: Login,
+      signsIn: true,
       run: ({ body, request }, commit) =>
         login({ ...body, address: request.address, userAgent: request.header('user-agent') }, commit),
     }),

@@ -31,8 +31,8 @@ export interface Audit {
   /** Writes one row; call it inside the transaction it tells of. Never pass it a secret. */
   write(entry: Entry, now: string): void
   /**
-   * A machine's success that changed nothing: the first of each (node, action) per window is written, with the
-   * count of the window before it in its details (decision 12). The entry is made only when it is written.
+   * A machine's success that changed nothing: one row of each (node, action) per window, whose details say for how many
+   * calls it stands and since when (decision 12). The entry is made only when it is written.
    */
   quiet(actorId: string, action: string, make: () => Entry, now: string): void
 }
@@ -82,9 +82,10 @@ export function audit(db: Db, ids: Ids, windowSeconds: number): Audit {
       return
     }
     windows.set(key, { count: 1, since: at })
-    const previous = window ? { previousWindow: { count: window.count, since: iso(window.since) } } : {}
+    // The calls since the row before, this one among them: what was not written down was still counted.
+    const stands = window ? { count: window.count, since: iso(window.since) } : { count: 1 }
     const e = make()
-    write({ ...e, details: { ...e.details, ...previous } }, now)
+    write({ ...e, details: { ...e.details, ...stands } }, now)
   }
 
   return { write, quiet }

@@ -116,6 +116,8 @@ interface Head<S extends string, B, Q> {
   upload?: true
   query?: z.ZodType<Q>
   status?: 200 | 201 | 202 | 204 | 302
+  /** Whoever proves here who he is gets in, also from an address whose strangers were refused too often. */
+  signsIn?: true
   /**
    * Which rows a success leaves: both (default), only the `outcome`, only the `decision`, only a `change`;
    * `telemetry` as both, but the commit need not be synced to disk before the answer; `none` for probes.

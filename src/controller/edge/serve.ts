@@ -8,6 +8,7 @@ import { API_PREFIX } from '../../wire/headers.ts'
 import { JSON_LIMIT, STRANGER_LIMIT } from './bodies.ts'
 import { jsonIn, parsed } from './body.ts'
 import type { Call, Edge } from './edge.ts'
+import { callerOf, isStranger } from './heed.ts'
 import { headerOf, incoming, whenUndelivered } from './incoming.ts'
 import type { AnyRoute, Auth, Commit, Done, Input, Streamed } from './route.ts'
 import { type Trail, trail } from './trail.ts'
@@ -98,13 +99,21 @@ async function handle(edge: Edge, candidates: AnyRoute[], c: Context): Promise<R
   const notes = trail(edge, call)
   try {
     call.known = await identified(edge, call, notes, candidates.some(isGuessable))
+    if (!heeded(edge, call, notes)) throw edge.heed.limited(call)
     const read = await readBody(call)
     const done = await admitted(edge, call, notes, read, r.query ? c.req.query() : {})
     return done instanceof Response ? done : answer(edge, c, r, done)
   } catch (e) {
     if (call.known?.who.kind === 'scraper' && e instanceof Fail && e.status === 503) return edge.outage()
-    return refuse(edge, c, r, e)
+    // A failure of ours stays one, whoever hears of it.
+    return refuse(edge, c, r, e instanceof Fail && e.status < 500 ? (notes.limited() ?? e) : e)
   }
+}
+
+/** Whether the caller is still listened to this minute. @throws Fail 429 for an account that asks too often. */
+function heeded(edge: Edge, call: Call, notes: Trail): boolean {
+  edge.heed.request(call)
+  return !isStranger(call) || call.r.signsIn === true || call.r.audit === 'none' || !notes.isSpent()
 }
 
 // Tokens that people chose; a path that takes one also counts what else is tried there.
@@ -123,14 +132,6 @@ async function identified(edge: Edge, call: Call, notes: Trail, guessable: boole
     if (!known) throw notes.stranger()
     return known
   })
-}
-
-const isStranger = ({ known }: Call): boolean => !known || known.who.kind === 'anonymous'
-
-/** Who is counted where something is bounded for each caller: an account, a node, or a stranger's network. */
-export function callerOf({ known, request }: Call): string {
-  if (known?.who.kind === 'user') return `user ${known.who.id}`
-  return known?.who.kind === 'node' ? `node ${known.who.nodeId}` : request.network
 }
 
 const bodiesFor = ({ bodies }: Edge, call: Call) => (isStranger(call) ? bodies.strangers : bodies.known)
@@ -215,7 +216,7 @@ async function reported<T>(edge: Edge, notes: Trail, run: () => Promise<T>): Pro
   try {
     return await run()
   } catch (e) {
-    await edge.group.submit(() => notes.failed(e))
+    if (!notes.isSpent()) await edge.group.submit(() => notes.failed(e))
     throw e
   }
 }

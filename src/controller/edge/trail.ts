@@ -2,6 +2,7 @@ import { Fail } from '../../kernel/fail.ts'
 import { HEADERS } from '../../wire/headers.ts'
 import type { Entry } from './audit.ts'
 import type { Call, Edge } from './edge.ts'
+import { isStranger } from './heed.ts'
 import type { AnyRoute, Done, Target } from './route.ts'
 import { actorOf, type Who } from './who.ts'
 
@@ -14,6 +15,7 @@ export function trail(edge: Edge, call: Call) {
   const machine = r.auth !== 'user' && r.auth !== 'none'
   const target = (): Target => r.target(call.params as never, call.body)
   const [success, failure] = outcomeNames(r)
+  let limited: Fail | undefined
   let via: { capability: string; roomId: string } | undefined
 
   const entry = (action: string, outcome: Entry['outcome'], more: Partial<Entry> = {}): Entry => {
@@ -42,6 +44,13 @@ export function trail(edge: Edge, call: Call) {
     edge.audit.write(entry(r.action, outcome, { reason, details }), call.now)
   }
 
+  /** A refusal leaves a row as long as there is room for one of this caller; beyond it is counted. */
+  const refusing = (write: () => void): void => {
+    const verdict = edge.heed.refusal(call)
+    if (verdict === 'row') write()
+    if (verdict === 'limit') limited = edge.heed.limited(call)
+  }
+
   /** Writes the decision; returns the refusal, or nothing when the handler may run. */
   const gate = (): { refusal: Fail } | undefined => {
     const known = call.known
@@ -49,8 +58,10 @@ export function trail(edge: Edge, call: Call) {
     if (known.stale) touch(known.who)
     const refusal = refused(known.who)
     if (refusal) {
-      if (machine) edge.audit.write(entry(failure, 'denied', { reason: refusal.reason }), call.now)
-      else decided('denied', refusal.reason)
+      refusing(() => {
+        if (machine) edge.audit.write(entry(failure, 'denied', { reason: refusal.reason }), call.now)
+        else decided('denied', refusal.reason)
+      })
       return { refusal }
     }
     if (r.auth === 'user' && r.audit !== 'outcome') decided('allowed')
@@ -89,13 +100,17 @@ export function trail(edge: Edge, call: Call) {
         ...(actor ? { actor } : {}),
         ...(target ? { target } : {}),
       })
+    // A stranger's success is one more row that anybody can have written.
+    if (isStranger(call) && !actor && edge.heed.refusal(call) !== 'row') return done
     const changed = done.changed ?? (before !== undefined || after !== undefined)
     if (!machine || changed) edge.audit.write(row(), call.now)
     else if (r.audit !== 'change') edge.audit.quiet(actorOf(who()).id, success, row, call.now)
     return done
   }
 
-  const failed = (e: unknown): void => {
+  const failed = (e: unknown): void => refusing(() => told(e))
+
+  const told = (e: unknown): void => {
     const known = e instanceof Fail
     // Before anybody is known the decision itself is the refusal.
     if (known && !who() && r.auth === 'user') {
@@ -112,6 +127,14 @@ export function trail(edge: Edge, call: Call) {
     gate,
     succeeded,
     failed,
+    /** The caller has been refused too often already: counted, without a transaction. */
+    isSpent(): boolean {
+      if (!edge.heed.isSpent(call)) return false
+      refusing(() => {})
+      return true
+    },
+    /** What is answered instead of a refusal that found no room. */
+    limited: (): Fail | undefined => limited,
     /** The step behind the gate failed and was undone, the gate's own rows with it: they are written again. */
     failedBehindGate(e: unknown): void {
       gate()
@@ -141,7 +164,8 @@ function strangerReason(r: AnyRoute, bearer: string): string {
 
 function contextOf(call: Call): NonNullable<Entry['context']> {
   const who = call.known?.who
-  const claimed = call.request.header(HEADERS.sessionId)?.slice(0, 120)
+  // A stranger names no session: what stands in the audit must be somebody's.
+  const claimed = isStranger(call) ? undefined : call.request.header(HEADERS.sessionId)?.slice(0, 120)
   const sessionId = who?.kind === 'user' ? who.sessionId : claimed
   const userAgent = call.request.header('user-agent')
   return {

@@ -40,7 +40,7 @@ test('a scrape is audited as machines are: the first of each window, with the co
     rows.map(({ actor, permission, type }) => [actor, type, permission]),
     Array(2).fill(['metrics-scraper', 'system', 'metrics:read']),
   )
-  assert.equal(JSON.parse(rows[1]?.details ?? '').previousWindow.count, 3)
+  assert.equal(JSON.parse(rows[1]?.details ?? '').count, 3)
   assert.ok(!JSON.stringify(rows).includes(TOKEN))
   await k.close()
 })

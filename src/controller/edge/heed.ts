@@ -1,0 +1,93 @@
+// Who is heard how often: refusals leave so many rows a minute, and one person so many requests.
+import { type Clock, isoPlus } from '../../kernel/clock.ts'
+import { Fail } from '../../kernel/fail.ts'
+import type { Entry } from './audit.ts'
+import { type Budget, budget, type Counted, type Verdict } from './budget.ts'
+import type { Incoming } from './route.ts'
+import { type Actor, actorOf, type Who } from './who.ts'
+
+/** A caller, as far as anybody knows. */
+export interface Caller {
+  known: { who: Who } | undefined
+  request: Pick<Incoming, 'address' | 'network'>
+}
+
+interface About {
+  actor: Actor
+  address: string
+}
+
+export interface HeedLimits {
+  /** Requests of one account in a minute. */
+  requests: number
+  /** Rows for refusals of one network's strangers in a minute. */
+  strangers: number
+}
+
+/** Who is known leaves traces under a name, and may be shut out: more rows, so that an honest agent's trouble is seen. */
+const KNOWN_FACTOR = 10
+/** Networks of strangers that can spend their whole budget at once. */
+const NETWORKS = 20
+
+/** Nobody, or somebody who did not say who he is. */
+export const isStranger = ({ known }: Caller): boolean => !known || known.who.kind === 'anonymous'
+
+/** Who is counted where something is bounded for each caller: an account, a node, or a stranger's network. */
+export function callerOf({ known, request }: Caller): string {
+  if (known?.who.kind === 'user') return `user ${known.who.id}`
+  return known?.who.kind === 'node' ? `node ${known.who.nodeId}` : request.network
+}
+
+export type Heed = ReturnType<typeof heed>
+
+/** The budgets of one controller. Requests that came over no socket are nobody's and not counted. */
+export function heed(clock: Clock, limits: HeedLimits) {
+  const { strangers: limit } = limits
+  const strangers = budget<About>({ limit, overall: limit * NETWORKS })
+  const known = budget<About>({ limit: limit * KNOWN_FACTOR })
+  const requests = budget<About>({ limit: limits.requests })
+  const about = (caller: Caller) => (): About => ({
+    actor: actorOf(caller.known?.who),
+    address: caller.request.address,
+  })
+  const budgetOf = (caller: Caller): Budget<About> => (isStranger(caller) ? strangers : known)
+  const take = (from: Budget<About>, caller: Caller): Verdict =>
+    caller.request.address ? from.take(callerOf(caller), clock.monotonic(), about(caller)) : 'row'
+
+  return {
+    /** Whether a refusal of this caller may be written down; one that may not is counted. */
+    refusal: (caller: Caller): Verdict => take(budgetOf(caller), caller),
+    /** Whether the caller has had all the refusals of this minute. */
+    isSpent: (caller: Caller): boolean =>
+      caller.request.address !== '' && budgetOf(caller).spent(callerOf(caller), clock.monotonic()) !== undefined,
+    /** What a caller hears instead who was refused too often. */
+    limited: (caller: Caller): Fail => tooMany(budgetOf(caller).spent(callerOf(caller), clock.monotonic())),
+    /** Counts a request of a person. @throws Fail 429 beyond the limit; nothing is written of that but a count. */
+    request(caller: Caller): void {
+      if (caller.known?.who.kind !== 'user' || take(requests, caller) === 'row') return
+      throw tooMany(requests.spent(callerOf(caller), clock.monotonic()))
+    },
+    /** One entry for each caller that was counted in a minute that is over; each is given once. */
+    counted(now: string): Entry[] {
+      const at = clock.monotonic()
+      return [
+        ...[...strangers.drain(at), ...known.drain(at)].map((one) => counted('auth.refusals.counted', one, now)),
+        ...requests.drain(at).map((one) => counted('auth.requests.counted', one, now)),
+      ]
+    },
+  }
+}
+
+const tooMany = (seconds = 1): Fail =>
+  new Fail(429, 'rate_limited', 'Too many requests, try again later', { headers: { 'retry-after': String(seconds) } })
+
+const counted = (action: string, { about, count, sinceMs }: Counted<About>, now: string): Entry => ({
+  action,
+  actor: about?.actor ?? actorOf(undefined),
+  ...(about ? { context: { ipAddress: about.address } } : {}),
+  details: { count, since: isoPlus(now, -sinceMs / 1000) },
+  outcome: 'denied',
+  permission: null,
+  reason: 'rate_limited',
+  target: { type: 'controller' },
+})
