@@ -20,7 +20,7 @@ usage: install-agent.sh --controller-url URL --node-id ID [options]     (as root
   --release-base URL            fetch from URL/TAG/ in place of the controller
   --release-key FILE            Ed25519 public key, PEM: take only what its owner signed (default: /etc/roomtone/release-key.pem,
                                 where that is)
-  --controller-ca FILE          certificate authority of the controller, PEM
+  --controller-ca FILE          certificate authority of the controller, PEM: the only one that is trusted
   --allow-insecure              accept plain http and certificates nobody vouches for (development only)
   --no-packages                 do not install packages of the system
   --no-start                    do not enable and start the service
@@ -64,14 +64,15 @@ target_of() {
   esac
 }
 
-# The token goes to curl on its standard input: arguments are seen by every user of this box.
+# The token goes to curl on its standard input: arguments are seen by every user of this box. Where an authority is named, it
+# is the only one: without an empty --capath curl trusts those of the system beside it.
 fetch() {
   fetched_from=$1
   if [ -z "$2" ]; then
     curl --fail --silent --show-error --location --retry 2 --connect-timeout 20 --output "$3" -- "$1" 2>"$work/words"
   else
     printf 'header = "Authorization: Bearer %s"\n' "$2" |
-      curl --fail --silent --show-error --connect-timeout 20 --config - ${ca:+--cacert "$ca"} \
+      curl --fail --silent --show-error --connect-timeout 20 --config - ${ca:+--cacert "$ca" --capath "$work/none"} \
         ${insecure:+--insecure} --output "$3" -- "$1" 2>"$work/words"
   fi
 }
@@ -288,6 +289,7 @@ main() {
   work=$(mktemp -d /opt/.roomtone-install.XXXXXX)
   trap 'rm -rf "$work"' EXIT
   trap 'exit 130' INT TERM HUP
+  mkdir "$work/none"
   obtain
   "$program" version >/dev/null 2>"$work/words" </dev/null ||
     fail "the program does not run here: $(tail -n 1 "$work/words"). It needs glibc 2.34 or newer: Debian 12, Raspberry Pi OS 12, Ubuntu 22.04"

@@ -34,7 +34,7 @@ export const SETTINGS = {
   controllerCa: row(
     'SVC_CONTROLLER_CA_CERT_PATH',
     'Controller',
-    'PEM file of certificate authorities to trust as well',
+    'PEM file of the only certificate authorities to trust (those of the system)',
     filePath,
     { aliases: ['controller-ca'] },
   ),

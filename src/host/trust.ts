@@ -6,7 +6,7 @@ import * as tls from 'node:tls'
 export interface Trust {
   /** PEM text of certificate authorities, where they lie in no file yet. */
   ca?: string | undefined
-  /** PEM file of certificate authorities, beside those of the runtime and of the system. */
+  /** PEM file of certificate authorities: where one is named, no other is believed. */
   caFile?: string | undefined
   /** PEM files with which this program says who it is; both or neither. */
   clientCertFile?: string | undefined
@@ -61,18 +61,20 @@ function fits(certificate: string, key: string): boolean {
 }
 
 /**
- * Roots shipped with the runtime, those of the operating system (which Node does not read by itself), the given ones, and
- * this program's own certificate. Made once for all connections: it parses hundreds of certificates.
+ * The authorities that are given, and only those: a site that has its own does not want any other to vouch for its
+ * controller. Without any, the roots shipped with the runtime and those of the operating system (which Node does not read by
+ * itself). This program's own certificate beside them. Made once for all connections: it parses hundreds of certificates.
  * @throws TrustError
  */
 export function secureContext(trust: Trust): tls.SecureContext {
-  const named = trust.caFile === undefined ? [] : readCertificates(trust.caFile)
-  const own = [...named, ...(trust.ca?.match(PEM) ?? [])]
-  return tls.createSecureContext({
-    ...identity(trust),
-    ca: [...new Set([...tls.getCACertificates('default'), ...tls.getCACertificates('system'), ...own])],
-    minVersion: 'TLSv1.2',
-  })
+  return tls.createSecureContext({ ...identity(trust), ca: authorities(trust), minVersion: 'TLSv1.2' })
+}
+
+function authorities({ ca, caFile }: Trust): string[] {
+  if (ca === undefined && caFile === undefined)
+    return [...new Set([...tls.getCACertificates('default'), ...tls.getCACertificates('system')])]
+  const named = caFile === undefined ? [] : readCertificates(caFile)
+  return [...named, ...(ca?.match(PEM) ?? [])]
 }
 
 /** Another text when one of the files is another one than before. Reads none of them. */
@@ -88,6 +90,12 @@ const UNKNOWN_ISSUER =
 const NO_CLIENT =
   'it asks for a client certificate this machine does not show, or does not accept it. Make one on the controller ' +
   '(roomtone tls client NAME), and name its files in SVC_CONTROLLER_CLIENT_CERT_PATH and SVC_CONTROLLER_CLIENT_KEY_PATH'
+
+/** Whether a connection failed because nobody who is trusted vouches for the other side's certificate. */
+export const isUnknownIssuer = (e: unknown): boolean => {
+  const { code = '' } = e as NodeJS.ErrnoException
+  return Object.hasOwn(WORDS, code) && WORDS[code] === UNKNOWN_ISSUER
+}
 
 const WORDS: Record<string, string> = {
   CERT_HAS_EXPIRED:

@@ -51,7 +51,7 @@ export const RUN_SETTINGS = {
   ],
   SVC_RUNNER_CONTROLLER_CA: [
     z.string().optional(),
-    'PEM file with the CA of the controller: trusted here, and given to nodes by rotate_trust',
+    'PEM file with the CA of the controller: the only one trusted here, and given to nodes by rotate_trust',
   ],
 } as const satisfies Table
 

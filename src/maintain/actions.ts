@@ -14,7 +14,7 @@ import { drop, fetchVersion, prune, resolve } from './release.ts'
 import { replace, restart, untilOnline } from './service.ts'
 import { putToken, readToken, tokenInSettings } from './token.ts'
 import { beginTrial, endTrial } from './trial.ts'
-import { installKey, trustCa } from './trust.ts'
+import { installKey, mayTrust, trustCa } from './trust.ts'
 import { type Fault, wentBack } from './wayback.rules.ts'
 
 type Of<A extends MaintainRequest['action']> = Extract<MaintainRequest, { action: A }>
@@ -114,6 +114,7 @@ export async function restartService(box: Box, request: Of<'restart_service'>): 
 }
 
 export async function rotateTrust(box: Box, request: Of<'rotate_trust'>): Promise<void> {
+  if (request.controllerCa) await mayTrust(request.controllerCa)
   installKey(request.publicKey)
   box.say('The key of the controller is in place.')
   if (!request.controllerCa) return

@@ -11,7 +11,7 @@ import { type Box, refuseWhileRecording, settingsOf } from './box.ts'
 import { Ended } from './end.ts'
 import { whileHeld } from './hold.ts'
 import { restart } from './service.ts'
-import { installKey, trustCa } from './trust.ts'
+import { installKey, mayTrust, trustCa } from './trust.ts'
 
 type Of<A extends MaintainRequest['action']> = Extract<MaintainRequest, { action: A }>
 
@@ -24,6 +24,7 @@ const partsOf = ({ say }: Box): SetupParts => ({ say, signal: new AbortControlle
  */
 export async function installDependencies(box: Box, request: Of<'install_dependencies'>): Promise<void> {
   await refuseWhileRecording(request.force)
+  if (request.controllerCa) await mayTrust(request.controllerCa)
   const { changed } = await prepareAgent(true, partsOf(box))
   box.say(changed.length > 0 ? `Completed: ${changed.join(', ')}.` : 'Everything the agent needs is there.')
   if (request.publicKey) installKey(request.publicKey)

@@ -8,7 +8,7 @@ export class NoAnswer extends Error {}
 
 export interface Controller {
   allowInsecure: boolean
-  /** PEM text of certificate authorities to trust beside the usual ones. */
+  /** PEM text of certificate authorities: the only ones to trust, where there are any. */
   ca?: string | undefined
   url: string
 }

@@ -47,12 +47,16 @@ export function authorityStep(pem: string, file: string = PLACES.controllerCa): 
  */
 export function agentSettings(wish: AgentWish, before: Settings): Settings {
   const elsewhere = before.SVC_NODE_ID !== wish.nodeId || before.SVC_CONTROLLER_URL !== wish.controllerUrl
+  const moved = before.SVC_CONTROLLER_URL !== undefined && before.SVC_CONTROLLER_URL !== wish.controllerUrl
   const given = Object.entries({ SVC_NODE_ALIAS: wish.alias, SVC_NODE_ROOM: wish.room, SVC_NODE_SITE: wish.site })
   return {
     SVC_CONTROLLER_URL: wish.controllerUrl,
     SVC_NODE_ID: wish.nodeId,
     ...Object.fromEntries(given.filter(([, value]) => value !== undefined)),
-    ...(wish.controllerCa ? { SVC_CONTROLLER_CA_CERT_PATH: PLACES.controllerCa } : {}),
+    // The authority of another controller vouches for nobody here, and shuts out those who would.
+    ...(wish.controllerCa || moved
+      ? { SVC_CONTROLLER_CA_CERT_PATH: wish.controllerCa ? PLACES.controllerCa : undefined }
+      : {}),
     SVC_ALLOW_INSECURE_CONTROLLER: wish.allowInsecure ? 'true' : undefined,
     ...(elsewhere ? { SVC_CONTROLLER_TOKEN: undefined } : {}),
   }

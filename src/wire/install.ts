@@ -16,6 +16,9 @@ export interface InstallLine {
 /** One word for a POSIX shell, whatever is in it. */
 export const shellQuoted = (value: string): string => `'${value.replaceAll("'", "'\\''")}'`
 
+/** Beside --cacert curl goes on trusting the system's directory of authorities; /sys is everywhere and holds none. */
+const NO_OTHERS = ['--capath', '/sys']
+
 const TOKEN = /^[\w.-]+$/
 
 /**
@@ -33,7 +36,8 @@ export function installLine(wish: InstallLine): string {
     '--site': wish.site,
   }
   const given = Object.entries(options).flatMap(([flag, value]) => (value ? [flag, shellQuoted(value)] : []))
-  const trust = [...(controllerCa ? ['--cacert', shellQuoted(controllerCa)] : []), ...(allowInsecure ? ['-k'] : [])]
+  const authority = controllerCa ? ['--cacert', shellQuoted(controllerCa), ...NO_OTHERS] : []
+  const trust = [...authority, ...(allowInsecure ? ['-k'] : [])]
   const fetched = ['curl', '-fsSL', ...trust, shellQuoted(`${controllerUrl}/install.sh`)].join(' ')
   const script = token ? `{ echo SVC_BOOTSTRAP_TOKEN=${token}; ${fetched}; }` : fetched
   return [script, '| sudo sh -s --', ...given, ...(allowInsecure ? ['--allow-insecure'] : [])].join(' ')

@@ -54,6 +54,6 @@ test('the line gives every value as it is, and the token to nobody but the scrip
   const [call, first, second] = stdout.split('\n')
   assert.equal(call, `sh|-s|--|--controller-ca|${HOSTILE}|--node-id|node_1|--room|${HOSTILE}|`)
   assert.equal(first, 'SVC_BOOTSTRAP_TOKEN=svc_bs_abc-DEF_1')
-  assert.equal(second, 'curl: 4 --cacert')
+  assert.equal(second, 'curl: 6 --cacert')
   assert.throws(() => installLine({ controllerUrl: 'https://a', nodeId: 'n', token: "x'; id" }), /one word/)
 })

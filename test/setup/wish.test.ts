@@ -61,6 +61,16 @@ test('what is not given stays as it was: labels and authority', () => {
   )
 })
 
+test('the authority of a former controller goes with it; that of this one stays', () => {
+  const before = {
+    SVC_CONTROLLER_CA_CERT_PATH: '/etc/roomtone/controller-ca.pem',
+    SVC_CONTROLLER_URL: WISH.controllerUrl,
+  }
+  assert.equal('SVC_CONTROLLER_CA_CERT_PATH' in agentSettings(WISH, before), false)
+  const moved = agentSettings(WISH, { ...before, SVC_CONTROLLER_URL: 'https://former.example' })
+  assert.deepEqual(['SVC_CONTROLLER_CA_CERT_PATH' in moved, moved.SVC_CONTROLLER_CA_CERT_PATH], [true, undefined])
+})
+
 test('a controller is told what does not fit', () => {
   const wish = { packages: true, start: true }
   assert.equal(controllerFault({ ...wish, host: '::', port: 443, publicUrl: 'https://a.example' }), undefined)
