@@ -12,6 +12,8 @@ export const PLACES = {
   agentSettings: '/etc/roomtone/recorder-agent.env',
   controllerSettings: '/etc/roomtone/controller.env',
   lifecycleSettings: '/etc/roomtone/lifecycle.env',
+  /** What root permits a setup stick; there by root's hand only. */
+  provisionSettings: '/etc/roomtone/provision.env',
   /** Certificate authority of the controller, as the installer or the stick brought it. */
   controllerCa: '/etc/roomtone/controller-ca.pem',
   /** The site's certificate authority and the controller's certificate, on the controller. */

@@ -2,7 +2,12 @@
 import * as fs from 'node:fs'
 import * as os from 'node:os'
 import { readEnvFile } from '../host/envfile.ts'
+import { readSmall } from '../host/files.ts'
+import type { Controller } from './ask.ts'
 import type { Box } from './choose.rules.ts'
+
+/** The node a box is, and the controller it has. `ca` is empty when its file cannot be read: then nobody is believed. */
+export type Present = Controller & { nodeId: string }
 
 const SERIALS = [
   '/sys/class/dmi/id/product_serial',
@@ -33,9 +38,15 @@ export function thisBox(): Box {
   }
 }
 
-/** The node this box belongs to; undefined when it has no token yet. */
-export function onboardedAs(settingsFile: string): string | undefined {
+/** The node this box belongs to, and how it reaches its controller; undefined when it has no token yet. */
+export function onboardedAs(settingsFile: string): Present | undefined {
   const settings = readEnvFile(settingsFile)
-  const joined = settings.SVC_CONTROLLER_TOKEN || settings.SVC_CONTROLLER_TOKEN_FILE
-  return joined ? (settings.SVC_NODE_ID ?? 'a node without a name') : undefined
+  if (!settings.SVC_CONTROLLER_TOKEN && !settings.SVC_CONTROLLER_TOKEN_FILE) return undefined
+  const { SVC_CONTROLLER_CA_CERT_PATH: caFile, SVC_CONTROLLER_URL: url = '' } = settings
+  return {
+    allowInsecure: ['1', 'true'].includes(settings.SVC_ALLOW_INSECURE_CONTROLLER ?? ''),
+    ca: caFile === undefined ? undefined : (readSmall(caFile) ?? ''),
+    nodeId: settings.SVC_NODE_ID ?? 'a node without a name',
+    url: url.replace(/\/+$/, ''),
+  }
 }

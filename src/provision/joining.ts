@@ -1,9 +1,12 @@
 // From the setup file to a node that is online: which entry, whether it may, and what is said when it does not come about.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { PLACES } from '../host/places.ts'
 import type { HeldTakes } from '../host/takes.ts'
+import { isLoopback } from '../kernel/loopback.ts'
 import { type AgentWish, type SetupDone, SetupFailed } from '../setup/wish.ts'
 import type { SetupEntry, SetupFile } from '../wire/provision.ts'
-import { type Answer, NoAnswer } from './ask.ts'
+import { type Answer, type Controller, NoAnswer } from './ask.ts'
+import type { Present } from './box.ts'
 import { type Box, called, candidates, spentWords } from './choose.rules.ts'
 import { Refused } from './setupfile.rules.ts'
 import type { Outcome } from './status.ts'
@@ -11,15 +14,17 @@ import type { Outcome } from './status.ts'
 export interface BoxState {
   box: Box
   /** The node this box belongs to already. */
-  joined: string | undefined
+  joined: Present | undefined
+  /** Root of this box lets a setup file take it over, whoever its present controller is. */
+  mayReplace: boolean
   takes: HeldTakes
   /** A setup was cut off half way by a power cut. */
   unfinished: boolean
 }
 
 export interface JoiningParts {
-  /** Whether the token of an entry would still be taken. @throws NoAnswer */
-  isGood: (file: SetupFile, entry: SetupEntry) => Promise<boolean>
+  /** Whether the token of an entry would still be taken there. @throws NoAnswer */
+  isGood: (controller: Controller, entry: SetupEntry) => Promise<boolean>
   now: () => string
   say: (line: string) => void
   setUp: (wish: AgentWish) => Promise<SetupDone>
@@ -30,15 +35,20 @@ export interface JoiningParts {
 }
 
 const RETRY_MS = 1000
+const PERMIT =
+  `To move it to another controller, root permits it: SVC_PROVISION_REPLACE=true in ${PLACES.provisionSettings}, or ` +
+  'roomtone provision --replace --from PATH.'
 
 /** Makes this box the node of one entry. @throws Refused; the signal's reason when aborted */
-export async function joinBy(file: SetupFile, parts: JoiningParts): Promise<Outcome> {
-  const { joined, unfinished } = parts.state
-  const own = file.nodes.find(({ nodeId }) => nodeId === joined)
+export async function joinBy(given: SetupFile, parts: JoiningParts): Promise<Outcome> {
+  const { joined, mayReplace, unfinished } = parts.state
+  const own = given.nodes.find(({ nodeId }) => nodeId === joined?.nodeId)
   // Its token is spent, but the power went before the rest was done.
-  if (own && unfinished) return await setUp(file, own, undefined, parts)
-  if (own && !file.replace) return unchanged(own)
-  if (joined !== undefined) mayReplace(file, joined, parts.state)
+  if (joined && own && unfinished) return await setUp(asPresent(given, joined), own, undefined, parts)
+  const heeded = given.replace && (mayReplace || !joined || showsItself(joined))
+  if (own && !heeded) return unchanged(own)
+  if (joined) refuseToLose(given, joined, parts.state)
+  const file = joined && !mayReplace ? asPresent(given, joined) : given
   const spent: string[] = []
   for (const entry of candidates(file, parts.state.box)) {
     const outcome = await tried(file, entry, parts)
@@ -46,7 +56,9 @@ export async function joinBy(file: SetupFile, parts: JoiningParts): Promise<Outc
     spent.push(spentWords(entry, parts.now()))
     parts.say(spent.at(-1) as string)
   }
-  return own ? unchanged(own) : { result: 'refused', words: spent.join(' ') }
+  if (own) return unchanged(own)
+  if (file !== given) spent.push(`Its present controller (${file.controllerUrl}) was asked. ${PERMIT}`)
+  return { result: 'refused', words: spent.join(' ') }
 }
 
 const unchanged = (entry: SetupEntry): Outcome => ({
@@ -55,18 +67,46 @@ const unchanged = (entry: SetupEntry): Outcome => ({
   words: `This box has joined as ${called(entry)} already: nothing was changed.`,
 })
 
+/**
+ * A box that has joined believes its own controller, by the address and the authority it knows: whose tokens that one has
+ * made, it may follow. What else the file says of a controller is not heeded.
+ */
+const asPresent = (file: SetupFile, { allowInsecure, url }: Present): SetupFile => ({
+  ...file,
+  allowInsecure,
+  controllerCa: undefined,
+  controllerUrl: url,
+})
+
+/** How the controller of the file is asked: by the authority this box has for it, where the file brings none. */
+const controllerOf = ({ allowInsecure, controllerCa, controllerUrl }: SetupFile, joined?: Present): Controller => ({
+  allowInsecure,
+  ca: controllerCa ?? (controllerUrl === joined?.url ? joined.ca : undefined),
+  url: controllerUrl,
+})
+
+/** Whether the present controller can show that it is the one: then it can also vouch for a setup file. */
+const showsItself = ({ allowInsecure, url }: Present): boolean =>
+  url.startsWith('https:') ? !allowInsecure : URL.canParse(url) && isLoopback(new URL(url).hostname)
+
 /** @throws Refused */
-function mayReplace({ nodes, replace }: SetupFile, joined: string, { takes }: BoxState): void {
+function refuseToLose({ nodes, replace }: SetupFile, joined: Present, { mayReplace, takes }: BoxState): void {
+  const { nodeId } = joined
   if (!replace)
     throw new Refused(
-      `This box belongs to the node ${joined} already, and was left as it is. To make it another one, write the stick with --replace.`,
+      `This box belongs to the node ${nodeId} already, and was left as it is. To make it another one, write the stick with --replace.`,
+    )
+  if (!mayReplace && !showsItself(joined))
+    throw new Refused(
+      `This box belongs to the node ${nodeId} already, and was left as it is: its controller is reached without a trusted ` +
+        `certificate and cannot vouch for this stick. ${PERMIT}`,
     )
   if (takes.running > 0)
-    throw new Refused(`This box records as ${joined}: put the stick in again when the take has ended.`)
-  const stays = nodes.length === 1 && nodes[0]?.nodeId === joined
+    throw new Refused(`This box records as ${nodeId}: put the stick in again when the take has ended.`)
+  const stays = nodes.length === 1 && nodes[0]?.nodeId === nodeId
   if (takes.undelivered > 0 && !stays)
     throw new Refused(
-      `This box holds ${takes.undelivered} takes of ${joined} that its controller does not have yet: as another node it could never deliver them. Let it deliver them first.`,
+      `This box holds ${takes.undelivered} takes of ${nodeId} that its controller does not have yet: as another node it could never deliver them. Let it deliver them first.`,
     )
 }
 
@@ -77,7 +117,7 @@ async function tried(file: SetupFile, entry: SetupEntry, parts: JoiningParts): P
     if (!(await patiently(file, entry, parts))) return undefined
     const outcome = await setUp(file, entry, entry.bootstrapToken, parts)
     if (outcome.result !== 'failed') return outcome
-    return (await parts.isGood(file, entry)) ? outcome : undefined
+    return (await parts.isGood(controllerOf(file, parts.state.joined), entry)) ? outcome : undefined
   } catch (e) {
     if (!(e instanceof NoAnswer)) throw e
     return { nodeId: entry.nodeId, result: 'failed', words: `${e.message}. Nothing was changed.` }
@@ -88,7 +128,7 @@ async function patiently(file: SetupFile, entry: SetupEntry, parts: JoiningParts
   let told = ''
   for (const end = performance.now() + parts.waitSeconds * 1000; ; ) {
     try {
-      return await parts.isGood(file, entry)
+      return await parts.isGood(controllerOf(file, parts.state.joined), entry)
     } catch (e) {
       if (!(e instanceof NoAnswer) || performance.now() > end) throw e
       // Every second the same: once is enough for the journal.

@@ -13,20 +13,22 @@ import { ask } from './ask.ts'
 import { onboardedAs, thisBox } from './box.ts'
 import { without } from './choose.rules.ts'
 import { type BoxState, type JoiningParts, joinBy, tokenIsGood } from './joining.ts'
+import { readPermits } from './permits.ts'
 import { parseSetupFile, Refused } from './setupfile.rules.ts'
 import { type Source, sourceOf } from './source.ts'
 import { type Outcome, writeStatus } from './status.ts'
 import { type Errand, runErrand, STICK_FLAG } from './stick.ts'
 
-const HELP = `usage: roomtone provision --from PATH [--from PATH ...] [--wait SECONDS] [--discard]
+const HELP = `usage: roomtone provision --from PATH [--from PATH ...] [--wait SECONDS] [--discard] [--replace]
        roomtone provision --prepare
 
 Makes this box a recorder with the file ${SETUP_FILE} that roomtone usb-config wrote. PATH is that file, a directory that
-holds it, a stick (for example /dev/disk/by-label/SVC-SETUP) or the image of one (FAT, ext4, ISO 9660); of several the
+holds it, a stick (for example /dev/disk/by-label/SVC-SETUP) or the image of one (FAT); of several the
 first that holds something counts. A stick with the label SVC-SETUP is taken by itself when it is put into a prepared box.
 
   --prepare        makes a box ready for a stick: program, users, units (the Debian package does the same)
   --wait SECONDS   how long to wait for a controller that does not answer yet (0)
+  --replace        take the file's word also where the box has joined and its present controller does not vouch for the file
   --discard        overwrite and remove the file when it has done its work: it holds a token
 
 What became of it is told here and in ${PLACES.setupStatus}. Ends with 0 when the box has joined, now or before, with 1
@@ -49,12 +51,13 @@ async function outcomeOf(source: Source, parts: Waiting): Promise<{ file?: Setup
 }
 
 /** What this box is, once an undoing that a power cut ended is over. @throws SetupFailed when another setup runs */
-async function stateOf(parts: SetupParts): Promise<BoxState> {
+async function stateOf(parts: SetupParts, mayReplace: boolean): Promise<BoxState> {
   const journal = () => new Journal(JOURNAL_DIR)
   await alone(async () => (journal().undoing ? await takeBackUnfinished(parts) : undefined))
   return {
     box: thisBox(),
     joined: onboardedAs(PLACES.agentSettings),
+    mayReplace,
     takes: heldTakes(),
     unfinished: journal().changes.length > 0,
   }
@@ -74,24 +77,26 @@ async function leaveWord(source: Source, file: SetupFile | undefined, outcome: O
 interface Options {
   discard: boolean
   from: string[]
+  replace: boolean
   say: (line: string) => void
   signal: AbortSignal
   waitSeconds: number
 }
 
-async function provision({ discard, from, say, signal, waitSeconds }: Options): Promise<number> {
+async function provision({ discard, from, replace, say, signal, waitSeconds }: Options): Promise<number> {
   const now = () => iso(systemClock.now())
-  const source = sourceOf(from, signal)
+  const permits = readPermits(PLACES.provisionSettings)
+  const source = sourceOf(from, permits, signal)
   const { file, outcome } = await outcomeOf(source, {
-    isGood: async ({ allowInsecure, controllerCa: ca, controllerUrl: url }, { bootstrapToken: token, nodeId }) => {
+    isGood: async (controller, { bootstrapToken: token, nodeId }) => {
       const path = `/nodes/${encodeURIComponent(nodeId)}/bootstrap`
-      return tokenIsGood(await ask({ allowInsecure, ca, url }, { method: 'GET', path, signal, token }), url)
+      return tokenIsGood(await ask(controller, { method: 'GET', path, signal, token }), controller.url)
     },
     now,
     say,
     setUp: (wish) => setupAgent(wish, { say, signal }),
     signal,
-    state: () => stateOf({ say, signal }),
+    state: () => stateOf({ say, signal }, permits.replace || replace),
     waitSeconds,
   })
   say(outcome.words)
@@ -132,6 +137,7 @@ const OPTIONS = {
   from: { type: 'string', multiple: true, default: [] as string[] },
   help: { type: 'boolean', short: 'h', default: false },
   prepare: { type: 'boolean', default: false },
+  replace: { type: 'boolean', default: false },
   wait: { type: 'string', default: '0' },
 } as const
 
@@ -143,7 +149,7 @@ function told(code: number, line: string): number {
 }
 
 async function asked(args: string[]): Promise<number> {
-  const { discard, from, help, prepare, wait } = parseArgs({ args, options: OPTIONS }).values
+  const { discard, from, help, prepare, replace, wait } = parseArgs({ args, options: OPTIONS }).values
   if (help) {
     process.stdout.write(HELP)
     return 0
@@ -153,7 +159,9 @@ async function asked(args: string[]): Promise<number> {
   if (!/^\d{1,4}$/.test(wait)) return told(2, '--wait takes seconds, 0 to 9999.')
   if (process.getuid?.() !== 0) return told(2, 'Only root can set a box up: sudo roomtone provision ...')
   const parts = { say: print, signal: stopping() }
-  return prepare ? await prepared(parts) : await provision({ discard, from, waitSeconds: Number(wait), ...parts })
+  return prepare
+    ? await prepared(parts)
+    : await provision({ discard, from, replace, waitSeconds: Number(wait), ...parts })
 }
 
 async function prepared(parts: SetupParts): Promise<number> {

@@ -2,22 +2,25 @@
 // sees the mount, and however the child ends, it is gone with it.
 import * as fs from 'node:fs'
 import * as path from 'node:path'
+import { PLACES } from '../host/places.ts'
 import { type RunResult, run } from '../host/run.ts'
 import { inExecutable } from '../kernel/assets.ts'
 import { SETUP_FILE, SETUP_FILE_MAX } from '../wire/provision.ts'
 import { childEnv } from './config.ts'
 import { RESULT_FILE, type Report, readDirectory, readFileStrictly, reportInto } from './directory.ts'
+import { FILE_SYSTEMS, type FileSystem } from './permits.ts'
 import { Refused } from './setupfile.rules.ts'
 
 /** The hidden verb of the child: `roomtone provision --stick DEVICE`, what to do as one line of JSON on stdin. */
 export const STICK_FLAG = '--stick'
 
-export type Errand = { task: 'read' } | ({ task: 'report' } & Report)
+/** `fileSystems`: what a stick may be formatted as on this box. */
+export type Errand = { fileSystems: readonly FileSystem[] } & ({ task: 'read' } | ({ task: 'report' } & Report))
 /** What the child says on stdout, one line of JSON. */
 export type Errands = { bytes?: string; refused?: string }
 
-/** Kinds of file systems we look into, and what leaves each as it is while we only read: no journal is replayed. */
-const KINDS: Record<string, string[]> = { vfat: [], ext4: ['noload'], iso9660: [] }
+/** What leaves each kind of file system as it is while we only read: no journal is replayed. */
+const QUIETLY: Record<FileSystem, string[]> = { vfat: [], ext4: ['noload'], iso9660: [] }
 // What they hold is never run, opened as a device or followed.
 const SAFE = 'nosuid,nodev,noexec,nosymfollow'
 const MOUNT_BASE = '/run'
@@ -51,7 +54,7 @@ function answered(device: string, { code, stderr, stdout, timedOut }: RunResult)
 /** The child's half: does what it was sent for. */
 export async function runErrand(device: string, what: Errand): Promise<Errands> {
   try {
-    const bytes = what.task === 'read' ? await readStick(device) : await reportTo(device, what)
+    const bytes = what.task === 'read' ? await readStick(device, what) : await reportTo(device, what)
     return bytes ? { bytes: Buffer.from(bytes).toString('base64') } : {}
   } catch (e) {
     if (e instanceof Refused) return { refused: e.message }
@@ -59,17 +62,18 @@ export async function runErrand(device: string, what: Errand): Promise<Errands> 
   }
 }
 
-const readStick = async (device: string): Promise<Uint8Array> =>
-  await within(device, 'ro', readDirectory, async (dir) => {
+const readStick = async (device: string, { fileSystems }: Errand): Promise<Uint8Array> =>
+  await within(device, fileSystems, 'ro', readDirectory, async (dir) => {
     // Never more than a setup file comes out: the limit is the kernel's.
     const limit = `--fsize=${SETUP_FILE_MAX + 1}`
     await mtools(device, 'prlimit', [limit, 'mcopy', '-n', '-i', device, `::/${SETUP_FILE}`, dir])
     return readFileStrictly(path.join(dir, SETUP_FILE))
   })
 
-const reportTo = async (device: string, report: Report): Promise<void> =>
+const reportTo = async (device: string, report: Errand & Report): Promise<void> =>
   await within(
     device,
+    report.fileSystems,
     'rw',
     (dir) => reportInto(dir, report),
     async (dir) => {
@@ -85,11 +89,12 @@ const reportTo = async (device: string, report: Report): Promise<void> =>
 /** Mounts, does it, unmounts. `otherwise`: where this kernel cannot mount FAT, through mtools in an empty directory. */
 async function within<T>(
   device: string,
+  fileSystems: readonly FileSystem[],
   mode: 'ro' | 'rw',
   mounted: (dir: string) => T,
   otherwise: (dir: string) => Promise<T>,
 ): Promise<T> {
-  const kind = await kindOf(device)
+  const kind = await kindOf(device, fileSystems)
   const dir = fs.mkdtempSync(path.join(MOUNT_BASE, 'roomtone-stick-'))
   try {
     if (!(await mount(device, kind, mode, dir))) return await otherwise(dir)
@@ -104,18 +109,24 @@ async function within<T>(
   }
 }
 
-async function kindOf(device: string): Promise<string> {
+async function kindOf(device: string, fileSystems: readonly FileSystem[]): Promise<FileSystem> {
   const { stdout } = await run('blkid', ['-p', '-o', 'value', '-s', 'TYPE', device], { timeoutMs: PROGRAM_MS })
   const kind = stdout.trim()
-  if (Object.hasOwn(KINDS, kind)) return kind
+  const permitted = fileSystems.find((one) => one === kind)
+  if (permitted) return permitted
+  if (FILE_SYSTEMS.some((one) => one === kind))
+    throw new Refused(
+      `${device} is formatted as ${kind}, which this box does not read: format the stick as FAT32 with the label ` +
+        `SVC-SETUP, or permit it in ${PLACES.provisionSettings} (SVC_PROVISION_FILE_SYSTEMS="vfat ${kind}").`,
+    )
   const what = kind === '' ? 'no file system that is known' : `a file system of the kind ${kind}`
-  throw new Refused(`${device} holds ${what}: format the stick as FAT32 (or ext4) and give it the label SVC-SETUP.`)
+  throw new Refused(`${device} holds ${what}: format the stick as FAT32 and give it the label SVC-SETUP.`)
 }
 
 /** False when this kernel does not know FAT: it was built without. @throws Refused when it cannot be mounted. */
-async function mount(device: string, kind: string, mode: 'ro' | 'rw', dir: string): Promise<boolean> {
+async function mount(device: string, kind: FileSystem, mode: 'ro' | 'rw', dir: string): Promise<boolean> {
   const loop = fs.statSync(device).isFile() ? ['loop'] : []
-  const own = mode === 'ro' ? (KINDS[kind] as string[]) : []
+  const own = mode === 'ro' ? QUIETLY[kind] : []
   const options = [mode, ...loop, SAFE, ...own].join(',')
   const { code, stderr } = await run('mount', ['-t', kind, '-o', options, device, dir], { timeoutMs: PROGRAM_MS })
   if (code === 0) return true

@@ -22,7 +22,7 @@ the boot partition of an image, or any directory. The file holds tokens: who has
                             alias, site, room, hostname, mac, serial, node
   --node ID                 a node that exists, may be given several times
   --ttl TIME                how long the tokens are good: 15m, 4h, at most 24h (24h)
-  --replace                 boxes that belong to a node already are set up anew
+  --replace                 boxes that belong to a node of this controller already are set up anew
   --write-back              boxes strike their entry out and leave ${'`'}roomtone-result.txt${'`'} on the stick
   --controller-url URL      the controller as the boxes reach it (or SVC_CONTROLLER_URL)
   --api-url URL             as this machine reaches it, where that is another address

@@ -24,7 +24,14 @@ interface Trace {
 const TRACES: Record<Role, Trace> = {
   agent: {
     files: [PLACES.sudoers],
-    purged: [PLACES.agentSettings, PLACES.controllerCa, PLACES.agentHome, PLACES.agentLogin, PLACES.setupStatus],
+    purged: [
+      PLACES.agentSettings,
+      PLACES.provisionSettings,
+      PLACES.controllerCa,
+      PLACES.agentHome,
+      PLACES.agentLogin,
+      PLACES.setupStatus,
+    ],
     units: [UNITS.agent, UNITS.agentRefresh, UNITS.setup, UNITS.setupBoot],
     user: USERS.agent,
   },

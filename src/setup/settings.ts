@@ -6,6 +6,7 @@ import { PLACES, USERS } from '../host/places.ts'
 import { idsOf } from './accounts.ts'
 import type { Step } from './engine.ts'
 import { stands } from './journal.ts'
+import { normalUrl } from './wish.rules.ts'
 import type { AgentWish } from './wish.ts'
 
 export type Settings = Record<string, string | undefined>
@@ -46,8 +47,9 @@ export function authorityStep(pem: string, file: string = PLACES.controllerCa): 
  * taken out; `before`: the settings as they are.
  */
 export function agentSettings(wish: AgentWish, before: Settings): Settings {
-  const elsewhere = before.SVC_NODE_ID !== wish.nodeId || before.SVC_CONTROLLER_URL !== wish.controllerUrl
-  const moved = before.SVC_CONTROLLER_URL !== undefined && before.SVC_CONTROLLER_URL !== wish.controllerUrl
+  const url = before.SVC_CONTROLLER_URL && normalUrl(before.SVC_CONTROLLER_URL)
+  const moved = url !== undefined && url !== wish.controllerUrl
+  const elsewhere = before.SVC_NODE_ID !== wish.nodeId || url !== wish.controllerUrl
   const given = Object.entries({ SVC_NODE_ALIAS: wish.alias, SVC_NODE_ROOM: wish.room, SVC_NODE_SITE: wish.site })
   return {
     SVC_CONTROLLER_URL: wish.controllerUrl,

@@ -53,6 +53,8 @@ async function prepare(roomtone: string): Promise<void> {
   assert.equal(await box.must('roomtone provision --prepare'), 'This box was ready already: nothing was changed.\n')
   // No card in this box: a tone stands in for it. The setup keeps what stands in the settings.
   await box.write('/etc/roomtone/recorder-agent.env', 'SVC_TEST_SOURCE=1\n', '0640')
+  // This kernel mounts no FAT: sticks of the other kind have to be permitted.
+  await box.write('/etc/roomtone/provision.env', 'SVC_PROVISION_FILE_SYSTEMS="vfat ext4"\n', '0644')
   for (const program of ['mcopy', 'mtype']) await box.bring('/usr/bin/mtools', `/usr/local/bin/${program}`)
 }
 
@@ -199,6 +201,25 @@ test('the same stick once more changes nothing; one for another room is refused 
   assert.equal((await status()).nodeId, studio?.nodeId)
   assert.match(await box.read('/etc/roomtone/recorder-agent.env'), new RegExp(`SVC_NODE_ID=${studio?.nodeId}`))
   await until('the new node to be online', async () => (await nodeOf(studio?.nodeId ?? '')).status === 'online')
+})
+
+test('a stick of a stranger takes no joined box over, and none of another kind is mounted', { skip }, async () => {
+  const dir = await written('strange', '--room', 'Strange;North;Strange', '--replace')
+  const file = fileIn(dir)
+  const nodes = file.nodes.map((entry) => ({ ...entry, bootstrapToken: `svc_bs_${'x'.repeat(43)}` }))
+  const strange = { ...file, allowInsecure: true, controllerUrl: `http://${box.hostAddress}:1`, nodes }
+  fs.writeFileSync(`${dir}/roomtone.json`, JSON.stringify(strange))
+  const before = await box.must(LISTING)
+  await plug(dir)
+  assert.notEqual((await start()).code, 0)
+  const { result, words } = await status()
+  assert.equal(result, 'refused')
+  assert.match(words, /present controller \(https:.*was asked.*SVC_PROVISION_REPLACE=true/)
+  await box.must('mv /etc/roomtone/provision.env /root/')
+  assert.notEqual((await start()).code, 0)
+  assert.match((await status()).words, /formatted as ext4.*format the stick as FAT32/)
+  await box.must('mv /root/provision.env /etc/roomtone/')
+  assert.equal(await box.must(LISTING), before)
 })
 
 test('the file of the boot partition is taken at power-on, and is gone afterwards', { skip }, async () => {

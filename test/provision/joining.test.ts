@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { NoAnswer } from '../../src/provision/ask.ts'
+import { type Controller, NoAnswer } from '../../src/provision/ask.ts'
+import type { Present } from '../../src/provision/box.ts'
 import { type BoxState, type JoiningParts, joinBy, tokenIsGood } from '../../src/provision/joining.ts'
 import { Refused } from '../../src/provision/setupfile.rules.ts'
 import { type AgentWish, SetupFailed } from '../../src/setup/wish.ts'
@@ -10,17 +11,31 @@ import { entryOf, fileOf, tokenOf } from './kit.ts'
 const fresh: BoxState = {
   box: { hostname: 'box', macs: [], serials: [] },
   joined: undefined,
+  mayReplace: false,
   takes: { running: 0, undelivered: 0 },
   unfinished: false,
 }
+
+const ADDRESS = 'https://controller.example'
+const of = (nodeId: string, more: Partial<Present> = {}): Present => ({
+  allowInsecure: false,
+  ca: 'PRESENT',
+  nodeId,
+  url: ADDRESS,
+  ...more,
+})
 
 /** Joins; `good`: tokens the controller would take, each gone once it is used; `fail`: what the setup ends with. */
 function world(good: number[], { fail, state = {} }: { fail?: () => Error; state?: Partial<BoxState> } = {}) {
   const tokens = new Set(good.map(tokenOf))
   const wishes: AgentWish[] = []
   const said: string[] = []
+  const asked: Controller[] = []
   const parts: JoiningParts = {
-    isGood: async (_, { bootstrapToken }) => tokens.has(bootstrapToken),
+    isGood: async (controller, { bootstrapToken }) => {
+      asked.push(controller)
+      return tokens.has(bootstrapToken)
+    },
     now: () => '2026-03-03T08:00:00.000Z',
     say: (line) => said.push(line),
     setUp: async (wish) => {
@@ -33,7 +48,7 @@ function world(good: number[], { fail, state = {} }: { fail?: () => Error; state
     waitSeconds: 0,
   }
   const join = (file: SetupFile) => joinBy(file, parts)
-  return { join, parts, said, tokens, wishes }
+  return { asked, join, parts, said, tokens, wishes }
 }
 const refused = (why: RegExp) => (e: unknown) => e instanceof Refused && why.test(e.message)
 
@@ -126,34 +141,34 @@ test('a controller that comes late is waited for', async () => {
 })
 
 test('a box that belongs to a node stays as it is, unless the file says replace', async () => {
-  const other = world([1], { state: { joined: 'node_9' } })
+  const other = world([1], { state: { joined: of('node_9') } })
   await assert.rejects(other.join(fileOf([entryOf(1)])), refused(/belongs to the node node_9 already.*--replace/))
   assert.deepEqual(other.wishes, [])
-  const same = world([1], { state: { joined: 'node_1' } })
+  const same = world([1], { state: { joined: of('node_1') } })
   assert.equal((await same.join(fileOf([entryOf(1)]))).result, 'unchanged')
   assert.deepEqual(same.wishes, [])
-  const replacing = world([1], { state: { joined: 'node_9' } })
+  const replacing = world([1], { state: { joined: of('node_9') } })
   assert.equal((await replacing.join(fileOf([entryOf(1)], { replace: true }))).result, 'done')
   // The stick stays in the box: its token is spent, and the next power-on changes nothing.
-  const next = world([], { state: { joined: 'node_1' } })
+  const next = world([], { state: { joined: of('node_1') } })
   assert.equal((await next.join(fileOf([entryOf(1)], { replace: true }))).result, 'unchanged')
 })
 
 test('no take is cut or orphaned by a stick that replaces', async () => {
   const file = fileOf([entryOf(1)], { replace: true })
-  const running = world([1], { state: { joined: 'node_1', takes: { running: 1, undelivered: 1 } } })
+  const running = world([1], { state: { joined: of('node_1'), takes: { running: 1, undelivered: 1 } } })
   await assert.rejects(running.join(file), refused(/records as node_1/))
   const holding = { takes: { running: 0, undelivered: 2 } }
   await assert.rejects(
-    world([1], { state: { ...holding, joined: 'node_9' } }).join(file),
+    world([1], { state: { ...holding, joined: of('node_9') } }).join(file),
     refused(/holds 2 takes of node_9/),
   )
   // The same node anew: its controller still wants these takes.
-  assert.equal((await world([1], { state: { ...holding, joined: 'node_1' } }).join(file)).result, 'done')
+  assert.equal((await world([1], { state: { ...holding, joined: of('node_1') } }).join(file)).result, 'done')
 })
 
 test('a power cut after the token was spent: the next power-on ends the setup without it', async () => {
-  const w = world([], { state: { joined: 'node_1', unfinished: true } })
+  const w = world([], { state: { joined: of('node_1'), unfinished: true } })
   assert.equal((await w.join(fileOf([entryOf(1)]))).result, 'done')
   assert.equal(w.wishes[0]?.bootstrapToken, undefined)
 })
@@ -162,4 +177,57 @@ test('only a 401 spends a token; a controller that is busy says nothing about it
   const answer = (status: number) => tokenIsGood({ status, text: '' }, 'https://controller.example')
   assert.deepEqual([200, 401, 404].map(answer), [true, false, true])
   for (const status of [429, 500, 503]) assert.throws(() => answer(status), NoAnswer)
+})
+
+const STRANGE = {
+  allowInsecure: true,
+  controllerCa: 'STRANGE',
+  controllerUrl: 'https://stranger.example',
+  replace: true,
+}
+
+test('a box that has joined asks the controller it has, and stays with it, whatever the file says of another', async () => {
+  const w = world([1], { state: { joined: of('node_9') } })
+  assert.equal((await w.join(fileOf([entryOf(1)], STRANGE))).result, 'done')
+  assert.deepEqual(w.asked, [{ allowInsecure: false, ca: 'PRESENT', url: ADDRESS }])
+  const [wish] = w.wishes
+  assert.deepEqual([wish?.allowInsecure, wish?.controllerCa, wish?.controllerUrl], [false, undefined, ADDRESS])
+})
+
+test('without a word of its controller a joined box is not taken over, and says how root permits it', async () => {
+  const strange = fileOf([entryOf(1)], STRANGE)
+  const spent = world([], { state: { joined: of('node_9') } })
+  const outcome = await spent.join(strange)
+  assert.deepEqual([outcome.result, spent.wishes], ['refused', []])
+  assert.match(
+    outcome.words,
+    /present controller \(https:\/\/controller\.example\) was asked.*SVC_PROVISION_REPLACE=true/,
+  )
+  for (const present of [{ allowInsecure: true }, { url: 'http://controller.example' }, { url: '' }]) {
+    const w = world([1], { state: { joined: of('node_9', present) } })
+    await assert.rejects(w.join(strange), refused(/cannot vouch for this stick.*SVC_PROVISION_REPLACE=true/))
+    const own = world([1], { state: { joined: of('node_1', present) } })
+    assert.equal((await own.join(strange)).result, 'unchanged')
+    assert.deepEqual([w.asked, w.wishes, own.asked, own.wishes], [[], [], [], []])
+  }
+})
+
+test('where root permits it, the file counts: another controller, its authority, and allowInsecure', async () => {
+  for (const present of [{}, { allowInsecure: true, url: 'http://controller.example' }]) {
+    const w = world([1], { state: { joined: of('node_9', present), mayReplace: true } })
+    assert.equal((await w.join(fileOf([entryOf(1)], STRANGE))).result, 'done')
+    assert.deepEqual(w.asked, [{ allowInsecure: true, ca: 'STRANGE', url: 'https://stranger.example' }])
+    const [wish] = w.wishes
+    assert.deepEqual(
+      [wish?.allowInsecure, wish?.controllerCa, wish?.controllerUrl],
+      [true, 'STRANGE', STRANGE.controllerUrl],
+    )
+  }
+})
+
+test('a setup that was cut off is ended with the controller the box has joined, not with that of another stick', async () => {
+  const w = world([], { state: { joined: of('node_1'), unfinished: true } })
+  assert.equal((await w.join(fileOf([entryOf(1)], STRANGE))).result, 'done')
+  const [wish] = w.wishes
+  assert.deepEqual([wish?.allowInsecure, wish?.controllerCa, wish?.controllerUrl], [false, undefined, ADDRESS])
 })

@@ -5,6 +5,7 @@ import * as fs from 'node:fs'
 import * as os from 'node:os'
 import * as path from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
+import { FILE_SYSTEMS, type FileSystem, readPermits } from '../../src/provision/permits.ts'
 import { Refused } from '../../src/provision/setupfile.rules.ts'
 import { type Errand, errand } from '../../src/provision/stick.ts'
 import { SETUP_FILE_MAX } from '../../src/wire/provision.ts'
@@ -46,7 +47,9 @@ function imageOf(kind: Kind, files: Record<string, string | Uint8Array>): void {
   }
 }
 
-const send = (what: Errand) => errand(image, what, new AbortController().signal, PROGRAM)
+type Wanted = { task: 'read' } | { file?: string; task: 'report'; words: string }
+const send = (what: Wanted, fileSystems: readonly FileSystem[] = FILE_SYSTEMS) =>
+  errand(image, { fileSystems, ...what } as Errand, new AbortController().signal, PROGRAM)
 const read = async (): Promise<string> => Buffer.from(await send({ task: 'read' })).toString('latin1')
 const fileOn = (kind: Kind, name: string): string =>
   kind === 'ext4'
@@ -98,6 +101,40 @@ test('a stick without a file system, or with another one, says what to do', { sk
   await assert.rejects(read(), refused(/no file system that is known: format the stick as FAT32/))
   execFileSync('mkfs.ext2', ['-q', image])
   await assert.rejects(read(), refused(/kind ext2: format/))
+})
+
+test('unless root permits more, a stick is FAT and no other file system is ever mounted', { skip }, async () => {
+  imageOf('ext4', { 'roomtone.json': '{}' })
+  const before = digest()
+  const { fileSystems } = readPermits(path.join(dir, 'absent.env'))
+  for (const what of [{ task: 'read' }, { task: 'report', words: 'x' }] as const)
+    await assert.rejects(
+      send(what, fileSystems),
+      refused(/formatted as ext4.*FAT32.*SVC_PROVISION_FILE_SYSTEMS="vfat ext4"/),
+    )
+  assert.equal(digest(), before)
+})
+
+test('what root permits stands in a file of root alone', { skip }, () => {
+  const file = path.join(dir, 'provision.env')
+  const put = (text: string, mode = 0o644) => {
+    fs.writeFileSync(file, text)
+    fs.chmodSync(file, mode)
+    return () => readPermits(file)
+  }
+  assert.deepEqual(put('')(), { fileSystems: ['vfat'], replace: false })
+  const all = put('# ours\nSVC_PROVISION_FILE_SYSTEMS="vfat, ext4"\nSVC_PROVISION_REPLACE=true\n')
+  assert.deepEqual(all(), { fileSystems: ['vfat', 'ext4'], replace: true })
+  assert.throws(put('SVC_PROVISION_FILE_SYSTEMS=ntfs\n'), refused(/expected some of vfat, ext4, iso9660/))
+  assert.throws(put('SVC_PROVISION_REPLACE=perhaps\n'), refused(/expected true or false/))
+  const root = /belongs to root and that nobody else can write/
+  for (const mode of [0o664, 0o646]) assert.throws(put('SVC_PROVISION_REPLACE=true\n', mode), refused(root))
+  put('SVC_PROVISION_REPLACE=true\n')
+  fs.chownSync(file, 65_534, 65_534)
+  assert.throws(() => readPermits(file), refused(root))
+  const link = path.join(dir, 'link.env')
+  fs.symlinkSync(file, link)
+  assert.throws(() => readPermits(link), refused(root))
 })
 
 test('a stick that was pulled half way through being written is refused, not believed', { skip }, async () => {
