@@ -7,7 +7,9 @@ import { errorFields, type Log } from '../kernel/log.ts'
 import type { AudioDefaults, NodeConfig } from '../wire/nodes.ts'
 import type { AgentJob } from '../wire/recordings.ts'
 import { createBus, type SoundBus } from './capture/bus.ts'
+import { programOf } from './capture/devices.ts'
 import { Feeds } from './capture/feeds.ts'
+import type { CaptureRights } from './capture/rights.rules.ts'
 import { Standby } from './capture/standby.ts'
 import type { AgentConfig } from './config.ts'
 import { createEnhancer } from './enhance/enhance.ts'
@@ -74,12 +76,28 @@ export const inventoryOptions = (
 export const openLink = ({ settings }: AgentConfig, token: () => string | undefined): Link =>
   createLink({ ...settings, caFile: settings.controllerCa, token, url: settings.controllerUrl })
 
+/** What the controller may ask for: the programs this recorder allows, and whatever its own settings say. */
+export function captureRights(settings: AgentConfig['settings']): CaptureRights {
+  const { captureArgsTemplate, captureBackend, captureCommand, captureDevice, meterArgsTemplate, meterBackend } =
+    settings
+  const backends = meterBackend === 'synthetic' ? [captureBackend] : [captureBackend, meterBackend]
+  return {
+    commands: settings.captureAllowedCommands,
+    own: {
+      commands: backends.map((backend) => programOf(backend, captureCommand)),
+      devices: [captureDevice],
+      templates: [captureArgsTemplate, meterArgsTemplate].filter((one) => one !== undefined),
+    },
+  }
+}
+
 /** Start settings of the recording part, and a way to lay the controller's defaults over them while it runs. */
 export function liveJobSettings({ settings }: AgentConfig): { apply(config: NodeConfig): void; live: JobSettings } {
   const start: JobSettings = {
     ...defaultJobSettings,
     captureBackend: settings.captureBackend,
     captureCommand: settings.captureCommand,
+    captureRights: captureRights(settings),
     chunkSeconds: settings.captureChunkSeconds,
     growthGraceSeconds: settings.captureGrowthGraceSeconds,
     keepUploaded: settings.keepUploaded,
@@ -197,7 +215,8 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   })
   const interfaces = async () => (await collectInventory(inventory, false)).interfaces
   const probed = async () => (await collectInventory(inventory)).interfaces
-  const standby = new Standby({ childEnv, clock: systemClock, feeds, interfaces: probed, log, settings })
+  const heard = { ...settings, captureRights: captureRights(settings) }
+  const standby = new Standby({ childEnv, clock: systemClock, feeds, interfaces: probed, log, settings: heard })
   const meters = new Meters({ bus, clock: systemClock, interfaces, link, log, report: health.report, settings, token })
   devices.onChange(() => standby.look())
   const heartbeatMs = settings.heartbeatSeconds * 1000

@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { CAPTURE_BACKENDS, CaptureBackend } from '../wire/nodes.ts'
 import { clientId } from '../wire/scalars.ts'
 import { SAMPLE_FORMATS } from './capture/format.rules.ts'
+import { PROGRAMS } from './capture/rights.rules.ts'
 import { MACHINE_SETTINGS } from './settings.machine.ts'
 import { MODE_SETTINGS } from './settings.modes.ts'
 import {
@@ -18,6 +19,8 @@ import {
   unlessOff,
   whole,
 } from './settings.rows.ts'
+
+const ALLOWED = Object.values(PROGRAMS).join()
 
 export const SETTINGS = {
   controllerUrl: row('SVC_CONTROLLER_URL', 'Controller', 'base address (http://localhost:8787)', controllerUrl),
@@ -100,6 +103,12 @@ export const SETTINGS = {
     CaptureBackend.default('alsa'),
   ),
   captureCommand: row('SVC_CAPTURE_COMMAND', 'Recording', 'program that captures (arecord)', text('arecord')),
+  captureAllowedCommands: row(
+    'SVC_CAPTURE_ALLOWED_COMMANDS',
+    'Recording',
+    `programs the controller may choose, with commas (${ALLOWED})`,
+    text(ALLOWED, 1000).transform((list) => list.split(',').map((one) => one.trim())),
+  ),
   captureArgsTemplate: row(
     'SVC_CAPTURE_ARGS_TEMPLATE',
     'Recording',

@@ -4,6 +4,7 @@ import type { CaptureBackend } from '../../wire/nodes.ts'
 import { ask, childSource } from './child.ts'
 import type { PcmFormat } from './format.rules.ts'
 import { alsaCard } from './hardware.rules.ts'
+import { type CaptureRights, PROGRAMS, refusalOf } from './rights.rules.ts'
 import type { Device } from './source.ts'
 import { isTestDevice, toneOptions, toneSource } from './tones.ts'
 import { fillWords, shellWords } from './words.rules.ts'
@@ -17,13 +18,18 @@ export interface DeviceRequest {
   env: NodeJS.ProcessEnv
   /** Where the device is now, if that can be told. */
   locate?: () => Promise<string | undefined>
+  /** What may be asked for; without them everything may: who asks is this recorder itself. */
+  rights?: CaptureRights | undefined
   /** Planned length, for templates. */
   seconds: number
 }
 
 const PROBE_MS = 3000
 const DEFAULT_COMMAND = 'arecord'
-const PROGRAM: Record<CaptureBackend, string> = { alsa: 'arecord', jack: 'jack_capture', pipewire: 'pw-record' }
+
+/** The program behind a setting: the name of the default one stands for the backend's own. */
+export const programOf = (backend: CaptureBackend, command: string): string =>
+  command === DEFAULT_COMMAND ? PROGRAMS[backend] : command
 
 /** arecord keeps its tongue: with `-q` it would not say that the device runs at another rate than asked. */
 const alsaArgs = (device: string, f: PcmFormat): string[] => [
@@ -85,13 +91,16 @@ export function captureDevice(request: DeviceRequest, clock: Clock): Device {
     const options = toneOptions(device)
     return { name: device, open: (f) => toneSource(f, options, clock), test: true }
   }
-  if (request.argsTemplate !== undefined) shellWords(request.argsTemplate)
+  const { argsTemplate, backend, command, rights } = request
+  if (argsTemplate !== undefined) shellWords(argsTemplate)
+  const refusal = rights && refusalOf({ argsTemplate, backend, device, program: programOf(backend, command) }, rights)
+  if (refusal) throw new Error(refusal)
   return programDevice(request)
 }
 
 function programDevice({ argsTemplate, backend, command: asked, device, env, locate, seconds }: DeviceRequest): Device {
   const alsa = backend === 'alsa'
-  const command = asked === DEFAULT_COMMAND ? PROGRAM[backend] : asked
+  const command = programOf(backend, asked)
   let name = device
   let raw = false
   const args = (f: PcmFormat): string[] => {

@@ -7,11 +7,13 @@ import type { Service } from '../proc/service.ts'
 import { captureDevice, streamFormat } from './devices.ts'
 import type { Feeds, Want } from './feeds.ts'
 import { isSampleFormat } from './format.rules.ts'
+import type { CaptureRights } from './rights.rules.ts'
 import { type StandbySettings, type StandbyWish, standbyWish } from './standby.rules.ts'
 
 interface Settings extends StandbySettings {
   captureArgsTemplate?: string | undefined
   captureCommand: string
+  captureRights?: CaptureRights | undefined
   meterArgsTemplate?: string | undefined
 }
 
@@ -103,11 +105,11 @@ export class Standby implements Service {
 
   async #wantOf({ asked, device: name, interfaceRef }: StandbyWish, settings: Settings): Promise<Want> {
     const { childEnv: env, clock, feeds } = this.#deps
-    const { captureCommand: command, meterBackend } = settings
+    const { captureCommand: command, captureRights: rights, meterBackend } = settings
     const backend = meterBackend === 'synthetic' ? 'alsa' : meterBackend
     const argsTemplate = settings.meterArgsTemplate ?? settings.captureArgsTemplate
     const template = argsTemplate === undefined ? {} : { argsTemplate }
-    const request = { ...template, backend, command, device: name, env, seconds: ENDLESS_SECONDS }
+    const request = { ...template, backend, command, device: name, env, rights, seconds: ENDLESS_SECONDS }
     return {
       asked: streamFormat(backend, asked),
       device: captureDevice(request, clock),

@@ -179,9 +179,9 @@ export class CaptureSession {
     const backend = captureBackend ?? settings.captureBackend
     const channels = Math.max(...this.#members.map((m) => channelSpan(m.job.command)))
     const seconds = Math.max(...this.#members.map((m) => m.job.command.durationSeconds))
-    const { captureArgsTemplate: argsTemplate, captureCommand: command } = settings
+    const { captureArgsTemplate: argsTemplate, captureCommand: command, captureRights: rights } = settings
     const template = argsTemplate === undefined ? {} : { argsTemplate }
-    const device = captureDevice({ ...template, backend, command, device: name, env, locate, seconds }, clock)
+    const device = captureDevice({ ...template, backend, command, device: name, env, locate, rights, seconds }, clock)
     const asked = this.#asked(streamFormat(backend, { channels, format: captureFormat, rate: captureSampleRate }))
     if (!(await this.#fits(asked, seconds))) return 'insufficient_capture_disk_space'
     const ref = primary.command.captureSystemRef

@@ -1,4 +1,5 @@
 import type { CaptureBackend } from '../../wire/nodes.ts'
+import type { CaptureRights } from '../capture/rights.rules.ts'
 
 /** What the recording part of the agent may be told; the agent's config fills it. Times in seconds. */
 export interface JobSettings {
@@ -6,6 +7,8 @@ export interface JobSettings {
   captureBackend: CaptureBackend
   /** Executable of the capture; `arecord` stands for the backend's own program. */
   captureCommand: string
+  /** What the controller may ask for of command, template and device; undefined: everything. */
+  captureRights?: CaptureRights
   /** Replaces the whole argument list: shell-style words with {device} {format} {sample_rate} {channels} {seconds} {output}. */
   captureArgsTemplate?: string
   /** Length of a chunk when the job names none; 0 or undefined: one file. */
