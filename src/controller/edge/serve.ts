@@ -190,19 +190,24 @@ async function admitted(
 type FlowRun = (input: AnyInput, commit: Commit) => Promise<Done<unknown>>
 
 async function flowing(edge: Edge, call: Call, notes: Trail, input: AnyInput, run: FlowRun): Promise<Done<unknown>> {
-  let told = false
+  let told: unknown
+  const stillGood = (): void => {
+    if (!edge.principals.authenticate(call.r.auth, call.bearer, call.params)) throw notes.revoked()
+  }
   const commit: Commit = async (write, durable = true) => {
     const done = await edge.group.submit(() => {
       // The I/O before this write took its time: the credential must still be good.
-      if (!edge.principals.authenticate(call.r.auth, call.bearer, call.params)) throw notes.revoked()
+      stillGood()
       call.now = iso(edge.clock.now())
       return notes.succeeded(write(call.now))
     }, durable)
-    told = true
+    told = done
     return done
   }
   const done = await run(input, commit)
-  if (!told) await edge.group.submit(() => notes.succeeded(done), call.r.audit !== 'telemetry')
+  // Something was waited for after the last write, or there was none: what it found is not for a credential that ended.
+  if (done !== told) stillGood()
+  if (told === undefined) await edge.group.submit(() => notes.succeeded(done), call.r.audit !== 'telemetry')
   return done
 }
 
