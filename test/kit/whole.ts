@@ -6,6 +6,7 @@ import * as fs from 'node:fs'
 import * as os from 'node:os'
 import * as path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { MARKED_HEADER } from '../../src/agent/spool/marks.rules.ts'
 import type { AuditEvent } from '../../src/wire/audit.ts'
 import type { Interface, Node } from '../../src/wire/nodes.ts'
 import type { Codec } from '../../src/wire/profiles.ts'
@@ -301,7 +302,7 @@ export class Agent {
   /** Resolves once audio is in the job's file. */
   async capturing(jobId: string): Promise<void> {
     const size = () => fs.statSync(this.takeFile(jobId), { throwIfNoEntry: false })?.size ?? 0
-    await until('the first captured sample', () => size() > 1000)
+    await until('the first captured sample', () => size() > MARKED_HEADER + 1000)
   }
 
   /** The node's own log of what happened. */

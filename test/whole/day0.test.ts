@@ -4,6 +4,7 @@ import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { MARKED_HEADER } from '../../src/agent/spool/marks.rules.ts'
 import type { Codec } from '../../src/wire/profiles.ts'
 import { Agent, Controller, filesBelow, House, until } from '../kit/whole.ts'
 import { assertClose, assertExact, decode, framesOf, readWav, secondsOf } from './sound.ts'
@@ -123,7 +124,7 @@ describe('day 0', () => {
   test('SIGTERM to the agent finalizes the running take, exit 0; it has arrived once the agent is back', async () => {
     const { job, recording } = await begin('wav', 60)
     await sleep(1200)
-    const onDisk = (fs.statSync(agent.takeFile(job)).size - 80) / 4
+    const onDisk = (fs.statSync(agent.takeFile(job)).size - MARKED_HEADER) / 4
     const asked = performance.now()
     assert.deepEqual(await agent.program.end('SIGTERM'), [0, null], agent.program.said())
     assert.ok(performance.now() - asked < 30_000)

@@ -32,28 +32,51 @@ export class PowerDisk {
   #generation = 0
   readonly #image: string
 
-  constructor(image: string, at: string) {
+  constructor(image: string, at: string, bytes = SIZE) {
     this.#at = at
     this.#image = image
     fs.writeFileSync(image, '')
-    fs.truncateSync(image, SIZE)
+    fs.truncateSync(image, bytes)
     run('mkfs.ext4', '-q', '-m', '0', image)
     run('mount', '-o', 'loop', image, at)
   }
 
+  /**
+   * What a power cut at this moment would leave, mounted there until `unmount`. Nothing may write to the disk meanwhile.
+   */
+  remembered(at: string): { unmount(): void } {
+    const image = `${this.#file}.cut`
+    this.#copyTo(image)
+    run('mount', '-o', 'loop', image, at)
+    return {
+      unmount: () => {
+        run('umount', at)
+        fs.rmSync(image)
+      },
+    }
+  }
+
   /** The machine's power goes and comes back: the program is dead, its directory is as the platter remembers it. */
   async cut(program: Program): Promise<void> {
-    const file = () => `${this.#image}${this.#generation || ''}`
-    const before = file()
-    this.#generation++
     // Nothing may be written while it is copied.
     program.child.kill('SIGSTOP')
-    do run('cp', '--sparse=always', before, file())
-    while (!same(before, file()))
+    const before = this.#file
+    const after = `${this.#image}${this.#generation + 1}`
+    this.#copyTo(after)
+    this.#generation++
     assert.deepEqual(await program.end('SIGKILL'), [null, 'SIGKILL'])
     this.unmount()
     fs.rmSync(before)
-    run('mount', '-o', 'loop', file(), this.#at)
+    run('mount', '-o', 'loop', after, this.#at)
+  }
+
+  get #file(): string {
+    return `${this.#image}${this.#generation || ''}`
+  }
+
+  #copyTo(image: string): void {
+    do run('cp', '--sparse=always', this.#file, image)
+    while (!same(this.#file, image))
   }
 
   /** Lazily: a child of a killed program may hold on to it for a moment. */

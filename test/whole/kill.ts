@@ -5,6 +5,7 @@ import * as fs from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Job, Recording } from '../../src/wire/recordings.ts'
 import { executable } from '../kit/executable.ts'
+import { framesOnDisk } from '../kit/take.ts'
 import { Agent, Controller, filesBelow, House, until } from '../kit/whole.ts'
 import { type Cable, layCable } from './cable.ts'
 import { randoms, runRounds } from './rounds.ts'
@@ -149,14 +150,6 @@ async function phase(place: Place, kind: Kind, { job, recording }: Take): Promis
   }
 }
 
-/** Frames in the agent's own file, by its size; undefined when it has none. */
-function framesOnDisk({ agent }: Place, { job }: Take): number | undefined {
-  if (!fs.existsSync(agent.takeFile(job.id))) return undefined
-  const file = fs.readFileSync(agent.takeFile(job.id))
-  const data = file.indexOf('data', 12, 'latin1')
-  return data < 0 ? 0 : Math.floor((file.length - data - 8) / (2 * CHANNELS))
-}
-
 /** Kills, waits, starts again. */
 async function strike(place: Place, round: Round, take: Take): Promise<Struck> {
   const { absenceMs, againMs, delayMs, kind } = round
@@ -185,7 +178,8 @@ async function strike(place: Place, round: Round, take: Take): Promise<Struck> {
 /** What a killed agent left on its disk: everything up to the last second. Without a single frame the take begins again. */
 async function cutOff(place: Place, take: Take, seconds: number): Promise<number> {
   await place.agent.program.exited
-  const frames = framesOnDisk(place, take) ?? WHOLE
+  const file = place.agent.takeFile(take.job.id)
+  const frames = fs.existsSync(file) ? framesOnDisk(file, 2 * CHANNELS) : WHOLE
   const least = Math.min(WHOLE, (seconds - 1) * RATE)
   assert.ok(frames >= least, `${frames} frames on disk, ${seconds.toFixed(2)} s after the first: a second was lost`)
   return frames === 0 ? WHOLE : frames

@@ -4,7 +4,8 @@ import * as path from 'node:path'
 import { after, describe, test } from 'node:test'
 import { impossible, KINDS, rounds } from './neverlose.ts'
 
-// Another seed each time: a failure names its own, and `scripts/node test/whole/neverlose.ts --seed N` repeats it.
+// Another seed each time: a failure names its own, and `scripts/node test/whole/neverlose.ts --seed N` repeats it. What
+// hangs on milliseconds is not left to that: some kinds name the step at which the trouble comes.
 const seed = Math.floor(Math.random() * 1e6)
 const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'roomtone-mount-'))
 

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { MARKED_HEADER } from '../../src/agent/spool/marks.rules.ts'
 import type { Job, Recording } from '../../src/wire/recordings.ts'
 import { executable } from '../kit/executable.ts'
 import { Agent, Controller, filesBelow, House, until } from '../kit/whole.ts'
@@ -13,7 +14,8 @@ import { childrenOf } from './processes.ts'
 import { randoms, runRounds } from './rounds.ts'
 import { assertSignal, assertTold, type Heard, RATE } from './signal.ts'
 import { assertExact, framesOf, type Gap, readWav } from './sound.ts'
-import { gapsInLog, gapsKept, type LoggedGap } from './told.ts'
+import { reached, type Step } from './steps.ts'
+import { backAfter, beyond, gapsInLog, gapsKept, type LoggedGap } from './told.ts'
 
 export const KINDS = [
   // kill.ts has the plain takes.
@@ -23,6 +25,15 @@ export const KINDS = [
   'power/plain',
   'power/chunked',
   'power/enhanced',
+  // The power goes at a certain step: see `STEPS`.
+  'power/plain/create',
+  'power/plain/record',
+  'power/chunked/border',
+  'power/chunked/record',
+  'power/chunked/state',
+  'power/chunked/output',
+  'power/enhanced/border',
+  'power/enhanced/output',
   // A copy of the directory, made while everything went on.
   'copy/plain',
   'copy/chunked',
@@ -51,7 +62,7 @@ const DISK_BYTES = 24 * 2 ** 20
 /** These need a card that makes a sound of its own. */
 const SOUNDING = ['crash', 'unplug']
 
-const split = (kind: Kind): [Trouble, Shape] => kind.split('/') as [Trouble, Shape]
+const split = (kind: Kind): [Trouble, Shape, Step?] => kind.split('/') as [Trouble, Shape, Step?]
 
 /** Why a kind cannot be tried on this machine; false when it can. */
 export function impossible(kind: Kind, scratch: string): string | false {
@@ -62,6 +73,9 @@ export function impossible(kind: Kind, scratch: string): string | false {
 
 interface Round {
   absenceMs: number
+  /** Which of its steps, from 1, and how long behind it, ms: for kinds that name a step. */
+  nth: number
+  behindMs: number
   /** After the first sample. */
   atMs: number
   kind: Kind
@@ -80,7 +94,8 @@ function plan(kind: Kind, random: () => number, minutes: number): Round {
   }[trouble as string]
   const seconds = SECONDS + (trouble === 'away' ? Math.ceil(minutes * 60) : 0)
   const atMs = Math.round(random() * (SECONDS * 1000 + behind))
-  return { absenceMs: absenceMs ?? Math.round(random() * 1500), atMs, kind, seconds }
+  const step = { behindMs: Math.round(random() * 25), nth: 1 + Math.floor(random() * 4) }
+  return { absenceMs: absenceMs ?? Math.round(random() * 1500), atMs, kind, seconds, ...step }
 }
 
 interface Place {
@@ -256,16 +271,6 @@ function hasStory({ atMs, kind, seconds }: Round): boolean {
   return within || !['copy', 'crash', 'kill', 'power'].includes(trouble)
 }
 
-/** What of `lines` is there more often than in `others`. */
-function beyond(lines: string[], others: string[]): string[] {
-  const left = [...others]
-  return lines.filter((line) => {
-    const at = left.indexOf(line)
-    if (at >= 0) left.splice(at, 1)
-    return at < 0
-  })
-}
-
 /** Every event of the node's log has reached the controller, once. */
 async function storyTold({ agent, controller, kind, nodeId }: Place, round: Round, { job }: Take): Promise<void> {
   const own = () => agent.events().map((event) => `${(event as { openedAt?: string }).openedAt} ${event.type}`)
@@ -301,7 +306,8 @@ const RETURN_MS: Partial<Record<Trouble, number>> = {
 }
 
 /** At most the last second before the trouble is missing, and what is not audio is silence of the true length. */
-function assertEnough({ absenceMs, atMs, kind, seconds }: Round, gaps: LoggedGap[], frames: number): void {
+function assertEnough(round: Round, backMs: number | undefined, gaps: LoggedGap[], frames: number): void {
+  const { absenceMs, atMs, kind, seconds } = round
   const [trouble] = split(kind)
   const whole = seconds * RATE
   // Behind the end the disk gets some time more, which is not asked for here.
@@ -316,18 +322,18 @@ function assertEnough({ absenceMs, atMs, kind, seconds }: Round, gaps: LoggedGap
   assert.ok(lostFrom >= before, `${lostFrom} frames before the trouble at ${atMs} ms`)
   if (trouble === 'full') return
   // Before the first second is on the disk a take may begin again.
-  const returned = atMs > 1000 && atMs + absenceMs + (RETURN_MS[trouble] ?? 2000) < seconds * 1000
+  const returned = atMs > 1000 && atMs + (backMs ?? absenceMs) + (RETURN_MS[trouble] ?? 500) < seconds * 1000
   if (gaps.some(({ late }) => !late) || returned) assert.equal(frames, whole, `the take is as long as it was to be`)
   if (returned)
     assert.ok(gaps.reduce((sum, gap) => sum + gap.seconds, 0) >= absenceMs / 1000 - 0.1, 'the gap is as long')
 }
 
-async function verify(place: Place, round: Round, take: Take): Promise<string> {
+async function verify(place: Place, round: Round, take: Take, struckAt: number): Promise<string> {
   const { agent, controller, disk } = place
   await controller.delivered(take.recording.id, take.job.id, 90)
   const gaps = gapsInLog(agent, take.job.id)
   const frames = await listen(place, take, gaps)
-  assertEnough(round, gaps, frames)
+  assertEnough(round, backAfter(agent, take.job.id, struckAt), gaps, frames)
   if (disk instanceof SmallDisk && frames < round.seconds * RATE)
     assert.ok(agent.has('agent.recording_job.disk_space_exhausted', 'critical'), 'the rest is told as lost')
   await until('the agent to let go of the take', () => !fs.existsSync(`${agent.dir}/takes/${take.job.id}`))
@@ -339,17 +345,31 @@ async function verify(place: Place, round: Round, take: Take): Promise<string> {
   return [`${(frames / RATE).toFixed(3)} s arrived`, ...silent].join(', ')
 }
 
+/** Resolves at the moment of the trouble, which is noted in the round where a step decides. */
+async function moment(agent: Agent, round: Round, { job }: Take): Promise<void> {
+  const [, , step] = split(round.kind)
+  if (step === undefined) {
+    await agent.capturing(job.id)
+    return sleep(round.atMs)
+  }
+  const file = agent.takeFile(job.id)
+  await reached(step, file, round)
+  await sleep(round.behindMs)
+  const bytes = fs.statSync(file, { throwIfNoEntry: false })?.size ?? 0
+  round.atMs = (Math.max(0, bytes - MARKED_HEADER) / (2 * CHANNELS) / RATE) * 1000
+}
+
 /** One round; says how it went. */
 async function play(place: Place, round: Round, name: string): Promise<string> {
   const { agent, controller, nodeId, profileId } = place
   const device = (await controller.get(`/nodes/${nodeId}`)).interfaces[0].id
   const wish = { captureChannelSelection: [1, 2], captureInterfaceId: device, name }
   const take: Take = await controller.record(nodeId, profileId, round.seconds, wish)
-  await agent.capturing(take.job.id)
-  await sleep(round.atMs)
+  await moment(agent, round, take)
   const { status } = agent.state(take.job.id) ?? { status: 'let go' }
+  const struckAt = Date.now()
   await TROUBLES[split(round.kind)[0]](place, round.absenceMs)
-  return `${status}, ${await verify(place, round, take)}`
+  return `${status}, ${await verify(place, round, take, struckAt)}`
 }
 
 export async function rounds(kind: Kind, count: number, seed: number, tell: (line: string) => void, minutes = 0) {
@@ -359,7 +379,9 @@ export async function rounds(kind: Kind, count: number, seed: number, tell: (lin
     const place = await settle(kind, random, undo)
     for (let number = 0; number < count; number++) {
       const round = plan(kind, random, minutes)
-      const line = `${number} seed=${seed} ${kind} +${round.atMs} ms, away ${round.absenceMs} ms`
+      const { absenceMs, atMs, behindMs, nth } = round
+      const when = split(kind)[2] ? `${behindMs} ms behind the ${nth}.` : `+${atMs} ms`
+      const line = `${number} seed=${seed} ${kind} ${when}, away ${absenceMs} ms`
       const found = await play(place, round, `round-${number}`).catch((e: Error) => {
         e.message = `${line}: ${e.message}\n${place.house.said().slice(-6000)}`
         throw e

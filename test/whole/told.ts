@@ -35,3 +35,21 @@ export function assertOwnedUp(agent: Agent, jobId: string, recording: Recording,
     assert.ok(logged.some(covers), `${recording.id}: no word about ${seconds} s in ${JSON.stringify(logged)}`)
   }
 }
+
+/** How long after `since` (Unix ms) the agent had found what was left of the take, ms: of a busy machine that may be seconds. */
+export function backAfter(agent: Agent, jobId: string, since: number): number | undefined {
+  const found = agent
+    .events()
+    .find(({ details, type }) => details.jobId === jobId && type.endsWith('.recovered_after_restart'))
+  return found && Date.parse((found as unknown as { openedAt: string }).openedAt) - since
+}
+
+/** What of `lines` is there more often than in `others`. */
+export function beyond(lines: string[], others: string[]): string[] {
+  const left = [...others]
+  return lines.filter((line) => {
+    const at = left.indexOf(line)
+    if (at >= 0) left.splice(at, 1)
+    return at < 0
+  })
+}

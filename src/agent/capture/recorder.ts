@@ -43,6 +43,8 @@ export interface RecorderDeps {
   /** After each write, with the frames in the file so far. */
   onFrames(frames: number): void
   onGap(gap: Gap): void
+  /** Resolves when every gap so far is noted where it outlives a power cut, or cannot be. */
+  gapsNoted(): Promise<void>
   /** The file exists and the first frame is about to be written; `format` is the file's. */
   onStart(format: PcmFormat): Promise<void>
   report: Report
@@ -133,9 +135,9 @@ export class Recorder implements Taker {
     this.#seconds = Math.max(this.#seconds, seconds)
   }
 
-  /** After this the file is readable up to the frames it had at the call. */
-  async sync(): Promise<void> {
-    await this.#writer?.file?.sync()
+  /** After this the frames that the file had at the call outlive a power cut. */
+  async secure(): Promise<void> {
+    await this.#writer?.file?.secure()
   }
 
   /** A new take can use any stream; one that has begun needs its own samples. */
@@ -179,13 +181,19 @@ export class Recorder implements Taker {
     this.#tell(severity, name, details)
   }
 
+  /** What is in the file, and what waits for it, is as long as the time it took. */
+  readonly #ageOf = (frame: number): number => {
+    const at = this.#lastAt - ((this.#due - frame) / this.#shape!.rate) * 1000
+    return this.#deps.clock.monotonic() - at
+  }
+
   get #limit(): number {
     return Math.round(this.#seconds * (this.#shape?.rate ?? this.#deps.asked.rate))
   }
 
   async #begin(): Promise<void> {
     const { attach, file, resume } = this.#deps
-    this.#writer = this.#writerOf(resume && (await TakeFile.reopen(file, resume)))
+    this.#writer = this.#writerOf(resume && (await TakeFile.reopen(file, resume, this.#ageOf)))
     this.#lastAt = resume?.lastAt ?? 0
     if (this.#over) return
     this.#tap = attach(this)
@@ -222,6 +230,7 @@ export class Recorder implements Taker {
     this.#gaps = withGap(this.#gaps, gap)
     this.#deps.onGap(gap)
     const silence = Math.min(frames, this.#limit - this.#due)
+    this.#lastAt += (silence / this.#shape!.rate) * 1000
     this.#push({ silence }, silence)
     return gap
   }
@@ -234,8 +243,9 @@ export class Recorder implements Taker {
   }
 
   #writerOf(file: TakeFile | undefined): TakeWriter {
-    const { bufferBytes, makeRoom, onFrames, resume } = this.#deps
+    const { bufferBytes, gapsNoted, makeRoom, onFrames, resume } = this.#deps
     return new TakeWriter({
+      beforeSilence: gapsNoted,
       bufferBytes,
       create: () => this.#create(),
       file,
@@ -268,7 +278,7 @@ export class Recorder implements Taker {
   async #create(): Promise<TakeFile> {
     const { file, onStart } = this.#deps
     const { channels, format, rate } = this.#shape!
-    const made = await TakeFile.create(file, this.#shape!, channels).catch(async (e) => {
+    const made = await TakeFile.create(file, this.#shape!, channels, this.#ageOf).catch(async (e) => {
       // Half a header would be in the way of the next try; what was there before is never overwritten, nor removed.
       if (isDiskFull(e)) await fs.rm(file, { force: true })
       throw e

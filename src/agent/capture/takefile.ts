@@ -1,4 +1,4 @@
-import { WavFile } from '../spool/wav.ts'
+import { type AgeOf, WavFile } from '../spool/wav.ts'
 import { fileFormat, type PcmFormat, toFileFrames } from './format.rules.ts'
 
 /** Half the promised second: a write that just missed one sync is covered by the next. */
@@ -10,8 +10,9 @@ export class TakeFile {
   readonly #timer: NodeJS.Timeout
   readonly #wav: WavFile
   #fault: unknown
+  #ended: Promise<void> | undefined
   #synced = 0
-  #syncing: Promise<void> = Promise.resolve()
+  #syncing = false
 
   private constructor(wav: WavFile, keep: number) {
     this.#wav = wav
@@ -20,14 +21,14 @@ export class TakeFile {
   }
 
   /** `keep`: how many of the stream's channels, from the first, go to the file. */
-  static async create(path: string, stream: PcmFormat, keep: number): Promise<TakeFile> {
+  static async create(path: string, stream: PcmFormat, keep: number, ageOf: AgeOf): Promise<TakeFile> {
     const shape = { channels: keep, format: fileFormat(stream.format), rate: stream.rate }
-    return new TakeFile(await WavFile.create(path, shape), keep)
+    return new TakeFile(await WavFile.create(path, shape, ageOf), keep)
   }
 
   /** Goes on with a take that an earlier process left behind, already repaired. `shape`: the file's own. */
-  static async reopen(path: string, shape: PcmFormat): Promise<TakeFile> {
-    const file = await WavFile.reopen(path, { ...shape, format: fileFormat(shape.format) })
+  static async reopen(path: string, shape: PcmFormat, ageOf: AgeOf): Promise<TakeFile> {
+    const file = await WavFile.reopen(path, { ...shape, format: fileFormat(shape.format) }, ageOf)
     return new TakeFile(file, shape.channels)
   }
 
@@ -48,29 +49,34 @@ export class TakeFile {
     await this.#wav.appendSilence(frames)
   }
 
-  /** After this the file can be read up to `frames`. */
-  async sync(): Promise<void> {
-    await this.#syncing
-    await this.#wav.sync()
+  /** After this every frame written so far outlives a power cut. */
+  async secure(): Promise<void> {
+    if (this.#ended) return this.#ended
+    await this.#wav.secure()
   }
 
-  async finish(): Promise<void> {
+  finish(): Promise<void> {
     clearInterval(this.#timer)
-    await this.#syncing
-    await this.#wav.finish()
+    this.#ended = this.#wav.finish()
+    return this.#ended
   }
 
   #tick(): void {
     const frames = this.#wav.frames
-    if (frames === this.#synced) return
-    this.#syncing = this.#syncing.then(async () => {
-      try {
-        await this.#wav.sync()
+    // A slow disk must not be given one sync upon the other.
+    if (this.#syncing || frames === this.#synced) return
+    this.#syncing = true
+    this.#wav
+      .sync()
+      .then(() => {
         this.#synced = frames
-      } catch (e) {
+      })
+      .catch((e) => {
         // Thrown to the writer with its next block: a delayed allocation reports a full disk here first.
         this.#fault = e
-      }
-    })
+      })
+      .finally(() => {
+        this.#syncing = false
+      })
   }
 }

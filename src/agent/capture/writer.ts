@@ -13,6 +13,8 @@ export interface Dropped {
 }
 
 export interface WriterDeps {
+  /** Silence that is on the disk, but not told of, would be taken for what was heard. */
+  beforeSilence(): Promise<void>
   /** Bytes held in memory while the disk is slow or full; a second of audio in any case. Default: 32 MiB. */
   bufferBytes?: number | undefined
   /** Makes the file, before the first write. */
@@ -162,8 +164,10 @@ export class TakeWriter {
     const before = this.#file?.frames ?? 0
     try {
       this.#file ??= await this.#deps.create()
-      if ('silence' in batch) await this.#file.appendSilence(batch.silence)
-      else await this.#file.append(batch.blocks, batch.stream)
+      if ('silence' in batch) {
+        await this.#deps.beforeSilence()
+        await this.#file.appendSilence(batch.silence)
+      } else await this.#file.append(batch.blocks, batch.stream)
     } finally {
       this.#written(batch, (this.#file?.frames ?? before) - before)
     }

@@ -8,7 +8,7 @@ import type { TakePart } from '../enhance/shape.ts'
 import { codecArgs, filterOf, type RenderPlan, renderPlan } from '../render/plan.rules.ts'
 import { render } from '../render/render.ts'
 import { cutWav } from '../spool/cut.ts'
-import { isDiskFull, syncFile } from '../spool/durable.ts'
+import { isDiskFull } from '../spool/durable.ts'
 import type { Output } from '../spool/state.ts'
 import { type WavLayout, wavFrameBytes } from '../spool/wav.rules.ts'
 import { backoffSeconds } from './backoff.rules.ts'
@@ -123,7 +123,7 @@ async function closed({ job, layout, over, signal }: Making, part: Part): Promis
   if (part.to < limit) await job.frontier.beyond(part.to, signal)
   if (closedBy(part, job.frontier.frames, limit)) {
     // What is sent has to be here after a power cut, and the frame behind it: it says that this was not the last part.
-    if (!over.aborted) await syncFile(job.takeFile)
+    if (!over.aborted) await job.secure()
     return { ...part, last: false }
   }
   await aborted(over, signal)

@@ -60,6 +60,8 @@ export class OwnedJob {
   /** What an earlier process left of a take that goes on: its frames, and when (monotonic ms) the last was written. */
   left: { frames: number; lastAt: number } | undefined
   readonly progress = new Progress()
+  /** Makes what is captured so far outlive a power cut; throws what the disk throws. */
+  secure: () => Promise<void> = async () => {}
   /** What the controller said last. */
   remote: AgentJob | undefined
   readonly #ctx: JobContext

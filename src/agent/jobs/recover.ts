@@ -2,10 +2,13 @@ import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { sizeOf } from '../../kernel/durable.ts'
 import type { AgentJob } from '../../wire/recordings.ts'
+import { fileFormat } from '../capture/format.rules.ts'
 import { LinkError } from '../link/link.ts'
+import { MARKED_HEADER, type Moment, msBetween } from '../spool/marks.rules.ts'
+import { moment } from '../spool/marks.ts'
 import type { Output } from '../spool/state.ts'
 import { wavFrameBytes } from '../spool/wav.rules.ts'
-import { repairWav } from '../spool/wav.ts'
+import { repairTake } from '../spool/wav.ts'
 import type { JobContext, OwnedJob } from './owned.ts'
 import { limitOf } from './parts.rules.ts'
 import { pauseBeforeRetry } from './retry.ts'
@@ -13,15 +16,12 @@ import { pauseBeforeRetry } from './retry.ts'
 const RESTARTED = 'agent_restarted_during_recording'
 /** A claim this young is begun without asking when the controller cannot be reached. */
 const FRESH_MS = 60_000
-/** More than any header: a file of this size holds something. */
-const HEADER_MAX = 4096
 
 interface OnDisk {
   count: number
   format: NonNullable<OwnedJob['state']['format']>
   rate: number
-  /** Unix ms of the last write. */
-  writtenAt: number
+  lastAt: Moment
 }
 
 /**
@@ -51,8 +51,8 @@ export async function recoverJob(ctx: JobContext, job: OwnedJob): Promise<'captu
 
 /** A take whose time is not over is continued: what is said in the room now is worth as much as what was said before. */
 async function goesOn(ctx: JobContext, job: OwnedJob, found: OnDisk, whole: number): Promise<boolean> {
-  const { count, format, rate, writtenAt } = found
-  const awayMs = Math.max(0, ctx.clock.now() - writtenAt)
+  const { count, format, lastAt, rate } = found
+  const awayMs = msBetween(lastAt, moment(ctx.clock))
   if (awayMs >= ((whole - count) / rate) * 1000) return false
   job.left = { frames: count, lastAt: ctx.clock.monotonic() - awayMs }
   // Killed before the first state after the first sample: the file itself says its format.
@@ -104,16 +104,17 @@ async function listWhatIsThere(ctx: JobContext, job: OwnedJob): Promise<boolean>
   return false
 }
 
-/** True length of the take: its size decides, not its header. */
+/** True length of the take: what its own records vouch for. */
 async function framesOnDisk(job: OwnedJob): Promise<OnDisk | 'unreadable' | undefined> {
   const size = await sizeOf(job.takeFile)
   if (size === undefined || size === 0) return undefined
-  // Before the repair, which writes.
-  const writtenAt = (await fs.stat(job.takeFile)).mtimeMs
-  const layout = await repairWav(job.takeFile)
-  if (!layout) return size > HEADER_MAX ? 'unreadable' : undefined
-  const { channels, format, rate } = layout
-  return { count: layout.dataBytes / wavFrameBytes(layout), format: { channels, format, rate }, rate, writtenAt }
+  const { format: known } = job.state
+  const repaired = await repairTake(job.takeFile, known && { ...known, format: fileFormat(known.format) })
+  if (!repaired) return size > MARKED_HEADER ? 'unreadable' : undefined
+  if (!repaired.lastAt) return undefined
+  const { channels, format, rate } = repaired.layout
+  const count = repaired.layout.dataBytes / wavFrameBytes(repaired.layout)
+  return { count, format: { channels, format, rate }, lastAt: repaired.lastAt, rate }
 }
 
 /** Whether a job without audio is to begin now. Waits for an answer unless the claim is fresh; throws only the abort. */

@@ -40,6 +40,7 @@ export class CaptureSession {
   readonly #heard = Promise.withResolvers<void>()
   /** Gaps of many a second are noted together. */
   #noting = false
+  #noted: Promise<unknown> = Promise.resolve()
   #recorder: Recorder | undefined
   #room: Room | undefined
   #settle: () => void
@@ -114,6 +115,7 @@ export class CaptureSession {
     this.#recorder!.extendTo(seconds)
     this.#room?.grow(this.#needed([job.command], this.#format!, seconds).rawBytes)
     const member: Member = { ended: false, fromFrame, job, wish: undefined }
+    job.secure = async () => this.#recorder?.secure()
     this.#members.push(member)
     this.#later(() => this.#share(job, { fromFrame }))
     this.#obey(member)
@@ -137,6 +139,7 @@ export class CaptureSession {
     if (typeof ready === 'string') return this.#endAll(this.#framesLeft, ready)
     const recorder = this.#recorderFor(ready)
     this.#recorder = recorder
+    for (const { job } of this.#members) job.secure = () => recorder.secure()
     if (this.#stopping || this.#active.every((m) => m.wish !== undefined)) return this.#endAll(this.#framesLeft)
     recorder.start()
     const { frames, reason } = await recorder.done
@@ -150,6 +153,7 @@ export class CaptureSession {
       attach: (taker) => this.#ctx.feeds.take(want, taker),
       clock: this.#ctx.clock,
       file: this.#members[0]!.job.takeFile,
+      gapsNoted: async () => void (await this.#noted),
       makeRoom: async (bytes) => this.#room?.free(bytes),
       onFrames: (frames) => this.#onFrames(frames),
       onGap: (gap) => this.#onGap(gap),
@@ -244,7 +248,7 @@ export class CaptureSession {
     this.#gaps = withGap(this.#gaps, gap)
     if (this.#noting) return
     this.#noting = true
-    this.#later(async () => {
+    this.#noted = this.#later(async () => {
       this.#noting = false
       for (const { job } of this.#active) await job.update({ gaps: this.#gaps })
     })
@@ -281,18 +285,19 @@ export class CaptureSession {
   }
 
   #endEarly(member: Member, frames: number): void {
+    const { job } = member
     member.ended = true
-    member.job.growing = true
+    job.growing = true
     this.#later(async () => {
-      // The renderer reads while others write: the header has to say how far.
-      await this.#recorder?.sync().catch((e) => this.#ctx.log.warn('take not synced', errorFields(e)))
+      await job.secure().catch((e) => this.#ctx.log.warn('take not synced', errorFields(e)))
       await this.#end(member, frames)
     })
   }
 
   /** Work that follows the capture without holding it up, in order. */
-  #later(work: () => Promise<unknown>): void {
+  #later(work: () => Promise<unknown>): Promise<unknown> {
     this.#ending = this.#ending.then(work).catch((e) => this.#ctx.log.error('capture bookkeeping', errorFields(e)))
+    return this.#ending
   }
 
   async #endAll(frames: number, reason?: string): Promise<void> {

@@ -1,4 +1,5 @@
 import type { SampleFormat } from '../capture/format.rules.ts'
+import { MARKED_HEADER } from './marks.rules.ts'
 
 /** Layout of a WAV file: what its header says, and where the samples begin. */
 export interface WavLayout {
@@ -49,12 +50,14 @@ function fmtChunk(w: Omit<WavLayout, 'dataBytes' | 'dataOffset'>): Buffer {
 
 /**
  * Header of a file with that much data. Room for the 64-bit sizes (EBU Tech 3306) is reserved from the start,
- * so that a file that grows over 4 GiB becomes RF64 in place: the length of the header never changes.
+ * so that a file that grows over 4 GiB becomes RF64 in place: the length of the header never changes. `marked`: with room
+ * for the records of a growing take.
  */
-export function wavHeader(w: Omit<WavLayout, 'dataOffset'>): Buffer {
+export function wavHeader(w: Omit<WavLayout, 'dataOffset'>, marked = false): Buffer {
   const fmt = fmtChunk(w)
   const head = Buffer.alloc(12 + 8 + DS64)
-  const length = head.length + fmt.length + 8
+  const room = marked ? roomChunk(MARKED_HEADER - head.length - fmt.length - 8) : Buffer.alloc(0)
+  const length = head.length + fmt.length + room.length + 8
   const riffBytes = length - 8 + w.dataBytes + (w.dataBytes % 2)
   const big = riffBytes >= FULL
   head.write(big ? 'RF64' : 'RIFF', 0, 'latin1')
@@ -69,7 +72,14 @@ export function wavHeader(w: Omit<WavLayout, 'dataOffset'>): Buffer {
   const data = Buffer.alloc(8)
   data.write('data', 0, 'latin1')
   data.writeUInt32LE(big ? FULL : w.dataBytes, 4)
-  return Buffer.concat([head, fmt, data])
+  return Buffer.concat([head, fmt, room, data])
+}
+
+function roomChunk(length: number): Buffer {
+  const chunk = Buffer.alloc(length)
+  chunk.write('JUNK', 0, 'latin1')
+  chunk.writeUInt32LE(length - 8, 4)
+  return chunk
 }
 
 function readFmt(chunk: Buffer): Pick<WavLayout, 'channels' | 'format' | 'rate'> | undefined {

@@ -1,29 +1,44 @@
 import * as fs from 'node:fs/promises'
+import * as path from 'node:path'
+import { syncDir } from '../../kernel/durable.ts'
+import { markBytes, neverMarked } from './markbytes.ts'
+import { MARKED_HEADER, type Moment, SECTOR, SLOTS, type Slot, slotAt } from './marks.rules.ts'
+import { Marks, type Sound, soundIn } from './marks.ts'
 import { parseWav, type WavLayout, wavFrameBytes, wavHeader } from './wav.rules.ts'
 
-type Shape = Pick<WavLayout, 'channels' | 'format' | 'rate'>
+export type Shape = Pick<WavLayout, 'channels' | 'format' | 'rate'>
+
+/** Milliseconds since the given frame of a take was captured. */
+export type AgeOf = (frame: number) => number
 
 /** A WAV file being written; playable up to its last `sync` at any moment. */
 export class WavFile {
   readonly #handle: fs.FileHandle
   readonly #headerBytes: number
+  readonly #marks: Marks | undefined
   readonly #shape: Shape
   #dataBytes = 0
+  #syncing: Promise<void> = Promise.resolve()
 
-  private constructor(handle: fs.FileHandle, shape: Shape, headerBytes: number) {
+  private constructor(handle: fs.FileHandle, shape: Shape, headerBytes: number, take?: Going) {
     this.#handle = handle
     this.#shape = shape
     this.#headerBytes = headerBytes
+    if (take) this.#marks = new Marks({ ...take, write: (bytes, at) => writeAt(handle, bytes, at) })
   }
 
-  /** Creates the file, header first; an existing one is never overwritten. */
-  static async create(file: string, shape: Shape): Promise<WavFile> {
+  /**
+   * Creates the file, header first; an existing one is never overwritten. The name is as safe as the file. `ageOf`: for a
+   * take, which says at any moment what of it is audio.
+   */
+  static async create(file: string, shape: Shape, ageOf?: AgeOf): Promise<WavFile> {
     const handle = await fs.open(file, 'wx', 0o640)
-    const header = wavHeader({ ...shape, dataBytes: 0 })
-    const wav = new WavFile(handle, shape, header.length)
+    const header = wavHeader({ ...shape, dataBytes: 0 }, ageOf !== undefined)
+    const wav = new WavFile(handle, shape, header.length, ageOf && { ageOf, from: 0, kept: 2 })
     try {
-      await wav.#writeAt(header, 0)
+      await writeAt(handle, header, 0)
       await handle.sync()
+      await syncDir(path.dirname(file))
     } catch (e) {
       await handle.close()
       throw e
@@ -31,14 +46,21 @@ export class WavFile {
     return wav
   }
 
-  /** Opens a repaired file to go on behind its last frame. Throws when it is not of that shape. */
-  static async reopen(file: string, shape: Shape): Promise<WavFile> {
-    const found = await readWav(file)
-    const same = found?.channels === shape.channels && found.format === shape.format && found.rate === shape.rate
-    if (!found || !same) throw new Error(`${file} does not hold the audio it should`)
-    const wav = new WavFile(await fs.open(file, 'r+'), shape, found.dataOffset)
-    wav.#dataBytes = found.dataBytes
-    return wav
+  /** Opens a repaired take to go on behind its last frame. Throws when it is not of that shape. */
+  static async reopen(file: string, shape: Shape, ageOf: AgeOf): Promise<WavFile> {
+    const handle = await fs.open(file, 'r+')
+    try {
+      const found = await look(handle)
+      const same = found?.channels === shape.channels && found.format === shape.format && found.rate === shape.rate
+      if (!found?.sound || !same) throw new Error(`${file} does not hold the audio it should`)
+      const { frames: from, slot: kept } = found.sound
+      const wav = new WavFile(handle, shape, found.dataOffset, { ageOf, from, kept })
+      wav.#dataBytes = from * wavFrameBytes(shape)
+      return wav
+    } catch (e) {
+      await handle.close()
+      throw e
+    }
   }
 
   get frames(): number {
@@ -47,6 +69,7 @@ export class WavFile {
 
   /** Appends whole frames. Throws ENOSPC after having kept the frames that fitted: `frames` says how many. */
   async append(frames: Buffer): Promise<void> {
+    const before = this.frames
     let done = 0
     try {
       while (done < frames.length) {
@@ -56,8 +79,10 @@ export class WavFile {
         this.#dataBytes += bytesWritten
       }
     } finally {
+      const count = this.frames - before
       // The next write goes over half a frame.
       this.#dataBytes = this.frames * wavFrameBytes(this.#shape)
+      await this.#marks?.added(frames.subarray(0, count * wavFrameBytes(this.#shape)), count)
     }
   }
 
@@ -69,37 +94,86 @@ export class WavFile {
   }
 
   /** What was appended before survives a power cut, and the header says so. */
-  async sync(): Promise<void> {
-    await this.#writeHeader()
-    await this.#handle.datasync()
+  sync(): Promise<void> {
+    const run = async (frames: number) => {
+      await this.#writeHeader(frames)
+      await this.#handle.datasync()
+    }
+    const next = this.#syncing.catch(() => undefined).then(() => this.#marks?.during(run) ?? run(this.frames))
+    this.#syncing = next
+    return next
+  }
+
+  /** As `sync`, and afterwards that is known without reading it: also where the disk gets its blocks back. */
+  async secure(): Promise<void> {
+    await this.sync()
+    await this.sync()
   }
 
   /** Cuts a partial frame, closes the header and the file. */
   async finish(): Promise<void> {
     try {
+      await this.#syncing.catch(() => undefined)
       this.#dataBytes = this.frames * wavFrameBytes(this.#shape)
       await this.#handle.truncate(this.#headerBytes + this.#dataBytes + (this.#dataBytes % 2))
-      await this.#writeHeader()
-      await this.#handle.sync()
+      await (this.#marks ? this.secure() : this.sync())
     } finally {
       await this.#handle.close()
     }
   }
 
-  async #writeHeader(): Promise<void> {
-    const dataBytes = this.frames * wavFrameBytes(this.#shape)
-    await this.#writeAt(wavHeader({ ...this.#shape, dataBytes }), 0)
-  }
-
-  async #writeAt(bytes: Buffer, at: number): Promise<void> {
-    for (let done = 0; done < bytes.length; )
-      done += (await this.#handle.write(bytes, done, bytes.length - done, at + done)).bytesWritten
+  #writeHeader(frames: number): Promise<void> {
+    return writeHeader(
+      this.#handle,
+      { ...this.#shape, dataBytes: frames * wavFrameBytes(this.#shape) },
+      this.#headerBytes,
+    )
   }
 }
 
+interface Going {
+  ageOf: AgeOf
+  from: number
+  kept: Slot
+}
+
+async function writeAt(handle: fs.FileHandle, bytes: Buffer, at: number): Promise<void> {
+  for (let done = 0; done < bytes.length; )
+    done += (await handle.write(bytes, done, bytes.length - done, at + done)).bytesWritten
+}
+
+/** Writes the sizes, and never over the records of a take. */
+async function writeHeader(
+  handle: fs.FileHandle,
+  w: Omit<WavLayout, 'dataOffset'>,
+  headerBytes: number,
+): Promise<void> {
+  const marked = headerBytes === MARKED_HEADER
+  const header = wavHeader(w, marked)
+  await writeAt(handle, marked ? header.subarray(0, SECTOR) : header, 0)
+  if (marked) await writeAt(handle, header.subarray(-8), header.length - 8)
+}
+
 const readHead = async (handle: fs.FileHandle): Promise<Buffer> => {
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(4096), 0, 4096, 0)
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(MARKED_HEADER), 0, MARKED_HEADER, 0)
   return buffer.subarray(0, bytesRead)
+}
+
+interface Looked extends WavLayout {
+  /** Undefined when no record vouches for any. */
+  sound: Sound | undefined
+}
+
+/** `known`: the shape of a take whose header cannot be read. */
+async function look(handle: fs.FileHandle, known?: Shape): Promise<Looked | undefined> {
+  const head = await readHead(handle)
+  const layout = parseWav(head) ?? (known && { ...known, dataBytes: 0, dataOffset: MARKED_HEADER })
+  if (layout?.dataOffset !== MARKED_HEADER) return undefined
+  const { size } = await handle.stat()
+  const shape = { dataOffset: MARKED_HEADER, frameBytes: wavFrameBytes(layout), rate: layout.rate }
+  const sound = await soundIn(handle, head, size, shape)
+  // Without any record nothing was ever synced; with a broken one there may be hours of audio.
+  return sound || neverMarked(head) ? { ...layout, sound } : undefined
 }
 
 /** Layout of a WAV file on disk; undefined when it is none. */
@@ -112,24 +186,39 @@ export async function readWav(file: string): Promise<WavLayout | undefined> {
   }
 }
 
+export interface Repaired {
+  layout: WavLayout
+  /** When its last frame was captured; undefined when it has none. */
+  lastAt: Moment | undefined
+}
+
 /**
- * Gives a file that was never finished its true length: the file's size decides, not its header; a partial last
- * frame is cut. For files of `WavFile` only. Undefined when it holds no header yet, thus no audio.
+ * Ends a take that was never finished behind its last frame that is vouched for: neither the length of the file nor the
+ * sizes in its header tell what reached the disk before a power cut. What is behind it is cut off. `known`: its shape,
+ * for a header that is damaged. Undefined when the file is no take, or of no known shape.
  */
-export async function repairWav(file: string): Promise<WavLayout | undefined> {
+export async function repairTake(file: string, known?: Shape): Promise<Repaired | undefined> {
   const handle = await fs.open(file, 'r+')
   try {
-    const found = parseWav(await readHead(handle))
+    const found = await look(handle, known)
     if (!found) return undefined
-    const frameBytes = wavFrameBytes(found)
-    const dataBytes = Math.floor(((await handle.stat()).size - found.dataOffset) / frameBytes) * frameBytes
-    const header = wavHeader({ ...found, dataBytes })
-    if (header.length !== found.dataOffset) throw new Error(`${file} was not written by this program`)
-    await handle.truncate(found.dataOffset + dataBytes + (dataBytes % 2))
-    await handle.write(header, 0, header.length, 0)
+    const { channels, dataOffset, format, rate, sound } = found
+    const dataBytes = (sound?.frames ?? 0) * wavFrameBytes(found)
+    const layout = { channels, dataBytes, dataOffset, format, rate }
+    await handle.truncate(dataOffset + dataBytes + (dataBytes % 2))
+    // What a killed process had written may be in memory only.
+    await handle.datasync()
+    await writeHeader(handle, layout, dataOffset)
+    if (sound && !sound.safe) await vouch(handle, sound)
     await handle.sync()
-    return { ...found, dataBytes }
+    return { lastAt: sound && { boot: sound.boot, upMs: sound.upMs, wallMs: sound.wallMs }, layout }
   } finally {
     await handle.close()
   }
+}
+
+/** Beside the record that says so until then. */
+async function vouch(handle: fs.FileHandle, { boot, frames, slot, upMs, wallMs }: Sound): Promise<void> {
+  const bytes = markBytes({ base: frames, boot, crc: 0, frames, upMs, wallMs })
+  await writeAt(handle, bytes, slotAt(SLOTS.find((other) => other !== slot)!))
 }

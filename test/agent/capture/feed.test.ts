@@ -65,6 +65,7 @@ function bench(t: TestContext, seconds: number, retryPauseSeconds = settings.ret
     attach: (taker) => feeds.take(want, taker),
     clock,
     file: path.join(tempDir(t), 'take.wav'),
+    gapsNoted: async () => {},
     makeRoom: async () => {},
     onFrames: (frames) => {
       written = frames

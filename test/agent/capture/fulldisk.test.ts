@@ -35,6 +35,7 @@ function bench(t: TestContext, dir: string, makeRoom: (filler: string) => Promis
     bufferBytes: 0,
     clock: { monotonic: () => 0, now: () => 0 },
     file: path.join(dir, 'take.wav'),
+    gapsNoted: async () => {},
     makeRoom: () => makeRoom(filler),
     onFrames: () => {},
     onGap: (gap) => void gaps.push(gap),

@@ -44,6 +44,7 @@ async function record(dir: string, openings: [seconds: number, stderr: string][]
     attach: (taker) => feeds.take(want, taker),
     clock,
     file: path.join(dir, 'take.wav'),
+    gapsNoted: async () => {},
     makeRoom: async () => {},
     onFrames: () => {},
     onGap: () => {},

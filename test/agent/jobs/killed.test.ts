@@ -4,7 +4,9 @@ import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { Upload } from '../../../src/agent/link/link.ts'
+import { MARKED_HEADER } from '../../../src/agent/spool/marks.rules.ts'
 import { Enhancement } from '../../../src/wire/profiles.ts'
+import { age } from '../../kit/take.ts'
 import { job, plainEnhancer, tempDir, tones, until, wav, world } from './kit.ts'
 
 const CHILD = path.join(import.meta.dirname, 'child.ts')
@@ -98,11 +100,10 @@ test('a power cut that loses the end of a take whose chunks are with the control
   const command = { captureDevice: 'test:speed=2', chunkSeconds: 1, durationSeconds: 600 }
   await killedWhen(dir, command, () => sentFiles(dir).length >= 2)
   const file = path.join(dir, 'takes/a/take.wav')
-  fs.truncateSync(file, 80 + RATE * 4 + 1000)
+  fs.truncateSync(file, MARKED_HEADER + RATE * 4 + 1000)
+  age(file, 3600)
   const w = world(t, settings, dir)
   w.link.add({ ...job('a', command), status: 'running' })
-  const long = Date.now() / 1000 - 3600
-  fs.utimesSync(file, long, long)
   await w.runner.recover()
   await w.runner.idle()
   assert.deepEqual(w.link.failed, [['a', 'final_chunk_total_undelivered']])

@@ -4,6 +4,7 @@ import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { LinkError } from '../../../src/agent/link/link.ts'
+import { age, framesOnDisk } from '../../kit/take.ts'
 import { job, status, tempDir, tones, until, wav, world } from './kit.ts'
 
 const RATE = 48_000
@@ -40,19 +41,17 @@ const takeSize = (dir: string, id = 'a'): number => {
 
 const empty = (dir: string) => assert.deepEqual(fs.readdirSync(path.join(dir, 'takes')), [])
 
-const frameCount = (size: number): number => Math.floor((size - 80) / 4)
+const take = (dir: string): string => path.join(dir, 'takes', 'a', 'take.wav')
+
+const frameCount = (dir: string): number => framesOnDisk(take(dir), 4)
 
 /** As if the agent had been away for that long. */
-function aged(dir: string, seconds: number): void {
-  const file = path.join(dir, 'takes', 'a', 'take.wav')
-  const then = fs.statSync(file).mtimeMs / 1000 - seconds
-  fs.utimesSync(file, then, then)
-}
+const aged = (dir: string, seconds: number): void => age(take(dir), seconds)
 
-for (const bytes of [100, 150_000])
-  test(`killed while capturing, after ${bytes} bytes, and away past the end: the take is complete up to there`, async (t) => {
-    const dir = await crash(t, { command: { a: real }, when: (d) => takeSize(d) > bytes })
-    const frames = frameCount(takeSize(dir))
+for (const least of [1, 40_000])
+  test(`killed while capturing, after ${least} frames, and away past the end: the take is complete up to there`, async (t) => {
+    const dir = await crash(t, { command: { a: real }, when: (d) => frameCount(d) >= least })
+    const frames = frameCount(dir)
     aged(dir, 600)
     const w = world(t, {}, dir)
     w.link.add(job('a', real))
@@ -68,7 +67,7 @@ for (const bytes of [100, 150_000])
 test('killed while capturing, with time left: the take goes on, the gap is silence of its true length', async (t) => {
   const command = { ...real, durationSeconds: 4 }
   const dir = await crash(t, { command: { a: command }, when: (d) => takeSize(d) > 150_000 })
-  const before = frameCount(takeSize(dir))
+  const before = frameCount(dir)
   aged(dir, 1)
   const w = world(t, {}, dir)
   w.link.add(job('a', command))
@@ -92,7 +91,7 @@ test('killed while capturing, with time left: the take goes on, the gap is silen
 
 test('killed while capturing, and stopped by the operator meanwhile: it ends with what is there', async (t) => {
   const dir = await crash(t, { command: { a: real }, when: (d) => takeSize(d) > 150_000 })
-  const before = frameCount(takeSize(dir))
+  const before = frameCount(dir)
   const w = world(t, {}, dir)
   w.link.add(job('a', real))
   w.link.set('a', { status: 'stop_requested' })

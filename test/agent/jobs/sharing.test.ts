@@ -63,7 +63,7 @@ const long = { captureDevice: 'test:speed=4', durationSeconds: 600 }
 /** Accepts jobs together, as the controller hands them out, and waits until their takes grow. */
 async function begin(w: World, ...jobs: AgentJob[]): Promise<void> {
   w.runner.accept(w.link.add(...jobs))
-  await until(() => jobs.every((one) => size(w, one.id) > 2000))
+  await until(() => jobs.every((one) => size(w, one.id) > 6000))
 }
 
 const stop = (w: World, ...ids: string[]): void => {

@@ -3,6 +3,7 @@ import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { test } from 'node:test'
 import { tonePeriod } from '../../../src/agent/capture/tones.ts'
+import { MARKED_HEADER } from '../../../src/agent/spool/marks.rules.ts'
 import { job, wav, world } from './kit.ts'
 
 test('a wav take is the source, sample for sample, exactly as long as asked', async (t) => {
@@ -12,7 +13,13 @@ test('a wav take is the source, sample for sample, exactly as long as asked', as
   await w.runner.idle()
   const [sent] = w.link.uploads
   const { pcm, ...layout } = wav(sent!.bytes)
-  assert.deepEqual(layout, { channels: 2, dataBytes: 3 * 48_000 * 4, dataOffset: 80, format: 'S16_LE', rate: 48_000 })
+  assert.deepEqual(layout, {
+    channels: 2,
+    dataBytes: 3 * 48_000 * 4,
+    dataOffset: MARKED_HEADER,
+    format: 'S16_LE',
+    rate: 48_000,
+  })
   const period = tonePeriod({ channels: 2, format: 'S16_LE', rate: 48_000 })
   assert.ok(pcm.equals(Buffer.concat(Array.from({ length: pcm.length / period.length }, () => period))))
   assert.equal(sent!.durationSeconds, 3)

@@ -3,8 +3,10 @@ import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { test } from 'node:test'
+import { markBytes } from '../../../src/agent/spool/markbytes.ts'
+import { MARKED_HEADER, slotAt } from '../../../src/agent/spool/marks.rules.ts'
 import { parseWav, wavHeader } from '../../../src/agent/spool/wav.rules.ts'
-import { readWav, repairWav, WavFile } from '../../../src/agent/spool/wav.ts'
+import { readWav, repairTake, WavFile } from '../../../src/agent/spool/wav.ts'
 import { tempDir } from '../jobs/kit.ts'
 
 const FORMATS = ['S16_LE', 'S24_3LE', 'S32_LE', 'FLOAT_LE'] as const
@@ -51,23 +53,28 @@ test('over 4 GiB the same header becomes RF64 in place', () => {
 
 test('a take over 4 GiB is repaired to RF64, and ffmpeg knows its length', async (t) => {
   const file = path.join(tempDir(t), 'big.wav')
-  const out = await WavFile.create(file, { channels: 2, format: 'S16_LE', rate: 48_000 })
+  const out = await WavFile.create(file, { channels: 2, format: 'S16_LE', rate: 48_000 }, () => 0)
   await out.finish()
+  const bytes = 5 * 2 ** 30
+  const fd = fs.openSync(file, 'r+')
+  const mark = { base: bytes / 4, boot: 0, crc: 0, frames: bytes / 4, upMs: 0, wallMs: 0 }
+  fs.writeSync(fd, markBytes(mark), 0, null, slotAt(2))
+  fs.closeSync(fd)
   // Sparse: takes no room on the disk. One byte too many stands for a frame cut by a crash.
-  fs.truncateSync(file, 80 + 5 * 2 ** 30 + 1)
-  assert.equal((await repairWav(file))!.dataBytes, 5 * 2 ** 30)
-  assert.equal(fs.statSync(file).size, 80 + 5 * 2 ** 30)
+  fs.truncateSync(file, MARKED_HEADER + bytes + 1)
+  assert.equal((await repairTake(file))!.layout.dataBytes, bytes)
+  assert.equal(fs.statSync(file).size, MARKED_HEADER + bytes)
   const show = ['-v', 'error', '-show_entries', 'stream=duration_ts', '-of', 'csv=p=0', file]
   assert.equal(execFileSync('ffprobe', show, { encoding: 'utf8' }).trim(), String((5 * 2 ** 30) / 4))
 })
 
 test('repairing a finished file changes no byte, also with an odd length', async (t) => {
   const file = path.join(tempDir(t), 'x.wav')
-  const out = await WavFile.create(file, { channels: 1, format: 'S24_3LE', rate: 8000 })
+  const out = await WavFile.create(file, { channels: 1, format: 'S24_3LE', rate: 8000 }, () => 0)
   await out.append(Buffer.from('abcdefghi'))
   await out.finish()
   const before = fs.readFileSync(file)
-  assert.equal((await repairWav(file))!.dataBytes, 9)
+  assert.equal((await repairTake(file))!.layout.dataBytes, 9)
   assert.ok(fs.readFileSync(file).equals(before))
 })
 
@@ -75,7 +82,7 @@ test('a file without a whole header holds no audio', async (t) => {
   const file = path.join(tempDir(t), 'x.wav')
   for (const content of ['', 'RIFF', 'something else altogether']) {
     fs.writeFileSync(file, content)
-    assert.equal(await repairWav(file), undefined)
+    assert.equal(await repairTake(file), undefined)
   }
 })
 

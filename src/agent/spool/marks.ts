@@ -1,0 +1,132 @@
+import type * as fs from 'node:fs/promises'
+import { crc32 } from 'node:zlib'
+import { bootNumber, upMs } from '../../kernel/boot.ts'
+import { type Clock, systemClock } from '../../kernel/clock.ts'
+import { markBytes, markIn } from './markbytes.ts'
+import { earlier, type Mark, type Moment, SLOTS, type Slot, slotAt } from './marks.rules.ts'
+
+/** This moment, by every clock. */
+export const moment = (clock: Pick<Clock, 'now'> = systemClock): Moment => ({
+  boot: bootNumber(),
+  upMs: upMs(),
+  wallMs: clock.now(),
+})
+
+export interface MarksDeps {
+  /** Milliseconds since a frame was captured. */
+  ageOf(frame: number): number
+  /** Frames that are on the disk already. */
+  from: number
+  /** Slot of the record that says so. */
+  kept: Slot
+  write(bytes: Buffer, at: number): Promise<void>
+}
+
+/** Keeps the records of a growing take: with every write one, so that also what was not synced can be told from rubbish. */
+export class Marks {
+  readonly #deps: MarksDeps
+  readonly #boot = bootNumber()
+  #base: number
+  #crc = 0
+  #frames: number
+  /** Holds what the last sync made safe: never written until another sync has ended. */
+  #kept: Slot
+  #slot: Slot
+  /** Of what is written while a sync is under way. */
+  #since: number | undefined
+  #writing: Promise<void> = Promise.resolve()
+
+  constructor(deps: MarksDeps) {
+    this.#deps = deps
+    this.#base = deps.from
+    this.#frames = deps.from
+    this.#kept = deps.kept
+    this.#slot = another(deps.kept)
+  }
+
+  /** Notes what was appended; throws what the disk throws. */
+  added(bytes: Buffer, frames: number): Promise<void> {
+    this.#crc = crc32(bytes, this.#crc)
+    if (this.#since !== undefined) this.#since = crc32(bytes, this.#since)
+    this.#frames += frames
+    return this.#write()
+  }
+
+  /** Runs a sync of the file, one at a time; when it has ended, all that was noted before it is on the disk. */
+  async during(sync: (frames: number) => Promise<void>): Promise<void> {
+    const [frames, slot] = [this.#frames, this.#slot]
+    const written = this.#write()
+    // What comes meanwhile must spoil neither the last record that is safe, nor the one that is on its way.
+    this.#slot = SLOTS.find((other) => other !== slot && other !== this.#kept)!
+    this.#since = 0
+    try {
+      await written
+      await sync(frames)
+      this.#base = frames
+      this.#crc = this.#since
+      this.#kept = slot
+    } finally {
+      this.#since = undefined
+    }
+  }
+
+  #write(): Promise<void> {
+    const at = earlier({ boot: this.#boot, upMs: upMs(), wallMs: systemClock.now() }, this.#deps.ageOf(this.#frames))
+    const bytes = markBytes({ ...at, base: this.#base, crc: this.#crc, frames: this.#frames })
+    const slot = this.#slot
+    this.#writing = this.#writing.catch(() => undefined).then(() => this.#deps.write(bytes, slotAt(slot)))
+    return this.#writing
+  }
+}
+
+const another = (slot: Slot): Slot => SLOTS.find((other) => other !== slot)!
+
+/** What of a take can be vouched for. */
+export interface Sound extends Moment {
+  frames: number
+  /** Whether that is known without reading it. */
+  safe: boolean
+  slot: Slot
+}
+
+const BLOCK = 256 * 1024
+
+/**
+ * The longest stretch of a file, from its first frame, that one of its records vouches for; undefined when none does.
+ * `head`: its first bytes; `size`: its length, bytes. Reads what was not synced, which is seconds at most.
+ */
+export async function soundIn(
+  handle: fs.FileHandle,
+  head: Buffer,
+  size: number,
+  shape: { dataOffset: number; frameBytes: number; rate: number },
+): Promise<Sound | undefined> {
+  const inFile = Math.floor((size - shape.dataOffset) / shape.frameBytes)
+  let best: Sound | undefined
+  for (const slot of SLOTS) {
+    const mark = markIn(head, slot)
+    if (!mark) continue
+    const whole = mark.frames <= inFile && (await matches(handle, mark, shape))
+    const frames = whole ? mark.frames : Math.min(mark.base, inFile)
+    const at = earlier(mark, ((mark.frames - frames) / shape.rate) * 1000)
+    const safe = mark.base === frames
+    if (!best || frames > best.frames || (frames === best.frames && safe)) best = { ...at, frames, safe, slot }
+  }
+  return best
+}
+
+async function matches(
+  handle: fs.FileHandle,
+  { base, crc, frames }: Mark,
+  { dataOffset, frameBytes }: { dataOffset: number; frameBytes: number },
+): Promise<boolean> {
+  const block = Buffer.allocUnsafe(BLOCK)
+  let found = 0
+  for (let at = dataOffset + base * frameBytes, end = dataOffset + frames * frameBytes; at < end; ) {
+    const { bytesRead } = await handle.read(block, 0, Math.min(BLOCK, end - at), at)
+    if (bytesRead === 0) return false
+    found = crc32(block.subarray(0, bytesRead), found)
+    at += bytesRead
+  }
+  return found === crc
+}
