@@ -221,12 +221,12 @@ function timeRoutes(works: Works, ticker: Ticker): AnyRoute[] {
 
 /** How it goes. */
 function observerRoutes(works: Works, ticker: Ticker): AnyRoute[] {
-  const { clock, config, db, reach, scope, stores } = works
+  const { clock, config, db, group, reach, scope, stores } = works
   const startedAtMs = clock.now()
   const begun = clock.monotonic()
   const observed = { counts: stores.counts, metrics: stores.metrics, reach, runners: () => ticker.status() }
   return [
-    ...probeRoutes(db, iso(startedAtMs)),
+    ...probeRoutes(db, group, iso(startedAtMs)),
     ...healthRoutes({ ...stores, events: stores.healthEvents, reach, scope }),
     ...statusRoutes({
       ...stores,

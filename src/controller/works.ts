@@ -59,6 +59,7 @@ export function worksOf(surroundings: Surroundings & { clock: SteadyClock }, edg
     ending: endings(stores.recordings, stores.health, stores.recordingChunks, bell),
     playing: heldBy,
     principals: edge.principals,
+    group: edge.group,
     heed: edge.heed,
     reach: reaches(db),
     releases: new Releases({

@@ -14,6 +14,8 @@ import { turns } from './turns.ts'
 // Half of the thread pool, and 20 s of work in line at most.
 const HASHES_AT_ONCE = 2
 const HASHES_WAITING = 1000
+/** Of one address: a person waits for one, an office in the morning for a few. */
+const HASHES_WAITING_PER_ADDRESS = 8
 /** An address may fail more often than an account: many people share one. */
 export const ADDRESS_FACTOR = 20
 const EMAIL = /^[^\s@]{1,64}@[^\s@]{1,255}$/
@@ -41,7 +43,7 @@ export const authRoutes = (
     clock,
     ids,
     sessions,
-    turns: turns(HASHES_AT_ONCE, HASHES_WAITING),
+    turns: turns({ longest: HASHES_WAITING, perLine: HASHES_WAITING_PER_ADDRESS, width: HASHES_AT_ONCE }),
     users,
     verify: verifyPassword,
   })
@@ -63,7 +65,10 @@ export const authRoutes = (
       body: Login,
       signsIn: true,
       run: ({ body, request }, commit) =>
-        login({ ...body, address: request.address, userAgent: request.header('user-agent') }, commit),
+        login(
+          { ...body, address: request.address, network: request.network, userAgent: request.header('user-agent') },
+          commit,
+        ),
     }),
     route({
       method: 'POST',

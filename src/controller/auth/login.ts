@@ -28,6 +28,8 @@ export interface Attempt {
   address: string
   /** Lower case. */
   email: string
+  /** What the address is counted under. */
+  network: string
   password: string
   userAgent: string | undefined
 }
@@ -52,14 +54,17 @@ export function signIn(parts: LoginParts): (attempt: Attempt, commit: Commit) =>
     admit(attempt)
     const account = sessions.account(attempt.email)
     const stored = account?.disabledAt ? undefined : account?.passwordHash
-    const fits = await turns(() => verify(attempt.password, stored || DECOY_HASH))
-    // Judged again: a burst of guesses sent at once learns no more than the limit allows.
-    admit(attempt)
-    if (!account || !stored || !fits) {
-      count(attempt)
-      throw refusal(account, attempt)
-    }
+    let uncount = () => {}
+    const fits = await turns(attempt.network, () => {
+      // Judged again when its turn has come, and counted before it is hashed: a burst of guesses costs, and learns, no more
+      // than the limit allows.
+      admit(attempt)
+      uncount = count(attempt)
+      return verify(attempt.password, stored || DECOY_HASH)
+    })
+    if (!account || !stored || !fits) throw refusal(account, attempt)
     const done = await commit((now) => opened(parts, attempt, { ...account, passwordHash: stored }, now))
+    uncount()
     clear(attempt)
     return done
   }
@@ -105,16 +110,22 @@ function refusal(account: Account | undefined, { email }: Pick<Attempt, 'email'>
 /** An address may fail more often than an account: many people share one. */
 function throttle({ accounts, addresses, clock }: LoginParts) {
   return {
-    admit({ address, email }: Attempt): void {
+    admit({ email, network }: Attempt): void {
       const now = clock.monotonic()
-      const seconds = accounts.blocked(email, now) ?? (address ? addresses.blocked(address, now) : undefined)
+      const seconds = accounts.blocked(email, now) ?? (network ? addresses.blocked(network, now) : undefined)
       if (seconds === undefined) return
       const headers = { 'Retry-After': String(seconds) }
       throw new Fail(429, 'rate_limited', 'Too many failed logins, try again later', { details: { email }, headers })
     },
-    count({ address, email }: Attempt): void {
-      accounts.fail(email, clock.monotonic())
-      if (address) addresses.fail(address, clock.monotonic())
+    /** Counts the attempt as failed; what it gives takes that back. */
+    count({ email, network }: Attempt): () => void {
+      const at = clock.monotonic()
+      accounts.fail(email, at)
+      if (network) addresses.fail(network, at)
+      return () => {
+        accounts.undo(email, at)
+        addresses.undo(network, at)
+      }
     },
     clear: ({ email }: Attempt): void => accounts.clear(email),
   }

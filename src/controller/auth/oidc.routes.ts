@@ -121,7 +121,7 @@ function shown(oidc: OidcSettings) {
 
 const redirect = (location: string, cookie: string): Done<null> => ({
   data: null,
-  headers: { 'Cache-Control': 'no-store', Location: location, 'Set-Cookie': cookie },
+  headers: { Location: location, 'Set-Cookie': cookie },
 })
 
 function signedIn(parts: Parts, identity: Identity, request: Incoming, returnTo: string, now: string): Done<null> {
@@ -158,14 +158,14 @@ const withCookie = (e: Fail, cookie: string): Fail =>
 /** Failed callbacks per address: guessing states must not keep the provider busy. */
 function throttle({ addresses, clock }: Parts) {
   return {
-    admit({ address }: Incoming): void {
-      const seconds = address ? addresses.blocked(address, clock.monotonic()) : undefined
+    admit({ network }: Incoming): void {
+      const seconds = network ? addresses.blocked(network, clock.monotonic()) : undefined
       if (seconds === undefined) return
       const headers = { 'Retry-After': String(seconds) }
       throw new Fail(429, 'rate_limited', 'Too many failed logins, try again later', { headers })
     },
-    failed({ address }: Incoming): void {
-      if (address) addresses.fail(address, clock.monotonic())
+    failed({ network }: Incoming): void {
+      if (network) addresses.fail(network, clock.monotonic())
     },
   }
 }

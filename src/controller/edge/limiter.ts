@@ -4,6 +4,8 @@ export interface Limiter {
   blocked(key: string, now: number): number | undefined
   clear(key: string): void
   fail(key: string, now: number): void
+  /** Takes back a failure that was counted at that time: it turned out to be none. */
+  undo(key: string, at: number): void
 }
 
 // Times held over all keys: strangers choose the keys, so memory must not follow their number.
@@ -43,6 +45,14 @@ export function limiter(limit: number, windowSeconds: number, capacity = CAPACIT
         if (held <= capacity || oldest === key) break
         clear(oldest)
       }
+    },
+    undo(key, at) {
+      const times = failures.get(key)
+      const place = times?.indexOf(at) ?? -1
+      if (!times || place < 0) return
+      held--
+      times.splice(place, 1)
+      if (times.length === 0) failures.delete(key)
     },
   }
 }

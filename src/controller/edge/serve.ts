@@ -8,6 +8,7 @@ import { API_PREFIX } from '../../wire/headers.ts'
 import { JSON_LIMIT, STRANGER_LIMIT } from './bodies.ts'
 import { jsonIn, parsed } from './body.ts'
 import type { Call, Edge } from './edge.ts'
+import { ANSWER, dressed } from './headers.ts'
 import { callerOf, isStranger } from './heed.ts'
 import { headerOf, incoming, whenUndelivered } from './incoming.ts'
 import type { AnyRoute, Auth, Commit, Done, Input, Streamed } from './route.ts'
@@ -23,10 +24,10 @@ export function serve(edge: Edge, routes: readonly AnyRoute[]): Hono {
     const [method = '', path = ''] = key.split(' ')
     app.on(method, mounted(path), (c) => handle(edge, candidates, c))
   }
-  app.notFound((c) => c.json({ error: 'Not found' }, 404))
+  app.notFound(() => json(404, { error: 'Not found' }))
   app.onError((e, c) => {
     edge.log.error('uncaught error', { path: c.req.path, ...errorFields(e) })
-    return c.json({ error: 'Internal server error' }, 500)
+    return json(500, { error: 'Internal server error' })
   })
   return app
 }
@@ -97,6 +98,8 @@ async function handle(edge: Edge, candidates: AnyRoute[], c: Context): Promise<R
     }),
   }
   const notes = trail(edge, call)
+  // A probe must answer whatever is wrong with the database: nobody is looked up for it, and nothing is written.
+  if (r.kind === 'stream' && r.audit === 'none') return dressed((await r.run(unjudged(call))).response)
   try {
     call.known = await identified(edge, call, notes, candidates.some(isGuessable))
     if (!heeded(edge, call, notes)) throw edge.heed.limited(call)
@@ -110,10 +113,20 @@ async function handle(edge: Edge, candidates: AnyRoute[], c: Context): Promise<R
   }
 }
 
+/** What a handler gets that is there for anybody and has neither body nor query. */
+const unjudged = (call: Call): AnyInput => ({
+  body: undefined,
+  now: call.now,
+  params: call.params as never,
+  query: undefined,
+  request: call.request,
+  who: { kind: 'anonymous' } as never,
+})
+
 /** Whether the caller is still listened to this minute. @throws Fail 429 for an account that asks too often. */
 function heeded(edge: Edge, call: Call, notes: Trail): boolean {
   edge.heed.request(call)
-  return !isStranger(call) || call.r.signsIn === true || call.r.audit === 'none' || !notes.isSpent()
+  return !isStranger(call) || call.r.signsIn === true || !notes.isSpent()
 }
 
 // Tokens that people chose; a path that takes one also counts what else is tried there.
@@ -123,12 +136,12 @@ const isGuessable = ({ auth }: AnyRoute): boolean => auth === 'bootstrap' || aut
 async function identified(edge: Edge, call: Call, notes: Trail, guessable: boolean): Promise<Call['known']> {
   const { auth } = call.r
   return reported(edge, notes, async () => {
-    const { address } = call.request
-    const wait = guessable ? edge.guesses.blocked(address, edge.clock.monotonic()) : undefined
+    const { network } = call.request
+    const wait = guessable ? edge.guesses.blocked(network, edge.clock.monotonic()) : undefined
     if (wait)
       throw new Fail(429, 'rate_limited', 'Too many refused tokens', { headers: { 'retry-after': String(wait) } })
     const known = edge.principals.authenticate(auth, call.bearer, call.params)
-    if (!known && guessable) edge.guesses.fail(address, edge.clock.monotonic())
+    if (!known && guessable) edge.guesses.fail(network, edge.clock.monotonic())
     if (!known) throw notes.stranger()
     return known
   })
@@ -175,15 +188,19 @@ async function admitted(
     }
   }
   const gated = async <T>(step: () => T): Promise<T> => {
-    const outcome = await edge.group.submit(() => notes.gate() ?? { value: step() }, durable, notes.failedBehindGate)
+    const outcome = await edge.group.submit(
+      () => notes.gate() ?? { value: step() },
+      durable,
+      notes.failedBehindGate,
+      callerOf(call),
+    )
     if ('refusal' in outcome) throw outcome.refusal
     return outcome.value
   }
   if (r.kind === 'tx') return gated(() => notes.succeeded(r.run(input()) as Done<unknown>))
-  // A probe must answer while the database cannot be written.
-  const ready = r.audit === 'none' ? input() : await gated(input)
+  const ready = await gated(input)
   return reported<Done<unknown> | Response>(edge, notes, () =>
-    r.kind === 'flow' ? flowing(edge, call, notes, ready, r.run) : streaming(edge, notes, r, r.run(ready)),
+    r.kind === 'flow' ? flowing(edge, call, notes, ready, r.run) : streaming(edge, notes, r.run(ready)),
   )
 }
 
@@ -211,9 +228,10 @@ async function flowing(edge: Edge, call: Call, notes: Trail, input: AnyInput, ru
   return done
 }
 
-async function streaming(edge: Edge, notes: Trail, r: AnyRoute, running: Promise<Streamed>): Promise<Response> {
+async function streaming(edge: Edge, notes: Trail, running: Promise<Streamed>): Promise<Response> {
   const { response, ...told } = await running
-  if (r.audit !== 'none') await edge.group.submit(() => notes.succeeded({ data: null, ...told }))
+  dressed(response)
+  await edge.group.submit(() => notes.succeeded({ data: null, ...told }))
   return response
 }
 
@@ -229,13 +247,13 @@ async function reported<T>(edge: Edge, notes: Trail, run: () => Promise<T>): Pro
 function answer(edge: Edge, c: Context, r: AnyRoute, done: Done<unknown>): Response {
   if (done.undelivered) whenUndelivered(c, () => takeBack(edge, r, done))
   const status = done.status ?? r.status ?? 200
-  if (status === 204 || status === 302) return new Response(null, { status, headers: done.headers ?? {} })
+  if (status === 204 || status === 302) return new Response(null, { status, headers: { ...ANSWER, ...done.headers } })
   return json(status, { data: done.data, ...done.beside }, done.headers)
 }
 
 // Text and plain headers, not the context's makers: they go to the socket as they are, without a `Headers` in between.
 const json = (status: number, body: object, headers: Record<string, string> = {}): Response =>
-  new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...headers } })
+  new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...ANSWER, ...headers } })
 
 // Nobody waits for this any more: a failure is told to the log.
 function takeBack(edge: Edge, r: AnyRoute, { undelivered = () => {} }: Done<unknown>): void {

@@ -20,7 +20,7 @@ export const installRoutes = ({ publicUrl, tls }: Parts): AnyRoute[] => [
     run: async ({ request }) => {
       const script = filledIn(assetText('scripts/install-agent.sh'), ownAddress(publicUrl, request.header('host'), tls))
       const headers = { 'cache-control': 'no-cache', 'content-type': 'text/x-shellscript; charset=utf-8' }
-      return { response: new Response(script, { headers: { ...headers, 'x-content-type-options': 'nosniff' } }) }
+      return { response: new Response(script, { headers }) }
     },
   }),
 ]

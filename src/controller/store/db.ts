@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { Fail } from '../../kernel/fail.ts'
 
@@ -53,6 +54,9 @@ export class Db {
   private readonly rollback: Database.Statement
   private readonly savepoints: [set: Database.Statement, release: Database.Statement, back: Database.Statement]
   private synchronous = ''
+  private readonly file: string
+  private readonly place: string | undefined
+  private readonly waitMs: number
 
   constructor(file: string, addon?: object, { plain = false, replicated = false, waitMs = 5000 }: How = {}) {
     try {
@@ -63,6 +67,9 @@ export class Db {
     } catch (e) {
       throw new Fail(503, 'database_unavailable', `The database ${file} cannot be opened: ${(e as Error).message}.`)
     }
+    this.file = file
+    this.place = placeOf(file)
+    this.waitMs = waitMs
     this.begin = this.raw.prepare('BEGIN IMMEDIATE')
     this.commit = this.raw.prepare('COMMIT')
     this.rollback = this.raw.prepare('ROLLBACK')
@@ -128,14 +135,40 @@ export class Db {
     this.synchronous = mode
   }
 
+  /** Whether the file that was opened is still the one of that name: what is written to another is lost at the end. */
+  inPlace(): boolean {
+    return this.file === ':memory:' || placeOf(this.file) === this.place
+  }
+
+  /** Takes the lock of writers for a moment, without waiting for anybody. @throws Fail 503 when it cannot be had. */
+  writable(): void {
+    this.raw.pragma('busy_timeout = 0')
+    try {
+      mapped(() => this.begin.run())
+      this.rollback.run()
+    } finally {
+      this.raw.pragma(`busy_timeout = ${this.waitMs}`)
+    }
+  }
+
   close(): void {
     this.raw.close()
   }
 }
 
+/** Which file a name stands for just now; undefined when there is none, or none that can be looked at. */
+function placeOf(file: string): string | undefined {
+  try {
+    const { dev, ino } = statSync(file)
+    return `${dev}:${ino}`
+  } catch {
+    return undefined
+  }
+}
+
 const UNIQUE = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKEY'])
 const REFERENCED = new Set(['SQLITE_CONSTRAINT_FOREIGNKEY', 'SQLITE_CONSTRAINT_TRIGGER'])
-const UNAVAILABLE = /^SQLITE_(BUSY|IOERR|FULL|CANTOPEN|NOTADB|CORRUPT|READONLY)/
+const UNAVAILABLE = /^SQLITE_(BUSY|LOCKED|IOERR|FULL|CANTOPEN|NOTADB|CORRUPT|READONLY|PROTOCOL)/
 
 /** Constraint errors are mapped once, here; anything else passes as it is. */
 function mapped<T>(fn: () => T): T {

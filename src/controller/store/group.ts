@@ -19,7 +19,9 @@ const SLICE_MS = 8
 export class CommitGroup {
   private readonly db: Db
   private readonly clock: Clock
-  private queue: Member[] = []
+  /** What waits, by who asked: each caller has a line of its own. */
+  private lines = new Map<string, Member[]>()
+  private lastFailed = false
   private flushing: NodeJS.Immediate | undefined
 
   constructor(db: Db, clock: Clock) {
@@ -29,16 +31,20 @@ export class CommitGroup {
 
   /**
    * Runs `fn` in the next shared transaction; settles after its commit. When `fn` throws, what it wrote is undone and
-   * `told` writes what is to be kept of the failure, in the same transaction.
+   * `told` writes what is to be kept of the failure, in the same transaction. Of each `caller` one is run after the other,
+   * and of the callers one of each: who asks a thousand times is no reason for others to wait.
    */
-  submit<T>(fn: () => T, durable = true, told: (e: unknown) => void = () => {}): Promise<T> {
+  submit<T>(fn: () => T, durable = true, told: (e: unknown) => void = () => {}, caller = ''): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       let settle: () => void = () => {}
       const run = () => {
         // The outcome is held back until the commit has spoken.
         settle = this.outcome(fn, told, resolve, reject)
       }
-      this.queue.push({ durable, run, done: () => settle(), fail: reject })
+      const member = { durable, run, done: () => settle(), fail: reject }
+      const line = this.lines.get(caller)
+      if (line) line.push(member)
+      else this.lines.set(caller, [member])
       this.flushing ??= setImmediate(() => this.flush())
     })
   }
@@ -69,35 +75,64 @@ export class CommitGroup {
 
   /** Commits what is queued, slice by slice; resolves when nothing is left. */
   async drain(): Promise<void> {
-    while (this.queue.length > 0) await this.submit(() => undefined, false)
+    while (this.lines.size > 0) await this.submit(() => undefined, false)
+  }
+
+  /** Whether the last transaction was not written: the database, or its disk, refuses. */
+  failing(): boolean {
+    return this.lastFailed
   }
 
   private flush(): void {
     this.flushing = undefined
-    const batch = this.queue
-    this.queue = []
-    let taken = 0
+    const lines = this.lines
+    this.lines = new Map()
+    const taken: Member[] = []
     try {
-      this.db.tx(
-        () => {
-          const until = this.clock.monotonic() + SLICE_MS
-          do batch[taken++]?.run()
-          while (taken < batch.length && this.clock.monotonic() < until)
-        },
-        batch.some((member) => member.durable),
-      )
+      this.db.tx(() => this.slice(lines, taken), someDurable(lines))
+      this.lastFailed = false
     } catch (e) {
-      // BEGIN or COMMIT failed: nobody in this slice was written.
-      for (const member of batch.slice(0, Math.max(taken, 1))) member.fail(e)
-      this.requeue(batch.slice(Math.max(taken, 1)))
+      this.lastFailed = true
+      // BEGIN or COMMIT failed: nobody in this slice was written. Where it was BEGIN, one of them is told so.
+      if (taken.length === 0) taken.push(...nextOf(lines))
+      for (const member of taken) member.fail(e)
+      this.requeue(lines)
       return
     }
-    for (const member of batch.slice(0, taken)) member.done()
-    this.requeue(batch.slice(taken))
+    for (const member of taken) member.done()
+    this.requeue(lines)
   }
 
-  private requeue(rest: Member[]): void {
-    this.queue = [...rest, ...this.queue]
-    if (this.queue.length > 0) this.flushing ??= setImmediate(() => this.flush())
+  private slice(lines: Map<string, Member[]>, taken: Member[]): void {
+    const until = this.clock.monotonic() + SLICE_MS
+    do {
+      const [member] = nextOf(lines)
+      if (!member) return
+      taken.push(member)
+      member.run()
+    } while (this.clock.monotonic() < until)
   }
+
+  /** What was left goes before what has come since, in each line and among them. */
+  private requeue(rest: Map<string, Member[]>): void {
+    for (const [caller, line] of this.lines) rest.set(caller, [...(rest.get(caller) ?? []), ...line])
+    this.lines = rest
+    if (rest.size > 0) this.flushing ??= setImmediate(() => this.flush())
+  }
+}
+
+const someDurable = (lines: Map<string, Member[]>): boolean => {
+  for (const line of lines.values()) if (line.some((member) => member.durable)) return true
+  return false
+}
+
+/** The first of the first line, which then stands last; none when nobody waits. */
+function nextOf(lines: Map<string, Member[]>): Member[] {
+  for (const [caller, line] of lines) {
+    lines.delete(caller)
+    const member = line.shift()
+    if (line.length > 0) lines.set(caller, line)
+    return member ? [member] : []
+  }
+  return []
 }

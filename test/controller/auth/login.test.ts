@@ -10,6 +10,7 @@ import { DECOY_HASH, hashPassword, verifyPassword } from '../../../src/crypto/pa
 import { kit } from '../../kit/kit.ts'
 
 const HASH = await hashPassword('right')
+const FROM = { address: '192.0.2.1', network: '192.0.2.1' }
 const commit: Commit = async (write) => write('2026-03-02T09:00:00.000Z')
 
 function parts(more: Partial<LoginParts> = {}) {
@@ -24,7 +25,7 @@ function parts(more: Partial<LoginParts> = {}) {
     clock: k.edge.clock,
     ids: { make: (kind) => `${kind}_1`, uuid: () => 'new-session' },
     sessions: sessionStore(k.db),
-    turns: turns(2, 10),
+    turns: turns({ longest: 100, perLine: 8, width: 2 }),
     users: userStore(k.db),
     verify: (password, stored) => {
       verified.push(stored)
@@ -33,7 +34,7 @@ function parts(more: Partial<LoginParts> = {}) {
     ...more,
   }
   const attempt = (email: string, password: string) =>
-    signIn(all)({ address: '192.0.2.1', email: `${email}@example.org`, password, userAgent: undefined }, commit)
+    signIn(all)({ ...FROM, email: `${email}@example.org`, password, userAgent: undefined }, commit)
   return { k, all, attempt, verified }
 }
 
@@ -63,7 +64,13 @@ test('an address that fails everywhere is blocked, other addresses are not', asy
   const { k, all, attempt } = parts()
   for (let n = 0; n < 100; n++) all.addresses.fail('192.0.2.1', all.clock.monotonic())
   await assert.rejects(attempt('ann', 'right'), { status: 429 })
-  const elsewhere = { address: '192.0.2.2', email: 'ann@example.org', password: 'right', userAgent: undefined }
+  const elsewhere = {
+    address: '192.0.2.2',
+    network: '192.0.2.2',
+    email: 'ann@example.org',
+    password: 'right',
+    userAgent: undefined,
+  }
   assert.equal((await signIn(all)(elsewhere, commit)).data.user.id, 'ann')
   await k.close()
 })
@@ -94,7 +101,8 @@ test('a login whose answer was never delivered leaves no session', async () => {
 })
 
 test('work waits for its turn; a line that is too long is turned away', async () => {
-  const inTurn = turns(1, 1)
+  const lines = turns({ longest: 9, perLine: 1, width: 1 })
+  const inTurn = <T>(work: () => Promise<T>) => lines('a', work)
   let release = () => {}
   const first = inTurn(() => new Promise<void>((resolve) => (release = resolve)))
   const order: string[] = []
@@ -112,6 +120,69 @@ test('work waits for its turn; a line that is too long is turned away', async ()
     /boom/,
   )
   assert.equal(await inTurn(async () => 'free again'), 'free again')
+})
+
+test('a burst of guesses is counted before it is hashed: no more is hashed than the limit allows', async () => {
+  const { k, attempt, verified } = parts()
+  const burst = await Promise.allSettled(Array.from({ length: 60 }, () => attempt('ann', 'wrong')))
+  assert.equal(verified.length, 5)
+  const statuses = burst.map((one) => (one as PromiseRejectedResult).reason.status)
+  assert.equal(statuses.filter((status) => status === 401).length, 5)
+  assert.equal(statuses.filter((status) => status === 429).length, 55)
+  await k.close()
+})
+
+test('of one address so many wait, and another address is not behind them', async () => {
+  const order: string[] = []
+  const releases: (() => void)[] = []
+  const { k, all, verified } = parts({
+    accounts: limiter(1000, 60),
+    addresses: limiter(1000, 60),
+    verify: async (password, stored) => {
+      order.push(password)
+      await new Promise<void>((resolve) => releases.push(resolve))
+      return verifyPassword(password, stored)
+    },
+  })
+  assert.equal(verified.length, 0)
+  const from = (address: string, email: string, password: string) =>
+    signIn(all)({ address, email, network: address, password, userAgent: undefined }, commit)
+  const burst = Array.from({ length: 30 }, (_, n) => from('192.0.2.1', `guess${n}@example.org`, 'wrong'))
+  const ended = Promise.allSettled(burst)
+  const right = from('192.0.2.9', 'ann@example.org', 'right')
+  let signedIn = false
+  void right.then(() => {
+    signedIn = true
+  })
+  while (!signedIn) {
+    releases.shift()?.()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  // Two were at work when it came, one more of the others may have had its turn before.
+  assert.ok(order.indexOf('right') <= 3, order.join())
+  let pending = true
+  void ended.then(() => {
+    pending = false
+  })
+  while (pending) {
+    releases.shift()?.()
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  const statuses = (await ended).map((one) => (one as PromiseRejectedResult).reason.status)
+  // Two at work, eight waiting.
+  assert.equal(statuses.filter((status) => status === 401).length, 10)
+  assert.equal(statuses.filter((status) => status === 429).length, 20)
+  await k.close()
+})
+
+test('right passwords leave no trace in the counts, however many come at once', async () => {
+  const { k, all, attempt } = parts()
+  for (let n = 0; n < 20; n++) {
+    k.sql("DELETE FROM sessions WHERE id = 'new-session'")
+    await attempt('ann', 'right')
+  }
+  assert.equal(all.accounts.blocked('ann@example.org', all.clock.monotonic()), undefined)
+  await k.close()
 })
 
 test('expired sessions are swept, living ones stay', async () => {

@@ -1,0 +1,39 @@
+// What every answer says of itself. The one place: whoever makes a Response of his own passes it through `dressed`.
+
+/** Nobody guesses what it is, nobody keeps it. */
+export const ANSWER = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
+
+/** A document that a browser shows may load from here alone, is framed by nobody, and tells nobody where it was. */
+export const DOCUMENT = {
+  'content-security-policy': [
+    "default-src 'none'",
+    "script-src 'self'",
+    "worker-src 'self'",
+    "style-src 'self'",
+    "img-src 'self' data: blob:",
+    "media-src 'self'",
+    "connect-src 'self'",
+    "manifest-src 'self'",
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+    "require-trusted-types-for 'script'",
+    'trusted-types roomtone',
+  ].join('; '),
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+  'permissions-policy': 'camera=(), microphone=(), geolocation=()',
+  'referrer-policy': 'no-referrer',
+} as const
+
+/** What a browser shows by itself when somebody follows a link to it; audio is played, events are read by a program. */
+const SHOWN = /^(text\/(?!event-stream)|application\/(xhtml|xml|pdf)|image\/svg)/
+
+/** Adds what a response does not say itself. */
+export function dressed(response: Response): Response {
+  const { headers } = response
+  const shown = SHOWN.test(headers.get('content-type') ?? '')
+  for (const [name, value] of Object.entries({ ...ANSWER, ...(shown ? DOCUMENT : {}) }))
+    if (!headers.has(name)) headers.set(name, value)
+  return response
+}
