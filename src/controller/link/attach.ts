@@ -1,7 +1,7 @@
 import * as path from 'node:path'
 import { Fail } from '../../kernel/fail.ts'
 import type { Ids } from '../../kernel/ids.ts'
-import type { Codec } from '../../wire/profiles.ts'
+import { type Codec, enhances } from '../../wire/profiles.ts'
 import { CONTENT_TYPES, type Job, type Recording, type StoredFile } from '../../wire/recordings.ts'
 import { checkOpen, chunkStem, isComplete, isReleased } from '../chunks/chunks.rules.ts'
 import type { ChunkStore } from '../chunks/chunks.store.ts'
@@ -13,6 +13,7 @@ import { endedByLease } from '../jobs/leases.rules.ts'
 import type { LeaseStore } from '../jobs/leases.store.ts'
 import { isSecured, type StoredRendition } from '../recordings/recordings.rules.ts'
 import type { RecordingStore } from '../recordings/recordings.store.ts'
+import type { Told } from '../recordings/renditions.rules.ts'
 import { type Announcement, checkSuperseded, owningJob } from './cachefile.rules.ts'
 import { place, type Received } from './intake.ts'
 
@@ -41,6 +42,8 @@ export interface AttachParts {
 }
 
 export interface Upload {
+  /** Whether a raw file is the take itself: nothing enhanced is to come beside it. */
+  alone: boolean
   announced: Announcement
   /** Which piece of the take it is; undefined: all of it. */
   chunk: { index: number; total: number | undefined } | undefined
@@ -86,14 +89,31 @@ export function acceptable(parts: AttachParts, recording: Recording, { chunked, 
   return job
 }
 
+/**
+ * A raw file is supplementary beside an enhanced one only (specification: recording job). `told`: the sender says why there
+ * is none.
+ */
+export const isAlone = ({ command }: Job, { details }: Told): boolean =>
+  !enhances(command.enhancement) || details?.enhancementFailure !== undefined
+
+/** As what it is filed: chunks of a take that has nothing but raw ones are its chunks, and are joined and sent as such. */
+function renditionOf(parts: AttachParts, upload: Upload, got: Received): StoredRendition {
+  const { alone, chunk, rendition } = upload
+  if (!alone || !chunk || rendition !== 'raw') return rendition
+  const others = stored(parts, upload).filter((row) => row.rendition !== 'raw')
+  const own = others.every((row) => row.rendition === 'primary' && row.checksum === `sha256:${got.sha256}`)
+  return own ? 'primary' : 'raw'
+}
+
 /** Puts a received file in its place and files it; what is not filed leaves nothing behind. */
 export async function attached(
   parts: AttachParts,
-  upload: Arrived,
+  arrived: Arrived,
   got: Received,
   commit: Commit,
 ): Promise<Done<object>> {
   const { takes } = parts
+  const upload = { ...arrived, rendition: renditionOf(parts, arrived, got) }
   const file = freePath(parts, upload, got)
   await place(upload.part, path.join(takes, file))
   let replaced: string | undefined
@@ -187,7 +207,7 @@ interface Filed {
 
 function attachWhole(
   parts: AttachParts,
-  { announced, recordingId, rendition }: Upload,
+  { alone, announced, recordingId, rendition }: Upload,
   job: Job,
   described: StoredFile,
   before: Recording,
@@ -207,11 +227,13 @@ function attachWhole(
     rendition,
     sizeBytes: size,
   }
-  const repeated = recordings.files(recordingId).some((f) => f.rendition === rendition && f.checksum === checksum)
+  const known = recordings.files(recordingId)
+  const repeated = known.some((f) => f.rendition === rendition && f.checksum === checksum)
   const replaced = recordings.attach(row, now)
-  const completed = rendition !== 'raw'
+  const completed = rendition !== 'raw' || (alone && known.every((f) => f.rendition === 'raw'))
   if (completed) {
     complete(parts, job, now)
+    recordings.lengthen(recordingId, durationSeconds, now)
     // The same bytes again change nothing of a take that is secured.
     if (!repeated || !isSecured(before.status)) recordings.settle(recordingId, 'cached', now)
     chunks.whole(recordingId, now)

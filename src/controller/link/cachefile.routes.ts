@@ -9,7 +9,7 @@ import { chunkAsked } from '../chunks/chunks.rules.ts'
 import { removeFiles } from '../edge/files.ts'
 import { type AnyRoute, type Commit, flow, type Incoming } from '../edge/route.ts'
 import type { StoredRendition } from '../recordings/recordings.rules.ts'
-import { type AttachParts, acceptable, attached, ownRecording, type Upload } from './attach.ts'
+import { type AttachParts, acceptable, attached, isAlone, ownRecording, type Upload } from './attach.ts'
 import { announcement, checkSize } from './cachefile.rules.ts'
 import { checkReceived, INCOMING, partSize, type Received, receive, type Turnstile } from './intake.ts'
 
@@ -85,7 +85,7 @@ function admitted(
   const slot = [recording.id, rendition, ...(chunk ? [chunk.index] : []), job.id].join('.')
   const name = kept || announced.resumable ? slot : parts.ids.uuid()
   const part = path.join(parts.takes, INCOMING, `${name}.part`)
-  return { announced, chunk, nodeId, part, recordingId: id, rendition }
+  return { alone: isAlone(job, announced.told), announced, chunk, nodeId, part, recordingId: id, rendition }
 }
 
 async function received(parts: Parts, upload: Upload, request: Incoming, commit: Commit) {

@@ -5,6 +5,7 @@ import { kit } from '../../kit/kit.ts'
 import { chunked, counted, tone, wav } from './world.ts'
 
 const hex = (bytes: Uint8Array) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`
+const ENHANCED = { codec: 'wav', enhancement: { loudnorm: { enabled: true } } }
 const FRAMES = 2000
 const piece = (n: number) => wav(counted(n * FRAMES, FRAMES))
 
@@ -221,7 +222,7 @@ test('a broken chunk upload leaves nothing; a resumable one goes on where it bro
 
 test('raw masters are joined beside what is played, and complete nothing', async () => {
   const k = kit()
-  const t = await chunked(k)
+  const t = await chunked(k, ENHANCED)
   const raw = (n: number) => wav(counted(20_000 + n * FRAMES, FRAMES))
   await t.put(0, raw(0), '&rendition=raw&chunkTotal=2')
   assert.deepEqual([(await t.chunks())[0].status, (await t.state()).status], ['capturing', 'running'])
@@ -268,7 +269,7 @@ test('a take whose last chunk is accepted can be played, downloaded and its mast
 
 test('where a chunk could not be enhanced its plain file stands in the raw master too', async () => {
   const k = kit()
-  const t = await chunked(k)
+  const t = await chunked(k, ENHANCED)
   const mono = (n: number) => wav(counted(n * FRAMES, FRAMES), 8000, 1)
   assert.equal((await t.put(0, piece(0), '&rendition=raw')).status, 201)
   assert.equal((await t.put(0, mono(0), '&rendition=enhanced')).status, 201)
@@ -287,7 +288,7 @@ test('where a chunk could not be enhanced its plain file stands in the raw maste
 
 test('a day after they were joined without loss the files of chunks go; what comes again changes nothing', async () => {
   const k = kit()
-  const t = await chunked(k)
+  const t = await chunked(k, ENHANCED)
   const raw = (n: number) => wav(counted(20_000 + n * FRAMES, FRAMES))
   for (const n of [0, 1]) {
     await t.put(n, raw(n), '&rendition=raw')

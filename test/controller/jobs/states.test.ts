@@ -4,7 +4,7 @@ import { chunkStore } from '../../../src/controller/chunks/chunks.store.ts'
 import { JOB_STATUSES, type JobStatus, type RecordingStatus } from '../../../src/wire/recordings.ts'
 import { type Answer, kit } from '../../kit/kit.ts'
 import { sound } from '../../kit/sound.ts'
-import { takes } from '../recordings/takes.ts'
+import { ENHANCEMENT, takes } from '../recordings/takes.ts'
 
 // Contract A, 4.3 and 4.4: every trigger in every state. What a table does not name is forbidden: 409, nothing changes.
 
@@ -25,7 +25,7 @@ let made = 0
 function world(status: JobStatus, recordingStatus: RecordingStatus = 'recording'): World {
   const [job, recording] = [`j${++made}`, `r${made}`]
   t.recording(recording, { nodeId })
-  t.job(job, recording, { nodeId, status })
+  t.job(job, recording, { nodeId, status, command: { enhancement: ENHANCEMENT } })
   k.sql('UPDATE recordings SET status = ? WHERE id = ?', status === 'failed' ? 'failed' : recordingStatus, recording)
   const reason = status === 'failed' || status === 'cancelled' ? 'earlier' : null
   k.sql('UPDATE recording_jobs SET failure_reason = ? WHERE id = ?', reason, job)
@@ -51,6 +51,13 @@ const upload =
       'x-svc-recording-job-id': job,
       'x-svc-file-name': 'a.wav',
     })
+/** The same for a job that enhances nothing. */
+const plain =
+  (query: string) =>
+  (w: World): Promise<Answer> => {
+    k.sql(`UPDATE recording_jobs SET command = json_remove(command, '$.enhancement') WHERE id = ?`, w.job)
+    return upload(query)(w)
+  }
 const ended = { cancelled: 409, completed: 409, failed: 409 }
 const active = { queued: 200, running: 200, stop_requested: 200 }
 const TRIGGERS: Record<
@@ -105,6 +112,16 @@ const TRIGGERS: Record<
     act: upload('?rendition=raw'),
     answers: { queued: 201, running: 201, stop_requested: 201, completed: 201, cancelled: 409, failed: 409 },
     to: {},
+  },
+  'upload of the raw master where nothing is enhanced': {
+    act: plain('?rendition=raw'),
+    answers: { queued: 201, running: 201, stop_requested: 201, completed: 201, cancelled: 409, failed: 409 },
+    to: { queued: 'completed', running: 'completed', stop_requested: 'completed' },
+  },
+  'upload of the last raw chunk where nothing is enhanced': {
+    act: plain('?rendition=raw&chunk=0&chunkTotal=1'),
+    answers: { queued: 201, running: 201, stop_requested: 201, completed: 201, cancelled: 409, failed: 409 },
+    to: { queued: 'completed', running: 'completed', stop_requested: 'completed' },
   },
   'upload of a chunk': {
     act: upload('?chunk=0'),

@@ -100,9 +100,11 @@ test('a joined take has the details of its chunks', async () => {
   await k.close()
 })
 
-test('raw and enhanced in either order, raw alone, and a plain take where enhancement failed: what each makes of the take', async () => {
+const ENHANCING = { enhancement: { loudnorm: { enabled: true } } }
+
+test('raw and enhanced in either order: the master is supplementary beside an enhanced take', async () => {
   const k = kit()
-  const t = await chunked(k)
+  const t = await chunked(k, { codec: 'wav', ...ENHANCING })
   const put = async (query: string, bytes: string) =>
     (await t.agent.put(`${t.path}${query}`, sound(bytes), t.headers)).status
   const played = async (query = '') =>
@@ -117,6 +119,47 @@ test('raw and enhanced in either order, raw alone, and a plain take where enhanc
   assert.deepEqual([await now(), await played('?rendition=raw')], [['completed', 'cached'], 'later master'])
   await k.close()
 })
+
+const MASTERS: [string, object, object, [string, string]][] = [
+  ['of a job without enhancement', {}, {}, ['completed', 'cached']],
+  ['of a job whose enhancement is to come', ENHANCING, {}, ['running', 'recording']],
+  [
+    'that says why there is no enhanced one',
+    ENHANCING,
+    { 'x-svc-rendition-details': encoded({ enhancementFailure: 'no model' }) },
+    ['completed', 'cached'],
+  ],
+]
+for (const [what, profile, headers, [job, recording]] of MASTERS) {
+  test(`a master alone ${what}: the job is ${job}`, async () => {
+    const k = kit()
+    const t = await chunked(k, { codec: 'wav', ...profile })
+    const put = () => t.agent.put(`${t.path}?rendition=raw`, sound('master'), { ...t.headers, ...headers })
+    assert.equal((await put()).status, 201)
+    assert.equal((await put()).status, 201, 'again, because our answer was lost')
+    assert.deepEqual([(await t.state()).status, (await t.recording()).status], [job, recording])
+    assert.equal((await t.recording()).durationSeconds, job === 'completed' ? 5 : 0)
+    assert.equal((await k.as('admin').get(`/recordings/${t.recordingId}/stream?rendition=raw`)).status, 200)
+    assert.equal(t.files().length, 1)
+    k.advance('1h')
+    await k.tick('job-lease')
+    assert.equal((await t.state()).status, job === 'completed' ? 'completed' : 'failed')
+    await k.close()
+  })
+
+  test(`masters in chunks ${what}: the job is ${job}`, async () => {
+    const k = kit()
+    const t = await chunked(k, { codec: 'wav', ...profile })
+    const put = (n: number, total = '') => t.put(n, wav(counted(n * 800, 800)), `&rendition=raw${total}`, headers)
+    assert.equal((await put(0)).status, 201)
+    assert.equal((await put(1, '&chunkTotal=2')).status, 201)
+    assert.equal((await put(1, '&chunkTotal=2')).status, 201, 'again, because our answer was lost')
+    assert.deepEqual([(await t.state()).status, (await t.recording()).status], [job, recording])
+    await k.tick('chunk-join')
+    assert.equal(t.files().length, job === 'completed' ? 3 : 2)
+    await k.close()
+  })
+}
 
 test('the same take again, because our answer was lost, changes nothing of what has become of it', async () => {
   const k = kit()

@@ -4,12 +4,16 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import type { StoredRendition } from '../../../src/controller/recordings/recordings.rules.ts'
 import { type NewRecording, recordingStore } from '../../../src/controller/recordings/recordings.store.ts'
+import { Enhancement } from '../../../src/wire/profiles.ts'
 import type { Job } from '../../../src/wire/recordings.ts'
 import type { Kit } from '../../kit/kit.ts'
 
 /** Bytes that tell their own place, so that a range is checked to the byte. */
 export const pattern = (size: number): Buffer =>
   Buffer.from(Uint32Array.from({ length: Math.ceil(size / 4) }, (_, i) => i).buffer, 0, size)
+
+/** Of a job whose take is enhanced: a raw master is supplementary. */
+export const ENHANCEMENT = Enhancement.parse({ loudnorm: { enabled: true } })
 
 export function takes(k: Kit) {
   const store = recordingStore(k.db)
@@ -71,7 +75,7 @@ export function takes(k: Kit) {
     k.db.tx(() => store.attach(row, k.now()))
     return path
   }
-  const job = (id: string, recordingId: string, more: Partial<Job> & { command?: object } = {}): void => {
+  const job = (id: string, recordingId: string, more: Partial<Omit<Job, 'command'>> & { command?: object } = {}): void => {
     const command = {
       captureDevice: 'hw:1',
       captureFormat: 'S16_LE',

@@ -8,6 +8,7 @@ import { type S3Options, type S3Server, s3Server } from '../../kit/s3.ts'
 import { NO_SMBD, SMB_PASSWORD, type SmbServer, smbServer } from '../../kit/smb.ts'
 import { sound } from '../../kit/sound.ts'
 import { chunked, counted, wav } from '../chunks/world.ts'
+import { ENHANCEMENT } from '../recordings/takes.ts'
 import { S3_DESTINATION, sha256, type Uploads, uploads } from './uploads.ts'
 
 const AUTO = { trigger: 'on_recording_cached' }
@@ -40,7 +41,12 @@ const policyOf = async (fields: object = {}): Promise<string> => {
 async function take(uploadPolicyIds: string[]) {
   const { agent, id: nodeId } = await u.k.enroll()
   u.takes.recording('rec_9', { name: 'Choir', nodeId, uploadPolicyIds })
-  u.takes.job('job_9', 'rec_9', { nodeId, status: 'running', claimedBy: nodeId })
+  u.takes.job('job_9', 'rec_9', {
+    nodeId,
+    status: 'running',
+    claimedBy: nodeId,
+    command: { enhancement: ENHANCEMENT },
+  })
   return async (rendition: 'enhanced' | 'raw', bytes: Uint8Array): Promise<UploadItem[]> => {
     const headers = { 'x-svc-file-name': 'a.wav', 'x-svc-recording-job-id': 'job_9' }
     const answer = await agent.put(`/recordings/rec_9/cache-file?rendition=${rendition}`, bytes, headers)
