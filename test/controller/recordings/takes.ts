@@ -75,7 +75,11 @@ export function takes(k: Kit) {
     k.db.tx(() => store.attach(row, k.now()))
     return path
   }
-  const job = (id: string, recordingId: string, more: Partial<Omit<Job, 'command'>> & { command?: object } = {}): void => {
+  const job = (
+    id: string,
+    recordingId: string,
+    more: Partial<Omit<Job, 'command'>> & { command?: object } = {},
+  ): void => {
     const command = {
       captureDevice: 'hw:1',
       captureFormat: 'S16_LE',
