@@ -44,7 +44,7 @@ export type JoinGroup = 'primary' | 'raw'
 /** The bell a player waits at for the joined file. */
 export const joinBell = (recordingId: string): string => `joined ${recordingId}`
 
-// A chunk that is late comes within this time after its neighbours, or much later, and then it is joined anew.
+// A chunk that is late comes within this time after its neighbours, or much later: then all of them are joined anew.
 const GRACE_MS = 60_000
 const MOST_CHUNKS = 1_000_000
 
@@ -96,15 +96,18 @@ const graceOf = (set: ChunkSet): string => iso(Date.parse(set.changedAt) + GRACE
 
 /**
  * When each group of a set is to be joined; absent when it is joined already, has nothing, or is still coming. A whole
- * set is joined at once; one with holes when its job has ended and nothing came for a while.
+ * set is joined at once, and so is one whose job ended before the last chunk was sent: nobody announces more. Where the
+ * last one came and another is missing, or more came after the end, it is joined when nothing came for a while.
  */
 export function joinTimes(set: ChunkSet, now: string): Partial<Record<JoinGroup, string>> {
   if (set.wholeAt !== null || !set.ended) return {}
   const whole = isComplete(set)
+  const broken = set.total === null
   const times: Partial<Record<JoinGroup, string>> = {}
-  if (set.primaries > 0 && set.primaryJoined !== set.primaryRevision) times.primary = whole ? now : graceOf(set)
+  if (set.primaries > 0 && set.primaryJoined !== set.primaryRevision)
+    times.primary = whole || (broken && set.primaryJoined === null) ? now : graceOf(set)
   if (set.raws > 0 && set.rawJoined !== set.rawRevision)
-    times.raw = whole && set.raws === set.total ? now : graceOf(set)
+    times.raw = (whole && set.raws === set.total) || (broken && set.rawJoined === null) ? now : graceOf(set)
   return times
 }
 

@@ -51,7 +51,8 @@ interface Parts {
 const ACTOR = systemActor('chunk-joiner')
 const JOIN_FAILED = 'controller.recording.chunk_join_failed'
 const MISSING = 'controller.recording.chunks_missing'
-const EVERY_SECONDS = 30
+// One look into an index: what is due when a job ended waits no longer than that.
+const EVERY_SECONDS = 5
 const LEAST_TIMEOUT_MS = 600_000
 // Left for the database and for takes that arrive meanwhile.
 const SPARE_BYTES = 64 * 1024 * 1024

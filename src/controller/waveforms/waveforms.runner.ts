@@ -3,7 +3,8 @@ import type { Runner } from '../background/ticker.ts'
 import type { WaveformStore } from './waveforms.store.ts'
 import type { Waveforms } from './waveforms.ts'
 
-const EVERY_SECONDS = 60
+// Whoever opens a take that has just arrived sees it.
+const EVERY_SECONDS = 5
 const BATCH = 20
 // Older takes get theirs when somebody looks at them.
 const RECENT_SECONDS = 86_400

@@ -132,7 +132,7 @@ test('missing chunks leave the take partial and playable with the gap noted; whe
   await k.close()
 })
 
-test('a job that fails after some chunks leaves what has come: partial, joined after a while', async () => {
+test('a job that fails after some chunks leaves what has come: partial, joined at once', async () => {
   const k = kit()
   const t = await chunked(k)
   await t.put(0, piece(0))
@@ -141,7 +141,6 @@ test('a job that fails after some chunks leaves what has come: partial, joined a
     'x-svc-reason': 'final_chunk_total_undelivered',
   })
   assert.equal((await t.recording()).status, 'partial')
-  k.advance('61s')
   await k.tick('chunk-join')
   assert.ok(t.read((await t.recording()).cachePath).equals(wav(counted(0, 2 * FRAMES))))
   await k.close()
@@ -156,11 +155,30 @@ test('a stopped take in chunks is joined from what has come', async () => {
     'x-svc-reason': 'controller_stop_requested',
   })
   assert.equal((await t.recording()).status, 'completed')
-  k.advance('61s')
   await k.tick('chunk-join')
   const recording = await t.recording()
   assert.equal(recording.status, 'partial')
   assert.ok(t.read(recording.cachePath).equals(piece(0)))
+  await k.close()
+})
+
+test('what came is joined at once when the lease ran out; what comes later is joined with it when it is quiet', async () => {
+  const k = kit()
+  const t = await chunked(k)
+  await t.put(0, piece(0))
+  k.advance('60s')
+  await k.tick('job-lease')
+  await k.tick('chunk-join')
+  const played = async () => t.read((await t.recording()).cachePath)
+  assert.ok((await played()).equals(piece(0)))
+  for (const n of [1, 2]) {
+    await t.put(n, piece(n))
+    await k.tick('chunk-join')
+    assert.ok((await played()).equals(piece(0)), 'not joined anew with every chunk')
+  }
+  k.advance('61s')
+  await k.tick('chunk-join')
+  assert.ok((await played()).equals(wav(counted(0, 3 * FRAMES))))
   await k.close()
 })
 

@@ -85,11 +85,13 @@ const set = (more: Partial<ChunkSet>): ChunkSet => ({
 })
 const LATER = '2026-03-02T09:01:00.000Z'
 
-test('a set is joined when it is whole, or a while after its job ended; never while it is coming', () => {
+test('a set is joined when it is whole or its job ended without the last chunk; a while later when one is still missing', () => {
   const cases: [Partial<ChunkSet>, object][] = [
     [{}, { primary: NOW }],
     [{ ended: false }, {}],
-    [{ total: null }, { primary: LATER }],
+    [{ total: null }, { primary: NOW }],
+    [{ total: null, ended: false }, {}],
+    [{ total: null, primaryJoined: 2 }, { primary: LATER }],
     [{ total: 4 }, { primary: LATER }],
     [{ primaries: 2 }, { primary: LATER }],
     [{ primaryJoined: 3 }, {}],
@@ -97,7 +99,8 @@ test('a set is joined when it is whole, or a while after its job ended; never wh
     [{ wholeAt: NOW }, {}],
     [{ primaryJoined: 3, raws: 2, rawRevision: 2 }, { raw: LATER }],
     [{ primaryJoined: 3, raws: 3, rawRevision: 3 }, { raw: NOW }],
-    [{ primaries: 0, primaryRevision: 0, raws: 1, rawRevision: 1, total: null }, { raw: LATER }],
+    [{ primaries: 0, primaryRevision: 0, raws: 1, rawRevision: 1, total: null }, { raw: NOW }],
+    [{ primaryJoined: 3, raws: 1, rawRevision: 1, total: null, rawJoined: 0 }, { raw: LATER }],
   ]
   for (const [more, times] of cases) assert.deepEqual(joinTimes(set(more), NOW), times, JSON.stringify(more))
 })

@@ -110,6 +110,17 @@ test('files wait for one another, a file that is asked for twice is made once, a
   await k.close()
 })
 
+test('whoever waits for a waveform, or for the joined chunks before it, is served at a pace of seconds', async () => {
+  const k = kit()
+  const { runners } = (await k.as('owner').get('/status')).json.data
+  const paces = runners.filter(({ name }: { name: string }) => ['chunk-join', 'waveforms'].includes(name))
+  assert.deepEqual(
+    paces.map(({ intervalSeconds }: { intervalSeconds: number }) => intervalSeconds <= 5),
+    [true, true],
+  )
+  await k.close()
+})
+
 test('a playlist with the name of a take opens no other file', async () => {
   const k = kit()
   const other = sound(k, 'other.flac')
