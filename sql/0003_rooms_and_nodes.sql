@@ -52,6 +52,7 @@ CREATE TABLE interfaces (
   hardware_path TEXT,
   serial_number TEXT,
   absent        INTEGER NOT NULL DEFAULT 0 CHECK (absent IN (0, 1)),
+  placeholder   INTEGER NOT NULL DEFAULT 0 CHECK (placeholder IN (0, 1)), -- entered by a person, not reported yet
   UNIQUE (node_id, match_key)
 ) STRICT;
 CREATE INDEX interfaces_node ON interfaces (node_id, position);

@@ -35,6 +35,17 @@ export const InterfaceInput = interfaceOf(text)
 export const FoundInterface = interfaceOf(toldText)
 export type InterfaceInput = z.infer<typeof InterfaceInput>
 
+/** An interface of an enrollment: what its recorder will report may be left out. */
+const Placeholder = InterfaceInput.partial({ channelCount: true, systemName: true }).transform(
+  ({ channelCount, channels, systemName, ...rest }): InterfaceInput => ({
+    ...rest,
+    // 0: not known yet.
+    channelCount: channelCount ?? Math.max(0, ...channels.map(({ index }) => index)),
+    channels,
+    systemName: systemName ?? rest.systemRef ?? rest.alias,
+  }),
+)
+
 export const AudioDefaults = z.strictObject({
   captureArgsTemplate: text(1, 1000).optional(),
   captureBackend: CaptureBackend.optional(),
@@ -80,7 +91,7 @@ export const Enrollment = z.strictObject({
   alias: text(1, 160),
   audioDefaults: AudioDefaults.optional(),
   hostname: text(1, 255),
-  interfaces: z.array(InterfaceInput).max(32).default([]),
+  interfaces: z.array(Placeholder).max(32).default([]),
   ipAddresses: Addresses.default([]),
   location: z.strictObject({ ...Place, building: text(1, 120).optional(), floor: text(1, 80).optional() }),
   notes: prose(0, 2000).optional(),
@@ -333,6 +344,8 @@ export interface SshCredential {
 }
 
 export interface ReconcileSummary {
+  /** Placeholders of the enrollment that the hardware does not have; only when there were any. */
+  removed?: string[]
   absent: string[]
   added: string[]
   reactivated: string[]

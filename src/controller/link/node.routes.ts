@@ -62,16 +62,17 @@ export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
       run: ({ params, body, now }) => {
         nodes.mustExist(params.id)
         const summary = nodes.interfaces.apply(params.id, body.interfaces)
-        const { absent, added, reactivated, updated, unchanged } = summary
+        const { absent, added, reactivated, removed = [], updated, unchanged } = summary
         const node = nodes.get(params.id, now)
         const healthEventIds = captureEvents.judge(params.id, lacksDevice(node), now)
         if (!lacksDevice(node)) scheduleRuns.hurry(params.id, now)
-        const changed = [absent, added, healthEventIds, reactivated, updated].some((list) => list.length > 0)
-        const after = { absent, added, reactivated, updated, interfaceCount: body.interfaces.length }
+        const changed = [absent, added, healthEventIds, reactivated, removed, updated].some((list) => list.length > 0)
+        const after = { absent, added, reactivated, removed, updated, interfaceCount: body.interfaces.length }
         const counts = {
           absent: absent.length,
           added: added.length,
           reactivated: reactivated.length,
+          removed: removed.length,
           updated: updated.length,
           unchanged,
         }

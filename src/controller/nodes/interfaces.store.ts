@@ -2,7 +2,7 @@ import type { Ids } from '../../kernel/ids.ts'
 import type { Channel, Interface, InterfaceInput, InterfacePatch, ReconcileSummary } from '../../wire/nodes.ts'
 import type { Db, SqlValue } from '../store/db.ts'
 import { present } from '../store/filter.ts'
-import { channelRows, type Hardware, type Known, reconcile } from './reconcile.rules.ts'
+import { channelRows, type Hardware, type Known, matchKey, reconcile } from './reconcile.rules.ts'
 import type { NodeSearch } from './search.store.ts'
 
 interface Row {
@@ -55,6 +55,18 @@ export function interfaceStore(db: Db, ids: Ids, search: NodeSearch) {
        hardware_path = @hardwarePath, serial_number = @serialNumber WHERE id = @id`,
   )
   const relabel = db.stmt<{ id: string; alias: string }>(`UPDATE interfaces SET alias = @alias WHERE id = @id`)
+  const expected = db.stmt<{ nodeId: string }>(`UPDATE interfaces SET placeholder = 1 WHERE node_id = @nodeId`)
+  const met = db.stmt<{ nodeId: string; keys: string }>(
+    `UPDATE interfaces SET placeholder = 0
+      WHERE node_id = @nodeId AND placeholder = 1 AND match_key IN (SELECT value FROM json_each(@keys))`,
+  )
+  const vanish = db.stmt<{ id: string }>(
+    `DELETE FROM interfaces AS i WHERE i.id = @id AND i.placeholder = 1
+        AND NOT EXISTS (SELECT 1 FROM channels WHERE interface_id = i.id AND room_id IS NOT NULL)
+        AND NOT EXISTS (SELECT 1 FROM channel_map_assignments WHERE interface_id = i.id)
+        AND NOT EXISTS (SELECT 1 FROM schedules WHERE capture_interface_id = i.id)
+        AND NOT EXISTS (SELECT 1 FROM recording_jobs WHERE node_id = i.node_id AND capture_interface = i.id)`,
+  )
   const flag = db.stmt<{ id: string }>(`UPDATE interfaces SET absent = 1 WHERE id = @id`)
   const addChannel = db.stmt<{ id: string; index: number; alias: string }>(
     `INSERT INTO channels (interface_id, idx, alias) VALUES (@id, @index, @alias) ON CONFLICT DO NOTHING`,
@@ -72,31 +84,43 @@ export function interfaceStore(db: Db, ids: Ids, search: NodeSearch) {
   }
   const knownOf = (nodeId: string): Known[] => ofNodes.all({ nodes: JSON.stringify([nodeId]) }).map(known)
 
-  /** Brings the stored interfaces in line with a report; labels and rooms are the operator's and stay. */
+  /**
+   * Brings the stored interfaces in line with a report; labels and rooms are the operator's and stay. A placeholder that is
+   * not reported goes, unless somebody has built on it: then it stays, as absent.
+   */
   const apply = (nodeId: string, reported: readonly InterfaceInput[]): ReconcileSummary => {
+    met.run({ nodeId, keys: JSON.stringify(reported.map(matchKey)) })
     const plan = reconcile(knownOf(nodeId), reported)
-    for (const { hardware, input, matchKey } of plan.added) {
+    for (const { hardware, input, matchKey: key } of plan.added) {
       const id = ids.uuid()
-      insert.run({ id, nodeId, matchKey, alias: input.alias, ...hardwareColumns(hardware) })
+      insert.run({ id, nodeId, matchKey: key, alias: input.alias, ...hardwareColumns(hardware) })
       setChannels(id, input)
     }
     for (const { hardware, input, known } of plan.changed) {
       update.run({ id: known.id, ...hardwareColumns(hardware) })
       setChannels(known.id, input)
     }
-    for (const { id } of plan.absent) flag.run({ id })
-    if (plan.added.length + plan.changed.length > 0) search.index(nodeId)
+    const gone = [...plan.absent, ...plan.missing].filter(({ id }) => vanish.run({ id }) === 1)
+    const absent = plan.absent.filter((known) => !gone.includes(known))
+    for (const { id } of absent) flag.run({ id })
+    if (plan.added.length + plan.changed.length + gone.length > 0) search.index(nodeId)
     return {
-      absent: plan.absent.map((k) => k.systemName),
+      absent: absent.map((k) => k.systemName),
       added: plan.added.map((a) => a.hardware.systemName),
       reactivated: plan.changed.filter((c) => c.reactivated).map((c) => c.hardware.systemName),
-      unchanged: plan.unchanged,
+      unchanged: plan.unchanged + plan.missing.filter((known) => !gone.includes(known)).length,
       updated: plan.changed.filter((c) => c.updated).map((c) => c.hardware.systemName),
+      ...(gone.length > 0 ? { removed: gone.map((k) => k.systemName) } : {}),
     }
   }
 
   return {
     apply,
+    /** What a person expects of the hardware: placeholders until the first contact. */
+    expect(nodeId: string, entered: readonly InterfaceInput[]): void {
+      apply(nodeId, entered)
+      expected.run({ nodeId })
+    },
     /** Interfaces with their channels, by node. */
     byNode(nodeIds: readonly string[]): Map<string, Interface[]> {
       const nodes = JSON.stringify(nodeIds)

@@ -123,7 +123,7 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
         id,
         now,
       })
-      interfaces.apply(id, input.interfaces)
+      interfaces.expect(id, input.interfaces)
       search.index(id)
       return get(id, now)
     },

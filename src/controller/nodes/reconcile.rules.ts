@@ -18,9 +18,12 @@ export interface Known extends Hardware {
 }
 
 export interface Plan {
+  /** Not reported any more. */
   absent: Known[]
   added: { hardware: Hardware; input: InterfaceInput; matchKey: string }[]
   changed: { hardware: Hardware; input: InterfaceInput; known: Known; reactivated: boolean; updated: boolean }[]
+  /** Not reported, and known to be absent. */
+  missing: Known[]
   unchanged: number
 }
 
@@ -54,7 +57,7 @@ export function reconcile(known: readonly Known[], reported: readonly InterfaceI
   const byKey = new Map(known.map((k) => [k.matchKey, k]))
   const inputs = new Map<string, InterfaceInput>()
   for (const input of reported) if (!inputs.has(matchKey(input))) inputs.set(matchKey(input), input)
-  const plan: Plan = { absent: [], added: [], changed: [], unchanged: 0 }
+  const plan: Plan = { absent: [], added: [], changed: [], missing: [], unchanged: 0 }
   for (const [key, input] of inputs) {
     const old = byKey.get(key)
     const facts = hardware(input, old)
@@ -65,7 +68,7 @@ export function reconcile(known: readonly Known[], reported: readonly InterfaceI
   }
   for (const old of known) {
     if (inputs.has(old.matchKey)) continue
-    if (old.absent) plan.unchanged++
+    if (old.absent) plan.missing.push(old)
     else plan.absent.push(old)
   }
   return plan
