@@ -351,7 +351,7 @@ CREATE TABLE nodes (
   floor          TEXT,
   room_id        TEXT REFERENCES rooms (id) ON DELETE SET NULL,
   status         TEXT NOT NULL DEFAULT 'provisioning'
-                 CHECK (status IN ('provisioning', 'online', 'degraded', 'recording', 'alerting')), -- offline is derived at read
+                 CHECK (status IN ('provisioning', 'online', 'degraded', 'recording', 'alerting', 'retired')), -- offline is derived at read
   agent_version  TEXT NOT NULL DEFAULT 'unknown',
   ip_addresses   TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(ip_addresses)),
   tags           TEXT NOT NULL DEFAULT '[]' CHECK (json_valid(tags)),

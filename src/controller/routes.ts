@@ -44,6 +44,7 @@ import { releaseRoutes } from './nodes/release.routes.ts'
 import { bootstrapConfigRoutes } from './onboarding/bootstrapconfig.routes.ts'
 import { installRoutes } from './onboarding/install.routes.ts'
 import { onboardingRoutes } from './onboarding/onboarding.routes.ts'
+import { retireRoutes } from './onboarding/retire.routes.ts'
 import { overviewRoutes } from './overview/overview.routes.ts'
 import { overviewStore } from './overview/overview.store.ts'
 import { BUILT_IN } from './profiles/policies.store.ts'
@@ -123,6 +124,7 @@ function fleetRoutes(works: Works, ticker: Ticker): AnyRoute[] {
   return [
     ...nodeRoutes({ ...stores, configured: (nodeId) => bell.ring(demandBell(nodeId)), reach, reroom }),
     ...nodeExportRoutes(stores.nodes, reach),
+    ...retireRoutes({ ...stores, alarms: works.scheduleAlarms }),
     ...nodeActionRoutes(stores.nodes, monitored(works)),
     ...channelRoomRoutes({ ...stores, reach, reroom }),
     ...releaseRoutes(works),
@@ -131,7 +133,7 @@ function fleetRoutes(works: Works, ticker: Ticker): AnyRoute[] {
     ...installRoutes({ publicUrl: works.config.SVC_PUBLIC_URL, tls: works.config.tls !== undefined }),
     ...onboardingRoutes({ ...stores, ids }),
     ...meterRoutes(works),
-    ...listenRoutes({ ...works, sessions: works.listeners }),
+    ...listenRoutes({ ...works, nodes: stores.nodes, sessions: works.listeners }),
     ...roomRoutes({ ...stores, ids, reach }),
     ...rosterRoutes(stores.rooms, stores.rosters),
     ...overviewRoutes({ ...stores, overviews: overviewStore(db), scope: works.scope }),

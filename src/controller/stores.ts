@@ -28,6 +28,7 @@ import type { Running } from './nodes/depot.own.ts'
 import { nodeStore } from './nodes/nodes.store.ts'
 import { credentialStore } from './onboarding/credentials.store.ts'
 import { hostKeyStore } from './onboarding/hostkeys.store.ts'
+import { retireStore } from './onboarding/retire.store.ts'
 import { sshKeyStore } from './onboarding/sshkeys.store.ts'
 import { policyStore } from './profiles/policies.store.ts'
 import { profileStore } from './profiles/profiles.store.ts'
@@ -98,6 +99,7 @@ export function storesOf({ config, db, ids, secrets }: Surroundings) {
     metrics: metricsStore(db, config.SVC_NODE_OFFLINE_AFTER_SECONDS),
     oidc: oidcStore(db, ids, config.SVC_LOCAL_ADMIN_EMAIL),
     nodes: nodeStore(db, ids, config.SVC_NODE_OFFLINE_AFTER_SECONDS),
+    retiring: retireStore(db),
     plans: planStore(db),
     policies: policyStore(db),
     profiles: profileStore(db),

@@ -3,7 +3,15 @@ import { DENOISERS } from './profiles.ts'
 import { clientId, instant, offsetInstant, Page, prose, query, someField, text, toldText } from './scalars.ts'
 import { HostKeys, publicKeyLine } from './sshkeys.ts'
 
-export const NODE_STATUSES = ['provisioning', 'online', 'offline', 'degraded', 'recording', 'alerting'] as const
+export const NODE_STATUSES = [
+  'provisioning',
+  'online',
+  'offline',
+  'degraded',
+  'recording',
+  'alerting',
+  'retired',
+] as const
 export type NodeStatus = (typeof NODE_STATUSES)[number]
 
 export const INTERFACE_BACKENDS = ['alsa', 'jack', 'pipewire', 'unknown'] as const
@@ -160,6 +168,8 @@ export const NodeFilters = z.strictObject({
   lastSeenFrom: query(offsetInstant),
   lastSeenTo: query(offsetInstant),
   q: query(text(1, 200)),
+  /** Retired nodes only; otherwise they are left out. */
+  retired: query(z.enum(['0', '1'])),
   room: query(text(1, 160)),
   site: query(text(1, 160)),
   status: query(z.enum(NODE_STATUSES)),

@@ -99,6 +99,8 @@ const BEYOND: Record<string, string> = {
   'nodes.bootstrap_config.issue': 'enroll and mint for a setup stick in one go',
   'nodes.bootstrap_token.check': 'a box asks whether its token is still good before it changes anything',
   'nodes.credentials.revoke': 'revoking a node disables both of its credentials (decision 4)',
+  'nodes.reinstate': 'and may come back with a new bootstrap',
+  'nodes.retire': 'a box that is gone leaves the lists, its recordings stay (additions, section 3)',
   'nodes.ssh_credential.host_keys.replace': 'host keys of a node that was set up by hand, for the lifecycle runner',
   'openapi.read': 'the document of all records (decision 11)',
   'recordings.cache_file.offset': 'offset of an interrupted upload (decision 7)',

@@ -98,6 +98,8 @@ const BEYOND: Record<string, string> = {
   'DELETE /auth/users/:/sessions/: user': 'and ends one of them, without ending the account',
   'GET /audit-events/:/actions user': 'action states, as every resource has them',
   'POST /nodes/:/credentials/revoke user': 'revoking a node disables both of its credentials (decision 4)',
+  'POST /nodes/:/retire user': 'a box that is gone leaves the lists, its recordings stay (additions, section 3)',
+  'POST /nodes/:/reinstate user': 'and may come back with a new bootstrap',
   'PUT /nodes/:/ssh-credential/host-keys user': 'host keys of a node that was set up by hand, for the lifecycle runner',
   'GET /nodes/:/agent-release/: bootstrap': 'a site without internet installs from its controller',
   'GET /nodes/:/agent-release/: node': 'and updates from it',

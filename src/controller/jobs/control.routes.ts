@@ -6,6 +6,7 @@ import type { Bell } from '../background/bell.ts'
 import { removeFiles } from '../edge/files.ts'
 import type { Reach, reaches } from '../edge/reach.ts'
 import { type AnyRoute, flow, route } from '../edge/route.ts'
+import type { NodeStore } from '../nodes/nodes.store.ts'
 import type { ClaimStore } from './claims.store.ts'
 import { isRetryable, isStoppable, retryFault } from './jobs.rules.ts'
 import type { JobStore } from './jobs.store.ts'
@@ -17,6 +18,7 @@ interface Parts {
   ids: Ids
   jobs: JobStore
   leases: LeaseStore
+  nodes: NodeStore
   reach: ReturnType<typeof reaches>
   recordings: {
     /** The operator's stop, as on the recording itself. */
@@ -68,7 +70,12 @@ const retryRoute = (parts: Parts): AnyRoute =>
   })
 
 /** A new job with the same command; what the old take left is cleared once the new one stands (contract A, 4.4). */
-function retried({ bell, claims, ids, recordings }: Parts, source: Job, now: string): { files: string[]; job: Job } {
+function retried(
+  { bell, claims, ids, nodes, recordings }: Parts,
+  source: Job,
+  now: string,
+): { files: string[]; job: Job } {
+  nodes.mustServe(source.nodeId)
   const files = recordings.restart(source.recordingId, now)
   const job = claims.create(ids.make('job'), source.recordingId, source.nodeId, source.command, now)
   bell.ring(source.nodeId)

@@ -49,6 +49,7 @@ export const lifecycleRoutes = ({ dispatch, ids, jobs, nodes }: Parts): AnyRoute
     run: async ({ params, body, who }, commit) => {
       const action = allowed(params.action)
       const { data: job } = await commit((now) => {
+        nodes.mustServe(params.id)
         const { alias, id, ...at } = nodes.get(params.id, now)
         const wish = { action, nodeAlias: alias, nodeId: id, requestedBy: who.id, targetHost: targetHostOf(at) }
         return { data: jobs.create({ ...wish, id: ids.make('node_lifecycle') }, now) }

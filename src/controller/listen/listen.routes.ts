@@ -7,6 +7,7 @@ import type { Feeds } from '../edge/feed.ts'
 import { type AnyRoute, type Incoming, route, type Streamed, stream } from '../edge/route.ts'
 import type { UserWho } from '../edge/who.ts'
 import { hears, sight } from '../meters/sight.rules.ts'
+import type { NodeStore } from '../nodes/nodes.store.ts'
 import { audioBell, type Chunk, following, newestFor, polledFor } from './listen.rules.ts'
 import { type Air, liveAudio, mayHear } from './live.ts'
 import type { Listener } from './sessions.store.ts'
@@ -15,6 +16,7 @@ interface Parts extends Air {
   bell: Bell
   clock: Clock
   feeds: Feeds
+  nodes: NodeStore
 }
 
 const monitor = { auth: 'user', permission: 'listen:monitor' } as const
@@ -38,6 +40,7 @@ const startRoute = (air: Parts): AnyRoute =>
     status: 202,
     run: ({ params: { id }, body, who, now }) => {
       mustHear(air, who, id)
+      air.nodes.mustServe(id)
       const listener = air.sessions.start(who, id, body.enhance, now)
       const data = shown(listener, air.chunks.fresh(id, 'raw', now))
       return { data, after: data, correlation: { listenSessionId: listener.id } }

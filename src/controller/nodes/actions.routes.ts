@@ -49,9 +49,11 @@ const links = ({ id, interfaces }: Node) => {
   }
 }
 
+const SILENT: ReadonlySet<string> = new Set(['offline', 'provisioning', 'retired'])
+
 function actions(who: UserWho, node: Node, seen: { heard: boolean; metered: boolean }) {
   const at = links(node)
-  const silent = (node.status === 'provisioning' || node.status === 'offline') && (`node_${node.status}` as const)
+  const silent = SILENT.has(node.status) && (`node_${node.status}` as const)
   const unable = silent || (node.problems?.[0]?.code ?? false)
   return actionStates(who, {
     detail: { method: 'GET', href: at.detail, permission: 'node:read' },

@@ -6,7 +6,7 @@ import type { Reach } from '../edge/reach.ts'
 import type { Db, SqlValue } from '../store/db.ts'
 import { type Condition, contains, Lister, present, when } from '../store/filter.ts'
 import { type InterfaceFacts, interfaceStore } from './interfaces.store.ts'
-import { problemsOf } from './problems.rules.ts'
+import { mustBeInUse, problemsOf } from './problems.rules.ts'
 import { fold, nodeSearch } from './search.store.ts'
 
 interface Row {
@@ -29,11 +29,14 @@ interface Row {
   tags: string
 }
 
+// Statuses that are the controller's to say (contract A, 4.1).
+const NOT_TOLD: ReadonlySet<string> = new Set(['offline', 'provisioning', 'retired'])
+
 // Rows per turn of the event loop.
 const EXPORT_SLICE = 100
 
 // Offline is derived at read: silent for longer than the setting, but never before first contact (contract A, 4.1).
-const STATUS = `CASE WHEN n.status <> 'provisioning' AND n.last_seen_at < @offlineBefore THEN 'offline' ELSE n.status END`
+const STATUS = `CASE WHEN n.status NOT IN ('provisioning', 'retired') AND n.last_seen_at < @offlineBefore THEN 'offline' ELSE n.status END`
 const COLUMNS = `n.id, n.alias, n.hostname, n.site, n.room, n.building, n.floor, n.room_id AS roomId, ${STATUS} AS status,
   n.agent_version AS agentVersion, n.ip_addresses AS ipAddresses, n.tags, n.notes, n.audio_defaults AS audioDefaults,
   n.runtime, n.max_concurrent AS maxConcurrent, n.last_seen_at AS lastSeenAt`
@@ -48,9 +51,10 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
   const lister = new Lister<Row>(db, { columns: COLUMNS, from: 'nodes n' })
   const byId = db.stmt<{ id: string; offlineBefore: string }, Row>(`SELECT ${COLUMNS} FROM nodes n WHERE n.id = @id`)
   const ofRoom = db.stmt<{ roomId: string; offlineBefore: string }, Row>(
-    `SELECT ${COLUMNS} FROM nodes n WHERE n.id IN (SELECT node_id FROM node_rooms WHERE room_id = @roomId) ORDER BY n.alias, n.id`,
+    `SELECT ${COLUMNS} FROM nodes n WHERE n.id IN (SELECT node_id FROM node_rooms WHERE room_id = @roomId)
+       AND n.status <> 'retired' ORDER BY n.alias, n.id`,
   )
-  const exists = db.stmt<{ id: string }, { n: number }>(`SELECT 1 AS n FROM nodes WHERE id = @id`)
+  const exists = db.stmt<{ id: string }, { status: string }>(`SELECT status FROM nodes WHERE id = @id`)
   const insert = db.stmt<Record<string, SqlValue>>(
     `INSERT INTO nodes (id, alias, hostname, site, room, building, floor, agent_version, ip_addresses, tags, notes, audio_defaults,
        runtime, max_concurrent, last_seen_at, created_at, updated_at)
@@ -82,18 +86,20 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
     const byNode = interfaces.facts(rows.map((row) => row.id))
     return rows.map((row) => ({ ...shown(row, []), interfaces: byNode.get(row.id) ?? [] }))
   }
-  const seen = (reach: Reach, f: NodeFilters, now: string): Condition[] => [
+  const within = (reach: Reach, now: string): Condition[] => [
     // Always bound: the status column needs it.
     { sql: '1', params: { offlineBefore: offlineBefore(now) } },
     ...reach.nodes(),
-    ...matching(f),
   ]
+  const seen = (reach: Reach, f: NodeFilters, now: string): Condition[] => [...within(reach, now), ...matching(f)]
 
   return {
     interfaces,
     find,
     get,
     mustExist: (id: string): void => void found(exists.get({ id }), 'Node'),
+    /** @throws Fail 404, or 409 `node_retired`. */
+    mustServe: (id: string): void => mustBeInUse(found(exists.get({ id }), 'Node')),
     list(reach: Reach, f: NodeFilters, limit: number, now: string): { rows: Node[]; total: number } {
       const { rows, total } = lister.page(seen(reach, f, now), 'n.alias, n.id', limit, f.offset ?? 0)
       return { rows: whole(rows), total }
@@ -109,7 +115,7 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
         sql: 'n.id IN (SELECT value FROM json_each(@wanted))',
         params: { wanted: JSON.stringify(wanted) },
       }
-      const rows = lister.rows([...seen(reach, {}, now), named], 'n.id', wanted.length, 0)
+      const rows = lister.rows([...within(reach, now), named], 'n.id', wanted.length, 0)
       const byId = new Map(rows.map((row) => [row.id, row]))
       return withFacts(wanted.flatMap((id) => byId.get(id) ?? []))
     },
@@ -137,8 +143,7 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
     /** Whether anything but the time of the last contact changed. */
     heartbeat(id: string, h: Heartbeat, now: string): { before: Node; after: Node; changed: boolean } {
       const before = get(id, now)
-      // A node cannot un-promote itself; offline is ours to say (contract A, 4.1).
-      const status = h.status === 'provisioning' || h.status === 'offline' ? 'online' : h.status
+      const status = NOT_TOLD.has(h.status) ? 'online' : h.status
       const ipAddresses = JSON.stringify(h.ipAddresses)
       beat.run({
         id,
@@ -163,6 +168,7 @@ export type NodeStore = ReturnType<typeof nodeStore>
 export type ExportedNode = Omit<Node, 'interfaces'> & { interfaces: InterfaceFacts[] }
 
 const matching = (f: NodeFilters): Condition[] => [
+  { sql: f.retired === '1' ? `n.status = 'retired'` : `n.status <> 'retired'`, params: {} },
   ...when(f.status, `${STATUS} = @status`, (status) => ({ status })),
   ...when(f.backend, BACKEND, (backend) => ({ backend })),
   ...(['site', 'building', 'floor', 'room'] as const).flatMap((place) =>

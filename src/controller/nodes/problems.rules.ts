@@ -1,4 +1,5 @@
 // What keeps a node from its work, from what is known of it.
+import { conflict } from '../../kernel/fail.ts'
 import type { AudioDefaults, Interface, Node, NodeProblem } from '../../wire/nodes.ts'
 
 /** Whether the operator says on the node what it records from: a device or program that no inventory lists. */
@@ -16,6 +17,12 @@ export const lacksDevice = ({ audioDefaults, interfaces }: Pick<Node, 'audioDefa
 
 const NO_DEVICE: NodeProblem = { code: 'no_capture_device', message: 'no capture device' }
 
-/** Before the first contact nothing is known, so nothing is wrong. */
+/** Before the first contact nothing is known, and of a retired node nothing is wanted: neither has a problem. */
 export const problemsOf = (node: Pick<Node, 'audioDefaults' | 'interfaces' | 'status'>): NodeProblem[] =>
-  node.status !== 'provisioning' && lacksDevice(node) ? [NO_DEVICE] : []
+  node.status !== 'provisioning' && node.status !== 'retired' && lacksDevice(node) ? [NO_DEVICE] : []
+
+/** @throws Fail 409 for a node that is out of use */
+export function mustBeInUse({ status }: { status: string }): void {
+  if (status === 'retired')
+    throw conflict('node_retired', 'Node is retired: reinstate it first', { reason: 'node_retired' })
+}

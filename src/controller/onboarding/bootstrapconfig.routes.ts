@@ -28,6 +28,7 @@ export const bootstrapConfigRoutes = ({ credentials, ids, nodes, reach }: Parts)
     if (!('nodeId' in wanted)) return { node: nodes.enroll(ids.make('node'), enrollment(wanted), now), made: true }
     if (nodes.chosen(within, [wanted.nodeId], now).length === 0)
       throw new Fail(404, 'node_not_visible', `Node ${wanted.nodeId} is not visible`, { outcome: 'denied' })
+    nodes.mustServe(wanted.nodeId)
     return { node: nodes.get(wanted.nodeId, now), made: false }
   }
   return [

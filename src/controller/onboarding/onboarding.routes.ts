@@ -13,6 +13,7 @@ import {
 import { type AnyRoute, route } from '../edge/route.ts'
 import { type NodeStore, snapshot } from '../nodes/nodes.store.ts'
 import type { CredentialStore } from './credentials.store.ts'
+import { endCredentials } from './ending.ts'
 import type { HostKeyStore } from './hostkeys.store.ts'
 import { materialOf } from './material.store.ts'
 import type { SshKeyStore } from './sshkeys.store.ts'
@@ -57,7 +58,7 @@ export const onboardingRoutes = ({ credentials, hostKeys, ids, nodes, sshKeys }:
     body: BootstrapTokenRequest,
     status: 201,
     run: ({ params, body, who, now }) => {
-      nodes.mustExist(params.id)
+      nodes.mustServe(params.id)
       const { token, expiresAt } = credentials.mintBootstrap(params.id, body.ttlSeconds, who.id, now)
       return { data: { token, expiresAt, nodeId: params.id }, details: { expiresAt, tokenPrefix: tokenPrefix(token) } }
     },
@@ -101,6 +102,7 @@ export const onboardingRoutes = ({ credentials, hostKeys, ids, nodes, sshKeys }:
     action: 'nodes.credentials.rotate',
     status: 201,
     run: ({ params, who, now }) => {
+      nodes.mustServe(params.id)
       const before = nodes.get(params.id, now)
       const credential = credentials.issue(params.id, who.id, now)
       return {
@@ -116,9 +118,7 @@ export const onboardingRoutes = ({ credentials, hostKeys, ids, nodes, sshKeys }:
     action: 'nodes.credentials.revoke',
     run: ({ params, now }) => {
       const data = nodes.get(params.id, now)
-      const ended = credentials.revoke(params.id, now)
-      sshKeys.revoke(params.id, now)
-      return { data, details: ended }
+      return { data, details: endCredentials({ credentials, sshKeys }, params.id, now) }
     },
   }),
   route({
@@ -155,7 +155,7 @@ export const onboardingRoutes = ({ credentials, hostKeys, ids, nodes, sshKeys }:
     body: SshRotation,
     status: 201,
     run: ({ params, body, now }) => {
-      nodes.mustExist(params.id)
+      nodes.mustServe(params.id)
       const before = sshKeys.find(params.id)
       const after = sshKeys.rotate(params.id, generateSshKey(`svc-${params.id}`), body.username, now)
       return { data: after, before, after }

@@ -10,6 +10,7 @@ import { inScope, verdict } from '../edge/scope.ts'
 import type { UserWho } from '../edge/who.ts'
 import type { ClaimStore } from '../jobs/claims.store.ts'
 import type { NodeStore } from '../nodes/nodes.store.ts'
+import { mustBeInUse } from '../nodes/problems.rules.ts'
 import { BUILT_IN, type PolicyStore } from '../profiles/policies.store.ts'
 import type { ProfileStore } from '../profiles/profiles.store.ts'
 import { recorderCache } from '../retention/retention.rules.ts'
@@ -41,7 +42,7 @@ export function starter(parts: StartParts) {
     const node = parts.nodes.get(input.nodeId, now)
     const place = placed(parts, node, input)
     mayRecord(parts, who, node, place.roomId)
-    mustHear(parts, node, input)
+    mustServe(parts, node, input)
     const profile = parts.profiles.get(input.recordingProfileId ?? BUILT_IN.profile)
     const { retention, uploadPolicyIds } = checkedPolicies(parts, input, who)
     const seconds = input.durationSeconds ?? parts.defaults.seconds
@@ -58,7 +59,7 @@ export function starter(parts: StartParts) {
 export function scheduledStarter(parts: StartParts) {
   return (take: rules.ScheduledTake, now: string): rules.Started => {
     const { folder, name, node, scheduleId, tags, uploadPolicyIds, watchdogPolicyId } = take
-    mustHear(parts, node, take)
+    mustServe(parts, node, take)
     const place = placed(parts, node, take)
     const recording = {
       ...{ folder, name, nodeId: node.id, recordedAt: now, roomId: place.roomId, scheduleId, tags, watchdogPolicyId },
@@ -146,8 +147,9 @@ function mayRecord({ rooms }: StartParts, who: UserWho, node: Node, roomId: stri
   if (!decision.allowed) throw new Fail(403, decision.reason, 'Forbidden', { outcome: 'denied' })
 }
 
-/** A node without a device is not asked to record, unless the operator or the request names what from. @throws Fail 409 */
-function mustHear({ defaults }: StartParts, node: Node, { captureBackend }: Asked): void {
+/** Out of use, or without a device that anybody named: such a node is not asked to record. @throws Fail 409 */
+function mustServe({ defaults }: StartParts, node: Node, { captureBackend }: Asked): void {
+  mustBeInUse(node)
   if ((captureBackend ?? 'alsa') !== 'alsa' || defaults.deviceNamed) return
   if (node.problems?.some(({ code }) => code === 'no_capture_device')) throw rules.noDevice()
 }

@@ -9,13 +9,15 @@ type Row = { [K in keyof Required<Room>]: Room[K] | null }
 const COLUMNS = `rooms.id, rooms.site, rooms.name, rooms.building, rooms.floor, rooms.description, rooms.notes,
   rooms.created_at AS createdAt, rooms.updated_at AS updatedAt`
 // One pass over the view for a whole list: SQLite does not push a correlated room into it.
-const COUNTED = `rooms LEFT JOIN (SELECT room_id, count(DISTINCT node_id) AS n FROM node_rooms GROUP BY room_id) counted
+const IN_USE = `node_id NOT IN (SELECT id FROM nodes WHERE status = 'retired')`
+const COUNTED = `rooms LEFT JOIN
+  (SELECT room_id, count(DISTINCT node_id) AS n FROM node_rooms WHERE ${IN_USE} GROUP BY room_id) counted
   ON counted.room_id = rooms.id`
 
 export function roomStore(db: Db) {
   const list = new Lister<Row>(db, { columns: `${COLUMNS}, coalesce(counted.n, 0) AS nodeCount`, from: COUNTED })
   const byId = db.stmt<{ id: string }, Row>(
-    `SELECT ${COLUMNS}, (SELECT count(DISTINCT node_id) FROM node_rooms WHERE room_id = @id) AS nodeCount
+    `SELECT ${COLUMNS}, (SELECT count(DISTINCT node_id) FROM node_rooms WHERE room_id = @id AND ${IN_USE}) AS nodeCount
        FROM rooms WHERE id = @id`,
   )
   const twin = db.stmt<{ id: string; site: string; name: string }, { id: string }>(

@@ -6,6 +6,7 @@ import type { Recurrence, ScheduleInput, SchedulePatch } from '../../wire/schedu
 import type { reaches } from '../edge/reach.ts'
 import { inScope, verdict } from '../edge/scope.ts'
 import type { UserWho } from '../edge/who.ts'
+import { mustBeInUse } from '../nodes/problems.rules.ts'
 import { BUILT_IN } from '../profiles/policies.store.ts'
 import { placesOf } from '../rooms/places.rules.ts'
 import { present } from '../store/filter.ts'
@@ -101,6 +102,7 @@ function checked(
   checkSettings(parts, draft, who, before)
   checkAssignees(parts, draft)
   if (!node) return { roomId: before?.roomId }
+  if (draft.enabled && bearsOnTakes(before, draft)) mustBeInUse(node)
   const roomId = roomOf(node, device, draft)
   if (bearsOnTakes(before, draft)) parts.foresee(node, draft, draft.recordingProfileId)
   // A new one too: the gate cannot judge what lies in no room.

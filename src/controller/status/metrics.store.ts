@@ -21,7 +21,7 @@ export interface Running {
   status: string
 }
 
-const STATUS = `CASE WHEN n.status <> 'provisioning' AND n.last_seen_at < @offlineBefore THEN 'offline' ELSE n.status END`
+const STATUS = `CASE WHEN n.status NOT IN ('provisioning', 'retired') AND n.last_seen_at < @offlineBefore THEN 'offline' ELSE n.status END`
 const ACTIVE = `(SELECT id FROM recordings WHERE status = 'recording'
   UNION SELECT recording_id FROM recording_jobs WHERE status IN ('running', 'stop_requested')) l JOIN recordings r ON r.id = l.id`
 const RUNNING = `r.id, coalesce(r.node_id, '') AS nodeId, r.source, r.status, r.duration_seconds AS durationSeconds,
@@ -41,7 +41,7 @@ export function metricsStore(db: Db, offlineAfterSeconds: number) {
     nodes(reach: Reach, now: string): NodeGauge[] {
       const offlineBefore = offlineAfterSeconds === 0 ? '' : iso(Date.parse(now) - offlineAfterSeconds * 1000)
       const params: Params = { offlineBefore }
-      return nodes.all([{ sql: '1', params }, ...reach.nodes()], 'n.id')
+      return nodes.all([{ sql: `n.status <> 'retired'`, params }, ...reach.nodes()], 'n.id')
     },
     /** With status `recording` or a running job, the newest first. */
     running: (reach: Reach): Running[] => running.all(reach.recordings(), 'r.recorded_at DESC'),

@@ -17,6 +17,8 @@ interface Parts {
  * `heartbeatsExpected` is false while nodes have not had the time to report since the controller itself was away.
  */
 export function offlineWatch({ alarms, health, offlineAfterSeconds, store }: Parts) {
+  const endOf = (nodeId: string | undefined): string =>
+    nodeId !== undefined && store.isRetired(nodeId) ? 'node_retired' : 'node_heartbeat_recovered'
   return (now: string, heartbeatsExpected: boolean): { loud: boolean; run: () => void }[] => {
     const silent = new Map(store.silentNodes(now).map((node) => [node.id, node]))
     const open = health.alarms(TYPE)
@@ -24,8 +26,7 @@ export function offlineWatch({ alarms, health, offlineAfterSeconds, store }: Par
     const followed = open.flatMap((event) => {
       const node = silent.get(event.nodeId ?? '')
       const heard = { lastSeenAt: now, offlineAfterSeconds }
-      if (!node)
-        return [{ loud: true, run: () => alarms.resolve(STEM, event.id, 'node_heartbeat_recovered', heard, now) }]
+      if (!node) return [{ loud: true, run: () => alarms.resolve(STEM, event.id, endOf(event.nodeId), heard, now) }]
       const details = () => detailsOf(node, offlineAfterSeconds, now)
       // No repetition: an offline node is one piece of news.
       const run = () => alarms.goOn(STEM, event.id, 'critical', details(), false, now)

@@ -43,7 +43,10 @@ export function watchStore(db: Db, offlineAfterSeconds: number) {
   })
   const silent = db.stmt<{ before: string }, SilentNode>(
     `SELECT id, alias, hostname, site, room, building, floor, ip_addresses AS ipAddresses, tags, status,
-       last_seen_at AS lastSeenAt FROM nodes WHERE status <> 'provisioning' AND last_seen_at < @before ORDER BY id`,
+       last_seen_at AS lastSeenAt FROM nodes WHERE status NOT IN ('provisioning', 'retired') AND last_seen_at < @before ORDER BY id`,
+  )
+  const retired = db.stmt<{ id: string }, { n: number }>(
+    `SELECT 1 AS n FROM nodes WHERE id = @id AND status = 'retired'`,
   )
   const active = { sql: `r.status = 'recording'`, params: {} }
   return {
@@ -56,6 +59,7 @@ export function watchStore(db: Db, offlineAfterSeconds: number) {
           rules: JSON.parse(row.rules) as WatchdogRules,
         }))
     },
+    isRetired: (nodeId: string): boolean => retired.get({ id: nodeId }) !== undefined,
     /** Nodes that have been silent for longer than they may; those nobody has heard of yet are not among them. */
     silentNodes: (now: string): SilentNode[] =>
       offlineAfterSeconds === 0 ? [] : silent.all({ before: iso(Date.parse(now) - offlineAfterSeconds * 1000) }),
