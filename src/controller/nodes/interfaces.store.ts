@@ -30,7 +30,33 @@ const COLUMNS = `${FACTS}, (SELECT '[' || coalesce(group_concat('{"alias":' || j
     || CASE WHEN room_id IS NULL THEN '}' ELSE ',"roomId":' || json_quote(room_id) || '}' END, ',' ORDER BY idx), '') || ']'
   FROM channels c WHERE interface_id = interfaces.id) AS channels`
 
+/** Interfaces that a person entered and no report has named yet. */
+function placeholders(db: Db) {
+  const expected = db.stmt<{ nodeId: string }>(`UPDATE interfaces SET placeholder = 1 WHERE node_id = @nodeId`)
+  const met = db.stmt<{ nodeId: string; keys: string }>(
+    `UPDATE interfaces SET placeholder = 0
+      WHERE node_id = @nodeId AND placeholder = 1 AND match_key IN (SELECT value FROM json_each(@keys))`,
+  )
+  const vanish = db.stmt<{ id: string }>(
+    `DELETE FROM interfaces AS i WHERE i.id = @id AND i.placeholder = 1
+        AND NOT EXISTS (SELECT 1 FROM channels WHERE interface_id = i.id AND room_id IS NOT NULL)
+        AND NOT EXISTS (SELECT 1 FROM channel_map_assignments WHERE interface_id = i.id)
+        AND NOT EXISTS (SELECT 1 FROM schedules WHERE capture_interface_id = i.id)
+        AND NOT EXISTS (SELECT 1 FROM recording_jobs WHERE node_id = i.node_id AND capture_interface = i.id)`,
+  )
+  return {
+    /** All of the node's are. */
+    expect: (nodeId: string): void => void expected.run({ nodeId }),
+    /** The reported ones are none any more. */
+    meet: (nodeId: string, reported: readonly InterfaceInput[]): void =>
+      void met.run({ nodeId, keys: JSON.stringify(reported.map(matchKey)) }),
+    /** Removes one that nothing refers to; false when it stays, or is none. */
+    vanish: (id: string): boolean => vanish.run({ id }) === 1,
+  }
+}
+
 export function interfaceStore(db: Db, ids: Ids, search: NodeSearch) {
+  const entered = placeholders(db)
   const ofNodes = db.stmt<{ nodes: string }, Row>(
     `SELECT ${COLUMNS} FROM interfaces WHERE node_id IN (SELECT value FROM json_each(@nodes)) ORDER BY node_id, position`,
   )
@@ -55,18 +81,6 @@ export function interfaceStore(db: Db, ids: Ids, search: NodeSearch) {
        hardware_path = @hardwarePath, serial_number = @serialNumber WHERE id = @id`,
   )
   const relabel = db.stmt<{ id: string; alias: string }>(`UPDATE interfaces SET alias = @alias WHERE id = @id`)
-  const expected = db.stmt<{ nodeId: string }>(`UPDATE interfaces SET placeholder = 1 WHERE node_id = @nodeId`)
-  const met = db.stmt<{ nodeId: string; keys: string }>(
-    `UPDATE interfaces SET placeholder = 0
-      WHERE node_id = @nodeId AND placeholder = 1 AND match_key IN (SELECT value FROM json_each(@keys))`,
-  )
-  const vanish = db.stmt<{ id: string }>(
-    `DELETE FROM interfaces AS i WHERE i.id = @id AND i.placeholder = 1
-        AND NOT EXISTS (SELECT 1 FROM channels WHERE interface_id = i.id AND room_id IS NOT NULL)
-        AND NOT EXISTS (SELECT 1 FROM channel_map_assignments WHERE interface_id = i.id)
-        AND NOT EXISTS (SELECT 1 FROM schedules WHERE capture_interface_id = i.id)
-        AND NOT EXISTS (SELECT 1 FROM recording_jobs WHERE node_id = i.node_id AND capture_interface = i.id)`,
-  )
   const flag = db.stmt<{ id: string }>(`UPDATE interfaces SET absent = 1 WHERE id = @id`)
   const addChannel = db.stmt<{ id: string; index: number; alias: string }>(
     `INSERT INTO channels (interface_id, idx, alias) VALUES (@id, @index, @alias) ON CONFLICT DO NOTHING`,
@@ -89,7 +103,7 @@ export function interfaceStore(db: Db, ids: Ids, search: NodeSearch) {
    * not reported goes, unless somebody has built on it: then it stays, as absent.
    */
   const apply = (nodeId: string, reported: readonly InterfaceInput[]): ReconcileSummary => {
-    met.run({ nodeId, keys: JSON.stringify(reported.map(matchKey)) })
+    entered.meet(nodeId, reported)
     const plan = reconcile(knownOf(nodeId), reported)
     for (const { hardware, input, matchKey: key } of plan.added) {
       const id = ids.uuid()
@@ -100,7 +114,7 @@ export function interfaceStore(db: Db, ids: Ids, search: NodeSearch) {
       update.run({ id: known.id, ...hardwareColumns(hardware) })
       setChannels(known.id, input)
     }
-    const gone = [...plan.absent, ...plan.missing].filter(({ id }) => vanish.run({ id }) === 1)
+    const gone = [...plan.absent, ...plan.missing].filter(({ id }) => entered.vanish(id))
     const absent = plan.absent.filter((known) => !gone.includes(known))
     for (const { id } of absent) flag.run({ id })
     if (plan.added.length + plan.changed.length + gone.length > 0) search.index(nodeId)
@@ -117,9 +131,9 @@ export function interfaceStore(db: Db, ids: Ids, search: NodeSearch) {
   return {
     apply,
     /** What a person expects of the hardware: placeholders until the first contact. */
-    expect(nodeId: string, entered: readonly InterfaceInput[]): void {
-      apply(nodeId, entered)
-      expected.run({ nodeId })
+    expect(nodeId: string, wished: readonly InterfaceInput[]): void {
+      apply(nodeId, wished)
+      entered.expect(nodeId)
     },
     /** Interfaces with their channels, by node. */
     byNode(nodeIds: readonly string[]): Map<string, Interface[]> {
