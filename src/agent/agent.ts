@@ -133,6 +133,7 @@ async function bootstrap(config: AgentConfig, log: Log): Promise<number> {
       interfaces: (await collectInventory(inventoryOptions(config))).interfaces,
       link,
       nodeId: settings.nodeId,
+      say: (words) => log.warn(words),
       signal: aborting.signal,
       token,
       username: settings.bootstrapUser,

@@ -1,12 +1,13 @@
 // Day 0 of a node: makes its key, trades the single-use token for the node token, keeps only the public half.
 import * as fs from 'node:fs'
 import * as path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fingerprint, generateSshKey } from '../crypto/sshkey.ts'
 import { installPublicKey, prepareKeys } from '../host/authorizedkeys.ts'
 import { writeEnvFile } from '../host/envfile.ts'
 import { makeDir } from '../kernel/dirs.ts'
 import type { InterfaceInput } from '../wire/nodes.ts'
-import { type Link, LinkError } from './link/link.ts'
+import { type Link, LinkError, WRONG_TIME } from './link/link.ts'
 
 /** Why the node could not join, in words for the person at the terminal. Holds no key and no token. */
 export class BootstrapFailed extends Error {}
@@ -23,6 +24,8 @@ export interface BootstrapOptions {
   interfaces: InterfaceInput[]
   link: Pick<Link, 'bootstrap'>
   nodeId: string
+  /** Tells what is waited for. */
+  say(words: string): void
   signal: AbortSignal
   token: string
   username: string
@@ -38,7 +41,9 @@ function inWords(e: LinkError, nodeId: string): string {
   if (e.status === 404) return `the controller does not know the node ${nodeId}: enroll it first`
   if (e.status === 400) return `the controller did not accept the request; the token is still good. ${e.message}`
   if (e.status === undefined)
-    return `${e.message}. Try again; if the token is refused then, the controller had accepted it: ask for a new one.`
+    return e.reason === WRONG_TIME
+      ? `${e.message}. The token is still good.`
+      : `${e.message}. Try again; if the token is refused then, the controller had accepted it: ask for a new one.`
   return e.message
 }
 
@@ -76,6 +81,25 @@ function settle(options: BootstrapOptions, publicKey: string, controllerToken: s
   }
 }
 
+/** A box without a clock battery is told the time soon after it is switched on. */
+const CLOCK_WAIT_MS = 300_000
+const CLOCK_LOOK_MS = 2000
+
+/** Asks again while only the clock of this box is in the way: nothing was sent then, and the token is good. */
+async function inTime<T>(ask: () => Promise<T>, { say, signal }: BootstrapOptions): Promise<T> {
+  let told = false
+  for (const end = performance.now() + CLOCK_WAIT_MS; ; ) {
+    try {
+      return await ask()
+    } catch (e) {
+      if (!(e instanceof LinkError) || e.reason !== WRONG_TIME || performance.now() > end) throw e
+      if (!told) say(`${e.message}. Waiting up to ${CLOCK_WAIT_MS / 60_000} minutes for the clock to be set.`)
+      told = true
+      await sleep(CLOCK_LOOK_MS, undefined, { signal })
+    }
+  }
+}
+
 /**
  * One request spends the token; everything that can fail is tried before it, and until the controller has accepted nothing
  * on this box is another than before. The private key is only ever in memory. Throws BootstrapFailed, or the signal's reason.
@@ -85,7 +109,8 @@ export async function bootstrapNode(options: BootstrapOptions): Promise<Joined> 
   const { hostKeys, interfaces, link, nodeId, signal, token, username } = options
   const pair = generateSshKey(`svc-${nodeId}`)
   signal.throwIfAborted()
-  const joined = await link.bootstrap(token, { hostKeys, interfaces, ...pair, username }).catch((e) => {
+  const ask = () => link.bootstrap(token, { hostKeys, interfaces, ...pair, username })
+  const joined = await inTime(ask, options).catch((e) => {
     throw e instanceof LinkError ? new BootstrapFailed(inWords(e, nodeId)) : e
   })
   settle(options, pair.publicKey, joined.controllerToken)

@@ -4,6 +4,7 @@ import type { Clock } from '../kernel/clock.ts'
 import { errorFields, type Log } from '../kernel/log.ts'
 import type { NodeConfig } from '../wire/nodes.ts'
 import type { AgentJob } from '../wire/recordings.ts'
+import type { Calendar } from './calendar.ts'
 import type { Health } from './health/health.ts'
 import type { Hold } from './hold.ts'
 import type { Inventory } from './inventory/inventory.ts'
@@ -16,6 +17,7 @@ import type { Token } from './token.ts'
 
 export interface DaemonDeps {
   applyConfig: (config: NodeConfig) => void
+  calendar: Pick<Calendar, 'heard'>
   clock: Clock
   collect: (mayProbe: boolean) => Promise<Inventory>
   /** Tells when a sound card comes or goes. */
@@ -192,7 +194,9 @@ export class Daemon {
     const done = await this.#sync('node_heartbeat', async () => {
       const asked = clock.now()
       const theirs = await link.heartbeat({ agentVersion, hostname, ipAddresses, runtime, status })
-      if (theirs !== undefined) this.#judgeClock(asked, clock.now(), theirs)
+      if (theirs === undefined) return
+      this.#deps.calendar.heard(theirs)
+      this.#judgeClock(asked, clock.now(), theirs)
     })
     if (done && wasFailing) health.nudge()
     const signed = { captureDevice: interfaces.length > 0, online: done }

@@ -6,6 +6,7 @@ import { makeDir } from '../kernel/dirs.ts'
 import { errorFields, type Log } from '../kernel/log.ts'
 import type { AudioDefaults, NodeConfig } from '../wire/nodes.ts'
 import type { AgentJob } from '../wire/recordings.ts'
+import { type Calendar, createCalendar } from './calendar.ts'
 import { createBus, type SoundBus } from './capture/bus.ts'
 import { programOf } from './capture/devices.ts'
 import { Feeds } from './capture/feeds.ts'
@@ -44,6 +45,7 @@ export interface Parts {
   applyConfig(config: NodeConfig): void
   /** What the open devices give, for whoever listens along. */
   bus: SoundBus
+  calendar: Calendar
   /** Tells when a sound card comes or goes. */
   devices: DeviceWatch
   health: Health
@@ -157,12 +159,13 @@ function machineOf(
   { childEnv, settings }: AgentConfig,
   log: Log,
   report: Report,
+  { surely }: Calendar,
 ): { disk: Disk; systemHealth: SystemHealth } {
   const { agentDir: workDir, cacheManifestFile, dfCommand, diskPath, keepUploaded } = settings
   const gauge = dfCommand ? dfGauge(dfCommand, diskPath, childEnv) : statfsGauge(diskPath)
   const [manifestFile, stateFile] = [path.resolve(cacheManifestFile), path.resolve(settings.stateFile)]
   return {
-    disk: openDisk({ clock: systemClock, gauge, keepUploaded, log, manifestFile, report, stateFile, workDir }),
+    disk: openDisk({ gauge, keepUploaded, log, manifestFile, report, stateFile, surely, workDir }),
     systemHealth: createSystemHealth({
       everyMs: SYSTEM_HEALTH_EVERY_MS,
       gauge,
@@ -185,8 +188,9 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const token = createToken(config.controllerToken, (sentence) => log.warn(sentence))
   const link = openLink(config, token.current)
   const health = healthOf(config, log, link, token)
+  const calendar = createCalendar(systemClock)
   await health.start()
-  const { disk, systemHealth } = machineOf(config, log, health.report)
+  const { disk, systemHealth } = machineOf(config, log, health.report, calendar)
   const bus = createBus((e) => log.error('a listener failed and hears no more of the devices', errorFields(e)))
   const { apply, live } = liveJobSettings(config)
   let defaults: AudioDefaults = {}
@@ -202,7 +206,7 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   }
   const runner = createJobRunner({
     childEnv,
-    clock: systemClock,
+    clock: calendar.clock,
     disk,
     enhancer: createEnhancer({ command: settings.renderCommand, env: childEnv, model, report: health.report }),
     feeds,
@@ -230,6 +234,7 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
       disk.cache.setPolicies(said.recorderCachePolicies)
     },
     bus,
+    calendar,
     devices,
     health,
     inventory,

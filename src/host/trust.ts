@@ -2,6 +2,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import * as fs from 'node:fs'
 import * as tls from 'node:tls'
+import { systemClock } from '../kernel/clock.ts'
 
 export interface Trust {
   /** PEM text of certificate authorities, where they lie in no file yet. */
@@ -99,7 +100,7 @@ export const isUnknownIssuer = (e: unknown): boolean => {
 
 const WORDS: Record<string, string> = {
   CERT_HAS_EXPIRED:
-    'its certificate has expired: renew it on the controller (roomtone tls renew), or set the clock of this machine right',
+    'its certificate has expired: set the clock of this machine right, or renew the certificate on the controller (roomtone tls renew)',
   CERT_NOT_YET_VALID: 'its certificate is not valid yet: set the clock of this machine right',
   CERT_SIGNATURE_FAILURE: UNKNOWN_ISSUER,
   DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_ISSUER,
@@ -122,8 +123,17 @@ const HANDSHAKE: [text: RegExp, words: string][] = [
   ],
 ]
 
-/** What a person can do about a connection that failed for its certificate; undefined where it failed for something else. */
-export const tlsAdvice = (e: unknown): string | undefined => {
+/** Whether a certificate is refused for the time it is: that comes right by itself when the clock does. */
+export const isWrongTime = (e: unknown): boolean =>
+  ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID'].includes((e as NodeJS.ErrnoException).code ?? '')
+
+/**
+ * What a person can do about a connection that failed for its certificate; undefined where it failed for something else.
+ * `now`: what this machine takes for the time, Unix ms.
+ */
+export const tlsAdvice = (e: unknown, now = systemClock.now()): string | undefined => {
   const { code = '', message } = e as NodeJS.ErrnoException
+  if (isWrongTime(e))
+    return `${WORDS[code]}. Here it is ${new Date(now).toISOString().slice(0, 16).replace('T', ' ')} UTC`
   return Object.hasOwn(WORDS, code) ? WORDS[code] : HANDSHAKE.find(([text]) => text.test(message))?.[1]
 }

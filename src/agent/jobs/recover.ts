@@ -52,7 +52,7 @@ export async function recoverJob(ctx: JobContext, job: OwnedJob): Promise<'captu
 /** A take whose time is not over is continued: what is said in the room now is worth as much as what was said before. */
 async function goesOn(ctx: JobContext, job: OwnedJob, found: OnDisk, whole: number): Promise<boolean> {
   const { count, format, lastAt, rate } = found
-  const awayMs = msBetween(lastAt, moment(ctx.clock))
+  const awayMs = msBetween(lastAt, moment())
   if (awayMs >= ((whole - count) / rate) * 1000) return false
   job.left = { frames: count, lastAt: ctx.clock.monotonic() - awayMs }
   // Killed before the first state after the first sample: the file itself says its format.
@@ -122,15 +122,18 @@ export async function stillWanted(ctx: JobContext, job: OwnedJob): Promise<'capt
   for (let attempt = 1; ; attempt++) {
     const answer = await ask(ctx, job)
     if (answer === 'gone') return 'drop'
-    if (answer) return verdict(ctx, job, answer)
-    if (ctx.clock.now() - job.state.claimedAt < FRESH_MS) return 'capture'
+    if (answer) return verdict(job, answer)
+    if (sinceClaim(job) < FRESH_MS) return 'capture'
     await pauseBeforeRetry(ctx, attempt)
   }
 }
 
-async function verdict(ctx: JobContext, job: OwnedJob, answer: AgentJob): Promise<'capture' | 'drop' | 'report'> {
+/** Milliseconds; a claim whose moment cannot be told is an old one. */
+const sinceClaim = ({ state: { claimed } }: OwnedJob): number => (claimed ? msBetween(claimed, moment()) : Infinity)
+
+async function verdict(job: OwnedJob, answer: AgentJob): Promise<'capture' | 'drop' | 'report'> {
   const { failureReason, status } = answer
-  const timeLeft = ctx.clock.now() - job.state.claimedAt < job.command.durationSeconds * 1000
+  const timeLeft = sinceClaim(job) < job.command.durationSeconds * 1000
   // A lease that ran out while the agent was away is no wish to end: the take is delivered late (decision 15).
   if (status === 'running' || (status === 'failed' && failureReason === 'lease_expired' && timeLeft)) return 'capture'
   if (status !== 'stop_requested') return 'drop'

@@ -10,6 +10,7 @@ import type { Report } from '../health/report.ts'
 import type { Link } from '../link/link.ts'
 import { type Disk, openDisk } from '../spool/disk.ts'
 import { isDiskFull } from '../spool/durable.ts'
+import { moment } from '../spool/marks.ts'
 import type { TakeState } from '../spool/state.ts'
 import { finishTake, followTake, reportEnd } from './finish.ts'
 import { withAssignedMap } from './maps.ts'
@@ -85,7 +86,10 @@ export interface JobRunner {
 
 /** Makes the directories; throws what the disk throws. */
 export function createJobRunner(deps: JobRunnerDeps): JobRunner {
-  return new Runner(deps, deps.disk ?? openDisk({ ...deps, keepUploaded: deps.settings.keepUploaded }))
+  return new Runner(
+    deps,
+    deps.disk ?? openDisk({ ...deps, keepUploaded: deps.settings.keepUploaded, surely: deps.clock.now }),
+  )
 }
 
 class Runner implements JobRunner {
@@ -319,6 +323,7 @@ class Runner implements JobRunner {
 }
 
 const claimed = (job: AgentJob, clock: Clock): TakeState => ({
+  claimed: moment(),
   claimedAt: clock.now(),
   fromFrame: 0,
   gaps: [],

@@ -2,9 +2,9 @@
 import * as http from 'node:http'
 import * as https from 'node:https'
 import { Readable } from 'node:stream'
-import { stampOf, type Trust, tlsAdvice } from '../../host/trust.ts'
+import { isWrongTime, stampOf, type Trust, tlsAdvice } from '../../host/trust.ts'
 import { guardUrl } from './guard.ts'
-import { LinkError } from './link.ts'
+import { LinkError, WRONG_TIME } from './link.ts'
 import { trusting } from './trust.ts'
 
 export interface HttpOptions extends Trust {
@@ -185,6 +185,8 @@ export function createHttp(options: HttpOptions): Http {
       const advice = tlsAdvice(e)
       throw new LinkError(
         `no answer from ${base.host}: ${advice ? `${advice} (${(e as Error).message})` : (e as Error).message}`,
+        undefined,
+        isWrongTime(e) ? WRONG_TIME : undefined,
       )
     }
   }

@@ -95,6 +95,9 @@ export interface Link {
 }
 
 /** What went wrong with a call: no answer at all (`status` undefined), or an answer that is not 2xx or not readable. */
+/** Reason of a LinkError: by the clock of this machine the controller's certificate is not valid. */
+export const WRONG_TIME = 'wrong_time'
+
 export class LinkError extends Error {
   readonly status: number | undefined
   readonly reason: string | undefined

@@ -45,14 +45,14 @@ export const underPolicy = (
   return oldestFirst(entries.filter(({ policy }) => (policy ? policy.policyId === policyId : forAll)))
 }
 
-/** What one policy lets go by age, then by size; `mine` from the oldest. `now`: Unix ms. */
-export function dueBy(policy: RecorderCachePolicy, mine: CacheEntry[], now: number): Due[] {
+/** What one policy lets go by age, then by size; `mine` from the oldest. `now`: Unix ms; undefined: the age does not count. */
+export function dueBy(policy: RecorderCachePolicy, mine: CacheEntry[], now: number | undefined): Due[] {
   const { deleteAfterUpload, maxAgeDays, maxBytes, policyId } = policy
   // "Delete at once" speaks of its own takes only: what the settings keep, they keep.
   const entries = deleteAfterUpload ? mine.filter((e) => e.policy) : mine
   let total = entries.reduce((sum, { bytes }) => sum + bytes, 0)
   return entries.flatMap((entry) => {
-    const old = maxAgeDays !== null && now - entry.recordedAt >= maxAgeDays * DAY_MS
+    const old = maxAgeDays !== null && now !== undefined && now - entry.recordedAt >= maxAgeDays * DAY_MS
     const much = maxBytes !== null && total > maxBytes
     const reason = deleteAfterUpload ? 'delete_after_upload' : old ? 'max_age' : much ? 'max_bytes' : undefined
     if (!reason) return []

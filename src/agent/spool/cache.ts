@@ -2,7 +2,6 @@
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
-import type { Clock } from '../../kernel/clock.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
 import type { Severity } from '../../wire/health.ts'
 import type { RecorderCachePolicy } from '../../wire/nodes.ts'
@@ -14,7 +13,6 @@ import { removeFiles, type Spool } from './spool.ts'
 import type { TakeState } from './state.ts'
 
 export interface CacheOptions {
-  clock: Clock
   gauge: Gauge
   /** Keep what comes without a policy; otherwise it is deleted as soon as the controller has it. */
   keepUploaded: boolean
@@ -22,6 +20,8 @@ export interface CacheOptions {
   manifestFile: string
   report: Report
   spool: Spool
+  /** Unix ms it is for certain; undefined: nobody can tell, and nothing is too old. */
+  surely(): number | undefined
 }
 
 export interface Cleanup {
@@ -86,7 +86,7 @@ class Cache implements RecorderCache {
       const [scanned, swept] = [entries.size, [] as Swept[]]
       for (const policy of policiesOf([...entries.values()], this.#configured)) {
         const mine = () => underPolicy([...entries.values()], policy, this.#configured)
-        for (const due of dueBy(policy, mine(), this.#options.clock.now())) swept.push(await this.#drop(due))
+        for (const due of dueBy(policy, mine(), this.#options.surely())) swept.push(await this.#drop(due))
         swept.push(...(await this.#freeShare(policy, mine())))
       }
       await this.#tellSwept(swept, scanned)

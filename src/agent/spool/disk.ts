@@ -1,6 +1,5 @@
 // Everything the agent keeps on its disk, and who watches over it.
 import * as path from 'node:path'
-import type { Clock } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Report } from '../health/report.ts'
 import { type Gauge, statfsGauge } from '../proc/disk.ts'
@@ -16,7 +15,6 @@ export interface Disk {
 }
 
 export interface DiskOptions {
-  clock: Clock
   /** Default: asks the kernel about `workDir`. */
   gauge?: Gauge
   keepUploaded: boolean
@@ -26,6 +24,8 @@ export interface DiskOptions {
   report: Report
   /** Gets the latest state of whichever job changed last, for people and scripts. */
   stateFile?: string
+  /** See `CacheOptions`. */
+  surely(): number | undefined
   workDir: string
 }
 

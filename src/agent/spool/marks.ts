@@ -1,16 +1,12 @@
 import type * as fs from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
 import { bootNumber, upMs } from '../../kernel/boot.ts'
-import { type Clock, systemClock } from '../../kernel/clock.ts'
+import { systemClock } from '../../kernel/clock.ts'
 import { markBytes, markIn } from './markbytes.ts'
 import { earlier, type Mark, type Moment, SLOTS, type Slot, slotAt } from './marks.rules.ts'
 
 /** This moment, by every clock. */
-export const moment = (clock: Pick<Clock, 'now'> = systemClock): Moment => ({
-  boot: bootNumber(),
-  upMs: upMs(),
-  wallMs: clock.now(),
-})
+export const moment = (boot = bootNumber()): Moment => ({ boot, upMs: upMs(), wallMs: systemClock.now() })
 
 export interface MarksDeps {
   /** Milliseconds since a frame was captured. */
@@ -71,7 +67,7 @@ export class Marks {
   }
 
   #write(): Promise<void> {
-    const at = earlier({ boot: this.#boot, upMs: upMs(), wallMs: systemClock.now() }, this.#deps.ageOf(this.#frames))
+    const at = earlier(moment(this.#boot), this.#deps.ageOf(this.#frames))
     const bytes = markBytes({ ...at, base: this.#base, crc: this.#crc, frames: this.#frames })
     const slot = this.#slot
     this.#writing = this.#writing.catch(() => undefined).then(() => this.#deps.write(bytes, slotAt(slot)))

@@ -42,6 +42,8 @@ export type Output = z.infer<typeof Output>
 export const TakeState = z.object({
   /** How many parts there are, once the last one is made. */
   chunkTotal: z.number().int().min(1).optional(),
+  /** The claim, by the clocks that tell how long ago it was. */
+  claimed: z.object({ boot: z.number(), upMs: z.number(), wallMs: z.number() }).optional().catch(undefined),
   /** Unix ms of the claim. */
   claimedAt: z.number(),
   /** The file's own format, known from the first sample on. */

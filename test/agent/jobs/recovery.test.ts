@@ -150,6 +150,7 @@ test('killed after the claim, and the lease ran out meanwhile: captured while th
     const file = path.join(dir, 'takes/a/state.json')
     const state = JSON.parse(fs.readFileSync(file, 'utf8'))
     state.job.command = { ...state.job.command, captureDevice: 'test:speed=200', durationSeconds: 60 }
+    state.claimed.upMs -= Date.now() - claimedAt
     fs.writeFileSync(file, JSON.stringify({ ...state, claimedAt }))
     const w = world(t, {}, dir)
     w.link.add({ ...job('a'), failureReason: 'lease_expired', status: 'failed' })

@@ -67,6 +67,18 @@ test('a sweep goes by age, then by size from the oldest, and tells what went and
   assert.equal(w.events.length, 1)
 })
 
+test('while nobody can tell the time nothing is too old, but too much is', async (t) => {
+  const w = cacheWorld(t, { surely: () => undefined })
+  for (const id of ['a', 'b']) await w.released(id, { daysAgo: 300, policy: policy({ maxAgeDays: 7, maxBytes: 1800 }) })
+  await w.cache.sweep()
+  assert.equal(w.copies().length, 1)
+  const { items } = w.events.at(-1)!.details as { items: { reason: string }[] }
+  assert.deepEqual(
+    items.map(({ reason }) => reason),
+    ['max_bytes'],
+  )
+})
+
 test('the policy counts as the controller has it now, and a policy it no longer has as the job brought it', async (t) => {
   const w = cacheWorld(t)
   await w.released('a', { daysAgo: 3, policy: policy({ maxAgeDays: 7 }) })

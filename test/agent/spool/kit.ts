@@ -43,13 +43,13 @@ export function cacheWorld(t: TestContext, more: Partial<CacheOptions> = {}, wor
   const manifest = path.join(workDir, 'manifest.json')
   const reopen = (other: Partial<CacheOptions> = {}) =>
     openCache({
-      clock: { monotonic: () => 0, now: () => NOW },
       gauge: statfsGauge(workDir),
       keepUploaded: false,
       log: quiet,
       manifestFile: manifest,
       report: (h) => void events.push(h),
       spool,
+      surely: () => NOW,
       ...more,
       ...other,
     })
