@@ -54,6 +54,7 @@ export const SETTINGS = {
   SVC_METRICS_TOKEN: [secret.optional(), 'static token that reads /metrics, and nothing else, beside user sessions'],
   SVC_SWITCHER_ROUTING_RUNNER_ENABLED: [flag(true), 'whether live meetings are routed to switchers'],
   SVC_SWITCHER_ROUTING_RUNNER_INTERVAL_SECONDS: [count(20), 'pause between routing passes'],
+  SVC_SWITCHER_ROUTING_RUNNER_BATCH_SIZE: [count(100), 'most switchers one routing pass asks'],
   SVC_OIDC_ENABLED: [flag(false), 'whether people may log in through an identity provider'],
   SVC_OIDC_ISSUER: [z.url().optional(), 'issuer of the identity provider'],
   SVC_OIDC_AZURE_TENANT_ID: [
@@ -99,8 +100,10 @@ export const SETTINGS = {
   SVC_RECORDING_JOB_LEASE_SECONDS: [count(30), 'lease of a claimed job'],
   SVC_RECORDING_JOB_LEASE_RUNNER_ENABLED: [flag(true), 'whether expired leases fail their job'],
   SVC_RECORDING_JOB_LEASE_RUNNER_INTERVAL_SECONDS: [count(10), 'pause between lease sweeps'],
+  SVC_RECORDING_JOB_LEASE_RUNNER_BATCH_SIZE: [count(200), 'most leases one sweep ends'],
   SVC_SCHEDULE_RUNNER_ENABLED: [flag(true), 'whether schedules start recordings'],
   SVC_SCHEDULE_RUNNER_INTERVAL_SECONDS: [count(30), 'longest pause between looks at what is due'],
+  SVC_SCHEDULE_RUNNER_BATCH_SIZE: [count(200), 'most schedules one pass starts'],
   SVC_SCHEDULE_FAILURE_RETRY_SECONDS: [
     count(300),
     'pause before a scheduled recording that could not start is tried again',
@@ -110,6 +113,7 @@ export const SETTINGS = {
   SVC_RETENTION_RUNNER_BATCH_SIZE: [count(25), 'most takes one retention pass deletes'],
   SVC_WATCHDOG_RUNNER_ENABLED: [flag(true), 'whether recordings and nodes are watched'],
   SVC_WATCHDOG_RUNNER_INTERVAL_SECONDS: [count(30), 'pause between watchdog passes'],
+  SVC_WATCHDOG_RUNNER_BATCH_SIZE: [count(1000), 'most recordings one watchdog pass looks at'],
   SVC_WATCHDOG_MAX_SAMPLE_SPAN_SECONDS: [count(30), 'longest time one meter frame stands for'],
   SVC_WATCHDOG_METER_MAX_AGE_SECONDS: [count(120), 'age from which the last meter frame counts as silence'],
   SVC_AUDIT_MACHINE_WINDOW_SECONDS: [

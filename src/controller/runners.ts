@@ -23,6 +23,7 @@ export function runnersOf(works: Works): Runner[] {
     scheduleRunner({
       ...works,
       alarms: works.scheduleAlarms,
+      batchSize: config.SVC_SCHEDULE_RUNNER_BATCH_SIZE,
       enabled: config.SVC_SCHEDULE_RUNNER_ENABLED,
       intervalSeconds: config.SVC_SCHEDULE_RUNNER_INTERVAL_SECONDS,
       retrySeconds: config.SVC_SCHEDULE_FAILURE_RETRY_SECONDS,
@@ -33,6 +34,7 @@ export function runnersOf(works: Works): Runner[] {
     }),
     leaseRunner({
       audit,
+      batchSize: config.SVC_RECORDING_JOB_LEASE_RUNNER_BATCH_SIZE,
       db,
       enabled: config.SVC_RECORDING_JOB_LEASE_RUNNER_ENABLED,
       ending,
@@ -44,6 +46,7 @@ export function runnersOf(works: Works): Runner[] {
     retention.runner,
     watchdogRunner({
       audit,
+      batchSize: config.SVC_WATCHDOG_RUNNER_BATCH_SIZE,
       clock,
       db,
       enabled: config.SVC_WATCHDOG_RUNNER_ENABLED,
@@ -58,6 +61,7 @@ export function runnersOf(works: Works): Runner[] {
     certificateRunner({ ...works, health: stores.health }),
     routingRunner({
       audit,
+      batchSize: config.SVC_SWITCHER_ROUTING_RUNNER_BATCH_SIZE,
       db,
       devices: works.devices,
       enabled: config.SVC_SWITCHER_ROUTING_RUNNER_ENABLED,

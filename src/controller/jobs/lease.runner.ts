@@ -5,11 +5,10 @@ import type { Db } from '../store/db.ts'
 import { type Ending, LEASE_EXPIRED, STOP_EXPIRED } from './leases.rules.ts'
 import type { LeaseStore } from './leases.store.ts'
 
-// One pass never holds the loop for long; the next one takes the rest.
-const BATCH = 200
-
 interface Parts {
   audit: Audit
+  /** Most leases one pass ends; the next one takes the rest. */
+  batchSize: number
   db: Db
   enabled: boolean
   ending: Ending
@@ -18,13 +17,13 @@ interface Parts {
 }
 
 /** Fails orphaned jobs whose lease ran out (specification, background runners). */
-export const leaseRunner = ({ audit, db, enabled, ending, intervalSeconds, leases }: Parts): Runner => ({
+export const leaseRunner = ({ audit, batchSize, db, enabled, ending, intervalSeconds, leases }: Parts): Runner => ({
   name: 'job-lease',
   enabled,
   intervalSeconds,
   tick: (now) =>
     db.tx(() => {
-      const jobs = leases.expired(now, BATCH)
+      const jobs = leases.expired(now, batchSize)
       for (const job of jobs) {
         const stopped = job.status === 'stop_requested'
         const [to, reason] = stopped ? (['cancelled', STOP_EXPIRED] as const) : (['failed', LEASE_EXPIRED] as const)

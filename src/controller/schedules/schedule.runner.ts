@@ -19,6 +19,8 @@ import type { TakeMaker } from './takes.ts'
 interface Parts {
   alarms: AlarmStore
   audit: Audit
+  /** Schedules looked at in one pass; the next one, a moment later, takes the rest. */
+  batchSize: number
   clock: Clock
   db: Db
   enabled: boolean
@@ -31,14 +33,11 @@ interface Parts {
   take: TakeMaker
 }
 
-// Schedules looked at in one pass; the next one, a moment later, takes the rest.
-const BATCH = 200
-
 type Outcome = 'deferred' | 'failed' | 'missed' | 'skipped' | 'started' | 'stale'
 
 /** Starts what is due (contract B, 18.3). Each schedule is one transaction: its take, its run, its next date, its audit. */
 export function scheduleRunner(parts: Parts): Runner {
-  const { clock, db, enabled, intervalSeconds, runs } = parts
+  const { batchSize, clock, db, enabled, intervalSeconds, runs } = parts
   const step = dueStep(parts)
   const endAssignments = assignmentEnds(parts)
   return {
@@ -48,7 +47,7 @@ export function scheduleRunner(parts: Parts): Runner {
     due: runs.firstDue,
     async tick(now) {
       const counts: Partial<Record<Outcome, number>> = {}
-      for (const { id, nextRunAt } of runs.due(now, BATCH)) {
+      for (const { id, nextRunAt } of runs.due(now, batchSize)) {
         const outcome = db.tx(() => step(id, nextRunAt, iso(clock.now())))
         counts[outcome] = (counts[outcome] ?? 0) + 1
         // A hundred schedules at nine o'clock must not hold the loop for all of them.

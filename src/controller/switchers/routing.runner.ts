@@ -1,3 +1,4 @@
+import { Rounds } from '../background/rounds.ts'
 import type { Runner } from '../background/ticker.ts'
 import type { Audit } from '../edge/audit.ts'
 import type { HealthStore } from '../health/health.store.ts'
@@ -10,6 +11,8 @@ import { type Change, type Conflict, changes, desired, type Live } from './switc
 
 interface Parts {
   audit: Audit
+  /** Most switchers one pass asks; the next one goes on with the others. */
+  batchSize: number
   db: Db
   devices: Devices
   enabled: boolean
@@ -33,8 +36,9 @@ type Told = Map<string, string>
  * what differs. Switchers are asked side by side; one that does not answer holds up nobody.
  */
 export function routingRunner(parts: Parts): Runner {
-  const { db, enabled, intervalSeconds, live, routing } = parts
+  const { batchSize, db, enabled, intervalSeconds, live, routing } = parts
   const told: Told = new Map()
+  const rounds = new Rounds(batchSize)
   return {
     name: 'switcher-routing',
     enabled,
@@ -46,9 +50,12 @@ export function routingRunner(parts: Parts): Runner {
       db.tx(() => {
         for (const { event, id } of routing.idle()) reached(parts, id, event, 'no_longer_routed', now)
       })
-      const passes = await Promise.all(active.map((one) => routed(parts, told, one, people, now)))
+      rounds.begin()
+      const asked = active.filter(({ id }) => rounds.turn(id))
+      rounds.end(new Set(active.map(({ id }) => id)))
+      const passes = await Promise.all(asked.map((one) => routed(parts, told, one, people, now)))
       const applied = passes.reduce((sum, pass) => sum + pass.applied, 0)
-      return { applied, failed: passes.filter((pass) => pass.failed).length, switchers: active.length }
+      return { applied, failed: passes.filter((pass) => pass.failed).length, switchers: asked.length }
     },
   }
 }

@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Clock, iso } from '../../kernel/clock.ts'
+import { Rounds } from '../background/rounds.ts'
 import type { Runner } from '../background/ticker.ts'
 import type { Audit } from '../edge/audit.ts'
 import type { HealthStore } from '../health/health.store.ts'
@@ -13,6 +14,8 @@ import type { WatchStore } from './watch.store.ts'
 
 export interface WatchdogParts {
   audit: Audit
+  /** Most takes one pass looks at; the next one goes on with the others. */
+  batchSize: number
   clock: Clock
   db: Db
   enabled: boolean
@@ -40,6 +43,7 @@ const MISSED = 3
 export function watchdogRunner(parts: WatchdogParts): Runner {
   const {
     audit,
+    batchSize,
     clock,
     db,
     enabled,
@@ -53,6 +57,7 @@ export function watchdogRunner(parts: WatchdogParts): Runner {
   const hand = alarms(health, audit)
   const breakSeconds = Math.max(MISSED * intervalSeconds, maxSpanSeconds)
   const takes = takeWatch({ ...parts, alarms: hand, pace: { breakSeconds, maxSpanSeconds } })
+  const rounds = new Rounds(batchSize)
   const offline = offlineWatch({ alarms: hand, health, offlineAfterSeconds, store })
   // Since when the controller is there without a break, and its last pass; ms of the monotonic clock.
   let presentSince: number | undefined
@@ -79,13 +84,16 @@ export function watchdogRunner(parts: WatchdogParts): Runner {
     }
   }
 
-  const watchTakes = async (): Promise<{ active: Set<string>; changes: number }> => {
+  const watchTakes = async (): Promise<{ active: Set<string>; changes: number; looked: number }> => {
     const active = new Set<string>()
-    let changes = 0
+    let [changes, looked] = [0, 0]
+    rounds.begin()
     for (const slice of store.takes(SLICE)) {
       let until = clock.monotonic() + TURN
       for (const take of slice.filter((one) => watches(one.rules, one))) {
         active.add(take.id)
+        if (!rounds.turn(take.id)) continue
+        looked++
         // Asked anew for each: the clock may jump while others have their turn.
         const outcome = takes.look(take, iso(clock.now()), patient(meterMaxAgeSeconds))
         db.tx(outcome.write, outcome.changes > 0)
@@ -97,7 +105,8 @@ export function watchdogRunner(parts: WatchdogParts): Runner {
       await nextTurn()
     }
     takes.keep(active)
-    return { active, changes }
+    rounds.end(active)
+    return { active, changes, looked }
   }
 
   /** Alarms of takes that are no longer watched. */
@@ -125,10 +134,11 @@ export function watchdogRunner(parts: WatchdogParts): Runner {
       attend(clock.monotonic())
       const nodes = offline(now, patient(offlineAfterSeconds))
       await carryOut(nodes)
-      const { active, changes } = await watchTakes()
+      const { active, changes, looked } = await watchTakes()
       const left = leftBehind(active, now)
       await carryOut(left)
-      return { changes: changes + [...nodes, ...left].filter((step) => step.loud).length, watched: active.size }
+      const loud = [...nodes, ...left].filter((step) => step.loud).length
+      return { changes: changes + loud, looked, watched: active.size }
     },
   }
 }
