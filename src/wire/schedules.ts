@@ -98,6 +98,7 @@ const optional = {
   captureChannelSelection: true,
   captureBackend: true,
   channelMode: true,
+  recordingProfileId: true,
   retentionPolicyId: true,
   uploadPolicyIds: true,
   assignedUserIds: true,
@@ -105,6 +106,7 @@ const optional = {
   tags: true,
   recurrence: true,
   nextRunAt: true,
+  watchdogPolicyId: true,
 } as const
 
 /** Unknown keys are dropped; `roomId` is derived from the channels. */

@@ -19,5 +19,5 @@ export const ControllerSettingsPatch = z
   .refine(someField, 'At least one controller setting is required')
 export type ControllerSettingsPatch = z.infer<typeof ControllerSettingsPatch>
 
-/** The defaults are for forms that make schedules and recordings; an unset one is null. */
+/** The defaults stand in for what a new schedule or recording leaves out; an unset one is null. */
 export type ControllerSettings = z.infer<z.ZodObject<typeof fields>>

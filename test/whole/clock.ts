@@ -169,8 +169,10 @@ async function jumped(place: Place, name: string, seconds: number, quiet: number
 /** A daily schedule over its start, back over it, and into the next day: each occurrence once. */
 async function schedule(place: Place): Promise<void> {
   const { wall } = place
+  // A random jump may have met its hour before.
+  const before = (await madeOf(place)).recordings
   wall.put(untilTen(wall, -2))
-  await until('the schedule to start', async () => (await madeOf(place)).recordings === 1)
+  await until('the schedule to start', async () => (await madeOf(place)).recordings === before + 1)
   for (const [what, seconds] of [
     ['back over the start', -HOUR],
     ['into the slot again', HOUR + 5 * MINUTE],
@@ -178,10 +180,10 @@ async function schedule(place: Place): Promise<void> {
   ] as const) {
     wall.put(seconds)
     await somePasses(place, what)
-    assert.equal((await madeOf(place)).recordings, 1, what)
+    assert.equal((await madeOf(place)).recordings, before + 1, what)
   }
   wall.put(untilTen(wall, 5 * MINUTE))
-  await until('the next day to start, late', async () => (await madeOf(place)).recordings === 2)
+  await until('the next day to start, late', async () => (await madeOf(place)).recordings === before + 2)
 }
 
 async function play(place: Place, count: number, random: () => number, tell: (line: string) => void): Promise<void> {

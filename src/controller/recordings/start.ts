@@ -16,6 +16,7 @@ import type { ProfileStore } from '../profiles/profiles.store.ts'
 import { recorderCache } from '../retention/retention.rules.ts'
 import { placesOf } from '../rooms/places.rules.ts'
 import type { RoomStore } from '../rooms/rooms.store.ts'
+import type { Chosen, SettingsStore } from '../settings/settings.store.ts'
 import { admit } from './conflicts.rules.ts'
 import type { ConflictStore } from './conflicts.store.ts'
 import type { NewRecording, RecordingStore } from './recordings.store.ts'
@@ -34,6 +35,7 @@ export interface StartParts {
   profiles: ProfileStore
   recordings: RecordingStore
   rooms: RoomStore
+  settings: Pick<SettingsStore, 'chosen'>
 }
 
 /** Starts an ad-hoc recording: recording and job in one step, in the order of checks of contract A, R8. */
@@ -43,10 +45,15 @@ export function starter(parts: StartParts) {
     const place = placed(parts, node, input)
     mayRecord(parts, who, node, place.roomId)
     mustServe(parts, node, input)
-    const profile = parts.profiles.get(input.recordingProfileId ?? BUILT_IN.profile)
-    const { retention, uploadPolicyIds } = checkedPolicies(parts, input, who)
+    const chosen = parts.settings.chosen()
+    const profile = parts.profiles.get(input.recordingProfileId ?? chosen.profile)
+    const { retention, uploadPolicyIds } = checkedPolicies(parts, input, who, chosen)
     const seconds = input.durationSeconds ?? parts.defaults.seconds
-    const recording = { ...labels(parts, input, node, place.roomId, now), uploadPolicyIds }
+    const recording = {
+      ...labels(parts, input, node, place.roomId, now),
+      ...{ recordingProfileId: profile.id, retentionPolicyId: retention.id, uploadPolicyIds },
+      watchdogPolicyId: chosen.watchdog,
+    }
     return begin(parts, { ...place, node, profile, recording, retention, seconds }, now)
   }
 }
@@ -154,8 +161,8 @@ function mustServe({ defaults }: StartParts, node: Node, { captureBackend }: Ask
   if (node.problems?.some(({ code }) => code === 'no_capture_device')) throw rules.noDevice()
 }
 
-// A setting named in the request must exist and be in the caller's scope; the built-ins are everybody's.
-function checkedPolicies({ policies }: StartParts, input: RecordingStart, who: UserWho) {
+// A setting named in the request must exist and be in the caller's scope; what stands in for others is everybody's.
+function checkedPolicies({ policies }: StartParts, input: RecordingStart, who: UserWho, chosen: Chosen) {
   const inReach = (type: string, id: string | undefined) => {
     if (id === undefined || inScope(who, [{ type, id }])) return
     throw new Fail(403, 'missing_resource_scope', 'Forbidden', { outcome: 'denied' })
@@ -165,9 +172,10 @@ function checkedPolicies({ policies }: StartParts, input: RecordingStart, who: U
     policies.uploadPolicy(id)
     inReach('upload_policy', id)
   }
-  const retention = policies.retentionPolicy(input.retentionPolicyId ?? BUILT_IN.retention)
+  const retention = policies.retentionPolicy(input.retentionPolicyId ?? chosen.retention)
   inReach('retention_policy', input.retentionPolicyId)
-  return { retention, uploadPolicyIds: input.uploadPolicyIds?.length ? input.uploadPolicyIds : [BUILT_IN.upload] }
+  const uploadPolicyIds = input.uploadPolicyIds ?? [chosen.upload]
+  return { retention, uploadPolicyIds: uploadPolicyIds.length > 0 ? uploadPolicyIds : [BUILT_IN.upload] }
 }
 
 function cacheRetention(p: RetentionPolicy) {
@@ -184,12 +192,9 @@ function labels({ rooms }: StartParts, input: RecordingStart, node: Node, roomId
     name: input.name ?? `${date}_${time.slice(0, 5)} UTC_Ad Hoc_${node.alias}`,
     nodeId: node.id,
     recordedAt: now,
-    recordingProfileId: input.recordingProfileId ?? BUILT_IN.profile,
-    retentionPolicyId: input.retentionPolicyId ?? BUILT_IN.retention,
     roomId,
     source: 'ad_hoc',
     status: 'recording',
-    tags: ['ad-hoc', 'voice', ...(input.tags ?? [])],
-    watchdogPolicyId: BUILT_IN.watchdog,
+    tags: input.tags ?? ['ad-hoc', 'voice'],
   } as const
 }

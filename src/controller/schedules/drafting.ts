@@ -9,6 +9,7 @@ import type { UserWho } from '../edge/who.ts'
 import { mustBeInUse } from '../nodes/problems.rules.ts'
 import { BUILT_IN } from '../profiles/policies.store.ts'
 import { placesOf } from '../rooms/places.rules.ts'
+import type { SettingsStore } from '../settings/settings.store.ts'
 import { present } from '../store/filter.ts'
 import { type AssigningParts, mayAssign } from './assigning.ts'
 import { type Capture, checkChannels, deviceOf, roomOf } from './capture.rules.ts'
@@ -24,6 +25,7 @@ export interface DraftParts extends AssigningParts {
   reach: ReturnType<typeof reaches>
   references: ReferenceStore
   schedules: ScheduleStore
+  settings: Pick<SettingsStore, 'chosen'>
 }
 
 const forbidden = (reason = 'missing_resource_scope'): Fail => new Fail(403, reason, 'Forbidden', { outcome: 'denied' })
@@ -39,8 +41,8 @@ export function drafter(parts: DraftParts) {
       const { nextRunAt: _, ...fields } = body
       const zone = parts.schedules.zones(body.timezone)
       const draft = present({
-        ...{ assignedGroupIds: [], assignedUserIds: [], enabled: true, tags: [], uploadPolicyIds: [] },
-        ...{ retentionPolicyId: BUILT_IN.retention, createdAt: now },
+        ...{ assignedGroupIds: [], assignedUserIds: [], createdAt: now, enabled: true, tags: [] },
+        ...standIns(parts),
         ...fields,
         ...{ anchorDate: dateOf(zone.dayOf(Date.parse(now))), id: body.id ?? id, recurrence, updatedAt: now },
       }) as Stored
@@ -64,6 +66,16 @@ export function drafter(parts: DraftParts) {
   }
 }
 export type Drafter = ReturnType<typeof drafter>
+
+/** What stands in for settings that a new schedule does not name. */
+function standIns({ settings }: DraftParts) {
+  const { profile, retention, upload, watchdog } = settings.chosen()
+  return {
+    ...{ recordingProfileId: profile, retentionPolicyId: retention, watchdogPolicyId: watchdog },
+    // The built-in one sends nothing: a take gets it that has none.
+    uploadPolicyIds: upload === BUILT_IN.upload ? [] : [upload],
+  }
+}
 
 const defined = (fields: object): object =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
@@ -143,10 +155,17 @@ function mayBook({ rooms }: DraftParts, who: UserWho, node: Node, roomId: string
   if (!decision.allowed) throw forbidden(decision.reason)
 }
 
-const BUILT_INS: ReadonlySet<string> = new Set(Object.values(BUILT_IN))
-
-/** Settings must exist, and those named anew be in the caller's scope; the built-ins are everybody's who is not refused. */
-function checkSettings({ references }: DraftParts, draft: Stored, who: UserWho, before: Stored | undefined): void {
+/**
+ * Settings must exist, and those named anew be in the caller's scope; the built-ins, and what stands in for others, are
+ * everybody's who is not refused.
+ */
+function checkSettings(
+  { references, settings }: DraftParts,
+  draft: Stored,
+  who: UserWho,
+  before: Stored | undefined,
+): void {
+  const common = new Set([...Object.values<string>(BUILT_IN), ...Object.values(settings.chosen())])
   const named = SETTINGS_OF.flatMap(([field, type]) => [draft[field]].flat().map((id) => ({ field, id, type })))
   for (const { id, type } of named)
     if (!references.hasSetting(type, id))
@@ -155,7 +174,7 @@ function checkSettings({ references }: DraftParts, draft: Stored, who: UserWho, 
       })
   for (const { field, id, type } of named) {
     if (before && [before[field]].flat().includes(id)) continue
-    const asked = BUILT_INS.has(id) ? { ...who, roles: ['owner'] } : who
+    const asked = common.has(id) ? { ...who, roles: ['owner'] } : who
     if (!inScope(asked, [{ type, id }])) throw forbidden()
   }
 }

@@ -1,11 +1,15 @@
 import { found, notFound } from '../../kernel/fail.ts'
 import type { ControllerSettings, ControllerSettingsPatch } from '../../wire/settings.ts'
+import { BUILT_IN } from '../profiles/policies.store.ts'
 import type { Db, Params } from '../store/db.ts'
 import { present } from '../store/filter.ts'
 
 const COLUMNS = `controller_name AS controllerName, week_starts_on AS weekStartsOn,
   default_recording_profile_id AS defaultRecordingProfileId, default_retention_policy_id AS defaultRetentionPolicyId,
   default_upload_policy_id AS defaultUploadPolicyId, default_watchdog_policy_id AS defaultWatchdogPolicyId`
+
+/** Ids of what stands in for a field that is left out. */
+export type Chosen = Record<keyof typeof BUILT_IN, string>
 
 /** The one row of settings that people change while the controller runs. */
 export function settingsStore(db: Db) {
@@ -24,8 +28,19 @@ export function settingsStore(db: Db) {
     ['defaultWatchdogPolicyId', 'Watchdog policy', exists('watchdog_policies')],
   ] as const
   const get = (): ControllerSettings => found(row.get({}), 'Controller settings')
+  const chosen = (): Chosen => {
+    const s = get()
+    return {
+      profile: s.defaultRecordingProfileId ?? BUILT_IN.profile,
+      retention: s.defaultRetentionPolicyId ?? BUILT_IN.retention,
+      upload: s.defaultUploadPolicyId ?? BUILT_IN.upload,
+      watchdog: s.defaultWatchdogPolicyId ?? BUILT_IN.watchdog,
+    }
+  }
 
   return {
+    /** What a recording or a schedule gets that names nothing: as people chose, else what every controller starts with. */
+    chosen,
     get,
     /** @throws Fail 404 for a default that does not exist: it would fail every form that offers it. */
     patch(patch: ControllerSettingsPatch, now: string): { before: ControllerSettings; after: ControllerSettings } {
