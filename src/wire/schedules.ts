@@ -130,8 +130,24 @@ export type ScheduleFilters = z.infer<typeof ScheduleFilters>
 export const ScheduleList = z.object({ ...filters, ...AccessPage.shape })
 export type ScheduleList = z.infer<typeof ScheduleList>
 
+const calendarFilters = {
+  ...filters,
+  /** Those the caller is assigned to, in person or through a group. */
+  mine: query(z.literal('1')),
+  roomId: query(text(1, 160)),
+  scheduleId: query(text(1, 160)),
+  /** Site of its room; where it has none, of its node. */
+  site: query(text(1, 160)),
+}
+export const CalendarFilters = z.object(calendarFilters)
+export type CalendarFilters = z.infer<typeof CalendarFilters>
+
 /** The window is judged apart, with reasons of its own. */
-export const CalendarQuery = z.object({ ...filters, end: query(z.string().max(64)), start: query(z.string().max(64)) })
+export const CalendarQuery = z.object({
+  ...calendarFilters,
+  end: query(z.string().max(64)),
+  start: query(z.string().max(64)),
+})
 export type CalendarQuery = z.infer<typeof CalendarQuery>
 
 export const OccurrencesQuery = z.object({ limit: clamped(1, 20, 5) })

@@ -94,9 +94,12 @@ export async function calendarOf(schedules: ScheduleStore, slices: Iterable<Cale
 
 function* slotsIn(schedules: ScheduleStore, row: CalendarRow, { end, start }: Window): Generator<Slot> {
   const plan = schedules.planOf(row)
+  const created = Date.parse(row.createdAt)
   // Start and end belong to the window.
   for (const slot of slotsAfter(plan, start - 1)) {
     if (slot.startAt > end) return
+    // Before the schedule existed nothing was to be recorded; what was open when it was made begins late.
+    if (slot.startAt < created && (slot.endAt ?? created) <= created) continue
     yield slot
   }
 }

@@ -142,13 +142,14 @@ function instant(text: string, field: string): number {
 
 /** @throws Fail 409 for a mode without occurrences of its own, and for a time that is none to come. */
 function movable({ schedules }: ChangeParts, schedule: Stored, startAt: number, now: string): Slot {
-  const { recurrence } = schedule
-  const slot =
-    isTimed(recurrence) || recurrence.mode === 'once'
-      ? movableSlot(schedules.planOf(schedule), schedule, startAt, Date.parse(now))
-      : undefined
-  if (!slot) throw conflict('occurrence_not_movable', 'This schedule has no movable occurrences')
-  return slot
+  const { enabled, recurrence } = schedule
+  const refused = (why: string) => conflict('occurrence_not_movable', why)
+  if (!isTimed(recurrence) && recurrence.mode !== 'once') throw refused('This schedule has no movable occurrences')
+  const slot = movableSlot(schedules.planOf(schedule), schedule, startAt, Date.parse(now))
+  if (slot) return slot
+  if (startAt <= Date.parse(now)) throw refused('A past occurrence cannot be moved')
+  if (!enabled) throw refused('A disabled schedule has no occurrences to move: enable it first')
+  throw refused('No occurrence of this schedule starts then: ask for its occurrences, and send recordingStartAt of one')
 }
 
 /** `once`, with the recording starting at `to`. */

@@ -90,7 +90,7 @@ const lists = ({ reach, schedules }: Parts): AnyRoute[] => [
     query: CalendarQuery,
     run: async ({ now, query: { end, start, ...filters }, who }) => {
       const window = windowOf({ end, start }, now)
-      const slices = schedules.calendarWalk(reach(who, 'schedule:read'), filters, CALENDAR_SLICE)
+      const slices = schedules.calendarWalk(reach(who, 'schedule:read'), filters, who.id, CALENDAR_SLICE)
       const { items, meta } = await calendarOf(schedules, slices, window)
       return { data: items, beside: { meta } }
     },

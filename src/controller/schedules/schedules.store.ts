@@ -1,6 +1,6 @@
 import { conflict, Fail, found } from '../../kernel/fail.ts'
 import type { Zone } from '../../kernel/zones.ts'
-import type { Recurrence, Schedule, ScheduleFilters } from '../../wire/schedules.ts'
+import type { CalendarFilters, Recurrence, Schedule, ScheduleFilters } from '../../wire/schedules.ts'
 import type { Reach } from '../edge/reach.ts'
 import type { Db, Params } from '../store/db.ts'
 import { type Condition, Lister, type Order, present, when } from '../store/filter.ts'
@@ -52,6 +52,7 @@ export const shown = ({ anchorDate: _a, slotAt: _b, slotDate: _c, ...schedule }:
 /** What the calendar needs of a schedule, read without its lists. */
 export interface CalendarRow {
   anchorDate: string
+  createdAt: string
   id: string
   name: string
   nextRunAt: string | null
@@ -137,6 +138,19 @@ const matching = (f: ScheduleFilters): Condition[] => [
   ...when(f.search, 'instr(s.search, @search) > 0', (text) => ({ search: folded(text) })),
 ]
 
+const AT_SITE = `s.room_id IN (SELECT id FROM rooms WHERE site = @site COLLATE NOCASE)
+  OR (s.room_id IS NULL AND s.node_id IN (SELECT id FROM nodes WHERE site = @site COLLATE NOCASE))`
+const OF_USER = `s.id IN (SELECT schedule_id FROM schedule_users WHERE user_id = @userId
+  UNION SELECT schedule_id FROM schedule_groups
+    WHERE group_id IN (SELECT group_id FROM group_members WHERE user_id = @userId))`
+
+const placed = (f: CalendarFilters, userId: string): Condition[] => [
+  ...when(f.mine, OF_USER, () => ({ userId })),
+  ...when(f.roomId, 's.room_id = @roomId', (roomId) => ({ roomId })),
+  ...when(f.scheduleId, 's.id = @scheduleId', (scheduleId) => ({ scheduleId })),
+  ...when(f.site, AT_SITE, (site) => ({ site })),
+]
+
 /** Upper and lower case are one, beyond ASCII too. */
 const folded = (text: string): string => text.normalize('NFC').toLowerCase()
 
@@ -212,13 +226,15 @@ const plain = (value: unknown) =>
 
 function calendarRows(db: Db) {
   type Raw = Omit<CalendarRow, 'recurrence'> & { recurrence: string }
-  const columns = `s.id, s.name, s.node_id AS nodeId, s.room, s.timezone, s.recurrence, s.anchor_date AS anchorDate, s.next_run_at AS nextRunAt`
+  const columns = `s.id, s.name, s.node_id AS nodeId, s.room, s.timezone, s.recurrence, s.anchor_date AS anchorDate, s.next_run_at AS nextRunAt,
+    s.created_at AS createdAt`
   const list = new Lister<Raw>(db, { columns, from: 'schedules s' })
   const running: Condition = { sql: 's.enabled = 1', params: {} }
   return {
     /** Enabled schedules for the calendar, slice by slice, newest first. */
-    *calendarWalk(reach: Reach, filters: ScheduleFilters, size: number): Generator<CalendarRow[]> {
-      for (const rows of list.walk([running, ...reach.schedules(), ...matching(filters)], NEWEST, size))
+    *calendarWalk(reach: Reach, filters: CalendarFilters, userId: string, size: number): Generator<CalendarRow[]> {
+      const conditions = [running, ...reach.schedules(), ...matching(filters), ...placed(filters, userId)]
+      for (const rows of list.walk(conditions, NEWEST, size))
         yield rows.map((row) => ({ ...row, recurrence: JSON.parse(row.recurrence) as Recurrence }))
     },
   }

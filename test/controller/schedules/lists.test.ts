@@ -140,6 +140,53 @@ test('the calendar shows what starts in the window, sorted; disabled, manual and
   await k.close()
 })
 
+test('the calendar shows no dates before the schedule existed; one that was open then begins late', async () => {
+  const { add, admin, k } = await house()
+  k.advance('2d')
+  await add({ name: 'M' })
+  await add({ name: 'O', recurrence: { mode: 'once', startsAt: '2026-03-04T08:50:00Z', durationSeconds: 3600 } })
+  const query = 'start=2026-03-01T00:00:00Z&end=2026-03-06T00:00:00Z'
+  const { data } = (await admin.get(`/schedules/calendar?${query}`)).json
+  assert.deepEqual(
+    data.map((item: Record<string, string>) => `${item.scheduleName} ${item.recordingStartAt?.slice(8, 16)}`),
+    ['O 04T08:50', 'M 04T10:00', 'M 05T10:00'],
+  )
+  await k.close()
+})
+
+test('the calendar of a site, a room, a node, a schedule, and of who asks; within reach', async () => {
+  const { add, admin, k, nodeId } = await house()
+  const ann = k.person('ann', ['viewer'], [['site', 'North']])
+  const group = (await k.as('owner').post('/auth/groups', { name: 'Choir' })).json.data.id
+  k.sql('INSERT INTO group_members (group_id, user_id) VALUES (?, ?)', group, 'ann')
+  const hall = await add({ name: 'hall', assignedUserIds: ['ann'] })
+  await add({ name: 'booth', assignedGroupIds: [group], captureChannelSelection: [3] })
+  await add({ name: 'both', captureChannelSelection: [4] })
+  k.sql("INSERT INTO rooms (id, site, name, created_at, updated_at) VALUES ('far', 'South', 'Far', '', '')")
+  k.sql("UPDATE schedules SET room_id = 'far' WHERE name = 'both'")
+  const names = async (query: string, who = admin) => {
+    const { json, status } = await who.get(`/schedules/calendar?end=2026-03-02T23:00:00Z&${query}`)
+    assert.equal(status, 200)
+    assert.equal(json.meta.scheduleCount, json.data.length)
+    return json.data
+      .map((item: { scheduleName: string }) => item.scheduleName)
+      .sort()
+      .join()
+  }
+  assert.equal(await names(''), 'booth,both,hall')
+  assert.equal(await names('site=north'), 'booth,hall')
+  assert.equal(await names('site=South'), 'both')
+  assert.equal(await names('roomId=booth'), 'booth')
+  assert.equal(await names(`nodeId=${nodeId}&roomId=hall`), 'hall')
+  assert.equal(await names(`scheduleId=${hall.id}`), 'hall')
+  assert.equal(await names('mine=1', ann), 'booth,hall')
+  assert.equal(await names('mine=1'), '')
+  assert.equal((await admin.get('/schedules/calendar?mine=0')).status, 400)
+  k.sql("UPDATE schedules SET room_id = NULL WHERE name = 'both'")
+  assert.equal(await names('site=North'), 'booth,both,hall')
+  await k.close()
+})
+
 test('a calendar window must be one', async () => {
   const { admin, k } = await house()
   for (const [query, reason] of [
