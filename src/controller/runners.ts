@@ -59,17 +59,7 @@ export function runnersOf(works: Works): Runner[] {
       store: watchStore(db, config.SVC_NODE_OFFLINE_AFTER_SECONDS),
     }),
     certificateRunner({ ...works, health: stores.health }),
-    routingRunner({
-      audit,
-      batchSize: config.SVC_SWITCHER_ROUTING_RUNNER_BATCH_SIZE,
-      db,
-      devices: works.devices,
-      enabled: config.SVC_SWITCHER_ROUTING_RUNNER_ENABLED,
-      health: stores.health,
-      intervalSeconds: config.SVC_SWITCHER_ROUTING_RUNNER_INTERVAL_SECONDS,
-      live: (now) => stores.schedules.liveAssignments(now),
-      routing: stores.switcherRouting,
-    }),
+    switcherRunner(works),
     works.disposer.runner(),
     sessionRunner(stores.sessions),
     uploadRunner(uploads.uploader, config.SVC_UPLOAD_RUNNER_ENABLED, config.SVC_UPLOAD_RUNNER_INTERVAL_SECONDS),
@@ -79,6 +69,19 @@ export function runnersOf(works: Works): Runner[] {
     ...auditRunners(works),
   ]
 }
+
+const switcherRunner = ({ audit, config, db, devices, stores }: Works): Runner =>
+  routingRunner({
+    audit,
+    batchSize: config.SVC_SWITCHER_ROUTING_RUNNER_BATCH_SIZE,
+    db,
+    devices,
+    enabled: config.SVC_SWITCHER_ROUTING_RUNNER_ENABLED,
+    health: stores.health,
+    intervalSeconds: config.SVC_SWITCHER_ROUTING_RUNNER_INTERVAL_SECONDS,
+    live: (now) => stores.schedules.liveAssignments(now),
+    routing: stores.switcherRouting,
+  })
 
 const auditRunners = ({ audit, clockWatch, config, db }: Works): Runner[] => [
   targetIndexRunner(targetIndex(db)),
