@@ -382,9 +382,6 @@ test('what is no occurrence to come cannot be moved', async () => {
     reason(await moveTo(home, which, from, to))
   for (const wrong of ['2026-03-02T10:00:01Z', '2026-03-01T10:00:00Z', '2026-03-02T11:00:00Z'])
     assert.deepEqual(await move(id, wrong), [409, 'occurrence_not_movable'], wrong)
-  const error = async (from: string) => (await moveTo(home, id, from, '2026-03-09T09:00:00Z')).json.error
-  assert.equal(await error('2026-03-01T10:00:00Z'), 'A past occurrence cannot be moved')
-  assert.match(await error('2026-03-02T10:00:01Z'), /^No occurrence of this schedule starts then/)
   assert.deepEqual(await move(id, '2026-03-02T10:00:00Z', '2026-03-01T09:00:00Z'), [400, 'invalid_next_run_at'])
   for (const recurrence of [{ mode: 'manual' }, { mode: 'always_on' }]) {
     const { id: other } = await add({ recurrence, nextRunAt: '2026-03-02T10:00:00Z' })
@@ -394,7 +391,6 @@ test('what is no occurrence to come cannot be moved', async () => {
     assert.equal((await admin.post(`/schedules/${id}/move-occurrence`, bad)).status, 400)
   await admin.patch(`/schedules/${id}`, { enabled: false })
   assert.deepEqual(await move(id, '2026-03-02T10:00:00Z'), [409, 'occurrence_not_movable'])
-  assert.match(await error('2026-03-02T10:00:00Z'), /^A disabled schedule/)
   k.sql('UPDATE schedules SET node_id = NULL')
   assert.deepEqual(await move(id, '2026-03-02T10:00:00Z'), [409, 'schedule_node_not_found'])
   await k.close()
