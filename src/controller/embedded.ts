@@ -47,8 +47,8 @@ const storedMaterial = ({ audit, group, now, stores }: EmbeddedParts): MaterialS
     const entry = { action: 'nodes.ssh_credential.fetch', actor: systemActor('lifecycle'), permission: null }
     const target = { type: 'node', id: nodeId }
     const look = () => {
-      const { data, details } = materialOf(stores, nodeId, mint, now())
-      audit.write({ ...entry, details, outcome: 'succeeded', target }, now())
+      const { data, ...told } = materialOf(stores, nodeId, mint, now())
+      audit.write({ ...entry, ...told, outcome: 'succeeded', target }, now())
       return data
     }
     const told = (e: unknown) => {

@@ -43,6 +43,7 @@ import { nodeRoutes } from './nodes/nodes.routes.ts'
 import { releaseRoutes } from './nodes/release.routes.ts'
 import { bootstrapConfigRoutes } from './onboarding/bootstrapconfig.routes.ts'
 import { installRoutes } from './onboarding/install.routes.ts'
+import { ownAddress } from './onboarding/install.rules.ts'
 import { onboardingRoutes } from './onboarding/onboarding.routes.ts'
 import { retireRoutes } from './onboarding/retire.routes.ts'
 import { overviewRoutes } from './overview/overview.routes.ts'
@@ -121,6 +122,7 @@ function peopleRoutes({ clock, config, db, ids, reach, stores }: Works): AnyRout
 function fleetRoutes(works: Works, ticker: Ticker): AnyRoute[] {
   const { bell, db, ids, reach, stores } = works
   const reroom = rerooming(scheduling(works, ticker))
+  const [publicUrl, tls] = [works.config.SVC_PUBLIC_URL, works.config.tls !== undefined]
   return [
     ...nodeRoutes({ ...stores, configured: (nodeId) => bell.ring(demandBell(nodeId)), reach, reroom }),
     ...nodeExportRoutes(stores.nodes, reach),
@@ -130,8 +132,8 @@ function fleetRoutes(works: Works, ticker: Ticker): AnyRoute[] {
     ...releaseRoutes(works),
     ...lifecycleRoutes({ ...stores, dispatch: works.dispatch, ids, jobs: stores.lifecycle }),
     ...bootstrapConfigRoutes({ ...stores, ids, reach }),
-    ...installRoutes({ publicUrl: works.config.SVC_PUBLIC_URL, tls: works.config.tls !== undefined }),
-    ...onboardingRoutes({ ...stores, ids }),
+    ...installRoutes({ publicUrl, tls }),
+    ...onboardingRoutes({ ...stores, address: (host) => ownAddress(publicUrl, host, tls), ids }),
     ...meterRoutes(works),
     ...listenRoutes({ ...works, nodes: stores.nodes, sessions: works.listeners }),
     ...roomRoutes({ ...stores, ids, reach }),

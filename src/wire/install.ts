@@ -11,6 +11,8 @@ export interface InstallLine {
   site?: string
   /** Goes before the script on the same pipe: no list of processes and no log of sudo has it. Without it the script asks. */
   token?: string
+  /** Full release tag; without one the installer takes the latest. */
+  version?: string | undefined
 }
 
 /** One word for a POSIX shell, whatever is in it. */
@@ -34,6 +36,7 @@ export function installLine(wish: InstallLine): string {
     '--node-id': wish.nodeId,
     '--room': wish.room,
     '--site': wish.site,
+    '--version': wish.version,
   }
   const given = Object.entries(options).flatMap(([flag, value]) => (value ? [flag, shellQuoted(value)] : []))
   const authority = controllerCa ? ['--cacert', shellQuoted(controllerCa), ...NO_OTHERS] : []

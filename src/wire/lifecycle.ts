@@ -22,7 +22,7 @@ export const MINTING_ACTIONS: ReadonlySet<LifecycleAction> = new Set(['install_d
 export const TRUSTING_ACTIONS: ReadonlySet<LifecycleAction> = new Set([...MINTING_ACTIONS, 'rotate_trust'])
 
 // Both end in the arguments of a program on the runner: nothing that reads as an option, nothing that splits.
-const version = z
+export const ReleaseTag = z
   .string()
   .trim()
   .regex(/^[A-Za-z0-9][A-Za-z0-9._+-]{0,79}$/, 'expected a release tag')
@@ -30,7 +30,7 @@ const sshUser = z
   .string()
   .trim()
   .regex(/^[A-Za-z_][A-Za-z0-9._-]{0,79}$/, 'expected a user name')
-const options = { agentVersion: version.optional(), force: z.boolean().optional(), sshUser: sshUser.optional() }
+const options = { agentVersion: ReleaseTag.optional(), force: z.boolean().optional(), sshUser: sshUser.optional() }
 
 /**
  * What an operator may add to an action. `agentVersion` is a full release tag, for `update_binary`; `force` stops the agent

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { ReleaseTag } from './lifecycle.ts'
 import { DENOISERS } from './profiles.ts'
 import { clientId, instant, offsetInstant, Page, prose, query, someField, text, toldText } from './scalars.ts'
 import { HostKeys, publicKeyLine } from './sshkeys.ts'
@@ -230,6 +231,8 @@ export const NodeExport = z.strictObject({ nodeIds: z.array(text(1, 160)).min(1)
 
 export const BootstrapTokenRequest = z.object({
   ttlSeconds: numeric(z.number().int().min(1).max(86_400)).default(900),
+  /** What the install line is to install; omitted means latest. */
+  version: ReleaseTag.optional(),
 })
 
 export const SshRotation = z.object({

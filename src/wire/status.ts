@@ -31,6 +31,8 @@ export interface Status {
   offlineNodes: number
   onlineNodes: number
   openAlerts: number
+  /** Awaiting first contact. */
+  provisioningNodes: number
   queuedRecordings: number
   recordingNodes: number
   /** Only with settings:read: the built-in profile, or the first visible. */

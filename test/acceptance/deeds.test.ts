@@ -264,3 +264,19 @@ test('the upload runner sends, and tells of, what its caller sees', async () => 
     assert.deepEqual([others.items, others.attempted, others.failed + others.deferred], [[], 0, 0])
   }
 })
+
+test('what the audit keeps before and after a deed, on many things too, is an object', async () => {
+  const bulk = w.k.rows<{ action: string }>(
+    `SELECT DISTINCT action FROM audit_events WHERE action LIKE '%bulk%.succeeded' AND before IS NOT NULL ORDER BY action`,
+  )
+  assert.deepEqual(
+    bulk.map(({ action }) => action),
+    [
+      'recording_jobs.bulk_retry.succeeded',
+      'recording_jobs.bulk_stop.succeeded',
+      'recordings.metadata.bulk_update.succeeded',
+    ],
+  )
+  const lists = `SELECT action FROM audit_events WHERE json_type(before) <> 'object' OR json_type(after) <> 'object'`
+  assert.deepEqual(w.k.rows(lists), [])
+})

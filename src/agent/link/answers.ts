@@ -42,7 +42,11 @@ export const BootstrapAnswer = z.object({
 /** What an upload is answered with; the checksum, `sha256:<hex>`, is of the bytes that were stored. */
 export const StoredAnswer = z.object({ file: z.object({ checksum: z.string().optional() }).optional() })
 
-const ErrorBody = z.object({ error: z.string().catch(''), reason: z.string().optional().catch(undefined) })
+const ErrorBody = z.object({
+  error: z.string().catch(''),
+  message: z.string().optional().catch(undefined),
+  reason: z.string().optional().catch(undefined),
+})
 
 function json(text: string): unknown {
   try {
@@ -61,7 +65,12 @@ export function refusal(what: string, answer: Answer): LinkError {
   if (status < 400) return new LinkError(`${what}: the controller answered ${status}; redirects are not followed`)
   const body = ErrorBody.safeParse(json(text))
   const message = `controller refused ${what} with ${status}`
-  if (body.success) return new LinkError(`${message}: ${body.data.error.slice(0, 200)}`, status, body.data.reason)
+  if (body.success)
+    return new LinkError(
+      `${message}: ${(body.data.message ?? body.data.error).slice(0, 200)}`,
+      status,
+      body.data.reason,
+    )
   const ours = text === '' || status === 401 || status === 413 || status >= 500
   return ours
     ? new LinkError(message, status)

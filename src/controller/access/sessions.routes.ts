@@ -27,8 +27,8 @@ export const sessionRoutes = (sessions: OpenSessions, users: UserStore): AnyRout
     target: () => ({ type: 'session' }),
     status: 204,
     run: ({ now, params, who }) => {
-      sessions.end(params.id, who.id, now)
-      return { data: null, target: one(params.id, who.email) }
+      const ended = sessions.end(params.id, who.id, now)
+      return { data: null, ...ended, target: one(params.id, who.email) }
     },
   }),
   route({
@@ -50,9 +50,10 @@ export const sessionRoutes = (sessions: OpenSessions, users: UserStore): AnyRout
     status: 204,
     run: ({ now, params }) => {
       const user = users.get(params.id)
-      sessions.end(params.sessionId, user.id, now)
+      const ended = sessions.end(params.sessionId, user.id, now)
       return {
         data: null,
+        ...ended,
         details: { sessionId: params.sessionId },
         target: { type: 'user', id: user.id, name: user.email },
       }

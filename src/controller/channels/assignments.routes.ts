@@ -82,8 +82,14 @@ const writes = ({ assignments, scope }: Parts): AnyRoute[] => [
     run: ({ body: { targets, templateId }, who, now }) => {
       const wanted = distinct(targets)
       withinScope(scope, who, wanted, templateId)
+      const before = wanted.flatMap((target) => assignments.find(target) ?? [])
       const data = wanted.map((target) => assignments.assign(target, templateId, { actor: who.id, now }))
-      return { data, after: data.map(shortly), details: { targetCount: wanted.length, templateId } }
+      return {
+        data,
+        before: { assignments: before.map(shortly) },
+        after: { assignments: data.map(shortly) },
+        details: { targetCount: wanted.length, templateId },
+      }
     },
   }),
   route({

@@ -3,7 +3,7 @@ import type { Ids } from '../../kernel/ids.ts'
 import type { Outcome } from '../../wire/audit.ts'
 import type { Db } from '../store/db.ts'
 import { ledger } from './ledger.ts'
-import type { Target } from './route.ts'
+import type { Snapshot, Target } from './route.ts'
 import type { Actor } from './who.ts'
 
 /** Where a request came from, as audit rows and sessions keep it. */
@@ -16,8 +16,8 @@ export interface ActorContext {
 export interface Entry {
   action: string
   actor: Actor
-  after?: unknown
-  before?: unknown
+  after?: Snapshot | null | undefined
+  before?: Snapshot | null | undefined
   context?: ActorContext
   correlation?: Record<string, string>
   details?: Record<string, unknown>

@@ -57,11 +57,14 @@ export interface Input<S extends string, A extends Auth, B, Q> {
   who: WhoOf<A>
 }
 
+/** What the audit keeps of things before or after a deed: fields with names, never a bare list. */
+export type Snapshot = Record<string, unknown> | (object & { readonly map?: never })
+
 /** One thing of a bulk write, as its own audit row tells it; `action` is the base of the name. */
 export interface Written {
   action: string
-  after?: unknown
-  before?: unknown
+  after?: Snapshot | null | undefined
+  before?: Snapshot | null | undefined
   correlation?: Record<string, string>
   details?: Record<string, unknown>
   target: Target
@@ -71,8 +74,10 @@ export interface Written {
 export interface Done<R> {
   /** Who did it, where the request itself proved who that is: a login. */
   actor?: Actor
-  after?: unknown
-  before?: unknown
+  after?: Snapshot | null | undefined
+  /** What the deed brought about beside its own row: each a success under its whole name, written before that row. */
+  also?: readonly Written[]
+  before?: Snapshot | null | undefined
   /** Members of the answer beside `data`, for example `meta`. */
   beside?: Record<string, unknown>
   /** Machine routes: whether anything changed; an unchanged success is audited once per window (decision 12). */

@@ -4,7 +4,7 @@ import { isTicket } from '../../crypto/token.ts'
 import { iso } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 import { errorFields } from '../../kernel/log.ts'
-import { API_PREFIX } from '../../wire/headers.ts'
+import { API_PREFIX, HEADERS } from '../../wire/headers.ts'
 import { JSON_LIMIT, STRANGER_LIMIT } from './bodies.ts'
 import { jsonIn, parsed } from './body.ts'
 import type { Call, Edge } from './edge.ts'
@@ -36,7 +36,10 @@ const CORS = {
   allowHeaders: ['Content-Type', 'Authorization'],
   allowMethods: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'],
   credentials: true,
-  exposeHeaders: ['Accept-Ranges', 'Content-Disposition', 'Content-Range', 'ETag', 'Retry-After'],
+  exposeHeaders: [
+    ...['Accept-Ranges', 'Content-Disposition', 'Content-Range', 'ETag', 'Retry-After'],
+    ...Object.values(HEADERS).filter((name) => name.startsWith('x-svc-')),
+  ],
 }
 
 // `/metrics` and the probes live at the root (specification, conventions), and so does what a technician types.
@@ -268,11 +271,22 @@ function refuse(edge: Edge, c: Context, r: AnyRoute, e: unknown): Response {
     edge.log.error('request failed', { action: r.action, path: c.req.path, ...errorFields(e) })
     return json(500, { error: 'Internal server error' })
   }
-  return json(e.status, { error: e.message, ...explained(r, e), ...e.extra.body }, e.extra.headers)
+  const words = DENIALS[e.status]
+  const body = words && r.permission ? denied(words, r.permission, e) : { error: e.message, ...explained(e) }
+  return json(e.status, { ...body, ...e.extra.body }, e.extra.headers)
 }
 
-function explained(r: AnyRoute, e: Fail): object {
-  if (e.status === 401 || e.status === 403) return r.permission ? { permission: r.permission } : {}
+// As the specification prints them, wherever a permission is asked for.
+const DENIALS: { [status: number]: string } = { 401: 'Unauthorized', 403: 'Forbidden' }
+
+/** What is wrong beyond the permission itself is said beside it. */
+const denied = (error: string, permission: string, { message, reason }: Fail): object => ({
+  ...{ error, permission },
+  ...(message === error ? {} : { message, reason }),
+})
+
+function explained(e: Fail): object {
+  if (e.status === 401 || e.status === 403) return {}
   if (e.status === 404) return {}
   const reason = e.reason === 'invalid_request' || e.reason === 'invalid_filters' ? {} : { reason: e.reason }
   return e.status === 400 ? { ...reason, issues: e.extra.issues ?? [] } : reason

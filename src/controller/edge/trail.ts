@@ -94,6 +94,7 @@ export function trail(edge: Edge, call: Call) {
         edge.audit.write(entry(`${action}.succeeded`, 'succeeded', told), call.now)
       return done
     }
+    for (const { action, ...told } of done.also ?? []) edge.audit.write(entry(action, 'succeeded', told), call.now)
     const row = () =>
       entry(success, outcome, {
         ...{ after, before, correlation, details },

@@ -103,8 +103,8 @@ const bulkRetryRoute = (parts: Parts): AnyRoute =>
         return {
           data: after,
           beside: { meta: { retriedCount: after.length } },
-          before,
-          after,
+          before: { jobs: before },
+          after: { jobs: after },
           correlation: numbered(after),
         }
       })
@@ -134,8 +134,8 @@ const bulkStopRoute = ({ bell, jobs, leases, reach, recordings }: Parts): AnyRou
       return {
         data: after,
         beside: { meta: { stoppedCount: after.length } },
-        before,
-        after,
+        before: { jobs: before },
+        after: { jobs: after },
         correlation: numbered(after),
       }
     },

@@ -11,6 +11,7 @@ import { demandBell } from '../listen/listen.rules.ts'
 import type { ListenSessions } from '../listen/sessions.store.ts'
 import type { NodeStore } from '../nodes/nodes.store.ts'
 import { lacksDevice } from '../nodes/problems.rules.ts'
+import { reconciliation } from '../nodes/reconciliation.ts'
 import type { PolicyStore } from '../profiles/policies.store.ts'
 import type { RunStore } from '../schedules/runs.store.ts'
 import type { ProvenanceStore } from './provenance.store.ts'
@@ -61,25 +62,15 @@ export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
       status: 202,
       run: ({ params, body, now }) => {
         nodes.mustExist(params.id)
-        const summary = nodes.interfaces.apply(params.id, body.interfaces)
-        const { absent, added, reactivated, removed = [], updated, unchanged } = summary
+        const { after, before, counts, summary, ...report } = reconciliation(nodes, params.id, body.interfaces)
         const node = nodes.get(params.id, now)
         const healthEventIds = captureEvents.judge(params.id, lacksDevice(node), now)
         if (!lacksDevice(node)) scheduleRuns.hurry(params.id, now)
-        const changed = [absent, added, healthEventIds, reactivated, removed, updated].some((list) => list.length > 0)
-        const after = { absent, added, reactivated, removed, updated, interfaceCount: body.interfaces.length }
-        const counts = {
-          absent: absent.length,
-          added: added.length,
-          reactivated: reactivated.length,
-          removed: removed.length,
-          updated: updated.length,
-          unchanged,
-        }
+        const changed = report.changed || healthEventIds.length > 0
         return {
           data: { changed, node, summary },
           changed,
-          ...(changed ? { after } : {}),
+          ...(changed ? { before, after } : {}),
           details: healthEventIds.length > 0 ? { ...counts, healthEventIds } : counts,
         }
       },

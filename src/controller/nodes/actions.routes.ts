@@ -1,8 +1,8 @@
 import { API_PREFIX } from '../../wire/headers.ts'
+import { LIFECYCLE_ACTIONS } from '../../wire/lifecycle.ts'
 import type { Node } from '../../wire/nodes.ts'
-import { actionStates } from '../edge/actions.ts'
+import { type Action, actionStates } from '../edge/actions.ts'
 import { type AnyRoute, route } from '../edge/route.ts'
-import type { UserWho } from '../edge/who.ts'
 import type { NodeStore } from './nodes.store.ts'
 
 /** What can be heard or seen of a node now: a fresh chunk of its audio, else its newest meter frame, else nothing. */
@@ -29,8 +29,8 @@ export const nodeActionRoutes = (nodes: NodeStore, monitored: Monitored): AnyRou
     run: ({ params, who, now }) => {
       const node = nodes.get(params.id, now)
       const monitor = monitored.monitor(node.id, now)
-      const seen = { heard: monitor.available, metered: monitored.metered(node.id) }
-      return { data: { actions: actions(who, node, seen), links: links(node), monitor, node } }
+      const states = actionStates(who, actions(node, monitored.metered(node.id)))
+      return { data: { actions: states, links: links(node), monitor, node } }
     },
   }),
 ]
@@ -38,40 +38,51 @@ export const nodeActionRoutes = (nodes: NodeStore, monitored: Monitored): AnyRou
 const links = ({ id, interfaces }: Node) => {
   const detail = `${API_PREFIX}/nodes/${encodeURIComponent(id)}`
   return {
+    bootstrapToken: `${detail}/bootstrap-token`,
+    credentialsRevoke: `${detail}/credentials/revoke`,
     credentialsRotate: `${detail}/credentials/rotate`,
     detail,
     healthEvents: `${API_PREFIX}/health-events?nodeId=${encodeURIComponent(id)}`,
     interfaces: interfaces.map((i) => ({ href: `${detail}/interfaces/${encodeURIComponent(i.id)}`, id: i.id })),
+    lifecycle: `${detail}/lifecycle`,
     listenStart: `${detail}/listen`,
     meters: `${detail}/meters`,
     recordingStart: `${API_PREFIX}/recordings`,
+    sshCredential: `${detail}/ssh-credential`,
+    sshCredentialRotate: `${detail}/ssh-credential/rotate`,
     update: detail,
   }
 }
 
 const SILENT: ReadonlySet<string> = new Set(['offline', 'provisioning', 'retired'])
 
-function actions(who: UserWho, node: Node, seen: { heard: boolean; metered: boolean }) {
+function actions(node: Node, metered: boolean): Record<string, Action> {
   const at = links(node)
   const silent = SILENT.has(node.status) && (`node_${node.status}` as const)
   const unable = silent || (node.problems?.[0]?.code ?? false)
-  return actionStates(who, {
+  const manage = { permission: 'node:manage', blocked: node.status === 'retired' && 'node_retired' } as const
+  return {
+    bootstrapToken: { ...manage, method: 'POST', href: at.bootstrapToken },
     detail: { method: 'GET', href: at.detail, permission: 'node:read' },
     editNode: { method: 'PATCH', href: at.update, permission: 'node:manage' },
     health: { method: 'GET', href: at.healthEvents, permission: 'health:read' },
-    listen: {
-      method: 'POST',
-      href: at.listenStart,
-      permission: 'listen:monitor',
-      blocked: unable || (!seen.heard && 'monitor_source_unavailable'),
-    },
-    meters: {
-      method: 'GET',
-      href: at.meters,
-      permission: 'node:read',
-      blocked: !seen.metered && 'meter_frame_not_found',
-    },
-    rotateCredential: { method: 'POST', href: at.credentialsRotate, permission: 'node:manage' },
+    // A node in contact is asked for its sound by listening: nothing has to have come before.
+    listen: { method: 'POST', href: at.listenStart, permission: 'listen:monitor', blocked: unable },
+    meters: { method: 'GET', href: at.meters, permission: 'node:read', blocked: !metered && 'meter_frame_not_found' },
+    revokeCredentials: { method: 'POST', href: at.credentialsRevoke, permission: 'node:manage' },
+    rotateCredential: { ...manage, method: 'POST', href: at.credentialsRotate },
+    rotateSshCredential: { ...manage, method: 'POST', href: at.sshCredentialRotate },
+    sshCredential: { method: 'GET', href: at.sshCredential, permission: 'node:manage' },
     startRecording: { method: 'POST', href: at.recordingStart, permission: 'recording:create', blocked: unable },
-  })
+    ...lifecycle(at.lifecycle, manage),
+  }
 }
+
+/** One per lifecycle action, under its name in camel case: `rotate_trust` is `rotateTrust`. */
+const lifecycle = (base: string, manage: Pick<Action, 'blocked' | 'permission'>): Record<string, Action> =>
+  Object.fromEntries(
+    LIFECYCLE_ACTIONS.map((action) => [
+      action.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase()),
+      { ...manage, method: 'POST', href: `${base}/${action}` },
+    ]),
+  )

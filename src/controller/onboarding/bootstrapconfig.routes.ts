@@ -47,11 +47,13 @@ export const bootstrapConfigRoutes = ({ credentials, ids, nodes, reach }: Parts)
         const written: Written[] = []
         const entries = wanted.map((one) => {
           const { node, made } = nodeOf(one, within, now)
+          const before = credentials.held(node.id, now)
           const { token, expiresAt } = credentials.mintBootstrap(node.id, ttlSeconds, who.id, now)
           const target = { type: 'node', id: node.id, name: node.alias }
           if (made) written.push({ action: 'nodes.enroll', after: snapshot(node), target })
-          const details = { expiresAt, tokenPrefix: tokenPrefix(token) }
-          written.push({ action: 'nodes.bootstrap_token.issue', details, target })
+          const issued = { expiresAt, tokenPrefix: tokenPrefix(token) }
+          const after = { ...credentials.held(node.id, now), issued }
+          written.push({ action: 'nodes.bootstrap_token.issue', before, after, details: issued, target })
           return entry(node, one, token, expiresAt)
         })
         const file: SetupFile = { version: 1, ...shared, nodes: entries }

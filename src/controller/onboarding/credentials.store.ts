@@ -4,6 +4,18 @@ import type { Ids } from '../../kernel/ids.ts'
 import type { NodeCredential } from '../../wire/nodes.ts'
 import type { Db, SqlValue } from '../store/db.ts'
 
+interface HeldToken {
+  createdAt: string
+  id: string
+  state: 'active' | 'pending'
+  tokenPrefix: string
+}
+
+export interface HeldCredentials {
+  bootstrapTokens: { count: number; expiresAt?: string }
+  tokens: HeldToken[]
+}
+
 /** Controller tokens of nodes and their single-use bootstrap tokens. Plain tokens leave here once and are never stored. */
 export function credentialStore(db: Db, ids: Ids) {
   const insert = db.stmt<Record<string, SqlValue>>(
@@ -29,6 +41,15 @@ export function credentialStore(db: Db, ids: Ids) {
       WHERE node_id = @nodeId AND consumed_at IS NULL AND revoked_at IS NULL AND expires_at > @now`,
   )
 
+  const living = db.stmt<{ nodeId: string }, HeldToken>(
+    `SELECT created_at AS createdAt, id, state, token_prefix AS tokenPrefix FROM node_credentials
+      WHERE node_id = @nodeId AND state <> 'revoked' ORDER BY created_at, id`,
+  )
+  const unspent = db.stmt<{ nodeId: string; now: string }, { count: number; expiresAt: string | null }>(
+    `SELECT count(*) AS count, max(expires_at) AS expiresAt FROM bootstrap_tokens
+      WHERE node_id = @nodeId AND consumed_at IS NULL AND revoked_at IS NULL AND expires_at > @now`,
+  )
+
   const mint = (nodeId: string, state: 'active' | 'pending', by: string | null, now: string): NodeCredential => {
     const token = mintToken('node')
     const id = ids.uuid()
@@ -41,6 +62,11 @@ export function credentialStore(db: Db, ids: Ids) {
     issue(nodeId: string, by: string | null, now: string): NodeCredential {
       revoke.run({ nodeId, now })
       return mint(nodeId, 'active', by, now)
+    },
+    /** What the audit keeps of the tokens a node has: prefixes, states, how many bootstrap tokens are good until when. */
+    held(nodeId: string, now: string): HeldCredentials {
+      const { count, expiresAt } = unspent.get({ nodeId, now }) as { count: number; expiresAt: string | null }
+      return { bootstrapTokens: { count, ...(expiresAt ? { expiresAt } : {}) }, tokens: living.all({ nodeId }) }
     },
     /** A token for a deploy: the node's present one stays good until this one is first used (decision 23). */
     issuePending(nodeId: string, now: string): NodeCredential {

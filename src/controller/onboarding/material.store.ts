@@ -18,8 +18,10 @@ export function materialOf(stores: MaterialStores, nodeId: string, mint: boolean
   const { credentials, hostKeys, nodes, sshKeys } = stores
   nodes.mustExist(nodeId)
   const { id: credentialId, ...material } = sshKeys.material(nodeId)
+  const before = credentials.held(nodeId, now)
   const minted = mint ? credentials.issuePending(nodeId, now) : undefined
   return {
+    ...(minted ? { before, after: credentials.held(nodeId, now) } : {}),
     data: { ...material, hostKeys: hostKeys.of(nodeId), ...(minted ? { controllerToken: minted.token } : {}) },
     details: {
       credentialId,

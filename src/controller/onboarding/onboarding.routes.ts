@@ -2,6 +2,7 @@ import { generateSshKey } from '../../crypto/sshkey.ts'
 import { tokenPrefix } from '../../crypto/token.ts'
 import { Fail } from '../../kernel/fail.ts'
 import type { Ids } from '../../kernel/ids.ts'
+import { type InstallLine, installLine } from '../../wire/install.ts'
 import {
   Bootstrap,
   BootstrapTokenRequest,
@@ -10,8 +11,9 @@ import {
   MaterialQuery,
   SshRotation,
 } from '../../wire/nodes.ts'
-import { type AnyRoute, route } from '../edge/route.ts'
+import { type AnyRoute, route, type Written } from '../edge/route.ts'
 import { type NodeStore, snapshot } from '../nodes/nodes.store.ts'
+import { type Reconciliation, reconciliation } from '../nodes/reconciliation.ts'
 import type { CredentialStore } from './credentials.store.ts'
 import { endCredentials } from './ending.ts'
 import type { HostKeyStore } from './hostkeys.store.ts'
@@ -21,7 +23,9 @@ import type { SshKeyStore } from './sshkeys.store.ts'
 const node = (p: { id: string }) => ({ type: 'node', id: p.id })
 const manage = { auth: 'user', permission: 'node:manage', target: node } as const
 
-interface Stores {
+interface Parts {
+  /** Where whoever asks reached this controller, if that can be told. */
+  address: (host: string | undefined) => string | undefined
   credentials: CredentialStore
   hostKeys: HostKeyStore
   ids: Ids
@@ -29,7 +33,7 @@ interface Stores {
   sshKeys: SshKeyStore
 }
 
-export const onboardingRoutes = ({ credentials, hostKeys, ids, nodes, sshKeys }: Stores): AnyRoute[] => [
+export const onboardingRoutes = ({ address, credentials, hostKeys, ids, nodes, sshKeys }: Parts): AnyRoute[] => [
   route({
     method: 'POST',
     path: '/nodes/enroll',
@@ -44,7 +48,7 @@ export const onboardingRoutes = ({ credentials, hostKeys, ids, nodes, sshKeys }:
       const credential = credentials.issue(node.id, who.id, now)
       return {
         data: { credential, node },
-        after: snapshot(node),
+        after: { ...snapshot(node), ...credentials.held(node.id, now) },
         target: { type: 'node', id: node.id, name: node.alias },
         details: { credentialId: credential.id, tokenPrefix: credential.tokenPrefix },
       }
@@ -57,10 +61,20 @@ export const onboardingRoutes = ({ credentials, hostKeys, ids, nodes, sshKeys }:
     action: 'nodes.bootstrap_token.issue',
     body: BootstrapTokenRequest,
     status: 201,
-    run: ({ params, body, who, now }) => {
+    run: ({ params, body, request, who, now }) => {
       nodes.mustServe(params.id)
+      const { id: nodeId, location } = nodes.get(params.id, now)
+      const before = credentials.held(params.id, now)
       const { token, expiresAt } = credentials.mintBootstrap(params.id, body.ttlSeconds, who.id, now)
-      return { data: { token, expiresAt, nodeId: params.id }, details: { expiresAt, tokenPrefix: tokenPrefix(token) } }
+      const issued = { expiresAt, tokenPrefix: tokenPrefix(token) }
+      const line = lineFor(address(request.header('host')), { ...location, nodeId, token, version: body.version })
+      return {
+        data: { token, expiresAt, nodeId, ...line },
+        headers: { 'cache-control': 'no-store' },
+        before,
+        after: { ...credentials.held(params.id, now), issued },
+        details: issued,
+      }
     },
   }),
   // One transaction: spend, seal, reconcile, mint, audit (decision 22). What fails half way leaves the token unspent.
@@ -75,20 +89,24 @@ export const onboardingRoutes = ({ credentials, hostKeys, ids, nodes, sshKeys }:
     body: Bootstrap,
     status: 201,
     run: ({ params: { id }, body, who, now }) => {
+      const before = credentials.held(id, now)
       if (!credentials.spend(who.tokenHash, id, now))
         throw new Fail(401, 'invalid_bootstrap_token', 'Unauthorized', { outcome: 'denied' })
       const credential = credentials.issue(id, null, now)
       const ssh = sshKeys.adopt(id, body, { tokenId: credential.id, username: body.username }, now)
       const known = hostKeys.replace(id, body.hostKeys)
-      const summary = nodes.interfaces.apply(id, body.interfaces)
+      const found = reconciliation(nodes, id, body.interfaces)
       return {
         data: { controllerToken: credential.token, fingerprint: ssh.fingerprint, nodeId: id },
         changed: true,
+        before,
+        after: { ...credentials.held(id, now), fingerprint: ssh.fingerprint },
+        also: found.changed ? [reconciled(id, found)] : [],
         details: {
           fingerprint: ssh.fingerprint,
           hostKeys: known,
           interfaceCount: body.interfaces.length,
-          interfaces: summary,
+          interfaces: found.summary,
           mintedTokenPrefix: credential.tokenPrefix,
           username: ssh.username,
         },
@@ -103,10 +121,13 @@ export const onboardingRoutes = ({ credentials, hostKeys, ids, nodes, sshKeys }:
     status: 201,
     run: ({ params, who, now }) => {
       nodes.mustServe(params.id)
-      const before = nodes.get(params.id, now)
+      const node = nodes.get(params.id, now)
+      const before = credentials.held(params.id, now)
       const credential = credentials.issue(params.id, who.id, now)
       return {
-        data: { credential, node: before },
+        data: { credential, node },
+        before,
+        after: credentials.held(params.id, now),
         details: { credentialId: credential.id, tokenPrefix: credential.tokenPrefix },
       }
     },
@@ -118,7 +139,10 @@ export const onboardingRoutes = ({ credentials, hostKeys, ids, nodes, sshKeys }:
     action: 'nodes.credentials.revoke',
     run: ({ params, now }) => {
       const data = nodes.get(params.id, now)
-      return { data, details: endCredentials({ credentials, sshKeys }, params.id, now) }
+      const held = () => ({ ...credentials.held(params.id, now), ssh: sshKeys.find(params.id) })
+      const before = held()
+      const ended = endCredentials({ credentials, sshKeys }, params.id, now)
+      return { data, before, after: held(), details: ended }
     },
   }),
   route({
@@ -178,3 +202,17 @@ export const onboardingRoutes = ({ credentials, hostKeys, ids, nodes, sshKeys }:
     }),
   }),
 ]
+
+const reconciled = (id: string, { after, before, counts }: Reconciliation): Written => ({
+  ...{ action: 'nodes.inventory.reconciled', before, after },
+  ...{ details: counts, target: node({ id }) },
+})
+
+/** What to type on the new box; nothing where the address of this controller cannot be told. */
+function lineFor(
+  controllerUrl: string | undefined,
+  wish: Omit<InstallLine, 'controllerUrl'>,
+): { installLine?: string } {
+  if (controllerUrl === undefined) return {}
+  return { installLine: installLine({ ...wish, allowInsecure: controllerUrl.startsWith('http:'), controllerUrl }) }
+}

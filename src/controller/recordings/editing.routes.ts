@@ -56,8 +56,8 @@ const metadataRoutes = ({ reach, recordings }: Editing): AnyRoute[] => [
       return {
         data: after,
         beside: { meta: { updatedCount: after.length } },
-        before: chosen.map(filed),
-        after: after.map(filed),
+        before: { recordings: chosen.map(filed) },
+        after: { recordings: after.map(filed) },
         details: { recordingIds: after.map(({ id }) => id), updatedCount: after.length },
       }
     },
@@ -131,6 +131,6 @@ const deletionRoutes = ({ log, reach, recordings, takes }: Editing): AnyRoute[] 
 
 /** What the audit says of recordings that were deleted together. */
 const deletion = (some: Recording[], fileCount: number) => ({
-  before: some.map(({ folder, id, name, status }) => ({ folder, id, name, status })),
+  before: { recordings: some.map(({ folder, id, name, status }) => ({ folder, id, name, status })) },
   details: { deletedCount: some.length, fileCount },
 })

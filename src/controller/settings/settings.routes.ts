@@ -1,4 +1,6 @@
+import { API_PREFIX } from '../../wire/headers.ts'
 import { ControllerSettingsPatch } from '../../wire/settings.ts'
+import { actionStates } from '../edge/actions.ts'
 import { type AnyRoute, route } from '../edge/route.ts'
 import type { SettingsStore } from './settings.store.ts'
 
@@ -17,6 +19,22 @@ export const settingsRoutes = (settings: SettingsStore): AnyRoute[] => [
     action: 'settings.controller.read',
     audit: 'decision',
     run: () => ({ data: settings.get() }),
+  }),
+  route({
+    method: 'GET',
+    path: '/settings/controller/actions',
+    auth: 'user',
+    target: shared.target,
+    permission: 'settings:read',
+    action: 'settings.controller.actions.read',
+    run: ({ who }) => {
+      const href = `${API_PREFIX}${shared.path}`
+      const actions = actionStates(who, {
+        detail: { href, method: 'GET', permission: 'settings:read' },
+        update: { href, method: 'PATCH', permission: 'settings:manage' },
+      })
+      return { data: { actions, links: { detail: href, update: href }, settings: settings.get() } }
+    },
   }),
   route({
     method: 'PATCH',

@@ -34,6 +34,7 @@ export function countedStatus({ active, health, nodes, recordings }: Counts): Co
     offlineNodes: nodesIn('offline'),
     onlineNodes: nodesIn('online'),
     openAlerts: alerts((c) => c.status === 'open'),
+    provisioningNodes: nodesIn('provisioning'),
     queuedRecordings: recordingsThat((c) => c.status === 'queued'),
     recordingNodes: nodesIn('recording'),
     suppressedAlerts: alerts((c) => c.status === 'suppressed'),

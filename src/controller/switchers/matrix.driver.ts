@@ -12,7 +12,8 @@ export interface SwitcherDriver {
   /** Never throws: what went wrong is the finding. */
   test(): Promise<SwitcherTest>
   snapshot(): Promise<string>
-  restore(snapshot: string): Promise<void>
+  /** Gives the routes before and after. */
+  restore(snapshot: string): Promise<{ after: Routes; before: Routes }>
 }
 
 /** Deadlines, ms: of a connection, of a command, of a snapshot or its restoration. */
@@ -98,8 +99,10 @@ export function matrixDriver(
     restore: (snapshot) =>
       during(async (session) => {
         const commands = restorable(snapshot)
-        const routes = await told(session, 'restore', patience.long, commands)
-        for (const [output, input] of routesSet(commands)) if (output > 0) confirm(routes, output, input)
+        const before = await read(session, 'restore')
+        const after = await told(session, 'restore', patience.long, commands)
+        for (const [output, input] of routesSet(commands)) if (output > 0) confirm(after, output, input)
+        return { after, before }
       }),
   }
 }

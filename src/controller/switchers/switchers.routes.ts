@@ -12,6 +12,7 @@ import { restorable } from './matrix.rules.ts'
 import { reached } from './reachability.ts'
 import type { RoutingStore } from './routing.store.ts'
 import { DeviceError } from './session.ts'
+import type { Routes } from './switchers.rules.ts'
 import { type MappingStore, type Mappings, noRoom, type SwitcherStore } from './switchers.store.ts'
 
 interface Parts {
@@ -214,11 +215,18 @@ const operated = ({ devices, switchers }: Parts): AnyRoute[] => [
       const switcher = switchers.get(params.id)
       if (restorable(body.snapshot).length === 0)
         throw invalid('Invalid restore payload', ['snapshot'], 'there is no SET line to restore')
-      await answered(
+      const { after, before } = await answered(
         'Restore failed',
         devices.use(switcher, (driver) => driver.restore(body.snapshot)),
       )
-      return { data: { id: switcher.id, restored: true }, target: named(switcher) }
+      const told = (routes: Routes) => ({ routes: Object.fromEntries(routes) })
+      return {
+        data: { id: switcher.id, restored: true },
+        before: told(before),
+        after: told(after),
+        details: { characters: body.snapshot.length },
+        target: named(switcher),
+      }
     },
   }),
 ]

@@ -132,7 +132,7 @@ export function uploadQueueRoutes({ enqueues, fallback, queue, reach, recordings
         checkVisible(queue, reach(who, 'recording:control'), ids)
         const items = ids.map((id) => bulk(() => enqueue(recordings.get(id), body, now)))
         const details = { recordingIds: ids, uploadQueueItemIds: items.map((item) => item.id) }
-        return { data: items, beside: { meta: { queuedCount: items.length } }, after: items, details }
+        return { data: items, beside: { meta: { queuedCount: items.length } }, after: { items }, details }
       },
     }),
   ]

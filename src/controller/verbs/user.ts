@@ -8,7 +8,7 @@ import type { CurrentUser } from '../../wire/access.ts'
 import { ROLES, type Role } from '../../wire/permissions.ts'
 import { userSnapshot } from '../access/access.rules.ts'
 import { userStore } from '../access/users.store.ts'
-import { audit } from '../edge/audit.ts'
+import { audit, type Entry } from '../edge/audit.ts'
 import { systemActor } from '../edge/who.ts'
 import type { Db } from '../store/db.ts'
 import { openDatabase, runVerb, say, VerbError, WHERE } from './verb.ts'
@@ -61,7 +61,7 @@ function peopleOf(db: Db) {
     if (id === undefined) throw new VerbError(`There is no account ${email}: see roomtone user list.`)
     return id
   }
-  const told = (action: string, id: string, email: string, more: { before?: unknown; after: unknown }, now: string) =>
+  const told = (action: string, id: string, email: string, more: Pick<Entry, 'after' | 'before'>, now: string) =>
     trail.write({ ...ACTOR, action: `${action}.succeeded`, ...more, target: { type: 'user', id, name: email } }, now)
 
   /** One change of an account, with its audit row, in one transaction. */

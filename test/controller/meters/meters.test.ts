@@ -48,7 +48,10 @@ test('a frame for another node is refused, whether the path or the body names it
   assert.equal((await one.agent.post(`/nodes/${other.id}/meter-frame`, frame(other.id, REF))).status, 403)
   const answer = await one.agent.post(`/nodes/${one.id}/meter-frame`, frame(other.id, REF))
   assert.equal(answer.status, 403)
-  assert.deepEqual(answer.json, { error: 'Meter frame node mismatch', permission: 'node:control' })
+  assert.deepEqual(answer.json, {
+    ...{ error: 'Forbidden', message: 'Meter frame node mismatch' },
+    ...{ permission: 'node:control', reason: 'node_scope_denied' },
+  })
   const refused = 'nodes.meter_frame.ingest.failed denied node_scope_denied'
   assert.deepEqual(
     k.trail().filter((row) => row.startsWith('nodes.meter_frame')),

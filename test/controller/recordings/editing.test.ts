@@ -119,6 +119,11 @@ test('recordings are deleted in bulk when every one of them may be', async () =>
   for (const file of files) assert.ok(existsSync(join(t.root, file)))
   k.forget()
   const done = await admin.post('/recordings/bulk-delete', { recordingIds: [...states, 'cached'] })
+  const kept = k.rows<{ before: string }>(
+    `SELECT before FROM audit_events WHERE action = 'recordings.bulk_delete.succeeded' AND before IS NOT NULL`,
+  )
+  assert.ok(kept.length > 0)
+  for (const { before } of kept) assert.ok(Array.isArray(JSON.parse(before).recordings), before)
   assert.deepEqual([done.status, done.json.meta], [200, { cacheDeletedCount: 2, deletedCount: 5 }])
   assert.deepEqual(ids(done), states)
   for (const file of files) assert.ok(!existsSync(join(t.root, file)))

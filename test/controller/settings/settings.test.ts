@@ -53,3 +53,15 @@ test('an empty or wrong change is a 400, an unknown default a 404, and nothing h
   assert.deepEqual((await admin.get(PATH)).json.data, FRESH)
   await k.close()
 })
+
+test('the settings tell what may be done with them', async () => {
+  const k = kit()
+  const read = async (role: 'admin' | 'auditor' | 'viewer') => k.as(role).get('/settings/controller/actions')
+  const { actions, links, settings } = (await read('admin')).json.data
+  assert.deepEqual([actions.detail.enabled, actions.update.enabled], [true, true])
+  assert.deepEqual(links, { detail: '/api/v1/settings/controller', update: '/api/v1/settings/controller' })
+  assert.equal(settings.weekStartsOn, 'monday')
+  assert.equal((await read('viewer')).json.data.actions.update.reason, 'missing_permission')
+  assert.equal((await read('auditor')).status, 403)
+  await k.close()
+})

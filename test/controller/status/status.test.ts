@@ -26,7 +26,14 @@ function world() {
 const EVERYTHING = {
   ...{ acknowledgedAlerts: 1, activeRecordings: 2, alertingNodes: 1, cachedRecordings: 2, completedRecordings: 1 },
   ...{ criticalAlerts: 1, degradedNodes: 1, failedRecordings: 1, nodeCount: 5, offlineNodes: 1, onlineNodes: 1 },
-  ...{ openAlerts: 2, queuedRecordings: 1, recordingNodes: 1, suppressedAlerts: 1, totalRecordings: 7 },
+  ...{
+    openAlerts: 2,
+    provisioningNodes: 0,
+    queuedRecordings: 1,
+    recordingNodes: 1,
+    suppressedAlerts: 1,
+    totalRecordings: 7,
+  },
   ...{ unresolvedAlerts: 4, uploadedRecordings: 1, warningAlerts: 2 },
 }
 
@@ -100,5 +107,19 @@ test('who may not read nodes is refused', async () => {
   const k = kit()
   assert.equal((await k.as('auditor').get('/status')).status, 403)
   assert.equal((await k.anonymous.get('/status')).status, 401)
+  await k.close()
+})
+
+test('nodes that await their first contact are counted', async () => {
+  const k = kit()
+  const { agent, id } = await k.enroll('New')
+  await k.enroll('Newer')
+  const counts = async () => {
+    const { nodeCount, onlineNodes, provisioningNodes } = (await k.as('admin').get('/status')).json.data
+    return [nodeCount, onlineNodes, provisioningNodes]
+  }
+  assert.deepEqual(await counts(), [2, 0, 2])
+  await agent.post(`/nodes/${id}/heartbeat`, { agentVersion: '1', hostname: 'h' })
+  assert.deepEqual(await counts(), [2, 1, 1])
   await k.close()
 })

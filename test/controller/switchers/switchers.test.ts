@@ -327,6 +327,11 @@ describe('the routing runner', () => {
     const restored = await owner.post('/settings/switchers/foyer/restore', { snapshot })
     assert.deepEqual([restored.status, restored.json.data], [200, { id: 'foyer', restored: true }])
     assert.equal(device.routes[5], 4)
+    const [told] = k.rows<{ after: string; before: string }>(
+      `SELECT before, after FROM audit_events WHERE action = 'settings.switchers.restore.succeeded'`,
+    )
+    const routes = (text = '') => JSON.parse(text).routes
+    assert.deepEqual([routes(told?.before)[5], routes(told?.after)[5]], [0, 4])
     device.instead.set('GET CONFIG', 'close')
     const failed = await owner.get('/settings/switchers/foyer/config-snapshot')
     assert.deepEqual([failed.status, failed.json.error], [502, 'Snapshot failed'])
