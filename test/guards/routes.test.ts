@@ -92,6 +92,7 @@ const BEYOND: Record<string, string> = {
   'GET /auth/users/:/actions user': 'action states, as every resource has them',
   'GET /auth/actions user': 'what can be done with accounts as a whole (contract B, section 28)',
   'GET /auth/access-policies/actions user': 'action states of the list of policies (contract B, section 28)',
+  'GET /settings/controller/actions user': 'action states, as every resource has them',
   'GET /auth/sessions user': 'everybody sees where they are logged in',
   'DELETE /auth/sessions/: user': 'and ends a session they forgot somewhere',
   'GET /auth/users/:/sessions user': 'who manages access sees the sessions of a person',

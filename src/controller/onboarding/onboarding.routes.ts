@@ -13,7 +13,7 @@ import {
 } from '../../wire/nodes.ts'
 import { type AnyRoute, route, type Written } from '../edge/route.ts'
 import { type NodeStore, snapshot } from '../nodes/nodes.store.ts'
-import { type Reconciliation, reconciliation } from '../nodes/reconciliation.ts'
+import { type Reconciliation, reconciliation } from '../nodes/reconciliation.store.ts'
 import type { CredentialStore } from './credentials.store.ts'
 import { endCredentials } from './ending.ts'
 import type { HostKeyStore } from './hostkeys.store.ts'
