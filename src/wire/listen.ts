@@ -24,7 +24,7 @@ export const ListenQuery = z.object({
   /** One endless WAV instead of one chunk. */
   continuous: query(flag),
   sessionId: query(text(1, 160)),
-  /** How long to wait for a chunk that follows. */
+  /** How long to wait for a chunk that follows; for the first one of a session 10 s when absent. */
   waitSeconds: query(z.coerce.number().int().min(0).max(30)),
 })
 
@@ -53,8 +53,8 @@ export type ChunkHeaders = z.infer<typeof ChunkHeaders>
 
 export interface ListenSession {
   enhance: boolean
-  /** `controller_meter_preview`: no audio of the node yet, only its meters; the controller makes none up (decision 20). */
-  mode: 'agent_audio_chunk' | 'controller_meter_preview'
+  /** What is heard is the audio of the node; the controller makes none up (decision 20). */
+  mode: 'agent_audio_chunk'
   nodeId: string
   sessionId: string
   startedAt: string

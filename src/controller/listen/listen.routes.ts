@@ -23,7 +23,7 @@ const monitor = { auth: 'user', permission: 'listen:monitor' } as const
 const node = (p: { id: string }) => ({ type: 'node', id: p.id })
 // Until the first chunk is there: how often a console asks (contract A, N19).
 const PREVIEW_MS = 1500
-// How long a continuous answer waits for its first chunk.
+// How long the first answer of a session waits: the recorder has only just heard that somebody listens.
 const FIRST_SECONDS = 10
 
 /** Live listen for people (contract A, N19 to N21). */
@@ -109,7 +109,7 @@ function shown({ enhance, id, nodeId, startedAt }: Listener, fresh: Chunk | unde
   const base = `${API_PREFIX}/nodes/${nodeId}/listen`
   return {
     enhance,
-    mode: fresh ? 'agent_audio_chunk' : 'controller_meter_preview',
+    mode: 'agent_audio_chunk',
     nodeId,
     sessionId: id,
     startedAt,
@@ -149,12 +149,12 @@ async function endless(
 // Never made up from the meters (decision 20): silence is told as what it is.
 const silence = (): Fail => conflict('monitor_source_unavailable', 'Monitor data unavailable')
 
-/** One chunk: the newest, or the one after the last heard; 204 while that one is still to come. */
+/** One chunk: the newest, for which a new session waits, or the one after the last heard; 204 while that one is to come. */
 async function oneChunk(
   air: Parts,
   listener: Listener,
   who: UserWho,
-  { after, waitSeconds = 0 }: Poll,
+  { after, waitSeconds = after === undefined && listener.given === undefined ? FIRST_SECONDS : 0 }: Poll,
   request: Incoming,
 ): Promise<Streamed> {
   const { enhance, nodeId } = listener

@@ -142,7 +142,7 @@ export function enqueueStore(parts: Parts) {
       const policy = policies.get(policyId ?? recording.uploadPolicyIds[0] ?? fallback)
       if (!policy.enabled) throw conflict('upload_policy_disabled', 'Upload policy is disabled')
       const destination = policy.destinationId && destinations.find(policy.destinationId)
-      if (!destination) throw conflict('destination_required', 'Upload policy has no destination')
+      if (!destination) throw conflict('destination_required', noDestination(policy.id))
       const item = add(recording, played, policy, destination, reason, now)
       for (const source of more) add(recording, source, policy, destination, reason, now)
       return item
@@ -218,3 +218,6 @@ export function autoEnqueue(db: Db, enqueue: EnqueueStore, chunks: ChunkStore, a
     }
   }
 }
+
+const noDestination = (policyId: string): string =>
+  `Upload policy ${policyId} has no destination: make one (POST /settings/upload-destinations), set it as destinationId of an upload policy, and name that policy as uploadPolicyId`

@@ -108,6 +108,9 @@ export const watchdogPolicyRoutes = (parts: WatchdogPolicyParts): AnyRoute[] => 
   }),
 ]
 
+const MADE_UP =
+  'The levels of this node come from a test source: made-up levels do not count. Calibrate when it has a capture device'
+
 // Frames looked through; the meters keep about as many.
 const HISTORY = 600
 
@@ -122,12 +125,14 @@ function framesOf({ meters, nodes, scope }: WatchdogPolicyParts, body: Calibrati
     throw new Fail(403, verdict.reason, 'Forbidden', { body: { permission: 'settings:manage' }, outcome: 'denied' })
   nodes.mustExist(nodeId)
   // Made-up levels are no measure of a room (decision 20).
-  const real = meters.history(nodeId, HISTORY).filter(({ frame }) => !frame.synthetic && frame.levels.length > 0)
+  const history = meters.history(nodeId, HISTORY)
+  const real = history.filter(({ frame }) => !frame.synthetic && frame.levels.length > 0)
   const heard = real.slice(0, frameLimit)
   if (heard.length >= minFrames) return heard.map(({ frame }) => frame.levels)
-  throw new Fail(422, 'insufficient_meter_history', 'Not enough meter history for calibration', {
-    details: { frameCount: heard.length, minFrames },
-  })
+  const details = { frameCount: heard.length, minFrames }
+  if (history.some(({ frame }) => frame.synthetic))
+    throw new Fail(422, 'meter_levels_made_up', MADE_UP, { body: { reason: 'meter_levels_made_up' }, details })
+  throw new Fail(422, 'insufficient_meter_history', 'Not enough meter history for calibration', { details })
 }
 
 const hrefOf = (policy: WatchdogPolicy): string => `${API_PREFIX}${PATH}/${encodeURIComponent(policy.id)}`

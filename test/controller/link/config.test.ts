@@ -37,7 +37,7 @@ test('live, enhance -> last poll more than 15 s ago -> no longer requested; the 
   assert.deepEqual(await demand(), [true, true])
   k.advance('1s')
   assert.deepEqual(await demand(), [false, false])
-  await admin.get(`/nodes/${id}/listen/stream?sessionId=${sid}`)
+  await admin.get(`/nodes/${id}/listen/stream?sessionId=${sid}&waitSeconds=0`)
   assert.deepEqual(await demand(), [true, true])
   await k.close()
 })

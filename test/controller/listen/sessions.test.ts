@@ -36,12 +36,25 @@ test('none -> POST -> live: the answer names where to listen and where to stop',
   await k.close()
 })
 
-test('without audio of the node the session says that there are only meters', async () => {
+test('before the first audio of the node the session says audio all the same: nothing else is ever sent', async () => {
   const { k, start } = await studio()
   k.advance('6s')
   const session = await start()
-  assert.equal(session.mode, 'controller_meter_preview')
+  assert.equal(session.mode, 'agent_audio_chunk')
   assert.equal(session.targetLatencyMs, 1500)
+  await k.close()
+})
+
+test('the first answer of a session waits for the first chunk, the later ones do not', async () => {
+  const { k, id, agent, start, poll } = await studio()
+  k.advance('6s')
+  const { sessionId } = await start()
+  const first = poll(sessionId)
+  // The recorder hears of the listener and sends; the answer has been waiting.
+  await send(agent, id, 2)
+  assert.equal((await first).status, 200)
+  k.advance('6s')
+  assert.equal((await poll(sessionId)).status, 409)
   await k.close()
 })
 

@@ -120,7 +120,9 @@ test('a calibration recommends from what the node sent, and applies when asked t
   }
   k.advance('5s')
   await send([level({ rms: 0 })], 'Desk', { synthetic: true })
-  assert.equal((await calibrate({})).status, 422, 'made-up frames do not count')
+  const madeUp = await calibrate({})
+  assert.deepEqual([madeUp.status, madeUp.json.reason], [422, 'meter_levels_made_up'], 'made-up frames do not count')
+  assert.match(madeUp.json.error, /test source: made-up levels do not count/)
   k.forget()
   const tried = await calibrate({ minFrames: 4 })
   assert.equal(tried.status, 200, tried.text)
