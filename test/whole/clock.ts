@@ -143,7 +143,8 @@ async function settle(kind: Kind, house: House): Promise<Place> {
 /** Occurrences that were started, and the recordings made of them. */
 async function madeOf({ controller, scheduleId }: Place): Promise<{ occurrences: string[]; recordings: number }> {
   const rows = await controller.trail({ action: 'schedules.due_run.succeeded' })
-  const { json } = await controller.ask('GET', `/recordings?scheduleId=${scheduleId}`)
+  const { json, status } = await controller.ask('GET', `/recordings?scheduleId=${scheduleId}`)
+  assert.equal(status, 200, JSON.stringify(json))
   return { occurrences: rows.map((row) => String(row.details.occurrenceAt)), recordings: json.meta.total }
 }
 

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from 'node:timers/promises'
 import { iso } from '../../kernel/clock.ts'
 import type { Db } from '../store/db.ts'
 import type { Leap } from './trust.rules.ts'
@@ -34,13 +33,8 @@ interface Moving {
 // Retries, leases, grace and sessions are spans of time, kept as the instant of their end. What people were told as a date
 // (bootstrap tokens, suppressions, schedules) stays where it is.
 const MOVING: Moving[] = [
-  ...['queued', 'retrying'].map((status) => ({
-    at: 'next_attempt_at',
-    key: 'id',
-    table: 'upload_queue',
-    where: `status = '${status}' AND `,
-    written: 'updated_at',
-  })),
+  { at: 'expires_at', key: 'id', table: 'sessions', where: '', written: 'created_at' },
+  { at: 'expires_at', key: 'token_hash', table: 'playback_tickets', where: '', written: 'created_at' },
   {
     also: 'changed_at',
     at: 'join_at',
@@ -49,8 +43,13 @@ const MOVING: Moving[] = [
     where: 'join_at IS NOT NULL AND ',
     written: 'changed_at',
   },
-  { at: 'expires_at', key: 'id', table: 'sessions', where: '', written: 'created_at' },
-  { at: 'expires_at', key: 'token_hash', table: 'playback_tickets', where: '', written: 'created_at' },
+  ...['queued', 'retrying'].map((status) => ({
+    at: 'next_attempt_at',
+    key: 'id',
+    table: 'upload_queue',
+    where: `status = '${status}' AND `,
+    written: 'updated_at',
+  })),
 ]
 
 /** Moves what is kept as instants of the wall clock but stands for spans of time, when that clock jumps. */
@@ -88,14 +87,9 @@ export function jumpStore(db: Db, offlineAfterSeconds: number) {
       for (const { id, seen } of online) moveNode.run({ id, seen: later(seen, by) })
       return { jobs: running.length, nodes: online.length }
     },
-    /** The rest, bit by bit; ends early when `signal` does. */
-    async moveRest(jump: Jump, signal: AbortSignal): Promise<void> {
-      for (const walk of walks)
-        for (const slice of walk(jump)) {
-          if (signal.aborted) return
-          db.tx(slice, false)
-          await nextTurn()
-        }
+    /** The rest, sessions first: steps of some rows each, to be done in this order, each in a transaction. */
+    *moveRest(jump: Jump): Generator<() => void> {
+      for (const walk of walks) yield* walk(jump)
     },
     /** The last sign of life in the database, Unix ms; undefined in a new one. */
     lastKnown(): number | undefined {

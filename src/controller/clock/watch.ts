@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Clock, iso } from '../../kernel/clock.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
 import type { SteadyClock } from '../background/steady.ts'
@@ -18,6 +19,8 @@ interface Parts {
 }
 
 const EVERY_MS = 1000
+// What is moved at once, before anybody may ask; a thousand rows, or for as long as the loop can spare.
+const AT_ONCE = { ms: 20, steps: 10 }
 
 /**
  * Watches the wall clock against the monotonic one. When it jumps, everything that stands for a span of time is moved along
@@ -28,7 +31,7 @@ export class ClockWatch {
   private readonly ending = new AbortController()
   private readonly listeners: ((by: number) => void)[] = []
   private leap: Leap | undefined
-  private moving: Promise<void> = Promise.resolve()
+  private moving: Promise<void> | undefined
   private timer: NodeJS.Timeout | undefined
 
   constructor(parts: Parts) {
@@ -60,9 +63,10 @@ export class ClockWatch {
   }
 
   /** Follows a jump if there was one. Resolves when everything is moved; never rejects. */
-  look(): Promise<void> {
+  async look(): Promise<void> {
     const { clock, log } = this.parts
-    const by = clock.jump()
+    // What the last jump moves comes first; until then the time stays steady.
+    const by = this.moving ? 0 : clock.jump()
     if (by === 0) return this.moving
     const before = clock.now()
     try {
@@ -86,8 +90,10 @@ export class ClockWatch {
   private carry(jump: Jump): void {
     const { audit, db, jumps, log, schedules } = this.parts
     const bySeconds = Math.round(jump.by / 1000)
-    db.tx(() => {
+    const steps = jumps.moveRest(jump)
+    const more = db.tx(() => {
       const moved = { ...jumps.moveNow(jump), schedules: schedules.move(jump) }
+      const done = this.some(steps)
       this.remember(jump.by, jump.now)
       audit.write(
         {
@@ -99,20 +105,41 @@ export class ClockWatch {
         },
         jump.now,
       )
+      return !done
     })
     log.warn('The clock of this machine jumped; leases, retries and sessions were moved along.', {
       before: jump.before,
       bySeconds,
       now: jump.now,
     })
-    this.moving = this.moving.then(() => this.rest(jump))
+    if (!more) return
+    this.moving = this.rest(steps).finally(() => {
+      this.moving = undefined
+    })
   }
 
-  private async rest(jump: Jump): Promise<void> {
-    const { jumps, log } = this.parts
-    await jumps
-      .moveRest(jump, this.ending.signal)
-      .catch((e: unknown) => log.error('Not everything was moved along with the clock.', errorFields(e)))
+  /** As many steps as fit into one turn; whether that was all. */
+  private some(steps: Iterator<() => void>): boolean {
+    const until = this.parts.clock.monotonic() + AT_ONCE.ms
+    for (let n = 0; n < AT_ONCE.steps && this.parts.clock.monotonic() < until; n++) {
+      const { done, value } = steps.next()
+      if (done) return true
+      value()
+    }
+    return false
+  }
+
+  private async rest(steps: Iterable<() => void>): Promise<void> {
+    const { db, log } = this.parts
+    try {
+      for (const step of steps) {
+        if (this.ending.signal.aborted) return
+        db.tx(step, false)
+        await nextTurn()
+      }
+    } catch (e) {
+      log.error('Not everything was moved along with the clock.', errorFields(e))
+    }
   }
 
   private remember(by: number, now: string): void {

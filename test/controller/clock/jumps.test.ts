@@ -109,6 +109,18 @@ test('sessions last as long as they were to, whatever the clock does', async () 
   await k.close()
 })
 
+test('a session holds at the very moment of a jump', async () => {
+  const k = kit()
+  const admin = k.as('admin')
+  k.sql(`UPDATE sessions SET expires_at = '2026-03-02T21:00:00.000Z'`)
+  const moved = k.jump('1d')
+  const [row] = k.rows<{ at: string }>('SELECT expires_at AS at FROM sessions')
+  assert.equal(row?.at, '2026-03-03T21:00:00.000Z')
+  assert.equal((await admin.get('/rooms')).status, 200)
+  await moved
+  await k.close()
+})
+
 test('many retries move along, each once, in both directions', async () => {
   const u = uploads()
   const policy = await u.policy(await u.destination())
@@ -121,16 +133,16 @@ test('many retries move along, each once, in both directions', async () => {
     .rows<{ name: string }>(`SELECT name FROM pragma_table_info('upload_queue') WHERE name <> 'id'`)
     .map(({ name }) => name)
     .join(', ')
-  u.k.sql(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 350)
+  u.k.sql(`WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 2350)
     INSERT INTO upload_queue (id, ${columns}) SELECT printf('%s-%04d', id, i), ${columns} FROM upload_queue, n`)
   const due = () =>
     u.k
       .rows<{ at: string; n: number }>(`SELECT next_attempt_at AS at, count(*) AS n FROM upload_queue GROUP BY 1`)
       .map(({ at, n }) => `${at} ${n}`)
   await u.k.jump('1d')
-  assert.deepEqual(due(), ['2026-03-03T09:30:00.000Z 351'])
+  assert.deepEqual(due(), ['2026-03-03T09:30:00.000Z 2351'])
   await u.k.jump('-2d')
-  assert.deepEqual(due(), ['2026-03-01T09:30:00.000Z 351'])
+  assert.deepEqual(due(), ['2026-03-01T09:30:00.000Z 2351'])
   await u.k.tick('upload')
   assert.equal(u.item(item.id).attemptCount, 1)
   await u.k.close()
