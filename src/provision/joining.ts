@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { PLACES } from '../host/places.ts'
 import type { HeldTakes } from '../host/takes.ts'
 import { isLoopback } from '../kernel/loopback.ts'
-import { type AgentWish, type SetupDone, SetupFailed } from '../setup/wish.ts'
+import { type AgentWish, JoinFailed, type SetupDone, SetupFailed } from '../setup/wish.ts'
 import type { SetupEntry, SetupFile } from '../wire/provision.ts'
 import { type Answer, type Controller, NoAnswer } from './ask.ts'
 import type { Present } from './box.ts'
@@ -44,7 +44,10 @@ export async function joinBy(given: SetupFile, parts: JoiningParts): Promise<Out
   const { joined, mayReplace, unfinished } = parts.state
   const own = given.nodes.find(({ nodeId }) => nodeId === joined?.nodeId)
   // Its token is spent, but the power went before the rest was done.
-  if (joined && own && unfinished) return await setUp(asPresent(given, joined), own, undefined, parts)
+  if (joined && own && unfinished) {
+    const { refused: _, ...outcome } = await setUp(asPresent(given, joined), own, undefined, parts)
+    return outcome
+  }
   const heeded = given.replace && (mayReplace || !joined || showsItself(joined))
   if (own && !heeded) return unchanged(own)
   if (joined) refuseToLose(given, joined, parts.state)
@@ -115,9 +118,11 @@ async function tried(file: SetupFile, entry: SetupEntry, parts: JoiningParts): P
   parts.say(`Asking ${file.controllerUrl} about ${called(entry)} ...`)
   try {
     if (!(await patiently(file, entry, parts))) return undefined
-    const outcome = await setUp(file, entry, entry.bootstrapToken, parts)
+    const { refused, ...outcome } = await setUp(file, entry, entry.bootstrapToken, parts)
     if (outcome.result !== 'failed') return outcome
-    return (await parts.isGood(controllerOf(file, parts.state.joined), entry)) ? outcome : undefined
+    if (await parts.isGood(controllerOf(file, parts.state.joined), entry)) return outcome
+    // Spent by another box, or by this one, whose setup failed afterwards.
+    return refused ? undefined : { ...outcome, words: `${outcome.words} The token is spent: make a new stick.` }
   } catch (e) {
     if (!(e instanceof NoAnswer)) throw e
     return { nodeId: entry.nodeId, result: 'failed', words: `${e.message}. Nothing was changed.` }
@@ -144,7 +149,7 @@ async function setUp(
   entry: SetupEntry,
   bootstrapToken: string | undefined,
   parts: JoiningParts,
-): Promise<Outcome> {
+): Promise<Outcome & { refused?: boolean }> {
   const { nodeId } = entry
   try {
     const { warnings = [] } = await parts.setUp(wishOf(file, entry, bootstrapToken))
@@ -152,7 +157,8 @@ async function setUp(
     return { nodeId, result: 'done', words }
   } catch (e) {
     if (!(e instanceof SetupFailed)) throw e
-    return { nodeId, result: 'failed', words: `The setup as ${called(entry)} failed: ${e.message}` }
+    const words = `The setup as ${called(entry)} failed: ${e.message}`
+    return { nodeId, refused: e instanceof JoinFailed, result: 'failed', words }
   }
 }
 

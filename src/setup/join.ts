@@ -6,7 +6,7 @@ import { run } from '../host/run.ts'
 import { ownEnv } from './config.ts'
 import type { Step } from './engine.ts'
 import { lastWords } from './system.ts'
-import { type AgentWish, SetupFailed } from './wish.ts'
+import { type AgentWish, JoinFailed, SetupFailed } from './wish.ts'
 
 const JOIN_MS = 120_000
 
@@ -41,6 +41,7 @@ export function joinStep({ bootstrapToken, nodeId, rejoin }: AgentWish): Step {
         throw new SetupFailed(
           `this box has no credential of ${nodeId} yet: mint a bootstrap token for that node and give it with --bootstrap-token-file`,
         )
+      const before = hasToken()
       journal.keepDirectory(path.dirname(PLACES.agentKeys))
       journal.keep(PLACES.agentKeys)
       journal.keep(PLACES.agentSettings)
@@ -53,7 +54,9 @@ export function joinStep({ bootstrapToken, nodeId, rejoin }: AgentWish): Step {
         ],
         bootstrapToken,
       )
-      if (joined.code !== 0) throw new SetupFailed(`the node could not join: ${lastWords(joined)}`)
+      if (joined.code !== 0) throw new JoinFailed(`the node could not join: ${lastWords(joined)}`)
+      // The controller has ended the credentials this node had: put back, they would cut it off.
+      if (before) journal.settle(PLACES.agentKeys, PLACES.agentSettings, PLACES.controllerCa)
     },
   }
 }

@@ -75,6 +75,12 @@ export class Journal {
     this.keep(top)
   }
 
+  /** These files stay as they are now, whatever becomes of the rest. */
+  settle(...files: string[]): void {
+    const changes = this.changes.filter((change) => change.kind !== 'path' || !files.includes(change.path))
+    if (changes.length < this.changes.length) this.#save({ ...this.#content, changes })
+  }
+
   /** Path for a file that is only needed while the setup runs; something was recorded before. */
   draft(name: string): string {
     return path.join(this.#dir, `${name}.draft`)

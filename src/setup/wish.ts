@@ -3,6 +3,9 @@
 /** Why the box could not be set up: one sentence that says what was tried and what to change. Holds no secret. */
 export class SetupFailed extends Error {}
 
+/** The controller did not take the box in, as far as this box knows. */
+export class JoinFailed extends SetupFailed {}
+
 /** Where the node belongs; texts are checked as the agent's own settings are. */
 export interface AgentWish {
   alias?: string

@@ -235,6 +235,28 @@ test('the file of the boot partition is taken at power-on, and is gone afterward
   assert.match(await box.must('systemctl show -p ConditionResult roomtone-setup-boot.service'), /=no/)
 })
 
+test('the same node anew: what fails after the controller has accepted leaves it its new credentials', {
+  skip,
+}, async () => {
+  const { nodeId } = await status()
+  await plug(await written('anew', '--node', nodeId, '--replace'))
+  const dropIn = '/run/systemd/system/roomtone-agent.service.d/fail.conf'
+  await box.write(dropIn, '[Service]\nExecStartPre=/bin/false\n')
+  await box.must('systemctl daemon-reload')
+  assert.notEqual((await start()).code, 0)
+  const { result, words } = await status()
+  assert.deepEqual([result, /does not start.*token is spent/.test(words)], ['failed', true], words)
+  await box.must(`rm ${dropIn} && systemctl daemon-reload && systemctl reset-failed roomtone-agent.service; \
+    systemctl restart roomtone-agent.service`)
+  const sign = '/var/lib/roomtone/agent/data/agent/online.json'
+  await box.until(
+    'the controller to hear the agent that was started now',
+    `grep '"online":true' ${sign} | grep ""pid":$(systemctl show --value -p MainPID roomtone-agent.service)[,}]"`,
+  )
+  const keys = await box.must('grep -c svc-node_ /var/lib/roomtone/agent-login/.ssh/authorized_keys')
+  assert.equal(keys.trim(), '1')
+})
+
 test('by hand, from a directory', { skip }, async () => {
   const dir = await written('hand', '--room', 'Hand;North;Hand', '--replace')
   await box.write('/var/tmp/hand/roomtone.json', fs.readFileSync(`${dir}/roomtone.json`), '0600')

@@ -4,7 +4,7 @@ import { type Controller, NoAnswer } from '../../src/provision/ask.ts'
 import type { Present } from '../../src/provision/box.ts'
 import { type BoxState, type JoiningParts, joinBy, tokenIsGood } from '../../src/provision/joining.ts'
 import { Refused } from '../../src/provision/setupfile.rules.ts'
-import { type AgentWish, SetupFailed } from '../../src/setup/wish.ts'
+import { type AgentWish, JoinFailed, SetupFailed } from '../../src/setup/wish.ts'
 import type { SetupFile } from '../../src/wire/provision.ts'
 import { entryOf, fileOf, tokenOf } from './kit.ts'
 
@@ -102,9 +102,21 @@ test('another box that was faster costs nothing but the next entry', async () =>
     w.wishes.push(wish)
     if (wish.nodeId === 'node_2') return { changed: [] }
     w.tokens.delete(tokenOf(1))
-    throw new SetupFailed('the controller refused the token')
+    throw new JoinFailed('the controller refused the token')
   }
   assert.equal((await w.join(fileOf([entryOf(1), entryOf(2)]))).nodeId, 'node_2')
+})
+
+test('a setup that fails after this box has spent the token says why, and tries no other room', async () => {
+  const w = world([1, 2])
+  w.parts.setUp = async (wish) => {
+    w.wishes.push(wish)
+    w.tokens.delete(tokenOf(1))
+    throw new SetupFailed('the service does not start')
+  }
+  const outcome = await w.join(fileOf([entryOf(1), entryOf(2)]))
+  assert.deepEqual([outcome.result, outcome.nodeId, w.wishes.length], ['failed', 'node_1', 1])
+  assert.match(outcome.words, /does not start.*The token is spent: make a new stick/)
 })
 
 test('a setup that fails for another reason is not tried with the next room', async () => {

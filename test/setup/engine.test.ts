@@ -56,6 +56,18 @@ function before(): string[] {
   return listing()
 }
 
+test('what was settled stays when the rest is taken back', async () => {
+  const was = before()
+  const settling: Step = {
+    name: 'settling',
+    done: () => false,
+    apply: (journal) => journal.settle(at('settings'), at('never-touched')),
+  }
+  await assert.rejects(runSteps([...STEPS(), settling, failing], parts(), bench()), /on fire/)
+  const settled = was.map((line) => (line.startsWith('settings ') ? 'settings 640 ours' : line))
+  assert.deepEqual(listing(), settled)
+})
+
 test('what is done already is not done again', async () => {
   before()
   const first = await runSteps(STEPS(), parts(), bench())
