@@ -245,7 +245,7 @@ test('the same node anew: what fails after the controller has accepted leaves it
   await box.must('systemctl daemon-reload')
   assert.notEqual((await start()).code, 0)
   const { result, words } = await status()
-  assert.deepEqual([result, /does not start.*token is spent/.test(words)], ['failed', true], words)
+  assert.deepEqual([result, /does not start[\s\S]*token is spent/.test(words)], ['failed', true], words)
   await box.must(`rm ${dropIn} && systemctl daemon-reload && systemctl reset-failed roomtone-agent.service; \
     systemctl restart roomtone-agent.service`)
   const sign = '/var/lib/roomtone/agent/data/agent/online.json'

@@ -99,6 +99,18 @@ test('over TLS the controller has to show a certificate of a CA that is trusted,
   await tls.close()
 })
 
+test('an earlier key that nobody can read any more is told when the node lets nobody in', async () => {
+  await admin.post(`/nodes/${id}/ssh-credential/rotate`)
+  k.sql("UPDATE ssh_credentials SET sealed_key = 'broken' WHERE state = 'previous'")
+  node.trusts([])
+  const shut = await run()
+  assert.equal(shut.exitCode, 255)
+  assert.match(shut.stderr, /earlier key that the controller cannot read any more.*bootstrap the node again/)
+  node.trusts([await managed()])
+  const open = await run()
+  assert.deepEqual([open.exitCode, open.stderr], [0, ''])
+})
+
 test('only without a managed key, or without a controller, the key of the operator is used', async () => {
   const known = { SVC_ANSIBLE_KNOWN_HOSTS_FILE: world.knownHosts(), SVC_ANSIBLE_DEFAULT_SSH_USER: USER }
   await admin.post(`/nodes/${id}/credentials/revoke`)
