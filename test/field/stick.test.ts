@@ -248,11 +248,9 @@ test('the same node anew: what fails after the controller has accepted leaves it
   assert.deepEqual([result, /does not start[\s\S]*token is spent/.test(words)], ['failed', true], words)
   await box.must(`rm ${dropIn} && systemctl daemon-reload && systemctl reset-failed roomtone-agent.service; \
     systemctl restart roomtone-agent.service`)
-  const sign = '/var/lib/roomtone/agent/data/agent/online.json'
-  await box.until(
-    'the controller to hear the agent that was started now',
-    `grep '"online":true' ${sign} | grep ""pid":$(systemctl show --value -p MainPID roomtone-agent.service)[,}]"`,
-  )
+  const said = String.raw`sed -n 's/.*"online":true,"pid":\([0-9]*\).*/\1/p' /var/lib/roomtone/agent/data/agent/online.json`
+  const started = 'systemctl show --value -p MainPID roomtone-agent.service'
+  await box.until('the controller to hear the agent that was started now', `[ "$(${said})" = "$(${started})" ]`)
   const keys = await box.must('grep -c svc-node_ /var/lib/roomtone/agent-login/.ssh/authorized_keys')
   assert.equal(keys.trim(), '1')
 })

@@ -88,7 +88,7 @@ test('each token of a stick opens the door of its own node, once', async () => {
 test('names of a node that was enrolled in several lines become one line in the file', async () => {
   const k = kit()
   const { id } = await k.enroll('Old box')
-  await k.as('admin').patch(`/nodes/${id}`, { alias: 'Old\nbox\t1' })
+  k.sql('UPDATE nodes SET alias = ? WHERE id = ?', 'Old\nbox\t1', id)
   const { json } = await k.as('admin').post('/nodes/bootstrap-config', { controllerUrl: URL, nodes: [{ nodeId: id }] })
   assert.equal(SetupFile.parse(json.data).nodes[0]?.alias, 'Old box 1')
   await k.close()
@@ -107,7 +107,7 @@ test('a request that cannot become one file is refused in words, and makes nothi
     [{ nodes: [{ nodeId: known.id }, { nodeId: known.id }] }, /named twice/],
     [{ nodes: [{ ...ROOMS[0], match: {} }] }, /hostname, mac or serial/],
     [{ nodes: ROOMS, controllerCa: 'not a certificate' }, /PEM/],
-    [{ nodes: [{ ...ROOMS[0], room: 'Hall\nSVC_NODE_ID=other' }] }, /one line/],
+    [{ nodes: [{ ...ROOMS[0], room: 'Hall\nSVC_NODE_ID=other' }] }, /line breaks/],
     [
       { nodes: Array.from({ length: 64 }, () => ({ alias: long('雪'), site: long('雪'), room: long('雪') })) },
       /one file/,
