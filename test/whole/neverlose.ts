@@ -15,7 +15,7 @@ import { randoms, runRounds } from './rounds.ts'
 import { assertSignal, assertTold, type Heard, RATE } from './signal.ts'
 import { assertExact, framesOf, type Gap, readWav } from './sound.ts'
 import { reached, type Step } from './steps.ts'
-import { backAfter, beyond, gapsInLog, gapsKept, type LoggedGap } from './told.ts'
+import { backAfter, beyond, gapsInLog, gapsKept, type LoggedGap, toldTo } from './told.ts'
 
 export const KINDS = [
   // kill.ts has the plain takes.
@@ -283,8 +283,7 @@ async function storyTold({ agent, controller, kind, nodeId }: Place, round: Roun
       )
   let missing: string[] = []
   await until('every event to be told', async () => {
-    const rows: { openedAt: string; type: string }[] = await controller.get(`/health-events?nodeId=${nodeId}&limit=500`)
-    const told = rows.map(({ openedAt, type }) => `${openedAt} ${type}`)
+    const told = await toldTo(controller, nodeId)
     const logged = own()
     // Two of a kind may fall into one millisecond: what counts is how many there are. What a power cut took from the log
     // may have been told before.

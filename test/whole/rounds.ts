@@ -40,10 +40,13 @@ export async function runRounds<K extends string>(kinds: readonly K[], rounds: R
   const failures: Error[] = []
   const worker = async () => {
     for (let kind = waiting.shift(); kind !== undefined; kind = waiting.shift())
-      await rounds(kind, Number(values.rounds), seed, say, Number(values.minutes)).catch((e) => failures.push(e))
+      await rounds(kind, Number(values.rounds), seed, say, Number(values.minutes)).catch((e: Error) => {
+        failures.push(e)
+        // At once: the others may go on for hours.
+        say(`FAILED ${e.message}\n${e.stack}`)
+      })
   }
   await Promise.all(Array.from({ length: Number(values.together) }, worker))
-  for (const { message, stack } of failures) say(`FAILED ${message}\n${stack}`)
   say(`${wanted.length} kinds x ${values.rounds} rounds, seed ${seed}: ${failures.length} kinds failed`)
   process.exitCode = failures.length > 0 ? 1 : 0
 }

@@ -1,7 +1,7 @@
 // What an agent owned up to: the gaps of a take as its log tells them, and as they are kept with the recording.
 import assert from 'node:assert/strict'
 import type { Recording } from '../../src/wire/recordings.ts'
-import type { Agent } from '../kit/whole.ts'
+import type { Agent, Controller } from '../kit/whole.ts'
 import { assertTold, type Heard, RATE } from './signal.ts'
 import type { Gap } from './sound.ts'
 
@@ -52,4 +52,17 @@ export function beyond(lines: string[], others: string[]): string[] {
     if (at >= 0) left.splice(at, 1)
     return at < 0
   })
+}
+
+const PAGE = 500
+
+/** Every event a node told its controller: when it was opened, and its type. */
+export async function toldTo(controller: Controller, nodeId: string): Promise<string[]> {
+  const told: string[] = []
+  for (;;) {
+    const query = `nodeId=${nodeId}&limit=${PAGE}&offset=${told.length}`
+    const rows: { openedAt: string; type: string }[] = await controller.get(`/health-events?${query}`)
+    told.push(...rows.map(({ openedAt, type }) => `${openedAt} ${type}`))
+    if (rows.length < PAGE) return told
+  }
 }
