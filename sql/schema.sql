@@ -274,6 +274,7 @@ CREATE TABLE interfaces (
   serial_number TEXT,
   absent        INTEGER NOT NULL DEFAULT 0 CHECK (absent IN (0, 1)),
   placeholder   INTEGER NOT NULL DEFAULT 0 CHECK (placeholder IN (0, 1)), -- entered by a person, not reported yet
+  labelled      INTEGER NOT NULL DEFAULT 0 CHECK (labelled IN (0, 1)), -- an operator named it or one of its channels
   UNIQUE (node_id, match_key)
 ) STRICT;
 

@@ -180,10 +180,19 @@ export class Daemon {
     if (clock.monotonic() < this.#inventoryNotBefore) return
     const { interfaces } = await this.#inventory()
     if (isDeepStrictEqual(interfaces, this.#posted)) return
-    const done = await this.#sync('node_inventory', () => link.inventory(interfaces))
+    let pauseMs = 0
+    const done = await this.#sync('node_inventory', () =>
+      link.inventory(interfaces).catch((e) => {
+        if (e instanceof LinkError) pauseMs = e.retryAfterMs
+        throw e
+      }),
+    )
     this.#inventoryFailures = done ? 0 : this.#inventoryFailures + 1
     if (done) this.#posted = interfaces
-    else this.#inventoryNotBefore = clock.monotonic() + backoffMs(this.#inventoryFailures, INVENTORY_RETRY_MAX_MS)
+    else {
+      const backoff = backoffMs(this.#inventoryFailures, INVENTORY_RETRY_MAX_MS)
+      this.#inventoryNotBefore = clock.monotonic() + Math.max(backoff, pauseMs)
+    }
   }
 
   async #beat(): Promise<void> {

@@ -58,7 +58,7 @@ export const HealthFilters = z.object({ ...Page.shape, ...filters })
 export type HealthFilters = z.infer<typeof HealthFilters>
 
 /** Longest details of an event somebody reports, bytes of JSON. */
-const LONGEST_DETAILS = 65_536
+export const LONGEST_DETAILS = 65_536
 
 export const HealthReport = z
   .strictObject({

@@ -7,7 +7,10 @@ const trimmed = (min: number, max: number) => z.string().trim().min(min).max(max
  * are refused: these texts end in logs, file names, mails and terminals, where a break would begin a line of its own.
  */
 export const text = (min: number, max: number) =>
-  trimmed(min, max).regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'line breaks and control characters are not allowed')
+  trimmed(min, max).regex(
+    /^[^\p{Cc}\p{Zl}\p{Zp}]*$/u,
+    'expected one line: line breaks and control characters are not allowed',
+  )
 
 /** Trimmed text of `min`..`max` characters that people write and read in paragraphs: line breaks and tabs are fine. */
 export const prose = (min: number, max: number) =>

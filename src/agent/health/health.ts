@@ -53,6 +53,8 @@ export class Health {
   readonly #news = createBell()
   readonly #retry = createBell()
   readonly #idle = createBell()
+  /** How long the controller asked to be left alone, ms. */
+  #pauseMs = 0
   #counter = 0
   #cursor = 0
   /** Reported, not on disk: normally for a moment, on a full disk until there is room. */
@@ -159,6 +161,7 @@ export class Health {
       if (!(e instanceof LinkError)) throw e
       const general = e.status === 403 || e.status === 404 ? withoutSubject(event) : undefined
       if (general) return this.#deliver(general)
+      this.#pauseMs = e.retryAfterMs
       if (e.status !== 400 && e.status !== 413 && e.status !== 422) return false
       const fields = { id: event.id, error: e.message }
       log.warn('the controller refused a health event; it stays in the local log only', fields)
@@ -191,7 +194,8 @@ export class Health {
       if (settled === batch.length || this.#stopping) continue
       failures++
       this.#idle.ring()
-      await this.#retry.wait(backoffMs(failures, RETRY_MAX_MS))
+      await this.#retry.wait(Math.max(backoffMs(failures, RETRY_MAX_MS), this.#pauseMs))
+      this.#pauseMs = 0
     }
   }
 

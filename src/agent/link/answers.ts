@@ -70,12 +70,19 @@ export function refusal(what: string, answer: Answer): LinkError {
       `${message}: ${(body.data.message ?? body.data.error).slice(0, 200)}`,
       status,
       body.data.reason,
+      retryAfterOf(answer),
     )
   const ours = text === '' || status === 401 || status === 413 || status >= 500
   return ours
     ? new LinkError(message, status)
     : new LinkError(`${what}: ${status} from something that is no controller`)
 }
+
+/** A quarter of an hour is the most an agent lets itself be told to wait, ms. */
+const LONGEST_WAIT_MS = 900_000
+
+const retryAfterOf = ({ headers }: Answer): number =>
+  Math.min(LONGEST_WAIT_MS, Math.max(0, (Number(headers['retry-after']) || 0) * 1000))
 
 /** The `data` of a 2xx answer. Throws LinkError with the status of a refusal, without one for an unreadable answer. */
 export function readData<T extends z.ZodType>(what: string, answer: Answer, schema: T): z.infer<T> {

@@ -101,11 +101,14 @@ export const WRONG_TIME = 'wrong_time'
 export class LinkError extends Error {
   readonly status: number | undefined
   readonly reason: string | undefined
+  /** How long the controller wants to be left alone, ms; 0: it does not say. */
+  readonly retryAfterMs: number
 
-  constructor(message: string, status?: number, reason?: string) {
+  constructor(message: string, status?: number, reason?: string, retryAfterMs = 0) {
     super(message)
     this.status = status
     this.reason = reason
+    this.retryAfterMs = retryAfterMs
   }
 
   /** Worth trying again: no answer, time-outs, throttling, server trouble, an unreadable answer. */

@@ -43,7 +43,9 @@ export function bodies({ deadlineMs, overall, perCaller }: BodyBounds = BODY_BOU
 
   const enter = (caller: string): void => {
     const own = inside.get(caller) ?? 0
-    if (own >= perCaller) throw new Fail(429, 'too_many_bodies', `More than ${perCaller} request bodies at once`, later)
+    // A request that came over no socket is nobody's.
+    if (caller !== '' && own >= perCaller)
+      throw new Fail(429, 'too_many_bodies', `More than ${perCaller} request bodies at once`, later)
     if (all >= overall) throw new Fail(503, 'too_many_bodies', 'Too many request bodies at once', later)
     inside.set(caller, own + 1)
     all++

@@ -3,7 +3,7 @@ import { type Clock, isoPlus } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 import type { Entry } from './audit.ts'
 import { type Budget, budget, type Counted, type Verdict } from './budget.ts'
-import type { Incoming } from './route.ts'
+import type { AnyRoute, Incoming } from './route.ts'
 import { type Actor, actorOf, type Who } from './who.ts'
 
 /** A caller, as far as anybody knows. */
@@ -46,6 +46,13 @@ export function heed(clock: Clock, limits: HeedLimits) {
   const strangers = budget<About>({ limit, overall: limit * NETWORKS })
   const known = budget<About>({ limit: limit * KNOWN_FACTOR })
   const requests = budget<About>({ limit: limits.requests })
+  // As many as there are records that say so.
+  const paces = new Map<string, Budget<About>>()
+  const paceOf = (action: string, perMinute: number): Budget<About> => {
+    const known = paces.get(action) ?? budget<About>({ limit: perMinute })
+    paces.set(action, known)
+    return known
+  }
   const about = (caller: Caller) => (): About => ({
     actor: actorOf(caller.known?.who),
     address: caller.request.address,
@@ -62,17 +69,20 @@ export function heed(clock: Clock, limits: HeedLimits) {
       caller.request.address !== '' && budgetOf(caller).spent(callerOf(caller), clock.monotonic()) !== undefined,
     /** What a caller hears instead who was refused too often. */
     limited: (caller: Caller): Fail => tooMany(budgetOf(caller).spent(callerOf(caller), clock.monotonic())),
-    /** Counts a request of a person. @throws Fail 429 beyond the limit; nothing is written of that but a count. */
-    request(caller: Caller): void {
-      if (caller.known?.who.kind !== 'user' || take(requests, caller) === 'row') return
-      throw tooMany(requests.spent(callerOf(caller), clock.monotonic()))
+    /** Counts a request. @throws Fail 429 beyond a person's or the record's limit; nothing is written of that but a count. */
+    request(caller: Caller, { action, perMinute }: Pick<AnyRoute, 'action' | 'perMinute'>): void {
+      const counting = perMinute ? paceOf(action, perMinute) : requests
+      if ((!perMinute && caller.known?.who.kind !== 'user') || take(counting, caller) === 'row') return
+      throw tooMany(counting.spent(callerOf(caller), clock.monotonic()))
     },
     /** One entry for each caller that was counted in a minute that is over; each is given once. */
     counted(now: string): Entry[] {
       const at = clock.monotonic()
       return [
         ...[...strangers.drain(at), ...known.drain(at)].map((one) => counted('auth.refusals.counted', one, now)),
-        ...requests.drain(at).map((one) => counted('auth.requests.counted', one, now)),
+        ...[requests, ...paces.values()]
+          .flatMap((one) => one.drain(at))
+          .map((one) => counted('auth.requests.counted', one, now)),
       ]
     },
   }

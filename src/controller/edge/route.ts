@@ -117,6 +117,8 @@ interface Head<S extends string, B, Q> {
   body?: z.ZodType<B>
   /** Largest body, bytes; a stranger's where anybody may come, otherwise 1 MiB. */
   bodyLimit?: number
+  /** Requests of one caller in a minute, counted before the body is read; beyond it 429. */
+  perMinute?: number
   /** The handler takes the body as it comes: a file of any length. All other bodies are bounded and read whole. */
   upload?: true
   query?: z.ZodType<Q>

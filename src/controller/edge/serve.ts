@@ -128,7 +128,7 @@ const unjudged = (call: Call): AnyInput => ({
 
 /** Whether the caller is still listened to this minute. @throws Fail 429 for an account that asks too often. */
 function heeded(edge: Edge, call: Call, notes: Trail): boolean {
-  edge.heed.request(call)
+  edge.heed.request(call, call.r)
   return !isStranger(call) || call.r.signsIn === true || !notes.isSpent()
 }
 

@@ -30,6 +30,7 @@ export const cacheFileRoutes = (parts: Parts): AnyRoute[] => [
     path: '/recordings/:id/cache-file',
     ...agent,
     action: 'recordings.cache_file.attach',
+    perMinute: 1200,
     upload: true,
     status: 201,
     run: async ({ params, query, request, who }, commit) => {

@@ -15,6 +15,7 @@ export const meterLinkRoutes = (meters: Meters, layouts: LayoutStore): AnyRoute[
     action: 'nodes.meter_frame.ingest',
     audit: 'telemetry',
     body: MeterFrame,
+    bodyLimit: 256 * 1024,
     status: 202,
     run: ({ params: { id }, body, now }) => {
       if (body.nodeId !== id)

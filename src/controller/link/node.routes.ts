@@ -1,10 +1,12 @@
 import { createHash } from 'node:crypto'
 import { type Clock, iso } from '../../kernel/clock.ts'
 import { Fail, notFound } from '../../kernel/fail.ts'
+import { LONGEST_DETAILS } from '../../wire/health.ts'
 import type { NodeConfig } from '../../wire/nodes.ts'
 import { AgentHealthEvent, Heartbeat, Inventory } from '../../wire/nodes.ts'
 import { WaitQuery } from '../../wire/recordings.ts'
 import type { Bell } from '../background/bell.ts'
+import { limiter } from '../edge/limiter.ts'
 import { type AnyRoute, flow, route } from '../edge/route.ts'
 import type { CaptureEvents } from '../health/capture.store.ts'
 import { demandBell } from '../listen/listen.rules.ts'
@@ -30,9 +32,45 @@ interface Parts {
   scheduleRuns: RunStore
 }
 
+// An event's details are as long as a person's; around them stand ids and a type.
+const EVENT_LIMIT = LONGEST_DETAILS + 32 * 1024
+const EVENTS_PER_MINUTE = 120
+/** Of one node. Devices come and go by hand, not five times a second. */
+const CHANGES_PER_MINUTE = 12
+/** Of one node: what its heartbeats changed beyond that is one of the counted ones. */
+const TOLD_PER_MINUTE = 60
+
+const detailsTooLong = (): Fail =>
+  new Fail(413, 'payload_too_large', `The details are longer than ${LONGEST_DETAILS} characters`)
+
+/** How often a node may be another one than before. */
+function paceOf(clock: Clock) {
+  const inventories = limiter(CHANGES_PER_MINUTE, 60)
+  const beats = limiter(TOLD_PER_MINUTE, 60)
+  return {
+    /** @throws Fail 429 with the seconds until the devices of the node may change again. */
+    admit(nodeId: string): void {
+      const seconds = inventories.blocked(nodeId, clock.monotonic())
+      if (seconds === undefined) return
+      const headers = { 'retry-after': String(seconds) }
+      throw new Fail(429, 'rate_limited', `More than ${CHANGES_PER_MINUTE} changed inventories in a minute`, {
+        headers,
+      })
+    },
+    count: (nodeId: string): void => inventories.fail(nodeId, clock.monotonic()),
+    /** Whether a changed heartbeat gets a row of its own. */
+    mayTell(nodeId: string): boolean {
+      if (beats.blocked(nodeId, clock.monotonic()) !== undefined) return false
+      beats.fail(nodeId, clock.monotonic())
+      return true
+    },
+  }
+}
+
 /** What an agent says of its node and asks about it. */
 export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
-  const { captureEvents, nodes, provenance, scheduleRuns } = parts
+  const { captureEvents, clock, nodes, provenance, scheduleRuns } = parts
+  const pace = paceOf(clock)
   return [
     configRoute(parts),
     route({
@@ -42,13 +80,14 @@ export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
       action: 'nodes.heartbeat',
       audit: 'telemetry',
       body: Heartbeat,
+      bodyLimit: 64 * 1024,
       status: 202,
       run: ({ params, body, now }) => {
         const { before, after, changed } = nodes.heartbeat(params.id, body, now)
         const details = { changed }
-        return changed
+        return changed && pace.mayTell(params.id)
           ? { data: after, before: facts(before), after: facts(after), details }
-          : { data: after, changed, details }
+          : { data: after, changed: false, details }
       },
     }),
     route({
@@ -59,14 +98,17 @@ export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
       success: ['nodes.inventory.reconciled', 'nodes.inventory.reconciled.failed'],
       audit: 'change',
       body: Inventory,
+      perMinute: 60,
       status: 202,
       run: ({ params, body, now }) => {
         nodes.mustExist(params.id)
+        pace.admit(params.id)
         const { after, before, counts, summary, ...report } = reconciliation(nodes, params.id, body.interfaces)
         const node = nodes.get(params.id, now)
         const healthEventIds = captureEvents.judge(params.id, lacksDevice(node), now)
         if (!lacksDevice(node)) scheduleRuns.hurry(params.id, now)
         const changed = report.changed || healthEventIds.length > 0
+        if (changed) pace.count(params.id)
         return {
           data: { changed, node, summary },
           changed,
@@ -83,8 +125,11 @@ export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
       target: node,
       action: 'nodes.health_events.sync',
       body: AgentHealthEvent,
+      bodyLimit: EVENT_LIMIT,
+      perMinute: EVENTS_PER_MINUTE,
       status: 201,
       run: ({ params, body, now }) => {
+        if (JSON.stringify(body.details).length > LONGEST_DETAILS) throw detailsTooLong()
         own(provenance, params.id, body)
         const { id: localEventId, openedAt = now, ...rest } = body
         const { event, fresh } = captureEvents.told(

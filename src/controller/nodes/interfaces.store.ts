@@ -1,8 +1,9 @@
+import { invalid } from '../../kernel/fail.ts'
 import type { Ids } from '../../kernel/ids.ts'
 import type { Channel, Interface, InterfaceInput, InterfacePatch, ReconcileSummary } from '../../wire/nodes.ts'
 import type { Db, SqlValue } from '../store/db.ts'
 import { present } from '../store/filter.ts'
-import { channelRows, type Hardware, type Known, matchKey, reconcile } from './reconcile.rules.ts'
+import { channelRows, type Hardware, type Known, matchKey, type Plan, reconcile } from './reconcile.rules.ts'
 import type { NodeSearch } from './search.store.ts'
 
 interface Row {
@@ -55,8 +56,65 @@ function placeholders(db: Db) {
   }
 }
 
+/**
+ * What a node may have of interfaces, and of channels in all of them together: a list of nodes and every heartbeat read them,
+ * and a node that makes up devices must not slow down the others.
+ */
+export const MOST_INTERFACES = 256
+export const MOST_CHANNELS = 2048
+
+const IDLE = `SELECT id, channel_count AS channelCount FROM interfaces i
+  WHERE node_id = @nodeId AND absent = 1 AND labelled = 0
+    AND NOT EXISTS (SELECT 1 FROM channels c WHERE c.interface_id = i.id AND c.room_id IS NOT NULL)
+    AND NOT EXISTS (SELECT 1 FROM schedules s WHERE s.capture_interface_id = i.id)
+    AND NOT EXISTS (SELECT 1 FROM channel_map_assignments a WHERE a.interface_id = i.id)
+  ORDER BY position`
+
+/** Forgets absent devices nobody named or uses, oldest first, until the ones to be added fit. @throws Fail 400 when they do not. */
+function roomMaker(db: Db) {
+  const sizeOf = db.stmt<{ nodeId: string }, { channels: number; interfaces: number }>(
+    `SELECT count(*) AS interfaces, coalesce(sum(channel_count), 0) AS channels FROM interfaces WHERE node_id = @nodeId`,
+  )
+  const idle = db.stmt<{ nodeId: string }, { channelCount: number; id: string }>(IDLE)
+  const forget = db.stmt<{ id: string }>(`DELETE FROM interfaces WHERE id = @id`)
+  return (nodeId: string, { added, changed }: Plan): void => {
+    if (added.length + changed.length === 0) return
+    const have = sizeOf.get({ nodeId }) ?? { channels: 0, interfaces: 0 }
+    let interfaces = have.interfaces + added.length
+    let channels = have.channels + added.reduce((sum, { input }) => sum + input.channelCount, 0)
+    const fits = (): boolean => interfaces <= MOST_INTERFACES && channels <= MOST_CHANNELS
+    if (fits()) return
+    for (const { channelCount, id } of idle.all({ nodeId })) {
+      forget.run({ id })
+      interfaces--
+      channels -= channelCount
+      if (fits()) return
+    }
+    throw invalid(
+      'Too many interfaces',
+      ['interfaces'],
+      `a node has at most ${MOST_INTERFACES} interfaces with ${MOST_CHANNELS} channels, absent ones that are in use among them`,
+    )
+  }
+}
+
+/** Gives an interface as many channels as it has; those it had keep their names and rooms. */
+function channelSetter(db: Db) {
+  const addChannel = db.stmt<{ id: string; index: number; alias: string }>(
+    `INSERT INTO channels (interface_id, idx, alias) VALUES (@id, @index, @alias) ON CONFLICT DO NOTHING`,
+  )
+  const cutChannels = db.stmt<{ id: string; count: number }>(
+    `DELETE FROM channels WHERE interface_id = @id AND idx > @count`,
+  )
+  return (id: string, input: Pick<InterfaceInput, 'channelCount' | 'channels'>): void => {
+    cutChannels.run({ id, count: input.channelCount })
+    for (const channel of channelRows(input)) addChannel.run({ id, ...channel })
+  }
+}
+
 export function interfaceStore(db: Db, ids: Ids, search: NodeSearch) {
   const entered = placeholders(db)
+  const makeRoom = roomMaker(db)
   const ofNodes = db.stmt<{ nodes: string }, Row>(
     `SELECT ${COLUMNS} FROM interfaces WHERE node_id IN (SELECT value FROM json_each(@nodes)) ORDER BY node_id, position`,
   )
@@ -80,22 +138,14 @@ export function interfaceStore(db: Db, ids: Ids, search: NodeSearch) {
     `UPDATE interfaces SET system_ref = @systemRef, system_name = @systemName, sample_rates = @sampleRates,
        hardware_path = @hardwarePath, serial_number = @serialNumber WHERE id = @id`,
   )
-  const relabel = db.stmt<{ id: string; alias: string }>(`UPDATE interfaces SET alias = @alias WHERE id = @id`)
+  const relabel = db.stmt<{ id: string; alias: string | null }>(
+    `UPDATE interfaces SET alias = coalesce(@alias, alias), labelled = 1 WHERE id = @id`,
+  )
   const flag = db.stmt<{ id: string }>(`UPDATE interfaces SET absent = 1 WHERE id = @id`)
-  const addChannel = db.stmt<{ id: string; index: number; alias: string }>(
-    `INSERT INTO channels (interface_id, idx, alias) VALUES (@id, @index, @alias) ON CONFLICT DO NOTHING`,
-  )
-  const cutChannels = db.stmt<{ id: string; count: number }>(
-    `DELETE FROM channels WHERE interface_id = @id AND idx > @count`,
-  )
   const nameChannel = db.stmt<{ id: string; index: number; alias: string }>(
     `UPDATE channels SET alias = @alias WHERE interface_id = @id AND idx = @index`,
   )
-
-  const setChannels = (id: string, input: Pick<InterfaceInput, 'channelCount' | 'channels'>): void => {
-    cutChannels.run({ id, count: input.channelCount })
-    for (const channel of channelRows(input)) addChannel.run({ id, ...channel })
-  }
+  const setChannels = channelSetter(db)
   const knownOf = (nodeId: string): Known[] => ofNodes.all({ nodes: JSON.stringify([nodeId]) }).map(known)
 
   /**
@@ -105,18 +155,19 @@ export function interfaceStore(db: Db, ids: Ids, search: NodeSearch) {
   const apply = (nodeId: string, reported: readonly InterfaceInput[]): ReconcileSummary => {
     entered.meet(nodeId, reported)
     const plan = reconcile(knownOf(nodeId), reported)
+    const gone = [...plan.absent, ...plan.missing].filter(({ id }) => entered.vanish(id))
+    const absent = plan.absent.filter((known) => !gone.includes(known))
+    for (const { id } of absent) flag.run({ id })
+    for (const { hardware, input, known } of plan.changed) {
+      update.run({ id: known.id, ...hardwareColumns(hardware) })
+      setChannels(known.id, input)
+    }
+    makeRoom(nodeId, plan)
     for (const { hardware, input, matchKey: key } of plan.added) {
       const id = ids.uuid()
       insert.run({ id, nodeId, matchKey: key, alias: input.alias, ...hardwareColumns(hardware) })
       setChannels(id, input)
     }
-    for (const { hardware, input, known } of plan.changed) {
-      update.run({ id: known.id, ...hardwareColumns(hardware) })
-      setChannels(known.id, input)
-    }
-    const gone = [...plan.absent, ...plan.missing].filter(({ id }) => entered.vanish(id))
-    const absent = plan.absent.filter((known) => !gone.includes(known))
-    for (const { id } of absent) flag.run({ id })
     if (plan.added.length + plan.changed.length + gone.length > 0) search.index(nodeId)
     return {
       absent: absent.map((k) => k.systemName),
@@ -158,7 +209,7 @@ export function interfaceStore(db: Db, ids: Ids, search: NodeSearch) {
     /** Operator's labels, and corrections of hardware facts until the agent reports again. */
     patch(row: Row, patch: InterfacePatch): void {
       const { alias, channels, ...facts } = patch
-      if (alias !== undefined) relabel.run({ id: row.id, alias })
+      if (alias !== undefined || channels) relabel.run({ id: row.id, alias: alias ?? null })
       for (const channel of channels ?? []) nameChannel.run({ id: row.id, ...channel })
       if (Object.keys(facts).length > 0) correct.run({ ...hardwareColumns({ ...known(row), ...facts }), id: row.id })
       search.index(row.nodeId)

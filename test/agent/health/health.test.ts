@@ -105,6 +105,20 @@ test('events reported while the disk works are all kept', async (t) => {
   )
 })
 
+test('a controller that has had enough for a minute gets the rest later: each once, in order', async (t) => {
+  const r = rig(t)
+  const health = r.make()
+  const limited = new LinkError('rate limited', 429, 'rate_limited', 30)
+  r.answer = () => (r.attempts % 3 === 2 ? limited : undefined)
+  await health.start()
+  for (let n = 0; n < 7; n++) health.report({ severity: 'info', type: `agent.${n}` })
+  await r.asked(10)
+  assert.deepEqual(
+    types(r.taken),
+    Array.from({ length: 7 }, (_, n) => `agent.${n}`),
+  )
+})
+
 test('after an outage and a restart every event is sent exactly once, in order', async (t) => {
   const r = rig(t)
   const first = r.make()
