@@ -14,6 +14,8 @@ export interface Jump {
 
 // Rows per transaction of what is moved bit by bit.
 const SLICE = 100
+// No session, lease or pause is longer.
+const LONGEST_SPAN_MS = 86_400_000
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z')
 const KEY = 'clock'
 
@@ -25,30 +27,26 @@ interface Moving {
   at: string
   key: string
   table: string
-  /** When the row was written: rows that come while the others are moved have the new time already. */
-  written: string
   where: string
 }
 
 // Retries, leases, grace and sessions are spans of time, kept as the instant of their end. What people were told as a date
 // (bootstrap tokens, suppressions, schedules) stays where it is.
 const MOVING: Moving[] = [
-  { at: 'expires_at', key: 'id', table: 'sessions', where: '', written: 'created_at' },
-  { at: 'expires_at', key: 'token_hash', table: 'playback_tickets', where: '', written: 'created_at' },
+  { at: 'expires_at', key: 'id', table: 'sessions', where: '' },
+  { at: 'expires_at', key: 'token_hash', table: 'playback_tickets', where: '' },
   {
     also: 'changed_at',
     at: 'join_at',
     key: 'recording_id',
     table: 'chunked_recordings',
     where: 'join_at IS NOT NULL AND ',
-    written: 'changed_at',
   },
   ...['queued', 'retrying'].map((status) => ({
     at: 'next_attempt_at',
     key: 'id',
     table: 'upload_queue',
     where: `status = '${status}' AND `,
-    written: 'updated_at',
   })),
 ]
 
@@ -110,11 +108,11 @@ export type JumpStore = ReturnType<typeof jumpStore>
  * Goes through the rows of a table in the order of their instants, against the direction in which they move: none is met
  * twice.
  */
-function walker(db: Db, { also, at, key, table, where, written }: Moving) {
+function walker(db: Db, { also, at, key, table, where }: Moving) {
   const columns = `${key} AS id, ${at} AS at, ${also ?? 'NULL'} AS also`
   type Row = { also: string | null; at: string; id: string }
-  const forward = db.stmt<{ before: string; cursor: string; floor: string; id: string; most: number }, Row>(
-    `SELECT ${columns} FROM ${table} WHERE ${where}${at} > @floor AND (${at}, ${key}) < (@cursor, @id) AND ${written} <= @before
+  const forward = db.stmt<{ before: string; cursor: string; id: string; most: number }, Row>(
+    `SELECT ${columns} FROM ${table} WHERE ${where}${at} > @before AND (${at}, ${key}) < (@cursor, @id)
       ORDER BY ${at} DESC, ${key} DESC LIMIT @most`,
   )
   const backward = db.stmt<{ cursor: string; id: string; most: number }, Row>(
@@ -125,10 +123,11 @@ function walker(db: Db, { also, at, key, table, where, written }: Moving) {
   )
   return function* (jump: Jump): Generator<() => void> {
     const { before, by, now } = jump
-    let next = by > 0 ? { cursor: iso(LATEST), id: '' } : { cursor: now, id: '' }
+    // After a great jump what is written meanwhile, by the new time, lies beyond everything that is to be moved.
+    let next = { cursor: by > 0 && by < LONGEST_SPAN_MS ? iso(LATEST) : now, id: '' }
     for (;;) {
       const rows: Row[] =
-        by > 0 ? forward.all({ ...next, before, floor: before, most: SLICE }) : backward.all({ ...next, most: SLICE })
+        by > 0 ? forward.all({ ...next, before, most: SLICE }) : backward.all({ ...next, most: SLICE })
       const last = rows.at(-1)
       if (!last) return
       next = { cursor: last.at, id: last.id }
