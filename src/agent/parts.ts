@@ -1,6 +1,7 @@
 // Puts the parts of the agent together: what every mode that talks to the controller works with.
 import type { Server } from 'node:net'
 import * as path from 'node:path'
+import { isInstalled } from '../host/ffmpeg.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { makeDir } from '../kernel/dirs.ts'
 import { errorFields, type Log } from '../kernel/log.ts'
@@ -167,6 +168,7 @@ function machineOf(
   return {
     disk: openDisk({ gauge, keepUploaded, log, manifestFile, report, stateFile, surely, workDir }),
     systemHealth: createSystemHealth({
+      encoder: () => isInstalled(settings.renderCommand, childEnv.PATH ?? ''),
       everyMs: SYSTEM_HEALTH_EVERY_MS,
       gauge,
       limits: {

@@ -11,6 +11,7 @@ import { scheduleRunner } from './schedules/schedule.runner.ts'
 import { routingRunner } from './switchers/routing.runner.ts'
 import { uploadRunner } from './uploads/upload.runner.ts'
 import { certificateRunner } from './watchdog/certificate.runner.ts'
+import { toolsRunner } from './watchdog/tools.runner.ts'
 import { watchStore } from './watchdog/watch.store.ts'
 import { watchdogRunner } from './watchdog/watchdog.runner.ts'
 import { waveformRunner } from './waveforms/waveforms.runner.ts'
@@ -60,6 +61,7 @@ export function runnersOf(works: Works): Runner[] {
     }),
     certificateRunner({ ...works, health: stores.health }),
     switcherRunner(works),
+    missingTools(works),
     works.disposer.runner(),
     sessionRunner(stores.sessions),
     uploadRunner(uploads.uploader, config.SVC_UPLOAD_RUNNER_ENABLED, config.SVC_UPLOAD_RUNNER_INTERVAL_SECONDS),
@@ -69,6 +71,14 @@ export function runnersOf(works: Works): Runner[] {
     ...auditRunners(works),
   ]
 }
+
+const missingTools = (works: Works): Runner =>
+  toolsRunner({
+    ...works,
+    health: works.stores.health,
+    onFound: () => works.waveforms.forgive(),
+    tools: [works.config.SVC_FFMPEG_COMMAND, works.config.SVC_FFPROBE_COMMAND],
+  })
 
 const switcherRunner = ({ audit, config, db, devices, stores }: Works): Runner =>
   routingRunner({

@@ -1,5 +1,7 @@
 // Every ffmpeg and ffprobe of this program gets its inputs from here. What a file contains never decides how it is read:
 // demuxer, decoders and protocols are named, so a playlist with the name of a take opens nothing.
+import { access, constants } from 'node:fs/promises'
+import * as path from 'node:path'
 import type { AudioFile, AudioFormat } from './audio.ts'
 
 /** Bare samples. */
@@ -79,6 +81,17 @@ export const bounded = (command: string, args: readonly string[]): [string, stri
   '/bin/sh',
   ['-c', `{ ${LIMITS}; } 2>/dev/null; exec "$0" "$@"`, command, ...args],
 ]
+
+/** All that a tool of the controller is given of our environment. */
+export const TOOL_ENV = { LC_ALL: 'C', PATH: '/usr/local/bin:/usr/bin:/bin' }
+
+/** Whether a program can be started: `command` itself when it is a path, else the first of that name in `searchPath`. */
+export async function isInstalled(command: string, searchPath: string): Promise<boolean> {
+  const dirs = searchPath.split(':').filter(Boolean)
+  const places = command.includes('/') ? [command] : dirs.map((dir) => path.join(dir, command))
+  const looks = places.map((place) => access(place, constants.X_OK))
+  return (await Promise.allSettled(looks)).some(({ status }) => status === 'fulfilled')
+}
 
 /** Whether a bounded command ended so because there is no such program, or it may not be run. */
 export const notStarted = (code: number | null): boolean => code === 126 || code === 127

@@ -84,6 +84,8 @@ export const Runtime = z.object({
   audioBackends: z.array(z.enum(INTERFACE_BACKENDS)).max(16).default([]),
   /** What the deep engine of its enhancement runs; absent when it has none that can be used. */
   denoiser: Denoiser.optional().catch(undefined),
+  /** Whether the program that encodes takes (ffmpeg) is installed there. */
+  encoder: z.enum(['missing', 'ready']).optional().catch(undefined),
   kernelRelease: toldText(1, 255).optional(),
   osName: toldText(1, 255).optional(),
   uptimeSeconds: z.number().int().min(0).optional(),

@@ -19,6 +19,8 @@ export interface SystemLimits {
 export interface Reading {
   /** Whether there is any device to record from. */
   audio?: boolean
+  /** Whether the program that encodes takes is installed. */
+  encoder?: boolean
   disk?: { freeBytes: number; usedPercent: number }
   load?: { cores: number; loadAverage: number }
 }
@@ -27,9 +29,10 @@ export interface SystemLevels {
   audio: Level
   cpu: Level
   disk: Level
+  encoder: Level
 }
 
-export const HEALTHY: SystemLevels = { audio: 'ok', cpu: 'ok', disk: 'ok' }
+export const HEALTHY: SystemLevels = { audio: 'ok', cpu: 'ok', disk: 'ok', encoder: 'ok' }
 
 export const levelOf = (value: number, { critical, warning }: Limits): Level =>
   value >= critical ? 'critical' : value >= warning ? 'warning' : 'ok'
@@ -71,6 +74,16 @@ function audio(before: Level, present: boolean | undefined): [Level, Happening[]
   return [now, edge(before, now, names, {})]
 }
 
+function encoder(before: Level, present: boolean | undefined): [Level, Happening[]] {
+  if (present === undefined) return [before, []]
+  const now: Level = present ? 'ok' : 'critical'
+  const names = { raised: 'agent.encoder.missing', recovered: 'agent.encoder.recovered' }
+  return [now, edge(before, now, names, present ? {} : { message: NO_ENCODER })]
+}
+
+/** Takes are captured without it; what makes files for the controller of them waits. */
+export const NO_ENCODER = 'ffmpeg is not installed: takes cannot be encoded (Debian: apt-get install ffmpeg)'
+
 const thresholds = ({ critical, warning }: Limits) => ({ criticalAt: critical, warningAt: warning })
 
 /** The levels after a reading, and what is to be told of the way there. */
@@ -78,5 +91,9 @@ export function judge(before: SystemLevels, reading: Reading, limits: SystemLimi
   const [diskLevel, diskEvents] = disk(before.disk, reading.disk, limits.disk)
   const [cpuLevel, cpuEvents] = cpu(before.cpu, reading.load, limits.loadPerCore)
   const [audioLevel, audioEvents] = audio(before.audio, reading.audio)
-  return [{ audio: audioLevel, cpu: cpuLevel, disk: diskLevel }, [...diskEvents, ...cpuEvents, ...audioEvents]]
+  const [encoderLevel, encoderEvents] = encoder(before.encoder, reading.encoder)
+  return [
+    { audio: audioLevel, cpu: cpuLevel, disk: diskLevel, encoder: encoderLevel },
+    [...diskEvents, ...cpuEvents, ...audioEvents, ...encoderEvents],
+  ]
 }

@@ -6,9 +6,11 @@ import { errorFields, type Log } from '../../kernel/log.ts'
 import type { Gauge } from '../proc/disk.ts'
 import type { Service } from '../proc/service.ts'
 import type { Report } from './report.ts'
-import { HEALTHY, judge, type Reading, type SystemLimits } from './system.rules.ts'
+import { HEALTHY, judge, NO_ENCODER, type Reading, type SystemLimits } from './system.rules.ts'
 
 export interface SystemHealthOptions {
+  /** Whether the program that encodes is installed. */
+  encoder: () => Promise<boolean>
   everyMs: number
   gauge: Gauge
   limits: SystemLimits
@@ -38,12 +40,14 @@ export function createSystemHealth(options: SystemHealthOptions): SystemHealth {
 
   const take = (reading: Reading): void => {
     const [next, events] = judge(levels, reading, limits)
+    if (next.encoder !== 'ok' && levels.encoder === 'ok') log.error(NO_ENCODER)
     levels = next
     for (const event of events) report(event)
   }
   const look = async (): Promise<void> => {
     const [disk, load] = [await gauge(), await loadOf(options.loadavgPath)]
-    take({ ...(disk ? { disk } : {}), ...(load ? { load } : {}), ...(audio === undefined ? {} : { audio }) })
+    const encoder = await options.encoder()
+    take({ encoder, ...(disk ? { disk } : {}), ...(load ? { load } : {}), ...(audio === undefined ? {} : { audio }) })
     const standstillMs = Math.round(lag.max / NANOS)
     lag.reset()
     if (standstillMs > LAG_TOLD_MS) log.warn('the event loop stood still', { standstillMs })

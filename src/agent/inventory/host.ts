@@ -50,7 +50,7 @@ async function audioBackends(found: Backend[], searchPath: string): Promise<Back
 }
 
 /** Without what the agent itself carries. */
-export async function runtime(backends: Backend[], searchPath: string): Promise<Omit<Runtime, 'denoiser'>> {
+export async function runtime(backends: Backend[], searchPath: string): Promise<Omit<Runtime, 'denoiser' | 'encoder'>> {
   return {
     architecture: ARCHITECTURES[process.arch] ?? process.arch,
     audioBackends: await audioBackends(backends, searchPath),

@@ -1,3 +1,4 @@
+import { isInstalled } from '../../host/ffmpeg.ts'
 import { type Clock, iso } from '../../kernel/clock.ts'
 import { version } from '../../kernel/version.ts'
 import type { Denoiser, Runtime } from '../../wire/nodes.ts'
@@ -10,6 +11,8 @@ export interface InventoryOptions extends AlsaOptions {
   configured?: () => LocalInterface | undefined
   /** What the deep engine of the enhancement runs. */
   denoiser?: () => Denoiser | undefined
+  /** The program that encodes. */
+  renderCommand?: string
   nodeAlias: string
   nodeId: string
   nodeRoom: string
@@ -51,6 +54,12 @@ function standIn({ configured, testSource }: InventoryOptions): LocalInterface[]
   return testSource ? [testTone] : []
 }
 
+/** Whether takes can be encoded, where it is known with what. */
+async function encoderOf({ childEnv, renderCommand }: InventoryOptions): Promise<Pick<Runtime, 'encoder'>> {
+  if (renderCommand === undefined) return {}
+  return { encoder: (await isInstalled(renderCommand, childEnv.PATH ?? '')) ? 'ready' : 'missing' }
+}
+
 /** Never throws for a missing tool or device. `mayProbe` false: no device is opened, because a take is running. */
 export async function collectInventory(options: InventoryOptions, mayProbe = true): Promise<Inventory> {
   const devices = await discoverAlsa(options, mayProbe)
@@ -69,7 +78,7 @@ export async function collectInventory(options: InventoryOptions, mayProbe = tru
     ipAddresses: ipAddresses(),
     lastSeenAt: iso(options.clock.now()),
     location: { room: options.nodeRoom, site: options.nodeSite },
-    runtime: { ...host, ...(denoiser && { denoiser }) },
+    runtime: { ...host, ...(denoiser && { denoiser }), ...(await encoderOf(options)) },
     status: 'online',
     tags: ['recorder-agent'],
   }

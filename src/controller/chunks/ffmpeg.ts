@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process'
 import * as os from 'node:os'
-import { bounded, notStarted, startFault } from '../../host/ffmpeg.ts'
+import { bounded, notStarted, startFault, TOOL_ENV } from '../../host/ffmpeg.ts'
 
 interface Run {
   /** Inputs as `input` makes them, then what becomes of them. */
@@ -12,7 +12,6 @@ interface Run {
 
 const MOST_SAID = 2000
 const BACKGROUND = 10
-const ENV = { LC_ALL: 'C', PATH: '/usr/local/bin:/usr/bin:/bin' }
 const QUIETLY = ['-nostdin', '-hide_banner', '-loglevel', 'error', '-y']
 
 /**
@@ -22,7 +21,10 @@ const QUIETLY = ['-nostdin', '-hide_banner', '-loglevel', 'error', '-y']
 export async function ffmpeg({ args, command, signal, timeoutMs }: Run): Promise<void> {
   signal.throwIfAborted()
   const ended = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)])
-  const child = spawn(...bounded(command, [...QUIETLY, ...args]), { env: ENV, stdio: ['ignore', 'ignore', 'pipe'] })
+  const child = spawn(...bounded(command, [...QUIETLY, ...args]), {
+    env: TOOL_ENV,
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
   const kill = () => child.kill('SIGKILL')
   ended.addEventListener('abort', kill, { once: true })
   let said = ''

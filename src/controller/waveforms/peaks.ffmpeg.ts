@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import * as os from 'node:os'
 import { createInterface } from 'node:readline'
 import { type AudioFile, formatOf } from '../../host/audio.ts'
-import { bounded, input, notStarted, probing, startFault } from '../../host/ffmpeg.ts'
+import { bounded, input, notStarted, probing, startFault, TOOL_ENV } from '../../host/ffmpeg.ts'
 import { collector, type Peaks, pointsFor } from './peaks.rules.ts'
 
 export interface AudioTools {
@@ -37,7 +37,6 @@ interface Run {
   timeoutMs: number
 }
 
-const ENV = { LC_ALL: 'C', PATH: '/usr/local/bin:/usr/bin:/bin' }
 const BACKGROUND = 10
 const MOST_SAID = 500
 const LONGEST_LINE = 4096
@@ -157,7 +156,7 @@ async function run({ args, command, maxBytes, onLine, signal, timeoutMs }: Run):
   signal.throwIfAborted()
   const late = AbortSignal.timeout(Math.round(timeoutMs))
   const ended = AbortSignal.any([signal, late])
-  const child = spawn(...bounded(command, args), { env: ENV, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(...bounded(command, args), { env: TOOL_ENV, stdio: ['ignore', 'pipe', 'pipe'] })
   const kill = () => child.kill('SIGKILL')
   ended.addEventListener('abort', kill, { once: true })
   let bytes = 0

@@ -68,6 +68,11 @@ export class Waveforms {
     if (!waveforms.find(file.recordingId, file.checksum)) this.want(file)
   }
 
+  /** What failed may be tried again: its tools are there now. */
+  forgive(): void {
+    this.failures.clear()
+  }
+
   /** Resolves when nothing waits any more. */
   idle(): Promise<void> {
     return this.work

@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import type { Happening } from '../../../src/agent/health/report.ts'
 import { HEALTHY, judge, levelOf, type Reading } from '../../../src/agent/health/system.rules.ts'
 import { createSystemHealth } from '../../../src/agent/health/system.ts'
+import { isInstalled } from '../../../src/host/ffmpeg.ts'
 import { quiet, until } from '../jobs/kit.ts'
 import { tempDir } from '../server.ts'
 
@@ -51,10 +52,34 @@ test('a machine without a device to record from is told, and when there is one a
   ])
 })
 
+test('a machine that cannot encode is told at the first look, and when it can', async (t) => {
+  const dir = tempDir(t)
+  const events: Happening[] = []
+  const errors: string[] = []
+  const health = createSystemHealth({
+    encoder: () => isInstalled('ffmpeg', dir),
+    everyMs: 5,
+    gauge: async () => undefined,
+    limits,
+    loadavgPath: '/nonexistent',
+    log: { ...quiet, error: (message: string) => void errors.push(message) },
+    report: (h) => void events.push(h),
+  })
+  health.start()
+  t.after(() => health.stop())
+  await until(() => events.length === 1)
+  assert.deepEqual([events[0]?.type, events[0]?.severity], ['agent.encoder.missing', 'critical'])
+  assert.match(errors.join(), /ffmpeg is not installed.*apt-get install ffmpeg/)
+  fs.writeFileSync(path.join(dir, 'ffmpeg'), '', { mode: 0o755 })
+  await until(() => events.length === 2)
+  assert.deepEqual([events[1]?.type, events[1]?.severity], ['agent.encoder.recovered', 'info'])
+})
+
 test('the test source is a device to record from', async (t) => {
   const events: Happening[] = []
   const space = { freeBytes: 10, usedPercent: 10 }
   const health = createSystemHealth({
+    encoder: async () => true,
     everyMs: 5,
     gauge: async () => space,
     limits,
@@ -90,6 +115,7 @@ test('the machine is looked at as long as the service runs', async (t) => {
   const events: Happening[] = []
   const space = { freeBytes: 10, usedPercent: 99 }
   const health = createSystemHealth({
+    encoder: async () => true,
     everyMs: 5,
     gauge: async () => space,
     limits,
