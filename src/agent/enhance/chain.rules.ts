@@ -2,7 +2,7 @@
 import { type Enhancement, enhances } from '../../wire/profiles.ts'
 import { filterOf, type Mix } from '../render/plan.rules.ts'
 import { DENOISE_RATE } from './engine.rules.ts'
-import { GLIDE_DB_PER_SECOND, type Level } from './loudness.rules.ts'
+import { GLIDE_DB_PER_SECOND, type Level, type Rider } from './loudness.rules.ts'
 
 /** dB the intermediate file is below the sound, so that what overshoots full scale is not cut off; 24 bits have room. */
 export const HEADROOM_DB = 12
@@ -87,11 +87,17 @@ export const gateFilters = ({ gate }: Enhancement): string[] =>
 export const toIntermediate = `volume=-${HEADROOM_DB}dB`
 export const fromIntermediate = ['aformat=sample_fmts=flt', `volume=${HEADROOM_DB}dB`]
 
-/** Gain, then a limiter. `lead`: samples before the part, in which a gain that moves stands still. */
-export const levelFilters = ({ ceilingDb, fromDb, gainDb }: Level, lead: number): string[] => [
+/** The range, then the gain, then a limiter. `lead`: samples before the part, in which a gain that moves stands still. */
+export const levelFilters = ({ ceilingDb, fromDb, gainDb, rider }: Level, lead: number): string[] => [
+  ...(rider ? [riding(rider)] : []),
   ...(fromDb === undefined ? [`volume=${gainDb.toFixed(2)}dB`] : glide(fromDb, gainDb, lead / DENOISE_RATE)),
   ...(ceilingDb === undefined ? [] : limiter(ceilingDb)),
 ]
+
+/** Slower than syllables: within a sentence hardly anything moves. */
+const riding = ({ makeupDb, ratio, thresholdDb }: Rider): string =>
+  `acompressor=threshold=${linear(thresholdDb)}:ratio=${ratio.toFixed(3)}:makeup=${linear(makeupDb)}` +
+  ':attack=200:release=2000:knee=2.8:detection=rms'
 
 /** A gain that moves, in steps of 2 ms: each is less than 0.01 dB. */
 const glide = (fromDb: number, toDb: number, fromSecond: number): string[] => {

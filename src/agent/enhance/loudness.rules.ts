@@ -5,6 +5,8 @@ import type { RenditionDetails } from '../../wire/recordings.ts'
 /** Of a whole programme (ITU-R BS.1770-4, EBU Tech 3342). */
 export interface Loudness {
   integratedLufs: number
+  /** LUFS; the quietest tenth of what is heard lies below it, where the range begins. */
+  lowLufs: number
   rangeLu: number
   /** -Infinity for digital silence. */
   truePeakDbtp: number
@@ -21,7 +23,12 @@ export function parseLoudness(said: string): Loudness {
     if (found === undefined || found === 'nan') throw new Error(`no loudness was measured: ${said.slice(-200)}`)
     return found === '-inf' ? Number.NEGATIVE_INFINITY : Number(found)
   }
-  return { integratedLufs: value('I'), rangeLu: value('LRA'), truePeakDbtp: value('Peak') }
+  return {
+    integratedLufs: value('I'),
+    lowLufs: value('LRA low'),
+    rangeLu: value('LRA'),
+    truePeakDbtp: value('Peak'),
+  }
 }
 
 /** As the wire has it: silence is its lowest number. */
@@ -35,6 +42,37 @@ export const QUIETEST_LUFS = -60
 /** dB; more would lift the noise of the microphone to a level that hurts. */
 export const MOST_GAIN_DB = 30
 
+/**
+ * A slow compressor before the gain, for speakers of very different loudness: what is louder than the quietest of them comes
+ * nearer to them. Words and breaths pass as they are.
+ */
+export interface Rider {
+  /** Brings it back to about the loudness it had. */
+  makeupDb: number
+  ratio: number
+  thresholdDb: number
+}
+
+/** A range wider than asked for by so little stays: nobody hears it. LU. */
+const RANGE_LU = 0.5
+/** Beyond it rooms begin to breathe. */
+const MOST_RATIO = 4
+/** What a compressor that waits leaves of the range it is set to. */
+const SLACK = 1.35
+const MOST_MAKEUP_DB = 18
+const LOWEST_DB = -60
+/** dB below the quietest speaker, or his own words would be torn apart. */
+const BELOW_DB = 3
+
+/** Undefined for a range that is no wider than asked for: then the gain is the same all along. */
+function riderFor({ loudnorm: { lra } }: Enhancement, { integratedLufs, lowLufs, rangeLu }: Loudness) {
+  if (rangeLu <= lra + RANGE_LU || !Number.isFinite(lowLufs)) return undefined
+  const ratio = Math.min(MOST_RATIO, (SLACK * rangeLu) / lra)
+  const thresholdDb = Math.max(LOWEST_DB, Math.min(0, lowLufs - BELOW_DB))
+  const makeupDb = Math.min(MOST_MAKEUP_DB, Math.max(0, (integratedLufs - thresholdDb) * (1 - 1 / ratio)))
+  return { makeupDb, ratio, thresholdDb }
+}
+
 /** One way of making the rendition. */
 export interface Level {
   /** dBTP of the limiter; undefined when nothing reaches it. */
@@ -42,6 +80,8 @@ export interface Level {
   /** The gain of the part before, from which this one moves; undefined: it stands still. */
   fromDb?: number
   gainDb: number
+  /** Undefined: the range stays as it is. */
+  rider?: Rider | undefined
 }
 
 /** A part of a take as it is without gain. */
@@ -55,6 +95,8 @@ export interface Levelled {
   /** Where the gain stands. */
   gainDb: number
   heard: Heard[]
+  /** Of the first part: one that changed at a seam would be heard. */
+  rider?: Rider | undefined
 }
 
 export interface Aim {
@@ -62,6 +104,7 @@ export interface Aim {
   before: Levelled | undefined
   /** Gain at most, dB. */
   mostDb: number
+  rider: Rider | undefined
   /** Length of the part. */
   seconds: number
   target: number
@@ -70,12 +113,14 @@ export interface Aim {
 
 /** Undefined when the loudness is to be left as it is: switched off, or nothing but silence so far. */
 export function aimOf(
-  { loudnorm }: Enhancement,
-  { integratedLufs }: Loudness,
+  chain: Enhancement,
+  plain: Loudness,
   { before, seconds }: Pick<Aim, 'before' | 'seconds'>,
 ): Aim | undefined {
-  if (!loudnorm.enabled || (!before && integratedLufs < QUIETEST_LUFS)) return undefined
-  return { before, mostDb: MOST_GAIN_DB, seconds, target: loudnorm.targetI, truePeak: loudnorm.truePeak }
+  const { loudnorm } = chain
+  if (!loudnorm.enabled || (!before && plain.integratedLufs < QUIETEST_LUFS)) return undefined
+  const rider = before ? before.rider : riderFor(chain, plain)
+  return { before, mostDb: MOST_GAIN_DB, rider, seconds, target: loudnorm.targetI, truePeak: loudnorm.truePeak }
 }
 
 /** LU below the mean of all from which something counts as a pause (BS.1770-4, the relative gate). */
@@ -116,7 +161,7 @@ export function firstLevel(aim: Aim, plain: Loudness): Level {
   const { before } = aim
   const wanted = gainOf(aim, plain.integratedLufs)
   const gainDb = before && Math.abs(wanted - before.gainDb) <= NEAR_LU ? before.gainDb : wanted
-  return { ceilingDb: ceilingOf(aim, plain, gainDb), gainDb }
+  return { ceilingDb: ceilingOf(aim, plain, gainDb), gainDb, ...(aim.rider && { rider: aim.rider }) }
 }
 
 /** dB the limiter is set lower than asked for: encoders lift peaks a little. */
@@ -150,8 +195,11 @@ export function glideTo(aim: Aim, level: Level, plain: Loudness): Level {
   const most = GLIDE_DB_PER_SECOND * seconds
   const gainDb = before.gainDb + Math.max(-most, Math.min(most, level.gainDb - before.gainDb))
   const ceilingDb = level.ceilingDb ?? ceilingOf(aim, plain, Math.max(before.gainDb, gainDb))
-  return { ceilingDb, fromDb: before.gainDb, gainDb }
+  return { ...level, ceilingDb, fromDb: before.gainDb, gainDb }
 }
+
+/** What of a range beyond the one asked for is told, LU. */
+const WIDE_LU = 1
 
 /** Which part of the loudness was not met, for the rendition's details; undefined when all was. */
 export function shortfall(chain: Enhancement, aim: Aim | undefined, after: Loudness): string | undefined {
@@ -159,6 +207,8 @@ export function shortfall(chain: Enhancement, aim: Aim | undefined, after: Loudn
   if (!aim) return `loudness left as it is: quieter than ${QUIETEST_LUFS} LUFS`
   // Of a later part, the loudness is what the take so far gives it.
   const missed = !aim.before && Math.abs(after.integratedLufs - aim.target) > 0.5
-  if (!missed && after.truePeakDbtp <= aim.truePeak + 0.3) return undefined
-  return `loudness is ${after.integratedLufs} LUFS and ${after.truePeakDbtp} dBTP`
+  const wide = !aim.before && after.rangeLu > chain.loudnorm.lra + WIDE_LU
+  const range = wide ? `loudness range is ${after.rangeLu} LU` : undefined
+  if (!missed && after.truePeakDbtp <= aim.truePeak + 0.3) return range
+  return [`loudness is ${after.integratedLufs} LUFS and ${after.truePeakDbtp} dBTP`, range].filter(Boolean).join('; ')
 }

@@ -102,5 +102,5 @@ export async function master(
   // What a limiter takes counts as if the part had been quieter: the gain of the whole gives it back.
   const lufs = still.loudness.integratedLufs - still.level.gainDb
   const heard = hear(m.before?.heard ?? [], { lufs, seconds })
-  return { ...done, aim, levelled: { gainDb: level.gainDb, heard } }
+  return { ...done, aim, levelled: { gainDb: level.gainDb, heard, ...(aim.rider && { rider: aim.rider }) } }
 }

@@ -56,7 +56,11 @@ export const TakeState = z.object({
   job: AgentJob,
   /** Of the chunks enhanced so far; what cannot be read of it must not cost the take. */
   levelled: z
-    .object({ gainDb: z.number(), heard: z.array(z.object({ lufs: z.number(), seconds: z.number() })) })
+    .object({
+      gainDb: z.number(),
+      heard: z.array(z.object({ lufs: z.number(), seconds: z.number() })),
+      rider: z.object({ makeupDb: z.number(), ratio: z.number(), thresholdDb: z.number() }).optional(),
+    })
     .optional()
     .catch(undefined),
   /** Files for the controller; those of a chunk that it has whole are no longer listed. */

@@ -133,6 +133,37 @@ test('loudness: another target, on two channels, with a gate behind it', async (
   assert.deepEqual(probe(file), ['48000', '2'])
 })
 
+/** Two people by turns, the second so much quieter, with a pause after each. */
+const turns = (quieterDb: number): Samples => {
+  const [near, far] = [scaled(SPEECH.flite!(), 0.08), scaled(SPEECH['espeak-ng']!(), 0.08 * 10 ** (-quieterDb / 20))]
+  const pause = new Float32Array(RATE / 2)
+  return Float32Array.from([near, pause, far, pause, near, pause, far, pause].flatMap((x) => [...x]))
+}
+
+for (const [quieterDb, ranges] of [
+  [14, [11, 7]],
+  [20, [11]],
+] as const)
+  test(`speakers ${quieterDb} dB apart: the range is what the profile says, and the loudness too`, async (t) => {
+    const b = bench(t, [turns(quieterDb)])
+    const { rangeLu: given } = loudnessOf(b.request(only({})).take.file)
+    for (const lra of ranges) {
+      const { details, file } = await b.run(only({ loudnorm: { enabled: true, lra } }))
+      const { integratedLufs, rangeLu } = loudnessOf(file)
+      t.diagnostic(`${given} LU become ${rangeLu} LU of ${lra}`)
+      assert.ok(given > 11 && rangeLu <= lra + 1, `${given} LU became ${rangeLu} LU`)
+      assert.ok(Math.abs(integratedLufs + 16) <= 0.5, `${integratedLufs} LUFS`)
+      assert.equal(details.enhancementFailure, undefined)
+    }
+  })
+
+test('a range that is no wider than the profile says stays as it is', async (t) => {
+  const b = bench(t, [turns(20)])
+  const { rangeLu: given } = loudnessOf(b.request(only({})).take.file)
+  const { file } = await b.run(only({ loudnorm: { enabled: true, lra: 50 } }))
+  assert.ok(Math.abs(loudnessOf(file).rangeLu - given) < 1)
+})
+
 test('silence stays silence, and the details say so', async (t) => {
   for (const amplitude of [0, 0.0003]) {
     const b = bench(t, [tone(900, 3, amplitude)])

@@ -134,7 +134,12 @@ const SUMMARY = (i: string, peak: string) => `x Summary:
 
 test('the last summary of a measurement counts', () => {
   const said = SUMMARY('-70.0', '-inf') + SUMMARY('-20.9', '1.2')
-  assert.deepEqual(parseLoudness(said), { integratedLufs: -20.9, rangeLu: 3.4, truePeakDbtp: 1.2 })
+  assert.deepEqual(parseLoudness(said), {
+    integratedLufs: -20.9,
+    lowLufs: -24,
+    rangeLu: 3.4,
+    truePeakDbtp: 1.2,
+  })
   assert.throws(() => parseLoudness('Press [q] to stop'), /no loudness was measured/)
   assert.throws(() => parseLoudness(SUMMARY('nan', '1')), /no loudness/)
 })
@@ -144,7 +149,12 @@ test('what a rendition tells about silence is allowed on the wire', () => {
   assert.deepEqual(RenditionDetails.parse({ loudness }).loudness, { integratedLufs: -70, truePeakDbtp: -200 })
 })
 
-const measured = (integratedLufs: number, truePeakDbtp: number) => ({ integratedLufs, rangeLu: 5, truePeakDbtp })
+const measured = (integratedLufs: number, truePeakDbtp: number) => ({
+  integratedLufs,
+  lowLufs: integratedLufs - 4,
+  rangeLu: 5,
+  truePeakDbtp,
+})
 
 /** Of the first part of a take, or of the whole. */
 const FIRST = { before: undefined, seconds: 60 }
@@ -156,6 +166,23 @@ test('gain is linear where nothing reaches the ceiling, limited where something 
   assert.equal(firstLevel(aim, measured(-55, -50)).gainDb, 30)
   assert.equal(aimOf(all, measured(-60.1, -40), FIRST), undefined)
   assert.equal(aimOf(only({}), measured(-24, -20), FIRST), undefined)
+})
+
+test('speakers too far apart are brought together by a slow compressor, which later parts keep', () => {
+  const wide = { integratedLufs: -24, lowLufs: -43, rangeLu: 20, truePeakDbtp: -5 }
+  const aim = aimOf(all, wide, FIRST)!
+  const { rider } = firstLevel(aim, wide)
+  assert.ok(rider && rider.ratio > 20 / 11 && rider.ratio < 3 && rider.thresholdDb === -46)
+  assert.ok(rider.makeupDb > 0 && rider.makeupDb < 22 * (1 - 1 / rider.ratio) + 1e-9)
+  const before = { gainDb: 8, heard: [{ lufs: -24, seconds: 60 }], rider }
+  assert.deepEqual(
+    firstLevel(aimOf(all, measured(-24, -30), { before, seconds: 60 })!, measured(-24, -30)).rider,
+    rider,
+  )
+  const plain = { gainDb: 8, heard: [{ lufs: -24, seconds: 60 }] }
+  assert.equal(firstLevel(aimOf(all, wide, { before: plain, seconds: 60 })!, wide).rider, undefined)
+  const silent = { integratedLufs: -50, lowLufs: Number.NEGATIVE_INFINITY, rangeLu: 20, truePeakDbtp: -40 }
+  assert.equal(firstLevel(aimOf(all, silent, FIRST)!, silent).rider, undefined)
 })
 
 test('what a limiter or an encoder took is given back until the aim is met', () => {
