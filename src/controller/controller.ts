@@ -23,7 +23,6 @@ import { lockDirectory } from './store/lock.ts'
 import { embedded, migrate, outdated } from './store/migrate.ts'
 import { loadAddon } from './store/native.ts'
 import { CERTIFICATE_RUNNER } from './watchdog/certificate.runner.ts'
-import { TOOLS_RUNNER } from './watchdog/tools.runner.ts'
 
 const HELP = `usage: roomtone controller
 
@@ -86,8 +85,6 @@ async function start(config: Config, { stderr, stdout }: Outlets): Promise<{ sto
   const url = await server.listen(config.SVC_HOST, config.SVC_PORT)
   controller.clockWatch.start()
   controller.ticker.start()
-  // At once, not at its first turn: what is missing is said before the first take needs it.
-  void controller.ticker.run(TOOLS_RUNNER)
   const reload = (): void => void controller.ticker.run(CERTIFICATE_RUNNER)
   if (certificates) process.on('SIGHUP', reload)
   const notifier = notifierOf(config, db, log)

@@ -21,15 +21,13 @@ const INTERVAL_SECONDS = 30
 const STEM = 'audio_tools_missing'
 const TYPE = `watchdog.${STEM}`
 
-export const TOOLS_RUNNER = 'audio-tools'
-
 /** Says that programs are missing without which no chunks are joined and no waveforms made, and when they are there again. */
 export function toolsRunner({ audit, db, health, log, onFound, tools }: Parts): Runner {
   const hand = alarms(health, audit)
   return {
     enabled: true,
     intervalSeconds: INTERVAL_SECONDS,
-    name: TOOLS_RUNNER,
+    name: 'audio-tools',
     async tick(now) {
       const there = await Promise.all(tools.map((tool) => isInstalled(tool, TOOL_ENV.PATH)))
       const missing = tools.filter((_, i) => !there[i])
