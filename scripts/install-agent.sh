@@ -9,7 +9,7 @@ default_controller_url=''
 usage() {
   cat <<'USAGE'
 usage: install-agent.sh --controller-url URL --node-id ID [options]     (as root)
-       curl -fsSL https://CONTROLLER/install.sh | sudo sh -s -- --node-id ID [options]
+       curl -fsSL -o install.sh https://CONTROLLER/install.sh && sudo sh install.sh --node-id ID [options]
 
   --controller-url URL          address of the controller (a script it served knows it)
   --node-id ID                  the node, as enrolled on the controller (default: the name of this box)
@@ -17,11 +17,13 @@ usage: install-agent.sh --controller-url URL --node-id ID [options]     (as root
   --bootstrap-token TOKEN       the same, seen by every user of this box
   --site, --room, --node-alias TEXT
   --version TAG                 full release tag (default: the latest)
-  --release-base URL            fetch from URL/TAG/ in place of the controller
+  --release-base URL            fetch from URL/TAG/ in place of the controller; the latest from URL/latest/, or where URL is
+                                .../OWNER/REPO/releases/download by the list of releases there
   --release-key FILE            Ed25519 public key, PEM: take only what its owner signed (default: /etc/roomtone/release-key.pem,
                                 where that is)
   --controller-ca FILE          certificate authority of the controller, PEM: the only one that is trusted
-  --allow-insecure              accept plain http and certificates nobody vouches for (development only)
+  --allow-insecure              accept plain http, also for releases that are not signed, and certificates nobody vouches for
+                                (development only)
   --no-packages                 do not install packages of the system
   --no-start                    do not enable and start the service
   --replace                     make a box that is another node this one
@@ -69,7 +71,9 @@ target_of() {
 fetch() {
   fetched_from=$1
   if [ -z "$2" ]; then
-    curl --fail --silent --show-error --location --retry 2 --connect-timeout 20 --output "$3" -- "$1" 2>"$work/words"
+    # Unsigned, it is to come by https all the way, whatever an answer redirects to.
+    curl --fail --silent --show-error --location ${strict:+--proto '=https'} --retry 2 --connect-timeout 20 --output "$3" \
+      -- "$1" 2>"$work/words"
   else
     printf 'header = "Authorization: Bearer %s"\n' "$2" |
       curl --fail --silent --show-error --connect-timeout 20 --config - ${ca:+--cacert "$ca" --capath "$work/none"} \
@@ -93,7 +97,12 @@ explain() {
     *.sig*' 404'*) hint="The release is not signed, and $release_key asks for signed ones." ;;
     *' 401'*) hint="The controller refuses the token: expired, used, or made for another node than $node_id. Mint a new one." ;;
     *' 404'*) hint="It has no such release for $target: look at --version, or put the release into its release directory." ;;
-    *ertificate* | *SSL*) hint='Name the certificate authority of the site with --controller-ca FILE.' ;;
+    "$controller_url"*ertificate* | "$controller_url"*SSL*)
+      hint='Name the certificate authority of the site with --controller-ca FILE.'
+      [ -z "$ca" ] || hint="$ca (--controller-ca) is not the authority of this controller: bring its /etc/roomtone/tls/ca.pem."
+      ;;
+    *ertificate* | *SSL*) hint='This box does not trust the certificate of that host: is ca-certificates installed, and the clock right?' ;;
+    *rotocol*) hint='A release that is not signed has to come by https, also across redirects: sign it and give --release-key, or --allow-insecure while you try things out.' ;;
     *) hint='Is the address right, and can this box reach it?' ;;
   esac
   fail "$fetched_from could not be fetched: ${words%.}. $hint"
@@ -119,8 +128,29 @@ fetch_release() {
   esac
 }
 
+# Where releases of several components lie together (https://HOST/OWNER/REPO/releases/download) the newest is looked up in the
+# list of releases: drafts and pre-releases are none, and tags of other components are not ours.
+newest_tag() {
+  case $version:$release_base in latest:*/releases/download) ;; *) return 0 ;; esac
+  repo=${release_base%/releases/download}
+  authority=${repo#*://}
+  authority=${authority%%/*}
+  repo=${repo#*://"$authority"/}
+  case $authority in
+    github.com) list=https://api.github.com/repos/$repo/releases ;;
+    *) list=${release_base%%://*}://$authority/api/v3/repos/$repo/releases ;;
+  esac
+  fetch "$list?per_page=100" '' "$work/releases" || explain
+  version=$(grep -oE '"(tag_name|draft|prerelease)": *("[^"]*"|true|false)' "$work/releases" | sed 's/": */ /; s/"//g' |
+    awk '$1 == "tag_name" { tag = $2; draft = "" } $1 == "draft" { draft = $2 }
+      $1 == "prerelease" && $2 == "false" && draft == "false" && tag ~ /^agent-v[0-9A-Za-z.+-]+$/ { print tag }' |
+    sort -V | tail -n 1)
+  [ -n "$version" ] || fail "$list names no release whose tag begins with agent-v: give one with --version"
+}
+
 # Leaves the checked program at $program.
 obtain() {
+  newest_tag
   fetch_release SHA256SUMS "$work/SHA256SUMS"
   if [ -n "$release_key" ]; then
     fetch_release SHA256SUMS.sig "$work/SHA256SUMS.sig"
@@ -167,6 +197,17 @@ read_token() {
   esac
   token=$(printf %s "$token" | tr -d ' \t\r\n')
   [ -n "$token$own_token" ] || ask_token
+  case $token in
+    '' | svc_bs_*) ;;
+    svc_node_*) fail 'the token given is the own one of a node: mint a bootstrap token for this node (it begins with svc_bs_)' ;;
+    *) fail 'the token given is no bootstrap token: those begin with svc_bs_. Mint one for this node' ;;
+  esac
+}
+
+# A release comes from elsewhere: the controller is asked about the token first, which does not spend it.
+check_token() {
+  [ -n "$release_base" ] && [ -n "$token" ] && [ -z "$own_token" ] || return 0
+  fetch "$controller_url/api/v1/nodes/$node_id/bootstrap" "$token" "$work/answer" || explain
 }
 
 # The program went before: what it kept is left.
@@ -259,10 +300,6 @@ check() {
   [ -n "$node_id" ] || node_id=$(uname -n)
   case $node_id in *[!A-Za-z0-9_.:@-]*) misused "--node-id $node_id is no id of a node" ;; esac
   case $version in *[!A-Za-z0-9._+-]*) misused "--version $version is no release tag" ;; esac
-  case $version:$release_base in
-    # The newest release there may be one of another component.
-    latest:*/releases/download) misused "--version is needed with $release_base: the newest tag there that begins with agent-v" ;;
-  esac
   case $controller_url in
     https://* | http://localhost | http://localhost[:/]* | http://127.* | http://\[::1\]*) ;;
     http://*) [ -n "$insecure" ] || fail "$controller_url is plain http: use https, or --allow-insecure while you try things out" ;;
@@ -272,6 +309,9 @@ check() {
   # A box that has a key asks for it, whoever installs.
   [ -n "$release_key" ] || [ ! -e "$site_key" ] || release_key=$site_key
   [ -z "$release_key" ] || [ -r "$release_key" ] || fail "the file $release_key (--release-key) cannot be read"
+  # What nobody signed is only as good as the way it comes.
+  strict=1
+  [ -z "$release_key$insecure" ] || strict=''
   for command in curl tar gzip sha256sum ${release_key:+openssl}; do
     command -v "$command" >/dev/null || fail "$command is missing: install it (on Debian: apt-get install $command) and run this again"
   done
@@ -290,6 +330,7 @@ main() {
   trap 'rm -rf "$work"' EXIT
   trap 'exit 130' INT TERM HUP
   mkdir "$work/none"
+  check_token
   obtain
   "$program" version >/dev/null 2>"$work/words" </dev/null ||
     fail "the program does not run here: $(tail -n 1 "$work/words"). It needs glibc 2.34 or newer: Debian 12, Raspberry Pi OS 12, Ubuntu 22.04"

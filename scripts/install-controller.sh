@@ -8,11 +8,13 @@ usage() {
 usage: install-controller.sh --release-base URL [--version TAG] [options]   (as root)
        install-controller.sh --file ARCHIVE.tar.gz [options]                with ARCHIVE.tar.gz.sha256 or SHA256SUMS beside it
 
-  --release-base URL      releases are fetched from URL/TAG/
+  --release-base URL      releases are fetched from URL/TAG/; the latest from URL/latest/, or where URL is
+                          .../OWNER/REPO/releases/download by the list of releases there
   --version TAG           full release tag (default: the latest)
   --file FILE             archive of a release on this box; nothing is fetched
   --release-key FILE      Ed25519 public key, PEM: take only what its owner signed (default: /etc/roomtone/release-key.pem, where
                           that is)
+  --allow-insecure        take a release by plain http that is not signed (development only)
   --public-url URL        address at which people and recorders reach this controller
   --host ADDRESS          address to listen on (default: 127.0.0.1, this box only)
   --port N                port to listen on (default: 8787)
@@ -49,8 +51,14 @@ target_of() {
 
 # fetch URL FILE HINT
 fetch() {
-  curl --fail --silent --show-error --location --retry 2 --connect-timeout 20 --output "$2" -- "$1" 2>"$work/words" ||
-    fail "$1 could not be fetched: $(grep '^curl: (' "$work/words" | tail -n 1). ${3-Is the address right, and can this box reach it?}"
+  # Unsigned, it is to come by https all the way, whatever an answer redirects to.
+  curl --fail --silent --show-error --location ${strict:+--proto '=https'} --retry 2 --connect-timeout 20 --output "$2" -- "$1" \
+    2>"$work/words" || {
+    words=$(grep '^curl: (' "$work/words" | tail -n 1)
+    hint=${3-Is the address right, and can this box reach it?}
+    case $words in *rotocol*) hint='A release that is not signed has to come by https, also across redirects: sign it and give --release-key, or --allow-insecure while you try things out.' ;; esac
+    fail "$1 could not be fetched: ${words%.}. $hint"
+  }
 }
 
 # Where a key is asked for, a list of checksums counts only when the owner of that key signed it: verify LIST SIGNATURE
@@ -62,8 +70,29 @@ verify() {
   esac
 }
 
+# Where releases of several components lie together (https://HOST/OWNER/REPO/releases/download) the newest is looked up in the
+# list of releases: drafts and pre-releases are none, and tags of other components are not ours.
+newest_tag() {
+  case $version:$release_base in latest:*/releases/download) ;; *) return 0 ;; esac
+  repo=${release_base%/releases/download}
+  authority=${repo#*://}
+  authority=${authority%%/*}
+  repo=${repo#*://"$authority"/}
+  case $authority in
+    github.com) list=https://api.github.com/repos/$repo/releases ;;
+    *) list=${release_base%%://*}://$authority/api/v3/repos/$repo/releases ;;
+  esac
+  fetch "$list?per_page=100" "$work/releases"
+  version=$(grep -oE '"(tag_name|draft|prerelease)": *("[^"]*"|true|false)' "$work/releases" | sed 's/": */ /; s/"//g' |
+    awk '$1 == "tag_name" { tag = $2; draft = "" } $1 == "draft" { draft = $2 }
+      $1 == "prerelease" && $2 == "false" && draft == "false" && tag ~ /^agent-v[0-9A-Za-z.+-]+$/ { print tag }' |
+    sort -V | tail -n 1)
+  [ -n "$version" ] || fail "$list names no release whose tag begins with agent-v: give one with --version"
+}
+
 # Leaves the archive at $archive and the line with its checksum at $line.
 from_host() {
+  newest_tag
   from=$release_base/$version
   fetch "$from/SHA256SUMS" "$work/SHA256SUMS"
   if [ -n "$release_key" ]; then
@@ -145,12 +174,13 @@ uninstall() {
 }
 
 version=latest release_base='' release_key='' file='' host='' port='' url='' cert='' key='' lifecycle=''
-packages='' start='' remove='' purge=''
+packages='' start='' remove='' purge='' insecure=''
 
 options() {
   while [ $# -gt 0 ]; do
     case $1 in
       --with-lifecycle) lifecycle=1 ;;
+      --allow-insecure) insecure=1 ;;
       --no-packages) packages=no ;;
       --no-start) start=no ;;
       --uninstall) remove=1 ;;
@@ -193,13 +223,12 @@ check() {
   target=$(target_of "$(uname -m)")
   [ -n "$file$release_base" ] || misused '--release-base or --file is missing'
   case $version in *[!A-Za-z0-9._+-]*) misused "--version $version is no release tag" ;; esac
-  case $version:$release_base in
-    # The newest release there may be one of another component.
-    latest:*/releases/download) misused "--version is needed with $release_base: the newest tag there that begins with agent-v" ;;
-  esac
   # A box that has a key asks for it, whoever installs.
   [ -n "$release_key" ] || [ ! -e "$site_key" ] || release_key=$site_key
   [ -z "$release_key" ] || [ -r "$release_key" ] || fail "the file $release_key (--release-key) cannot be read"
+  # What nobody signed is only as good as the way it comes.
+  strict=1
+  [ -z "$release_key$insecure" ] || strict=''
   for command in tar gzip sha256sum ${release_base:+curl} ${release_key:+openssl}; do
     command -v "$command" >/dev/null || fail "$command is missing: install it (on Debian: apt-get install $command) and run this again"
   done

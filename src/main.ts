@@ -2,6 +2,7 @@
 import { errorFields, jsonLog } from './kernel/log.ts'
 import { drained, type Outlets, openOutlets } from './kernel/logsink.ts'
 import { version } from './kernel/version.ts'
+import { systemWords } from './kernel/words.ts'
 
 interface Program {
   /** Runs until done or told to stop; resolves to the exit code. What runs long writes to the outlets only. */
@@ -63,7 +64,8 @@ async function end(code: number): Promise<never> {
 }
 
 function die(error: unknown): Promise<never> {
-  log.error('The program stops: an error nobody expected.', errorFields(error))
+  const known = systemWords(error) !== undefined
+  log.error(known ? 'The program stops.' : 'The program stops: an error nobody expected.', errorFields(error))
   return end(1)
 }
 

@@ -6,6 +6,7 @@ import { fingerprint, generateSshKey } from '../crypto/sshkey.ts'
 import { installPublicKey, prepareKeys } from '../host/authorizedkeys.ts'
 import { writeEnvFile } from '../host/envfile.ts'
 import { makeDir } from '../kernel/dirs.ts'
+import { faultWords } from '../kernel/words.ts'
 import type { InterfaceInput } from '../wire/nodes.ts'
 import { type Link, LinkError, WRONG_TIME } from './link/link.ts'
 
@@ -56,7 +57,7 @@ function checkWritable(options: BootstrapOptions): void {
       else makeDir(dir, 0o755)
       fs.accessSync(dir, fs.constants.W_OK | fs.constants.X_OK)
     } catch (e) {
-      throw new BootstrapFailed(`${dir} cannot be written (${(e as NodeJS.ErrnoException).code}); nothing was sent`)
+      throw new BootstrapFailed(`${dir} cannot be written (${faultWords(e, dir)}); nothing was sent`)
     }
   }
 }

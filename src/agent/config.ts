@@ -7,6 +7,7 @@ import type * as z from 'zod'
 import { credentialFile } from '../host/credentials.ts'
 import { parseEnvFile } from '../host/envfile.ts'
 import { type ManagerCall, managerOf } from '../host/notify.ts'
+import { faultWords } from '../kernel/words.ts'
 import type { Row } from './settings.rows.ts'
 import { SETTINGS, type Settings } from './settings.ts'
 
@@ -118,7 +119,7 @@ const readText = (what: string, file: string): string => {
     // 0 is standard input: a secret can be piped in without touching the disk.
     return fs.readFileSync(file === '-' ? 0 : file, 'utf8')
   } catch (e) {
-    throw new BadConfig(`${what} cannot be read: ${(e as NodeJS.ErrnoException).code ?? 'error'} ${file}`)
+    throw new BadConfig(`${what} cannot be read: ${faultWords(e, file)}`)
   }
 }
 

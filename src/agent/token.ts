@@ -1,3 +1,4 @@
+import { faultWords } from '../kernel/words.ts'
 import type { SecretSource } from './config.ts'
 
 /** The node token of the moment. It may come later than the agent, and be replaced while the agent runs. */
@@ -16,7 +17,7 @@ export function createToken(source: SecretSource, complain: (sentence: string) =
       try {
         value = source.read() ?? value
       } catch (e) {
-        complain((e as Error).message)
+        complain(faultWords(e))
       }
     },
   }

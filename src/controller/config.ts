@@ -5,6 +5,7 @@ import * as z from 'zod'
 import { credentialFile } from '../host/credentials.ts'
 import { type ManagerCall, managerOf } from '../host/notify.ts'
 import { isReleaseKey } from '../host/release.ts'
+import { faultWords } from '../kernel/words.ts'
 import { BadConfig, type RunSettings, readRunSettings } from '../lifecycle/config.ts'
 import { issuerFault, type OidcSettings, tenantFault } from './auth/oidc.rules.ts'
 import { installedEnv } from './config.installed.ts'
@@ -239,7 +240,7 @@ function read(name: string, file: string): string {
   try {
     return fs.readFileSync(file, 'utf8')
   } catch (e) {
-    throw new ConfigError(`${name} names ${file}, which cannot be read: ${(e as Error).message}.`)
+    throw new ConfigError(`${name} names ${file}, which cannot be read: ${faultWords(e, file)}.`)
   }
 }
 

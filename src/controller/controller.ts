@@ -48,11 +48,13 @@ export async function main(args: string[], outlets: Outlets): Promise<number> {
     await started.stop()
     return 0
   } catch (e) {
-    const told = e instanceof ConfigError || e instanceof Fail
-    const { error, ...rest } = errorFields(e)
-    const words = told ? `${error}\n` : `The controller cannot go on: ${error} ${JSON.stringify(rest)}\n`
-    outlets.stderr.write(words, 'error')
-    return told ? 2 : 1
+    const asked = e instanceof ConfigError || e instanceof Fail
+    const { error, stack } = errorFields(e)
+    // Of a fault of ours where it was; what the network or the disk did needs no such place.
+    const where = stack === undefined ? '' : ` ${JSON.stringify({ stack })}`
+    const words = asked ? error : `The controller cannot go on: ${error.replace(/\.$/, '')}.${where}`
+    outlets.stderr.write(`${words}\n`, 'error')
+    return asked ? 2 : 1
   }
 }
 

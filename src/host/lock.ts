@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import * as fs from 'node:fs'
+import { faultWords } from '../kernel/words.ts'
 
 const TAKEN = 75
 // Whoever can open the file can hold the lock: nobody but its owner.
@@ -33,7 +34,7 @@ function opened(file: string): number {
     fs.fchmodSync(handle, MODE)
     return handle
   } catch (e) {
-    throw new Error(`The lock ${file} cannot be taken: ${(e as Error).message}.`)
+    throw new Error(`The lock ${file} cannot be taken: ${faultWords(e)}.`, { cause: e })
   }
 }
 
@@ -41,7 +42,7 @@ async function locked(handle: number): Promise<number | string> {
   const args = ['--nonblock', '--conflict-exit-code', String(TAKEN), '3']
   const child = spawn('flock', args, { stdio: ['ignore', 'ignore', 'ignore', handle] })
   const [code, signal] = await once(child, 'close').catch((e: Error) => {
-    throw new Error(`flock could not be started: ${e.message}. Install util-linux.`)
+    throw new Error(`flock could not be started: ${faultWords(e)}. Install util-linux.`)
   })
   return code ?? signal
 }

@@ -2,6 +2,7 @@
 // program carries each message: one short child at start and stop, and every half watchdog period.
 
 import type { Log } from '../kernel/log.ts'
+import { faultWords } from '../kernel/words.ts'
 import { NotStarted, run } from './run.ts'
 
 /** What the service manager said when it started this process. */
@@ -93,6 +94,6 @@ async function deliver({ command, env, log, manager }: NotifierOptions, words: s
     if (code !== 0) log.warn('the service manager was not told', { code, stderr: stderr.slice(0, 200), words })
   } catch (e) {
     if (!(e instanceof NotStarted)) throw e
-    log.warn('the service manager was not told', { error: e.message, words })
+    log.warn('the service manager was not told', { error: faultWords(e), words })
   }
 }

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { faultWords } from '../kernel/words.ts'
 
 export interface RunOptions {
   cwd?: string
@@ -79,7 +80,7 @@ export async function run(command: string, args: readonly string[], options: Run
     }
     child.once('error', (e) => {
       done()
-      reject(new NotStarted(`${command} could not be started: ${e.message}`))
+      reject(new NotStarted(`${command} could not be started: ${faultWords(e)}`))
     })
     child.once('close', (code, ended) => {
       done()

@@ -3,6 +3,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto'
 import * as fs from 'node:fs'
 import * as tls from 'node:tls'
 import { systemClock } from '../kernel/clock.ts'
+import { faultWords } from '../kernel/words.ts'
 
 export interface Trust {
   /** PEM text of certificate authorities, where they lie in no file yet. */
@@ -23,7 +24,7 @@ function read(what: string, file: string): string {
   try {
     return fs.readFileSync(file, 'utf8')
   } catch (e) {
-    throw new TrustError(`the ${what} ${file} cannot be read: ${(e as NodeJS.ErrnoException).code}`)
+    throw new TrustError(`the ${what} cannot be read: ${faultWords(e, file)}`)
   }
 }
 
@@ -85,8 +86,9 @@ export const stampOf = ({ caFile, clientCertFile, clientKeyFile }: Trust): strin
     .map((stat) => (stat ? `${stat.ino} ${stat.mtimeMs} ${stat.size}` : '-'))
     .join()
 
+const CA_OPTION = '--controller-ca'
 const UNKNOWN_ISSUER =
-  'its certificate is signed by nobody this machine trusts. Name the CA file of the site (--controller-ca); where it is ' +
+  `its certificate is signed by nobody this machine trusts. Name the CA file of the site (${CA_OPTION}); where it is ` +
   'named, the controller has another certificate authority by now: bring the new ca.pem here'
 const NO_CLIENT =
   'it asks for a client certificate this machine does not show, or does not accept it. Make one on the controller ' +
@@ -129,11 +131,13 @@ export const isWrongTime = (e: unknown): boolean =>
 
 /**
  * What a person can do about a connection that failed for its certificate; undefined where it failed for something else.
- * `now`: what this machine takes for the time, Unix ms.
+ * `caOption`: how the one who reads this names the authority of the site, an option or a setting; `now`: what this machine
+ * takes for the time, Unix ms.
  */
-export const tlsAdvice = (e: unknown, now = systemClock.now()): string | undefined => {
+export const tlsAdvice = (e: unknown, caOption = CA_OPTION, now = systemClock.now()): string | undefined => {
   const { code = '', message } = e as NodeJS.ErrnoException
   if (isWrongTime(e))
     return `${WORDS[code]}. Here it is ${new Date(now).toISOString().slice(0, 16).replace('T', ' ')} UTC`
-  return Object.hasOwn(WORDS, code) ? WORDS[code] : HANDSHAKE.find(([text]) => text.test(message))?.[1]
+  const words = Object.hasOwn(WORDS, code) ? WORDS[code] : HANDSHAKE.find(([text]) => text.test(message))?.[1]
+  return words?.replace(CA_OPTION, () => caOption)
 }

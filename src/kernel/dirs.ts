@@ -1,5 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import * as path from 'node:path'
+import { faultWords } from '../kernel/words.ts'
 
 /**
  * Makes a directory and what is missing above it, one step at a time: the recursive mkdir of Node never returns where
@@ -11,7 +12,7 @@ export function makeDir(dir: string, mode = 0o750): void {
   try {
     for (const step of missing) makeOne(step, mode)
   } catch (e) {
-    throw new Error(`The directory ${dir} cannot be made: ${(e as Error).message}.`)
+    throw new Error(`The directory ${dir} cannot be made: ${faultWords(e)}.`, { cause: e })
   }
 }
 

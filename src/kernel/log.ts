@@ -1,3 +1,5 @@
+import { systemWords } from './words.ts'
+
 export type Level = 'debug' | 'info' | 'warn' | 'error'
 const RANK: Record<Level, number> = { debug: 0, info: 1, warn: 2, error: 3 }
 
@@ -22,6 +24,16 @@ export function jsonLog(write: (line: string, level: Level) => void, least: Leve
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 
-/** What a log line may say of an unknown thrown value: message and stack, no enumerable extras. */
-export const errorFields = (e: unknown): { error: string; stack?: string } =>
-  e instanceof Error ? { error: e.message, stack: e.stack } : { error: String(e) }
+/**
+ * What a log line may say of an unknown thrown value, no enumerable extras: of the network, the disk and the database words
+ * for people and the system's own code, of everything else message and stack.
+ */
+export function errorFields(e: unknown): { code?: string; error: string; stack?: string } {
+  if (!(e instanceof Error)) return { error: String(e) }
+  const words = systemWords(e)
+  if (words === undefined) return { error: e.message, ...(e.stack === undefined ? {} : { stack: e.stack }) }
+  const { code, message } = e as { code?: string; message: string }
+  if (code !== undefined) return { error: words, code }
+  // Somebody put it in words already, or only wrapped it.
+  return { error: message.includes(words) ? message : `${message}: ${words}` }
+}

@@ -4,6 +4,7 @@ import * as https from 'node:https'
 import type * as tls from 'node:tls'
 import { secureContext, type Trust, tlsAdvice } from '../host/trust.ts'
 import { isLoopback } from '../kernel/loopback.ts'
+import { faultWords } from '../kernel/words.ts'
 import { Material } from '../wire/lifecycle.ts'
 
 export interface MaterialSource {
@@ -90,7 +91,10 @@ async function get(url: URL, options: Options, signal: AbortSignal) {
     signal.throwIfAborted()
     if (limit.aborted)
       throw new MaterialError('timeout', `The controller did not answer within ${TIMEOUT_MS / 1000} s.`)
-    throw new MaterialError('unreachable', `The controller cannot be reached: ${tlsAdvice(e) ?? (e as Error).message}.`)
+    throw new MaterialError(
+      'unreachable',
+      `The controller cannot be reached: ${tlsAdvice(e, 'SVC_RUNNER_CONTROLLER_CA') ?? faultWords(e, url.host)}.`,
+    )
   }
 }
 

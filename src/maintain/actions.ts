@@ -3,6 +3,7 @@ import * as path from 'node:path'
 import { PLACES, UNITS, USERS } from '../host/places.ts'
 import { run } from '../host/run.ts'
 import { version } from '../kernel/version.ts'
+import { faultWords } from '../kernel/words.ts'
 import { link } from '../setup/journal.ts'
 import { lastWords, systemctl } from '../setup/system.ts'
 import type { MaintainRequest } from '../wire/maintain.ts'
@@ -61,7 +62,7 @@ const tried = (start: typeof restart, wait: typeof restart): Promise<Fault | und
     .catch(inWords)
 
 /** Whatever goes wrong on the way, the way back is gone. */
-const inWords = (e: Error): Fault => ({ runs: false, words: `its start could not be followed: ${e.message}` })
+const inWords = (e: Error): Fault => ({ runs: false, words: `its start could not be followed: ${faultWords(e)}` })
 
 export async function updateBinary(box: Box, request: Of<'update_binary'>): Promise<void> {
   await refuseWhileRecording(request.force)

@@ -4,6 +4,7 @@ import { readEnvFile } from '../host/envfile.ts'
 import { PLACES, UNITS } from '../host/places.ts'
 import { run } from '../host/run.ts'
 import { agentDir, heldTakes } from '../host/takes.ts'
+import { faultWords } from '../kernel/words.ts'
 import { Ended } from './end.ts'
 
 export interface Box {
@@ -19,10 +20,7 @@ export function programInUse(): string {
   try {
     return fs.realpathSync(PLACES.executable)
   } catch (e) {
-    throw new Ended(
-      'refused',
-      `No agent is installed here: ${PLACES.executable} (${(e as NodeJS.ErrnoException).code}).`,
-    )
+    throw new Ended('refused', `No agent is installed here: ${faultWords(e, PLACES.executable)}.`)
   }
 }
 

@@ -5,6 +5,7 @@ import * as https from 'node:https'
 import { pipeline } from 'node:stream/promises'
 import { secureContext, TrustError, tlsAdvice } from '../host/trust.ts'
 import { isLoopback } from '../kernel/loopback.ts'
+import { faultWords } from '../kernel/words.ts'
 import { Ended } from './end.ts'
 
 /** Longest silence of the controller: it may pack its own executable first. */
@@ -35,7 +36,7 @@ export function depotOf(settings: Settings, token: string | undefined): Depot {
       const answer = await ask(name)
       const file = fs.createWriteStream(to, { flags: 'wx', mode: 0o600 })
       await pipeline(counted(answer, name, ARCHIVE_BYTES), file).catch((e: Error) => {
-        throw e instanceof Ended ? e : new Ended('failed', `${name} cannot be kept here: ${e.message}.`)
+        throw e instanceof Ended ? e : new Ended('failed', `${name} cannot be kept here: ${faultWords(e)}.`)
       })
     },
   }
@@ -52,7 +53,7 @@ async function* counted(answer: http.IncomingMessage, name: string, most: number
     }
   } catch (e) {
     if (e instanceof Ended) throw e
-    throw new Ended('failed', `The download of ${name} broke off after ${size} bytes: ${(e as Error).message}.`)
+    throw new Ended('failed', `The download of ${name} broke off after ${size} bytes: ${faultWords(e)}.`)
   } finally {
     answer.destroy()
   }
@@ -98,7 +99,8 @@ function agentFor(base: URL, settings: Settings): http.Agent | https.Agent {
   }
 }
 
-const noAnswer = ({ host }: URL, e: Error): string => `No answer from ${host}: ${tlsAdvice(e) ?? e.message}.`
+const noAnswer = ({ host }: URL, e: Error): string =>
+  `No answer from ${host}: ${tlsAdvice(e, 'SVC_CONTROLLER_CA_CERT_PATH') ?? faultWords(e, host)}.`
 
 function refusal(name: string, status: number): string {
   if (status === 401)

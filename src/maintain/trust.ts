@@ -8,6 +8,7 @@ import { writeEnvFile } from '../host/envfile.ts'
 import { replaceFile } from '../host/files.ts'
 import { FORCED_COMMAND, PLACES } from '../host/places.ts'
 import { isUnknownIssuer, secureContext } from '../host/trust.ts'
+import { faultWords } from '../kernel/words.ts'
 import { settingsOf } from './box.ts'
 import { Ended } from './end.ts'
 
@@ -18,7 +19,7 @@ export function installKey(publicKey: string): void {
   try {
     installPublicKey(PLACES.agentKeys, publicKey, FORCED_COMMAND)
   } catch (e) {
-    throw new Ended('failed', `The key cannot be put into ${PLACES.agentKeys}: ${(e as Error).message}.`)
+    throw new Ended('failed', `The key cannot be put into ${PLACES.agentKeys}: ${faultWords(e)}.`)
   }
 }
 
@@ -61,7 +62,7 @@ export function trustCa(pem: string): boolean {
     for (const [block] of pem.matchAll(/-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g))
       new X509Certificate(block)
   } catch (e) {
-    throw new Ended('failed', `The certificate authority cannot be used: ${(e as Error).message}.`)
+    throw new Ended('failed', `The certificate authority cannot be used: ${faultWords(e)}.`)
   }
   replaceFile(PLACES.controllerCa, pem.endsWith('\n') ? pem : `${pem}\n`, 0o644)
   writeEnvFile(PLACES.agentSettings, { [CA_SETTING]: PLACES.controllerCa })

@@ -1,9 +1,9 @@
 // What this box says of itself: by which an entry of a stick may be meant for it, and whether it belongs to a node already.
 import * as fs from 'node:fs'
 import * as os from 'node:os'
+import type { Controller } from '../host/ask.ts'
 import { readEnvFile } from '../host/envfile.ts'
 import { readSmall } from '../host/files.ts'
-import type { Controller } from './ask.ts'
 import type { Box } from './choose.rules.ts'
 
 /** The node a box is, and the controller it has. `ca` is empty when its file cannot be read: then nobody is believed. */

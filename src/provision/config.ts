@@ -1,11 +1,16 @@
 // The only reader of the environment here, and of what an operator gives `roomtone usb-config`: flags and files of secrets.
 import * as fs from 'node:fs'
 import { parseArgs } from 'node:util'
+import type { Controller } from '../host/ask.ts'
+import { faultWords } from '../kernel/words.ts'
 import { SETUP_NODES_MAX, type WantedNode } from '../wire/provision.ts'
-import type { Controller } from './ask.ts'
 import { BadRooms, roomOf, roomsOf, ttlOf } from './rooms.rules.ts'
 
 export interface UsbConfig {
+  /** Whether a room that has a recorder gets another one. */
+  again: boolean
+  /** Whether `out` may be a directory of this machine. */
+  allowLocal: boolean
   /** As the boxes reach the controller. */
   boxUrl: string
   /** As this machine reaches it. */
@@ -24,7 +29,9 @@ export interface UsbConfig {
 }
 
 const OPTIONS = {
+  again: { type: 'boolean', default: false },
   'allow-insecure': { type: 'boolean', default: false },
+  'allow-local': { type: 'boolean', default: false },
   'api-url': { type: 'string' },
   'controller-ca': { type: 'string' },
   'controller-url': { type: 'string' },
@@ -62,6 +69,8 @@ export function readUsbConfig(args: string[], env: Env = process.env): UsbConfig
     : env.SVC_SESSION_TOKEN
   if (!session && !v.email) throw new BadRooms('Say who you are: --email, or --session-token-file.')
   return {
+    again: v.again,
+    allowLocal: v['allow-local'],
     boxUrl: url,
     controller: {
       allowInsecure: v['allow-insecure'],
@@ -101,7 +110,7 @@ function text(flag: string, file: string): string {
   try {
     return fs.readFileSync(file === '-' ? 0 : file, 'utf8')
   } catch (e) {
-    throw new BadRooms(`--${flag}: ${file} cannot be read (${(e as NodeJS.ErrnoException).code ?? 'error'}).`)
+    throw new BadRooms(`--${flag} cannot be read: ${faultWords(e, file)}.`)
   }
 }
 

@@ -1,11 +1,11 @@
 // From the setup file to a node that is online: which entry, whether it may, and what is said when it does not come about.
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type Controller, NoAnswer } from '../host/ask.ts'
 import { PLACES } from '../host/places.ts'
 import type { HeldTakes } from '../host/takes.ts'
 import { isLoopback } from '../kernel/loopback.ts'
 import { type AgentWish, JoinFailed, type SetupDone, SetupFailed } from '../setup/wish.ts'
 import type { SetupEntry, SetupFile } from '../wire/provision.ts'
-import { type Answer, type Controller, NoAnswer } from './ask.ts'
 import type { Present } from './box.ts'
 import { type Box, called, candidates, spentWords } from './choose.rules.ts'
 import { Refused } from './setupfile.rules.ts'
@@ -176,10 +176,3 @@ const wishOf = (file: SetupFile, entry: SetupEntry, bootstrapToken: string | und
 type Optional = Pick<AgentWish, 'alias' | 'bootstrapToken' | 'controllerCa' | 'room' | 'site'>
 const given = (fields: { [K in keyof Optional]: Optional[K] | undefined }): Optional =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
-
-/** What the controller's answer says about a token; it is looked at, never spent. @throws NoAnswer when it says nothing. */
-export function tokenIsGood({ status }: Answer, url: string): boolean {
-  if (status === 401) return false
-  if (status === 429 || status >= 500) throw new NoAnswer(`${url} is busy (status ${status})`)
-  return true
-}

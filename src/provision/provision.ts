@@ -1,18 +1,19 @@
 // roomtone provision: makes this box a recorder from a small file somebody brought. Runs for the stick, the boot partition, or by hand.
 import { parseArgs } from 'node:util'
+import { wouldTake } from '../host/ask.ts'
 import { PLACES } from '../host/places.ts'
 import { NotStarted } from '../host/run.ts'
 import { heldTakes } from '../host/takes.ts'
 import { iso, systemClock } from '../kernel/clock.ts'
+import { faultWords } from '../kernel/words.ts'
 import { prepareAgent, setupAgent } from '../setup/agent.ts'
 import { alone, JOURNAL_DIR, takeBackUnfinished } from '../setup/engine.ts'
 import { Journal } from '../setup/journal.ts'
 import { SetupFailed, type SetupParts } from '../setup/wish.ts'
 import { SETUP_FILE, type SetupFile } from '../wire/provision.ts'
-import { ask } from './ask.ts'
 import { onboardedAs, thisBox } from './box.ts'
 import { without } from './choose.rules.ts'
-import { type BoxState, type JoiningParts, joinBy, tokenIsGood } from './joining.ts'
+import { type BoxState, type JoiningParts, joinBy } from './joining.ts'
 import { readPermits } from './permits.ts'
 import { parseSetupFile, Refused } from './setupfile.rules.ts'
 import { type Source, sourceOf } from './source.ts'
@@ -88,10 +89,8 @@ async function provision({ discard, from, replace, say, signal, waitSeconds }: O
   const permits = readPermits(PLACES.provisionSettings)
   const source = sourceOf(from, permits, signal)
   const { file, outcome } = await outcomeOf(source, {
-    isGood: async (controller, { bootstrapToken: token, nodeId }) => {
-      const path = `/nodes/${encodeURIComponent(nodeId)}/bootstrap`
-      return tokenIsGood(await ask(controller, { method: 'GET', path, signal, token }), controller.url)
-    },
+    isGood: (controller, { bootstrapToken: token, nodeId }) =>
+      wouldTake({ ...controller, caOption: 'roomtone usb-config --controller-ca' }, { nodeId, signal, token }),
     now,
     say,
     setUp: (wish) => setupAgent(wish, { say, signal }),
@@ -106,7 +105,7 @@ async function provision({ discard, from, replace, say, signal, waitSeconds }: O
     if (discard && joined(outcome)) source.discard()
   } catch (e) {
     // The box is what it is, whatever became of the place the file came from.
-    say(`No word could be left where the file came from: ${(e as Error).message}`)
+    say(`No word could be left where the file came from: ${faultWords(e)}`)
   }
   return joined(outcome) ? 0 : 1
 }

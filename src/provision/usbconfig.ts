@@ -3,10 +3,12 @@ import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
+import { type Answer, ask, NoAnswer } from '../host/ask.ts'
 import { replaceFile } from '../host/files.ts'
+import { isMountPoint } from '../host/mounts.ts'
 import { makeDir } from '../kernel/dirs.ts'
+import { faultWords } from '../kernel/words.ts'
 import { type BootstrapConfigRequest, SETUP_FILE, SETUP_LABEL, SetupFile } from '../wire/provision.ts'
-import { type Answer, ask, NoAnswer } from './ask.ts'
 import { called } from './choose.rules.ts'
 import { readUsbConfig, type UsbConfig } from './config.ts'
 import { BadRooms } from './rooms.rules.ts'
@@ -14,7 +16,8 @@ import { BadRooms } from './rooms.rules.ts'
 const HELP = `usage: roomtone usb-config --controller-url URL --email EMAIL --out DIR --room "Alias;site;room" [...]
 
 Enrolls each room, mints a single-use token for it and writes ${SETUP_FILE} into DIR: a stick with the label ${SETUP_LABEL},
-the boot partition of an image, or any directory. The file holds tokens: who has it can join as these nodes until then.
+the boot partition of an image; both have to be mounted there. The file holds tokens: who has it can join as these nodes until
+then.
 
   --room "Alias;site;room[;hostname=NAME][;mac=ADDRESS][;serial=NUMBER]"
                             a new node; the last three say which box it is for. May be given several times
@@ -30,6 +33,8 @@ the boot partition of an image, or any directory. The file holds tokens: who has
   --allow-insecure          permit plain http and any certificate, for development
   --email EMAIL             your account; its password comes from --password-file FILE (- is standard input), or is asked for
   --session-token-file FILE a session in place of a login (or SVC_SESSION_TOKEN)
+  --allow-local             DIR is a directory of this machine, and no stick
+  --again                   enroll another recorder for a room that has one
   --overwrite               replace a ${SETUP_FILE} that is there already
 `
 
@@ -39,13 +44,18 @@ class NotWritten extends Error {}
 const READABLE_BY_OWNER = 0o600
 
 /** Before a token is minted: one that nobody can read any more is of no use. @throws NotWritten */
-function mayWrite({ out, overwrite }: UsbConfig): void {
+function mayWrite({ allowLocal, out, overwrite }: UsbConfig): void {
   const file = path.join(out, SETUP_FILE)
+  if (!allowLocal && !isMountPoint(out))
+    throw new NotWritten(
+      `No stick is mounted at ${out}: mount it first, or give --allow-local to write into a directory of this machine. ` +
+        'No room was enrolled.',
+    )
   try {
-    makeDir(out)
+    if (allowLocal) makeDir(out)
     fs.accessSync(out, fs.constants.W_OK | fs.constants.X_OK)
   } catch (e) {
-    throw new NotWritten(`${out} cannot be written: ${(e as Error).message}`)
+    throw new NotWritten(`${out} cannot be written: ${faultWords(e, out)}.`)
   }
   if (!overwrite && fs.lstatSync(file, { throwIfNoEntry: false }))
     throw new NotWritten(`${file} is there already, and its tokens may still be good: give --overwrite to replace it.`)
@@ -106,6 +116,23 @@ async function withSession<T>(config: UsbConfig, signal: AbortSignal, work: (tok
   }
 }
 
+/** Two boxes in one room are rare, a command that is given twice is not. @throws NotWritten */
+async function refuseTaken({ again, controller, nodes }: UsbConfig, signal: AbortSignal, token: string): Promise<void> {
+  const warnings: string[] = []
+  for (const wanted of nodes) {
+    if ('nodeId' in wanted) continue
+    const { room, site } = wanted
+    const place = new URLSearchParams({ limit: '200', room, site })
+    const answer = await ask(controller, { method: 'GET', path: `/nodes?${place}`, signal, token })
+    const there = dataOf('look at its nodes', answer) as { alias: string; id: string }[]
+    for (const { alias, id } of there) warnings.push(`${site}, ${room} has a recorder: "${alias}" (${id}).`)
+  }
+  if (warnings.length === 0) return
+  if (again) return void process.stderr.write(`${warnings.join('\n')}\n`)
+  const advice = 'For a new token of that recorder give --node with its id, for another recorder in that room --again.'
+  throw new NotWritten(`${warnings.join('\n')}\n${advice} No room was enrolled.`)
+}
+
 async function minted(config: UsbConfig, signal: AbortSignal): Promise<SetupFile> {
   const { boxUrl, controller, nodes, replace, ttlSeconds, writeBack } = config
   const body: BootstrapConfigRequest = {
@@ -117,9 +144,10 @@ async function minted(config: UsbConfig, signal: AbortSignal): Promise<SetupFile
     ttlSeconds,
     writeBack,
   }
-  const answer = await withSession(config, signal, (token) =>
-    ask(controller, { body, method: 'POST', path: '/nodes/bootstrap-config', signal, token }),
-  )
+  const answer = await withSession(config, signal, async (token) => {
+    await refuseTaken(config, signal, token)
+    return await ask(controller, { body, method: 'POST', path: '/nodes/bootstrap-config', signal, token })
+  })
   return SetupFile.parse(dataOf('request', answer))
 }
 

@@ -8,7 +8,7 @@ import { accountsStep, shipped } from './accounts.ts'
 import { alone, finishUndo, runSteps, type Step, takeBackUnfinished } from './engine.ts'
 import { commandStep, programStep, sudoersStep, unitsStep } from './files.ts'
 import { holdAgent } from './hold.ts'
-import { joinStep } from './join.ts'
+import { checkJoining, joinStep } from './join.ts'
 import { packagesStep } from './packages.ts'
 import { agentBusy, enabledStep, refreshLater, serviceStep, untilOnline } from './service.ts'
 import { agentSettingsStep, authorityStep } from './settings.ts'
@@ -54,6 +54,7 @@ export async function setupAgent(given: AgentWish, parts: SetupParts): Promise<S
   if (fault) throw new SetupFailed(fault)
   await finishUndo(parts)
   await refuseOther(wish, parts)
+  await checkJoining(wish, parts.signal)
   const steps = [
     ...preparing(wish.packages, parts),
     ...(wish.controllerCa === undefined ? [] : [authorityStep(wish.controllerCa)]),

@@ -1,6 +1,7 @@
 // Runs steps one after the other and takes all of them back when one fails: a box is set up, or as it was.
 import { lock } from '../host/lock.ts'
 import { NotStarted } from '../host/run.ts'
+import { systemWords } from '../kernel/words.ts'
 import { Journal } from './journal.ts'
 import { undoAll } from './undo.ts'
 import { type SetupDone, SetupFailed, type SetupParts } from './wish.ts'
@@ -42,19 +43,11 @@ async function takenBack(journal: Journal, say: SetupParts['say']): Promise<void
   for (const sentence of left) say(`Left behind: ${sentence}.`)
 }
 
-const ADVICE: Record<string, string> = {
-  EACCES: 'Something keeps even root from it: look at its attributes and mounts',
-  EIO: 'The disk does not work: look at the kernel log',
-  ENOSPC: 'The disk is full: make room and run this again',
-  EROFS: 'The disk is read-only: mount it writable and run this again',
-}
-
 /** What the disk or a program that is not there says, as a sentence; a fault of ours stays what it is. */
 function inWords(e: unknown, step: Step): unknown {
   if (e instanceof NotStarted) return new SetupFailed(`${step.name}: ${e.message}. Install it and run this again`)
-  const { code, message, syscall } = e as NodeJS.ErrnoException
-  if (code === undefined || syscall === undefined) return e
-  return new SetupFailed(`${step.name}: ${message}${ADVICE[code] ? `. ${ADVICE[code]}` : ''}`)
+  const words = systemWords(e)
+  return words === undefined ? e : new SetupFailed(`${step.name}: ${words}`)
 }
 
 async function apply(step: Step, journal: Journal): Promise<void> {

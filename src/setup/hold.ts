@@ -5,6 +5,7 @@ import { askHold, endHold, isHeld } from '../host/hold.ts'
 import { PLACES, UNITS } from '../host/places.ts'
 import { agentDir } from '../host/takes.ts'
 import { makeDir } from '../kernel/dirs.ts'
+import { faultWords } from '../kernel/words.ts'
 import { mainPid } from './service.ts'
 
 const LOOK_MS = 100
@@ -30,7 +31,7 @@ export async function holdAgent(say: (line: string) => void): Promise<() => void
       say(`The agent did not answer within ${ANSWER_MS / 1000} s; its directory is believed.`)
   } catch (e) {
     // A full disk, or one that is read-only: the agent may be what has to be started anew for it.
-    say(`The agent could not be asked to begin nothing new: ${(e as Error).message}.`)
+    say(`The agent could not be asked to begin nothing new: ${faultWords(e)}.`)
   }
   return letGo
 }

@@ -1,5 +1,6 @@
 // The node's first contact: this very program in its one-shot mode, with the token on its standard input.
 import * as path from 'node:path'
+import { NoAnswer, wouldTake } from '../host/ask.ts'
 import { readEnvFile } from '../host/envfile.ts'
 import { FORCED_COMMAND, PLACES, USERS } from '../host/places.ts'
 import { run } from '../host/run.ts'
@@ -28,6 +29,34 @@ async function refused(): Promise<boolean> {
   return asked.code !== 0 && /\b40[134]\b/.test(lastWords(asked))
 }
 
+const NO_TOKEN = (nodeId: string): string =>
+  `this box has no credential of ${nodeId} yet: mint a bootstrap token for that node and give it with --bootstrap-token-file`
+
+/**
+ * Before anything is installed: whether there is a token where one is needed, the controller is there, and it would take the
+ * token, which is only looked at. @throws JoinFailed when it would not, SetupFailed; the signal's reason when aborted
+ */
+export async function checkJoining(wish: AgentWish, signal: AbortSignal): Promise<void> {
+  const { allowInsecure, bootstrapToken: token, controllerCa: ca, controllerUrl: url, nodeId } = wish
+  const before = readEnvFile(PLACES.agentSettings)
+  const same = before.SVC_NODE_ID === nodeId && before.SVC_CONTROLLER_URL === url
+  if (same && before.SVC_CONTROLLER_TOKEN !== undefined) return
+  if (token === undefined) throw new SetupFailed(NO_TOKEN(nodeId))
+  const trust = {
+    ca,
+    caFile: ca === undefined ? before.SVC_CONTROLLER_CA_CERT_PATH : undefined,
+    clientCertFile: before.SVC_CONTROLLER_CLIENT_CERT_PATH,
+    clientKeyFile: before.SVC_CONTROLLER_CLIENT_KEY_PATH,
+  }
+  const good = await wouldTake({ allowInsecure, url, ...trust }, { nodeId, signal, token }).catch((e) => {
+    throw e instanceof NoAnswer ? new SetupFailed(e.message) : e
+  })
+  if (!good)
+    throw new JoinFailed(
+      `the node could not join: the controller refused the bootstrap token. It is expired, already used, or made for another node than ${nodeId}: mint a new one`,
+    )
+}
+
 /**
  * A box that has joined stays joined, and needs no token; a new token counts where the controller refuses the old
  * credential. The token is spent by one request; everything that can fail is tried before it.
@@ -37,10 +66,7 @@ export function joinStep({ bootstrapToken, nodeId, rejoin }: AgentWish): Step {
     name: `joining the fleet as ${nodeId}`,
     done: async () => hasToken() && !(bootstrapToken !== undefined && (rejoin || (await refused()))),
     async apply(journal) {
-      if (bootstrapToken === undefined)
-        throw new SetupFailed(
-          `this box has no credential of ${nodeId} yet: mint a bootstrap token for that node and give it with --bootstrap-token-file`,
-        )
+      if (bootstrapToken === undefined) throw new SetupFailed(NO_TOKEN(nodeId))
       const before = hasToken()
       journal.keepDirectory(path.dirname(PLACES.agentKeys))
       journal.keep(PLACES.agentKeys)

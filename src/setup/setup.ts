@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util'
 import { UNITS } from '../host/places.ts'
 import { inExecutable } from '../kernel/assets.ts'
 import { version } from '../kernel/version.ts'
+import { faultWords } from '../kernel/words.ts'
 import { prepareAgent, setupAgent } from './agent.ts'
 import { FIRST_PASSWORD, setupController } from './controller.ts'
 import { credentialFile } from './credentials.ts'
@@ -85,7 +86,7 @@ function read(flag: string, file: string): string {
   try {
     return fs.readFileSync(file, 'utf8')
   } catch (e) {
-    throw new SetupFailed(`${flag} ${file} cannot be read: ${(e as NodeJS.ErrnoException).code}`)
+    throw new SetupFailed(`${flag} cannot be read: ${faultWords(e, file)}`)
   }
 }
 
@@ -249,7 +250,7 @@ export async function main(args: string[]): Promise<number> {
     const misused = e instanceof Misused || String((e as NodeJS.ErrnoException).code).startsWith('ERR_PARSE_ARGS')
     const told = e instanceof SetupFailed || misused
     if (!told) throw e
-    process.stderr.write(`roomtone setup: ${(e as Error).message.replace(/[.\s]+$/, '')}.\n`)
+    process.stderr.write(`roomtone setup: ${faultWords(e).replace(/[.\s]+$/, '')}.\n`)
     return misused ? MISUSED : FAILED
   }
 }

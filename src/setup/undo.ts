@@ -3,6 +3,7 @@ import * as fs from 'node:fs'
 import { replaceFile } from '../host/files.ts'
 import { PLACES, UNITS, USERS } from '../host/places.ts'
 import { agentDir, type HeldTakes, heldTakes } from '../host/takes.ts'
+import { faultWords } from '../kernel/words.ts'
 import { removeGroup, removeUser } from './accounts.ts'
 import { type Change, type Journal, link } from './journal.ts'
 import { installedPackages, removePackages } from './packages.ts'
@@ -75,7 +76,7 @@ export async function undoAll(journal: Journal): Promise<string[]> {
   const takes = () => heldTakes(dir)
   const left: string[] = []
   const telling = async (work: () => Promise<string | undefined>): Promise<void> => {
-    const sentence = await work().catch((e: Error) => e.message)
+    const sentence = await work().catch((e: Error) => faultWords(e))
     if (sentence) left.push(sentence)
   }
   for (const change of journal.changes.toReversed()) await telling(() => undoOne(change, takes))

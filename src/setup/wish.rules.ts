@@ -4,7 +4,7 @@ import { clientId, text } from '../wire/scalars.ts'
 import type { AgentWish, ControllerWish, LifecycleWish } from './wish.ts'
 
 const LONGEST_LABEL = 160
-const TOKEN = /^[\x21-\x7e]{1,4096}$/
+const TOKEN = /^svc_bs_[\x21-\x7e]{1,4096}$/
 
 /** Parsers of addresses pass over line breaks, and a file of settings does not. */
 const isOneWord = (text: string): boolean => /^\S*$/.test(text)
@@ -24,13 +24,20 @@ const labelFault = (flag: string, value: string | undefined): string | undefined
     ? undefined
     : `${flag} has to be one line of 1 to ${LONGEST_LABEL} characters`
 
+function tokenWords(given: string): string {
+  if (given.startsWith('svc_node_'))
+    return 'the token given is the own one of a node: mint a bootstrap token for this node (it begins with svc_bs_)'
+  if (given === '' || /\s/.test(given) || given.startsWith('svc_bs_'))
+    return 'the bootstrap token is empty, or not one word: copy it whole, or mint a new one'
+  return 'the token given is no bootstrap token: those begin with svc_bs_. Mint one for this node'
+}
+
 /** What is wrong with the wish, in a sentence that names the flag; undefined when nothing is. */
 export function agentFault(wish: AgentWish): string | undefined {
   const { bootstrapToken, controllerCa, nodeId } = wish
   if (!clientId.safeParse(nodeId).success)
     return `--node-id ${nodeId || '""'} is no id of a node: copy it from its page`
-  if (bootstrapToken !== undefined && !TOKEN.test(bootstrapToken))
-    return 'the bootstrap token is empty, or not one word: copy it whole, or mint a new one'
+  if (bootstrapToken !== undefined && !TOKEN.test(bootstrapToken)) return tokenWords(bootstrapToken)
   return (
     authorityFault(controllerCa) ??
     urlFault(wish.controllerUrl, wish.allowInsecure) ??

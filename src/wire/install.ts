@@ -41,7 +41,10 @@ export function installLine(wish: InstallLine): string {
   const given = Object.entries(options).flatMap(([flag, value]) => (value ? [flag, shellQuoted(value)] : []))
   const authority = controllerCa ? ['--cacert', shellQuoted(controllerCa), ...NO_OTHERS] : []
   const trust = [...authority, ...(allowInsecure ? ['-k'] : [])]
-  const fetched = ['curl', '-fsSL', ...trust, shellQuoted(`${controllerUrl}/install.sh`)].join(' ')
-  const script = token ? `{ echo SVC_BOOTSTRAP_TOKEN=${token}; ${fetched}; }` : fetched
+  // What root is to run comes by https only, also across redirects.
+  const proto = controllerUrl.startsWith('https:') ? ["--proto '=https'"] : []
+  const fetched = ['curl', '-fsSL', ...proto, ...trust, shellQuoted(`${controllerUrl}/install.sh`)].join(' ')
+  // A shell that is given nothing, or half a script, would say that all went well.
+  const script = `{ ${token ? `echo SVC_BOOTSTRAP_TOKEN=${token}; ` : ''}${fetched} || printf '\\nexit 1\\n'; }`
   return [script, '| sudo sh -s --', ...given, ...(allowInsecure ? ['--allow-insecure'] : [])].join(' ')
 }

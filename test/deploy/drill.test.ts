@@ -223,7 +223,7 @@ describe('a box is lost', () => {
     fs.mkdirSync(part)
     const { code, said } = await verb(['restore', '--takes-from-destinations'])
     assert.equal(code, 1)
-    assert.match(said, /^EISDIR/m)
+    assert.match(said, /is a directory/)
     assert.doesNotMatch(said, /asked no more/)
     fs.rmdirSync(part)
   })

@@ -63,6 +63,32 @@ describe('kubernetes', { skip: renderer ? false : 'needs kubectl or kustomize 4.
   const all = new Map(renderer ? EXAMPLES.map((name) => [name, rendered(path.join(work, 'examples', name))]) : [])
   const of = (name: (typeof EXAMPLES)[number]): Manifest[] => all.get(name)!
 
+  test('an existing Secret is taken under its own name by every component, wherever in the list it stands', () => {
+    const others = fs.readdirSync(path.join(work, 'components')).filter((name) => !name.startsWith('secrets-'))
+    assert.ok(others.length >= 4)
+    for (const components of [
+      ['secrets-existing', ...others],
+      [...others, 'secrets-existing'],
+    ]) {
+      const overlay = path.join(work, 'examples', 'every')
+      fs.mkdirSync(overlay, { recursive: true })
+      const listed = components.map((name) => `  - ../../components/${name}\n`).join('')
+      const existing = fs.readFileSync(path.join(work, 'examples/existing/kustomization.yaml'), 'utf8')
+      const text = existing.replace(/components:\n( {2}- .*\n)+/, () => `components:\n${listed}`)
+      fs.writeFileSync(path.join(overlay, 'kustomization.yaml'), text)
+      const manifests = rendered(overlay)
+      assert.deepEqual(
+        manifests.filter((m) => /Secret/.test(m.kind)),
+        [],
+        'nothing writes it',
+      )
+      const pods = manifests.filter((m) => /StatefulSet|Deployment/.test(m.kind)).map(podOf)
+      const mounted = pods.flatMap((pod) => (pod.volumes ?? []).flatMap((v: Manifest) => v.secret?.secretName ?? []))
+      const names = new Set([...pods.flatMap(refsOf).map((ref) => ref.name), ...mounted])
+      assert.deepEqual([pods.length, [...names]], [2, ['recorders-of-the-north']])
+    }
+  })
+
   for (const name of EXAMPLES) {
     test(`${name}: every manifest fits the schema, also in what it does not say`, () => {
       assert.deepEqual(of(name).flatMap(faults), [])

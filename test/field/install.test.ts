@@ -162,6 +162,12 @@ test('what cannot be is refused before anything is touched', { skip }, async () 
   const { id, token } = await minted()
   const cases: [string, string[], RegExp][] = [
     ['no token', ['--node-id', id], /a bootstrap token is needed/],
+    [
+      'the token of a node',
+      ['--node-id', id, '--bootstrap-token', 'svc_node_x'],
+      /the own one of a node: mint a bootstrap token/,
+    ],
+    ['a session', ['--node-id', id, '--bootstrap-token', 'svc_x'], /no bootstrap token: those begin with svc_bs_/],
     ['a token of nobody', ['--node-id', id, '--bootstrap-token', 'svc_bs_nobody'], /refuses the token.*Mint a new one/],
     ['no authority', ['--node-id', id, '--bootstrap-token', token], /--controller-ca/],
     [
@@ -180,7 +186,16 @@ test('what cannot be is refused before anything is touched', { skip }, async () 
     assert.match(said.stderr, words, what)
     await asBefore()
   }
+  // Looked at before anything is installed, also where the program is on the box already.
   await box.must('mv /usr/bin/arecord /usr/bin/arecord.away')
+  for (const [wrong, words] of [
+    ['svc_bs_nobody', /refused the bootstrap token\. It is expired, already used, or made for another node/],
+    ['svc_node_nobody', /the own one of a node/],
+  ] as const) {
+    const { stderr, stdout } = await setup(forNode(id), 'apt-get', 'fail', wrong)
+    assert.match(stderr, words)
+    assert.doesNotMatch(stdout + stderr, /packages|apt-get/)
+  }
   const unreachable = await setup(forNode(id), 'apt-get', 'fail', token)
   assert.match(unreachable.stderr, /apt-get could not install alsa-utils: the disk is on fire\. .*--no-packages/)
   const broken = await setup(forNode(id), '', '', token)
@@ -318,7 +333,11 @@ test('from a release host nothing is taken that cannot be proved', { skip }, asy
   await box.must('roomtone setup remove --purge')
   const joining = await minted()
   const cases: [string[], RegExp][] = [
-    [DAMAGED, /is damaged or was tampered with: its SHA-256 is [0-9a-f]{64}, it should be [0-9a-f]{64}/],
+    [WHOLE, /not signed has to come by https, also across redirects/],
+    [
+      [...DAMAGED, '--allow-insecure'],
+      /is damaged or was tampered with: its SHA-256 is [0-9a-f]{64}, it should be [0-9a-f]{64}/,
+    ],
     [
       [...DAMAGED, ...OWNER],
       /SHA256SUMS\.sig could not be fetched: .*The release is not signed, and \/root\/owner\.pem asks/,
@@ -333,8 +352,9 @@ test('from a release host nothing is taken that cannot be proved', { skip }, asy
     assert.equal(code, 1)
     await asBefore()
   }
-  const newest = await fromHost(joining, [], `${releases.url}/releases/download`)
-  assert.match(newest.stderr, /--version is needed with .*: the newest tag there that begins with agent-v/)
+  const spent = await fromHost({ id: joining.id, token: 'svc_bs_spent' }, [...WHOLE, ...OWNER])
+  assert.match(spent.stderr, /bootstrap could not be fetched: .*401.*The controller refuses the token/)
+  assert.doesNotMatch(spent.stdout, /Fetching/)
   await box.must('mv /usr/bin/openssl /usr/bin/openssl.away')
   assert.match((await fromHost(joining, [...WHOLE, ...OWNER])).stderr, /openssl is missing: install it/)
   await box.must('mv /usr/bin/openssl.away /usr/bin/openssl')
@@ -350,8 +370,9 @@ test('from a release host nothing is taken that cannot be proved', { skip }, asy
 
 test('from a release host, checked and signed', { skip }, async () => {
   node = await minted()
-  const { code, stdout, stderr } = await fromHost(node, [...WHOLE, ...OWNER])
+  const { code, stdout, stderr } = await fromHost(node, OWNER, `${releases.url}/owner/repo/releases/download`)
   assert.equal(code, 0, stdout + stderr)
+  assert.match(stdout, /^Fetching roomtone-2026\.01\.01-1-/m)
 })
 
 test('another node on the same box, where it is asked for', { skip }, async () => {

@@ -1,13 +1,15 @@
 // A site of one box: the controller from a release host, acting on its nodes itself, and a recorder beside it.
 import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
+import * as https from 'node:https'
+import type { AddressInfo } from 'node:net'
 import * as path from 'node:path'
 import { after, before, test } from 'node:test'
 import * as tls from 'node:tls'
 import { executable } from '../kit/executable.ts'
 import { House } from '../kit/whole.ts'
 import { bootMachine, type Machine, noMachine } from './machine.ts'
-import { lookedAt, quoted, type ReleaseHost, releaseHost } from './visit.ts'
+import { certified, lookedAt, quoted, type ReleaseHost, releaseHost } from './visit.ts'
 
 const skip = noMachine()
 const SCRIPT = fs.readFileSync(path.join(import.meta.dirname, '..', '..', 'scripts', 'install-controller.sh'), 'utf8')
@@ -18,6 +20,8 @@ let house: House
 let box: Machine
 let asBefore: () => Promise<void>
 let releases: ReleaseHost
+let movedHost: https.Server | undefined
+let movedUrl = ''
 
 before(async () => {
   if (skip) return
@@ -26,10 +30,19 @@ before(async () => {
   box = await bootMachine({ name: 'onebox' })
   releases = await releaseHost(house, box, roomtone)
   for (const [name, key] of Object.entries(releases.keys)) await box.write(`/root/${name}.pem`, key)
+  const { cert, key } = certified(house, box)
+  const redirect = https.createServer({ cert: fs.readFileSync(cert), key: fs.readFileSync(key) }, ({ url }, response) =>
+    response.writeHead(302, { location: `${releases.url}${url}` }).end(),
+  )
+  await new Promise<void>((resolve) => redirect.listen(0, box.hostAddress, resolve))
+  movedHost = redirect
+  movedUrl = `https://${box.hostAddress}:${(redirect.address() as AddressInfo).port}`
+  await box.write('/root/moved.pem', fs.readFileSync(cert))
   asBefore = await lookedAt(box)
 })
 after(async () => {
   releases?.close()
+  movedHost?.close()
   await box?.stop()
   await house?.close()
 })
@@ -38,16 +51,26 @@ const script = (args: string[]) => box.run(`sh -s -- ${quoted(args)}`, { input: 
 const fromHost = (n: number, ...more: string[]) =>
   script(['--release-base', releases.url, '--version', `agent-v2026.01.01-${n}`, ...more])
 
+/** The same by https, where every answer leads on to plain http. */
+const moved = (n: number) =>
+  box.run(
+    `SSL_CERT_FILE=/root/moved.pem sh -s -- ${quoted(['--release-base', movedUrl, '--version', `agent-v2026.01.01-${n}`])}`,
+    {
+      input: SCRIPT,
+    },
+  )
+
 /** What `roomtone` on the box says; it has to succeed. */
 const roomtone = (args: string[], input = '') => box.must(`roomtone ${quoted(args)}`, { input, timeoutMs: 120_000 })
 
 test('what cannot be proved is not installed', { skip }, async () => {
   const cases: [Promise<{ stderr: string }>, RegExp][] = [
-    [fromHost(2), /the archive is damaged or was tampered with/],
-    [fromHost(3), /SHA256SUMS could not be fetched: .*404/],
+    [fromHost(1), /not signed has to come by https, also across redirects/],
+    [moved(1), /not signed has to come by https, also across redirects/],
+    [fromHost(2, '--allow-insecure'), /the archive is damaged or was tampered with/],
+    [fromHost(3, '--allow-insecure'), /SHA256SUMS could not be fetched: .*404/],
     [fromHost(2, '--release-key', '/root/owner.pem'), /SHA256SUMS\.sig could not be fetched: .*asks for signed ones/],
     [fromHost(1, '--release-key', '/root/other.pem'), /was not signed by the owner of \/root\/other\.pem/],
-    [script(['--release-base', `${releases.url}/releases/download`]), /--version is needed with/],
   ]
   for (const [run, words] of cases) assert.match((await run).stderr, words)
   await asBefore()
@@ -94,7 +117,11 @@ test('a controller from a release host: in service, and its first admin can log 
   assert.match(stdout, new RegExp(`^The first admin's password is in ${PASSWORD} `, 'm'))
   assert.equal(await box.must(`stat -c '%U %a' ${PASSWORD}`), 'root 600\n')
   assert.equal(await box.must('ls -A /opt'), 'roomtone\n')
-  assert.match((await fromHost(1)).stdout, /Nothing to do/)
+  const latest = `${releases.url}/owner/repo/releases/download`
+  for (const base of [releases.url, latest]) {
+    const again = await script(['--release-base', base, '--release-key', '/root/owner.pem'])
+    assert.match(again.stdout, /Nothing to do/, again.stderr)
+  }
   assert.match(
     await box.must('curl -fsS http://localhost:8787/install.sh'),
     /^default_controller_url='https:\/\/recorder.example'$/m,

@@ -64,7 +64,16 @@ async function written(name: string, ...more: string[]): Promise<string> {
   const password = house.path('password')
   fs.writeFileSync(password, `${ADMIN.password}\n`, { mode: 0o600 })
   const who = ['--email', ADMIN.email, '--password-file', password]
-  const where = ['--controller-url', controller.url, '--controller-ca', `${site}/ca.pem`, '--out', out]
+  const where = [
+    '--controller-url',
+    controller.url,
+    '--controller-ca',
+    `${site}/ca.pem`,
+    '--out',
+    out,
+    '--allow-local',
+    '--again',
+  ]
   const program = house.start(['usb-config', ...who, ...where, ...more], { cwd: house.dir })
   const [code] = await program.exited
   assert.equal(code, 0, program.said())

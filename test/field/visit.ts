@@ -56,6 +56,16 @@ const keyPair = () =>
     publicKeyEncoding: { format: 'pem', type: 'spki' },
   })
 
+/** What a host of several components' releases lists: an older one of ours last, and two that are none for us. */
+const LIST = JSON.stringify(
+  [
+    ['runner-v9.0', false, false],
+    ['agent-v2026.01.01-9', false, true],
+    ['agent-v2026.01.01-1', false, false],
+    ['agent-v2025.12.31-10', false, false],
+  ].map(([tag_name, draft, prerelease]) => ({ tag_name, name: 'x', draft, prerelease })),
+)
+
 /** Two releases, agent-v2026.01.01-N: 1 is whole and signed; 2 is unsigned, and was damaged after its checksum was taken. */
 export async function releaseHost(house: House, box: Machine, roomtone: string): Promise<ReleaseHost> {
   const dir = house.path('releases')
@@ -71,8 +81,10 @@ export async function releaseHost(house: House, box: Machine, roomtone: string):
     const sums = fs.readFileSync(`${at}/SHA256SUMS`, 'utf8')
     fs.writeFileSync(`${at}/SHA256SUMS.sig`, signSums(sums, owner.privateKey))
   }
+  fs.symlinkSync('agent-v2026.01.01-1', `${dir}/latest`)
   const server = http.createServer(({ url = '' }, response) => {
-    fs.createReadStream(path.join(dir, url))
+    if (url === '/api/v3/repos/owner/repo/releases?per_page=100') return void response.end(LIST)
+    fs.createReadStream(path.join(dir, url.replace('/owner/repo/releases/download/', '/')))
       .on('error', () => response.writeHead(404).end())
       .pipe(response)
   })

@@ -32,7 +32,8 @@ async function usbConfig(args: string[], { env = {}, input = '' } = {}): Promise
   const [code] = await program.exited
   return { code, said: program.said() }
 }
-const base = () => ['--controller-url', controller.url, '--allow-insecure']
+const to = () => ['--controller-url', controller.url, '--allow-insecure']
+const base = () => [...to(), '--allow-local']
 const me = () => ['--email', ADMIN.email, '--password-file', password]
 const stick = (name: string): SetupFile =>
   SetupFile.parse(JSON.parse(fs.readFileSync(house.path(name, 'roomtone.json'), 'utf8')))
@@ -87,12 +88,34 @@ test('a file that is there is not replaced unasked, and no room is made for it',
   assert.equal(again.code, 1)
   assert.match(again.said, /is there already.*--overwrite/)
   assert.deepEqual([stick('twice').nodes[0]?.bootstrapToken, await nodeCount()], [first, nodes])
-  assert.equal((await usbConfig([...args, '--overwrite'])).code, 0)
+  assert.equal((await usbConfig([...args, '--overwrite', '--again'])).code, 0)
   assert.notEqual(stick('twice').nodes[0]?.bootstrapToken, first)
 })
 
+test('where no stick is mounted nothing is written and no room enrolled', async () => {
+  const nodes = await nodeCount()
+  const { code, said } = await usbConfig([...to(), ...me(), '--room', 'Shed;North;Shed', '--out', house.path('stick')])
+  assert.equal(code, 1)
+  assert.match(said, /^No stick is mounted at .*stick: mount it first, or give --allow-local/)
+  assert.deepEqual([fs.existsSync(house.path('stick')), await nodeCount()], [false, nodes])
+})
+
+test('a room that has a recorder gets another one only where that is asked for', async () => {
+  const args = (name: string) => [...base(), ...me(), '--room', 'Barn;North;Barn', '--out', house.path(name)]
+  assert.equal((await usbConfig(args('barn'))).code, 0)
+  const [nodes, sessionsBefore, first] = [await nodeCount(), await sessions(), stick('barn').nodes[0]?.nodeId]
+  const refused = await usbConfig(args('barn2'))
+  assert.equal(refused.code, 1)
+  assert.match(refused.said, new RegExp(`^North, Barn has a recorder: "Barn" \\(${first}\\)\\.\n.*--node .*--again`))
+  assert.deepEqual([fs.existsSync(house.path('barn2', 'roomtone.json')), await nodeCount()], [false, nodes])
+  const again = await usbConfig([...args('barn2'), '--again'])
+  assert.equal(again.code, 0, again.said)
+  assert.match(again.said, /^North, Barn has a recorder: /m)
+  assert.deepEqual([await nodeCount(), await sessions()], [nodes + 1, sessionsBefore])
+})
+
 test('a session may stand in for the login: from a file, from standard input, from the environment', async () => {
-  const args = [...base(), '--room', 'Loft;North;Loft', '--overwrite', '--out', house.path('session')]
+  const args = [...base(), '--room', 'Loft;North;Loft', '--overwrite', '--again', '--out', house.path('session')]
   const token = controller.session
   fs.writeFileSync(house.path('session-token'), token)
   for (const [more, how] of [
@@ -125,7 +148,11 @@ test('what cannot work says so in one sentence, and makes no room', async () => 
       /refused the login \(401\)/,
     ],
     [[...base(), ...me(), '--node', 'node_nobody', ...out], 1, /refused the request \(404\).*node_nobody/],
-    [['--controller-url', 'http://127.0.0.1:1', '--allow-insecure', ...me(), ...room, ...out], 1, /does not answer/],
+    [
+      ['--controller-url', 'http://127.0.0.1:1', '--allow-insecure', '--allow-local', ...me(), ...room, ...out],
+      1,
+      /does not answer: nothing listens at/,
+    ],
     [[...base(), ...me(), ...room, '--out', `${password}/dir`], 1, /cannot be/],
   ]
   for (const [args, code, why] of cases) {

@@ -40,6 +40,17 @@ test('a quoted value is one word for a shell, whatever is in it', async () => {
   assert.equal(stdout, HOSTILE)
 })
 
+for (const [what, curl] of [
+  ['gives nothing', 'return 22'],
+  ['breaks off', 'printf "set -eu\\nmain() {\\n  tr"; return 18'],
+  ['breaks off within a line', 'printf "set -"; return 18'],
+] as const)
+  test(`a download that ${what} is no success of the line`, async () => {
+    const line = installLine({ controllerUrl: 'https://recorder.example', nodeId: 'node_1', token: 'svc_bs_abc' })
+    const stage = `curl() { ${curl}; }; sudo() { "$@"; }; ${line}`
+    assert.notEqual((await run('sh', ['-c', stage])).code, 0)
+  })
+
 test('the line gives every value as it is, and the token to nobody but the script', async () => {
   const line = installLine({
     controllerCa: HOSTILE,
@@ -54,6 +65,6 @@ test('the line gives every value as it is, and the token to nobody but the scrip
   const [call, first, second] = stdout.split('\n')
   assert.equal(call, `sh|-s|--|--controller-ca|${HOSTILE}|--node-id|node_1|--room|${HOSTILE}|`)
   assert.equal(first, 'SVC_BOOTSTRAP_TOKEN=svc_bs_abc-DEF_1')
-  assert.equal(second, 'curl: 6 --cacert')
+  assert.equal(second, 'curl: 8 --proto')
   assert.throws(() => installLine({ controllerUrl: 'https://a', nodeId: 'n', token: "x'; id" }), /one word/)
 })

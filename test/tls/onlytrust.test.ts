@@ -8,11 +8,11 @@ import * as path from 'node:path'
 import { type TestContext, test } from 'node:test'
 import * as tls from 'node:tls'
 import { createLink } from '../../src/agent/link/client.ts'
+import { ask } from '../../src/host/ask.ts'
 import { run } from '../../src/host/run.ts'
 import { controllerMaterial } from '../../src/lifecycle/material.ts'
 import { depotOf } from '../../src/maintain/controller.ts'
 import { mayTrust } from '../../src/maintain/trust.ts'
-import { ask } from '../../src/provision/ask.ts'
 import { installLine } from '../../src/wire/install.ts'
 import { type Site, site, tempDir } from './world.ts'
 
@@ -83,7 +83,8 @@ test('curl, in the line and in the installer, believes the named authority only'
   fs.copyFileSync(everybodys.ca, path.join(certs, 'everybodys.pem'))
   await run('openssl', ['rehash', certs])
   const script = path.resolve(import.meta.dirname, '../../scripts/install-agent.sh')
-  const line = (ca: string) => installLine({ controllerCa: ca, controllerUrl: url, nodeId: 'n' }).replace(/ \|.*/, '')
+  const line = (ca: string) =>
+    installLine({ controllerCa: ca, controllerUrl: url, nodeId: 'n' }).replace(/^\{ (.*?) \|\|.*/, '$1')
   const installer = (ca: string) =>
     `SVC_BOOTSTRAP_TOKEN=svc_bs_x sh ${script} --controller-url ${url} --node-id n --controller-ca ${ca}`
   // In a namespace of its own: the authorities of this machine are others there, and nobody else sees it.

@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { faultWords } from '../../kernel/words.ts'
 import type { Source, SourceEnd } from './source.ts'
 
 const STDERR_KEPT = 8192
@@ -43,7 +44,7 @@ interface Exit {
 /** `exit`, not `close`: a grandchild that holds the pipe open must not hide that the recorder is gone. */
 function exit(child: ChildProcess): Promise<Exit> {
   return new Promise((resolve) => {
-    child.once('error', (e) => resolve({ code: undefined, error: e.message, signal: undefined }))
+    child.once('error', (e) => resolve({ code: undefined, error: faultWords(e), signal: undefined }))
     child.once('exit', (code, signal) => resolve({ code: code ?? undefined, error: '', signal: signal ?? undefined }))
   })
 }
@@ -64,7 +65,7 @@ export function ask(command: string, args: string[], env: NodeJS.ProcessEnv, tim
     }
     child.stdout.on('data', hear)
     child.stderr.on('data', hear)
-    child.once('error', (e) => resolve(e.message))
+    child.once('error', (e) => resolve(faultWords(e)))
     child.once('close', () => resolve(text))
   })
 }

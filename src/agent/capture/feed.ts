@@ -1,6 +1,7 @@
 // The owner of one open device: one timeline of frames and holes for everybody who takes from it.
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../kernel/clock.ts'
+import { faultWords } from '../../kernel/words.ts'
 import type { Severity } from '../../wire/health.ts'
 import { backoffMs, createBell } from '../proc/bell.ts'
 import type { Opening, SoundBus } from './bus.ts'
@@ -187,7 +188,7 @@ export class Feed {
       await intake.close()
     } catch (e) {
       // A program that cannot even be called, or a list of devices that cannot be read: an attempt that failed.
-      end = { code: undefined, stderr: e instanceof Error ? e.message : String(e), stopped: false }
+      end = { code: undefined, stderr: faultWords(e), stopped: false }
     }
     return this.#lost(end)
   }

@@ -1,5 +1,6 @@
 import * as fs from 'node:fs/promises'
 import type { Clock } from '../../kernel/clock.ts'
+import { faultWords } from '../../kernel/words.ts'
 import type { Severity } from '../../wire/health.ts'
 import type { Report } from '../health/report.ts'
 import { isDiskFull } from '../spool/durable.ts'
@@ -379,4 +380,4 @@ const describe = ({ code, device, fault, said }: Loss): Record<string, unknown> 
   fault,
 })
 
-const text = (e: unknown): string => (e instanceof Error ? e.message : String(e))
+const text = (e: unknown): string => faultWords(e)

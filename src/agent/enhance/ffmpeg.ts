@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
 import { bounded, notStarted, startFault } from '../../host/ffmpeg.ts'
+import { faultWords } from '../../kernel/words.ts'
 import { badEnd, lastWords, progressOf } from '../proc/ffmpeg.ts'
 import { lowerPriority } from '../proc/priority.ts'
 
@@ -49,7 +50,7 @@ export function startFfmpeg(args: string[], { command, env, onSeconds, signal }:
     onSeconds?.(now)
   })
   const { promise, reject, resolve } = Promise.withResolvers<{ said: string; seconds: number }>()
-  child.once('error', (e) => reject(new Error(`${command} could not be started: ${e.message}`)))
+  child.once('error', (e) => reject(new Error(`${command} could not be started: ${faultWords(e)}`)))
   child.once('close', (code, killed) => {
     clearTimeout(stalled)
     signal.removeEventListener('abort', kill)

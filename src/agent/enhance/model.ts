@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import * as fs from 'node:fs'
 import { assetBytes } from '../../kernel/assets.ts'
+import { faultWords } from '../../kernel/words.ts'
 import { type DeepModel, ModelUnusable } from './model.rules.ts'
 
 const EMBEDDED_KEY = 'models/small-deep-denoiser.onnx'
@@ -9,7 +10,7 @@ function readFile(file: string): Uint8Array {
   try {
     return fs.readFileSync(file)
   } catch (e) {
-    throw new ModelUnusable(`${file} cannot be read: ${(e as NodeJS.ErrnoException).code ?? 'error'}`)
+    throw new ModelUnusable(`${file} cannot be read: ${faultWords(e, file)}`)
   }
 }
 

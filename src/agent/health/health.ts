@@ -2,6 +2,7 @@
 import * as fsp from 'node:fs/promises'
 import { type Clock, iso } from '../../kernel/clock.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
+import { faultWords } from '../../kernel/words.ts'
 import type { AgentHealthEvent } from '../../wire/nodes.ts'
 import { type Link, LinkError } from '../link/link.ts'
 import { backoffMs, createBell } from '../proc/bell.ts'
@@ -89,7 +90,7 @@ export class Health {
     const { cursorFile, log, store } = this.#options
     const last = await store.open().catch((e) => {
       // Events are still sent from memory.
-      log.warn('health log cannot be opened', { error: (e as Error).message })
+      log.warn('health log cannot be opened', { error: faultWords(e) })
       return 0
     })
     this.#cursor = Number.parseInt(await fsp.readFile(cursorFile, 'utf8').catch(() => '0'), 10) || 0
@@ -135,7 +136,7 @@ export class Health {
       this.#unwritten = this.#unwritten.slice(batch.length)
     } catch (e) {
       // A full or read-only disk: the events stay in memory, are sent from there, and written when there is room.
-      log.warn('health log cannot be written', { error: (e as Error).message, waiting: batch.length })
+      log.warn('health log cannot be written', { error: faultWords(e), waiting: batch.length })
     }
     this.#news.ring()
   }
@@ -144,7 +145,7 @@ export class Health {
     const { log, store } = this.#options
     const stored = await store.after(this.#cursor, BATCH).catch((e) => {
       // Those in memory can still go.
-      log.warn('health log cannot be read', { error: (e as Error).message })
+      log.warn('health log cannot be read', { error: faultWords(e) })
       return []
     })
     if (stored.length > 0) return stored
@@ -177,7 +178,7 @@ export class Health {
       await fsp.rename(`${cursorFile}.new`, cursorFile)
     } catch (e) {
       // Costs a repetition after the next start, which the controller recognises by the id (decision 9).
-      log.debug('health cursor cannot be written', { error: (e as Error).message })
+      log.debug('health cursor cannot be written', { error: faultWords(e) })
     }
   }
 

@@ -2,6 +2,7 @@ import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { errorFields } from '../../kernel/log.ts'
+import { faultWords } from '../../kernel/words.ts'
 import { CONTENT_TYPES, type Rendition } from '../../wire/recordings.ts'
 import type { Levelled } from '../enhance/loudness.rules.ts'
 import type { TakePart } from '../enhance/shape.ts'
@@ -292,7 +293,7 @@ async function enhanced(m: Making, end: Closed): Promise<Fine | string> {
       // Others may upload and give room; its intermediate files are gone.
       if (!isDiskFull(e) || attempt >= DISK_TRIES) {
         job.tell('warning', 'enhancement_failed', { error: String(e), ...about(m, end) })
-        return e instanceof Error ? e.message : String(e)
+        return faultWords(e)
       }
       await pause(m, attempt)
     }

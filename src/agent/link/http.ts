@@ -3,6 +3,7 @@ import * as http from 'node:http'
 import * as https from 'node:https'
 import { Readable } from 'node:stream'
 import { isWrongTime, stampOf, type Trust, tlsAdvice } from '../../host/trust.ts'
+import { faultWords } from '../../kernel/words.ts'
 import { guardUrl } from './guard.ts'
 import { LinkError, WRONG_TIME } from './link.ts'
 import { trusting } from './trust.ts'
@@ -182,9 +183,8 @@ export function createHttp(options: HttpOptions): Http {
     } catch (e) {
       if (e instanceof LinkError) throw e
       if (question.signal?.aborted) throw new LinkError('stopped')
-      const advice = tlsAdvice(e)
       throw new LinkError(
-        `no answer from ${base.host}: ${advice ? `${advice} (${(e as Error).message})` : (e as Error).message}`,
+        `no answer from ${base.host}: ${tlsAdvice(e, 'SVC_CONTROLLER_CA_CERT_PATH, or --controller-ca') ?? faultWords(e, base.host)}`,
         undefined,
         isWrongTime(e) ? WRONG_TIME : undefined,
       )

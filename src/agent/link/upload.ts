@@ -4,6 +4,7 @@ import * as fs from 'node:fs'
 import * as fsp from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { faultWords } from '../../kernel/words.ts'
 import { HEADERS } from '../../wire/headers.ts'
 import { readData, StoredAnswer } from './answers.ts'
 import type { Answer, Http } from './http.ts'
@@ -118,6 +119,6 @@ export async function uploadFile(sending: Sending): Promise<void> {
   } catch (e) {
     if (e instanceof LinkError) throw e
     if (sending.signal.aborted) throw new LinkError('stopped')
-    throw new LinkError(`the take cannot be read: ${(e as Error).message}`)
+    throw new LinkError(`the take cannot be read: ${faultWords(e)}`)
   }
 }

@@ -1,3 +1,4 @@
+import { faultWords } from '../../kernel/words.ts'
 import type { Severity } from '../../wire/health.ts'
 import type { MeterFrame } from '../../wire/meters.ts'
 import type { Report } from '../health/report.ts'
@@ -57,7 +58,7 @@ export class FramePoster {
       if (!(e instanceof LinkError)) this.#deps.unexpected(e)
       if (e instanceof LinkError && e.status === 401) token.refresh()
       const status = e instanceof LinkError && e.status ? { status: e.status } : {}
-      this.#edge(true, 'warning', 'agent.meter_frame.sync_failed', { error: (e as Error).message, ...status })
+      this.#edge(true, 'warning', 'agent.meter_frame.sync_failed', { error: faultWords(e), ...status })
     }
   }
 

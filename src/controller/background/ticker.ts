@@ -1,6 +1,7 @@
 import { Cron } from 'croner'
 import { type Clock, iso, systemClock } from '../../kernel/clock.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
+import { faultWords } from '../../kernel/words.ts'
 
 /** A background runner: one pass, made again and again. */
 export interface Runner {
@@ -154,7 +155,7 @@ export class Ticker {
       status.lastError = undefined
     } catch (e) {
       // One bad pass must not end the process or the passes after it.
-      status.lastError = e instanceof Error ? e.message : String(e)
+      status.lastError = faultWords(e)
       this.log.error('background runner failed', { runner: runner.name, ...errorFields(e) })
     }
     status.running = false

@@ -4,6 +4,7 @@ import { type Clock, iso } from '../../kernel/clock.ts'
 import { syncDir } from '../../kernel/durable.ts'
 import type { Ids } from '../../kernel/ids.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
+import { faultWords } from '../../kernel/words.ts'
 import { CONTENT_TYPES } from '../../wire/recordings.ts'
 import type { Bell } from '../background/bell.ts'
 import type { Runner } from '../background/ticker.ts'
@@ -137,7 +138,7 @@ export class Joiner {
       db.tx(() => chunks.schedule(set.recordingId, this.now()))
       return due.length
     } catch (e) {
-      if (!this.ending.signal.aborted) this.failed(set, e instanceof Error ? e.message : String(e))
+      if (!this.ending.signal.aborted) this.failed(set, faultWords(e))
       return 0
     } finally {
       this.parts.bell.ring(joinBell(set.recordingId))

@@ -4,6 +4,7 @@ import * as fs from 'node:fs'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import { iso } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
+import { faultWords } from '../../kernel/words.ts'
 
 export interface PairFiles {
   cert: string
@@ -142,7 +143,7 @@ function refuseUnservable(options: SecureContextOptions, file: string): void {
   try {
     createSecureContext(options)
   } catch (e) {
-    throw unusable(`${file} cannot be served: ${(e as Error).message}`)
+    throw unusable(`${file} cannot be served: ${faultWords(e, file)}`)
   }
 }
 
@@ -155,7 +156,7 @@ function read(file: string): string {
   try {
     return fs.readFileSync(file, 'utf8')
   } catch (e) {
-    throw unusable(`${file} cannot be read: ${(e as NodeJS.ErrnoException).code}`)
+    throw unusable(`${file} cannot be read: ${faultWords(e, file)}`)
   }
 }
 

@@ -1,6 +1,7 @@
 // One request to another program over HTTP: a deadline, a bounded answer, no redirects, a connection of its own.
 import * as http from 'node:http'
 import * as https from 'node:https'
+import { faultWords } from '../../kernel/words.ts'
 
 /** One request, whoever reads its answer. */
 export interface Wish {
@@ -66,7 +67,7 @@ export function asking<T>(
     }
     const fail = (e: Error, reason: NoAnswer) => {
       settle()
-      reject(e instanceof OutgoingError ? e : new OutgoingError(reason, e.message))
+      reject(e instanceof OutgoingError ? e : new OutgoingError(reason, faultWords(e, url.host)))
     }
     request.once('error', (e) => fail(e, 'unreachable'))
     request.once('response', (response) =>

@@ -6,6 +6,7 @@ import { getRequestListener } from '@hono/node-server'
 import type { Hono } from 'hono'
 import { Fail } from '../../kernel/fail.ts'
 import type { Log } from '../../kernel/log.ts'
+import { faultWords } from '../../kernel/words.ts'
 import type { Certificates } from './certificates.ts'
 
 // A take of hours may arrive over a slow line: no limit on a whole request, but on its headers and on silence.
@@ -39,7 +40,7 @@ export class Server {
   listen(host: string, port: number): Promise<string> {
     return new Promise((resolve, reject) => {
       this.server.once('error', (e) =>
-        reject(new Fail(503, 'cannot_listen', `Cannot listen on ${host}:${port}: ${e.message}.`)),
+        reject(new Fail(503, 'cannot_listen', `Cannot listen: ${faultWords(e, `${host}:${port}`)}.`)),
       )
       this.server.listen(port, host, () => resolve(this.url()))
     })

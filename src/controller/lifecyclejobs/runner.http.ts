@@ -16,11 +16,15 @@ export interface RunnerSettings {
 // Two outputs of a long installation, told on the way; what is kept of them is far less.
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024
 
+const UNCONFIGURED =
+  'This controller has nothing that acts on nodes. Set SVC_LIFECYCLE_EMBEDDED=1 to have it act itself (on its box: sudo ' +
+  'roomtone setup controller --with-lifecycle), or SVC_ANSIBLE_RUNNER_URL to name a runner (roomtone setup lifecycle).'
+
 /** Has the runner do it. Never throws for what the runner does: that is an outcome. */
 export const externalRunner =
   ({ timeoutMs, token, url }: RunnerSettings): Act =>
   async (run, tell, signal) => {
-    if (url === undefined) return failed('ansible_runner_unconfigured')
+    if (url === undefined) return { ...failed('ansible_runner_unconfigured'), stderr: UNCONFIGURED }
     const secrets = token ? [token] : []
     try {
       const wish = {
@@ -46,7 +50,12 @@ export const externalRunner =
     } catch (e) {
       // Refused connections, silence, answers that break off or never end: the record says which.
       if (e instanceof OutgoingError)
-        return failed(e.reason === 'aborted' ? 'controller_stopped' : `ansible_runner_${e.reason}`)
+        return e.reason === 'aborted'
+          ? failed('controller_stopped')
+          : {
+              ...failed(`ansible_runner_${e.reason}`),
+              stderr: `The lifecycle runner at ${url} gave no answer: ${e.message}.`,
+            }
       throw e
     }
   }

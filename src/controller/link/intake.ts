@@ -3,6 +3,7 @@ import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { sizeOf, syncDir } from '../../kernel/durable.ts'
 import { conflict, Fail, invalid } from '../../kernel/fail.ts'
+import { faultWords } from '../../kernel/words.ts'
 
 /** Bytes written at once: large enough that the thread pool is not the cost, small enough to stay flat in memory. */
 const BATCH = 1024 * 1024
@@ -173,11 +174,7 @@ async function writeAll(handle: fs.FileHandle, chunks: Uint8Array[], position: n
     }
     release(chunks)
   } catch (e) {
-    throw new Fail(
-      503,
-      'cache_write_failed',
-      `The take could not be stored: ${(e as NodeJS.ErrnoException).code ?? 'write error'}`,
-    )
+    throw new Fail(503, 'cache_write_failed', `The take could not be stored: ${faultWords(e)}`)
   }
 }
 

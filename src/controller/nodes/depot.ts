@@ -5,6 +5,7 @@ import * as path from 'node:path'
 import { archiveOf, compareVersions, parseSums, SIGNATURE, SUMS } from '../../host/release.rules.ts'
 import { digestOfFile, sumsFault } from '../../host/release.ts'
 import type { Log } from '../../kernel/log.ts'
+import { faultWords } from '../../kernel/words.ts'
 import { OwnRelease, type Running } from './depot.own.ts'
 import { type Held, type HeldFile, offerOf, ownWanted } from './depot.rules.ts'
 
@@ -91,7 +92,7 @@ export class Depot {
       return ['.', ...visible.map(({ name }) => name).sort()]
     } catch (e) {
       // No directory is no release: the usual case.
-      if ((e as NodeJS.ErrnoException).code !== 'ENOENT') this.tell(this.parts.dir, (e as Error).message)
+      if ((e as NodeJS.ErrnoException).code !== 'ENOENT') this.tell(this.parts.dir, faultWords(e))
       return []
     }
   }
@@ -101,7 +102,7 @@ export class Depot {
     try {
       return await this.readFolder(folder)
     } catch (e) {
-      this.tell(folder, (e as Error).message)
+      this.tell(folder, faultWords(e))
       return []
     }
   }

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import Database from 'better-sqlite3'
 import { Fail } from '../../kernel/fail.ts'
+import { faultWords } from '../../kernel/words.ts'
 
 export type SqlValue = string | number | null
 export type Params = Record<string, SqlValue>
@@ -65,7 +66,7 @@ export class Db {
       if (replicated) this.raw.pragma(`wal_autocheckpoint = ${REPLICATED_PAGES}`)
       if (!plain) this.durable(true)
     } catch (e) {
-      throw new Fail(503, 'database_unavailable', `The database ${file} cannot be opened: ${(e as Error).message}.`)
+      throw new Fail(503, 'database_unavailable', `The database ${file} cannot be opened: ${faultWords(e)}.`)
     }
     this.file = file
     this.place = placeOf(file)

@@ -1,5 +1,6 @@
 // One TCP conversation with a device that speaks in lines.
 import * as net from 'node:net'
+import { faultWords } from '../../kernel/words.ts'
 
 /** Why a device could not be asked; the message is the reason, as the contract names it. */
 export class DeviceError extends Error {}
@@ -31,7 +32,7 @@ export class Session {
   private constructor(socket: net.Socket) {
     this.socket = socket
     socket.on('data', (chunk) => this.take(chunk))
-    socket.on('error', (e) => this.fail(`switcher_connection_lost: ${(e as NodeJS.ErrnoException).code ?? 'error'}`))
+    socket.on('error', (e) => this.fail(`switcher_connection_lost: ${faultWords(e)}`))
     socket.on('close', () => this.fail('switcher_connection_lost'))
   }
 
@@ -48,7 +49,7 @@ export class Session {
       const stopped = () => give('switcher_stopped')
       const timer = setTimeout(() => give('switcher_connect_timeout'), ms)
       signal.addEventListener('abort', stopped)
-      socket.once('error', (e: NodeJS.ErrnoException) => give(`switcher_connect_failed: ${e.code ?? 'error'}`))
+      socket.once('error', (e: NodeJS.ErrnoException) => give(`switcher_connect_failed: ${faultWords(e)}`))
       socket.once('close', () => {
         clearTimeout(timer)
         signal.removeEventListener('abort', stopped)

@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import { Readable } from 'node:stream'
 import type { PutObjectCommandInput, S3Client } from '@aws-sdk/client-s3'
+import { systemWords } from '../../kernel/words.ts'
 import type { ChecksumVerification, S3Options } from '../../wire/uploads.ts'
 import { contentTypeOf } from '../recordings/recordings.rules.ts'
 import { type Delivery, type Driver, DriverError, type Watch, words } from './driver.ts'
@@ -251,7 +252,9 @@ function explained(e: unknown, aim: Aim, secrets: readonly string[]): unknown {
   const status = $metadata?.httpStatusCode
   const own = /^[A-Za-z][A-Za-z0-9]{2,60}$/.test(e.name) && !/Error$|^Unknown/.test(e.name) ? e.name : undefined
   if (own && status) return new DriverError(own, words(e.message, secrets))
-  const said = e.message.split('Deserialization error')[0] ?? ''
-  const told = [status ? `HTTP ${status}` : '', code ?? '', words(said, secrets)].filter(Boolean)
+  const said = systemWords(e) ?? e.message.split('Deserialization error')[0] ?? ''
+  const told = [status ? `HTTP ${status}` : '', systemWords(e) ? '' : (code ?? ''), words(said, secrets)].filter(
+    Boolean,
+  )
   return new DriverError(`s3_${aim}_failed`, told.join(' '))
 }

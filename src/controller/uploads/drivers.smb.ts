@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import * as path from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { faultWords } from '../../kernel/words.ts'
 import type { ChecksumVerification, SmbOptions } from '../../wire/uploads.ts'
 import { type Delivery, type Driver, DriverError, type Watch, words } from './driver.ts'
 import { compared } from './readback.ts'
@@ -229,7 +230,7 @@ function collected(stream: Readable): () => string {
 
 function exit(smb: ChildProcess, failure: string): Promise<number | null> {
   return new Promise((resolve, reject) => {
-    smb.once('error', (e) => reject(new DriverError(failure, words(e.message, []))))
+    smb.once('error', (e) => reject(new DriverError(failure, words(faultWords(e), []))))
     smb.once('close', (code) => resolve(code))
   })
 }

@@ -6,6 +6,7 @@ import { iso, systemClock } from '../../kernel/clock.ts'
 import { makeDir } from '../../kernel/dirs.ts'
 import { hasCode, syncDir } from '../../kernel/durable.ts'
 import { randomIds } from '../../kernel/ids.ts'
+import { faultWords } from '../../kernel/words.ts'
 import { audit } from '../edge/audit.ts'
 import { systemActor } from '../edge/who.ts'
 import { checked } from '../store/backup.ts'
@@ -72,7 +73,7 @@ async function isDirectory(source: string): Promise<boolean> {
   try {
     return (await fs.stat(source)).isDirectory()
   } catch (e) {
-    throw new VerbError(`${source} cannot be read: ${(e as Error).message}.`)
+    throw new VerbError(`The backup cannot be read: ${faultWords(e, source)}.`)
   }
 }
 
@@ -114,7 +115,7 @@ function fold(database: string, addon: object | undefined): void {
     db.close()
   } catch (e) {
     // A database too damaged to open is why one restores: it is kept as it is, with its WAL.
-    process.stderr.write(`The old database cannot be read (${(e as Error).message}); it is kept as it is.\n`)
+    process.stderr.write(`The old database cannot be read (${faultWords(e)}); it is kept as it is.\n`)
   }
 }
 

@@ -5,6 +5,7 @@ import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { goOnAsOwnerOf } from '../../host/owner.ts'
 import { hasCode } from '../../kernel/durable.ts'
 import { Fail } from '../../kernel/fail.ts'
+import { faultWords } from '../../kernel/words.ts'
 import { type Config, ConfigError, nativeDirs, readConfigBeside } from '../config.ts'
 import { Db } from '../store/db.ts'
 import { loadAddon } from '../store/native.ts'
@@ -44,7 +45,7 @@ export async function runVerb<O extends ParseArgsOptionsConfig>(args: string[], 
   } catch (e) {
     const asked = e instanceof TypeError && String((e as { code?: string }).code).startsWith('ERR_PARSE_ARGS')
     const told = asked || e instanceof VerbError || e instanceof ConfigError || e instanceof Fail
-    process.stderr.write(`${(e as Error).message}\n`)
+    process.stderr.write(`${faultWords(e)}\n`)
     return told ? 2 : 1
   }
 }

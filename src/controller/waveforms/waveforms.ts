@@ -3,6 +3,7 @@ import * as path from 'node:path'
 import { type Clock, iso } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 import type { Log } from '../../kernel/log.ts'
+import { faultWords } from '../../kernel/words.ts'
 import type { RecordingFile } from '../recordings/recordings.store.ts'
 import { type AudioTools, measuredPeaks } from './peaks.ffmpeg.ts'
 import type { WaveformStore } from './waveforms.store.ts'
@@ -114,7 +115,7 @@ export class Waveforms {
       waveforms.keep(recordingId, checksum, made, iso(clock.now()))
     } catch (e) {
       // A picture is missing, nothing else: whoever asks is told, the audio is untouched.
-      if (!this.ending.signal.aborted) this.failed(wanted, (e as Error).message)
+      if (!this.ending.signal.aborted) this.failed(wanted, faultWords(e))
     }
   }
 

@@ -65,7 +65,13 @@ describe('the matrix driver', () => {
     const silent = await driver(BRIEF).test()
     assert.deepEqual([silent.ok, silent.reachable, silent.message], [false, true, 'no_routes_returned'])
     const nobody = await matrixDriver({ host: '127.0.0.1', port: 1 }, 24, new AbortController().signal).test()
-    assert.deepEqual([nobody.reachable, nobody.message], [false, 'switcher_connect_failed: ECONNREFUSED'])
+    assert.deepEqual(
+      [nobody.reachable, nobody.message],
+      [
+        false,
+        'switcher_connect_failed: nothing listens at 127.0.0.1:1: look whether the service runs there, and whether the port is right',
+      ],
+    )
   })
 
   test('a snapshot is the whole configuration, however slowly it comes; a torn one is refused', async () => {

@@ -1,15 +1,16 @@
 // One request to the controller, one answer: what a stick and its maker need, before there is a recorder that has a link.
 import * as http from 'node:http'
 import * as https from 'node:https'
-import { secureContext, tlsAdvice } from '../host/trust.ts'
+import { faultWords } from '../kernel/words.ts'
+import { secureContext, type Trust, tlsAdvice } from './trust.ts'
 
 /** No answer: in words, without the token. */
 export class NoAnswer extends Error {}
 
-export interface Controller {
+export interface Controller extends Trust {
   allowInsecure: boolean
-  /** PEM text of certificate authorities: the only ones to trust, where there are any. */
-  ca?: string | undefined
+  /** How a person names the authority of the site here: an option, a setting. Default: --controller-ca. */
+  caOption?: string
   url: string
 }
 
@@ -36,22 +37,21 @@ export async function ask(controller: Controller, question: Question): Promise<A
     return await once(controller, question)
   } catch (e) {
     question.signal.throwIfAborted()
-    throw new NoAnswer(`${controller.url} does not answer: ${tlsAdvice(e) ?? (e as Error).message}`)
+    throw new NoAnswer(
+      `${controller.url} does not answer: ${tlsAdvice(e, controller.caOption) ?? faultWords(e, new URL(controller.url).host)}`,
+    )
   }
 }
 
-function once(
-  { allowInsecure, ca, url }: Controller,
-  { body, method, path, signal, token }: Question,
-): Promise<Answer> {
-  const address = new URL(`${url}/api/v1${path}`)
+function once(controller: Controller, { body, method, path, signal, token }: Question): Promise<Answer> {
+  const address = new URL(`${controller.url}/api/v1${path}`)
   const text = body === undefined ? undefined : JSON.stringify(body)
   const headers = {
     ...(token ? { authorization: `Bearer ${token}` } : {}),
     ...(text ? { 'content-length': Buffer.byteLength(text), 'content-type': 'application/json' } : {}),
   }
   // A connection of its own: nothing stays open behind a program that ends.
-  const options = { agent: agentFor(address, allowInsecure, ca), headers, method, signal, timeout: SILENCE_MS }
+  const options = { agent: agentFor(address, controller), headers, method, signal, timeout: SILENCE_MS }
   return new Promise((resolve, reject) => {
     const request = (address.protocol === 'https:' ? https : http).request(address, options)
     request.on('timeout', () => request.destroy(new Error(`silent for ${SILENCE_MS / 1000} s`)))
@@ -61,10 +61,26 @@ function once(
   })
 }
 
-const agentFor = (address: URL, allowInsecure: boolean, ca: string | undefined): http.Agent =>
+const agentFor = (address: URL, { allowInsecure, ...trust }: Controller): http.Agent =>
   address.protocol === 'https:'
-    ? new https.Agent({ rejectUnauthorized: !allowInsecure, secureContext: secureContext({ ca }) })
+    ? new https.Agent({ rejectUnauthorized: !allowInsecure, secureContext: secureContext(trust) })
     : new http.Agent()
+
+/** What the controller's answer says about a token; it is looked at, never spent. @throws NoAnswer when it says nothing. */
+export function tokenIsGood({ status }: Answer, url: string): boolean {
+  if (status === 401) return false
+  if (status === 429 || status >= 500) throw new NoAnswer(`${url} is busy (status ${status})`)
+  return true
+}
+
+/** Whether the controller would take this bootstrap token. @throws NoAnswer; the signal's reason when aborted */
+export async function wouldTake(
+  controller: Controller,
+  { nodeId, signal, token }: { nodeId: string; signal: AbortSignal; token: string },
+): Promise<boolean> {
+  const path = `/nodes/${encodeURIComponent(nodeId)}/bootstrap`
+  return tokenIsGood(await ask(controller, { method: 'GET', path, signal, token }), controller.url)
+}
 
 async function read(response: http.IncomingMessage): Promise<Answer> {
   const pieces: Buffer[] = []
