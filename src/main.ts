@@ -64,8 +64,7 @@ async function end(code: number): Promise<never> {
 }
 
 function die(error: unknown): Promise<never> {
-  const known = systemWords(error) !== undefined
-  log.error(known ? 'The program stops.' : 'The program stops: an error nobody expected.', errorFields(error))
+  log.error(`The program stops${systemWords(error) ? '' : ': an error nobody expected'}.`, errorFields(error))
   return end(1)
 }
 

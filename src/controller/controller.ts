@@ -50,7 +50,6 @@ export async function main(args: string[], outlets: Outlets): Promise<number> {
   } catch (e) {
     const asked = e instanceof ConfigError || e instanceof Fail
     const { error, stack } = errorFields(e)
-    // Of a fault of ours where it was; what the network or the disk did needs no such place.
     const where = stack === undefined ? '' : ` ${JSON.stringify({ stack })}`
     const words = asked ? error : `The controller cannot go on: ${error.replace(/\.$/, '')}.${where}`
     outlets.stderr.write(`${words}\n`, 'error')

@@ -395,16 +395,3 @@ test('what is removed can be installed again; purged, nothing of it is left', { 
   await asBefore()
   assert.equal((await box.run(`${script} --purge`)).code, 1)
 })
-
-test('a box that was removed without its settings is purged later all the same', { skip }, async () => {
-  const { id, token } = await minted()
-  assert.equal((await setup(forNode(id), '', '', token)).code, 0)
-  const script = `curl -fsS --cacert ${CA} ${controller.url}/install.sh | sh -s -- --uninstall`
-  assert.match(await box.must(script), /^Removed: roomtone-agent.service/m)
-  assert.equal(await box.exists('/var/lib/roomtone/agent-login/.ssh/authorized_keys'), true)
-  const again = await box.run(script)
-  assert.equal(again.code, 1)
-  assert.match(again.stderr, /nothing to remove.*go with --purge/)
-  assert.match(await box.must(`${script} --purge`), /^Removed: \/etc\/roomtone, .*user roomtone-agent/m)
-  await asBefore()
-})
