@@ -164,7 +164,7 @@ test('its recorder goes and it stays; then nothing of it is left', { skip }, asy
   assert.equal(await box.exists('/var/lib/roomtone/controller/roomtone.db'), true)
   assert.match((await script(['--uninstall'])).stderr, /nothing to remove.*go with --purge/)
   const purged = await script(['--uninstall', '--purge'])
-  assert.match(purged.stdout, /^Removed: \/etc\/roomtone, .*user roomtone-agent/m)
+  assert.match(purged.stdout, /^Removed: \/etc\/roomtone, .*user roomtone/m)
   await asBefore()
   assert.equal((await script(['--uninstall', '--purge'])).code, 1)
 })
