@@ -38,7 +38,7 @@ k.as('owner')
 // A credential just used is not touched again: what changes is the request's doing.
 k.sql('UPDATE node_credentials SET last_used_at = ?', k.now())
 k.sql(
-  `INSERT INTO bootstrap_tokens VALUES ('${createHash('sha256').update('svc_bs_good').digest('hex')}', 'svc_bs_good', 'n1', NULL, ?, '2099-01-01T00:00:00.000Z', NULL)`,
+  `INSERT INTO bootstrap_tokens (token_hash, token_prefix, node_id, created_by, created_at, expires_at, consumed_at) VALUES ('${createHash('sha256').update('svc_bs_good').digest('hex')}', 'svc_bs_good', 'n1', NULL, ?, '2099-01-01T00:00:00.000Z', NULL)`,
   k.now(),
 )
 k.sql(
