@@ -50,9 +50,9 @@ export async function main(args: string[], outlets: Outlets): Promise<number> {
   } catch (e) {
     const asked = e instanceof ConfigError || e instanceof Fail
     const { error, stack } = errorFields(e)
-    const where = stack === undefined ? '' : ` ${JSON.stringify({ stack })}`
-    const words = asked ? error : `The controller cannot go on: ${error.replace(/\.$/, '')}.${where}`
-    outlets.stderr.write(`${words}\n`, 'error')
+    // Only a fault of ours has a stack: what the network or the disk did needs none.
+    const fault = `The controller cannot go on: ${error.replace(/\.?$/, '.')} ${stack ?? ''}`.trimEnd()
+    outlets.stderr.write(`${asked ? error : fault}\n`, 'error')
     return asked ? 2 : 1
   }
 }

@@ -9,7 +9,7 @@ import { installLine } from '../../src/wire/install.ts'
 import { executable } from '../kit/executable.ts'
 import { Controller, House, RUNNER_TOKEN, until } from '../kit/whole.ts'
 import { bootMachine, type Machine, noMachine } from './machine.ts'
-import { lookedAt, quoted, type ReleaseHost, releaseHost } from './visit.ts'
+import { fakePrograms, lookedAt, quoted, type ReleaseHost, releaseHost } from './visit.ts'
 
 const skip = noMachine()
 const SITE = { room: "The dean's room", site: 'Süd $HOME' }
@@ -40,7 +40,7 @@ before(async () => {
   await controller.login()
   await box.write(CA, ca)
   await box.bring(roomtone, '/root/roomtone')
-  await fakes()
+  await fakePrograms(box)
   releases = await releaseHost(house, box, roomtone)
   for (const [name, key] of Object.entries(releases.keys)) await box.write(`/root/${name}.pem`, key)
   asBefore = await lookedAt(box)
@@ -50,29 +50,6 @@ after(async () => {
   await box?.stop()
   await house?.close()
 })
-
-/**
- * Programs of the system that do as they always do, but for the one call that $CALL names: that one fails, cuts the setup
- * off (kill -9), or has it stopped and waits for that.
- */
-async function fakes(): Promise<void> {
-  const tools = ['apt-get', 'systemd-sysusers', 'systemd-tmpfiles', 'visudo', 'systemctl']
-  for (const tool of tools)
-    await box.write(
-      `/root/fake/${tool}`,
-      `#!/bin/sh
-case "\${0##*/} $*" in
-  "$CALL"*)
-    [ "$HOW" != kill ] || kill -9 $PPID
-    [ "$HOW" != stop ] || { kill -TERM $PPID; exec sleep 60; }
-    echo "the disk is on fire" >&2
-    exit 1 ;;
-esac
-exec "$(PATH=/usr/sbin:/usr/bin:/sbin:/bin command -v "\${0##*/}")" "$@"
-`,
-      '0755',
-    )
-}
 
 /** The setup alone, with the program of the test; `how` happens at the call. */
 const setup = (args: string[], call = '', how = '', input = ''): Promise<RunResult> =>

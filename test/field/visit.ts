@@ -93,3 +93,26 @@ export async function releaseHost(house: House, box: Machine, roomtone: string):
   const keys = { other: keyPair().publicKey, owner: owner.publicKey }
   return { close: () => server.close(), keys, url: `http://${box.hostAddress}:${port}` }
 }
+
+/**
+ * Programs of the system that do as they always do, but for the one call that $CALL names: that one fails, cuts the setup
+ * off (kill -9), or has it stopped and waits for that.
+ */
+export async function fakePrograms(box: Machine): Promise<void> {
+  const tools = ['apt-get', 'systemd-sysusers', 'systemd-tmpfiles', 'visudo', 'systemctl']
+  for (const tool of tools)
+    await box.write(
+      `/root/fake/${tool}`,
+      `#!/bin/sh
+case "\${0##*/} $*" in
+  "$CALL"*)
+    [ "$HOW" != kill ] || kill -9 $PPID
+    [ "$HOW" != stop ] || { kill -TERM $PPID; exec sleep 60; }
+    echo "the disk is on fire" >&2
+    exit 1 ;;
+esac
+exec "$(PATH=/usr/sbin:/usr/bin:/sbin:/bin command -v "\${0##*/}")" "$@"
+`,
+      '0755',
+    )
+}
