@@ -3,6 +3,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { MARKED_HEADER } from '../../src/agent/spool/marks.rules.ts'
 import { type OnlineSign, readOnlineSign } from '../../src/host/onlinesign.ts'
 import { managed, manager } from '../host/manager.ts'
 import { until } from './jobs/kit.ts'
@@ -229,7 +230,7 @@ test('a claimed job is recorded, shown as recording meanwhile, and uploaded', as
   const { child, ended, output } = agent(t, server.url)
   const take = await uploaded.promise
   // Two channels of 16 bit at 48 kHz for three seconds, and a header.
-  assert.ok(take.body.length >= 576_000 && take.body.length < 577_000, `${take.body.length}`)
+  assert.equal(take.body.length, 3 * 48_000 * 2 * 2 + MARKED_HEADER)
   child.kill('SIGTERM')
   assert.equal(await ended, 0, output())
   const statuses = server.seen.filter((s) => kind(s) === 'heartbeat').map((s) => bodyOf(s).status)
