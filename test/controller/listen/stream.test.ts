@@ -64,7 +64,7 @@ test('a console that polls more seldom than short pieces come is given all of th
 
 test('nothing fresh is 409: no tone is made up from the meters', async () => {
   const { k, ann, path, say } = await studio()
-  assert.equal((await ann.get(path)).json.reason, 'monitor_source_unavailable')
+  assert.equal((await ann.get(`${path}&waitSeconds=0`)).json.reason, 'monitor_source_unavailable')
   await say(1)
   assert.equal((await ann.get(path)).status, 200)
   k.advance('6s')
