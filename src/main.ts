@@ -9,8 +9,7 @@ interface Program {
   main(args: string[], outlets: Outlets): Promise<number>
 }
 
-type Entry = [about: string, load: () => Promise<Program>]
-const PROGRAMS: Record<string, Entry> = {
+const PROGRAMS: Record<string, [about: string, load: () => Promise<Program>]> = {
   controller: ['HTTP API, database and background work of the fleet', () => import('./controller/controller.ts')],
   agent: ['the recorder on one node: inventory, capture, upload', () => import('./agent/agent.ts')],
   lifecycle: ['the optional runner that acts on nodes over SSH', () => import('./lifecycle/lifecycle.ts')],
@@ -19,6 +18,7 @@ const PROGRAMS: Record<string, Entry> = {
   tls: ['certificates for a site without an authority of its own', () => import('./tls/tls.ts')],
   provision: ['make this box a recorder by a set-up stick', () => import('./provision/provision.ts')],
   'usb-config': ['write that stick: enroll rooms and mint their tokens', () => import('./provision/usbconfig.ts')],
+  record: ['make one take on a recorder and bring its file here', () => import('./provision/record.ts')],
   backup: ['copy the database, and the audio, while it is used', () => import('./controller/verbs/backup.ts')],
   restore: ['put a backup in place', () => import('./controller/verbs/restore.ts')],
   check: ['look for damage: database, audio, unknown files', () => import('./controller/verbs/check.ts')],

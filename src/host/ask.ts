@@ -1,6 +1,8 @@
 // One request to the controller, one answer: what a stick and its maker need, before there is a recorder that has a link.
 import * as http from 'node:http'
 import * as https from 'node:https'
+import type { Writable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
 import { faultWords } from '../kernel/words.ts'
 import { secureContext, type Trust, tlsAdvice } from './trust.ts'
 
@@ -32,9 +34,24 @@ const MOST_BYTES = 1024 * 1024
 const SILENCE_MS = 20_000
 
 /** Whatever the controller answers. @throws NoAnswer; the signal's reason when aborted. */
-export async function ask(controller: Controller, question: Question): Promise<Answer> {
+export const ask = (controller: Controller, question: Question): Promise<Answer> =>
+  told(controller, question, async () => await read(await response(controller, question)))
+
+/**
+ * Puts the content behind a path into `to`, in pieces; the text of the answer is then empty. An answer other than 200 is
+ * returned as `ask` does, and nothing is written.
+ * @throws NoAnswer; the signal's reason when aborted; what `to` throws
+ */
+export async function download(controller: Controller, question: Question, to: Writable): Promise<Answer> {
+  const content = await told(controller, question, () => response(controller, question))
+  if (content.statusCode !== 200) return await told(controller, question, () => read(content))
+  await pipeline(content, to, { signal: question.signal })
+  return { status: 200, text: '' }
+}
+
+async function told<T>(controller: Controller, question: Question, answer: () => Promise<T>): Promise<T> {
   try {
-    return await once(controller, question)
+    return await answer()
   } catch (e) {
     question.signal.throwIfAborted()
     throw new NoAnswer(
@@ -43,7 +60,10 @@ export async function ask(controller: Controller, question: Question): Promise<A
   }
 }
 
-function once(controller: Controller, { body, method, path, signal, token }: Question): Promise<Answer> {
+function response(
+  controller: Controller,
+  { body, method, path, signal, token }: Question,
+): Promise<http.IncomingMessage> {
   const address = new URL(`${controller.url}/api/v1${path}`)
   const text = body === undefined ? undefined : JSON.stringify(body)
   const headers = {
@@ -56,7 +76,7 @@ function once(controller: Controller, { body, method, path, signal, token }: Que
     const request = (address.protocol === 'https:' ? https : http).request(address, options)
     request.on('timeout', () => request.destroy(new Error(`silent for ${SILENCE_MS / 1000} s`)))
     request.on('error', reject)
-    request.on('response', (response) => read(response).then(resolve, reject))
+    request.on('response', resolve)
     request.end(text)
   })
 }

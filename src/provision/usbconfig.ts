@@ -1,9 +1,7 @@
 // roomtone usb-config: an operator enrolls rooms, mints their tokens and writes the stick, in one go.
 import * as fs from 'node:fs'
 import * as path from 'node:path'
-import { createInterface } from 'node:readline'
-import { Writable } from 'node:stream'
-import { type Answer, ask, NoAnswer } from '../host/ask.ts'
+import { ask } from '../host/ask.ts'
 import { replaceFile } from '../host/files.ts'
 import { isMountPoint } from '../host/mounts.ts'
 import { makeDir } from '../kernel/dirs.ts'
@@ -11,7 +9,7 @@ import { faultWords } from '../kernel/words.ts'
 import { type BootstrapConfigRequest, SETUP_FILE, SETUP_LABEL, SetupFile } from '../wire/provision.ts'
 import { called } from './choose.rules.ts'
 import { readUsbConfig, type UsbConfig } from './config.ts'
-import { BadRooms } from './rooms.rules.ts'
+import { dataOf, ended, NotDone, withSession } from './session.ts'
 
 const HELP = `usage: roomtone usb-config --controller-url URL --email EMAIL --out DIR --room "Alias;site;room" [...]
 
@@ -38,16 +36,13 @@ then.
   --overwrite               replace a ${SETUP_FILE} that is there already
 `
 
-/** Not as it should be: a sentence for the operator. Nothing was written. */
-class NotWritten extends Error {}
-
 const READABLE_BY_OWNER = 0o600
 
-/** Before a token is minted: one that nobody can read any more is of no use. @throws NotWritten */
+/** Before a token is minted: one that nobody can read any more is of no use. @throws NotDone */
 function mayWrite({ allowLocal, out, overwrite }: UsbConfig): void {
   const file = path.join(out, SETUP_FILE)
   if (!allowLocal && !isMountPoint(out))
-    throw new NotWritten(
+    throw new NotDone(
       `No stick is mounted at ${out}: mount it first, or give --allow-local to write into a directory of this machine. ` +
         'No room was enrolled.',
     )
@@ -55,68 +50,13 @@ function mayWrite({ allowLocal, out, overwrite }: UsbConfig): void {
     if (allowLocal) makeDir(out)
     fs.accessSync(out, fs.constants.W_OK | fs.constants.X_OK)
   } catch (e) {
-    throw new NotWritten(`${out} cannot be written: ${faultWords(e, out)}.`)
+    throw new NotDone(`${out} cannot be written: ${faultWords(e, out)}.`)
   }
   if (!overwrite && fs.lstatSync(file, { throwIfNoEntry: false }))
-    throw new NotWritten(`${file} is there already, and its tokens may still be good: give --overwrite to replace it.`)
+    throw new NotDone(`${file} is there already, and its tokens may still be good: give --overwrite to replace it.`)
 }
 
-/** The line typed at the terminal, which does not show it. @throws NotWritten without a terminal */
-async function typed(question: string): Promise<string> {
-  if (!process.stdin.isTTY) throw new NotWritten('The password comes from --password-file, - for standard input.')
-  const nowhere = new Writable({ write: (_, __, done) => done() })
-  const line = createInterface({ input: process.stdin, output: nowhere, terminal: true })
-  // Not before: until then the terminal shows what is typed.
-  process.stderr.write(question)
-  try {
-    const { promise, resolve, reject } = Promise.withResolvers<string>()
-    line.once('line', resolve).once('close', () => reject(new NotWritten('No password was given.')))
-    return await promise
-  } finally {
-    line.close()
-    process.stderr.write('\n')
-  }
-}
-
-/** `data` of a good answer. @throws NotWritten with the controller's words */
-function dataOf(what: string, { status, text }: Answer): unknown {
-  const body = parsed(text)
-  if (status < 300 && body?.data !== undefined) return body.data
-  const issues = (body?.issues ?? []).map(({ message, path = [] }) => `${path.join('.')}: ${message}`)
-  const words = [body?.error ?? 'its answer cannot be read', ...issues].join('; ').slice(0, 500)
-  throw new NotWritten(`The controller refused the ${what} (${status}): ${words}`)
-}
-
-interface Body {
-  data?: unknown
-  error?: string
-  issues?: { message: string; path?: (string | number)[] }[]
-}
-
-function parsed(text: string): Body | undefined {
-  try {
-    return JSON.parse(text) as Body
-  } catch {
-    return undefined // a proxy's page: the status says more
-  }
-}
-
-/** Runs with a session, and ends the one it began itself. */
-async function withSession<T>(config: UsbConfig, signal: AbortSignal, work: (token: string) => Promise<T>): Promise<T> {
-  if (config.session !== undefined) return await work(config.session)
-  const password = config.password ?? (await typed(`Password of ${config.email}: `))
-  const body = { email: config.email, password }
-  const login = await ask(config.controller, { body, method: 'POST', path: '/auth/login', signal })
-  const { token } = dataOf('login', login) as { token: string }
-  try {
-    return await work(token)
-  } finally {
-    // A session that stays a while is no harm: what was made counts.
-    await ask(config.controller, { method: 'POST', path: '/auth/logout', signal, token }).catch(() => {})
-  }
-}
-
-/** Two boxes in one room are rare, a command that is given twice is not. @throws NotWritten */
+/** Two boxes in one room are rare, a command that is given twice is not. @throws NotDone */
 async function refuseTaken({ again, controller, nodes }: UsbConfig, signal: AbortSignal, token: string): Promise<void> {
   const warnings: string[] = []
   for (const wanted of nodes) {
@@ -130,7 +70,7 @@ async function refuseTaken({ again, controller, nodes }: UsbConfig, signal: Abor
   if (warnings.length === 0) return
   if (again) return void process.stderr.write(`${warnings.join('\n')}\n`)
   const advice = 'For a new token of that recorder give --node with its id, for another recorder in that room --again.'
-  throw new NotWritten(`${warnings.join('\n')}\n${advice} No room was enrolled.`)
+  throw new NotDone(`${warnings.join('\n')}\n${advice} No room was enrolled.`)
 }
 
 async function minted(config: UsbConfig, signal: AbortSignal): Promise<SetupFile> {
@@ -168,16 +108,9 @@ async function usbConfig(config: UsbConfig): Promise<void> {
 }
 
 /** Exit codes: 0 written, 1 not, 2 asked wrongly. */
-export async function main(args: string[]): Promise<number> {
-  try {
+export const main = (args: string[]): Promise<number> =>
+  ended(async () => {
     const config = readUsbConfig(args)
     if (config) await usbConfig(config)
     else process.stdout.write(HELP)
-    return 0
-  } catch (e) {
-    const asked = e instanceof TypeError && String((e as { code?: string }).code).startsWith('ERR_PARSE_ARGS')
-    if (!(asked || e instanceof BadRooms || e instanceof NotWritten || e instanceof NoAnswer)) throw e
-    process.stderr.write(`${e.message}\n`)
-    return asked || e instanceof BadRooms ? 2 : 1
-  }
-}
+  })
