@@ -63,8 +63,9 @@ export function signIn(parts: LoginParts): (attempt: Attempt, commit: Commit) =>
       return verify(attempt.password, stored || DECOY_HASH)
     })
     if (!account || !stored || !fits) throw refusal(account, attempt)
-    const done = await commit((now) => opened(parts, attempt, { ...account, passwordHash: stored }, now))
+    // The password was right, whatever becomes of the session.
     uncount()
+    const done = await commit((now) => opened(parts, attempt, { ...account, passwordHash: stored }, now))
     clear(attempt)
     return done
   }

@@ -7,6 +7,7 @@ import { turns } from '../../../src/controller/auth/turns.ts'
 import { limiter } from '../../../src/controller/edge/limiter.ts'
 import type { Commit } from '../../../src/controller/edge/route.ts'
 import { DECOY_HASH, hashPassword, verifyPassword } from '../../../src/crypto/password.ts'
+import { Fail } from '../../../src/kernel/fail.ts'
 import { kit } from '../../kit/kit.ts'
 
 const HASH = await hashPassword('right')
@@ -72,6 +73,17 @@ test('an address that fails everywhere is blocked, other addresses are not', asy
     userAgent: undefined,
   }
   assert.equal((await signIn(all)(elsewhere, commit)).data.user.id, 'ann')
+  await k.close()
+})
+
+test('a right password counts for nothing when the session cannot be written', async () => {
+  const { k, all } = parts({ accounts: limiter(1, 60) })
+  const away: Commit = async () => {
+    throw new Fail(503, 'database_unavailable', 'away')
+  }
+  const attempt = { ...FROM, email: 'ann@example.org', password: 'right', userAgent: undefined }
+  await assert.rejects(signIn(all)(attempt, away), { status: 503 })
+  assert.equal((await signIn(all)(attempt, commit)).data.user.id, 'ann')
   await k.close()
 })
 
