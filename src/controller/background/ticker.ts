@@ -103,7 +103,7 @@ export class Ticker {
     const runner = this.table.find((entry) => entry.runner.name === name)?.runner
     clearTimeout(this.alarms.get(name))
     this.alarms.delete(name)
-    const due = this.started && runner?.enabled ? runner.due?.() : undefined
+    const due = this.started && runner?.enabled ? this.dueOf(runner) : undefined
     if (!runner || due === undefined) return
     const wait = Math.max(Date.parse(due) - this.clock.now(), SOONEST_MS)
     if (wait < runner.intervalSeconds * 1000)
@@ -123,6 +123,16 @@ export class Ticker {
     for (const { job } of this.table) job?.stop()
     for (const alarm of this.alarms.values()) clearTimeout(alarm)
     await Promise.all(this.passes)
+  }
+
+  private dueOf(runner: Runner): string | undefined {
+    try {
+      return runner.due?.()
+    } catch (e) {
+      // The database is away, say: the next pass comes with the interval, and asks again.
+      this.log.error('a background runner could not tell when it is due', { runner: runner.name, ...errorFields(e) })
+      return undefined
+    }
   }
 
   private enabled = (): Entry[] => this.table.filter(({ runner }) => runner.enabled)

@@ -41,6 +41,27 @@ test('a pass is made when something is due, long before the interval is over', a
   await ticker.stop()
 })
 
+test('a runner that cannot say what is due, because the database is away, ends nothing but is logged', async (t) => {
+  const told: string[] = []
+  const runner: Runner = {
+    name: 'sleeper',
+    enabled: true,
+    intervalSeconds: 3600,
+    due: () => {
+      throw new Error('the database is away')
+    },
+    tick: () => undefined,
+  }
+  const ticker = new Ticker(systemClock, { ...quiet, error: (line) => void told.push(line) }, [runner])
+  t.after(() => ticker.stop())
+  ticker.start()
+  ticker.heed('sleeper')
+  assert.equal(told.length, 1)
+  await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(told.length, 2, 'asked again after the pass')
+  assert.equal(ticker.status()[0]?.passes, 1)
+})
+
 test('after the pass at the start the next comes with the interval, not with the next second', async (t) => {
   const { made, next, ticker } = sleeper(t)
   const first = next()
