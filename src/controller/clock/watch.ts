@@ -55,7 +55,7 @@ export class ClockWatch {
     const by = last === undefined ? 0 : leapOf(now - last)
     if (by === 0 || last === undefined) return
     if (by < 0) this.carry({ before: iso(last), by, now: iso(now) })
-    else this.remember(by, iso(now))
+    else this.believe(this.noted(by, iso(now)))
   }
 
   start(): void {
@@ -77,7 +77,7 @@ export class ClockWatch {
       return this.moving
     }
     clock.follow(by)
-    for (const listener of this.listeners) listener(by)
+    for (const listener of this.listeners) this.tell(listener, by)
     return this.moving
   }
 
@@ -87,14 +87,22 @@ export class ClockWatch {
     await this.moving
   }
 
+  private tell(listener: (by: number) => void, by: number): void {
+    try {
+      listener(by)
+    } catch (e) {
+      this.parts.log.error('The clock jumped, but what is held in memory could not be brought along.', errorFields(e))
+    }
+  }
+
   private carry(jump: Jump): void {
     const { audit, db, jumps, log, schedules } = this.parts
     const bySeconds = Math.round(jump.by / 1000)
     const steps = jumps.moveRest(jump)
-    const more = db.tx(() => {
+    const { leap, more } = db.tx(() => {
       const moved = { ...jumps.moveNow(jump), schedules: schedules.move(jump) }
       const done = this.some(steps)
-      this.remember(jump.by, jump.now)
+      const leap = this.noted(jump.by, jump.now)
       audit.write(
         {
           action: 'controller.clock.jumped',
@@ -105,8 +113,10 @@ export class ClockWatch {
         },
         jump.now,
       )
-      return !done
+      return { leap, more: !done }
     })
+    // Only what was committed: a jump that could not be written is tried again, and is one jump.
+    this.believe(leap)
     log.warn('The clock of this machine jumped; leases, retries and sessions were moved along.', {
       before: jump.before,
       bySeconds,
@@ -138,17 +148,28 @@ export class ClockWatch {
         await nextTurn()
       }
     } catch (e) {
-      log.error('Not everything was moved along with the clock.', errorFields(e))
+      log.error(
+        'Some sessions, retries or pauses were not moved along with the clock: they may end too early or too late.',
+        errorFields(e),
+      )
     }
   }
 
-  private remember(by: number, now: string): void {
-    const { clock, jumps, log } = this.parts
+  /** Writes down, for the next process too, what the clock did. */
+  private noted(by: number, now: string): Leap {
+    const { clock, jumps } = this.parts
     const monotonic = clock.monotonic()
+    const leap = leapt(this.leap, by, monotonic)
+    jumps.keepLeap(kept(leap, Date.parse(now), monotonic), now)
+    return leap
+  }
+
+  private believe(leap: Leap): void {
     const trusted = this.trusted()
-    this.leap = leapt(this.leap, by, monotonic)
-    jumps.keepLeap(kept(this.leap, Date.parse(now), monotonic), now)
+    this.leap = leap
     if (trusted && !this.trusted())
-      log.warn('The clock went forward by a day or more: nothing is deleted for its age in the next 24 hours.')
+      this.parts.log.warn(
+        'The clock went forward by a day or more: nothing is deleted for its age in the next 24 hours.',
+      )
   }
 }

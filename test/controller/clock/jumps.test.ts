@@ -94,6 +94,30 @@ test('the audit tells of a jump once, with what was moved', async () => {
   await k.close()
 })
 
+test('a jump that cannot be written at once is one jump, however often it is tried', async () => {
+  const { k } = await recording()
+  k.sql(`CREATE TRIGGER no_rows BEFORE INSERT ON audit_rows BEGIN SELECT RAISE(FAIL, 'no'); END`)
+  await k.jump('13h')
+  await k.jump('0s')
+  k.sql(`DROP TRIGGER no_rows`)
+  await k.jump('0s')
+  assert.equal(k.clockWatch.trusted(), true, 'thirteen hours are no day')
+  await k.close()
+})
+
+test('whoever fails to hear of a jump keeps nobody else from it', async () => {
+  const { k } = await recording()
+  const heard: number[] = []
+  k.clockWatch.onJump(() => {
+    throw new Error('not now')
+  })
+  k.clockWatch.onJump((by) => heard.push(by))
+  await k.jump('1h')
+  assert.deepEqual(heard, [3_600_000])
+  assert.ok(k.logged.some((line) => line.includes('not now')))
+  await k.close()
+})
+
 test('sessions last as long as they were to, whatever the clock does', async () => {
   const k = kit()
   const admin = k.as('admin')
