@@ -9,12 +9,17 @@ export const immovable = (): string | false =>
 
 export class WallClock {
   readonly #file: string
-  /** By how much it is ahead of the true time, seconds. */
+  /** Seconds. */
   #ahead = 0
 
   constructor(file: string, ahead = 0) {
     this.#file = file
     this.put(ahead)
+  }
+
+  /** What it says now, Unix ms. */
+  now(): number {
+    return Date.now() + this.#ahead * 1000
   }
 
   /** Environment of the programs that live by it. */

@@ -1,7 +1,7 @@
 // The wall clock of the box jumps while recorders work. As a program, with ten random jumps in a minute:
 // scripts/node test/whole/clock.ts --rounds 10 [--seed N] [--kind both] [--together 1]
 import assert from 'node:assert/strict'
-import * as fs from 'node:fs'
+import { WallClock } from '../kit/wallclock.ts'
 import { Agent, Controller, House, until } from '../kit/whole.ts'
 import { randoms, runRounds } from './rounds.ts'
 import { framesOf, readWav } from './sound.ts'
@@ -20,44 +20,6 @@ const NAMED: [string, number][] = [
   ['-1 d', -DAY],
 ]
 const RATE = 48_000
-const LIBRARY = fs.globSync('/usr/lib/*/faketime/libfaketimeMT.so.1')[0]
-
-/** Why no clock can be moved here; false when it can. */
-export const impossible = (): string | false =>
-  !LIBRARY && 'no clock to move without faketime: run scripts/setup --tests'
-
-/** A wall clock that can be put; the monotonic one is left alone. */
-class WallClock {
-  readonly #file: string
-  /** By how much it is ahead of the true time, seconds. */
-  ahead = 0
-
-  constructor(file: string) {
-    this.#file = file
-    this.put(0)
-  }
-
-  env(): Record<string, string> {
-    return {
-      DONT_FAKE_MONOTONIC: '1',
-      FAKETIME_NO_CACHE: '1',
-      FAKETIME_TIMESTAMP_FILE: this.#file,
-      LD_PRELOAD: LIBRARY ?? '',
-      NO_FAKE_STAT: '1',
-    }
-  }
-
-  now(): number {
-    return Date.now() + this.ahead * 1000
-  }
-
-  /** Ahead by so many seconds more. */
-  put(seconds: number): void {
-    this.ahead += seconds
-    fs.writeFileSync(`${this.#file}.new`, `${this.ahead < 0 ? '-' : '+'}${Math.abs(this.ahead)}`)
-    fs.renameSync(`${this.#file}.new`, this.#file)
-  }
-}
 
 const EVERY_SECOND = ['job-lease', 'schedule', 'upload', 'watchdog']
 const SECOND = {
@@ -110,11 +72,11 @@ async function somePasses(place: Place, what: string): Promise<{ cpuSeconds: num
 
 async function settle(kind: Kind, house: House): Promise<Place> {
   const wall = new WallClock(house.path('wall'))
-  const controller = await new Controller(house, { ...SECOND, ...wall.env() }).start()
+  const controller = await new Controller(house, { ...SECOND, ...wall.env }).start()
   await controller.login()
   const { id: nodeId, token } = await controller.enroll('clock')
   const env = { SVC_CONTROLLER_URL: controller.url, SVC_NODE_ID: nodeId, SVC_CONTROLLER_TOKEN: token }
-  new Agent(house, { ...env, ...(kind === 'both' ? wall.env() : {}) }).start()
+  new Agent(house, { ...env, ...(kind === 'both' ? wall.env : {}) }).start()
   await controller.online(nodeId)
   // Of a recorder that never comes: what is made of the schedule stays queued.
   const other = await controller.enroll('away', {
