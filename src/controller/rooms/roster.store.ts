@@ -46,6 +46,10 @@ export function rosterStore(db: Db) {
        FROM (SELECT DISTINCT schedule_id AS id FROM room_roster WHERE source = 'calendar') held
        CROSS JOIN schedules s ON s.id = held.id WHERE ${OVER}`,
   )
+  const end = db.stmt<{ id: string; now: string }>(
+    `DELETE FROM room_roster WHERE schedule_id = @id AND source = 'calendar'
+        AND EXISTS (SELECT 1 FROM schedules s WHERE s.id = @id AND ${OVER})`,
+  )
   const list = (room: string): RosterEntry[] => entries(rows.all({ room }))
 
   return {
@@ -80,6 +84,8 @@ export function rosterStore(db: Db) {
     },
     /** Schedules whose rows are there although they are over. */
     over: (now: string) => over.all({ now }),
+    /** Takes the rows of a schedule away that is over; false when there are none, or it has another date by now. */
+    end: (scheduleId: string, now: string): boolean => end.run({ id: scheduleId, now }) > 0,
     /** Takes the rows of a schedule away. */
     unassign: (scheduleId: string): void => void clearCalendar.run({ id: scheduleId }),
   }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Fail } from '../../kernel/fail.ts'
 import { CAPABILITY_OF, type Permission } from '../../wire/permissions.ts'
 import type { Audit } from '../edge/audit.ts'
@@ -61,15 +62,18 @@ interface EndingParts {
 }
 
 /** Takes the roster rows of schedules that ran their only time away again; each is a transaction with its audit row. */
-export function assignmentEnds({ audit, db, rosters }: EndingParts): (now: string) => void {
+export function assignmentEnds({ audit, db, rosters }: EndingParts): (now: string) => Promise<void> {
   const actor = systemActor('scheduler')
-  return (now) => {
-    for (const { name, roomId, scheduleId } of rosters.over(now))
+  return async (now) => {
+    for (const { name, roomId, scheduleId } of rosters.over(now)) {
       db.tx(() => {
-        rosters.unassign(scheduleId)
+        if (!rosters.end(scheduleId, now)) return
         const target = { type: 'schedule', id: scheduleId, name }
         const told = { actor, permission: 'schedule:manage', outcome: 'succeeded', details: { roomId } } as const
         audit.write({ action: 'schedules.assignment.ended', target, ...told }, now)
       })
+      // A hundred that end at noon must not hold the loop for all of them.
+      await nextTurn()
+    }
   }
 }

@@ -53,7 +53,7 @@ export function scheduleRunner(parts: Parts): Runner {
         // A hundred schedules at nine o'clock must not hold the loop for all of them.
         await nextTurn()
       }
-      endAssignments(now)
+      await endAssignments(now)
       return counts
     },
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { finishAll, type House, house, pass } from './world.ts'
 
 const ROOM = '/rooms/hall'
@@ -116,6 +117,32 @@ test('what an assignment to a single date gives ends when its time is over', asy
   assert.equal((await ann.patch(`/schedules/${id}`, again)).status, 403)
   assert.equal((await admin.patch(`/schedules/${id}`, again)).status, 200)
   assert.equal(await sees(cid), true)
+  await k.close()
+})
+
+test('many assignments that end at once are taken away one at a time: others have their turn in between', async () => {
+  const { add, k } = await house()
+  const ended = () => k.trail().filter((row) => row.startsWith('schedules.assignment.ended')).length
+  k.person('cid', ['viewer'])
+  const ids = [(await add({ assignedUserIds: ['cid'], recurrence: once })).id]
+  for (let n = 0; n < 5; n++) ids.push((await add({ assignedUserIds: ['cid'], recurrence: once })).id)
+  k.sql(`UPDATE schedules SET next_run_at = NULL`)
+  let [over, seen] = [false, 0]
+  const ticking = k.tick('schedule').then(() => {
+    over = true
+  })
+  while (!over) {
+    await nextTurn()
+    if (seen > 0) continue
+    seen = ended()
+    // Whoever is scheduled again meanwhile keeps what the new date gives.
+    k.sql(`UPDATE schedules SET next_run_at = '2026-03-09T10:00:00.000Z'`)
+  }
+  await ticking
+  assert.ok(seen > 0 && seen < ids.length, `${seen} of ${ids.length} ended before anybody else had a turn`)
+  assert.equal(ended(), seen)
+  const held = k.rows(`SELECT DISTINCT schedule_id FROM room_roster WHERE source = 'calendar'`).length
+  assert.equal(held, ids.length - seen)
   await k.close()
 })
 
