@@ -32,6 +32,7 @@ export function runnersOf(works: Works): Runner[] {
       runs: stores.scheduleRuns,
       schedules: stores.schedules,
       take: works.scheduledTake,
+      trusted: works.clockWatch.trusted,
     }),
     leaseRunner({
       audit,

@@ -63,9 +63,11 @@ export function runStore(db: Db) {
     firstDue: (): string | undefined => first.get({})?.at,
     /** Claims an occurrence. False when it was claimed before: it must not run again. */
     record({ endsAt = null, recordingId = null, ...run }: { [K in keyof Run]: Run[K] | null }, now: string): boolean {
-      prune.run({ scheduleId: run.scheduleId as string, before: isoPlus(now, -KEPT_SECONDS) })
       return record.run({ ...run, endsAt, recordingId, now }) === 1
     },
+    /** Deletes the oldest runs of a schedule; only by a clock that is trusted: what it forgets may run again. */
+    prune: (scheduleId: string, now: string): void =>
+      void prune.run({ scheduleId, before: isoPlus(now, -KEPT_SECONDS) }),
     /** The recording an occurrence became. */
     name: (scheduleId: string, occurrenceAt: string, recordingId: string): void =>
       void name.run({ scheduleId, occurrenceAt, recordingId }),

@@ -31,13 +31,15 @@ interface Parts {
   runs: RunStore
   schedules: ScheduleStore
   take: TakeMaker
+  /** Whether the clock says how old a run is. */
+  trusted: () => boolean
 }
 
 type Outcome = 'deferred' | 'failed' | 'missed' | 'skipped' | 'started' | 'stale'
 
 /** Starts what is due (contract B, 18.3). Each schedule is one transaction: its take, its run, its next date, its audit. */
 export function scheduleRunner(parts: Parts): Runner {
-  const { batchSize, clock, db, enabled, intervalSeconds, runs } = parts
+  const { batchSize, clock, db, enabled, intervalSeconds, runs, trusted } = parts
   const step = dueStep(parts)
   const endAssignments = assignmentEnds(parts)
   return {
@@ -48,7 +50,10 @@ export function scheduleRunner(parts: Parts): Runner {
     async tick(now) {
       const counts: Partial<Record<Outcome, number>> = {}
       for (const { id, nextRunAt } of runs.due(now, batchSize)) {
-        const outcome = db.tx(() => step(id, nextRunAt, iso(clock.now())))
+        const outcome = db.tx(() => {
+          if (trusted()) runs.prune(id, now)
+          return step(id, nextRunAt, iso(clock.now()))
+        })
         counts[outcome] = (counts[outcome] ?? 0) + 1
         // A hundred schedules at nine o'clock must not hold the loop for all of them.
         await nextTurn()

@@ -199,6 +199,34 @@ test('a schedule that runs once and was jumped over waits again when the clock c
   await k.close()
 })
 
+test('a clock that went far ahead and comes back some of the way: the next date is the one that comes then', async () => {
+  const { add, get, k } = await house()
+  const { id } = await add()
+  await k.jump('163d')
+  assert.deepEqual(await pass(k), { missed: 1 })
+  await k.jump('-7d')
+  assert.equal((await get(id)).nextRunAt, '2026-08-05T10:00:00.000Z')
+  await k.jump('-60d')
+  assert.equal((await get(id)).nextRunAt, '2026-06-06T10:00:00.000Z')
+  await k.close()
+})
+
+test('a clock that is years ahead for a moment forgets no run: the slot does not run again', async () => {
+  const { add, get, k } = await house()
+  const { id } = await add()
+  assert.deepEqual(await pass(k, '1h'), { started: 1 })
+  finishAll(k)
+  await k.jump('500d')
+  await pass(k)
+  finishAll(k)
+  const before = takes(k).length
+  await k.jump('-500d')
+  await pass(k)
+  assert.equal(takes(k).length, before)
+  assert.equal((await get(id)).nextRunAt, '2026-03-03T10:00:00.000Z')
+  await k.close()
+})
+
 test('the clock goes back over a slot that has run: it does not run again', async () => {
   const { add, get, k } = await house()
   const { id } = await add()
