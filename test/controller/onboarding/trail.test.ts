@@ -116,7 +116,7 @@ test('a bootstrap token comes with the line to type, of this controller, for thi
   const { installLine: line, token } = await ask()
   assert.equal(
     line,
-    `{ echo SVC_BOOTSTRAP_TOKEN=${token}; curl -fsSL 'https://rooms.example.org/install.sh'; } | sudo sh -s -- --node-id '${id}' --room 'Hall' --site 'North'`,
+    `{ echo SVC_BOOTSTRAP_TOKEN=${token}; curl -fsSL --proto '=https' 'https://rooms.example.org/install.sh' || printf '\\nexit 1\\n'; } | sudo sh -s -- --node-id '${id}' --room 'Hall' --site 'North'`,
   )
   const pinned = await ask({ version: 'agent-v2026.03.02-1' })
   assert.match(pinned.installLine, /--version 'agent-v2026\.03\.02-1'$/)
