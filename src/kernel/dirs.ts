@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync } from 'node:fs'
 import * as path from 'node:path'
-import { faultWords } from '../kernel/words.ts'
+import { faultWords } from './words.ts'
 
 /**
  * Makes a directory and what is missing above it, one step at a time: the recursive mkdir of Node never returns where

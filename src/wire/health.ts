@@ -57,7 +57,7 @@ const filters = {
 export const HealthFilters = z.object({ ...Page.shape, ...filters })
 export type HealthFilters = z.infer<typeof HealthFilters>
 
-/** Longest details of an event somebody reports, bytes of JSON. */
+/** Longest details of an event, as characters of JSON. */
 export const LONGEST_DETAILS = 65_536
 
 export const HealthReport = z

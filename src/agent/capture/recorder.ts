@@ -123,7 +123,7 @@ export class Recorder implements Taker {
   }
 
   start(): void {
-    this.#begin().catch((e) => this.#stopWith(`capture_failed: ${text(e)}`))
+    this.#begin().catch((e) => this.#stopWith(`capture_failed: ${faultWords(e)}`))
   }
 
   /** Ends the take with what is there. */
@@ -257,7 +257,7 @@ export class Recorder implements Taker {
         this.#stopWith(this.#fault)
       },
       onFull: (e) =>
-        this.#tell('warning', 'disk_space_exhausted', { error: text(e), frames: this.frames, willRetry: true }),
+        this.#tell('warning', 'disk_space_exhausted', { error: faultWords(e), frames: this.frames, willRetry: true }),
       onRoom: (dropped) => this.#roomAgain(dropped),
       onWritten: (frames) => {
         this.#tap?.drained()
@@ -347,9 +347,9 @@ export class Recorder implements Taker {
   }
 
   #diskFault(error: unknown): string {
-    const details = { error: text(error), frames: this.frames, willRetry: false }
+    const details = { error: faultWords(error), frames: this.frames, willRetry: false }
     this.#tell('critical', isDiskFull(error) ? 'disk_space_exhausted' : 'capture_failed', details)
-    return isDiskFull(error) ? 'capture_disk_space_exhausted' : `capture_failed: ${text(error)}`
+    return isDiskFull(error) ? 'capture_disk_space_exhausted' : `capture_failed: ${faultWords(error)}`
   }
 
   async #finish(ended: string | undefined): Promise<TakeEnd> {
@@ -361,7 +361,7 @@ export class Recorder implements Taker {
       await this.#writer?.file?.finish()
     } catch (e) {
       // The samples are in the file and were synced within the last second; its length is repaired when it is read.
-      this.#tell('critical', 'capture_failed', { error: text(e), frames })
+      this.#tell('critical', 'capture_failed', { error: faultWords(e), frames })
     }
     return { frames, gaps: this.#gaps, ...(reason === undefined ? {} : { reason }) }
   }
@@ -379,5 +379,3 @@ const describe = ({ code, device, fault, said }: Loss): Record<string, unknown> 
   error: said.slice(-500),
   fault,
 })
-
-const text = (e: unknown): string => faultWords(e)

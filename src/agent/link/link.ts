@@ -94,10 +94,10 @@ export interface Link {
   close(): void
 }
 
-/** What went wrong with a call: no answer at all (`status` undefined), or an answer that is not 2xx or not readable. */
 /** Reason of a LinkError: by the clock of this machine the controller's certificate is not valid. */
 export const WRONG_TIME = 'wrong_time'
 
+/** What went wrong with a call: no answer at all (`status` undefined), or an answer that is not 2xx or not readable. */
 export class LinkError extends Error {
   readonly status: number | undefined
   readonly reason: string | undefined

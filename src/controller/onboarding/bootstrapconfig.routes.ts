@@ -75,16 +75,14 @@ export const bootstrapConfigRoutes = ({ credentials, ids, nodes, reach }: Parts)
   ]
 }
 
-const oneLine = (text: string): string => text.replace(/\s+/g, ' ')
-
 const entry = (node: Node, { match }: WantedNode, bootstrapToken: string, expiresAt: string): SetupEntry => ({
-  alias: oneLine(node.alias),
+  alias: node.alias,
   bootstrapToken,
   expiresAt,
   ...(match ? { match } : {}),
   nodeId: node.id,
-  room: oneLine(node.location.room),
-  site: oneLine(node.location.site),
+  room: node.location.room,
+  site: node.location.site,
 })
 
 function enrollment({ alias, hostname, room, site }: Exclude<WantedNode, { nodeId: string }>): Enrollment {

@@ -8,8 +8,8 @@ type Row = { [K in keyof Required<Room>]: Room[K] | null }
 
 const COLUMNS = `rooms.id, rooms.site, rooms.name, rooms.building, rooms.floor, rooms.description, rooms.notes,
   rooms.created_at AS createdAt, rooms.updated_at AS updatedAt`
-// One pass over the view for a whole list: SQLite does not push a correlated room into it.
 const IN_USE = `node_id NOT IN (SELECT id FROM nodes WHERE status = 'retired')`
+// One pass over the view for a whole list: SQLite does not push a correlated room into it.
 const COUNTED = `rooms LEFT JOIN
   (SELECT room_id, count(DISTINCT node_id) AS n FROM node_rooms WHERE ${IN_USE} GROUP BY room_id) counted
   ON counted.room_id = rooms.id`

@@ -137,6 +137,8 @@ export function destinationStore(db: Db, key: () => Uint8Array, unavailable: Una
     },
   }
 }
+export type DestinationStore = ReturnType<typeof destinationStore>
+
 /** A stored secret stays where it was entered for: whoever names another server knows the secret, too. */
 function mustAskAgain(before: Row, { s3, s3SecretAccessKey, smb, smbPassword }: DestinationPatch): void {
   const ask = (field: string, changed: string[]): void => {
@@ -149,5 +151,3 @@ function mustAskAgain(before: Row, { s3, s3SecretAccessKey, smb, smbPassword }: 
   if (s3 && before.s3Secret !== null && s3SecretAccessKey === undefined)
     ask('s3SecretAccessKey', redirections.s3(parsed<S3Options>(before.s3), s3))
 }
-
-export type DestinationStore = ReturnType<typeof destinationStore>
