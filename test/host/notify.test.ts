@@ -50,12 +50,13 @@ test('where nothing moves no sign of life is given, and again where it does', ma
     manager: { socket, watchdogMs: 50 },
   })
   await notify.ready()
-  const before = got.length
+  const told = ['READY=1', 'WATCHDOG=1', 'STATUS=ready']
+  await until(() => flat(got).length >= told.length)
   await until(() => asked >= 4)
-  assert.equal(got.length, before)
+  assert.deepEqual(flat(got), told)
   alive = true
-  await until(() => got.length > before)
-  assert.deepEqual(flat(got.slice(before)).slice(0, 1), ['WATCHDOG=1'])
+  await until(() => flat(got).length > told.length)
+  assert.deepEqual(flat(got).slice(told.length, told.length + 1), ['WATCHDOG=1'])
 })
 
 test('without a watchdog only what changes is told; without a manager nothing runs', managed, async (t) => {

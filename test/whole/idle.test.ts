@@ -52,6 +52,7 @@ describe('an agent with nothing to do', () => {
       'nodes.health_events.sync.succeeded',
       'nodes.heartbeat.succeeded',
       'nodes.heartbeat.succeeded, a change',
+      'nodes.inventory.reconciled',
       'nodes.meter_frame.ingest.succeeded',
     ])
   })
