@@ -98,7 +98,7 @@ export class ClockWatch {
   private carry(jump: Jump): void {
     const { audit, db, jumps, log, schedules } = this.parts
     const bySeconds = Math.round(jump.by / 1000)
-    const steps = jumps.moveRest(jump)
+    const steps = inTurn(jumps.moveRest(jump), schedules.moveRest(jump))
     const { leap, more } = db.tx(() => {
       const moved = { ...jumps.moveNow(jump), schedules: schedules.move(jump) }
       const done = this.some(steps)
@@ -172,4 +172,8 @@ export class ClockWatch {
         'The clock went forward by a day or more: nothing is deleted for its age in the next 24 hours.',
       )
   }
+}
+
+function* inTurn<T>(...all: Iterable<T>[]): Generator<T> {
+  for (const each of all) yield* each
 }

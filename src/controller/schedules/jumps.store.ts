@@ -1,10 +1,12 @@
 import { iso } from '../../kernel/clock.ts'
 import type { Db, Params } from '../store/db.ts'
 import { type Pending, pendingOf, pendingSlot, type Stored } from './planning.rules.ts'
-import { currentSlot, isExcepted, nextSlot, type Slot } from './recurrence.rules.ts'
+import { currentSlot, isExcepted, type Slot, slotsAfter } from './recurrence.rules.ts'
 import type { ScheduleStore } from './schedules.store.ts'
 
 interface Jump {
+  /** What the clock said before it. */
+  before: string
   /** Later (or, below zero, earlier) by so many ms. */
   by: number
   /** What the clock says now. */
@@ -13,6 +15,11 @@ interface Jump {
 
 // No slot is longer.
 const LONGEST_MS = 8 * 86_400_000
+// Dates that are looked at; more of them were not run under a clock that was ahead.
+const MOST_SLOTS = 100
+const FOREVER = '9999-12-31T23:59:59.999Z'
+// Schedules per step of what is looked at anew.
+const SLICE = 20
 
 /**
  * What a jump of the wall clock means for schedules. Dates stay where they are: what was jumped over is missed or late, as
@@ -31,6 +38,11 @@ export function scheduleJumps(db: Db, schedules: Pick<ScheduleStore, 'find' | 'p
   )
   const forget = db.stmt<{ id: string; now: string; since: string }>(
     `DELETE FROM schedule_runs WHERE schedule_id = @id AND occurrence_at > @since AND outcome = 'missed' AND ends_at > @now`,
+  )
+  // They wait for dates beyond what the clock said: it may have been brought there over dates that come again.
+  const beyond = db.stmt<{ before: string }, { id: string }>(
+    `SELECT s.id FROM schedules s WHERE s.enabled = 1 AND s.next_run_at > @before
+       AND json_extract(s.recurrence, '$.mode') <> 'always_on'`,
   )
   const ran = db.stmt<{ at: string; id: string }, { n: number }>(
     `SELECT 1 AS n FROM schedule_runs WHERE schedule_id = @id AND occurrence_at = @at`,
@@ -56,14 +68,24 @@ export function scheduleJumps(db: Db, schedules: Pick<ScheduleStore, 'find' | 'p
     return { ...pendingOf(next), nextRunAt: iso(Math.max(at, begins)) }
   }
 
-  const restore = (schedule: Stored, now: string, since: string): void => {
-    forget.run({ id: schedule.id, now, since })
+  /** The first slot from now on, the open one included, that was not run yet; undefined when none is before `until`. */
+  const firstFree = (schedule: Stored, now: string, until: string): Slot | undefined => {
     const plan = schedules.planOf(schedule)
     const open = currentSlot(plan, Date.parse(now))
-    const free = (slot: Slot) => ran.get({ at: iso(slot.scheduledAt), id: schedule.id }) === undefined
-    const next = open && free(open) ? open : nextSlot(plan, Date.parse(now))
+    for (const slot of [...(open ? [open] : []), ...slotsAfter(plan, Date.parse(now)).take(MOST_SLOTS)]) {
+      if (iso(slot.startAt) >= until) return undefined
+      if (!ran.get({ at: iso(slot.scheduledAt), id: schedule.id })) return slot
+    }
+    return undefined
+  }
+
+  /** Has a schedule wait for what comes again, if that is before what it waits for. */
+  const restore = (id: string, now: string): void => {
+    const schedule = schedules.find(id)
+    if (!schedule) return
     const waits = schedule.enabled ? schedule.nextRunAt : undefined
-    if (next && (waits === undefined || iso(next.startAt) < waits)) put(schedule.id, pendingOf(next))
+    const next = firstFree(schedule, now, waits ?? FOREVER)
+    if (next) put(id, pendingOf(next))
   }
 
   return {
@@ -77,8 +99,19 @@ export function scheduleJumps(db: Db, schedules: Pick<ScheduleStore, 'find' | 'p
       if (jump.by > 0) return counted.length
       const since = iso(Math.max(Date.parse(jump.now) - LONGEST_MS, 0))
       const again = early.all({ now: jump.now, since })
-      for (const { id } of again) restore(schedules.find(id) as Stored, jump.now, since)
+      for (const { id } of again) {
+        forget.run({ id, now: jump.now, since })
+        restore(id, jump.now)
+      }
       return counted.length + again.length
+    },
+    /** After a clock that went back: steps of some schedules each, to be done in a transaction each. */
+    *moveRest({ before, by, now }: Jump): Generator<() => void> {
+      const ids = by < 0 ? beyond.all({ before }).map(({ id }) => id) : []
+      for (let from = 0; from < ids.length; from += SLICE)
+        yield () => {
+          for (const id of ids.slice(from, from + SLICE)) restore(id, now)
+        }
     },
   }
 }

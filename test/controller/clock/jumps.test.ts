@@ -187,6 +187,21 @@ test('a slot that was jumped over is missed, and comes again when the clock come
   await k.close()
 })
 
+test('slots that were jumped over come again also when the clock comes back only part of the way', async () => {
+  const { add, get, k } = await house()
+  const { id } = await add()
+  await k.jump('365d')
+  assert.deepEqual(await pass(k), { missed: 1 })
+  await k.jump('-1d')
+  assert.equal((await get(id)).nextRunAt, '2027-03-01T10:00:00.000Z')
+  await k.jump('-178d')
+  assert.equal((await get(id)).nextRunAt, '2026-09-04T10:00:00.000Z')
+  await k.jump('-400d')
+  assert.equal((await get(id)).nextRunAt, '2025-07-31T10:00:00.000Z')
+  assert.deepEqual(await pass(k, '1h'), { started: 1 })
+  await k.close()
+})
+
 test('a schedule that runs once and was jumped over waits again when the clock comes back', async () => {
   const { add, get, k } = await house()
   const { id } = await add({ recurrence: { mode: 'once', startsAt: '2026-03-02T10:00:00.000Z', durationSeconds: 600 } })
