@@ -176,6 +176,23 @@ export interface WaveformPreview {
   source: 'ffmpeg_decoded_peak' | 'wav_s16le_peak'
 }
 
+/** `pending` while it is made, with the first two; `ready` with the rest. */
+export interface Waveform {
+  /** How many are made before it; 0: it is being made. */
+  before?: number
+  /** 0..1 of the one that is being made. */
+  progress?: number
+  /** The lowest and the highest sample of every point, -1..1. */
+  channels?: { max: number[]; min: number[] }[]
+  checksum: string
+  points?: number
+  recordingId: string
+  rendition: string
+  sampleCount?: number
+  sampleRate?: number
+  state: 'pending' | 'ready'
+}
+
 /** A value recordings are narrowed by, and how many the caller sees with it. */
 export interface Facet {
   count: number
@@ -209,7 +226,7 @@ export interface Command {
   captureFormat: string
   captureGroupId?: string
   captureInterfaceId?: string
-  /** The interface's stable system ref, so that the agent can find the device after a renumbering (trap T4). */
+  /** The interface's stable system ref, so that the agent can find the device after a renumbering. */
   captureSystemRef?: string
   captureSampleRate: number
   /** The profile's wish; a channel map, where there is one, wins. */

@@ -7,6 +7,8 @@ import { SETTINGS as CONTROLLER } from '../../src/controller/config.ts'
 import type { AnyRoute } from '../../src/controller/edge/route.ts'
 import { mounted } from '../../src/controller/edge/serve.ts'
 import { RUN_SETTINGS, SERVER_SETTINGS } from '../../src/lifecycle/config.ts'
+import { answersOf } from './api.answers.ts'
+import { shapeOf, shortened, typesOf } from './api.shapes.ts'
 
 const cell = (text: string): string => text.replaceAll('|', '\\|')
 const table = (head: string[], rows: string[][]): string =>
@@ -47,14 +49,17 @@ const WHO: Record<string, string> = {
   none: 'open',
 }
 
-function api(routes: readonly AnyRoute[]): string {
+function inOrder(routes: readonly AnyRoute[]): AnyRoute[] {
   const order = (r: AnyRoute): string =>
     r.path
       .split('/')
       .slice(0, r.path.startsWith('/settings') ? 3 : 2)
       .join('/')
-  const sorted = [...routes].sort((a, b) => order(a).localeCompare(order(b)))
-  const rows = sorted.map((r) => [
+  return [...routes].sort((a, b) => order(a).localeCompare(order(b)))
+}
+
+function api(routes: readonly AnyRoute[]): string {
+  const rows = inOrder(routes).map((r) => [
     `\`${r.method} ${mounted(r.path)}\``,
     WHO[r.auth as string] ?? '',
     r.permission ? `\`${r.permission}\`` : '',
@@ -63,8 +68,15 @@ function api(routes: readonly AnyRoute[]): string {
   return table(['Route', 'Who', 'Permission', 'Audit'], rows)
 }
 
+/** Both in one part: the compiler is asked once. */
+function shapes(routes: readonly AnyRoute[]): string {
+  const answers = answersOf()
+  const folded = inOrder(routes).map((r) => shapeOf(r, answers, WHO[r.auth as string] ?? ''))
+  return shortened([...folded, '## Types', 'Named in the answers above.', typesOf(answers)].join('\n\n'))
+}
+
 const MADE: Record<string, Record<string, (routes: readonly AnyRoute[]) => string>> = {
-  'docs/api.md': { api },
+  'docs/api.md': { api, shapes },
   'docs/lifecycle.md': { 'lifecycle settings': () => tableOf({ ...SERVER_SETTINGS, ...RUN_SETTINGS }) },
   'docs/settings.md': { 'agent settings': agentSettings, 'controller settings': () => tableOf(CONTROLLER) },
 }

@@ -104,7 +104,7 @@ function queryParameters(schema: z.ZodType | undefined): Json[] {
 }
 
 /** What a client may send: transforms are described by their input, what JSON Schema cannot say is left open. */
-function schemaOf(schema: z.ZodType): Json {
+export function schemaOf(schema: z.ZodType): Json {
   const { $schema: _, ...json } = z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })
   return json as Json
 }

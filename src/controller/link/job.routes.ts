@@ -67,7 +67,7 @@ const peekRoute = (parts: Parts): AnyRoute =>
 const claimRoute = (parts: Parts, name: 'claim-next' | 'claim-next-group', action: string, group: boolean): AnyRoute =>
   flow({
     method: 'POST',
-    path: `/nodes/:id/recording-jobs/${name}` as '/nodes/:id/recording-jobs/claim-next',
+    path: `/nodes/:id/recording-jobs/${name}` as const,
     ...agent,
     target: node,
     action,
@@ -173,7 +173,7 @@ const reasonOf = (request: Incoming, fallback: string): string =>
 const terminalRoute = ({ ending, jobs, leases }: Parts, to: 'cancelled' | 'failed'): AnyRoute =>
   route({
     method: 'POST',
-    path: `/recording-jobs/:id/${to}` as '/recording-jobs/:id/failed',
+    path: `/recording-jobs/:id/${to}` as const,
     ...agent,
     target: one,
     action: `recording_jobs.${to}`,

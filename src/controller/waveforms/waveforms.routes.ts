@@ -1,5 +1,5 @@
 import { conflict } from '../../kernel/fail.ts'
-import { WaveformQuery } from '../../wire/recordings.ts'
+import { type Waveform, WaveformQuery } from '../../wire/recordings.ts'
 import { type AnyRoute, type Done, route } from '../edge/route.ts'
 import { byRendition, chosenFile } from '../recordings/recordings.rules.ts'
 import type { RecordingStore } from '../recordings/recordings.store.ts'
@@ -26,14 +26,14 @@ export const waveformRoutes = ({ making, recordings, waveforms }: Parts): AnyRou
     action: 'recordings.waveform.read',
     target: (p) => ({ type: 'recording', id: p.id }),
     query: WaveformQuery,
-    run: ({ params: { id }, query: { points = POINTS, rendition } }): Done<unknown> => {
+    run: ({ params: { id }, query: { points = POINTS, rendition } }): Done<Waveform> => {
       recordings.get(id)
       const file = chosenFile(byRendition(recordings.files(id)), rendition)
       if (!file) throw conflict('recording_not_cached', 'Recording is not cached')
       const found = waveforms.find(id, file.checksum)
       const about = { checksum: file.checksum, recordingId: id, rendition: file.rendition }
       if (!found) {
-        const data = { ...about, state: 'pending', ...making.want(file) }
+        const data: Waveform = { ...about, state: 'pending', ...making.want(file) }
         return { data, headers: { 'retry-after': String(RETRY_SECONDS) }, status: 202 }
       }
       const peaks = resampled(found.peaks, points)

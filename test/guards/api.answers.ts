@@ -1,0 +1,200 @@
+// What every route answers, read from the types of the records by the compiler: nothing is written down a second time.
+import * as path from 'node:path'
+import { type CallExpression, type Node, type ObjectLiteralExpression, SyntaxKind } from 'typescript/unstable/ast'
+import {
+  API,
+  type Checker,
+  NodeBuilderFlags,
+  type Project,
+  SignatureKind,
+  type Symbol as Sym,
+  SymbolFlags,
+  type Type,
+} from 'typescript/unstable/sync'
+
+export interface Answers {
+  /** By `METHOD /path auth`, as the records have them: the members of the answer, `data` and what stands beside it. */
+  routes: Map<string, string[]>
+  /** Declarations of the named types in those answers, by name. */
+  types: Map<string, string>
+}
+
+const ROOT = path.resolve(import.meta.dirname, '../..')
+const AS_TEXT =
+  NodeBuilderFlags.NoTruncation |
+  NodeBuilderFlags.UseAliasDefinedOutsideCurrentScope |
+  NodeBuilderFlags.UseSingleQuotesForStringLiteralType
+const MAKERS = new Set(['route', 'flow', 'stream'])
+
+/** Asks the compiler, once: it takes about two seconds. @throws Error when it cannot read the project */
+export function answersOf(): Answers {
+  const config = path.join(ROOT, 'tsconfig.json')
+  const api = new API({ cwd: ROOT })
+  try {
+    const project = api.updateSnapshot({ openProject: config }).getProject(config)
+    if (!project) throw new Error(`the compiler does not know ${config}`)
+    return read(project)
+  } finally {
+    api.close()
+  }
+}
+
+function read(project: Project): Answers {
+  const answers: Answers = { routes: new Map(), types: new Map() }
+  const types = new Declared(project, answers.types)
+  const files = project.program.getSourceFileNames().filter((file) => file.startsWith(`${ROOT}/src/controller/`))
+  for (const record of files.flatMap((file) => recordsIn(project.program.getSourceFile(file)))) {
+    const answered = membersOf(project.checker, types, record)
+    for (const key of keysOf(project.checker, record)) answers.routes.set(key, answered)
+  }
+  return answers
+}
+
+/** The object given to each call of a maker of records. */
+function recordsIn(node: Node | undefined, found: ObjectLiteralExpression[] = []): ObjectLiteralExpression[] {
+  if (node?.kind === SyntaxKind.CallExpression) {
+    const { arguments: given, expression } = node as CallExpression
+    const [record] = given
+    const name = (expression as { text?: string }).text ?? ''
+    if (MAKERS.has(name) && record?.kind === SyntaxKind.ObjectLiteralExpression)
+      found.push(record as ObjectLiteralExpression)
+  }
+  node?.forEachChild((child) => void recordsIn(child, found))
+  return found
+}
+
+/** One record may stand for several paths. */
+function keysOf(checker: Checker, record: ObjectLiteralExpression): string[] {
+  const type = checker.getTypeAtLocation(record)
+  const words = (name: string): string[] => {
+    const member = type && typeOf(checker, type, name)
+    const each = member?.isUnionType() ? member.getTypes() : member ? [member] : []
+    return each.flatMap((one) => (one.isStringLiteralType() ? [one.value] : []))
+  }
+  return words('method').flatMap((method) =>
+    words('path').flatMap((at) => words('auth').map((auth) => `${method} ${at} ${auth}`)),
+  )
+}
+
+function typeOf(checker: Checker, of: Type, name: string): Type | undefined {
+  const symbol = checker.getPropertyOfType(of, name)
+  return symbol && checker.getTypeOfSymbol(symbol)
+}
+
+function membersOf(checker: Checker, types: Declared, record: ObjectLiteralExpression): string[] {
+  const type = checker.getTypeAtLocation(record)
+  const run = type && typeOf(checker, type, 'run')
+  const [signature] = run ? checker.getSignaturesOfType(run, SignatureKind.Call) : []
+  const made = signature && checker.getReturnTypeOfSignature(signature)
+  const members = new Map<string, Set<string>>()
+  const add = (name: string, of: Type | undefined): void => {
+    if (!of) return
+    types.note(of)
+    members.set(name, (members.get(name) ?? new Set()).add(textOf(checker, of, record)))
+  }
+  for (const done of made ? alternatives(checker, made) : []) {
+    const response = typeOf(checker, done, 'response')
+    for (const held of alternatives(checker, response && typeOf(checker, response, 'holds')))
+      for (const symbol of checker.getPropertiesOfType(held)) add(symbol.name, checker.getTypeOfSymbol(symbol))
+    add('data', typeOf(checker, done, 'data'))
+    for (const beside of alternatives(checker, typeOf(checker, done, 'beside')))
+      for (const symbol of checker.getPropertiesOfType(beside)) add(symbol.name, checker.getTypeOfSymbol(symbol))
+  }
+  return [...members].map(([name, texts]) => plain(`${name}: ${[...texts].join(' | ')}`))
+}
+
+/** The members of a union, of what a promise gives; nothing else. */
+function alternatives(checker: Checker, type: Type | undefined): Type[] {
+  if (!type) return []
+  if (type.isUnionType()) return type.getTypes().flatMap((one) => alternatives(checker, one))
+  if (type.isTypeReference() && type.getSymbol()?.name === 'Promise')
+    return checker.getTypeArguments(type).flatMap((one) => alternatives(checker, one))
+  return type.isObjectType() ? [type] : []
+}
+
+/** Collects the declarations of named types, those within them too. */
+class Declared {
+  readonly #checker: Checker
+  readonly #found: Map<string, string>
+  readonly #project: Project
+  readonly #named = new Set<number>()
+  readonly #seen = new Set<number>()
+
+  constructor(project: Project, found: Map<string, string>) {
+    this.#checker = project.checker
+    this.#found = found
+    this.#project = project
+  }
+
+  note(type: Type): void {
+    if (this.#seen.has(type.id)) return
+    this.#seen.add(type.id)
+    for (const symbol of [type.getAliasSymbol(), type.getSymbol()]) {
+      const node = symbol?.declarations[0]?.resolve(this.#project)
+      const ours = node?.getSourceFile().fileName.startsWith(`${ROOT}/src/`)
+      const named = node?.kind === SyntaxKind.InterfaceDeclaration || node?.kind === SyntaxKind.TypeAliasDeclaration
+      if (symbol && node && ours && named && !this.#named.has(symbol.id)) {
+        this.#named.add(symbol.id)
+        this.#add(symbol.name, node, symbol)
+      }
+    }
+    for (const inner of type.getAliasTypeArguments()) this.note(inner)
+    if (type.isUnionType() || type.isIntersectionType()) for (const one of type.getTypes()) this.note(one)
+    else if (type.isObjectType()) this.#within(type)
+  }
+
+  #within(type: Type): void {
+    if (type.isTypeReference()) for (const one of this.#checker.getTypeArguments(type)) this.note(one)
+    if (this.#checker.isArrayLikeType(type)) return
+    for (const info of this.#checker.getIndexInfosOfType(type)) this.note(info.valueType)
+    for (const member of this.#checker.getPropertiesOfType(type)) {
+      const of = this.#checker.getTypeOfSymbol(member)
+      if (of) this.note(of)
+    }
+  }
+
+  /** @throws Error for a second type of that name: a reader could not tell which one is meant */
+  #add(name: string, node: Node, symbol: Sym): void {
+    const type = this.#checker.getDeclaredTypeOfSymbol(symbol)
+    this.note(type)
+    const text = type.isObjectType()
+      ? this.#members(name, type, node)
+      : `type ${name} = ${textOf(this.#checker, type, node, NodeBuilderFlags.InTypeAlias)}`
+    const before = this.#found.get(name)
+    if (before !== undefined && before !== text) throw new Error(`two types that routes answer with are named ${name}`)
+    this.#found.set(name, text)
+  }
+
+  #members(name: string, type: Type, node: Node): string {
+    const checker = this.#checker
+    const lines = checker.getPropertiesOfType(type).flatMap((member) => {
+      const of = checker.getTypeOfSymbol(member)
+      const whole = of ? textOf(checker, of, node) : 'unknown'
+      const text = whole.replace(/ \| undefined$/, '').replaceAll('\n', '\n  ')
+      const optional = (member.flags & SymbolFlags.Optional) !== 0 || whole.endsWith(' | undefined')
+      const words = member.getDocumentationComment(checker).replaceAll(/\s+/g, ' ')
+      const line = `  ${member.name}${optional ? '?' : ''}: ${text}`
+      return words ? [`  /** ${words} */`, line] : [line]
+    })
+    const others = checker
+      .getIndexInfosOfType(type)
+      .map((info) => `  [key: string]: ${textOf(checker, info.valueType, node)}`)
+    return [`interface ${name} {`, ...lines, ...others, '}'].join('\n')
+  }
+}
+
+const LONG = 100
+
+/** On one line where it fits. */
+function textOf(checker: Checker, type: Type, at: Node, more = 0): string {
+  const line = checker.typeToString(type, at, AS_TEXT | more)
+  if (line.length <= LONG) return plain(line.replaceAll('; }', ' }'))
+  const lines = checker.typeToString(type, at, AS_TEXT | more | NodeBuilderFlags.MultilineObjectLiterals)
+  return plain(lines.replaceAll(/^ +/gm, (indent) => ' '.repeat(indent.length / 2)).replaceAll(/;$/gm, ''))
+}
+
+/** What is undefined is not sent: a field that may be is one that may be absent. */
+const plain = (text: string): string =>
+  text
+    .replaceAll(/(\w+)\??: ([^;?\n]*?) \| undefined(?=;|$| \})/gm, '$1?: $2')
+    .replaceAll(/^( *\}[)[\]]*) \| undefined$/gm, '$1')
