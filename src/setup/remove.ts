@@ -112,7 +112,8 @@ function removeIfEmpty(dir: string): void {
 async function removeRole({ files, purged, units, user }: Trace, purge: boolean): Promise<string[]> {
   const changed = await stopUnits(units)
   const packages = ofPackage()
-  if (!packages) changed.push(...removePaths([...units.map((unit) => path.join(PLACES.units, unit)), ...files]))
+  // Units of an installer hide those of a package that came later; its other files the package has replaced.
+  changed.push(...removePaths([...units.map((unit) => path.join(PLACES.units, unit)), ...(packages ? [] : files)]))
   if (!purge) return changed
   changed.push(...removePaths(purged))
   removeIfEmpty(PLACES.credentials)

@@ -314,6 +314,21 @@ describe('the package on a booted machine', { skip: noMachine() }, () => {
     await backOnline()
   })
 
+  test('removed and installed again: what was enabled runs again, and nothing else', async () => {
+    await box.must('systemctl enable --now roomtone-tls-renew.timer')
+    await box.must('dpkg -r roomtone', { timeoutMs: 120_000 })
+    await install(second)
+    await backOnline()
+    for (const unit of [UNITS.agent, UNITS.controller, UNITS.tlsRenewTimer])
+      assert.equal(await property(unit, 'ActiveState'), 'active', unit)
+    assert.equal(await property(UNITS.lifecycle, 'ActiveState'), 'inactive')
+    // An upgrade of what stands still on purpose starts nothing.
+    await box.must(`systemctl stop ${UNITS.agent}`)
+    await install(second)
+    assert.equal(await property(UNITS.agent, 'ActiveState'), 'inactive')
+    await box.must(`systemctl disable --now ${UNITS.tlsRenewTimer}`)
+  })
+
   test('removed, no program is left; purged, only what would be missed', async () => {
     await box.must('dpkg -r roomtone', { timeoutMs: 120_000 })
     assert.equal(await box.exists(PLACES.executable), false)
@@ -368,6 +383,13 @@ describe('the package on a booted machine', { skip: noMachine() }, () => {
     assert.equal(await box.exists(`${PLACES.controllerHome}/roomtone.db`), true)
     const script = fs.readFileSync(path.join(ROOT, 'scripts', 'install-controller.sh'), 'utf8')
     await box.must('sh -s -- --uninstall --purge', { input: script })
+    assert.equal(await leftovers(), '')
+  })
+
+  test('a package over what the installer had put there: a purge leaves nothing of either', async () => {
+    await install(first)
+    await box.must(`cp /usr/lib/systemd/system/roomtone-* /etc/systemd/system/ && systemctl daemon-reload`)
+    await box.must('roomtone setup remove --purge')
     assert.equal(await leftovers(), '')
   })
 })
