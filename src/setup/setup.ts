@@ -139,7 +139,8 @@ async function controller(flags: Flags, parts: SetupParts): Promise<SetupDone> {
     },
     parts,
   )
-  if (fs.existsSync(FIRST_PASSWORD)) parts.say(`The first admin's password is in ${FIRST_PASSWORD} (root reads it).`)
+  if (fs.existsSync(FIRST_PASSWORD))
+    parts.say(`The first admin's password is in ${FIRST_PASSWORD} (root reads it), unless it was changed since.`)
   return done
 }
 

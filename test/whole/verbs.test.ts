@@ -78,7 +78,7 @@ describe('admin verbs', () => {
     // While it runs, nothing is put under it.
     const refused = await verb(['restore', house.path('backup'), '--force'], { on })
     assert.equal(refused.code, 2)
-    assert.match(refused.said, /Another controller uses this data directory/)
+    assert.match(refused.said, /A controller uses this data directory already: stop it first/)
     await other.program.end('SIGTERM')
   })
 

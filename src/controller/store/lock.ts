@@ -12,7 +12,7 @@ export function lockDirectory(file: string, addon: object | undefined): { releas
   } catch (e) {
     db.close()
     if ((e as { code?: string }).code === 'SQLITE_BUSY')
-      throw conflict('data_directory_in_use', 'Another controller uses this data directory')
+      throw conflict('data_directory_in_use', 'A controller uses this data directory already: stop it first')
     throw e
   }
   return { release: () => db.close() }
