@@ -10,7 +10,7 @@ export const JSON_LIMIT = 1024 * 1024
 export interface BodyBounds {
   /** From the first look to the last byte, ms. */
   deadlineMs: number
-  /** Bodies under way at once, of all callers. */
+  /** Bodies at once that come in or wait for their turn, of all callers. */
   overall: number
   /** And of one caller. */
   perCaller: number
@@ -27,10 +27,10 @@ export interface Source {
 /** Reads whole bodies of one kind of callers, so many at once. */
 export interface Bodies {
   /**
-   * The whole body in the pieces it came in. `caller` is who is counted.
+   * The whole body in the pieces it came in. `caller` is who is counted, until what it was `held` for is done.
    * @throws Fail 413 above `most` bytes, 408 past the deadline, 429 or 503 when too many are under way, 400 when it broke off.
    */
-  read(source: Source, caller: string, most: number): Promise<Uint8Array[]>
+  read(source: Source, caller: string, most: number, held?: Promise<unknown>): Promise<Uint8Array[]>
 }
 
 const tooLarge = (most: number): Fail =>
@@ -57,13 +57,16 @@ export function bodies({ deadlineMs, overall, perCaller }: BodyBounds = BODY_BOU
     all--
   }
   return {
-    async read({ chunks, declared }, caller, most) {
+    async read({ chunks, declared }, caller, most, held = Promise.resolve()) {
       if (declared > most) throw tooLarge(most)
       enter(caller)
       try {
-        return await (chunks instanceof Readable ? listened(chunks, most, deadlineMs) : iterated(chunks, most))
-      } finally {
+        const parts = await (chunks instanceof Readable ? listened(chunks, most, deadlineMs) : iterated(chunks, most))
+        void held.finally(() => leave(caller))
+        return parts
+      } catch (e) {
         leave(caller)
+        throw e
       }
     },
   }

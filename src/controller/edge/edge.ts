@@ -36,8 +36,8 @@ export interface Edge {
 /** One request on its way through the pipeline. */
 export interface Call {
   bearer: string
-  /** Parsed JSON before any schema, for targets that are named in it. */
-  body: unknown
+  /** Parsed JSON before any schema, for targets that are named in it. @throws Fail when it could not be read. */
+  body: () => unknown
   known: { stale: boolean; who: Who } | undefined
   /** Moves forward when a flow commits long after its request came. */
   now: string
@@ -45,4 +45,6 @@ export interface Call {
   path: string
   r: AnyRoute
   request: Incoming
+  /** Its body is no longer held in memory: another one of the caller may come. */
+  worked: () => void
 }

@@ -85,20 +85,22 @@ const isTicketed = (permission: AnyRoute['permission']): boolean =>
 async function handle(edge: Edge, candidates: AnyRoute[], c: Context): Promise<Response> {
   const header = bearerOf(c)
   const r = chosen(edge, candidates, header)
+  const worked = Promise.withResolvers<void>()
   const bearer = header || ticketOf(r, c)
   const call: Call = {
     bearer,
-    body: undefined,
+    body: () => undefined,
     known: undefined,
     now: iso(edge.clock.now()),
     params: c.req.param() as Record<string, string>,
     path: c.req.path,
     r,
     request: incoming(c, {
-      read: (source, most) => bodiesFor(edge, call).read(source, callerOf(call), most),
+      read: (source, most) => bodiesFor(edge, call).read(source, callerOf(call), most, worked.promise),
       trustedProxies: edge.trustedProxies,
       upload: r.upload === true,
     }),
+    worked: worked.resolve,
   }
   const notes = trail(edge, call)
   // A probe must answer whatever is wrong with the database: nobody is looked up for it, and nothing is written.
@@ -106,13 +108,15 @@ async function handle(edge: Edge, candidates: AnyRoute[], c: Context): Promise<R
   try {
     call.known = await identified(edge, call, notes, candidates.some(isGuessable))
     if (!heeded(edge, call, notes)) throw edge.heed.limited(call)
-    const read = await readBody(call)
-    const done = await admitted(edge, call, notes, read, r.query ? c.req.query() : {})
+    await readBody(call)
+    const done = await admitted(edge, call, notes, r.query ? c.req.query() : {})
     return done instanceof Response ? done : answer(edge, c, r, done)
   } catch (e) {
     if (call.known?.who.kind === 'scraper' && e instanceof Fail && e.status === 503) return edge.outage()
     // A failure of ours stays one, whoever hears of it.
     return refuse(edge, c, r, e instanceof Fail && e.status < 500 ? (notes.limited() ?? e) : e)
+  } finally {
+    call.worked()
   }
 }
 
@@ -156,15 +160,40 @@ const bodiesFor = ({ bodies }: Edge, call: Call) => (isStranger(call) ? bodies.s
 export const limitOf = ({ auth, bodyLimit }: AnyRoute): number =>
   bodyLimit ?? (auth === 'none' ? STRANGER_LIMIT : JSON_LIMIT)
 
-/** A body that could not be read is still judged by the gate first. */
-async function readBody(call: Call): Promise<Fail | undefined> {
-  if (!call.r.body) return undefined
+/**
+ * A body that could not be read is still judged by the gate first. It is parsed when somebody asks for it, which is in the
+ * caller's turn: a megabyte is work for milliseconds, and that of a refused caller is none.
+ */
+async function readBody(call: Call): Promise<void> {
+  if (!call.r.body) return
   try {
-    call.body = jsonIn(await call.request.whole(limitOf(call.r)))
-    return undefined
+    const parts = await call.request.whole(limitOf(call.r))
+    call.body = once(() => jsonIn(parts))
   } catch (e) {
-    if (e instanceof Fail) return e
-    throw e
+    if (!(e instanceof Fail)) throw e
+    call.body = () => {
+      throw e
+    }
+  }
+}
+
+/** What `make` gives or throws, made when it is first asked for. */
+function once<T>(make: () => T): () => T {
+  let made: (() => T) | undefined
+  return () => {
+    made ??= settled(make)
+    return made()
+  }
+}
+
+function settled<T>(make: () => T): () => T {
+  try {
+    const value = make()
+    return () => value
+  } catch (e) {
+    return () => {
+      throw e
+    }
   }
 }
 
@@ -174,15 +203,14 @@ async function admitted(
   edge: Edge,
   call: Call,
   notes: Trail,
-  unreadable: Fail | undefined,
   query: Record<string, string>,
 ): Promise<Done<unknown> | Response> {
   const { r } = call
   const durable = r.audit !== 'telemetry'
   const input = (): AnyInput => {
-    if (unreadable) throw unreadable
+    r.admit?.(call.params as never)
     return {
-      body: r.body ? parsed(r.body, call.body, 'invalid_request') : undefined,
+      body: r.body ? parsed(r.body, call.body(), 'invalid_request') : undefined,
       now: call.now,
       params: call.params as never,
       query: r.query ? parsed(r.query, query, 'invalid_filters') : undefined,
@@ -191,12 +219,10 @@ async function admitted(
     }
   }
   const gated = async <T>(step: () => T): Promise<T> => {
-    const outcome = await edge.group.submit(
-      () => notes.gate() ?? { value: step() },
-      durable,
-      notes.failedBehindGate,
-      callerOf(call),
-    )
+    const turn = () => notes.gate() ?? { value: step() }
+    const outcome = await edge.group
+      .submit(turn, durable, notes.failedBehindGate, callerOf(call))
+      .finally(() => call.worked())
     if ('refusal' in outcome) throw outcome.refusal
     return outcome.value
   }

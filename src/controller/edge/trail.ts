@@ -13,7 +13,15 @@ export function trail(edge: Edge, call: Call) {
   const { r } = call
   const who = () => call.known?.who
   const machine = r.auth !== 'user' && r.auth !== 'none'
-  const target = (): Target => r.target(call.params as never, call.body)
+  // Few targets are named in the body: for the others it is not parsed.
+  const target = (): Target => r.target(call.params as never, r.target.length > 1 ? said() : undefined)
+  const said = (): unknown => {
+    try {
+      return call.body()
+    } catch {
+      return undefined // that it cannot be read is said behind the gate
+    }
+  }
   const [success, failure] = outcomeNames(r)
   let limited: Fail | undefined
   let via: { capability: string; roomId: string } | undefined
