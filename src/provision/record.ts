@@ -32,6 +32,9 @@ const UNDER_WAY: ReadonlySet<string> = new Set(['queued', 'recording', 'complete
 
 type Found = { alias: string; id: string; location: { room: string; site: string }; status: string }
 
+/** Of a recorder that would not begin; a degraded one, or one that records already, may. */
+const ABSENT: ReadonlySet<string> = new Set(['offline', 'provisioning', 'retired'])
+
 interface Desk {
   config: TakeConfig
   signal: AbortSignal
@@ -85,7 +88,7 @@ function newFile({ out, owner }: TakeConfig): fs.WriteStream {
 async function brought(desk: Desk, to: fs.WriteStream): Promise<Recording> {
   const { controller, seconds } = desk.config
   const { alias, id: nodeId, status } = await recorder(desk)
-  if (status !== 'online') throw new NotDone(`The recorder "${alias}" is ${status}: start it, or see what it says.`)
+  if (ABSENT.has(status)) throw new NotDone(`The recorder "${alias}" is ${status}: start it, or see what it says.`)
   const body: RecordingStart = { durationSeconds: seconds, nodeId }
   const { signal, token } = desk
   const started = await ask(controller, { body, method: 'POST', path: '/recordings', signal, token })

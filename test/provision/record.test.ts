@@ -25,8 +25,8 @@ after(() => house.close())
 const to = () => ['--controller-url', controller.url, '--allow-insecure']
 const me = () => ['--email', ADMIN.email, '--password-file', password]
 
-function record(args: string[]) {
-  return house.start(['record', ...to(), ...args], { cwd: house.dir })
+function record(args: string[], env: Record<string, string> = {}) {
+  return house.start(['record', ...to(), ...args], { cwd: house.dir, env })
 }
 
 test('a take is made, waited for and written, and the session is ended', async () => {
@@ -44,6 +44,16 @@ test('a take is made, waited for and written, and the session is ended', async (
   const { stdout } = await run('ffprobe', ['-v', 'error', ...fields, out], { timeoutMs: 30_000 })
   assert.match(stdout, /^mp3\n[12]\.\d+/)
   assert.equal((await controller.get('/auth/sessions')).length, sessions)
+})
+
+test('under sudo the file belongs to the one who asked', {
+  skip: process.geteuid?.() !== 0 && 'only root can give a file away',
+}, async () => {
+  const out = house.path('theirs.mp3')
+  const program = record([...me(), '--seconds', '1', '--out', out], { SUDO_GID: '65533', SUDO_UID: '65534' })
+  assert.equal((await program.exited)[0], 0, program.said())
+  const { gid, uid } = fs.statSync(out)
+  assert.deepEqual({ gid, uid }, { gid: 65533, uid: 65534 })
 })
 
 test('a file that is there stays as it is, and nothing is recorded for it', async () => {
@@ -84,7 +94,10 @@ test('what cannot work says so, names what to give, and leaves no file', async (
 test('a take that fails says why, and leaves no file', async () => {
   const out = house.path('stopped.mp3')
   const program = record([...me(), '--room', 'Hall', '--seconds', '600', '--out', out])
-  const id = await until('the take to begin', () => /as (rec_\S+)/.exec(program.said())?.[1])
+  const id = await until('the take to begin', () => {
+    assert.equal(program.child.exitCode, null, program.said())
+    return /as (rec_\S+)/.exec(program.said())?.[1]
+  })
   const jobs: { id: string; recordingId: string }[] = await controller.get('/recording-jobs')
   const job = jobs.find(({ recordingId }) => recordingId === id)
   const fail = () => controller.ask('POST', `/recording-jobs/${job?.id}/failed`, undefined, hall.token)
