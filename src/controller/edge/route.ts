@@ -119,8 +119,6 @@ interface Head<S extends string, B, Q> {
   bodyLimit?: number
   /** Requests of one caller in a minute, counted before the body is read; beyond it 429. */
   perMinute?: number
-  /** Asked behind the gate, before the body is parsed: whether this one is heard now. @throws Fail */
-  admit?: (params: PathParams<S>) => void
   /** The handler takes the body as it comes: a file of any length. All other bodies are bounded and read whole. */
   upload?: true
   query?: z.ZodType<Q>

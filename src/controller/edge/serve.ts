@@ -208,7 +208,6 @@ async function admitted(
   const { r } = call
   const durable = r.audit !== 'telemetry'
   const input = (): AnyInput => {
-    r.admit?.(call.params as never)
     return {
       body: r.body ? parsed(r.body, call.body(), 'invalid_request') : undefined,
       now: call.now,

@@ -100,9 +100,9 @@ export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
       body: Inventory,
       perMinute: 60,
       status: 202,
-      admit: ({ id }) => pace.admit(id),
       run: ({ params, body, now }) => {
         nodes.mustExist(params.id)
+        pace.admit(params.id)
         const { after, before, counts, summary, ...report } = reconciliation(nodes, params.id, body.interfaces)
         const node = nodes.get(params.id, now)
         const healthEventIds = captureEvents.judge(params.id, lacksDevice(node), now)
