@@ -14,7 +14,7 @@ import type { LeaseStore } from '../jobs/leases.store.ts'
 import { isSecured, type StoredRendition } from '../recordings/recordings.rules.ts'
 import type { RecordingStore } from '../recordings/recordings.store.ts'
 import type { Told } from '../recordings/renditions.rules.ts'
-import { type Announcement, checkSuperseded, owningJob } from './cachefile.rules.ts'
+import { type Announcement, checkShrunk, checkSuperseded, owningJob } from './cachefile.rules.ts'
 import { place, type Received } from './intake.ts'
 
 export interface CachedChunk {
@@ -159,6 +159,8 @@ function attach(parts: AttachParts, upload: Arrived, got: Received, file: string
   const { announced, chunk, codec, nodeId, recordingId } = upload
   const before = ownRecording(parts, recordingId, nodeId)
   const job = acceptable(parts, before, { chunked: chunk !== undefined, jobId: announced.jobId, nodeId })
+  const known = stored(parts, upload).find((row) => row.rendition === upload.rendition)
+  checkShrunk(job, known, { checksum: `sha256:${got.sha256}`, sizeBytes: got.size })
   const described: StoredFile = {
     cachePath: file,
     checksum: `sha256:${got.sha256}`,

@@ -115,3 +115,21 @@ export function checkSuperseded(job: Job, jobs: readonly Job[], files: readonly 
   if (newer || files.some((file) => file.jobId !== null && file.jobId !== job.id))
     throw conflict('superseded_by_retry', 'A retry of this recording has taken its place; the recorder keeps this file')
 }
+
+interface Weighed {
+  checksum: string
+  sizeBytes: number
+}
+
+/**
+ * A repeat replaces a file, but a finished take is not given up for a fragment of it.
+ * @throws Fail 409 `take_already_stored` for other bytes, less than half as many: both sides keep what they have.
+ */
+export function checkShrunk(job: Job, stored: Weighed | undefined, sent: Weighed): void {
+  if (job.status !== 'completed' || !stored || stored.checksum === sent.checksum) return
+  if (sent.sizeBytes * 2 < stored.sizeBytes)
+    throw conflict(
+      'take_already_stored',
+      `A file of ${stored.sizeBytes} bytes is stored already and is kept: the one sent has ${sent.sizeBytes} bytes`,
+    )
+}

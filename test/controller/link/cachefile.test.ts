@@ -69,11 +69,36 @@ test('the primary upload stores the file, completes the job and makes the record
 test('a repeated upload replaces the file whole and leaves nothing behind', async () => {
   const k = kit()
   const t = await claimed(k)
-  for (const bytes of [sound(1000), sound(2000), sound(500)]) {
+  for (const bytes of [sound(1000), sound(2000), sound(1000)]) {
     assert.equal((await t.agent.put(t.path, bytes, t.headers)).status, 201)
     assert.equal((await t.recording()).checksum, hex(bytes))
     assert.equal(t.files().length, 1)
   }
+  await k.close()
+})
+
+test('a finished take is not given up for less than half of it', async () => {
+  const k = kit()
+  const t = await claimed(k)
+  const [part, bytes, master] = [sound(400), sound(3000), sound(5000)]
+  for (const [query, whole] of [
+    ['', part],
+    ['', bytes],
+    ['?rendition=raw', master],
+  ] as const)
+    assert.equal((await t.agent.put(t.path + query, whole, t.headers)).status, 201)
+  const resumed = { 'upload-offset': '0', 'upload-complete': '?1' }
+  for (const query of ['', '?rendition=raw'])
+    for (const more of [{}, resumed]) {
+      const { json, status } = await t.agent.put(t.path + query, sound(54, 'flac'), { ...t.headers, ...more })
+      assert.deepEqual([status, json.reason], [409, 'take_already_stored'])
+    }
+  const { cachePath, checksum, rawCachePath } = await t.recording()
+  assert.equal(checksum, hex(bytes))
+  assert.ok(readFileSync(join(k.takes, cachePath)).equals(bytes))
+  assert.ok(readFileSync(join(k.takes, rawCachePath)).equals(master))
+  assert.equal(t.files().length, 2)
+  assert.equal((await t.agent.put(t.path, bytes, t.headers)).status, 201)
   await k.close()
 })
 
