@@ -4,7 +4,7 @@ import type { Reach } from '../edge/reach.ts'
 import type { Db, Params, Stmt } from '../store/db.ts'
 import { type Condition, Lister } from '../store/filter.ts'
 import { type Choice, chosenOf, EXAMINED, FEW, planOf } from './events.rules.ts'
-import { eventOf, HEALTH_COLUMNS, type HealthRow } from './health.store.ts'
+import { eventOf, HEALTH_COLUMNS, type HealthRow, LISTED_COLUMNS } from './health.store.ts'
 
 type Mark = { critical: number; seq: number; status: HealthStatus }
 type Tally = { critical: number; n: number; status: HealthStatus }
@@ -31,7 +31,7 @@ export function healthEvents(db: Db) {
     words: new Lister<HealthRow>(db, { columns: HEALTH_COLUMNS, from: WORDS }),
   }
   const rowsOf = db.stmt<{ seqs: string }, HealthRow>(
-    `SELECT ${HEALTH_COLUMNS} FROM json_each(@seqs) page CROSS JOIN health_events h ON h.seq = page.value ORDER BY page.key`,
+    `SELECT ${LISTED_COLUMNS} FROM json_each(@seqs) page CROSS JOIN health_events h ON h.seq = page.value ORDER BY page.key`,
   )
   const picked = new Lister<HealthRow>(db, {
     columns: HEALTH_COLUMNS,

@@ -11,7 +11,7 @@ import {
   HealthSelection,
 } from '../../wire/health.ts'
 import { actionStates } from '../edge/actions.ts'
-import { type Column, csvExport, EXPORT_SLICE } from '../edge/export.ts'
+import { type Column, csvExport } from '../edge/export.ts'
 import { pageMeta } from '../edge/page.ts'
 import type { reaches } from '../edge/reach.ts'
 import { type AnyRoute, route, stream } from '../edge/route.ts'
@@ -29,6 +29,8 @@ export interface HealthParts {
 }
 
 const PAGE = 100
+// Events per turn of an export: each may carry 60 KiB of details.
+const EXPORT_SLICE = 20
 const all = () => ({ type: 'health' })
 const one = (p: { id: string }) => ({ type: 'health_event', id: p.id })
 const read = { auth: 'user', permission: 'health:read' } as const

@@ -18,11 +18,20 @@ export interface Opening {
   type: string
 }
 
-/** The columns of an event, of `health_events h`, as `eventOf` reads them. */
-export const HEALTH_COLUMNS = `h.id, h.type, h.severity, h.status, h.node_id AS nodeId, h.recording_id AS recordingId,
+const PLAIN_COLUMNS = `h.id, h.type, h.severity, h.status, h.node_id AS nodeId, h.recording_id AS recordingId,
   h.schedule_id AS scheduleId, h.opened_at AS openedAt, h.acknowledged_at AS acknowledgedAt,
   h.acknowledged_by AS acknowledgedBy, h.suppressed_at AS suppressedAt, h.suppressed_by AS suppressedBy,
-  h.suppressed_until AS suppressedUntil, h.resolved_at AS resolvedAt, h.resolved_by AS resolvedBy, h.details`
+  h.suppressed_until AS suppressedUntil, h.resolved_at AS resolvedAt, h.resolved_by AS resolvedBy`
+
+/** The columns of an event, of `health_events h`, as `eventOf` reads them. */
+export const HEALTH_COLUMNS = `${PLAIN_COLUMNS}, h.details`
+
+/** Bytes of details that a list shows whole: five hundred rows of the largest would hold everybody up. */
+const LISTED_DETAILS = 2048
+
+/** The same for lists: details that are larger are a mark, and whole in the event itself. */
+export const LISTED_COLUMNS = `${PLAIN_COLUMNS},
+  CASE WHEN octet_length(h.details) > ${LISTED_DETAILS} THEN '{"truncated":true}' ELSE h.details END AS details`
 
 // Unresolved alarms of the watchdog that are not about a take that is over. The planner does not see how small this
 // index is: it is named where it is meant.

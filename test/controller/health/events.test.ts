@@ -49,6 +49,20 @@ test('newest first; of one instant the greater id first', async () => {
   await k.close()
 })
 
+test('a list marks large details instead of carrying them; the event itself and an export have them', async () => {
+  const { k, list, owner, report } = await world()
+  const small = { note: 'x'.repeat(1000) }
+  const large = { note: 'é'.repeat(20_000) }
+  await report({ details: small, type: 'small' })
+  const { id } = await report({ details: large, type: 'large' })
+  const shown = (await list()).data as (Shown & { details: object })[]
+  const of = (type: string) => shown.find((event) => event.type === type)?.details
+  assert.deepEqual([of('small'), of('large')], [small, { truncated: true }])
+  assert.deepEqual((await owner.get(`/health-events/${id}`)).json.data.details, large)
+  assert.ok((await owner.get('/health-events/export')).text.includes(large.note))
+  await k.close()
+})
+
 test('the summary counts everything that is visible and filtered, whatever the page', async () => {
   const { k, list, owner, report } = await world()
   const [a, b] = [await report({ severity: 'critical' }), await report({ severity: 'critical' })]
