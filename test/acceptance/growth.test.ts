@@ -53,9 +53,10 @@ function planned(self: string): Write[] {
     ...places().flatMap((p) => SUBJECTS(self).map((s) => ({ ...p, ...s }))),
   ]
   const again = { enabled: true, recurrence: { mode: 'once', startsAt: '2026-03-09T10:00:00Z' } }
+  const ever = { enabled: true, recurrence: { mode: 'manual' } }
   return [
     ...Object.values(w.schedules).flatMap((id): Write[] => [
-      ...[...changes, again].map((body): Write => ['PATCH', `/schedules/${id}`, body]),
+      ...[...changes, again, ever].map((body): Write => ['PATCH', `/schedules/${id}`, body]),
       [
         'POST',
         `/schedules/${id}/move-occurrence`,

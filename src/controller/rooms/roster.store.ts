@@ -50,11 +50,23 @@ export function rosterStore(db: Db) {
     `DELETE FROM room_roster WHERE schedule_id = @id AND source = 'calendar'
         AND EXISTS (SELECT 1 FROM schedules s WHERE s.id = @id AND ${OVER})`,
   )
+  const manual = db.stmt<{ id: string }, { capability: Capability; room: string }>(
+    `SELECT room_id AS room, capability FROM room_roster
+      WHERE source = 'manual' AND (subject_type = 'user' AND subject_id = @id OR subject_type = 'group'
+        AND subject_id IN (SELECT group_id FROM group_members WHERE user_id = @id))`,
+  )
   const list = (room: string): RosterEntry[] => entries(rows.all({ room }))
 
   return {
     /** Manual entries first, people before groups. */
     list,
+    /** What somebody may do in which room, by manual rows alone: capabilities by room id. */
+    manual(userId: string): Map<string, Set<Capability>> {
+      const held = new Map<string, Set<Capability>>()
+      for (const { capability, room } of manual.all({ id: userId }))
+        held.set(room, (held.get(room) ?? new Set()).add(capability))
+      return held
+    },
     /**
      * Replaces the manual rows; what schedules made stays. Entries of one subject are one entry with the capabilities
      * of all, an entry without any is none, unknown subjects are kept for when they appear.

@@ -14,6 +14,7 @@ import type { Stored } from './planning.rules.ts'
 export interface AssigningParts {
   nodes: NodeStore
   rooms: RoomStore
+  rosters: RosterStore
   scope: Scope
 }
 
@@ -27,18 +28,21 @@ const namesAnew = (before: Stored | undefined, after: Stored): boolean =>
     after[list].some((id) => before?.[list].includes(id) !== true),
   )
 
-/** Over, and now waiting again: its people get back what had ended. */
-const revived = (before: Stored, after: Stored): boolean =>
-  before.recurrence.mode === 'once' && before.nextRunAt === undefined && after.nextRunAt !== undefined
+/** A single date that is waited for no longer: its assignment ends, or has ended. */
+const isOver = ({ nextRunAt, recurrence }: Stored): boolean => recurrence.mode === 'once' && nextRunAt === undefined
+
+/** Over before and not after, in whatever mode: its people get back what had ended. */
+const revived = (before: Stored, after: Stored): boolean => isOver(before) && !isOver(after)
 
 /**
  * Nobody gives away, by a schedule, a room that is not theirs: who names people or groups anew, moves the schedule to
- * another room, or lets it run once more for its people, holds in that room what being assigned gives. Its takes move
- * along, so whoever moves it may read them where they are.
+ * another room, or lets it run once more for its people, holds in that room what being assigned gives, and not by an
+ * assignment of their own: that would outlive its end. Its takes move along, so whoever moves it may read them where
+ * they are.
  * @throws Fail 403.
  */
 export function mayAssign(
-  { nodes, rooms, scope }: AssigningParts,
+  { nodes, rooms, rosters, scope }: AssigningParts,
   who: UserWho,
   before: Stored | undefined,
   after: Stored,
@@ -49,8 +53,9 @@ export function mayAssign(
   if (!moved && !again && !namesAnew(before, after)) return
   const node = after.nodeId === undefined ? undefined : nodes.find(after.nodeId, after.updatedAt)
   const places = placesOf(node, after.roomId === undefined ? undefined : rooms.get(after.roomId))
-  const decisions = GIVEN.map((permission) => verdict(who, permission, places))
-  if (moved) decisions.push(scope.decide(who, 'recording:read', { type: 'schedule', id: before.id }))
+  const own = { ...who, rooms: rosters.manual(who.id) }
+  const decisions = GIVEN.map((permission) => verdict(own, permission, places))
+  if (moved) decisions.push(scope.decide(own, 'recording:read', { type: 'schedule', id: before.id }))
   for (const decision of decisions)
     if (!decision.allowed) throw new Fail(403, decision.reason, 'Forbidden', { outcome: 'denied' })
 }

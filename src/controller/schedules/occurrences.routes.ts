@@ -5,6 +5,7 @@ import { OccurrenceMove } from '../../wire/schedules.ts'
 import { type AnyRoute, route } from '../edge/route.ts'
 import type { UserWho } from '../edge/who.ts'
 import { sparing } from '../recordings/conflicts.rules.ts'
+import { mayAssign } from './assigning.ts'
 import { type ChangeParts, keeper, manage, named, one, snapshot } from './changes.routes.ts'
 import { noNode, waiting } from './drafting.ts'
 import { firstSlot, movableSlot, pendingSlot, type Stored, skipping } from './planning.rules.ts'
@@ -115,8 +116,11 @@ function moveOccurrence(parts: OccurrenceParts): AnyRoute {
         const after = keep.change(before, shifted(parts, before, to, now), now)
         return { data: shown(after), before: snapshot(before), after: snapshot(after), details, target: named(after) }
       }
+      const moved = cloned(parts, before, to, length, now)
+      // Its people are assigned by it on its own: taking them off the original, or deleting that, does not end it.
+      mayAssign(parts, who, undefined, moved)
       const source = keep.change(before, without(parts, before, slot, now), now)
-      const clone = keep.add(cloned(parts, before, to, length, now))
+      const clone = keep.add(moved)
       return {
         data: shown(clone),
         beside: { source: shown(source) },

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { finishAll, type House, house, pass } from './world.ts'
+import { daily, finishAll, type House, house, pass } from './world.ts'
 
 const ROOM = '/rooms/hall'
 const sees = async (who: ReturnType<House['k']['person']>) => (await who.get(ROOM)).status === 200
@@ -115,6 +115,10 @@ test('what an assignment to a single date gives ends when its time is over', asy
   const again = { enabled: true, recurrence: { ...once, startsAt: '2026-03-09T10:00:00Z' } }
   const ann = k.person('ann', ['operator'], [['schedule', id]])
   assert.equal((await ann.patch(`/schedules/${id}`, again)).status, 403)
+  for (const recurrence of [{ mode: 'manual' }, { mode: 'always_on' }, daily])
+    for (const enabled of [true, false])
+      assert.equal((await ann.patch(`/schedules/${id}`, { enabled, recurrence })).status, 403, recurrence.mode)
+  assert.equal(await sees(cid), false)
   assert.equal((await admin.patch(`/schedules/${id}`, again)).status, 200)
   assert.equal(await sees(cid), true)
   await k.close()
@@ -156,5 +160,31 @@ test('a date that is skipped, missed or moved away from ends what it gave', asyn
   assert.equal(await sees(cid), true)
   await pass(k, '2h')
   assert.equal(await sees(cid), false)
+  await k.close()
+})
+
+test('an assignment gives nobody the right to make another that outlives it', async () => {
+  const { add, admin, body, k } = await house()
+  k.person('cid', ['viewer'])
+  const entries = [{ capabilities: ['book'], subjectId: 'ann', subjectType: 'user' }]
+  await admin.put(`${ROOM}/roster`, { entries })
+  const id = 'class'
+  const ann = k.person('ann', ['operator'], [['schedule', id]])
+  await add({ assignedUserIds: ['ann', 'cid'], id })
+  assert.equal(await sees(ann), true)
+  const move = { newStartAt: '9000-01-01T00:00:00Z', occurrenceStartAt: '2026-03-03T10:00:00Z' }
+  const moving = await ann.post(`/schedules/${id}/move-occurrence`, move)
+  assert.deepEqual([moving.status, moving.json.permission], [403, 'schedule:manage'])
+  assert.equal((await ann.post('/schedules', body({ assignedUserIds: ['ann'] }))).status, 403)
+  assert.equal(k.rows('SELECT 1 FROM schedules').length, 1)
+  assert.deepEqual((await admin.get(`/schedules/${id}`)).json.data.recurrence.exceptions, undefined)
+  // Without people it opens nothing.
+  const { id: bare } = await add()
+  const bob = k.person('bob', ['operator'], [['schedule', bare]])
+  // Whoever moves a schedule by its id alone has its node out of sight.
+  assert.equal((await bob.post(`/schedules/${bare}/move-occurrence`, move)).status, 409)
+  assert.equal((await ann.post(`/schedules/${bare}/move-occurrence`, move)).status, 201)
+  const rita = k.person('rita', ['operator'], [['room', 'hall']])
+  assert.equal((await rita.post(`/schedules/${id}/move-occurrence`, move)).status, 201)
   await k.close()
 })
