@@ -41,7 +41,7 @@ const interfaceOf = (line: typeof text) =>
 /** An interface as a person enters it. */
 export const InterfaceInput = interfaceOf(text)
 /** An interface as its recorder finds it. */
-export const FoundInterface = interfaceOf(toldText)
+const FoundInterface = interfaceOf(toldText)
 export type InterfaceInput = z.infer<typeof InterfaceInput>
 
 /** An interface of an enrollment: what its recorder will report may be left out. */

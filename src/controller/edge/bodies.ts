@@ -15,7 +15,7 @@ export interface BodyBounds {
   /** And of one caller. */
   perCaller: number
 }
-export const BODY_BOUNDS: BodyBounds = { deadlineMs: 15_000, overall: 512, perCaller: 32 }
+const BODY_BOUNDS: BodyBounds = { deadlineMs: 15_000, overall: 512, perCaller: 32 }
 
 /** A body as it comes, and what its sender says of its length. */
 export interface Source {

@@ -38,7 +38,7 @@ interface Window<T> {
   taken: number
 }
 
-export const BUDGET_WINDOW_MS = 60_000
+const WINDOW_MS = 60_000
 const CAPACITY = 4096
 /** Callers that get a count of their own in one drain; what is counted of the others is added up. */
 const TOLD = 20
@@ -51,7 +51,7 @@ export function budget<T>({ capacity = CAPACITY, limit, overall = Number.POSITIV
   let beyond: Window<T> | undefined
   let all = { since: Number.NEGATIVE_INFINITY, taken: 0 }
 
-  const isOver = (window: { since: number }, now: number): boolean => now - window.since >= BUDGET_WINDOW_MS
+  const isOver = (window: { since: number }, now: number): boolean => now - window.since >= WINDOW_MS
   const close = (key: string, window: Window<T>): void => {
     windows.delete(key)
     if (window.counted === 0) return
@@ -98,7 +98,7 @@ export function budget<T>({ capacity = CAPACITY, limit, overall = Number.POSITIV
     spent(key, now) {
       const window = windows.get(key)
       if (!window || isOver(window, now) || window.taken < limit) return undefined
-      return Math.max(1, Math.ceil((window.since + BUDGET_WINDOW_MS - now) / 1000))
+      return Math.max(1, Math.ceil((window.since + WINDOW_MS - now) / 1000))
     },
     drain(now) {
       sweep(now)

@@ -27,7 +27,7 @@ export interface Floor {
  * A quarter of a kilobyte a second, over two minutes: a recorder behind the thinnest of lines is faster, and one that is cut
  * off goes on where it stopped. Only a sender that means to hold the connection is slower.
  */
-export const FLOOR: Floor = { bytes: 32 * 1024, ms: 120_000 }
+const FLOOR: Floor = { bytes: 32 * 1024, ms: 120_000 }
 
 export interface Reception {
   body: AsyncIterable<Uint8Array>
