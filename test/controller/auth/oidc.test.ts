@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { returnAddress } from '../../../src/controller/auth/oidc.rules.ts'
 import { readConfig } from '../../../src/controller/config.ts'
+import { listening } from '../../kit/http.ts'
 import { type Answer, type Kit, kit } from '../../kit/kit.ts'
 import { CLIENT, consented, lyingProvider, realProvider } from '../../kit/oidc.ts'
 
@@ -57,6 +58,24 @@ describe('login through a real provider', () => {
   }
   const tokenOf = (answer: Answer): string =>
     new URLSearchParams(new URL(locationOf(answer)).hash.slice(1)).get('svc_token') ?? ''
+
+  test('people get in through their provider, also beside somebody who was refused too often', async (t) => {
+    const k = world(provider.issuer)
+    const { close, url } = await listening(k)
+    t.after(async () => {
+      await close()
+      await k.close()
+    })
+    for (let n = 0; n < 61; n++) await (await fetch(`${url}/nodes`)).arrayBuffer()
+    assert.equal((await fetch(`${url}/nodes`)).status, 429)
+    const started = await fetch(`${url}/auth/oidc/login`, { redirect: 'manual' })
+    assert.equal(started.status, 302, await started.text())
+    const consent = await consented(started.headers.get('location') ?? '', 'ann')
+    const cookie = (started.headers.get('set-cookie') ?? '').split(';')[0] ?? ''
+    const back = await fetch(`${url}/auth/oidc/callback${consent.search}`, { headers: { cookie }, redirect: 'manual' })
+    assert.equal(back.status, 302, await back.text())
+    assert.match(back.headers.get('location') ?? '', /svc_token=/)
+  })
 
   test('PKCE, state, nonce; the account follows the token; the console gets the session in the fragment', async () => {
     const k = world(provider.issuer)

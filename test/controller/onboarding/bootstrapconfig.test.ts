@@ -85,15 +85,6 @@ test('each token of a stick opens the door of its own node, once', async () => {
   await k.close()
 })
 
-test('names of a node that was enrolled in several lines become one line in the file', async () => {
-  const k = kit()
-  const { id } = await k.enroll('Old box')
-  k.sql('UPDATE nodes SET alias = ? WHERE id = ?', 'Old\nbox\t1', id)
-  const { json } = await k.as('admin').post('/nodes/bootstrap-config', { controllerUrl: URL, nodes: [{ nodeId: id }] })
-  assert.equal(SetupFile.parse(json.data).nodes[0]?.alias, 'Old box 1')
-  await k.close()
-})
-
 test('a request that cannot become one file is refused in words, and makes nothing', async () => {
   const k = kit()
   const known = await k.enroll('Old box')
