@@ -8,8 +8,12 @@ import type { Incoming } from './route.ts'
 export interface OutgoingFile {
   contentType: string
   disposition: 'attachment' | 'inline'
+  /** Called when the answer is over: after the last byte, when the client goes, at once when there is no body. */
+  ended?: () => void
   /** Called when the first byte is read; what it gives is called after the last, or when the client goes. */
   hold?: () => () => void
+  /** Asked before each piece: whether the caller may have more. */
+  mayGoOn?: () => boolean
   /** Thrown when it is not there; a take's otherwise. */
   missing?: () => Fail
   name: { ascii: string; unicode: string }
@@ -61,8 +65,11 @@ export async function sendFile(
     ...(etag ? { ETag: etag } : {}),
   })
   const settled = precondition(request, etag, modified)
-  if (settled) return { response: new Response(null, { status: settled, headers }), size }
-  return { response: content(request, place, file, headers, { etag, modified }), size }
+  const response = settled
+    ? new Response(null, { status: settled, headers })
+    : content(request, place, file, headers, { etag, modified })
+  if (!response.body) file.ended?.()
+  return { response, size }
 }
 
 interface Validators {
@@ -92,7 +99,7 @@ function content(
   const empty = request.method === 'HEAD' || range.end < range.start
   const body = empty
     ? null
-    : new ReadableStream(new RangeSource(place, range, request.gone(), file.hold), { highWaterMark: 0 })
+    : new ReadableStream(new RangeSource(place, range, request.gone(), file), { highWaterMark: 0 })
   return new Response(body, { status: asked === 'whole' ? 200 : 206, headers })
 }
 
@@ -170,14 +177,15 @@ class RangeSource {
   private at: number
   private handle: fs.FileHandle | undefined
   private stopped = false
-  private readonly hold: () => () => void
+  private readonly file: OutgoingFile
   private release: () => void = () => {}
 
-  constructor(place: Place, { start, end }: ByteRange, signal: AbortSignal, hold: () => () => void = () => () => {}) {
+  constructor(place: Place, { start, end }: ByteRange, signal: AbortSignal, file: OutgoingFile) {
     this.place = place
-    this.hold = hold
+    this.file = file
     this.at = start
     this.end = end
+    if (signal.aborted) void this.cancel()
     signal.addEventListener('abort', () => void this.cancel(), { once: true })
   }
 
@@ -199,16 +207,18 @@ class RangeSource {
     this.handle = undefined
     this.release()
     this.release = () => {}
+    this.file.ended?.()
     await open?.close()
   }
 
   private async next(): Promise<Uint8Array> {
     if (!this.stopped && !this.handle) {
-      this.release = this.hold()
+      this.release = this.file.hold?.() ?? (() => {})
       this.handle = await reopened(this.place)
     }
     // The client may have gone while the file was being opened.
     if (this.stopped || !this.handle) throw new Error('the client has gone')
+    if (this.file.mayGoOn?.() === false) throw new Error('the caller may not have it any longer')
     const chunk = Buffer.allocUnsafe(Math.min(CHUNK, this.end + 1 - this.at))
     const { bytesRead } = await this.handle.read(chunk, 0, chunk.length, this.at)
     if (bytesRead === 0) throw new Error('the file became shorter while it was sent')

@@ -142,7 +142,7 @@ const isGuessable = ({ auth }: AnyRoute): boolean => auth === 'bootstrap' || aut
 /** Who is calling. @throws Fail 401 for a stranger, 429 for an address that keeps guessing tokens (decision 10). */
 async function identified(edge: Edge, call: Call, notes: Trail, guessable: boolean): Promise<Call['known']> {
   const { auth } = call.r
-  return reported(edge, notes, async () => {
+  return reported(edge, call, notes, async () => {
     const { network } = call.request
     const wait = guessable ? edge.guesses.blocked(network, edge.clock.monotonic()) : undefined
     if (wait)
@@ -227,8 +227,8 @@ async function admitted(
   }
   if (r.kind === 'tx') return gated(() => notes.succeeded(r.run(input()) as Done<unknown>))
   const ready = await gated(input)
-  return reported<Done<unknown> | Response>(edge, notes, () =>
-    r.kind === 'flow' ? flowing(edge, call, notes, ready, r.run) : streaming(edge, notes, r.run(ready)),
+  return reported<Done<unknown> | Response>(edge, call, notes, () =>
+    r.kind === 'flow' ? flowing(edge, call, notes, ready, r.run) : streaming(edge, call, notes, r.run(ready)),
   )
 }
 
@@ -237,11 +237,17 @@ type FlowRun = (input: AnyInput, commit: Commit) => Promise<Done<unknown>>
 async function flowing(edge: Edge, call: Call, notes: Trail, input: AnyInput, run: FlowRun): Promise<Done<unknown>> {
   let told: unknown
   const stillGood = (): void => {
-    if (!edge.principals.authenticate(call.r.auth, call.bearer, call.params)) throw notes.revoked()
+    if (told !== undefined) {
+      // What is written already may have moved or removed the target: the credential alone is asked for.
+      if (!edge.principals.authenticate(call.r.auth, call.bearer, call.params)) throw notes.revoked()
+      return
+    }
+    const refusal = notes.refusedNow()
+    if (refusal) throw refusal
   }
   const commit: Commit = async (write, durable = true) => {
     const done = await edge.group.submit(() => {
-      // The I/O before this write took its time: the credential must still be good.
+      // The I/O before this write took its time: credential and rights must still be good.
       stillGood()
       call.now = iso(edge.clock.now())
       return notes.succeeded(write(call.now))
@@ -252,21 +258,35 @@ async function flowing(edge: Edge, call: Call, notes: Trail, input: AnyInput, ru
   const done = await run(input, commit)
   // Something was waited for after the last write, or there was none: what it found is not for a credential that ended.
   if (done !== told) stillGood()
+  call.now = iso(edge.clock.now())
   if (told === undefined) await edge.group.submit(() => notes.succeeded(done), call.r.audit !== 'telemetry')
   return done
 }
 
-async function streaming(edge: Edge, notes: Trail, running: Promise<Streamed>): Promise<Response> {
+// What is sent may have been waited for: it goes only to who may have it now.
+async function streaming(edge: Edge, call: Call, notes: Trail, running: Promise<Streamed>): Promise<Response> {
   const { response, ...told } = await running
-  dressed(response)
-  await edge.group.submit(() => notes.succeeded({ data: null, ...told }))
-  return response
+  try {
+    dressed(response)
+    await edge.group.submit(() => {
+      const refusal = notes.refusedNow()
+      if (refusal) throw refusal
+      call.now = iso(edge.clock.now())
+      return notes.succeeded({ data: null, ...told })
+    })
+    return response
+  } catch (e) {
+    await response.body?.cancel()
+    throw e
+  }
 }
 
-async function reported<T>(edge: Edge, notes: Trail, run: () => Promise<T>): Promise<T> {
+async function reported<T>(edge: Edge, call: Call, notes: Trail, run: () => Promise<T>): Promise<T> {
   try {
     return await run()
   } catch (e) {
+    // It may have been waited for long: the row says when it failed, not when it was asked for.
+    call.now = iso(edge.clock.now())
     if (!notes.isSpent()) await edge.group.submit(() => notes.failed(e))
     throw e
   }

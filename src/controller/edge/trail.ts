@@ -154,9 +154,18 @@ export function trail(edge: Edge, call: Call) {
       new Fail(401, machine ? strangerReason(r, call.bearer) : 'unauthenticated', 'Unauthorized', {
         outcome: 'denied',
       }),
-    revoked: () => new Fail(401, 'credential_revoked', 'Unauthorized', { outcome: 'denied' }),
+    /** Judged once more behind a wait: what the caller may not do any longer. */
+    refusedNow: (): Fail | undefined => {
+      const known = edge.principals.authenticate(r.auth, call.bearer, call.params)
+      if (!known) return revoked()
+      const refusal = refused(known.who)
+      return refusal && new Fail(refusal.status, refusal.reason, refusal.message, { outcome: 'denied' })
+    },
+    revoked,
   }
 }
+
+const revoked = (): Fail => new Fail(401, 'credential_revoked', 'Unauthorized', { outcome: 'denied' })
 
 function outcomeNames(r: AnyRoute): readonly [string, string] {
   if (Array.isArray(r.success)) return r.success as unknown as [string, string]

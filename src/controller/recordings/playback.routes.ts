@@ -1,11 +1,15 @@
+import type { Clock } from '../../kernel/clock.ts'
 import { conflict } from '../../kernel/fail.ts'
 import type { Ids } from '../../kernel/ids.ts'
 import { API_PREFIX } from '../../wire/headers.ts'
 import { type Rendition, RenditionQuery } from '../../wire/recordings.ts'
 import type { Bell } from '../background/bell.ts'
 import { sendFile } from '../edge/files.ts'
+import { Places } from '../edge/places.ts'
+import type { Principals } from '../edge/principals.ts'
 import type { Incoming, Streamed } from '../edge/route.ts'
 import { type AnyRoute, flow, stream } from '../edge/route.ts'
+import type { UserWho } from '../edge/who.ts'
 import type { Playing } from './playing.ts'
 import { byRendition, chosenFile, contentTypeOf, downloadName } from './recordings.rules.ts'
 import type { RecordingFile, RecordingStore } from './recordings.store.ts'
@@ -21,9 +25,11 @@ interface Joins {
 /** What playing stands on; `takes` is the directory of the stored files. */
 interface Playback {
   bell: Bell
+  clock: Clock
   ids: Ids
   joins: Joins
   playing: Playing
+  principals: Principals
   recordings: RecordingStore
   takes: string
   tickets: TicketStore
@@ -37,6 +43,10 @@ const LONGEST_SECONDS = 86_400
 const JOIN_SECONDS = 50
 // A player reads ahead and comes back.
 const PAUSE_SECONDS = 120
+// Answers of one user at once, those that wait for a join among them.
+const MOST_PER_USER = 16
+// How long an ended session still gets more of a file.
+const CHECK_MS = 5000
 
 const one = (p: { id: string }) => ({ type: 'recording', id: p.id })
 const listen = { auth: 'user', permission: 'recording:playback', target: one } as const
@@ -140,34 +150,65 @@ const downloadRoute = (playback: Playback): AnyRoute =>
     },
   })
 
-const mediaRoutes = (playback: Playback): AnyRoute[] => {
+/** Whether the session goes on; looked up again every few seconds. */
+function lasting({ clock, principals }: Playback, who: UserWho): () => boolean {
+  let checkedAt = clock.monotonic()
+  let lasts = true
+  return () => {
+    if (lasts && clock.monotonic() - checkedAt >= CHECK_MS) {
+      checkedAt = clock.monotonic()
+      lasts = principals.again(who) !== undefined
+    }
+    return lasts
+  }
+}
+
+interface Wanted {
+  disposition: 'attachment' | 'inline'
+  id: string
+  rendition: Rendition | undefined
+  request: Incoming
+  who: UserWho
+}
+
+/** Sends a stored file; `ended` is called when the body is over. @throws Fail 409 when there is none. */
+async function sent(playback: Playback, wanted: Wanted, ended: () => void): Promise<Streamed> {
+  const { disposition, id, rendition, request, who } = wanted
   const { playing, recordings, takes } = playback
-  const send = async (
-    id: string,
-    rendition: Rendition | undefined,
-    disposition: 'attachment' | 'inline',
-    request: Incoming,
-  ): Promise<Streamed> => {
-    const recording = recordings.get(id)
-    const file = await stored(playback, id, rendition, request.gone())
-    if (!file)
-      throw conflict('recording_not_cached', `${rendition === 'raw' ? 'The raw rendition' : 'Recording'} is not cached`)
-    const name = downloadName(recording, file.path)
-    playing.expect(id, PAUSE_SECONDS)
-    const { response, size } = await sendFile(request, takes, {
-      contentType: contentTypeOf(file.path),
-      disposition,
-      hold: () => playing.hold(id),
-      name,
-      path: file.path,
-      size: file.sizeBytes,
-      storedAt: file.storedAt,
-      tag: file.checksum,
-    })
-    return {
-      correlation: { recordingId: id },
-      details: { disposition, fileName: name.ascii, rendition: rendition ?? 'default', size },
-      response,
+  const recording = recordings.get(id)
+  const file = await stored(playback, id, rendition, request.gone())
+  if (!file)
+    throw conflict('recording_not_cached', `${rendition === 'raw' ? 'The raw rendition' : 'Recording'} is not cached`)
+  const name = downloadName(recording, file.path)
+  playing.expect(id, PAUSE_SECONDS)
+  const { response, size } = await sendFile(request, takes, {
+    contentType: contentTypeOf(file.path),
+    disposition,
+    ended,
+    hold: () => playing.hold(id),
+    mayGoOn: lasting(playback, who),
+    name,
+    path: file.path,
+    size: file.sizeBytes,
+    storedAt: file.storedAt,
+    tag: file.checksum,
+  })
+  return {
+    correlation: { recordingId: id },
+    details: { disposition, fileName: name.ascii, rendition: rendition ?? 'default', size },
+    response,
+  }
+}
+
+const mediaRoutes = (playback: Playback): AnyRoute[] => {
+  const places = new Places(MOST_PER_USER)
+  const send = async (wanted: Wanted): Promise<Streamed> => {
+    const leave = places.take(wanted.who.id)
+    try {
+      return await sent(playback, wanted, leave)
+    } catch (e) {
+      leave()
+      throw e
     }
   }
   return [
@@ -177,7 +218,8 @@ const mediaRoutes = (playback: Playback): AnyRoute[] => {
       ...listen,
       action: 'recordings.playback.stream',
       query: RenditionQuery,
-      run: ({ params, query, request }) => send(params.id, query.rendition, 'inline', request),
+      run: ({ params: { id }, query: { rendition }, request, who }) =>
+        send({ disposition: 'inline', id, rendition, request, who }),
     }),
     stream({
       method: 'GET',
@@ -185,7 +227,8 @@ const mediaRoutes = (playback: Playback): AnyRoute[] => {
       ...download,
       action: 'recordings.download.file',
       query: RenditionQuery,
-      run: ({ params, query, request }) => send(params.id, query.rendition, 'attachment', request),
+      run: ({ params: { id }, query: { rendition }, request, who }) =>
+        send({ disposition: 'attachment', id, rendition, request, who }),
     }),
   ]
 }
