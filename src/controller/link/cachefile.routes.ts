@@ -7,11 +7,12 @@ import type { Codec } from '../../wire/profiles.ts'
 import { CacheFileQuery } from '../../wire/recordings.ts'
 import { chunkAsked } from '../chunks/chunks.rules.ts'
 import { removeFiles } from '../edge/files.ts'
+import { INCOMING, partsOf } from '../edge/parts.ts'
 import { type AnyRoute, type Commit, flow, type Incoming } from '../edge/route.ts'
 import type { StoredRendition } from '../recordings/recordings.rules.ts'
 import { type AttachParts, acceptable, attached, isAlone, ownRecording, type Upload } from './attach.ts'
 import { announcement, checkSize } from './cachefile.rules.ts'
-import { checkReceived, INCOMING, partSize, type Received, receive, type Turnstile } from './intake.ts'
+import { checkReceived, partSize, type Received, receive, type Turnstile } from './intake.ts'
 
 interface Parts extends AttachParts {
   ids: Ids
@@ -19,6 +20,9 @@ interface Parts extends AttachParts {
   maxBytes: number
   turnstile: Turnstile
 }
+
+/** Unfinished uploads that are kept of one job: a recorder sends one after the other. */
+const MOST_PARTS = 8
 
 const target = (p: { id: string }) => ({ type: 'recording', id: p.id })
 const agent = { auth: 'node', permission: 'recording:control', target, query: CacheFileQuery } as const
@@ -94,10 +98,13 @@ async function received(parts: Parts, upload: Upload, request: Incoming, commit:
   const { cancelled, leave } = await parts.turnstile.enter(keyOf(upload), resumable !== undefined)
   try {
     await mkdir(path.dirname(upload.part), { recursive: true, mode: 0o750 })
+    if (resumable) await checkParts(parts, upload)
     const offset = await agreedOffset(upload)
     const { maxBytes: most } = parts
     const got = await receive({ body: request.body(), cancelled, file: upload.part, most, offset })
     if (resumable && !resumable.complete) return partKept(got)
+    // Deleted meanwhile, and what had arrived with it.
+    ownRecording(parts, upload.recordingId, upload.nodeId)
     checkReceived(got, upload.announced.digest, resumable?.total)
     return await attached(parts, { ...upload, codec: await codecOf(upload.part) }, got, commit)
   } catch (e) {
@@ -120,6 +127,20 @@ async function codecOf(part: string): Promise<Codec> {
   throw new Fail(415, 'unsupported_audio', 'The file is no WAV, FLAC or MP3 audio; nothing of it was kept', {
     outcome: 'denied',
   })
+}
+
+/** @throws Fail 429 for one more unfinished upload than are kept; those that are there go on. */
+async function checkParts({ takes }: Parts, { part, recordingId }: Upload): Promise<void> {
+  const own = path.basename(part)
+  const ofJob = `.${own.split('.').at(-2)}.part`
+  const names = (await partsOf(takes, [recordingId])).map((name) => path.basename(name))
+  if (names.includes(own) || names.filter((name) => name.endsWith(ofJob)).length < MOST_PARTS) return
+  throw new Fail(
+    429,
+    'too_many_unfinished_uploads',
+    `${MOST_PARTS} uploads of this recording are unfinished; finish one of them first`,
+    { headers: { 'retry-after': '60' } },
+  )
 }
 
 async function agreedOffset({ announced: { resumable }, part }: Upload): Promise<number> {

@@ -9,7 +9,6 @@ import { faultWords } from '../../kernel/words.ts'
 const BATCH = 1024 * 1024
 /** Written bytes are pushed to the disk in steps while more arrive, so that the last sync is short. */
 const SYNC_EVERY = 64 * 1024 * 1024
-export const INCOMING = '.incoming'
 
 export interface Received {
   /** SHA-256 of the whole file, hex. */

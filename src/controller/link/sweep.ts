@@ -1,7 +1,7 @@
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { removeFiles } from '../edge/files.ts'
-import { INCOMING } from './intake.ts'
+import { INCOMING } from '../edge/parts.ts'
 
 // A part of an interrupted upload waits this long for its sender.
 const KEEP_MS = 14 * 24 * 3600 * 1000

@@ -2,6 +2,7 @@ import { invalid } from '../../kernel/fail.ts'
 import type { Log } from '../../kernel/log.ts'
 import { BulkMetadata, type Recording, RecordingIds, RecordingMetadata } from '../../wire/recordings.ts'
 import { removeFiles } from '../edge/files.ts'
+import { partsOf } from '../edge/parts.ts'
 import type { reaches } from '../edge/reach.ts'
 import { type AnyRoute, flow, route } from '../edge/route.ts'
 import { changedTags } from './recordings.rules.ts'
@@ -77,8 +78,9 @@ function tagsOf({ id, tags }: Recording, changes: BulkMetadata): string[] | unde
 
 const deletionRoutes = ({ log, reach, recordings, takes }: Editing): AnyRoute[] => {
   // Rows first: a file without a row is swept later, a row without its file would be a broken promise.
-  const unlinked = async (files: string[]): Promise<void> => {
-    for (const { path, error } of await removeFiles(takes, files))
+  const unlinked = async (ids: string[], files: string[]): Promise<void> => {
+    const parts = await partsOf(takes, ids)
+    for (const { path, error } of await removeFiles(takes, [...files, ...parts]))
       log.warn('a deleted recording left a file behind', { path, error })
   }
   return [
@@ -98,7 +100,7 @@ const deletionRoutes = ({ log, reach, recordings, takes }: Editing): AnyRoute[] 
           const target = { type: 'recording', id: before.id, name: before.name }
           return { data: null, before, correlation: { recordingId: before.id }, details, target }
         })
-        await unlinked(files)
+        await unlinked([params.id], files)
         return done
       },
     }),
@@ -120,7 +122,10 @@ const deletionRoutes = ({ log, reach, recordings, takes }: Editing): AnyRoute[] 
             files = some.flatMap(({ id }) => recordings.remove(id).paths)
             return { data: null, ...deletion(some, files.length) }
           })
-          await unlinked(files)
+          await unlinked(
+            some.map(({ id }) => id),
+            files,
+          )
         }
         const cacheDeletedCount = chosen.filter(({ cached }) => cached).length
         return { data: chosen, beside: { meta: { cacheDeletedCount, deletedCount: chosen.length } } }

@@ -328,3 +328,37 @@ test('a resumable upload goes on where it broke off; a plain one leaves nothing'
   await server.close()
   await k.close()
 })
+
+const begun = { 'upload-offset': '0', 'upload-complete': '?0' }
+
+for (const [how, remove] of [
+  ['alone', (k: Kit, id: string) => k.as('admin').delete(`/recordings/${id}`)],
+  ['among many', (k: Kit, id: string) => k.as('admin').post('/recordings/bulk-delete', { recordingIds: [id] })],
+] as const)
+  test(`unfinished uploads go with their recording, deleted ${how}`, async () => {
+    const k = kit()
+    const t = await claimed(k)
+    const master = await t.agent.put(`${t.path}?rendition=raw`, sound(1000), { ...t.headers, ...begun })
+    assert.equal(master.status, 204, master.text)
+    assert.equal((await t.agent.put(t.path, sound(1000), t.headers)).status, 201)
+    assert.equal(t.files().length, 2)
+    const gone = await remove(k, t.recordingId)
+    assert.ok(gone.status === 200 || gone.status === 204, gone.text)
+    assert.deepEqual(t.files(), [])
+    await k.close()
+  })
+
+test('only so many unfinished uploads of a job are kept; those go on', async () => {
+  const k = kit()
+  const t = await claimed(k)
+  const piece = (chunk: number, more: object) =>
+    t.agent.put(`${t.path}?chunk=${chunk}`, sound(100), { ...t.headers, ...more })
+  for (let chunk = 0; chunk < 8; chunk++) assert.equal((await piece(chunk, begun)).status, 204)
+  const refused = await piece(8, begun)
+  assert.deepEqual([refused.status, refused.json.reason], [429, 'too_many_unfinished_uploads'])
+  assert.equal(t.files().length, 8)
+  const more = { 'upload-offset': '100', 'upload-complete': '?1' }
+  assert.equal((await piece(0, more)).status, 201)
+  assert.equal((await piece(8, begun)).status, 204)
+  await k.close()
+})
