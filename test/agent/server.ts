@@ -78,7 +78,8 @@ export async function serve(t: TestContext, handler: Handler, options: ServeOpti
 
 export function tempDir(t: TestContext): string {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'roomtone-test-'))
-  t.after(() => fs.rmSync(dir, { force: true, recursive: true }))
+  // What was told to stop at once may still be writing its last file.
+  t.after(() => fs.rmSync(dir, { force: true, maxRetries: 20, recursive: true, retryDelay: 50 }))
   return dir
 }
 
