@@ -6,6 +6,7 @@ import * as net from 'node:net'
 import * as os from 'node:os'
 import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { MARKED_HEADER } from '../../src/agent/spool/marks.rules.ts'
 import { Agent, Controller, filesBelow, House, until } from '../kit/whole.ts'
 import { layCable } from './cable.ts'
 import { type Mood, standBetween } from './moods.ts'
@@ -72,7 +73,7 @@ describe('a bad world', { concurrency: true }, () => {
     const agent = agentAt(cable.url).start()
     await controller.online(nodeId)
     const take = await begin(agent, 60)
-    await until('a second on disk', () => fs.statSync(agent.takeFile(take.job)).size >= RATE * 4)
+    await until('a second on disk', () => fs.statSync(agent.takeFile(take.job)).size - MARKED_HEADER >= RATE * 4)
     await controller.program.end('SIGKILL')
     const asked = performance.now()
     assert.deepEqual(await agent.program.end('SIGTERM'), [0, null], agent.program.said())
