@@ -31,9 +31,9 @@ export function scheduleJumps(db: Db, schedules: Pick<ScheduleStore, 'find' | 'p
        AND (json_extract(s.recurrence, '$.mode') = 'always_on' OR unixepoch(s.next_run_at)
          > unixepoch(s.slot_at) - coalesce(json_extract(s.recurrence, '$.startEarlySeconds'), 0))`,
   )
-  // Given up in a time that is still to come.
+  // Given up in a time that is still to come. Only a schedule that runs once was switched off by that; others by somebody.
   const early = db.stmt<{ now: string; since: string }, { id: string }>(
-    `SELECT s.id FROM schedules s WHERE EXISTS (SELECT 1 FROM schedule_runs x WHERE x.schedule_id = s.id
+    `SELECT s.id FROM schedules s WHERE (s.enabled = 1 OR json_extract(s.recurrence, '$.mode') = 'once') AND EXISTS (SELECT 1 FROM schedule_runs x WHERE x.schedule_id = s.id
        AND x.occurrence_at > @since AND x.outcome = 'missed' AND x.ends_at > @now)`,
   )
   const forget = db.stmt<{ id: string; now: string; since: string }>(

@@ -202,6 +202,18 @@ test('slots that were jumped over come again also when the clock comes back only
   await k.close()
 })
 
+test('a schedule that somebody switched off stays off when the clock comes back', async () => {
+  const { add, get, k } = await house()
+  const { id } = await add()
+  await k.jump('1d')
+  assert.deepEqual(await pass(k), { missed: 1 })
+  await k.as('admin').patch(`/schedules/${id}`, { enabled: false })
+  await k.jump('-1d')
+  assert.equal((await get(id)).enabled, false)
+  assert.deepEqual(await pass(k, '1h'), {})
+  await k.close()
+})
+
 test('a schedule that runs once and was jumped over waits again when the clock comes back', async () => {
   const { add, get, k } = await house()
   const { id } = await add({ recurrence: { mode: 'once', startsAt: '2026-03-02T10:00:00.000Z', durationSeconds: 600 } })
