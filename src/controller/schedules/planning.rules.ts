@@ -104,7 +104,7 @@ export interface Due {
   run: Slot | undefined
 }
 
-// Missed occurrences told one by one; of more the last one, too: it says up to where dates were given up.
+// Missed occurrences told one by one.
 const MOST_MISSED = 100
 
 /** At most one late run, and only inside its slot: after an outage the latest open occurrence counts. */
@@ -115,8 +115,7 @@ export function dueSlots(plan: Plan, pending: Slot, now: number): Due {
   const missed = [pending]
   if (isTimed(plan.recurrence))
     for (const slot of slotsAfter(plan, pending.startAt)) {
-      if (slot.startAt > now || slot.scheduledAt === current?.scheduledAt) break
-      if (missed.length === MOST_MISSED) missed.pop()
+      if (slot.startAt > now || slot.scheduledAt === current?.scheduledAt || missed.length === MOST_MISSED) break
       missed.push(slot)
     }
   return { missed, run: current }
