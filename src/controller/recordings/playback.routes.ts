@@ -55,7 +55,7 @@ const download = { auth: 'user', permission: 'recording:download', target: one }
 /** Listening and downloading: tickets for players, and the bytes with HEAD, Range and conditional requests. */
 export const playbackRoutes = (playback: Playback): AnyRoute[] => [...ticketRoutes(playback), ...mediaRoutes(playback)]
 
-/** The file to play; of a whole take that is being joined, once it is. Undefined when there is none. */
+/** The file to play; of a take that is being joined, once it is: one joined before holds less. Undefined when there is none. */
 async function stored(
   { bell, joins, recordings }: Playback,
   id: string,
@@ -63,13 +63,10 @@ async function stored(
   gone: AbortSignal,
 ): Promise<RecordingFile | undefined> {
   const raw = rendition === 'raw'
-  const look = (): { file: RecordingFile | undefined } | undefined => {
-    const { primary, ...others } = byRendition(recordings.files(id))
-    const fit = primary && !(raw && joins.enhanced(id)) ? { ...others, primary } : others
-    const file = chosenFile(fit, rendition)
-    return file || !joins.coming(id, raw) ? { file } : undefined
-  }
-  return (await bell.until(joins.bell(id), JOIN_SECONDS, gone, look))?.file
+  await bell.until(joins.bell(id), JOIN_SECONDS, gone, () => (joins.coming(id, raw) ? undefined : true))
+  const { primary, ...others } = byRendition(recordings.files(id))
+  const fit = primary && !(raw && joins.enhanced(id)) ? { ...others, primary } : others
+  return chosenFile(fit, rendition)
 }
 
 /** @throws Fail 409 when nothing is stored yet. */

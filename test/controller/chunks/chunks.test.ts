@@ -195,6 +195,21 @@ test('chunks that come after the lease ran out are accepted; the last one turns 
   await k.close()
 })
 
+test('who asks for a take that was joined in part, and is whole now, gets the whole of it', async () => {
+  const k = kit()
+  const t = await chunked(k)
+  await t.put(0, piece(0))
+  k.advance('60s')
+  await k.tick('job-lease')
+  await k.tick('chunk-join')
+  await t.put(1, piece(1), '&chunkTotal=2')
+  const asked = k.as('admin').get(`/recordings/${t.recordingId}/file`)
+  await k.tick('chunk-join')
+  const { headers, status } = await asked
+  assert.deepEqual([status, headers.get('content-length')], [200, String(wav(counted(0, 2 * FRAMES)).length)])
+  await k.close()
+})
+
 test('what is no chunk is refused: index, owner, size, and a job that ended', async () => {
   const k = kit({ env: { SVC_RECORDING_CACHE_MAX_BYTES: '5000' } })
   const t = await chunked(k)
