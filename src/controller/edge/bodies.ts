@@ -1,6 +1,7 @@
 // Bodies that are held in memory whole: how large, how long under way, how many at once.
 import { Readable } from 'node:stream'
 import { Fail } from '../../kernel/fail.ts'
+import { Places } from './places.ts'
 
 /** Largest body of a stranger, bytes: who signs in sends a few hundred. */
 export const STRANGER_LIMIT = 16 * 1024
@@ -38,34 +39,38 @@ const tooLarge = (most: number): Fail =>
 const later = { headers: { 'retry-after': '5' } }
 
 export function bodies({ deadlineMs, overall, perCaller }: BodyBounds = BODY_BOUNDS): Bodies {
-  const inside = new Map<string, number>()
+  const places = new Places(perCaller)
   let all = 0
 
-  const enter = (caller: string): void => {
-    const own = inside.get(caller) ?? 0
+  /** Gives how to leave. */
+  const enter = (caller: string): (() => void) => {
     // A request that came over no socket is nobody's.
-    if (caller !== '' && own >= perCaller)
-      throw new Fail(429, 'too_many_bodies', `More than ${perCaller} request bodies at once`, later)
-    if (all >= overall) throw new Fail(503, 'too_many_bodies', 'Too many request bodies at once', later)
-    inside.set(caller, own + 1)
+    if (caller !== '' && places.full(caller))
+      throw new Fail(
+        429,
+        'too_many_bodies',
+        `More than ${perCaller} request bodies at once: send fewer together`,
+        later,
+      )
+    if (all >= overall)
+      throw new Fail(503, 'too_many_bodies', 'Too many request bodies at once: try again in a few seconds', later)
+    const left = places.take(caller)
     all++
-  }
-  const leave = (caller: string): void => {
-    const own = (inside.get(caller) ?? 0) - 1
-    if (own > 0) inside.set(caller, own)
-    else inside.delete(caller)
-    all--
+    return () => {
+      left()
+      all--
+    }
   }
   return {
     async read({ chunks, declared }, caller, most, held = Promise.resolve()) {
       if (declared > most) throw tooLarge(most)
-      enter(caller)
+      const leave = enter(caller)
       try {
         const parts = await (chunks instanceof Readable ? listened(chunks, most, deadlineMs) : iterated(chunks, most))
-        void held.finally(() => leave(caller))
+        void held.finally(leave)
         return parts
       } catch (e) {
-        leave(caller)
+        leave()
         throw e
       }
     },

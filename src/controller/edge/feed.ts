@@ -1,6 +1,6 @@
 // Answers without an end: what the client can take is asked for, nothing is kept for it on the way.
 import type { Clock } from '../../kernel/clock.ts'
-import { Fail } from '../../kernel/fail.ts'
+import { Places, tooManyStreams } from './places.ts'
 
 /** Where an endless answer comes from. */
 export interface Source {
@@ -24,7 +24,8 @@ const PACE_MS = 50
 /** Every endless answer that is being read; `close` ends them all. */
 export class Feeds {
   private readonly clock: Clock
-  private readonly open = new Map<Feed, string>()
+  private readonly open = new Map<Feed, () => void>()
+  private readonly places = new Places(MOST_PER_USER)
   private closed = false
 
   constructor(clock: Clock) {
@@ -33,11 +34,17 @@ export class Feeds {
 
   /** The body of an answer; it takes a place only once it is read. @throws Fail 429 when the user, or everybody, has too many. */
   stream(userId: string, source: Source): ReadableStream<Uint8Array> {
-    if (this.full(userId))
-      throw new Fail(429, 'too_many_streams', 'Too many streams are open', { headers: { 'retry-after': '5' } })
+    if (this.full(userId)) throw tooManyStreams()
     const feed: Feed = new Feed(this.clock, source, {
-      enter: () => !this.closed && !this.full(userId) && this.open.set(feed, userId) !== undefined,
-      leave: () => this.open.delete(feed),
+      enter: () => {
+        if (this.closed || this.full(userId)) return false
+        this.open.set(feed, this.places.take(userId))
+        return true
+      },
+      leave: () => {
+        this.open.get(feed)?.()
+        this.open.delete(feed)
+      },
     })
     return new ReadableStream(feed, { highWaterMark: 0 })
   }
@@ -54,10 +61,7 @@ export class Feeds {
   }
 
   private full(userId: string): boolean {
-    if (this.open.size >= MOST) return true
-    let own = 0
-    for (const owner of this.open.values()) if (owner === userId) own++
-    return own >= MOST_PER_USER
+    return this.open.size >= MOST || this.places.full(userId)
   }
 }
 

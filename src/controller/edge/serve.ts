@@ -177,23 +177,12 @@ async function readBody(call: Call): Promise<void> {
   }
 }
 
-/** What `make` gives or throws, made when it is first asked for. */
+/** What `make` gives, made when it is first asked for. */
 function once<T>(make: () => T): () => T {
-  let made: (() => T) | undefined
+  let made: { value: T } | undefined
   return () => {
-    made ??= settled(make)
-    return made()
-  }
-}
-
-function settled<T>(make: () => T): () => T {
-  try {
-    const value = make()
-    return () => value
-  } catch (e) {
-    return () => {
-      throw e
-    }
+    made ??= { value: make() }
+    return made.value
   }
 }
 
@@ -207,16 +196,14 @@ async function admitted(
 ): Promise<Done<unknown> | Response> {
   const { r } = call
   const durable = r.audit !== 'telemetry'
-  const input = (): AnyInput => {
-    return {
-      body: r.body ? parsed(r.body, call.body(), 'invalid_request') : undefined,
-      now: call.now,
-      params: call.params as never,
-      query: r.query ? parsed(r.query, query, 'invalid_filters') : undefined,
-      request: call.request,
-      who: call.known?.who as never,
-    }
-  }
+  const input = (): AnyInput => ({
+    body: r.body ? parsed(r.body, call.body(), 'invalid_request') : undefined,
+    now: call.now,
+    params: call.params as never,
+    query: r.query ? parsed(r.query, query, 'invalid_filters') : undefined,
+    request: call.request,
+    who: call.known?.who as never,
+  })
   const gated = async <T>(step: () => T): Promise<T> => {
     const turn = () => notes.gate() ?? { value: step() }
     const outcome = await edge.group

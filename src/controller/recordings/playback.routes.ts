@@ -5,7 +5,7 @@ import { API_PREFIX } from '../../wire/headers.ts'
 import { type Rendition, RenditionQuery } from '../../wire/recordings.ts'
 import type { Bell } from '../background/bell.ts'
 import { sendFile } from '../edge/files.ts'
-import { Places } from '../edge/places.ts'
+import { Places, tooManyStreams } from '../edge/places.ts'
 import type { Principals } from '../edge/principals.ts'
 import type { Incoming, Streamed } from '../edge/route.ts'
 import { type AnyRoute, flow, stream } from '../edge/route.ts'
@@ -200,6 +200,7 @@ async function sent(playback: Playback, wanted: Wanted, ended: () => void): Prom
 const mediaRoutes = (playback: Playback): AnyRoute[] => {
   const places = new Places(MOST_PER_USER)
   const send = async (wanted: Wanted): Promise<Streamed> => {
+    if (places.full(wanted.who.id)) throw tooManyStreams()
     const leave = places.take(wanted.who.id)
     try {
       return await sent(playback, wanted, leave)
