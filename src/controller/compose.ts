@@ -6,8 +6,8 @@ import { Ticker } from './background/ticker.ts'
 import type { Config } from './config.ts'
 import { audit } from './edge/audit.ts'
 import { bodies } from './edge/bodies.ts'
+import { callerLimits } from './edge/callerlimits.ts'
 import type { Edge } from './edge/edge.ts'
-import { heed } from './edge/heed.ts'
 import { limiter } from './edge/limiter.ts'
 import { principals } from './edge/principals.ts'
 import { scope } from './edge/scope.ts'
@@ -89,7 +89,7 @@ function edgeOf({ clock, config, db, ids, log }: Surroundings): Edge {
     clock,
     db,
     group: new CommitGroup(db, clock),
-    heed: heed(clock, {
+    callerLimits: callerLimits(clock, {
       requests: config.SVC_USER_REQUESTS_PER_MINUTE,
       strangers: config.SVC_STRANGER_REFUSALS_PER_MINUTE,
     }),

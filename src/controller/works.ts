@@ -60,7 +60,7 @@ export function worksOf(surroundings: Surroundings & { clock: SteadyClock }, edg
     playing: heldBy,
     principals: edge.principals,
     group: edge.group,
-    heed: edge.heed,
+    callerLimits: edge.callerLimits,
     reach: reaches(db),
     releases: new Releases({
       ...surroundings,

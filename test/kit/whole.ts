@@ -39,12 +39,27 @@ export async function until<T>(what: string, ask: () => T | Promise<T>, seconds 
   }
 }
 
-/** Every file below a directory, as paths from there; [] when there is none. */
-export function filesBelow(dir: string): string[] {
-  if (!fs.existsSync(dir)) return []
-  const entries = fs.readdirSync(dir, { recursive: true, withFileTypes: true })
-  return entries.filter((e) => e.isFile()).map((e) => path.relative(dir, path.join(e.parentPath, e.name)))
+/** The entries of a directory; none where it is not there, also where it goes while it is read. */
+function entriesOf(dir: string): fs.Dirent[] {
+  try {
+    return fs.readdirSync(dir, { withFileTypes: true })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
 }
+
+/** Paths below `dir`, relative to it, directories before what is in them. What goes meanwhile may be missing. */
+export function pathsBelow(dir: string, files = false): string[] {
+  return entriesOf(dir).flatMap((entry) => {
+    if (!entry.isDirectory()) return files && !entry.isFile() ? [] : [entry.name]
+    const below = pathsBelow(path.join(dir, entry.name), files).map((name) => path.join(entry.name, name))
+    return files ? below : [entry.name, ...below]
+  })
+}
+
+/** Files below `dir`, relative to it; none where it is not there. */
+export const filesBelow = (dir: string): string[] => pathsBelow(dir, true)
 
 /** A world of its own below a temporary directory. `close` kills what still runs and removes the directory. */
 export class House {

@@ -14,6 +14,7 @@ import { Vault } from '../../src/lifecycle/vault.ts'
 import type { RunAnswer, RunRequest } from '../../src/wire/lifecycle.ts'
 import { listening } from '../kit/http.ts'
 import { type Kit, kit } from '../kit/kit.ts'
+import { pathsBelow } from '../kit/whole.ts'
 
 export const RUNNER_TOKEN = 'rig-runner-token-0123456789'
 export const INBOUND_TOKEN = 'rig-inbound-token-0123456789'
@@ -202,9 +203,9 @@ export class World {
       .then(({ json }) => json.data.publicKey)
   }
 
-  /** Files below the place for keys. */
+  /** Paths below the place for keys. */
   get left(): string[] {
-    return fs.readdirSync(this.vault, { recursive: true }).map(String)
+    return pathsBelow(this.vault)
   }
 
   async close(): Promise<void> {

@@ -1,9 +1,8 @@
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { syncDir } from '../../kernel/durable.ts'
-import { markBytes, neverMarked } from './markbytes.ts'
 import { MARKED_HEADER, type Moment, SECTOR, SLOTS, type Slot, slotAt } from './marks.rules.ts'
-import { Marks, type Sound, soundIn } from './marks.ts'
+import { Marks, markBytes, neverMarked, type Sound, soundIn } from './marks.ts'
 import { parseWav, type WavLayout, wavFrameBytes, wavHeader } from './wav.rules.ts'
 
 export type Shape = Pick<WavLayout, 'channels' | 'format' | 'rate'>

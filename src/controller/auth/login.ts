@@ -121,8 +121,8 @@ function throttle({ accounts, addresses, clock }: LoginParts) {
     /** Counts the attempt as failed; what it gives takes that back. */
     count({ email, network }: Attempt): () => void {
       const at = clock.monotonic()
-      accounts.fail(email, at)
-      if (network) addresses.fail(network, at)
+      accounts.count(email, at)
+      if (network) addresses.count(network, at)
       return () => {
         accounts.undo(email, at)
         addresses.undo(network, at)

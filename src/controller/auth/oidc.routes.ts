@@ -167,7 +167,7 @@ function throttle({ addresses, clock }: Parts) {
       throw new Fail(429, 'rate_limited', 'Too many failed logins, try again later', { headers })
     },
     failed({ network }: Incoming): void {
-      if (network) addresses.fail(network, clock.monotonic())
+      if (network) addresses.count(network, clock.monotonic())
     },
   }
 }

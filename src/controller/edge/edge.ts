@@ -4,7 +4,7 @@ import type { Db } from '../store/db.ts'
 import type { CommitGroup } from '../store/group.ts'
 import type { Audit } from './audit.ts'
 import type { Bodies } from './bodies.ts'
-import type { Heed } from './heed.ts'
+import type { CallerLimits } from './callerlimits.ts'
 import type { Limiter } from './limiter.ts'
 import type { Principals } from './principals.ts'
 import type { AnyRoute, Incoming } from './route.ts'
@@ -22,7 +22,7 @@ export interface Edge {
   /** Refused bootstrap, runner and metrics tokens per address. */
   guesses: Limiter
   /** How often a caller is heard. */
-  heed: Heed
+  callerLimits: CallerLimits
   log: Log
   /** What the scraper of metrics is told while the database is away (contract B, section 22): that is its answer. */
   outage: () => Promise<Response>

@@ -1,4 +1,4 @@
-// What every answer says of itself. The one place: whoever makes a Response of his own passes it through `dressed`.
+// What every answer says of itself. The one place: whoever makes a Response of his own passes it through `withDefaults`.
 
 /** Nobody guesses what it is, nobody keeps it. */
 export const ANSWER = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
@@ -30,7 +30,7 @@ export const DOCUMENT = {
 const SHOWN = /^(text\/(?!event-stream)|application\/(xhtml|xml|pdf)|image\/svg)/
 
 /** Adds what a response does not say itself. */
-export function dressed(response: Response): Response {
+export function withDefaults(response: Response): Response {
   const { headers } = response
   const shown = SHOWN.test(headers.get('content-type') ?? '')
   for (const [name, value] of Object.entries({ ...ANSWER, ...(shown ? DOCUMENT : {}) }))

@@ -1,10 +1,10 @@
-/** Counts failures per key in a sliding window. Times are milliseconds of one clock that does not jump back. */
+/** Counts events per key in a sliding window: failures, mostly. Times are milliseconds of one clock that does not jump back. */
 export interface Limiter {
   /** Whole seconds until the next try is admitted; undefined while the key is under its limit. */
   blocked(key: string, now: number): number | undefined
   clear(key: string): void
-  fail(key: string, now: number): void
-  /** Takes back a failure that was counted at that time: it turned out to be none. */
+  count(key: string, now: number): void
+  /** Takes back what was counted at that time: it turned out to be none. */
   undo(key: string, at: number): void
 }
 
@@ -12,11 +12,11 @@ export interface Limiter {
 const CAPACITY = 100_000
 
 /**
- * `limit` failures of one key within `windowSeconds` block it until the oldest of them has left the window.
- * Above `capacity` remembered failures the key that failed longest ago is forgotten first.
+ * `limit` events of one key within `windowSeconds` block it until the oldest of them has left the window.
+ * Above `capacity` remembered events the key that was counted longest ago is forgotten first.
  */
 export function limiter(limit: number, windowSeconds: number, capacity = CAPACITY): Limiter {
-  // In the order of the last failure: a Map keeps insertion order, and `fail` inserts anew.
+  // In the order of the last event: a Map keeps insertion order, and `count` inserts anew.
   const failures = new Map<string, number[]>()
   const windowMs = windowSeconds * 1000
   let held = 0
@@ -36,7 +36,7 @@ export function limiter(limit: number, windowSeconds: number, capacity = CAPACIT
       if (oldest === undefined || times.length < limit) return undefined
       return Math.max(1, Math.ceil((oldest + windowMs - now) / 1000))
     },
-    fail(key, now) {
+    count(key, now) {
       const times = [...recent(key, now), now].slice(-limit)
       clear(key)
       failures.set(key, times)

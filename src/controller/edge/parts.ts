@@ -1,8 +1,11 @@
 // Uploads under way, as they lie below the takes directory.
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
+import { removeFiles } from './files.ts'
 
 export const INCOMING = '.incoming'
+// A part of an interrupted upload waits this long for its sender.
+const KEEP_MS = 14 * 24 * 3600 * 1000
 
 /** Parts of unfinished resumable uploads of these recordings, relative to `takes`. */
 export async function partsOf(takes: string, recordingIds: readonly string[]): Promise<string[]> {
@@ -14,4 +17,19 @@ export async function partsOf(takes: string, recordingIds: readonly string[]): P
 function nothing(e: NodeJS.ErrnoException): string[] {
   if (e.code === 'ENOENT') return []
   throw e
+}
+
+/** At start: temporary files of plain uploads end at once, parts of resumable ones when nobody came back for them. */
+export async function sweepIncoming(takes: string, now: number = performance.timeOrigin): Promise<number> {
+  const dir = path.join(takes, INCOMING)
+  await fs.mkdir(dir, { recursive: true, mode: 0o750 })
+  let swept = 0
+  for (const name of await fs.readdir(dir)) {
+    const file = path.join(dir, name)
+    const resumable = name.startsWith('rec_')
+    if (resumable && now - (await fs.stat(file)).mtimeMs < KEEP_MS) continue
+    await removeFiles(takes, [path.join(INCOMING, name)])
+    swept++
+  }
+  return swept
 }

@@ -7,9 +7,9 @@ import { errorFields } from '../../kernel/log.ts'
 import { API_PREFIX, HEADERS } from '../../wire/headers.ts'
 import { JSON_LIMIT, STRANGER_LIMIT } from './bodies.ts'
 import { jsonIn, parsed } from './body.ts'
+import { callerOf, isStranger } from './callerlimits.ts'
 import type { Call, Edge } from './edge.ts'
-import { ANSWER, dressed } from './headers.ts'
-import { callerOf, isStranger } from './heed.ts'
+import { ANSWER, withDefaults } from './headers.ts'
 import { headerOf, incoming, whenUndelivered } from './incoming.ts'
 import type { AnyRoute, Auth, Commit, Done, Input, Streamed } from './route.ts'
 import { type Trail, trail } from './trail.ts'
@@ -104,10 +104,10 @@ async function handle(edge: Edge, candidates: AnyRoute[], c: Context): Promise<R
   }
   const notes = trail(edge, call)
   // A probe must answer whatever is wrong with the database: nobody is looked up for it, and nothing is written.
-  if (r.kind === 'stream' && r.audit === 'none') return dressed((await r.run(unjudged(call))).response)
+  if (r.kind === 'stream' && r.audit === 'none') return withDefaults((await r.run(unjudged(call))).response)
   try {
     call.known = await identified(edge, call, notes, candidates.some(isGuessable))
-    if (!heeded(edge, call, notes)) throw edge.heed.limited(call)
+    if (!withinLimits(edge, call, notes)) throw edge.callerLimits.limited(call)
     await readBody(call)
     const done = await admitted(edge, call, notes, r.query ? c.req.query() : {})
     return done instanceof Response ? done : answer(edge, c, r, done)
@@ -131,8 +131,8 @@ const unjudged = (call: Call): AnyInput => ({
 })
 
 /** Whether the caller is still listened to this minute. @throws Fail 429 for an account that asks too often. */
-function heeded(edge: Edge, call: Call, notes: Trail): boolean {
-  edge.heed.request(call, call.r)
+function withinLimits(edge: Edge, call: Call, notes: Trail): boolean {
+  edge.callerLimits.request(call, call.r)
   return !isStranger(call) || call.r.signsIn === true || !notes.isSpent()
 }
 
@@ -148,7 +148,7 @@ async function identified(edge: Edge, call: Call, notes: Trail, guessable: boole
     if (wait)
       throw new Fail(429, 'rate_limited', 'Too many refused tokens', { headers: { 'retry-after': String(wait) } })
     const known = edge.principals.authenticate(auth, call.bearer, call.params)
-    if (!known && guessable) edge.guesses.fail(network, edge.clock.monotonic())
+    if (!known && guessable) edge.guesses.count(network, edge.clock.monotonic())
     if (!known) throw notes.stranger()
     return known
   })
@@ -254,7 +254,7 @@ async function flowing(edge: Edge, call: Call, notes: Trail, input: AnyInput, ru
 async function streaming(edge: Edge, call: Call, notes: Trail, running: Promise<Streamed>): Promise<Response> {
   const { response, ...told } = await running
   try {
-    dressed(response)
+    withDefaults(response)
     await edge.group.submit(() => {
       const refusal = notes.refusedNow()
       if (refusal) throw refusal

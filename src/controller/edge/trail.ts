@@ -1,8 +1,8 @@
 import { Fail } from '../../kernel/fail.ts'
 import { HEADERS } from '../../wire/headers.ts'
 import type { Entry } from './audit.ts'
+import { isStranger } from './callerlimits.ts'
 import type { Call, Edge } from './edge.ts'
-import { isStranger } from './heed.ts'
 import type { AnyRoute, Done, Target } from './route.ts'
 import { actorOf, type Who } from './who.ts'
 
@@ -54,9 +54,9 @@ export function trail(edge: Edge, call: Call) {
 
   /** A refusal leaves a row as long as there is room for one of this caller; beyond it is counted. */
   const refusing = (write: () => void): void => {
-    const verdict = edge.heed.refusal(call)
+    const verdict = edge.callerLimits.refusal(call)
     if (verdict === 'row') write()
-    if (verdict === 'limit') limited = edge.heed.limited(call)
+    if (verdict === 'limit') limited = edge.callerLimits.limited(call)
   }
 
   /** Writes the decision; returns the refusal, or nothing when the handler may run. */
@@ -110,7 +110,7 @@ export function trail(edge: Edge, call: Call) {
         ...(target ? { target } : {}),
       })
     // A stranger's success is one more row that anybody can have written.
-    if (isStranger(call) && !actor && edge.heed.refusal(call) !== 'row') return done
+    if (isStranger(call) && !actor && edge.callerLimits.refusal(call) !== 'row') return done
     const changed = done.changed ?? (before !== undefined || after !== undefined)
     if (!machine || changed) edge.audit.write(row(), call.now)
     else if (r.audit !== 'change') edge.audit.quiet(actorOf(who()).id, success, row, call.now)
@@ -138,7 +138,7 @@ export function trail(edge: Edge, call: Call) {
     failed,
     /** The caller has been refused too often already: counted, without a transaction. */
     isSpent(): boolean {
-      if (!edge.heed.isSpent(call)) return false
+      if (!edge.callerLimits.isSpent(call)) return false
       refusing(() => {})
       return true
     },

@@ -57,11 +57,11 @@ function paceOf(clock: Clock) {
         headers,
       })
     },
-    count: (nodeId: string): void => inventories.fail(nodeId, clock.monotonic()),
+    count: (nodeId: string): void => inventories.count(nodeId, clock.monotonic()),
     /** Whether a changed heartbeat gets a row of its own. */
     mayTell(nodeId: string): boolean {
       if (beats.blocked(nodeId, clock.monotonic()) !== undefined) return false
-      beats.fail(nodeId, clock.monotonic())
+      beats.count(nodeId, clock.monotonic())
       return true
     },
   }

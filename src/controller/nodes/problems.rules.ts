@@ -23,6 +23,5 @@ export const problemsOf = (node: Pick<Node, 'audioDefaults' | 'interfaces' | 'st
 
 /** @throws Fail 409 for a node that is out of use */
 export function mustBeInUse({ status }: { status: string }): void {
-  if (status === 'retired')
-    throw conflict('node_retired', 'Node is retired: reinstate it first', { reason: 'node_retired' })
+  if (status === 'retired') throw conflict('node_retired', 'Node is retired: reinstate it first')
 }

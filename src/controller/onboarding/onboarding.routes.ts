@@ -15,9 +15,9 @@ import { type AnyRoute, route, type Written } from '../edge/route.ts'
 import { type NodeStore, snapshot } from '../nodes/nodes.store.ts'
 import { type Reconciliation, reconciliation } from '../nodes/reconciliation.store.ts'
 import type { CredentialStore } from './credentials.store.ts'
-import { endCredentials } from './ending.ts'
 import type { HostKeyStore } from './hostkeys.store.ts'
 import { materialOf } from './material.store.ts'
+import { endCredentials } from './revocation.ts'
 import type { SshKeyStore } from './sshkeys.store.ts'
 
 const node = (p: { id: string }) => ({ type: 'node', id: p.id })

@@ -1,8 +1,8 @@
 import { type AnyRoute, route } from '../edge/route.ts'
 import { type NodeStore, snapshot } from '../nodes/nodes.store.ts'
 import type { AlarmStore } from '../schedules/runs.store.ts'
-import { type CredentialStores, endCredentials } from './ending.ts'
 import type { RetireStore } from './retire.store.ts'
+import { type CredentialStores, endCredentials } from './revocation.ts'
 
 interface Parts extends CredentialStores {
   alarms: AlarmStore

@@ -21,10 +21,7 @@ export function retireStore(db: Db) {
   return {
     /** Schedules that were switched off; undefined when the node was retired before. @throws Fail 409 `node_recording` */
     retire(id: string, now: string): string[] | undefined {
-      if (busy.get({ id }))
-        throw conflict('node_recording', 'Node records, or has a recording to begin: stop it first', {
-          reason: 'node_recording',
-        })
+      if (busy.get({ id })) throw conflict('node_recording', 'Node records, or has a recording to begin: stop it first')
       if (retire.run({ id, now }) !== 1) return undefined
       const schedules = enabled.all({ id }).map((schedule) => schedule.id)
       for (const schedule of schedules) disable.run({ id: schedule, now })

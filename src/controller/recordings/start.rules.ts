@@ -53,8 +53,7 @@ export interface Started {
 }
 
 /** 409: the node reported that there is nothing to record from. */
-export const noDevice = (): Fail =>
-  conflict('no_capture_device', 'Node has no capture device', { reason: 'no_capture_device' })
+export const noDevice = (): Fail => conflict('no_capture_device', 'Node has no capture device')
 
 /** The interface a take uses: the asked one, the configured one, the node's first (contract A, 11.3). */
 export function effectiveInterface(

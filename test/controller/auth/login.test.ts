@@ -55,7 +55,7 @@ test('exactly one scrypt per attempt, whoever is named: a decoy where there is n
 
 test('a blocked account costs no scrypt', async () => {
   const { k, all, attempt, verified } = parts()
-  for (let n = 0; n < 5; n++) all.accounts.fail('ann@example.org', all.clock.monotonic())
+  for (let n = 0; n < 5; n++) all.accounts.count('ann@example.org', all.clock.monotonic())
   await assert.rejects(attempt('ann', 'right'), { status: 429, reason: 'rate_limited' })
   assert.deepEqual(verified, [])
   await k.close()
@@ -63,7 +63,7 @@ test('a blocked account costs no scrypt', async () => {
 
 test('an address that fails everywhere is blocked, other addresses are not', async () => {
   const { k, all, attempt } = parts()
-  for (let n = 0; n < 100; n++) all.addresses.fail('192.0.2.1', all.clock.monotonic())
+  for (let n = 0; n < 100; n++) all.addresses.count('192.0.2.1', all.clock.monotonic())
   await assert.rejects(attempt('ann', 'right'), { status: 429 })
   const elsewhere = {
     address: '192.0.2.2',

@@ -17,7 +17,7 @@ interface About {
   address: string
 }
 
-export interface HeedLimits {
+export interface Limits {
   /** Requests of one account in a minute. */
   requests: number
   /** Rows for refusals of one network's strangers in a minute. */
@@ -38,10 +38,10 @@ export function callerOf({ known, request }: Caller): string {
   return known?.who.kind === 'node' ? `node ${known.who.nodeId}` : request.network
 }
 
-export type Heed = ReturnType<typeof heed>
+export type CallerLimits = ReturnType<typeof callerLimits>
 
 /** The budgets of one controller. Requests that came over no socket are nobody's and not counted. */
-export function heed(clock: Clock, limits: HeedLimits) {
+export function callerLimits(clock: Clock, limits: Limits) {
   const { strangers: limit } = limits
   const strangers = budget<About>({ limit, overall: limit * NETWORKS })
   const known = budget<About>({ limit: limit * KNOWN_FACTOR })
