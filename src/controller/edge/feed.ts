@@ -1,6 +1,7 @@
 // Answers without an end: what the client can take is asked for, nothing is kept for it on the way.
 import type { Clock } from '../../kernel/clock.ts'
 import { Places, tooManyStreams } from './places.ts'
+import type { Incoming } from './route.ts'
 
 /** Where an endless answer comes from. */
 export interface Source {
@@ -14,6 +15,9 @@ export interface Source {
   take(): Uint8Array | 'end' | undefined
 }
 
+/** Who asks for an endless answer. */
+export type Asking = Pick<Incoming, 'gone' | 'method'>
+
 const MOST_PER_USER = 16
 const MOST = 1000
 const CHECK_MS = 5000
@@ -21,7 +25,7 @@ const IDLE_MS = 15_000
 // Between two writes: what comes in meanwhile goes out together.
 const PACE_MS = 50
 
-/** Every endless answer that is being read; `close` ends them all. */
+/** Every endless answer; `close` ends them all. */
 export class Feeds {
   private readonly clock: Clock
   private readonly open = new Map<Feed, () => void>()
@@ -32,24 +36,25 @@ export class Feeds {
     this.clock = clock
   }
 
-  /** The body of an answer; it takes a place only once it is read. @throws Fail 429 when the user, or everybody, has too many. */
-  stream(userId: string, source: Source): ReadableStream<Uint8Array> {
-    if (this.full(userId)) throw tooManyStreams()
-    const feed: Feed = new Feed(this.clock, source, {
-      enter: () => {
-        if (this.closed || this.full(userId)) return false
-        this.open.set(feed, this.places.take(userId))
-        return true
-      },
-      leave: () => {
-        this.open.get(feed)?.()
-        this.open.delete(feed)
-      },
+  /**
+   * The body of an answer; none for a HEAD. It keeps a place until it has ended or its client has gone, read or not.
+   * @throws Fail 429 when the user, or everybody, has too many.
+   */
+  stream(userId: string, request: Asking, source: Source): ReadableStream<Uint8Array> | null {
+    if (this.open.size >= MOST || this.places.full(userId)) throw tooManyStreams()
+    if (request.method === 'HEAD') return null
+    const feed: Feed = new Feed(this.clock, source, () => {
+      this.open.get(feed)?.()
+      this.open.delete(feed)
     })
+    this.open.set(feed, this.places.take(userId))
+    const gone = request.gone()
+    gone.addEventListener('abort', () => feed.end(), { once: true })
+    if (this.closed || gone.aborted) feed.end()
     return new ReadableStream(feed, { highWaterMark: 0 })
   }
 
-  /** How many are being read. */
+  /** How many there are. */
   count(): number {
     return this.open.size
   }
@@ -59,20 +64,11 @@ export class Feeds {
     this.closed = true
     for (const feed of this.open.keys()) feed.end()
   }
-
-  private full(userId: string): boolean {
-    return this.open.size >= MOST || this.places.full(userId)
-  }
-}
-
-interface Door {
-  enter(): boolean
-  leave(): void
 }
 
 class Feed {
   private readonly clock: Clock
-  private readonly door: Door
+  private readonly leave: () => void
   private readonly source: Source
   private cancelled = false
   private checkedAt = Number.NEGATIVE_INFINITY
@@ -81,9 +77,9 @@ class Feed {
   private sentAt = 0
   private wake: () => void = () => {}
 
-  constructor(clock: Clock, source: Source, door: Door) {
+  constructor(clock: Clock, source: Source, leave: () => void) {
     this.clock = clock
-    this.door = door
+    this.leave = leave
     this.source = source
   }
 
@@ -108,7 +104,7 @@ class Feed {
 
   end(): undefined {
     this.ended = true
-    this.door.leave()
+    this.leave()
     this.finish?.()
     this.finish = () => {}
     this.wake()
@@ -116,8 +112,7 @@ class Feed {
 
   private begin(): void {
     this.sentAt = this.clock.monotonic()
-    if (!this.door.enter()) this.end()
-    else this.finish = this.source.begin(() => this.wake())
+    this.finish = this.source.begin(() => this.wake())
   }
 
   private async next(): Promise<Uint8Array | undefined> {

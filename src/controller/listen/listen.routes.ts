@@ -141,7 +141,7 @@ async function endless(
   const first = () => newestFor(air.chunks.kept(nodeId), enhance, iso(air.clock.now()))
   if (!(await air.bell.until(audioBell(nodeId), waitSeconds, request.gone(), first))) throw silence()
   // Rights are asked again before the first byte.
-  const body = air.feeds.stream(who.id, liveAudio(air, listener, who, air.clock))
+  const body = air.feeds.stream(who.id, request, liveAudio(air, listener, who, air.clock))
   const headers = { ...AUDIO, 'x-accel-buffering': 'no' }
   return { details: { continuous: true, enhance }, response: new Response(body, { headers }) }
 }

@@ -43,8 +43,8 @@ export const meterRoutes = ({ feeds, layouts, meters, principals }: Parts): AnyR
     ...read,
     action: 'meters.stream',
     target: () => ({ type: 'node_collection' }),
-    run: async ({ who, now }) => ({
-      response: eventStream(feeds, who.id, meterEvents({ layouts, meters, now, principals, who })),
+    run: async ({ request, who, now }) => ({
+      response: eventStream(feeds, who.id, request, meterEvents({ layouts, meters, now, principals, who })),
     }),
   }),
 ]

@@ -157,11 +157,44 @@ test('a user may read so many streams at once: 429, and a place is free when one
   await k.close()
 })
 
-test('a stream nobody reads takes no place', async () => {
+test('of a crowd that asks at once only so many are let in, and a place is free when one leaves', async () => {
   const k = kit()
-  const ann = k.person('ann', ['admin'])
-  for (let i = 0; i < 40; i++) assert.equal((await ann.get('/meter-events')).status, 200)
-  assert.equal(k.feeds.count(), 0)
+  const server = await listening(k)
+  const headers = { authorization: `Bearer ${k.as('admin').token}` }
+  const ask = () => fetch(`${server.url}/meter-events`, { headers })
+  const answers = await Promise.all(Array.from({ length: 40 }, ask))
+  const refused = answers.filter((answer) => answer.status === 429)
+  assert.equal(refused.length, 24)
+  const text = JSON.parse((await Promise.all(refused.map((answer) => answer.text())))[0] as string)
+  assert.match(text.error, /close one/)
+  assert.ok(Number(refused[0]?.headers.get('retry-after')) > 0)
+  const [first, ...others] = answers.filter((answer) => answer.status === 200)
+  await first?.body?.cancel()
+  while (k.feeds.count() === 16) await new Promise((resolve) => setImmediate(resolve))
+  const next = await ask()
+  assert.equal(next.status, 200)
+  await Promise.all([next, ...others].map((answer) => answer.body?.cancel()))
+  while (k.feeds.count() > 0) await new Promise((resolve) => setImmediate(resolve))
+  await server.close()
+  await k.close()
+})
+
+test('clients that go before the first byte keep no place', async () => {
+  const k = kit()
+  const server = await listening(k)
+  const headers = { authorization: `Bearer ${k.as('admin').token}` }
+  const begun = (action: string) => k.trail().filter((row) => row === `meters.stream${action}`).length
+  const requests = Array.from({ length: 16 }, () =>
+    http.get(`${server.url}/meter-events`, { headers }).on('error', () => {}),
+  )
+  // The decision is written before the answer begins: they go in between.
+  while (begun(' allowed') === 0) await new Promise((resolve) => setImmediate(resolve))
+  for (const request of requests) request.destroy()
+  while (begun('.succeeded succeeded') < begun(' allowed') || k.feeds.count() > 0)
+    await new Promise((resolve) => setImmediate(resolve))
+  const next = await open(k, k.as('admin'))
+  await next.cancel()
+  await server.close()
   await k.close()
 })
 
