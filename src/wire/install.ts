@@ -3,7 +3,7 @@
 export interface InstallLine {
   allowInsecure?: boolean
   /** Path on the new box of the controller's certificate authority. */
-  controllerCa?: string
+  controllerCa?: string | undefined
   /** The controller's own address. */
   controllerUrl: string
   nodeId: string

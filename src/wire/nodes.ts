@@ -233,7 +233,8 @@ export const NodeExport = z.strictObject({ nodeIds: z.array(text(1, 160)).min(1)
 
 export const BootstrapTokenRequest = z.object({
   ttlSeconds: numeric(z.number().int().min(1).max(86_400)).default(900),
-  /** What the install line is to install; omitted means latest. */
+  /** For the install line: where the controller's authority lies on the new box, and what to install (omitted: the latest). */
+  controllerCaPath: text(1, 4096).optional(),
   version: ReleaseTag.optional(),
 })
 

@@ -67,7 +67,8 @@ export const onboardingRoutes = ({ address, credentials, hostKeys, ids, nodes, s
       const before = credentials.held(params.id, now)
       const { token, expiresAt } = credentials.mintBootstrap(params.id, body.ttlSeconds, who.id, now)
       const issued = { expiresAt, tokenPrefix: tokenPrefix(token) }
-      const line = lineFor(address(request.header('host')), { ...location, nodeId, token, version: body.version })
+      const wish = { controllerCa: body.controllerCaPath, version: body.version }
+      const line = lineFor(address(request.header('host')), { ...location, ...wish, nodeId, token })
       return {
         data: { token, expiresAt, nodeId, ...line },
         headers: { 'cache-control': 'no-store' },

@@ -122,5 +122,11 @@ test('a bootstrap token comes with the line to type, of this controller, for thi
   assert.match(pinned.installLine, /--version 'agent-v2026\.03\.02-1'$/)
   for (const version of ['', '-x', 'a b', 7])
     assert.equal((await k.as('admin').post(`/nodes/${id}/bootstrap-token`, { version })).status, 400, String(version))
+  const own = await ask({ controllerCaPath: "/root/site's ca.pem" })
+  const quoted = "'/root/site'\\''s ca.pem'"
+  assert.ok(own.installLine.includes(`--cacert ${quoted} --capath /sys 'https://rooms.example.org/install.sh'`))
+  assert.match(own.installLine, / \| sudo sh -s -- --controller-ca '/)
+  for (const controllerCaPath of ['', 'a\nb', 7])
+    assert.equal((await k.as('admin').post(`/nodes/${id}/bootstrap-token`, { controllerCaPath })).status, 400)
   await k.close()
 })
