@@ -85,6 +85,62 @@ export class PowerDisk {
   }
 }
 
+/**
+ * An ext4 disk on blocks that may have nothing behind them: while it fails, what is written to a new block is lost, and the
+ * next sync says so, once.
+ */
+export class FailingDisk {
+  readonly #at: string
+  readonly #blocks: SmallDisk
+  readonly #dir: string
+
+  /** `at` and its own `blocks` and `disk.img` below an empty directory. */
+  constructor(dir: string) {
+    this.#dir = dir
+    this.#at = path.join(dir, 'at')
+    for (const name of ['at', 'blocks']) fs.mkdirSync(path.join(dir, name))
+    this.#blocks = new SmallDisk(path.join(dir, 'blocks'), 12 << 20)
+    fs.writeFileSync(this.#image, '')
+    fs.truncateSync(this.#image, 8 << 20)
+    // What it needs to work at all has its blocks; there is no journal that it could miss.
+    run('mkfs.ext4', '-q', '-m', '0', '-O', '^has_journal', '-E', 'lazy_itable_init=0', this.#image)
+    run('fallocate', '--dig-holes', this.#image)
+    run('mount', '-o', 'loop', this.#image, this.#at)
+  }
+
+  fail(): void {
+    this.#blocks.fill()
+  }
+
+  work(): void {
+    this.#blocks.free()
+  }
+
+  /** A file as the disk has it, whatever the system remembers of it. */
+  onDisk(name: string): Buffer {
+    const [image, at] = [path.join(this.#dir, 'copy.img'), path.join(this.#dir, 'copy')]
+    run('cp', '--sparse=always', this.#image, image)
+    fs.mkdirSync(at)
+    run('mount', '-o', 'loop,ro', image, at)
+    try {
+      return fs.readFileSync(path.join(at, name))
+    } finally {
+      run('umount', at)
+      fs.rmdirSync(at)
+      fs.rmSync(image)
+    }
+  }
+
+  unmount(): void {
+    run('umount', '-l', this.#at)
+    this.#blocks.unmount()
+  }
+
+  get #image(): string {
+    return path.join(this.#dir, 'blocks', 'disk.img')
+  }
+}
+
 function same(a: string, b: string): boolean {
   try {
     run('cmp', '-s', a, b)

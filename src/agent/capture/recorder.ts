@@ -4,6 +4,7 @@ import { faultWords } from '../../kernel/words.ts'
 import type { Severity } from '../../wire/health.ts'
 import type { Report } from '../health/report.ts'
 import { isDiskFull } from '../spool/durable.ts'
+import type { TakeOwner } from '../spool/marks.ts'
 import { type Hole, type Loss, lastLine, type Taker } from './feed.ts'
 import { fileFormat, type PcmFormat, streamFrameBytes } from './format.rules.ts'
 import { type Gap, withGap } from './gaps.rules.ts'
@@ -44,7 +45,7 @@ export interface RecorderDeps {
   /** After each write, with the frames in the file so far. */
   onFrames(frames: number): void
   onGap(gap: Gap): void
-  /** Resolves when every gap so far is noted where it outlives a power cut, or cannot be. */
+  /** Resolves when every gap so far is noted where it outlives a power cut; throws when the disk is too full for it. */
   gapsNoted(): Promise<void>
   /** The file exists and the first frame is about to be written; `format` is the file's. */
   onStart(format: PcmFormat): Promise<void>
@@ -182,10 +183,14 @@ export class Recorder implements Taker {
     this.#tell(severity, name, details)
   }
 
-  /** What is in the file, and what waits for it, is as long as the time it took. */
-  readonly #ageOf = (frame: number): number => {
-    const at = this.#lastAt - ((this.#due - frame) / this.#shape!.rate) * 1000
-    return this.#deps.clock.monotonic() - at
+  readonly #owner: TakeOwner = {
+    /** What is in the file, and what waits for it, is as long as the time it took. */
+    ageOf: (frame) => {
+      const at = this.#lastAt - ((this.#due - frame) / this.#shape!.rate) * 1000
+      return this.#deps.clock.monotonic() - at
+    },
+    doubtsNoted: () => this.#deps.gapsNoted(),
+    inDoubt: (from, to) => this.#lostByDisk({ atFrame: from, frames: Math.min(to, this.#limit) - from }),
   }
 
   get #limit(): number {
@@ -194,7 +199,7 @@ export class Recorder implements Taker {
 
   async #begin(): Promise<void> {
     const { attach, file, resume } = this.#deps
-    this.#writer = this.#writerOf(resume && (await TakeFile.reopen(file, resume, this.#ageOf)))
+    this.#writer = this.#writerOf(resume && (await TakeFile.reopen(file, resume, this.#owner)))
     this.#lastAt = resume?.lastAt ?? 0
     if (this.#over) return
     this.#tap = attach(this)
@@ -256,9 +261,10 @@ export class Recorder implements Taker {
         this.#fault = this.#diskFault(e)
         this.#stopWith(this.#fault)
       },
+      onDropped: (dropped) => this.#lostByDisk(dropped),
       onFull: (e) =>
         this.#tell('warning', 'disk_space_exhausted', { error: faultWords(e), frames: this.frames, willRetry: true }),
-      onRoom: (dropped) => this.#roomAgain(dropped),
+      onRoom: () => this.#tell('info', 'disk_space_runtime_recovered', { frames: this.frames }),
       onWritten: (frames) => {
         this.#tap?.drained()
         onFrames(frames)
@@ -266,11 +272,9 @@ export class Recorder implements Taker {
     })
   }
 
-  /** What was held is being written; what could not be held is a gap of its length. */
-  #roomAgain(dropped: Dropped | undefined): void {
-    this.#tell('info', 'disk_space_runtime_recovered', { frames: this.frames })
-    if (!dropped) return
-    const gap = { atFrame: dropped.atFrame, seconds: dropped.frames / this.#shape!.rate }
+  /** What nobody could hold, and what the disk may not have taken, is a gap of its length. */
+  #lostByDisk({ atFrame, frames }: Dropped): void {
+    const gap = { atFrame, seconds: frames / this.#shape!.rate }
     this.#gaps = withGap(this.#gaps, gap)
     this.#deps.onGap(gap)
     this.#tell('warning', 'capture_overrun', { ...gap, noticedBy: 'disk' })
@@ -279,7 +283,7 @@ export class Recorder implements Taker {
   async #create(): Promise<TakeFile> {
     const { file, onStart } = this.#deps
     const { channels, format, rate } = this.#shape!
-    const made = await TakeFile.create(file, this.#shape!, channels, this.#ageOf).catch(async (e) => {
+    const made = await TakeFile.create(file, this.#shape!, channels, this.#owner).catch(async (e) => {
       // Half a header would be in the way of the next try; what was there before is never overwritten, nor removed.
       if (isDiskFull(e)) await fs.rm(file, { force: true })
       throw e

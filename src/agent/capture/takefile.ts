@@ -1,4 +1,5 @@
-import { type AgeOf, WavFile } from '../spool/wav.ts'
+import type { TakeOwner } from '../spool/marks.ts'
+import { WavFile } from '../spool/wav.ts'
 import { fileFormat, type PcmFormat, toFileFrames } from './format.rules.ts'
 
 /** Half the promised second: a write that just missed one sync is covered by the next. */
@@ -21,14 +22,14 @@ export class TakeFile {
   }
 
   /** `keep`: how many of the stream's channels, from the first, go to the file. */
-  static async create(path: string, stream: PcmFormat, keep: number, ageOf: AgeOf): Promise<TakeFile> {
+  static async create(path: string, stream: PcmFormat, keep: number, owner: TakeOwner): Promise<TakeFile> {
     const shape = { channels: keep, format: fileFormat(stream.format), rate: stream.rate }
-    return new TakeFile(await WavFile.create(path, shape, ageOf), keep)
+    return new TakeFile(await WavFile.create(path, shape, owner), keep)
   }
 
   /** Goes on with a take that an earlier process left behind, already repaired. `shape`: the file's own. */
-  static async reopen(path: string, shape: PcmFormat, ageOf: AgeOf): Promise<TakeFile> {
-    const file = await WavFile.reopen(path, { ...shape, format: fileFormat(shape.format) }, ageOf)
+  static async reopen(path: string, shape: PcmFormat, owner: TakeOwner): Promise<TakeFile> {
+    const file = await WavFile.reopen(path, { ...shape, format: fileFormat(shape.format) }, owner)
     return new TakeFile(file, shape.channels)
   }
 

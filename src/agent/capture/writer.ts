@@ -13,7 +13,7 @@ export interface Dropped {
 }
 
 export interface WriterDeps {
-  /** Silence that is on the disk, but not told of, would be taken for what was heard. */
+  /** Silence that is on the disk, but not noted, would be taken for what was heard. Throws what the disk throws. */
   beforeSilence(): Promise<void>
   /** Bytes held in memory while the disk is slow or full; a second of audio in any case. Default: 32 MiB. */
   bufferBytes?: number | undefined
@@ -25,11 +25,13 @@ export interface WriterDeps {
   from: number
   /** Lets others make way on the disk; resolves when they have. */
   makeRoom(bytes: number): Promise<void>
+  /** Told once the disk has room again, and before the silence in its place is written. */
+  onDropped(dropped: Dropped): void
   /** Nothing is written any more: the disk failed, or stayed full until after the end. */
   onFault(error: unknown): void
   /** The disk is full; what comes is held, and tried again. Once until `onRoom`. */
   onFull(error: unknown): void
-  onRoom(dropped: Dropped | undefined): void
+  onRoom(): void
   /** After each write, with the frames in the file. */
   onWritten(frames: number): void
 }
@@ -152,10 +154,15 @@ export class TakeWriter {
   }
 
   #relieved(): void {
-    const dropped = this.#dropped
     this.#starving = false
+    this.#deps.onRoom()
+    this.#tellDropped()
+  }
+
+  #tellDropped(): void {
+    const dropped = this.#dropped
     this.#dropped = undefined
-    this.#deps.onRoom(dropped)
+    if (dropped) this.#deps.onDropped(dropped)
   }
 
   /** What could not be written is in the queue again when it throws. */
@@ -165,6 +172,7 @@ export class TakeWriter {
     try {
       this.#file ??= await this.#deps.create()
       if ('silence' in batch) {
+        this.#tellDropped()
         await this.#deps.beforeSilence()
         await this.#file.appendSilence(batch.silence)
       } else await this.#file.append(batch.blocks, batch.stream)

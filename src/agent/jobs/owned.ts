@@ -7,6 +7,7 @@ import type { Enhancer } from '../enhance/enhance.ts'
 import type { Report } from '../health/report.ts'
 import type { Link } from '../link/link.ts'
 import type { RecorderCache } from '../spool/cache.ts'
+import { isDiskFull } from '../spool/durable.ts'
 import type { DiskGuard } from '../spool/guard.ts'
 import type { Spool } from '../spool/spool.ts'
 import type { TakeState } from '../spool/state.ts'
@@ -98,17 +99,31 @@ export class OwnedJob {
 
   /** Changes the state and writes it. False when it could not be written: work goes on, the audio comes first. */
   async update(patch: Partial<TakeState>): Promise<boolean> {
-    this.#state = { ...this.#state, ...patch }
-    // One after the other: they share the temporary file. Each writes the latest state.
-    const write = this.#writing.then(() => this.#ctx.spool.save(this.#state))
-    this.#writing = write.catch(() => undefined)
     try {
-      await write
+      await this.#write(patch)
       return true
     } catch (e) {
       this.#ctx.log.error('job state not written', { jobId: this.id, status: this.#state.status, ...errorFields(e) })
       return false
     }
+  }
+
+  /** As `update`, but throws where the disk is full: there will be room again. */
+  async note(patch: Partial<TakeState>): Promise<void> {
+    try {
+      await this.#write(patch)
+    } catch (e) {
+      if (isDiskFull(e)) throw e
+      this.#ctx.log.error('job state not written', { jobId: this.id, status: this.#state.status, ...errorFields(e) })
+    }
+  }
+
+  #write(patch: Partial<TakeState>): Promise<void> {
+    this.#state = { ...this.#state, ...patch }
+    // One after the other: they share the temporary file. Each writes the latest state.
+    const write = this.#writing.then(() => this.#ctx.spool.save(this.#state))
+    this.#writing = write.catch(() => undefined)
+    return write
   }
 
   #whereItIs(): JobProgress {

@@ -38,9 +38,9 @@ export class CaptureSession {
   #format: PcmFormat | undefined
   #gaps: Gap[] = []
   readonly #heard = Promise.withResolvers<void>()
-  /** Gaps of many a second are noted together. */
-  #noting = false
-  #noted: Promise<unknown> = Promise.resolve()
+  #noting: Promise<void> = Promise.resolve()
+  /** There are gaps that no state on the disk knows of. */
+  #unnoted = false
   #recorder: Recorder | undefined
   #room: Room | undefined
   #settle: () => void
@@ -153,7 +153,7 @@ export class CaptureSession {
       attach: (taker) => this.#ctx.feeds.take(want, taker),
       clock: this.#ctx.clock,
       file: this.#members[0]!.job.takeFile,
-      gapsNoted: async () => void (await this.#noted),
+      gapsNoted: () => this.#gapsNoted(),
       makeRoom: async (bytes) => this.#room?.free(bytes),
       onFrames: (frames) => this.#onFrames(frames),
       onGap: (gap) => this.#onGap(gap),
@@ -246,12 +246,25 @@ export class CaptureSession {
 
   #onGap(gap: Gap): void {
     this.#gaps = withGap(this.#gaps, gap)
-    if (this.#noting) return
-    this.#noting = true
-    this.#noted = this.#later(async () => {
-      this.#noting = false
-      for (const { job } of this.#active) await job.update({ gaps: this.#gaps })
-    })
+    this.#unnoted = true
+    this.#gapsNoted().catch(() => undefined)
+  }
+
+  /** One at a time: gaps of many a second are noted together. What the disk had no room for is tried again. */
+  #gapsNoted(): Promise<void> {
+    this.#noting = this.#noting.catch(() => undefined).then(() => this.#note())
+    return this.#noting
+  }
+
+  async #note(): Promise<void> {
+    if (!this.#unnoted) return
+    this.#unnoted = false
+    try {
+      for (const { job } of this.#active) await job.note({ gaps: this.#gaps })
+    } catch (e) {
+      this.#unnoted = true
+      throw e
+    }
   }
 
   /** Members that have their length end while the others go on. */

@@ -37,13 +37,23 @@ export const neverMarked = (head: Buffer): boolean => head.subarray(SECTOR, slot
 /** This moment, by every clock. */
 export const moment = (boot = bootNumber()): Moment => ({ boot, upMs: upMs(), wallMs: systemClock.now() })
 
-export interface MarksDeps {
+/** What the writer of a take is asked and told. */
+export interface TakeOwner {
   /** Milliseconds since a frame was captured. */
   ageOf(frame: number): number
+  /** A sync failed: these frames can be read, but may never reach the disk. */
+  inDoubt(from: number, to: number): void
+  /** Resolves when that is noted where it outlives a power cut; throws what the disk throws. */
+  doubtsNoted(): Promise<void>
+}
+
+export interface MarksDeps extends TakeOwner {
   /** Frames that are on the disk already. */
   from: number
   /** Slot of the record that says so. */
   kept: Slot
+  /** Frames that are written, or about to be, to the end of their last block. */
+  reach(): number
   write(bytes: Buffer, at: number): Promise<void>
 }
 
@@ -53,6 +63,8 @@ export class Marks {
   readonly #boot = bootNumber()
   #base: number
   #crc = 0
+  /** Frames that were said to be in doubt, where the last sync failed. */
+  #doubted: number | undefined
   #frames: number
   /** Holds what the last sync made safe: never written until another sync has ended. */
   #kept: Slot
@@ -77,7 +89,10 @@ export class Marks {
     return this.#write()
   }
 
-  /** Runs a sync of the file, one at a time; when it has ended, all that was noted before it is on the disk. */
+  /**
+   * Runs a sync of the file, one at a time; when it has ended, all that was noted before it is on the disk, or is known
+   * to be in doubt.
+   */
   async during(sync: (frames: number) => Promise<void>): Promise<void> {
     const [frames, slot] = [this.#frames, this.#slot]
     const written = this.#write()
@@ -86,13 +101,25 @@ export class Marks {
     this.#since = 0
     try {
       await written
+      if (this.#doubted !== undefined) await this.#deps.doubtsNoted()
       await sync(frames)
+      this.#doubted = undefined
       this.#base = frames
       this.#crc = this.#since
       this.#kept = slot
     } finally {
       this.#since = undefined
     }
+  }
+
+  /**
+   * The disk did not take what it was given. The system has said so once and counts it as written from now on; what is
+   * written to the same blocks again may be lost, too (ext4).
+   */
+  failed(): void {
+    const from = this.#doubted ?? this.#base
+    this.#doubted = this.#deps.reach()
+    if (this.#doubted > from) this.#deps.inDoubt(from, this.#doubted)
   }
 
   #write(): Promise<void> {

@@ -2,13 +2,13 @@ import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { syncDir } from '../../kernel/durable.ts'
 import { MARKED_HEADER, type Moment, SECTOR, SLOTS, type Slot, slotAt } from './marks.rules.ts'
-import { Marks, markBytes, neverMarked, type Sound, soundIn } from './marks.ts'
+import { Marks, markBytes, neverMarked, type Sound, soundIn, type TakeOwner } from './marks.ts'
 import { parseWav, type WavLayout, wavFrameBytes, wavHeader } from './wav.rules.ts'
 
 export type Shape = Pick<WavLayout, 'channels' | 'format' | 'rate'>
 
-/** Milliseconds since the given frame of a take was captured. */
-export type AgeOf = (frame: number) => number
+/** A block of any file system. */
+const BLOCK = 65_536
 
 /** A WAV file being written; playable up to its last `sync` at any moment. */
 export class WavFile {
@@ -17,23 +17,35 @@ export class WavFile {
   readonly #marks: Marks | undefined
   readonly #shape: Shape
   #dataBytes = 0
+  /** Frames the file will have when what is being appended is written. */
+  #reach = 0
   #syncing: Promise<void> = Promise.resolve()
 
   private constructor(handle: fs.FileHandle, shape: Shape, headerBytes: number, take?: Going) {
     this.#handle = handle
     this.#shape = shape
     this.#headerBytes = headerBytes
-    if (take) this.#marks = new Marks({ ...take, write: (bytes, at) => writeAt(handle, bytes, at) })
+    if (!take) return
+    const { from, kept, owner } = take
+    this.#marks = new Marks({
+      ageOf: (frame) => owner.ageOf(frame),
+      doubtsNoted: () => owner.doubtsNoted(),
+      from,
+      inDoubt: (first, to) => owner.inDoubt(first, to),
+      kept,
+      reach: () => this.#blockEnd(Math.max(this.frames, this.#reach)),
+      write: (bytes, at) => writeAt(handle, bytes, at),
+    })
   }
 
   /**
-   * Creates the file, header first; an existing one is never overwritten. The name is as safe as the file. `ageOf`: for a
+   * Creates the file, header first; an existing one is never overwritten. The name is as safe as the file. `owner`: of a
    * take, which says at any moment what of it is audio.
    */
-  static async create(file: string, shape: Shape, ageOf?: AgeOf): Promise<WavFile> {
+  static async create(file: string, shape: Shape, owner?: TakeOwner): Promise<WavFile> {
     const handle = await fs.open(file, 'wx', 0o640)
-    const header = wavHeader({ ...shape, dataBytes: 0 }, ageOf !== undefined)
-    const wav = new WavFile(handle, shape, header.length, ageOf && { ageOf, from: 0, kept: 2 })
+    const header = wavHeader({ ...shape, dataBytes: 0 }, owner !== undefined)
+    const wav = new WavFile(handle, shape, header.length, owner && { from: 0, kept: 2, owner })
     try {
       await writeAt(handle, header, 0)
       await handle.sync()
@@ -46,14 +58,14 @@ export class WavFile {
   }
 
   /** Opens a repaired take to go on behind its last frame. Throws when it is not of that shape. */
-  static async reopen(file: string, shape: Shape, ageOf: AgeOf): Promise<WavFile> {
+  static async reopen(file: string, shape: Shape, owner: TakeOwner): Promise<WavFile> {
     const handle = await fs.open(file, 'r+')
     try {
       const found = await look(handle)
       const same = found?.channels === shape.channels && found.format === shape.format && found.rate === shape.rate
       if (!found?.sound || !same) throw new Error(`${file} does not hold the audio it should`)
       const { frames: from, slot: kept } = found.sound
-      const wav = new WavFile(handle, shape, found.dataOffset, { ageOf, from, kept })
+      const wav = new WavFile(handle, shape, found.dataOffset, { from, kept, owner })
       wav.#dataBytes = from * wavFrameBytes(shape)
       return wav
     } catch (e) {
@@ -69,6 +81,7 @@ export class WavFile {
   /** Appends whole frames. Throws ENOSPC after having kept the frames that fitted: `frames` says how many. */
   async append(frames: Buffer): Promise<void> {
     const before = this.frames
+    this.#reach = before + frames.length / wavFrameBytes(this.#shape)
     let done = 0
     try {
       while (done < frames.length) {
@@ -81,6 +94,7 @@ export class WavFile {
       const count = this.frames - before
       // The next write goes over half a frame.
       this.#dataBytes = this.frames * wavFrameBytes(this.#shape)
+      this.#reach = this.frames
       await this.#marks?.added(frames.subarray(0, count * wavFrameBytes(this.#shape)), count)
     }
   }
@@ -96,7 +110,12 @@ export class WavFile {
   sync(): Promise<void> {
     const run = async (frames: number) => {
       await this.#writeHeader(frames)
-      await this.#handle.datasync()
+      try {
+        await this.#handle.datasync()
+      } catch (e) {
+        this.#marks?.failed()
+        throw e
+      }
     }
     const next = this.#syncing.catch(() => undefined).then(() => this.#marks?.during(run) ?? run(this.frames))
     this.#syncing = next
@@ -121,6 +140,13 @@ export class WavFile {
     }
   }
 
+  /** The frame that begins behind the block of the one before it. */
+  #blockEnd(frames: number): number {
+    const frameBytes = wavFrameBytes(this.#shape)
+    const end = Math.ceil((this.#headerBytes + frames * frameBytes) / BLOCK) * BLOCK
+    return Math.ceil((end - this.#headerBytes) / frameBytes)
+  }
+
   #writeHeader(frames: number): Promise<void> {
     return writeHeader(
       this.#handle,
@@ -131,9 +157,9 @@ export class WavFile {
 }
 
 interface Going {
-  ageOf: AgeOf
   from: number
   kept: Slot
+  owner: TakeOwner
 }
 
 async function writeAt(handle: fs.FileHandle, bytes: Buffer, at: number): Promise<void> {

@@ -25,6 +25,8 @@ function bench(t: TestContext, dir: string, makeRoom: (filler: string) => Promis
   fs.writeFileSync(filler, Buffer.alloc((256 - 36) << 10))
   const events: Happening[] = []
   const gaps: Gap[] = []
+  /** Frames in the file when a gap was told that begins before them. */
+  const early: number[] = []
   let taker: Taker | undefined
   const recorder = new Recorder({
     asked,
@@ -38,7 +40,10 @@ function bench(t: TestContext, dir: string, makeRoom: (filler: string) => Promis
     gapsNoted: async () => {},
     makeRoom: () => makeRoom(filler),
     onFrames: () => {},
-    onGap: (gap) => void gaps.push(gap),
+    onGap: (gap) => {
+      gaps.push(gap)
+      if (recorder.frames > gap.atFrame) early.push(recorder.frames)
+    },
     onStart: async () => {},
     report: (h) => void events.push(h),
     seconds: 8,
@@ -49,6 +54,7 @@ function bench(t: TestContext, dir: string, makeRoom: (filler: string) => Promis
   recorder.start()
   let given = 0
   return {
+    early: () => early,
     end: recorder.done,
     events,
     filler,
@@ -59,6 +65,7 @@ function bench(t: TestContext, dir: string, makeRoom: (filler: string) => Promis
     },
     names: () => events.map((e) => e.type.split('.').at(-1)!),
     recorder,
+    taker: () => taker!,
     take: () => wav(fs.readFileSync(path.join(dir, 'take.wav'))),
   }
 }
@@ -134,4 +141,27 @@ test('a stop while the disk is full is no stop of the tries: what is held is wri
   b.recorder.stop()
   assert.deepEqual(await b.end, { frames: 2.5 * RATE, gaps: [] })
   assert.ok(b.take().pcm.equals(samples(0, 2.5 * RATE)))
+})
+
+test('silence is never in the file before its gap is told', async (t) => {
+  const dir = smallDisk(t, 256 << 10)
+  if (!dir) return
+  const b = bench(t, dir)
+  await b.give(1)
+  await until(() => b.recorder.frames === RATE)
+  const rest = path.join(dir, 'rest')
+  assert.throws(() => fs.writeFileSync(rest, Buffer.alloc(256 << 10)), { code: 'ENOSPC' })
+  const taker = b.taker()
+  taker.hole({ cause: 'reopened', device: 'x', frames: 2 * RATE })
+  await until(() => b.names().includes('disk_space_exhausted'))
+  // More than memory holds, in one block: its silence waits in one piece with that of the hole.
+  taker.block(samples(0, 5 * RATE), asked, 0)
+  fs.rmSync(rest)
+  fs.rmSync(b.filler)
+  const { frames, gaps } = await b.end
+  assert.deepEqual(gaps, [
+    { atFrame: RATE, seconds: 2 },
+    { atFrame: 3 * RATE, seconds: 5 },
+  ])
+  assert.deepEqual([frames, b.early()], [8 * RATE, []])
 })

@@ -7,6 +7,7 @@ import type { TestContext } from 'node:test'
 import type { Happening } from '../../../src/agent/health/report.ts'
 import { statfsGauge } from '../../../src/agent/proc/disk.ts'
 import { type CacheOptions, openCache, type RecorderCache } from '../../../src/agent/spool/cache.ts'
+import type { TakeOwner } from '../../../src/agent/spool/marks.ts'
 import { openSpool, type Spool } from '../../../src/agent/spool/spool.ts'
 import type { TakeState } from '../../../src/agent/spool/state.ts'
 import type { RecorderCachePolicy } from '../../../src/wire/nodes.ts'
@@ -23,6 +24,9 @@ export const policy = (limits: Partial<RecorderCachePolicy>): RecorderCachePolic
   policyId: 'keep',
   ...limits,
 })
+
+/** Of a take on a disk that does not fail. */
+export const calm: TakeOwner = { ageOf: () => 0, doubtsNoted: async () => {}, inDoubt: () => {} }
 
 export interface CacheWorld {
   cache: RecorderCache

@@ -10,6 +10,7 @@ import { repairTake, WavFile } from '../../../src/agent/spool/wav.ts'
 import { vouched } from '../../kit/take.ts'
 import { cannotMount, PowerDisk } from '../../whole/disks.ts'
 import { tempDir } from '../jobs/kit.ts'
+import { calm } from './kit.ts'
 
 const SHAPE = { channels: 2, format: 'S16_LE', rate: 48_000 } as const
 const FRAME = 4
@@ -34,7 +35,7 @@ interface Left {
 /** A take that was synced once, and got more after that; twice. */
 async function growing(t: TestContext): Promise<Left> {
   const file = path.join(tempDir(t), 'take.wav')
-  const out = await WavFile.create(file, SHAPE, () => 0)
+  const out = await WavFile.create(file, SHAPE, calm)
   await out.append(sound(0, 4000))
   await out.sync()
   await out.append(sound(4000, SAFE - 4000))
@@ -100,7 +101,7 @@ describe('a power cut leaves of a take', () => {
       assert.ok(dataOf(whole, 0, frames).equals(sound(0, frames)), 'every sample is the one that was captured')
       // Again, as after another power cut at once; and it goes on from there.
       assert.equal((await repairTake(file))!.layout.dataBytes, frames * FRAME)
-      const out = await WavFile.reopen(file, SHAPE, () => 0)
+      const out = await WavFile.reopen(file, SHAPE, calm)
       await out.append(sound(frames, 500))
       assert.equal(vouched(fs.readFileSync(file), FRAME), frames + 500)
       await out.finish()
@@ -128,7 +129,7 @@ describe('a power cut leaves of a take', () => {
 
   test('a file of samples without any record: nothing was ever synced', async (t) => {
     const file = path.join(tempDir(t), 'take.wav')
-    const out = await WavFile.create(file, SHAPE, () => 0)
+    const out = await WavFile.create(file, SHAPE, calm)
     const head = fs.readFileSync(file)
     await out.finish()
     fs.writeFileSync(file, Buffer.concat([head, rubbish]))
@@ -149,7 +150,7 @@ test('on a real disk, cut at every step of writing: never a sample that was not 
     disk.unmount()
     fs.rmSync(dir, { recursive: true })
   })
-  const out = await WavFile.create(path.join(at, 'take.wav'), SHAPE, () => 0)
+  const out = await WavFile.create(path.join(at, 'take.wav'), SHAPE, calm)
   let [frames, safe, short] = [0, 0, 0]
   const cut = async (what: string) => {
     const left = disk.remembered(again)

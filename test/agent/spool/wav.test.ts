@@ -8,6 +8,7 @@ import { markBytes } from '../../../src/agent/spool/marks.ts'
 import { parseWav, wavHeader } from '../../../src/agent/spool/wav.rules.ts'
 import { readWav, repairTake, WavFile } from '../../../src/agent/spool/wav.ts'
 import { tempDir } from '../jobs/kit.ts'
+import { calm } from './kit.ts'
 
 const FORMATS = ['S16_LE', 'S24_3LE', 'S32_LE', 'FLOAT_LE'] as const
 
@@ -53,7 +54,7 @@ test('over 4 GiB the same header becomes RF64 in place', () => {
 
 test('a take over 4 GiB is repaired to RF64, and ffmpeg knows its length', async (t) => {
   const file = path.join(tempDir(t), 'big.wav')
-  const out = await WavFile.create(file, { channels: 2, format: 'S16_LE', rate: 48_000 }, () => 0)
+  const out = await WavFile.create(file, { channels: 2, format: 'S16_LE', rate: 48_000 }, calm)
   await out.finish()
   const bytes = 5 * 2 ** 30
   const fd = fs.openSync(file, 'r+')
@@ -70,7 +71,7 @@ test('a take over 4 GiB is repaired to RF64, and ffmpeg knows its length', async
 
 test('repairing a finished file changes no byte, also with an odd length', async (t) => {
   const file = path.join(tempDir(t), 'x.wav')
-  const out = await WavFile.create(file, { channels: 1, format: 'S24_3LE', rate: 8000 }, () => 0)
+  const out = await WavFile.create(file, { channels: 1, format: 'S24_3LE', rate: 8000 }, calm)
   await out.append(Buffer.from('abcdefghi'))
   await out.finish()
   const before = fs.readFileSync(file)
