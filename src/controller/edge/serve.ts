@@ -219,6 +219,10 @@ async function admitted(
   )
 }
 
+/** A write of this call, in the line of its caller. */
+const inTurn = <T>({ group }: Edge, call: Call, write: () => T, durable = true): Promise<T> =>
+  group.submit(write, durable, undefined, callerOf(call))
+
 type FlowRun = (input: AnyInput, commit: Commit) => Promise<Done<unknown>>
 
 async function flowing(edge: Edge, call: Call, notes: Trail, input: AnyInput, run: FlowRun): Promise<Done<unknown>> {
@@ -233,12 +237,17 @@ async function flowing(edge: Edge, call: Call, notes: Trail, input: AnyInput, ru
     if (refusal) throw refusal
   }
   const commit: Commit = async (write, durable = true) => {
-    const done = await edge.group.submit(() => {
-      // The I/O before this write took its time: credential and rights must still be good.
-      stillGood()
-      call.now = iso(edge.clock.now())
-      return notes.succeeded(write(call.now))
-    }, durable)
+    const done = await inTurn(
+      edge,
+      call,
+      () => {
+        // The I/O before this write took its time: credential and rights must still be good.
+        stillGood()
+        call.now = iso(edge.clock.now())
+        return notes.succeeded(write(call.now))
+      },
+      durable,
+    )
     told = done
     return done
   }
@@ -246,7 +255,7 @@ async function flowing(edge: Edge, call: Call, notes: Trail, input: AnyInput, ru
   // Something was waited for after the last write, or there was none: what it found is not for a credential that ended.
   if (done !== told) stillGood()
   call.now = iso(edge.clock.now())
-  if (told === undefined) await edge.group.submit(() => notes.succeeded(done), call.r.audit !== 'telemetry')
+  if (told === undefined) await inTurn(edge, call, () => notes.succeeded(done), call.r.audit !== 'telemetry')
   return done
 }
 
@@ -255,7 +264,7 @@ async function streaming(edge: Edge, call: Call, notes: Trail, running: Promise<
   const { response, ...told } = await running
   try {
     withDefaults(response)
-    await edge.group.submit(() => {
+    await inTurn(edge, call, () => {
       const refusal = notes.refusedNow()
       if (refusal) throw refusal
       call.now = iso(edge.clock.now())
@@ -274,7 +283,7 @@ async function reported<T>(edge: Edge, call: Call, notes: Trail, run: () => Prom
   } catch (e) {
     // It may have been waited for long: the row says when it failed, not when it was asked for.
     call.now = iso(edge.clock.now())
-    if (!notes.isSpent()) await edge.group.submit(() => notes.failed(e))
+    if (!notes.isSpent()) await inTurn(edge, call, () => notes.failed(e))
     throw e
   }
 }

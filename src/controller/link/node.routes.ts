@@ -35,42 +35,28 @@ interface Parts {
 // An event's details are as long as a person's; around them stand ids and a type.
 const EVENT_LIMIT = LONGEST_DETAILS + 32 * 1024
 const EVENTS_PER_MINUTE = 120
-/** Of one node. Devices come and go by hand, not five times a second. */
-const CHANGES_PER_MINUTE = 12
+/** Of one node. Devices come and go by hand, and a recorder tells of a change only; a refused one costs as much as another. */
+const INVENTORIES_PER_MINUTE = 12
 /** Of one node: what its heartbeats changed beyond that is one of the counted ones. */
 const TOLD_PER_MINUTE = 60
 
 const detailsTooLong = (): Fail =>
   new Fail(413, 'payload_too_large', `The details are longer than ${LONGEST_DETAILS} characters`)
 
-/** How often a node may be another one than before. */
-function paceOf(clock: Clock) {
-  const inventories = limiter(CHANGES_PER_MINUTE, 60)
+/** Whether a changed heartbeat of a node gets a row of its own. */
+function paceOf(clock: Clock): (nodeId: string) => boolean {
   const beats = limiter(TOLD_PER_MINUTE, 60)
-  return {
-    /** @throws Fail 429 with the seconds until the devices of the node may change again. */
-    admit(nodeId: string): void {
-      const seconds = inventories.blocked(nodeId, clock.monotonic())
-      if (seconds === undefined) return
-      const headers = { 'retry-after': String(seconds) }
-      throw new Fail(429, 'rate_limited', `More than ${CHANGES_PER_MINUTE} changed inventories in a minute`, {
-        headers,
-      })
-    },
-    count: (nodeId: string): void => inventories.count(nodeId, clock.monotonic()),
-    /** Whether a changed heartbeat gets a row of its own. */
-    mayTell(nodeId: string): boolean {
-      if (beats.blocked(nodeId, clock.monotonic()) !== undefined) return false
-      beats.count(nodeId, clock.monotonic())
-      return true
-    },
+  return (nodeId) => {
+    if (beats.blocked(nodeId, clock.monotonic()) !== undefined) return false
+    beats.count(nodeId, clock.monotonic())
+    return true
   }
 }
 
 /** What an agent says of its node and asks about it. */
 export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
   const { captureEvents, clock, nodes, provenance, scheduleRuns } = parts
-  const pace = paceOf(clock)
+  const mayTell = paceOf(clock)
   return [
     configRoute(parts),
     route({
@@ -85,7 +71,7 @@ export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
       run: ({ params, body, now }) => {
         const { before, after, changed } = nodes.heartbeat(params.id, body, now)
         const details = { changed }
-        return changed && pace.mayTell(params.id)
+        return changed && mayTell(params.id)
           ? { data: after, before: facts(before), after: facts(after), details }
           : { data: after, changed: false, details }
       },
@@ -98,17 +84,15 @@ export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
       success: ['nodes.inventory.reconciled', 'nodes.inventory.reconciled.failed'],
       audit: 'change',
       body: Inventory,
-      perMinute: 60,
+      perMinute: INVENTORIES_PER_MINUTE,
       status: 202,
       run: ({ params, body, now }) => {
         nodes.mustExist(params.id)
-        pace.admit(params.id)
         const { after, before, counts, summary, ...report } = reconciliation(nodes, params.id, body.interfaces)
         const node = nodes.get(params.id, now)
         const healthEventIds = captureEvents.judge(params.id, lacksDevice(node), now)
         if (!lacksDevice(node)) scheduleRuns.hurry(params.id, now)
         const changed = report.changed || healthEventIds.length > 0
-        if (changed) pace.count(params.id)
         return {
           data: { changed, node, summary },
           changed,

@@ -1,4 +1,5 @@
 import { statSync } from 'node:fs'
+import * as fs from 'node:fs/promises'
 import Database from 'better-sqlite3'
 import { Fail } from '../../kernel/fail.ts'
 import { faultWords } from '../../kernel/words.ts'
@@ -58,6 +59,9 @@ export class Db {
   private readonly file: string
   private readonly place: string | undefined
   private readonly waitMs: number
+  private log: fs.FileHandle | undefined
+  /** A sync of the log failed: what it holds may not be what the disk holds, whatever a later sync says. */
+  private doubtful = false
 
   constructor(file: string, addon?: object, { plain = false, replicated = false, waitMs = 5000 }: How = {}) {
     try {
@@ -97,6 +101,7 @@ export class Db {
   /** All or nothing. Inside another transaction it is a savepoint: what it did is undone when `fn` throws. */
   tx<T>(fn: () => T, durable = true): T {
     if (this.raw.inTransaction) return this.step(fn)
+    if (this.doubtful) this.beginLog()
     this.durable(durable)
     return mapped(() => {
       this.begin.run()
@@ -128,7 +133,30 @@ export class Db {
     }
   }
 
-  // FULL: the WAL is synced at commit, so what was acknowledged survives a power cut (decision 18).
+  /**
+   * Settles when all that was committed is on the disk, without holding the loop: the log is synced as a commit would sync it
+   * (decision 3). @throws Fail 503
+   */
+  async synced(): Promise<void> {
+    if (this.file === ':memory:') return
+    try {
+      this.log ??= await fs.open(`${this.file}-wal`)
+      await this.log.datasync()
+    } catch {
+      this.doubtful = true
+      throw unavailable()
+    }
+  }
+
+  /** Puts what the log holds into the database, and begins the log anew. @throws Fail 503 when that is not possible now. */
+  private beginLog(): void {
+    this.durable(true)
+    const [told] = mapped(() => this.raw.pragma('wal_checkpoint(TRUNCATE)')) as { busy: number }[]
+    if (told?.busy !== 0) throw unavailable()
+    this.doubtful = false
+  }
+
+  // FULL: the WAL is synced at commit, so what was acknowledged survives a power cut (decision 3).
   private durable(full: boolean): void {
     const mode = full ? 'FULL' : 'NORMAL'
     if (mode === this.synchronous) return
@@ -153,6 +181,7 @@ export class Db {
   }
 
   close(): void {
+    void this.log?.close()
     this.raw.close()
   }
 }
@@ -171,6 +200,8 @@ const UNIQUE = new Set(['SQLITE_CONSTRAINT_UNIQUE', 'SQLITE_CONSTRAINT_PRIMARYKE
 const REFERENCED = new Set(['SQLITE_CONSTRAINT_FOREIGNKEY', 'SQLITE_CONSTRAINT_TRIGGER'])
 const UNAVAILABLE = /^SQLITE_(BUSY|LOCKED|IOERR|FULL|CANTOPEN|NOTADB|CORRUPT|READONLY|PROTOCOL)/
 
+const unavailable = (): Fail => new Fail(503, 'database_unavailable', 'Service temporarily unavailable')
+
 /** Constraint errors are mapped once, here; anything else passes as it is. */
 function mapped<T>(fn: () => T): T {
   try {
@@ -179,7 +210,7 @@ function mapped<T>(fn: () => T): T {
     const code = (e as { code?: string }).code ?? ''
     if (UNIQUE.has(code)) throw new Fail(409, 'already_exists', 'Already exists')
     if (REFERENCED.has(code)) throw new Fail(409, 'in_use', 'Still referenced')
-    if (UNAVAILABLE.test(code)) throw new Fail(503, 'database_unavailable', 'Service temporarily unavailable')
+    if (UNAVAILABLE.test(code)) throw unavailable()
     throw e
   }
 }

@@ -1,7 +1,9 @@
 import type { Clock } from '../../kernel/clock.ts'
 import type { Db } from './db.ts'
+import { Lines } from './lines.ts'
 
 interface Member {
+  caller: string
   durable: boolean
   run: () => void
   done: () => void
@@ -13,14 +15,18 @@ const SLICE_MS = 8
 
 /**
  * Group commit: what asks to be written in one turn of the event loop shares one BEGIN IMMEDIATE..COMMIT, and is
- * answered after the commit. Each member is its own savepoint: one that throws undoes only itself. The commit is
- * synced to disk when any member asked for it.
+ * answered after the commit. Each member is its own savepoint: one that throws undoes only itself. A durable one is answered
+ * when the log is on the disk; meanwhile the next commits are made, and share the next sync.
  */
 export class CommitGroup {
   private readonly db: Db
   private readonly clock: Clock
-  /** What waits, by who asked: each caller has a line of its own. */
-  private lines = new Map<string, Member[]>()
+  private readonly lines = new Lines<Member>()
+  /** What has come while a slice was at work: it may need another kind of commit. */
+  private arrived: Member[] = []
+  /** Committed, and to be answered after the next sync. */
+  private unsynced: Member[] = []
+  private syncing = false
   private lastFailed = false
   private flushing: NodeJS.Immediate | undefined
 
@@ -31,8 +37,8 @@ export class CommitGroup {
 
   /**
    * Runs `fn` in the next shared transaction; settles after its commit. When `fn` throws, what it wrote is undone and
-   * `told` writes what is to be kept of the failure, in the same transaction. Of each `caller` one is run after the other,
-   * and of the callers one of each: who asks a thousand times is no reason for others to wait.
+   * `told` writes what is to be kept of the failure, in the same transaction. Of each `caller` one is run after the other:
+   * who asks a thousand times is no reason for others to wait.
    */
   submit<T>(fn: () => T, durable = true, told: (e: unknown) => void = () => {}, caller = ''): Promise<T> {
     return new Promise<T>((resolve, reject) => {
@@ -41,10 +47,7 @@ export class CommitGroup {
         // The outcome is held back until the commit has spoken.
         settle = this.outcome(fn, told, resolve, reject)
       }
-      const member = { durable, run, done: () => settle(), fail: reject }
-      const line = this.lines.get(caller)
-      if (line) line.push(member)
-      else this.lines.set(caller, [member])
+      this.arrived.push({ caller, durable, run, done: () => settle(), fail: reject })
       this.flushing ??= setImmediate(() => this.flush())
     })
   }
@@ -75,7 +78,7 @@ export class CommitGroup {
 
   /** Commits what is queued, slice by slice; resolves when nothing is left. */
   async drain(): Promise<void> {
-    while (this.lines.size > 0) await this.submit(() => undefined, false)
+    while (this.isWaiting() || this.syncing) await this.submit(() => undefined)
   }
 
   /** Whether the last transaction was not written: the database, or its disk, refuses. */
@@ -83,56 +86,64 @@ export class CommitGroup {
     return this.lastFailed
   }
 
-  private flush(): void {
-    this.flushing = undefined
-    const lines = this.lines
-    this.lines = new Map()
-    const taken: Member[] = []
-    try {
-      this.db.tx(() => this.slice(lines, taken), someDurable(lines))
-      this.lastFailed = false
-    } catch (e) {
-      this.lastFailed = true
-      // BEGIN or COMMIT failed: nobody in this slice was written. Where it was BEGIN, one of them is told so.
-      if (taken.length === 0) taken.push(...nextOf(lines))
-      for (const member of taken) member.fail(e)
-      this.requeue(lines)
-      return
-    }
-    for (const member of taken) member.done()
-    this.requeue(lines)
+  private isWaiting(): boolean {
+    return this.arrived.length > 0 || this.lines.size > 0
   }
 
-  private slice(lines: Map<string, Member[]>, taken: Member[]): void {
+  private flush(): void {
+    this.flushing = undefined
+    for (const member of this.arrived.splice(0)) this.lines.add(member.caller, member)
+    const taken: Member[] = []
+    try {
+      this.db.tx(() => this.slice(taken), false)
+      this.committed(taken)
+    } catch (e) {
+      // BEGIN or COMMIT failed: nobody in this slice was written. Where it was BEGIN, one of them is told so.
+      if (taken.length === 0) this.take(taken)
+      this.refused(taken, e)
+    }
+    if (this.isWaiting()) this.flushing ??= setImmediate(() => this.flush())
+  }
+
+  private committed(taken: Member[]): void {
+    this.lastFailed = false
+    for (const member of taken)
+      if (member.durable) this.unsynced.push(member)
+      else member.done()
+    if (!this.syncing) void this.sync()
+  }
+
+  private refused(members: Member[], e: unknown): void {
+    this.lastFailed = true
+    for (const member of members) member.fail(e)
+  }
+
+  private async sync(): Promise<void> {
+    this.syncing = true
+    while (this.unsynced.length > 0) {
+      const members = this.unsynced.splice(0)
+      try {
+        await this.db.synced()
+        for (const member of members) member.done()
+      } catch (e) {
+        this.refused(members, e)
+      }
+    }
+    this.syncing = false
+  }
+
+  private slice(taken: Member[]): void {
     const until = this.clock.monotonic() + SLICE_MS
     do {
-      const [member] = nextOf(lines)
+      const member = this.take(taken)
       if (!member) return
-      taken.push(member)
       member.run()
     } while (this.clock.monotonic() < until)
   }
 
-  /** What was left goes before what has come since, in each line and among them. */
-  private requeue(rest: Map<string, Member[]>): void {
-    for (const [caller, line] of this.lines) rest.set(caller, [...(rest.get(caller) ?? []), ...line])
-    this.lines = rest
-    if (rest.size > 0) this.flushing ??= setImmediate(() => this.flush())
+  private take(taken: Member[]): Member | undefined {
+    const member = this.lines.next()
+    if (member) taken.push(member)
+    return member
   }
-}
-
-const someDurable = (lines: Map<string, Member[]>): boolean => {
-  for (const line of lines.values()) if (line.some((member) => member.durable)) return true
-  return false
-}
-
-/** The first of the first line, which then stands last; none when nobody waits. */
-function nextOf(lines: Map<string, Member[]>): Member[] {
-  for (const [caller, line] of lines) {
-    lines.delete(caller)
-    const member = line.shift()
-    if (line.length > 0) lines.set(caller, line)
-    return member ? [member] : []
-  }
-  return []
 }

@@ -1,0 +1,98 @@
+import assert from 'node:assert/strict'
+import * as fs from 'node:fs'
+import * as os from 'node:os'
+import * as path from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { Db } from '../../../src/controller/store/db.ts'
+import { CommitGroup } from '../../../src/controller/store/group.ts'
+import { systemClock } from '../../../src/kernel/clock.ts'
+import { cannotMount, PowerDisk } from '../../whole/disks.ts'
+
+function tempDir(t: TestContext): string {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'roomtone-group-'))
+  t.after(() => fs.rmSync(dir, { recursive: true }))
+  return dir
+}
+
+function opened(file: string) {
+  const db = new Db(file)
+  db.raw.exec('CREATE TABLE IF NOT EXISTS notes (text TEXT NOT NULL)')
+  const insert = db.stmt<{ text: string }>('INSERT INTO notes (text) VALUES (@text)')
+  const group = new CommitGroup(db, systemClock)
+  return { db, group, note: (text: string) => () => insert.run({ text }) }
+}
+
+const notesIn = (file: string): string[] => {
+  const db = new Db(file)
+  try {
+    return db.raw.prepare<[], string>('SELECT text FROM notes ORDER BY text').pluck().all()
+  } finally {
+    db.close()
+  }
+}
+
+test('who asks seldom does not wait behind who asks all the time', async (t) => {
+  const { db } = opened(path.join(tempDir(t), 'group.db'))
+  // Each look at the clock is a second later: one is run in each slice.
+  let seconds = 0
+  const group = new CommitGroup(db, { ...systemClock, monotonic: () => ++seconds * 1000 })
+  const order: string[] = []
+  const ask = (caller: string) => group.submit(() => order.push(caller), false, undefined, caller)
+  const crowd = Array.from({ length: 4 }, () => ask('crowd'))
+  await crowd[0]
+  await ask('node')
+  // Just served: not before the others again.
+  await ask('node')
+  await Promise.all(crowd)
+  assert.deepEqual(order, ['crowd', 'node', 'crowd', 'node', 'crowd', 'crowd'])
+  db.close()
+})
+
+const scratch = fs.mkdtempSync(path.join(os.tmpdir(), 'roomtone-mount-'))
+const why = cannotMount(scratch)
+fs.rmSync(scratch, { recursive: true })
+
+test('what was answered as durable survives a power cut', { skip: why }, async (t) => {
+  const dir = tempDir(t)
+  const [at, again] = ['disk', 'again'].map((name) => path.join(dir, name)) as [string, string]
+  for (const one of [at, again]) fs.mkdirSync(one)
+  const disk = new PowerDisk(path.join(dir, 'disk.img'), at, 16 << 20)
+  const { db, group, note } = opened(path.join(at, 'group.db'))
+  try {
+    const told: string[] = []
+    for (let n = 0; n < 8; n++) {
+      const all = [`${n} a`, `${n} b`].map((text) => group.submit(note(text)).then(() => told.push(text)))
+      void group.submit(note(`${n} telemetry`), false)
+      await Promise.all(all)
+      const left = disk.remembered(again)
+      try {
+        const found = new Set(notesIn(path.join(again, 'group.db')))
+        assert.deepEqual(
+          told.filter((text) => !found.has(text)),
+          [],
+        )
+      } finally {
+        left.unmount()
+      }
+    }
+  } finally {
+    db.close()
+    disk.unmount()
+  }
+})
+
+test('while the log cannot be synced nothing durable is acknowledged; afterwards the log begins anew', async (t) => {
+  const file = path.join(tempDir(t), 'group.db')
+  const { db, group, note } = opened(file)
+  await group.submit(note('telemetry'), false)
+  fs.renameSync(`${file}-wal`, `${file}-away`)
+  await assert.rejects(group.submit(note('unsafe')), { status: 503, reason: 'database_unavailable' })
+  assert.equal(group.failing(), true)
+  fs.renameSync(`${file}-away`, `${file}-wal`)
+  await group.submit(note('safe'))
+  assert.equal(group.failing(), false)
+  // What the log held before has moved into the database: the log holds the last commit alone.
+  fs.copyFileSync(file, `${file}-copy`)
+  assert.deepEqual(notesIn(`${file}-copy`), ['telemetry', 'unsafe'])
+  db.close()
+})
