@@ -23,6 +23,7 @@ CREATE TABLE user_grants (
   resource_id   TEXT NOT NULL,
   PRIMARY KEY (user_id, resource_type, resource_id)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX user_grants_resource ON user_grants (resource_id, resource_type);
 
 CREATE TABLE access_groups (
   id          TEXT PRIMARY KEY NOT NULL,
@@ -51,6 +52,7 @@ CREATE TABLE access_policies (
   reason        TEXT
 ) STRICT;
 CREATE INDEX access_policies_subject ON access_policies (subject_type, subject_id);
+CREATE INDEX access_policies_resource ON access_policies (resource_id, resource_type);
 
 CREATE TABLE sessions (
   id           TEXT PRIMARY KEY NOT NULL,

@@ -854,6 +854,8 @@ CREATE VIEW recording_values (seq, facet, value) AS
   UNION ALL SELECT r.seq, 'tag', t.tag FROM recordings r JOIN recording_tags t ON t.recording_id = r.id
   UNION ALL SELECT r.seq, 'upload_policy', p.policy_id FROM recordings r JOIN recording_upload_policies p ON p.recording_id = r.id;
 
+CREATE INDEX access_policies_resource ON access_policies (resource_id, resource_type);
+
 CREATE INDEX access_policies_subject ON access_policies (subject_type, subject_id);
 
 CREATE INDEX audit_context ON audit_rows (context);
@@ -1095,6 +1097,8 @@ CREATE INDEX upload_queue_release ON upload_queue (updated_at) WHERE release_pen
 CREATE INDEX upload_queue_scope ON upload_queue (scope_id, status, provider, next_attempt_at, id);
 
 CREATE INDEX upload_queue_status ON upload_queue (status, next_attempt_at, id, scope_id);
+
+CREATE INDEX user_grants_resource ON user_grants (resource_id, resource_type);
 
 CREATE TRIGGER audit_actors_stay BEFORE UPDATE ON audit_actors BEGIN
   SELECT raise(ABORT, 'audit events are never changed');

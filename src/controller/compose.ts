@@ -8,6 +8,7 @@ import { audit } from './edge/audit.ts'
 import { bodies } from './edge/bodies.ts'
 import { callerLimits } from './edge/callerlimits.ts'
 import type { Edge } from './edge/edge.ts'
+import { leftoverPermissions } from './edge/leftover.ts'
 import { limiter } from './edge/limiter.ts'
 import { principals } from './edge/principals.ts'
 import { scope } from './edge/scope.ts'
@@ -93,6 +94,7 @@ function edgeOf({ clock, config, db, ids, log }: Surroundings): Edge {
       requests: config.SVC_USER_REQUESTS_PER_MINUTE,
       strangers: config.SVC_STRANGER_REFUSALS_PER_MINUTE,
     }),
+    endPermissions: leftoverPermissions(db),
     guesses: limiter(config.SVC_TOKEN_FAILURE_LIMIT, config.SVC_LOGIN_FAILURE_WINDOW_SECONDS),
     log,
     outage: metricsOutage,

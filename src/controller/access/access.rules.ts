@@ -21,7 +21,7 @@ export function freeId(wanted: string, taken: (id: string) => boolean): string {
   }
 }
 
-interface Subject {
+export interface Subject {
   email: string
   id: string
 }

@@ -152,8 +152,9 @@ export const userRoutes = (users: UserStore, ids: Ids, localAdmin: string, keep:
         const before = users.get(params.id)
         const reason = deleteRefusal(before, who.id, localAdmin)
         if (reason) throw new Fail(400, reason, `Cannot delete ${protectedWords(reason)}`)
-        keep(() => users.remove(params.id))
-        return { data: null, before: userSnapshot(before), target: named(before) }
+        const endedPolicies = keep(() => users.remove(before))
+        const details = endedPolicies.length > 0 ? { endedPolicies } : {}
+        return { data: null, before: userSnapshot(before), details, target: named(before) }
       },
     }),
   ]

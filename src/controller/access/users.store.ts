@@ -3,7 +3,7 @@ import type { AccessUpdate, CurrentUser } from '../../wire/access.ts'
 import { permissionsOf, ROLES, type Role } from '../../wire/permissions.ts'
 import type { Db, Params } from '../store/db.ts'
 import { Lister } from '../store/filter.ts'
-import { type Manager, manages } from './access.rules.ts'
+import { type Manager, manages, type Subject } from './access.rules.ts'
 
 interface Row {
   disabledAt: string | null
@@ -45,6 +45,9 @@ export function userStore(db: Db) {
   const remove = db.stmt<{ id: string }>(`DELETE FROM users WHERE id = @id`)
   const leaveRosters = db.stmt<{ id: string }>(
     `DELETE FROM room_roster WHERE subject_type = 'user' AND subject_id = @id`,
+  )
+  const endPolicies = db.stmt<{ email: string; id: string }, { id: string }>(
+    `DELETE FROM access_policies WHERE effect = 'allow' AND subject_type = 'user' AND subject_id IN (@id, @email) RETURNING id`,
   )
   const revoke = db.stmt<Params>(`UPDATE sessions SET revoked_at = @now WHERE user_id = @id AND revoked_at IS NULL`)
   const managers = db.stmt<object, { id: string; email: string; roles: string; groupIds: string }>(
@@ -89,10 +92,11 @@ export function userStore(db: Db) {
       change.run({ id, now })
       return get(id)
     },
-    /** Sessions, roles, grants and memberships go with the row. */
-    remove(id: string): void {
+    /** Sessions, roles, grants, memberships and allow policies go with the row; gives the ids of the policies. */
+    remove({ email, id }: Subject): string[] {
       remove.run({ id })
       leaveRosters.run({ id })
+      return endPolicies.all({ email, id }).map((row) => row.id)
     },
     /** Enabled people who may manage access. */
     managers: (): Manager[] =>

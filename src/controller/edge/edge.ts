@@ -5,9 +5,10 @@ import type { CommitGroup } from '../store/group.ts'
 import type { Audit } from './audit.ts'
 import type { Bodies } from './bodies.ts'
 import type { CallerLimits } from './callerlimits.ts'
+import type { Ended } from './leftover.ts'
 import type { Limiter } from './limiter.ts'
 import type { Principals } from './principals.ts'
-import type { AnyRoute, Incoming } from './route.ts'
+import type { AnyRoute, Incoming, Target } from './route.ts'
 import type { Scope } from './scope.ts'
 import type { Who } from './who.ts'
 
@@ -19,6 +20,8 @@ export interface Edge {
   clock: Clock
   db: Db
   group: CommitGroup
+  /** Ends the permissions that name a thing which is gone. */
+  endPermissions: (thing: Target) => Ended | undefined
   /** Refused bootstrap, runner and metrics tokens per address. */
   guesses: Limiter
   /** How often a caller is heard. */

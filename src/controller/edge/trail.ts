@@ -3,6 +3,7 @@ import { HEADERS } from '../../wire/headers.ts'
 import type { Entry } from './audit.ts'
 import { isStranger } from './callerlimits.ts'
 import type { Call, Edge } from './edge.ts'
+import { removesTarget } from './leftover.ts'
 import type { AnyRoute, Done, Target } from './route.ts'
 import { actorOf, type Who } from './who.ts'
 
@@ -96,7 +97,9 @@ export function trail(edge: Edge, call: Call) {
 
   const succeeded = <R>(done: Done<R>): Done<R> => {
     if (r.audit === 'decision' || r.audit === 'none') return done
-    const { actor, after, before, correlation, details, each, outcome = 'succeeded', target } = done
+    const { actor, after, before, correlation, each, outcome = 'succeeded', target: made } = done
+    const ended = removesTarget(r) ? edge.endPermissions(target()) : undefined
+    const details = ended ? { ...done.details, ended } : done.details
     if (each) {
       for (const { action, ...told } of each)
         edge.audit.write(entry(`${action}.succeeded`, 'succeeded', told), call.now)
@@ -107,7 +110,7 @@ export function trail(edge: Edge, call: Call) {
       entry(success, outcome, {
         ...{ after, before, correlation, details },
         ...(actor ? { actor } : {}),
-        ...(target ? { target } : {}),
+        ...(made ? { target: made } : {}),
       })
     // A stranger's success is one more row that anybody can have written.
     if (isStranger(call) && !actor && edge.callerLimits.refusal(call) !== 'row') return done

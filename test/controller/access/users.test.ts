@@ -275,3 +275,26 @@ test('no password of the API is stored, logged or audited', async () => {
     assert.ok(!everything.includes(secret) && !k.logged.join('\n').includes(secret))
   await k.close()
 })
+
+test('an account made anew for the e-mail of a deleted one finds none of its policies, but the refusals', async () => {
+  const k = kit()
+  const admin = k.as('admin')
+  const ann = { email: 'ann@example.org', name: 'Ann', password: 'good-password', roles: ['viewer'] }
+  const { id } = (await admin.post('/auth/users', ann)).json.data
+  const policy = { resourceType: 'room', resourceId: '*', subjectType: 'user' }
+  const policies = [
+    { ...policy, effect: 'allow', subjectId: ann.email },
+    { ...policy, effect: 'allow', subjectId: id },
+    { ...policy, effect: 'deny', subjectId: ann.email },
+  ]
+  assert.equal((await admin.patch('/auth/access-policies', { policies })).status, 200)
+  assert.equal((await admin.delete(`/auth/users/${id}`)).status, 204)
+  const left = k.rows<{ effect: string; subject: string }>(`SELECT effect, subject_id AS subject FROM access_policies`)
+  assert.deepEqual(
+    left.map((row) => ({ ...row })),
+    [{ effect: 'deny', subject: ann.email }],
+  )
+  const [told] = (await admin.get('/audit-events?action=auth.users.delete.succeeded')).json.data
+  assert.equal(told.details.endedPolicies.length, 2)
+  await k.close()
+})
