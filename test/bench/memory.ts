@@ -1,12 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { allocatorOf } from '../kit/unit.ts'
 import { childrenOf } from '../whole/processes.ts'
 import type { Row } from './measure.ts'
 import { memory } from './programs.ts'
 import { arrived, recorder, UNTOUCHED } from './recorder.ts'
 import type { Place } from './world.ts'
 
-/** As systemd/roomtone-agent.service has it. */
-const ALLOCATOR = { MALLOC_MMAP_THRESHOLD_: '131072' }
 /** Audio comes so much faster than it would. */
 const SPEED = 60
 
@@ -54,7 +53,11 @@ export async function agentMemory(place: Place): Promise<Row[]> {
 }
 
 async function peak(place: Place, { enhancement, limit, name, what }: Kind): Promise<Row> {
-  const machine = await recorder(place, { ...ALLOCATOR, SVC_ALSA_PROC_ROOT: place.dir, SVC_TEST_SOURCE: '1' })
+  const machine = await recorder(place, {
+    ...allocatorOf('agent'),
+    SVC_ALSA_PROC_ROOT: place.dir,
+    SVC_TEST_SOURCE: '1',
+  })
   const pid = machine.agent.pid!
   const { node, world } = machine
   const helpers = { peak: 0 }

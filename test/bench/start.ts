@@ -1,6 +1,7 @@
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { allocatorOf } from '../kit/unit.ts'
 import { median, quantile, type Row } from './measure.ts'
 import { listening, memory } from './programs.ts'
 import type { Place } from './world.ts'
@@ -29,7 +30,14 @@ export async function start(place: Place): Promise<Row[]> {
 }
 
 const begin = ({ roomtone }: Place, data: string) =>
-  listening({ args: ['controller'], env: { SVC_DATA_DIR: data, SVC_PORT: '0' }, program: roomtone }, data)
+  listening(
+    {
+      args: ['controller'],
+      env: { ...allocatorOf('controller'), SVC_DATA_DIR: data, SVC_PORT: '0' },
+      program: roomtone,
+    },
+    data,
+  )
 
 async function readyAfter(place: Place, data: string): Promise<number> {
   const controller = await begin(place, data)

@@ -7,6 +7,7 @@ import * as path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { quantile } from '../bench/measure.ts'
+import { allocatorOf } from '../kit/unit.ts'
 import { Controller, filesBelow, House } from '../kit/whole.ts'
 import type { AttackOrder, Struck } from './hostile.attack.ts'
 import type { Beats, FleetOrder } from './hostile.fleet.ts'
@@ -116,7 +117,7 @@ export async function campaign({ agents, everyMs, seconds }: Campaign): Promise<
   const house = await House.open()
   const children: ChildProcess[] = []
   try {
-    const controller = await (await new Controller(house).start()).login()
+    const controller = await (await new Controller(house, allocatorOf('controller')).start()).login()
     const { url } = controller
     const bare = await bareServer(house)
     children.push(bare.child)
