@@ -11,7 +11,7 @@ export type Weekday = (typeof WEEKDAYS)[number]
 /** Exceptions a schedule may carry at once. */
 export const MOST_EXCEPTIONS = 366
 /** Longest `once`, seconds: 31 days. */
-const LONGEST_SECONDS = 2_678_400
+export const LONGEST_SECONDS = 2_678_400
 
 const distinct = <T>(list: T[]): T[] => [...new Set(list)]
 const Reason = prose(0, 240).optional()

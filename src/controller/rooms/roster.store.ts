@@ -14,8 +14,10 @@ interface Row {
 /** What being assigned to a schedule allows in its room. */
 export const ASSIGNED: readonly Capability[] = ['view', 'operate']
 
-// Ran its only time (or was skipped, or missed it), and no take of it goes on: nobody is assigned to it any more.
-const OVER = `json_extract(s.recurrence, '$.mode') = 'once' AND s.next_run_at IS NULL AND NOT EXISTS (
+// Ran its only time (or was skipped, or missed it, or was switched off when it came), and no take of it goes on: nobody
+// is assigned to it any more.
+const OVER = `json_extract(s.recurrence, '$.mode') = 'once'
+  AND (s.next_run_at IS NULL OR (s.enabled = 0 AND s.next_run_at <= @now)) AND NOT EXISTS (
   SELECT 1 FROM schedule_runs x LEFT JOIN recordings r ON r.id = x.recording_id
    WHERE x.schedule_id = s.id AND x.outcome = 'started' AND (x.ends_at > @now OR r.status = 'recording'))`
 

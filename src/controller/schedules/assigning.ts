@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Fail } from '../../kernel/fail.ts'
 import { CAPABILITY_OF, type Permission } from '../../wire/permissions.ts'
+import { LONGEST_SECONDS } from '../../wire/schedules.ts'
 import type { Audit } from '../edge/audit.ts'
 import { type Scope, verdict } from '../edge/scope.ts'
 import { systemActor, type UserWho } from '../edge/who.ts'
@@ -28,15 +29,24 @@ const namesAnew = (before: Stored | undefined, after: Stored): boolean =>
     after[list].some((id) => before?.[list].includes(id) !== true),
   )
 
-/** A single date that is waited for no longer: its assignment ends, or has ended. */
-const isOver = ({ nextRunAt, recurrence }: Stored): boolean => recurrence.mode === 'once' && nextRunAt === undefined
+/** A single date that is waited for no longer, or is switched off and has come: its assignment ends, or has ended. */
+const isOver = ({ enabled, nextRunAt, recurrence }: Stored, now: string): boolean =>
+  recurrence.mode === 'once' && (nextRunAt === undefined || (!enabled && nextRunAt <= now))
 
 /** Over before and not after, in whatever mode: its people get back what had ended. */
-const revived = (before: Stored, after: Stored): boolean => isOver(before) && !isOver(after)
+const revived = (before: Stored, after: Stored): boolean =>
+  isOver(before, after.updatedAt) && !isOver(after, after.updatedAt)
+
+/** When the assignment to a schedule ends at the latest, unix ms: only a single date ends by itself. */
+function endOf({ recurrence }: Stored): number {
+  if (recurrence.mode !== 'once') return Number.POSITIVE_INFINITY
+  const { durationSeconds = LONGEST_SECONDS, startsAt, stopLateSeconds = 0 } = recurrence
+  return Date.parse(startsAt) + (durationSeconds + stopLateSeconds) * 1000
+}
 
 /**
  * Nobody gives away, by a schedule, a room that is not theirs: who names people or groups anew, moves the schedule to
- * another room, or lets it run once more for its people, holds in that room what being assigned gives, and not by an
+ * another room, or lets it run once more or end later for its people, holds in that room what being assigned gives, and not by an
  * assignment of their own: that would outlive its end. Its takes move along, so whoever moves it may read them where
  * they are.
  * @throws Fail 403.
@@ -49,8 +59,8 @@ export function mayAssign(
 ): void {
   const moved = before !== undefined && before.roomId !== after.roomId
   const assigned = after.assignedUserIds.length + after.assignedGroupIds.length > 0
-  const again = assigned && before !== undefined && revived(before, after)
-  if (!moved && !again && !namesAnew(before, after)) return
+  const longer = assigned && before !== undefined && (revived(before, after) || endOf(after) > endOf(before))
+  if (!moved && !longer && !namesAnew(before, after)) return
   const node = after.nodeId === undefined ? undefined : nodes.find(after.nodeId, after.updatedAt)
   const places = placesOf(node, after.roomId === undefined ? undefined : rooms.get(after.roomId))
   const own = { ...who, rooms: rosters.manual(who.id) }

@@ -113,7 +113,9 @@ function moveOccurrence(parts: OccurrenceParts): AnyRoute {
       if (to + (length ?? 0) <= Date.parse(now) && length !== undefined) throw tooLate()
       const details = { newStartAt: iso(to), occurrenceStartAt: iso(from) }
       if (before.recurrence.mode === 'once') {
-        const after = keep.change(before, shifted(parts, before, to, now), now)
+        const shift = shifted(parts, before, to, now)
+        mayAssign(parts, who, before, shift)
+        const after = keep.change(before, shift, now)
         return { data: shown(after), before: snapshot(before), after: snapshot(after), details, target: named(after) }
       }
       const moved = cloned(parts, before, to, length, now)

@@ -163,6 +163,54 @@ test('a date that is skipped, missed or moved away from ends what it gave', asyn
   await k.close()
 })
 
+test('who only manages a single date they are assigned to does not put its end off; who holds the room does', async () => {
+  const { add, admin, k } = await house()
+  const id = 'lesson'
+  const entries = [{ capabilities: ['book'], subjectId: 'ann', subjectType: 'user' }]
+  await admin.put(`${ROOM}/roster`, { entries })
+  const ann = k.person('ann', ['operator'], [['schedule', id]])
+  await add({ assignedUserIds: ['ann'], id, recurrence: once })
+  const later = [
+    { recurrence: { ...once, durationSeconds: 601 } },
+    { recurrence: { ...once, stopLateSeconds: 1 } },
+    { recurrence: { ...once, startsAt: '2026-03-02T10:00:01Z' } },
+    { recurrence: { mode: 'once', startsAt: once.startsAt } },
+    { recurrence: daily },
+    { recurrence: { mode: 'manual' } },
+    { nextRunAt: '2026-03-02T10:00:01Z' },
+  ]
+  for (const patch of later)
+    assert.equal((await ann.patch(`/schedules/${id}`, patch)).status, 403, JSON.stringify(patch))
+  const move = { newStartAt: '2026-03-02T10:30:00Z', occurrenceStartAt: once.startsAt }
+  assert.equal((await ann.post(`/schedules/${id}/move-occurrence`, move)).status, 403)
+  const earlier = { ...once, startEarlySeconds: 60, startsAt: '2026-03-02T09:59:00Z' }
+  assert.equal((await ann.patch(`/schedules/${id}`, { name: 'Hers', recurrence: earlier })).status, 200)
+  assert.equal((await ann.patch(`/schedules/${id}`, { recurrence: once })).status, 403, 'what was given back is gone')
+  const rita = k.person('rita', ['operator'], [['room', 'hall']])
+  assert.equal((await rita.patch(`/schedules/${id}`, later[0])).status, 200)
+  const moved = { ...move, newStartAt: '2026-03-02T11:00:00Z' }
+  assert.equal((await rita.post(`/schedules/${id}/move-occurrence`, moved)).status, 200)
+  await k.close()
+})
+
+test('a single date that is switched off gives nothing once it has come', async () => {
+  const { add, admin, k } = await house()
+  const id = 'lesson'
+  const ann = k.person('ann', ['operator'], [['schedule', id]])
+  await add({ assignedUserIds: ['ann'], id, recurrence: once })
+  assert.equal((await ann.patch(`/schedules/${id}`, { enabled: false })).status, 200)
+  await pass(k, '59m')
+  assert.equal(await sees(ann), true)
+  await pass(k, '1m')
+  assert.equal(await sees(ann), false)
+  assert.equal((await ann.patch(`/schedules/${id}`, { name: 'Hers' })).status, 200)
+  assert.equal(await sees(ann), false)
+  assert.equal((await ann.patch(`/schedules/${id}`, { enabled: true })).status, 403)
+  assert.equal((await admin.patch(`/schedules/${id}`, { enabled: true })).status, 200)
+  assert.equal(await sees(ann), true)
+  await k.close()
+})
+
 test('an assignment gives nobody the right to make another that outlives it', async () => {
   const { add, admin, body, k } = await house()
   k.person('cid', ['viewer'])
