@@ -11,6 +11,7 @@ const FINAL_REASONS = [
   'recording_job_not_completable',
   'recording_terminal_failed',
   'superseded',
+  'take_already_stored',
   'file_too_large',
   'empty_file',
 ]

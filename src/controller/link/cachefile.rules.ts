@@ -116,20 +116,15 @@ export function checkSuperseded(job: Job, jobs: readonly Job[], files: readonly 
     throw conflict('superseded_by_retry', 'A retry of this recording has taken its place; the recorder keeps this file')
 }
 
-interface Weighed {
-  checksum: string
-  sizeBytes: number
-}
-
 /**
- * A repeat replaces a file, but a finished take is not given up for a fragment of it.
- * @throws Fail 409 `take_already_stored` for other bytes, less than half as many: both sides keep what they have.
+ * What is stored of a take is not given up for other bytes, whoever sends them: the recorder may have been cloned, taken
+ * over, or made anew from a damaged disk.
+ * @throws Fail 409 `take_already_stored`: both sides keep what they have.
  */
-export function checkShrunk(job: Job, stored: Weighed | undefined, sent: Weighed): void {
-  if (job.status !== 'completed' || !stored || stored.checksum === sent.checksum) return
-  if (sent.sizeBytes * 2 < stored.sizeBytes)
+export function checkStored(stored: { checksum: string } | undefined, checksum: string): void {
+  if (stored && stored.checksum !== checksum)
     throw conflict(
       'take_already_stored',
-      `A file of ${stored.sizeBytes} bytes is stored already and is kept: the one sent has ${sent.sizeBytes} bytes`,
+      'Other bytes are stored of this take already, and are kept; the recorder keeps its file',
     )
 }
