@@ -79,7 +79,7 @@ export function routesOf(works: Works, ticker: Ticker): AnyRoute[] {
   const routes: AnyRoute[] = [
     ...peopleRoutes(works),
     ...fleetRoutes(works, ticker),
-    ...machineRoutes(works),
+    ...machineRoutes(works, ticker),
     ...takeRoutes(works),
     ...uploadRoutes(works),
     ...settingRoutes(works),
@@ -143,10 +143,10 @@ function fleetRoutes(works: Works, ticker: Ticker): AnyRoute[] {
 }
 
 /** What agents call. */
-function machineRoutes(works: Works): AnyRoute[] {
+function machineRoutes(works: Works, ticker: Ticker): AnyRoute[] {
   const { bell, clock, config, ending, ids, stores, takes, turnstile } = works
   return [
-    ...nodeLinkRoutes({ ...stores, ...works }),
+    ...nodeLinkRoutes({ ...stores, ...works, heedSchedules: () => ticker.heed('schedule') }),
     ...meterLinkRoutes(works.meters, works.layouts),
     ...listenLinkRoutes(works),
     ...jobLinkRoutes({ ...stores, bell, clock, ending }),

@@ -25,6 +25,8 @@ interface Parts {
   bell: Bell
   captureEvents: CaptureEvents
   clock: Clock
+  /** Schedules may have become due. */
+  heedSchedules: () => void
   listeners: ListenSessions
   nodes: NodeStore
   policies: PolicyStore
@@ -55,7 +57,7 @@ function paceOf(clock: Clock): (nodeId: string) => boolean {
 
 /** What an agent says of its node and asks about it. */
 export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
-  const { captureEvents, clock, nodes, provenance, scheduleRuns } = parts
+  const { captureEvents, clock, heedSchedules, nodes, provenance, scheduleRuns } = parts
   const mayTell = paceOf(clock)
   return [
     configRoute(parts),
@@ -91,7 +93,7 @@ export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
         const { after, before, counts, summary, ...report } = reconciliation(nodes, params.id, body.interfaces)
         const node = nodes.get(params.id, now)
         const healthEventIds = captureEvents.judge(params.id, lacksDevice(node), now)
-        if (!lacksDevice(node)) scheduleRuns.hurry(params.id, now)
+        if (!lacksDevice(node) && scheduleRuns.hurry(params.id, now)) heedSchedules()
         const changed = report.changed || healthEventIds.length > 0
         return {
           data: { changed, node, summary },

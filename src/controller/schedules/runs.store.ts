@@ -55,8 +55,8 @@ export function runStore(db: Db) {
         AND id IN (SELECT schedule_id FROM health_events WHERE type = '${NO_DEVICE}' AND +status <> 'resolved')`,
   )
   return {
-    /** The node has a capture device again: what waited for one within its slot is due now. */
-    hurry: (nodeId: string, now: string): void => void hurry.run({ nodeId, now }),
+    /** The node has a capture device again: what waited for one within its slot is due now; false when nothing did. */
+    hurry: (nodeId: string, now: string): boolean => hurry.run({ nodeId, now }) > 0,
     /** Schedules whose time has come, the longest waiting first. */
     due: (now: string, limit: number) => due.all({ now, limit }),
     /** When the next one is due. */

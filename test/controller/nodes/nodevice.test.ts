@@ -119,6 +119,28 @@ test('a schedule on it waits for a device as long as its slot lasts, and says wh
   await k.close()
 })
 
+test('a device that arrives starts what waits for it, without waiting for the next pass', {
+  timeout: 20_000,
+}, async () => {
+  const k = kit()
+  const { agent, id } = await bare(k)
+  await k.as('admin').post('/schedules', {
+    ...{ folderTemplate: 'Scheduled', name: 'Lecture', nodeId: id, room: 'Hall', timezone: 'UTC' },
+    recurrence: { mode: 'daily', interval: 1, startTime: '09:30', endTime: '10:30' },
+    ...{ recordingProfileId: 'voice-mp3-vbr', titleTemplate: '{{schedule.name}}' },
+    watchdogPolicyId: 'scheduled-voice-watchdog',
+  })
+  k.advance('31m')
+  k.ticker.start()
+  const deferred = () => k.trail().includes('schedules.due_run.deferred partial no_capture_device')
+  while (!deferred()) await new Promise((resolve) => setImmediate(resolve))
+  // The clock of the kit stands still: no pass comes by itself.
+  await agent.post(`/nodes/${id}/inventory`, { interfaces: [DESK] })
+  while (k.rows('SELECT 1 FROM recordings').length === 0) await new Promise((resolve) => setImmediate(resolve))
+  await k.stop()
+  await k.close()
+})
+
 test('the reason of a failed job is in the row of its recording', async () => {
   const k = kit()
   const { agent, id } = await k.enroll()
