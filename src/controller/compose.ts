@@ -1,5 +1,7 @@
 // Everything is put together here, by hand.
 import { iso } from '../kernel/clock.ts'
+import { errorFields } from '../kernel/log.ts'
+import { tellCounts } from './audit/refusals.runner.ts'
 import { seedLocalAdmin } from './auth/localadmin.ts'
 import { SteadyClock } from './background/steady.ts'
 import { Ticker } from './background/ticker.ts'
@@ -78,6 +80,7 @@ export function compose(given: Surroundings) {
       await works.waveforms.stop()
       await ticker.stop()
       await edge.group.drain()
+      tellLastCounts(edge)
     },
   }
 }
@@ -102,6 +105,17 @@ function edgeOf({ clock, config, db, ids, log }: Surroundings): Edge {
     scope: scope(db),
     trustedProxies: new Set(config.trustedProxies),
     webOrigin: config.SVC_WEB_ORIGIN,
+  }
+}
+
+/** Nobody is heard any more: what was counted in the running minute is written, too. */
+function tellLastCounts(edge: Edge): void {
+  edge.callerLimits.end()
+  try {
+    tellCounts(edge, iso(edge.clock.now()))
+  } catch (e) {
+    // A database that cannot be written must not keep the controller from stopping.
+    edge.log.error('the last counts of refusals were not written', errorFields(e))
   }
 }
 

@@ -1,21 +1,24 @@
 import type { Runner } from '../background/ticker.ts'
-import type { Audit } from '../edge/audit.ts'
-import type { CallerLimits } from '../edge/callerlimits.ts'
-import type { Db } from '../store/db.ts'
+import type { Edge } from '../edge/edge.ts'
 
 const EVERY_SECONDS = 60
 
+type Parts = Pick<Edge, 'audit' | 'callerLimits' | 'db'>
+
 /** Writes down how often each caller was refused, or asked too much, without a row of its own. */
-export const refusalRunner = (parts: { audit: Audit; db: Db; callerLimits: CallerLimits }): Runner => ({
+export const refusalRunner = (parts: Parts): Runner => ({
   name: 'refusals',
   enabled: true,
   intervalSeconds: EVERY_SECONDS,
-  tick(now) {
-    const entries = parts.callerLimits.counted(now)
-    if (entries.length > 0)
-      parts.db.tx(() => {
-        for (const entry of entries) parts.audit.write(entry, now)
-      })
-    return { counted: entries.length }
-  },
+  tick: (now) => ({ counted: tellCounts(parts, now) }),
 })
+
+/** What was counted in minutes that are over, as audit rows; gives how many. */
+export function tellCounts({ audit, callerLimits, db }: Parts, now: string): number {
+  const entries = callerLimits.counted(now)
+  if (entries.length > 0)
+    db.tx(() => {
+      for (const entry of entries) audit.write(entry, now)
+    })
+  return entries.length
+}

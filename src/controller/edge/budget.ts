@@ -20,6 +20,8 @@ export interface Budget<T> {
   spent(key: string, now: number): number | undefined
   /** What was counted in windows that are over, each told once. */
   drain(now: number): Counted<T>[]
+  /** Every window is over, though its time is not. */
+  end(): void
 }
 
 interface Bounds {
@@ -99,6 +101,9 @@ export function budget<T>({ capacity = CAPACITY, limit, overall = Number.POSITIV
       const window = windows.get(key)
       if (!window || isOver(window, now) || window.taken < limit) return undefined
       return Math.max(1, Math.ceil((window.since + WINDOW_MS - now) / 1000))
+    },
+    end() {
+      for (const [key, window] of windows) close(key, window)
     },
     drain(now) {
       sweep(now)

@@ -75,6 +75,10 @@ export function callerLimits(clock: Clock, limits: Limits) {
       if ((!perMinute && caller.known?.who.kind !== 'user') || take(counting, caller) === 'row') return
       throw tooMany(counting.spent(callerOf(caller), clock.monotonic()))
     },
+    /** The minute that runs is over: nobody is heard any more. */
+    end(): void {
+      for (const one of [strangers, known, requests, ...paces.values()]) one.end()
+    },
     /** One entry for each caller that was counted in a minute that is over; each is given once. */
     counted(now: string): Entry[] {
       const at = clock.monotonic()

@@ -48,6 +48,27 @@ test('refused strangers write so many rows a minute; the rest is one row with a 
   await k.close()
 })
 
+test('an orderly stop writes the counts of the minute that runs', async () => {
+  const k = kit({ env: { SVC_USER_REQUESTS_PER_MINUTE: '5' } })
+  const viewer = k.as('viewer')
+  const { close, url } = await listening(k)
+  await statuses(63, () => fetch(`${url}/nodes/x`))
+  await statuses(9, () => fetch(`${url}/auth/me`, { headers: { authorization: `Bearer ${viewer.token}` } }))
+  await close()
+  k.forget()
+  k.advance('20s')
+  await k.stop()
+  const told = rowsOf(k).map(({ action, details }) => ({ action, ...JSON.parse(details) }))
+  assert.deepEqual(
+    told.map(({ action, count }) => [action, count]),
+    [
+      ['auth.refusals.counted', 3],
+      ['auth.requests.counted', 4],
+    ],
+  )
+  await k.close()
+})
+
 test('a stranger chooses no session id in the audit, and open routes have the same budget', async () => {
   const k = kit()
   k.forget()
