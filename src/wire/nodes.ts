@@ -308,7 +308,7 @@ export interface Interface {
 
 /** What keeps a node from its work: a word for programs, and one for people. */
 export interface NodeProblem {
-  code: 'no_capture_device'
+  code: 'no_capture_device' | 'no_encoder'
   message: string
 }
 

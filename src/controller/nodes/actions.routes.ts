@@ -4,6 +4,7 @@ import type { Node } from '../../wire/nodes.ts'
 import { type Action, actionStates } from '../edge/actions.ts'
 import { type AnyRoute, route } from '../edge/route.ts'
 import type { NodeStore } from './nodes.store.ts'
+import { SILENT } from './status.rules.ts'
 
 /** What can be heard or seen of a node now: a fresh chunk of its audio, else its newest meter frame, else nothing. */
 export type Monitor =
@@ -54,12 +55,12 @@ const links = ({ id, interfaces }: Node) => {
   }
 }
 
-const SILENT: ReadonlySet<string> = new Set(['offline', 'provisioning', 'retired'])
-
 function actions(node: Node, metered: boolean): Record<string, Action> {
   const at = links(node)
   const silent = SILENT.has(node.status) && (`node_${node.status}` as const)
-  const unable = silent || (node.problems?.[0]?.code ?? false)
+  // One without ffmpeg captures all the same.
+  const deaf = node.problems?.find(({ code }) => code === 'no_capture_device')?.code
+  const unable = silent || (deaf ?? false)
   const manage = { permission: 'node:manage', blocked: node.status === 'retired' && 'node_retired' } as const
   return {
     bootstrapToken: { ...manage, method: 'POST', href: at.bootstrapToken },

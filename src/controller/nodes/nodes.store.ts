@@ -8,6 +8,7 @@ import { type Condition, contains, Lister, present, when } from '../store/filter
 import { type InterfaceFacts, interfaceStore } from './interfaces.store.ts'
 import { mustBeInUse, problemsOf } from './problems.rules.ts'
 import { fold, nodeSearch } from './search.store.ts'
+import { SILENT, STATUS } from './status.rules.ts'
 
 interface Row {
   agentVersion: string
@@ -29,14 +30,9 @@ interface Row {
   tags: string
 }
 
-// Statuses that are the controller's to say (contract A, 4.1).
-const NOT_TOLD: ReadonlySet<string> = new Set(['offline', 'provisioning', 'retired'])
-
 // Rows per turn of the event loop.
 const EXPORT_SLICE = 100
 
-// Offline is derived at read: silent for longer than the setting, but never before first contact (contract A, 4.1).
-const STATUS = `CASE WHEN n.status NOT IN ('provisioning', 'retired') AND n.last_seen_at < @offlineBefore THEN 'offline' ELSE n.status END`
 const COLUMNS = `n.id, n.alias, n.hostname, n.site, n.room, n.building, n.floor, n.room_id AS roomId, ${STATUS} AS status,
   n.agent_version AS agentVersion, n.ip_addresses AS ipAddresses, n.tags, n.notes, n.audio_defaults AS audioDefaults,
   n.runtime, n.max_concurrent AS maxConcurrent, n.last_seen_at AS lastSeenAt`
@@ -143,7 +139,7 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
     /** Whether anything but the time of the last contact changed. */
     heartbeat(id: string, h: Heartbeat, now: string): { before: Node; after: Node; changed: boolean } {
       const before = get(id, now)
-      const status = NOT_TOLD.has(h.status) ? 'online' : h.status
+      const status = SILENT.has(h.status) ? 'online' : h.status
       const ipAddresses = JSON.stringify(h.ipAddresses)
       beat.run({
         id,
@@ -155,7 +151,7 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
         now,
       })
       const runtime = h.runtime ?? before.runtime
-      const after = present({ ...before, ...pick(h), runtime, status, lastSeenAt: now }) as Node
+      const after = judged(present({ ...before, ...pick(h), runtime, status, lastSeenAt: now }) as Node)
       const changed = steady(before) !== steady(after)
       if (changed) search.index(id)
       return { before, after, changed }
@@ -222,23 +218,29 @@ const columns = (n: Editable): Record<string, SqlValue> => ({
 
 function shown(row: Row, interfaces: Interface[]): Node {
   const { site, room, building, floor } = row
-  const node = present({
-    id: row.id,
-    alias: row.alias,
-    hostname: row.hostname,
-    location: present({ site, room, building, floor }),
-    interfaces,
-    agentVersion: row.agentVersion,
-    ipAddresses: JSON.parse(row.ipAddresses) as string[],
-    lastSeenAt: row.lastSeenAt,
-    status: row.status,
-    tags: JSON.parse(row.tags) as string[],
-    notes: row.notes,
-    roomId: row.roomId,
-    audioDefaults: row.audioDefaults === null ? null : JSON.parse(row.audioDefaults),
-    recordingCapacity: row.maxConcurrent === null ? null : { maxConcurrentRecordings: row.maxConcurrent },
-    runtime: row.runtime === null ? null : JSON.parse(row.runtime),
-  }) as Node
+  return judged(
+    present({
+      id: row.id,
+      alias: row.alias,
+      hostname: row.hostname,
+      location: present({ site, room, building, floor }),
+      interfaces,
+      agentVersion: row.agentVersion,
+      ipAddresses: JSON.parse(row.ipAddresses) as string[],
+      lastSeenAt: row.lastSeenAt,
+      status: row.status,
+      tags: JSON.parse(row.tags) as string[],
+      notes: row.notes,
+      roomId: row.roomId,
+      audioDefaults: row.audioDefaults === null ? null : JSON.parse(row.audioDefaults),
+      recordingCapacity: row.maxConcurrent === null ? null : { maxConcurrentRecordings: row.maxConcurrent },
+      runtime: row.runtime === null ? null : JSON.parse(row.runtime),
+    }) as Node,
+  )
+}
+
+/** With the problems it has. */
+function judged({ problems: _, ...node }: Node): Node {
   const problems = problemsOf(node)
   return problems.length > 0 ? { ...node, problems } : node
 }

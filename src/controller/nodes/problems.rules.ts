@@ -16,10 +16,17 @@ export const lacksDevice = ({ audioDefaults, interfaces }: Pick<Node, 'audioDefa
   !interfaces.some(isUsable) && !namesDevice(audioDefaults ?? {})
 
 const NO_DEVICE: NodeProblem = { code: 'no_capture_device', message: 'no capture device' }
+const NO_ENCODER: NodeProblem = {
+  code: 'no_encoder',
+  message: 'ffmpeg is not installed: takes are kept, but cannot be encoded',
+}
 
 /** Before the first contact nothing is known, and of a retired node nothing is wanted: neither has a problem. */
-export const problemsOf = (node: Pick<Node, 'audioDefaults' | 'interfaces' | 'status'>): NodeProblem[] =>
-  node.status !== 'provisioning' && node.status !== 'retired' && lacksDevice(node) ? [NO_DEVICE] : []
+export function problemsOf(node: Pick<Node, 'audioDefaults' | 'interfaces' | 'runtime' | 'status'>): NodeProblem[] {
+  if (node.status === 'provisioning' || node.status === 'retired') return []
+  const problems = lacksDevice(node) ? [NO_DEVICE] : []
+  return node.runtime?.encoder === 'missing' ? [...problems, NO_ENCODER] : problems
+}
 
 /** @throws Fail 409 for a node that is out of use */
 export function mustBeInUse({ status }: { status: string }): void {

@@ -1,5 +1,6 @@
 import { iso } from '../../kernel/clock.ts'
 import type { Reach } from '../edge/reach.ts'
+import { STATUS } from '../nodes/status.rules.ts'
 import type { Db, Params } from '../store/db.ts'
 import { Lister } from '../store/filter.ts'
 
@@ -21,7 +22,6 @@ export interface Running {
   status: string
 }
 
-const STATUS = `CASE WHEN n.status NOT IN ('provisioning', 'retired') AND n.last_seen_at < @offlineBefore THEN 'offline' ELSE n.status END`
 const ACTIVE = `(SELECT id FROM recordings WHERE status = 'recording'
   UNION SELECT recording_id FROM recording_jobs WHERE status IN ('running', 'stop_requested')) l JOIN recordings r ON r.id = l.id`
 const RUNNING = `r.id, coalesce(r.node_id, '') AS nodeId, r.source, r.status, r.duration_seconds AS durationSeconds,

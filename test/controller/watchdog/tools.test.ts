@@ -44,7 +44,16 @@ test('an encoder that a recorder misses stands once on its node, and ends when t
     runtime: { audioBackends: [], encoder: 'missing' },
   }
   const heard = await agent.post(`/nodes/${id}/heartbeat`, beat)
-  assert.ok(heard.status < 300, heard.text)
-  assert.equal((await k.as('admin').get(`/nodes/${id}`)).json.data.runtime.encoder, 'missing')
+  assert.equal(heard.json.data.problems.length, 1)
+  const shown = async (path = '') => (await k.as('admin').get(`/nodes/${id}${path}`)).json.data
+  assert.equal((await shown()).runtime.encoder, 'missing')
+  assert.deepEqual((await shown()).problems, [
+    { code: 'no_encoder', message: 'ffmpeg is not installed: takes are kept, but cannot be encoded' },
+  ])
+  // It captures all the same.
+  assert.equal((await shown('/actions')).actions.startRecording.enabled, true)
+  const well = await agent.post(`/nodes/${id}/heartbeat`, { ...beat, runtime: { encoder: 'ready' } })
+  assert.equal(well.json.data.problems, undefined)
+  assert.equal((await shown()).problems, undefined)
   await k.close()
 })
