@@ -100,7 +100,7 @@ test('a chunk of a running take is never given up for other bytes either', async
   }
   assert.equal((await put(bytes)).status, 201)
   assert.deepEqual(t.files(), ['part0001.wav'])
-  assert.ok(readFileSync(join(k.takes, t.recordingId, 'part0001.wav')).equals(bytes))
+  assert.ok(readFileSync(join(k.takes, 'ad-hoc', t.recordingId, 'part0001.wav')).equals(bytes))
   await k.close()
 })
 
