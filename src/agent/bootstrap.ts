@@ -13,7 +13,7 @@ import { type Link, LinkError, WRONG_TIME } from './link/link.ts'
 /** Why the node could not join, in words for the person at the terminal. Holds no key and no token. */
 export class BootstrapFailed extends Error {}
 
-export interface BootstrapOptions {
+interface BootstrapOptions {
   authorizedKeysFile: string
   envFile: string
   /** What the env file must say beside the token: how this run reached the controller. */
@@ -32,7 +32,7 @@ export interface BootstrapOptions {
   username: string
 }
 
-export interface Joined {
+interface Joined {
   fingerprint: string
 }
 

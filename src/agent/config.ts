@@ -27,7 +27,7 @@ const MODES = [
   'daemon',
 ] as const
 /** In the order of the contract: the first that is asked for counts. */
-export type Mode = (typeof MODES)[number]
+type Mode = (typeof MODES)[number]
 
 /** Where a secret comes from, so that a daemon can look again after it was replaced. */
 export interface SecretSource {

@@ -15,7 +15,7 @@ import { backoffMs, createBell } from './proc/bell.ts'
 import type { Service } from './proc/service.ts'
 import type { Token } from './token.ts'
 
-export interface DaemonDeps {
+interface DaemonDeps {
   applyConfig: (config: NodeConfig) => void
   calendar: Pick<Calendar, 'heard'>
   clock: Clock

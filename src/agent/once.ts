@@ -24,7 +24,7 @@ const RETRY_MAX_MS = 30_000
 const FALLBACK_TYPE = 'audio/mpeg'
 
 /** The link of a mode that needs the node's token. @throws BadConfig when there is none */
-export function linkWithToken(config: AgentConfig, mode: string): Link {
+function linkWithToken(config: AgentConfig, mode: string): Link {
   const token = config.controllerToken.read()
   if (!token) throw new BadConfig(`--${mode} needs a node token: SVC_CONTROLLER_TOKEN or --controller-token-file`)
   return openLink(config, () => token)

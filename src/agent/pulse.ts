@@ -2,7 +2,7 @@
 import type { Clock } from '../kernel/clock.ts'
 import type { Activity } from './jobs/runner.ts'
 
-export interface Pulse {
+interface Pulse {
   /** False when takes are captured and none has grown for `patienceMs`: longer than any outage a capture bears itself. */
   alive(): boolean
   /** One line for people. */

@@ -54,7 +54,7 @@ export const controllerUrl = z
   .refine((v) => !URL.canParse(v) || new URL(v).username === '', 'must not contain a user name or password')
   .transform((v) => v.replace(/\/+$/, ''))
 
-export type Group =
+type Group =
   | 'Controller'
   | 'This node'
   | 'Recording'

@@ -84,7 +84,6 @@ export function compose(given: Surroundings) {
     },
   }
 }
-export type Controller = ReturnType<typeof compose>
 
 function edgeOf({ clock, config, db, ids, log }: Surroundings): Edge {
   return {

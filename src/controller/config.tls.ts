@@ -2,7 +2,7 @@
 import { isLoopback } from '../kernel/loopback.ts'
 import type { CertificateFiles } from './edge/certificates.ts'
 
-export interface TlsValues {
+interface TlsValues {
   SVC_ALLOW_PLAIN_HTTP: boolean
   SVC_API_TLS_CA_PATH?: string | undefined
   SVC_API_TLS_CERT_PATH?: string | undefined

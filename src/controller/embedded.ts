@@ -13,7 +13,7 @@ import { failed, outcomeOf } from './lifecyclejobs/lifecycle.rules.ts'
 import { type MaterialStores, materialOf } from './onboarding/material.store.ts'
 import type { CommitGroup } from './store/group.ts'
 
-export interface EmbeddedParts {
+interface EmbeddedParts {
   audit: Audit
   group: CommitGroup
   ids: Ids

@@ -2,7 +2,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 
-export type TokenKind = 'session' | 'node' | 'bootstrap' | 'ticket'
+type TokenKind = 'session' | 'node' | 'bootstrap' | 'ticket'
 
 const PREFIX: Record<TokenKind, string> = {
   session: 'svc_',

@@ -16,7 +16,7 @@ export interface Controller extends Trust {
   url: string
 }
 
-export interface Question {
+interface Question {
   body?: unknown
   method: 'GET' | 'POST'
   /** Below the API's root. */

@@ -7,14 +7,14 @@ import type { AudioFile, AudioFormat } from './audio.ts'
 /** Bare samples. */
 export type RawFormat = 'f32le' | 's16le' | 's24le' | 's32le'
 
-export interface RawShape {
+interface RawShape {
   channels: number
   format: RawFormat
   rate: number
 }
 
 /** Bytes of a file; `to` is exclusive. */
-export interface Stretch {
+interface Stretch {
   file: string
   from: number
   to: number

@@ -7,7 +7,7 @@
 // A shell script finds name and digest of its archive in the line of SHA256SUMS that ends in its target.
 
 /** The architectures there are builds for, as Node names them, and the target in an archive's name. */
-export const TARGETS = { x64: 'x86_64-unknown-linux-gnu', arm64: 'aarch64-unknown-linux-gnu' } as const
+const TARGETS = { x64: 'x86_64-unknown-linux-gnu', arm64: 'aarch64-unknown-linux-gnu' } as const
 export type Arch = keyof typeof TARGETS
 export const ARCHES = Object.keys(TARGETS) as Arch[]
 

@@ -4,7 +4,7 @@ import * as fs from 'node:fs'
 import { parseSums, SIGNATURE, SUMS } from './release.rules.ts'
 
 /** What came with a release. */
-export interface ReleaseProof {
+interface ReleaseProof {
   /** Ed25519 public key (PEM); where it is given, an unsigned list is refused. */
   key?: string | undefined
   signature?: Uint8Array | undefined
@@ -13,7 +13,7 @@ export interface ReleaseProof {
 }
 
 /** SHA-256 of what comes, lower case hex. Rejects as the stream does. */
-export async function digestOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
+async function digestOf(bytes: AsyncIterable<Uint8Array>): Promise<string> {
   const hash = crypto.createHash('sha256')
   for await (const chunk of bytes) hash.update(chunk)
   return hash.digest('hex')

@@ -29,7 +29,7 @@ function read(what: string, file: string): string {
 }
 
 /** Certificates of a PEM file, in its order. @throws TrustError naming the file when it holds none or a damaged one. */
-export function readCertificates(file: string, what = 'CA file'): string[] {
+function readCertificates(file: string, what = 'CA file'): string[] {
   const blocks = read(what, file).match(PEM) ?? []
   if (blocks.length === 0) throw new TrustError(`the ${what} ${file} holds no PEM certificate`)
   for (const block of blocks) {

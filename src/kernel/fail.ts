@@ -1,6 +1,6 @@
-export type FailStatus = 400 | 401 | 403 | 404 | 408 | 409 | 413 | 415 | 416 | 422 | 429 | 500 | 502 | 503
+type FailStatus = 400 | 401 | 403 | 404 | 408 | 409 | 413 | 415 | 416 | 422 | 429 | 500 | 502 | 503
 
-export interface FailExtra {
+interface FailExtra {
   /** Written beside the audit row of the failure, in its transaction. */
   also?: (now: string) => void
   /** Further facts for the audit row. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 
-export type IdKind =
+type IdKind =
   | 'node'
   | 'rec'
   | 'job'

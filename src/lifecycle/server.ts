@@ -10,7 +10,7 @@ import { RunRefused, type Tell } from './run.ts'
 
 export type Perform = (run: RunRequest, tell: Tell, signal: AbortSignal) => Promise<RunAnswer['data']>
 
-export interface ServerParts {
+interface ServerParts {
   log: Log
   perform: Perform
   token: string

@@ -32,7 +32,7 @@ const OPTIONS = {
 /** However much a node has to say, it ends. */
 const LONGEST_MS = 60 * 60_000
 
-export interface Session {
+interface Session {
   /** Holds the files of FILES, and those of `keys`. */
   dir: string
   env: NodeJS.ProcessEnv

@@ -44,7 +44,7 @@ const lookup = <T>(map: Record<string, T>, key: string): T | undefined =>
 /** What is run on the node. Our own authorized_keys line runs the same, whatever is asked. */
 export const commandFor = (user: string): string => (user === 'root' ? MAINTAIN_COMMAND : FORCED_COMMAND)
 
-export interface Known {
+interface Known {
   controllerCa: string | undefined
   publicKey: string | undefined
 }

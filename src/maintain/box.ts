@@ -24,7 +24,7 @@ export function programInUse(): string {
   }
 }
 
-export interface UnitState {
+interface UnitState {
   active: boolean
   /** Another one with every start. */
   invocation: string

@@ -17,7 +17,7 @@ export const STICK_FLAG = '--stick'
 /** `fileSystems`: what a stick may be formatted as on this box. */
 export type Errand = { fileSystems: readonly FileSystem[] } & ({ task: 'read' } | ({ task: 'report' } & Report))
 /** What the child says on stdout, one line of JSON. */
-export type Errands = { bytes?: string; refused?: string }
+type Errands = { bytes?: string; refused?: string }
 
 /** What leaves each kind of file system as it is while we only read: no journal is replayed. */
 const QUIETLY: Record<FileSystem, string[]> = { vfat: [], ext4: ['noload'], iso9660: [] }

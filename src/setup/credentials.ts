@@ -17,7 +17,7 @@ export const credentialFile = (setting: string): string => path.join(PLACES.cred
 /** One word of that many random bytes. */
 export const madeSecret = (bytes: number): string => randomBytes(bytes).toString('base64url')
 
-export interface CredentialParts {
+interface CredentialParts {
   /** Whether nothing has to be written, although the file says something else, or is not there. */
   done: () => boolean
   /** As in "<name>: done". */

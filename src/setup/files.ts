@@ -16,7 +16,7 @@ const linksTo = (file: string, target: string): boolean => stands(file) && fs.re
 const isLink = (file: string): boolean => fs.lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() ?? false
 
 /** Open to everybody, whatever the umask says; told to the journal. */
-export function publicDirectory(dir: string, journal: Journal): void {
+function publicDirectory(dir: string, journal: Journal): void {
   if (stands(dir)) return
   publicDirectory(path.dirname(dir), journal)
   journal.keep(dir)

@@ -4,7 +4,7 @@ import * as path from 'node:path'
 import { replaceFile } from '../host/files.ts'
 
 /** A small file or a link as it was. */
-export type Kept =
+type Kept =
   | { content: string; gid: number; kind: 'file'; mode: number; uid: number }
   | { kind: 'link'; target: string }
   | { kind: 'nothing' }

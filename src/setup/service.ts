@@ -36,7 +36,7 @@ async function outdated(unit: string, reads: readonly string[]): Promise<boolean
   return reads.some((file) => (fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0) > since)
 }
 
-export interface ServiceStepParts {
+interface ServiceStepParts {
   /** Whether it may not be stopped now. */
   busy: () => boolean
   /** Has it begin nothing new, until the function is called that this resolves with. */

@@ -37,7 +37,7 @@ export const systemctl = (...args: string[]): Promise<string> => tool('systemctl
 /** A service that failed often may be started again. One that systemd does not hold has failed nowhere. */
 export const resetFailed = async (unit: string): Promise<void> => void (await run('systemctl', ['reset-failed', unit]))
 
-export interface UnitState {
+interface UnitState {
   active: boolean
   enabled: boolean
 }

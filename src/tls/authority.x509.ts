@@ -108,7 +108,7 @@ export function makeAuthority(name: string, permitted: Permitted, span: Span): P
   return { cert, key: keyPem(key) }
 }
 
-export interface LeafWish {
+interface LeafWish {
   /** A server's names; empty for a client. */
   hosts: readonly Host[]
   /** Kept across a renewal; a new one is made when absent. */

@@ -33,7 +33,7 @@ const spanOf = (now: number, days: number, until = Number.POSITIVE_INFINITY): Sp
   until: Math.min(now - EARLIER_MS + days * DAY_MS, until),
 })
 
-export const endOf = (cert: string): number => Date.parse(new X509Certificate(cert).validTo)
+const endOf = (cert: string): number => Date.parse(new X509Certificate(cert).validTo)
 
 /** Certificates are for everybody, keys for their owner; the controller reads its key through its group. */
 function writePair(certFile: string, keyFile: string, { cert, key }: Pair, group?: string): void {

@@ -3,7 +3,7 @@ import { PERMISSIONS, type Permission } from './permissions.ts'
 import { instant, Page, query, text } from './scalars.ts'
 
 /** `partial` is written by runners whose pass succeeded in part. */
-export const OUTCOMES = ['allowed', 'denied', 'succeeded', 'failed', 'partial'] as const
+const OUTCOMES = ['allowed', 'denied', 'succeeded', 'failed', 'partial'] as const
 export type Outcome = (typeof OUTCOMES)[number]
 
 export const AuditFilters = z.object({
@@ -36,7 +36,7 @@ export interface AuditEvent {
   target: { id?: string; name?: string; type: string }
 }
 
-export interface AuditFacet {
+interface AuditFacet {
   count: number
   value: string
 }

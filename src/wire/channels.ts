@@ -39,7 +39,7 @@ export const TemplatePatch = z
   .refine(someField, 'At least one template field is required')
 export type TemplatePatch = z.infer<typeof TemplatePatch>
 
-export const TARGET_TYPES = ['interface', 'node'] as const
+const TARGET_TYPES = ['interface', 'node'] as const
 export const MapTarget = z.object({ targetId: text(1, 160), targetType: z.enum(TARGET_TYPES) })
 export type MapTarget = z.infer<typeof MapTarget>
 const Targets = z.array(MapTarget).min(1).max(128)
@@ -78,7 +78,7 @@ export interface Assignment extends MapTarget {
   templateId: string
 }
 
-export const PLAN_STATUSES = ['pending', 'applied', 'cancelled'] as const
+const PLAN_STATUSES = ['pending', 'applied', 'cancelled'] as const
 export interface AssignmentPlan {
   appliedAt?: string
   appliedByUserId?: string

@@ -4,7 +4,7 @@ import { query, text } from './scalars.ts'
 /** Bytes of one piece of live audio (contract A, 7.4). */
 export const CHUNK_BYTES = { least: 44, most: 524_288 } as const
 
-export const MONITOR_RENDITIONS = ['raw', 'enhanced'] as const
+const MONITOR_RENDITIONS = ['raw', 'enhanced'] as const
 export type MonitorRendition = (typeof MONITOR_RENDITIONS)[number]
 
 /** Only the literal `true` asks for enhanced audio. */

@@ -4,18 +4,10 @@ import { DENOISERS } from './profiles.ts'
 import { clientId, instant, offsetInstant, Page, prose, query, someField, text, toldText } from './scalars.ts'
 import { HostKeys, publicKeyLine } from './sshkeys.ts'
 
-export const NODE_STATUSES = [
-  'provisioning',
-  'online',
-  'offline',
-  'degraded',
-  'recording',
-  'alerting',
-  'retired',
-] as const
+const NODE_STATUSES = ['provisioning', 'online', 'offline', 'degraded', 'recording', 'alerting', 'retired'] as const
 export type NodeStatus = (typeof NODE_STATUSES)[number]
 
-export const INTERFACE_BACKENDS = ['alsa', 'jack', 'pipewire', 'unknown'] as const
+const INTERFACE_BACKENDS = ['alsa', 'jack', 'pipewire', 'unknown'] as const
 export const CAPTURE_BACKENDS = ['alsa', 'jack', 'pipewire'] as const
 export const CaptureBackend = z.enum(CAPTURE_BACKENDS)
 export type CaptureBackend = z.infer<typeof CaptureBackend>

@@ -41,7 +41,7 @@ const VIEWER = [
   'switcher:read',
 ] as const satisfies Permission[]
 
-export const ROLE_PERMISSIONS: Record<Role, readonly Permission[]> = {
+const ROLE_PERMISSIONS: Record<Role, readonly Permission[]> = {
   owner: PERMISSIONS,
   admin: PERMISSIONS,
   operator: [

@@ -91,7 +91,7 @@ const WantedKnown = z.strictObject({ nodeId: clientId, match: BoxMatch.optional(
 export const WantedNode = z.union([WantedKnown, WantedNew])
 export type WantedNode = z.infer<typeof WantedNode>
 
-export const DAY_SECONDS = 86_400
+const DAY_SECONDS = 86_400
 
 /** `POST /nodes/bootstrap-config`: enroll what is new, mint for all, answer with the whole file. */
 export const BootstrapConfigRequest = z

@@ -3,15 +3,7 @@ import { CaptureBackend, Denoiser, RecorderCachePolicy } from './nodes.ts'
 import { ChannelMode, CODECS, type Codec, Enhancement } from './profiles.ts'
 import { instant, offsetInstant, Page, prose, query, someField, text, toldText } from './scalars.ts'
 
-export const RECORDING_STATUSES = [
-  'queued',
-  'recording',
-  'completed',
-  'failed',
-  'cached',
-  'uploaded',
-  'partial',
-] as const
+const RECORDING_STATUSES = ['queued', 'recording', 'completed', 'failed', 'cached', 'uploaded', 'partial'] as const
 export type RecordingStatus = (typeof RECORDING_STATUSES)[number]
 export const HEALTHS = ['healthy', 'warning', 'critical', 'unknown'] as const
 export const JOB_STATUSES = ['queued', 'running', 'stop_requested', 'cancelled', 'completed', 'failed'] as const
@@ -31,7 +23,7 @@ export const WaveformQuery = z.object({
 export const CONTENT_TYPES: Record<Codec, string> = { mp3: 'audio/mpeg', flac: 'audio/flac', wav: 'audio/wav' }
 
 const id = text(1, 160)
-export const ChannelSelection = z
+const ChannelSelection = z
   .array(z.number().int().min(1).max(512))
   .min(1)
   .max(512)
@@ -352,7 +344,7 @@ export const JobProgress = z.object({
 })
 export type JobProgress = z.infer<typeof JobProgress>
 /** Progress as it is shown: `at` is the heartbeat that told it. */
-export type ToldProgress = JobProgress & { at: string }
+type ToldProgress = JobProgress & { at: string }
 
 /** Body of a job's heartbeat; none is as good. */
 export const JobHeartbeat = z.object({ progress: JobProgress.optional().catch(undefined) })

@@ -1,8 +1,8 @@
 import * as z from 'zod'
 import { clientId, someField, text } from './scalars.ts'
 
-export const RETENTION_SCOPES = ['controller_cache', 'recorder_cache'] as const
-export const RETENTION_ACTIONS = ['keep', 'delete_cache'] as const
+const RETENTION_SCOPES = ['controller_cache', 'recorder_cache'] as const
+const RETENTION_ACTIONS = ['keep', 'delete_cache'] as const
 
 const limit = (least: number, most: number) => z.number().int().min(least).max(most).nullable()
 const fields = {

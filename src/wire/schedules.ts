@@ -6,7 +6,6 @@ import { ChannelMode } from './profiles.ts'
 import { clientId, prose, query, someField, text } from './scalars.ts'
 
 export const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
-export type Weekday = (typeof WEEKDAYS)[number]
 
 /** Exceptions a schedule may carry at once. */
 export const MOST_EXCEPTIONS = 366

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { someField, text } from './scalars.ts'
 
-export const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const
+const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const
 
 const fields = {
   controllerName: text(1, 160),

@@ -1,9 +1,9 @@
 import * as z from 'zod'
 import { clientId, someField, text } from './scalars.ts'
 
-export const SWITCHER_MODES = ['disabled', 'observe', 'enforce'] as const
+const SWITCHER_MODES = ['disabled', 'observe', 'enforce'] as const
 export type SwitcherMode = (typeof SWITCHER_MODES)[number]
-export const SWITCHER_MODELS = ['avpro-ac-max'] as const
+const SWITCHER_MODELS = ['avpro-ac-max'] as const
 export type SwitcherModel = (typeof SWITCHER_MODELS)[number]
 
 const host = text(1, 255).regex(/^[A-Za-z0-9._:%-]+$/, 'expected a host name or an address')

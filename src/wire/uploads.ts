@@ -1,17 +1,9 @@
 import * as z from 'zod'
 import { clientId, Page, prose, query, someField, text } from './scalars.ts'
 
-export const DESTINATION_KINDS = ['smb', 's3'] as const
+const DESTINATION_KINDS = ['smb', 's3'] as const
 export type DestinationKind = (typeof DESTINATION_KINDS)[number]
-export const S3_PRESETS = [
-  'aws',
-  'cloudflare_r2',
-  'backblaze_b2',
-  'wasabi',
-  'digitalocean_spaces',
-  'minio',
-  'custom',
-] as const
+const S3_PRESETS = ['aws', 'cloudflare_r2', 'backblaze_b2', 'wasabi', 'digitalocean_spaces', 'minio', 'custom'] as const
 
 const secret = z
   .string()
@@ -95,7 +87,7 @@ export interface Destination {
   updatedAt: string
 }
 
-export const UPLOAD_TRIGGERS = ['manual', 'on_recording_cached'] as const
+const UPLOAD_TRIGGERS = ['manual', 'on_recording_cached'] as const
 
 const policy = {
   deleteCacheAfterUpload: z.boolean(),
@@ -132,9 +124,9 @@ export interface UploadPolicy {
   updatedAt: string
 }
 
-export const UPLOAD_PROVIDERS = ['stub', 'smb', 's3'] as const
-export type UploadProvider = (typeof UPLOAD_PROVIDERS)[number]
-export const UPLOAD_STATUSES = ['queued', 'retrying', 'failed', 'succeeded', 'cancelled'] as const
+const UPLOAD_PROVIDERS = ['stub', 'smb', 's3'] as const
+type UploadProvider = (typeof UPLOAD_PROVIDERS)[number]
+const UPLOAD_STATUSES = ['queued', 'retrying', 'failed', 'succeeded', 'cancelled'] as const
 export type UploadStatus = (typeof UPLOAD_STATUSES)[number]
 
 export const UploadFilters = z.object({

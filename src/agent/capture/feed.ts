@@ -48,7 +48,7 @@ export interface Taker {
   told(severity: Severity, name: string, details: Record<string, unknown>): void
 }
 
-export interface FeedDeps {
+interface FeedDeps {
   asked: PcmFormat
   bus: SoundBus
   clock: Clock

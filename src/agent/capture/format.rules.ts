@@ -23,7 +23,7 @@ export const streamFrameBytes = (f: PcmFormat): number => STREAM_BYTES[f.format]
 export const fileFormat = (format: SampleFormat): Exclude<SampleFormat, 'S24_LE'> =>
   format === 'S24_LE' ? 'S24_3LE' : format
 
-export const fileFrameBytes = (f: PcmFormat): number => STREAM_BYTES[fileFormat(f.format)] * f.channels
+const fileFrameBytes = (f: PcmFormat): number => STREAM_BYTES[fileFormat(f.format)] * f.channels
 
 /** Bytes a take of this length needs on disk, header included. */
 export const takeBytes = (f: PcmFormat, seconds: number): number => fileFrameBytes(f) * f.rate * seconds + 4096

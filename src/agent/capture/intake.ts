@@ -7,12 +7,12 @@ import type { Source, SourceEnd } from './source.ts'
 /** A pipe that stays open after its program is gone (a grandchild holds it) is closed after this. */
 const LINGER_MS = 1000
 
-export interface Patience {
+interface Patience {
   graceMs: number
   stalledMs: number
 }
 
-export interface IntakeDeps {
+interface IntakeDeps {
   clock: Clock
   format: PcmFormat
   /** Whole frames in order; `at`: monotonic ms when they came. */

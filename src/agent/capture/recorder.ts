@@ -11,13 +11,13 @@ import { type Gap, withGap } from './gaps.rules.ts'
 import { TakeFile } from './takefile.ts'
 import { type Dropped, type Piece, TakeWriter } from './writer.ts'
 
-export interface RecorderSettings {
+interface RecorderSettings {
   /** How long a device that gave no sample yet is tried for. */
   retryWindowSeconds: number
   stalledSeconds: number
 }
 
-export interface TakeEnd {
+interface TakeEnd {
   frames: number
   gaps: Gap[]
   /** Why the take ended before its length; undefined when it is whole or was stopped. */
@@ -32,7 +32,7 @@ export interface Tap {
   release(): Promise<void>
 }
 
-export interface RecorderDeps {
+interface RecorderDeps {
   asked: PcmFormat
   /** Begins to take from the device. */
   attach(taker: Taker): Tap

@@ -26,7 +26,7 @@ export interface Source {
   kill(): void
 }
 
-export type OpenSource = (format: PcmFormat) => Source
+type OpenSource = (format: PcmFormat) => Source
 
 /** Where a capture gets its sound from. */
 export interface Device {

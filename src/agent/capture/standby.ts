@@ -17,7 +17,7 @@ interface Settings extends StandbySettings {
   meterArgsTemplate?: string | undefined
 }
 
-export interface StandbyDeps {
+interface StandbyDeps {
   childEnv: NodeJS.ProcessEnv
   clock: Clock
   feeds: Feeds

@@ -7,7 +7,7 @@ const TICK_MS = 20
 /** Peak of each tone: -12 dBFS. */
 const PEAK = 10 ** (-12 / 20)
 
-export interface ToneOptions {
+interface ToneOptions {
   /** Fails like a lost device after so many seconds of audio. */
   failAfter?: number
   /** Faster than real time. */

@@ -12,7 +12,7 @@ export interface Dropped {
   frames: number
 }
 
-export interface WriterDeps {
+interface WriterDeps {
   /** Silence that is on the disk, but not noted, would be taken for what was heard. Throws what the disk throws. */
   beforeSilence(): Promise<void>
   /** Bytes held in memory while the disk is slow or full; a second of audio in any case. Default: 32 MiB. */

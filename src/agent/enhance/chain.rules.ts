@@ -5,7 +5,7 @@ import { DENOISE_RATE } from './engine.rules.ts'
 import { GLIDE_DB_PER_SECOND, type Level, type Rider } from './loudness.rules.ts'
 
 /** dB the intermediate file is below the sound, so that what overshoots full scale is not cut off; 24 bits have room. */
-export const HEADROOM_DB = 12
+const HEADROOM_DB = 12
 const INTERMEDIATE_BYTES = 3
 /** The intermediate file: samples alone, thus of any length. */
 export const INTERMEDIATE = { channels: 1, format: 's24le', rate: DENOISE_RATE } as const

@@ -33,7 +33,7 @@ export interface EnhanceRequest {
   workDir: string
 }
 
-export interface EnhanceOptions {
+interface EnhanceOptions {
   /** 0..100, never going back; at most one call per percent. */
   onProgress?: (percent: number) => void
   /** Ends everything at once; the promise rejects with its reason. */

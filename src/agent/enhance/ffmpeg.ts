@@ -14,7 +14,7 @@ export interface FfmpegOptions {
   signal: AbortSignal
 }
 
-export interface Ffmpeg {
+interface Ffmpeg {
   /** Resolves when it ended well: what it said, and the seconds of audio it wrote. No child is left either way. */
   readonly ended: Promise<{ said: string; seconds: number }>
   /** Of `pipe:0`, when the arguments read it. */

@@ -1,6 +1,6 @@
 // The discrete Fourier transform of real signals whose half length has small prime factors: 960 samples, for one.
 
-export interface RealFft {
+interface RealFft {
   /** `size` samples to `size / 2 + 1` bins, real and imaginary parts interleaved; not normalised. */
   forward(samples: Float64Array, bins: Float64Array): void
   /** The way back, divided by the size: inverse(forward(x)) is x. */

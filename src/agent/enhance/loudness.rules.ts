@@ -38,9 +38,9 @@ export const loudnessDetails = ({ integratedLufs, truePeakDbtp }: Loudness): Ren
 })
 
 /** Quieter than this is no speech but what is left of the room: it stays as it is. LUFS. */
-export const QUIETEST_LUFS = -60
+const QUIETEST_LUFS = -60
 /** dB; more would lift the noise of the microphone to a level that hurts. */
-export const MOST_GAIN_DB = 30
+const MOST_GAIN_DB = 30
 
 /**
  * A slow compressor before the gain, for speakers of very different loudness: what is louder than the quietest of them comes

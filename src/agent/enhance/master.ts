@@ -20,7 +20,7 @@ import {
   parseLoudness,
 } from './loudness.rules.ts'
 
-export interface Mastering {
+interface Mastering {
   /** Of the parts of the take so far. */
   before: Levelled | undefined
   chain: Enhancement
@@ -62,7 +62,7 @@ async function measure(file: string, options: FfmpegOptions): Promise<Made> {
   return { loudness: parseLoudness(said), seconds }
 }
 
-export interface Mastered extends Made {
+interface Mastered extends Made {
   /** Undefined when the loudness was left as it is. */
   aim: Aim | undefined
   /** With this part. */

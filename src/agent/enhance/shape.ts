@@ -74,7 +74,7 @@ function reading({ file, fromFrame, layout, toFrame }: Source): string[] {
 const FLOATS = { channels: 1, format: 'f32le', rate: DENOISE_RATE } as const
 const TO_FLOATS = ['-f', FLOATS.format, '-ar', String(DENOISE_RATE), '-ac', '1']
 
-export interface Shaping {
+interface Shaping {
   chain: Enhancement
   /** Absent: the chain has no denoiser. */
   denoiser?: DenoiseThread

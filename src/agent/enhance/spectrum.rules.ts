@@ -10,7 +10,7 @@ export const BINS = HOP + 1
 const vorbisWindow = (): Float64Array =>
   Float64Array.from({ length: SIZE }, (_, i) => Math.sin((Math.PI / 2) * Math.sin((Math.PI * (i + 0.5)) / SIZE) ** 2))
 
-export interface Spectrum {
+interface Spectrum {
   /** The next `HOP` samples to the spectrum of the last two hops: real and imaginary parts of `BINS`, interleaved. */
   analyse(hop: Float32Array): Float32Array
   /** A spectrum to the next `HOP` samples, one hop late. */

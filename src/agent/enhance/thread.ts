@@ -5,7 +5,7 @@ import type { DenoiserName } from './engine.rules.ts'
 import { type DeepModel, ModelUnusable } from './model.rules.ts'
 
 /** What a thread runs. */
-export interface Engine {
+interface Engine {
   engine: DenoiserName
   model: DeepModel
 }

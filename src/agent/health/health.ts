@@ -9,7 +9,7 @@ import { backoffMs, createBell } from '../proc/bell.ts'
 import type { Happening, Report } from './report.ts'
 import { counterOf, type HealthStore, type StoredEvent } from './store.ts'
 
-export interface HealthOptions {
+interface HealthOptions {
   clock: Clock
   /** Holds the number of the last event the controller took. */
   cursorFile: string

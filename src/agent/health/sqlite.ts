@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { type Clock, iso } from '../../kernel/clock.ts'
 import { counterOf, type HealthStore, type StoredEvent } from './store.ts'
 
-export interface SqliteStoreOptions {
+interface SqliteStoreOptions {
   clock: Clock
   file: string
   /** Size from which the oldest events go; 0 = never. */

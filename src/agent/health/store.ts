@@ -7,7 +7,7 @@ import { AgentHealthEvent } from '../../wire/nodes.ts'
 const Stored = AgentHealthEvent.required({ id: true, openedAt: true })
 export type StoredEvent = z.infer<typeof Stored>
 
-export interface StoreOptions {
+interface StoreOptions {
   file: string
   /** 0 = never rotate. */
   maxBytes: number

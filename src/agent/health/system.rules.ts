@@ -2,9 +2,9 @@
 import type { Severity } from '../../wire/health.ts'
 import type { Happening } from './report.ts'
 
-export type Level = 'ok' | 'warning' | 'critical'
+type Level = 'ok' | 'warning' | 'critical'
 
-export interface Limits {
+interface Limits {
   critical: number
   warning: number
 }
@@ -25,7 +25,7 @@ export interface Reading {
   load?: { cores: number; loadAverage: number }
 }
 
-export interface SystemLevels {
+interface SystemLevels {
   audio: Level
   cpu: Level
   disk: Level

@@ -8,7 +8,7 @@ import type { Service } from '../proc/service.ts'
 import type { Report } from './report.ts'
 import { HEALTHY, judge, NO_ENCODER, type Reading, type SystemLimits } from './system.rules.ts'
 
-export interface SystemHealthOptions {
+interface SystemHealthOptions {
   /** Whether the program that encodes is installed. */
   encoder: () => Promise<boolean>
   everyMs: number

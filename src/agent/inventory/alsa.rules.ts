@@ -18,7 +18,7 @@ const USUAL_RATES = [
   8000, 11_025, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 64_000, 88_200, 96_000, 176_400, 192_000, 352_800,
   384_000,
 ]
-export const MAX_RATES = 16
+const MAX_RATES = 16
 const MAX_CHANNELS = 256
 
 const joined = (card: string, device: string): string =>

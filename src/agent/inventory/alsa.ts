@@ -43,7 +43,7 @@ async function arecord(options: AlsaOptions, args: string[]) {
   }
 }
 
-export const procRoot = (options: AlsaOptions): string =>
+const procRoot = (options: AlsaOptions): string =>
   options.alsaProcRoot ?? (options.procAsoundPcm ? path.dirname(options.procAsoundPcm) : '/proc/asound')
 
 /** The kernel's list of PCM devices. */

@@ -4,7 +4,7 @@ import { alsaCard } from '../capture/hardware.rules.ts'
 import { channelList, type LocalInterface } from './alsa.ts'
 
 /** The settings that say how to record. */
-export interface CaptureSettings {
+interface CaptureSettings {
   captureArgsTemplate?: string | undefined
   captureBackend: CaptureBackend
   captureChannels: number

@@ -2,7 +2,7 @@
 import * as fs from 'node:fs'
 import type { Service } from '../proc/service.ts'
 
-export interface DeviceWatchOptions {
+interface DeviceWatchOptions {
   everyMs: number
   /** The kernel's list of PCM devices. /proc sends no notices, so the file is read. */
   file: string

@@ -4,7 +4,7 @@ export function backoffSeconds(attempt: number, min: number, max: number, random
 }
 
 /** What an answer to an upload means: try again, try again rarely, a few times more, or never. */
-export type UploadVerdict = 'retry' | 'retry_slowly' | 'retry_few' | 'final'
+type UploadVerdict = 'retry' | 'retry_slowly' | 'retry_few' | 'final'
 
 /** Refusals that no repetition can change. */
 const FINAL_REASONS = [

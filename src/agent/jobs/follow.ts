@@ -3,7 +3,7 @@ import { type WavLayout, wavFrameBytes } from '../spool/wav.rules.ts'
 import type { Frontier } from './frontier.ts'
 
 /** Frames of a take's file, `to` exclusive. */
-export interface Stretch {
+interface Stretch {
   file: string
   from: number
   layout: WavLayout

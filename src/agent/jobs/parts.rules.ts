@@ -57,7 +57,7 @@ export function renditionsOf({ enhancement }: AgentJob['command']): { enhanced: 
 }
 
 /** Whether the job's completion hangs on it: the one that is played by default. */
-export const isPrimary = ({ rendition }: Pick<Output, 'rendition'>): boolean => rendition !== 'raw'
+const isPrimary = ({ rendition }: Pick<Output, 'rendition'>): boolean => rendition !== 'raw'
 
 /** Whether this is the master of a part whose primary rendition the controller has accepted. */
 export const masterOfAccepted = ({ outputs }: Pick<TakeState, 'outputs'>, output: Output): boolean =>

@@ -60,7 +60,7 @@ function json(text: string): unknown {
  * The error for an answer that is not 2xx. A redirect, or a refusal whose body is not ours, comes from something in
  * between (a portal, a proxy without a backend): it carries no status and counts as no answer at all.
  */
-export function refusal(what: string, answer: Answer): LinkError {
+function refusal(what: string, answer: Answer): LinkError {
   const { status, text } = answer
   if (status < 400) return new LinkError(`${what}: the controller answered ${status}; redirects are not followed`)
   const body = ErrorBody.safeParse(json(text))

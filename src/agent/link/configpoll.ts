@@ -6,7 +6,7 @@ import { backoffMs, createBell } from '../proc/bell.ts'
 import type { Token } from '../token.ts'
 import type { Link, TaggedConfig } from './link.ts'
 
-export interface ConfigPollDeps {
+interface ConfigPollDeps {
   apply: (config: NodeConfig) => void
   clock: Clock
   /** The pace at which a controller is asked that does not wait. */

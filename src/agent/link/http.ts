@@ -19,7 +19,7 @@ export interface HttpOptions extends Trust {
   url: string
 }
 
-export interface Ask {
+interface Ask {
   body?: string | Uint8Array | Readable
   headers: http.OutgoingHttpHeaders
   method: 'GET' | 'HEAD' | 'POST' | 'PUT'

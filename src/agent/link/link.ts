@@ -4,7 +4,7 @@ import type { AgentHealthEvent, InterfaceInput, NodeConfig, Runtime } from '../.
 import type { AgentJob, JobProgress, Rendition, RenditionDetails } from '../../wire/recordings.ts'
 
 /** Body of heartbeat; the controller reads the fields it owns and ignores the rest. */
-export interface Beat {
+interface Beat {
   agentVersion: string
   hostname: string
   ipAddresses: string[]
@@ -49,7 +49,7 @@ export interface TaggedConfig {
 }
 
 /** A channel map as the controller assigns it; read leniently, printed as it came. */
-export type ChannelMapAssignment = Record<string, unknown>
+type ChannelMapAssignment = Record<string, unknown>
 
 /**
  * The agent's whole conversation with the controller. Every call throws `LinkError`; nothing else.

@@ -11,7 +11,7 @@ import type { Answer, Http } from './http.ts'
 import { LinkError, type Upload } from './link.ts'
 import type { Throttle } from './throttle.ts'
 
-export type Digests = (path: string, stat: fs.Stats, signal: AbortSignal) => Promise<string>
+type Digests = (path: string, stat: fs.Stats, signal: AbortSignal) => Promise<string>
 
 const KEPT = 16
 

@@ -13,7 +13,7 @@ interface Running {
 }
 
 /** The denoiser's state is kept over all that is pushed; a new run only begins a new piece. */
-export interface Denoising {
+interface Denoising {
   /** What comes next is its first sample; at a multiple of a piece's length a whole piece begins. */
   begin(run: Run): void
   /** Mono at the denoiser's rate. What can be told by now, at the live rate, each sample at the time it was captured. */

@@ -15,7 +15,7 @@ export const FULL_PER_LIVE = FULL_RATE / LIVE_RATE
  */
 const MOST_SILENCE_SECONDS = 2
 
-export interface MonitorOut {
+interface MonitorOut {
   /** The mix at the full rate; `index` of its first sample. */
   full(samples: Float32Array, index: number): void
   piece(piece: Piece): void

@@ -7,7 +7,7 @@ import { type Link, LinkError, type LiveChunk } from '../link/link.ts'
 import { backoffMs, createBell } from '../proc/bell.ts'
 import { follows, joinedPieces, msOf, type Piece, wavOf } from './pieces.rules.ts'
 
-export interface OutboxDeps {
+interface OutboxDeps {
   clock: Clock
   link: Pick<Link, 'listenChunk'>
   /** No piece went through for a while (true), or one did again. */

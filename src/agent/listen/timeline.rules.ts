@@ -1,5 +1,5 @@
 /** Tells when the samples of a stream were captured from when its blocks came, without the jitter of the latter. */
-export interface Timeline {
+interface Timeline {
   /** Unix ms of the sample with that index. */
   at(index: number): number
   /** A block that ends before sample `index` came at `ms` (Unix). */

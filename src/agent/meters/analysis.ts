@@ -7,7 +7,7 @@ import type { Measurement, MeterOptions } from './accumulator.ts'
 import type { FromAnalyst, ToAnalyst } from './analyst.worker.ts'
 import { Batches } from './batches.ts'
 
-export interface AnalysisDeps {
+interface AnalysisDeps {
   measured: (opening: Opening, measurement: Measurement) => void
   options: MeterOptions
   report: Report

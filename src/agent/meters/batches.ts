@@ -7,7 +7,7 @@ const BACKLOG_SECONDS = 2
 const BACKLOG_BYTES = 16 * 1024 * 1024
 const FEWEST_BATCHES = 3
 
-export interface Batch {
+interface Batch {
   bytes: number
   /** Unix ms of the last frame. */
   capturedAt: number

@@ -1,7 +1,7 @@
 // Devices that cannot be heard, as the words of the program that captures tell it (agent contract, section 8).
 import type { Severity } from '../../wire/health.ts'
 
-export type FaultKind = 'capture_failed' | 'device_unavailable' | 'xrun'
+type FaultKind = 'capture_failed' | 'device_unavailable' | 'xrun'
 
 const SEVERITY: Record<FaultKind, Severity> = {
   capture_failed: 'warning',

@@ -30,7 +30,7 @@ export type MeterSettings = Pick<
   | 'nodeId'
 >
 
-export interface MetersDeps {
+interface MetersDeps {
   bus: Pick<SoundBus, 'subscribe'>
   clock: Clock
   interfaces: () => Promise<LocalInterface[]>

@@ -5,7 +5,7 @@ import type { Report } from '../health/report.ts'
 import { type Link, LinkError } from '../link/link.ts'
 import type { Token } from '../token.ts'
 
-export interface PosterDeps {
+interface PosterDeps {
   link: Pick<Link, 'meterFrame'>
   report: Report
   token: Pick<Token, 'current' | 'refresh'>

@@ -26,7 +26,7 @@ const dbfs = (amplitude: number): number =>
   Math.min(CEILING_DBFS, Math.max(FLOOR_DBFS, amplitude > 0 ? 20 * Math.log10(amplitude) : FLOOR_DBFS))
 
 /** One channel over the time of a frame. Amplitudes are linear, full scale = 1. */
-export interface Measured {
+interface Measured {
   peak: number
   rms: number
   /** Sign changes per sample, 0..1. */

@@ -5,7 +5,7 @@ import type { LocalInterface } from '../inventory/alsa.ts'
 import type { Service } from '../proc/service.ts'
 import { syntheticLevels } from './synthetic.rules.ts'
 
-export interface SyntheticDeps {
+interface SyntheticDeps {
   clock: Clock
   /** SVC_CAPTURE_DEVICE. */
   device: string

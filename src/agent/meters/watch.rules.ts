@@ -2,16 +2,16 @@
 import type { AudioLevel, MeterFrame } from '../../wire/meters.ts'
 import { fall, rise, round2 } from './quality.rules.ts'
 
-export interface Thresholds {
+interface Thresholds {
   clipDbfs: number
   flatlineDbfs: number
   lowSignalDbfs: number
 }
 
-export const RULES = ['channel_correlation', 'clipping', 'flatline', 'low_signal'] as const
-export type Rule = (typeof RULES)[number]
+const RULES = ['channel_correlation', 'clipping', 'flatline', 'low_signal'] as const
+type Rule = (typeof RULES)[number]
 
-export interface Judgement {
+interface Judgement {
   bad: boolean
   details: Record<string, unknown>
 }
@@ -106,7 +106,7 @@ function quiet(levels: AudioLevel[], { flatlineDbfs, lowSignalDbfs }: Thresholds
 }
 
 /** Judges levels of one interface, of one frame or of several that follow each other. At least one level. */
-export const judge = (levels: AudioLevel[], thresholds: Thresholds): Record<Rule, Judgement> => ({
+const judge = (levels: AudioLevel[], thresholds: Thresholds): Record<Rule, Judgement> => ({
   channel_correlation: alike(levels),
   clipping: clipping(levels, thresholds),
   ...quiet(levels, thresholds),

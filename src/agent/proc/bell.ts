@@ -1,5 +1,5 @@
 /** Something to wait for that somebody else can end: a pause that a stop or news cuts short. */
-export interface Bell {
+interface Bell {
   /** Ends the present wait, or the next one when nobody waits. */
   ring(): void
   /** Resolves when rung, or after `ms` when given. One waiter at a time. */

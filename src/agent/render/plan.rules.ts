@@ -22,7 +22,7 @@ export interface RenderPlan {
 }
 
 /** The job's codec, else the file's extension, else wav. */
-export function codecOf(command: Pick<Command, 'outputCodec' | 'outputFileName'>): Codec {
+function codecOf(command: Pick<Command, 'outputCodec' | 'outputFileName'>): Codec {
   const extension = command.outputFileName.split('.').at(-1)?.toLowerCase()
   return command.outputCodec ?? CODECS.find((codec) => codec === extension) ?? 'wav'
 }
@@ -47,7 +47,7 @@ function monoMix(entries: Entry[]): Mix {
 }
 
 /** Mixing table of a channel map (contract, section 16); undefined when no entry is included. */
-export function mapMixes(map: NonNullable<Command['channelMap']>): Mix[] | undefined {
+function mapMixes(map: NonNullable<Command['channelMap']>): Mix[] | undefined {
   const order = (e: Entry) => e.outputChannelIndex ?? e.sourceChannelIndex
   const entries = map.entries.filter((e) => e.included).sort((a, b) => order(a) - order(b))
   if (entries.length === 0) return undefined
@@ -134,7 +134,7 @@ const WAV_CODEC: Record<PcmFormat['format'], string> = {
 /** LAME's quality for a wished bitrate. */
 const VBR_STEPS = [245, 225, 190, 175, 165, 128, 112, 96, 80]
 
-export function vbrQuality(kbps: number): number {
+function vbrQuality(kbps: number): number {
   const quality = VBR_STEPS.findIndex((step) => kbps >= step)
   return quality < 0 ? 9 : quality
 }

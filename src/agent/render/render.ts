@@ -7,7 +7,7 @@ import { lowerPriority } from '../proc/priority.ts'
 import { syncFile } from '../spool/durable.ts'
 import type { WavLayout } from '../spool/wav.rules.ts'
 
-export interface RenderRequest {
+interface RenderRequest {
   codecArgs: string[]
   command: string
   env: NodeJS.ProcessEnv

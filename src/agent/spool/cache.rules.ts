@@ -16,7 +16,7 @@ export const CacheEntry = z.object({
 })
 export type CacheEntry = z.infer<typeof CacheEntry>
 
-export type SweepReason = 'delete_after_upload' | 'disk_space' | 'max_age' | 'max_bytes' | 'min_free_disk'
+type SweepReason = 'delete_after_upload' | 'disk_space' | 'max_age' | 'max_bytes' | 'min_free_disk'
 
 export interface Due {
   entry: CacheEntry

@@ -14,7 +14,7 @@ export interface Disk {
   spool: Spool
 }
 
-export interface DiskOptions {
+interface DiskOptions {
   /** Default: asks the kernel about `workDir`. */
   gauge?: Gauge
   keepUploaded: boolean

@@ -31,7 +31,7 @@ export interface DiskGuard extends Service {
   admit(take: PlannedTake): Promise<Room | undefined>
 }
 
-export interface GuardOptions {
+interface GuardOptions {
   cache: RecorderCache
   /** Default 5 s. */
   everyMs?: number

@@ -47,7 +47,7 @@ export interface TakeOwner {
   doubtsNoted(): Promise<void>
 }
 
-export interface MarksDeps extends TakeOwner {
+interface MarksDeps extends TakeOwner {
   /** Frames that are on the disk already. */
   from: number
   /** Slot of the record that says so. */

@@ -12,7 +12,7 @@ const TAKE = 'take.wav'
 const BALLAST = 'ballast'
 const BALLAST_BYTES = 64 * 1024
 
-export interface Found {
+interface Found {
   /** Directories that hold something this program cannot read; moved to `kept/`. */
   kept: string[]
   states: TakeState[]

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { AgentJob, RENDITIONS, RenditionDetails } from '../../wire/recordings.ts'
 import { SAMPLE_FORMATS } from '../capture/format.rules.ts'
 
-export const TAKE_STATUSES = [
+const TAKE_STATUSES = [
   'claimed',
   'capturing',
   'captured',

@@ -5,7 +5,7 @@ import { MARKED_HEADER, type Moment, SECTOR, SLOTS, type Slot, slotAt } from './
 import { Marks, markBytes, neverMarked, type Sound, soundIn, type TakeOwner } from './marks.ts'
 import { parseWav, type WavLayout, wavFrameBytes, wavHeader } from './wav.rules.ts'
 
-export type Shape = Pick<WavLayout, 'channels' | 'format' | 'rate'>
+type Shape = Pick<WavLayout, 'channels' | 'format' | 'rate'>
 
 /** A block of any file system. */
 const BLOCK = 65_536
@@ -211,7 +211,7 @@ export async function readWav(file: string): Promise<WavLayout | undefined> {
   }
 }
 
-export interface Repaired {
+interface Repaired {
   layout: WavLayout
   /** When its last frame was captured; undefined when it has none. */
   lastAt: Moment | undefined

@@ -23,7 +23,7 @@ const COLUMNS = `u.id, u.email, u.name, u.provider, u.disabled_at AS disabledAt,
   (SELECT json_group_array(json_object('id', id, 'name', name)) FROM (SELECT g.id, g.name
      FROM group_members m JOIN access_groups g ON g.id = m.group_id WHERE m.user_id = u.id ORDER BY g.name, g.id)) AS groups`
 
-export interface NewUser extends AccessUpdate {
+interface NewUser extends AccessUpdate {
   email: string
   name: string
   passwordHash: string

@@ -5,7 +5,7 @@ import type { UserWho } from '../edge/who.ts'
 import type { Condition } from '../store/filter.ts'
 
 /** What is granted and what is refused, apart: a row is judged by several views, and each needs both. */
-export interface Sides {
+interface Sides {
   allow: Reach
   deny: Reach
   unrestricted: boolean
@@ -50,7 +50,7 @@ const PLACES: Record<string, Place> = {
 }
 
 /** Target types that are readable within the reader's scope only (contract B, section 10). */
-export const SCOPED = [
+const SCOPED = [
   ...Object.keys(PLACES),
   'channel_map_assignment_plan',
   'channel_map_template',
@@ -226,9 +226,3 @@ const WAYS: Record<string, readonly Way[]> = {
   ],
   schedule: [[NAMED, 'schedules']],
 }
-
-/** Health events within reach: FROM with alias `h`, and its conditions. */
-export const healthWithin = ({ allow, deny }: Sides): { from: string; conditions: Condition[] } => ({
-  from: 'health_events h',
-  conditions: [...allow.healthEvents(), ...deny.healthEvents()],
-})

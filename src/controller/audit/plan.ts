@@ -68,7 +68,7 @@ interface Scoped {
 }
 
 /** `list`: the targets in the reader's scope are looked up too, which is work; without, each row is judged. */
-export type Planner = (filters: AuditFilters, readable: Readable | undefined, list: boolean) => Plan | undefined
+type Planner = (filters: AuditFilters, readable: Readable | undefined, list: boolean) => Plan | undefined
 
 /** Looks the words of filters up in the dictionaries; undefined when one of them is in none: nothing can match. */
 export function planner(db: Db): Planner {

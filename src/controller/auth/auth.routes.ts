@@ -20,7 +20,7 @@ const HASHES_WAITING_PER_ADDRESS = 8
 export const ADDRESS_FACTOR = 20
 const EMAIL = /^[^\s@]{1,64}@[^\s@]{1,255}$/
 
-export interface AuthSettings {
+interface AuthSettings {
   failureLimit: number
   failureWindowSeconds: number
 }

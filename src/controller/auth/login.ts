@@ -24,7 +24,7 @@ export interface LoginParts {
   verify: (password: string, stored: string) => Promise<boolean>
 }
 
-export interface Attempt {
+interface Attempt {
   address: string
   /** Lower case. */
   email: string
@@ -34,7 +34,7 @@ export interface Attempt {
   userAgent: string | undefined
 }
 
-export interface SignedIn {
+interface SignedIn {
   expiresAt: string
   sessionId: string
   token: string

@@ -3,7 +3,7 @@ import { open, SealError, seal } from '../../crypto/seal.ts'
 import { hashToken, sameSecret } from '../../crypto/token.ts'
 import type { Attempt } from './oidc.openid.ts'
 
-export const STATE_COOKIE = 'svc_oidc_state'
+const STATE_COOKIE = 'svc_oidc_state'
 const PATH = '/api/v1/auth/oidc/callback'
 const SECONDS = 600
 const PLACE = 'oidc/attempt/cookie'

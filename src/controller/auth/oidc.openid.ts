@@ -3,7 +3,7 @@ import type { Configuration } from 'openid-client'
 import { Fail } from '../../kernel/fail.ts'
 import { issuerFault, type OidcSettings, plainIssuer } from './oidc.rules.ts'
 
-export interface Discovered {
+interface Discovered {
   authorizationEndpoint: string
   issuer: string
   jwksUri: string
@@ -19,7 +19,7 @@ export interface Attempt {
 }
 
 /** Claims of an ID token whose signature, issuer, audience, time and nonce are good. */
-export type Claims = Record<string, unknown>
+type Claims = Record<string, unknown>
 
 const TIMEOUT_SECONDS = 10
 const LARGEST_ANSWER = 1024 * 1024

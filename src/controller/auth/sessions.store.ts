@@ -7,7 +7,7 @@ export interface Account {
   passwordHash: string | null
 }
 
-export interface NewSession {
+interface NewSession {
   expiresAt: string
   id: string
   ipAddress: string

@@ -3,7 +3,7 @@ import { Fail } from '../../kernel/fail.ts'
 /** Runs a piece of work when it is the turn of whoever asked for it. */
 export type Turns = <T>(who: string, work: () => Promise<T>) => Promise<T>
 
-export interface Lines {
+interface Lines {
   /** Waiting in all lines together. */
   longest: number
   /** Waiting in one line. */

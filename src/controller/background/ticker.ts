@@ -16,7 +16,7 @@ export interface Runner {
   tick(now: string): unknown
 }
 
-export interface RunnerStatus {
+interface RunnerStatus {
   enabled: boolean
   intervalSeconds: number
   lastDurationMs?: number

@@ -36,7 +36,7 @@ const assignmentOf = ({ history, ...row }: Row): Assignment => ({
 })
 
 /** Who changes what, when: the frame of every write. */
-export interface Change {
+interface Change {
   actor: string
   now: string
 }

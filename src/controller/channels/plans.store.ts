@@ -14,7 +14,7 @@ const COLUMNS = `x.id, x.status, x.template_id AS templateId, x.targets, x.note,
 
 const planOf = (row: Row): AssignmentPlan => present({ ...row, targets: JSON.parse(row.targets) }) as AssignmentPlan
 
-export interface NewPlan {
+interface NewPlan {
   createdBy: string
   id: string
   note?: string | undefined

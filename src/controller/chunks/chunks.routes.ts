@@ -3,7 +3,7 @@ import type { JobStore } from '../jobs/jobs.store.ts'
 import type { ChunkStore } from './chunks.store.ts'
 
 /** What became of the uploads of a chunk; the upload queue knows. */
-export type ChunkUploads = (recordingId: string) => ReadonlyMap<number, readonly object[]>
+type ChunkUploads = (recordingId: string) => ReadonlyMap<number, readonly object[]>
 
 /** The chunks of a job's take (contract A, 2.16 and 17). */
 export const chunkRoutes = (chunks: ChunkStore, jobs: JobStore, uploads: ChunkUploads): AnyRoute[] => [

@@ -15,7 +15,7 @@ import {
   storedStatus,
 } from './chunks.rules.ts'
 
-export interface NewChunk extends ChunkFile {
+interface NewChunk extends ChunkFile {
   details?: RenditionDetails | undefined
   /** Undefined keeps what is known of it. */
   durationSeconds: number | undefined

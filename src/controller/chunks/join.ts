@@ -7,7 +7,7 @@ import type { Codec } from '../../wire/profiles.ts'
 import { ffmpeg } from './ffmpeg.ts'
 import { FULL, frameBytes, isWav, joinedHeader, layoutOf, longSize, pieceOf, type WavFile } from './wav.rules.ts'
 
-export interface Joining {
+interface Joining {
   codec: Codec
   /** What the job asked of its encoder. */
   encoder: { kbps: number; vbr: boolean }

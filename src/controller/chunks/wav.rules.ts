@@ -7,7 +7,7 @@ export interface WavFile {
   fmt: Buffer
 }
 
-export interface WavPiece {
+interface WavPiece {
   id: string
   /** Of its body. */
   size: number
@@ -31,9 +31,6 @@ export const longSize = (body: Buffer): number | undefined =>
 
 /** Bytes of one frame, from a `fmt ` body; 0 when that is nonsense. */
 export const frameBytes = (fmt: Buffer): number => (fmt.length >= 16 ? fmt.readUInt16LE(12) : 0)
-
-/** Frames per second, from a `fmt ` body. */
-export const frameRate = (fmt: Buffer): number => (fmt.length >= 16 ? fmt.readUInt32LE(4) : 0)
 
 /** Tag (what stands behind `extensible` counts), channels, rate and bits: files that agree in them join without a change. */
 export function layoutOf(fmt: Buffer): string {

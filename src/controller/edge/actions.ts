@@ -22,7 +22,7 @@ export interface Action {
 }
 
 /** Role permissions only: room capabilities are not considered (contract A, N5). A missing one wins over `blocked`. */
-export function actionState(who: UserWho, { blocked, href, method, payload, permission }: Action): ActionState {
+function actionState(who: UserWho, { blocked, href, method, payload, permission }: Action): ActionState {
   if (!who.permissions.has(permission)) return { enabled: false, method, permission, reason: 'missing_permission' }
   const asked = payload === undefined ? {} : { payload }
   if (blocked) return { enabled: false, method, permission, reason: blocked, ...asked }

@@ -7,7 +7,7 @@ import type { Snapshot, Target } from './route.ts'
 import type { Actor } from './who.ts'
 
 /** Where a request came from, as audit rows and sessions keep it. */
-export interface ActorContext {
+interface ActorContext {
   ipAddress?: string
   sessionId?: string
   userAgent?: string

@@ -8,7 +8,7 @@ export const STRANGER_LIMIT = 16 * 1024
 /** Largest JSON body of a known caller, bytes (decision 10). */
 export const JSON_LIMIT = 1024 * 1024
 
-export interface BodyBounds {
+interface BodyBounds {
   /** From the first look to the last byte, ms. */
   deadlineMs: number
   /** Bodies at once that come in or wait for their turn, of all callers. */

@@ -7,7 +7,7 @@ import type { AnyRoute, Incoming } from './route.ts'
 import { type Actor, actorOf, type Who } from './who.ts'
 
 /** A caller, as far as anybody knows. */
-export interface Caller {
+interface Caller {
   known: { who: Who } | undefined
   request: Pick<Incoming, 'address' | 'network'>
 }
@@ -17,7 +17,7 @@ interface About {
   address: string
 }
 
-export interface Limits {
+interface Limits {
   /** Requests of one account in a minute. */
   requests: number
   /** Rows for refusals of one network's strangers in a minute. */

@@ -6,7 +6,7 @@ import { iso } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 import { faultWords } from '../../kernel/words.ts'
 
-export interface PairFiles {
+interface PairFiles {
   cert: string
   key: string
 }

@@ -27,7 +27,7 @@ export interface OutgoingFile {
 }
 
 /** First and last byte, both included. */
-export interface ByteRange {
+interface ByteRange {
   start: number
   end: number
 }

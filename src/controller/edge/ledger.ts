@@ -1,7 +1,7 @@
 import type { Db, Params } from '../store/db.ts'
 
 /** One audit row as it is to be kept; '' stands for absent, JSON is text already. */
-export interface LedgerRow {
+interface LedgerRow {
   action: string
   actorId: string
   actorName: string

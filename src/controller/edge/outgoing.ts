@@ -4,7 +4,7 @@ import * as https from 'node:https'
 import { faultWords } from '../../kernel/words.ts'
 
 /** One request, whoever reads its answer. */
-export interface Wish {
+interface Wish {
   body?: string
   headers: Record<string, string>
   method: 'GET' | 'POST'
@@ -15,7 +15,7 @@ export interface Wish {
   url: URL
 }
 
-export interface Ask extends Wish {
+interface Ask extends Wish {
   maxBytes: number
 }
 
@@ -25,7 +25,7 @@ export interface Answer {
   text: string
 }
 
-export type NoAnswer = 'aborted' | 'broken' | 'timeout' | 'too_large' | 'unreachable'
+type NoAnswer = 'aborted' | 'broken' | 'timeout' | 'too_large' | 'unreachable'
 
 /** There was no whole answer. */
 export class OutgoingError extends Error {

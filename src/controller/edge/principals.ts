@@ -81,7 +81,7 @@ export interface Principals {
 }
 
 /** Tokens that stand in the settings; an absent one admits nobody. */
-export interface StaticTokens {
+interface StaticTokens {
   metrics?: string | undefined
   runner?: string | undefined
 }

@@ -27,7 +27,7 @@ type Names<S extends string> = S extends `${string}:${infer A}/${infer R}`
   : S extends `${string}:${infer A}`
     ? A
     : never
-export type PathParams<S extends string> = { [K in Names<S>]: string }
+type PathParams<S extends string> = { [K in Names<S>]: string }
 
 /** The request as a handler may see it, whatever carried it. */
 export interface Incoming {

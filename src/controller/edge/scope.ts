@@ -3,7 +3,7 @@ import type { Db, Stmt } from '../store/db.ts'
 import type { Target } from './route.ts'
 import type { Pair, UserWho } from './who.ts'
 
-export type Verdict =
+type Verdict =
   | { allowed: true; via?: { capability: string; roomId: string } }
   | { allowed: false; reason: 'missing_permission' | 'missing_resource_scope' | 'access_policy_denied' }
 
@@ -118,7 +118,7 @@ const anyMatch = (rules: Pair[], pairs: Pair[]): boolean =>
 export const bypasses = (who: UserWho): boolean => who.roles.some((role) => BYPASS_ROLES.includes(role as Role))
 
 /** Whether a refusal names the resource: it binds everybody, also where nobody needs a grant. */
-export const refuses = (who: UserWho, pairs: Pair[]): boolean => anyMatch(who.deny, pairs)
+const refuses = (who: UserWho, pairs: Pair[]): boolean => anyMatch(who.deny, pairs)
 const reaches = (who: UserWho, pairs: Pair[]): boolean => bypasses(who) || anyMatch(who.allow, pairs)
 
 /** Whether a resource is in the caller's scope, whatever the permission. */

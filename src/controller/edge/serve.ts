@@ -43,7 +43,7 @@ const CORS = {
 }
 
 // `/metrics` and the probes live at the root (specification, conventions), and so does what a technician types.
-export const ROOT_PATHS: ReadonlySet<string> = new Set(['/healthz', '/install.sh', '/metrics', '/readyz'])
+const ROOT_PATHS: ReadonlySet<string> = new Set(['/healthz', '/install.sh', '/metrics', '/readyz'])
 export const mounted = (path: string): string => (ROOT_PATHS.has(path) ? path : API_PREFIX + path)
 
 function byPath(routes: readonly AnyRoute[]): [string, AnyRoute[]][] {

@@ -18,7 +18,7 @@ const HSTS = 'max-age=15552000'
 /** A log line about refused clients at most this often. */
 const TOLD_EVERY_MS = 60_000
 
-export interface Tls {
+interface Tls {
   certificates: Certificates
   /** Hears of clients that are refused. */
   log: Log

@@ -46,7 +46,7 @@ export interface ScraperWho {
   kind: 'scraper'
 }
 
-export interface AnonymousWho {
+interface AnonymousWho {
   kind: 'anonymous'
 }
 

@@ -10,7 +10,7 @@ export const EXAMINED = 2000
 const RECENT = 10_000
 
 /** How a list is found: one condition that leads through its index, and those that follow row by row. */
-export interface Plan {
+interface Plan {
   /** At most FEW events meet it. */
   few: boolean
   /** The condition that leads; absent when a walk of everything does. */
@@ -135,7 +135,7 @@ const RECENTLY: Condition = {
 const indexed = (text: string): boolean => [...text].length >= 3
 
 /** How many there are of something, asked of the database; an answer ends at FEW. */
-export interface Probe {
+interface Probe {
   isFew: (condition: Condition) => boolean
   /** Events whose words match, by order of arrival; undefined when they are more than FEW. */
   hits: (match: Condition) => number[] | undefined

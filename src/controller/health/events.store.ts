@@ -9,7 +9,7 @@ import { eventOf, HEALTH_COLUMNS, type HealthRow, LISTED_COLUMNS } from './healt
 type Mark = { critical: number; seq: number; status: HealthStatus }
 type Tally = { critical: number; n: number; status: HealthStatus }
 
-export interface HealthPage {
+interface HealthPage {
   /** Whether there are rows behind this page. */
   more: boolean
   rows: HealthEvent[]

@@ -21,7 +21,7 @@ import type { HealthEvents } from './events.store.ts'
 import type { HealthStore } from './health.store.ts'
 import { blocked } from './lifecycle.rules.ts'
 
-export interface HealthParts {
+interface HealthParts {
   events: HealthEvents
   health: HealthStore
   reach: ReturnType<typeof reaches>
@@ -146,7 +146,7 @@ export const healthRoutes = ({ events, health, reach, scope }: HealthParts): Any
 ]
 
 /** What ties the audit rows of an event to what it speaks of. */
-export const correlationOf = ({ id, nodeId, recordingId, scheduleId }: HealthEvent): Record<string, string> => ({
+const correlationOf = ({ id, nodeId, recordingId, scheduleId }: HealthEvent): Record<string, string> => ({
   healthEventId: id,
   ...(nodeId ? { nodeId } : {}),
   ...(recordingId ? { recordingId } : {}),

@@ -21,7 +21,7 @@ export const jobOf = ({ command, progress, ...row }: JobRow): Job =>
   present({ ...row, command: JSON.parse(command), progress: progress && JSON.parse(progress) }) as Job
 
 /** Counts by status over the filtered set; `active` = queued + running + stop_requested. */
-export interface JobSummary {
+interface JobSummary {
   active: number
   cancelled: number
   completed: number
@@ -46,7 +46,7 @@ function summaryOf({ stop_requested: stopRequested = 0, ...counts }: Counts): Jo
 export const pageSize = (limit: number | undefined): number => Math.min(limit ?? 50, 200)
 
 /** A total that is not exact is a lower bound. */
-export interface JobBoard {
+interface JobBoard {
   exact: boolean
   rows: Job[]
   summary: JobSummary

@@ -7,7 +7,7 @@ import { gramQuery, onlyInWords, SMALL_SET } from './listing.rules.ts'
 export type Counts = Partial<Record<JobStatus, number>>
 
 /** One page by `seq`, and how many there are of each status; counts that are not exact are lower bounds. */
-export interface Board {
+interface Board {
   counts: Counts
   exact: boolean
   /** There are at least so many, whatever was counted. */
@@ -171,7 +171,6 @@ export function jobListing(db: Db, small = SMALL_SET) {
     },
   }
 }
-export type JobListing = ReturnType<typeof jobListing>
 
 const seqList = (rows: readonly { seq: number }[]): string => JSON.stringify(rows.map((row) => row.seq))
 

@@ -10,7 +10,7 @@ import { failed, type Outcome } from './lifecycle.rules.ts'
 import type { LifecycleStore } from './lifecycle.store.ts'
 import { Progress } from './progress.ts'
 
-export interface DispatchParts {
+interface DispatchParts {
   act: Act
   audit: Audit
   clock: Clock

@@ -15,7 +15,7 @@ const KEPT = 100
 
 const jobOf = (row: Row): LifecycleJob => present(row) as LifecycleJob
 
-export interface NewLifecycleJob {
+interface NewLifecycleJob {
   action: LifecycleAction
   id: string
   nodeAlias: string

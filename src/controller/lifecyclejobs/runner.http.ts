@@ -6,7 +6,7 @@ import { type Answer, asking, jsonOf, OutgoingError, whole } from '../edge/outgo
 import type { Act, Tell } from './act.ts'
 import { failed, outcomeOf } from './lifecycle.rules.ts'
 
-export interface RunnerSettings {
+interface RunnerSettings {
   /** Longest silence. */
   timeoutMs: number
   token: string | undefined

@@ -17,7 +17,7 @@ import type { Told } from '../recordings/renditions.rules.ts'
 import { type Announcement, checkStored, checkSuperseded, owningJob } from './cachefile.rules.ts'
 import { place, type Received } from './intake.ts'
 
-export interface CachedChunk {
+interface CachedChunk {
   checksum: string
   id: string
   index: number
@@ -54,7 +54,7 @@ export interface Upload {
 }
 
 /** An upload that is whole. */
-export interface Arrived extends Upload {
+interface Arrived extends Upload {
   /** By its first bytes. */
   codec: Codec
 }

@@ -17,7 +17,7 @@ export interface Received {
 }
 
 /** What a sender must bring within a time of waiting for it. */
-export interface Floor {
+interface Floor {
   bytes: number
   ms: number
 }
@@ -28,7 +28,7 @@ export interface Floor {
  */
 const FLOOR: Floor = { bytes: 32 * 1024, ms: 120_000 }
 
-export interface Reception {
+interface Reception {
   body: AsyncIterable<Uint8Array>
   /** Aborted when a newer sender of the same upload takes over. */
   cancelled: AbortSignal

@@ -17,7 +17,7 @@ export interface Listener {
 }
 
 /** What an agent has to know of its listeners. */
-export interface Demand {
+interface Demand {
   enhanced: boolean
   listening: boolean
 }

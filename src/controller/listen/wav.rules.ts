@@ -1,7 +1,7 @@
 // RIFF WAVE as agents send it: enough to join chunks into one stream, whatever the bytes are.
 
 /** Samples of a chunk; `format` is its `fmt ` chunk as it stands. */
-export interface Pcm {
+interface Pcm {
   data: Uint8Array
   format: Uint8Array
 }

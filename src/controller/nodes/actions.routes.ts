@@ -7,7 +7,7 @@ import type { NodeStore } from './nodes.store.ts'
 import { SILENT } from './status.rules.ts'
 
 /** What can be heard or seen of a node now: a fresh chunk of its audio, else its newest meter frame, else nothing. */
-export type Monitor =
+type Monitor =
   | { available: true; capturedAt: string; contentType: string; durationMs: number; source: 'agent_audio_chunk' }
   | { available: true; capturedAt: string; source: 'meter_frame' }
   | { available: false }

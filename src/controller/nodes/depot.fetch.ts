@@ -10,7 +10,7 @@ import type { ReleaseAsset } from '../../wire/nodes.ts'
 import { asking, OutgoingError } from '../edge/outgoing.ts'
 import { HOPS, REDIRECTS, ReleaseError, type ReleaseSource, releaseReason } from './release.http.ts'
 
-export interface FetchParts {
+interface FetchParts {
   dir: string
   publicKey: string | undefined
   source: ReleaseSource

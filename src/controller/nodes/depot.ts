@@ -9,7 +9,7 @@ import { faultWords } from '../../kernel/words.ts'
 import { OwnRelease, type Running } from './depot.own.ts'
 import { type Held, type HeldFile, offerOf, ownWanted } from './depot.rules.ts'
 
-export interface DepotParts {
+interface DepotParts {
   /** Holds a folder per release, as `npm run release` makes them; one release may also stand in it directly. */
   dir: string
   log: Log

@@ -60,8 +60,8 @@ function placeholders(db: Db) {
  * What a node may have of interfaces, and of channels in all of them together: a list of nodes and every heartbeat read them,
  * and a node that makes up devices must not slow down the others.
  */
-export const MOST_INTERFACES = 256
-export const MOST_CHANNELS = 2048
+const MOST_INTERFACES = 256
+const MOST_CHANNELS = 2048
 
 const IDLE = `SELECT id, channel_count AS channelCount FROM interfaces i
   WHERE node_id = @nodeId AND absent = 1 AND labelled = 0
@@ -216,7 +216,6 @@ export function interfaceStore(db: Db, ids: Ids, search: NodeSearch) {
     },
   }
 }
-export type InterfaceStore = ReturnType<typeof interfaceStore>
 
 const known = (row: Row): Known => ({ ...row, absent: row.absent === 1, sampleRates: JSON.parse(row.sampleRates) })
 

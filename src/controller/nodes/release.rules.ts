@@ -2,7 +2,7 @@ import { compareVersions, tagOfVersion, versionOfTag } from '../../host/release.
 import type { AgentRelease, ReleaseAsset, ReleaseList } from '../../wire/nodes.ts'
 import type { Newest } from './depot.ts'
 
-export interface Found {
+interface Found {
   assets: ReleaseAsset[]
   data: AgentRelease
 }

@@ -9,7 +9,7 @@ import { fetchReleases, ReleaseError, type ReleaseSource } from './release.http.
 import { newerOf, newestAgent } from './release.rules.ts'
 import type { KnownRelease, ReleaseStore } from './release.store.ts'
 
-export interface ReleaseParts extends ReleaseSource {
+interface ReleaseParts extends ReleaseSource {
   clock: Clock
   depot: Depot
   /** Whether a newer release is fetched into the depot. */

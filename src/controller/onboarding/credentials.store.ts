@@ -11,7 +11,7 @@ interface HeldToken {
   tokenPrefix: string
 }
 
-export interface HeldCredentials {
+interface HeldCredentials {
   bootstrapTokens: { count: number; expiresAt?: string }
   tokens: HeldToken[]
 }

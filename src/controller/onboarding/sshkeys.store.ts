@@ -20,14 +20,14 @@ interface Row {
   username: string
 }
 
-export interface KeyMaterial {
+interface KeyMaterial {
   fingerprint: string
   privateKey: string
   publicKey: string
 }
 
 /** What the lifecycle runner is given. */
-export interface Keys extends KeyMaterial {
+interface Keys extends KeyMaterial {
   /** Whether the node is known to hold the key. */
   confirmed: boolean
   id: string

@@ -13,7 +13,7 @@ export const BUILT_IN = {
   watchdog: 'scheduled-voice-watchdog',
 } as const
 
-export interface UploadPolicy {
+interface UploadPolicy {
   deleteCacheAfterUpload: boolean
   destinationId?: string
   enabled: boolean
@@ -26,7 +26,7 @@ export interface UploadPolicy {
 }
 
 /** Thresholds and modes are stored and returned whole. */
-export interface WatchdogPolicy {
+interface WatchdogPolicy {
   id: string
   name: string
   rules: Record<string, unknown>

@@ -4,7 +4,7 @@ import { actionStates } from '../edge/actions.ts'
 import type { UserWho } from '../edge/who.ts'
 import { isActive } from './recordings.rules.ts'
 
-export interface RecordingJobs {
+interface RecordingJobs {
   active?: Job
   latest?: Job
   /** The job that a retry would begin anew. */

@@ -17,7 +17,7 @@ export interface ActiveCapture {
   until: number
 }
 
-export interface Wish {
+interface Wish {
   interfaceId: string | undefined
   selection: number[] | undefined
   from: number

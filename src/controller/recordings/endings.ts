@@ -2,7 +2,7 @@ import type { HealthStore } from '../health/health.store.ts'
 import type { Ending } from '../jobs/leases.rules.ts'
 import type { RecordingStore } from './recordings.store.ts'
 
-export const OPERATOR_STOP = 'controller_stop_requested'
+const OPERATOR_STOP = 'controller_stop_requested'
 
 /** Chunks that wait for a rest that does not come any more. */
 interface Chunks {

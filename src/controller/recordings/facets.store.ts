@@ -88,4 +88,3 @@ export function facetStore(db: Db, cells: CellStore) {
     },
   }
 }
-export type FacetStore = ReturnType<typeof facetStore>

@@ -7,7 +7,7 @@ import { CAPTURE_FORMATS, type Command } from '../../wire/recordings.ts'
 import { outputChannels } from '../channels/maps.rules.ts'
 
 /** Why a take cannot be made: the reason for machines; `title` and `way` (what to change) for people. */
-export interface Misfit {
+interface Misfit {
   field: string
   reason: string
   title: string
@@ -131,7 +131,7 @@ const isDirect = ({ captureBackend = 'alsa', captureDevice }: Command): boolean 
   captureBackend === 'alsa' && captureDevice.startsWith('hw:')
 
 /** Whether a device has a rate. An agent may tell a range by its ends, and none when it could not ask. */
-export const hasRate = ({ sampleRates }: Pick<Interface, 'sampleRates'>, rate: number): boolean =>
+const hasRate = ({ sampleRates }: Pick<Interface, 'sampleRates'>, rate: number): boolean =>
   sampleRates.length === 0 || (rate >= Math.min(...sampleRates) && rate <= Math.max(...sampleRates))
 
 /** The rate for a device when nobody asks for one: the usual, or the nearest it has. */

@@ -12,7 +12,7 @@ import { EXPORT_COLUMNS } from './recordings.rules.ts'
 import type { RecordingStore } from './recordings.store.ts'
 
 /** What reading the library stands on. */
-export interface Library {
+interface Library {
   /** Of one recording, newest first. */
   healthOf(reach: Reach, recordingId: string, most: number): HealthEvent[]
   /** Of one recording, newest first. */

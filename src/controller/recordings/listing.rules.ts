@@ -1,6 +1,6 @@
 import type { RecordingFilters } from '../../wire/recordings.ts'
 
-export type SortKey = NonNullable<RecordingFilters['sortBy']>
+type SortKey = NonNullable<RecordingFilters['sortBy']>
 
 /** One order of the library; ties go by id upwards in both directions (contract A, R1). */
 export interface Ordering {

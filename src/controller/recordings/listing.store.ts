@@ -16,7 +16,7 @@ import { folded } from './search.rules.ts'
 import type { SearchStore } from './search.store.ts'
 
 /** Rows of one page by `seq`, and how many there are; a total that is not exact is a lower bound. */
-export interface Paged {
+interface Paged {
   exact: boolean
   seqs: number[]
   total: number
@@ -176,7 +176,6 @@ export function listingStore(db: Db, cells: CellStore, search: SearchStore, smal
     },
   }
 }
-export type ListingStore = ReturnType<typeof listingStore>
 
 /** `+`: the cell is judged on the way, never a way in. */
 function inCells(picked: Picked, { also, not }: Exceptions, filters: RecordingFilters): Condition[] {

@@ -40,10 +40,10 @@ export interface RecordingFile {
   sizeBytes: number
   storedAt: string
 }
-export type NewFile = Omit<RecordingFile, 'storedAt'> & { details?: RenditionDetails | undefined }
+type NewFile = Omit<RecordingFile, 'storedAt'> & { details?: RenditionDetails | undefined }
 
 /** What an editor may change; absent stays, null clears. */
-export interface RecordingChanges {
+interface RecordingChanges {
   folder?: string | undefined
   name?: string | undefined
   notes?: string | null | undefined

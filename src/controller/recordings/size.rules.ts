@@ -15,7 +15,7 @@ const MARGIN = 0.95
 const SHORTEST_SECONDS = 10
 
 /** At most this many bytes per second of a finished file; flac is counted as if it saved nothing. */
-export function bytesPerSecond(command: Command): number {
+function bytesPerSecond(command: Command): number {
   if (command.outputCodec === 'mp3') return (MP3_KBPS * 1000) / 8
   const sample = SAMPLE_BYTES[command.captureFormat] ?? WIDEST_SAMPLE
   return outputsOf(command) * Math.max(command.captureSampleRate, ENHANCED_HZ) * sample

@@ -22,7 +22,7 @@ import type { ConflictStore } from './conflicts.store.ts'
 import type { NewRecording, RecordingStore } from './recordings.store.ts'
 import * as rules from './start.rules.ts'
 
-export interface StartParts {
+interface StartParts {
   assignments: AssignmentStore
   bell: Bell
   claims: ClaimStore
@@ -94,10 +94,7 @@ export function foreseer(parts: StartParts) {
   }
 }
 
-export type Asked = Pick<
-  RecordingStart,
-  'captureBackend' | 'captureChannelSelection' | 'captureInterfaceId' | 'channelMode'
->
+type Asked = Pick<RecordingStart, 'captureBackend' | 'captureChannelSelection' | 'captureInterfaceId' | 'channelMode'>
 
 /** Device, channels and room of a take. */
 function placed({ defaultInterfaceId }: StartParts, node: Node, asked: Asked) {

@@ -2,7 +2,7 @@ import { hashToken, mintToken } from '../../crypto/token.ts'
 import { isoPlus } from '../../kernel/clock.ts'
 import type { Db } from '../store/db.ts'
 
-export interface NewTicket {
+interface NewTicket {
   permission: 'recording:download' | 'recording:playback'
   recordingId: string
   seconds: number

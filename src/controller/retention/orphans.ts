@@ -3,7 +3,7 @@ import * as path from 'node:path'
 import type { Db } from '../store/db.ts'
 
 /** A file in the takes directory that no recording and no chunk names. */
-export interface Orphan {
+interface Orphan {
   modifiedAt: number
   /** Relative to the takes directory. */
   path: string

@@ -12,7 +12,7 @@ const MOST_DAYS = 92
 const MOST_ITEMS = 2000
 
 /** Unix ms; starts in [start, end] are shown. */
-export interface Window {
+interface Window {
   end: number
   start: number
 }

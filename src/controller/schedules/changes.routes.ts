@@ -58,7 +58,6 @@ export function keeper({ alarms, heed, rosters, schedules }: ChangeParts) {
     },
   }
 }
-export type Keeper = ReturnType<typeof keeper>
 
 export function changeRoutes(parts: ChangeParts): AnyRoute[] {
   const draft = drafter(parts)

@@ -65,7 +65,6 @@ export function drafter(parts: DraftParts) {
     },
   }
 }
-export type Drafter = ReturnType<typeof drafter>
 
 /** What stands in for settings that a new schedule does not name. */
 function standIns({ settings }: DraftParts) {

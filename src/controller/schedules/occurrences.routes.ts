@@ -13,7 +13,7 @@ import { isTimed, lengthSeconds, nextSlot, type Slot } from './recurrence.rules.
 import { shown } from './schedules.store.ts'
 import { segmentOf, type TakeMaker } from './takes.ts'
 
-export interface OccurrenceParts extends ChangeParts {
+interface OccurrenceParts extends ChangeParts {
   take: TakeMaker
 }
 

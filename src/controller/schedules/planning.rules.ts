@@ -97,7 +97,7 @@ export function slotAfter(plan: Plan, slot: Slot, now: number, takenUntil?: numb
 }
 
 /** What the runner does with a schedule whose time has come. */
-export interface Due {
+interface Due {
   /** Occurrences that passed without a run, the oldest first. */
   missed: Slot[]
   /** The one to run now; undefined when the time of all is over. */

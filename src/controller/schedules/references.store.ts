@@ -9,7 +9,7 @@ export const SETTINGS_OF = [
   ['retentionPolicyId', 'retention_policy'],
   ['uploadPolicyIds', 'upload_policy'],
 ] as const
-export type SettingType = (typeof SETTINGS_OF)[number][1]
+type SettingType = (typeof SETTINGS_OF)[number][1]
 
 const TABLES: Record<SettingType, string> = {
   recording_profile: 'recording_profiles',

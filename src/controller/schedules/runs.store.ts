@@ -3,9 +3,9 @@ import type { Severity } from '../../wire/health.ts'
 import type { Db, Params } from '../store/db.ts'
 import type { Pending } from './planning.rules.ts'
 
-export type RunOutcome = 'started' | 'skipped' | 'missed'
+type RunOutcome = 'started' | 'skipped' | 'missed'
 
-export interface Run {
+interface Run {
   endsAt: string | undefined
   occurrenceAt: string
   outcome: RunOutcome
@@ -18,7 +18,7 @@ const CROSS_ROOM = 'schedule.capture_channels_cross_room'
 const IMPOSSIBLE = 'schedule.capture_impossible'
 const NO_DEVICE = 'schedule.no_capture_device'
 export const ALARMS = { busy: BUSY, crossRoom: CROSS_ROOM, impossible: IMPOSSIBLE, noDevice: NO_DEVICE } as const
-export type AlarmType = (typeof ALARMS)[keyof typeof ALARMS]
+type AlarmType = (typeof ALARMS)[keyof typeof ALARMS]
 
 // Longer than any slot that can still be due; older runs are history the recordings tell.
 const KEPT_SECONDS = 400 * 86_400

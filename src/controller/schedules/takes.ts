@@ -8,13 +8,13 @@ import type { Stored } from './planning.rules.ts'
 import type { ScheduleStore } from './schedules.store.ts'
 import { labelsOf } from './templates.rules.ts'
 
-export interface TakeParts {
+interface TakeParts {
   nodes: NodeStore
   record: (take: ScheduledTake, now: string) => Started
   schedules: ScheduleStore
 }
 
-export interface Asked {
+interface Asked {
   /** What the templates call the start: the scheduled start of an occurrence, or now. Unix ms. */
   at: number
   /** Undefined for an open-ended take. */

@@ -2,7 +2,7 @@ import type { Zone } from '../../kernel/zones.ts'
 import type { Node } from '../../wire/nodes.ts'
 
 /** What the templates of a schedule may speak of. */
-export interface Subject {
+interface Subject {
   node: Pick<Node, 'alias' | 'hostname' | 'id' | 'location'>
   room: string
   schedule: { id: string; name: string }

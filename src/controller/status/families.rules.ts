@@ -32,13 +32,13 @@ export interface Snapshot extends Signals {
 }
 
 /** Recordings in progress that have series of their own; a fleet has one or a few per node. */
-export const MOST_RUNNING = 1000
+const MOST_RUNNING = 1000
 
-export const REACHABLE: ReadonlySet<string> = new Set(['online', 'degraded', 'recording', 'alerting'])
+const REACHABLE: ReadonlySet<string> = new Set(['online', 'degraded', 'recording', 'alerting'])
 const ACTIVE_HEALTH = HEALTH_STATUSES.filter((status) => status !== 'resolved')
 /** Of alarms that are never mere information. */
 const ALARMING = SEVERITIES.filter((severity) => severity !== 'info')
-export const LOW_SIGNAL = 'watchdog.scheduled_low_signal'
+const LOW_SIGNAL = 'watchdog.scheduled_low_signal'
 const OFFLINE = 'watchdog.node_offline'
 
 /** All that can be said while the database is away. */

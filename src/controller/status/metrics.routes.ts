@@ -17,7 +17,7 @@ import type { MetricsStore } from './metrics.store.ts'
 import type { Input, Signals } from './signals.rules.ts'
 import type { AuditTally, Tally } from './tally.store.ts'
 
-export interface MetricsParts {
+interface MetricsParts {
   certificates?: Pick<Certificates, 'shown'> | undefined
   chunks: Chunks
   counts: CountStore

@@ -11,7 +11,7 @@ export interface Input {
 }
 
 /** Answers without an end that are being given. */
-export interface Streams {
+interface Streams {
   events: number
   listeners: number
 }

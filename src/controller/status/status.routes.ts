@@ -11,7 +11,7 @@ import type { CountStore } from './counts.store.ts'
 import type { MetricsStore } from './metrics.store.ts'
 import { countedStatus } from './status.rules.ts'
 
-export interface StatusParts {
+interface StatusParts {
   certificates?: Pick<Certificates, 'shown'> | undefined
   counts: CountStore
   metrics: MetricsStore

@@ -2,7 +2,7 @@ import type { Status } from '../../wire/status.ts'
 import type { HealthCount, RecordingCount } from './counts.store.ts'
 import type { NodeGauge } from './metrics.store.ts'
 
-export interface Counts {
+interface Counts {
   active: number
   health: HealthCount[]
   nodes: NodeGauge[]

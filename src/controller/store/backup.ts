@@ -7,7 +7,7 @@ import { Db } from './db.ts'
 /** Pages of the copy made between two looks at the time. */
 const STEP = 2000
 
-export interface CopyProgress {
+interface CopyProgress {
   pages: number
   total: number
 }

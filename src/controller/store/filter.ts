@@ -13,7 +13,7 @@ export const when = <V>(value: V | undefined, sql: string, params: (value: V) =>
 /** A substring pattern for `LIKE ... ESCAPE '\'`: the caller's own wildcards are taken literally. */
 export const contains = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`
 
-export interface Listing {
+interface Listing {
   columns: string
   from: string
 }

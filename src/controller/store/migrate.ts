@@ -2,7 +2,7 @@ import { assetKeys, assetText } from '../../kernel/assets.ts'
 import type { Db } from './db.ts'
 
 /** Numbered SQL by file name (`0001_access.sql`), in the order they are applied. */
-export type Migrations = readonly { name: string; sql: string }[]
+type Migrations = readonly { name: string; sql: string }[]
 
 /** The migrations this program carries. */
 export const embedded = (): Migrations =>

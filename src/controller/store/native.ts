@@ -4,7 +4,7 @@ import * as os from 'node:os'
 import * as path from 'node:path'
 import { assetBytes, inExecutable } from '../../kernel/assets.ts'
 
-export interface Addon {
+interface Addon {
   /** Goes into better-sqlite3's `nativeBinding`. */
   binding: object
   /** What a worker thread opens with `sharedAddon`, so that the process keeps ONE copy of SQLite. */

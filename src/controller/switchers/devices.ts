@@ -2,7 +2,7 @@ import type { SwitcherModel } from '../../wire/switchers.ts'
 import { matrixDriver, PATIENCE, type Patience, type SwitcherDriver } from './matrix.driver.ts'
 import { PORTS } from './switchers.rules.ts'
 
-export interface Device {
+interface Device {
   host: string
   id: string
   model: SwitcherModel

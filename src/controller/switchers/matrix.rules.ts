@@ -8,7 +8,7 @@ const REJECTED = /CMD ERR/i
 export const rejected = (line: string): boolean => REJECTED.test(line)
 
 /** The route a line tells, as output and input; undefined for any other line. */
-export function routeOf(line: string): [output: number, input: number] | undefined {
+function routeOf(line: string): [output: number, input: number] | undefined {
   const found = ROUTE.exec(line.trim())
   return found ? [Number(found[1]), Number(found[2])] : undefined
 }

@@ -133,7 +133,7 @@ async function delivered(
   }
   const send = delivery.size <= SINGLE ? single : inParts
   const written = await withFallback((checked) => send(sdk, client, put, delivery, watch, checked))
-  return verified(sdk, client, put, delivery, watch, written, options.endpoint !== undefined)
+  return verified({ client, custom: options.endpoint !== undefined, delivery, object: put, sdk, watch, written })
 }
 
 /** Services that refuse checksums they do not know get the file without; it is read back afterwards. */

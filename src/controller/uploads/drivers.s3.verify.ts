@@ -15,24 +15,24 @@ export interface Written {
   expected: string
 }
 
-export interface Stored {
-  Bucket: string
-  Key: string
+interface Check {
+  client: S3Client
+  /** Whether it is another service than the one of the name itself. */
+  custom: boolean
+  delivery: Delivery
+  object: { Bucket: string; Key: string }
+  sdk: Sdk
+  watch: Watch
+  written: Written
 }
 
 /**
- * How it is known that the object is the take. `custom`: not the service of the name itself.
+ * How it is known that the object is the take.
  * @throws DriverError `checksum_mismatch`, or `verification_refused` when nobody may look.
  */
-export async function verified(
-  sdk: Sdk,
-  client: S3Client,
-  { Bucket, Key }: Stored,
-  delivery: Delivery,
-  watch: Watch,
-  written: Written,
-  custom: boolean,
-): Promise<ChecksumVerification> {
+export async function verified(check: Check): Promise<ChecksumVerification> {
+  const { client, custom, delivery, object, sdk, watch, written } = check
+  const { Bucket, Key } = object
   if (written.answered !== undefined) agreed(written.answered, written, delivery)
   const head = await client
     .send(new sdk.HeadObjectCommand({ Bucket, ChecksumMode: 'ENABLED', Key }))

@@ -21,7 +21,7 @@ interface Source {
 }
 
 /** A piece of a take that came in pieces. */
-export interface ChunkSource extends Source {
+interface ChunkSource extends Source {
   /** `chunk_<recordingId>_<index>`. */
   id: string
   /** From 1. */
@@ -29,7 +29,7 @@ export interface ChunkSource extends Source {
 }
 
 /** What became cached when it was not what is played: a chunk of it, or the raw master beside it. */
-export type Piece = ChunkSource | 'master'
+type Piece = ChunkSource | 'master'
 
 interface Parts {
   db: Db

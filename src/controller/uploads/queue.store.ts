@@ -97,7 +97,7 @@ export function uploadQueueStore(db: Db) {
 }
 export type UploadQueueStore = ReturnType<typeof uploadQueueStore>
 
-export interface UploadPage {
+interface UploadPage {
   /** False: there are at least `total`. */
   exact: boolean
   rows: UploadItem[]

@@ -12,7 +12,7 @@ export interface Reconciliation {
   unlink: string[]
 }
 
-export interface Retention {
+interface Retention {
   cacheDeleted?: true
   policyId?: string
   skipped?: string

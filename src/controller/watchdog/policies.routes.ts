@@ -17,7 +17,7 @@ import type { NodeStore } from '../nodes/nodes.store.ts'
 import { calibrated } from './calibration.rules.ts'
 import type { WatchdogPolicyStore } from './policies.store.ts'
 
-export interface WatchdogPolicyParts {
+interface WatchdogPolicyParts {
   ids: Ids
   meters: Pick<Meters, 'history'>
   nodes: Pick<NodeStore, 'mustExist'>

@@ -1,7 +1,7 @@
 import type { AudioLevel, AudioQuality } from '../../wire/meters.ts'
 import type { WatchdogRules } from '../../wire/watchdog.ts'
 
-export interface Pair {
+interface Pair {
   leftChannelIndex: number
   phase: 'same' | 'inverted'
   rightChannelIndex: number
@@ -113,7 +113,7 @@ export const likeness = (pairs: readonly Pair[]): number =>
   )
 
 /** Which levels of a frame belong to a recording. */
-export interface Own {
+interface Own {
   /** Absent: the take names no interface, so every channel of the node may be its own. */
   interfaceId?: string | undefined
   isOwn: (channelIndex: number) => boolean

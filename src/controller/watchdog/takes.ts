@@ -8,7 +8,7 @@ import { type Evidence, evidenceOf, RULES, type Rule, repeatDue } from './verdic
 import type { Take } from './watch.store.ts'
 import { type Memory, type Pace, type Sums, sample, shift, windowed } from './window.rules.ts'
 
-export interface TakeParts {
+interface TakeParts {
   alarms: Alarms
   health: HealthStore
   meterMaxAgeSeconds: number
@@ -26,7 +26,7 @@ interface Watch extends Memory {
 }
 
 /** A pass over one take, and what to do about it in a transaction; `changes` is how many alarms open, repeat or end. */
-export interface Outcome {
+interface Outcome {
   changes: number
   write: () => void
 }
@@ -137,7 +137,6 @@ export function takeWatch(parts: TakeParts) {
     return { changes: steps.filter((step) => step.loud).length, write }
   }
 }
-export type TakeWatch = ReturnType<typeof takeWatch>
 
 interface Step {
   /** Opens, repeats or ends an alarm; a mere new reading does not. */

@@ -12,7 +12,7 @@ import { takeWatch } from './takes.ts'
 import { RULES, watches } from './verdict.rules.ts'
 import type { WatchStore } from './watch.store.ts'
 
-export interface WatchdogParts {
+interface WatchdogParts {
   audit: Audit
   /** Most takes one pass looks at; the next one goes on with the others. */
   batchSize: number

@@ -2,7 +2,7 @@
 import type { WaveformPreview } from '../../wire/recordings.ts'
 
 /** Points kept of a file, at most; and bytes of all its channels together. */
-export const MOST_POINTS = 4000
+const MOST_POINTS = 4000
 const MOST_BYTES = 131_072
 const PREVIEW_BINS = 96
 const BYTES = 2

@@ -4,7 +4,7 @@ import type { Db } from '../store/db.ts'
 import type { MadePeaks } from './peaks.ffmpeg.ts'
 import { type Peaks, previewOf } from './peaks.rules.ts'
 
-export interface Waveform {
+interface Waveform {
   peaks: Peaks
   preview: WaveformPreview
   sampleRate: number

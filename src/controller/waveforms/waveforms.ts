@@ -19,7 +19,7 @@ interface Parts {
 
 type Wanted = Pick<RecordingFile, 'checksum' | 'path' | 'recordingId'>
 
-export interface Making {
+interface Making {
   /** How many are before it; 0: it is being made. */
   before: number
   /** 0..1 of the one that is being made. */
