@@ -88,7 +88,13 @@ function listened(stream: Readable, most: number, deadlineMs: number): Promise<U
     if (size > most) refuse(tooLarge(most))
   }
   const late = () =>
-    refuse(new Fail(408, 'request_timeout', `The request body took longer than ${deadlineMs / 1000} s`))
+    refuse(
+      new Fail(
+        408,
+        'request_timeout',
+        `The request body took longer than ${deadlineMs / 1000} s: send it again, without pauses`,
+      ),
+    )
   const deadline = setTimeout(late, deadlineMs)
   const refuse = (e: Error) => {
     clearTimeout(deadline)

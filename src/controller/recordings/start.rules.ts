@@ -53,7 +53,11 @@ export interface Started {
 }
 
 /** 409: the node reported that there is nothing to record from. */
-export const noDevice = (): Fail => conflict('no_capture_device', 'Node has no capture device')
+export const noDevice = (): Fail =>
+  conflict(
+    'no_capture_device',
+    'Node has no capture device: connect one to the recorder, or name what it records from in the audio defaults of the node',
+  )
 
 /** The interface a take uses: the asked one, the configured one, the node's first (contract A, 11.3). */
 export function effectiveInterface(

@@ -56,7 +56,7 @@ function settings(): Config {
     return readConfigBeside()
   } catch (e) {
     if (!hasCode(e, 'EACCES')) throw e
-    throw new VerbError('The settings of the controller are not yours to read: run this with sudo.')
+    throw new VerbError("The controller's settings cannot be read as this user: run this with sudo.")
   }
 }
 
@@ -77,7 +77,7 @@ export function openDatabase({ addon, config, database }: Place): Db {
     throw new VerbError(
       hasCode(e, 'ENOENT')
         ? `There is no database at ${database}: set SVC_DATA_DIR to the controller's data directory.`
-        : `The database ${database} is not yours to use: run this with sudo.`,
+        : `The database ${database} cannot be used as this user: run this with sudo.`,
     )
   }
   return new Db(database, addon, { replicated: config.SVC_DATABASE_REPLICATED })

@@ -132,8 +132,15 @@ function framesOf({ meters, nodes, scope }: WatchdogPolicyParts, body: Calibrati
   const details = { frameCount: heard.length, minFrames }
   if (history.some(({ frame }) => frame.synthetic))
     throw new Fail(422, 'meter_levels_made_up', MADE_UP, { body: { reason: 'meter_levels_made_up' }, details })
-  throw new Fail(422, 'insufficient_meter_history', 'Not enough meter history for calibration', { details })
+  const message = tooFew(heard.length, minFrames)
+  throw new Fail(422, 'insufficient_meter_history', 'Not enough meter history for calibration', {
+    body: { ...details, message },
+    details,
+  })
 }
+
+const tooFew = (frameCount: number, minFrames: number): string =>
+  `${frameCount} of ${minFrames} frames of levels have come from this node: listen to it or record until there are enough, or ask for fewer with minFrames`
 
 const hrefOf = (policy: WatchdogPolicy): string => `${API_PREFIX}${PATH}/${encodeURIComponent(policy.id)}`
 

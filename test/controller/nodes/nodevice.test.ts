@@ -6,7 +6,11 @@ import { kit } from '../../kit/kit.ts'
 const BEAT = { agentVersion: 'agent-v1', hostname: 'hall', status: 'online' }
 const DESK = { alias: 'Desk', backend: 'alsa', channelCount: 2, systemName: 'Desk', systemRef: 'hw:CARD=Desk,DEV=0' }
 const PROBLEM = { code: 'no_capture_device', message: 'no capture device' }
-const REFUSED = { error: 'Node has no capture device', reason: 'no_capture_device' }
+const REFUSED = {
+  error:
+    'Node has no capture device: connect one to the recorder, or name what it records from in the audio defaults of the node',
+  reason: 'no_capture_device',
+}
 
 /** A node that has been heard of and has no interface. */
 async function bare(k: ReturnType<typeof kit>, extra: object = {}) {

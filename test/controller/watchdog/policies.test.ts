@@ -114,6 +114,7 @@ test('a calibration recommends from what the node sent, and applies when asked t
   const calibrate = (body: object) => k.as('admin').post(`${PATH}/${policyId}/calibrations`, { nodeId: id, ...body })
   const early = await calibrate({})
   assert.deepEqual([early.status, early.json.error], [422, 'Not enough meter history for calibration'])
+  assert.match(early.json.message, /^\d+ of \d+ frames .*minFrames$/)
   for (const rms of [-30, -20, -25, -40]) {
     k.advance('5s')
     await send([level({ rms })])
