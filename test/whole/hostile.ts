@@ -1,5 +1,5 @@
 // Hostile callers beside a fleet of honest agents. As a program:
-//   scripts/node test/whole/hostile.ts [--agents 200] [--seconds 60] [--every 5]
+//   scripts/node test/whole/hostile.ts [--agents 200] [--seconds 60] [--every 5] [--attacks 2]
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import * as fs from 'node:fs'
@@ -14,9 +14,11 @@ import type { Beats, FleetOrder } from './hostile.fleet.ts'
 
 export interface Campaign {
   agents: number
+  /** One after the other, with a quiet phase behind each: what the first leaves in memory, the second must not leave again. */
+  attacks: number
   /** Between two heartbeats of one agent. */
   everyMs: number
-  /** Of the attack; the phases before and after it last a third of that, and a heartbeat of each agent at least. */
+  /** Of an attack; the phases before and after it last a third of that, and a heartbeat of each agent at least. */
   seconds: number
 }
 
@@ -113,7 +115,7 @@ async function phase(name: Phase['name'], controller: Controller, fleet: ChildPr
 }
 
 /** Runs the campaign on the built executable. */
-export async function campaign({ agents, everyMs, seconds }: Campaign): Promise<Told> {
+export async function campaign({ agents, attacks, everyMs, seconds }: Campaign): Promise<Told> {
   const house = await House.open()
   const children: ChildProcess[] = []
   try {
@@ -128,15 +130,19 @@ export async function campaign({ agents, everyMs, seconds }: Campaign): Promise<
     children.push(fleet)
     await sleep(everyMs) // the first heartbeat of each changes its row
     const quiet = Math.max(everyMs, (seconds * 1000) / 3)
-    const alone = await phase('alone', controller, fleet, quiet)
-    const attackers = await begun('hostile.attack.ts', { ...order, viewer })
-    children.push(attackers)
-    const attack = await phase('attack', controller, fleet, seconds * 1000)
-    const struck = await asked<Struck>(attackers)
-    const after = await phase('after', controller, fleet, quiet)
+    const phases = [await phase('alone', controller, fleet, quiet)]
+    const struck: Struck = {}
+    for (let n = 0; n < attacks; n++) {
+      const attackers = await begun('hostile.attack.ts', { ...order, viewer })
+      children.push(attackers)
+      phases.push(await phase('attack', controller, fleet, seconds * 1000))
+      for (const [kind, count] of Object.entries(await asked<Struck>(attackers)))
+        struck[kind] = (struck[kind] ?? 0) + count
+      phases.push(await phase('after', controller, fleet, quiet))
+    }
     // Ends by itself, so that a profile of it can be written.
     await controller.program.end('SIGTERM')
-    return { phases: [alone, attack, after], struck }
+    return { phases, struck }
   } finally {
     for (const child of children) child.kill()
     await house.close()
@@ -173,11 +179,17 @@ export function table({ phases, struck }: Told): string[] {
 if (import.meta.main) {
   const options = {
     agents: { default: '200', type: 'string' },
+    attacks: { default: '2', type: 'string' },
     every: { default: '5', type: 'string' },
     seconds: { default: '60', type: 'string' },
   } as const
   const { values } = parseArgs({ options })
   const everyMs = Number(values.every) * 1000
-  const told = await campaign({ agents: Number(values.agents), everyMs, seconds: Number(values.seconds) })
+  const [agents, attacks, seconds] = [values.agents, values.attacks, values.seconds].map(Number) as [
+    number,
+    number,
+    number,
+  ]
+  const told = await campaign({ agents, attacks, everyMs, seconds })
   process.stdout.write(`${table(told).join('\n')}\n`)
 }
