@@ -15,9 +15,20 @@ export interface Outcome {
 
 export const failed = (error: string): Outcome => ({ error, status: 'failed' })
 
-/** Where the runner connects to: the first address the node reported, else its host name. */
-export const targetHostOf = ({ hostname, ipAddresses }: Pick<Node, 'hostname' | 'ipAddresses'>): string =>
-  ipAddresses.map((address) => address.trim()).find(isHost) ?? hostname
+/** Where the runner connects to: of the addresses the node reported the likeliest, then the first; else its host name. */
+export function targetHostOf({ hostname, ipAddresses }: Pick<Node, 'hostname' | 'ipAddresses'>): string {
+  const hosts = ipAddresses
+    .map((address) => address.trim())
+    .filter((address) => isHost(address) && !NOWHERE.test(address))
+  const [likeliest] = hosts.toSorted((a, b) => farness(a) - farness(b))
+  return likeliest ?? hostname
+}
+
+/** Without the interface it belongs to it means nothing. */
+const NOWHERE = /^fe[89ab][^%]*$/i
+/** From the likeliest to those of the box itself; a bridge for containers is on many boxes the same. */
+const OWN = [/^(169\.254\.|fe[89ab])/i, /^172\.(1[7-9]|2\d|3[01])\.0\.1$/, /^(127\.|::1$|0\.0\.0\.0$|::$)/]
+const farness = (address: string): number => OWN.findIndex((own) => own.test(address)) + 1
 
 const LONGEST_ERROR = 400
 

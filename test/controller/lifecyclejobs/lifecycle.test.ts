@@ -314,11 +314,16 @@ test('outputs are kept by their ends, without secrets, and the list stays bounde
   await close()
 })
 
-test('rules: the host is the first address that can be one, else the host name; a cut key is no text', () => {
+test('rules: the host is the first address that others are likely to reach, else the host name; a cut key is no text', () => {
   const host = (ipAddresses: string[]) => targetHostOf({ hostname: 'hall', ipAddresses })
   assert.equal(host(['', ' ', '-oProxyCommand=id', '10.0.0.1']), '10.0.0.1')
   assert.equal(host(['fe80::1%eth0']), 'fe80::1%eth0')
   assert.equal(host([]), 'hall')
+  assert.equal(host(['fe80::1']), 'hall')
+  assert.equal(host(['127.0.0.1', '172.17.0.1', '169.254.7.7', '192.168.1.7', '10.0.0.1']), '192.168.1.7')
+  assert.equal(host(['172.18.0.1', '2001:db8::7']), '2001:db8::7')
+  assert.equal(host(['172.17.0.1', '169.254.7.7']), '169.254.7.7')
+  assert.equal(host(['127.0.0.1']), '127.0.0.1')
   assert.equal(redacted('-----BEGIN RSA PRIVATE KEY-----\nabc', []), '[redacted]')
   assert.equal(redacted('plain svc_ text', []), 'plain svc_ text')
 })
