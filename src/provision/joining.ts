@@ -18,6 +18,8 @@ export interface BoxState {
   /** Root of this box lets a setup file take it over, whoever its present controller is. */
   mayReplace: boolean
   takes: HeldTakes
+  /** Why the recorder of a box that has joined is not at work, and what to do. */
+  trouble: string | undefined
   /** A setup was cut off half way by a power cut. */
   unfinished: boolean
 }
@@ -49,25 +51,27 @@ export async function joinBy(given: SetupFile, parts: JoiningParts): Promise<Out
     return outcome
   }
   const heeded = given.replace && (mayReplace || !joined || showsItself(joined))
-  if (own && !heeded) return unchanged(own)
+  if (own && !heeded) return unchanged(own, parts.state)
   if (joined) refuseToLose(given, joined, parts.state)
   const file = joined && !mayReplace ? asPresent(given, joined) : given
   const spent: string[] = []
   for (const entry of candidates(file, parts.state.box)) {
     const outcome = await tried(file, entry, parts)
-    if (outcome) return outcome
-    spent.push(spentWords(entry, parts.now()))
-    parts.say(spent.at(-1) as string)
+    if (!outcome) spent.push(spentWords(entry, parts.now()))
+    else {
+      for (const words of spent) parts.say(words)
+      return outcome
+    }
   }
-  if (own) return unchanged(own)
+  if (own) return unchanged(own, parts.state)
   if (file !== given) spent.push(`Its present controller (${file.controllerUrl}) was asked. ${PERMIT}`)
   return { result: 'refused', words: spent.join(' ') }
 }
 
-const unchanged = (entry: SetupEntry): Outcome => ({
+const unchanged = (entry: SetupEntry, { trouble }: BoxState): Outcome => ({
   nodeId: entry.nodeId,
   result: 'unchanged',
-  words: `This box has joined as ${called(entry)} already: nothing was changed.`,
+  words: `This box has joined as ${called(entry)} already: nothing was changed.${trouble ? ` ${trouble}` : ''}`,
 })
 
 /**

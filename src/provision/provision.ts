@@ -1,14 +1,16 @@
 // roomtone provision: makes this box a recorder from a small file somebody brought. Runs for the stick, the boot partition, or by hand.
 import { parseArgs } from 'node:util'
 import { wouldTake } from '../host/ask.ts'
-import { PLACES } from '../host/places.ts'
+import { readOnlineSign } from '../host/onlinesign.ts'
+import { PLACES, UNITS } from '../host/places.ts'
 import { NotStarted } from '../host/run.ts'
-import { heldTakes } from '../host/takes.ts'
+import { agentDir, heldTakes } from '../host/takes.ts'
 import { iso, systemClock } from '../kernel/clock.ts'
 import { faultWords } from '../kernel/words.ts'
 import { prepareAgent, setupAgent } from '../setup/agent.ts'
 import { alone, JOURNAL_DIR, takeBackUnfinished } from '../setup/engine.ts'
 import { Journal } from '../setup/journal.ts'
+import { mainPid } from '../setup/service.ts'
 import { SetupFailed, type SetupParts } from '../setup/wish.ts'
 import { SETUP_FILE, type SetupFile } from '../wire/provision.ts'
 import { onboardedAs, thisBox } from './box.ts'
@@ -55,13 +57,25 @@ async function outcomeOf(source: Source, parts: Waiting): Promise<{ file?: Setup
 async function stateOf(parts: SetupParts, mayReplace: boolean): Promise<BoxState> {
   const journal = () => new Journal(JOURNAL_DIR)
   await alone(async () => (journal().undoing ? await takeBackUnfinished(parts) : undefined))
+  const joined = onboardedAs(PLACES.agentSettings)
   return {
     box: thisBox(),
-    joined: onboardedAs(PLACES.agentSettings),
+    joined,
     mayReplace,
     takes: heldTakes(),
+    trouble: joined && (await agentTrouble()),
     unfinished: journal().changes.length > 0,
   }
+}
+
+/** Asked of a box that joined before: nobody waits for its agent then. */
+async function agentTrouble(): Promise<string | undefined> {
+  const pid = await mainPid(UNITS.agent)
+  if (pid === 0)
+    return `But its recorder does not run, so nothing is recorded: start it with sudo systemctl enable --now ${UNITS.agent}`
+  const sign = readOnlineSign(agentDir())
+  if (sign?.online && sign.pid === pid) return undefined
+  return `But its controller does not hear it at the moment; why, says journalctl -u ${UNITS.agent}`
 }
 
 /** Whether the box has joined, now or before. */

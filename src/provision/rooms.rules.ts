@@ -64,8 +64,12 @@ function wanted({ alias, hostname, mac, node, room, serial, site }: Fields, wher
   const parsed = WantedNode.safeParse(asked)
   if (parsed.success) return parsed.data
   const missing = node ? [] : Object.entries({ alias, site, room }).flatMap(([name, value]) => (value ? [] : [name]))
-  const why = missing.length > 0 ? `${missing.join(', ')} is missing` : 'a value is too long or malformed'
-  throw new BadRooms(`${where}: ${why}. Give alias, site and room, for example "Hall recorder;North;Hall".`)
+  if (missing.length > 0)
+    throw new BadRooms(
+      `${where}: ${missing.join(', ')} is missing. Give alias, site and room, for example "Hall recorder;North;Hall".`,
+    )
+  const [{ message, path } = { message: 'malformed', path: [] }] = parsed.error.issues
+  throw new BadRooms(`${where}: ${String(path.at(-1) ?? 'a value')}: ${message}.`)
 }
 
 const UNITS: Record<string, number> = { s: 1, m: 60, h: 3600 }

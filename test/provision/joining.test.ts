@@ -12,6 +12,7 @@ const fresh: BoxState = {
   box: { hostname: 'box', macs: [], serials: [] },
   joined: undefined,
   mayReplace: false,
+  trouble: undefined,
   takes: { running: 0, undelivered: 0 },
   unfinished: false,
 }
@@ -92,6 +93,7 @@ test('expired tokens say so, and nothing of the box is touched', async () => {
   const w = world([])
   const outcome = await w.join(fileOf([entryOf(1, { expiresAt: '2026-03-03T07:00:00.000Z' }), entryOf(2)]))
   assert.equal(outcome.result, 'refused')
+  assert.ok(!w.said.some((line) => /expired|used/.test(line)), 'the outcome says it, once')
   assert.match(outcome.words, /"Room 1" \(node_1\) expired at 2026-03-03T07:00:00\.000Z.*"Room 2" .*used already/)
   assert.deepEqual(w.wishes, [])
 })
@@ -159,6 +161,8 @@ test('a box that belongs to a node stays as it is, unless the file says replace'
   const same = world([1], { state: { joined: of('node_1') } })
   assert.equal((await same.join(fileOf([entryOf(1)]))).result, 'unchanged')
   assert.deepEqual(same.wishes, [])
+  const stopped = world([1], { state: { joined: of('node_1'), trouble: 'But it does not run.' } })
+  assert.match((await stopped.join(fileOf([entryOf(1)]))).words, /nothing was changed\. But it does not run\.$/)
   const replacing = world([1], { state: { joined: of('node_9') } })
   assert.equal((await replacing.join(fileOf([entryOf(1)], { replace: true }))).result, 'done')
   // The stick stays in the box: its token is spent, and the next power-on changes nothing.

@@ -15,8 +15,8 @@ test('a room is named in one argument, and may say which box it is for', () => {
     ['Hall', /site, room is missing/],
     [';North;Hall', /alias is missing/],
     ['Hall;North;Hall;color=red', /not hostname=/],
-    ['Hall;North;Hall;mac=12', /malformed/],
-    [`${'x'.repeat(161)};North;Hall`, /too long/],
+    ['Hall;North;Hall;mac=12', /: mac: expected a hardware address such as 00:11:22:aa:bb:cc\.$/],
+    [`${'x'.repeat(161)};North;Hall`, /alias: Too big/],
   ] as const)
     assert.throws(
       () => roomOf(text),
