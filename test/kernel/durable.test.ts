@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
-import * as os from 'node:os'
 import * as path from 'node:path'
 import { test } from 'node:test'
 import { removeGently } from '../../src/kernel/durable.ts'
+import { scratchDir } from '../kit/scratch.ts'
 
-const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'durable-'))
+const dir = scratchDir('roomtone-durable-')
 const MIB = 1024 * 1024
 
 test('a large file is removed piece by piece; one that is not there is fine', async () => {

@@ -1,8 +1,6 @@
 // A whole controller in memory, a fresh world per test: the real pipeline, the real schema, a clock that waits.
 import { createHash } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { rmSync } from 'node:fs'
 import { compose } from '../../src/controller/compose.ts'
 import { readConfig } from '../../src/controller/config.ts'
 import type { Certificates } from '../../src/controller/edge/certificates.ts'
@@ -12,6 +10,7 @@ import { embedded, migrate } from '../../src/controller/store/migrate.ts'
 import { iso } from '../../src/kernel/clock.ts'
 import { randomIds } from '../../src/kernel/ids.ts'
 import type { Role } from '../../src/wire/permissions.ts'
+import { scratchDir } from './scratch.ts'
 
 export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
 
@@ -43,7 +42,7 @@ const msOf = (span: string): number => {
 }
 
 export function kit(options: KitOptions = {}) {
-  const dir = mkdtempSync(join(tmpdir(), 'roomtone-kit-'))
+  const dir = scratchDir('roomtone-kit-')
   const config = readConfig({ SVC_DATA_DIR: dir, SVC_SECRET_KEY: 'kit-secret-key-0123456789', ...options.env })
   const db = new Db(options.file ?? ':memory:')
   migrate(db, migrations)

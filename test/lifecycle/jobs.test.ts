@@ -1,8 +1,6 @@
 // The whole way: an operator's wish, the controller's record, the runner (elsewhere or inside), ssh, the node.
 import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
-import * as os from 'node:os'
-import * as path from 'node:path'
 import { after, test } from 'node:test'
 import { ConfigError, readConfig } from '../../src/controller/config.ts'
 import { jsonLog } from '../../src/kernel/log.ts'
@@ -10,6 +8,7 @@ import { BadConfig, readRunSettings } from '../../src/lifecycle/config.ts'
 import { perform } from '../../src/lifecycle/run.ts'
 import { type Perform, RunnerServer } from '../../src/lifecycle/server.ts'
 import type { LifecycleJob } from '../../src/wire/lifecycle.ts'
+import { scratchDir } from '../kit/scratch.ts'
 import { until } from '../kit/whole.ts'
 import { HANG, INBOUND_TOKEN, SshNode, World } from './rig.ts'
 
@@ -41,7 +40,7 @@ async function external(): Promise<Site> {
 /** A controller that does it itself. */
 async function embedded(): Promise<Site> {
   const node = await SshNode.open()
-  const vault = fs.mkdtempSync(path.join(os.tmpdir(), 'roomtone-vault-'))
+  const vault = scratchDir('roomtone-vault-')
   const world = await World.open(
     {
       RUNTIME_DIRECTORY: vault,

@@ -1,13 +1,12 @@
 // A node that was set up by hand comes under management, as the specification describes it.
 import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
-import * as os from 'node:os'
-import * as path from 'node:path'
 import { after, test } from 'node:test'
+import { scratchDir } from '../kit/scratch.ts'
 import { SshNode, USER, World } from './rig.ts'
 
 const node = await SshNode.open()
-const vault = fs.mkdtempSync(path.join(os.tmpdir(), 'roomtone-vault-'))
+const vault = scratchDir('roomtone-vault-')
 const own = new Map<string, string>()
 const world = await World.open(
   {

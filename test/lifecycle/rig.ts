@@ -14,6 +14,7 @@ import { Vault } from '../../src/lifecycle/vault.ts'
 import type { RunAnswer, RunRequest } from '../../src/wire/lifecycle.ts'
 import { listening } from '../kit/http.ts'
 import { type Kit, kit } from '../kit/kit.ts'
+import { scratchDir } from '../kit/scratch.ts'
 import { pathsBelow } from '../kit/whole.ts'
 
 export const RUNNER_TOKEN = 'rig-runner-token-0123456789'
@@ -32,7 +33,7 @@ printf '%s\\n' "$line" >> asked
 export const HANG = 'echo begun; while [ -e asked ]; do sleep 0.1; done'
 
 export class SshNode {
-  readonly dir = fs.mkdtempSync(path.join(os.tmpdir(), 'roomtone-sshd-'))
+  readonly dir = scratchDir('roomtone-sshd-')
   readonly #server = net.createServer({ pauseOnConnect: true }, (socket) => this.#serve(socket))
   readonly #sessions = new Set<{ kill(signal: NodeJS.Signals): boolean }>()
   /** Every one that was made, whatever became of it. */
@@ -135,7 +136,7 @@ export class World {
     const node = given.node ?? (await SshNode.open())
     const k = kit({ env: { SVC_RUNNER_TOKEN: RUNNER_TOKEN, ...env } })
     const { id } = await k.enroll()
-    const world = new World(k, node, id, given.vault ?? fs.mkdtempSync(path.join(os.tmpdir(), 'roomtone-vault-')))
+    const world = new World(k, node, id, given.vault ?? scratchDir('roomtone-vault-'))
     const { close, url } = await listening(k)
     world.#stop = close
     world.url = url.replace('/api/v1', '')

@@ -49,16 +49,10 @@ async function delivered(t: TestContext, dir: string, command: object): Promise<
   return [...before, ...w.link.uploads.map((u) => ({ ...u, pcm: wav(u.bytes).pcm }))]
 }
 
-function scratch(t: TestContext): string {
-  const dir = tempDir(t)
-  t.after(() => fs.rmSync(`${dir}.sent`, { force: true, recursive: true }))
-  return dir
-}
-
 const kept = (dir: string): Buffer => wav(fs.readFileSync(path.join(dir, 'cache/a/take.wav'))).pcm
 
 test('killed again and again while chunks of two renditions go up: every sample exactly once, nothing sent without need', async (t) => {
-  const dir = scratch(t)
+  const dir = tempDir(t)
   const command = { ...chain, captureDevice: 'test:speed=2', chunkSeconds: 1, durationSeconds: 6 }
   for (const count of [1, 3, 4]) await killedWhen(dir, command, () => sentFiles(dir).length >= count)
   const all = await delivered(t, dir, command)
@@ -79,7 +73,7 @@ test('killed again and again while chunks of two renditions go up: every sample 
 })
 
 test('killed between the two renditions of a whole take: only the missing one is sent, and no encoding is done again', async (t) => {
-  const dir = scratch(t)
+  const dir = tempDir(t)
   const command = { ...chain, outputCodec: 'flac', outputFileName: 'rec_a.flac' }
   const file = path.join(dir, 'takes/a/state.json')
   // Killed too late, it is gone: then nothing was left to send.
@@ -96,7 +90,7 @@ test('killed between the two renditions of a whole take: only the missing one is
 })
 
 test('a power cut that loses the end of a take whose chunks are with the controller: the job ends with what it has', async (t) => {
-  const dir = scratch(t)
+  const dir = tempDir(t)
   const command = { captureDevice: 'test:speed=2', chunkSeconds: 1, durationSeconds: 600 }
   await killedWhen(dir, command, () => sentFiles(dir).length >= 2)
   const file = path.join(dir, 'takes/a/take.wav')

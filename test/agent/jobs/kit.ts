@@ -162,7 +162,10 @@ export interface World {
 
 export function tempDir(t: TestContext): string {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'roomtone-jobs-'))
-  t.after(() => fs.rmSync(dir, { force: true, recursive: true }))
+  // Beside it lies what the controller of a child had.
+  t.after(() => {
+    for (const name of [dir, `${dir}.sent`]) fs.rmSync(name, { force: true, recursive: true })
+  })
   return dir
 }
 
