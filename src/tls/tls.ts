@@ -24,8 +24,8 @@ renew    renews the controller's certificate when less than ${SOON_DAYS} days (-
 client   makes a certificate with which a recorder says who it is, good for ${CLIENT_DAYS} days (--days)
 show     names, fingerprints and last days; exit code 1 when one needs attention
 
-A server certificate is good for ${MOST_SERVER_DAYS} days or less (--days). Files lie in ${PLACES.tls} (--dir, or --out).
-ca.pem is what recorders and browsers are to trust; ca.key must not get into other hands.
+A server certificate is good for ${MOST_SERVER_DAYS} days or less (--days), the first of them yesterday.
+Files lie in ${PLACES.tls} (--dir, or --out). ca.pem is what recorders and browsers are to trust; ca.key must not get into other hands.
 `
 
 const OPTIONS = {
