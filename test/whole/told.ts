@@ -58,11 +58,12 @@ const PAGE = 500
 
 /** Every event a node told its controller: when it was opened, and its type. */
 export async function toldTo(controller: Controller, nodeId: string): Promise<string[]> {
-  const told: string[] = []
-  for (;;) {
-    const query = `nodeId=${nodeId}&limit=${PAGE}&offset=${told.length}`
-    const rows: { openedAt: string; type: string }[] = await controller.get(`/health-events?${query}`)
-    told.push(...rows.map(({ openedAt, type }) => `${openedAt} ${type}`))
-    if (rows.length < PAGE) return told
+  // By id: one that comes between two pages moves a row from the first onto the second.
+  const told = new Map<string, string>()
+  for (let offset = 0; ; offset += PAGE) {
+    const query = `nodeId=${nodeId}&limit=${PAGE}&offset=${offset}`
+    const rows: { id: string; openedAt: string; type: string }[] = await controller.get(`/health-events?${query}`)
+    for (const { id, openedAt, type } of rows) told.set(id, `${openedAt} ${type}`)
+    if (rows.length < PAGE) return [...told.values()]
   }
 }
