@@ -3,8 +3,9 @@
 # and hands over to it: "roomtone setup agent" does everything else, and leaves the box as it was when it fails.
 set -eu
 
-# A controller that serves this script fills in its own address.
+# A controller that serves this script fills in its own address, and the certificate authority of its site, PEM.
 default_controller_url=''
+default_controller_ca=''
 
 usage() {
   cat <<'USAGE'
@@ -21,7 +22,8 @@ usage: install-agent.sh --controller-url URL --node-id ID [options]     (as root
                                 .../OWNER/REPO/releases/download by the list of releases there
   --release-key FILE            Ed25519 public key, PEM: take only what its owner signed (default: /etc/roomtone/release-key.pem,
                                 where that is)
-  --controller-ca FILE          certificate authority of the controller, PEM: the only one that is trusted
+  --controller-ca FILE          certificate authority of the controller, PEM: the only one that is trusted (a script it served
+                                knows that of its site)
   --allow-insecure              accept plain http, also for releases that are not signed, and certificates nobody vouches for
                                 (development only)
   --no-packages                 do not install packages of the system
@@ -179,6 +181,13 @@ obtain() {
   program=$work/roomtone
 }
 
+# As good as this script: they came together. Where another address or another authority is given, that counts.
+own_authority() {
+  [ -n "$default_controller_ca" ] && [ -z "$ca$insecure" ] && [ "$controller_url" = "$(trimmed "$default_controller_url")" ] || return 0
+  ca=$work/ca.pem
+  printf '%s\n' "$default_controller_ca" >"$ca"
+}
+
 # A terminal is there even when this script comes through a pipe.
 ask_token() {
   (: </dev/tty) 2>/dev/null || return 0
@@ -330,6 +339,7 @@ main() {
   trap 'rm -rf "$work"' EXIT
   trap 'exit 130' INT TERM HUP
   mkdir "$work/none"
+  own_authority
   check_token
   obtain
   "$program" version >/dev/null 2>"$work/words" </dev/null ||

@@ -42,7 +42,7 @@ import { nodeExportRoutes } from './nodes/export.routes.ts'
 import { nodeRoutes } from './nodes/nodes.routes.ts'
 import { releaseRoutes } from './nodes/release.routes.ts'
 import { bootstrapConfigRoutes } from './onboarding/bootstrapconfig.routes.ts'
-import { installRoutes } from './onboarding/install.routes.ts'
+import { type Introducing, installRoutes } from './onboarding/install.routes.ts'
 import { ownAddress } from './onboarding/install.rules.ts'
 import { onboardingRoutes } from './onboarding/onboarding.routes.ts'
 import { retireRoutes } from './onboarding/retire.routes.ts'
@@ -123,6 +123,7 @@ function fleetRoutes(works: Works, ticker: Ticker): AnyRoute[] {
   const { bell, db, ids, reach, stores } = works
   const reroom = rerooming(scheduling(works, ticker))
   const [publicUrl, tls] = [works.config.SVC_PUBLIC_URL, works.config.tls !== undefined]
+  const introduction = introducing(works)
   return [
     ...nodeRoutes({ ...stores, configured: (nodeId) => bell.ring(demandBell(nodeId)), reach, reroom }),
     ...nodeExportRoutes(stores.nodes, reach),
@@ -132,8 +133,8 @@ function fleetRoutes(works: Works, ticker: Ticker): AnyRoute[] {
     ...releaseRoutes(works),
     ...lifecycleRoutes({ ...stores, dispatch: works.dispatch, ids, jobs: stores.lifecycle }),
     ...bootstrapConfigRoutes({ ...stores, ids, reach }),
-    ...installRoutes({ publicUrl, tls }),
-    ...onboardingRoutes({ ...stores, address: (host) => ownAddress(publicUrl, host, tls), ids }),
+    ...installRoutes({ introduction, publicUrl, tls }),
+    ...onboardingRoutes({ ...stores, address: (host) => ownAddress(publicUrl, host, tls), ids, introduction }),
     ...meterRoutes(works),
     ...listenRoutes({ ...works, nodes: stores.nodes, sessions: works.listeners }),
     ...roomRoutes({ ...stores, ids, reach }),
@@ -141,6 +142,14 @@ function fleetRoutes(works: Works, ticker: Ticker): AnyRoute[] {
     ...overviewRoutes({ ...stores, overviews: overviewStore(db), scope: works.scope }),
   ]
 }
+
+// Behind a proxy others see its certificate.
+const introducing =
+  ({ certificates, config }: Works): Introducing =>
+  (address) =>
+    address?.startsWith('https:') && config.trustedProxies.length === 0
+      ? certificates?.introduction(address)
+      : undefined
 
 /** What agents call. */
 function machineRoutes(works: Works, ticker: Ticker): AnyRoute[] {

@@ -7,6 +7,8 @@ export interface InstallLine {
   /** The controller's own address. */
   controllerUrl: string
   nodeId: string
+  /** The controller's public key as curl takes it: nothing else is believed, whoever vouches. `controllerCa` comes before it. */
+  pin?: string | undefined
   room?: string
   site?: string
   /** Goes before the script on the same pipe: no list of processes and no log of sudo has it. Without it the script asks. */
@@ -28,7 +30,7 @@ const TOKEN = /^[\w.-]+$/
  * @throws Error for a token with other characters than a controller makes
  */
 export function installLine(wish: InstallLine): string {
-  const { allowInsecure, controllerCa, controllerUrl, token } = wish
+  const { allowInsecure, controllerCa, controllerUrl, pin, token } = wish
   if (token !== undefined && !TOKEN.test(token))
     throw new Error('A bootstrap token is one word of letters, digits, _ . and -')
   const options = {
@@ -40,7 +42,9 @@ export function installLine(wish: InstallLine): string {
   }
   const given = Object.entries(options).flatMap(([flag, value]) => (value ? [flag, shellQuoted(value)] : []))
   const authority = controllerCa ? ['--cacert', shellQuoted(controllerCa), ...NO_OTHERS] : []
-  const trust = [...authority, ...(allowInsecure ? ['-k'] : [])]
+  // `-k` gives up the authorities, which the box has none of: the key decides, and curl asks for it all the same.
+  const pinned = pin && !controllerCa ? ['-k', '--pinnedpubkey', shellQuoted(pin)] : []
+  const trust = [...authority, ...pinned, ...(allowInsecure ? ['-k'] : [])]
   // What root is to run comes by https only, also across redirects.
   const proto = controllerUrl.startsWith('https:') ? ["--proto '=https'"] : []
   const fetched = ['curl', '-fsSL', ...proto, ...trust, shellQuoted(`${controllerUrl}/install.sh`)].join(' ')

@@ -139,8 +139,9 @@ test('another recorder by one line, as docs/install.md prints it', { skip }, asy
   // The same prompt goes on: what was defined there is known.
   const defined = login.replace(/^api .*\n/m, '')
   const said = await typed(fleet, `${defined}${printed(token)[0]?.replaceAll('NODE', node)}`)
-  const [fetch = '', ask = ''] = printed(line)
-  await typed(studio, fetch)
+  const [curl = '', ask = ''] = printed(line)
+  await typed(studio, curl)
+  // Nothing of the site is on the box yet.
   assert.match(await typed(studio, said), /, and its controller hears it\.\n/)
   // The other way to do it has nothing left to do.
   assert.match(await typed(studio, ask.replaceAll('NODE', node)), /Nothing to do/)

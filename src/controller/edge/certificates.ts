@@ -1,10 +1,12 @@
 // The certificate the controller shows, read anew while it runs: what replaces it on the disk is taken without a restart.
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import * as fs from 'node:fs'
+import * as path from 'node:path'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import { iso } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 import { faultWords } from '../../kernel/words.ts'
+import { type Introduction, introduction } from './siteca.ts'
 
 interface PairFiles {
   cert: string
@@ -68,6 +70,13 @@ export class Certificates {
   /** Who shows it hears of another one. */
   follow(follower: (shown: Shown) => void): void {
     this.#follower = follower
+  }
+
+  /** What tells a new box at this address that it is here, where the site has an authority of its own: given, or beside. */
+  introduction(url: string): Introduction | undefined {
+    const { ca, cert } = this.#files
+    const leaf = new X509Certificate(String(this.#shown.options.cert))
+    return introduction(leaf, [...(ca === undefined ? [] : [ca]), path.join(path.dirname(cert), 'ca.pem')], url)
   }
 
   /** Notes a client whose certificate was accepted. */

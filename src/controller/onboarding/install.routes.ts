@@ -1,14 +1,19 @@
 import { assetText } from '../../kernel/assets.ts'
 import { type AnyRoute, stream } from '../edge/route.ts'
+import type { Introduction } from '../edge/siteca.ts'
 import { filledIn, ownAddress } from './install.rules.ts'
 
+/** What tells a new box that it reached this controller at an address, where that can be told. */
+export type Introducing = (address: string | undefined) => Introduction | undefined
+
 interface Parts {
+  introduction: Introducing
   publicUrl: string | undefined
   tls: boolean
 }
 
 /** The installer for new boxes. It holds no secret: what it fetches and joins asks for the node's own token. */
-export const installRoutes = ({ publicUrl, tls }: Parts): AnyRoute[] => [
+export const installRoutes = ({ introduction, publicUrl, tls }: Parts): AnyRoute[] => [
   stream({
     method: 'GET',
     path: '/install.sh',
@@ -18,7 +23,8 @@ export const installRoutes = ({ publicUrl, tls }: Parts): AnyRoute[] => [
     audit: 'none',
     target: () => ({ type: 'controller' }),
     run: async ({ request }) => {
-      const script = filledIn(assetText('scripts/install-agent.sh'), ownAddress(publicUrl, request.header('host'), tls))
+      const address = ownAddress(publicUrl, request.header('host'), tls)
+      const script = filledIn(assetText('scripts/install-agent.sh'), address, introduction(address)?.authority)
       const headers = { 'cache-control': 'no-cache', 'content-type': 'text/x-shellscript; charset=utf-8' }
       return { response: new Response(script, { headers }) }
     },

@@ -1,6 +1,7 @@
 import { shellQuoted } from '../../wire/install.ts'
 
 const PLACE = /^default_controller_url=''$/m
+const AUTHORITY = /^default_controller_ca=''$/m
 // A name or address with a port, and nothing a shell, a log or a person could stumble over.
 const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:]{2,45}\])(?::\d{1,5})?$/
 
@@ -13,6 +14,9 @@ export function ownAddress(publicUrl: string | undefined, host: string | undefin
   return host !== undefined && HOST.test(host) ? `${tls ? 'https' : 'http'}://${host}` : undefined
 }
 
-/** The installer, knowing where it came from. */
-export const filledIn = (script: string, address: string | undefined): string =>
-  address === undefined ? script : script.replace(PLACE, () => `default_controller_url=${shellQuoted(address)}`)
+/** The installer, knowing where it came from, and the site's own authority, PEM. */
+export function filledIn(script: string, address: string | undefined, authority?: string): string {
+  if (address === undefined) return script
+  const addressed = script.replace(PLACE, () => `default_controller_url=${shellQuoted(address)}`)
+  return authority ? addressed.replace(AUTHORITY, () => `default_controller_ca=${shellQuoted(authority)}`) : addressed
+}

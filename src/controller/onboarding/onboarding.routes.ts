@@ -16,6 +16,7 @@ import { type NodeStore, snapshot } from '../nodes/nodes.store.ts'
 import { type Reconciliation, reconciliation } from '../nodes/reconciliation.store.ts'
 import type { CredentialStore } from './credentials.store.ts'
 import type { HostKeyStore } from './hostkeys.store.ts'
+import type { Introducing } from './install.routes.ts'
 import { materialOf } from './material.store.ts'
 import { endCredentials } from './revocation.ts'
 import type { SshKeyStore } from './sshkeys.store.ts'
@@ -29,11 +30,20 @@ interface Parts {
   credentials: CredentialStore
   hostKeys: HostKeyStore
   ids: Ids
+  introduction: Introducing
   nodes: NodeStore
   sshKeys: SshKeyStore
 }
 
-export const onboardingRoutes = ({ address, credentials, hostKeys, ids, nodes, sshKeys }: Parts): AnyRoute[] => [
+export const onboardingRoutes = ({
+  address,
+  credentials,
+  hostKeys,
+  ids,
+  introduction,
+  nodes,
+  sshKeys,
+}: Parts): AnyRoute[] => [
   route({
     method: 'POST',
     path: '/nodes/enroll',
@@ -67,8 +77,9 @@ export const onboardingRoutes = ({ address, credentials, hostKeys, ids, nodes, s
       const before = credentials.held(params.id, now)
       const { token, expiresAt } = credentials.mintBootstrap(params.id, body.ttlSeconds, who.id, now)
       const issued = { expiresAt, tokenPrefix: tokenPrefix(token) }
-      const wish = { controllerCa: body.controllerCaPath, version: body.version }
-      const line = lineFor(address(request.header('host')), { ...location, ...wish, nodeId, token })
+      const url = address(request.header('host'))
+      const wish = { controllerCa: body.controllerCaPath, pin: introduction(url)?.pin, version: body.version }
+      const line = lineFor(url, { ...location, ...wish, nodeId, token })
       return {
         data: { token, expiresAt, nodeId, ...line },
         headers: { 'cache-control': 'no-store' },
