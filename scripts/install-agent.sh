@@ -185,7 +185,7 @@ obtain() {
 own_authority() {
   [ -n "$default_controller_ca" ] && [ -z "$ca$insecure" ] && [ "$controller_url" = "$(trimmed "$default_controller_url")" ] || return 0
   ca=$work/ca.pem
-  printf '%s\n' "$default_controller_ca" >"$ca"
+  printf %s "$default_controller_ca" >"$ca"
 }
 
 # A terminal is there even when this script comes through a pipe.
