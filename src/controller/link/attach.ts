@@ -14,7 +14,7 @@ import type { LeaseStore } from '../jobs/leases.store.ts'
 import { isSecured, type StoredRendition } from '../recordings/recordings.rules.ts'
 import type { RecordingStore } from '../recordings/recordings.store.ts'
 import type { Told } from '../recordings/renditions.rules.ts'
-import { type Announcement, checkStored, checkSuperseded, owningJob } from './cachefile.rules.ts'
+import { type Announcement, checkReplaced, checkSuperseded, owningJob } from './cachefile.rules.ts'
 import { place, type Received } from './intake.ts'
 
 interface CachedChunk {
@@ -137,12 +137,6 @@ export async function attached(
 const stored = ({ chunks, recordings }: AttachParts, { chunk, recordingId }: Upload) =>
   chunk ? chunks.files(recordingId).filter((file) => file.index === chunk.index) : recordings.files(recordingId)
 
-/** Whether what is stored was joined of chunks and has holes: the whole take is more. */
-function isFromParts({ chunks }: AttachParts, { chunk, recordingId }: Upload): boolean {
-  const set = chunk ? undefined : chunks.find(recordingId)
-  return set !== undefined && !isComplete(set)
-}
-
 /**
  * `ad-hoc/<id>.<ext>`, or with a part of the checksum where that name is taken: no file is ever overwritten, but by its
  * own bytes: a sender that never heard our 201 comes again, and a crash between commit and unlink must leave no second file.
@@ -166,7 +160,7 @@ function attach(parts: AttachParts, upload: Arrived, got: Received, file: string
   const before = ownRecording(parts, recordingId, nodeId)
   const job = acceptable(parts, before, { chunked: chunk !== undefined, jobId: announced.jobId, nodeId })
   const known = stored(parts, upload).find((row) => row.rendition === upload.rendition)
-  if (!isFromParts(parts, upload)) checkStored(known, `sha256:${got.sha256}`)
+  checkReplaced(job, known, { checksum: `sha256:${got.sha256}`, sizeBytes: got.size }, now)
   const described: StoredFile = {
     cachePath: file,
     checksum: `sha256:${got.sha256}`,

@@ -1,3 +1,4 @@
+import { isoPlus } from '../../kernel/clock.ts'
 import { conflict, Fail, invalid, notFound } from '../../kernel/fail.ts'
 import { HEADERS } from '../../wire/headers.ts'
 import type { Job, Recording } from '../../wire/recordings.ts'
@@ -116,15 +117,26 @@ export function checkSuperseded(job: Job, jobs: readonly Job[], files: readonly 
     throw conflict('superseded_by_retry', 'A retry of this recording has taken its place; the recorder keeps this file')
 }
 
+interface Weighed {
+  checksum: string
+  sizeBytes: number
+}
+
+/** How long a recorder may send another file for a take it has finished. */
+const CORRECTABLE_SECONDS = 24 * 3600
+
 /**
- * What is stored of a take is not given up for other bytes, whoever sends them: the recorder may have been cloned, taken
- * over, or made anew from a damaged disk.
+ * A repeat replaces a file (contract A, 7.7), but a finished take is not given up for a fragment of it, nor a day later for
+ * other bytes at all: a recorder that was taken over must not rewrite what was said.
  * @throws Fail 409 `take_already_stored`: both sides keep what they have.
  */
-export function checkStored(stored: { checksum: string } | undefined, checksum: string): void {
-  if (stored && stored.checksum !== checksum)
+export function checkReplaced(job: Job, stored: Weighed | undefined, sent: Weighed, now: string): void {
+  if (job.status !== 'completed' || !stored || stored.checksum === sent.checksum) return
+  if (job.completedAt !== undefined && isoPlus(job.completedAt, CORRECTABLE_SECONDS) < now)
+    throw conflict('take_already_stored', 'This take was finished more than a day ago: what is stored of it is kept')
+  if (sent.sizeBytes * 2 < stored.sizeBytes)
     throw conflict(
       'take_already_stored',
-      'Other bytes are stored of this take already, and are kept; the recorder keeps its file',
+      `A file of ${stored.sizeBytes} bytes is stored already and is kept: the one sent has ${sent.sizeBytes} bytes`,
     )
 }

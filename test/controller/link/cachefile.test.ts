@@ -66,41 +66,57 @@ test('the primary upload stores the file, completes the job and makes the record
   await k.close()
 })
 
-test('what is stored of a take is never given up for other bytes, fewer or more', async () => {
+test('a repeated upload replaces the file whole and leaves nothing behind', async () => {
   const k = kit()
   const t = await claimed(k)
-  const stored = { '': sound(3000), '?rendition=raw': sound(5000) }
-  for (const [query, bytes] of Object.entries(stored))
-    assert.equal((await t.agent.put(t.path + query, bytes, t.headers)).status, 201)
-  const resumed = { 'upload-offset': '0', 'upload-complete': '?1' }
-  const others = [sound(54, 'flac'), sound(2900), sound(9000)]
-  for (const query of Object.keys(stored))
-    for (const more of [{}, resumed])
-      for (const bytes of others) {
-        const { json, status } = await t.agent.put(t.path + query, bytes, { ...t.headers, ...more })
-        assert.deepEqual([status, json.reason], [409, 'take_already_stored'])
-      }
-  const { cachePath, checksum, rawCachePath } = await t.recording()
-  assert.equal(checksum, hex(stored['']))
-  assert.ok(readFileSync(join(k.takes, cachePath)).equals(stored['']))
-  assert.ok(readFileSync(join(k.takes, rawCachePath)).equals(stored['?rendition=raw']))
-  assert.equal(t.files().length, 2)
+  for (const bytes of [sound(1000), sound(2000), sound(1000)]) {
+    assert.equal((await t.agent.put(t.path, bytes, t.headers)).status, 201)
+    assert.equal((await t.recording()).checksum, hex(bytes))
+    assert.equal(t.files().length, 1)
+  }
   await k.close()
 })
 
-test('a chunk of a running take is never given up for other bytes either', async () => {
+test('a day after it was finished a take is not given up for other bytes at all', async () => {
   const k = kit()
   const t = await claimed(k)
-  const bytes = sound(3000)
-  const put = (body: Buffer) => t.agent.put(`${t.path}?chunk=0`, body, t.headers)
-  assert.equal((await put(bytes)).status, 201)
-  for (const other of [sound(100), sound(5000)]) {
-    const { json, status } = await put(other)
+  const [first, corrected] = [sound(3000), sound(3500)]
+  assert.equal((await t.agent.put(t.path, first, t.headers)).status, 201)
+  k.advance('23h')
+  assert.equal((await t.agent.put(t.path, corrected, t.headers)).status, 201)
+  assert.equal((await t.agent.put(`${t.path}?rendition=raw`, first, t.headers)).status, 201)
+  k.advance('2h')
+  for (const query of ['', '?rendition=raw']) {
+    const { json, status } = await t.agent.put(t.path + query, sound(9000), t.headers)
     assert.deepEqual([status, json.reason], [409, 'take_already_stored'])
   }
-  assert.equal((await put(bytes)).status, 201)
-  assert.deepEqual(t.files(), ['part0001.wav'])
-  assert.ok(readFileSync(join(k.takes, 'ad-hoc', t.recordingId, 'part0001.wav')).equals(bytes))
+  assert.equal((await t.recording()).checksum, hex(corrected))
+  assert.equal((await t.agent.put(t.path, corrected, t.headers)).status, 201)
+  await k.close()
+})
+
+test('a finished take is not given up for less than half of it', async () => {
+  const k = kit()
+  const t = await claimed(k)
+  const [part, bytes, master] = [sound(400), sound(3000), sound(5000)]
+  for (const [query, whole] of [
+    ['', part],
+    ['', bytes],
+    ['?rendition=raw', master],
+  ] as const)
+    assert.equal((await t.agent.put(t.path + query, whole, t.headers)).status, 201)
+  const resumed = { 'upload-offset': '0', 'upload-complete': '?1' }
+  for (const query of ['', '?rendition=raw'])
+    for (const more of [{}, resumed]) {
+      const { json, status } = await t.agent.put(t.path + query, sound(54, 'flac'), { ...t.headers, ...more })
+      assert.deepEqual([status, json.reason], [409, 'take_already_stored'])
+    }
+  const { cachePath, checksum, rawCachePath } = await t.recording()
+  assert.equal(checksum, hex(bytes))
+  assert.ok(readFileSync(join(k.takes, cachePath)).equals(bytes))
+  assert.ok(readFileSync(join(k.takes, rawCachePath)).equals(master))
+  assert.equal(t.files().length, 2)
+  assert.equal((await t.agent.put(t.path, bytes, t.headers)).status, 201)
   await k.close()
 })
 

@@ -66,28 +66,19 @@ test('of chunks, gaps move to their place, what differs is left out and loudness
   assert.deepEqual([joined?.gapCount, joined?.gapSeconds, joined?.gaps?.length], [128, 1.28, 64])
 })
 
-test('what was told of each rendition is shown with the one recording', async () => {
+test('what was told of each rendition is shown with the one recording, and goes with its file', async () => {
   const k = kit()
   const t = await chunked(k)
-  const put = (rendition: string, details: string) =>
-    t.agent.put(`${t.path}?rendition=${rendition}`, sound(rendition), {
-      ...t.headers,
-      'x-svc-rendition-details': details,
-    })
+  const put = (rendition: string, details: string, bytes = rendition) =>
+    t.agent.put(`${t.path}?rendition=${rendition}`, sound(bytes), { ...t.headers, 'x-svc-rendition-details': details })
   assert.equal((await put('raw', encoded(raw))).status, 201)
   assert.equal((await put('enhanced', encoded(enhanced))).status, 201)
   assert.deepEqual((await t.recording()).renditions, { enhanced, raw })
   assert.equal((await k.as('admin').get('/recordings')).json.data[0].renditions, undefined)
   assert.equal((await t.agent.put(`${t.path}?rendition=raw`, sound('raw'), t.headers)).status, 201)
   assert.deepEqual((await t.recording()).renditions.raw, raw, 'the same bytes again keep what is known of them')
-  await k.close()
-})
-
-test('audio is not refused because of a comment on it that cannot be read', async () => {
-  const k = kit()
-  const t = await chunked(k)
-  const headers = { ...t.headers, 'x-svc-rendition-details': '%' }
-  assert.equal((await t.agent.put(`${t.path}?rendition=raw`, sound('raw'), headers)).status, 201)
+  assert.equal((await put('raw', '%', 'other bytes')).status, 201, 'audio is not refused because of a comment on it')
+  assert.deepEqual((await t.recording()).renditions, { enhanced })
   const told = k.rows<{ fault: string | null }>(
     `SELECT details ->> '$.renditionDetails' AS fault FROM audit_events WHERE action = 'recordings.cache_file.attach.succeeded' ORDER BY seq DESC`,
   )
@@ -124,8 +115,8 @@ test('raw and enhanced in either order: the master is supplementary beside an en
   assert.equal(await put('?rendition=enhanced', 'voice'), 201)
   assert.deepEqual([await now(), await played()], [['completed', 'cached'], 'voice'])
   assert.deepEqual([await played('?rendition=raw'), await played('?rendition=enhanced')], ['master', 'voice'])
-  assert.equal(await put('?rendition=raw', 'later master'), 409)
-  assert.deepEqual([await now(), await played('?rendition=raw')], [['completed', 'cached'], 'master'])
+  assert.equal(await put('?rendition=raw', 'later master'), 201)
+  assert.deepEqual([await now(), await played('?rendition=raw')], [['completed', 'cached'], 'later master'])
   await k.close()
 })
 
@@ -180,6 +171,8 @@ test('the same take again, because our answer was lost, changes nothing of what 
   assert.deepEqual([again.status, again.json.data.file], [201, first.json.data.file])
   assert.equal((await t.recording()).status, 'uploaded')
   assert.equal(t.files().length, 1)
+  await t.agent.put(t.path, sound('another take'), t.headers)
+  assert.equal((await t.recording()).status, 'cached')
   await k.close()
 })
 

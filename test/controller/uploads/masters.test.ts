@@ -97,6 +97,10 @@ test('one that comes first waits for what is played; the same one again is not s
   assert.deepEqual((await names()).sort(), sent)
   await send('raw', RAW)
   assert.deepEqual((await names()).sort(), sent)
+  // Another one takes its place, here and there.
+  await send('raw', sound('another master'))
+  await u.k.tick('upload')
+  assert.equal(stored()['takes/rooms/Choir_9.raw.wav'], String(sound('another master')))
 })
 
 test('a master that does not arrive leaves the recording partial, is alarmed of and can be sent again', async () => {
