@@ -83,9 +83,9 @@ test('the installer that came so trusts that authority, and no other', {
 test('no key is named where another certificate may be seen: another address, a proxy, an authority that is not the site’s', async (t) => {
   const s = site(t)
   const { lineAt, url } = await controller(t, s)
-  assert.doesNotMatch(await lineAt(url.replace('localhost', 'elsewhere.example')), /-k/)
+  assert.doesNotMatch(await lineAt(url.replace('localhost', 'elsewhere.example')), /--pinnedpubkey/)
   const proxied = await controller(t, s, { SVC_TRUSTED_PROXIES: '10.0.0.1' })
-  assert.doesNotMatch(await proxied.lineAt(url), /-k/)
+  assert.doesNotMatch(await proxied.lineAt(url), /--pinnedpubkey/)
   fs.copyFileSync(site(t).ca, s.ca)
-  assert.doesNotMatch(await lineAt(url), /-k/)
+  assert.doesNotMatch(await lineAt(url), /--pinnedpubkey/)
 })
