@@ -59,9 +59,9 @@ export class Db {
   private readonly file: string
   private readonly place: string | undefined
   private readonly waitMs: number
-  private log: fs.FileHandle | undefined
-  /** A sync of the log failed: what it holds may not be what the disk holds, whatever a later sync says. */
-  private doubtful = false
+  private wal: fs.FileHandle | undefined
+  /** A sync of the WAL failed: the disk may lack some of what it holds, even if a later sync succeeds. */
+  private walInDoubt = false
 
   constructor(file: string, addon?: object, { plain = false, replicated = false, waitMs = 5000 }: How = {}) {
     try {
@@ -101,7 +101,7 @@ export class Db {
   /** All or nothing. Inside another transaction it is a savepoint: what it did is undone when `fn` throws. */
   tx<T>(fn: () => T, durable = true): T {
     if (this.raw.inTransaction) return this.step(fn)
-    if (this.doubtful) this.beginLog()
+    if (this.walInDoubt) this.restartWal()
     this.durable(durable)
     return mapped(() => {
       this.begin.run()
@@ -134,26 +134,26 @@ export class Db {
   }
 
   /**
-   * Settles when all that was committed is on the disk, without holding the loop: the log is synced as a commit would sync it
+   * Settles when all that was committed is on the disk, without holding the loop: the WAL is synced as a commit would sync it
    * (decision 3). @throws Fail 503
    */
   async synced(): Promise<void> {
     if (this.file === ':memory:') return
     try {
-      this.log ??= await fs.open(`${this.file}-wal`)
-      await this.log.datasync()
+      this.wal ??= await fs.open(`${this.file}-wal`)
+      await this.wal.datasync()
     } catch {
-      this.doubtful = true
+      this.walInDoubt = true
       throw unavailable()
     }
   }
 
-  /** Puts what the log holds into the database, and begins the log anew. @throws Fail 503 when that is not possible now. */
-  private beginLog(): void {
+  /** Moves what the WAL holds into the database file and starts the WAL anew. @throws Fail 503 when that is not possible now. */
+  private restartWal(): void {
     this.durable(true)
-    const [told] = mapped(() => this.raw.pragma('wal_checkpoint(TRUNCATE)')) as { busy: number }[]
-    if (told?.busy !== 0) throw unavailable()
-    this.doubtful = false
+    const [checkpoint] = mapped(() => this.raw.pragma('wal_checkpoint(TRUNCATE)')) as { busy: number }[]
+    if (checkpoint?.busy !== 0) throw unavailable()
+    this.walInDoubt = false
   }
 
   // FULL: the WAL is synced at commit, so what was acknowledged survives a power cut (decision 3).
@@ -181,7 +181,7 @@ export class Db {
   }
 
   close(): void {
-    void this.log?.close()
+    void this.wal?.close()
     this.raw.close()
   }
 }

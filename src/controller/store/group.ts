@@ -3,7 +3,6 @@ import type { Db } from './db.ts'
 import { Lines } from './lines.ts'
 
 interface Member {
-  caller: string
   durable: boolean
   run: () => void
   done: () => void
@@ -22,8 +21,6 @@ export class CommitGroup {
   private readonly db: Db
   private readonly clock: Clock
   private readonly lines = new Lines<Member>()
-  /** What has come while a slice was at work: it may need another kind of commit. */
-  private arrived: Member[] = []
   /** Committed, and to be answered after the next sync. */
   private unsynced: Member[] = []
   private syncing = false
@@ -37,24 +34,24 @@ export class CommitGroup {
 
   /**
    * Runs `fn` in the next shared transaction; settles after its commit. When `fn` throws, what it wrote is undone and
-   * `told` writes what is to be kept of the failure, in the same transaction. Of each `caller` one is run after the other:
-   * who asks a thousand times is no reason for others to wait.
+   * `onFailure` writes what is to be kept of the failure, in the same transaction. Callers take turns: one that submits a
+   * thousand writes does not make the others wait for all of them.
    */
-  submit<T>(fn: () => T, durable = true, told: (e: unknown) => void = () => {}, caller = ''): Promise<T> {
+  submit<T>(fn: () => T, durable = true, onFailure: (e: unknown) => void = () => {}, caller = ''): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       let settle: () => void = () => {}
       const run = () => {
         // The outcome is held back until the commit has spoken.
-        settle = this.outcome(fn, told, resolve, reject)
+        settle = this.outcome(fn, onFailure, resolve, reject)
       }
-      this.arrived.push({ caller, durable, run, done: () => settle(), fail: reject })
+      this.lines.add(caller, { durable, run, done: () => settle(), fail: reject })
       this.flushing ??= setImmediate(() => this.flush())
     })
   }
 
   private outcome<T>(
     fn: () => T,
-    told: (e: unknown) => void,
+    onFailure: (e: unknown) => void,
     resolve: (value: T) => void,
     reject: (e: unknown) => void,
   ) {
@@ -62,13 +59,13 @@ export class CommitGroup {
       const value = this.db.tx(fn)
       return () => resolve(value)
     } catch (e) {
-      return this.afterFailure(e, told, reject)
+      return this.afterFailure(e, onFailure, reject)
     }
   }
 
-  private afterFailure(e: unknown, told: (e: unknown) => void, reject: (e: unknown) => void) {
+  private afterFailure(e: unknown, onFailure: (e: unknown) => void, reject: (e: unknown) => void) {
     try {
-      this.db.tx(() => told(e))
+      this.db.tx(() => onFailure(e))
       return () => reject(e)
     } catch (worse) {
       // The failure could not be written down: that is what the caller has to hear, and nobody else in this slice.
@@ -78,7 +75,7 @@ export class CommitGroup {
 
   /** Commits what is queued, slice by slice; resolves when nothing is left. */
   async drain(): Promise<void> {
-    while (this.isWaiting() || this.syncing) await this.submit(() => undefined)
+    while (this.lines.size > 0 || this.syncing) await this.submit(() => undefined)
   }
 
   /** Whether the last transaction was not written: the database, or its disk, refuses. */
@@ -86,23 +83,19 @@ export class CommitGroup {
     return this.lastFailed
   }
 
-  private isWaiting(): boolean {
-    return this.arrived.length > 0 || this.lines.size > 0
-  }
-
   private flush(): void {
     this.flushing = undefined
-    for (const member of this.arrived.splice(0)) this.lines.add(member.caller, member)
     const taken: Member[] = []
     try {
       this.db.tx(() => this.slice(taken), false)
       this.committed(taken)
     } catch (e) {
-      // BEGIN or COMMIT failed: nobody in this slice was written. Where it was BEGIN, one of them is told so.
+      // BEGIN or COMMIT failed: nothing of this slice was written. After a failed BEGIN nobody was taken yet: the first in
+      // line hears of it, so that a queue does not hang on a database that refuses.
       if (taken.length === 0) this.take(taken)
       this.refused(taken, e)
     }
-    if (this.isWaiting()) this.flushing ??= setImmediate(() => this.flush())
+    if (this.lines.size > 0) this.flushing ??= setImmediate(() => this.flush())
   }
 
   private committed(taken: Member[]): void {
