@@ -36,6 +36,12 @@ export interface Bodies {
 
 const tooLarge = (most: number): Fail =>
   new Fail(413, 'payload_too_large', `The request body is larger than ${most} bytes`)
+const tooSlow = (deadlineMs: number): Fail =>
+  new Fail(
+    408,
+    'request_timeout',
+    `The request body took longer than ${deadlineMs / 1000} s: send it again, without pauses`,
+  )
 const later = { headers: { 'retry-after': '5' } }
 
 export function bodies({ deadlineMs, overall, perCaller }: BodyBounds = BODY_BOUNDS): Bodies {
@@ -54,10 +60,10 @@ export function bodies({ deadlineMs, overall, perCaller }: BodyBounds = BODY_BOU
       )
     if (all >= overall)
       throw new Fail(503, 'too_many_bodies', 'Too many request bodies at once: try again in a few seconds', later)
-    const left = places.take(caller)
+    const leave = places.take(caller)
     all++
     return () => {
-      left()
+      leave()
       all--
     }
   }
@@ -87,16 +93,8 @@ function listened(stream: Readable, most: number, deadlineMs: number): Promise<U
     parts.push(chunk)
     if (size > most) refuse(tooLarge(most))
   }
-  const late = () =>
-    refuse(
-      new Fail(
-        408,
-        'request_timeout',
-        `The request body took longer than ${deadlineMs / 1000} s: send it again, without pauses`,
-      ),
-    )
-  const deadline = setTimeout(late, deadlineMs)
-  const refuse = (e: Error) => {
+  const deadline = setTimeout(() => refuse(tooSlow(deadlineMs)), deadlineMs)
+  const refuse = (e: Fail) => {
     clearTimeout(deadline)
     stream.off('data', take).pause()
     reject(e)

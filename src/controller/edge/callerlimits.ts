@@ -49,9 +49,9 @@ export function callerLimits(clock: Clock, limits: Limits) {
   // As many as there are records that say so.
   const paces = new Map<string, Budget<About>>()
   const paceOf = (action: string, perMinute: number): Budget<About> => {
-    const known = paces.get(action) ?? budget<About>({ limit: perMinute })
-    paces.set(action, known)
-    return known
+    const pace = paces.get(action) ?? budget<About>({ limit: perMinute })
+    paces.set(action, pace)
+    return pace
   }
   const about = (caller: Caller) => (): About => ({
     actor: actorOf(caller.known?.who),
@@ -67,7 +67,7 @@ export function callerLimits(clock: Clock, limits: Limits) {
     /** Whether the caller has had all the refusals of this minute. */
     isSpent: (caller: Caller): boolean =>
       caller.request.address !== '' && budgetOf(caller).spent(callerOf(caller), clock.monotonic()) !== undefined,
-    /** What a caller hears instead who was refused too often. */
+    /** What a caller who was refused too often is answered. */
     limited: (caller: Caller): Fail => tooMany(budgetOf(caller).spent(callerOf(caller), clock.monotonic())),
     /** Counts a request. @throws Fail 429 beyond a person's or the record's limit; nothing is written of that but a count. */
     request(caller: Caller, { action, perMinute }: Pick<AnyRoute, 'action' | 'perMinute'>): void {
@@ -83,10 +83,10 @@ export function callerLimits(clock: Clock, limits: Limits) {
     counted(now: string): Entry[] {
       const at = clock.monotonic()
       return [
-        ...[...strangers.drain(at), ...known.drain(at)].map((one) => counted('auth.refusals.counted', one, now)),
+        ...[...strangers.drain(at), ...known.drain(at)].map((one) => countRow('auth.refusals.counted', one, now)),
         ...[requests, ...paces.values()]
           .flatMap((one) => one.drain(at))
-          .map((one) => counted('auth.requests.counted', one, now)),
+          .map((one) => countRow('auth.requests.counted', one, now)),
       ]
     },
   }
@@ -95,7 +95,7 @@ export function callerLimits(clock: Clock, limits: Limits) {
 const tooMany = (seconds = 1): Fail =>
   new Fail(429, 'rate_limited', 'Too many requests, try again later', { headers: { 'retry-after': String(seconds) } })
 
-const counted = (action: string, { about, count, sinceMs }: Counted<About>, now: string): Entry => ({
+const countRow = (action: string, { about, count, sinceMs }: Counted<About>, now: string): Entry => ({
   action,
   actor: about?.actor ?? actorOf(undefined),
   ...(about ? { context: { ipAddress: about.address } } : {}),

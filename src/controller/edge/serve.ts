@@ -56,13 +56,16 @@ function byPath(routes: readonly AnyRoute[]): [string, AnyRoute[]][] {
   return [...map].sort(([a], [b]) => dynamic(a) - dynamic(b))
 }
 
-const MACHINES: Record<string, Auth> = { svc_bs_: 'bootstrap', svc_node_: 'node' }
-
 // Two records on one path differ by who may come: a node token finds the node's record, the scraper's the scraper's.
 function chosen(edge: Edge, candidates: AnyRoute[], bearer: string): AnyRoute {
-  const scraped = candidates.some((r) => r.auth === 'scraper') && edge.principals.isScraper(bearer)
-  const machine: Auth | undefined = scraped ? 'scraper' : MACHINES[/^svc_(bs|node)_/.exec(bearer)?.[0] ?? '']
-  return candidates.find((r) => r.auth === (machine ?? 'user')) ?? (candidates[0] as AnyRoute)
+  const auth = authOf(edge, candidates, bearer)
+  return candidates.find((r) => r.auth === auth) ?? (candidates[0] as AnyRoute)
+}
+
+function authOf(edge: Edge, candidates: AnyRoute[], bearer: string): Auth {
+  if (candidates.some((r) => r.auth === 'scraper') && edge.principals.isScraper(bearer)) return 'scraper'
+  if (bearer.startsWith('svc_bs_')) return 'bootstrap'
+  return bearer.startsWith('svc_node_') ? 'node' : 'user'
 }
 
 // Scheme compared without case, token = second word (contract A, 0.2).
@@ -107,7 +110,7 @@ async function handle(edge: Edge, candidates: AnyRoute[], c: Context): Promise<R
   if (r.kind === 'stream' && r.audit === 'none') return withDefaults((await r.run(unjudged(call))).response)
   try {
     call.known = await identified(edge, call, notes, candidates.some(isGuessable))
-    if (!withinLimits(edge, call, notes)) throw edge.callerLimits.limited(call)
+    checkLimits(edge, call, notes)
     await readBody(call)
     const done = await admitted(edge, call, notes, r.query ? c.req.query() : {})
     return done instanceof Response ? done : answer(edge, c, r, done)
@@ -130,10 +133,10 @@ const unjudged = (call: Call): AnyInput => ({
   who: { kind: 'anonymous' } as never,
 })
 
-/** Whether the caller is still listened to this minute. @throws Fail 429 for an account that asks too often. */
-function withinLimits(edge: Edge, call: Call, notes: Trail): boolean {
+/** @throws Fail 429 for an account that asks too often, and for a stranger who was refused too often this minute. */
+function checkLimits(edge: Edge, call: Call, notes: Trail): void {
   edge.callerLimits.request(call, call.r)
-  return !isStranger(call) || call.r.signsIn === true || !notes.isSpent()
+  if (isStranger(call) && !call.r.signsIn && notes.isSpent()) throw edge.callerLimits.limited(call)
 }
 
 // Tokens that people chose; a path that takes one also counts what else is tried there.
@@ -226,9 +229,9 @@ const inTurn = <T>({ group }: Edge, call: Call, write: () => T, durable = true):
 type FlowRun = (input: AnyInput, commit: Commit) => Promise<Done<unknown>>
 
 async function flowing(edge: Edge, call: Call, notes: Trail, input: AnyInput, run: FlowRun): Promise<Done<unknown>> {
-  let told: unknown
-  const stillGood = (): void => {
-    if (told !== undefined) {
+  let committed: Done<unknown> | undefined
+  const checkStillAllowed = (): void => {
+    if (committed !== undefined) {
       // What is written already may have moved or removed the target: the credential alone is asked for.
       if (!edge.principals.authenticate(call.r.auth, call.bearer, call.params)) throw notes.revoked()
       return
@@ -242,33 +245,33 @@ async function flowing(edge: Edge, call: Call, notes: Trail, input: AnyInput, ru
       call,
       () => {
         // The I/O before this write took its time: credential and rights must still be good.
-        stillGood()
+        checkStillAllowed()
         call.now = iso(edge.clock.now())
         return notes.succeeded(write(call.now))
       },
       durable,
     )
-    told = done
+    committed = done
     return done
   }
   const done = await run(input, commit)
   // Something was waited for after the last write, or there was none: what it found is not for a credential that ended.
-  if (done !== told) stillGood()
+  if (done !== committed) checkStillAllowed()
   call.now = iso(edge.clock.now())
-  if (told === undefined) await inTurn(edge, call, () => notes.succeeded(done), call.r.audit !== 'telemetry')
+  if (committed === undefined) await inTurn(edge, call, () => notes.succeeded(done), call.r.audit !== 'telemetry')
   return done
 }
 
 // What is sent may have been waited for: it goes only to who may have it now.
 async function streaming(edge: Edge, call: Call, notes: Trail, running: Promise<Streamed>): Promise<Response> {
-  const { response, ...told } = await running
+  const { response, ...audited } = await running
   try {
     withDefaults(response)
     await inTurn(edge, call, () => {
       const refusal = notes.refusedNow()
       if (refusal) throw refusal
       call.now = iso(edge.clock.now())
-      return notes.succeeded({ data: null, ...told })
+      return notes.succeeded({ data: null, ...audited })
     })
     return response
   } catch (e) {
@@ -327,8 +330,7 @@ const denied = (error: string, permission: string, { message, reason }: Fail): o
 })
 
 function explained(e: Fail): object {
-  if (e.status === 401 || e.status === 403) return {}
-  if (e.status === 404) return {}
+  if (e.status === 401 || e.status === 403 || e.status === 404) return {}
   const reason = e.reason === 'invalid_request' || e.reason === 'invalid_filters' ? {} : { reason: e.reason }
   return e.status === 400 ? { ...reason, issues: e.extra.issues ?? [] } : reason
 }

@@ -15,8 +15,8 @@ export function trail(edge: Edge, call: Call) {
   const who = () => call.known?.who
   const machine = r.auth !== 'user' && r.auth !== 'none'
   // Few targets are named in the body: for the others it is not parsed.
-  const target = (): Target => r.target(call.params as never, r.target.length > 1 ? said() : undefined)
-  const said = (): unknown => {
+  const target = (): Target => r.target(call.params as never, r.target.length > 1 ? bodyIfReadable() : undefined)
+  const bodyIfReadable = (): unknown => {
     try {
       return call.body()
     } catch {
@@ -53,8 +53,8 @@ export function trail(edge: Edge, call: Call) {
     edge.audit.write(entry(r.action, outcome, { reason, details }), call.now)
   }
 
-  /** A refusal leaves a row as long as there is room for one of this caller; beyond it is counted. */
-  const refusing = (write: () => void): void => {
+  /** Writes the row of a refusal while this caller may have one; further refusals are only counted. */
+  const writeWithinLimit = (write: () => void): void => {
     const verdict = edge.callerLimits.refusal(call)
     if (verdict === 'row') write()
     if (verdict === 'limit') limited = edge.callerLimits.limited(call)
@@ -67,7 +67,7 @@ export function trail(edge: Edge, call: Call) {
     if (known.stale) touch(known.who)
     const refusal = refused(known.who)
     if (refusal) {
-      refusing(() => {
+      writeWithinLimit(() => {
         if (machine) edge.audit.write(entry(failure, 'denied', { reason: refusal.reason }), call.now)
         else decided('denied', refusal.reason)
       })
@@ -120,19 +120,19 @@ export function trail(edge: Edge, call: Call) {
     return done
   }
 
-  const failed = (e: unknown): void => refusing(() => told(e))
+  const failed = (e: unknown): void => writeWithinLimit(() => writeFailure(e))
 
-  const told = (e: unknown): void => {
-    const known = e instanceof Fail
+  const writeFailure = (e: unknown): void => {
+    const fail = e instanceof Fail ? e : undefined
     // Before anybody is known the decision itself is the refusal.
-    if (known && !who() && r.auth === 'user') {
-      decided('denied', e.reason)
+    if (fail && !who() && r.auth === 'user') {
+      decided('denied', fail.reason)
       return
     }
-    const outcome = known && e.extra.outcome === 'denied' ? 'denied' : 'failed'
-    const details = known ? e.extra.details : undefined
-    edge.audit.write(entry(failure, outcome, { details, reason: known ? e.reason : 'internal_error' }), call.now)
-    if (known) e.extra.also?.(call.now)
+    const outcome = fail?.extra.outcome === 'denied' ? 'denied' : 'failed'
+    const details = fail?.extra.details
+    edge.audit.write(entry(failure, outcome, { details, reason: fail?.reason ?? 'internal_error' }), call.now)
+    fail?.extra.also?.(call.now)
   }
 
   return {
@@ -142,7 +142,7 @@ export function trail(edge: Edge, call: Call) {
     /** The caller has been refused too often already: counted, without a transaction. */
     isSpent(): boolean {
       if (!edge.callerLimits.isSpent(call)) return false
-      refusing(() => {})
+      writeWithinLimit(() => {})
       return true
     },
     /** What is answered instead of a refusal that found no room. */
