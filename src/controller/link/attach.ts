@@ -101,7 +101,7 @@ function renditionOf(parts: AttachParts, upload: Upload, got: Received): StoredR
   const { alone, chunk, rendition } = upload
   if (!alone || !chunk || rendition !== 'raw') return rendition
   const others = stored(parts, upload).filter((row) => row.rendition !== 'raw')
-  const own = others.every((row) => row.rendition === 'primary' && row.checksum === `sha256:${got.sha256}`)
+  const own = others.every((row) => row.rendition === 'primary' && row.checksum === checksumOf(got))
   return own ? 'primary' : 'raw'
 }
 
@@ -133,6 +133,8 @@ export async function attached(
   }
 }
 
+const checksumOf = ({ sha256 }: Received): string => `sha256:${sha256}`
+
 /** The files beside which the new one is stored. */
 const stored = ({ chunks, recordings }: AttachParts, { chunk, recordingId }: Upload) =>
   chunk ? chunks.files(recordingId).filter((file) => file.index === chunk.index) : recordings.files(recordingId)
@@ -147,7 +149,7 @@ function freePath(parts: AttachParts, upload: Arrived, got: Received): string {
   const whole = `${recordingId}${rendition === 'raw' ? '.raw' : ''}`
   const stem = `${folder}/${chunk ? chunkStem(recordingId, chunk.index, rendition) : whole}`
   const rows = stored(parts, upload)
-  const same = rows.find((row) => row.rendition === rendition && row.checksum === `sha256:${got.sha256}`)
+  const same = rows.find((row) => row.rendition === rendition && row.checksum === checksumOf(got))
   if (same?.path.endsWith(`.${codec}`)) return same.path
   const taken = new Set(rows.map((row) => row.path))
   const names = [stem, `${stem}.${got.sha256.slice(0, 12)}`].map((name) => `${name}.${codec}`)
@@ -160,24 +162,19 @@ function attach(parts: AttachParts, upload: Arrived, got: Received, file: string
   const before = ownRecording(parts, recordingId, nodeId)
   const job = acceptable(parts, before, { chunked: chunk !== undefined, jobId: announced.jobId, nodeId })
   const known = stored(parts, upload).find((row) => row.rendition === upload.rendition)
-  checkReplaced(job, known, { checksum: `sha256:${got.sha256}`, sizeBytes: got.size }, now)
+  checkReplaced(job, known, { checksum: checksumOf(got), sizeBytes: got.size }, now)
   const described: StoredFile = {
     cachePath: file,
-    checksum: `sha256:${got.sha256}`,
+    checksum: checksumOf(got),
     ...(announced.durationSeconds === undefined ? {} : { durationSeconds: announced.durationSeconds }),
     fileName: announced.fileName ?? path.basename(file),
     mimeType: CONTENT_TYPES[codec],
     size: got.size,
   }
   const late = endedByLease(job)
-  const { answer, completed, replaced } = (chunk ? attachChunk : attachWhole)(
-    parts,
-    upload,
-    job,
-    described,
-    before,
-    now,
-  )
+  const { answer, completed, replaced } = chunk
+    ? attachChunk(parts, { ...upload, chunk }, job, described, now)
+    : attachWhole(parts, upload, job, described, before, now)
   parts.health.judge(recordingId, now)
   const recording = parts.recordings.get(recordingId)
   return {
@@ -207,31 +204,34 @@ interface Filed {
   replaced: string | undefined
 }
 
+/** The row of a stored file, whole take or chunk. */
+const rowOf = <F extends StoredFile>(file: F, { announced, recordingId, rendition }: Upload, job: Job) => ({
+  checksum: file.checksum,
+  details: announced.told.details,
+  durationSeconds: file.durationSeconds as F['durationSeconds'],
+  jobId: job.id,
+  mimeType: file.mimeType,
+  path: file.cachePath,
+  recordingId,
+  rendition,
+  sizeBytes: file.size,
+})
+
 function attachWhole(
   parts: AttachParts,
-  { alone, announced, recordingId, rendition }: Upload,
+  upload: Upload,
   job: Job,
   described: StoredFile,
   before: Recording,
   now: string,
 ): Filed {
   const { chunks, recordings } = parts
+  const { alone, recordingId, rendition } = upload
   const file = { ...described, durationSeconds: described.durationSeconds ?? Math.max(before.durationSeconds, 1) }
-  const { cachePath, checksum, durationSeconds, mimeType, size } = file
-  const row = {
-    checksum,
-    details: announced.told.details,
-    durationSeconds,
-    jobId: job.id,
-    mimeType,
-    path: cachePath,
-    recordingId,
-    rendition,
-    sizeBytes: size,
-  }
+  const { checksum, durationSeconds } = file
   const known = recordings.files(recordingId)
   const repeated = known.some((f) => f.rendition === rendition && f.checksum === checksum)
-  const replaced = recordings.attach(row, now)
+  const replaced = recordings.attach(rowOf(file, upload, job), now)
   const completed = rendition !== 'raw' || (alone && known.every((f) => f.rendition === 'raw'))
   if (completed) {
     complete(parts, job, now)
@@ -247,36 +247,29 @@ function attachWhole(
 
 function attachChunk(
   parts: AttachParts,
-  { announced, chunk: piece, recordingId, rendition }: Upload,
+  upload: Upload & { chunk: NonNullable<Upload['chunk']> },
   job: Job,
   file: StoredFile,
-  _before: Recording,
   now: string,
 ): Filed {
   const { chunks, recordings } = parts
-  const { index, total } = piece as NonNullable<Upload['chunk']>
+  const {
+    chunk: { index, total },
+    recordingId,
+    rendition,
+  } = upload
   const known = chunks.get(recordingId, index)
   const set = chunks.find(recordingId)
   if (set) checkOpen(set, index)
   // It comes again long after it was joined: the sender may forget it, and so may we.
   if (known && isReleased(set, index, rendition))
     return { answer: { chunk: known, file, uploadQueueItems: [] }, completed: false, replaced: file.cachePath }
-  const { cachePath: path, checksum, durationSeconds, mimeType, size: sizeBytes } = file
-  const row = {
-    checksum,
-    details: announced.told.details,
-    durationSeconds,
-    index,
-    jobId: job.id,
-    mimeType,
-    path,
-    recordingId,
-    rendition,
-    sizeBytes,
-    total,
-  }
+  const { cachePath: path, checksum } = file
   const played = rendition !== 'raw'
-  const { chunk, fresh, replaced } = chunks.put(played ? row : { ...row, total: undefined }, now)
+  const { chunk, fresh, replaced } = chunks.put(
+    { ...rowOf(file, upload, job), index, total: played ? total : undefined },
+    now,
+  )
   const completed = played && total !== undefined
   if (completed) complete(parts, job, now)
   if (played) {

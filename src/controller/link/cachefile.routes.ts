@@ -2,7 +2,6 @@ import { mkdir } from 'node:fs/promises'
 import * as path from 'node:path'
 import { formatOf } from '../../host/audio.ts'
 import { Fail } from '../../kernel/fail.ts'
-import type { Ids } from '../../kernel/ids.ts'
 import type { Codec } from '../../wire/profiles.ts'
 import { CacheFileQuery } from '../../wire/recordings.ts'
 import { chunkAsked } from '../chunks/chunks.rules.ts'
@@ -15,14 +14,13 @@ import { announcement, checkSize } from './cachefile.rules.ts'
 import { checkReceived, partSize, type Received, receive, type Turnstile } from './intake.ts'
 
 interface Parts extends AttachParts {
-  ids: Ids
   /** Largest accepted take, bytes. */
   maxBytes: number
   turnstile: Turnstile
 }
 
 /** Unfinished uploads that are kept of one job: a recorder sends one after the other. */
-const MOST_PARTS = 8
+const MOST_UNFINISHED = 8
 
 const target = (p: { id: string }) => ({ type: 'recording', id: p.id })
 const agent = { auth: 'node', permission: 'recording:control', target, query: CacheFileQuery } as const
@@ -134,11 +132,11 @@ async function checkParts({ takes }: Parts, { part, recordingId }: Upload): Prom
   const own = path.basename(part)
   const ofJob = `.${own.split('.').at(-2)}.part`
   const names = (await partsOf(takes, [recordingId])).map((name) => path.basename(name))
-  if (names.includes(own) || names.filter((name) => name.endsWith(ofJob)).length < MOST_PARTS) return
+  if (names.includes(own) || names.filter((name) => name.endsWith(ofJob)).length < MOST_UNFINISHED) return
   throw new Fail(
     429,
     'too_many_unfinished_uploads',
-    `${MOST_PARTS} uploads of this recording are unfinished; finish one of them first`,
+    `${MOST_UNFINISHED} uploads of this recording are unfinished; finish one of them first`,
     { headers: { 'retry-after': '60' } },
   )
 }
@@ -159,7 +157,7 @@ const partKept = ({ size }: Received) => ({
   headers: { 'upload-offset': String(size), 'upload-complete': '?0' },
 })
 
-const TOLD: Record<string, 'critical' | 'warning'> = {
+const HEALTH_SEVERITY: Record<string, 'critical' | 'warning'> = {
   cache_write_failed: 'critical',
   empty_file: 'critical',
   file_too_large: 'warning',
@@ -170,7 +168,7 @@ const TOLD: Record<string, 'critical' | 'warning'> = {
 
 /** A refused upload that somebody should look at opens a health event beside its audit row (contract A, 7.7). */
 function withHealthEvent({ health }: Parts, e: Fail, recordingId: string, nodeId: string): Fail {
-  const severity = TOLD[e.reason]
+  const severity = HEALTH_SEVERITY[e.reason]
   if (!severity) return e
   const details = { message: e.message, reason: e.reason, source: 'cache_file' }
   const also = (now: string) =>

@@ -4,6 +4,7 @@ import * as path from 'node:path'
 import { sizeOf, syncDir } from '../../kernel/durable.ts'
 import { conflict, Fail, invalid } from '../../kernel/fail.ts'
 import { faultWords } from '../../kernel/words.ts'
+import { checkSize } from './cachefile.rules.ts'
 
 /** Bytes written at once: large enough that the thread pool is not the cost, small enough to stay flat in memory. */
 const BATCH = 1024 * 1024
@@ -64,8 +65,7 @@ async function pour(body: AsyncIterable<Uint8Array>, handle: fs.FileHandle, hash
   try {
     for await (const chunk of body) {
       size += chunk.length
-      if (size > most)
-        throw new Fail(413, 'file_too_large', `Recording cache file exceeds the maximum size of ${most} bytes`)
+      checkSize(size, most)
       hash.update(chunk)
       await sink.take(chunk)
     }
