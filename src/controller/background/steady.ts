@@ -3,6 +3,16 @@ import type { Clock } from '../../kernel/clock.ts'
 // A step of the wall clock from here on is a jump; smaller ones, as a time server makes them, are followed at once.
 const JUMP_MS = 500
 
+/** A jump of the wall clock. */
+export interface Jump {
+  /** What the clock said before it. */
+  before: string
+  /** Later (or, below zero, earlier) by so many ms. */
+  by: number
+  /** What it says now. */
+  now: string
+}
+
 /**
  * The controller's clock. Between two looks it runs with the monotonic clock, so that nothing sees the wall clock jump
  * under it; whoever looks carries over what is stored, and then lets it follow.

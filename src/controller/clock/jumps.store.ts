@@ -1,16 +1,7 @@
 import { iso } from '../../kernel/clock.ts'
+import type { Jump } from '../background/steady.ts'
 import type { Db } from '../store/db.ts'
 import type { Leap } from './trust.rules.ts'
-
-/** A jump of the wall clock. */
-export interface Jump {
-  /** What the clock said before it. */
-  before: string
-  /** Later (or, below zero, earlier) by so many ms. */
-  by: number
-  /** What it says now. */
-  now: string
-}
 
 // Rows per transaction of what is moved bit by bit.
 const SLICE = 100
@@ -21,9 +12,11 @@ const KEY = 'clock'
 
 const later = (at: string, by: number): string => iso(Math.min(Math.max(Date.parse(at) + by, 0), LATEST))
 
+/** Columns of a table that move. */
 interface Moving {
-  /** What moves with it. */
+  /** Another instant of the same row, which moves with it. */
   also?: string
+  /** The instant that counts. */
   at: string
   key: string
   table: string
@@ -105,8 +98,8 @@ export function jumpStore(db: Db, offlineAfterSeconds: number) {
 export type JumpStore = ReturnType<typeof jumpStore>
 
 /**
- * Goes through the rows of a table in the order of their instants, against the direction in which they move: none is met
- * twice.
+ * Goes through the rows of a table in the order of their instants, from the end towards which they move: what was moved lies
+ * behind, so that none is met twice.
  */
 function walker(db: Db, { also, at, key, table, where }: Moving) {
   const columns = `${key} AS id, ${at} AS at, ${also ?? 'NULL'} AS also`
@@ -133,12 +126,7 @@ function walker(db: Db, { also, at, key, table, where }: Moving) {
       next = { cursor: last.at, id: last.id }
       yield () => {
         for (const row of rows)
-          move.run({
-            ...(also ? { also: later(row.also as string, by) } : ({} as { also: null })),
-            at: later(row.at, by),
-            id: row.id,
-            seen: row.at,
-          })
+          move.run({ also: row.also && later(row.also, by), at: later(row.at, by), id: row.id, seen: row.at })
       }
     }
   }

@@ -26,14 +26,14 @@ export const isTrusted = (leap: Leap | undefined, monotonic: number): boolean =>
 /** A clock that has gone `gap` ms since the last sign of life of an earlier process: did it leap? */
 export const leapOf = (gap: number): number => (gap < 0 || gap >= DAY_MS ? gap : 0)
 
-/** As it is kept across a restart; `until` by the wall clock. */
-export const kept = ({ ahead, until }: Leap, now: number, monotonic: number): Leap => ({
+/** As it is stored for the next process: `until` by the wall clock. */
+export const toStored = ({ ahead, until }: Leap, now: number, monotonic: number): Leap => ({
   ahead,
   until: now + until - monotonic,
 })
 
-/** The other way round; never longer than a day, whatever the clock says. */
-export const known = ({ ahead, until }: Leap, now: number, monotonic: number): Leap => ({
+/** From what is stored: `until` by the monotonic clock again, and never longer than a day, whatever the clock says. */
+export const fromStored = ({ ahead, until }: Leap, now: number, monotonic: number): Leap => ({
   ahead,
   until: monotonic + Math.min(Math.max(until - now, 0), DAY_MS),
 })

@@ -1,13 +1,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Clock, iso } from '../../kernel/clock.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
-import type { SteadyClock } from '../background/steady.ts'
+import type { Jump, SteadyClock } from '../background/steady.ts'
 import type { Audit } from '../edge/audit.ts'
 import { systemActor } from '../edge/who.ts'
 import type { ScheduleJumps } from '../schedules/jumps.store.ts'
 import type { Db } from '../store/db.ts'
-import type { Jump, JumpStore } from './jumps.store.ts'
-import { isTrusted, kept, known, type Leap, leapOf, leapt } from './trust.rules.ts'
+import type { JumpStore } from './jumps.store.ts'
+import { fromStored, isTrusted, type Leap, leapOf, leapt, toStored } from './trust.rules.ts'
 
 interface Parts {
   audit: Audit
@@ -51,11 +51,11 @@ export class ClockWatch {
     const { clock, jumps } = this.parts
     const [now, monotonic, last] = [clock.now(), clock.monotonic(), jumps.lastKnown()]
     const before = jumps.leap()
-    this.leap = before && known(before, now, monotonic)
+    this.leap = before && fromStored(before, now, monotonic)
     const by = last === undefined ? 0 : leapOf(now - last)
     if (by === 0 || last === undefined) return
     if (by < 0) this.carry({ before: iso(last), by, now: iso(now) })
-    else this.believe(this.noted(by, iso(now)))
+    else this.adopt(this.storeLeap(by, iso(now)))
   }
 
   start(): void {
@@ -102,7 +102,7 @@ export class ClockWatch {
     const { leap, more } = db.tx(() => {
       const moved = { ...jumps.moveNow(jump), schedules: schedules.move(jump) }
       const done = this.some(steps)
-      const leap = this.noted(jump.by, jump.now)
+      const leap = this.storeLeap(jump.by, jump.now)
       audit.write(
         {
           action: 'controller.clock.jumped',
@@ -116,7 +116,7 @@ export class ClockWatch {
       return { leap, more: !done }
     })
     // Only what was committed: a jump that could not be written is tried again, and is one jump.
-    this.believe(leap)
+    this.adopt(leap)
     log.warn('The clock of this machine jumped; leases, retries and sessions were moved along.', {
       before: jump.before,
       bySeconds,
@@ -155,16 +155,16 @@ export class ClockWatch {
     }
   }
 
-  /** Writes down, for the next process too, what the clock did. */
-  private noted(by: number, now: string): Leap {
+  /** Stores, for the next process too, what the clock did once it has jumped by so many ms. */
+  private storeLeap(by: number, now: string): Leap {
     const { clock, jumps } = this.parts
     const monotonic = clock.monotonic()
     const leap = leapt(this.leap, by, monotonic)
-    jumps.keepLeap(kept(leap, Date.parse(now), monotonic), now)
+    jumps.keepLeap(toStored(leap, Date.parse(now), monotonic), now)
     return leap
   }
 
-  private believe(leap: Leap): void {
+  private adopt(leap: Leap): void {
     const trusted = this.trusted()
     this.leap = leap
     if (trusted && !this.trusted())

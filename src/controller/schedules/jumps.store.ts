@@ -1,17 +1,9 @@
 import { iso } from '../../kernel/clock.ts'
+import type { Jump } from '../background/steady.ts'
 import type { Db, Params } from '../store/db.ts'
 import { type Pending, pendingOf, pendingSlot, type Stored } from './planning.rules.ts'
 import { currentSlot, isExcepted, type Slot, slotsAfter } from './recurrence.rules.ts'
 import type { ScheduleStore } from './schedules.store.ts'
-
-interface Jump {
-  /** What the clock said before it. */
-  before: string
-  /** Later (or, below zero, earlier) by so many ms. */
-  by: number
-  /** What the clock says now. */
-  now: string
-}
 
 // No slot is longer.
 const LONGEST_MS = 8 * 86_400_000
@@ -31,10 +23,11 @@ export function scheduleJumps(db: Db, schedules: Pick<ScheduleStore, 'find' | 'p
        AND (json_extract(s.recurrence, '$.mode') = 'always_on' OR unixepoch(s.next_run_at)
          > unixepoch(s.slot_at) - coalesce(json_extract(s.recurrence, '$.startEarlySeconds'), 0))`,
   )
-  // Given up in a time that is still to come. Only a schedule that runs once was switched off by that; others by somebody.
-  const early = db.stmt<{ now: string; since: string }, { id: string }>(
-    `SELECT s.id FROM schedules s WHERE (s.enabled = 1 OR json_extract(s.recurrence, '$.mode') = 'once') AND EXISTS (SELECT 1 FROM schedule_runs x WHERE x.schedule_id = s.id
-       AND x.occurrence_at > @since AND x.outcome = 'missed' AND x.ends_at > @now)`,
+  // Their dates were missed under a clock that was ahead, and are still to come. A schedule that runs once was switched off by
+  // that; any other one that is off was switched off by somebody, and stays off.
+  const missedAhead = db.stmt<{ now: string; since: string }, { id: string }>(
+    `SELECT s.id FROM schedules s WHERE (s.enabled = 1 OR json_extract(s.recurrence, '$.mode') = 'once')
+       AND EXISTS (SELECT 1 FROM schedule_runs x WHERE x.schedule_id = s.id AND x.occurrence_at > @since AND x.outcome = 'missed' AND x.ends_at > @now)`,
   )
   const forget = db.stmt<{ id: string; now: string; since: string }>(
     `DELETE FROM schedule_runs WHERE schedule_id = @id AND occurrence_at > @since AND outcome = 'missed' AND ends_at > @now`,
@@ -98,7 +91,7 @@ export function scheduleJumps(db: Db, schedules: Pick<ScheduleStore, 'find' | 'p
       }
       if (jump.by > 0) return counted.length
       const since = iso(Math.max(Date.parse(jump.now) - LONGEST_MS, 0))
-      const again = early.all({ now: jump.now, since })
+      const again = missedAhead.all({ now: jump.now, since })
       for (const { id } of again) {
         forget.run({ id, now: jump.now, since })
         restore(id, jump.now)
