@@ -73,14 +73,14 @@ export class Intake {
   }
 
   /** Lets go of everything; nothing is given after this. Resolves when the program is gone. */
-  async close(): Promise<SourceEnd> {
+  async close(): Promise<void> {
     clearInterval(this.#watch)
     clearImmediate(this.#pump)
     this.#waiting = []
     this.#source.pcm.removeAllListeners('data')
     this.#source.stop()
     this.#source.pcm.destroy()
-    return this.#source.ended
+    await this.#source.ended
   }
 
   async #listen(): Promise<SourceEnd> {

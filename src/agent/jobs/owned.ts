@@ -103,7 +103,7 @@ export class OwnedJob {
       await this.#write(patch)
       return true
     } catch (e) {
-      this.#ctx.log.error('job state not written', { jobId: this.id, status: this.#state.status, ...errorFields(e) })
+      this.#logNotWritten(e)
       return false
     }
   }
@@ -114,8 +114,12 @@ export class OwnedJob {
       await this.#write(patch)
     } catch (e) {
       if (isDiskFull(e)) throw e
-      this.#ctx.log.error('job state not written', { jobId: this.id, status: this.#state.status, ...errorFields(e) })
+      this.#logNotWritten(e)
     }
+  }
+
+  #logNotWritten(e: unknown): void {
+    this.#ctx.log.error('job state not written', { jobId: this.id, status: this.#state.status, ...errorFields(e) })
   }
 
   #write(patch: Partial<TakeState>): Promise<void> {

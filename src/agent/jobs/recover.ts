@@ -33,10 +33,13 @@ export async function recoverJob(ctx: JobContext, job: OwnedJob): Promise<'captu
   const { status } = job.state
   // Finally refused, and ended while its files were put aside: they still are nobody's but a person's.
   if (status === 'failed' && job.state.toFrame !== undefined) return putAside(ctx, job, job.state.reason)
-  if (status === 'completed') return finishAs(job, 'uploaded')
-  if (['uploaded', 'failed', 'cancelled'].includes(status)) return 'finish'
+  if (status === 'completed') await job.update({ status: 'uploaded' })
+  if (['completed', 'uploaded', 'failed', 'cancelled'].includes(status)) return 'finish'
   const whole = await listWhatIsThere(ctx, job)
-  if (status === 'uploading' && whole) return told(job, status, { willUpload: true })
+  if (status === 'uploading' && whole) {
+    tellRecovered(job, status, { willUpload: true })
+    return 'finish'
+  }
   const frames = await framesOnDisk(job)
   if (frames === 'unreadable') return putAside(ctx, job, 'take_unreadable')
   const { fromFrame } = job.state
@@ -46,7 +49,8 @@ export async function recoverJob(ctx: JobContext, job: OwnedJob): Promise<'captu
   const toFrame = Math.min(job.state.toFrame ?? limit, frames.count)
   const reason = status === 'claimed' || status === 'capturing' ? { reason: RESTARTED } : {}
   await job.update({ ...reason, format: frames.format, status: 'captured', toFrame })
-  return told(job, status, { frames: toFrame - fromFrame, missingFrames: limit - toFrame, willUpload: true })
+  tellRecovered(job, status, { frames: toFrame - fromFrame, missingFrames: limit - toFrame, willUpload: true })
+  return 'finish'
 }
 
 /** A take whose time is not over is continued: what is said in the room now is worth as much as what was said before. */
@@ -57,7 +61,7 @@ async function goesOn(ctx: JobContext, job: OwnedJob, found: OnDisk, whole: numb
   job.left = { frames: count, lastAt: ctx.clock.monotonic() - awayMs }
   // Killed before the first state after the first sample: the file itself says its format.
   await job.update({ format, status: 'capturing' })
-  told(job, 'capturing', { frames: count, awaySeconds: awayMs / 1000, willResume: true })
+  tellRecovered(job, 'capturing', { frames: count, awaySeconds: awayMs / 1000, willResume: true })
   return true
 }
 
@@ -76,17 +80,12 @@ async function nothingThere(job: OwnedJob): Promise<'capture' | 'finish'> {
     return 'capture'
   }
   await job.update({ reason: RESTARTED, status: 'failed', toFrame: undefined })
-  return told(job, status, { willUpload: false })
-}
-
-async function finishAs(job: OwnedJob, status: 'uploaded'): Promise<'finish'> {
-  await job.update({ status })
+  tellRecovered(job, status, { willUpload: false })
   return 'finish'
 }
 
-function told(job: OwnedJob, previousStatus: string, details: Record<string, unknown>): 'finish' {
+function tellRecovered(job: OwnedJob, previousStatus: string, details: Record<string, unknown>): void {
   job.tell('warning', 'recovered_after_restart', { ...details, previousStatus })
-  return 'finish'
 }
 
 /**

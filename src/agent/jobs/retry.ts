@@ -3,7 +3,11 @@ import { backoffSeconds } from './backoff.rules.ts'
 import type { JobContext } from './owned.ts'
 
 /** Waits before another try; throws the abort reason when the agent ends. */
-export async function pauseBeforeRetry(ctx: JobContext, attempt: number, slowly = false): Promise<void> {
+export async function pauseBeforeRetry(
+  ctx: Pick<JobContext, 'pauses' | 'settings' | 'signal'>,
+  attempt: number,
+  slowly = false,
+): Promise<void> {
   const { retryMaxSeconds, retryMinSeconds } = ctx.settings
   const seconds = slowly ? retryMaxSeconds : backoffSeconds(attempt, retryMinSeconds, retryMaxSeconds, Math.random())
   ctx.pauses.now++
