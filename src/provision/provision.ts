@@ -6,6 +6,7 @@ import { PLACES, UNITS } from '../host/places.ts'
 import { NotStarted } from '../host/run.ts'
 import { agentDir, heldTakes } from '../host/takes.ts'
 import { iso, systemClock } from '../kernel/clock.ts'
+import { isOptionError } from '../kernel/options.ts'
 import { faultWords } from '../kernel/words.ts'
 import { prepareAgent, setupAgent } from '../setup/agent.ts'
 import { alone, JOURNAL_DIR, takeBackUnfinished } from '../setup/engine.ts'
@@ -196,7 +197,7 @@ export async function main(args: string[]): Promise<number> {
     return args[0] === STICK_FLAG && args[1] ? await onStick(args[1]) : await asked(args)
   } catch (e) {
     if (e instanceof Refused) return told(1, e.message)
-    if (!(e instanceof TypeError) || !String((e as { code?: string }).code).startsWith('ERR_PARSE_ARGS')) throw e
+    if (!isOptionError(e)) throw e
     return told(2, `${e.message}. See roomtone provision --help.`)
   }
 }

@@ -2,6 +2,7 @@
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { type Answer, ask, NoAnswer } from '../host/ask.ts'
+import { isOptionError } from '../kernel/options.ts'
 import type { Operator } from './config.ts'
 import { BadRooms } from './rooms.rules.ts'
 
@@ -73,9 +74,9 @@ export async function ended(program: () => Promise<void>): Promise<number> {
     await program()
     return 0
   } catch (e) {
-    const asked = e instanceof TypeError && String((e as { code?: string }).code).startsWith('ERR_PARSE_ARGS')
-    if (!(asked || e instanceof BadRooms || e instanceof NotDone || e instanceof NoAnswer)) throw e
+    const misused = isOptionError(e) || e instanceof BadRooms
+    if (!(misused || e instanceof NotDone || e instanceof NoAnswer)) throw e
     process.stderr.write(`${e.message}\n`)
-    return asked || e instanceof BadRooms ? 2 : 1
+    return misused ? 2 : 1
   }
 }

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 import { UNITS } from '../host/places.ts'
 import { inExecutable } from '../kernel/assets.ts'
+import { isOptionError } from '../kernel/options.ts'
 import { version } from '../kernel/version.ts'
 import { faultWords } from '../kernel/words.ts'
 import { prepareAgent, setupAgent } from './agent.ts'
@@ -248,7 +249,7 @@ export async function main(args: string[]): Promise<number> {
   try {
     return await perform(args)
   } catch (e) {
-    const misused = e instanceof Misused || String((e as NodeJS.ErrnoException).code).startsWith('ERR_PARSE_ARGS')
+    const misused = e instanceof Misused || isOptionError(e)
     const told = e instanceof SetupFailed || misused
     if (!told) throw e
     process.stderr.write(`roomtone setup: ${faultWords(e).replace(/[.\s]+$/, '')}.\n`)

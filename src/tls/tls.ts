@@ -4,6 +4,7 @@ import { parseArgs } from 'node:util'
 import { groupId } from '../host/accounts.ts'
 import { PLACES, USERS } from '../host/places.ts'
 import { systemClock } from '../kernel/clock.ts'
+import { isOptionError } from '../kernel/options.ts'
 import { faultWords } from '../kernel/words.ts'
 import { type Host, hostOf } from './names.ts'
 import { initSite, MOST_SERVER_DAYS, makeClient, renewSite, type Shown, showSite, siteFiles, TlsFault } from './site.ts'
@@ -58,7 +59,7 @@ export async function main(args: string[]): Promise<number> {
   } catch (e) {
     const { code } = e as NodeJS.ErrnoException
     // A directory that cannot be written is as much the caller's to mend as a misspelt option.
-    const told = e instanceof TlsFault || code?.startsWith('ERR_PARSE_ARGS') || code === 'EACCES' || code === 'EROFS'
+    const told = e instanceof TlsFault || isOptionError(e) || code === 'EACCES' || code === 'EROFS'
     process.stderr.write(`${faultWords(e)}\n`)
     return told ? 2 : 1
   }

@@ -5,6 +5,7 @@ import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { goOnAsOwnerOf } from '../../host/owner.ts'
 import { hasCode } from '../../kernel/durable.ts'
 import { Fail } from '../../kernel/fail.ts'
+import { isOptionError } from '../../kernel/options.ts'
 import { faultWords } from '../../kernel/words.ts'
 import { type Config, ConfigError, nativeDirs, readConfigBeside } from '../config.ts'
 import { Db } from '../store/db.ts'
@@ -43,8 +44,7 @@ export async function runVerb<O extends ParseArgsOptionsConfig>(args: string[], 
     if (!verb.onlyReads) goOnAsOwnerOf(config.SVC_DATA_DIR)
     return await verb.run(positionals, values as Record<string, string | boolean | undefined>, placeOf(config))
   } catch (e) {
-    const asked = e instanceof TypeError && String((e as { code?: string }).code).startsWith('ERR_PARSE_ARGS')
-    const told = asked || e instanceof VerbError || e instanceof ConfigError || e instanceof Fail
+    const told = isOptionError(e) || e instanceof VerbError || e instanceof ConfigError || e instanceof Fail
     process.stderr.write(`${faultWords(e)}\n`)
     return told ? 2 : 1
   }
