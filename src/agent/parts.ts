@@ -221,8 +221,8 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   })
   const interfaces = async () => (await collectInventory(inventory, false)).interfaces
   const probed = async () => (await collectInventory(inventory)).interfaces
-  const heard = { ...settings, captureRights: captureRights(settings) }
-  const standby = new Standby({ childEnv, clock: systemClock, feeds, interfaces: probed, log, settings: heard })
+  const withRights = { ...settings, captureRights: captureRights(settings) }
+  const standby = new Standby({ childEnv, clock: systemClock, feeds, interfaces: probed, log, settings: withRights })
   const meters = new Meters({ bus, clock: systemClock, interfaces, link, log, report: health.report, settings, token })
   devices.onChange(() => standby.look())
   const heartbeatMs = settings.heartbeatSeconds * 1000

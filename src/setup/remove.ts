@@ -71,9 +71,14 @@ async function isAll(roles: readonly Role[]): Promise<boolean> {
   return !others.includes(true)
 }
 
-/** A purge asks for the loss of takes where it is asked of the recorder. */
-function refuse(roles: readonly Role[], purge: boolean, all: boolean): void {
-  if (roles.includes('agent') ? purge : !(purge && all)) return
+/**
+ * Undelivered takes go with the recorder, and with a purge of the last other role; only a purge of the recorder itself means that.
+ * @throws SetupFailed while there are any
+ */
+function refuseToLoseTakes(roles: readonly Role[], purge: boolean, all: boolean): void {
+  const meant = roles.includes('agent') && purge
+  const touched = roles.includes('agent') || (purge && all)
+  if (meant || !touched) return
   const { running, undelivered } = heldTakes()
   if (running > 0) throw new SetupFailed('this box records right now: wait for the end of the take')
   if (undelivered > 0)
@@ -128,7 +133,7 @@ async function removeRole({ files, purged, units, user }: Trace, purge: boolean)
 export const removeAll = ({ purge, roles = ROLES }: RemoveWish, parts: SetupParts): Promise<SetupDone> =>
   alone(async () => {
     const all = await isAll(roles)
-    refuse(roles, purge, all)
+    refuseToLoseTakes(roles, purge, all)
     await takeBackUnfinished(parts)
     const changed: string[] = []
     for (const role of roles) changed.push(...(await removeRole(TRACES[role], purge)))

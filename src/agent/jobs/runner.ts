@@ -270,13 +270,13 @@ class Runner implements JobRunner {
       job.lease.start()
       followTake(this.#ctx, job)
     }
-    const kin = [...this.#sessions].find((s) => jobs.some((job) => s.shares(job.command)))
-    if (kin && jobs.every((job) => kin.canJoin(job.command))) {
-      for (const job of jobs) kin.join(job)
+    const running = [...this.#sessions].find((s) => jobs.some((job) => s.shares(job.command)))
+    if (running && jobs.every((job) => running.canJoin(job.command))) {
+      for (const job of jobs) running.join(job)
       return
     }
     // What it captures is not known yet; when it is, it may well be shared.
-    if (kin && !kin.heard) this.#track(kin.settled().then(() => this.#capture(jobs)))
+    if (running && !running.heard) this.#track(running.settled().then(() => this.#capture(jobs)))
     else this.#open(jobs)
   }
 

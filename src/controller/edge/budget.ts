@@ -91,11 +91,11 @@ export function budget<T>({ capacity = CAPACITY, limit, overall = Number.POSITIV
   return {
     take(key, now, about) {
       const window = current(key, now)
-      const told = verdict(window, now)
-      if (told === 'row') return told
+      const outcome = verdict(window, now)
+      if (outcome === 'row') return outcome
       window.counted++
       if (key !== SHARED && windows.has(key)) window.about ??= about()
-      return told
+      return outcome
     },
     spent(key, now) {
       const window = windows.get(key)
@@ -107,9 +107,9 @@ export function budget<T>({ capacity = CAPACITY, limit, overall = Number.POSITIV
     },
     drain(now) {
       sweep(now)
-      const told = [...due.splice(0), ...(beyond ? [beyond] : [])]
+      const over = [...due.splice(0), ...(beyond ? [beyond] : [])]
       beyond = undefined
-      return told.map(({ about, counted, since }) => ({
+      return over.map(({ about, counted, since }) => ({
         ...(about === undefined ? {} : { about }),
         count: counted,
         sinceMs: now - since,

@@ -58,9 +58,9 @@ const links = ({ id, interfaces }: Node) => {
 function actions(node: Node, metered: boolean): Record<string, Action> {
   const at = links(node)
   const silent = SILENT.has(node.status) && (`node_${node.status}` as const)
-  // One without ffmpeg captures all the same.
-  const deaf = node.problems?.find(({ code }) => code === 'no_capture_device')?.code
-  const unable = silent || (deaf ?? false)
+  // A node without ffmpeg captures all the same; one without a device cannot.
+  const noDevice = node.problems?.find(({ code }) => code === 'no_capture_device')?.code
+  const noSound = silent || (noDevice ?? false)
   const manage = { permission: 'node:manage', blocked: node.status === 'retired' && 'node_retired' } as const
   return {
     bootstrapToken: { ...manage, method: 'POST', href: at.bootstrapToken },
@@ -68,13 +68,13 @@ function actions(node: Node, metered: boolean): Record<string, Action> {
     editNode: { method: 'PATCH', href: at.update, permission: 'node:manage' },
     health: { method: 'GET', href: at.healthEvents, permission: 'health:read' },
     // A node in contact is asked for its sound by listening: nothing has to have come before.
-    listen: { method: 'POST', href: at.listenStart, permission: 'listen:monitor', blocked: unable },
+    listen: { method: 'POST', href: at.listenStart, permission: 'listen:monitor', blocked: noSound },
     meters: { method: 'GET', href: at.meters, permission: 'node:read', blocked: !metered && 'meter_frame_not_found' },
     revokeCredentials: { method: 'POST', href: at.credentialsRevoke, permission: 'node:manage' },
     rotateCredential: { ...manage, method: 'POST', href: at.credentialsRotate },
     rotateSshCredential: { ...manage, method: 'POST', href: at.sshCredentialRotate },
     sshCredential: { method: 'GET', href: at.sshCredential, permission: 'node:manage' },
-    startRecording: { method: 'POST', href: at.recordingStart, permission: 'recording:create', blocked: unable },
+    startRecording: { method: 'POST', href: at.recordingStart, permission: 'recording:create', blocked: noSound },
     ...lifecycle(at.lifecycle, manage),
   }
 }

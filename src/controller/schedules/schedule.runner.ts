@@ -147,7 +147,7 @@ function started(parts: Parts, tell: Teller, start: Start, now: string): Outcome
   } catch (e) {
     // The database itself fails: nothing can be written, the pass ends and is told of.
     if (e instanceof Fail && e.status === 503) throw e
-    return put(parts, tell, start, e, now)
+    return postponed(parts, tell, start, e, now)
   }
 }
 
@@ -158,8 +158,8 @@ const DEFERRED: Record<string, (typeof ALARMS)[keyof typeof ALARMS]> = {
   no_capture_device: ALARMS.noDevice,
 }
 
-/** It could not start: once more later, but not beyond the end of its slot. */
-function put(parts: Parts, tell: Teller, { run, schedule, seen }: Start, e: unknown, now: string): Outcome {
+/** It could not start: it is tried again later, but not beyond the end of its slot. */
+function postponed(parts: Parts, tell: Teller, { run, schedule, seen }: Start, e: unknown, now: string): Outcome {
   const { alarms, log, retrySeconds, runs } = parts
   const reason = e instanceof Fail ? e.reason : 'internal_error'
   if (!(e instanceof Fail)) log.error('a scheduled recording failed', { scheduleId: schedule.id, ...errorFields(e) })
@@ -175,7 +175,7 @@ function put(parts: Parts, tell: Teller, { run, schedule, seen }: Start, e: unkn
   const waits = DEFERRED[reason]
   const alarm = waits ?? (isMisfit(reason) ? ALARMS.impossible : undefined)
   if (alarm) alarms.raise(alarm, schedule.id, schedule.nodeId, details, now)
-  tell.put(schedule, waits ? 'deferred' : 'failed', reason, details, now)
+  tell.postponed(schedule, waits ? 'deferred' : 'failed', reason, details, now)
   return waits ? 'deferred' : 'failed'
 }
 
@@ -205,7 +205,13 @@ function teller({ audit }: Parts) {
       const details = { ...occurrence(slot), durationSeconds: job.command.durationSeconds, lateSeconds }
       write(s, 'succeeded', { outcome: 'succeeded', after: recording, correlation, details }, now)
     },
-    put(s: Stored, name: 'deferred' | 'failed', reason: string, details: Record<string, unknown>, now: string): void {
+    postponed(
+      s: Stored,
+      name: 'deferred' | 'failed',
+      reason: string,
+      details: Record<string, unknown>,
+      now: string,
+    ): void {
       write(s, name, { outcome: name === 'failed' ? 'failed' : 'partial', reason, details }, now)
     },
   }
