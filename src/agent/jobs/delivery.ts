@@ -8,10 +8,8 @@ import { giveBack } from './giveback.ts'
 import { aborted, type Making, makePart, makingOf, pause, TAKE } from './make.ts'
 import type { JobContext, OwnedJob } from './owned.ts'
 import { masterOfAccepted, nextToSend, partOf, settled } from './parts.rules.ts'
+import { FEW_TRIES } from './retry.ts'
 import { type Refusal, sendOutput } from './send.ts'
-
-/** Tries of what should not fail and is no full disk: with the usual pauses, two minutes of them. */
-const FEW = 8
 
 /**
  * The way of one take to the controller, along with its capture: one part after the other is made, one file after the
@@ -125,7 +123,7 @@ export class Delivery {
       } catch (e) {
         this.#signal.throwIfAborted()
         this.#ctx.log[over.aborted ? 'error' : 'warn']('take not prepared', { jobId: this.#job.id, ...errorFields(e) })
-        if (over.aborted && !isDiskFull(e) && ++late >= FEW) {
+        if (over.aborted && !isDiskFull(e) && ++late >= FEW_TRIES) {
           this.#refusal ??= { reason: 'take_not_prepared', status: undefined }
           return undefined
         }

@@ -64,23 +64,23 @@ export async function makePart(m: Making, part: Part): Promise<boolean> {
   const listed = () => job.state.outputs.filter((o) => (o.chunk ?? 0) === part.index)
   if (!(await begun(m, part))) return false
   let plain = listed().find((o) => o.rendition !== 'enhanced')
-  let fine = listed().find((o) => o.rendition === 'enhanced')
+  let enhancedFile = listed().find((o) => o.rendition === 'enhanced')
   if (wanted.raw && !plain) {
     plain = await plainOutput(m, part)
-    // Noted at once: a crash during the enhancement does not cost the encoding. Sent is it only with the part.
+    // Noted at once: a crash during the enhancement does not cost the encoding. It is sent only with the part.
     if (wanted.enhanced) await list(m, part, [plain])
   }
   const end = await closed(m, part)
   let failure: string | undefined
   let levelled: Levelled | undefined
-  if (wanted.enhanced && !fine && plain?.uploaded !== true) {
+  if (wanted.enhanced && !enhancedFile && plain?.uploaded !== true) {
     const made = await enhanced(m, end)
     if (typeof made === 'string') failure = made
-    else ({ levelled, output: fine } = made)
+    else ({ levelled, output: enhancedFile } = made)
   }
-  if (!fine) plain ??= await plainOutput(m, part)
+  if (!enhancedFile) plain ??= await plainOutput(m, part)
   if (plain && failure !== undefined) plain = asPrimary(m, plain, failure)
-  await list(m, end, [fine, plain], { levelled })
+  await list(m, end, [enhancedFile, plain], { levelled })
   return true
 }
 
@@ -252,7 +252,7 @@ async function asCaptured({ ctx, job, layout, partSeconds, plan }: Making, end: 
   return file
 }
 
-interface Fine {
+interface EnhancedPart {
   levelled: Levelled | undefined
   output: Output
 }
@@ -266,7 +266,7 @@ async function heard({ job, layout, signal }: Making, end: Closed): Promise<Take
 }
 
 /** The enhanced rendition, or why there is none: best effort (contract, section 17). */
-async function enhanced(m: Making, end: Closed): Promise<Fine | string> {
+async function enhanced(m: Making, end: Closed): Promise<EnhancedPart | string> {
   const { ctx, job, over, plan, signal } = m
   const file = localName(chunkOf(m, end), 'enhanced', plan.codec)
   const dir = ctx.spool.dir(job.id)

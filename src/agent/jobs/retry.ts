@@ -2,6 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { backoffSeconds } from './backoff.rules.ts'
 import type { JobContext } from './owned.ts'
 
+/** Tries of what may pass by itself, yet mostly does not: with the usual pauses, two minutes of them. */
+export const FEW_TRIES = 8
+
 /** Waits before another try; throws the abort reason when the agent ends. */
 export async function pauseBeforeRetry(
   ctx: Pick<JobContext, 'pauses' | 'settings' | 'signal'>,

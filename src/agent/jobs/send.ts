@@ -3,10 +3,7 @@ import { LinkError } from '../link/link.ts'
 import type { Output } from '../spool/state.ts'
 import { uploadVerdict } from './backoff.rules.ts'
 import type { JobContext, OwnedJob } from './owned.ts'
-import { pauseBeforeRetry } from './retry.ts'
-
-/** Tries of what may pass by itself, yet mostly does not: with the usual pauses, two minutes of them. */
-const FEW = 8
+import { FEW_TRIES, pauseBeforeRetry } from './retry.ts'
 
 interface Sending {
   ctx: JobContext
@@ -37,7 +34,7 @@ export async function sendOutput(sending: Sending): Promise<Refusal | undefined>
     signal.throwIfAborted()
     const { message: error, reason, status, transient } = failure
     const verdict = uploadVerdict(status, reason, transient)
-    if (verdict === 'final' || (verdict === 'retry_few' && ++few >= FEW))
+    if (verdict === 'final' || (verdict === 'retry_few' && ++few >= FEW_TRIES))
       return { reason: reason ?? `http_${status}`, status }
     const told = { error, reason: reason ?? null, status: status ?? null, willRetry: true }
     if (attempt === 1) job.tell('warning', failedName(sending.output), { ...told, ...about(sending.output) })

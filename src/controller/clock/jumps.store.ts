@@ -1,5 +1,6 @@
 import { iso } from '../../kernel/clock.ts'
 import type { Jump } from '../background/steady.ts'
+import { PLACES } from '../edge/ledger.ts'
 import type { Db } from '../store/db.ts'
 import type { Leap } from './trust.rules.ts'
 
@@ -57,7 +58,9 @@ export function jumpStore(db: Db, offlineAfterSeconds: number) {
   )
   const moveNode = db.stmt<{ id: string; seen: string }>(`UPDATE nodes SET last_seen_at = @seen WHERE id = @id`)
   const walks = MOVING.map((moving) => walker(db, moving))
-  const told = db.stmt<object, { at: number }>(`SELECT at >> 11 AS at FROM audit_rows ORDER BY seq DESC LIMIT 1`)
+  const audited = db.stmt<object, { at: number }>(
+    `SELECT at / ${PLACES} AS at FROM audit_rows ORDER BY seq DESC LIMIT 1`,
+  )
   const heard = db.stmt<object, { at: string | null }>(`SELECT max(last_seen_at) AS at FROM nodes`)
   const read = db.stmt<{ key: string }, { value: string }>(`SELECT value FROM controller_state WHERE key = @key`)
   const write = db.stmt<{ key: string; value: string; now: string }>(
@@ -84,7 +87,7 @@ export function jumpStore(db: Db, offlineAfterSeconds: number) {
     },
     /** The last sign of life in the database, Unix ms; undefined in a new one. */
     lastKnown(): number | undefined {
-      const known = Math.max(told.get({})?.at ?? 0, Date.parse(heard.get({})?.at ?? iso(0)))
+      const known = Math.max(audited.get({})?.at ?? 0, Date.parse(heard.get({})?.at ?? iso(0)))
       return known > 0 ? known : undefined
     },
     /** What an earlier process knew of the clock. */
