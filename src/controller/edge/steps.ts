@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** Repeats a step that takes at most `most` things, one turn of the event loop each, until it takes fewer. */
-export async function untilFew(most: number, step: (most: number) => number): Promise<void> {
-  while (step(most) === most) await nextTurn()
+/** Repeats a step, one turn of the event loop each, while it says that there may be more to do. */
+export async function repeatWhile(step: () => boolean): Promise<void> {
+  while (step()) await nextTurn()
 }

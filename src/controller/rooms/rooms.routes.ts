@@ -2,8 +2,8 @@ import type { Ids } from '../../kernel/ids.ts'
 import { RoomInput, RoomPatch } from '../../wire/rooms.ts'
 import type { reaches } from '../edge/reach.ts'
 import { type AnyRoute, flow, route } from '../edge/route.ts'
-import { untilFew } from '../edge/steps.ts'
-import { FEW, type Leaving } from './leaving.store.ts'
+import { repeatWhile } from '../edge/steps.ts'
+import type { Leaving } from './leaving.store.ts'
 import type { RoomStore } from './rooms.store.ts'
 
 const all = () => ({ type: 'room_collection' })
@@ -69,7 +69,7 @@ export const roomRoutes = ({ ids, leaving, reach, rooms }: Parts): AnyRoute[] =>
     status: 204,
     run: async ({ params: { roomId } }, commit) => {
       rooms.mustBeFree(roomId)
-      await untilFew(FEW, (most) => leaving.leaveRoom(roomId, most))
+      await repeatWhile(() => leaving.leaveRoom(roomId))
       return commit(() => ({ data: null, before: rooms.remove(roomId) }))
     },
   }),

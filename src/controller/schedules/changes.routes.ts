@@ -1,8 +1,8 @@
 import type { Ids } from '../../kernel/ids.ts'
 import { ScheduleInput, SchedulePatch } from '../../wire/schedules.ts'
 import { type AnyRoute, flow, route, type Target } from '../edge/route.ts'
-import { untilFew } from '../edge/steps.ts'
-import { FEW, type Leaving } from '../rooms/leaving.store.ts'
+import { repeatWhile } from '../edge/steps.ts'
+import type { Leaving } from '../rooms/leaving.store.ts'
 import type { RosterStore } from '../rooms/roster.store.ts'
 import { type DraftParts, drafter } from './drafting.ts'
 import { gateOf } from './gate.ts'
@@ -99,7 +99,7 @@ export function changeRoutes(parts: ChangeParts): AnyRoute[] {
       status: 204,
       run: async ({ params: { id } }, commit) => {
         schedules.get(id)
-        await untilFew(FEW, (most) => parts.leaving.leaveSchedule(id, most))
+        await repeatWhile(() => parts.leaving.leaveSchedule(id))
         return commit((now) => {
           const before = schedules.get(id)
           keep.remove(before, now)
