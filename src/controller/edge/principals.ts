@@ -1,4 +1,4 @@
-import { hashToken, isTicket, sameSecret, tokenPrefix } from '../../crypto/token.ts'
+import { hashToken, isTicket, sameSecret } from '../../crypto/token.ts'
 import type { Clock } from '../../kernel/clock.ts'
 import { iso } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
@@ -99,8 +99,8 @@ export function principals(db: Db, clock: Clock, tokens: StaticTokens): Principa
   >(
     `SELECT id, node_id AS nodeId, state, last_used_at AS lastUsedAt FROM node_credentials WHERE token_hash = @hash AND state <> 'revoked'`,
   )
-  const bootstrap = db.stmt<{ hash: string; nodeId: string; now: string }, { prefix: string }>(
-    `SELECT token_prefix AS prefix FROM bootstrap_tokens
+  const bootstrap = db.stmt<{ hash: string; nodeId: string; now: string }, { tokenPrefix: string }>(
+    `SELECT token_prefix AS tokenPrefix FROM bootstrap_tokens
       WHERE token_hash = @hash AND node_id = @nodeId AND consumed_at IS NULL AND revoked_at IS NULL AND expires_at > @now`,
   )
   const touchSession = db.stmt<{ id: string; now: string }>(`UPDATE sessions SET last_seen_at = @now WHERE id = @id`)
@@ -144,7 +144,7 @@ export function principals(db: Db, clock: Clock, tokens: StaticTokens): Principa
   const guest = (bearer: string, nodeId: string): Known<BootstrapWho> | undefined => {
     const tokenHash = hashToken(bearer)
     const row = bootstrap.get({ hash: tokenHash, nodeId, now: iso(clock.now()) })
-    return row && { who: { kind: 'bootstrap', nodeId, tokenHash, tokenPrefix: tokenPrefix(bearer) }, stale: false }
+    return row && { who: { kind: 'bootstrap', nodeId, tokenHash, tokenPrefix: row.tokenPrefix }, stale: false }
   }
   const runner = (bearer: string): Known<RunnerWho> | undefined => {
     if (!tokens.runner) throw new Fail(503, 'runner_token_unconfigured', 'Runner credential not configured')

@@ -116,7 +116,7 @@ export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
       status: 201,
       run: ({ params, body, now }) => {
         if (JSON.stringify(body.details).length > LONGEST_DETAILS) throw detailsTooLong()
-        own(provenance, params.id, body)
+        mustOwn(provenance, params.id, body)
         const { id: localEventId, openedAt = now, ...rest } = body
         const { event, fresh } = captureEvents.told(
           { ...rest, nodeId: params.id, openedAt, ...(localEventId ? { localEventId } : {}) },
@@ -180,7 +180,7 @@ const tagged = (data: NodeConfig): Tagged => {
 }
 
 // A node speaks of its own recordings and schedules only (contract A, 7.5).
-function own(provenance: ProvenanceStore, nodeId: string, { recordingId, scheduleId }: AgentHealthEvent): void {
+function mustOwn(provenance: ProvenanceStore, nodeId: string, { recordingId, scheduleId }: AgentHealthEvent): void {
   const named = [
     ['recording', recordingId],
     ['schedule', scheduleId],
