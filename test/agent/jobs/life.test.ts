@@ -3,6 +3,7 @@ import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { test } from 'node:test'
 import { LinkError } from '../../../src/agent/link/link.ts'
+import { MARKED_HEADER } from '../../../src/agent/spool/marks.rules.ts'
 import { job, status, tempDir, until, wav, world } from './kit.ts'
 
 const REAL = { captureDevice: 'test:' }
@@ -14,7 +15,7 @@ test('a stop keeps the take: it is finalized, rendered and uploaded', async (t) 
     w.link.add(job('a', { ...REAL, durationSeconds: 600, outputCodec: 'flac', outputFileName: 'x.flac' })),
   )
   await until(() => fs.existsSync(path.join(w.workDir, 'takes/a/take.wav')))
-  await until(() => fs.statSync(path.join(w.workDir, 'takes/a/take.wav')).size > 40_000)
+  await until(() => fs.statSync(path.join(w.workDir, 'takes/a/take.wav')).size > MARKED_HEADER + 40_000)
   w.link.set('a', { status: 'stop_requested' })
   await w.runner.idle()
   const [sent] = w.link.uploads
