@@ -3,6 +3,7 @@ import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { test } from 'node:test'
 import { SETTINGS } from '../../src/controller/config.ts'
+import { allocatorOf } from '../kit/unit.ts'
 import { DEPLOY } from './manifests.ts'
 
 /** Instructions of the Dockerfile, continued lines joined: [name, rest]. */
@@ -41,8 +42,12 @@ test('only what is built goes in, and what goes to the builder is no more than t
 })
 
 test('settings of the image are known, and none is a secret', () => {
-  const names = all('ENV').flatMap((rest) => [...rest.matchAll(/(\w+)=/g)].map((match) => match[1]!))
-  for (const name of names) assert.ok(name in SETTINGS, name)
+  const set = Object.fromEntries(
+    all('ENV').flatMap((rest) => [...rest.matchAll(/(\w+)=(\S+)/g)].map(([, name, value]) => [name!, value!])),
+  )
+  const allocator = allocatorOf('controller')
+  for (const [name, value] of Object.entries(set)) assert.ok(name in SETTINGS || allocator[name] === value, name)
+  for (const name of Object.keys(allocator)) assert.ok(name in set, name)
   for (const [, rest] of instructions) assert.doesNotMatch(rest, /SVC_\w*(KEY|TOKEN|PASSWORD|SECRET)=/)
   assert.match(last('HEALTHCHECK'), /\/healthz/)
 })

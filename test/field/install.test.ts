@@ -146,7 +146,7 @@ test('what cannot be is refused before anything is touched', { skip }, async () 
     ],
     ['a session', ['--node-id', id, '--bootstrap-token', 'svc_x'], /no bootstrap token: those begin with svc_bs_/],
     ['a token of nobody', ['--node-id', id, '--bootstrap-token', 'svc_bs_nobody'], /refuses the token.*Mint a new one/],
-    ['no authority', ['--node-id', id, '--bootstrap-token', token], /--controller-ca/],
+    ['another authority', ['--node-id', id, '--bootstrap-token', token], /--controller-ca/],
     [
       'no release',
       ['--node-id', id, '--version', 'agent-v1999.01.01-1', '--bootstrap-token', token],
@@ -155,7 +155,7 @@ test('what cannot be is refused before anything is touched', { skip }, async () 
     ['an unknown flag', ['--node', id], /there is no option --node/],
   ]
   for (const [what, args, words] of cases) {
-    const trust = what === 'no authority' ? [] : ['--controller-ca', CA]
+    const trust = ['--controller-ca', what === 'another authority' ? '/etc/ssl/certs/ca-certificates.crt' : CA]
     const said = await box.run(
       `curl -fsS --cacert ${CA} ${controller.url}/install.sh | sh -s -- ${quoted([...args, ...trust])}`,
     )

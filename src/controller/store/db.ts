@@ -139,6 +139,7 @@ export class Db {
    */
   async synced(): Promise<void> {
     if (this.file === ':memory:') return
+    if (this.walInDoubt) return this.restartWal()
     try {
       this.wal ??= await fs.open(`${this.file}-wal`)
       await this.wal.datasync()
@@ -148,10 +149,13 @@ export class Db {
     }
   }
 
-  /** Moves what the WAL holds into the database file and starts the WAL anew. @throws Fail 503 when that is not possible now. */
+  /**
+   * Moves what the WAL holds into the database file and starts the WAL anew. It waits for nobody: a reader that holds the
+   * WAL must not hold the loop. @throws Fail 503 when that is not possible now
+   */
   private restartWal(): void {
     this.durable(true)
-    const [checkpoint] = mapped(() => this.raw.pragma('wal_checkpoint(TRUNCATE)')) as { busy: number }[]
+    const [checkpoint] = this.atOnce(() => this.raw.pragma('wal_checkpoint(TRUNCATE)')) as { busy: number }[]
     if (checkpoint?.busy !== 0) throw unavailable()
     this.walInDoubt = false
   }
@@ -171,10 +175,14 @@ export class Db {
 
   /** Takes the lock of writers for a moment, without waiting for anybody. @throws Fail 503 when it cannot be had. */
   writable(): void {
+    this.atOnce(() => this.begin.run())
+    this.rollback.run()
+  }
+
+  private atOnce<T>(fn: () => T): T {
     this.raw.pragma('busy_timeout = 0')
     try {
-      mapped(() => this.begin.run())
-      this.rollback.run()
+      return mapped(fn)
     } finally {
       this.raw.pragma(`busy_timeout = ${this.waitMs}`)
     }

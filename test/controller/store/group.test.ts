@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
 import * as os from 'node:os'
 import * as path from 'node:path'
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { type TestContext, test } from 'node:test'
 import { Db } from '../../../src/controller/store/db.ts'
 import { CommitGroup } from '../../../src/controller/store/group.ts'
@@ -94,5 +95,43 @@ test('while the log cannot be synced nothing durable is acknowledged; afterwards
   // What the log held before has moved into the database: the log holds the last commit alone.
   fs.copyFileSync(file, `${file}-copy`)
   assert.deepEqual(notesIn(`${file}-copy`), ['telemetry', 'unsafe'])
+  db.close()
+})
+
+test('what was committed while a sync failed is not acknowledged by the next one', async (t) => {
+  const file = path.join(tempDir(t), 'group.db')
+  const { db, group, note } = opened(file)
+  await group.submit(note('before'), false)
+  fs.renameSync(`${file}-wal`, `${file}-away`)
+  const unsafe = assert.rejects(group.submit(note('unsafe')), { status: 503 })
+  // Committed while the sync of the other is under way; by then the WAL can be opened again.
+  await group.submit(note('telemetry'), false)
+  const next = group.submit(note('next'))
+  await unsafe
+  fs.renameSync(`${file}-away`, `${file}-wal`)
+  await next
+  fs.copyFileSync(file, `${file}-copy`)
+  assert.deepEqual(notesIn(`${file}-copy`), ['before', 'next', 'telemetry', 'unsafe'])
+  db.close()
+})
+
+test('a reader that holds the WAL does not hold the loop: what cannot be made safe is refused at once', async (t) => {
+  const file = path.join(tempDir(t), 'group.db')
+  const { db, group, note } = opened(file)
+  const reader = new Db(file)
+  reader.raw.exec('BEGIN; SELECT count(*) FROM notes')
+  await group.submit(note('telemetry'), false)
+  fs.renameSync(`${file}-wal`, `${file}-away`)
+  await assert.rejects(group.submit(note('unsafe')), { status: 503 })
+  fs.renameSync(`${file}-away`, `${file}-wal`)
+  const delays = monitorEventLoopDelay({ resolution: 5 })
+  delays.enable()
+  await assert.rejects(group.submit(note('refused')), { status: 503 })
+  delays.disable()
+  // It would wait for five seconds.
+  assert.ok(delays.max < 2e9, `${delays.max} ns`)
+  reader.raw.exec('COMMIT')
+  reader.close()
+  await group.submit(note('safe'))
   db.close()
 })
