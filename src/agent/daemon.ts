@@ -207,7 +207,11 @@ export class Daemon {
       this.#deps.calendar.heard(theirs)
       this.#judgeClock(asked, clock.now(), theirs)
     })
-    if (done && wasFailing) health.nudge()
+    if (done && wasFailing) {
+      // Back again: neither events nor jobs wait for the end of their pauses.
+      health.nudge()
+      this.#claimBell.ring()
+    }
     const signed = { captureDevice: interfaces.length > 0, online: done }
     if (!this.#stopping && !isDeepStrictEqual(signed, this.#signed)) this.#deps.sign(signed)
     this.#signed = signed

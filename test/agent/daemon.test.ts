@@ -124,6 +124,28 @@ test('an outage is told once when it starts and once when it ends, and the inven
   ])
 })
 
+test('once the controller is heard again jobs are asked for at once', async (t) => {
+  const again = Promise.withResolvers<void>()
+  let [beats, beatsSince] = [0, 0]
+  const server = await serve(
+    t,
+    controller((seen, response) => {
+      const isAway = beats < 8
+      if (kind(seen) === 'heartbeat') {
+        beats++
+        if (!isAway) beatsSince++
+      }
+      if (!isAway && kind(seen).endsWith('claim-next-group')) again.resolve()
+      if (isAway) json(response, 503, { error: 'unavailable' })
+      return isAway
+    }),
+  )
+  agent(t, server.url)
+  await again.promise
+  // Left to itself the pause after so many failures is as long as the outage was.
+  assert.ok(beatsSince <= 3, `asked ${beatsSince} heartbeats later`)
+})
+
 test('a clock that is wrong is told, and the heartbeat goes on', async (t) => {
   const told = Promise.withResolvers<Record<string, unknown>>()
   const server = await serve(
