@@ -162,6 +162,7 @@ function machineRoutes(works: Works, ticker: Ticker): AnyRoute[] {
     ...cacheFileRoutes({
       ...stores,
       chunks: stores.recordingChunks,
+      claims: works.claims,
       ids,
       maxBytes: config.SVC_RECORDING_CACHE_MAX_BYTES,
       onCached: works.uploads.autoEnqueue,

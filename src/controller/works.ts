@@ -8,6 +8,7 @@ import { Joiner } from './chunks/joiner.ts'
 import { jumpStore } from './clock/jumps.store.ts'
 import { ClockWatch } from './clock/watch.ts'
 import type { Config } from './config.ts'
+import { PathClaims } from './edge/claims.ts'
 import type { Edge } from './edge/edge.ts'
 import { Feeds } from './edge/feed.ts'
 import { REMOVED } from './edge/files.ts'
@@ -123,7 +124,9 @@ const uploadsOf = (surroundings: Surroundings, edge: Edge, stores: Stores, held:
 function backgroundOf(surroundings: Surroundings, edge: Edge, stores: Stores, bell: Bell, enqueue: AutoEnqueue) {
   const { config } = surroundings
   const runner = runnerOf(surroundings, edge, stores)
+  const claims = new PathClaims()
   return {
+    claims,
     runner,
     dispatch: new Dispatch({
       ...surroundings,
@@ -140,6 +143,7 @@ function backgroundOf(surroundings: Surroundings, edge: Edge, stores: Stores, be
       audit: edge.audit,
       bell,
       chunks: stores.recordingChunks,
+      claims,
       onMaster: (recordingId, now) => void enqueue(recordingId, now, 'master'),
     }),
     waveforms: new Waveforms({

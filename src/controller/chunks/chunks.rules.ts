@@ -71,12 +71,13 @@ export const isComplete = ({ highest, primaries, releasedAt, total }: ChunkSet):
   total !== null && (primaries === total || releasedAt !== null) && highest <= total
 
 /**
- * A chunk beyond the last one would be joined alone, over all others whose files are gone.
+ * A chunk beyond the last one of a take that is all there would be added to it, or joined alone over the others whose files
+ * are gone.
  * @throws Fail 409 `chunk_set_closed`: the recorder keeps its file.
  */
-export function checkOpen({ releasedAt, total }: ChunkSet, index: number): void {
-  if (releasedAt !== null && index > (total ?? 0))
-    throw conflict('chunk_set_closed', `This take was joined of its ${total} chunks long ago`)
+export function checkOpen(set: ChunkSet, index: number): void {
+  if (isComplete(set) && index > (set.total ?? 0))
+    throw conflict('chunk_set_closed', `This take has all of its ${set.total} chunks`)
 }
 
 /** Whether a chunk that comes now was there before the files were released: it is in the joined one. */

@@ -114,7 +114,10 @@ function putter(
   schedule: (id: string, now: string) => void,
 ) {
   const upsertSet = db.stmt<Params>(
-    `INSERT INTO chunked_recordings (recording_id, job_id, total, changed_at) VALUES (@recordingId, @jobId, @total, @now)
+    // A file that is there before the first chunk came whole: it stays what is played.
+    `INSERT INTO chunked_recordings (recording_id, job_id, total, changed_at, whole_at)
+     VALUES (@recordingId, @jobId, @total, @now,
+       (SELECT @now FROM recording_files f WHERE f.recording_id = @recordingId LIMIT 1))
      ON CONFLICT (recording_id) DO UPDATE SET total = coalesce(max(total, excluded.total), total, excluded.total)`,
   )
   const stretch = db.stmt<{ recordingId: string; index: number }>(

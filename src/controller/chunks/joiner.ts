@@ -9,6 +9,7 @@ import { CONTENT_TYPES } from '../../wire/recordings.ts'
 import type { Bell } from '../background/bell.ts'
 import type { Runner } from '../background/ticker.ts'
 import type { Audit } from '../edge/audit.ts'
+import type { PathClaims } from '../edge/claims.ts'
 import { removeFiles } from '../edge/files.ts'
 import { systemActor } from '../edge/who.ts'
 import type { HealthStore } from '../health/health.store.ts'
@@ -36,6 +37,7 @@ interface Parts {
   audit: Audit
   bell: Bell
   chunks: ChunkStore
+  claims: PathClaims
   clock: Clock
   db: Db
   ffmpegCommand: string
@@ -175,31 +177,37 @@ export class Joiner {
 
   /** Moves the joined file to its place and files it, unless a chunk came meanwhile or the recording is gone. */
   private async filed(made: Made, part: string): Promise<void> {
-    const { db, recordings, takes } = this.parts
+    const { claims, db, recordings, takes } = this.parts
     const { recordingId } = made.set
-    const file = this.freePath(made)
+    const file = this.claimed(made)
     if (file === undefined) {
       await removeFiles(takes, [path.relative(takes, part)])
       return
     }
-    await rename(part, path.join(takes, file))
-    await syncDir(path.dirname(path.join(takes, file)))
-    const replaced = db.tx(() => this.commit(made, file, this.now()))
-    // Not filed: nobody knows the file, unless a row names it, which is then of the same bytes.
-    const known = recordings.files(recordingId).some((row) => row.path === file)
-    await removeFiles(takes, [...replaced, ...(known ? [] : [file])])
+    let replaced: string[] = []
+    try {
+      await rename(part, path.join(takes, file))
+      await syncDir(path.dirname(path.join(takes, file)))
+      replaced = db.tx(() => this.commit(made, file, this.now()))
+    } finally {
+      claims.release(file)
+      // Not filed: nobody knows the file, unless a row names it, which is then of the same bytes.
+      const known = recordings.files(recordingId).some((row) => row.path === file)
+      await removeFiles(takes, claims.unclaimed([...replaced, ...(known ? [] : [file])]))
+    }
   }
 
   /** `<folder>/<id>.<ext>`, with a part of the checksum where that name is taken; undefined when the recording is gone. */
-  private freePath({ group, joined, set, sources: [first] }: Made): string | undefined {
-    const { recordings } = this.parts
+  private claimed({ group, joined, set, sources: [first] }: Made): string | undefined {
+    const { claims, ids, recordings } = this.parts
     if (!first || !recordings.find(set.recordingId)) return undefined
     const rows = recordings.files(set.recordingId)
     const extension = path.extname(first.path)
     const stem = path.join(path.dirname(path.dirname(first.path)), set.recordingId + (group === 'raw' ? '.raw' : ''))
-    const names = [stem, `${stem}.${joined.sha256.slice(0, 12)}`].map((name) => name + extension)
+    const names = ['', `.${joined.sha256.slice(0, 12)}`, `.${ids.uuid()}`].map((mark) => stem + mark + extension)
     const same = rows.find((row) => row.checksum === `sha256:${joined.sha256}` && names.includes(row.path))
-    return same?.path ?? names.find((name) => !rows.some((row) => row.path === name)) ?? names[1]
+    const taken = new Set(rows.map((row) => row.path).filter((name) => name !== same?.path))
+    return claims.claim(same ? [same.path, ...names] : names, taken)
   }
 
   /** Files it; gives the paths it takes the place of. Does nothing when the set has changed since it was read. */

@@ -5,6 +5,7 @@ import { type Codec, enhances } from '../../wire/profiles.ts'
 import { CONTENT_TYPES, type Job, type Recording, type StoredFile } from '../../wire/recordings.ts'
 import { checkOpen, chunkStem, isComplete, isReleased } from '../chunks/chunks.rules.ts'
 import type { ChunkStore } from '../chunks/chunks.store.ts'
+import type { PathClaims } from '../edge/claims.ts'
 import { removeFiles } from '../edge/files.ts'
 import type { Commit, Done } from '../edge/route.ts'
 import type { HealthStore } from '../health/health.store.ts'
@@ -26,6 +27,7 @@ interface CachedChunk {
 
 export interface AttachParts {
   chunks: ChunkStore
+  claims: PathClaims
   health: HealthStore
   ids: Ids
   jobs: JobStore
@@ -112,24 +114,27 @@ export async function attached(
   got: Received,
   commit: Commit,
 ): Promise<Done<object>> {
-  const { takes } = parts
+  const { claims, takes } = parts
   const upload = { ...arrived, rendition: renditionOf(parts, arrived, got) }
-  const file = freePath(parts, upload, got)
-  await place(upload.part, path.join(takes, file))
+  const file = claimed(parts, upload, got)
   let replaced: string | undefined
   try {
+    await place(upload.part, path.join(takes, file))
     const done = await commit((now) => {
       const outcome = attach(parts, upload, got, file, now)
       replaced = outcome.replaced
       return outcome.done
     })
-    if (replaced) await removeFiles(takes, [replaced])
     if (upload.chunk) parts.onChunk()
     return done
   } catch (e) {
-    // Not attached, so nobody knows the file: it must not stay. A row that names it would be somebody else's take.
-    if (!stored(parts, upload).some((row) => row.path === file)) await removeFiles(takes, [file])
+    // Not attached, so nobody knows the file: it must not stay.
+    if (!stored(parts, upload).some((row) => row.path === file)) replaced = file
     throw e
+  } finally {
+    claims.release(file)
+    // Where another upload is just storing its file, that one says what becomes of the place.
+    if (replaced) await removeFiles(takes, claims.unclaimed([replaced]))
   }
 }
 
@@ -143,17 +148,17 @@ const stored = ({ chunks, recordings }: AttachParts, { chunk, recordingId }: Upl
  * `ad-hoc/<id>.<ext>`, or with a part of the checksum where that name is taken: no file is ever overwritten, but by its
  * own bytes: a sender that never heard our 201 comes again, and a crash between commit and unlink must leave no second file.
  */
-function freePath(parts: AttachParts, upload: Arrived, got: Received): string {
+function claimed(parts: AttachParts, upload: Arrived, got: Received): string {
   const { chunk, codec, recordingId, rendition } = upload
   const folder = parts.recordings.get(recordingId).source === 'schedule' ? 'scheduled' : 'ad-hoc'
   const whole = `${recordingId}${rendition === 'raw' ? '.raw' : ''}`
   const stem = `${folder}/${chunk ? chunkStem(recordingId, chunk.index, rendition) : whole}`
   const rows = stored(parts, upload)
   const same = rows.find((row) => row.rendition === rendition && row.checksum === checksumOf(got))
-  if (same?.path.endsWith(`.${codec}`)) return same.path
-  const taken = new Set(rows.map((row) => row.path))
-  const names = [stem, `${stem}.${got.sha256.slice(0, 12)}`].map((name) => `${name}.${codec}`)
-  return names.find((name) => !taken.has(name)) ?? `${stem}.${parts.ids.uuid()}.${codec}`
+  const own = same?.path.endsWith(`.${codec}`) ? [same.path] : []
+  const stems = [stem, `${stem}.${got.sha256.slice(0, 12)}`, `${stem}.${parts.ids.uuid()}`]
+  const taken = new Set(rows.map((row) => row.path).filter((name) => !own.includes(name)))
+  return parts.claims.claim([...own, ...stems.map((name) => `${name}.${codec}`)], taken)
 }
 
 /** The write: row of the file, end of the job, state of the recording, in one transaction. */

@@ -8,6 +8,7 @@ import { joinFiles, readWav } from '../../../src/controller/chunks/join.ts'
 import { Joiner } from '../../../src/controller/chunks/joiner.ts'
 import { joinedHeader, layoutOf } from '../../../src/controller/chunks/wav.rules.ts'
 import { audit } from '../../../src/controller/edge/audit.ts'
+import { PathClaims } from '../../../src/controller/edge/claims.ts'
 import { healthStore } from '../../../src/controller/health/health.store.ts'
 import { recordingStore } from '../../../src/controller/recordings/recordings.store.ts'
 import { randomIds } from '../../../src/kernel/ids.ts'
@@ -164,6 +165,7 @@ const anotherJoiner = (k: Kit): Joiner =>
     audit: audit(k.db, randomIds, 0),
     bell: k.bell,
     chunks: chunkStore(k.db),
+    claims: new PathClaims(),
     clock: { now: () => Date.parse(k.now()), monotonic: () => 0 },
     db: k.db,
     ffmpegCommand: 'ffmpeg',
