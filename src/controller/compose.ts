@@ -10,6 +10,7 @@ import { audit } from './edge/audit.ts'
 import { bodies } from './edge/bodies.ts'
 import { callerLimits } from './edge/callerlimits.ts'
 import type { Edge } from './edge/edge.ts'
+import { Exports } from './edge/exports.ts'
 import { leftoverPermissions } from './edge/leftover.ts'
 import { limiter } from './edge/limiter.ts'
 import { principals } from './edge/principals.ts'
@@ -38,6 +39,7 @@ export function compose(given: Surroundings) {
   const release = (): void => {
     works.bell.close()
     works.feeds.close()
+    edge.exports.close()
     void works.dispatch.stop()
     works.devices.stop()
     works.disposer.stop()
@@ -97,6 +99,7 @@ function edgeOf({ clock, config, db, ids, log }: Surroundings): Edge {
       strangers: config.SVC_STRANGER_REFUSALS_PER_MINUTE,
     }),
     endPermissions: leftoverPermissions(db),
+    exports: new Exports(() => clock.monotonic()),
     guesses: limiter(config.SVC_TOKEN_FAILURE_LIMIT, config.SVC_LOGIN_FAILURE_WINDOW_SECONDS),
     log,
     outage: metricsOutage,

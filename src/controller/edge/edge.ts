@@ -5,6 +5,7 @@ import type { CommitGroup } from '../store/group.ts'
 import type { Audit } from './audit.ts'
 import type { Bodies } from './bodies.ts'
 import type { CallerLimits } from './callerlimits.ts'
+import type { Exports } from './exports.ts'
 import type { Ended } from './leftover.ts'
 import type { Limiter } from './limiter.ts'
 import type { Principals } from './principals.ts'
@@ -22,6 +23,8 @@ export interface Edge {
   group: CommitGroup
   /** Ends the permissions that name a thing which is gone. */
   endPermissions: (thing: Target) => Ended | undefined
+  /** Answers of many rows, while they are read. */
+  exports: Exports
   /** Refused bootstrap, runner and metrics tokens per address. */
   guesses: Limiter
   /** How often a caller is heard. */

@@ -9,6 +9,7 @@ import { JSON_LIMIT, STRANGER_LIMIT } from './bodies.ts'
 import { jsonIn, parsed } from './body.ts'
 import { callerOf, isStranger } from './callerlimits.ts'
 import type { Call, Edge } from './edge.ts'
+import type { Reader } from './exports.ts'
 import { ANSWER, withDefaults } from './headers.ts'
 import { headerOf, incoming, whenUndelivered } from './incoming.ts'
 import type { AnyRoute, Auth, Commit, Done, Input, Streamed } from './route.ts'
@@ -264,7 +265,8 @@ async function flowing(edge: Edge, call: Call, notes: Trail, input: AnyInput, ru
 
 // What is sent may have been waited for: it goes only to who may have it now.
 async function streaming(edge: Edge, call: Call, notes: Trail, running: Promise<Streamed>): Promise<Response> {
-  const { response, ...audited } = await running
+  const { response: made, ...audited } = await running
+  const response = isTable(made) ? await edge.exports.bounded(made, readerOf(call, notes)) : made
   try {
     withDefaults(response)
     await inTurn(edge, call, () => {
@@ -279,6 +281,14 @@ async function streaming(edge: Edge, call: Call, notes: Trail, running: Promise<
     throw e
   }
 }
+
+const isTable = ({ headers }: Response): boolean => headers.get('content-type')?.startsWith('text/csv') === true
+
+const readerOf = (call: Call, notes: Trail): Reader => ({
+  caller: callerOf(call),
+  gone: call.request.gone(),
+  mayGoOn: () => notes.refusedNow() === undefined,
+})
 
 async function reported<T>(edge: Edge, call: Call, notes: Trail, run: () => Promise<T>): Promise<T> {
   try {
