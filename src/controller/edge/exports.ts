@@ -1,8 +1,8 @@
-// Answers of many rows: so many at once, ended when nobody reads them any more, or nobody may.
+// Exports, and lists that are given whole: so many at once, ended when nobody reads them any more, or nobody may.
 import { Fail } from '../../kernel/fail.ts'
 import { Places } from './places.ts'
 
-const MOST_PER_USER = 4
+const MOST_PER_USER = 16
 const CHECK_MS = 5000
 const UNREAD_MS = 60_000
 
@@ -35,7 +35,7 @@ export class Exports {
       throw new Fail(
         429,
         'too_many_exports',
-        `${MOST_PER_USER} exports of yours are under way: wait until one has ended`,
+        `${MOST_PER_USER} exports or whole lists of yours are under way: wait until one has ended`,
         { headers: { 'retry-after': '5' } },
       )
     }

@@ -13,6 +13,7 @@ import type { Reader } from './exports.ts'
 import { ANSWER, withDefaults } from './headers.ts'
 import { headerOf, incoming, whenUndelivered } from './incoming.ts'
 import type { AnyRoute, Auth, Commit, Done, Input, Streamed } from './route.ts'
+import { isStreamed } from './streamed.ts'
 import { type Trail, trail } from './trail.ts'
 
 /** Mounts the records. Static paths win over `:id` paths whatever their order in the list. */
@@ -266,7 +267,7 @@ async function flowing(edge: Edge, call: Call, notes: Trail, input: AnyInput, ru
 // What is sent may have been waited for: it goes only to who may have it now.
 async function streaming(edge: Edge, call: Call, notes: Trail, running: Promise<Streamed>): Promise<Response> {
   const { response: made, ...audited } = await running
-  const response = isTable(made) ? await edge.exports.bounded(made, readerOf(call, notes)) : made
+  const response = isStreamed(made) ? await edge.exports.bounded(made, readerOf(call, notes)) : made
   try {
     withDefaults(response)
     await inTurn(edge, call, () => {
@@ -281,8 +282,6 @@ async function streaming(edge: Edge, call: Call, notes: Trail, running: Promise<
     throw e
   }
 }
-
-const isTable = ({ headers }: Response): boolean => headers.get('content-type')?.startsWith('text/csv') === true
 
 const readerOf = (call: Call, notes: Trail): Reader => ({
   caller: callerOf(call),

@@ -32,19 +32,16 @@ async function world(t: TestContext): Promise<{ email: string; k: Kit; token: st
 const opened = (url: string, token: string, signal?: AbortSignal) =>
   fetch(url + EXPORT, { headers: { authorization: `Bearer ${token}` }, ...(signal ? { signal } : {}) })
 
-test('of one person four exports are under way at once; one that is over makes room', async (t) => {
+test('of one person sixteen exports are under way at once; one that is over makes room', async (t) => {
   const { token, url } = await world(t)
   const gone = new AbortController()
   const first = [await opened(url, token, gone.signal)]
-  for (let n = 0; n < 3; n++) first.push(await opened(url, token))
-  assert.deepEqual(
-    first.map(({ status }) => status),
-    [200, 200, 200, 200],
-  )
-  const fifth = await opened(url, token)
-  assert.equal(fifth.status, 429)
-  assert.ok(fifth.headers.get('retry-after'))
-  await fifth.body?.cancel()
+  for (let n = 0; n < 15; n++) first.push(await opened(url, token))
+  assert.ok(first.every(({ status }) => status === 200))
+  const further = await opened(url, token)
+  assert.equal(further.status, 429)
+  assert.ok(further.headers.get('retry-after'))
+  await further.body?.cancel()
   gone.abort()
   const retried = await until('a place', async () => {
     const again = await opened(url, token)
@@ -53,7 +50,7 @@ test('of one person four exports are under way at once; one that is over makes r
   })
   for (const one of [...first.slice(1), retried]) assert.ok((await one.text()).length > 6_000_000)
   // All were read to their end.
-  for (let n = 0; n < 6; n++) assert.ok((await (await opened(url, token)).text()).length > 6_000_000)
+  for (let n = 0; n < 3; n++) assert.ok((await (await opened(url, token)).text()).length > 6_000_000)
 })
 
 test('an export ends with the account of who reads it', async (t) => {
