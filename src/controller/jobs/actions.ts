@@ -17,11 +17,12 @@ export function jobLinks(id: string) {
   }
 }
 
-/** What the caller could do next with a job; `rival` is the job that makes its recording now. */
-export function jobActions(who: UserWho, job: Job, rival: Job | undefined) {
+/** What the caller could do next with a job; `rival` is the job that makes its recording now, `superseded` that another has. */
+export function jobActions(who: UserWho, job: Job, rival: Job | undefined, superseded: boolean) {
   const links = jobLinks(job.id)
   const payload = { jobIds: [job.id] }
-  const stuck = !isRetryable(job) ? 'recording_job_not_retryable' : rival !== undefined && 'active_job_exists'
+  const taken = rival !== undefined ? 'active_job_exists' : superseded && 'superseded_by_retry'
+  const stuck = isRetryable(job) ? taken : 'recording_job_not_retryable'
   return actionStates(who, {
     detail: { method: 'GET', href: links.detail, permission: 'recording:read' },
     exportSelected: { method: 'POST', href: links.exportSelected, payload, permission: 'recording:read' },

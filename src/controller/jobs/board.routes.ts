@@ -55,7 +55,7 @@ export const boardRoutes = ({ jobs, reach, recordings, scope }: Parts): AnyRoute
       const recording = seen ? recordings.find(job.recordingId) : undefined
       return {
         data: {
-          actions: jobActions(who, job, rival),
+          actions: jobActions(who, job, rival, jobs.isSuperseded(job)),
           job,
           links: jobLinks(job.id),
           ...(recording ? { recording } : {}),

@@ -8,7 +8,7 @@ import type { Reach, reaches } from '../edge/reach.ts'
 import { type AnyRoute, flow, route } from '../edge/route.ts'
 import type { NodeStore } from '../nodes/nodes.store.ts'
 import type { ClaimStore } from './claims.store.ts'
-import { isRetryable, isStoppable, retryFault } from './jobs.rules.ts'
+import { isStoppable, retryFault, singleRetryFault } from './jobs.rules.ts'
 import type { JobStore } from './jobs.store.ts'
 import type { LeaseStore } from './leases.store.ts'
 
@@ -52,9 +52,8 @@ const retryRoute = (parts: Parts): AnyRoute =>
       let stale: string[] = []
       const done = await commit((now) => {
         const source = parts.jobs.get(params.id)
-        if (!isRetryable(source)) throw conflict('job_not_retryable', 'Recording job cannot be retried')
-        if (parts.jobs.activeOf(source.recordingId))
-          throw conflict('active_job_exists', 'Recording job cannot be retried')
+        const fault = singleRetryFault(source, parts.jobs)
+        if (fault) throw conflict(fault.reason, fault.words)
         const { files, job } = retried(parts, source, now)
         stale = files
         return {
@@ -95,7 +94,7 @@ const bulkRetryRoute = (parts: Parts): AnyRoute =>
       let stale: string[] = []
       const done = await commit((now) => {
         const before = visible(parts.jobs, parts.reach(who, 'recording:control'), body)
-        const fault = retryFault(before, parts.jobs.activeOf)
+        const fault = retryFault(before, parts.jobs)
         if (fault) throw conflict(fault.reason, fault.words)
         const made = before.map((job) => retried(parts, job, now))
         stale = made.flatMap(({ files }) => files)

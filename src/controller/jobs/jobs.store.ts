@@ -67,6 +67,14 @@ export function jobStore(db: Db) {
     `SELECT ${JOB_COLUMNS} FROM recording_jobs j
       WHERE j.recording_id = @id AND j.status IN ('queued', 'running', 'stop_requested')`,
   )
+  // The order of `seq`, not of the clock, which may go back.
+  const superseded = db.stmt<{ id: string }, { yes: number }>(
+    `SELECT EXISTS (SELECT 1 FROM recording_jobs o WHERE o.recording_id = j.recording_id AND o.id <> j.id
+        AND (o.seq > j.seq OR o.status = 'completed'))
+      OR EXISTS (SELECT 1 FROM recording_files f WHERE f.recording_id = j.recording_id AND f.job_id <> j.id)
+      OR EXISTS (SELECT 1 FROM chunked_recordings c WHERE c.recording_id = j.recording_id AND c.job_id <> j.id) AS yes
+      FROM recording_jobs j WHERE j.id = @id`,
+  )
 
   const find = (id: string): Job | undefined => {
     const row = byId.get({ id })
@@ -91,6 +99,8 @@ export function jobStore(db: Db) {
       const row = active.get({ id: recordingId })
       return row && jobOf(row)
     },
+    /** Whether its recording has a newer job, or audio of another one. */
+    isSuperseded: ({ id }: Job): boolean => superseded.get({ id })?.yes === 1,
     /** One page of what the caller may see, newest first, and counts over all of it. */
     board(reach: Reach, filters: JobFilters): JobBoard {
       const { counts, exact, least, seqs } = listing.page(reach, filters, pageSize(filters.limit), filters.offset ?? 0)

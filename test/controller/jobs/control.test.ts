@@ -101,6 +101,34 @@ test('a retry of many is refused in the order of the contract, and then nothing 
   await k.close()
 })
 
+test('only the newest job of a recording is retried: what another one stored is never purged', async () => {
+  const k = kit()
+  const t = world(k)
+  // A retry stored the take; an old job delivered late while its retry failed; two that brought nothing.
+  t.job('old', 'r1', 'failed', { createdAt: HOUR(2) })
+  t.job('stored', 'r1', 'completed', { createdAt: HOUR(1) })
+  t.file('r1', 'primary', new Uint8Array(10))
+  t.job('late', 'r2', 'completed')
+  t.job('vain', 'r2', 'failed')
+  t.job('first', 'r3', 'failed')
+  t.job('second', 'r3', 'cancelled')
+  const admin = k.as('admin')
+  for (const id of ['old', 'vain', 'first']) {
+    const one = await admin.post(`/recording-jobs/${id}/retry`)
+    assert.deepEqual([one.status, one.json.reason], [409, 'superseded_by_retry'], id)
+    assert.match(one.json.error, /start a new recording/)
+    const many = await admin.post('/recording-jobs/bulk-retry', {
+      jobIds: ['second', id].slice(Number(id === 'first')),
+    })
+    assert.deepEqual([many.status, many.json.reason], [409, 'superseded_by_retry'], id)
+    const { actions } = (await admin.get(`/recording-jobs/${id}/actions`)).json.data
+    assert.equal(actions.retry.reason, 'superseded_by_retry')
+  }
+  assert.equal(k.rows('SELECT 1 FROM recording_files').length, 1)
+  assert.equal((await admin.post('/recording-jobs/second/retry')).status, 201)
+  await k.close()
+})
+
 test('bulk calls reach what the caller may control, and change nothing when one job is out of reach', async () => {
   const k = kit()
   const t = world(k)
