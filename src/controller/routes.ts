@@ -168,6 +168,7 @@ function machineRoutes(works: Works, ticker: Ticker): AnyRoute[] {
       onCached: works.uploads.autoEnqueue,
       onChunk: () => works.joiner.wake(),
       onCompleted: (nodeId) => bell.ring(nodeId),
+      room: works.room,
       takes,
       turnstile,
     }),

@@ -13,6 +13,7 @@ import type { Edge } from './edge/edge.ts'
 import { Feeds } from './edge/feed.ts'
 import { REMOVED } from './edge/files.ts'
 import { reaches } from './edge/reach.ts'
+import { Room } from './edge/room.ts'
 import { embeddedRunner } from './embedded.ts'
 import { Dispatch } from './lifecyclejobs/dispatch.ts'
 import { externalRunner } from './lifecyclejobs/runner.http.ts'
@@ -125,8 +126,10 @@ function backgroundOf(surroundings: Surroundings, edge: Edge, stores: Stores, be
   const { config } = surroundings
   const runner = runnerOf(surroundings, edge, stores)
   const claims = new PathClaims()
+  const room = new Room(config.SVC_RECORDING_CACHE_DIR)
   return {
     claims,
+    room,
     runner,
     dispatch: new Dispatch({
       ...surroundings,
@@ -144,6 +147,7 @@ function backgroundOf(surroundings: Surroundings, edge: Edge, stores: Stores, be
       bell,
       chunks: stores.recordingChunks,
       claims,
+      room,
       onMaster: (recordingId, now) => void enqueue(recordingId, now, 'master'),
     }),
     waveforms: new Waveforms({

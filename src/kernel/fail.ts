@@ -1,4 +1,4 @@
-type FailStatus = 400 | 401 | 403 | 404 | 408 | 409 | 413 | 415 | 416 | 422 | 429 | 500 | 502 | 503
+type FailStatus = 400 | 401 | 403 | 404 | 408 | 409 | 413 | 415 | 416 | 422 | 429 | 500 | 502 | 503 | 507
 
 interface FailExtra {
   /** Written beside the audit row of the failure, in its transaction. */

@@ -1,4 +1,4 @@
-import { mkdir, rename, statfs } from 'node:fs/promises'
+import { mkdir, rename } from 'node:fs/promises'
 import * as path from 'node:path'
 import { type Clock, iso } from '../../kernel/clock.ts'
 import { syncDir } from '../../kernel/durable.ts'
@@ -11,6 +11,7 @@ import type { Runner } from '../background/ticker.ts'
 import type { Audit } from '../edge/audit.ts'
 import type { PathClaims } from '../edge/claims.ts'
 import { removeFiles } from '../edge/files.ts'
+import type { Room } from '../edge/room.ts'
 import { systemActor } from '../edge/who.ts'
 import type { HealthStore } from '../health/health.store.ts'
 import { isSecured } from '../recordings/recordings.rules.ts'
@@ -47,6 +48,7 @@ interface Parts {
   /** A raw master has been joined: it is queued where its recording goes. */
   onMaster: (recordingId: string, now: string) => void
   recordings: RecordingStore
+  room: Room
   /** Directory of the stored files. */
   takes: string
 }
@@ -57,8 +59,6 @@ const MISSING = 'controller.recording.chunks_missing'
 // One look into an index: what is due when a job ended waits no longer than that.
 const EVERY_SECONDS = 5
 const LEAST_TIMEOUT_MS = 600_000
-// Left for the database and for takes that arrive meanwhile.
-const SPARE_BYTES = 64 * 1024 * 1024
 const TOLD_MISSING = 50
 
 interface Made {
@@ -154,7 +154,7 @@ export class Joiner {
     const codec = first && codecOfPath(first.path)
     if (!first || !codec) return
     const bytes = sources.reduce((sum, file) => sum + file.sizeBytes, 0)
-    await this.checkRoom(bytes)
+    await this.parts.room.check(bytes)
     await mkdir(path.join(takes, '.incoming'), { recursive: true, mode: 0o750 })
     const part = path.join(takes, '.incoming', `join-${this.parts.ids.uuid()}.part`)
     const joined = await joinFiles({
@@ -167,12 +167,6 @@ export class Joiner {
       timeoutMs: Math.max(LEAST_TIMEOUT_MS, chunks.seconds(set.recordingId) * 1000),
     })
     await this.filed({ group, joined, set, sources }, part)
-  }
-
-  private async checkRoom(bytes: number): Promise<void> {
-    const { bavail, bsize } = await statfs(this.parts.takes)
-    if (bavail * bsize < bytes + SPARE_BYTES)
-      throw new Error(`insufficient_disk_space: joining needs ${bytes} bytes, ${bavail * bsize} are free`)
   }
 
   /** Moves the joined file to its place and files it, unless a chunk came meanwhile or the recording is gone. */

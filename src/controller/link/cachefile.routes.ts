@@ -7,6 +7,8 @@ import { CacheFileQuery } from '../../wire/recordings.ts'
 import { chunkAsked } from '../chunks/chunks.rules.ts'
 import { removeFiles } from '../edge/files.ts'
 import { INCOMING, partsOf } from '../edge/parts.ts'
+import { Places } from '../edge/places.ts'
+import type { Room } from '../edge/room.ts'
 import { type AnyRoute, type Commit, flow, type Incoming } from '../edge/route.ts'
 import type { StoredRendition } from '../recordings/recordings.rules.ts'
 import { type AttachParts, acceptable, attached, isAlone, ownRecording, type Upload } from './attach.ts'
@@ -16,17 +18,25 @@ import { checkReceived, partSize, type Received, receive, type Turnstile } from 
 interface Parts extends AttachParts {
   /** Largest accepted take, bytes. */
   maxBytes: number
+  room: Room
   turnstile: Turnstile
 }
 
 /** Unfinished uploads that are kept of one job: a recorder sends one after the other. */
 const MOST_UNFINISHED = 8
+/** Uploads at once of one node: a recorder has two. */
+const MOST_AT_ONCE = 32
 
 const target = (p: { id: string }) => ({ type: 'recording', id: p.id })
 const agent = { auth: 'node', permission: 'recording:control', target, query: CacheFileQuery } as const
 
 /** Custody of audio: once the 201 has left, file and row are on disk (decisions 7, 15 and 18). */
-export const cacheFileRoutes = (parts: Parts): AnyRoute[] => [
+export const cacheFileRoutes = (parts: Parts): AnyRoute[] => {
+  const places = new Places(MOST_AT_ONCE)
+  return [attachRoute(parts, places), offsetRoute(parts)]
+}
+
+const attachRoute = (parts: Parts, places: Places): AnyRoute =>
   flow({
     method: 'PUT',
     path: '/recordings/:id/cache-file',
@@ -36,15 +46,26 @@ export const cacheFileRoutes = (parts: Parts): AnyRoute[] => [
     upload: true,
     status: 201,
     run: async ({ params, query, request, who }, commit) => {
+      if (places.full(who.nodeId)) throw tooManyUploads()
+      const leave = places.take(who.nodeId)
       try {
         const upload = admitted(parts, params.id, query, request, who.nodeId)
         return await received(parts, upload, request, commit)
       } catch (e) {
         throw e instanceof Fail ? withHealthEvent(parts, e, params.id, who.nodeId) : e
+      } finally {
+        leave()
       }
     },
-  }),
-  // HEAD arrives here: how much of an interrupted upload is kept.
+  })
+
+const tooManyUploads = (): Fail =>
+  new Fail(429, 'too_many_uploads', `More than ${MOST_AT_ONCE} uploads of this node at once: send fewer together`, {
+    headers: { 'retry-after': '5' },
+  })
+
+/** HEAD arrives here: how much of an interrupted upload is kept. */
+const offsetRoute = (parts: Parts): AnyRoute =>
   flow({
     method: 'GET',
     path: '/recordings/:id/cache-file',
@@ -62,8 +83,7 @@ export const cacheFileRoutes = (parts: Parts): AnyRoute[] => [
         headers: { 'upload-offset': String(size), 'upload-complete': '?0', 'cache-control': 'no-store' },
       }
     },
-  }),
-]
+  })
 
 const keyOf = (u: Upload): string => `${u.recordingId} ${u.rendition} ${u.chunk?.index ?? 'whole'}`
 
@@ -98,8 +118,10 @@ async function received(parts: Parts, upload: Upload, request: Incoming, commit:
     await mkdir(path.dirname(upload.part), { recursive: true, mode: 0o750 })
     if (resumable) await checkParts(parts, upload)
     const offset = await agreedOffset(upload)
-    const { maxBytes: most } = parts
-    const got = await receive({ body: request.body(), cancelled, file: upload.part, most, offset })
+    const { maxBytes: most, room } = parts
+    const { length = 0 } = upload.announced
+    await room.check(resumable?.total === undefined ? length : resumable.total - offset)
+    const got = await receive({ body: request.body(), cancelled, file: upload.part, most, offset, room })
     if (resumable && !resumable.complete) return partKept(got)
     // Deleted meanwhile, and what had arrived with it.
     ownRecording(parts, upload.recordingId, upload.nodeId)

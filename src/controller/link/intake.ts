@@ -4,6 +4,7 @@ import * as path from 'node:path'
 import { sizeOf, syncDir } from '../../kernel/durable.ts'
 import { conflict, Fail, invalid } from '../../kernel/fail.ts'
 import { faultWords } from '../../kernel/words.ts'
+import type { Room } from '../edge/room.ts'
 import { checkSize } from './cachefile.rules.ts'
 
 /** Bytes written at once: large enough that the thread pool is not the cost, small enough to stay flat in memory. */
@@ -39,19 +40,28 @@ interface Reception {
   most: number
   /** Bytes that are already there and stay. */
   offset: number
+  room: Pick<Room, 'take'>
 }
 
 /**
  * Streams a body into `file` from `offset` on and hashes the whole; memory stays flat whatever the size. The bytes
  * are on disk when it resolves. What arrived before an error stays in the file.
- * @throws Fail 413 above `most`, 408 for a sender slower than `floor`, 503 when the disk refuses.
+ * @throws Fail 413 above `most`, 408 for a sender slower than `floor`, 503 when the disk refuses, 507 when it is full.
  */
-export async function receive({ body, cancelled, file, floor = FLOOR, most, offset }: Reception): Promise<Received> {
+export async function receive({
+  body,
+  cancelled,
+  file,
+  floor = FLOOR,
+  most,
+  offset,
+  room,
+}: Reception): Promise<Received> {
   const hash = createHash('sha256')
   if (offset > 0) await hashFile(file, hash)
   const handle = await fs.open(file, offset > 0 ? 'r+' : 'w')
   try {
-    const size = await pour(paced(body, cancelled, floor), handle, hash, offset, most)
+    const size = await pour(roomy(paced(body, cancelled, floor), room), handle, hash, offset, most)
     await handle.sync()
     return { sha256: hash.digest('hex'), size }
   } finally {
@@ -108,6 +118,13 @@ async function* paced(
     }
   } finally {
     cancelled.removeEventListener('abort', stop)
+  }
+}
+
+async function* roomy(body: AsyncIterable<Uint8Array>, room: Pick<Room, 'take'>): AsyncIterable<Uint8Array> {
+  for await (const chunk of body) {
+    await room.take(chunk.length)
+    yield chunk
   }
 }
 

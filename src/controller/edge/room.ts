@@ -1,0 +1,43 @@
+import { statfs } from 'node:fs/promises'
+import { Fail } from '../../kernel/fail.ts'
+
+const MIB = 2 ** 20
+/** Looked at again after so many bytes, of all senders together. */
+const STEP = 8 * MIB
+
+/**
+ * What takes leave free on their disk, bytes: with less the database could not even note that something is deleted. On a small
+ * disk a twentieth of it, so that it can be used at all.
+ */
+export const reserveOf = (diskBytes: number): number => Math.min(64 * MIB, diskBytes / 20)
+
+/** The room there is for takes on their disk. */
+export class Room {
+  private readonly dir: string
+  private granted = 0
+
+  constructor(dir: string) {
+    this.dir = dir
+  }
+
+  /** @throws Fail 507 when so many bytes do not fit beside the reserve. */
+  async check(bytes: number): Promise<void> {
+    const { bavail, blocks, bsize } = await statfs(this.dir)
+    const free = bavail * bsize - reserveOf(blocks * bsize)
+    if (free < bytes)
+      throw new Fail(
+        507,
+        'insufficient_disk_space',
+        `The disk of the controller has no room for ${bytes} bytes: free some, or add a larger disk`,
+        { headers: { 'retry-after': '60' } },
+      )
+  }
+
+  /** Called before so many bytes are written. @throws Fail 507 */
+  async take(bytes: number): Promise<void> {
+    this.granted -= bytes
+    if (this.granted >= 0) return
+    await this.check(STEP)
+    this.granted = STEP
+  }
+}
