@@ -11,7 +11,7 @@ import type { Db, Params } from '../store/db.ts'
 import { targetWith } from './destinations.rules.ts'
 import type { DestinationStore } from './destinations.store.ts'
 import type { UploadPolicyStore } from './policies.store.ts'
-import { isActive, isMaster, remoteName } from './queue.rules.ts'
+import { freeName, isActive, isMaster, remoteName } from './queue.rules.ts'
 import type { UploadQueueStore } from './queue.store.ts'
 
 /** The file that is to be sent, frozen when it is queued. */
@@ -83,13 +83,12 @@ export function enqueueStore(parts: Parts) {
     now: string,
     chunk?: ChunkSource,
   ): UploadItem => {
-    const fresh = {
-      cachePath: source.path,
-      checksum: source.checksum,
-      fileName: remoteName(recording, source.path, chunk?.index),
-    }
+    const { checksum, path: cachePath } = source
+    const all = queue.ofRecording(recording.id)
+    const fileName = freeName(remoteName(recording, cachePath, chunk?.index), checksum, all)
+    const fresh = { cachePath, checksum, fileName }
     const target = targetWith(destination, policy.pathOverride)
-    const earlier = queue.ofRecording(recording.id).filter((item) => sameWay(item, source, policy, destination, chunk))
+    const earlier = all.filter((item) => sameWay(item, source, policy, destination, chunk))
     const active = earlier.find((item) => isActive(item.status))
     if (active) return current(active, fresh, now)
     const done = earlier.find((item) => item.status === 'succeeded' && unchanged(item, fresh, target))

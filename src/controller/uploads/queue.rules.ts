@@ -32,6 +32,18 @@ export function remoteName(recording: Pick<Recording, 'id' | 'name'>, path: stri
   return `${stem}_${own}${part}${isMaster(path) ? '.raw' : ''}${name.slice(dot)}`
 }
 
+/** What was confirmed under a name is never overwritten by other bytes: those get a part of their checksum into theirs. */
+export function freeName(
+  name: string,
+  checksum: string,
+  items: readonly Pick<UploadItem, 'checksum' | 'fileName' | 'status'>[],
+): string {
+  const kept = items.some((i) => i.status === 'succeeded' && i.fileName === name && i.checksum !== checksum)
+  if (!kept) return name
+  const dot = name.lastIndexOf('.')
+  return `${name.slice(0, dot)}_${checksum.replace(/^sha256:/, '').slice(0, 12)}${name.slice(dot)}`
+}
+
 /** Folders and file name of an item at its destination, below `base`, the destination's own folder. */
 export const remotePath = (base: string | undefined, item: Pick<UploadItem, 'fileName' | 'pathOverride'>): string[] => [
   ...segments(base),

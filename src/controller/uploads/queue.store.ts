@@ -4,6 +4,7 @@ import type { Reach } from '../edge/reach.ts'
 import { type CellStore, cellStore } from '../recordings/cells.store.ts'
 import type { Db, Params } from '../store/db.ts'
 import { COUNTED, type Condition, Lister, present, when } from '../store/filter.ts'
+import { freeName } from './queue.rules.ts'
 
 type Row = { [K in keyof Required<UploadItem>]: UploadItem[K] | null }
 
@@ -45,8 +46,8 @@ export function uploadQueueStore(db: Db) {
   )
   const retry = db.stmt<Params>(
     `UPDATE upload_queue SET status = 'retrying', attempt_count = 0, last_error = 'provider_not_configured',
-       next_attempt_at = @now, updated_at = @now, cache_path = @cachePath, checksum = @checksum
-      WHERE id = @id AND status IN ('failed', 'cancelled')`,
+       next_attempt_at = @now, updated_at = @now, cache_path = @cachePath, checksum = @checksum,
+       file_name = @fileName WHERE id = @id AND status IN ('failed', 'cancelled')`,
   )
   const visible = new Lister<{ id: string }>(db, { columns: 'r.id', from: 'recordings r' })
 
@@ -89,7 +90,12 @@ export function uploadQueueStore(db: Db) {
       const before = get(id)
       const cachePath = file?.path ?? before.cachePath ?? ''
       const checksum = file?.checksum ?? before.checksum ?? ''
-      if (retry.run({ id, cachePath, checksum, now }) === 0)
+      const fileName = freeName(
+        before.fileName ?? '',
+        checksum,
+        ofRecording.all({ id: before.recordingId }).map(itemOf),
+      )
+      if (retry.run({ id, cachePath, checksum, fileName, now }) === 0)
         throw conflict('upload_queue_item_not_retryable', 'Upload queue item is not retryable')
       return { before, after: get(id) }
     },

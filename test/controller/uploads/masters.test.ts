@@ -97,10 +97,12 @@ test('one that comes first waits for what is played; the same one again is not s
   assert.deepEqual((await names()).sort(), sent)
   await send('raw', RAW)
   assert.deepEqual((await names()).sort(), sent)
-  // Another one takes its place, here and there.
-  await send('raw', sound('another master'))
+  // Another one takes its place here, and stands beside it there.
+  const another = sound('another master')
+  await send('raw', another)
   await u.k.tick('upload')
-  assert.equal(stored()['takes/rooms/Choir_9.raw.wav'], String(sound('another master')))
+  assert.equal(stored()['takes/rooms/Choir_9.raw.wav'], String(RAW))
+  assert.equal(stored()[`takes/rooms/Choir_9.raw_${sha256(another).slice(0, 12)}.wav`], String(another))
 })
 
 test('a master that does not arrive leaves the recording partial, is alarmed of and can be sent again', async () => {

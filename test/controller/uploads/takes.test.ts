@@ -82,6 +82,26 @@ test('the file is deleted after a verified upload when the policy says so; the r
   assert.deepEqual(JSON.parse(row?.details ?? '').retention, { cacheDeleted: true, policyId: policy })
 })
 
+test('other bytes of a take that is archived and gone here never overwrite it; the same ones keep their name', async () => {
+  u = uploads()
+  const policy = await u.policy(await working(), { deleteCacheAfterUpload: true, trigger: 'on_recording_cached' })
+  const node = await u.k.enroll()
+  u.takes.recording('rec_9', { nodeId: node.id, uploadPolicyIds: [policy], name: 'Choir' })
+  u.takes.job('job_9', 'rec_9', { nodeId: node.id, status: 'running', claimedBy: node.id })
+  const names = []
+  for (const words of ['the take', 'not the take', 'the take']) {
+    const answer = await node.agent.put('/recordings/rec_9/cache-file', sound(words, 'mp3'), {
+      'x-svc-file-name': 'a.mp3',
+    })
+    assert.equal(answer.status, 201, answer.text)
+    names.push(answer.json.data.uploadQueueItems[0].fileName)
+    await u.k.tick('upload')
+    assert.equal(u.recording('rec_9').cached, names.length === 3, 'what is archived already is not sent again')
+  }
+  assert.deepEqual([names[0], names[2]], ['Choir_9.mp3', 'Choir_9.mp3'])
+  assert.match(names[1], /^Choir_9_[0-9a-f]{12}\.mp3$/)
+})
+
 const KEPT: [string, string, (id: string, policy: string) => void | Promise<void>][] = [
   [
     'another item has failed',
