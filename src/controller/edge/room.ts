@@ -20,14 +20,16 @@ export class Room {
     this.dir = dir
   }
 
-  /** @throws Fail 507 when so many bytes do not fit beside the reserve. */
+  /** @throws Fail 507 `cache_write_failed` (contract A, 7.7) when so many bytes do not fit beside the reserve. */
   async check(bytes: number): Promise<void> {
     const { bavail, blocks, bsize } = await statfs(this.dir)
+    // What is here already is taken; and not every file system on a network says how large it is.
+    if (bytes <= 0 || blocks === 0) return
     const free = bavail * bsize - reserveOf(blocks * bsize)
     if (free < bytes)
       throw new Fail(
         507,
-        'insufficient_disk_space',
+        'cache_write_failed',
         `The disk of the controller has no room for ${bytes} bytes: free some, or add a larger disk`,
         { headers: { 'retry-after': '60' } },
       )

@@ -4,8 +4,10 @@ import type { Job, RecordingStatus } from '../../wire/recordings.ts'
 export const LEASE_EXPIRED = 'lease_expired'
 export const STOP_EXPIRED = 'stop_request_lease_expired'
 
-export const endedByLease = (job: Job): boolean =>
-  job.failureReason === LEASE_EXPIRED || job.failureReason === STOP_EXPIRED
+export const isLeaseReason = (reason: string | undefined): boolean =>
+  reason === LEASE_EXPIRED || reason === STOP_EXPIRED
+
+export const endedByLease = (job: Job): boolean => isLeaseReason(job.failureReason)
 
 /** What the end of a job does to its recording: the status it has now, and the health event it opened. */
 export type Ending = (

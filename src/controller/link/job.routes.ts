@@ -6,7 +6,7 @@ import type { Bell } from '../background/bell.ts'
 import { type AnyRoute, type Done, flow, type Incoming, route, UNSYNCED } from '../edge/route.ts'
 import type { Asking, ClaimStore } from '../jobs/claims.store.ts'
 import type { JobStore } from '../jobs/jobs.store.ts'
-import type { Ending } from '../jobs/leases.rules.ts'
+import { type Ending, isLeaseReason } from '../jobs/leases.rules.ts'
 import type { LeaseStore } from '../jobs/leases.store.ts'
 
 const node = (p: { id: string }) => ({ type: 'node', id: p.id })
@@ -163,12 +163,14 @@ const heartbeatRoute = ({ bell, jobs, leases }: Parts): AnyRoute =>
     },
   })
 
-/** The reason an agent gives, as text that is fit to be stored. */
-const reasonOf = (request: Incoming, fallback: string): string =>
-  (request.header(HEADERS.reason) ?? '')
+/** The reason an agent gives, as text that is fit to be stored. That a lease ran out is the controller's to say. */
+function reasonOf(request: Incoming, fallback: string): string {
+  const given = (request.header(HEADERS.reason) ?? '')
     .replace(/\p{Cc}/gu, ' ')
     .trim()
-    .slice(0, 240) || fallback
+    .slice(0, 240)
+  return given === '' || isLeaseReason(given) ? fallback : given
+}
 
 const terminalRoute = ({ ending, jobs, leases }: Parts, to: 'cancelled' | 'failed'): AnyRoute =>
   route({

@@ -203,6 +203,16 @@ for (const [how, from, chunk, to] of ENDINGS)
   })
 
 // The event an end opens: none for what the operator asked for (4.3).
+test('that a lease ran out is not for a recorder to say', async () => {
+  for (const reason of ['lease_expired', 'stop_request_lease_expired']) {
+    const w = world('running')
+    await agent.post(`/recording-jobs/${w.job}/failed`, undefined, { 'x-svc-reason': reason })
+    assert.deepEqual(k.rows('SELECT failure_reason AS why FROM recording_jobs WHERE id = ?', w.job), [
+      { why: 'agent_failed' },
+    ])
+  }
+})
+
 const EVENTS: [how: 'failed' | 'cancelled', reason: string, event: string | undefined][] = [
   ['failed', 'capture_failed', 'controller.recording.job_failed critical'],
   ['cancelled', 'device_gone', 'controller.recording.job_cancelled warning'],

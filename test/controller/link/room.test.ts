@@ -40,7 +40,7 @@ test('a recorder fills the disk up to the reserve; stopping and deleting go on',
       reason = answer.json.reason
       if (status !== 201) assert.ok(answer.headers.get('retry-after'))
     }
-  assert.deepEqual([[...statuses], reason], [[201, 507], 'insufficient_disk_space'])
+  assert.deepEqual([[...statuses], reason], [[201, 507], 'cache_write_failed'])
   const admin = k.as('admin')
   assert.equal((await admin.post(`/recordings/${take.recordingId}/stop`)).status, 200)
   await take.agent.post(`/recording-jobs/${take.job.id}/failed`)
