@@ -15,7 +15,7 @@ export const CARDS = { Desk: 8, Stage: 32 } as const
 export type Card = keyof typeof CARDS
 const WIDEST = 32
 /** Frames of one cycle of the graph: the most the player can serve without a break. */
-const PERIOD = 1024
+export const PERIOD = 1024
 const PLUGIN = '/usr/lib/*/alsa-lib/libasound_module_pcm_jack.so'
 
 const onPath = (program: string): boolean =>
