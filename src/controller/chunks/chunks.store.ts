@@ -114,10 +114,12 @@ function putter(
   schedule: (id: string, now: string) => void,
 ) {
   const upsertSet = db.stmt<Params>(
-    // A file that is there before the first chunk came whole: it stays what is played.
+    // What was there before the first chunk came whole, and stays what is played; a master beside chunks that are to come
+    // is not the take.
     `INSERT INTO chunked_recordings (recording_id, job_id, total, changed_at, whole_at)
      VALUES (@recordingId, @jobId, @total, @now,
-       (SELECT @now FROM recording_files f WHERE f.recording_id = @recordingId LIMIT 1))
+       (SELECT @now FROM recording_files f WHERE f.recording_id = @recordingId AND (f.rendition <> 'raw'
+         OR EXISTS (SELECT 1 FROM recording_jobs j WHERE j.recording_id = @recordingId AND j.status = 'completed')) LIMIT 1))
      ON CONFLICT (recording_id) DO UPDATE SET total = coalesce(max(total, excluded.total), total, excluded.total)`,
   )
   const stretch = db.stmt<{ recordingId: string; index: number }>(

@@ -210,6 +210,11 @@ export class Joiner {
     const { recordingId } = set
     const fresh = chunks.find(recordingId)
     if (!fresh || fresh.wholeAt !== null || revisionOf(fresh, group) !== revisionOf(set, group)) return []
+    if (group === 'raw' && set.rawJoined === null && recordings.files(recordingId).some((f) => f.rendition === 'raw')) {
+      // The master came whole: it is kept, and so are its chunks.
+      chunks.joined(recordingId, group, revisionOf(set, group), false, set.joinEvent)
+      return []
+    }
     const rendition = this.renditionOf(set, group, sources)
     const replaced = recordings.attach(
       {

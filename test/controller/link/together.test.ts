@@ -99,3 +99,26 @@ test('a take that has all of its chunks takes no further one', async () => {
   assert.deepEqual(await t.recording(), before)
   await k.close()
 })
+
+test('a master that came whole stays, and the chunks of what is played are joined beside it', async () => {
+  for (const first of ['master', 'chunk']) {
+    const k = kit()
+    const t = await chunked(k, { codec: 'wav', enhancement: { loudnorm: { enabled: true } } })
+    const master = sound(1, 9000)
+    const sent = {
+      chunk: () => t.put(0, sound(2), '&rendition=enhanced'),
+      master: () => t.agent.put(`${t.path}?rendition=raw`, master, t.headers),
+    }
+    for (const one of first === 'chunk' ? [sent.chunk, sent.master] : [sent.master, sent.chunk])
+      assert.equal((await one()).status, 201)
+    await t.put(0, sound(4), '&rendition=raw')
+    await t.put(1, sound(3), '&rendition=enhanced&chunkTotal=2')
+    k.advance('2m')
+    await k.tick('chunk-join')
+    await k.tick('chunk-join')
+    const { enhancedCachePath, rawCachePath } = await t.recording()
+    assert.ok(t.read(enhancedCachePath).equals(wav(Int16Array.of(...counted(10_000, 2000), ...counted(15_000, 2000)))))
+    assert.ok(t.read(rawCachePath).equals(master))
+    await k.close()
+  }
+})
