@@ -111,6 +111,7 @@ CREATE TABLE recording_files (
   mime_type        TEXT NOT NULL,
   duration_seconds INTEGER,
   job_id           TEXT,
+  joined           INTEGER NOT NULL DEFAULT 0 CHECK (joined IN (0, 1)), -- made of the take's chunks; 0: it came as one file
   stored_at        TEXT NOT NULL,
   details          TEXT CHECK (details IS NULL OR json_valid(details)),  -- how it was made, as its recorder told
   PRIMARY KEY (recording_id, rendition)

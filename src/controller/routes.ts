@@ -162,12 +162,12 @@ function machineRoutes(works: Works, ticker: Ticker): AnyRoute[] {
     ...cacheFileRoutes({
       ...stores,
       chunks: stores.recordingChunks,
-      claims: works.claims,
       ids,
       maxBytes: config.SVC_RECORDING_CACHE_MAX_BYTES,
       onCached: works.uploads.autoEnqueue,
       onChunk: () => works.joiner.wake(),
       onCompleted: (nodeId) => bell.ring(nodeId),
+      paths: works.paths,
       room: works.room,
       takes,
       turnstile,
@@ -179,7 +179,7 @@ function machineRoutes(works: Works, ticker: Ticker): AnyRoute[] {
 function takeRoutes(works: Works): AnyRoute[] {
   const { bell, ids, reach, scope, start, stores, takes } = works
   const { jobs, recordings } = stores
-  const library = { log: works.log, reach, recordings, takes }
+  const library = { log: works.log, paths: works.paths, reach, recordings, takes }
   return [
     ...controlRoutes({ ...stores, bell, scope, start }),
     ...libraryRoutes({ ...library, ...recordingContext(works) }),
@@ -194,7 +194,7 @@ function takeRoutes(works: Works): AnyRoute[] {
     ...chunkRoutes(stores.recordingChunks, jobs, stores.uploads.queue.chunkUploads),
     ...boardRoutes({ jobs, reach, recordings, scope }),
     ...jobExportRoutes(jobs, reach),
-    ...jobControlRoutes({ ...stores, bell, ids, reach, takes }),
+    ...jobControlRoutes({ ...stores, bell, ids, paths: works.paths, reach }),
   ]
 }
 

@@ -45,13 +45,14 @@ export function worksOf(surroundings: Surroundings & { clock: SteadyClock }, edg
   const bell = new Bell(clock)
   const starting = { ...stores, bell, ids, ...captureDefaults(config) }
   const heldBy = playing(clock)
-  const uploads = uploadsOf(surroundings, edge, stores, heldBy.held)
+  const paths = new PathClaims(config.SVC_RECORDING_CACHE_DIR)
+  const uploads = uploadsOf({ ...surroundings, paths }, edge, stores, heldBy.held)
   const clockWatch = clockWatchOf(surroundings, edge, stores)
   const depot = new Depot({ ...surroundings, ...releaseDepot(config) })
   return {
     ...surroundings,
     ...liveOf(surroundings, bell),
-    ...backgroundOf(surroundings, edge, stores, bell, uploads.autoEnqueue),
+    ...backgroundOf({ ...surroundings, paths }, edge, stores, bell, uploads.autoEnqueue),
     audit: edge.audit,
     bell,
     clockWatch,
@@ -59,6 +60,7 @@ export function worksOf(surroundings: Surroundings & { clock: SteadyClock }, edg
     devices: new Devices(),
     disposer: new Disposer(path.join(config.SVC_RECORDING_CACHE_DIR, REMOVED)),
     ending: endings(stores.recordings, stores.health, stores.recordingChunks, bell),
+    paths,
     playing: heldBy,
     principals: edge.principals,
     group: edge.group,
@@ -85,6 +87,7 @@ export function worksOf(surroundings: Surroundings & { clock: SteadyClock }, edg
       ...retaining(config),
       audit: edge.audit,
       held: heldBy.held,
+      paths,
       policies: stores.retentionPolicies,
       stored: stores.retention,
       trusted: clockWatch.trusted,
@@ -110,7 +113,12 @@ const clockWatchOf = (
     schedules: scheduleJumps(db, schedules),
   })
 
-const uploadsOf = (surroundings: Surroundings, edge: Edge, stores: Stores, held: (recordingId: string) => boolean) =>
+const uploadsOf = (
+  surroundings: Surroundings & { paths: PathClaims },
+  edge: Edge,
+  stores: Stores,
+  held: (recordingId: string) => boolean,
+) =>
   uploadWorks({
     ...surroundings,
     ...uploading(surroundings.config),
@@ -122,13 +130,17 @@ const uploadsOf = (surroundings: Surroundings, edge: Edge, stores: Stores, held:
   })
 
 /** What works beside the requests, one piece after the other. */
-function backgroundOf(surroundings: Surroundings, edge: Edge, stores: Stores, bell: Bell, enqueue: AutoEnqueue) {
+function backgroundOf(
+  surroundings: Surroundings & { paths: PathClaims },
+  edge: Edge,
+  stores: Stores,
+  bell: Bell,
+  enqueue: AutoEnqueue,
+) {
   const { config } = surroundings
   const runner = runnerOf(surroundings, edge, stores)
-  const claims = new PathClaims()
   const room = new Room(config.SVC_RECORDING_CACHE_DIR)
   return {
-    claims,
     room,
     runner,
     dispatch: new Dispatch({
@@ -146,7 +158,6 @@ function backgroundOf(surroundings: Surroundings, edge: Edge, stores: Stores, be
       audit: edge.audit,
       bell,
       chunks: stores.recordingChunks,
-      claims,
       room,
       onMaster: (recordingId, now) => void enqueue(recordingId, now, 'master'),
     }),

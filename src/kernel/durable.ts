@@ -1,4 +1,5 @@
 import * as fs from 'node:fs/promises'
+import * as path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Makes names in a directory survive a power cut. */
@@ -9,6 +10,13 @@ export async function syncDir(dir: string): Promise<void> {
   } finally {
     await handle.close()
   }
+}
+
+/** Moves a file that is whole and synced to its place; both directory entries are on disk when it resolves. */
+export async function place(part: string, target: string): Promise<void> {
+  await fs.mkdir(path.dirname(target), { recursive: true, mode: 0o750 })
+  await fs.rename(part, target)
+  for (const dir of new Set([path.dirname(target), path.dirname(part)])) await syncDir(dir)
 }
 
 /** Size in bytes; undefined when there is no such file. */

@@ -174,7 +174,10 @@ async function uploads(owner: Client): Promise<void> {
     `INSERT INTO recordings (id, name, folder, source, status, recorded_at, updated_at) VALUES ('r', 'R', 'F', 'ad_hoc', 'cached', ?, ?)`,
     ...[k.now(), k.now()],
   )
-  k.sql(`INSERT INTO recording_files VALUES ('r', 'primary', 'r.mp3', 'x', 5, 'audio/mpeg', 7, NULL, ?, NULL)`, k.now())
+  k.sql(
+    `INSERT INTO recording_files VALUES ('r', 'primary', 'r.mp3', 'x', 5, 'audio/mpeg', 7, NULL, 0, ?, NULL)`,
+    k.now(),
+  )
   mkdirSync(k.takes, { recursive: true })
   writeFileSync(`${k.takes}/r.mp3`, 'sound')
   for (const { json } of [made, share]) {

@@ -72,11 +72,11 @@ export const isComplete = ({ highest, primaries, releasedAt, total }: ChunkSet):
 
 /**
  * A chunk beyond the last one of a take that is all there would be added to it, or joined alone over the others whose files
- * are gone.
+ * are gone. `last` is the highest index an upload speaks of, its own or the number of chunks it tells.
  * @throws Fail 409 `chunk_set_closed`: the recorder keeps its file.
  */
-export function checkOpen(set: ChunkSet, index: number): void {
-  if (isComplete(set) && index > (set.total ?? 0))
+export function checkOpen(set: ChunkSet, last: number): void {
+  if (isComplete(set) && last > (set.total ?? 0))
     throw conflict('chunk_set_closed', `This take has all of its ${set.total} chunks`)
 }
 

@@ -72,6 +72,10 @@ export function chunkStore(db: Db) {
   const seconds = db.stmt<{ id: string }, { n: number | null }>(
     `SELECT sum(duration_seconds) AS n FROM recording_chunks WHERE recording_id = @id AND status <> 'capturing'`,
   )
+  const bytes = db.stmt<{ id: string }, { n: number | null }>(
+    `SELECT sum(n) AS n FROM (SELECT max(size_bytes) AS n FROM recording_chunk_files
+      WHERE recording_id = @id AND rendition <> 'raw' GROUP BY idx)`,
+  )
   const move = db.stmt<{ id: string; index: number; from: string; to: ChunkStatus }>(
     `UPDATE recording_chunks SET status = @to
       WHERE recording_id = @id AND idx = @index AND status IN (SELECT value FROM json_each(@from))`,
@@ -93,6 +97,8 @@ export function chunkStore(db: Db) {
     get,
     list: (recordingId: string): RecordingChunk[] => all.all({ id: recordingId }).map(chunkOf),
     files: (recordingId: string): ChunkFile[] => filesOf.all({ id: recordingId }),
+    /** Bytes of what is there to be played. */
+    bytes: (recordingId: string): number => bytes.get({ id: recordingId })?.n ?? 0,
     /** Length of what is there, seconds. */
     seconds: (recordingId: string): number => seconds.get({ id: recordingId })?.n ?? 0,
     put: putter(db, get, scheduled.schedule),

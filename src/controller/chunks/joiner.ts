@@ -1,7 +1,7 @@
-import { mkdir, rename } from 'node:fs/promises'
+import { mkdir } from 'node:fs/promises'
 import * as path from 'node:path'
 import { type Clock, iso } from '../../kernel/clock.ts'
-import { syncDir } from '../../kernel/durable.ts'
+import { place } from '../../kernel/durable.ts'
 import type { Ids } from '../../kernel/ids.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
 import { faultWords } from '../../kernel/words.ts'
@@ -15,7 +15,7 @@ import type { Room } from '../edge/room.ts'
 import { systemActor } from '../edge/who.ts'
 import type { HealthStore } from '../health/health.store.ts'
 import { isSecured } from '../recordings/recordings.rules.ts'
-import type { RecordingStore } from '../recordings/recordings.store.ts'
+import type { RecordingFile, RecordingStore } from '../recordings/recordings.store.ts'
 import { joinedDetails } from '../recordings/renditions.rules.ts'
 import type { Db } from '../store/db.ts'
 import {
@@ -38,7 +38,7 @@ interface Parts {
   audit: Audit
   bell: Bell
   chunks: ChunkStore
-  claims: PathClaims
+  paths: PathClaims
   clock: Clock
   db: Db
   ffmpegCommand: string
@@ -171,29 +171,26 @@ export class Joiner {
 
   /** Moves the joined file to its place and files it, unless a chunk came meanwhile or the recording is gone. */
   private async filed(made: Made, part: string): Promise<void> {
-    const { claims, db, recordings, takes } = this.parts
+    const { db, paths, recordings, takes } = this.parts
     const { recordingId } = made.set
     const file = this.claimed(made)
     if (file === undefined) {
       await removeFiles(takes, [path.relative(takes, part)])
       return
     }
-    let replaced: string[] = []
     try {
-      await rename(part, path.join(takes, file))
-      await syncDir(path.dirname(path.join(takes, file)))
-      replaced = db.tx(() => this.commit(made, file, this.now()))
+      await place(part, path.join(takes, file))
+      await paths.removing((condemn) => db.tx(() => condemn(this.commit(made, file, this.now()))))
     } finally {
-      claims.release(file)
       // Not filed: nobody knows the file, unless a row names it, which is then of the same bytes.
-      const known = recordings.files(recordingId).some((row) => row.path === file)
-      await removeFiles(takes, claims.unclaimed([...replaced, ...(known ? [] : [file])]))
+      if (!recordings.files(recordingId).some((row) => row.path === file)) await removeFiles(takes, [file])
+      paths.release(file)
     }
   }
 
   /** `<folder>/<id>.<ext>`, with a part of the checksum where that name is taken; undefined when the recording is gone. */
   private claimed({ group, joined, set, sources: [first] }: Made): string | undefined {
-    const { claims, ids, recordings } = this.parts
+    const { ids, paths, recordings } = this.parts
     if (!first || !recordings.find(set.recordingId)) return undefined
     const rows = recordings.files(set.recordingId)
     const extension = path.extname(first.path)
@@ -201,7 +198,7 @@ export class Joiner {
     const names = ['', `.${joined.sha256.slice(0, 12)}`, `.${ids.uuid()}`].map((mark) => stem + mark + extension)
     const same = rows.find((row) => row.checksum === `sha256:${joined.sha256}` && names.includes(row.path))
     const taken = new Set(rows.map((row) => row.path).filter((name) => name !== same?.path))
-    return claims.claim(same ? [same.path, ...names] : names, taken)
+    return paths.claim(same ? [same.path, ...names] : names, taken)
   }
 
   /** Files it; gives the paths it takes the place of. Does nothing when the set has changed since it was read. */
@@ -210,17 +207,20 @@ export class Joiner {
     const { recordingId } = set
     const fresh = chunks.find(recordingId)
     if (!fresh || fresh.wholeAt !== null || revisionOf(fresh, group) !== revisionOf(set, group)) return []
-    if (group === 'raw' && set.rawJoined === null && recordings.files(recordingId).some((f) => f.rendition === 'raw')) {
+    const rows = recordings.files(recordingId)
+    if (group === 'raw' && rows.some((row) => row.rendition === 'raw' && row.joined === 0)) {
       // The master came whole: it is kept, and so are its chunks.
       chunks.joined(recordingId, group, revisionOf(set, group), false, set.joinEvent)
       return []
     }
     const rendition = this.renditionOf(set, group, sources)
+    const before = rows.find((row) => row.rendition === rendition)
     const replaced = recordings.attach(
       {
         checksum: `sha256:${joined.sha256}`,
         details: joinedDetails(chunks.pieces(recordingId, sources)),
         durationSeconds: chunks.seconds(recordingId),
+        joined: 1,
         jobId: set.jobId,
         mimeType: CONTENT_TYPES[codecOfPath(file) ?? 'wav'],
         path: file,
@@ -241,7 +241,7 @@ export class Joiner {
     // Chunks are sent one by one as they come, the master as the one file it is.
     if (group === 'raw') this.parts.onMaster(recordingId, now)
     const details = { chunkCount: sources.length, fileName: path.basename(file), rendition, size: joined.size }
-    this.told(set, 'succeeded', now, { ...details, ...gaps })
+    this.told(set, 'succeeded', now, { ...details, ...gaps }, before)
     return replaced ? [replaced] : []
   }
 
@@ -292,12 +292,20 @@ export class Joiner {
     })
   }
 
-  private told(set: ChunkSet, outcome: 'failed' | 'succeeded', now: string, details: Record<string, unknown>): void {
+  /** `before`: the file it takes the place of. */
+  private told(
+    set: ChunkSet,
+    outcome: 'failed' | 'succeeded',
+    now: string,
+    details: Record<string, unknown>,
+    before?: RecordingFile,
+  ): void {
     const { recordingId, jobId } = set
     this.parts.audit.write(
       {
         action: `recordings.chunks.join.${outcome}`,
         actor: ACTOR,
+        before: before && { checksum: before.checksum, path: before.path, size: before.sizeBytes },
         correlation: { recordingId, recordingJobId: jobId },
         details,
         outcome,

@@ -2,7 +2,7 @@ import { iso } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Runner } from '../background/ticker.ts'
 import type { Audit } from '../edge/audit.ts'
-import { removeFiles } from '../edge/files.ts'
+import type { PathClaims } from '../edge/claims.ts'
 import { systemActor } from '../edge/who.ts'
 import type { Db } from '../store/db.ts'
 import type { ChunkStore } from './chunks.store.ts'
@@ -10,10 +10,9 @@ import type { ChunkStore } from './chunks.store.ts'
 interface Parts {
   audit: Audit
   chunks: ChunkStore
+  paths: PathClaims
   db: Db
   log: Log
-  /** Directory of the stored files. */
-  takes: string
 }
 
 const EVERY_SECONDS = 3600
@@ -25,32 +24,32 @@ const KEPT_MS = 24 * 3600 * 1000
  * Deletes the files of chunks a day after they were joined, where the joined files hold every sample of them: lossless
  * takes would lie on the disk twice. Rows first, then files (decision 41).
  */
-export const releaseRunner = ({ audit, chunks, db, log, takes }: Parts): Runner => ({
-  name: 'chunk-release',
-  enabled: true,
-  intervalSeconds: EVERY_SECONDS,
-  tick: async (now) => {
+export function releaseRunner({ audit, chunks, db, log, paths }: Parts): Runner {
+  /** Forgets the chunks of one take; gives the paths of their files. */
+  const release = (id: string, jobId: string, now: string): string[] => {
+    const { bytes, paths: files } = chunks.release(id, now)
+    audit.write(
+      {
+        action: 'recordings.chunks.release.succeeded',
+        actor: systemActor('chunk-release'),
+        correlation: { recordingId: id, recordingJobId: jobId },
+        details: { bytes, fileCount: files.length },
+        outcome: 'succeeded',
+        permission: 'recording:control',
+        reason: null,
+        target: { type: 'recording', id },
+      },
+      now,
+    )
+    return files
+  }
+  const tick = async (now: string) => {
     const due = chunks.releasable(iso(Date.parse(now) - KEPT_MS), BATCH)
     for (const { id, jobId } of due) {
-      const { paths } = db.tx(() => {
-        const released = chunks.release(id, now)
-        audit.write(
-          {
-            action: 'recordings.chunks.release.succeeded',
-            actor: systemActor('chunk-release'),
-            correlation: { recordingId: id, recordingJobId: jobId },
-            details: { bytes: released.bytes, fileCount: released.paths.length },
-            outcome: 'succeeded',
-            permission: 'recording:control',
-            reason: null,
-            target: { type: 'recording', id },
-          },
-          now,
-        )
-        return released
-      })
-      for (const left of await removeFiles(takes, paths)) log.warn('a joined chunk could not be deleted', left)
+      const { left } = await paths.removing((condemn) => db.tx(() => condemn(release(id, jobId, now))))
+      for (const file of left) log.warn('a joined chunk could not be deleted', { ...file })
     }
     return { released: due.length }
-  },
-})
+  }
+  return { name: 'chunk-release', enabled: true, intervalSeconds: EVERY_SECONDS, tick }
+}

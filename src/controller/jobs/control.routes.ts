@@ -3,7 +3,7 @@ import type { Ids } from '../../kernel/ids.ts'
 import { JobIds } from '../../wire/jobs.ts'
 import type { Job } from '../../wire/recordings.ts'
 import type { Bell } from '../background/bell.ts'
-import { removeFiles } from '../edge/files.ts'
+import type { PathClaims } from '../edge/claims.ts'
 import type { Reach, reaches } from '../edge/reach.ts'
 import { type AnyRoute, flow, route } from '../edge/route.ts'
 import type { NodeStore } from '../nodes/nodes.store.ts'
@@ -19,6 +19,7 @@ interface Parts {
   jobs: JobStore
   leases: LeaseStore
   nodes: NodeStore
+  paths: PathClaims
   reach: ReturnType<typeof reaches>
   recordings: {
     /** The operator's stop, as on the recording itself. */
@@ -26,8 +27,6 @@ interface Parts {
     /** Begins the take anew; gives the files of the old one, to be unlinked after the commit. */
     restart(id: string, now: string): string[]
   }
-  /** Directory of the stored files. */
-  takes: string
 }
 
 const control = { auth: 'user', permission: 'recording:control' } as const
@@ -49,21 +48,21 @@ const retryRoute = (parts: Parts): AnyRoute =>
     target: (p) => ({ type: 'recording_job', id: p.id }),
     status: 201,
     run: async ({ params }, commit) => {
-      let stale: string[] = []
-      const done = await commit((now) => {
-        const source = parts.jobs.get(params.id)
-        const fault = singleRetryFault(source, parts.jobs)
-        if (fault) throw conflict(fault.reason, fault.words)
-        const { files, job } = retried(parts, source, now)
-        stale = files
-        return {
-          data: job,
-          before: source,
-          after: job,
-          correlation: { recordingId: source.recordingId, sourceJobId: source.id, retryJobId: job.id },
-        }
-      })
-      await removeFiles(parts.takes, stale)
+      const { done } = await parts.paths.removing((condemn) =>
+        commit((now) => {
+          const source = parts.jobs.get(params.id)
+          const fault = singleRetryFault(source, parts.jobs)
+          if (fault) throw conflict(fault.reason, fault.words)
+          const { files, job } = retried(parts, source, now)
+          condemn(files)
+          return {
+            data: job,
+            before: source,
+            after: job,
+            correlation: { recordingId: source.recordingId, sourceJobId: source.id, retryJobId: job.id },
+          }
+        }),
+      )
       return done
     },
   })
@@ -91,23 +90,23 @@ const bulkRetryRoute = (parts: Parts): AnyRoute =>
     body: JobIds,
     status: 201,
     run: async ({ body, who }, commit) => {
-      let stale: string[] = []
-      const done = await commit((now) => {
-        const before = visible(parts.jobs, parts.reach(who, 'recording:control'), body)
-        const fault = retryFault(before, parts.jobs)
-        if (fault) throw conflict(fault.reason, fault.words)
-        const made = before.map((job) => retried(parts, job, now))
-        stale = made.flatMap(({ files }) => files)
-        const after = made.map(({ job }) => job)
-        return {
-          data: after,
-          beside: { meta: { retriedCount: after.length } },
-          before: { jobs: before },
-          after: { jobs: after },
-          correlation: numbered(after),
-        }
-      })
-      await removeFiles(parts.takes, stale)
+      const { done } = await parts.paths.removing((condemn) =>
+        commit((now) => {
+          const before = visible(parts.jobs, parts.reach(who, 'recording:control'), body)
+          const fault = retryFault(before, parts.jobs)
+          if (fault) throw conflict(fault.reason, fault.words)
+          const made = before.map((job) => retried(parts, job, now))
+          condemn(made.flatMap(({ files }) => files))
+          const after = made.map(({ job }) => job)
+          return {
+            data: after,
+            beside: { meta: { retriedCount: after.length } },
+            before: { jobs: before },
+            after: { jobs: after },
+            correlation: numbered(after),
+          }
+        }),
+      )
       return done
     },
   })

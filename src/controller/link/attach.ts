@@ -1,4 +1,5 @@
 import * as path from 'node:path'
+import { place } from '../../kernel/durable.ts'
 import { Fail } from '../../kernel/fail.ts'
 import type { Ids } from '../../kernel/ids.ts'
 import { type Codec, enhances } from '../../wire/profiles.ts'
@@ -15,8 +16,15 @@ import type { LeaseStore } from '../jobs/leases.store.ts'
 import { isSecured, type StoredRendition } from '../recordings/recordings.rules.ts'
 import type { RecordingStore } from '../recordings/recordings.store.ts'
 import type { Told } from '../recordings/renditions.rules.ts'
-import { type Announcement, checkReplaced, checkSuperseded, owningJob } from './cachefile.rules.ts'
-import { place, type Received } from './intake.ts'
+import {
+  type Announcement,
+  checkBeside,
+  checkReplaced,
+  checkSuperseded,
+  checkWhole,
+  owningJob,
+} from './cachefile.rules.ts'
+import type { Received } from './intake.ts'
 
 interface CachedChunk {
   checksum: string
@@ -27,7 +35,7 @@ interface CachedChunk {
 
 export interface AttachParts {
   chunks: ChunkStore
-  claims: PathClaims
+  paths: PathClaims
   health: HealthStore
   ids: Ids
   jobs: JobStore
@@ -114,27 +122,24 @@ export async function attached(
   got: Received,
   commit: Commit,
 ): Promise<Done<object>> {
-  const { claims, takes } = parts
+  const { paths, takes } = parts
   const upload = { ...arrived, rendition: renditionOf(parts, arrived, got) }
   const file = claimed(parts, upload, got)
-  let replaced: string | undefined
   try {
     await place(upload.part, path.join(takes, file))
-    const done = await commit((now) => {
-      const outcome = attach(parts, upload, got, file, now)
-      replaced = outcome.replaced
-      return outcome.done
-    })
+    const { done } = await paths.removing((condemn) =>
+      commit((now) => {
+        const outcome = attach(parts, upload, got, file, now)
+        if (outcome.replaced) condemn([outcome.replaced])
+        return outcome.done
+      }),
+    )
     if (upload.chunk) parts.onChunk()
     return done
-  } catch (e) {
-    // Not attached, so nobody knows the file: it must not stay.
-    if (!stored(parts, upload).some((row) => row.path === file)) replaced = file
-    throw e
   } finally {
-    claims.release(file)
-    // Where another upload is just storing its file, that one says what becomes of the place.
-    if (replaced) await removeFiles(takes, claims.unclaimed([replaced]))
+    // Not attached, so nobody knows the file: it must not stay.
+    if (!stored(parts, upload).some((row) => row.path === file)) await removeFiles(takes, [file])
+    paths.release(file)
   }
 }
 
@@ -158,7 +163,7 @@ function claimed(parts: AttachParts, upload: Arrived, got: Received): string {
   const own = same?.path.endsWith(`.${codec}`) ? [same.path] : []
   const stems = [stem, `${stem}.${got.sha256.slice(0, 12)}`, `${stem}.${parts.ids.uuid()}`]
   const taken = new Set(rows.map((row) => row.path).filter((name) => !own.includes(name)))
-  return parts.claims.claim([...own, ...stems.map((name) => `${name}.${codec}`)], taken)
+  return parts.paths.claim([...own, ...stems.map((name) => `${name}.${codec}`)], taken)
 }
 
 /** The write: row of the file, end of the job, state of the recording, in one transaction. */
@@ -166,8 +171,11 @@ function attach(parts: AttachParts, upload: Arrived, got: Received, file: string
   const { announced, chunk, codec, nodeId, recordingId } = upload
   const before = ownRecording(parts, recordingId, nodeId)
   const job = acceptable(parts, before, { chunked: chunk !== undefined, jobId: announced.jobId, nodeId })
-  const known = stored(parts, upload).find((row) => row.rendition === upload.rendition)
-  checkReplaced(job, known, { checksum: checksumOf(got), sizeBytes: got.size }, now)
+  const known = stored(parts, upload)
+  const same = known.find((row) => row.rendition === upload.rendition)
+  if (same) checkReplaced(job, same, { checksum: checksumOf(got), sizeBytes: got.size }, now)
+  // A chunk that is played may come after its master: its neighbour has completed the job.
+  else checkBeside(job, chunk ? known.filter((row) => row.rendition !== 'raw') : known, upload.rendition)
   const described: StoredFile = {
     cachePath: file,
     checksum: checksumOf(got),
@@ -217,6 +225,7 @@ const rowOf = <F extends StoredFile>(file: F, { announced, recordingId, renditio
   jobId: job.id,
   mimeType: file.mimeType,
   path: file.cachePath,
+  joined: 0,
   recordingId,
   rendition,
   sizeBytes: file.size,
@@ -239,6 +248,7 @@ function attachWhole(
   const replaced = recordings.attach(rowOf(file, upload, job), now)
   const completed = rendition !== 'raw' || (alone && known.every((f) => f.rendition === 'raw'))
   if (completed) {
+    checkWhole(chunks.bytes(recordingId), file.size)
     complete(parts, job, now)
     recordings.lengthen(recordingId, durationSeconds, now)
     // The same bytes again change nothing of a take that is secured.
@@ -265,10 +275,10 @@ function attachChunk(
   } = upload
   const known = chunks.get(recordingId, index)
   const set = chunks.find(recordingId)
-  if (set) checkOpen(set, index)
+  if (set) checkOpen(set, Math.max(index, total ?? 0))
   // It comes again long after it was joined: the sender may forget it, and so may we.
   if (known && isReleased(set, index, rendition))
-    return { answer: { chunk: known, file, uploadQueueItems: [] }, completed: false, replaced: file.cachePath }
+    return { answer: { chunk: known, file, uploadQueueItems: [] }, completed: false, replaced: undefined }
   const { cachePath: path, checksum } = file
   const played = rendition !== 'raw'
   const { chunk, fresh, replaced } = chunks.put(
@@ -279,7 +289,8 @@ function attachChunk(
   if (completed) complete(parts, job, now)
   if (played) {
     settle(parts, recordingId, fresh, now)
-    recordings.lengthen(recordingId, chunks.seconds(recordingId), now)
+    // What came whole is what is played, as long as it is.
+    if (!chunks.find(recordingId)?.wholeAt) recordings.lengthen(recordingId, chunks.seconds(recordingId), now)
   }
   chunks.schedule(recordingId, now)
   const uploadQueueItems = played ? parts.onCached(recordingId, now, { checksum, id: chunk.id, index, path }) : []

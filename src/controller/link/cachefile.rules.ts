@@ -130,13 +130,37 @@ const CORRECTABLE_SECONDS = 24 * 3600
  * other bytes at all: a recorder that was taken over must not rewrite what was said.
  * @throws Fail 409 `take_already_stored`: both sides keep what they have.
  */
-export function checkReplaced(job: Job, stored: Weighed | undefined, sent: Weighed, now: string): void {
-  if (job.status !== 'completed' || !stored || stored.checksum === sent.checksum) return
+export function checkReplaced(job: Job, stored: Weighed, sent: Weighed, now: string): void {
+  if (job.status !== 'completed' || stored.checksum === sent.checksum) return
   if (job.completedAt !== undefined && isoPlus(job.completedAt, CORRECTABLE_SECONDS) < now)
     throw conflict('take_already_stored', 'This take was finished more than a day ago: what is stored of it is kept')
   if (sent.sizeBytes * 2 < stored.sizeBytes)
     throw conflict(
       'take_already_stored',
       `A file of ${stored.sizeBytes} bytes is stored already and is kept: the one sent has ${sent.sizeBytes} bytes`,
+    )
+}
+
+/**
+ * A finished take is played from the file that finished it: beside that one only a master may come.
+ * @throws Fail 409 `take_already_stored`.
+ */
+export function checkBeside(job: Job, others: readonly { rendition: string }[], rendition: string): void {
+  if (job.status === 'completed' && rendition !== 'raw' && others.length > 0)
+    throw conflict(
+      'take_already_stored',
+      'This take is finished and is played from another rendition: that one is kept',
+    )
+}
+
+/**
+ * A take that came in chunks is not given up for one file that holds less than half of them.
+ * @throws Fail 409 `take_already_stored`.
+ */
+export function checkWhole(chunkBytes: number, sizeBytes: number): void {
+  if (sizeBytes * 2 < chunkBytes)
+    throw conflict(
+      'take_already_stored',
+      `Chunks of ${chunkBytes} bytes are stored already and are kept: the file sent has ${sizeBytes} bytes`,
     )
 }

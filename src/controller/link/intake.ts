@@ -1,7 +1,6 @@
 import { createHash, type Hash } from 'node:crypto'
 import * as fs from 'node:fs/promises'
-import * as path from 'node:path'
-import { sizeOf, syncDir } from '../../kernel/durable.ts'
+import { sizeOf } from '../../kernel/durable.ts'
 import { conflict, Fail, invalid } from '../../kernel/fail.ts'
 import { faultWords } from '../../kernel/words.ts'
 import type { Room } from '../edge/room.ts'
@@ -238,13 +237,6 @@ export function checkReceived(got: Received, digest: string | undefined, total: 
 
 /** Size of a kept part, bytes; 0 when there is none. */
 export const partSize = async (file: string): Promise<number> => (await sizeOf(file)) ?? 0
-
-/** Moves a received file to its place; both directory entries are on disk when it resolves. */
-export async function place(part: string, target: string): Promise<void> {
-  await fs.mkdir(path.dirname(target), { recursive: true, mode: 0o750 })
-  await fs.rename(part, target)
-  for (const dir of new Set([path.dirname(target), path.dirname(part)])) await syncDir(dir)
-}
 
 /** One upload per key at a time; a resumable sender that comes back takes over from its own broken connection. */
 export class Turnstile {

@@ -1,16 +1,18 @@
 import { invalid } from '../../kernel/fail.ts'
 import type { Log } from '../../kernel/log.ts'
 import { BulkMetadata, type Recording, RecordingIds, RecordingMetadata } from '../../wire/recordings.ts'
+import type { PathClaims } from '../edge/claims.ts'
 import { removeFiles } from '../edge/files.ts'
 import { partsOf } from '../edge/parts.ts'
 import type { reaches } from '../edge/reach.ts'
-import { type AnyRoute, flow, route } from '../edge/route.ts'
+import { type AnyRoute, type Done, flow, route } from '../edge/route.ts'
 import { changedTags } from './recordings.rules.ts'
 import type { RecordingStore } from './recordings.store.ts'
 
 /** What changing the library stands on; `takes` is the directory of the stored files. */
 interface Editing {
   log: Log
+  paths: PathClaims
   reach: ReturnType<typeof reaches>
   recordings: RecordingStore
   takes: string
@@ -76,12 +78,16 @@ function tagsOf({ id, tags }: Recording, changes: BulkMetadata): string[] | unde
   return after
 }
 
-const deletionRoutes = ({ log, reach, recordings, takes }: Editing): AnyRoute[] => {
-  // Rows first: a file without a row is swept later, a row without its file would be a broken promise.
-  const unlinked = async (ids: string[], files: string[]): Promise<void> => {
-    const parts = await partsOf(takes, ids)
-    for (const { path, error } of await removeFiles(takes, [...files, ...parts]))
+const deletionRoutes = ({ log, paths, reach, recordings, takes }: Editing): AnyRoute[] => {
+  /** A transaction that deletes recordings, then their files and what has arrived of unfinished uploads. */
+  const removing = async (
+    ids: string[],
+    write: (condemn: (files: readonly string[]) => void) => Promise<Done<null>>,
+  ) => {
+    const { done, left } = await paths.removing(write)
+    for (const { path, error } of [...left, ...(await removeFiles(takes, await partsOf(takes, ids)))])
       log.warn('a deleted recording left a file behind', { path, error })
+    return done
   }
   return [
     flow({
@@ -91,18 +97,16 @@ const deletionRoutes = ({ log, reach, recordings, takes }: Editing): AnyRoute[] 
       action: 'recordings.delete',
       target: one,
       status: 204,
-      run: async ({ params }, commit) => {
-        let files: string[] = []
-        const done = await commit(() => {
-          const { before, paths } = recordings.remove(params.id)
-          files = paths
-          const details = { fileCount: paths.length }
-          const target = { type: 'recording', id: before.id, name: before.name }
-          return { data: null, before, correlation: { recordingId: before.id }, details, target }
-        })
-        await unlinked([params.id], files)
-        return done
-      },
+      run: ({ params }, commit) =>
+        removing([params.id], (condemn) =>
+          commit(() => {
+            const { before, paths } = recordings.remove(params.id)
+            condemn(paths)
+            const details = { fileCount: paths.length }
+            const target = { type: 'recording', id: before.id, name: before.name }
+            return { data: null, before, correlation: { recordingId: before.id }, details, target }
+          }),
+        ),
     }),
     flow({
       method: 'POST',
@@ -117,14 +121,14 @@ const deletionRoutes = ({ log, reach, recordings, takes }: Editing): AnyRoute[] 
         for (const { id } of chosen) recordings.mustBeOver(id)
         for (let at = 0; at < chosen.length; at += AT_ONCE) {
           const some = chosen.slice(at, at + AT_ONCE)
-          let files: string[] = []
-          await commit(() => {
-            files = some.flatMap(({ id }) => recordings.remove(id).paths)
-            return { data: null, ...deletion(some, files.length) }
-          })
-          await unlinked(
+          await removing(
             some.map(({ id }) => id),
-            files,
+            (condemn) =>
+              commit(() => {
+                const files = some.flatMap(({ id }) => recordings.remove(id).paths)
+                condemn(files)
+                return { data: null, ...deletion(some, files.length) }
+              }),
           )
         }
         const cacheDeletedCount = chosen.filter(({ cached }) => cached).length

@@ -33,6 +33,8 @@ export interface RecordingFile {
   checksum: string
   durationSeconds: number | null
   jobId: string | null
+  /** 1: made of the chunks of the take; 0: it came as one file. */
+  joined: number
   mimeType: string
   path: string
   recordingId: string
@@ -83,7 +85,7 @@ const PATHS = `SELECT path FROM recording_files WHERE recording_id = @id
   UNION ALL SELECT path FROM recording_chunk_files WHERE recording_id = @id`
 
 const FILE_COLUMNS = `recording_id AS recordingId, rendition, path, checksum, size_bytes AS sizeBytes,
-  mime_type AS mimeType, duration_seconds AS durationSeconds, job_id AS jobId, stored_at AS storedAt`
+  mime_type AS mimeType, duration_seconds AS durationSeconds, job_id AS jobId, joined, stored_at AS storedAt`
 
 /** A row of `COLUMNS` as the wire has it. */
 function recordingOf(row: Row): Recording {
@@ -300,11 +302,12 @@ function attachments(db: Db) {
   )
   const upsert = db.stmt<Params>(
     `INSERT INTO recording_files
-       (recording_id, rendition, path, checksum, size_bytes, mime_type, duration_seconds, job_id, stored_at, details)
-     VALUES (@recordingId, @rendition, @path, @checksum, @sizeBytes, @mimeType, @durationSeconds, @jobId, @now, @details)
+       (recording_id, rendition, path, checksum, size_bytes, mime_type, duration_seconds, job_id, joined, stored_at, details)
+     VALUES (@recordingId, @rendition, @path, @checksum, @sizeBytes, @mimeType, @durationSeconds, @jobId, @joined, @now,
+       @details)
      ON CONFLICT (recording_id, rendition) DO UPDATE SET path = excluded.path, checksum = excluded.checksum,
        size_bytes = excluded.size_bytes, mime_type = excluded.mime_type, duration_seconds = excluded.duration_seconds,
-       job_id = excluded.job_id, stored_at = excluded.stored_at,
+       job_id = excluded.job_id, joined = excluded.joined, stored_at = excluded.stored_at,
        details = iif(excluded.checksum = checksum, coalesce(excluded.details, details), excluded.details)`,
   )
   const lengthen = db.stmt<{ id: string; seconds: number; now: string }>(

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { RetentionPolicy } from '../../wire/retention.ts'
 import type { Runner } from '../background/ticker.ts'
 import type { Audit } from '../edge/audit.ts'
-import { removeFiles } from '../edge/files.ts'
+import type { PathClaims } from '../edge/claims.ts'
 import { systemActor } from '../edge/who.ts'
 import type { Db } from '../store/db.ts'
 import type { RetentionPolicyStore } from './policies.store.ts'
@@ -14,6 +14,7 @@ interface Parts {
   audit: Audit
   /** Most takes one pass deletes, all policies together. */
   batch: number
+  paths: PathClaims
   db: Db
   enabled: boolean
   /** Whether somebody is listening to the take, or is about to. */
@@ -107,18 +108,20 @@ async function remove(
   pass: Pass,
   now: string,
 ): Promise<void> {
-  const { db, held, stored, takes } = parts
+  const { db, held, paths, stored } = parts
   // Asked again in the same turn as the write: a player may have come since.
   if (held(id)) return
-  const gone = db.tx(() => {
-    const cleared = stored.clear(policy, id, now)
-    if (cleared) item(parts, id, 'cache_deleted', reason, now, { ...counted(cleared), policyId: policy.id })
-    return cleared
-  })
+  const { done: gone, left } = await paths.removing((condemn) =>
+    db.tx(() => {
+      const cleared = stored.clear(policy, id, now)
+      if (cleared) item(parts, id, 'cache_deleted', reason, now, { ...counted(cleared), policyId: policy.id })
+      condemn(cleared?.paths ?? [])
+      return cleared
+    }),
+  )
   if (!gone) return
   pass.deleted++
   pass.bytes += gone.bytes
-  const left = await removeFiles(takes, gone.paths)
   if (left.length === 0) return
   pass.failed++
   const details = { errors: left.map(({ error }) => error).slice(0, 5), files: left.length, policyId: policy.id }

@@ -173,10 +173,14 @@ export class Db {
     return this.file === ':memory:' || placeOf(this.file) === this.place
   }
 
-  /** Takes the lock of writers for a moment, without waiting for anybody. @throws Fail 503 when it cannot be had. */
+  /**
+   * Writes something that changes nothing, without waiting for anybody. @throws Fail 503 when another program holds the lock,
+   * or the disk takes no more.
+   */
   writable(): void {
-    this.atOnce(() => this.begin.run())
-    this.rollback.run()
+    this.atOnce(() =>
+      this.tx(() => this.raw.pragma(`user_version = ${this.raw.pragma('user_version', { simple: true })}`)),
+    )
   }
 
   private atOnce<T>(fn: () => T): T {

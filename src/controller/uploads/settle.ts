@@ -3,7 +3,7 @@ import { type Clock, iso, isoPlus } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { ChecksumVerification, UploadItem, UploadRunItem, UploadRunSummary } from '../../wire/uploads.ts'
 import type { Audit, Entry } from '../edge/audit.ts'
-import { removeFiles } from '../edge/files.ts'
+import type { PathClaims } from '../edge/claims.ts'
 import { systemActor } from '../edge/who.ts'
 import type { HealthStore } from '../health/health.store.ts'
 import type { Db } from '../store/db.ts'
@@ -16,13 +16,12 @@ import type { UploadWorkStore } from './work.store.ts'
 interface Parts {
   alarms: AlarmStore
   audit: Audit
+  paths: PathClaims
   clock: Clock
   db: Db
   health: HealthStore
   log: Log
   reconciles: ReconcileStore
-  /** Directory of the stored takes. */
-  takes: string
   work: UploadWorkStore
 }
 
@@ -39,7 +38,7 @@ const overtaken = ({ id, provider, recordingId, status }: UploadItem): UploadRun
 })
 
 export function settlement(parts: Parts) {
-  const { alarms, audit, clock, db, log, reconciles, takes, work } = parts
+  const { alarms, audit, clock, db, log, paths, reconciles, work } = parts
   const nowIso = (): string => iso(clock.now())
 
   const told = (item: UploadItem, verification: ChecksumVerification | undefined, now: string): UploadRunItem => {
@@ -56,10 +55,11 @@ export function settlement(parts: Parts) {
     return done?.unlink ?? []
   }
 
-  const unlink = async (recordingId: string, files: string[]): Promise<void> => {
-    // Rows first: a file without a row is swept later, a row without its file would be a broken promise.
-    for (const { path, error } of await removeFiles(takes, files))
-      log.warn('an uploaded take left its file behind', { recordingId, path, error })
+  /** A transaction that may let go of files of a take. */
+  const releasing = async <T>(recordingId: string, write: (condemn: (files: string[]) => void) => T): Promise<T> => {
+    const { done, left } = await paths.removing((condemn) => db.tx(() => write(condemn)))
+    for (const { path, error } of left) log.warn('an uploaded take left its file behind', { recordingId, path, error })
+    return done
   }
 
   /** The budget is spent: somebody should look. */
@@ -105,27 +105,24 @@ export function settlement(parts: Parts) {
       }),
     /** Files of takes that were in use when they could have been deleted. */
     async releasePostponed(limit: number): Promise<void> {
-      for (const id of reconciles.postponed(limit)) {
-        const files = db.tx(() => {
+      for (const id of reconciles.postponed(limit))
+        await releasing(id, (condemn) => {
           const now = nowIso()
           const again = reconciles.retry(id, now)
           if (again?.retention.cacheDeleted) audit.write(reconciledRow(id, again), now)
-          return again?.unlink ?? []
+          condemn(again?.unlink ?? [])
         })
-        await unlink(id, files)
-      }
     },
-    async succeeded(item: UploadItem, claim: string, verification: ChecksumVerification): Promise<UploadRunItem> {
-      const { files, result } = db.tx(() => {
+    succeeded: (item: UploadItem, claim: string, verification: ChecksumVerification): Promise<UploadRunItem> =>
+      releasing(item.recordingId, (condemn) => {
         const now = nowIso()
         const after = work.succeed(item.id, claim, verification.status, now)
-        if (!after) return { files: [], result: overtaken(item) }
+        if (!after) return overtaken(item)
         alarms.clear(after, now)
-        return { result: told(after, verification, now), files: reconcile(item.recordingId, now) }
-      })
-      await unlink(item.recordingId, files)
-      return result
-    },
+        const result = told(after, verification, now)
+        condemn(reconcile(item.recordingId, now))
+        return result
+      }),
   }
 }
 export type Settlement = ReturnType<typeof settlement>

@@ -3,6 +3,7 @@ import type { Ids } from '../../kernel/ids.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { ChunkStore } from '../chunks/chunks.store.ts'
 import type { Audit } from '../edge/audit.ts'
+import type { PathClaims } from '../edge/claims.ts'
 import type { HealthStore } from '../health/health.store.ts'
 import type { Db } from '../store/db.ts'
 import { alarmStore } from './alarms.store.ts'
@@ -19,6 +20,7 @@ interface Parts {
   audit: Audit
   batchSize: number
   chunks: ChunkStore
+  paths: PathClaims
   clock: Clock
   db: Db
   enabled: boolean

@@ -9,6 +9,14 @@ import { chunked, counted, wav } from '../chunks/world.ts'
 const hex = (bytes: Uint8Array) => `sha256:${createHash('sha256').update(bytes).digest('hex')}`
 const sound = (n: number, frames = 2000) => wav(counted(n * 5000, frames))
 
+const ENHANCING = { codec: 'wav', enhancement: { loudnorm: { enabled: true } } }
+
+/** Past every grace, what is due is joined. */
+async function joinedLater(k: Kit): Promise<void> {
+  k.advance('2m')
+  await k.tick('chunk-join')
+}
+
 interface Row {
   checksum: string
   path: string
@@ -28,7 +36,7 @@ function assertStored(k: Kit, files: string[], told: Buffer[]): void {
 test('of uploads that come at once each one that is told stored has its own bytes', async () => {
   for (let round = 0; round < 12; round++) {
     const k = kit()
-    const t = await chunked(k, { codec: 'wav', enhancement: { loudnorm: { enabled: true } } })
+    const t = await chunked(k, ENHANCING)
     const shots: [string, Buffer][] = [
       ['?chunk=0', sound(1)],
       ['?chunk=0&rendition=enhanced', sound(2)],
@@ -72,7 +80,7 @@ test('a whole take that comes while its chunks are joined is the one that is kep
 
 test('chunks never take the place of a take that came whole', async () => {
   const k = kit()
-  const t = await chunked(k, { codec: 'wav', enhancement: { loudnorm: { enabled: true } } })
+  const t = await chunked(k, ENHANCING)
   const [enhanced, master] = [sound(1, 9000), sound(2, 9000)]
   assert.equal((await t.agent.put(`${t.path}?rendition=enhanced`, enhanced, t.headers)).status, 201)
   assert.equal((await t.agent.put(`${t.path}?rendition=raw`, master, t.headers)).status, 201)
@@ -103,7 +111,7 @@ test('a take that has all of its chunks takes no further one', async () => {
 test('a master that came whole stays, and the chunks of what is played are joined beside it', async () => {
   for (const first of ['master', 'chunk']) {
     const k = kit()
-    const t = await chunked(k, { codec: 'wav', enhancement: { loudnorm: { enabled: true } } })
+    const t = await chunked(k, ENHANCING)
     const master = sound(1, 9000)
     const sent = {
       chunk: () => t.put(0, sound(2), '&rendition=enhanced'),
@@ -121,4 +129,76 @@ test('a master that came whole stays, and the chunks of what is played are joine
     assert.ok(t.read(rawCachePath).equals(master))
     await k.close()
   }
+})
+
+test('a master that came whole after its chunks were joined stays, whatever chunk follows', async () => {
+  const k = kit()
+  const t = await chunked(k, ENHANCING)
+  await t.put(0, sound(1), '&rendition=raw')
+  await t.put(0, sound(2), '&rendition=enhanced&chunkTotal=2')
+  await joinedLater(k)
+  const master = sound(3, 9000)
+  assert.equal((await t.agent.put(`${t.path}?rendition=raw`, master, t.headers)).status, 201)
+  for (const index of [1, 0]) {
+    await t.put(index, sound(4 + index), '&rendition=raw')
+    await joinedLater(k)
+    assert.ok(t.read((await t.recording()).rawCachePath).equals(master))
+  }
+  await k.close()
+})
+
+test('a take that has all of its chunks does not become longer by what is said of their number', async () => {
+  const k = kit()
+  const t = await chunked(k)
+  await t.put(0, sound(1))
+  await t.put(1, sound(2), '&chunkTotal=2')
+  await joinedLater(k)
+  const before = await t.recording()
+  const again = await t.put(0, sound(1), '&chunkTotal=3')
+  assert.deepEqual([again.status, again.json.reason], [409, 'chunk_set_closed'])
+  assert.equal((await t.put(2, sound(3))).status, 409)
+  await joinedLater(k)
+  assert.deepEqual(await t.recording(), before)
+  await k.close()
+})
+
+test('a short file does not take the place of the chunks that are there', async () => {
+  const k = kit()
+  const t = await chunked(k)
+  await t.put(0, sound(1, 40_000))
+  await t.put(1, sound(2, 40_000))
+  const short = await t.agent.put(t.path, sound(3, 8000), t.headers)
+  assert.deepEqual([short.status, short.json.reason], [409, 'take_already_stored'])
+  await t.put(2, sound(4, 40_000), '&chunkTotal=3')
+  await joinedLater(k)
+  const { cachePath, durationSeconds } = await t.recording()
+  assert.equal(t.read(cachePath).length, sound(1, 120_000).length)
+  assert.equal(durationSeconds, 15)
+  await k.close()
+})
+
+test('a take that is finished is not played from another rendition that comes later', async () => {
+  const k = kit()
+  const t = await chunked(k, ENHANCING)
+  const enhanced = sound(1, 9000)
+  assert.equal((await t.agent.put(`${t.path}?rendition=enhanced`, enhanced, t.headers)).status, 201)
+  const before = await t.recording()
+  const other = await t.agent.put(t.path, sound(2, 9000), t.headers)
+  assert.deepEqual([other.status, other.json.reason], [409, 'take_already_stored'])
+  assert.deepEqual(await t.recording(), before)
+  await k.close()
+})
+
+test('a join that takes the place of a file says which', async () => {
+  const k = kit()
+  const t = await chunked(k)
+  await t.put(0, sound(1))
+  await t.put(2, sound(3), '&chunkTotal=3')
+  await joinedLater(k)
+  const first = await t.recording()
+  await t.put(1, sound(2))
+  await joinedLater(k)
+  const { data } = (await k.as('owner').get('/audit-events?action=recordings.chunks.join.succeeded')).json
+  assert.deepEqual([data.length, data[0].before.checksum, data[1].before ?? null], [2, first.checksum, null])
+  await k.close()
 })

@@ -68,7 +68,7 @@ test('of chunks, gaps move to their place, what differs is left out and loudness
 
 test('what was told of each rendition is shown with the one recording, and goes with its file', async () => {
   const k = kit()
-  const t = await chunked(k)
+  const t = await chunked(k, { codec: 'wav', enhancement: { loudnorm: { enabled: true } } })
   const put = (rendition: string, details: string, bytes = rendition) =>
     t.agent.put(`${t.path}?rendition=${rendition}`, sound(bytes), { ...t.headers, 'x-svc-rendition-details': details })
   assert.equal((await put('raw', encoded(raw))).status, 201)

@@ -71,6 +71,7 @@ export function takes(k: Kit) {
       mimeType: 'audio/wav',
       durationSeconds: 7,
       jobId: null,
+      joined: 0,
     }
     k.db.tx(() => store.attach(row, k.now()))
     return path

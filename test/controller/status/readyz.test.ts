@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
+import { smallDisk } from '../../agent/spool/kit.ts'
 import { type Kit, kit } from '../../kit/kit.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'roomtone-ready-'))
@@ -55,6 +56,22 @@ test('not ready while the database is closed', async () => {
   const { k } = world()
   k.db.raw.close()
   assert.equal(await ready(k), '503 unreachable')
+})
+
+test('not ready on a full disk, and ready again when there is room', async (t) => {
+  const disk = smallDisk(t, 8 << 20)
+  if (!disk) return
+  const k = kit({ file: join(disk, 'db') })
+  const filler = join(disk, 'filler')
+  const add = async (name: string) => (await k.as('admin').post('/rooms', { name, site: 'B' })).status
+  assert.equal(await add('A'), 201)
+  assert.throws(() => writeFileSync(filler, Buffer.alloc(8 << 20)), { code: 'ENOSPC' })
+  for (let n = 0; (await add(`room ${n}`)) === 201; n++) assert.ok(n < 1000)
+  assert.equal(await ready(k), '503 unreachable')
+  rmSync(filler)
+  assert.equal(await ready(k), '200 ready')
+  assert.equal(await add('Z'), 201)
+  await k.close()
 })
 
 test('not ready while nothing can be written, and ready again when somebody else lets go', async () => {
