@@ -1,5 +1,5 @@
 // What a release is called and what is written about it; no clock, no machine.
-import { versionOfTag } from '../src/host/release.rules.ts'
+import { versionOfTag } from '../src/system/host/release.rules.ts'
 
 /** `day` is YYYY.MM.DD of the commit; its own tag goes before a new number. */
 export function tagFor(day: string, own: readonly string[], all: readonly string[]): string {

@@ -1,4 +1,4 @@
--- The schema as all migrations leave it. Made by test/guards/schema.update.ts; not run by anything.
+-- The schema as all migrations leave it. Made by test/conventions/schema.update.ts; not run by anything.
 
 CREATE TABLE access_groups (
   id          TEXT PRIMARY KEY NOT NULL,

@@ -1,10 +1,10 @@
 // The recorder agent: chooses the mode, puts the parts together, owns the process's signals.
 import * as path from 'node:path'
-import { createNotifier, type Notifier } from '../host/notify.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { errorFields, jsonLog, type Log } from '../kernel/log.ts'
 import type { Outlets } from '../kernel/logsink.ts'
 import { version } from '../kernel/version.ts'
+import { createNotifier, type Notifier } from '../system/host/notify.ts'
 import type { AgentJob } from '../wire/recordings.ts'
 import { BootstrapFailed, bootstrapNode } from './bootstrap.ts'
 import { type AgentConfig, BadConfig, helpText, readConfig } from './config.ts'

@@ -1,5 +1,5 @@
-import { heldFile, heldText, readHold } from '../host/hold.ts'
 import { errorFields, type Log } from '../kernel/log.ts'
+import { heldFile, heldText, readHold } from '../system/host/hold.ts'
 import type { Service } from './proc/service.ts'
 import { replaceFile } from './spool/durable.ts'
 

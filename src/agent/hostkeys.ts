@@ -1,6 +1,6 @@
 import * as path from 'node:path'
 import { fingerprint } from '../crypto/sshkey.ts'
-import { linesOf } from '../host/files.ts'
+import { linesOf } from '../system/host/files.ts'
 
 // Strongest first. Others (dsa) are not offered by any server of today.
 const TYPES = ['ed25519', 'ecdsa', 'rsa']

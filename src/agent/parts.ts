@@ -1,10 +1,10 @@
 // Puts the parts of the agent together: what every mode that talks to the controller works with.
 import type { Server } from 'node:net'
 import * as path from 'node:path'
-import { isInstalled } from '../host/ffmpeg.ts'
 import { systemClock } from '../kernel/clock.ts'
 import { makeDir } from '../kernel/dirs.ts'
 import { errorFields, type Log } from '../kernel/log.ts'
+import { isInstalled } from '../system/host/ffmpeg.ts'
 import type { AudioDefaults, NodeConfig } from '../wire/nodes.ts'
 import type { AgentJob } from '../wire/recordings.ts'
 import { type Calendar, createCalendar } from './calendar.ts'

@@ -1,8 +1,8 @@
 import * as fs from 'node:fs'
-import { type OnlineSign, onlineSignFile } from '../host/onlinesign.ts'
 import { iso, systemClock } from '../kernel/clock.ts'
 import { errorFields, type Log } from '../kernel/log.ts'
 import { version } from '../kernel/version.ts'
+import { type OnlineSign, onlineSignFile } from '../system/host/onlinesign.ts'
 import { replaceFile } from './spool/durable.ts'
 
 /**

@@ -1,8 +1,8 @@
 // The settings of the installed controller, for verbs that somebody calls beside its service.
 import * as fs from 'node:fs'
 import * as path from 'node:path'
-import { readEnvFile } from '../host/envfile.ts'
-import { PLACES } from '../host/places.ts'
+import { readEnvFile } from '../system/host/envfile.ts'
+import { PLACES } from '../system/host/places.ts'
 
 type Env = Record<string, string | undefined>
 

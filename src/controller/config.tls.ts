@@ -1,6 +1,6 @@
 // What the settings say of TLS: the files, or the sentence that says why they cannot be meant.
 import { isLoopback } from '../kernel/loopback.ts'
-import type { CertificateFiles } from './edge/certificates.ts'
+import type { CertificateFiles } from './http/certificates.ts'
 
 interface TlsValues {
   SVC_ALLOW_PLAIN_HTTP: boolean

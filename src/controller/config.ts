@@ -2,15 +2,15 @@
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import * as z from 'zod'
-import { credentialFile } from '../host/credentials.ts'
-import { type ManagerCall, managerOf } from '../host/notify.ts'
-import { isReleaseKey } from '../host/release.ts'
 import { faultWords } from '../kernel/words.ts'
 import { BadConfig, type RunSettings, readRunSettings } from '../lifecycle/config.ts'
-import { issuerFault, type OidcSettings, tenantFault } from './auth/oidc.rules.ts'
+import { credentialFile } from '../system/host/credentials.ts'
+import { type ManagerCall, managerOf } from '../system/host/notify.ts'
+import { isReleaseKey } from '../system/host/release.ts'
 import { installedEnv } from './config.installed.ts'
 import { tlsOf } from './config.tls.ts'
-import type { CertificateFiles } from './edge/certificates.ts'
+import type { CertificateFiles } from './http/certificates.ts'
+import { issuerFault, type OidcSettings, tenantFault } from './identity/auth/oidc.rules.ts'
 
 type Env = Record<string, string | undefined>
 

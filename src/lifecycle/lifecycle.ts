@@ -1,11 +1,12 @@
 // roomtone lifecycle: acts on nodes over SSH for a controller elsewhere.
-import { createNotifier } from '../host/notify.ts'
-import { TrustError } from '../host/trust.ts'
+
 import { randomIds } from '../kernel/ids.ts'
 import { errorFields, jsonLog, type Log } from '../kernel/log.ts'
 import type { Outlets } from '../kernel/logsink.ts'
 import { isLoopback } from '../kernel/loopback.ts'
 import { version } from '../kernel/version.ts'
+import { createNotifier } from '../system/host/notify.ts'
+import { TrustError } from '../system/host/trust.ts'
 import { BadConfig, readServerSettings, type ServerSettings, settingsHelp } from './config.ts'
 import { controllerMaterial } from './material.ts'
 import { perform } from './run.ts'

@@ -2,9 +2,9 @@
 import * as http from 'node:http'
 import * as https from 'node:https'
 import type * as tls from 'node:tls'
-import { secureContext, type Trust, tlsAdvice } from '../host/trust.ts'
 import { isLoopback } from '../kernel/loopback.ts'
 import { faultWords } from '../kernel/words.ts'
+import { secureContext, type Trust, tlsAdvice } from '../system/host/trust.ts'
 import { Material } from '../wire/lifecycle.ts'
 
 export interface MaterialSource {

@@ -1,5 +1,5 @@
 // One session with a node by the system's OpenSSH: a line in, text out, an exit code. No secret is an argument.
-import { NotStarted, run } from '../host/run.ts'
+import { NotStarted, run } from '../system/host/run.ts'
 import type { Stream } from '../wire/lifecycle.ts'
 import { commandFor, type Target } from './target.rules.ts'
 

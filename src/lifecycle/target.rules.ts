@@ -1,5 +1,5 @@
 // Where a run goes and as whom (agent contract, section 23). Pure.
-import { FORCED_COMMAND, MAINTAIN_COMMAND } from '../host/places.ts'
+import { FORCED_COMMAND, MAINTAIN_COMMAND } from '../system/host/places.ts'
 import { isHost, type Material, MINTING_ACTIONS, type RunRequest } from '../wire/lifecycle.ts'
 import type { MaintainLine } from '../wire/maintain.ts'
 import type { RunSettings } from './config.ts'

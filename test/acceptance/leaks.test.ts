@@ -1,7 +1,7 @@
 // No read tells of what is out of reach: not by a word of it, not by its id, not by another answer than for an unknown id.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { AnyRoute } from '../../src/controller/edge/route.ts'
+import type { AnyRoute } from '../../src/controller/http/route.ts'
 import { type Caller, callers, lists, may } from './callers.ts'
 import { type Thing, type World, world } from './world.ts'
 

@@ -2,7 +2,7 @@
 // search and facets; a deny beats owner": every claim against an oracle of the contract's words.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import type { AnyRoute } from '../../src/controller/edge/route.ts'
+import type { AnyRoute } from '../../src/controller/http/route.ts'
 import type { Answer } from '../kit/kit.ts'
 import { type Caller, callers, holds, lists, may } from './callers.ts'
 import { ok, type Thing, type World, world } from './world.ts'

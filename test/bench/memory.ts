@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { childrenOf } from '../e2e/processes.ts'
 import { allocatorOf } from '../kit/unit.ts'
-import { childrenOf } from '../whole/processes.ts'
 import type { Row } from './measure.ts'
 import { memory } from './programs.ts'
 import { arrived, recorder, UNTOUCHED } from './recorder.ts'

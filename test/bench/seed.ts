@@ -1,7 +1,7 @@
 // Fills a migrated database with years of a busy fleet, table by table. usage: node test/bench/seed.ts FILE [--recordings N]
 import { parseArgs } from 'node:util'
 import Database from 'better-sqlite3'
-import { gramsOf, searchText } from '../../src/controller/recordings/search.rules.ts'
+import { gramsOf, searchText } from '../../src/controller/recordings/library/search.rules.ts'
 import { Db } from '../../src/controller/store/db.ts'
 import { embedded, migrate } from '../../src/controller/store/migrate.ts'
 import { seedAudit } from './seed.audit.ts'

@@ -5,7 +5,7 @@ import * as os from 'node:os'
 import * as path from 'node:path'
 import { after, test } from 'node:test'
 import { parse } from 'yaml'
-import { PLACES, UNITS, USERS } from '../../src/host/places.ts'
+import { PLACES, UNITS, USERS } from '../../src/system/host/places.ts'
 import { DEPLOY } from './manifests.ts'
 
 const read = (...at: string[]): string => fs.readFileSync(path.join(DEPLOY, 'litestream', ...at), 'utf8')

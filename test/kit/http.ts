@@ -1,4 +1,4 @@
-import { Server } from '../../src/controller/edge/server.ts'
+import { Server } from '../../src/controller/http/server.ts'
 import type { Kit } from './kit.ts'
 
 /** The kit's controller on a real socket, for what only a connection shows: broken uploads, gone clients, HEAD. */

@@ -1,6 +1,6 @@
 // Bytes that pass for audio by their signature, for tests to which it does not matter what is heard.
 import { randomBytes } from 'node:crypto'
-import type { AudioFormat } from '../../src/host/audio.ts'
+import type { AudioFormat } from '../../src/system/host/audio.ts'
 
 const HEADS: Record<AudioFormat, Buffer> = {
   flac: Buffer.from('fLaC'),

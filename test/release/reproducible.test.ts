@@ -6,7 +6,7 @@ import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { after, test } from 'node:test'
 import { promisify } from 'node:util'
-import { releaseFault } from '../../src/host/release.ts'
+import { releaseFault } from '../../src/system/host/release.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '..', '..')
 const TAG = 'agent-v2026.11.21-3'

@@ -5,8 +5,8 @@ import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { after, test } from 'node:test'
 import pkg from '../../package.json' with { type: 'json' }
-import { archiveName } from '../../src/host/release.rules.ts'
-import { releaseFault } from '../../src/host/release.ts'
+import { archiveName } from '../../src/system/host/release.rules.ts'
+import { releaseFault } from '../../src/system/host/release.ts'
 import { Controller, filesBelow, House } from '../kit/whole.ts'
 
 const arch = process.arch as 'arm64' | 'x64'

@@ -1,8 +1,8 @@
 // One ffmpeg of the chain: killed with its signal, in its own words when it fails.
 import { spawn } from 'node:child_process'
 import type { Readable, Writable } from 'node:stream'
-import { bounded, notStarted, startFault } from '../../host/ffmpeg.ts'
 import { faultWords } from '../../kernel/words.ts'
+import { bounded, notStarted, startFault } from '../../system/host/ffmpeg.ts'
 import { badEnd, lastWords, progressOf } from '../proc/ffmpeg.ts'
 import { lowerPriority } from '../proc/priority.ts'
 

@@ -1,6 +1,6 @@
 // From the shaped voice to the finished rendition: level, gate, channels, codec; what is finished is measured.
-import { formatOf } from '../../host/audio.ts'
-import { input } from '../../host/ffmpeg.ts'
+import { formatOf } from '../../system/host/audio.ts'
+import { input } from '../../system/host/ffmpeg.ts'
 import type { Enhancement } from '../../wire/profiles.ts'
 import { cut, fromIntermediate, gateFilters, INTERMEDIATE, levelFilters, type Span, spread } from './chain.rules.ts'
 import { DENOISE_RATE } from './engine.rules.ts'

@@ -2,7 +2,7 @@
 // has to be known before it is set.
 import * as fs from 'node:fs/promises'
 import type { Readable, Writable } from 'node:stream'
-import { input } from '../../host/ffmpeg.ts'
+import { input } from '../../system/host/ffmpeg.ts'
 import type { Enhancement } from '../../wire/profiles.ts'
 import type { Mix } from '../render/plan.rules.ts'
 import { RAW } from '../render/render.ts'

@@ -1,7 +1,7 @@
 // Finds the capture devices of this machine: arecord, else /proc/asound.
 import * as fsp from 'node:fs/promises'
 import * as path from 'node:path'
-import { NotStarted, run } from '../../host/run.ts'
+import { NotStarted, run } from '../../system/host/run.ts'
 import type { InterfaceInput } from '../../wire/nodes.ts'
 import {
   type Capabilities,

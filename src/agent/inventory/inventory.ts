@@ -1,6 +1,6 @@
-import { isInstalled } from '../../host/ffmpeg.ts'
 import { type Clock, iso } from '../../kernel/clock.ts'
 import { version } from '../../kernel/version.ts'
+import { isInstalled } from '../../system/host/ffmpeg.ts'
 import type { Denoiser, Runtime } from '../../wire/nodes.ts'
 import { type AlsaOptions, channelList, discoverAlsa, type LocalInterface } from './alsa.ts'
 import { hostname, ipAddresses, runtime } from './host.ts'

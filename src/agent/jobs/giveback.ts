@@ -1,7 +1,7 @@
 import * as fs from 'node:fs/promises'
-import { run } from '../../host/run.ts'
 import { sizeOf } from '../../kernel/durable.ts'
 import { errorFields } from '../../kernel/log.ts'
+import { run } from '../../system/host/run.ts'
 import { wavFrameBytes } from '../spool/wav.rules.ts'
 import { readWav } from '../spool/wav.ts'
 import type { JobContext, OwnedJob } from './owned.ts'

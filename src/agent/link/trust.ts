@@ -1,5 +1,5 @@
 import type * as tls from 'node:tls'
-import { secureContext, type Trust, TrustError } from '../../host/trust.ts'
+import { secureContext, type Trust, TrustError } from '../../system/host/trust.ts'
 import { LinkError } from './link.ts'
 
 /** One context for the life of the link. @throws LinkError naming the file that cannot be used. */

@@ -1,6 +1,6 @@
 // Room on the disk the agent writes to.
 import { statfs } from 'node:fs/promises'
-import { run } from '../../host/run.ts'
+import { run } from '../../system/host/run.ts'
 
 export interface Space {
   /** Bytes this process may still write. */

@@ -1,7 +1,7 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import * as fs from 'node:fs/promises'
 import type { Readable, Writable } from 'node:stream'
-import { bounded, input, notStarted, type RawFormat, startFault } from '../../host/ffmpeg.ts'
+import { bounded, input, notStarted, type RawFormat, startFault } from '../../system/host/ffmpeg.ts'
 import { badEnd, lastWords, progressOf } from '../proc/ffmpeg.ts'
 import { lowerPriority } from '../proc/priority.ts'
 import { syncFile } from '../spool/durable.ts'

@@ -1,7 +1,7 @@
 import type { AuditEvent } from '../../wire/audit.ts'
 import type { Permission } from '../../wire/permissions.ts'
-import type { Cover, Reach } from '../edge/reach.ts'
-import type { UserWho } from '../edge/who.ts'
+import type { Cover, Reach } from '../http/reach.ts'
+import type { UserWho } from '../http/who.ts'
 import type { Condition } from '../store/filter.ts'
 
 /** What is granted and what is refused, apart: a row is judged by several views, and each needs both. */

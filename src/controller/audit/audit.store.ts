@@ -36,7 +36,7 @@ const COLUMNS = `e.id, e.created_at AS createdAt, e.action, e.outcome, e.permiss
 
 type Said = Pick<Row, 'action' | 'actorType' | 'outcome' | 'permission' | 'reason' | 'targetType'>
 
-/** Reading the audit; writing it is the edge's (`edge/audit.ts`). Who may read what is `readable` (audit.rules.ts). */
+/** Reading the audit; writing it is `http/audit.ts`'s. Who may read what is `readable` (audit.rules.ts). */
 export function auditStore(db: Db) {
   const search = eventSearch(db)
   const whole = db.stmt<{ seqs: string }, Row>(

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import type { Runner } from '../background/ticker.ts'
+import type { Runner } from '../scheduler/ticker.ts'
 import type { TargetIndex } from './index.store.ts'
 
 const EVERY_SECONDS = 10

@@ -1,5 +1,5 @@
 import type { AuditFilters } from '../../wire/audit.ts'
-import { folded, PLACES } from '../edge/ledger.ts'
+import { folded, PLACES } from '../http/ledger.ts'
 import type { Db } from '../store/db.ts'
 import { type Condition, contains, Lister, when } from '../store/filter.ts'
 import { listedTargets, type Readable, SCOPED_LIST } from './audit.rules.ts'

@@ -1,5 +1,5 @@
-import type { Runner } from '../background/ticker.ts'
-import type { Edge } from '../edge/edge.ts'
+import type { Edge } from '../http/edge.ts'
+import type { Runner } from '../scheduler/ticker.ts'
 
 const EVERY_SECONDS = 60
 

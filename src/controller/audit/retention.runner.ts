@@ -1,8 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isoPlus } from '../../kernel/clock.ts'
-import type { Runner } from '../background/ticker.ts'
-import type { Audit } from '../edge/audit.ts'
-import { systemActor } from '../edge/who.ts'
+import type { Audit } from '../http/audit.ts'
+import { systemActor } from '../http/who.ts'
+import type { Runner } from '../scheduler/ticker.ts'
 import type { Db } from '../store/db.ts'
 import type { AuditRetention } from './retention.store.ts'
 

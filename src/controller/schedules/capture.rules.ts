@@ -1,9 +1,9 @@
 import { conflict, type Fail, invalid } from '../../kernel/fail.ts'
 import type { Interface, Node } from '../../wire/nodes.ts'
 import type { ChannelMode } from '../../wire/profiles.ts'
-import type { Target } from '../edge/route.ts'
-import { refusal, selectionMisfit } from '../recordings/fitting.rules.ts'
-import { effectiveInterface, roomsOf } from '../recordings/start.rules.ts'
+import type { Target } from '../http/route.ts'
+import { refusal, selectionMisfit } from '../recordings/library/fitting.rules.ts'
+import { effectiveInterface, roomsOf } from '../recordings/library/start.rules.ts'
 
 /** What of a schedule says which channels it takes. */
 export interface Capture {

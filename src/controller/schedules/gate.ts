@@ -1,6 +1,6 @@
 import { iso } from '../../kernel/clock.ts'
-import type { Target } from '../edge/route.ts'
-import type { NodeStore } from '../nodes/nodes.store.ts'
+import type { NodeStore } from '../fleet/nodes/nodes.store.ts'
+import type { Target } from '../http/route.ts'
 import { placeOf } from './capture.rules.ts'
 
 // Only the status of a node depends on the time, and the gate does not ask for it.

@@ -1,5 +1,5 @@
 import { iso } from '../../kernel/clock.ts'
-import type { Jump } from '../background/steady.ts'
+import type { Jump } from '../scheduler/steady.ts'
 import type { Db, Params } from '../store/db.ts'
 import { type Pending, pendingOf, pendingSlot, type Stored } from './planning.rules.ts'
 import { currentSlot, isExcepted, type Slot, slotsAfter } from './recurrence.rules.ts'

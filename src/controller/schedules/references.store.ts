@@ -1,4 +1,4 @@
-import type { Reach } from '../edge/reach.ts'
+import type { Reach } from '../http/reach.ts'
 import type { Db } from '../store/db.ts'
 import { Lister } from '../store/filter.ts'
 

@@ -1,6 +1,6 @@
-import type { NodeStore } from '../nodes/nodes.store.ts'
-import { roomsOf } from '../recordings/start.rules.ts'
-import type { RosterStore } from '../rooms/roster.store.ts'
+import type { NodeStore } from '../fleet/nodes/nodes.store.ts'
+import type { RosterStore } from '../fleet/rooms/roster.store.ts'
+import { roomsOf } from '../recordings/library/start.rules.ts'
 import type { Stored } from './planning.rules.ts'
 import type { ScheduleStore } from './schedules.store.ts'
 

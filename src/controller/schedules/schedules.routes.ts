@@ -7,12 +7,12 @@ import {
   ScheduleFilters,
   ScheduleList,
 } from '../../wire/schedules.ts'
-import { type Action, actionStates } from '../edge/actions.ts'
-import { type Column, csvExport, EXPORT_SLICE } from '../edge/export.ts'
-import { pageMeta } from '../edge/page.ts'
-import type { reaches } from '../edge/reach.ts'
-import { type AnyRoute, flow, route, stream, type Target } from '../edge/route.ts'
-import type { NodeStore } from '../nodes/nodes.store.ts'
+import type { NodeStore } from '../fleet/nodes/nodes.store.ts'
+import { type Action, actionStates } from '../http/actions.ts'
+import { type Column, csvExport, EXPORT_SLICE } from '../http/export.ts'
+import { pageMeta } from '../http/page.ts'
+import type { reaches } from '../http/reach.ts'
+import { type AnyRoute, flow, route, stream, type Target } from '../http/route.ts'
 import { calendarOf, windowOf } from './calendar.ts'
 import { type Stored, shownSlot, upcoming } from './planning.rules.ts'
 import type { ReferenceStore } from './references.store.ts'

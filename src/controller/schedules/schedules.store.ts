@@ -1,7 +1,7 @@
 import { conflict, Fail, found } from '../../kernel/fail.ts'
 import type { Zone } from '../../kernel/zones.ts'
 import type { CalendarFilters, Recurrence, Schedule, ScheduleFilters } from '../../wire/schedules.ts'
-import type { Reach } from '../edge/reach.ts'
+import type { Reach } from '../http/reach.ts'
 import type { Db, Params } from '../store/db.ts'
 import { type Condition, Lister, type Order, present, when } from '../store/filter.ts'
 import { type Assignment, liveNow } from './live.rules.ts'

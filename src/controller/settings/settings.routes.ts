@@ -1,7 +1,7 @@
 import { API_PREFIX } from '../../wire/headers.ts'
 import { ControllerSettingsPatch } from '../../wire/settings.ts'
-import { actionStates } from '../edge/actions.ts'
-import { type AnyRoute, route } from '../edge/route.ts'
+import { actionStates } from '../http/actions.ts'
+import { type AnyRoute, route } from '../http/route.ts'
 import type { SettingsStore } from './settings.store.ts'
 
 // A singleton has no id to be granted (decision 2).

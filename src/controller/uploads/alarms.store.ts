@@ -1,5 +1,5 @@
 import type { UploadItem } from '../../wire/uploads.ts'
-import type { HealthStore } from '../health/health.store.ts'
+import type { HealthStore } from '../monitoring/health/health.store.ts'
 import type { Db } from '../store/db.ts'
 import { isMaster } from './queue.rules.ts'
 

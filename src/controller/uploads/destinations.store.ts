@@ -8,7 +8,7 @@ import type {
   S3Options,
   SmbOptions,
 } from '../../wire/uploads.ts'
-import type { Reach } from '../edge/reach.ts'
+import type { Reach } from '../http/reach.ts'
 import type { Db, Params } from '../store/db.ts'
 import { Lister } from '../store/filter.ts'
 import { describe, redirections, type Unavailable } from './destinations.rules.ts'

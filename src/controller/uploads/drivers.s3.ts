@@ -6,7 +6,7 @@ import { Readable } from 'node:stream'
 import type { PutObjectCommandInput, S3Client } from '@aws-sdk/client-s3'
 import { systemWords } from '../../kernel/words.ts'
 import type { ChecksumVerification, S3Options } from '../../wire/uploads.ts'
-import { contentTypeOf } from '../recordings/recordings.rules.ts'
+import { contentTypeOf } from '../recordings/library/recordings.rules.ts'
 import { type Delivery, type Driver, DriverError, type Watch, words } from './driver.ts'
 import { verified, type Written } from './drivers.s3.verify.ts'
 

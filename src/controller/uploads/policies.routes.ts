@@ -1,8 +1,8 @@
 import type { Ids } from '../../kernel/ids.ts'
 import { UploadPolicyInput, UploadPolicyPatch } from '../../wire/uploads.ts'
-import { actionStates } from '../edge/actions.ts'
-import type { reaches } from '../edge/reach.ts'
-import { type AnyRoute, route } from '../edge/route.ts'
+import { actionStates } from '../http/actions.ts'
+import type { reaches } from '../http/reach.ts'
+import { type AnyRoute, route } from '../http/route.ts'
 import type { UploadPolicyStore } from './policies.store.ts'
 
 const BASE = '/api/v1/settings/upload-policies'

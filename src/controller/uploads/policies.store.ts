@@ -1,6 +1,6 @@
 import { conflict, Fail, found, invalid } from '../../kernel/fail.ts'
 import type { UploadPolicy, UploadPolicyInput, UploadPolicyPatch } from '../../wire/uploads.ts'
-import type { Reach } from '../edge/reach.ts'
+import type { Reach } from '../http/reach.ts'
 import type { Db, Params } from '../store/db.ts'
 import { Lister, present } from '../store/filter.ts'
 import type { DestinationStore } from './destinations.store.ts'

@@ -1,6 +1,6 @@
 import type { Recording } from '../../wire/recordings.ts'
 import type { UploadItem, UploadRunItem, UploadRunSummary, UploadStatus } from '../../wire/uploads.ts'
-import { downloadName } from '../recordings/recordings.rules.ts'
+import { downloadName } from '../recordings/library/recordings.rules.ts'
 import { segments } from './destinations.rules.ts'
 
 const LONGEST_PAUSE_SECONDS = 3600

@@ -1,5 +1,5 @@
 import type { UploadItem } from '../../wire/uploads.ts'
-import type { ChunkStore } from '../chunks/chunks.store.ts'
+import type { ChunkStore } from '../recordings/chunks/chunks.store.ts'
 import type { Db, Params } from '../store/db.ts'
 import { type Chunks, isMaster, newestOfEachWay, type Outcome, outcomeOf, reconciled } from './queue.rules.ts'
 import type { UploadQueueStore } from './queue.store.ts'

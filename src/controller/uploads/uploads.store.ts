@@ -1,5 +1,5 @@
 import type { Ids } from '../../kernel/ids.ts'
-import type { RecordingStore } from '../recordings/recordings.store.ts'
+import type { RecordingStore } from '../recordings/library/recordings.store.ts'
 import type { Db } from '../store/db.ts'
 import type { Unavailable } from './destinations.rules.ts'
 import { destinationStore } from './destinations.store.ts'

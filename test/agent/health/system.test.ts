@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import type { Happening } from '../../../src/agent/health/report.ts'
 import { HEALTHY, judge, levelOf, type Reading } from '../../../src/agent/health/system.rules.ts'
 import { createSystemHealth } from '../../../src/agent/health/system.ts'
-import { isInstalled } from '../../../src/host/ffmpeg.ts'
+import { isInstalled } from '../../../src/system/host/ffmpeg.ts'
 import { quiet, until } from '../jobs/kit.ts'
 import { tempDir } from '../server.ts'
 

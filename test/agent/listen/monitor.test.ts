@@ -8,7 +8,7 @@ import { mixedDown } from '../../../src/agent/listen/mono.rules.ts'
 import { createCutter, LIVE_RATE, type Piece, wavOf } from '../../../src/agent/listen/pieces.rules.ts'
 import { createResampler } from '../../../src/agent/listen/resampler.rules.ts'
 import { createTimeline } from '../../../src/agent/listen/timeline.rules.ts'
-import { readWav } from '../../whole/sound.ts'
+import { readWav } from '../../e2e/sound.ts'
 
 const opening = (format: PcmFormat): Opening => ({ device: 'test:', format, interfaceRef: 'test:', test: true })
 const at44: PcmFormat = { channels: 2, format: 'S16_LE', rate: 44_100 }

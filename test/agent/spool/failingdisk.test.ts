@@ -10,8 +10,8 @@ import type { Happening } from '../../../src/agent/health/report.ts'
 import { MARKED_HEADER } from '../../../src/agent/spool/marks.rules.ts'
 import type { TakeOwner } from '../../../src/agent/spool/marks.ts'
 import { WavFile } from '../../../src/agent/spool/wav.ts'
+import { cannotMount, FailingDisk } from '../../e2e/disks.ts'
 import { vouched } from '../../kit/take.ts'
-import { cannotMount, FailingDisk } from '../../whole/disks.ts'
 import { quick, until } from '../jobs/kit.ts'
 
 const SHAPE = { channels: 2, format: 'S16_LE', rate: 48_000 } as const

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemActor } from '../../../src/controller/edge/who.ts'
+import { systemActor } from '../../../src/controller/http/who.ts'
 import { type Kit, kit } from '../../kit/kit.ts'
 
 const AT = '2026-03-01T00:00:00.000Z'

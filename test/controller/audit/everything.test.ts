@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import * as http from 'node:http'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { Server } from '../../../src/controller/edge/server.ts'
+import { Server } from '../../../src/controller/http/server.ts'
 import { kit } from '../../kit/kit.ts'
 
 test('whatever a request does to be refused, the refusal is written', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemActor } from '../../../src/controller/edge/who.ts'
+import { systemActor } from '../../../src/controller/http/who.ts'
 import { kit } from '../../kit/kit.ts'
 
 function world() {

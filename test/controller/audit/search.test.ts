@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Actor, systemActor } from '../../../src/controller/edge/who.ts'
+import { type Actor, systemActor } from '../../../src/controller/http/who.ts'
 import { type Kit, kit } from '../../kit/kit.ts'
 
 const ROWS = 30_000

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { Db } from '../../../src/controller/store/db.ts'
 import { CommitGroup } from '../../../src/controller/store/group.ts'
 import { systemClock } from '../../../src/kernel/clock.ts'
-import { cannotMount, PowerDisk } from '../../whole/disks.ts'
+import { cannotMount, PowerDisk } from '../../e2e/disks.ts'
 
 function tempDir(t: TestContext): string {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'roomtone-group-'))

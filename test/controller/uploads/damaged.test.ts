@@ -6,7 +6,7 @@ import * as path from 'node:path'
 import { afterEach, test } from 'node:test'
 import { s3Server } from '../../kit/s3.ts'
 import { NO_SMBD, SMB_PASSWORD, smbServer } from '../../kit/smb.ts'
-import { counted, wav } from '../chunks/world.ts'
+import { counted, wav } from '../recordings/chunks/world.ts'
 import { S3_DESTINATION, type Uploads, uploads } from './uploads.ts'
 
 interface Place {

@@ -7,8 +7,8 @@ import type { UploadItem } from '../../../src/wire/uploads.ts'
 import { type S3Options, type S3Server, s3Server } from '../../kit/s3.ts'
 import { NO_SMBD, SMB_PASSWORD, type SmbServer, smbServer } from '../../kit/smb.ts'
 import { sound } from '../../kit/sound.ts'
-import { chunked, counted, wav } from '../chunks/world.ts'
-import { ENHANCEMENT } from '../recordings/takes.ts'
+import { chunked, counted, wav } from '../recordings/chunks/world.ts'
+import { ENHANCEMENT } from '../recordings/library/takes.ts'
 import { S3_DESTINATION, sha256, type Uploads, uploads } from './uploads.ts'
 
 const AUTO = { trigger: 'on_recording_cached' }

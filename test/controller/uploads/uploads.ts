@@ -5,7 +5,7 @@ import { uploadQueueStore } from '../../../src/controller/uploads/queue.store.ts
 import type { UploadItem } from '../../../src/wire/uploads.ts'
 import { type Kit, kit } from '../../kit/kit.ts'
 import { ACCESS_KEY, SECRET_KEY } from '../../kit/s3.ts'
-import { takes } from '../recordings/takes.ts'
+import { takes } from '../recordings/library/takes.ts'
 
 export const sha256 = (bytes: Uint8Array): string => createHash('sha256').update(bytes).digest('hex')
 

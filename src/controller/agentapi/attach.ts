@@ -1,0 +1,315 @@
+import * as path from 'node:path'
+import { place } from '../../kernel/durable.ts'
+import { Fail } from '../../kernel/fail.ts'
+import type { Ids } from '../../kernel/ids.ts'
+import { type Codec, enhances } from '../../wire/profiles.ts'
+import { CONTENT_TYPES, type Job, type Recording, type StoredFile } from '../../wire/recordings.ts'
+import type { PathClaims } from '../http/claims.ts'
+import { removeFiles } from '../http/files.ts'
+import type { Commit, Done } from '../http/route.ts'
+import type { HealthStore } from '../monitoring/health/health.store.ts'
+import { checkOpen, chunkStem, isComplete, isReleased } from '../recordings/chunks/chunks.rules.ts'
+import type { ChunkStore } from '../recordings/chunks/chunks.store.ts'
+import type { JobStore } from '../recordings/jobs/jobs.store.ts'
+import { endedByLease } from '../recordings/jobs/leases.rules.ts'
+import type { LeaseStore } from '../recordings/jobs/leases.store.ts'
+import { isSecured, type StoredRendition } from '../recordings/library/recordings.rules.ts'
+import type { RecordingStore } from '../recordings/library/recordings.store.ts'
+import type { Told } from '../recordings/library/renditions.rules.ts'
+import {
+  type Announcement,
+  checkBeside,
+  checkReplaced,
+  checkSuperseded,
+  checkWhole,
+  owningJob,
+} from './cachefile.rules.ts'
+import type { Received } from './intake.ts'
+
+interface CachedChunk {
+  checksum: string
+  id: string
+  index: number
+  path: string
+}
+
+export interface AttachParts {
+  chunks: ChunkStore
+  paths: PathClaims
+  health: HealthStore
+  ids: Ids
+  jobs: JobStore
+  leases: LeaseStore
+  /** A recording, a chunk or a raw master has a new file: gives the queue items that were made of it (contract A, 12.3). */
+  onCached: (recordingId: string, now: string, piece?: CachedChunk | 'master') => object[]
+  /** Chunks may be due to be joined; called after the commit. */
+  onChunk: () => void
+  /** A job ended: its node may be free for one that waits. */
+  onCompleted: (nodeId: string) => void
+  recordings: RecordingStore
+  /** Directory of the stored files. */
+  takes: string
+}
+
+export interface Upload {
+  /** Whether a raw file is the take itself: nothing enhanced is to come beside it. */
+  alone: boolean
+  announced: Announcement
+  /** Which piece of the take it is; undefined: all of it. */
+  chunk: { index: number; total: number | undefined } | undefined
+  nodeId: string
+  part: string
+  recordingId: string
+  rendition: StoredRendition
+}
+
+/** An upload that is whole. */
+interface Arrived extends Upload {
+  /** By its first bytes. */
+  codec: Codec
+}
+
+interface Asked {
+  chunked: boolean
+  jobId: string | undefined
+  nodeId: string
+}
+
+interface Attached {
+  done: Done<object>
+  replaced: string | undefined
+}
+
+/** @throws Fail 404, or 403 for another node's recording. */
+export function ownRecording({ recordings }: AttachParts, id: string, nodeId: string): Recording {
+  const recording = recordings.get(id)
+  if (recording.nodeId === nodeId) return recording
+  throw new Fail(403, 'node_scope_denied', 'Node credential cannot access this recording', { outcome: 'denied' })
+}
+
+/** The job this upload belongs to; asked again when the file has arrived, for much may happen meanwhile. */
+export function acceptable(parts: AttachParts, recording: Recording, { chunked, jobId, nodeId }: Asked): Job {
+  const { chunks, jobs, recordings } = parts
+  const own = jobs.ofRecording(recording.id)
+  if (chunked && jobId === undefined && own.length === 0)
+    throw new Fail(409, 'chunk_upload_missing_job', 'Chunk upload requires an owning recording job')
+  const job = owningJob(recording, own, jobId === undefined ? undefined : jobs.find(jobId), jobId, nodeId)
+  const collected = chunks.find(recording.id)
+  checkSuperseded(job, own, [...recordings.files(recording.id), ...(collected ? [collected] : [])])
+  return job
+}
+
+/**
+ * A raw file is supplementary beside an enhanced one only (specification: recording job). `told`: the sender says why there
+ * is none.
+ */
+export const isAlone = ({ command }: Job, { details }: Told): boolean =>
+  !enhances(command.enhancement) || details?.enhancementFailure !== undefined
+
+/** As what it is filed: chunks of a take that has nothing but raw ones are its chunks, and are joined and sent as such. */
+function renditionOf(parts: AttachParts, upload: Upload, got: Received): StoredRendition {
+  const { alone, chunk, rendition } = upload
+  if (!alone || !chunk || rendition !== 'raw') return rendition
+  const others = stored(parts, upload).filter((row) => row.rendition !== 'raw')
+  const own = others.every((row) => row.rendition === 'primary' && row.checksum === checksumOf(got))
+  return own ? 'primary' : 'raw'
+}
+
+/** Puts a received file in its place and files it; what is not filed leaves nothing behind. */
+export async function attached(
+  parts: AttachParts,
+  arrived: Arrived,
+  got: Received,
+  commit: Commit,
+): Promise<Done<object>> {
+  const { paths, takes } = parts
+  const upload = { ...arrived, rendition: renditionOf(parts, arrived, got) }
+  const file = claimed(parts, upload, got)
+  try {
+    await place(upload.part, path.join(takes, file))
+    const { done } = await paths.removing((condemn) =>
+      commit((now) => {
+        const outcome = attach(parts, upload, got, file, now)
+        if (outcome.replaced) condemn([outcome.replaced])
+        return outcome.done
+      }),
+    )
+    if (upload.chunk) parts.onChunk()
+    return done
+  } finally {
+    // Not attached, so nobody knows the file: it must not stay.
+    if (!stored(parts, upload).some((row) => row.path === file)) await removeFiles(takes, [file])
+    paths.release(file)
+  }
+}
+
+const checksumOf = ({ sha256 }: Received): string => `sha256:${sha256}`
+
+/** The files beside which the new one is stored. */
+const stored = ({ chunks, recordings }: AttachParts, { chunk, recordingId }: Upload) =>
+  chunk ? chunks.files(recordingId).filter((file) => file.index === chunk.index) : recordings.files(recordingId)
+
+/**
+ * `ad-hoc/<id>.<ext>`, or with a part of the checksum where that name is taken: no file is ever overwritten, but by its
+ * own bytes: a sender that never heard our 201 comes again, and a crash between commit and unlink must leave no second file.
+ */
+function claimed(parts: AttachParts, upload: Arrived, got: Received): string {
+  const { chunk, codec, recordingId, rendition } = upload
+  const folder = parts.recordings.get(recordingId).source === 'schedule' ? 'scheduled' : 'ad-hoc'
+  const whole = `${recordingId}${rendition === 'raw' ? '.raw' : ''}`
+  const stem = `${folder}/${chunk ? chunkStem(recordingId, chunk.index, rendition) : whole}`
+  const rows = stored(parts, upload)
+  const same = rows.find((row) => row.rendition === rendition && row.checksum === checksumOf(got))
+  const own = same?.path.endsWith(`.${codec}`) ? [same.path] : []
+  const stems = [stem, `${stem}.${got.sha256.slice(0, 12)}`, `${stem}.${parts.ids.uuid()}`]
+  const taken = new Set(rows.map((row) => row.path).filter((name) => !own.includes(name)))
+  return parts.paths.claim([...own, ...stems.map((name) => `${name}.${codec}`)], taken)
+}
+
+/** The write: row of the file, end of the job, state of the recording, in one transaction. */
+function attach(parts: AttachParts, upload: Arrived, got: Received, file: string, now: string): Attached {
+  const { announced, chunk, codec, nodeId, recordingId } = upload
+  const before = ownRecording(parts, recordingId, nodeId)
+  const job = acceptable(parts, before, { chunked: chunk !== undefined, jobId: announced.jobId, nodeId })
+  const known = stored(parts, upload)
+  const same = known.find((row) => row.rendition === upload.rendition)
+  if (same) checkReplaced(job, same, { checksum: checksumOf(got), sizeBytes: got.size }, now)
+  // A chunk that is played may come after its master: its neighbour has completed the job.
+  else checkBeside(job, chunk ? known.filter((row) => row.rendition !== 'raw') : known, upload.rendition)
+  const described: StoredFile = {
+    cachePath: file,
+    checksum: checksumOf(got),
+    ...(announced.durationSeconds === undefined ? {} : { durationSeconds: announced.durationSeconds }),
+    fileName: announced.fileName ?? path.basename(file),
+    mimeType: CONTENT_TYPES[codec],
+    size: got.size,
+  }
+  const late = endedByLease(job)
+  const { answer, completed, replaced } = chunk
+    ? attachChunk(parts, { ...upload, chunk }, job, described, now)
+    : attachWhole(parts, upload, job, described, before, now)
+  parts.health.judge(recordingId, now)
+  const recording = parts.recordings.get(recordingId)
+  return {
+    replaced,
+    done: {
+      data: { ...answer, recording },
+      before,
+      after: recording,
+      changed: true,
+      correlation: { recordingId, recordingJobId: job.id },
+      details: {
+        ...described,
+        ...(chunk ? { chunkIndex: chunk.index } : {}),
+        ...(announced.told.fault ? { renditionDetails: announced.told.fault } : {}),
+        rendition: upload.rendition,
+        jobStatus: parts.jobs.get(job.id).status,
+        ...(late && completed ? { lateDelivery: true, endedAs: job.failureReason } : {}),
+      },
+    },
+  }
+}
+
+interface Filed {
+  answer: object
+  /** Whether the job is completed by this file. */
+  completed: boolean
+  replaced: string | undefined
+}
+
+/** The row of a stored file, whole take or chunk. */
+const rowOf = <F extends StoredFile>(file: F, { announced, recordingId, rendition }: Upload, job: Job) => ({
+  checksum: file.checksum,
+  details: announced.told.details,
+  durationSeconds: file.durationSeconds as F['durationSeconds'],
+  jobId: job.id,
+  mimeType: file.mimeType,
+  path: file.cachePath,
+  joined: 0,
+  recordingId,
+  rendition,
+  sizeBytes: file.size,
+})
+
+function attachWhole(
+  parts: AttachParts,
+  upload: Upload,
+  job: Job,
+  described: StoredFile,
+  before: Recording,
+  now: string,
+): Filed {
+  const { chunks, recordings } = parts
+  const { alone, recordingId, rendition } = upload
+  const file = { ...described, durationSeconds: described.durationSeconds ?? Math.max(before.durationSeconds, 1) }
+  const { checksum, durationSeconds } = file
+  const known = recordings.files(recordingId)
+  const repeated = known.some((f) => f.rendition === rendition && f.checksum === checksum)
+  const replaced = recordings.attach(rowOf(file, upload, job), now)
+  const completed = rendition !== 'raw' || (alone && known.every((f) => f.rendition === 'raw'))
+  if (completed) {
+    checkWhole(chunks.bytes(recordingId), file.size)
+    complete(parts, job, now)
+    recordings.lengthen(recordingId, durationSeconds, now)
+    // The same bytes again change nothing of a take that is secured.
+    if (!repeated || !isSecured(before.status)) recordings.settle(recordingId, 'cached', now)
+    chunks.whole(recordingId, now)
+  }
+  const items = parts.onCached(recordingId, now, completed ? undefined : 'master')
+  // The answer to a master tells of no items (contract A, 7.7); the queue does.
+  return { answer: { file, uploadQueueItems: completed ? items : [] }, completed, replaced }
+}
+
+function attachChunk(
+  parts: AttachParts,
+  upload: Upload & { chunk: NonNullable<Upload['chunk']> },
+  job: Job,
+  file: StoredFile,
+  now: string,
+): Filed {
+  const { chunks, recordings } = parts
+  const {
+    chunk: { index, total },
+    recordingId,
+    rendition,
+  } = upload
+  const known = chunks.get(recordingId, index)
+  const set = chunks.find(recordingId)
+  if (set) checkOpen(set, Math.max(index, total ?? 0))
+  // It comes again long after it was joined: the sender may forget it, and so may we.
+  if (known && isReleased(set, index, rendition))
+    return { answer: { chunk: known, file, uploadQueueItems: [] }, completed: false, replaced: undefined }
+  const { cachePath: path, checksum } = file
+  const played = rendition !== 'raw'
+  const { chunk, fresh, replaced } = chunks.put(
+    { ...rowOf(file, upload, job), index, total: played ? total : undefined },
+    now,
+  )
+  const completed = played && total !== undefined
+  if (completed) complete(parts, job, now)
+  if (played) {
+    settle(parts, recordingId, fresh, now)
+    // What came whole is what is played, as long as it is.
+    if (!chunks.find(recordingId)?.wholeAt) recordings.lengthen(recordingId, chunks.seconds(recordingId), now)
+  }
+  chunks.schedule(recordingId, now)
+  const uploadQueueItems = played ? parts.onCached(recordingId, now, { checksum, id: chunk.id, index, path }) : []
+  return { answer: { chunk, file, uploadQueueItems }, completed, replaced }
+}
+
+/** What a take in chunks has become: whole, or with holes once its job has ended; a repetition changes nothing. */
+function settle({ chunks, recordings }: AttachParts, recordingId: string, fresh: boolean, now: string): void {
+  const set = chunks.find(recordingId)
+  if (!set?.ended) return
+  const { status } = recordings.get(recordingId)
+  if (!fresh && isSecured(status)) return
+  recordings.settle(recordingId, isComplete(set) ? 'cached' : 'partial', now)
+}
+
+/** The take has arrived: its job is completed, also one whose lease had run out (decision 15). */
+function complete({ health, leases, onCompleted }: AttachParts, job: Job, now: string): void {
+  if (endedByLease(job)) leases.revive(job.id, now)
+  else leases.end(job.id, 'completed', null, now)
+  health.delivered(job.recordingId, job.id, now)
+  onCompleted(job.nodeId)
+}

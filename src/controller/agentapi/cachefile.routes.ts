@@ -1,0 +1,202 @@
+import { mkdir } from 'node:fs/promises'
+import * as path from 'node:path'
+import { Fail } from '../../kernel/fail.ts'
+import { formatOf } from '../../system/host/audio.ts'
+import type { Codec } from '../../wire/profiles.ts'
+import { CacheFileQuery } from '../../wire/recordings.ts'
+import { removeFiles } from '../http/files.ts'
+import { INCOMING, partsOf } from '../http/parts.ts'
+import { Places } from '../http/places.ts'
+import type { Room } from '../http/room.ts'
+import { type AnyRoute, type Commit, flow, type Incoming } from '../http/route.ts'
+import { chunkAsked } from '../recordings/chunks/chunks.rules.ts'
+import type { StoredRendition } from '../recordings/library/recordings.rules.ts'
+import { type AttachParts, acceptable, attached, isAlone, ownRecording, type Upload } from './attach.ts'
+import { announcement, checkSize } from './cachefile.rules.ts'
+import { checkReceived, partSize, type Received, receive, type Turnstile } from './intake.ts'
+
+interface Parts extends AttachParts {
+  /** Largest accepted take, bytes. */
+  maxBytes: number
+  room: Room
+  turnstile: Turnstile
+}
+
+/** Unfinished uploads that are kept of one job: a recorder sends one after the other. */
+const MOST_UNFINISHED = 8
+/** Uploads at once of one node: a recorder has two. */
+const MOST_AT_ONCE = 32
+
+const target = (p: { id: string }) => ({ type: 'recording', id: p.id })
+const agent = { auth: 'node', permission: 'recording:control', target, query: CacheFileQuery } as const
+
+/** Custody of audio: once the 201 has left, file and row are on disk (decisions 7, 15 and 18). */
+export const cacheFileRoutes = (parts: Parts): AnyRoute[] => {
+  const places = new Places(MOST_AT_ONCE)
+  return [attachRoute(parts, places), offsetRoute(parts)]
+}
+
+const attachRoute = (parts: Parts, places: Places): AnyRoute =>
+  flow({
+    method: 'PUT',
+    path: '/recordings/:id/cache-file',
+    ...agent,
+    action: 'recordings.cache_file.attach',
+    perMinute: 1200,
+    upload: true,
+    status: 201,
+    run: async ({ params, query, request, who }, commit) => {
+      if (places.full(who.nodeId)) throw tooManyUploads()
+      const leave = places.take(who.nodeId)
+      try {
+        const upload = admitted(parts, params.id, query, request, who.nodeId)
+        return await received(parts, upload, request, commit)
+      } catch (e) {
+        throw e instanceof Fail ? withHealthEvent(parts, e, params.id, who.nodeId) : e
+      } finally {
+        leave()
+      }
+    },
+  })
+
+const tooManyUploads = (): Fail =>
+  new Fail(429, 'too_many_uploads', `More than ${MOST_AT_ONCE} uploads of this node at once: send fewer together`, {
+    headers: { 'retry-after': '5' },
+  })
+
+/** HEAD arrives here: how much of an interrupted upload is kept. */
+const offsetRoute = (parts: Parts): AnyRoute =>
+  flow({
+    method: 'GET',
+    path: '/recordings/:id/cache-file',
+    ...agent,
+    action: 'recordings.cache_file.offset',
+    audit: 'telemetry',
+    status: 204,
+    run: async ({ params, query, request, who }) => {
+      const upload = admitted(parts, params.id, query, request, who.nodeId, true)
+      const { leave } = await parts.turnstile.enter(keyOf(upload), true)
+      const size = await partSize(upload.part).finally(leave)
+      return {
+        data: null,
+        changed: false,
+        headers: { 'upload-offset': String(size), 'upload-complete': '?0', 'cache-control': 'no-store' },
+      }
+    },
+  })
+
+const keyOf = (u: Upload): string => `${u.recordingId} ${u.rendition} ${u.chunk?.index ?? 'whole'}`
+
+/** Everything that can be refused before the first byte is read, in the contract's order. `kept`: about a part that is kept. */
+function admitted(
+  parts: Parts,
+  id: string,
+  query: CacheFileQuery,
+  request: Incoming,
+  nodeId: string,
+  kept = false,
+): Upload {
+  const recording = ownRecording(parts, id, nodeId)
+  const rendition: StoredRendition =
+    query.rendition === 'raw' || query.rendition === 'enhanced' ? query.rendition : 'primary'
+  const announced = announcement(request)
+  checkSize(announced.length, parts.maxBytes)
+  checkSize(announced.resumable?.total, parts.maxBytes)
+  const asked = { chunked: query.chunk !== undefined, jobId: announced.jobId, nodeId }
+  const job = acceptable(parts, recording, asked)
+  const chunk = chunkAsked(query)
+  const slot = [recording.id, rendition, ...(chunk ? [chunk.index] : []), job.id].join('.')
+  const name = kept || announced.resumable ? slot : parts.ids.uuid()
+  const part = path.join(parts.takes, INCOMING, `${name}.part`)
+  return { alone: isAlone(job, announced.told), announced, chunk, nodeId, part, recordingId: id, rendition }
+}
+
+async function received(parts: Parts, upload: Upload, request: Incoming, commit: Commit) {
+  const { resumable } = upload.announced
+  const { cancelled, leave } = await parts.turnstile.enter(keyOf(upload), resumable !== undefined)
+  try {
+    await mkdir(path.dirname(upload.part), { recursive: true, mode: 0o750 })
+    if (resumable) await checkParts(parts, upload)
+    const offset = await agreedOffset(upload)
+    const { maxBytes: most, room } = parts
+    const { length = 0 } = upload.announced
+    await room.check(resumable?.total === undefined ? length : resumable.total - offset)
+    const got = await receive({ body: request.body(), cancelled, file: upload.part, most, offset, room })
+    if (resumable && !resumable.complete) return partKept(got)
+    // Deleted meanwhile, and what had arrived with it.
+    ownRecording(parts, upload.recordingId, upload.nodeId)
+    checkReceived(got, upload.announced.digest, resumable?.total)
+    return await attached(parts, { ...upload, codec: await codecOf(upload.part) }, got, commit)
+  } catch (e) {
+    if (!resumable || spoiled(e)) await removeFiles(parts.takes, [path.relative(parts.takes, upload.part)])
+    throw e
+  } finally {
+    leave()
+  }
+}
+
+// A part whose bytes are wrong is of no use to a resumed upload; one that merely broke off is.
+const spoiled = (e: unknown): boolean =>
+  e instanceof Fail &&
+  ['digest_mismatch', 'empty_file', 'file_too_large', 'incomplete_file', 'unsupported_audio'].includes(e.reason)
+
+/** What the file is, whatever its name says: programs read it as that and nothing else. @throws Fail 415. */
+async function codecOf(part: string): Promise<Codec> {
+  const codec = await formatOf(part)
+  if (codec) return codec
+  throw new Fail(415, 'unsupported_audio', 'The file is no WAV, FLAC or MP3 audio; nothing of it was kept', {
+    outcome: 'denied',
+  })
+}
+
+/** @throws Fail 429 for one more unfinished upload than are kept; those that are there go on. */
+async function checkParts({ takes }: Parts, { part, recordingId }: Upload): Promise<void> {
+  const own = path.basename(part)
+  const ofJob = `.${own.split('.').at(-2)}.part`
+  const names = (await partsOf(takes, [recordingId])).map((name) => path.basename(name))
+  if (names.includes(own) || names.filter((name) => name.endsWith(ofJob)).length < MOST_UNFINISHED) return
+  throw new Fail(
+    429,
+    'too_many_unfinished_uploads',
+    `${MOST_UNFINISHED} uploads of this recording are unfinished; finish one of them first`,
+    { headers: { 'retry-after': '60' } },
+  )
+}
+
+async function agreedOffset({ announced: { resumable }, part }: Upload): Promise<number> {
+  if (!resumable || resumable.offset === 0) return 0
+  const have = await partSize(part)
+  if (resumable.offset === have) return have
+  throw new Fail(409, 'upload_offset_mismatch', `This upload goes on at byte ${have}`, {
+    headers: { 'upload-offset': String(have) },
+  })
+}
+
+const partKept = ({ size }: Received) => ({
+  data: null,
+  changed: false,
+  status: 204 as const,
+  headers: { 'upload-offset': String(size), 'upload-complete': '?0' },
+})
+
+const HEALTH_SEVERITY: Record<string, 'critical' | 'warning'> = {
+  cache_write_failed: 'critical',
+  empty_file: 'critical',
+  file_too_large: 'warning',
+  invalid_chunk_index: 'warning',
+  invalid_duration: 'warning',
+  unsupported_audio: 'critical',
+}
+
+/** A refused upload that somebody should look at opens a health event beside its audit row (contract A, 7.7). */
+function withHealthEvent({ health }: Parts, e: Fail, recordingId: string, nodeId: string): Fail {
+  const severity = HEALTH_SEVERITY[e.reason]
+  if (!severity) return e
+  const details = { message: e.message, reason: e.reason, source: 'cache_file' }
+  const also = (now: string) =>
+    void health.open(
+      { type: 'controller.recording.cache_file_failed', severity, nodeId, recordingId, openedAt: now, details },
+      now,
+    )
+  return new Fail(e.status, e.reason, e.message, { ...e.extra, also })
+}

@@ -1,0 +1,193 @@
+import { type Clock, iso } from '../../kernel/clock.ts'
+import { Fail } from '../../kernel/fail.ts'
+import { HEADERS } from '../../wire/headers.ts'
+import { Claim, type Job, JobHeartbeat, WaitQuery } from '../../wire/recordings.ts'
+import { type AnyRoute, type Done, flow, type Incoming, route, UNSYNCED } from '../http/route.ts'
+import type { Asking, ClaimStore } from '../recordings/jobs/claims.store.ts'
+import type { JobStore } from '../recordings/jobs/jobs.store.ts'
+import { type Ending, isLeaseReason } from '../recordings/jobs/leases.rules.ts'
+import type { LeaseStore } from '../recordings/jobs/leases.store.ts'
+import type { Bell } from '../scheduler/bell.ts'
+
+const node = (p: { id: string }) => ({ type: 'node', id: p.id })
+const one = (p: { id: string }) => ({ type: 'recording_job', id: p.id })
+const agent = { auth: 'node', permission: 'recording:control' } as const
+
+interface Parts {
+  bell: Bell
+  claims: ClaimStore
+  clock: Clock
+  ending: Ending
+  jobs: JobStore
+  leases: LeaseStore
+}
+
+type Claimed = Done<Job | Job[] | null>
+const nothing: Claimed = { data: null, status: 204, changed: false }
+
+/** How an agent finds, holds and ends its jobs (contract A, 7.1 and 7.6). */
+export const jobLinkRoutes = (parts: Parts): AnyRoute[] => [
+  peekRoute(parts),
+  claimRoute(parts, 'claim-next', 'recording_jobs.claim_next', false),
+  claimRoute(parts, 'claim-next-group', 'recording_jobs.claim_next_group', true),
+  ...heldRoutes(parts),
+  heartbeatRoute(parts),
+  terminalRoute(parts, 'cancelled'),
+  terminalRoute(parts, 'failed'),
+]
+
+/** Waits for a job: until the bell rings, or until a device is free that one waits for. */
+const awaited = (
+  { bell, claims, clock }: Parts,
+  nodeId: string,
+  asking: Asking,
+  seconds: number,
+  gone: AbortSignal,
+) => {
+  const now = () => iso(clock.now())
+  const most = seconds > 0 ? Math.min(seconds, claims.freeIn(nodeId, now()) ?? seconds) : 0
+  return bell.until(nodeId, most, gone, () => claims.peek(nodeId, asking, now()))
+}
+
+const peekRoute = (parts: Parts): AnyRoute =>
+  flow({
+    method: 'GET',
+    path: '/nodes/:id/recording-jobs/next',
+    ...agent,
+    target: node,
+    action: 'recording_jobs.next',
+    audit: 'telemetry',
+    query: WaitQuery,
+    run: async ({ params, query, request }) => {
+      const job = await awaited(parts, params.id, {}, query.waitSeconds ?? 0, request.gone())
+      return job ? { data: job, changed: false } : (nothing as Done<Job | null>)
+    },
+  })
+
+const claimRoute = (parts: Parts, name: 'claim-next' | 'claim-next-group', action: string, group: boolean): AnyRoute =>
+  flow({
+    method: 'POST',
+    path: `/nodes/:id/recording-jobs/${name}` as const,
+    ...agent,
+    target: node,
+    action,
+    audit: 'telemetry',
+    query: WaitQuery,
+    // Other agents send anything or nothing here: what is not ours is ignored.
+    body: Claim.catch({}),
+    run: async ({ params: { id }, query, body, request }, commit): Promise<Claimed> => {
+      const { bell, claims } = parts
+      const signal = request.gone()
+      const seen = await awaited(parts, id, body, query.waitSeconds ?? 0, signal)
+      if (!seen) return nothing
+      return commit((now) => {
+        const claimed = signal.aborted ? [] : claims.claimNext(id, body, group, now)
+        const [first] = claimed
+        if (!first) return nothing
+        return {
+          data: group ? claimed : first,
+          changed: true,
+          correlation: { recordingId: first.recordingId, recordingJobId: first.id },
+          details: { jobIds: claimed.map((job) => job.id) },
+          undelivered: () => {
+            for (const job of claimed) if (claims.release(job)) bell.ring(id)
+          },
+        }
+      })
+    },
+  })
+
+// The job's own node only: another node's credential is told nothing of it.
+function ownJob(jobs: JobStore, id: string, nodeId: string): Job {
+  const job = jobs.get(id)
+  if (job.nodeId !== nodeId)
+    throw new Fail(403, 'node_scope_denied', 'Node credential cannot access this job', { outcome: 'denied' })
+  return job
+}
+
+const told = (job: Job) => ({ correlation: { recordingId: job.recordingId, recordingJobId: job.id } })
+
+const heldRoutes = ({ claims, jobs }: Parts): AnyRoute[] => [
+  route({
+    method: 'POST',
+    path: '/recording-jobs/:id/claim',
+    ...agent,
+    target: one,
+    action: 'recording_jobs.claim',
+    run: ({ params, who, now }) => {
+      ownJob(jobs, params.id, who.nodeId)
+      const job = claims.claim(params.id, who.nodeId, now)
+      return { data: job, changed: true, ...told(job) }
+    },
+  }),
+  // The twin of the user's route on this path: a node token finds this one.
+  route({
+    method: 'GET',
+    path: '/recording-jobs/:id',
+    ...agent,
+    target: one,
+    action: 'recording_jobs.read_one',
+    audit: 'telemetry',
+    run: ({ params, who }) => ({ data: ownJob(jobs, params.id, who.nodeId), changed: false }),
+  }),
+]
+
+/**
+ * Renews the lease. With `waitSeconds` the answer, not the renewal, waits until somebody wants the job to end: an agent
+ * hears of a stop at once.
+ */
+const heartbeatRoute = ({ bell, jobs, leases }: Parts): AnyRoute =>
+  flow({
+    method: 'POST',
+    path: '/recording-jobs/:id/heartbeat',
+    ...agent,
+    target: one,
+    action: 'recording_jobs.heartbeat',
+    audit: 'telemetry',
+    query: WaitQuery,
+    // What cannot be read of it must not cost the lease.
+    body: JobHeartbeat.catch({}),
+    run: async ({ params: { id }, query, body, who, request }, commit) => {
+      const renewed = await commit((now) => {
+        ownJob(jobs, id, who.nodeId)
+        return { data: leases.heartbeat(id, who.nodeId, body.progress, now), changed: false }
+      }, UNSYNCED)
+      const seconds = Math.min(query.waitSeconds ?? 0, leases.longestWait)
+      if (seconds === 0) return renewed
+      const news = (): Job | undefined => {
+        const job = jobs.get(id)
+        return job.status === 'running' ? undefined : job
+      }
+      const data = (await bell.until(who.nodeId, seconds, request.gone(), news)) ?? renewed.data
+      return { ...renewed, data }
+    },
+  })
+
+/** The reason an agent gives, as text that is fit to be stored. That a lease ran out is the controller's to say. */
+function reasonOf(request: Incoming, fallback: string): string {
+  const given = (request.header(HEADERS.reason) ?? '')
+    .replace(/\p{Cc}/gu, ' ')
+    .trim()
+    .slice(0, 240)
+  return given === '' || isLeaseReason(given) ? fallback : given
+}
+
+const terminalRoute = ({ ending, jobs, leases }: Parts, to: 'cancelled' | 'failed'): AnyRoute =>
+  route({
+    method: 'POST',
+    path: `/recording-jobs/:id/${to}` as const,
+    ...agent,
+    target: one,
+    action: `recording_jobs.${to}`,
+    run: ({ params, who, request, now }) => {
+      const before = ownJob(jobs, params.id, who.nodeId)
+      const reason = reasonOf(request, `agent_${to}`)
+      if (!leases.end(before.id, to, reason, now)) {
+        if (before.status !== to)
+          throw new Fail(409, 'recording_job_terminal', `Recording job is already ${before.status}`)
+        return { data: before, changed: false, ...told(before) }
+      }
+      const details = { ...ending(before, to, reason, now), reason }
+      return { data: jobs.get(before.id), changed: true, details, ...told(before) }
+    },
+  })

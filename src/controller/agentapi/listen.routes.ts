@@ -1,0 +1,66 @@
+import { Fail } from '../../kernel/fail.ts'
+import { HEADERS } from '../../wire/headers.ts'
+import { CHUNK_BYTES, ChunkHeaders, ChunkQuery, type ChunkReceipt } from '../../wire/listen.ts'
+import { parsed } from '../http/body.ts'
+import { type AnyRoute, flow, type Incoming } from '../http/route.ts'
+import type { Chunks } from '../monitoring/listen/chunks.store.ts'
+import { audioBell } from '../monitoring/listen/listen.rules.ts'
+import type { Bell } from '../scheduler/bell.ts'
+
+interface Parts {
+  bell: Bell
+  chunks: Chunks
+}
+
+/** Live audio as an agent sends it (contract A, 7.4): telemetry, the last seconds in memory. */
+export const listenLinkRoutes = ({ bell, chunks }: Parts): AnyRoute[] => [
+  flow({
+    method: 'POST',
+    path: '/nodes/:id/listen/chunk',
+    auth: 'node',
+    permission: 'node:control',
+    target: (p) => ({ type: 'node', id: p.id }),
+    action: 'nodes.listen_monitor.chunk.ingest',
+    audit: 'telemetry',
+    query: ChunkQuery,
+    status: 202,
+    run: async ({ params: { id: nodeId }, query: { rendition }, request, now }) => {
+      const { capturedAt = now, durationMs } = headersOf(request)
+      const audio = await received(request)
+      const sent = request.header(HEADERS.sequence)?.slice(0, 32)
+      const chunk = chunks.put({ audio, capturedAt, durationMs, nodeId, receivedAt: now, rendition, sent })
+      bell.ring(audioBell(nodeId))
+      const data: ChunkReceipt = {
+        capturedAt,
+        durationMs,
+        nodeId,
+        receivedAt: chunk.receivedAt,
+        source: 'agent_audio_chunk',
+      }
+      return { data, changed: false }
+    },
+  }),
+]
+
+// By their meaning: an issue names the header's purpose, not its spelling.
+function headersOf(request: Incoming): ChunkHeaders {
+  const contentType = request.header('content-type')?.split(';')[0]?.trim().toLowerCase()
+  const capturedAt = request.header(HEADERS.capturedAt)
+  const durationMs = request.header(HEADERS.durationMs)
+  return parsed(ChunkHeaders, { capturedAt, contentType, durationMs }, 'invalid_headers')
+}
+
+const tooLarge = (e: unknown): never => {
+  if (!(e instanceof Fail) || e.status !== 413) throw e
+  throw new Fail(413, 'chunk_too_large', `Monitor chunk exceeds the maximum size of ${CHUNK_BYTES.most} bytes`)
+}
+
+/** The whole body. @throws Fail 413 above the limit, 400 below the least or when the agent broke off. */
+async function received(request: Incoming): Promise<Uint8Array> {
+  const audio = Buffer.concat(await request.whole(CHUNK_BYTES.most).catch(tooLarge))
+  if (audio.length < CHUNK_BYTES.least)
+    throw new Fail(400, 'chunk_too_small', 'Invalid monitor chunk size', {
+      issues: [{ code: 'too_small', minimum: CHUNK_BYTES.least, path: [], message: 'shorter than a WAV header' }],
+    })
+  return audio
+}

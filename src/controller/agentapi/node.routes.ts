@@ -1,0 +1,209 @@
+import { createHash } from 'node:crypto'
+import { type Clock, iso } from '../../kernel/clock.ts'
+import { Fail, notFound } from '../../kernel/fail.ts'
+import { LONGEST_DETAILS } from '../../wire/health.ts'
+import type { NodeConfig } from '../../wire/nodes.ts'
+import { AgentHealthEvent, Heartbeat, Inventory } from '../../wire/nodes.ts'
+import { WaitQuery } from '../../wire/recordings.ts'
+import type { NodeStore } from '../fleet/nodes/nodes.store.ts'
+import { lacksDevice } from '../fleet/nodes/problems.rules.ts'
+import { reconciliation } from '../fleet/nodes/reconciliation.store.ts'
+import { limiter } from '../http/limiter.ts'
+import { type AnyRoute, flow, route } from '../http/route.ts'
+import type { CaptureEvents } from '../monitoring/health/capture.store.ts'
+import { demandBell } from '../monitoring/listen/listen.rules.ts'
+import type { ListenSessions } from '../monitoring/listen/sessions.store.ts'
+import type { PolicyStore } from '../recordings/profiles/policies.store.ts'
+import type { Bell } from '../scheduler/bell.ts'
+import type { RunStore } from '../schedules/runs.store.ts'
+import type { ProvenanceStore } from './provenance.store.ts'
+
+const node = (p: { id: string }) => ({ type: 'node', id: p.id })
+const agent = { auth: 'node', permission: 'node:control', target: node } as const
+
+interface Parts {
+  bell: Bell
+  captureEvents: CaptureEvents
+  clock: Clock
+  /** Schedules may have become due. */
+  heedSchedules: () => void
+  listeners: ListenSessions
+  nodes: NodeStore
+  policies: PolicyStore
+  provenance: ProvenanceStore
+  scheduleRuns: RunStore
+}
+
+// An event's details are as long as a person's; around them stand ids and a type.
+const EVENT_LIMIT = LONGEST_DETAILS + 32 * 1024
+const EVENTS_PER_MINUTE = 120
+/** Of one node. Devices come and go by hand, and a recorder tells of a change only; a refused one costs as much as another. */
+const INVENTORIES_PER_MINUTE = 12
+/** Of one node: what its heartbeats changed beyond that is one of the counted ones. */
+const TOLD_PER_MINUTE = 60
+
+const detailsTooLong = (): Fail =>
+  new Fail(413, 'payload_too_large', `The details are longer than ${LONGEST_DETAILS} characters`)
+
+/** Whether a changed heartbeat of a node gets a row of its own. */
+function paceOf(clock: Clock): (nodeId: string) => boolean {
+  const beats = limiter(TOLD_PER_MINUTE, 60)
+  return (nodeId) => {
+    if (beats.blocked(nodeId, clock.monotonic()) !== undefined) return false
+    beats.count(nodeId, clock.monotonic())
+    return true
+  }
+}
+
+/** What an agent says of its node and asks about it. */
+export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
+  const { captureEvents, clock, heedSchedules, nodes, provenance, scheduleRuns } = parts
+  const mayTell = paceOf(clock)
+  return [
+    configRoute(parts),
+    route({
+      method: 'POST',
+      path: '/nodes/:id/heartbeat',
+      ...agent,
+      action: 'nodes.heartbeat',
+      audit: 'telemetry',
+      body: Heartbeat,
+      bodyLimit: 64 * 1024,
+      status: 202,
+      run: ({ params, body, now }) => {
+        const { before, after, changed } = nodes.heartbeat(params.id, body, now)
+        const details = { changed }
+        return changed && mayTell(params.id)
+          ? { data: after, before: facts(before), after: facts(after), details }
+          : { data: after, changed: false, details }
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/nodes/:id/inventory',
+      ...agent,
+      action: 'nodes.inventory.reconciled',
+      success: ['nodes.inventory.reconciled', 'nodes.inventory.reconciled.failed'],
+      audit: 'change',
+      body: Inventory,
+      perMinute: INVENTORIES_PER_MINUTE,
+      status: 202,
+      run: ({ params, body, now }) => {
+        nodes.mustExist(params.id)
+        const { after, before, counts, summary, ...report } = reconciliation(nodes, params.id, body.interfaces)
+        const node = nodes.get(params.id, now)
+        const healthEventIds = captureEvents.judge(params.id, lacksDevice(node), now)
+        if (!lacksDevice(node) && scheduleRuns.hurry(params.id, now)) heedSchedules()
+        const changed = report.changed || healthEventIds.length > 0
+        return {
+          data: { changed, node, summary },
+          changed,
+          ...(changed ? { before, after } : {}),
+          details: healthEventIds.length > 0 ? { ...counts, healthEventIds } : counts,
+        }
+      },
+    }),
+    route({
+      method: 'POST',
+      path: '/nodes/:id/health-events',
+      auth: 'node',
+      permission: 'health:acknowledge',
+      target: node,
+      action: 'nodes.health_events.sync',
+      body: AgentHealthEvent,
+      bodyLimit: EVENT_LIMIT,
+      perMinute: EVENTS_PER_MINUTE,
+      status: 201,
+      run: ({ params, body, now }) => {
+        if (JSON.stringify(body.details).length > LONGEST_DETAILS) throw detailsTooLong()
+        mustOwn(provenance, params.id, body)
+        const { id: localEventId, openedAt = now, ...rest } = body
+        const { event, fresh } = captureEvents.told(
+          { ...rest, nodeId: params.id, openedAt, ...(localEventId ? { localEventId } : {}) },
+          now,
+        )
+        return {
+          data: event,
+          changed: fresh,
+          details: { type: event.type, severity: event.severity },
+          correlation: { healthEventId: event.id },
+        }
+      },
+    }),
+  ]
+}
+
+/**
+ * What the node shall do. With `If-None-Match` and `waitSeconds` it answers as soon as the config is another one: an
+ * agent hears at once that somebody listens.
+ */
+const configRoute = ({ bell, clock, listeners, nodes, policies }: Parts): AnyRoute =>
+  flow({
+    method: 'GET',
+    path: '/nodes/:id/config',
+    ...agent,
+    action: 'nodes.config.read',
+    audit: 'telemetry',
+    query: WaitQuery,
+    run: async ({ params: { id }, query, request }) => {
+      const read = () => tagged(configOf(iso(clock.now())))
+      const configOf = (now: string): NodeConfig => {
+        const { audioDefaults, recordingCapacity } = nodes.get(id, now)
+        const { enhanced, listening } = listeners.demand(id, now)
+        return {
+          ...(audioDefaults ? { audioDefaults } : {}),
+          liveListen: { requested: listening },
+          monitorEnhancement: { engine: 'deepfilternet3', requested: enhanced },
+          recorderCachePolicies: policies.recorderCachePolicies(),
+          recordingCapacity: recordingCapacity ?? { maxConcurrentRecordings: 1 },
+        }
+      }
+      const known = request.header('if-none-match')
+      const other = (): Tagged | undefined => {
+        const now = read()
+        return now.etag === known ? undefined : now
+      }
+      const seen = await bell.until(demandBell(id), query.waitSeconds ?? 0, request.gone(), other)
+      const { data, etag } = seen ?? read()
+      return { data, changed: false, headers: { etag } }
+    },
+  })
+
+interface Tagged {
+  data: NodeConfig
+  etag: string
+}
+
+const tagged = (data: NodeConfig): Tagged => {
+  const digest = createHash('sha256').update(JSON.stringify(data)).digest('base64url')
+  return { data, etag: `"${digest.slice(0, 22)}"` }
+}
+
+// A node speaks of its own recordings and schedules only (contract A, 7.5).
+function mustOwn(provenance: ProvenanceStore, nodeId: string, { recordingId, scheduleId }: AgentHealthEvent): void {
+  const named = [
+    ['recording', recordingId],
+    ['schedule', scheduleId],
+  ] as const
+  for (const [kind, id] of named) {
+    if (id === undefined) continue
+    const owner = provenance.ownerOf(kind, id)
+    if (owner === undefined) throw notFound(kind === 'recording' ? 'Recording' : 'Schedule')
+    if (owner !== nodeId)
+      throw new Fail(403, 'node_scope_denied', `Node credential cannot access this ${kind}`, { outcome: 'denied' })
+  }
+}
+
+const facts = (n: {
+  agentVersion: string
+  hostname: string
+  ipAddresses: string[]
+  runtime?: object
+  status: string
+}): object => ({
+  agentVersion: n.agentVersion,
+  hostname: n.hostname,
+  ipAddresses: n.ipAddresses,
+  runtime: n.runtime,
+  status: n.status,
+})

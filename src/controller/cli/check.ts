@@ -1,0 +1,79 @@
+// roomtone check: is everything that the database promises there, and whole?
+import * as path from 'node:path'
+import { systemClock } from '../../kernel/clock.ts'
+import { sizeOf } from '../../kernel/durable.ts'
+import { orphans } from '../recordings/retention/orphans.ts'
+import type { Db } from '../store/db.ts'
+import { embedded, schemaOf } from '../store/migrate.ts'
+import { checksumOf, type StoredFile, storedFiles } from './takes.ts'
+import { openDatabase, type Place, progress, runVerb, say, VerbError, WHERE } from './verb.ts'
+
+const HELP = `usage: roomtone check [--deep]
+
+Checks the controller's database, whether every stored take is there with its size, and which files in the takes
+directory belong to nothing. Changes nothing; the controller may run meanwhile.
+
+  --deep   also reads every take and compares its checksum
+
+${WHERE}
+Exit code 1: something is wrong, each thing on a line of its own. Files that belong to nothing are only told.
+`
+
+/** A file younger than this may be on its way into the database. */
+const FRESH_MS = 3_600_000
+
+export const main = (args: string[]): Promise<number> =>
+  runVerb(args, {
+    help: HELP,
+    options: { deep: { type: 'boolean' } },
+    run: async (positionals, { deep }, place) => {
+      if (positionals[0]) throw new VerbError('roomtone check takes no argument: see roomtone check --help.')
+      const db = openDatabase(place)
+      try {
+        return await checkedAll(db, place, Boolean(deep))
+      } finally {
+        db.close()
+      }
+    },
+  })
+
+async function checkedAll(db: Db, place: Place, deep: boolean): Promise<number> {
+  let faults = databaseFaults(db)
+  const tell = progress()
+  let known = 0
+  for (const file of storedFiles(db)) {
+    known++
+    faults = faults.concat(await takeFault(place.takes, file, deep))
+    tell(`audio: ${known} files so far`)
+  }
+  const strangers: string[] = []
+  for await (const stranger of orphans(db, place.takes, systemClock.now(), FRESH_MS)) strangers.push(stranger.path)
+  for (const fault of faults) say(`${fault}\n`)
+  for (const file of strangers) say(`belongs to nothing: ${file}\n`)
+  const takes = `${known} files ${deep ? 'read and compared' : 'in place'}`
+  say(
+    `${faults.length === 0 ? `The database is whole, ${takes}` : `${faults.length} faults`}; ${strangers.length} files belong to nothing.\n`,
+  )
+  return faults.length === 0 ? 0 : 1
+}
+
+function databaseFaults(db: Db): string[] {
+  const faults = (db.raw.pragma('integrity_check') as { integrity_check: string }[])
+    .map((row) => row.integrity_check)
+    .filter((line) => line !== 'ok')
+    .map((line) => `database: ${line}`)
+  for (const row of db.raw.pragma('foreign_key_check') as { parent: string; rowid: number; table: string }[])
+    faults.push(`database: row ${row.rowid} of ${row.table} names a row of ${row.parent} that is not there`)
+  const [have, known] = [schemaOf(db), embedded().length]
+  if (have !== known) faults.push(`database: it has schema ${have}, this version has ${known}`)
+  return faults
+}
+
+async function takeFault(root: string, { checksum, path: relative, sizeBytes }: StoredFile, deep: boolean) {
+  const file = path.join(root, relative)
+  const size = await sizeOf(file)
+  if (size === undefined) return [`missing: ${relative}`]
+  if (size !== sizeBytes) return [`damaged: ${relative} has ${size} bytes, was stored with ${sizeBytes}`]
+  if (deep && (await checksumOf(file)) !== checksum) return [`damaged: ${relative} is not what was stored`]
+  return []
+}

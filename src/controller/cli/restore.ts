@@ -1,0 +1,165 @@
+// roomtone restore: puts a backup where the controller looks for its database.
+import { existsSync } from 'node:fs'
+import * as fs from 'node:fs/promises'
+import * as path from 'node:path'
+import { iso, systemClock } from '../../kernel/clock.ts'
+import { makeDir } from '../../kernel/dirs.ts'
+import { hasCode, syncDir } from '../../kernel/durable.ts'
+import { randomIds } from '../../kernel/ids.ts'
+import { faultWords } from '../../kernel/words.ts'
+import { audit } from '../http/audit.ts'
+import { systemActor } from '../http/who.ts'
+import { checked } from '../store/backup.ts'
+import { Db } from '../store/db.ts'
+import { lockDirectory } from '../store/lock.ts'
+import { embedded, schemaOf } from '../store/migrate.ts'
+import { fromDestinations } from './destinations.ts'
+import { fromChunks } from './rejoin.ts'
+import { copyTakes, either, fromDirectory, type Source, type TakesReport } from './takes.ts'
+import { openDatabase, type Place, progress, runVerb, say, VerbError, WHERE } from './verb.ts'
+
+const HELP = `usage: roomtone restore SOURCE [--force] [--takes-from-destinations]
+       roomtone restore --takes-from-destinations
+
+Puts a backup (a .db file, or a directory made by roomtone backup) in the place of the controller's database, and brings
+back the audio it holds. The controller must be stopped. Everybody has to log in again afterwards.
+
+  --force   also when there is a database already: it is kept beside, as roomtone.db.before-restore-<time>
+  --takes-from-destinations
+            brings what is still missing of the stored audio back from the destinations it was uploaded to, each file
+            compared with its checksum. Without SOURCE it does only that, for the database in place; the controller may
+            run then. What is there is left alone: call it again to go on.
+
+${WHERE}
+A configured SVC_SECRET_KEY, or the file secret.key, must be the one the backup was made with.
+`
+
+export const main = (args: string[]): Promise<number> =>
+  runVerb(args, {
+    help: HELP,
+    options: { force: { type: 'boolean' }, 'takes-from-destinations': { type: 'boolean' } },
+    run: async ([source, ...more], { force, 'takes-from-destinations': remote }, place) => {
+      if ((!source && !remote) || more[0])
+        throw new VerbError('roomtone restore takes one source: see roomtone restore --help.')
+      if (!source) return missingTakes(place)
+      for (const dir of [place.config.SVC_DATA_DIR, place.takes]) makeDir(dir)
+      const lock = lockDirectory(path.join(place.config.SVC_DATA_DIR, 'controller.lock'), place.addon)
+      try {
+        const code = await restored(path.resolve(source), place, Boolean(force), Boolean(remote))
+        return remote ? await missingTakes(place) : code
+      } finally {
+        lock.release()
+      }
+    },
+  })
+
+async function restored(source: string, place: Place, force: boolean, remote: boolean): Promise<number> {
+  const directory = await isDirectory(source)
+  const file = directory ? path.join(source, 'roomtone.db') : source
+  const now = iso(systemClock.now())
+  const draft = `${place.database}.restoring`
+  await fs.copyFile(file, draft)
+  prepared(draft, place, now)
+  const kept = await setAside(place, now, force)
+  await fs.rename(draft, place.database)
+  await syncDir(path.dirname(place.database))
+  if (kept) say(`The database that was here is kept as ${kept}.\n`)
+  if (directory) await restoreKey(source, place)
+  if (!directory) return say('The database is back.\n')
+  return restoreTakes(fromDirectory(path.join(source, 'recordings')), place, remote)
+}
+
+async function isDirectory(source: string): Promise<boolean> {
+  try {
+    return (await fs.stat(source)).isDirectory()
+  } catch (e) {
+    throw new VerbError(`The backup cannot be read: ${faultWords(e, source)}.`)
+  }
+}
+
+/** Checks the copy and makes it ready: sessions of the past must not open doors again. */
+function prepared(draft: string, { addon }: Place, now: string): void {
+  const fault = checked(draft, addon)
+  if (fault) throw new VerbError(`The backup is damaged and was not restored: ${fault}.`)
+  const db = new Db(draft, addon, { plain: true })
+  try {
+    const known = embedded().length
+    if (schemaOf(db) > known || schemaOf(db) < 1)
+      throw new VerbError(`The backup has schema ${schemaOf(db)}, this version knows 1 to ${known}.`)
+    db.tx(() => {
+      db.raw.prepare('UPDATE sessions SET revoked_at = ? WHERE revoked_at IS NULL').run(now)
+      const entry = { action: 'controller.restored', actor: systemActor('restore'), outcome: 'succeeded' } as const
+      audit(db, randomIds, 0).write({ ...entry, target: { type: 'controller' } }, now)
+    })
+  } finally {
+    db.close()
+  }
+}
+
+/** The database that is there, with what belongs to it, under another name. */
+async function setAside({ addon, database }: Place, now: string, force: boolean): Promise<string | undefined> {
+  const present = ['', '-wal', '-shm'].filter((suffix) => existsSync(database + suffix))
+  if (present.length === 0) return undefined
+  if (!force) throw new VerbError('There is a database already: use --force to keep it aside and restore over it.')
+  fold(database, addon)
+  const kept = `${database}.before-restore-${now.replace(/[:.]/g, '-')}`
+  for (const suffix of present) if (existsSync(database + suffix)) await fs.rename(database + suffix, kept + suffix)
+  return kept
+}
+
+/** Brings the WAL into the file, so that moving one file moves everything. */
+function fold(database: string, addon: object | undefined): void {
+  try {
+    const db = new Db(database, addon, { plain: true })
+    db.raw.pragma('wal_checkpoint(TRUNCATE)')
+    db.close()
+  } catch (e) {
+    // A database too damaged to open is why one restores: it is kept as it is, with its WAL.
+    process.stderr.write(`The old database cannot be read (${faultWords(e)}); it is kept as it is.\n`)
+  }
+}
+
+async function restoreKey(source: string, { config }: Place): Promise<void> {
+  const [from, to] = [path.join(source, 'secret.key'), path.join(config.SVC_DATA_DIR, 'secret.key')]
+  try {
+    await fs.copyFile(from, to, fs.constants.COPYFILE_EXCL)
+    await fs.chmod(to, 0o600)
+  } catch (e) {
+    if (hasCode(e, 'ENOENT')) return
+    // A key that is here stays: it may be the same, and it may seal more than this backup.
+    if (!hasCode(e, 'EEXIST')) throw e
+    if (!(await fs.readFile(from)).equals(await fs.readFile(to)))
+      say(`The backup's key differs from ${to}: put the right one in place before the controller starts.\n`)
+  }
+}
+
+/** `more`: another source is asked for what this one does not have. */
+async function restoreTakes(from: Source, place: Place, more: boolean): Promise<number> {
+  const db = new Db(place.database, place.addon, { plain: true })
+  try {
+    const report = await copyTakes(db, from, place.takes, progress())
+    return more ? 0 : told('The database is back; audio', 'not in the backup and not here', report)
+  } finally {
+    db.close()
+  }
+}
+
+async function missingTakes(place: Place): Promise<number> {
+  makeDir(place.takes)
+  const db = openDatabase(place)
+  try {
+    const uploaded = fromDestinations(db, place, (line) => say(`${line}\n`))
+    const from = either(uploaded, fromChunks(db, place, uploaded))
+    const report = await copyTakes(db, from, place.takes, progress())
+    return told('Audio from destinations', 'at no destination and not here', report)
+  } finally {
+    db.close()
+  }
+}
+
+function told(what: string, lost: string, { copied, damaged, files, missing }: TakesReport): number {
+  say(`${what}: ${files} files in place, ${copied} copied now.\n`)
+  for (const file of missing) say(`${lost}: ${file}\n`)
+  for (const file of damaged) say(`not what was stored: ${file}\n`)
+  return missing.length + damaged.length > 0 ? 1 : 0
+}

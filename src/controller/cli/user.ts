@@ -1,0 +1,114 @@
+// roomtone user: a way back in when nobody can log in any more.
+import { randomBytes } from 'node:crypto'
+import { text } from 'node:stream/consumers'
+import { hashPassword } from '../../crypto/password.ts'
+import { iso, systemClock } from '../../kernel/clock.ts'
+import { randomIds } from '../../kernel/ids.ts'
+import type { CurrentUser } from '../../wire/access.ts'
+import { ROLES, type Role } from '../../wire/permissions.ts'
+import { audit, type Entry } from '../http/audit.ts'
+import { systemActor } from '../http/who.ts'
+import { userSnapshot } from '../identity/access/access.rules.ts'
+import { userStore } from '../identity/access/users.store.ts'
+import type { Db } from '../store/db.ts'
+import { openDatabase, runVerb, say, VerbError, WHERE } from './verb.ts'
+
+const HELP = `usage: roomtone user list
+       roomtone user password EMAIL     sets a new password and ends every session of the account
+       roomtone user add EMAIL [--name NAME] [--role ROLE]
+       roomtone user enable EMAIL       lets a disabled account in again
+
+The password comes from standard input when something is piped in, else one is made and printed once. The controller
+may run meanwhile. Roles: ${ROLES.join(', ')} (default: owner).
+${WHERE}
+Whoever can write its data directory may use this.
+`
+
+const GENERATED_BYTES = 18
+const ACTOR = { actor: systemActor('command-line'), outcome: 'succeeded', permission: 'auth:manage' } as const
+
+export const main = (args: string[]): Promise<number> =>
+  runVerb(args, {
+    help: HELP,
+    options: { name: { type: 'string' }, role: { type: 'string' } },
+    run: async ([verb, email], { name, role }, place) => {
+      const db = openDatabase(place)
+      try {
+        const people = peopleOf(db)
+        if (verb === 'list') return people.list()
+        if (!email || !['add', 'enable', 'password'].includes(verb ?? '')) throw new VerbError(HELP.trimEnd())
+        const address = email.toLowerCase()
+        if (verb === 'enable') return people.enable(address)
+        if (verb === 'password') return await people.password(address)
+        return await people.add(address, String(name ?? email), roleOf(role as string | undefined))
+      } finally {
+        db.close()
+      }
+    },
+  })
+
+function roleOf(given = 'owner'): Role {
+  const role = ROLES.find((known) => known === given)
+  if (!role) throw new VerbError(`There is no role "${given}": ${ROLES.join(', ')}.`)
+  return role
+}
+
+function peopleOf(db: Db) {
+  const users = userStore(db)
+  const trail = audit(db, randomIds, 0)
+  const idOf = (email: string): string => {
+    const id = users.idByEmail(email)
+    if (id === undefined) throw new VerbError(`There is no account ${email}: see roomtone user list.`)
+    return id
+  }
+  const told = (action: string, id: string, email: string, more: Pick<Entry, 'after' | 'before'>, now: string) =>
+    trail.write({ ...ACTOR, action: `${action}.succeeded`, ...more, target: { type: 'user', id, name: email } }, now)
+
+  /** One change of an account, with its audit row, in one transaction. */
+  const changed = (action: string, email: string, change: (id: string, now: string) => CurrentUser): void => {
+    const now = iso(systemClock.now())
+    db.tx(() => {
+      const id = idOf(email)
+      const before = userSnapshot(users.get(id))
+      told(action, id, email, { before, after: userSnapshot(change(id, now)) }, now)
+    })
+  }
+
+  return {
+    list(): number {
+      const { users: all } = users.page(10_000, 0)
+      for (const { disabledAt, email, provider, roles } of all)
+        say(`${email}\t${roles.join(',') || 'no role'}\t${provider}${disabledAt ? '\tdisabled' : ''}\n`)
+      return 0
+    },
+    enable(email: string): number {
+      changed('auth.users.status.update', email, (id, now) => users.setDisabled(id, false, now))
+      return say(`${email} may log in again.\n`)
+    },
+    async password(email: string): Promise<number> {
+      idOf(email)
+      const { hash, note } = await newPassword()
+      changed('auth.users.password.reset', email, (id, now) => users.setPassword(id, hash, now))
+      return say(`The password of ${email} is set; its sessions have ended.\n${note}`)
+    },
+    async add(email: string, name: string, role: Role): Promise<number> {
+      if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new VerbError(`"${email}" is no e-mail address.`)
+      const { hash, note } = await newPassword()
+      const now = iso(systemClock.now())
+      db.tx(() => {
+        const access = { groupIds: [], resourceGrants: [], roles: [role] }
+        const made = users.create(randomIds.uuid(), { email, name, passwordHash: hash, ...access }, now)
+        told('auth.users.create', made.id, email, { after: userSnapshot(made) }, now)
+      })
+      return say(`${email} is made, as ${role}.\n${note}`)
+    },
+  }
+}
+
+/** Piped in, so that it stands in no argument list and no history; else drawn and told once. */
+async function newPassword(): Promise<{ hash: string; note: string }> {
+  const piped = process.stdin.isTTY ? '' : (await text(process.stdin)).replace(/\r?\n$/, '')
+  const password = piped || randomBytes(GENERATED_BYTES).toString('base64url')
+  if (password.length < 8 || password.length > 200) throw new VerbError('A password has 8 to 200 characters.')
+  return { hash: await hashPassword(password), note: piped ? '' : `Its password, shown only once: ${password}\n` }
+}

@@ -1,0 +1,117 @@
+import type { Ids } from '../../../kernel/ids.ts'
+import { type AssignmentPlan, PlanInput } from '../../../wire/channels.ts'
+import { API_PREFIX } from '../../../wire/headers.ts'
+import { actionStates } from '../../http/actions.ts'
+import { slicedList } from '../../http/page.ts'
+import type { reaches } from '../../http/reach.ts'
+import { type AnyRoute, route, stream } from '../../http/route.ts'
+import type { Scope } from '../../http/scope.ts'
+import type { UserWho } from '../../http/who.ts'
+import { distinct, shortly, withinScope } from './assignments.routes.ts'
+import type { AssignmentStore } from './assignments.store.ts'
+import type { PlanStore } from './plans.store.ts'
+import type { TemplateStore } from './templates.store.ts'
+
+const PATH = '/settings/channel-map-assignment-plans'
+const TYPE = 'channel_map_assignment_plan'
+const all = () => ({ type: `${TYPE}_collection` })
+const one = (p: { id: string }) => ({ type: TYPE, id: p.id })
+const read = { auth: 'user', permission: 'settings:read' } as const
+const manage = { auth: 'user', permission: 'settings:manage' } as const
+
+interface Parts {
+  assignments: AssignmentStore
+  ids: Ids
+  plans: PlanStore
+  reach: ReturnType<typeof reaches>
+  scope: Scope
+  templates: TemplateStore
+}
+
+export const planRoutes = (parts: Parts): AnyRoute[] => [...reads(parts), stage(parts), apply(parts)]
+
+const reads = ({ plans, reach }: Parts): AnyRoute[] => [
+  stream({
+    method: 'GET',
+    path: PATH,
+    ...read,
+    action: 'settings.channel_map_assignment_plans.read',
+    target: all,
+    run: async ({ who }) => ({ response: slicedList(plans.slices(reach(who, 'settings:read'))) }),
+  }),
+  route({
+    method: 'GET',
+    path: `${PATH}/:id`,
+    ...read,
+    action: 'settings.channel_map_assignment_plans.detail.read',
+    target: one,
+    run: ({ params }) => ({ data: plans.get(params.id) }),
+  }),
+  route({
+    method: 'GET',
+    path: `${PATH}/:id/actions`,
+    ...read,
+    action: 'settings.channel_map_assignment_plans.actions.read',
+    target: one,
+    run: ({ params, who }) => {
+      const plan = plans.get(params.id)
+      return { data: { actions: actions(who, plan), links: links(plan.id), plan } }
+    },
+  }),
+]
+
+const stage = ({ assignments, ids, plans, scope, templates }: Parts): AnyRoute =>
+  route({
+    method: 'POST',
+    path: PATH,
+    ...manage,
+    action: 'settings.channel_map_assignment_plans.create',
+    target: all,
+    body: PlanInput,
+    status: 201,
+    run: ({ body: { note, targets: asked, templateId }, who, now }) => {
+      const targets = distinct(asked)
+      withinScope(scope, who, targets, templateId)
+      const template = templates.named(templateId)
+      for (const target of targets) assignments.check(target, template)
+      const id = ids.make('channel_map_plan')
+      const after = plans.stage({ createdBy: who.id, id, note, targets, templateId }, now)
+      return { data: after, after, target: { type: TYPE, id } }
+    },
+  })
+
+/** All targets or none: one transaction. */
+const apply = ({ assignments, plans, scope }: Parts): AnyRoute =>
+  route({
+    method: 'POST',
+    path: `${PATH}/:id/apply`,
+    ...manage,
+    action: 'settings.channel_map_assignment_plans.apply',
+    target: one,
+    run: ({ params, who, now }) => {
+      const { before, after } = plans.apply(params.id, who.id, now)
+      withinScope(scope, who, after.targets, after.templateId)
+      const assigned = after.targets.map((target) =>
+        assignments.assign(target, after.templateId, { actor: who.id, now }),
+      )
+      return {
+        data: { assignments: assigned, plan: after },
+        before: { plan: before },
+        after: { assignments: assigned.map(shortly), plan: after },
+      }
+    },
+  })
+
+const links = (id: string) => {
+  const detail = `${API_PREFIX}${PATH}/${encodeURIComponent(id)}`
+  return { apply: `${detail}/apply`, detail }
+}
+
+const actions = (who: UserWho, { id, status }: AssignmentPlan) => {
+  const { apply, detail } = links(id)
+  const blocked = status !== 'pending' && 'plan_not_pending'
+  return actionStates(who, {
+    apply: { method: 'POST', href: apply, permission: 'settings:manage', blocked },
+    detail: { method: 'GET', href: detail, permission: 'settings:read' },
+  })
+}

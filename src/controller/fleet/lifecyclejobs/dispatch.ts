@@ -1,0 +1,109 @@
+import { type Clock, iso } from '../../../kernel/clock.ts'
+import { errorFields, type Log } from '../../../kernel/log.ts'
+import { type LifecycleJob, type LifecycleRequest, TRUSTING_ACTIONS } from '../../../wire/lifecycle.ts'
+import type { Audit } from '../../http/audit.ts'
+import { type Actor, systemActor } from '../../http/who.ts'
+import type { CommitGroup } from '../../store/group.ts'
+import type { SshKeyStore } from '../onboarding/sshkeys.store.ts'
+import type { Act } from './act.ts'
+import { failed, type Outcome } from './lifecycle.rules.ts'
+import type { LifecycleStore } from './lifecycle.store.ts'
+import { Progress } from './progress.ts'
+
+interface DispatchParts {
+  act: Act
+  audit: Audit
+  clock: Clock
+  group: CommitGroup
+  jobs: LifecycleStore
+  log: Log
+  sshKeys: SshKeyStore
+}
+
+/** Sees lifecycle jobs through: asks the runner, writes down how it ended, tells the audit. */
+export class Dispatch {
+  private readonly parts: DispatchParts
+  private readonly stopping = new AbortController()
+  private readonly underWay = new Set<Promise<unknown>>()
+
+  constructor(parts: DispatchParts) {
+    this.parts = parts
+  }
+
+  /** Resolves to the ended job, whatever becomes of the request that asked for it. */
+  start(job: LifecycleJob, options: LifecycleRequest, actor: Actor): Promise<LifecycleJob> {
+    const work = this.run(job, options, actor)
+    const tracked = work
+      .catch((e) => this.parts.log.error('a lifecycle job was not written down', { id: job.id, ...errorFields(e) }))
+      .finally(() => this.underWay.delete(tracked))
+    this.underWay.add(tracked)
+    return work
+  }
+
+  /** Jobs a dead controller left running: nobody waits for their answer any more, so how they ended is not known. */
+  async settleInterrupted(): Promise<void> {
+    for (const job of this.parts.jobs.running())
+      await this.end(job, failed('controller_restarted'), systemActor('lifecycle'))
+  }
+
+  /** Gives up what is under way; each job says so. Resolves when all are written. */
+  async stop(): Promise<void> {
+    this.stopping.abort()
+    await Promise.all(this.underWay)
+  }
+
+  private async run(job: LifecycleJob, options: LifecycleRequest, actor: Actor): Promise<LifecycleJob> {
+    const { action, nodeAlias, nodeId, targetHost } = job
+    const wish = { action, options, target: { host: targetHost, nodeAlias, nodeId } }
+    const progress = new Progress((said) => this.told(job, said))
+    try {
+      const outcome = await this.parts.act(wish, progress.tell, this.stopping.signal).catch((e) => this.broken(job, e))
+      // What was heard of a run that broke off is what there is.
+      return await this.end(job, { ...progress.stop(), ...outcome }, actor)
+    } finally {
+      progress.stop()
+    }
+  }
+
+  /** A bug: the record has to end all the same, for a job under way bars every other of its node. */
+  private broken(job: LifecycleJob, e: unknown): Outcome {
+    this.parts.log.error('A lifecycle run failed.', { id: job.id, ...errorFields(e) })
+    return failed('internal_error')
+  }
+
+  private told(job: LifecycleJob, said: Pick<Outcome, 'stderr' | 'stdout'>): void {
+    const { group, jobs, log } = this.parts
+    group
+      .submit(() => jobs.tell(job.id, said), false)
+      .catch((e) => log.warn('Output of a lifecycle job was not written down.', { id: job.id, ...errorFields(e) }))
+  }
+
+  private end(job: LifecycleJob, outcome: Outcome, actor: Actor): Promise<LifecycleJob> {
+    const { audit, clock, group, jobs, sshKeys } = this.parts
+    return group.submit(() => {
+      const now = iso(clock.now())
+      const ended = jobs.finish(job.id, outcome, now)
+      if (!ended) return job
+      // The node now holds the key that was current when the run began (decision 23).
+      const trusts = TRUSTING_ACTIONS.has(ended.action) && ended.status === 'succeeded'
+      const confirmed = trusts && sshKeys.confirm(ended.nodeId, ended.startedAt, now)
+      const told = confirmed || ended.action === 'rotate_trust' ? { sshKeyConfirmed: confirmed } : {}
+      audit.write(entry(ended, actor, told), now)
+      return ended
+    })
+  }
+}
+
+function entry(job: LifecycleJob, actor: Actor, more: Record<string, unknown>) {
+  const { action, error, exitCode, id, nodeAlias, nodeId, runnerRunId, status, targetHost } = job
+  return {
+    action: `nodes.lifecycle.${action}.${status}`,
+    actor,
+    correlation: { nodeLifecycleJobId: id },
+    details: { action, exitCode, runnerRunId, status, targetHost, ...more },
+    outcome: status === 'succeeded' ? 'succeeded' : 'failed',
+    permission: 'node:manage',
+    reason: status === 'succeeded' ? null : (error ?? 'ansible_lifecycle_failed'),
+    target: { type: 'node', id: nodeId, name: nodeAlias },
+  } as const
+}

@@ -1,0 +1,84 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { invalid } from '../../../kernel/fail.ts'
+import type { Ids } from '../../../kernel/ids.ts'
+import {
+  LIFECYCLE_ACTIONS,
+  type LifecycleAction,
+  type LifecycleJob,
+  LifecycleRequest,
+} from '../../../wire/lifecycle.ts'
+import { type AnyRoute, flow, route } from '../../http/route.ts'
+import { actorOf } from '../../http/who.ts'
+import type { NodeStore } from '../nodes/nodes.store.ts'
+import type { Dispatch } from './dispatch.ts'
+import { targetHostOf } from './lifecycle.rules.ts'
+import type { LifecycleStore } from './lifecycle.store.ts'
+
+interface Parts {
+  dispatch: Dispatch
+  ids: Ids
+  jobs: LifecycleStore
+  nodes: NodeStore
+}
+
+const node = (p: { id: string }) => ({ type: 'node', id: p.id })
+
+// Proxies and people give up on a request long before an installation is over; its record goes on.
+const PATIENCE_MS = 10_000
+
+export const lifecycleRoutes = ({ dispatch, ids, jobs, nodes }: Parts): AnyRoute[] => [
+  route({
+    method: 'GET',
+    path: '/nodes/:id/lifecycle-jobs',
+    auth: 'user',
+    permission: 'node:read',
+    action: 'nodes.lifecycle_jobs.read',
+    target: node,
+    run: ({ params }) => {
+      nodes.mustExist(params.id)
+      return { data: jobs.ofNode(params.id) }
+    },
+  }),
+  // 202 when it succeeded or still runs, 502 when it failed: the job in the body either way (contract A, N18). Its
+  // outcome is audited as `nodes.lifecycle.<action>.*` when it ends; only a refusal is one of `nodes.lifecycle.run`.
+  flow({
+    method: 'POST',
+    path: '/nodes/:id/lifecycle/:action',
+    auth: 'user',
+    permission: 'node:manage',
+    action: 'nodes.lifecycle.run',
+    target: node,
+    audit: 'decision',
+    body: LifecycleRequest,
+    status: 202,
+    run: async ({ params, body, who }, commit) => {
+      const action = allowed(params.action)
+      const { data: job } = await commit((now) => {
+        nodes.mustServe(params.id)
+        const { alias, id, ...at } = nodes.get(params.id, now)
+        const wish = { action, nodeAlias: alias, nodeId: id, requestedBy: who.id, targetHost: targetHostOf(at) }
+        return { data: jobs.create({ ...wish, id: ids.make('node_lifecycle') }, now) }
+      })
+      const data = await soon(dispatch.start(job, body, actorOf(who)), job)
+      return { data, status: data.status === 'failed' ? 502 : 202 }
+    },
+  }),
+]
+
+function allowed(action: string): LifecycleAction {
+  const known = LIFECYCLE_ACTIONS.find((one) => one === action)
+  if (!known)
+    throw invalid('Invalid node lifecycle request', ['action'], `expected one of ${LIFECYCLE_ACTIONS.join(', ')}`)
+  return known
+}
+
+/** The job as it ended, or as it stands when patience does. */
+async function soon(ending: Promise<LifecycleJob>, job: LifecycleJob): Promise<LifecycleJob> {
+  const patience = new AbortController()
+  const waited = pause(PATIENCE_MS, job, { signal: patience.signal }).catch(() => job)
+  try {
+    return await Promise.race([ending, waited])
+  } finally {
+    patience.abort()
+  }
+}

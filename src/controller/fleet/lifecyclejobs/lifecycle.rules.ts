@@ -1,0 +1,59 @@
+import { redacted, tail } from '../../../kernel/redact.ts'
+import { isHost, OUTPUT_KEPT, runAnswerOf, runRefusalOf } from '../../../wire/lifecycle.ts'
+import type { Node } from '../../../wire/nodes.ts'
+
+/** How a run ended, ready to be stored. */
+export interface Outcome {
+  error?: string | undefined
+  exitCode?: number | undefined
+  runnerRunId?: string | undefined
+  status: 'succeeded' | 'failed'
+  stderr?: string | undefined
+  stdout?: string | undefined
+  targetHost?: string | undefined
+}
+
+export const failed = (error: string): Outcome => ({ error, status: 'failed' })
+
+/** Where the runner connects to: of the addresses the node reported the likeliest, then the first; else its host name. */
+export function targetHostOf({ hostname, ipAddresses }: Pick<Node, 'hostname' | 'ipAddresses'>): string {
+  const hosts = ipAddresses
+    .map((address) => address.trim())
+    .filter((address) => isHost(address) && !NOWHERE.test(address))
+  const [likeliest] = hosts.toSorted((a, b) => farness(a) - farness(b))
+  return likeliest ?? hostname
+}
+
+/** Without the interface it belongs to it means nothing. */
+const NOWHERE = /^fe[89ab][^%]*$/i
+/** From the likeliest to those of the box itself; a bridge for containers is on many boxes the same. */
+const OWN = [/^(169\.254\.|fe[89ab])/i, /^172\.(1[7-9]|2\d|3[01])\.0\.1$/, /^(127\.|::1$|0\.0\.0\.0$|::$)/]
+const farness = (address: string): number => OWN.findIndex((own) => own.test(address)) + 1
+
+const LONGEST_ERROR = 400
+
+/**
+ * What an answer of the runner means; `body` is its JSON, whatever that is. The reasons are contract A, 2.8. An answer that
+ * began before the run did says in its last line that there was none.
+ */
+export function outcomeOf(status: number, body: unknown, secrets: readonly string[]): Outcome {
+  const clean = (text: string) => redacted(text, secrets)
+  const refusal = runRefusalOf(body)
+  const error = clean(refusal.error).slice(0, LONGEST_ERROR).trim().toWellFormed()
+  if (status < 200 || status > 299 || error) {
+    const words = refusal.message && { stderr: tail(clean(refusal.message), OUTPUT_KEPT.stderr) }
+    return { ...failed(error || `ansible_runner_${status}`), ...words }
+  }
+  const answer = runAnswerOf(body)
+  if (!answer) return failed('ansible_runner_invalid_answer')
+  const { exitCode, runId, stderr, stdout, targetHost } = answer
+  return {
+    exitCode,
+    status: exitCode === 0 ? 'succeeded' : 'failed',
+    runnerRunId: runId && clean(runId),
+    // Cut after the cleaning: half a key would pass for text.
+    stderr: tail(clean(stderr), OUTPUT_KEPT.stderr),
+    stdout: tail(clean(stdout), OUTPUT_KEPT.stdout),
+    ...(targetHost && isHost(targetHost) ? { targetHost } : {}),
+  }
+}

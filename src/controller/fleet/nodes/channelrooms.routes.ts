@@ -1,0 +1,51 @@
+import { ChannelRooms, type Node } from '../../../wire/nodes.ts'
+import type { reaches } from '../../http/reach.ts'
+import { type AnyRoute, route } from '../../http/route.ts'
+import type { RoomStore } from '../rooms/rooms.store.ts'
+import type { ChannelRoomStore } from './channelrooms.store.ts'
+import type { NodeStore } from './nodes.store.ts'
+
+interface Parts {
+  channelRooms: ChannelRoomStore
+  nodes: NodeStore
+  reach: ReturnType<typeof reaches>
+  /** Moves the schedules of the node whose room is another one now, with their roster rows; gives their ids. */
+  reroom: (nodeId: string, now: string) => string[]
+  rooms: RoomStore
+}
+
+export const channelRoomRoutes = ({ channelRooms, nodes, reach, reroom, rooms }: Parts): AnyRoute[] => [
+  // One transaction: channels, schedules and rosters move together or not at all.
+  route({
+    method: 'PUT',
+    path: '/nodes/:id/channel-rooms',
+    auth: 'user',
+    permission: 'node:manage',
+    action: 'nodes.channel-rooms.assign',
+    target: (p) => ({ type: 'node', id: p.id }),
+    body: ChannelRooms,
+    run: ({ params, body: { assignments }, who, now }) => {
+      const before = nodes.get(params.id, now)
+      const within = reach(who, 'node:manage')
+      for (const [at, { roomId }] of assignments.entries())
+        if (roomId !== null) rooms.mustExist(roomId, within, ['assignments', at, 'roomId'])
+      channelRooms.assign(before.id, assignments)
+      const after = nodes.get(params.id, now)
+      const details = {
+        assignedRoomIds: [...new Set(assignments.flatMap(({ roomId }) => roomId ?? []))],
+        channelCount: assignments.reduce((sum, { channelIndexes }) => sum + new Set(channelIndexes).size, 0),
+        reassignedScheduleIds: reroom(before.id, now),
+      }
+      return { data: after, before: roomsOf(before), after: roomsOf(after), details }
+    },
+  }),
+]
+
+/** The rooms of the channels, by interface: what the audit shows of the change. */
+const roomsOf = ({ interfaces, roomId }: Node): object => ({
+  ...(roomId ? { roomId } : {}),
+  interfaces: interfaces.map(({ channels, id }) => ({
+    channels: channels.filter((channel) => channel.roomId).map(({ index, roomId: room }) => ({ index, roomId: room })),
+    id,
+  })),
+})

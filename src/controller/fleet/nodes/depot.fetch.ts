@@ -1,0 +1,152 @@
+// Brings a release from the release host into the release directory: whole and proved, or not at all.
+import { createWriteStream } from 'node:fs'
+import * as fs from 'node:fs/promises'
+import * as path from 'node:path'
+import { Transform } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import {
+  archiveOf,
+  compareVersions,
+  SIGNATURE,
+  SUMS,
+  tagOfVersion,
+  versionOfTag,
+} from '../../../system/host/release.rules.ts'
+import { releaseFault, sumsFault } from '../../../system/host/release.ts'
+import type { ReleaseAsset } from '../../../wire/nodes.ts'
+import { asking, OutgoingError } from '../../http/outgoing.ts'
+import { HOPS, REDIRECTS, ReleaseError, type ReleaseSource, releaseReason } from './release.http.ts'
+
+interface FetchParts {
+  dir: string
+  publicKey: string | undefined
+  source: ReleaseSource
+}
+
+const MAX_ARCHIVE_BYTES = 512 * 1024 * 1024
+const MAX_SMALL_BYTES = 64 * 1024
+// A slow line of a small site carries an archive in this.
+const LONGEST_MS = 3_600_000
+const KEPT = 3
+/** Stands in folders that were fetched: those alone are ever removed. */
+const MARK = '.fetched'
+const WORK = '.fetching-'
+
+/**
+ * Downloads checksums, signature and archives of `version`, proves them and puts them into a folder of their own; of what
+ * was fetched before, the newest stay. @throws ReleaseError whose reason says what is wrong with the host or its release,
+ * or the disk's own error; the directory is as it was then.
+ */
+export async function fetchRelease(
+  parts: FetchParts,
+  version: string,
+  assets: readonly ReleaseAsset[],
+  signal: AbortSignal,
+): Promise<void> {
+  await fs.mkdir(parts.dir, { recursive: true, mode: 0o750 })
+  await removeAll(parts.dir, (name) => name.startsWith(WORK))
+  const work = await fs.mkdtemp(path.join(parts.dir, WORK))
+  try {
+    await fill(work, parts, version, assets, signal)
+    await fs.writeFile(path.join(work, MARK), '')
+    await publish(work, path.join(parts.dir, tagOfVersion(version)))
+  } finally {
+    await fs.rm(work, { recursive: true, force: true })
+  }
+  await forgetOld(parts.dir)
+}
+
+async function fill(
+  work: string,
+  { publicKey, source }: FetchParts,
+  version: string,
+  assets: readonly ReleaseAsset[],
+  signal: AbortSignal,
+): Promise<void> {
+  const archives = assets.filter(({ name }) => archiveOf(name)?.version === version)
+  const papers = assets.filter(({ name }) => name === SUMS || name === SIGNATURE)
+  if (archives.length === 0 || !papers.some(({ name }) => name === SUMS)) throw new ReleaseError('release_incomplete')
+  for (const asset of papers) await download(source, asset, path.join(work, asset.name), MAX_SMALL_BYTES, signal)
+  const sums = await fs.readFile(path.join(work, SUMS), 'utf8')
+  const signature = await fs.readFile(path.join(work, SIGNATURE)).catch(() => undefined)
+  const unsigned = sumsFault({ key: publicKey, signature, sums })
+  if (unsigned) throw new ReleaseError('release_not_genuine', unsigned)
+  for (const asset of archives) {
+    const file = path.join(work, asset.name)
+    await download(source, asset, file, MAX_ARCHIVE_BYTES, signal)
+    const fault = await releaseFault(file, asset.name, { key: publicKey, signature, sums })
+    if (fault) throw new ReleaseError('release_not_genuine', fault)
+  }
+}
+
+/** An earlier folder of ours gives way: it was not offered, or this one would not have been fetched. */
+async function publish(work: string, folder: string): Promise<void> {
+  if (await exists(path.join(folder, MARK))) await fs.rm(folder, { recursive: true, force: true })
+  await fs.rename(work, folder)
+}
+
+async function forgetOld(dir: string): Promise<void> {
+  const names = await fs.readdir(dir)
+  const marked = await Promise.all(names.map((name) => exists(path.join(dir, name, MARK))))
+  const version = (name: string) => versionOfTag(name) ?? ''
+  const fetched = names.filter((_, i) => marked[i]).sort((a, b) => compareVersions(version(b), version(a)))
+  const old = new Set(fetched.slice(KEPT))
+  await removeAll(dir, (name) => old.has(name))
+}
+
+async function removeAll(dir: string, which: (name: string) => boolean): Promise<void> {
+  for (const name of (await fs.readdir(dir)).filter(which))
+    await fs.rm(path.join(dir, name), { recursive: true, force: true })
+}
+
+const exists = (file: string): Promise<boolean> =>
+  fs.access(file).then(
+    () => true,
+    () => false,
+  )
+
+/** Release hosts send downloads elsewhere: they are followed, the token is not taken along, and https stays https. */
+async function download(source: ReleaseSource, asset: ReleaseAsset, file: string, most: number, signal: AbortSignal) {
+  let at = new URL((source.token && asset.url) || asset.browser_download_url)
+  for (let hop = 0; hop <= HOPS; hop++) {
+    if (new URL(source.apiUrl).protocol === 'https:' && at.protocol !== 'https:')
+      throw new ReleaseError('release_source_redirects_elsewhere')
+    const next = await step(source, at, file, most, signal)
+    if (!next) return
+    at = next
+  }
+  throw new ReleaseError('release_source_redirects_elsewhere')
+}
+
+/** One request: writes the file, or gives the address that was named instead. */
+async function step(source: ReleaseSource, url: URL, file: string, most: number, signal: AbortSignal) {
+  const home = new URL(source.apiUrl).origin === url.origin
+  const headers = {
+    accept: 'application/octet-stream',
+    'user-agent': 'roomtone',
+    ...(source.token && home ? { authorization: `Bearer ${source.token}` } : {}),
+  }
+  const wish = { headers, method: 'GET', signal, timeoutMs: LONGEST_MS, url } as const
+  const answer = await asking(wish, async (response) => {
+    const { location } = response.headers
+    if (response.statusCode === 200) await pipeline(response, bounded(most), createWriteStream(file, { flags: 'wx' }))
+    else response.destroy()
+    return { location, status: response.statusCode ?? 0 }
+  }).catch((e: unknown) => {
+    throw e instanceof OutgoingError ? new ReleaseError(releaseReason(e), e.message) : e
+  })
+  if (answer.status === 200) return undefined
+  const to = REDIRECTS.includes(answer.status) && URL.parse(answer.location ?? '', url.href)
+  if (!to) throw new ReleaseError(`release_source_${answer.status}`)
+  return to
+}
+
+function bounded(most: number): Transform {
+  let size = 0
+  return new Transform({
+    transform(chunk: Buffer, _, done) {
+      size += chunk.length
+      done(size > most ? new OutgoingError('too_large', `the file is longer than ${most} bytes`) : null, chunk)
+    },
+  })
+}

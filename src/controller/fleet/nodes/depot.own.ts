@@ -1,0 +1,90 @@
+// The running executable as a release of its own: a site without internet needs no other.
+import * as fs from 'node:fs/promises'
+import * as path from 'node:path'
+import { packFolder } from '../../../system/host/archive.ts'
+import { type Arch, archiveName, sumLine } from '../../../system/host/release.rules.ts'
+import { digestOfFile } from '../../../system/host/release.ts'
+import type { Held } from './depot.rules.ts'
+
+/** The executable that runs. */
+export interface Running {
+  arch: Arch
+  /** Where its bytes can be read, also after it was replaced. */
+  file: string
+  /** What goes into the archive beside it: name and text. */
+  papers: Record<string, string>
+  version: string
+}
+
+/** Hidden from the look for releases. */
+const FOLDER = '.own'
+const WORK = '.packing-'
+
+/** Packed when it is first asked for, and kept: the archive bears the time of the executable it was made of. */
+export class OwnRelease {
+  private readonly dir: string
+  private readonly running: Running
+  private readonly stopping = new AbortController()
+  private held: Held | undefined
+  private packing: Promise<Held> | undefined
+
+  constructor(dir: string, running: Running) {
+    this.dir = dir
+    this.running = running
+  }
+
+  /** One packing at a time, for all who ask meanwhile. Rejects when the archive cannot be made. */
+  pack(): Promise<Held> {
+    this.packing ??= this.packed().finally(() => {
+      this.packing = undefined
+    })
+    return this.packing
+  }
+
+  async stop(): Promise<void> {
+    this.stopping.abort(new Error('the controller stops'))
+    // Whoever asked for it was told.
+    await this.packing?.catch(() => {})
+  }
+
+  private async packed(): Promise<Held> {
+    const { arch, file, version } = this.running
+    const name = archiveName(version, arch)
+    const archive = path.join(this.dir, FOLDER, name)
+    const { mtime } = await fs.stat(file)
+    const kept = await fs.stat(archive).catch(() => undefined)
+    const fits = kept?.mtime.getTime() === mtime.getTime()
+    if (fits && this.held) return this.held
+    if (!fits) await this.make(archive, mtime)
+    const { size } = await fs.stat(archive)
+    const sha256 = await digestOfFile(archive)
+    const at = mtime.toISOString()
+    const archives = [{ arch, at, name, path: path.join(FOLDER, name), sha256, size, version }]
+    this.held = { archives, sums: sumLine(name, sha256), version }
+    return this.held
+  }
+
+  private async make(archive: string, mtime: Date): Promise<void> {
+    const { file, papers } = this.running
+    await fs.mkdir(this.dir, { recursive: true, mode: 0o750 })
+    // What a power cut left behind is large.
+    for (const old of await fs.readdir(this.dir))
+      if (old.startsWith(WORK)) await fs.rm(path.join(this.dir, old), { recursive: true, force: true })
+    const work = await fs.mkdtemp(path.join(this.dir, WORK))
+    try {
+      await fs.copyFile(file, path.join(work, 'roomtone'))
+      await fs.chmod(path.join(work, 'roomtone'), 0o755)
+      for (const [name, text] of Object.entries(papers))
+        await fs.writeFile(path.join(work, name), text, { mode: 0o644 })
+      const made = path.join(work, '.tar.gz')
+      await packFolder(work, [...Object.keys(papers), 'roomtone'], made, this.stopping.signal)
+      await fs.utimes(made, mtime, mtime)
+      // Archives of versions that ran before are in nobody's way but the disk's.
+      await fs.rm(path.dirname(archive), { recursive: true, force: true })
+      await fs.mkdir(path.dirname(archive))
+      await fs.rename(made, archive)
+    } finally {
+      await fs.rm(work, { recursive: true, force: true })
+    }
+  }
+}

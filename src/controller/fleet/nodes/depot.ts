@@ -1,0 +1,160 @@
+// Releases this controller gives to its nodes: a folder per release in one directory, and its own executable.
+import type { Stats } from 'node:fs'
+import * as fs from 'node:fs/promises'
+import * as path from 'node:path'
+import type { Log } from '../../../kernel/log.ts'
+import { faultWords } from '../../../kernel/words.ts'
+import { archiveOf, compareVersions, parseSums, SIGNATURE, SUMS } from '../../../system/host/release.rules.ts'
+import { digestOfFile, sumsFault } from '../../../system/host/release.ts'
+import { OwnRelease, type Running } from './depot.own.ts'
+import { type Held, type HeldFile, offerOf, ownWanted } from './depot.rules.ts'
+
+interface DepotParts {
+  /** Holds a folder per release, as `npm run release` makes them; one release may also stand in it directly. */
+  dir: string
+  log: Log
+  /** Ed25519 public key (PEM): releases that are not signed with it are not offered. */
+  publicKey: string | undefined
+  /** The executable that runs; absent when it is none. */
+  running?: Running | undefined
+}
+
+/** What people are told without anything being read or packed. */
+export interface Newest {
+  architectures: string[]
+  version: string
+}
+
+const MAX_SUMS_BYTES = 64 * 1024
+
+/**
+ * Every look reads the directory anew, so that what an operator puts there is offered at once; an archive is digested once
+ * as long as it stays the same file. What does not fit its checksum is not offered, and told once.
+ */
+export class Depot {
+  private readonly parts: DepotParts
+  private readonly own: OwnRelease | undefined
+  private readonly digests = new Map<string, Promise<string>>()
+  private readonly told = new Set<string>()
+  private seen: Held[] = []
+
+  constructor(parts: DepotParts) {
+    this.parts = parts
+    this.own = parts.running && new OwnRelease(parts.dir, parts.running)
+  }
+
+  get dir(): string {
+    return this.parts.dir
+  }
+
+  /** The newest version as of the last look; begins another look. */
+  newest(): Newest | undefined {
+    // A directory that cannot be read is told by the look itself.
+    void this.look().catch(() => {})
+    const running = this.parts.running
+    const archives = [...this.seen.flatMap((held) => held.archives), ...(running ? [running] : [])]
+    const [first] = archives.sort((a, b) => compareVersions(b.version, a.version))
+    if (!first) return undefined
+    const architectures = archives.filter((one) => one.version === first.version).map(({ arch }) => arch)
+    return { architectures: [...new Set(architectures)].sort(), version: first.version }
+  }
+
+  /** The release of a bare version, or the latest; packs the own executable when nothing else does. Rejects when that fails. */
+  async offer(version: string): Promise<Held | undefined> {
+    const held = await this.look()
+    const { running } = this.parts
+    const own = running && ownWanted(held, running, version) ? await this.own?.pack() : undefined
+    return offerOf(own ? [...held, own] : held, version)
+  }
+
+  /** Whether there is an archive of this version to give, the own executable not counted. */
+  async holds(version: string): Promise<boolean> {
+    return (await this.look()).some((held) => held.version === version)
+  }
+
+  /** Ends a packing under way. */
+  async stop(): Promise<void> {
+    await this.own?.stop()
+  }
+
+  /** What stands in the directory. */
+  async look(): Promise<Held[]> {
+    const held: Held[] = []
+    for (const folder of await this.folders()) held.push(...(await this.readable(folder)))
+    this.seen = held
+    return held
+  }
+
+  private async folders(): Promise<string[]> {
+    try {
+      const entries = await fs.readdir(this.parts.dir, { withFileTypes: true })
+      const visible = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
+      return ['.', ...visible.map(({ name }) => name).sort()]
+    } catch (e) {
+      // No directory is no release: the usual case.
+      if ((e as NodeJS.ErrnoException).code !== 'ENOENT') this.tell(this.parts.dir, faultWords(e))
+      return []
+    }
+  }
+
+  /** The releases of a folder; one that cannot be trusted is told and passed over: the others are still good. */
+  private async readable(folder: string): Promise<Held[]> {
+    try {
+      return await this.readFolder(folder)
+    } catch (e) {
+      this.tell(folder, faultWords(e))
+      return []
+    }
+  }
+
+  private async readFolder(folder: string): Promise<Held[]> {
+    const sums = await this.small(folder, SUMS)
+    if (!sums) return []
+    const signature = await this.small(folder, SIGNATURE)
+    const text = sums.toString('utf8')
+    const fault = sumsFault({ key: this.parts.publicKey, signature, sums: text })
+    if (fault) throw new Error(fault)
+    const archives: HeldFile[] = []
+    for (const [name, digest] of parseSums(text)) archives.push(...(await this.archive(folder, name, digest)))
+    const [first] = archives
+    return first ? [{ archives, sums: text, version: first.version, ...(signature ? { signature } : {}) }] : []
+  }
+
+  private async archive(folder: string, name: string, sha256: string): Promise<HeldFile[]> {
+    const parsed = archiveOf(name)
+    const relative = path.join(folder, name)
+    const stat = parsed && (await fs.stat(path.join(this.parts.dir, relative)).catch(() => undefined))
+    // A list names both architectures; a site may keep one.
+    if (!parsed || !stat?.isFile()) return []
+    const found = await this.digest(path.join(this.parts.dir, relative), stat)
+    if (found === sha256)
+      return [{ ...parsed, at: stat.mtime.toISOString(), name, path: relative, sha256, size: stat.size }]
+    this.tell(relative, `its SHA-256 is ${found}, ${SUMS} says ${sha256}`)
+    return []
+  }
+
+  private digest(file: string, { ino, mtimeMs, size }: Stats): Promise<string> {
+    const key = `${file} ${ino} ${size} ${mtimeMs}`
+    const known = this.digests.get(key)
+    if (known) return known
+    const digest = digestOfFile(file)
+    this.digests.set(key, digest)
+    digest.catch(() => this.digests.delete(key))
+    return digest
+  }
+
+  private async small(folder: string, name: string): Promise<Buffer | undefined> {
+    const file = path.join(this.parts.dir, folder, name)
+    const stat = await fs.stat(file).catch(() => undefined)
+    if (!stat?.isFile()) return undefined
+    if (stat.size > MAX_SUMS_BYTES) throw new Error(`${name} is longer than ${MAX_SUMS_BYTES} bytes`)
+    return await fs.readFile(file)
+  }
+
+  private tell(place: string, reason: string): void {
+    const key = `${place}: ${reason}`
+    if (this.told.has(key)) return
+    this.told.add(key)
+    this.parts.log.warn('A release in the release directory is not offered.', { place, reason })
+  }
+}

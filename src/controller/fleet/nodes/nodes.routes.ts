@@ -1,0 +1,78 @@
+import { found } from '../../../kernel/fail.ts'
+import { InterfacePatch, NodeFilters, NodePatch } from '../../../wire/nodes.ts'
+import { pageMeta } from '../../http/page.ts'
+import type { reaches } from '../../http/reach.ts'
+import { type AnyRoute, route } from '../../http/route.ts'
+import type { RoomStore } from '../rooms/rooms.store.ts'
+import { type NodeStore, snapshot } from './nodes.store.ts'
+
+const all = () => ({ type: 'node_collection' })
+const one = (p: { id: string }) => ({ type: 'node', id: p.id })
+const read = { auth: 'user', permission: 'node:read' } as const
+const manage = { auth: 'user', permission: 'node:manage' } as const
+
+interface Stores {
+  /** The config of a node may be another one now. */
+  configured: (nodeId: string) => void
+  nodes: NodeStore
+  /** Moves the schedules of the node whose room is another one now; gives their ids. */
+  reroom: (nodeId: string, now: string) => string[]
+  reach: ReturnType<typeof reaches>
+  rooms: RoomStore
+}
+
+export const nodeRoutes = ({ configured, nodes, reach, reroom, rooms }: Stores): AnyRoute[] => [
+  route({
+    method: 'GET',
+    path: '/nodes',
+    ...read,
+    action: 'nodes.read',
+    target: all,
+    query: NodeFilters,
+    run: ({ who, query, now }) => {
+      const limit = Math.min(query.limit ?? 50, 200)
+      const { rows, total } = nodes.list(reach(who, 'node:read'), query, limit, now)
+      return { data: rows, beside: { meta: pageMeta(rows.length, total, limit, query.offset ?? 0) } }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/nodes/:id',
+    ...read,
+    action: 'nodes.detail.read',
+    target: one,
+    run: ({ params, now }) => ({ data: nodes.get(params.id, now) }),
+  }),
+  route({
+    method: 'PATCH',
+    path: '/nodes/:id',
+    ...manage,
+    action: 'nodes.update',
+    target: one,
+    body: NodePatch,
+    run: ({ params, body, who, now }) => {
+      nodes.mustExist(params.id)
+      if (body.roomId) rooms.mustExist(body.roomId, reach(who, 'node:manage'), ['roomId'])
+      const { before, after } = nodes.patch(params.id, body, now)
+      configured(params.id)
+      // Channels without a room of their own have the node's.
+      const moved = body.roomId === undefined ? {} : { details: { reassignedScheduleIds: reroom(params.id, now) } }
+      return { data: after, before: snapshot(before), after: snapshot(after), ...moved }
+    },
+  }),
+  route({
+    method: 'PATCH',
+    path: '/nodes/:id/interfaces/:iid',
+    ...manage,
+    action: 'nodes.interfaces.update',
+    // Two targets in one: the interface expands to its node, and an unknown interface of a known node is a 404 inside.
+    target: (p) => ({ type: 'interface', id: p.iid }),
+    body: InterfacePatch,
+    run: ({ params, body, now }) => {
+      const before = nodes.get(params.id, now).interfaces.find((i) => i.id === params.iid)
+      nodes.interfaces.patch(found(nodes.interfaces.find(params.id, params.iid), 'Interface'), body)
+      const data = nodes.get(params.id, now)
+      return { data, before, after: data.interfaces.find((i) => i.id === params.iid) }
+    },
+  }),
+]

@@ -1,0 +1,34 @@
+// What keeps a node from its work, from what is known of it.
+import { conflict } from '../../../kernel/fail.ts'
+import type { AudioDefaults, Interface, Node, NodeProblem } from '../../../wire/nodes.ts'
+
+/** Whether the operator says on the node what it records from: a device or program that no inventory lists. */
+const namesDevice = ({ captureArgsTemplate, captureBackend, captureCommand, captureDevice }: AudioDefaults): boolean =>
+  captureDevice !== undefined ||
+  captureArgsTemplate !== undefined ||
+  (captureCommand !== undefined && !/(^|\/)arecord$/.test(captureCommand)) ||
+  (captureBackend !== undefined && captureBackend !== 'alsa')
+
+const isUsable = ({ absent, channelCount }: Interface): boolean => !absent && channelCount > 0
+
+/** Whether there is nothing to record from, going by what the node reported and the operator set. */
+export const lacksDevice = ({ audioDefaults, interfaces }: Pick<Node, 'audioDefaults' | 'interfaces'>): boolean =>
+  !interfaces.some(isUsable) && !namesDevice(audioDefaults ?? {})
+
+const NO_DEVICE: NodeProblem = { code: 'no_capture_device', message: 'no capture device' }
+const NO_ENCODER: NodeProblem = {
+  code: 'no_encoder',
+  message: 'ffmpeg is not installed: takes are kept, but cannot be encoded',
+}
+
+/** Before the first contact nothing is known, and of a retired node nothing is wanted: neither has a problem. */
+export function problemsOf(node: Pick<Node, 'audioDefaults' | 'interfaces' | 'runtime' | 'status'>): NodeProblem[] {
+  if (node.status === 'provisioning' || node.status === 'retired') return []
+  const problems = lacksDevice(node) ? [NO_DEVICE] : []
+  return node.runtime?.encoder === 'missing' ? [...problems, NO_ENCODER] : problems
+}
+
+/** @throws Fail 409 for a node that is out of use */
+export function mustBeInUse({ status }: { status: string }): void {
+  if (status === 'retired') throw conflict('node_retired', 'Node is retired: reinstate it first')
+}

@@ -1,0 +1,146 @@
+import { type Clock, iso } from '../../../kernel/clock.ts'
+import { errorFields, type Log } from '../../../kernel/log.ts'
+import type { AgentReleaseCheck } from '../../../wire/nodes.ts'
+import type { Runner } from '../../scheduler/ticker.ts'
+import type { CommitGroup } from '../../store/group.ts'
+import { fetchRelease } from './depot.fetch.ts'
+import type { Depot } from './depot.ts'
+import { fetchReleases, ReleaseError, type ReleaseSource } from './release.http.ts'
+import { newerOf, newestAgent } from './release.rules.ts'
+import type { KnownRelease, ReleaseStore } from './release.store.ts'
+
+interface ReleaseParts extends ReleaseSource {
+  clock: Clock
+  depot: Depot
+  /** Whether a newer release is fetched into the depot. */
+  fetch: boolean
+  group: CommitGroup
+  log: Log
+  publicKey: string | undefined
+  store: ReleaseStore
+  ttlMs: number
+}
+
+// After a failure the host is left alone for a while (contract A, N8).
+const PAUSE_AFTER_ERROR_MS = 300_000
+
+/**
+ * The newest agent release, as the release host last told it. Asking for it never waits for the host: a check runs in
+ * the background, one at a time, and what was known before stays until a better answer is there.
+ */
+export class Releases {
+  private readonly parts: ReleaseParts
+  private readonly stopping = new AbortController()
+  private checking: Promise<void> | undefined
+  private failure: { at: number; reason: string } | undefined
+  /** Why the newest release could not be fetched, told once, and since when that is so. */
+  private unfetched: { at: number; error: string } | undefined
+
+  constructor(parts: ReleaseParts) {
+    this.parts = parts
+  }
+
+  /** What is known now; begins a check when one is due. */
+  current(): AgentReleaseCheck {
+    const { depot, repo } = this.parts
+    const held = depot.newest()
+    if (repo === undefined) {
+      const data = newerOf(null, held)
+      return data ? { data } : { data, reason: 'release_source_unconfigured' }
+    }
+    const known = this.known(repo)
+    void this.refresh()
+    const stale = known && (this.failure || this.age(known) > this.parts.ttlMs) ? { stale: true as const } : {}
+    const reason = this.failure ? { reason: this.failure.reason } : {}
+    return {
+      data: newerOf(known?.data ?? null, held),
+      ...(known ? { checkedAt: known.checkedAt } : {}),
+      ...stale,
+      ...reason,
+    }
+  }
+
+  /** Checks when it is due, joining a check under way. Never throws: `current` tells what went wrong. */
+  async refresh(): Promise<void> {
+    const { repo } = this.parts
+    if (this.checking) return this.checking
+    if (repo === undefined || this.stopping.signal.aborted || !this.due(repo)) return
+    this.checking = this.check(repo).finally(() => {
+      this.checking = undefined
+    })
+    return this.checking
+  }
+
+  /** Warms the cache at start and keeps it fresh while nobody asks; what lies in the depot is proved meanwhile. */
+  runner(): Runner {
+    const { depot, ttlMs } = this.parts
+    return {
+      name: 'agent-release',
+      enabled: true,
+      intervalSeconds: Math.max(1, Math.ceil(Math.min(ttlMs, PAUSE_AFTER_ERROR_MS) / 1000)),
+      tick: async () => {
+        await depot.look()
+        await this.refresh()
+        await this.fetchNewest()
+        return this.current()
+      },
+    }
+  }
+
+  /** Gives up a check under way. */
+  async stop(): Promise<void> {
+    this.stopping.abort()
+    await this.checking
+  }
+
+  /** Brings the newest known release into the depot when it is not there; what failed is left alone for a while. */
+  private async fetchNewest(): Promise<void> {
+    const { clock, depot, fetch, log, publicKey, repo, ttlMs } = this.parts
+    const known = fetch && repo !== undefined ? this.known(repo) : undefined
+    if (!known?.data || this.stopping.signal.aborted || (await depot.holds(known.data.version))) return
+    if (this.unfetched && clock.monotonic() - this.unfetched.at < ttlMs) return
+    const { tag, version } = known.data
+    try {
+      const parts = { dir: depot.dir, publicKey, source: this.parts }
+      await fetchRelease(parts, version, known.assets, this.stopping.signal)
+      await depot.look()
+      this.unfetched = undefined
+      log.info('A new agent release was fetched.', { tag })
+    } catch (e) {
+      const { error } = errorFields(e)
+      if (error !== this.unfetched?.error && !this.stopping.signal.aborted)
+        log.warn('The newest agent release could not be fetched.', { reason: error, tag })
+      this.unfetched = { at: clock.monotonic(), error }
+    }
+  }
+
+  private known = (repo: string): KnownRelease | undefined => this.parts.store.read(this.source(repo))
+  private source = (repo: string): string => `${this.parts.apiUrl} ${repo}`
+  // A check that lies in the future was made before the clock was put back.
+  private age = (known: KnownRelease): number => Math.abs(this.parts.clock.now() - Date.parse(known.checkedAt))
+
+  private due(repo: string): boolean {
+    const { clock, ttlMs } = this.parts
+    if (this.failure) return clock.monotonic() - this.failure.at >= Math.min(PAUSE_AFTER_ERROR_MS, ttlMs)
+    const known = this.known(repo)
+    return !known || this.age(known) >= ttlMs
+  }
+
+  private async check(repo: string): Promise<void> {
+    const { clock, group, log, store } = this.parts
+    try {
+      const newest = newestAgent(await fetchReleases(this.parts, repo, this.stopping.signal))
+      const found = newest ?? { assets: [], data: null }
+      const known = { ...found, checkedAt: iso(clock.now()), source: this.source(repo) }
+      await group.submit(() => store.write(known), false)
+      this.failure = undefined
+    } catch (e) {
+      // No network is a normal place to live: every answer says so, the log once.
+      const reason = e instanceof ReleaseError ? e.reason : 'release_check_failed'
+      const before = this.failure?.reason
+      this.failure = { at: clock.monotonic(), reason }
+      if (reason !== before)
+        log.warn('The agent release check failed.', e instanceof ReleaseError ? { reason } : errorFields(e))
+    }
+  }
+}

@@ -1,0 +1,107 @@
+import { tokenPrefix } from '../../../crypto/token.ts'
+import { Fail, invalid } from '../../../kernel/fail.ts'
+import type { Ids } from '../../../kernel/ids.ts'
+import { Enrollment, type Node } from '../../../wire/nodes.ts'
+import {
+  BootstrapConfigRequest,
+  SETUP_FILE_MAX,
+  type SetupEntry,
+  type SetupFile,
+  type WantedNode,
+} from '../../../wire/provision.ts'
+import type { Reach, reaches } from '../../http/reach.ts'
+import { type AnyRoute, route, type Written } from '../../http/route.ts'
+import { type NodeStore, snapshot } from '../nodes/nodes.store.ts'
+import type { CredentialStore } from './credentials.store.ts'
+
+interface Parts {
+  credentials: CredentialStore
+  ids: Ids
+  nodes: NodeStore
+  reach: ReturnType<typeof reaches>
+}
+
+/** The content of a setup stick: what is new is enrolled, everybody gets a token, all or nothing. */
+export const bootstrapConfigRoutes = ({ credentials, ids, nodes, reach }: Parts): AnyRoute[] => {
+  /** The one that exists and may be seen, or a new one; without a token of its own until it has joined. */
+  const nodeOf = (wanted: WantedNode, within: Reach, now: string): { node: Node; made: boolean } => {
+    if (!('nodeId' in wanted)) return { node: nodes.enroll(ids.make('node'), enrollment(wanted), now), made: true }
+    if (nodes.chosen(within, [wanted.nodeId], now).length === 0)
+      throw new Fail(404, 'node_not_visible', `Node ${wanted.nodeId} is not visible`, { outcome: 'denied' })
+    nodes.mustServe(wanted.nodeId)
+    return { node: nodes.get(wanted.nodeId, now), made: false }
+  }
+  return [
+    route({
+      method: 'POST',
+      path: '/nodes/bootstrap-config',
+      auth: 'user',
+      permission: 'node:manage',
+      action: 'nodes.bootstrap_config.issue',
+      target: () => ({ type: 'node_collection' }),
+      body: BootstrapConfigRequest,
+      status: 201,
+      run: ({ body: { nodes: wanted, ttlSeconds, ...shared }, who, now }) => {
+        noneTwice(wanted)
+        const within = reach(who, 'node:manage')
+        const written: Written[] = []
+        const entries = wanted.map((one) => {
+          const { node, made } = nodeOf(one, within, now)
+          const before = credentials.held(node.id, now)
+          const { token, expiresAt } = credentials.mintBootstrap(node.id, ttlSeconds, who.id, now)
+          const target = { type: 'node', id: node.id, name: node.alias }
+          if (made) written.push({ action: 'nodes.enroll', after: snapshot(node), target })
+          const issued = { expiresAt, tokenPrefix: tokenPrefix(token) }
+          const after = { ...credentials.held(node.id, now), issued }
+          written.push({ action: 'nodes.bootstrap_token.issue', before, after, details: issued, target })
+          return entry(node, one, token, expiresAt)
+        })
+        const file: SetupFile = { version: 1, ...shared, nodes: entries }
+        fits(file)
+        return { data: file, each: written, headers: { 'cache-control': 'no-store' } }
+      },
+    }),
+    // A box looks before it touches anything: getting in is the answer, and spends nothing.
+    route({
+      method: 'GET',
+      path: '/nodes/:id/bootstrap',
+      auth: 'bootstrap',
+      permission: 'node:manage',
+      action: 'nodes.bootstrap_token.check',
+      audit: 'decision',
+      target: ({ id }) => ({ type: 'node', id }),
+      run: ({ params }) => ({ data: { nodeId: params.id } }),
+    }),
+  ]
+}
+
+const entry = (node: Node, { match }: WantedNode, bootstrapToken: string, expiresAt: string): SetupEntry => ({
+  alias: node.alias,
+  bootstrapToken,
+  expiresAt,
+  ...(match ? { match } : {}),
+  nodeId: node.id,
+  room: node.location.room,
+  site: node.location.site,
+})
+
+function enrollment({ alias, hostname, room, site }: Exclude<WantedNode, { nodeId: string }>): Enrollment {
+  const made = alias
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-+|-+$/g, '')
+    .slice(0, 63)
+  return Enrollment.parse({ alias, hostname: hostname ?? (made || 'recorder'), location: { room, site } })
+}
+
+/** Two tokens for one node on one stick would let two boxes fight over it. */
+function noneTwice(wanted: readonly WantedNode[]): void {
+  const named = wanted.map((one) => ('nodeId' in one ? one.nodeId : undefined))
+  const twice = named.findIndex((id, i) => id !== undefined && named.indexOf(id) !== i)
+  if (twice >= 0) throw invalid('Invalid bootstrap config request', ['nodes', twice], 'this node is named twice')
+}
+
+function fits(file: SetupFile): void {
+  if (Buffer.byteLength(JSON.stringify(file, null, 2)) > SETUP_FILE_MAX)
+    throw invalid('Invalid bootstrap config request', ['nodes'], 'this is too much for one file: ask for fewer nodes')
+}

@@ -1,0 +1,36 @@
+import { fingerprint } from '../../../crypto/sshkey.ts'
+import { invalid } from '../../../kernel/fail.ts'
+import type { HostKey } from '../../../wire/nodes.ts'
+import type { Db } from '../../store/db.ts'
+
+/**
+ * Public keys of the nodes' SSH servers: what the lifecycle runner holds a node to. They come with a bootstrap or from an
+ * operator, never with what a node reports every day: who takes a node over must not be able to make the runner follow.
+ */
+export function hostKeyStore(db: Db) {
+  const get = db.stmt<{ nodeId: string }, { keys: string }>('SELECT host_keys AS keys FROM nodes WHERE id = @nodeId')
+  const set = db.stmt<{ nodeId: string; keys: string }>('UPDATE nodes SET host_keys = @keys WHERE id = @nodeId')
+  const of = (nodeId: string): string[] => JSON.parse(get.get({ nodeId })?.keys ?? '[]')
+  return {
+    /** One line per key; none of an unknown node. */
+    of,
+    /** As people compare them. */
+    shown: (nodeId: string): HostKey[] => of(nodeId).map(shown),
+    /** Replaces all of them. @throws Fail 400 for a line that is no public key */
+    replace(nodeId: string, keys: string[]): HostKey[] {
+      const distinct = [...new Set(keys)]
+      const all = distinct.map(shown)
+      set.run({ nodeId, keys: JSON.stringify(distinct) })
+      return all
+    },
+  }
+}
+export type HostKeyStore = ReturnType<typeof hostKeyStore>
+
+function shown(key: string, at: number): HostKey {
+  try {
+    return { fingerprint: fingerprint(key), type: key.split(' ')[0] as string }
+  } catch (e) {
+    throw invalid('Invalid host key', ['hostKeys', at], (e as Error).message)
+  }
+}

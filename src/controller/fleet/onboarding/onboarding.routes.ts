@@ -1,0 +1,230 @@
+import { generateSshKey } from '../../../crypto/sshkey.ts'
+import { tokenPrefix } from '../../../crypto/token.ts'
+import { Fail } from '../../../kernel/fail.ts'
+import type { Ids } from '../../../kernel/ids.ts'
+import { type InstallLine, installLine } from '../../../wire/install.ts'
+import {
+  Bootstrap,
+  BootstrapTokenRequest,
+  Enrollment,
+  HostKeysChange,
+  MaterialQuery,
+  SshRotation,
+} from '../../../wire/nodes.ts'
+import { type AnyRoute, route, type Written } from '../../http/route.ts'
+import { type NodeStore, snapshot } from '../nodes/nodes.store.ts'
+import { type Reconciliation, reconciliation } from '../nodes/reconciliation.store.ts'
+import type { CredentialStore } from './credentials.store.ts'
+import type { HostKeyStore } from './hostkeys.store.ts'
+import type { Introducing } from './install.routes.ts'
+import { materialOf } from './material.store.ts'
+import { endCredentials } from './revocation.ts'
+import type { SshKeyStore } from './sshkeys.store.ts'
+
+const node = (p: { id: string }) => ({ type: 'node', id: p.id })
+const manage = { auth: 'user', permission: 'node:manage', target: node } as const
+
+interface Parts {
+  /** Where whoever asks reached this controller, if that can be told. */
+  address: (host: string | undefined) => string | undefined
+  credentials: CredentialStore
+  hostKeys: HostKeyStore
+  ids: Ids
+  introduction: Introducing
+  nodes: NodeStore
+  sshKeys: SshKeyStore
+}
+
+export const onboardingRoutes = ({
+  address,
+  credentials,
+  hostKeys,
+  ids,
+  introduction,
+  nodes,
+  sshKeys,
+}: Parts): AnyRoute[] => [
+  route({
+    method: 'POST',
+    path: '/nodes/enroll',
+    auth: 'user',
+    permission: 'node:manage',
+    action: 'nodes.enroll',
+    target: () => ({ type: 'node_collection' }),
+    body: Enrollment,
+    status: 201,
+    run: ({ body, who, now }) => {
+      const node = nodes.enroll(ids.make('node'), body, now)
+      const credential = credentials.issue(node.id, who.id, now)
+      return {
+        data: { credential, node },
+        after: { ...snapshot(node), ...credentials.held(node.id, now) },
+        target: { type: 'node', id: node.id, name: node.alias },
+        details: { credentialId: credential.id, tokenPrefix: credential.tokenPrefix },
+      }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/nodes/:id/bootstrap-token',
+    ...manage,
+    action: 'nodes.bootstrap_token.issue',
+    body: BootstrapTokenRequest,
+    status: 201,
+    run: ({ params, body, request, who, now }) => {
+      nodes.mustServe(params.id)
+      const { id: nodeId, location } = nodes.get(params.id, now)
+      const before = credentials.held(params.id, now)
+      const { token, expiresAt } = credentials.mintBootstrap(params.id, body.ttlSeconds, who.id, now)
+      const issued = { expiresAt, tokenPrefix: tokenPrefix(token) }
+      const url = address(request.header('host'))
+      const wish = { controllerCa: body.controllerCaPath, pin: introduction(url)?.pin, version: body.version }
+      const line = lineFor(url, { ...location, ...wish, nodeId, token })
+      return {
+        data: { token, expiresAt, nodeId, ...line },
+        headers: { 'cache-control': 'no-store' },
+        before,
+        after: { ...credentials.held(params.id, now), issued },
+        details: issued,
+      }
+    },
+  }),
+  // One transaction: spend, seal, reconcile, mint, audit (decision 22). What fails half way leaves the token unspent.
+  route({
+    method: 'POST',
+    path: '/nodes/:id/bootstrap',
+    auth: 'bootstrap',
+    permission: 'node:manage',
+    target: node,
+    action: 'nodes.bootstrap',
+    success: ['nodes.bootstrap.completed', 'nodes.bootstrap.failed'],
+    body: Bootstrap,
+    status: 201,
+    run: ({ params: { id }, body, who, now }) => {
+      const before = credentials.held(id, now)
+      if (!credentials.spend(who.tokenHash, id, now))
+        throw new Fail(401, 'invalid_bootstrap_token', 'Unauthorized', { outcome: 'denied' })
+      const credential = credentials.issue(id, null, now)
+      const ssh = sshKeys.adopt(id, body, { tokenId: credential.id, username: body.username }, now)
+      const known = hostKeys.replace(id, body.hostKeys)
+      const found = reconciliation(nodes, id, body.interfaces)
+      return {
+        data: { controllerToken: credential.token, fingerprint: ssh.fingerprint, nodeId: id },
+        changed: true,
+        before,
+        after: { ...credentials.held(id, now), fingerprint: ssh.fingerprint },
+        also: found.changed ? [reconciled(id, found)] : [],
+        details: {
+          fingerprint: ssh.fingerprint,
+          hostKeys: known,
+          interfaceCount: body.interfaces.length,
+          interfaces: found.summary,
+          mintedTokenPrefix: credential.tokenPrefix,
+          username: ssh.username,
+        },
+      }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/nodes/:id/credentials/rotate',
+    ...manage,
+    action: 'nodes.credentials.rotate',
+    status: 201,
+    run: ({ params, who, now }) => {
+      nodes.mustServe(params.id)
+      const node = nodes.get(params.id, now)
+      const before = credentials.held(params.id, now)
+      const credential = credentials.issue(params.id, who.id, now)
+      return {
+        data: { credential, node },
+        before,
+        after: credentials.held(params.id, now),
+        details: { credentialId: credential.id, tokenPrefix: credential.tokenPrefix },
+      }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/nodes/:id/credentials/revoke',
+    ...manage,
+    action: 'nodes.credentials.revoke',
+    run: ({ params, now }) => {
+      const data = nodes.get(params.id, now)
+      const held = () => ({ ...credentials.held(params.id, now), ssh: sshKeys.find(params.id) })
+      const before = held()
+      const ended = endCredentials({ credentials, sshKeys }, params.id, now)
+      return { data, before, after: held(), details: ended }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/nodes/:id/ssh-credential',
+    ...manage,
+    action: 'nodes.ssh_credential.read',
+    run: ({ params }) => {
+      nodes.mustExist(params.id)
+      const credential = sshKeys.find(params.id)
+      const known = hostKeys.shown(params.id)
+      return { data: credential && known.length > 0 ? { ...credential, hostKeys: known } : credential }
+    },
+  }),
+  // For a box that was set up by hand, or got a new SSH server: a bootstrap brings them by itself.
+  route({
+    method: 'PUT',
+    path: '/nodes/:id/ssh-credential/host-keys',
+    ...manage,
+    action: 'nodes.ssh_credential.host_keys.replace',
+    body: HostKeysChange,
+    run: ({ params, body }) => {
+      nodes.mustExist(params.id)
+      const before = { hostKeys: hostKeys.shown(params.id) }
+      const after = { hostKeys: hostKeys.replace(params.id, body.hostKeys) }
+      return { data: after, before, after }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/nodes/:id/ssh-credential/rotate',
+    ...manage,
+    action: 'nodes.ssh_credential.rotate',
+    body: SshRotation,
+    status: 201,
+    run: ({ params, body, now }) => {
+      nodes.mustServe(params.id)
+      const before = sshKeys.find(params.id)
+      const after = sshKeys.rotate(params.id, generateSshKey(`svc-${params.id}`), body.username, now)
+      return { data: after, before, after }
+    },
+  }),
+  // The only answer that ever carries a private key; `mintToken=1` adds a token that waits for its first use.
+  route({
+    method: 'GET',
+    path: '/nodes/:id/ssh-credential/material',
+    auth: 'runner',
+    permission: null,
+    target: node,
+    action: 'nodes.ssh_credential.fetch',
+    success: ['nodes.ssh_credential.fetch', 'nodes.ssh_credential.fetch'],
+    query: MaterialQuery,
+    run: ({ params, query, now }) => ({
+      ...materialOf({ credentials, hostKeys, nodes, sshKeys }, params.id, query.mintToken === '1', now),
+      changed: true,
+      headers: { 'cache-control': 'no-store' },
+    }),
+  }),
+]
+
+const reconciled = (id: string, { after, before, counts }: Reconciliation): Written => ({
+  ...{ action: 'nodes.inventory.reconciled', before, after },
+  ...{ details: counts, target: node({ id }) },
+})
+
+/** What to type on the new box; nothing where the address of this controller cannot be told. */
+function lineFor(
+  controllerUrl: string | undefined,
+  wish: Omit<InstallLine, 'controllerUrl'>,
+): { installLine?: string } {
+  if (controllerUrl === undefined) return {}
+  return { installLine: installLine({ ...wish, allowInsecure: controllerUrl.startsWith('http:'), controllerUrl }) }
+}

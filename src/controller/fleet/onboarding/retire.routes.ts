@@ -1,0 +1,54 @@
+import { type AnyRoute, route } from '../../http/route.ts'
+import type { AlarmStore } from '../../schedules/runs.store.ts'
+import { type NodeStore, snapshot } from '../nodes/nodes.store.ts'
+import type { RetireStore } from './retire.store.ts'
+import { type CredentialStores, endCredentials } from './revocation.ts'
+
+interface Parts extends CredentialStores {
+  alarms: AlarmStore
+  nodes: NodeStore
+  retiring: RetireStore
+}
+
+const manage = { auth: 'user', permission: 'node:manage' } as const
+const target = (p: { id: string }) => ({ type: 'node', id: p.id })
+
+/** Taking a node out of use, and back. What was recorded, its audit and its health stay. */
+export const retireRoutes = (parts: Parts): AnyRoute[] => [
+  route({
+    method: 'POST',
+    path: '/nodes/:id/retire',
+    ...manage,
+    action: 'nodes.retire',
+    target,
+    run: ({ params: { id }, now }) => {
+      const { alarms, nodes, retiring } = parts
+      const before = nodes.get(id, now)
+      const disabledScheduleIds = retiring.retire(id, now)
+      if (!disabledScheduleIds) return { data: before, beside: { disabledScheduleIds: [] } }
+      for (const scheduleId of disabledScheduleIds) alarms.settle(scheduleId, 'node_retired', now)
+      const ended = endCredentials(parts, id, now)
+      const data = nodes.get(id, now)
+      return {
+        data,
+        before: snapshot(before),
+        after: snapshot(data),
+        beside: { disabledScheduleIds },
+        details: { ...ended, disabledScheduleIds },
+      }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/nodes/:id/reinstate',
+    ...manage,
+    action: 'nodes.reinstate',
+    target,
+    run: ({ params: { id }, now }) => {
+      const before = parts.nodes.get(id, now)
+      if (!parts.retiring.reinstate(id, now)) return { data: before }
+      const data = parts.nodes.get(id, now)
+      return { data, before: snapshot(before), after: snapshot(data) }
+    },
+  }),
+]

@@ -1,0 +1,91 @@
+import { iso } from '../../../kernel/clock.ts'
+import type { Node } from '../../../wire/nodes.ts'
+import type { Recording } from '../../../wire/recordings.ts'
+import type { RoomOverview, Upcoming } from '../../../wire/rooms.ts'
+import { type AnyRoute, route } from '../../http/route.ts'
+import { inScope, type Scope } from '../../http/scope.ts'
+import type { UserWho } from '../../http/who.ts'
+import type { RecordingStore } from '../../recordings/library/recordings.store.ts'
+import { upcoming } from '../../schedules/planning.rules.ts'
+import type { ScheduleStore } from '../../schedules/schedules.store.ts'
+import type { NodeStore } from '../nodes/nodes.store.ts'
+import type { RoomStore } from '../rooms/rooms.store.ts'
+import { merged, withinRoom } from './overview.rules.ts'
+import type { OverviewStore } from './overview.store.ts'
+
+interface Parts {
+  nodes: NodeStore
+  overviews: OverviewStore
+  recordings: RecordingStore
+  rooms: RoomStore
+  schedules: ScheduleStore
+  scope: Scope
+}
+
+// Contract A, section 13: ten of each, three of one schedule.
+const SHOWN = 10
+const OF_ONE_SCHEDULE = 3
+
+export const overviewRoutes = (parts: Parts): AnyRoute[] => [
+  route({
+    method: 'GET',
+    path: '/rooms/:roomId/overview',
+    auth: 'user',
+    permission: 'node:read',
+    action: 'rooms.overview.read',
+    target: (p) => ({ type: 'room', id: p.roomId }),
+    run: ({ params, who, now }) => {
+      const room = parts.rooms.get(params.roomId)
+      const data: RoomOverview = {
+        room,
+        nodes: nodesOf(parts, who, room.id, now),
+        recentRecordings: recentOf(parts, who, room.id),
+        upcoming: upcomingOf(parts, who, room.id, now),
+      }
+      return { data }
+    },
+  }),
+]
+
+// A room does not open the other rooms of a node that serves several (contract A, 16, fact 6).
+function nodesOf({ nodes, scope }: Parts, who: UserWho, roomId: string, now: string): Node[] {
+  return nodes
+    .inRoom(roomId, now)
+    .filter(({ id }) => scope.decide(who, 'node:read', { type: 'node', id }).allowed)
+    .map((node) => {
+      const held = inScope(who, [
+        { type: 'node', id: node.id },
+        { type: 'site', id: node.location.site },
+      ])
+      return held ? node : withinRoom(node, roomId)
+    })
+}
+
+function recentOf({ overviews, recordings, scope }: Parts, who: UserWho, roomId: string): Recording[] {
+  const seen: Recording[] = []
+  for (const id of overviews.recentIds(roomId)) {
+    if (seen.length === SHOWN) break
+    const visible = scope.decide(who, 'recording:read', { type: 'recording', id }).allowed
+    if (visible) seen.push(recordings.get(id))
+  }
+  return seen
+}
+
+function upcomingOf({ schedules, scope }: Parts, who: UserWho, roomId: string, now: string): Upcoming[] {
+  let next: Upcoming[] = []
+  for (const schedule of schedules.ofRoom(roomId)) {
+    const last = next[SHOWN - 1]
+    // They come by their next run: what starts after ten others is not among the first ten.
+    if (last && (schedule.nextRunAt ?? '') > last.recordingStartAt) break
+    if (!scope.decide(who, 'schedule:read', { type: 'schedule', id: schedule.id }).allowed) continue
+    const slots = upcoming(schedules.planOf(schedule), schedule, Date.parse(now)).take(OF_ONE_SCHEDULE)
+    const shown = slots.map(({ endAt, startAt }) => ({
+      ...(endAt === undefined ? {} : { recordingEndAt: iso(endAt) }),
+      recordingStartAt: iso(startAt),
+      scheduleId: schedule.id,
+      scheduleName: schedule.name,
+    }))
+    next = merged(next, [...shown], SHOWN)
+  }
+  return next
+}

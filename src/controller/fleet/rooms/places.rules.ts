@@ -1,0 +1,25 @@
+import type { Node } from '../../../wire/nodes.ts'
+import type { Room } from '../../../wire/rooms.ts'
+import type { Pair } from '../../http/who.ts'
+
+/**
+ * What opens something of `node` that lies in `room`: the room with its site, the node with its own. The other rooms of
+ * the node do not count.
+ */
+export const placesOf = (
+  node: Pick<Node, 'id' | 'location'> | undefined,
+  room: Pick<Room, 'id' | 'site'> | undefined,
+): Pair[] => [
+  ...(node
+    ? [
+        { type: 'node', id: node.id },
+        { type: 'site', id: node.location.site },
+      ]
+    : []),
+  ...(room
+    ? [
+        { type: 'room', id: room.id },
+        { type: 'site', id: room.site },
+      ]
+    : []),
+]

@@ -1,0 +1,76 @@
+import type { Ids } from '../../../kernel/ids.ts'
+import { RoomInput, RoomPatch } from '../../../wire/rooms.ts'
+import type { reaches } from '../../http/reach.ts'
+import { type AnyRoute, flow, route } from '../../http/route.ts'
+import { repeatWhile } from '../../http/steps.ts'
+import type { Leaving } from './leaving.store.ts'
+import type { RoomStore } from './rooms.store.ts'
+
+const all = () => ({ type: 'room_collection' })
+const one = (p: { roomId: string }) => ({ type: 'room', id: p.roomId })
+const read = { auth: 'user', permission: 'node:read' } as const
+const manage = { auth: 'user', permission: 'node:manage' } as const
+
+interface Parts {
+  ids: Ids
+  leaving: Leaving
+  reach: ReturnType<typeof reaches>
+  rooms: RoomStore
+}
+
+export const roomRoutes = ({ ids, leaving, reach, rooms }: Parts): AnyRoute[] => [
+  route({
+    method: 'GET',
+    path: '/rooms',
+    ...read,
+    action: 'rooms.read',
+    target: all,
+    run: ({ who }) => ({ data: rooms.list(reach(who, 'node:read')) }),
+  }),
+  route({
+    method: 'POST',
+    path: '/rooms',
+    ...manage,
+    action: 'rooms.create',
+    target: all,
+    body: RoomInput,
+    status: 201,
+    run: ({ body, now }) => {
+      const after = rooms.create(body.id ?? ids.make('room'), body, now)
+      return { data: after, after, target: { type: 'room', id: after.id, name: after.name } }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/rooms/:roomId',
+    ...read,
+    action: 'rooms.detail.read',
+    target: one,
+    run: ({ params }) => ({ data: rooms.get(params.roomId) }),
+  }),
+  route({
+    method: 'PATCH',
+    path: '/rooms/:roomId',
+    ...manage,
+    action: 'rooms.update',
+    target: one,
+    body: RoomPatch,
+    run: ({ params, body, now }) => {
+      const { before, after } = rooms.patch(params.roomId, body, now)
+      return { data: after, before, after }
+    },
+  }),
+  flow({
+    method: 'DELETE',
+    path: '/rooms/:roomId',
+    ...manage,
+    action: 'rooms.delete',
+    target: one,
+    status: 204,
+    run: async ({ params: { roomId } }, commit) => {
+      rooms.mustBeFree(roomId)
+      await repeatWhile(() => leaving.leaveRoom(roomId))
+      return commit(() => ({ data: null, before: rooms.remove(roomId) }))
+    },
+  }),
+]

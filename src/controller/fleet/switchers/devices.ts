@@ -1,0 +1,46 @@
+import type { SwitcherModel } from '../../../wire/switchers.ts'
+import { matrixDriver, PATIENCE, type Patience, type SwitcherDriver } from './matrix.driver.ts'
+import { PORTS } from './switchers.rules.ts'
+
+interface Device {
+  host: string
+  id: string
+  model: SwitcherModel
+  port: number
+}
+
+/** The switchers as devices: one conversation with each at a time, none after `stop`. */
+export class Devices {
+  private readonly ending = new AbortController()
+  private readonly patience: Patience
+  private readonly queues = new Map<string, Promise<unknown>>()
+
+  constructor(patience: Patience = PATIENCE) {
+    this.patience = patience
+  }
+
+  /** Talks to a switcher when whoever talks to it now is done. */
+  async use<T>(device: Device, talk: (driver: SwitcherDriver) => Promise<T>): Promise<T> {
+    const before = this.queues.get(device.id) ?? Promise.resolve()
+    const mine = before.then(() => talk(this.driver(device)))
+    // The next one waits for the end, whatever the end is.
+    const ended = mine.then(
+      () => {},
+      () => {},
+    )
+    this.queues.set(device.id, ended)
+    try {
+      return await mine
+    } finally {
+      if (this.queues.get(device.id) === ended) this.queues.delete(device.id)
+    }
+  }
+
+  stop(): void {
+    this.ending.abort()
+  }
+
+  private driver({ host, model, port }: Device): SwitcherDriver {
+    return matrixDriver({ host, port }, PORTS[model].outputs, this.ending.signal, this.patience)
+  }
+}

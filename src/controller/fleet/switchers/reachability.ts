@@ -1,0 +1,39 @@
+// The one health event of a switcher that cannot be reached: opened once, resolved when it can.
+import { systemActor } from '../../http/who.ts'
+import type { HealthStore } from '../../monitoring/health/health.store.ts'
+import type { Routed, RoutingStore } from './routing.store.ts'
+
+interface Parts {
+  health: HealthStore
+  routing: RoutingStore
+}
+
+/** The router as the actor of its service actions. */
+export const ROUTER = systemActor('switcher-router')
+
+/** Opens `switcher.unreachable`; call it in the transaction that tells of the failure. */
+export function unreachable(
+  { health, routing }: Parts,
+  { displayName, host, id }: Routed,
+  error: string,
+  now: string,
+): void {
+  const details = { displayName, error, host, switcherId: id }
+  const { event } = health.open({ details, openedAt: now, severity: 'warning', type: 'switcher.unreachable' }, now)
+  routing.mark(id, event.id)
+}
+
+/** Resolves it, whatever a person has done with it meanwhile. */
+export function reached(
+  { health, routing }: Parts,
+  switcherId: string,
+  eventId: string,
+  why: string,
+  now: string,
+): void {
+  const event = health.find(eventId)
+  routing.mark(switcherId, null)
+  if (!event || event.status === 'resolved') return
+  const details = { ...event.details, autoResolvedAt: now, autoResolvedReason: why }
+  health.write(event, { ...event, details, resolvedAt: now, resolvedBy: ROUTER.id, status: 'resolved' }, now)
+}

@@ -1,0 +1,134 @@
+import type { Audit } from '../../http/audit.ts'
+import type { HealthStore } from '../../monitoring/health/health.store.ts'
+import { Rounds } from '../../scheduler/rounds.ts'
+import type { Runner } from '../../scheduler/ticker.ts'
+import type { Db } from '../../store/db.ts'
+import type { Devices } from './devices.ts'
+import { ROUTER, reached, unreachable } from './reachability.ts'
+import type { Routed, RoutingStore } from './routing.store.ts'
+import { DeviceError } from './session.ts'
+import { type Change, type Conflict, changes, desired, type Live } from './switchers.rules.ts'
+
+interface Parts {
+  audit: Audit
+  /** Most switchers one pass asks; the next one goes on with the others. */
+  batchSize: number
+  db: Db
+  devices: Devices
+  enabled: boolean
+  health: HealthStore
+  intervalSeconds: number
+  /** Who is live in which room. */
+  live: (now: string) => Live[]
+  routing: RoutingStore
+}
+
+interface Plan {
+  conflicts: Conflict[]
+  planned: Change[]
+}
+
+/** What was told of a switcher last: a pass that finds the same again says nothing. */
+type Told = Map<string, string>
+
+/**
+ * Brings live meetings to the outputs of their people (contract B, section 19): read, compare, and in enforce mode set
+ * what differs. Switchers are asked side by side; one that does not answer holds up nobody.
+ */
+export function routingRunner(parts: Parts): Runner {
+  const { batchSize, db, enabled, intervalSeconds, live, routing } = parts
+  const told: Told = new Map()
+  const rounds = new Rounds(batchSize)
+  return {
+    name: 'switcher-routing',
+    enabled,
+    intervalSeconds,
+    async tick(now) {
+      const people = live(now)
+      const active = routing.active()
+      for (const id of told.keys()) if (!active.some((one) => one.id === id)) told.delete(id)
+      db.tx(() => {
+        for (const { event, id } of routing.idle()) reached(parts, id, event, 'no_longer_routed', now)
+      })
+      rounds.begin()
+      const asked = active.filter(({ id }) => rounds.turn(id))
+      rounds.end(new Set(active.map(({ id }) => id)))
+      const passes = await Promise.all(asked.map((one) => routed(parts, told, one, people, now)))
+      const applied = passes.reduce((sum, pass) => sum + pass.applied, 0)
+      return { applied, failed: passes.filter((pass) => pass.failed).length, switchers: asked.length }
+    },
+  }
+}
+
+async function routed(parts: Parts, told: Told, one: Routed, people: Live[], now: string) {
+  const plan: Plan = { conflicts: [], planned: [] }
+  try {
+    await parts.devices.use(one, async (driver) => {
+      const wanted = desired(one, people)
+      plan.conflicts = wanted.conflicts
+      plan.planned = changes(wanted.routes, await driver.routes())
+      if (one.mode === 'enforce' && plan.planned.length > 0) await driver.apply(plan.planned)
+    })
+  } catch (e) {
+    if (!(e instanceof DeviceError)) throw e
+    failed(parts, told, one, plan, e.message, now)
+    return { applied: 0, failed: true }
+  }
+  const applied = one.mode === 'enforce' ? plan.planned.length : 0
+  succeeded(parts, told, one, plan, now)
+  return { applied, failed: false }
+}
+
+function succeeded(parts: Parts, told: Told, one: Routed, plan: Plan, now: string): void {
+  const outcome = one.mode === 'enforce' ? 'succeeded' : 'observed'
+  const applied = one.mode === 'enforce' ? plan.planned : []
+  const nothing = newsOf(outcome, { conflicts: [], planned: [] })
+  const news = newsOf(outcome, plan)
+  const silent = applied.length === 0 && (told.get(one.id) ?? nothing) === news
+  // What was set is done: only the next change is news again.
+  told.set(one.id, applied.length > 0 ? newsOf(outcome, { ...plan, planned: [] }) : news)
+  parts.db.tx(() => {
+    if (one.unreachableEvent) reached(parts, one.id, one.unreachableEvent, 'switcher_reachable', now)
+    if (!silent) write(parts, one, plan, { outcome, applied }, now)
+  })
+}
+
+const newsOf = (outcome: string, plan: Plan): string => `${outcome} ${JSON.stringify([plan.conflicts, plan.planned])}`
+
+function failed(parts: Parts, told: Told, one: Routed, plan: Plan, reason: string, now: string): void {
+  const news = `failed ${reason}`
+  const silent = told.get(one.id) === news
+  told.set(one.id, news)
+  parts.db.tx(() => {
+    if (!one.unreachableEvent) unreachable(parts, one, reason, now)
+    if (!silent) write(parts, one, plan, { outcome: 'failed', applied: [], reason }, now)
+  })
+}
+
+interface Result {
+  applied: Change[]
+  outcome: 'failed' | 'observed' | 'succeeded'
+  reason?: string
+}
+
+function write({ audit }: Parts, one: Routed, plan: Plan, { applied, outcome, reason }: Result, now: string): void {
+  audit.write(
+    {
+      action: `switchers.reconcile.${outcome}`,
+      actor: ROUTER,
+      details: {
+        applied,
+        appliedCount: applied.length,
+        conflicts: plan.conflicts,
+        mode: one.mode,
+        ownedOutputs: one.outputs.map(({ output }) => output),
+        plannedChanges: plan.planned,
+      },
+      outcome: outcome === 'failed' ? 'failed' : 'succeeded',
+      permission: 'switcher:manage',
+      ...(reason ? { reason } : {}),
+      target: { type: 'switcher', id: one.id, name: one.displayName },
+    },
+    now,
+  )
+}

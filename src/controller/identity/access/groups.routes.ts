@@ -1,0 +1,117 @@
+import type { Ids } from '../../../kernel/ids.ts'
+import { AccessPage, type GroupDetail, GroupInput, GroupMembers, GroupPatch } from '../../../wire/access.ts'
+import { API_PREFIX } from '../../../wire/headers.ts'
+import { actionStates } from '../../http/actions.ts'
+import { pageMeta } from '../../http/page.ts'
+import { type AnyRoute, route, type Target } from '../../http/route.ts'
+import type { UserWho } from '../../http/who.ts'
+import { MANAGE } from './access.rules.ts'
+import type { GroupStore } from './groups.store.ts'
+import type { KeepManaged } from './lockout.ts'
+
+const manage = { auth: 'user', permission: MANAGE } as const
+const all = (): Target => ({ type: 'group_collection' })
+const one = (p: { id: string }): Target => ({ type: 'group', id: p.id })
+const named = (group: GroupDetail): Target => ({ type: 'group', id: group.id, name: group.name })
+
+const snapshot = ({ description, id, members, name }: GroupDetail) => ({
+  description,
+  id,
+  memberIds: members.map((member) => member.id),
+  name,
+})
+
+const changed = ({ before, after }: { before: GroupDetail; after: GroupDetail }) => ({
+  data: after,
+  before: snapshot(before),
+  after: snapshot(after),
+  target: named(after),
+})
+
+/** `keep`: a group may carry a denial of everything, so that joining it can be the lockout of its members. */
+export const groupRoutes = (groups: GroupStore, ids: Ids, keep: KeepManaged): AnyRoute[] => [
+  route({
+    method: 'GET',
+    path: '/auth/groups',
+    ...manage,
+    action: 'auth.groups.read',
+    target: all,
+    query: AccessPage,
+    run: ({ query: { limit, offset } }) => {
+      const { groups: data, total } = groups.page(limit, offset)
+      return { data, beside: { meta: pageMeta(data.length, total, limit, offset) } }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/auth/groups',
+    ...manage,
+    action: 'auth.groups.create',
+    target: all,
+    body: GroupInput,
+    status: 201,
+    run: ({ body, now }) => {
+      const made = keep(() => groups.create(body, ids.uuid().slice(0, 6), now))
+      return { data: made, after: snapshot(made), target: named(made) }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/auth/groups/:id',
+    ...manage,
+    action: 'auth.groups.detail.read',
+    target: one,
+    run: ({ params, who }) => {
+      const group = groups.get(params.id)
+      return { data: { actions: actions(who, group.id), group, links: links(group.id) }, target: named(group) }
+    },
+  }),
+  route({
+    method: 'PATCH',
+    path: '/auth/groups/:id',
+    ...manage,
+    action: 'auth.groups.update',
+    target: one,
+    body: GroupPatch,
+    run: ({ params, body, now }) => changed(groups.patch(params.id, body, now)),
+  }),
+  route({
+    method: 'PUT',
+    path: '/auth/groups/:id/members',
+    ...manage,
+    action: 'auth.groups.members.update',
+    target: one,
+    body: GroupMembers,
+    run: ({ params, body, now }) => changed(keep(() => groups.setMembers(params.id, body.memberIds, now))),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/auth/groups/:id',
+    ...manage,
+    action: 'auth.groups.delete',
+    target: one,
+    status: 204,
+    run: ({ params }) => {
+      const { before, schedulesUpdated } = groups.remove(params.id)
+      const details = { memberCount: before.memberCount, schedulesUpdated }
+      return { data: null, before: snapshot(before), details, target: named(before) }
+    },
+  }),
+]
+
+const hrefOf = (id: string): string => `${API_PREFIX}/auth/groups/${encodeURIComponent(id)}`
+
+const links = (id: string) => ({
+  delete: hrefOf(id),
+  detail: hrefOf(id),
+  members: `${hrefOf(id)}/members`,
+  update: hrefOf(id),
+})
+
+const actions = (who: UserWho, id: string) =>
+  actionStates(who, {
+    delete: { method: 'DELETE', href: hrefOf(id), permission: MANAGE },
+    detail: { method: 'GET', href: hrefOf(id), permission: MANAGE },
+    updateGroup: { method: 'PATCH', href: hrefOf(id), permission: MANAGE },
+    updateMembers: { method: 'PUT', href: `${hrefOf(id)}/members`, permission: MANAGE },
+  })

@@ -1,0 +1,62 @@
+import { type AnyRoute, route } from '../../http/route.ts'
+import { MANAGE } from './access.rules.ts'
+import type { OpenSessions } from './sessions.store.ts'
+import type { UserStore } from './users.store.ts'
+
+// Everybody may see and end their own sessions: that takes a session and no permission.
+const own = { auth: 'user', permission: null } as const
+const manage = { auth: 'user', permission: MANAGE } as const
+const one = (id: string, name: string) => ({ type: 'session', id, name })
+
+/** Sessions that are open: of oneself, and of anybody for who manages access. */
+export const sessionRoutes = (sessions: OpenSessions, users: UserStore): AnyRoute[] => [
+  route({
+    method: 'GET',
+    path: '/auth/sessions',
+    ...own,
+    action: 'auth.sessions.read',
+    target: () => ({ type: 'session_collection' }),
+    run: ({ now, who }) => ({ data: sessions.list(who.id, who.sessionId, now) }),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/auth/sessions/:id',
+    ...own,
+    action: 'auth.sessions.revoke',
+    // Without the id: whose it is decides, and no grant.
+    target: () => ({ type: 'session' }),
+    status: 204,
+    run: ({ now, params, who }) => {
+      const ended = sessions.end(params.id, who.id, now)
+      return { data: null, ...ended, target: one(params.id, who.email) }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/auth/users/:id/sessions',
+    ...manage,
+    action: 'auth.users.sessions.read',
+    target: (p) => ({ type: 'user', id: p.id }),
+    run: ({ now, params, who }) => ({
+      data: sessions.list(users.get(params.id).id, who.sessionId, now),
+    }),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/auth/users/:id/sessions/:sessionId',
+    ...manage,
+    action: 'auth.users.sessions.revoke',
+    target: (p) => ({ type: 'user', id: p.id }),
+    status: 204,
+    run: ({ now, params }) => {
+      const user = users.get(params.id)
+      const ended = sessions.end(params.sessionId, user.id, now)
+      return {
+        data: null,
+        ...ended,
+        details: { sessionId: params.sessionId },
+        target: { type: 'user', id: user.id, name: user.email },
+      }
+    },
+  }),
+]

@@ -1,0 +1,41 @@
+import { found } from '../../../kernel/fail.ts'
+import type { Session } from '../../../wire/access.ts'
+import type { Db, Params } from '../../store/db.ts'
+import { present } from '../../store/filter.ts'
+
+type Row = { [K in keyof Required<Session>]: Session[K] | null }
+
+type Ended = Pick<Session, 'createdAt' | 'expiresAt' | 'id' | 'lastSeenAt'>
+
+// Nobody needs to look at more; the newest are shown.
+const MOST = 200
+
+/** Living sessions of a person, to be seen and ended; opening one is the login's (`auth/sessions.store.ts`). */
+export function openSessions(db: Db) {
+  const living = `revoked_at IS NULL AND expires_at > @now`
+  const list = db.stmt<Params, Row>(
+    `SELECT id, created_at AS createdAt, last_seen_at AS lastSeenAt, expires_at AS expiresAt, ip_address AS ipAddress,
+       user_agent AS userAgent, id = @current AS current FROM sessions
+     WHERE user_id = @userId AND ${living} ORDER BY created_at DESC, id LIMIT ${MOST}`,
+  )
+  const one = db.stmt<Params, Ended>(
+    `SELECT id, created_at AS createdAt, last_seen_at AS lastSeenAt, expires_at AS expiresAt FROM sessions
+     WHERE id = @id AND user_id = @userId AND ${living}`,
+  )
+  const revoke = db.stmt<Params>(`UPDATE sessions SET revoked_at = @now WHERE id = @id`)
+  return {
+    /** Newest first; `current` is the id of the session that asks. */
+    list: (userId: string, current: string, now: string): Session[] =>
+      list.all({ userId, current, now }).map((row) => present({ ...row, current: Boolean(row.current) }) as Session),
+    /**
+     * Ends a session; gives what the audit keeps of it.
+     * @throws Fail 404 `session_not_found`, also for a session of somebody else.
+     */
+    end(id: string, userId: string, now: string): { before: Ended; after: Ended & { revokedAt: string } } {
+      const before = found(one.get({ id, userId, now }), 'Session')
+      revoke.run({ id, now })
+      return { before, after: { ...before, revokedAt: now } }
+    },
+  }
+}
+export type OpenSessions = ReturnType<typeof openSessions>

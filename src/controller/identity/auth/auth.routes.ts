@@ -1,0 +1,97 @@
+import { verifyPassword } from '../../../crypto/password.ts'
+import type { Clock } from '../../../kernel/clock.ts'
+import { Fail } from '../../../kernel/fail.ts'
+import type { Ids } from '../../../kernel/ids.ts'
+import { Login } from '../../../wire/access.ts'
+import { limiter } from '../../http/limiter.ts'
+import { type AnyRoute, flow, route, type Target } from '../../http/route.ts'
+import type { Who } from '../../http/who.ts'
+import type { UserStore } from '../access/users.store.ts'
+import { signIn } from './login.ts'
+import type { SessionStore } from './sessions.store.ts'
+import { turns } from './turns.ts'
+
+// Half of the thread pool, and 20 s of work in line at most.
+const HASHES_AT_ONCE = 2
+const HASHES_WAITING = 1000
+/** Of one address: a person waits for one, an office in the morning for a few. */
+const HASHES_WAITING_PER_ADDRESS = 8
+/** An address may fail more often than an account: many people share one. */
+export const ADDRESS_FACTOR = 20
+const EMAIL = /^[^\s@]{1,64}@[^\s@]{1,255}$/
+
+interface AuthSettings {
+  failureLimit: number
+  failureWindowSeconds: number
+}
+
+// No session is needed, so the gate has nothing to decide: the outcome is the whole story.
+const open = { auth: 'none', permission: null } as const
+const self = (): Target => ({ type: 'user' })
+const person = (who: Who): Target => (who.kind === 'user' ? { type: 'user', id: who.id, name: who.email } : self())
+
+export const authRoutes = (
+  users: UserStore,
+  sessions: SessionStore,
+  ids: Ids,
+  clock: Clock,
+  { failureLimit, failureWindowSeconds }: AuthSettings,
+): AnyRoute[] => {
+  const login = signIn({
+    accounts: limiter(failureLimit, failureWindowSeconds),
+    addresses: limiter(failureLimit * ADDRESS_FACTOR, failureWindowSeconds),
+    clock,
+    ids,
+    sessions,
+    turns: turns({ longest: HASHES_WAITING, perLine: HASHES_WAITING_PER_ADDRESS, width: HASHES_AT_ONCE }),
+    users,
+    verify: verifyPassword,
+  })
+  const attempted = (_: object, body: unknown): Target => {
+    const given = (body as { email?: unknown } | undefined)?.email
+    // Only what looks like an address: a password typed into the wrong field must not reach the audit.
+    if (typeof given !== 'string' || !EMAIL.test(given)) return self()
+    const email = given.toLowerCase()
+    const id = users.idByEmail(email)
+    return { type: 'user', name: email, ...(id ? { id } : {}) }
+  }
+  return [
+    flow({
+      method: 'POST',
+      path: '/auth/login',
+      ...open,
+      action: 'auth.login',
+      target: attempted,
+      body: Login,
+      signsIn: true,
+      run: ({ body, request }, commit) =>
+        login(
+          { ...body, address: request.address, network: request.network, userAgent: request.header('user-agent') },
+          commit,
+        ),
+    }),
+    route({
+      method: 'POST',
+      path: '/auth/logout',
+      ...open,
+      action: 'auth.logout',
+      target: self,
+      status: 204,
+      run: ({ who, now }) => {
+        if (who.kind === 'user') sessions.revoke(who.sessionId, now)
+        return { data: null, target: person(who) }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/auth/me',
+      ...open,
+      action: 'auth.me.read',
+      target: self,
+      run: ({ who }) => {
+        if (who.kind !== 'user') throw new Fail(401, 'unauthorized', 'Unauthorized', { outcome: 'denied' })
+        return { data: users.get(who.id), target: person(who) }
+      },
+    }),
+  ]
+}

@@ -1,0 +1,133 @@
+import { DECOY_HASH } from '../../../crypto/password.ts'
+import { hashToken, mintToken } from '../../../crypto/token.ts'
+import { type Clock, isoPlus } from '../../../kernel/clock.ts'
+import { Fail } from '../../../kernel/fail.ts'
+import type { Ids } from '../../../kernel/ids.ts'
+import type { CurrentUser } from '../../../wire/access.ts'
+import type { Limiter } from '../../http/limiter.ts'
+import type { Commit, Done } from '../../http/route.ts'
+import type { UserStore } from '../access/users.store.ts'
+import type { Account, SessionStore } from './sessions.store.ts'
+import type { Turns } from './turns.ts'
+
+/** Fixed; using a session does not renew it (specification, limits). */
+const SESSION_SECONDS = 12 * 3600
+
+export interface LoginParts {
+  accounts: Limiter
+  addresses: Limiter
+  clock: Clock
+  ids: Ids
+  sessions: SessionStore
+  turns: Turns
+  users: UserStore
+  verify: (password: string, stored: string) => Promise<boolean>
+}
+
+interface Attempt {
+  address: string
+  /** Lower case. */
+  email: string
+  /** What the address is counted under. */
+  network: string
+  password: string
+  userAgent: string | undefined
+}
+
+interface SignedIn {
+  expiresAt: string
+  sessionId: string
+  token: string
+  user: CurrentUser
+}
+
+/**
+ * Verifies a password and opens a session, with exactly one `verify` per admitted attempt, whoever is named.
+ * @throws Fail 401 with reason `invalid_credentials`, `user_disabled` or `missing_local_password` (for the audit only:
+ * the answer is the same), 429 `rate_limited` with Retry-After.
+ */
+export function signIn(parts: LoginParts): (attempt: Attempt, commit: Commit) => Promise<Done<SignedIn>> {
+  const { sessions, turns, verify } = parts
+  const { admit, clear, count } = throttle(parts)
+
+  return async (attempt, commit) => {
+    admit(attempt)
+    const account = sessions.account(attempt.email)
+    const stored = account?.disabledAt ? undefined : account?.passwordHash
+    let uncount = () => {}
+    const fits = await turns(attempt.network, () => {
+      // Judged again when its turn has come, and counted before it is hashed: a burst of guesses costs, and learns, no more
+      // than the limit allows.
+      admit(attempt)
+      uncount = count(attempt)
+      return verify(attempt.password, stored || DECOY_HASH)
+    })
+    if (!account || !stored || !fits) throw refusal(account, attempt)
+    // The password was right, whatever becomes of the session.
+    uncount()
+    const done = await commit((now) => opened(parts, attempt, { ...account, passwordHash: stored }, now))
+    clear(attempt)
+    return done
+  }
+}
+
+interface Opener {
+  address: string
+  userAgent: string | undefined
+  userId: string
+}
+
+/** A session to be stored, and the token that is told once. */
+export function newSession(ids: Ids, { address, userAgent, userId }: Opener, now: string) {
+  const [token, expiresAt] = [mintToken('session'), isoPlus(now, SESSION_SECONDS)]
+  const row = { id: ids.uuid(), userId, tokenHash: hashToken(token), expiresAt, ipAddress: address, userAgent }
+  return { expiresAt, row, token }
+}
+
+function opened(
+  { ids, sessions, users }: LoginParts,
+  { address, email, userAgent }: Attempt,
+  account: Account & { passwordHash: string },
+  now: string,
+): Done<SignedIn> {
+  const { expiresAt, row, token } = newSession(ids, { address, userAgent, userId: account.id }, now)
+  const sessionId = row.id
+  if (!sessions.open(row, account.passwordHash, now)) throw refusal(undefined, { email })
+  const user = users.get(account.id)
+  return {
+    actor: { id: user.id, name: user.name, roles: user.roles, type: 'user' },
+    data: { token, expiresAt, sessionId, user },
+    details: { email, sessionId },
+    target: { type: 'user', id: account.id, name: email },
+    undelivered: () => sessions.revoke(sessionId, now),
+  }
+}
+
+function refusal(account: Account | undefined, { email }: Pick<Attempt, 'email'>): Fail {
+  const known = account?.disabledAt ? 'user_disabled' : account && !account.passwordHash && 'missing_local_password'
+  return new Fail(401, known || 'invalid_credentials', 'Invalid credentials', { details: { email } })
+}
+
+/** An address may fail more often than an account: many people share one. */
+function throttle({ accounts, addresses, clock }: LoginParts) {
+  return {
+    admit({ email, network }: Attempt): void {
+      const now = clock.monotonic()
+      const seconds = accounts.blocked(email, now) ?? (network ? addresses.blocked(network, now) : undefined)
+      if (seconds === undefined) return
+      const headers = { 'Retry-After': String(seconds) }
+      throw new Fail(429, 'rate_limited', 'Too many failed logins, try again later', { details: { email }, headers })
+    },
+    /** Counts the attempt as failed; what it gives takes that back. */
+    count({ email, network }: Attempt): () => void {
+      const at = clock.monotonic()
+      accounts.count(email, at)
+      if (network) addresses.count(network, at)
+      return () => {
+        accounts.undo(email, at)
+        addresses.undo(network, at)
+      }
+    },
+    clear: ({ email }: Attempt): void => accounts.clear(email),
+  }
+}

@@ -1,0 +1,129 @@
+import { Fail } from '../../../kernel/fail.ts'
+import { ROLES, type Role } from '../../../wire/permissions.ts'
+import { onOneLine } from '../../../wire/scalars.ts'
+import { slug } from '../access/access.rules.ts'
+
+/** What the settings say about the identity provider (contract B, section 6). */
+export interface OidcSettings {
+  clientId: string | undefined
+  clientSecret: string | undefined
+  enabled: boolean
+  /** http is admitted for a loopback issuer. */
+  insecure: boolean
+  issuer: string | undefined
+  provider: 'azure_ad' | 'oidc'
+  redirectUri: string | undefined
+  scopes: string[]
+}
+
+/** Someone the provider vouches for. */
+export interface Identity {
+  email: string
+  /** Group ids as ours are, with the name each one had; absent when the token says nothing of groups. */
+  groups?: { id: string; name: string }[]
+  /** The link between an account here and one there. */
+  externalId: string
+  name: string
+  /** Only roles we know; absent when the token says nothing of roles. */
+  roles?: Role[]
+  /** The token had more groups than it could carry: what we hold is left as it is. */
+  groupsOverage: boolean
+}
+
+const NAME = 160
+const GROUPS = 200
+
+/** What has to be set before anybody can log in. */
+export const missingFields = ({ clientId, issuer, redirectUri }: OidcSettings): string[] =>
+  Object.entries({ issuer, clientId, redirectUri })
+    .filter(([, value]) => !value)
+    .map(([name]) => name)
+
+/** An issuer is compared and asked without its trailing slash. */
+export const plainIssuer = (issuer: string): string => issuer.replace(/\/+$/, '')
+
+const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
+
+// Where Entra ID keeps its tenants, as the first piece of the path.
+const ENTRA = /(^|\.)(microsoftonline\.(com|us|cn)|chinacloudapi\.cn|windows\.net|microsoft\.com)$/
+const TENANT = /^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[a-z0-9-]+(\.[a-z0-9-]+)+)$/
+// The tenant of all personal accounts there are.
+const EVERYBODY = '9188040d-6c67-4c5b-b112-36a304b66dad'
+
+/**
+ * Why a tenant of Entra ID cannot be used: `common`, `organizations` and `consumers` admit the accounts of every
+ * organisation, with the roles these give themselves.
+ */
+export function tenantFault(tenant: string): string | undefined {
+  const name = tenant.toLowerCase()
+  if (TENANT.test(name) && name !== EVERYBODY) return undefined
+  return `"${tenant.slice(0, 80)}" is no single tenant of Entra ID: set the id (or a domain) of your own`
+}
+
+/** Why an issuer cannot be used, in a sentence; undefined when it can. */
+export function issuerFault(issuer: string, insecure: boolean): string | undefined {
+  const { hostname, pathname, protocol } = new URL(issuer)
+  if (ENTRA.test(hostname)) {
+    const fault = tenantFault(pathname.split('/')[1] ?? '')
+    if (fault) return fault
+  }
+  if (protocol === 'https:') return undefined
+  if (protocol === 'http:' && insecure && LOOPBACK.test(hostname)) return undefined
+  return 'the issuer has to be an https address; http is admitted only for loopback, with SVC_OIDC_ALLOW_INSECURE_ISSUER'
+}
+
+/**
+ * Where the browser goes after the login: a path of the console, or an address of one of `origins`; the console's start
+ * for anything else, so that no login can be led to a stranger.
+ */
+export function returnAddress(asked: string | undefined, origins: readonly string[]): URL {
+  const home = new URL(origins[0] as string)
+  if (!asked || asked.length > 2000 || !URL.canParse(asked, home.href)) return home
+  const url = new URL(asked, home)
+  const known = origins.some((origin) => new URL(origin).origin === url.origin)
+  return known && !url.username && !url.password ? url : home
+}
+
+const textOf = (value: unknown): string | undefined => {
+  const text = typeof value === 'string' ? value.trim() : ''
+  return text === '' ? undefined : text
+}
+const refused = (why: string): Fail =>
+  new Fail(401, 'oidc_claims_invalid', 'OIDC callback failed', {
+    body: { reason: 'oidc_claims_invalid' },
+    details: { why },
+  })
+
+/**
+ * The claims of a verified ID token as an identity. `digest` names a group whose id does not fit ours.
+ * @throws Fail 401 `oidc_claims_invalid` when they name nobody, or an address that is not theirs.
+ */
+export function identityOf(claims: Record<string, unknown>, digest: (text: string) => string): Identity {
+  const externalId = textOf(claims.oid) ?? textOf(claims.sub)
+  const email = (textOf(claims.email) ?? textOf(claims.preferred_username) ?? textOf(claims.upn))?.toLowerCase()
+  if (!externalId || externalId.length > 320) throw refused('no usable subject')
+  if (!email || email.length > 320 || !/^[^\s@]+@[^\s@]+$/.test(email)) throw refused('no usable e-mail address')
+  if (claims.email_verified === false) throw refused('the e-mail address is not verified')
+  return {
+    email,
+    externalId,
+    groupsOverage: hasOverage(claims),
+    name: onOneLine(textOf(claims.name) ?? email).slice(0, NAME),
+    ...listed(claims.groups, (values) => ({ groups: values.slice(0, GROUPS).map((name) => groupOf(name, digest)) })),
+    ...listed(claims.roles, (values) => ({ roles: ROLES.filter((role) => values.includes(role)) })),
+  }
+}
+
+const hasOverage = ({ _claim_names: names }: Record<string, unknown>): boolean =>
+  typeof names === 'object' && names !== null && 'groups' in names
+
+function listed<T>(value: unknown, make: (values: string[]) => T): T | undefined {
+  if (!Array.isArray(value)) return undefined
+  return make(value.filter((one): one is string => typeof one === 'string' && one.trim() !== ''))
+}
+
+/** A value that is an id as ours are stays one; any other gets one that can be found again. */
+function groupOf(value: string, digest: (text: string) => string): { id: string; name: string } {
+  const id = value.length <= 120 && slug(value) === value ? value : `group-${digest(value).slice(0, 12)}`
+  return { id, name: onOneLine(value).slice(0, NAME) }
+}

@@ -1,0 +1,55 @@
+import type { Db, Params } from '../../store/db.ts'
+
+/** What a login looks at; found by lower-case e-mail. */
+export interface Account {
+  disabledAt: string | null
+  id: string
+  passwordHash: string | null
+}
+
+interface NewSession {
+  expiresAt: string
+  id: string
+  ipAddress: string
+  tokenHash: string
+  userAgent: string | undefined
+  userId: string
+}
+
+export function sessionStore(db: Db) {
+  const account = db.stmt<{ email: string }, Account>(
+    `SELECT id, disabled_at AS disabledAt, password_hash AS passwordHash FROM users WHERE email = @email`,
+  )
+  // Guarded: the account may have been disabled, or its password changed, while the hash was computed.
+  const insert = db.stmt<Params>(
+    `INSERT INTO sessions (id, user_id, token_hash, created_at, last_seen_at, expires_at, ip_address, user_agent)
+     SELECT @id, id, @tokenHash, @now, @now, @expiresAt, @ip, @agent FROM users
+      WHERE id = @userId AND disabled_at IS NULL AND password_hash = @passwordHash`,
+  )
+  // Somebody else vouched for the person: there is no password to compare.
+  const vouched = db.stmt<Params>(
+    `INSERT INTO sessions (id, user_id, token_hash, created_at, last_seen_at, expires_at, ip_address, user_agent)
+     VALUES (@id, @userId, @tokenHash, @now, @now, @expiresAt, @ip, @agent)`,
+  )
+  const revoke = db.stmt<Params>(`UPDATE sessions SET revoked_at = @now WHERE id = @id AND revoked_at IS NULL`)
+  const expired = db.stmt<{ now: string }>(`DELETE FROM sessions WHERE expires_at <= @now`)
+
+  return {
+    account: (email: string): Account | undefined => account.get({ email }),
+    /** False when the account is no longer what `passwordHash` was verified against. */
+    open: (session: NewSession, passwordHash: string, now: string): boolean =>
+      insert.run({ ...stored(session), passwordHash, now }) === 1,
+    /** Of an account whose owner an identity provider has vouched for, in the same transaction. */
+    openVouched: (session: NewSession, now: string): void => void vouched.run({ ...stored(session), now }),
+    revoke: (id: string, now: string): void => void revoke.run({ id, now }),
+    /** Deletes the expired ones; returns how many. */
+    sweep: (now: string): number => expired.run({ now }),
+  }
+}
+export type SessionStore = ReturnType<typeof sessionStore>
+
+const stored = ({ ipAddress, userAgent, ...session }: NewSession): Params => ({
+  ...session,
+  ip: ipAddress.slice(0, 120) || null,
+  agent: userAgent?.slice(0, 400) ?? null,
+})

@@ -1,0 +1,63 @@
+import { Fail } from '../../../kernel/fail.ts'
+
+/** Runs a piece of work when it is the turn of whoever asked for it. */
+export type Turns = <T>(who: string, work: () => Promise<T>) => Promise<T>
+
+interface Lines {
+  /** Waiting in all lines together. */
+  longest: number
+  /** Waiting in one line. */
+  perLine: number
+  /** At work at once. */
+  width: number
+}
+
+/**
+ * At most `width` pieces of work at once; the others wait, each caller's in a line of its own, and the lines take turns.
+ * Strangers can ask for a scrypt; they must not fill the thread pool that also writes audio to disk, nor stand before others.
+ * @throws Fail 429 `rate_limited` when `perLine` of this caller, or `longest` of all, are already waiting.
+ */
+export function turns({ longest, perLine, width }: Lines): Turns {
+  // The line at the front is next, and then goes to the back: a Map keeps insertion order.
+  const lines = new Map<string, (() => void)[]>()
+  let running = 0
+  let waiting = 0
+
+  const enter = async (who: string): Promise<void> => {
+    if (running < width) {
+      running++
+      return
+    }
+    const line = lines.get(who) ?? []
+    if (line.length >= perLine || waiting >= longest)
+      throw new Fail(429, 'rate_limited', 'Too many logins at once', { headers: { 'retry-after': '5' } })
+    waiting++
+    lines.set(who, line)
+    await new Promise<void>((resolve) => line.push(resolve))
+  }
+  const next = (): (() => void) | undefined => {
+    for (const [who, line] of lines) {
+      lines.delete(who)
+      if (line.length > 1) lines.set(who, line)
+      return line.shift()
+    }
+    return undefined
+  }
+  // The place is handed on, so that nobody slips in between.
+  const leave = (): void => {
+    const proceed = next()
+    if (!proceed) running--
+    else {
+      waiting--
+      proceed()
+    }
+  }
+  return async (who, work) => {
+    await enter(who)
+    try {
+      return await work()
+    } finally {
+      leave()
+    }
+  }
+}

@@ -1,0 +1,136 @@
+import { iso } from '../../../kernel/clock.ts'
+import { PLACES } from '../../http/ledger.ts'
+import type { Jump } from '../../scheduler/steady.ts'
+import type { Db } from '../../store/db.ts'
+import type { Leap } from './trust.rules.ts'
+
+// Rows per transaction of what is moved bit by bit.
+const SLICE = 100
+// No session, lease or pause is longer.
+const LONGEST_SPAN_MS = 86_400_000
+const LATEST = Date.parse('9999-12-31T23:59:59.999Z')
+const KEY = 'clock'
+
+const later = (at: string, by: number): string => iso(Math.min(Math.max(Date.parse(at) + by, 0), LATEST))
+
+/** Columns of a table that move. */
+interface Moving {
+  /** Another instant of the same row, which moves with it. */
+  also?: string
+  /** The instant that counts. */
+  at: string
+  key: string
+  table: string
+  where: string
+}
+
+// Retries, leases, grace and sessions are spans of time, kept as the instant of their end. What people were told as a date
+// (bootstrap tokens, suppressions, schedules) stays where it is.
+const MOVING: Moving[] = [
+  { at: 'expires_at', key: 'id', table: 'sessions', where: '' },
+  { at: 'expires_at', key: 'token_hash', table: 'playback_tickets', where: '' },
+  {
+    also: 'changed_at',
+    at: 'join_at',
+    key: 'recording_id',
+    table: 'chunked_recordings',
+    where: 'join_at IS NOT NULL AND ',
+  },
+  ...['queued', 'retrying'].map((status) => ({
+    at: 'next_attempt_at',
+    key: 'id',
+    table: 'upload_queue',
+    where: `status = '${status}' AND `,
+  })),
+]
+
+/** Moves what is kept as instants of the wall clock but stands for spans of time, when that clock jumps. */
+export function jumpStore(db: Db, offlineAfterSeconds: number) {
+  const jobs = db.stmt<object, { heard: string | null; id: string; lease: string | null; started: string | null }>(
+    `SELECT id, lease_expires_at AS lease, last_heartbeat_at AS heard, started_at AS started FROM recording_jobs
+      WHERE status IN ('running', 'stop_requested')`,
+  )
+  const moveJob = db.stmt<{ heard: string | null; id: string; lease: string | null; started: string | null }>(
+    `UPDATE recording_jobs SET lease_expires_at = @lease, last_heartbeat_at = @heard, started_at = @started WHERE id = @id`,
+  )
+  const nodes = db.stmt<{ since: string }, { id: string; seen: string }>(
+    `SELECT id, last_seen_at AS seen FROM nodes WHERE last_seen_at > @since`,
+  )
+  const moveNode = db.stmt<{ id: string; seen: string }>(`UPDATE nodes SET last_seen_at = @seen WHERE id = @id`)
+  const walks = MOVING.map((moving) => walker(db, moving))
+  const audited = db.stmt<object, { at: number }>(
+    `SELECT at / ${PLACES} AS at FROM audit_rows ORDER BY seq DESC LIMIT 1`,
+  )
+  const heard = db.stmt<object, { at: string | null }>(`SELECT max(last_seen_at) AS at FROM nodes`)
+  const read = db.stmt<{ key: string }, { value: string }>(`SELECT value FROM controller_state WHERE key = @key`)
+  const write = db.stmt<{ key: string; value: string; now: string }>(
+    `INSERT INTO controller_state (key, value, updated_at) VALUES (@key, @value, @now)
+     ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at`,
+  )
+
+  return {
+    /** Leases of running jobs, and when nodes were heard last: what the next request or pass judges. In a transaction. */
+    moveNow({ before, by, now }: Jump): { jobs: number; nodes: number } {
+      const move = (at: string | null) => (at === null ? null : later(at, by))
+      const running = jobs.all({})
+      for (const { heard, id, lease, started } of running)
+        moveJob.run({ heard: move(heard), id, lease: move(lease), started: move(started) })
+      // Those that were online; and none may seem heard again because the clock went back to when it was.
+      const since = later(before < now ? before : now, -offlineAfterSeconds * 1000)
+      const online = nodes.all({ since })
+      for (const { id, seen } of online) moveNode.run({ id, seen: later(seen, by) })
+      return { jobs: running.length, nodes: online.length }
+    },
+    /** The rest, sessions first: steps of some rows each, to be done in this order, each in a transaction. */
+    *moveRest(jump: Jump): Generator<() => void> {
+      for (const walk of walks) yield* walk(jump)
+    },
+    /** The last sign of life in the database, Unix ms; undefined in a new one. */
+    lastKnown(): number | undefined {
+      const known = Math.max(audited.get({})?.at ?? 0, Date.parse(heard.get({})?.at ?? iso(0)))
+      return known > 0 ? known : undefined
+    },
+    /** What an earlier process knew of the clock. */
+    leap(): Leap | undefined {
+      const row = read.get({ key: KEY })
+      return row && (JSON.parse(row.value) as Leap)
+    },
+    keepLeap: (leap: Leap, now: string): void => void write.run({ key: KEY, value: JSON.stringify(leap), now }),
+  }
+}
+export type JumpStore = ReturnType<typeof jumpStore>
+
+/**
+ * Goes through the rows of a table in the order of their instants, from the end towards which they move: what was moved lies
+ * behind, so that none is met twice.
+ */
+function walker(db: Db, { also, at, key, table, where }: Moving) {
+  const columns = `${key} AS id, ${at} AS at, ${also ?? 'NULL'} AS also`
+  type Row = { also: string | null; at: string; id: string }
+  const forward = db.stmt<{ before: string; cursor: string; id: string; most: number }, Row>(
+    `SELECT ${columns} FROM ${table} WHERE ${where}${at} > @before AND (${at}, ${key}) < (@cursor, @id)
+      ORDER BY ${at} DESC, ${key} DESC LIMIT @most`,
+  )
+  const backward = db.stmt<{ cursor: string; id: string; most: number }, Row>(
+    `SELECT ${columns} FROM ${table} WHERE ${where}(${at}, ${key}) > (@cursor, @id) ORDER BY ${at}, ${key} LIMIT @most`,
+  )
+  const move = db.stmt<{ also: string | null; at: string; id: string; seen: string }>(
+    `UPDATE ${table} SET ${at} = @at${also ? `, ${also} = @also` : ''} WHERE ${key} = @id AND ${at} = @seen`,
+  )
+  return function* (jump: Jump): Generator<() => void> {
+    const { before, by, now } = jump
+    // After a great jump what is written meanwhile, by the new time, lies beyond everything that is to be moved.
+    let next = { cursor: by > 0 && by < LONGEST_SPAN_MS ? iso(LATEST) : now, id: '' }
+    for (;;) {
+      const rows: Row[] =
+        by > 0 ? forward.all({ ...next, before, most: SLICE }) : backward.all({ ...next, most: SLICE })
+      const last = rows.at(-1)
+      if (!last) return
+      next = { cursor: last.at, id: last.id }
+      yield () => {
+        for (const row of rows)
+          move.run({ also: row.also && later(row.also, by), at: later(row.at, by), id: row.id, seen: row.at })
+      }
+    }
+  }
+}

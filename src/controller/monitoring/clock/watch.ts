@@ -1,0 +1,179 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { type Clock, iso } from '../../../kernel/clock.ts'
+import { errorFields, type Log } from '../../../kernel/log.ts'
+import type { Audit } from '../../http/audit.ts'
+import { systemActor } from '../../http/who.ts'
+import type { Jump, SteadyClock } from '../../scheduler/steady.ts'
+import type { ScheduleJumps } from '../../schedules/jumps.store.ts'
+import type { Db } from '../../store/db.ts'
+import type { JumpStore } from './jumps.store.ts'
+import { fromStored, isTrusted, type Leap, leapOf, leapt, toStored } from './trust.rules.ts'
+
+interface Parts {
+  audit: Audit
+  clock: Clock & Pick<SteadyClock, 'follow' | 'jump'>
+  db: Db
+  jumps: JumpStore
+  log: Log
+  schedules: ScheduleJumps
+}
+
+const EVERY_MS = 1000
+// What is moved at once, before anybody may ask; a thousand rows, or for as long as the loop can spare.
+const AT_ONCE = { ms: 20, steps: 10 }
+
+/**
+ * Watches the wall clock against the monotonic one. When it jumps, everything that stands for a span of time is moved along
+ * in one transaction, before anything is judged by the new time; then whoever listens hears of it.
+ */
+export class ClockWatch {
+  private readonly parts: Parts
+  private readonly ending = new AbortController()
+  private readonly listeners: ((by: number) => void)[] = []
+  private leap: Leap | undefined
+  private moving: Promise<void> | undefined
+  private timer: NodeJS.Timeout | undefined
+
+  constructor(parts: Parts) {
+    this.parts = parts
+  }
+
+  /** Hears of every jump, in ms, once the clock has followed it. */
+  onJump(listener: (by: number) => void): void {
+    this.listeners.push(listener)
+  }
+
+  /** Whether what is too old by the wall clock may be deleted. */
+  trusted = (): boolean => isTrusted(this.leap, this.parts.clock.monotonic())
+
+  /** At start: a clock that stands before the last thing that was written was put back while nobody watched. */
+  begin(): void {
+    const { clock, jumps } = this.parts
+    const [now, monotonic, last] = [clock.now(), clock.monotonic(), jumps.lastKnown()]
+    const before = jumps.leap()
+    this.leap = before && fromStored(before, now, monotonic)
+    const by = last === undefined ? 0 : leapOf(now - last)
+    if (by === 0 || last === undefined) return
+    if (by < 0) this.carry({ before: iso(last), by, now: iso(now) })
+    else this.adopt(this.storeLeap(by, iso(now)))
+  }
+
+  start(): void {
+    this.timer = setInterval(() => void this.look(), EVERY_MS)
+  }
+
+  /** Follows a jump if there was one. Resolves when everything is moved; never rejects. */
+  async look(): Promise<void> {
+    const { clock, log } = this.parts
+    // What the last jump moves comes first; until then the time stays steady.
+    const by = this.moving ? 0 : clock.jump()
+    if (by === 0) return this.moving
+    const before = clock.now()
+    try {
+      this.carry({ before: iso(before), by, now: iso(before + by) })
+    } catch (e) {
+      // A full disk, say: the time stays as it was, and the next look tries again.
+      log.error('The clock jumped, but the database could not be brought along.', { by, ...errorFields(e) })
+      return this.moving
+    }
+    clock.follow(by)
+    for (const listener of this.listeners) this.tell(listener, by)
+    return this.moving
+  }
+
+  async stop(): Promise<void> {
+    clearInterval(this.timer)
+    this.ending.abort()
+    await this.moving
+  }
+
+  private tell(listener: (by: number) => void, by: number): void {
+    try {
+      listener(by)
+    } catch (e) {
+      this.parts.log.error('The clock jumped, but what is held in memory could not be brought along.', errorFields(e))
+    }
+  }
+
+  private carry(jump: Jump): void {
+    const { audit, db, jumps, log, schedules } = this.parts
+    const bySeconds = Math.round(jump.by / 1000)
+    const steps = inTurn(jumps.moveRest(jump), schedules.moveRest(jump))
+    const { leap, more } = db.tx(() => {
+      const moved = { ...jumps.moveNow(jump), schedules: schedules.move(jump) }
+      const done = this.some(steps)
+      const leap = this.storeLeap(jump.by, jump.now)
+      audit.write(
+        {
+          action: 'controller.clock.jumped',
+          actor: systemActor('clock'),
+          details: { before: jump.before, bySeconds, moved },
+          outcome: 'succeeded',
+          target: { type: 'controller' },
+        },
+        jump.now,
+      )
+      return { leap, more: !done }
+    })
+    // Only what was committed: a jump that could not be written is tried again, and is one jump.
+    this.adopt(leap)
+    log.warn('The clock of this machine jumped; leases, retries and sessions were moved along.', {
+      before: jump.before,
+      bySeconds,
+      now: jump.now,
+    })
+    if (!more) return
+    this.moving = this.rest(steps).finally(() => {
+      this.moving = undefined
+    })
+  }
+
+  /** As many steps as fit into one turn; whether that was all. */
+  private some(steps: Iterator<() => void>): boolean {
+    const until = this.parts.clock.monotonic() + AT_ONCE.ms
+    for (let n = 0; n < AT_ONCE.steps && this.parts.clock.monotonic() < until; n++) {
+      const { done, value } = steps.next()
+      if (done) return true
+      value()
+    }
+    return false
+  }
+
+  private async rest(steps: Iterable<() => void>): Promise<void> {
+    const { db, log } = this.parts
+    try {
+      for (const step of steps) {
+        if (this.ending.signal.aborted) return
+        db.tx(step, false)
+        await nextTurn()
+      }
+    } catch (e) {
+      log.error(
+        'Some sessions, retries or pauses were not moved along with the clock: they may end too early or too late.',
+        errorFields(e),
+      )
+    }
+  }
+
+  /** Stores, for the next process too, what the clock did once it has jumped by so many ms. */
+  private storeLeap(by: number, now: string): Leap {
+    const { clock, jumps } = this.parts
+    const monotonic = clock.monotonic()
+    const leap = leapt(this.leap, by, monotonic)
+    jumps.keepLeap(toStored(leap, Date.parse(now), monotonic), now)
+    return leap
+  }
+
+  private adopt(leap: Leap): void {
+    const trusted = this.trusted()
+    this.leap = leap
+    if (trusted && !this.trusted())
+      this.parts.log.warn(
+        'The clock went forward by a day or more: nothing is deleted for its age in the next 24 hours.',
+      )
+  }
+}
+
+function* inTurn<T>(...all: Iterable<T>[]): Generator<T> {
+  for (const each of all) yield* each
+}

@@ -1,0 +1,224 @@
+import { Fail } from '../../../kernel/fail.ts'
+import type { HealthEvent, HealthFilters, HealthStatus, HealthSummary } from '../../../wire/health.ts'
+import type { Reach } from '../../http/reach.ts'
+import type { Db, Params, Stmt } from '../../store/db.ts'
+import { type Condition, Lister } from '../../store/filter.ts'
+import { type Choice, chosenOf, EXAMINED, FEW, planOf } from './events.rules.ts'
+import { eventOf, HEALTH_COLUMNS, type HealthRow, LISTED_COLUMNS } from './health.store.ts'
+
+type Mark = { critical: number; seq: number; status: HealthStatus }
+type Tally = { critical: number; n: number; status: HealthStatus }
+
+interface HealthPage {
+  /** Whether there are rows behind this page. */
+  more: boolean
+  rows: HealthEvent[]
+  summary: HealthSummary
+}
+
+const WORDS = 'health_search CROSS JOIN health_events h ON h.doc = health_search.rowid'
+const TABLE = 'health_events h'
+
+/** Reading health events: pages, counts and walks that stay short however many events there are. */
+export function healthEvents(db: Db) {
+  // A page is chosen by place and its rows are read after: a deep one is counted off in an index.
+  const places = {
+    table: new Lister<{ seq: number }>(db, { columns: 'h.seq', from: TABLE }),
+    words: new Lister<{ seq: number }>(db, { columns: 'h.seq', from: WORDS }),
+  }
+  const whole = {
+    table: new Lister<HealthRow>(db, { columns: HEALTH_COLUMNS, from: TABLE }),
+    words: new Lister<HealthRow>(db, { columns: HEALTH_COLUMNS, from: WORDS }),
+  }
+  const rowsOf = db.stmt<{ seqs: string }, HealthRow>(
+    `SELECT ${LISTED_COLUMNS} FROM json_each(@seqs) page CROSS JOIN health_events h ON h.seq = page.value ORDER BY page.key`,
+  )
+  const picked = new Lister<HealthRow>(db, {
+    columns: HEALTH_COLUMNS,
+    from: 'json_each(@ids) picked CROSS JOIN health_events h ON h.id = picked.value',
+  })
+  const hits = db.stmt<Params, { doc: number }>(
+    `SELECT rowid AS doc FROM health_search WHERE health_search MATCH @match LIMIT ${FEW + 1}`,
+  )
+  const marked = new Lister<Mark>(db, { columns: `h.seq, h.status, h.severity = 'critical' AS critical`, from: TABLE })
+  /** A small set whole: judged once, for the page and for the counts. */
+  const all = (conditions: Condition[]): { seqs: number[]; summary: HealthSummary } => {
+    const marks = marked.rows(conditions, 'h.seq DESC', FEW + 1, 0)
+    return {
+      seqs: marks.map((mark) => mark.seq),
+      summary: summed(
+        marks.map((mark) => ({ ...mark, n: 1 })),
+        false,
+      ),
+    }
+  }
+  const tally = tallies(db)
+  const reached = reachedPlaces(db)
+
+  const choice = (filters: HealthFilters, reach: Reach): Choice => {
+    const plan = planOf(filters, {
+      isFew: (condition) => places.table.count([condition], FEW + 1) <= FEW,
+      hits: (match) => few(hits.all(match.params).map((hit) => hit.doc)),
+      reached: () => reached(reach),
+    })
+    return chosenOf(plan, reach.healthEvents())
+  }
+
+  return {
+    /** One page of what the caller may see, newest first, and the counts over all of it. */
+    page(reach: Reach, filters: HealthFilters, limit: number, offset: number): HealthPage {
+      const chosen = choice(filters, reach)
+      const { seqs, summary } = chosen.few ? all(chosen.conditions) : { seqs: undefined, summary: tally(chosen) }
+      const end = offset + limit + 1
+      const found = seqs
+        ? seqs.slice(offset, end)
+        : places[chosen.source].rows(chosen.conditions, `${chosen.order} DESC`, limit + 1, offset).map((row) => row.seq)
+      // Counting may have ended before the page did.
+      const seen = found.length > 0 ? offset + found.length : 0
+      return {
+        more: found.length > limit,
+        rows: rowsOf.all({ seqs: JSON.stringify(found.slice(0, limit)) }).map(eventOf),
+        summary: seen > summary.total ? { ...summary, total: seen, totalIsLowerBound: true } : summary,
+      }
+    },
+    /** Everything of it, newest first, in slices. */
+    *walk(reach: Reach, filters: HealthFilters, size: number): Generator<HealthEvent[]> {
+      const { conditions, order, source } = choice(filters, reach)
+      for (const rows of whole[source].walk(conditions, { direction: 'DESC', keys: [order] }, size))
+        yield rows.map(eventOf)
+    },
+    /**
+     * The named events in the order asked for, each once.
+     * @throws Fail 404 with the first `eventId` that the caller does not see.
+     */
+    picked(reach: Reach, wanted: readonly string[]): HealthEvent[] {
+      const ids = [...new Set(wanted)]
+      const named = { sql: '1', params: { ids: JSON.stringify(ids) } }
+      const events = picked.all([named, ...reach.healthEvents()], 'picked.key').map(eventOf)
+      const seen = new Set(events.map(({ id }) => id))
+      const missing = ids.find((id) => !seen.has(id))
+      if (missing === undefined) return events
+      const extra = { body: { eventId: missing }, outcome: 'denied' } as const
+      throw new Fail(404, 'health_event_not_visible', 'Health event not found', extra)
+    },
+  }
+}
+export type HealthEvents = ReturnType<typeof healthEvents>
+
+const few = (numbers: number[]): number[] | undefined => (numbers.length > FEW ? undefined : numbers)
+
+// Recordings of a reach whose events are looked for; of a wider one everything is walked.
+const LOOKED_FOR = 5000
+
+const NAMED = 'h.recording_id IN (SELECT value FROM json_each(@recordings))'
+
+/** Places of the events within a small reach: of its nodes, recordings and schedules, and those named themselves. */
+function reachedPlaces(db: Db) {
+  const most = FEW + 1
+  const events = (kind: 'node' | 'recording' | 'schedule', alias: 'n' | 'r' | 's') =>
+    new Lister<{ seq: number }>(db, {
+      columns: 'h.seq',
+      from: `${kind}s ${alias} CROSS JOIN health_events h ON h.${kind}_id = ${alias}.id`,
+    })
+  const ofNodes = events('node', 'n')
+  const ofRecordings = events('recording', 'r')
+  const ofSchedules = events('schedule', 's')
+  const recordings = new Lister<{ id: string }>(db, { columns: 'r.id', from: 'recordings r' })
+  const named = new Lister<{ seq: number }>(db, { columns: 'x.seq', from: 'health_events x' })
+  const ofNamed = new Lister<{ seq: number }>(db, { columns: 'h.seq', from: TABLE })
+
+  return (reach: Reach): number[] | undefined => {
+    // Without a grant that narrows it, a reach is everything, less what is refused.
+    if (!reach.healthEvents().some(({ sql }) => !sql.startsWith('NOT '))) return undefined
+    // Every recording, also those that are gone: only the events themselves tell.
+    if (reach.recordings().some(({ sql }) => sql === '1')) return undefined
+    const seqs = new Set<number>()
+    const add = (lister: Lister<{ seq: number }>, conditions: Condition[]): boolean => {
+      for (const { seq } of lister.rows(conditions, '1', most, 0)) seqs.add(seq)
+      return seqs.size <= FEW
+    }
+    const small =
+      add(named, reach.own('health_event')) &&
+      add(ofNamed, [{ sql: NAMED, params: { recordings: JSON.stringify(reach.named('recording')) } }]) &&
+      add(ofNodes, reach.nodes()) &&
+      add(ofSchedules, reach.schedules()) &&
+      recordings.count(reach.recordings(), LOOKED_FOR + 1) <= LOOKED_FOR &&
+      add(ofRecordings, reach.recordings())
+    return small ? [...seqs] : undefined
+  }
+}
+
+const STATUSES = ['open', 'acknowledged', 'suppressed', 'resolved'] as const satisfies HealthStatus[]
+
+/** Counts by status. What is not resolved is counted first and nearly always whole; the past up to a bound. */
+function tallies(db: Db) {
+  const kept = new Map<string, Stmt<Params, unknown>>()
+  const rows = (sql: string, conditions: Condition[], most: number): Tally[] => {
+    const statement = kept.get(sql) ?? db.stmt<Params, unknown>(sql)
+    // As many texts as there are combinations of filters and views; the oldest leaves.
+    kept.delete(sql)
+    kept.set(sql, statement)
+    if (kept.size > KEPT) kept.delete(kept.keys().next().value as string)
+    return statement.all(Object.assign({ most }, ...conditions.map((c) => c.params))) as Tally[]
+  }
+
+  return ({ base, follow, status }: Choice): HealthSummary => {
+    if (base) {
+      const counted = rows(tallySql(base.sql, follow), [base, ...follow], EXAMINED)
+      return summed(counted, true)
+    }
+    const most = follow.length > 0 ? EXAMINED : COUNTED
+    const asked = STATUSES.filter((one) => status === undefined || one === status)
+    const counts = asked.map((one) => {
+      const critical = one === 'resolved' ? [] : rows(statusSql(one, true, follow), follow, most)
+      const all = rows(statusSql(one, false, follow), follow, most)
+      return { status: one, critical: critical[0]?.n ?? 0, n: all[0]?.n ?? 0, cut: (all[0]?.critical ?? 0) >= most }
+    })
+    const total = (of: (c: (typeof counts)[number]) => number) => counts.reduce((sum, c) => sum + of(c), 0)
+    return {
+      activeCritical: total((c) => c.critical),
+      open: total((c) => (c.status === 'open' ? c.n : 0)),
+      resolved: total((c) => (c.status === 'resolved' ? c.n : 0)),
+      suppressed: total((c) => (c.status === 'suppressed' ? c.n : 0)),
+      total: total((c) => c.n),
+      ...(counts.some((c) => c.cut) ? { totalIsLowerBound: true as const } : {}),
+    }
+  }
+}
+
+// Rows counted of a status that no other filter narrows: read from its index alone.
+const COUNTED = 10_000
+const KEPT = 128
+
+const where = (conditions: Condition[]): string =>
+  conditions.length > 0 ? ` WHERE ${conditions.map((c) => `(${c.sql})`).join(' AND ')}` : ''
+
+/** Counts within a base of bounded size. */
+const tallySql = (base: string, follow: Condition[]): string =>
+  `SELECT h.status, h.severity = 'critical' AS critical, count(*) AS n FROM (${base}) base
+   CROSS JOIN health_events h ON h.seq = base.seq${where(follow)} GROUP BY 1, 2`
+
+/** The newest events of a status, up to a bound, and how many of them meet the other filters. */
+const statusSql = (status: HealthStatus, critical: boolean, follow: Condition[]): string => {
+  const one = critical
+    ? `h.severity = 'critical' AND h.status = '${status}' AND h.status <> 'resolved'`
+    : `h.status = '${status}'`
+  const base = `SELECT h.seq FROM health_events h WHERE ${one} ORDER BY h.seq DESC LIMIT @most`
+  return follow.length > 0
+    ? `WITH base AS MATERIALIZED (${base}) SELECT count(*) AS n, (SELECT count(*) FROM base) AS critical FROM base
+       CROSS JOIN health_events h ON h.seq = base.seq${where(follow)}`
+    : `SELECT count(*) AS n, count(*) AS critical FROM (${base})`
+}
+
+function summed(counted: Tally[], bounded: boolean): HealthSummary {
+  const total = (fits: (t: Tally) => boolean) => counted.filter(fits).reduce((sum, t) => sum + t.n, 0)
+  const of = (status: HealthStatus) => total((t) => t.status === status)
+  return {
+    activeCritical: total((t) => t.critical === 1 && t.status !== 'resolved'),
+    open: of('open'),
+    resolved: of('resolved'),
+    suppressed: of('suppressed'),
+    total: total(() => true),
+    ...(bounded ? { totalIsLowerBound: true as const } : {}),
+  }
+}

@@ -1,0 +1,217 @@
+import { Fail, notFound } from '../../../kernel/fail.ts'
+import { API_PREFIX } from '../../../wire/headers.ts'
+import {
+  HEALTH_MOVES,
+  HealthBulk,
+  type HealthEvent,
+  HealthFilters,
+  HealthLifecycle,
+  type HealthMove,
+  HealthReport,
+  HealthSelection,
+} from '../../../wire/health.ts'
+import { actionStates } from '../../http/actions.ts'
+import { type Column, csvExport } from '../../http/export.ts'
+import { pageMeta } from '../../http/page.ts'
+import type { reaches } from '../../http/reach.ts'
+import { type AnyRoute, route, stream } from '../../http/route.ts'
+import type { Scope } from '../../http/scope.ts'
+import type { UserWho } from '../../http/who.ts'
+import type { HealthEvents } from './events.store.ts'
+import type { HealthStore } from './health.store.ts'
+import { blocked } from './lifecycle.rules.ts'
+
+interface HealthParts {
+  events: HealthEvents
+  health: HealthStore
+  reach: ReturnType<typeof reaches>
+  scope: Scope
+}
+
+const PAGE = 100
+// Events per turn of an export: each may carry 60 KiB of details.
+const EXPORT_SLICE = 20
+const all = () => ({ type: 'health' })
+const one = (p: { id: string }) => ({ type: 'health_event', id: p.id })
+const read = { auth: 'user', permission: 'health:read' } as const
+const acknowledge = { auth: 'user', permission: 'health:acknowledge' } as const
+
+export const healthRoutes = ({ events, health, reach, scope }: HealthParts): AnyRoute[] => [
+  route({
+    method: 'GET',
+    path: '/health-events',
+    ...read,
+    action: 'health.events.read',
+    target: all,
+    query: HealthFilters,
+    run: ({ query: { limit = PAGE, offset = 0, ...filters }, who }) => {
+      const { more, rows, summary } = events.page(reach(who, 'health:read'), filters, limit, offset)
+      const { totalIsLowerBound } = summary
+      const meta = { ...pageMeta(rows.length, summary.total, limit, offset), hasNextPage: more }
+      return { data: rows, beside: { meta: totalIsLowerBound ? { ...meta, totalIsLowerBound } : meta, summary } }
+    },
+  }),
+  stream({
+    method: 'GET',
+    path: '/health-events/export',
+    ...read,
+    action: 'health.events.export',
+    target: all,
+    query: HealthFilters,
+    run: async ({ now, query: { limit: _, offset: __, ...filters }, who }) => ({
+      response: csv(now, events.walk(reach(who, 'health:read'), filters, EXPORT_SLICE)),
+    }),
+  }),
+  stream({
+    method: 'POST',
+    path: '/health-events/export',
+    ...read,
+    action: 'health.events.export_selected',
+    target: all,
+    body: HealthSelection,
+    run: async ({ body, now, who }) => {
+      const picked = events.picked(reach(who, 'health:read'), body.eventIds)
+      return { details: { eventCount: picked.length }, response: csv(now, [picked]) }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/health-events/:id',
+    ...read,
+    action: 'health.events.detail.read',
+    target: one,
+    run: ({ params }) => ({ data: health.get(params.id) }),
+  }),
+  route({
+    method: 'GET',
+    path: '/health-events/:id/actions',
+    ...read,
+    action: 'health.events.actions.read',
+    target: one,
+    run: ({ params, who }) => {
+      const event = health.get(params.id)
+      return { data: { actions: actions(who, event), event, links: links(event.id), targets: referencesOf(event) } }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/health-events',
+    ...acknowledge,
+    action: 'health.events.create',
+    target: all,
+    body: HealthReport,
+    status: 201,
+    run: ({ body, now, who }) => {
+      const { openedAt = now, ...rest } = body
+      mayReport(scope, health, who, body)
+      const { event } = health.open({ ...rest, openedAt }, now)
+      return { data: event, after: event, correlation: correlationOf(event), target: one(event) }
+    },
+  }),
+  ...HEALTH_MOVES.map((action) =>
+    route({
+      method: 'POST',
+      path: `/health-events/:id/${action}`,
+      ...acknowledge,
+      action: `health.events.${action}`,
+      target: one,
+      body: HealthLifecycle,
+      run: ({ body, now, params, who }) => {
+        const { before, after } = health.move(params.id, action, { ...body, by: who.id, now })
+        return { data: after, before, after, correlation: correlationOf(after) }
+      },
+    }),
+  ),
+  route({
+    method: 'POST',
+    path: '/health-events/bulk-lifecycle',
+    ...acknowledge,
+    action: 'health.events.bulk_lifecycle',
+    target: all,
+    body: HealthBulk,
+    run: ({ body: { action, eventIds, ...said }, now, who }) => {
+      // Looked up within reach first: one invisible id, and nothing is written. A refused move undoes the others.
+      const picked = events.picked(reach(who, 'health:acknowledge'), eventIds)
+      const moves = picked.map(({ id }) => health.move(id, action, { ...said, by: who.id, now }))
+      const each = moves.map(({ after, before }) => ({
+        action: `health.events.${action}`,
+        after,
+        before,
+        correlation: correlationOf(after),
+        target: one(after),
+      }))
+      return { data: moves.map(({ after }) => after), beside: { meta: { updatedCount: moves.length } }, each }
+    },
+  }),
+]
+
+/** What ties the audit rows of an event to what it speaks of. */
+const correlationOf = ({ id, nodeId, recordingId, scheduleId }: HealthEvent): Record<string, string> => ({
+  healthEventId: id,
+  ...(nodeId ? { nodeId } : {}),
+  ...(recordingId ? { recordingId } : {}),
+  ...(scheduleId ? { scheduleId } : {}),
+})
+
+type References = Partial<Record<'nodeId' | 'recordingId' | 'scheduleId', string | undefined>>
+
+const KINDS = [
+  ['recordingId', 'recording'],
+  ['scheduleId', 'schedule'],
+  ['nodeId', 'node'],
+] as const
+
+const referencesOf = (event: References): { id: string; type: 'node' | 'recording' | 'schedule' }[] =>
+  KINDS.flatMap(([field, type]) => {
+    const id = event[field]
+    return id === undefined ? [] : [{ id, type }]
+  })
+
+/** Everything an event names must be in the reporter's scope (403), and be there (404). */
+function mayReport(scope: Scope, health: HealthStore, who: UserWho, body: References): void {
+  for (const target of referencesOf(body)) {
+    const verdict = scope.decide(who, 'health:acknowledge', target)
+    if (!verdict.allowed)
+      throw new Fail(403, verdict.reason, 'Forbidden', {
+        body: { permission: 'health:acknowledge' },
+        outcome: 'denied',
+      })
+    if (!health.knows(target.type, target.id)) throw notFound(target.type.replace(/^./, (c) => c.toUpperCase()))
+  }
+}
+
+const hrefOf = (id: string, action?: string): string =>
+  `${API_PREFIX}/health-events/${encodeURIComponent(id)}${action ? `/${action}` : ''}`
+
+const links = (id: string) => ({
+  ...Object.fromEntries(HEALTH_MOVES.map((action) => [action, hrefOf(id, action)])),
+  bulkLifecycle: `${API_PREFIX}/health-events/bulk-lifecycle`,
+  detail: hrefOf(id),
+})
+
+function actions(who: UserWho, event: HealthEvent) {
+  const move = (action: HealthMove) =>
+    ({
+      blocked: blocked(event, action),
+      href: hrefOf(event.id, action),
+      method: 'POST',
+      permission: 'health:acknowledge',
+    }) as const
+  return actionStates(who, {
+    acknowledge: move('acknowledge'),
+    detail: { href: hrefOf(event.id), method: 'GET', permission: 'health:read' },
+    reopen: move('reopen'),
+    resolve: move('resolve'),
+    suppress: move('suppress'),
+  })
+}
+
+const COLUMNS: Column<HealthEvent>[] = (
+  [
+    ...(['id', 'type', 'severity', 'status', 'nodeId', 'scheduleId', 'recordingId', 'openedAt'] as const),
+    ...(['acknowledgedAt', 'suppressedUntil', 'resolvedAt', 'details'] as const),
+  ] as const
+).map((name) => [name, (event) => event[name]])
+
+const csv = (now: string, slices: Iterable<HealthEvent[]>): Response =>
+  csvExport({ columns: COLUMNS, kind: 'health-events', now, quoting: 'always', slices })

@@ -1,0 +1,208 @@
+import { conflict, found } from '../../../kernel/fail.ts'
+import type { Ids } from '../../../kernel/ids.ts'
+import type { HealthEvent, HealthMove, Severity } from '../../../wire/health.ts'
+import type { Db, Params, SqlValue } from '../../store/db.ts'
+import { type Move, moved, seqOf } from './lifecycle.rules.ts'
+
+export type HealthRow = { [K in keyof Required<HealthEvent>]: K extends 'details' ? string : HealthEvent[K] | null }
+
+export interface Opening {
+  details: Record<string, unknown>
+  /** The agent's own id; a repeat answers the event that is already there (decision 9). */
+  localEventId?: string
+  nodeId?: string | undefined
+  openedAt: string
+  recordingId?: string | undefined
+  scheduleId?: string | undefined
+  severity: Severity
+  type: string
+}
+
+const PLAIN_COLUMNS = `h.id, h.type, h.severity, h.status, h.node_id AS nodeId, h.recording_id AS recordingId,
+  h.schedule_id AS scheduleId, h.opened_at AS openedAt, h.acknowledged_at AS acknowledgedAt,
+  h.acknowledged_by AS acknowledgedBy, h.suppressed_at AS suppressedAt, h.suppressed_by AS suppressedBy,
+  h.suppressed_until AS suppressedUntil, h.resolved_at AS resolvedAt, h.resolved_by AS resolvedBy`
+
+/** The columns of an event, of `health_events h`, as `eventOf` reads them. */
+export const HEALTH_COLUMNS = `${PLAIN_COLUMNS}, h.details`
+
+/** Bytes of details that a list shows whole: five hundred rows of the largest would hold everybody up. */
+const LISTED_DETAILS = 2048
+
+/** The same for lists: details that are larger are a mark, and whole in the event itself. */
+export const LISTED_COLUMNS = `${PLAIN_COLUMNS},
+  CASE WHEN octet_length(h.details) > ${LISTED_DETAILS} THEN '{"truncated":true}' ELSE h.details END AS details`
+
+// Unresolved alarms of the watchdog that are not about a take that is over. The planner does not see how small this
+// index is: it is named where it is meant.
+const WATCHED = `h.status <> 'resolved' AND substr(h.type, 1, 9) = 'watchdog.'
+  AND json_extract(h.details, '$.recordingEndedAt') IS NULL`
+
+export function healthStore(db: Db, ids: Ids) {
+  const byId = db.stmt<{ id: string }, HealthRow>(`SELECT ${HEALTH_COLUMNS} FROM health_events h WHERE h.id = @id`)
+  const delivered = db.stmt<{ recordingId: string; jobId: string; now: string }>(
+    `UPDATE health_events SET status = 'resolved', resolved_at = @now, resolved_by = 'system:job-lease',
+       details = json_set(details, '$.autoResolvedAt', @now, '$.autoResolvedReason', 'take_delivered')
+      WHERE recording_id = @recordingId AND status <> 'resolved' AND type IN ('controller.recording.job_failed', 'controller.recording.job_cancelled')
+        AND json_extract(details, '$.jobId') = @jobId`,
+  )
+  const find = (id: string): HealthEvent | undefined => {
+    const row = byId.get({ id })
+    return row && eventOf(row)
+  }
+  const get = (id: string): HealthEvent => found(find(id), 'Health event')
+  const judge = judgement(db)
+  const write = writer(db, judge)
+  const known = {
+    node: db.stmt<{ id: string }>(`SELECT 1 FROM nodes WHERE id = @id`),
+    recording: db.stmt<{ id: string }>(`SELECT 1 FROM recordings WHERE id = @id`),
+    schedule: db.stmt<{ id: string }>(`SELECT 1 FROM schedules WHERE id = @id`),
+  }
+  return {
+    find,
+    /** @throws Fail 404 `health_event_not_found`. */
+    get,
+    /** The take arrived after all: what its job's end had opened is resolved. */
+    delivered: (recordingId: string, jobId: string, now: string): void =>
+      void delivered.run({ recordingId, jobId, now }),
+    open: opener(db, ids, find, judge),
+    /** Whether what an event would name is there. */
+    knows: (type: keyof typeof known, id: string): boolean => known[type].get({ id }) !== undefined,
+    /** Health of a recording from its unresolved events (contract A, 4.4). */
+    judge,
+    /**
+     * Moves an event through its states.
+     * @throws Fail 404, or 409 `health_event_resolved`; both name the event.
+     */
+    move(id: string, action: HealthMove, move: Move): { before: HealthEvent; after: HealthEvent } {
+      const before = get(id)
+      const after = moved(before, action, move)
+      if (!after || write(before, after, move.now) !== 1)
+        throw conflict('health_event_resolved', 'Health event is already resolved', { eventId: id })
+      return { before, after }
+    },
+    /** Writes a changed event over `before`, whose status must still stand; gives how many were written. */
+    write,
+    ...followed(db),
+  }
+}
+export type HealthStore = ReturnType<typeof healthStore>
+
+/** critical > warning > healthy over what is not resolved; only a change is written. */
+function judgement(db: Db) {
+  const statement = db.stmt<{ id: string; now: string }>(
+    `WITH judged (health) AS (SELECT CASE max(CASE severity WHEN 'critical' THEN 2 WHEN 'warning' THEN 1 ELSE 0 END)
+        WHEN 2 THEN 'critical' WHEN 1 THEN 'warning' ELSE 'healthy' END
+        FROM health_events WHERE recording_id = @id AND status <> 'resolved')
+     UPDATE recordings SET updated_at = @now, health_status = (SELECT health FROM judged)
+      WHERE id = @id AND health_status <> (SELECT health FROM judged)`,
+  )
+  return (recordingId: string, now: string): void => void statement.run({ id: recordingId, now })
+}
+
+function opener(
+  db: Db,
+  ids: Ids,
+  find: (id: string) => HealthEvent | undefined,
+  judge: (id: string, now: string) => void,
+) {
+  const insert = db.stmt<Record<string, SqlValue>>(
+    `INSERT INTO health_events (seq, id, type, severity, node_id, recording_id, schedule_id, local_event_id, opened_at, details)
+     VALUES (@seq, @id, @type, @severity, @nodeId, @recordingId, @scheduleId, @localEventId, @openedAt, @details)
+     ON CONFLICT (node_id, local_event_id) WHERE local_event_id IS NOT NULL DO NOTHING`,
+  )
+  const byLocal = db.stmt<{ nodeId: string; localEventId: string }, { id: string }>(
+    `SELECT id FROM health_events WHERE node_id = @nodeId AND local_event_id = @localEventId`,
+  )
+  const taken = db.stmt<{ seq: number }, { seq: number }>(`SELECT seq FROM health_events WHERE seq = @seq`)
+  const placeOf = (openedAt: string, id: string): number => {
+    let seq = seqOf(openedAt, id)
+    while (taken.get({ seq })) seq++
+    return seq
+  }
+  /** Opens an event and judges its recording anew; `fresh` is false for a repeat of the agent's own id. */
+  return (event: Opening, now: string): { event: HealthEvent; fresh: boolean } => {
+    const id = ids.uuid()
+    const { details, localEventId, nodeId = null, recordingId = null, scheduleId = null } = event
+    const fresh = insert.run({
+      seq: placeOf(event.openedAt, id),
+      id,
+      type: event.type,
+      severity: event.severity,
+      nodeId,
+      recordingId,
+      scheduleId,
+      localEventId: localEventId ?? null,
+      openedAt: event.openedAt,
+      details: JSON.stringify(localEventId ? { ...details, localEventId } : details),
+    })
+    if (fresh && recordingId) judge(recordingId, now)
+    const known = fresh ? id : byLocal.get({ nodeId: nodeId ?? '', localEventId: localEventId ?? '' })?.id
+    return { event: find(known as string) as HealthEvent, fresh: fresh === 1 }
+  }
+}
+
+function writer(db: Db, judge: (id: string, now: string) => void) {
+  const update = db.stmt<Params>(
+    `UPDATE health_events SET status = @status, severity = @severity, acknowledged_at = @acknowledgedAt,
+       acknowledged_by = @acknowledgedBy, suppressed_at = @suppressedAt, suppressed_by = @suppressedBy,
+       suppressed_until = @suppressedUntil, resolved_at = @resolvedAt, resolved_by = @resolvedBy, details = @details
+      WHERE id = @id AND status = @from`,
+  )
+  return (before: HealthEvent, after: HealthEvent, now: string): number => {
+    const changed = update.run({
+      id: before.id,
+      from: before.status,
+      status: after.status,
+      severity: after.severity,
+      acknowledgedAt: after.acknowledgedAt,
+      acknowledgedBy: after.acknowledgedBy ?? null,
+      suppressedAt: after.suppressedAt,
+      suppressedBy: after.suppressedBy ?? null,
+      suppressedUntil: after.suppressedUntil,
+      resolvedAt: after.resolvedAt,
+      resolvedBy: after.resolvedBy ?? null,
+      details: JSON.stringify(after.details),
+    })
+    if (changed && before.recordingId) judge(before.recordingId, now)
+    return changed
+  }
+}
+
+/** What the watchdog follows up: its own unresolved alarms. */
+function followed(db: Db) {
+  // The status is not written: a reading is no reason to index the event anew.
+  const refresh = db.stmt<{ id: string; severity: Severity; details: string }>(
+    `UPDATE health_events SET severity = @severity, details = @details WHERE id = @id AND status <> 'resolved'`,
+  )
+  const ofRecording = db.stmt<{ id: string }, HealthRow>(
+    `SELECT ${HEALTH_COLUMNS} FROM health_events h
+      WHERE h.recording_id = @id AND h.status <> 'resolved' AND substr(h.type, 1, 9) = 'watchdog.' ORDER BY h.seq`,
+  )
+  const ofType = db.stmt<{ type: string }, HealthRow>(
+    `SELECT ${HEALTH_COLUMNS} FROM health_events h INDEXED BY health_watched WHERE ${WATCHED} AND h.type = @type`,
+  )
+  const recordings = db.stmt<object, { id: string; status: string | null }>(
+    `SELECT DISTINCT h.recording_id AS id, r.status FROM health_events h INDEXED BY health_watched LEFT JOIN recordings r ON r.id = h.recording_id
+      WHERE ${WATCHED} AND h.type > 'watchdog.' AND h.type < 'watchdog/' AND h.recording_id IS NOT NULL`,
+  )
+  return {
+    /** New readings of an alarm that goes on; its status stands. */
+    refresh: (id: string, severity: Severity, details: object): void =>
+      void refresh.run({ id, severity, details: JSON.stringify(details) }),
+    /** Unresolved alarms of the watchdog about one recording, oldest first. */
+    alarmsOf: (recordingId: string): HealthEvent[] => ofRecording.all({ id: recordingId }).map(eventOf),
+    /** Unresolved alarms of one type, of things that are still watched. */
+    alarms: (type: string): HealthEvent[] => ofType.all({ type }).map(eventOf),
+    /** Recordings with such alarms, and their status; null when the recording is gone. */
+    alarmed: (): { id: string; status: string | null }[] => recordings.all({}),
+  }
+}
+
+const KEPT_NULL = new Set(['acknowledgedAt', 'suppressedAt', 'suppressedUntil', 'resolvedAt'])
+
+/** A row of `HEALTH_COLUMNS` as the wire has it. */
+export function eventOf(row: HealthRow): HealthEvent {
+  const kept = Object.entries(row).filter(([key, value]) => value !== null || KEPT_NULL.has(key))
+  return { ...(Object.fromEntries(kept) as unknown as HealthEvent), details: JSON.parse(row.details) }
+}

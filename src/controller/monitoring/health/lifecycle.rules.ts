@@ -1,0 +1,68 @@
+import type { HealthEvent, HealthMove } from '../../../wire/health.ts'
+
+/** Who moves an event, when, and what they said to it. */
+export interface Move {
+  by: string
+  note?: string | undefined
+  now: string
+  /** End of a suppression; null and absent mean: until somebody ends it. */
+  suppressedUntil?: string | null | undefined
+}
+
+/**
+ * The event after a move (contract B, section 11). Undefined when the state forbids it: what is resolved can only be
+ * reopened. Whoever suppresses has seen the event, so that acknowledges it as well.
+ */
+export function moved(event: HealthEvent, action: HealthMove, move: Move): HealthEvent | undefined {
+  if (event.status === 'resolved' && action !== 'reopen') return undefined
+  const details = move.note === undefined ? event.details : { ...event.details, [`${action}Note`]: move.note }
+  return { ...event, details, ...CHANGES[action](event, move) }
+}
+
+const seen = (event: HealthEvent, { by, now }: Move): Partial<HealthEvent> =>
+  event.acknowledgedAt === null ? { acknowledgedAt: now, acknowledgedBy: by } : {}
+
+const CHANGES: Record<HealthMove, (event: HealthEvent, move: Move) => Partial<HealthEvent>> = {
+  acknowledge: (event, move) => ({
+    ...seen(event, move),
+    status: event.status === 'suppressed' ? 'suppressed' : 'acknowledged',
+  }),
+  suppress: (event, move) => ({
+    ...seen(event, move),
+    status: 'suppressed',
+    suppressedAt: move.now,
+    suppressedBy: move.by,
+    suppressedUntil: move.suppressedUntil ?? null,
+  }),
+  resolve: (_, { by, now }) => ({ status: 'resolved', resolvedAt: now, resolvedBy: by }),
+  reopen: () => ({
+    status: 'open',
+    resolvedAt: null,
+    resolvedBy: undefined as never,
+    suppressedAt: null,
+    suppressedBy: undefined as never,
+    suppressedUntil: null,
+  }),
+}
+
+/** Why `/actions` shows a move as blocked; stricter than the routes, which let a repeat pass. */
+export function blocked({ status }: HealthEvent, action: HealthMove): string | false {
+  if (action === 'reopen') return status !== 'resolved' && 'health_event_not_resolved'
+  if (status === 'resolved') return 'health_event_resolved'
+  if (action === 'acknowledge') return status !== 'open' && 'health_event_not_open'
+  return action === 'suppress' && status === 'suppressed' && 'health_event_already_suppressed'
+}
+
+// Beyond these an opening time is somebody's broken clock; it is shown as sent and sorted at the edge.
+const LATEST = Date.UTC(2200, 0)
+const SLOTS = 1024
+
+/** Least `seq` of events opened at an instant: 1024 per millisecond, within exact numbers until the year 2200. */
+export const firstSeq = (at: string): number => Math.min(Math.max(Date.parse(at), 0), LATEST) * SLOTS
+
+/** Greatest `seq` of events opened at an instant. */
+export const lastSeq = (at: string): number => firstSeq(at) + SLOTS - 1
+
+/** Where an event stands in the order of opening, then id: ten bits of its UUID decide within a millisecond. */
+export const seqOf = (openedAt: string, id: string): number =>
+  firstSeq(openedAt) + (Number.parseInt(id.slice(0, 3), 16) >> 2 || 0)

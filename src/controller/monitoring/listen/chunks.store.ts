@@ -1,0 +1,115 @@
+import { iso } from '../../../kernel/clock.ts'
+import type { MonitorRendition } from '../../../wire/listen.ts'
+import { type Chunk, isFresh } from './listen.rules.ts'
+
+/** Live audio of the last seconds per node and rendition: in memory only. */
+export interface Chunks {
+  /** The newest, while it is fresh (`/nodes/:id/actions`, sessions). */
+  fresh(nodeId: string, rendition: MonitorRendition, now: string): Chunk | undefined
+  /** Oldest first. */
+  kept(nodeId: string): { enhanced: readonly Chunk[]; raw: readonly Chunk[] }
+  /** The wall clock jumped by so many ms: ages stay what they are. */
+  moved(by: number): void
+  /** Keeps a chunk; of one that was sent twice the first. */
+  put(chunk: Omit<Chunk, 'sequence'>): Chunk
+  /** The newest of each node and rendition, fresh or not (metrics: listen_*). */
+  snapshot(now: string): ChunkFact[]
+  /** Told after each chunk of the node; gives how to end. */
+  subscribe(nodeId: string, listener: () => void): () => void
+  usedBytes(): number
+}
+
+export interface ChunkFact {
+  ageSeconds: number
+  durationSeconds: number
+  nodeId: string
+  rendition: MonitorRendition
+  source: 'agent_audio_chunk'
+}
+
+// As far back as a poll may follow without a hole.
+const KEEP_MS = 10_000
+/** Of one node and rendition; of all together. Bytes. */
+const NODE_BYTES = 2 * 1024 * 1024
+const BUDGET = 96 * 1024 * 1024
+
+type Slots = Record<MonitorRendition, Chunk[]>
+const NOTHING = { enhanced: [], raw: [] } as const
+
+export function chunkStore(budget = BUDGET): Chunks {
+  const nodes = new Map<string, Slots>()
+  // In the order they came, over all nodes: a Set keeps it.
+  const all = new Set<Chunk>()
+  // What metrics say of the newest outlives its audio.
+  const newest = new Map<string, Omit<Chunk, 'audio'>>()
+  const listeners = new Map<string, Set<() => void>>()
+  let bytes = 0
+  let last = 0
+
+  const drop = (chunk: Chunk): void => {
+    const slots = nodes.get(chunk.nodeId) as Slots
+    slots[chunk.rendition].splice(slots[chunk.rendition].indexOf(chunk), 1)
+    if (slots.raw.length + slots.enhanced.length === 0) nodes.delete(chunk.nodeId)
+    all.delete(chunk)
+    bytes -= chunk.audio.length
+  }
+  const trim = (own: Chunk[], now: number): void => {
+    const size = () => own.reduce((sum, chunk) => sum + chunk.audio.length, 0)
+    while (own.length > 1 && size() > NODE_BYTES) drop(own[0] as Chunk)
+    for (const oldest of all) {
+      if (bytes <= budget && now - Date.parse(oldest.receivedAt) <= KEEP_MS) break
+      drop(oldest)
+    }
+  }
+
+  return {
+    put(input) {
+      const now = Date.parse(input.receivedAt)
+      const again = nodes.get(input.nodeId)?.[input.rendition].find((known) => isSame(known, input))
+      if (again) return again
+      // Never below the clock: a cursor from before a restart stays behind what comes after it.
+      last = Math.max(last + 1, now)
+      const chunk = { ...input, sequence: last }
+      const slots = nodes.get(chunk.nodeId) ?? { enhanced: [], raw: [] }
+      nodes.set(chunk.nodeId, slots)
+      slots[chunk.rendition].push(chunk)
+      all.add(chunk)
+      bytes += chunk.audio.length
+      const { audio: _, ...facts } = chunk
+      newest.set(`${chunk.nodeId} ${chunk.rendition}`, facts)
+      trim(slots[chunk.rendition], now)
+      for (const listener of listeners.get(chunk.nodeId) ?? []) listener()
+      return chunk
+    },
+    moved(by) {
+      for (const chunk of [...all, ...newest.values()]) chunk.receivedAt = iso(Date.parse(chunk.receivedAt) + by)
+    },
+    fresh(nodeId, rendition, now) {
+      const chunk = nodes.get(nodeId)?.[rendition].at(-1)
+      return chunk && isFresh(chunk, now) ? chunk : undefined
+    },
+    kept: (nodeId) => nodes.get(nodeId) ?? NOTHING,
+    snapshot: (now) => [...newest.values()].map((chunk) => factOf(chunk, now)),
+    subscribe(nodeId, listener) {
+      const own = listeners.get(nodeId) ?? new Set()
+      listeners.set(nodeId, own.add(listener))
+      return () => {
+        own.delete(listener)
+        if (own.size === 0 && listeners.get(nodeId) === own) listeners.delete(nodeId)
+      }
+    },
+    usedBytes: () => bytes,
+  }
+}
+
+/** Sent again, because our answer was lost: it must not be heard twice. */
+const isSame = (known: Chunk, { capturedAt, sent }: Omit<Chunk, 'sequence'>): boolean =>
+  sent !== undefined && known.sent === sent && known.capturedAt === capturedAt
+
+const factOf = ({ durationMs, nodeId, receivedAt, rendition }: Omit<Chunk, 'audio'>, now: string): ChunkFact => ({
+  ageSeconds: Math.max(0, Date.parse(now) - Date.parse(receivedAt)) / 1000,
+  durationSeconds: durationMs / 1000,
+  nodeId,
+  rendition,
+  source: 'agent_audio_chunk',
+})

@@ -1,0 +1,192 @@
+import { type Clock, iso } from '../../../kernel/clock.ts'
+import { conflict, Fail, found, invalid } from '../../../kernel/fail.ts'
+import { API_PREFIX, HEADERS } from '../../../wire/headers.ts'
+import { ListenQuery, type ListenSession, ListenStart } from '../../../wire/listen.ts'
+import type { NodeStore } from '../../fleet/nodes/nodes.store.ts'
+import type { Feeds } from '../../http/feed.ts'
+import { type AnyRoute, type Incoming, route, type Streamed, stream } from '../../http/route.ts'
+import type { UserWho } from '../../http/who.ts'
+import type { Bell } from '../../scheduler/bell.ts'
+import { hears, sight } from '../meters/sight.rules.ts'
+import { audioBell, type Chunk, following, newestFor, polledFor } from './listen.rules.ts'
+import { type Air, liveAudio, mayHear } from './live.ts'
+import type { Listener } from './sessions.store.ts'
+
+interface Parts extends Air {
+  bell: Bell
+  clock: Clock
+  feeds: Feeds
+  nodes: NodeStore
+}
+
+const monitor = { auth: 'user', permission: 'listen:monitor' } as const
+const node = (p: { id: string }) => ({ type: 'node', id: p.id })
+// Until the first chunk is there: how often a console asks (contract A, N19).
+const PREVIEW_MS = 1500
+// How long the first answer of a session waits: the recorder has only just heard that somebody listens.
+const FIRST_SECONDS = 10
+
+/** Live listen for people (contract A, N19 to N21). */
+export const listenRoutes = (parts: Parts): AnyRoute[] => [startRoute(parts), audioRoute(parts), stopRoute(parts)]
+
+const startRoute = (air: Parts): AnyRoute =>
+  route({
+    method: 'POST',
+    path: '/nodes/:id/listen',
+    ...monitor,
+    action: 'listen.monitor.start',
+    target: node,
+    body: ListenStart,
+    status: 202,
+    run: ({ params: { id }, body, who, now }) => {
+      mustHear(air, who, id)
+      air.nodes.mustServe(id)
+      const listener = air.sessions.start(who, id, body.enhance, now)
+      const data = shown(listener, air.chunks.fresh(id, 'raw', now))
+      return { data, after: data, correlation: { listenSessionId: listener.id } }
+    },
+  })
+
+const audioRoute = (air: Parts): AnyRoute =>
+  stream({
+    method: 'GET',
+    path: '/nodes/:id/listen/stream',
+    ...monitor,
+    action: 'listen.monitor.stream',
+    target: node,
+    query: ListenQuery,
+    run: async ({ params: { id }, query, request, who, now }) => {
+      mustHear(air, who, id)
+      const { sessionId } = query
+      if (!sessionId) throw invalid('Listen session not found', ['sessionId'], 'required', 'session_required')
+      const listener = ownSession(air, id, sessionId, who, now)
+      air.sessions.touch(sessionId, now)
+      const streamed = query.continuous
+        ? await endless(air, listener, who, query, request)
+        : await oneChunk(air, listener, who, query, request)
+      return { ...streamed, correlation: { listenSessionId: sessionId } }
+    },
+  })
+
+const stopRoute = ({ sessions }: Parts): AnyRoute =>
+  route({
+    method: 'DELETE',
+    path: '/nodes/:id/listen/:sid',
+    ...monitor,
+    action: 'listen.monitor.stop',
+    target: node,
+    status: 204,
+    run: ({ params: { id, sid }, who, now }) => {
+      const listener = sessions.find(id, sid, now)
+      const theirs = listener?.userId === who.id || who.permissions.has('node:manage')
+      if (!listener || !theirs || !sessions.stop(sid)) throw gone()
+      const { lastSeenAt, startedAt, userId } = listener
+      return {
+        data: null,
+        correlation: { listenSessionId: sid },
+        details: { enhance: listener.enhance, endedAt: now, lastSeenAt, startedAt, userId },
+      }
+    },
+  })
+
+const gone = (): Fail => new Fail(404, 'session_not_found', 'Listen session not found')
+
+// The gate has seen the node as a whole; the mix also holds the channels of every other room.
+function mustHear({ layouts }: Air, who: UserWho, nodeId: string): void {
+  const layout = found(layouts.of(nodeId), 'Node')
+  if (hears(sight(who, 'listen:monitor', layout), layout)) return
+  throw new Fail(403, 'missing_resource_scope', 'Forbidden', { outcome: 'denied' })
+}
+
+// Somebody else's, and one of another login, is none at all.
+function ownSession({ sessions }: Air, nodeId: string, id: string, who: UserWho, now: string): Listener {
+  const listener = sessions.find(nodeId, id, now)
+  if (listener?.userId !== who.id || listener.loginId !== who.sessionId) throw gone()
+  return listener
+}
+
+function shown({ enhance, id, nodeId, startedAt }: Listener, fresh: Chunk | undefined): ListenSession {
+  const base = `${API_PREFIX}/nodes/${nodeId}/listen`
+  return {
+    enhance,
+    mode: 'agent_audio_chunk',
+    nodeId,
+    sessionId: id,
+    startedAt,
+    stopUrl: `${base}/${id}`,
+    streamUrl: `${base}/stream?sessionId=${id}`,
+    targetLatencyMs: fresh?.durationMs ?? PREVIEW_MS,
+  }
+}
+
+const AUDIO = { 'cache-control': 'no-store', 'content-type': 'audio/wav', 'x-content-type-options': 'nosniff' }
+
+interface Poll {
+  after?: number | undefined
+  waitSeconds?: number | undefined
+}
+
+/**
+ * Audio as long as the session lasts. An agent that has only just heard of its listener gets a moment to begin.
+ * @throws Fail 409 when it does not, 429 when too many streams are open.
+ */
+async function endless(
+  air: Parts,
+  listener: Listener,
+  who: UserWho,
+  { waitSeconds = FIRST_SECONDS }: Poll,
+  request: Incoming,
+): Promise<Streamed> {
+  const { enhance, nodeId } = listener
+  const first = () => newestFor(air.chunks.kept(nodeId), enhance, iso(air.clock.now()))
+  if (!(await air.bell.until(audioBell(nodeId), waitSeconds, request.gone(), first))) throw silence()
+  // Rights are asked again before the first byte.
+  const body = air.feeds.stream(who.id, request, liveAudio(air, listener, who, air.clock))
+  const headers = { ...AUDIO, 'x-accel-buffering': 'no' }
+  return { details: { continuous: true, enhance }, response: new Response(body, { headers }) }
+}
+
+// Never made up from the meters (decision 20): silence is told as what it is.
+const silence = (): Fail => conflict('monitor_source_unavailable', 'Monitor data unavailable')
+
+/** One chunk: the newest, for which a new session waits, or the one after the last heard; 204 while that one is to come. */
+async function oneChunk(
+  air: Parts,
+  listener: Listener,
+  who: UserWho,
+  { after, waitSeconds = after === undefined && listener.given === undefined ? FIRST_SECONDS : 0 }: Poll,
+  request: Incoming,
+): Promise<Streamed> {
+  const { enhance, nodeId } = listener
+  const look = (): Chunk | undefined => {
+    const now = iso(air.clock.now())
+    const kept = air.chunks.kept(nodeId)
+    if (after === undefined) return polledFor(kept, enhance, listener.given, now)
+    const heard = [...kept.raw, ...kept.enhanced].find((chunk) => chunk.sequence === after) ?? { sequence: after }
+    return following(kept, enhance, heard, now)
+  }
+  const chunk = await air.bell.until(audioBell(nodeId), waitSeconds, request.gone(), look)
+  const now = iso(air.clock.now())
+  if (waitSeconds > 0 && !stillThere(air, listener, who, now)) throw gone()
+  if (chunk) air.sessions.give(listener.id, chunk.sequence)
+  if (chunk) return sent(chunk)
+  if (newestFor(air.chunks.kept(nodeId), enhance, now)) return { response: new Response(null, { status: 204 }) }
+  throw silence()
+}
+
+// While a long poll waited, session and rights may have gone.
+const stillThere = (air: Parts, { id, nodeId }: Listener, who: UserWho, now: string): boolean =>
+  air.sessions.touch(id, now) && mayHear(air, who, nodeId)
+
+function sent({ audio, capturedAt, durationMs, nodeId, rendition, sequence }: Chunk): Streamed {
+  const headers = {
+    ...AUDIO,
+    'content-disposition': `inline; filename="${nodeId.replaceAll(/[^\w.-]/g, '_')}-monitor.wav"`,
+    'content-length': String(audio.length),
+    [HEADERS.capturedAt]: capturedAt,
+    [HEADERS.durationMs]: String(durationMs),
+    [HEADERS.rendition]: rendition,
+    [HEADERS.sequence]: String(sequence),
+  }
+  return { details: { capturedAt, rendition, sequence }, response: new Response(audio as never, { headers }) }
+}

@@ -1,0 +1,98 @@
+import { type Clock, iso } from '../../../kernel/clock.ts'
+import type { Source } from '../../http/feed.ts'
+import type { Principals } from '../../http/principals.ts'
+import type { UserWho } from '../../http/who.ts'
+import type { LayoutStore } from '../meters/layout.store.ts'
+import { hears, sight } from '../meters/sight.rules.ts'
+import type { Chunks } from './chunks.store.ts'
+import { type Chunk, firstFor, following, type Heard, isEnough } from './listen.rules.ts'
+import type { Listener, ListenSessions } from './sessions.store.ts'
+import { endlessHead, pcmOf, sameFormat } from './wav.rules.ts'
+
+/** A stream that has begun with too little waits no longer than this for more. */
+const HOLD_MS = 1000
+/** Without a chunk for this long the node is taken for gone: the stream ends, the listener may come again. */
+const SILENT_MS = 15_000
+
+export interface Air {
+  chunks: Chunks
+  layouts: LayoutStore
+  principals: Pick<Principals, 'again'>
+  sessions: ListenSessions
+}
+
+/** Whether the caller may hear the node at this moment: login, permission, every channel in reach (contract A, 1.3). */
+export function mayHear({ layouts, principals }: Air, who: UserWho, nodeId: string): boolean {
+  const person = principals.again(who)
+  const layout = layouts.of(nodeId)
+  return person !== undefined && layout !== undefined && hears(sight(person, 'listen:monitor', layout), layout)
+}
+
+/**
+ * The live audio of a node as one endless WAV: each chunk once, in order, as it comes; what the node did not send is
+ * left out. A client that does not keep up misses what is no longer kept. Ends with the session, the caller's rights,
+ * the node, or a change of the audio format, which no header could announce.
+ */
+export function liveAudio(air: Air, listener: Listener, who: UserWho, clock: Clock): Source {
+  const { chunks, sessions } = air
+  let heard: Heard | undefined
+  let format: Uint8Array | undefined
+  const begunAt = clock.monotonic()
+  let over = false
+  let held = true
+
+  const next = (now: string): Chunk | undefined => {
+    const kept = chunks.kept(listener.nodeId)
+    if (heard) return following(kept, listener.enhance, heard, now)
+    const first = firstFor(kept, listener.enhance, now)
+    return first && (!held || isEnough(kept, first)) ? first : undefined
+  }
+  const samples = ({ audio }: Chunk): Uint8Array | undefined => {
+    const pcm = pcmOf(audio)
+    if (!pcm || pcm.data.length === 0) return undefined
+    if (!format) {
+      format = pcm.format
+      return Buffer.concat([endlessHead(format), pcm.data])
+    }
+    over = !sameFormat(format, pcm.format)
+    return over ? undefined : pcm.data
+  }
+  /** How long nothing has come, ms. */
+  const silence = (): number => {
+    const { enhanced, raw } = chunks.kept(listener.nodeId)
+    const last = [enhanced.at(-1)?.receivedAt ?? '', raw.at(-1)?.receivedAt ?? ''].sort().at(-1) || undefined
+    const begun = clock.monotonic() - begunAt
+    return last === undefined ? begun : Math.min(begun, clock.now() - Date.parse(last))
+  }
+  return {
+    begin(wake) {
+      const timer = setTimeout(() => {
+        held = false
+        wake()
+      }, HOLD_MS)
+      const unsubscribe = chunks.subscribe(listener.nodeId, wake)
+      return () => {
+        clearTimeout(timer)
+        unsubscribe()
+      }
+    },
+    mayGoOn() {
+      return (
+        silence() <= SILENT_MS && mayHear(air, who, listener.nodeId) && sessions.touch(listener.id, iso(clock.now()))
+      )
+    },
+    take() {
+      for (;;) {
+        const now = iso(clock.now())
+        if (over || !sessions.find(listener.nodeId, listener.id, now)) return 'end'
+        const chunk = next(now)
+        if (!chunk) return undefined
+        const { audio: _, ...facts } = chunk
+        heard = facts
+        const bytes = samples(chunk)
+        if (bytes) sessions.touch(listener.id, now)
+        if (bytes) return bytes
+      }
+    },
+  }
+}

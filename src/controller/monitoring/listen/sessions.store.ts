@@ -1,0 +1,116 @@
+import { iso } from '../../../kernel/clock.ts'
+import type { Ids } from '../../../kernel/ids.ts'
+import type { UserWho } from '../../http/who.ts'
+
+/** Somebody who listens to a node. */
+export interface Listener {
+  enhance: boolean
+  /** Sequence of the piece a poll was given last. */
+  given?: number
+  id: string
+  lastSeenAt: string
+  /** The login it was started in: it ends with it. */
+  loginId: string
+  nodeId: string
+  startedAt: string
+  userId: string
+}
+
+/** What an agent has to know of its listeners. */
+interface Demand {
+  enhanced: boolean
+  listening: boolean
+}
+
+/** Listen sessions, in memory (contract A, 4.7): live, then stopped or evicted. */
+export interface ListenSessions {
+  /** Whether anybody listened to the node within the last seconds, and to what. */
+  demand(nodeId: string, now: string): Demand
+  find(nodeId: string, id: string, now: string): Listener | undefined
+  /** The wall clock jumped by so many ms: nobody's silence is longer for it. */
+  moved(by: number): void
+  /** Notes what a poll was given. */
+  give(id: string, sequence: number): void
+  /** How many are live. */
+  count(now: string): number
+  start(who: UserWho, nodeId: string, enhance: boolean, now: string): Listener
+  /** False when it had ended already. */
+  stop(id: string): boolean
+  /** The listener asked for audio. False when it had ended already. */
+  touch(id: string, now: string): boolean
+}
+
+/** A node is asked for (enhanced) audio while a listener asked for it within this time. */
+const DEMAND_MS = 15_000
+// A user with more than these has forgotten the oldest.
+const MOST_PER_USER = 32
+
+/**
+ * Sessions that end after `ttlSeconds` without a poll. `changed` hears of a node whose demand may have become another.
+ */
+export function listenSessions(ids: Ids, ttlSeconds: number, changed: (nodeId: string) => void): ListenSessions {
+  // Least recently seen first: a touched one is inserted anew.
+  const live = new Map<string, Listener>()
+  const since = (at: string, now: string): number => Date.parse(now) - Date.parse(at)
+
+  const evict = (now: string): void => {
+    for (const [id, { lastSeenAt }] of live) {
+      if (since(lastSeenAt, now) <= ttlSeconds * 1000) break
+      live.delete(id)
+    }
+  }
+  const seen = (listener: Listener): void => {
+    live.delete(listener.id)
+    live.set(listener.id, listener)
+  }
+  const stop = (id: string): boolean => {
+    const listener = live.get(id)
+    live.delete(id)
+    if (listener) changed(listener.nodeId)
+    return listener !== undefined
+  }
+
+  return {
+    count(now) {
+      evict(now)
+      return live.size
+    },
+    demand(nodeId, now) {
+      const active = [...live.values()].filter((l) => l.nodeId === nodeId && since(l.lastSeenAt, now) <= DEMAND_MS)
+      return { enhanced: active.some((l) => l.enhance), listening: active.length > 0 }
+    },
+    find(nodeId, id, now) {
+      evict(now)
+      const listener = live.get(id)
+      return listener?.nodeId === nodeId ? listener : undefined
+    },
+    start(who, nodeId, enhance, now) {
+      evict(now)
+      const own = [...live.values()].filter((l) => l.userId === who.id)
+      for (const forgotten of own.slice(0, Math.max(0, own.length - MOST_PER_USER + 1))) stop(forgotten.id)
+      const id = ids.make('listen')
+      const person = { loginId: who.sessionId, userId: who.id }
+      const listener = { enhance, id, lastSeenAt: now, nodeId, startedAt: now, ...person }
+      seen(listener)
+      changed(nodeId)
+      return listener
+    },
+    stop,
+    moved(by) {
+      for (const listener of live.values()) listener.lastSeenAt = iso(Date.parse(listener.lastSeenAt) + by)
+    },
+    give(id, sequence) {
+      const listener = live.get(id)
+      if (listener) listener.given = sequence
+    },
+    touch(id, now) {
+      const listener = live.get(id)
+      if (!listener) return false
+      const lapsed = since(listener.lastSeenAt, now) > DEMAND_MS
+      listener.lastSeenAt = now
+      seen(listener)
+      if (lapsed) changed(listener.nodeId)
+      return true
+    },
+  }
+}

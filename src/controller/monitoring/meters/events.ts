@@ -1,0 +1,55 @@
+import type { Principals } from '../../http/principals.ts'
+import type { EventQueue, EventSource } from '../../http/sse.ts'
+import type { UserWho } from '../../http/who.ts'
+import type { LayoutStore } from './layout.store.ts'
+import type { MeterSample, Meters } from './meters.store.ts'
+import { type Sight, seenFrame, sight } from './sight.rules.ts'
+
+// Frames that are not older open the stream: the console need not wait for the next ones.
+const RECENT_MS = 15_000
+
+interface Parts {
+  layouts: LayoutStore
+  meters: Meters
+  now: string
+  principals: Pick<Principals, 'again'>
+  who: UserWho
+}
+
+/**
+ * Frames of every node within the caller's reach, `event: meter` each; of a node's interface only the newest waits.
+ * Rights are read anew every few seconds: a changed grant changes what is seen, an ended session ends the stream.
+ */
+export function meterEvents({ layouts, meters, now, principals, who }: Parts): EventSource {
+  let person: UserWho | undefined
+  const sights = new Map<string, Sight | undefined>()
+  const sightOf = (nodeId: string): Sight | undefined => {
+    if (sights.has(nodeId)) return sights.get(nodeId)
+    const layout = layouts.of(nodeId)
+    const seen = person && layout && sight(person, 'node:read', layout)
+    sights.set(nodeId, seen)
+    return seen
+  }
+  const textOf = ({ frame, nodeId }: MeterSample): string | undefined => {
+    const seen = sightOf(nodeId)
+    if (!seen) return undefined
+    const shown = seenFrame(frame, seen)
+    // Another interface of the node, none of it theirs.
+    if (frame.levels.length > 0 && shown.levels.length === 0) return undefined
+    return JSON.stringify(shown)
+  }
+  return {
+    begin(queue: EventQueue) {
+      const pass = (sample: MeterSample): void =>
+        queue.put(`${sample.nodeId} ${sample.frame.interfaceId}`, 'meter', () => textOf(sample))
+      const since = Date.parse(now) - RECENT_MS
+      for (const sample of meters.snapshot()) if (Date.parse(sample.receivedAt) >= since) pass(sample)
+      return meters.subscribe(pass)
+    },
+    mayGoOn() {
+      person = principals.again(who)
+      sights.clear()
+      return person?.permissions.has('node:read') === true
+    },
+  }
+}

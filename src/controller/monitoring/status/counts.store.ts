@@ -1,0 +1,105 @@
+import type { HealthStatus, Severity } from '../../../wire/health.ts'
+import type { JobStatus, RecordingStatus } from '../../../wire/recordings.ts'
+import type { UploadItem } from '../../../wire/uploads.ts'
+import type { Reach } from '../../http/reach.ts'
+import type { Db, Params, Stmt } from '../../store/db.ts'
+import type { Condition } from '../../store/filter.ts'
+import { type Counted, HEALTH, JOBS, type Kind, merged, RECORDINGS, UPLOADS } from './counts.rules.ts'
+
+export interface RecordingCount {
+  cached: 0 | 1
+  n: number
+  /** Empty when the node is gone. */
+  nodeId: string
+  status: RecordingStatus
+}
+export interface JobCount {
+  n: number
+  nodeId: string
+  status: JobStatus
+}
+export interface HealthCount {
+  /** In this status now. */
+  n: number
+  /** The node the event itself names, or empty. */
+  nodeId: string
+  severity: Severity
+  status: HealthStatus
+  /** That ever came to this status, as far as scopes tell. */
+  total: number
+  /** Its own, or `other` beyond the types that are counted by name. */
+  type: string
+}
+export interface UploadCount {
+  /** Attempts of those that came to fail, ever. */
+  failures: number
+  n: number
+  /** When the first of them is due. */
+  oldestAt: string | null
+  provider: UploadItem['provider']
+  status: UploadItem['status']
+}
+
+interface Asked {
+  /** The reach as conditions on cells, and on the things themselves. */
+  cells: Condition[]
+  visible: Condition[]
+  /** Ids a grant or refusal names one by one: of the kind itself, and of recordings. */
+  named: string[]
+  recordings: string[]
+}
+
+/**
+ * True counts over what a caller's reach lets through, at a cost that does not follow the number of recordings, jobs,
+ * events and uploads: maintained cells are summed, and only what is named one by one is looked at.
+ */
+export function countStore(db: Db) {
+  const ask = asking(db)
+  const counted = <R extends Omit<Counted, 'sign'>>({ byCell, cells, keys, visible }: Kind, asked: Asked): R[] => {
+    const params = { named: JSON.stringify(asked.named), namedRecordings: JSON.stringify(asked.recordings) }
+    const rows = (of: Kind['cells'], conditions: Condition[], sign: 1 | -1): (R & Counted)[] =>
+      ask<R>(of, conditions, keys.length, params).map((row) => ({ ...row, sign }))
+    if (asked.named.length + asked.recordings.length === 0) return merged(rows(cells, asked.cells, 1), keys)
+    const named = [...rows(visible, asked.visible, 1), ...rows(byCell, asked.cells, -1)]
+    return merged([...rows(cells, asked.cells, 1), ...named], keys)
+  }
+  const ofRecordings = (reach: Reach): Asked => ({
+    cells: reach.recordings(),
+    visible: reach.recordings(),
+    named: [],
+    recordings: reach.named('recording'),
+  })
+  return {
+    recordings: (reach: Reach): RecordingCount[] => counted(RECORDINGS, ofRecordings(reach)),
+    uploads: (reach: Reach): UploadCount[] => counted(UPLOADS, ofRecordings(reach)),
+    jobs: (reach: Reach): JobCount[] =>
+      counted(JOBS, {
+        cells: reach.jobCells(),
+        visible: reach.jobs(),
+        named: reach.named('recording_job'),
+        recordings: reach.named('recording'),
+      }),
+    health: (reach: Reach): HealthCount[] =>
+      counted(HEALTH, {
+        cells: reach.healthCells(),
+        visible: reach.healthEvents(),
+        named: reach.named('health_event'),
+        recordings: reach.named('recording'),
+      }),
+  }
+}
+export type CountStore = ReturnType<typeof countStore>
+
+/** Grouped by the first columns; a statement per shape of a reach. */
+function asking(db: Db) {
+  const statements = new Map<string, Stmt<Params, unknown>>()
+  return <R>({ columns, from }: Kind['cells'], conditions: Condition[], keys: number, more: Params): R[] => {
+    const where = conditions.length > 0 ? ` WHERE ${conditions.map((c) => `(${c.sql})`).join(' AND ')}` : ''
+    const groups = Array.from({ length: keys }, (_, i) => i + 1).join(', ')
+    const sql = `SELECT ${columns} FROM ${from}${where} GROUP BY ${groups}`
+    const statement = statements.get(sql) ?? db.stmt<Params, unknown>(sql)
+    statements.set(sql, statement)
+    const given = Object.fromEntries(Object.entries(more).filter(([name]) => sql.includes(`@${name})`)))
+    return statement.all(Object.assign(given, ...conditions.map((c) => c.params))) as R[]
+  }
+}

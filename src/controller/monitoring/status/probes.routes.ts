@@ -1,0 +1,51 @@
+import { version } from '../../../kernel/version.ts'
+import { type AnyRoute, stream } from '../../http/route.ts'
+import type { Db } from '../../store/db.ts'
+import type { CommitGroup } from '../../store/group.ts'
+
+const controller = () => ({ type: 'controller' })
+const open = { auth: 'none', permission: null, target: controller } as const
+
+/** Liveness and readiness: no permission, no audit row, flat bodies (contract B, section 21). */
+export const probeRoutes = (db: Db, group: Pick<CommitGroup, 'failing'>, startedAt: string): AnyRoute[] => {
+  // Not asked of a healthy database: another program may hold the lock for a moment.
+  const writable = (): boolean => !group.failing() || reachable(() => db.writable())
+  const alive = db.stmt<object, { n: number }>('SELECT 1 AS n FROM users LIMIT 1')
+  const service = { service: 'roomtone', startedAt, version }
+  return [
+    stream({
+      method: 'GET',
+      path: '/healthz',
+      ...open,
+      action: 'status.healthz',
+      audit: 'none',
+      run: async () => ({ response: Response.json({ ok: true, ...service }) }),
+    }),
+    stream({
+      method: 'GET',
+      path: '/readyz',
+      ...open,
+      action: 'status.readyz',
+      audit: 'none',
+      run: async () => {
+        const ok = reachable(() => alive.get({})) && db.inPlace() && writable()
+        return {
+          response: Response.json(
+            { ok, database: ok ? 'ready' : 'unreachable', ...service },
+            { status: ok ? 200 : 503 },
+          ),
+        }
+      },
+    }),
+  ]
+}
+
+function reachable(ask: () => unknown): boolean {
+  try {
+    ask()
+    return true
+  } catch {
+    // The answer IS the error, whatever it is: a table that is gone, a file that is none, a disk that fails.
+    return false
+  }
+}

@@ -1,0 +1,106 @@
+import type { HealthEvent, Severity } from '../../../wire/health.ts'
+import type { Audit } from '../../http/audit.ts'
+import { systemActor } from '../../http/who.ts'
+import type { HealthStore } from '../health/health.store.ts'
+
+/** What an alarm is about. */
+export interface Subject {
+  nodeId?: string | undefined
+  recordingId?: string | undefined
+  scheduleId?: string | undefined
+}
+
+type Details = Record<string, unknown>
+
+const ACTOR = systemActor('watchdog')
+
+/** The watchdog's hand on health events: every opening, repetition and end has its audit row; call it in a transaction. */
+export function alarms(health: HealthStore, audit: Audit) {
+  const told = (
+    stem: string,
+    what: 'created' | 'repeated' | 'resolved',
+    before: HealthEvent | undefined,
+    after: HealthEvent,
+    now: string,
+  ) =>
+    audit.write(
+      {
+        action: `health.watchdog.${stem}.${what}`,
+        actor: ACTOR,
+        after,
+        ...(before ? { before } : {}),
+        correlation: correlationOf(after),
+        outcome: 'succeeded',
+        permission: 'health:acknowledge',
+        target: { type: 'health_event', id: after.id, name: after.type },
+      },
+      now,
+    )
+  // Read in the transaction that writes it: somebody may have moved or noted it since the pass began.
+  const standing = (id: string): HealthEvent | undefined => {
+    const event = health.find(id)
+    return event?.status === 'resolved' ? undefined : event
+  }
+  return {
+    open(stem: string, type: string, severity: Severity, subject: Subject, details: Details, now: string): HealthEvent {
+      const first = { evaluationCount: 1, firstObservedAt: now, lastObservedAt: now, repeatCount: 0 }
+      const { event } = health.open(
+        { ...subject, details: { ...details, ...first }, openedAt: now, severity, type },
+        now,
+      )
+      told(stem, 'created', undefined, event, now)
+      return event
+    },
+    /** New readings; `repeat` says them aloud once more. The status stands, what people noted stays. */
+    goOn(stem: string, id: string, severity: Severity, details: Details, repeat: boolean, now: string): void {
+      const event = standing(id)
+      if (!event) return
+      const { recordingEndedAt: _, recordingStatus: __, ...kept } = event.details
+      const after = {
+        ...event,
+        severity,
+        details: {
+          ...kept,
+          ...details,
+          evaluationCount: numberOf(kept.evaluationCount) + 1,
+          lastObservedAt: now,
+          repeatCount: numberOf(kept.repeatCount) + (repeat ? 1 : 0),
+          ...(repeat ? { lastRepeatedAt: now } : {}),
+        },
+      }
+      health.refresh(event.id, severity, after.details)
+      if (event.recordingId && severity !== event.severity) health.judge(event.recordingId, now)
+      if (repeat) told(stem, 'repeated', event, after, now)
+    },
+    /** Ends an alarm by itself, also one that somebody acknowledged or suppressed. */
+    resolve(stem: string, id: string, reason: string, recovery: Details, now: string): void {
+      const event = standing(id)
+      if (!event) return
+      const details = {
+        ...event.details,
+        autoResolvedAt: now,
+        autoResolvedReason: reason,
+        recoveryEvaluation: recovery,
+      }
+      const after: HealthEvent = { ...event, details, resolvedAt: now, resolvedBy: ACTOR.id, status: 'resolved' }
+      health.write(event, after, now)
+      told(stem, 'resolved', event, after, now)
+    },
+    /** The take is over as it was: the alarm stays for whoever looks at the recording, but is followed no more. */
+    takeEnded(id: string, recordingStatus: string, now: string): void {
+      const event = standing(id)
+      if (!event) return
+      health.refresh(event.id, event.severity, { ...event.details, recordingEndedAt: now, recordingStatus })
+    },
+  }
+}
+export type Alarms = ReturnType<typeof alarms>
+
+const numberOf = (value: unknown): number => (typeof value === 'number' ? value : 0)
+
+const correlationOf = ({ id, nodeId, recordingId, scheduleId }: HealthEvent): Record<string, string> => ({
+  healthEventId: id,
+  ...(nodeId ? { nodeId } : {}),
+  ...(recordingId ? { recordingId } : {}),
+  ...(scheduleId ? { scheduleId } : {}),
+})

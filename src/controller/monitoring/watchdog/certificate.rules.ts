@@ -1,0 +1,50 @@
+// When the controller's certificate is worth an alarm.
+import type { Severity } from '../../../wire/health.ts'
+import type { Look, Shown } from '../../http/certificates.ts'
+
+const DAY_MS = 86_400_000
+const WARNING_DAYS = 30
+const CRITICAL_DAYS = 7
+
+export interface CertificateAlarm {
+  details: Record<string, unknown>
+  severity: Severity
+}
+
+/** Thirty days before its end a warning, in the last week and afterwards critical; undefined while there is time. */
+export function expiryAlarm({ expiresAt, fingerprint }: Shown, now: string): CertificateAlarm | undefined {
+  const left = daysLeft(expiresAt, now)
+  if (left >= WARNING_DAYS) return undefined
+  const details = { daysLeft: Math.floor(left), expiresAt, fingerprint }
+  return { details, severity: severityOf(left) }
+}
+
+export interface EndingClient {
+  expiresAt: string
+  name: string
+}
+
+/**
+ * The same for recorders' own certificates, as they showed them: one alarm for all. `before` are those an alarm stands for;
+ * who has not come in since the start is still one of them.
+ */
+export function clientsAlarm(
+  seen: ReadonlyMap<string, string>,
+  before: readonly EndingClient[],
+  now: string,
+): CertificateAlarm | undefined {
+  const known = new Map([...before.map(({ expiresAt, name }) => [name, expiresAt] as const), ...seen])
+  const clients = [...known]
+    .map(([name, expiresAt]) => ({ expiresAt, name }))
+    .filter(({ expiresAt }) => daysLeft(expiresAt, now) < WARNING_DAYS)
+    .sort((a, b) => a.expiresAt.localeCompare(b.expiresAt) || a.name.localeCompare(b.name))
+  const [first] = clients
+  return first && { details: { clients }, severity: severityOf(daysLeft(first.expiresAt, now)) }
+}
+
+const daysLeft = (expiresAt: string, now: string): number => (Date.parse(expiresAt) - Date.parse(now)) / DAY_MS
+const severityOf = (days: number): Severity => (days < CRITICAL_DAYS ? 'critical' : 'warning')
+
+/** A pair on the disk that cannot be taken: sooner or later the one that is shown expires. */
+export const refusalAlarm = ({ fault }: Look): CertificateAlarm | undefined =>
+  fault === undefined ? undefined : { details: { fault }, severity: 'warning' }

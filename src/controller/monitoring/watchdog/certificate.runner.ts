@@ -1,0 +1,74 @@
+import type { Log } from '../../../kernel/log.ts'
+import type { Audit } from '../../http/audit.ts'
+import type { Certificates } from '../../http/certificates.ts'
+import type { Runner } from '../../scheduler/ticker.ts'
+import type { Db } from '../../store/db.ts'
+import type { HealthStore } from '../health/health.store.ts'
+import { type Alarms, alarms } from './alarms.ts'
+import {
+  type CertificateAlarm,
+  clientsAlarm,
+  type EndingClient,
+  expiryAlarm,
+  refusalAlarm,
+} from './certificate.rules.ts'
+
+interface Parts {
+  audit: Audit
+  /** Absent: plain HTTP, and nothing to do. */
+  certificates?: Certificates | undefined
+  db: Db
+  health: HealthStore
+  log: Log
+}
+
+// A look reads some small files. A renewed certificate is in use after this long.
+const INTERVAL_SECONDS = 10
+
+export const CERTIFICATE_RUNNER = 'tls-certificate'
+
+/** Takes a renewed certificate into use, and raises an alarm before the one in use expires. */
+export function certificateRunner({ audit, certificates, db, health, log }: Parts): Runner {
+  const settle = settling(alarms(health, audit), health)
+  let told: string | undefined
+  return {
+    enabled: certificates !== undefined,
+    intervalSeconds: INTERVAL_SECONDS,
+    name: CERTIFICATE_RUNNER,
+    tick(now) {
+      if (!certificates) return undefined
+      const look = certificates.look(Date.parse(now))
+      const { expiresAt, fingerprint } = certificates.shown
+      if (look.changed) log.info('The controller shows a new certificate.', { expiresAt, fingerprint })
+      if (look.fault !== undefined && look.fault !== told)
+        log.warn('A certificate is not taken; the one before goes on.', { expiresAt, fault: look.fault })
+      told = look.fault
+      db.tx(() => {
+        settle('certificate_expiring', () => expiryAlarm(certificates.shown, now), now)
+        settle('certificate_refused', () => refusalAlarm(look), now)
+        settle('client_certificate_expiring', (stood) => clientsAlarm(certificates.clients, clientsIn(stood), now), now)
+      })
+      return { expiresAt, fingerprint, ...(look.fault === undefined ? {} : { fault: look.fault }) }
+    },
+  }
+}
+
+type Details = Record<string, unknown>
+const clientsIn = ({ clients = [] }: Details): EndingClient[] => clients as EndingClient[]
+
+/** The alarm stands exactly while there is a reason, with what there is to know. */
+function settling(hand: Alarms, health: HealthStore) {
+  return (stem: string, wanted: (stood: Details) => CertificateAlarm | undefined, now: string): void => {
+    const type = `watchdog.${stem}`
+    const [standing] = health.alarms(type)
+    const alarm = wanted(standing?.details ?? {})
+    if (!standing && alarm) hand.open(stem, type, alarm.severity, {}, alarm.details, now)
+    if (!standing || (alarm && said(standing) === said(alarm))) return
+    if (alarm) hand.goOn(stem, standing.id, alarm.severity, alarm.details, alarm.severity !== standing.severity, now)
+    else hand.resolve(stem, standing.id, `${stem}_ended`, {}, now)
+  }
+}
+
+/** What makes an alarm another one than before; the days that are left are no news. */
+const said = ({ details, severity }: CertificateAlarm): string =>
+  JSON.stringify([severity, details.expiresAt, details.fault, details.clients])

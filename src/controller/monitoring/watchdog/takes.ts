@@ -1,0 +1,189 @@
+import { iso } from '../../../kernel/clock.ts'
+import type { HealthEvent } from '../../../wire/health.ts'
+import type { HealthStore } from '../health/health.store.ts'
+import type { MeterSample, Meters } from '../meters/meters.store.ts'
+import type { Alarms, Subject } from './alarms.ts'
+import { MISSING, ownLevels, ownOf, readingOf } from './readings.rules.ts'
+import { type Evidence, evidenceOf, RULES, type Rule, repeatDue } from './verdict.rules.ts'
+import type { Take } from './watch.store.ts'
+import { type Memory, type Pace, type Sums, sample, shift, windowed } from './window.rules.ts'
+
+interface TakeParts {
+  alarms: Alarms
+  health: HealthStore
+  meterMaxAgeSeconds: number
+  meters: Pick<Meters, 'history' | 'latest'>
+  pace: Pace
+}
+
+interface Watch extends Memory {
+  /** Frames received up to here are taken in; ms. */
+  cursor: number
+  /** Start of the take, by the clock as it is now; ms. */
+  from: number
+  /** Take and policy as this memory has them; another start or another threshold begins anew. */
+  version: string
+}
+
+/** A pass over one take, and what to do about it in a transaction; `changes` is how many alarms open, repeat or end. */
+interface Outcome {
+  changes: number
+  write: () => void
+}
+
+const QUIET: Outcome = { changes: 0, write: () => {} }
+const FRAMES = 16
+
+/** Follows takes under way: hears their own channels since the last pass, and judges the window. */
+export function takeWatch(parts: TakeParts) {
+  const { health, meters, pace } = parts
+  const watches = new Map<string, Watch>()
+
+  const watchOf = (take: Take, at: number): Watch => {
+    const version = [take.recordedAt, take.policyId, take.policyVersion].join(' ')
+    const known = watches.get(take.id)
+    if (known?.version === version) return known
+    // What the meters still have of this take is heard again. A start that lies ahead was noted before the clock was put back.
+    const same = known?.version.startsWith(take.recordedAt)
+    const from = Math.min(same ? (known as Watch).from : Date.parse(take.recordedAt), at)
+    const watch: Watch = { buckets: [], cursor: from, from, version }
+    watches.set(take.id, watch)
+    return watch
+  }
+
+  /** Frames of a node since an instant, oldest first. */
+  const heardSince = (nodeId: string, since: number): MeterSample[] => {
+    for (let asked = FRAMES; ; asked *= 4) {
+      const frames = meters.history(nodeId, asked)
+      const oldest = frames.at(-1)
+      if (oldest && frames.length === asked && Date.parse(oldest.receivedAt) > since) continue
+      return frames.filter((frame) => Date.parse(frame.receivedAt) > since).reverse()
+    }
+  }
+
+  /** Takes in what was heard; false when this take cannot be judged now. */
+  const hear = (take: Take, watch: Watch, at: number, metersExpected: boolean): boolean => {
+    const own = ownOf(take.command)
+    const frames = take.nodeId === null ? [] : heardSince(take.nodeId, watch.cursor)
+    watch.cursor = Math.max(watch.cursor, ...frames.slice(-1).map((frame) => Date.parse(frame.receivedAt)))
+    const heardBefore = watch.heardAt
+    for (const { frame, receivedAt } of frames) {
+      const levels = frame.synthetic ? [] : ownLevels(own, frame)
+      if (levels.length === 0) continue
+      watch.heardAt = Date.parse(receivedAt)
+      sample(watch, watch.heardAt, readingOf(levels, take.rules.metric, frame.interfaceId), take.rules, pace)
+    }
+    if (watch.heardAt !== heardBefore) return true
+    const fresh = (since: number | undefined) => since !== undefined && at - since <= parts.meterMaxAgeSeconds * 1000
+    const latest = take.nodeId === null ? undefined : meters.latest(take.nodeId)
+    // Made-up levels are no proof of anything, in neither direction (decision 20).
+    if (latest?.frame.synthetic && fresh(Date.parse(latest.receivedAt))) return false
+    if (fresh(watch.heardAt)) sample(watch, at, watch.latest ?? MISSING, take.rules, pace)
+    else if (metersExpected) sample(watch, at, MISSING, take.rules, pace)
+    else return false
+    return true
+  }
+
+  return {
+    /** `metersExpected`: nodes have had time to send frames since the watchdog began, so that silence means something. */
+    look(take: Take, now: string, metersExpected: boolean): Outcome {
+      const at = Date.parse(now)
+      const watch = watchOf(take, at)
+      if (!hear(take, watch, at, metersExpected)) return QUIET
+      const { graceSeconds, windowSeconds } = take.rules
+      const sums = windowed(watch, at, windowSeconds)
+      const { from } = watch
+      if (at < from + (graceSeconds + windowSeconds) * 1000) return QUIET
+      const evidence = evidenceOf(watch, sums, take.rules, observed(watch, from, at, windowSeconds))
+      return settle(take, evidence, sums, now)
+    },
+    /** Forgets the takes that are not among `active`. */
+    keep(active: ReadonlySet<string>): void {
+      for (const id of watches.keys()) if (!active.has(id)) watches.delete(id)
+    },
+    /** The wall clock jumped by so many ms: what was heard, and when, moves along. */
+    moved(by: number): void {
+      for (const watch of watches.values()) {
+        watch.cursor += by
+        watch.from += by
+        shift(watch, by)
+      }
+    },
+  }
+
+  // Watched from its start, or by now for a whole window: a restart in the midst of a take must not alarm by what it missed.
+  function observed(watch: Watch, from: number, at: number, windowSeconds: number): boolean {
+    const since = watch.since ?? at
+    const late = since > from + pace.breakSeconds * 1000
+    return !late || since <= at - windowSeconds * 1000
+  }
+
+  function settle(take: Take, evidence: Evidence, sums: Sums & { startedAt: number }, now: string): Outcome {
+    const open = health.alarmsOf(take.id)
+    const steps = RULES.flatMap((rule) =>
+      stepsOf(
+        parts.alarms,
+        rule,
+        take,
+        evidence,
+        sums,
+        open.filter((event) => event.type === rule.type),
+        now,
+      ),
+    )
+    const write = () => {
+      for (const step of steps) step.run()
+    }
+    return { changes: steps.filter((step) => step.loud).length, write }
+  }
+}
+
+interface Step {
+  /** Opens, repeats or ends an alarm; a mere new reading does not. */
+  loud: boolean
+  run: () => void
+}
+
+function stepsOf(
+  alarms: Alarms,
+  rule: Rule,
+  take: Take,
+  evidence: Evidence,
+  sums: Sums & { startedAt: number },
+  open: HealthEvent[],
+  now: string,
+): Step[] {
+  const { severity, repeatEverySeconds } = take.rules
+  const verdict = rule.verdict(evidence)
+  if (verdict === undefined) return []
+  const details = () => ({ ...commonDetails(take, sums), ...rule.details(evidence) })
+  if (!verdict)
+    return open.map((event) => ({
+      loud: true,
+      run: () => alarms.resolve(rule.stem, event.id, rule.recovered, details(), now),
+    }))
+  if (open.length === 0)
+    return [
+      { loud: true, run: () => void alarms.open(rule.stem, rule.type, severity, subjectOf(take), details(), now) },
+    ]
+  return open.map((event) => {
+    const loud = repeatDue(event, repeatEverySeconds, now)
+    return { loud, run: () => alarms.goOn(rule.stem, event.id, severity, details(), loud, now) }
+  })
+}
+
+const subjectOf = ({ id, nodeId, scheduleId }: Take): Subject => ({
+  recordingId: id,
+  ...(nodeId === null ? {} : { nodeId }),
+  ...(scheduleId === null ? {} : { scheduleId }),
+})
+
+const commonDetails = (take: Take, sums: Sums & { startedAt: number }): Record<string, unknown> => ({
+  ...subjectOf(take),
+  coverageSeconds: Math.round(sums.coverageSeconds * 1000) / 1000,
+  sampleCount: sums.samples,
+  watchdogPolicyId: take.policyId,
+  watchdogPolicyName: take.policyName,
+  windowSeconds: take.rules.windowSeconds,
+  windowStartedAt: iso(sums.startedAt),
+})

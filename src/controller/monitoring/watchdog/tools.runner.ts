@@ -1,0 +1,48 @@
+import type { Log } from '../../../kernel/log.ts'
+import { isInstalled, TOOL_ENV } from '../../../system/host/ffmpeg.ts'
+import type { Audit } from '../../http/audit.ts'
+import type { Runner } from '../../scheduler/ticker.ts'
+import type { Db } from '../../store/db.ts'
+import type { HealthStore } from '../health/health.store.ts'
+import { alarms } from './alarms.ts'
+
+interface Parts {
+  audit: Audit
+  db: Db
+  health: HealthStore
+  log: Log
+  /** They are there again: what failed without them may be tried. */
+  onFound: () => void
+  /** Programs that join chunks and read waveforms: names or paths. */
+  tools: readonly string[]
+}
+
+const INTERVAL_SECONDS = 30
+const STEM = 'audio_tools_missing'
+const TYPE = `watchdog.${STEM}`
+
+/** Says that programs are missing without which no chunks are joined and no waveforms made, and when they are there again. */
+export function toolsRunner({ audit, db, health, log, onFound, tools }: Parts): Runner {
+  const hand = alarms(health, audit)
+  return {
+    enabled: true,
+    intervalSeconds: INTERVAL_SECONDS,
+    name: 'audio-tools',
+    async tick(now) {
+      const there = await Promise.all(tools.map((tool) => isInstalled(tool, TOOL_ENV.PATH)))
+      const missing = tools.filter((_, i) => !there[i])
+      const [standing] = health.alarms(TYPE)
+      if (missing.length > 0 && !standing) {
+        const message = `not installed: ${missing.join(', ')}. Chunks are not joined, waveforms not made (Debian: apt-get install ffmpeg)`
+        log.error('Programs are missing.', { message })
+        db.tx(() => hand.open(STEM, TYPE, 'warning', {}, { message, missing }, now))
+      }
+      if (missing.length === 0 && standing) {
+        db.tx(() => hand.resolve(STEM, standing.id, `${STEM}_ended`, {}, now))
+        log.info('The missing programs are there again.', { tools })
+        onFound()
+      }
+      return { missing }
+    },
+  }
+}

@@ -1,0 +1,167 @@
+import type { WatchdogRules } from '../../../wire/watchdog.ts'
+import { likeness, type Reading, SILENCE } from './readings.rules.ts'
+
+/** Thresholds and requirements as they take effect: unset ones have the values of contract B, 12.1. */
+export function effective(rules: WatchdogRules) {
+  const least = rules.minCumulativeSecondsAboveThreshold
+  return {
+    broadbandNoise: rules.broadbandNoiseScoreThreshold ?? 0.85,
+    clippingSeconds: rules.minCumulativeClippingSeconds ?? 1,
+    correlation: rules.channelCorrelationThreshold ?? 0.98,
+    correlationSeconds: rules.minCumulativeChannelCorrelationSeconds ?? least,
+    flatlineDbfs: rules.flatlineThresholdDbfs ?? -100,
+    flatlineSeconds: rules.minCumulativeFlatlineSeconds ?? least,
+    hum: rules.humScoreThreshold ?? 0.8,
+    noise: rules.noiseScoreThreshold ?? 0.9,
+    qualitySeconds: rules.minCumulativeQualitySeconds ?? least,
+    signalSeconds: least,
+    speech: rules.minSpeechScore ?? 0.55,
+    speechRequired: rules.qualityMode === 'speech_required',
+    speechSeconds: rules.minCumulativeSpeechSeconds ?? least,
+    static: rules.staticScoreThreshold ?? 0.8,
+  }
+}
+
+/** Seconds in which something held, and the extremes, over a stretch of time. */
+export interface Sums {
+  aboveSeconds: number
+  broadbandNoiseSeconds: number
+  clippingSeconds: number
+  correlatedSeconds: number
+  coverageSeconds: number
+  flatlineSeconds: number
+  humSeconds: number
+  maxBroadbandNoise: number
+  maxClippingChannels: number
+  maxCorrelation: number
+  maxHum: number
+  maxMetricDbfs: number
+  maxNoise: number
+  maxSpeech: number
+  maxStatic: number
+  noiseSeconds: number
+  samples: number
+  speechSeconds: number
+  staticSeconds: number
+}
+
+const NOTHING: Sums = {
+  aboveSeconds: 0,
+  broadbandNoiseSeconds: 0,
+  clippingSeconds: 0,
+  correlatedSeconds: 0,
+  coverageSeconds: 0,
+  flatlineSeconds: 0,
+  humSeconds: 0,
+  maxBroadbandNoise: 0,
+  maxClippingChannels: 0,
+  maxCorrelation: 0,
+  maxHum: 0,
+  maxMetricDbfs: SILENCE,
+  maxNoise: 0,
+  maxSpeech: 0,
+  maxStatic: 0,
+  noiseSeconds: 0,
+  samples: 0,
+  speechSeconds: 0,
+  staticSeconds: 0,
+}
+
+interface Bucket extends Sums {
+  from: number
+  until: number
+}
+
+/** What the watchdog remembers of one take: sums of short stretches, not samples, so that a day's window is as small as a minute's. */
+export interface Memory {
+  buckets: Bucket[]
+  /** When the take's own channels were last heard; ms. */
+  heardAt?: number
+  /** Up to when it was sampled; ms. */
+  last?: number
+  latest?: Reading
+  /** Since when it was sampled without a break; ms. */
+  since?: number
+}
+
+/** How samples follow each other, seconds. */
+export interface Pace {
+  /** From this pause on nobody was listening: the observation begins anew. */
+  breakSeconds: number
+  /** The longest time one sample stands for. */
+  maxSpanSeconds: number
+}
+
+// Stretches per window: what leaves the window leaves it this finely.
+const STRETCHES = 180
+
+/**
+ * Takes a sample in: the time since the one before belongs to it, but never more than a span (a gap is not known to
+ * have sounded like its end). The first one has no duration.
+ */
+export function sample(memory: Memory, at: number, reading: Reading, rules: WatchdogRules, pace: Pace): void {
+  if (memory.last !== undefined && at <= memory.last) return
+  const pause = memory.last === undefined ? 0 : (at - memory.last) / 1000
+  const seconds = Math.min(pause, pace.maxSpanSeconds)
+  if (memory.since === undefined || pause > pace.breakSeconds) memory.since = at
+  memory.last = at
+  memory.latest = reading
+  const one = sumsOf(reading, seconds, rules)
+  const newest = memory.buckets.at(-1)
+  const stretch = Math.max(1000, (rules.windowSeconds * 1000) / STRETCHES)
+  if (newest && at - newest.from < stretch) Object.assign(newest, together(newest, one), { until: at })
+  else memory.buckets.push({ ...one, from: at, until: at })
+}
+
+/** Moves all its times by so many ms. */
+export function shift(memory: Memory, by: number): void {
+  for (const time of ['heardAt', 'last', 'since'] as const)
+    if (memory[time] !== undefined) memory[time] = (memory[time] as number) + by
+  for (const bucket of memory.buckets) {
+    bucket.from += by
+    bucket.until += by
+  }
+}
+
+function sumsOf(r: Reading, seconds: number, rules: WatchdogRules): Sums {
+  const limits = effective(rules)
+  const during = (holds: boolean) => (holds ? seconds : 0)
+  const correlation = likeness(r.pairs)
+  return {
+    aboveSeconds: during(r.metricDbfs >= rules.thresholdDbfs),
+    broadbandNoiseSeconds: during(r.broadbandNoise >= limits.broadbandNoise),
+    clippingSeconds: during(r.clippingChannels.length > 0),
+    correlatedSeconds: during(r.pairs.length > 0 && correlation >= limits.correlation),
+    coverageSeconds: seconds,
+    flatlineSeconds: during(r.rmsDbfs <= limits.flatlineDbfs),
+    humSeconds: during(r.hum >= limits.hum),
+    maxBroadbandNoise: r.broadbandNoise,
+    maxClippingChannels: r.clippingChannels.length,
+    maxCorrelation: correlation,
+    maxHum: r.hum,
+    maxMetricDbfs: r.metricDbfs,
+    maxNoise: r.noise,
+    maxSpeech: r.speech,
+    maxStatic: r.static,
+    noiseSeconds: during(r.noise >= limits.noise),
+    samples: 1,
+    speechSeconds: during(r.speech >= limits.speech),
+    staticSeconds: during(r.static >= limits.static),
+  }
+}
+
+const KEYS = Object.keys(NOTHING) as (keyof Sums)[]
+
+function together(a: Sums, b: Sums): Sums {
+  const out = { ...NOTHING }
+  for (const key of KEYS) out[key] = key.startsWith('max') ? Math.max(a[key], b[key]) : a[key] + b[key]
+  return out
+}
+
+/** Forgets what is older than the window, and sums up the rest. */
+export function windowed(memory: Memory, now: number, windowSeconds: number): Sums & { startedAt: number } {
+  const oldest = now - windowSeconds * 1000
+  memory.buckets = memory.buckets.filter((bucket) => bucket.until >= oldest)
+  const startedAt = Math.max(memory.buckets[0]?.from ?? now, oldest)
+  return { ...memory.buckets.reduce(together, NOTHING), startedAt }
+}

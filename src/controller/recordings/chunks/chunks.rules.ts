@@ -1,0 +1,156 @@
+import { iso } from '../../../kernel/clock.ts'
+import { conflict, invalid } from '../../../kernel/fail.ts'
+import type { ChunkStatus } from '../../../wire/chunks.ts'
+import type { Codec } from '../../../wire/profiles.ts'
+
+export type ChunkRendition = 'primary' | 'raw' | 'enhanced'
+
+/** One stored file of a chunk; `path` is relative to the takes directory. */
+export interface ChunkFile {
+  checksum: string
+  index: number
+  path: string
+  rendition: ChunkRendition
+  sizeBytes: number
+}
+
+/** What is known of a take that arrives in chunks. */
+export interface ChunkSet {
+  changedAt: string
+  /** Whether its job has ended: no further chunk has to come. */
+  ended: boolean
+  highest: number
+  jobId: string
+  joinAttempts: number
+  /** Health event of the failure that still stands. */
+  joinEvent: string | null
+  /** Chunks with a file that is played, and the revision of that group. */
+  primaries: number
+  primaryJoined: number | null
+  primaryRevision: number
+  rawJoined: number | null
+  rawRevision: number
+  raws: number
+  recordingId: string
+  /** Since then its files are gone: the joined ones hold all of them. */
+  releasedAt: string | null
+  total: number | null
+  wholeAt: string | null
+}
+
+/** What is joined: the chunks that are played, or the raw masters beside them. */
+export type JoinGroup = 'primary' | 'raw'
+
+/** The bell a player waits at for the joined file. */
+export const joinBell = (recordingId: string): string => `joined ${recordingId}`
+
+// A chunk that is late comes within this time after its neighbours, or much later: then all of them are joined anew.
+const GRACE_MS = 60_000
+const MOST_CHUNKS = 1_000_000
+
+/**
+ * The chunk an upload speaks of (contract A, 7.7): `chunk` counts from 0 on the wire; a `chunkTotal` that cannot be
+ * read is ignored. Undefined: the take comes as one file.
+ * @throws Fail 400 `invalid_chunk_index`.
+ */
+export function chunkAsked(query: { chunk?: string | undefined; chunkTotal?: string | undefined }) {
+  if (query.chunk === undefined) return undefined
+  const index = /^\d{1,7}$/.test(query.chunk) ? Number(query.chunk) + 1 : Number.NaN
+  if (!(index <= MOST_CHUNKS))
+    throw invalid('Invalid chunk query parameter', ['chunk'], 'expected a whole number from 0', 'invalid_chunk_index')
+  const total = /^\d{1,7}$/.test(query.chunkTotal ?? '') ? Number(query.chunkTotal) : 0
+  return { index, total: total > 0 && total <= MOST_CHUNKS ? total : undefined }
+}
+
+/** `part0001` in the recording's own folder, `part0001.raw` for the master (contract A, 12.1). */
+export const chunkStem = (recordingId: string, index: number, rendition: ChunkRendition): string =>
+  `${recordingId}/part${String(index).padStart(4, '0')}${rendition === 'raw' ? '.raw' : ''}`
+
+/** Whether every chunk of the take is there. */
+export const isComplete = ({ highest, primaries, releasedAt, total }: ChunkSet): boolean =>
+  total !== null && (primaries === total || releasedAt !== null) && highest <= total
+
+/**
+ * A chunk beyond the last one of a take that is all there would be added to it, or joined alone over the others whose files
+ * are gone. `last` is the highest index an upload speaks of, its own or the number of chunks it tells.
+ * @throws Fail 409 `chunk_set_closed`: the recorder keeps its file.
+ */
+export function checkOpen(set: ChunkSet, last: number): void {
+  if (isComplete(set) && last > (set.total ?? 0))
+    throw conflict('chunk_set_closed', `This take has all of its ${set.total} chunks`)
+}
+
+/** Whether a chunk that comes now was there before the files were released: it is in the joined one. */
+export const isReleased = (set: ChunkSet | undefined, index: number, rendition: ChunkRendition): boolean =>
+  set !== undefined &&
+  set.releasedAt !== null &&
+  index <= (set.total ?? 0) &&
+  (rendition !== 'raw' || set.rawJoined !== null)
+
+/** Status of a chunk after a file of it was stored (contract A, 4.5): what uploads have made of it stays. */
+export function storedStatus(from: ChunkStatus | undefined, rendition: ChunkRendition): ChunkStatus {
+  if (from !== undefined && from !== 'capturing' && from !== 'cached') return from
+  return rendition === 'raw' ? (from ?? 'capturing') : 'cached'
+}
+
+const graceOf = (set: ChunkSet): string => iso(Date.parse(set.changedAt) + GRACE_MS)
+
+/**
+ * When each group of a set is to be joined; absent when it is joined already, has nothing, or is still coming. A whole
+ * set is joined at once, and so is one whose job ended before the last chunk was sent: nobody announces more. Where the
+ * last one came and another is missing, or more came after the end, it is joined when nothing came for a while.
+ */
+export function joinTimes(set: ChunkSet, now: string): Partial<Record<JoinGroup, string>> {
+  if (set.wholeAt !== null || !set.ended) return {}
+  const whole = isComplete(set)
+  const broken = set.total === null
+  const times: Partial<Record<JoinGroup, string>> = {}
+  if (set.primaries > 0 && set.primaryJoined !== set.primaryRevision)
+    times.primary = whole || (broken && set.primaryJoined === null) ? now : graceOf(set)
+  if (set.raws > 0 && set.rawJoined !== set.rawRevision)
+    times.raw = (whole && set.raws === set.total) || (broken && set.rawJoined === null) ? now : graceOf(set)
+  return times
+}
+
+/** Whether the file of a group is about to be there: its take is whole, and no join of it has failed. */
+export const isComing = (set: ChunkSet, group: JoinGroup, now: string): boolean => {
+  const due = joinTimes(set, now)[group]
+  return set.joinAttempts === 0 && due !== undefined && due <= now
+}
+
+/** The earliest of them. */
+export const joinAt = (times: Partial<Record<JoinGroup, string>>): string | null =>
+  Object.values(times).sort()[0] ?? null
+
+const BEST = { primary: 'enhanced', raw: 'raw' } as const
+const NEVER = { primary: 'raw', raw: 'enhanced' } as const
+
+/**
+ * Files that make the joined one, in order: what came plain stands in for a chunk that was not enhanced, in what is played
+ * and in the master.
+ */
+export function sourcesOf(files: readonly ChunkFile[], group: JoinGroup): ChunkFile[] {
+  const chosen = new Map<number, ChunkFile>()
+  for (const file of files) {
+    if (file.rendition === NEVER[group]) continue
+    if (!chosen.has(file.index) || file.rendition === BEST[group]) chosen.set(file.index, file)
+  }
+  return [...chosen.values()].sort((a, b) => a.index - b.index)
+}
+
+/** As what the joined file is filed: enhanced only when all of it is. */
+export const joinedRendition = (sources: readonly ChunkFile[], group: JoinGroup): ChunkRendition =>
+  group === 'raw' ? 'raw' : sources.every((file) => file.rendition === 'enhanced') ? 'enhanced' : 'primary'
+
+/** Indexes that are not there, of `1..total`, or up to the highest that came. */
+export function missing(sources: readonly ChunkFile[], total: number | null): number[] {
+  const have = new Set(sources.map((file) => file.index))
+  const last = Math.max(total ?? 0, ...have)
+  return Array.from({ length: last }, (_, i) => i + 1).filter((index) => !have.has(index))
+}
+
+/** Pause after a failed join, seconds: a full disk or a broken file must not keep the machine busy. */
+export const joinPause = (attempts: number): number => Math.min(3600, 60 * 2 ** Math.max(0, attempts - 1))
+
+export const codecOfPath = (path: string): Codec | undefined =>
+  (/\.(mp3|flac|wav)$/.exec(path)?.[1] as Codec | undefined) ?? undefined

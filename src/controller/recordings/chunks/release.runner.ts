@@ -1,0 +1,55 @@
+import { iso } from '../../../kernel/clock.ts'
+import type { Log } from '../../../kernel/log.ts'
+import type { Audit } from '../../http/audit.ts'
+import type { PathClaims } from '../../http/claims.ts'
+import { systemActor } from '../../http/who.ts'
+import type { Runner } from '../../scheduler/ticker.ts'
+import type { Db } from '../../store/db.ts'
+import type { ChunkStore } from './chunks.store.ts'
+
+interface Parts {
+  audit: Audit
+  chunks: ChunkStore
+  paths: PathClaims
+  db: Db
+  log: Log
+}
+
+const EVERY_SECONDS = 3600
+const BATCH = 100
+// A recorder that was cut off comes with its last chunks within this time; later ones are known to be joined.
+const KEPT_MS = 24 * 3600 * 1000
+
+/**
+ * Deletes the files of chunks a day after they were joined, where the joined files hold every sample of them: lossless
+ * takes would lie on the disk twice. Rows first, then files (decision 41).
+ */
+export function releaseRunner({ audit, chunks, db, log, paths }: Parts): Runner {
+  /** Forgets the chunks of one take; gives the paths of their files. */
+  const release = (id: string, jobId: string, now: string): string[] => {
+    const { bytes, paths: files } = chunks.release(id, now)
+    audit.write(
+      {
+        action: 'recordings.chunks.release.succeeded',
+        actor: systemActor('chunk-release'),
+        correlation: { recordingId: id, recordingJobId: jobId },
+        details: { bytes, fileCount: files.length },
+        outcome: 'succeeded',
+        permission: 'recording:control',
+        reason: null,
+        target: { type: 'recording', id },
+      },
+      now,
+    )
+    return files
+  }
+  const tick = async (now: string) => {
+    const due = chunks.releasable(iso(Date.parse(now) - KEPT_MS), BATCH)
+    for (const { id, jobId } of due) {
+      const { left } = await paths.removing((condemn) => db.tx(() => condemn(release(id, jobId, now))))
+      for (const file of left) log.warn('a joined chunk could not be deleted', { ...file })
+    }
+    return { released: due.length }
+  }
+  return { name: 'chunk-release', enabled: true, intervalSeconds: EVERY_SECONDS, tick }
+}

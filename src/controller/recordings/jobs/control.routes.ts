@@ -1,0 +1,151 @@
+import { conflict, Fail } from '../../../kernel/fail.ts'
+import type { Ids } from '../../../kernel/ids.ts'
+import { JobIds } from '../../../wire/jobs.ts'
+import type { Job } from '../../../wire/recordings.ts'
+import type { NodeStore } from '../../fleet/nodes/nodes.store.ts'
+import type { PathClaims } from '../../http/claims.ts'
+import type { Reach, reaches } from '../../http/reach.ts'
+import { type AnyRoute, flow, route } from '../../http/route.ts'
+import type { Bell } from '../../scheduler/bell.ts'
+import type { ClaimStore } from './claims.store.ts'
+import { isStoppable, retryFault, singleRetryFault } from './jobs.rules.ts'
+import type { JobStore } from './jobs.store.ts'
+import type { LeaseStore } from './leases.store.ts'
+
+interface Parts {
+  bell: Bell
+  claims: ClaimStore
+  ids: Ids
+  jobs: JobStore
+  leases: LeaseStore
+  nodes: NodeStore
+  paths: PathClaims
+  reach: ReturnType<typeof reaches>
+  recordings: {
+    /** The operator's stop, as on the recording itself. */
+    finish(id: string, now: string): unknown
+    /** Begins the take anew; gives the files of the old one, to be unlinked after the commit. */
+    restart(id: string, now: string): string[]
+  }
+}
+
+const control = { auth: 'user', permission: 'recording:control' } as const
+const all = () => ({ type: 'recording_job_collection' })
+
+/** Retrying and stopping jobs (contract A, J6 to J8); in bulk it is all of them or none. */
+export const jobControlRoutes = (parts: Parts): AnyRoute[] => [
+  retryRoute(parts),
+  bulkRetryRoute(parts),
+  bulkStopRoute(parts),
+]
+
+const retryRoute = (parts: Parts): AnyRoute =>
+  flow({
+    method: 'POST',
+    path: '/recording-jobs/:id/retry',
+    ...control,
+    action: 'recording_jobs.retry',
+    target: (p) => ({ type: 'recording_job', id: p.id }),
+    status: 201,
+    run: async ({ params }, commit) => {
+      const { done } = await parts.paths.removing((condemn) =>
+        commit((now) => {
+          const source = parts.jobs.get(params.id)
+          const fault = singleRetryFault(source, parts.jobs)
+          if (fault) throw conflict(fault.reason, fault.words)
+          const { files, job } = retried(parts, source, now)
+          condemn(files)
+          return {
+            data: job,
+            before: source,
+            after: job,
+            correlation: { recordingId: source.recordingId, sourceJobId: source.id, retryJobId: job.id },
+          }
+        }),
+      )
+      return done
+    },
+  })
+
+/** A new job with the same command; what the old take left is cleared once the new one stands (contract A, 4.4). */
+function retried(
+  { bell, claims, ids, nodes, recordings }: Parts,
+  source: Job,
+  now: string,
+): { files: string[]; job: Job } {
+  nodes.mustServe(source.nodeId)
+  const files = recordings.restart(source.recordingId, now)
+  const job = claims.create(ids.make('job'), source.recordingId, source.nodeId, source.command, now)
+  bell.ring(source.nodeId)
+  return { files, job }
+}
+
+const bulkRetryRoute = (parts: Parts): AnyRoute =>
+  flow({
+    method: 'POST',
+    path: '/recording-jobs/bulk-retry',
+    ...control,
+    action: 'recording_jobs.bulk_retry',
+    target: all,
+    body: JobIds,
+    status: 201,
+    run: async ({ body, who }, commit) => {
+      const { done } = await parts.paths.removing((condemn) =>
+        commit((now) => {
+          const before = visible(parts.jobs, parts.reach(who, 'recording:control'), body)
+          const fault = retryFault(before, parts.jobs)
+          if (fault) throw conflict(fault.reason, fault.words)
+          const made = before.map((job) => retried(parts, job, now))
+          condemn(made.flatMap(({ files }) => files))
+          const after = made.map(({ job }) => job)
+          return {
+            data: after,
+            beside: { meta: { retriedCount: after.length } },
+            before: { jobs: before },
+            after: { jobs: after },
+            correlation: numbered(after),
+          }
+        }),
+      )
+      return done
+    },
+  })
+
+const bulkStopRoute = ({ bell, jobs, leases, reach, recordings }: Parts): AnyRoute =>
+  route({
+    method: 'POST',
+    path: '/recording-jobs/bulk-stop',
+    ...control,
+    action: 'recording_jobs.bulk_stop',
+    target: all,
+    body: JobIds,
+    run: ({ body, who, now }) => {
+      const before = visible(jobs, reach(who, 'recording:control'), body)
+      if (!before.every(isStoppable))
+        throw conflict('recording_job_not_stoppable', 'One or more recording jobs cannot be stopped')
+      for (const { id, nodeId, recordingId } of before) {
+        leases.stop(id, now)
+        bell.ring(nodeId)
+        recordings.finish(recordingId, now)
+      }
+      const after = before.map(({ id }) => jobs.get(id))
+      return {
+        data: after,
+        beside: { meta: { stoppedCount: after.length } },
+        before: { jobs: before },
+        after: { jobs: after },
+        correlation: numbered(after),
+      }
+    },
+  })
+
+const numbered = (jobs: readonly Job[]): Record<string, string> =>
+  Object.fromEntries(jobs.map(({ id }, i) => [`jobId${i + 1}`, id]))
+
+/** The named jobs in the order they were named. @throws Fail 404 when one of them cannot be seen. */
+export function visible(jobs: JobStore, reach: Reach, { jobIds }: JobIds): Job[] {
+  const wanted = [...new Set(jobIds)]
+  const found = jobs.chosen(reach, wanted)
+  if (found.length === wanted.length) return found
+  throw new Fail(404, 'recording_job_not_visible', 'One or more recording jobs are not visible', { outcome: 'denied' })
+}

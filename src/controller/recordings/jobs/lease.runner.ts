@@ -1,0 +1,48 @@
+import type { Audit } from '../../http/audit.ts'
+import { systemActor } from '../../http/who.ts'
+import type { Runner } from '../../scheduler/ticker.ts'
+import type { Db } from '../../store/db.ts'
+import { type Ending, LEASE_EXPIRED, STOP_EXPIRED } from './leases.rules.ts'
+import type { LeaseStore } from './leases.store.ts'
+
+interface Parts {
+  audit: Audit
+  /** Most leases one pass ends; the next one takes the rest. */
+  batchSize: number
+  db: Db
+  enabled: boolean
+  ending: Ending
+  intervalSeconds: number
+  leases: LeaseStore
+}
+
+/** Fails orphaned jobs whose lease ran out (specification, background runners). */
+export const leaseRunner = ({ audit, batchSize, db, enabled, ending, intervalSeconds, leases }: Parts): Runner => ({
+  name: 'job-lease',
+  enabled,
+  intervalSeconds,
+  tick: (now) =>
+    db.tx(() => {
+      const jobs = leases.expired(now, batchSize)
+      for (const job of jobs) {
+        const stopped = job.status === 'stop_requested'
+        const [to, reason] = stopped ? (['cancelled', STOP_EXPIRED] as const) : (['failed', LEASE_EXPIRED] as const)
+        leases.end(job.id, to, reason, now)
+        const effect = ending(job, to, reason, now)
+        audit.write(
+          {
+            action: 'recording_jobs.lease_expired',
+            actor: systemActor('job-lease'),
+            correlation: { recordingId: job.recordingId, recordingJobId: job.id },
+            details: { ...effect, leaseExpiresAt: job.leaseExpiresAt, nodeId: job.nodeId, terminalState: to },
+            outcome: 'succeeded',
+            permission: 'recording:control',
+            reason,
+            target: { type: 'recording_job', id: job.id },
+          },
+          now,
+        )
+      }
+      return { expired: jobs.length }
+    }),
+})

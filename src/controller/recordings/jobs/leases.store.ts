@@ -1,0 +1,67 @@
+import { isoPlus } from '../../../kernel/clock.ts'
+import { conflict } from '../../../kernel/fail.ts'
+import type { Job, JobProgress } from '../../../wire/recordings.ts'
+import type { Db } from '../../store/db.ts'
+import { JOB_COLUMNS, type JobRow, type JobStore, jobOf } from './jobs.store.ts'
+import { LEASE_EXPIRED, STOP_EXPIRED } from './leases.rules.ts'
+
+/** How jobs are held and end: every change of state is one guarded UPDATE (contract A, 4.3). */
+export function leaseStore(db: Db, jobs: JobStore, leaseSeconds: number) {
+  const renew = db.stmt<{ id: string; nodeId: string; now: string; lease: string; progress: string | null }>(
+    `UPDATE recording_jobs SET last_heartbeat_at = @now, lease_expires_at = @lease, confirmed_at = coalesce(confirmed_at, @now),
+       progress = coalesce(@progress, progress)
+      WHERE id = @id AND claimed_by = @nodeId AND status IN ('running', 'stop_requested')`,
+  )
+  const askStop = db.stmt<{ id: string; now: string; lease: string }>(
+    `UPDATE recording_jobs SET status = 'stop_requested', stop_requested_at = @now, lease_expires_at = max(coalesce(lease_expires_at, ''), @lease)
+      WHERE id = @id AND status = 'running'`,
+  )
+  const dropQueued = db.stmt<{ id: string; now: string }>(
+    `UPDATE recording_jobs SET status = 'cancelled', stop_requested_at = @now, completed_at = @now, failure_reason = 'controller_stop_requested'
+      WHERE id = @id AND status = 'queued'`,
+  )
+  const end = db.stmt<{ id: string; to: string; reason: string | null; now: string }>(
+    `UPDATE recording_jobs SET status = @to, completed_at = @now, failure_reason = @reason, progress = NULL
+      WHERE id = @id AND status IN ('queued', 'running', 'stop_requested')`,
+  )
+  const revive = db.stmt<{ id: string; now: string }>(
+    `UPDATE recording_jobs SET status = 'completed', completed_at = @now, failure_reason = NULL
+      WHERE id = @id AND failure_reason IN ('${LEASE_EXPIRED}', '${STOP_EXPIRED}')`,
+  )
+  const expired = db.stmt<{ now: string; most: number }, JobRow>(
+    `SELECT ${JOB_COLUMNS} FROM recording_jobs j WHERE j.status IN ('running', 'stop_requested') AND j.lease_expires_at <= @now
+      ORDER BY j.lease_expires_at LIMIT @most`,
+  )
+  const extend = db.stmt<{ lease: string }>(
+    `UPDATE recording_jobs SET lease_expires_at = @lease WHERE status IN ('running', 'stop_requested')`,
+  )
+
+  const lease = (now: string): string => isoPlus(now, leaseSeconds)
+
+  return {
+    /** Seconds a heartbeat may wait for news: the next one has to come well before the lease is over. */
+    longestWait: Math.floor(leaseSeconds / 3),
+    /**
+     * Renews the lease; without a `progress` the one told last stands.
+     * @throws Fail 409 `job_not_heartbeatable` for a job that ended or that another claimer holds.
+     */
+    heartbeat(id: string, nodeId: string, told: JobProgress | undefined, now: string): Job {
+      const progress = told ? JSON.stringify({ ...told, at: now }) : null
+      if (renew.run({ id, nodeId, now, lease: lease(now), progress }) !== 1)
+        throw conflict('job_not_heartbeatable', 'Recording job is not heartbeatable')
+      return jobs.get(id)
+    },
+    /** A claimed job is asked to stop, an unclaimed one ends at once (decision 14); false when neither. */
+    stop: (id: string, now: string): boolean =>
+      askStop.run({ id, now, lease: lease(now) }) === 1 || dropQueued.run({ id, now }) === 1,
+    /** Ends an active job; false when it had ended before. */
+    end: (id: string, to: 'completed' | 'failed' | 'cancelled', reason: string | null, now: string): boolean =>
+      end.run({ id, to, reason, now }) === 1,
+    /** A take that came after its lease: the job is completed after all (decision 15). */
+    revive: (id: string, now: string): boolean => revive.run({ id, now }) === 1,
+    expired: (now: string, most: number): Job[] => expired.all({ now, most }).map(jobOf),
+    /** After a restart every running lease gets one full lease to be renewed in, whatever the clock said before. */
+    grace: (now: string): number => extend.run({ lease: lease(now) }),
+  }
+}
+export type LeaseStore = ReturnType<typeof leaseStore>

@@ -1,0 +1,97 @@
+import type { RecordingFilters } from '../../../wire/recordings.ts'
+import type { Reach } from '../../http/reach.ts'
+import type { Db } from '../../store/db.ts'
+import { type Condition, Lister, when } from '../../store/filter.ts'
+
+/** Cells that share what was asked for; `ids` is a JSON array. */
+export interface Picked {
+  /** How many cells. */
+  cells: number
+  ids: string
+  /** How many recordings are in them. */
+  n: number
+  /** The range of each order that cells know: a walk need not begin before, nor go on behind. */
+  healthFrom: string | null
+  healthTo: string | null
+  sourceFrom: string | null
+  sourceTo: string | null
+  statusFrom: string | null
+  statusTo: string | null
+}
+
+/** Recordings that grants or refusals name one by one, where that changes what their cell says. */
+export interface Exceptions {
+  /** Visible although their cell is not. */
+  also: number[]
+  /** Not visible although their cell is. */
+  not: number[]
+}
+
+// As `r` a scope looks like a recording that nobody named.
+const SCOPES = `(SELECT id AS scope_id, NULL AS id, nullif(node_id, '') AS node_id, nullif(room_id, '') AS room_id,
+  nullif(schedule_id, '') AS schedule_id FROM recording_scopes) r`
+const PICKED = `count(*) AS cells, json_group_array(c.id) AS ids, coalesce(sum(c.n), 0) AS n, min(c.health) AS healthFrom,
+  max(c.health) AS healthTo, min(c.source) AS sourceFrom, max(c.source) AS sourceTo, min(c.status) AS statusFrom, max(c.status) AS statusTo`
+const NAMED = `(SELECT value FROM json_each(@named))`
+
+/** Which cells of the library a caller and a filter pick (0011_search.sql): their sums are exact totals. */
+export function cellStore(db: Db) {
+  const cells = new Lister<Picked>(db, {
+    columns: PICKED,
+    from: `${SCOPES} CROSS JOIN recording_cells c ON c.scope_id = r.scope_id`,
+  })
+  const scopes = new Lister<{ id: number }>(db, { columns: 'r.scope_id AS id', from: SCOPES })
+  const recordings = new Lister<{ seq: number }>(db, { columns: 'r.seq', from: 'recordings r' })
+  const unnamed = new Lister<{ seq: number }>(db, {
+    columns: 'r.seq',
+    from: `(SELECT seq, NULL AS id, node_id, room_id, schedule_id FROM recordings WHERE id IN ${NAMED}) r`,
+  })
+  return {
+    pick: (conditions: Condition[]): Picked => cells.aggregate(PICKED, conditions),
+    /** Scopes within reach, without what is named one by one. */
+    scopes: (reach: Reach): number[] => scopes.all(reach.recordings(), 'r.scope_id').map((row) => row.id),
+    exceptions(reach: Reach): Exceptions {
+      const ids = reach.named('recording')
+      if (ids.length === 0) return { also: [], not: [] }
+      const named = { named: JSON.stringify(ids) }
+      const within = reach.recordings()
+      const visible = recordings.all([{ sql: `r.id IN ${NAMED}`, params: named }, ...within], 'r.seq')
+      const byCell = unnamed.all([{ sql: '1', params: named }, ...within], 'r.seq')
+      const [open, scoped] = [visible, byCell].map((rows) => new Set(rows.map((row) => row.seq))) as [
+        Set<number>,
+        Set<number>,
+      ]
+      return { also: [...open.difference(scoped)], not: [...scoped.difference(open)] }
+    },
+  }
+}
+export type CellStore = ReturnType<typeof cellStore>
+
+/** The filters that cells answer. */
+export const cellConditions = (f: RecordingFilters): Condition[] => [
+  ...when(f.status, 'c.status = @status', (status) => ({ status })),
+  ...when(f.healthStatus, 'c.health = @healthStatus', (healthStatus) => ({ healthStatus })),
+  ...when(f.cacheState, 'c.cached = @cached', (state) => ({ cached: state === 'cached' ? 1 : 0 })),
+  ...when(f.nodeId, 'r.node_id = @nodeId', (nodeId) => ({ nodeId })),
+  ...when(f.recordingProfileId, 'c.profile_id = @profileId', (profileId) => ({ profileId })),
+  ...when(f.scheduleId, 'r.schedule_id = @scheduleId', (scheduleId) => ({ scheduleId })),
+]
+
+/** The same, of a recording itself: for the few that are looked at one by one. */
+export const ownConditions = (f: RecordingFilters): Condition[] => [
+  ...when(f.status, 'r.status = @status', (status) => ({ status })),
+  ...when(f.healthStatus, 'r.health_status = @healthStatus', (healthStatus) => ({ healthStatus })),
+  ...when(f.cacheState, 'r.cached = @cached', (state) => ({ cached: state === 'cached' ? 1 : 0 })),
+  ...when(f.nodeId, 'r.node_id = @nodeId', (nodeId) => ({ nodeId })),
+  ...when(f.recordingProfileId, 'r.recording_profile_id = @profileId', (profileId) => ({ profileId })),
+  ...when(f.scheduleId, 'r.schedule_id = @scheduleId', (scheduleId) => ({ scheduleId })),
+]
+
+// Fields that are the same in all of a cell: free text finds them without looking at a recording.
+const CELL_FIELDS = ['c.status', 'c.source', 'r.node_id', 'c.profile_id', 'r.schedule_id']
+
+/** Cells whose own fields contain a folded text. */
+export const cellsSaying = (text: string): Condition => ({
+  sql: CELL_FIELDS.map((field) => `instr(lower(${field}), @text) > 0`).join(' OR '),
+  params: { text },
+})

@@ -1,0 +1,84 @@
+import { iso } from '../../../kernel/clock.ts'
+import { Fail } from '../../../kernel/fail.ts'
+
+/** An active job as far as the device it needs is concerned. */
+export interface ActiveCapture {
+  captureGroupId: string | null
+  /** Interface id; null is the node's default device. */
+  interfaceId: string | null
+  jobId: string
+  recordingId: string
+  roomId: string | null
+  /** Channels it uses; null = all. */
+  selection: number[] | null
+  /** Unix ms. */
+  from: number
+  /** Unix ms. */
+  until: number
+}
+
+interface Wish {
+  interfaceId: string | undefined
+  selection: number[] | undefined
+  from: number
+  until: number
+}
+
+const sameDevice = (a: ActiveCapture, wish: Wish): boolean => a.interfaceId === (wish.interfaceId ?? null)
+const overlaps = (a: ActiveCapture, wish: Wish): boolean => a.from < wish.until && wish.from < a.until
+
+/** Channels both want; 'all' of a side that selected none meets everything. */
+function shared(a: ActiveCapture, wish: Wish): number[] | 'all' | undefined {
+  if (!a.selection || !wish.selection) return wish.selection ?? a.selection ?? 'all'
+  const both = wish.selection.filter((index) => a.selection?.includes(index))
+  return both.length > 0 ? both : undefined
+}
+
+/**
+ * Whether the wish may be captured beside what is active on the node; gives the capture group to join, if any
+ * (contract A, 11.1 and 11.2).
+ * @throws Fail 409 `capture_channels_busy` or `node_capture_capacity_reached`.
+ */
+export function admit(active: readonly ActiveCapture[], wish: Wish, capacity: number): string | undefined {
+  const rivals = active.filter((a) => sameDevice(a, wish) && overlaps(a, wish))
+  for (const rival of rivals) {
+    const busy = shared(rival, wish)
+    if (busy) throw channelsBusy(rival, wish, busy)
+  }
+  const devices = new Set(active.map((a) => a.interfaceId))
+  if (!devices.has(wish.interfaceId ?? null) && devices.size >= capacity)
+    throw new Fail(409, 'node_capture_capacity_reached', 'Recorder node is at capture capacity', {
+      body: { activeSessionCount: devices.size, maxConcurrentRecordings: capacity },
+    })
+  return rivals.find((a) => a.captureGroupId)?.captureGroupId ?? undefined
+}
+
+/**
+ * A conflict names the other take, its job and its room to who may see it; to others the channels are in use, and that
+ * is all: a device may serve rooms that are not theirs.
+ */
+export function sparing<T>(sees: (recordingId: string) => boolean, step: () => T): T {
+  try {
+    return step()
+  } catch (e) {
+    if (!(e instanceof Fail) || e.reason !== 'capture_channels_busy') throw e
+    const { conflictingJobId: _, conflictingRecordingId, conflictingRoomId: __, ...body } = e.extra.body ?? {}
+    if (sees(String(conflictingRecordingId))) throw e
+    throw new Fail(e.status, e.reason, e.message, { ...e.extra, body })
+  }
+}
+
+function channelsBusy(rival: ActiveCapture, wish: Wish, busy: number[] | 'all'): Fail {
+  const words = busy === 'all' ? 'Capture interface is already in use' : 'Requested channels are already in use'
+  return new Fail(409, 'capture_channels_busy', words, {
+    // When the other take will be over, for who tries again.
+    details: { conflictEndsAt: iso(rival.until) },
+    body: {
+      busyChannels: busy === 'all' ? [] : busy,
+      ...(wish.interfaceId ? { captureInterfaceId: wish.interfaceId } : {}),
+      conflictingJobId: rival.jobId,
+      conflictingRecordingId: rival.recordingId,
+      ...(rival.roomId ? { conflictingRoomId: rival.roomId } : {}),
+    },
+  })
+}

@@ -1,0 +1,73 @@
+import { RecordingStart } from '../../../wire/recordings.ts'
+import { type AnyRoute, route } from '../../http/route.ts'
+import type { Scope } from '../../http/scope.ts'
+import type { Bell } from '../../scheduler/bell.ts'
+import type { JobStore } from '../jobs/jobs.store.ts'
+import type { LeaseStore } from '../jobs/leases.store.ts'
+import { sparing } from './conflicts.rules.ts'
+import type { RecordingStore } from './recordings.store.ts'
+import type { starter } from './start.ts'
+
+interface Parts {
+  bell: Bell
+  jobs: JobStore
+  leases: LeaseStore
+  recordings: RecordingStore
+  scope: Scope
+  start: ReturnType<typeof starter>
+}
+
+// The node is named in the body; without one a scoped caller is refused like for a node that is not theirs.
+const nodeOfBody = (_: unknown, body: unknown) => {
+  const id = (body as { nodeId?: unknown } | undefined)?.nodeId
+  return { type: 'node', id: typeof id === 'string' && id ? id : '__invalid_node__' }
+}
+
+export const controlRoutes = ({ bell, jobs, leases, recordings, scope, start }: Parts): AnyRoute[] => [
+  route({
+    method: 'POST',
+    path: '/recordings',
+    auth: 'user',
+    permission: 'recording:create',
+    action: 'recordings.start',
+    target: nodeOfBody,
+    body: RecordingStart,
+    status: 202,
+    run: ({ body, who, now }) => {
+      const sees = (id: string) => scope.decide(who, 'recording:read', { type: 'recording', id }).allowed
+      const { job, profile, recording } = sparing(sees, () => start(body, who, now))
+      return {
+        data: recording,
+        beside: { job },
+        after: recording,
+        target: { type: 'recording', id: recording.id, name: recording.name },
+        correlation: { recordingId: recording.id, jobId: job.id },
+        details: { jobCommand: job.command, jobStatus: job.status, profileId: profile.id, source: recording.source },
+      }
+    },
+  }),
+  route({
+    method: 'POST',
+    path: '/recordings/:id/stop',
+    auth: 'user',
+    permission: 'recording:control',
+    action: 'recordings.stop',
+    target: (p) => ({ type: 'recording', id: p.id }),
+    run: ({ params: { id }, now }) => {
+      const before = recordings.get(id)
+      const job = jobs.activeOf(id)
+      const stopped = job !== undefined && leases.stop(job.id, now)
+      if (job) bell.ring(job.nodeId)
+      recordings.finish(id, now)
+      const after = recordings.get(id)
+      const jobStatus = job ? jobs.get(job.id).status : 'no_active_job'
+      return {
+        data: after,
+        before,
+        after,
+        correlation: { recordingId: id, ...(job ? { jobId: job.id } : {}) },
+        details: { jobStatus, stopped },
+      }
+    },
+  }),
+]

@@ -1,0 +1,145 @@
+import { invalid } from '../../../kernel/fail.ts'
+import type { Log } from '../../../kernel/log.ts'
+import { BulkMetadata, type Recording, RecordingIds, RecordingMetadata } from '../../../wire/recordings.ts'
+import type { PathClaims } from '../../http/claims.ts'
+import { removeFiles } from '../../http/files.ts'
+import { partsOf } from '../../http/parts.ts'
+import type { reaches } from '../../http/reach.ts'
+import { type AnyRoute, type Done, flow, route } from '../../http/route.ts'
+import { changedTags } from './recordings.rules.ts'
+import type { RecordingStore } from './recordings.store.ts'
+
+/** What changing the library stands on; `takes` is the directory of the stored files. */
+interface Editing {
+  log: Log
+  paths: PathClaims
+  reach: ReturnType<typeof reaches>
+  recordings: RecordingStore
+  takes: string
+}
+
+const MOST_TAGS = 32
+/** Recordings deleted in one transaction: a few milliseconds, because each moves in the counts of the library. */
+const AT_ONCE = 40
+
+const one = (p: { id: string }) => ({ type: 'recording', id: p.id })
+const all = () => ({ type: 'recording_collection' })
+const edit = { auth: 'user', permission: 'recording:edit' } as const
+const remove = { auth: 'user', permission: 'recording:delete' } as const
+
+export const editingRoutes = (editing: Editing): AnyRoute[] => [...metadataRoutes(editing), ...deletionRoutes(editing)]
+
+const metadataRoutes = ({ reach, recordings }: Editing): AnyRoute[] => [
+  route({
+    method: 'PATCH',
+    path: '/recordings/:id/metadata',
+    ...edit,
+    action: 'recordings.metadata.update',
+    target: one,
+    body: RecordingMetadata,
+    run: ({ params: { id }, body, now }) => {
+      const { before, after } = recordings.edit(id, body, now)
+      const target = { type: 'recording', id, name: after.name }
+      return { data: after, before, after, correlation: { recordingId: id }, target }
+    },
+  }),
+  route({
+    method: 'PATCH',
+    path: '/recordings/bulk-metadata',
+    ...edit,
+    action: 'recordings.metadata.bulk_update',
+    target: all,
+    body: BulkMetadata,
+    run: ({ body, who, now }) => {
+      const chosen = recordings.selected(reach(who, 'recording:edit'), body.recordingIds)
+      const edits = chosen.map((recording) => ({ recording, tags: tagsOf(recording, body) }))
+      const after = edits.map(
+        ({ recording: { id }, tags }) => recordings.edit(id, { folder: body.folder, tags }, now).after,
+      )
+      return {
+        data: after,
+        beside: { meta: { updatedCount: after.length } },
+        before: { recordings: chosen.map(filed) },
+        after: { recordings: after.map(filed) },
+        details: { recordingIds: after.map(({ id }) => id), updatedCount: after.length },
+      }
+    },
+  }),
+]
+
+// What a bulk edit can change; a hundred whole recordings would make a row of the audit of megabytes.
+const filed = ({ folder, id, tags }: Recording) => ({ folder, id, tags })
+
+/** @throws Fail 400 when a recording would carry too many. */
+function tagsOf({ id, tags }: Recording, changes: BulkMetadata): string[] | undefined {
+  const after = changedTags(tags, changes)
+  if (after && after.length > MOST_TAGS)
+    throw invalid('Too many tags', ['addTags'], `${id} would carry ${after.length} tags, ${MOST_TAGS} are the most`)
+  return after
+}
+
+const deletionRoutes = ({ log, paths, reach, recordings, takes }: Editing): AnyRoute[] => {
+  /** A transaction that deletes recordings, then their files and what has arrived of unfinished uploads. */
+  const removing = async (
+    ids: string[],
+    write: (condemn: (files: readonly string[]) => void) => Promise<Done<null>>,
+  ) => {
+    const { done, left } = await paths.removing(write)
+    for (const { path, error } of [...left, ...(await removeFiles(takes, await partsOf(takes, ids)))])
+      log.warn('a deleted recording left a file behind', { path, error })
+    return done
+  }
+  return [
+    flow({
+      method: 'DELETE',
+      path: '/recordings/:id',
+      ...remove,
+      action: 'recordings.delete',
+      target: one,
+      status: 204,
+      run: ({ params }, commit) =>
+        removing([params.id], (condemn) =>
+          commit(() => {
+            const { before, paths } = recordings.remove(params.id)
+            condemn(paths)
+            const details = { fileCount: paths.length }
+            const target = { type: 'recording', id: before.id, name: before.name }
+            return { data: null, before, correlation: { recordingId: before.id }, details, target }
+          }),
+        ),
+    }),
+    flow({
+      method: 'POST',
+      path: '/recordings/bulk-delete',
+      ...remove,
+      action: 'recordings.bulk_delete',
+      target: all,
+      body: RecordingIds,
+      run: async ({ body, who }, commit) => {
+        const chosen = recordings.selected(reach(who, 'recording:delete'), body.recordingIds)
+        // One that may not be deleted leaves every other where it is.
+        for (const { id } of chosen) recordings.mustBeOver(id)
+        for (let at = 0; at < chosen.length; at += AT_ONCE) {
+          const some = chosen.slice(at, at + AT_ONCE)
+          await removing(
+            some.map(({ id }) => id),
+            (condemn) =>
+              commit(() => {
+                const files = some.flatMap(({ id }) => recordings.remove(id).paths)
+                condemn(files)
+                return { data: null, ...deletion(some, files.length) }
+              }),
+          )
+        }
+        const cacheDeletedCount = chosen.filter(({ cached }) => cached).length
+        return { data: chosen, beside: { meta: { cacheDeletedCount, deletedCount: chosen.length } } }
+      },
+    }),
+  ]
+}
+
+/** What the audit says of recordings that were deleted together. */
+const deletion = (some: Recording[], fileCount: number) => ({
+  before: { recordings: some.map(({ folder, id, name, status }) => ({ folder, id, name, status })) },
+  details: { deletedCount: some.length, fileCount },
+})

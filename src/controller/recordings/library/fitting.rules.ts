@@ -1,0 +1,141 @@
+// What cannot be recorded as it is asked for is refused before anything is made of it: by every start, and by a schedule
+// when it is written. One place, so that all of them refuse the same.
+import { type Fail, invalid } from '../../../kernel/fail.ts'
+import type { Interface } from '../../../wire/nodes.ts'
+import { type ChannelMode, CODEC_CHANNELS, enhances, type Profile } from '../../../wire/profiles.ts'
+import { CAPTURE_FORMATS, type Command } from '../../../wire/recordings.ts'
+import { outputChannels } from '../../fleet/channels/maps.rules.ts'
+
+/** Why a take cannot be made: the reason for machines; `title` and `way` (what to change) for people. */
+interface Misfit {
+  field: string
+  reason: string
+  title: string
+  way: string
+}
+
+const REASONS = [
+  'capture_format_unsupported',
+  'channel_selection_empty',
+  'channel_selection_mode_arity',
+  'channel_selection_out_of_range',
+  'channel_selection_unknown_channel',
+  'codec_channel_limit',
+  'sample_rate_unsupported',
+] as const
+type Reason = (typeof REASONS)[number]
+
+export const isMisfit = (reason: string): boolean => (REASONS as readonly string[]).includes(reason)
+
+const misfit = (reason: Reason, field: string, title: string, way: string): Misfit => ({ field, reason, title, way })
+
+/** As a Fail: 400 with the way out as its issue. */
+export const refusal = ({ field, reason, title, way }: Misfit): Fail => invalid(title, [field], way, reason)
+
+const SELECTION = 'captureChannelSelection'
+const badSelection = (reason: Reason, way: string): Misfit =>
+  misfit(reason, SELECTION, 'Invalid channel selection', way)
+const TOLD_CHANNELS = 8
+
+/** Why these channels cannot be taken from the device in this mode; undefined when they can. */
+export function selectionMisfit(
+  device: Interface,
+  selection: readonly number[],
+  mode: ChannelMode | undefined,
+): Misfit | undefined {
+  if (selection.length === 0) return badSelection('channel_selection_empty', 'choose at least one channel')
+  if (selection.some((index) => index < 1 || index > 512))
+    return badSelection('channel_selection_out_of_range', 'channels are numbered from 1 to 512')
+  const unknown = selection.filter((index) => !device.channels.some((c) => c.index === index))
+  if (unknown.length > 0)
+    return badSelection(
+      'channel_selection_unknown_channel',
+      `the interface has no channel ${unknown.slice(0, TOLD_CHANNELS).join(', ')}`,
+    )
+  if (mode === 'stereo' && selection.length !== 2)
+    return badSelection('channel_selection_mode_arity', 'stereo takes exactly two channels')
+}
+
+/** The mode of a selection without one: mono for one channel, stereo for two, for more the profile's (contract A, R8). */
+export const modeOfSelection = (selection: readonly number[], profile: Pick<Profile, 'channelMode'>): ChannelMode =>
+  ([undefined, 'mono', 'stereo'] as const)[selection.length] ?? profile.channelMode
+
+/** Channels of the file a command makes (agent contract, section 16). */
+export function outputsOf({ captureChannels, channelMap, channelMode }: Command): number {
+  if (channelMap) return outputChannels(channelMap)
+  if (channelMode === 'mono') return 1
+  return channelMode === 'stereo' || channelMode === 'mono_to_stereo_mix' ? 2 : captureChannels
+}
+
+/** Why a recorder could not carry out this command; undefined when it can. `device`: what it records from, when known. */
+export const commandMisfit = (command: Command, device: Interface | undefined): Misfit | undefined =>
+  stereoMisfit(command) ?? codecMisfit(command) ?? deviceMisfit(command, device)
+
+/** Stereo of more than two would drop the others without a word. An assigned map says itself which two it takes. */
+function stereoMisfit({ captureChannels, captureChannelSelection, channelMap, channelMode }: Command) {
+  if ((channelMap?.channelMode ?? channelMode) !== 'stereo') return undefined
+  const taken = captureChannelSelection?.length ?? (channelMap ? 2 : captureChannels)
+  if (taken <= 2) return undefined
+  return badSelection(
+    'channel_selection_mode_arity',
+    `stereo takes two channels, this take has ${taken}: choose two of them, or a profile with another channel mode`,
+  )
+}
+
+const WIDER: Record<string, string> = {
+  mp3: 'choose at most two channels, a mixing mode, or a flac or wav profile',
+  flac: 'choose at most eight channels or a wav profile',
+}
+
+function codecMisfit(command: Command): Misfit | undefined {
+  const { outputCodec: codec } = command
+  const outputs = outputsOf(command)
+  if (!codec || outputs <= CODEC_CHANNELS[codec]) return undefined
+  return misfit(
+    'codec_channel_limit',
+    'recordingProfileId',
+    `${codec} carries at most ${CODEC_CHANNELS[codec]} channels, this take has ${outputs}`,
+    WIDER[codec] ?? 'choose fewer channels',
+  )
+}
+
+/**
+ * Whether the take is enhanced. The chain makes one voice of all channels (specification: voice profiles), so a take of
+ * more than two channels that are to stay apart is recorded as it is: never less than what was asked for.
+ */
+export function isEnhanced({ enhancement }: Pick<Profile, 'enhancement'>, command: Command): boolean {
+  const mode = command.channelMap?.channelMode ?? command.channelMode
+  return enhances(enhancement) && !(mode === 'multichannel' && outputsOf(command) > 2)
+}
+
+/** Only what is opened directly has to fit: everything else converts. */
+function deviceMisfit(command: Command, device: Interface | undefined): Misfit | undefined {
+  const { captureFormat: format, captureSampleRate: rate } = command
+  if (!(CAPTURE_FORMATS as readonly string[]).includes(format))
+    return misfit(
+      'capture_format_unsupported',
+      'audioDefaults.captureFormat',
+      `Recorders do not know the sample format ${format}`,
+      `set the capture format of the node to one of ${CAPTURE_FORMATS.join(', ')}`,
+    )
+  if (!device || !isDirect(command) || hasRate(device, rate)) return undefined
+  return misfit(
+    'sample_rate_unsupported',
+    'audioDefaults.captureSampleRate',
+    `${device.alias} has no sample rate of ${rate} Hz`,
+    `it has ${device.sampleRates.join(', ')}; change the capture sample rate of the node`,
+  )
+}
+
+const isDirect = ({ captureBackend = 'alsa', captureDevice }: Command): boolean =>
+  captureBackend === 'alsa' && captureDevice.startsWith('hw:')
+
+/** Whether a device has a rate. An agent may tell a range by its ends, and none when it could not ask. */
+const hasRate = ({ sampleRates }: Pick<Interface, 'sampleRates'>, rate: number): boolean =>
+  sampleRates.length === 0 || (rate >= Math.min(...sampleRates) && rate <= Math.max(...sampleRates))
+
+/** The rate for a device when nobody asks for one: the usual, or the nearest it has. */
+export const rateFor = (device: Interface | undefined, usual: number): number =>
+  !device || hasRate(device, usual)
+    ? usual
+    : device.sampleRates.reduce((best, rate) => (Math.abs(rate - usual) < Math.abs(best - usual) ? rate : best))

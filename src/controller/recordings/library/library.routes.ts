@@ -1,0 +1,157 @@
+import type { HealthEvent } from '../../../wire/health.ts'
+import { type Job, RecordingFilters, RecordingIds } from '../../../wire/recordings.ts'
+import type { UploadItem } from '../../../wire/uploads.ts'
+import { csvExport, EXPORT_SLICE } from '../../http/export.ts'
+import { pageMeta, slicedList } from '../../http/page.ts'
+import type { Reach, reaches } from '../../http/reach.ts'
+import { type AnyRoute, route, stream } from '../../http/route.ts'
+import type { UserWho } from '../../http/who.ts'
+import { jobsOf, recordingActions, recordingLinks } from './actions.ts'
+import { MOST_VALUES } from './facets.store.ts'
+import { EXPORT_COLUMNS } from './recordings.rules.ts'
+import type { RecordingStore } from './recordings.store.ts'
+
+/** What reading the library stands on. */
+interface Library {
+  /** Of one recording, newest first. */
+  healthOf(reach: Reach, recordingId: string, most: number): HealthEvent[]
+  /** Of one recording, newest first. */
+  jobs: { chosen(reach: Reach, ids: readonly string[]): Job[]; ofRecording(id: string): Job[] }
+  reach: ReturnType<typeof reaches>
+  recordings: RecordingStore
+  /** Upload queue items of one recording. */
+  uploadsOf(recordingId: string): UploadItem[]
+}
+
+// Rows per turn of the event loop: a few milliseconds of it.
+const SLICE = 250
+const CONTEXT_EVENTS = 100
+
+const one = (p: { id: string }) => ({ type: 'recording', id: p.id })
+const all = () => ({ type: 'recording_collection' })
+const read = { auth: 'user', permission: 'recording:read' } as const
+
+export const libraryRoutes = (library: Library): AnyRoute[] => [
+  ...listRoutes(library),
+  ...exportRoutes(library),
+  ...detailRoutes(library),
+]
+
+const listRoutes = ({ reach, recordings }: Library): AnyRoute[] => [
+  // The one list without a default page (contract A, 0.3): whole, it is sent slice by slice.
+  stream({
+    method: 'GET',
+    path: '/recordings',
+    ...read,
+    action: 'recordings.read',
+    target: all,
+    query: RecordingFilters,
+    run: async ({ who, query }) => {
+      const { limit, offset = 0 } = query
+      const seen = reach(who, 'recording:read')
+      if (limit === undefined) {
+        const slices = recordings.walk(seen, query, SLICE)
+        // Behind the end nothing was seen that could tell the total.
+        const total = (n: number) => (n > 0 ? offset + n : recordings.list(seen, query, 1).total)
+        return { response: slicedList(slices, (n) => pageMeta(n, total(n), undefined, offset)) }
+      }
+      const { exact, rows, total } = recordings.list(seen, query, limit)
+      const { totalIsLowerBound: _, ...meta } = pageMeta(rows.length, total, limit, offset)
+      const told = exact ? meta : { ...meta, totalIsLowerBound: true }
+      return { response: Response.json({ data: rows, meta: told }) }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/recordings/facets',
+    ...read,
+    action: 'recordings.facets.read',
+    target: all,
+    run: ({ who }) => {
+      const data = recordings.facets(reach(who, 'recording:read'))
+      const cut = Object.entries(data).filter(([, values]) => values.length === MOST_VALUES)
+      return { data, ...(cut.length > 0 ? { beside: { meta: { truncated: cut.map(([name]) => name) } } } : {}) }
+    },
+  }),
+]
+
+const exportRoutes = ({ reach, recordings }: Library): AnyRoute[] => [
+  stream({
+    method: 'GET',
+    path: '/recordings/export',
+    ...read,
+    action: 'recordings.export',
+    target: all,
+    query: RecordingFilters.omit({ limit: true, offset: true }),
+    run: async ({ who, query, now }) => {
+      const slices = recordings.walk(reach(who, 'recording:read'), query, EXPORT_SLICE)
+      return { response: csvExport({ columns: EXPORT_COLUMNS, kind: 'recordings', now, quoting: 'needed', slices }) }
+    },
+  }),
+  stream({
+    method: 'POST',
+    path: '/recordings/export',
+    ...read,
+    action: 'recordings.export_selected',
+    target: all,
+    body: RecordingIds,
+    run: async ({ who, body, now }) => {
+      const rows = recordings.selected(reach(who, 'recording:read'), body.recordingIds)
+      const response = csvExport({
+        columns: EXPORT_COLUMNS,
+        kind: 'recordings',
+        now,
+        quoting: 'needed',
+        slices: [rows],
+      })
+      return { details: { recordingCount: rows.length }, response }
+    },
+  }),
+]
+
+/** Jobs of a recording the caller sees: one of them may be refused by itself. */
+const visibleJobs = ({ jobs, reach }: Library, who: UserWho, recordingId: string): Job[] => {
+  const all = jobs.ofRecording(recordingId)
+  return jobs.chosen(
+    reach(who, 'recording:read'),
+    all.map(({ id }) => id),
+  )
+}
+
+const detailRoutes = (library: Library): AnyRoute[] => [
+  route({
+    method: 'GET',
+    path: '/recordings/:id',
+    ...read,
+    action: 'recordings.detail.read',
+    target: one,
+    run: ({ params }) => ({ data: library.recordings.detailed(params.id) }),
+  }),
+  route({
+    method: 'GET',
+    path: '/recordings/:id/context',
+    ...read,
+    action: 'recordings.context.read',
+    target: one,
+    run: ({ params: { id }, who }) => {
+      const recording = library.recordings.detailed(id)
+      const healthEvents = library.healthOf(library.reach(who, 'recording:read'), id, CONTEXT_EVENTS)
+      const uploadQueueItems = library.uploadsOf(id)
+      return { data: { healthEvents, jobs: visibleJobs(library, who, id), recording, uploadQueueItems } }
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/recordings/:id/actions',
+    ...read,
+    action: 'recordings.actions.read',
+    target: one,
+    run: ({ params: { id }, who }) => {
+      const recording = library.recordings.get(id)
+      const own = jobsOf(visibleJobs(library, who, id))
+      const actions = recordingActions(who, recording, own)
+      const links = recordingLinks(id, own)
+      return { data: { actions, jobs: own, links, recording, uploadQueueItems: library.uploadsOf(id) } }
+    },
+  }),
+]

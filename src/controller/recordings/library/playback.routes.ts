@@ -1,0 +1,232 @@
+import type { Clock } from '../../../kernel/clock.ts'
+import { conflict } from '../../../kernel/fail.ts'
+import type { Ids } from '../../../kernel/ids.ts'
+import { API_PREFIX } from '../../../wire/headers.ts'
+import { type Rendition, RenditionQuery } from '../../../wire/recordings.ts'
+import { sendFile } from '../../http/files.ts'
+import { Places, tooManyStreams } from '../../http/places.ts'
+import type { Principals } from '../../http/principals.ts'
+import type { Incoming, Streamed } from '../../http/route.ts'
+import { type AnyRoute, flow, stream } from '../../http/route.ts'
+import type { UserWho } from '../../http/who.ts'
+import type { Bell } from '../../scheduler/bell.ts'
+import type { Playing } from './playing.ts'
+import { byRendition, chosenFile, contentTypeOf, downloadName } from './recordings.rules.ts'
+import type { RecordingFile, RecordingStore } from './recordings.store.ts'
+import type { TicketStore } from './tickets.store.ts'
+
+/** Takes whose file is made behind their upload. */
+interface Joins {
+  bell(recordingId: string): string
+  coming(recordingId: string, raw: boolean): boolean
+  enhanced(recordingId: string): boolean
+}
+
+/** What playing stands on; `takes` is the directory of the stored files. */
+interface Playback {
+  bell: Bell
+  clock: Clock
+  ids: Ids
+  joins: Joins
+  playing: Playing
+  principals: Principals
+  recordings: RecordingStore
+  takes: string
+  tickets: TicketStore
+}
+
+// A download begins within these ten minutes (contract A, section 13); a player comes back for an hour after the end.
+const DOWNLOAD_SECONDS = 600
+const PLAYER_SPARE_SECONDS = 3600
+const LONGEST_SECONDS = 86_400
+// A take that came in chunks is joined behind its upload: what is whole is waited for, as long as players wait.
+const JOIN_SECONDS = 50
+// A player reads ahead and comes back.
+const PAUSE_SECONDS = 120
+// Answers of one user at once, those that wait for a join among them.
+const MOST_PER_USER = 16
+// How long an ended session still gets more of a file.
+const CHECK_MS = 5000
+
+const one = (p: { id: string }) => ({ type: 'recording', id: p.id })
+const listen = { auth: 'user', permission: 'recording:playback', target: one } as const
+const download = { auth: 'user', permission: 'recording:download', target: one } as const
+
+/** Listening and downloading: tickets for players, and the bytes with HEAD, Range and conditional requests. */
+export const playbackRoutes = (playback: Playback): AnyRoute[] => [...ticketRoutes(playback), ...mediaRoutes(playback)]
+
+/** The file to play; of a take that is being joined, once it is: one joined before holds less. Undefined when there is none. */
+async function stored(
+  { bell, joins, recordings }: Playback,
+  id: string,
+  rendition: Rendition | undefined,
+  gone: AbortSignal,
+): Promise<RecordingFile | undefined> {
+  const raw = rendition === 'raw'
+  await bell.until(joins.bell(id), JOIN_SECONDS, gone, () => (joins.coming(id, raw) ? undefined : true))
+  const { primary, ...others } = byRendition(recordings.files(id))
+  const fit = primary && !(raw && joins.enhanced(id)) ? { ...others, primary } : others
+  return chosenFile(fit, rendition)
+}
+
+/** @throws Fail 409 when nothing is stored yet. */
+async function ready(playback: Playback, id: string, gone: AbortSignal, what: string) {
+  const recording = playback.recordings.get(id)
+  const file = await stored(playback, id, undefined, gone)
+  if (!file) throw conflict('recording_not_cached', `Recording is not ready for ${what}`)
+  return { recording, file }
+}
+
+const ticketRoutes = (playback: Playback): AnyRoute[] => [playbackRoute(playback), downloadRoute(playback)]
+
+const playbackRoute = (playback: Playback): AnyRoute =>
+  flow({
+    method: 'POST',
+    path: '/recordings/:id/playback',
+    ...listen,
+    action: 'recordings.playback.start',
+    success: ['recordings.playback.started', 'recordings.playback.failed'],
+    status: 202,
+    run: async ({ params: { id }, request, who }, commit) => {
+      const { ids, playing, tickets } = playback
+      const { recording } = await ready(playback, id, request.gone(), 'playback')
+      return commit((now) => {
+        const seconds = Math.min(recording.durationSeconds + PLAYER_SPARE_SECONDS, LONGEST_SECONDS)
+        const { permission } = listen
+        const { expiresAt, ticket } = tickets.mint(
+          { permission, recordingId: id, seconds, sessionId: who.sessionId },
+          now,
+        )
+        playing.expect(id, PAUSE_SECONDS)
+        const sessionId = ids.make('playback')
+        const streamUrl = `${API_PREFIX}/recordings/${encodeURIComponent(id)}/stream`
+        const mediaUrl = `${streamUrl}?ticket=${ticket}`
+        return {
+          data: {
+            expiresAt,
+            mediaUrl,
+            mode: 'controller_cache',
+            recordingId: id,
+            sessionId,
+            startedAt: now,
+            streamUrl,
+          },
+          correlation: { recordingId: id, playbackSessionId: sessionId },
+          details: { expiresAt },
+        }
+      })
+    },
+  })
+
+const downloadRoute = (playback: Playback): AnyRoute =>
+  flow({
+    method: 'POST',
+    path: '/recordings/:id/download',
+    ...download,
+    action: 'recordings.download.prepare',
+    success: ['recordings.download.prepared', 'recordings.download.failed'],
+    status: 202,
+    run: async ({ params: { id }, request, who }, commit) => {
+      const { ids, playing, tickets } = playback
+      const { file, recording } = await ready(playback, id, request.gone(), 'download')
+      return commit((now) => {
+        const { permission } = download
+        const asked = { permission, recordingId: id, seconds: DOWNLOAD_SECONDS, sessionId: who.sessionId }
+        const { expiresAt, ticket } = tickets.mint(asked, now)
+        playing.expect(id, PAUSE_SECONDS)
+        const downloadId = ids.make('download')
+        const fileName = downloadName(recording, file.path).ascii
+        const url = `${API_PREFIX}/recordings/${encodeURIComponent(id)}/file`
+        const mediaUrl = `${url}?ticket=${ticket}`
+        return {
+          data: { downloadId, expiresAt, fileName, mediaUrl, mode: 'controller_cache', recordingId: id, url },
+          correlation: { recordingId: id, downloadId },
+          details: { expiresAt, fileName },
+        }
+      })
+    },
+  })
+
+/** Whether the session goes on; looked up again every few seconds. */
+function lasting({ clock, principals }: Playback, who: UserWho): () => boolean {
+  let checkedAt = clock.monotonic()
+  let lasts = true
+  return () => {
+    if (lasts && clock.monotonic() - checkedAt >= CHECK_MS) {
+      checkedAt = clock.monotonic()
+      lasts = principals.again(who) !== undefined
+    }
+    return lasts
+  }
+}
+
+interface Wanted {
+  disposition: 'attachment' | 'inline'
+  id: string
+  rendition: Rendition | undefined
+  request: Incoming
+  who: UserWho
+}
+
+/** Sends a stored file; `ended` is called when the body is over. @throws Fail 409 when there is none. */
+async function sent(playback: Playback, wanted: Wanted, ended: () => void): Promise<Streamed> {
+  const { disposition, id, rendition, request, who } = wanted
+  const { playing, recordings, takes } = playback
+  const recording = recordings.get(id)
+  const file = await stored(playback, id, rendition, request.gone())
+  if (!file)
+    throw conflict('recording_not_cached', `${rendition === 'raw' ? 'The raw rendition' : 'Recording'} is not cached`)
+  const name = downloadName(recording, file.path)
+  playing.expect(id, PAUSE_SECONDS)
+  const { response, size } = await sendFile(request, takes, {
+    contentType: contentTypeOf(file.path),
+    disposition,
+    ended,
+    hold: () => playing.hold(id),
+    mayGoOn: lasting(playback, who),
+    name,
+    path: file.path,
+    size: file.sizeBytes,
+    storedAt: file.storedAt,
+    tag: file.checksum,
+  })
+  return {
+    correlation: { recordingId: id },
+    details: { disposition, fileName: name.ascii, rendition: rendition ?? 'default', size },
+    response,
+  }
+}
+
+const mediaRoutes = (playback: Playback): AnyRoute[] => {
+  const places = new Places(MOST_PER_USER)
+  const send = async (wanted: Wanted): Promise<Streamed> => {
+    if (places.full(wanted.who.id)) throw tooManyStreams()
+    const leave = places.take(wanted.who.id)
+    try {
+      return await sent(playback, wanted, leave)
+    } catch (e) {
+      leave()
+      throw e
+    }
+  }
+  return [
+    stream({
+      method: 'GET',
+      path: '/recordings/:id/stream',
+      ...listen,
+      action: 'recordings.playback.stream',
+      query: RenditionQuery,
+      run: ({ params: { id }, query: { rendition }, request, who }) =>
+        send({ disposition: 'inline', id, rendition, request, who }),
+    }),
+    stream({
+      method: 'GET',
+      path: '/recordings/:id/file',
+      ...download,
+      action: 'recordings.download.file',
+      query: RenditionQuery,
+      run: ({ params: { id }, query: { rendition }, request, who }) =>
+        send({ disposition: 'attachment', id, rendition, request, who }),
+    }),
+  ]
+}

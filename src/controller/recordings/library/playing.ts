@@ -1,0 +1,41 @@
+import type { Clock } from '../../../kernel/clock.ts'
+
+/** Who else keeps a take: nobody may delete or replace the audio of one that is held. */
+export interface Playing {
+  /** The take is being sent; call the answer once it no longer is. Calling it again does nothing. */
+  hold(recordingId: string): () => void
+  /** A player was given the take, or has just read from it: it comes back for more within these seconds. */
+  expect(recordingId: string, seconds: number): void
+  held(recordingId: string): boolean
+}
+
+/**
+ * Takes that are being listened to or downloaded. Lives in memory: after a restart no stream is open, and a player that
+ * comes back is expected anew. No timers: what has run out is dropped when the next one comes.
+ */
+export function playing(clock: Clock): Playing {
+  const open = new Map<string, number>()
+  const expected = new Map<string, number>()
+  const prune = (now: number): void => {
+    for (const [id, until] of expected) if (until <= now) expected.delete(id)
+  }
+  return {
+    hold(id) {
+      open.set(id, (open.get(id) ?? 0) + 1)
+      let holding = true
+      return () => {
+        if (!holding) return
+        holding = false
+        const left = (open.get(id) ?? 1) - 1
+        if (left > 0) open.set(id, left)
+        else open.delete(id)
+      }
+    },
+    expect(id, seconds) {
+      const now = clock.monotonic()
+      prune(now)
+      expected.set(id, Math.max(expected.get(id) ?? 0, now + seconds * 1000))
+    },
+    held: (id) => open.has(id) || (expected.get(id) ?? 0) > clock.monotonic(),
+  }
+}

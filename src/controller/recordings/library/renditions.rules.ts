@@ -1,0 +1,78 @@
+import { MOST_GAPS, RenditionDetails } from '../../../wire/recordings.ts'
+
+/** What a sender tells of a rendition; `fault` says why it was not kept. */
+export interface Told {
+  details?: RenditionDetails
+  fault?: 'details_too_long' | 'details_unreadable'
+}
+
+const Lenient = RenditionDetails.optional().catch(undefined)
+
+/** Longest header, characters as sent. */
+const MOST_CHARACTERS = 8 * 1024
+
+/** Reads the header `x-svc-rendition-details`. Never throws: audio is not refused because of a comment on it. */
+export function toldDetails(header: string | undefined): Told {
+  if (header === undefined || header.trim() === '') return {}
+  if (header.length > MOST_CHARACTERS) return { fault: 'details_too_long' }
+  const details = Lenient.parse(decoded(header))
+  if (!details) return { fault: 'details_unreadable' }
+  return Object.keys(details).length > 0 ? { details } : {}
+}
+
+function decoded(header: string): unknown {
+  try {
+    return JSON.parse(decodeURIComponent(header))
+  } catch {
+    // Not percent-encoded JSON: the schema refuses it like any other.
+    return undefined
+  }
+}
+
+/** A piece of a take in its place: `at` is where it begins, seconds. */
+export interface Piece {
+  at: number
+  details: RenditionDetails | undefined
+}
+
+/**
+ * What is true of the pieces put together, in order. Gaps move to their place in the whole; what the pieces do not agree
+ * on is left out. Loudness is: gated loudness of a whole (ITU-R BS.1770) does not follow from that of its parts.
+ */
+export function joinedDetails(pieces: readonly Piece[]): RenditionDetails | undefined {
+  const told = pieces.flatMap(({ details }) => details ?? [])
+  if (told.length === 0) return undefined
+  const [only] = told
+  const failed = told.find(({ enhancementFailure }) => enhancementFailure !== undefined)?.enhancementFailure
+  const whole: RenditionDetails = {
+    ...(pieces.length === 1 && only?.loudness ? { loudness: only.loudness } : {}),
+    ...agreed(told, 'capture'),
+    ...agreed(told, 'denoiser'),
+    ...gapsOf(pieces),
+    ...(failed === undefined ? {} : { enhancementFailure: failed }),
+    ...(told.some(({ source }) => source === 'test') ? { source: 'test' } : {}),
+  }
+  return Object.keys(whole).length > 0 ? whole : undefined
+}
+
+function agreed<K extends 'capture' | 'denoiser'>(
+  told: readonly RenditionDetails[],
+  name: K,
+): Pick<RenditionDetails, K> {
+  const different = new Map(told.flatMap((one) => (one[name] ? [[JSON.stringify(one[name]), one[name]]] : [])))
+  const [value] = different.values()
+  return (different.size === 1 ? { [name]: value } : {}) as Pick<RenditionDetails, K>
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
+
+function gapsOf(pieces: readonly Piece[]): Pick<RenditionDetails, 'gapCount' | 'gapSeconds' | 'gaps'> {
+  const told = pieces.flatMap(({ at, details }) => (details ? [{ at, ...details }] : []))
+  if (!told.some(({ gapCount, gaps }) => gapCount !== undefined || gaps !== undefined)) return {}
+  const gaps = told.flatMap(({ at, gaps: own = [] }) => own.map((gap) => ({ ...gap, atSeconds: at + gap.atSeconds })))
+  const gapCount = sum(told.map((one) => one.gapCount ?? one.gaps?.length ?? 0))
+  const lengths = (one: RenditionDetails) => one.gapSeconds ?? sum((one.gaps ?? []).map(({ seconds }) => seconds))
+  // A thousandth is finer than an agent tells it: sums of such numbers must not grow tails.
+  const gapSeconds = Math.round(sum(told.map(lengths)) * 1000) / 1000
+  return { gapCount, gapSeconds, ...(gaps.length > 0 ? { gaps: gaps.slice(0, MOST_GAPS) } : {}) }
+}

@@ -1,0 +1,197 @@
+import { Fail } from '../../../kernel/fail.ts'
+import type { Ids } from '../../../kernel/ids.ts'
+import type { Node } from '../../../wire/nodes.ts'
+import type { Profile } from '../../../wire/profiles.ts'
+import type { RecordingStart } from '../../../wire/recordings.ts'
+import type { RetentionPolicy } from '../../../wire/retention.ts'
+import type { AssignmentStore } from '../../fleet/channels/assignments.store.ts'
+import type { NodeStore } from '../../fleet/nodes/nodes.store.ts'
+import { mustBeInUse } from '../../fleet/nodes/problems.rules.ts'
+import { placesOf } from '../../fleet/rooms/places.rules.ts'
+import type { RoomStore } from '../../fleet/rooms/rooms.store.ts'
+import { inScope, verdict } from '../../http/scope.ts'
+import type { UserWho } from '../../http/who.ts'
+import type { Bell } from '../../scheduler/bell.ts'
+import type { Chosen, SettingsStore } from '../../settings/settings.store.ts'
+import type { ClaimStore } from '../jobs/claims.store.ts'
+import { BUILT_IN, type PolicyStore } from '../profiles/policies.store.ts'
+import type { ProfileStore } from '../profiles/profiles.store.ts'
+import { recorderCache } from '../retention/retention.rules.ts'
+import { admit } from './conflicts.rules.ts'
+import type { ConflictStore } from './conflicts.store.ts'
+import type { NewRecording, RecordingStore } from './recordings.store.ts'
+import * as rules from './start.rules.ts'
+
+interface StartParts {
+  assignments: AssignmentStore
+  bell: Bell
+  claims: ClaimStore
+  conflicts: ConflictStore
+  defaults: rules.CaptureDefaults
+  defaultInterfaceId: string | undefined
+  ids: Ids
+  nodes: NodeStore
+  policies: PolicyStore
+  profiles: ProfileStore
+  recordings: RecordingStore
+  rooms: RoomStore
+  settings: Pick<SettingsStore, 'chosen'>
+}
+
+/** Starts an ad-hoc recording: recording and job in one step, in the order of checks of contract A, R8. */
+export function starter(parts: StartParts) {
+  return (input: RecordingStart, who: UserWho, now: string): rules.Started => {
+    const node = parts.nodes.get(input.nodeId, now)
+    const place = placed(parts, node, input)
+    mayRecord(parts, who, node, place.roomId)
+    mustServe(parts, node, input)
+    const chosen = parts.settings.chosen()
+    const profile = parts.profiles.get(input.recordingProfileId ?? chosen.profile)
+    const { retention, uploadPolicyIds } = checkedPolicies(parts, input, who, chosen)
+    const seconds = input.durationSeconds ?? parts.defaults.seconds
+    const recording = {
+      ...labels(parts, input, node, place.roomId, now),
+      ...{ recordingProfileId: profile.id, retentionPolicyId: retention.id, uploadPolicyIds },
+      watchdogPolicyId: chosen.watchdog,
+    }
+    return begin(parts, { ...place, node, profile, recording, retention, seconds }, now)
+  }
+}
+
+/**
+ * Starts what a schedule asks for, by the same rules of channels, rooms, conflicts and capacity.
+ * @throws Fail 400 for a selection that no longer fits its interface, or lies in several rooms; 409 for channels in use
+ * (`capture_channels_busy`) or a node at capacity.
+ */
+export function scheduledStarter(parts: StartParts) {
+  return (take: rules.ScheduledTake, now: string): rules.Started => {
+    const { folder, name, node, scheduleId, tags, uploadPolicyIds, watchdogPolicyId } = take
+    mustServe(parts, node, take)
+    const place = placed(parts, node, take)
+    const recording = {
+      ...{ folder, name, nodeId: node.id, recordedAt: now, roomId: place.roomId, scheduleId, tags, watchdogPolicyId },
+      recordingProfileId: take.recordingProfileId,
+      retentionPolicyId: take.retentionPolicyId,
+      source: 'schedule',
+      status: 'recording',
+      uploadPolicyIds: uploadPolicyIds.length > 0 ? uploadPolicyIds : [BUILT_IN.upload],
+    } as const
+    const profile = parts.profiles.get(take.recordingProfileId)
+    const retention = parts.policies.retentionPolicy(take.retentionPolicyId)
+    const seconds = take.seconds ?? parts.defaults.seconds
+    return begin(parts, { ...place, node, profile, recording, retention, seconds }, now)
+  }
+}
+
+/**
+ * Whether a take could be made, as far as it can be known before its time: device, channels, codec, rate.
+ * @throws Fail like a start: 404 without the profile, 409 without the interface, 400 for what does not fit.
+ */
+export function foreseer(parts: StartParts) {
+  return (node: Node, asked: Asked, profileId: string): void => {
+    const { shape } = placed(parts, node, asked)
+    drawnUp(parts, { node, profile: parts.profiles.get(profileId), seconds: 1, shape }, '', '')
+  }
+}
+
+type Asked = Pick<RecordingStart, 'captureBackend' | 'captureChannelSelection' | 'captureInterfaceId' | 'channelMode'>
+
+/** Device, channels and room of a take. */
+function placed({ defaultInterfaceId }: StartParts, node: Node, asked: Asked) {
+  const device = rules.effectiveInterface(node, asked.captureInterfaceId, defaultInterfaceId)
+  const selection = asked.captureChannelSelection
+  const shape = { backend: rules.backendOf(asked, node, device), device, mode: asked.channelMode, selection }
+  rules.checkSelection(shape)
+  return { roomId: rules.roomOf(node, shape), shape }
+}
+
+interface Ready {
+  node: Node
+  profile: Profile
+  recording: Omit<NewRecording, 'id'>
+  retention: RetentionPolicy
+  seconds: number
+  shape: rules.Shape
+}
+
+/** Recording, job and bell, once everything is known and allowed. */
+function begin(parts: StartParts, ready: Ready, now: string): rules.Started {
+  const { bell, claims, conflicts, ids, recordings } = parts
+  const { node, profile, retention, seconds, shape } = ready
+  const from = Date.parse(now)
+  const wish = { interfaceId: shape.device?.id, selection: shape.selection, from, until: from + seconds * 1000 }
+  const capacity = node.recordingCapacity?.maxConcurrentRecordings ?? 1
+  const captureGroupId = admit(conflicts.active(node.id), wish, capacity) ?? ids.make('cap')
+  const recordingId = ids.make('rec')
+  const command = drawnUp(parts, ready, recordingId, captureGroupId)
+  const recording = recordings.create({ ...ready.recording, id: recordingId }, now)
+  const job = claims.create(ids.make('job'), recordingId, node.id, { ...command, ...cacheRetention(retention) }, now)
+  bell.ring(node.id)
+  return { job, profile, recording }
+}
+
+type Drawn = Pick<Ready, 'node' | 'profile' | 'seconds' | 'shape'>
+
+function drawnUp(
+  { assignments, defaults }: StartParts,
+  { node, profile, seconds, shape }: Drawn,
+  recordingId: string,
+  captureGroupId: string,
+) {
+  const assigned = assignments.channelMapFor(shape.device?.id, node.id)
+  return rules.command(node, shape, { assigned, captureGroupId, profile, recordingId, seconds }, defaults)
+}
+
+function mayRecord({ rooms }: StartParts, who: UserWho, node: Node, roomId: string | undefined): void {
+  const decision = verdict(
+    who,
+    'recording:create',
+    placesOf(node, roomId === undefined ? undefined : rooms.get(roomId)),
+  )
+  if (!decision.allowed) throw new Fail(403, decision.reason, 'Forbidden', { outcome: 'denied' })
+}
+
+/** Out of use, or without a device that anybody named: such a node is not asked to record. @throws Fail 409 */
+function mustServe({ defaults }: StartParts, node: Node, { captureBackend }: Asked): void {
+  mustBeInUse(node)
+  if ((captureBackend ?? 'alsa') !== 'alsa' || defaults.deviceNamed) return
+  if (node.problems?.some(({ code }) => code === 'no_capture_device')) throw rules.noDevice()
+}
+
+// A setting named in the request must exist and be in the caller's scope; what stands in for others is everybody's.
+function checkedPolicies({ policies }: StartParts, input: RecordingStart, who: UserWho, chosen: Chosen) {
+  const inReach = (type: string, id: string | undefined) => {
+    if (id === undefined || inScope(who, [{ type, id }])) return
+    throw new Fail(403, 'missing_resource_scope', 'Forbidden', { outcome: 'denied' })
+  }
+  inReach('recording_profile', input.recordingProfileId)
+  for (const id of input.uploadPolicyIds ?? []) {
+    policies.uploadPolicy(id)
+    inReach('upload_policy', id)
+  }
+  const retention = policies.retentionPolicy(input.retentionPolicyId ?? chosen.retention)
+  inReach('retention_policy', input.retentionPolicyId)
+  const uploadPolicyIds = input.uploadPolicyIds ?? [chosen.upload]
+  return { retention, uploadPolicyIds: uploadPolicyIds.length > 0 ? uploadPolicyIds : [BUILT_IN.upload] }
+}
+
+function cacheRetention(p: RetentionPolicy) {
+  const applies = p.enabled && p.scope === 'recorder_cache' && p.action === 'delete_cache'
+  return applies ? { recorderCacheRetention: recorderCache(p) } : {}
+}
+
+function labels({ rooms }: StartParts, input: RecordingStart, node: Node, roomId: string | undefined, now: string) {
+  const place = roomId ? rooms.get(roomId).name : node.location.room
+  const [date = '', time = ''] = now.split('T')
+  const [year, month] = date.split('-')
+  return {
+    folder: input.folder ?? `Ad Hoc/${year}/${month}/${place}`,
+    name: input.name ?? `${date}_${time.slice(0, 5)} UTC_Ad Hoc_${node.alias}`,
+    nodeId: node.id,
+    recordedAt: now,
+    roomId,
+    source: 'ad_hoc',
+    status: 'recording',
+    tags: input.tags ?? ['ad-hoc', 'voice'],
+  } as const
+}

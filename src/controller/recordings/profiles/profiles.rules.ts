@@ -1,0 +1,38 @@
+import { type Fail, invalid } from '../../../kernel/fail.ts'
+import { Enhancement, enhances, type Profile, type ProfileInput, type ProfilePatch } from '../../../wire/profiles.ts'
+
+/** What a profile has when its maker gives only a name: the built-in voice profile as it was shipped. */
+export const PROFILE_DEFAULTS: Omit<Profile, 'id' | 'name'> = {
+  bitrateKbps: 128,
+  channelMode: 'mono_to_stereo_mix',
+  codec: 'mp3',
+  enhancement: Enhancement.parse({}),
+  silenceDetectionEnabled: false,
+  silenceSkipEnabled: false,
+  vbr: true,
+}
+
+/** `profile` with the given fields; null removes an optional one, `enhancement` is replaced whole. */
+export function amended(profile: Profile, fields: ProfileInput | ProfilePatch): Profile {
+  const merged = { ...profile, ...fields }
+  const kept = Object.entries(merged).filter(([, value]) => value !== null && value !== undefined)
+  return Object.fromEntries(kept) as unknown as Profile
+}
+
+/** A new profile: what `input` leaves open comes from the built-in one, but its voice chain only to a voice profile. */
+export function fresh(id: string, input: ProfileInput): Profile {
+  const voice = (input.channelMode ?? PROFILE_DEFAULTS.channelMode) !== 'multichannel'
+  const { enhancement: chain, ...plain } = PROFILE_DEFAULTS
+  return amended({ ...plain, ...(voice && chain ? { enhancement: chain } : {}), id, name: input.name }, input)
+}
+
+/** Why a profile contradicts itself: 400, or undefined when it does not. */
+export const profileFault = ({ channelMode, enhancement }: Profile): Fail | undefined =>
+  channelMode === 'multichannel' && enhances(enhancement)
+    ? invalid(
+        'A multichannel profile cannot enhance: enhancement makes one voice of all channels',
+        ['enhancement'],
+        'turn its enhancement off (null), or choose a mono, stereo or mixing mode',
+        'enhancement_channel_mode',
+      )
+    : undefined

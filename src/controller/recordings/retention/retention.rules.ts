@@ -1,0 +1,79 @@
+import { iso } from '../../../kernel/clock.ts'
+import type { RecorderCachePolicy } from '../../../wire/nodes.ts'
+import type { RetentionPolicy } from '../../../wire/retention.ts'
+
+export const RETENTION_DEFAULTS = {
+  action: 'keep',
+  deleteOnlyAfterUploaded: true,
+  enabled: true,
+  maxAgeDays: null,
+  maxBytes: null,
+  minFreeDiskPercent: null,
+  preserveTagged: true,
+  scope: 'controller_cache',
+} as const satisfies Partial<RetentionPolicy>
+
+const DAY_MS = 24 * 3600 * 1000
+
+type Limits = Pick<RetentionPolicy, 'id' | 'maxAgeDays' | 'maxBytes' | 'minFreeDiskPercent'>
+
+/** A retention policy of the recorder's cache as agents read it (contract A, 2.13). */
+export function recorderCache({ id, maxAgeDays, maxBytes, minFreeDiskPercent }: Limits): RecorderCachePolicy {
+  const deleteAfterUpload = maxAgeDays === null && maxBytes === null && minFreeDiskPercent === null
+  return { deleteAfterUpload, maxAgeDays, maxBytes, minFreeDiskPercent, policyId: id }
+}
+
+/** A stored take that the rules let go: renditions and chunks together. */
+export interface Candidate {
+  bytes: number
+  id: string
+  recordedAt: string
+}
+
+export type Reason = 'max_age' | 'max_bytes' | 'min_free_disk'
+
+/** Takes recorded at or before this are too old; undefined when age does not count. */
+export const ageLimit = ({ maxAgeDays }: Limits, now: string): string | undefined =>
+  maxAgeDays === null ? undefined : iso(Date.parse(now) - maxAgeDays * DAY_MS)
+
+/** Bytes to free until the disk has its share again; 0 when it has, or when the policy does not ask. */
+export function shortage({ minFreeDiskPercent }: Limits, disk: { free: number; total: number }): number {
+  if (minFreeDiskPercent === null) return 0
+  return Math.max(0, Math.ceil((disk.total * minFreeDiskPercent) / 100) - disk.free)
+}
+
+/** Whether a policy has to know all its takes, or only the oldest. */
+export const weighs = (policy: Limits): boolean => policy.maxBytes !== null
+
+/**
+ * Which of the oldest takes go, and why (contract B, section 14): what is too old, then the oldest until the rest
+ * weighs no more than allowed, then the oldest until the disk has room. `total` is the weight of all candidates, bytes.
+ */
+export function condemned(
+  policy: Limits,
+  oldest: readonly Candidate[],
+  { now, short, total }: { now: string; short: number; total: number },
+): { candidate: Candidate; reason: Reason }[] {
+  const limit = ageLimit(policy, now)
+  const out: { candidate: Candidate; reason: Reason }[] = []
+  let freed = 0
+  for (const candidate of oldest) {
+    const reason = reasonFor(policy, candidate, limit, total - freed, short - freed)
+    if (!reason) break
+    out.push({ candidate, reason })
+    freed += candidate.bytes
+  }
+  return out
+}
+
+function reasonFor(
+  { maxBytes }: Limits,
+  { recordedAt }: Candidate,
+  limit: string | undefined,
+  weight: number,
+  short: number,
+): Reason | undefined {
+  if (limit !== undefined && recordedAt <= limit) return 'max_age'
+  if (maxBytes !== null && weight > maxBytes) return 'max_bytes'
+  return short > 0 ? 'min_free_disk' : undefined
+}

@@ -1,0 +1,171 @@
+import { statfs } from 'node:fs/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { RetentionPolicy } from '../../../wire/retention.ts'
+import type { Audit } from '../../http/audit.ts'
+import type { PathClaims } from '../../http/claims.ts'
+import { systemActor } from '../../http/who.ts'
+import type { Runner } from '../../scheduler/ticker.ts'
+import type { Db } from '../../store/db.ts'
+import type { RetentionPolicyStore } from './policies.store.ts'
+import { ageLimit, type Candidate, condemned, type Reason, shortage, weighs } from './retention.rules.ts'
+import type { RetentionStore } from './retention.store.ts'
+
+interface Parts {
+  audit: Audit
+  /** Most takes one pass deletes, all policies together. */
+  batch: number
+  paths: PathClaims
+  db: Db
+  enabled: boolean
+  /** Whether somebody is listening to the take, or is about to. */
+  held: (recordingId: string) => boolean
+  intervalSeconds: number
+  policies: RetentionPolicyStore
+  stored: RetentionStore
+  /** Directory of the stored files. */
+  takes: string
+  /** Whether the clock says how old a take is. */
+  trusted: () => boolean
+}
+
+interface Running extends Parts {
+  /** Aborted when the controller stops. */
+  signal: AbortSignal
+}
+
+interface Pass {
+  bytes: number
+  deleted: number
+  failed: number
+}
+
+const ACTOR = systemActor('retention-runner')
+// Rows per turn of the event loop: some milliseconds of it.
+const SLICE = 100
+
+/**
+ * Deletes stored takes by age, weight and free disk, and never one that is still wanted (contract B, section 14).
+ * `stop` ends a pass after the take it is at.
+ */
+export function retention(parts: Parts): { runner: Runner; stop(): void } {
+  const ending = new AbortController()
+  const running = { ...parts, signal: ending.signal }
+  const tick = async (now: string): Promise<Pass> => {
+    const pass: Pass = { bytes: 0, deleted: 0, failed: 0 }
+    for (const policy of parts.policies.deleting())
+      await applied(running, parts.trusted() ? policy : { ...policy, maxAgeDays: null }, pass, now)
+    if (pass.deleted + pass.failed > 0) told(parts, pass, now)
+    return pass
+  }
+  const { enabled, intervalSeconds } = parts
+  return { runner: { name: 'retention', enabled, intervalSeconds, tick }, stop: () => ending.abort() }
+}
+
+async function applied(parts: Running, policy: RetentionPolicy, pass: Pass, now: string): Promise<void> {
+  const room = parts.batch - pass.deleted - pass.failed
+  if (room <= 0 || parts.signal.aborted) return
+  const short = shortage(policy, await disk(parts.takes))
+  if (policy.maxAgeDays === null && policy.maxBytes === null && short === 0) return
+  const { oldest, total } = await gathered(parts, policy, { now, room, short })
+  for (const { candidate, reason } of condemned(policy, oldest, { now, short, total })) {
+    if (parts.signal.aborted) return
+    await remove(parts, policy, candidate, reason, pass, now)
+  }
+}
+
+async function disk(dir: string): Promise<{ free: number; total: number }> {
+  const { bavail, blocks, bsize } = await statfs(dir)
+  return { free: bavail * bsize, total: blocks * bsize }
+}
+
+/** The oldest takes that may go, and the weight of all that may; only a limit in bytes needs to know them all. */
+async function gathered(
+  { held, signal, stored }: Running,
+  policy: RetentionPolicy,
+  { now, room, short }: { now: string; room: number; short: number },
+): Promise<{ oldest: Candidate[]; total: number }> {
+  const limit = ageLimit(policy, now)
+  const oldest: Candidate[] = []
+  let total = 0
+  for (const rows of stored.oldest(policy, SLICE)) {
+    for (const { wanted, ...candidate } of rows) {
+      if (wanted || candidate.bytes === 0 || held(candidate.id)) continue
+      total += candidate.bytes
+      if (oldest.length < room) oldest.push(candidate)
+    }
+    const past = short === 0 && limit !== undefined && (rows.at(-1) as Candidate).recordedAt > limit
+    if (signal.aborted || (!weighs(policy) && (past || oldest.length >= room))) break
+    await nextTurn()
+  }
+  return { oldest, total }
+}
+
+async function remove(
+  parts: Parts,
+  policy: RetentionPolicy,
+  { id }: Candidate,
+  reason: Reason,
+  pass: Pass,
+  now: string,
+): Promise<void> {
+  const { db, held, paths, stored } = parts
+  // Asked again in the same turn as the write: a player may have come since.
+  if (held(id)) return
+  const { done: gone, left } = await paths.removing((condemn) =>
+    db.tx(() => {
+      const cleared = stored.clear(policy, id, now)
+      if (cleared) item(parts, id, 'cache_deleted', reason, now, { ...counted(cleared), policyId: policy.id })
+      condemn(cleared?.paths ?? [])
+      return cleared
+    }),
+  )
+  if (!gone) return
+  pass.deleted++
+  pass.bytes += gone.bytes
+  if (left.length === 0) return
+  pass.failed++
+  const details = { errors: left.map(({ error }) => error).slice(0, 5), files: left.length, policyId: policy.id }
+  db.tx(() => item(parts, id, 'cache_failed', 'retention_delete_failed', now, details))
+}
+
+const counted = ({ bytes, paths }: { bytes: number; paths: string[] }) => ({ bytes, fileCount: paths.length })
+
+function item(
+  { audit }: Parts,
+  recordingId: string,
+  what: 'cache_deleted' | 'cache_failed',
+  reason: string,
+  now: string,
+  details: Record<string, unknown>,
+): void {
+  audit.write(
+    {
+      action: `recordings.retention.${what}`,
+      actor: ACTOR,
+      correlation: { recordingId },
+      details,
+      outcome: what === 'cache_failed' ? 'failed' : 'succeeded',
+      permission: 'recording:delete',
+      reason,
+      target: { type: 'recording', id: recordingId },
+    },
+    now,
+  )
+}
+
+/** A pass that did something is told; an idle one is not (contract B, 27, item 27). */
+function told({ audit, db }: Parts, pass: Pass, now: string): void {
+  db.tx(() =>
+    audit.write(
+      {
+        action: 'recordings.retention.runner.completed',
+        actor: ACTOR,
+        details: { ...pass },
+        outcome: pass.failed > 0 ? 'partial' : 'succeeded',
+        permission: 'recording:delete',
+        target: { type: 'recording_collection' },
+      },
+      now,
+    ),
+  )
+}

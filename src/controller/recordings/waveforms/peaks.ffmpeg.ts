@@ -1,0 +1,195 @@
+// Peaks of a stored file by ffprobe and ffmpeg: one child at a time, its numbers read line by line.
+import { spawn } from 'node:child_process'
+import * as os from 'node:os'
+import { createInterface } from 'node:readline'
+import { type AudioFile, formatOf } from '../../../system/host/audio.ts'
+import { bounded, input, notStarted, probing, startFault, TOOL_ENV } from '../../../system/host/ffmpeg.ts'
+import { collector, type Peaks, pointsFor } from './peaks.rules.ts'
+
+export interface AudioTools {
+  ffmpeg: string
+  ffprobe: string
+  /** Largest output of a tool, bytes. */
+  maxBytes: number
+  /** For a short file; a long one gets more, by its length. */
+  timeoutMs: number
+}
+
+export interface MadePeaks {
+  peaks: Peaks
+  sampleRate: number
+  /** Per channel. */
+  samples: number
+}
+
+interface Shape {
+  channels: number
+  sampleRate: number
+  seconds: number
+}
+
+interface Run {
+  args: readonly string[]
+  command: string
+  maxBytes: number
+  onLine: (line: string) => void
+  signal: AbortSignal
+  timeoutMs: number
+}
+
+const BACKGROUND = 10
+const MOST_SAID = 500
+const LONGEST_LINE = 4096
+const MOST_CHANNELS = 512
+// A decoder that is ten times slower than the sound is broken or starved.
+const SLOWEST = 10
+// Samples of all channels together, four bytes each.
+const MOST_SLICE = 16 * 1024 * 1024
+// `lavfi.astats.512.Max_level=-0.123456`.
+const LONGEST_FOUND = 48
+
+/**
+ * Reads a whole file once; memory stays flat however long it is. `progress`: 0..1.
+ * @throws Error with a reason when a tool is missing, fails, takes too long or says something else than asked.
+ */
+export async function measuredPeaks(
+  tools: AudioTools,
+  file: string,
+  signal: AbortSignal,
+  progress: (part: number) => void,
+): Promise<MadePeaks> {
+  const format = await formatOf(file)
+  if (!format) throw new Error('no_audio: it is no WAV, FLAC or MP3 file')
+  const shape = await probed(tools, { file, format }, signal)
+  const wanted = pointsFor(shape.channels)
+  const slice = sliceOf(shape, wanted)
+  const lines = (shape.seconds * shape.sampleRate * shape.channels * 2) / slice
+  const reader = framesInto(shape.channels, wanted, (point) => progress(Math.min(0.99, point / wanted)))
+  await run({
+    args: ['-nostdin', '-hide_banner', '-loglevel', 'error', ...input.file({ file, format }), ...measuring(slice)],
+    command: tools.ffmpeg,
+    maxBytes: tools.maxBytes + lines * LONGEST_FOUND,
+    onLine: reader.line,
+    signal,
+    timeoutMs: tools.timeoutMs + (shape.seconds * 1000) / SLOWEST,
+  })
+  const { peaks, samples } = reader.end()
+  if (peaks.points === 0) throw new Error('no_audio: the file decodes to nothing')
+  return { peaks, sampleRate: shape.sampleRate, samples }
+}
+
+/** Samples of each channel in one slice. The decoder holds one of all channels at a time: a long wide take has more slices. */
+const sliceOf = ({ channels, sampleRate, seconds }: Shape, wanted: number): number =>
+  Math.max(1, Math.min(Math.ceil((seconds * sampleRate) / wanted), Math.floor(MOST_SLICE / channels)))
+
+/** Each frame is one slice; what is found in it goes to standard output as text. */
+const measuring = (slice: number): string[] => [
+  ...['-map', '0:a:0', '-af'],
+  `aformat=sample_fmts=fltp,asetnsamples=n=${slice}:p=0,` +
+    'astats=metadata=1:reset=1:measure_perchannel=Min_level+Max_level:measure_overall=Number_of_samples,' +
+    'ametadata=mode=print:file=-',
+  ...['-f', 'null', '-'],
+]
+
+async function probed(tools: AudioTools, file: AudioFile, signal: AbortSignal): Promise<Shape> {
+  let said = ''
+  const entries = 'stream=channels,sample_rate,duration:format=duration'
+  await run({
+    args: probing(file, entries, 'json'),
+    command: tools.ffprobe,
+    maxBytes: Math.min(tools.maxBytes, 65_536),
+    onLine: (line) => {
+      said += line
+    },
+    signal,
+    timeoutMs: tools.timeoutMs,
+  })
+  return shapeOf(said)
+}
+
+function shapeOf(said: string): Shape {
+  const { format, streams } = JSON.parse(said) as {
+    format?: { duration?: string }
+    streams?: Record<string, unknown>[]
+  }
+  const [stream] = streams ?? []
+  const channels = Number(stream?.channels)
+  const sampleRate = Number(stream?.sample_rate)
+  const seconds = Number(stream?.duration ?? format?.duration ?? 0)
+  if (!(channels >= 1 && channels <= MOST_CHANNELS && sampleRate >= 1))
+    throw new Error('no_audio: there is no audio stream')
+  return { channels, sampleRate, seconds: seconds > 0 ? seconds : 1 }
+}
+
+/** Reads the lines of `ametadata`: a `frame:` line, then what was found in it. */
+function framesInto(channels: number, wanted: number, seen: (point: number) => void) {
+  const collected = collector(channels, wanted)
+  let extremes: number[] = []
+  let frames = 0
+  let samples = 0
+  const flush = () => {
+    if (extremes.length === 0) return
+    collected.add(extremes)
+    seen(++frames)
+    extremes = []
+  }
+  return {
+    line(line: string): void {
+      if (line.startsWith('frame:')) flush()
+      const [, channel = '', what = '', value = ''] = /^lavfi\.astats\.(\w+)\.(\w+)=(\S+)$/.exec(line) ?? []
+      const number = Number(value)
+      if (!Number.isFinite(number)) return
+      if (what === 'Number_of_samples') samples += number
+      const at = (Number(channel) - 1) * 2
+      if (what === 'Min_level' && at >= 0 && at < channels * 2) extremes[at] = number
+      if (what === 'Max_level' && at >= 0 && at < channels * 2) extremes[at + 1] = number
+    },
+    end() {
+      flush()
+      return { peaks: collected.peaks(), samples }
+    },
+  }
+}
+
+/** A tool behind everything else on the machine: no terminal, bounded memory, nothing of our environment. */
+async function run({ args, command, maxBytes, onLine, signal, timeoutMs }: Run): Promise<void> {
+  signal.throwIfAborted()
+  const late = AbortSignal.timeout(Math.round(timeoutMs))
+  const ended = AbortSignal.any([signal, late])
+  const child = spawn(...bounded(command, args), { env: TOOL_ENV, stdio: ['ignore', 'pipe', 'pipe'] })
+  const kill = () => child.kill('SIGKILL')
+  ended.addEventListener('abort', kill, { once: true })
+  let bytes = 0
+  let said = ''
+  child.stdout.on('data', (chunk: Buffer) => {
+    bytes += chunk.length
+    if (bytes > maxBytes) kill()
+  })
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said = (said + text).slice(-MOST_SAID)
+  })
+  createInterface({ input: child.stdout }).on('line', (line) => onLine(line.slice(0, LONGEST_LINE)))
+  const { promise, resolve, reject } = Promise.withResolvers<number | null>()
+  child.once('error', reject).once('close', resolve)
+  gently(child.pid)
+  try {
+    const code = await promise
+    signal.throwIfAborted()
+    if (late.aborted) throw new Error(`timeout: no end within ${Math.round(timeoutMs / 1000)} s`)
+    if (bytes > maxBytes) throw new Error(`too_much_output: more than ${maxBytes} bytes`)
+    if (notStarted(code)) throw new Error(`tool_missing: ${startFault(command).message}`)
+    if (code !== 0)
+      throw new Error(`tool_failed: ended with ${code ?? 'a signal'}: ${said.trim() || 'it said nothing'}`)
+  } finally {
+    ended.removeEventListener('abort', kill)
+  }
+}
+
+function gently(pid: number | undefined): void {
+  if (pid === undefined) return
+  try {
+    os.setPriority(pid, BACKGROUND)
+  } catch {
+    // It has ended already: how it ended is what counts.
+  }
+}

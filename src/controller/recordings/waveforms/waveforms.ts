@@ -1,0 +1,133 @@
+import { realpath } from 'node:fs/promises'
+import * as path from 'node:path'
+import { type Clock, iso } from '../../../kernel/clock.ts'
+import { Fail } from '../../../kernel/fail.ts'
+import type { Log } from '../../../kernel/log.ts'
+import { faultWords } from '../../../kernel/words.ts'
+import type { RecordingFile } from '../library/recordings.store.ts'
+import { type AudioTools, measuredPeaks } from './peaks.ffmpeg.ts'
+import type { WaveformStore } from './waveforms.store.ts'
+
+interface Parts {
+  clock: Clock
+  log: Log
+  /** Directory of the stored files. */
+  takes: string
+  tools: AudioTools
+  waveforms: WaveformStore
+}
+
+type Wanted = Pick<RecordingFile, 'checksum' | 'path' | 'recordingId'>
+
+interface Making {
+  /** How many are before it; 0: it is being made. */
+  before: number
+  /** 0..1 of the one that is being made. */
+  progress: number
+}
+
+const MOST_WAITING = 200
+const MOST_FAILED = 500
+// A file that could not be read is not tried again at every look at it.
+const FAILED_MS = 600_000
+
+/**
+ * Makes waveforms one after the other, never on a request's path. What waits lives in memory: after a restart whoever
+ * looks again asks again.
+ */
+export class Waveforms {
+  private readonly parts: Parts
+  private readonly ending = new AbortController()
+  private readonly waiting: Wanted[] = []
+  private readonly failures = new Map<string, { at: number; reason: string }>()
+  private running: { wanted: Wanted; progress: number } | undefined
+  private work: Promise<void> = Promise.resolve()
+
+  constructor(parts: Parts) {
+    this.parts = parts
+  }
+
+  /**
+   * Asks for the peaks of a stored file and tells how far they are.
+   * @throws Fail 409 when they could not be made a while ago, 503 when too many wait.
+   */
+  want(file: Wanted): Making {
+    const failed = this.failures.get(file.checksum)
+    if (failed && this.parts.clock.monotonic() - failed.at < FAILED_MS)
+      throw new Fail(409, 'waveform_unavailable', 'The waveform cannot be made', { body: { cause: failed.reason } })
+    if (this.running?.wanted.checksum === file.checksum) return { before: 0, progress: this.running.progress }
+    const at = this.waiting.findIndex(({ checksum }) => checksum === file.checksum)
+    if (at >= 0) return { before: at + 1, progress: 0 }
+    this.enqueue(file)
+    return { before: this.waiting.length, progress: 0 }
+  }
+
+  /** The same, where nobody waits for an answer. */
+  foresee(file: Wanted): void {
+    const { waveforms } = this.parts
+    if (this.waiting.length >= MOST_WAITING || this.failures.has(file.checksum)) return
+    if (!waveforms.find(file.recordingId, file.checksum)) this.want(file)
+  }
+
+  /** What failed may be tried again: its tools are there now. */
+  forgive(): void {
+    this.failures.clear()
+  }
+
+  /** Resolves when nothing waits any more. */
+  idle(): Promise<void> {
+    return this.work
+  }
+
+  /** Kills the running tool and forgets what waits. */
+  async stop(): Promise<void> {
+    this.ending.abort(new Error('the controller stops'))
+    this.waiting.length = 0
+    await this.work
+  }
+
+  private enqueue(file: Wanted): void {
+    if (this.waiting.length >= MOST_WAITING)
+      throw new Fail(503, 'waveforms_busy', 'Too many waveforms are waiting', { headers: { 'retry-after': '30' } })
+    this.waiting.push(file)
+    if (!this.running) this.work = this.all()
+  }
+
+  private async all(): Promise<void> {
+    // One turn later: whoever asked has written its answer.
+    this.running = { wanted: this.waiting[0] as Wanted, progress: 0 }
+    await Promise.resolve()
+    for (let next = this.waiting.shift(); next && !this.ending.signal.aborted; next = this.waiting.shift()) {
+      this.running = { wanted: next, progress: 0 }
+      await this.make(next, this.running)
+    }
+    this.running = undefined
+  }
+
+  private async make(wanted: Wanted, running: { progress: number }): Promise<void> {
+    const { clock, takes, tools, waveforms } = this.parts
+    const { checksum, recordingId } = wanted
+    try {
+      const file = await confined(takes, wanted.path)
+      const made = await measuredPeaks(tools, file, this.ending.signal, (part) => {
+        running.progress = part
+      })
+      waveforms.keep(recordingId, checksum, made, iso(clock.now()))
+    } catch (e) {
+      // A picture is missing, nothing else: whoever asks is told, the audio is untouched.
+      if (!this.ending.signal.aborted) this.failed(wanted, faultWords(e))
+    }
+  }
+
+  private failed({ checksum, recordingId }: Wanted, reason: string): void {
+    this.parts.log.warn('a waveform could not be made', { recordingId, error: reason })
+    this.failures.set(checksum, { at: this.parts.clock.monotonic(), reason: reason.split(':')[0] ?? 'failed' })
+    if (this.failures.size > MOST_FAILED) this.failures.delete(this.failures.keys().next().value as string)
+  }
+}
+
+async function confined(root: string, relative: string): Promise<string> {
+  const [base, file] = await Promise.all([realpath(root), realpath(path.join(root, relative))])
+  if (!file.startsWith(base + path.sep)) throw new Error('outside: not below the takes directory')
+  return file
+}

@@ -1,0 +1,48 @@
+// One at a time on this box. The kernel takes the lock back with the process that holds it, however that ends.
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import * as fs from 'node:fs'
+import { faultWords } from '../../kernel/words.ts'
+
+const TAKEN = 75
+// Whoever can open the file can hold the lock: nobody but its owner.
+const MODE = 0o600
+
+/**
+ * Holds `file` until `release` is called or this process is gone; undefined when another one has it. flock(1) locks what
+ * we opened and ends; the lock lives as long as our handle, which no other child inherits. The file stays: to remove it
+ * would let two hold it.
+ * @throws Error in a sentence when it cannot be taken at all
+ */
+export async function lock(file: string): Promise<{ release: () => void } | undefined> {
+  const handle = opened(file)
+  try {
+    const code = await locked(handle)
+    if (code === 0) return { release: () => fs.closeSync(handle) }
+    if (code !== TAKEN) throw new Error(`The lock ${file} cannot be taken: flock ended with ${code}.`)
+  } catch (e) {
+    fs.closeSync(handle)
+    throw e
+  }
+  fs.closeSync(handle)
+  return undefined
+}
+
+function opened(file: string): number {
+  try {
+    const handle = fs.openSync(file, 'a', MODE)
+    fs.fchmodSync(handle, MODE)
+    return handle
+  } catch (e) {
+    throw new Error(`The lock ${file} cannot be taken: ${faultWords(e)}.`, { cause: e })
+  }
+}
+
+async function locked(handle: number): Promise<number | string> {
+  const args = ['--nonblock', '--conflict-exit-code', String(TAKEN), '3']
+  const child = spawn('flock', args, { stdio: ['ignore', 'ignore', 'ignore', handle] })
+  const [code, signal] = await once(child, 'close').catch((e: Error) => {
+    throw new Error(`flock could not be started: ${faultWords(e)}. Install util-linux.`)
+  })
+  return code ?? signal
+}

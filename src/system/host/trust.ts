@@ -1,0 +1,143 @@
+// Whom a program on this machine believes to be the controller, and how it says who it is itself: one way for all of them.
+import { createPrivateKey, X509Certificate } from 'node:crypto'
+import * as fs from 'node:fs'
+import * as tls from 'node:tls'
+import { systemClock } from '../../kernel/clock.ts'
+import { faultWords } from '../../kernel/words.ts'
+
+export interface Trust {
+  /** PEM text of certificate authorities, where they lie in no file yet. */
+  ca?: string | undefined
+  /** PEM file of certificate authorities: where one is named, no other is believed. */
+  caFile?: string | undefined
+  /** PEM files with which this program says who it is; both or neither. */
+  clientCertFile?: string | undefined
+  clientKeyFile?: string | undefined
+}
+
+/** What is wrong with a file of certificates or a key, in a sentence that names it. */
+export class TrustError extends Error {}
+
+const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
+
+function read(what: string, file: string): string {
+  try {
+    return fs.readFileSync(file, 'utf8')
+  } catch (e) {
+    throw new TrustError(`the ${what} cannot be read: ${faultWords(e, file)}`)
+  }
+}
+
+/** Certificates of a PEM file, in its order. @throws TrustError naming the file when it holds none or a damaged one. */
+function readCertificates(file: string, what = 'CA file'): string[] {
+  const blocks = read(what, file).match(PEM) ?? []
+  if (blocks.length === 0) throw new TrustError(`the ${what} ${file} holds no PEM certificate`)
+  for (const block of blocks) {
+    try {
+      new X509Certificate(block)
+    } catch {
+      throw new TrustError(`the ${what} ${file} holds a damaged certificate`)
+    }
+  }
+  return blocks
+}
+
+function identity({ clientCertFile, clientKeyFile }: Trust): tls.SecureContextOptions {
+  if (!clientCertFile && !clientKeyFile) return {}
+  if (!clientCertFile || !clientKeyFile)
+    throw new TrustError('a client certificate and its key go together: name both files or neither')
+  const chain = readCertificates(clientCertFile, 'client certificate')
+  const key = read('key of the client certificate', clientKeyFile)
+  if (!fits(chain[0] as string, key))
+    throw new TrustError(`the key ${clientKeyFile} does not belong to the client certificate ${clientCertFile}`)
+  return { cert: chain.join('\n'), key }
+}
+
+function fits(certificate: string, key: string): boolean {
+  try {
+    return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key))
+  } catch {
+    // No key at all, or one that asks for a password: it cannot be used with the certificate.
+    return false
+  }
+}
+
+/**
+ * The authorities that are given, and only those: a site that has its own does not want any other to vouch for its
+ * controller. Without any, the roots shipped with the runtime and those of the operating system (which Node does not read by
+ * itself). This program's own certificate beside them. Made once for all connections: it parses hundreds of certificates.
+ * @throws TrustError
+ */
+export function secureContext(trust: Trust): tls.SecureContext {
+  return tls.createSecureContext({ ...identity(trust), ca: authorities(trust), minVersion: 'TLSv1.2' })
+}
+
+function authorities({ ca, caFile }: Trust): string[] {
+  if (ca === undefined && caFile === undefined)
+    return [...new Set([...tls.getCACertificates('default'), ...tls.getCACertificates('system')])]
+  const named = caFile === undefined ? [] : readCertificates(caFile)
+  return [...named, ...(ca?.match(PEM) ?? [])]
+}
+
+/** Another text when one of the files is another one than before. Reads none of them. */
+export const stampOf = ({ caFile, clientCertFile, clientKeyFile }: Trust): string =>
+  [caFile, clientCertFile, clientKeyFile]
+    .map((file) => file && fs.statSync(file, { throwIfNoEntry: false }))
+    .map((stat) => (stat ? `${stat.ino} ${stat.mtimeMs} ${stat.size}` : '-'))
+    .join()
+
+const CA_OPTION = '--controller-ca'
+const UNKNOWN_ISSUER =
+  `its certificate is signed by nobody this machine trusts. Name the CA file of the site (${CA_OPTION}); where it is ` +
+  'named, the controller has another certificate authority by now: bring the new ca.pem here'
+const NO_CLIENT =
+  'it asks for a client certificate this machine does not show, or does not accept it. Make one on the controller ' +
+  '(roomtone tls client NAME), and name its files in SVC_CONTROLLER_CLIENT_CERT_PATH and SVC_CONTROLLER_CLIENT_KEY_PATH'
+
+/** Whether a connection failed because nobody who is trusted vouches for the other side's certificate. */
+export const isUnknownIssuer = (e: unknown): boolean => {
+  const { code = '' } = e as NodeJS.ErrnoException
+  return Object.hasOwn(WORDS, code) && WORDS[code] === UNKNOWN_ISSUER
+}
+
+const WORDS: Record<string, string> = {
+  CERT_HAS_EXPIRED:
+    'its certificate has expired: set the clock of this machine right, or renew the certificate on the controller (roomtone tls renew)',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet: set the clock of this machine right',
+  CERT_SIGNATURE_FAILURE: UNKNOWN_ISSUER,
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_ISSUER,
+  ERR_TLS_CERT_ALTNAME_INVALID:
+    'its certificate is for other names. Use an address it names, or make one that names this address ' +
+    '(on the controller: roomtone tls renew --host NAME)',
+  INVALID_PURPOSE: 'it shows a certificate that is none of a server: look at SVC_API_TLS_CERT_PATH on the controller',
+  SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_ISSUER,
+  UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_ISSUER,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_ISSUER,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_ISSUER,
+}
+
+// Errors of the handshake itself have one of several codes; their text tells them apart.
+const HANDSHAKE: [text: RegExp, words: string][] = [
+  [/alert certificate required|alert handshake failure/, NO_CLIENT],
+  [
+    /wrong version number|packet length too long/,
+    'it speaks plain http there, not https: look at the address and its port',
+  ],
+]
+
+/** Whether a certificate is refused for the time it is: that comes right by itself when the clock does. */
+export const isWrongTime = (e: unknown): boolean =>
+  ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID'].includes((e as NodeJS.ErrnoException).code ?? '')
+
+/**
+ * What a person can do about a connection that failed for its certificate; undefined where it failed for something else.
+ * `caOption`: how the one who reads this names the authority of the site, an option or a setting; `now`: what this machine
+ * takes for the time, Unix ms.
+ */
+export const tlsAdvice = (e: unknown, caOption = CA_OPTION, now = systemClock.now()): string | undefined => {
+  const { code = '', message } = e as NodeJS.ErrnoException
+  if (isWrongTime(e))
+    return `${WORDS[code]}. Here it is ${new Date(now).toISOString().slice(0, 16).replace('T', ' ')} UTC`
+  const words = Object.hasOwn(WORDS, code) ? WORDS[code] : HANDSHAKE.find(([text]) => text.test(message))?.[1]
+  return words?.replace(CA_OPTION, () => caOption)
+}

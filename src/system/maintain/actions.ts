@@ -1,0 +1,137 @@
+// What each action does to the box. An action is done, or it ends with the box in service as it was.
+import * as path from 'node:path'
+import { version } from '../../kernel/version.ts'
+import { faultWords } from '../../kernel/words.ts'
+import type { MaintainRequest } from '../../wire/maintain.ts'
+import { PLACES, UNITS, USERS } from '../host/places.ts'
+import { run } from '../host/run.ts'
+import { link } from '../setup/journal.ts'
+import { lastWords, systemctl } from '../setup/system.ts'
+import { type Box, programInUse, refuseWhileRecording, settingsOf } from './box.ts'
+import { depotOf } from './controller.ts'
+import { Ended } from './end.ts'
+import { whileHeld } from './hold.ts'
+import { drop, fetchVersion, prune, resolve } from './release.ts'
+import { replace, restart, untilOnline } from './service.ts'
+import { putToken, readToken, tokenInSettings } from './token.ts'
+import { beginTrial, endTrial } from './trial.ts'
+import { installKey, mayTrust, trustCa } from './trust.ts'
+import { type Fault, wentBack } from './wayback.rules.ts'
+
+type Of<A extends MaintainRequest['action']> = Extract<MaintainRequest, { action: A }>
+
+/** A way back that is tried when the way on fails. */
+interface Way {
+  back: () => Promise<void>
+  /** Where it leads back to, as in "the old token". */
+  before: string
+  /** Once it is proven. */
+  keep?: () => Promise<void>
+  on: () => Promise<void>
+  patienceSeconds: number
+  /** As in "the new token". */
+  what: string
+}
+
+/** What is proven gets the time a slow box needs. */
+const BACK_SECONDS = 120
+
+/**
+ * Goes on, restarts as `version`, and goes back when the agent is not online then. What is tried begins no take: the way back
+ * would cut it. @throws Ended
+ */
+async function orBack(box: Box, versions: { after: string; before: string }, force: boolean, way: Way): Promise<void> {
+  await whileHeld(box, force, async (letGo) => {
+    await way.on()
+    const fault = await tried(restart, () => untilOnline(box, versions.after, way.patienceSeconds))
+    if (!fault) return await way.keep?.()
+    const failed = `With ${way.what}, ${fault.words}.`
+    box.say(`${failed} Going back to ${way.before} ...`)
+    await way.back()
+    const worse = await tried(replace, () => {
+      letGo()
+      return untilOnline(box, versions.before, BACK_SECONDS)
+    })
+    throw wentBack(failed, way.before, worse)
+  })
+}
+
+const tried = (start: typeof restart, wait: typeof restart): Promise<Fault | undefined> =>
+  start()
+    .then((fault) => fault ?? wait())
+    .catch(inWords)
+
+/** Whatever goes wrong on the way, the way back is gone. */
+const inWords = (e: Error): Fault => ({ runs: false, words: `its start could not be followed: ${faultWords(e)}` })
+
+export async function updateBinary(box: Box, request: Of<'update_binary'>): Promise<void> {
+  await refuseWhileRecording(request.force)
+  const depot = depotOf(settingsOf(), readToken())
+  const next = await resolve(depot, request.agentVersion)
+  if (request.publicKey) installKey(request.publicKey)
+  if (next === version) return box.say(`${next} is in use already.`)
+  await fetchVersion(depot, next, box)
+  const [before, after] = [programInUse(), path.join(PLACES.versions, next, 'roomtone')]
+  const keep = async () => {
+    link(after, PLACES.executable)
+    await endTrial()
+  }
+  const { patienceSeconds } = request
+  const way = { back: endTrial, before: version, keep, on: () => beginTrial(after), patienceSeconds, what: next }
+  await orBack(box, { after: next, before: version }, request.force, way).catch((e) => {
+    if (programInUse() !== after) drop(next)
+    throw e
+  })
+  prune([before, after].map(folderOf))
+  box.say(`${next} is in service; ${version} is kept beside it.`)
+}
+
+const folderOf = (program: string): string => path.basename(path.dirname(program))
+
+export async function activateToken(box: Box, request: Of<'activate_token'>): Promise<void> {
+  const before = tokenInSettings()
+  const way = {
+    back: async () => putToken(before),
+    before: 'the old token',
+    on: async () => putToken(request.controllerToken),
+    patienceSeconds: request.patienceSeconds,
+    what: 'the new token',
+  }
+  await orBack(box, { after: version, before: version }, request.force, way)
+  box.say('The new token is in use.')
+}
+
+export async function restartService(box: Box, request: Of<'restart_service'>): Promise<void> {
+  await whileHeld(box, request.force, async (letGo) => {
+    await systemctl('daemon-reload')
+    await systemctl('enable', '--quiet', UNITS.agent)
+    const fault = await tried(restart, () => {
+      letGo()
+      return untilOnline(box, version, request.patienceSeconds)
+    })
+    if (fault) throw new Ended('failed', `The agent was started, but ${fault.words}.`)
+  })
+  box.say(`The agent ${version} is online.`)
+}
+
+export async function rotateTrust(box: Box, request: Of<'rotate_trust'>): Promise<void> {
+  if (request.controllerCa) await mayTrust(request.controllerCa)
+  installKey(request.publicKey)
+  box.say('The key of the controller is in place.')
+  if (!request.controllerCa) return
+  const read = trustCa(request.controllerCa)
+  box.say(`The certificate authority is in place; the agent uses it from its next ${read ? 'connection' : 'start'} on.`)
+}
+
+/** Nothing of the caller's environment counts. */
+const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
+
+/** As the agent's user, with the agent's settings, without its token. */
+export async function smokeCheck(box: Box): Promise<void> {
+  const { SVC_CONTROLLER_TOKEN: _, ...settings } = settingsOf()
+  const args = ['-u', USERS.agent, '--', PLACES.executable, 'agent', '--print-inventory']
+  const env = { HOME: PLACES.agentHome, PATH, ...settings }
+  const ended = await run('runuser', args, { cwd: PLACES.agentHome, env, timeoutMs: 60_000 })
+  box.say(ended.stdout.trimEnd())
+  if (ended.code !== 0) throw new Ended('failed', `roomtone agent --print-inventory failed: ${lastWords(ended)}`)
+}

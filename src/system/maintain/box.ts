@@ -1,0 +1,53 @@
+// The installed agent of this box, as maintenance sees it.
+import * as fs from 'node:fs'
+import { faultWords } from '../../kernel/words.ts'
+import { readEnvFile } from '../host/envfile.ts'
+import { PLACES, UNITS } from '../host/places.ts'
+import { run } from '../host/run.ts'
+import { agentDir, heldTakes } from '../host/takes.ts'
+import { Ended } from './end.ts'
+
+export interface Box {
+  /** One line for the person who asked; no secrets. */
+  say: (line: string) => void
+}
+
+/** The agent's settings; what is not a setting of ours is left out. */
+export const settingsOf = (): Record<string, string | undefined> => readEnvFile(PLACES.agentSettings)
+
+/** The program in use: what the link leads to that units start by. @throws Ended when there is none */
+export function programInUse(): string {
+  try {
+    return fs.realpathSync(PLACES.executable)
+  } catch (e) {
+    throw new Ended('refused', `No agent is installed here: ${faultWords(e, PLACES.executable)}.`)
+  }
+}
+
+interface UnitState {
+  active: boolean
+  /** Another one with every start. */
+  invocation: string
+  /** 0 while it does not run. */
+  pid: number
+}
+
+/** How the agent's service stands. */
+export async function agentState(): Promise<UnitState> {
+  const properties = ['ActiveState', 'InvocationID', 'MainPID'].flatMap((name) => ['-p', name])
+  const { stdout } = await run('systemctl', ['show', UNITS.agent, ...properties])
+  const value = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(stdout)?.[1] ?? ''
+  const active = ['active', 'activating', 'reloading', 'deactivating'].includes(value('ActiveState'))
+  return { active, invocation: value('InvocationID'), pid: Number(value('MainPID')) || 0 }
+}
+
+/**
+ * A take is never cut. An agent that does not run captures nothing, whatever its files say.
+ * @throws Ended while takes run
+ */
+export async function refuseWhileRecording(force: boolean): Promise<void> {
+  const { running } = heldTakes(agentDir())
+  if (running === 0 || force || !(await agentState()).active) return
+  const takes = running === 1 ? 'A take runs' : `${running} takes run`
+  throw new Ended('recording', `${takes} on this node. Nothing was touched; ask again later, or with force.`)
+}

@@ -1,0 +1,90 @@
+// The node's half of a lifecycle action: run as root over SSH, asked on standard input, told in lines, judged by its exit code.
+import type { Outlets } from '../../kernel/logsink.ts'
+import { MAINTAIN_EXIT, type MaintainRequest } from '../../wire/maintain.ts'
+import { SetupFailed } from '../setup/wish.ts'
+import { activateToken, restartService, rotateTrust, smokeCheck, updateBinary } from './actions.ts'
+import { type Box, programInUse, settingsOf } from './box.ts'
+import { Ended } from './end.ts'
+import { installDependencies, uninstall } from './install.ts'
+import { lock } from './lock.ts'
+import { parseRequest, readLine } from './request.ts'
+import { endTrial } from './trial.ts'
+
+const LOCK = '/run/roomtone-maintain.lock'
+const WORD_EVERY_MS = 30_000
+
+const HELP = `Usage: roomtone maintain < request
+
+What the lifecycle runner does on this node, as root: one line of JSON on standard input says what, for example
+{"action":"smoke_check"} or {"action":"update_binary","agentVersion":"latest"}. Actions: install_dependencies,
+update_binary, activate_token, restart_service, rotate_trust, smoke_check, uninstall.
+
+Ends with 0 done; 1 failed, and in service as before; 2 not understood; 3 a take runs (again later, or with "force": true);
+4 another maintenance runs; 5 not root, or nothing installed here; 6 failed, and somebody must look.
+`
+
+function perform(box: Box, request: MaintainRequest): Promise<void> {
+  switch (request.action) {
+    case 'install_dependencies':
+      return installDependencies(box, request)
+    case 'update_binary':
+      return updateBinary(box, request)
+    case 'activate_token':
+      return activateToken(box, request)
+    case 'restart_service':
+      return restartService(box, request)
+    case 'rotate_trust':
+      return rotateTrust(box, request)
+    case 'smoke_check':
+      return smokeCheck(box)
+    case 'uninstall':
+      return uninstall(box)
+  }
+}
+
+/** Addresses move, and a key may fit two boxes: what is meant for another node is not done here. */
+function checkNode({ nodeId }: MaintainRequest): void {
+  const own = settingsOf().SVC_NODE_ID
+  if (nodeId !== undefined && own !== undefined && nodeId !== own)
+    throw new Ended('misused', `This box is the node ${own}, not ${nodeId}. Nothing was touched.`)
+}
+
+/** The connection may go at any moment: what was begun is brought to an end, and nobody has to hear of it. */
+function outliveTheSession(): void {
+  for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) process.on(signal, () => {})
+}
+
+async function maintain(box: Box): Promise<void> {
+  if (process.getuid?.() !== 0) throw new Ended('refused', 'Maintenance needs root: sudo roomtone maintain.')
+  const request = parseRequest(await readLine(process.stdin))
+  outliveTheSession()
+  programInUse()
+  checkNode(request)
+  const held = await lock(LOCK)
+  // Packages and downloads take their time in silence, and a runner gives up on a node that says nothing.
+  const alive = setInterval(() => box.say('...'), WORD_EVERY_MS)
+  try {
+    await endTrial()
+    await perform(box, request)
+  } finally {
+    clearInterval(alive)
+    held.release()
+  }
+}
+
+/** The program `roomtone maintain`. Resolves with one of MAINTAIN_EXIT; anything unexpected is thrown. */
+export async function main(args: string[], { stderr, stdout }: Outlets): Promise<number> {
+  if (args.length > 0) {
+    const asked = args[0] === '--help' || args[0] === '-h'
+    ;(asked ? stdout : stderr).write(HELP)
+    return asked ? MAINTAIN_EXIT.done : MAINTAIN_EXIT.misused
+  }
+  try {
+    await maintain({ say: (line) => stdout.write(`${line}\n`) })
+    return MAINTAIN_EXIT.done
+  } catch (e) {
+    if (!(e instanceof Ended || e instanceof SetupFailed)) throw e
+    stderr.write(`${e.message}\n`)
+    return e instanceof Ended ? e.exit : MAINTAIN_EXIT.failed
+  }
+}

@@ -1,0 +1,183 @@
+// The only reader of the environment here, and of what an operator gives `usb-config` and `record`: flags and files of secrets.
+import * as fs from 'node:fs'
+import { parseArgs } from 'node:util'
+import { faultWords } from '../../kernel/words.ts'
+import { SETUP_NODES_MAX, type WantedNode } from '../../wire/provision.ts'
+import type { Controller } from '../host/ask.ts'
+import { BadRooms, roomOf, roomsOf, ttlOf } from './rooms.rules.ts'
+
+/** Who runs a program against a controller, and where that is. */
+export interface Operator {
+  /** As this machine reaches it. */
+  controller: Controller
+  email: string | undefined
+  /** Undefined: it is asked for at the terminal. */
+  password: string | undefined
+  /** A session that exists is used in place of a login. */
+  session: string | undefined
+}
+
+export interface UsbConfig extends Operator {
+  /** Whether a room that has a recorder gets another one. */
+  again: boolean
+  /** Whether `out` may be a directory of this machine. */
+  allowLocal: boolean
+  /** As the boxes reach the controller. */
+  boxUrl: string
+  nodes: WantedNode[]
+  out: string
+  overwrite: boolean
+  replace: boolean
+  ttlSeconds: number
+  writeBack: boolean
+}
+
+export interface TakeConfig extends Operator {
+  node: string | undefined
+  out: string
+  /** Of the one who asked for root's rights, where somebody did: the file is theirs. */
+  owner: { gid: number; uid: number } | undefined
+  room: string | undefined
+  seconds: number
+}
+
+const OPERATOR = {
+  'allow-insecure': { type: 'boolean', default: false },
+  'controller-ca': { type: 'string' },
+  'controller-url': { type: 'string' },
+  email: { type: 'string' },
+  help: { type: 'boolean', short: 'h', default: false },
+  'password-file': { type: 'string' },
+  'session-token-file': { type: 'string' },
+} as const
+
+const OPTIONS = {
+  ...OPERATOR,
+  again: { type: 'boolean', default: false },
+  'allow-local': { type: 'boolean', default: false },
+  'api-url': { type: 'string' },
+  node: { type: 'string', multiple: true, default: [] as string[] },
+  out: { type: 'string' },
+  overwrite: { type: 'boolean', default: false },
+  replace: { type: 'boolean', default: false },
+  room: { type: 'string', multiple: true, default: [] as string[] },
+  'rooms-file': { type: 'string' },
+  ttl: { type: 'string', default: '24h' },
+  'write-back': { type: 'boolean', default: false },
+} as const
+
+type Env = Record<string, string | undefined>
+
+/** For programs whose words are read: they say them in English. */
+export const childEnv = (env: Env = process.env): Env => ({ ...env, LC_ALL: 'C' })
+
+/** Undefined when only the help was asked for. @throws BadRooms, or node's own words about a flag */
+export function readUsbConfig(args: string[], env: Env = process.env): UsbConfig | undefined {
+  const { values: v } = parseArgs({ args, options: OPTIONS })
+  if (v.help) return undefined
+  const url = v['controller-url'] ?? env.SVC_CONTROLLER_URL
+  if (!url) throw new BadRooms('--controller-url is missing: the address by which the boxes reach the controller.')
+  const api = v['api-url'] ?? url
+  mayUse('controller-url', url, v['allow-insecure'])
+  mayUse('api-url', api, v['allow-insecure'])
+  if (!v.out) throw new BadRooms('--out is missing: the directory of the stick, for example /media/me/SVC-SETUP.')
+  return {
+    again: v.again,
+    allowLocal: v['allow-local'],
+    ...operatorOf(api, v, env),
+    boxUrl: url,
+    nodes: nodesOf(v),
+    out: v.out,
+    overwrite: v.overwrite,
+    replace: v.replace,
+    ttlSeconds: ttlOf(v.ttl),
+    writeBack: v['write-back'],
+  }
+}
+
+const TAKE = {
+  ...OPERATOR,
+  node: { type: 'string' },
+  out: { type: 'string' },
+  room: { type: 'string' },
+  seconds: { type: 'string', default: '10' },
+} as const
+const MOST_SECONDS = 3600
+
+/** Undefined when only the help was asked for. @throws BadRooms, or node's own words about a flag */
+export function readTake(args: string[], env: Env = process.env): TakeConfig | undefined {
+  const { values: v } = parseArgs({ args, options: TAKE })
+  if (v.help) return undefined
+  const url = v['controller-url'] ?? env.SVC_CONTROLLER_URL
+  if (!url) throw new BadRooms('--controller-url is missing: the address of the controller.')
+  mayUse('controller-url', url, v['allow-insecure'])
+  if (!v.out) throw new BadRooms('--out is missing: the file the take is written to, for example take.mp3.')
+  const seconds = /^\d{1,4}$/.test(v.seconds) ? Number(v.seconds) : 0
+  if (seconds < 1 || seconds > MOST_SECONDS)
+    throw new BadRooms(`--seconds is a whole number from 1 to ${MOST_SECONDS}.`)
+  const { node, out, room } = v
+  return { ...operatorOf(url, v, env), node, out, owner: askerOf(env), room, seconds }
+}
+
+/** Who called sudo. */
+function askerOf({ SUDO_GID, SUDO_UID }: Env): TakeConfig['owner'] {
+  const [gid, uid] = [Number(SUDO_GID), Number(SUDO_UID)]
+  return process.geteuid?.() === 0 && uid > 0 && gid >= 0 ? { gid, uid } : undefined
+}
+
+interface Flags {
+  'allow-insecure': boolean
+  'controller-ca'?: string | undefined
+  email?: string | undefined
+  'password-file'?: string | undefined
+  'session-token-file'?: string | undefined
+}
+
+/** @throws BadRooms */
+function operatorOf(url: string, v: Flags, env: Env): Operator {
+  const session = v['session-token-file']
+    ? secret('session-token-file', v['session-token-file'])
+    : env.SVC_SESSION_TOKEN
+  if (!session && !v.email) throw new BadRooms('Say who you are: --email, or --session-token-file.')
+  return {
+    controller: {
+      allowInsecure: v['allow-insecure'],
+      ca: v['controller-ca'] ? text('controller-ca', v['controller-ca']).trim() : undefined,
+      url: url.replace(/\/+$/, ''),
+    },
+    email: v.email,
+    password: v['password-file'] ? secret('password-file', v['password-file']) : undefined,
+    session,
+  }
+}
+
+/** A password and tokens travel to it. @throws BadRooms */
+function mayUse(flag: string, url: string, allowInsecure: boolean): void {
+  if (!URL.canParse(url) || !(url.startsWith('https:') || (allowInsecure && url.startsWith('http:'))))
+    throw new BadRooms(`--${flag} ${url}: give an https:// address; plain http needs --allow-insecure.`)
+}
+
+function nodesOf(v: { node: string[]; room: string[]; 'rooms-file'?: string | undefined }): WantedNode[] {
+  const table = v['rooms-file'] ? roomsOf(text('rooms-file', v['rooms-file'])) : []
+  const nodes = [...v.room.map(roomOf), ...table, ...v.node.map((nodeId) => ({ nodeId }))]
+  if (nodes.length === 0)
+    throw new BadRooms('Name at least one room: --room "Alias;site;room", --rooms-file or --node.')
+  if (nodes.length > SETUP_NODES_MAX)
+    throw new BadRooms(`One stick holds ${SETUP_NODES_MAX} rooms at most; these are ${nodes.length}.`)
+  return nodes
+}
+
+/** `-` is standard input. @throws BadRooms */
+function text(flag: string, file: string): string {
+  try {
+    return fs.readFileSync(file === '-' ? 0 : file, 'utf8')
+  } catch (e) {
+    throw new BadRooms(`--${flag} cannot be read: ${faultWords(e, file)}.`)
+  }
+}
+
+function secret(flag: string, file: string): string {
+  const value = text(flag, file).replace(/\r?\n$/, '')
+  if (value === '') throw new BadRooms(`--${flag}: there is nothing in ${file}.`)
+  return value
+}

@@ -1,0 +1,89 @@
+// The directory a setup file lies in: ours, a boot partition, or a stick that is mounted. Its content is somebody else's.
+import * as fs from 'node:fs'
+import * as path from 'node:path'
+import { SETUP_FILE, SETUP_FILE_MAX } from '../../wire/provision.ts'
+import { replaceFile } from '../host/files.ts'
+import { Refused } from './setupfile.rules.ts'
+
+export const RESULT_FILE = 'roomtone-result.txt'
+/** Bytes of a result that is gone on with; a longer one begins anew. */
+const RESULT_MAX = 65_536
+
+/** What a stick gets back. */
+export interface Report {
+  /** The setup file as it is from now on; undefined: as it was. */
+  file?: string | undefined
+  /** One line. */
+  words: string
+}
+
+const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY } = fs.constants
+
+const code = (e: unknown): string => (e as NodeJS.ErrnoException).code ?? 'error'
+
+/** An open regular file: no link is followed, no pipe waited for, no device read. @throws Refused */
+function opened(file: string): { handle: number; size: number } {
+  let handle: number
+  try {
+    handle = fs.openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+  } catch (e) {
+    if (code(e) === 'ENOENT') throw new Refused(`There is no ${path.basename(file)} in ${path.dirname(file)}.`)
+    if (code(e) === 'ELOOP') throw new Refused(`${file} is a symbolic link: put the file itself there.`)
+    throw new Refused(`${file} cannot be read: ${code(e)}.`)
+  }
+  const stat = fs.fstatSync(handle)
+  if (stat.isFile()) return { handle, size: stat.size }
+  fs.closeSync(handle)
+  throw new Refused(`${file} is not a plain file.`)
+}
+
+/** The bytes of a setup file, one more than allowed at most. @throws Refused */
+export function readFileStrictly(file: string): Uint8Array {
+  const { handle, size } = opened(file)
+  try {
+    if (size > SETUP_FILE_MAX) throw new Refused(`${file} is larger than ${SETUP_FILE_MAX / 1024} KiB.`)
+    const bytes = Buffer.alloc(SETUP_FILE_MAX + 1)
+    let filled = 0
+    for (;;) {
+      const read = fs.readSync(handle, bytes, filled, bytes.length - filled, null)
+      filled += read
+      if (read === 0 || filled === bytes.length) return bytes.subarray(0, filled)
+    }
+  } catch (e) {
+    throw e instanceof Refused ? e : new Refused(`${file} cannot be read: ${code(e)}. Perhaps the stick is damaged.`)
+  } finally {
+    fs.closeSync(handle)
+  }
+}
+
+export const readDirectory = (dir: string): Uint8Array => readFileStrictly(path.join(dir, SETUP_FILE))
+
+/** A line more in the result, and the setup file replaced where a new one is given; on the disk when this returns. */
+export function reportInto(dir: string, { file, words }: Report): void {
+  const result = path.join(dir, RESULT_FILE)
+  const long = (fs.lstatSync(result, { throwIfNoEntry: false })?.size ?? 0) > RESULT_MAX
+  const handle = fs.openSync(result, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | (long ? O_TRUNC : O_APPEND), 0o644)
+  try {
+    if (!fs.fstatSync(handle).isFile()) throw new Error(`${RESULT_FILE} is not a plain file`)
+    // Read on any machine, also by an old editor.
+    fs.writeSync(handle, `${words}\r\n`)
+    fs.fsyncSync(handle)
+  } finally {
+    fs.closeSync(handle)
+  }
+  if (file !== undefined) replaceFile(path.join(dir, SETUP_FILE), file, 0o600)
+}
+
+/** Overwritten, then removed: it holds a token. */
+export function discardFile(file: string): void {
+  const { handle: reading, size } = opened(file)
+  fs.closeSync(reading)
+  const handle = fs.openSync(file, O_WRONLY | O_NOFOLLOW | O_NONBLOCK)
+  try {
+    fs.writeSync(handle, Buffer.alloc(Math.min(size, SETUP_FILE_MAX), ' '), 0, undefined, 0)
+    fs.fsyncSync(handle)
+  } finally {
+    fs.closeSync(handle)
+  }
+  fs.rmSync(file)
+}

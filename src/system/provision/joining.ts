@@ -1,0 +1,182 @@
+// From the setup file to a node that is online: which entry, whether it may, and what is said when it does not come about.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isLoopback } from '../../kernel/loopback.ts'
+import type { SetupEntry, SetupFile } from '../../wire/provision.ts'
+import { type Controller, NoAnswer } from '../host/ask.ts'
+import { PLACES } from '../host/places.ts'
+import type { HeldTakes } from '../host/takes.ts'
+import { type AgentWish, JoinFailed, type SetupDone, SetupFailed } from '../setup/wish.ts'
+import type { Present } from './box.ts'
+import { type Box, called, candidates, spentWords } from './choose.rules.ts'
+import { Refused } from './setupfile.rules.ts'
+import type { Outcome } from './status.ts'
+
+export interface BoxState {
+  box: Box
+  /** The node this box belongs to already. */
+  joined: Present | undefined
+  /** Root of this box lets a setup file take it over, whoever its present controller is. */
+  mayReplace: boolean
+  takes: HeldTakes
+  /** Why the recorder of a box that has joined is not at work, and what to do. */
+  trouble: string | undefined
+  /** A setup was cut off half way by a power cut. */
+  unfinished: boolean
+}
+
+export interface JoiningParts {
+  /** Whether the token of an entry would still be taken there. @throws NoAnswer */
+  isGood: (controller: Controller, entry: SetupEntry) => Promise<boolean>
+  now: () => string
+  say: (line: string) => void
+  setUp: (wish: AgentWish) => Promise<SetupDone>
+  signal: AbortSignal
+  state: BoxState
+  /** How long a controller that does not answer is waited for, seconds: at power-on the network may come late. */
+  waitSeconds: number
+}
+
+const RETRY_MS = 1000
+const PERMIT =
+  `To move it to another controller, root permits it: SVC_PROVISION_REPLACE=true in ${PLACES.provisionSettings}, or ` +
+  'roomtone provision --replace --from PATH.'
+
+/** Makes this box the node of one entry. @throws Refused; the signal's reason when aborted */
+export async function joinBy(given: SetupFile, parts: JoiningParts): Promise<Outcome> {
+  const { joined, mayReplace, unfinished } = parts.state
+  const own = given.nodes.find(({ nodeId }) => nodeId === joined?.nodeId)
+  // Its token is spent, but the power went before the rest was done.
+  if (joined && own && unfinished) {
+    const { refused: _, ...outcome } = await setUp(asPresent(given, joined), own, undefined, parts)
+    return outcome
+  }
+  const heeded = given.replace && (mayReplace || !joined || showsItself(joined))
+  if (own && !heeded) return unchanged(own, parts.state)
+  if (joined) refuseToLose(given, joined, parts.state)
+  const file = joined && !mayReplace ? asPresent(given, joined) : given
+  const spent: string[] = []
+  for (const entry of candidates(file, parts.state.box)) {
+    const outcome = await tried(file, entry, parts)
+    if (!outcome) spent.push(spentWords(entry, parts.now()))
+    else {
+      for (const words of spent) parts.say(words)
+      return outcome
+    }
+  }
+  if (own) return unchanged(own, parts.state)
+  if (file !== given) spent.push(`Its present controller (${file.controllerUrl}) was asked. ${PERMIT}`)
+  return { result: 'refused', words: spent.join(' ') }
+}
+
+const unchanged = (entry: SetupEntry, { trouble }: BoxState): Outcome => ({
+  nodeId: entry.nodeId,
+  result: 'unchanged',
+  words: `This box has joined as ${called(entry)} already: nothing was changed.${trouble ? ` ${trouble}` : ''}`,
+})
+
+/**
+ * A box that has joined believes its own controller, by the address and the authority it knows: whose tokens that one has
+ * made, it may follow. What else the file says of a controller is not heeded.
+ */
+const asPresent = (file: SetupFile, { allowInsecure, url }: Present): SetupFile => ({
+  ...file,
+  allowInsecure,
+  controllerCa: undefined,
+  controllerUrl: url,
+})
+
+/** How the controller of the file is asked: by the authority this box has for it, where the file brings none. */
+const controllerOf = ({ allowInsecure, controllerCa, controllerUrl }: SetupFile, joined?: Present): Controller => ({
+  allowInsecure,
+  ca: controllerCa ?? (controllerUrl === joined?.url ? joined.ca : undefined),
+  url: controllerUrl,
+})
+
+/** Whether the present controller can show that it is the one: then it can also vouch for a setup file. */
+const showsItself = ({ allowInsecure, url }: Present): boolean =>
+  url.startsWith('https:') ? !allowInsecure : URL.canParse(url) && isLoopback(new URL(url).hostname)
+
+/** @throws Refused */
+function refuseToLose({ nodes, replace }: SetupFile, joined: Present, { mayReplace, takes }: BoxState): void {
+  const { nodeId } = joined
+  if (!replace)
+    throw new Refused(
+      `This box belongs to the node ${nodeId} already, and was left as it is. To make it another one, write the stick with --replace.`,
+    )
+  if (!mayReplace && !showsItself(joined))
+    throw new Refused(
+      `This box belongs to the node ${nodeId} already, and was left as it is: its controller is reached without a trusted ` +
+        `certificate and cannot vouch for this stick. ${PERMIT}`,
+    )
+  if (takes.running > 0)
+    throw new Refused(`This box records as ${nodeId}: put the stick in again when the take has ended.`)
+  const stays = nodes.length === 1 && nodes[0]?.nodeId === nodeId
+  if (takes.undelivered > 0 && !stays)
+    throw new Refused(
+      `This box holds ${takes.undelivered} takes of ${nodeId} that its controller does not have yet: as another node it could never deliver them. Let it deliver them first.`,
+    )
+}
+
+/** Undefined when the token of this entry is spent: somebody else may have been faster. */
+async function tried(file: SetupFile, entry: SetupEntry, parts: JoiningParts): Promise<Outcome | undefined> {
+  parts.say(`Asking ${file.controllerUrl} about ${called(entry)} ...`)
+  try {
+    if (!(await patiently(file, entry, parts))) return undefined
+    const { refused, ...outcome } = await setUp(file, entry, entry.bootstrapToken, parts)
+    if (outcome.result !== 'failed') return outcome
+    if (await parts.isGood(controllerOf(file, parts.state.joined), entry)) return outcome
+    // Spent by another box, or by this one, whose setup failed afterwards.
+    return refused ? undefined : { ...outcome, words: `${outcome.words} The token is spent: make a new stick.` }
+  } catch (e) {
+    if (!(e instanceof NoAnswer)) throw e
+    return { nodeId: entry.nodeId, result: 'failed', words: `${e.message}. Nothing was changed.` }
+  }
+}
+
+async function patiently(file: SetupFile, entry: SetupEntry, parts: JoiningParts): Promise<boolean> {
+  let told = ''
+  for (const end = performance.now() + parts.waitSeconds * 1000; ; ) {
+    try {
+      return await parts.isGood(controllerOf(file, parts.state.joined), entry)
+    } catch (e) {
+      if (!(e instanceof NoAnswer) || performance.now() > end) throw e
+      // Every second the same: once is enough for the journal.
+      if (e.message !== told) parts.say(`${e.message}; trying again.`)
+      told = e.message
+      await sleep(RETRY_MS, undefined, { signal: parts.signal })
+    }
+  }
+}
+
+async function setUp(
+  file: SetupFile,
+  entry: SetupEntry,
+  bootstrapToken: string | undefined,
+  parts: JoiningParts,
+): Promise<Outcome & { refused?: boolean }> {
+  const { nodeId } = entry
+  try {
+    const { warnings = [] } = await parts.setUp(wishOf(file, entry, bootstrapToken))
+    const words = [`This box has joined as ${called(entry)} and is online.`, ...warnings].join(' ')
+    return { nodeId, result: 'done', words }
+  } catch (e) {
+    if (!(e instanceof SetupFailed)) throw e
+    const words = `The setup as ${called(entry)} failed: ${e.message}`
+    return { nodeId, refused: e instanceof JoinFailed, result: 'failed', words }
+  }
+}
+
+const wishOf = (file: SetupFile, entry: SetupEntry, bootstrapToken: string | undefined): AgentWish => ({
+  ...given({ alias: entry.alias, bootstrapToken, controllerCa: file.controllerCa, room: entry.room, site: entry.site }),
+  allowInsecure: file.allowInsecure,
+  controllerUrl: file.controllerUrl,
+  nodeId: entry.nodeId,
+  packages: true,
+  rejoin: bootstrapToken !== undefined,
+  replace: file.replace,
+  start: true,
+})
+
+type Optional = Pick<AgentWish, 'alias' | 'bootstrapToken' | 'controllerCa' | 'room' | 'site'>
+const given = (fields: { [K in keyof Optional]: Optional[K] | undefined }): Optional =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))

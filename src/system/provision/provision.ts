@@ -1,0 +1,203 @@
+// roomtone provision: makes this box a recorder from a small file somebody brought. Runs for the stick, the boot partition, or by hand.
+import { parseArgs } from 'node:util'
+import { iso, systemClock } from '../../kernel/clock.ts'
+import { isOptionError } from '../../kernel/options.ts'
+import { faultWords } from '../../kernel/words.ts'
+import { SETUP_FILE, type SetupFile } from '../../wire/provision.ts'
+import { wouldTake } from '../host/ask.ts'
+import { readOnlineSign } from '../host/onlinesign.ts'
+import { PLACES, UNITS } from '../host/places.ts'
+import { NotStarted } from '../host/run.ts'
+import { agentDir, heldTakes } from '../host/takes.ts'
+import { prepareAgent, setupAgent } from '../setup/agent.ts'
+import { alone, JOURNAL_DIR, takeBackUnfinished } from '../setup/engine.ts'
+import { Journal } from '../setup/journal.ts'
+import { mainPid } from '../setup/service.ts'
+import { SetupFailed, type SetupParts } from '../setup/wish.ts'
+import { onboardedAs, thisBox } from './box.ts'
+import { without } from './choose.rules.ts'
+import { type BoxState, type JoiningParts, joinBy } from './joining.ts'
+import { readPermits } from './permits.ts'
+import { parseSetupFile, Refused } from './setupfile.rules.ts'
+import { type Source, sourceOf } from './source.ts'
+import { type Outcome, writeStatus } from './status.ts'
+import { type Errand, runErrand, STICK_FLAG } from './stick.ts'
+
+const HELP = `usage: roomtone provision --from PATH [--from PATH ...] [--wait SECONDS] [--discard] [--replace]
+       roomtone provision --prepare
+
+Makes this box a recorder with the file ${SETUP_FILE} that roomtone usb-config wrote. PATH is that file, a directory that
+holds it, a stick (for example /dev/disk/by-label/SVC-SETUP) or the image of one (FAT); of several the
+first that holds something counts. A stick with the label SVC-SETUP is taken by itself when it is put into a prepared box.
+
+  --prepare        makes a box ready for a stick: program, users, units (the Debian package does the same)
+  --wait SECONDS   how long to wait for a controller that does not answer yet (0)
+  --replace        take the file's word also where the box has joined and its present controller does not vouch for the file
+  --discard        overwrite and remove the file when it has done its work: it holds a token
+
+What became of it is told here and in ${PLACES.setupStatus}. Ends with 0 when the box has joined, now or before, with 1
+when it has not, with 2 when it was asked wrongly. Needs root.
+`
+
+/** The box is looked at when the file has been read. */
+type Waiting = Omit<JoiningParts, 'state'> & { state: () => Promise<BoxState> }
+
+async function outcomeOf(source: Source, parts: Waiting): Promise<{ file?: SetupFile; outcome: Outcome }> {
+  let file: SetupFile | undefined
+  try {
+    file = parseSetupFile(await source.read())
+    return { file, outcome: await joinBy(file, { ...parts, state: await parts.state() }) }
+  } catch (e) {
+    if (!(e instanceof Refused) && !(e instanceof NotStarted) && !(e instanceof SetupFailed)) throw e
+    const result = parts.signal.aborted || e instanceof SetupFailed ? 'failed' : 'refused'
+    return { ...(file ? { file } : {}), outcome: { result, words: e.message } }
+  }
+}
+
+/** What this box is, once an undoing that a power cut ended is over. @throws SetupFailed when another setup runs */
+async function stateOf(parts: SetupParts, mayReplace: boolean): Promise<BoxState> {
+  const journal = () => new Journal(JOURNAL_DIR)
+  await alone(async () => (journal().undoing ? await takeBackUnfinished(parts) : undefined))
+  const joined = onboardedAs(PLACES.agentSettings)
+  return {
+    box: thisBox(),
+    joined,
+    mayReplace,
+    takes: heldTakes(),
+    trouble: joined && (await agentTrouble()),
+    unfinished: journal().changes.length > 0,
+  }
+}
+
+/** Asked of a box that joined before: nobody waits for its agent then. */
+async function agentTrouble(): Promise<string | undefined> {
+  const pid = await mainPid(UNITS.agent)
+  if (pid === 0)
+    return `But its recorder does not run, so nothing is recorded: start it with sudo systemctl enable --now ${UNITS.agent}`
+  const sign = readOnlineSign(agentDir())
+  if (sign?.online && sign.pid === pid) return undefined
+  return `But its controller does not hear it at the moment; why, says journalctl -u ${UNITS.agent}`
+}
+
+/** Whether the box has joined, now or before. */
+const joined = ({ result }: Outcome): boolean => result === 'done' || result === 'unchanged'
+
+/** The file's own place learns of it too, where it says so. What cannot be written there changes nothing about the box. */
+async function leaveWord(source: Source, file: SetupFile | undefined, outcome: Outcome, at: string): Promise<void> {
+  if (!file?.writeBack) return
+  const left = outcome.result === 'done' && outcome.nodeId ? without(file, outcome.nodeId) : undefined
+  const words = `${at} ${thisBox().hostname}: ${outcome.words}`
+  await source.report({ words, ...(left ? { file: `${JSON.stringify(left, null, 2)}\n` } : {}) })
+}
+
+interface Options {
+  discard: boolean
+  from: string[]
+  replace: boolean
+  say: (line: string) => void
+  signal: AbortSignal
+  waitSeconds: number
+}
+
+async function provision({ discard, from, replace, say, signal, waitSeconds }: Options): Promise<number> {
+  const now = () => iso(systemClock.now())
+  const permits = readPermits(PLACES.provisionSettings)
+  const source = sourceOf(from, permits, signal)
+  const { file, outcome } = await outcomeOf(source, {
+    isGood: (controller, { bootstrapToken: token, nodeId }) =>
+      wouldTake({ ...controller, caOption: 'roomtone usb-config --controller-ca' }, { nodeId, signal, token }),
+    now,
+    say,
+    setUp: (wish) => setupAgent(wish, { say, signal }),
+    signal,
+    state: () => stateOf({ say, signal }, permits.replace || replace),
+    waitSeconds,
+  })
+  say(outcome.words)
+  writeStatus(PLACES.setupStatus, now(), outcome)
+  try {
+    await leaveWord(source, file, outcome, now())
+    if (discard && joined(outcome)) source.discard()
+  } catch (e) {
+    // The box is what it is, whatever became of the place the file came from.
+    say(`No word could be left where the file came from: ${faultWords(e)}`)
+  }
+  return joined(outcome) ? 0 : 1
+}
+
+/** Text of standard input to its end. */
+async function stdin(): Promise<string> {
+  let text = ''
+  for await (const piece of process.stdin.setEncoding('utf8')) text += piece
+  return text
+}
+
+/** The child that looks into a stick, see stick.ts. */
+async function onStick(device: string): Promise<number> {
+  print(JSON.stringify(await runErrand(device, JSON.parse(await stdin()) as Errand)))
+  return 0
+}
+
+/** Aborts with the first signal; what the setup did is then taken back. */
+function stopping(): AbortSignal {
+  const aborting = new AbortController()
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+    process.once(name, () => aborting.abort(new Refused(`Stopped by ${name}.`)))
+  return aborting.signal
+}
+
+const OPTIONS = {
+  discard: { type: 'boolean', default: false },
+  from: { type: 'string', multiple: true, default: [] as string[] },
+  help: { type: 'boolean', short: 'h', default: false },
+  prepare: { type: 'boolean', default: false },
+  replace: { type: 'boolean', default: false },
+  wait: { type: 'string', default: '0' },
+} as const
+
+const print = (line: string): void => void process.stdout.write(`${line}\n`)
+
+function told(code: number, line: string): number {
+  process.stderr.write(`${line}\n`)
+  return code
+}
+
+async function asked(args: string[]): Promise<number> {
+  const { discard, from, help, prepare, replace, wait } = parseArgs({ args, options: OPTIONS }).values
+  if (help) {
+    process.stdout.write(HELP)
+    return 0
+  }
+  if (prepare === from.length > 0)
+    return told(2, 'Say where the setup file is, roomtone provision --from PATH, or --prepare and nothing else.')
+  if (!/^\d{1,4}$/.test(wait)) return told(2, '--wait takes seconds, 0 to 9999.')
+  if (process.getuid?.() !== 0) return told(2, 'Only root can set a box up: sudo roomtone provision ...')
+  const parts = { say: print, signal: stopping() }
+  return prepare
+    ? await prepared(parts)
+    : await provision({ discard, from, replace, waitSeconds: Number(wait), ...parts })
+}
+
+async function prepared(parts: SetupParts): Promise<number> {
+  try {
+    const { changed } = await prepareAgent(true, parts)
+    print(
+      changed.length > 0 ? 'This box is ready for a setup stick.' : 'This box was ready already: nothing was changed.',
+    )
+    return 0
+  } catch (e) {
+    if (e instanceof SetupFailed) return told(1, `This box could not be made ready: ${e.message}`)
+    throw e
+  }
+}
+
+/** Exit codes: 0 joined, 1 not, 2 asked wrongly. */
+export async function main(args: string[]): Promise<number> {
+  try {
+    return args[0] === STICK_FLAG && args[1] ? await onStick(args[1]) : await asked(args)
+  } catch (e) {
+    if (e instanceof Refused) return told(1, e.message)
+    if (!isOptionError(e)) throw e
+    return told(2, `${e.message}. See roomtone provision --help.`)
+  }
+}

@@ -1,0 +1,67 @@
+// Where a setup file comes from: a file, a directory, a stick, or the image of one.
+import * as fs from 'node:fs'
+import * as path from 'node:path'
+import { SETUP_FILE, SETUP_FILE_MAX } from '../../wire/provision.ts'
+import { discardFile, type Report, readFileStrictly, reportInto } from './directory.ts'
+import type { Permits } from './permits.ts'
+import { Refused } from './setupfile.rules.ts'
+import { errand } from './stick.ts'
+
+export interface Source {
+  /** Overwrites and removes the setup file: for places that stay with the box. */
+  discard(): void
+  /** @throws Refused */
+  read(): Promise<Uint8Array>
+  /** Leaves word where the file came from. Throws when that cannot be. */
+  report(report: Report): Promise<void>
+}
+
+/** The first of these places that holds something. @throws Refused when none does. */
+export function sourceOf(places: readonly string[], permits: Permits, signal: AbortSignal): Source {
+  for (const place of places) {
+    const source = sourceAt(place, permits, signal)
+    if (source) return source
+  }
+  throw new Refused(`There is no ${SETUP_FILE} in ${places.join(', ')}.`)
+}
+
+function sourceAt(place: string, permits: Permits, signal: AbortSignal): Source | undefined {
+  // A device is named by a link (/dev/disk/by-label), and so may be a directory: the file in it may not.
+  const stat = fs.statSync(place, { throwIfNoEntry: false })
+  if (!stat) return undefined
+  if (stat.isBlockDevice()) return device(place, permits, signal)
+  if (stat.isDirectory()) {
+    const file = path.join(place, SETUP_FILE)
+    return fs.lstatSync(file, { throwIfNoEntry: false }) ? plain(file) : undefined
+  }
+  return stat.isFile() && stat.size > SETUP_FILE_MAX && !beginsAsJson(place)
+    ? device(place, permits, signal)
+    : plain(place)
+}
+
+const plain = (file: string): Source => ({
+  discard: () => discardFile(file),
+  read: async () => readFileStrictly(file),
+  report: async (report) => reportInto(path.dirname(file), report),
+})
+
+const device = (place: string, { fileSystems }: Permits, signal: AbortSignal): Source => ({
+  discard: () => {
+    throw new Refused(`A file on ${place} stays there: say "writeBack" in it to have its entry struck out.`)
+  },
+  read: () => errand(fs.realpathSync(place), { fileSystems, task: 'read' }, signal),
+  report: async (report) =>
+    void (await errand(fs.realpathSync(place), { fileSystems, task: 'report', ...report }, signal)),
+})
+
+/** A setup file that is too large is to be told from an image. */
+function beginsAsJson(file: string): boolean {
+  const handle = fs.openSync(file, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)
+  try {
+    const bytes = Buffer.alloc(64)
+    fs.readSync(handle, bytes, 0, bytes.length, 0)
+    return /^\uFEFF?\s*\{/.test(bytes.toString('utf8'))
+  } finally {
+    fs.closeSync(handle)
+  }
+}

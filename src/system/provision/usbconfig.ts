@@ -1,0 +1,116 @@
+// roomtone usb-config: an operator enrolls rooms, mints their tokens and writes the stick, in one go.
+import * as fs from 'node:fs'
+import * as path from 'node:path'
+import { makeDir } from '../../kernel/dirs.ts'
+import { faultWords } from '../../kernel/words.ts'
+import { type BootstrapConfigRequest, SETUP_FILE, SETUP_LABEL, SetupFile } from '../../wire/provision.ts'
+import { ask } from '../host/ask.ts'
+import { replaceFile } from '../host/files.ts'
+import { isMountPoint } from '../host/mounts.ts'
+import { called } from './choose.rules.ts'
+import { readUsbConfig, type UsbConfig } from './config.ts'
+import { dataOf, ended, NotDone, withSession } from './session.ts'
+
+const HELP = `usage: roomtone usb-config --controller-url URL --email EMAIL --out DIR --room "Alias;site;room" [...]
+
+Enrolls each room, mints a single-use token for it and writes ${SETUP_FILE} into DIR: a stick with the label ${SETUP_LABEL},
+the boot partition of an image; both have to be mounted there. The file holds tokens: who has it can join as these nodes until
+then.
+
+  --room "Alias;site;room[;hostname=NAME][;mac=ADDRESS][;serial=NUMBER]"
+                            a new node; the last three say which box it is for. May be given several times
+  --rooms-file FILE         the same as a table (CSV) whose first line names the columns:
+                            alias, site, room, hostname, mac, serial, node
+  --node ID                 a node that exists, may be given several times
+  --ttl TIME                how long the tokens are good: 15m, 4h, at most 24h (24h)
+  --replace                 boxes that belong to a node of this controller already are set up anew
+  --write-back              boxes strike their entry out and leave ${'`'}roomtone-result.txt${'`'} on the stick
+  --controller-url URL      the controller as the boxes reach it (or SVC_CONTROLLER_URL)
+  --api-url URL             as this machine reaches it, where that is another address
+  --controller-ca FILE      certificate authority of the controller (PEM); goes onto the stick
+  --allow-insecure          permit plain http and any certificate, for development
+  --email EMAIL             your account; its password comes from --password-file FILE (- is standard input), or is asked for
+  --session-token-file FILE a session in place of a login (or SVC_SESSION_TOKEN)
+  --allow-local             DIR is a directory of this machine, and no stick
+  --again                   enroll another recorder for a room that has one
+  --overwrite               replace a ${SETUP_FILE} that is there already
+`
+
+const READABLE_BY_OWNER = 0o600
+
+/** Before a token is minted: one that nobody can read any more is of no use. @throws NotDone */
+function mayWrite({ allowLocal, out, overwrite }: UsbConfig): void {
+  const file = path.join(out, SETUP_FILE)
+  if (!allowLocal && !isMountPoint(out))
+    throw new NotDone(
+      `No stick is mounted at ${out}: mount it first, or give --allow-local to write into a directory of this machine. ` +
+        'No room was enrolled.',
+    )
+  try {
+    if (allowLocal) makeDir(out)
+    fs.accessSync(out, fs.constants.W_OK | fs.constants.X_OK)
+  } catch (e) {
+    throw new NotDone(`${out} cannot be written: ${faultWords(e, out)}.`)
+  }
+  if (!overwrite && fs.lstatSync(file, { throwIfNoEntry: false }))
+    throw new NotDone(`${file} is there already, and its tokens may still be good: give --overwrite to replace it.`)
+}
+
+/** Two boxes in one room are rare, a command that is given twice is not. @throws NotDone */
+async function refuseTaken({ again, controller, nodes }: UsbConfig, signal: AbortSignal, token: string): Promise<void> {
+  const warnings: string[] = []
+  for (const wanted of nodes) {
+    if ('nodeId' in wanted) continue
+    const { room, site } = wanted
+    const place = new URLSearchParams({ limit: '200', room, site })
+    const answer = await ask(controller, { method: 'GET', path: `/nodes?${place}`, signal, token })
+    const there = dataOf('look at its nodes', answer) as { alias: string; id: string }[]
+    for (const { alias, id } of there) warnings.push(`${site}, ${room} has a recorder: "${alias}" (${id}).`)
+  }
+  if (warnings.length === 0) return
+  if (again) return void process.stderr.write(`${warnings.join('\n')}\n`)
+  const advice = 'For a new token of that recorder give --node with its id, for another recorder in that room --again.'
+  throw new NotDone(`${warnings.join('\n')}\n${advice} No room was enrolled.`)
+}
+
+async function minted(config: UsbConfig, signal: AbortSignal): Promise<SetupFile> {
+  const { boxUrl, controller, nodes, replace, ttlSeconds, writeBack } = config
+  const body: BootstrapConfigRequest = {
+    allowInsecure: controller.allowInsecure,
+    ...(controller.ca ? { controllerCa: controller.ca } : {}),
+    controllerUrl: boxUrl,
+    nodes,
+    replace,
+    ttlSeconds,
+    writeBack,
+  }
+  const answer = await withSession(config, signal, async (token) => {
+    await refuseTaken(config, signal, token)
+    return await ask(controller, { body, method: 'POST', path: '/nodes/bootstrap-config', signal, token })
+  })
+  return SetupFile.parse(dataOf('request', answer))
+}
+
+const inWords = (file: SetupFile, where: string): string =>
+  [
+    `${where} is written. It holds tokens: keep the stick like a key.`,
+    ...file.nodes.map((n) => `  ${called(n)}, ${n.site}, ${n.room}: good until ${n.expiresAt}`),
+    `Put it into a prepared box (label ${SETUP_LABEL}), or run there: sudo roomtone provision --from DIRECTORY`,
+  ].join('\n')
+
+async function usbConfig(config: UsbConfig): Promise<void> {
+  mayWrite(config)
+  const signal = new AbortController().signal
+  const file = await minted(config, signal)
+  const where = path.join(config.out, SETUP_FILE)
+  replaceFile(where, `${JSON.stringify(file, null, 2)}\n`, READABLE_BY_OWNER)
+  process.stdout.write(`${inWords(file, where)}\n`)
+}
+
+/** Exit codes: 0 written, 1 not, 2 asked wrongly. */
+export const main = (args: string[]): Promise<number> =>
+  ended(async () => {
+    const config = readUsbConfig(args)
+    if (config) await usbConfig(config)
+    else process.stdout.write(HELP)
+  })

@@ -1,0 +1,114 @@
+// Runs steps one after the other and takes all of them back when one fails: a box is set up, or as it was.
+
+import { systemWords } from '../../kernel/words.ts'
+import { lock } from '../host/lock.ts'
+import { NotStarted } from '../host/run.ts'
+import { Journal } from './journal.ts'
+import { undoAll } from './undo.ts'
+import { type SetupDone, SetupFailed, type SetupParts } from './wish.ts'
+
+/** One thing a box needs. Steps are looked at in order, and the second run finds all of them done. */
+export interface Step {
+  /** As in "<name>: done". */
+  name: string
+  /** Tells the journal before it changes anything. */
+  apply(journal: Journal): Promise<void> | void
+  done(): Promise<boolean> | boolean
+}
+
+export const JOURNAL_DIR = '/var/lib/roomtone-setup'
+
+/** Where a setup notes what it does, and what keeps a second one from it. */
+export interface Bench {
+  journal: string
+  lock: string
+}
+
+const BOX: Bench = { journal: JOURNAL_DIR, lock: '/run/roomtone-setup.lock' }
+
+/** Two setups at once would take each other's changes back. The kernel frees the lock with the process. @throws SetupFailed */
+export async function alone<T>(work: () => Promise<T>, bench: Bench = BOX): Promise<T> {
+  const held = await lock(bench.lock).catch((e: Error) => {
+    throw new SetupFailed(e.message)
+  })
+  if (!held) throw new SetupFailed('another setup runs on this box: wait until it is done')
+  try {
+    return await work()
+  } finally {
+    held.release()
+  }
+}
+
+async function takenBack(journal: Journal, say: SetupParts['say']): Promise<void> {
+  const left = await undoAll(journal)
+  for (const sentence of left) say(`Left behind: ${sentence}.`)
+}
+
+/** What the disk or a program that is not there says, as a sentence; a fault of ours stays what it is. */
+function inWords(e: unknown, step: Step): unknown {
+  if (e instanceof NotStarted) return new SetupFailed(`${step.name}: ${e.message}. Install it and run this again`)
+  const words = systemWords(e)
+  return words === undefined ? e : new SetupFailed(`${step.name}: ${words}`)
+}
+
+async function apply(step: Step, journal: Journal): Promise<void> {
+  try {
+    await step.apply(journal)
+  } catch (e) {
+    throw inWords(e, step)
+  }
+}
+
+async function applied(steps: Step[], journal: Journal, { say, signal }: SetupParts): Promise<string[]> {
+  const changed: string[] = []
+  for (const step of steps) {
+    signal.throwIfAborted()
+    if (await step.done()) continue
+    signal.throwIfAborted()
+    say(`${step.name} ...`)
+    await apply(step, journal)
+    changed.push(step.name)
+  }
+  signal.throwIfAborted()
+  return changed
+}
+
+/**
+ * Does what is not done yet. A run that was cut off (power, kill -9) is gone on with; one that was cut off while it took
+ * its changes back is taken back first. @throws SetupFailed, or what the signal was aborted with, when all that this run
+ * and the cut off one changed has been taken back.
+ */
+export const runSteps = (steps: Step[], parts: SetupParts, bench: Bench = BOX): Promise<SetupDone> =>
+  alone(() => onOrBack(steps, parts, new Journal(bench.journal)), bench)
+
+async function onOrBack(steps: Step[], parts: SetupParts, journal: Journal): Promise<SetupDone> {
+  const { say } = parts
+  if (journal.undoing) await takenBack(journal, say)
+  else if (journal.changes.length > 0) say('An earlier setup was cut off: this one goes on with it.')
+  try {
+    const changed = await applied(steps, journal, parts)
+    journal.close()
+    return { changed }
+  } catch (e) {
+    if (journal.changes.length > 0) say('Taking back what was changed ...')
+    await takenBack(journal, say)
+    throw e
+  }
+}
+
+/**
+ * Ends what an earlier run left half taken back: until then, what stands on the box is neither the one nor the other. Before
+ * anything is read.
+ */
+export const finishUndo = ({ say }: SetupParts, bench: Bench = BOX): Promise<void> =>
+  alone(async () => {
+    const journal = new Journal(bench.journal)
+    if (journal.undoing) await takenBack(journal, say)
+  }, bench)
+
+/** Ends what an earlier run left half done by taking it back. Call it `alone`. */
+export async function takeBackUnfinished({ say }: SetupParts): Promise<void> {
+  const journal = new Journal(JOURNAL_DIR)
+  if (journal.changes.length > 0) say('An earlier setup was cut off: it is taken back first.')
+  await takenBack(journal, say)
+}

@@ -1,0 +1,125 @@
+// Services: started with the box, and seen at work before the setup says so.
+import * as fs from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { systemClock } from '../../kernel/clock.ts'
+import { readOnlineSign } from '../host/onlinesign.ts'
+import { PLACES, UNITS } from '../host/places.ts'
+import { agentDir, heldTakes } from '../host/takes.ts'
+import type { Step } from './engine.ts'
+import type { Journal } from './journal.ts'
+import { resetFailed, systemctl, tool, unitState } from './system.ts'
+import { SetupFailed, type SetupParts } from './wish.ts'
+
+const ONLINE_MS = 90_000
+const LOOK_MS = 250
+/** A new version may have a large database to bring up to date first. */
+const START_MS = 16 * 60_000
+
+/** Process number of a service; 0 when it does not run. */
+export const mainPid = async (unit: string): Promise<number> =>
+  Number((await systemctl('show', '--property=MainPID', '--value', unit)).trim())
+
+/** When the service was started, Unix ms by the clock of now: systemd tells it by the clock that nobody sets. */
+async function startedAt(unit: string): Promise<number> {
+  const property = ['--property=ExecMainStartTimestampMonotonic', '--value']
+  const sinceBootUs = Number((await systemctl('show', ...property, unit)).trim())
+  return systemClock.now() - (Number(process.hrtime.bigint() / 1000n) - sinceBootUs) / 1000
+}
+
+/** Whether the service was started with another program than the one in use, or before what it reads was written. */
+async function outdated(unit: string, reads: readonly string[]): Promise<boolean> {
+  const pid = await mainPid(unit)
+  if (pid === 0) return false
+  // A program that was replaced under its name reads as "... (deleted)".
+  if (fs.readlinkSync(`/proc/${pid}/exe`) !== fs.realpathSync(PLACES.executable)) return true
+  const since = await startedAt(unit)
+  return reads.some((file) => (fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0) > since)
+}
+
+interface ServiceStepParts {
+  /** Whether it may not be stopped now. */
+  busy: () => boolean
+  /** Has it begin nothing new, until the function is called that this resolves with. */
+  hold?: () => Promise<() => void>
+  /** Has it take over later what it could not now. */
+  later: () => Promise<void>
+  parts: SetupParts
+  /** What it reads at its start. */
+  reads: readonly string[]
+  unit: string
+  /** Resolves when it does its work; throws SetupFailed when it does not. */
+  working: (signal: AbortSignal) => Promise<void>
+}
+
+async function started(verb: 'start' | 'restart', unit: string, signal: AbortSignal): Promise<void> {
+  await resetFailed(unit)
+  try {
+    await tool('systemctl', [verb, unit], { signal, timeoutMs: START_MS })
+  } catch {
+    signal.throwIfAborted()
+    const words = await tool('journalctl', ['-u', unit, '-n', '5', '-o', 'cat', '--no-pager'])
+    throw new SetupFailed(`${unit} does not start. Its last words: ${words.trim().slice(-800)}`)
+  }
+}
+
+/** Enables and starts a service; one that runs is started anew only where that changes something and costs no take. */
+export function serviceStep({ busy, hold, later, parts, reads, unit, working }: ServiceStepParts): Step {
+  const begin = async (journal: Journal) => {
+    const before = await unitState(unit)
+    if (before.active && busy()) return await later()
+    const letGo = before.active ? await hold?.() : undefined
+    try {
+      // What began until it was held.
+      if (before.active && busy()) return await later()
+      journal.record({ kind: 'unit', unit, ...before, restart: before.active })
+      await systemctl('enable', '--quiet', unit)
+      await started(before.active ? 'restart' : 'start', unit, parts.signal)
+    } finally {
+      letGo?.()
+    }
+    await working(parts.signal)
+  }
+  return {
+    name: `the service ${unit}`,
+    async done() {
+      const { active, enabled } = await unitState(unit)
+      return active && enabled && !(await outdated(unit, reads))
+    },
+    apply: begin,
+  }
+}
+
+/** Units that something else starts: a device, the power. */
+export const enabledStep = (name: string, units: readonly string[]): Step => ({
+  name,
+  async done() {
+    const states = await Promise.all(units.map(unitState))
+    return states.every(({ enabled }) => enabled)
+  },
+  async apply(journal) {
+    for (const unit of units) journal.record({ kind: 'unit', unit, ...(await unitState(unit)), restart: false })
+    await systemctl('enable', '--quiet', ...units)
+  },
+})
+
+/** Waits until the controller hears this box's agent. @throws SetupFailed after a minute and a half. */
+export async function untilOnline(signal: AbortSignal): Promise<void> {
+  const pid = await mainPid(UNITS.agent)
+  for (const end = performance.now() + ONLINE_MS; performance.now() < end; ) {
+    const sign = readOnlineSign(agentDir())
+    if (sign?.online && sign.pid === pid) return
+    await sleep(LOOK_MS, undefined, { signal })
+  }
+  const words = await tool('journalctl', ['-u', UNITS.agent, '-n', '3', '-o', 'cat', '--no-pager'])
+  throw new SetupFailed(
+    `the agent runs, but its controller did not hear it within ${ONLINE_MS / 1000} s. Its last words: ${words.trim().slice(-800)}`,
+  )
+}
+
+export const agentBusy = (): boolean => heldTakes().running > 0
+
+/** Started once, it starts the agent anew as soon as no take runs. */
+export async function refreshLater({ say }: SetupParts): Promise<void> {
+  await systemctl('start', '--no-block', UNITS.agentRefresh)
+  say('This box records: the agent takes the changes over as soon as no take runs.')
+}

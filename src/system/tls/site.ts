@@ -1,0 +1,202 @@
+// The certificates of a site as files of one directory: its authority, the controller's certificate, and the clients'.
+import { createPrivateKey, randomBytes, X509Certificate } from 'node:crypto'
+import * as fs from 'node:fs'
+import * as path from 'node:path'
+import { makeDir } from '../../kernel/dirs.ts'
+import { groupId } from '../host/accounts.ts'
+import { replaceFile } from '../host/files.ts'
+import { USERS } from '../host/places.ts'
+import { issue, makeAuthority, type Pair, permittedBy, type Span } from './authority.x509.ts'
+import { HERE, type Host, hostsIn, isPermitted, permittedFor, together } from './names.ts'
+
+/** Why it was not done, in a sentence that says what to change. */
+export class TlsFault extends Error {}
+
+export const DAY_MS = 86_400_000
+const AUTHORITY_DAYS = 3650
+/** Browsers refuse server certificates that last longer. */
+export const MOST_SERVER_DAYS = 397
+/** A recorder without a clock battery may be behind by some hours when it connects for the first time. */
+const EARLIER_MS = DAY_MS
+
+export const siteFiles = (dir: string) => ({
+  ca: path.join(dir, 'ca.pem'),
+  caKey: path.join(dir, 'ca.key'),
+  cert: path.join(dir, 'server.pem'),
+  clients: path.join(dir, 'clients'),
+  key: path.join(dir, 'server.key'),
+})
+
+/** Total length `days`, from a day ago; never beyond what vouches for it. */
+const spanOf = (now: number, days: number, until = Number.POSITIVE_INFINITY): Span => ({
+  from: now - EARLIER_MS,
+  until: Math.min(now - EARLIER_MS + days * DAY_MS, until),
+})
+
+const endOf = (cert: string): number => Date.parse(new X509Certificate(cert).validTo)
+
+/** Certificates are for everybody, keys for their owner; the controller reads its key through its group. */
+function writePair(certFile: string, keyFile: string, { cert, key }: Pair, group?: string): void {
+  const gid = group !== undefined && process.getuid?.() === 0 ? groupId(group) : undefined
+  replaceFile(keyFile, key, gid === undefined ? 0o600 : 0o640)
+  if (gid !== undefined) fs.chownSync(keyFile, 0, gid)
+  replaceFile(certFile, cert, 0o644)
+}
+
+function openDir(dir: string, mode: number): void {
+  if (fs.existsSync(dir)) return
+  makeDir(dir, mode)
+  // The umask does not get a say.
+  fs.chmodSync(dir, mode)
+}
+
+/**
+ * A new authority and the controller's first certificate. @throws TlsFault where there already is one: whoever trusts
+ * it would be locked out.
+ */
+export function initSite(
+  dir: string,
+  hosts: readonly Host[],
+  domains: readonly Host[],
+  days: number,
+  now: number,
+): void {
+  const files = siteFiles(dir)
+  const { ca, caKey, cert, key } = files
+  const there = [ca, caKey, cert, key].find((file) => fs.existsSync(file))
+  if (there)
+    throw new TlsFault(
+      `${there} is already there, and nothing was changed: roomtone tls renew renews the certificate. To begin anew with ` +
+        'another authority, which every recorder then has to be told, move the old files away or name another --dir.',
+    )
+  const name = `Roomtone site CA ${randomBytes(4).toString('hex')}`
+  const authority = makeAuthority(name, permittedFor(hosts, domains), spanOf(now, AUTHORITY_DAYS))
+  const server = issue(authority, serverWish(together(hosts, HERE), spanOf(now, days)))
+  openDir(dir, 0o755)
+  try {
+    writePair(ca, caKey, authority)
+    writePair(cert, key, server, USERS.controller)
+  } catch (e) {
+    // Half a site is none: the next try must not stop at its files.
+    for (const file of [ca, caKey, cert, key]) fs.rmSync(file, { force: true })
+    throw e
+  }
+}
+
+// A common name has 64 characters at most; who connects looks at the alternative names.
+const serverWish = (hosts: readonly Host[], span: Span) => ({
+  hosts,
+  name: (hosts[0] as Host).name.slice(0, 64),
+  span,
+})
+
+export interface Renewal {
+  days: number
+  /** Also when there is time left. */
+  force: boolean
+  /** Names the certificate has not had so far. */
+  hosts: readonly Host[]
+  newKey: boolean
+  /** Due from this many days before its end. */
+  withinDays: number
+}
+
+/**
+ * A fresh certificate for the same names and, unless a new one is asked for, the same key: then one file is replaced, and
+ * certificate and key fit at any moment. Gives whether it was due. @throws TlsFault
+ */
+export function renewSite(dir: string, wish: Renewal, now: number): boolean {
+  const { cert, key } = siteFiles(dir)
+  const authority = readAuthority(dir, now)
+  const old = new X509Certificate(readPem(cert))
+  const known = hostsIn(old.subjectAltName)
+  const hosts = together(known, wish.hosts)
+  const due = Date.parse(old.validTo) - now <= wish.withinDays * DAY_MS || hosts.length > known.length
+  if (!due && !wish.force && !wish.newKey) return false
+  refuseForeign(hosts, authority.cert)
+  const span = spanOf(now, wish.days, endOf(authority.cert))
+  const kept = wish.newKey ? {} : { key: readPem(key) }
+  writePair(cert, key, issue(authority, { ...serverWish(hosts, span), ...kept }), USERS.controller)
+  return true
+}
+
+function refuseForeign(hosts: readonly Host[], ca: string): void {
+  const permitted = permittedBy(ca)
+  const foreign = permitted && hosts.find((host) => !isPermitted(host, permitted))
+  if (foreign)
+    throw new TlsFault(
+      `The authority of this site may not vouch for ${foreign.name}, only for ${permitted.dns.join(', ')} and what is ` +
+        'below, and for private addresses. Make a new one with roomtone tls init --dir, and bring its ca.pem to every recorder.',
+    )
+}
+
+/** A client's certificate below `clients/`. @throws TlsFault when there is one already, unless it is to be replaced. */
+export function makeClient(
+  dir: string,
+  name: string,
+  days: number,
+  replace: boolean,
+  now: number,
+): Pair & { file: string } {
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(name))
+    throw new TlsFault(`"${name}" is no name for a client: letters, digits, _ and -, at most 64, as the id of a node.`)
+  const authority = readAuthority(dir, now)
+  const { clients } = siteFiles(dir)
+  const file = path.join(clients, `${name}.pem`)
+  if (fs.existsSync(file) && !replace)
+    throw new TlsFault(`${file} is already there, and nothing was changed: --force makes another one in its place.`)
+  const pair = issue(authority, { hosts: [], name, span: spanOf(now, days, endOf(authority.cert)) })
+  openDir(clients, 0o700)
+  writePair(file, path.join(clients, `${name}.key`), pair)
+  return { ...pair, file }
+}
+
+function readAuthority(dir: string, now: number): Pair {
+  const { ca, caKey } = siteFiles(dir)
+  const pair = { cert: readPem(ca), key: readPem(caKey) }
+  if (!new X509Certificate(pair.cert).checkPrivateKey(createPrivateKey(pair.key)))
+    throw new TlsFault(`${caKey} is not the key of ${ca}: put the two that were made together back.`)
+  if (endOf(pair.cert) <= now)
+    throw new TlsFault(
+      `The authority ${ca} has expired: make a new one with roomtone tls init --dir, and bring its ca.pem to every recorder.`,
+    )
+  return pair
+}
+
+function readPem(file: string): string {
+  try {
+    return fs.readFileSync(file, 'utf8')
+  } catch (e) {
+    const { code } = e as NodeJS.ErrnoException
+    if (code !== 'ENOENT') throw new TlsFault(`${file} cannot be read: ${code}. Run this as root.`)
+    throw new TlsFault(`There is no ${file}: roomtone tls init makes it; --dir says where.`)
+  }
+}
+
+export interface Shown {
+  /** Whole days until it expires; negative afterwards. */
+  daysLeft: number
+  file: string
+  /** SHA-256, as browsers and openssl show it. */
+  fingerprint: string
+  names: string[]
+  until: string
+}
+
+/** Every certificate of the site. @throws TlsFault where there is none. */
+export function showSite(dir: string, now: number): Shown[] {
+  const { ca, cert, clients } = siteFiles(dir)
+  const known = fs.existsSync(clients) ? fs.readdirSync(clients).filter((name) => name.endsWith('.pem')) : []
+  return [ca, cert, ...known.sort().map((name) => path.join(clients, name))].map((file) => {
+    const pem = readPem(file)
+    const { fingerprint256, subject, subjectAltName } = new X509Certificate(pem)
+    const hosts = hostsIn(subjectAltName).map(({ name }) => name)
+    return {
+      daysLeft: Math.floor((endOf(pem) - now) / DAY_MS),
+      file,
+      fingerprint: fingerprint256,
+      names: hosts.length > 0 ? hosts : [subject.replace(/^CN=/, '')],
+      until: new Date(endOf(pem)).toISOString(),
+    }
+  })
+}

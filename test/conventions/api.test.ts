@@ -1,0 +1,45 @@
+// docs/api.md shows what every route takes and answers.
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import * as z from 'zod'
+import { schemaOf } from '../../src/controller/http/openapi.ts'
+import { kit } from '../kit/kit.ts'
+import { answersOf } from './api.answers.ts'
+import { answerOf, keyOf, written } from './api.shapes.ts'
+
+const k = kit()
+after(() => k.close())
+
+test('the answer of every route is known from its type', () => {
+  const answers = answersOf()
+  const shapeless = k.routes.filter((r) => /^\{? ?data: (unknown|any)\b|^$/.test(answerOf(r, answers) ?? ''))
+  assert.deepEqual(shapeless.map(keyOf), [])
+  assert.equal(
+    answerOf(k.routes.find((r) => keyOf(r) === 'POST /recordings user')!, answers),
+    '{ data: Recording; job: Job }',
+  )
+  assert.match(
+    answers.types.get('Recording') ?? '',
+    /^interface Recording \{\n {2}cached: boolean\n {2}cachePath\?: string\n/,
+  )
+})
+
+test('a schema is written as what a caller may send', () => {
+  const body = z.strictObject({
+    codec: z.enum(['mp3', 'wav']).default('mp3'),
+    ids: z.array(z.string().min(1).max(9)).max(3),
+    more: z.union([z.object({ a: z.number() }), z.null()]).optional(),
+    seconds: z.number().int().min(1).max(60).nullable(),
+  })
+  assert.equal(
+    written(schemaOf(body)),
+    [
+      '{',
+      "  codec?: 'mp3' | 'wav' // default 'mp3'",
+      '  ids: string[] // at most 3 items',
+      '  more?: { a: number } | null',
+      '  seconds: number | null // whole, 1 to 60',
+      '}',
+    ].join('\n'),
+  )
+})

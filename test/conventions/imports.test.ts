@@ -1,0 +1,206 @@
+import assert from 'node:assert/strict'
+import * as path from 'node:path'
+import { test } from 'node:test'
+import { blank, lineOf, places, type Source, sources } from './source.ts'
+
+interface Floor {
+  /** Floors that may be imported besides the own one. */
+  may: string[]
+  packages: string[]
+}
+
+// The house, as data. `domain` is every folder of src/controller that has no row of its own; the parts of src/system have
+// theirs.
+const CONTROLLER = ['kernel', 'wire', 'crypto', 'store', 'http', 'scheduler']
+const PROGRAMS = ['controller', 'cli', 'agent', 'lifecycle', 'setup', 'maintain', 'provision', 'tls']
+const FLOORS: Record<string, Floor> = {
+  kernel: { may: [], packages: [] },
+  wire: { may: ['kernel'], packages: ['zod'] },
+  crypto: { may: ['kernel'], packages: ['@noble/hashes', '@noble/ciphers'] },
+  store: { may: ['kernel'], packages: ['better-sqlite3'] },
+  http: { may: ['kernel', 'wire', 'store', 'crypto'], packages: ['hono', '@hono/node-server', 'zod'] },
+  scheduler: { may: ['kernel'], packages: ['croner'] },
+  domain: { may: [...CONTROLLER, 'host'], packages: [] },
+  // lifecycle: on a site of one box the controller does the runner's work itself (SVC_LIFECYCLE_EMBEDDED).
+  controller: { may: [...CONTROLLER, 'domain', 'host', 'lifecycle'], packages: ['zod'] },
+  cli: { may: [...CONTROLLER, 'domain', 'controller', 'host'], packages: [] },
+  host: { may: ['kernel'], packages: [] },
+  agent: { may: ['kernel', 'wire', 'crypto', 'host'], packages: ['zod'] },
+  lifecycle: { may: ['kernel', 'wire', 'crypto', 'host'], packages: ['zod'] },
+  setup: { may: ['kernel', 'wire', 'crypto', 'host'], packages: ['zod'] },
+  maintain: { may: ['kernel', 'wire', 'crypto', 'host', 'setup'], packages: ['zod'] },
+  provision: { may: ['kernel', 'wire', 'crypto', 'host', 'setup'], packages: ['zod'] },
+  tls: { may: ['kernel', 'wire', 'host'], packages: ['zod'] },
+  console: { may: ['wire'], packages: [] },
+  main: { may: ['kernel', ...PROGRAMS], packages: [] },
+}
+// A driver's own library, in its X.<name>.ts only.
+const DRIVERS: Record<string, string[]> = {
+  'src/agent/enhance/deep.onnx.ts': ['onnxruntime-web'],
+  'src/controller/identity/auth/oidc.openid.ts': ['openid-client'],
+  'src/controller/monitoring/status/metrics.prometheus.ts': ['prom-client'],
+  'src/system/tls/authority.x509.ts': ['@peculiar/asn1-schema', '@peculiar/asn1-x509'],
+  'src/controller/uploads/drivers.s3.ts': ['@aws-sdk/client-s3', '@aws-sdk/lib-storage'],
+  'src/controller/uploads/drivers.s3.verify.ts': ['@aws-sdk/client-s3'],
+}
+
+interface Import {
+  from: string
+  line: number
+  lazy: boolean
+  typeOnly: boolean
+}
+
+/** Static, re-exporting, type-only and lazy imports of a source. */
+function importsOf({ text }: Source): Import[] {
+  const structure = blank(text)
+  return [...text.matchAll(/\b(?:from|import\s*(\(?))\s*['"]([^'"\n]+)['"]/g)]
+    .filter((match) => /^(from|import)/.test(structure.slice(match.index)))
+    .map((match) => ({
+      from: match[2] as string,
+      line: lineOf(text, match.index),
+      lazy: match[1] === '(',
+      typeOnly: /(^|\n)import type [^'"]*$/.test(structure.slice(0, match.index)),
+    }))
+}
+
+const floorOf = (file: string): string => {
+  const [, top = '', folder = '', ...deeper] = file.split('/')
+  if (!folder) return top.replace(/\.ts$/, '')
+  if (top === 'system') return folder
+  if (top !== 'controller' || deeper.length === 0) return top
+  return Object.hasOwn(FLOORS, folder) ? folder : 'domain'
+}
+
+/** `fleet/nodes`, or `uploads` where a domain has no parts. */
+const domainOf = (file: string): string => file.split('/').slice(2, -1).join('/')
+const packageOf = (from: string): string =>
+  from
+    .split('/')
+    .slice(0, from.startsWith('@') ? 2 : 1)
+    .join('/')
+const targetOf = (file: string, from: string): string => path.normalize(path.join(path.dirname(file), from))
+
+/** What is wrong with one import, in a sentence; undefined when it is allowed. */
+function fault(file: string, imported: Import): string | undefined {
+  const floor = floorOf(file)
+  const rule = FLOORS[floor]
+  if (!rule) return `src has no floor called ${floor}`
+  const { from } = imported
+  if (from.startsWith('node:')) return impure(file) ? `rules are pure: no ${from}` : undefined
+  if (!from.startsWith('.')) {
+    const allowed = [...rule.packages, ...(DRIVERS[file] ?? [])]
+    return allowed.includes(packageOf(from)) ? undefined : `${floor} may not import the package ${packageOf(from)}`
+  }
+  if (!from.endsWith('.ts')) return 'imports end in .ts'
+  return floorFault(file, targetOf(file, from), imported)
+}
+
+const impure = (file: string): boolean => file.endsWith('.rules.ts')
+
+function floorFault(file: string, target: string, { lazy, typeOnly }: Import): string | undefined {
+  const [floor, to] = [floorOf(file), floorOf(target)]
+  if (impure(file) && /\.(store|routes|runner)\.ts$/.test(target) && !typeOnly) return `rules are pure: not ${target}`
+  if (floor === 'main' && PROGRAMS.includes(to)) return lazy ? undefined : `main imports ${to} lazily only`
+  if (floor === 'domain' && to === 'domain' && domainOf(file) !== domainOf(target))
+    return /\.(store|rules)\.ts$/.test(target) ? undefined : `of another domain only .store and .rules, not ${target}`
+  if (floor !== to && !FLOORS[floor]?.may.includes(to)) return `${floor} may not import ${to} (${target})`
+}
+
+const faults = (source: Source): string[] =>
+  importsOf(source).flatMap((imported) => {
+    const why = fault(source.file, imported)
+    return why ? [`${source.file}:${imported.line} ${why}`] : []
+  })
+
+/** The first cycle in a graph of names, as a path; undefined when there is none. */
+function cycle(edges: Map<string, Set<string>>): string[] | undefined {
+  const done = new Set<string>()
+  const walk = (at: string, trail: string[]): string[] | undefined => {
+    if (trail.includes(at)) return [...trail.slice(trail.indexOf(at)), at]
+    if (done.has(at)) return undefined
+    for (const next of edges.get(at) ?? []) {
+      const found = walk(next, [...trail, at])
+      if (found) return found
+    }
+    done.add(at)
+  }
+  for (const name of edges.keys()) {
+    const found = walk(name, [])
+    if (found) return found
+  }
+}
+
+function domainEdges(all: Source[]): Map<string, Set<string>> {
+  const edges = new Map<string, Set<string>>()
+  for (const source of all.filter(({ file }) => floorOf(file) === 'domain'))
+    for (const { from } of importsOf(source).filter((i) => i.from.startsWith('.'))) {
+      const target = targetOf(source.file, from)
+      const [a, b] = [domainOf(source.file), domainOf(target)]
+      if (floorOf(target) === 'domain' && a !== b) edges.set(a, (edges.get(a) ?? new Set()).add(b))
+    }
+  return edges
+}
+
+const all = sources(['src']).filter(({ file }) => !file.endsWith('.d.ts'))
+const everywhere = (pattern: RegExp, except: string[] = []): string[] =>
+  all.filter(({ file }) => !except.includes(file)).flatMap((source) => places(source, pattern))
+
+test('every import follows the table of floors', () => {
+  assert.deepEqual(all.flatMap(faults), [])
+})
+
+test('domains do not import each other in a circle', () => {
+  assert.equal(cycle(domainEdges(all)), undefined)
+})
+
+test('no default export, no re-export, no index.ts: a name has one home', () => {
+  assert.deepEqual(everywhere(/\bexport\s+default\b/g), [])
+  assert.deepEqual(everywhere(/\bexport\s+(type\s+)?(\*|\{[^}]*\})[^\n]*\bfrom\b/g), [])
+  assert.deepEqual(
+    all.map(({ file }) => file).filter((file) => path.basename(file) === 'index.ts'),
+    [],
+  )
+})
+
+test('no require, and no import whose target is not a literal', () => {
+  assert.deepEqual(everywhere(/\b(require|createRequire)\s*\(/g), [])
+  assert.deepEqual(everywhere(/\bimport\s*\(\s*[^'"\s]/g), [])
+})
+
+test('the guard sees what it must see', () => {
+  const bad: [string, string][] = [
+    ['src/kernel/a.ts', "import { b } from '../wire/b.ts'"],
+    ['src/kernel/a.ts', "import * as z from 'zod'"],
+    ['src/wire/a.ts', "import type { Hono } from 'hono'"],
+    ['src/agent/jobs/a.ts', "import type { Db } from '../../controller/store/db.ts'"],
+    ['src/agent/agent.ts', "const x = await import('../controller/store/db.ts')"],
+    ['src/controller/fleet/rooms/rooms.routes.ts', "import { x } from '../nodes/nodes.routes.ts'"],
+    ['src/controller/fleet/rooms/rooms.store.ts', "import Database from 'better-sqlite3'"],
+    ['src/controller/fleet/rooms/rooms.rules.ts', "import * as fs from 'node:fs'"],
+    ['src/controller/fleet/rooms/rooms.rules.ts', "import { roomStore } from './rooms.store.ts'"],
+    ['src/controller/fleet/rooms/rooms.routes.ts', "import type { Config } from '../config.ts'"],
+    ['src/main.ts', "import { main } from './agent/agent.ts'"],
+    ['src/wire/a.ts', "import { b } from './b'"],
+    ['src/new/a.ts', "import { b } from './b.ts'"],
+    ['src/wire/a.ts', "import {\n  type B,\n} from '../crypto/b.ts'"],
+  ]
+  for (const [file, text] of bad) assert.equal(faults({ file, text }).length, 1, `${file}: ${text}`)
+  const good: [string, string][] = [
+    ['src/controller/fleet/rooms/rooms.routes.ts', "import { x } from '../nodes/nodes.store.ts'"],
+    ['src/controller/fleet/rooms/rooms.rules.ts', "import type { Row } from './rooms.store.ts'"],
+    ['src/main.ts', "const x = () => import('./agent/agent.ts')"],
+    ['src/kernel/a.ts', "// from 'zod'\nconst sql = `DELETE from 'zod'` + \"x from 'hono'\" + Buffer.from('zod')"],
+  ]
+  for (const [file, text] of good) assert.deepEqual(faults({ file, text }), [], `${file}: ${text}`)
+  assert.deepEqual(
+    cycle(
+      new Map([
+        ['a', new Set(['b'])],
+        ['b', new Set(['c'])],
+        ['c', new Set(['b'])],
+      ]),
+    ),
+    ['b', 'c', 'b'],
+  )
+})

@@ -1,0 +1,108 @@
+// The parts of the documentation that are made from the code: the tables of settings and of routes.
+import type * as z from 'zod'
+import { helpText } from '../../src/agent/config.ts'
+import type { Row } from '../../src/agent/settings.rows.ts'
+import { SETTINGS as AGENT } from '../../src/agent/settings.ts'
+import { SETTINGS as CONTROLLER } from '../../src/controller/config.ts'
+import type { AnyRoute } from '../../src/controller/http/route.ts'
+import { mounted } from '../../src/controller/http/serve.ts'
+import { RUN_SETTINGS, SERVER_SETTINGS } from '../../src/lifecycle/config.ts'
+import { answersOf } from './api.answers.ts'
+import { shapeOf, shortened, typesOf } from './api.shapes.ts'
+
+const cell = (text: string): string => text.replaceAll('|', '\\|')
+const table = (head: string[], rows: string[][]): string =>
+  [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n')
+
+function tableOf(settings: Record<string, readonly [z.ZodType, string]>): string {
+  const rows = Object.entries(settings).map(([name, [schema, words]]) => {
+    const fallback = schema.safeParse(undefined).data
+    const plain = typeof fallback === 'object' || fallback === undefined || fallback === ''
+    return [`\`${name}\``, plain ? '' : `\`${fallback}\``, words]
+  })
+  return table(['Setting', 'Default', 'Meaning'], rows)
+}
+
+/** The flags of a row, as `--help` names them. */
+function flags(env: string): string {
+  const line = helpText()
+    .split('\n')
+    .find((text) => text.includes(`[${env}]`) || text.includes(`[${env}(_FILE)`))
+  return [...(line ?? '').matchAll(/(?<=^ +|, )--[a-z0-9-]+/g)].map(([flag]) => `\`${flag}\``).join(' ')
+}
+
+function agentSettings(): string {
+  const rows = (Object.values(AGENT) as Row[]).map((row) => [
+    row.kind === 'secret' ? `\`${row.env}\`, \`${row.env}_FILE\`` : `\`${row.env}\``,
+    flags(row.env),
+    row.help,
+  ])
+  return table(['Setting', 'Flag', 'Meaning (default)'], rows)
+}
+
+const WHO: Record<string, string> = {
+  user: 'session',
+  node: 'node',
+  bootstrap: 'bootstrap token',
+  runner: 'runner token',
+  scraper: 'metrics token',
+  none: 'open',
+}
+
+function inOrder(routes: readonly AnyRoute[]): AnyRoute[] {
+  const order = (r: AnyRoute): string =>
+    r.path
+      .split('/')
+      .slice(0, r.path.startsWith('/settings') ? 3 : 2)
+      .join('/')
+  return [...routes].sort((a, b) => order(a).localeCompare(order(b)))
+}
+
+function api(routes: readonly AnyRoute[]): string {
+  const rows = inOrder(routes).map((r) => [
+    `\`${r.method} ${mounted(r.path)}\``,
+    WHO[r.auth as string] ?? '',
+    r.permission ? `\`${r.permission}\`` : '',
+    r.audit === 'none' ? '' : `\`${r.action}\``,
+  ])
+  return table(['Route', 'Who', 'Permission', 'Audit'], rows)
+}
+
+/** Both in one part: the compiler is asked once. */
+function shapes(routes: readonly AnyRoute[]): string {
+  const answers = answersOf()
+  const folded = inOrder(routes).map((r) => shapeOf(r, answers, WHO[r.auth as string] ?? ''))
+  return shortened([...folded, '## Types', 'Named in the answers above.', typesOf(answers)].join('\n\n'))
+}
+
+const MADE: Record<string, Record<string, (routes: readonly AnyRoute[]) => string>> = {
+  'docs/api.md': { api, shapes },
+  'docs/lifecycle.md': { 'lifecycle settings': () => tableOf({ ...SERVER_SETTINGS, ...RUN_SETTINGS }) },
+  'docs/settings.md': { 'agent settings': agentSettings, 'controller settings': () => tableOf(CONTROLLER) },
+}
+/** Files that have such parts. */
+export const PAGES = Object.keys(MADE)
+
+/** The text of a page with its generated parts made anew. @throws Error when a pair of markers is missing. */
+export const renewed = (page: string, before: string, routes: readonly AnyRoute[]): string =>
+  Object.entries(MADE[page] ?? {}).reduce((text, [name, made]) => {
+    const [open, close] = [`<!-- ${name} -->`, `<!-- /${name} -->`]
+    const [start, end] = [text.indexOf(open), text.indexOf(close)]
+    if (start < 0 || end < start) throw new Error(`${page} has no part ${open} ... ${close}`)
+    return `${text.slice(0, start + open.length)}\n\n${made(routes)}\n\n${text.slice(end)}`
+  }, before)
+
+/** A place in a text: `name` (file). */
+const ANCHOR = /`(\w+)`\s+\(((?:src|test)\/[\w./]+\.ts)\)/g
+
+export interface Anchor {
+  file: string
+  name: string
+}
+
+export const anchors = (text: string): Anchor[] =>
+  [...text.matchAll(ANCHOR)].map(([, name = '', file = '']) => ({ file, name }))
+
+/** Whether `source` defines `name` at its top level. */
+export const defines = (source: string, name: string): boolean =>
+  new RegExp(`^(export )?(async )?(function\\*?|const|class|interface|type) ${name}\\b`, 'm').test(source)

@@ -1,0 +1,139 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import type { AnyRoute } from '../../src/controller/http/route.ts'
+import { mounted } from '../../src/controller/http/serve.ts'
+import { kit } from '../kit/kit.ts'
+import { SPECIFICATION } from './specification.ts'
+
+const k = kit()
+after(() => k.close())
+
+/** The path with its parameters unnamed: what a request sees. */
+const shape = (path: string): string => path.replace(/:\w+/g, ':')
+const key = (r: { method: string; path: string; auth: string }): string => `${r.method} ${shape(r.path)} ${r.auth}`
+const line = (r: AnyRoute): string => `${r.method} ${r.path} (${r.auth})`
+
+const doubled = (values: string[]): string[] => [...new Set(values.filter((v, i) => values.indexOf(v) !== i))]
+
+test('no two records answer the same method, path and kind of caller', () => {
+  assert.deepEqual(doubled(k.routes.map(key)), [])
+})
+
+// The tokens of each pair can be told apart by their form.
+const PAIRS = ['bootstrap node', 'node user', 'scraper user']
+
+test('only a node, or the scraper of metrics, may share a path with a user, and a node with the box it was', () => {
+  for (const r of k.routes) {
+    const others = k.routes.filter((o) => o !== r && o.method === r.method && shape(o.path) === shape(r.path))
+    for (const other of others) {
+      assert.ok(PAIRS.includes([r.auth, other.auth].sort().join(' ')), line(r))
+    }
+  }
+})
+
+test('a place in a path has one parameter name, whatever the method', () => {
+  const names = new Map<string, string>()
+  for (const { path } of k.routes) {
+    const parts = path.split('/') as string[]
+    for (const [i, part] of parts.entries()) {
+      if (!part.startsWith(':')) continue
+      const before = shape(parts.slice(0, i).join('/'))
+      assert.equal(part, names.get(before) ?? part, `${path}: below ${before} the parameter has another name elsewhere`)
+      names.set(before, part)
+    }
+  }
+})
+
+// Any session may read what speaks of nothing but itself.
+const WITHOUT_PERMISSION = ['GET /auth/sessions (user)', 'DELETE /auth/sessions/:id (user)', 'GET /openapi.json (user)']
+
+test('every user route names a permission', () => {
+  const bare = k.routes.filter((r) => r.auth === 'user' && !r.permission).map(line)
+  assert.deepEqual(bare, WITHOUT_PERMISSION)
+})
+
+test('routes without authentication are these and no others', () => {
+  const open = k.routes.filter((r) => r.auth === 'none').map((r) => `${r.method} ${r.path}`)
+  const specified = SPECIFICATION.filter((r) => r.auth === 'none').map((r) => `${r.method} ${r.path}`)
+  assert.deepEqual(open.sort(), [...specified, 'GET /install.sh'].sort())
+})
+
+test('an audit base belongs to one record and looks like family.resource.verb', () => {
+  assert.deepEqual(doubled(k.routes.map((r) => r.action)), [])
+  for (const { action } of k.routes) assert.match(action, /^[a-z_]+(\.[a-z_-]+)+$/)
+})
+
+test('only probes and the installer leave no audit row', () => {
+  const silent = k.routes.filter((r) => r.audit === 'none').map((r) => r.path)
+  assert.deepEqual(silent.sort(), ['/healthz', '/install.sh', '/readyz'])
+})
+
+test('GET and DELETE take no body', () => {
+  for (const r of k.routes) if (r.method === 'GET' || r.method === 'DELETE') assert.equal(r.body, undefined, line(r))
+})
+
+test('the specification lists no route twice', () => {
+  assert.deepEqual(doubled(SPECIFICATION.map(key)), [])
+})
+
+test('every specified route exists, with the specified permission', () => {
+  const built = new Map(k.routes.map((r) => [key(r), r]))
+  const found = SPECIFICATION.filter((s) => built.has(key(s)))
+  const equal = found.filter((s) => built.get(key(s))?.permission === s.permission)
+  console.log(
+    `specification routes ${SPECIFICATION.length}, implemented ${found.length}, permissions equal ${equal.length}`,
+  )
+  assert.deepEqual(SPECIFICATION.filter((s) => !equal.includes(s)).map(key), [])
+})
+
+// What the specification's tables do not name, with the reason it is there.
+const BEYOND: Record<string, string> = {
+  'GET /meter-events user': 'the specification has the stream of meters, but shows no path',
+  'GET /auth/users/:/actions user': 'action states, as every resource has them',
+  'GET /auth/actions user': 'what can be done with accounts as a whole (contract B, section 28)',
+  'GET /auth/access-policies/actions user': 'action states of the list of policies (contract B, section 28)',
+  'GET /settings/controller/actions user': 'action states, as every resource has them',
+  'GET /auth/sessions user': 'everybody sees where they are logged in',
+  'DELETE /auth/sessions/: user': 'and ends a session they forgot somewhere',
+  'GET /auth/users/:/sessions user': 'who manages access sees the sessions of a person',
+  'DELETE /auth/users/:/sessions/: user': 'and ends one of them, without ending the account',
+  'GET /audit-events/:/actions user': 'action states, as every resource has them',
+  'POST /nodes/:/credentials/revoke user': 'revoking a node disables both of its credentials (decision 4)',
+  'POST /nodes/:/retire user': 'a box that is gone leaves the lists, its recordings stay (additions, section 3)',
+  'POST /nodes/:/reinstate user': 'and may come back with a new bootstrap',
+  'PUT /nodes/:/ssh-credential/host-keys user': 'host keys of a node that was set up by hand, for the lifecycle runner',
+  'GET /nodes/:/agent-release/: bootstrap': 'a site without internet installs from its controller',
+  'GET /nodes/:/agent-release/: node': 'and updates from it',
+  'GET /recordings/:/cache-file node': 'offset of an interrupted upload (decision 7)',
+  'DELETE /settings/upload-destinations/: user': 'the console deletes destinations (contract B, 15.1)',
+  'GET /recording-jobs/:/chunks user': 'the console shows the chunks of a job (contract A, section 17)',
+  'GET /recordings/:/waveform user': 'waveform peaks made once and stored: the console draws them while a take plays',
+  'GET /metrics scraper': 'a static token beside user sessions: a monitoring system does not log in',
+  'GET /nodes/:/bootstrap bootstrap': 'a box asks whether its token is still good before it changes anything',
+  'POST /nodes/bootstrap-config user': 'enroll and mint for a setup stick in one go: the file it holds',
+  'GET /install.sh none': 'the installer for new boxes, knowing the address of its controller',
+  'GET /openapi.json user': 'the document of all records (decision 11)',
+}
+
+test('a route beyond the specification has a reason', () => {
+  const specified = new Set(SPECIFICATION.map(key))
+  const extra = k.routes.map(key).filter((r) => !specified.has(r) && !BEYOND[r])
+  assert.deepEqual(extra, [])
+})
+
+test('the OpenAPI document lists every record with its permission', async () => {
+  const { json: doc } = await k.as('viewer').get('/openapi.json')
+  for (const r of k.routes) {
+    const path = mounted(r.path).replace(/:(\w+)/g, '{$1}')
+    const first = doc.paths[path]?.[r.method.toLowerCase()]
+    assert.ok(first, `${line(r)} is not in the document`)
+    const all = [first, ...(first['x-also'] ?? [])]
+    const own = all.find((o) => o.summary === r.action)
+    assert.ok(own, `${line(r)} is hidden by another record`)
+    assert.equal(own['x-permission'] ?? null, r.permission, line(r))
+  }
+  const operations = Object.values(doc.paths as Record<string, object>).flatMap((item) => Object.values(item))
+  const ids = operations.flatMap((o) => [o, ...(o['x-also'] ?? [])]).map((o) => o.operationId)
+  assert.equal(ids.length, k.routes.length)
+  assert.deepEqual(doubled(ids), [])
+})

@@ -1,0 +1,27 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { wentBack } from '../../../src/system/maintain/wayback.rules.ts'
+import { MAINTAIN_EXIT } from '../../../src/wire/maintain.ts'
+
+const FAILED = 'With 2, the controller did not hear it within 60 s.'
+const ended = (worse?: Parameters<typeof wentBack>[2]) => {
+  const { exit, message } = wentBack(FAILED, '1', worse)
+  assert.ok(message.startsWith(`${FAILED} `))
+  return [exit, message.slice(FAILED.length + 1)]
+}
+
+test('back in service: it failed, and the node is as it was', () => {
+  assert.deepEqual(ended(), [MAINTAIN_EXIT.failed, 'The node is in service again with 1.'])
+})
+
+test('a controller that is away in the middle of it does not make a box broken that runs as before', () => {
+  const [exit, words] = ended({ runs: true, words: 'the controller did not hear it within 120 s' })
+  assert.equal(exit, MAINTAIN_EXIT.failed)
+  assert.match(String(words), /runs again with 1, .*did not hear it within 120 s: does the controller answer at all\?$/)
+})
+
+test('somebody has to look at a box that does not run with what it had', () => {
+  const [exit, words] = ended({ runs: false, words: 'it does not start' })
+  assert.equal(exit, MAINTAIN_EXIT.broken)
+  assert.equal(words, 'Also with 1, it does not start: somebody must look at this box.')
+})

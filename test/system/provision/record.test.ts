@@ -1,0 +1,108 @@
+// roomtone record as an operator runs it: a real controller, a real agent with a test tone.
+import assert from 'node:assert/strict'
+import * as fs from 'node:fs'
+import { after, before, test } from 'node:test'
+import { run } from '../../../src/system/host/run.ts'
+import { ADMIN, Agent, Controller, House, until } from '../../kit/whole.ts'
+
+let house: House
+let controller: Controller
+let hall: { id: string; token: string }
+let password: string
+
+before(async () => {
+  house = await House.open()
+  controller = await (await new Controller(house).start()).login()
+  hall = await controller.enroll('Hall recorder')
+  const env = { SVC_CONTROLLER_TOKEN: hall.token, SVC_CONTROLLER_URL: controller.url, SVC_NODE_ID: hall.id }
+  new Agent(house, env).start()
+  await controller.online(hall.id)
+  password = house.path('password')
+  fs.writeFileSync(password, `${ADMIN.password}\n`)
+})
+after(() => house.close())
+
+const to = () => ['--controller-url', controller.url, '--allow-insecure']
+const me = () => ['--email', ADMIN.email, '--password-file', password]
+
+function record(args: string[], env: Record<string, string> = {}) {
+  return house.start(['record', ...to(), ...args], { cwd: house.dir, env })
+}
+
+test('a take is made, waited for and written, and the session is ended', async () => {
+  const sessions = (await controller.get('/auth/sessions')).length
+  const out = house.path('take.mp3')
+  const program = record([...me(), '--seconds', '2', '--out', out])
+  const argv = fs.readFileSync(`/proc/${program.child.pid}/cmdline`, 'utf8')
+  const [code] = await program.exited
+  assert.equal(code, 0, program.said())
+  assert.match(program.said(), /"Hall recorder" records 2 s as rec_/)
+  assert.match(program.said(), /take\.mp3 holds the take \([\d.]+ KiB, [\d.]+ s, cached\)\.$/m)
+  assert.ok(!`${argv}${program.said()}`.includes(ADMIN.password))
+  assert.equal(fs.statSync(out).mode & 0o777, 0o600)
+  const fields = ['-show_entries', 'stream=codec_name:format=duration', '-of', 'csv=p=0']
+  const { stdout } = await run('ffprobe', ['-v', 'error', ...fields, out], { timeoutMs: 30_000 })
+  assert.match(stdout, /^mp3\n[12]\.\d+/)
+  assert.equal((await controller.get('/auth/sessions')).length, sessions)
+})
+
+test('under sudo the file belongs to the one who asked', {
+  skip: process.geteuid?.() !== 0 && 'only root can give a file away',
+}, async () => {
+  const out = house.path('theirs.mp3')
+  const program = record([...me(), '--seconds', '1', '--out', out], { SUDO_GID: '65533', SUDO_UID: '65534' })
+  assert.equal((await program.exited)[0], 0, program.said())
+  const { gid, uid } = fs.statSync(out)
+  assert.deepEqual({ gid, uid }, { gid: 65533, uid: 65534 })
+})
+
+test('a file that is there stays as it is, and nothing is recorded for it', async () => {
+  const out = house.path('kept.mp3')
+  fs.writeFileSync(out, 'mine')
+  const takes = async (): Promise<number> => (await controller.get('/recordings')).length
+  const number = await takes()
+  const program = record([...me(), '--out', out])
+  assert.equal((await program.exited)[0], 1)
+  assert.match(program.said(), /kept\.mp3 cannot be made: .*Nothing was recorded/)
+  assert.deepEqual([fs.readFileSync(out, 'utf8'), await takes()], ['mine', number])
+})
+
+test('what cannot work says so, names what to give, and leaves no file', async () => {
+  const out = ['--out', house.path('never.mp3')]
+  const attic = await controller.enroll('Attic recorder', { location: { room: 'Attic', site: 'House' } })
+  fs.writeFileSync(house.path('wrong'), 'not the password')
+  const cases: [string[], number, RegExp][] = [
+    [me(), 2, /--out is missing/],
+    [[...out], 2, /Say who you are/],
+    [[...me(), ...out, '--seconds', '0'], 2, /--seconds is a whole number from 1 to 3600/],
+    [[...me(), ...out, '--seconds', '1.5'], 2, /--seconds/],
+    [['--email', ADMIN.email, '--password-file', house.path('wrong'), ...out], 1, /refused the login \(401\)/],
+    [[...me(), ...out], 1, new RegExp(`There are 2 recorders\\. Say which:[^]*--node ${hall.id} `)],
+    [[...me(), ...out, '--room', 'Cellar'], 1, /There is no recorder in the room "Cellar"/],
+    [[...me(), ...out, '--node', 'node_nobody'], 1, /refused the look at the recorder \(404\)/],
+    [[...me(), ...out, '--room', 'Attic'], 1, /The recorder "Attic recorder" is \w+: /],
+    [[...me(), ...out, '--node', attic.id], 1, /The recorder "Attic recorder" is \w+: /],
+  ]
+  for (const [args, code, why] of cases) {
+    const program = record(args)
+    assert.equal((await program.exited)[0], code, program.said())
+    assert.match(program.said(), why)
+  }
+  assert.equal(fs.existsSync(house.path('never.mp3')), false)
+})
+
+test('a take that fails says why, and leaves no file', async () => {
+  const out = house.path('stopped.mp3')
+  const program = record([...me(), '--room', 'Hall', '--seconds', '600', '--out', out])
+  const id = await until('the take to begin', () => {
+    assert.equal(program.child.exitCode, null, program.said())
+    return /as (rec_\S+)/.exec(program.said())?.[1]
+  })
+  const jobs: { id: string; recordingId: string }[] = await controller.get('/recording-jobs')
+  const job = jobs.find(({ recordingId }) => recordingId === id)
+  const fail = () => controller.ask('POST', `/recording-jobs/${job?.id}/failed`, undefined, hall.token)
+  await until('the recorder to give up', async () => (await fail()).status === 200)
+  assert.equal((await program.exited)[0], 1, program.said())
+  assert.match(program.said(), /^The take failed: agent_failed\.$/m)
+  assert.equal(fs.existsSync(out), false)
+})
