@@ -1,8 +1,6 @@
 // What every route answers, read from the types of the records by the compiler: nothing is written down a second time.
-import * as path from 'node:path'
-import { type CallExpression, type Node, type ObjectLiteralExpression, SyntaxKind } from 'typescript/unstable/ast'
+import { type Node, type ObjectLiteralExpression, SyntaxKind } from 'typescript/unstable/ast'
 import {
-  API,
   type Checker,
   NodeBuilderFlags,
   type Project,
@@ -11,6 +9,7 @@ import {
   SymbolFlags,
   type Type,
 } from 'typescript/unstable/sync'
+import { callsOf, literalsOf, ROOT, sourcesOf, typeOf } from './compiler.ts'
 
 export interface Answers {
   /** By `METHOD /path auth`, as the records have them: the members of the answer, `data` and what stands beside it. */
@@ -19,31 +18,17 @@ export interface Answers {
   types: Map<string, string>
 }
 
-const ROOT = path.resolve(import.meta.dirname, '../..')
 const AS_TEXT =
   NodeBuilderFlags.NoTruncation |
   NodeBuilderFlags.UseAliasDefinedOutsideCurrentScope |
   NodeBuilderFlags.UseSingleQuotesForStringLiteralType
 const MAKERS = new Set(['route', 'flow', 'stream'])
 
-/** Asks the compiler, once: it takes about two seconds. @throws Error when it cannot read the project */
-export function answersOf(): Answers {
-  const config = path.join(ROOT, 'tsconfig.json')
-  const api = new API({ cwd: ROOT })
-  try {
-    const project = api.updateSnapshot({ openProject: config }).getProject(config)
-    if (!project) throw new Error(`the compiler does not know ${config}`)
-    return read(project)
-  } finally {
-    api.close()
-  }
-}
-
-function read(project: Project): Answers {
+/** What `project` says; it is opened with `inProject`. */
+export function answersOf(project: Project): Answers {
   const answers: Answers = { routes: new Map(), types: new Map() }
   const types = new Declared(project, answers.types)
-  const files = project.program.getSourceFileNames().filter((file) => file.startsWith(`${ROOT}/src/controller/`))
-  for (const record of files.flatMap((file) => recordsIn(project.program.getSourceFile(file)))) {
+  for (const record of sourcesOf(project, 'src/controller').flatMap(({ source }) => recordsIn(source))) {
     const answered = membersOf(project.checker, types, record)
     for (const key of keysOf(project.checker, record)) answers.routes.set(key, answered)
   }
@@ -51,34 +36,18 @@ function read(project: Project): Answers {
 }
 
 /** The object given to each call of a maker of records. */
-function recordsIn(node: Node | undefined, found: ObjectLiteralExpression[] = []): ObjectLiteralExpression[] {
-  if (node?.kind === SyntaxKind.CallExpression) {
-    const { arguments: given, expression } = node as CallExpression
-    const [record] = given
-    const name = (expression as { text?: string }).text ?? ''
-    if (MAKERS.has(name) && record?.kind === SyntaxKind.ObjectLiteralExpression)
-      found.push(record as ObjectLiteralExpression)
-  }
-  node?.forEachChild((child) => void recordsIn(child, found))
-  return found
-}
+const recordsIn = (source: Node): ObjectLiteralExpression[] =>
+  [...callsOf(source, MAKERS)].flatMap(({ arguments: [record] }) =>
+    record?.kind === SyntaxKind.ObjectLiteralExpression ? [record as ObjectLiteralExpression] : [],
+  )
 
 /** One record may stand for several paths. */
 function keysOf(checker: Checker, record: ObjectLiteralExpression): string[] {
   const type = checker.getTypeAtLocation(record)
-  const words = (name: string): string[] => {
-    const member = type && typeOf(checker, type, name)
-    const each = member?.isUnionType() ? member.getTypes() : member ? [member] : []
-    return each.flatMap((one) => (one.isStringLiteralType() ? [one.value] : []))
-  }
+  const words = (name: string): string[] => literalsOf(type && typeOf(checker, type, name)) ?? []
   return words('method').flatMap((method) =>
     words('path').flatMap((at) => words('auth').map((auth) => `${method} ${at} ${auth}`)),
   )
-}
-
-function typeOf(checker: Checker, of: Type, name: string): Type | undefined {
-  const symbol = checker.getPropertyOfType(of, name)
-  return symbol && checker.getTypeOfSymbol(symbol)
 }
 
 function membersOf(checker: Checker, types: Declared, record: ObjectLiteralExpression): string[] {

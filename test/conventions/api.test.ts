@@ -1,17 +1,27 @@
-// docs/api.md shows what every route takes and answers.
+// What is made from the code is up to date: docs/ and openapi.json.
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import * as path from 'node:path'
 import { after, test } from 'node:test'
 import * as z from 'zod'
 import { schemaOf } from '../../src/controller/http/openapi.ts'
 import { kit } from '../kit/kit.ts'
 import { answersOf } from './api.answers.ts'
 import { answerOf, keyOf, written } from './api.shapes.ts'
+import { inProject, ROOT } from './compiler.ts'
+import { renewed } from './docs.ts'
 
 const k = kit()
 after(() => k.close())
+const onDisk = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8')
+
+test('what is made from the code is up to date (scripts/node test/conventions/docs.update.ts makes it anew)', async () => {
+  for (const [file, text] of await renewed(k, onDisk))
+    assert.ok(onDisk(file) === text, `${file} is out of date: run scripts/node test/conventions/docs.update.ts`)
+})
 
 test('the answer of every route is known from its type', () => {
-  const answers = answersOf()
+  const answers = inProject(answersOf)
   const shapeless = k.routes.filter((r) => /^\{? ?data: (unknown|any)\b|^$/.test(answerOf(r, answers) ?? ''))
   assert.deepEqual(shapeless.map(keyOf), [])
   assert.equal(

@@ -1,4 +1,4 @@
-// The parts of the documentation that are made from the code: the tables of settings and of routes.
+// What the repository tells of the code is made from it: tables in pages of docs/, and openapi.json.
 import type * as z from 'zod'
 import { helpText } from '../../src/agent/config.ts'
 import type { Row } from '../../src/agent/settings.rows.ts'
@@ -7,12 +7,20 @@ import { SETTINGS as CONTROLLER } from '../../src/controller/config.ts'
 import type { AnyRoute } from '../../src/controller/http/route.ts'
 import { mounted } from '../../src/controller/http/serve.ts'
 import { RUN_SETTINGS, SERVER_SETTINGS } from '../../src/lifecycle/config.ts'
-import { answersOf } from './api.answers.ts'
+import type { Kit } from '../kit/kit.ts'
+import { type Answers, answersOf } from './api.answers.ts'
 import { shapeOf, shortened, typesOf } from './api.shapes.ts'
+import { type Deed, deedsOf, deedsTable, type Refusal, reasonsTable, refusalsOf, requestsTable } from './catalogues.ts'
+import { inProject } from './compiler.ts'
+import { table } from './table.ts'
 
-const cell = (text: string): string => text.replaceAll('|', '\\|')
-const table = (head: string[], rows: string[][]): string =>
-  [head, head.map(() => '---'), ...rows].map((row) => `| ${row.map(cell).join(' | ')} |`).join('\n')
+/** What the pages are made from. */
+interface Code {
+  answers: Answers
+  deeds: Deed[]
+  refusals: Refusal[]
+  routes: readonly AnyRoute[]
+}
 
 function tableOf(settings: Record<string, readonly [z.ZodType, string]>): string {
   const rows = Object.entries(settings).map(([name, [schema, words]]) => {
@@ -58,7 +66,7 @@ function inOrder(routes: readonly AnyRoute[]): AnyRoute[] {
   return [...routes].sort((a, b) => order(a).localeCompare(order(b)))
 }
 
-function api(routes: readonly AnyRoute[]): string {
+function api({ routes }: Code): string {
   const rows = inOrder(routes).map((r) => [
     `\`${r.method} ${mounted(r.path)}\``,
     WHO[r.auth as string] ?? '',
@@ -68,28 +76,43 @@ function api(routes: readonly AnyRoute[]): string {
   return table(['Route', 'Who', 'Permission', 'Audit'], rows)
 }
 
-/** Both in one part: the compiler is asked once. */
-function shapes(routes: readonly AnyRoute[]): string {
-  const answers = answersOf()
+function shapes({ answers, routes }: Code): string {
   const folded = inOrder(routes).map((r) => shapeOf(r, answers, WHO[r.auth as string] ?? ''))
   return shortened([...folded, '## Types', 'Named in the answers above.', typesOf(answers)].join('\n\n'))
 }
 
-const MADE: Record<string, Record<string, (routes: readonly AnyRoute[]) => string>> = {
+const MADE: Record<string, Record<string, (code: Code) => string>> = {
   'docs/api.md': { api, shapes },
+  'docs/audit.md': { requests: ({ routes }) => requestsTable(routes), others: ({ deeds }) => deedsTable(deeds) },
   'docs/lifecycle.md': { 'lifecycle settings': () => tableOf({ ...SERVER_SETTINGS, ...RUN_SETTINGS }) },
+  'docs/reasons.md': { reasons: ({ refusals }) => reasonsTable(refusals) },
   'docs/settings.md': { 'agent settings': agentSettings, 'controller settings': () => tableOf(CONTROLLER) },
 }
-/** Files that have such parts. */
+const OPENAPI = 'openapi.json'
+/** Pages with parts that are made. */
 export const PAGES = Object.keys(MADE)
 
-/** The text of a page with its generated parts made anew. @throws Error when a pair of markers is missing. */
-export const renewed = (page: string, before: string, routes: readonly AnyRoute[]): string =>
+/** Every file that is made or has parts that are, by its name, as it should be. */
+export async function renewed(k: Kit, read: (file: string) => string): Promise<Map<string, string>> {
+  const { json } = await k.as('viewer').get('/openapi.json')
+  const { routes } = k
+  const code = inProject((project) => ({
+    answers: answersOf(project),
+    deeds: deedsOf(project, routes),
+    refusals: refusalsOf(project),
+    routes,
+  }))
+  const pages = PAGES.map((page) => [page, withParts(page, read(page), code)] as const)
+  return new Map([...pages, [OPENAPI, `${JSON.stringify(json, null, 2)}\n`]])
+}
+
+/** @throws Error when a pair of markers is missing */
+const withParts = (page: string, before: string, code: Code): string =>
   Object.entries(MADE[page] ?? {}).reduce((text, [name, made]) => {
     const [open, close] = [`<!-- ${name} -->`, `<!-- /${name} -->`]
     const [start, end] = [text.indexOf(open), text.indexOf(close)]
     if (start < 0 || end < start) throw new Error(`${page} has no part ${open} ... ${close}`)
-    return `${text.slice(0, start + open.length)}\n\n${made(routes)}\n\n${text.slice(end)}`
+    return `${text.slice(0, start + open.length)}\n\n${made(code)}\n\n${text.slice(end)}`
   }, before)
 
 /** A place in a text: `name` (file). */

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import * as path from 'node:path'
 import { test } from 'node:test'
-import { anchors, defines } from './readme.ts'
+import { anchors, defines } from './docs.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8')
