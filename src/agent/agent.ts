@@ -1,30 +1,30 @@
 // The recorder agent: chooses the mode, puts the parts together, owns the process's signals.
+
 import * as path from 'node:path'
 import { systemClock } from '../kernel/clock.ts'
+import { misuse, UserError } from '../kernel/fail.ts'
 import { errorFields, jsonLog, type Log } from '../kernel/log.ts'
 import type { Outlets } from '../kernel/logsink.ts'
 import { version } from '../kernel/version.ts'
 import { createNotifier, type Notifier } from '../system/host/notify.ts'
 import type { AgentJob } from '../wire/recordings.ts'
-import { BootstrapFailed, bootstrapNode } from './bootstrap.ts'
-import { type AgentConfig, BadConfig, helpText, readConfig } from './config.ts'
+import { bootstrapNode } from './bootstrap.ts'
+import { type AgentConfig, helpText, readConfig } from './config.ts'
 import { Daemon } from './daemon.ts'
 import { createHold } from './hold.ts'
 import { readHostKeys } from './hostkeys.ts'
 import { collectInventory } from './inventory/inventory.ts'
 import { defaultJobSettings } from './jobs/settings.ts'
-import { type Link, LinkError } from './link/link.ts'
-import { NotHeard, printMeterFrame } from './meters/print.ts'
-import { attachFile, captureOnce, channelMapAssignments, NotDelivered } from './once.ts'
+import type { Link } from './link/link.ts'
+import { printMeterFrame } from './meters/print.ts'
+import { attachFile, captureOnce, channelMapAssignments } from './once.ts'
 import { assemble, inventoryOptions, openLink, type Parts } from './parts.ts'
-import { Locked } from './proc/lock.ts'
 import { untilSignal } from './proc/signals.ts'
 import { createPulse } from './pulse.ts'
 import { createSign } from './sign.ts'
 
 const OK = 0
 const FAILED = 1
-const MISUSED = 2
 /** systemd's stop time is 30 s; a take on disk is safe, so the process ends before it is killed. */
 const STOP_DEADLINE_MS = 28_000
 
@@ -109,11 +109,11 @@ async function bootstrap(config: AgentConfig, log: Log): Promise<number> {
   const link = openLink(config, () => undefined)
   const token = config.bootstrapToken.read()
   if (!token)
-    throw new BadConfig('--bootstrap needs a token: SVC_BOOTSTRAP_TOKEN or --bootstrap-token-file (- = standard input)')
+    throw misuse('--bootstrap needs a token: SVC_BOOTSTRAP_TOKEN or --bootstrap-token-file (- = standard input)')
   const aborting = new AbortController()
   const { signal, forget } = untilSignal()
   signal.then(() => {
-    aborting.abort(new BootstrapFailed('stopped by a signal'))
+    aborting.abort(new UserError('stopped by a signal'))
     link.close()
   })
   try {
@@ -155,7 +155,7 @@ const print = (text: string): number => {
 async function untilStopped(work: (signal: AbortSignal) => Promise<void>): Promise<number> {
   const stopping = new AbortController()
   const { signal, forget } = untilSignal()
-  signal.then(() => stopping.abort(new NotDelivered('stopped by a signal')))
+  signal.then(() => stopping.abort(new UserError('stopped by a signal')))
   try {
     await work(stopping.signal)
     return OK
@@ -181,21 +181,10 @@ async function runMode(config: AgentConfig, { stdout }: Outlets): Promise<number
   if (config.mode === 'attach-cache-file') return untilStopped((signal) => attachFile(config, log, signal))
   if (config.mode === 'capture-recording-id')
     return untilStopped(async (signal) => {
-      if (!(await captureOnce(config, log, signal))) throw new NotDelivered('the take was not delivered')
+      if (!(await captureOnce(config, log, signal))) throw new UserError('the take was not delivered')
     })
   return config.mode === 'run-next-job' ? runNextJob(config, log) : runDaemon(config, log)
 }
 
-/** The program `roomtone agent`. Resolves with the exit code: 1 when it failed, 2 when it was asked in a wrong way. */
-export async function main(args: string[], outlets: Outlets): Promise<number> {
-  try {
-    return await runMode(readConfig(args), outlets)
-  } catch (e) {
-    const told = [BadConfig, BootstrapFailed, LinkError, Locked, NotDelivered, NotHeard].some(
-      (kind) => e instanceof kind,
-    )
-    if (!(e instanceof Error) || !told) throw e
-    outlets.stderr.write(`roomtone agent: ${e.message}\n`, 'error')
-    return e instanceof BadConfig ? MISUSED : FAILED
-  }
-}
+/** The program `roomtone agent`. Resolves to the exit code. */
+export const main = (args: string[], outlets: Outlets): Promise<number> => runMode(readConfig(args), outlets)

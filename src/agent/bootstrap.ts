@@ -1,17 +1,16 @@
 // Day 0 of a node: makes its key, trades the single-use token for the node token, keeps only the public half.
+
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fingerprint, generateSshKey } from '../crypto/sshkey.ts'
 import { makeDir } from '../kernel/dirs.ts'
+import { UserError } from '../kernel/fail.ts'
 import { faultWords } from '../kernel/words.ts'
 import { installPublicKey, prepareKeys } from '../system/host/authorizedkeys.ts'
 import { writeEnvFile } from '../system/host/envfile.ts'
 import type { InterfaceInput } from '../wire/nodes.ts'
 import { type Link, LinkError, WRONG_TIME } from './link/link.ts'
-
-/** Why the node could not join, in words for the person at the terminal. Holds no key and no token. */
-export class BootstrapFailed extends Error {}
 
 interface BootstrapOptions {
   authorizedKeysFile: string
@@ -57,14 +56,14 @@ function checkWritable(options: BootstrapOptions): void {
       else makeDir(dir, 0o755)
       fs.accessSync(dir, fs.constants.W_OK | fs.constants.X_OK)
     } catch (e) {
-      throw new BootstrapFailed(`${dir} cannot be written (${faultWords(e, dir)}); nothing was sent`)
+      throw new UserError(`${dir} cannot be written (${faultWords(e, dir)}); nothing was sent`)
     }
   }
 }
 
 /**
  * The key first: the first use of the token tells the controller that the key is in place, and ends the one before.
- * @throws BootstrapFailed
+ * @throws UserError
  */
 function settle(options: BootstrapOptions, publicKey: string, controllerToken: string): void {
   const { authorizedKeysFile, envFile, envSettings, forcedCommand } = options
@@ -75,7 +74,7 @@ function settle(options: BootstrapOptions, publicKey: string, controllerToken: s
     // The settings travel with the token: it is worth nothing at another controller or under another node id.
     writeEnvFile(envFile, { ...envSettings, SVC_CONTROLLER_TOKEN: controllerToken })
   } catch (e) {
-    throw new BootstrapFailed(
+    throw new UserError(
       `the controller accepted the node, but ${file} cannot be written (${(e as Error).message}). The token is spent: ` +
         'make room, or mend the disk, and join again with a new one.',
     )
@@ -103,7 +102,7 @@ async function inTime<T>(ask: () => Promise<T>, { say, signal }: BootstrapOption
 
 /**
  * One request spends the token; everything that can fail is tried before it, and until the controller has accepted nothing
- * on this box is another than before. The private key is only ever in memory. Throws BootstrapFailed, or the signal's reason.
+ * on this box is another than before. The private key is only ever in memory. Throws UserError, or the signal's reason.
  */
 export async function bootstrapNode(options: BootstrapOptions): Promise<Joined> {
   checkWritable(options)
@@ -112,7 +111,7 @@ export async function bootstrapNode(options: BootstrapOptions): Promise<Joined> 
   signal.throwIfAborted()
   const ask = () => link.bootstrap(token, { hostKeys, interfaces, ...pair, username })
   const joined = await inTime(ask, options).catch((e) => {
-    throw e instanceof LinkError ? new BootstrapFailed(inWords(e, nodeId)) : e
+    throw e instanceof LinkError ? new UserError(inWords(e, nodeId)) : e
   })
   settle(options, pair.publicKey, joined.controllerToken)
   return { fingerprint: joined.fingerprint ?? fingerprint(pair.publicKey) }

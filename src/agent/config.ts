@@ -1,18 +1,15 @@
 // The only reader of the agent's environment, flags and secret files. Everything is parsed once, by the table's schemas.
-import * as fs from 'node:fs'
+
 import * as os from 'node:os'
 import * as path from 'node:path'
 import { parseArgs } from 'node:util'
 import type * as z from 'zod'
-import { faultWords } from '../kernel/words.ts'
-import { credentialFile } from '../system/host/credentials.ts'
+import { misuse } from '../kernel/fail.ts'
+import { type Env, readNamedFile, type SettingSource, settingSource, unknownSettings } from '../kernel/settings.ts'
 import { parseEnvFile } from '../system/host/envfile.ts'
 import { type ManagerCall, managerOf } from '../system/host/notify.ts'
 import type { Row } from './settings.rows.ts'
 import { SETTINGS, type Settings } from './settings.ts'
-
-/** What is wrong with the settings, in a sentence for the person at the terminal. Holds no secret. */
-export class BadConfig extends Error {}
 
 const MODES = [
   'help',
@@ -31,7 +28,7 @@ type Mode = (typeof MODES)[number]
 
 /** Where a secret comes from, so that a daemon can look again after it was replaced. */
 export interface SecretSource {
-  /** The value now. Throws BadConfig when its file cannot be read. */
+  /** The value now. Throws UserError when its file cannot be read. */
   read(): string | undefined
 }
 
@@ -59,7 +56,6 @@ export interface AgentConfig {
   warnings: string[]
 }
 
-type Env = Record<string, string | undefined>
 type Values = Map<string, string>
 
 const flagOf = (env: string): string => env.replace(/^SVC_/, '').toLowerCase().replaceAll('_', '-')
@@ -81,7 +77,7 @@ function flagTable(): Map<string, { key: string; type: 'string' | 'boolean'; tem
   return table
 }
 
-/** Flags as a map of env name (or `@mode`) to text. Throws BadConfig for anything unknown, incomplete or out of place. */
+/** Flags as a map of env name (or `@mode`) to text. Throws UserError for anything unknown, incomplete or out of place. */
 function readFlags(args: string[]): Values {
   const table = flagTable()
   const options = Object.fromEntries([...table].map(([flag, { type }]) => [flag, { type }]))
@@ -90,9 +86,9 @@ function readFlags(args: string[]): Values {
   const values: Values = new Map()
   for (const token of tokens) {
     if (token.kind === 'option-terminator') continue
-    if (token.kind === 'positional') throw new BadConfig(`unexpected argument ${JSON.stringify(token.value)}`)
+    if (token.kind === 'positional') throw misuse(`unexpected argument ${JSON.stringify(token.value)}`)
     const flag = table.get(token.name)
-    if (!flag) throw new BadConfig(`unknown flag ${token.rawName}; --help lists the flags`)
+    if (!flag) throw misuse(`unknown flag ${token.rawName}; --help lists the flags`)
     values.set(flag.key, flagValue(token.rawName, token.value, token.inlineValue, flag))
   }
   return values
@@ -105,22 +101,13 @@ function flagValue(
   flag: { type: 'string' | 'boolean'; template: boolean },
 ): string {
   if (flag.type === 'boolean') {
-    if (value !== undefined) throw new BadConfig(`${name} is a switch and takes no value`)
+    if (value !== undefined) throw misuse(`${name} is a switch and takes no value`)
     return 'true'
   }
-  if (value === undefined || value === '') throw new BadConfig(`${name} needs a value`)
+  if (value === undefined || value === '') throw misuse(`${name} needs a value`)
   // Most likely a forgotten value that swallowed the next flag.
-  if (value.startsWith('--') && !inline && !flag.template) throw new BadConfig(`${name} needs a value, got ${value}`)
+  if (value.startsWith('--') && !inline && !flag.template) throw misuse(`${name} needs a value, got ${value}`)
   return value
-}
-
-const readText = (what: string, file: string): string => {
-  try {
-    // 0 is standard input: a secret can be piped in without touching the disk.
-    return fs.readFileSync(file === '-' ? 0 : file, 'utf8')
-  } catch (e) {
-    throw new BadConfig(`${what} cannot be read: ${faultWords(e, file)}`)
-  }
 }
 
 /** First that is set wins: flag, environment, env file. Blank counts as unset. */
@@ -129,32 +116,24 @@ const lookup =
   (name: string): string | undefined =>
     flags.get(name) || env[name] || fileEnv[name] || undefined
 
-function secretSource(
-  env: string,
-  find: (name: string) => string | undefined,
-  schema: z.ZodType,
-  credential?: string,
-): SecretSource {
-  const direct = find(env)
-  const file = find(`${env}_FILE`) ?? (direct ? undefined : credential)
-  if (direct && file)
-    throw new BadConfig(`${env} and ${env}_FILE are both set: keep one, so that it is clear which counts`)
-  const checked = (value: string | undefined): string | undefined => {
-    const parsed = schema.safeParse(value || undefined)
-    if (!parsed.success)
-      throw new BadConfig(`${file ? `the content of ${env}_FILE` : env} is not a token: ${why(parsed.error)}`)
-    return parsed.data as string | undefined
+/** A secret in a file is read again each time; standard input (`-`) only once. */
+function secretSource(name: string, { schema }: Row, source: SettingSource): SecretSource {
+  const checked = (text: string | undefined, what: string): string | undefined => {
+    const { data, error } = schema.safeParse(text || undefined)
+    if (error) throw misuse(`${what} is not a token: ${why(error)}`)
+    return data as string | undefined
   }
-  if (!file) {
-    const value = checked(direct)
+  if ('text' in source) {
+    const value = checked(source.text, name)
     return { read: () => value }
   }
-  if (file !== '-') return { read: () => checked(readText(`${env}_FILE`, file).trim()) }
-  let once: { value: string | undefined } | undefined
+  const fromFile = () => checked(readNamedFile(`${name}_FILE`, source.file).trim(), `the content of ${name}_FILE`)
+  if (source.file !== '-') return { read: fromFile }
+  const typed: (string | undefined)[] = []
   return {
     read: () => {
-      once ??= { value: checked(readText(`${env}_FILE`, file).trim()) }
-      return once.value
+      if (typed.length === 0) typed.push(fromFile())
+      return typed[0]
     },
   }
 }
@@ -166,20 +145,16 @@ function parseSettings(find: (name: string) => string | undefined): Settings {
   for (const [key, row] of rows) {
     if (row.kind === 'secret') continue
     const parsed = row.schema.safeParse(find(row.env))
-    if (!parsed.success) throw new BadConfig(`${row.env} (--${flagOf(row.env)}): ${why(parsed.error)}`)
+    if (!parsed.success) throw misuse(`${row.env} (--${flagOf(row.env)}): ${why(parsed.error)}`)
     settings[key] = parsed.data
   }
   return settings as Settings
 }
 
-/** Names near ours that nobody reads: most likely misspelt. The controller's own names may share the environment. */
+/** The controller's own names may share the environment. */
 const CONTROLLERS = /^SVC_AGENT_(CAPTURE|RELEASE)_/
-function strangers(env: Env): string[] {
-  const known = new Set(rows.flatMap(([, row]) => [row.env, `${row.env}_FILE`]))
-  return Object.keys(env)
-    .filter((name) => /^SVC_(AGENT|CAPTURE)_/.test(name) && !known.has(name) && !CONTROLLERS.test(name))
-    .map((name) => `${name} is not a setting of this agent and has no effect`)
-}
+const isOurs = (name: string): boolean => /^SVC_(AGENT|CAPTURE)_/.test(name) && !CONTROLLERS.test(name)
+const names = Object.fromEntries(rows.map(([, row]) => [row.env, row]))
 
 function chooseMode(flags: Values, settings: Settings): Mode {
   const asked: Partial<Record<Mode, unknown>> = {
@@ -216,19 +191,19 @@ function currentUser(env: Env): string {
   }
 }
 
-/** Reads flags and environment. Throws BadConfig with a sentence that says which setting and why. */
+/** Reads flags and environment. Throws UserError with a sentence that says which setting and why. */
 export function readConfig(args: string[], env: Env = process.env): AgentConfig {
   const flags = readFlags(args)
   const envFile = flags.get('@env-file')
-  const fileEnv = envFile ? parseEnvFile(readText('--env-file', envFile)) : {}
+  const fileEnv = envFile ? parseEnvFile(readNamedFile('--env-file', envFile)) : {}
   const find = lookup(flags, env, fileEnv)
   const settings = parseSettings(find)
   const agentDir = path.resolve(settings.agentDir)
   const home = env.HOME || os.homedir()
-  const credential = credentialFile(env, 'SVC_CONTROLLER_TOKEN')
+  const secretOf = (row: Row) => secretSource(row.env, row, settingSource(env, row.env, find))
   return {
-    bootstrapToken: secretSource('SVC_BOOTSTRAP_TOKEN', find, SETTINGS.bootstrapToken.schema),
-    controllerToken: secretSource('SVC_CONTROLLER_TOKEN', find, SETTINGS.controllerToken.schema, credential),
+    bootstrapToken: secretOf(SETTINGS.bootstrapToken),
+    controllerToken: secretOf(SETTINGS.controllerToken),
     childEnv: childEnvironment(env),
     manager: managerOf(env),
     mode: chooseMode(flags, settings),
@@ -244,7 +219,12 @@ export function readConfig(args: string[], env: Env = process.env): AgentConfig 
       stateFile: settings.stateFile ?? path.join(agentDir, 'job-state.json'),
       healthLogFile: settings.healthLogFile ?? path.join(agentDir, 'health-events.jsonl'),
     },
-    warnings: [...strangers({ ...fileEnv, ...env }), ...inArgv(flags)],
+    warnings: [
+      ...unknownSettings(names, { ...fileEnv, ...env }, isOurs).map(
+        (name) => `${name} is not a setting of this agent and has no effect`,
+      ),
+      ...inArgv(flags),
+    ],
   }
 }
 

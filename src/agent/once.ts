@@ -1,16 +1,18 @@
 // What the agent does once, by hand: a recording without a job, a file for a recording, the channel maps of the node.
+
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../kernel/clock.ts'
 import { makeDir } from '../kernel/dirs.ts'
 import { sizeOf } from '../kernel/durable.ts'
+import { misuse } from '../kernel/fail.ts'
 import type { Log } from '../kernel/log.ts'
 import { formatOf } from '../system/host/audio.ts'
 import { bounded, probing } from '../system/host/ffmpeg.ts'
 import { run } from '../system/host/run.ts'
 import { type AgentJob, CONTENT_TYPES } from '../wire/recordings.ts'
-import { type AgentConfig, BadConfig } from './config.ts'
+import type { AgentConfig } from './config.ts'
 import { createJobRunner } from './jobs/runner.ts'
 import { type Link, LinkError, type Upload } from './link/link.ts'
 import { liveJobSettings, openLink } from './parts.ts'
@@ -23,10 +25,10 @@ const UPLOAD_ATTEMPTS = 5
 const RETRY_MAX_MS = 30_000
 const FALLBACK_TYPE = 'audio/mpeg'
 
-/** The link of a mode that needs the node's token. @throws BadConfig when there is none */
+/** The link of a mode that needs the node's token. @throws UserError when there is none */
 function linkWithToken(config: AgentConfig, mode: string): Link {
   const token = config.controllerToken.read()
-  if (!token) throw new BadConfig(`--${mode} needs a node token: SVC_CONTROLLER_TOKEN or --controller-token-file`)
+  if (!token) throw misuse(`--${mode} needs a node token: SVC_CONTROLLER_TOKEN or --controller-token-file`)
   return openLink(config, () => token)
 }
 
@@ -52,13 +54,12 @@ export async function attachFile(config: AgentConfig, log: Log, signal: AbortSig
   }
 }
 
-/** @throws BadConfig when something is missing that only a person can say */
+/** @throws UserError when something is missing that only a person can say */
 async function fileToAttach({ childEnv, settings }: AgentConfig): Promise<Upload> {
   const { attachCacheFile, attachCacheRecordingId: recordingId } = settings
-  if (!attachCacheFile || !recordingId)
-    throw new BadConfig('--attach-cache-file and --attach-cache-recording-id go together')
+  if (!attachCacheFile || !recordingId) throw misuse('--attach-cache-file and --attach-cache-recording-id go together')
   const file = path.resolve(attachCacheFile)
-  if (!((await sizeOf(file)) ?? 0)) throw new BadConfig(`there is nothing in ${file}`)
+  if (!((await sizeOf(file)) ?? 0)) throw misuse(`there is nothing in ${file}`)
   const extension = path.extname(file).slice(1).toLowerCase()
   const byExtension = Object.entries(CONTENT_TYPES).find(([codec]) => codec === extension)?.[1]
   const probe = settings.renderCommand.replace(/ffmpeg$/, 'ffprobe')
@@ -71,17 +72,17 @@ async function fileToAttach({ childEnv, settings }: AgentConfig): Promise<Upload
   }
 }
 
-/** Seconds of audio in a file. @throws BadConfig when they cannot be measured */
+/** Seconds of audio in a file. @throws UserError when they cannot be measured */
 async function durationOf(file: string, probe: string, env: NodeJS.ProcessEnv): Promise<number> {
   const wav = await readWav(file)
   if (wav) return wav.dataBytes / wavFrameBytes(wav) / wav.rate
   const format = await formatOf(file)
-  if (!format) throw new BadConfig(`${file} is no WAV, FLAC or MP3 file: the controller takes no others`)
+  if (!format) throw misuse(`${file} is no WAV, FLAC or MP3 file: the controller takes no others`)
   const args = probing({ file, format }, 'format=duration', 'default=noprint_wrappers=1:nokey=1')
   const { stdout } = await run(...bounded(probe, args), { env }).catch(() => ({ stdout: '' }))
   const seconds = Number.parseFloat(stdout)
   if (!Number.isFinite(seconds))
-    throw new BadConfig(`the length of ${file} cannot be measured: say it with --attach-cache-duration-seconds`)
+    throw misuse(`the length of ${file} cannot be measured: say it with --attach-cache-duration-seconds`)
   return seconds
 }
 
@@ -98,13 +99,10 @@ async function uploadPatiently(link: Link, file: Upload, log: Log, signal: Abort
   }
 }
 
-/** It was asked for once, and did not come about. */
-export class NotDelivered extends Error {}
-
 /**
  * Records without a job and uploads; true when the controller took it. Takes of earlier runs that were cut off are
  * delivered first. An abort finalizes the take and gives its upload the usual grace; what is left waits for another run.
- * @throws BadConfig, Locked, LinkError, what the disk throws
+ * @throws UserError, UserError, LinkError, what the disk throws
  */
 export async function captureOnce(config: AgentConfig, log: Log, signal: AbortSignal): Promise<boolean> {
   const { captureOutput, captureRecordingId, agentDir } = config.settings

@@ -182,7 +182,7 @@ function machineOf(
   }
 }
 
-/** Takes the directory, opens the link, starts the health log. @throws Locked, LinkError, what the disk throws */
+/** Takes the directory, opens the link, starts the health log. @throws UserError, LinkError, what the disk throws */
 export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const { childEnv, settings } = config
   makeDir(settings.agentDir)

@@ -1,5 +1,6 @@
 // What a row of the table of settings is made of: how texts of flags and environment become values.
 import * as z from 'zod'
+import { flag } from '../kernel/settings.ts'
 
 export const whole = (min: number, max: number, fallback: number) =>
   z
@@ -26,16 +27,8 @@ export const milliseconds = (fallback: number) =>
     .optional()
     .transform((v) => (v && /^[1-9]\d{0,9}$/.test(v) ? Number(v) : fallback))
 
-export const bool = z
-  .enum(['1', '0', 'true', 'false'])
-  .optional()
-  .transform((v) => v === '1' || v === 'true')
-
-/** On until it is switched off by name. */
-export const unlessOff = z
-  .enum(['1', '0', 'true', 'false'])
-  .optional()
-  .transform((v) => v !== '0' && v !== 'false')
+export const bool = flag.default(false)
+export const unlessOff = flag.default(true)
 
 export const text = (fallback: string, max = 255) => z.string().trim().min(1).max(max).default(fallback)
 export const optionalText = (max: number) => z.string().trim().min(1).max(max).optional()

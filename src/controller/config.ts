@@ -1,18 +1,26 @@
 // The only reader of the controller's SVC_* names. Parsed once; what contradicts itself stops the start.
-import * as fs from 'node:fs'
 import * as path from 'node:path'
 import * as z from 'zod'
-import { faultWords } from '../kernel/words.ts'
-import { BadConfig, type RunSettings, readRunSettings } from '../lifecycle/config.ts'
-import { credentialFile } from '../system/host/credentials.ts'
+import { misuse } from '../kernel/fail.ts'
+import {
+  type Env,
+  flag,
+  port,
+  readNamedFile,
+  readSettings,
+  refuseUnknown,
+  type SettingsOf,
+  type SettingsTable,
+  secret,
+  webUrl,
+} from '../kernel/settings.ts'
+import { type RunSettings, readRunSettings } from '../lifecycle/config.ts'
 import { type ManagerCall, managerOf } from '../system/host/notify.ts'
 import { isReleaseKey } from '../system/host/release.ts'
 import { installedEnv } from './config.installed.ts'
 import { tlsOf } from './config.tls.ts'
 import type { CertificateFiles } from './http/certificates.ts'
 import { issuerFault, type OidcSettings, tenantFault } from './identity/auth/oidc.rules.ts'
-
-type Env = Record<string, string | undefined>
 
 const count = (fallback: number, least = 1) =>
   z.coerce
@@ -21,11 +29,7 @@ const count = (fallback: number, least = 1) =>
     .min(least)
     .max(2 ** 40)
     .default(fallback)
-const choice = z.stringbool({ truthy: ['1', 'true', 'yes', 'on'], falsy: ['0', 'false', 'no', 'off'] })
-const flag = (fallback: boolean) => choice.default(fallback)
-const secret = z.string().min(16, 'needs at least 16 characters')
-const webUrl = z.url({ protocol: /^https?$/, error: 'expected an http or https URL' })
-const port = z.coerce.number({ error: 'expected a port number' }).int().min(0).max(65_535)
+const choice = (fallback: boolean) => flag.default(fallback)
 
 /** Every setting of the controller: its shape, and the words the help prints. */
 export const SETTINGS = {
@@ -36,7 +40,7 @@ export const SETTINGS = {
     'address at which people and recorders reach this controller (default: the one a request names)',
   ],
   SVC_DATA_DIR: [z.string().default('./data'), 'database, takes and generated keys live below it'],
-  SVC_DATABASE_REPLICATED: [flag(false), 'another program replicates and checkpoints the database (Litestream)'],
+  SVC_DATABASE_REPLICATED: [choice(false), 'another program replicates and checkpoints the database (Litestream)'],
   SVC_RECORDING_CACHE_DIR: [z.string().optional(), 'takes directory (default: recordings below the data directory)'],
   SVC_RECORDING_CACHE_MAX_BYTES: [count(4_294_967_296), 'largest accepted take, bytes'],
   SVC_FFPROBE_COMMAND: [z.string().min(1).default('ffprobe'), 'program that tells the shape of a take'],
@@ -53,10 +57,10 @@ export const SETTINGS = {
   SVC_NODE_SSH_MASTER_KEY: [secret.optional(), 'seals node SSH keys (default: SVC_SECRET_KEY)'],
   SVC_RUNNER_TOKEN: [secret.optional(), 'lets the lifecycle runner fetch SSH key material'],
   SVC_METRICS_TOKEN: [secret.optional(), 'static token that reads /metrics, and nothing else, beside user sessions'],
-  SVC_SWITCHER_ROUTING_RUNNER_ENABLED: [flag(true), 'whether live meetings are routed to switchers'],
+  SVC_SWITCHER_ROUTING_RUNNER_ENABLED: [choice(true), 'whether live meetings are routed to switchers'],
   SVC_SWITCHER_ROUTING_RUNNER_INTERVAL_SECONDS: [count(20), 'pause between routing passes'],
   SVC_SWITCHER_ROUTING_RUNNER_BATCH_SIZE: [count(100), 'most switchers one routing pass asks'],
-  SVC_OIDC_ENABLED: [flag(false), 'whether people may log in through an identity provider'],
+  SVC_OIDC_ENABLED: [choice(false), 'whether people may log in through an identity provider'],
   SVC_OIDC_ISSUER: [z.url().optional(), 'issuer of the identity provider'],
   SVC_OIDC_AZURE_TENANT_ID: [
     z.string().min(1).optional(),
@@ -66,11 +70,11 @@ export const SETTINGS = {
   SVC_OIDC_CLIENT_SECRET: [z.string().min(1).optional(), 'client secret; without one this is a public client'],
   SVC_OIDC_REDIRECT_URI: [z.url().optional(), 'public address of /api/v1/auth/oidc/callback'],
   SVC_OIDC_SCOPES: [z.string().default('openid profile email'), 'scopes to ask for, by comma or space'],
-  SVC_OIDC_ALLOW_INSECURE_ISSUER: [flag(false), 'admit an http issuer on loopback'],
+  SVC_OIDC_ALLOW_INSECURE_ISSUER: [choice(false), 'admit an http issuer on loopback'],
   SVC_WEB_ORIGIN: [z.url().default('http://localhost:5173'), 'origin allowed to call the API from a browser'],
   SVC_TRUSTED_PROXIES: [z.string().default(''), 'comma list of peers whose X-Forwarded-For is believed'],
   SVC_ALLOW_PLAIN_HTTP: [
-    flag(false),
+    choice(false),
     'listen without TLS where other machines reach it (a private network of containers)',
   ],
   SVC_API_TLS_CERT_PATH: [
@@ -99,20 +103,20 @@ export const SETTINGS = {
   SVC_LISTEN_SESSION_TTL_SECONDS: [count(300), 'live-listen session that nobody polls ends after this'],
   SVC_NODE_OFFLINE_AFTER_SECONDS: [count(120, 0), 'silence after which a node is offline, 0 = never'],
   SVC_RECORDING_JOB_LEASE_SECONDS: [count(30), 'lease of a claimed job'],
-  SVC_RECORDING_JOB_LEASE_RUNNER_ENABLED: [flag(true), 'whether expired leases fail their job'],
+  SVC_RECORDING_JOB_LEASE_RUNNER_ENABLED: [choice(true), 'whether expired leases fail their job'],
   SVC_RECORDING_JOB_LEASE_RUNNER_INTERVAL_SECONDS: [count(10), 'pause between lease sweeps'],
   SVC_RECORDING_JOB_LEASE_RUNNER_BATCH_SIZE: [count(200), 'most leases one sweep ends'],
-  SVC_SCHEDULE_RUNNER_ENABLED: [flag(true), 'whether schedules start recordings'],
+  SVC_SCHEDULE_RUNNER_ENABLED: [choice(true), 'whether schedules start recordings'],
   SVC_SCHEDULE_RUNNER_INTERVAL_SECONDS: [count(30), 'longest pause between looks at what is due'],
   SVC_SCHEDULE_RUNNER_BATCH_SIZE: [count(200), 'most schedules one pass starts'],
   SVC_SCHEDULE_FAILURE_RETRY_SECONDS: [
     count(300),
     'pause before a scheduled recording that could not start is tried again',
   ],
-  SVC_RETENTION_RUNNER_ENABLED: [flag(true), 'whether retention policies delete stored takes'],
+  SVC_RETENTION_RUNNER_ENABLED: [choice(true), 'whether retention policies delete stored takes'],
   SVC_RETENTION_RUNNER_INTERVAL_SECONDS: [count(300), 'pause between retention passes'],
   SVC_RETENTION_RUNNER_BATCH_SIZE: [count(25), 'most takes one retention pass deletes'],
-  SVC_WATCHDOG_RUNNER_ENABLED: [flag(true), 'whether recordings and nodes are watched'],
+  SVC_WATCHDOG_RUNNER_ENABLED: [choice(true), 'whether recordings and nodes are watched'],
   SVC_WATCHDOG_RUNNER_INTERVAL_SECONDS: [count(30), 'pause between watchdog passes'],
   SVC_WATCHDOG_RUNNER_BATCH_SIZE: [count(1000), 'most recordings one watchdog pass looks at'],
   SVC_WATCHDOG_MAX_SAMPLE_SPAN_SECONDS: [count(30), 'longest time one meter frame stands for'],
@@ -122,7 +126,7 @@ export const SETTINGS = {
     'one audit row per window for unchanged machine calls, 0 = every call',
   ],
   SVC_AUDIT_RETENTION_DAYS: [count(400).pipe(z.number().max(36_500)), 'age at which audit rows are deleted, days'],
-  SVC_AUDIT_RETENTION_RUNNER_ENABLED: [flag(true), 'whether old audit rows are deleted'],
+  SVC_AUDIT_RETENTION_RUNNER_ENABLED: [choice(true), 'whether old audit rows are deleted'],
   SVC_AUDIT_RETENTION_RUNNER_INTERVAL_SECONDS: [count(3600), 'pause between passes over old audit rows'],
   SVC_LOGIN_FAILURE_LIMIT: [count(10), 'failed logins per account and window before 429'],
   SVC_LOGIN_FAILURE_WINDOW_SECONDS: [count(300), 'that window'],
@@ -145,7 +149,7 @@ export const SETTINGS = {
     z.string().optional(),
     'releases that nodes get from here, a folder each (default: releases below the data directory)',
   ],
-  SVC_AGENT_RELEASE_FETCH: [flag(true), 'whether a new release is fetched from the release host, about 100 MB'],
+  SVC_AGENT_RELEASE_FETCH: [choice(true), 'whether a new release is fetched from the release host, about 100 MB'],
   SVC_AGENT_RELEASE_PUBLIC_KEY: [
     z.string().refine(isReleaseKey, 'expected an Ed25519 public key (PEM)').optional(),
     'Ed25519 public key (PEM) that releases must be signed with; unset = checksums alone',
@@ -156,16 +160,16 @@ export const SETTINGS = {
   SVC_ANSIBLE_RUNNER_TOKEN: [secret.optional(), 'token the lifecycle runner asks for'],
   SVC_ANSIBLE_RUNNER_TIMEOUT_MS: [count(120_000), 'longest silence of the lifecycle runner during an action, ms'],
   SVC_LIFECYCLE_EMBEDDED: [
-    flag(false),
+    choice(false),
     'whether this process acts on nodes itself, without a runner; with the settings of its runs',
   ],
-  SVC_UPLOAD_RUNNER_ENABLED: [flag(true), 'whether the upload queue is worked on'],
+  SVC_UPLOAD_RUNNER_ENABLED: [choice(true), 'whether the upload queue is worked on'],
   SVC_UPLOAD_RUNNER_INTERVAL_SECONDS: [count(60), 'pause between upload passes'],
   SVC_UPLOAD_RUNNER_BATCH_SIZE: [count(10), 'uploads that one pass begins'],
   SVC_UPLOAD_QUEUE_LEASE_SECONDS: [count(900), 'lease of an upload under way, renewed while it moves'],
   SVC_UPLOAD_QUEUE_MAX_ATTEMPTS: [count(5), 'attempts of an upload policy that names no number, at most 100'],
   SVC_UPLOAD_RAW_MASTERS: [
-    choice.optional(),
+    flag.optional(),
     'whether the raw master is sent beside the enhanced take, to the same places (default: SVC_DATABASE_REPLICATED)',
   ],
   SVC_SMBCLIENT_COMMAND: [z.string().min(1).default('smbclient'), 'program that copies to SMB shares'],
@@ -175,13 +179,13 @@ export const SETTINGS = {
   SVC_AGENT_CAPTURE_INTERFACE_ID: [z.string().optional(), 'interface of a job when the request names none'],
   SVC_AGENT_CAPTURE_SAMPLE_RATE: [count(48_000), 'sample rate, Hz, when nothing else says'],
   SVC_AGENT_CAPTURE_SECONDS: [count(3600), 'length of an ad-hoc take when the request names none'],
-} as const satisfies Record<string, readonly [z.ZodType, string]>
+} as const satisfies SettingsTable
 
 // Names of other programs, or of parts that read them themselves, that may stand in the same environment.
 const FOREIGN =
   /^SVC_(CONTROLLER_|NODE_(ID|ALIAS|SITE|ROOM)$|ANSIBLE_|RUNNER_CONTROLLER_|RUNNER_(ALLOW_INSECURE$|CLIENT_)|BOOTSTRAP(_|$)|CAPTURE_|METER_|AGENT_(?!CAPTURE_)|HEARTBEAT_|JOB_POLL_|ALLOW_INSECURE|ALSA_|INVENTORY_|SYSTEM_HEALTH_|UPLOAD_MAX_KBPS$|DENOISE_|SSH_(KEYGEN|HOST_KEYS)|TEST_SOURCE|MAX_CONCURRENT|MONITOR_|CHANNEL_RENDER|RECORDER_CACHE|ATTACH_|RUN_NEXT_JOB|PRINT_CHANNEL_MAP_ASSIGNMENTS$)/
 
-type Values = { [K in keyof typeof SETTINGS]: z.infer<(typeof SETTINGS)[K][0]> }
+type Values = SettingsOf<typeof SETTINGS>
 export type Config = Omit<Values, 'SVC_AGENT_RELEASE_DIR' | 'SVC_PORT' | 'SVC_RECORDING_CACHE_DIR'> & {
   SVC_AGENT_RELEASE_DIR: string
   SVC_PORT: number
@@ -197,64 +201,26 @@ export type Config = Omit<Values, 'SVC_AGENT_RELEASE_DIR' | 'SVC_PORT' | 'SVC_RE
   trustedProxies: string[]
 }
 
-/** A setting that stops the start; the message is one sentence that says which and why. */
-export class ConfigError extends Error {}
-
-/**
- * Reads the settings; each may also come as `<NAME>_FILE`, a file whose trimmed text is the value.
- * @throws ConfigError for an unknown, unreadable, malformed or contradictory setting.
- */
+/** @throws UserError for an unknown, unreadable, malformed or contradictory setting */
 export function readConfig(env: Env = process.env): Config {
-  refuseUnknown(env)
-  const values: Record<string, unknown> = {}
-  for (const [name, [schema]] of Object.entries(SETTINGS)) {
-    const given = settingOf(env, name)
-    const result = schema.safeParse(given)
-    if (!result.success)
-      throw new ConfigError(`${name} is not usable: ${result.error.issues[0]?.message ?? 'malformed'}.`)
-    values[name] = result.data
-  }
-  return whole(values as Values, env)
+  refuseUnknown(SETTINGS, env, (name) => name.startsWith('SVC_') && !FOREIGN.test(name), 'controller')
+  return whole(readSettings(SETTINGS, env), env)
 }
 
 /** The same for a program beside the service: of the installed controller, unless the environment names another one. */
 export const readConfigBeside = (env: Env = process.env): Config => readConfig(installedEnv(env))
 
-function refuseUnknown(env: Env): void {
-  for (const name of Object.keys(env)) {
-    if (!name.startsWith('SVC_') || FOREIGN.test(name)) continue
-    if (!(name.replace(/_FILE$/, '') in SETTINGS)) throw new ConfigError(`${name} is not a setting of this controller.`)
-  }
-}
-
-function settingOf(env: Env, name: string): string | undefined {
-  const given = env[name] || undefined
-  const file = env[`${name}_FILE`] || undefined
-  if (given !== undefined && file !== undefined)
-    throw new ConfigError(`${name} and ${name}_FILE are both set: keep one of them.`)
-  const source = file ?? (given === undefined ? credentialFile(env, name) : undefined)
-  return source === undefined ? given : read(`${name}_FILE`, source).trim()
-}
-
-function read(name: string, file: string): string {
-  try {
-    return fs.readFileSync(file, 'utf8')
-  } catch (e) {
-    throw new ConfigError(`${name} names ${file}, which cannot be read: ${faultWords(e, file)}.`)
-  }
-}
-
 function whole(values: Values, env: Env): Config {
   const fallback = port.safeParse(env.PORT || 8787)
-  if (values.SVC_PORT === undefined && !fallback.success) throw new ConfigError('PORT is not a port number.')
+  if (values.SVC_PORT === undefined && !fallback.success) throw misuse('PORT is not a port number.')
   const data = path.resolve(values.SVC_DATA_DIR)
   const trustedProxies = values.SVC_TRUSTED_PROXIES.split(',')
     .map((peer) => peer.trim())
     .filter(Boolean)
   const { fault, tls } = tlsOf(values, trustedProxies.length > 0)
-  if (fault) throw new ConfigError(fault)
+  if (fault) throw misuse(fault)
   for (const [name, file] of Object.entries(tls ? values : {}))
-    if (/^SVC_API_TLS_.*_PATH$/.test(name) && file) read(name, String(file))
+    if (/^SVC_API_TLS_.*_PATH$/.test(name) && file) readNamedFile(name, String(file))
   return {
     ...values,
     SVC_DATA_DIR: data,
@@ -273,23 +239,19 @@ function whole(values: Values, env: Env): Config {
 function embeddedOf(values: Values, env: Env): RunSettings | undefined {
   if (!values.SVC_LIFECYCLE_EMBEDDED) return undefined
   if (values.SVC_ANSIBLE_RUNNER_URL)
-    throw new ConfigError(
+    throw misuse(
       'SVC_LIFECYCLE_EMBEDDED and SVC_ANSIBLE_RUNNER_URL are both set: either this process acts on nodes, or a runner does.',
     )
-  try {
-    return readRunSettings(env)
-  } catch (e) {
-    throw e instanceof BadConfig ? new ConfigError(e.message) : e
-  }
+  return readRunSettings(env)
 }
 
 function oidcOf(values: Values): OidcSettings {
   const tenant = values.SVC_OIDC_AZURE_TENANT_ID
   const foreign = tenant && tenantFault(tenant)
-  if (foreign) throw new ConfigError(`SVC_OIDC_AZURE_TENANT_ID is not usable: ${foreign}.`)
+  if (foreign) throw misuse(`SVC_OIDC_AZURE_TENANT_ID is not usable: ${foreign}.`)
   const issuer = values.SVC_OIDC_ISSUER ?? (tenant && `https://login.microsoftonline.com/${tenant}/v2.0`)
   const fault = issuer && issuerFault(issuer, values.SVC_OIDC_ALLOW_INSECURE_ISSUER)
-  if (fault) throw new ConfigError(`SVC_OIDC_ISSUER is not usable: ${fault}.`)
+  if (fault) throw misuse(`SVC_OIDC_ISSUER is not usable: ${fault}.`)
   return {
     clientId: values.SVC_OIDC_CLIENT_ID,
     clientSecret: values.SVC_OIDC_CLIENT_SECRET,
@@ -317,9 +279,3 @@ export const nativeDirs = (config: Config, env: Env = process.env): string[] =>
   ]
     .flatMap((dirs) => dirs?.split(':') ?? [])
     .filter(Boolean)
-
-/** The settings as the help prints them. */
-export const settingsHelp = (): string =>
-  Object.entries(SETTINGS)
-    .map(([name, [, words]]) => `  ${name.padEnd(48)} ${words}`)
-    .join('\n')

@@ -3,15 +3,16 @@ import * as path from 'node:path'
 import { assetText, inExecutable } from '../kernel/assets.ts'
 import { iso, systemClock } from '../kernel/clock.ts'
 import { makeDir } from '../kernel/dirs.ts'
-import { Fail } from '../kernel/fail.ts'
+import { misuse } from '../kernel/fail.ts'
 import { randomIds } from '../kernel/ids.ts'
 import { errorFields, jsonLog, type Log } from '../kernel/log.ts'
 import type { Outlets } from '../kernel/logsink.ts'
+import { settingsHelp } from '../kernel/settings.ts'
 import { version } from '../kernel/version.ts'
 import { createNotifier, type Notifier } from '../system/host/notify.ts'
 import { ARCHES } from '../system/host/release.rules.ts'
 import { compose } from './compose.ts'
-import { type Config, ConfigError, nativeDirs, readConfig, settingsHelp } from './config.ts'
+import { type Config, nativeDirs, readConfig, SETTINGS } from './config.ts'
 import type { Running } from './fleet/nodes/depot.own.ts'
 import { Certificates } from './http/certificates.ts'
 import { sweepIncoming } from './http/parts.ts'
@@ -29,7 +30,7 @@ const HELP = `usage: roomtone controller
 Runs the controller until SIGTERM. Prints one JSON line with its "url" when it listens; the log goes to stderr.
 Settings come from the environment, each also as <NAME>_FILE naming a file that holds the value:
 
-${settingsHelp()}
+${settingsHelp(SETTINGS)}
 `
 
 // Requests under way at SIGTERM get this long to finish; the whole stop stays below five seconds.
@@ -41,20 +42,11 @@ export async function main(args: string[], outlets: Outlets): Promise<number> {
     process.stdout.write(HELP)
     return 0
   }
-  try {
-    if (args[0]) throw new ConfigError(`roomtone controller takes no argument "${args[0]}": see --help.`)
-    const started = await start(readConfig(), outlets)
-    await signalled()
-    await started.stop()
-    return 0
-  } catch (e) {
-    const asked = e instanceof ConfigError || e instanceof Fail
-    const { error, stack } = errorFields(e)
-    // Only a fault of ours has a stack: what the network or the disk did needs none.
-    const fault = `The controller cannot go on: ${error.replace(/\.?$/, '.')} ${stack ?? ''}`.trimEnd()
-    outlets.stderr.write(`${asked ? error : fault}\n`, 'error')
-    return asked ? 2 : 1
-  }
+  if (args[0]) throw misuse(`roomtone controller takes no argument "${args[0]}": see --help.`)
+  const started = await start(readConfig(), outlets)
+  await signalled()
+  await started.stop()
+  return 0
 }
 
 async function start(config: Config, { stderr, stdout }: Outlets): Promise<{ stop(): Promise<void> }> {

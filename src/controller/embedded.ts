@@ -3,8 +3,8 @@
 import { Fail } from '../kernel/fail.ts'
 import type { Ids } from '../kernel/ids.ts'
 import type { RunSettings } from '../lifecycle/config.ts'
-import { MaterialError, type MaterialSource } from '../lifecycle/material.ts'
-import { perform, RunRefused } from '../lifecycle/run.ts'
+import { type MaterialSource, materialFail } from '../lifecycle/material.ts'
+import { perform } from '../lifecycle/run.ts'
 import { Vault } from '../lifecycle/vault.ts'
 import type { Act } from './fleet/lifecyclejobs/act.ts'
 import { failed, outcomeOf } from './fleet/lifecyclejobs/lifecycle.rules.ts'
@@ -33,7 +33,7 @@ export function embeddedRunner(parts: EmbeddedParts): { act: Act; close(): void 
         return outcomeOf(200, { data: await perform(run, wish, tell, signal) }, [])
       } catch (e) {
         if (signal.aborted) return failed('controller_stopped')
-        if (e instanceof RunRefused || e instanceof MaterialError) return { ...failed(e.reason), stderr: e.message }
+        if (e instanceof Fail) return { ...failed(e.reason), stderr: e.message }
         throw e
       }
     },
@@ -60,7 +60,7 @@ const storedMaterial = ({ audit, group, now, stores }: EmbeddedParts): MaterialS
     } catch (e) {
       if (!(e instanceof Fail)) throw e
       if (e.status === 404) return undefined
-      throw new MaterialError(String(e.status), e.message)
+      throw materialFail(e.status, e.message)
     }
   },
 })

@@ -1,4 +1,7 @@
-type FailStatus = 400 | 401 | 403 | 404 | 408 | 409 | 413 | 415 | 416 | 422 | 429 | 500 | 502 | 503 | 507
+import { errorFields } from './log.ts'
+import { systemWords } from './words.ts'
+
+type FailStatus = 400 | 401 | 403 | 404 | 405 | 408 | 409 | 413 | 415 | 416 | 422 | 429 | 500 | 502 | 503 | 507
 
 interface FailExtra {
   /** Written beside the audit row of the failure, in its transaction. */
@@ -48,4 +51,32 @@ export const invalid = (
 export function found<T>(value: T | undefined, what: string): T {
   if (value === undefined) throw notFound(what)
   return value
+}
+
+const FAILED = 1
+/** Exit code of a program that was called wrongly, or cannot begin as things are. */
+const MISUSED = 2
+
+/** Ends a program: a message for the person who called it, and an exit code. Holds no secret. */
+export class UserError extends Error {
+  readonly exitCode: number
+
+  constructor(message: string, exitCode: number = FAILED) {
+    super(message)
+    this.exitCode = exitCode
+  }
+}
+
+/** The caller has to change something first: an option, a setting, a file. */
+export const misuse = (message: string): UserError => new UserError(message, MISUSED)
+
+/** Whether `parseArgs` refused the command line; its message says why. */
+const isOptionError = (e: unknown): e is Error =>
+  e instanceof TypeError && String((e as NodeJS.ErrnoException).code).startsWith('ERR_PARSE_ARGS')
+
+/** What a person can do something about: bad input, the network, the disk, the database. Undefined for a bug. */
+export function asUserError(e: unknown): UserError | undefined {
+  if (e instanceof UserError) return e
+  if (isOptionError(e) || e instanceof Fail) return misuse(e.message)
+  return systemWords(e) === undefined ? undefined : new UserError(errorFields(e).error)
 }

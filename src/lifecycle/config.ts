@@ -1,28 +1,39 @@
 // The only reader of the runner's environment. Two tables: what a run needs, wherever it runs, and what the server needs.
-import * as fs from 'node:fs'
 import * as os from 'node:os'
-import * as path from 'node:path'
 import * as z from 'zod'
-import { credentialFile } from '../system/host/credentials.ts'
+import { misuse } from '../kernel/fail.ts'
+import {
+  type Env,
+  flag,
+  port,
+  readNamedFile,
+  readSettings,
+  refuseUnknown,
+  type SettingsTable,
+  secret,
+  webUrl,
+} from '../kernel/settings.ts'
 import { type ManagerCall, managerOf } from '../system/host/notify.ts'
 import { USERS } from '../system/host/places.ts'
 import { isHost } from '../wire/lifecycle.ts'
 import type { ControllerAccess } from './material.ts'
 
-type Env = Record<string, string | undefined>
-
 const CA_MAX = 48_000
-const flag = z.stringbool({ truthy: ['1', 'true', 'yes', 'on'], falsy: ['0', 'false', 'no', 'off'] }).default(false)
-const secret = z.string().min(16, 'needs at least 16 characters')
 const user = z.string().regex(/^[A-Za-z_][A-Za-z0-9._-]{0,79}$/, 'expected a user name')
 const host = z.string().refine(isHost, 'expected a host name or address')
 const keyFile = z.string().regex(/^\/[^\r\n]{1,4000}$/, 'expected the absolute path of a file, never a key itself')
-const target = z.strictObject({
-  host: host.optional(),
-  port: z.number().int().min(1).max(65_535).optional(),
-  sshKeyFile: keyFile.optional(),
-  sshUser: user.optional(),
-})
+// Somebody may have put a secret where none belongs: the message does not repeat what stands there.
+const TARGET_KEYS =
+  'only host, port, sshUser and sshKeyFile are allowed there; a key is named by its file, and tokens have no place in it'
+const target = z.strictObject(
+  {
+    host: host.optional(),
+    port: z.number().int().min(1).max(65_535).optional(),
+    sshKeyFile: keyFile.optional(),
+    sshUser: user.optional(),
+  },
+  { error: ({ code }) => (code === 'unrecognized_keys' ? TARGET_KEYS : undefined) },
+)
 const json = <T extends z.ZodType>(schema: T) =>
   z.preprocess((text) => (typeof text === 'string' ? parsed(text) : text), schema)
 
@@ -53,37 +64,28 @@ export const RUN_SETTINGS = {
     z.string().optional(),
     'PEM file with the CA of the controller: the only one trusted here, and given to nodes by rotate_trust',
   ],
-} as const satisfies Table
+} as const satisfies SettingsTable
 
 /** What `roomtone lifecycle` needs beside it. */
 export const SERVER_SETTINGS = {
   SVC_ANSIBLE_RUNNER_HOST: [z.string().min(1).default('127.0.0.1'), 'address to listen on'],
-  SVC_ANSIBLE_RUNNER_PORT: [
-    z.coerce.number({ error: 'expected a port number' }).int().min(0).max(65_535).default(8790),
-    'port to listen on, 0 = any free one',
-  ],
+  SVC_ANSIBLE_RUNNER_PORT: [port.default(8790), 'port to listen on, 0 = any free one'],
   SVC_ANSIBLE_RUNNER_TOKEN: [
     secret.optional(),
     'token that who asks for a run must show; without one there is no start',
   ],
-  SVC_RUNNER_CONTROLLER_URL: [
-    z.url({ protocol: /^https?$/, error: 'expected an http or https URL' }).optional(),
-    'base URL of the controller that keeps the keys',
-  ],
+  SVC_RUNNER_CONTROLLER_URL: [webUrl.optional(), 'base URL of the controller that keeps the keys'],
   SVC_RUNNER_TOKEN: [secret.optional(), 'token for the keys, the same as in the controller'],
   SVC_RUNNER_CLIENT_CERT_PATH: [
     z.string().optional(),
     'PEM certificate to show a controller that asks for one, with its key in SVC_RUNNER_CLIENT_KEY_PATH',
   ],
   SVC_RUNNER_CLIENT_KEY_PATH: [z.string().optional(), 'PEM key of that certificate'],
-  SVC_RUNNER_ALLOW_INSECURE: [flag, 'admit plain http or a certificate nobody vouches for; development only'],
-} as const satisfies Table
-
-type Table = Record<string, readonly [z.ZodType, string]>
-type Values<T extends Table> = { [K in keyof T]: z.infer<T[K][0]> }
-
-/** A setting that stops the start; the message is one sentence that says which and why, never a secret. */
-export class BadConfig extends Error {}
+  SVC_RUNNER_ALLOW_INSECURE: [
+    flag.default(false),
+    'admit plain http or a certificate nobody vouches for; development only',
+  ],
+} as const satisfies SettingsTable
 
 export interface RunSettings {
   /** PEM text. */
@@ -113,12 +115,12 @@ export interface ServerSettings {
   token: string
 }
 
-/** @throws BadConfig */
+/** @throws UserError */
 export function readRunSettings(env: Env = process.env): RunSettings {
-  const values = valuesOf(RUN_SETTINGS, env)
+  const values = readSettings(RUN_SETTINGS, env)
   const { SVC_ANSIBLE_SSH_KEY_FILE: sshKeyFile, SVC_ANSIBLE_KNOWN_HOSTS_FILE: knownHostsFile } = values
-  if (sshKeyFile) fileText('SVC_ANSIBLE_SSH_KEY_FILE', sshKeyFile)
-  if (knownHostsFile) fileText('SVC_ANSIBLE_KNOWN_HOSTS_FILE', knownHostsFile)
+  if (sshKeyFile) readNamedFile('SVC_ANSIBLE_SSH_KEY_FILE', sshKeyFile)
+  if (knownHostsFile) readNamedFile('SVC_ANSIBLE_KNOWN_HOSTS_FILE', knownHostsFile)
   const warnings = keyWarnings(values.SVC_ANSIBLE_TARGETS)
   return {
     controllerCa: certificates(values.SVC_RUNNER_CONTROLLER_CA),
@@ -136,24 +138,22 @@ export function readRunSettings(env: Env = process.env): RunSettings {
   }
 }
 
-/** @throws BadConfig for a file that cannot be read */
+/** @throws UserError for a file that cannot be read */
 function keyWarnings(targets: RunSettings['targets']): string[] {
   const named = Object.values(targets).flatMap(({ sshKeyFile }) => sshKeyFile ?? [])
   return [...new Set(named)].map((file) => {
-    fileText('SVC_ANSIBLE_TARGETS', file)
+    readNamedFile('SVC_ANSIBLE_TARGETS', file)
     return `SVC_ANSIBLE_TARGETS names the private key ${file}: once rotate_trust has put the managed key of the node in place, remove sshKeyFile from there.`
   })
 }
 
-/** @throws BadConfig */
+/** @throws UserError */
 export function readServerSettings(env: Env = process.env): ServerSettings {
-  refuseUnknown(env)
-  const values = valuesOf(SERVER_SETTINGS, env)
+  refuseUnknown(ALL_SETTINGS, env, isOurs, 'lifecycle runner')
+  const values = readSettings(SERVER_SETTINGS, env)
   const { SVC_ANSIBLE_RUNNER_TOKEN: token, SVC_RUNNER_CONTROLLER_URL: url, SVC_RUNNER_TOKEN: controllerToken } = values
   if (!token)
-    throw new BadConfig(
-      'SVC_ANSIBLE_RUNNER_TOKEN is not set: anybody could act on the nodes. Give both sides the same one.',
-    )
+    throw misuse('SVC_ANSIBLE_RUNNER_TOKEN is not set: anybody could act on the nodes. Give both sides the same one.')
   const run = readRunSettings(env)
   const identity = {
     clientCertFile: values.SVC_RUNNER_CLIENT_CERT_PATH,
@@ -174,66 +174,20 @@ export function readServerSettings(env: Env = process.env): ServerSettings {
   }
 }
 
+/** In the order in which `--help` prints them. */
+export const ALL_SETTINGS = { ...SERVER_SETTINGS, ...RUN_SETTINGS }
 // The controller's own, which may stand in the same environment.
 const OF_THE_CONTROLLER = /^SVC_ANSIBLE_RUNNER_(URL|TIMEOUT_MS)(_FILE)?$/
-const SECRETS: ReadonlySet<string> = new Set(['SVC_ANSIBLE_RUNNER_TOKEN', 'SVC_RUNNER_TOKEN'])
-
-function refuseUnknown(env: Env): void {
-  const known = { ...RUN_SETTINGS, ...SERVER_SETTINGS }
-  for (const name of Object.keys(env)) {
-    if (!/^SVC_(ANSIBLE|RUNNER)_/.test(name) || OF_THE_CONTROLLER.test(name)) continue
-    if (!(name in known) && !SECRETS.has(name.replace(/_FILE$/, '')))
-      throw new BadConfig(`${name} is not a setting of the lifecycle runner.`)
-  }
-}
-
-function valuesOf<T extends Table>(table: T, env: Env): Values<T> {
-  const values = Object.entries(table).map(([name, [schema]]) => {
-    const result = schema.safeParse(settingOf(env, name))
-    if (result.success) return [name, result.data]
-    throw new BadConfig(`${name} is not usable: ${faultOf(result.error)}.`)
-  })
-  return Object.fromEntries(values)
-}
-
-/** Where and why; what stands there is not repeated: somebody may have put a secret where none belongs. */
-function faultOf({ issues: [issue] }: z.ZodError): string {
-  if (!issue) return 'malformed'
-  const [node, ...field] = issue.path
-  const at = node === undefined ? '' : `${[node, ...field].join('.')}: `
-  if (issue.code === 'unrecognized_keys')
-    return `${at}only host, port, sshUser and sshKeyFile may be given there; keys and tokens never stand in it`
-  return `${at}${issue.message}`
-}
-
-function settingOf(env: Env, name: string): string | undefined {
-  const given = env[name] || undefined
-  // A setting counts for more than what the service manager brings.
-  const named = (SECRETS.has(name) && env[`${name}_FILE`]) || undefined
-  const file = named ?? (given === undefined && SECRETS.has(name) ? credentialFile(env, name) : undefined)
-  if (given !== undefined && file !== undefined)
-    throw new BadConfig(`${name} and ${name}_FILE are both set: keep one of them.`)
-  return file === undefined ? given : fileText(`${name}_FILE`, file).trim()
-}
+const isOurs = (name: string): boolean => /^SVC_(ANSIBLE|RUNNER)_/.test(name) && !OF_THE_CONTROLLER.test(name)
 
 function certificates(file: string | undefined): string | undefined {
   if (file === undefined) return undefined
-  const text = fileText('SVC_RUNNER_CONTROLLER_CA', file).trim()
+  const text = readNamedFile('SVC_RUNNER_CONTROLLER_CA', file).trim()
   if (!/-----BEGIN CERTIFICATE-----[\s\S]+-----END CERTIFICATE-----/.test(text))
-    throw new BadConfig(`SVC_RUNNER_CONTROLLER_CA names ${file}, which holds no PEM certificate.`)
+    throw misuse(`SVC_RUNNER_CONTROLLER_CA names ${file}, which holds no PEM certificate.`)
   if (text.length > CA_MAX)
-    throw new BadConfig(
-      `SVC_RUNNER_CONTROLLER_CA names ${file}, a whole bundle: name a file with the controller's CA alone.`,
-    )
+    throw misuse(`SVC_RUNNER_CONTROLLER_CA names ${file}, a whole bundle: name a file with the controller's CA alone.`)
   return text
-}
-
-function fileText(name: string, file: string): string {
-  try {
-    return fs.readFileSync(path.resolve(file), 'utf8')
-  } catch (e) {
-    throw new BadConfig(`${name} names ${file}, which cannot be read: ${(e as Error).message}.`)
-  }
 }
 
 function parsed(text: string): unknown {
@@ -244,9 +198,3 @@ function parsed(text: string): unknown {
     return text
   }
 }
-
-/** The settings as the help prints them. */
-export const settingsHelp = (): string =>
-  Object.entries({ ...SERVER_SETTINGS, ...RUN_SETTINGS })
-    .map(([name, [, words]]) => `  ${`${name}${SECRETS.has(name) ? ' (or _FILE)' : ''}`.padEnd(37)} ${words}`)
-    .join('\n')

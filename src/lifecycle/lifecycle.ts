@@ -1,13 +1,14 @@
 // roomtone lifecycle: acts on nodes over SSH for a controller elsewhere.
 
+import { misuse } from '../kernel/fail.ts'
 import { randomIds } from '../kernel/ids.ts'
-import { errorFields, jsonLog, type Log } from '../kernel/log.ts'
+import { jsonLog, type Log } from '../kernel/log.ts'
 import type { Outlets } from '../kernel/logsink.ts'
 import { isLoopback } from '../kernel/loopback.ts'
+import { settingsHelp } from '../kernel/settings.ts'
 import { version } from '../kernel/version.ts'
 import { createNotifier } from '../system/host/notify.ts'
-import { TrustError } from '../system/host/trust.ts'
-import { BadConfig, readServerSettings, type ServerSettings, settingsHelp } from './config.ts'
+import { ALL_SETTINGS, readServerSettings, type ServerSettings } from './config.ts'
 import { controllerMaterial } from './material.ts'
 import { perform } from './run.ts'
 import { RunnerServer } from './server.ts'
@@ -17,9 +18,11 @@ const HELP = `usage: roomtone lifecycle
 
 Acts on nodes over SSH: packages, updates, restarts, trust, checks, removal. A controller asks for it over HTTP
 (its SVC_ANSIBLE_RUNNER_URL and SVC_ANSIBLE_RUNNER_TOKEN); each run fetches the key of its node from the controller and
-forgets it. Prints one JSON line with its "url" when it listens; the log goes to stderr. Settings from the environment:
+forgets it. Prints one JSON line with its "url" when it listens; the log goes to stderr.
 
-${settingsHelp()}
+Settings come from the environment, each also as <NAME>_FILE naming a file that holds the value:
+
+${settingsHelp(ALL_SETTINGS)}
 `
 
 /** Runs until it is told to stop; resolves to the exit code. */
@@ -28,20 +31,14 @@ export async function main(args: string[], { stderr, stdout }: Outlets): Promise
     process.stdout.write(HELP)
     return 0
   }
-  try {
-    if (args[0]) throw new BadConfig(`roomtone lifecycle takes no argument "${args[0]}": see --help.`)
-    const log = jsonLog((line, level) => stderr.write(line, level))
-    const running = await start(readServerSettings(), log)
-    stdout.write(`${JSON.stringify({ url: running.url, version, pid: process.pid })}\n`)
-    await signalled()
-    log.info('The lifecycle runner stops.')
-    await running.stop()
-    return 0
-  } catch (e) {
-    const told = e instanceof BadConfig || e instanceof TrustError
-    stderr.write(told ? `${e.message}\n` : `The lifecycle runner cannot go on: ${errorFields(e).error}\n`, 'error')
-    return told ? 2 : 1
-  }
+  if (args[0]) throw misuse(`roomtone lifecycle takes no argument "${args[0]}": see --help.`)
+  const log = jsonLog((line, level) => stderr.write(line, level))
+  const running = await start(readServerSettings(), log)
+  stdout.write(`${JSON.stringify({ url: running.url, version, pid: process.pid })}\n`)
+  await signalled()
+  log.info('lifecycle runner stopping')
+  await running.stop()
+  return 0
 }
 
 async function start(settings: ServerSettings, log: Log): Promise<{ stop(): Promise<void>; url: string }> {

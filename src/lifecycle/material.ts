@@ -2,6 +2,7 @@
 import * as http from 'node:http'
 import * as https from 'node:https'
 import type * as tls from 'node:tls'
+import { Fail } from '../kernel/fail.ts'
 import { isLoopback } from '../kernel/loopback.ts'
 import { faultWords } from '../kernel/words.ts'
 import { secureContext, type Trust, tlsAdvice } from '../system/host/trust.ts'
@@ -10,20 +11,14 @@ import { Material } from '../wire/lifecycle.ts'
 export interface MaterialSource {
   /**
    * Undefined when there is nothing to ask, or the node has no managed key: only then another key may be used.
-   * @throws MaterialError for everything else.
+   * @throws Fail for everything else.
    */
   fetch(nodeId: string, mint: boolean, signal: AbortSignal): Promise<Material | undefined>
 }
 
-/** The key could not be had, though there is one; `reason` is `controller_ssh_fetch_...`. */
-export class MaterialError extends Error {
-  readonly reason: string
-
-  constructor(what: string, words: string) {
-    super(words)
-    this.reason = `controller_ssh_fetch_${what}`
-  }
-}
+/** The key could not be had, though there is one. */
+export const materialFail = (what: string | number, message: string): Fail =>
+  new Fail(400, `controller_ssh_fetch_${what}`, message)
 
 export interface ControllerAccess {
   allowInsecure: boolean
@@ -35,7 +30,7 @@ export interface ControllerAccess {
 const TIMEOUT_MS = 20_000
 const MAX_BYTES = 256 * 1024
 
-/** Asks the controller. Without its address or the token nobody is asked. @throws TrustError for unusable certificates. */
+/** Asks the controller. Without its address or the token nobody is asked. @throws UserError for unusable certificates. */
 export function controllerMaterial({ allowInsecure, token, trust, url }: ControllerAccess): MaterialSource {
   if (url === undefined || token === undefined) return { fetch: async () => undefined }
   const safely = { rejectUnauthorized: !allowInsecure, secureContext: secureContext(trust) }
@@ -45,7 +40,7 @@ export function controllerMaterial({ allowInsecure, token, trust, url }: Control
       const address = guarded(new URL(`${url}${route}`), allowInsecure)
       const { status, text } = await get(address, { ...safely, headers: { authorization: `Bearer ${token}` } }, signal)
       if (status === 404) return undefined
-      if (status !== 200) throw new MaterialError(String(status), refusal(status, text))
+      if (status !== 200) throw materialFail(status, refusal(status, text))
       return materialOf(text)
     },
   }
@@ -59,7 +54,7 @@ function refusal(status: number, text: string): string {
 function guarded(url: URL, allowInsecure: boolean): URL {
   if (url.protocol === 'https:' || allowInsecure || isLoopback(url.hostname)) return url
   const words = `Private keys do not travel over plain http to ${url.host}: use https, or SVC_RUNNER_ALLOW_INSECURE.`
-  throw new MaterialError('insecure', words)
+  throw materialFail('insecure', words)
 }
 
 function materialOf(text: string): Material | undefined {
@@ -67,7 +62,7 @@ function materialOf(text: string): Material | undefined {
   if (data?.privateKey === '') return undefined
   const found = Material.safeParse(data)
   if (found.success) return found.data
-  throw new MaterialError('invalid_answer', 'What the controller answered is no key.')
+  throw materialFail('invalid_answer', 'What the controller answered is no key.')
 }
 
 function jsonOf(text: string): unknown {
@@ -82,16 +77,15 @@ function jsonOf(text: string): unknown {
 // Node's types forget that a request over TLS takes a context as a connection does.
 type Options = https.RequestOptions & Pick<tls.ConnectionOptions, 'secureContext'>
 
-/** One request on a connection of its own. @throws MaterialError when no whole answer came. */
+/** One request on a connection of its own. @throws Fail when no whole answer came. */
 async function get(url: URL, options: Options, signal: AbortSignal) {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
   try {
     return await answerOf(url, { ...options, agent: false, signal: limit })
   } catch (e) {
     signal.throwIfAborted()
-    if (limit.aborted)
-      throw new MaterialError('timeout', `The controller did not answer within ${TIMEOUT_MS / 1000} s.`)
-    throw new MaterialError(
+    if (limit.aborted) throw materialFail('timeout', `The controller did not answer within ${TIMEOUT_MS / 1000} s.`)
+    throw materialFail(
       'unreachable',
       `The controller cannot be reached: ${tlsAdvice(e, 'SVC_RUNNER_CONTROLLER_CA') ?? faultWords(e, url.host)}.`,
     )

@@ -1,24 +1,15 @@
 // One lifecycle action on one node, from the key to the answer (agent contract, section 23).
 import * as fs from 'node:fs'
+import { Fail } from '../kernel/fail.ts'
 import type { Ids } from '../kernel/ids.ts'
 import { Transcript } from '../kernel/redact.ts'
 import { type Material, OUTPUT_KEPT, type RunAnswer, type RunRequest, type Stream } from '../wire/lifecycle.ts'
 import type { MaintainLine } from '../wire/maintain.ts'
 import type { RunSettings } from './config.ts'
-import { MaterialError, type MaterialSource } from './material.ts'
+import type { MaterialSource } from './material.ts'
 import { converse, FILES, HOST_ALIAS, NO_SESSION, previousFile } from './ssh.ts'
 import { hostOf, lineOf, loginOf, mints, operatorKeyOf } from './target.rules.ts'
 import type { Vault } from './vault.ts'
-
-/** There was no run; `reason` is what the contract has for it, the message is for people. */
-export class RunRefused extends Error {
-  readonly reason: string
-
-  constructor(reason: string, words: string) {
-    super(words)
-    this.reason = reason
-  }
-}
 
 export interface RunParts {
   ids: Ids
@@ -67,7 +58,7 @@ class Output {
 
 /**
  * Performs the action. Whatever becomes of it on the node is an exit code; afterwards neither key nor token is anywhere.
- * @throws RunRefused or MaterialError when there was no run; the signal's reason when it was given up.
+ * @throws Fail when there was no run, with the reason that docs/lifecycle.md lists; the signal's reason when it was given up.
  */
 export async function perform(
   parts: RunParts,
@@ -77,12 +68,12 @@ export async function perform(
 ): Promise<RunAnswer['data']> {
   const { ids, settings, vault } = parts
   const host = hostOf(settings, run)
-  if (!host) throw new RunRefused('target_host_required', 'Neither the request nor the targets name a usable host.')
+  if (!host) throw new Fail(400, 'target_host_required', 'Neither the request nor the targets name a usable host.')
   const keys = await keysOf(parts, run, signal)
   const { credential } = keys
   const line = lineOf(run, { controllerCa: settings.controllerCa, publicKey: credential?.publicKey })
   if (!line)
-    throw new RunRefused('ssh_credential_required', 'The node has no managed key yet: rotate its SSH credential.')
+    throw new Fail(400, 'ssh_credential_required', 'The node has no managed key yet: rotate its SSH credential.')
   const output = new Output([...parts.secrets, ...secretsOf(keys)], tell)
   const answer = (exitCode: number) => ({ exitCode, runId: ids.make('ansible'), ...output.end(), targetHost: host })
   const hosts = knownHosts(settings, credential)
@@ -133,7 +124,7 @@ async function minted({ material }: RunParts, run: RunRequest, output: Output, s
     output.add(`${goesOn}: the controller minted no new one.\n`, 'stderr')
     return 0
   } catch (e) {
-    if (!(e instanceof MaterialError)) throw e
+    if (!(e instanceof Fail)) throw e
     output.add(`${goesOn}: no new one could be had. ${e.message}\n`, 'stderr')
     return 1
   }
@@ -141,7 +132,7 @@ async function minted({ material }: RunParts, run: RunRequest, output: Output, s
 
 /**
  * The managed key, and beside it what the node may hold until that one is known to be there: earlier ones, and the
- * operator's own. Without a managed key the operator's alone. @throws RunRefused without any.
+ * operator's own. Without a managed key the operator's alone. @throws Fail without any.
  */
 async function keysOf({ material, settings }: RunParts, run: RunRequest, signal: AbortSignal): Promise<Keys> {
   const credential = await material.fetch(run.target.nodeId, false, signal)
@@ -150,7 +141,8 @@ async function keysOf({ material, settings }: RunParts, run: RunRequest, signal:
   const operators: Record<string, string> = own ? { [FILES.operatorKey]: textOf(own.setting, own.file) } : {}
   if (!credential) {
     if (own) return { credential, files: operators }
-    throw new RunRefused(
+    throw new Fail(
+      400,
       'ssh_key_required',
       'The node has no managed key, and neither SVC_ANSIBLE_TARGETS nor SVC_ANSIBLE_SSH_KEY_FILE names one.',
     )
@@ -181,12 +173,12 @@ function knownHosts(
   return { pinned: false, text: textOf('SVC_ANSIBLE_KNOWN_HOSTS_FILE', settings.knownHostsFile) }
 }
 
-/** Read anew for each run: operators replace these files. @throws RunRefused */
+/** Read anew for each run: operators replace these files. @throws Fail */
 function textOf(setting: string, file: string): string {
   try {
     return fs.readFileSync(file, 'utf8')
   } catch (e) {
-    throw new RunRefused('file_unreadable', `${setting} names ${file}, which cannot be read: ${(e as Error).message}.`)
+    throw new Fail(400, 'file_unreadable', `${setting} names ${file}, which cannot be read: ${(e as Error).message}.`)
   }
 }
 

@@ -3,10 +3,10 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
 import * as http from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { Fail } from '../kernel/fail.ts'
 import { errorFields, type Log } from '../kernel/log.ts'
 import { LIFECYCLE_ACTIONS, NDJSON, RUNNER_PATHS, type RunAnswer, RunRequest } from '../wire/lifecycle.ts'
-import { MaterialError } from './material.ts'
-import { RunRefused, type Tell } from './run.ts'
+import type { Tell } from './run.ts'
 
 export type Perform = (run: RunRequest, tell: Tell, signal: AbortSignal) => Promise<RunAnswer['data']>
 
@@ -22,14 +22,8 @@ const MAX_TOLD = 2 * 1024 * 1024
 /** Pause between signs of life. */
 const ALIVE_MS = 5000
 
-class Refusal extends Error {
-  readonly status: number
-
-  constructor(status: number, reason: string) {
-    super(reason)
-    this.status = status
-  }
-}
+/** Refuses a request before there is a run: its answer has a reason and no message. */
+const refusal = (status: 400 | 401 | 404 | 405 | 413, reason: string): Fail => new Fail(status, reason, '')
 
 export class RunnerServer {
   readonly #parts: ServerParts
@@ -66,9 +60,9 @@ export class RunnerServer {
       // "//" and the like are no addresses: nothing of ours is there.
       const path = URL.parse(request.url ?? '/', 'http://runner')?.pathname
       if (path === RUNNER_PATHS.health && request.method === 'GET') return answer(response, 200, { data: { ok: true } })
-      if (path !== RUNNER_PATHS.runs) throw new Refusal(404, 'not_found')
-      if (request.method !== 'POST') throw new Refusal(405, 'method_not_allowed')
-      if (!isBearer(request.headers.authorization, this.#parts.token)) throw new Refusal(401, 'unauthorized')
+      if (path !== RUNNER_PATHS.runs) throw refusal(404, 'not_found')
+      if (request.method !== 'POST') throw refusal(405, 'method_not_allowed')
+      if (!isBearer(request.headers.authorization, this.#parts.token)) throw refusal(401, 'unauthorized')
       await this.#run(runOf(await bodyOf(request)), request, response)
     } catch (e) {
       const { body, status } = this.#refusal(e)
@@ -83,10 +77,10 @@ export class RunnerServer {
     const live = request.headers.accept?.includes(NDJSON) ? new Live(response) : undefined
     const { log } = this.#parts
     const about = { action: run.action, nodeId: run.target.nodeId }
-    log.info('A run begins.', about)
+    log.info('run started', about)
     try {
       const data = await this.#parts.perform(run, (stream, text) => live?.tell({ output: { stream, text } }), signal)
-      log.info('A run ended.', { ...about, exitCode: data.exitCode, runId: data.runId, targetHost: data.targetHost })
+      log.info('run ended', { ...about, exitCode: data.exitCode, runId: data.runId, targetHost: data.targetHost })
       if (live) live.end({ data })
       else answer(response, 200, { data })
     } catch (e) {
@@ -99,15 +93,15 @@ export class RunnerServer {
 
   #refusal(e: unknown): { body: object; status: number } {
     const { log } = this.#parts
-    if (e instanceof Refusal) return { body: { error: e.message }, status: e.status }
-    if (e instanceof RunRefused || e instanceof MaterialError) {
-      log.warn('There was no run.', { message: e.message, reason: e.reason })
-      return { body: { error: e.reason, message: e.message }, status: 400 }
+    if (e instanceof Fail && !e.message) return { body: { error: e.reason }, status: e.status }
+    if (e instanceof Fail) {
+      log.warn('run refused', { error: e.message, reason: e.reason })
+      return { body: { error: e.reason, message: e.message }, status: e.status }
     }
     if (this.#stopping.signal.aborted) return { body: { error: 'runner_stopped' }, status: 503 }
     // Whoever asked has gone: nobody reads this.
     if ((e as Error)?.name === 'AbortError') return { body: { error: 'run_given_up' }, status: 400 }
-    log.error('A run failed.', errorFields(e))
+    log.error('run failed', errorFields(e))
     return { body: { error: 'internal_error' }, status: 500 }
   }
 }
@@ -159,21 +153,21 @@ async function bodyOf(request: http.IncomingMessage): Promise<unknown> {
   try {
     for await (const piece of request.setEncoding('utf8')) {
       text += piece
-      if (text.length > MAX_BODY_BYTES) throw new Refusal(413, 'payload_too_large')
+      if (text.length > MAX_BODY_BYTES) throw refusal(413, 'payload_too_large')
     }
     return JSON.parse(text)
   } catch (e) {
     // A body that broke off or is no JSON: said to who asked, if that is still there.
-    throw e instanceof Refusal ? e : new Refusal(400, 'invalid_json')
+    throw e instanceof Fail ? e : refusal(400, 'invalid_json')
   }
 }
 
-/** @throws Refusal 400 by the contract's names. */
+/** @throws Fail 400 by the contract's names. */
 function runOf(body: unknown): RunRequest {
   const result = RunRequest.safeParse(body)
   if (result.success) return result.data
   const { action, target } = (body ?? {}) as { action?: unknown; target?: { host?: unknown } | null }
-  if (!LIFECYCLE_ACTIONS.some((known) => known === action)) throw new Refusal(400, 'unsupported_lifecycle_action')
-  if (typeof target?.host !== 'string') throw new Refusal(400, 'target_host_required')
-  throw new Refusal(400, 'invalid_request')
+  if (!LIFECYCLE_ACTIONS.some((known) => known === action)) throw refusal(400, 'unsupported_lifecycle_action')
+  if (typeof target?.host !== 'string') throw refusal(400, 'target_host_required')
+  throw refusal(400, 'invalid_request')
 }

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { test } from 'node:test'
-import { BadConfig, helpText, readConfig } from '../../src/agent/config.ts'
+import { helpText, readConfig } from '../../src/agent/config.ts'
 import { SETTINGS } from '../../src/agent/settings.ts'
+import { UserError } from '../../src/kernel/fail.ts'
 import { tempDir } from './server.ts'
 
 const home = { HOME: '/home/agent' }
@@ -36,15 +37,17 @@ test('a flag wins over the environment, both spellings of the identity work, bla
   )
 })
 
-test('booleans of the environment take four words, time-outs forgive', () => {
+test('booleans of the environment are those of every program, time-outs forgive', () => {
   for (const [word, value] of [
     ['1', true],
     ['0', false],
     ['true', true],
     ['false', false],
+    ['yes', true],
+    ['off', false],
   ] as const)
     assert.equal(readConfig([], { ...home, SVC_TEST_SOURCE: word }).settings.testSource, value)
-  assert.throws(() => readConfig([], { ...home, SVC_TEST_SOURCE: 'yes' }), BadConfig)
+  assert.throws(() => readConfig([], { ...home, SVC_TEST_SOURCE: 'maybe' }), UserError)
   assert.equal(readConfig([], { ...home, SVC_CONTROLLER_READ_TIMEOUT_MS: 'soon' }).settings.readTimeoutMs, 60_000)
 })
 
@@ -69,7 +72,7 @@ test('what is wrong is said in a sentence that names it', () => {
   for (const [args, env, words] of cases)
     assert.throws(
       () => readConfig(args, { ...home, ...env }),
-      (e) => e instanceof BadConfig && words.test(e.message) && !e.message.includes('my secret word'),
+      (e) => e instanceof UserError && words.test(e.message) && !e.message.includes('my secret word'),
     )
 })
 
@@ -111,7 +114,7 @@ test('an env file fills in what the environment does not say', (t) => {
   const config = readConfig(['--env-file', file], { ...home, SVC_NODE_ID: 'node_env' })
   assert.deepEqual([config.settings.nodeId, config.settings.nodeAlias], ['node_env', "Room '4'"])
   assert.equal(config.controllerToken.read(), 'svc_node_f')
-  assert.throws(() => readConfig(['--env-file', '/nonexistent'], home), /--env-file cannot be read/)
+  assert.throws(() => readConfig(['--env-file', '/nonexistent'], home), /--env-file names .*cannot be read/)
 })
 
 test('the mode of the contract that comes first wins', () => {

@@ -36,6 +36,7 @@ const FLOORS: Record<string, Floor> = {
 }
 // A driver's own library, in its X.<name>.ts only.
 const DRIVERS: Record<string, string[]> = {
+  'src/kernel/settings.ts': ['zod'],
   'src/agent/enhance/deep.onnx.ts': ['onnxruntime-web'],
   'src/controller/identity/auth/oidc.openid.ts': ['openid-client'],
   'src/controller/monitoring/status/metrics.prometheus.ts': ['prom-client'],

@@ -4,10 +4,12 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import * as path from 'node:path'
 import { after, test } from 'node:test'
-import { BadConfig, helpText, readConfig as readAgent } from '../../src/agent/config.ts'
+import { helpText, readConfig as readAgent } from '../../src/agent/config.ts'
 import type { Row } from '../../src/agent/settings.rows.ts'
 import { SETTINGS as AGENT } from '../../src/agent/settings.ts'
-import { SETTINGS as CONTROLLER, ConfigError, readConfig, settingsHelp } from '../../src/controller/config.ts'
+import { SETTINGS as CONTROLLER, readConfig } from '../../src/controller/config.ts'
+import { UserError } from '../../src/kernel/fail.ts'
+import { settingsHelp } from '../../src/kernel/settings.ts'
 import { RUN_SETTINGS, readServerSettings, SERVER_SETTINGS } from '../../src/lifecycle/config.ts'
 import { PAGES } from './docs.ts'
 
@@ -33,7 +35,7 @@ test('every setting is in docs/ and in --help', () => {
   const controller = help('controller')
   const agent = help('agent')
   const lifecycle = help('lifecycle')
-  assert.ok(controller.includes(settingsHelp()))
+  assert.ok(controller.includes(settingsHelp(CONTROLLER)))
   assert.ok(agent.includes(helpText()))
   for (const name of Object.keys(CONTROLLER))
     assert.ok(controller.includes(`  ${name} `) && documented.includes(`\`${name}\``), name)
@@ -53,7 +55,7 @@ const refused = (env: Record<string, string>): string => {
   try {
     readConfig(env)
   } catch (e) {
-    assert.ok(e instanceof ConfigError, String(e))
+    assert.ok(e instanceof UserError, String(e))
     return e.message
   }
   assert.fail(`${JSON.stringify(env)} was accepted`)
@@ -131,7 +133,7 @@ const refusedByAgent = (args: string[], env: Record<string, string>): string => 
     const config = readAgent(args, env)
     config.controllerToken.read()
   } catch (e) {
-    assert.ok(e instanceof BadConfig, String(e))
+    assert.ok(e instanceof UserError, String(e))
     return e.message
   }
   assert.fail(`${args} ${JSON.stringify(env)} was accepted`)

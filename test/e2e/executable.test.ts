@@ -58,7 +58,7 @@ test('no program and an unknown program are told on stderr, exit 2', async () =>
   for (const verb of ['contoller', 'constructor', '__proto__', '--controller', '']) {
     const { code, out, err } = await run([verb])
     assert.deepEqual([code, out], [2, ''], verb)
-    assert.match(err, /There is no program/)
+    assert.match(err, /unknown program/)
   }
 })
 

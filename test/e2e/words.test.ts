@@ -57,12 +57,12 @@ test('a recorder that finds nobody says whom it asked, and what to look at', asy
 test('a controller that cannot use its place says so in a sentence', async () => {
   assert.match(
     await said(['controller'], { SVC_DATA_DIR: house.path('file', 'data') }),
-    /^The controller cannot go on: The directory .*file\/data cannot be made: .*file.* is no directory\.$/,
+    /^roomtone controller: The directory .*file\/data cannot be made: .*file.* is no directory\.$/,
   )
   fs.mkdirSync(house.path('odd', 'roomtone.db'), { recursive: true })
   assert.match(
     await said(['controller'], { SVC_DATA_DIR: house.path('odd') }),
-    /^The database .*roomtone\.db cannot be opened: .*look at the owner of its files/,
+    /^roomtone controller: The database .*roomtone\.db cannot be opened: .*look at the owner of its files/,
   )
 })
 

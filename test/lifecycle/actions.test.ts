@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { after, test } from 'node:test'
-import { MaterialError } from '../../src/lifecycle/material.ts'
+import { materialFail } from '../../src/lifecycle/material.ts'
 import { perform, type RunParts } from '../../src/lifecycle/run.ts'
 import type { Material, RunRequest } from '../../src/wire/lifecycle.ts'
 import { MaintainRequest } from '../../src/wire/maintain.ts'
@@ -114,7 +114,7 @@ test('without a new token the deploy stands, and the run says so', async () => {
   assert.equal(none, 0)
   assert.match(words, /goes on with the token it has: the controller minted no new one/)
   const [lost, why] = await act(async () => {
-    throw new MaterialError('unreachable', 'The controller cannot be reached.')
+    throw materialFail('unreachable', 'The controller cannot be reached.')
   })
   assert.equal(lost, 1)
   assert.match(why, /goes on with the token it has.*cannot be reached/)

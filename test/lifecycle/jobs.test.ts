@@ -1,10 +1,12 @@
 // The whole way: an operator's wish, the controller's record, the runner (elsewhere or inside), ssh, the node.
+
 import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
 import { after, test } from 'node:test'
-import { ConfigError, readConfig } from '../../src/controller/config.ts'
+import { readConfig } from '../../src/controller/config.ts'
+import { UserError } from '../../src/kernel/fail.ts'
 import { jsonLog } from '../../src/kernel/log.ts'
-import { BadConfig, readRunSettings } from '../../src/lifecycle/config.ts'
+import { readRunSettings } from '../../src/lifecycle/config.ts'
 import { perform } from '../../src/lifecycle/run.ts'
 import { type Perform, RunnerServer } from '../../src/lifecycle/server.ts'
 import type { LifecycleJob } from '../../src/wire/lifecycle.ts'
@@ -139,12 +141,15 @@ test('a controller has one way to act on nodes, and its settings are checked at 
   const refused = (env: Record<string, string>, words: RegExp) =>
     assert.throws(
       () => readConfig(env),
-      (e) => e instanceof ConfigError && words.test(e.message),
+      (e) => e instanceof UserError && words.test(e.message),
     )
   const own = { SVC_LIFECYCLE_EMBEDDED: '1' }
   refused({ ...own, SVC_ANSIBLE_RUNNER_URL: 'http://127.0.0.1:8790' }, /both set/)
-  refused({ ...own, SVC_ANSIBLE_TARGETS: '{"n":{"privateKey":"x"}}' }, /SVC_ANSIBLE_TARGETS.*never stand in it/)
+  refused(
+    { ...own, SVC_ANSIBLE_TARGETS: '{"n":{"privateKey":"x"}}' },
+    /SVC_ANSIBLE_TARGETS.*tokens have no place in it/,
+  )
   assert.equal(readConfig({ SVC_ANSIBLE_TARGETS: 'not ours to read' }).embedded, undefined)
   assert.equal(readConfig(own).embedded?.defaultUser, 'roomtone-agent')
-  assert.throws(() => readRunSettings({ SVC_ANSIBLE_TIMEOUT_SECONDS: '0' }), BadConfig)
+  assert.throws(() => readRunSettings({ SVC_ANSIBLE_TIMEOUT_SECONDS: '0' }), UserError)
 })

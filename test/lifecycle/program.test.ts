@@ -157,10 +157,7 @@ test('it does not start without a token, nor with settings that cannot be meant'
     [{ ...world.env, SVC_RUNNER_CLIENT_CERT_PATH: world.node.path('x') }, /certificate and its key go together/],
     [{ ...world.env, RUNTIME_DIRECTORY: '/nonexistent', SVC_ANSIBLE_SSH_KEY_FILE: '/nonexistent' }, /cannot be read/],
     [{ ...world.env, SVC_ANSIBLE_RUNNER_PORTS: '1' }, /SVC_ANSIBLE_RUNNER_PORTS is not a setting/],
-    [
-      { ...world.env, SVC_ANSIBLE_RUNNER_HOST: '192.0.2.1' },
-      /cannot go on: this machine does not have the address 192\.0\.2\.1/,
-    ],
+    [{ ...world.env, SVC_ANSIBLE_RUNNER_HOST: '192.0.2.1' }, /this machine does not have the address 192\.0\.2\.1/],
   ]
   for (const [env, words] of cases) {
     const ended = await runnerProgram(env)
@@ -177,6 +174,6 @@ function noSecretIn(program: RunningProgram): void {
 }
 
 test('the log names runs, and no secret', () => {
-  assert.match(runner.said(), /A run ended.*smoke_check/)
+  assert.match(runner.said(), /run ended.*smoke_check/)
   noSecretIn(runner)
 })

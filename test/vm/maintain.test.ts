@@ -155,7 +155,7 @@ test('whatever is no request is refused in words, and repeats nothing of it', { 
   ]) {
     const { code, stderr } = await maintain(line)
     assert.equal(code, MAINTAIN_EXIT.misused)
-    assert.match(stderr, /^(This is no request|The request is longer)/)
+    assert.match(stderr, /^roomtone maintain: (This is no request|The request is longer)/)
   }
   const other = await maintain({ action: 'restart_service', nodeId: 'node_other' })
   assert.deepEqual(
@@ -240,7 +240,7 @@ test('a take is not cut: nothing that stops the agent is done meanwhile, what to
   for (const line of lines) {
     const { code, stderr } = await maintain(line)
     assert.deepEqual([line.action, code], [line.action, MAINTAIN_EXIT.recording])
-    assert.match(stderr, /^A take runs on this node\. Nothing was touched/)
+    assert.match(stderr, /^roomtone maintain: A take runs on this node\. Nothing was touched/)
   }
   const { publicKey } = await controller.post(`/nodes/${nodeId}/ssh-credential/rotate`)
   assert.equal((await maintain({ action: 'rotate_trust', publicKey })).code, 0)

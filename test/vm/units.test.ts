@@ -135,7 +135,7 @@ describe('the package on a booted machine', { skip: noMachine() }, () => {
     await box.write(PLACES.agentSettings, 'SVC_HEARTBEAT_SECONDS=often\n', '0640')
     assert.notEqual((await box.run(`systemctl start ${UNITS.agent}`)).code, 0)
     await until('another try', async () => Number(await property(UNITS.agent, 'NRestarts')) > 0)
-    assert.match(await warnings(), /^roomtone agent: SVC_HEARTBEAT_SECONDS .*: expected a whole number$/m)
+    assert.match(await warnings(), /^roomtone agent: SVC_HEARTBEAT_SECONDS .*: expected a whole number\.$/m)
     assert.equal(await property(UNITS.agent, 'RestartUSec'), '2s')
     await box.must(`systemctl stop ${UNITS.agent}`)
   })

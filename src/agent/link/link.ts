@@ -1,3 +1,4 @@
+import { UserError } from '../../kernel/fail.ts'
 import type { MonitorRendition } from '../../wire/listen.ts'
 import type { MeterFrame } from '../../wire/meters.ts'
 import type { AgentHealthEvent, InterfaceInput, NodeConfig, Runtime } from '../../wire/nodes.ts'
@@ -98,7 +99,7 @@ export interface Link {
 export const WRONG_TIME = 'wrong_time'
 
 /** What went wrong with a call: no answer at all (`status` undefined), or an answer that is not 2xx or not readable. */
-export class LinkError extends Error {
+export class LinkError extends UserError {
   readonly status: number | undefined
   readonly reason: string | undefined
   /** How long the controller wants to be left alone, ms; 0: it does not say. */

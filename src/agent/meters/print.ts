@@ -1,5 +1,7 @@
 // One frame for the person at the terminal: the device is opened for it, and what it gives is measured. Nothing is made up.
+
 import { systemClock } from '../../kernel/clock.ts'
+import { UserError } from '../../kernel/fail.ts'
 import type { MeterFrame } from '../../wire/meters.ts'
 import { createBus, type Opening } from '../capture/bus.ts'
 import { captureDevice, streamFormat } from '../capture/devices.ts'
@@ -12,12 +14,9 @@ import { Accumulator, type Measurement } from './accumulator.ts'
 import { frameOf } from './meters.ts'
 import { meteredOf, syntheticFrame } from './synthetic.ts'
 
-/** Why there is no frame, in the words of the program that captures. */
-export class NotHeard extends Error {}
-
 const PATIENCE = { growthGraceSeconds: 5, retryPauseSeconds: 1, stalledSeconds: 5 }
 
-/** Measures the metering device for SVC_METER_SAMPLE_SECONDS. @throws NotHeard when it cannot be heard */
+/** Measures the metering device for SVC_METER_SAMPLE_SECONDS. @throws UserError when it cannot be heard */
 export async function printMeterFrame(config: AgentConfig, interfaces: LocalInterface[]): Promise<MeterFrame> {
   const { settings } = config
   const wish = standbyWish(settings, interfaces)
@@ -26,7 +25,7 @@ export async function printMeterFrame(config: AgentConfig, interfaces: LocalInte
     return frameOf(opening, measurement, settings.nodeId)
   }
   const device = meteredOf(settings.captureDevice, interfaces)
-  if (!device) throw new NotHeard('no capture device: arecord -l lists what this machine has')
+  if (!device) throw new UserError('no capture device: arecord -l lists what this machine has')
   return syntheticFrame(settings.nodeId, device, 0, systemClock.now())
 }
 
@@ -64,14 +63,14 @@ function deviceOf({ childEnv: env, settings }: AgentConfig, device: string): Dev
   try {
     return captureDevice({ ...template, backend, command, device, env, seconds: meterSampleSeconds }, systemClock)
   } catch (e) {
-    throw new NotHeard((e as Error).message)
+    throw new UserError((e as Error).message)
   }
 }
 
 /** What the bus gives first: a measurement, or a reason why there is none. */
 function firstOf(bus: ReturnType<typeof createBus>, options: { clipDbfs: number; seconds: number }): Promise<Heard> {
   return new Promise((resolve, reject) => {
-    const fail = (device: string, words: string) => reject(new NotHeard(`${device} cannot be heard: ${words}`))
+    const fail = (device: string, words: string) => reject(new UserError(`${device} cannot be heard: ${words}`))
     let accumulator: Accumulator | undefined
     bus.subscribe({
       block: (opening, frames, capturedAt) => {

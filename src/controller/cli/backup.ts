@@ -1,15 +1,17 @@
 // roomtone backup: one consistent copy of a running controller.
+
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { iso, systemClock } from '../../kernel/clock.ts'
 import { hasCode } from '../../kernel/durable.ts'
+import { misuse } from '../../kernel/fail.ts'
 import { sizeText } from '../../kernel/size.ts'
 import { version } from '../../kernel/version.ts'
 import { copyDatabase } from '../store/backup.ts'
 import { Db } from '../store/db.ts'
 import { schemaOf } from '../store/migrate.ts'
 import { copyTakes, fromDirectory, type TakesReport } from './takes.ts'
-import { openDatabase, type Place, progress, runVerb, say, VerbError, WHERE } from './verb.ts'
+import { openDatabase, type Place, progress, runVerb, say, WHERE } from './verb.ts'
 
 const HELP = `usage: roomtone backup TARGET [--takes] [--key]
 
@@ -37,9 +39,9 @@ export const main = (args: string[]): Promise<number> =>
     onlyReads: true,
     options: { takes: { type: 'boolean' }, key: { type: 'boolean' } },
     run: async ([target, ...more], { key, takes }, place) => {
-      if (!target || more[0]) throw new VerbError('roomtone backup takes one target: see roomtone backup --help.')
+      if (!target || more[0]) throw misuse('roomtone backup takes one target: see roomtone backup --help.')
       const single = target.endsWith('.db')
-      if (single && (takes || key)) throw new VerbError('A single file holds no audio and no key: name a directory.')
+      if (single && (takes || key)) throw misuse('A single file holds no audio and no key: name a directory.')
       if (single) return toFile(path.resolve(target), place)
       return toDirectory(path.resolve(target), place, { key: Boolean(key), takes: Boolean(takes) })
     },

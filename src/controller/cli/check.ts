@@ -1,12 +1,14 @@
 // roomtone check: is everything that the database promises there, and whole?
+
 import * as path from 'node:path'
 import { systemClock } from '../../kernel/clock.ts'
 import { sizeOf } from '../../kernel/durable.ts'
+import { misuse } from '../../kernel/fail.ts'
 import { orphans } from '../recordings/retention/orphans.ts'
 import type { Db } from '../store/db.ts'
 import { embedded, schemaOf } from '../store/migrate.ts'
 import { checksumOf, type StoredFile, storedFiles } from './takes.ts'
-import { openDatabase, type Place, progress, runVerb, say, VerbError, WHERE } from './verb.ts'
+import { openDatabase, type Place, progress, runVerb, say, WHERE } from './verb.ts'
 
 const HELP = `usage: roomtone check [--deep]
 
@@ -27,7 +29,7 @@ export const main = (args: string[]): Promise<number> =>
     help: HELP,
     options: { deep: { type: 'boolean' } },
     run: async (positionals, { deep }, place) => {
-      if (positionals[0]) throw new VerbError('roomtone check takes no argument: see roomtone check --help.')
+      if (positionals[0]) throw misuse('roomtone check takes no argument: see roomtone check --help.')
       const db = openDatabase(place)
       try {
         return await checkedAll(db, place, Boolean(deep))

@@ -1,9 +1,10 @@
 // Stored audio that lies at upload destinations, brought back.
+
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import type { Readable } from 'node:stream'
 import { deriveKey } from '../../crypto/seal.ts'
-import { Fail } from '../../kernel/fail.ts'
+import { Fail, misuse } from '../../kernel/fail.ts'
 import type { UploadItem } from '../../wire/uploads.ts'
 import type { Config } from '../config.ts'
 import type { Db } from '../store/db.ts'
@@ -14,7 +15,7 @@ import { s3Driver } from '../uploads/drivers.s3.ts'
 import { findSmbclient, smbDriver } from '../uploads/drivers.smb.ts'
 import { remotePath } from '../uploads/queue.rules.ts'
 import { type Source, type StoredFile, writtenTo } from './takes.ts'
-import { type Place, VerbError } from './verb.ts'
+import type { Place } from './verb.ts'
 
 type Item = Pick<UploadItem, 'fileName' | 'pathOverride' | 'target'> & { destinationId: string }
 
@@ -27,7 +28,7 @@ interface Destination {
 /**
  * Takes as their uploads left them, found by recording and checksum. A destination that fails is asked no more; `tell`
  * says why, and the next call goes on with what is still missing.
- * @throws VerbError without the key that opens the destinations' secrets.
+ * @throws UserError without the key that opens the destinations' secrets.
  */
 export function fromDestinations(db: Db, { config }: Place, tell: (line: string) => void): Source {
   const key = deriveKey(keyOf(config))
@@ -70,7 +71,7 @@ function keyOf({ SVC_DATA_DIR, SVC_SECRET_KEY }: Config): string {
   const file = path.join(SVC_DATA_DIR, 'secret.key')
   if (SVC_SECRET_KEY) return SVC_SECRET_KEY
   if (fs.existsSync(file)) return fs.readFileSync(file, 'utf8').trim()
-  throw new VerbError(
+  throw misuse(
     `The destinations' secrets cannot be opened: set SVC_SECRET_KEY to the old controller's, or put its secret.key at ${file}.`,
   )
 }

@@ -1,10 +1,12 @@
 // roomtone restore: puts a backup where the controller looks for its database.
+
 import { existsSync } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { iso, systemClock } from '../../kernel/clock.ts'
 import { makeDir } from '../../kernel/dirs.ts'
 import { hasCode, syncDir } from '../../kernel/durable.ts'
+import { misuse } from '../../kernel/fail.ts'
 import { randomIds } from '../../kernel/ids.ts'
 import { faultWords } from '../../kernel/words.ts'
 import { audit } from '../http/audit.ts'
@@ -16,7 +18,7 @@ import { embedded, schemaOf } from '../store/migrate.ts'
 import { fromDestinations } from './destinations.ts'
 import { fromChunks } from './rejoin.ts'
 import { copyTakes, either, fromDirectory, type Source, type TakesReport } from './takes.ts'
-import { openDatabase, type Place, progress, runVerb, say, VerbError, WHERE } from './verb.ts'
+import { openDatabase, type Place, progress, runVerb, say, WHERE } from './verb.ts'
 
 const HELP = `usage: roomtone restore SOURCE [--force] [--takes-from-destinations]
        roomtone restore --takes-from-destinations
@@ -40,7 +42,7 @@ export const main = (args: string[]): Promise<number> =>
     options: { force: { type: 'boolean' }, 'takes-from-destinations': { type: 'boolean' } },
     run: async ([source, ...more], { force, 'takes-from-destinations': remote }, place) => {
       if ((!source && !remote) || more[0])
-        throw new VerbError('roomtone restore takes one source: see roomtone restore --help.')
+        throw misuse('roomtone restore takes one source: see roomtone restore --help.')
       if (!source) return missingTakes(place)
       for (const dir of [place.config.SVC_DATA_DIR, place.takes]) makeDir(dir)
       const lock = lockDirectory(path.join(place.config.SVC_DATA_DIR, 'controller.lock'), place.addon)
@@ -73,19 +75,19 @@ async function isDirectory(source: string): Promise<boolean> {
   try {
     return (await fs.stat(source)).isDirectory()
   } catch (e) {
-    throw new VerbError(`The backup cannot be read: ${faultWords(e, source)}.`)
+    throw misuse(`The backup cannot be read: ${faultWords(e, source)}.`)
   }
 }
 
 /** Checks the copy and makes it ready: sessions of the past must not open doors again. */
 function prepared(draft: string, { addon }: Place, now: string): void {
   const fault = checked(draft, addon)
-  if (fault) throw new VerbError(`The backup is damaged and was not restored: ${fault}.`)
+  if (fault) throw misuse(`The backup is damaged and was not restored: ${fault}.`)
   const db = new Db(draft, addon, { plain: true })
   try {
     const known = embedded().length
     if (schemaOf(db) > known || schemaOf(db) < 1)
-      throw new VerbError(`The backup has schema ${schemaOf(db)}, this version knows 1 to ${known}.`)
+      throw misuse(`The backup has schema ${schemaOf(db)}, this version knows 1 to ${known}.`)
     db.tx(() => {
       db.raw.prepare('UPDATE sessions SET revoked_at = ? WHERE revoked_at IS NULL').run(now)
       const entry = { action: 'controller.restored', actor: systemActor('restore'), outcome: 'succeeded' } as const
@@ -100,7 +102,7 @@ function prepared(draft: string, { addon }: Place, now: string): void {
 async function setAside({ addon, database }: Place, now: string, force: boolean): Promise<string | undefined> {
   const present = ['', '-wal', '-shm'].filter((suffix) => existsSync(database + suffix))
   if (present.length === 0) return undefined
-  if (!force) throw new VerbError('There is a database already: use --force to keep it aside and restore over it.')
+  if (!force) throw misuse('There is a database already: use --force to keep it aside and restore over it.')
   fold(database, addon)
   const kept = `${database}.before-restore-${now.replace(/[:.]/g, '-')}`
   for (const suffix of present) if (existsSync(database + suffix)) await fs.rename(database + suffix, kept + suffix)

@@ -1,8 +1,10 @@
 // roomtone user: a way back in when nobody can log in any more.
+
 import { randomBytes } from 'node:crypto'
 import { text } from 'node:stream/consumers'
 import { hashPassword } from '../../crypto/password.ts'
 import { iso, systemClock } from '../../kernel/clock.ts'
+import { misuse } from '../../kernel/fail.ts'
 import { randomIds } from '../../kernel/ids.ts'
 import type { CurrentUser } from '../../wire/access.ts'
 import { ROLES, type Role } from '../../wire/permissions.ts'
@@ -11,7 +13,7 @@ import { systemActor } from '../http/who.ts'
 import { userSnapshot } from '../identity/access/access.rules.ts'
 import { userStore } from '../identity/access/users.store.ts'
 import type { Db } from '../store/db.ts'
-import { openDatabase, runVerb, say, VerbError, WHERE } from './verb.ts'
+import { openDatabase, runVerb, say, WHERE } from './verb.ts'
 
 const HELP = `usage: roomtone user list
        roomtone user password EMAIL     sets a new password and ends every session of the account
@@ -36,7 +38,7 @@ export const main = (args: string[]): Promise<number> =>
       try {
         const people = peopleOf(db)
         if (verb === 'list') return people.list()
-        if (!email || !['add', 'enable', 'password'].includes(verb ?? '')) throw new VerbError(HELP.trimEnd())
+        if (!email || !['add', 'enable', 'password'].includes(verb ?? '')) throw misuse(HELP.trimEnd())
         const address = email.toLowerCase()
         if (verb === 'enable') return people.enable(address)
         if (verb === 'password') return await people.password(address)
@@ -49,7 +51,7 @@ export const main = (args: string[]): Promise<number> =>
 
 function roleOf(given = 'owner'): Role {
   const role = ROLES.find((known) => known === given)
-  if (!role) throw new VerbError(`There is no role "${given}": ${ROLES.join(', ')}.`)
+  if (!role) throw misuse(`There is no role "${given}": ${ROLES.join(', ')}.`)
   return role
 }
 
@@ -58,7 +60,7 @@ function peopleOf(db: Db) {
   const trail = audit(db, randomIds, 0)
   const idOf = (email: string): string => {
     const id = users.idByEmail(email)
-    if (id === undefined) throw new VerbError(`There is no account ${email}: see roomtone user list.`)
+    if (id === undefined) throw misuse(`There is no account ${email}: see roomtone user list.`)
     return id
   }
   const told = (action: string, id: string, email: string, more: Pick<Entry, 'after' | 'before'>, now: string) =>
@@ -92,7 +94,7 @@ function peopleOf(db: Db) {
       return say(`The password of ${email} is set; its sessions have ended.\n${note}`)
     },
     async add(email: string, name: string, role: Role): Promise<number> {
-      if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw new VerbError(`"${email}" is no e-mail address.`)
+      if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw misuse(`"${email}" is no e-mail address.`)
       const { hash, note } = await newPassword()
       const now = iso(systemClock.now())
       db.tx(() => {
@@ -109,6 +111,6 @@ function peopleOf(db: Db) {
 async function newPassword(): Promise<{ hash: string; note: string }> {
   const piped = process.stdin.isTTY ? '' : (await text(process.stdin)).replace(/\r?\n$/, '')
   const password = piped || randomBytes(GENERATED_BYTES).toString('base64url')
-  if (password.length < 8 || password.length > 200) throw new VerbError('A password has 8 to 200 characters.')
+  if (password.length < 8 || password.length > 200) throw misuse('A password has 8 to 200 characters.')
   return { hash: await hashPassword(password), note: piped ? '' : `Its password, shown only once: ${password}\n` }
 }

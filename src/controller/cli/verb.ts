@@ -1,22 +1,18 @@
 // What the small admin verbs share: options, the controller's own settings, a sentence and an exit code at the end.
+
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util'
 import { hasCode } from '../../kernel/durable.ts'
-import { Fail } from '../../kernel/fail.ts'
-import { isOptionError } from '../../kernel/options.ts'
-import { faultWords } from '../../kernel/words.ts'
+import { misuse } from '../../kernel/fail.ts'
 import { goOnAsOwnerOf } from '../../system/host/owner.ts'
-import { type Config, ConfigError, nativeDirs, readConfigBeside } from '../config.ts'
+import { type Config, nativeDirs, readConfigBeside } from '../config.ts'
 import { Db } from '../store/db.ts'
 import { loadAddon } from '../store/native.ts'
 
 /** For the help of each verb. */
 export const WHERE = `The installed controller is found by itself: run this with sudo, it goes on as the owner of the data directory. For another
 one set its environment, SVC_DATA_DIR at least.`
-
-/** Ends a verb with a sentence for the one who called it. */
-export class VerbError extends Error {}
 
 /** The controller's files, as its settings name them. */
 export interface Place {
@@ -38,25 +34,19 @@ interface Verb<O extends ParseArgsOptionsConfig> {
 /** Runs a verb: 0 or 1 as it says, 2 when it was asked wrongly or cannot begin. */
 export async function runVerb<O extends ParseArgsOptionsConfig>(args: string[], verb: Verb<O>): Promise<number> {
   if (args.includes('--help') || args.includes('-h')) return say(verb.help)
-  try {
-    const { positionals, values } = parseArgs({ args, options: verb.options, allowPositionals: true })
-    const config = settings()
-    if (!verb.onlyReads) goOnAsOwnerOf(config.SVC_DATA_DIR)
-    return await verb.run(positionals, values as Record<string, string | boolean | undefined>, placeOf(config))
-  } catch (e) {
-    const told = isOptionError(e) || e instanceof VerbError || e instanceof ConfigError || e instanceof Fail
-    process.stderr.write(`${faultWords(e)}\n`)
-    return told ? 2 : 1
-  }
+  const { positionals, values } = parseArgs({ args, options: verb.options, allowPositionals: true })
+  const config = settings()
+  if (!verb.onlyReads) goOnAsOwnerOf(config.SVC_DATA_DIR)
+  return await verb.run(positionals, values as Record<string, string | boolean | undefined>, placeOf(config))
 }
 
-/** @throws VerbError when the caller may not read those of the installed controller */
+/** @throws UserError when the caller may not read those of the installed controller */
 function settings(): Config {
   try {
     return readConfigBeside()
   } catch (e) {
     if (!hasCode(e, 'EACCES')) throw e
-    throw new VerbError("The controller's settings cannot be read as this user: run this with sudo.")
+    throw misuse("The controller's settings cannot be read as this user: run this with sudo.")
   }
 }
 
@@ -69,12 +59,12 @@ function placeOf(config: Config): Place {
   }
 }
 
-/** The controller's database, which it may be using at the same time. @throws VerbError when there is none to use. */
+/** The controller's database, which it may be using at the same time. @throws UserError when there is none to use. */
 export function openDatabase({ addon, config, database }: Place): Db {
   try {
     fs.accessSync(database, fs.constants.R_OK | fs.constants.W_OK)
   } catch (e) {
-    throw new VerbError(
+    throw misuse(
       hasCode(e, 'ENOENT')
         ? `There is no database at ${database}: set SVC_DATA_DIR to the controller's data directory.`
         : `The database ${database} cannot be used as this user: run this with sudo.`,

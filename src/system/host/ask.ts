@@ -1,13 +1,15 @@
 // One request to the controller, one answer: for the setup of a box, by hand or by a stick, before its recorder has a link.
+
 import * as http from 'node:http'
 import * as https from 'node:https'
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { UserError } from '../../kernel/fail.ts'
 import { faultWords } from '../../kernel/words.ts'
-import { secureContext, type Trust, TrustError, tlsAdvice } from './trust.ts'
+import { secureContext, type Trust, tlsAdvice } from './trust.ts'
 
 /** No answer: in words, without the token. */
-export class NoAnswer extends Error {}
+export class NoAnswer extends UserError {}
 
 export interface Controller extends Trust {
   allowInsecure: boolean
@@ -54,7 +56,7 @@ async function told<T>(controller: Controller, question: Question, answer: () =>
     return await answer()
   } catch (e) {
     question.signal.throwIfAborted()
-    if (e instanceof TrustError) throw new NoAnswer(`${controller.url} was not asked: ${e.message}`)
+    if (e instanceof UserError) throw new NoAnswer(`${controller.url} was not asked: ${e.message}`)
     throw new NoAnswer(
       `${controller.url} does not answer: ${tlsAdvice(e, controller.caOption) ?? faultWords(e, new URL(controller.url).host)}`,
     )

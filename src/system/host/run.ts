@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { UserError } from '../../kernel/fail.ts'
 import { faultWords } from '../../kernel/words.ts'
 
 export interface RunOptions {
@@ -29,7 +30,7 @@ export interface RunResult {
 }
 
 /** The program could not be started at all: absent, not executable, no memory. */
-export class NotStarted extends Error {}
+export class NotStarted extends UserError {}
 
 const collect = (child: ChildProcess, stream: 'stdout' | 'stderr', options: RunOptions): (() => string) => {
   const { maxOutput: max = 65_536, onOutput } = options

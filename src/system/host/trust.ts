@@ -1,8 +1,10 @@
 // Whom a program on this machine believes to be the controller, and how it says who it is itself: one way for all of them.
+
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import * as fs from 'node:fs'
 import * as tls from 'node:tls'
 import { systemClock } from '../../kernel/clock.ts'
+import { misuse } from '../../kernel/fail.ts'
 import { faultWords } from '../../kernel/words.ts'
 
 export interface Trust {
@@ -15,28 +17,25 @@ export interface Trust {
   clientKeyFile?: string | undefined
 }
 
-/** What is wrong with a file of certificates or a key, in a sentence that names it. */
-export class TrustError extends Error {}
-
 const PEM = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 
 function read(what: string, file: string): string {
   try {
     return fs.readFileSync(file, 'utf8')
   } catch (e) {
-    throw new TrustError(`the ${what} cannot be read: ${faultWords(e, file)}`)
+    throw misuse(`the ${what} cannot be read: ${faultWords(e, file)}`)
   }
 }
 
-/** Certificates of a PEM file, in its order. @throws TrustError naming the file when it holds none or a damaged one. */
+/** Certificates of a PEM file, in its order. @throws UserError naming the file when it holds none or a damaged one. */
 function readCertificates(file: string, what = 'CA file'): string[] {
   const blocks = read(what, file).match(PEM) ?? []
-  if (blocks.length === 0) throw new TrustError(`the ${what} ${file} holds no PEM certificate`)
+  if (blocks.length === 0) throw misuse(`the ${what} ${file} holds no PEM certificate`)
   for (const block of blocks) {
     try {
       new X509Certificate(block)
     } catch {
-      throw new TrustError(`the ${what} ${file} holds a damaged certificate`)
+      throw misuse(`the ${what} ${file} holds a damaged certificate`)
     }
   }
   return blocks
@@ -45,11 +44,11 @@ function readCertificates(file: string, what = 'CA file'): string[] {
 function identity({ clientCertFile, clientKeyFile }: Trust): tls.SecureContextOptions {
   if (!clientCertFile && !clientKeyFile) return {}
   if (!clientCertFile || !clientKeyFile)
-    throw new TrustError('a client certificate and its key go together: name both files or neither')
+    throw misuse('a client certificate and its key go together: name both files or neither')
   const chain = readCertificates(clientCertFile, 'client certificate')
   const key = read('key of the client certificate', clientKeyFile)
   if (!fits(chain[0] as string, key))
-    throw new TrustError(`the key ${clientKeyFile} does not belong to the client certificate ${clientCertFile}`)
+    throw misuse(`the key ${clientKeyFile} does not belong to the client certificate ${clientCertFile}`)
   return { cert: chain.join('\n'), key }
 }
 
@@ -66,7 +65,7 @@ function fits(certificate: string, key: string): boolean {
  * The authorities that are given, and only those: a site that has its own does not want any other to vouch for its
  * controller. Without any, the roots shipped with the runtime and those of the operating system (which Node does not read by
  * itself). This program's own certificate beside them. Made once for all connections: it parses hundreds of certificates.
- * @throws TrustError
+ * @throws UserError
  */
 export function secureContext(trust: Trust): tls.SecureContext {
   return tls.createSecureContext({ ...identity(trust), ca: authorities(trust), minVersion: 'TLSv1.2' })

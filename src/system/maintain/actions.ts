@@ -9,14 +9,14 @@ import { link } from '../setup/journal.ts'
 import { lastWords, systemctl } from '../setup/system.ts'
 import { type Box, programInUse, refuseWhileRecording, settingsOf } from './box.ts'
 import { depotOf } from './controller.ts'
-import { Ended } from './end.ts'
+import { maintenanceError } from './error.ts'
 import { whileHeld } from './hold.ts'
 import { drop, fetchVersion, prune, resolve } from './release.ts'
+import { type Fault, wentBack } from './rollback.rules.ts'
 import { replace, restart, untilOnline } from './service.ts'
 import { putToken, readToken, tokenInSettings } from './token.ts'
 import { beginTrial, endTrial } from './trial.ts'
 import { installKey, mayTrust, trustCa } from './trust.ts'
-import { type Fault, wentBack } from './wayback.rules.ts'
 
 type Of<A extends MaintainRequest['action']> = Extract<MaintainRequest, { action: A }>
 
@@ -38,7 +38,7 @@ const BACK_SECONDS = 120
 
 /**
  * Goes on, restarts as `version`, and goes back when the agent is not online then. What is tried begins no take: the way back
- * would cut it. @throws Ended
+ * would cut it. @throws UserError
  */
 async function orBack(box: Box, versions: { after: string; before: string }, force: boolean, way: Way): Promise<void> {
   await whileHeld(box, force, async (letGo) => {
@@ -109,7 +109,7 @@ export async function restartService(box: Box, request: Of<'restart_service'>): 
       letGo()
       return untilOnline(box, version, request.patienceSeconds)
     })
-    if (fault) throw new Ended('failed', `The agent was started, but ${fault.words}.`)
+    if (fault) throw maintenanceError('failed', `The agent was started, but ${fault.words}.`)
   })
   box.say(`The agent ${version} is online.`)
 }
@@ -133,5 +133,5 @@ export async function smokeCheck(box: Box): Promise<void> {
   const env = { HOME: PLACES.agentHome, PATH, ...settings }
   const ended = await run('runuser', args, { cwd: PLACES.agentHome, env, timeoutMs: 60_000 })
   box.say(ended.stdout.trimEnd())
-  if (ended.code !== 0) throw new Ended('failed', `roomtone agent --print-inventory failed: ${lastWords(ended)}`)
+  if (ended.code !== 0) throw maintenanceError('failed', `roomtone agent --print-inventory failed: ${lastWords(ended)}`)
 }

@@ -5,7 +5,7 @@ import { readEnvFile } from '../host/envfile.ts'
 import { PLACES, UNITS } from '../host/places.ts'
 import { run } from '../host/run.ts'
 import { agentDir, heldTakes } from '../host/takes.ts'
-import { Ended } from './end.ts'
+import { maintenanceError } from './error.ts'
 
 export interface Box {
   /** One line for the person who asked; no secrets. */
@@ -15,12 +15,12 @@ export interface Box {
 /** The agent's settings; what is not a setting of ours is left out. */
 export const settingsOf = (): Record<string, string | undefined> => readEnvFile(PLACES.agentSettings)
 
-/** The program in use: what the link leads to that units start by. @throws Ended when there is none */
+/** The program in use: what the link leads to that units start by. @throws UserError when there is none */
 export function programInUse(): string {
   try {
     return fs.realpathSync(PLACES.executable)
   } catch (e) {
-    throw new Ended('refused', `No agent is installed here: ${faultWords(e, PLACES.executable)}.`)
+    throw maintenanceError('refused', `No agent is installed here: ${faultWords(e, PLACES.executable)}.`)
   }
 }
 
@@ -43,11 +43,11 @@ export async function agentState(): Promise<UnitState> {
 
 /**
  * A take is never cut. An agent that does not run captures nothing, whatever its files say.
- * @throws Ended while takes run
+ * @throws UserError while takes run
  */
 export async function refuseWhileRecording(force: boolean): Promise<void> {
   const { running } = heldTakes(agentDir())
   if (running === 0 || force || !(await agentState()).active) return
   const takes = running === 1 ? 'A take runs' : `${running} takes run`
-  throw new Ended('recording', `${takes} on this node. Nothing was touched; ask again later, or with force.`)
+  throw maintenanceError('recording', `${takes} on this node. Nothing was touched; ask again later, or with force.`)
 }

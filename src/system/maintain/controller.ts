@@ -1,12 +1,15 @@
 // What maintenance asks of the controller, with the node's own token: the files of a release. Nothing else is asked.
+
 import * as fs from 'node:fs'
 import * as http from 'node:http'
 import * as https from 'node:https'
 import { pipeline } from 'node:stream/promises'
+import { UserError } from '../../kernel/fail.ts'
 import { isLoopback } from '../../kernel/loopback.ts'
+import { isOn } from '../../kernel/settings.ts'
 import { faultWords } from '../../kernel/words.ts'
-import { secureContext, TrustError, tlsAdvice } from '../host/trust.ts'
-import { Ended } from './end.ts'
+import { secureContext, tlsAdvice } from '../host/trust.ts'
+import { maintenanceError } from './error.ts'
 
 /** Longest silence of the controller: it may pack its own executable first. */
 const SILENCE_MS = 120_000
@@ -17,13 +20,13 @@ const ARCHIVE_BYTES = 1024 * 1024 * 1024
 type Settings = Record<string, string | undefined>
 
 export interface Depot {
-  /** A small file. @throws Ended */
+  /** A small file. @throws UserError */
   read(name: string): Promise<Buffer>
-  /** Streams a file to `to`, which must not exist. @throws Ended */
+  /** Streams a file to `to`, which must not exist. @throws UserError */
   save(name: string, to: string): Promise<void>
 }
 
-/** @throws Ended when the settings do not say where the controller is, or its address or files may not be used */
+/** @throws UserError when the settings do not say where the controller is, or its address or files may not be used */
 export function depotOf(settings: Settings, token: string | undefined): Depot {
   const ask = asking(settings, token)
   return {
@@ -36,7 +39,7 @@ export function depotOf(settings: Settings, token: string | undefined): Depot {
       const answer = await ask(name)
       const file = fs.createWriteStream(to, { flags: 'wx', mode: 0o600 })
       await pipeline(counted(answer, name, ARCHIVE_BYTES), file).catch((e: Error) => {
-        throw e instanceof Ended ? e : new Ended('failed', `${name} cannot be kept here: ${faultWords(e)}.`)
+        throw e instanceof UserError ? e : maintenanceError('failed', `${name} cannot be kept here: ${faultWords(e)}.`)
       })
     },
   }
@@ -48,12 +51,12 @@ async function* counted(answer: http.IncomingMessage, name: string, most: number
   try {
     for await (const piece of answer as AsyncIterable<Buffer>) {
       size += piece.length
-      if (size > most) throw new Ended('failed', `${name} is longer than ${most} bytes.`)
+      if (size > most) throw maintenanceError('failed', `${name} is longer than ${most} bytes.`)
       yield piece
     }
   } catch (e) {
-    if (e instanceof Ended) throw e
-    throw new Ended('failed', `The download of ${name} broke off after ${size} bytes: ${faultWords(e)}.`)
+    if (e instanceof UserError) throw e
+    throw maintenanceError('failed', `The download of ${name} broke off after ${size} bytes: ${faultWords(e)}.`)
   } finally {
     answer.destroy()
   }
@@ -62,7 +65,10 @@ async function* counted(answer: http.IncomingMessage, name: string, most: number
 function asking(settings: Settings, token: string | undefined): (name: string) => Promise<http.IncomingMessage> {
   const { SVC_CONTROLLER_URL: address, SVC_NODE_ID: node } = settings
   if (!token || !address || !node)
-    throw new Ended('failed', 'This box has not joined a controller: its settings name no controller, node or token.')
+    throw maintenanceError(
+      'failed',
+      'This box has not joined a controller: its settings name no controller, node or token.',
+    )
   const base = new URL(`${address.replace(/\/+$/, '')}/api/v1/nodes/${encodeURIComponent(node)}/agent-release/`)
   const options = { agent: agentFor(base, settings), headers: { authorization: `Bearer ${token}` } }
   return (name) =>
@@ -70,21 +76,24 @@ function asking(settings: Settings, token: string | undefined): (name: string) =
       const url = new URL(encodeURIComponent(name), base)
       const request = base.protocol === 'https:' ? https.get(url, options) : http.get(url, options)
       request.setTimeout(SILENCE_MS, () => request.destroy(new Error(`it was silent for ${SILENCE_MS / 1000} s`)))
-      request.once('error', (e) => reject(new Ended('failed', noAnswer(base, e))))
+      request.once('error', (e) => reject(maintenanceError('failed', noAnswer(base, e))))
       request.once('response', (answer) => {
         if (answer.statusCode === 200) return resolve(answer)
         answer.destroy()
-        reject(new Ended('failed', refusal(name, answer.statusCode ?? 0)))
+        reject(maintenanceError('failed', refusal(name, answer.statusCode ?? 0)))
       })
     })
 }
 
 /** As the agent does it: https, or plain http to this machine only, unless the settings allow more (decision 25). */
 function agentFor(base: URL, settings: Settings): http.Agent | https.Agent {
-  const insecure = ['1', 'true'].includes(settings.SVC_ALLOW_INSECURE_CONTROLLER ?? '')
+  const insecure = isOn(settings.SVC_ALLOW_INSECURE_CONTROLLER)
   if (base.protocol !== 'https:') {
     if (insecure || isLoopback(base.hostname)) return new http.Agent()
-    throw new Ended('failed', `Refusing plain http to ${base.host}: a program that runs as root must come by https.`)
+    throw maintenanceError(
+      'failed',
+      `Refusing plain http to ${base.host}: a program that runs as root must come by https.`,
+    )
   }
   try {
     const trust = {
@@ -94,7 +103,7 @@ function agentFor(base: URL, settings: Settings): http.Agent | https.Agent {
     }
     return new https.Agent({ rejectUnauthorized: !insecure, secureContext: secureContext(trust) })
   } catch (e) {
-    if (e instanceof TrustError) throw new Ended('failed', `The controller cannot be asked: ${e.message}.`)
+    if (e instanceof UserError) throw maintenanceError('failed', `The controller cannot be asked: ${e.message}.`)
     throw e
   }
 }

@@ -3,7 +3,7 @@ import { type Box, refuseWhileRecording } from './box.ts'
 
 /**
  * Does `work`, which stops the agent, while the agent begins nothing new: no take is cut, and those that are asked for
- * meanwhile begin when `letGo` is called, at the latest at the end. @throws Ended while takes run; nothing was done then
+ * meanwhile begin when `letGo` is called, at the latest at the end. @throws UserError while takes run; nothing was done then
  */
 export async function whileHeld(box: Box, force: boolean, work: (letGo: () => void) => Promise<void>): Promise<void> {
   await refuseWhileRecording(force)

@@ -9,7 +9,7 @@ import { removeAll } from '../setup/remove.ts'
 import { systemctl } from '../setup/system.ts'
 import type { SetupParts } from '../setup/wish.ts'
 import { type Box, refuseWhileRecording, settingsOf } from './box.ts'
-import { Ended } from './end.ts'
+import { maintenanceError } from './error.ts'
 import { whileHeld } from './hold.ts'
 import { restart } from './service.ts'
 import { installKey, mayTrust, trustCa } from './trust.ts'
@@ -36,7 +36,7 @@ export async function installDependencies(box: Box, request: Of<'install_depende
     await systemctl('daemon-reload')
     await systemctl('enable', '--quiet', UNITS.agent)
     const fault = await restart()
-    if (fault) throw new Ended('failed', `The agent was started anew, but ${fault.words}.`)
+    if (fault) throw maintenanceError('failed', `The agent was started anew, but ${fault.words}.`)
   })
   box.say('The agent was started anew.')
 }
@@ -48,12 +48,12 @@ function fillIn(wanted: Record<string, string | undefined>): void {
   if (missing.length > 0) writeEnvFile(PLACES.agentSettings, Object.fromEntries(missing))
 }
 
-/** Nothing of it stays, the packages of the system excepted. @throws Ended while takes are here that nobody else has */
+/** Nothing of it stays, the packages of the system excepted. @throws UserError while takes are here that nobody else has */
 export async function uninstall(box: Box): Promise<void> {
   await whileHeld(box, false, async () => {
     const { undelivered } = heldTakes()
     if (undelivered > 0)
-      throw new Ended(
+      throw maintenanceError(
         'recording',
         `This box holds takes (${undelivered}) that the controller does not have. Nothing was touched: let the agent ` +
           'deliver them, or lose them on the box itself with "roomtone setup remove agent --purge".',

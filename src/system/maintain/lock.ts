@@ -1,12 +1,12 @@
 // One maintenance at a time.
 import * as host from '../host/lock.ts'
-import { Ended } from './end.ts'
+import { maintenanceError } from './error.ts'
 
-/** Holds `file` until `release` is called or this process is gone. @throws Ended when another has it, or it cannot be had */
+/** Holds `file` until `release` is called or this process is gone. @throws UserError when another has it, or it cannot be had */
 export async function lock(file: string): Promise<{ release: () => void }> {
   const held = await host.lock(file).catch((e: Error) => {
-    throw new Ended('refused', e.message)
+    throw maintenanceError('refused', e.message)
   })
-  if (!held) throw new Ended('locked', 'Another maintenance of this box is under way.')
+  if (!held) throw maintenanceError('locked', 'Another maintenance of this box is under way.')
   return held
 }

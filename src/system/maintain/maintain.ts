@@ -1,10 +1,8 @@
-// The node's half of a lifecycle action: run as root over SSH, asked on standard input, told in lines, judged by its exit code.
 import type { Outlets } from '../../kernel/logsink.ts'
 import { MAINTAIN_EXIT, type MaintainRequest } from '../../wire/maintain.ts'
-import { SetupFailed } from '../setup/wish.ts'
 import { activateToken, restartService, rotateTrust, smokeCheck, updateBinary } from './actions.ts'
 import { type Box, programInUse, settingsOf } from './box.ts'
-import { Ended } from './end.ts'
+import { maintenanceError } from './error.ts'
 import { installDependencies, uninstall } from './install.ts'
 import { lock } from './lock.ts'
 import { parseRequest, readLine } from './request.ts'
@@ -46,7 +44,7 @@ function perform(box: Box, request: MaintainRequest): Promise<void> {
 function checkNode({ nodeId }: MaintainRequest): void {
   const own = settingsOf().SVC_NODE_ID
   if (nodeId !== undefined && own !== undefined && nodeId !== own)
-    throw new Ended('misused', `This box is the node ${own}, not ${nodeId}. Nothing was touched.`)
+    throw maintenanceError('misused', `This box is the node ${own}, not ${nodeId}. Nothing was touched.`)
 }
 
 /** The connection may go at any moment: what was begun is brought to an end, and nobody has to hear of it. */
@@ -55,7 +53,7 @@ function outliveTheSession(): void {
 }
 
 async function maintain(box: Box): Promise<void> {
-  if (process.getuid?.() !== 0) throw new Ended('refused', 'Maintenance needs root: sudo roomtone maintain.')
+  if (process.getuid?.() !== 0) throw maintenanceError('refused', 'Maintenance needs root: sudo roomtone maintain.')
   const request = parseRequest(await readLine(process.stdin))
   outliveTheSession()
   programInUse()
@@ -79,12 +77,6 @@ export async function main(args: string[], { stderr, stdout }: Outlets): Promise
     ;(asked ? stdout : stderr).write(HELP)
     return asked ? MAINTAIN_EXIT.done : MAINTAIN_EXIT.misused
   }
-  try {
-    await maintain({ say: (line) => stdout.write(`${line}\n`) })
-    return MAINTAIN_EXIT.done
-  } catch (e) {
-    if (!(e instanceof Ended || e instanceof SetupFailed)) throw e
-    stderr.write(`${e.message}\n`)
-    return e instanceof Ended ? e.exit : MAINTAIN_EXIT.failed
-  }
+  await maintain({ say: (line) => stdout.write(`${line}\n`) })
+  return MAINTAIN_EXIT.done
 }

@@ -8,16 +8,16 @@ import { releaseFault } from '../host/release.ts'
 import { run } from '../host/run.ts'
 import type { Box } from './box.ts'
 import type { Depot } from './controller.ts'
-import { Ended } from './end.ts'
+import { maintenanceError } from './error.ts'
 
 const UNPACK_MS = 300_000
 
-/** The version a tag, a version or `latest` stands for on this machine. @throws Ended */
+/** The version a tag, a version or `latest` stands for on this machine. @throws UserError */
 export async function resolve(depot: Depot, asked: string): Promise<string> {
   const facts = parse((await depot.read(asked)).toString('utf8'))
   const own = facts.find(({ arch }) => arch === process.arch)
   if (own) return own.version
-  throw new Ended('failed', `The controller has no build of ${asked} for this machine (${process.arch}).`)
+  throw maintenanceError('failed', `The controller has no build of ${asked} for this machine (${process.arch}).`)
 }
 
 /** Facts stand in an envelope, as every answer does. */
@@ -29,13 +29,13 @@ function parse(text: string): { arch: string; version: string }[] {
   } catch {
     // Told below: whatever it is, it is not what was asked for.
   }
-  throw new Ended('failed', 'The answer of the controller is no release: is it older than this agent?')
+  throw maintenanceError('failed', 'The answer of the controller is no release: is it older than this agent?')
 }
 
 /** It becomes the name of a directory. */
 const isVersion = (v: unknown): boolean => typeof v === 'string' && /^[A-Za-z0-9][A-Za-z0-9._+-]{0,79}$/.test(v)
 
-/** Downloads, proves, tries and places a version beside the others. @throws Ended; nothing is left of it then */
+/** Downloads, proves, tries and places a version beside the others. @throws UserError; nothing is left of it then */
 export async function fetchVersion(depot: Depot, version: string, { say }: Box): Promise<void> {
   const work = fs.mkdtempSync(path.join(PLACES.versions, '.incoming-'))
   try {
@@ -47,7 +47,7 @@ export async function fetchVersion(depot: Depot, version: string, { say }: Box):
   }
 }
 
-/** The archive of a version, in `work`. @throws Ended when it is not what the checksums say, or those are not signed */
+/** The archive of a version, in `work`. @throws UserError when it is not what the checksums say, or those are not signed */
 export async function proved(depot: Depot, version: string, work: string): Promise<string> {
   const name = archiveName(version, process.arch as Arch)
   const archive = path.join(work, name)
@@ -56,7 +56,7 @@ export async function proved(depot: Depot, version: string, work: string): Promi
   const signature = key === undefined ? undefined : await depot.read(`${version}.${SIGNATURE}`)
   await depot.save(name, archive)
   const fault = await releaseFault(archive, name, { key, signature, sums }).catch((e: Error) => e.message)
-  if (fault) throw new Ended('failed', fault)
+  if (fault) throw maintenanceError('failed', fault)
   return archive
 }
 
@@ -66,17 +66,18 @@ async function unpacked(archive: string, version: string, work: string): Promise
   fs.mkdirSync(dir)
   const args = ['--extract', '--gzip', '--no-same-owner', '--file', archive, '--directory', dir]
   const tar = await run('tar', args, { timeoutMs: UNPACK_MS })
-  if (tar.code !== 0) throw new Ended('failed', `${path.basename(archive)} cannot be unpacked: ${tar.stderr.trim()}`)
+  if (tar.code !== 0)
+    throw maintenanceError('failed', `${path.basename(archive)} cannot be unpacked: ${tar.stderr.trim()}`)
   const names = fs.readdirSync(dir, { encoding: 'utf8', recursive: true })
   const program = names.map((name) => path.join(dir, name)).find(isProgram)
-  if (!program) throw new Ended('failed', `There is no roomtone in ${path.basename(archive)}.`)
+  if (!program) throw maintenanceError('failed', `There is no roomtone in ${path.basename(archive)}.`)
   fs.chmodSync(program, 0o755)
   const said = await run(program, ['version'], { env: {}, timeoutMs: 60_000 }).catch((e: Error) => ({
     ...FAILED,
     stderr: e.message,
   }))
   if (said.stdout.trim() !== version || said.code !== 0)
-    throw new Ended(
+    throw maintenanceError(
       'failed',
       `The program in it does not run here as ${version}: ${said.stderr.trim() || said.stdout.trim()}`,
     )

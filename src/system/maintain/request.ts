@@ -1,20 +1,24 @@
 // The one line a runner writes.
 import type { Readable } from 'node:stream'
 import { MAINTAIN_LINE_MAX, MaintainRequest } from '../../wire/maintain.ts'
-import { Ended } from './end.ts'
+import { maintenanceError } from './error.ts'
 
 const PATIENCE_MS = 30_000
 
-/** Up to the end of the line, or of the stream. @throws Ended when it is too long, or does not come */
+/** Up to the end of the line, or of the stream. @throws UserError when it is too long, or does not come */
 export async function readLine(from: Readable, patienceMs: number = PATIENCE_MS): Promise<string> {
-  const late = setTimeout(() => from.destroy(new Ended('misused', 'No request came on standard input.')), patienceMs)
+  const late = setTimeout(
+    () => from.destroy(maintenanceError('misused', 'No request came on standard input.')),
+    patienceMs,
+  )
   const pieces: Buffer[] = []
   let size = 0
   try {
     for await (const piece of from as AsyncIterable<Buffer>) {
       pieces.push(piece)
       size += piece.length
-      if (size > MAINTAIN_LINE_MAX) throw new Ended('misused', `The request is longer than ${MAINTAIN_LINE_MAX} bytes.`)
+      if (size > MAINTAIN_LINE_MAX)
+        throw maintenanceError('misused', `The request is longer than ${MAINTAIN_LINE_MAX} bytes.`)
       if (piece.includes(10)) break
     }
   } finally {
@@ -23,14 +27,14 @@ export async function readLine(from: Readable, patienceMs: number = PATIENCE_MS)
   return Buffer.concat(pieces).toString('utf8').split('\n', 1)[0] as string
 }
 
-/** @throws Ended that names what is wrong, and never its value: it may be a token */
+/** @throws UserError that names what is wrong, and never its value: it may be a token */
 export function parseRequest(line: string): MaintainRequest {
   const { data, error } = MaintainRequest.safeParse(jsonOf(line))
   if (data) return data
   const faults = error.issues.map(({ code, message, path }) =>
     code === 'unrecognized_keys' ? 'it has a member nobody knows' : `${path.join('.') || 'it'}: ${message}`,
   )
-  throw new Ended('misused', `This is no request for maintenance: ${faults.join('; ')}.`)
+  throw maintenanceError('misused', `This is no request for maintenance: ${faults.join('; ')}.`)
 }
 
 function jsonOf(line: string): unknown {
@@ -38,6 +42,9 @@ function jsonOf(line: string): unknown {
     return JSON.parse(line)
   } catch {
     // The parser's words repeat the text, which may hold a token.
-    throw new Ended('misused', 'This is no request for maintenance: expected one line of JSON on standard input.')
+    throw maintenanceError(
+      'misused',
+      'This is no request for maintenance: expected one line of JSON on standard input.',
+    )
   }
 }

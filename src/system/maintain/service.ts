@@ -7,7 +7,7 @@ import { run } from '../host/run.ts'
 import { agentDir, heldTakes } from '../host/takes.ts'
 import { lastWords } from '../setup/system.ts'
 import { agentState, type Box } from './box.ts'
-import type { Fault } from './wayback.rules.ts'
+import type { Fault } from './rollback.rules.ts'
 
 const LOOK_MS = 250
 /** A word now and then: a runner gives up on a node that says nothing. */

@@ -1,7 +1,7 @@
 // The node's token, where this box keeps it: in the settings, in a file they name, or as a credential of the service.
 import * as fs from 'node:fs'
 import * as path from 'node:path'
-import { credentialName } from '../host/credentials.ts'
+import { credentialName } from '../../kernel/settings.ts'
 import { writeEnvFile } from '../host/envfile.ts'
 import { replaceFile } from '../host/files.ts'
 import { PLACES } from '../host/places.ts'

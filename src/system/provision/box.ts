@@ -1,6 +1,7 @@
 // What this box says of itself: by which an entry of a stick may be meant for it, and whether it belongs to a node already.
 import * as fs from 'node:fs'
 import * as os from 'node:os'
+import { isOn } from '../../kernel/settings.ts'
 import type { Controller } from '../host/ask.ts'
 import { readEnvFile } from '../host/envfile.ts'
 import { readSmall } from '../host/files.ts'
@@ -44,7 +45,7 @@ export function onboardedAs(settingsFile: string): Present | undefined {
   if (!settings.SVC_CONTROLLER_TOKEN && !settings.SVC_CONTROLLER_TOKEN_FILE) return undefined
   const { SVC_CONTROLLER_CA_CERT_PATH: caFile, SVC_CONTROLLER_URL: url = '' } = settings
   return {
-    allowInsecure: ['1', 'true'].includes(settings.SVC_ALLOW_INSECURE_CONTROLLER ?? ''),
+    allowInsecure: isOn(settings.SVC_ALLOW_INSECURE_CONTROLLER),
     ca: caFile === undefined ? undefined : (readSmall(caFile) ?? ''),
     nodeId: settings.SVC_NODE_ID ?? 'a node without a name',
     url: url.replace(/\/+$/, ''),

@@ -1,6 +1,6 @@
 // Several rooms on one stick: which entries may be this box.
+import { UserError } from '../../kernel/fail.ts'
 import type { BoxMatch, SetupEntry, SetupFile } from '../../wire/provision.ts'
-import { Refused } from './setupfile.rules.ts'
 
 /** What a box is known by. Everything in lower case. */
 export interface Box {
@@ -21,15 +21,15 @@ function fits({ hostname, mac, serial }: BoxMatch, box: Box): boolean {
 
 /**
  * The entries made for this very box; without one, those made for nobody in particular, in the order of the file.
- * @throws Refused when there are neither.
+ * @throws UserError when there are neither.
  */
 export function candidates({ nodes }: SetupFile, box: Box): SetupEntry[] {
   const own = nodes.filter(({ match }) => match && fits(match, box))
   const free = nodes.filter(({ match }) => !match)
   if (own.length > 0 || free.length > 0) return own.length > 0 ? own : free
-  if (nodes.length === 0) throw new Refused('Every entry of this stick has been taken: make a new one.')
+  if (nodes.length === 0) throw new UserError('Every entry of this stick has been taken: make a new one.')
   const known = [`host name ${box.hostname}`, ...box.macs.map((mac) => `mac ${mac}`), ...box.serials.map(serial)]
-  throw new Refused(`No entry of this stick is for this box (${known.join(', ')}).`)
+  throw new UserError(`No entry of this stick is for this box (${known.join(', ')}).`)
 }
 
 const serial = (text: string): string => `serial ${text}`

@@ -1,10 +1,11 @@
 // The only reader of the environment here, and of what an operator gives `usb-config` and `record`: flags and files of secrets.
-import * as fs from 'node:fs'
+
 import { parseArgs } from 'node:util'
-import { faultWords } from '../../kernel/words.ts'
+import { misuse } from '../../kernel/fail.ts'
+import { type Env, readNamedFile } from '../../kernel/settings.ts'
 import { SETUP_NODES_MAX, type WantedNode } from '../../wire/provision.ts'
 import type { Controller } from '../host/ask.ts'
-import { BadRooms, roomOf, roomsOf, ttlOf } from './rooms.rules.ts'
+import { roomOf, roomsOf, ttlOf } from './rooms.rules.ts'
 
 /** Who runs a program against a controller, and where that is. */
 export interface Operator {
@@ -66,21 +67,19 @@ const OPTIONS = {
   'write-back': { type: 'boolean', default: false },
 } as const
 
-type Env = Record<string, string | undefined>
-
 /** For programs whose words are read: they say them in English. */
 export const childEnv = (env: Env = process.env): Env => ({ ...env, LC_ALL: 'C' })
 
-/** Undefined when only the help was asked for. @throws BadRooms, or node's own words about a flag */
+/** Undefined when only the help was asked for. @throws UserError, or node's own words about a flag */
 export function readUsbConfig(args: string[], env: Env = process.env): UsbConfig | undefined {
   const { values: v } = parseArgs({ args, options: OPTIONS })
   if (v.help) return undefined
   const url = v['controller-url'] ?? env.SVC_CONTROLLER_URL
-  if (!url) throw new BadRooms('--controller-url is missing: the address by which the boxes reach the controller.')
+  if (!url) throw misuse('--controller-url is missing: the address by which the boxes reach the controller.')
   const api = v['api-url'] ?? url
   mayUse('controller-url', url, v['allow-insecure'])
   mayUse('api-url', api, v['allow-insecure'])
-  if (!v.out) throw new BadRooms('--out is missing: the directory of the stick, for example /media/me/SVC-SETUP.')
+  if (!v.out) throw misuse('--out is missing: the directory of the stick, for example /media/me/SVC-SETUP.')
   return {
     again: v.again,
     allowLocal: v['allow-local'],
@@ -104,17 +103,16 @@ const TAKE = {
 } as const
 const MOST_SECONDS = 3600
 
-/** Undefined when only the help was asked for. @throws BadRooms, or node's own words about a flag */
+/** Undefined when only the help was asked for. @throws UserError, or node's own words about a flag */
 export function readTake(args: string[], env: Env = process.env): TakeConfig | undefined {
   const { values: v } = parseArgs({ args, options: TAKE })
   if (v.help) return undefined
   const url = v['controller-url'] ?? env.SVC_CONTROLLER_URL
-  if (!url) throw new BadRooms('--controller-url is missing: the address of the controller.')
+  if (!url) throw misuse('--controller-url is missing: the address of the controller.')
   mayUse('controller-url', url, v['allow-insecure'])
-  if (!v.out) throw new BadRooms('--out is missing: the file the take is written to, for example take.mp3.')
+  if (!v.out) throw misuse('--out is missing: the file the take is written to, for example take.mp3.')
   const seconds = /^\d{1,4}$/.test(v.seconds) ? Number(v.seconds) : 0
-  if (seconds < 1 || seconds > MOST_SECONDS)
-    throw new BadRooms(`--seconds is a whole number from 1 to ${MOST_SECONDS}.`)
+  if (seconds < 1 || seconds > MOST_SECONDS) throw misuse(`--seconds is a whole number from 1 to ${MOST_SECONDS}.`)
   const { node, out, room } = v
   return { ...operatorOf(url, v, env), node, out, owner: askerOf(env), room, seconds }
 }
@@ -133,16 +131,16 @@ interface Flags {
   'session-token-file'?: string | undefined
 }
 
-/** @throws BadRooms */
+/** @throws UserError */
 function operatorOf(url: string, v: Flags, env: Env): Operator {
   const session = v['session-token-file']
     ? secret('session-token-file', v['session-token-file'])
     : env.SVC_SESSION_TOKEN
-  if (!session && !v.email) throw new BadRooms('Say who you are: --email, or --session-token-file.')
+  if (!session && !v.email) throw misuse('Missing credentials: pass --email or --session-token-file.')
   return {
     controller: {
       allowInsecure: v['allow-insecure'],
-      ca: v['controller-ca'] ? text('controller-ca', v['controller-ca']).trim() : undefined,
+      ca: v['controller-ca'] ? readNamedFile('--controller-ca', v['controller-ca']).trim() : undefined,
       url: url.replace(/\/+$/, ''),
     },
     email: v.email,
@@ -151,33 +149,23 @@ function operatorOf(url: string, v: Flags, env: Env): Operator {
   }
 }
 
-/** A password and tokens travel to it. @throws BadRooms */
+/** A password and tokens travel to it. @throws UserError */
 function mayUse(flag: string, url: string, allowInsecure: boolean): void {
   if (!URL.canParse(url) || !(url.startsWith('https:') || (allowInsecure && url.startsWith('http:'))))
-    throw new BadRooms(`--${flag} ${url}: give an https:// address; plain http needs --allow-insecure.`)
+    throw misuse(`--${flag} ${url}: give an https:// address; plain http needs --allow-insecure.`)
 }
 
 function nodesOf(v: { node: string[]; room: string[]; 'rooms-file'?: string | undefined }): WantedNode[] {
-  const table = v['rooms-file'] ? roomsOf(text('rooms-file', v['rooms-file'])) : []
+  const table = v['rooms-file'] ? roomsOf(readNamedFile('--rooms-file', v['rooms-file'])) : []
   const nodes = [...v.room.map(roomOf), ...table, ...v.node.map((nodeId) => ({ nodeId }))]
-  if (nodes.length === 0)
-    throw new BadRooms('Name at least one room: --room "Alias;site;room", --rooms-file or --node.')
+  if (nodes.length === 0) throw misuse('Name at least one room: --room "Alias;site;room", --rooms-file or --node.')
   if (nodes.length > SETUP_NODES_MAX)
-    throw new BadRooms(`One stick holds ${SETUP_NODES_MAX} rooms at most; these are ${nodes.length}.`)
+    throw misuse(`One stick holds ${SETUP_NODES_MAX} rooms at most; these are ${nodes.length}.`)
   return nodes
 }
 
-/** `-` is standard input. @throws BadRooms */
-function text(flag: string, file: string): string {
-  try {
-    return fs.readFileSync(file === '-' ? 0 : file, 'utf8')
-  } catch (e) {
-    throw new BadRooms(`--${flag} cannot be read: ${faultWords(e, file)}.`)
-  }
-}
-
 function secret(flag: string, file: string): string {
-  const value = text(flag, file).replace(/\r?\n$/, '')
-  if (value === '') throw new BadRooms(`--${flag}: there is nothing in ${file}.`)
+  const value = readNamedFile(`--${flag}`, file).replace(/\r?\n$/, '')
+  if (value === '') throw misuse(`--${flag}: ${file} is empty.`)
   return value
 }

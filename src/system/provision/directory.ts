@@ -1,9 +1,10 @@
 // The directory a setup file lies in: ours, a boot partition, or a stick that is mounted. Its content is somebody else's.
+
 import * as fs from 'node:fs'
 import * as path from 'node:path'
+import { UserError } from '../../kernel/fail.ts'
 import { SETUP_FILE, SETUP_FILE_MAX } from '../../wire/provision.ts'
 import { replaceFile } from '../host/files.ts'
-import { Refused } from './setupfile.rules.ts'
 
 export const RESULT_FILE = 'roomtone-result.txt'
 /** Bytes of a result that is gone on with; a longer one begins anew. */
@@ -21,27 +22,27 @@ const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY }
 
 const code = (e: unknown): string => (e as NodeJS.ErrnoException).code ?? 'error'
 
-/** An open regular file: no link is followed, no pipe waited for, no device read. @throws Refused */
+/** An open regular file: no link is followed, no pipe waited for, no device read. @throws UserError */
 function opened(file: string): { handle: number; size: number } {
   let handle: number
   try {
     handle = fs.openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   } catch (e) {
-    if (code(e) === 'ENOENT') throw new Refused(`There is no ${path.basename(file)} in ${path.dirname(file)}.`)
-    if (code(e) === 'ELOOP') throw new Refused(`${file} is a symbolic link: put the file itself there.`)
-    throw new Refused(`${file} cannot be read: ${code(e)}.`)
+    if (code(e) === 'ENOENT') throw new UserError(`There is no ${path.basename(file)} in ${path.dirname(file)}.`)
+    if (code(e) === 'ELOOP') throw new UserError(`${file} is a symbolic link: put the file itself there.`)
+    throw new UserError(`${file} cannot be read: ${code(e)}.`)
   }
   const stat = fs.fstatSync(handle)
   if (stat.isFile()) return { handle, size: stat.size }
   fs.closeSync(handle)
-  throw new Refused(`${file} is not a plain file.`)
+  throw new UserError(`${file} is not a plain file.`)
 }
 
-/** The bytes of a setup file, one more than allowed at most. @throws Refused */
+/** The bytes of a setup file, one more than allowed at most. @throws UserError */
 export function readFileStrictly(file: string): Uint8Array {
   const { handle, size } = opened(file)
   try {
-    if (size > SETUP_FILE_MAX) throw new Refused(`${file} is larger than ${SETUP_FILE_MAX / 1024} KiB.`)
+    if (size > SETUP_FILE_MAX) throw new UserError(`${file} is larger than ${SETUP_FILE_MAX / 1024} KiB.`)
     const bytes = Buffer.alloc(SETUP_FILE_MAX + 1)
     let filled = 0
     for (;;) {
@@ -50,7 +51,9 @@ export function readFileStrictly(file: string): Uint8Array {
       if (read === 0 || filled === bytes.length) return bytes.subarray(0, filled)
     }
   } catch (e) {
-    throw e instanceof Refused ? e : new Refused(`${file} cannot be read: ${code(e)}. Perhaps the stick is damaged.`)
+    throw e instanceof UserError
+      ? e
+      : new UserError(`${file} cannot be read: ${code(e)}. Perhaps the stick is damaged.`)
   } finally {
     fs.closeSync(handle)
   }

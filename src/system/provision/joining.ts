@@ -1,14 +1,15 @@
 // From the setup file to a node that is online: which entry, whether it may, and what is said when it does not come about.
+
 import { setTimeout as sleep } from 'node:timers/promises'
+import { UserError } from '../../kernel/fail.ts'
 import { isLoopback } from '../../kernel/loopback.ts'
 import type { SetupEntry, SetupFile } from '../../wire/provision.ts'
 import { type Controller, NoAnswer } from '../host/ask.ts'
 import { PLACES } from '../host/places.ts'
 import type { HeldTakes } from '../host/takes.ts'
-import { type AgentWish, JoinFailed, type SetupDone, SetupFailed } from '../setup/wish.ts'
+import { type AgentWish, JoinRefused, type SetupDone } from '../setup/wish.ts'
 import type { Present } from './box.ts'
 import { type Box, called, candidates, spentWords } from './choose.rules.ts'
-import { Refused } from './setupfile.rules.ts'
 import type { Outcome } from './status.ts'
 
 export interface BoxState {
@@ -41,7 +42,7 @@ const PERMIT =
   `To move it to another controller, root permits it: SVC_PROVISION_REPLACE=true in ${PLACES.provisionSettings}, or ` +
   'roomtone provision --replace --from PATH.'
 
-/** Makes this box the node of one entry. @throws Refused; the signal's reason when aborted */
+/** Makes this box the node of one entry. @throws UserError; the signal's reason when aborted */
 export async function joinBy(given: SetupFile, parts: JoiningParts): Promise<Outcome> {
   const { joined, mayReplace, unfinished } = parts.state
   const own = given.nodes.find(({ nodeId }) => nodeId === joined?.nodeId)
@@ -96,23 +97,23 @@ const controllerOf = ({ allowInsecure, controllerCa, controllerUrl }: SetupFile,
 const showsItself = ({ allowInsecure, url }: Present): boolean =>
   url.startsWith('https:') ? !allowInsecure : URL.canParse(url) && isLoopback(new URL(url).hostname)
 
-/** @throws Refused */
+/** @throws UserError */
 function refuseToLose({ nodes, replace }: SetupFile, joined: Present, { mayReplace, takes }: BoxState): void {
   const { nodeId } = joined
   if (!replace)
-    throw new Refused(
+    throw new UserError(
       `This box belongs to the node ${nodeId} already, and was left as it is. To make it another one, write the stick with --replace.`,
     )
   if (!mayReplace && !showsItself(joined))
-    throw new Refused(
+    throw new UserError(
       `This box belongs to the node ${nodeId} already, and was left as it is: its controller is reached without a trusted ` +
         `certificate and cannot vouch for this stick. ${PERMIT}`,
     )
   if (takes.running > 0)
-    throw new Refused(`This box records as ${nodeId}: put the stick in again when the take has ended.`)
+    throw new UserError(`This box records as ${nodeId}: put the stick in again when the take has ended.`)
   const stays = nodes.length === 1 && nodes[0]?.nodeId === nodeId
   if (takes.undelivered > 0 && !stays)
-    throw new Refused(
+    throw new UserError(
       `This box holds ${takes.undelivered} takes of ${nodeId} that its controller does not have yet: as another node it could never deliver them. Let it deliver them first.`,
     )
 }
@@ -160,9 +161,9 @@ async function setUp(
     const words = [`This box has joined as ${called(entry)} and is online.`, ...warnings].join(' ')
     return { nodeId, result: 'done', words }
   } catch (e) {
-    if (!(e instanceof SetupFailed)) throw e
+    if (!(e instanceof UserError)) throw e
     const words = `The setup as ${called(entry)} failed: ${e.message}`
-    return { nodeId, refused: e instanceof JoinFailed, result: 'failed', words }
+    return { nodeId, refused: e instanceof JoinRefused, result: 'failed', words }
   }
 }
 

@@ -1,24 +1,24 @@
 // roomtone provision: makes this box a recorder from a small file somebody brought. Runs for the stick, the boot partition, or by hand.
+
 import { parseArgs } from 'node:util'
 import { iso, systemClock } from '../../kernel/clock.ts'
-import { isOptionError } from '../../kernel/options.ts'
+import { misuse, UserError } from '../../kernel/fail.ts'
 import { faultWords } from '../../kernel/words.ts'
 import { SETUP_FILE, type SetupFile } from '../../wire/provision.ts'
 import { wouldTake } from '../host/ask.ts'
 import { readOnlineSign } from '../host/onlinesign.ts'
 import { PLACES, UNITS } from '../host/places.ts'
-import { NotStarted } from '../host/run.ts'
 import { agentDir, heldTakes } from '../host/takes.ts'
 import { prepareAgent, setupAgent } from '../setup/agent.ts'
 import { alone, JOURNAL_DIR, takeBackUnfinished } from '../setup/engine.ts'
 import { Journal } from '../setup/journal.ts'
 import { mainPid } from '../setup/service.ts'
-import { SetupFailed, type SetupParts } from '../setup/wish.ts'
+import type { SetupParts } from '../setup/wish.ts'
 import { onboardedAs, thisBox } from './box.ts'
 import { without } from './choose.rules.ts'
 import { type BoxState, type JoiningParts, joinBy } from './joining.ts'
 import { readPermits } from './permits.ts'
-import { parseSetupFile, Refused } from './setupfile.rules.ts'
+import { parseSetupFile } from './setupfile.rules.ts'
 import { type Source, sourceOf } from './source.ts'
 import { type Outcome, writeStatus } from './status.ts'
 import { type Errand, runErrand, STICK_FLAG } from './stick.ts'
@@ -44,17 +44,22 @@ type Waiting = Omit<JoiningParts, 'state'> & { state: () => Promise<BoxState> }
 
 async function outcomeOf(source: Source, parts: Waiting): Promise<{ file?: SetupFile; outcome: Outcome }> {
   let file: SetupFile | undefined
+  let result: Outcome['result'] = 'refused'
   try {
     file = parseSetupFile(await source.read())
-    return { file, outcome: await joinBy(file, { ...parts, state: await parts.state() }) }
+    // The box may be in the way, and not the file.
+    result = 'failed'
+    const state = await parts.state()
+    result = 'refused'
+    return { file, outcome: await joinBy(file, { ...parts, state }) }
   } catch (e) {
-    if (!(e instanceof Refused) && !(e instanceof NotStarted) && !(e instanceof SetupFailed)) throw e
-    const result = parts.signal.aborted || e instanceof SetupFailed ? 'failed' : 'refused'
-    return { ...(file ? { file } : {}), outcome: { result, words: e.message } }
+    if (!(e instanceof UserError)) throw e
+    const outcome = { result: parts.signal.aborted ? ('failed' as const) : result, words: e.message }
+    return { ...(file ? { file } : {}), outcome }
   }
 }
 
-/** What this box is, once an undoing that a power cut ended is over. @throws SetupFailed when another setup runs */
+/** What this box is, once an undoing that a power cut ended is over. @throws UserError when another setup runs */
 async function stateOf(parts: SetupParts, mayReplace: boolean): Promise<BoxState> {
   const journal = () => new Journal(JOURNAL_DIR)
   await alone(async () => (journal().undoing ? await takeBackUnfinished(parts) : undefined))
@@ -142,7 +147,7 @@ async function onStick(device: string): Promise<number> {
 function stopping(): AbortSignal {
   const aborting = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-    process.once(name, () => aborting.abort(new Refused(`Stopped by ${name}.`)))
+    process.once(name, () => aborting.abort(new UserError(`Stopped by ${name}.`)))
   return aborting.signal
 }
 
@@ -157,47 +162,23 @@ const OPTIONS = {
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
 
-function told(code: number, line: string): number {
-  process.stderr.write(`${line}\n`)
-  return code
-}
-
-async function asked(args: string[]): Promise<number> {
+/** Exit codes: 0 joined, 1 not, 2 asked wrongly. */
+export async function main(args: string[]): Promise<number> {
+  if (args[0] === STICK_FLAG && args[1]) return await onStick(args[1])
   const { discard, from, help, prepare, replace, wait } = parseArgs({ args, options: OPTIONS }).values
   if (help) {
     process.stdout.write(HELP)
     return 0
   }
   if (prepare === from.length > 0)
-    return told(2, 'Say where the setup file is, roomtone provision --from PATH, or --prepare and nothing else.')
-  if (!/^\d{1,4}$/.test(wait)) return told(2, '--wait takes seconds, 0 to 9999.')
-  if (process.getuid?.() !== 0) return told(2, 'Only root can set a box up: sudo roomtone provision ...')
+    throw misuse('give the setup file with --from PATH, or --prepare and nothing else: see roomtone provision --help')
+  if (!/^\d{1,4}$/.test(wait)) throw misuse('--wait expects seconds, from 0 to 9999')
+  if (process.getuid?.() !== 0) throw misuse('only root can set up this box: run it with sudo')
   const parts = { say: print, signal: stopping() }
-  return prepare
-    ? await prepared(parts)
-    : await provision({ discard, from, replace, waitSeconds: Number(wait), ...parts })
-}
-
-async function prepared(parts: SetupParts): Promise<number> {
-  try {
-    const { changed } = await prepareAgent(true, parts)
-    print(
-      changed.length > 0 ? 'This box is ready for a setup stick.' : 'This box was ready already: nothing was changed.',
-    )
-    return 0
-  } catch (e) {
-    if (e instanceof SetupFailed) return told(1, `This box could not be made ready: ${e.message}`)
-    throw e
-  }
-}
-
-/** Exit codes: 0 joined, 1 not, 2 asked wrongly. */
-export async function main(args: string[]): Promise<number> {
-  try {
-    return args[0] === STICK_FLAG && args[1] ? await onStick(args[1]) : await asked(args)
-  } catch (e) {
-    if (e instanceof Refused) return told(1, e.message)
-    if (!isOptionError(e)) throw e
-    return told(2, `${e.message}. See roomtone provision --help.`)
-  }
+  if (!prepare) return await provision({ discard, from, replace, waitSeconds: Number(wait), ...parts })
+  const { changed } = await prepareAgent(true, parts)
+  print(
+    changed.length > 0 ? 'This box is ready for a setup stick.' : 'This box was ready already: nothing was changed.',
+  )
+  return 0
 }

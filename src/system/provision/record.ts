@@ -1,12 +1,14 @@
 // roomtone record: one take on a recorder, waited for and brought here; to hear whether a new room works.
+
 import * as fs from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { UserError } from '../../kernel/fail.ts'
 import { sizeText } from '../../kernel/size.ts'
 import { faultWords } from '../../kernel/words.ts'
 import type { Recording, RecordingStart } from '../../wire/recordings.ts'
 import { ask, download } from '../host/ask.ts'
 import { readTake, type TakeConfig } from './config.ts'
-import { dataOf, ended, NotDone, withSession } from './session.ts'
+import { dataOf, withSession } from './session.ts'
 
 const HELP = `usage: roomtone record --controller-url URL --email EMAIL --out FILE [--room NAME | --node ID] [--seconds N]
 
@@ -44,7 +46,7 @@ interface Desk {
 const get = async (what: string, { config, signal, token }: Desk, path: string): Promise<unknown> =>
   dataOf(what, await ask(config.controller, { method: 'GET', path, signal, token }))
 
-/** The one recorder that is meant. @throws NotDone naming those there are */
+/** The one recorder that is meant. @throws UserError naming those there are */
 async function recorder(desk: Desk): Promise<Found> {
   const { node, room } = desk.config
   if (node !== undefined)
@@ -54,11 +56,11 @@ async function recorder(desk: Desk): Promise<Found> {
   const [only] = found
   if (found.length === 1 && only) return only
   const where = room === undefined ? '' : ` in the room "${room}"`
-  if (found.length === 0) throw new NotDone(`There is no recorder${where}.`)
+  if (found.length === 0) throw new UserError(`There is no recorder${where}.`)
   const lines = found.map(
     ({ alias, id, location }) => `  --node ${id}   "${alias}", ${location.site}, ${location.room}`,
   )
-  throw new NotDone(`There are ${found.length} recorders${where}. Say which:\n${lines.join('\n')}`)
+  throw new UserError(`There are ${found.length} recorders${where}. Say which:\n${lines.join('\n')}`)
 }
 
 /** The take once nothing more happens to it; says what it is doing meanwhile. @throws the signal's reason */
@@ -73,29 +75,29 @@ async function finished(desk: Desk, id: string): Promise<Recording> {
   }
 }
 
-/** A new file, the operator's own. @throws NotDone when there is one, or none can be made */
+/** A new file, the operator's own. @throws UserError when there is one, or none can be made */
 function newFile({ out, owner }: TakeConfig): fs.WriteStream {
   try {
     const fd = fs.openSync(out, 'wx', READABLE_BY_OWNER)
     if (owner) fs.fchownSync(fd, owner.uid, owner.gid)
     return fs.createWriteStream('', { fd })
   } catch (e) {
-    throw new NotDone(`${out} cannot be made: ${faultWords(e, out)}. Nothing was recorded.`)
+    throw new UserError(`${out} cannot be made: ${faultWords(e, out)}. Nothing was recorded.`)
   }
 }
 
-/** Resolves to the take, whose file is then in `to`. @throws NotDone with the reason */
+/** Resolves to the take, whose file is then in `to`. @throws UserError with the reason */
 async function brought(desk: Desk, to: fs.WriteStream): Promise<Recording> {
   const { controller, seconds } = desk.config
   const { alias, id: nodeId, status } = await recorder(desk)
-  if (ABSENT.has(status)) throw new NotDone(`The recorder "${alias}" is ${status}: start it, or see what it says.`)
+  if (ABSENT.has(status)) throw new UserError(`The recorder "${alias}" is ${status}: start it, or see what it says.`)
   const body: RecordingStart = { durationSeconds: seconds, nodeId }
   const { signal, token } = desk
   const started = await ask(controller, { body, method: 'POST', path: '/recordings', signal, token })
   const { id } = dataOf('take', started) as Recording
   process.stderr.write(`"${alias}" records ${seconds} s as ${id}\n`)
   const take = await finished(desk, id)
-  if (take.status === 'failed') throw new NotDone(`The take failed: ${take.failureReason ?? 'no reason was given'}.`)
+  if (take.status === 'failed') throw new UserError(`The take failed: ${take.failureReason ?? 'no reason was given'}.`)
   const answer = await download(controller, { method: 'GET', path: `/recordings/${id}/file`, signal, token }, to)
   if (answer.status !== 200) dataOf('download', answer)
   return take
@@ -112,15 +114,15 @@ async function record(config: TakeConfig): Promise<void> {
     to.destroy()
     // Without the take it would be an empty or a broken file of sound.
     fs.rmSync(config.out, { force: true })
-    if (signal.aborted) throw new NotDone('The take is not done yet: it goes on by itself, see GET /recordings.')
+    if (signal.aborted) throw new UserError('The take is not done yet: it goes on by itself, see GET /recordings.')
     throw e
   }
 }
 
 /** Exit codes: 0 the file is there, 1 not, 2 asked wrongly. */
-export const main = (args: string[]): Promise<number> =>
-  ended(async () => {
-    const config = readTake(args)
-    if (config) await record(config)
-    else process.stdout.write(HELP)
-  })
+export async function main(args: string[]): Promise<number> {
+  const config = readTake(args)
+  if (config) await record(config)
+  else process.stdout.write(HELP)
+  return 0
+}

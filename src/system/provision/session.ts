@@ -1,24 +1,21 @@
 // An operator's program at the controller: the login, the answers, and how such a program ends.
+
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
-import { isOptionError } from '../../kernel/options.ts'
-import { type Answer, ask, NoAnswer } from '../host/ask.ts'
+import { UserError } from '../../kernel/fail.ts'
+import { type Answer, ask } from '../host/ask.ts'
 import type { Operator } from './config.ts'
-import { BadRooms } from './rooms.rules.ts'
 
-/** What was asked for was not done: a sentence for the operator. */
-export class NotDone extends Error {}
-
-/** The line typed at the terminal, which does not show it. @throws NotDone without a terminal */
+/** The line typed at the terminal, which does not show it. @throws UserError without a terminal */
 async function typed(question: string): Promise<string> {
-  if (!process.stdin.isTTY) throw new NotDone('The password comes from --password-file, - for standard input.')
+  if (!process.stdin.isTTY) throw new UserError('The password comes from --password-file, - for standard input.')
   const nowhere = new Writable({ write: (_, __, done) => done() })
   const line = createInterface({ input: process.stdin, output: nowhere, terminal: true })
   // Not before: until then the terminal shows what is typed.
   process.stderr.write(question)
   try {
     const { promise, resolve, reject } = Promise.withResolvers<string>()
-    line.once('line', resolve).once('close', () => reject(new NotDone('No password was given.')))
+    line.once('line', resolve).once('close', () => reject(new UserError('No password was given.')))
     return await promise
   } finally {
     line.close()
@@ -26,13 +23,13 @@ async function typed(question: string): Promise<string> {
   }
 }
 
-/** `data` of a good answer. @throws NotDone with the controller's words */
+/** `data` of a good answer. @throws UserError with the controller's words */
 export function dataOf(what: string, { status, text }: Answer): unknown {
   const body = parsed(text)
   if (status < 300 && body?.data !== undefined) return body.data
   const issues = (body?.issues ?? []).map(({ message, path = [] }) => `${path.join('.')}: ${message}`)
   const words = [body?.error ?? 'its answer cannot be read', ...issues].join('; ').slice(0, 500)
-  throw new NotDone(`The controller refused the ${what} (${status}): ${words}`)
+  throw new UserError(`The controller refused the ${what} (${status}): ${words}`)
 }
 
 interface Body {
@@ -65,18 +62,5 @@ export async function withSession<T>(
   } finally {
     // A session that stays a while is no harm: what was made counts.
     await ask(config.controller, { method: 'POST', path: '/auth/logout', signal, token }).catch(() => {})
-  }
-}
-
-/** Runs an operator's program. Resolves to its exit code: 0 done, 1 not, 2 asked wrongly; both are said. */
-export async function ended(program: () => Promise<void>): Promise<number> {
-  try {
-    await program()
-    return 0
-  } catch (e) {
-    const misused = isOptionError(e) || e instanceof BadRooms
-    if (!(misused || e instanceof NotDone || e instanceof NoAnswer)) throw e
-    process.stderr.write(`${e.message}\n`)
-    return misused ? 2 : 1
   }
 }

@@ -1,21 +1,20 @@
 // The text of a setup stick becomes a file we believe, or a sentence for the technician. Whoever wrote it: nothing of it is run.
-import type * as z from 'zod'
-import { SETUP_FILE, SETUP_FILE_MAX, SetupFile } from '../../wire/provision.ts'
 
-/** Why a box was not set up: a sentence for the person in front of it. Holds no token. */
-export class Refused extends Error {}
+import type * as z from 'zod'
+import { UserError } from '../../kernel/fail.ts'
+import { SETUP_FILE, SETUP_FILE_MAX, SetupFile } from '../../wire/provision.ts'
 
 const MOST_ISSUES = 5
 /** Longest part of a message that may repeat what stood in the file. */
 const MOST_WORDS = 160
 
-/** @throws Refused, and nothing else, whatever the bytes are. */
+/** @throws UserError, and nothing else, whatever the bytes are. */
 export function parseSetupFile(bytes: Uint8Array): SetupFile {
-  if (bytes.length > SETUP_FILE_MAX) throw new Refused(`${SETUP_FILE} is larger than ${SETUP_FILE_MAX / 1024} KiB.`)
+  if (bytes.length > SETUP_FILE_MAX) throw new UserError(`${SETUP_FILE} is larger than ${SETUP_FILE_MAX / 1024} KiB.`)
   const parsed = SetupFile.safeParse(json(bytes))
   if (parsed.success) return parsed.data
   const issues = parsed.error.issues.slice(0, MOST_ISSUES).map(inWords)
-  throw new Refused(`${SETUP_FILE} is not a setup file: ${issues.join('; ')}. Make a new one: roomtone usb-config.`)
+  throw new UserError(`${SETUP_FILE} is not a setup file: ${issues.join('; ')}. Make a new one: roomtone usb-config.`)
 }
 
 function json(bytes: Uint8Array): unknown {
@@ -25,7 +24,7 @@ function json(bytes: Uint8Array): unknown {
   } catch {
     // The engine's own message quotes the text, and with it perhaps a token.
     const what = bytes.length === 0 ? 'is empty' : 'is damaged (it is not JSON)'
-    throw new Refused(`${SETUP_FILE} ${what}. Write the stick again, and remove it only when the computer says so.`)
+    throw new UserError(`${SETUP_FILE} ${what}. Write the stick again, and remove it only when the computer says so.`)
   }
 }
 

@@ -1,28 +1,29 @@
 // Where a setup file comes from: a file, a directory, a stick, or the image of one.
+
 import * as fs from 'node:fs'
 import * as path from 'node:path'
+import { UserError } from '../../kernel/fail.ts'
 import { SETUP_FILE, SETUP_FILE_MAX } from '../../wire/provision.ts'
 import { discardFile, type Report, readFileStrictly, reportInto } from './directory.ts'
 import type { Permits } from './permits.ts'
-import { Refused } from './setupfile.rules.ts'
 import { errand } from './stick.ts'
 
 export interface Source {
   /** Overwrites and removes the setup file: for places that stay with the box. */
   discard(): void
-  /** @throws Refused */
+  /** @throws UserError */
   read(): Promise<Uint8Array>
   /** Leaves word where the file came from. Throws when that cannot be. */
   report(report: Report): Promise<void>
 }
 
-/** The first of these places that holds something. @throws Refused when none does. */
+/** The first of these places that holds something. @throws UserError when none does. */
 export function sourceOf(places: readonly string[], permits: Permits, signal: AbortSignal): Source {
   for (const place of places) {
     const source = sourceAt(place, permits, signal)
     if (source) return source
   }
-  throw new Refused(`There is no ${SETUP_FILE} in ${places.join(', ')}.`)
+  throw new UserError(`There is no ${SETUP_FILE} in ${places.join(', ')}.`)
 }
 
 function sourceAt(place: string, permits: Permits, signal: AbortSignal): Source | undefined {
@@ -47,7 +48,7 @@ const plain = (file: string): Source => ({
 
 const device = (place: string, { fileSystems }: Permits, signal: AbortSignal): Source => ({
   discard: () => {
-    throw new Refused(`A file on ${place} stays there: say "writeBack" in it to have its entry struck out.`)
+    throw new UserError(`A file on ${place} stays there: say "writeBack" in it to have its entry struck out.`)
   },
   read: () => errand(fs.realpathSync(place), { fileSystems, task: 'read' }, signal),
   report: async (report) =>

@@ -1,15 +1,16 @@
 // A file system that somebody brought: looked into by a child of its own, in a mount namespace of its own. Nobody else ever
 // sees the mount, and however the child ends, it is gone with it.
+
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { inExecutable } from '../../kernel/assets.ts'
+import { UserError } from '../../kernel/fail.ts'
 import { SETUP_FILE, SETUP_FILE_MAX } from '../../wire/provision.ts'
 import { PLACES } from '../host/places.ts'
 import { type RunResult, run } from '../host/run.ts'
 import { childEnv } from './config.ts'
 import { RESULT_FILE, type Report, readDirectory, readFileStrictly, reportInto } from './directory.ts'
 import { FILE_SYSTEMS, type FileSystem } from './permits.ts'
-import { Refused } from './setupfile.rules.ts'
 
 /** The hidden verb of the child: `roomtone provision --stick DEVICE`, what to do as one line of JSON on stdin. */
 export const STICK_FLAG = '--stick'
@@ -29,7 +30,7 @@ const CHILD_MS = 90_000
 
 const self = (): string[] => [process.execPath, ...(inExecutable ? [] : [process.argv[1] as string])]
 
-/** Sends a child to the device or image. @throws Refused with its words; NotStarted where `unshare` is missing. */
+/** Sends a child to the device or image. @throws UserError with its words; NotStarted where `unshare` is missing. */
 export async function errand(
   device: string,
   what: Errand,
@@ -41,13 +42,13 @@ export async function errand(
   const limits = { maxOutput: 4 * SETUP_FILE_MAX, signal, timeoutMs: CHILD_MS }
   const done = await run('unshare', args, { env: childEnv(), input, ...limits })
   const { bytes = '', refused } = answered(device, done)
-  if (refused !== undefined) throw new Refused(refused)
+  if (refused !== undefined) throw new UserError(refused)
   return Buffer.from(bytes, 'base64')
 }
 
 function answered(device: string, { code, stderr, stdout, timedOut }: RunResult): Errands {
-  if (timedOut) throw new Refused(`${device} does not answer. Perhaps the stick is damaged: try another one.`)
-  if (code !== 0) throw new Refused(`${device} cannot be looked into: ${stderr.trim().slice(0, 300)}`)
+  if (timedOut) throw new UserError(`${device} does not answer. Perhaps the stick is damaged: try another one.`)
+  if (code !== 0) throw new UserError(`${device} cannot be looked into: ${stderr.trim().slice(0, 300)}`)
   return JSON.parse(stdout) as Errands
 }
 
@@ -57,7 +58,7 @@ export async function runErrand(device: string, what: Errand): Promise<Errands> 
     const bytes = what.task === 'read' ? await readStick(device, what) : await reportTo(device, what)
     return bytes ? { bytes: Buffer.from(bytes).toString('base64') } : {}
   } catch (e) {
-    if (e instanceof Refused) return { refused: e.message }
+    if (e instanceof UserError) return { refused: e.message }
     throw e
   }
 }
@@ -115,15 +116,15 @@ async function kindOf(device: string, fileSystems: readonly FileSystem[]): Promi
   const permitted = fileSystems.find((one) => one === kind)
   if (permitted) return permitted
   if (FILE_SYSTEMS.some((one) => one === kind))
-    throw new Refused(
+    throw new UserError(
       `${device} is formatted as ${kind}, which this box does not read: format the stick as FAT32 with the label ` +
         `SVC-SETUP, or permit it in ${PLACES.provisionSettings} (SVC_PROVISION_FILE_SYSTEMS="vfat ${kind}").`,
     )
   const what = kind === '' ? 'no file system that is known' : `a file system of the kind ${kind}`
-  throw new Refused(`${device} holds ${what}: format the stick as FAT32 and give it the label SVC-SETUP.`)
+  throw new UserError(`${device} holds ${what}: format the stick as FAT32 and give it the label SVC-SETUP.`)
 }
 
-/** False when this kernel does not know FAT: it was built without. @throws Refused when it cannot be mounted. */
+/** False when this kernel does not know FAT: it was built without. @throws UserError when it cannot be mounted. */
 async function mount(device: string, kind: FileSystem, mode: 'ro' | 'rw', dir: string): Promise<boolean> {
   const loop = fs.statSync(device).isFile() ? ['loop'] : []
   const own = mode === 'ro' ? QUIETLY[kind] : []
@@ -131,15 +132,15 @@ async function mount(device: string, kind: FileSystem, mode: 'ro' | 'rw', dir: s
   const { code, stderr } = await run('mount', ['-t', kind, '-o', options, device, dir], { timeoutMs: PROGRAM_MS })
   if (code === 0) return true
   if (kind === 'vfat' && stderr.includes('unknown filesystem type')) return false
-  throw new Refused(`${device} cannot be mounted (${stderr.trim().split('\n')[0]}). Perhaps the stick is damaged.`)
+  throw new UserError(`${device} cannot be mounted (${stderr.trim().split('\n')[0]}). Perhaps the stick is damaged.`)
 }
 
-/** @throws Refused when it fails; NotStarted where mtools are missing. */
+/** @throws UserError when it fails; NotStarted where mtools are missing. */
 async function mtools(device: string, command: string, args: string[]): Promise<void> {
   const { code, signal, stderr } = await run(command, args, { timeoutMs: PROGRAM_MS })
   if (code === 0) return
   if (signal === 'SIGXFSZ' || stderr.includes('File too large'))
-    throw new Refused(`${SETUP_FILE} is larger than ${SETUP_FILE_MAX / 1024} KiB.`)
-  if (stderr.includes('not found')) throw new Refused(`There is no ${SETUP_FILE} on ${device}.`)
-  throw new Refused(`${device} cannot be read (${stderr.trim().slice(0, 300)}). Perhaps the stick is damaged.`)
+    throw new UserError(`${SETUP_FILE} is larger than ${SETUP_FILE_MAX / 1024} KiB.`)
+  if (stderr.includes('not found')) throw new UserError(`There is no ${SETUP_FILE} on ${device}.`)
+  throw new UserError(`${device} cannot be read (${stderr.trim().slice(0, 300)}). Perhaps the stick is damaged.`)
 }

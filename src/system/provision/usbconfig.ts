@@ -1,7 +1,9 @@
 // roomtone usb-config: an operator enrolls rooms, mints their tokens and writes the stick, in one go.
+
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { makeDir } from '../../kernel/dirs.ts'
+import { UserError } from '../../kernel/fail.ts'
 import { faultWords } from '../../kernel/words.ts'
 import { type BootstrapConfigRequest, SETUP_FILE, SETUP_LABEL, SetupFile } from '../../wire/provision.ts'
 import { ask } from '../host/ask.ts'
@@ -9,7 +11,7 @@ import { replaceFile } from '../host/files.ts'
 import { isMountPoint } from '../host/mounts.ts'
 import { called } from './choose.rules.ts'
 import { readUsbConfig, type UsbConfig } from './config.ts'
-import { dataOf, ended, NotDone, withSession } from './session.ts'
+import { dataOf, withSession } from './session.ts'
 
 const HELP = `usage: roomtone usb-config --controller-url URL --email EMAIL --out DIR --room "Alias;site;room" [...]
 
@@ -38,11 +40,11 @@ then.
 
 const READABLE_BY_OWNER = 0o600
 
-/** Before a token is minted: one that nobody can read any more is of no use. @throws NotDone */
+/** Before a token is minted: one that nobody can read any more is of no use. @throws UserError */
 function mayWrite({ allowLocal, out, overwrite }: UsbConfig): void {
   const file = path.join(out, SETUP_FILE)
   if (!allowLocal && !isMountPoint(out))
-    throw new NotDone(
+    throw new UserError(
       `No stick is mounted at ${out}: mount it first, or give --allow-local to write into a directory of this machine. ` +
         'No room was enrolled.',
     )
@@ -50,13 +52,13 @@ function mayWrite({ allowLocal, out, overwrite }: UsbConfig): void {
     if (allowLocal) makeDir(out)
     fs.accessSync(out, fs.constants.W_OK | fs.constants.X_OK)
   } catch (e) {
-    throw new NotDone(`${out} cannot be written: ${faultWords(e, out)}.`)
+    throw new UserError(`${out} cannot be written: ${faultWords(e, out)}.`)
   }
   if (!overwrite && fs.lstatSync(file, { throwIfNoEntry: false }))
-    throw new NotDone(`${file} is there already, and its tokens may still be good: give --overwrite to replace it.`)
+    throw new UserError(`${file} is there already, and its tokens may still be good: give --overwrite to replace it.`)
 }
 
-/** Two boxes in one room are rare, a command that is given twice is not. @throws NotDone */
+/** Two boxes in one room are rare, a command that is given twice is not. @throws UserError */
 async function refuseTaken({ again, controller, nodes }: UsbConfig, signal: AbortSignal, token: string): Promise<void> {
   const warnings: string[] = []
   for (const wanted of nodes) {
@@ -70,7 +72,7 @@ async function refuseTaken({ again, controller, nodes }: UsbConfig, signal: Abor
   if (warnings.length === 0) return
   if (again) return void process.stderr.write(`${warnings.join('\n')}\n`)
   const advice = 'For a new token of that recorder give --node with its id, for another recorder in that room --again.'
-  throw new NotDone(`${warnings.join('\n')}\n${advice} No room was enrolled.`)
+  throw new UserError(`${warnings.join('\n')}\n${advice} No room was enrolled.`)
 }
 
 async function minted(config: UsbConfig, signal: AbortSignal): Promise<SetupFile> {
@@ -108,9 +110,9 @@ async function usbConfig(config: UsbConfig): Promise<void> {
 }
 
 /** Exit codes: 0 written, 1 not, 2 asked wrongly. */
-export const main = (args: string[]): Promise<number> =>
-  ended(async () => {
-    const config = readUsbConfig(args)
-    if (config) await usbConfig(config)
-    else process.stdout.write(HELP)
-  })
+export async function main(args: string[]): Promise<number> {
+  const config = readUsbConfig(args)
+  if (config) await usbConfig(config)
+  else process.stdout.write(HELP)
+  return 0
+}

@@ -55,7 +55,7 @@ export function accountsStep(): Step {
 
 /**
  * By force: over SSH it is this user's own session that asks, and a program of it may be about to end.
- * @returns whether there was one @throws SetupFailed with the words of the system
+ * @returns whether there was one @throws UserError with the words of the system
  */
 export async function removeUser(name: string): Promise<boolean> {
   const there = await userExists(name)
@@ -63,12 +63,12 @@ export async function removeUser(name: string): Promise<boolean> {
   return there
 }
 
-/** @throws SetupFailed with the words of the system */
+/** @throws UserError with the words of the system */
 export async function removeGroup(name: string): Promise<void> {
   if (await groupExists(name)) await tool('groupdel', [name])
 }
 
-/** User and group numbers of an account. @throws SetupFailed when there is none. */
+/** User and group numbers of an account. @throws UserError when there is none. */
 export async function idsOf(name: string): Promise<{ gid: number; uid: number }> {
   const [, , uid, gid] = (await tool('getent', ['passwd', name])).split(':')
   return { gid: Number(gid), uid: Number(uid) }

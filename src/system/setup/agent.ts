@@ -1,5 +1,7 @@
 // A recorder's box: what it needs, in the order it needs it.
+
 import * as path from 'node:path'
+import { UserError } from '../../kernel/fail.ts'
 import { readEnvFile } from '../host/envfile.ts'
 import { readOnlineSign } from '../host/onlinesign.ts'
 import { PLACES, UNITS } from '../host/places.ts'
@@ -13,7 +15,7 @@ import { packagesStep } from './packages.ts'
 import { agentBusy, enabledStep, refreshLater, serviceStep, untilOnline } from './service.ts'
 import { agentSettingsStep, authorityStep } from './settings.ts'
 import { agentFault, normalUrl } from './wish.rules.ts'
-import { type AgentWish, type SetupDone, SetupFailed, type SetupParts } from './wish.ts'
+import type { AgentWish, SetupDone, SetupParts } from './wish.ts'
 
 /** What every box needs, whatever it is to do there. */
 export const groundSteps = (units: readonly string[], parts: SetupParts): Step[] => [
@@ -28,30 +30,30 @@ const isOther = (wish: AgentWish): boolean => {
   return token !== undefined && id !== wish.nodeId
 }
 
-/** A box that is somebody else's recorder already is not made ours by a mistyped id. @throws SetupFailed */
+/** A box that is somebody else's recorder already is not made ours by a mistyped id. @throws UserError */
 async function refuseOther(wish: AgentWish, parts: SetupParts): Promise<void> {
   // One that a setup was about to make is nobody's yet.
   if (isOther(wish)) await alone(() => takeBackUnfinished(parts))
   if (!isOther(wish)) return
   const id = readEnvFile(PLACES.agentSettings).SVC_NODE_ID
   if (!wish.replace)
-    throw new SetupFailed(`this box is the node ${id} already. To make it ${wish.nodeId}, ask for that with --replace`)
+    throw new UserError(`this box is the node ${id} already. To make it ${wish.nodeId}, ask for that with --replace`)
   const { running, undelivered } = heldTakes()
-  if (running > 0) throw new SetupFailed(`this box is the node ${id} and records: wait for the end of its take`)
+  if (running > 0) throw new UserError(`this box is the node ${id} and records: wait for the end of its take`)
   if (undelivered > 0)
-    throw new SetupFailed(
+    throw new UserError(
       `this box holds ${undelivered} take(s) of the node ${id} that its controller does not have: as another node it could never deliver them`,
     )
 }
 
 /**
  * Makes this box the recorder that `wish` describes, and waits until the controller hears it. A second run changes nothing.
- * @throws SetupFailed when it cannot be; the box is then as it was before
+ * @throws UserError when it cannot be; the box is then as it was before
  */
 export async function setupAgent(given: AgentWish, parts: SetupParts): Promise<SetupDone> {
   const wish = { ...given, controllerUrl: normalUrl(given.controllerUrl) }
   const fault = agentFault(wish)
-  if (fault) throw new SetupFailed(fault)
+  if (fault) throw new UserError(fault)
   await finishUndo(parts)
   await refuseOther(wish, parts)
   await checkJoining(wish, parts.signal)
@@ -90,7 +92,7 @@ const running = (parts: SetupParts): Step =>
 
 /**
  * What a box needs besides its settings: packages, users, directories, program, units and the sudo rule; from then on it
- * heeds a setup stick. Starts nothing, stops nothing. @throws SetupFailed when it cannot be; the box is then as it was before
+ * heeds a setup stick. Starts nothing, stops nothing. @throws UserError when it cannot be; the box is then as it was before
  */
 export const prepareAgent = (packages: boolean, parts: SetupParts): Promise<SetupDone> =>
   runSteps(preparing(packages, parts), parts)

@@ -1,6 +1,8 @@
 // The box of the fleet's controller.
+
 import * as path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { UserError } from '../../kernel/fail.ts'
 import { readEnvFile } from '../host/envfile.ts'
 import { PLACES, UNITS, USERS } from '../host/places.ts'
 import { groundSteps } from './agent.ts'
@@ -12,7 +14,7 @@ import { mainPid, serviceStep } from './service.ts'
 import { type Settings, settingsStep } from './settings.ts'
 import { unitState } from './system.ts'
 import { controllerFault, openFault, runnerFault } from './wish.rules.ts'
-import { type ControllerWish, type SetupDone, SetupFailed, type SetupParts } from './wish.ts'
+import type { ControllerWish, SetupDone, SetupParts } from './wish.ts'
 
 const PASSWORD = 'SVC_LOCAL_ADMIN_PASSWORD'
 export const FIRST_PASSWORD = credentialFile(PASSWORD)
@@ -47,7 +49,7 @@ const steady = (unit: string) => async (signal: AbortSignal) => {
   const pid = await mainPid(unit)
   await sleep(STEADY_MS, undefined, { signal })
   if (pid === 0 || pid !== (await mainPid(unit)) || !(await unitState(unit)).active)
-    throw new SetupFailed(`${unit} ends right after its start: see journalctl -u ${unit}`)
+    throw new UserError(`${unit} ends right after its start: see journalctl -u ${unit}`)
 }
 
 /** A service that may be started anew at any time; `reads`: files it reads at its start. */
@@ -63,13 +65,13 @@ export const service = (unit: string, reads: readonly string[], parts: SetupPart
 
 /**
  * Makes this box the fleet's controller. A second run changes nothing.
- * @throws SetupFailed when it cannot be; the box is then as it was before
+ * @throws UserError when it cannot be; the box is then as it was before
  */
 export async function setupController(wish: ControllerWish, parts: SetupParts): Promise<SetupDone> {
   const wanted = controllerSettings(wish)
   const settings = { ...readEnvFile(PLACES.controllerSettings), ...wanted }
   const fault = controllerFault(wish) ?? openFault(settings) ?? runnerFault(settings)
-  if (fault) throw new SetupFailed(fault)
+  if (fault) throw new UserError(fault)
   const reads = [PLACES.controllerSettings, path.join(PLACES.units, UNITS.controller)]
   return await runSteps(
     [

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
-import { credentialName } from '../host/credentials.ts'
+import { credentialName } from '../../kernel/settings.ts'
 import { replaceFile } from '../host/files.ts'
 import { PLACES } from '../host/places.ts'
 import type { Step } from './engine.ts'

@@ -1,11 +1,12 @@
 // Runs steps one after the other and takes all of them back when one fails: a box is set up, or as it was.
 
+import { UserError } from '../../kernel/fail.ts'
 import { systemWords } from '../../kernel/words.ts'
 import { lock } from '../host/lock.ts'
 import { NotStarted } from '../host/run.ts'
 import { Journal } from './journal.ts'
 import { undoAll } from './undo.ts'
-import { type SetupDone, SetupFailed, type SetupParts } from './wish.ts'
+import type { SetupDone, SetupParts } from './wish.ts'
 
 /** One thing a box needs. Steps are looked at in order, and the second run finds all of them done. */
 export interface Step {
@@ -26,12 +27,12 @@ export interface Bench {
 
 const BOX: Bench = { journal: JOURNAL_DIR, lock: '/run/roomtone-setup.lock' }
 
-/** Two setups at once would take each other's changes back. The kernel frees the lock with the process. @throws SetupFailed */
+/** Two setups at once would take each other's changes back. The kernel frees the lock with the process. @throws UserError */
 export async function alone<T>(work: () => Promise<T>, bench: Bench = BOX): Promise<T> {
   const held = await lock(bench.lock).catch((e: Error) => {
-    throw new SetupFailed(e.message)
+    throw new UserError(e.message)
   })
-  if (!held) throw new SetupFailed('another setup runs on this box: wait until it is done')
+  if (!held) throw new UserError('another setup runs on this box: wait until it is done')
   try {
     return await work()
   } finally {
@@ -46,9 +47,9 @@ async function takenBack(journal: Journal, say: SetupParts['say']): Promise<void
 
 /** What the disk or a program that is not there says, as a sentence; a fault of ours stays what it is. */
 function inWords(e: unknown, step: Step): unknown {
-  if (e instanceof NotStarted) return new SetupFailed(`${step.name}: ${e.message}. Install it and run this again`)
+  if (e instanceof NotStarted) return new UserError(`${step.name}: ${e.message}. Install it and run this again`)
   const words = systemWords(e)
-  return words === undefined ? e : new SetupFailed(`${step.name}: ${words}`)
+  return words === undefined ? e : new UserError(`${step.name}: ${words}`)
 }
 
 async function apply(step: Step, journal: Journal): Promise<void> {
@@ -75,7 +76,7 @@ async function applied(steps: Step[], journal: Journal, { say, signal }: SetupPa
 
 /**
  * Does what is not done yet. A run that was cut off (power, kill -9) is gone on with; one that was cut off while it took
- * its changes back is taken back first. @throws SetupFailed, or what the signal was aborted with, when all that this run
+ * its changes back is taken back first. @throws UserError, or what the signal was aborted with, when all that this run
  * and the cut off one changed has been taken back.
  */
 export const runSteps = (steps: Step[], parts: SetupParts, bench: Bench = BOX): Promise<SetupDone> =>

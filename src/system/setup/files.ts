@@ -1,7 +1,9 @@
 // Steps that put files where systemd, sudo and people look for them: the program, its units, its one sudo rule.
+
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { assetText } from '../../kernel/assets.ts'
+import { UserError } from '../../kernel/fail.ts'
 import { version } from '../../kernel/version.ts'
 import { replaceFile, syncPath } from '../host/files.ts'
 import { PLACES } from '../host/places.ts'
@@ -9,7 +11,6 @@ import { digestOfFile } from '../host/release.ts'
 import type { Step } from './engine.ts'
 import { type Journal, link, stands } from './journal.ts'
 import { installed, packaged, systemctl, tool } from './system.ts'
-import { SetupFailed } from './wish.ts'
 
 const READABLE = 0o755
 const linksTo = (file: string, target: string): boolean => stands(file) && fs.readlinkSync(file) === target
@@ -69,7 +70,7 @@ export const commandStep = (): Step => ({
   done: () => linksTo(PLACES.command, PLACES.executable),
   apply(journal) {
     if (stands(PLACES.command) && !isLink(PLACES.command))
-      throw new SetupFailed(`${PLACES.command} is a file that somebody else put there: move it away and run this again`)
+      throw new UserError(`${PLACES.command} is a file that somebody else put there: move it away and run this again`)
     publicDirectory(path.dirname(PLACES.command), journal)
     journal.keep(PLACES.command)
     link(PLACES.executable, PLACES.command)

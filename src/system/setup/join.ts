@@ -1,5 +1,7 @@
 // The node's first contact: this very program in its one-shot mode, with the token on its standard input.
+
 import * as path from 'node:path'
+import { UserError } from '../../kernel/fail.ts'
 import { NoAnswer, wouldTake } from '../host/ask.ts'
 import { readEnvFile } from '../host/envfile.ts'
 import { FORCED_COMMAND, PLACES, USERS } from '../host/places.ts'
@@ -7,7 +9,7 @@ import { run } from '../host/run.ts'
 import { ownEnv } from './config.ts'
 import type { Step } from './engine.ts'
 import { lastWords } from './system.ts'
-import { type AgentWish, JoinFailed, SetupFailed } from './wish.ts'
+import { type AgentWish, JoinRefused } from './wish.ts'
 
 const JOIN_MS = 120_000
 
@@ -34,14 +36,14 @@ const NO_TOKEN = (nodeId: string): string =>
 
 /**
  * Before anything is installed: whether there is a token where one is needed, the controller is there, and it would take the
- * token, which is only looked at. @throws JoinFailed when it would not, SetupFailed; the signal's reason when aborted
+ * token, which is only looked at. @throws JoinRefused when it would not, UserError; the signal's reason when aborted
  */
 export async function checkJoining(wish: AgentWish, signal: AbortSignal): Promise<void> {
   const { allowInsecure, bootstrapToken: token, controllerCa: ca, controllerUrl: url, nodeId } = wish
   const before = readEnvFile(PLACES.agentSettings)
   const same = before.SVC_NODE_ID === nodeId && before.SVC_CONTROLLER_URL === url
   if (same && before.SVC_CONTROLLER_TOKEN !== undefined) return
-  if (token === undefined) throw new SetupFailed(NO_TOKEN(nodeId))
+  if (token === undefined) throw new UserError(NO_TOKEN(nodeId))
   const trust = {
     ca,
     caFile: ca === undefined ? before.SVC_CONTROLLER_CA_CERT_PATH : undefined,
@@ -49,10 +51,10 @@ export async function checkJoining(wish: AgentWish, signal: AbortSignal): Promis
     clientKeyFile: before.SVC_CONTROLLER_CLIENT_KEY_PATH,
   }
   const good = await wouldTake({ allowInsecure, url, ...trust }, { nodeId, signal, token }).catch((e) => {
-    throw e instanceof NoAnswer ? new SetupFailed(e.message) : e
+    throw e instanceof NoAnswer ? new UserError(e.message) : e
   })
   if (!good)
-    throw new JoinFailed(
+    throw new JoinRefused(
       `the node could not join: the controller refused the bootstrap token. It is expired, already used, or made for another node than ${nodeId}: mint a new one`,
     )
 }
@@ -66,7 +68,7 @@ export function joinStep({ bootstrapToken, nodeId, rejoin }: AgentWish): Step {
     name: `joining the fleet as ${nodeId}`,
     done: async () => hasToken() && !(bootstrapToken !== undefined && (rejoin || (await refused()))),
     async apply(journal) {
-      if (bootstrapToken === undefined) throw new SetupFailed(NO_TOKEN(nodeId))
+      if (bootstrapToken === undefined) throw new UserError(NO_TOKEN(nodeId))
       const before = hasToken()
       journal.keepDirectory(path.dirname(PLACES.agentKeys))
       journal.keep(PLACES.agentKeys)
@@ -80,7 +82,7 @@ export function joinStep({ bootstrapToken, nodeId, rejoin }: AgentWish): Step {
         ],
         bootstrapToken,
       )
-      if (joined.code !== 0) throw new JoinFailed(`the node could not join: ${lastWords(joined)}`)
+      if (joined.code !== 0) throw new JoinRefused(`the node could not join: ${lastWords(joined)}`)
       // The controller has ended the credentials this node had: put back, they would cut it off.
       if (before) journal.settle(PLACES.agentKeys, PLACES.agentSettings, PLACES.controllerCa)
     },

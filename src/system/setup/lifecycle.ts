@@ -1,5 +1,7 @@
 // The box that acts on recorders over SSH. Two secrets tie it to its controller; both sides keep them in files of one name.
+
 import * as path from 'node:path'
+import { UserError } from '../../kernel/fail.ts'
 import { readEnvFile } from '../host/envfile.ts'
 import { PLACES, UNITS, USERS } from '../host/places.ts'
 import { groundSteps } from './agent.ts'
@@ -9,7 +11,7 @@ import { runSteps, type Step } from './engine.ts'
 import { packagesStep } from './packages.ts'
 import { authorityStep, type Settings, settingsStep } from './settings.ts'
 import { lifecycleFault, normalUrl } from './wish.rules.ts'
-import { type LifecycleWish, type SetupDone, SetupFailed, type SetupParts } from './wish.ts'
+import type { LifecycleWish, SetupDone, SetupParts } from './wish.ts'
 
 const TOKEN_BYTES = 32
 
@@ -53,11 +55,11 @@ const givenSecret = (wish: LifecycleWish, setting: RunnerSecret): string | undef
 
 /**
  * Makes this box the one that acts on recorders over SSH. Without its secrets it makes them; the controller needs the same.
- * @throws SetupFailed; the box is then as it was before
+ * @throws UserError; the box is then as it was before
  */
 export async function setupLifecycle(wish: LifecycleWish, parts: SetupParts): Promise<SetupDone> {
   const fault = lifecycleFault(wish, readEnvFile(PLACES.lifecycleSettings))
-  if (fault) throw new SetupFailed(fault)
+  if (fault) throw new UserError(fault)
   const reads = [PLACES.lifecycleSettings, PLACES.lifecycleCa, path.join(PLACES.units, UNITS.lifecycle)]
   return await runSteps(
     [

@@ -1,10 +1,12 @@
 // Programs of the system that Roomtone works with: what is missing is installed where apt is, and listed elsewhere.
+
 import * as fs from 'node:fs'
+import { UserError } from '../../kernel/fail.ts'
 import { run } from '../host/run.ts'
 import { toolEnv } from './config.ts'
 import type { Step } from './engine.ts'
 import { installed, lastWords, tool } from './system.ts'
-import { type Role, SetupFailed, type SetupParts } from './wish.ts'
+import type { Role, SetupParts } from './wish.ts'
 
 interface Need {
   has: () => boolean
@@ -55,7 +57,7 @@ export async function removePackages(names: string[]): Promise<void> {
   if (names.length > 0) await tool('apt-get', [...APT, 'purge', ...names], { timeoutMs: PACKAGES_MS })
 }
 
-/** The Debian package that brought Roomtone. Its scripts stop what runs. @returns what went, for people @throws SetupFailed */
+/** The Debian package that brought Roomtone. Its scripts stop what runs. @returns what went, for people @throws UserError */
 export async function removeOwnPackage(purge: boolean): Promise<string> {
   if (installed('apt-get')) await tool('apt-get', [...APT, purge ? 'purge' : 'remove', OWN], { timeoutMs: PACKAGES_MS })
   else await tool('dpkg', [purge ? '--purge' : '--remove', OWN], { timeoutMs: PACKAGES_MS })
@@ -68,7 +70,7 @@ async function install(names: string[]): Promise<void> {
   const update = await apt('update')
   const result = await apt('--no-install-recommends', 'install', ...names)
   if (result.code === 0) return
-  throw new SetupFailed(
+  throw new UserError(
     `apt-get could not install ${names.join(', ')}: ${lastWords(result)}. ` +
       `${update.code === 0 ? '' : 'Its package lists could not be renewed either: is there a way to a mirror? '}` +
       'Install them by hand and run this again, or pass --no-packages to go on without them',
@@ -91,14 +93,14 @@ export function packagesStep(roles: readonly Role[], wanted: boolean, { say }: S
     async apply(journal) {
       const missing = missingPackages(roles)
       if (!installed('apt-get'))
-        throw new SetupFailed(
+        throw new UserError(
           `this system has no apt-get, so packages cannot be installed for you. Install what Debian calls ${missing.join(', ')} and run this again, or pass --no-packages`,
         )
       journal.record({ kind: 'packages', before: await installedPackages() })
       await install(missing)
       const still = missingPackages(roles)
       if (still.length > 0)
-        throw new SetupFailed(
+        throw new UserError(
           `the programs of ${still.join(', ')} are not there although apt-get has these packages: repair them with "apt-get install --reinstall ${still.join(' ')}", or pass --no-packages`,
         )
     },

@@ -1,6 +1,8 @@
 // Takes Roomtone off the box again. Audio that exists nowhere else stays until somebody says otherwise.
+
 import * as fs from 'node:fs'
 import * as path from 'node:path'
+import { UserError } from '../../kernel/fail.ts'
 import { PLACES, UNITS, USERS } from '../host/places.ts'
 import { heldTakes } from '../host/takes.ts'
 import { removeGroup, removeUser } from './accounts.ts'
@@ -10,7 +12,7 @@ import { alone, JOURNAL_DIR, takeBackUnfinished } from './engine.ts'
 import { stands } from './journal.ts'
 import { removeOwnPackage } from './packages.ts'
 import { known, packaged, systemctl, unitState } from './system.ts'
-import { type RemoveWish, type Role, type SetupDone, SetupFailed, type SetupParts } from './wish.ts'
+import type { RemoveWish, Role, SetupDone, SetupParts } from './wish.ts'
 
 interface Trace {
   /** Besides the files of the units. */
@@ -73,16 +75,16 @@ async function isAll(roles: readonly Role[]): Promise<boolean> {
 
 /**
  * Undelivered takes go with the recorder, and with a purge of the last other role; only a purge of the recorder itself means that.
- * @throws SetupFailed while there are any
+ * @throws UserError while there are any
  */
 function refuseToLoseTakes(roles: readonly Role[], purge: boolean, all: boolean): void {
   const meant = roles.includes('agent') && purge
   const touched = roles.includes('agent') || (purge && all)
   if (meant || !touched) return
   const { running, undelivered } = heldTakes()
-  if (running > 0) throw new SetupFailed('this box records right now: wait for the end of the take')
+  if (running > 0) throw new UserError('this box records right now: wait for the end of the take')
   if (undelivered > 0)
-    throw new SetupFailed(
+    throw new UserError(
       `this box holds ${undelivered} take(s) that the controller does not have: let the agent deliver them first, or lose them with --purge`,
     )
 }
@@ -128,7 +130,7 @@ async function removeRole({ files, purged, units, user }: Trace, purge: boolean)
 /**
  * Stops and removes services, program and sudo rule; with `purge` also settings, keys, state, recordings and users. What
  * other roles of the box need stays, and so do packages of the system; our own goes by the package manager. Can be run again
- * after it was cut off. @throws SetupFailed where a take would be lost
+ * after it was cut off. @throws UserError where a take would be lost
  */
 export const removeAll = ({ purge, roles = ROLES }: RemoveWish, parts: SetupParts): Promise<SetupDone> =>
   alone(async () => {

@@ -1,14 +1,16 @@
 // Services: started with the box, and seen at work before the setup says so.
+
 import * as fs from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { systemClock } from '../../kernel/clock.ts'
+import { UserError } from '../../kernel/fail.ts'
 import { readOnlineSign } from '../host/onlinesign.ts'
 import { PLACES, UNITS } from '../host/places.ts'
 import { agentDir, heldTakes } from '../host/takes.ts'
 import type { Step } from './engine.ts'
 import type { Journal } from './journal.ts'
 import { resetFailed, systemctl, tool, unitState } from './system.ts'
-import { SetupFailed, type SetupParts } from './wish.ts'
+import type { SetupParts } from './wish.ts'
 
 const ONLINE_MS = 90_000
 const LOOK_MS = 250
@@ -47,7 +49,7 @@ interface ServiceStepParts {
   /** What it reads at its start. */
   reads: readonly string[]
   unit: string
-  /** Resolves when it does its work; throws SetupFailed when it does not. */
+  /** Resolves when it does its work; throws UserError when it does not. */
   working: (signal: AbortSignal) => Promise<void>
 }
 
@@ -58,7 +60,7 @@ async function started(verb: 'start' | 'restart', unit: string, signal: AbortSig
   } catch {
     signal.throwIfAborted()
     const words = await tool('journalctl', ['-u', unit, '-n', '5', '-o', 'cat', '--no-pager'])
-    throw new SetupFailed(`${unit} does not start. Its last words: ${words.trim().slice(-800)}`)
+    throw new UserError(`${unit} does not start. Its last words: ${words.trim().slice(-800)}`)
   }
 }
 
@@ -102,7 +104,7 @@ export const enabledStep = (name: string, units: readonly string[]): Step => ({
   },
 })
 
-/** Waits until the controller hears this box's agent. @throws SetupFailed after a minute and a half. */
+/** Waits until the controller hears this box's agent. @throws UserError after a minute and a half. */
 export async function untilOnline(signal: AbortSignal): Promise<void> {
   const pid = await mainPid(UNITS.agent)
   for (const end = performance.now() + ONLINE_MS; performance.now() < end; ) {
@@ -111,7 +113,7 @@ export async function untilOnline(signal: AbortSignal): Promise<void> {
     await sleep(LOOK_MS, undefined, { signal })
   }
   const words = await tool('journalctl', ['-u', UNITS.agent, '-n', '3', '-o', 'cat', '--no-pager'])
-  throw new SetupFailed(
+  throw new UserError(
     `the agent runs, but its controller did not hear it within ${ONLINE_MS / 1000} s. Its last words: ${words.trim().slice(-800)}`,
   )
 }

@@ -1,18 +1,18 @@
 // roomtone setup: what the installer scripts call, once the program is on the box.
+
 import * as fs from 'node:fs'
-import { text } from 'node:stream/consumers'
 import { parseArgs } from 'node:util'
 import { inExecutable } from '../../kernel/assets.ts'
-import { isOptionError } from '../../kernel/options.ts'
+import { misuse, UserError } from '../../kernel/fail.ts'
+import { readNamedFile } from '../../kernel/settings.ts'
 import { version } from '../../kernel/version.ts'
-import { faultWords } from '../../kernel/words.ts'
 import { UNITS } from '../host/places.ts'
 import { prepareAgent, setupAgent } from './agent.ts'
 import { FIRST_PASSWORD, setupController } from './controller.ts'
 import { credentialFile } from './credentials.ts'
 import { RUNNER_SECRETS, setupLifecycle } from './lifecycle.ts'
 import { ROLES, removeAll } from './remove.ts'
-import { type Role, type SetupDone, SetupFailed, type SetupParts } from './wish.ts'
+import type { Role, SetupDone, SetupParts } from './wish.ts'
 
 const HELP = `usage: roomtone setup agent --controller-url URL --node-id ID [--bootstrap-token-file FILE|-] [options]
        roomtone setup controller [--public-url URL] [--host ADDRESS] [--port N] [--tls-cert FILE --tls-key FILE]
@@ -47,8 +47,6 @@ remove:
   --purge                      also settings, keys, recordings and users: nothing is left
 `
 
-const FAILED = 1
-const MISUSED = 2
 /** As a shell tells of SIGINT. */
 const STOPPED = 130
 
@@ -78,43 +76,33 @@ const OPTIONS = {
   'with-lifecycle': toggle,
 } as const
 
-class Misused extends Error {}
-
 const parse = (args: string[]) => parseArgs({ args, options: OPTIONS, allowPositionals: true })
 type Flags = ReturnType<typeof parse>['values']
 
-function read(flag: string, file: string): string {
-  try {
-    return fs.readFileSync(file, 'utf8')
-  } catch (e) {
-    throw new SetupFailed(`${flag} cannot be read: ${faultWords(e, file)}`)
-  }
-}
-
 /** From a file or the standard input; never an argument, which every user of the box could see. */
-async function tokenOf(
+function tokenOf(
   flags: Flags,
   flag: 'bootstrap-token-file' | 'controller-token-file' | 'runner-token-file',
-): Promise<string | undefined> {
+): string | undefined {
   const file = flags[flag]
   if (file === undefined) return undefined
-  return (file === '-' ? await text(process.stdin) : read(`--${flag}`, file)).trim()
+  return readNamedFile(`--${flag}`, file).trim()
 }
 
 function needed(flags: Flags, name: 'controller-url' | 'node-id'): string {
   const given = flags[name]
-  if (!given) throw new Misused(`--${name} is missing: see roomtone setup --help`)
+  if (!given) throw misuse(`--${name} is missing: see roomtone setup --help`)
   return given
 }
 
 async function agent(flags: Flags, parts: SetupParts): Promise<SetupDone> {
   const ca = flags['controller-ca']
-  const token = await tokenOf(flags, 'bootstrap-token-file')
+  const token = tokenOf(flags, 'bootstrap-token-file')
   const optional = { alias: flags['node-alias'], bootstrapToken: token, room: flags.room, site: flags.site }
   return await setupAgent(
     {
       ...Object.fromEntries(Object.entries(optional).filter(([, given]) => given !== undefined)),
-      ...(ca === undefined ? {} : { controllerCa: read('--controller-ca', ca) }),
+      ...(ca === undefined ? {} : { controllerCa: readNamedFile('--controller-ca', ca) }),
       allowInsecure: flags['allow-insecure'],
       controllerUrl: needed(flags, 'controller-url'),
       nodeId: needed(flags, 'node-id'),
@@ -148,12 +136,12 @@ async function controller(flags: Flags, parts: SetupParts): Promise<SetupDone> {
 async function lifecycle(flags: Flags, parts: SetupParts): Promise<SetupDone> {
   const ca = flags['controller-ca']
   if (flags['controller-token-file'] === '-' && flags['runner-token-file'] === '-')
-    throw new Misused('standard input holds one token: give the other one in a file')
+    throw misuse('standard input holds one token: give the other one in a file')
   const optional = {
-    controllerCa: ca === undefined ? undefined : read('--controller-ca', ca),
-    controllerToken: await tokenOf(flags, 'controller-token-file'),
+    controllerCa: ca === undefined ? undefined : readNamedFile('--controller-ca', ca),
+    controllerToken: tokenOf(flags, 'controller-token-file'),
     controllerUrl: flags['controller-url'],
-    runnerToken: await tokenOf(flags, 'runner-token-file'),
+    runnerToken: tokenOf(flags, 'runner-token-file'),
   }
   const done = await setupLifecycle(
     {
@@ -178,7 +166,7 @@ function tellSecrets({ say }: SetupParts): void {
 
 function remove(flags: Flags, parts: SetupParts, [role]: string[]): Promise<SetupDone> {
   if (role !== undefined && !ROLES.includes(role as Role))
-    throw new Misused(`"${role}" is nothing a box can be: ${ROLES.join(', ')}`)
+    throw misuse(`"${role}" is nothing a box can be: ${ROLES.join(', ')}`)
   return removeAll({ purge: flags.purge, ...(role === undefined ? {} : { roles: [role as Role] }) }, parts)
 }
 
@@ -196,17 +184,17 @@ const ending = (verb: string, { changed }: SetupDone): string => {
 }
 
 function prerequisites(verb: string): void {
-  if (process.getuid?.() !== 0) throw new SetupFailed('only root can do this: run it with sudo')
+  if (process.getuid?.() !== 0) throw new UserError('only root can do this: run it with sudo')
   if (!fs.existsSync('/run/systemd/system'))
-    throw new SetupFailed('this box is not run by systemd, which starts and watches the services')
+    throw new UserError('this box is not run by systemd, which starts and watches the services')
   if (!inExecutable && verb !== 'remove')
-    throw new SetupFailed('only the executable can install itself: npm run build, then dist/roomtone setup')
+    throw new UserError('only the executable can install itself: npm run build, then dist/roomtone setup')
 }
 
 /** Aborted by the first signal; a second one is heard no more while changes are taken back. */
 function stopping(): { forget(): void; signal: AbortSignal } {
   const aborting = new AbortController()
-  const heard = () => aborting.abort(new SetupFailed('stopped by a signal'))
+  const heard = () => aborting.abort(new UserError('stopped by a signal'))
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
   for (const name of signals) process.on(name, heard)
   return {
@@ -217,12 +205,13 @@ function stopping(): { forget(): void; signal: AbortSignal } {
   }
 }
 
-async function perform(args: string[]): Promise<number> {
+/** The program `roomtone setup`. Resolves to the exit code. */
+export async function main(args: string[]): Promise<number> {
   const { values: flags, positionals } = parse(args)
   const [verb = '', ...rest] = positionals
   if (flags.help) return print(HELP)
   const does = Object.hasOwn(VERBS, verb) ? VERBS[verb] : undefined
-  if (!does || (verb !== 'remove' && rest.length > 0)) throw new Misused(HELP.trimEnd())
+  if (!does || (verb !== 'remove' && rest.length > 0)) throw misuse(HELP.trimEnd())
   prerequisites(verb)
   const { forget, signal } = stopping()
   const say = (line: string) => void process.stdout.write(`${line}\n`)
@@ -231,9 +220,7 @@ async function perform(args: string[]): Promise<number> {
     for (const line of [ending(verb, done), ...(done.warnings ?? [])]) say(line)
     return 0
   } catch (e) {
-    if (signal.aborted) process.stderr.write('roomtone setup: stopped by a signal; the box is as it was before.\n')
-    if (signal.aborted) return STOPPED
-    throw e
+    throw signal.aborted ? new UserError('stopped by a signal; the box is as it was before', STOPPED) : e
   } finally {
     forget()
   }
@@ -242,17 +229,4 @@ async function perform(args: string[]): Promise<number> {
 function print(words: string): number {
   process.stdout.write(words)
   return 0
-}
-
-/** The program `roomtone setup`. Resolves with the exit code: 1 when it failed, 2 when it was asked in a wrong way. */
-export async function main(args: string[]): Promise<number> {
-  try {
-    return await perform(args)
-  } catch (e) {
-    const misused = e instanceof Misused || isOptionError(e)
-    const told = e instanceof SetupFailed || misused
-    if (!told) throw e
-    process.stderr.write(`roomtone setup: ${faultWords(e).replace(/[.\s]+$/, '')}.\n`)
-    return misused ? MISUSED : FAILED
-  }
 }

@@ -1,23 +1,24 @@
 // The box as its own programs tell and change it. Whatever fails says which program said what.
+
 import * as fs from 'node:fs'
 import * as path from 'node:path'
+import { UserError } from '../../kernel/fail.ts'
 import { type RunOptions, type RunResult, run } from '../host/run.ts'
 import { toolEnv } from './config.ts'
-import { SetupFailed } from './wish.ts'
 
 const MINUTE_MS = 60_000
 /** The last lines a program said, for the person who has to understand it. */
 export const lastWords = ({ stderr, stdout }: Pick<RunResult, 'stderr' | 'stdout'>): string =>
   (stderr.trim() || stdout.trim()).split('\n').slice(-3).join(' ').slice(-600) || 'it said nothing'
 
-/** Runs a program that has to succeed. @throws SetupFailed with its words; NotStarted when it is not there. */
+/** Runs a program that has to succeed. @throws UserError with its words; NotStarted when it is not there. */
 export async function tool(command: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
   const result = await run(command, args, {
     timeoutMs: 5 * MINUTE_MS,
     env: toolEnv(),
     ...options,
   })
-  if (result.code !== 0) throw new SetupFailed(`${[command, ...args].join(' ')} failed: ${lastWords(result)}`)
+  if (result.code !== 0) throw new UserError(`${[command, ...args].join(' ')} failed: ${lastWords(result)}`)
   return result.stdout
 }
 

@@ -1,5 +1,6 @@
 // Whether a wish can be fulfilled at all, before anything is touched.
 import { isLoopback } from '../../kernel/loopback.ts'
+import { isOn } from '../../kernel/settings.ts'
 import { clientId, text } from '../../wire/scalars.ts'
 import type { AgentWish, ControllerWish, LifecycleWish } from './wish.ts'
 
@@ -78,8 +79,6 @@ export const runnerFault = (settings: Record<string, string | undefined>): strin
   isOn(settings.SVC_LIFECYCLE_EMBEDDED) && settings.SVC_ANSIBLE_RUNNER_URL
     ? 'the settings of the controller name a runner (SVC_ANSIBLE_RUNNER_URL): take that line out, or leave --with-lifecycle away'
     : undefined
-
-const isOn = (flag: string | undefined): boolean => !!flag && !/^(0|false|no|off)$/.test(flag)
 
 const HIGHEST_PORT = 65_535
 

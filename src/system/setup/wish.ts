@@ -1,10 +1,9 @@
 // What the setup of a box is asked for, and what whoever asks gives it. The stick and maintenance speak this too.
 
-/** Why the box could not be set up: one sentence that says what was tried and what to change. Holds no secret. */
-export class SetupFailed extends Error {}
+import { UserError } from '../../kernel/fail.ts'
 
 /** The controller did not take the box in, as far as this box knows. */
-export class JoinFailed extends SetupFailed {}
+export class JoinRefused extends UserError {}
 
 /** Where the node belongs; texts are checked as the agent's own settings are. */
 export interface AgentWish {

@@ -1,16 +1,15 @@
 // The certificates of a site as files of one directory: its authority, the controller's certificate, and the clients'.
+
 import { createPrivateKey, randomBytes, X509Certificate } from 'node:crypto'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { makeDir } from '../../kernel/dirs.ts'
+import { misuse } from '../../kernel/fail.ts'
 import { groupId } from '../host/accounts.ts'
 import { replaceFile } from '../host/files.ts'
 import { USERS } from '../host/places.ts'
 import { issue, makeAuthority, type Pair, permittedBy, type Span } from './authority.x509.ts'
 import { HERE, type Host, hostsIn, isPermitted, permittedFor, together } from './names.ts'
-
-/** Why it was not done, in a sentence that says what to change. */
-export class TlsFault extends Error {}
 
 export const DAY_MS = 86_400_000
 const AUTHORITY_DAYS = 3650
@@ -51,7 +50,7 @@ function openDir(dir: string, mode: number): void {
 }
 
 /**
- * A new authority and the controller's first certificate. @throws TlsFault where there already is one: whoever trusts
+ * A new authority and the controller's first certificate. @throws UserError where there already is one: whoever trusts
  * it would be locked out.
  */
 export function initSite(
@@ -65,7 +64,7 @@ export function initSite(
   const { ca, caKey, cert, key } = files
   const there = [ca, caKey, cert, key].find((file) => fs.existsSync(file))
   if (there)
-    throw new TlsFault(
+    throw misuse(
       `${there} is already there, and nothing was changed: roomtone tls renew renews the certificate. To begin anew with ` +
         'another authority, which every recorder then has to be told, move the old files away or name another --dir.',
     )
@@ -103,7 +102,7 @@ export interface Renewal {
 
 /**
  * A fresh certificate for the same names and, unless a new one is asked for, the same key: then one file is replaced, and
- * certificate and key fit at any moment. Gives whether it was due. @throws TlsFault
+ * certificate and key fit at any moment. Gives whether it was due. @throws UserError
  */
 export function renewSite(dir: string, wish: Renewal, now: number): boolean {
   const { cert, key } = siteFiles(dir)
@@ -124,13 +123,13 @@ function refuseForeign(hosts: readonly Host[], ca: string): void {
   const permitted = permittedBy(ca)
   const foreign = permitted && hosts.find((host) => !isPermitted(host, permitted))
   if (foreign)
-    throw new TlsFault(
+    throw misuse(
       `The authority of this site may not vouch for ${foreign.name}, only for ${permitted.dns.join(', ')} and what is ` +
         'below, and for private addresses. Make a new one with roomtone tls init --dir, and bring its ca.pem to every recorder.',
     )
 }
 
-/** A client's certificate below `clients/`. @throws TlsFault when there is one already, unless it is to be replaced. */
+/** A client's certificate below `clients/`. @throws UserError when there is one already, unless it is to be replaced. */
 export function makeClient(
   dir: string,
   name: string,
@@ -139,12 +138,12 @@ export function makeClient(
   now: number,
 ): Pair & { file: string } {
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(name))
-    throw new TlsFault(`"${name}" is no name for a client: letters, digits, _ and -, at most 64, as the id of a node.`)
+    throw misuse(`"${name}" is no name for a client: letters, digits, _ and -, at most 64, as the id of a node.`)
   const authority = readAuthority(dir, now)
   const { clients } = siteFiles(dir)
   const file = path.join(clients, `${name}.pem`)
   if (fs.existsSync(file) && !replace)
-    throw new TlsFault(`${file} is already there, and nothing was changed: --force makes another one in its place.`)
+    throw misuse(`${file} is already there, and nothing was changed: --force makes another one in its place.`)
   const pair = issue(authority, { hosts: [], name, span: spanOf(now, days, endOf(authority.cert)) })
   openDir(clients, 0o700)
   writePair(file, path.join(clients, `${name}.key`), pair)
@@ -155,9 +154,9 @@ function readAuthority(dir: string, now: number): Pair {
   const { ca, caKey } = siteFiles(dir)
   const pair = { cert: readPem(ca), key: readPem(caKey) }
   if (!new X509Certificate(pair.cert).checkPrivateKey(createPrivateKey(pair.key)))
-    throw new TlsFault(`${caKey} is not the key of ${ca}: put the two that were made together back.`)
+    throw misuse(`${caKey} is not the key of ${ca}: put the two that were made together back.`)
   if (endOf(pair.cert) <= now)
-    throw new TlsFault(
+    throw misuse(
       `The authority ${ca} has expired: make a new one with roomtone tls init --dir, and bring its ca.pem to every recorder.`,
     )
   return pair
@@ -168,8 +167,8 @@ function readPem(file: string): string {
     return fs.readFileSync(file, 'utf8')
   } catch (e) {
     const { code } = e as NodeJS.ErrnoException
-    if (code !== 'ENOENT') throw new TlsFault(`${file} cannot be read: ${code}. Run this as root.`)
-    throw new TlsFault(`There is no ${file}: roomtone tls init makes it; --dir says where.`)
+    if (code !== 'ENOENT') throw misuse(`${file} cannot be read: ${code}. Run this as root.`)
+    throw misuse(`There is no ${file}: roomtone tls init makes it; --dir says where.`)
   }
 }
 
@@ -183,7 +182,7 @@ export interface Shown {
   until: string
 }
 
-/** Every certificate of the site. @throws TlsFault where there is none. */
+/** Every certificate of the site. @throws UserError where there is none. */
 export function showSite(dir: string, now: number): Shown[] {
   const { ca, cert, clients } = siteFiles(dir)
   const known = fs.existsSync(clients) ? fs.readdirSync(clients).filter((name) => name.endsWith('.pem')) : []

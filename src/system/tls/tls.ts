@@ -1,13 +1,13 @@
 // roomtone tls: certificates for a site that has no authority of its own.
+
 import * as path from 'node:path'
 import { parseArgs } from 'node:util'
 import { systemClock } from '../../kernel/clock.ts'
-import { isOptionError } from '../../kernel/options.ts'
-import { faultWords } from '../../kernel/words.ts'
+import { misuse } from '../../kernel/fail.ts'
 import { groupId } from '../host/accounts.ts'
 import { PLACES, USERS } from '../host/places.ts'
 import { type Host, hostOf } from './names.ts'
-import { initSite, MOST_SERVER_DAYS, makeClient, renewSite, type Shown, showSite, siteFiles, TlsFault } from './site.ts'
+import { initSite, MOST_SERVER_DAYS, makeClient, renewSite, type Shown, showSite, siteFiles } from './site.ts'
 
 const SOON_DAYS = 30
 const AUTHORITY_SOON_DAYS = 365
@@ -53,24 +53,16 @@ const KNOWN: Record<string, readonly (keyof Values)[]> = {
 /** Resolves to the exit code: 0 done, 1 something to look at, 2 asked wrongly or not possible. */
 export async function main(args: string[]): Promise<number> {
   if (args.includes('--help') || args.includes('-h')) return say(HELP)
-  try {
-    const { positionals, values } = parseArgs({ allowPositionals: true, args, options: OPTIONS })
-    return run(positionals, values, systemClock.now())
-  } catch (e) {
-    const { code } = e as NodeJS.ErrnoException
-    // A directory that cannot be written is as much the caller's to mend as a misspelt option.
-    const told = e instanceof TlsFault || isOptionError(e) || code === 'EACCES' || code === 'EROFS'
-    process.stderr.write(`${faultWords(e)}\n`)
-    return told ? 2 : 1
-  }
+  const { positionals, values } = parseArgs({ allowPositionals: true, args, options: OPTIONS })
+  return run(positionals, values, systemClock.now())
 }
 
 function run([verb = '', ...rest]: string[], values: Values, now: number): number {
   const known = Object.hasOwn(KNOWN, verb) ? KNOWN[verb] : undefined
-  if (!known || rest.length !== (verb === 'client' ? 1 : 0)) throw new TlsFault(HELP.trimEnd())
+  if (!known || rest.length !== (verb === 'client' ? 1 : 0)) throw misuse(HELP.trimEnd())
   for (const name of Object.keys(values) as (keyof Values)[])
     if (!known.includes(name) && name !== 'dir' && name !== 'out')
-      throw new TlsFault(`roomtone tls ${verb} has no --${name}: see roomtone tls --help.`)
+      throw misuse(`roomtone tls ${verb} has no --${name}: see roomtone tls --help.`)
   const dir = path.resolve(values.dir ?? values.out ?? PLACES.tls)
   if (verb === 'init') return init(dir, values, now)
   if (verb === 'renew') return renew(dir, values, now)
@@ -80,10 +72,10 @@ function run([verb = '', ...rest]: string[], values: Values, now: number): numbe
 function init(dir: string, values: Values, now: number): number {
   const hosts = hostsOf('host', values.host)
   if (hosts.length === 0)
-    throw new TlsFault('--host is missing: the name or address under which recorders reach this controller.')
+    throw misuse('--host is missing: the name or address under which recorders reach this controller.')
   const domains = hostsOf('permit', values.permit)
   const address = domains.find(({ kind }) => kind === 'ip')
-  if (address) throw new TlsFault(`--permit takes a domain, not the address ${address.name}.`)
+  if (address) throw misuse(`--permit takes a domain, not the address ${address.name}.`)
   initSite(dir, hosts, domains, daysOf(values.days, MOST_SERVER_DAYS, MOST_SERVER_DAYS), now)
   const { ca, cert, key } = siteFiles(dir)
   return say(
@@ -141,14 +133,14 @@ const lineOf = ({ daysLeft, file, fingerprint, names, until }: Shown): string =>
 const hostsOf = (option: string, texts: string[] = []): Host[] =>
   texts.map((text) => {
     const host = hostOf(text)
-    if (!host) throw new TlsFault(`--${option} ${text} is neither a host name nor an address (no wildcards, no URL).`)
+    if (!host) throw misuse(`--${option} ${text} is neither a host name nor an address (no wildcards, no URL).`)
     return host
   })
 
 function daysOf(text: string | undefined, fallback: number, most: number): number {
   const days = text === undefined ? fallback : Number(text)
   if (!Number.isInteger(days) || days < 1 || days > most)
-    throw new TlsFault(`"${text}" is no number of days: a whole number from 1 to ${most}.`)
+    throw misuse(`"${text}" is no number of days: a whole number from 1 to ${most}.`)
   return days
 }
 

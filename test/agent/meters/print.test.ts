@@ -65,7 +65,7 @@ test('a device that fails is a failure in its own words, and nothing is made up'
   }
   const { code, err, out } = await printed(dir, [], env)
   assert.deepEqual([code, out], [1, ''])
-  assert.match(err, /^roomtone agent: hw:CARD=Desk,DEV=0 cannot be heard: audio open error: No such device$/m)
+  assert.match(err, /^roomtone agent: hw:CARD=Desk,DEV=0 cannot be heard: audio open error: No such device\.$/m)
 })
 
 test('too little sound for a frame is none', async (t) => {

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { describe, test } from 'node:test'
-import { credentialName } from '../../../src/system/host/credentials.ts'
+import { credentialName } from '../../../src/kernel/settings.ts'
 import { MAINTAIN_COMMAND, PLACES, UNITS, USERS } from '../../../src/system/host/places.ts'
 
 const SYSTEMD = path.resolve(import.meta.dirname, '..', '..', '..', 'systemd')

@@ -4,8 +4,8 @@ import * as https from 'node:https'
 import type { AddressInfo } from 'node:net'
 import * as path from 'node:path'
 import { test } from 'node:test'
+import { UserError } from '../../../src/kernel/fail.ts'
 import { depotOf } from '../../../src/system/maintain/controller.ts'
-import { Ended } from '../../../src/system/maintain/end.ts'
 import { type Handler, json, serve, tempDir } from '../../agent/server.ts'
 import { site } from '../tls/world.ts'
 
@@ -14,7 +14,7 @@ const settings = (url: string) => ({
   SVC_CONTROLLER_URL: `${url}/`,
   SVC_NODE_ID: 'node 1',
 })
-const failed = (words: RegExp) => (e: unknown) => e instanceof Ended && e.exit === 1 && words.test(e.message)
+const failed = (words: RegExp) => (e: unknown) => e instanceof UserError && e.exitCode === 1 && words.test(e.message)
 
 test('files are asked for with the token of the node, and saved as they came', async (t) => {
   const to = path.join(tempDir(t), 'archive')

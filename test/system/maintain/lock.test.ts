@@ -3,13 +3,13 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import * as path from 'node:path'
 import { test } from 'node:test'
-import { Ended } from '../../../src/system/maintain/end.ts'
+import { UserError } from '../../../src/kernel/fail.ts'
 import { lock } from '../../../src/system/maintain/lock.ts'
 import { tempDir } from '../../agent/server.ts'
 import { until } from '../../kit/whole.ts'
 
 const module_ = path.resolve(import.meta.dirname, '../../../src/system/maintain/lock.ts')
-const taken = (e: unknown): boolean => e instanceof Ended && e.exit === 4
+const taken = (e: unknown): boolean => e instanceof UserError && e.exitCode === 4
 const free = (file: string) => async () => {
   const mine = await lock(file).catch((e) => (taken(e) ? undefined : Promise.reject(e)))
   mine?.release()
@@ -38,6 +38,6 @@ test('the lock of a killed process is free', async (t) => {
 test('where it cannot be taken, that is said', async (t) => {
   await assert.rejects(
     lock(path.join(tempDir(t), 'none', 'lock')),
-    (e: Ended) => e.exit === 5 && /cannot be taken/.test(e.message),
+    (e: UserError) => e.exitCode === 5 && /cannot be taken/.test(e.message),
   )
 })

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
-import { Ended } from '../../../src/system/maintain/end.ts'
+import { UserError } from '../../../src/kernel/fail.ts'
 import { parseRequest, readLine } from '../../../src/system/maintain/request.ts'
 import { LIFECYCLE_ACTIONS } from '../../../src/wire/lifecycle.ts'
 import { MAINTAIN_LINE_MAX, MaintainRequest } from '../../../src/wire/maintain.ts'
 
 const KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIH svc-node_1'
-const misused = (e: unknown): boolean => e instanceof Ended && e.exit === 2
+const misused = (e: unknown): boolean => e instanceof UserError && e.exitCode === 2
 
 test('every lifecycle action is one a node knows', () => {
   const known = MaintainRequest.options.map(({ shape }) => shape.action.value)

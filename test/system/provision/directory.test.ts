@@ -4,8 +4,8 @@ import * as fs from 'node:fs'
 import * as os from 'node:os'
 import * as path from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
+import { UserError } from '../../../src/kernel/fail.ts'
 import { discardFile, RESULT_FILE, readDirectory, reportInto } from '../../../src/system/provision/directory.ts'
-import { Refused } from '../../../src/system/provision/setupfile.rules.ts'
 import { sourceOf } from '../../../src/system/provision/source.ts'
 import { SETUP_FILE, SETUP_FILE_MAX } from '../../../src/wire/provision.ts'
 
@@ -18,7 +18,7 @@ beforeEach(() => {
 })
 afterEach(() => fs.rmSync(dir, { force: true, recursive: true }))
 
-const refused = (why: RegExp) => (e: unknown) => e instanceof Refused && why.test(e.message)
+const refused = (why: RegExp) => (e: unknown) => e instanceof UserError && why.test(e.message)
 
 test('only a plain file of limited size is read: no link, no pipe, no device, no directory', () => {
   assert.throws(() => readDirectory(dir), refused(/There is no roomtone\.json/))

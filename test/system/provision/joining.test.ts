@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { UserError } from '../../../src/kernel/fail.ts'
 import { type Controller, NoAnswer, tokenIsGood } from '../../../src/system/host/ask.ts'
 import type { Present } from '../../../src/system/provision/box.ts'
 import { type BoxState, type JoiningParts, joinBy } from '../../../src/system/provision/joining.ts'
-import { Refused } from '../../../src/system/provision/setupfile.rules.ts'
-import { type AgentWish, JoinFailed, SetupFailed } from '../../../src/system/setup/wish.ts'
+import { type AgentWish, JoinRefused } from '../../../src/system/setup/wish.ts'
 import type { SetupFile } from '../../../src/wire/provision.ts'
 import { entryOf, fileOf, tokenOf } from './kit.ts'
 
@@ -51,7 +51,7 @@ function world(good: number[], { fail, state = {} }: { fail?: () => Error; state
   const join = (file: SetupFile) => joinBy(file, parts)
   return { asked, join, parts, said, tokens, wishes }
 }
-const refused = (why: RegExp) => (e: unknown) => e instanceof Refused && why.test(e.message)
+const refused = (why: RegExp) => (e: unknown) => e instanceof UserError && why.test(e.message)
 
 test('the first entry whose token is still good is taken, and the wish says all that the stick says', async () => {
   const w = world([2, 3])
@@ -104,7 +104,7 @@ test('another box that was faster costs nothing but the next entry', async () =>
     w.wishes.push(wish)
     if (wish.nodeId === 'node_2') return { changed: [] }
     w.tokens.delete(tokenOf(1))
-    throw new JoinFailed('the controller refused the token')
+    throw new JoinRefused('the controller refused the token')
   }
   assert.equal((await w.join(fileOf([entryOf(1), entryOf(2)]))).nodeId, 'node_2')
 })
@@ -114,7 +114,7 @@ test('a setup that fails after this box has spent the token says why, and tries 
   w.parts.setUp = async (wish) => {
     w.wishes.push(wish)
     w.tokens.delete(tokenOf(1))
-    throw new SetupFailed('the service does not start')
+    throw new UserError('the service does not start')
   }
   const outcome = await w.join(fileOf([entryOf(1), entryOf(2)]))
   assert.deepEqual([outcome.result, outcome.nodeId, w.wishes.length], ['failed', 'node_1', 1])
@@ -122,7 +122,7 @@ test('a setup that fails after this box has spent the token says why, and tries 
 })
 
 test('a setup that fails for another reason is not tried with the next room', async () => {
-  const w = world([1, 2], { fail: () => new SetupFailed('ffmpeg is missing: install it') })
+  const w = world([1, 2], { fail: () => new UserError('ffmpeg is missing: install it') })
   const outcome = await w.join(fileOf([entryOf(1), entryOf(2)]))
   assert.deepEqual([outcome.result, outcome.nodeId, w.wishes.length], ['failed', 'node_1', 1])
   assert.match(outcome.words, /ffmpeg is missing/)

@@ -73,7 +73,7 @@ test('what cannot work says so, names what to give, and leaves no file', async (
   fs.writeFileSync(house.path('wrong'), 'not the password')
   const cases: [string[], number, RegExp][] = [
     [me(), 2, /--out is missing/],
-    [[...out], 2, /Say who you are/],
+    [[...out], 2, /Missing credentials/],
     [[...me(), ...out, '--seconds', '0'], 2, /--seconds is a whole number from 1 to 3600/],
     [[...me(), ...out, '--seconds', '1.5'], 2, /--seconds/],
     [['--email', ADMIN.email, '--password-file', house.path('wrong'), ...out], 1, /refused the login \(401\)/],
@@ -103,6 +103,6 @@ test('a take that fails says why, and leaves no file', async () => {
   const fail = () => controller.ask('POST', `/recording-jobs/${job?.id}/failed`, undefined, hall.token)
   await until('the recorder to give up', async () => (await fail()).status === 200)
   assert.equal((await program.exited)[0], 1, program.said())
-  assert.match(program.said(), /^The take failed: agent_failed\.$/m)
+  assert.match(program.said(), /^roomtone record: The take failed: agent_failed\.$/m)
   assert.equal(fs.existsSync(out), false)
 })

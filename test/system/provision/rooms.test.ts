@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BadRooms, roomOf, roomsOf, ttlOf } from '../../../src/system/provision/rooms.rules.ts'
+import { UserError } from '../../../src/kernel/fail.ts'
+import { roomOf, roomsOf, ttlOf } from '../../../src/system/provision/rooms.rules.ts'
 
 const HALL = { alias: 'Hall recorder', site: 'North', room: 'Hall' }
 
@@ -20,7 +21,7 @@ test('a room is named in one argument, and may say which box it is for', () => {
   ] as const)
     assert.throws(
       () => roomOf(text),
-      (e) => e instanceof BadRooms && why.test(e.message),
+      (e) => e instanceof UserError && why.test(e.message),
     )
 })
 
@@ -43,7 +44,7 @@ test('a table is read as spreadsheets save it', () => {
   ] as const)
     assert.throws(
       () => roomsOf(table),
-      (e) => e instanceof BadRooms && why.test(e.message),
+      (e) => e instanceof UserError && why.test(e.message),
       table,
     )
 })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { parseSetupFile, Refused } from '../../../src/system/provision/setupfile.rules.ts'
+import { UserError } from '../../../src/kernel/fail.ts'
+import { parseSetupFile } from '../../../src/system/provision/setupfile.rules.ts'
 import { SETUP_FILE_MAX, SetupFile } from '../../../src/wire/provision.ts'
 import { bytesOf, dice, entryOf, fileOf, tokenOf } from './kit.ts'
 
@@ -11,7 +12,7 @@ const words = (bytes: Uint8Array): string => {
     parseSetupFile(bytes)
     return 'accepted'
   } catch (e) {
-    assert.ok(e instanceof Refused, `not a refusal: ${e}`)
+    assert.ok(e instanceof UserError, `not a refusal: ${e}`)
     return e.message
   }
 }

@@ -1,12 +1,13 @@
 // Real images of sticks, looked into by the real child: in a mount namespace of its own, as on a box.
+
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import * as os from 'node:os'
 import * as path from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
+import { UserError } from '../../../src/kernel/fail.ts'
 import { FILE_SYSTEMS, type FileSystem, readPermits } from '../../../src/system/provision/permits.ts'
-import { Refused } from '../../../src/system/provision/setupfile.rules.ts'
 import { type Errand, errand } from '../../../src/system/provision/stick.ts'
 import { SETUP_FILE_MAX } from '../../../src/wire/provision.ts'
 
@@ -55,7 +56,7 @@ const fileOn = (kind: Kind, name: string): string =>
   kind === 'ext4'
     ? execFileSync('debugfs', ['-R', `cat /${name}`, image], { stdio: ['ignore', 'pipe', 'ignore'] }).toString()
     : execFileSync('mtype', ['-i', image, `::/${name}`]).toString()
-const refused = (why: RegExp) => (e: unknown) => e instanceof Refused && why.test(e.message)
+const refused = (why: RegExp) => (e: unknown) => e instanceof UserError && why.test(e.message)
 const digest = () => execFileSync('sha256sum', [image]).toString()
 
 for (const kind of KINDS) {

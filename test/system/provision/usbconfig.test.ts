@@ -96,7 +96,7 @@ test('where no stick is mounted nothing is written and no room enrolled', async 
   const nodes = await nodeCount()
   const { code, said } = await usbConfig([...to(), ...me(), '--room', 'Shed;North;Shed', '--out', house.path('stick')])
   assert.equal(code, 1)
-  assert.match(said, /^No stick is mounted at .*stick: mount it first, or give --allow-local/)
+  assert.match(said, /^roomtone usb-config: No stick is mounted at .*stick: mount it first, or give --allow-local/)
   assert.deepEqual([fs.existsSync(house.path('stick')), await nodeCount()], [false, nodes])
 })
 
@@ -106,7 +106,10 @@ test('a room that has a recorder gets another one only where that is asked for',
   const [nodes, sessionsBefore, first] = [await nodeCount(), await sessions(), stick('barn').nodes[0]?.nodeId]
   const refused = await usbConfig(args('barn2'))
   assert.equal(refused.code, 1)
-  assert.match(refused.said, new RegExp(`^North, Barn has a recorder: "Barn" \\(${first}\\)\\.\n.*--node .*--again`))
+  assert.match(
+    refused.said,
+    new RegExp(`^roomtone usb-config: North, Barn has a recorder: "Barn" \\(${first}\\)\\.\n.*--node .*--again`),
+  )
   assert.deepEqual([fs.existsSync(house.path('barn2', 'roomtone.json')), await nodeCount()], [false, nodes])
   const again = await usbConfig([...args('barn2'), '--again'])
   assert.equal(again.code, 0, again.said)
@@ -137,7 +140,7 @@ test('what cannot work says so in one sentence, and makes no room', async () => 
     [[...me(), ...room, ...out], 2, /--controller-url is missing/],
     [['--controller-url', controller.url, ...me(), ...room, ...out], 2, /plain http needs --allow-insecure/],
     [[...base(), ...me(), ...room], 2, /--out is missing/],
-    [[...base(), ...room, ...out], 2, /Say who you are/],
+    [[...base(), ...room, ...out], 2, /Missing credentials/],
     [[...base(), ...me(), ...out], 2, /at least one room/],
     [[...base(), ...me(), ...room, ...out, '--ttl', '25h'], 2, /1s to 24h/],
     [[...base(), ...me(), ...room, ...out, '--token', 'x'], 2, /--token/],

@@ -5,9 +5,9 @@ import * as fs from 'node:fs'
 import * as os from 'node:os'
 import * as path from 'node:path'
 import { afterEach, beforeEach, test } from 'node:test'
+import { UserError } from '../../../src/kernel/fail.ts'
 import { finishUndo, runSteps, type Step } from '../../../src/system/setup/engine.ts'
 import { Journal } from '../../../src/system/setup/journal.ts'
-import { SetupFailed } from '../../../src/system/setup/wish.ts'
 import { benchIn, stepsIn, writingIn } from './steps.ts'
 
 let dir: string
@@ -46,7 +46,7 @@ const failing: Step = {
   name: 'failing',
   done: () => false,
   apply: () => {
-    throw new SetupFailed('the disk is on fire')
+    throw new UserError('the disk is on fire')
   },
 }
 
@@ -96,7 +96,7 @@ test('what the disk says becomes a sentence that says what to do', async () => {
   const untouched = before()
   const full: Step = { name: 'the program', done: () => false, apply: () => fs.writeFileSync('/dev/full', 'x') }
   await assert.rejects(runSteps([writing('settings', 'ours'), full], parts(), bench()), (e) => {
-    assert.ok(e instanceof SetupFailed)
+    assert.ok(e instanceof UserError)
     assert.match(e.message, /^the program: .*the disk is full\. Make room there$/)
     return true
   })
@@ -109,7 +109,7 @@ test('a signal between two steps takes back the first', async () => {
   const stop: Step = {
     name: 'stop',
     done: () => false,
-    apply: () => aborting.abort(new SetupFailed('stopped by a signal')),
+    apply: () => aborting.abort(new UserError('stopped by a signal')),
   }
   const steps = [writing('settings', 'ours'), stop, writing('never', '')]
   await assert.rejects(runSteps(steps, parts(aborting.signal), bench()), /stopped by a signal/)

@@ -1,11 +1,13 @@
 // roomtone controller as a process: what it serves, what it refuses to serve, and a renewal while it runs.
+
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { ConfigError, readConfig } from '../../../src/controller/config.ts'
+import { readConfig } from '../../../src/controller/config.ts'
+import { UserError } from '../../../src/kernel/fail.ts'
 import { renewSite } from '../../../src/system/tls/site.ts'
 import { fingerprint, get, site, tempDir } from './world.ts'
 
@@ -75,7 +77,7 @@ const refusal = (env: Record<string, string>): string | undefined => {
     readConfig(env)
     return undefined
   } catch (e) {
-    assert.ok(e instanceof ConfigError)
+    assert.ok(e instanceof UserError)
     return e.message
   }
 }

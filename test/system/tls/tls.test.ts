@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { test } from 'node:test'
+import { UserError } from '../../../src/kernel/fail.ts'
 import { issue, permittedBy } from '../../../src/system/tls/authority.x509.ts'
 import { hostOf, isPermitted, permittedFor, together } from '../../../src/system/tls/names.ts'
-import { DAY_MS, makeClient, type Renewal, renewSite, showSite, TlsFault } from '../../../src/system/tls/site.ts'
+import { DAY_MS, makeClient, type Renewal, renewSite, showSite } from '../../../src/system/tls/site.ts'
 import { daysAgo, fingerprint, openssl, roomtone, site, tempDir } from './world.ts'
 
 const verify = (ca: string, purpose: string, file: string, ...more: string[]) =>
@@ -123,7 +124,7 @@ test('a key of another authority signs nothing', (t) => {
   const [s, other] = [site(t), site(t)]
   fs.copyFileSync(other.caKey, s.caKey)
   assert.throws(() => renewSite(s.dir, { ...RENEWAL, force: true }, Date.now()), /is not the key of/)
-  assert.throws(() => makeClient(s.dir, 'node_1', 10, false, Date.now()), TlsFault)
+  assert.throws(() => makeClient(s.dir, 'node_1', 10, false, Date.now()), UserError)
 })
 
 test('a client has a certificate of its own, which is no certificate of a server', (t) => {

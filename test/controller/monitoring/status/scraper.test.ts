@@ -3,7 +3,8 @@ import * as fs from 'node:fs'
 import * as os from 'node:os'
 import * as path from 'node:path'
 import { test } from 'node:test'
-import { ConfigError, readConfig } from '../../../../src/controller/config.ts'
+import { readConfig } from '../../../../src/controller/config.ts'
+import { UserError } from '../../../../src/kernel/fail.ts'
 import { type Kit, kit } from '../../../kit/kit.ts'
 import { exposed, makers, scraped } from './world.ts'
 
@@ -89,7 +90,7 @@ test('a session reads the metrics as before, with both its rows', async () => {
 })
 
 test('a short token stops the start; one from a file is taken', () => {
-  assert.throws(() => readConfig({ SVC_METRICS_TOKEN: 'short' }), ConfigError)
+  assert.throws(() => readConfig({ SVC_METRICS_TOKEN: 'short' }), UserError)
   const file = path.join(fs.mkdtempSync(path.join(os.tmpdir(), 'roomtone-token-')), 'token')
   fs.writeFileSync(file, `${TOKEN}\n`)
   assert.equal(readConfig({ SVC_METRICS_TOKEN_FILE: file }).SVC_METRICS_TOKEN, TOKEN)

@@ -1,4 +1,5 @@
-import { Ended } from './end.ts'
+import type { UserError } from '../../kernel/fail.ts'
+import { maintenanceError } from './error.ts'
 
 /** Why the agent is not in service. */
 export interface Fault {
@@ -9,12 +10,12 @@ export interface Fault {
 }
 
 /** How an action ends that went back. A box that runs what it ran before is as it was, whether or not somebody hears it. */
-export function wentBack(failed: string, before: string, worse: Fault | undefined): Ended {
-  if (!worse) return new Ended('failed', `${failed} The node is in service again with ${before}.`)
+export function wentBack(failed: string, before: string, worse: Fault | undefined): UserError {
+  if (!worse) return maintenanceError('failed', `${failed} The node is in service again with ${before}.`)
   if (worse.runs)
-    return new Ended(
+    return maintenanceError(
       'failed',
       `${failed} The node runs again with ${before}, and with that, too, ${worse.words}: does the controller answer at all?`,
     )
-  return new Ended('broken', `${failed} Also with ${before}, ${worse.words}: somebody must look at this box.`)
+  return maintenanceError('broken', `${failed} Also with ${before}, ${worse.words}: somebody must look at this box.`)
 }

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { wentBack } from '../../../src/system/maintain/wayback.rules.ts'
+import { wentBack } from '../../../src/system/maintain/rollback.rules.ts'
 import { MAINTAIN_EXIT } from '../../../src/wire/maintain.ts'
 
 const FAILED = 'With 2, the controller did not hear it within 60 s.'
 const ended = (worse?: Parameters<typeof wentBack>[2]) => {
-  const { exit, message } = wentBack(FAILED, '1', worse)
+  const { exitCode, message } = wentBack(FAILED, '1', worse)
   assert.ok(message.startsWith(`${FAILED} `))
-  return [exit, message.slice(FAILED.length + 1)]
+  return [exitCode, message.slice(FAILED.length + 1)]
 }
 
 test('back in service: it failed, and the node is as it was', () => {
