@@ -22,9 +22,6 @@ const MAX_TOLD = 2 * 1024 * 1024
 /** Pause between signs of life. */
 const ALIVE_MS = 5000
 
-/** Refuses a request before there is a run: its answer has a reason and no message. */
-const refusal = (status: 400 | 401 | 404 | 405 | 413, reason: string): Fail => new Fail(status, reason, '')
-
 export class RunnerServer {
   readonly #parts: ServerParts
   readonly #server: http.Server
@@ -60,9 +57,9 @@ export class RunnerServer {
       // "//" and the like are no addresses: nothing of ours is there.
       const path = URL.parse(request.url ?? '/', 'http://runner')?.pathname
       if (path === RUNNER_PATHS.health && request.method === 'GET') return answer(response, 200, { data: { ok: true } })
-      if (path !== RUNNER_PATHS.runs) throw refusal(404, 'not_found')
-      if (request.method !== 'POST') throw refusal(405, 'method_not_allowed')
-      if (!isBearer(request.headers.authorization, this.#parts.token)) throw refusal(401, 'unauthorized')
+      if (path !== RUNNER_PATHS.runs) throw new Fail(404, 'not_found', '')
+      if (request.method !== 'POST') throw new Fail(405, 'method_not_allowed', '')
+      if (!isBearer(request.headers.authorization, this.#parts.token)) throw new Fail(401, 'unauthorized', '')
       await this.#run(runOf(await bodyOf(request)), request, response)
     } catch (e) {
       const { body, status } = this.#refusal(e)
@@ -93,6 +90,7 @@ export class RunnerServer {
 
   #refusal(e: unknown): { body: object; status: number } {
     const { log } = this.#parts
+    // Refused before there was a run.
     if (e instanceof Fail && !e.message) return { body: { error: e.reason }, status: e.status }
     if (e instanceof Fail) {
       log.warn('run refused', { error: e.message, reason: e.reason })
@@ -153,12 +151,12 @@ async function bodyOf(request: http.IncomingMessage): Promise<unknown> {
   try {
     for await (const piece of request.setEncoding('utf8')) {
       text += piece
-      if (text.length > MAX_BODY_BYTES) throw refusal(413, 'payload_too_large')
+      if (text.length > MAX_BODY_BYTES) throw new Fail(413, 'payload_too_large', '')
     }
     return JSON.parse(text)
   } catch (e) {
     // A body that broke off or is no JSON: said to who asked, if that is still there.
-    throw e instanceof Fail ? e : refusal(400, 'invalid_json')
+    throw e instanceof Fail ? e : new Fail(400, 'invalid_json', '')
   }
 }
 
@@ -167,7 +165,7 @@ function runOf(body: unknown): RunRequest {
   const result = RunRequest.safeParse(body)
   if (result.success) return result.data
   const { action, target } = (body ?? {}) as { action?: unknown; target?: { host?: unknown } | null }
-  if (!LIFECYCLE_ACTIONS.some((known) => known === action)) throw refusal(400, 'unsupported_lifecycle_action')
-  if (typeof target?.host !== 'string') throw refusal(400, 'target_host_required')
-  throw refusal(400, 'invalid_request')
+  if (!LIFECYCLE_ACTIONS.some((known) => known === action)) throw new Fail(400, 'unsupported_lifecycle_action', '')
+  if (typeof target?.host !== 'string') throw new Fail(400, 'target_host_required', '')
+  throw new Fail(400, 'invalid_request', '')
 }
