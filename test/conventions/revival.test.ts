@@ -1,7 +1,7 @@
 // What is deleted takes the permissions that name it along: nobody holds them for the next thing of that id.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fieldsOf, good, k } from './sweep.ts'
+import { fieldsOf, good, k } from '../sweeps/sweep.ts'
 
 const oneOf = (path: string) => new RegExp(`^${path}/:[^/]+$`)
 const chosen = k.routes.flatMap((made) => {

@@ -3,8 +3,8 @@ import * as net from 'node:net'
 import { test } from 'node:test'
 import type { AnyRoute } from '../../src/controller/http/route.ts'
 import { Server } from '../../src/controller/http/server.ts'
+import { lastRow, requestOf, rowsSince, undone } from '../conventions/world.ts'
 import { attempt, clean, fingerprint, good, k, line, peerless, type Sent, sweep } from './sweep.ts'
-import { lastRow, requestOf, rowsSince, undone } from './world.ts'
 
 const AUTHORIZATIONS = [
   '',

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { AnyRoute } from '../../src/controller/http/route.ts'
 import type { Permission, Role } from '../../src/wire/permissions.ts'
-import { kit } from '../kit/kit.ts'
 import {
   EXPANDS,
   lastRow,
@@ -15,7 +14,8 @@ import {
   thing,
   things,
   undone,
-} from './world.ts'
+} from '../conventions/world.ts'
+import { kit } from '../kit/kit.ts'
 
 const k = kit()
 before(() => seed(k))

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type * as z from 'zod'
 import type { AnyRoute } from '../../src/controller/http/route.ts'
+import { requestOf, undone } from '../conventions/world.ts'
 import { attempt, fieldsOf, GOOD, good, k, line, raw, type Sent, sweep, tokenFor } from './sweep.ts'
-import { requestOf, undone } from './world.ts'
 
 const bodied = k.routes.filter((r) => r.body)
 

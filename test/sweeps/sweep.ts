@@ -7,8 +7,8 @@ import { after } from 'node:test'
 import * as z from 'zod'
 import type { AnyRoute } from '../../src/controller/http/route.ts'
 import { generateSshKey } from '../../src/crypto/sshkey.ts'
+import { lastRow, requestOf, rowsSince, seed, targetType, things, undone } from '../conventions/world.ts'
 import { type Answer, kit } from '../kit/kit.ts'
-import { lastRow, requestOf, rowsSince, seed, targetType, things, undone } from './world.ts'
 
 const RUNNER = 'runner-token-0123456789'
 export const k = kit({

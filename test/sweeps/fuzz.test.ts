@@ -3,11 +3,11 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import * as z from 'zod'
 import type { AnyRoute } from '../../src/controller/http/route.ts'
+import { EXPANDS, seed, targetType, thing, things } from '../conventions/world.ts'
 import { type Answer, type Kit, kit } from '../kit/kit.ts'
 import { GOOD, peerless } from './sweep.ts'
-import { EXPANDS, seed, targetType, thing, things } from './world.ts'
 
-/** `FUZZ_REQUESTS=20000 FUZZ_SEED=7 scripts/node --test test/conventions/fuzz.test.ts` */
+/** `FUZZ_REQUESTS=20000 FUZZ_SEED=7 scripts/node --test test/sweeps/fuzz.test.ts` */
 const REQUESTS = Number(process.env.FUZZ_REQUESTS ?? 20_000)
 const SEED = Number(process.env.FUZZ_SEED ?? 20_26)
 /** A world in which this many requests have raged is replaced. */
