@@ -55,6 +55,8 @@ export class Db {
   private readonly commit: Database.Statement
   private readonly rollback: Database.Statement
   private readonly savepoints: [set: Database.Statement, release: Database.Statement, back: Database.Statement]
+  /** What is to run once the transaction under way has been committed. */
+  private pending: (() => void)[] = []
   private synchronous = ''
   private readonly file: string
   private readonly place: string | undefined
@@ -103,27 +105,38 @@ export class Db {
     if (this.raw.inTransaction) return this.step(fn)
     if (this.walInDoubt) this.restartWal()
     this.durable(durable)
-    return mapped(() => {
+    const result = mapped(() => {
       this.begin.run()
       try {
         const result = fn()
         this.commit.run()
         return result
       } catch (e) {
+        this.pending = []
         if (this.raw.inTransaction) this.rollback.run()
         throw e
       }
     })
+    for (const run of this.pending.splice(0)) run()
+    return result
+  }
+
+  /** Runs `fn` after the commit of the transaction under way, and never when that is undone; at once outside of one. */
+  afterCommit(fn: () => void): void {
+    if (this.raw.inTransaction) this.pending.push(fn)
+    else fn()
   }
 
   private step<T>(fn: () => T): T {
     const [set, release, back] = this.savepoints
+    const { length } = this.pending
     set.run()
     try {
       const result = fn()
       release.run()
       return result
     } catch (e) {
+      this.pending.length = Math.min(length, this.pending.length)
       // A full disk or an I/O error may already have ended the whole transaction.
       if (this.raw.inTransaction) {
         back.run()
