@@ -1,7 +1,7 @@
 // roomtone controller: settings -> database -> composition -> listen, and back in the other order.
 import * as path from 'node:path'
 import { assetText, inExecutable } from '../kernel/assets.ts'
-import { iso, systemClock } from '../kernel/clock.ts'
+import { systemClock } from '../kernel/clock.ts'
 import { makeDir } from '../kernel/dirs.ts'
 import { misuse } from '../kernel/fail.ts'
 import { randomIds } from '../kernel/ids.ts'
@@ -11,11 +11,10 @@ import { settingsHelp } from '../kernel/settings.ts'
 import { version } from '../kernel/version.ts'
 import { createNotifier, type Notifier } from '../system/host/notify.ts'
 import { ARCHES } from '../system/host/release.rules.ts'
-import { compose } from './compose.ts'
+import { createApp } from './app.ts'
 import { type Config, nativeDirs, readConfig, SETTINGS } from './config.ts'
-import type { Running } from './fleet/nodes/depot.own.ts'
+import type { Running } from './fleet/releases/depot.own.ts'
 import { Certificates } from './http/certificates.ts'
-import { sweepIncoming } from './http/parts.ts'
 import { Server } from './http/server.ts'
 import { CERTIFICATE_RUNNER } from './monitoring/watchdog/certificate.runner.ts'
 import { secretKey } from './secrets.ts'
@@ -60,7 +59,7 @@ async function start(config: Config, { stderr, stdout }: Outlets): Promise<{ sto
   const applied = await upgraded(db, config.SVC_DATA_DIR, addon?.binding, log)
   const secret = secretKey(config, log)
   const secrets = { nodeSshKey: config.SVC_NODE_SSH_MASTER_KEY ?? secret, settingsKey: secret }
-  const controller = compose({
+  const controller = createApp({
     certificates,
     clock: systemClock,
     config,
@@ -70,10 +69,7 @@ async function start(config: Config, { stderr, stdout }: Outlets): Promise<{ sto
     running: running(),
     secrets,
   })
-  await controller.prepare()
-  await sweepIncoming(config.SVC_RECORDING_CACHE_DIR)
-  // A restart must not cost a running take its lease: each gets one full lease to be renewed in.
-  controller.leases.grace(iso(systemClock.now()))
+  await controller.start()
   const server = new Server(controller.app, certificates && { certificates, log })
   const url = await server.listen(config.SVC_HOST, config.SVC_PORT)
   controller.clockWatch.start()

@@ -41,6 +41,8 @@ export interface EventMap {
   'recording.deleted': { id: string }
   'recording.joined': { id: string }
   'schedule.changed': { id?: string | undefined }
+  /** Programs of the system that were missing are there now. */
+  'tools.found': object
 }
 
 type EventType = keyof EventMap

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
+import { deriveKey } from '../crypto/seal.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Config } from './config.ts'
 
@@ -24,4 +25,29 @@ function create(file: string, log: Log): void {
     'No SVC_SECRET_KEY is set: a key was made. Back it up with the database; without it sealed secrets are lost.',
     { file },
   )
+}
+
+/** Secrets that seal what is stored. */
+export interface Secrets {
+  nodeSshKey: string
+  settingsKey: string
+}
+
+/** The keys made of them. */
+export interface SealKeys {
+  node: Uint8Array
+  /** Derived when it is first needed, for it takes a while; the usual installation has one secret for both. */
+  settings: () => Uint8Array
+}
+
+export function sealKeys({ nodeSshKey, settingsKey }: Secrets): SealKeys {
+  const node = deriveKey(nodeSshKey)
+  let settings = settingsKey === nodeSshKey ? node : undefined
+  return {
+    node,
+    settings: () => {
+      settings ??= deriveKey(settingsKey)
+      return settings
+    },
+  }
 }

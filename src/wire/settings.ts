@@ -1,6 +1,14 @@
 import * as z from 'zod'
 import { someField, text } from './scalars.ts'
 
+/** What every controller starts with (sql/0004): the defaults of a recording that names none. */
+export const BUILT_IN = {
+  profile: 'voice-mp3-vbr',
+  retention: 'retention-keep-controller-cache',
+  upload: 'upload-policy-stub',
+  watchdog: 'scheduled-voice-watchdog',
+} as const
+
 const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const
 
 const fields = {

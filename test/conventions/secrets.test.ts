@@ -44,7 +44,7 @@ function keepKey(what: string, pem: string, shown?: Answer): void {
 }
 
 async function people(): Promise<Client> {
-  await k.prepare()
+  await k.start()
   keep('the configured password', FIRST)
   const anonymous = calls(k.anonymous)
   await anonymous('POST', '/auth/login', { email: EMAIL, password: keep('a wrong password', 'wrong-password-typed') })
@@ -231,7 +231,7 @@ test('tokens, passwords and private keys stand nowhere but in the one answer tha
 test('a generated first password is told once, in a log line that says so, and stands nowhere else', async () => {
   const fresh = kit()
   try {
-    await fresh.prepare()
+    await fresh.start()
     const told = fresh.logged.filter((entry) => entry.toLowerCase().includes('password'))
     assert.equal(told.length, 1)
     const words = Object.values(JSON.parse(told[0] as string) as Record<string, string>).join(' ')
@@ -239,7 +239,7 @@ test('a generated first password is told once, in a log line that says so, and s
     const login = await fresh.anonymous.post('/auth/login', { email: EMAIL, password })
     assert.equal(login.status, 200)
     assert.ok(!holds(fresh.db.raw.serialize() as Buffer, password))
-    await fresh.prepare()
+    await fresh.start()
     assert.equal(fresh.logged.filter((entry) => entry.includes(password)).length, 1)
   } finally {
     await fresh.close()

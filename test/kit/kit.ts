@@ -1,9 +1,9 @@
 // A whole controller in memory, a fresh world per test: the real pipeline, the real schema, a clock that waits.
 import { createHash } from 'node:crypto'
 import { rmSync } from 'node:fs'
-import { compose } from '../../src/controller/compose.ts'
+import { createApp } from '../../src/controller/app.ts'
 import { readConfig } from '../../src/controller/config.ts'
-import type { Running } from '../../src/controller/fleet/nodes/depot.own.ts'
+import type { Running } from '../../src/controller/fleet/releases/depot.own.ts'
 import type { Certificates } from '../../src/controller/http/certificates.ts'
 import { Db } from '../../src/controller/store/db.ts'
 import { embedded, migrate } from '../../src/controller/store/migrate.ts'
@@ -58,7 +58,7 @@ export function kit(options: KitOptions = {}) {
   const say = (level: string) => (message: string, fields?: object) => {
     logged.push(JSON.stringify({ level, message, ...fields }))
   }
-  const controller = compose({
+  const controller = createApp({
     certificates: options.certificates,
     clock: { now: () => now + put, monotonic: () => now },
     config,

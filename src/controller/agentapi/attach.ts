@@ -4,15 +4,16 @@ import { Fail } from '../../kernel/fail.ts'
 import type { Ids } from '../../kernel/ids.ts'
 import { type Codec, enhances } from '../../wire/profiles.ts'
 import { CONTENT_TYPES, type Job, type Recording, type StoredFile } from '../../wire/recordings.ts'
+import type { CachedChunk, Events } from '../events.ts'
 import type { PathClaims } from '../http/claims.ts'
 import { removeFiles } from '../http/files.ts'
 import type { Commit, Done } from '../http/route.ts'
 import type { HealthStore } from '../monitoring/health/health.store.ts'
 import { checkOpen, chunkStem, isComplete, isReleased } from '../recordings/chunks/chunks.rules.ts'
 import type { ChunkStore } from '../recordings/chunks/chunks.store.ts'
+import type { JobService } from '../recordings/jobs/jobs.service.ts'
 import type { JobStore } from '../recordings/jobs/jobs.store.ts'
 import { endedByLease } from '../recordings/jobs/leases.rules.ts'
-import type { LeaseStore } from '../recordings/jobs/leases.store.ts'
 import { isSecured, type StoredRendition } from '../recordings/library/recordings.rules.ts'
 import type { RecordingStore } from '../recordings/library/recordings.store.ts'
 import type { Told } from '../recordings/library/renditions.rules.ts'
@@ -26,27 +27,15 @@ import {
 } from './cachefile.rules.ts'
 import type { Received } from './intake.ts'
 
-interface CachedChunk {
-  checksum: string
-  id: string
-  index: number
-  path: string
-}
-
 export interface AttachParts {
   chunks: ChunkStore
   paths: PathClaims
+  events: Events
   health: HealthStore
   ids: Ids
   jobs: JobStore
-  leases: LeaseStore
-  /** A recording, a chunk or a raw master has a new file: gives the queue items that were made of it (contract A, 12.3). */
-  onCached: (recordingId: string, now: string, piece?: CachedChunk | 'master') => object[]
-  /** Chunks may be due to be joined; called after the commit. */
-  onChunk: () => void
-  /** A job ended: its node may be free for one that waits. */
-  onCompleted: (nodeId: string) => void
   recordings: RecordingStore
+  service: JobService
   /** Directory of the stored files. */
   takes: string
 }
@@ -134,7 +123,6 @@ export async function attached(
         return outcome.done
       }),
     )
-    if (upload.chunk) parts.onChunk()
     return done
   } finally {
     // Not attached, so nobody knows the file: it must not stay.
@@ -249,13 +237,13 @@ function attachWhole(
   const completed = rendition !== 'raw' || (alone && known.every((f) => f.rendition === 'raw'))
   if (completed) {
     checkWhole(chunks.bytes(recordingId), file.size)
-    complete(parts, job, now)
+    parts.service.complete(job, now)
     recordings.lengthen(recordingId, durationSeconds, now)
     // The same bytes again change nothing of a take that is secured.
     if (!repeated || !isSecured(before.status)) recordings.settle(recordingId, 'cached', now)
     chunks.whole(recordingId, now)
   }
-  const items = parts.onCached(recordingId, now, completed ? undefined : 'master')
+  const items = queued(parts, recordingId, now, completed ? undefined : 'master')
   // The answer to a master tells of no items (contract A, 7.7); the queue does.
   return { answer: { file, uploadQueueItems: completed ? items : [] }, completed, replaced }
 }
@@ -286,14 +274,15 @@ function attachChunk(
     now,
   )
   const completed = played && total !== undefined
-  if (completed) complete(parts, job, now)
+  if (completed) parts.service.complete(job, now)
   if (played) {
     settle(parts, recordingId, fresh, now)
     // What came whole is what is played, as long as it is.
     if (!chunks.find(recordingId)?.wholeAt) recordings.lengthen(recordingId, chunks.seconds(recordingId), now)
   }
   chunks.schedule(recordingId, now)
-  const uploadQueueItems = played ? parts.onCached(recordingId, now, { checksum, id: chunk.id, index, path }) : []
+  parts.events.emit('chunk.stored', { recordingId })
+  const uploadQueueItems = played ? queued(parts, recordingId, now, { checksum, id: chunk.id, index, path }) : []
   return { answer: { chunk, file, uploadQueueItems }, completed, replaced }
 }
 
@@ -306,10 +295,9 @@ function settle({ chunks, recordings }: AttachParts, recordingId: string, fresh:
   recordings.settle(recordingId, isComplete(set) ? 'cached' : 'partial', now)
 }
 
-/** The take has arrived: its job is completed, also one whose lease had run out (decision 15). */
-function complete({ health, leases, onCompleted }: AttachParts, job: Job, now: string): void {
-  if (endedByLease(job)) leases.revive(job.id, now)
-  else leases.end(job.id, 'completed', null, now)
-  health.delivered(job.recordingId, job.id, now)
-  onCompleted(job.nodeId)
+/** Tells of a file that can be sent; gives the uploads that were queued of it (contract A, 12.3). */
+function queued({ events }: AttachParts, recordingId: string, now: string, piece?: CachedChunk | 'master'): object[] {
+  const items: object[] = []
+  events.emit('recording.cached', { now, piece, queued: items, recordingId })
+  return items
 }

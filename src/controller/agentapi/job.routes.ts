@@ -4,22 +4,23 @@ import { HEADERS } from '../../wire/headers.ts'
 import { Claim, type Job, JobHeartbeat, WaitQuery } from '../../wire/recordings.ts'
 import { type AnyRoute, type Done, flow, type Incoming, route, UNSYNCED } from '../http/route.ts'
 import type { Asking, ClaimStore } from '../recordings/jobs/claims.store.ts'
+import type { JobService } from '../recordings/jobs/jobs.service.ts'
 import type { JobStore } from '../recordings/jobs/jobs.store.ts'
-import { type Ending, isLeaseReason } from '../recordings/jobs/leases.rules.ts'
+import { isLeaseReason } from '../recordings/jobs/leases.rules.ts'
 import type { LeaseStore } from '../recordings/jobs/leases.store.ts'
-import type { Bell } from '../scheduler/bell.ts'
+import { type Notifier, topics } from '../scheduler/notifier.ts'
 
 const node = (p: { id: string }) => ({ type: 'node', id: p.id })
 const one = (p: { id: string }) => ({ type: 'recording_job', id: p.id })
 const agent = { auth: 'node', permission: 'recording:control' } as const
 
 interface Parts {
-  bell: Bell
+  notifier: Notifier
   claims: ClaimStore
   clock: Clock
-  ending: Ending
   jobs: JobStore
   leases: LeaseStore
+  service: JobService
 }
 
 type Claimed = Done<Job | Job[] | null>
@@ -36,9 +37,9 @@ export const jobLinkRoutes = (parts: Parts): AnyRoute[] => [
   terminalRoute(parts, 'failed'),
 ]
 
-/** Waits for a job: until the bell rings, or until a device is free that one waits for. */
+/** Waits for a job: until there may be one, or until a device is free that one waits for. */
 const awaited = (
-  { bell, claims, clock }: Parts,
+  { claims, clock, notifier }: Parts,
   nodeId: string,
   asking: Asking,
   seconds: number,
@@ -46,7 +47,7 @@ const awaited = (
 ) => {
   const now = () => iso(clock.now())
   const most = seconds > 0 ? Math.min(seconds, claims.freeIn(nodeId, now()) ?? seconds) : 0
-  return bell.until(nodeId, most, gone, () => claims.peek(nodeId, asking, now()))
+  return notifier.until(topics.jobs(nodeId), most, gone, () => claims.peek(nodeId, asking, now()))
 }
 
 const peekRoute = (parts: Parts): AnyRoute =>
@@ -76,7 +77,7 @@ const claimRoute = (parts: Parts, name: 'claim-next' | 'claim-next-group', actio
     // Other agents send anything or nothing here: what is not ours is ignored.
     body: Claim.catch({}),
     run: async ({ params: { id }, query, body, request }, commit): Promise<Claimed> => {
-      const { bell, claims } = parts
+      const { claims, notifier } = parts
       const signal = request.gone()
       const seen = await awaited(parts, id, body, query.waitSeconds ?? 0, signal)
       if (!seen) return nothing
@@ -90,7 +91,7 @@ const claimRoute = (parts: Parts, name: 'claim-next' | 'claim-next-group', actio
           correlation: { recordingId: first.recordingId, recordingJobId: first.id },
           details: { jobIds: claimed.map((job) => job.id) },
           undelivered: () => {
-            for (const job of claimed) if (claims.release(job)) bell.ring(id)
+            for (const job of claimed) if (claims.release(job)) notifier.notify(topics.jobs(id))
           },
         }
       })
@@ -136,7 +137,7 @@ const heldRoutes = ({ claims, jobs }: Parts): AnyRoute[] => [
  * Renews the lease. With `waitSeconds` the answer, not the renewal, waits until somebody wants the job to end: an agent
  * hears of a stop at once.
  */
-const heartbeatRoute = ({ bell, jobs, leases }: Parts): AnyRoute =>
+const heartbeatRoute = ({ jobs, leases, notifier }: Parts): AnyRoute =>
   flow({
     method: 'POST',
     path: '/recording-jobs/:id/heartbeat',
@@ -158,7 +159,7 @@ const heartbeatRoute = ({ bell, jobs, leases }: Parts): AnyRoute =>
         const job = jobs.get(id)
         return job.status === 'running' ? undefined : job
       }
-      const data = (await bell.until(who.nodeId, seconds, request.gone(), news)) ?? renewed.data
+      const data = (await notifier.until(topics.jobs(who.nodeId), seconds, request.gone(), news)) ?? renewed.data
       return { ...renewed, data }
     },
   })
@@ -172,7 +173,7 @@ function reasonOf(request: Incoming, fallback: string): string {
   return given === '' || isLeaseReason(given) ? fallback : given
 }
 
-const terminalRoute = ({ ending, jobs, leases }: Parts, to: 'cancelled' | 'failed'): AnyRoute =>
+const terminalRoute = ({ jobs, service }: Parts, to: 'cancelled' | 'failed'): AnyRoute =>
   route({
     method: 'POST',
     path: `/recording-jobs/:id/${to}` as const,
@@ -182,12 +183,13 @@ const terminalRoute = ({ ending, jobs, leases }: Parts, to: 'cancelled' | 'faile
     run: ({ params, who, request, now }) => {
       const before = ownJob(jobs, params.id, who.nodeId)
       const reason = reasonOf(request, `agent_${to}`)
-      if (!leases.end(before.id, to, reason, now)) {
+      const ended = service.end(before, to, reason, now)
+      if (!ended) {
         if (before.status !== to)
           throw new Fail(409, 'recording_job_terminal', `Recording job is already ${before.status}`)
         return { data: before, changed: false, ...told(before) }
       }
-      const details = { ...ending(before, to, reason, now), reason }
+      const details = { ...ended, reason }
       return { data: jobs.get(before.id), changed: true, details, ...told(before) }
     },
   })

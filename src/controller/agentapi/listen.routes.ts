@@ -4,16 +4,15 @@ import { CHUNK_BYTES, ChunkHeaders, ChunkQuery, type ChunkReceipt } from '../../
 import { parsed } from '../http/body.ts'
 import { type AnyRoute, flow, type Incoming } from '../http/route.ts'
 import type { Chunks } from '../monitoring/listen/chunks.store.ts'
-import { audioBell } from '../monitoring/listen/listen.rules.ts'
-import type { Bell } from '../scheduler/bell.ts'
+import { type Notifier, topics } from '../scheduler/notifier.ts'
 
 interface Parts {
-  bell: Bell
+  notifier: Notifier
   chunks: Chunks
 }
 
 /** Live audio as an agent sends it (contract A, 7.4): telemetry, the last seconds in memory. */
-export const listenLinkRoutes = ({ bell, chunks }: Parts): AnyRoute[] => [
+export const listenLinkRoutes = ({ chunks, notifier }: Parts): AnyRoute[] => [
   flow({
     method: 'POST',
     path: '/nodes/:id/listen/chunk',
@@ -29,7 +28,7 @@ export const listenLinkRoutes = ({ bell, chunks }: Parts): AnyRoute[] => [
       const audio = await received(request)
       const sent = request.header(HEADERS.sequence)?.slice(0, 32)
       const chunk = chunks.put({ audio, capturedAt, durationMs, nodeId, receivedAt: now, rendition, sent })
-      bell.ring(audioBell(nodeId))
+      notifier.notify(topics.audio(nodeId))
       const data: ChunkReceipt = {
         capturedAt,
         durationMs,

@@ -5,33 +5,30 @@ import { LONGEST_DETAILS } from '../../wire/health.ts'
 import type { NodeConfig } from '../../wire/nodes.ts'
 import { AgentHealthEvent, Heartbeat, Inventory } from '../../wire/nodes.ts'
 import { WaitQuery } from '../../wire/recordings.ts'
+import type { Events } from '../events.ts'
 import type { NodeStore } from '../fleet/nodes/nodes.store.ts'
 import { lacksDevice } from '../fleet/nodes/problems.rules.ts'
 import { reconciliation } from '../fleet/nodes/reconciliation.store.ts'
 import { limiter } from '../http/limiter.ts'
 import { type AnyRoute, flow, route } from '../http/route.ts'
 import type { CaptureEvents } from '../monitoring/health/capture.store.ts'
-import { demandBell } from '../monitoring/listen/listen.rules.ts'
 import type { ListenSessions } from '../monitoring/listen/sessions.store.ts'
 import type { PolicyStore } from '../recordings/profiles/policies.store.ts'
-import type { Bell } from '../scheduler/bell.ts'
-import type { RunStore } from '../schedules/runs.store.ts'
+import { type Notifier, topics } from '../scheduler/notifier.ts'
 import type { ProvenanceStore } from './provenance.store.ts'
 
 const node = (p: { id: string }) => ({ type: 'node', id: p.id })
 const agent = { auth: 'node', permission: 'node:control', target: node } as const
 
 interface Parts {
-  bell: Bell
+  notifier: Notifier
   captureEvents: CaptureEvents
   clock: Clock
-  /** Schedules may have become due. */
-  heedSchedules: () => void
+  events: Events
   listeners: ListenSessions
   nodes: NodeStore
   policies: PolicyStore
   provenance: ProvenanceStore
-  scheduleRuns: RunStore
 }
 
 // An event's details are as long as a person's; around them stand ids and a type.
@@ -57,7 +54,7 @@ function paceOf(clock: Clock): (nodeId: string) => boolean {
 
 /** What an agent says of its node and asks about it. */
 export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
-  const { captureEvents, clock, heedSchedules, nodes, provenance, scheduleRuns } = parts
+  const { captureEvents, clock, events, nodes, provenance } = parts
   const mayTell = paceOf(clock)
   return [
     configRoute(parts),
@@ -93,7 +90,7 @@ export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
         const { after, before, counts, summary, ...report } = reconciliation(nodes, params.id, body.interfaces)
         const node = nodes.get(params.id, now)
         const healthEventIds = captureEvents.judge(params.id, lacksDevice(node), now)
-        if (!lacksDevice(node) && scheduleRuns.hurry(params.id, now)) heedSchedules()
+        if (!lacksDevice(node)) events.emit('node.ready', { nodeId: params.id, now })
         const changed = report.changed || healthEventIds.length > 0
         return {
           data: { changed, node, summary },
@@ -137,7 +134,7 @@ export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
  * What the node shall do. With `If-None-Match` and `waitSeconds` it answers as soon as the config is another one: an
  * agent hears at once that somebody listens.
  */
-const configRoute = ({ bell, clock, listeners, nodes, policies }: Parts): AnyRoute =>
+const configRoute = ({ clock, listeners, nodes, notifier, policies }: Parts): AnyRoute =>
   flow({
     method: 'GET',
     path: '/nodes/:id/config',
@@ -163,7 +160,7 @@ const configRoute = ({ bell, clock, listeners, nodes, policies }: Parts): AnyRou
         const now = read()
         return now.etag === known ? undefined : now
       }
-      const seen = await bell.until(demandBell(id), query.waitSeconds ?? 0, request.gone(), other)
+      const seen = await notifier.until(topics.config(id), query.waitSeconds ?? 0, request.gone(), other)
       const { data, etag } = seen ?? read()
       return { data, changed: false, headers: { etag } }
     },

@@ -1,3 +1,5 @@
+import { type Clock, iso } from '../../kernel/clock.ts'
+import { errorFields, type Log } from '../../kernel/log.ts'
 import type { Edge } from '../http/edge.ts'
 import type { Runner } from '../scheduler/ticker.ts'
 
@@ -21,4 +23,15 @@ export function tellCounts({ audit, callerLimits, db }: Parts, now: string): num
       for (const entry of entries) audit.write(entry, now)
     })
   return entries.length
+}
+
+/** Nobody is heard any more: what was counted in the running minute is written, too. */
+export function tellLastCounts(parts: Parts, clock: Clock, log: Log): void {
+  parts.callerLimits.end()
+  try {
+    tellCounts(parts, iso(clock.now()))
+  } catch (e) {
+    // A database that cannot be written must not keep the controller from stopping.
+    log.error('the last counts of refusals were not written', errorFields(e))
+  }
 }

@@ -28,7 +28,7 @@ interface RunnerStatus {
   running: boolean
 }
 
-// A pass that leaves work behind is followed by the next one, but not in a circle without breath.
+// Passes of a runner that always has something due are at least this far apart.
 const SOONEST_MS = 50
 // A timer may fire a moment before its time.
 const LATE_MS = 3
@@ -51,13 +51,17 @@ export class Ticker {
   private readonly log: Log
   private readonly alarms = new Map<string, NodeJS.Timeout>()
   private readonly passes = new Set<Promise<void>>()
-  private readonly table: Entry[]
+  private table: Entry[] = []
   private started = false
 
-  constructor(clock: Clock, log: Log, runners: readonly Runner[]) {
+  constructor(clock: Clock, log: Log) {
     this.clock = clock
     this.log = log
-    this.table = runners.map((runner) => ({
+  }
+
+  /** Takes runners into the table; before the start. */
+  add(runners: readonly Runner[]): this {
+    const entries = runners.map((runner) => ({
       nextAt: 0,
       runner,
       status: {
@@ -68,6 +72,8 @@ export class Ticker {
         running: false,
       },
     }))
+    this.table = [...this.table, ...entries]
+    return this
   }
 
   start(): void {
@@ -85,7 +91,7 @@ export class Ticker {
     if (!this.started) return
     for (const entry of this.enabled()) {
       this.arm(entry)
-      if (entry.runner.due && !entry.status.running) this.heed(entry.runner.name)
+      if (entry.runner.due && !entry.status.running) this.reschedule(entry.runner.name)
     }
   }
 
@@ -99,7 +105,7 @@ export class Ticker {
   }
 
   /** What a runner has to do may have changed: asks again when that is due. Does nothing before the start. */
-  heed(name: string): void {
+  reschedule(name: string): void {
     const runner = this.table.find((entry) => entry.runner.name === name)?.runner
     clearTimeout(this.alarms.get(name))
     this.alarms.delete(name)
@@ -171,6 +177,6 @@ export class Ticker {
     status.running = false
     status.passes++
     status.lastDurationMs = Math.round(this.clock.monotonic() - began)
-    if (runner.due) this.heed(runner.name)
+    if (runner.due) this.reschedule(runner.name)
   }
 }

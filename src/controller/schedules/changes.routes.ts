@@ -1,5 +1,6 @@
 import type { Ids } from '../../kernel/ids.ts'
 import { ScheduleInput, SchedulePatch } from '../../wire/schedules.ts'
+import type { Events } from '../events.ts'
 import type { Leaving } from '../fleet/rooms/leaving.store.ts'
 import type { RosterStore } from '../fleet/rooms/roster.store.ts'
 import { type AnyRoute, flow, route, type Target } from '../http/route.ts'
@@ -12,8 +13,7 @@ import { shown } from './schedules.store.ts'
 
 export interface ChangeParts extends DraftParts {
   alarms: AlarmStore
-  /** Tells the runner that what is due next may have changed. */
-  heed: () => void
+  events: Events
   ids: Ids
   leaving: Leaving
   rosters: RosterStore
@@ -34,27 +34,27 @@ export const snapshot = (s: Stored): object => ({
 })
 
 /** Writes schedules with all that follows from them: roster rows, alarms, the runner's next date. */
-export function keeper({ alarms, heed, rosters, schedules }: ChangeParts) {
+export function keeper({ alarms, events, rosters, schedules }: ChangeParts) {
   const assign = (s: Stored): void => rosters.assign(s.id, s.roomId, s.assignedUserIds, s.assignedGroupIds, s.updatedAt)
   return {
     add(schedule: Stored): Stored {
       const made = schedules.create(schedule)
       assign(made)
-      heed()
+      events.emit('schedule.changed', { id: made.id })
       return made
     },
     change(before: Stored, schedule: Stored, now: string): Stored {
       const after = schedules.update(schedule)
       assign(after)
       if (before.slotAt !== after.slotAt || !after.enabled) alarms.settle(after.id, 'schedule_changed', now)
-      heed()
+      events.emit('schedule.changed', { id: after.id })
       return after
     },
     remove(schedule: Stored, now: string): void {
       rosters.unassign(schedule.id)
       alarms.settle(schedule.id, 'schedule_deleted', now)
       schedules.remove(schedule.id)
-      heed()
+      events.emit('schedule.changed', { id: schedule.id })
     },
   }
 }

@@ -3,12 +3,12 @@ import { conflict, Fail, invalid } from '../../kernel/fail.ts'
 import { dateOf } from '../../kernel/zones.ts'
 import type { Node } from '../../wire/nodes.ts'
 import type { Recurrence, ScheduleInput, SchedulePatch } from '../../wire/schedules.ts'
+import { BUILT_IN } from '../../wire/settings.ts'
 import { mustBeInUse } from '../fleet/nodes/problems.rules.ts'
 import { placesOf } from '../fleet/rooms/places.rules.ts'
 import type { reaches } from '../http/reach.ts'
 import { inScope, verdict } from '../http/scope.ts'
 import type { UserWho } from '../http/who.ts'
-import { BUILT_IN } from '../recordings/profiles/policies.store.ts'
 import type { SettingsStore } from '../settings/settings.store.ts'
 import { present } from '../store/filter.ts'
 import { type AssigningParts, mayAssign } from './assigning.ts'
@@ -21,7 +21,7 @@ import type { ScheduleStore } from './schedules.store.ts'
 export interface DraftParts extends AssigningParts {
   defaultInterfaceId: string | undefined
   /** @throws Fail when a take of this profile could not be made. */
-  foresee: (node: Node, capture: Capture, profileId: string) => void
+  plan: (node: Node, capture: Capture, profileId: string) => void
   reach: ReturnType<typeof reaches>
   references: ReferenceStore
   schedules: ScheduleStore
@@ -115,7 +115,7 @@ function checked(
   if (!node) return { roomId: before?.roomId }
   if (draft.enabled && bearsOnTakes(before, draft)) mustBeInUse(node)
   const roomId = roomOf(node, device, draft)
-  if (bearsOnTakes(before, draft)) parts.foresee(node, draft, draft.recordingProfileId)
+  if (bearsOnTakes(before, draft)) parts.plan(node, draft, draft.recordingProfileId)
   // A new one too: the gate cannot judge what lies in no room.
   if (!before || roomId !== before.roomId || node.id !== before.nodeId) mayBook(parts, who, node, roomId)
   return { roomId }

@@ -83,6 +83,7 @@ export function scheduleJumps(db: Db, schedules: Pick<ScheduleStore, 'find' | 'p
 
   return {
     /** Gives how many schedules wait for something else now. In a transaction. */
+    name: 'schedules',
     move(jump: Jump): number {
       const counted = counting.all({})
       for (const { id } of counted) {

@@ -4,7 +4,6 @@ import { dateOf } from '../../kernel/zones.ts'
 import { OccurrenceMove } from '../../wire/schedules.ts'
 import { type AnyRoute, route } from '../http/route.ts'
 import type { UserWho } from '../http/who.ts'
-import { sparing } from '../recordings/library/conflicts.rules.ts'
 import { mayAssign } from './assigning.ts'
 import { type ChangeParts, keeper, manage, named, one, snapshot } from './changes.routes.ts'
 import { noNode, waiting } from './drafting.ts'
@@ -23,7 +22,7 @@ export const occurrenceRoutes = (parts: OccurrenceParts): AnyRoute[] => [
   moveOccurrence(parts),
 ]
 
-const runNow = ({ schedules, scope, take }: OccurrenceParts): AnyRoute =>
+const runNow = ({ schedules, take }: OccurrenceParts): AnyRoute =>
   route({
     method: 'POST',
     path: '/schedules/:id/run-now',
@@ -32,11 +31,10 @@ const runNow = ({ schedules, scope, take }: OccurrenceParts): AnyRoute =>
     target: one,
     status: 202,
     run: ({ now, params, who }) => {
-      const sees = (id: string) => scope.decide(who, 'recording:read', { type: 'recording', id }).allowed
       const schedule = schedules.get(params.id)
       if (!schedule.enabled) throw conflict('schedule_disabled', 'Disabled schedules cannot be run now')
       const seconds = lengthSeconds(schedule.recurrence)
-      const started = sparing(sees, () => take(schedule, { at: Date.parse(now), seconds }, now))
+      const started = take(schedule, { at: Date.parse(now), seconds }, now, who)
       const { job, recording } = started
       return {
         data: recording,

@@ -1,6 +1,7 @@
 import { Fail } from '../../kernel/fail.ts'
 import type { Segment } from '../../wire/schedules.ts'
 import type { NodeStore } from '../fleet/nodes/nodes.store.ts'
+import type { UserWho } from '../http/who.ts'
 import { isMisfit } from '../recordings/library/fitting.rules.ts'
 import type { ScheduledTake, Started } from '../recordings/library/start.rules.ts'
 import { noNode } from './drafting.ts'
@@ -10,7 +11,7 @@ import { labelsOf } from './templates.rules.ts'
 
 interface TakeParts {
   nodes: NodeStore
-  record: (take: ScheduledTake, now: string) => Started
+  record: (take: ScheduledTake, now: string, who?: UserWho) => Started
   schedules: ScheduleStore
 }
 
@@ -26,7 +27,7 @@ interface Asked {
  * the state of things, so every refusal is a 409.
  */
 export function takeMaker({ nodes, record, schedules }: TakeParts) {
-  return (schedule: Stored, { at, seconds }: Asked, now: string): Started => {
+  return (schedule: Stored, { at, seconds }: Asked, now: string, who?: UserWho): Started => {
     const node = schedule.nodeId === undefined ? undefined : nodes.find(schedule.nodeId, now)
     if (!node) throw noNode()
     const zone = schedules.zones(schedule.timezone)
@@ -40,7 +41,7 @@ export function takeMaker({ nodes, record, schedules }: TakeParts) {
       uploadPolicyIds: schedule.uploadPolicyIds,
       watchdogPolicyId: schedule.watchdogPolicyId,
     }
-    return stated(() => record(take, now))
+    return stated(() => record(take, now, who))
   }
 }
 export type TakeMaker = ReturnType<typeof takeMaker>

@@ -1,6 +1,6 @@
 import { found, notFound } from '../../kernel/fail.ts'
 import type { ControllerSettings, ControllerSettingsPatch } from '../../wire/settings.ts'
-import { BUILT_IN } from '../recordings/profiles/policies.store.ts'
+import { BUILT_IN } from '../../wire/settings.ts'
 import type { Db, Params } from '../store/db.ts'
 import { present } from '../store/filter.ts'
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import * as http from 'node:http'
 import { test } from 'node:test'
+import { topics } from '../../../src/controller/scheduler/notifier.ts'
 import { listening } from '../../kit/http.ts'
 import { type Kit, kit } from '../../kit/kit.ts'
 
@@ -110,9 +111,9 @@ test('a long poll answers as soon as a job is made, and a client that has gone l
   await k.close()
 })
 
-// The poll has arrived when the bell has a listener; asking the bell itself leaves nothing to luck.
+// The poll has arrived when somebody waits for jobs; asking the notifier itself leaves nothing to luck.
 async function waitingFor(k: Kit, nodeId: string, count: number): Promise<void> {
-  while (k.bell.listeners(nodeId) !== count) await new Promise((resolve) => setImmediate(resolve))
+  while (k.notifier.listeners(topics.jobs(nodeId)) !== count) await new Promise((resolve) => setImmediate(resolve))
 }
 
 test('a claim whose answer cannot be delivered goes back to the queue', async () => {

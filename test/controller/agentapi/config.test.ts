@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { topics } from '../../../src/controller/scheduler/notifier.ts'
 import { kit } from '../../kit/kit.ts'
 
 async function world() {
@@ -56,7 +57,7 @@ test('a long poll hears at once that somebody listens', async () => {
   const etag = first.headers.get('etag') as string
   assert.match(etag, /^"[\w-]+"$/)
   const waiting = config('?waitSeconds=25', { 'if-none-match': etag })
-  while (k.bell.listeners(`demand ${id}`) === 0) await new Promise((resolve) => setImmediate(resolve))
+  while (k.notifier.listeners(topics.config(id)) === 0) await new Promise((resolve) => setImmediate(resolve))
   await start(false)
   const second = await waiting
   assert.equal(second.json.data.liveListen.requested, true)
@@ -75,7 +76,7 @@ test('a long poll hears at once of other capacities, audio defaults and retentio
   for (const [what, act] of changes) {
     const known = await config()
     const waiting = config('?waitSeconds=25', { 'if-none-match': known.headers.get('etag') as string })
-    while (k.bell.listeners(`demand ${id}`) === 0) await new Promise((resolve) => setImmediate(resolve))
+    while (k.notifier.listeners(topics.config(id)) === 0) await new Promise((resolve) => setImmediate(resolve))
     assert.ok((await act()).status < 300, what)
     assert.notDeepEqual((await waiting).json.data[what], known.json.data[what])
   }
@@ -90,7 +91,7 @@ test('a config that is another one already is not waited for; without a change t
   assert.equal((await config('?waitSeconds=30', { 'if-none-match': etag })).json.data.liveListen.requested, true)
   const now = (await config()).headers.get('etag') as string
   const waiting = config('?waitSeconds=30', { 'if-none-match': now })
-  k.bell.close()
+  k.notifier.close()
   assert.equal((await waiting).headers.get('etag'), now)
   assert.equal((await config('?waitSeconds=31')).status, 400)
   await k.close()

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { topics } from '../../../src/controller/scheduler/notifier.ts'
 import { listening } from '../../kit/http.ts'
 import { type Kit, kit } from '../../kit/kit.ts'
 import { sound } from '../../kit/sound.ts'
@@ -151,5 +152,5 @@ test('a long poll hears at once that the device is free', async () => {
 })
 
 async function heard(k: Kit, id: string): Promise<void> {
-  while (k.bell.listeners(id) !== 1) await new Promise((resolve) => setImmediate(resolve))
+  while (k.notifier.listeners(topics.jobs(id)) !== 1) await new Promise((resolve) => setImmediate(resolve))
 }

@@ -1,6 +1,7 @@
 // A node whose token ends while it waits for an answer: the answer it gets is that the token is worth nothing any more.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { topics } from '../../../src/controller/scheduler/notifier.ts'
 import { kit } from '../../kit/kit.ts'
 
 const PASS = () => new Promise((resolve) => setImmediate(resolve))
@@ -10,8 +11,8 @@ async function world() {
   const { id, agent } = await k.enroll()
   const admin = k.as('admin')
   const start = async () => (await admin.post('/recordings', { durationSeconds: 60, nodeId: id })).json.data
-  const listening = async (bell: string) => {
-    while (k.bell.listeners(bell) === 0) await PASS()
+  const listening = async (topic: string) => {
+    while (k.notifier.listeners(topic) === 0) await PASS()
   }
   return { admin, agent, id, k, listening, start }
 }
@@ -26,7 +27,7 @@ for (const [name, path] of Object.entries(ENDS)) {
       const { admin, agent, id, k, listening, start } = await world()
       const jobs = `/nodes/${id}/recording-jobs/${poll}?waitSeconds=30`
       const waiting = poll === 'next' ? agent.get(jobs) : agent.post(jobs, {})
-      await listening(id)
+      await listening(topics.jobs(id))
       assert.ok((await admin.post(`/nodes/${id}/${path}`)).status < 300)
       await start()
       const { json, status } = await waiting
@@ -45,8 +46,8 @@ for (const [name, path] of Object.entries(ENDS)) {
       'if-none-match': known.headers.get('etag') as string,
     })
     const beat = agent.post(`/recording-jobs/${job.id}/heartbeat?waitSeconds=5`, {})
-    await listening(`demand ${id}`)
-    await listening(id)
+    await listening(topics.config(id))
+    await listening(topics.jobs(id))
     assert.ok((await admin.post(`/nodes/${id}/${path}`)).status < 300)
     await admin.patch(`/nodes/${id}`, { audioDefaults: { captureChannels: 4 } })
     await admin.post(`/recordings/${job.recordingId}/stop`)

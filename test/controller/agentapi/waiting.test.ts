@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import * as http from 'node:http'
 import { test } from 'node:test'
+import { topics } from '../../../src/controller/scheduler/notifier.ts'
 import { listening } from '../../kit/http.ts'
 import { type Kit, kit } from '../../kit/kit.ts'
 import { sound } from '../../kit/sound.ts'
@@ -25,9 +26,9 @@ async function claimed(k: Kit) {
 
 const progress = { percent: 10, stage: 'capturing' }
 
-/** The open request has arrived when the bell has a listener. */
+/** The open request has arrived when somebody waits for jobs. */
 async function waiting(k: Kit, nodeId: string, count = 1): Promise<void> {
-  while (k.bell.listeners(nodeId) !== count) await new Promise((resolve) => setImmediate(resolve))
+  while (k.notifier.listeners(topics.jobs(nodeId)) !== count) await new Promise((resolve) => setImmediate(resolve))
 }
 
 test('a waiting heartbeat renews the lease first, and answers as soon as an operator stops the take', async () => {
@@ -81,10 +82,10 @@ test('without a wait it answers at once; other news of the node do not end one, 
     answered = true
   })
   await waiting(k, t.id)
-  k.bell.ring(t.id)
+  k.notifier.notify(topics.jobs(t.id))
   await t.admin.get('/recordings')
   assert.equal(answered, false)
-  k.bell.close()
+  k.notifier.close()
   assert.deepEqual([(await answer).status, (await answer).json.data.status], [200, 'running'])
   await k.close()
 })
@@ -95,7 +96,7 @@ test('a heartbeat that waits never outlasts its lease', async () => {
   const answer = t.beat(30)
   await waiting(k, t.id)
   k.advance('1s')
-  k.bell.ring(t.id)
+  k.notifier.notify(topics.jobs(t.id))
   assert.equal((await answer).json.data.status, 'running')
   await k.close()
 })

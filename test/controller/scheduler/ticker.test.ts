@@ -21,7 +21,7 @@ function sleeper(t: TestContext, enabled = true) {
       for (const done of passes.splice(0)) done()
     },
   }
-  const ticker = new Ticker(systemClock, quiet, [runner])
+  const ticker = new Ticker(systemClock, quiet).add([runner])
   t.after(() => ticker.stop())
   const next = () => new Promise<void>((done) => passes.push(done))
   return { at: (ms: number) => (due = ms), made: () => made, next, ticker }
@@ -34,7 +34,7 @@ test('a pass is made when something is due, long before the interval is over', a
   await first
   const second = next()
   const seen = at(systemClock.now() + 100)
-  ticker.heed('sleeper')
+  ticker.reschedule('sleeper')
   await second
   assert.ok(systemClock.now() >= seen, 'never before its time')
   assert.equal(made(), 2)
@@ -52,10 +52,10 @@ test('a runner that cannot say what is due, because the database is away, ends n
     },
     tick: () => undefined,
   }
-  const ticker = new Ticker(systemClock, { ...quiet, error: (line) => void told.push(line) }, [runner])
+  const ticker = new Ticker(systemClock, { ...quiet, error: (line) => void told.push(line) }).add([runner])
   t.after(() => ticker.stop())
   ticker.start()
-  ticker.heed('sleeper')
+  ticker.reschedule('sleeper')
   assert.equal(told.length, 1)
   await new Promise((resolve) => setImmediate(resolve))
   assert.equal(told.length, 2, 'asked again after the pass')
@@ -78,22 +78,22 @@ test('what was due is overdue: a pass follows at once; after the stop none does'
   await first
   const second = next()
   at(0)
-  ticker.heed('sleeper')
+  ticker.reschedule('sleeper')
   await second
   at(0)
-  ticker.heed('sleeper')
+  ticker.reschedule('sleeper')
   await ticker.stop()
-  ticker.heed('sleeper')
+  ticker.reschedule('sleeper')
   assert.equal(made(), 2)
 })
 
-test('before the start, and for a runner that is switched off, nothing is heeded', async (t) => {
+test('before the start, and for a runner that is switched off, nothing is rescheduled', async (t) => {
   for (const enabled of [true, false]) {
     const { at, made, ticker } = sleeper(t, enabled)
     at(0)
     if (!enabled) ticker.start()
-    ticker.heed('sleeper')
-    ticker.heed('nobody')
+    ticker.reschedule('sleeper')
+    ticker.reschedule('nobody')
     await ticker.stop()
     assert.equal(made(), 0)
   }

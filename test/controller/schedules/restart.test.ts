@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compose } from '../../../src/controller/compose.ts'
+import { createApp } from '../../../src/controller/app.ts'
 import { randomIds } from '../../../src/kernel/ids.ts'
 import { house, takes } from './world.ts'
 
@@ -9,7 +9,7 @@ const quiet = { debug() {}, error() {}, info() {}, warn() {} }
 /** Another controller over the same database, at a time of its own. */
 function another({ k }: Awaited<ReturnType<typeof house>>, at: () => string) {
   const now = () => Date.parse(at())
-  return compose({
+  return createApp({
     ...{ clock: { monotonic: now, now }, config: k.config, db: k.db, ids: randomIds, log: quiet },
     secrets: { nodeSshKey: 'kit-node-key-0123456789', settingsKey: 'kit-node-key-0123456789' },
   })

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { topics } from '../../../src/controller/scheduler/notifier.ts'
 import { daily, finishAll, house, pass, takes } from './world.ts'
 
 const DUE = 'schedules.due_run'
@@ -30,7 +31,7 @@ test('the recorder that waits hears of it at once', async () => {
   await add()
   k.advance('1h')
   const claim = agent.post(`/nodes/${nodeId}/recording-jobs/claim-next?waitSeconds=30`)
-  while (k.bell.listeners(nodeId) === 0) await new Promise((done) => setImmediate(done))
+  while (k.notifier.listeners(topics.jobs(nodeId)) === 0) await new Promise((done) => setImmediate(done))
   await pass(k)
   const { json, status } = await claim
   assert.deepEqual([status, json.data.command.captureChannelSelection], [200, [1, 2]])

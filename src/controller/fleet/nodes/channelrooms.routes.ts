@@ -1,4 +1,5 @@
 import { ChannelRooms, type Node } from '../../../wire/nodes.ts'
+import type { Events } from '../../events.ts'
 import type { reaches } from '../../http/reach.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
 import type { RoomStore } from '../rooms/rooms.store.ts'
@@ -7,14 +8,13 @@ import type { NodeStore } from './nodes.store.ts'
 
 interface Parts {
   channelRooms: ChannelRoomStore
+  events: Events
   nodes: NodeStore
   reach: ReturnType<typeof reaches>
-  /** Moves the schedules of the node whose room is another one now, with their roster rows; gives their ids. */
-  reroom: (nodeId: string, now: string) => string[]
   rooms: RoomStore
 }
 
-export const channelRoomRoutes = ({ channelRooms, nodes, reach, reroom, rooms }: Parts): AnyRoute[] => [
+export const channelRoomRoutes = ({ channelRooms, events, nodes, reach, rooms }: Parts): AnyRoute[] => [
   // One transaction: channels, schedules and rosters move together or not at all.
   route({
     method: 'PUT',
@@ -34,12 +34,19 @@ export const channelRoomRoutes = ({ channelRooms, nodes, reach, reroom, rooms }:
       const details = {
         assignedRoomIds: [...new Set(assignments.flatMap(({ roomId }) => roomId ?? []))],
         channelCount: assignments.reduce((sum, { channelIndexes }) => sum + new Set(channelIndexes).size, 0),
-        reassignedScheduleIds: reroom(before.id, now),
+        reassignedScheduleIds: movedWith(events, before.id, now),
       }
       return { data: after, before: roomsOf(before), after: roomsOf(after), details }
     },
   }),
 ]
+
+/** Tells that a node, or channels of it, are in other rooms now; gives the ids of the schedules that followed. */
+export function movedWith(events: Events, nodeId: string, now: string): string[] {
+  const moved: string[] = []
+  events.emit('node.moved', { moved, nodeId, now })
+  return moved
+}
 
 /** The rooms of the channels, by interface: what the audit shows of the change. */
 const roomsOf = ({ interfaces, roomId }: Node): object => ({

@@ -1,9 +1,11 @@
 import { found } from '../../../kernel/fail.ts'
 import { InterfacePatch, NodeFilters, NodePatch } from '../../../wire/nodes.ts'
+import type { Events } from '../../events.ts'
 import { pageMeta } from '../../http/page.ts'
 import type { reaches } from '../../http/reach.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
 import type { RoomStore } from '../rooms/rooms.store.ts'
+import { movedWith } from './channelrooms.routes.ts'
 import { type NodeStore, snapshot } from './nodes.store.ts'
 
 const all = () => ({ type: 'node_collection' })
@@ -12,16 +14,13 @@ const read = { auth: 'user', permission: 'node:read' } as const
 const manage = { auth: 'user', permission: 'node:manage' } as const
 
 interface Stores {
-  /** The config of a node may be another one now. */
-  configured: (nodeId: string) => void
+  events: Events
   nodes: NodeStore
-  /** Moves the schedules of the node whose room is another one now; gives their ids. */
-  reroom: (nodeId: string, now: string) => string[]
   reach: ReturnType<typeof reaches>
   rooms: RoomStore
 }
 
-export const nodeRoutes = ({ configured, nodes, reach, reroom, rooms }: Stores): AnyRoute[] => [
+export const nodeRoutes = ({ events, nodes, reach, rooms }: Stores): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/nodes',
@@ -54,9 +53,10 @@ export const nodeRoutes = ({ configured, nodes, reach, reroom, rooms }: Stores):
       nodes.mustExist(params.id)
       if (body.roomId) rooms.mustExist(body.roomId, reach(who, 'node:manage'), ['roomId'])
       const { before, after } = nodes.patch(params.id, body, now)
-      configured(params.id)
+      events.emit('config.changed', { nodeId: params.id })
       // Channels without a room of their own have the node's.
-      const moved = body.roomId === undefined ? {} : { details: { reassignedScheduleIds: reroom(params.id, now) } }
+      const moved =
+        body.roomId === undefined ? {} : { details: { reassignedScheduleIds: movedWith(events, params.id, now) } }
       return { data: after, before: snapshot(before), after: snapshot(after), ...moved }
     },
   }),

@@ -1,11 +1,11 @@
+import type { Events } from '../../events.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
-import type { AlarmStore } from '../../schedules/runs.store.ts'
 import { type NodeStore, snapshot } from '../nodes/nodes.store.ts'
 import type { RetireStore } from './retire.store.ts'
 import { type CredentialStores, endCredentials } from './revocation.ts'
 
 interface Parts extends CredentialStores {
-  alarms: AlarmStore
+  events: Events
   nodes: NodeStore
   retiring: RetireStore
 }
@@ -22,11 +22,11 @@ export const retireRoutes = (parts: Parts): AnyRoute[] => [
     action: 'nodes.retire',
     target,
     run: ({ params: { id }, now }) => {
-      const { alarms, nodes, retiring } = parts
+      const { events, nodes, retiring } = parts
       const before = nodes.get(id, now)
       const disabledScheduleIds = retiring.retire(id, now)
       if (!disabledScheduleIds) return { data: before, beside: { disabledScheduleIds: [] } }
-      for (const scheduleId of disabledScheduleIds) alarms.settle(scheduleId, 'node_retired', now)
+      events.emit('node.retired', { disabledScheduleIds, nodeId: id, now })
       const ended = endCredentials(parts, id, now)
       const data = nodes.get(id, now)
       return {

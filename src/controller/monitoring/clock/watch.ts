@@ -4,7 +4,6 @@ import { errorFields, type Log } from '../../../kernel/log.ts'
 import type { Audit } from '../../http/audit.ts'
 import { systemActor } from '../../http/who.ts'
 import type { Jump, SteadyClock } from '../../scheduler/steady.ts'
-import type { ScheduleJumps } from '../../schedules/jumps.store.ts'
 import type { Db } from '../../store/db.ts'
 import type { JumpStore } from './jumps.store.ts'
 import { fromStored, isTrusted, type Leap, leapOf, leapt, toStored } from './trust.rules.ts'
@@ -15,7 +14,15 @@ interface Parts {
   db: Db
   jumps: JumpStore
   log: Log
-  schedules: ScheduleJumps
+}
+
+/** Times in the database that another module keeps. */
+export interface Mover {
+  /** What must be moved before anybody may ask; gives how much was. */
+  move(jump: Jump): unknown
+  /** The rest, in steps of a few milliseconds. */
+  moveRest(jump: Jump): Iterable<() => void>
+  name: string
 }
 
 const EVERY_MS = 1000
@@ -30,6 +37,7 @@ export class ClockWatch {
   private readonly parts: Parts
   private readonly ending = new AbortController()
   private readonly listeners: ((by: number) => void)[] = []
+  private readonly movers: Mover[] = []
   private leap: Leap | undefined
   private moving: Promise<void> | undefined
   private timer: NodeJS.Timeout | undefined
@@ -41,6 +49,11 @@ export class ClockWatch {
   /** Hears of every jump, in ms, once the clock has followed it. */
   onJump(listener: (by: number) => void): void {
     this.listeners.push(listener)
+  }
+
+  /** What else is moved along in the database, in the same transaction; what it moved is told under its name. */
+  include(mover: Mover): void {
+    this.movers.push(mover)
   }
 
   /** Whether what is too old by the wall clock may be deleted. */
@@ -96,11 +109,12 @@ export class ClockWatch {
   }
 
   private carry(jump: Jump): void {
-    const { audit, db, jumps, log, schedules } = this.parts
+    const { audit, db, jumps, log } = this.parts
     const bySeconds = Math.round(jump.by / 1000)
-    const steps = inTurn(jumps.moveRest(jump), schedules.moveRest(jump))
+    const steps = inTurn(jumps.moveRest(jump), ...this.movers.map((mover) => mover.moveRest(jump)))
     const { leap, more } = db.tx(() => {
-      const moved = { ...jumps.moveNow(jump), schedules: schedules.move(jump) }
+      const others = this.movers.map((mover) => [mover.name, mover.move(jump)])
+      const moved = { ...jumps.moveNow(jump), ...Object.fromEntries(others) }
       const done = this.some(steps)
       const leap = this.storeLeap(jump.by, jump.now)
       audit.write(

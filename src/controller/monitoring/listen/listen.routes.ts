@@ -6,14 +6,14 @@ import type { NodeStore } from '../../fleet/nodes/nodes.store.ts'
 import type { Feeds } from '../../http/feed.ts'
 import { type AnyRoute, type Incoming, route, type Streamed, stream } from '../../http/route.ts'
 import type { UserWho } from '../../http/who.ts'
-import type { Bell } from '../../scheduler/bell.ts'
+import { type Notifier, topics } from '../../scheduler/notifier.ts'
 import { hears, sight } from '../meters/sight.rules.ts'
-import { audioBell, type Chunk, following, newestFor, polledFor } from './listen.rules.ts'
+import { type Chunk, following, newestFor, polledFor } from './listen.rules.ts'
 import { type Air, liveAudio, mayHear } from './live.ts'
 import type { Listener } from './sessions.store.ts'
 
 interface Parts extends Air {
-  bell: Bell
+  notifier: Notifier
   clock: Clock
   feeds: Feeds
   nodes: NodeStore
@@ -139,7 +139,7 @@ async function endless(
 ): Promise<Streamed> {
   const { enhance, nodeId } = listener
   const first = () => newestFor(air.chunks.kept(nodeId), enhance, iso(air.clock.now()))
-  if (!(await air.bell.until(audioBell(nodeId), waitSeconds, request.gone(), first))) throw silence()
+  if (!(await air.notifier.until(topics.audio(nodeId), waitSeconds, request.gone(), first))) throw silence()
   // Rights are asked again before the first byte.
   const body = air.feeds.stream(who.id, request, liveAudio(air, listener, who, air.clock))
   const headers = { ...AUDIO, 'x-accel-buffering': 'no' }
@@ -165,7 +165,7 @@ async function oneChunk(
     const heard = [...kept.raw, ...kept.enhanced].find((chunk) => chunk.sequence === after) ?? { sequence: after }
     return following(kept, enhance, heard, now)
   }
-  const chunk = await air.bell.until(audioBell(nodeId), waitSeconds, request.gone(), look)
+  const chunk = await air.notifier.until(topics.audio(nodeId), waitSeconds, request.gone(), look)
   const now = iso(air.clock.now())
   if (waitSeconds > 0 && !stillThere(air, listener, who, now)) throw gone()
   if (chunk) air.sessions.give(listener.id, chunk.sequence)

@@ -17,11 +17,6 @@ export interface Chunk {
   sequence: number
 }
 
-/** The bell a listener's long poll waits at. */
-export const audioBell = (nodeId: string): string => `audio ${nodeId}`
-/** The bell an agent's long poll for its config waits at. */
-export const demandBell = (nodeId: string): string => `demand ${nodeId}`
-
 /** What a listener has heard last. */
 export type Heard = Pick<Chunk, 'sequence'> & Partial<Omit<Chunk, 'audio'>>
 

@@ -1,7 +1,7 @@
 import { found } from '../../../kernel/fail.ts'
+import { BUILT_IN } from '../../../wire/settings.ts'
 import type { WatchdogPolicy, WatchdogPolicyInput, WatchdogPolicyPatch } from '../../../wire/watchdog.ts'
 import type { Reach } from '../../http/reach.ts'
-import { BUILT_IN } from '../../recordings/profiles/policies.store.ts'
 import type { Db, Params } from '../../store/db.ts'
 import { Lister, present } from '../../store/filter.ts'
 

@@ -1,5 +1,6 @@
 import type { Log } from '../../../kernel/log.ts'
 import { isInstalled, TOOL_ENV } from '../../../system/host/ffmpeg.ts'
+import type { Events } from '../../events.ts'
 import type { Audit } from '../../http/audit.ts'
 import type { Runner } from '../../scheduler/ticker.ts'
 import type { Db } from '../../store/db.ts'
@@ -9,10 +10,9 @@ import { alarms } from './alarms.ts'
 interface Parts {
   audit: Audit
   db: Db
+  events: Events
   health: HealthStore
   log: Log
-  /** They are there again: what failed without them may be tried. */
-  onFound: () => void
   /** Programs that join chunks and read waveforms: names or paths. */
   tools: readonly string[]
 }
@@ -22,7 +22,7 @@ const STEM = 'audio_tools_missing'
 const TYPE = `watchdog.${STEM}`
 
 /** Says that programs are missing without which no chunks are joined and no waveforms made, and when they are there again. */
-export function toolsRunner({ audit, db, health, log, onFound, tools }: Parts): Runner {
+export function toolsRunner({ audit, db, events, health, log, tools }: Parts): Runner {
   const hand = alarms(health, audit)
   return {
     enabled: true,
@@ -40,7 +40,7 @@ export function toolsRunner({ audit, db, health, log, onFound, tools }: Parts): 
       if (missing.length === 0 && standing) {
         db.tx(() => hand.resolve(STEM, standing.id, `${STEM}_ended`, {}, now))
         log.info('The missing programs are there again.', { tools })
-        onFound()
+        events.emit('tools.found', {})
       }
       return { missing }
     },

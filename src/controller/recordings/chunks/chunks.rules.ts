@@ -41,9 +41,6 @@ export interface ChunkSet {
 /** What is joined: the chunks that are played, or the raw masters beside them. */
 export type JoinGroup = 'primary' | 'raw'
 
-/** The bell a player waits at for the joined file. */
-export const joinBell = (recordingId: string): string => `joined ${recordingId}`
-
 // A chunk that is late comes within this time after its neighbours, or much later: then all of them are joined anew.
 const GRACE_MS = 60_000
 const MOST_CHUNKS = 1_000_000

@@ -1,11 +1,9 @@
 import { type Clock, iso } from '../../../kernel/clock.ts'
-import { isComing, joinBell } from './chunks.rules.ts'
+import { isComing } from './chunks.rules.ts'
 import type { ChunkStore } from './chunks.store.ts'
 
 /** What a player has to know of takes that came in chunks. */
 export const comings = (chunks: ChunkStore, clock: Clock) => ({
-  /** The bell that is rung when a joined file is there. */
-  bell: joinBell,
   /** Whether the joined file, of the raw masters or of what is played, is about to be there. */
   coming(recordingId: string, raw: boolean): boolean {
     const set = chunks.find(recordingId)

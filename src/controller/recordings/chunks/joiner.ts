@@ -6,13 +6,13 @@ import type { Ids } from '../../../kernel/ids.ts'
 import { errorFields, type Log } from '../../../kernel/log.ts'
 import { faultWords } from '../../../kernel/words.ts'
 import { CONTENT_TYPES } from '../../../wire/recordings.ts'
+import type { Events } from '../../events.ts'
 import type { Audit } from '../../http/audit.ts'
 import type { PathClaims } from '../../http/claims.ts'
 import { removeFiles } from '../../http/files.ts'
 import type { Room } from '../../http/room.ts'
 import { systemActor } from '../../http/who.ts'
 import type { HealthStore } from '../../monitoring/health/health.store.ts'
-import type { Bell } from '../../scheduler/bell.ts'
 import type { Runner } from '../../scheduler/ticker.ts'
 import type { Db } from '../../store/db.ts'
 import { isSecured } from '../library/recordings.rules.ts'
@@ -25,7 +25,6 @@ import {
   codecOfPath,
   isComplete,
   type JoinGroup,
-  joinBell,
   joinedRendition,
   joinTimes,
   missing,
@@ -36,17 +35,15 @@ import { type Joined, joinFiles } from './join.ts'
 
 interface Parts {
   audit: Audit
-  bell: Bell
   chunks: ChunkStore
   paths: PathClaims
   clock: Clock
   db: Db
+  events: Events
   ffmpegCommand: string
   health: HealthStore
   ids: Ids
   log: Log
-  /** A raw master has been joined: it is queued where its recording goes. */
-  onMaster: (recordingId: string, now: string) => void
   recordings: RecordingStore
   room: Room
   /** Directory of the stored files. */
@@ -143,7 +140,7 @@ export class Joiner {
       if (!this.ending.signal.aborted) this.failed(set, faultWords(e))
       return 0
     } finally {
-      this.parts.bell.ring(joinBell(set.recordingId))
+      this.parts.events.emit('recording.joined', { id: set.recordingId })
     }
   }
 
@@ -239,7 +236,7 @@ export class Joiner {
     chunks.joined(recordingId, group, revisionOf(set, group), joined.exact, event)
     health.judge(recordingId, now)
     // Chunks are sent one by one as they come, the master as the one file it is.
-    if (group === 'raw') this.parts.onMaster(recordingId, now)
+    if (group === 'raw') this.parts.events.emit('recording.cached', { now, piece: 'master', queued: [], recordingId })
     const details = { chunkCount: sources.length, fileName: path.basename(file), rendition, size: joined.size }
     this.told(set, 'succeeded', now, { ...details, ...gaps }, before)
     return replaced ? [replaced] : []

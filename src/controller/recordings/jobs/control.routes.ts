@@ -2,28 +2,26 @@ import { conflict, Fail } from '../../../kernel/fail.ts'
 import type { Ids } from '../../../kernel/ids.ts'
 import { JobIds } from '../../../wire/jobs.ts'
 import type { Job } from '../../../wire/recordings.ts'
+import type { Events } from '../../events.ts'
 import type { NodeStore } from '../../fleet/nodes/nodes.store.ts'
 import type { PathClaims } from '../../http/claims.ts'
 import type { Reach, reaches } from '../../http/reach.ts'
 import { type AnyRoute, flow, route } from '../../http/route.ts'
-import type { Bell } from '../../scheduler/bell.ts'
 import type { ClaimStore } from './claims.store.ts'
 import { isStoppable, retryFault, singleRetryFault } from './jobs.rules.ts'
+import type { JobService } from './jobs.service.ts'
 import type { JobStore } from './jobs.store.ts'
-import type { LeaseStore } from './leases.store.ts'
 
 interface Parts {
-  bell: Bell
   claims: ClaimStore
+  events: Events
   ids: Ids
   jobs: JobStore
-  leases: LeaseStore
   nodes: NodeStore
   paths: PathClaims
   reach: ReturnType<typeof reaches>
+  service: JobService
   recordings: {
-    /** The operator's stop, as on the recording itself. */
-    finish(id: string, now: string): unknown
     /** Begins the take anew; gives the files of the old one, to be unlinked after the commit. */
     restart(id: string, now: string): string[]
   }
@@ -69,14 +67,14 @@ const retryRoute = (parts: Parts): AnyRoute =>
 
 /** A new job with the same command; what the old take left is cleared once the new one stands (contract A, 4.4). */
 function retried(
-  { bell, claims, ids, nodes, recordings }: Parts,
+  { claims, events, ids, nodes, recordings }: Parts,
   source: Job,
   now: string,
 ): { files: string[]; job: Job } {
   nodes.mustServe(source.nodeId)
   const files = recordings.restart(source.recordingId, now)
   const job = claims.create(ids.make('job'), source.recordingId, source.nodeId, source.command, now)
-  bell.ring(source.nodeId)
+  events.emit('job.changed', { id: job.id, nodeId: job.nodeId, recordingId: job.recordingId, status: job.status })
   return { files, job }
 }
 
@@ -111,7 +109,7 @@ const bulkRetryRoute = (parts: Parts): AnyRoute =>
     },
   })
 
-const bulkStopRoute = ({ bell, jobs, leases, reach, recordings }: Parts): AnyRoute =>
+const bulkStopRoute = ({ jobs, reach, service }: Parts): AnyRoute =>
   route({
     method: 'POST',
     path: '/recording-jobs/bulk-stop',
@@ -123,11 +121,7 @@ const bulkStopRoute = ({ bell, jobs, leases, reach, recordings }: Parts): AnyRou
       const before = visible(jobs, reach(who, 'recording:control'), body)
       if (!before.every(isStoppable))
         throw conflict('recording_job_not_stoppable', 'One or more recording jobs cannot be stopped')
-      for (const { id, nodeId, recordingId } of before) {
-        leases.stop(id, now)
-        bell.ring(nodeId)
-        recordings.finish(recordingId, now)
-      }
+      for (const job of before) service.stop(job, job.recordingId, now)
       const after = before.map(({ id }) => jobs.get(id))
       return {
         data: after,

@@ -2,7 +2,8 @@ import type { Audit } from '../../http/audit.ts'
 import { systemActor } from '../../http/who.ts'
 import type { Runner } from '../../scheduler/ticker.ts'
 import type { Db } from '../../store/db.ts'
-import { type Ending, LEASE_EXPIRED, STOP_EXPIRED } from './leases.rules.ts'
+import type { JobService } from './jobs.service.ts'
+import { LEASE_EXPIRED, STOP_EXPIRED } from './leases.rules.ts'
 import type { LeaseStore } from './leases.store.ts'
 
 interface Parts {
@@ -11,24 +12,23 @@ interface Parts {
   batchSize: number
   db: Db
   enabled: boolean
-  ending: Ending
   intervalSeconds: number
+  jobs: JobService
   leases: LeaseStore
 }
 
 /** Fails orphaned jobs whose lease ran out (specification, background runners). */
-export const leaseRunner = ({ audit, batchSize, db, enabled, ending, intervalSeconds, leases }: Parts): Runner => ({
+export const leaseRunner = ({ audit, batchSize, db, enabled, intervalSeconds, jobs, leases }: Parts): Runner => ({
   name: 'job-lease',
   enabled,
   intervalSeconds,
   tick: (now) =>
     db.tx(() => {
-      const jobs = leases.expired(now, batchSize)
-      for (const job of jobs) {
+      const expired = leases.expired(now, batchSize)
+      for (const job of expired) {
         const stopped = job.status === 'stop_requested'
         const [to, reason] = stopped ? (['cancelled', STOP_EXPIRED] as const) : (['failed', LEASE_EXPIRED] as const)
-        leases.end(job.id, to, reason, now)
-        const effect = ending(job, to, reason, now)
+        const effect = jobs.end(job, to, reason, now)
         audit.write(
           {
             action: 'recording_jobs.lease_expired',
@@ -43,6 +43,6 @@ export const leaseRunner = ({ audit, batchSize, db, enabled, ending, intervalSec
           now,
         )
       }
-      return { expired: jobs.length }
+      return { expired: expired.length }
     }),
 })

@@ -57,7 +57,7 @@ export function admit(active: readonly ActiveCapture[], wish: Wish, capacity: nu
  * A conflict names the other take, its job and its room to who may see it; to others the channels are in use, and that
  * is all: a device may serve rooms that are not theirs.
  */
-export function sparing<T>(sees: (recordingId: string) => boolean, step: () => T): T {
+export function withoutForeign<T>(sees: (recordingId: string) => boolean, step: () => T): T {
   try {
     return step()
   } catch (e) {

@@ -1,20 +1,15 @@
 import { RecordingStart } from '../../../wire/recordings.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
-import type { Scope } from '../../http/scope.ts'
-import type { Bell } from '../../scheduler/bell.ts'
+import type { JobService } from '../jobs/jobs.service.ts'
 import type { JobStore } from '../jobs/jobs.store.ts'
-import type { LeaseStore } from '../jobs/leases.store.ts'
-import { sparing } from './conflicts.rules.ts'
+import type { RecordingService } from './recordings.service.ts'
 import type { RecordingStore } from './recordings.store.ts'
-import type { starter } from './start.ts'
 
 interface Parts {
-  bell: Bell
+  jobService: JobService
   jobs: JobStore
-  leases: LeaseStore
   recordings: RecordingStore
-  scope: Scope
-  start: ReturnType<typeof starter>
+  service: RecordingService
 }
 
 // The node is named in the body; without one a scoped caller is refused like for a node that is not theirs.
@@ -23,7 +18,7 @@ const nodeOfBody = (_: unknown, body: unknown) => {
   return { type: 'node', id: typeof id === 'string' && id ? id : '__invalid_node__' }
 }
 
-export const controlRoutes = ({ bell, jobs, leases, recordings, scope, start }: Parts): AnyRoute[] => [
+export const controlRoutes = ({ jobService, jobs, recordings, service }: Parts): AnyRoute[] => [
   route({
     method: 'POST',
     path: '/recordings',
@@ -34,8 +29,7 @@ export const controlRoutes = ({ bell, jobs, leases, recordings, scope, start }: 
     body: RecordingStart,
     status: 202,
     run: ({ body, who, now }) => {
-      const sees = (id: string) => scope.decide(who, 'recording:read', { type: 'recording', id }).allowed
-      const { job, profile, recording } = sparing(sees, () => start(body, who, now))
+      const { job, profile, recording } = service.start(body, who, now)
       return {
         data: recording,
         beside: { job },
@@ -56,9 +50,7 @@ export const controlRoutes = ({ bell, jobs, leases, recordings, scope, start }: 
     run: ({ params: { id }, now }) => {
       const before = recordings.get(id)
       const job = jobs.activeOf(id)
-      const stopped = job !== undefined && leases.stop(job.id, now)
-      if (job) bell.ring(job.nodeId)
-      recordings.finish(id, now)
+      const stopped = jobService.stop(job, id, now)
       const after = recordings.get(id)
       const jobStatus = job ? jobs.get(job.id).status : 'no_active_job'
       return {

@@ -9,7 +9,7 @@ import type { Principals } from '../../http/principals.ts'
 import type { Incoming, Streamed } from '../../http/route.ts'
 import { type AnyRoute, flow, stream } from '../../http/route.ts'
 import type { UserWho } from '../../http/who.ts'
-import type { Bell } from '../../scheduler/bell.ts'
+import { type Notifier, topics } from '../../scheduler/notifier.ts'
 import type { Playing } from './playing.ts'
 import { byRendition, chosenFile, contentTypeOf, downloadName } from './recordings.rules.ts'
 import type { RecordingFile, RecordingStore } from './recordings.store.ts'
@@ -17,14 +17,13 @@ import type { TicketStore } from './tickets.store.ts'
 
 /** Takes whose file is made behind their upload. */
 interface Joins {
-  bell(recordingId: string): string
   coming(recordingId: string, raw: boolean): boolean
   enhanced(recordingId: string): boolean
 }
 
 /** What playing stands on; `takes` is the directory of the stored files. */
 interface Playback {
-  bell: Bell
+  notifier: Notifier
   clock: Clock
   ids: Ids
   joins: Joins
@@ -57,13 +56,13 @@ export const playbackRoutes = (playback: Playback): AnyRoute[] => [...ticketRout
 
 /** The file to play; of a take that is being joined, once it is: one joined before holds less. Undefined when there is none. */
 async function stored(
-  { bell, joins, recordings }: Playback,
+  { joins, notifier, recordings }: Playback,
   id: string,
   rendition: Rendition | undefined,
   gone: AbortSignal,
 ): Promise<RecordingFile | undefined> {
   const raw = rendition === 'raw'
-  await bell.until(joins.bell(id), JOIN_SECONDS, gone, () => (joins.coming(id, raw) ? undefined : true))
+  await notifier.until(topics.joined(id), JOIN_SECONDS, gone, () => (joins.coming(id, raw) ? undefined : true))
   const { primary, ...others } = byRendition(recordings.files(id))
   const fit = primary && !(raw && joins.enhanced(id)) ? { ...others, primary } : others
   return chosenFile(fit, rendition)

@@ -5,14 +5,6 @@ import type { Db } from '../../store/db.ts'
 import { present } from '../../store/filter.ts'
 import { retentionPolicyStore } from '../retention/policies.store.ts'
 
-/** What every controller starts with (sql/0004): the defaults of a recording that names none. */
-export const BUILT_IN = {
-  profile: 'voice-mp3-vbr',
-  retention: 'retention-keep-controller-cache',
-  upload: 'upload-policy-stub',
-  watchdog: 'scheduled-voice-watchdog',
-} as const
-
 interface UploadPolicy {
   deleteCacheAfterUpload: boolean
   destinationId?: string

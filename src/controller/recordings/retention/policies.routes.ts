@@ -2,6 +2,7 @@ import { Fail } from '../../../kernel/fail.ts'
 import type { Ids } from '../../../kernel/ids.ts'
 import { API_PREFIX } from '../../../wire/headers.ts'
 import { RetentionInput, RetentionPatch, type RetentionPolicy } from '../../../wire/retention.ts'
+import type { Events } from '../../events.ts'
 import { actionStates } from '../../http/actions.ts'
 import type { reaches } from '../../http/reach.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
@@ -17,8 +18,7 @@ export function retentionRoutes(
   policies: RetentionPolicyStore,
   ids: Ids,
   reach: ReturnType<typeof reaches>,
-  /** The recorders have other policies now. */
-  changed: () => void,
+  events: Events,
 ): AnyRoute[] {
   const get = (id: string): RetentionPolicy => {
     const policy = policies.find(id)
@@ -44,7 +44,7 @@ export function retentionRoutes(
       status: 201,
       run: ({ body, now }) => {
         const after = policies.create(body.id ?? ids.make('retention_policy'), body, now)
-        changed()
+        events.emit('config.changed', {})
         return { data: after, after, target: { type: 'retention_policy', id: after.id, name: after.name } }
       },
     }),
@@ -77,7 +77,7 @@ export function retentionRoutes(
       run: ({ params, body, now }) => {
         const before = get(params.id)
         const after = policies.change(before, body, now)
-        changed()
+        events.emit('config.changed', {})
         return { data: after, before, after }
       },
     }),

@@ -105,7 +105,7 @@ test('an account of the identity provider never becomes the owner by its address
 
 test('the composition seeds the admin before it listens', async () => {
   const k = kit({ env: { SVC_LOCAL_ADMIN_PASSWORD: 'from the environment' } })
-  await k.prepare()
+  await k.start()
   const answer = await k.anonymous.post('/auth/login', { email: EMAIL, password: 'from the environment' })
   assert.deepEqual(answer.json.data.user.roles, ['owner'])
   await k.close()

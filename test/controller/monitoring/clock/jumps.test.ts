@@ -1,7 +1,7 @@
 // The wall clock jumps: what stands for a span of time goes on, dates are judged as after an outage.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { compose } from '../../../../src/controller/compose.ts'
+import { createApp } from '../../../../src/controller/app.ts'
 import { randomIds } from '../../../../src/kernel/ids.ts'
 import { type Kit, kit } from '../../../kit/kit.ts'
 import { takes as stored } from '../../recordings/library/takes.ts'
@@ -338,11 +338,11 @@ const quiet = { debug() {}, error() {}, info() {}, warn() {} }
 /** Another process over the same database, which begins with a clock of its own. */
 async function restarted(k: Kit, at: string) {
   const clock = { monotonic: () => 0, now: () => Date.parse(at) }
-  const next = compose({
+  const next = createApp({
     ...{ clock, config: k.config, db: k.db, ids: randomIds, log: quiet },
     secrets: { nodeSshKey: 'kit-node-key-0123456789', settingsKey: 'kit-node-key-0123456789' },
   })
-  await next.prepare()
+  await next.start()
   next.leases.grace(at)
   return next
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { topics } from '../../../../src/controller/scheduler/notifier.ts'
 import { listening } from '../../../kit/http.ts'
 import { type Kit, kit } from '../../../kit/kit.ts'
 import { reading } from '../../../kit/reading.ts'
@@ -122,7 +123,7 @@ test('a long poll is answered by the chunk it waits for', async () => {
   await say(1)
   const first = await ask(k, ann.token, path)
   const waiting = ask(k, ann.token, `${path}&after=${first.headers.get('x-svc-sequence')}&waitSeconds=20`)
-  while (k.bell.listeners(`audio ${id}`) === 0) await new Promise((resolve) => setImmediate(resolve))
+  while (k.notifier.listeners(topics.audio(id)) === 0) await new Promise((resolve) => setImmediate(resolve))
   await say(2)
   assert.equal(chunkNumber(await audio(await waiting)), 2)
   await k.close()
@@ -133,7 +134,7 @@ test('a long poll whose session ends meanwhile is 404', async () => {
   await say(1)
   const first = await ask(k, ann.token, path)
   const waiting = ann.get(`${path}&after=${first.headers.get('x-svc-sequence')}&waitSeconds=20`)
-  while (k.bell.listeners(`audio ${id}`) === 0) await new Promise((resolve) => setImmediate(resolve))
+  while (k.notifier.listeners(topics.audio(id)) === 0) await new Promise((resolve) => setImmediate(resolve))
   await ann.delete(`/nodes/${id}/listen/${sessionId}`)
   await say(2)
   assert.equal((await waiting).status, 404)
@@ -184,7 +185,7 @@ test('continuous: an agent that was only just told gets a moment to begin; one t
   const s = await studio()
   assert.equal((await s.ann.get(`${s.path}&continuous=1&waitSeconds=0`)).status, 409)
   const opening = live(s)
-  while (s.k.bell.listeners(`audio ${s.id}`) === 0) await new Promise((resolve) => setImmediate(resolve))
+  while (s.k.notifier.listeners(topics.audio(s.id)) === 0) await new Promise((resolve) => setImmediate(resolve))
   await s.say(1)
   const stream = await opening
   assert.equal(await stream.next(), 1)

@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { Events } from '../../../../src/controller/events.ts'
 import { audit } from '../../../../src/controller/http/audit.ts'
 import { PathClaims } from '../../../../src/controller/http/claims.ts'
 import { Room } from '../../../../src/controller/http/room.ts'
@@ -160,19 +161,20 @@ test('a disk without room for the joined file is a failure that says so; the chu
   await k.close()
 })
 
+const silent = { debug() {}, error() {}, info() {}, warn() {} }
+
 /** The joiner of the next process on the same database. */
 const anotherJoiner = (k: Kit): Joiner =>
   new Joiner({
     audit: audit(k.db, randomIds, 0),
-    bell: k.bell,
     chunks: chunkStore(k.db),
     clock: { now: () => Date.parse(k.now()), monotonic: () => 0 },
     db: k.db,
+    events: new Events(k.db, silent),
     ffmpegCommand: 'ffmpeg',
     health: healthStore(k.db, randomIds),
     ids: randomIds,
-    log: { debug() {}, error() {}, info() {}, warn() {} },
-    onMaster: () => {},
+    log: silent,
     paths: new PathClaims(k.takes),
     recordings: recordingStore(k.db),
     room: new Room(k.takes),

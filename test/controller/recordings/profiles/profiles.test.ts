@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BUILT_IN, policyStore } from '../../../../src/controller/recordings/profiles/policies.store.ts'
+import { policyStore } from '../../../../src/controller/recordings/profiles/policies.store.ts'
 import { PROFILE_DEFAULTS } from '../../../../src/controller/recordings/profiles/profiles.rules.ts'
+import { BUILT_IN } from '../../../../src/wire/settings.ts'
 import { kit } from '../../../kit/kit.ts'
 
 const PATH = '/settings/recording-profiles'

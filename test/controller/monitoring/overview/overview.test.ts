@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { merged, withinRoom } from '../../../../src/controller/fleet/overview/overview.rules.ts'
+import { merged, withinRoom } from '../../../../src/controller/monitoring/overview/overview.rules.ts'
 import type { Node } from '../../../../src/wire/nodes.ts'
 import { type Kit, kit } from '../../../kit/kit.ts'
 

@@ -4,8 +4,8 @@ import * as fs from 'node:fs'
 import * as os from 'node:os'
 import * as path from 'node:path'
 import { after, test } from 'node:test'
-import { askedFor } from '../../../../src/controller/fleet/nodes/depot.rules.ts'
-import { Depot } from '../../../../src/controller/fleet/nodes/depot.ts'
+import { askedFor } from '../../../../src/controller/fleet/releases/depot.rules.ts'
+import { Depot } from '../../../../src/controller/fleet/releases/depot.ts'
 import { packFolder } from '../../../../src/system/host/archive.ts'
 import {
   type Arch,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { newestAgent, nextPage } from '../../../../src/controller/fleet/nodes/release.rules.ts'
+import { newestAgent, nextPage } from '../../../../src/controller/fleet/releases/release.rules.ts'
 import { type Kit, kit } from '../../../kit/kit.ts'
 import { json, peer, type Reply } from '../../../kit/peer.ts'
 

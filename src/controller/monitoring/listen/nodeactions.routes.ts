@@ -1,10 +1,10 @@
 import { API_PREFIX } from '../../../wire/headers.ts'
 import { LIFECYCLE_ACTIONS } from '../../../wire/lifecycle.ts'
 import type { Node } from '../../../wire/nodes.ts'
+import type { NodeStore } from '../../fleet/nodes/nodes.store.ts'
+import { SILENT } from '../../fleet/nodes/status.rules.ts'
 import { type Action, actionStates } from '../../http/actions.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
-import type { NodeStore } from './nodes.store.ts'
-import { SILENT } from './status.rules.ts'
 
 /** What can be heard or seen of a node now: a fresh chunk of its audio, else its newest meter frame, else nothing. */
 type Monitor =

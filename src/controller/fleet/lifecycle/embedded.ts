@@ -1,17 +1,17 @@
 // The lifecycle runner inside the controller, for a site of one box (SVC_LIFECYCLE_EMBEDDED): the same runs, without HTTP,
 // and the keys straight from the store.
-import { Fail } from '../kernel/fail.ts'
-import type { Ids } from '../kernel/ids.ts'
-import type { RunSettings } from '../lifecycle/config.ts'
-import { type MaterialSource, materialFail } from '../lifecycle/material.ts'
-import { perform } from '../lifecycle/run.ts'
-import { Vault } from '../lifecycle/vault.ts'
-import type { Act } from './fleet/lifecyclejobs/act.ts'
-import { failed, outcomeOf } from './fleet/lifecyclejobs/lifecycle.rules.ts'
-import { type MaterialStores, materialOf } from './fleet/onboarding/material.store.ts'
-import type { Audit } from './http/audit.ts'
-import { systemActor } from './http/who.ts'
-import type { CommitGroup } from './store/group.ts'
+import { Fail } from '../../../kernel/fail.ts'
+import type { Ids } from '../../../kernel/ids.ts'
+import type { RunSettings } from '../../../lifecycle/config.ts'
+import { type MaterialSource, materialFail } from '../../../lifecycle/material.ts'
+import { perform } from '../../../lifecycle/run.ts'
+import { Vault } from '../../../lifecycle/vault.ts'
+import type { Audit } from '../../http/audit.ts'
+import { systemActor } from '../../http/who.ts'
+import type { CommitGroup } from '../../store/group.ts'
+import { type MaterialStores, materialOf } from '../onboarding/material.store.ts'
+import type { Act } from './act.ts'
+import { failed, outcomeOf } from './lifecycle.rules.ts'
 
 interface EmbeddedParts {
   audit: Audit

@@ -4,94 +4,104 @@ import type { Node } from '../../../wire/nodes.ts'
 import type { Profile } from '../../../wire/profiles.ts'
 import type { RecordingStart } from '../../../wire/recordings.ts'
 import type { RetentionPolicy } from '../../../wire/retention.ts'
+import { BUILT_IN } from '../../../wire/settings.ts'
+import type { Events } from '../../events.ts'
 import type { AssignmentStore } from '../../fleet/channels/assignments.store.ts'
 import type { NodeStore } from '../../fleet/nodes/nodes.store.ts'
 import { mustBeInUse } from '../../fleet/nodes/problems.rules.ts'
 import { placesOf } from '../../fleet/rooms/places.rules.ts'
 import type { RoomStore } from '../../fleet/rooms/rooms.store.ts'
-import { inScope, verdict } from '../../http/scope.ts'
+import { inScope, type Scope, verdict } from '../../http/scope.ts'
 import type { UserWho } from '../../http/who.ts'
-import type { Bell } from '../../scheduler/bell.ts'
 import type { Chosen, SettingsStore } from '../../settings/settings.store.ts'
 import type { ClaimStore } from '../jobs/claims.store.ts'
-import { BUILT_IN, type PolicyStore } from '../profiles/policies.store.ts'
+import type { PolicyStore } from '../profiles/policies.store.ts'
 import type { ProfileStore } from '../profiles/profiles.store.ts'
 import { recorderCache } from '../retention/retention.rules.ts'
-import { admit } from './conflicts.rules.ts'
+import { admit, withoutForeign } from './conflicts.rules.ts'
 import type { ConflictStore } from './conflicts.store.ts'
 import type { NewRecording, RecordingStore } from './recordings.store.ts'
 import * as rules from './start.rules.ts'
 
 interface StartParts {
   assignments: AssignmentStore
-  bell: Bell
   claims: ClaimStore
   conflicts: ConflictStore
   defaults: rules.CaptureDefaults
   defaultInterfaceId: string | undefined
+  events: Events
   ids: Ids
   nodes: NodeStore
   policies: PolicyStore
   profiles: ProfileStore
   recordings: RecordingStore
   rooms: RoomStore
+  scope: Scope
   settings: Pick<SettingsStore, 'chosen'>
 }
 
-/** Starts an ad-hoc recording: recording and job in one step, in the order of checks of contract A, R8. */
-export function starter(parts: StartParts) {
-  return (input: RecordingStart, who: UserWho, now: string): rules.Started => {
-    const node = parts.nodes.get(input.nodeId, now)
-    const place = placed(parts, node, input)
-    mayRecord(parts, who, node, place.roomId)
-    mustServe(parts, node, input)
-    const chosen = parts.settings.chosen()
-    const profile = parts.profiles.get(input.recordingProfileId ?? chosen.profile)
-    const { retention, uploadPolicyIds } = checkedPolicies(parts, input, who, chosen)
-    const seconds = input.durationSeconds ?? parts.defaults.seconds
-    const recording = {
-      ...labels(parts, input, node, place.roomId, now),
-      ...{ recordingProfileId: profile.id, retentionPolicyId: retention.id, uploadPolicyIds },
-      watchdogPolicyId: chosen.watchdog,
-    }
-    return begin(parts, { ...place, node, profile, recording, retention, seconds }, now)
+/** The one place where recordings start, for HTTP and for schedules alike. */
+export function recordingService(parts: StartParts) {
+  /** Nobody reads in a conflict of a recording that is not theirs to see. */
+  const redacted = (who: UserWho, step: () => rules.Started): rules.Started =>
+    withoutForeign((id) => parts.scope.decide(who, 'recording:read', { type: 'recording', id }).allowed, step)
+
+  return {
+    /**
+     * Whether a take could be made, as far as it can be known before its time: device, channels, codec, rate.
+     * @throws Fail like a start: 404 without the profile, 409 without the interface, 400 for what does not fit.
+     */
+    plan(node: Node, asked: Asked, profileId: string): void {
+      const { shape } = placed(parts, node, asked)
+      commandOf(parts, { node, profile: parts.profiles.get(profileId), seconds: 1, shape }, '', '')
+    },
+    /** Starts an ad-hoc recording: recording and job in one step, in the order of checks of contract A, R8. */
+    start: (input: RecordingStart, who: UserWho, now: string): rules.Started =>
+      redacted(who, () => started(parts, input, who, now)),
+    /**
+     * Starts what a schedule asks for, by the same rules of channels, rooms, conflicts and capacity; `who` when a person asked.
+     * @throws Fail 400 for a selection that no longer fits its interface, or lies in several rooms; 409 for channels in use
+     * (`capture_channels_busy`) or a node at capacity.
+     */
+    startScheduled: (take: rules.ScheduledTake, now: string, who?: UserWho): rules.Started =>
+      who ? redacted(who, () => scheduled(parts, take, now)) : scheduled(parts, take, now),
   }
 }
+export type RecordingService = ReturnType<typeof recordingService>
 
-/**
- * Starts what a schedule asks for, by the same rules of channels, rooms, conflicts and capacity.
- * @throws Fail 400 for a selection that no longer fits its interface, or lies in several rooms; 409 for channels in use
- * (`capture_channels_busy`) or a node at capacity.
- */
-export function scheduledStarter(parts: StartParts) {
-  return (take: rules.ScheduledTake, now: string): rules.Started => {
-    const { folder, name, node, scheduleId, tags, uploadPolicyIds, watchdogPolicyId } = take
-    mustServe(parts, node, take)
-    const place = placed(parts, node, take)
-    const recording = {
-      ...{ folder, name, nodeId: node.id, recordedAt: now, roomId: place.roomId, scheduleId, tags, watchdogPolicyId },
-      recordingProfileId: take.recordingProfileId,
-      retentionPolicyId: take.retentionPolicyId,
-      source: 'schedule',
-      status: 'recording',
-      uploadPolicyIds: uploadPolicyIds.length > 0 ? uploadPolicyIds : [BUILT_IN.upload],
-    } as const
-    const profile = parts.profiles.get(take.recordingProfileId)
-    const retention = parts.policies.retentionPolicy(take.retentionPolicyId)
-    const seconds = take.seconds ?? parts.defaults.seconds
-    return begin(parts, { ...place, node, profile, recording, retention, seconds }, now)
+function started(parts: StartParts, input: RecordingStart, who: UserWho, now: string): rules.Started {
+  const node = parts.nodes.get(input.nodeId, now)
+  const place = placed(parts, node, input)
+  mayRecord(parts, who, node, place.roomId)
+  mustServe(parts, node, input)
+  const chosen = parts.settings.chosen()
+  const profile = parts.profiles.get(input.recordingProfileId ?? chosen.profile)
+  const { retention, uploadPolicyIds } = checkedPolicies(parts, input, who, chosen)
+  const seconds = input.durationSeconds ?? parts.defaults.seconds
+  const recording = {
+    ...labels(parts, input, node, place.roomId, now),
+    ...{ recordingProfileId: profile.id, retentionPolicyId: retention.id, uploadPolicyIds },
+    watchdogPolicyId: chosen.watchdog,
   }
+  return begin(parts, { ...place, node, profile, recording, retention, seconds }, now)
 }
 
-/**
- * Whether a take could be made, as far as it can be known before its time: device, channels, codec, rate.
- * @throws Fail like a start: 404 without the profile, 409 without the interface, 400 for what does not fit.
- */
-export function foreseer(parts: StartParts) {
-  return (node: Node, asked: Asked, profileId: string): void => {
-    const { shape } = placed(parts, node, asked)
-    drawnUp(parts, { node, profile: parts.profiles.get(profileId), seconds: 1, shape }, '', '')
-  }
+function scheduled(parts: StartParts, take: rules.ScheduledTake, now: string): rules.Started {
+  const { folder, name, node, scheduleId, tags, uploadPolicyIds, watchdogPolicyId } = take
+  mustServe(parts, node, take)
+  const place = placed(parts, node, take)
+  const recording = {
+    ...{ folder, name, nodeId: node.id, recordedAt: now, roomId: place.roomId, scheduleId, tags, watchdogPolicyId },
+    recordingProfileId: take.recordingProfileId,
+    retentionPolicyId: take.retentionPolicyId,
+    source: 'schedule',
+    status: 'recording',
+    uploadPolicyIds: uploadPolicyIds.length > 0 ? uploadPolicyIds : [BUILT_IN.upload],
+  } as const
+  const profile = parts.profiles.get(take.recordingProfileId)
+  const retention = parts.policies.retentionPolicy(take.retentionPolicyId)
+  const seconds = take.seconds ?? parts.defaults.seconds
+  return begin(parts, { ...place, node, profile, recording, retention, seconds }, now)
 }
 
 type Asked = Pick<RecordingStart, 'captureBackend' | 'captureChannelSelection' | 'captureInterfaceId' | 'channelMode'>
@@ -114,27 +124,27 @@ interface Ready {
   shape: rules.Shape
 }
 
-/** Recording, job and bell, once everything is known and allowed. */
+/** Recording and job, once everything is known and allowed. */
 function begin(parts: StartParts, ready: Ready, now: string): rules.Started {
-  const { bell, claims, conflicts, ids, recordings } = parts
+  const { claims, conflicts, events, ids, recordings } = parts
   const { node, profile, retention, seconds, shape } = ready
   const from = Date.parse(now)
   const wish = { interfaceId: shape.device?.id, selection: shape.selection, from, until: from + seconds * 1000 }
   const capacity = node.recordingCapacity?.maxConcurrentRecordings ?? 1
   const captureGroupId = admit(conflicts.active(node.id), wish, capacity) ?? ids.make('cap')
   const recordingId = ids.make('rec')
-  const command = drawnUp(parts, ready, recordingId, captureGroupId)
+  const command = commandOf(parts, ready, recordingId, captureGroupId)
   const recording = recordings.create({ ...ready.recording, id: recordingId }, now)
   const job = claims.create(ids.make('job'), recordingId, node.id, { ...command, ...cacheRetention(retention) }, now)
-  bell.ring(node.id)
+  events.emit('job.changed', { id: job.id, nodeId: node.id, recordingId, status: job.status })
   return { job, profile, recording }
 }
 
-type Drawn = Pick<Ready, 'node' | 'profile' | 'seconds' | 'shape'>
+type Planned = Pick<Ready, 'node' | 'profile' | 'seconds' | 'shape'>
 
-function drawnUp(
+function commandOf(
   { assignments, defaults }: StartParts,
-  { node, profile, seconds, shape }: Drawn,
+  { node, profile, seconds, shape }: Planned,
   recordingId: string,
   captureGroupId: string,
 ) {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
-import { Dispatch } from '../../../../src/controller/fleet/lifecyclejobs/dispatch.ts'
-import { targetHostOf } from '../../../../src/controller/fleet/lifecyclejobs/lifecycle.rules.ts'
-import { lifecycleStore } from '../../../../src/controller/fleet/lifecyclejobs/lifecycle.store.ts'
+import { Dispatch } from '../../../../src/controller/fleet/lifecycle/dispatch.ts'
+import { targetHostOf } from '../../../../src/controller/fleet/lifecycle/lifecycle.rules.ts'
+import { lifecycleStore } from '../../../../src/controller/fleet/lifecycle/lifecycle.store.ts'
 import type { SshKeyStore } from '../../../../src/controller/fleet/onboarding/sshkeys.store.ts'
 import { systemActor } from '../../../../src/controller/http/who.ts'
 import { redacted } from '../../../../src/kernel/redact.ts'
@@ -284,7 +284,7 @@ test('stopping gives up what runs, and a start finds nothing that claims to run'
     k.now(),
   )
   k.forget()
-  await k.prepare()
+  await k.start()
   const [job] = k.rows<{ status: string; error: string }>(
     "SELECT status, error FROM node_lifecycle_jobs WHERE id = 'left'",
   )

@@ -1,0 +1,62 @@
+import type { FleetApi } from '../fleet/api.ts'
+import type { Base, Module } from '../module.ts'
+import type { HealthApi } from '../monitoring/health/api.ts'
+import type { LiveApi } from '../monitoring/listen/api.ts'
+import type { RecordingsApi } from '../recordings/api.ts'
+import { topics } from '../scheduler/notifier.ts'
+import { cacheFileRoutes } from './cachefile.routes.ts'
+import { Turnstile } from './intake.ts'
+import { jobLinkRoutes } from './job.routes.ts'
+import { listenLinkRoutes } from './listen.routes.ts'
+import { meterLinkRoutes } from './meters.routes.ts'
+import { nodeLinkRoutes } from './node.routes.ts'
+import { provenanceStore } from './provenance.store.ts'
+
+interface Deps {
+  fleet: FleetApi
+  health: HealthApi
+  live: LiveApi
+  recordings: RecordingsApi
+}
+
+/** The routes that recorders call. */
+export function createAgentApi(base: Base, { fleet, health, live, recordings: api }: Deps): Module {
+  const { clock, config, db, events, ids, notifier } = base
+  const { chunks, claims, jobService: service, jobs, leases, paths, policies, recordings, room } = api
+  events.on('job.changed', 'after', ({ nodeId }) => notifier.notify(topics.jobs(nodeId)))
+  events.on('config.changed', 'after', ({ nodeId }) =>
+    nodeId === undefined ? notifier.notifyAll(topics.config('')) : notifier.notify(topics.config(nodeId)),
+  )
+  return {
+    api: undefined,
+    routes: [
+      ...nodeLinkRoutes({
+        captureEvents: health.captureEvents,
+        clock,
+        events,
+        listeners: live.listeners,
+        nodes: fleet.nodes,
+        notifier,
+        policies,
+        provenance: provenanceStore(db),
+      }),
+      ...meterLinkRoutes(live.meters, live.layouts),
+      ...listenLinkRoutes({ chunks: live.chunks, notifier }),
+      ...jobLinkRoutes({ claims, clock, jobs, leases, notifier, service }),
+      ...cacheFileRoutes({
+        chunks,
+        events,
+        health: health.health,
+        ids,
+        jobs,
+        maxBytes: config.SVC_RECORDING_CACHE_MAX_BYTES,
+        paths,
+        recordings,
+        room,
+        service,
+        takes: config.SVC_RECORDING_CACHE_DIR,
+        turnstile: new Turnstile(),
+      }),
+    ],
+  }
+}

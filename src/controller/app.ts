@@ -1,0 +1,121 @@
+// The whole controller: every module, in the order of what it stands on.
+import type { Clock } from '../kernel/clock.ts'
+import type { Ids } from '../kernel/ids.ts'
+import type { Log } from '../kernel/log.ts'
+import { version } from '../kernel/version.ts'
+import { createAgentApi } from './agentapi/module.ts'
+import { createAudit } from './audit/module.ts'
+import { createBase } from './base.ts'
+import type { Config } from './config.ts'
+import { createLifecycle } from './fleet/lifecycle/module.ts'
+import { createFleet } from './fleet/module.ts'
+import type { Running } from './fleet/releases/depot.own.ts'
+import { createReleases } from './fleet/releases/module.ts'
+import { createSwitchers } from './fleet/switchers/module.ts'
+import type { Certificates } from './http/certificates.ts'
+import { openapiRoute } from './http/openapi.ts'
+import type { AnyRoute } from './http/route.ts'
+import { serve } from './http/serve.ts'
+import { createIdentity } from './identity/module.ts'
+import type { Module } from './module.ts'
+import { createClockWatch } from './monitoring/clock/module.ts'
+import { createHealth } from './monitoring/health/module.ts'
+import { createLive } from './monitoring/listen/module.ts'
+import { createOverview } from './monitoring/overview/module.ts'
+import { createStatus } from './monitoring/status/module.ts'
+import { createWatchdog } from './monitoring/watchdog/module.ts'
+import { createLibrary } from './recordings/library/module.ts'
+import { createRecordings } from './recordings/module.ts'
+import { createSchedules } from './schedules/module.ts'
+import { type Secrets, sealKeys } from './secrets.ts'
+import { createSettings } from './settings/module.ts'
+import type { Db } from './store/db.ts'
+import { createUploads } from './uploads/module.ts'
+
+/** What differs between a running controller and one in a test. */
+export interface Surroundings {
+  /** What HTTPS is served with; absent for plain HTTP. */
+  certificates?: Certificates | undefined
+  clock: Clock
+  config: Config
+  db: Db
+  ids: Ids
+  log: Log
+  /** The executable that runs, to be given to nodes; absent in development. */
+  running?: Running | undefined
+  secrets: Secrets
+}
+
+/** The controller over an open, migrated database; `stop` leaves nothing running. */
+export function createApp({ certificates, running, secrets, ...given }: Surroundings) {
+  const { base, edge, ticker } = createBase(given)
+  const keys = sealKeys(secrets)
+  const clock = createClockWatch(base)
+  const audit = createAudit(base, { callerLimits: edge.callerLimits, clock: clock.api })
+  const identity = createIdentity(base)
+  const health = createHealth(base)
+  const settings = createSettings(base)
+  const fleet = createFleet(base, { certificates, keys })
+  const releases = createReleases(base, { running })
+  const lifecycle = createLifecycle(base, { fleet: fleet.api })
+  const live = createLive(base, { fleet: fleet.api })
+  const common = { clock: clock.api, fleet: fleet.api, health: health.api, settings: settings.api }
+  const recordings = createRecordings(base, common)
+  const uploads = createUploads(base, { health: health.api, keys, recordings: recordings.api })
+  const served = { fleet: fleet.api, health: health.api, recordings: recordings.api }
+  const library = createLibrary(base, { ...served, uploads: uploads.api })
+  const schedules = createSchedules(base, { ...common, recordings: recordings.api })
+  const switchers = createSwitchers(base, { fleet: fleet.api, health: health.api, keys, schedules: schedules.api })
+  const overview = createOverview(base, { ...served, schedules: schedules.api })
+  const watchdog = createWatchdog(base, { certificates, fleet: fleet.api, health: health.api, live: live.api })
+  const observed = { certificates, live: live.api, recordings: recordings.api, watchdogPolicies: watchdog.api }
+  const status = createStatus(base, observed)
+  const agentApi = createAgentApi(base, { ...served, live: live.api })
+  const modules: Module<unknown>[] = [
+    ...[clock, audit, identity, health, settings, fleet, releases, lifecycle, live, recordings, uploads, library],
+    ...[schedules, switchers, overview, watchdog, status, agentApi],
+  ]
+  const routes: AnyRoute[] = modules.flatMap((module) => module.routes ?? [])
+  routes.push(openapiRoute(() => routes, version))
+  ticker.add(modules.flatMap((module) => module.runners ?? []))
+  clock.watch.onJump((by) => {
+    for (const memory of [...modules, ticker]) memory.moved?.(by)
+  })
+  return {
+    ...lifeOf(modules, { base, edge, ticker }),
+    app: serve(edge, routes),
+    clockWatch: clock.watch,
+    edge,
+    feeds: live.api.streams,
+    leases: recordings.api.leases,
+    notifier: base.notifier,
+    routes,
+    ticker,
+    waveforms: library.api.waveforms,
+  }
+}
+
+/** Forward at the start, backward at the end. */
+function lifeOf(modules: readonly Module<unknown>[], { base, edge, ticker }: ReturnType<typeof createBase>) {
+  const backward = modules.toReversed()
+  /** Lets long polls and endless answers go: nobody's connection holds up the end. */
+  const release = (): void => {
+    base.notifier.close()
+    edge.exports.close()
+    for (const module of backward) module.release?.()
+  }
+  return {
+    release,
+    /** Before the first request. */
+    async start(): Promise<void> {
+      for (const module of modules) await module.start?.()
+    },
+    /** Lets everybody go, ends the background work, commits what waits. */
+    async stop(): Promise<void> {
+      release()
+      await ticker.stop()
+      for (const module of backward) await module.stop?.()
+      await edge.group.drain()
+    },
+  }
+}

@@ -1,0 +1,39 @@
+import type { CallerLimits } from '../http/callerlimits.ts'
+import type { Base, Module } from '../module.ts'
+import type { ClockApi } from '../monitoring/clock/module.ts'
+import { auditRoutes } from './audit.routes.ts'
+import { auditStore } from './audit.store.ts'
+import { targetIndexRunner } from './index.runner.ts'
+import { targetIndex } from './index.store.ts'
+import { refusalRunner, tellLastCounts } from './refusals.runner.ts'
+import { auditRetentionRunner } from './retention.runner.ts'
+import { auditRetention } from './retention.store.ts'
+
+interface Deps {
+  callerLimits: CallerLimits
+  clock: ClockApi
+}
+
+/** Reading, searching and ageing of the audit log; everybody writes it through `base.audit`. */
+export function createAudit(base: Base, { callerLimits, clock }: Deps): Module {
+  const { audit, authorization, config, db, log } = base
+  const refusals = { audit, callerLimits, db }
+  return {
+    api: undefined,
+    routes: auditRoutes(auditStore(db), authorization.reach),
+    runners: [
+      refusalRunner(refusals),
+      targetIndexRunner(targetIndex(db)),
+      auditRetentionRunner({
+        audit,
+        db,
+        days: config.SVC_AUDIT_RETENTION_DAYS,
+        enabled: config.SVC_AUDIT_RETENTION_RUNNER_ENABLED,
+        intervalSeconds: config.SVC_AUDIT_RETENTION_RUNNER_INTERVAL_SECONDS,
+        retention: auditRetention(db),
+        trusted: clock.trusted,
+      }),
+    ],
+    stop: () => tellLastCounts(refusals, base.clock, log),
+  }
+}

@@ -1,0 +1,75 @@
+import type { Clock } from '../kernel/clock.ts'
+import type { Ids } from '../kernel/ids.ts'
+import type { Log } from '../kernel/log.ts'
+import type { Config } from './config.ts'
+import { Events } from './events.ts'
+import { audit } from './http/audit.ts'
+import { bodies } from './http/bodies.ts'
+import { callerLimits } from './http/callerlimits.ts'
+import type { Edge } from './http/edge.ts'
+import { Exports } from './http/exports.ts'
+import { leftoverPermissions } from './http/leftover.ts'
+import { limiter } from './http/limiter.ts'
+import { principals } from './http/principals.ts'
+import { reaches } from './http/reach.ts'
+import { scope } from './http/scope.ts'
+import type { Base } from './module.ts'
+import { metricsOutage } from './monitoring/status/metrics.routes.ts'
+import { Notifier } from './scheduler/notifier.ts'
+import { SteadyClock } from './scheduler/steady.ts'
+import { Ticker } from './scheduler/ticker.ts'
+import type { Db } from './store/db.ts'
+import { CommitGroup } from './store/group.ts'
+
+interface Given {
+  clock: Clock
+  config: Config
+  db: Db
+  ids: Ids
+  log: Log
+}
+
+/** What modules stand on, what the pipeline of requests stands on, and who runs the runners. */
+export function createBase(given: Given) {
+  const { config, db, ids, log } = given
+  const clock = new SteadyClock(given.clock)
+  const ticker = new Ticker(clock, log)
+  const edge = edgeOf({ ...given, clock })
+  const base: Base & { clock: SteadyClock } = {
+    audit: edge.audit,
+    authorization: { principals: edge.principals, reach: reaches(db), scope: edge.scope },
+    clock,
+    config,
+    db,
+    events: new Events(db, log),
+    group: edge.group,
+    ids,
+    log,
+    notifier: new Notifier(clock),
+    ticker,
+  }
+  return { base, edge, ticker }
+}
+
+function edgeOf({ clock, config, db, ids, log }: Given): Edge {
+  return {
+    audit: audit(db, ids, config.SVC_AUDIT_MACHINE_WINDOW_SECONDS),
+    bodies: { known: bodies(), strangers: bodies() },
+    clock,
+    db,
+    group: new CommitGroup(db, clock),
+    callerLimits: callerLimits(clock, {
+      requests: config.SVC_USER_REQUESTS_PER_MINUTE,
+      strangers: config.SVC_STRANGER_REFUSALS_PER_MINUTE,
+    }),
+    endPermissions: leftoverPermissions(db),
+    exports: new Exports(() => clock.monotonic()),
+    guesses: limiter(config.SVC_TOKEN_FAILURE_LIMIT, config.SVC_LOGIN_FAILURE_WINDOW_SECONDS),
+    log,
+    outage: metricsOutage,
+    principals: principals(db, clock, { metrics: config.SVC_METRICS_TOKEN, runner: config.SVC_RUNNER_TOKEN }),
+    scope: scope(db),
+    trustedProxies: new Set(config.trustedProxies),
+    webOrigin: config.SVC_WEB_ORIGIN,
+  }
+}

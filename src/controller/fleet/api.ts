@@ -1,0 +1,17 @@
+import type { AssignmentStore } from './channels/assignments.store.ts'
+import type { NodeStore } from './nodes/nodes.store.ts'
+import type { MaterialStores } from './onboarding/material.store.ts'
+import type { Leaving } from './rooms/leaving.store.ts'
+import type { RoomStore } from './rooms/rooms.store.ts'
+import type { RosterStore } from './rooms/roster.store.ts'
+
+/** What other modules may call of the fleet. */
+export interface FleetApi {
+  assignments: AssignmentStore
+  leaving: Leaving
+  nodes: NodeStore
+  /** Credentials and keys of nodes: what acts on them needs them. */
+  onboarding: MaterialStores
+  rooms: RoomStore
+  rosters: RosterStore
+}

@@ -1,0 +1,75 @@
+import type { Certificates } from '../http/certificates.ts'
+import type { Base, Module } from '../module.ts'
+import type { SealKeys } from '../secrets.ts'
+import type { FleetApi } from './api.ts'
+import { assignmentRoutes } from './channels/assignments.routes.ts'
+import { assignmentStore } from './channels/assignments.store.ts'
+import { planRoutes } from './channels/plans.routes.ts'
+import { planStore } from './channels/plans.store.ts'
+import { templateRoutes } from './channels/templates.routes.ts'
+import { templateStore } from './channels/templates.store.ts'
+import { channelRoomRoutes } from './nodes/channelrooms.routes.ts'
+import { channelRoomStore } from './nodes/channelrooms.store.ts'
+import { nodeExportRoutes } from './nodes/export.routes.ts'
+import { nodeRoutes } from './nodes/nodes.routes.ts'
+import { nodeStore } from './nodes/nodes.store.ts'
+import { bootstrapConfigRoutes } from './onboarding/bootstrapconfig.routes.ts'
+import { credentialStore } from './onboarding/credentials.store.ts'
+import { hostKeyStore } from './onboarding/hostkeys.store.ts'
+import { installRoutes } from './onboarding/install.routes.ts'
+import { ownAddress } from './onboarding/install.rules.ts'
+import { onboardingRoutes } from './onboarding/onboarding.routes.ts'
+import { retireRoutes } from './onboarding/retire.routes.ts'
+import { retireStore } from './onboarding/retire.store.ts'
+import { sshKeyStore } from './onboarding/sshkeys.store.ts'
+import { leaving } from './rooms/leaving.store.ts'
+import { roomRoutes } from './rooms/rooms.routes.ts'
+import { roomStore } from './rooms/rooms.store.ts'
+import { rosterRoutes } from './rooms/roster.routes.ts'
+import { rosterStore } from './rooms/roster.store.ts'
+
+interface Deps {
+  certificates: Certificates | undefined
+  keys: SealKeys
+}
+
+/** Nodes, rooms, how nodes join and leave, and which channel is what. */
+export function createFleet(base: Base, { certificates, keys }: Deps): Module<FleetApi> {
+  const { authorization, config, db, events, ids } = base
+  const { reach, scope } = authorization
+  const [publicUrl, tls] = [config.SVC_PUBLIC_URL, config.tls !== undefined]
+  // What introduces this controller to a box that joins over TLS; behind a proxy others see its certificate.
+  const introduction = (address: string | undefined) =>
+    address?.startsWith('https:') && config.trustedProxies.length === 0
+      ? certificates?.introduction(address)
+      : undefined
+  const nodes = nodeStore(db, ids, config.SVC_NODE_OFFLINE_AFTER_SECONDS)
+  const rooms = roomStore(db)
+  const rosters = rosterStore(db)
+  const templates = templateStore(db)
+  const assignments = assignmentStore(db, ids, templates)
+  const detached = leaving(db)
+  const onboarding = {
+    credentials: credentialStore(db, ids),
+    hostKeys: hostKeyStore(db),
+    nodes,
+    sshKeys: sshKeyStore(db, ids, keys.node),
+  }
+  return {
+    api: { assignments, leaving: detached, nodes, onboarding, rooms, rosters },
+    routes: [
+      ...nodeRoutes({ events, nodes, reach, rooms }),
+      ...nodeExportRoutes(nodes, reach),
+      ...retireRoutes({ ...onboarding, events, retiring: retireStore(db) }),
+      ...channelRoomRoutes({ channelRooms: channelRoomStore(db), events, nodes, reach, rooms }),
+      ...bootstrapConfigRoutes({ credentials: onboarding.credentials, ids, nodes, reach }),
+      ...installRoutes({ introduction, publicUrl, tls }),
+      ...onboardingRoutes({ ...onboarding, address: (host) => ownAddress(publicUrl, host, tls), ids, introduction }),
+      ...roomRoutes({ ids, leaving: detached, reach, rooms }),
+      ...rosterRoutes(rooms, rosters),
+      ...templateRoutes(templates, ids, reach),
+      ...assignmentRoutes({ assignments, nodes, reach, scope }),
+      ...planRoutes({ assignments, ids, plans: planStore(db), reach, scope, templates }),
+    ],
+  }
+}

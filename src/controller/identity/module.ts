@@ -1,0 +1,57 @@
+import { iso } from '../../kernel/clock.ts'
+import { limiter } from '../http/limiter.ts'
+import type { Base, Module } from '../module.ts'
+import { groupRoutes } from './access/groups.routes.ts'
+import { groupStore } from './access/groups.store.ts'
+import { keepManaged } from './access/lockout.ts'
+import { accessOverviewRoutes } from './access/overview.routes.ts'
+import { accessPolicyRoutes } from './access/policies.routes.ts'
+import { accessPolicyStore } from './access/policies.store.ts'
+import { sessionRoutes } from './access/sessions.routes.ts'
+import { openSessions } from './access/sessions.store.ts'
+import { userRoutes } from './access/users.routes.ts'
+import { userStore } from './access/users.store.ts'
+import { ADDRESS_FACTOR, authRoutes } from './auth/auth.routes.ts'
+import { seedLocalAdmin } from './auth/localadmin.ts'
+import { stateCookies } from './auth/oidc.cookie.ts'
+import { identityProvider } from './auth/oidc.openid.ts'
+import { oidcRoutes } from './auth/oidc.routes.ts'
+import { oidcStore } from './auth/oidc.store.ts'
+import { sessionRunner } from './auth/sessions.runner.ts'
+import { sessionStore } from './auth/sessions.store.ts'
+
+/** Who people are and what they may do. */
+export function createIdentity(base: Base): Module {
+  const { audit, clock, config, db, ids, log } = base
+  const users = userStore(db)
+  const sessions = sessionStore(db)
+  const policies = accessPolicyStore(db, ids, users)
+  const keep = keepManaged(policies, users)
+  const { SVC_LOGIN_FAILURE_LIMIT: failureLimit, SVC_LOGIN_FAILURE_WINDOW_SECONDS: failureWindowSeconds } = config
+  const { SVC_LOCAL_ADMIN_EMAIL: email, SVC_LOCAL_ADMIN_NAME: name, SVC_LOCAL_ADMIN_PASSWORD: password } = config
+  return {
+    api: undefined,
+    routes: [
+      ...authRoutes(users, sessions, ids, clock, { failureLimit, failureWindowSeconds }),
+      ...oidcRoutes({
+        addresses: limiter(failureLimit * ADDRESS_FACTOR, failureWindowSeconds),
+        clock,
+        cookies: stateCookies(config.SVC_OIDC_REDIRECT_URI?.startsWith('https:') ?? false),
+        ids,
+        oidc: config.oidc,
+        origins: [config.SVC_WEB_ORIGIN, ...(config.SVC_OIDC_REDIRECT_URI ? [config.SVC_OIDC_REDIRECT_URI] : [])],
+        people: oidcStore(db, ids, email),
+        provider: identityProvider(config.oidc, () => clock.monotonic()),
+        sessions,
+        users,
+      }),
+      ...userRoutes(users, ids, email, keep),
+      ...groupRoutes(groupStore(db), ids, keep),
+      ...accessPolicyRoutes(policies),
+      ...accessOverviewRoutes(policies),
+      ...sessionRoutes(openSessions(db), users),
+    ],
+    runners: [sessionRunner(sessions)],
+    start: () => seedLocalAdmin({ audit, db, ids, log, users }, { email, name, password }, iso(clock.now())),
+  }
+}

@@ -1,0 +1,53 @@
+import type { Clock } from '../kernel/clock.ts'
+import type { Ids } from '../kernel/ids.ts'
+import type { Log } from '../kernel/log.ts'
+import type { Permission } from '../wire/permissions.ts'
+import type { Config } from './config.ts'
+import type { Events } from './events.ts'
+import type { Audit } from './http/audit.ts'
+import type { Principals } from './http/principals.ts'
+import type { Reach } from './http/reach.ts'
+import type { AnyRoute } from './http/route.ts'
+import type { Scope } from './http/scope.ts'
+import type { UserWho } from './http/who.ts'
+import type { Notifier } from './scheduler/notifier.ts'
+import type { Runner, Ticker } from './scheduler/ticker.ts'
+import type { Db } from './store/db.ts'
+import type { CommitGroup } from './store/group.ts'
+
+/** What every module stands on. */
+export interface Base {
+  audit: Audit
+  authorization: Authorization
+  clock: Clock
+  config: Config
+  db: Db
+  events: Events
+  group: CommitGroup
+  ids: Ids
+  log: Log
+  notifier: Notifier
+  ticker: Pick<Ticker, 'reschedule' | 'status'>
+}
+
+export interface Authorization {
+  principals: Principals
+  /** The part of the fleet a person may see or touch, as a condition in SQL. */
+  reach: (who: UserWho, permission: Permission) => Reach
+  /** Whether a person may do something to one thing. */
+  scope: Scope
+}
+
+/** A part of the controller. Others know its `api` and nothing else; a module without one is for people and recorders only. */
+export interface Module<Api = undefined> {
+  api: Api
+  /** What the clock took along when it jumped: times that are held in memory. */
+  moved?(by: number): void
+  /** Lets long polls and endless answers go, before the server closes. */
+  release?(): void
+  routes?: AnyRoute[]
+  runners?: Runner[]
+  /** Before the first request. */
+  start?(): void | Promise<void>
+  stop?(): void | Promise<void>
+}

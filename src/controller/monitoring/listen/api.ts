@@ -1,0 +1,14 @@
+import type { Feeds } from '../../http/feed.ts'
+import type { LayoutStore } from '../meters/layout.store.ts'
+import type { Meters } from '../meters/meters.store.ts'
+import type { Chunks } from './chunks.store.ts'
+import type { ListenSessions } from './sessions.store.ts'
+
+/** Telemetry and audio as they come: in memory, never in the database. */
+export interface LiveApi {
+  chunks: Chunks
+  layouts: LayoutStore
+  listeners: ListenSessions
+  meters: Meters
+  streams: Feeds
+}

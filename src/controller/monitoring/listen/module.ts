@@ -1,0 +1,57 @@
+import type { FleetApi } from '../../fleet/api.ts'
+import { Feeds } from '../../http/feed.ts'
+import type { Base, Module } from '../../module.ts'
+import { layoutStore } from '../meters/layout.store.ts'
+import { meterRoutes } from '../meters/meters.routes.ts'
+import { meterStore } from '../meters/meters.store.ts'
+import type { LiveApi } from './api.ts'
+import { chunkStore } from './chunks.store.ts'
+import { listenRoutes } from './listen.routes.ts'
+import { type Monitored, nodeActionRoutes } from './nodeactions.routes.ts'
+import { listenSessions } from './sessions.store.ts'
+
+interface Deps {
+  fleet: FleetApi
+}
+
+/** Meters and live listen: what rooms sound like now. */
+export function createLive(base: Base, { fleet: { nodes } }: Deps): Module<LiveApi> {
+  const { authorization, clock, config, db, events, ids, notifier } = base
+  const { principals } = authorization
+  const api = {
+    chunks: chunkStore(),
+    layouts: layoutStore(db),
+    listeners: listenSessions(ids, config.SVC_LISTEN_SESSION_TTL_SECONDS, (nodeId) =>
+      events.emit('config.changed', { nodeId }),
+    ),
+    meters: meterStore(config.SVC_METER_HISTORY_LIMIT),
+    streams: new Feeds(clock),
+  }
+  const { chunks, layouts, listeners, meters, streams } = api
+  return {
+    api,
+    moved: (by) => {
+      for (const memory of [chunks, listeners, meters]) memory.moved(by)
+    },
+    release: () => streams.close(),
+    routes: [
+      ...nodeActionRoutes(nodes, monitored(api)),
+      ...meterRoutes({ feeds: streams, layouts, meters, principals }),
+      ...listenRoutes({ chunks, clock, feeds: streams, layouts, nodes, notifier, principals, sessions: listeners }),
+    ],
+  }
+}
+
+// What of a node can be heard or seen now, from what the agents last sent.
+const monitored = ({ chunks, meters }: LiveApi): Monitored => ({
+  metered: (nodeId) => meters.latest(nodeId) !== undefined,
+  monitor(nodeId, now) {
+    const chunk = chunks.fresh(nodeId, 'raw', now)
+    if (chunk) {
+      const { capturedAt, durationMs } = chunk
+      return { available: true, capturedAt, contentType: 'audio/wav', durationMs, source: 'agent_audio_chunk' }
+    }
+    const frame = meters.latest(nodeId)?.frame
+    return frame ? { available: true, capturedAt: frame.capturedAt, source: 'meter_frame' } : { available: false }
+  },
+})

@@ -1,0 +1,32 @@
+import type { PathClaims } from '../http/claims.ts'
+import type { Room } from '../http/room.ts'
+import type { ChunkStore } from './chunks/chunks.store.ts'
+import type { ClaimStore } from './jobs/claims.store.ts'
+import type { JobService } from './jobs/jobs.service.ts'
+import type { JobStore } from './jobs/jobs.store.ts'
+import type { LeaseStore } from './jobs/leases.store.ts'
+import type { Playing } from './library/playing.ts'
+import type { RecordingService } from './library/recordings.service.ts'
+import type { RecordingStore } from './library/recordings.store.ts'
+import type { PolicyStore } from './profiles/policies.store.ts'
+import type { ProfileStore } from './profiles/profiles.store.ts'
+
+/** What other modules may call of recordings and the jobs that make them. */
+export interface RecordingsApi {
+  chunks: ChunkStore
+  claims: ClaimStore
+  /** Starts and plans recordings. */
+  recording: RecordingService
+  /** Ends jobs. */
+  jobService: JobService
+  jobs: JobStore
+  leases: LeaseStore
+  /** Where files of takes are just being stored or removed. */
+  paths: PathClaims
+  playing: Playing
+  policies: PolicyStore
+  profiles: ProfileStore
+  recordings: RecordingStore
+  /** The disk of the takes. */
+  room: Room
+}

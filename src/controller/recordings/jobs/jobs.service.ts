@@ -1,0 +1,70 @@
+import type { Job, RecordingStatus } from '../../../wire/recordings.ts'
+import type { Events } from '../../events.ts'
+import type { HealthApi } from '../../monitoring/health/api.ts'
+import type { ChunkStore } from '../chunks/chunks.store.ts'
+import type { RecordingStore } from '../library/recordings.store.ts'
+import type { JobStore } from './jobs.store.ts'
+import { endedByLease, OPERATOR_STOP } from './leases.rules.ts'
+import type { LeaseStore } from './leases.store.ts'
+
+interface Parts {
+  chunks: Pick<ChunkStore, 'schedule'>
+  events: Events
+  health: HealthApi['health']
+  jobs: JobStore
+  leases: LeaseStore
+  recordings: RecordingStore
+}
+
+/** What the end of a job did to its recording: the status it has now, and the health event it opened. */
+interface Ended {
+  healthEventId?: string
+  recordingStatus: RecordingStatus
+}
+
+/**
+ * The one place where jobs end, or are asked to: job, recording, chunks and health in the caller's transaction; whoever waits
+ * for the node's device hears of it after the commit.
+ */
+export function jobService({ chunks, events, health, jobs, leases, recordings }: Parts) {
+  const changed = ({ id, nodeId, recordingId }: Job): void =>
+    events.emit('job.changed', { id, nodeId, recordingId, status: jobs.get(id).status })
+
+  return {
+    /** The take has arrived: its job is completed, also one whose lease had run out (decision 15). */
+    complete(job: Job, now: string): void {
+      if (endedByLease(job)) leases.revive(job.id, now)
+      else leases.end(job.id, 'completed', null, now)
+      health.delivered(job.recordingId, job.id, now)
+      changed(job)
+    },
+    /** Ends an active job without a take (contract A, 4.3); undefined when it had ended before. */
+    end(job: Job, to: 'failed' | 'cancelled', reason: string, now: string): Ended | undefined {
+      if (!leases.end(job.id, to, reason, now)) return undefined
+      chunks.schedule(job.recordingId, now)
+      changed(job)
+      const recordingStatus = recordings.settle(job.recordingId, to === 'failed' ? 'failed' : 'completed', now)
+      if (to === 'cancelled' && reason === OPERATOR_STOP) return { recordingStatus }
+      const { event } = health.open(
+        {
+          type: `controller.recording.job_${to}`,
+          severity: to === 'failed' ? 'critical' : 'warning',
+          nodeId: job.nodeId,
+          recordingId: job.recordingId,
+          openedAt: now,
+          details: { jobId: job.id, reason, source: 'recording_job_terminal', terminalState: to },
+        },
+        now,
+      )
+      return { healthEventId: event.id, recordingStatus }
+    },
+    /** An operator's stop: a claimed job is asked to end, a waiting one ends at once; false when neither was to stop. */
+    stop(job: Job | undefined, recordingId: string, now: string): boolean {
+      const stopped = job !== undefined && leases.stop(job.id, now)
+      if (job) changed(job)
+      recordings.finish(recordingId, now)
+      return stopped
+    },
+  }
+}
+export type JobService = ReturnType<typeof jobService>

@@ -1,0 +1,116 @@
+import type { Config } from '../../config.ts'
+import type { FleetApi } from '../../fleet/api.ts'
+import type { Reach } from '../../http/reach.ts'
+import type { Base, Module } from '../../module.ts'
+import type { HealthApi } from '../../monitoring/health/api.ts'
+import { topics } from '../../scheduler/notifier.ts'
+import type { UploadsApi } from '../../uploads/api.ts'
+import type { RecordingsApi } from '../api.ts'
+import { chunkRoutes } from '../chunks/chunks.routes.ts'
+import { comings } from '../chunks/coming.ts'
+import { boardRoutes } from '../jobs/board.routes.ts'
+import { jobControlRoutes } from '../jobs/control.routes.ts'
+import { jobExportRoutes } from '../jobs/export.routes.ts'
+import { waveformRoutes } from '../waveforms/waveforms.routes.ts'
+import { waveformRunner } from '../waveforms/waveforms.runner.ts'
+import { waveformStore } from '../waveforms/waveforms.store.ts'
+import { Waveforms } from '../waveforms/waveforms.ts'
+import { controlRoutes } from './control.routes.ts'
+import { editingRoutes } from './editing.routes.ts'
+import { libraryRoutes } from './library.routes.ts'
+import { playbackRoutes } from './playback.routes.ts'
+import { ticketStore } from './tickets.store.ts'
+
+interface Deps {
+  fleet: FleetApi
+  health: HealthApi
+  recordings: RecordingsApi
+  uploads: UploadsApi
+}
+
+interface LibraryApi {
+  waveforms: Waveforms
+}
+
+/** What people do with recordings: start and stop, search, edit, play, and look at the jobs behind them. */
+export function createLibrary(base: Base, deps: Deps): Module<LibraryApi> {
+  const { clock, config, db, events, log, notifier } = base
+  const waveforms = waveformStore(db)
+  const making = new Waveforms({
+    clock,
+    log,
+    takes: config.SVC_RECORDING_CACHE_DIR,
+    tools: audioTools(config),
+    waveforms,
+  })
+  events.on('tools.found', 'after', () => making.forgive())
+  events.on('recording.joined', 'after', ({ id }) => notifier.notify(topics.joined(id)))
+  return {
+    api: { waveforms: making },
+    routes: [
+      ...recordingRoutes(base, deps),
+      ...waveformRoutes({ making, recordings: deps.recordings.recordings, waveforms }),
+      ...jobRoutes(base, deps),
+    ],
+    runners: [waveformRunner(waveforms, making)],
+    stop: () => making.stop(),
+  }
+}
+
+const audioTools = (config: Config) => ({
+  ffmpeg: config.SVC_FFMPEG_COMMAND,
+  ffprobe: config.SVC_FFPROBE_COMMAND,
+  maxBytes: config.SVC_AUDIO_PREVIEW_MAX_BYTES,
+  timeoutMs: config.SVC_AUDIO_TOOL_TIMEOUT_MS,
+})
+
+function recordingRoutes(base: Base, { health, recordings: api, uploads }: Deps) {
+  const { authorization, clock, config, db, ids, log, notifier } = base
+  const { principals, reach } = authorization
+  const { jobs, paths, playing, recordings } = api
+  const takes = config.SVC_RECORDING_CACHE_DIR
+  return [
+    ...controlRoutes({ jobService: api.jobService, jobs, recordings, service: api.recording }),
+    ...libraryRoutes({
+      healthOf: (within: Reach, recordingId: string, most: number) =>
+        health.events.page(within, { recordingId }, most, 0).rows,
+      jobs,
+      reach,
+      recordings,
+      uploadsOf: uploads.ofRecording,
+    }),
+    ...editingRoutes({ log, paths, reach, recordings, takes }),
+    ...playbackRoutes({
+      clock,
+      ids,
+      joins: comings(api.chunks, clock),
+      notifier,
+      playing,
+      principals,
+      recordings,
+      takes,
+      tickets: ticketStore(db),
+    }),
+  ]
+}
+
+function jobRoutes({ authorization, events, ids }: Base, { fleet, recordings: api, uploads }: Deps) {
+  const { reach, scope } = authorization
+  const { chunks, claims, jobService, jobs, paths, recordings } = api
+  return [
+    ...chunkRoutes(chunks, jobs, uploads.chunkUploads),
+    ...boardRoutes({ jobs, reach, recordings, scope }),
+    ...jobExportRoutes(jobs, reach),
+    ...jobControlRoutes({
+      claims,
+      events,
+      ids,
+      jobs,
+      nodes: fleet.nodes,
+      paths,
+      reach,
+      recordings,
+      service: jobService,
+    }),
+  ]
+}

@@ -1,0 +1,170 @@
+import * as path from 'node:path'
+import { iso } from '../../kernel/clock.ts'
+import type { Config } from '../config.ts'
+import type { FleetApi } from '../fleet/api.ts'
+import { PathClaims } from '../http/claims.ts'
+import { REMOVED } from '../http/files.ts'
+import { sweepIncoming } from '../http/parts.ts'
+import { Room } from '../http/room.ts'
+import type { Base, Module } from '../module.ts'
+import type { ClockApi } from '../monitoring/clock/module.ts'
+import type { HealthApi } from '../monitoring/health/api.ts'
+import { Disposer } from '../scheduler/disposer.ts'
+import type { SettingsApi } from '../settings/module.ts'
+import type { RecordingsApi } from './api.ts'
+import { chunkStore } from './chunks/chunks.store.ts'
+import { Joiner } from './chunks/joiner.ts'
+import { releaseRunner } from './chunks/release.runner.ts'
+import { claimStore } from './jobs/claims.store.ts'
+import { jobService } from './jobs/jobs.service.ts'
+import { jobStore } from './jobs/jobs.store.ts'
+import { leaseRunner } from './jobs/lease.runner.ts'
+import { leaseStore } from './jobs/leases.store.ts'
+import { conflictStore } from './library/conflicts.store.ts'
+import { playing } from './library/playing.ts'
+import { recordingService } from './library/recordings.service.ts'
+import { recordingStore } from './library/recordings.store.ts'
+import { policyStore } from './profiles/policies.store.ts'
+import { profileRoutes } from './profiles/profiles.routes.ts'
+import { profileStore } from './profiles/profiles.store.ts'
+import { retentionRoutes } from './retention/policies.routes.ts'
+import { retentionPolicyStore } from './retention/policies.store.ts'
+import { retention } from './retention/retention.runner.ts'
+import { retentionStore } from './retention/retention.store.ts'
+
+interface Deps {
+  clock: ClockApi
+  fleet: FleetApi
+  health: HealthApi
+  settings: SettingsApi
+}
+
+/** Recordings, the jobs and chunks they are made by, the profiles they are made with, and when their files go. */
+export function createRecordings(base: Base, deps: Deps): Module<RecordingsApi> {
+  const { clock, config, db, events, ids } = base
+  const api = apiOf(base, deps)
+  const joiner = joinerOf(base, api, deps)
+  const disposer = new Disposer(path.join(config.SVC_RECORDING_CACHE_DIR, REMOVED))
+  const policies = retentionPolicyStore(db)
+  const ageing = ageingOf(base, api, deps, policies)
+  events.on('chunk.stored', 'after', () => joiner.wake())
+  return {
+    api,
+    release: () => disposer.stop(),
+    routes: [
+      ...profileRoutes(api.profiles, ids, base.authorization.reach),
+      ...retentionRoutes(policies, ids, base.authorization.reach, events),
+    ],
+    runners: [leases(base, api), joiner.runner(), chunkRelease(base, api), ageing.runner, disposer.runner()],
+    start: async () => {
+      await sweepIncoming(config.SVC_RECORDING_CACHE_DIR)
+      // A restart must not cost a running take its lease: each gets one full lease to be renewed in.
+      api.leases.grace(iso(clock.now()))
+    },
+    stop: async () => {
+      ageing.stop()
+      await joiner.stop()
+    },
+  }
+}
+
+function apiOf(base: Base, { fleet, health: { health }, settings }: Deps): RecordingsApi {
+  const { authorization, clock, config, db, events, ids } = base
+  const jobs = jobStore(db)
+  const recordings = recordingStore(db)
+  const chunks = chunkStore(db)
+  const claims = claimStore(db, jobs, config.SVC_RECORDING_JOB_LEASE_SECONDS)
+  const leases = leaseStore(db, jobs, config.SVC_RECORDING_JOB_LEASE_SECONDS)
+  const [policies, profiles] = [policyStore(db), profileStore(db)]
+  const recording = recordingService({
+    assignments: fleet.assignments,
+    claims,
+    conflicts: conflictStore(db),
+    defaultInterfaceId: config.SVC_AGENT_CAPTURE_INTERFACE_ID,
+    defaults: captureDefaults(config),
+    events,
+    ids,
+    nodes: fleet.nodes,
+    policies,
+    profiles,
+    recordings,
+    rooms: fleet.rooms,
+    scope: authorization.scope,
+    settings,
+  })
+  return {
+    chunks,
+    claims,
+    jobService: jobService({ chunks, events, health, jobs, leases, recordings }),
+    jobs,
+    leases,
+    paths: new PathClaims(config.SVC_RECORDING_CACHE_DIR),
+    playing: playing(clock),
+    policies,
+    profiles,
+    recording,
+    recordings,
+    room: new Room(config.SVC_RECORDING_CACHE_DIR),
+  }
+}
+
+const captureDefaults = (config: Config) => ({
+  channels: config.SVC_AGENT_CAPTURE_CHANNELS,
+  device: config.SVC_AGENT_CAPTURE_DEVICE,
+  deviceNamed: config.SVC_AGENT_CAPTURE_DEVICE !== 'default',
+  format: config.SVC_AGENT_CAPTURE_FORMAT,
+  maxBytes: config.SVC_RECORDING_CACHE_MAX_BYTES,
+  sampleRate: config.SVC_AGENT_CAPTURE_SAMPLE_RATE,
+  seconds: config.SVC_AGENT_CAPTURE_SECONDS,
+})
+
+const joinerOf = ({ audit, clock, config, db, events, ids, log }: Base, api: RecordingsApi, { health }: Deps) =>
+  new Joiner({
+    audit,
+    chunks: api.chunks,
+    clock,
+    db,
+    events,
+    ffmpegCommand: config.SVC_FFMPEG_COMMAND,
+    health: health.health,
+    ids,
+    log,
+    paths: api.paths,
+    recordings: api.recordings,
+    room: api.room,
+    takes: config.SVC_RECORDING_CACHE_DIR,
+  })
+
+const ageingOf = (
+  { audit, config, db }: Base,
+  { paths, playing }: RecordingsApi,
+  { clock }: Deps,
+  policies: ReturnType<typeof retentionPolicyStore>,
+) =>
+  retention({
+    audit,
+    batch: config.SVC_RETENTION_RUNNER_BATCH_SIZE,
+    db,
+    enabled: config.SVC_RETENTION_RUNNER_ENABLED,
+    held: playing.held,
+    intervalSeconds: config.SVC_RETENTION_RUNNER_INTERVAL_SECONDS,
+    paths,
+    policies,
+    stored: retentionStore(db),
+    takes: config.SVC_RECORDING_CACHE_DIR,
+    trusted: clock.trusted,
+  })
+
+const leases = ({ audit, config, db }: Base, { jobService, leases }: RecordingsApi) =>
+  leaseRunner({
+    audit,
+    batchSize: config.SVC_RECORDING_JOB_LEASE_RUNNER_BATCH_SIZE,
+    db,
+    enabled: config.SVC_RECORDING_JOB_LEASE_RUNNER_ENABLED,
+    intervalSeconds: config.SVC_RECORDING_JOB_LEASE_RUNNER_INTERVAL_SECONDS,
+    jobs: jobService,
+    leases,
+  })
+
+const chunkRelease = ({ audit, db, log }: Base, { chunks, paths }: RecordingsApi) =>
+  releaseRunner({ audit, chunks, db, log, paths })

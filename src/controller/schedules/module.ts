@@ -1,0 +1,79 @@
+import { zoneBook } from '../../kernel/zones.ts'
+import type { FleetApi } from '../fleet/api.ts'
+import type { Base, Module } from '../module.ts'
+import type { ClockApi } from '../monitoring/clock/module.ts'
+import type { HealthApi } from '../monitoring/health/api.ts'
+import type { RecordingsApi } from '../recordings/api.ts'
+import type { SettingsApi } from '../settings/module.ts'
+import type { SchedulesApi } from './api.ts'
+import { changeRoutes } from './changes.routes.ts'
+import { scheduleJumps } from './jumps.store.ts'
+import { occurrenceRoutes } from './occurrences.routes.ts'
+import { referenceStore } from './references.store.ts'
+import { rerooming } from './rerooming.ts'
+import { alarmStore, runStore } from './runs.store.ts'
+import { scheduleRunner } from './schedule.runner.ts'
+import { scheduleRoutes } from './schedules.routes.ts'
+import { scheduleStore } from './schedules.store.ts'
+import { takeMaker } from './takes.ts'
+
+interface Deps {
+  clock: ClockApi
+  fleet: FleetApi
+  health: HealthApi
+  recordings: RecordingsApi
+  settings: SettingsApi
+}
+
+/** What is recorded when, and the runner that begins it. */
+export function createSchedules(base: Base, deps: Deps): Module<SchedulesApi> {
+  const { authorization, config, db, events, ids, ticker } = base
+  const { fleet, health, recordings, settings } = deps
+  const { nodes, rooms, rosters } = fleet
+  const schedules = scheduleStore(db, zoneBook())
+  const runs = runStore(db)
+  const alarms = alarmStore(db, health.health)
+  const defaultInterfaceId = config.SVC_AGENT_CAPTURE_INTERFACE_ID
+  const take = takeMaker({ nodes, record: recordings.recording.startScheduled, schedules })
+  const reroom = rerooming({ defaultInterfaceId, nodes, rosters, schedules })
+  deps.clock.include(scheduleJumps(db, schedules))
+  events.on('schedule.changed', 'after', () => ticker.reschedule('schedule'))
+  events.on('node.moved', 'within', ({ moved, nodeId, now }) => moved.push(...reroom(nodeId, now)))
+  events.on('node.ready', 'within', ({ nodeId, now }) => {
+    if (runs.hurry(nodeId, now)) events.emit('schedule.changed', {})
+  })
+  events.on('node.retired', 'within', ({ disabledScheduleIds, now }) => {
+    for (const id of disabledScheduleIds) alarms.settle(id, 'node_retired', now)
+  })
+  const parts = {
+    ...authorization,
+    ...{ alarms, defaultInterfaceId, events, ids, leaving: fleet.leaving, nodes, plan: recordings.recording.plan },
+    ...{ references: referenceStore(db), rooms, rosters, schedules, settings, take },
+  }
+  return {
+    api: { live: schedules.liveAssignments, schedules },
+    routes: [...scheduleRoutes(parts), ...changeRoutes(parts), ...occurrenceRoutes(parts)],
+    runners: [runnerOf(base, deps, { alarms, runs, schedules, take })],
+  }
+}
+
+type Parts = Parameters<typeof scheduleRunner>[0]
+
+const runnerOf = (
+  { audit, clock, config, db, log }: Base,
+  { clock: { trusted }, fleet: { rosters } }: Deps,
+  own: Pick<Parts, 'alarms' | 'runs' | 'schedules' | 'take'>,
+) =>
+  scheduleRunner({
+    ...own,
+    audit,
+    batchSize: config.SVC_SCHEDULE_RUNNER_BATCH_SIZE,
+    clock,
+    db,
+    enabled: config.SVC_SCHEDULE_RUNNER_ENABLED,
+    intervalSeconds: config.SVC_SCHEDULE_RUNNER_INTERVAL_SECONDS,
+    log,
+    retrySeconds: config.SVC_SCHEDULE_FAILURE_RETRY_SECONDS,
+    rosters,
+    trusted,
+  })
