@@ -39,6 +39,7 @@ export function createAgentApi(base: Base, { fleet, health, live, recordings: ap
         notifier,
         policies,
         provenance: provenanceStore(db),
+        reconcile: fleet.reconcile,
       }),
       ...meterLinkRoutes(live.meters, live.layouts),
       ...listenLinkRoutes({ chunks: live.chunks, notifier }),

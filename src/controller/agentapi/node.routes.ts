@@ -5,10 +5,10 @@ import { LONGEST_DETAILS } from '../../wire/health.ts'
 import type { NodeConfig } from '../../wire/nodes.ts'
 import { AgentHealthEvent, Heartbeat, Inventory } from '../../wire/nodes.ts'
 import { WaitQuery } from '../../wire/recordings.ts'
+import type { FleetApi } from '../fleet/api.ts'
 import type { Events } from '../events.ts'
 import type { NodeStore } from '../fleet/nodes/nodes.store.ts'
 import { lacksDevice } from '../fleet/nodes/problems.rules.ts'
-import { reconciliation } from '../fleet/nodes/reconciliation.store.ts'
 import { limiter } from '../http/limiter.ts'
 import { type AnyRoute, flow, route } from '../http/route.ts'
 import type { CaptureEvents } from '../monitoring/health/capture.store.ts'
@@ -29,6 +29,7 @@ interface Parts {
   nodes: NodeStore
   policies: PolicyStore
   provenance: ProvenanceStore
+  reconcile: FleetApi['reconcile']
 }
 
 // An event's details are as long as a person's; around them stand ids and a type.
@@ -54,7 +55,7 @@ function paceOf(clock: Clock): (nodeId: string) => boolean {
 
 /** What an agent says of its node and asks about it. */
 export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
-  const { captureEvents, clock, events, nodes, provenance } = parts
+  const { captureEvents, clock, events, nodes, provenance, reconcile } = parts
   const mayTell = paceOf(clock)
   return [
     configRoute(parts),
@@ -87,7 +88,7 @@ export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
       status: 202,
       run: ({ params, body, now }) => {
         nodes.mustExist(params.id)
-        const { after, before, counts, summary, ...report } = reconciliation(nodes, params.id, body.interfaces)
+        const { after, before, counts, summary, ...report } = reconcile(params.id, body.interfaces)
         const node = nodes.get(params.id, now)
         const healthEventIds = captureEvents.judge(params.id, lacksDevice(node), now)
         if (!lacksDevice(node)) events.emit('node.ready', { nodeId: params.id, now })

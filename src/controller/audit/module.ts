@@ -1,6 +1,6 @@
 import type { CallerLimits } from '../http/callerlimits.ts'
 import type { Base, Module } from '../module.ts'
-import type { ClockApi } from '../monitoring/clock/module.ts'
+import type { ClockApi } from '../monitoring/clock/api.ts'
 import { auditRoutes } from './audit.routes.ts'
 import { auditStore } from './audit.store.ts'
 import { targetIndexRunner } from './index.runner.ts'

@@ -1,5 +1,7 @@
 import type { AssignmentStore } from './channels/assignments.store.ts'
+import type { InterfaceInput } from '../../wire/nodes.ts'
 import type { NodeStore } from './nodes/nodes.store.ts'
+import type { Reconciliation } from './nodes/reconciliation.store.ts'
 import type { MaterialStores } from './onboarding/material.store.ts'
 import type { Leaving } from './rooms/leaving.store.ts'
 import type { RoomStore } from './rooms/rooms.store.ts'
@@ -10,6 +12,8 @@ export interface FleetApi {
   assignments: AssignmentStore
   leaving: Leaving
   nodes: NodeStore
+  /** Takes in what a recorder says of its devices. */
+  reconcile: (nodeId: string, reported: readonly InterfaceInput[]) => Reconciliation
   /** Credentials and keys of nodes: what acts on them needs them. */
   onboarding: MaterialStores
   rooms: RoomStore

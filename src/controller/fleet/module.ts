@@ -13,6 +13,7 @@ import { channelRoomStore } from './nodes/channelrooms.store.ts'
 import { nodeExportRoutes } from './nodes/export.routes.ts'
 import { nodeRoutes } from './nodes/nodes.routes.ts'
 import { nodeStore } from './nodes/nodes.store.ts'
+import { reconciliation } from './nodes/reconciliation.store.ts'
 import { bootstrapConfigRoutes } from './onboarding/bootstrapconfig.routes.ts'
 import { credentialStore } from './onboarding/credentials.store.ts'
 import { hostKeyStore } from './onboarding/hostkeys.store.ts'
@@ -49,6 +50,7 @@ export function createFleet(base: Base, { certificates, keys }: Deps): Module<Fl
   const templates = templateStore(db)
   const assignments = assignmentStore(db, ids, templates)
   const detached = leaving(db)
+  const reconcile: FleetApi['reconcile'] = (nodeId, reported) => reconciliation(nodes, nodeId, reported)
   const onboarding = {
     credentials: credentialStore(db, ids),
     hostKeys: hostKeyStore(db),
@@ -56,7 +58,7 @@ export function createFleet(base: Base, { certificates, keys }: Deps): Module<Fl
     sshKeys: sshKeyStore(db, ids, keys.node),
   }
   return {
-    api: { assignments, leaving: detached, nodes, onboarding, rooms, rosters },
+    api: { assignments, leaving: detached, nodes, onboarding, reconcile, rooms, rosters },
     routes: [
       ...nodeRoutes({ events, nodes, reach, rooms }),
       ...nodeExportRoutes(nodes, reach),

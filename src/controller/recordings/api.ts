@@ -6,6 +6,7 @@ import type { JobService } from './jobs/jobs.service.ts'
 import type { JobStore } from './jobs/jobs.store.ts'
 import type { LeaseStore } from './jobs/leases.store.ts'
 import type { Playing } from './library/playing.ts'
+import type { CellStore } from './library/cells.store.ts'
 import type { RecordingService } from './library/recordings.service.ts'
 import type { RecordingStore } from './library/recordings.store.ts'
 import type { PolicyStore } from './profiles/policies.store.ts'
@@ -15,6 +16,8 @@ import type { ProfileStore } from './profiles/profiles.store.ts'
 export interface RecordingsApi {
   chunks: ChunkStore
   claims: ClaimStore
+  /** How many there are, by what scope is decided by: totals without looking at each. */
+  counts: CellStore
   /** Starts and plans recordings. */
   recording: RecordingService
   /** Ends jobs. */

@@ -7,10 +7,10 @@ import { REMOVED } from '../http/files.ts'
 import { sweepIncoming } from '../http/parts.ts'
 import { Room } from '../http/room.ts'
 import type { Base, Module } from '../module.ts'
-import type { ClockApi } from '../monitoring/clock/module.ts'
+import type { ClockApi } from '../monitoring/clock/api.ts'
 import type { HealthApi } from '../monitoring/health/api.ts'
 import { Disposer } from '../scheduler/disposer.ts'
-import type { SettingsApi } from '../settings/module.ts'
+import type { SettingsApi } from '../settings/api.ts'
 import type { RecordingsApi } from './api.ts'
 import { chunkStore } from './chunks/chunks.store.ts'
 import { Joiner } from './chunks/joiner.ts'
@@ -20,6 +20,7 @@ import { jobService } from './jobs/jobs.service.ts'
 import { jobStore } from './jobs/jobs.store.ts'
 import { leaseRunner } from './jobs/lease.runner.ts'
 import { leaseStore } from './jobs/leases.store.ts'
+import { cellStore } from './library/cells.store.ts'
 import { conflictStore } from './library/conflicts.store.ts'
 import { playing } from './library/playing.ts'
 import { recordingService } from './library/recordings.service.ts'
@@ -95,6 +96,7 @@ function apiOf(base: Base, { fleet, health: { health }, settings }: Deps): Recor
   return {
     chunks,
     claims,
+    counts: cellStore(db),
     jobService: jobService({ chunks, events, health, jobs, leases, recordings }),
     jobs,
     leases,

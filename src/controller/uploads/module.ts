@@ -25,6 +25,7 @@ export function createUploads(base: Base, { health, keys, recordings: api }: Dep
   const { reach } = authorization
   const { chunks, paths, playing, recordings } = api
   const stores = uploadStores({
+    counts: api.counts,
     attempts: Math.min(config.SVC_UPLOAD_QUEUE_MAX_ATTEMPTS, 100),
     db,
     ids,

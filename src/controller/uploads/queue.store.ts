@@ -1,7 +1,7 @@
 import { conflict, found } from '../../kernel/fail.ts'
 import type { UploadFilters, UploadItem } from '../../wire/uploads.ts'
 import type { Reach } from '../http/reach.ts'
-import { type CellStore, cellStore } from '../recordings/library/cells.store.ts'
+import type { RecordingsApi } from '../recordings/api.ts'
 import type { Db, Params } from '../store/db.ts'
 import { COUNTED, type Condition, Lister, present, when } from '../store/filter.ts'
 import { freeName } from './queue.rules.ts'
@@ -39,7 +39,7 @@ const progressOf = ({ provider, status, attemptCount, destinationId, lastError, 
   present({ provider, status, attemptCount, destinationId, lastError, uploadPolicyId })
 
 /** The upload queue as people read it. */
-export function uploadQueueStore(db: Db) {
+export function uploadQueueStore(db: Db, counts: RecordingsApi['counts']) {
   const byId = db.stmt<{ id: string }, Row>(`SELECT ${ITEM_COLUMNS} FROM upload_queue q WHERE q.id = @id`)
   const ofRecording = db.stmt<{ id: string }, Row>(
     `SELECT ${ITEM_COLUMNS} FROM upload_queue q WHERE q.recording_id = @id ORDER BY q.created_at, q.rowid`,
@@ -63,7 +63,7 @@ export function uploadQueueStore(db: Db) {
     get,
     /** Oldest first. */
     ofRecording: (id: string): UploadItem[] => ofRecording.all({ id }).map(itemOf),
-    ...listing(db, cellStore(db)),
+    ...listing(db, counts),
     /** What became of the uploads of each chunk, by its index (contract A, 2.16). */
     chunkUploads(recordingId: string): Map<number, object[]> {
       const pieces = ofRecording
@@ -120,7 +120,7 @@ const ORDER = 'q.next_attempt_at, q.id'
  * A page in the order of what is due. Who sees an item is known by its scope, which stands in every index: a caller with few
  * items gets them by scope, one with many by a walk that meets them.
  */
-function listing(db: Db, cells: CellStore) {
+function listing(db: Db, counts: RecordingsApi['counts']) {
   // Ids first: a walk or a sort must not carry rows that are not on the page.
   const ids = new Lister<{ id: string }>(db, { columns: 'q.id', from: 'upload_queue q' })
   const rowsOf = db.stmt<{ ids: string }, Row>(
@@ -169,9 +169,9 @@ function listing(db: Db, cells: CellStore) {
       const own = matching(filters)
       if (reach.recordings().length === 0) return paged(ids, own, limit, offset)
       if (recordingId !== undefined) return paged(ids, [...own, ...withinRecordings(reach)], limit, offset)
-      const { also, not } = cells.exceptions(reach)
+      const { also, not } = counts.exceptions(reach)
       const rare = own.length > 0 && ids.count(own, SMALL + 1) <= SMALL
-      const scopes = JSON.stringify(cells.scopes(reach))
+      const scopes = JSON.stringify(counts.scopes(reach))
       const few = [{ sql: '1', params: { scopes } }, ...own]
       const plain = also.length === 0 && not.length === 0
       if (plain && !rare && scoped.count(few, SMALL + 1) <= SMALL) return paged(scoped, few, limit, offset)

@@ -1,5 +1,6 @@
 import type { Ids } from '../../kernel/ids.ts'
 import type { RecordingStore } from '../recordings/library/recordings.store.ts'
+import type { RecordingsApi } from '../recordings/api.ts'
 import type { Db } from '../store/db.ts'
 import type { Unavailable } from './destinations.rules.ts'
 import { destinationStore } from './destinations.store.ts'
@@ -11,6 +12,7 @@ import { uploadWorkStore } from './work.store.ts'
 interface Parts {
   /** Attempts of a policy whose maker names no number. */
   attempts: number
+  counts: RecordingsApi['counts']
   db: Db
   ids: Ids
   /** Seals the secrets of destinations; derived when one is first needed. */
@@ -21,10 +23,10 @@ interface Parts {
 }
 
 /** The stores of this domain: each stands on the ones before it. */
-export function uploadStores({ attempts, db, ids, key, masters, recordings, unavailable }: Parts) {
+export function uploadStores({ attempts, counts, db, ids, key, masters, recordings, unavailable }: Parts) {
   const destinations = destinationStore(db, key, unavailable)
   const policies = uploadPolicyStore(db, destinations, attempts)
-  const queue = uploadQueueStore(db)
+  const queue = uploadQueueStore(db, counts)
   const enqueues = enqueueStore({ db, destinations, ids, masters, policies, queue, recordings })
   return { destinations, enqueues, policies, queue, work: uploadWorkStore(db) }
 }

@@ -1,3 +1,4 @@
+import { cellStore } from '../../../src/controller/recordings/library/cells.store.ts'
 // Destinations, policies and cached takes to test uploads with.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
@@ -59,7 +60,7 @@ export function uploads(env: Record<string, string> = {}) {
     assert.equal(status, 201, text)
     return json.data
   }
-  const items = uploadQueueStore(k.db)
+  const items = uploadQueueStore(k.db, cellStore(k.db))
   const item = (id: string): UploadItem => items.get(id)
   const recording = (id: string) => t.store.get(id)
   return { ...t, cached, destination, enqueue, item, k, owner, policy, recording, takes: t }

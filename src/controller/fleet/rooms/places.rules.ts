@@ -1,6 +1,10 @@
+import type { Capability } from '../../../wire/permissions.ts'
 import type { Node } from '../../../wire/nodes.ts'
 import type { Room } from '../../../wire/rooms.ts'
 import type { Pair } from '../../http/who.ts'
+
+/** What being assigned to a schedule allows in its room. */
+export const ASSIGNED: readonly Capability[] = ['view', 'operate']
 
 /**
  * What opens something of `node` that lies in `room`: the room with its site, the node with its own. The other rooms of

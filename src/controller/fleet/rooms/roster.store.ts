@@ -1,3 +1,4 @@
+import { ASSIGNED } from './places.rules.ts'
 import { CAPABILITIES, type Capability } from '../../../wire/permissions.ts'
 import type { RosterEntry, RosterUpdate } from '../../../wire/rooms.ts'
 import type { Db, Params } from '../../store/db.ts'
@@ -11,8 +12,6 @@ interface Row {
   subjectType: RosterEntry['subjectType']
 }
 
-/** What being assigned to a schedule allows in its room. */
-export const ASSIGNED: readonly Capability[] = ['view', 'operate']
 
 // Ran its only time (or was skipped, or missed it, or was switched off when it came), and no take of it goes on: nobody
 // is assigned to it any more.

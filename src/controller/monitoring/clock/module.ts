@@ -1,14 +1,8 @@
 import type { Base, Module } from '../../module.ts'
 import type { SteadyClock } from '../../scheduler/steady.ts'
+import type { ClockApi } from './api.ts'
 import { jumpStore } from './jumps.store.ts'
-import { ClockWatch, type Mover } from './watch.ts'
-
-export interface ClockApi {
-  /** What else is moved along when the wall clock jumps. */
-  include(mover: Mover): void
-  /** Whether what is too old by the wall clock may be deleted. */
-  trusted(): boolean
-}
+import { ClockWatch } from './watch.ts'
 
 /** Watches the wall clock; `watch` is for whoever runs the process. */
 export function createClockWatch(base: Base & { clock: SteadyClock }): Module<ClockApi> & { watch: ClockWatch } {
