@@ -11,13 +11,15 @@ interface Floor {
 
 // The house, as data. `domain` is every folder of src/controller that has no row of its own; the parts of src/system have
 // theirs.
-const CONTROLLER = ['kernel', 'wire', 'crypto', 'store', 'http', 'scheduler']
+const CONTROLLER = ['kernel', 'wire', 'crypto', 'store', 'http', 'scheduler', 'base']
 const PROGRAMS = ['controller', 'cli', 'agent', 'lifecycle', 'setup', 'maintain', 'provision', 'tls']
 const FLOORS: Record<string, Floor> = {
   kernel: { may: [], packages: [] },
   wire: { may: ['kernel'], packages: ['zod'] },
   crypto: { may: ['kernel'], packages: ['@noble/hashes', '@noble/ciphers'] },
   store: { may: ['kernel'], packages: ['better-sqlite3'] },
+  // What every module is given: types, and the events they hear of each other by.
+  base: { may: ['kernel', 'wire', 'crypto', 'store', 'http', 'scheduler', 'controller'], packages: [] },
   http: { may: ['kernel', 'wire', 'store', 'crypto'], packages: ['hono', '@hono/node-server', 'zod'] },
   scheduler: { may: ['kernel'], packages: ['croner'] },
   domain: { may: [...CONTROLLER, 'host'], packages: [] },
@@ -45,6 +47,11 @@ const DRIVERS: Record<string, string[]> = {
   'src/controller/uploads/drivers.s3.verify.ts': ['@aws-sdk/client-s3'],
 }
 
+// On a site of one box the controller does the runner's work itself (SVC_LIFECYCLE_EMBEDDED).
+const ALSO: Record<string, string[]> = { 'src/controller/fleet/lifecycle/embedded.ts': ['lifecycle'] }
+/** Floors that are handed the settings. */
+const CONFIGURED = ['base', 'domain']
+
 interface Import {
   from: string
   line: number
@@ -65,16 +72,20 @@ function importsOf({ text }: Source): Import[] {
     }))
 }
 
+/** Files of src/controller that every module may know. */
+const BASE = ['events.ts', 'module.ts', 'secrets.ts']
+
 const floorOf = (file: string): string => {
   const [, top = '', folder = '', ...deeper] = file.split('/')
   if (!folder) return top.replace(/\.ts$/, '')
   if (top === 'system') return folder
+  if (top === 'controller' && BASE.includes(folder)) return 'base'
   if (top !== 'controller' || deeper.length === 0) return top
   return Object.hasOwn(FLOORS, folder) ? folder : 'domain'
 }
 
-/** `fleet/nodes`, or `uploads` where a domain has no parts. */
-const domainOf = (file: string): string => file.split('/').slice(2, -1).join('/')
+/** `fleet` of `src/controller/fleet/nodes/nodes.store.ts`. */
+const moduleOf = (file: string): string => file.split('/')[2] ?? ''
 const packageOf = (from: string): string =>
   from
     .split('/')
@@ -101,11 +112,22 @@ const impure = (file: string): boolean => file.endsWith('.rules.ts')
 
 function floorFault(file: string, target: string, { lazy, typeOnly }: Import): string | undefined {
   const [floor, to] = [floorOf(file), floorOf(target)]
+  if (ALSO[file]?.includes(to) || (typeOnly && target === 'src/controller/config.ts' && CONFIGURED.includes(floor)))
+    return
   if (impure(file) && /\.(store|routes|runner)\.ts$/.test(target) && !typeOnly) return `rules are pure: not ${target}`
   if (floor === 'main' && PROGRAMS.includes(to)) return lazy ? undefined : `main imports ${to} lazily only`
-  if (floor === 'domain' && to === 'domain' && domainOf(file) !== domainOf(target))
-    return /\.(store|rules)\.ts$/.test(target) ? undefined : `of another domain only .store and .rules, not ${target}`
+  if (floor === 'domain' && to === 'domain' && moduleOf(file) !== moduleOf(target))
+    return wallFault(file, target, typeOnly)
   if (floor !== to && !FLOORS[floor]?.may.includes(to)) return `${floor} may not import ${to} (${target})`
+}
+
+/** The walls between modules: the types of an api cross them, and pure rules, which hold nothing. */
+function wallFault(file: string, target: string, typeOnly: boolean): string | undefined {
+  if (/\.rules\.ts$/.test(target)) return undefined
+  const [own, other] = [moduleOf(file), moduleOf(target)]
+  if (!target.endsWith('/api.ts'))
+    return `${own} may not import ${target}: take what you need of ${other} from its api (import type from ${other}/.../api.ts, and name it in the Deps of your module.ts), or hear of it through src/controller/events.ts`
+  return typeOnly ? undefined : `${own} may import only types from ${target}: app.ts hands over the thing itself`
 }
 
 const faults = (source: Source): string[] =>
@@ -132,16 +154,14 @@ function cycle(edges: Map<string, Set<string>>): string[] | undefined {
   }
 }
 
-function domainEdges(all: Source[]): Map<string, Set<string>> {
-  const edges = new Map<string, Set<string>>()
-  for (const source of all.filter(({ file }) => floorOf(file) === 'domain'))
-    for (const { from } of importsOf(source).filter((i) => i.from.startsWith('.'))) {
-      const target = targetOf(source.file, from)
-      const [a, b] = [domainOf(source.file), domainOf(target)]
-      if (floorOf(target) === 'domain' && a !== b) edges.set(a, (edges.get(a) ?? new Set()).add(b))
-    }
-  return edges
-}
+/** Who imports whom, types included. */
+const graph = (all: Source[]): Map<string, Set<string>> =>
+  new Map(
+    all.map((source) => {
+      const own = importsOf(source).filter(({ from }) => from.startsWith('.'))
+      return [source.file, new Set(own.map(({ from }) => targetOf(source.file, from)))]
+    }),
+  )
 
 const all = sources(['src']).filter(({ file }) => !file.endsWith('.d.ts'))
 const everywhere = (pattern: RegExp, except: string[] = []): string[] =>
@@ -151,8 +171,8 @@ test('every import follows the table of floors', () => {
   assert.deepEqual(all.flatMap(faults), [])
 })
 
-test('domains do not import each other in a circle', () => {
-  assert.equal(cycle(domainEdges(all)), undefined)
+test('files do not import each other in a circle, types included', () => {
+  assert.equal(cycle(graph(all.filter(({ file }) => !/^src.(agent|system)./.test(file)))), undefined)
 })
 
 test('no default export, no re-export, no index.ts: a name has one home', () => {
@@ -176,11 +196,13 @@ test('the guard sees what it must see', () => {
     ['src/wire/a.ts', "import type { Hono } from 'hono'"],
     ['src/agent/jobs/a.ts', "import type { Db } from '../../controller/store/db.ts'"],
     ['src/agent/agent.ts', "const x = await import('../controller/store/db.ts')"],
-    ['src/controller/fleet/rooms/rooms.routes.ts', "import { x } from '../nodes/nodes.routes.ts'"],
+    ['src/controller/fleet/rooms/rooms.routes.ts', "import { x } from '../../uploads/queue.store.ts'"],
+    ['src/controller/fleet/rooms/rooms.routes.ts', "import type { X } from '../../uploads/queue.store.ts'"],
+    ['src/controller/fleet/rooms/rooms.routes.ts', "import { x } from '../../uploads/api.ts'"],
     ['src/controller/fleet/rooms/rooms.store.ts', "import Database from 'better-sqlite3'"],
     ['src/controller/fleet/rooms/rooms.rules.ts', "import * as fs from 'node:fs'"],
     ['src/controller/fleet/rooms/rooms.rules.ts', "import { roomStore } from './rooms.store.ts'"],
-    ['src/controller/fleet/rooms/rooms.routes.ts', "import type { Config } from '../config.ts'"],
+    ['src/controller/fleet/rooms/rooms.routes.ts', "import { readConfig } from '../../config.ts'"],
     ['src/main.ts', "import { main } from './agent/agent.ts'"],
     ['src/wire/a.ts', "import { b } from './b'"],
     ['src/new/a.ts', "import { b } from './b.ts'"],
@@ -189,6 +211,9 @@ test('the guard sees what it must see', () => {
   for (const [file, text] of bad) assert.equal(faults({ file, text }).length, 1, `${file}: ${text}`)
   const good: [string, string][] = [
     ['src/controller/fleet/rooms/rooms.routes.ts', "import { x } from '../nodes/nodes.store.ts'"],
+    ['src/controller/fleet/module.ts', "import type { UploadsApi } from '../uploads/api.ts'"],
+    ['src/controller/fleet/module.ts', "import type { Config } from '../config.ts'"],
+    ['src/controller/fleet/module.ts', "import { x } from '../uploads/queue.rules.ts'"],
     ['src/controller/fleet/rooms/rooms.rules.ts', "import type { Row } from './rooms.store.ts'"],
     ['src/main.ts', "const x = () => import('./agent/agent.ts')"],
     ['src/kernel/a.ts', "// from 'zod'\nconst sql = `DELETE from 'zod'` + \"x from 'hono'\" + Buffer.from('zod')"],

@@ -8,14 +8,11 @@ import type { CachedChunk, Events } from '../events.ts'
 import type { PathClaims } from '../http/claims.ts'
 import { removeFiles } from '../http/files.ts'
 import type { Commit, Done } from '../http/route.ts'
-import type { HealthStore } from '../monitoring/health/health.store.ts'
+import type { HealthApi } from '../monitoring/health/api.ts'
+import type { RecordingsApi } from '../recordings/api.ts'
 import { checkOpen, chunkStem, isComplete, isReleased } from '../recordings/chunks/chunks.rules.ts'
-import type { ChunkStore } from '../recordings/chunks/chunks.store.ts'
-import type { JobService } from '../recordings/jobs/jobs.service.ts'
-import type { JobStore } from '../recordings/jobs/jobs.store.ts'
 import { endedByLease } from '../recordings/jobs/leases.rules.ts'
 import { isSecured, type StoredRendition } from '../recordings/library/recordings.rules.ts'
-import type { RecordingStore } from '../recordings/library/recordings.store.ts'
 import type { Told } from '../recordings/library/renditions.rules.ts'
 import {
   type Announcement,
@@ -28,14 +25,14 @@ import {
 import type { Received } from './intake.ts'
 
 export interface AttachParts {
-  chunks: ChunkStore
+  chunks: RecordingsApi['chunks']
   paths: PathClaims
   events: Events
-  health: HealthStore
+  health: HealthApi['health']
   ids: Ids
-  jobs: JobStore
-  recordings: RecordingStore
-  service: JobService
+  jobs: RecordingsApi['jobs']
+  recordings: RecordingsApi['recordings']
+  service: RecordingsApi['jobService']
   /** Directory of the stored files. */
   takes: string
 }

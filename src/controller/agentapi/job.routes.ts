@@ -3,11 +3,8 @@ import { Fail } from '../../kernel/fail.ts'
 import { HEADERS } from '../../wire/headers.ts'
 import { Claim, type Job, JobHeartbeat, WaitQuery } from '../../wire/recordings.ts'
 import { type AnyRoute, type Done, flow, type Incoming, route, UNSYNCED } from '../http/route.ts'
-import type { Asking, ClaimStore } from '../recordings/jobs/claims.store.ts'
-import type { JobService } from '../recordings/jobs/jobs.service.ts'
-import type { JobStore } from '../recordings/jobs/jobs.store.ts'
+import type { RecordingsApi } from '../recordings/api.ts'
 import { isLeaseReason } from '../recordings/jobs/leases.rules.ts'
-import type { LeaseStore } from '../recordings/jobs/leases.store.ts'
 import { type Notifier, topics } from '../scheduler/notifier.ts'
 
 const node = (p: { id: string }) => ({ type: 'node', id: p.id })
@@ -16,12 +13,15 @@ const agent = { auth: 'node', permission: 'recording:control' } as const
 
 interface Parts {
   notifier: Notifier
-  claims: ClaimStore
+  claims: RecordingsApi['claims']
   clock: Clock
-  jobs: JobStore
-  leases: LeaseStore
-  service: JobService
+  jobs: RecordingsApi['jobs']
+  leases: RecordingsApi['leases']
+  service: RecordingsApi['jobService']
 }
+
+/** What a recorder can capture with, as it says itself. */
+type Asking = Parameters<RecordingsApi['claims']['peek']>[1]
 
 type Claimed = Done<Job | Job[] | null>
 const nothing: Claimed = { data: null, status: 204, changed: false }
@@ -99,7 +99,7 @@ const claimRoute = (parts: Parts, name: 'claim-next' | 'claim-next-group', actio
   })
 
 // The job's own node only: another node's credential is told nothing of it.
-function ownJob(jobs: JobStore, id: string, nodeId: string): Job {
+function ownJob(jobs: RecordingsApi['jobs'], id: string, nodeId: string): Job {
   const job = jobs.get(id)
   if (job.nodeId !== nodeId)
     throw new Fail(403, 'node_scope_denied', 'Node credential cannot access this job', { outcome: 'denied' })

@@ -3,12 +3,12 @@ import { HEADERS } from '../../wire/headers.ts'
 import { CHUNK_BYTES, ChunkHeaders, ChunkQuery, type ChunkReceipt } from '../../wire/listen.ts'
 import { parsed } from '../http/body.ts'
 import { type AnyRoute, flow, type Incoming } from '../http/route.ts'
-import type { Chunks } from '../monitoring/listen/chunks.store.ts'
+import type { LiveApi } from '../monitoring/listen/api.ts'
 import { type Notifier, topics } from '../scheduler/notifier.ts'
 
 interface Parts {
   notifier: Notifier
-  chunks: Chunks
+  chunks: LiveApi['chunks']
 }
 
 /** Live audio as an agent sends it (contract A, 7.4): telemetry, the last seconds in memory. */

@@ -1,11 +1,10 @@
 import { Fail } from '../../kernel/fail.ts'
 import { MeterFrame } from '../../wire/meters.ts'
 import { type AnyRoute, route } from '../http/route.ts'
-import type { LayoutStore } from '../monitoring/meters/layout.store.ts'
-import type { Meters } from '../monitoring/meters/meters.store.ts'
+import type { LiveApi } from '../monitoring/listen/api.ts'
 
 /** Levels as an agent measures them (contract A, 7.1 A5): telemetry, kept in memory. */
-export const meterLinkRoutes = (meters: Meters, layouts: LayoutStore): AnyRoute[] => [
+export const meterLinkRoutes = (meters: LiveApi['meters'], layouts: LiveApi['layouts']): AnyRoute[] => [
   route({
     method: 'POST',
     path: '/nodes/:id/meter-frame',

@@ -5,15 +5,14 @@ import { LONGEST_DETAILS } from '../../wire/health.ts'
 import type { NodeConfig } from '../../wire/nodes.ts'
 import { AgentHealthEvent, Heartbeat, Inventory } from '../../wire/nodes.ts'
 import { WaitQuery } from '../../wire/recordings.ts'
-import type { FleetApi } from '../fleet/api.ts'
 import type { Events } from '../events.ts'
-import type { NodeStore } from '../fleet/nodes/nodes.store.ts'
+import type { FleetApi } from '../fleet/api.ts'
 import { lacksDevice } from '../fleet/nodes/problems.rules.ts'
 import { limiter } from '../http/limiter.ts'
 import { type AnyRoute, flow, route } from '../http/route.ts'
-import type { CaptureEvents } from '../monitoring/health/capture.store.ts'
-import type { ListenSessions } from '../monitoring/listen/sessions.store.ts'
-import type { PolicyStore } from '../recordings/profiles/policies.store.ts'
+import type { HealthApi } from '../monitoring/health/api.ts'
+import type { LiveApi } from '../monitoring/listen/api.ts'
+import type { RecordingsApi } from '../recordings/api.ts'
 import { type Notifier, topics } from '../scheduler/notifier.ts'
 import type { ProvenanceStore } from './provenance.store.ts'
 
@@ -22,12 +21,12 @@ const agent = { auth: 'node', permission: 'node:control', target: node } as cons
 
 interface Parts {
   notifier: Notifier
-  captureEvents: CaptureEvents
+  captureEvents: HealthApi['captureEvents']
   clock: Clock
   events: Events
-  listeners: ListenSessions
-  nodes: NodeStore
-  policies: PolicyStore
+  listeners: LiveApi['listeners']
+  nodes: FleetApi['nodes']
+  policies: RecordingsApi['policies']
   provenance: ProvenanceStore
   reconcile: FleetApi['reconcile']
 }

@@ -1,5 +1,5 @@
-import type { AssignmentStore } from './channels/assignments.store.ts'
 import type { InterfaceInput } from '../../wire/nodes.ts'
+import type { AssignmentStore } from './channels/assignments.store.ts'
 import type { NodeStore } from './nodes/nodes.store.ts'
 import type { Reconciliation } from './nodes/reconciliation.store.ts'
 import type { MaterialStores } from './onboarding/material.store.ts'

@@ -2,11 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Fail } from '../../kernel/fail.ts'
 import { CAPABILITY_OF, type Permission } from '../../wire/permissions.ts'
 import { LONGEST_SECONDS } from '../../wire/schedules.ts'
-import type { NodeStore } from '../fleet/nodes/nodes.store.ts'
-import { placesOf } from '../fleet/rooms/places.rules.ts'
-import type { RoomStore } from '../fleet/rooms/rooms.store.ts'
-import { ASSIGNED } from '../fleet/rooms/places.rules.ts'
-import type { RosterStore } from '../fleet/rooms/roster.store.ts'
+import type { FleetApi } from '../fleet/api.ts'
+import { ASSIGNED, placesOf } from '../fleet/rooms/places.rules.ts'
 import type { Audit } from '../http/audit.ts'
 import { type Scope, verdict } from '../http/scope.ts'
 import { systemActor, type UserWho } from '../http/who.ts'
@@ -14,9 +11,9 @@ import type { Db } from '../store/db.ts'
 import type { Stored } from './planning.rules.ts'
 
 export interface AssigningParts {
-  nodes: NodeStore
-  rooms: RoomStore
-  rosters: RosterStore
+  nodes: FleetApi['nodes']
+  rooms: FleetApi['rooms']
+  rosters: FleetApi['rosters']
   scope: Scope
 }
 
@@ -74,7 +71,7 @@ export function mayAssign(
 interface EndingParts {
   audit: Audit
   db: Db
-  rosters: RosterStore
+  rosters: FleetApi['rosters']
 }
 
 /** Takes the roster rows of schedules that ran their only time away again; each is a transaction with its audit row. */

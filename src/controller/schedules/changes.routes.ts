@@ -1,8 +1,7 @@
 import type { Ids } from '../../kernel/ids.ts'
 import { ScheduleInput, SchedulePatch } from '../../wire/schedules.ts'
 import type { Events } from '../events.ts'
-import type { Leaving } from '../fleet/rooms/leaving.store.ts'
-import type { RosterStore } from '../fleet/rooms/roster.store.ts'
+import type { FleetApi } from '../fleet/api.ts'
 import { type AnyRoute, flow, route, type Target } from '../http/route.ts'
 import { repeatWhile } from '../http/steps.ts'
 import { type DraftParts, drafter } from './drafting.ts'
@@ -15,8 +14,8 @@ export interface ChangeParts extends DraftParts {
   alarms: AlarmStore
   events: Events
   ids: Ids
-  leaving: Leaving
-  rosters: RosterStore
+  leaving: FleetApi['leaving']
+  rosters: FleetApi['rosters']
 }
 
 export const manage = { auth: 'user', permission: 'schedule:manage' } as const

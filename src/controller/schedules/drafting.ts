@@ -9,7 +9,7 @@ import { placesOf } from '../fleet/rooms/places.rules.ts'
 import type { reaches } from '../http/reach.ts'
 import { inScope, verdict } from '../http/scope.ts'
 import type { UserWho } from '../http/who.ts'
-import type { SettingsStore } from '../settings/settings.store.ts'
+import type { SettingsApi } from '../settings/api.ts'
 import { present } from '../store/filter.ts'
 import { type AssigningParts, mayAssign } from './assigning.ts'
 import { type Capture, checkChannels, deviceOf, roomOf } from './capture.rules.ts'
@@ -25,7 +25,7 @@ export interface DraftParts extends AssigningParts {
   reach: ReturnType<typeof reaches>
   references: ReferenceStore
   schedules: ScheduleStore
-  settings: Pick<SettingsStore, 'chosen'>
+  settings: SettingsApi
 }
 
 const forbidden = (reason = 'missing_resource_scope'): Fail => new Fail(403, reason, 'Forbidden', { outcome: 'denied' })

@@ -1,5 +1,5 @@
 import { iso } from '../../kernel/clock.ts'
-import type { NodeStore } from '../fleet/nodes/nodes.store.ts'
+import type { FleetApi } from '../fleet/api.ts'
 import type { Target } from '../http/route.ts'
 import { placeOf } from './capture.rules.ts'
 
@@ -7,7 +7,10 @@ import { placeOf } from './capture.rules.ts'
 const ANY_TIME = iso(0)
 
 /** Where the schedule of this body would be, whatever the body is: see `placeOf`. */
-export function gateOf(parts: { defaultInterfaceId: string | undefined; nodes: NodeStore }, body: unknown): Target {
+export function gateOf(
+  parts: { defaultInterfaceId: string | undefined; nodes: FleetApi['nodes'] },
+  body: unknown,
+): Target {
   const { nodeId } = Object(body) as { nodeId?: unknown }
   const node = typeof nodeId === 'string' ? parts.nodes.find(nodeId.trim(), ANY_TIME) : undefined
   // What there is not is refused like what is foreign (decision 1).

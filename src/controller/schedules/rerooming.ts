@@ -1,13 +1,12 @@
-import type { NodeStore } from '../fleet/nodes/nodes.store.ts'
-import type { RosterStore } from '../fleet/rooms/roster.store.ts'
+import type { FleetApi } from '../fleet/api.ts'
 import { roomsOf } from '../recordings/library/start.rules.ts'
 import type { Stored } from './planning.rules.ts'
 import type { ScheduleStore } from './schedules.store.ts'
 
 interface Parts {
   defaultInterfaceId: string | undefined
-  nodes: NodeStore
-  rosters: RosterStore
+  nodes: FleetApi['nodes']
+  rosters: FleetApi['rosters']
   schedules: ScheduleStore
 }
 

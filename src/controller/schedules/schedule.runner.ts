@@ -3,7 +3,7 @@ import { type Clock, iso } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
 import { dateOf } from '../../kernel/zones.ts'
-import type { RosterStore } from '../fleet/rooms/roster.store.ts'
+import type { FleetApi } from '../fleet/api.ts'
 import type { Audit, Entry } from '../http/audit.ts'
 import { systemActor } from '../http/who.ts'
 import { isMisfit } from '../recordings/library/fitting.rules.ts'
@@ -27,7 +27,7 @@ interface Parts {
   intervalSeconds: number
   log: Log
   retrySeconds: number
-  rosters: RosterStore
+  rosters: FleetApi['rosters']
   runs: RunStore
   schedules: ScheduleStore
   take: TakeMaker

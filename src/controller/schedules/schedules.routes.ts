@@ -7,7 +7,7 @@ import {
   ScheduleFilters,
   ScheduleList,
 } from '../../wire/schedules.ts'
-import type { NodeStore } from '../fleet/nodes/nodes.store.ts'
+import type { FleetApi } from '../fleet/api.ts'
 import { type Action, actionStates } from '../http/actions.ts'
 import { type Column, csvExport, EXPORT_SLICE } from '../http/export.ts'
 import { pageMeta } from '../http/page.ts'
@@ -19,7 +19,7 @@ import type { ReferenceStore } from './references.store.ts'
 import { type ScheduleStore, shown } from './schedules.store.ts'
 
 interface Parts {
-  nodes: NodeStore
+  nodes: FleetApi['nodes']
   reach: ReturnType<typeof reaches>
   references: ReferenceStore
   schedules: ScheduleStore

@@ -1,6 +1,6 @@
 import { Fail } from '../../kernel/fail.ts'
 import type { Segment } from '../../wire/schedules.ts'
-import type { NodeStore } from '../fleet/nodes/nodes.store.ts'
+import type { FleetApi } from '../fleet/api.ts'
 import type { UserWho } from '../http/who.ts'
 import { isMisfit } from '../recordings/library/fitting.rules.ts'
 import type { ScheduledTake, Started } from '../recordings/library/start.rules.ts'
@@ -10,7 +10,7 @@ import type { ScheduleStore } from './schedules.store.ts'
 import { labelsOf } from './templates.rules.ts'
 
 interface TakeParts {
-  nodes: NodeStore
+  nodes: FleetApi['nodes']
   record: (take: ScheduledTake, now: string, who?: UserWho) => Started
   schedules: ScheduleStore
 }

@@ -1,6 +1,6 @@
 import type { Base, Module } from '../module.ts'
-import { settingsRoutes } from './settings.routes.ts'
 import type { SettingsApi } from './api.ts'
+import { settingsRoutes } from './settings.routes.ts'
 import { settingsStore } from './settings.store.ts'
 
 /** Names, defaults and habits of this controller. */

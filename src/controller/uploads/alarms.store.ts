@@ -1,12 +1,12 @@
 import type { UploadItem } from '../../wire/uploads.ts'
-import type { HealthStore } from '../monitoring/health/health.store.ts'
+import type { HealthApi } from '../monitoring/health/api.ts'
 import type { Db } from '../store/db.ts'
 import { isMaster } from './queue.rules.ts'
 
 const TYPE = 'controller.recording.upload_queue_failed'
 
 /** The health event of an item that is out of attempts: one while it lasts, resolved when its file arrives after all. */
-export function alarmStore(db: Db, health: HealthStore) {
+export function alarmStore(db: Db, health: HealthApi['health']) {
   const open = db.stmt<{ id: string }, { id: string; itemId: string }>(
     `SELECT h.id, json_extract(h.details, '$.uploadQueueItemId') AS itemId FROM health_events h
       WHERE h.recording_id = @id AND h.type = '${TYPE}' AND h.status <> 'resolved'`,

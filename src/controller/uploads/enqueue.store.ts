@@ -4,9 +4,8 @@ import type { Recording } from '../../wire/recordings.ts'
 import type { Destination, UploadItem, UploadPolicy } from '../../wire/uploads.ts'
 import type { Audit } from '../http/audit.ts'
 import { systemActor } from '../http/who.ts'
-import type { ChunkStore } from '../recordings/chunks/chunks.store.ts'
+import type { RecordingsApi } from '../recordings/api.ts'
 import { byRendition, chosenFile, isSecured } from '../recordings/library/recordings.rules.ts'
-import type { RecordingStore } from '../recordings/library/recordings.store.ts'
 import type { Db, Params } from '../store/db.ts'
 import { targetWith } from './destinations.rules.ts'
 import type { DestinationStore } from './destinations.store.ts'
@@ -39,7 +38,7 @@ interface Parts {
   masters: boolean
   policies: UploadPolicyStore
   queue: UploadQueueStore
-  recordings: RecordingStore
+  recordings: RecordingsApi['recordings']
 }
 
 // What stands where an error would, until an attempt was made (contract A, 2.18).
@@ -187,7 +186,7 @@ const unchanged = (item: UploadItem, fresh: Params, target: string | undefined):
 export type AutoEnqueue = (recordingId: string, now: string, piece?: Piece) => UploadItem[]
 
 /** `enqueueCached` with its audit row, for use inside the transaction that attaches the file (contract A, 12.3). */
-export function autoEnqueue(db: Db, enqueue: EnqueueStore, chunks: ChunkStore, audit: Audit): AutoEnqueue {
+export function autoEnqueue(db: Db, enqueue: EnqueueStore, chunks: RecordingsApi['chunks'], audit: Audit): AutoEnqueue {
   return (recordingId, now, piece) => {
     const chunk = piece === 'master' ? undefined : piece
     const told = (outcome: 'succeeded' | 'failed', details: Record<string, unknown>, reason?: string): void =>

@@ -7,7 +7,7 @@ import type { Reach, reaches } from '../http/reach.ts'
 import { type AnyRoute, route } from '../http/route.ts'
 import { inScope } from '../http/scope.ts'
 import type { UserWho } from '../http/who.ts'
-import type { RecordingStore } from '../recordings/library/recordings.store.ts'
+import type { RecordingsApi } from '../recordings/api.ts'
 import type { EnqueueStore } from './enqueue.store.ts'
 import { isRetryable } from './queue.rules.ts'
 import type { UploadQueueStore } from './queue.store.ts'
@@ -18,7 +18,7 @@ interface Parts {
   fallback: string
   queue: UploadQueueStore
   reach: ReturnType<typeof reaches>
-  recordings: RecordingStore
+  recordings: RecordingsApi['recordings']
 }
 
 const DEFAULT_LIMIT = 50

@@ -1,5 +1,5 @@
 import type { UploadItem } from '../../wire/uploads.ts'
-import type { ChunkStore } from '../recordings/chunks/chunks.store.ts'
+import type { RecordingsApi } from '../recordings/api.ts'
 import type { Db, Params } from '../store/db.ts'
 import { type Chunks, isMaster, newestOfEachWay, type Outcome, outcomeOf, reconciled } from './queue.rules.ts'
 import type { UploadQueueStore } from './queue.store.ts'
@@ -29,7 +29,7 @@ interface Verified {
 }
 
 interface Parts {
-  chunks: ChunkStore
+  chunks: RecordingsApi['chunks']
   db: Db
   /** Whether somebody listens to the take, or loads it down. */
   held: (recordingId: string) => boolean

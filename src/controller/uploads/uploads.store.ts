@@ -1,5 +1,4 @@
 import type { Ids } from '../../kernel/ids.ts'
-import type { RecordingStore } from '../recordings/library/recordings.store.ts'
 import type { RecordingsApi } from '../recordings/api.ts'
 import type { Db } from '../store/db.ts'
 import type { Unavailable } from './destinations.rules.ts'
@@ -18,7 +17,7 @@ interface Parts {
   /** Seals the secrets of destinations; derived when one is first needed. */
   key: () => Uint8Array
   masters: boolean
-  recordings: RecordingStore
+  recordings: RecordingsApi['recordings']
   unavailable: Unavailable
 }
 

@@ -3,8 +3,8 @@ import type { Ids } from '../../kernel/ids.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Audit } from '../http/audit.ts'
 import type { PathClaims } from '../http/claims.ts'
-import type { HealthStore } from '../monitoring/health/health.store.ts'
-import type { ChunkStore } from '../recordings/chunks/chunks.store.ts'
+import type { HealthApi } from '../monitoring/health/api.ts'
+import type { RecordingsApi } from '../recordings/api.ts'
 import type { Db } from '../store/db.ts'
 import { alarmStore } from './alarms.store.ts'
 import type { Limits } from './attempt.ts'
@@ -19,12 +19,12 @@ import type { UploadStores } from './uploads.store.ts'
 interface Parts {
   audit: Audit
   batchSize: number
-  chunks: ChunkStore
+  chunks: RecordingsApi['chunks']
   paths: PathClaims
   clock: Clock
   db: Db
   enabled: boolean
-  health: HealthStore
+  health: HealthApi['health']
   held: (recordingId: string) => boolean
   ids: Ids
   intervalSeconds: number

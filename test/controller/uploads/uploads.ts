@@ -1,7 +1,7 @@
-import { cellStore } from '../../../src/controller/recordings/library/cells.store.ts'
 // Destinations, policies and cached takes to test uploads with.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { cellStore } from '../../../src/controller/recordings/library/cells.store.ts'
 import { uploadQueueStore } from '../../../src/controller/uploads/queue.store.ts'
 import type { UploadItem } from '../../../src/wire/uploads.ts'
 import { type Kit, kit } from '../../kit/kit.ts'

@@ -1,5 +1,5 @@
-import type { Capability } from '../../../wire/permissions.ts'
 import type { Node } from '../../../wire/nodes.ts'
+import type { Capability } from '../../../wire/permissions.ts'
 import type { Room } from '../../../wire/rooms.ts'
 import type { Pair } from '../../http/who.ts'
 

@@ -1,7 +1,7 @@
-import { ASSIGNED } from './places.rules.ts'
 import { CAPABILITIES, type Capability } from '../../../wire/permissions.ts'
 import type { RosterEntry, RosterUpdate } from '../../../wire/rooms.ts'
 import type { Db, Params } from '../../store/db.ts'
+import { ASSIGNED } from './places.rules.ts'
 
 interface Row {
   capability: Capability
@@ -11,7 +11,6 @@ interface Row {
   subjectName: string | null
   subjectType: RosterEntry['subjectType']
 }
-
 
 // Ran its only time (or was skipped, or missed it, or was switched off when it came), and no take of it goes on: nobody
 // is assigned to it any more.

@@ -1,10 +1,10 @@
 // The one health event of a switcher that cannot be reached: opened once, resolved when it can.
 import { systemActor } from '../../http/who.ts'
-import type { HealthStore } from '../../monitoring/health/health.store.ts'
+import type { HealthApi } from '../../monitoring/health/api.ts'
 import type { Routed, RoutingStore } from './routing.store.ts'
 
 interface Parts {
-  health: HealthStore
+  health: HealthApi['health']
   routing: RoutingStore
 }
 

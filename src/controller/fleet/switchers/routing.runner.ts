@@ -1,5 +1,5 @@
 import type { Audit } from '../../http/audit.ts'
-import type { HealthStore } from '../../monitoring/health/health.store.ts'
+import type { HealthApi } from '../../monitoring/health/api.ts'
 import { Rounds } from '../../scheduler/rounds.ts'
 import type { Runner } from '../../scheduler/ticker.ts'
 import type { Db } from '../../store/db.ts'
@@ -16,7 +16,7 @@ interface Parts {
   db: Db
   devices: Devices
   enabled: boolean
-  health: HealthStore
+  health: HealthApi['health']
   intervalSeconds: number
   /** Who is live in which room. */
   live: (now: string) => Live[]

@@ -11,7 +11,7 @@ import type { reaches } from '../../http/reach.ts'
 import { type AnyRoute, flow, route, type Target } from '../../http/route.ts'
 import { inScope } from '../../http/scope.ts'
 import type { UserWho } from '../../http/who.ts'
-import type { HealthStore } from '../../monitoring/health/health.store.ts'
+import type { HealthApi } from '../../monitoring/health/api.ts'
 import type { RoomStore } from '../rooms/rooms.store.ts'
 import type { Devices } from './devices.ts'
 import { restorable } from './matrix.rules.ts'
@@ -23,7 +23,7 @@ import { type MappingStore, type Mappings, noRoom, type SwitcherStore } from './
 
 interface Parts {
   devices: Devices
-  health: HealthStore
+  health: HealthApi['health']
   ids: Ids
   mappings: MappingStore
   reach: ReturnType<typeof reaches>

@@ -2,7 +2,7 @@ import { type Clock, iso } from '../../../kernel/clock.ts'
 import { conflict, Fail, found, invalid } from '../../../kernel/fail.ts'
 import { API_PREFIX, HEADERS } from '../../../wire/headers.ts'
 import { ListenQuery, type ListenSession, ListenStart } from '../../../wire/listen.ts'
-import type { NodeStore } from '../../fleet/nodes/nodes.store.ts'
+import type { FleetApi } from '../../fleet/api.ts'
 import type { Feeds } from '../../http/feed.ts'
 import { type AnyRoute, type Incoming, route, type Streamed, stream } from '../../http/route.ts'
 import type { UserWho } from '../../http/who.ts'
@@ -16,7 +16,7 @@ interface Parts extends Air {
   notifier: Notifier
   clock: Clock
   feeds: Feeds
-  nodes: NodeStore
+  nodes: FleetApi['nodes']
 }
 
 const monitor = { auth: 'user', permission: 'listen:monitor' } as const

@@ -1,7 +1,7 @@
 import { API_PREFIX } from '../../../wire/headers.ts'
 import { LIFECYCLE_ACTIONS } from '../../../wire/lifecycle.ts'
 import type { Node } from '../../../wire/nodes.ts'
-import type { NodeStore } from '../../fleet/nodes/nodes.store.ts'
+import type { FleetApi } from '../../fleet/api.ts'
 import { SILENT } from '../../fleet/nodes/status.rules.ts'
 import { type Action, actionStates } from '../../http/actions.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
@@ -19,7 +19,7 @@ export interface Monitored {
   metered(nodeId: string): boolean
 }
 
-export const nodeActionRoutes = (nodes: NodeStore, monitored: Monitored): AnyRoute[] => [
+export const nodeActionRoutes = (nodes: FleetApi['nodes'], monitored: Monitored): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/nodes/:id/actions',

@@ -2,23 +2,22 @@ import { iso } from '../../../kernel/clock.ts'
 import type { Node } from '../../../wire/nodes.ts'
 import type { Recording } from '../../../wire/recordings.ts'
 import type { RoomOverview, Upcoming } from '../../../wire/rooms.ts'
-import type { NodeStore } from '../../fleet/nodes/nodes.store.ts'
-import type { RoomStore } from '../../fleet/rooms/rooms.store.ts'
+import type { FleetApi } from '../../fleet/api.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
 import { inScope, type Scope } from '../../http/scope.ts'
 import type { UserWho } from '../../http/who.ts'
-import type { RecordingStore } from '../../recordings/library/recordings.store.ts'
+import type { RecordingsApi } from '../../recordings/api.ts'
+import type { SchedulesApi } from '../../schedules/api.ts'
 import { upcoming } from '../../schedules/planning.rules.ts'
-import type { ScheduleStore } from '../../schedules/schedules.store.ts'
 import { merged, withinRoom } from './overview.rules.ts'
 import type { OverviewStore } from './overview.store.ts'
 
 interface Parts {
-  nodes: NodeStore
+  nodes: FleetApi['nodes']
   overviews: OverviewStore
-  recordings: RecordingStore
-  rooms: RoomStore
-  schedules: ScheduleStore
+  recordings: RecordingsApi['recordings']
+  rooms: FleetApi['rooms']
+  schedules: SchedulesApi['schedules']
   scope: Scope
 }
 

@@ -5,7 +5,7 @@ import type { Certificates } from '../../http/certificates.ts'
 import type { Reach, reaches } from '../../http/reach.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
 import type { UserWho } from '../../http/who.ts'
-import type { ProfileStore } from '../../recordings/profiles/profiles.store.ts'
+import type { RecordingsApi } from '../../recordings/api.ts'
 import type { WatchdogPolicyStore } from '../watchdog/policies.store.ts'
 import type { CountStore } from './counts.store.ts'
 import type { MetricsStore } from './metrics.store.ts'
@@ -15,7 +15,7 @@ interface StatusParts {
   certificates?: Pick<Certificates, 'shown'> | undefined
   counts: CountStore
   metrics: MetricsStore
-  profiles: Pick<ProfileStore, 'list'>
+  profiles: Pick<RecordingsApi['profiles'], 'list'>
   reach: ReturnType<typeof reaches>
   runners: () => (RunnerReport & { passes: number })[]
   startedAt: string

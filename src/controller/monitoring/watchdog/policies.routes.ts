@@ -7,7 +7,7 @@ import {
   WatchdogPolicyInput,
   WatchdogPolicyPatch,
 } from '../../../wire/watchdog.ts'
-import type { NodeStore } from '../../fleet/nodes/nodes.store.ts'
+import type { FleetApi } from '../../fleet/api.ts'
 import { actionStates } from '../../http/actions.ts'
 import type { reaches } from '../../http/reach.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
@@ -20,7 +20,7 @@ import type { WatchdogPolicyStore } from './policies.store.ts'
 interface WatchdogPolicyParts {
   ids: Ids
   meters: Pick<Meters, 'history'>
-  nodes: Pick<NodeStore, 'mustExist'>
+  nodes: Pick<FleetApi['nodes'], 'mustExist'>
   reach: ReturnType<typeof reaches>
   scope: Scope
   watchdogPolicies: WatchdogPolicyStore

@@ -12,7 +12,7 @@ import type { PathClaims } from '../../http/claims.ts'
 import { removeFiles } from '../../http/files.ts'
 import type { Room } from '../../http/room.ts'
 import { systemActor } from '../../http/who.ts'
-import type { HealthStore } from '../../monitoring/health/health.store.ts'
+import type { HealthApi } from '../../monitoring/health/api.ts'
 import type { Runner } from '../../scheduler/ticker.ts'
 import type { Db } from '../../store/db.ts'
 import { isSecured } from '../library/recordings.rules.ts'
@@ -41,7 +41,7 @@ interface Parts {
   db: Db
   events: Events
   ffmpegCommand: string
-  health: HealthStore
+  health: HealthApi['health']
   ids: Ids
   log: Log
   recordings: RecordingStore

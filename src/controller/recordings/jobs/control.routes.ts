@@ -3,7 +3,7 @@ import type { Ids } from '../../../kernel/ids.ts'
 import { JobIds } from '../../../wire/jobs.ts'
 import type { Job } from '../../../wire/recordings.ts'
 import type { Events } from '../../events.ts'
-import type { NodeStore } from '../../fleet/nodes/nodes.store.ts'
+import type { FleetApi } from '../../fleet/api.ts'
 import type { PathClaims } from '../../http/claims.ts'
 import type { Reach, reaches } from '../../http/reach.ts'
 import { type AnyRoute, flow, route } from '../../http/route.ts'
@@ -17,7 +17,7 @@ interface Parts {
   events: Events
   ids: Ids
   jobs: JobStore
-  nodes: NodeStore
+  nodes: FleetApi['nodes']
   paths: PathClaims
   reach: ReturnType<typeof reaches>
   service: JobService

@@ -6,14 +6,12 @@ import type { RecordingStart } from '../../../wire/recordings.ts'
 import type { RetentionPolicy } from '../../../wire/retention.ts'
 import { BUILT_IN } from '../../../wire/settings.ts'
 import type { Events } from '../../events.ts'
-import type { AssignmentStore } from '../../fleet/channels/assignments.store.ts'
-import type { NodeStore } from '../../fleet/nodes/nodes.store.ts'
+import type { FleetApi } from '../../fleet/api.ts'
 import { mustBeInUse } from '../../fleet/nodes/problems.rules.ts'
 import { placesOf } from '../../fleet/rooms/places.rules.ts'
-import type { RoomStore } from '../../fleet/rooms/rooms.store.ts'
 import { inScope, type Scope, verdict } from '../../http/scope.ts'
 import type { UserWho } from '../../http/who.ts'
-import type { Chosen, SettingsStore } from '../../settings/settings.store.ts'
+import type { SettingsApi } from '../../settings/api.ts'
 import type { ClaimStore } from '../jobs/claims.store.ts'
 import type { PolicyStore } from '../profiles/policies.store.ts'
 import type { ProfileStore } from '../profiles/profiles.store.ts'
@@ -24,20 +22,20 @@ import type { NewRecording, RecordingStore } from './recordings.store.ts'
 import * as rules from './start.rules.ts'
 
 interface StartParts {
-  assignments: AssignmentStore
+  assignments: FleetApi['assignments']
   claims: ClaimStore
   conflicts: ConflictStore
   defaults: rules.CaptureDefaults
   defaultInterfaceId: string | undefined
   events: Events
   ids: Ids
-  nodes: NodeStore
+  nodes: FleetApi['nodes']
   policies: PolicyStore
   profiles: ProfileStore
   recordings: RecordingStore
-  rooms: RoomStore
+  rooms: FleetApi['rooms']
   scope: Scope
-  settings: Pick<SettingsStore, 'chosen'>
+  settings: SettingsApi
 }
 
 /** The one place where recordings start, for HTTP and for schedules alike. */
@@ -169,7 +167,12 @@ function mustServe({ defaults }: StartParts, node: Node, { captureBackend }: Ask
 }
 
 // A setting named in the request must exist and be in the caller's scope; what stands in for others is everybody's.
-function checkedPolicies({ policies }: StartParts, input: RecordingStart, who: UserWho, chosen: Chosen) {
+function checkedPolicies(
+  { policies }: StartParts,
+  input: RecordingStart,
+  who: UserWho,
+  chosen: ReturnType<SettingsApi['chosen']>,
+) {
   const inReach = (type: string, id: string | undefined) => {
     if (id === undefined || inScope(who, [{ type, id }])) return
     throw new Fail(403, 'missing_resource_scope', 'Forbidden', { outcome: 'denied' })
