@@ -63,6 +63,7 @@ export function createApp({ certificates, running, secrets, ...given }: Surround
   const recordings = createRecordings(base, common)
   const uploads = createUploads(base, { health: health.api, keys, recordings: recordings.api })
   const served = { fleet: fleet.api, health: health.api, recordings: recordings.api }
+  const agentApi = createAgentApi(base, { ...served, live: live.api })
   const library = createLibrary(base, { ...served, uploads: uploads.api })
   const schedules = createSchedules(base, { ...common, recordings: recordings.api })
   const switchers = createSwitchers(base, { fleet: fleet.api, health: health.api, keys, schedules: schedules.api })
@@ -70,10 +71,9 @@ export function createApp({ certificates, running, secrets, ...given }: Surround
   const watchdog = createWatchdog(base, { certificates, fleet: fleet.api, health: health.api, live: live.api })
   const observed = { certificates, live: live.api, recordings: recordings.api, watchdogPolicies: watchdog.api }
   const status = createStatus(base, observed)
-  const agentApi = createAgentApi(base, { ...served, live: live.api })
   const modules: Module<unknown>[] = [
-    ...[clock, audit, identity, health, settings, fleet, releases, lifecycle, live, recordings, uploads, library],
-    ...[schedules, switchers, overview, watchdog, status, agentApi],
+    ...[clock, audit, identity, health, settings, fleet, releases, lifecycle, live, recordings, uploads, agentApi],
+    ...[library, schedules, switchers, overview, watchdog, status],
   ]
   const routes: AnyRoute[] = modules.flatMap((module) => module.routes ?? [])
   routes.push(openapiRoute(() => routes, version))

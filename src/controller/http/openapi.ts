@@ -42,7 +42,8 @@ const ERROR_BODY = {
 /** The OpenAPI 3.1 document of these records, as plain JSON. */
 export function openapi(routes: readonly AnyRoute[], version: string): Json {
   const paths: Record<string, Record<string, Json>> = {}
-  for (const r of routes) {
+  // By path: the order in which modules are made says nothing to who reads it.
+  for (const r of routes.toSorted(byPath)) {
     const path = mounted(r.path).replace(/:(\w+)(?:\{[^}]*\})?/g, '{$1}')
     const item = paths[path] ?? {}
     paths[path] = item
@@ -75,6 +76,11 @@ function operation(r: AnyRoute): Json {
     ...(r.body ? { requestBody: { content: { 'application/json': { schema: schemaOf(r.body) } } } } : {}),
     responses: responses(r),
   }
+}
+
+const byPath = (a: AnyRoute, b: AnyRoute): number => {
+  const [one, other] = [mounted(a.path), mounted(b.path)]
+  return one < other ? -1 : one > other ? 1 : 0
 }
 
 const operationId = (r: AnyRoute): string => `${r.action}.${r.method.toLowerCase()}`
