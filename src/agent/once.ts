@@ -9,8 +9,8 @@ import { sizeOf } from '../kernel/durable.ts'
 import { misuse } from '../kernel/fail.ts'
 import type { Log } from '../kernel/log.ts'
 import { formatOf } from '../system/host/audio.ts'
-import { bounded, probing } from '../system/host/ffmpeg.ts'
-import { run } from '../system/host/run.ts'
+import { probing, startTool } from '../system/host/ffmpeg.ts'
+import { firstWords } from '../system/host/run.ts'
 import { type AgentJob, CONTENT_TYPES } from '../wire/recordings.ts'
 import type { AgentConfig } from './config.ts'
 import { createJobRunner } from './jobs/runner.ts'
@@ -72,6 +72,7 @@ async function fileToAttach({ childEnv, settings }: AgentConfig): Promise<Upload
   }
 }
 
+const PROBE_MS = 10_000
 /** Seconds of audio in a file. @throws UserError when they cannot be measured */
 async function durationOf(file: string, probe: string, env: NodeJS.ProcessEnv): Promise<number> {
   const wav = await readWav(file)
@@ -79,8 +80,10 @@ async function durationOf(file: string, probe: string, env: NodeJS.ProcessEnv): 
   const format = await formatOf(file)
   if (!format) throw misuse(`${file} is no WAV, FLAC or MP3 file: the controller takes no others`)
   const args = probing({ file, format }, 'format=duration', 'default=noprint_wrappers=1:nokey=1')
-  const { stdout } = await run(...bounded(probe, args), { env }).catch(() => ({ stdout: '' }))
-  const seconds = Number.parseFloat(stdout)
+  const tool = startTool(args, { command: probe, env, progress: false, timeoutMs: PROBE_MS })
+  const said = firstWords(tool.stdout, 100)
+  await tool.ended.catch(() => {})
+  const seconds = Number.parseFloat(said())
   if (!Number.isFinite(seconds))
     throw misuse(`the length of ${file} cannot be measured: say it with --attach-cache-duration-seconds`)
   return seconds

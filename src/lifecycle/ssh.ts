@@ -89,7 +89,7 @@ export async function converse(session: Session, line: string): Promise<number> 
     return code
   } catch (e) {
     if (signal.aborted || !(silence.signal.aborted || e instanceof NotStarted)) throw e
-    say(e instanceof NotStarted ? `${e.message}: install openssh-client on the runner.` : quiet(silenceMs))
+    say(e instanceof NotStarted ? `${e.message} (package openssh-client, on the runner).` : quiet(silenceMs))
     return NO_SESSION
   } finally {
     clearTimeout(timer)

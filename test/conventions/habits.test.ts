@@ -16,7 +16,8 @@ const HABITS: Habit[] = [
     rule: 'the environment is read in the one config file of a program',
     pattern: /\bprocess\s*\.\s*env\b|\bprocess\s*\[/g,
     // the log is there before there is a program with a config: it asks whether it speaks to the journal
-    except: [/^src\/(system\/)?\w+\/config\.ts$/, 'src/kernel/logsink.ts'],
+    // what is run without an environment of its own gets this one's
+    except: [/^src\/(system\/)?\w+\/config\.ts$/, 'src/kernel/logsink.ts', 'src/system/host/run.ts'],
   },
   {
     rule: 'time comes from the clock',

@@ -175,6 +175,14 @@ test('files do not import each other in a circle, types included', () => {
   assert.equal(cycle(graph(all.filter(({ file }) => !/^src.(agent|system)./.test(file)))), undefined)
 })
 
+test('programs are started in one place', () => {
+  const starting = all.filter((source) => importsOf(source).some(({ from }) => from === 'node:child_process'))
+  assert.deepEqual(
+    starting.map(({ file }) => file),
+    ['src/system/host/run.ts'],
+  )
+})
+
 test('no default export, no re-export, no index.ts: a name has one home', () => {
   assert.deepEqual(everywhere(/\bexport\s+default\b/g), [])
   assert.deepEqual(everywhere(/\bexport\s+(type\s+)?(\*|\{[^}]*\})[^\n]*\bfrom\b/g), [])

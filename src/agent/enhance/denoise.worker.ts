@@ -1,6 +1,6 @@
 // A thread that denoises one stream: a message says how many samples lie in the shared block, its answer how many now.
 import { parentPort, workerData } from 'node:worker_threads'
-import { lowerPriority } from '../proc/priority.ts'
+import { lowerPriority } from '../../system/host/run.ts'
 import { loadDenoiser } from './denoiser.ts'
 import { ModelUnusable } from './model.rules.ts'
 import { DenoiseStream } from './stream.ts'

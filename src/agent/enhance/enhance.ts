@@ -68,6 +68,8 @@ export interface Enhancer {
 /** Seconds; MP3 pads to whole frames. */
 const TOLERANCE = 0.25
 const SENTENCE = 500
+/** An ffmpeg that writes nothing more for so long hangs. A denoiser on a busy box is slow, not silent. */
+const HANGS_MS = 600_000
 
 /** A denoiser, and why it is not the one that was asked for. */
 interface Chosen {
@@ -99,7 +101,7 @@ export function createEnhancer(parts: EnhancerParts): Enhancer {
   ): Promise<Enhanced> {
     const { chain, outputChannels: channels, codecArgs } = request
     const { span } = source
-    const options = { command: parts.command, env: parts.env, signal }
+    const options = { command: parts.command, env: parts.env, signal, stallMs: HANGS_MS }
     const shaped = path.join(request.workDir, `${path.basename(request.output)}.shaped`)
     const made = `${request.output}.part`
     // An ffmpeg left over from a killed agent may still write to the old files: it keeps those for itself.

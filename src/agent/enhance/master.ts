@@ -1,10 +1,9 @@
 // From the shaped voice to the finished rendition: level, gate, channels, codec; what is finished is measured.
 import { formatOf } from '../../system/host/audio.ts'
-import { input } from '../../system/host/ffmpeg.ts'
+import { input, runTool, type ToolOptions } from '../../system/host/ffmpeg.ts'
 import type { Enhancement } from '../../wire/profiles.ts'
 import { cut, fromIntermediate, gateFilters, INTERMEDIATE, levelFilters, type Span, spread } from './chain.rules.ts'
 import { DENOISE_RATE } from './engine.rules.ts'
-import { type FfmpegOptions, runFfmpeg } from './ffmpeg.ts'
 import {
   type Aim,
   aimOf,
@@ -41,11 +40,11 @@ const ROUNDS = 6
 
 const PLAIN = ['-map_metadata', '-1', '-fflags', '+bitexact', '-flags:a', '+bitexact']
 
-function encode(m: Mastering, level: Level | undefined, options: FfmpegOptions): Promise<unknown> {
+function encode(m: Mastering, level: Level | undefined, options: ToolOptions): Promise<unknown> {
   const levels = level ? levelFilters(level, m.span.lead) : []
   const filters = [...fromIntermediate, ...levels, ...gateFilters(m.chain), cut(m.span), ...spread(m.channels)]
   const output = ['-ar', String(DENOISE_RATE), ...PLAIN, ...m.codecArgs, '-y', `file:${m.output}`]
-  return runFfmpeg(['-v', 'error', ...input.raw(INTERMEDIATE, m.input), '-af', filters.join(','), ...output], options)
+  return runTool(['-v', 'error', ...input.raw(INTERMEDIATE, m.input), '-af', filters.join(','), ...output], options)
 }
 
 interface Made {
@@ -54,11 +53,11 @@ interface Made {
   seconds: number
 }
 
-async function measure(file: string, options: FfmpegOptions): Promise<Made> {
+async function measure(file: string, options: ToolOptions): Promise<Made> {
   const format = await formatOf(file)
   if (!format) throw new Error('the encoder wrote no WAV, FLAC or MP3 file')
   const args = [...input.file({ file, format }), '-map', '0:a', '-af', METER, '-f', 'null', '-']
-  const { said, seconds } = await runFfmpeg(args, options)
+  const { said, seconds } = await runTool(args, options)
   return { loudness: parseLoudness(said), seconds }
 }
 
@@ -76,7 +75,7 @@ interface Mastered extends Made {
  */
 export async function master(
   m: Mastering,
-  options: FfmpegOptions,
+  options: ToolOptions,
   onRound: (round: number, half: 0 | 1, seconds: number) => void,
 ): Promise<Mastered> {
   let rounds = 0

@@ -2,7 +2,7 @@
 // has to be known before it is set.
 import * as fs from 'node:fs/promises'
 import type { Readable, Writable } from 'node:stream'
-import { input } from '../../system/host/ffmpeg.ts'
+import { input, runTool, startTool, type ToolOptions } from '../../system/host/ffmpeg.ts'
 import type { Enhancement } from '../../wire/profiles.ts'
 import type { Mix } from '../render/plan.rules.ts'
 import { RAW } from '../render/render.ts'
@@ -18,7 +18,6 @@ import {
   voiceFilters,
 } from './chain.rules.ts'
 import { DENOISE_RATE } from './engine.rules.ts'
-import { type FfmpegOptions, runFfmpeg, startFfmpeg } from './ffmpeg.ts'
 import { type Loudness, METER, parseLoudness } from './loudness.rules.ts'
 import { BLOCK, type DenoiseThread, release } from './thread.ts'
 
@@ -90,7 +89,7 @@ const measuring = (span: Span): string => `asplit[heard][all];[heard]${cut(span)
  * Writes what is heard to the intermediate file and resolves with the loudness of the part. Throws with ffmpeg's words,
  * the denoiser's, or the signal's reason.
  */
-export async function shape({ chain, denoiser, output, source }: Shaping, options: FfmpegOptions): Promise<Loudness> {
+export async function shape({ chain, denoiser, output, source }: Shaping, options: ToolOptions): Promise<Loudness> {
   const { lead, samples, tail } = source.span
   const all = lead + samples + tail
   const mono = toMono(source.mixes, source.layout.channels, all)
@@ -104,7 +103,7 @@ export async function shape({ chain, denoiser, output, source }: Shaping, option
         [...input.stdin(FLOATS), '-af', voice, ...written],
         options,
       )
-    : (await runFfmpeg([...read(`${mono},${voice}`), ...written], options)).said
+    : (await runTool([...read(`${mono},${voice}`), ...written], options)).said
   const { size } = await fs.stat(output)
   if (size !== intermediateBytes(all))
     throw new Error(`${size} bytes of shaped sound instead of ${intermediateBytes(all)}`)
@@ -116,16 +115,15 @@ async function piped(
   reading: string[],
   denoiser: DenoiseThread,
   writing: string[],
-  options: FfmpegOptions,
+  options: ToolOptions,
 ): Promise<string> {
   const failing = new AbortController()
-  const signal = AbortSignal.any([options.signal, failing.signal])
+  const signal = AbortSignal.any([failing.signal, ...(options.signal ? [options.signal] : [])])
   const { onSeconds: _, ...silent } = options
-  const reader = startFfmpeg(['-nostdin', '-v', 'error', ...reading], { ...silent, signal })
-  const writer = startFfmpeg(writing, { ...options, signal })
-  reader.input.end()
-  writer.output.resume()
-  const parts = [reader.ended, pump(reader.output, denoiser, writer.input)]
+  const reader = startTool(['-nostdin', '-v', 'error', ...reading], { ...silent, signal })
+  const writer = startTool(writing, { ...options, signal, stdin: true })
+  writer.stdout.resume()
+  const parts = [reader.ended, pump(reader.stdout, denoiser, writer.stdin)]
   for (const part of [...parts, writer.ended]) part.catch((e) => failing.abort(e))
   await Promise.allSettled([...parts, writer.ended])
   signal.throwIfAborted()

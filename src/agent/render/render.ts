@@ -1,9 +1,5 @@
-import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import * as fs from 'node:fs/promises'
-import type { Readable, Writable } from 'node:stream'
-import { bounded, input, notStarted, type RawFormat, startFault } from '../../system/host/ffmpeg.ts'
-import { badEnd, lastWords, progressOf } from '../proc/ffmpeg.ts'
-import { lowerPriority } from '../proc/priority.ts'
+import { input, type RawFormat, startTool, type Tool } from '../../system/host/ffmpeg.ts'
 import { syncFile } from '../spool/durable.ts'
 import type { WavLayout } from '../spool/wav.rules.ts'
 
@@ -19,7 +15,6 @@ interface RenderRequest {
 
 /** MP3 pads to whole frames, FLAC counts its last block by its start. */
 const TOLERANCE_SECONDS = 0.25
-const STDERR_KEPT = 2000
 /** An encoder that takes nothing for so long, or does not end, hangs. */
 const HANGS_MS = 120_000
 export const RAW: Record<WavLayout['format'], RawFormat> = {
@@ -65,11 +60,9 @@ function args({ codecArgs, filter, input: { channels, format, rate } }: RenderRe
   const frames = input.stdin({ channels, format: RAW[format], rate })
   const filtered = filter === undefined ? [] : ['-af', filter]
   const plain = ['-map', '0:a', '-map_metadata', '-1', '-fflags', '+bitexact', '-flags:a', '+bitexact']
-  const head = ['-v', 'error', '-y', '-progress', 'pipe:1']
+  const head = ['-v', 'error', '-y']
   return [...head, ...frames, ...filtered, ...plain, ...codecArgs, `file:${output}`]
 }
-
-type Encoder = ChildProcessByStdio<Writable, Readable, Readable>
 
 /** Resolves with the bytes ffmpeg was given and the seconds of audio it says it wrote. */
 async function run(
@@ -78,54 +71,22 @@ async function run(
   source: AsyncIterable<Buffer>,
   signal: AbortSignal,
 ): Promise<{ bytes: number; seconds: number }> {
-  signal.throwIfAborted()
-  const child: Encoder = spawn(...bounded(command, words), {
-    env,
-    killSignal: 'SIGKILL',
-    signal,
-    stdio: ['pipe', 'pipe', 'pipe'],
-  })
-  // A capture may be running: it goes first.
-  if (child.pid !== undefined) lowerPriority(child.pid)
-  const ended = endOf(child, command)
+  const encoder = startTool(words, { command, env, signal, stdin: true })
+  encoder.stdout.resume()
   // Looked at below; a source that fails first must not leave it unheard.
-  ended.catch(() => undefined)
+  encoder.ended.catch(() => undefined)
   try {
-    const bytes = await feed(child, source, ended)
-    return { bytes, seconds: await inTime(ended) }
+    const bytes = await feed(encoder, source)
+    const { seconds } = await inTime(encoder.ended)
+    return { bytes, seconds }
   } finally {
-    child.kill('SIGKILL')
-    // A grandchild may hold the pipes open for ever; the child itself is what we wait for.
-    child.stdout.destroy()
-    child.stderr.destroy()
-    await ended.catch(() => undefined)
+    // Nobody may write behind our back.
+    await encoder.stop()
   }
 }
 
-/** Resolves with the seconds written, when ffmpeg has ended well. */
-function endOf(child: Encoder, command: string): Promise<number> {
-  const { promise, reject, resolve } = Promise.withResolvers<number>()
-  const said = lastWords(child.stderr, STDERR_KEPT)
-  const seconds = progressOf(child.stdout)
-  let failure: Error | undefined
-  child.once('error', (e) => {
-    failure = e
-    // One that was started is waited for, also when an abort ends it: nobody may write behind our back.
-    if (child.pid === undefined) reject(e)
-  })
-  child.once('close', (code, killed) => {
-    if (failure) return reject(failure)
-    if (code === 0) return resolve(seconds())
-    if (notStarted(code)) return reject(startFault(command))
-    reject(badEnd(command, code ?? killed, said(), STDERR_KEPT))
-  })
-  return promise
-}
-
 /** Hands ffmpeg one block after the other, each when it has taken the one before. Throws when it ends too early. */
-async function feed(child: Encoder, source: AsyncIterable<Buffer>, ended: Promise<number>): Promise<number> {
-  // A broken pipe is told by the end of the program, with its reason.
-  child.stdin.on('error', () => undefined)
+async function feed({ ended, stdin }: Tool, source: AsyncIterable<Buffer>): Promise<number> {
   let over = false
   const early = ended.then(() => {
     throw new Error('the encoder ended before its input did')
@@ -137,12 +98,12 @@ async function feed(child: Encoder, source: AsyncIterable<Buffer>, ended: Promis
   for await (const block of source) {
     if (over) await early
     bytes += block.length
-    if (child.stdin.write(block)) continue
+    if (stdin.write(block)) continue
     const drained = Promise.withResolvers<void>()
-    child.stdin.once('drain', drained.resolve)
+    stdin.once('drain', drained.resolve)
     await inTime(Promise.race([drained.promise, early]))
   }
-  child.stdin.end()
+  stdin.end()
   return bytes
 }
 

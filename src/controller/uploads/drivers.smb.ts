@@ -1,12 +1,11 @@
 // SMB shares through the system's smbclient: one short-lived child per step, credentials through an unlinked file.
-import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { accessSync, closeSync, constants, createReadStream, openSync, unlinkSync, writeSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import * as path from 'node:path'
 import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { faultWords } from '../../kernel/words.ts'
+import { firstWords, NotStarted, start } from '../../system/host/run.ts'
 import type { ChecksumVerification, SmbOptions } from '../../wire/uploads.ts'
 import { type Delivery, type Driver, DriverError, type Watch, words } from './driver.ts'
 import { compared } from './readback.ts'
@@ -192,47 +191,36 @@ async function child(
   signal: AbortSignal,
   { input, output }: Streams,
 ): Promise<{ code: number | null; said: string }> {
-  const credentials = credentialsFile(options)
-  let smb: ChildProcess
-  try {
-    smb = spawn(command, args, {
+  const program = withCredentials(options, (credentials) =>
+    start(command, args, {
       env: { LANG: 'C.UTF-8' },
-      stdio: [input ? 'pipe' : 'ignore', 'pipe', 'pipe', credentials],
-    })
-  } finally {
-    closeSync(credentials)
-  }
-  const kill = () => void smb.kill('SIGKILL')
-  signal.addEventListener('abort', kill, { once: true })
-  const said = collected(smb.stderr as Readable)
-  const ended = exit(smb, failure)
-  // A child that ends early breaks the pipe; what it said counts, not that.
-  const sending = input?.(smb.stdin as NodeJS.WritableStream).catch(() => {})
-  const reading = output ? output(smb.stdout as Readable).catch(() => {}) : (smb.stdout as Readable).resume()
+      more: [credentials],
+      signal,
+      stdin: input ? 'pipe' : 'ignore',
+    }),
+  )
+  const said = firstWords(program.stderr, KEPT)
+  // A program that ends early breaks the pipe; what it said counts, not that.
+  const sending = input?.(program.stdin).catch(() => {})
+  const reading = output ? output(program.stdout).catch(() => {}) : program.stdout.resume()
   try {
-    const code = await ended
+    const { code } = await program.ended
+    return { code, said: said() }
+  } catch (e) {
+    throw e instanceof NotStarted ? new DriverError(failure, words(e.message, [])) : e
+  } finally {
     await sending
     await reading
-    signal.throwIfAborted()
-    return { code, said: said() }
-  } finally {
-    signal.removeEventListener('abort', kill)
   }
 }
 
-function collected(stream: Readable): () => string {
-  let text = ''
-  stream.setEncoding('utf8').on('data', (more: string) => {
-    if (text.length < KEPT) text = (text + more).slice(0, KEPT)
-  })
-  return () => text
-}
-
-function exit(smb: ChildProcess, failure: string): Promise<number | null> {
-  return new Promise((resolve, reject) => {
-    smb.once('error', (e) => reject(new DriverError(failure, words(faultWords(e), []))))
-    smb.once('close', (code) => resolve(code))
-  })
+function withCredentials<T>(options: Share['options'], use: (descriptor: number) => T): T {
+  const descriptor = credentialsFile(options)
+  try {
+    return use(descriptor)
+  } finally {
+    closeSync(descriptor)
+  }
 }
 
 /**

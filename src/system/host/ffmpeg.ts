@@ -2,7 +2,9 @@
 // demuxer, decoders and protocols are named, so a playlist with the name of a take opens nothing.
 import { access, constants } from 'node:fs/promises'
 import * as path from 'node:path'
+import type { Readable, Writable } from 'node:stream'
 import type { AudioFile, AudioFormat } from './audio.ts'
+import { lastWords, start } from './run.ts'
 
 /** Bare samples. */
 export type RawFormat = 'f32le' | 's16le' | 's24le' | 's32le'
@@ -93,8 +95,118 @@ export async function isInstalled(command: string, searchPath: string): Promise<
   return (await Promise.allSettled(looks)).some(({ status }) => status === 'fulfilled')
 }
 
-/** Whether a bounded command ended so because there is no such program, or it may not be run. */
-export const notStarted = (code: number | null): boolean => code === 126 || code === 127
+/** What kept a tool from doing its work; a full disk or quota is told apart, because it is waited for. */
+export class ToolError extends Error {
+  readonly code: 'ENOSPC' | 'timeout' | 'tool_failed' | 'tool_missing'
 
-export const startFault = (command: string): Error =>
-  new Error(`${command} could not be started: is it installed? (Debian: apt-get install ffmpeg)`)
+  constructor(code: ToolError['code'], message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+export interface ToolOptions {
+  command: string
+  /** Default: nothing of our environment. */
+  env?: NodeJS.ProcessEnv
+  /** Told the seconds of audio written so far. */
+  onSeconds?: (seconds: number) => void
+  /** Whether it tells of its progress: ffmpeg does, ffprobe cannot. */
+  progress?: boolean
+  signal?: AbortSignal
+  /** Longest pause between two signs of progress. */
+  stallMs?: number
+  stdin?: boolean
+  timeoutMs?: number
+}
+
+export interface Tool {
+  /** Resolves when it ended well: the end of what it said, and the seconds of audio it wrote. */
+  readonly ended: Promise<{ said: string; seconds: number }>
+  kill(reason: unknown): void
+  readonly stdin: Writable
+  readonly stdout: Readable
+  /** Kills it if it still runs; resolves when it is gone. */
+  stop(): Promise<void>
+}
+
+/** Enough for the summary of a measurement, which comes last. */
+const SAID_KEPT = 4000
+const SAID_QUOTED = 500
+const PROGRESS = ['-nostats', '-progress', 'pipe:3']
+/** For an ffmpeg whose words are read when it fails. */
+export const QUIETLY = ['-nostdin', '-hide_banner', '-loglevel', 'error', '-y']
+
+/**
+ * Starts ffmpeg or ffprobe, behind everything else on the machine and with bounded memory. `args`: inputs as `input` makes
+ * them, then what becomes of them. `ended` rejects with a ToolError, the signal's reason, or that of `kill`.
+ */
+export function startTool(args: readonly string[], options: ToolOptions): Tool {
+  const { command, env = TOOL_ENV, onSeconds, progress = true, signal, stallMs, stdin, timeoutMs } = options
+  const program = start(...bounded(command, progress ? [...PROGRESS, ...args] : args), {
+    background: true,
+    env,
+    more: progress ? ['pipe'] : [],
+    signal,
+    stdin: stdin ? 'pipe' : 'ignore',
+  })
+  const streams = [program.stdout, program.stderr, ...program.more]
+  const said = lastWords(program.stderr, SAID_KEPT)
+  const after = (ms: number | undefined, words: string) => {
+    const late = () => program.kill(new ToolError('timeout', `${command} ${words} ${Math.round(Number(ms) / 1000)} s`))
+    return ms === undefined ? undefined : setTimeout(late, ms)
+  }
+  const timers = [after(timeoutMs, 'did not end within'), after(stallMs, 'made no progress for')]
+  const seconds = progressOf(program.more[0], (now, before) => {
+    if (now > before) timers[1]?.refresh()
+    onSeconds?.(now)
+  })
+  const end = async () => {
+    const { code, signal: killed } = await program.ended
+    if (code !== 0) throw badEnd(command, code ?? killed, said())
+    return { said: said(), seconds: seconds() }
+  }
+  const ended = end().finally(() => timers.forEach(clearTimeout))
+  const settled = ended.then(
+    () => {},
+    () => {},
+  )
+  const stop = (): Promise<void> => {
+    program.kill()
+    // A grandchild may hold the pipes open for ever; the tool itself is what is waited for.
+    for (const stream of streams) stream.destroy()
+    return settled
+  }
+  return { ended, kill: program.kill, stdin: program.stdin, stdout: program.stdout, stop }
+}
+
+/** Runs one to its end; nothing is given to it and nothing read from it. */
+export function runTool(args: readonly string[], options: ToolOptions): Tool['ended'] {
+  const { ended, stdout } = startTool(args, options)
+  stdout.resume()
+  return ended
+}
+
+/** Seconds of audio written so far, from the stream that `-progress` goes to. */
+function progressOf(stream: Readable | undefined, heard: (seconds: number, before: number) => void): () => number {
+  let seconds = 0
+  stream?.setEncoding('utf8').on('data', (more: string) => {
+    const before = seconds
+    for (const [, us] of more.matchAll(/out_time_us=(\d+)/g)) seconds = Number(us) / 1e6
+    heard(seconds, before)
+  })
+  return () => seconds
+}
+
+/** By its code, the shell that bounds a tool says that there is none, or that it may not be run. */
+const NOT_STARTED: readonly unknown[] = [126, 127]
+
+function badEnd(command: string, end: number | NodeJS.Signals | null, said: string): ToolError {
+  if (NOT_STARTED.includes(end))
+    return new ToolError(
+      'tool_missing',
+      `${command} could not be started: is it installed? (Debian: apt-get install ffmpeg)`,
+    )
+  const code = /No space left on device|Disk quota exceeded/.test(said) ? 'ENOSPC' : 'tool_failed'
+  return new ToolError(code, `${command} failed with ${end}: ${said.trim().slice(-SAID_QUOTED) || 'it said nothing'}`)
+}

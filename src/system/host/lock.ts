@@ -1,8 +1,8 @@
 // One at a time on this box. The kernel takes the lock back with the process that holds it, however that ends.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import * as fs from 'node:fs'
+import { UserError } from '../../kernel/fail.ts'
 import { faultWords } from '../../kernel/words.ts'
+import { run } from './run.ts'
 
 const TAKEN = 75
 // Whoever can open the file can hold the lock: nobody but its owner.
@@ -12,14 +12,14 @@ const MODE = 0o600
  * Holds `file` until `release` is called or this process is gone; undefined when another one has it. flock(1) locks what
  * we opened and ends; the lock lives as long as our handle, which no other child inherits. The file stays: to remove it
  * would let two hold it.
- * @throws Error in a sentence when it cannot be taken at all
+ * @throws UserError when it cannot be taken at all
  */
 export async function lock(file: string): Promise<{ release: () => void } | undefined> {
   const handle = opened(file)
   try {
     const code = await locked(handle)
     if (code === 0) return { release: () => fs.closeSync(handle) }
-    if (code !== TAKEN) throw new Error(`The lock ${file} cannot be taken: flock ended with ${code}.`)
+    if (code !== TAKEN) throw new UserError(`The lock ${file} cannot be taken: flock ended with ${code}.`)
   } catch (e) {
     fs.closeSync(handle)
     throw e
@@ -34,15 +34,14 @@ function opened(file: string): number {
     fs.fchmodSync(handle, MODE)
     return handle
   } catch (e) {
-    throw new Error(`The lock ${file} cannot be taken: ${faultWords(e)}.`, { cause: e })
+    throw new UserError(`The lock ${file} cannot be taken: ${faultWords(e)}.`)
   }
 }
 
-async function locked(handle: number): Promise<number | string> {
+async function locked(handle: number): Promise<number | string | null> {
   const args = ['--nonblock', '--conflict-exit-code', String(TAKEN), '3']
-  const child = spawn('flock', args, { stdio: ['ignore', 'ignore', 'ignore', handle] })
-  const [code, signal] = await once(child, 'close').catch((e: Error) => {
-    throw new Error(`flock could not be started: ${faultWords(e)}. Install util-linux.`)
+  const { code, signal } = await run('flock', args, { more: [handle] }).catch((e: Error) => {
+    throw new UserError(`${e.message} (package util-linux).`)
   })
   return code ?? signal
 }

@@ -47,7 +47,7 @@ async function takenBack(journal: Journal, say: SetupParts['say']): Promise<void
 
 /** What the disk or a program that is not there says, as a sentence; a fault of ours stays what it is. */
 function inWords(e: unknown, step: Step): unknown {
-  if (e instanceof NotStarted) return new UserError(`${step.name}: ${e.message}. Install it and run this again`)
+  if (e instanceof NotStarted) return new UserError(`${step.name}: ${e.message}, and run this again`)
   const words = systemWords(e)
   return words === undefined ? e : new UserError(`${step.name}: ${words}`)
 }

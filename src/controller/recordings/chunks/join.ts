@@ -2,9 +2,8 @@ import { createHash, type Hash } from 'node:crypto'
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { type AudioFile, type AudioFormat, formatOf } from '../../../system/host/audio.ts'
-import { input, listOf } from '../../../system/host/ffmpeg.ts'
+import { input, listOf, QUIETLY, runTool } from '../../../system/host/ffmpeg.ts'
 import type { Codec } from '../../../wire/profiles.ts'
-import { ffmpeg } from './ffmpeg.ts'
 import { FULL, frameBytes, isWav, joinedHeader, layoutOf, longSize, pieceOf, type WavFile } from './wav.rules.ts'
 
 interface Joining {
@@ -145,10 +144,7 @@ async function joinEncoded(joining: Joining, files: readonly string[], part: str
   const names = files.map((file) => path.basename(file))
   await fs.writeFile(list, listOf(names, joining.codec))
   try {
-    await ffmpeg({
-      ...running(joining),
-      args: [...input.list(list, joining.codec), ...SOUND, ...encoderArgs(joining), part],
-    })
+    await encode(joining, [...input.list(list, joining.codec), ...SOUND, ...encoderArgs(joining), part])
   } finally {
     await fs.rm(list, { force: true })
   }
@@ -165,7 +161,7 @@ async function joinMixed(joining: Joining, scratch: string[]): Promise<Joined> {
     const wav = `${part}.${i}.wav`
     scratch.push(wav)
     const decoded = ['-f', 'wav', '-rf64', 'auto', wav]
-    await ffmpeg({ ...running(joining), args: [...input.file(await known(file)), ...SOUND, ...like, ...decoded] })
+    await encode(joining, [...input.file(await known(file)), ...SOUND, ...like, ...decoded])
     if (i === 0) like = likeness(await readWav(wav))
     plain.push(wav)
   }
@@ -173,7 +169,7 @@ async function joinMixed(joining: Joining, scratch: string[]): Promise<Joined> {
   scratch.push(whole)
   const joined = await joinWavs({ ...joining, part: whole }, plain, await Promise.all(plain.map(readWav)))
   const wav = input.file({ file: whole, format: 'wav' })
-  if (codec !== 'wav') await ffmpeg({ ...running(joining), args: [...wav, ...encoderArgs(joining), part] })
+  if (codec !== 'wav') await encode(joining, [...wav, ...encoderArgs(joining), part])
   for (const file of scratch.filter((name) => name !== part)) await fs.rm(file, { force: true })
   return { ...(codec === 'wav' ? joined : await hashed(part, joining.signal)), exact: false }
 }
@@ -197,7 +193,8 @@ const likeness = ({ fmt }: WavFile): string[] => [
   ...['-c:a', { 24: 'pcm_s24le', 32: 'pcm_s32le' }[fmt.readUInt16LE(14)] ?? 'pcm_s16le'],
 ]
 
-const running = ({ ffmpegCommand: command, signal, timeoutMs }: Joining) => ({ command, signal, timeoutMs })
+const encode = ({ ffmpegCommand: command, signal, timeoutMs }: Joining, args: readonly string[]) =>
+  runTool([...QUIETLY, ...args], { command, signal, timeoutMs })
 
 /** LAME's quality for a wished bitrate, as the recorder's encoder has it. */
 const VBR_STEPS = [245, 225, 190, 175, 165, 128, 112, 96, 80]

@@ -1,9 +1,7 @@
 // Peaks of a stored file by ffprobe and ffmpeg: one child at a time, its numbers read line by line.
-import { spawn } from 'node:child_process'
-import * as os from 'node:os'
 import { createInterface } from 'node:readline'
 import { type AudioFile, formatOf } from '../../../system/host/audio.ts'
-import { bounded, input, notStarted, probing, startFault, TOOL_ENV } from '../../../system/host/ffmpeg.ts'
+import { input, probing, QUIETLY, startTool, ToolError } from '../../../system/host/ffmpeg.ts'
 import { collector, type Peaks, pointsFor } from './peaks.rules.ts'
 
 export interface AudioTools {
@@ -37,8 +35,6 @@ interface Run {
   timeoutMs: number
 }
 
-const BACKGROUND = 10
-const MOST_SAID = 500
 const LONGEST_LINE = 4096
 const MOST_CHANNELS = 512
 // A decoder that is ten times slower than the sound is broken or starved.
@@ -66,7 +62,7 @@ export async function measuredPeaks(
   const lines = (shape.seconds * shape.sampleRate * shape.channels * 2) / slice
   const reader = framesInto(shape.channels, wanted, (point) => progress(Math.min(0.99, point / wanted)))
   await run({
-    args: ['-nostdin', '-hide_banner', '-loglevel', 'error', ...input.file({ file, format }), ...measuring(slice)],
+    args: [...QUIETLY, ...input.file({ file, format }), ...measuring(slice)],
     command: tools.ffmpeg,
     maxBytes: tools.maxBytes + lines * LONGEST_FOUND,
     onLine: reader.line,
@@ -151,45 +147,16 @@ function framesInto(channels: number, wanted: number, seen: (point: number) => v
   }
 }
 
-/** A tool behind everything else on the machine: no terminal, bounded memory, nothing of our environment. */
+/** Reads what a tool says line by line. @throws Error that begins with the reason */
 async function run({ args, command, maxBytes, onLine, signal, timeoutMs }: Run): Promise<void> {
-  signal.throwIfAborted()
-  const late = AbortSignal.timeout(Math.round(timeoutMs))
-  const ended = AbortSignal.any([signal, late])
-  const child = spawn(...bounded(command, args), { env: TOOL_ENV, stdio: ['ignore', 'pipe', 'pipe'] })
-  const kill = () => child.kill('SIGKILL')
-  ended.addEventListener('abort', kill, { once: true })
+  const tool = startTool(args, { command, progress: false, signal, timeoutMs: Math.round(timeoutMs) })
   let bytes = 0
-  let said = ''
-  child.stdout.on('data', (chunk: Buffer) => {
+  tool.stdout.on('data', (chunk: Buffer) => {
     bytes += chunk.length
-    if (bytes > maxBytes) kill()
+    if (bytes > maxBytes) tool.kill(new Error(`too_much_output: more than ${maxBytes} bytes`))
   })
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said = (said + text).slice(-MOST_SAID)
+  createInterface({ input: tool.stdout }).on('line', (line) => onLine(line.slice(0, LONGEST_LINE)))
+  await tool.ended.catch((e) => {
+    throw e instanceof ToolError ? new Error(`${e.code}: ${e.message}`) : e
   })
-  createInterface({ input: child.stdout }).on('line', (line) => onLine(line.slice(0, LONGEST_LINE)))
-  const { promise, resolve, reject } = Promise.withResolvers<number | null>()
-  child.once('error', reject).once('close', resolve)
-  gently(child.pid)
-  try {
-    const code = await promise
-    signal.throwIfAborted()
-    if (late.aborted) throw new Error(`timeout: no end within ${Math.round(timeoutMs / 1000)} s`)
-    if (bytes > maxBytes) throw new Error(`too_much_output: more than ${maxBytes} bytes`)
-    if (notStarted(code)) throw new Error(`tool_missing: ${startFault(command).message}`)
-    if (code !== 0)
-      throw new Error(`tool_failed: ended with ${code ?? 'a signal'}: ${said.trim() || 'it said nothing'}`)
-  } finally {
-    ended.removeEventListener('abort', kill)
-  }
-}
-
-function gently(pid: number | undefined): void {
-  if (pid === undefined) return
-  try {
-    os.setPriority(pid, BACKGROUND)
-  } catch {
-    // It has ended already: how it ended is what counts.
-  }
 }

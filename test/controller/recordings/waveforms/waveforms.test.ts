@@ -160,7 +160,7 @@ test('a tool that hangs, floods or lies ends with a reason', async () => {
   await assert.rejects(peaks({ ffprobe: script('mute', 'exit 0') }))
   await assert.rejects(
     peaks({ ffmpeg: script('fail', 'echo broken >&2; exit 3') }),
-    /tool_failed: ended with 3: broken/,
+    /tool_failed: .*fail failed with 3: broken/,
   )
   await assert.rejects(peaks({ ffmpeg: script('empty', 'exit 0') }), /no_audio/)
   await assert.rejects(peaks({ ffmpeg: '/nonexistent' }), /tool_missing: .*could not be started/)
