@@ -3,42 +3,95 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import * as path from 'node:path'
 import { test } from 'node:test'
 import { anchors, defines } from './docs.ts'
+import { sources } from './source.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
 const read = (file: string): string => readFileSync(path.join(ROOT, file), 'utf8')
-const GUIDE = read('src/GUIDE.md')
+/** Every page of docs/, by its path below the project's root. */
+const PAGES = readdirSync(path.join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => `docs/${name}`)
+  .sort()
+const OUTSIDE = ['README.md', 'CONTRIBUTING.md', 'SECURITY.md']
+const TEXTS = [...OUTSIDE, ...PAGES]
+const RECORDS = PAGES.filter((page) => page.startsWith('docs/decisions/') && !page.endsWith('README.md'))
 
-test('every place the guide names is there', () => {
-  const found = anchors(GUIDE)
-  assert.ok(found.length > 25, `${found.length} places`)
-  for (const { file, name } of found)
-    assert.ok(existsSync(path.join(ROOT, file)) && defines(read(file), name), `${file} does not define ${name}`)
+test('every place a page names is there', () => {
+  const found = TEXTS.flatMap((page) => anchors(read(page)).map((anchor) => ({ page, ...anchor })))
+  assert.ok(found.length > 50, `${found.length} places`)
+  for (const { file, name, page } of found)
+    assert.ok(
+      existsSync(path.join(ROOT, file)) && defines(read(file), name),
+      `${page}: ${file} does not define ${name}`,
+    )
 })
 
-test('every file and folder the guide, the decisions, the README and docs/ name exists', () => {
-  const pages = readdirSync(path.join(ROOT, 'docs')).map((name) => read(`docs/${name}`))
-  const texts = [GUIDE, read('src/DECISIONS.md'), read('README.md'), ...pages]
+test('every file and folder a page names exists', () => {
   // What the recipe makes.
   const made = /sites|000N|<|X\./
-  for (const text of texts)
-    for (const [, name = ''] of text.matchAll(/`((?:src|test|sql|scripts|systemd)\/[\w./<>*-]*)`/g))
-      if (!made.test(name)) assert.ok(existsSync(path.join(ROOT, name)), `${name} does not exist`)
+  for (const page of TEXTS)
+    for (const [, name = ''] of read(page).matchAll(/`((?:src|test|sql|scripts|systemd)\/[\w./<>*-]*)`/g))
+      if (!made.test(name)) assert.ok(existsSync(path.join(ROOT, name)), `${page}: ${name} does not exist`)
 })
 
-test('decisions are numbered without gaps and say what would change them', () => {
-  const paragraphs = read('src/DECISIONS.md')
-    .split(/\n(?=\d+\. )/)
-    .slice(1)
-  for (const [i, text] of paragraphs.entries()) {
-    assert.ok(text.startsWith(`${i + 1}. **`), text.slice(0, 60))
-    assert.match(text, /\*Would\s+change\s+it:\*/, text.slice(0, 60))
+test('decisions are numbered without gaps, are in the index, and say what would change them', () => {
+  const index = read('docs/decisions/README.md')
+  for (const [i, page] of RECORDS.entries()) {
+    const number = String(i + 1).padStart(4, '0')
+    const text = read(page)
+    assert.ok(path.basename(page).startsWith(`${number}-`), page)
+    assert.ok(text.startsWith(`# ADR-${number}: `) && /\nStatus: \w+.* · \d{4}-\d\d-\d\d\n/.test(text), page)
+    assert.deepEqual(
+      [...text.matchAll(/^## (.*)$/gm)].map(([, title]) => title),
+      ['Context', 'Decision', 'Consequences', 'What would change it'],
+      page,
+    )
+    assert.ok(index.includes(`[ADR-${number}](${path.basename(page)})`), `${page} is not in the index`)
   }
 })
 
-test('every link of the README and of docs/ leads somewhere, and every page is in the README', () => {
-  const pages = readdirSync(path.join(ROOT, 'docs')).map((name) => `docs/${name}`)
-  for (const page of ['README.md', ...pages])
-    for (const [, to = ''] of read(page).matchAll(/\]\((?!https?:)([^)#\s]+)/g))
-      assert.ok(existsSync(path.join(ROOT, path.dirname(page), to)), `${page}: ${to}`)
-  for (const page of pages) assert.ok(read('README.md').includes(`](${page})`), page)
+test('every link leads somewhere, and every page is linked from the README or from an index the README links', () => {
+  const linked = new Set<string>()
+  for (const page of TEXTS)
+    for (const [, to = '', heading] of read(page).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)) {
+      const file = to ? path.join(path.dirname(page), to) : page
+      assert.ok(existsSync(path.join(ROOT, file)), `${page}: ${to}`)
+      if (heading) assert.ok(headings(read(file)).includes(heading), `${page}: ${to}#${heading}`)
+      linked.add(file)
+    }
+  assert.deepEqual(
+    PAGES.filter((page) => !linked.has(page)),
+    [],
+  )
+})
+
+/** The names of a page's headings in links. */
+const headings = (text: string): string[] =>
+  [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\w\s-]/g, '')
+      .replaceAll(' ', '-'),
+  )
+
+const CITED = /ADR-(\d{4})|`?(docs\/contract\/[\w-]+\.md)`?(?:: ([A-Z][\w ,-]*\w))?/g
+
+test('what comments cite is there', () => {
+  for (const { file, text } of sources(['src', 'test', 'scripts', 'sql'], ['.ts', '.mjs', '.sql']))
+    for (const [cited, record, page, section] of text.matchAll(CITED)) {
+      const where = `${file} cites ${cited}`
+      if (record)
+        assert.ok(
+          RECORDS.some((one) => path.basename(one).startsWith(record)),
+          where,
+        )
+      if (!page) continue
+      assert.ok(existsSync(path.join(ROOT, page)), where)
+      const titles = [...read(page).matchAll(/^## (.*)$/gm)].map(([, title = '']) => title)
+      if (section)
+        assert.ok(
+          titles.some((title) => section.startsWith(title)),
+          `${where}, which has ${titles.join(', ')}`,
+        )
+    }
 })
