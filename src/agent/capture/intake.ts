@@ -1,4 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts'
+import { isWav } from '../../kernel/wav.rules.ts'
 import { parseWav } from '../spool/wav.rules.ts'
 import { overruns } from './faults.rules.ts'
 import { type PcmFormat, streamFrameBytes } from './format.rules.ts'
@@ -157,7 +158,7 @@ export class Intake {
 /** Bytes to skip at the start; undefined while that cannot be told yet. */
 function headerBytes(bytes: Buffer): number | undefined {
   if (bytes.length < 12) return undefined
-  if (bytes.toString('latin1', 0, 4) !== 'RIFF' || bytes.toString('latin1', 8, 12) !== 'WAVE') return 0
+  if (!isWav(bytes)) return 0
   const skip = parseWav(bytes)?.dataOffset
   return skip ?? (bytes.length > 4096 ? 0 : undefined)
 }

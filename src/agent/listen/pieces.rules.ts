@@ -1,5 +1,7 @@
 // Pieces of live audio as they go over the link: 16 kHz, mono, 16 bit (contract, section 9).
 
+import { fmtOf, PCM, wavHeader } from '../../kernel/wav.rules.ts'
+
 /** Hz, of everything that is sent. */
 export const LIVE_RATE = 16_000
 
@@ -75,20 +77,8 @@ export function joinedPieces(pieces: readonly [Piece, ...Piece[]]): Piece {
 }
 
 /** A whole WAV file, with the canonical header of 44 bytes. */
-export function wavOf(pcm: Int16Array): Uint8Array {
-  const out = Buffer.alloc(44 + pcm.byteLength)
-  out.write('RIFF', 0, 'latin1')
-  out.writeUInt32LE(out.length - 8, 4)
-  out.write('WAVEfmt ', 8, 'latin1')
-  out.writeUInt32LE(16, 16)
-  out.writeUInt16LE(1, 20)
-  out.writeUInt16LE(1, 22)
-  out.writeUInt32LE(LIVE_RATE, 24)
-  out.writeUInt32LE(LIVE_RATE * 2, 28)
-  out.writeUInt16LE(2, 32)
-  out.writeUInt16LE(16, 34)
-  out.write('data', 36, 'latin1')
-  out.writeUInt32LE(pcm.byteLength, 40)
-  out.set(new Uint8Array(pcm.buffer, pcm.byteOffset, pcm.byteLength), 44)
-  return out
-}
+export const wavOf = (pcm: Int16Array): Uint8Array =>
+  Buffer.concat([
+    wavHeader(fmtOf({ bits: 16, channels: 1, rate: LIVE_RATE, tag: PCM }), pcm.byteLength),
+    new Uint8Array(pcm.buffer, pcm.byteOffset, pcm.byteLength),
+  ])

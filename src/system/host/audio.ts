@@ -1,5 +1,6 @@
 // Audio files as ffmpeg is given them: what they are is decided by their first bytes, here, and never by ffmpeg.
 import * as fs from 'node:fs/promises'
+import { isWav } from '../../kernel/wav.rules.ts'
 
 export type AudioFormat = 'flac' | 'mp3' | 'wav'
 
@@ -40,9 +41,8 @@ function id3Bytes(head: Buffer): number {
 }
 
 function signature(head: Buffer): AudioFormat | undefined {
-  const four = head.toString('latin1', 0, 4)
-  if (/^(RIFF|RF64|BW64)$/.test(four)) return head.toString('latin1', 8, 12) === 'WAVE' ? 'wav' : undefined
-  if (four === 'fLaC') return 'flac'
+  if (isWav(head)) return 'wav'
+  if (head.toString('latin1', 0, 4) === 'fLaC') return 'flac'
   return isMp3Frame(head) ? 'mp3' : undefined
 }
 

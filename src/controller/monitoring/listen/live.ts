@@ -36,7 +36,7 @@ export function mayHear({ layouts, principals }: Air, who: UserWho, nodeId: stri
 export function liveAudio(air: Air, listener: Listener, who: UserWho, clock: Clock): Source {
   const { chunks, sessions } = air
   let heard: Heard | undefined
-  let format: Uint8Array | undefined
+  let format: Buffer | undefined
   const begunAt = clock.monotonic()
   let over = false
   let held = true

@@ -1,10 +1,10 @@
 import { createHash, type Hash } from 'node:crypto'
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
+import { frameBytes, type WavHead, wavFormat, wavHeader, wavHeadSteps } from '../../../kernel/wav.rules.ts'
 import { type AudioFile, type AudioFormat, formatOf } from '../../../system/host/audio.ts'
 import { input, listOf, QUIETLY, runTool } from '../../../system/host/ffmpeg.ts'
 import type { Codec } from '../../../wire/profiles.ts'
-import { FULL, frameBytes, isWav, joinedHeader, layoutOf, longSize, pieceOf, type WavFile } from './wav.rules.ts'
 
 interface Joining {
   codec: Codec
@@ -28,10 +28,9 @@ export interface Joined {
   size: number
 }
 
+type WavFile = WavHead & { dataBytes: number }
+
 const STEP = 1024 * 1024
-// A header that long is no header.
-const MOST_PIECES = 64
-const MOST_FMT = 1024
 
 /**
  * Writes the files one after the other into one that any player opens: WAV sample for sample, FLAC and MP3 decoded and
@@ -52,7 +51,9 @@ export async function joinFiles(joining: Joining): Promise<Joined> {
 }
 
 const uniform = ({ codec, files }: Joining): boolean => files.every((file) => file.endsWith(`.${codec}`))
-const sameLayout = (wavs: readonly WavFile[]): boolean => new Set(wavs.map((wav) => layoutOf(wav.fmt))).size === 1
+const sameLayout = (wavs: readonly WavFile[]): boolean => new Set(wavs.map(({ fmt }) => layoutOf(fmt))).size === 1
+/** Files that agree in it join without a change. */
+const layoutOf = (fmt: Buffer): string => JSON.stringify([wavFormat(fmt), frameBytes(fmt)])
 
 /** Where the samples of a WAV file are. A header that was never finished is read up to the file's end. */
 export async function readWav(file: string): Promise<WavFile> {
@@ -63,23 +64,17 @@ export async function readWav(file: string): Promise<WavFile> {
       const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, at)
       return buffer.subarray(0, bytesRead)
     }
-    if (!isWav(await bytes(0, 12))) throw new Error(`${path.basename(file)} is no WAV file`)
-    let fmt: Buffer | undefined
-    let long: number | undefined
-    for (let at = 12, n = 0; at + 8 <= size && n < MOST_PIECES; n++) {
-      const piece = pieceOf(await bytes(at, 8))
-      if (piece.id === 'data' && fmt) return samples(fmt, at + 8, piece.size === FULL ? long : piece.size, size)
-      if (piece.id === 'fmt ') fmt = await bytes(at + 8, Math.min(piece.size, MOST_FMT))
-      if (piece.id === 'ds64') long = longSize(await bytes(at + 8, 16))
-      at += 8 + piece.size + (piece.size % 2)
-    }
-    throw new Error(`${path.basename(file)} has no samples`)
+    const steps = wavHeadSteps()
+    let step = steps.next()
+    while (!step.done) step = steps.next(await bytes(...step.value))
+    if (!step.value) throw new Error(`${path.basename(file)} is no WAV file, or has no samples`)
+    return samples(step.value, size)
   } finally {
     await handle.close()
   }
 }
 
-function samples(fmt: Buffer, dataOffset: number, told: number | undefined, size: number): WavFile {
+function samples({ dataBytes: told, dataOffset, fmt }: WavHead, size: number): WavFile {
   const frame = frameBytes(fmt)
   if (frame === 0) throw new Error('the format of a WAV file cannot be read')
   const there = size - dataOffset
@@ -103,7 +98,7 @@ async function joinWavs(
     size += bytes.length
   }
   try {
-    await write(joinedHeader((wavs[0] as WavFile).fmt, dataBytes))
+    await write(wavHeader((wavs[0] as WavFile).fmt, dataBytes))
     for (const [i, wav] of wavs.entries())
       await eachStep(files[i] as string, wav.dataOffset, wav.dataBytes, signal, write)
     if (dataBytes % 2) await write(Buffer.alloc(1))
@@ -188,10 +183,11 @@ async function depthOf(file: string): Promise<string[]> {
   return ['-c:a', file.endsWith('.flac') ? 'pcm_s24le' : 'pcm_s16le']
 }
 
-const likeness = ({ fmt }: WavFile): string[] => [
-  ...['-ac', String(fmt.readUInt16LE(2)), '-ar', String(fmt.readUInt32LE(4))],
-  ...['-c:a', { 24: 'pcm_s24le', 32: 'pcm_s32le' }[fmt.readUInt16LE(14)] ?? 'pcm_s16le'],
-]
+function likeness({ fmt }: WavFile): string[] {
+  const { bits = 16, channels = 0, rate = 0 } = wavFormat(fmt) ?? {}
+  const codec = { 24: 'pcm_s24le', 32: 'pcm_s32le' }[bits] ?? 'pcm_s16le'
+  return ['-ac', String(channels), '-ar', String(rate), '-c:a', codec]
+}
 
 const encode = ({ ffmpegCommand: command, signal, timeoutMs }: Joining, args: readonly string[]) =>
   runTool([...QUIETLY, ...args], { command, signal, timeoutMs })

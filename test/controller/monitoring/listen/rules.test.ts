@@ -121,7 +121,7 @@ test('samples are found behind other chunks, cut to whole frames; other bytes ha
   const zeroFrames = Buffer.from(plain)
   zeroFrames.writeUInt16LE(0, 32)
   assert.equal(pcmOf(zeroFrames), undefined)
-  assert.equal(endlessHead(pcmOf(plain)?.format as Uint8Array).length, 44)
+  assert.equal(endlessHead(pcmOf(plain)?.format as Buffer).length, 44)
 })
 
 test('audio of the last ten seconds is kept, within the bytes of a node and of all', () => {

@@ -11,9 +11,9 @@ import { healthStore } from '../../../../src/controller/monitoring/health/health
 import { chunkStore } from '../../../../src/controller/recordings/chunks/chunks.store.ts'
 import { joinFiles, readWav } from '../../../../src/controller/recordings/chunks/join.ts'
 import { Joiner } from '../../../../src/controller/recordings/chunks/joiner.ts'
-import { joinedHeader, layoutOf } from '../../../../src/controller/recordings/chunks/wav.rules.ts'
 import { recordingStore } from '../../../../src/controller/recordings/library/recordings.store.ts'
 import { randomIds } from '../../../../src/kernel/ids.ts'
+import { wavFormat, wavHeader } from '../../../../src/kernel/wav.rules.ts'
 import { type Kit, kit } from '../../../kit/kit.ts'
 import { chunked, counted, heard, tone, wav } from './world.ts'
 
@@ -47,7 +47,7 @@ test('chunks that do not fit each other are made alike: what is played has one f
   await t.put(2, tone('flac', 1), '&chunkTotal=3', { 'x-svc-file-name': 'take.flac' })
   await k.tick('chunk-join')
   const file = join(k.takes, (await t.recording()).cachePath)
-  assert.equal(layoutOf((await readWav(file)).fmt), '1 2 8000 4 16')
+  assert.deepEqual(wavFormat((await readWav(file)).fmt), { bits: 16, channels: 2, rate: 8000, tag: 1 })
   assert.equal(heard(file).frames, 3 * 8000)
   assert.deepEqual(
     t.files().filter((name) => name.includes('.incoming')),
@@ -109,9 +109,9 @@ test('WAV headers that were never finished, carry other pieces or 64-bit sizes a
 
 test('beyond 4 GiB the joined header is RF64 and tells the true length', () => {
   const fmt = wav(counted(0, 2)).subarray(20, 36)
-  const below = joinedHeader(fmt, 0xffffffff - 37)
+  const below = wavHeader(fmt, 0xffffffff - 37)
   assert.deepEqual([below.toString('latin1', 0, 4), below.length, below.readUInt32LE(4)], ['RIFF', 44, 0xffffffff - 1])
-  const above = joinedHeader(fmt, 6_000_000_000)
+  const above = wavHeader(fmt, 6_000_000_000)
   assert.deepEqual([above.toString('latin1', 0, 4), above.readUInt32LE(4), above.length], ['RF64', 0xffffffff, 80])
   assert.equal(above.toString('latin1', 12, 16), 'ds64')
   assert.equal(above.readBigUInt64LE(20), 6_000_000_000n + 72n)
