@@ -10,6 +10,7 @@ import { parseEnvFile } from '../system/host/envfile.ts'
 import { type ManagerCall, managerOf } from '../system/host/notify.ts'
 import type { Row } from './settings.rows.ts'
 import { SETTINGS, type Settings } from './settings.ts'
+import type { SecretSource } from './token.ts'
 
 const MODES = [
   'help',
@@ -25,12 +26,6 @@ const MODES = [
 ] as const
 /** In the order of the contract: the first that is asked for counts. */
 type Mode = (typeof MODES)[number]
-
-/** Where a secret comes from, so that a daemon can look again after it was replaced. */
-export interface SecretSource {
-  /** The value now. Throws UserError when its file cannot be read. */
-  read(): string | undefined
-}
 
 export interface AgentConfig {
   bootstrapToken: SecretSource

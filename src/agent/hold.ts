@@ -1,7 +1,7 @@
+import { replaceFile } from '../kernel/durable.ts'
 import { errorFields, type Log } from '../kernel/log.ts'
 import { heldFile, heldText, readHold } from '../system/host/hold.ts'
 import type { Service } from './proc/service.ts'
-import { replaceFile } from './spool/durable.ts'
 
 const LOOK_MS = 250
 

@@ -12,14 +12,14 @@ import { formatOf } from '../system/host/audio.ts'
 import { probing, startTool } from '../system/host/ffmpeg.ts'
 import { firstWords } from '../system/host/run.ts'
 import { type AgentJob, CONTENT_TYPES } from '../wire/recordings.ts'
+import { wavFrameBytes } from './audio/wav.rules.ts'
+import { readWav } from './audio/wav.ts'
 import type { AgentConfig } from './config.ts'
 import { createJobRunner } from './jobs/runner.ts'
 import { type Link, LinkError, type Upload } from './link/link.ts'
 import { liveJobSettings, openLink } from './parts.ts'
 import { backoffMs } from './proc/bell.ts'
 import { lockDirectory } from './proc/lock.ts'
-import { wavFrameBytes } from './spool/wav.rules.ts'
-import { readWav } from './spool/wav.ts'
 
 const UPLOAD_ATTEMPTS = 5
 const RETRY_MAX_MS = 30_000

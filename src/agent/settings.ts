@@ -2,7 +2,7 @@
 import * as z from 'zod'
 import { CAPTURE_BACKENDS, CaptureBackend } from '../wire/nodes.ts'
 import { clientId } from '../wire/scalars.ts'
-import { SAMPLE_FORMATS } from './capture/format.rules.ts'
+import { SAMPLE_FORMATS } from './audio/format.rules.ts'
 import { PROGRAMS } from './capture/rights.rules.ts'
 import { MACHINE_SETTINGS } from './settings.machine.ts'
 import { MODE_SETTINGS } from './settings.modes.ts'

@@ -1,9 +1,9 @@
 import * as fs from 'node:fs'
 import { iso, systemClock } from '../kernel/clock.ts'
+import { replaceFile } from '../kernel/durable.ts'
 import { errorFields, type Log } from '../kernel/log.ts'
 import { version } from '../kernel/version.ts'
 import { type OnlineSign, onlineSignFile } from '../system/host/onlinesign.ts'
-import { replaceFile } from './spool/durable.ts'
 
 /**
  * Writes the sign that setup and maintenance wait for, one after the other. That of an earlier run goes: process numbers come

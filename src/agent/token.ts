@@ -1,5 +1,10 @@
 import { faultWords } from '../kernel/words.ts'
-import type { SecretSource } from './config.ts'
+
+/** Where a secret comes from, so that a daemon can look again after it was replaced. */
+export interface SecretSource {
+  /** The value now. Throws UserError when its file cannot be read. */
+  read(): string | undefined
+}
 
 /** The node token of the moment. It may come later than the agent, and be replaced while the agent runs. */
 export interface Token {

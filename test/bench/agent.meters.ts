@@ -1,7 +1,7 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setImmediate as turn } from 'node:timers/promises'
+import { streamFrameBytes } from '../../src/agent/audio/format.rules.ts'
 import type { Opening } from '../../src/agent/capture/bus.ts'
-import { streamFrameBytes } from '../../src/agent/capture/format.rules.ts'
 import { Analysis } from '../../src/agent/meters/analysis.ts'
 import { startWorker } from '../../src/kernel/workers.ts'
 import type { Row } from './measure.ts'

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseWav } from '../../src/agent/spool/wav.rules.ts'
+import { parseWav } from '../../src/agent/audio/wav.rules.ts'
 import { median, quantile, type Row } from './measure.ts'
 import { begin, end } from './programs.ts'
 import { type Enrolled, enroll, type Fleet, fleet, type Place } from './world.ts'

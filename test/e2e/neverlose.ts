@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { MARKED_HEADER } from '../../src/agent/spool/marks.rules.ts'
+import { MARKED_HEADER } from '../../src/agent/audio/marks.rules.ts'
 import type { Job, Recording } from '../../src/wire/recordings.ts'
 import { executable } from '../kit/executable.ts'
 import { Agent, Controller, filesBelow, House, until } from '../kit/whole.ts'

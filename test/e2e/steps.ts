@@ -2,8 +2,8 @@
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
-import { MARKED_HEADER, SLOTS } from '../../src/agent/spool/marks.rules.ts'
-import { markIn } from '../../src/agent/spool/marks.ts'
+import { MARKED_HEADER, SLOTS } from '../../src/agent/audio/marks.rules.ts'
+import { markIn } from '../../src/agent/audio/marks.ts'
 import { until } from '../kit/whole.ts'
 import { RATE } from './signal.ts'
 

@@ -1,8 +1,8 @@
 // A take's file as an agent left it that did not end by itself.
 import * as fs from 'node:fs'
 import { crc32 } from 'node:zlib'
-import { earlier, MARKED_HEADER, SLOTS, slotAt } from '../../src/agent/spool/marks.rules.ts'
-import { markBytes, markIn } from '../../src/agent/spool/marks.ts'
+import { earlier, MARKED_HEADER, SLOTS, slotAt } from '../../src/agent/audio/marks.rules.ts'
+import { markBytes, markIn } from '../../src/agent/audio/marks.ts'
 
 /** Frames of a take that its own records vouch for. */
 export function vouched(file: Buffer, frameBytes: number): number {

@@ -1,5 +1,5 @@
 // What the open devices give, for everybody who listens along: meters, live audio. Takes do not go this way.
-import type { PcmFormat } from './format.rules.ts'
+import type { PcmFormat } from '../audio/format.rules.ts'
 
 /** One opening of one device. A device that was lost and is back, or runs in another format, is another opening. */
 export interface Opening {

@@ -1,4 +1,4 @@
-import { type PcmFormat, SAMPLE_FORMATS, type SampleFormat } from './format.rules.ts'
+import { type PcmFormat, SAMPLE_FORMATS, type SampleFormat } from '../audio/format.rules.ts'
 
 const LOST =
   /input\/output error|no such device|device disconnected|device removed|cannot find card|unknown pcm|broken pipe|file descriptor in bad state/i

@@ -3,10 +3,10 @@ import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../kernel/clock.ts'
 import { faultWords } from '../../kernel/words.ts'
 import type { Severity } from '../../wire/health.ts'
+import { type PcmFormat, streamFrameBytes } from '../audio/format.rules.ts'
 import { backoffMs, createBell } from '../proc/bell.ts'
 import type { Opening, SoundBus } from './bus.ts'
 import { type Fault, faultOf, negotiated, rateGot } from './faults.rules.ts'
-import { type PcmFormat, streamFrameBytes } from './format.rules.ts'
 import { Intake } from './intake.ts'
 import { Lag } from './lag.rules.ts'
 import type { Device, SourceEnd } from './source.ts'
@@ -46,6 +46,14 @@ export interface Taker {
   /** An attempt failed; it goes on trying as long as somebody takes. */
   failed(loss: Loss): void
   told(severity: Severity, name: string, details: Record<string, unknown>): void
+}
+
+/** A take's way to its device. */
+export interface Tap {
+  /** There is room again. */
+  drained(): void
+  /** Resolves when the device is released, if nobody else takes from it. */
+  release(): Promise<void>
 }
 
 interface FeedDeps {

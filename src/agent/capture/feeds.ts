@@ -1,32 +1,13 @@
 // All open devices of this machine: each piece of hardware is open once, whoever wants it.
-import type { Clock } from '../../kernel/clock.ts'
 import type { CaptureBackend } from '../../wire/nodes.ts'
-import type { SoundBus } from './bus.ts'
-import type { FeedSettings, Taker } from './feed.ts'
-import type { PcmFormat } from './format.rules.ts'
-import { alsaCard, hardwareKey, mayCollide } from './hardware.rules.ts'
-import type { Tap } from './recorder.ts'
-import { Slot } from './slot.ts'
-import type { Device } from './source.ts'
+import { alsaCard } from '../inventory/alsa.rules.ts'
+import type { Taker, Tap } from './feed.ts'
+import { hardwareKey, mayCollide } from './hardware.rules.ts'
+import { Slot, type SlotDeps, type Want } from './slot.ts'
 
-/** What somebody wants of a device. */
-export interface Want {
-  asked: PcmFormat
-  device: Device
-  /** Key of the hardware (hardwareKey). */
-  hardware: string
-  /** Program and arguments: another way of opening is another stream. */
-  how: string
-  /** What the bus calls the device: its stable ref. */
-  interfaceRef: string
-}
-
-export interface FeedsDeps {
-  bus: SoundBus
+interface FeedsDeps extends SlotDeps {
   /** Id of the card with that number now; undefined when there is none. */
   cardId?: (number: number) => Promise<string | undefined>
-  clock: Clock
-  settings: FeedSettings
 }
 
 /** Owner of every open device. */

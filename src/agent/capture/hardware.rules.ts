@@ -1,14 +1,7 @@
 // Which names mean the same hardware, and which streams of it serve which take.
 import type { CaptureBackend } from '../../wire/nodes.ts'
-import type { PcmFormat, SampleFormat } from './format.rules.ts'
-
-const ALSA_HW = /^(?:plug)?hw:(?:CARD=)?([^,]+)(?:,(?:DEV=)?(\d+))?/
-
-/** Card (id or number, as it was written) and device of an ALSA name; undefined when it names no hardware itself. */
-export function alsaCard(device: string): { card: string; device: number } | undefined {
-  const hit = ALSA_HW.exec(device)
-  return hit ? { card: hit[1]!, device: Number(hit[2] ?? 0) } : undefined
-}
+import type { PcmFormat, SampleFormat } from '../audio/format.rules.ts'
+import { alsaCard } from '../inventory/alsa.rules.ts'
 
 /** One key for every name of the same hardware: with and without the plug layer, by position and by keyword. */
 export function hardwareKey(backend: CaptureBackend, device: string): string {

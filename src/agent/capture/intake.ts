@@ -1,8 +1,8 @@
 import type { Clock } from '../../kernel/clock.ts'
 import { isWav } from '../../kernel/wav.rules.ts'
-import { parseWav } from '../spool/wav.rules.ts'
+import { type PcmFormat, streamFrameBytes } from '../audio/format.rules.ts'
+import { parseWav } from '../audio/wav.rules.ts'
 import { overruns } from './faults.rules.ts'
-import { type PcmFormat, streamFrameBytes } from './format.rules.ts'
 import type { Source, SourceEnd } from './source.ts'
 
 /** A pipe that stays open after its program is gone (a grandchild holds it) is closed after this. */

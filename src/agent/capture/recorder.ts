@@ -1,12 +1,12 @@
 import * as fs from 'node:fs/promises'
 import type { Clock } from '../../kernel/clock.ts'
+import { isDiskFull } from '../../kernel/durable.ts'
 import { faultWords } from '../../kernel/words.ts'
 import type { Severity } from '../../wire/health.ts'
+import { fileFormat, type PcmFormat, streamFrameBytes } from '../audio/format.rules.ts'
+import type { TakeOwner } from '../audio/marks.ts'
 import type { Report } from '../health/report.ts'
-import { isDiskFull } from '../spool/durable.ts'
-import type { TakeOwner } from '../spool/marks.ts'
-import { type Hole, type Loss, lastLine, type Taker } from './feed.ts'
-import { fileFormat, type PcmFormat, streamFrameBytes } from './format.rules.ts'
+import { type Hole, type Loss, lastLine, type Taker, type Tap } from './feed.ts'
 import { type Gap, withGap } from './gaps.rules.ts'
 import { TakeFile } from './takefile.ts'
 import { type Dropped, type Piece, TakeWriter } from './writer.ts'
@@ -22,14 +22,6 @@ interface TakeEnd {
   gaps: Gap[]
   /** Why the take ended before its length; undefined when it is whole or was stopped. */
   reason?: string
-}
-
-/** A take's way to its device. */
-export interface Tap {
-  /** There is room again. */
-  drained(): void
-  /** Resolves when the device is released, if nobody else takes from it. */
-  release(): Promise<void>
 }
 
 interface RecorderDeps {

@@ -1,10 +1,31 @@
-import { Feed, type Taker } from './feed.ts'
-import type { FeedsDeps, Want } from './feeds.ts'
+import type { Clock } from '../../kernel/clock.ts'
+import type { PcmFormat } from '../audio/format.rules.ts'
+import type { SoundBus } from './bus.ts'
+import { Feed, type FeedSettings, type Taker } from './feed.ts'
 import { equals, shares } from './hardware.rules.ts'
+import type { Device } from './source.ts'
+
+/** What somebody wants of a device. */
+export interface Want {
+  asked: PcmFormat
+  device: Device
+  /** Key of the hardware (hardwareKey). */
+  hardware: string
+  /** Program and arguments: another way of opening is another stream. */
+  how: string
+  /** What the bus calls the device: its stable ref. */
+  interfaceRef: string
+}
+
+export interface SlotDeps {
+  bus: SoundBus
+  clock: Clock
+  settings: FeedSettings
+}
 
 /** One piece of hardware: who wants it, and the one feed that is open on it. */
 export class Slot {
-  readonly #deps: FeedsDeps
+  readonly #deps: SlotDeps
   /** How many channels the hardware has, where that is known. */
   width = 0
   readonly #quiet: () => Promise<void>
@@ -18,7 +39,7 @@ export class Slot {
   #standby: Want | undefined
 
   /** `quiet`: resolves when no other name of the same hardware is in the way. */
-  constructor(deps: FeedsDeps, quiet: () => Promise<void>) {
+  constructor(deps: SlotDeps, quiet: () => Promise<void>) {
     this.#deps = deps
     this.#quiet = quiet
   }

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream'
-import type { PcmFormat } from './format.rules.ts'
+import type { PcmFormat } from '../audio/format.rules.ts'
 
 export interface SourceEnd {
   /** Exit code; undefined when the source never came to life. */

@@ -1,7 +1,8 @@
 // Which device is kept open for the meters while nothing is recorded (contract, section 6 step 2).
+
+import type { PcmFormat, SampleFormat } from '../audio/format.rules.ts'
+import { alsaCard } from '../inventory/alsa.rules.ts'
 import type { LocalInterface } from '../inventory/alsa.ts'
-import type { PcmFormat, SampleFormat } from './format.rules.ts'
-import { alsaCard } from './hardware.rules.ts'
 
 export interface StandbySettings {
   captureChannels: number

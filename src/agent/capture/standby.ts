@@ -1,13 +1,14 @@
 import type { Clock } from '../../kernel/clock.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
 import type { AudioDefaults, NodeConfig } from '../../wire/nodes.ts'
+import { isSampleFormat } from '../audio/format.rules.ts'
 import type { LocalInterface } from '../inventory/alsa.ts'
 import { createBell } from '../proc/bell.ts'
 import type { Service } from '../proc/service.ts'
 import { captureDevice, streamFormat } from './devices.ts'
-import type { Feeds, Want } from './feeds.ts'
-import { isSampleFormat } from './format.rules.ts'
+import type { Feeds } from './feeds.ts'
 import type { CaptureRights } from './rights.rules.ts'
+import type { Want } from './slot.ts'
 import { type StandbySettings, type StandbyWish, standbyWish } from './standby.rules.ts'
 
 interface Settings extends StandbySettings {

@@ -1,6 +1,6 @@
-import type { TakeOwner } from '../spool/marks.ts'
-import { WavFile } from '../spool/wav.ts'
-import { fileFormat, type PcmFormat, toFileFrames } from './format.rules.ts'
+import { fileFormat, type PcmFormat, toFileFrames } from '../audio/format.rules.ts'
+import type { TakeOwner } from '../audio/marks.ts'
+import { WavFile } from '../audio/wav.ts'
 
 /** Half the promised second: a write that just missed one sync is covered by the next. */
 const SYNC_MS = 500

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
 import type { Clock } from '../../kernel/clock.ts'
-import { type PcmFormat, streamFrameBytes, streamSampleBytes } from './format.rules.ts'
+import { type PcmFormat, streamFrameBytes, streamSampleBytes } from '../audio/format.rules.ts'
 import type { Source, SourceEnd } from './source.ts'
 
 const TICK_MS = 20

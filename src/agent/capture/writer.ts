@@ -1,7 +1,7 @@
 // Between a take and its disk: what waits to be written, and what happens while there is no room.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isDiskFull } from '../spool/durable.ts'
-import { type PcmFormat, streamFrameBytes } from './format.rules.ts'
+import { isDiskFull } from '../../kernel/durable.ts'
+import { type PcmFormat, streamFrameBytes } from '../audio/format.rules.ts'
 import type { TakeFile } from './takefile.ts'
 
 export type Piece = { frames: Buffer; stream: PcmFormat } | { silence: number }

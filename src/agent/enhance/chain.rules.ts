@@ -1,7 +1,7 @@
 // The voice chain as ffmpeg filters (contract, section 17; the order is the specification's), and what it takes.
 import { type Enhancement, enhances } from '../../wire/profiles.ts'
 import { filterOf, type Mix } from '../render/plan.rules.ts'
-import { DENOISE_RATE } from './engine.rules.ts'
+import { DENOISE_RATE } from './denoiser.rules.ts'
 import { GLIDE_DB_PER_SECOND, type Level, type Rider } from './loudness.rules.ts'
 
 /** dB the intermediate file is below the sound, so that what overshoots full scale is not cut off; 24 bits have room. */

@@ -1,7 +1,7 @@
 // The deep engine: a streaming spectrum network, run frame by frame by the ONNX runtime (WebAssembly, one thread).
 import * as ort from 'onnxruntime-web/wasm'
 import { assetBytes } from '../../kernel/assets.ts'
-import type { Denoiser } from './denoiser.ts'
+import type { Denoiser } from './denoiser.rules.ts'
 import { type DeepModel, ModelUnusable } from './model.rules.ts'
 import { readModel } from './model.ts'
 import { onnxMetadata, type SpectrumModel, spectrumModel } from './onnx.rules.ts'

@@ -1,7 +1,7 @@
 // A thread that denoises one stream: a message says how many samples lie in the shared block, its answer how many now.
 import { parentPort, workerData } from 'node:worker_threads'
 import { lowerPriority } from '../../system/host/run.ts'
-import { loadDenoiser } from './denoiser.ts'
+import { loadDenoiser } from './engines.ts'
 import { ModelUnusable } from './model.rules.ts'
 import { DenoiseStream } from './stream.ts'
 import { type Answer, type Order, release, type Task } from './thread.ts'

@@ -1,13 +1,13 @@
 // Makes the enhanced rendition of a take: noise taken out, the voice chain, the loudness met, in the job's codec.
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
+import { syncFile } from '../../kernel/durable.ts'
+import { Semaphore } from '../../kernel/semaphore.ts'
 import type { Enhancement } from '../../wire/profiles.ts'
 import type { RenditionDetails } from '../../wire/recordings.ts'
 import type { Report } from '../health/report.ts'
-import { Turns } from '../jobs/turns.ts'
 import type { Mix } from '../render/plan.rules.ts'
-import { syncFile } from '../spool/durable.ts'
-import { DENOISE_RATE } from './engine.rules.ts'
+import { DENOISE_RATE } from './denoiser.rules.ts'
 import { type Levelled, loudnessDetails, shortfall } from './loudness.rules.ts'
 import { master } from './master.ts'
 import { type DeepModel, ModelUnusable } from './model.rules.ts'
@@ -78,7 +78,7 @@ interface Chosen {
 }
 
 export function createEnhancer(parts: EnhancerParts): Enhancer {
-  const turns = new Turns(1)
+  const turns = new Semaphore(1)
 
   /** The engine of the chain; with an unusable model the recurrent one, which needs none. */
   async function open({ engine }: Enhancement['denoise'], signal: AbortSignal): Promise<Chosen> {

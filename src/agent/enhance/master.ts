@@ -3,7 +3,7 @@ import { formatOf } from '../../system/host/audio.ts'
 import { input, runTool, type ToolOptions } from '../../system/host/ffmpeg.ts'
 import type { Enhancement } from '../../wire/profiles.ts'
 import { cut, fromIntermediate, gateFilters, INTERMEDIATE, levelFilters, type Span, spread } from './chain.rules.ts'
-import { DENOISE_RATE } from './engine.rules.ts'
+import { DENOISE_RATE } from './denoiser.rules.ts'
 import {
   type Aim,
   aimOf,

@@ -1,6 +1,6 @@
 // The recurrent network (RNNoise, version 0.2) as WebAssembly.
 import { assetBytes, assetText, inExecutable } from '../../kernel/assets.ts'
-import type { Denoiser } from './denoiser.ts'
+import type { Denoiser } from './denoiser.rules.ts'
 import { embeddedWasm } from './embedded.rules.ts'
 
 /** What the module exports; its names are those of the compiler. */

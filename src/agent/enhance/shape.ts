@@ -4,10 +4,10 @@ import * as fs from 'node:fs/promises'
 import type { Readable, Writable } from 'node:stream'
 import { input, runTool, startTool, type ToolOptions } from '../../system/host/ffmpeg.ts'
 import type { Enhancement } from '../../wire/profiles.ts'
+import { type WavLayout, wavFrameBytes } from '../audio/wav.rules.ts'
+import { readWav } from '../audio/wav.ts'
 import type { Mix } from '../render/plan.rules.ts'
 import { RAW } from '../render/render.ts'
-import { type WavLayout, wavFrameBytes } from '../spool/wav.rules.ts'
-import { readWav } from '../spool/wav.ts'
 import {
   cut,
   intermediateBytes,
@@ -17,7 +17,7 @@ import {
   toMono,
   voiceFilters,
 } from './chain.rules.ts'
-import { DENOISE_RATE } from './engine.rules.ts'
+import { DENOISE_RATE } from './denoiser.rules.ts'
 import { type Loudness, METER, parseLoudness } from './loudness.rules.ts'
 import { BLOCK, type DenoiseThread, release } from './thread.ts'
 

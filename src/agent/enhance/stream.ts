@@ -1,5 +1,4 @@
-import type { Denoiser } from './denoiser.ts'
-import { DENOISE_FRAME } from './engine.rules.ts'
+import { DENOISE_FRAME, type Denoiser } from './denoiser.rules.ts'
 
 /** Denoises blocks of any size: together as many samples as were given, in place with them. */
 export class DenoiseStream {

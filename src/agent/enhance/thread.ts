@@ -1,7 +1,6 @@
 import type { Worker } from 'node:worker_threads'
 import { startWorker } from '../../kernel/workers.ts'
-import type { Denoiser } from './denoiser.ts'
-import type { DenoiserName } from './engine.rules.ts'
+import type { Denoiser, DenoiserName } from './denoiser.rules.ts'
 import { type DeepModel, ModelUnusable } from './model.rules.ts'
 
 /** What a thread runs. */

@@ -104,6 +104,14 @@ export function parseOpenMode(text: string): Capabilities {
   return known(channels ? [Number(channels[1])] : [], rate ? [Number(rate[1])] : [])
 }
 
+const ALSA_HW = /^(?:plug)?hw:(?:CARD=)?([^,]+)(?:,(?:DEV=)?(\d+))?/
+
+/** Card (id or number, as it was written) and device of an ALSA name; undefined when it names no hardware itself. */
+export function alsaCard(device: string): { card: string; device: number } | undefined {
+  const hit = ALSA_HW.exec(device)
+  return hit ? { card: hit[1]!, device: Number(hit[2] ?? 0) } : undefined
+}
+
 /** Stable identity of a capture device; numbers change with every replugging and are the last resort. */
 export const systemRef = (d: Device): string =>
   d.cardId ? `hw:CARD=${d.cardId},DEV=${d.device}` : `hw:${d.card},${d.device}`

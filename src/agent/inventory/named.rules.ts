@@ -1,6 +1,6 @@
 // A device that no list of cards shows: a sound server, a name of asound.conf, a program of the operator's own.
 import type { AudioDefaults, CaptureBackend } from '../../wire/nodes.ts'
-import { alsaCard } from '../capture/hardware.rules.ts'
+import { alsaCard } from './alsa.rules.ts'
 import { channelList, type LocalInterface } from './alsa.ts'
 
 /** The settings that say how to record. */

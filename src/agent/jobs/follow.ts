@@ -1,5 +1,5 @@
 import * as fs from 'node:fs/promises'
-import { type WavLayout, wavFrameBytes } from '../spool/wav.rules.ts'
+import { type WavLayout, wavFrameBytes } from '../audio/wav.rules.ts'
 import type { Frontier } from './frontier.ts'
 
 /** Frames of a take's file, `to` exclusive. */

@@ -1,5 +1,7 @@
 import type { Clock } from '../../kernel/clock.ts'
+import { isDiskFull } from '../../kernel/durable.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
+import type { Semaphore } from '../../kernel/semaphore.ts'
 import type { Severity } from '../../wire/health.ts'
 import type { AgentJob, JobProgress } from '../../wire/recordings.ts'
 import type { Feeds } from '../capture/feeds.ts'
@@ -7,7 +9,6 @@ import type { Enhancer } from '../enhance/enhance.ts'
 import type { Report } from '../health/report.ts'
 import type { Link } from '../link/link.ts'
 import type { RecorderCache } from '../spool/cache.ts'
-import { isDiskFull } from '../spool/durable.ts'
 import type { DiskGuard } from '../spool/guard.ts'
 import type { Spool } from '../spool/spool.ts'
 import type { TakeState } from '../spool/state.ts'
@@ -16,7 +17,6 @@ import { Frontier } from './frontier.ts'
 import { Lease } from './lease.ts'
 import { Progress } from './progress.ts'
 import type { JobSettings } from './settings.ts'
-import type { Turns } from './turns.ts'
 
 /** What every part of a job's way needs. */
 export interface JobContext {
@@ -25,7 +25,7 @@ export interface JobContext {
   childEnv: NodeJS.ProcessEnv
   clock: Clock
   /** Encoders of takes that have ended; one that follows a capture needs no turn. */
-  encoders: Turns
+  encoders: Semaphore
   enhancer: Enhancer
   /** Every open device. */
   feeds: Feeds
@@ -44,7 +44,7 @@ export interface JobContext {
   /** Aborted when the agent ends: what is not done waits on disk for the next start. */
   signal: AbortSignal
   /** Who may send now. */
-  uploads: Turns
+  uploads: Semaphore
 }
 
 /** One job this agent owns: its durable state, its lease, its voice. */

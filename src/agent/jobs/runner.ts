@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../../kernel/clock.ts'
+import { isDiskFull } from '../../kernel/durable.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
+import { Semaphore } from '../../kernel/semaphore.ts'
 import type { AgentJob } from '../../wire/recordings.ts'
+import { moment } from '../audio/marks.ts'
 import { createBus } from '../capture/bus.ts'
 import { Feeds } from '../capture/feeds.ts'
 import { createEnhancer, type Enhancer } from '../enhance/enhance.ts'
@@ -9,8 +12,6 @@ import { EMBEDDED_MODEL } from '../enhance/model.rules.ts'
 import type { Report } from '../health/report.ts'
 import type { Link } from '../link/link.ts'
 import { type Disk, openDisk } from '../spool/disk.ts'
-import { isDiskFull } from '../spool/durable.ts'
-import { moment } from '../spool/marks.ts'
 import type { TakeState } from '../spool/state.ts'
 import { finishTake, followTake, reportEnd } from './finish.ts'
 import { withAssignedMap } from './maps.ts'
@@ -18,7 +19,6 @@ import { type JobContext, OwnedJob } from './owned.ts'
 import { recoverJob, stillWanted } from './recover.ts'
 import { CaptureSession } from './session.ts'
 import type { JobSettings } from './settings.ts'
-import { Turns } from './turns.ts'
 
 const BARE_ENV = { LC_ALL: 'C', PATH: '/usr/local/bin:/usr/bin:/bin' }
 const LONGEST_STOP_MS = 24_000
@@ -109,7 +109,7 @@ class Runner implements JobRunner {
     const enhancer =
       deps.enhancer ??
       createEnhancer({ command: settings.renderCommand, env, model: EMBEDDED_MODEL, report: deps.report })
-    const turns = { encoders: new Turns(ENCODERS_AT_ONCE), uploads: new Turns(UPLOADS_AT_ONCE) }
+    const turns = { encoders: new Semaphore(ENCODERS_AT_ONCE), uploads: new Semaphore(UPLOADS_AT_ONCE) }
     const owned = () => this.#jobs.values()
     const pauses = { now: 0 }
     const feeds = deps.feeds ?? new Feeds({ bus: createBus(), clock: deps.clock, settings })

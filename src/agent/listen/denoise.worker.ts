@@ -1,6 +1,7 @@
 // The thread that denoises live audio: started when a listener asks for it, ended when none does.
 import { parentPort, workerData } from 'node:worker_threads'
-import { type Denoiser, loadDenoiser } from '../enhance/denoiser.ts'
+import type { Denoiser } from '../enhance/denoiser.rules.ts'
+import { loadDenoiser } from '../enhance/engines.ts'
 import { createDenoising } from './denoising.ts'
 import type { DenoiseBlock, DenoiseNews, DenoiseSetup } from './messages.ts'
 

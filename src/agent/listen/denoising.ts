@@ -1,6 +1,5 @@
 // Live audio through a denoiser: what the thread of its own does, without the thread.
-import type { Denoiser } from '../enhance/denoiser.ts'
-import { DENOISE_RATE } from '../enhance/engine.rules.ts'
+import { DENOISE_RATE, type Denoiser } from '../enhance/denoiser.rules.ts'
 import { DenoiseStream } from '../enhance/stream.ts'
 import type { Run } from './messages.ts'
 import { type Cut, type Cutter, createCutter, LIVE_RATE } from './pieces.rules.ts'

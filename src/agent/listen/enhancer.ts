@@ -2,7 +2,7 @@
 import type { Worker } from 'node:worker_threads'
 import type { Clock } from '../../kernel/clock.ts'
 import { startWorker } from '../../kernel/workers.ts'
-import { DENOISE_RATE } from '../enhance/engine.rules.ts'
+import { DENOISE_RATE } from '../enhance/denoiser.rules.ts'
 import type { DeepModel } from '../enhance/model.rules.ts'
 import type { Report } from '../health/report.ts'
 import { backoffMs } from '../proc/bell.ts'

@@ -1,4 +1,4 @@
-import type { DenoiserName } from '../enhance/engine.rules.ts'
+import type { DenoiserName } from '../enhance/denoiser.rules.ts'
 import type { DeepModel } from '../enhance/model.rules.ts'
 import type { Cut } from './pieces.rules.ts'
 

@@ -1,6 +1,7 @@
 // The monitor mix of one opening: its channels as one, at the rate of the denoisers, and cut into pieces to be heard.
+
+import { mixedDown } from '../audio/samples.rules.ts'
 import type { Opening } from '../capture/bus.ts'
-import { mixedDown } from './mono.rules.ts'
 import { type Cut, createCutter, LIVE_RATE, type Piece } from './pieces.rules.ts'
 import { createResampler } from './resampler.rules.ts'
 import { createTimeline } from './timeline.rules.ts'

@@ -1,8 +1,8 @@
 // Sound in blocks of any size becomes one set of levels for every so many seconds of it.
 import type { AudioLevel } from '../../wire/meters.ts'
-import type { PcmFormat } from '../capture/format.rules.ts'
+import type { PcmFormat } from '../audio/format.rules.ts'
+import { deinterleave, framesIn } from '../audio/samples.rules.ts'
 import { Likenesses } from './likeness.rules.ts'
-import { deinterleave, framesIn } from './planes.rules.ts'
 import { isHeard, levelOf } from './quality.rules.ts'
 import { count, freshTally, type Tally } from './tally.rules.ts'
 

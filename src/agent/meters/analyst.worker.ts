@@ -1,6 +1,6 @@
 // The thread that measures. Stateless but for the sound under way: whoever started it may start another.
 import { parentPort } from 'node:worker_threads'
-import type { PcmFormat } from '../capture/format.rules.ts'
+import type { PcmFormat } from '../audio/format.rules.ts'
 import { Accumulator, type Measurement, type MeterOptions } from './accumulator.ts'
 
 export type ToAnalyst =

@@ -1,4 +1,4 @@
-import { type PcmFormat, streamFrameBytes } from '../capture/format.rules.ts'
+import { type PcmFormat, streamFrameBytes } from '../audio/format.rules.ts'
 
 /** Sound that travels to the analyst at once, and the most that may be on its way or wait there. Seconds. */
 const BATCH_SECONDS = 0.1

@@ -1,6 +1,6 @@
 import { type ChannelMode, CODECS, type Codec } from '../../wire/profiles.ts'
 import { type AgentJob, CONTENT_TYPES } from '../../wire/recordings.ts'
-import type { PcmFormat } from '../capture/format.rules.ts'
+import type { PcmFormat } from '../audio/format.rules.ts'
 
 type Command = AgentJob['command']
 

@@ -1,7 +1,7 @@
 import * as fs from 'node:fs/promises'
 import { input, type RawFormat, startTool, type Tool } from '../../system/host/ffmpeg.ts'
-import { syncFile } from '../spool/durable.ts'
-import type { WavLayout } from '../spool/wav.rules.ts'
+import { syncFile } from '../../kernel/durable.ts'
+import type { WavLayout } from '../audio/wav.rules.ts'
 
 interface RenderRequest {
   codecArgs: string[]

@@ -1,8 +1,7 @@
 import * as fs from 'node:fs/promises'
 import * as z from 'zod'
-import { hasCode } from '../../kernel/durable.ts'
+import { hasCode, replaceFile } from '../../kernel/durable.ts'
 import { CacheEntry } from './cache.rules.ts'
-import { replaceFile } from './durable.ts'
 
 const Manifest = z.object({ entries: z.array(CacheEntry), version: z.literal(1) })
 

@@ -1,6 +1,6 @@
 // How much disk a take needs until the controller has it (contract, section 14; not the capture alone).
 import type { AgentJob } from '../../wire/recordings.ts'
-import { type PcmFormat, streamSampleBytes, takeBytes } from '../capture/format.rules.ts'
+import { type PcmFormat, streamSampleBytes, takeBytes } from '../audio/format.rules.ts'
 import { enhancementBytes } from '../enhance/chain.rules.ts'
 import { renderPlan } from '../render/plan.rules.ts'
 

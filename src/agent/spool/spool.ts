@@ -1,8 +1,7 @@
 import { mkdirSync } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
-import { hasCode, removeGently, sizeOf, syncDir } from '../../kernel/durable.ts'
-import { isDiskFull, replaceFile } from './durable.ts'
+import { hasCode, isDiskFull, removeGently, replaceFile, sizeOf, syncDir } from '../../kernel/durable.ts'
 import { mirrorState } from './mirror.ts'
 import { TakeState } from './state.ts'
 

@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { AgentJob, RENDITIONS, RenditionDetails } from '../../wire/recordings.ts'
-import { SAMPLE_FORMATS } from '../capture/format.rules.ts'
+import { SAMPLE_FORMATS } from '../audio/format.rules.ts'
 
 const TAKE_STATUSES = [
   'claimed',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type PcmFormat, streamFrameBytes, toFileFrames } from '../../../src/agent/capture/format.rules.ts'
+import { type PcmFormat, streamFrameBytes, toFileFrames } from '../../../src/agent/audio/format.rules.ts'
 import { toneOptions, tonePeriod, toneSource } from '../../../src/agent/capture/tones.ts'
 import { systemClock } from '../../../src/kernel/clock.ts'
 

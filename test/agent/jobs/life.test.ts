@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { test } from 'node:test'
+import { MARKED_HEADER } from '../../../src/agent/audio/marks.rules.ts'
 import { LinkError } from '../../../src/agent/link/link.ts'
-import { MARKED_HEADER } from '../../../src/agent/spool/marks.rules.ts'
 import { job, status, tempDir, until, wav, world } from './kit.ts'
 
 const REAL = { captureDevice: 'test:' }

@@ -12,8 +12,8 @@ import {
   partOf,
 } from '../../../src/agent/jobs/parts.rules.ts'
 import { Progress } from '../../../src/agent/jobs/progress.ts'
-import { Turns } from '../../../src/agent/jobs/turns.ts'
 import { type Output, TakeState } from '../../../src/agent/spool/state.ts'
+import { Semaphore } from '../../../src/kernel/semaphore.ts'
 import { Enhancement } from '../../../src/wire/profiles.ts'
 import { job } from './kit.ts'
 
@@ -148,7 +148,7 @@ test('progress goes forward only', () => {
 })
 
 test('a few have their turn at once; then the oldest that waits, unless it gives up', async () => {
-  const turns = new Turns(2)
+  const turns = new Semaphore(2)
   const { signal } = new AbortController()
   const began: number[] = []
   const take = (rank: number, own = signal) =>

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { test } from 'node:test'
+import { MARKED_HEADER } from '../../../src/agent/audio/marks.rules.ts'
 import { tonePeriod } from '../../../src/agent/capture/tones.ts'
-import { MARKED_HEADER } from '../../../src/agent/spool/marks.rules.ts'
 import { job, wav, world } from './kit.ts'
 
 test('a wav take is the source, sample for sample, exactly as long as asked', async (t) => {

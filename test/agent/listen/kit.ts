@@ -2,8 +2,8 @@
 
 import type { TestContext } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type PcmFormat, streamFrameBytes } from '../../../src/agent/audio/format.rules.ts'
 import { createBus, type Opening } from '../../../src/agent/capture/bus.ts'
-import { type PcmFormat, streamFrameBytes } from '../../../src/agent/capture/format.rules.ts'
 import { tonePeriod } from '../../../src/agent/capture/tones.ts'
 import { EMBEDDED_MODEL } from '../../../src/agent/enhance/model.rules.ts'
 import type { Happening } from '../../../src/agent/health/report.ts'

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type PcmFormat, SAMPLE_FORMATS, streamFrameBytes } from '../../../src/agent/capture/format.rules.ts'
+import { type PcmFormat, SAMPLE_FORMATS, streamFrameBytes } from '../../../src/agent/audio/format.rules.ts'
 import { Accumulator } from '../../../src/agent/meters/accumulator.ts'
 import { strideFor } from '../../../src/agent/meters/likeness.rules.ts'
 import { syntheticLevels } from '../../../src/agent/meters/synthetic.rules.ts'

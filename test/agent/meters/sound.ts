@@ -1,6 +1,6 @@
 // Sound for the meters' tests: a function of time per channel, in any format of a stream.
 import { execFileSync } from 'node:child_process'
-import { type PcmFormat, streamFrameBytes, streamSampleBytes } from '../../../src/agent/capture/format.rules.ts'
+import { type PcmFormat, streamFrameBytes, streamSampleBytes } from '../../../src/agent/audio/format.rules.ts'
 
 /** Value of sample `i`, full scale = 1. */
 export type Wave = (i: number) => number

@@ -1,6 +1,5 @@
-// Interleaved samples of any format as one row of numbers per channel.
-import type { PcmFormat, SampleFormat } from '../capture/format.rules.ts'
-import { streamFrameBytes } from '../capture/format.rules.ts'
+// Interleaved samples of any format as numbers: one row per channel, or all channels averaged to one.
+import { type PcmFormat, type SampleFormat, streamFrameBytes } from './format.rules.ts'
 
 /** Value of one step of the integer formats: full scale is 1 (contract, section 7). */
 const STEP: Record<Exclude<SampleFormat, 'FLOAT_LE'>, number> = {
@@ -41,6 +40,12 @@ function spreadFloats(row: Float32Array, floats: Float32Array, first: number, ch
 /** Frames in these bytes. */
 export const framesIn = (bytes: Uint8Array, f: PcmFormat): number => bytes.length / streamFrameBytes(f)
 
+/** The samples of an integer format that has a word of its own, and how far its sign is from the top of a word. */
+const wordsOf = (bytes: Uint8Array, format: Exclude<SampleFormat, 'FLOAT_LE' | 'S24_3LE'>): [Words, number] => [
+  format === 'S16_LE' ? view(bytes, Int16Array, 2) : view(bytes, Int32Array, 4),
+  format === 'S24_LE' ? 8 : 0,
+]
+
 /** Fills one row per channel (full scale = 1) with frames `from`.. of interleaved whole frames, as many as a row is long. */
 export function deinterleave(bytes: Uint8Array, f: PcmFormat, from: number, rows: Float32Array[]): void {
   const { channels, format } = f
@@ -51,8 +56,43 @@ export function deinterleave(bytes: Uint8Array, f: PcmFormat, from: number, rows
     const floats = view(piece, Float32Array, 4)
     rows.forEach((row, c) => void spreadFloats(row, floats, c, channels))
   } else {
-    const words = format === 'S16_LE' ? view(piece, Int16Array, 2) : view(piece, Int32Array, 4)
-    const shift = format === 'S24_LE' ? 8 : 0
+    const [words, shift] = wordsOf(piece, format)
     rows.forEach((row, c) => void spread(row, words, c, channels, shift, STEP[format]))
+  }
+}
+
+/** All channels averaged to one; whole interleaved frames in, one sample a frame out. */
+export function mixedDown(bytes: Uint8Array, f: PcmFormat): Float32Array {
+  const { channels, format } = f
+  const mix = new Float32Array(framesIn(bytes, f))
+  if (format === 'S24_3LE') averagePacked(mix, bytes, channels)
+  else if (format === 'FLOAT_LE') averageFloats(mix, view(bytes, Float32Array, 4), channels)
+  else average(mix, ...wordsOf(bytes, format), channels, STEP[format])
+  return mix
+}
+
+function average(mix: Float32Array, words: Words, shift: number, channels: number, step: number): void {
+  for (let i = 0, at = 0; i < mix.length; i++) {
+    let sum = 0
+    for (let channel = 0; channel < channels; channel++) sum += words[at++]! << shift
+    mix[i] = (sum * step) / channels
+  }
+}
+
+function averagePacked(mix: Float32Array, bytes: Uint8Array, channels: number): void {
+  for (let i = 0, at = 0; i < mix.length; i++) {
+    let sum = 0
+    for (let channel = 0; channel < channels; channel++, at += 3)
+      sum += (bytes[at]! << 8) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 24)
+    mix[i] = (sum * STEP.S24_3LE) / channels
+  }
+}
+
+/** A frame with a sample that is no number is silence: it must not sound for ever in a filter with memory. */
+function averageFloats(mix: Float32Array, floats: Float32Array, channels: number): void {
+  for (let i = 0, at = 0; i < mix.length; i++) {
+    let sum = 0
+    for (let channel = 0; channel < channels; channel++) sum += floats[at++]!
+    mix[i] = sum - sum === 0 ? sum / channels : 0
   }
 }

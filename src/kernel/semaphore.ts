@@ -1,5 +1,5 @@
 /** A few may work at once; of those who wait, the one with the lowest rank goes first. */
-export class Turns {
+export class Semaphore {
   readonly #waiting: { begin: () => void; rank: number }[] = []
   #free: number
 

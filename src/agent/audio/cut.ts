@@ -1,5 +1,5 @@
 import * as fs from 'node:fs/promises'
-import { syncFile } from './durable.ts'
+import { syncFile } from '../../kernel/durable.ts'
 import { type WavLayout, wavFrameBytes } from './wav.rules.ts'
 import { readWav, WavFile } from './wav.ts'
 

@@ -1,5 +1,5 @@
 import * as wav from '../../kernel/wav.rules.ts'
-import type { SampleFormat } from '../capture/format.rules.ts'
+import type { SampleFormat } from './format.rules.ts'
 import { MARKED_HEADER } from './marks.rules.ts'
 
 /** Layout of a WAV file: what its header says, and where the samples begin. */

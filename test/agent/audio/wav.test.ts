@@ -3,12 +3,12 @@ import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { test } from 'node:test'
-import { MARKED_HEADER, slotAt } from '../../../src/agent/spool/marks.rules.ts'
-import { markBytes } from '../../../src/agent/spool/marks.ts'
-import { parseWav, wavHeader } from '../../../src/agent/spool/wav.rules.ts'
-import { readWav, repairTake, WavFile } from '../../../src/agent/spool/wav.ts'
+import { MARKED_HEADER, slotAt } from '../../../src/agent/audio/marks.rules.ts'
+import { markBytes } from '../../../src/agent/audio/marks.ts'
+import { parseWav, wavHeader } from '../../../src/agent/audio/wav.rules.ts'
+import { readWav, repairTake, WavFile } from '../../../src/agent/audio/wav.ts'
 import { tempDir } from '../jobs/kit.ts'
-import { calm } from './kit.ts'
+import { calm } from '../spool/kit.ts'
 
 const FORMATS = ['S16_LE', 'S24_3LE', 'S32_LE', 'FLOAT_LE'] as const
 

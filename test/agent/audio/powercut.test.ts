@@ -4,13 +4,13 @@ import * as fs from 'node:fs'
 import * as os from 'node:os'
 import * as path from 'node:path'
 import { describe, type TestContext, test } from 'node:test'
-import { MARKED_HEADER, SECTOR, SLOTS, slotAt } from '../../../src/agent/spool/marks.rules.ts'
-import { markIn } from '../../../src/agent/spool/marks.ts'
-import { repairTake, WavFile } from '../../../src/agent/spool/wav.ts'
+import { MARKED_HEADER, SECTOR, SLOTS, slotAt } from '../../../src/agent/audio/marks.rules.ts'
+import { markIn } from '../../../src/agent/audio/marks.ts'
+import { repairTake, WavFile } from '../../../src/agent/audio/wav.ts'
 import { cannotMount, PowerDisk } from '../../e2e/disks.ts'
 import { vouched } from '../../kit/take.ts'
 import { tempDir } from '../jobs/kit.ts'
-import { calm } from './kit.ts'
+import { calm } from '../spool/kit.ts'
 
 const SHAPE = { channels: 2, format: 'S16_LE', rate: 48_000 } as const
 const FRAME = 4
