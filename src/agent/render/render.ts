@@ -1,6 +1,6 @@
 import * as fs from 'node:fs/promises'
-import { input, type RawFormat, startTool, type Tool } from '../../system/host/ffmpeg.ts'
 import { syncFile } from '../../kernel/durable.ts'
+import { input, type RawFormat, startTool, type Tool } from '../../system/host/ffmpeg.ts'
 import type { WavLayout } from '../audio/wav.rules.ts'
 
 interface RenderRequest {
