@@ -1,11 +1,8 @@
 // Keys of nodes, as the controller keeps them. Where they come from is the program's business: over HTTP, or its own store.
-import * as http from 'node:http'
-import * as https from 'node:https'
-import type * as tls from 'node:tls'
 import { Fail } from '../kernel/fail.ts'
+import { type Answer, ask, jsonOf, NoAnswer, type Question } from '../kernel/http.ts'
 import { isLoopback } from '../kernel/loopback.ts'
-import { faultWords } from '../kernel/words.ts'
-import { secureContext, type Trust, tlsAdvice } from '../system/host/trust.ts'
+import { type Trust, tlsAdvice, tlsOptions } from '../system/host/trust.ts'
 import { Material } from '../wire/lifecycle.ts'
 
 export interface MaterialSource {
@@ -33,12 +30,13 @@ const MAX_BYTES = 256 * 1024
 /** Asks the controller. Without its address or the token nobody is asked. @throws UserError for unusable certificates. */
 export function controllerMaterial({ allowInsecure, token, trust, url }: ControllerAccess): MaterialSource {
   if (url === undefined || token === undefined) return { fetch: async () => undefined }
-  const safely = { rejectUnauthorized: !allowInsecure, secureContext: secureContext(trust) }
+  const tls = tlsOptions(trust, allowInsecure)
+  const headers = { authorization: `Bearer ${token}` }
   return {
     async fetch(nodeId, mint, signal) {
       const route = `/api/v1/nodes/${encodeURIComponent(nodeId)}/ssh-credential/material?mintToken=${mint ? 1 : 0}`
       const address = guarded(new URL(`${url}${route}`), allowInsecure)
-      const { status, text } = await get(address, { ...safely, headers: { authorization: `Bearer ${token}` } }, signal)
+      const { status, text } = await answerOf({ headers, method: 'GET', tls, url: address }, signal)
       if (status === 404) return undefined
       if (status !== 200) throw materialFail(status, refusal(status, text))
       return materialOf(text)
@@ -65,50 +63,18 @@ function materialOf(text: string): Material | undefined {
   throw materialFail('invalid_answer', 'What the controller answered is no key.')
 }
 
-function jsonOf(text: string): unknown {
+/** @throws Fail when no whole answer came; the signal's reason when aborted */
+async function answerOf(question: Question, signal: AbortSignal): Promise<Answer> {
   try {
-    return JSON.parse(text)
-  } catch {
-    // A page of HTML, half an object: the schema says that it is no key.
-    return undefined
-  }
-}
-
-// Node's types forget that a request over TLS takes a context as a connection does.
-type Options = https.RequestOptions & Pick<tls.ConnectionOptions, 'secureContext'>
-
-/** One request on a connection of its own. @throws Fail when no whole answer came. */
-async function get(url: URL, options: Options, signal: AbortSignal) {
-  const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)])
-  try {
-    return await answerOf(url, { ...options, agent: false, signal: limit })
+    return await ask({ ...question, maxBytes: MAX_BYTES, signal, timeoutMs: TIMEOUT_MS })
   } catch (e) {
     signal.throwIfAborted()
-    if (limit.aborted) throw materialFail('timeout', `The controller did not answer within ${TIMEOUT_MS / 1000} s.`)
+    if (!(e instanceof NoAnswer)) throw e
+    if (e.reason === 'timeout')
+      throw materialFail('timeout', `The controller did not answer within ${TIMEOUT_MS / 1000} s.`)
     throw materialFail(
       'unreachable',
-      `The controller cannot be reached: ${tlsAdvice(e, 'SVC_RUNNER_CONTROLLER_CA') ?? faultWords(e, url.host)}.`,
+      `The controller cannot be reached: ${tlsAdvice(e.cause, 'SVC_RUNNER_CONTROLLER_CA') ?? e.message}.`,
     )
   }
-}
-
-function answerOf(url: URL, options: Options): Promise<{ status: number; text: string }> {
-  return new Promise((resolve, reject) => {
-    const client = url.protocol === 'https:' ? https : http
-    const request = client.get(url, options, async (response) => {
-      let text = ''
-      try {
-        for await (const piece of response.setEncoding('utf8')) {
-          text += piece
-          if (text.length > MAX_BYTES) throw new Error(`its answer is longer than ${MAX_BYTES} bytes`)
-        }
-        if (!response.complete) throw new Error('its answer broke off')
-        resolve({ status: response.statusCode ?? 0, text })
-      } catch (e) {
-        request.destroy()
-        reject(e)
-      }
-    })
-    request.once('error', reject)
-  })
 }

@@ -30,6 +30,11 @@ const HABITS: Habit[] = [
     pattern: /\brandomUUID\b/g,
     except: ['src/kernel/ids.ts'],
   },
+  {
+    rule: 'requests are made by the one client',
+    pattern: /\bawait\s+fetch\s*\(|\bhttps?\s*\.\s*(?:request|get)\s*\(/g,
+    except: ['src/kernel/http.ts'],
+  },
   { rule: 'programs log and print through streams, not the console', pattern: /\bconsole\s*\.\s*\w+/g, except: [] },
   {
     rule: 'bodies are parsed and answered by the pipeline',

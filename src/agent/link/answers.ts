@@ -1,7 +1,7 @@
 // How the agent reads the controller's answers: what it needs, and no more.
 import * as z from 'zod'
+import type { Answer } from '../../kernel/http.ts'
 import { CaptureBackend, type NodeConfig, RecorderCachePolicy } from '../../wire/nodes.ts'
-import type { Answer } from './http.ts'
 import { LinkError } from './link.ts'
 
 const blankIsAbsent = <T extends z.ZodType>(schema: T) =>

@@ -71,6 +71,12 @@ export function secureContext(trust: Trust): tls.SecureContext {
   return tls.createSecureContext({ ...identity(trust), ca: authorities(trust), minVersion: 'TLSv1.2' })
 }
 
+/** The same for a request over https. `allowInsecure`: certificates nobody vouches for are taken. */
+export const tlsOptions = (trust: Trust, allowInsecure: boolean) => ({
+  rejectUnauthorized: !allowInsecure,
+  secureContext: secureContext(trust),
+})
+
 function authorities({ ca, caFile }: Trust): string[] {
   if (ca === undefined && caFile === undefined)
     return [...new Set([...tls.getCACertificates('default'), ...tls.getCACertificates('system')])]
@@ -126,7 +132,7 @@ const HANDSHAKE: [text: RegExp, words: string][] = [
 
 /** Whether a certificate is refused for the time it is: that comes right by itself when the clock does. */
 export const isWrongTime = (e: unknown): boolean =>
-  ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID'].includes((e as NodeJS.ErrnoException).code ?? '')
+  ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID'].includes((e as NodeJS.ErrnoException | undefined)?.code ?? '')
 
 /**
  * What a person can do about a connection that failed for its certificate; undefined where it failed for something else.
@@ -134,7 +140,7 @@ export const isWrongTime = (e: unknown): boolean =>
  * takes for the time, Unix ms.
  */
 export const tlsAdvice = (e: unknown, caOption = CA_OPTION, now = systemClock.now()): string | undefined => {
-  const { code = '', message } = e as NodeJS.ErrnoException
+  const { code = '', message = '' } = (e ?? {}) as NodeJS.ErrnoException
   if (isWrongTime(e))
     return `${WORDS[code]}. Here it is ${new Date(now).toISOString().slice(0, 16).replace('T', ' ')} UTC`
   const words = Object.hasOwn(WORDS, code) ? WORDS[code] : HANDSHAKE.find(([text]) => text.test(message))?.[1]

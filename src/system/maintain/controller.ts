@@ -1,14 +1,14 @@
 // What maintenance asks of the controller, with the node's own token: the files of a release. Nothing else is asked.
 
 import * as fs from 'node:fs'
-import * as http from 'node:http'
-import * as https from 'node:https'
+import type { IncomingMessage } from 'node:http'
 import { pipeline } from 'node:stream/promises'
 import { UserError } from '../../kernel/fail.ts'
+import { counted, NoAnswer, send } from '../../kernel/http.ts'
 import { isLoopback } from '../../kernel/loopback.ts'
 import { isOn } from '../../kernel/settings.ts'
 import { faultWords } from '../../kernel/words.ts'
-import { secureContext, tlsAdvice } from '../host/trust.ts'
+import { tlsAdvice, tlsOptions } from '../host/trust.ts'
 import { maintenanceError } from './error.ts'
 
 /** Longest silence of the controller: it may pack its own executable first. */
@@ -28,41 +28,6 @@ export interface Depot {
 
 /** @throws UserError when the settings do not say where the controller is, or its address or files may not be used */
 export function depotOf(settings: Settings, token: string | undefined): Depot {
-  const ask = asking(settings, token)
-  return {
-    read: async (name) => {
-      const pieces: Buffer[] = []
-      for await (const piece of counted(await ask(name), name, SMALL_BYTES)) pieces.push(piece)
-      return Buffer.concat(pieces)
-    },
-    save: async (name, to) => {
-      const answer = await ask(name)
-      const file = fs.createWriteStream(to, { flags: 'wx', mode: 0o600 })
-      await pipeline(counted(answer, name, ARCHIVE_BYTES), file).catch((e: Error) => {
-        throw e instanceof UserError ? e : maintenanceError('failed', `${name} cannot be kept here: ${faultWords(e)}.`)
-      })
-    },
-  }
-}
-
-/** Also refuses less than was announced: a broken connection is not the end of a file. */
-async function* counted(answer: http.IncomingMessage, name: string, most: number): AsyncGenerator<Buffer> {
-  let size = 0
-  try {
-    for await (const piece of answer as AsyncIterable<Buffer>) {
-      size += piece.length
-      if (size > most) throw maintenanceError('failed', `${name} is longer than ${most} bytes.`)
-      yield piece
-    }
-  } catch (e) {
-    if (e instanceof UserError) throw e
-    throw maintenanceError('failed', `The download of ${name} broke off after ${size} bytes: ${faultWords(e)}.`)
-  } finally {
-    answer.destroy()
-  }
-}
-
-function asking(settings: Settings, token: string | undefined): (name: string) => Promise<http.IncomingMessage> {
   const { SVC_CONTROLLER_URL: address, SVC_NODE_ID: node } = settings
   if (!token || !address || !node)
     throw maintenanceError(
@@ -70,26 +35,40 @@ function asking(settings: Settings, token: string | undefined): (name: string) =
       'This box has not joined a controller: its settings name no controller, node or token.',
     )
   const base = new URL(`${address.replace(/\/+$/, '')}/api/v1/nodes/${encodeURIComponent(node)}/agent-release/`)
-  const options = { agent: agentFor(base, settings), headers: { authorization: `Bearer ${token}` } }
-  return (name) =>
-    new Promise((resolve, reject) => {
-      const url = new URL(encodeURIComponent(name), base)
-      const request = base.protocol === 'https:' ? https.get(url, options) : http.get(url, options)
-      request.setTimeout(SILENCE_MS, () => request.destroy(new Error(`it was silent for ${SILENCE_MS / 1000} s`)))
-      request.once('error', (e) => reject(maintenanceError('failed', noAnswer(base, e))))
-      request.once('response', (answer) => {
-        if (answer.statusCode === 200) return resolve(answer)
-        answer.destroy()
-        reject(maintenanceError('failed', refusal(name, answer.statusCode ?? 0)))
-      })
+  const question = { headers: { authorization: `Bearer ${token}` }, method: 'GET', silenceMs: SILENCE_MS } as const
+  const tls = trusted(base, settings)
+  const get = <T>(name: string, take: (response: IncomingMessage) => Promise<T>): Promise<T> =>
+    send({ ...question, tls, url: new URL(encodeURIComponent(name), base) }, async (response) => {
+      if (response.statusCode !== 200) throw maintenanceError('failed', refusal(name, response.statusCode ?? 0))
+      return await take(response)
+    }).catch((e) => {
+      throw e instanceof NoAnswer ? maintenanceError('failed', noAnswer(name, base, e)) : e
     })
+  return {
+    read: (name) =>
+      get(name, async (response) => {
+        const pieces: Buffer[] = []
+        for await (const piece of counted(response, SMALL_BYTES)) pieces.push(piece)
+        return Buffer.concat(pieces)
+      }),
+    save: (name, to) =>
+      get(name, async (response) => {
+        const file = fs.createWriteStream(to, { flags: 'wx', mode: 0o600 })
+        await pipeline(counted(response, ARCHIVE_BYTES), file).catch((e: Error) => {
+          const { syscall } = e as NodeJS.ErrnoException
+          throw syscall === 'write' || syscall === 'open'
+            ? maintenanceError('failed', `${name} cannot be kept here: ${faultWords(e)}.`)
+            : e
+        })
+      }),
+  }
 }
 
 /** As the agent does it: https, or plain http to this machine only, unless the settings allow more (decision 25). */
-function agentFor(base: URL, settings: Settings): http.Agent | https.Agent {
+function trusted(base: URL, settings: Settings): ReturnType<typeof tlsOptions> | undefined {
   const insecure = isOn(settings.SVC_ALLOW_INSECURE_CONTROLLER)
   if (base.protocol !== 'https:') {
-    if (insecure || isLoopback(base.hostname)) return new http.Agent()
+    if (insecure || isLoopback(base.hostname)) return undefined
     throw maintenanceError(
       'failed',
       `Refusing plain http to ${base.host}: a program that runs as root must come by https.`,
@@ -101,15 +80,18 @@ function agentFor(base: URL, settings: Settings): http.Agent | https.Agent {
       clientCertFile: settings.SVC_CONTROLLER_CLIENT_CERT_PATH,
       clientKeyFile: settings.SVC_CONTROLLER_CLIENT_KEY_PATH,
     }
-    return new https.Agent({ rejectUnauthorized: !insecure, secureContext: secureContext(trust) })
+    return tlsOptions(trust, insecure)
   } catch (e) {
     if (e instanceof UserError) throw maintenanceError('failed', `The controller cannot be asked: ${e.message}.`)
     throw e
   }
 }
 
-const noAnswer = ({ host }: URL, e: Error): string =>
-  `No answer from ${host}: ${tlsAdvice(e, 'SVC_CONTROLLER_CA_CERT_PATH') ?? faultWords(e, host)}.`
+function noAnswer(name: string, { host }: URL, { cause, message, reason }: NoAnswer): string {
+  if (reason === 'too_large') return `${name}: ${message}.`
+  const words = tlsAdvice(cause, 'SVC_CONTROLLER_CA_CERT_PATH') ?? message
+  return reason === 'broken' ? `The download of ${name} broke off: ${words}.` : `No answer from ${host}: ${words}.`
+}
 
 function refusal(name: string, status: number): string {
   if (status === 401)

@@ -2,9 +2,10 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { UserError } from '../../kernel/fail.ts'
+import { NoAnswer } from '../../kernel/http.ts'
 import { isLoopback } from '../../kernel/loopback.ts'
 import type { SetupEntry, SetupFile } from '../../wire/provision.ts'
-import { type Controller, NoAnswer } from '../host/ask.ts'
+import type { Controller } from '../host/ask.ts'
 import { PLACES } from '../host/places.ts'
 import type { HeldTakes } from '../host/takes.ts'
 import { type AgentWish, JoinRefused, type SetupDone } from '../setup/wish.ts'

@@ -3,7 +3,8 @@
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { UserError } from '../../kernel/fail.ts'
-import { type Answer, ask } from '../host/ask.ts'
+import type { Answer } from '../../kernel/http.ts'
+import { ask } from '../host/ask.ts'
 import type { Operator } from './config.ts'
 
 /** The line typed at the terminal, which does not show it. @throws UserError without a terminal */

@@ -2,7 +2,8 @@
 
 import * as path from 'node:path'
 import { UserError } from '../../kernel/fail.ts'
-import { NoAnswer, wouldTake } from '../host/ask.ts'
+import { NoAnswer } from '../../kernel/http.ts'
+import { wouldTake } from '../host/ask.ts'
 import { readEnvFile } from '../host/envfile.ts'
 import { FORCED_COMMAND, PLACES, USERS } from '../host/places.ts'
 import { run } from '../host/run.ts'

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { UserError } from '../../../src/kernel/fail.ts'
-import { type Controller, NoAnswer, tokenIsGood } from '../../../src/system/host/ask.ts'
+import { NoAnswer } from '../../../src/kernel/http.ts'
+import { type Controller, tokenIsGood } from '../../../src/system/host/ask.ts'
 import type { Present } from '../../../src/system/provision/box.ts'
 import { type BoxState, type JoiningParts, joinBy } from '../../../src/system/provision/joining.ts'
 import { type AgentWish, JoinRefused } from '../../../src/system/setup/wish.ts'
@@ -190,7 +191,7 @@ test('a power cut after the token was spent: the next power-on ends the setup wi
 })
 
 test('only a 401 spends a token; a controller that is busy says nothing about it', () => {
-  const answer = (status: number) => tokenIsGood({ status, text: '' }, 'https://controller.example')
+  const answer = (status: number) => tokenIsGood({ status }, 'https://controller.example')
   assert.deepEqual([200, 401, 404].map(answer), [true, false, true])
   for (const status of [429, 500, 503]) assert.throws(() => answer(status), NoAnswer)
 })

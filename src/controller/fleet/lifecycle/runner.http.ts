@@ -1,8 +1,8 @@
 // The external runner as the controller sees it (agent contract, section 23): one POST, answered when the run is over. A
 // runner that can, tells on the way what it sees.
+import { type Answer, jsonOf, NoAnswer, send, whole } from '../../../kernel/http.ts'
 import { Transcript } from '../../../kernel/redact.ts'
 import { NDJSON, OUTPUT_KEPT, RUNNER_PATHS, runProgressOf } from '../../../wire/lifecycle.ts'
-import { type Answer, asking, jsonOf, OutgoingError, whole } from '../../http/outgoing.ts'
 import type { Act, Tell } from './act.ts'
 import { failed, outcomeOf } from './lifecycle.rules.ts'
 
@@ -40,7 +40,7 @@ export const externalRunner =
         url: new URL(url.replace(/\/*$/, RUNNER_PATHS.runs)),
       }
       const heard = listener(tell, secrets)
-      const answer = await asking(wish, (response, alive) =>
+      const answer = await send(wish, (response, alive) =>
         whole(response, MAX_ANSWER_BYTES, (piece) => {
           alive()
           heard(piece)
@@ -49,7 +49,7 @@ export const externalRunner =
       return outcomeOf(answer.status, bodyOf(answer), secrets)
     } catch (e) {
       // Refused connections, silence, answers that break off or never end: the record says which.
-      if (e instanceof OutgoingError)
+      if (e instanceof NoAnswer)
         return e.reason === 'aborted'
           ? failed('controller_stopped')
           : {

@@ -2,8 +2,8 @@
 import { createWriteStream } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
-import { Transform } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { counted, NoAnswer, send } from '../../../kernel/http.ts'
 import {
   archiveOf,
   compareVersions,
@@ -14,7 +14,6 @@ import {
 } from '../../../system/host/release.rules.ts'
 import { releaseFault, sumsFault } from '../../../system/host/release.ts'
 import type { ReleaseAsset } from '../../../wire/nodes.ts'
-import { asking, OutgoingError } from '../../http/outgoing.ts'
 import { HOPS, REDIRECTS, ReleaseError, type ReleaseSource, releaseReason } from './release.http.ts'
 
 interface FetchParts {
@@ -127,26 +126,16 @@ async function step(source: ReleaseSource, url: URL, file: string, most: number,
     ...(source.token && home ? { authorization: `Bearer ${source.token}` } : {}),
   }
   const wish = { headers, method: 'GET', signal, timeoutMs: LONGEST_MS, url } as const
-  const answer = await asking(wish, async (response) => {
+  const answer = await send(wish, async (response) => {
     const { location } = response.headers
-    if (response.statusCode === 200) await pipeline(response, bounded(most), createWriteStream(file, { flags: 'wx' }))
+    if (response.statusCode === 200) await pipeline(counted(response, most), createWriteStream(file, { flags: 'wx' }))
     else response.destroy()
     return { location, status: response.statusCode ?? 0 }
   }).catch((e: unknown) => {
-    throw e instanceof OutgoingError ? new ReleaseError(releaseReason(e), e.message) : e
+    throw e instanceof NoAnswer ? new ReleaseError(releaseReason(e), e.message) : e
   })
   if (answer.status === 200) return undefined
   const to = REDIRECTS.includes(answer.status) && URL.parse(answer.location ?? '', url.href)
   if (!to) throw new ReleaseError(`release_source_${answer.status}`)
   return to
-}
-
-function bounded(most: number): Transform {
-  let size = 0
-  return new Transform({
-    transform(chunk: Buffer, _, done) {
-      size += chunk.length
-      done(size > most ? new OutgoingError('too_large', `the file is longer than ${most} bytes`) : null, chunk)
-    },
-  })
 }

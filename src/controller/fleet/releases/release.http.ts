@@ -1,6 +1,6 @@
 // The release list of a GitHub-like host: pages of JSON, newest first.
+import { type Answer, ask, jsonOf, NoAnswer } from '../../../kernel/http.ts'
 import { type ReleaseList, releaseListOf } from '../../../wire/nodes.ts'
-import { type Answer, ask, jsonOf, OutgoingError } from '../../http/outgoing.ts'
 import { nextPage, sameOrigin } from './release.rules.ts'
 
 export interface ReleaseSource {
@@ -64,13 +64,13 @@ async function page({ timeoutMs, token }: ReleaseSource, url: URL, signal: Abort
   try {
     return await ask({ headers, maxBytes: MAX_PAGE_BYTES, method: 'GET', signal, timeoutMs, url })
   } catch (e) {
-    if (e instanceof OutgoingError) throw new ReleaseError(releaseReason(e))
+    if (e instanceof NoAnswer) throw new ReleaseError(releaseReason(e))
     throw e
   }
 }
 
 /** Given up is what happens at the end of the time. */
-export const releaseReason = ({ reason }: OutgoingError): string =>
+export const releaseReason = ({ reason }: NoAnswer): string =>
   `release_source_${reason === 'aborted' ? 'timeout' : reason}`
 
 const header = ({ headers }: Answer, name: 'link' | 'location'): string | undefined => {

@@ -1,6 +1,7 @@
 // The identity provider, asked through openid-client. The library is loaded with the first login: most boxes never need it.
-import type { Configuration } from 'openid-client'
+import type { Configuration, CustomFetch } from 'openid-client'
 import { Fail } from '../../../kernel/fail.ts'
+import { ask } from '../../../kernel/http.ts'
 import { issuerFault, type OidcSettings, plainIssuer } from './oidc.rules.ts'
 
 interface Discovered {
@@ -132,18 +133,17 @@ async function discover(
 }
 
 /** A provider is a stranger too: an answer without end must not fill the memory. */
-async function bounded(url: string, options: object): Promise<Response> {
-  const response = await fetch(url, options as RequestInit)
-  const parts: Uint8Array[] = []
-  let size = 0
-  for await (const part of response.body ?? []) {
-    size += part.length
-    if (size > LARGEST_ANSWER) throw new Error('the answer is too large')
-    parts.push(part)
-  }
-  const { headers, status, statusText } = response
-  const body = status === 204 || status === 304 ? null : Buffer.concat(parts)
-  return new Response(body, { headers, status, statusText })
+const bounded: CustomFetch = async (url, { body, headers, method, signal }) => {
+  const answer = await ask({
+    body: body ? String(body) : undefined,
+    headers,
+    maxBytes: LARGEST_ANSWER,
+    method: method as 'GET' | 'POST',
+    signal,
+    url: new URL(url),
+  })
+  const kept = Object.entries(answer.headers).map(([name, value]) => [name, String(value)] as [string, string])
+  return new Response(answer.text || null, { headers: kept, status: answer.status })
 }
 
 // Comparisons and times of the token are about who it is for; everything else is between us and the provider.
