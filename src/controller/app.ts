@@ -9,8 +9,8 @@ import { createBase } from './base.ts'
 import type { Config } from './config.ts'
 import { createLifecycle } from './fleet/lifecycle/module.ts'
 import { createFleet } from './fleet/module.ts'
-import type { Running } from './fleet/releases/depot.own.ts'
 import { createReleases } from './fleet/releases/module.ts'
+import type { Running } from './fleet/releases/repository.own.ts'
 import { createSwitchers } from './fleet/switchers/module.ts'
 import type { Certificates } from './http/certificates.ts'
 import { openapiRoute } from './http/openapi.ts'
@@ -48,10 +48,10 @@ export interface Surroundings {
 
 /** The controller over an open, migrated database; `stop` leaves nothing running. */
 export function createApp({ certificates, running, secrets, ...given }: Surroundings) {
-  const { base, edge, ticker } = createBase(given)
+  const { base, pipeline, ticker } = createBase(given)
   const keys = sealKeys(secrets)
   const clock = createClockWatch(base)
-  const audit = createAudit(base, { callerLimits: edge.callerLimits, clock: clock.api })
+  const audit = createAudit(base, { callerLimits: pipeline.callerLimits, clock: clock.api })
   const identity = createIdentity(base)
   const health = createHealth(base)
   const settings = createSettings(base)
@@ -82,11 +82,11 @@ export function createApp({ certificates, running, secrets, ...given }: Surround
     for (const memory of [...modules, ticker]) memory.moved?.(by)
   })
   return {
-    ...lifeOf(modules, { base, edge, ticker }),
-    app: serve(edge, routes),
+    ...lifeOf(modules, { base, pipeline, ticker }),
+    app: serve(pipeline, routes),
     clockWatch: clock.watch,
-    edge,
-    feeds: live.api.streams,
+    pipeline,
+    streams: live.api.streams,
     leases: recordings.api.leases,
     notifier: base.notifier,
     routes,
@@ -96,12 +96,12 @@ export function createApp({ certificates, running, secrets, ...given }: Surround
 }
 
 /** Forward at the start, backward at the end. */
-function lifeOf(modules: readonly Module<unknown>[], { base, edge, ticker }: ReturnType<typeof createBase>) {
+function lifeOf(modules: readonly Module<unknown>[], { base, pipeline, ticker }: ReturnType<typeof createBase>) {
   const backward = modules.toReversed()
   /** Lets long polls and endless answers go: nobody's connection holds up the end. */
   const release = (): void => {
     base.notifier.close()
-    edge.exports.close()
+    pipeline.exports.close()
     for (const module of backward) module.release?.()
   }
   return {
@@ -115,7 +115,7 @@ function lifeOf(modules: readonly Module<unknown>[], { base, edge, ticker }: Ret
       release()
       await ticker.stop()
       for (const module of backward) await module.stop?.()
-      await edge.group.drain()
+      await pipeline.group.drain()
     },
   }
 }

@@ -6,13 +6,13 @@ import { Events } from './events.ts'
 import { audit } from './http/audit.ts'
 import { bodies } from './http/bodies.ts'
 import { callerLimits } from './http/callerlimits.ts'
-import type { Edge } from './http/edge.ts'
 import { Exports } from './http/exports.ts'
 import { leftoverPermissions } from './http/leftover.ts'
 import { limiter } from './http/limiter.ts'
+import type { Pipeline } from './http/pipeline.ts'
 import { principals } from './http/principals.ts'
-import { reaches } from './http/reach.ts'
 import { scope } from './http/scope.ts'
+import { visibilities } from './http/visibility.ts'
 import type { Base } from './module.ts'
 import { metricsOutage } from './monitoring/status/metrics.routes.ts'
 import { Notifier } from './scheduler/notifier.ts'
@@ -34,24 +34,24 @@ export function createBase(given: Given) {
   const { config, db, ids, log } = given
   const clock = new SteadyClock(given.clock)
   const ticker = new Ticker(clock, log)
-  const edge = edgeOf({ ...given, clock })
+  const pipeline = pipelineOf({ ...given, clock })
   const base: Base & { clock: SteadyClock } = {
-    audit: edge.audit,
-    authorization: { principals: edge.principals, reach: reaches(db), scope: edge.scope },
+    audit: pipeline.audit,
+    authorization: { principals: pipeline.principals, visibility: visibilities(db), scope: pipeline.scope },
     clock,
     config,
     db,
     events: new Events(db, log),
-    group: edge.group,
+    group: pipeline.group,
     ids,
     log,
     notifier: new Notifier(clock),
     ticker,
   }
-  return { base, edge, ticker }
+  return { base, pipeline, ticker }
 }
 
-function edgeOf({ clock, config, db, ids, log }: Given): Edge {
+function pipelineOf({ clock, config, db, ids, log }: Given): Pipeline {
   return {
     audit: audit(db, ids, config.SVC_AUDIT_MACHINE_WINDOW_SECONDS),
     bodies: { known: bodies(), strangers: bodies() },

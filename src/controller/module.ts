@@ -5,11 +5,11 @@ import type { Permission } from '../wire/permissions.ts'
 import type { Config } from './config.ts'
 import type { Events } from './events.ts'
 import type { Audit } from './http/audit.ts'
+import type { UserPrincipal } from './http/principal.ts'
 import type { Principals } from './http/principals.ts'
-import type { Reach } from './http/reach.ts'
 import type { AnyRoute } from './http/route.ts'
 import type { Scope } from './http/scope.ts'
-import type { UserWho } from './http/who.ts'
+import type { Visibility } from './http/visibility.ts'
 import type { Notifier } from './scheduler/notifier.ts'
 import type { Runner, Ticker } from './scheduler/ticker.ts'
 import type { Db } from './store/db.ts'
@@ -33,7 +33,7 @@ export interface Base {
 export interface Authorization {
   principals: Principals
   /** The part of the fleet a person may see or touch, as a condition in SQL. */
-  reach: (who: UserWho, permission: Permission) => Reach
+  visibility: (principal: UserPrincipal, permission: Permission) => Visibility
   /** Whether a person may do something to one thing. */
   scope: Scope
 }

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { toJSONSchema, type ZodType } from 'zod'
+import type { UserPrincipal } from '../../src/controller/http/principal.ts'
 import type { AnyRoute } from '../../src/controller/http/route.ts'
 import { verdict } from '../../src/controller/http/scope.ts'
-import type { UserWho } from '../../src/controller/http/who.ts'
 import { PERMISSIONS } from '../../src/wire/permissions.ts'
 import { undone } from '../conventions/world.ts'
 import { type Caller, callers } from './callers.ts'
@@ -152,30 +152,30 @@ function administered(self: string): Write[] {
 
 const writes = (self: string): Write[] => [...planned(self), ...moved(self), ...made(), ...administered(self)]
 
-const whoOf = (id: string): UserWho => {
+const whoOf = (id: string): UserPrincipal => {
   const { client } = people.get(id) as Caller
-  return w.k.edge.principals.authenticate('user', client.token as string, {})?.who as UserWho
+  return w.k.pipeline.principals.authenticate('user', client.token as string, {})?.principal as UserPrincipal
 }
 
 /** What somebody reaches of what there was: `permission type id`, by the same decision as the gate's. */
-function reached(who: UserWho): Set<string> {
+function reached(principal: UserPrincipal): Set<string> {
   const open = w.things.flatMap((thing) => {
-    const pairs = w.k.edge.scope.expand(thing)
-    const allowed = PERMISSIONS.filter((permission) => verdict(who, permission, pairs).allowed)
+    const pairs = w.k.pipeline.scope.expand(thing)
+    const allowed = PERMISSIONS.filter((permission) => verdict(principal, permission, pairs).allowed)
     return allowed.map((permission) => `${permission} ${thing.type} ${thing.id}`)
   })
   return new Set(open)
 }
 
 /** The writer with the rooms of the nodes they hold in full, which is what they may let others into (contract A, 1.3). */
-function giver(who: UserWho): UserWho {
+function giver(principal: UserPrincipal): UserPrincipal {
   const nodes = w.things.filter(({ type }) => type === 'node')
   const full = nodes.filter(({ reachedBy }) => {
     const own = reachedBy.filter((name) => !name.startsWith('room ')).map(pairOf)
-    return verdict(who, 'recording:control', own).allowed
+    return verdict(principal, 'recording:control', own).allowed
   })
   const rooms = full.flatMap(({ reachedBy }) => reachedBy.map(pairOf).filter(({ type }) => type === 'room'))
-  return { ...who, allow: [...who.allow, ...rooms] }
+  return { ...principal, allow: [...principal.allow, ...rooms] }
 }
 const pairOf = (name: string) => ({ type: name.split(' ')[0] as string, id: name.split(' ').slice(1).join(' ') })
 
@@ -207,9 +207,9 @@ test('by a write neither its writer nor whom it names reaches more than the writ
   let done = 0
   const nobody = reached(whoOf('op-nothing'))
   for (const c of people.values()) {
-    const who = giver(whoOf(c.id))
+    const principal = giver(whoOf(c.id))
     // What is refused to the writer is not refused to those who are let into a room.
-    const [own, given] = [reached(who), reached({ ...who, deny: [] })]
+    const [own, given] = [reached(principal), reached({ ...principal, deny: [] })]
     const administers = c.role === 'owner' || c.role === 'admin'
     for (const [method, path, body] of writes(c.id)) {
       // Whoever manages access may give it.

@@ -86,14 +86,14 @@ test('the stream of meters shows the same, and nothing of other nodes', async ()
     return reading(await w.k.app.request('/api/v1/meter-events', { headers }))
   }
   w.k.advance('1m')
-  const feeds = await Promise.all(['op-hall', 'op-south', 'op-desk', 'owner-no-desk'].map(open))
-  const [hall, south, whole, refused] = feeds as [
+  const streams = await Promise.all(['op-hall', 'op-south', 'op-desk', 'owner-no-desk'].map(open))
+  const [hall, south, whole, refused] = streams as [
     Awaited<ReturnType<typeof open>>,
-    (typeof feeds)[0],
-    (typeof feeds)[0],
-    (typeof feeds)[0],
+    (typeof streams)[0],
+    (typeof streams)[0],
+    (typeof streams)[0],
   ]
-  const first = feeds.map(
+  const first = streams.map(
     (feed) => feed.event('meter') as Promise<{ levels: { channelIndex: number }[]; nodeId: string }>,
   )
   // What nobody of them sees whole comes first: were it sent, it would be the first event.

@@ -101,14 +101,14 @@ export function answerOf(r: AnyRoute, { routes }: Answers): string | undefined {
 }
 
 /** One route, folded: its title alone shows until it is opened. `who`: for whom. */
-export function shapeOf(r: AnyRoute, answers: Answers, who: string): string {
+export function shapeOf(r: AnyRoute, answers: Answers, principal: string): string {
   const part = (name: string, text: string | undefined): string[] => (text ? [`// ${name}\n${text}`] : [])
   const parts = [
     ...part('query', r.query && written(schemaOf(r.query) as Schema)),
     ...part('body', r.body ? written(schemaOf(r.body) as Schema) : r.upload && 'a file'),
     ...part(`answer ${r.status ?? 200}`, answerOf(r, answers)),
   ]
-  const title = `<code>${r.method} ${mounted(r.path)}</code> (${who})`
+  const title = `<code>${r.method} ${mounted(r.path)}</code> (${principal})`
   return `<details><summary>${title}</summary>\n\n\`\`\`ts\n${parts.join('\n\n')}\n\`\`\`\n\n</details>`
 }
 

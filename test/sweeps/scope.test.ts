@@ -243,7 +243,7 @@ test('every route with a target id: the decision is the one the expansions give'
 // Things no route has as its target yet are asked for directly.
 test('every expansion is the one written down', () => {
   for (const [on, set] of Object.entries(EXPANDS)) {
-    const got = k.edge.scope.expand(thing(on)).map(({ type, id }) => `${type} ${id}`)
+    const got = k.pipeline.scope.expand(thing(on)).map(({ type, id }) => `${type} ${id}`)
     assert.deepEqual([...new Set(got)].sort(), [...new Set(set)].sort(), on)
   }
 })

@@ -11,15 +11,15 @@ import type { Room } from '../http/room.ts'
 import { type AnyRoute, type Commit, flow, type Incoming } from '../http/route.ts'
 import { chunkAsked } from '../recordings/chunks/chunks.rules.ts'
 import type { StoredRendition } from '../recordings/library/recordings.rules.ts'
-import { type AttachParts, acceptable, attached, isAlone, ownRecording, type Upload } from './attach.ts'
 import { announcement, checkSize } from './cachefile.rules.ts'
-import { checkReceived, partSize, type Received, receive, type Turnstile } from './intake.ts'
+import { acceptable, isAlone, ownRecording, type StoreUploadParts, storeUpload, type Upload } from './storeupload.ts'
+import { checkReceived, type KeyedLock, partSize, type Received, receive } from './uploadreceiver.ts'
 
-interface Parts extends AttachParts {
+interface Parts extends StoreUploadParts {
   /** Largest accepted take, bytes. */
   maxBytes: number
   room: Room
-  turnstile: Turnstile
+  uploadLock: KeyedLock
 }
 
 /** Unfinished uploads that are kept of one job: a recorder sends one after the other. */
@@ -45,14 +45,14 @@ const attachRoute = (parts: Parts, places: Places): AnyRoute =>
     perMinute: 1200,
     upload: true,
     status: 201,
-    run: async ({ params, query, request, who }, commit) => {
-      if (places.full(who.nodeId)) throw tooManyUploads()
-      const leave = places.take(who.nodeId)
+    run: async ({ params, query, request, principal }, commit) => {
+      if (places.full(principal.nodeId)) throw tooManyUploads()
+      const leave = places.take(principal.nodeId)
       try {
-        const upload = admitted(parts, params.id, query, request, who.nodeId)
+        const upload = admitted(parts, params.id, query, request, principal.nodeId)
         return await received(parts, upload, request, commit)
       } catch (e) {
-        throw e instanceof Fail ? withHealthEvent(parts, e, params.id, who.nodeId) : e
+        throw e instanceof Fail ? withHealthEvent(parts, e, params.id, principal.nodeId) : e
       } finally {
         leave()
       }
@@ -73,9 +73,9 @@ const offsetRoute = (parts: Parts): AnyRoute =>
     action: 'recordings.cache_file.offset',
     audit: 'telemetry',
     status: 204,
-    run: async ({ params, query, request, who }) => {
-      const upload = admitted(parts, params.id, query, request, who.nodeId, true)
-      const { leave } = await parts.turnstile.enter(keyOf(upload), true)
+    run: async ({ params, query, request, principal }) => {
+      const upload = admitted(parts, params.id, query, request, principal.nodeId, true)
+      const { leave } = await parts.uploadLock.enter(keyOf(upload), true)
       const size = await partSize(upload.part).finally(leave)
       return {
         data: null,
@@ -113,7 +113,7 @@ function admitted(
 
 async function received(parts: Parts, upload: Upload, request: Incoming, commit: Commit) {
   const { resumable } = upload.announced
-  const { cancelled, leave } = await parts.turnstile.enter(keyOf(upload), resumable !== undefined)
+  const { cancelled, leave } = await parts.uploadLock.enter(keyOf(upload), resumable !== undefined)
   try {
     await mkdir(path.dirname(upload.part), { recursive: true, mode: 0o750 })
     if (resumable) await checkParts(parts, upload)
@@ -126,7 +126,7 @@ async function received(parts: Parts, upload: Upload, request: Incoming, commit:
     // Deleted meanwhile, and what had arrived with it.
     ownRecording(parts, upload.recordingId, upload.nodeId)
     checkReceived(got, upload.announced.digest, resumable?.total)
-    return await attached(parts, { ...upload, codec: await codecOf(upload.part) }, got, commit)
+    return await storeUpload(parts, { ...upload, codec: await codecOf(upload.part) }, got, commit)
   } catch (e) {
     if (!resumable || spoiled(e)) await removeFiles(parts.takes, [path.relative(parts.takes, upload.part)])
     throw e

@@ -115,9 +115,9 @@ const heldRoutes = ({ claims, jobs }: Parts): AnyRoute[] => [
     ...agent,
     target: one,
     action: 'recording_jobs.claim',
-    run: ({ params, who, now }) => {
-      ownJob(jobs, params.id, who.nodeId)
-      const job = claims.claim(params.id, who.nodeId, now)
+    run: ({ params, principal, now }) => {
+      ownJob(jobs, params.id, principal.nodeId)
+      const job = claims.claim(params.id, principal.nodeId, now)
       return { data: job, changed: true, ...told(job) }
     },
   }),
@@ -129,7 +129,7 @@ const heldRoutes = ({ claims, jobs }: Parts): AnyRoute[] => [
     target: one,
     action: 'recording_jobs.read_one',
     audit: 'telemetry',
-    run: ({ params, who }) => ({ data: ownJob(jobs, params.id, who.nodeId), changed: false }),
+    run: ({ params, principal }) => ({ data: ownJob(jobs, params.id, principal.nodeId), changed: false }),
   }),
 ]
 
@@ -148,10 +148,10 @@ const heartbeatRoute = ({ jobs, leases, notifier }: Parts): AnyRoute =>
     query: WaitQuery,
     // What cannot be read of it must not cost the lease.
     body: JobHeartbeat.catch({}),
-    run: async ({ params: { id }, query, body, who, request }, commit) => {
+    run: async ({ params: { id }, query, body, principal, request }, commit) => {
       const renewed = await commit((now) => {
-        ownJob(jobs, id, who.nodeId)
-        return { data: leases.heartbeat(id, who.nodeId, body.progress, now), changed: false }
+        ownJob(jobs, id, principal.nodeId)
+        return { data: leases.heartbeat(id, principal.nodeId, body.progress, now), changed: false }
       }, UNSYNCED)
       const seconds = Math.min(query.waitSeconds ?? 0, leases.longestWait)
       if (seconds === 0) return renewed
@@ -159,7 +159,7 @@ const heartbeatRoute = ({ jobs, leases, notifier }: Parts): AnyRoute =>
         const job = jobs.get(id)
         return job.status === 'running' ? undefined : job
       }
-      const data = (await notifier.until(topics.jobs(who.nodeId), seconds, request.gone(), news)) ?? renewed.data
+      const data = (await notifier.until(topics.jobs(principal.nodeId), seconds, request.gone(), news)) ?? renewed.data
       return { ...renewed, data }
     },
   })
@@ -180,8 +180,8 @@ const terminalRoute = ({ jobs, service }: Parts, to: 'cancelled' | 'failed'): An
     ...agent,
     target: one,
     action: `recording_jobs.${to}`,
-    run: ({ params, who, request, now }) => {
-      const before = ownJob(jobs, params.id, who.nodeId)
+    run: ({ params, principal, request, now }) => {
+      const before = ownJob(jobs, params.id, principal.nodeId)
       const reason = reasonOf(request, `agent_${to}`)
       const ended = service.end(before, to, reason, now)
       if (!ended) {

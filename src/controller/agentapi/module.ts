@@ -5,12 +5,12 @@ import type { LiveApi } from '../monitoring/listen/api.ts'
 import type { RecordingsApi } from '../recordings/api.ts'
 import { topics } from '../scheduler/notifier.ts'
 import { cacheFileRoutes } from './cachefile.routes.ts'
-import { Turnstile } from './intake.ts'
 import { jobLinkRoutes } from './job.routes.ts'
 import { listenLinkRoutes } from './listen.routes.ts'
 import { meterLinkRoutes } from './meters.routes.ts'
 import { nodeLinkRoutes } from './node.routes.ts'
 import { provenanceStore } from './provenance.store.ts'
+import { KeyedLock } from './uploadreceiver.ts'
 
 interface Deps {
   fleet: FleetApi
@@ -56,7 +56,7 @@ export function createAgentApi(base: Base, { fleet, health, live, recordings: ap
         room,
         service,
         takes: config.SVC_RECORDING_CACHE_DIR,
-        turnstile: new Turnstile(),
+        uploadLock: new KeyedLock(),
       }),
     ],
   }

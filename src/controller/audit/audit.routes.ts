@@ -4,9 +4,9 @@ import { API_PREFIX } from '../../wire/headers.ts'
 import { actionStates } from '../http/actions.ts'
 import { type Column, csvExport, EXPORT_SLICE } from '../http/export.ts'
 import { pageMeta } from '../http/page.ts'
-import type { reaches } from '../http/reach.ts'
+import type { UserPrincipal } from '../http/principal.ts'
 import { type AnyRoute, flow, route, stream } from '../http/route.ts'
-import type { UserWho } from '../http/who.ts'
+import type { visibilities } from '../http/visibility.ts'
 import { type Readable, readable, shownTo, sidesOf } from './audit.rules.ts'
 import type { AuditStore } from './audit.store.ts'
 
@@ -16,13 +16,14 @@ const read = { auth: 'user', permission: 'audit:read' } as const
 // No id, for one event too: which events a reader sees is decided event by event, not by a grant on its id.
 const events = () => ({ type: 'audit_event' })
 
-export const auditRoutes = (audit: AuditStore, reach: ReturnType<typeof reaches>): AnyRoute[] => {
-  const visible = (who: UserWho): Readable | undefined => readable(sidesOf(reach, who, 'audit:read'), who.id)
-  const detail = (who: UserWho, id: string) => {
-    const within = visible(who)
+export const auditRoutes = (audit: AuditStore, visibility: ReturnType<typeof visibilities>): AnyRoute[] => {
+  const visible = (principal: UserPrincipal): Readable | undefined =>
+    readable(sidesOf(visibility, principal, 'audit:read'), principal.id)
+  const detail = (principal: UserPrincipal, id: string) => {
+    const within = visible(principal)
     const event = shownTo(within, audit.get(id, within))
     return {
-      data: { actions: actions(who, id), event, links: links(id) },
+      data: { actions: actions(principal, id), event, links: links(id) },
       target: { ...events(), id },
     }
   }
@@ -34,8 +35,8 @@ export const auditRoutes = (audit: AuditStore, reach: ReturnType<typeof reaches>
       action: 'audit.events.read',
       target: events,
       query: AuditFilters,
-      run: async ({ query: { limit = PAGE, offset = 0, ...filters }, who }) => {
-        const within = visible(who)
+      run: async ({ query: { limit = PAGE, offset = 0, ...filters }, principal }) => {
+        const within = visible(principal)
         const { bounded, events: found, more, total } = await audit.page(filters, within, limit, offset)
         const data = found.map((event) => shownTo(within, event))
         const meta = { ...pageMeta(data.length, total, limit, offset), hasNextPage: more }
@@ -49,8 +50,8 @@ export const auditRoutes = (audit: AuditStore, reach: ReturnType<typeof reaches>
       action: 'audit.events.facets.read',
       target: events,
       query: AuditFilters,
-      run: async ({ query: { limit = FACETED, offset: _, ...filters }, who }) => ({
-        data: await audit.facets(filters, visible(who), limit),
+      run: async ({ query: { limit = FACETED, offset: _, ...filters }, principal }) => ({
+        data: await audit.facets(filters, visible(principal), limit),
       }),
     }),
     ...exportRoutes(audit, visible),
@@ -60,7 +61,7 @@ export const auditRoutes = (audit: AuditStore, reach: ReturnType<typeof reaches>
       ...read,
       action: 'audit.events.detail.read',
       target: events,
-      run: ({ params, who }) => detail(who, params.id),
+      run: ({ params, principal }) => detail(principal, params.id),
     }),
     route({
       method: 'GET',
@@ -68,12 +69,12 @@ export const auditRoutes = (audit: AuditStore, reach: ReturnType<typeof reaches>
       ...read,
       action: 'audit.events.actions.read',
       target: events,
-      run: ({ params, who }) => detail(who, params.id),
+      run: ({ params, principal }) => detail(principal, params.id),
     }),
   ]
 }
 
-const exportRoutes = (audit: AuditStore, visible: (who: UserWho) => Readable | undefined): AnyRoute[] => [
+const exportRoutes = (audit: AuditStore, visible: (principal: UserPrincipal) => Readable | undefined): AnyRoute[] => [
   stream({
     method: 'GET',
     path: '/audit-events/export',
@@ -81,9 +82,9 @@ const exportRoutes = (audit: AuditStore, visible: (who: UserWho) => Readable | u
     action: 'audit.events.export',
     target: events,
     query: AuditFilters,
-    run: async ({ query: { limit: _, offset: __, ...filters }, now, who }) => ({
+    run: async ({ query: { limit: _, offset: __, ...filters }, now, principal }) => ({
       details: { filters },
-      response: csv(now, visible(who), audit.walk(filters, visible(who), EXPORT_SLICE)),
+      response: csv(now, visible(principal), audit.walk(filters, visible(principal), EXPORT_SLICE)),
     }),
   }),
   stream({
@@ -93,9 +94,9 @@ const exportRoutes = (audit: AuditStore, visible: (who: UserWho) => Readable | u
     action: 'audit.events.export_selected',
     target: events,
     body: AuditExport,
-    run: async ({ body, now, who }) => {
+    run: async ({ body, now, principal }) => {
       const ids = [...new Set(body.eventIds)]
-      const within = visible(who)
+      const within = visible(principal)
       const places = audit.locate(ids, within)
       const missing = ids.find((id) => !places.has(id))
       if (missing !== undefined)
@@ -139,8 +140,8 @@ const exportOf = (id: string): string => `${API_PREFIX}/audit-events/export?id=$
 
 const links = (id: string) => ({ actions: `${hrefOf(id)}/actions`, detail: hrefOf(id), export: exportOf(id) })
 
-const actions = (who: UserWho, id: string) =>
-  actionStates(who, {
+const actions = (principal: UserPrincipal, id: string) =>
+  actionStates(principal, {
     detail: { method: 'GET', href: hrefOf(id), permission: 'audit:read' },
     export: { method: 'GET', href: exportOf(id), permission: 'audit:read' },
   })

@@ -1,35 +1,35 @@
 import type { AuditEvent } from '../../wire/audit.ts'
 import type { Permission } from '../../wire/permissions.ts'
-import type { Cover, Reach } from '../http/reach.ts'
-import type { UserWho } from '../http/who.ts'
+import type { UserPrincipal } from '../http/principal.ts'
+import type { Cover, Visibility } from '../http/visibility.ts'
 import type { Condition } from '../store/filter.ts'
 
 /** What is granted and what is refused, apart: a row is judged by several views, and each needs both. */
 interface Sides {
-  allow: Reach
-  deny: Reach
+  allow: Visibility
+  deny: Visibility
   unrestricted: boolean
 }
 
 /** Takes a caller's reach apart. `allow` gives at most one condition per view, `deny` at most one negated. */
 export function sidesOf(
-  reach: (who: UserWho, permission: Permission) => Reach,
-  who: UserWho,
+  visibility: (principal: UserPrincipal, permission: Permission) => Visibility,
+  principal: UserPrincipal,
   permission: Permission,
 ): Sides {
   return {
-    allow: reach({ ...who, deny: [] }, permission),
+    allow: visibility({ ...principal, deny: [] }, permission),
     // Owners bypass what is granted: only the refusals are left.
-    deny: reach({ ...who, roles: ['owner'] }, permission),
-    unrestricted: reach(who, permission).unrestricted,
+    deny: visibility({ ...principal, roles: ['owner'] }, permission),
+    unrestricted: visibility(principal, permission).unrestricted,
   }
 }
 
-/** Where a target's row is found (alias as in `Reach`), and the views that decide on it. */
+/** Where a target's row is found (alias as in `Visibility`), and the views that decide on it. */
 interface Place {
   from: string
   key: string
-  views: (reach: Reach) => Condition[]
+  views: (visibility: Visibility) => Condition[]
 }
 
 // A channel is named `<interface>:<index>` or `<node>:<interface>:<index>`.
@@ -70,8 +70,8 @@ const joined = (parts: Condition[], word: 'AND' | 'OR'): Condition => ({
 })
 
 /** `own` binds the same names for every type: each gets its own here, and looks at the event's target. */
-const ownOf = (reach: Reach, type: string): Condition[] =>
-  reach.own(type).map(({ sql, params }) => ({
+const ownOf = (visibility: Visibility, type: string): Condition[] =>
+  visibility.own(type).map(({ sql, params }) => ({
     sql: sql.replace(/@(\w+)/g, `@$1_${type}`).replaceAll('x.id', 't.target_id'),
     params: Object.fromEntries(Object.entries(params).map(([name, value]) => [`${name}_${type}`, value])),
   }))

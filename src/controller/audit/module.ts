@@ -20,7 +20,7 @@ export function createAudit(base: Base, { callerLimits, clock }: Deps): Module {
   const refusals = { audit, callerLimits, db }
   return {
     api: undefined,
-    routes: auditRoutes(auditStore(db), authorization.reach),
+    routes: auditRoutes(auditStore(db), authorization.visibility),
     runners: [
       refusalRunner(refusals),
       targetIndexRunner(targetIndex(db)),

@@ -1,5 +1,5 @@
 import type { AuditFilters } from '../../wire/audit.ts'
-import { folded, PLACES } from '../http/ledger.ts'
+import { folded, PLACES } from '../http/auditwriter.ts'
 import type { Db } from '../store/db.ts'
 import { type Condition, contains, Lister, when } from '../store/filter.ts'
 import { listedTargets, type Readable, SCOPED_LIST } from './audit.rules.ts'
@@ -115,9 +115,9 @@ export function planner(db: Db): Planner {
   }
 
   return (filters, readable, list) => {
-    const [said, who] = [kindConditions(filters), actorConditions(filters)]
+    const [said, principal] = [kindConditions(filters), actorConditions(filters)]
     const kind = said.length > 0 ? kinds.all(said, 'k.id') : undefined
-    const actor = who.length > 0 ? actorIds(who) : undefined
+    const actor = principal.length > 0 ? actorIds(principal) : undefined
     if (kind?.length === 0 || actor?.length === 0) return undefined
     const target = filters.target === undefined ? ANYTHING : byTarget(filters.target, kind)
     if (!target) return undefined

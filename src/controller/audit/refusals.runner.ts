@@ -1,11 +1,11 @@
 import { type Clock, iso } from '../../kernel/clock.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
-import type { Edge } from '../http/edge.ts'
+import type { Pipeline } from '../http/pipeline.ts'
 import type { Runner } from '../scheduler/ticker.ts'
 
 const EVERY_SECONDS = 60
 
-type Parts = Pick<Edge, 'audit' | 'callerLimits' | 'db'>
+type Parts = Pick<Pipeline, 'audit' | 'callerLimits' | 'db'>
 
 /** Writes down how often each caller was refused, or asked too much, without a row of its own. */
 export const refusalRunner = (parts: Parts): Runner => ({

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isoPlus } from '../../kernel/clock.ts'
 import type { Audit } from '../http/audit.ts'
-import { systemActor } from '../http/who.ts'
+import { systemActor } from '../http/principal.ts'
 import type { Runner } from '../scheduler/ticker.ts'
 import type { Db } from '../store/db.ts'
 import type { AuditRetention } from './retention.store.ts'

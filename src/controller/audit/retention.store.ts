@@ -1,4 +1,4 @@
-import { PLACES } from '../http/ledger.ts'
+import { PLACES } from '../http/auditwriter.ts'
 import type { Db, Params } from '../store/db.ts'
 
 interface Gone {

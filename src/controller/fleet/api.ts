@@ -3,14 +3,14 @@ import type { AssignmentStore } from './channels/assignments.store.ts'
 import type { NodeStore } from './nodes/nodes.store.ts'
 import type { Reconciliation } from './nodes/reconciliation.store.ts'
 import type { MaterialStores } from './onboarding/material.store.ts'
-import type { Leaving } from './rooms/leaving.store.ts'
+import type { DetachStore } from './rooms/detach.store.ts'
 import type { RoomStore } from './rooms/rooms.store.ts'
 import type { RosterStore } from './rooms/roster.store.ts'
 
 /** What other modules may call of the fleet. */
 export interface FleetApi {
   assignments: AssignmentStore
-  leaving: Leaving
+  detach: DetachStore
   nodes: NodeStore
   /** Takes in what a recorder says of its devices. */
   reconcile: (nodeId: string, reported: readonly InterfaceInput[]) => Reconciliation

@@ -23,7 +23,7 @@ import { onboardingRoutes } from './onboarding/onboarding.routes.ts'
 import { retireRoutes } from './onboarding/retire.routes.ts'
 import { retireStore } from './onboarding/retire.store.ts'
 import { sshKeyStore } from './onboarding/sshkeys.store.ts'
-import { leaving } from './rooms/leaving.store.ts'
+import { detachStore } from './rooms/detach.store.ts'
 import { roomRoutes } from './rooms/rooms.routes.ts'
 import { roomStore } from './rooms/rooms.store.ts'
 import { rosterRoutes } from './rooms/roster.routes.ts'
@@ -37,7 +37,7 @@ interface Deps {
 /** Nodes, rooms, how nodes join and leave, and which channel is what. */
 export function createFleet(base: Base, { certificates, keys }: Deps): Module<FleetApi> {
   const { authorization, config, db, events, ids } = base
-  const { reach, scope } = authorization
+  const { visibility, scope } = authorization
   const [publicUrl, tls] = [config.SVC_PUBLIC_URL, config.tls !== undefined]
   // What introduces this controller to a box that joins over TLS; behind a proxy others see its certificate.
   const introduction = (address: string | undefined) =>
@@ -49,7 +49,7 @@ export function createFleet(base: Base, { certificates, keys }: Deps): Module<Fl
   const rosters = rosterStore(db)
   const templates = templateStore(db)
   const assignments = assignmentStore(db, ids, templates)
-  const detached = leaving(db)
+  const detach = detachStore(db)
   const reconcile: FleetApi['reconcile'] = (nodeId, reported) => reconciliation(nodes, nodeId, reported)
   const onboarding = {
     credentials: credentialStore(db, ids),
@@ -58,20 +58,20 @@ export function createFleet(base: Base, { certificates, keys }: Deps): Module<Fl
     sshKeys: sshKeyStore(db, ids, keys.node),
   }
   return {
-    api: { assignments, leaving: detached, nodes, onboarding, reconcile, rooms, rosters },
+    api: { assignments, detach, nodes, onboarding, reconcile, rooms, rosters },
     routes: [
-      ...nodeRoutes({ events, nodes, reach, rooms }),
-      ...nodeExportRoutes(nodes, reach),
+      ...nodeRoutes({ events, nodes, visibility, rooms }),
+      ...nodeExportRoutes(nodes, visibility),
       ...retireRoutes({ ...onboarding, events, retiring: retireStore(db) }),
-      ...channelRoomRoutes({ channelRooms: channelRoomStore(db), events, nodes, reach, rooms }),
-      ...bootstrapConfigRoutes({ credentials: onboarding.credentials, ids, nodes, reach }),
+      ...channelRoomRoutes({ channelRooms: channelRoomStore(db), events, nodes, visibility, rooms }),
+      ...bootstrapConfigRoutes({ credentials: onboarding.credentials, ids, nodes, visibility }),
       ...installRoutes({ introduction, publicUrl, tls }),
       ...onboardingRoutes({ ...onboarding, address: (host) => ownAddress(publicUrl, host, tls), ids, introduction }),
-      ...roomRoutes({ ids, leaving: detached, reach, rooms }),
+      ...roomRoutes({ ids, detach, visibility, rooms }),
       ...rosterRoutes(rooms, rosters),
-      ...templateRoutes(templates, ids, reach),
-      ...assignmentRoutes({ assignments, nodes, reach, scope }),
-      ...planRoutes({ assignments, ids, plans: planStore(db), reach, scope, templates }),
+      ...templateRoutes(templates, ids, visibility),
+      ...assignmentRoutes({ assignments, nodes, visibility, scope }),
+      ...planRoutes({ assignments, ids, plans: planStore(db), visibility, scope, templates }),
     ],
   }
 }

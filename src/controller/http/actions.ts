@@ -1,5 +1,5 @@
 import type { Permission } from '../../wire/permissions.ts'
-import type { UserWho } from './who.ts'
+import type { UserPrincipal } from './principal.ts'
 
 /** What a caller could do next with a resource, as detail and `/actions` answers show it (contract B, section 1). */
 export interface ActionState {
@@ -22,15 +22,19 @@ export interface Action {
 }
 
 /** Role permissions only: room capabilities are not considered (contract A, N5). A missing one wins over `blocked`. */
-function actionState(who: UserWho, { blocked, href, method, payload, permission }: Action): ActionState {
-  if (!who.permissions.has(permission)) return { enabled: false, method, permission, reason: 'missing_permission' }
+function actionState(principal: UserPrincipal, { blocked, href, method, payload, permission }: Action): ActionState {
+  if (!principal.permissions.has(permission))
+    return { enabled: false, method, permission, reason: 'missing_permission' }
   const asked = payload === undefined ? {} : { payload }
   if (blocked) return { enabled: false, method, permission, reason: blocked, ...asked }
   return { enabled: true, href, method, permission, ...asked }
 }
 
 /** `actionState` over a named set. */
-export const actionStates = <K extends string>(who: UserWho, actions: Record<K, Action>): Record<K, ActionState> =>
+export const actionStates = <K extends string>(
+  principal: UserPrincipal,
+  actions: Record<K, Action>,
+): Record<K, ActionState> =>
   Object.fromEntries(
-    Object.entries<Action>(actions).map(([name, action]) => [name, actionState(who, action)]),
+    Object.entries<Action>(actions).map(([name, action]) => [name, actionState(principal, action)]),
   ) as Record<K, ActionState>

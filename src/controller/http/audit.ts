@@ -2,9 +2,9 @@ import { iso } from '../../kernel/clock.ts'
 import type { Ids } from '../../kernel/ids.ts'
 import type { Outcome } from '../../wire/audit.ts'
 import type { Db } from '../store/db.ts'
-import { ledger } from './ledger.ts'
+import { auditWriter } from './auditwriter.ts'
+import type { Actor } from './principal.ts'
 import type { Snapshot, Target } from './route.ts'
-import type { Actor } from './who.ts'
 
 /** Where a request came from, as audit rows and sessions keep it. */
 interface ActorContext {
@@ -43,7 +43,7 @@ interface Window {
 }
 
 export function audit(db: Db, ids: Ids, windowSeconds: number): Audit {
-  const { append } = ledger(db)
+  const { append } = auditWriter(db)
   // One entry per node and action: as large as the fleet, not as the traffic.
   const windows = new Map<string, Window>()
 

@@ -3,12 +3,12 @@ import { type Clock, isoPlus } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 import type { Entry } from './audit.ts'
 import { type Budget, budget, type Counted, type Verdict } from './budget.ts'
+import { type Actor, actorOf, type Principal } from './principal.ts'
 import type { AnyRoute, Incoming } from './route.ts'
-import { type Actor, actorOf, type Who } from './who.ts'
 
 /** A caller, as far as anybody knows. */
 interface Caller {
-  known: { who: Who } | undefined
+  known: { principal: Principal } | undefined
   request: Pick<Incoming, 'address' | 'network'>
 }
 
@@ -30,12 +30,12 @@ const KNOWN_FACTOR = 10
 const NETWORKS = 20
 
 /** Nobody, or somebody who did not say who he is. */
-export const isStranger = ({ known }: Caller): boolean => !known || known.who.kind === 'anonymous'
+export const isStranger = ({ known }: Caller): boolean => !known || known.principal.kind === 'anonymous'
 
 /** Who is counted where something is bounded for each caller: an account, a node, or a stranger's network. */
 export function callerOf({ known, request }: Caller): string {
-  if (known?.who.kind === 'user') return `user ${known.who.id}`
-  return known?.who.kind === 'node' ? `node ${known.who.nodeId}` : request.network
+  if (known?.principal.kind === 'user') return `user ${known.principal.id}`
+  return known?.principal.kind === 'node' ? `node ${known.principal.nodeId}` : request.network
 }
 
 export type CallerLimits = ReturnType<typeof callerLimits>
@@ -54,7 +54,7 @@ export function callerLimits(clock: Clock, limits: Limits) {
     return pace
   }
   const about = (caller: Caller) => (): About => ({
-    actor: actorOf(caller.known?.who),
+    actor: actorOf(caller.known?.principal),
     address: caller.request.address,
   })
   const budgetOf = (caller: Caller): Budget<About> => (isStranger(caller) ? strangers : known)
@@ -72,7 +72,7 @@ export function callerLimits(clock: Clock, limits: Limits) {
     /** Counts a request. @throws Fail 429 beyond a person's or the record's limit; nothing is written of that but a count. */
     request(caller: Caller, { action, perMinute }: Pick<AnyRoute, 'action' | 'perMinute'>): void {
       const counting = perMinute ? paceOf(action, perMinute) : requests
-      if ((!perMinute && caller.known?.who.kind !== 'user') || take(counting, caller) === 'row') return
+      if ((!perMinute && caller.known?.principal.kind !== 'user') || take(counting, caller) === 'row') return
       throw tooMany(counting.spent(callerOf(caller), clock.monotonic()))
     },
     /** The minute that runs is over: nobody is heard any more. */

@@ -4,8 +4,8 @@ import { iso } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 import { CAPABILITY_OF, type Permission, permissionsOf } from '../../wire/permissions.ts'
 import type { Db } from '../store/db.ts'
+import type { BootstrapPrincipal, NodePrincipal, Pair, Principal, RunnerPrincipal, UserPrincipal } from './principal.ts'
 import type { Auth } from './route.ts'
-import type { BootstrapWho, NodeWho, Pair, RunnerWho, UserWho, Who } from './who.ts'
 
 interface SessionRow {
   email: string
@@ -25,7 +25,7 @@ interface Rights {
 /** `stale`: the row's last-used time is worth a write; it is moved at most once a minute. */
 interface Known<W> {
   stale: boolean
-  who: W
+  principal: W
 }
 
 const TOUCH_AFTER_MS = 60_000
@@ -68,16 +68,16 @@ function rightsOf(db: Db): (user: { id: string; email: string }) => Rights {
 
 export interface Principals {
   /** Who presents this bearer token for a route of this kind; undefined when nobody we know. */
-  authenticate(auth: Auth, bearer: string, params: Record<string, string>): Known<Who> | undefined
+  authenticate(auth: Auth, bearer: string, params: Record<string, string>): Known<Principal> | undefined
   /**
    * Notes that the credential was used; a token minted for a deploy becomes the active one, and the first use of a token that
    * a bootstrap gave says that the node's new SSH key is in place: those before it end (decision 23).
    */
-  touch(who: Who, now: string): { activated: boolean; sshKeysEnded: number }
+  touch(principal: Principal, now: string): { activated: boolean; sshKeysEnded: number }
   /** Whether this is the static token of the monitoring system. */
   isScraper(bearer: string): boolean
   /** The person as they are now, for an answer that goes on: undefined when the session or the account has ended. */
-  again(who: UserWho): UserWho | undefined
+  again(principal: UserPrincipal): UserPrincipal | undefined
 }
 
 /** Tokens that stand in the settings; an absent one admits nobody. */
@@ -127,28 +127,28 @@ export function principals(db: Db, clock: Clock, tokens: StaticTokens): Principa
 
   const stale = (at: string | null) => at === null || Math.abs(clock.now() - Date.parse(at)) > TOUCH_AFTER_MS
 
-  const user = (bearer: string): Known<UserWho> | undefined => {
+  const user = (bearer: string): Known<UserPrincipal> | undefined => {
     const row = session.get({ hash: hashToken(bearer), now: iso(clock.now()) })
-    return row && { who: userWho(row, rights(row)), stale: stale(row.lastSeenAt) }
+    return row && { principal: userWho(row, rights(row)), stale: stale(row.lastSeenAt) }
   }
-  const holder = (bearer: string, recordingId: string): Known<UserWho> | undefined => {
+  const holder = (bearer: string, recordingId: string): Known<UserPrincipal> | undefined => {
     const row = ticketed.get({ hash: hashToken(bearer), now: iso(clock.now()), recordingId })
-    return row && { who: lessened(userWho(row, rights(row)), row.permission), stale: stale(row.lastSeenAt) }
+    return row && { principal: lessened(userWho(row, rights(row)), row.permission), stale: stale(row.lastSeenAt) }
   }
-  const node = (bearer: string): Known<NodeWho> | undefined => {
+  const node = (bearer: string): Known<NodePrincipal> | undefined => {
     const row = credential.get({ hash: hashToken(bearer) })
     if (!row) return undefined
-    const who: NodeWho = { kind: 'node', credentialId: row.id, nodeId: row.nodeId }
-    return { who, stale: row.state === 'pending' || stale(row.lastUsedAt) }
+    const principal: NodePrincipal = { kind: 'node', credentialId: row.id, nodeId: row.nodeId }
+    return { principal, stale: row.state === 'pending' || stale(row.lastUsedAt) }
   }
-  const guest = (bearer: string, nodeId: string): Known<BootstrapWho> | undefined => {
+  const guest = (bearer: string, nodeId: string): Known<BootstrapPrincipal> | undefined => {
     const tokenHash = hashToken(bearer)
     const row = bootstrap.get({ hash: tokenHash, nodeId, now: iso(clock.now()) })
-    return row && { who: { kind: 'bootstrap', nodeId, tokenHash, tokenPrefix: row.tokenPrefix }, stale: false }
+    return row && { principal: { kind: 'bootstrap', nodeId, tokenHash, tokenPrefix: row.tokenPrefix }, stale: false }
   }
-  const runner = (bearer: string): Known<RunnerWho> | undefined => {
+  const runner = (bearer: string): Known<RunnerPrincipal> | undefined => {
     if (!tokens.runner) throw new Fail(503, 'runner_token_unconfigured', 'Runner credential not configured')
-    return sameSecret(bearer, tokens.runner) ? { who: { kind: 'runner' }, stale: false } : undefined
+    return sameSecret(bearer, tokens.runner) ? { principal: { kind: 'runner' }, stale: false } : undefined
   }
 
   const isScraper = (bearer: string): boolean => tokens.metrics !== undefined && sameSecret(bearer, tokens.metrics)
@@ -156,11 +156,12 @@ export function principals(db: Db, clock: Clock, tokens: StaticTokens): Principa
   return {
     isScraper,
     authenticate(auth, bearer, params) {
-      if (auth === 'none') return { who: (bearer && user(bearer)?.who) || { kind: 'anonymous' }, stale: false }
+      if (auth === 'none')
+        return { principal: (bearer && user(bearer)?.principal) || { kind: 'anonymous' }, stale: false }
       if (auth === 'runner') return runner(bearer)
       if (!bearer) return undefined
       // Known without the database: an outage is what it asks for.
-      if (auth === 'scraper') return isScraper(bearer) ? { who: { kind: 'scraper' }, stale: false } : undefined
+      if (auth === 'scraper') return isScraper(bearer) ? { principal: { kind: 'scraper' }, stale: false } : undefined
       if (auth === 'user') return isTicket(bearer) ? holder(bearer, params.id ?? '') : user(bearer)
       if (auth === 'node') return node(bearer)
       return guest(bearer, params.id ?? '')
@@ -169,10 +170,10 @@ export function principals(db: Db, clock: Clock, tokens: StaticTokens): Principa
       const row = sessionAgain.get({ id: sessionId, now: iso(clock.now()) })
       return row && userWho(row, rights(row))
     },
-    touch(who, now) {
-      if (who.kind === 'user') touchSession.run({ id: who.sessionId, now })
-      if (who.kind !== 'node') return { activated: false, sshKeysEnded: 0 }
-      const { credentialId: id, nodeId } = who
+    touch(principal, now) {
+      if (principal.kind === 'user') touchSession.run({ id: principal.sessionId, now })
+      if (principal.kind !== 'node') return { activated: false, sshKeysEnded: 0 }
+      const { credentialId: id, nodeId } = principal
       touchCredential.run({ id, now })
       retire.run({ id, nodeId, now })
       const sshKeysEnded = confirmKey.run({ id, now }) === 1 ? endKeys.run({ id, nodeId, now }) : 0
@@ -182,18 +183,18 @@ export function principals(db: Db, clock: Clock, tokens: StaticTokens): Principa
 }
 
 /** Somebody who may do one thing only, and that no more than they could without the ticket. */
-function lessened(who: UserWho, permission: Permission): UserWho {
+function lessened(principal: UserPrincipal, permission: Permission): UserPrincipal {
   const capability = CAPABILITY_OF[permission]
-  const rooms = [...who.rooms].filter(([, held]) => capability !== undefined && held.has(capability))
+  const rooms = [...principal.rooms].filter(([, held]) => capability !== undefined && held.has(capability))
   return {
-    ...who,
-    permissions: new Set(who.permissions.has(permission) ? [permission] : []),
+    ...principal,
+    permissions: new Set(principal.permissions.has(permission) ? [permission] : []),
     rooms: new Map(rooms.map(([id]) => [id, new Set([capability as string])])),
     ticketed: true,
   }
 }
 
-function userWho(row: SessionRow, { grants, policies, roles, rooms: roster }: Rights): UserWho {
+function userWho(row: SessionRow, { grants, policies, roles, rooms: roster }: Rights): UserPrincipal {
   const rooms = new Map<string, Set<string>>()
   for (const { capability, roomId } of roster) rooms.set(roomId, (rooms.get(roomId) ?? new Set()).add(capability))
   return {

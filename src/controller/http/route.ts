@@ -1,6 +1,14 @@
 import type * as z from 'zod'
 import type { Permission } from '../../wire/permissions.ts'
-import type { Actor, BootstrapWho, NodeWho, RunnerWho, ScraperWho, UserWho, Who } from './who.ts'
+import type {
+  Actor,
+  BootstrapPrincipal,
+  NodePrincipal,
+  Principal,
+  RunnerPrincipal,
+  ScraperPrincipal,
+  UserPrincipal,
+} from './principal.ts'
 
 export interface Target {
   type: string
@@ -10,17 +18,17 @@ export interface Target {
 }
 
 export type Auth = 'user' | 'node' | 'bootstrap' | 'runner' | 'scraper' | 'none'
-type WhoOf<A extends Auth> = A extends 'user'
-  ? UserWho
+type PrincipalOf<A extends Auth> = A extends 'user'
+  ? UserPrincipal
   : A extends 'node'
-    ? NodeWho
+    ? NodePrincipal
     : A extends 'bootstrap'
-      ? BootstrapWho
+      ? BootstrapPrincipal
       : A extends 'runner'
-        ? RunnerWho
+        ? RunnerPrincipal
         : A extends 'scraper'
-          ? ScraperWho
-          : Who
+          ? ScraperPrincipal
+          : Principal
 
 type Names<S extends string> = S extends `${string}:${infer A}/${infer R}`
   ? A | Names<`/${R}`>
@@ -54,7 +62,7 @@ export interface Input<S extends string, A extends Auth, B, Q> {
   params: PathParams<S>
   query: Q
   request: Incoming
-  who: WhoOf<A>
+  principal: PrincipalOf<A>
 }
 
 /** What the audit keeps of things before or after a deed: fields with names, never a bare list. */

@@ -1,7 +1,7 @@
 import { BYPASS_ROLES, CAPABILITY_OF, type Permission, type Role } from '../../wire/permissions.ts'
 import type { Db, Stmt } from '../store/db.ts'
+import type { Pair, UserPrincipal } from './principal.ts'
 import type { Target } from './route.ts'
-import type { Pair, UserWho } from './who.ts'
 
 type Verdict =
   | { allowed: true; via?: { capability: string; roomId: string } }
@@ -48,7 +48,7 @@ const HEALTH = `SELECT node_id AS nodeId, recording_id AS recordingId, schedule_
 const ASSIGNED = `SELECT target_type AS type, coalesce(interface_id, node_id) AS id FROM channel_map_assignments WHERE id = @id`
 
 export interface Scope {
-  decide(who: UserWho, permission: Permission, target: Target): Verdict
+  decide(principal: UserPrincipal, permission: Permission, target: Target): Verdict
   expand(target: Target): Pair[]
 }
 
@@ -101,8 +101,8 @@ export function scope(db: Db): Scope {
 
   return {
     expand: (target) => (target.id === undefined ? [] : whole(target.type, target.id)),
-    decide: (who, permission, target) =>
-      verdict(who, permission, target.id === undefined ? undefined : whole(target.type, target.id)),
+    decide: (principal, permission, target) =>
+      verdict(principal, permission, target.id === undefined ? undefined : whole(target.type, target.id)),
   }
 }
 
@@ -115,25 +115,33 @@ const matches = (rule: Pair, pair: Pair): boolean =>
 const anyMatch = (rules: Pair[], pairs: Pair[]): boolean =>
   rules.some((rule) => pairs.some((pair) => matches(rule, pair)))
 
-export const bypasses = (who: UserWho): boolean => who.roles.some((role) => BYPASS_ROLES.includes(role as Role))
+export const bypasses = (principal: UserPrincipal): boolean =>
+  principal.roles.some((role) => BYPASS_ROLES.includes(role as Role))
 
 /** Whether a refusal names the resource: it binds everybody, also where nobody needs a grant. */
-const refuses = (who: UserWho, pairs: Pair[]): boolean => anyMatch(who.deny, pairs)
-const reaches = (who: UserWho, pairs: Pair[]): boolean => bypasses(who) || anyMatch(who.allow, pairs)
+const refuses = (principal: UserPrincipal, pairs: Pair[]): boolean => anyMatch(principal.deny, pairs)
+const visibilities = (principal: UserPrincipal, pairs: Pair[]): boolean =>
+  bypasses(principal) || anyMatch(principal.allow, pairs)
 
 /** Whether a resource is in the caller's scope, whatever the permission. */
-export const inScope = (who: UserWho, pairs: Pair[]): boolean => !refuses(who, pairs) && reaches(who, pairs)
+export const inScope = (principal: UserPrincipal, pairs: Pair[]): boolean =>
+  !refuses(principal, pairs) && visibilities(principal, pairs)
 
 /**
  * The order of contract A, 1.1: deny beats everything, then owner and admin, then allow policies and grants, and
  * last a room capability that stands in for permission and scope together. `pairs` is undefined for a target
  * without id, where only the permission decides.
  */
-export function verdict(who: UserWho, permission: Permission, pairs: Pair[] | undefined): Verdict {
-  if (pairs && refuses(who, pairs)) return { allowed: false, reason: 'access_policy_denied' }
-  if ((!pairs || reaches(who, pairs)) && who.permissions.has(permission)) return { allowed: true }
+export function verdict(principal: UserPrincipal, permission: Permission, pairs: Pair[] | undefined): Verdict {
+  if (pairs && refuses(principal, pairs)) return { allowed: false, reason: 'access_policy_denied' }
+  if ((!pairs || visibilities(principal, pairs)) && principal.permissions.has(permission)) return { allowed: true }
   const capability = CAPABILITY_OF[permission]
-  const room = pairs?.find((p) => p.type === 'room' && capability !== undefined && who.rooms.get(p.id)?.has(capability))
+  const room = pairs?.find(
+    (p) => p.type === 'room' && capability !== undefined && principal.rooms.get(p.id)?.has(capability),
+  )
   if (room && capability) return { allowed: true, via: { capability, roomId: room.id } }
-  return { allowed: false, reason: who.permissions.has(permission) ? 'missing_resource_scope' : 'missing_permission' }
+  return {
+    allowed: false,
+    reason: principal.permissions.has(permission) ? 'missing_resource_scope' : 'missing_permission',
+  }
 }

@@ -8,27 +8,27 @@ import { API_PREFIX, HEADERS } from '../../wire/headers.ts'
 import { JSON_LIMIT, STRANGER_LIMIT } from './bodies.ts'
 import { jsonIn, parsed } from './body.ts'
 import { callerOf, isStranger } from './callerlimits.ts'
-import type { Call, Edge } from './edge.ts'
 import type { Reader } from './exports.ts'
 import { ANSWER, withDefaults } from './headers.ts'
 import { headerOf, incoming, whenUndelivered } from './incoming.ts'
+import type { Call, Pipeline } from './pipeline.ts'
+import { type RequestAudit, requestAudit } from './requestaudit.ts'
 import type { AnyRoute, Auth, Commit, Done, Input, Streamed } from './route.ts'
 import { isStreamed } from './streamed.ts'
-import { type Trail, trail } from './trail.ts'
 
 /** Mounts the records. Static paths win over `:id` paths whatever their order in the list. */
-export function serve(edge: Edge, routes: readonly AnyRoute[]): Hono {
+export function serve(pipeline: Pipeline, routes: readonly AnyRoute[]): Hono {
   const app = new Hono()
-  const crossOrigin = cors({ ...CORS, origin: (origin) => (origin === edge.webOrigin ? origin : null) })
+  const crossOrigin = cors({ ...CORS, origin: (origin) => (origin === pipeline.webOrigin ? origin : null) })
   // Browsers say where they come from. Others are spared it: it turns an answer into a stream that is read back.
   app.use(`${API_PREFIX}/*`, (c, next) => (headerOf(c, 'origin') === undefined ? next() : crossOrigin(c, next)))
   for (const [key, candidates] of byPath(routes)) {
     const [method = '', path = ''] = key.split(' ')
-    app.on(method, mounted(path), (c) => handle(edge, candidates, c))
+    app.on(method, mounted(path), (c) => handle(pipeline, candidates, c))
   }
   app.notFound(() => json(404, { error: 'Not found' }))
   app.onError((e, c) => {
-    edge.log.error('uncaught error', { path: c.req.path, ...errorFields(e) })
+    pipeline.log.error('uncaught error', { path: c.req.path, ...errorFields(e) })
     return json(500, { error: 'Internal server error' })
   })
   return app
@@ -59,13 +59,13 @@ function byPath(routes: readonly AnyRoute[]): [string, AnyRoute[]][] {
 }
 
 // Two records on one path differ by who may come: a node token finds the node's record, the scraper's the scraper's.
-function chosen(edge: Edge, candidates: AnyRoute[], bearer: string): AnyRoute {
-  const auth = authOf(edge, candidates, bearer)
+function chosen(pipeline: Pipeline, candidates: AnyRoute[], bearer: string): AnyRoute {
+  const auth = authOf(pipeline, candidates, bearer)
   return candidates.find((r) => r.auth === auth) ?? (candidates[0] as AnyRoute)
 }
 
-function authOf(edge: Edge, candidates: AnyRoute[], bearer: string): Auth {
-  if (candidates.some((r) => r.auth === 'scraper') && edge.principals.isScraper(bearer)) return 'scraper'
+function authOf(pipeline: Pipeline, candidates: AnyRoute[], bearer: string): Auth {
+  if (candidates.some((r) => r.auth === 'scraper') && pipeline.principals.isScraper(bearer)) return 'scraper'
   if (bearer.startsWith('svc_bs_')) return 'bootstrap'
   return bearer.startsWith('svc_node_') ? 'node' : 'user'
 }
@@ -87,39 +87,39 @@ const isTicketed = (permission: AnyRoute['permission']): boolean =>
   permission === 'recording:playback' || permission === 'recording:download'
 
 /** The only road from a request to a handler: who, what, may they, ALWAYS write it down, then do it. */
-async function handle(edge: Edge, candidates: AnyRoute[], c: Context): Promise<Response> {
+async function handle(pipeline: Pipeline, candidates: AnyRoute[], c: Context): Promise<Response> {
   const header = bearerOf(c)
-  const r = chosen(edge, candidates, header)
+  const r = chosen(pipeline, candidates, header)
   const worked = Promise.withResolvers<void>()
   const bearer = header || ticketOf(r, c)
   const call: Call = {
     bearer,
     body: () => undefined,
     known: undefined,
-    now: iso(edge.clock.now()),
+    now: iso(pipeline.clock.now()),
     params: c.req.param() as Record<string, string>,
     path: c.req.path,
     r,
     request: incoming(c, {
-      read: (source, most) => bodiesFor(edge, call).read(source, callerOf(call), most, worked.promise),
-      trustedProxies: edge.trustedProxies,
+      read: (source, most) => bodiesFor(pipeline, call).read(source, callerOf(call), most, worked.promise),
+      trustedProxies: pipeline.trustedProxies,
       upload: r.upload === true,
     }),
     worked: worked.resolve,
   }
-  const notes = trail(edge, call)
+  const notes = requestAudit(pipeline, call)
   // A probe must answer whatever is wrong with the database: nobody is looked up for it, and nothing is written.
   if (r.kind === 'stream' && r.audit === 'none') return withDefaults((await r.run(unjudged(call))).response)
   try {
-    call.known = await identified(edge, call, notes, candidates.some(isGuessable))
-    checkLimits(edge, call, notes)
+    call.known = await identified(pipeline, call, notes, candidates.some(isGuessable))
+    checkLimits(pipeline, call, notes)
     await readBody(call)
-    const done = await admitted(edge, call, notes, r.query ? c.req.query() : {})
-    return done instanceof Response ? done : answer(edge, c, r, done)
+    const done = await admitted(pipeline, call, notes, r.query ? c.req.query() : {})
+    return done instanceof Response ? done : answer(pipeline, c, r, done)
   } catch (e) {
-    if (call.known?.who.kind === 'scraper' && e instanceof Fail && e.status === 503) return edge.outage()
+    if (call.known?.principal.kind === 'scraper' && e instanceof Fail && e.status === 503) return pipeline.outage()
     // A failure of ours stays one, whoever hears of it.
-    return refuse(edge, c, r, e instanceof Fail && e.status < 500 ? (notes.limited() ?? e) : e)
+    return refuse(pipeline, c, r, e instanceof Fail && e.status < 500 ? (notes.limited() ?? e) : e)
   } finally {
     call.worked()
   }
@@ -132,34 +132,39 @@ const unjudged = (call: Call): AnyInput => ({
   params: call.params as never,
   query: undefined,
   request: call.request,
-  who: { kind: 'anonymous' } as never,
+  principal: { kind: 'anonymous' } as never,
 })
 
 /** @throws Fail 429 for an account that asks too often, and for a stranger who was refused too often this minute. */
-function checkLimits(edge: Edge, call: Call, notes: Trail): void {
-  edge.callerLimits.request(call, call.r)
-  if (isStranger(call) && !call.r.signsIn && notes.isSpent()) throw edge.callerLimits.limited(call)
+function checkLimits(pipeline: Pipeline, call: Call, notes: RequestAudit): void {
+  pipeline.callerLimits.request(call, call.r)
+  if (isStranger(call) && !call.r.signsIn && notes.isSpent()) throw pipeline.callerLimits.limited(call)
 }
 
 // Tokens that people chose; a path that takes one also counts what else is tried there.
 const isGuessable = ({ auth }: AnyRoute): boolean => auth === 'bootstrap' || auth === 'runner' || auth === 'scraper'
 
 /** Who is calling. @throws Fail 401 for a stranger, 429 for an address that keeps guessing tokens (decision 10). */
-async function identified(edge: Edge, call: Call, notes: Trail, guessable: boolean): Promise<Call['known']> {
+async function identified(
+  pipeline: Pipeline,
+  call: Call,
+  notes: RequestAudit,
+  guessable: boolean,
+): Promise<Call['known']> {
   const { auth } = call.r
-  return reported(edge, call, notes, async () => {
+  return reported(pipeline, call, notes, async () => {
     const { network } = call.request
-    const wait = guessable ? edge.guesses.blocked(network, edge.clock.monotonic()) : undefined
+    const wait = guessable ? pipeline.guesses.blocked(network, pipeline.clock.monotonic()) : undefined
     if (wait)
       throw new Fail(429, 'rate_limited', 'Too many refused tokens', { headers: { 'retry-after': String(wait) } })
-    const known = edge.principals.authenticate(auth, call.bearer, call.params)
-    if (!known && guessable) edge.guesses.count(network, edge.clock.monotonic())
+    const known = pipeline.principals.authenticate(auth, call.bearer, call.params)
+    if (!known && guessable) pipeline.guesses.count(network, pipeline.clock.monotonic())
     if (!known) throw notes.stranger()
     return known
   })
 }
 
-const bodiesFor = ({ bodies }: Edge, call: Call) => (isStranger(call) ? bodies.strangers : bodies.known)
+const bodiesFor = ({ bodies }: Pipeline, call: Call) => (isStranger(call) ? bodies.strangers : bodies.known)
 
 /** Largest JSON body of a record, bytes. */
 export const limitOf = ({ auth, bodyLimit }: AnyRoute): number =>
@@ -194,9 +199,9 @@ function once<T>(make: () => T): () => T {
 type AnyInput = Input<string, Auth, unknown, unknown>
 
 async function admitted(
-  edge: Edge,
+  pipeline: Pipeline,
   call: Call,
-  notes: Trail,
+  notes: RequestAudit,
   query: Record<string, string>,
 ): Promise<Done<unknown> | Response> {
   const { r } = call
@@ -207,11 +212,11 @@ async function admitted(
     params: call.params as never,
     query: r.query ? parsed(r.query, query, 'invalid_filters') : undefined,
     request: call.request,
-    who: call.known?.who as never,
+    principal: call.known?.principal as never,
   })
   const gated = async <T>(step: () => T): Promise<T> => {
     const turn = () => notes.gate() ?? { value: step() }
-    const outcome = await edge.group
+    const outcome = await pipeline.group
       .submit(turn, durable, notes.failedBehindGate, callerOf(call))
       .finally(() => call.worked())
     if ('refusal' in outcome) throw outcome.refusal
@@ -219,23 +224,29 @@ async function admitted(
   }
   if (r.kind === 'tx') return gated(() => notes.succeeded(r.run(input()) as Done<unknown>))
   const ready = await gated(input)
-  return reported<Done<unknown> | Response>(edge, call, notes, () =>
-    r.kind === 'flow' ? flowing(edge, call, notes, ready, r.run) : streaming(edge, call, notes, r.run(ready)),
+  return reported<Done<unknown> | Response>(pipeline, call, notes, () =>
+    r.kind === 'flow' ? flowing(pipeline, call, notes, ready, r.run) : streaming(pipeline, call, notes, r.run(ready)),
   )
 }
 
 /** A write of this call, in the line of its caller. */
-const inTurn = <T>({ group }: Edge, call: Call, write: () => T, durable = true): Promise<T> =>
+const inTurn = <T>({ group }: Pipeline, call: Call, write: () => T, durable = true): Promise<T> =>
   group.submit(write, durable, undefined, callerOf(call))
 
 type FlowRun = (input: AnyInput, commit: Commit) => Promise<Done<unknown>>
 
-async function flowing(edge: Edge, call: Call, notes: Trail, input: AnyInput, run: FlowRun): Promise<Done<unknown>> {
+async function flowing(
+  pipeline: Pipeline,
+  call: Call,
+  notes: RequestAudit,
+  input: AnyInput,
+  run: FlowRun,
+): Promise<Done<unknown>> {
   let committed: Done<unknown> | undefined
   const checkStillAllowed = (): void => {
     if (committed !== undefined) {
       // What is written already may have moved or removed the target: the credential alone is asked for.
-      if (!edge.principals.authenticate(call.r.auth, call.bearer, call.params)) throw notes.revoked()
+      if (!pipeline.principals.authenticate(call.r.auth, call.bearer, call.params)) throw notes.revoked()
       return
     }
     const refusal = notes.refusedNow()
@@ -243,12 +254,12 @@ async function flowing(edge: Edge, call: Call, notes: Trail, input: AnyInput, ru
   }
   const commit: Commit = async (write, durable = true) => {
     const done = await inTurn(
-      edge,
+      pipeline,
       call,
       () => {
         // The I/O before this write took its time: credential and rights must still be good.
         checkStillAllowed()
-        call.now = iso(edge.clock.now())
+        call.now = iso(pipeline.clock.now())
         return notes.succeeded(write(call.now))
       },
       durable,
@@ -259,21 +270,26 @@ async function flowing(edge: Edge, call: Call, notes: Trail, input: AnyInput, ru
   const done = await run(input, commit)
   // Something was waited for after the last write, or there was none: what it found is not for a credential that ended.
   if (done !== committed) checkStillAllowed()
-  call.now = iso(edge.clock.now())
-  if (committed === undefined) await inTurn(edge, call, () => notes.succeeded(done), call.r.audit !== 'telemetry')
+  call.now = iso(pipeline.clock.now())
+  if (committed === undefined) await inTurn(pipeline, call, () => notes.succeeded(done), call.r.audit !== 'telemetry')
   return done
 }
 
 // What is sent may have been waited for: it goes only to who may have it now.
-async function streaming(edge: Edge, call: Call, notes: Trail, running: Promise<Streamed>): Promise<Response> {
+async function streaming(
+  pipeline: Pipeline,
+  call: Call,
+  notes: RequestAudit,
+  running: Promise<Streamed>,
+): Promise<Response> {
   const { response: made, ...audited } = await running
-  const response = isStreamed(made) ? await edge.exports.bounded(made, readerOf(call, notes)) : made
+  const response = isStreamed(made) ? await pipeline.exports.bounded(made, readerOf(call, notes)) : made
   try {
     withDefaults(response)
-    await inTurn(edge, call, () => {
+    await inTurn(pipeline, call, () => {
       const refusal = notes.refusedNow()
       if (refusal) throw refusal
-      call.now = iso(edge.clock.now())
+      call.now = iso(pipeline.clock.now())
       return notes.succeeded({ data: null, ...audited })
     })
     return response
@@ -283,25 +299,25 @@ async function streaming(edge: Edge, call: Call, notes: Trail, running: Promise<
   }
 }
 
-const readerOf = (call: Call, notes: Trail): Reader => ({
+const readerOf = (call: Call, notes: RequestAudit): Reader => ({
   caller: callerOf(call),
   gone: call.request.gone(),
   mayGoOn: () => notes.refusedNow() === undefined,
 })
 
-async function reported<T>(edge: Edge, call: Call, notes: Trail, run: () => Promise<T>): Promise<T> {
+async function reported<T>(pipeline: Pipeline, call: Call, notes: RequestAudit, run: () => Promise<T>): Promise<T> {
   try {
     return await run()
   } catch (e) {
     // It may have been waited for long: the row says when it failed, not when it was asked for.
-    call.now = iso(edge.clock.now())
-    if (!notes.isSpent()) await inTurn(edge, call, () => notes.failed(e))
+    call.now = iso(pipeline.clock.now())
+    if (!notes.isSpent()) await inTurn(pipeline, call, () => notes.failed(e))
     throw e
   }
 }
 
-function answer(edge: Edge, c: Context, r: AnyRoute, done: Done<unknown>): Response {
-  if (done.undelivered) whenUndelivered(c, () => takeBack(edge, r, done))
+function answer(pipeline: Pipeline, c: Context, r: AnyRoute, done: Done<unknown>): Response {
+  if (done.undelivered) whenUndelivered(c, () => takeBack(pipeline, r, done))
   const status = done.status ?? r.status ?? 200
   if (status === 204 || status === 302) return new Response(null, { status, headers: { ...ANSWER, ...done.headers } })
   return json(status, { data: done.data, ...done.beside }, done.headers)
@@ -312,16 +328,18 @@ const json = (status: number, body: object, headers: Record<string, string> = {}
   new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...ANSWER, ...headers } })
 
 // Nobody waits for this any more: a failure is told to the log.
-function takeBack(edge: Edge, r: AnyRoute, { undelivered = () => {} }: Done<unknown>): void {
-  edge.group
+function takeBack(pipeline: Pipeline, r: AnyRoute, { undelivered = () => {} }: Done<unknown>): void {
+  pipeline.group
     .submit(undelivered)
-    .catch((e) => edge.log.error('an undelivered answer was not taken back', { action: r.action, ...errorFields(e) }))
+    .catch((e) =>
+      pipeline.log.error('an undelivered answer was not taken back', { action: r.action, ...errorFields(e) }),
+    )
 }
 
 /** The answer to a refusal or failure; anything that is not a `Fail` is a bug and tells the caller nothing. */
-function refuse(edge: Edge, c: Context, r: AnyRoute, e: unknown): Response {
+function refuse(pipeline: Pipeline, c: Context, r: AnyRoute, e: unknown): Response {
   if (!(e instanceof Fail)) {
-    edge.log.error('request failed', { action: r.action, path: c.req.path, ...errorFields(e) })
+    pipeline.log.error('request failed', { action: r.action, path: c.req.path, ...errorFields(e) })
     return json(500, { error: 'Internal server error' })
   }
   const words = DENIALS[e.status]

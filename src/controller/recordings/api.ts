@@ -5,8 +5,8 @@ import type { ClaimStore } from './jobs/claims.store.ts'
 import type { JobService } from './jobs/jobs.service.ts'
 import type { JobStore } from './jobs/jobs.store.ts'
 import type { LeaseStore } from './jobs/leases.store.ts'
-import type { CellStore } from './library/cells.store.ts'
-import type { Playing } from './library/playing.ts'
+import type { RecordingCounts } from './library/counts.store.ts'
+import type { OpenPlaybacks } from './library/openplaybacks.ts'
 import type { RecordingService } from './library/recordings.service.ts'
 import type { RecordingStore } from './library/recordings.store.ts'
 import type { PolicyStore } from './profiles/policies.store.ts'
@@ -17,7 +17,7 @@ export interface RecordingsApi {
   chunks: ChunkStore
   claims: ClaimStore
   /** How many there are, by what scope is decided by: totals without looking at each. */
-  counts: CellStore
+  counts: RecordingCounts
   /** Starts and plans recordings. */
   recording: RecordingService
   /** Ends jobs. */
@@ -26,7 +26,7 @@ export interface RecordingsApi {
   leases: LeaseStore
   /** Where files of takes are just being stored or removed. */
   paths: PathClaims
-  playing: Playing
+  openPlaybacks: OpenPlaybacks
   policies: PolicyStore
   profiles: ProfileStore
   recordings: RecordingStore

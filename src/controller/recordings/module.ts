@@ -9,7 +9,7 @@ import { Room } from '../http/room.ts'
 import type { Base, Module } from '../module.ts'
 import type { ClockApi } from '../monitoring/clock/api.ts'
 import type { HealthApi } from '../monitoring/health/api.ts'
-import { Disposer } from '../scheduler/disposer.ts'
+import { FileReaper } from '../scheduler/filereaper.ts'
 import type { SettingsApi } from '../settings/api.ts'
 import type { RecordingsApi } from './api.ts'
 import { chunkStore } from './chunks/chunks.store.ts'
@@ -20,9 +20,9 @@ import { jobService } from './jobs/jobs.service.ts'
 import { jobStore } from './jobs/jobs.store.ts'
 import { leaseRunner } from './jobs/lease.runner.ts'
 import { leaseStore } from './jobs/leases.store.ts'
-import { cellStore } from './library/cells.store.ts'
 import { conflictStore } from './library/conflicts.store.ts'
-import { playing } from './library/playing.ts'
+import { recordingCounts } from './library/counts.store.ts'
+import { openPlaybacks } from './library/openplaybacks.ts'
 import { recordingService } from './library/recordings.service.ts'
 import { recordingStore } from './library/recordings.store.ts'
 import { policyStore } from './profiles/policies.store.ts'
@@ -45,18 +45,18 @@ export function createRecordings(base: Base, deps: Deps): Module<RecordingsApi> 
   const { clock, config, db, events, ids } = base
   const api = apiOf(base, deps)
   const joiner = joinerOf(base, api, deps)
-  const disposer = new Disposer(path.join(config.SVC_RECORDING_CACHE_DIR, REMOVED))
+  const fileReaper = new FileReaper(path.join(config.SVC_RECORDING_CACHE_DIR, REMOVED))
   const policies = retentionPolicyStore(db)
   const ageing = ageingOf(base, api, deps, policies)
   events.on('chunk.stored', 'after', () => joiner.wake())
   return {
     api,
-    release: () => disposer.stop(),
+    release: () => fileReaper.stop(),
     routes: [
-      ...profileRoutes(api.profiles, ids, base.authorization.reach),
-      ...retentionRoutes(policies, ids, base.authorization.reach, events),
+      ...profileRoutes(api.profiles, ids, base.authorization.visibility),
+      ...retentionRoutes(policies, ids, base.authorization.visibility, events),
     ],
-    runners: [leases(base, api), joiner.runner(), chunkRelease(base, api), ageing.runner, disposer.runner()],
+    runners: [leases(base, api), joiner.runner(), chunkRelease(base, api), ageing.runner, fileReaper.runner()],
     start: async () => {
       await sweepIncoming(config.SVC_RECORDING_CACHE_DIR)
       // A restart must not cost a running take its lease: each gets one full lease to be renewed in.
@@ -96,12 +96,12 @@ function apiOf(base: Base, { fleet, health: { health }, settings }: Deps): Recor
   return {
     chunks,
     claims,
-    counts: cellStore(db),
+    counts: recordingCounts(db),
     jobService: jobService({ chunks, events, health, jobs, leases, recordings }),
     jobs,
     leases,
     paths: new PathClaims(config.SVC_RECORDING_CACHE_DIR),
-    playing: playing(clock),
+    openPlaybacks: openPlaybacks(clock),
     policies,
     profiles,
     recording,
@@ -139,7 +139,7 @@ const joinerOf = ({ audit, clock, config, db, events, ids, log }: Base, api: Rec
 
 const ageingOf = (
   { audit, config, db }: Base,
-  { paths, playing }: RecordingsApi,
+  { paths, openPlaybacks }: RecordingsApi,
   { clock }: Deps,
   policies: ReturnType<typeof retentionPolicyStore>,
 ) =>
@@ -148,7 +148,7 @@ const ageingOf = (
     batch: config.SVC_RETENTION_RUNNER_BATCH_SIZE,
     db,
     enabled: config.SVC_RETENTION_RUNNER_ENABLED,
-    held: playing.held,
+    held: openPlaybacks.held,
     intervalSeconds: config.SVC_RETENTION_RUNNER_INTERVAL_SECONDS,
     paths,
     policies,

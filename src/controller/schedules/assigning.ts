@@ -5,8 +5,8 @@ import { LONGEST_SECONDS } from '../../wire/schedules.ts'
 import type { FleetApi } from '../fleet/api.ts'
 import { ASSIGNED, placesOf } from '../fleet/rooms/places.rules.ts'
 import type { Audit } from '../http/audit.ts'
+import { systemActor, type UserPrincipal } from '../http/principal.ts'
 import { type Scope, verdict } from '../http/scope.ts'
-import { systemActor, type UserWho } from '../http/who.ts'
 import type { Db } from '../store/db.ts'
 import type { Stored } from './planning.rules.ts'
 
@@ -51,7 +51,7 @@ function endOf({ recurrence }: Stored): number {
  */
 export function mayAssign(
   { nodes, rooms, rosters, scope }: AssigningParts,
-  who: UserWho,
+  principal: UserPrincipal,
   before: Stored | undefined,
   after: Stored,
 ): void {
@@ -61,7 +61,7 @@ export function mayAssign(
   if (!moved && !longer && !namesAnew(before, after)) return
   const node = after.nodeId === undefined ? undefined : nodes.find(after.nodeId, after.updatedAt)
   const places = placesOf(node, after.roomId === undefined ? undefined : rooms.get(after.roomId))
-  const own = { ...who, rooms: rosters.manual(who.id) }
+  const own = { ...principal, rooms: rosters.manual(principal.id) }
   const decisions = GIVEN.map((permission) => verdict(own, permission, places))
   if (moved) decisions.push(scope.decide(own, 'recording:read', { type: 'schedule', id: before.id }))
   for (const decision of decisions)

@@ -2,7 +2,7 @@ import { conflict, type Fail, invalid } from '../../kernel/fail.ts'
 import type { Interface, Node } from '../../wire/nodes.ts'
 import type { ChannelMode } from '../../wire/profiles.ts'
 import type { Target } from '../http/route.ts'
-import { refusal, selectionMisfit } from '../recordings/library/fitting.rules.ts'
+import { refusal, selectionFault } from '../recordings/library/capturevalidation.rules.ts'
 import { effectiveInterface, roomsOf } from '../recordings/library/start.rules.ts'
 
 /** What of a schedule says which channels it takes. */
@@ -31,7 +31,7 @@ export function checkChannels(
 ): void {
   if (!selection) return
   if (!device) throw noInterface()
-  const misfit = selectionMisfit(device, selection, channelMode)
+  const misfit = selectionFault(device, selection, channelMode)
   if (misfit) throw refusal(misfit)
 }
 

@@ -2,19 +2,19 @@ import type { Ids } from '../../kernel/ids.ts'
 import { ScheduleInput, SchedulePatch } from '../../wire/schedules.ts'
 import type { Events } from '../events.ts'
 import type { FleetApi } from '../fleet/api.ts'
+import { inBatches } from '../http/batches.ts'
 import { type AnyRoute, flow, route, type Target } from '../http/route.ts'
-import { repeatWhile } from '../http/steps.ts'
-import { type DraftParts, drafter } from './drafting.ts'
 import { gateOf } from './gate.ts'
 import type { Stored } from './planning.rules.ts'
 import type { AlarmStore } from './runs.store.ts'
 import { shown } from './schedules.store.ts'
+import { type DraftParts, scheduleDrafts } from './schedulevalidation.ts'
 
 export interface ChangeParts extends DraftParts {
   alarms: AlarmStore
   events: Events
   ids: Ids
-  leaving: FleetApi['leaving']
+  detach: FleetApi['detach']
   rosters: FleetApi['rosters']
 }
 
@@ -59,7 +59,7 @@ export function keeper({ alarms, events, rosters, schedules }: ChangeParts) {
 }
 
 export function changeRoutes(parts: ChangeParts): AnyRoute[] {
-  const draft = drafter(parts)
+  const draft = scheduleDrafts(parts)
   const keep = keeper(parts)
   const { ids, schedules } = parts
   return [
@@ -71,8 +71,8 @@ export function changeRoutes(parts: ChangeParts): AnyRoute[] {
       target: (_, body) => gateOf(parts, body),
       body: ScheduleInput,
       status: 201,
-      run: ({ body, now, who }) => {
-        const made = keep.add(draft.fresh(body, ids.make('sched'), who, now))
+      run: ({ body, now, principal }) => {
+        const made = keep.add(draft.fresh(body, ids.make('sched'), principal, now))
         return { data: shown(made), after: snapshot(made), target: named(made) }
       },
     }),
@@ -83,9 +83,9 @@ export function changeRoutes(parts: ChangeParts): AnyRoute[] {
       action: 'schedules.update',
       target: one,
       body: SchedulePatch,
-      run: ({ body, now, params, who }) => {
+      run: ({ body, now, params, principal }) => {
         const before = schedules.get(params.id)
-        const after = keep.change(before, draft.patched(before, body, who, now), now)
+        const after = keep.change(before, draft.patched(before, body, principal, now), now)
         return { data: shown(after), before: snapshot(before), after: snapshot(after), target: named(after) }
       },
     }),
@@ -98,7 +98,7 @@ export function changeRoutes(parts: ChangeParts): AnyRoute[] {
       status: 204,
       run: async ({ params: { id } }, commit) => {
         schedules.get(id)
-        await repeatWhile(() => parts.leaving.leaveSchedule(id))
+        await inBatches(() => parts.detach.fromSchedule(id))
         return commit((now) => {
           const before = schedules.get(id)
           keep.remove(before, now)

@@ -10,7 +10,7 @@ import { changeRoutes } from './changes.routes.ts'
 import { scheduleJumps } from './jumps.store.ts'
 import { occurrenceRoutes } from './occurrences.routes.ts'
 import { referenceStore } from './references.store.ts'
-import { rerooming } from './rerooming.ts'
+import { roomReassignment } from './roomreassignment.ts'
 import { alarmStore, runStore } from './runs.store.ts'
 import { scheduleRunner } from './schedule.runner.ts'
 import { scheduleRoutes } from './schedules.routes.ts'
@@ -35,10 +35,10 @@ export function createSchedules(base: Base, deps: Deps): Module<SchedulesApi> {
   const alarms = alarmStore(db, health.health)
   const defaultInterfaceId = config.SVC_AGENT_CAPTURE_INTERFACE_ID
   const take = takeMaker({ nodes, record: recordings.recording.startScheduled, schedules })
-  const reroom = rerooming({ defaultInterfaceId, nodes, rosters, schedules })
+  const reassignRoom = roomReassignment({ defaultInterfaceId, nodes, rosters, schedules })
   deps.clock.include(scheduleJumps(db, schedules))
   events.on('schedule.changed', 'after', () => ticker.reschedule('schedule'))
-  events.on('node.moved', 'within', ({ moved, nodeId, now }) => moved.push(...reroom(nodeId, now)))
+  events.on('node.moved', 'within', ({ moved, nodeId, now }) => moved.push(...reassignRoom(nodeId, now)))
   events.on('node.ready', 'within', ({ nodeId, now }) => {
     if (runs.hurry(nodeId, now)) events.emit('schedule.changed', {})
   })
@@ -47,7 +47,7 @@ export function createSchedules(base: Base, deps: Deps): Module<SchedulesApi> {
   })
   const parts = {
     ...authorization,
-    ...{ alarms, defaultInterfaceId, events, ids, leaving: fleet.leaving, nodes, plan: recordings.recording.plan },
+    ...{ alarms, defaultInterfaceId, events, ids, detach: fleet.detach, nodes, plan: recordings.recording.plan },
     ...{ references: referenceStore(db), rooms, rosters, schedules, settings, take },
   }
   return {

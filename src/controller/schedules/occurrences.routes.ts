@@ -2,14 +2,14 @@ import { iso } from '../../kernel/clock.ts'
 import { conflict, invalid } from '../../kernel/fail.ts'
 import { dateOf } from '../../kernel/zones.ts'
 import { OccurrenceMove } from '../../wire/schedules.ts'
+import type { UserPrincipal } from '../http/principal.ts'
 import { type AnyRoute, route } from '../http/route.ts'
-import type { UserWho } from '../http/who.ts'
 import { mayAssign } from './assigning.ts'
 import { type ChangeParts, keeper, manage, named, one, snapshot } from './changes.routes.ts'
-import { noNode, waiting } from './drafting.ts'
 import { firstSlot, movableSlot, pendingSlot, type Stored, skipping } from './planning.rules.ts'
 import { isTimed, lengthSeconds, nextSlot, type Slot } from './recurrence.rules.ts'
 import { shown } from './schedules.store.ts'
+import { noNode, waiting } from './schedulevalidation.ts'
 import { segmentOf, type TakeMaker } from './takes.ts'
 
 interface OccurrenceParts extends ChangeParts {
@@ -30,11 +30,11 @@ const runNow = ({ schedules, take }: OccurrenceParts): AnyRoute =>
     action: 'schedules.run_now',
     target: one,
     status: 202,
-    run: ({ now, params, who }) => {
+    run: ({ now, params, principal }) => {
       const schedule = schedules.get(params.id)
       if (!schedule.enabled) throw conflict('schedule_disabled', 'Disabled schedules cannot be run now')
       const seconds = lengthSeconds(schedule.recurrence)
-      const started = take(schedule, { at: Date.parse(now), seconds }, now, who)
+      const started = take(schedule, { at: Date.parse(now), seconds }, now, principal)
       const { job, recording } = started
       return {
         data: recording,
@@ -91,10 +91,10 @@ const LONGEST_NAME = 160
 const LATEST = Date.parse('9999-01-01T00:00:00.000Z')
 
 function moveOccurrence(parts: OccurrenceParts): AnyRoute {
-  const { nodes, reach, references, schedules } = parts
+  const { nodes, visibility, references, schedules } = parts
   const keep = keeper(parts)
-  const seen = (nodeId: string | undefined, who: UserWho): boolean =>
-    nodeId !== undefined && references.seesNode(reach(who, 'schedule:manage'), nodeId)
+  const seen = (nodeId: string | undefined, principal: UserPrincipal): boolean =>
+    nodeId !== undefined && references.seesNode(visibility(principal, 'schedule:manage'), nodeId)
   return route({
     method: 'POST',
     path: '/schedules/:id/move-occurrence',
@@ -102,23 +102,23 @@ function moveOccurrence(parts: OccurrenceParts): AnyRoute {
     action: 'schedules.occurrence.move',
     target: one,
     body: OccurrenceMove,
-    run: ({ body, now, params, who }) => {
+    run: ({ body, now, params, principal }) => {
       const [from, to] = [instant(body.occurrenceStartAt, 'occurrenceStartAt'), instant(body.newStartAt, 'newStartAt')]
       const before = schedules.get(params.id)
-      if (!before.nodeId || !nodes.find(before.nodeId, now) || !seen(before.nodeId, who)) throw noNode()
+      if (!before.nodeId || !nodes.find(before.nodeId, now) || !seen(before.nodeId, principal)) throw noNode()
       const slot = movable(parts, before, from, now)
       const length = slot.endAt === undefined ? undefined : slot.endAt - slot.startAt
       if (to + (length ?? 0) <= Date.parse(now) && length !== undefined) throw tooLate()
       const details = { newStartAt: iso(to), occurrenceStartAt: iso(from) }
       if (before.recurrence.mode === 'once') {
         const shift = shifted(parts, before, to, now)
-        mayAssign(parts, who, before, shift)
+        mayAssign(parts, principal, before, shift)
         const after = keep.change(before, shift, now)
         return { data: shown(after), before: snapshot(before), after: snapshot(after), details, target: named(after) }
       }
       const moved = cloned(parts, before, to, length, now)
       // Its people are assigned by it on its own: taking them off the original, or deleting that, does not end it.
-      mayAssign(parts, who, undefined, moved)
+      mayAssign(parts, principal, undefined, moved)
       const source = keep.change(before, without(parts, before, slot, now), now)
       const clone = keep.add(moved)
       return {

@@ -1,4 +1,4 @@
-import type { Reach } from '../http/reach.ts'
+import type { Visibility } from '../http/visibility.ts'
 import type { Db } from '../store/db.ts'
 import { Lister } from '../store/filter.ts'
 
@@ -36,8 +36,8 @@ export function referenceStore(db: Db) {
     hasSetting: (type: SettingType, id: string): boolean => settings.get(type)?.get({ id }) !== undefined,
     unknownUsers: (ids: string[]): string[] => users.all({ ids: JSON.stringify(ids) }).map((row) => row.id),
     unknownGroups: (ids: string[]): string[] => groups.all({ ids: JSON.stringify(ids) }).map((row) => row.id),
-    seesNode: (reach: Reach, id: string): boolean =>
-      nodes.count([{ sql: 'n.id = @wanted', params: { wanted: id } }, ...reach.nodes()], 1) === 1,
+    seesNode: (visibility: Visibility, id: string): boolean =>
+      nodes.count([{ sql: 'n.id = @wanted', params: { wanted: id } }, ...visibility.nodes()], 1) === 1,
   }
 }
 export type ReferenceStore = ReturnType<typeof referenceStore>

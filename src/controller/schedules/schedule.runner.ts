@@ -5,8 +5,8 @@ import { errorFields, type Log } from '../../kernel/log.ts'
 import { dateOf } from '../../kernel/zones.ts'
 import type { FleetApi } from '../fleet/api.ts'
 import type { Audit, Entry } from '../http/audit.ts'
-import { systemActor } from '../http/who.ts'
-import { isMisfit } from '../recordings/library/fitting.rules.ts'
+import { systemActor } from '../http/principal.ts'
+import { isCaptureFault } from '../recordings/library/capturevalidation.rules.ts'
 import type { Runner } from '../scheduler/ticker.ts'
 import type { Db } from '../store/db.ts'
 import { assignmentEnds } from './assigning.ts'
@@ -170,10 +170,10 @@ function postponed(parts: Parts, tell: Teller, { run, schedule, seen }: Start, e
   const sooner = free + 1000 > at ? Math.min(again, free + 1000) : again
   const retryAt = iso(Math.min(sooner, run.endAt ?? sooner))
   runs.retry(schedule.id, seen, { ...pendingOf(run), nextRunAt: retryAt })
-  const why = e instanceof Fail ? { ...e.extra.body, ...(isMisfit(reason) ? { message: e.message } : {}) } : {}
+  const why = e instanceof Fail ? { ...e.extra.body, ...(isCaptureFault(reason) ? { message: e.message } : {}) } : {}
   const details = { ...why, occurrenceAt: iso(run.scheduledAt), reason, retryAt }
   const waits = DEFERRED[reason]
-  const alarm = waits ?? (isMisfit(reason) ? ALARMS.impossible : undefined)
+  const alarm = waits ?? (isCaptureFault(reason) ? ALARMS.impossible : undefined)
   if (alarm) alarms.raise(alarm, schedule.id, schedule.nodeId, details, now)
   tell.postponed(schedule, waits ? 'deferred' : 'failed', reason, details, now)
   return waits ? 'deferred' : 'failed'

@@ -11,8 +11,8 @@ import type { FleetApi } from '../fleet/api.ts'
 import { type Action, actionStates } from '../http/actions.ts'
 import { type Column, csvExport, EXPORT_SLICE } from '../http/export.ts'
 import { pageMeta } from '../http/page.ts'
-import type { reaches } from '../http/reach.ts'
 import { type AnyRoute, flow, route, stream, type Target } from '../http/route.ts'
+import type { visibilities } from '../http/visibility.ts'
 import { calendarOf, windowOf } from './calendar.ts'
 import { type Stored, shownSlot, upcoming } from './planning.rules.ts'
 import type { ReferenceStore } from './references.store.ts'
@@ -20,7 +20,7 @@ import { type ScheduleStore, shown } from './schedules.store.ts'
 
 interface Parts {
   nodes: FleetApi['nodes']
-  reach: ReturnType<typeof reaches>
+  visibility: ReturnType<typeof visibilities>
   references: ReferenceStore
   schedules: ScheduleStore
 }
@@ -46,7 +46,7 @@ const csv = (now: string, slices: Iterable<readonly Schedule[]>): Response =>
 
 export const scheduleRoutes = (parts: Parts): AnyRoute[] => [...lists(parts), ...details(parts)]
 
-const lists = ({ reach, schedules }: Parts): AnyRoute[] => [
+const lists = ({ visibility, schedules }: Parts): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/schedules',
@@ -54,8 +54,8 @@ const lists = ({ reach, schedules }: Parts): AnyRoute[] => [
     action: 'schedules.read',
     target: all,
     query: ScheduleList,
-    run: ({ query: { limit, offset, ...filters }, who }) => {
-      const { rows, total } = schedules.list(reach(who, 'schedule:read'), filters, limit, offset)
+    run: ({ query: { limit, offset, ...filters }, principal }) => {
+      const { rows, total } = schedules.list(visibility(principal, 'schedule:read'), filters, limit, offset)
       return { data: rows.map(shown), beside: { meta: pageMeta(rows.length, total, limit, offset) } }
     },
   }),
@@ -66,8 +66,8 @@ const lists = ({ reach, schedules }: Parts): AnyRoute[] => [
     action: 'schedules.export',
     target: all,
     query: ScheduleFilters,
-    run: async ({ now, query, who }) => ({
-      response: csv(now, schedules.walk(reach(who, 'schedule:read'), query, EXPORT_SLICE)),
+    run: async ({ now, query, principal }) => ({
+      response: csv(now, schedules.walk(visibility(principal, 'schedule:read'), query, EXPORT_SLICE)),
     }),
   }),
   stream({
@@ -77,8 +77,8 @@ const lists = ({ reach, schedules }: Parts): AnyRoute[] => [
     action: 'schedules.export_selected',
     target: all,
     body: ScheduleExport,
-    run: async ({ body, now, who }) => ({
-      response: csv(now, [schedules.chosen(reach(who, 'schedule:read'), body.scheduleIds)]),
+    run: async ({ body, now, principal }) => ({
+      response: csv(now, [schedules.chosen(visibility(principal, 'schedule:read'), body.scheduleIds)]),
     }),
   }),
   flow({
@@ -88,16 +88,21 @@ const lists = ({ reach, schedules }: Parts): AnyRoute[] => [
     action: 'schedules.calendar.read',
     target: all,
     query: CalendarQuery,
-    run: async ({ now, query: { end, start, ...filters }, who }) => {
+    run: async ({ now, query: { end, start, ...filters }, principal }) => {
       const window = windowOf({ end, start }, now)
-      const slices = schedules.calendarWalk(reach(who, 'schedule:read'), filters, who.id, CALENDAR_SLICE)
+      const slices = schedules.calendarWalk(
+        visibility(principal, 'schedule:read'),
+        filters,
+        principal.id,
+        CALENDAR_SLICE,
+      )
       const { items, meta } = await calendarOf(schedules, slices, window)
       return { data: items, beside: { meta } }
     },
   }),
 ]
 
-const details = ({ nodes, reach, references, schedules }: Parts): AnyRoute[] => [
+const details = ({ nodes, visibility, references, schedules }: Parts): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/schedules/:id',
@@ -112,13 +117,13 @@ const details = ({ nodes, reach, references, schedules }: Parts): AnyRoute[] => 
     ...read,
     action: 'schedules.actions.read',
     target: one,
-    run: ({ now, params, who }) => {
+    run: ({ now, params, principal }) => {
       const schedule = schedules.get(params.id)
       const node = schedule.nodeId === undefined ? undefined : nodes.find(schedule.nodeId, now)
       // A grant on the schedule does not open its node.
-      const seen = node !== undefined && references.seesNode(reach(who, 'node:read'), node.id)
+      const seen = node !== undefined && references.seesNode(visibility(principal, 'node:read'), node.id)
       const named = seen && { alias: node.alias, id: node.id, location: node.location, status: node.status }
-      const actions = actionStates(who, actionsOf(schedule, node !== undefined))
+      const actions = actionStates(principal, actionsOf(schedule, node !== undefined))
       return {
         data: { actions, links: linksOf(schedule.id), ...(named ? { node: named } : {}), schedule: shown(schedule) },
       }

@@ -1,7 +1,7 @@
 import { conflict, Fail, found } from '../../kernel/fail.ts'
 import type { Zone } from '../../kernel/zones.ts'
 import type { CalendarFilters, Recurrence, Schedule, ScheduleFilters } from '../../wire/schedules.ts'
-import type { Reach } from '../http/reach.ts'
+import type { Visibility } from '../http/visibility.ts'
 import type { Db, Params } from '../store/db.ts'
 import { type Condition, Lister, type Order, present, when } from '../store/filter.ts'
 import { type Assignment, liveNow } from './live.rules.ts'
@@ -72,7 +72,7 @@ export function scheduleStore(db: Db, zones: (name: string) => Zone) {
   const ofNode = db.stmt<{ nodeId: string }, { id: string }>(
     `SELECT id FROM schedules WHERE node_id = @nodeId ORDER BY created_at, id`,
   )
-  const reroom = db.stmt<Params>(`UPDATE schedules SET room_id = @roomId, updated_at = @now WHERE id = @id`)
+  const reassignRoom = db.stmt<Params>(`UPDATE schedules SET room_id = @roomId, updated_at = @now WHERE id = @id`)
   const drop = db.stmt<{ id: string }>(`DELETE FROM schedules WHERE id = @id`)
   const write = writer(db)
 
@@ -91,19 +91,24 @@ export function scheduleStore(db: Db, zones: (name: string) => Zone) {
     planOf: (schedule: Pick<Stored, 'anchorDate' | 'recurrence' | 'timezone'>): Plan => planOf(schedule, zones),
     zones,
     /** One page of what the caller may see, newest first. */
-    list(reach: Reach, filters: ScheduleFilters, limit: number, offset: number): { rows: Stored[]; total: number } {
-      const conditions = [...reach.schedules(), ...matching(filters)]
+    list(
+      visibility: Visibility,
+      filters: ScheduleFilters,
+      limit: number,
+      offset: number,
+    ): { rows: Stored[]; total: number } {
+      const conditions = [...visibility.schedules(), ...matching(filters)]
       const { rows, total } = list.page(conditions, 's.created_at DESC, s.id DESC', limit, offset)
       return { rows: whole(rows), total }
     },
     /** The same to its end, slice by slice. */
-    *walk(reach: Reach, filters: ScheduleFilters, size: number): Generator<Stored[]> {
-      for (const rows of list.walk([...reach.schedules(), ...matching(filters)], NEWEST, size)) yield whole(rows)
+    *walk(visibility: Visibility, filters: ScheduleFilters, size: number): Generator<Stored[]> {
+      for (const rows of list.walk([...visibility.schedules(), ...matching(filters)], NEWEST, size)) yield whole(rows)
     },
     /** These schedules in the order asked for. @throws Fail 404 when one is not visible. */
-    chosen(reach: Reach, ids: readonly string[]): Stored[] {
+    chosen(visibility: Visibility, ids: readonly string[]): Stored[] {
       const wanted = { sql: 's.id IN (SELECT value FROM json_each(@chosen))', params: { chosen: JSON.stringify(ids) } }
-      const visible = new Set(list.all([wanted, ...reach.schedules()], 's.id').map((row) => row.id))
+      const visible = new Set(list.all([wanted, ...visibility.schedules()], 's.id').map((row) => row.id))
       if (ids.some((id) => !visible.has(id))) throw notVisible()
       return whole(ids.map((id) => ({ id })))
     },
@@ -118,8 +123,8 @@ export function scheduleStore(db: Db, zones: (name: string) => Zone) {
     },
     ofNode: (nodeId: string): Stored[] => whole(ofNode.all({ nodeId })),
     /** Its channels have moved to another room, or to none. */
-    reroom: (id: string, roomId: string | undefined, now: string): void =>
-      void reroom.run({ id, roomId: roomId ?? null, now }),
+    reassignRoom: (id: string, roomId: string | undefined, now: string): void =>
+      void reassignRoom.run({ id, roomId: roomId ?? null, now }),
     remove: (id: string): void => void drop.run({ id }),
     ...calendarRows(db),
     ...overviews(db, zones, whole),
@@ -232,8 +237,13 @@ function calendarRows(db: Db) {
   const running: Condition = { sql: 's.enabled = 1', params: {} }
   return {
     /** Enabled schedules for the calendar, slice by slice, newest first. */
-    *calendarWalk(reach: Reach, filters: CalendarFilters, userId: string, size: number): Generator<CalendarRow[]> {
-      const conditions = [running, ...reach.schedules(), ...matching(filters), ...placed(filters, userId)]
+    *calendarWalk(
+      visibility: Visibility,
+      filters: CalendarFilters,
+      userId: string,
+      size: number,
+    ): Generator<CalendarRow[]> {
+      const conditions = [running, ...visibility.schedules(), ...matching(filters), ...placed(filters, userId)]
       for (const rows of list.walk(conditions, NEWEST, size))
         yield rows.map((row) => ({ ...row, recurrence: JSON.parse(row.recurrence) as Recurrence }))
     },

@@ -1,17 +1,17 @@
 import { Fail } from '../../kernel/fail.ts'
 import type { Segment } from '../../wire/schedules.ts'
 import type { FleetApi } from '../fleet/api.ts'
-import type { UserWho } from '../http/who.ts'
-import { isMisfit } from '../recordings/library/fitting.rules.ts'
+import type { UserPrincipal } from '../http/principal.ts'
+import { isCaptureFault } from '../recordings/library/capturevalidation.rules.ts'
 import type { ScheduledTake, Started } from '../recordings/library/start.rules.ts'
-import { noNode } from './drafting.ts'
 import type { Stored } from './planning.rules.ts'
 import type { ScheduleStore } from './schedules.store.ts'
+import { noNode } from './schedulevalidation.ts'
 import { labelsOf } from './templates.rules.ts'
 
 interface TakeParts {
   nodes: FleetApi['nodes']
-  record: (take: ScheduledTake, now: string, who?: UserWho) => Started
+  record: (take: ScheduledTake, now: string, principal?: UserPrincipal) => Started
   schedules: ScheduleStore
 }
 
@@ -27,7 +27,7 @@ interface Asked {
  * the state of things, so every refusal is a 409.
  */
 export function takeMaker({ nodes, record, schedules }: TakeParts) {
-  return (schedule: Stored, { at, seconds }: Asked, now: string, who?: UserWho): Started => {
+  return (schedule: Stored, { at, seconds }: Asked, now: string, principal?: UserPrincipal): Started => {
     const node = schedule.nodeId === undefined ? undefined : nodes.find(schedule.nodeId, now)
     if (!node) throw noNode()
     const zone = schedules.zones(schedule.timezone)
@@ -41,7 +41,7 @@ export function takeMaker({ nodes, record, schedules }: TakeParts) {
       uploadPolicyIds: schedule.uploadPolicyIds,
       watchdogPolicyId: schedule.watchdogPolicyId,
     }
-    return stated(() => record(take, now, who))
+    return stated(() => record(take, now, principal))
   }
 }
 export type TakeMaker = ReturnType<typeof takeMaker>
@@ -59,7 +59,7 @@ function stated(start: () => Started): Started {
 /** What is wrong and what to change, in one. */
 function sentenceOf({ extra: { issues = [] }, message, reason }: Fail): string {
   const [issue] = issues as { message?: string }[]
-  return isMisfit(reason) && issue?.message ? `${message}: ${issue.message}` : message
+  return isCaptureFault(reason) && issue?.message ? `${message}: ${issue.message}` : message
 }
 
 /** The physical take a run is made of. */

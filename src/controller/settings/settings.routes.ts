@@ -27,9 +27,9 @@ export const settingsRoutes = (settings: SettingsStore): AnyRoute[] => [
     target: shared.target,
     permission: 'settings:read',
     action: 'settings.controller.actions.read',
-    run: ({ who }) => {
+    run: ({ principal }) => {
       const href = `${API_PREFIX}${shared.path}`
-      const actions = actionStates(who, {
+      const actions = actionStates(principal, {
         detail: { href, method: 'GET', permission: 'settings:read' },
         update: { href, method: 'PATCH', permission: 'settings:manage' },
       })

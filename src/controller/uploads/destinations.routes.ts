@@ -1,8 +1,8 @@
 import type { Ids } from '../../kernel/ids.ts'
 import { DestinationInput, DestinationPatch } from '../../wire/uploads.ts'
 import { actionStates } from '../http/actions.ts'
-import type { reaches } from '../http/reach.ts'
 import { type AnyRoute, route } from '../http/route.ts'
+import type { visibilities } from '../http/visibility.ts'
 import type { DestinationStore } from './destinations.store.ts'
 
 const BASE = '/api/v1/settings/upload-destinations'
@@ -19,7 +19,7 @@ const named = (d: { id: string; displayName: string }) => ({
 export const destinationRoutes = (
   destinations: DestinationStore,
   ids: Ids,
-  reach: ReturnType<typeof reaches>,
+  visibility: ReturnType<typeof visibilities>,
 ): AnyRoute[] => [
   route({
     method: 'GET',
@@ -27,7 +27,7 @@ export const destinationRoutes = (
     ...read,
     action: 'settings.upload_destinations.read',
     target: all,
-    run: ({ who }) => ({ data: destinations.list(reach(who, 'settings:read')) }),
+    run: ({ principal }) => ({ data: destinations.list(visibility(principal, 'settings:read')) }),
   }),
   route({
     method: 'POST',
@@ -56,10 +56,10 @@ export const destinationRoutes = (
     ...read,
     action: 'settings.upload_destinations.actions.read',
     target: one,
-    run: ({ params, who }) => {
+    run: ({ params, principal }) => {
       const destination = destinations.get(params.id)
       const href = `${BASE}/${destination.id}`
-      const actions = actionStates(who, {
+      const actions = actionStates(principal, {
         delete: { href, method: 'DELETE', permission: 'settings:manage' },
         detail: { href, method: 'GET', permission: 'settings:read' },
         update: { href, method: 'PATCH', permission: 'settings:manage' },

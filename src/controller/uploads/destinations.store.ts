@@ -8,7 +8,7 @@ import type {
   S3Options,
   SmbOptions,
 } from '../../wire/uploads.ts'
-import type { Reach } from '../http/reach.ts'
+import type { Visibility } from '../http/visibility.ts'
 import type { Db, Params } from '../store/db.ts'
 import { Lister } from '../store/filter.ts'
 import { describe, redirections, type Unavailable } from './destinations.rules.ts'
@@ -92,11 +92,11 @@ export function destinationStore(db: Db, key: () => Uint8Array, unavailable: Una
     /** @throws Fail 404 `upload_destination_not_found`. */
     get,
     /** By name. */
-    list: (reach: Reach): Destination[] =>
-      list.all(reach.own('upload_destination'), 'x.display_name COLLATE NOCASE, x.id').map(shown),
-    /** Whether it is there, and within `reach`. */
-    visible: (id: string, reach: Reach): boolean =>
-      list.count([{ sql: 'x.id = @wanted', params: { wanted: id } }, ...reach.own('upload_destination')], 1) === 1,
+    list: (visibility: Visibility): Destination[] =>
+      list.all(visibility.own('upload_destination'), 'x.display_name COLLATE NOCASE, x.id').map(shown),
+    /** Whether it is there, and within `visibility`. */
+    visible: (id: string, visibility: Visibility): boolean =>
+      list.count([{ sql: 'x.id = @wanted', params: { wanted: id } }, ...visibility.own('upload_destination')], 1) === 1,
     /** @throws Fail 409 `upload_destination_exists`. */
     create(id: string, input: DestinationInput, now: string): Destination {
       if (byId.get({ id })) throw conflict('upload_destination_exists', 'Upload destination already exists')

@@ -22,8 +22,8 @@ interface Deps {
 /** Copies of takes to S3 and SMB: destinations, policies, the queue and who works it off. */
 export function createUploads(base: Base, { health, keys, recordings: api }: Deps): Module<UploadsApi> {
   const { audit, authorization, clock, config, db, events, ids, log } = base
-  const { reach } = authorization
-  const { chunks, paths, playing, recordings } = api
+  const { visibility } = authorization
+  const { chunks, paths, openPlaybacks, recordings } = api
   const stores = uploadStores({
     counts: api.counts,
     attempts: Math.min(config.SVC_UPLOAD_QUEUE_MAX_ATTEMPTS, 100),
@@ -43,7 +43,7 @@ export function createUploads(base: Base, { health, keys, recordings: api }: Dep
     db,
     enabled: config.SVC_UPLOAD_RUNNER_ENABLED,
     health: health.health,
-    held: playing.held,
+    held: openPlaybacks.held,
     ids,
     intervalSeconds: config.SVC_UPLOAD_RUNNER_INTERVAL_SECONDS,
     leaseSeconds: config.SVC_UPLOAD_QUEUE_LEASE_SECONDS,
@@ -60,10 +60,10 @@ export function createUploads(base: Base, { health, keys, recordings: api }: Dep
   return {
     api: queue,
     routes: [
-      ...destinationRoutes(destinations, ids, reach),
-      ...uploadPolicyRoutes(policies, ids, reach),
-      ...uploadQueueRoutes({ enqueues, fallback: BUILT_IN.upload, queue, reach, recordings }),
-      ...uploadRunnerRoutes({ log, queue, reach, uploader }),
+      ...destinationRoutes(destinations, ids, visibility),
+      ...uploadPolicyRoutes(policies, ids, visibility),
+      ...uploadQueueRoutes({ enqueues, fallback: BUILT_IN.upload, queue, visibility, recordings }),
+      ...uploadRunnerRoutes({ log, queue, visibility, uploader }),
     ],
     runners: [uploadRunner(uploader, config.SVC_UPLOAD_RUNNER_ENABLED, config.SVC_UPLOAD_RUNNER_INTERVAL_SECONDS)],
     stop: () => uploader.stop(),

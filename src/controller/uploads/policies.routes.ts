@@ -1,8 +1,8 @@
 import type { Ids } from '../../kernel/ids.ts'
 import { UploadPolicyInput, UploadPolicyPatch } from '../../wire/uploads.ts'
 import { actionStates } from '../http/actions.ts'
-import type { reaches } from '../http/reach.ts'
 import { type AnyRoute, route } from '../http/route.ts'
+import type { visibilities } from '../http/visibility.ts'
 import type { UploadPolicyStore } from './policies.store.ts'
 
 const BASE = '/api/v1/settings/upload-policies'
@@ -14,7 +14,7 @@ const manage = { auth: 'user', permission: 'settings:manage' } as const
 export const uploadPolicyRoutes = (
   policies: UploadPolicyStore,
   ids: Ids,
-  reach: ReturnType<typeof reaches>,
+  visibility: ReturnType<typeof visibilities>,
 ): AnyRoute[] => [
   route({
     method: 'GET',
@@ -22,7 +22,7 @@ export const uploadPolicyRoutes = (
     ...read,
     action: 'settings.upload_policies.read',
     target: all,
-    run: ({ who }) => ({ data: policies.list(reach(who, 'settings:read')) }),
+    run: ({ principal }) => ({ data: policies.list(visibility(principal, 'settings:read')) }),
   }),
   route({
     method: 'POST',
@@ -32,9 +32,9 @@ export const uploadPolicyRoutes = (
     target: all,
     body: UploadPolicyInput,
     status: 201,
-    run: ({ body, who, now }) => {
+    run: ({ body, principal, now }) => {
       const id = body.id ?? ids.make('upload_policy')
-      const after = policies.create(id, body, reach(who, 'settings:manage'), now)
+      const after = policies.create(id, body, visibility(principal, 'settings:manage'), now)
       return { data: after, after, target: { type: 'upload_policy', id: after.id, name: after.name } }
     },
   }),
@@ -52,10 +52,10 @@ export const uploadPolicyRoutes = (
     ...read,
     action: 'settings.upload_policies.actions.read',
     target: one,
-    run: ({ params, who }) => {
+    run: ({ params, principal }) => {
       const policy = policies.get(params.id)
       const href = `${BASE}/${policy.id}`
-      const actions = actionStates(who, {
+      const actions = actionStates(principal, {
         detail: { href, method: 'GET', permission: 'settings:read' },
         update: { href, method: 'PATCH', permission: 'settings:manage' },
       })
@@ -69,8 +69,8 @@ export const uploadPolicyRoutes = (
     action: 'settings.upload_policies.update',
     target: one,
     body: UploadPolicyPatch,
-    run: ({ params, body, who, now }) => {
-      const { before, after } = policies.patch(params.id, body, reach(who, 'settings:manage'), now)
+    run: ({ params, body, principal, now }) => {
+      const { before, after } = policies.patch(params.id, body, visibility(principal, 'settings:manage'), now)
       return { data: after, before, after, target: { type: 'upload_policy', id: after.id, name: after.name } }
     },
   }),

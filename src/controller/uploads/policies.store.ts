@@ -1,6 +1,6 @@
 import { conflict, Fail, found, invalid } from '../../kernel/fail.ts'
 import type { UploadPolicy, UploadPolicyInput, UploadPolicyPatch } from '../../wire/uploads.ts'
-import type { Reach } from '../http/reach.ts'
+import type { Visibility } from '../http/visibility.ts'
 import type { Db, Params } from '../store/db.ts'
 import { Lister, present } from '../store/filter.ts'
 import type { DestinationStore } from './destinations.store.ts'
@@ -57,10 +57,10 @@ export function uploadPolicyStore(db: Db, destinations: DestinationStore, attemp
   const get = (id: string): UploadPolicy => found(find(id), 'Upload policy')
 
   /** A policy may only send to what its maker may manage. */
-  const checkDestination = (id: string, reach: Reach): void => {
+  const checkDestination = (id: string, visibility: Visibility): void => {
     if (!destinations.find(id))
       throw invalid('Unknown upload destination', ['destinationId'], 'no such destination', 'destination_not_found')
-    if (!destinations.visible(id, reach))
+    if (!destinations.visible(id, visibility))
       throw new Fail(403, 'missing_resource_scope', 'Forbidden', { outcome: 'denied' })
   }
 
@@ -69,12 +69,12 @@ export function uploadPolicyStore(db: Db, destinations: DestinationStore, attemp
     /** @throws Fail 404 `upload_policy_not_found`. */
     get,
     /** By name. */
-    list: (reach: Reach): UploadPolicy[] =>
-      list.all(reach.own('upload_policy'), 'x.name COLLATE NOCASE, x.id').map(policyOf),
+    list: (visibility: Visibility): UploadPolicy[] =>
+      list.all(visibility.own('upload_policy'), 'x.name COLLATE NOCASE, x.id').map(policyOf),
     /** The policies of a recording, in its order. */
     ofRecording: (id: string): UploadPolicy[] => ofRecording.all({ id }).map(policyOf),
     /** @throws Fail 400 without a destination or with an unknown one, 403 out of scope, 409 `upload_policy_exists`. */
-    create(id: string, input: UploadPolicyInput, reach: Reach, now: string): UploadPolicy {
+    create(id: string, input: UploadPolicyInput, visibility: Visibility, now: string): UploadPolicy {
       const { destinationId } = input
       if (destinationId === undefined)
         throw invalid(
@@ -83,7 +83,7 @@ export function uploadPolicyStore(db: Db, destinations: DestinationStore, attemp
           'required',
           'destination_required',
         )
-      checkDestination(destinationId, reach)
+      checkDestination(destinationId, visibility)
       if (byId.get({ id })) throw conflict('upload_policy_exists', 'Upload policy already exists')
       const defaults = {
         deleteCacheAfterUpload: false,
@@ -97,11 +97,11 @@ export function uploadPolicyStore(db: Db, destinations: DestinationStore, attemp
     patch(
       id: string,
       patch: UploadPolicyPatch,
-      reach: Reach,
+      visibility: Visibility,
       now: string,
     ): { before: UploadPolicy; after: UploadPolicy } {
       const before = get(id)
-      if (patch.destinationId !== undefined) checkDestination(patch.destinationId, reach)
+      if (patch.destinationId !== undefined) checkDestination(patch.destinationId, visibility)
       update.run(columns({ ...before, ...present(patch) }, now))
       return { before, after: get(id) }
     },

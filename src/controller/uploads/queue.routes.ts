@@ -3,10 +3,10 @@ import type { Recording } from '../../wire/recordings.ts'
 import { BulkEnqueue, Enqueue, UploadFilters, type UploadItem } from '../../wire/uploads.ts'
 import { actionStates } from '../http/actions.ts'
 import { pageMeta } from '../http/page.ts'
-import type { Reach, reaches } from '../http/reach.ts'
+import type { UserPrincipal } from '../http/principal.ts'
 import { type AnyRoute, route } from '../http/route.ts'
 import { inScope } from '../http/scope.ts'
-import type { UserWho } from '../http/who.ts'
+import type { Visibility, visibilities } from '../http/visibility.ts'
 import type { RecordingsApi } from '../recordings/api.ts'
 import type { EnqueueStore } from './enqueue.store.ts'
 import { isRetryable } from './queue.rules.ts'
@@ -17,7 +17,7 @@ interface Parts {
   /** Policy of a recording that has none. */
   fallback: string
   queue: UploadQueueStore
-  reach: ReturnType<typeof reaches>
+  visibility: ReturnType<typeof visibilities>
   recordings: RecordingsApi['recordings']
 }
 
@@ -33,22 +33,22 @@ const linksOf = ({ id }: UploadItem) => ({
 
 const correlationOf = (item: UploadItem) => ({ recordingId: item.recordingId, uploadQueueItemId: item.id })
 
-const actionsOf = (who: UserWho, item: UploadItem) => {
+const actionsOf = (principal: UserPrincipal, item: UploadItem) => {
   const links = linksOf(item)
   const blocked = !isRetryable(item.status) && 'upload_queue_item_not_retryable'
-  return actionStates(who, {
+  return actionStates(principal, {
     detail: { href: links.detail, method: 'GET', permission: 'recording:read' },
     retry: { blocked, href: links.retry, method: 'POST', permission: 'recording:control' },
   })
 }
 
-export function uploadQueueRoutes({ enqueues, fallback, queue, reach, recordings }: Parts): AnyRoute[] {
+export function uploadQueueRoutes({ enqueues, fallback, queue, visibility, recordings }: Parts): AnyRoute[] {
   // An item is its recording's: who may see that may see it (contract A, 12.2). An unknown one is nobody's.
   const ofItem = ({ id }: { id: string }) => ({ type: 'recording', id: queue.find(id)?.recordingId ?? id })
 
   // A policy named in the request must be in the caller's scope; a foreign one is as good as none.
-  const mayName = (who: UserWho, id: string | undefined): void => {
-    if (id !== undefined && id !== fallback && !inScope(who, [{ type: 'upload_policy', id }]))
+  const mayName = (principal: UserPrincipal, id: string | undefined): void => {
+    if (id !== undefined && id !== fallback && !inScope(principal, [{ type: 'upload_policy', id }]))
       throw notFound('Upload policy')
   }
   const enqueue = (recording: Recording, body: Enqueue, now: string): UploadItem =>
@@ -62,9 +62,9 @@ export function uploadQueueRoutes({ enqueues, fallback, queue, reach, recordings
       action: 'recordings.upload_queue.read',
       target: () => ({ type: 'upload_queue' }),
       query: UploadFilters,
-      run: ({ who, query }) => {
+      run: ({ principal, query }) => {
         const limit = Math.min(query.limit ?? DEFAULT_LIMIT, MOST)
-        const { exact, rows, total } = queue.list(reach(who, 'recording:read'), query, limit)
+        const { exact, rows, total } = queue.list(visibility(principal, 'recording:read'), query, limit)
         const meta = pageMeta(rows.length, total, limit, query.offset ?? 0)
         return { data: rows, beside: { meta: exact ? meta : { ...meta, totalIsLowerBound: true } } }
       },
@@ -86,10 +86,10 @@ export function uploadQueueRoutes({ enqueues, fallback, queue, reach, recordings
       ...read,
       action: 'recordings.upload_queue.actions.read',
       target: ofItem,
-      run: ({ params, who }) => {
+      run: ({ params, principal }) => {
         const item = queue.get(params.id)
         const recording = recordings.get(item.recordingId)
-        return { data: { actions: actionsOf(who, item), item, links: linksOf(item), recording } }
+        return { data: { actions: actionsOf(principal, item), item, links: linksOf(item), recording } }
       },
     }),
     route({
@@ -112,8 +112,8 @@ export function uploadQueueRoutes({ enqueues, fallback, queue, reach, recordings
       target: (p) => ({ type: 'recording', id: p.id }),
       body: Enqueue,
       status: 201,
-      run: ({ params, body, who, now }) => {
-        mayName(who, body.uploadPolicyId)
+      run: ({ params, body, principal, now }) => {
+        mayName(principal, body.uploadPolicyId)
         const after = enqueue(recordings.get(params.id), body, now)
         return { data: after, after, correlation: correlationOf(after) }
       },
@@ -126,10 +126,10 @@ export function uploadQueueRoutes({ enqueues, fallback, queue, reach, recordings
       target: () => ({ type: 'recording_collection' }),
       body: BulkEnqueue,
       status: 201,
-      run: ({ body, who, now }) => {
+      run: ({ body, principal, now }) => {
         const ids = [...new Set(body.recordingIds)]
-        mayName(who, body.uploadPolicyId)
-        checkVisible(queue, reach(who, 'recording:control'), ids)
+        mayName(principal, body.uploadPolicyId)
+        checkVisible(queue, visibility(principal, 'recording:control'), ids)
         const items = ids.map((id) => bulk(() => enqueue(recordings.get(id), body, now)))
         const details = { recordingIds: ids, uploadQueueItemIds: items.map((item) => item.id) }
         return { data: items, beside: { meta: { queuedCount: items.length } }, after: { items }, details }
@@ -138,8 +138,8 @@ export function uploadQueueRoutes({ enqueues, fallback, queue, reach, recordings
   ]
 }
 
-function checkVisible(queue: UploadQueueStore, reach: Reach, ids: string[]): void {
-  if (queue.visibleRecordings(reach, ids).size < ids.length)
+function checkVisible(queue: UploadQueueStore, visibility: Visibility, ids: string[]): void {
+  if (queue.visibleRecordings(visibility, ids).size < ids.length)
     throw new Fail(404, 'recording_not_visible', 'One or more recordings are not visible', { outcome: 'denied' })
 }
 

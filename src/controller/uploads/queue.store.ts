@@ -1,6 +1,6 @@
 import { conflict, found } from '../../kernel/fail.ts'
 import type { UploadFilters, UploadItem } from '../../wire/uploads.ts'
-import type { Reach } from '../http/reach.ts'
+import type { Visibility } from '../http/visibility.ts'
 import type { RecordingsApi } from '../recordings/api.ts'
 import type { Db, Params } from '../store/db.ts'
 import { COUNTED, type Condition, Lister, present, when } from '../store/filter.ts'
@@ -15,8 +15,8 @@ export const ITEM_COLUMNS = `q.id, q.recording_id AS recordingId, q.provider, q.
   q.created_at AS createdAt, q.updated_at AS updatedAt`
 
 /** Items belong to whoever sees their recording. */
-export function withinRecordings(reach: Reach): Condition[] {
-  const seen = reach.recordings()
+export function withinRecordings(visibility: Visibility): Condition[] {
+  const seen = visibility.recordings()
   if (seen.length === 0) return []
   const sql = seen.map((c) => `(${c.sql})`).join(' AND ')
   return [
@@ -74,9 +74,9 @@ export function uploadQueueStore(db: Db, counts: RecordingsApi['counts']) {
       return new Map([...byIndex].map(([index, own]) => [index, own.map(progressOf)]))
     },
     /** Which of these recordings the caller sees. */
-    visibleRecordings(reach: Reach, ids: readonly string[]): Set<string> {
+    visibleRecordings(visibility: Visibility, ids: readonly string[]): Set<string> {
       const named = { sql: 'r.id IN (SELECT value FROM json_each(@wanted))', params: { wanted: JSON.stringify(ids) } }
-      return new Set(visible.rows([named, ...reach.recordings()], 'r.id', ids.length, 0).map((row) => row.id))
+      return new Set(visible.rows([named, ...visibility.recordings()], 'r.id', ids.length, 0).map((row) => row.id))
     },
     /**
      * An ended item is due again with all its attempts, for `file`, which is what its recording holds now.
@@ -164,14 +164,14 @@ function listing(db: Db, counts: RecordingsApi['counts']) {
 
   return {
     /** What is due first comes first. */
-    list(reach: Reach, filters: UploadFilters, limit: number): UploadPage {
+    list(visibility: Visibility, filters: UploadFilters, limit: number): UploadPage {
       const { offset = 0, recordingId } = filters
       const own = matching(filters)
-      if (reach.recordings().length === 0) return paged(ids, own, limit, offset)
-      if (recordingId !== undefined) return paged(ids, [...own, ...withinRecordings(reach)], limit, offset)
-      const { also, not } = counts.exceptions(reach)
+      if (visibility.recordings().length === 0) return paged(ids, own, limit, offset)
+      if (recordingId !== undefined) return paged(ids, [...own, ...withinRecordings(visibility)], limit, offset)
+      const { also, not } = counts.exceptions(visibility)
       const rare = own.length > 0 && ids.count(own, SMALL + 1) <= SMALL
-      const scopes = JSON.stringify(counts.scopes(reach))
+      const scopes = JSON.stringify(counts.scopes(visibility))
       const few = [{ sql: '1', params: { scopes } }, ...own]
       const plain = also.length === 0 && not.length === 0
       if (plain && !rare && scoped.count(few, SMALL + 1) <= SMALL) return paged(scoped, few, limit, offset)

@@ -2,8 +2,8 @@ import { Fail } from '../../kernel/fail.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
 import type { UploadRunnerStatus } from '../../wire/uploads.ts'
 import { actionStates } from '../http/actions.ts'
-import type { Reach, reaches } from '../http/reach.ts'
 import { type AnyRoute, flow, route } from '../http/route.ts'
+import type { Visibility, visibilities } from '../http/visibility.ts'
 import { summaryOf } from './queue.rules.ts'
 import { type UploadQueueStore, withinRecordings } from './queue.store.ts'
 import type { Uploader } from './upload.runner.ts'
@@ -11,7 +11,7 @@ import type { Uploader } from './upload.runner.ts'
 interface Parts {
   log: Log
   queue: UploadQueueStore
-  reach: ReturnType<typeof reaches>
+  visibility: ReturnType<typeof visibilities>
   uploader: Uploader
 }
 
@@ -19,9 +19,9 @@ const target = () => ({ type: 'upload_runner' })
 const read = { auth: 'user', permission: 'recording:read', target } as const
 const links = { run: '/api/v1/upload-runner/run', status: '/api/v1/upload-runner' }
 
-export function uploadRunnerRoutes({ log, queue, reach, uploader }: Parts): AnyRoute[] {
+export function uploadRunnerRoutes({ log, queue, visibility, uploader }: Parts): AnyRoute[] {
   /** Of the last pass only what the caller sees. */
-  const statusFor = (seen: Reach): UploadRunnerStatus => {
+  const statusFor = (seen: Visibility): UploadRunnerStatus => {
     const { lastSummary, ...status } = uploader.status()
     if (!lastSummary) return status
     const ids = queue.visibleRecordings(
@@ -37,17 +37,17 @@ export function uploadRunnerRoutes({ log, queue, reach, uploader }: Parts): AnyR
       path: '/upload-runner',
       ...read,
       action: 'recordings.upload_runner.read',
-      run: ({ who }) => ({ data: statusFor(reach(who, 'recording:read')) }),
+      run: ({ principal }) => ({ data: statusFor(visibility(principal, 'recording:read')) }),
     }),
     route({
       method: 'GET',
       path: '/upload-runner/actions',
       ...read,
       action: 'recordings.upload_runner.actions.read',
-      run: ({ who }) => {
-        const status = statusFor(reach(who, 'recording:read'))
+      run: ({ principal }) => {
+        const status = statusFor(visibility(principal, 'recording:read'))
         const blocked = status.running && 'upload_runner_already_running'
-        const actions = actionStates(who, {
+        const actions = actionStates(principal, {
           run: { blocked, href: links.run, method: 'POST', permission: 'recording:control' },
           status: { href: links.status, method: 'GET', permission: 'recording:read' },
         })
@@ -61,8 +61,8 @@ export function uploadRunnerRoutes({ log, queue, reach, uploader }: Parts): AnyR
       permission: 'recording:control',
       action: 'recordings.upload_runner.run',
       target,
-      run: async ({ who }) => {
-        const seen = reach(who, 'recording:control')
+      run: async ({ principal }) => {
+        const seen = visibility(principal, 'recording:control')
         const summary = await uploader.pass(withinRecordings(seen)).catch((e: unknown) => {
           if (e instanceof Fail) throw e
           log.error('the upload runner failed', errorFields(e))

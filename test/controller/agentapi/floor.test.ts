@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
-import { receive } from '../../../src/controller/agentapi/intake.ts'
+import { receive } from '../../../src/controller/agentapi/uploadreceiver.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'roomtone-floor-'))
 const reception = {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemActor } from '../../../src/controller/http/who.ts'
+import { systemActor } from '../../../src/controller/http/principal.ts'
 import { type Kit, kit } from '../../kit/kit.ts'
 
 const AT = '2026-03-01T00:00:00.000Z'
@@ -29,7 +29,7 @@ function world() {
     insert('health_events', { id: `hn${n}`, type: 'x', severity: 'info', node_id: `node${n}`, opened_at: AT })
   }
   const write = (type: string, id?: string, now = AT) =>
-    k.edge.audit.write(
+    k.pipeline.audit.write(
       { action: `test.${type}`, actor: systemActor('x'), outcome: 'succeeded', target: id ? { type, id } : { type } },
       now,
     )
@@ -58,8 +58,8 @@ const ALL = [
 ]
 const OPEN = ['node -', 'user someone']
 
-async function seen(who: ReturnType<Kit['person']>): Promise<string[]> {
-  const { json } = await who.get('/audit-events?action=test.&limit=500')
+async function seen(principal: ReturnType<Kit['person']>): Promise<string[]> {
+  const { json } = await principal.get('/audit-events?action=test.&limit=500')
   const events: { target: { type: string; id?: string } }[] = json.data
   return events.map(({ target }) => `${target.type} ${target.id ?? '-'}`).sort()
 }

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemActor } from '../../../src/controller/http/who.ts'
+import { systemActor } from '../../../src/controller/http/principal.ts'
 import { kit } from '../../kit/kit.ts'
 
 function world() {
   const k = kit()
   const write = (n: number, more: object = {}) =>
-    k.edge.audit.write(
+    k.pipeline.audit.write(
       {
         action: `test.${n}`,
         actor: systemActor('x'),
@@ -110,8 +110,8 @@ test('facets count the newest matching events, most frequent first', async () =>
   for (const n of [1, 2, 3])
     write(n, { action: n === 3 ? 'a.b' : 'c.d', permission: 'node:read', reason: n === 1 ? 'why' : null })
   write(4, { outcome: 'failed', action: 'e.f', target: { type: 'node', id: 'n1' } })
-  const facets = async (query: string, who = k.as('admin')) =>
-    (await who.get(`/audit-events/facets?to=2026-02-01&${query}`)).json.data
+  const facets = async (query: string, principal = k.as('admin')) =>
+    (await principal.get(`/audit-events/facets?to=2026-02-01&${query}`)).json.data
   assert.deepEqual(await facets(''), {
     actions: [
       { count: 2, value: 'c.d' },

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { systemActor } from '../../../src/controller/http/who.ts'
+import { systemActor } from '../../../src/controller/http/principal.ts'
 import { kit } from '../../kit/kit.ts'
 
 const DAY = 86_400_000
@@ -9,7 +9,7 @@ test('rows older than the retention leave, with what only they named; each batch
   const k = kit({ env: { SVC_AUDIT_RETENTION_DAYS: '10' } })
   const now = Date.parse(k.now())
   const write = (id: string, ms: number) =>
-    k.edge.audit.write(
+    k.pipeline.audit.write(
       {
         action: 'test.a',
         actor: systemActor('x'),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Actor, systemActor } from '../../../src/controller/http/who.ts'
+import { type Actor, systemActor } from '../../../src/controller/http/principal.ts'
 import { type Kit, kit } from '../../kit/kit.ts'
 
 const ROWS = 30_000
@@ -13,7 +13,7 @@ function crowd(): Kit {
   k.db.tx(() => {
     for (let n = 0; n < ROWS; n++) {
       const rare = n < 5
-      k.edge.audit.write(
+      k.pipeline.audit.write(
         {
           action: rare ? 'rare.deed.failed' : n % 2 ? 'recordings.read' : 'nodes.read',
           actor: rare ? PERSON : systemActor(`x${n % 7}`),
@@ -109,7 +109,7 @@ test('a scoped reader finds the same rows whichever way leads there', async () =
 test('rows written in one millisecond keep their order, and a clock set back puts a row where its time is', async () => {
   const k = kit()
   const write = (action: string, now: string) =>
-    k.edge.audit.write({ action, actor: PERSON, outcome: 'succeeded', target: { type: 'lamp' } }, now)
+    k.pipeline.audit.write({ action, actor: PERSON, outcome: 'succeeded', target: { type: 'lamp' } }, now)
   for (const n of [1, 2, 3]) write(`test.${n}`, '2026-01-02T00:00:00.000Z')
   write('test.early', '2026-01-01T00:00:00.000Z')
   const { json } = await k.as('owner').get('/audit-events?action=test.')
@@ -123,7 +123,7 @@ test('rows written in one millisecond keep their order, and a clock set back put
 test('what a failed step taught the dictionaries is forgotten with it', async () => {
   const k = kit()
   const write = () =>
-    k.edge.audit.write(
+    k.pipeline.audit.write(
       { action: 'test.new', actor: PERSON, outcome: 'succeeded', target: { type: 'lamp', id: 'new' } },
       k.now(),
     )

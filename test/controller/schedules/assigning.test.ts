@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { daily, finishAll, type House, house, pass } from './world.ts'
 
 const ROOM = '/rooms/hall'
-const sees = async (who: ReturnType<House['k']['person']>) => (await who.get(ROOM)).status === 200
+const sees = async (principal: ReturnType<House['k']['person']>) => (await principal.get(ROOM)).status === 200
 const once = { mode: 'once', startsAt: '2026-03-02T10:00:00Z', durationSeconds: 600 }
 
 test('who manages one schedule lets neither themselves nor others into its room', async () => {
@@ -33,8 +33,8 @@ test('who manages one schedule lets neither themselves nor others into its room'
     ['nora', ['node', nodeId]],
     ['sina', ['site', 'North']],
   ] as [string, [string, string]][]) {
-    const who = k.person(name, ['operator'], [grant])
-    const named = await who.patch(`/schedules/${id}`, { assignedUserIds: [name] })
+    const principal = k.person(name, ['operator'], [grant])
+    const named = await principal.patch(`/schedules/${id}`, { assignedUserIds: [name] })
     assert.equal(named.status, 200, name)
   }
   await k.close()

@@ -164,8 +164,8 @@ test('the calendar of a site, a room, a node, a schedule, and of who asks; withi
   await add({ name: 'both', captureChannelSelection: [4] })
   k.sql("INSERT INTO rooms (id, site, name, created_at, updated_at) VALUES ('far', 'South', 'Far', '', '')")
   k.sql("UPDATE schedules SET room_id = 'far' WHERE name = 'both'")
-  const names = async (query: string, who = admin) => {
-    const { json, status } = await who.get(`/schedules/calendar?end=2026-03-02T23:00:00Z&${query}`)
+  const names = async (query: string, principal = admin) => {
+    const { json, status } = await principal.get(`/schedules/calendar?end=2026-03-02T23:00:00Z&${query}`)
     assert.equal(status, 200)
     assert.equal(json.meta.scheduleCount, json.data.length)
     return json.data
@@ -220,7 +220,7 @@ test('the calendar ends at the earliest 2,000', async () => {
 test('actions say what can be done, and why not', async () => {
   const { add, admin, k } = await house()
   const { id } = await add({ recurrence: { mode: 'manual' } })
-  const read = async (who = admin) => (await who.get(`/schedules/${id}/actions`)).json.data
+  const read = async (principal = admin) => (await principal.get(`/schedules/${id}/actions`)).json.data
   const { actions, links, node, schedule } = await read()
   assert.deepEqual(Object.keys(actions).sort(), ['delete', 'edit', 'occurrences', 'runNow', 'skipNext'])
   assert.deepEqual(Object.keys(links).sort(), ['delete', 'detail', 'occurrences', 'runNow', 'skipNext', 'update'])

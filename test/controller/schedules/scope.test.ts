@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { type House, house } from './world.ts'
 
 type Row = { id: string }
-const seen = async (who: ReturnType<House['k']['person']>) =>
-  (await who.get('/schedules')).json.data?.map((s: Row) => s.id).sort()
+const seen = async (principal: ReturnType<House['k']['person']>) =>
+  (await principal.get('/schedules')).json.data?.map((s: Row) => s.id).sort()
 
 async function rooms() {
   const home = await house()
@@ -43,25 +43,25 @@ for (const [what, role, grants, roster] of WAYS)
   test(`${what} sees and manages exactly the schedules of the room`, async () => {
     const home = await rooms()
     const { admin, body, k } = home
-    const who = k.person('ann', role ? [role] : [], grants)
+    const principal = k.person('ann', role ? [role] : [], grants)
     const entries = [{ subjectType: 'user', subjectId: 'ann', capabilities: roster }]
     await admin.put('/rooms/hall/roster', { entries })
-    if (role) assert.deepEqual(await seen(who), ['in-hall'])
-    else assert.equal((await who.get('/schedules')).status, 403, 'a list has no room: only the permission counts')
+    if (role) assert.deepEqual(await seen(principal), ['in-hall'])
+    else assert.equal((await principal.get('/schedules')).status, 403, 'a list has no room: only the permission counts')
     if (role) {
-      const calendar = (await who.get('/schedules/calendar')).json
+      const calendar = (await principal.get('/schedules/calendar')).json
       assert.equal(calendar.meta.scheduleCount, 1)
-      assert.equal((await who.get('/schedules/export')).text.split('\n').length, 2)
-      assert.equal((await who.post('/schedules/export', { scheduleIds: ['in-hall', 'in-booth'] })).status, 404)
+      assert.equal((await principal.get('/schedules/export')).text.split('\n').length, 2)
+      assert.equal((await principal.post('/schedules/export', { scheduleIds: ['in-hall', 'in-booth'] })).status, 404)
     }
     for (const [method, path, sent] of TRIES)
-      assert.equal((await who.send(method, `/schedules/in-booth${path}`, sent)).status, 403, `${method} ${path}`)
+      assert.equal((await principal.send(method, `/schedules/in-booth${path}`, sent)).status, 403, `${method} ${path}`)
     for (const [method, path, sent, status] of TRIES) {
-      const answer = await who.send(method, `/schedules/in-hall${path}`, sent)
+      const answer = await principal.send(method, `/schedules/in-hall${path}`, sent)
       assert.equal(answer.status, status, `${method} ${path}: ${answer.text}`)
     }
-    assert.equal((await who.post('/schedules', body())).status, 201)
-    assert.equal((await who.post('/schedules', body({ captureChannelSelection: [3] }))).status, 403)
+    assert.equal((await principal.post('/schedules', body())).status, 201)
+    assert.equal((await principal.post('/schedules', body({ captureChannelSelection: [3] }))).status, 403)
     await k.close()
   })
 
@@ -79,9 +79,9 @@ test('a grant on the node or its site lets one make schedules on any of its chan
     ['ann', ['node', nodeId]],
     ['bob', ['site', 'North']],
   ] as [string, [string, string]][]) {
-    const who = k.person(name, ['operator'], [grant])
+    const principal = k.person(name, ['operator'], [grant])
     for (const channel of [1, 3])
-      assert.equal((await who.post('/schedules', body({ captureChannelSelection: [channel] }))).status, 201, name)
+      assert.equal((await principal.post('/schedules', body({ captureChannelSelection: [channel] }))).status, 201, name)
   }
   const stranger = k.person('cid', ['operator'], [['site', 'South']])
   assert.equal((await stranger.post('/schedules', body())).status, 403)

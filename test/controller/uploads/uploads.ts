@@ -1,7 +1,7 @@
 // Destinations, policies and cached takes to test uploads with.
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
-import { cellStore } from '../../../src/controller/recordings/library/cells.store.ts'
+import { recordingCounts } from '../../../src/controller/recordings/library/counts.store.ts'
 import { uploadQueueStore } from '../../../src/controller/uploads/queue.store.ts'
 import type { UploadItem } from '../../../src/wire/uploads.ts'
 import { type Kit, kit } from '../../kit/kit.ts'
@@ -60,7 +60,7 @@ export function uploads(env: Record<string, string> = {}) {
     assert.equal(status, 201, text)
     return json.data
   }
-  const items = uploadQueueStore(k.db, cellStore(k.db))
+  const items = uploadQueueStore(k.db, recordingCounts(k.db))
   const item = (id: string): UploadItem => items.get(id)
   const recording = (id: string) => t.store.get(id)
   return { ...t, cached, destination, enqueue, item, k, owner, policy, recording, takes: t }

@@ -3,10 +3,10 @@ import { type Assignment, AssignmentInput, BulkAssignment, MapTarget } from '../
 import { API_PREFIX } from '../../../wire/headers.ts'
 import { actionStates } from '../../http/actions.ts'
 import { slicedList } from '../../http/page.ts'
-import type { reaches } from '../../http/reach.ts'
+import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, route, stream, type Target } from '../../http/route.ts'
 import type { Scope } from '../../http/scope.ts'
-import type { UserWho } from '../../http/who.ts'
+import type { visibilities } from '../../http/visibility.ts'
 import type { NodeStore } from '../nodes/nodes.store.ts'
 import type { AssignmentStore } from './assignments.store.ts'
 
@@ -20,20 +20,22 @@ const manage = { auth: 'user', permission: 'settings:manage' } as const
 interface Parts {
   assignments: AssignmentStore
   nodes: NodeStore
-  reach: ReturnType<typeof reaches>
+  visibility: ReturnType<typeof visibilities>
   scope: Scope
 }
 
 export const assignmentRoutes = (parts: Parts): AnyRoute[] => [...reads(parts), ...writes(parts), agentRoute(parts)]
 
-const reads = ({ assignments, reach }: Parts): AnyRoute[] => [
+const reads = ({ assignments, visibility }: Parts): AnyRoute[] => [
   stream({
     method: 'GET',
     path: PATH,
     ...read,
     action: 'settings.channel_map_assignments.read',
     target: all,
-    run: async ({ who }) => ({ response: slicedList(assignments.slices(reach(who, 'settings:read'))) }),
+    run: async ({ principal }) => ({
+      response: slicedList(assignments.slices(visibility(principal, 'settings:read'))),
+    }),
   }),
   route({
     method: 'GET',
@@ -49,10 +51,10 @@ const reads = ({ assignments, reach }: Parts): AnyRoute[] => [
     ...read,
     action: 'settings.channel_map_assignments.actions.read',
     target: one,
-    run: ({ params, who }) => {
+    run: ({ params, principal }) => {
       const assignment = assignments.get(params.id)
       const previous = assignments.previous(assignment.id)
-      return { data: { actions: actions(who, assignment, previous), assignment, links: links(assignment.id) } }
+      return { data: { actions: actions(principal, assignment, previous), assignment, links: links(assignment.id) } }
     },
   }),
 ]
@@ -65,10 +67,10 @@ const writes = ({ assignments, scope }: Parts): AnyRoute[] => [
     action: 'settings.channel_map_assignments.update',
     target: asked,
     body: AssignmentInput,
-    run: ({ body: { templateId, ...target }, who, now }) => {
-      withinScope(scope, who, [target], templateId)
+    run: ({ body: { templateId, ...target }, principal, now }) => {
+      withinScope(scope, principal, [target], templateId)
       const before = assignments.find(target)
-      const data = assignments.assign(target, templateId, { actor: who.id, now })
+      const data = assignments.assign(target, templateId, { actor: principal.id, now })
       return { data, before: before ? shortly(before) : undefined, after: shortly(data) }
     },
   }),
@@ -79,11 +81,11 @@ const writes = ({ assignments, scope }: Parts): AnyRoute[] => [
     action: 'settings.channel_map_assignments.bulk_update',
     target: all,
     body: BulkAssignment,
-    run: ({ body: { targets, templateId }, who, now }) => {
+    run: ({ body: { targets, templateId }, principal, now }) => {
       const wanted = distinct(targets)
-      withinScope(scope, who, wanted, templateId)
+      withinScope(scope, principal, wanted, templateId)
       const before = wanted.flatMap((target) => assignments.find(target) ?? [])
-      const data = wanted.map((target) => assignments.assign(target, templateId, { actor: who.id, now }))
+      const data = wanted.map((target) => assignments.assign(target, templateId, { actor: principal.id, now }))
       return {
         data,
         before: { assignments: before.map(shortly) },
@@ -99,9 +101,9 @@ const writes = ({ assignments, scope }: Parts): AnyRoute[] => [
     action: 'settings.channel_map_assignments.rollback',
     target: asked,
     body: MapTarget,
-    run: ({ body, who, now }) => {
-      withinScope(scope, who, [body])
-      const { before, after } = assignments.rollback(body, { actor: who.id, now })
+    run: ({ body, principal, now }) => {
+      withinScope(scope, principal, [body])
+      const { before, after } = assignments.rollback(body, { actor: principal.id, now })
       return { data: after, before: shortly(before), after: shortly(after) }
     },
   }),
@@ -131,11 +133,16 @@ function asked(_: unknown, body: unknown): Target {
 }
 
 /** @throws Fail 403 when a target or the template is out of the caller's scope. */
-export function withinScope(scope: Scope, who: UserWho, targets: readonly MapTarget[], templateId?: string): void {
+export function withinScope(
+  scope: Scope,
+  principal: UserPrincipal,
+  targets: readonly MapTarget[],
+  templateId?: string,
+): void {
   const things: Target[] = targets.map(({ targetId, targetType }) => ({ type: targetType, id: targetId }))
   if (templateId !== undefined) things.push({ type: 'channel_map_template', id: templateId })
   for (const thing of things) {
-    const verdict = scope.decide(who, 'settings:manage', thing)
+    const verdict = scope.decide(principal, 'settings:manage', thing)
     if (!verdict.allowed)
       throw new Fail(403, verdict.reason, 'Forbidden', { outcome: 'denied', details: { refused: thing } })
   }
@@ -154,10 +161,10 @@ const links = (id: string) => {
   return { detail: `${base}/${encodeURIComponent(id)}`, rollback: `${base}/rollback`, update: base }
 }
 
-const actions = (who: UserWho, { id, targetId, targetType }: Assignment, previous: string | undefined) => {
+const actions = (principal: UserPrincipal, { id, targetId, targetType }: Assignment, previous: string | undefined) => {
   const { detail, rollback, update } = links(id)
   const changes = { permission: 'settings:manage', payload: { targetId, targetType } } as const
-  return actionStates(who, {
+  return actionStates(principal, {
     detail: { method: 'GET', href: detail, permission: 'settings:read' },
     rollback: { method: 'POST', href: rollback, ...changes, blocked: !previous && 'rollback_target_not_found' },
     update: { method: 'PUT', href: update, ...changes },

@@ -2,7 +2,7 @@ import { conflict, found } from '../../../kernel/fail.ts'
 import type { Ids } from '../../../kernel/ids.ts'
 import type { Assignment, AssignmentEvent, MapTarget, Template } from '../../../wire/channels.ts'
 import type { ChannelMap } from '../../../wire/recordings.ts'
-import type { Reach } from '../../http/reach.ts'
+import type { Visibility } from '../../http/visibility.ts'
 import type { Db, Params } from '../../store/db.ts'
 import { Lister, present } from '../../store/filter.ts'
 import { fits, mapOf } from './maps.rules.ts'
@@ -98,9 +98,9 @@ export function assignmentStore(db: Db, ids: Ids, templates: TemplateStore) {
     /** @throws Fail as `assign`: what a plan is checked against before it is kept. */
     check: (target: MapTarget, template: Template): void => mustFit(target, template),
     /** Newest first, slice by slice. */
-    *slices(reach: Reach): Generator<Assignment[]> {
+    *slices(visibility: Visibility): Generator<Assignment[]> {
       const order = { direction: 'DESC', keys: ['x.assigned_at', 'x.id'] } as const
-      for (const rows of lister.walk(reach.assignments(), order, SLICE)) yield rows.map(assignmentOf)
+      for (const rows of lister.walk(visibility.assignments(), order, SLICE)) yield rows.map(assignmentOf)
     },
     /** Of the node itself and of its interfaces, each with its template. */
     ofNode: (nodeId: string): { assignment: Assignment; template: Template }[] =>

@@ -3,10 +3,10 @@ import { type AssignmentPlan, PlanInput } from '../../../wire/channels.ts'
 import { API_PREFIX } from '../../../wire/headers.ts'
 import { actionStates } from '../../http/actions.ts'
 import { slicedList } from '../../http/page.ts'
-import type { reaches } from '../../http/reach.ts'
+import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, route, stream } from '../../http/route.ts'
 import type { Scope } from '../../http/scope.ts'
-import type { UserWho } from '../../http/who.ts'
+import type { visibilities } from '../../http/visibility.ts'
 import { distinct, shortly, withinScope } from './assignments.routes.ts'
 import type { AssignmentStore } from './assignments.store.ts'
 import type { PlanStore } from './plans.store.ts'
@@ -23,21 +23,21 @@ interface Parts {
   assignments: AssignmentStore
   ids: Ids
   plans: PlanStore
-  reach: ReturnType<typeof reaches>
+  visibility: ReturnType<typeof visibilities>
   scope: Scope
   templates: TemplateStore
 }
 
 export const planRoutes = (parts: Parts): AnyRoute[] => [...reads(parts), stage(parts), apply(parts)]
 
-const reads = ({ plans, reach }: Parts): AnyRoute[] => [
+const reads = ({ plans, visibility }: Parts): AnyRoute[] => [
   stream({
     method: 'GET',
     path: PATH,
     ...read,
     action: 'settings.channel_map_assignment_plans.read',
     target: all,
-    run: async ({ who }) => ({ response: slicedList(plans.slices(reach(who, 'settings:read'))) }),
+    run: async ({ principal }) => ({ response: slicedList(plans.slices(visibility(principal, 'settings:read'))) }),
   }),
   route({
     method: 'GET',
@@ -53,9 +53,9 @@ const reads = ({ plans, reach }: Parts): AnyRoute[] => [
     ...read,
     action: 'settings.channel_map_assignment_plans.actions.read',
     target: one,
-    run: ({ params, who }) => {
+    run: ({ params, principal }) => {
       const plan = plans.get(params.id)
-      return { data: { actions: actions(who, plan), links: links(plan.id), plan } }
+      return { data: { actions: actions(principal, plan), links: links(plan.id), plan } }
     },
   }),
 ]
@@ -69,13 +69,13 @@ const stage = ({ assignments, ids, plans, scope, templates }: Parts): AnyRoute =
     target: all,
     body: PlanInput,
     status: 201,
-    run: ({ body: { note, targets: asked, templateId }, who, now }) => {
+    run: ({ body: { note, targets: asked, templateId }, principal, now }) => {
       const targets = distinct(asked)
-      withinScope(scope, who, targets, templateId)
+      withinScope(scope, principal, targets, templateId)
       const template = templates.named(templateId)
       for (const target of targets) assignments.check(target, template)
       const id = ids.make('channel_map_plan')
-      const after = plans.stage({ createdBy: who.id, id, note, targets, templateId }, now)
+      const after = plans.stage({ createdBy: principal.id, id, note, targets, templateId }, now)
       return { data: after, after, target: { type: TYPE, id } }
     },
   })
@@ -88,11 +88,11 @@ const apply = ({ assignments, plans, scope }: Parts): AnyRoute =>
     ...manage,
     action: 'settings.channel_map_assignment_plans.apply',
     target: one,
-    run: ({ params, who, now }) => {
-      const { before, after } = plans.apply(params.id, who.id, now)
-      withinScope(scope, who, after.targets, after.templateId)
+    run: ({ params, principal, now }) => {
+      const { before, after } = plans.apply(params.id, principal.id, now)
+      withinScope(scope, principal, after.targets, after.templateId)
       const assigned = after.targets.map((target) =>
-        assignments.assign(target, after.templateId, { actor: who.id, now }),
+        assignments.assign(target, after.templateId, { actor: principal.id, now }),
       )
       return {
         data: { assignments: assigned, plan: after },
@@ -107,10 +107,10 @@ const links = (id: string) => {
   return { apply: `${detail}/apply`, detail }
 }
 
-const actions = (who: UserWho, { id, status }: AssignmentPlan) => {
+const actions = (principal: UserPrincipal, { id, status }: AssignmentPlan) => {
   const { apply, detail } = links(id)
   const blocked = status !== 'pending' && 'plan_not_pending'
-  return actionStates(who, {
+  return actionStates(principal, {
     apply: { method: 'POST', href: apply, permission: 'settings:manage', blocked },
     detail: { method: 'GET', href: detail, permission: 'settings:read' },
   })

@@ -1,6 +1,6 @@
 import { conflict, Fail } from '../../../kernel/fail.ts'
 import type { AssignmentPlan, MapTarget } from '../../../wire/channels.ts'
-import type { Reach } from '../../http/reach.ts'
+import type { Visibility } from '../../http/visibility.ts'
 import type { Db, Params } from '../../store/db.ts'
 import { Lister, present } from '../../store/filter.ts'
 
@@ -45,9 +45,10 @@ export function planStore(db: Db) {
     /** @throws Fail 404 `plan_not_found`. */
     get,
     /** Newest first, slice by slice. */
-    *slices(reach: Reach): Generator<AssignmentPlan[]> {
+    *slices(visibility: Visibility): Generator<AssignmentPlan[]> {
       const order = { direction: 'DESC', keys: ['x.created_at', 'x.id'] } as const
-      for (const rows of lister.walk(reach.own('channel_map_assignment_plan'), order, SLICE)) yield rows.map(planOf)
+      for (const rows of lister.walk(visibility.own('channel_map_assignment_plan'), order, SLICE))
+        yield rows.map(planOf)
     },
     stage({ note, targets, ...plan }: NewPlan, now: string): AssignmentPlan {
       insert.run({ ...plan, note: note || null, targets: JSON.stringify(targets), now })

@@ -2,9 +2,9 @@ import type { Ids } from '../../../kernel/ids.ts'
 import { TemplateInput, TemplatePatch } from '../../../wire/channels.ts'
 import { API_PREFIX } from '../../../wire/headers.ts'
 import { actionStates } from '../../http/actions.ts'
-import type { reaches } from '../../http/reach.ts'
+import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
-import type { UserWho } from '../../http/who.ts'
+import type { visibilities } from '../../http/visibility.ts'
 import type { TemplateStore } from './templates.store.ts'
 
 const PATH = '/settings/channel-map-templates'
@@ -13,14 +13,18 @@ const one = (p: { id: string }) => ({ type: 'channel_map_template', id: p.id })
 const read = { auth: 'user', permission: 'settings:read' } as const
 const manage = { auth: 'user', permission: 'settings:manage' } as const
 
-export const templateRoutes = (templates: TemplateStore, ids: Ids, reach: ReturnType<typeof reaches>): AnyRoute[] => [
+export const templateRoutes = (
+  templates: TemplateStore,
+  ids: Ids,
+  visibility: ReturnType<typeof visibilities>,
+): AnyRoute[] => [
   route({
     method: 'GET',
     path: PATH,
     ...read,
     action: 'settings.channel_map_templates.read',
     target: all,
-    run: ({ who }) => ({ data: templates.list(reach(who, 'settings:read')) }),
+    run: ({ principal }) => ({ data: templates.list(visibility(principal, 'settings:read')) }),
   }),
   route({
     method: 'POST',
@@ -49,9 +53,9 @@ export const templateRoutes = (templates: TemplateStore, ids: Ids, reach: Return
     ...read,
     action: 'settings.channel_map_templates.actions.read',
     target: one,
-    run: ({ params, who }) => {
+    run: ({ params, principal }) => {
       const template = templates.get(params.id)
-      return { data: { actions: actions(who, template.id), links: links(template.id), template } }
+      return { data: { actions: actions(principal, template.id), links: links(template.id), template } }
     },
   }),
   route({
@@ -81,10 +85,10 @@ const links = (id: string) => {
   }
 }
 
-const actions = (who: UserWho, templateId: string) => {
+const actions = (principal: UserPrincipal, templateId: string) => {
   const { assign, bulkAssign, createRolloutPlan, detail, update } = links(templateId)
   const changes = { permission: 'settings:manage', payload: { templateId } } as const
-  return actionStates(who, {
+  return actionStates(principal, {
     assign: { method: 'PUT', href: assign, ...changes },
     bulkAssign: { method: 'PUT', href: bulkAssign, ...changes },
     createRolloutPlan: { method: 'POST', href: createRolloutPlan, ...changes },

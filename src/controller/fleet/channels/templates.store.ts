@@ -1,6 +1,6 @@
 import { conflict, Fail, found } from '../../../kernel/fail.ts'
 import type { Template, TemplateInput, TemplatePatch } from '../../../wire/channels.ts'
-import type { Reach } from '../../http/reach.ts'
+import type { Visibility } from '../../http/visibility.ts'
 import type { Db, Params } from '../../store/db.ts'
 import { Lister, present } from '../../store/filter.ts'
 import { sourceChannels } from './maps.rules.ts'
@@ -59,8 +59,8 @@ export function templateStore(db: Db) {
       return template
     },
     /** Newest first. */
-    list: (reach: Reach): Template[] =>
-      list.all(reach.own('channel_map_template'), 'x.created_at DESC, x.id').map(templateOf),
+    list: (visibility: Visibility): Template[] =>
+      list.all(visibility.own('channel_map_template'), 'x.created_at DESC, x.id').map(templateOf),
     /** @throws Fail 409 `channel_map_template_exists`. */
     create(id: string, input: TemplateInput, now: string): Template {
       const made = insert.run(columns({ ...input, id, revision: 1 }, now))

@@ -7,7 +7,7 @@ import { type MaterialSource, materialFail } from '../../../lifecycle/material.t
 import { perform } from '../../../lifecycle/run.ts'
 import { Vault } from '../../../lifecycle/vault.ts'
 import type { Audit } from '../../http/audit.ts'
-import { systemActor } from '../../http/who.ts'
+import { systemActor } from '../../http/principal.ts'
 import type { CommitGroup } from '../../store/group.ts'
 import { type MaterialStores, materialOf } from '../onboarding/material.store.ts'
 import type { Act } from './act.ts'

@@ -7,8 +7,8 @@ import {
   type LifecycleJob,
   LifecycleRequest,
 } from '../../../wire/lifecycle.ts'
+import { actorOf } from '../../http/principal.ts'
 import { type AnyRoute, flow, route } from '../../http/route.ts'
-import { actorOf } from '../../http/who.ts'
 import type { NodeStore } from '../nodes/nodes.store.ts'
 import type { Dispatch } from './dispatch.ts'
 import { targetHostOf } from './lifecycle.rules.ts'
@@ -51,15 +51,15 @@ export const lifecycleRoutes = ({ dispatch, ids, jobs, nodes }: Parts): AnyRoute
     audit: 'decision',
     body: LifecycleRequest,
     status: 202,
-    run: async ({ params, body, who }, commit) => {
+    run: async ({ params, body, principal }, commit) => {
       const action = allowed(params.action)
       const { data: job } = await commit((now) => {
         nodes.mustServe(params.id)
         const { alias, id, ...at } = nodes.get(params.id, now)
-        const wish = { action, nodeAlias: alias, nodeId: id, requestedBy: who.id, targetHost: targetHostOf(at) }
+        const wish = { action, nodeAlias: alias, nodeId: id, requestedBy: principal.id, targetHost: targetHostOf(at) }
         return { data: jobs.create({ ...wish, id: ids.make('node_lifecycle') }, now) }
       })
-      const data = await soon(dispatch.start(job, body, actorOf(who)), job)
+      const data = await soon(dispatch.start(job, body, actorOf(principal)), job)
       return { data, status: data.status === 'failed' ? 502 : 202 }
     },
   }),

@@ -1,7 +1,7 @@
 import { ChannelRooms, type Node } from '../../../wire/nodes.ts'
 import type { Events } from '../../events.ts'
-import type { reaches } from '../../http/reach.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
+import type { visibilities } from '../../http/visibility.ts'
 import type { RoomStore } from '../rooms/rooms.store.ts'
 import type { ChannelRoomStore } from './channelrooms.store.ts'
 import type { NodeStore } from './nodes.store.ts'
@@ -10,11 +10,11 @@ interface Parts {
   channelRooms: ChannelRoomStore
   events: Events
   nodes: NodeStore
-  reach: ReturnType<typeof reaches>
+  visibility: ReturnType<typeof visibilities>
   rooms: RoomStore
 }
 
-export const channelRoomRoutes = ({ channelRooms, events, nodes, reach, rooms }: Parts): AnyRoute[] => [
+export const channelRoomRoutes = ({ channelRooms, events, nodes, visibility, rooms }: Parts): AnyRoute[] => [
   // One transaction: channels, schedules and rosters move together or not at all.
   route({
     method: 'PUT',
@@ -24,9 +24,9 @@ export const channelRoomRoutes = ({ channelRooms, events, nodes, reach, rooms }:
     action: 'nodes.channel-rooms.assign',
     target: (p) => ({ type: 'node', id: p.id }),
     body: ChannelRooms,
-    run: ({ params, body: { assignments }, who, now }) => {
+    run: ({ params, body: { assignments }, principal, now }) => {
       const before = nodes.get(params.id, now)
-      const within = reach(who, 'node:manage')
+      const within = visibility(principal, 'node:manage')
       for (const [at, { roomId }] of assignments.entries())
         if (roomId !== null) rooms.mustExist(roomId, within, ['assignments', at, 'roomId'])
       channelRooms.assign(before.id, assignments)

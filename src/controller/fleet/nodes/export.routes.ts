@@ -1,8 +1,8 @@
 import { Fail } from '../../../kernel/fail.ts'
 import { NodeExport, NodeFilters } from '../../../wire/nodes.ts'
 import { type Column, csvExport } from '../../http/export.ts'
-import type { reaches } from '../../http/reach.ts'
 import { type AnyRoute, stream } from '../../http/route.ts'
+import type { visibilities } from '../../http/visibility.ts'
 import type { InterfaceFacts } from './interfaces.store.ts'
 import type { ExportedNode, NodeStore } from './nodes.store.ts'
 
@@ -13,22 +13,24 @@ const shared = {
   target: () => ({ type: 'node_collection' }),
 } as const
 
-export const nodeExportRoutes = (nodes: NodeStore, reach: ReturnType<typeof reaches>): AnyRoute[] => [
+export const nodeExportRoutes = (nodes: NodeStore, visibility: ReturnType<typeof visibilities>): AnyRoute[] => [
   stream({
     method: 'GET',
     ...shared,
     action: 'nodes.export',
     query: NodeFilters,
-    run: async ({ who, query, now }) => ({ response: csv(nodes.exported(reach(who, 'node:read'), query, now), now) }),
+    run: async ({ principal, query, now }) => ({
+      response: csv(nodes.exported(visibility(principal, 'node:read'), query, now), now),
+    }),
   }),
   stream({
     method: 'POST',
     ...shared,
     action: 'nodes.export_selected',
     body: NodeExport,
-    run: async ({ who, body, now }) => {
+    run: async ({ principal, body, now }) => {
       const wanted = [...new Set(body.nodeIds)]
-      const chosen = nodes.chosen(reach(who, 'node:read'), wanted, now)
+      const chosen = nodes.chosen(visibility(principal, 'node:read'), wanted, now)
       if (chosen.length < wanted.length)
         throw new Fail(404, 'node_not_visible', 'One or more nodes are not visible', { outcome: 'denied' })
       return { response: csv([chosen], now), details: { nodeCount: chosen.length } }

@@ -2,8 +2,8 @@ import { found } from '../../../kernel/fail.ts'
 import { InterfacePatch, NodeFilters, NodePatch } from '../../../wire/nodes.ts'
 import type { Events } from '../../events.ts'
 import { pageMeta } from '../../http/page.ts'
-import type { reaches } from '../../http/reach.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
+import type { visibilities } from '../../http/visibility.ts'
 import type { RoomStore } from '../rooms/rooms.store.ts'
 import { movedWith } from './channelrooms.routes.ts'
 import { type NodeStore, snapshot } from './nodes.store.ts'
@@ -16,11 +16,11 @@ const manage = { auth: 'user', permission: 'node:manage' } as const
 interface Stores {
   events: Events
   nodes: NodeStore
-  reach: ReturnType<typeof reaches>
+  visibility: ReturnType<typeof visibilities>
   rooms: RoomStore
 }
 
-export const nodeRoutes = ({ events, nodes, reach, rooms }: Stores): AnyRoute[] => [
+export const nodeRoutes = ({ events, nodes, visibility, rooms }: Stores): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/nodes',
@@ -28,9 +28,9 @@ export const nodeRoutes = ({ events, nodes, reach, rooms }: Stores): AnyRoute[] 
     action: 'nodes.read',
     target: all,
     query: NodeFilters,
-    run: ({ who, query, now }) => {
+    run: ({ principal, query, now }) => {
       const limit = Math.min(query.limit ?? 50, 200)
-      const { rows, total } = nodes.list(reach(who, 'node:read'), query, limit, now)
+      const { rows, total } = nodes.list(visibility(principal, 'node:read'), query, limit, now)
       return { data: rows, beside: { meta: pageMeta(rows.length, total, limit, query.offset ?? 0) } }
     },
   }),
@@ -49,9 +49,9 @@ export const nodeRoutes = ({ events, nodes, reach, rooms }: Stores): AnyRoute[] 
     action: 'nodes.update',
     target: one,
     body: NodePatch,
-    run: ({ params, body, who, now }) => {
+    run: ({ params, body, principal, now }) => {
       nodes.mustExist(params.id)
-      if (body.roomId) rooms.mustExist(body.roomId, reach(who, 'node:manage'), ['roomId'])
+      if (body.roomId) rooms.mustExist(body.roomId, visibility(principal, 'node:manage'), ['roomId'])
       const { before, after } = nodes.patch(params.id, body, now)
       events.emit('config.changed', { nodeId: params.id })
       // Channels without a room of their own have the node's.

@@ -2,7 +2,7 @@ import { iso } from '../../../kernel/clock.ts'
 import { found } from '../../../kernel/fail.ts'
 import type { Ids } from '../../../kernel/ids.ts'
 import type { Enrollment, Heartbeat, Interface, Node, NodeFilters, NodePatch, NodeStatus } from '../../../wire/nodes.ts'
-import type { Reach } from '../../http/reach.ts'
+import type { Visibility } from '../../http/visibility.ts'
 import type { Db, SqlValue } from '../../store/db.ts'
 import { type Condition, contains, Lister, present, when } from '../../store/filter.ts'
 import { type InterfaceFacts, interfaceStore } from './interfaces.store.ts'
@@ -82,12 +82,15 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
     const byNode = interfaces.facts(rows.map((row) => row.id))
     return rows.map((row) => ({ ...shown(row, []), interfaces: byNode.get(row.id) ?? [] }))
   }
-  const within = (reach: Reach, now: string): Condition[] => [
+  const within = (visibility: Visibility, now: string): Condition[] => [
     // Always bound: the status column needs it.
     { sql: '1', params: { offlineBefore: offlineBefore(now) } },
-    ...reach.nodes(),
+    ...visibility.nodes(),
   ]
-  const seen = (reach: Reach, f: NodeFilters, now: string): Condition[] => [...within(reach, now), ...matching(f)]
+  const seen = (visibility: Visibility, f: NodeFilters, now: string): Condition[] => [
+    ...within(visibility, now),
+    ...matching(f),
+  ]
 
   return {
     interfaces,
@@ -96,22 +99,22 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
     mustExist: (id: string): void => void found(exists.get({ id }), 'Node'),
     /** @throws Fail 404, or 409 `node_retired`. */
     mustServe: (id: string): void => mustBeInUse(found(exists.get({ id }), 'Node')),
-    list(reach: Reach, f: NodeFilters, limit: number, now: string): { rows: Node[]; total: number } {
-      const { rows, total } = lister.page(seen(reach, f, now), 'n.alias, n.id', limit, f.offset ?? 0)
+    list(visibility: Visibility, f: NodeFilters, limit: number, now: string): { rows: Node[]; total: number } {
+      const { rows, total } = lister.page(seen(visibility, f, now), 'n.alias, n.id', limit, f.offset ?? 0)
       return { rows: whole(rows), total }
     },
     /** Every node that matches, in the order of the list; slice by slice, channels left out. */
-    *exported(reach: Reach, f: NodeFilters, now: string): Generator<ExportedNode[]> {
+    *exported(visibility: Visibility, f: NodeFilters, now: string): Generator<ExportedNode[]> {
       const order = { direction: 'ASC', keys: ['n.alias', 'n.id'] } as const
-      for (const rows of lister.walk(seen(reach, f, now), order, EXPORT_SLICE)) yield withFacts(rows)
+      for (const rows of lister.walk(seen(visibility, f, now), order, EXPORT_SLICE)) yield withFacts(rows)
     },
     /** These nodes in the given order, as far as the caller may see them. */
-    chosen(reach: Reach, wanted: readonly string[], now: string): ExportedNode[] {
+    chosen(visibility: Visibility, wanted: readonly string[], now: string): ExportedNode[] {
       const named = {
         sql: 'n.id IN (SELECT value FROM json_each(@wanted))',
         params: { wanted: JSON.stringify(wanted) },
       }
-      const rows = lister.rows([...within(reach, now), named], 'n.id', wanted.length, 0)
+      const rows = lister.rows([...within(visibility, now), named], 'n.id', wanted.length, 0)
       const byId = new Map(rows.map((row) => [row.id, row]))
       return withFacts(wanted.flatMap((id) => byId.get(id) ?? []))
     },

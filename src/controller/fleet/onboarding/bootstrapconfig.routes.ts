@@ -9,8 +9,8 @@ import {
   type SetupFile,
   type WantedNode,
 } from '../../../wire/provision.ts'
-import type { Reach, reaches } from '../../http/reach.ts'
 import { type AnyRoute, route, type Written } from '../../http/route.ts'
+import type { Visibility, visibilities } from '../../http/visibility.ts'
 import { type NodeStore, snapshot } from '../nodes/nodes.store.ts'
 import type { CredentialStore } from './credentials.store.ts'
 
@@ -18,13 +18,13 @@ interface Parts {
   credentials: CredentialStore
   ids: Ids
   nodes: NodeStore
-  reach: ReturnType<typeof reaches>
+  visibility: ReturnType<typeof visibilities>
 }
 
 /** The content of a setup stick: what is new is enrolled, everybody gets a token, all or nothing. */
-export const bootstrapConfigRoutes = ({ credentials, ids, nodes, reach }: Parts): AnyRoute[] => {
+export const bootstrapConfigRoutes = ({ credentials, ids, nodes, visibility }: Parts): AnyRoute[] => {
   /** The one that exists and may be seen, or a new one; without a token of its own until it has joined. */
-  const nodeOf = (wanted: WantedNode, within: Reach, now: string): { node: Node; made: boolean } => {
+  const nodeOf = (wanted: WantedNode, within: Visibility, now: string): { node: Node; made: boolean } => {
     if (!('nodeId' in wanted)) return { node: nodes.enroll(ids.make('node'), enrollment(wanted), now), made: true }
     if (nodes.chosen(within, [wanted.nodeId], now).length === 0)
       throw new Fail(404, 'node_not_visible', `Node ${wanted.nodeId} is not visible`, { outcome: 'denied' })
@@ -41,14 +41,14 @@ export const bootstrapConfigRoutes = ({ credentials, ids, nodes, reach }: Parts)
       target: () => ({ type: 'node_collection' }),
       body: BootstrapConfigRequest,
       status: 201,
-      run: ({ body: { nodes: wanted, ttlSeconds, ...shared }, who, now }) => {
+      run: ({ body: { nodes: wanted, ttlSeconds, ...shared }, principal, now }) => {
         noneTwice(wanted)
-        const within = reach(who, 'node:manage')
+        const within = visibility(principal, 'node:manage')
         const written: Written[] = []
         const entries = wanted.map((one) => {
           const { node, made } = nodeOf(one, within, now)
           const before = credentials.held(node.id, now)
-          const { token, expiresAt } = credentials.mintBootstrap(node.id, ttlSeconds, who.id, now)
+          const { token, expiresAt } = credentials.mintBootstrap(node.id, ttlSeconds, principal.id, now)
           const target = { type: 'node', id: node.id, name: node.alias }
           if (made) written.push({ action: 'nodes.enroll', after: snapshot(node), target })
           const issued = { expiresAt, tokenPrefix: tokenPrefix(token) }

@@ -53,9 +53,9 @@ export const onboardingRoutes = ({
     target: () => ({ type: 'node_collection' }),
     body: Enrollment,
     status: 201,
-    run: ({ body, who, now }) => {
+    run: ({ body, principal, now }) => {
       const node = nodes.enroll(ids.make('node'), body, now)
-      const credential = credentials.issue(node.id, who.id, now)
+      const credential = credentials.issue(node.id, principal.id, now)
       return {
         data: { credential, node },
         after: { ...snapshot(node), ...credentials.held(node.id, now) },
@@ -71,11 +71,11 @@ export const onboardingRoutes = ({
     action: 'nodes.bootstrap_token.issue',
     body: BootstrapTokenRequest,
     status: 201,
-    run: ({ params, body, request, who, now }) => {
+    run: ({ params, body, request, principal, now }) => {
       nodes.mustServe(params.id)
       const { id: nodeId, location } = nodes.get(params.id, now)
       const before = credentials.held(params.id, now)
-      const { token, expiresAt } = credentials.mintBootstrap(params.id, body.ttlSeconds, who.id, now)
+      const { token, expiresAt } = credentials.mintBootstrap(params.id, body.ttlSeconds, principal.id, now)
       const issued = { expiresAt, tokenPrefix: tokenPrefix(token) }
       const url = address(request.header('host'))
       const wish = { controllerCa: body.controllerCaPath, pin: introduction(url)?.pin, version: body.version }
@@ -100,9 +100,9 @@ export const onboardingRoutes = ({
     success: ['nodes.bootstrap.completed', 'nodes.bootstrap.failed'],
     body: Bootstrap,
     status: 201,
-    run: ({ params: { id }, body, who, now }) => {
+    run: ({ params: { id }, body, principal, now }) => {
       const before = credentials.held(id, now)
-      if (!credentials.spend(who.tokenHash, id, now))
+      if (!credentials.spend(principal.tokenHash, id, now))
         throw new Fail(401, 'invalid_bootstrap_token', 'Unauthorized', { outcome: 'denied' })
       const credential = credentials.issue(id, null, now)
       const ssh = sshKeys.adopt(id, body, { tokenId: credential.id, username: body.username }, now)
@@ -131,11 +131,11 @@ export const onboardingRoutes = ({
     ...manage,
     action: 'nodes.credentials.rotate',
     status: 201,
-    run: ({ params, who, now }) => {
+    run: ({ params, principal, now }) => {
       nodes.mustServe(params.id)
       const node = nodes.get(params.id, now)
       const before = credentials.held(params.id, now)
-      const credential = credentials.issue(params.id, who.id, now)
+      const credential = credentials.issue(params.id, principal.id, now)
       return {
         data: { credential, node },
         before,

@@ -1,9 +1,9 @@
 import type { Base, Module } from '../../module.ts'
-import type { Running } from './depot.own.ts'
-import { Depot } from './depot.ts'
 import { releaseRoutes } from './release.routes.ts'
 import { releaseStore } from './release.store.ts'
 import { Releases } from './releases.ts'
+import type { Running } from './repository.own.ts'
+import { ReleaseRepository } from './repository.ts'
 
 interface Deps {
   /** The executable that runs, to be given to nodes; absent in development. */
@@ -14,11 +14,11 @@ interface Deps {
 export function createReleases(base: Base, { running }: Deps): Module {
   const { clock, config, db, group, log } = base
   const publicKey = config.SVC_AGENT_RELEASE_PUBLIC_KEY
-  const depot = new Depot({ dir: config.SVC_AGENT_RELEASE_DIR, log, publicKey, running })
+  const repository = new ReleaseRepository({ dir: config.SVC_AGENT_RELEASE_DIR, log, publicKey, running })
   const releases = new Releases({
     apiUrl: config.SVC_GITHUB_API_URL,
     clock,
-    depot,
+    repository,
     fetch: config.SVC_AGENT_RELEASE_FETCH,
     group,
     log,
@@ -32,11 +32,11 @@ export function createReleases(base: Base, { running }: Deps): Module {
   return {
     api: undefined,
     release: () => void releases.stop(),
-    routes: releaseRoutes({ depot, log, releases }),
+    routes: releaseRoutes({ repository, log, releases }),
     runners: [releases.runner()],
     stop: async () => {
       await releases.stop()
-      await depot.stop()
+      await repository.stop()
     },
   }
 }

@@ -3,12 +3,12 @@ import { errorFields, type Log } from '../../../kernel/log.ts'
 import { sumLine, tagOfVersion } from '../../../system/host/release.rules.ts'
 import { sendFile } from '../../http/files.ts'
 import { type AnyRoute, type Incoming, route, type Streamed, stream } from '../../http/route.ts'
-import { type Asked, askedFor, factsOf, type Held, type HeldFile } from './depot.rules.ts'
-import type { Depot } from './depot.ts'
 import type { Releases } from './releases.ts'
+import { type Asked, askedFor, factsOf, type Held, type HeldFile } from './repository.rules.ts'
+import type { ReleaseRepository } from './repository.ts'
 
 interface Parts {
-  depot: Depot
+  repository: ReleaseRepository
   log: Log
   releases: Releases
 }
@@ -44,17 +44,17 @@ const download = (parts: Parts, auth: 'bootstrap' | 'node', action: string): Any
     run: ({ params, request }) => sent(parts, params.file, request),
   })
 
-async function sent({ depot, log }: Parts, file: string, request: Incoming): Promise<Streamed> {
+async function sent({ repository, log }: Parts, file: string, request: Incoming): Promise<Streamed> {
   const asked = found(askedFor(file), 'Release file')
-  const release = found(await offered(depot, asked.version, log), 'Release')
+  const release = found(await offered(repository, asked.version, log), 'Release')
   const details = { file: file.slice(0, 200), tag: tagOfVersion(release.version) }
-  return { details, response: await answer(depot.dir, release, asked, request) }
+  return { details, response: await answer(repository.dir, release, asked, request) }
 }
 
 /** @throws Fail 503 when the release could not be made ready; the log knows why. */
-async function offered(depot: Depot, version: string, log: Log): Promise<Held | undefined> {
+async function offered(repository: ReleaseRepository, version: string, log: Log): Promise<Held | undefined> {
   try {
-    return await depot.offer(version)
+    return await repository.offer(version)
   } catch (e) {
     log.error('The own executable could not be packed for nodes.', errorFields(e))
     throw new Fail(503, 'release_not_ready', 'The release could not be made ready: the log of the controller says why')

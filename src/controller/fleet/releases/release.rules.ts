@@ -1,6 +1,6 @@
 import { compareVersions, tagOfVersion, versionOfTag } from '../../../system/host/release.rules.ts'
 import type { AgentRelease, ReleaseAsset, ReleaseList } from '../../../wire/nodes.ts'
-import type { Newest } from './depot.ts'
+import type { Newest } from './repository.ts'
 
 interface Found {
   assets: ReleaseAsset[]

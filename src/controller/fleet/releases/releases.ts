@@ -3,15 +3,15 @@ import { errorFields, type Log } from '../../../kernel/log.ts'
 import type { AgentReleaseCheck } from '../../../wire/nodes.ts'
 import type { Runner } from '../../scheduler/ticker.ts'
 import type { CommitGroup } from '../../store/group.ts'
-import { fetchRelease } from './depot.fetch.ts'
-import type { Depot } from './depot.ts'
 import { fetchReleases, ReleaseError, type ReleaseSource } from './release.http.ts'
 import { newerOf, newestAgent } from './release.rules.ts'
 import type { KnownRelease, ReleaseStore } from './release.store.ts'
+import { fetchRelease } from './repository.fetch.ts'
+import type { ReleaseRepository } from './repository.ts'
 
 interface ReleaseParts extends ReleaseSource {
   clock: Clock
-  depot: Depot
+  repository: ReleaseRepository
   /** Whether a newer release is fetched into the depot. */
   fetch: boolean
   group: CommitGroup
@@ -42,8 +42,8 @@ export class Releases {
 
   /** What is known now; begins a check when one is due. */
   current(): AgentReleaseCheck {
-    const { depot, repo } = this.parts
-    const held = depot.newest()
+    const { repository, repo } = this.parts
+    const held = repository.newest()
     if (repo === undefined) {
       const data = newerOf(null, held)
       return data ? { data } : { data, reason: 'release_source_unconfigured' }
@@ -73,13 +73,13 @@ export class Releases {
 
   /** Warms the cache at start and keeps it fresh while nobody asks; what lies in the depot is proved meanwhile. */
   runner(): Runner {
-    const { depot, ttlMs } = this.parts
+    const { repository, ttlMs } = this.parts
     return {
       name: 'agent-release',
       enabled: true,
       intervalSeconds: Math.max(1, Math.ceil(Math.min(ttlMs, PAUSE_AFTER_ERROR_MS) / 1000)),
       tick: async () => {
-        await depot.look()
+        await repository.look()
         await this.refresh()
         await this.fetchNewest()
         return this.current()
@@ -95,15 +95,15 @@ export class Releases {
 
   /** Brings the newest known release into the depot when it is not there; what failed is left alone for a while. */
   private async fetchNewest(): Promise<void> {
-    const { clock, depot, fetch, log, publicKey, repo, ttlMs } = this.parts
+    const { clock, repository, fetch, log, publicKey, repo, ttlMs } = this.parts
     const known = fetch && repo !== undefined ? this.known(repo) : undefined
-    if (!known?.data || this.stopping.signal.aborted || (await depot.holds(known.data.version))) return
+    if (!known?.data || this.stopping.signal.aborted || (await repository.holds(known.data.version))) return
     if (this.unfetched && clock.monotonic() - this.unfetched.at < ttlMs) return
     const { tag, version } = known.data
     try {
-      const parts = { dir: depot.dir, publicKey, source: this.parts }
+      const parts = { dir: repository.dir, publicKey, source: this.parts }
       await fetchRelease(parts, version, known.assets, this.stopping.signal)
-      await depot.look()
+      await repository.look()
       this.unfetched = undefined
       log.info('A new agent release was fetched.', { tag })
     } catch (e) {

@@ -1,7 +1,7 @@
 import type { Node } from '../../../wire/nodes.ts'
 import type { Capability } from '../../../wire/permissions.ts'
 import type { Room } from '../../../wire/rooms.ts'
-import type { Pair } from '../../http/who.ts'
+import type { Pair } from '../../http/principal.ts'
 
 /** What being assigned to a schedule allows in its room. */
 export const ASSIGNED: readonly Capability[] = ['view', 'operate']

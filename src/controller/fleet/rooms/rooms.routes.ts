@@ -1,9 +1,9 @@
 import type { Ids } from '../../../kernel/ids.ts'
 import { RoomInput, RoomPatch } from '../../../wire/rooms.ts'
-import type { reaches } from '../../http/reach.ts'
+import { inBatches } from '../../http/batches.ts'
 import { type AnyRoute, flow, route } from '../../http/route.ts'
-import { repeatWhile } from '../../http/steps.ts'
-import type { Leaving } from './leaving.store.ts'
+import type { visibilities } from '../../http/visibility.ts'
+import type { DetachStore } from './detach.store.ts'
 import type { RoomStore } from './rooms.store.ts'
 
 const all = () => ({ type: 'room_collection' })
@@ -13,19 +13,19 @@ const manage = { auth: 'user', permission: 'node:manage' } as const
 
 interface Parts {
   ids: Ids
-  leaving: Leaving
-  reach: ReturnType<typeof reaches>
+  detach: DetachStore
+  visibility: ReturnType<typeof visibilities>
   rooms: RoomStore
 }
 
-export const roomRoutes = ({ ids, leaving, reach, rooms }: Parts): AnyRoute[] => [
+export const roomRoutes = ({ ids, detach, visibility, rooms }: Parts): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/rooms',
     ...read,
     action: 'rooms.read',
     target: all,
-    run: ({ who }) => ({ data: rooms.list(reach(who, 'node:read')) }),
+    run: ({ principal }) => ({ data: rooms.list(visibility(principal, 'node:read')) }),
   }),
   route({
     method: 'POST',
@@ -69,7 +69,7 @@ export const roomRoutes = ({ ids, leaving, reach, rooms }: Parts): AnyRoute[] =>
     status: 204,
     run: async ({ params: { roomId } }, commit) => {
       rooms.mustBeFree(roomId)
-      await repeatWhile(() => leaving.leaveRoom(roomId))
+      await inBatches(() => detach.fromRoom(roomId))
       return commit(() => ({ data: null, before: rooms.remove(roomId) }))
     },
   }),

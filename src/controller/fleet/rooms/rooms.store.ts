@@ -1,6 +1,6 @@
 import { conflict, found, invalid } from '../../../kernel/fail.ts'
 import type { Room, RoomInput, RoomPatch } from '../../../wire/rooms.ts'
-import type { Reach } from '../../http/reach.ts'
+import type { Visibility } from '../../http/visibility.ts'
 import type { Db, Params } from '../../store/db.ts'
 import { Lister, present } from '../../store/filter.ts'
 
@@ -58,8 +58,8 @@ export function roomStore(db: Db) {
 
   return {
     get,
-    list: (reach: Reach): Room[] =>
-      list.all(reach.rooms(), 'rooms.site, rooms.name').map((row) => present(row) as Room),
+    list: (visibility: Visibility): Room[] =>
+      list.all(visibility.rooms(), 'rooms.site, rooms.name').map((row) => present(row) as Room),
     /** @throws Fail 409 `room_exists` for a used (site, name) or id. */
     create(id: string, input: RoomInput, now: string): Room {
       unique({ id, site: input.site, name: input.name })
@@ -91,9 +91,9 @@ export function roomStore(db: Db) {
       return before
     },
     /** @throws Fail 400 naming `path` when a referenced room is unknown, or out of reach, which is told alike. */
-    mustExist(id: string, reach: Reach, path: (string | number)[]): void {
+    mustExist(id: string, visibility: Visibility, path: (string | number)[]): void {
       const named = { sql: 'rooms.id = @wanted', params: { wanted: id } }
-      if (list.count([named, ...reach.rooms()], 1) === 0)
+      if (list.count([named, ...visibility.rooms()], 1) === 0)
         throw invalid(`Room ${id} not found`, path, 'no such room', 'room_not_found')
     },
   }

@@ -22,12 +22,12 @@ export function createSwitchers(base: Base, { fleet, health: { health }, keys, s
   const switchers = switcherStore(db, keys.settings)
   const routing = routingStore(db)
   const devices = new Devices()
-  const { reach } = authorization
+  const { visibility } = authorization
   const mappings = mappingStore(db, switchers)
   return {
     api: undefined,
     release: () => devices.stop(),
-    routes: switcherRoutes({ devices, health, ids, mappings, reach, rooms: fleet.rooms, routing, switchers }),
+    routes: switcherRoutes({ devices, health, ids, mappings, visibility, rooms: fleet.rooms, routing, switchers }),
     runners: [
       routingRunner({
         audit,

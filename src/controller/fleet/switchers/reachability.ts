@@ -1,5 +1,5 @@
 // The one health event of a switcher that cannot be reached: opened once, resolved when it can.
-import { systemActor } from '../../http/who.ts'
+import { systemActor } from '../../http/principal.ts'
 import type { HealthApi } from '../../monitoring/health/api.ts'
 import type { Routed, RoutingStore } from './routing.store.ts'
 

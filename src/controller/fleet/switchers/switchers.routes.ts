@@ -7,10 +7,10 @@ import {
   SwitcherPatch,
   SwitcherRestore,
 } from '../../../wire/switchers.ts'
-import type { reaches } from '../../http/reach.ts'
+import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, flow, route, type Target } from '../../http/route.ts'
 import { inScope } from '../../http/scope.ts'
-import type { UserWho } from '../../http/who.ts'
+import type { visibilities } from '../../http/visibility.ts'
 import type { HealthApi } from '../../monitoring/health/api.ts'
 import type { RoomStore } from '../rooms/rooms.store.ts'
 import type { Devices } from './devices.ts'
@@ -26,7 +26,7 @@ interface Parts {
   health: HealthApi['health']
   ids: Ids
   mappings: MappingStore
-  reach: ReturnType<typeof reaches>
+  visibility: ReturnType<typeof visibilities>
   rooms: RoomStore
   routing: RoutingStore
   switchers: SwitcherStore
@@ -45,14 +45,14 @@ export const switcherRoutes = (parts: Parts): AnyRoute[] => [
   ...operated(parts),
 ]
 
-const listed = ({ mappings, reach, rooms, switchers }: Parts): AnyRoute[] => [
+const listed = ({ mappings, visibility, rooms, switchers }: Parts): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/settings/switchers',
     ...read,
     action: 'settings.switchers.read',
     target: all,
-    run: ({ who }) => ({ data: switchers.list(reach(who, 'switcher:read')) }),
+    run: ({ principal }) => ({ data: switchers.list(visibility(principal, 'switcher:read')) }),
   }),
   route({
     method: 'GET',
@@ -71,9 +71,9 @@ const listed = ({ mappings, reach, rooms, switchers }: Parts): AnyRoute[] => [
     ...read,
     action: 'settings.switchers.mapping_options.read',
     target: all,
-    run: ({ who }) => {
-      const within = rooms.list(reach(who, 'node:read'))
-      const users = who.permissions.has('switcher:map') ? mappings.users() : []
+    run: ({ principal }) => {
+      const within = rooms.list(visibility(principal, 'node:read'))
+      const users = principal.permissions.has('switcher:map') ? mappings.users() : []
       return { data: { rooms: within.map(({ id, name, site }) => ({ id, name, site })), users } }
     },
   }),
@@ -125,15 +125,15 @@ const managed = ({ health, ids, routing, switchers }: Parts): AnyRoute[] => [
  * What of a map the caller may know: rooms within reach, with the switcher itself also the ids of the others; people to
  * who maps them.
  */
-function seen({ reach, rooms }: Parts, who: UserWho, id: string, map: Mappings): Mappings {
-  const mine = new Set(rooms.list(reach(who, 'node:read')).map((room) => room.id))
-  const whole = inScope(who, [{ type: 'switcher', id }])
+function seen({ visibility, rooms }: Parts, principal: UserPrincipal, id: string, map: Mappings): Mappings {
+  const mine = new Set(rooms.list(visibility(principal, 'node:read')).map((room) => room.id))
+  const whole = inScope(principal, [{ type: 'switcher', id }])
   return {
     inputs: map.inputs.flatMap((wired) => {
       if (mine.has(wired.roomId)) return [wired]
       return whole ? [{ input: wired.input, roomId: wired.roomId }] : []
     }),
-    outputs: who.permissions.has('switcher:map') ? map.outputs : [],
+    outputs: principal.permissions.has('switcher:map') ? map.outputs : [],
   }
 }
 
@@ -142,12 +142,12 @@ function seen({ reach, rooms }: Parts, who: UserWho, id: string, map: Mappings):
  * user is live in, so one room of a switcher is not enough to say where the others are shown.
  * @throws Fail 403 for a map that is partly out of sight, 400 `invalid_mapping` for a room that is.
  */
-function mayReplace(parts: Parts, who: UserWho, id: string, wanted: SwitcherMappings): void {
+function mayReplace(parts: Parts, principal: UserPrincipal, id: string, wanted: SwitcherMappings): void {
   const known = parts.mappings.read(id).inputs
-  if (seen(parts, who, id, { inputs: known, outputs: [] }).inputs.length < known.length)
+  if (seen(parts, principal, id, { inputs: known, outputs: [] }).inputs.length < known.length)
     throw new Fail(403, 'missing_resource_scope', 'Forbidden', { outcome: 'denied' })
   const kept = new Set(known.map((input) => input.roomId))
-  const mine = new Set(parts.rooms.list(parts.reach(who, 'node:read')).map((room) => room.id))
+  const mine = new Set(parts.rooms.list(parts.visibility(principal, 'node:read')).map((room) => room.id))
   wanted.inputs.forEach(({ roomId }, i) => {
     if (!kept.has(roomId) && !mine.has(roomId)) throw noRoom(roomId, i)
   })
@@ -160,9 +160,9 @@ const mapped = (parts: Parts): AnyRoute[] => [
     ...read,
     action: 'settings.switchers.mappings.read',
     target: one,
-    run: ({ params, who }) => {
+    run: ({ params, principal }) => {
       const target = named(parts.switchers.get(params.id))
-      return { data: seen(parts, who, params.id, parts.mappings.read(params.id)), target }
+      return { data: seen(parts, principal, params.id, parts.mappings.read(params.id)), target }
     },
   }),
   route({
@@ -173,9 +173,9 @@ const mapped = (parts: Parts): AnyRoute[] => [
     action: 'settings.switchers.mappings.update',
     target: one,
     body: SwitcherMappings,
-    run: ({ body, params, who }) => {
+    run: ({ body, params, principal }) => {
       const target = named(parts.switchers.get(params.id))
-      mayReplace(parts, who, params.id, body)
+      mayReplace(parts, principal, params.id, body)
       const { before, after } = parts.mappings.replace(params.id, body)
       return { data: after, before, after, target }
     },

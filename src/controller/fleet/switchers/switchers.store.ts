@@ -10,7 +10,7 @@ import type {
   SwitcherModel,
   SwitcherPatch,
 } from '../../../wire/switchers.ts'
-import type { Reach } from '../../http/reach.ts'
+import type { Visibility } from '../../http/visibility.ts'
 import type { Db, Params } from '../../store/db.ts'
 import { Lister, present } from '../../store/filter.ts'
 import { checkMappings, PORTS } from './switchers.rules.ts'
@@ -57,7 +57,8 @@ export function switcherStore(db: Db, key: () => Uint8Array) {
   return {
     get,
     /** By name. */
-    list: (reach: Reach): Switcher[] => list.all(reach.switchers(), 'x.display_name COLLATE NOCASE, x.id').map(shown),
+    list: (visibility: Visibility): Switcher[] =>
+      list.all(visibility.switchers(), 'x.display_name COLLATE NOCASE, x.id').map(shown),
     /** @throws Fail 409 `switcher_exists` for a used id. */
     create(id: string, { password, ...input }: SwitcherInput, now: string): Switcher {
       if (byId.get({ id })) throw conflict('switcher_exists', 'Switcher already exists')

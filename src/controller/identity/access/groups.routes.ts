@@ -3,8 +3,8 @@ import { AccessPage, type GroupDetail, GroupInput, GroupMembers, GroupPatch } fr
 import { API_PREFIX } from '../../../wire/headers.ts'
 import { actionStates } from '../../http/actions.ts'
 import { pageMeta } from '../../http/page.ts'
+import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, route, type Target } from '../../http/route.ts'
-import type { UserWho } from '../../http/who.ts'
 import { MANAGE } from './access.rules.ts'
 import type { GroupStore } from './groups.store.ts'
 import type { KeepManaged } from './lockout.ts'
@@ -61,9 +61,9 @@ export const groupRoutes = (groups: GroupStore, ids: Ids, keep: KeepManaged): An
     ...manage,
     action: 'auth.groups.detail.read',
     target: one,
-    run: ({ params, who }) => {
+    run: ({ params, principal }) => {
       const group = groups.get(params.id)
-      return { data: { actions: actions(who, group.id), group, links: links(group.id) }, target: named(group) }
+      return { data: { actions: actions(principal, group.id), group, links: links(group.id) }, target: named(group) }
     },
   }),
   route({
@@ -108,8 +108,8 @@ const links = (id: string) => ({
   update: hrefOf(id),
 })
 
-const actions = (who: UserWho, id: string) =>
-  actionStates(who, {
+const actions = (principal: UserPrincipal, id: string) =>
+  actionStates(principal, {
     delete: { method: 'DELETE', href: hrefOf(id), permission: MANAGE },
     detail: { method: 'GET', href: hrefOf(id), permission: MANAGE },
     updateGroup: { method: 'PATCH', href: hrefOf(id), permission: MANAGE },

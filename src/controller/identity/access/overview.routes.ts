@@ -15,9 +15,9 @@ export const accessOverviewRoutes = (policies: AccessPolicyStore): AnyRoute[] =>
     path: '/auth/actions',
     ...manage,
     action: 'auth.actions.read',
-    run: ({ who }) => ({
+    run: ({ principal }) => ({
       data: {
-        actions: actionStates(who, {
+        actions: actionStates(principal, {
           createGroup: act('POST', `${AUTH}/groups`),
           createUser: act('POST', `${AUTH}/users`),
           groups: act('GET', `${AUTH}/groups`),
@@ -39,9 +39,9 @@ export const accessOverviewRoutes = (policies: AccessPolicyStore): AnyRoute[] =>
     path: '/auth/access-policies/actions',
     ...manage,
     action: 'auth.access_policies.actions.read',
-    run: ({ who }) => ({
+    run: ({ principal }) => ({
       data: {
-        actions: actionStates(who, { read: act('GET', POLICIES), update: act('PATCH', POLICIES) }),
+        actions: actionStates(principal, { read: act('GET', POLICIES), update: act('PATCH', POLICIES) }),
         links: { actions: `${POLICIES}/actions`, detail: POLICIES, update: POLICIES },
         policies: policies.list(),
       },

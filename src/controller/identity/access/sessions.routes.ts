@@ -16,7 +16,7 @@ export const sessionRoutes = (sessions: OpenSessions, users: UserStore): AnyRout
     ...own,
     action: 'auth.sessions.read',
     target: () => ({ type: 'session_collection' }),
-    run: ({ now, who }) => ({ data: sessions.list(who.id, who.sessionId, now) }),
+    run: ({ now, principal }) => ({ data: sessions.list(principal.id, principal.sessionId, now) }),
   }),
   route({
     method: 'DELETE',
@@ -26,9 +26,9 @@ export const sessionRoutes = (sessions: OpenSessions, users: UserStore): AnyRout
     // Without the id: whose it is decides, and no grant.
     target: () => ({ type: 'session' }),
     status: 204,
-    run: ({ now, params, who }) => {
-      const ended = sessions.end(params.id, who.id, now)
-      return { data: null, ...ended, target: one(params.id, who.email) }
+    run: ({ now, params, principal }) => {
+      const ended = sessions.end(params.id, principal.id, now)
+      return { data: null, ...ended, target: one(params.id, principal.email) }
     },
   }),
   route({
@@ -37,8 +37,8 @@ export const sessionRoutes = (sessions: OpenSessions, users: UserStore): AnyRout
     ...manage,
     action: 'auth.users.sessions.read',
     target: (p) => ({ type: 'user', id: p.id }),
-    run: ({ now, params, who }) => ({
-      data: sessions.list(users.get(params.id).id, who.sessionId, now),
+    run: ({ now, params, principal }) => ({
+      data: sessions.list(users.get(params.id).id, principal.sessionId, now),
     }),
   }),
   route({

@@ -12,8 +12,8 @@ import {
 import { API_PREFIX } from '../../../wire/headers.ts'
 import { type ActionState, actionStates } from '../../http/actions.ts'
 import { pageMeta } from '../../http/page.ts'
+import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, flow, route, type Target } from '../../http/route.ts'
-import type { UserWho } from '../../http/who.ts'
 import { deleteRefusal, disableRefusal, MANAGE, manages, takeoverRefusal, userSnapshot } from './access.rules.ts'
 import type { KeepManaged } from './lockout.ts'
 import type { UserStore } from './users.store.ts'
@@ -34,12 +34,12 @@ const refused = (reason: string, path: string[], message: string): Fail => inval
  * roles nobody else changes.
  */
 export const userRoutes = (users: UserStore, ids: Ids, localAdmin: string, keep: KeepManaged): AnyRoute[] => {
-  const detail = (who: UserWho, user: CurrentUser) => ({
-    data: { actions: actions(who, user, localAdmin), links: links(user.id), user },
+  const detail = (principal: UserPrincipal, user: CurrentUser) => ({
+    data: { actions: actions(principal, user, localAdmin), links: links(user.id), user },
     target: named(user),
   })
-  const mustBeOwn = (what: 'access' | 'password', user: CurrentUser, who: UserWho): void => {
-    const reason = takeoverRefusal(what, user, who.id, localAdmin)
+  const mustBeOwn = (what: 'access' | 'password', user: CurrentUser, principal: UserPrincipal): void => {
+    const reason = takeoverRefusal(what, user, principal.id, localAdmin)
     if (reason) throw refused(reason, [what], OWN[what])
   }
   return [
@@ -77,7 +77,7 @@ export const userRoutes = (users: UserStore, ids: Ids, localAdmin: string, keep:
       ...manage,
       action: 'auth.users.detail.read',
       target: one,
-      run: ({ params, who }) => detail(who, users.get(params.id)),
+      run: ({ params, principal }) => detail(principal, users.get(params.id)),
     }),
     route({
       method: 'GET',
@@ -85,7 +85,7 @@ export const userRoutes = (users: UserStore, ids: Ids, localAdmin: string, keep:
       ...manage,
       action: 'auth.users.actions.read',
       target: one,
-      run: ({ params, who }) => detail(who, users.get(params.id)),
+      run: ({ params, principal }) => detail(principal, users.get(params.id)),
     }),
     route({
       method: 'PATCH',
@@ -94,10 +94,10 @@ export const userRoutes = (users: UserStore, ids: Ids, localAdmin: string, keep:
       action: 'auth.users.access.update',
       target: one,
       body: AccessUpdate,
-      run: ({ params, body, who, now }) => {
+      run: ({ params, body, principal, now }) => {
         const before = users.get(params.id)
-        mustBeOwn('access', before, who)
-        if (before.id === who.id && !manages(body.roles))
+        mustBeOwn('access', before, principal)
+        if (before.id === principal.id && !manages(body.roles))
           throw refused('self_auth_manage_required', ['roles'], 'Local access manager must keep auth:manage')
         const after = keep(() => users.replaceAccess(params.id, body, now))
         return { data: after, before: userSnapshot(before), after: userSnapshot(after), target: named(after) }
@@ -110,9 +110,9 @@ export const userRoutes = (users: UserStore, ids: Ids, localAdmin: string, keep:
       action: 'auth.users.password.reset',
       target: one,
       body: PasswordReset,
-      run: async ({ params, body, who }, commit) => {
+      run: async ({ params, body, principal }, commit) => {
         // 404 before the work; the row may still go while the hash is made.
-        mustBeOwn('password', users.get(params.id), who)
+        mustBeOwn('password', users.get(params.id), principal)
         const hash = await hashPassword(body.password)
         return commit((now) => {
           const before = users.get(params.id)
@@ -134,9 +134,9 @@ export const userRoutes = (users: UserStore, ids: Ids, localAdmin: string, keep:
       action: 'auth.users.status.update',
       target: one,
       body: UserStatus,
-      run: ({ params, body: { disabled }, who, now }) => {
+      run: ({ params, body: { disabled }, principal, now }) => {
         const before = users.get(params.id)
-        const reason = disabled && disableRefusal(before, who.id, localAdmin)
+        const reason = disabled && disableRefusal(before, principal.id, localAdmin)
         if (reason) throw refused(reason, ['disabled'], `Cannot disable ${protectedWords(reason)}`)
         const after = keep(() => users.setDisabled(params.id, disabled, now))
         return {
@@ -155,9 +155,9 @@ export const userRoutes = (users: UserStore, ids: Ids, localAdmin: string, keep:
       action: 'auth.users.delete',
       target: one,
       status: 204,
-      run: ({ params, who }) => {
+      run: ({ params, principal }) => {
         const before = users.get(params.id)
-        const reason = deleteRefusal(before, who.id, localAdmin)
+        const reason = deleteRefusal(before, principal.id, localAdmin)
         if (reason) throw new Fail(400, reason, `Cannot delete ${protectedWords(reason)}`)
         const endedPolicies = keep(() => users.remove(before))
         const details = endedPolicies.length > 0 ? { endedPolicies } : {}
@@ -190,7 +190,7 @@ const links = (id: string): Record<string, string> => {
   }
 }
 
-function actions(who: UserWho, user: CurrentUser, localAdmin: string): Record<string, ActionState> {
+function actions(principal: UserPrincipal, user: CurrentUser, localAdmin: string): Record<string, ActionState> {
   const href = hrefOf(user.id)
   const act = (method: 'GET' | 'PATCH' | 'DELETE', path = '', blocked?: string | false) => ({
     method,
@@ -198,18 +198,18 @@ function actions(who: UserWho, user: CurrentUser, localAdmin: string): Record<st
     permission: MANAGE,
     blocked,
   })
-  const disabling = disableRefusal(user, who.id, localAdmin) ?? (user.disabledAt && 'user_already_disabled')
-  return actionStates(who, {
-    delete: act('DELETE', '', deleteRefusal(user, who.id, localAdmin)),
+  const disabling = disableRefusal(user, principal.id, localAdmin) ?? (user.disabledAt && 'user_already_disabled')
+  return actionStates(principal, {
+    delete: act('DELETE', '', deleteRefusal(user, principal.id, localAdmin)),
     detail: act('GET'),
     disable: { ...act('PATCH', '/status', disabling), payload: { disabled: true } },
     enable: { ...act('PATCH', '/status', !user.disabledAt && 'user_already_enabled'), payload: { disabled: false } },
     resetPassword: act(
       'PATCH',
       '/password',
-      takeoverRefusal('password', user, who.id, localAdmin) ??
+      takeoverRefusal('password', user, principal.id, localAdmin) ??
         (user.provider !== 'local' && 'non_local_user_password_unavailable'),
     ),
-    updateAccess: act('PATCH', '/access', takeoverRefusal('access', user, who.id, localAdmin)),
+    updateAccess: act('PATCH', '/access', takeoverRefusal('access', user, principal.id, localAdmin)),
   })
 }

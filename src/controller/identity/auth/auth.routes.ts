@@ -4,8 +4,8 @@ import { Fail } from '../../../kernel/fail.ts'
 import type { Ids } from '../../../kernel/ids.ts'
 import { Login } from '../../../wire/access.ts'
 import { limiter } from '../../http/limiter.ts'
+import type { Principal } from '../../http/principal.ts'
 import { type AnyRoute, flow, route, type Target } from '../../http/route.ts'
-import type { Who } from '../../http/who.ts'
 import type { UserStore } from '../access/users.store.ts'
 import { signIn } from './login.ts'
 import type { SessionStore } from './sessions.store.ts'
@@ -28,7 +28,8 @@ interface AuthSettings {
 // No session is needed, so the gate has nothing to decide: the outcome is the whole story.
 const open = { auth: 'none', permission: null } as const
 const self = (): Target => ({ type: 'user' })
-const person = (who: Who): Target => (who.kind === 'user' ? { type: 'user', id: who.id, name: who.email } : self())
+const person = (principal: Principal): Target =>
+  principal.kind === 'user' ? { type: 'user', id: principal.id, name: principal.email } : self()
 
 export const authRoutes = (
   users: UserStore,
@@ -77,9 +78,9 @@ export const authRoutes = (
       action: 'auth.logout',
       target: self,
       status: 204,
-      run: ({ who, now }) => {
-        if (who.kind === 'user') sessions.revoke(who.sessionId, now)
-        return { data: null, target: person(who) }
+      run: ({ principal, now }) => {
+        if (principal.kind === 'user') sessions.revoke(principal.sessionId, now)
+        return { data: null, target: person(principal) }
       },
     }),
     route({
@@ -88,9 +89,9 @@ export const authRoutes = (
       ...open,
       action: 'auth.me.read',
       target: self,
-      run: ({ who }) => {
-        if (who.kind !== 'user') throw new Fail(401, 'unauthorized', 'Unauthorized', { outcome: 'denied' })
-        return { data: users.get(who.id), target: person(who) }
+      run: ({ principal }) => {
+        if (principal.kind !== 'user') throw new Fail(401, 'unauthorized', 'Unauthorized', { outcome: 'denied' })
+        return { data: users.get(principal.id), target: person(principal) }
       },
     }),
   ]

@@ -1,7 +1,7 @@
 import { Fail } from '../../../kernel/fail.ts'
 
 /** Runs a piece of work when it is the turn of whoever asked for it. */
-export type Turns = <T>(who: string, work: () => Promise<T>) => Promise<T>
+export type Turns = <T>(principal: string, work: () => Promise<T>) => Promise<T>
 
 interface Lines {
   /** Waiting in all lines together. */
@@ -23,22 +23,22 @@ export function turns({ longest, perLine, width }: Lines): Turns {
   let running = 0
   let waiting = 0
 
-  const enter = async (who: string): Promise<void> => {
+  const enter = async (principal: string): Promise<void> => {
     if (running < width) {
       running++
       return
     }
-    const line = lines.get(who) ?? []
+    const line = lines.get(principal) ?? []
     if (line.length >= perLine || waiting >= longest)
       throw new Fail(429, 'rate_limited', 'Too many logins at once', { headers: { 'retry-after': '5' } })
     waiting++
-    lines.set(who, line)
+    lines.set(principal, line)
     await new Promise<void>((resolve) => line.push(resolve))
   }
   const next = (): (() => void) | undefined => {
-    for (const [who, line] of lines) {
-      lines.delete(who)
-      if (line.length > 1) lines.set(who, line)
+    for (const [principal, line] of lines) {
+      lines.delete(principal)
+      if (line.length > 1) lines.set(principal, line)
       return line.shift()
     }
     return undefined
@@ -52,8 +52,8 @@ export function turns({ longest, perLine, width }: Lines): Turns {
       proceed()
     }
   }
-  return async (who, work) => {
-    await enter(who)
+  return async (principal, work) => {
+    await enter(principal)
     try {
       return await work()
     } finally {

@@ -1,5 +1,5 @@
 import { iso } from '../../../kernel/clock.ts'
-import { PLACES } from '../../http/ledger.ts'
+import { PLACES } from '../../http/auditwriter.ts'
 import type { Jump } from '../../scheduler/steady.ts'
 import type { Db } from '../../store/db.ts'
 import type { Leap } from './trust.rules.ts'

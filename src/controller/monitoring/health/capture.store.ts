@@ -1,5 +1,5 @@
 import type { HealthEvent } from '../../../wire/health.ts'
-import { systemActor } from '../../http/who.ts'
+import { systemActor } from '../../http/principal.ts'
 import type { Db } from '../../store/db.ts'
 import { eventOf, HEALTH_COLUMNS, type HealthRow, type HealthStore, type Opening } from './health.store.ts'
 

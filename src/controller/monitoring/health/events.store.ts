@@ -1,6 +1,6 @@
 import { Fail } from '../../../kernel/fail.ts'
 import type { HealthEvent, HealthFilters, HealthStatus, HealthSummary } from '../../../wire/health.ts'
-import type { Reach } from '../../http/reach.ts'
+import type { Visibility } from '../../http/visibility.ts'
 import type { Db, Params, Stmt } from '../../store/db.ts'
 import { type Condition, Lister } from '../../store/filter.ts'
 import { type Choice, chosenOf, EXAMINED, FEW, planOf } from './events.rules.ts'
@@ -55,19 +55,19 @@ export function healthEvents(db: Db) {
   const tally = tallies(db)
   const reached = reachedPlaces(db)
 
-  const choice = (filters: HealthFilters, reach: Reach): Choice => {
+  const choice = (filters: HealthFilters, visibility: Visibility): Choice => {
     const plan = planOf(filters, {
       isFew: (condition) => places.table.count([condition], FEW + 1) <= FEW,
       hits: (match) => few(hits.all(match.params).map((hit) => hit.doc)),
-      reached: () => reached(reach),
+      reached: () => reached(visibility),
     })
-    return chosenOf(plan, reach.healthEvents())
+    return chosenOf(plan, visibility.healthEvents())
   }
 
   return {
     /** One page of what the caller may see, newest first, and the counts over all of it. */
-    page(reach: Reach, filters: HealthFilters, limit: number, offset: number): HealthPage {
-      const chosen = choice(filters, reach)
+    page(visibility: Visibility, filters: HealthFilters, limit: number, offset: number): HealthPage {
+      const chosen = choice(filters, visibility)
       const { seqs, summary } = chosen.few ? all(chosen.conditions) : { seqs: undefined, summary: tally(chosen) }
       const end = offset + limit + 1
       const found = seqs
@@ -82,8 +82,8 @@ export function healthEvents(db: Db) {
       }
     },
     /** Everything of it, newest first, in slices. */
-    *walk(reach: Reach, filters: HealthFilters, size: number): Generator<HealthEvent[]> {
-      const { conditions, order, source } = choice(filters, reach)
+    *walk(visibility: Visibility, filters: HealthFilters, size: number): Generator<HealthEvent[]> {
+      const { conditions, order, source } = choice(filters, visibility)
       for (const rows of whole[source].walk(conditions, { direction: 'DESC', keys: [order] }, size))
         yield rows.map(eventOf)
     },
@@ -91,10 +91,10 @@ export function healthEvents(db: Db) {
      * The named events in the order asked for, each once.
      * @throws Fail 404 with the first `eventId` that the caller does not see.
      */
-    picked(reach: Reach, wanted: readonly string[]): HealthEvent[] {
+    picked(visibility: Visibility, wanted: readonly string[]): HealthEvent[] {
       const ids = [...new Set(wanted)]
       const named = { sql: '1', params: { ids: JSON.stringify(ids) } }
-      const events = picked.all([named, ...reach.healthEvents()], 'picked.key').map(eventOf)
+      const events = picked.all([named, ...visibility.healthEvents()], 'picked.key').map(eventOf)
       const seen = new Set(events.map(({ id }) => id))
       const missing = ids.find((id) => !seen.has(id))
       if (missing === undefined) return events
@@ -127,23 +127,23 @@ function reachedPlaces(db: Db) {
   const named = new Lister<{ seq: number }>(db, { columns: 'x.seq', from: 'health_events x' })
   const ofNamed = new Lister<{ seq: number }>(db, { columns: 'h.seq', from: TABLE })
 
-  return (reach: Reach): number[] | undefined => {
+  return (visibility: Visibility): number[] | undefined => {
     // Without a grant that narrows it, a reach is everything, less what is refused.
-    if (!reach.healthEvents().some(({ sql }) => !sql.startsWith('NOT '))) return undefined
+    if (!visibility.healthEvents().some(({ sql }) => !sql.startsWith('NOT '))) return undefined
     // Every recording, also those that are gone: only the events themselves tell.
-    if (reach.recordings().some(({ sql }) => sql === '1')) return undefined
+    if (visibility.recordings().some(({ sql }) => sql === '1')) return undefined
     const seqs = new Set<number>()
     const add = (lister: Lister<{ seq: number }>, conditions: Condition[]): boolean => {
       for (const { seq } of lister.rows(conditions, '1', most, 0)) seqs.add(seq)
       return seqs.size <= FEW
     }
     const small =
-      add(named, reach.own('health_event')) &&
-      add(ofNamed, [{ sql: NAMED, params: { recordings: JSON.stringify(reach.named('recording')) } }]) &&
-      add(ofNodes, reach.nodes()) &&
-      add(ofSchedules, reach.schedules()) &&
-      recordings.count(reach.recordings(), LOOKED_FOR + 1) <= LOOKED_FOR &&
-      add(ofRecordings, reach.recordings())
+      add(named, visibility.own('health_event')) &&
+      add(ofNamed, [{ sql: NAMED, params: { recordings: JSON.stringify(visibility.named('recording')) } }]) &&
+      add(ofNodes, visibility.nodes()) &&
+      add(ofSchedules, visibility.schedules()) &&
+      recordings.count(visibility.recordings(), LOOKED_FOR + 1) <= LOOKED_FOR &&
+      add(ofRecordings, visibility.recordings())
     return small ? [...seqs] : undefined
   }
 }

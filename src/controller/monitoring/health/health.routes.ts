@@ -13,10 +13,10 @@ import {
 import { actionStates } from '../../http/actions.ts'
 import { type Column, csvExport } from '../../http/export.ts'
 import { pageMeta } from '../../http/page.ts'
-import type { reaches } from '../../http/reach.ts'
+import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, route, stream } from '../../http/route.ts'
 import type { Scope } from '../../http/scope.ts'
-import type { UserWho } from '../../http/who.ts'
+import type { visibilities } from '../../http/visibility.ts'
 import type { HealthEvents } from './events.store.ts'
 import type { HealthStore } from './health.store.ts'
 import { blocked } from './lifecycle.rules.ts'
@@ -24,7 +24,7 @@ import { blocked } from './lifecycle.rules.ts'
 interface HealthParts {
   events: HealthEvents
   health: HealthStore
-  reach: ReturnType<typeof reaches>
+  visibility: ReturnType<typeof visibilities>
   scope: Scope
 }
 
@@ -36,7 +36,7 @@ const one = (p: { id: string }) => ({ type: 'health_event', id: p.id })
 const read = { auth: 'user', permission: 'health:read' } as const
 const acknowledge = { auth: 'user', permission: 'health:acknowledge' } as const
 
-export const healthRoutes = ({ events, health, reach, scope }: HealthParts): AnyRoute[] => [
+export const healthRoutes = ({ events, health, visibility, scope }: HealthParts): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/health-events',
@@ -44,8 +44,8 @@ export const healthRoutes = ({ events, health, reach, scope }: HealthParts): Any
     action: 'health.events.read',
     target: all,
     query: HealthFilters,
-    run: ({ query: { limit = PAGE, offset = 0, ...filters }, who }) => {
-      const { more, rows, summary } = events.page(reach(who, 'health:read'), filters, limit, offset)
+    run: ({ query: { limit = PAGE, offset = 0, ...filters }, principal }) => {
+      const { more, rows, summary } = events.page(visibility(principal, 'health:read'), filters, limit, offset)
       const { totalIsLowerBound } = summary
       const meta = { ...pageMeta(rows.length, summary.total, limit, offset), hasNextPage: more }
       return { data: rows, beside: { meta: totalIsLowerBound ? { ...meta, totalIsLowerBound } : meta, summary } }
@@ -58,8 +58,8 @@ export const healthRoutes = ({ events, health, reach, scope }: HealthParts): Any
     action: 'health.events.export',
     target: all,
     query: HealthFilters,
-    run: async ({ now, query: { limit: _, offset: __, ...filters }, who }) => ({
-      response: csv(now, events.walk(reach(who, 'health:read'), filters, EXPORT_SLICE)),
+    run: async ({ now, query: { limit: _, offset: __, ...filters }, principal }) => ({
+      response: csv(now, events.walk(visibility(principal, 'health:read'), filters, EXPORT_SLICE)),
     }),
   }),
   stream({
@@ -69,8 +69,8 @@ export const healthRoutes = ({ events, health, reach, scope }: HealthParts): Any
     action: 'health.events.export_selected',
     target: all,
     body: HealthSelection,
-    run: async ({ body, now, who }) => {
-      const picked = events.picked(reach(who, 'health:read'), body.eventIds)
+    run: async ({ body, now, principal }) => {
+      const picked = events.picked(visibility(principal, 'health:read'), body.eventIds)
       return { details: { eventCount: picked.length }, response: csv(now, [picked]) }
     },
   }),
@@ -88,9 +88,11 @@ export const healthRoutes = ({ events, health, reach, scope }: HealthParts): Any
     ...read,
     action: 'health.events.actions.read',
     target: one,
-    run: ({ params, who }) => {
+    run: ({ params, principal }) => {
       const event = health.get(params.id)
-      return { data: { actions: actions(who, event), event, links: links(event.id), targets: referencesOf(event) } }
+      return {
+        data: { actions: actions(principal, event), event, links: links(event.id), targets: referencesOf(event) },
+      }
     },
   }),
   route({
@@ -101,9 +103,9 @@ export const healthRoutes = ({ events, health, reach, scope }: HealthParts): Any
     target: all,
     body: HealthReport,
     status: 201,
-    run: ({ body, now, who }) => {
+    run: ({ body, now, principal }) => {
       const { openedAt = now, ...rest } = body
-      mayReport(scope, health, who, body)
+      mayReport(scope, health, principal, body)
       const { event } = health.open({ ...rest, openedAt }, now)
       return { data: event, after: event, correlation: correlationOf(event), target: one(event) }
     },
@@ -116,8 +118,8 @@ export const healthRoutes = ({ events, health, reach, scope }: HealthParts): Any
       action: `health.events.${action}`,
       target: one,
       body: HealthLifecycle,
-      run: ({ body, now, params, who }) => {
-        const { before, after } = health.move(params.id, action, { ...body, by: who.id, now })
+      run: ({ body, now, params, principal }) => {
+        const { before, after } = health.move(params.id, action, { ...body, by: principal.id, now })
         return { data: after, before, after, correlation: correlationOf(after) }
       },
     }),
@@ -129,10 +131,10 @@ export const healthRoutes = ({ events, health, reach, scope }: HealthParts): Any
     action: 'health.events.bulk_lifecycle',
     target: all,
     body: HealthBulk,
-    run: ({ body: { action, eventIds, ...said }, now, who }) => {
+    run: ({ body: { action, eventIds, ...said }, now, principal }) => {
       // Looked up within reach first: one invisible id, and nothing is written. A refused move undoes the others.
-      const picked = events.picked(reach(who, 'health:acknowledge'), eventIds)
-      const moves = picked.map(({ id }) => health.move(id, action, { ...said, by: who.id, now }))
+      const picked = events.picked(visibility(principal, 'health:acknowledge'), eventIds)
+      const moves = picked.map(({ id }) => health.move(id, action, { ...said, by: principal.id, now }))
       const each = moves.map(({ after, before }) => ({
         action: `health.events.${action}`,
         after,
@@ -168,9 +170,9 @@ const referencesOf = (event: References): { id: string; type: 'node' | 'recordin
   })
 
 /** Everything an event names must be in the reporter's scope (403), and be there (404). */
-function mayReport(scope: Scope, health: HealthStore, who: UserWho, body: References): void {
+function mayReport(scope: Scope, health: HealthStore, principal: UserPrincipal, body: References): void {
   for (const target of referencesOf(body)) {
-    const verdict = scope.decide(who, 'health:acknowledge', target)
+    const verdict = scope.decide(principal, 'health:acknowledge', target)
     if (!verdict.allowed)
       throw new Fail(403, verdict.reason, 'Forbidden', {
         body: { permission: 'health:acknowledge' },
@@ -189,7 +191,7 @@ const links = (id: string) => ({
   detail: hrefOf(id),
 })
 
-function actions(who: UserWho, event: HealthEvent) {
+function actions(principal: UserPrincipal, event: HealthEvent) {
   const move = (action: HealthMove) =>
     ({
       blocked: blocked(event, action),
@@ -197,7 +199,7 @@ function actions(who: UserWho, event: HealthEvent) {
       method: 'POST',
       permission: 'health:acknowledge',
     }) as const
-  return actionStates(who, {
+  return actionStates(principal, {
     acknowledge: move('acknowledge'),
     detail: { href: hrefOf(event.id), method: 'GET', permission: 'health:read' },
     reopen: move('reopen'),

@@ -6,11 +6,11 @@ import { healthRoutes } from './health.routes.ts'
 import { healthStore } from './health.store.ts'
 
 /** Events of health: opened by whoever sees a fault, moved by people, resolved when it is over. */
-export function createHealth({ authorization: { reach, scope }, db, ids }: Base): Module<HealthApi> {
+export function createHealth({ authorization: { visibility, scope }, db, ids }: Base): Module<HealthApi> {
   const health = healthStore(db, ids)
   const events = healthEvents(db)
   return {
     api: { captureEvents: captureEvents(db, health), events, health },
-    routes: healthRoutes({ events, health, reach, scope }),
+    routes: healthRoutes({ events, health, visibility, scope }),
   }
 }

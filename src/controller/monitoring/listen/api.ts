@@ -1,4 +1,4 @@
-import type { Feeds } from '../../http/feed.ts'
+import type { Streams } from '../../http/streams.ts'
 import type { LayoutStore } from '../meters/layout.store.ts'
 import type { Meters } from '../meters/meters.store.ts'
 import type { Chunks } from './chunks.store.ts'
@@ -10,5 +10,5 @@ export interface LiveApi {
   layouts: LayoutStore
   listeners: ListenSessions
   meters: Meters
-  streams: Feeds
+  streams: Streams
 }

@@ -3,11 +3,11 @@ import { conflict, Fail, found, invalid } from '../../../kernel/fail.ts'
 import { API_PREFIX, HEADERS } from '../../../wire/headers.ts'
 import { ListenQuery, type ListenSession, ListenStart } from '../../../wire/listen.ts'
 import type { FleetApi } from '../../fleet/api.ts'
-import type { Feeds } from '../../http/feed.ts'
+import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, type Incoming, route, type Streamed, stream } from '../../http/route.ts'
-import type { UserWho } from '../../http/who.ts'
+import type { Streams } from '../../http/streams.ts'
 import { type Notifier, topics } from '../../scheduler/notifier.ts'
-import { hears, sight } from '../meters/sight.rules.ts'
+import { channelVisibility, hears } from '../meters/channelvisibility.rules.ts'
 import { type Chunk, following, newestFor, polledFor } from './listen.rules.ts'
 import { type Air, liveAudio, mayHear } from './live.ts'
 import type { Listener } from './sessions.store.ts'
@@ -15,7 +15,7 @@ import type { Listener } from './sessions.store.ts'
 interface Parts extends Air {
   notifier: Notifier
   clock: Clock
-  feeds: Feeds
+  streams: Streams
   nodes: FleetApi['nodes']
 }
 
@@ -38,10 +38,10 @@ const startRoute = (air: Parts): AnyRoute =>
     target: node,
     body: ListenStart,
     status: 202,
-    run: ({ params: { id }, body, who, now }) => {
-      mustHear(air, who, id)
+    run: ({ params: { id }, body, principal, now }) => {
+      mustHear(air, principal, id)
       air.nodes.mustServe(id)
-      const listener = air.sessions.start(who, id, body.enhance, now)
+      const listener = air.sessions.start(principal, id, body.enhance, now)
       const data = shown(listener, air.chunks.fresh(id, 'raw', now))
       return { data, after: data, correlation: { listenSessionId: listener.id } }
     },
@@ -55,15 +55,15 @@ const audioRoute = (air: Parts): AnyRoute =>
     action: 'listen.monitor.stream',
     target: node,
     query: ListenQuery,
-    run: async ({ params: { id }, query, request, who, now }) => {
-      mustHear(air, who, id)
+    run: async ({ params: { id }, query, request, principal, now }) => {
+      mustHear(air, principal, id)
       const { sessionId } = query
       if (!sessionId) throw invalid('Listen session not found', ['sessionId'], 'required', 'session_required')
-      const listener = ownSession(air, id, sessionId, who, now)
+      const listener = ownSession(air, id, sessionId, principal, now)
       air.sessions.touch(sessionId, now)
       const streamed = query.continuous
-        ? await endless(air, listener, who, query, request)
-        : await oneChunk(air, listener, who, query, request)
+        ? await endless(air, listener, principal, query, request)
+        : await oneChunk(air, listener, principal, query, request)
       return { ...streamed, correlation: { listenSessionId: sessionId } }
     },
   })
@@ -76,9 +76,9 @@ const stopRoute = ({ sessions }: Parts): AnyRoute =>
     action: 'listen.monitor.stop',
     target: node,
     status: 204,
-    run: ({ params: { id, sid }, who, now }) => {
+    run: ({ params: { id, sid }, principal, now }) => {
       const listener = sessions.find(id, sid, now)
-      const theirs = listener?.userId === who.id || who.permissions.has('node:manage')
+      const theirs = listener?.userId === principal.id || principal.permissions.has('node:manage')
       if (!listener || !theirs || !sessions.stop(sid)) throw gone()
       const { lastSeenAt, startedAt, userId } = listener
       return {
@@ -92,16 +92,16 @@ const stopRoute = ({ sessions }: Parts): AnyRoute =>
 const gone = (): Fail => new Fail(404, 'session_not_found', 'Listen session not found')
 
 // The gate has seen the node as a whole; the mix also holds the channels of every other room.
-function mustHear({ layouts }: Air, who: UserWho, nodeId: string): void {
+function mustHear({ layouts }: Air, principal: UserPrincipal, nodeId: string): void {
   const layout = found(layouts.of(nodeId), 'Node')
-  if (hears(sight(who, 'listen:monitor', layout), layout)) return
+  if (hears(channelVisibility(principal, 'listen:monitor', layout), layout)) return
   throw new Fail(403, 'missing_resource_scope', 'Forbidden', { outcome: 'denied' })
 }
 
 // Somebody else's, and one of another login, is none at all.
-function ownSession({ sessions }: Air, nodeId: string, id: string, who: UserWho, now: string): Listener {
+function ownSession({ sessions }: Air, nodeId: string, id: string, principal: UserPrincipal, now: string): Listener {
   const listener = sessions.find(nodeId, id, now)
-  if (listener?.userId !== who.id || listener.loginId !== who.sessionId) throw gone()
+  if (listener?.userId !== principal.id || listener.loginId !== principal.sessionId) throw gone()
   return listener
 }
 
@@ -133,7 +133,7 @@ interface Poll {
 async function endless(
   air: Parts,
   listener: Listener,
-  who: UserWho,
+  principal: UserPrincipal,
   { waitSeconds = FIRST_SECONDS }: Poll,
   request: Incoming,
 ): Promise<Streamed> {
@@ -141,7 +141,7 @@ async function endless(
   const first = () => newestFor(air.chunks.kept(nodeId), enhance, iso(air.clock.now()))
   if (!(await air.notifier.until(topics.audio(nodeId), waitSeconds, request.gone(), first))) throw silence()
   // Rights are asked again before the first byte.
-  const body = air.feeds.stream(who.id, request, liveAudio(air, listener, who, air.clock))
+  const body = air.streams.stream(principal.id, request, liveAudio(air, listener, principal, air.clock))
   const headers = { ...AUDIO, 'x-accel-buffering': 'no' }
   return { details: { continuous: true, enhance }, response: new Response(body, { headers }) }
 }
@@ -153,7 +153,7 @@ const silence = (): Fail => conflict('monitor_source_unavailable', 'Monitor data
 async function oneChunk(
   air: Parts,
   listener: Listener,
-  who: UserWho,
+  principal: UserPrincipal,
   { after, waitSeconds = after === undefined && listener.given === undefined ? FIRST_SECONDS : 0 }: Poll,
   request: Incoming,
 ): Promise<Streamed> {
@@ -167,7 +167,7 @@ async function oneChunk(
   }
   const chunk = await air.notifier.until(topics.audio(nodeId), waitSeconds, request.gone(), look)
   const now = iso(air.clock.now())
-  if (waitSeconds > 0 && !stillThere(air, listener, who, now)) throw gone()
+  if (waitSeconds > 0 && !stillThere(air, listener, principal, now)) throw gone()
   if (chunk) air.sessions.give(listener.id, chunk.sequence)
   if (chunk) return sent(chunk)
   if (newestFor(air.chunks.kept(nodeId), enhance, now)) return { response: new Response(null, { status: 204 }) }
@@ -175,8 +175,8 @@ async function oneChunk(
 }
 
 // While a long poll waited, session and rights may have gone.
-const stillThere = (air: Parts, { id, nodeId }: Listener, who: UserWho, now: string): boolean =>
-  air.sessions.touch(id, now) && mayHear(air, who, nodeId)
+const stillThere = (air: Parts, { id, nodeId }: Listener, principal: UserPrincipal, now: string): boolean =>
+  air.sessions.touch(id, now) && mayHear(air, principal, nodeId)
 
 function sent({ audio, capturedAt, durationMs, nodeId, rendition, sequence }: Chunk): Streamed {
   const headers = {

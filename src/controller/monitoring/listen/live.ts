@@ -1,9 +1,9 @@
 import { type Clock, iso } from '../../../kernel/clock.ts'
-import type { Source } from '../../http/feed.ts'
+import type { UserPrincipal } from '../../http/principal.ts'
 import type { Principals } from '../../http/principals.ts'
-import type { UserWho } from '../../http/who.ts'
+import type { Source } from '../../http/streams.ts'
+import { channelVisibility, hears } from '../meters/channelvisibility.rules.ts'
 import type { LayoutStore } from '../meters/layout.store.ts'
-import { hears, sight } from '../meters/sight.rules.ts'
 import type { Chunks } from './chunks.store.ts'
 import { type Chunk, firstFor, following, type Heard, isEnough } from './listen.rules.ts'
 import type { Listener, ListenSessions } from './sessions.store.ts'
@@ -22,10 +22,12 @@ export interface Air {
 }
 
 /** Whether the caller may hear the node at this moment: login, permission, every channel in reach (contract A, 1.3). */
-export function mayHear({ layouts, principals }: Air, who: UserWho, nodeId: string): boolean {
-  const person = principals.again(who)
+export function mayHear({ layouts, principals }: Air, principal: UserPrincipal, nodeId: string): boolean {
+  const person = principals.again(principal)
   const layout = layouts.of(nodeId)
-  return person !== undefined && layout !== undefined && hears(sight(person, 'listen:monitor', layout), layout)
+  return (
+    person !== undefined && layout !== undefined && hears(channelVisibility(person, 'listen:monitor', layout), layout)
+  )
 }
 
 /**
@@ -33,7 +35,7 @@ export function mayHear({ layouts, principals }: Air, who: UserWho, nodeId: stri
  * left out. A client that does not keep up misses what is no longer kept. Ends with the session, the caller's rights,
  * the node, or a change of the audio format, which no header could announce.
  */
-export function liveAudio(air: Air, listener: Listener, who: UserWho, clock: Clock): Source {
+export function liveAudio(air: Air, listener: Listener, principal: UserPrincipal, clock: Clock): Source {
   const { chunks, sessions } = air
   let heard: Heard | undefined
   let format: Buffer | undefined
@@ -78,7 +80,9 @@ export function liveAudio(air: Air, listener: Listener, who: UserWho, clock: Clo
     },
     mayGoOn() {
       return (
-        silence() <= SILENT_MS && mayHear(air, who, listener.nodeId) && sessions.touch(listener.id, iso(clock.now()))
+        silence() <= SILENT_MS &&
+        mayHear(air, principal, listener.nodeId) &&
+        sessions.touch(listener.id, iso(clock.now()))
       )
     },
     take() {

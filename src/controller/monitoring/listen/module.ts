@@ -1,5 +1,5 @@
 import type { FleetApi } from '../../fleet/api.ts'
-import { Feeds } from '../../http/feed.ts'
+import { Streams } from '../../http/streams.ts'
 import type { Base, Module } from '../../module.ts'
 import { layoutStore } from '../meters/layout.store.ts'
 import { meterRoutes } from '../meters/meters.routes.ts'
@@ -25,7 +25,7 @@ export function createLive(base: Base, { fleet: { nodes } }: Deps): Module<LiveA
       events.emit('config.changed', { nodeId }),
     ),
     meters: meterStore(config.SVC_METER_HISTORY_LIMIT),
-    streams: new Feeds(clock),
+    streams: new Streams(clock),
   }
   const { chunks, layouts, listeners, meters, streams } = api
   return {
@@ -36,8 +36,8 @@ export function createLive(base: Base, { fleet: { nodes } }: Deps): Module<LiveA
     release: () => streams.close(),
     routes: [
       ...nodeActionRoutes(nodes, monitored(api)),
-      ...meterRoutes({ feeds: streams, layouts, meters, principals }),
-      ...listenRoutes({ chunks, clock, feeds: streams, layouts, nodes, notifier, principals, sessions: listeners }),
+      ...meterRoutes({ streams: streams, layouts, meters, principals }),
+      ...listenRoutes({ chunks, clock, streams: streams, layouts, nodes, notifier, principals, sessions: listeners }),
     ],
   }
 }

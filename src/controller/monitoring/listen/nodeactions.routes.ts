@@ -27,10 +27,10 @@ export const nodeActionRoutes = (nodes: FleetApi['nodes'], monitored: Monitored)
     permission: 'node:read',
     action: 'nodes.actions.read',
     target: (p) => ({ type: 'node', id: p.id }),
-    run: ({ params, who, now }) => {
+    run: ({ params, principal, now }) => {
       const node = nodes.get(params.id, now)
       const monitor = monitored.monitor(node.id, now)
-      const states = actionStates(who, actions(node, monitored.metered(node.id)))
+      const states = actionStates(principal, actions(node, monitored.metered(node.id)))
       return { data: { actions: states, links: links(node), monitor, node } }
     },
   }),

@@ -1,6 +1,6 @@
 import { iso } from '../../../kernel/clock.ts'
 import type { Ids } from '../../../kernel/ids.ts'
-import type { UserWho } from '../../http/who.ts'
+import type { UserPrincipal } from '../../http/principal.ts'
 
 /** Somebody who listens to a node. */
 export interface Listener {
@@ -33,7 +33,7 @@ export interface ListenSessions {
   give(id: string, sequence: number): void
   /** How many are live. */
   count(now: string): number
-  start(who: UserWho, nodeId: string, enhance: boolean, now: string): Listener
+  start(principal: UserPrincipal, nodeId: string, enhance: boolean, now: string): Listener
   /** False when it had ended already. */
   stop(id: string): boolean
   /** The listener asked for audio. False when it had ended already. */
@@ -84,12 +84,12 @@ export function listenSessions(ids: Ids, ttlSeconds: number, changed: (nodeId: s
       const listener = live.get(id)
       return listener?.nodeId === nodeId ? listener : undefined
     },
-    start(who, nodeId, enhance, now) {
+    start(principal, nodeId, enhance, now) {
       evict(now)
-      const own = [...live.values()].filter((l) => l.userId === who.id)
+      const own = [...live.values()].filter((l) => l.userId === principal.id)
       for (const forgotten of own.slice(0, Math.max(0, own.length - MOST_PER_USER + 1))) stop(forgotten.id)
       const id = ids.make('listen')
-      const person = { loginId: who.sessionId, userId: who.id }
+      const person = { loginId: principal.sessionId, userId: principal.id }
       const listener = { enhance, id, lastSeenAt: now, nodeId, startedAt: now, ...person }
       seen(listener)
       changed(nodeId)

@@ -1,9 +1,9 @@
+import type { UserPrincipal } from '../../http/principal.ts'
 import type { Principals } from '../../http/principals.ts'
 import type { EventQueue, EventSource } from '../../http/sse.ts'
-import type { UserWho } from '../../http/who.ts'
+import { type ChannelVisibility, channelVisibility, seenFrame } from './channelvisibility.rules.ts'
 import type { LayoutStore } from './layout.store.ts'
 import type { MeterSample, Meters } from './meters.store.ts'
-import { type Sight, seenFrame, sight } from './sight.rules.ts'
 
 // Frames that are not older open the stream: the console need not wait for the next ones.
 const RECENT_MS = 15_000
@@ -13,20 +13,20 @@ interface Parts {
   meters: Meters
   now: string
   principals: Pick<Principals, 'again'>
-  who: UserWho
+  principal: UserPrincipal
 }
 
 /**
  * Frames of every node within the caller's reach, `event: meter` each; of a node's interface only the newest waits.
  * Rights are read anew every few seconds: a changed grant changes what is seen, an ended session ends the stream.
  */
-export function meterEvents({ layouts, meters, now, principals, who }: Parts): EventSource {
-  let person: UserWho | undefined
-  const sights = new Map<string, Sight | undefined>()
-  const sightOf = (nodeId: string): Sight | undefined => {
+export function meterEvents({ layouts, meters, now, principals, principal }: Parts): EventSource {
+  let person: UserPrincipal | undefined
+  const sights = new Map<string, ChannelVisibility | undefined>()
+  const sightOf = (nodeId: string): ChannelVisibility | undefined => {
     if (sights.has(nodeId)) return sights.get(nodeId)
     const layout = layouts.of(nodeId)
-    const seen = person && layout && sight(person, 'node:read', layout)
+    const seen = person && layout && channelVisibility(person, 'node:read', layout)
     sights.set(nodeId, seen)
     return seen
   }
@@ -47,7 +47,7 @@ export function meterEvents({ layouts, meters, now, principals, who }: Parts): E
       return meters.subscribe(pass)
     },
     mayGoOn() {
-      person = principals.again(who)
+      person = principals.again(principal)
       sights.clear()
       return person?.permissions.has('node:read') === true
     },

@@ -1,5 +1,5 @@
 import type { Db } from '../../store/db.ts'
-import type { Layout } from './sight.rules.ts'
+import type { Layout } from './channelvisibility.rules.ts'
 
 interface Row {
   index: number | null

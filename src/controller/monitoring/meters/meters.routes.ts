@@ -1,16 +1,16 @@
 import { found } from '../../../kernel/fail.ts'
 import { MeterQuery } from '../../../wire/meters.ts'
-import type { Feeds } from '../../http/feed.ts'
 import type { Principals } from '../../http/principals.ts'
 import { type AnyRoute, route, stream } from '../../http/route.ts'
 import { eventStream } from '../../http/sse.ts'
+import type { Streams } from '../../http/streams.ts'
+import { channelVisibility, seenFrame } from './channelvisibility.rules.ts'
 import { meterEvents } from './events.ts'
 import type { LayoutStore } from './layout.store.ts'
 import type { Meters } from './meters.store.ts'
-import { seenFrame, sight } from './sight.rules.ts'
 
 interface Parts {
-  feeds: Feeds
+  streams: Streams
   layouts: LayoutStore
   meters: Meters
   principals: Pick<Principals, 'again'>
@@ -19,7 +19,7 @@ interface Parts {
 const read = { auth: 'user', permission: 'node:read' } as const
 
 /** Meters as people see them: the newest frame, and the stream of all (contract A, N6 and N7). */
-export const meterRoutes = ({ feeds, layouts, meters, principals }: Parts): AnyRoute[] => [
+export const meterRoutes = ({ streams, layouts, meters, principals }: Parts): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/nodes/:id/meters',
@@ -27,14 +27,14 @@ export const meterRoutes = ({ feeds, layouts, meters, principals }: Parts): AnyR
     action: 'meters.read',
     target: (p) => ({ type: 'node', id: p.id }),
     query: MeterQuery,
-    run: ({ params: { id }, query, who, now }) => {
+    run: ({ params: { id }, query, principal, now }) => {
       const layout = found(layouts.of(id), 'Node')
       const sample = meters.latest(
         id,
         query.interfaceId && (layouts.interfaceId(id, query.interfaceId) ?? query.interfaceId),
       )
       if (!sample) return { data: { capturedAt: now, interfaceId: layout.interfaceId, levels: [], nodeId: id } }
-      return { data: seenFrame(sample.frame, sight(who, 'node:read', layout) ?? new Set()) }
+      return { data: seenFrame(sample.frame, channelVisibility(principal, 'node:read', layout) ?? new Set()) }
     },
   }),
   stream({
@@ -43,8 +43,13 @@ export const meterRoutes = ({ feeds, layouts, meters, principals }: Parts): AnyR
     ...read,
     action: 'meters.stream',
     target: () => ({ type: 'node_collection' }),
-    run: async ({ request, who, now }) => ({
-      response: eventStream(feeds, who.id, request, meterEvents({ layouts, meters, now, principals, who })),
+    run: async ({ request, principal, now }) => ({
+      response: eventStream(
+        streams,
+        principal.id,
+        request,
+        meterEvents({ layouts, meters, now, principals, principal }),
+      ),
     }),
   }),
 ]

@@ -3,9 +3,9 @@ import type { Node } from '../../../wire/nodes.ts'
 import type { Recording } from '../../../wire/recordings.ts'
 import type { RoomOverview, Upcoming } from '../../../wire/rooms.ts'
 import type { FleetApi } from '../../fleet/api.ts'
+import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
 import { inScope, type Scope } from '../../http/scope.ts'
-import type { UserWho } from '../../http/who.ts'
 import type { RecordingsApi } from '../../recordings/api.ts'
 import type { SchedulesApi } from '../../schedules/api.ts'
 import { upcoming } from '../../schedules/planning.rules.ts'
@@ -33,13 +33,13 @@ export const overviewRoutes = (parts: Parts): AnyRoute[] => [
     permission: 'node:read',
     action: 'rooms.overview.read',
     target: (p) => ({ type: 'room', id: p.roomId }),
-    run: ({ params, who, now }) => {
+    run: ({ params, principal, now }) => {
       const room = parts.rooms.get(params.roomId)
       const data: RoomOverview = {
         room,
-        nodes: nodesOf(parts, who, room.id, now),
-        recentRecordings: recentOf(parts, who, room.id),
-        upcoming: upcomingOf(parts, who, room.id, now),
+        nodes: nodesOf(parts, principal, room.id, now),
+        recentRecordings: recentOf(parts, principal, room.id),
+        upcoming: upcomingOf(parts, principal, room.id, now),
       }
       return { data }
     },
@@ -47,12 +47,12 @@ export const overviewRoutes = (parts: Parts): AnyRoute[] => [
 ]
 
 // A room does not open the other rooms of a node that serves several (contract A, 16, fact 6).
-function nodesOf({ nodes, scope }: Parts, who: UserWho, roomId: string, now: string): Node[] {
+function nodesOf({ nodes, scope }: Parts, principal: UserPrincipal, roomId: string, now: string): Node[] {
   return nodes
     .inRoom(roomId, now)
-    .filter(({ id }) => scope.decide(who, 'node:read', { type: 'node', id }).allowed)
+    .filter(({ id }) => scope.decide(principal, 'node:read', { type: 'node', id }).allowed)
     .map((node) => {
-      const held = inScope(who, [
+      const held = inScope(principal, [
         { type: 'node', id: node.id },
         { type: 'site', id: node.location.site },
       ])
@@ -60,23 +60,23 @@ function nodesOf({ nodes, scope }: Parts, who: UserWho, roomId: string, now: str
     })
 }
 
-function recentOf({ overviews, recordings, scope }: Parts, who: UserWho, roomId: string): Recording[] {
+function recentOf({ overviews, recordings, scope }: Parts, principal: UserPrincipal, roomId: string): Recording[] {
   const seen: Recording[] = []
   for (const id of overviews.recentIds(roomId)) {
     if (seen.length === SHOWN) break
-    const visible = scope.decide(who, 'recording:read', { type: 'recording', id }).allowed
+    const visible = scope.decide(principal, 'recording:read', { type: 'recording', id }).allowed
     if (visible) seen.push(recordings.get(id))
   }
   return seen
 }
 
-function upcomingOf({ schedules, scope }: Parts, who: UserWho, roomId: string, now: string): Upcoming[] {
+function upcomingOf({ schedules, scope }: Parts, principal: UserPrincipal, roomId: string, now: string): Upcoming[] {
   let next: Upcoming[] = []
   for (const schedule of schedules.ofRoom(roomId)) {
     const last = next[SHOWN - 1]
     // They come by their next run: what starts after ten others is not among the first ten.
     if (last && (schedule.nextRunAt ?? '') > last.recordingStartAt) break
-    if (!scope.decide(who, 'schedule:read', { type: 'schedule', id: schedule.id }).allowed) continue
+    if (!scope.decide(principal, 'schedule:read', { type: 'schedule', id: schedule.id }).allowed) continue
     const slots = upcoming(schedules.planOf(schedule), schedule, Date.parse(now)).take(OF_ONE_SCHEDULE)
     const shown = slots.map(({ endAt, startAt }) => ({
       ...(endAt === undefined ? {} : { recordingEndAt: iso(endAt) }),

@@ -1,7 +1,7 @@
 import type { HealthStatus, Severity } from '../../../wire/health.ts'
 import type { JobStatus, RecordingStatus } from '../../../wire/recordings.ts'
 import type { UploadItem } from '../../../wire/uploads.ts'
-import type { Reach } from '../../http/reach.ts'
+import type { Visibility } from '../../http/visibility.ts'
 import type { Db, Params, Stmt } from '../../store/db.ts'
 import type { Condition } from '../../store/filter.ts'
 import { type Counted, HEALTH, JOBS, type Kind, merged, RECORDINGS, UPLOADS } from './counts.rules.ts'
@@ -63,28 +63,28 @@ export function countStore(db: Db) {
     const named = [...rows(visible, asked.visible, 1), ...rows(byCell, asked.cells, -1)]
     return merged([...rows(cells, asked.cells, 1), ...named], keys)
   }
-  const ofRecordings = (reach: Reach): Asked => ({
-    cells: reach.recordings(),
-    visible: reach.recordings(),
+  const ofRecordings = (visibility: Visibility): Asked => ({
+    cells: visibility.recordings(),
+    visible: visibility.recordings(),
     named: [],
-    recordings: reach.named('recording'),
+    recordings: visibility.named('recording'),
   })
   return {
-    recordings: (reach: Reach): RecordingCount[] => counted(RECORDINGS, ofRecordings(reach)),
-    uploads: (reach: Reach): UploadCount[] => counted(UPLOADS, ofRecordings(reach)),
-    jobs: (reach: Reach): JobCount[] =>
+    recordings: (visibility: Visibility): RecordingCount[] => counted(RECORDINGS, ofRecordings(visibility)),
+    uploads: (visibility: Visibility): UploadCount[] => counted(UPLOADS, ofRecordings(visibility)),
+    jobs: (visibility: Visibility): JobCount[] =>
       counted(JOBS, {
-        cells: reach.jobCells(),
-        visible: reach.jobs(),
-        named: reach.named('recording_job'),
-        recordings: reach.named('recording'),
+        cells: visibility.jobCells(),
+        visible: visibility.jobs(),
+        named: visibility.named('recording_job'),
+        recordings: visibility.named('recording'),
       }),
-    health: (reach: Reach): HealthCount[] =>
+    health: (visibility: Visibility): HealthCount[] =>
       counted(HEALTH, {
-        cells: reach.healthCells(),
-        visible: reach.healthEvents(),
-        named: reach.named('health_event'),
-        recordings: reach.named('recording'),
+        cells: visibility.healthCells(),
+        visible: visibility.healthEvents(),
+        named: visibility.named('health_event'),
+        recordings: visibility.named('recording'),
       }),
   }
 }

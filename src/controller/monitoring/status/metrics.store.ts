@@ -1,6 +1,6 @@
 import { iso } from '../../../kernel/clock.ts'
 import { STATUS } from '../../fleet/nodes/status.rules.ts'
-import type { Reach } from '../../http/reach.ts'
+import type { Visibility } from '../../http/visibility.ts'
 import type { Db, Params } from '../../store/db.ts'
 import { Lister } from '../../store/filter.ts'
 
@@ -38,13 +38,13 @@ export function metricsStore(db: Db, offlineAfterSeconds: number) {
   })
   const running = new Lister<Running>(db, { columns: RUNNING, from: ACTIVE })
   return {
-    nodes(reach: Reach, now: string): NodeGauge[] {
+    nodes(visibility: Visibility, now: string): NodeGauge[] {
       const offlineBefore = offlineAfterSeconds === 0 ? '' : iso(Date.parse(now) - offlineAfterSeconds * 1000)
       const params: Params = { offlineBefore }
-      return nodes.all([{ sql: `n.status <> 'retired'`, params }, ...reach.nodes()], 'n.id')
+      return nodes.all([{ sql: `n.status <> 'retired'`, params }, ...visibility.nodes()], 'n.id')
     },
     /** With status `recording` or a running job, the newest first. */
-    running: (reach: Reach): Running[] => running.all(reach.recordings(), 'r.recorded_at DESC'),
+    running: (visibility: Visibility): Running[] => running.all(visibility.recordings(), 'r.recorded_at DESC'),
   }
 }
 export type MetricsStore = ReturnType<typeof metricsStore>

@@ -27,7 +27,7 @@ export function createStatus(base: Base, { certificates, live, recordings, watch
     certificates,
     counts: countStore(db),
     metrics: metricsStore(db, config.SVC_NODE_OFFLINE_AFTER_SECONDS),
-    reach: authorization.reach,
+    visibility: authorization.visibility,
     runners: () => ticker.status(),
   }
   return {
@@ -44,7 +44,7 @@ export function createStatus(base: Base, { certificates, live, recordings, watch
       ...metricsRoutes({
         ...observed,
         chunks: live.chunks,
-        feeds: live.streams,
+        streams: live.streams,
         frameMaxAgeSeconds: config.SVC_WATCHDOG_METER_MAX_AGE_SECONDS,
         layouts: live.layouts,
         listeners: live.listeners,

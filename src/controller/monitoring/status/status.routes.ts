@@ -2,9 +2,9 @@ import { version } from '../../../kernel/version.ts'
 import { BUILT_IN } from '../../../wire/settings.ts'
 import type { RunnerReport, Status } from '../../../wire/status.ts'
 import type { Certificates } from '../../http/certificates.ts'
-import type { Reach, reaches } from '../../http/reach.ts'
+import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
-import type { UserWho } from '../../http/who.ts'
+import type { Visibility, visibilities } from '../../http/visibility.ts'
 import type { RecordingsApi } from '../../recordings/api.ts'
 import type { WatchdogPolicyStore } from '../watchdog/policies.store.ts'
 import type { CountStore } from './counts.store.ts'
@@ -16,7 +16,7 @@ interface StatusParts {
   counts: CountStore
   metrics: MetricsStore
   profiles: Pick<RecordingsApi['profiles'], 'list'>
-  reach: ReturnType<typeof reaches>
+  visibility: ReturnType<typeof visibilities>
   runners: () => (RunnerReport & { passes: number })[]
   startedAt: string
   /** How long the controller runs, by the monotonic clock. */
@@ -32,26 +32,26 @@ export const statusRoutes = (parts: StatusParts): AnyRoute[] => [
     permission: 'node:read',
     action: 'status.read',
     target: () => ({ type: 'controller' }),
-    run: ({ who, now }) => {
-      const status = statusOf(parts, who, now)
+    run: ({ principal, now }) => {
+      const status = statusOf(parts, principal, now)
       // The console reads the keys beside `data` (decision 3).
       return { data: status, beside: { ...status } }
     },
   }),
 ]
 
-function statusOf(parts: StatusParts, who: UserWho, now: string): Status {
-  const { counts, metrics, reach, startedAt, uptimeMs } = parts
-  const nodes = reach(who, 'node:read')
-  const recordings = reach(who, 'recording:read')
+function statusOf(parts: StatusParts, principal: UserPrincipal, now: string): Status {
+  const { counts, metrics, visibility, startedAt, uptimeMs } = parts
+  const nodes = visibility(principal, 'node:read')
+  const recordings = visibility(principal, 'recording:read')
   return {
     ...countedStatus({
       active: metrics.running(recordings).length,
-      health: counts.health(reach(who, 'health:read')),
+      health: counts.health(visibility(principal, 'health:read')),
       nodes: metrics.nodes(nodes, now),
       recordings: counts.recordings(recordings),
     }),
-    ...settingsOf(parts, who),
+    ...settingsOf(parts, principal),
     ...(parts.certificates ? { certificateExpiresAt: parts.certificates.shown.expiresAt } : {}),
     ...(nodes.unrestricted ? { runners: parts.runners().map(reported) } : {}),
     startedAt,
@@ -63,17 +63,20 @@ function statusOf(parts: StatusParts, who: UserWho, now: string): Status {
 const reported = ({ passes: _, ...runner }: RunnerReport & { passes: number }): RunnerReport => runner
 
 /** What new recordings get when nothing says otherwise. */
-function settingsOf({ profiles, reach, watchdogPolicies }: StatusParts, who: UserWho): Partial<Status> {
-  if (!who.permissions.has('settings:read')) return {}
-  const visible = reach(who, 'settings:read')
+function settingsOf(
+  { profiles, visibility, watchdogPolicies }: StatusParts,
+  principal: UserPrincipal,
+): Partial<Status> {
+  if (!principal.permissions.has('settings:read')) return {}
+  const visible = visibility(principal, 'settings:read')
   const recordingProfile = preferred(profiles, visible, BUILT_IN.profile)
   const watchdogPolicy = preferred(watchdogPolicies, visible, BUILT_IN.watchdog)
   return { ...(recordingProfile ? { recordingProfile } : {}), ...(watchdogPolicy ? { watchdogPolicy } : {}) }
 }
 
 function preferred<T extends { id: string }>(
-  from: { list(reach: Reach): T[] },
-  visible: Reach,
+  from: { list(visibility: Visibility): T[] },
+  visible: Visibility,
   id: string,
 ): T | undefined {
   const all = from.list(visible)

@@ -1,6 +1,6 @@
 import type { HealthEvent, Severity } from '../../../wire/health.ts'
 import type { Audit } from '../../http/audit.ts'
-import { systemActor } from '../../http/who.ts'
+import { systemActor } from '../../http/principal.ts'
 import type { HealthStore } from '../health/health.store.ts'
 
 /** What an alarm is about. */

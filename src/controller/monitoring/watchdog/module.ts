@@ -22,12 +22,12 @@ export function createWatchdog(base: Base, deps: Deps): Module<Pick<WatchdogPoli
   const { audit, authorization, clock, config, db, events, ids, log } = base
   const { certificates, fleet, live } = deps
   const { health } = deps.health
-  const { reach, scope } = authorization
+  const { visibility, scope } = authorization
   const { meters } = live
   const watchdogPolicies = watchdogPolicyStore(db)
   return {
     api: watchdogPolicies,
-    routes: watchdogPolicyRoutes({ ids, meters, nodes: fleet.nodes, reach, scope, watchdogPolicies }),
+    routes: watchdogPolicyRoutes({ ids, meters, nodes: fleet.nodes, visibility, scope, watchdogPolicies }),
     runners: [
       watchdogRunner({
         audit,

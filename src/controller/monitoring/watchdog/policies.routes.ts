@@ -9,10 +9,10 @@ import {
 } from '../../../wire/watchdog.ts'
 import type { FleetApi } from '../../fleet/api.ts'
 import { actionStates } from '../../http/actions.ts'
-import type { reaches } from '../../http/reach.ts'
+import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
 import type { Scope } from '../../http/scope.ts'
-import type { UserWho } from '../../http/who.ts'
+import type { visibilities } from '../../http/visibility.ts'
 import type { Meters } from '../meters/meters.store.ts'
 import { calibrated } from './calibration.rules.ts'
 import type { WatchdogPolicyStore } from './policies.store.ts'
@@ -21,7 +21,7 @@ interface WatchdogPolicyParts {
   ids: Ids
   meters: Pick<Meters, 'history'>
   nodes: Pick<FleetApi['nodes'], 'mustExist'>
-  reach: ReturnType<typeof reaches>
+  visibility: ReturnType<typeof visibilities>
   scope: Scope
   watchdogPolicies: WatchdogPolicyStore
 }
@@ -39,7 +39,7 @@ export const watchdogPolicyRoutes = (parts: WatchdogPolicyParts): AnyRoute[] => 
     ...read,
     action: 'settings.watchdog_policies.read',
     target: all,
-    run: ({ who }) => ({ data: parts.watchdogPolicies.list(parts.reach(who, 'settings:read')) }),
+    run: ({ principal }) => ({ data: parts.watchdogPolicies.list(parts.visibility(principal, 'settings:read')) }),
   }),
   route({
     method: 'POST',
@@ -68,9 +68,9 @@ export const watchdogPolicyRoutes = (parts: WatchdogPolicyParts): AnyRoute[] => 
     ...read,
     action: 'settings.watchdog_policies.actions.read',
     target: one,
-    run: ({ params, who }) => {
+    run: ({ params, principal }) => {
       const policy = parts.watchdogPolicies.get(params.id)
-      return { data: { actions: actions(who, policy), links: links(policy), policy } }
+      return { data: { actions: actions(principal, policy), links: links(policy), policy } }
     },
   }),
   route({
@@ -92,9 +92,9 @@ export const watchdogPolicyRoutes = (parts: WatchdogPolicyParts): AnyRoute[] => 
     action: 'settings.watchdog_policies.calibrate',
     target: one,
     body: CalibrationRequest,
-    run: ({ body, now, params, who }) => {
+    run: ({ body, now, params, principal }) => {
       const before = parts.watchdogPolicies.get(params.id)
-      const calibration = calibrated(framesOf(parts, body, who), before, body)
+      const calibration = calibrated(framesOf(parts, body, principal), before, body)
       const told = { correlation: { nodeId: body.nodeId }, details: { ...calibration } }
       const after = body.apply
         ? parts.watchdogPolicies.patch(params.id, calibration.recommendation.update, now).after
@@ -118,9 +118,9 @@ const HISTORY = 600
  * Levels of the newest frames that were heard.
  * @throws Fail 403 for a node out of scope, 404 for an unknown one, 422 when there are too few.
  */
-function framesOf({ meters, nodes, scope }: WatchdogPolicyParts, body: CalibrationRequest, who: UserWho) {
+function framesOf({ meters, nodes, scope }: WatchdogPolicyParts, body: CalibrationRequest, principal: UserPrincipal) {
   const { frameLimit, minFrames, nodeId } = body
-  const verdict = scope.decide(who, 'settings:manage', { type: 'node', id: nodeId })
+  const verdict = scope.decide(principal, 'settings:manage', { type: 'node', id: nodeId })
   if (!verdict.allowed)
     throw new Fail(403, verdict.reason, 'Forbidden', { body: { permission: 'settings:manage' }, outcome: 'denied' })
   nodes.mustExist(nodeId)
@@ -150,9 +150,9 @@ const links = (policy: WatchdogPolicy) => ({
   update: hrefOf(policy),
 })
 
-function actions(who: UserWho, policy: WatchdogPolicy) {
+function actions(principal: UserPrincipal, policy: WatchdogPolicy) {
   const { calibrate, detail, update } = links(policy)
-  return actionStates(who, {
+  return actionStates(principal, {
     calibrate: { href: calibrate, method: 'POST', permission: 'settings:manage' },
     detail: { href: detail, method: 'GET', permission: 'settings:read' },
     update: { href: update, method: 'PATCH', permission: 'settings:manage' },

@@ -1,7 +1,7 @@
 import { found } from '../../../kernel/fail.ts'
 import { BUILT_IN } from '../../../wire/settings.ts'
 import type { WatchdogPolicy, WatchdogPolicyInput, WatchdogPolicyPatch } from '../../../wire/watchdog.ts'
-import type { Reach } from '../../http/reach.ts'
+import type { Visibility } from '../../http/visibility.ts'
 import type { Db, Params } from '../../store/db.ts'
 import { Lister, present } from '../../store/filter.ts'
 
@@ -28,8 +28,8 @@ export function watchdogPolicyStore(db: Db) {
     /** @throws Fail 404 `watchdog_policy_not_found`. */
     get,
     /** Newest first. */
-    list: (reach: Reach): WatchdogPolicy[] =>
-      lister.all(reach.own('watchdog_policy'), 'x.created_at DESC, x.id').map(policyOf),
+    list: (visibility: Visibility): WatchdogPolicy[] =>
+      lister.all(visibility.own('watchdog_policy'), 'x.created_at DESC, x.id').map(policyOf),
     /** Whatever `input` leaves open comes from the built-in policy. */
     create(id: string, input: WatchdogPolicyInput, now: string): WatchdogPolicy {
       insert.run(columns(amended({ ...get(BUILT_IN.watchdog), id }, input), now))

@@ -1,7 +1,7 @@
 import { API_PREFIX } from '../../../wire/headers.ts'
 import type { Job } from '../../../wire/recordings.ts'
 import { actionStates } from '../../http/actions.ts'
-import type { UserWho } from '../../http/who.ts'
+import type { UserPrincipal } from '../../http/principal.ts'
 import { isRetryable, isStoppable } from './jobs.rules.ts'
 
 /** Paths of everything that can be done with a job (contract A, J3). */
@@ -18,12 +18,12 @@ export function jobLinks(id: string) {
 }
 
 /** What the caller could do next with a job; `rival` is the job that makes its recording now, `superseded` that another has. */
-export function jobActions(who: UserWho, job: Job, rival: Job | undefined, superseded: boolean) {
+export function jobActions(principal: UserPrincipal, job: Job, rival: Job | undefined, superseded: boolean) {
   const links = jobLinks(job.id)
   const payload = { jobIds: [job.id] }
   const taken = rival !== undefined ? 'active_job_exists' : superseded && 'superseded_by_retry'
   const stuck = isRetryable(job) ? taken : 'recording_job_not_retryable'
-  return actionStates(who, {
+  return actionStates(principal, {
     detail: { method: 'GET', href: links.detail, permission: 'recording:read' },
     exportSelected: { method: 'POST', href: links.exportSelected, payload, permission: 'recording:read' },
     retry: { method: 'POST', href: links.retry, permission: 'recording:control', blocked: stuck },

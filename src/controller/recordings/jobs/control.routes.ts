@@ -5,8 +5,8 @@ import type { Job } from '../../../wire/recordings.ts'
 import type { Events } from '../../events.ts'
 import type { FleetApi } from '../../fleet/api.ts'
 import type { PathClaims } from '../../http/claims.ts'
-import type { Reach, reaches } from '../../http/reach.ts'
 import { type AnyRoute, flow, route } from '../../http/route.ts'
+import type { Visibility, visibilities } from '../../http/visibility.ts'
 import type { ClaimStore } from './claims.store.ts'
 import { isStoppable, retryFault, singleRetryFault } from './jobs.rules.ts'
 import type { JobService } from './jobs.service.ts'
@@ -19,7 +19,7 @@ interface Parts {
   jobs: JobStore
   nodes: FleetApi['nodes']
   paths: PathClaims
-  reach: ReturnType<typeof reaches>
+  visibility: ReturnType<typeof visibilities>
   service: JobService
   recordings: {
     /** Begins the take anew; gives the files of the old one, to be unlinked after the commit. */
@@ -87,10 +87,10 @@ const bulkRetryRoute = (parts: Parts): AnyRoute =>
     target: all,
     body: JobIds,
     status: 201,
-    run: async ({ body, who }, commit) => {
+    run: async ({ body, principal }, commit) => {
       const { done } = await parts.paths.removing((condemn) =>
         commit((now) => {
-          const before = visible(parts.jobs, parts.reach(who, 'recording:control'), body)
+          const before = visible(parts.jobs, parts.visibility(principal, 'recording:control'), body)
           const fault = retryFault(before, parts.jobs)
           if (fault) throw conflict(fault.reason, fault.words)
           const made = before.map((job) => retried(parts, job, now))
@@ -109,7 +109,7 @@ const bulkRetryRoute = (parts: Parts): AnyRoute =>
     },
   })
 
-const bulkStopRoute = ({ jobs, reach, service }: Parts): AnyRoute =>
+const bulkStopRoute = ({ jobs, visibility, service }: Parts): AnyRoute =>
   route({
     method: 'POST',
     path: '/recording-jobs/bulk-stop',
@@ -117,8 +117,8 @@ const bulkStopRoute = ({ jobs, reach, service }: Parts): AnyRoute =>
     action: 'recording_jobs.bulk_stop',
     target: all,
     body: JobIds,
-    run: ({ body, who, now }) => {
-      const before = visible(jobs, reach(who, 'recording:control'), body)
+    run: ({ body, principal, now }) => {
+      const before = visible(jobs, visibility(principal, 'recording:control'), body)
       if (!before.every(isStoppable))
         throw conflict('recording_job_not_stoppable', 'One or more recording jobs cannot be stopped')
       for (const job of before) service.stop(job, job.recordingId, now)
@@ -137,9 +137,9 @@ const numbered = (jobs: readonly Job[]): Record<string, string> =>
   Object.fromEntries(jobs.map(({ id }, i) => [`jobId${i + 1}`, id]))
 
 /** The named jobs in the order they were named. @throws Fail 404 when one of them cannot be seen. */
-export function visible(jobs: JobStore, reach: Reach, { jobIds }: JobIds): Job[] {
+export function visible(jobs: JobStore, visibility: Visibility, { jobIds }: JobIds): Job[] {
   const wanted = [...new Set(jobIds)]
-  const found = jobs.chosen(reach, wanted)
+  const found = jobs.chosen(visibility, wanted)
   if (found.length === wanted.length) return found
   throw new Fail(404, 'recording_job_not_visible', 'One or more recording jobs are not visible', { outcome: 'denied' })
 }

@@ -1,8 +1,8 @@
 import { JobIds } from '../../../wire/jobs.ts'
 import { type Job, JobFilters } from '../../../wire/recordings.ts'
 import { type Column, csvExport, EXPORT_SLICE } from '../../http/export.ts'
-import type { reaches } from '../../http/reach.ts'
 import { type AnyRoute, stream } from '../../http/route.ts'
+import type { visibilities } from '../../http/visibility.ts'
 import { visible } from './control.routes.ts'
 import type { JobStore } from './jobs.store.ts'
 
@@ -14,14 +14,14 @@ const shared = {
 } as const
 
 /** Jobs as a table for people (contract A, J4 and J5). */
-export const jobExportRoutes = (jobs: JobStore, reach: ReturnType<typeof reaches>): AnyRoute[] => [
+export const jobExportRoutes = (jobs: JobStore, visibility: ReturnType<typeof visibilities>): AnyRoute[] => [
   stream({
     method: 'GET',
     ...shared,
     action: 'recording_jobs.export',
     query: JobFilters,
-    run: async ({ who, query, now }) => ({
-      response: csv(jobs.slices(reach(who, 'recording:read'), query, EXPORT_SLICE), now),
+    run: async ({ principal, query, now }) => ({
+      response: csv(jobs.slices(visibility(principal, 'recording:read'), query, EXPORT_SLICE), now),
     }),
   }),
   stream({
@@ -29,8 +29,8 @@ export const jobExportRoutes = (jobs: JobStore, reach: ReturnType<typeof reaches
     ...shared,
     action: 'recording_jobs.export_selected',
     body: JobIds,
-    run: async ({ who, body, now }) => {
-      const chosen = visible(jobs, reach(who, 'recording:read'), body)
+    run: async ({ principal, body, now }) => {
+      const chosen = visible(jobs, visibility(principal, 'recording:read'), body)
       return { response: csv([chosen], now), details: { jobCount: chosen.length } }
     },
   }),

@@ -1,6 +1,6 @@
 import { found } from '../../../kernel/fail.ts'
 import type { Job, JobFilters } from '../../../wire/recordings.ts'
-import type { Reach } from '../../http/reach.ts'
+import type { Visibility } from '../../http/visibility.ts'
 import type { Db } from '../../store/db.ts'
 import { Lister, present } from '../../store/filter.ts'
 import { type Counts, jobListing } from './listing.store.ts'
@@ -102,20 +102,25 @@ export function jobStore(db: Db) {
     /** Whether its recording has a newer job, or audio of another one. */
     isSuperseded: ({ id }: Job): boolean => superseded.get({ id })?.yes === 1,
     /** One page of what the caller may see, newest first, and counts over all of it. */
-    board(reach: Reach, filters: JobFilters): JobBoard {
-      const { counts, exact, least, seqs } = listing.page(reach, filters, pageSize(filters.limit), filters.offset ?? 0)
+    board(visibility: Visibility, filters: JobFilters): JobBoard {
+      const { counts, exact, least, seqs } = listing.page(
+        visibility,
+        filters,
+        pageSize(filters.limit),
+        filters.offset ?? 0,
+      )
       const summary = summaryOf(counts)
       return { exact, rows: bySeq(seqs), summary, total: Math.max(summary.total, least) }
     },
     /** The named jobs that the caller may see, in the order they were named. */
-    chosen(reach: Reach, ids: readonly string[]): Job[] {
+    chosen(visibility: Visibility, ids: readonly string[]): Job[] {
       const named = { sql: 'j.id IN (SELECT value FROM json_each(@ids))', params: { ids: JSON.stringify(ids) } }
-      const seen = new Set(lister.rows([named, ...reach.jobs()], 'j.id', ids.length, 0).map((row) => row.id))
+      const seen = new Set(lister.rows([named, ...visibility.jobs()], 'j.id', ids.length, 0).map((row) => row.id))
       return whole(ids.filter((id) => seen.has(id)))
     },
     /** Everything the board pages through, in slices. */
-    *slices(reach: Reach, filters: JobFilters, size: number): Generator<Job[]> {
-      for (const seqs of listing.slices(reach, filters, size)) yield bySeq(seqs)
+    *slices(visibility: Visibility, filters: JobFilters, size: number): Generator<Job[]> {
+      for (const seqs of listing.slices(visibility, filters, size)) yield bySeq(seqs)
     },
   }
 }

@@ -1,5 +1,5 @@
 import type { Audit } from '../../http/audit.ts'
-import { systemActor } from '../../http/who.ts'
+import { systemActor } from '../../http/principal.ts'
 import type { Runner } from '../../scheduler/ticker.ts'
 import type { Db } from '../../store/db.ts'
 import type { JobService } from './jobs.service.ts'

@@ -1,5 +1,5 @@
 import { JOB_STATUSES, type JobFilters, type JobStatus } from '../../../wire/recordings.ts'
-import type { Reach } from '../../http/reach.ts'
+import type { Visibility } from '../../http/visibility.ts'
 import type { Db, SqlValue } from '../../store/db.ts'
 import { type Condition, Lister, when } from '../../store/filter.ts'
 import { gramQuery, onlyInWords, SMALL_SET } from './listing.rules.ts'
@@ -83,15 +83,15 @@ export function jobListing(db: Db, small = SMALL_SET) {
   }
 
   /** Jobs that grants or refusals name one by one, where that changes what their cell says. */
-  const exceptions = (reach: Reach, dims: Condition[], picked: Picked): { also: Named[]; not: Named[] } => {
-    const [jobs, recordings] = [reach.named('recording_job'), reach.named('recording')]
+  const exceptions = (visibility: Visibility, dims: Condition[], picked: Picked): { also: Named[]; not: Named[] } => {
+    const [jobs, recordings] = [visibility.named('recording_job'), visibility.named('recording')]
     if (jobs.length + recordings.length === 0) return { also: [], not: [] }
     const named: Condition = {
       sql: `j.seq IN (SELECT seq FROM recording_jobs WHERE id IN ${listed('jobs')}
         UNION SELECT seq FROM recording_jobs WHERE recording_id IN ${listed('recordings')})`,
       params: { jobs: JSON.stringify(jobs), recordings: JSON.stringify(recordings) },
     }
-    const visible = sets.all([named, ...reach.jobs(), ...dims], 'j.seq')
+    const visible = sets.all([named, ...visibility.jobs(), ...dims], 'j.seq')
     const counted = sets.all([named, inCells(picked.cells)], 'j.seq')
     const [open, within] = [visible, counted].map((rows) => new Set(rows.map((row) => row.seq))) as [
       Set<number>,
@@ -122,11 +122,11 @@ export function jobListing(db: Db, small = SMALL_SET) {
     return { condition, seqs }
   }
 
-  const plan = (reach: Reach, f: JobFilters): Plan => {
+  const plan = (visibility: Visibility, f: JobFilters): Plan => {
     const dims = cellDims(f)
-    const picked = pick([...reach.jobCells(), ...dims])
-    const { also, not } = exceptions(reach, ownDims(f), picked)
-    const whole = reach.unrestricted && dims.length === 0
+    const picked = pick([...visibility.jobCells(), ...dims])
+    const { also, not } = exceptions(visibility, ownDims(f), picked)
+    const whole = visibility.unrestricted && dims.length === 0
     const conditions = [...(whole ? [] : seen(picked, also, not)), ...dated(f)]
     const search = f.search?.toLowerCase()
     const text = search === undefined ? undefined : searched(search, picked)
@@ -147,8 +147,8 @@ export function jobListing(db: Db, small = SMALL_SET) {
   }
 
   return {
-    page(reach: Reach, filters: JobFilters, limit: number, offset: number): Board {
-      const { conditions, counts, few } = plan(reach, filters)
+    page(visibility: Visibility, filters: JobFilters, limit: number, offset: number): Board {
+      const { conditions, counts, few } = plan(visibility, filters)
       if (few) {
         const page = few.slice(offset, offset + limit).map((row) => row.seq)
         return { counts: added(few.map((row) => [row.status, 1])), exact: true, least: 0, seqs: page }
@@ -162,8 +162,8 @@ export function jobListing(db: Db, small = SMALL_SET) {
       return { counts: seen, exact, least: exact ? 0 : offset + found.length, seqs }
     },
     /** Every match in slices, newest first; each slice is a short statement, however deep. */
-    *slices(reach: Reach, filters: JobFilters, size: number): Generator<number[]> {
-      const { conditions, few } = plan(reach, filters)
+    *slices(visibility: Visibility, filters: JobFilters, size: number): Generator<number[]> {
+      const { conditions, few } = plan(visibility, filters)
       if (few) for (let at = 0; at < few.length; at += size) yield few.slice(at, at + size).map((row) => row.seq)
       else
         for (const rows of keyed.walk(conditions, { direction: 'DESC', keys: ['j.created_at', 'j.id'] }, size))

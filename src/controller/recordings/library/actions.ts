@@ -1,7 +1,7 @@
 import { API_PREFIX } from '../../../wire/headers.ts'
 import type { Job, Recording } from '../../../wire/recordings.ts'
 import { actionStates } from '../../http/actions.ts'
-import type { UserWho } from '../../http/who.ts'
+import type { UserPrincipal } from '../../http/principal.ts'
 import { isActive } from './recordings.rules.ts'
 
 interface RecordingJobs {
@@ -37,12 +37,12 @@ export function recordingLinks(id: string, { retryable }: RecordingJobs) {
 }
 
 /** What the caller could do next with a recording (contract A, R5). */
-export function recordingActions(who: UserWho, recording: Recording, jobs: RecordingJobs) {
+export function recordingActions(principal: UserPrincipal, recording: Recording, jobs: RecordingJobs) {
   const links = recordingLinks(recording.id, jobs)
   const active = isActive(recording.status) || jobs.active !== undefined
   const uncached = !recording.cached && 'recording_not_cached'
   const stuck = jobs.active ? 'active_job_exists' : !jobs.retryable && 'recording_job_not_retryable'
-  return actionStates(who, {
+  return actionStates(principal, {
     delete: {
       method: 'DELETE',
       href: links.delete,

@@ -28,8 +28,8 @@ export const controlRoutes = ({ jobService, jobs, recordings, service }: Parts):
     target: nodeOfBody,
     body: RecordingStart,
     status: 202,
-    run: ({ body, who, now }) => {
-      const { job, profile, recording } = service.start(body, who, now)
+    run: ({ body, principal, now }) => {
+      const { job, profile, recording } = service.start(body, principal, now)
       return {
         data: recording,
         beside: { job },

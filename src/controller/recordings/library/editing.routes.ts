@@ -4,8 +4,8 @@ import { BulkMetadata, type Recording, RecordingIds, RecordingMetadata } from '.
 import type { PathClaims } from '../../http/claims.ts'
 import { removeFiles } from '../../http/files.ts'
 import { partsOf } from '../../http/parts.ts'
-import type { reaches } from '../../http/reach.ts'
 import { type AnyRoute, type Done, flow, route } from '../../http/route.ts'
+import type { visibilities } from '../../http/visibility.ts'
 import { changedTags } from './recordings.rules.ts'
 import type { RecordingStore } from './recordings.store.ts'
 
@@ -13,7 +13,7 @@ import type { RecordingStore } from './recordings.store.ts'
 interface Editing {
   log: Log
   paths: PathClaims
-  reach: ReturnType<typeof reaches>
+  visibility: ReturnType<typeof visibilities>
   recordings: RecordingStore
   takes: string
 }
@@ -29,7 +29,7 @@ const remove = { auth: 'user', permission: 'recording:delete' } as const
 
 export const editingRoutes = (editing: Editing): AnyRoute[] => [...metadataRoutes(editing), ...deletionRoutes(editing)]
 
-const metadataRoutes = ({ reach, recordings }: Editing): AnyRoute[] => [
+const metadataRoutes = ({ visibility, recordings }: Editing): AnyRoute[] => [
   route({
     method: 'PATCH',
     path: '/recordings/:id/metadata',
@@ -50,8 +50,8 @@ const metadataRoutes = ({ reach, recordings }: Editing): AnyRoute[] => [
     action: 'recordings.metadata.bulk_update',
     target: all,
     body: BulkMetadata,
-    run: ({ body, who, now }) => {
-      const chosen = recordings.selected(reach(who, 'recording:edit'), body.recordingIds)
+    run: ({ body, principal, now }) => {
+      const chosen = recordings.selected(visibility(principal, 'recording:edit'), body.recordingIds)
       const edits = chosen.map((recording) => ({ recording, tags: tagsOf(recording, body) }))
       const after = edits.map(
         ({ recording: { id }, tags }) => recordings.edit(id, { folder: body.folder, tags }, now).after,
@@ -78,7 +78,7 @@ function tagsOf({ id, tags }: Recording, changes: BulkMetadata): string[] | unde
   return after
 }
 
-const deletionRoutes = ({ log, paths, reach, recordings, takes }: Editing): AnyRoute[] => {
+const deletionRoutes = ({ log, paths, visibility, recordings, takes }: Editing): AnyRoute[] => {
   /** A transaction that deletes recordings, then their files and what has arrived of unfinished uploads. */
   const removing = async (
     ids: string[],
@@ -115,8 +115,8 @@ const deletionRoutes = ({ log, paths, reach, recordings, takes }: Editing): AnyR
       action: 'recordings.bulk_delete',
       target: all,
       body: RecordingIds,
-      run: async ({ body, who }, commit) => {
-        const chosen = recordings.selected(reach(who, 'recording:delete'), body.recordingIds)
+      run: async ({ body, principal }, commit) => {
+        const chosen = recordings.selected(visibility(principal, 'recording:delete'), body.recordingIds)
         // One that may not be deleted leaves every other where it is.
         for (const { id } of chosen) recordings.mustBeOver(id)
         for (let at = 0; at < chosen.length; at += AT_ONCE) {

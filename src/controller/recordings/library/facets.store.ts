@@ -1,7 +1,7 @@
 import type { Facet, RecordingFacets } from '../../../wire/recordings.ts'
-import type { Reach } from '../../http/reach.ts'
+import type { Visibility } from '../../http/visibility.ts'
 import type { Db } from '../../store/db.ts'
-import type { CellStore } from './cells.store.ts'
+import type { RecordingCounts } from './counts.store.ts'
 
 /** Values of one facet in an answer: the most frequent ones. */
 export const MOST_VALUES = 1000
@@ -20,7 +20,7 @@ const VALUES = `
     WHERE seq IN ${listed('seqs')} AND recording_profile_id IS NOT NULL GROUP BY recording_profile_id`
 
 /** What the library can be narrowed by, counted over all a caller sees. */
-export function facetStore(db: Db, cells: CellStore) {
+export function facetStore(db: Db, cells: RecordingCounts) {
   type Row = { facet: Kind; value: string; n: number }
   const most = db.stmt<{ kind: string; most: number }, Facet>(
     `SELECT n AS count, value FROM recording_facet_totals WHERE facet = @kind ORDER BY n DESC, value LIMIT @most`,
@@ -49,7 +49,7 @@ export function facetStore(db: Db, cells: CellStore) {
       .sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
       .slice(0, MOST_VALUES)
 
-  const scoped = (reach: Reach): RecordingFacets => {
+  const scoped = (visibility: Visibility): RecordingFacets => {
     const byKind = new Map<Kind, Counts>()
     const add = (rows: Row[], sign: 1 | -1): void => {
       for (const { facet, value, n } of rows) {
@@ -58,8 +58,8 @@ export function facetStore(db: Db, cells: CellStore) {
         byKind.set(facet, counts)
       }
     }
-    add(within.all({ scopes: JSON.stringify(cells.scopes(reach)) }), 1)
-    const { also, not } = cells.exceptions(reach)
+    add(within.all({ scopes: JSON.stringify(cells.scopes(visibility)) }), 1)
+    const { also, not } = cells.exceptions(visibility)
     if (also.length > 0) add(ofSome.all({ seqs: JSON.stringify(also) }), 1)
     if (not.length > 0) add(ofSome.all({ seqs: JSON.stringify(not) }), -1)
     return {
@@ -75,8 +75,8 @@ export function facetStore(db: Db, cells: CellStore) {
   const total = (kind: (typeof KINDS)[number]): Facet[] => most.all({ kind, most: MOST_VALUES })
   return {
     /** Most frequent first, then by value; exact, and at most `MOST_VALUES` of each. */
-    facets(reach: Reach): RecordingFacets {
-      if (!reach.unrestricted) return scoped(reach)
+    facets(visibility: Visibility): RecordingFacets {
+      if (!visibility.unrestricted) return scoped(visibility)
       return {
         folders: total('folder'),
         nodes: everyNode.all({}),

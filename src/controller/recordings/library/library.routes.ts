@@ -3,9 +3,9 @@ import { type Job, RecordingFilters, RecordingIds } from '../../../wire/recordin
 import type { UploadItem } from '../../../wire/uploads.ts'
 import { csvExport, EXPORT_SLICE } from '../../http/export.ts'
 import { pageMeta, slicedList } from '../../http/page.ts'
-import type { Reach, reaches } from '../../http/reach.ts'
+import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, route, stream } from '../../http/route.ts'
-import type { UserWho } from '../../http/who.ts'
+import type { Visibility, visibilities } from '../../http/visibility.ts'
 import { jobsOf, recordingActions, recordingLinks } from './actions.ts'
 import { MOST_VALUES } from './facets.store.ts'
 import { EXPORT_COLUMNS } from './recordings.rules.ts'
@@ -14,10 +14,10 @@ import type { RecordingStore } from './recordings.store.ts'
 /** What reading the library stands on. */
 interface Library {
   /** Of one recording, newest first. */
-  healthOf(reach: Reach, recordingId: string, most: number): HealthEvent[]
+  healthOf(visibility: Visibility, recordingId: string, most: number): HealthEvent[]
   /** Of one recording, newest first. */
-  jobs: { chosen(reach: Reach, ids: readonly string[]): Job[]; ofRecording(id: string): Job[] }
-  reach: ReturnType<typeof reaches>
+  jobs: { chosen(visibility: Visibility, ids: readonly string[]): Job[]; ofRecording(id: string): Job[] }
+  visibility: ReturnType<typeof visibilities>
   recordings: RecordingStore
   /** Upload queue items of one recording. */
   uploadsOf(recordingId: string): UploadItem[]
@@ -37,7 +37,7 @@ export const libraryRoutes = (library: Library): AnyRoute[] => [
   ...detailRoutes(library),
 ]
 
-const listRoutes = ({ reach, recordings }: Library): AnyRoute[] => [
+const listRoutes = ({ visibility, recordings }: Library): AnyRoute[] => [
   // The one list without a default page (contract A, 0.3): whole, it is sent slice by slice.
   stream({
     method: 'GET',
@@ -46,9 +46,9 @@ const listRoutes = ({ reach, recordings }: Library): AnyRoute[] => [
     action: 'recordings.read',
     target: all,
     query: RecordingFilters,
-    run: async ({ who, query }) => {
+    run: async ({ principal, query }) => {
       const { limit, offset = 0 } = query
-      const seen = reach(who, 'recording:read')
+      const seen = visibility(principal, 'recording:read')
       if (limit === undefined) {
         const slices = recordings.walk(seen, query, SLICE)
         // Behind the end nothing was seen that could tell the total.
@@ -67,15 +67,15 @@ const listRoutes = ({ reach, recordings }: Library): AnyRoute[] => [
     ...read,
     action: 'recordings.facets.read',
     target: all,
-    run: ({ who }) => {
-      const data = recordings.facets(reach(who, 'recording:read'))
+    run: ({ principal }) => {
+      const data = recordings.facets(visibility(principal, 'recording:read'))
       const cut = Object.entries(data).filter(([, values]) => values.length === MOST_VALUES)
       return { data, ...(cut.length > 0 ? { beside: { meta: { truncated: cut.map(([name]) => name) } } } : {}) }
     },
   }),
 ]
 
-const exportRoutes = ({ reach, recordings }: Library): AnyRoute[] => [
+const exportRoutes = ({ visibility, recordings }: Library): AnyRoute[] => [
   stream({
     method: 'GET',
     path: '/recordings/export',
@@ -83,8 +83,8 @@ const exportRoutes = ({ reach, recordings }: Library): AnyRoute[] => [
     action: 'recordings.export',
     target: all,
     query: RecordingFilters.omit({ limit: true, offset: true }),
-    run: async ({ who, query, now }) => {
-      const slices = recordings.walk(reach(who, 'recording:read'), query, EXPORT_SLICE)
+    run: async ({ principal, query, now }) => {
+      const slices = recordings.walk(visibility(principal, 'recording:read'), query, EXPORT_SLICE)
       return { response: csvExport({ columns: EXPORT_COLUMNS, kind: 'recordings', now, quoting: 'needed', slices }) }
     },
   }),
@@ -95,8 +95,8 @@ const exportRoutes = ({ reach, recordings }: Library): AnyRoute[] => [
     action: 'recordings.export_selected',
     target: all,
     body: RecordingIds,
-    run: async ({ who, body, now }) => {
-      const rows = recordings.selected(reach(who, 'recording:read'), body.recordingIds)
+    run: async ({ principal, body, now }) => {
+      const rows = recordings.selected(visibility(principal, 'recording:read'), body.recordingIds)
       const response = csvExport({
         columns: EXPORT_COLUMNS,
         kind: 'recordings',
@@ -110,10 +110,10 @@ const exportRoutes = ({ reach, recordings }: Library): AnyRoute[] => [
 ]
 
 /** Jobs of a recording the caller sees: one of them may be refused by itself. */
-const visibleJobs = ({ jobs, reach }: Library, who: UserWho, recordingId: string): Job[] => {
+const visibleJobs = ({ jobs, visibility }: Library, principal: UserPrincipal, recordingId: string): Job[] => {
   const all = jobs.ofRecording(recordingId)
   return jobs.chosen(
-    reach(who, 'recording:read'),
+    visibility(principal, 'recording:read'),
     all.map(({ id }) => id),
   )
 }
@@ -133,11 +133,11 @@ const detailRoutes = (library: Library): AnyRoute[] => [
     ...read,
     action: 'recordings.context.read',
     target: one,
-    run: ({ params: { id }, who }) => {
+    run: ({ params: { id }, principal }) => {
       const recording = library.recordings.detailed(id)
-      const healthEvents = library.healthOf(library.reach(who, 'recording:read'), id, CONTEXT_EVENTS)
+      const healthEvents = library.healthOf(library.visibility(principal, 'recording:read'), id, CONTEXT_EVENTS)
       const uploadQueueItems = library.uploadsOf(id)
-      return { data: { healthEvents, jobs: visibleJobs(library, who, id), recording, uploadQueueItems } }
+      return { data: { healthEvents, jobs: visibleJobs(library, principal, id), recording, uploadQueueItems } }
     },
   }),
   route({
@@ -146,10 +146,10 @@ const detailRoutes = (library: Library): AnyRoute[] => [
     ...read,
     action: 'recordings.actions.read',
     target: one,
-    run: ({ params: { id }, who }) => {
+    run: ({ params: { id }, principal }) => {
       const recording = library.recordings.get(id)
-      const own = jobsOf(visibleJobs(library, who, id))
-      const actions = recordingActions(who, recording, own)
+      const own = jobsOf(visibleJobs(library, principal, id))
+      const actions = recordingActions(principal, recording, own)
       const links = recordingLinks(id, own)
       return { data: { actions, jobs: own, links, recording, uploadQueueItems: library.uploadsOf(id) } }
     },

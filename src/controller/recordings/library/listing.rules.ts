@@ -62,5 +62,5 @@ const MERGED_CELLS = 300
 const MERGED_ROWS = 30_000
 
 /** Whether a page of what few cells hold is merged from them. */
-export const merges = (order: Ordering, cells: number, reach: number): boolean =>
-  order.byCell !== undefined && cells <= MERGED_CELLS && cells * reach <= MERGED_ROWS
+export const merges = (order: Ordering, cells: number, visibility: number): boolean =>
+  order.byCell !== undefined && cells <= MERGED_CELLS && cells * visibility <= MERGED_ROWS

@@ -1,17 +1,17 @@
 import type { RecordingFilters } from '../../../wire/recordings.ts'
-import type { Reach } from '../../http/reach.ts'
+import type { Visibility } from '../../http/visibility.ts'
 import type { Db, SqlValue } from '../../store/db.ts'
 import { COUNTED, type Condition, Lister } from '../../store/filter.ts'
 import {
-  type CellStore,
   cellConditions,
   cellsSaying,
   type Exceptions,
   ownConditions,
   type Picked,
-} from './cells.store.ts'
+  type RecordingCounts,
+} from './counts.store.ts'
+import { listFilters, type Residual } from './listfilters.store.ts'
 import { merges, ORDERINGS, type Ordering, orderingOf, orderSql, SMALL_SET } from './listing.rules.ts'
-import { narrowed, type Residual } from './narrowing.store.ts'
 import { folded } from './search.rules.ts'
 import type { SearchStore } from './search.store.ts'
 
@@ -56,24 +56,24 @@ const EXAMINED = 4000
  * Lists of a million recordings. Cells say how many match (0011_search.sql), and with that which way is short: few are
  * fetched and sorted; many are met soon on a walk along an index in the list's order; few cells are merged.
  */
-export function listingStore(db: Db, cells: CellStore, search: SearchStore, small = SMALL_SET) {
+export function listingStore(db: Db, cells: RecordingCounts, search: SearchStore, small = SMALL_SET) {
   const walks = new Map<Ordering, Walk>()
   for (const order of ORDERINGS.values()) walks.set(order, walkOf(db, order))
   const sets = new Lister<Keyed>(db, { columns: 'r.seq', from: 'recordings r NOT INDEXED' })
-  const narrow = narrowed(db)
+  const narrow = listFilters(db)
   const ofCells = db.stmt<{ cells: string }, { seq: number }>(
     `SELECT r.seq FROM json_each(@cells) c CROSS JOIN recordings r ON r.cell = c.value`,
   )
   const walkFor = (order: Ordering): Walk => walks.get(order) as Walk
 
-  const plan = (reach: Reach, filters: RecordingFilters): Plan => {
+  const plan = (visibility: Visibility, filters: RecordingFilters): Plan => {
     const order = orderingOf(filters)
     const dims = cellConditions(filters)
     const residuals = narrow(filters, small)
-    const within = reach.unrestricted ? [] : reach.recordings()
+    const within = visibility.unrestricted ? [] : visibility.recordings()
     const whole = within.length === 0 && dims.length === 0
     const picked = cells.pick([...within, ...dims])
-    const exceptions = whole ? { also: [], not: [] } : cells.exceptions(reach)
+    const exceptions = whole ? { also: [], not: [] } : cells.exceptions(visibility)
     const conditions = [
       ...(whole ? [] : inCells(picked, exceptions, filters)),
       ...residuals.map((r) => r.condition),
@@ -143,8 +143,8 @@ export function listingStore(db: Db, cells: CellStore, search: SearchStore, smal
     sets.rows([...conditions, IN_SET(set)], orderSql(order), set.length, 0).map((row) => row.seq)
 
   return {
-    page(reach: Reach, filters: RecordingFilters, limit: number, offset: number): Paged {
-      const way = plan(reach, filters)
+    page(visibility: Visibility, filters: RecordingFilters, limit: number, offset: number): Paged {
+      const way = plan(visibility, filters)
       if (way.set) {
         const all = sorted(way)
         return { exact: true, seqs: all.slice(offset, offset + limit), total: all.length }
@@ -165,8 +165,8 @@ export function listingStore(db: Db, cells: CellStore, search: SearchStore, smal
       return walk.counted(way.conditions, limit, offset)
     },
     /** Every match in slices of `size`, from `offset` on; each slice is a short statement, however deep. */
-    *slices(reach: Reach, filters: RecordingFilters, size: number, offset = 0): Generator<number[]> {
-      const way = plan(reach, filters)
+    *slices(visibility: Visibility, filters: RecordingFilters, size: number, offset = 0): Generator<number[]> {
+      const way = plan(visibility, filters)
       if (way.set) {
         const all = sorted(way)
         for (let at = offset; at < all.length; at += size) yield all.slice(at, at + size)
@@ -218,7 +218,7 @@ function walkOf(db: Db, order: Ordering) {
   })
   const inner = `SELECT r.seq FROM recordings r INDEXED BY ${byCell} WHERE r.cell = c.value ORDER BY ${orderSql(order)} LIMIT @reach`
   const merge = byCell
-    ? db.stmt<{ cells: string; limit: number; offset: number; reach: number }, { seq: number }>(
+    ? db.stmt<{ cells: string; limit: number; offset: number; visibility: number }, { seq: number }>(
         `SELECT r.seq FROM json_each(@cells) c CROSS JOIN recordings r ON r.seq IN (${inner})
           ORDER BY ${orderSql(order)} LIMIT @limit OFFSET @offset`,
       )
@@ -238,14 +238,14 @@ function walkOf(db: Db, order: Ordering) {
       : { sql: `${key} ${descending ? '<' : '>'} @at`, params: { at } }
   return {
     merged: (ids: string, limit: number, offset: number): number[] =>
-      seqs(merge?.all({ cells: ids, limit, offset, reach: offset + limit }) ?? []),
+      seqs(merge?.all({ cells: ids, limit, offset, visibility: offset + limit }) ?? []),
     /** The best of each folder, merged: by date alone, where a folder has its own index. */
     filed:
       key === 'r.recorded_at'
         ? (folders: string, conditions: Condition[], limit: number, offset: number): number[] => {
             const best = `SELECT r.seq FROM recordings r INDEXED BY recordings_in_folder
               WHERE r.folder = v.value AND ${conditions.map((c) => `(${c.sql})`).join(' AND ')} ORDER BY ${orderSql(order)} LIMIT @reach`
-            const params = Object.assign({ folders, reach: offset + limit }, ...conditions.map((c) => c.params))
+            const params = Object.assign({ folders, visibility: offset + limit }, ...conditions.map((c) => c.params))
             return seqs(filed.rows([{ sql: `r.seq IN (${best})`, params }], orderSql(order), limit, offset))
           }
         : undefined,

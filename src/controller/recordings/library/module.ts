@@ -1,6 +1,6 @@
 import type { Config } from '../../config.ts'
 import type { FleetApi } from '../../fleet/api.ts'
-import type { Reach } from '../../http/reach.ts'
+import type { Visibility } from '../../http/visibility.ts'
 import type { Base, Module } from '../../module.ts'
 import type { HealthApi } from '../../monitoring/health/api.ts'
 import { topics } from '../../scheduler/notifier.ts'
@@ -66,26 +66,26 @@ const audioTools = (config: Config) => ({
 
 function recordingRoutes(base: Base, { health, recordings: api, uploads }: Deps) {
   const { authorization, clock, config, db, ids, log, notifier } = base
-  const { principals, reach } = authorization
-  const { jobs, paths, playing, recordings } = api
+  const { principals, visibility } = authorization
+  const { jobs, paths, openPlaybacks, recordings } = api
   const takes = config.SVC_RECORDING_CACHE_DIR
   return [
     ...controlRoutes({ jobService: api.jobService, jobs, recordings, service: api.recording }),
     ...libraryRoutes({
-      healthOf: (within: Reach, recordingId: string, most: number) =>
+      healthOf: (within: Visibility, recordingId: string, most: number) =>
         health.events.page(within, { recordingId }, most, 0).rows,
       jobs,
-      reach,
+      visibility,
       recordings,
       uploadsOf: uploads.ofRecording,
     }),
-    ...editingRoutes({ log, paths, reach, recordings, takes }),
+    ...editingRoutes({ log, paths, visibility, recordings, takes }),
     ...playbackRoutes({
       clock,
       ids,
       joins: comings(api.chunks, clock),
       notifier,
-      playing,
+      openPlaybacks,
       principals,
       recordings,
       takes,
@@ -95,12 +95,12 @@ function recordingRoutes(base: Base, { health, recordings: api, uploads }: Deps)
 }
 
 function jobRoutes({ authorization, events, ids }: Base, { fleet, recordings: api, uploads }: Deps) {
-  const { reach, scope } = authorization
+  const { visibility, scope } = authorization
   const { chunks, claims, jobService, jobs, paths, recordings } = api
   return [
     ...chunkRoutes(chunks, jobs, uploads.chunkUploads),
-    ...boardRoutes({ jobs, reach, recordings, scope }),
-    ...jobExportRoutes(jobs, reach),
+    ...boardRoutes({ jobs, visibility, recordings, scope }),
+    ...jobExportRoutes(jobs, visibility),
     ...jobControlRoutes({
       claims,
       events,
@@ -108,7 +108,7 @@ function jobRoutes({ authorization, events, ids }: Base, { fleet, recordings: ap
       jobs,
       nodes: fleet.nodes,
       paths,
-      reach,
+      visibility,
       recordings,
       service: jobService,
     }),

@@ -5,12 +5,12 @@ import { API_PREFIX } from '../../../wire/headers.ts'
 import { type Rendition, RenditionQuery } from '../../../wire/recordings.ts'
 import { sendFile } from '../../http/files.ts'
 import { Places, tooManyStreams } from '../../http/places.ts'
+import type { UserPrincipal } from '../../http/principal.ts'
 import type { Principals } from '../../http/principals.ts'
 import type { Incoming, Streamed } from '../../http/route.ts'
 import { type AnyRoute, flow, stream } from '../../http/route.ts'
-import type { UserWho } from '../../http/who.ts'
 import { type Notifier, topics } from '../../scheduler/notifier.ts'
-import type { Playing } from './playing.ts'
+import type { OpenPlaybacks } from './openplaybacks.ts'
 import { byRendition, chosenFile, contentTypeOf, downloadName } from './recordings.rules.ts'
 import type { RecordingFile, RecordingStore } from './recordings.store.ts'
 import type { TicketStore } from './tickets.store.ts'
@@ -27,7 +27,7 @@ interface Playback {
   clock: Clock
   ids: Ids
   joins: Joins
-  playing: Playing
+  openPlaybacks: OpenPlaybacks
   principals: Principals
   recordings: RecordingStore
   takes: string
@@ -86,17 +86,17 @@ const playbackRoute = (playback: Playback): AnyRoute =>
     action: 'recordings.playback.start',
     success: ['recordings.playback.started', 'recordings.playback.failed'],
     status: 202,
-    run: async ({ params: { id }, request, who }, commit) => {
-      const { ids, playing, tickets } = playback
+    run: async ({ params: { id }, request, principal }, commit) => {
+      const { ids, openPlaybacks, tickets } = playback
       const { recording } = await ready(playback, id, request.gone(), 'playback')
       return commit((now) => {
         const seconds = Math.min(recording.durationSeconds + PLAYER_SPARE_SECONDS, LONGEST_SECONDS)
         const { permission } = listen
         const { expiresAt, ticket } = tickets.mint(
-          { permission, recordingId: id, seconds, sessionId: who.sessionId },
+          { permission, recordingId: id, seconds, sessionId: principal.sessionId },
           now,
         )
-        playing.expect(id, PAUSE_SECONDS)
+        openPlaybacks.expect(id, PAUSE_SECONDS)
         const sessionId = ids.make('playback')
         const streamUrl = `${API_PREFIX}/recordings/${encodeURIComponent(id)}/stream`
         const mediaUrl = `${streamUrl}?ticket=${ticket}`
@@ -125,14 +125,14 @@ const downloadRoute = (playback: Playback): AnyRoute =>
     action: 'recordings.download.prepare',
     success: ['recordings.download.prepared', 'recordings.download.failed'],
     status: 202,
-    run: async ({ params: { id }, request, who }, commit) => {
-      const { ids, playing, tickets } = playback
+    run: async ({ params: { id }, request, principal }, commit) => {
+      const { ids, openPlaybacks, tickets } = playback
       const { file, recording } = await ready(playback, id, request.gone(), 'download')
       return commit((now) => {
         const { permission } = download
-        const asked = { permission, recordingId: id, seconds: DOWNLOAD_SECONDS, sessionId: who.sessionId }
+        const asked = { permission, recordingId: id, seconds: DOWNLOAD_SECONDS, sessionId: principal.sessionId }
         const { expiresAt, ticket } = tickets.mint(asked, now)
-        playing.expect(id, PAUSE_SECONDS)
+        openPlaybacks.expect(id, PAUSE_SECONDS)
         const downloadId = ids.make('download')
         const fileName = downloadName(recording, file.path).ascii
         const url = `${API_PREFIX}/recordings/${encodeURIComponent(id)}/file`
@@ -147,13 +147,13 @@ const downloadRoute = (playback: Playback): AnyRoute =>
   })
 
 /** Whether the session goes on; looked up again every few seconds. */
-function lasting({ clock, principals }: Playback, who: UserWho): () => boolean {
+function lasting({ clock, principals }: Playback, principal: UserPrincipal): () => boolean {
   let checkedAt = clock.monotonic()
   let lasts = true
   return () => {
     if (lasts && clock.monotonic() - checkedAt >= CHECK_MS) {
       checkedAt = clock.monotonic()
-      lasts = principals.again(who) !== undefined
+      lasts = principals.again(principal) !== undefined
     }
     return lasts
   }
@@ -164,25 +164,25 @@ interface Wanted {
   id: string
   rendition: Rendition | undefined
   request: Incoming
-  who: UserWho
+  principal: UserPrincipal
 }
 
 /** Sends a stored file; `ended` is called when the body is over. @throws Fail 409 when there is none. */
 async function sent(playback: Playback, wanted: Wanted, ended: () => void): Promise<Streamed> {
-  const { disposition, id, rendition, request, who } = wanted
-  const { playing, recordings, takes } = playback
+  const { disposition, id, rendition, request, principal } = wanted
+  const { openPlaybacks, recordings, takes } = playback
   const recording = recordings.get(id)
   const file = await stored(playback, id, rendition, request.gone())
   if (!file)
     throw conflict('recording_not_cached', `${rendition === 'raw' ? 'The raw rendition' : 'Recording'} is not cached`)
   const name = downloadName(recording, file.path)
-  playing.expect(id, PAUSE_SECONDS)
+  openPlaybacks.expect(id, PAUSE_SECONDS)
   const { response, size } = await sendFile(request, takes, {
     contentType: contentTypeOf(file.path),
     disposition,
     ended,
-    hold: () => playing.hold(id),
-    mayGoOn: lasting(playback, who),
+    hold: () => openPlaybacks.hold(id),
+    mayGoOn: lasting(playback, principal),
     name,
     path: file.path,
     size: file.sizeBytes,
@@ -199,8 +199,8 @@ async function sent(playback: Playback, wanted: Wanted, ended: () => void): Prom
 const mediaRoutes = (playback: Playback): AnyRoute[] => {
   const places = new Places(MOST_PER_USER)
   const send = async (wanted: Wanted): Promise<Streamed> => {
-    if (places.full(wanted.who.id)) throw tooManyStreams()
-    const leave = places.take(wanted.who.id)
+    if (places.full(wanted.principal.id)) throw tooManyStreams()
+    const leave = places.take(wanted.principal.id)
     try {
       return await sent(playback, wanted, leave)
     } catch (e) {
@@ -215,8 +215,8 @@ const mediaRoutes = (playback: Playback): AnyRoute[] => {
       ...listen,
       action: 'recordings.playback.stream',
       query: RenditionQuery,
-      run: ({ params: { id }, query: { rendition }, request, who }) =>
-        send({ disposition: 'inline', id, rendition, request, who }),
+      run: ({ params: { id }, query: { rendition }, request, principal }) =>
+        send({ disposition: 'inline', id, rendition, request, principal }),
     }),
     stream({
       method: 'GET',
@@ -224,8 +224,8 @@ const mediaRoutes = (playback: Playback): AnyRoute[] => {
       ...download,
       action: 'recordings.download.file',
       query: RenditionQuery,
-      run: ({ params: { id }, query: { rendition }, request, who }) =>
-        send({ disposition: 'attachment', id, rendition, request, who }),
+      run: ({ params: { id }, query: { rendition }, request, principal }) =>
+        send({ disposition: 'attachment', id, rendition, request, principal }),
     }),
   ]
 }

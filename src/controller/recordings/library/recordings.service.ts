@@ -9,8 +9,8 @@ import type { Events } from '../../events.ts'
 import type { FleetApi } from '../../fleet/api.ts'
 import { mustBeInUse } from '../../fleet/nodes/problems.rules.ts'
 import { placesOf } from '../../fleet/rooms/places.rules.ts'
+import type { UserPrincipal } from '../../http/principal.ts'
 import { inScope, type Scope, verdict } from '../../http/scope.ts'
-import type { UserWho } from '../../http/who.ts'
 import type { SettingsApi } from '../../settings/api.ts'
 import type { ClaimStore } from '../jobs/claims.store.ts'
 import type { PolicyStore } from '../profiles/policies.store.ts'
@@ -41,8 +41,8 @@ interface StartParts {
 /** The one place where recordings start, for HTTP and for schedules alike. */
 export function recordingService(parts: StartParts) {
   /** Nobody reads in a conflict of a recording that is not theirs to see. */
-  const redacted = (who: UserWho, step: () => rules.Started): rules.Started =>
-    withoutForeign((id) => parts.scope.decide(who, 'recording:read', { type: 'recording', id }).allowed, step)
+  const redacted = (principal: UserPrincipal, step: () => rules.Started): rules.Started =>
+    withoutForeign((id) => parts.scope.decide(principal, 'recording:read', { type: 'recording', id }).allowed, step)
 
   return {
     /**
@@ -54,27 +54,27 @@ export function recordingService(parts: StartParts) {
       commandOf(parts, { node, profile: parts.profiles.get(profileId), seconds: 1, shape }, '', '')
     },
     /** Starts an ad-hoc recording: recording and job in one step, in the order of checks of contract A, R8. */
-    start: (input: RecordingStart, who: UserWho, now: string): rules.Started =>
-      redacted(who, () => started(parts, input, who, now)),
+    start: (input: RecordingStart, principal: UserPrincipal, now: string): rules.Started =>
+      redacted(principal, () => started(parts, input, principal, now)),
     /**
-     * Starts what a schedule asks for, by the same rules of channels, rooms, conflicts and capacity; `who` when a person asked.
+     * Starts what a schedule asks for, by the same rules of channels, rooms, conflicts and capacity; `principal` when a person asked.
      * @throws Fail 400 for a selection that no longer fits its interface, or lies in several rooms; 409 for channels in use
      * (`capture_channels_busy`) or a node at capacity.
      */
-    startScheduled: (take: rules.ScheduledTake, now: string, who?: UserWho): rules.Started =>
-      who ? redacted(who, () => scheduled(parts, take, now)) : scheduled(parts, take, now),
+    startScheduled: (take: rules.ScheduledTake, now: string, principal?: UserPrincipal): rules.Started =>
+      principal ? redacted(principal, () => scheduled(parts, take, now)) : scheduled(parts, take, now),
   }
 }
 export type RecordingService = ReturnType<typeof recordingService>
 
-function started(parts: StartParts, input: RecordingStart, who: UserWho, now: string): rules.Started {
+function started(parts: StartParts, input: RecordingStart, principal: UserPrincipal, now: string): rules.Started {
   const node = parts.nodes.get(input.nodeId, now)
   const place = placed(parts, node, input)
-  mayRecord(parts, who, node, place.roomId)
+  mayRecord(parts, principal, node, place.roomId)
   mustServe(parts, node, input)
   const chosen = parts.settings.chosen()
   const profile = parts.profiles.get(input.recordingProfileId ?? chosen.profile)
-  const { retention, uploadPolicyIds } = checkedPolicies(parts, input, who, chosen)
+  const { retention, uploadPolicyIds } = checkedPolicies(parts, input, principal, chosen)
   const seconds = input.durationSeconds ?? parts.defaults.seconds
   const recording = {
     ...labels(parts, input, node, place.roomId, now),
@@ -150,9 +150,9 @@ function commandOf(
   return rules.command(node, shape, { assigned, captureGroupId, profile, recordingId, seconds }, defaults)
 }
 
-function mayRecord({ rooms }: StartParts, who: UserWho, node: Node, roomId: string | undefined): void {
+function mayRecord({ rooms }: StartParts, principal: UserPrincipal, node: Node, roomId: string | undefined): void {
   const decision = verdict(
-    who,
+    principal,
     'recording:create',
     placesOf(node, roomId === undefined ? undefined : rooms.get(roomId)),
   )
@@ -170,11 +170,11 @@ function mustServe({ defaults }: StartParts, node: Node, { captureBackend }: Ask
 function checkedPolicies(
   { policies }: StartParts,
   input: RecordingStart,
-  who: UserWho,
+  principal: UserPrincipal,
   chosen: ReturnType<SettingsApi['chosen']>,
 ) {
   const inReach = (type: string, id: string | undefined) => {
-    if (id === undefined || inScope(who, [{ type, id }])) return
+    if (id === undefined || inScope(principal, [{ type, id }])) return
     throw new Fail(403, 'missing_resource_scope', 'Forbidden', { outcome: 'denied' })
   }
   inReach('recording_profile', input.recordingProfileId)

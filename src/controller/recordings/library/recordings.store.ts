@@ -1,9 +1,9 @@
 import { conflict, Fail, found } from '../../../kernel/fail.ts'
 import type { Recording, RecordingFilters, RecordingStatus, RenditionDetails } from '../../../wire/recordings.ts'
-import type { Reach } from '../../http/reach.ts'
+import type { Visibility } from '../../http/visibility.ts'
 import type { Db, Params } from '../../store/db.ts'
 import { Lister, present } from '../../store/filter.ts'
-import { cellStore } from './cells.store.ts'
+import { recordingCounts } from './counts.store.ts'
 import { facetStore } from './facets.store.ts'
 import { SMALL_SET } from './listing.rules.ts'
 import { listingStore } from './listing.store.ts'
@@ -113,7 +113,7 @@ function recordingOf(row: Row): Recording {
  */
 export function recordingStore(db: Db, small = SMALL_SET) {
   const search = searchStore(db)
-  const cells = cellStore(db)
+  const cells = recordingCounts(db)
   const listing = listingStore(db, cells, search, small)
   const rowsOf = db.stmt<{ seqs: string }, Row>(
     `SELECT ${COLUMNS} FROM json_each(@seqs) page CROSS JOIN recordings r ON r.seq = page.value ORDER BY page.key`,
@@ -161,22 +161,26 @@ export function recordingStore(db: Db, small = SMALL_SET) {
     mustBeOver,
     ...facetStore(db, cells),
     /** One page of what the caller may see; a total that is not `exact` is a lower bound. */
-    list(reach: Reach, filters: RecordingFilters, limit: number): { rows: Recording[]; total: number; exact: boolean } {
-      const { exact, seqs, total } = listing.page(reach, filters, limit, filters.offset ?? 0)
+    list(
+      visibility: Visibility,
+      filters: RecordingFilters,
+      limit: number,
+    ): { rows: Recording[]; total: number; exact: boolean } {
+      const { exact, seqs, total } = listing.page(visibility, filters, limit, filters.offset ?? 0)
       return { exact, rows: whole(seqs), total }
     },
     /** The whole list in slices of `size`: each one short statement, however deep. */
-    *walk(reach: Reach, filters: RecordingFilters, size: number): Generator<Recording[]> {
-      for (const seqs of listing.slices(reach, filters, size, filters.offset ?? 0)) yield whole(seqs)
+    *walk(visibility: Visibility, filters: RecordingFilters, size: number): Generator<Recording[]> {
+      for (const seqs of listing.slices(visibility, filters, size, filters.offset ?? 0)) yield whole(seqs)
     },
     /**
      * Recordings named one by one, each once and in their order.
      * @throws Fail 404 (audited as denied) when the caller does not see every one of them.
      */
-    selected(reach: Reach, ids: readonly string[]): Recording[] {
+    selected(visibility: Visibility, ids: readonly string[]): Recording[] {
       const wanted = [...new Set(ids)]
       const among = { sql: 'r.id IN (SELECT value FROM json_each(@ids))', params: { ids: JSON.stringify(wanted) } }
-      const seen = new Map(named.all([among, ...reach.recordings()], 'r.seq').map(({ id, seq }) => [id, seq]))
+      const seen = new Map(named.all([among, ...visibility.recordings()], 'r.seq').map(({ id, seq }) => [id, seq]))
       const seqs = wanted.map((id) => seen.get(id)).filter((seq) => seq !== undefined)
       if (seqs.length < wanted.length)
         throw new Fail(404, 'recordings_not_visible', 'One or more recordings are not visible', { outcome: 'denied' })

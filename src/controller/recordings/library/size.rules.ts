@@ -1,7 +1,7 @@
 // A file the controller would refuse for its size must not be made: what is longer is recorded in chunks, which end as one
 // recording all the same (decision 19).
 import type { Command } from '../../../wire/recordings.ts'
-import { outputsOf } from './fitting.rules.ts'
+import { outputsOf } from './capturevalidation.rules.ts'
 
 const SAMPLE_BYTES: Record<string, number> = { S16_LE: 2, S24_3LE: 3 }
 const WIDEST_SAMPLE = 4

@@ -2,7 +2,14 @@ import { conflict, Fail, invalid } from '../../../kernel/fail.ts'
 import type { AudioDefaults, CaptureBackend, Interface, Node } from '../../../wire/nodes.ts'
 import type { ChannelMode, Enhancement, Profile } from '../../../wire/profiles.ts'
 import type { ChannelMap, Command, Job, Recording, RecordingStart } from '../../../wire/recordings.ts'
-import { commandMisfit, isEnhanced, modeOfSelection, rateFor, refusal, selectionMisfit } from './fitting.rules.ts'
+import {
+  commandFault,
+  isEnhanced,
+  modeOfSelection,
+  rateFor,
+  refusal,
+  selectionFault,
+} from './capturevalidation.rules.ts'
 import { fittingChunk } from './size.rules.ts'
 
 /** Capture settings of a job when nothing nearer says (SVC_AGENT_CAPTURE_*). */
@@ -79,7 +86,7 @@ export function effectiveInterface(
 export function checkSelection({ device, mode, selection }: Shape): void {
   if (!selection) return
   if (!device) throw new Fail(409, 'recording_interface_not_found', 'Recording interface not found')
-  const misfit = selectionMisfit(device, selection, mode)
+  const misfit = selectionFault(device, selection, mode)
   if (misfit) throw refusal(misfit)
 }
 
@@ -156,7 +163,7 @@ export interface Planned {
 /** What the agent will execute (contract A, 2.13). @throws Fail 400 for what no recorder could carry out. */
 export function command(node: Node, shape: Shape, planned: Planned, fallback: CaptureDefaults): Command {
   const made = drawnUp(node, shape, planned, fallback)
-  const misfit = commandMisfit(made, shape.device)
+  const misfit = commandFault(made, shape.device)
   if (misfit) throw refusal(misfit)
   return made
 }

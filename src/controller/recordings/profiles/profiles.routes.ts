@@ -2,9 +2,9 @@ import type { Ids } from '../../../kernel/ids.ts'
 import { API_PREFIX } from '../../../wire/headers.ts'
 import { ProfileInput, ProfilePatch } from '../../../wire/profiles.ts'
 import { actionStates } from '../../http/actions.ts'
-import type { reaches } from '../../http/reach.ts'
+import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
-import type { UserWho } from '../../http/who.ts'
+import type { visibilities } from '../../http/visibility.ts'
 import type { ProfileStore } from './profiles.store.ts'
 
 const all = () => ({ type: 'recording_profile_collection' })
@@ -12,14 +12,18 @@ const one = (p: { id: string }) => ({ type: 'recording_profile', id: p.id })
 const read = { auth: 'user', permission: 'settings:read' } as const
 const manage = { auth: 'user', permission: 'settings:manage' } as const
 
-export const profileRoutes = (profiles: ProfileStore, ids: Ids, reach: ReturnType<typeof reaches>): AnyRoute[] => [
+export const profileRoutes = (
+  profiles: ProfileStore,
+  ids: Ids,
+  visibility: ReturnType<typeof visibilities>,
+): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/settings/recording-profiles',
     ...read,
     action: 'settings.recording_profiles.read',
     target: all,
-    run: ({ who }) => ({ data: profiles.list(reach(who, 'settings:read')) }),
+    run: ({ principal }) => ({ data: profiles.list(visibility(principal, 'settings:read')) }),
   }),
   route({
     method: 'POST',
@@ -48,9 +52,9 @@ export const profileRoutes = (profiles: ProfileStore, ids: Ids, reach: ReturnTyp
     ...read,
     action: 'settings.recording_profiles.actions.read',
     target: one,
-    run: ({ params, who }) => {
+    run: ({ params, principal }) => {
       const profile = profiles.get(params.id)
-      return { data: { actions: actions(who, profile.id), links: links(profile.id), profile } }
+      return { data: { actions: actions(principal, profile.id), links: links(profile.id), profile } }
     },
   }),
   route({
@@ -72,8 +76,8 @@ const links = (id: string) => {
   return { detail: self, update: self }
 }
 
-const actions = (who: UserWho, id: string) =>
-  actionStates(who, {
+const actions = (principal: UserPrincipal, id: string) =>
+  actionStates(principal, {
     detail: { method: 'GET', href: links(id).detail, permission: 'settings:read' },
     update: { method: 'PATCH', href: links(id).update, permission: 'settings:manage' },
   })

@@ -1,6 +1,6 @@
 import { Fail } from '../../../kernel/fail.ts'
 import type { Profile, ProfileInput, ProfilePatch } from '../../../wire/profiles.ts'
-import type { Reach } from '../../http/reach.ts'
+import type { Visibility } from '../../http/visibility.ts'
 import type { Db, Params } from '../../store/db.ts'
 import { Lister, present } from '../../store/filter.ts'
 import { amended, fresh, profileFault } from './profiles.rules.ts'
@@ -73,8 +73,8 @@ export function profileStore(db: Db) {
     /** @throws Fail 404 `not_found`. */
     get,
     /** Newest first. */
-    list: (reach: Reach): Profile[] =>
-      list.all(reach.own('recording_profile'), 'x.created_at DESC, x.id').map(profileOf),
+    list: (visibility: Visibility): Profile[] =>
+      list.all(visibility.own('recording_profile'), 'x.created_at DESC, x.id').map(profileOf),
     /** Whatever `input` leaves open comes from the built-in profile. @throws Fail 400 when it contradicts itself. */
     create(id: string, input: ProfileInput, now: string): Profile {
       insert.run(columns(consistent(fresh(id, input)), now))

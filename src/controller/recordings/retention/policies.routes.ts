@@ -4,9 +4,9 @@ import { API_PREFIX } from '../../../wire/headers.ts'
 import { RetentionInput, RetentionPatch, type RetentionPolicy } from '../../../wire/retention.ts'
 import type { Events } from '../../events.ts'
 import { actionStates } from '../../http/actions.ts'
-import type { reaches } from '../../http/reach.ts'
+import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
-import type { UserWho } from '../../http/who.ts'
+import type { visibilities } from '../../http/visibility.ts'
 import type { RetentionPolicyStore } from './policies.store.ts'
 
 const all = () => ({ type: 'retention_policy_collection' })
@@ -17,7 +17,7 @@ const manage = { auth: 'user', permission: 'settings:manage' } as const
 export function retentionRoutes(
   policies: RetentionPolicyStore,
   ids: Ids,
-  reach: ReturnType<typeof reaches>,
+  visibility: ReturnType<typeof visibilities>,
   events: Events,
 ): AnyRoute[] {
   const get = (id: string): RetentionPolicy => {
@@ -32,7 +32,7 @@ export function retentionRoutes(
       ...read,
       action: 'settings.retention_policies.read',
       target: all,
-      run: ({ who }) => ({ data: policies.list(reach(who, 'settings:read')) }),
+      run: ({ principal }) => ({ data: policies.list(visibility(principal, 'settings:read')) }),
     }),
     route({
       method: 'POST',
@@ -62,9 +62,9 @@ export function retentionRoutes(
       ...read,
       action: 'settings.retention_policies.actions.read',
       target: one,
-      run: ({ params, who }) => {
+      run: ({ params, principal }) => {
         const policy = get(params.id)
-        return { data: { actions: actions(who, policy.id), links: links(policy.id), policy } }
+        return { data: { actions: actions(principal, policy.id), links: links(policy.id), policy } }
       },
     }),
     route({
@@ -89,8 +89,8 @@ const links = (id: string) => {
   return { detail: self, update: self }
 }
 
-const actions = (who: UserWho, id: string) =>
-  actionStates(who, {
+const actions = (principal: UserPrincipal, id: string) =>
+  actionStates(principal, {
     detail: { method: 'GET', href: links(id).detail, permission: 'settings:read' },
     update: { method: 'PATCH', href: links(id).update, permission: 'settings:manage' },
   })

@@ -1,7 +1,7 @@
 import { conflict } from '../../../kernel/fail.ts'
 import type { RecorderCachePolicy } from '../../../wire/nodes.ts'
 import type { RetentionInput, RetentionPatch, RetentionPolicy } from '../../../wire/retention.ts'
-import type { Reach } from '../../http/reach.ts'
+import type { Visibility } from '../../http/visibility.ts'
 import type { Db, Params } from '../../store/db.ts'
 import { Lister } from '../../store/filter.ts'
 import { RETENTION_DEFAULTS, recorderCache } from './retention.rules.ts'
@@ -59,7 +59,8 @@ export function retentionPolicyStore(db: Db) {
   }
   return {
     find,
-    list: (reach: Reach): RetentionPolicy[] => lister.all(reach.own('retention_policy'), BY_NAME).map(policyOf),
+    list: (visibility: Visibility): RetentionPolicy[] =>
+      lister.all(visibility.own('retention_policy'), BY_NAME).map(policyOf),
     /** Whatever the input leaves open has its default. @throws Fail 409 `retention_policy_exists`. */
     create(id: string, input: RetentionInput, now: string): RetentionPolicy {
       const policy = { ...RETENTION_DEFAULTS, ...input, id, updatedAt: now }

@@ -286,8 +286,8 @@ test('a deny on a node keeps its maps from the hands of an admin; who holds the 
     targets: [to('interface', node.interfaces[0].id), to('node', other)],
     templateId: 'one',
   })
-  const seen = async (who: typeof admin) =>
-    (await who.get(ASSIGNMENTS)).json.data.map((a: { targetId: string }) => a.targetId)
+  const seen = async (principal: typeof admin) =>
+    (await principal.get(ASSIGNMENTS)).json.data.map((a: { targetId: string }) => a.targetId)
   assert.deepEqual(await seen(k.as('viewer')), [])
   assert.deepEqual(await seen(k.person('ann', ['viewer'], [['site', 'North']])), [node.interfaces[0].id])
   k.sql(`INSERT INTO access_policies VALUES ('p', 0, 'deny', 'user', 'root', 'node', ?, NULL)`, id)

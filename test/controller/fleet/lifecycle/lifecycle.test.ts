@@ -5,7 +5,7 @@ import { Dispatch } from '../../../../src/controller/fleet/lifecycle/dispatch.ts
 import { targetHostOf } from '../../../../src/controller/fleet/lifecycle/lifecycle.rules.ts'
 import { lifecycleStore } from '../../../../src/controller/fleet/lifecycle/lifecycle.store.ts'
 import type { SshKeyStore } from '../../../../src/controller/fleet/onboarding/sshkeys.store.ts'
-import { systemActor } from '../../../../src/controller/http/who.ts'
+import { systemActor } from '../../../../src/controller/http/principal.ts'
 import { redacted } from '../../../../src/kernel/redact.ts'
 import { type Kit, kit } from '../../../kit/kit.ts'
 import { json, peer, type Reply } from '../../../kit/peer.ts'
@@ -257,7 +257,7 @@ test('a bug in the middle of a run ends its job too', async () => {
   const k = kit()
   const { id } = await k.enroll()
   const jobs = lifecycleStore(k.db)
-  const { audit, clock, group, log } = k.edge
+  const { audit, clock, group, log } = k.pipeline
   const act = () => Promise.reject(new Error('a bug'))
   const dispatch = new Dispatch({ act, audit, clock, group, jobs, log, sshKeys: {} as SshKeyStore })
   const wish = { action: 'smoke_check', id: 'job', nodeAlias: 'Hall', nodeId: id, requestedBy: 'admin' } as const

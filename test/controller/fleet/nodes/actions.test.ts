@@ -12,7 +12,7 @@ const isPath = (pattern: string, path: string): boolean =>
 test('a node shows what can be done with it, and why not', async () => {
   const k = kit()
   const { id, agent, node } = await k.enroll()
-  const read = async (who = k.as('admin')) => (await who.get(`/nodes/${id}/actions`)).json.data
+  const read = async (principal = k.as('admin')) => (await principal.get(`/nodes/${id}/actions`)).json.data
   const fresh = await read()
   assert.deepEqual(reasons(fresh.actions), {
     bootstrapToken: true,

@@ -65,7 +65,8 @@ test('chosen nodes come once, in the order asked for; one that is not visible re
   const k = kit()
   const { id: a } = await k.enroll('A')
   const { id: b } = await k.enroll('B', { location: { site: 'South', room: 'x' } })
-  const chosen = async (who: ReturnType<typeof k.person>, nodeIds: unknown) => who.post('/nodes/export', { nodeIds })
+  const chosen = async (principal: ReturnType<typeof k.person>, nodeIds: unknown) =>
+    principal.post('/nodes/export', { nodeIds })
   const ids = (text: string) =>
     text
       .split('\n')

@@ -156,8 +156,8 @@ test('lists filter, page and show only what the caller may see', async () => {
   await k.enroll('Beta', { location: { site: 'South', room: '100%_Room' }, tags: ['choir'] })
   await k.enroll('Gamma')
   await admin.patch(`/nodes/${a.id}`, { roomId: 'hall' })
-  const aliases = async (path: string, who = admin) =>
-    (await who.get(path)).json.data.map((n: { alias: string }) => n.alias)
+  const aliases = async (path: string, principal = admin) =>
+    (await principal.get(path)).json.data.map((n: { alias: string }) => n.alias)
   assert.deepEqual(await aliases('/nodes'), ['Alpha', 'Beta', 'Gamma'])
   assert.deepEqual(await aliases('/nodes?site=south'), ['Beta'])
   assert.deepEqual(await aliases('/nodes?q=choir'), ['Beta'])

@@ -351,8 +351,8 @@ test('an operator gives the host keys of a box that was set up by hand, on the r
   await k.as('admin').post(`${ssh(id)}/rotate`)
   k.forget()
   const [first, second] = [hostKey(), hostKey()]
-  const put = (hostKeys: unknown, who: 'admin' | 'operator' = 'admin') =>
-    k.as(who).put(`${ssh(id)}/host-keys`, { hostKeys })
+  const put = (hostKeys: unknown, principal: 'admin' | 'operator' = 'admin') =>
+    k.as(principal).put(`${ssh(id)}/host-keys`, { hostKeys })
   assert.equal((await put([first], 'operator')).status, 403)
   assert.deepEqual((await put([first, second])).json.data.hostKeys.length, 2)
   assert.deepEqual(await pinned(k, id), [first, second])

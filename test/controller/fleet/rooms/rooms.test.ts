@@ -76,8 +76,8 @@ test('a list shows what the caller may see: grants on the room, not on others', 
   const k = kit()
   const admin = k.as('admin')
   for (const id of ['a', 'b', 'c']) await admin.post('/rooms', { site: 'North', name: id, id })
-  const names = async (who: { get(path: string): Promise<{ json: { data: { id: string }[] } }> }) =>
-    (await who.get('/rooms')).json.data.map((room) => room.id)
+  const names = async (principal: { get(path: string): Promise<{ json: { data: { id: string }[] } }> }) =>
+    (await principal.get('/rooms')).json.data.map((room) => room.id)
   assert.deepEqual(await names(admin), ['a', 'b', 'c'])
   assert.deepEqual(await names(k.as('viewer')), [])
   assert.deepEqual(await names(k.person('ann', ['viewer'], [['room', 'b']])), ['b'])

@@ -59,13 +59,13 @@ test('without a grant nobody but owner and admin learns of a switcher, its host 
   const map = { inputs: [{ input: 1, roomId: 'hall' }], outputs: [{ output: 1, userId: 'ann' }] }
   assert.equal((await k.as('admin').put('/settings/switchers/foyer/mappings', map)).status, 200)
   for (const role of ['operator', 'viewer'] as const) {
-    const who = k.as(role)
-    assert.deepEqual((await who.get('/settings/switchers')).json.data, [])
+    const principal = k.as(role)
+    assert.deepEqual((await principal.get('/settings/switchers')).json.data, [])
     for (const path of ['', '/mappings']) {
-      const { json, status } = await who.get(`/settings/switchers/foyer${path}`)
+      const { json, status } = await principal.get(`/settings/switchers/foyer${path}`)
       assert.deepEqual([status, json], [403, { error: 'Forbidden', permission: 'switcher:read' }])
     }
-    const { rooms, users } = (await who.get('/settings/switcher-mapping-options')).json.data
+    const { rooms, users } = (await principal.get('/settings/switcher-mapping-options')).json.data
     assert.deepEqual([rooms, users.length > 0], [[], role === 'operator'], role)
   }
   assert.equal((await k.as('operator').put('/settings/switchers/foyer/mappings', map)).status, 403)

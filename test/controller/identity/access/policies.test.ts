@@ -42,7 +42,7 @@ test('a policy binds at the next request, by id, by e-mail and by group; a deny 
   await admin.put('/auth/groups/crew/members', { memberIds: ['ann'] })
   const under = async (...policies: object[]) => {
     assert.equal((await admin.patch('/auth/access-policies', { policies })).status, 200)
-    return Promise.all([ann, owner].map(async (who) => (await who.get('/rooms/a')).status))
+    return Promise.all([ann, owner].map(async (principal) => (await principal.get('/rooms/a')).status))
   }
   assert.deepEqual(await under(), [403, 200])
   assert.deepEqual(await under(policy('allow', 'ann', 'room/a')), [200, 200])

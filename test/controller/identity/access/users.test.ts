@@ -119,7 +119,7 @@ test('a changed password, a disabled and a deleted account end every session at 
     return tokens.map((token) => k.bearer(token))
   }
   const statuses = async (people: Awaited<ReturnType<typeof two>>) =>
-    Promise.all(people.map(async (who) => (await who.get('/auth/me')).status))
+    Promise.all(people.map(async (principal) => (await principal.get('/auth/me')).status))
   const first = await two(PASSWORD)
   assert.deepEqual(await statuses(first), [200, 200])
   const reset = await admin.patch(`/auth/users/${id}/password`, { password: 'the next password' })

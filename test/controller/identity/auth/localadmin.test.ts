@@ -16,7 +16,7 @@ function starts(k: Kit) {
   const users = userStore(k.db)
   const seed = (password?: string, more: Partial<LocalAdmin> = {}) =>
     seedLocalAdmin(
-      { audit: k.edge.audit, db: k.db, ids: randomIds, log, users },
+      { audit: k.pipeline.audit, db: k.db, ids: randomIds, log, users },
       { email: EMAIL, name: 'Local Admin', password, ...more },
       k.now(),
     )

@@ -23,7 +23,7 @@ function parts(more: Partial<LoginParts> = {}) {
   const all: LoginParts = {
     accounts: limiter(5, 60),
     addresses: limiter(100, 60),
-    clock: k.edge.clock,
+    clock: k.pipeline.clock,
     ids: { make: (kind) => `${kind}_1`, uuid: () => 'new-session' },
     sessions: sessionStore(k.db),
     turns: turns({ longest: 100, perLine: 8, width: 2 }),

@@ -12,9 +12,11 @@ async function studio() {
   const { id, node, agent } = await k.enroll()
   await send(agent, id, 1)
   const ann = k.person('ann', ['operator'], [['site', 'North']])
-  const start = async (body: object = {}, who = ann) => (await who.post(`/nodes/${id}/listen`, body)).json.data
-  const poll = (sid: string, who = ann, more = '') => who.get(`/nodes/${id}/listen/stream?sessionId=${sid}${more}`)
-  const stop = (sid: string, who = ann) => who.delete(`/nodes/${id}/listen/${sid}`)
+  const start = async (body: object = {}, principal = ann) =>
+    (await principal.post(`/nodes/${id}/listen`, body)).json.data
+  const poll = (sid: string, principal = ann, more = '') =>
+    principal.get(`/nodes/${id}/listen/stream?sessionId=${sid}${more}`)
+  const stop = (sid: string, principal = ann) => principal.delete(`/nodes/${id}/listen/${sid}`)
   return { k, id, node, agent, ann, start, poll, stop }
 }
 
@@ -204,9 +206,9 @@ test('a person who forgets to stop keeps so many sessions: the one unseen for lo
   const ids = { make: () => `listen_${++n}`, uuid: () => '' }
   const stopped: string[] = []
   const sessions = listenSessions(ids, 300, (node) => stopped.push(node))
-  const who = { id: 'ann', sessionId: 's' } as never
+  const principal = { id: 'ann', sessionId: 's' } as never
   const now = '2026-03-02T09:00:00.000Z'
-  for (let i = 0; i < 40; i++) sessions.start(who, 'n1', false, now)
+  for (let i = 0; i < 40; i++) sessions.start(principal, 'n1', false, now)
   assert.equal(sessions.count(now), 32)
   assert.equal(sessions.find('n1', 'listen_8', now), undefined)
   assert.ok(sessions.find('n1', 'listen_9', now))

@@ -177,7 +177,7 @@ test('continuous: one WAV without an end holds every chunk once and in order', a
   }
   assert.deepEqual(heard, [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12])
   await stream.cancel()
-  assert.equal(s.k.feeds.count(), 0)
+  assert.equal(s.k.streams.count(), 0)
   await s.k.close()
 })
 

@@ -9,8 +9,8 @@ import { frame, REF } from './frames.ts'
 
 type Seen = { nodeId: string; levels: { channelIndex: number }[]; capturedAt: string } | undefined
 
-const open = async (k: Kit, who: { token: string | undefined }) => {
-  const headers = { authorization: `Bearer ${who.token}` }
+const open = async (k: Kit, principal: { token: string | undefined }) => {
+  const headers = { authorization: `Bearer ${principal.token}` }
   const response = await k.app.request('/api/v1/meter-events', { headers })
   assert.equal(response.status, 200)
   const feed = reading(response)
@@ -140,20 +140,20 @@ test('a user may read so many streams at once: 429, and a place is free when one
   const { id, agent } = await k.enroll()
   await agent.post(`/nodes/${id}/meter-frame`, frame(id, REF))
   const ann = k.person('ann', ['admin'])
-  const feeds = []
+  const streams = []
   for (let i = 0; i < 16; i++) {
     const feed = await open(k, ann)
     assert.ok(await feed.next())
-    feeds.push(feed)
+    streams.push(feed)
   }
   const refused = await ann.get('/meter-events')
   assert.equal(refused.status, 429)
   assert.equal(refused.json.reason, 'too_many_streams')
   assert.ok(Number(refused.headers.get('retry-after')) > 0)
   assert.equal((await k.person('bob', ['admin']).get('/meter-events')).status, 200)
-  await feeds[0]?.cancel()
+  await streams[0]?.cancel()
   assert.equal((await ann.get('/meter-events')).status, 200)
-  for (const feed of feeds) await feed.cancel()
+  for (const feed of streams) await feed.cancel()
   await k.close()
 })
 
@@ -170,11 +170,11 @@ test('of a crowd that asks at once only so many are let in, and a place is free 
   assert.ok(Number(refused[0]?.headers.get('retry-after')) > 0)
   const [first, ...others] = answers.filter((answer) => answer.status === 200)
   await first?.body?.cancel()
-  while (k.feeds.count() === 16) await new Promise((resolve) => setImmediate(resolve))
+  while (k.streams.count() === 16) await new Promise((resolve) => setImmediate(resolve))
   const next = await ask()
   assert.equal(next.status, 200)
   await Promise.all([next, ...others].map((answer) => answer.body?.cancel()))
-  while (k.feeds.count() > 0) await new Promise((resolve) => setImmediate(resolve))
+  while (k.streams.count() > 0) await new Promise((resolve) => setImmediate(resolve))
   await server.close()
   await k.close()
 })
@@ -190,7 +190,7 @@ test('clients that go before the first byte keep no place', async () => {
   // The decision is written before the answer begins: they go in between.
   while (begun(' allowed') === 0) await new Promise((resolve) => setImmediate(resolve))
   for (const request of requests) request.destroy()
-  while (begun('.succeeded succeeded') < begun(' allowed') || k.feeds.count() > 0)
+  while (begun('.succeeded succeeded') < begun(' allowed') || k.streams.count() > 0)
     await new Promise((resolve) => setImmediate(resolve))
   const next = await open(k, k.as('admin'))
   await next.cancel()
@@ -217,11 +217,11 @@ test('a client that has gone is forgotten; HEAD opens nothing', async () => {
   const [response] = (await once(request, 'response')) as [http.IncomingMessage]
   const [greeting] = (await once(response, 'data')) as [Buffer]
   assert.match(greeting.toString(), /^retry/)
-  assert.equal(k.feeds.count(), 1)
+  assert.equal(k.streams.count(), 1)
   request.destroy()
-  while (k.feeds.count() > 0) await new Promise((resolve) => setImmediate(resolve))
+  while (k.streams.count() > 0) await new Promise((resolve) => setImmediate(resolve))
   assert.equal((await fetch(`${server.url}/meter-events`, { method: 'HEAD', headers })).status, 200)
-  assert.equal(k.feeds.count(), 0)
+  assert.equal(k.streams.count(), 0)
   await server.close()
   await k.close()
 })

@@ -137,9 +137,9 @@ test('a person of one room sees the levels of that room alone', async () => {
     k.sql('UPDATE channels SET room_id = ? WHERE interface_id = ? AND idx = ?', room, interfaceOf(node), index + 1)
   }
   await agent.post(`/nodes/${id}/meter-frame`, frame(id, REF))
-  const channels = async (who: {
+  const channels = async (principal: {
     get: (path: string) => Promise<{ json: { data: { levels: { channelIndex: number }[] } } }>
-  }) => (await who.get(`/nodes/${id}/meters`)).json.data.levels.map((l) => l.channelIndex)
+  }) => (await principal.get(`/nodes/${id}/meters`)).json.data.levels.map((l) => l.channelIndex)
   assert.deepEqual(await channels(k.person('ann', ['operator'], [['room', 'booth']])), [2])
   const bob = k.person('bob', [])
   k.sql(`INSERT INTO room_roster VALUES ('hall', 'user', 'bob', 'view', 'manual', '')`)

@@ -1,7 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { UserWho } from '../../../../src/controller/http/who.ts'
-import { hears, type Layout, seenFrame, sight } from '../../../../src/controller/monitoring/meters/sight.rules.ts'
+import type { UserPrincipal } from '../../../../src/controller/http/principal.ts'
+import {
+  channelVisibility,
+  hears,
+  type Layout,
+  seenFrame,
+} from '../../../../src/controller/monitoring/meters/channelvisibility.rules.ts'
 import { frame } from './frames.ts'
 
 const layout: Layout = {
@@ -21,7 +26,7 @@ const layout: Layout = {
 
 const pairs = (...texts: string[]) =>
   texts.map((t) => ({ type: t.split(' ')[0] as string, id: t.split(' ')[1] as string }))
-const who = (more: Partial<UserWho> = {}): UserWho => ({
+const principal = (more: Partial<UserPrincipal> = {}): UserPrincipal => ({
   kind: 'user',
   allow: [],
   deny: [],
@@ -36,32 +41,33 @@ const who = (more: Partial<UserWho> = {}): UserWho => ({
 })
 const rooms = (...named: [string, string][]) => new Map(named.map(([id, capability]) => [id, new Set([capability])]))
 
-const levels = (person: UserWho, on = layout): number[] | undefined => {
-  const seen = sight(person, 'node:read', on)
+const levels = (person: UserPrincipal, on = layout): number[] | undefined => {
+  const seen = channelVisibility(person, 'node:read', on)
   return seen && seenFrame(frame('n1', 'i1', 3), seen).levels.map((l) => l.channelIndex)
 }
-const audible = (person: UserWho, on = layout): boolean => hears(sight(person, 'listen:monitor', on), on)
+const audible = (person: UserPrincipal, on = layout): boolean =>
+  hears(channelVisibility(person, 'listen:monitor', on), on)
 
 for (const [why, person, seen, heard] of [
-  ['nothing granted', who(), undefined, false],
-  ['a grant on the node', who({ allow: pairs('node n1') }), [1, 2, 3], true],
-  ['a grant on the site', who({ allow: pairs('site North') }), [1, 2, 3], true],
-  ['a grant on everything', who({ allow: pairs('* *') }), [1, 2, 3], true],
-  ['owner', who({ roles: ['owner'] }), [1, 2, 3], true],
-  ['a grant on one room', who({ allow: pairs('room hall') }), [1], false],
-  ['a grant on every room', who({ allow: pairs('room hall', 'room booth') }), [1, 2], true],
-  ['a seat in one room', who({ permissions: new Set(), rooms: rooms(['booth', 'view']) }), [2], false],
+  ['nothing granted', principal(), undefined, false],
+  ['a grant on the node', principal({ allow: pairs('node n1') }), [1, 2, 3], true],
+  ['a grant on the site', principal({ allow: pairs('site North') }), [1, 2, 3], true],
+  ['a grant on everything', principal({ allow: pairs('* *') }), [1, 2, 3], true],
+  ['owner', principal({ roles: ['owner'] }), [1, 2, 3], true],
+  ['a grant on one room', principal({ allow: pairs('room hall') }), [1], false],
+  ['a grant on every room', principal({ allow: pairs('room hall', 'room booth') }), [1, 2], true],
+  ['a seat in one room', principal({ permissions: new Set(), rooms: rooms(['booth', 'view']) }), [2], false],
   [
     'a seat that listens, in every room',
-    who({ permissions: new Set(), rooms: rooms(['hall', 'listen'], ['booth', 'listen']) }),
+    principal({ permissions: new Set(), rooms: rooms(['hall', 'listen'], ['booth', 'listen']) }),
     undefined,
     true,
   ],
-  ['owner, denied the node', who({ roles: ['owner'], deny: pairs('node n1') }), undefined, false],
-  ['owner, denied one room', who({ roles: ['owner'], deny: pairs('room hall') }), undefined, false],
-  ['owner, denied one interface', who({ roles: ['owner'], deny: pairs('interface i1') }), [], false],
-  ['owner, denied one channel', who({ roles: ['owner'], deny: pairs('channel i1:2') }), [1], false],
-  ['owner, denied something else', who({ roles: ['owner'], deny: pairs('node n9') }), [1, 2, 3], true],
+  ['owner, denied the node', principal({ roles: ['owner'], deny: pairs('node n1') }), undefined, false],
+  ['owner, denied one room', principal({ roles: ['owner'], deny: pairs('room hall') }), undefined, false],
+  ['owner, denied one interface', principal({ roles: ['owner'], deny: pairs('interface i1') }), [], false],
+  ['owner, denied one channel', principal({ roles: ['owner'], deny: pairs('channel i1:2') }), [1], false],
+  ['owner, denied something else', principal({ roles: ['owner'], deny: pairs('node n9') }), [1, 2, 3], true],
 ] as const)
   test(`${why}: levels ${seen ?? 'none'}, ${heard ? 'audible' : 'not audible'}`, () => {
     assert.deepEqual(levels(person), seen)
@@ -70,13 +76,13 @@ for (const [why, person, seen, heard] of [
 
 test('a channel without a room keeps the mix from those who have only rooms', () => {
   const open = { ...layout, channels: [...layout.channels, { interfaceId: 'i2', index: 1, roomId: null }] }
-  const person = who({ allow: pairs('room hall', 'room booth') })
+  const person = principal({ allow: pairs('room hall', 'room booth') })
   assert.equal(audible(person, open), false)
   assert.deepEqual(levels(person, open), [1, 2])
 })
 
 test('a node without channels is in its default room', () => {
   const bare = { ...layout, channels: [], roomId: 'hall' }
-  assert.equal(audible(who({ allow: pairs('room hall') }), bare), true)
-  assert.equal(audible(who({ allow: pairs('room booth') }), bare), false)
+  assert.equal(audible(principal({ allow: pairs('room hall') }), bare), true)
+  assert.equal(audible(principal({ allow: pairs('room booth') }), bare), false)
 })

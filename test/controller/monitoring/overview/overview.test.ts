@@ -17,7 +17,8 @@ async function world() {
     ],
   })
   await k.enroll('Elsewhere')
-  const overview = async (who = admin, room = 'hall') => (await who.get(`/rooms/${room}/overview`)).json.data
+  const overview = async (principal = admin, room = 'hall') =>
+    (await principal.get(`/rooms/${room}/overview`)).json.data
   return { admin, id, interfaceId, k, overview }
 }
 

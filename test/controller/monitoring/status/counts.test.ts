@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import type { Reach } from '../../../../src/controller/http/reach.ts'
-import { reaches } from '../../../../src/controller/http/reach.ts'
-import type { UserWho } from '../../../../src/controller/http/who.ts'
+import type { UserPrincipal } from '../../../../src/controller/http/principal.ts'
+import type { Visibility } from '../../../../src/controller/http/visibility.ts'
+import { visibilities } from '../../../../src/controller/http/visibility.ts'
 import { countStore } from '../../../../src/controller/monitoring/status/counts.store.ts'
 import type { Condition } from '../../../../src/controller/store/filter.ts'
 import { PERMISSIONS } from '../../../../src/wire/permissions.ts'
@@ -13,7 +13,7 @@ const k = kit()
 after(() => k.close())
 const make = makers(k)
 const counts = countStore(k.db)
-const reach = reaches(k.db)
+const visibility = visibilities(k.db)
 
 for (const id of ['hall', 'booth']) make.room(id)
 make.node('n1', 'online', undefined, { room_id: 'hall' })
@@ -47,13 +47,13 @@ for (let n = 0; n < 40; n++) {
 }
 
 const BARE = { id: 'ann', email: 'ann@example.org', name: 'ann', sessionId: 's', permissions: new Set(PERMISSIONS) }
-const person = (roles: string[], allow: string[], deny: string[] = [], rooms: string[] = []): UserWho => {
+const person = (roles: string[], allow: string[], deny: string[] = [], rooms: string[] = []): UserPrincipal => {
   const pairs = (texts: string[]) =>
     texts.map((text) => ({ type: text.split(' ')[0] ?? '', id: text.split(' ')[1] ?? '' }))
   const roster = new Map(rooms.map((id) => [id, new Set(['view'])]))
   return { ...BARE, kind: 'user', roles, allow: pairs(allow), deny: pairs(deny), rooms: roster }
 }
-const CALLERS: Record<string, UserWho> = {
+const CALLERS: Record<string, UserPrincipal> = {
   owner: person(['owner'], []),
   nobody: person(['viewer'], []),
   'one site': person(['viewer'], ['site North']),
@@ -90,7 +90,7 @@ function looked(columns: string, from: string, conditions: Condition[]): object[
 }
 
 /** Counts, and the same by looking at each thing. */
-function compared(r: Reach): void {
+function compared(r: Visibility): void {
   const some = <R extends { n: number }>(rows: R[]): R[] => rows.filter(({ n }) => n > 0)
   assert.deepEqual(
     sorted(some(counts.recordings(r)).map(({ nodeId, status, cached, n }) => ({ nodeId, status, cached, x: '', n }))),
@@ -128,9 +128,9 @@ function compared(r: Reach): void {
 }
 
 const everybody = (): void => {
-  for (const [name, who] of Object.entries(CALLERS))
+  for (const [name, principal] of Object.entries(CALLERS))
     try {
-      compared(reach(who, 'recording:read'))
+      compared(visibility(principal, 'recording:read'))
     } catch (e) {
       throw new Error(`${name}: ${(e as Error).message}`)
     }
@@ -158,7 +158,7 @@ test('counts follow what moves: states, places, severities, deletions', () => {
 test('what came to a status is counted for ever: totals never shrink', () => {
   const total = (status: string) =>
     counts
-      .health(reach(CALLERS.owner as UserWho, 'health:read'))
+      .health(visibility(CALLERS.owner as UserPrincipal, 'health:read'))
       .filter((c) => c.type === 'own.once' && c.status === status)
       .reduce((sum, c) => sum + c.total, 0)
   make.event('once', 'own.once', 'warning', 'open', { node_id: 'n2' })
@@ -172,7 +172,7 @@ test('what came to a status is counted for ever: totals never shrink', () => {
 
 test('failures of uploads are counted when they fail, and stay when they are tried again', () => {
   const failures = () =>
-    counts.uploads(reach(CALLERS.owner as UserWho, 'recording:read')).reduce((sum, c) => sum + c.failures, 0)
+    counts.uploads(visibility(CALLERS.owner as UserPrincipal, 'recording:read')).reduce((sum, c) => sum + c.failures, 0)
   const before = failures()
   make.recording('late', 'cached')
   make.upload('late', 'late', 's3', 'queued')
@@ -186,7 +186,7 @@ test('failures of uploads are counted when they fail, and stay when they are tri
 
 test('invented types of events do not grow the counts without end', () => {
   for (let n = 0; n < 300; n++) make.event(`many${n}`, `invented.${n}`, 'info', 'open', { node_id: 'n2' })
-  const all = counts.health(reach(CALLERS.owner as UserWho, 'health:read'))
+  const all = counts.health(visibility(CALLERS.owner as UserPrincipal, 'health:read'))
   const types = new Set(all.map((c) => c.type))
   assert.ok(types.size <= 202, `${types.size}`)
   assert.ok(types.has('other'))

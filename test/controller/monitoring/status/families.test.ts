@@ -96,7 +96,8 @@ test('a recording in progress has its length and its bytes; one that ended has n
 })
 
 test('levels that are old are not levels any more, and those out of sight are not told', async () => {
-  const seen = async (who = k.as('admin')) => [...(await scraped(who))('input_peak_dbfs').samples.keys()].length
+  const seen = async (principal = k.as('admin')) =>
+    [...(await scraped(principal))('input_peak_dbfs').samples.keys()].length
   assert.equal(await seen(), 2)
   assert.equal(await seen(k.person('bob', ['viewer'], [['node', 'n2']])), 0)
   assert.equal(await seen(k.person('ann', ['viewer'], [['node', id]])), 2)

@@ -53,8 +53,8 @@ function world() {
   return k
 }
 
-async function scrape(who: ReturnType<Kit['as']>): Promise<Map<string, number>> {
-  const answer = await who.get('/metrics')
+async function scrape(principal: ReturnType<Kit['as']>): Promise<Map<string, number>> {
+  const answer = await principal.get('/metrics')
   assert.equal(answer.status, 200)
   const lines = answer.text.split('\n').filter((line) => line && !line.startsWith('#'))
   return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.slice(line.lastIndexOf(' ')))]))
@@ -119,8 +119,8 @@ test('values cover only what the caller may see', async () => {
 test('audit events are counted from the start of the process, each once, and never shrink', async () => {
   const k = world()
   const admin = k.as('admin')
-  const count = async (who = admin) =>
-    (await scrape(who)).get(
+  const count = async (principal = admin) =>
+    (await scrape(principal)).get(
       'svc_audit_events_total{action="rooms.create.failed",actor_type="user",outcome="failed",permission="node:manage"}',
     )
   await admin.post('/rooms', {})

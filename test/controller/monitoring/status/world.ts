@@ -91,8 +91,8 @@ function sample(line: string, current: string, family: Exposed | undefined): voi
   family.samples.set(key, Number(value))
 }
 
-export async function scraped(who: { get(path: string): Promise<Answer> }): Promise<(name: string) => Exposed> {
-  const answer = await who.get('/metrics')
+export async function scraped(principal: { get(path: string): Promise<Answer> }): Promise<(name: string) => Exposed> {
+  const answer = await principal.get('/metrics')
   assert.equal(answer.status, 200, answer.text)
   const families = exposed(answer.text)
   return (name) => {

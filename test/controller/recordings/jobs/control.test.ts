@@ -156,7 +156,7 @@ test('the actions of a job say what can be done, and why not', async () => {
   t.job('live', 'r1', 'running', { createdAt: HOUR(2) })
   t.job('lost', 'r2', 'failed')
   const admin = k.as('admin')
-  const of = async (id: string, who = admin) => (await who.get(`/recording-jobs/${id}/actions`)).json.data
+  const of = async (id: string, principal = admin) => (await principal.get(`/recording-jobs/${id}/actions`)).json.data
   const live = await of('live')
   assert.deepEqual(live.actions.stop, {
     enabled: true,

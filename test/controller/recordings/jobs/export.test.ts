@@ -41,7 +41,7 @@ test('chosen jobs come in the order they were asked for, once each; what cannot 
   t.job('a', 'r1', { failureReason: '=cmd()', status: 'failed' })
   t.job('b', 'r1', { claimedBy: 'x, "y"' })
   t.job('c', 'r2', { nodeId: 'n2' })
-  const post = (jobIds: unknown, who = k.as('admin')) => who.post('/recording-jobs/export', { jobIds })
+  const post = (jobIds: unknown, principal = k.as('admin')) => principal.post('/recording-jobs/export', { jobIds })
   const lines = (await post(['b', 'a', 'b'])).text.split('\n')
   assert.equal(lines.length, 3)
   assert.ok(lines[1]?.startsWith('b,r1,n1,completed,"x, ""y"""'))

@@ -1,5 +1,5 @@
 // A small crowd of recordings with everything mixed, and what a list or a facet should say of them by looking at each.
-import type { Reach } from '../../../../src/controller/http/reach.ts'
+import type { Visibility } from '../../../../src/controller/http/visibility.ts'
 import { recordingStore } from '../../../../src/controller/recordings/library/recordings.store.ts'
 import type { Facet, Recording, RecordingFilters } from '../../../../src/wire/recordings.ts'
 import type { Kit } from '../../../kit/kit.ts'
@@ -94,8 +94,8 @@ export function crowd(k: Kit, { of, roll, some }: Dice, count: number) {
 }
 
 /** Every recording a caller sees, by the conditions of the scope alone. */
-export function seen(k: Kit, reach: Reach): Recording[] {
-  const conditions = reach.recordings()
+export function seen(k: Kit, visibility: Visibility): Recording[] {
+  const conditions = visibility.recordings()
   const where = conditions.map((c) => ` AND (${c.sql})`).join('')
   const params = Object.assign({}, ...conditions.map((c) => c.params))
   const store = recordingStore(k.db)

@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { renderPlan } from '../../../../src/agent/render/plan.rules.ts'
-import { commandMisfit, outputsOf, rateFor } from '../../../../src/controller/recordings/library/fitting.rules.ts'
+import {
+  commandFault,
+  outputsOf,
+  rateFor,
+} from '../../../../src/controller/recordings/library/capturevalidation.rules.ts'
 import type { Interface } from '../../../../src/wire/nodes.ts'
 import { CHANNEL_MODES } from '../../../../src/wire/profiles.ts'
 import type { AgentJob, Command } from '../../../../src/wire/recordings.ts'
@@ -29,7 +33,7 @@ test('the channels of a file follow from its mode', () => {
 
 test('what a recorder could not carry out has a reason', () => {
   const why = (more: Partial<Command>, device: Interface | undefined = desk) =>
-    commandMisfit({ ...plain, ...more }, device)?.reason
+    commandFault({ ...plain, ...more }, device)?.reason
   assert.equal(why({}), undefined)
   assert.equal(why({ captureChannels: 3, channelMode: 'stereo' }), 'channel_selection_mode_arity')
   assert.equal(why({ captureChannels: 3, channelMode: 'mono_to_stereo_mix', outputCodec: 'mp3' }), undefined)

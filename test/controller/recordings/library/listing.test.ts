@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { reaches } from '../../../../src/controller/http/reach.ts'
-import type { UserWho } from '../../../../src/controller/http/who.ts'
+import type { UserPrincipal } from '../../../../src/controller/http/principal.ts'
+import { visibilities } from '../../../../src/controller/http/visibility.ts'
 import { recordingStore } from '../../../../src/controller/recordings/library/recordings.store.ts'
 import { HEALTHS, RECORDING_SORTS, type RecordingFilters } from '../../../../src/wire/recordings.ts'
 import { kit } from '../../../kit/kit.ts'
@@ -69,7 +69,7 @@ const PAIRS = [
 ]
 
 /** Callers of every kind: grants, refusals, single recordings, owners. */
-function caller({ of, roll, some }: Dice): UserWho {
+function caller({ of, roll, some }: Dice): UserPrincipal {
   const pair = (text: string) => ({ type: text.split(' ')[0] as string, id: text.split(' ')[1] as string })
   return {
     kind: 'user',
@@ -89,19 +89,19 @@ test('whichever way a list takes, it holds what looking at each recording finds,
   const k = kit()
   const d = dice(7)
   const { happen } = crowd(k, d, 70)
-  const reach = reaches(k.db)
+  const visibility = visibilities(k.db)
   // All in sets, all on walks and merges, and in between.
   const stores = [4000, 0, 6].map((small) => recordingStore(k.db, small))
   for (let round = 0; round < 500; round++) {
     if (round % 5 === 0) happen()
-    const who = reach(caller(d), 'recording:read')
+    const principal = visibility(caller(d), 'recording:read')
     const f = filters(d)
-    const want = expected(seen(k, who), f)
-    const why = JSON.stringify({ f, who: who.recordings().map((c) => c.params) })
+    const want = expected(seen(k, principal), f)
+    const why = JSON.stringify({ f, principal: principal.recordings().map((c) => c.params) })
     const offset = d.roll(want.length + 3)
     const limit = 1 + d.roll(30)
     for (const store of stores) {
-      const page = store.list(who, { ...f, offset }, limit)
+      const page = store.list(principal, { ...f, offset }, limit)
       assert.deepEqual(
         page.rows.map((row) => row.id),
         want.slice(offset, offset + limit),
@@ -109,7 +109,7 @@ test('whichever way a list takes, it holds what looking at each recording finds,
       )
       if (page.exact) assert.equal(page.total, want.length, why)
       else assert.ok(page.total <= want.length && page.total >= Math.min(want.length, offset + page.rows.length), why)
-      const whole = [...store.walk(who, { ...f, offset }, 1 + d.roll(9))].flat()
+      const whole = [...store.walk(principal, { ...f, offset }, 1 + d.roll(9))].flat()
       assert.deepEqual(
         whole.map((row) => row.id),
         want.slice(offset),
@@ -124,12 +124,12 @@ test('facets count exactly what the caller sees, after every kind of change', as
   const k = kit()
   const d = dice(11)
   const { happen, takes } = crowd(k, d, 50)
-  const reach = reaches(k.db)
+  const visibility = visibilities(k.db)
   const agree = (): void => {
     for (let i = 0; i < 3; i++) {
-      const who = reach(caller(d), 'recording:read')
-      const all = seen(k, who)
-      assert.deepEqual(takes.store.facets(who), {
+      const principal = visibility(caller(d), 'recording:read')
+      const all = seen(k, principal)
+      assert.deepEqual(takes.store.facets(principal), {
         folders: counted(all.map((r) => r.folder)),
         nodes: counted(all.flatMap((r) => r.nodeId ?? [])),
         recordingProfiles: counted(all.flatMap((r) => r.recordingProfileId ?? [])),

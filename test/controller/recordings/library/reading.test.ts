@@ -7,7 +7,8 @@ test('actions say what the state and the role allow, with links and jobs', async
   const k = kit()
   const t = takes(k)
   t.recording('r1')
-  const read = async (who = k.as('admin'), id = 'r1') => (await who.get(`/recordings/${id}/actions`)).json.data
+  const read = async (principal = k.as('admin'), id = 'r1') =>
+    (await principal.get(`/recordings/${id}/actions`)).json.data
   const reasons = (data: { actions: Record<string, { reason?: string }> }) =>
     Object.fromEntries(Object.entries(data.actions).map(([name, { reason }]) => [name, reason ?? 'enabled']))
   t.job('j1', 'r1', { status: 'running' })

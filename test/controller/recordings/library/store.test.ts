@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { reaches } from '../../../../src/controller/http/reach.ts'
+import { visibilities } from '../../../../src/controller/http/visibility.ts'
 import { downloadName, settledStatus } from '../../../../src/controller/recordings/library/recordings.rules.ts'
 import { recordingStore } from '../../../../src/controller/recordings/library/recordings.store.ts'
 import type { RecordingStatus } from '../../../../src/wire/recordings.ts'
@@ -68,12 +68,15 @@ test('a page is read along an index in the order asked for: nothing is sorted, w
   k.db.prepared.clear()
   // Nothing counts as few: every list goes its way for many.
   const store = recordingStore(k.db, -1)
-  const reach = reaches(k.db)
-  const who = { allow: [{ type: 'node', id: 'n1' }], deny: [], roles: ['viewer'], rooms: new Map() } as never
+  const visibility = visibilities(k.db)
+  const principal = { allow: [{ type: 'node', id: 'n1' }], deny: [], roles: ['viewer'], rooms: new Map() } as never
   for (const sortBy of RECORDING_SORTS)
     for (const sortOrder of ['asc', 'desc'] as const)
       for (const more of [{}, { status: 'recording' }, { tag: 'x' }, { search: 'r1' }, { nodeId: 'n1' }] as const)
-        assert.equal(store.list(reach(who, 'recording:read'), { ...more, sortBy, sortOrder }, 5).rows.length, 1)
+        assert.equal(
+          store.list(visibility(principal, 'recording:read'), { ...more, sortBy, sortOrder }, 5).rows.length,
+          1,
+        )
   const walks = [...k.db.prepared].filter((sql) => /^SELECT r\.seq FROM recordings r INDEXED BY/.test(sql))
   assert.ok(walks.length >= 14, String(walks.length))
   for (const sql of walks) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sendFile } from '../../../../src/controller/http/files.ts'
-import { playing } from '../../../../src/controller/recordings/library/playing.ts'
+import { openPlaybacks } from '../../../../src/controller/recordings/library/openplaybacks.ts'
 import { kit } from '../../../kit/kit.ts'
 import { pattern, takes } from './takes.ts'
 
@@ -168,7 +168,7 @@ test('a file is held from its first byte to its last, or until the reader goes',
 
 test('a take that is played is held: while it is sent, and while its player is expected', () => {
   let now = 0
-  const held = playing({ now: () => now, monotonic: () => now })
+  const held = openPlaybacks({ now: () => now, monotonic: () => now })
   const first = held.hold('r1')
   const second = held.hold('r1')
   first()

@@ -90,8 +90,8 @@ test('refusals leave nothing behind but their row', async () => {
 test('profiles are seen where they are granted', async () => {
   const k = kit()
   await k.as('admin').post(PATH, { name: 'P' })
-  const list = async (who: ReturnType<typeof k.person>) =>
-    (await who.get(PATH)).json.data.map((p: { name: string }) => p.name)
+  const list = async (principal: ReturnType<typeof k.person>) =>
+    (await principal.get(PATH)).json.data.map((p: { name: string }) => p.name)
   assert.deepEqual(await list(k.as('viewer')), [])
   const ann = k.person('ann', ['viewer'], [['recording_profile', 'recording_profile_1']])
   assert.deepEqual(await list(ann), ['P'])

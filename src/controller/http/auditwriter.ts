@@ -1,7 +1,7 @@
 import type { Db, Params } from '../store/db.ts'
 
 /** One audit row as it is to be kept; '' stands for absent, JSON is text already. */
-interface LedgerRow {
+interface AuditRow {
   action: string
   actorId: string
   actorName: string
@@ -57,7 +57,7 @@ const DICTIONARIES = [
 ]
 
 /** The only writer of the audit's tables. */
-export function ledger(db: Db): { append: (row: LedgerRow) => void } {
+export function auditWriter(db: Db): { append: (row: AuditRow) => void } {
   const insert = db.stmt<Params>(APPEND)
   const dictionaries = DICTIONARIES.map((sql) => db.stmt<Params>(sql))
   const place = places()

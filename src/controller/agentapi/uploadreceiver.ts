@@ -239,7 +239,7 @@ export function checkReceived(got: Received, digest: string | undefined, total: 
 export const partSize = async (file: string): Promise<number> => (await sizeOf(file)) ?? 0
 
 /** One upload per key at a time; a resumable sender that comes back takes over from its own broken connection. */
-export class Turnstile {
+export class KeyedLock {
   private readonly inside = new Map<string, { abort: AbortController; left: Promise<void> }>()
 
   /** @throws Fail 409 `upload_in_progress` when somebody is inside and `takeOver` is false. */

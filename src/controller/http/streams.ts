@@ -26,9 +26,9 @@ const IDLE_MS = 15_000
 const PACE_MS = 50
 
 /** Every endless answer; `close` ends them all. */
-export class Feeds {
+export class Streams {
   private readonly clock: Clock
-  private readonly open = new Map<Feed, () => void>()
+  private readonly open = new Map<EndlessStream, () => void>()
   private readonly places = new Places(MOST_PER_USER)
   private closed = false
 
@@ -43,7 +43,7 @@ export class Feeds {
   stream(userId: string, request: Asking, source: Source): ReadableStream<Uint8Array> | null {
     if (this.open.size >= MOST || this.places.full(userId)) throw tooManyStreams()
     if (request.method === 'HEAD') return null
-    const feed: Feed = new Feed(this.clock, source, () => {
+    const feed: EndlessStream = new EndlessStream(this.clock, source, () => {
       this.open.get(feed)?.()
       this.open.delete(feed)
     })
@@ -66,7 +66,7 @@ export class Feeds {
   }
 }
 
-class Feed {
+class EndlessStream {
   private readonly clock: Clock
   private readonly leave: () => void
   private readonly source: Source

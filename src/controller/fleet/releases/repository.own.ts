@@ -4,7 +4,7 @@ import * as path from 'node:path'
 import { packFolder } from '../../../system/host/archive.ts'
 import { type Arch, archiveName, sumLine } from '../../../system/host/release.rules.ts'
 import { digestOfFile } from '../../../system/host/release.ts'
-import type { Held } from './depot.rules.ts'
+import type { Held } from './repository.rules.ts'
 
 /** The executable that runs. */
 export interface Running {

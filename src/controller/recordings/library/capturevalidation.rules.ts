@@ -7,7 +7,7 @@ import { CAPTURE_FORMATS, type Command } from '../../../wire/recordings.ts'
 import { outputChannels } from '../../fleet/channels/maps.rules.ts'
 
 /** Why a take cannot be made: the reason for machines; `title` and `way` (what to change) for people. */
-interface Misfit {
+interface CaptureFault {
   field: string
   reason: string
   title: string
@@ -25,24 +25,29 @@ const REASONS = [
 ] as const
 type Reason = (typeof REASONS)[number]
 
-export const isMisfit = (reason: string): boolean => (REASONS as readonly string[]).includes(reason)
+export const isCaptureFault = (reason: string): boolean => (REASONS as readonly string[]).includes(reason)
 
-const misfit = (reason: Reason, field: string, title: string, way: string): Misfit => ({ field, reason, title, way })
+const misfit = (reason: Reason, field: string, title: string, way: string): CaptureFault => ({
+  field,
+  reason,
+  title,
+  way,
+})
 
 /** As a Fail: 400 with the way out as its issue. */
-export const refusal = ({ field, reason, title, way }: Misfit): Fail => invalid(title, [field], way, reason)
+export const refusal = ({ field, reason, title, way }: CaptureFault): Fail => invalid(title, [field], way, reason)
 
 const SELECTION = 'captureChannelSelection'
-const badSelection = (reason: Reason, way: string): Misfit =>
+const badSelection = (reason: Reason, way: string): CaptureFault =>
   misfit(reason, SELECTION, 'Invalid channel selection', way)
 const TOLD_CHANNELS = 8
 
 /** Why these channels cannot be taken from the device in this mode; undefined when they can. */
-export function selectionMisfit(
+export function selectionFault(
   device: Interface,
   selection: readonly number[],
   mode: ChannelMode | undefined,
-): Misfit | undefined {
+): CaptureFault | undefined {
   if (selection.length === 0) return badSelection('channel_selection_empty', 'choose at least one channel')
   if (selection.some((index) => index < 1 || index > 512))
     return badSelection('channel_selection_out_of_range', 'channels are numbered from 1 to 512')
@@ -68,7 +73,7 @@ export function outputsOf({ captureChannels, channelMap, channelMode }: Command)
 }
 
 /** Why a recorder could not carry out this command; undefined when it can. `device`: what it records from, when known. */
-export const commandMisfit = (command: Command, device: Interface | undefined): Misfit | undefined =>
+export const commandFault = (command: Command, device: Interface | undefined): CaptureFault | undefined =>
   stereoMisfit(command) ?? codecMisfit(command) ?? deviceMisfit(command, device)
 
 /** Stereo of more than two would drop the others without a word. An assigned map says itself which two it takes. */
@@ -87,7 +92,7 @@ const WIDER: Record<string, string> = {
   flac: 'choose at most eight channels or a wav profile',
 }
 
-function codecMisfit(command: Command): Misfit | undefined {
+function codecMisfit(command: Command): CaptureFault | undefined {
   const { outputCodec: codec } = command
   const outputs = outputsOf(command)
   if (!codec || outputs <= CODEC_CHANNELS[codec]) return undefined
@@ -109,7 +114,7 @@ export function isEnhanced({ enhancement }: Pick<Profile, 'enhancement'>, comman
 }
 
 /** Only what is opened directly has to fit: everything else converts. */
-function deviceMisfit(command: Command, device: Interface | undefined): Misfit | undefined {
+function deviceMisfit(command: Command, device: Interface | undefined): CaptureFault | undefined {
   const { captureFormat: format, captureSampleRate: rate } = command
   if (!(CAPTURE_FORMATS as readonly string[]).includes(format))
     return misfit(

@@ -1,25 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Feeds, type Source } from '../../../src/controller/http/feed.ts'
 import { eventStream } from '../../../src/controller/http/sse.ts'
+import { type Source, Streams } from '../../../src/controller/http/streams.ts'
 import { reading } from '../../kit/reading.ts'
 
 const client = { gone: () => new AbortController().signal, method: 'GET' }
 
 function world() {
   let now = 0
-  const feeds = new Feeds({ now: () => now, monotonic: () => now })
-  return { feeds, advance: (ms: number) => (now += ms) }
+  const streams = new Streams({ now: () => now, monotonic: () => now })
+  return { streams, advance: (ms: number) => (now += ms) }
 }
 
 test('a silent stream is kept alive by a comment', async () => {
-  const { feeds, advance } = world()
+  const { streams, advance } = world()
   let wake = () => {}
   const begin = (queue: { put: (key: string, event: string, data: () => undefined) => void }) => {
     wake = () => queue.put('k', 'e', () => undefined)
     return () => {}
   }
-  const feed = reading(eventStream(feeds, 'ann', client, { begin, mayGoOn: () => true }))
+  const feed = reading(eventStream(streams, 'ann', client, { begin, mayGoOn: () => true }))
   const text = async () => new TextDecoder().decode(await feed.bytes())
   assert.equal(await text(), 'retry: 2000\n\n')
   advance(15_000)
@@ -29,33 +29,33 @@ test('a silent stream is kept alive by a comment', async () => {
 })
 
 test('a source that ends ends the answer, and is told so once', async () => {
-  const { feeds } = world()
+  const { streams } = world()
   let ended = 0
   const pieces = [new Uint8Array([1]), 'end'] as const
   let at = 0
   const source: Source = { begin: () => () => void ended++, mayGoOn: () => true, take: () => pieces[at++] }
-  const feed = reading(new Response(feeds.stream('ann', client, source)))
+  const feed = reading(new Response(streams.stream('ann', client, source)))
   assert.deepEqual(await feed.bytes(), new Uint8Array([1]))
   assert.equal(await feed.bytes(), undefined)
-  assert.deepEqual([ended, feeds.count()], [1, 0])
+  assert.deepEqual([ended, streams.count()], [1, 0])
 })
 
 test('a source that fails ends the answer and leaves its place', async () => {
-  const { feeds } = world()
+  const { streams } = world()
   let ended = 0
   const take = (): never => {
     throw new Error('broken')
   }
   const feed = reading(
-    new Response(feeds.stream('ann', client, { begin: () => () => void ended++, mayGoOn: () => true, take })),
+    new Response(streams.stream('ann', client, { begin: () => () => void ended++, mayGoOn: () => true, take })),
   )
   await assert.rejects(feed.bytes(), /broken/)
-  assert.deepEqual([ended, feeds.count()], [1, 0])
+  assert.deepEqual([ended, streams.count()], [1, 0])
 })
 
 test('who may not go on gets nothing more, not even the first byte', async () => {
-  const { feeds } = world()
+  const { streams } = world()
   const source: Source = { begin: () => () => {}, mayGoOn: () => false, take: () => new Uint8Array([1]) }
-  assert.equal(await reading(new Response(feeds.stream('ann', client, source))).bytes(), undefined)
-  assert.equal(feeds.count(), 0)
+  assert.equal(await reading(new Response(streams.stream('ann', client, source))).bytes(), undefined)
+  assert.equal(streams.count(), 0)
 })

@@ -1,8 +1,8 @@
 // Which channels of a node a caller may see or hear (contract A, 1.3).
 import type { AudioLevel, MeterFrame } from '../../../wire/meters.ts'
 import type { Permission } from '../../../wire/permissions.ts'
+import type { Pair, UserPrincipal } from '../../http/principal.ts'
 import { verdict } from '../../http/scope.ts'
-import type { Pair, UserWho } from '../../http/who.ts'
 
 /** A node's place and its channels; `roomId` is the room a channel is really in. */
 export interface Layout {
@@ -19,7 +19,7 @@ export interface Layout {
 }
 
 /** `all`: the whole node, also what it has not told of. Otherwise the channels by `<interfaceId>:<index>`. */
-export type Sight = 'all' | ReadonlySet<string>
+export type ChannelVisibility = 'all' | ReadonlySet<string>
 
 function room(id: string | null, { sites }: Layout): Pair[] {
   const site = id === null ? undefined : sites.get(id)
@@ -27,33 +27,37 @@ function room(id: string | null, { sites }: Layout): Pair[] {
 }
 
 /** What of a node is within the caller's reach; undefined: not even the node. */
-export function sight(who: UserWho, permission: Permission, layout: Layout): Sight | undefined {
+export function channelVisibility(
+  principal: UserPrincipal,
+  permission: Permission,
+  layout: Layout,
+): ChannelVisibility | undefined {
   const own: Pair[] = [
     { type: 'node', id: layout.nodeId },
     { type: 'site', id: layout.site },
   ]
   const rooms = layout.channels.length > 0 ? layout.channels.map((c) => c.roomId) : [layout.roomId]
   const union = [...new Set(rooms)].flatMap((id) => room(id, layout))
-  if (!verdict(who, permission, [...own, ...union]).allowed) return undefined
-  const whole = verdict(who, permission, own).allowed
-  if (whole && who.deny.length === 0) return 'all'
+  if (!verdict(principal, permission, [...own, ...union]).allowed) return undefined
+  const whole = verdict(principal, permission, own).allowed
+  if (whole && principal.deny.length === 0) return 'all'
   const seen = layout.channels.filter(({ index, interfaceId, roomId }) => {
     const pairs = [
       { type: 'channel', id: `${interfaceId}:${index}` },
       { type: 'interface', id: interfaceId },
     ]
-    return verdict(who, permission, [...pairs, ...own, ...room(roomId, layout)]).allowed
+    return verdict(principal, permission, [...pairs, ...own, ...room(roomId, layout)]).allowed
   })
   if (whole && seen.length === layout.channels.length) return 'all'
   return new Set(seen.map(({ index, interfaceId }) => `${interfaceId}:${index}`))
 }
 
 /** Audio of a node is one mix: whoever hears it hears every channel, so every one must be within reach. */
-export const hears = (seen: Sight | undefined, layout: Layout): boolean =>
+export const hears = (seen: ChannelVisibility | undefined, layout: Layout): boolean =>
   seen === 'all' || (seen !== undefined && layout.channels.every((c) => seen.has(`${c.interfaceId}:${c.index}`)))
 
 /** The frame without the levels that are out of sight. */
-export function seenFrame(frame: MeterFrame, seen: Sight): MeterFrame {
+export function seenFrame(frame: MeterFrame, seen: ChannelVisibility): MeterFrame {
   if (seen === 'all') return frame
   const visible = (channelIndex: number) => seen.has(`${frame.interfaceId}:${channelIndex}`)
   return { ...frame, levels: frame.levels.filter((l) => visible(l.channelIndex)).map((l) => alone(l, visible)) }

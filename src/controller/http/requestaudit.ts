@@ -2,17 +2,17 @@ import { Fail } from '../../kernel/fail.ts'
 import { HEADERS } from '../../wire/headers.ts'
 import type { Entry } from './audit.ts'
 import { isStranger } from './callerlimits.ts'
-import type { Call, Edge } from './edge.ts'
 import { removesTarget } from './leftover.ts'
+import type { Call, Pipeline } from './pipeline.ts'
+import { actorOf, type Principal } from './principal.ts'
 import type { AnyRoute, Done, Target } from './route.ts'
-import { actorOf, type Who } from './who.ts'
 
-export type Trail = ReturnType<typeof trail>
+export type RequestAudit = ReturnType<typeof requestAudit>
 
 /** What the audit says of one request: the decision, then at most one outcome. All inside transactions. */
-export function trail(edge: Edge, call: Call) {
+export function requestAudit(pipeline: Pipeline, call: Call) {
   const { r } = call
-  const who = () => call.known?.who
+  const principal = () => call.known?.principal
   const machine = r.auth !== 'user' && r.auth !== 'none'
   // Few targets are named in the body: for the others it is not parsed.
   const target = (): Target => r.target(call.params as never, r.target.length > 1 ? bodyIfReadable() : undefined)
@@ -32,7 +32,7 @@ export function trail(edge: Edge, call: Call) {
     return {
       action,
       outcome,
-      actor: actorOf(who()),
+      actor: actorOf(principal()),
       context: contextOf(call),
       permission: r.permission,
       target: target(),
@@ -42,7 +42,7 @@ export function trail(edge: Edge, call: Call) {
   }
 
   const decided = (outcome: 'allowed' | 'denied', reason?: string): void => {
-    const user = who()
+    const user = principal()
     const details = {
       requiredPermission: r.permission,
       resourceScope: target(),
@@ -50,25 +50,25 @@ export function trail(edge: Edge, call: Call) {
       ...(user?.kind === 'user' && user.ticketed ? { viaTicket: true } : {}),
       ...(via ? { grantedViaRoomCapability: true, roomCapability: via.capability } : {}),
     }
-    edge.audit.write(entry(r.action, outcome, { reason, details }), call.now)
+    pipeline.audit.write(entry(r.action, outcome, { reason, details }), call.now)
   }
 
   /** Writes the row of a refusal while this caller may have one; further refusals are only counted. */
   const writeWithinLimit = (write: () => void): void => {
-    const verdict = edge.callerLimits.refusal(call)
+    const verdict = pipeline.callerLimits.refusal(call)
     if (verdict === 'row') write()
-    if (verdict === 'limit') limited = edge.callerLimits.limited(call)
+    if (verdict === 'limit') limited = pipeline.callerLimits.limited(call)
   }
 
   /** Writes the decision; returns the refusal, or nothing when the handler may run. */
   const gate = (): { refusal: Fail } | undefined => {
     const known = call.known
     if (!known) return undefined
-    if (known.stale) touch(known.who)
-    const refusal = refused(known.who)
+    if (known.stale) touch(known.principal)
+    const refusal = refused(known.principal)
     if (refusal) {
       writeWithinLimit(() => {
-        if (machine) edge.audit.write(entry(failure, 'denied', { reason: refusal.reason }), call.now)
+        if (machine) pipeline.audit.write(entry(failure, 'denied', { reason: refusal.reason }), call.now)
         else decided('denied', refusal.reason)
       })
       return { refusal }
@@ -77,35 +77,35 @@ export function trail(edge: Edge, call: Call) {
     return undefined
   }
 
-  const refused = (person: Who): Fail | undefined => {
+  const refused = (person: Principal): Fail | undefined => {
     const node = nodeParam(r, call)
     if (person.kind === 'node' && node !== undefined && person.nodeId !== node)
       return new Fail(403, 'node_scope_denied', 'Node credential cannot access this node')
     if (person.kind !== 'user' || !r.permission) return undefined
-    const verdict = edge.scope.decide(person, r.permission, target())
+    const verdict = pipeline.scope.decide(person, r.permission, target())
     if (verdict.allowed) via = verdict.via
     return verdict.allowed ? undefined : new Fail(403, verdict.reason, 'Forbidden')
   }
 
-  const touch = (person: Who): void => {
-    const { activated, sshKeysEnded } = edge.principals.touch(person, call.now)
-    if (activated) edge.audit.write(entry('nodes.credentials.activated', 'succeeded'), call.now)
+  const touch = (person: Principal): void => {
+    const { activated, sshKeysEnded } = pipeline.principals.touch(person, call.now)
+    if (activated) pipeline.audit.write(entry('nodes.credentials.activated', 'succeeded'), call.now)
     if (sshKeysEnded === 0) return
     const details = { previousKeysEnded: sshKeysEnded }
-    edge.audit.write(entry('nodes.ssh_credential.confirmed', 'succeeded', { details }), call.now)
+    pipeline.audit.write(entry('nodes.ssh_credential.confirmed', 'succeeded', { details }), call.now)
   }
 
   const succeeded = <R>(done: Done<R>): Done<R> => {
     if (r.audit === 'decision' || r.audit === 'none') return done
     const { actor, after, before, correlation, each, outcome = 'succeeded', target: made } = done
-    const ended = removesTarget(r) ? edge.endPermissions(target()) : undefined
+    const ended = removesTarget(r) ? pipeline.endPermissions(target()) : undefined
     const details = ended ? { ...done.details, ended } : done.details
     if (each) {
       for (const { action, ...told } of each)
-        edge.audit.write(entry(`${action}.succeeded`, 'succeeded', told), call.now)
+        pipeline.audit.write(entry(`${action}.succeeded`, 'succeeded', told), call.now)
       return done
     }
-    for (const { action, ...told } of done.also ?? []) edge.audit.write(entry(action, 'succeeded', told), call.now)
+    for (const { action, ...told } of done.also ?? []) pipeline.audit.write(entry(action, 'succeeded', told), call.now)
     const row = () =>
       entry(success, outcome, {
         ...{ after, before, correlation, details },
@@ -113,10 +113,10 @@ export function trail(edge: Edge, call: Call) {
         ...(made ? { target: made } : {}),
       })
     // A stranger's success is one more row that anybody can have written.
-    if (isStranger(call) && !actor && edge.callerLimits.refusal(call) !== 'row') return done
+    if (isStranger(call) && !actor && pipeline.callerLimits.refusal(call) !== 'row') return done
     const changed = done.changed ?? (before !== undefined || after !== undefined)
-    if (!machine || changed) edge.audit.write(row(), call.now)
-    else if (r.audit !== 'change') edge.audit.quiet(actorOf(who()).id, success, row, call.now)
+    if (!machine || changed) pipeline.audit.write(row(), call.now)
+    else if (r.audit !== 'change') pipeline.audit.quiet(actorOf(principal()).id, success, row, call.now)
     return done
   }
 
@@ -125,13 +125,13 @@ export function trail(edge: Edge, call: Call) {
   const writeFailure = (e: unknown): void => {
     const fail = e instanceof Fail ? e : undefined
     // Before anybody is known the decision itself is the refusal.
-    if (fail && !who() && r.auth === 'user') {
+    if (fail && !principal() && r.auth === 'user') {
       decided('denied', fail.reason)
       return
     }
     const outcome = fail?.extra.outcome === 'denied' ? 'denied' : 'failed'
     const details = fail?.extra.details
-    edge.audit.write(entry(failure, outcome, { details, reason: fail?.reason ?? 'internal_error' }), call.now)
+    pipeline.audit.write(entry(failure, outcome, { details, reason: fail?.reason ?? 'internal_error' }), call.now)
     fail?.extra.also?.(call.now)
   }
 
@@ -141,7 +141,7 @@ export function trail(edge: Edge, call: Call) {
     failed,
     /** The caller has been refused too often already: counted, without a transaction. */
     isSpent(): boolean {
-      if (!edge.callerLimits.isSpent(call)) return false
+      if (!pipeline.callerLimits.isSpent(call)) return false
       writeWithinLimit(() => {})
       return true
     },
@@ -159,9 +159,9 @@ export function trail(edge: Edge, call: Call) {
       }),
     /** Judged once more behind a wait: what the caller may not do any longer. */
     refusedNow: (): Fail | undefined => {
-      const known = edge.principals.authenticate(r.auth, call.bearer, call.params)
+      const known = pipeline.principals.authenticate(r.auth, call.bearer, call.params)
       if (!known) return revoked()
-      const refusal = refused(known.who)
+      const refusal = refused(known.principal)
       return refusal && new Fail(refusal.status, refusal.reason, refusal.message, { outcome: 'denied' })
     },
     revoked,
@@ -184,10 +184,10 @@ function strangerReason(r: AnyRoute, bearer: string): string {
 }
 
 function contextOf(call: Call): NonNullable<Entry['context']> {
-  const who = call.known?.who
+  const principal = call.known?.principal
   // A stranger names no session: what stands in the audit must be somebody's.
   const claimed = isStranger(call) ? undefined : call.request.header(HEADERS.sessionId)?.slice(0, 120)
-  const sessionId = who?.kind === 'user' ? who.sessionId : claimed
+  const sessionId = principal?.kind === 'user' ? principal.sessionId : claimed
   const userAgent = call.request.header('user-agent')
   return {
     ...(call.request.address ? { ipAddress: call.request.address } : {}),

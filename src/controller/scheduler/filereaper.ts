@@ -6,7 +6,7 @@ import type { Runner } from './ticker.ts'
 const EVERY_SECONDS = 5
 
 /** Empties a directory of files that nobody wants any more, a piece at a time; what `stop` leaves goes after the next start. */
-export class Disposer {
+export class FileReaper {
   private readonly dir: string
   private readonly ending = new AbortController()
 

@@ -1,8 +1,8 @@
 import { CAPABILITY_OF, type Permission } from '../../wire/permissions.ts'
 import type { Db } from '../store/db.ts'
 import type { Condition } from '../store/filter.ts'
+import type { Pair, UserPrincipal } from './principal.ts'
 import { bypasses } from './scope.ts'
-import type { Pair, UserWho } from './who.ts'
 
 /** Ids one side (allow or deny) covers, each as a JSON array for `json_each`. */
 export interface Cover {
@@ -16,7 +16,7 @@ export interface Cover {
 }
 
 /** What a caller sees of lists: the scope rules turned into conditions, so that SQL filters, counts and pages. */
-export interface Reach {
+export interface Visibility {
   nodes(): Condition[]
   recordings(): Condition[]
   /** A job is reached through its recording, its own node, or itself. */
@@ -51,7 +51,7 @@ const ids = (value: Iterable<string>): string => JSON.stringify([...value])
 const listed = (name: string): string => `(SELECT value FROM json_each(@${name}))`
 
 /** Conditions speak of fixed aliases: `n` nodes, `r` recordings, `j` jobs, `s` schedules, `h` health events, `rooms`, `x` for resources of their own kind. */
-export function reaches(db: Db): (who: UserWho, permission: Permission) => Reach {
+export function visibilities(db: Db): (principal: UserPrincipal, permission: Permission) => Visibility {
   const nodesOf = db.stmt<{ nodes: string; sites: string }, { id: string }>(
     `SELECT id FROM nodes WHERE id IN ${listed('nodes')} UNION SELECT id FROM nodes WHERE site IN ${listed('sites')}`,
   )
@@ -92,13 +92,13 @@ export function reaches(db: Db): (who: UserWho, permission: Permission) => Reach
     }
   }
 
-  return (who, permission) => {
+  return (principal, permission) => {
     const capability = CAPABILITY_OF[permission]
-    const capable = [...who.rooms]
+    const capable = [...principal.rooms]
       .filter(([, held]) => capability !== undefined && held.has(capability))
       .map(([id]) => id)
-    const allow = bypasses(who) ? undefined : cover(who.allow, capable)
-    const deny = who.deny.length > 0 ? cover(who.deny, []) : undefined
+    const allow = bypasses(principal) ? undefined : cover(principal.allow, capable)
+    const deny = principal.deny.length > 0 ? cover(principal.deny, []) : undefined
     const both = (parts: (side: Cover, tag: string) => Condition): Condition[] => [
       ...(allow ? [parts(allow, 'allow')] : []),
       ...(deny ? [negated(parts(deny, 'deny'))] : []),
@@ -109,7 +109,7 @@ export function reaches(db: Db): (who: UserWho, permission: Permission) => Reach
       nodes: () => both(nodesWithin),
       own: (type) => both((side, tag) => ownWithin(side, tag, type)),
       switchers: () => both(switchersWithin),
-      named: (type) => namedBy(allow ? [...who.allow, ...who.deny] : who.deny, type),
+      named: (type) => namedBy(allow ? [...principal.allow, ...principal.deny] : principal.deny, type),
       recordings: () => both(recordingsWithin),
       jobs: () => both(jobsWithin),
       jobCells: () => both(jobCellsWithin),

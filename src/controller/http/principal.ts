@@ -6,7 +6,7 @@ export interface Pair {
   type: string
 }
 
-export interface UserWho {
+export interface UserPrincipal {
   kind: 'user'
   /** Grants and allow policies. */
   allow: Pair[]
@@ -24,33 +24,39 @@ export interface UserWho {
   ticketed?: true
 }
 
-export interface NodeWho {
+export interface NodePrincipal {
   kind: 'node'
   credentialId: string
   nodeId: string
 }
 
-export interface BootstrapWho {
+export interface BootstrapPrincipal {
   kind: 'bootstrap'
   nodeId: string
   tokenHash: string
   tokenPrefix: string
 }
 
-export interface RunnerWho {
+export interface RunnerPrincipal {
   kind: 'runner'
 }
 
 /** The monitoring system, by its static token: reads metrics and nothing else. */
-export interface ScraperWho {
+export interface ScraperPrincipal {
   kind: 'scraper'
 }
 
-interface AnonymousWho {
+interface AnonymousPrincipal {
   kind: 'anonymous'
 }
 
-export type Who = UserWho | NodeWho | BootstrapWho | RunnerWho | ScraperWho | AnonymousWho
+export type Principal =
+  | UserPrincipal
+  | NodePrincipal
+  | BootstrapPrincipal
+  | RunnerPrincipal
+  | ScraperPrincipal
+  | AnonymousPrincipal
 
 export interface Actor {
   id: string
@@ -60,13 +66,13 @@ export interface Actor {
 }
 
 /** How a principal appears in audit rows. */
-export function actorOf(who: Who | undefined): Actor {
-  switch (who?.kind) {
+export function actorOf(principal: Principal | undefined): Actor {
+  switch (principal?.kind) {
     case 'user':
-      return { id: who.id, name: who.name, roles: who.roles, type: 'user' }
+      return { id: principal.id, name: principal.name, roles: principal.roles, type: 'user' }
     case 'node':
     case 'bootstrap':
-      return { id: who.nodeId, name: who.nodeId, roles: [], type: 'node' }
+      return { id: principal.nodeId, name: principal.nodeId, roles: [], type: 'node' }
     case 'runner':
       return { id: 'ansible-runner', name: 'Ansible Runner', roles: [], type: 'system' }
     case 'scraper':

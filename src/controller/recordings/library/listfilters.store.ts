@@ -17,7 +17,7 @@ const FEW_FOLDERS = 300
 const listed = (name: string): string => `(SELECT value FROM json_each(@${name}))`
 
 /** The filters of a list that look at each recording: folder, tag, upload policy, dates. */
-export function narrowed(db: Db): (filters: RecordingFilters, small: number) => Residual[] {
+export function listFilters(db: Db): (filters: RecordingFilters, small: number) => Residual[] {
   const folders = db.stmt<object, { value: string; n: number }>(
     `SELECT value, n FROM recording_facet_totals WHERE facet = 'folder'`,
   )

@@ -1,5 +1,5 @@
 import type { RecordingFilters } from '../../../wire/recordings.ts'
-import type { Reach } from '../../http/reach.ts'
+import type { Visibility } from '../../http/visibility.ts'
 import type { Db } from '../../store/db.ts'
 import { type Condition, Lister, when } from '../../store/filter.ts'
 
@@ -35,7 +35,7 @@ const PICKED = `count(*) AS cells, json_group_array(c.id) AS ids, coalesce(sum(c
 const NAMED = `(SELECT value FROM json_each(@named))`
 
 /** Which cells of the library a caller and a filter pick (0011_search.sql): their sums are exact totals. */
-export function cellStore(db: Db) {
+export function recordingCounts(db: Db) {
   const cells = new Lister<Picked>(db, {
     columns: PICKED,
     from: `${SCOPES} CROSS JOIN recording_cells c ON c.scope_id = r.scope_id`,
@@ -49,12 +49,13 @@ export function cellStore(db: Db) {
   return {
     pick: (conditions: Condition[]): Picked => cells.aggregate(PICKED, conditions),
     /** Scopes within reach, without what is named one by one. */
-    scopes: (reach: Reach): number[] => scopes.all(reach.recordings(), 'r.scope_id').map((row) => row.id),
-    exceptions(reach: Reach): Exceptions {
-      const ids = reach.named('recording')
+    scopes: (visibility: Visibility): number[] =>
+      scopes.all(visibility.recordings(), 'r.scope_id').map((row) => row.id),
+    exceptions(visibility: Visibility): Exceptions {
+      const ids = visibility.named('recording')
       if (ids.length === 0) return { also: [], not: [] }
       const named = { named: JSON.stringify(ids) }
-      const within = reach.recordings()
+      const within = visibility.recordings()
       const visible = recordings.all([{ sql: `r.id IN ${NAMED}`, params: named }, ...within], 'r.seq')
       const byCell = unnamed.all([{ sql: '1', params: named }, ...within], 'r.seq')
       const [open, scoped] = [visible, byCell].map((rows) => new Set(rows.map((row) => row.seq))) as [
@@ -65,7 +66,7 @@ export function cellStore(db: Db) {
     },
   }
 }
-export type CellStore = ReturnType<typeof cellStore>
+export type RecordingCounts = ReturnType<typeof recordingCounts>
 
 /** The filters that cells answer. */
 export const cellConditions = (f: RecordingFilters): Condition[] => [

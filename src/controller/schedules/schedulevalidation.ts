@@ -6,9 +6,9 @@ import type { Recurrence, ScheduleInput, SchedulePatch } from '../../wire/schedu
 import { BUILT_IN } from '../../wire/settings.ts'
 import { mustBeInUse } from '../fleet/nodes/problems.rules.ts'
 import { placesOf } from '../fleet/rooms/places.rules.ts'
-import type { reaches } from '../http/reach.ts'
+import type { UserPrincipal } from '../http/principal.ts'
 import { inScope, verdict } from '../http/scope.ts'
-import type { UserWho } from '../http/who.ts'
+import type { visibilities } from '../http/visibility.ts'
 import type { SettingsApi } from '../settings/api.ts'
 import { present } from '../store/filter.ts'
 import { type AssigningParts, mayAssign } from './assigning.ts'
@@ -22,7 +22,7 @@ export interface DraftParts extends AssigningParts {
   defaultInterfaceId: string | undefined
   /** @throws Fail when a take of this profile could not be made. */
   plan: (node: Node, capture: Capture, profileId: string) => void
-  reach: ReturnType<typeof reaches>
+  visibility: ReturnType<typeof visibilities>
   references: ReferenceStore
   schedules: ScheduleStore
   settings: SettingsApi
@@ -32,10 +32,10 @@ const forbidden = (reason = 'missing_resource_scope'): Fail => new Fail(403, rea
 export const noNode = (): Fail => conflict('schedule_node_not_found', 'Schedule node not found')
 
 /** Makes schedules of what people send, in the order of checks of contract B, 18.2. */
-export function drafter(parts: DraftParts) {
+export function scheduleDrafts(parts: DraftParts) {
   return {
     /** A new schedule; `id` when the body names none. */
-    fresh(body: ScheduleInput, id: string, who: UserWho, now: string): Stored {
+    fresh(body: ScheduleInput, id: string, principal: UserPrincipal, now: string): Stored {
       const given = body.nextRunAt === undefined ? undefined : instantOf(body.nextRunAt, 'nextRunAt')
       const recurrence = body.recurrence ? dated(body.recurrence) : implied(given)
       const { nextRunAt: _, ...fields } = body
@@ -46,21 +46,21 @@ export function drafter(parts: DraftParts) {
         ...fields,
         ...{ anchorDate: dateOf(zone.dayOf(Date.parse(now))), id: body.id ?? id, recurrence, updatedAt: now },
       }) as Stored
-      const whole = present({ ...draft, ...checked(parts, draft, who, now, undefined) }) as Stored
+      const whole = present({ ...draft, ...checked(parts, draft, principal, now, undefined) }) as Stored
       const made = waiting(whole, firstOf(parts, whole, now, given))
-      mayAssign(parts, who, undefined, made)
+      mayAssign(parts, principal, undefined, made)
       return made
     },
     /** What a patch makes of a schedule. */
-    patched(before: Stored, patch: SchedulePatch, who: UserWho, now: string): Stored {
+    patched(before: Stored, patch: SchedulePatch, principal: UserPrincipal, now: string): Stored {
       const given = patch.nextRunAt === undefined ? undefined : instantOf(patch.nextRunAt, 'nextRunAt')
       const recurrence = patch.recurrence ? dated(patch.recurrence) : moved(before.recurrence, given)
       const { nextRunAt: _, ...fields } = patch
       // Null clears: `present` drops it.
       const draft = present({ ...before, ...defined(fields), recurrence, updatedAt: now }) as Stored
-      const whole = present({ ...draft, ...checked(parts, draft, who, now, before) }) as Stored
+      const whole = present({ ...draft, ...checked(parts, draft, principal, now, before) }) as Stored
       const after = replanned(parts, before, whole, given, now)
-      mayAssign(parts, who, before, after)
+      mayAssign(parts, principal, before, after)
       return after
     },
   }
@@ -103,21 +103,21 @@ const moved = (r: Recurrence, given: number | undefined): Recurrence =>
 function checked(
   parts: DraftParts,
   draft: Stored,
-  who: UserWho,
+  principal: UserPrincipal,
   now: string,
   before: Stored | undefined,
 ): { roomId: string | undefined } {
-  const node = nodeOf(parts, draft, who, now, before)
+  const node = nodeOf(parts, draft, principal, now, before)
   const device = node && deviceOf(node, draft, parts.defaultInterfaceId)
   if (node) checkChannels(device, draft)
-  checkSettings(parts, draft, who, before)
+  checkSettings(parts, draft, principal, before)
   checkAssignees(parts, draft)
   if (!node) return { roomId: before?.roomId }
   if (draft.enabled && bearsOnTakes(before, draft)) mustBeInUse(node)
   const roomId = roomOf(node, device, draft)
   if (bearsOnTakes(before, draft)) parts.plan(node, draft, draft.recordingProfileId)
   // A new one too: the gate cannot judge what lies in no room.
-  if (!before || roomId !== before.roomId || node.id !== before.nodeId) mayBook(parts, who, node, roomId)
+  if (!before || roomId !== before.roomId || node.id !== before.nodeId) mayBook(parts, principal, node, roomId)
   return { roomId }
 }
 
@@ -136,21 +136,21 @@ function bearsOnTakes(before: Stored | undefined, draft: Stored): boolean {
 function nodeOf(
   parts: DraftParts,
   draft: Stored,
-  who: UserWho,
+  principal: UserPrincipal,
   now: string,
   before: Stored | undefined,
 ): Node | undefined {
   if (draft.nodeId === before?.nodeId)
     return draft.nodeId === undefined ? undefined : parts.nodes.find(draft.nodeId, now)
   const node = parts.nodes.find(draft.nodeId as string, now)
-  if (!node || !parts.references.seesNode(parts.reach(who, 'schedule:manage'), node.id)) throw noNode()
+  if (!node || !parts.references.seesNode(parts.visibility(principal, 'schedule:manage'), node.id)) throw noNode()
   return node
 }
 
 /** The room decides, with the node and its site as further ways in; the node's other rooms do not count. */
-function mayBook({ rooms }: DraftParts, who: UserWho, node: Node, roomId: string | undefined): void {
+function mayBook({ rooms }: DraftParts, principal: UserPrincipal, node: Node, roomId: string | undefined): void {
   const places = placesOf(node, roomId === undefined ? undefined : rooms.get(roomId))
-  const decision = verdict(who, 'schedule:manage', places)
+  const decision = verdict(principal, 'schedule:manage', places)
   if (!decision.allowed) throw forbidden(decision.reason)
 }
 
@@ -161,7 +161,7 @@ function mayBook({ rooms }: DraftParts, who: UserWho, node: Node, roomId: string
 function checkSettings(
   { references, settings }: DraftParts,
   draft: Stored,
-  who: UserWho,
+  principal: UserPrincipal,
   before: Stored | undefined,
 ): void {
   const common = new Set([...Object.values<string>(BUILT_IN), ...Object.values(settings.chosen())])
@@ -173,7 +173,7 @@ function checkSettings(
       })
   for (const { field, id, type } of named) {
     if (before && [before[field]].flat().includes(id)) continue
-    const asked = common.has(id) ? { ...who, roles: ['owner'] } : who
+    const asked = common.has(id) ? { ...principal, roles: ['owner'] } : principal
     if (!inScope(asked, [{ type, id }])) throw forbidden()
   }
 }

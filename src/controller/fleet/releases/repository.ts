@@ -6,10 +6,10 @@ import type { Log } from '../../../kernel/log.ts'
 import { faultWords } from '../../../kernel/words.ts'
 import { archiveOf, compareVersions, parseSums, SIGNATURE, SUMS } from '../../../system/host/release.rules.ts'
 import { digestOfFile, sumsFault } from '../../../system/host/release.ts'
-import { OwnRelease, type Running } from './depot.own.ts'
-import { type Held, type HeldFile, offerOf, ownWanted } from './depot.rules.ts'
+import { OwnRelease, type Running } from './repository.own.ts'
+import { type Held, type HeldFile, offerOf, ownWanted } from './repository.rules.ts'
 
-interface DepotParts {
+interface RepositoryParts {
   /** Holds a folder per release, as `npm run release` makes them; one release may also stand in it directly. */
   dir: string
   log: Log
@@ -31,14 +31,14 @@ const MAX_SUMS_BYTES = 64 * 1024
  * Every look reads the directory anew, so that what an operator puts there is offered at once; an archive is digested once
  * as long as it stays the same file. What does not fit its checksum is not offered, and told once.
  */
-export class Depot {
-  private readonly parts: DepotParts
+export class ReleaseRepository {
+  private readonly parts: RepositoryParts
   private readonly own: OwnRelease | undefined
   private readonly digests = new Map<string, Promise<string>>()
   private readonly told = new Set<string>()
   private seen: Held[] = []
 
-  constructor(parts: DepotParts) {
+  constructor(parts: RepositoryParts) {
     this.parts = parts
     this.own = parts.running && new OwnRelease(parts.dir, parts.running)
   }

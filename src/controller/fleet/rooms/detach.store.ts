@@ -7,7 +7,7 @@ const BATCH = 100
  * Lets recordings go of a room or a schedule that is about to be deleted, a few at a time: the foreign key would do it
  * for all of them in one statement, however many there are. Each gives whether there may be more.
  */
-export function leaving(db: Db) {
+export function detachStore(db: Db) {
   const of = (column: 'room_id' | 'schedule_id') => {
     const some = db.stmt<{ id: string; most: number }>(
       `UPDATE recordings SET ${column} = NULL
@@ -15,6 +15,6 @@ export function leaving(db: Db) {
     )
     return (id: string): boolean => db.tx(() => some.run({ id, most: BATCH })) === BATCH
   }
-  return { leaveRoom: of('room_id'), leaveSchedule: of('schedule_id') }
+  return { fromRoom: of('room_id'), fromSchedule: of('schedule_id') }
 }
-export type Leaving = ReturnType<typeof leaving>
+export type DetachStore = ReturnType<typeof detachStore>

@@ -8,13 +8,13 @@ import type { CallerLimits } from './callerlimits.ts'
 import type { Exports } from './exports.ts'
 import type { Ended } from './leftover.ts'
 import type { Limiter } from './limiter.ts'
+import type { Principal } from './principal.ts'
 import type { Principals } from './principals.ts'
 import type { AnyRoute, Incoming, Target } from './route.ts'
 import type { Scope } from './scope.ts'
-import type { Who } from './who.ts'
 
 /** What the pipeline stands on. */
-export interface Edge {
+export interface Pipeline {
   audit: Audit
   /** Bodies under way: of strangers, who fill only their own room, and of known callers. */
   bodies: { known: Bodies; strangers: Bodies }
@@ -44,7 +44,7 @@ export interface Call {
   bearer: string
   /** Parsed JSON before any schema, for targets that are named in it. @throws Fail when it could not be read. */
   body: () => unknown
-  known: { stale: boolean; who: Who } | undefined
+  known: { stale: boolean; principal: Principal } | undefined
   /** Moves forward when a flow commits long after its request came. */
   now: string
   params: Record<string, string>

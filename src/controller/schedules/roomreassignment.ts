@@ -14,7 +14,7 @@ interface Parts {
  * After the channels of a node moved to other rooms: its schedules follow, and their roster rows with them. One whose
  * channels now lie in several rooms stays where it is: the runner defers it and says so. Gives the ids that moved.
  */
-export const rerooming =
+export const roomReassignment =
   ({ defaultInterfaceId, nodes, rosters, schedules }: Parts) =>
   (nodeId: string, now: string): string[] => {
     const node = nodes.get(nodeId, now)
@@ -30,7 +30,7 @@ export const rerooming =
     return schedules.ofNode(nodeId).flatMap((schedule) => {
       const [room, ...others] = roomNow(schedule)
       if (others.length > 0 || room === schedule.roomId) return []
-      schedules.reroom(schedule.id, room, now)
+      schedules.reassignRoom(schedule.id, room, now)
       rosters.assign(schedule.id, room, schedule.assignedUserIds, schedule.assignedGroupIds, now)
       return [schedule.id]
     })

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../kernel/clock.ts'
 
 /** Who else keeps a take: nobody may delete or replace the audio of one that is held. */
-export interface Playing {
+export interface OpenPlaybacks {
   /** The take is being sent; call the answer once it no longer is. Calling it again does nothing. */
   hold(recordingId: string): () => void
   /** A player was given the take, or has just read from it: it comes back for more within these seconds. */
@@ -13,7 +13,7 @@ export interface Playing {
  * Takes that are being listened to or downloaded. Lives in memory: after a restart no stream is open, and a player that
  * comes back is expected anew. No timers: what has run out is dropped when the next one comes.
  */
-export function playing(clock: Clock): Playing {
+export function openPlaybacks(clock: Clock): OpenPlaybacks {
   const open = new Map<string, number>()
   const expected = new Map<string, number>()
   const prune = (now: number): void => {

@@ -22,9 +22,9 @@ import {
   checkWhole,
   owningJob,
 } from './cachefile.rules.ts'
-import type { Received } from './intake.ts'
+import type { Received } from './uploadreceiver.ts'
 
-export interface AttachParts {
+export interface StoreUploadParts {
   chunks: RecordingsApi['chunks']
   paths: PathClaims
   events: Events
@@ -67,14 +67,14 @@ interface Attached {
 }
 
 /** @throws Fail 404, or 403 for another node's recording. */
-export function ownRecording({ recordings }: AttachParts, id: string, nodeId: string): Recording {
+export function ownRecording({ recordings }: StoreUploadParts, id: string, nodeId: string): Recording {
   const recording = recordings.get(id)
   if (recording.nodeId === nodeId) return recording
   throw new Fail(403, 'node_scope_denied', 'Node credential cannot access this recording', { outcome: 'denied' })
 }
 
 /** The job this upload belongs to; asked again when the file has arrived, for much may happen meanwhile. */
-export function acceptable(parts: AttachParts, recording: Recording, { chunked, jobId, nodeId }: Asked): Job {
+export function acceptable(parts: StoreUploadParts, recording: Recording, { chunked, jobId, nodeId }: Asked): Job {
   const { chunks, jobs, recordings } = parts
   const own = jobs.ofRecording(recording.id)
   if (chunked && jobId === undefined && own.length === 0)
@@ -93,7 +93,7 @@ export const isAlone = ({ command }: Job, { details }: Told): boolean =>
   !enhances(command.enhancement) || details?.enhancementFailure !== undefined
 
 /** As what it is filed: chunks of a take that has nothing but raw ones are its chunks, and are joined and sent as such. */
-function renditionOf(parts: AttachParts, upload: Upload, got: Received): StoredRendition {
+function renditionOf(parts: StoreUploadParts, upload: Upload, got: Received): StoredRendition {
   const { alone, chunk, rendition } = upload
   if (!alone || !chunk || rendition !== 'raw') return rendition
   const others = stored(parts, upload).filter((row) => row.rendition !== 'raw')
@@ -102,8 +102,8 @@ function renditionOf(parts: AttachParts, upload: Upload, got: Received): StoredR
 }
 
 /** Puts a received file in its place and files it; what is not filed leaves nothing behind. */
-export async function attached(
-  parts: AttachParts,
+export async function storeUpload(
+  parts: StoreUploadParts,
   arrived: Arrived,
   got: Received,
   commit: Commit,
@@ -131,14 +131,14 @@ export async function attached(
 const checksumOf = ({ sha256 }: Received): string => `sha256:${sha256}`
 
 /** The files beside which the new one is stored. */
-const stored = ({ chunks, recordings }: AttachParts, { chunk, recordingId }: Upload) =>
+const stored = ({ chunks, recordings }: StoreUploadParts, { chunk, recordingId }: Upload) =>
   chunk ? chunks.files(recordingId).filter((file) => file.index === chunk.index) : recordings.files(recordingId)
 
 /**
  * `ad-hoc/<id>.<ext>`, or with a part of the checksum where that name is taken: no file is ever overwritten, but by its
  * own bytes: a sender that never heard our 201 comes again, and a crash between commit and unlink must leave no second file.
  */
-function claimed(parts: AttachParts, upload: Arrived, got: Received): string {
+function claimed(parts: StoreUploadParts, upload: Arrived, got: Received): string {
   const { chunk, codec, recordingId, rendition } = upload
   const folder = parts.recordings.get(recordingId).source === 'schedule' ? 'scheduled' : 'ad-hoc'
   const whole = `${recordingId}${rendition === 'raw' ? '.raw' : ''}`
@@ -152,7 +152,7 @@ function claimed(parts: AttachParts, upload: Arrived, got: Received): string {
 }
 
 /** The write: row of the file, end of the job, state of the recording, in one transaction. */
-function attach(parts: AttachParts, upload: Arrived, got: Received, file: string, now: string): Attached {
+function attach(parts: StoreUploadParts, upload: Arrived, got: Received, file: string, now: string): Attached {
   const { announced, chunk, codec, nodeId, recordingId } = upload
   const before = ownRecording(parts, recordingId, nodeId)
   const job = acceptable(parts, before, { chunked: chunk !== undefined, jobId: announced.jobId, nodeId })
@@ -217,7 +217,7 @@ const rowOf = <F extends StoredFile>(file: F, { announced, recordingId, renditio
 })
 
 function attachWhole(
-  parts: AttachParts,
+  parts: StoreUploadParts,
   upload: Upload,
   job: Job,
   described: StoredFile,
@@ -246,7 +246,7 @@ function attachWhole(
 }
 
 function attachChunk(
-  parts: AttachParts,
+  parts: StoreUploadParts,
   upload: Upload & { chunk: NonNullable<Upload['chunk']> },
   job: Job,
   file: StoredFile,
@@ -284,7 +284,7 @@ function attachChunk(
 }
 
 /** What a take in chunks has become: whole, or with holes once its job has ended; a repetition changes nothing. */
-function settle({ chunks, recordings }: AttachParts, recordingId: string, fresh: boolean, now: string): void {
+function settle({ chunks, recordings }: StoreUploadParts, recordingId: string, fresh: boolean, now: string): void {
   const set = chunks.find(recordingId)
   if (!set?.ended) return
   const { status } = recordings.get(recordingId)
@@ -293,7 +293,12 @@ function settle({ chunks, recordings }: AttachParts, recordingId: string, fresh:
 }
 
 /** Tells of a file that can be sent; gives the uploads that were queued of it (contract A, 12.3). */
-function queued({ events }: AttachParts, recordingId: string, now: string, piece?: CachedChunk | 'master'): object[] {
+function queued(
+  { events }: StoreUploadParts,
+  recordingId: string,
+  now: string,
+  piece?: CachedChunk | 'master',
+): object[] {
   const items: object[] = []
   events.emit('recording.cached', { now, piece, queued: items, recordingId })
   return items

@@ -4,8 +4,8 @@ import * as fs from 'node:fs'
 import * as os from 'node:os'
 import * as path from 'node:path'
 import { after, test } from 'node:test'
-import { askedFor } from '../../../../src/controller/fleet/releases/depot.rules.ts'
-import { Depot } from '../../../../src/controller/fleet/releases/depot.ts'
+import { askedFor } from '../../../../src/controller/fleet/releases/repository.rules.ts'
+import { ReleaseRepository } from '../../../../src/controller/fleet/releases/repository.ts'
 import { packFolder } from '../../../../src/system/host/archive.ts'
 import {
   type Arch,
@@ -209,15 +209,19 @@ test('the own executable is packed once when nothing else is there, with its pap
     const warned: string[] = []
     const log = { debug() {}, error() {}, info() {}, warn: (message: string) => void warned.push(message) }
     fs.mkdirSync(path.join(dir, 'releases', '.packing-cut'), { recursive: true })
-    const depot = new Depot({ dir: path.join(dir, 'releases'), log, publicKey: undefined, running })
-    const offers = await Promise.all([depot.offer('latest'), depot.offer('0.1.0'), depot.offer('latest')])
+    const repository = new ReleaseRepository({ dir: path.join(dir, 'releases'), log, publicKey: undefined, running })
+    const offers = await Promise.all([
+      repository.offer('latest'),
+      repository.offer('0.1.0'),
+      repository.offer('latest'),
+    ])
     assert.equal(new Set(offers.map((offer) => offer?.archives[0]?.sha256)).size, 1)
-    const archive = path.join(depot.dir, offers[0]?.archives[0]?.path ?? '')
+    const archive = path.join(repository.dir, offers[0]?.archives[0]?.path ?? '')
     made.push(fs.readFileSync(archive))
-    assert.deepEqual(fs.readdirSync(depot.dir), ['.own'])
+    assert.deepEqual(fs.readdirSync(repository.dir), ['.own'])
     // The next start finds it as it is.
     const { ino } = fs.statSync(archive)
-    const again = new Depot({ dir: depot.dir, log, publicKey: undefined, running })
+    const again = new ReleaseRepository({ dir: repository.dir, log, publicKey: undefined, running })
     assert.equal((await again.offer('latest'))?.archives[0]?.sha256, offers[0]?.archives[0]?.sha256)
     assert.equal(fs.statSync(archive).ino, ino)
     // Somebody tidied up: it is packed again.
@@ -225,22 +229,22 @@ test('the own executable is packed once when nothing else is there, with its pap
     assert.equal((await again.offer('latest'))?.archives[0]?.sha256, offers[0]?.archives[0]?.sha256)
     assert.ok(fs.existsSync(archive))
     // A release of the directory goes before it; another architecture is added to what it is.
-    const full = release(depot.dir, '2026.11.20-1', ['x64', 'arm64'])
+    const full = release(repository.dir, '2026.11.20-1', ['x64', 'arm64'])
     fs.rmSync(path.join(full, archiveName('2026.11.20-1', 'x64')))
-    const both = await depot.offer('latest')
+    const both = await repository.offer('latest')
     assert.deepEqual(
       both?.archives.map((one) => one.version),
       ['0.1.0', '2026.11.20-1'],
     )
     assert.deepEqual([...parseSums(both?.sums ?? '').keys()].sort(), both?.archives.map((one) => one.name).sort())
-    release(depot.dir, '2026.11.20-2', ['x64', 'arm64'])
+    release(repository.dir, '2026.11.20-2', ['x64', 'arm64'])
     assert.deepEqual(
-      (await depot.offer('latest'))?.archives.map((one) => one.version),
+      (await repository.offer('latest'))?.archives.map((one) => one.version),
       ['2026.11.20-2', '2026.11.20-2'],
     )
-    assert.equal(await depot.offer('9.9'), undefined)
+    assert.equal(await repository.offer('9.9'), undefined)
     assert.deepEqual(warned, [])
-    await depot.stop()
+    await repository.stop()
   }
   assert.deepEqual(made[0], made[1])
 })
