@@ -78,11 +78,11 @@ async function start(config: Config, { stderr, stdout }: Outlets): Promise<{ sto
   if (certificates) process.on('SIGHUP', reload)
   const notifier = notifierOf(config, db, log)
   await notifier.ready()
-  log.info('The controller listens.', { url, version, migrations: applied, data: config.SVC_DATA_DIR })
+  log.info('controller listening', { url, version, migrations: applied, data: config.SVC_DATA_DIR })
   stdout.write(`${JSON.stringify({ url, version, pid: process.pid })}\n`)
   return {
     async stop() {
-      log.info('The controller stops.')
+      log.info('controller stopping')
       void notifier.stopping('finishing requests')
       process.off('SIGHUP', reload)
       controller.release()
@@ -111,7 +111,7 @@ function notifierOf({ manager, programDirs }: Config, db: Db, log: Log): Notifie
       return true
     } catch (e) {
       // No sign of life then: a database that fails in this process may answer the next one.
-      log.error('The database does not answer.', errorFields(e))
+      log.error('database not responding', errorFields(e))
       return false
     }
   }
@@ -126,7 +126,7 @@ async function upgraded(db: Db, dir: string, addon: object | undefined, log: Log
   if (have !== undefined) {
     const copy = path.join(dir, `roomtone.db.schema-${have}`)
     await copyDatabase(db, copy, addon)
-    log.warn('The database is brought up to date; a copy of it as it was is kept.', { copy, from: have })
+    log.warn('upgrading the database schema; a copy of the old database is kept', { copy, from: have })
   }
   return migrate(db, migrations)
 }

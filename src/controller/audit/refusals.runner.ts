@@ -32,6 +32,6 @@ export function tellLastCounts(parts: Parts, clock: Clock, log: Log): void {
     tellCounts(parts, iso(clock.now()))
   } catch (e) {
     // A database that cannot be written must not keep the controller from stopping.
-    log.error('the last counts of refusals were not written', errorFields(e))
+    log.error('final refusal counts could not be recorded', errorFields(e))
   }
 }

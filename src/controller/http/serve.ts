@@ -332,7 +332,7 @@ function takeBack(pipeline: Pipeline, r: AnyRoute, { undelivered = () => {} }: D
   pipeline.group
     .submit(undelivered)
     .catch((e) =>
-      pipeline.log.error('an undelivered answer was not taken back', { action: r.action, ...errorFields(e) }),
+      pipeline.log.error('undelivered response could not be rolled back', { action: r.action, ...errorFields(e) }),
     )
 }
 

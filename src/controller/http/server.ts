@@ -93,6 +93,6 @@ function refusals(log: Log): (e: Error, socket: TLSSocket) => void {
     // Port scanners and broken connections are nobody's to look at.
     if (!reason || performance.now() - told < TOLD_EVERY_MS) return
     told = performance.now()
-    log.warn('A client was refused for its certificate.', { address: socket.remoteAddress, reason: String(reason) })
+    log.warn('client certificate refused', { address: socket.remoteAddress, reason: String(reason) })
   }
 }

@@ -136,7 +136,7 @@ export class Ticker {
       return runner.due?.()
     } catch (e) {
       // The database is away, say: the next pass comes with the interval, and asks again.
-      this.log.error('a background runner could not tell when it is due', { runner: runner.name, ...errorFields(e) })
+      this.log.error('background runner could not tell its next due time', { runner: runner.name, ...errorFields(e) })
       return undefined
     }
   }

@@ -162,7 +162,7 @@ const DEFERRED: Record<string, (typeof ALARMS)[keyof typeof ALARMS]> = {
 function postponed(parts: Parts, tell: Teller, { run, schedule, seen }: Start, e: unknown, now: string): Outcome {
   const { alarms, log, retrySeconds, runs } = parts
   const reason = e instanceof Fail ? e.reason : 'internal_error'
-  if (!(e instanceof Fail)) log.error('a scheduled recording failed', { scheduleId: schedule.id, ...errorFields(e) })
+  if (!(e instanceof Fail)) log.error('scheduled recording failed', { scheduleId: schedule.id, ...errorFields(e) })
   const at = Date.parse(now)
   const free = e instanceof Fail ? Date.parse(String(e.extra.details?.conflictEndsAt)) : Number.NaN
   const again = at + retrySeconds * 1000

@@ -58,7 +58,7 @@ export function settlement(parts: Parts) {
   /** A transaction that may let go of files of a take. */
   const releasing = async <T>(recordingId: string, write: (condemn: (files: string[]) => void) => T): Promise<T> => {
     const { done, left } = await paths.removing((condemn) => db.tx(() => write(condemn)))
-    for (const { path, error } of left) log.warn('an uploaded take left its file behind', { recordingId, path, error })
+    for (const { path, error } of left) log.warn('file of an uploaded take could not be removed', { recordingId, path, error })
     return done
   }
 
@@ -97,7 +97,7 @@ export function settlement(parts: Parts) {
         const now = nowIso()
         const known = e instanceof DriverError
         if (!known)
-          log.error('an upload driver failed', { uploadQueueItemId: item.id, message: e.message, stack: e.stack })
+          log.error('upload driver failed', { uploadQueueItemId: item.id, message: e.message, stack: e.stack })
         const lastError = known ? e.message : 'upload_failed'
         const next = isoPlus(now, pauseSeconds(item.attemptCount))
         const after = work.fail(item.id, claim, lastError, next, now)

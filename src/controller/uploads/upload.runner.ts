@@ -196,7 +196,7 @@ export class Uploader {
       else if (outcome instanceof Error) one.result = settlement.failed(one.item, one.claim, outcome)
       else one.result = await settlement.succeeded(one.item, one.claim, outcome as never)
     } catch (e) {
-      log.error('the end of an upload could not be written', { uploadQueueItemId: one.item.id, ...errorFields(e) })
+      log.error('upload result could not be recorded', { uploadQueueItemId: one.item.id, ...errorFields(e) })
     }
   }
 

@@ -34,7 +34,7 @@ export class Dispatch {
   start(job: LifecycleJob, options: LifecycleRequest, actor: Actor): Promise<LifecycleJob> {
     const work = this.run(job, options, actor)
     const tracked = work
-      .catch((e) => this.parts.log.error('a lifecycle job was not written down', { id: job.id, ...errorFields(e) }))
+      .catch((e) => this.parts.log.error('lifecycle job result not recorded', { id: job.id, ...errorFields(e) }))
       .finally(() => this.underWay.delete(tracked))
     this.underWay.add(tracked)
     return work
@@ -67,7 +67,7 @@ export class Dispatch {
 
   /** A bug: the record has to end all the same, for a job under way bars every other of its node. */
   private broken(job: LifecycleJob, e: unknown): Outcome {
-    this.parts.log.error('A lifecycle run failed.', { id: job.id, ...errorFields(e) })
+    this.parts.log.error('lifecycle run failed', { id: job.id, ...errorFields(e) })
     return failed('internal_error')
   }
 
@@ -75,7 +75,7 @@ export class Dispatch {
     const { group, jobs, log } = this.parts
     group
       .submit(() => jobs.tell(job.id, said), false)
-      .catch((e) => log.warn('Output of a lifecycle job was not written down.', { id: job.id, ...errorFields(e) }))
+      .catch((e) => log.warn('lifecycle job output not recorded', { id: job.id, ...errorFields(e) }))
   }
 
   private end(job: LifecycleJob, outcome: Outcome, actor: Actor): Promise<LifecycleJob> {

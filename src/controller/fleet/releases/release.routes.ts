@@ -56,7 +56,7 @@ async function offered(repository: ReleaseRepository, version: string, log: Log)
   try {
     return await repository.offer(version)
   } catch (e) {
-    log.error('The own executable could not be packed for nodes.', errorFields(e))
+    log.error('this executable could not be packed for nodes', errorFields(e))
     throw new Fail(503, 'release_not_ready', 'The release could not be made ready: the log of the controller says why')
   }
 }

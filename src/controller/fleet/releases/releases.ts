@@ -105,11 +105,11 @@ export class Releases {
       await fetchRelease(parts, version, known.assets, this.stopping.signal)
       await repository.look()
       this.unfetched = undefined
-      log.info('A new agent release was fetched.', { tag })
+      log.info('agent release fetched', { tag })
     } catch (e) {
       const { error } = errorFields(e)
       if (error !== this.unfetched?.error && !this.stopping.signal.aborted)
-        log.warn('The newest agent release could not be fetched.', { reason: error, tag })
+        log.warn('agent release could not be fetched', { reason: error, tag })
       this.unfetched = { at: clock.monotonic(), error }
     }
   }
@@ -140,7 +140,7 @@ export class Releases {
       const before = this.failure?.reason
       this.failure = { at: clock.monotonic(), reason }
       if (reason !== before)
-        log.warn('The agent release check failed.', e instanceof ReleaseError ? { reason } : errorFields(e))
+        log.warn('agent release check failed', e instanceof ReleaseError ? { reason } : errorFields(e))
     }
   }
 }

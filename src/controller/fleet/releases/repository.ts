@@ -155,6 +155,6 @@ export class ReleaseRepository {
     const key = `${place}: ${reason}`
     if (this.told.has(key)) return
     this.told.add(key)
-    this.parts.log.warn('A release in the release directory is not offered.', { place, reason })
+    this.parts.log.warn('release not offered: it failed its checks', { place, reason })
   }
 }

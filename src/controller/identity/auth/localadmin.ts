@@ -61,7 +61,7 @@ async function generate(parts: Parts, admin: LocalAdmin, now: string): Promise<v
   const hash = await hashPassword(password)
   parts.db.tx(() => apply(parts, admin, hash, now))
   // The one place where a password is told: there is no other way to learn it (decision 24). `warn`, to pass filters.
-  parts.log.warn('first admin made; this password is shown only once', { email: admin.email, password })
+  parts.log.warn('first admin created; this password is shown only once', { email: admin.email, password })
 }
 
 function apply({ audit, ids, users }: Parts, { email, name }: LocalAdmin, passwordHash: string, now: string): void {

@@ -86,7 +86,7 @@ export class ClockWatch {
       this.carry({ before: iso(before), by, now: iso(before + by) })
     } catch (e) {
       // A full disk, say: the time stays as it was, and the next look tries again.
-      log.error('The clock jumped, but the database could not be brought along.', { by, ...errorFields(e) })
+      log.error('clock jump: database times could not be adjusted; retrying', { by, ...errorFields(e) })
       return this.moving
     }
     clock.follow(by)
@@ -104,7 +104,7 @@ export class ClockWatch {
     try {
       listener(by)
     } catch (e) {
-      this.parts.log.error('The clock jumped, but what is held in memory could not be brought along.', errorFields(e))
+      this.parts.log.error('clock jump: times held in memory could not be adjusted', errorFields(e))
     }
   }
 
@@ -131,7 +131,7 @@ export class ClockWatch {
     })
     // Only what was committed: a jump that could not be written is tried again, and is one jump.
     this.adopt(leap)
-    log.warn('The clock of this machine jumped; leases, retries and sessions were moved along.', {
+    log.warn('clock jump: leases, retries and sessions adjusted', {
       before: jump.before,
       bySeconds,
       now: jump.now,
@@ -163,7 +163,7 @@ export class ClockWatch {
       }
     } catch (e) {
       log.error(
-        'Some sessions, retries or pauses were not moved along with the clock: they may end too early or too late.',
+        'clock jump: some sessions, retries or pauses could not be adjusted and may end too early or too late',
         errorFields(e),
       )
     }
@@ -183,7 +183,7 @@ export class ClockWatch {
     this.leap = leap
     if (trusted && !this.trusted())
       this.parts.log.warn(
-        'The clock went forward by a day or more: nothing is deleted for its age in the next 24 hours.',
+        'clock jumped forward by a day or more: no age-based deletion for the next 24 hours',
       )
   }
 }

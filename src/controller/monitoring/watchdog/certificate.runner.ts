@@ -39,9 +39,9 @@ export function certificateRunner({ audit, certificates, db, health, log }: Part
       if (!certificates) return undefined
       const look = certificates.look(Date.parse(now))
       const { expiresAt, fingerprint } = certificates.shown
-      if (look.changed) log.info('The controller shows a new certificate.', { expiresAt, fingerprint })
+      if (look.changed) log.info('serving a renewed certificate', { expiresAt, fingerprint })
       if (look.fault !== undefined && look.fault !== told)
-        log.warn('A certificate is not taken; the one before goes on.', { expiresAt, fault: look.fault })
+        log.warn('renewed certificate refused; the current one stays in use', { expiresAt, fault: look.fault })
       told = look.fault
       db.tx(() => {
         settle('certificate_expiring', () => expiryAlarm(certificates.shown, now), now)

@@ -34,12 +34,12 @@ export function toolsRunner({ audit, db, events, health, log, tools }: Parts): R
       const [standing] = health.alarms(TYPE)
       if (missing.length > 0 && !standing) {
         const message = `not installed: ${missing.join(', ')}. Chunks are not joined, waveforms not made (Debian: apt-get install ffmpeg)`
-        log.error('Programs are missing.', { message })
+        log.error('required programs are missing', { message })
         db.tx(() => hand.open(STEM, TYPE, 'warning', {}, { message, missing }, now))
       }
       if (missing.length === 0 && standing) {
         db.tx(() => hand.resolve(STEM, standing.id, `${STEM}_ended`, {}, now))
-        log.info('The missing programs are there again.', { tools })
+        log.info('missing programs found again', { tools })
         events.emit('tools.found', {})
       }
       return { missing }

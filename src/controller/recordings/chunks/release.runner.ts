@@ -47,7 +47,7 @@ export function releaseRunner({ audit, chunks, db, log, paths }: Parts): Runner 
     const due = chunks.releasable(iso(Date.parse(now) - KEPT_MS), BATCH)
     for (const { id, jobId } of due) {
       const { left } = await paths.removing((condemn) => db.tx(() => condemn(release(id, jobId, now))))
-      for (const file of left) log.warn('a joined chunk could not be deleted', { ...file })
+      for (const file of left) log.warn('joined chunk could not be deleted', { ...file })
     }
     return { released: due.length }
   }

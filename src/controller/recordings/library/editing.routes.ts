@@ -86,7 +86,7 @@ const deletionRoutes = ({ log, paths, visibility, recordings, takes }: Editing):
   ) => {
     const { done, left } = await paths.removing(write)
     for (const { path, error } of [...left, ...(await removeFiles(takes, await partsOf(takes, ids)))])
-      log.warn('a deleted recording left a file behind', { path, error })
+      log.warn('file of a deleted recording could not be removed', { path, error })
     return done
   }
   return [

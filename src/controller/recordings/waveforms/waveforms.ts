@@ -120,7 +120,7 @@ export class Waveforms {
   }
 
   private failed({ checksum, recordingId }: Wanted, reason: string): void {
-    this.parts.log.warn('a waveform could not be made', { recordingId, error: reason })
+    this.parts.log.warn('waveform could not be generated', { recordingId, error: reason })
     this.failures.set(checksum, { at: this.parts.clock.monotonic(), reason: reason.split(':')[0] ?? 'failed' })
     if (this.failures.size > MOST_FAILED) this.failures.delete(this.failures.keys().next().value as string)
   }
