@@ -180,7 +180,7 @@ test('what does not fit its checksum, or bears no signature where one is asked f
   )
   assert.match((await releaseFault(on, file, { key: ours.public, sums })) ?? '', /not signed/)
   assert.match((await releaseFault(on, 'other', { sums })) ?? '', /says nothing of other/)
-  const told = k.logged.filter((line) => line.includes('is not offered'))
+  const told = k.logged.filter((line) => line.includes('release not offered'))
   assert.deepEqual(
     told.map((line) => JSON.parse(line).reason.slice(0, 14)),
     ['its SHA-256 is', 'The release is', 'The signature ', 'The release is'],
