@@ -58,7 +58,8 @@ export function settlement(parts: Parts) {
   /** A transaction that may let go of files of a take. */
   const releasing = async <T>(recordingId: string, write: (condemn: (files: string[]) => void) => T): Promise<T> => {
     const { done, left } = await paths.removing((condemn) => db.tx(() => write(condemn)))
-    for (const { path, error } of left) log.warn('file of an uploaded take could not be removed', { recordingId, path, error })
+    for (const { path, error } of left)
+      log.warn('file of an uploaded take could not be removed', { recordingId, path, error })
     return done
   }
 

@@ -182,9 +182,7 @@ export class ClockWatch {
     const trusted = this.trusted()
     this.leap = leap
     if (trusted && !this.trusted())
-      this.parts.log.warn(
-        'clock jumped forward by a day or more: no age-based deletion for the next 24 hours',
-      )
+      this.parts.log.warn('clock jumped forward by a day or more: no age-based deletion for the next 24 hours')
   }
 }
 

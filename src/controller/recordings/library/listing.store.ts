@@ -216,7 +216,7 @@ function walkOf(db: Db, order: Ordering) {
     columns: 'r.seq',
     from: `(SELECT * FROM recordings r INDEXED BY ${index} ORDER BY ${orderSql(order)} LIMIT ${EXAMINED}) r`,
   })
-  const inner = `SELECT r.seq FROM recordings r INDEXED BY ${byCell} WHERE r.cell = c.value ORDER BY ${orderSql(order)} LIMIT @reach`
+  const inner = `SELECT r.seq FROM recordings r INDEXED BY ${byCell} WHERE r.cell = c.value ORDER BY ${orderSql(order)} LIMIT @visibility`
   const merge = byCell
     ? db.stmt<{ cells: string; limit: number; offset: number; visibility: number }, { seq: number }>(
         `SELECT r.seq FROM json_each(@cells) c CROSS JOIN recordings r ON r.seq IN (${inner})
@@ -244,7 +244,7 @@ function walkOf(db: Db, order: Ordering) {
       key === 'r.recorded_at'
         ? (folders: string, conditions: Condition[], limit: number, offset: number): number[] => {
             const best = `SELECT r.seq FROM recordings r INDEXED BY recordings_in_folder
-              WHERE r.folder = v.value AND ${conditions.map((c) => `(${c.sql})`).join(' AND ')} ORDER BY ${orderSql(order)} LIMIT @reach`
+              WHERE r.folder = v.value AND ${conditions.map((c) => `(${c.sql})`).join(' AND ')} ORDER BY ${orderSql(order)} LIMIT @visibility`
             const params = Object.assign({ folders, visibility: offset + limit }, ...conditions.map((c) => c.params))
             return seqs(filed.rows([{ sql: `r.seq IN (${best})`, params }], orderSql(order), limit, offset))
           }

@@ -209,7 +209,7 @@ test('a file that cannot be unlinked is told in the log, the recording is gone a
   assert.equal((await k.as('admin').delete('/recordings/r1')).status, 204)
   assert.deepEqual(k.rows('SELECT * FROM recordings'), [])
   assert.equal(k.logged.length, 1)
-  assert.match(k.logged[0] ?? '', /left a file behind.*ad-hoc\/r1\.wav/)
+  assert.match(k.logged[0] ?? '', /could not be removed.*ad-hoc\/r1\.wav/)
   await k.close()
 })
 
