@@ -74,6 +74,10 @@ export class WavFile {
     }
   }
 
+  get channels(): number {
+    return this.#shape.channels
+  }
+
   get frames(): number {
     return Math.floor(this.#dataBytes / wavFrameBytes(this.#shape))
   }

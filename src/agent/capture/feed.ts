@@ -7,8 +7,8 @@ import { type PcmFormat, streamFrameBytes } from '../audio/format.rules.ts'
 import { backoffMs, createBell } from '../proc/bell.ts'
 import type { Opening, SoundBus } from './bus.ts'
 import { type Fault, faultOf, negotiated, rateGot } from './faults.rules.ts'
-import { Intake } from './intake.ts'
 import { Lag } from './lag.rules.ts'
+import { SourceReader } from './reader.ts'
 import type { Device, SourceEnd } from './source.ts'
 
 export interface FeedSettings {
@@ -83,7 +83,7 @@ export class Feed {
   #begunAt = 0
   /** Of this opening: frames and inserted silence. */
   #frames = 0
-  #intake: Intake | undefined
+  #reader: SourceReader | undefined
   #lag: Lag | undefined
   /** Monotonic ms of the last frame the device ever gave. */
   #lastAt: number | undefined
@@ -126,7 +126,7 @@ export class Feed {
 
   /** A taker is gone, or has room again. */
   drained(): void {
-    if (![...this.takers].some((taker) => taker.full)) this.#intake?.resume()
+    if (![...this.takers].some((taker) => taker.full)) this.#reader?.resume()
   }
 
   /** Resolves when the device is released. Takers get nothing any more. */
@@ -134,7 +134,7 @@ export class Feed {
     this.takers.clear()
     this.#closing.abort()
     this.#wake.ring()
-    this.#intake?.stop()
+    this.#reader?.stop()
     await this.#done
   }
 
@@ -181,7 +181,7 @@ export class Feed {
       if (!(await this.#foretold())) this.#unfit = true
       // From here to the opened source nothing waits: a close finds either this line or the source.
       if (this.#closed || this.#unfit) return this.#lost(end)
-      const intake = new Intake(device.open(this.#stream), {
+      const reader = new SourceReader(device.open(this.#stream), {
         clock,
         format: this.#stream,
         onFrames: (frames, at) => this.#deliver(frames, at),
@@ -191,9 +191,9 @@ export class Feed {
         },
         patience: { graceMs: settings.growthGraceSeconds * 1000, stalledMs: settings.stalledSeconds * 1000 },
       })
-      this.#intake = intake
-      end = await intake.ended
-      await intake.close()
+      this.#reader = reader
+      end = await reader.ended
+      await reader.close()
     } catch (e) {
       // A program that cannot even be called, or a list of devices that cannot be read: an attempt that failed.
       end = { code: undefined, stderr: faultWords(e), stopped: false }
@@ -202,10 +202,10 @@ export class Feed {
   }
 
   #lost({ code, stderr }: SourceEnd): { heard: boolean; loss: Loss } {
-    const stalled = this.#intake?.stalled ? 'stalled' : undefined
+    const stalled = this.#reader?.stalled ? 'stalled' : undefined
     const fault = this.#unfit ? 'format_refused' : (stalled ?? faultOf(code, stderr))
     const opening = this.#opening
-    this.#intake = this.#opening = undefined
+    this.#reader = this.#opening = undefined
     if (opening) {
       if (this.#closed) this.#deps.bus.closed(opening)
       else this.#deps.bus.closed(opening, lastLine(stderr) || fault)
@@ -223,7 +223,7 @@ export class Feed {
     for (const taker of [...this.takers]) taker.block(frames, this.#stream, beganAt)
     this.#deps.bus.block(this.#opening!, frames, this.#deps.clock.now())
     if ([...this.takers].some((taker) => taker.full)) {
-      this.#intake!.pause()
+      this.#reader!.pause()
       this.#lag?.restart()
     } else this.#hole('clock', this.#lag?.arrived(at, this.#frames) ?? 0)
   }
@@ -231,10 +231,10 @@ export class Feed {
   /** First audio of an opening. False when it does not fit who takes. */
   #begin(beganAt: number): boolean {
     const { bus, device, interfaceRef: ref } = this.#deps
-    const got = rateGot(this.#intake!.stderr())
+    const got = rateGot(this.#reader!.stderr())
     if (got !== undefined && got !== this.#stream.rate && !this.#adjust({ ...this.#stream, rate: got })) {
       this.#unfit = true
-      this.#intake!.stop()
+      this.#reader!.stop()
       return false
     }
     if (this.#lastAt !== undefined) {

@@ -5,10 +5,9 @@ import { faultWords } from '../../kernel/words.ts'
 import type { Severity } from '../../wire/health.ts'
 import { fileFormat, type PcmFormat, streamFrameBytes } from '../audio/format.rules.ts'
 import type { TakeOwner } from '../audio/marks.ts'
-import type { Report } from '../health/report.ts'
+import { WavFile } from '../audio/wav.ts'
 import { type Hole, type Loss, lastLine, type Taker, type Tap } from './feed.ts'
-import { type Gap, withGap } from './gaps.rules.ts'
-import { TakeFile } from './takefile.ts'
+import type { Gap } from './gaps.rules.ts'
 import { type Dropped, type Piece, TakeWriter } from './writer.ts'
 
 interface RecorderSettings {
@@ -19,10 +18,11 @@ interface RecorderSettings {
 
 interface TakeEnd {
   frames: number
-  gaps: Gap[]
   /** Why the take ended before its length; undefined when it is whole or was stopped. */
   reason?: string
 }
+
+type Tell = (severity: Severity, name: string, details: Record<string, unknown>) => void
 
 interface RecorderDeps {
   asked: PcmFormat
@@ -41,13 +41,11 @@ interface RecorderDeps {
   gapsNoted(): Promise<void>
   /** The file exists and the first frame is about to be written; `format` is the file's. */
   onStart(format: PcmFormat): Promise<void>
-  report: Report
   /** The take of an earlier process that goes on: its shape, and when it was last written (monotonic ms). */
   resume?: Resume
   seconds: number
   settings: RecorderSettings
-  /** A generator stands in for the microphone. */
-  test: boolean
+  tell: Tell
 }
 
 export interface Resume extends PcmFormat {
@@ -62,7 +60,6 @@ interface Outage {
   toldLong?: true
 }
 
-/** A device that comes and goes all day must not bury everything else that is reported. */
 const MOST_TOLD = 40
 
 /** One take: everything its device gives until the asked number of samples is in the file. */
@@ -72,7 +69,6 @@ export class Recorder implements Taker {
   readonly #deps: RecorderDeps
   /** Resolves with the reason of a premature end; with undefined when the take is whole or was stopped. */
   readonly #end = Promise.withResolvers<string | undefined>()
-  #gaps: Gap[] = []
   #deadline: NodeJS.Timeout | undefined
   /** Frames given so far, written or not. */
   #due: number
@@ -103,7 +99,7 @@ export class Recorder implements Taker {
 
   /** Frames in the file. */
   get frames(): number {
-    return this.#writer?.file?.frames ?? this.#deps.resume?.frames ?? 0
+    return this.#writer?.frames ?? this.#deps.resume?.frames ?? 0
   }
 
   get full(): boolean {
@@ -131,7 +127,7 @@ export class Recorder implements Taker {
 
   /** After this the frames that the file had at the call outlive a power cut. */
   async secure(): Promise<void> {
-    await this.#writer?.file?.secure()
+    await this.#writer?.secure()
   }
 
   /** A new take can use any stream; one that has begun needs its own samples. */
@@ -162,7 +158,7 @@ export class Recorder implements Taker {
     const gap = this.#gap(frames)
     const attempt = this.#outage?.attempts
     if (cause === 'reopened') this.#recovered({ ...gap, attempt, device })
-    else this.#tell('warning', 'capture_overrun', { ...gap, device, noticedBy: cause })
+    else this.told('warning', 'capture_overrun', { ...gap, device, noticedBy: cause })
   }
 
   failed(loss: Loss): void {
@@ -171,8 +167,9 @@ export class Recorder implements Taker {
     if (reason !== undefined) this.#stopWith(reason)
   }
 
+  /** A device that comes and goes all day must not bury everything else that is reported. */
   told(severity: Severity, name: string, details: Record<string, unknown>): void {
-    this.#tell(severity, name, details)
+    if (severity === 'critical' || this.#told++ < MOST_TOLD) this.#deps.tell(severity, name, details)
   }
 
   readonly #owner: TakeOwner = {
@@ -191,7 +188,7 @@ export class Recorder implements Taker {
 
   async #begin(): Promise<void> {
     const { attach, file, resume } = this.#deps
-    this.#writer = this.#writerOf(resume && (await TakeFile.reopen(file, resume, this.#owner)))
+    this.#writer = this.#writerOf(resume && (await WavFile.reopen(file, fileShape(resume), this.#owner)))
     this.#lastAt = resume?.lastAt ?? 0
     if (this.#over) return
     this.#tap = attach(this)
@@ -219,13 +216,12 @@ export class Recorder implements Taker {
   }
 
   #recovered(details: Record<string, unknown>): void {
-    this.#tell('info', 'capture_device_recovered', details)
-    this.#tell('info', 'capture_runtime_restarted', details)
+    this.told('info', 'capture_device_recovered', details)
+    this.told('info', 'capture_runtime_restarted', details)
   }
 
   #gap(frames: number): Gap {
     const gap = { atFrame: this.#due, seconds: frames / this.#shape!.rate }
-    this.#gaps = withGap(this.#gaps, gap)
     this.#deps.onGap(gap)
     const silence = Math.min(frames, this.#limit - this.#due)
     this.#lastAt += (silence / this.#shape!.rate) * 1000
@@ -240,7 +236,7 @@ export class Recorder implements Taker {
     if (this.#due >= this.#limit) this.#stopWith(undefined)
   }
 
-  #writerOf(file: TakeFile | undefined): TakeWriter {
+  #writerOf(file: WavFile | undefined): TakeWriter {
     const { bufferBytes, gapsNoted, makeRoom, onFrames, resume } = this.#deps
     return new TakeWriter({
       beforeSilence: gapsNoted,
@@ -255,8 +251,8 @@ export class Recorder implements Taker {
       },
       onDropped: (dropped) => this.#lostByDisk(dropped),
       onFull: (e) =>
-        this.#tell('warning', 'disk_space_exhausted', { error: faultWords(e), frames: this.frames, willRetry: true }),
-      onRoom: () => this.#tell('info', 'disk_space_runtime_recovered', { frames: this.frames }),
+        this.told('warning', 'disk_space_exhausted', { error: faultWords(e), frames: this.frames, willRetry: true }),
+      onRoom: () => this.told('info', 'disk_space_runtime_recovered', { frames: this.frames }),
       onWritten: (frames) => {
         this.#tap?.drained()
         onFrames(frames)
@@ -267,20 +263,19 @@ export class Recorder implements Taker {
   /** What nobody could hold, and what the disk may not have taken, is a gap of its length. */
   #lostByDisk({ atFrame, frames }: Dropped): void {
     const gap = { atFrame, seconds: frames / this.#shape!.rate }
-    this.#gaps = withGap(this.#gaps, gap)
     this.#deps.onGap(gap)
-    this.#tell('warning', 'capture_overrun', { ...gap, noticedBy: 'disk' })
+    this.told('warning', 'capture_overrun', { ...gap, noticedBy: 'disk' })
   }
 
-  async #create(): Promise<TakeFile> {
+  async #create(): Promise<WavFile> {
     const { file, onStart } = this.#deps
-    const { channels, format, rate } = this.#shape!
-    const made = await TakeFile.create(file, this.#shape!, channels, this.#owner).catch(async (e) => {
+    const shape = fileShape(this.#shape!)
+    const made = await WavFile.create(file, shape, this.#owner).catch(async (e) => {
       // Half a header would be in the way of the next try; what was there before is never overwritten, nor removed.
       if (isDiskFull(e)) await fs.rm(file, { force: true })
       throw e
     })
-    await onStart({ channels, format: fileFormat(format), rate })
+    await onStart(shape)
     return made
   }
 
@@ -291,10 +286,10 @@ export class Recorder implements Taker {
     const willRetry = transient && !this.#long(outage)
     const details = { attempt: outage.attempts, ...describe(loss), willRetry }
     if (willRetry) {
-      if (outage.attempts === 1) this.#tell('warning', 'capture_device_unavailable', details)
+      if (outage.attempts === 1) this.told('warning', 'capture_device_unavailable', details)
       return undefined
     }
-    this.#tell('critical', loss.fault === 'stalled' ? 'capture_output_stalled' : 'capture_start_failed', details)
+    this.told('critical', loss.fault === 'stalled' ? 'capture_output_stalled' : 'capture_start_failed', details)
     return `capture_start_failed: ${lastLine(loss.said) || loss.fault}`
   }
 
@@ -304,19 +299,19 @@ export class Recorder implements Taker {
     const leftMs = this.#timeLeft()
     const details = { attempt: outage.attempts, ...describe(loss), frames: this.#due, willRetry: leftMs > 0 }
     if (loss.fault === 'stalled' && outage.attempts === 1)
-      this.#tell('critical', 'capture_output_stalled', this.#idle(details))
+      this.told('critical', 'capture_output_stalled', this.#idle(details))
     if (leftMs <= 0) return this.#givenUp(details)
-    if (outage.attempts === 1) this.#tell('warning', 'capture_device_lost', { ...details, nextAttempt: 2 })
+    if (outage.attempts === 1) this.told('warning', 'capture_device_lost', { ...details, nextAttempt: 2 })
     else if (this.#long(outage) && !outage.toldLong) {
       outage.toldLong = true
-      this.#tell('critical', 'capture_device_lost', details)
+      this.told('critical', 'capture_device_lost', details)
     }
     this.#deadline ??= setTimeout(() => this.#stopWith(this.#givenUp({ ...details, willRetry: false })), leftMs)
     return undefined
   }
 
   #givenUp(details: Record<string, unknown>): string {
-    this.#tell('critical', 'capture_device_lost', details)
+    this.told('critical', 'capture_device_lost', details)
     return 'capture_device_lost'
   }
 
@@ -344,7 +339,7 @@ export class Recorder implements Taker {
 
   #diskFault(error: unknown): string {
     const details = { error: faultWords(error), frames: this.frames, willRetry: false }
-    this.#tell('critical', isDiskFull(error) ? 'disk_space_exhausted' : 'capture_failed', details)
+    this.told('critical', isDiskFull(error) ? 'disk_space_exhausted' : 'capture_failed', details)
     return isDiskFull(error) ? 'capture_disk_space_exhausted' : `capture_failed: ${faultWords(error)}`
   }
 
@@ -354,20 +349,16 @@ export class Recorder implements Taker {
     const frames = this.frames
     const reason = this.#fault ?? ended
     try {
-      await this.#writer?.file?.finish()
+      await this.#writer?.finish()
     } catch (e) {
       // The samples are in the file and were synced within the last second; its length is repaired when it is read.
-      this.#tell('critical', 'capture_failed', { error: faultWords(e), frames })
+      this.told('critical', 'capture_failed', { error: faultWords(e), frames })
     }
-    return { frames, gaps: this.#gaps, ...(reason === undefined ? {} : { reason }) }
-  }
-
-  #tell(severity: Severity, name: string, details: Record<string, unknown>): void {
-    if (severity !== 'critical' && this.#told++ >= MOST_TOLD) return
-    const source = this.#deps.test ? { source: 'test' } : {}
-    this.#deps.report({ details: { ...details, ...source }, severity, type: `agent.recording_job.${name}` })
+    return { frames, ...(reason === undefined ? {} : { reason }) }
   }
 }
+
+const fileShape = ({ channels, format, rate }: PcmFormat) => ({ channels, format: fileFormat(format), rate })
 
 const describe = ({ code, device, fault, said }: Loss): Record<string, unknown> => ({
   code: code ?? null,

@@ -1,8 +1,8 @@
-// Between a take and its disk: what waits to be written, and what happens while there is no room.
+// The file of a take and what waits to be written to it, also while the disk has no room.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDiskFull } from '../../kernel/durable.ts'
-import { type PcmFormat, streamFrameBytes } from '../audio/format.rules.ts'
-import type { TakeFile } from './takefile.ts'
+import { type PcmFormat, streamFrameBytes, toFileFrames } from '../audio/format.rules.ts'
+import type { WavFile } from '../audio/wav.ts'
 
 export type Piece = { frames: Buffer; stream: PcmFormat } | { silence: number }
 
@@ -18,9 +18,9 @@ interface WriterDeps {
   /** Bytes held in memory while the disk is slow or full; a second of audio in any case. Default: 32 MiB. */
   bufferBytes?: number | undefined
   /** Makes the file, before the first write. */
-  create(): Promise<TakeFile>
+  create(): Promise<WavFile>
   /** The take that goes on, if it is one. */
-  file: TakeFile | undefined
+  file: WavFile | undefined
   /** Frames of the take before the first that is pushed. */
   from: number
   /** Lets others make way on the disk; resolves when they have. */
@@ -44,13 +44,17 @@ const WRITE_BYTES = 1 << 20
 const RETRY_MS = 250
 /** Tries behind the end of a take, two seconds of them: what is held may be minutes of audio. */
 const LAST_TRIES = 8
+/** Half the promised second: a write that just missed one sync is covered by the next. */
+const SYNC_MS = 500
 
+/** Writes a take as it comes: converted frames, on the disk at least once a second (decision 16). */
 export class TakeWriter {
   readonly #deps: WriterDeps
   #dead = false
   #dropped: Dropped | undefined
   #ended = false
-  #file: TakeFile | undefined
+  #file: WavFile | undefined
+  #finished: Promise<void> | undefined
   #lastTries = LAST_TRIES
   #limitBytes: number
   /** Frames pushed so far, those before it included. */
@@ -59,17 +63,23 @@ export class TakeWriter {
   #queued = 0
   /** The disk is full. */
   #starving = false
+  /** What the latest sync met; thrown with the next block: a delayed allocation reports a full disk here first. */
+  #syncFault: unknown
+  #synced = 0
+  #syncing = false
+  #timer: NodeJS.Timeout | undefined
   #writing: Promise<void> | undefined
 
   constructor(deps: WriterDeps) {
     this.#deps = deps
-    this.#file = deps.file
     this.#limitBytes = deps.bufferBytes ?? BUFFER_BYTES
     this.#pushed = deps.from
+    if (deps.file) this.#use(deps.file)
   }
 
-  get file(): TakeFile | undefined {
-    return this.#file
+  /** Frames in the file. */
+  get frames(): number {
+    return this.#file?.frames ?? this.#deps.from
   }
 
   /** Whether the device should wait. Not while the disk is full: that may last, and others take from the device too. */
@@ -84,10 +94,46 @@ export class TakeWriter {
     this.#writing ??= this.#drain()
   }
 
+  /** After this every frame written so far outlives a power cut. */
+  async secure(): Promise<void> {
+    await (this.#finished ?? this.#file?.secure())
+  }
+
   /** No more comes. Resolves when everything is written, or given up. */
   async end(): Promise<void> {
     this.#ended = true
     await this.#writing
+  }
+
+  /** Closes the file. */
+  async finish(): Promise<void> {
+    clearInterval(this.#timer)
+    this.#finished = this.#file?.finish()
+    await this.#finished
+  }
+
+  #use(file: WavFile): WavFile {
+    this.#timer = setInterval(() => this.#sync(file), SYNC_MS)
+    this.#file = file
+    return file
+  }
+
+  #sync(file: WavFile): void {
+    const { frames } = file
+    // A slow disk must not be given one sync upon the other.
+    if (this.#syncing || frames === this.#synced) return
+    this.#syncing = true
+    file
+      .sync()
+      .then(() => {
+        this.#synced = frames
+      })
+      .catch((e) => {
+        this.#syncFault = e
+      })
+      .finally(() => {
+        this.#syncing = false
+      })
   }
 
   #pushFrames(piece: { frames: Buffer; stream: PcmFormat }): void {
@@ -168,18 +214,26 @@ export class TakeWriter {
   /** What could not be written is in the queue again when it throws. */
   async #write(): Promise<void> {
     const batch = this.#next()
-    const before = this.#file?.frames ?? 0
+    const before = this.frames
     try {
-      this.#file ??= await this.#deps.create()
+      const file = this.#file ?? this.#use(await this.#deps.create())
       if ('silence' in batch) {
         this.#tellDropped()
         await this.#deps.beforeSilence()
-        await this.#file.appendSilence(batch.silence)
-      } else await this.#file.append(batch.blocks, batch.stream)
+        await file.appendSilence(batch.silence)
+      } else await this.#append(file, batch.blocks, batch.stream)
     } finally {
-      this.#written(batch, (this.#file?.frames ?? before) - before)
+      this.#written(batch, this.frames - before)
     }
-    this.#deps.onWritten(this.#file.frames)
+    this.#deps.onWritten(this.frames)
+  }
+
+  async #append(file: WavFile, blocks: Buffer[], stream: PcmFormat): Promise<void> {
+    const fault = this.#syncFault
+    this.#syncFault = undefined
+    if (fault) throw fault
+    const ready = blocks.map((block) => toFileFrames(block, stream, file.channels))
+    await file.append(ready.length === 1 ? ready[0]! : Buffer.concat(ready))
   }
 
   /** The next silence, or blocks that wait one behind the other. */

@@ -158,13 +158,13 @@ export class CaptureSession {
       onFrames: (frames) => this.#onFrames(frames),
       onGap: (gap) => this.#onGap(gap),
       onStart: (format) => this.#onStart(format, device.test),
-      report: ({ details, severity, type }) => {
-        for (const { job } of this.#active) job.tell(severity, type.split('.').at(-1)!, details)
+      tell: (severity, name, details) => {
+        const source = device.test ? { source: 'test' } : {}
+        for (const { job } of this.#active) job.tell(severity, name, { ...details, ...source })
       },
       ...this.#resumed(),
       seconds: Math.max(...this.#members.map((m) => m.fromFrame / asked.rate + m.job.command.durationSeconds)),
       settings: this.#ctx.settings,
-      test: device.test,
     })
   }
 

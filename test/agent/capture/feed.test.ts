@@ -72,10 +72,9 @@ function bench(t: TestContext, seconds: number, retryPauseSeconds = settings.ret
     },
     onGap: (gap) => void gaps.push(gap),
     onStart: async () => {},
-    report: ({ details = {}, type }) => void events.push([type.split('.').at(-1)!, details]),
     seconds,
     settings,
-    test: false,
+    tell: (_, name, details) => void events.push([name, details]),
   })
   recorder.start()
   return {

@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import type { Taker } from '../../../src/agent/capture/feed.ts'
 import type { Gap } from '../../../src/agent/capture/gaps.rules.ts'
 import { Recorder } from '../../../src/agent/capture/recorder.ts'
-import type { Happening } from '../../../src/agent/health/report.ts'
+import type { Severity } from '../../../src/wire/health.ts'
 import { quick, until, wav } from '../jobs/kit.ts'
 import { smallDisk } from '../spool/kit.ts'
 
@@ -23,7 +23,7 @@ function samples(from: number, count: number): Buffer {
 function bench(t: TestContext, dir: string, makeRoom: (filler: string) => Promise<void> = async () => {}) {
   const filler = path.join(dir, 'filler')
   fs.writeFileSync(filler, Buffer.alloc((256 - 36) << 10))
-  const events: Happening[] = []
+  const events: { details: Record<string, unknown>; name: string; severity: Severity }[] = []
   const gaps: Gap[] = []
   /** Frames in the file when a gap was told that begins before them. */
   const early: number[] = []
@@ -45,10 +45,9 @@ function bench(t: TestContext, dir: string, makeRoom: (filler: string) => Promis
       if (recorder.frames > gap.atFrame) early.push(recorder.frames)
     },
     onStart: async () => {},
-    report: (h) => void events.push(h),
     seconds: 8,
     settings: quick,
-    test: false,
+    tell: (severity, name, details) => void events.push({ details, name, severity }),
   })
   t.after(() => recorder.stop())
   recorder.start()
@@ -63,7 +62,7 @@ function bench(t: TestContext, dir: string, makeRoom: (filler: string) => Promis
       await until(() => taker !== undefined)
       for (const end = given + seconds * RATE; given < end; given += 400) taker!.block(samples(given, 400), asked, 0)
     },
-    names: () => events.map((e) => e.type.split('.').at(-1)!),
+    names: () => events.map((e) => e.name),
     recorder,
     taker: () => taker!,
     take: () => wav(fs.readFileSync(path.join(dir, 'take.wav'))),
@@ -80,18 +79,18 @@ test('a disk that has room again: what memory held is written, what it could not
   fs.rmSync(b.filler)
   await until(() => b.names().includes('disk_space_runtime_recovered'))
   await b.give(2)
-  const { frames, gaps, reason } = await b.end
-  assert.deepEqual([frames, reason, gaps], [8 * RATE, undefined, b.gaps])
+  const { frames, reason } = await b.end
+  assert.deepEqual([frames, reason, b.gaps.length], [8 * RATE, undefined, 1])
   assert.deepEqual(b.names(), ['disk_space_exhausted', 'disk_space_runtime_recovered', 'capture_overrun'])
   assert.deepEqual(
-    b.events.map((e) => [e.severity, e.details!.willRetry]),
+    b.events.map((e) => [e.severity, e.details.willRetry]),
     [
       ['warning', true],
       ['info', undefined],
       ['warning', undefined],
     ],
   )
-  const [{ atFrame, seconds } = { atFrame: 0, seconds: 0 }] = gaps
+  const [{ atFrame, seconds } = { atFrame: 0, seconds: 0 }] = b.gaps
   const lost = seconds * RATE
   assert.ok(atFrame > 2 * RATE && lost > RATE && atFrame + lost === 6 * RATE, `${lost} frames at ${atFrame}`)
   const { pcm } = b.take()
@@ -107,7 +106,7 @@ test('copies that make way at once leave no trace in the take', async (t) => {
   await b.give(2.8)
   await until(() => b.names().includes('disk_space_runtime_recovered'))
   await b.give(5.2)
-  assert.deepEqual(await b.end, { frames: 8 * RATE, gaps: [] })
+  assert.deepEqual([await b.end, b.gaps], [{ frames: 8 * RATE }, []])
   assert.ok(b.take().pcm.equals(samples(0, 8 * RATE)))
 })
 
@@ -116,10 +115,10 @@ test('a disk that stays full ends the take with what it has, soon after its plan
   if (!dir) return
   const b = bench(t, dir)
   await b.give(8)
-  const { frames, gaps, reason } = await b.end
-  assert.deepEqual([gaps, reason], [[], 'capture_disk_space_exhausted'])
+  const { frames, reason } = await b.end
+  assert.deepEqual([b.gaps, reason], [[], 'capture_disk_space_exhausted'])
   assert.deepEqual(
-    b.events.map((e) => [e.type.split('.').at(-1), e.severity, e.details!.willRetry]),
+    b.events.map((e) => [e.name, e.severity, e.details.willRetry]),
     [
       ['disk_space_exhausted', 'warning', true],
       ['disk_space_exhausted', 'critical', false],
@@ -139,7 +138,7 @@ test('a stop while the disk is full is no stop of the tries: what is held is wri
   await b.give(2.5)
   await until(() => b.names().includes('disk_space_exhausted'))
   b.recorder.stop()
-  assert.deepEqual(await b.end, { frames: 2.5 * RATE, gaps: [] })
+  assert.deepEqual([await b.end, b.gaps], [{ frames: 2.5 * RATE }, []])
   assert.ok(b.take().pcm.equals(samples(0, 2.5 * RATE)))
 })
 
@@ -158,8 +157,8 @@ test('silence is never in the file before its gap is told', async (t) => {
   taker.block(samples(0, 5 * RATE), asked, 0)
   fs.rmSync(rest)
   fs.rmSync(b.filler)
-  const { frames, gaps } = await b.end
-  assert.deepEqual(gaps, [
+  const { frames } = await b.end
+  assert.deepEqual(b.gaps, [
     { atFrame: RATE, seconds: 2 },
     { atFrame: 3 * RATE, seconds: 5 },
   ])

@@ -4,6 +4,7 @@ import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { createBus } from '../../../src/agent/capture/bus.ts'
 import { Feeds } from '../../../src/agent/capture/feeds.ts'
+import type { Gap } from '../../../src/agent/capture/gaps.rules.ts'
 import { Recorder } from '../../../src/agent/capture/recorder.ts'
 import type { Device, Source } from '../../../src/agent/capture/source.ts'
 import { tempDir } from '../jobs/kit.ts'
@@ -34,6 +35,7 @@ async function record(dir: string, openings: [seconds: number, stderr: string][]
     },
     test: false,
   }
+  const gaps: Gap[] = []
   const names: string[] = []
   const clock = { monotonic: () => now, now: () => 0 }
   const settings = { growthGraceSeconds: 10, retryPauseSeconds: 0.001, retryWindowSeconds: 3.5, stalledSeconds: 30 }
@@ -47,15 +49,14 @@ async function record(dir: string, openings: [seconds: number, stderr: string][]
     gapsNoted: async () => {},
     makeRoom: async () => {},
     onFrames: () => {},
-    onGap: () => {},
+    onGap: (gap) => void gaps.push(gap),
     onStart: async () => {},
-    report: ({ type }) => void names.push(type.split('.').at(-1)!),
     seconds,
     settings,
-    test: false,
+    tell: (_, name) => void names.push(name),
   })
   recorder.start()
-  return { end: await recorder.done, left: openings.length, names }
+  return { end: { ...(await recorder.done), gaps }, left: openings.length, names }
 }
 
 const BUSY = 'audio open error: Device or resource busy'

@@ -13,7 +13,7 @@ interface Patience {
   stalledMs: number
 }
 
-interface IntakeDeps {
+interface ReaderDeps {
   clock: Clock
   format: PcmFormat
   /** Whole frames in order; `at`: monotonic ms when they came. */
@@ -24,13 +24,13 @@ interface IntakeDeps {
 }
 
 /** One opening of a source: whole frames in order, when they came, and whether they stopped coming. */
-export class Intake {
+export class SourceReader {
   /** Resolves when the source is gone and its last frame was given. Never rejects. */
   readonly ended: Promise<SourceEnd>
   /** Monotonic ms of the latest arrival. */
   lastAt: number
   stalled = false
-  readonly #deps: IntakeDeps
+  readonly #deps: ReaderDeps
   readonly #frameBytes: number
   readonly #opened: number
   readonly #source: Source
@@ -43,7 +43,7 @@ export class Intake {
   #waiting: Buffer[] = []
   #words = ''
 
-  constructor(source: Source, deps: IntakeDeps) {
+  constructor(source: Source, deps: ReaderDeps) {
     this.#source = source
     this.#deps = deps
     this.#frameBytes = streamFrameBytes(deps.format)
