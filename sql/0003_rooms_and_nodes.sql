@@ -115,7 +115,7 @@ CREATE TABLE room_roster (
 CREATE INDEX room_roster_subject ON room_roster (subject_type, subject_id);
 CREATE INDEX room_roster_schedule ON room_roster (schedule_id);
 
--- `pending`: minted for a deploy, becomes active when the agent first uses it (decision 23).
+-- `pending`: minted for a deploy, becomes active when the agent first uses it (ADR-0006).
 CREATE TABLE node_credentials (
   id           TEXT PRIMARY KEY NOT NULL,
   node_id      TEXT NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
@@ -145,7 +145,7 @@ CREATE TABLE bootstrap_tokens (
 CREATE INDEX bootstrap_tokens_node ON bootstrap_tokens (node_id);
 CREATE INDEX bootstrap_tokens_creator ON bootstrap_tokens (created_by);
 
--- `previous`: replaced by rotation or bootstrap, kept until the node is known to hold the new key (decision 23).
+-- `previous`: replaced by rotation or bootstrap, kept until the node is known to hold the new key (ADR-0006).
 CREATE TABLE ssh_credentials (
   id          TEXT PRIMARY KEY NOT NULL,
   node_id     TEXT NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,

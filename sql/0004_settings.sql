@@ -49,7 +49,7 @@ CREATE TABLE upload_policies (
 ) STRICT;
 CREATE INDEX upload_policies_destination ON upload_policies (destination_id);
 
--- The built-ins every new controller starts with (contract B, sections 12 to 15).
+-- The built-ins every new controller starts with.
 INSERT INTO recording_profiles VALUES ('voice-mp3-vbr', 'Voice MP3 VBR', 'mp3', 128, 1, 'mono_to_stereo_mix', 0, 0, NULL, NULL,
   '{"keepRaw":true,"denoise":{"enabled":true,"engine":"deepfilternet3"},"highpass":{"enabled":true,"hz":80},"lowpass":{"enabled":false,"hz":12000},"deesser":{"enabled":false,"intensity":0.1},"compressor":{"enabled":false},"loudnorm":{"enabled":true,"targetI":-16,"truePeak":-1.5,"lra":11},"gate":{"enabled":false,"thresholdDb":-40}}',
   '1970-01-01T00:00:00.000Z', '1970-01-01T00:00:00.000Z');

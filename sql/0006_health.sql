@@ -9,7 +9,7 @@ CREATE TABLE health_events (
   node_id          TEXT,
   recording_id     TEXT,
   schedule_id      TEXT,
-  local_event_id   TEXT,                      -- the agent's own id: a resent event is the same event (decision 9)
+  local_event_id   TEXT,                      -- the agent's own id: a resent event is the same event (docs/contract/agent.md: Health events)
   opened_at        TEXT NOT NULL,
   acknowledged_at  TEXT,
   acknowledged_by  TEXT,

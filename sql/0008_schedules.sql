@@ -23,7 +23,7 @@ CREATE TABLE schedule_groups (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX schedule_groups_group ON schedule_groups (group_id);
 
--- What became of each occurrence. The key is the promise: one run per schedule and scheduled start (decision 28).
+-- What became of each occurrence. The key is the promise: one run per schedule and scheduled start (ADR-0022).
 CREATE TABLE schedule_runs (
   schedule_id   TEXT NOT NULL REFERENCES schedules (id) ON DELETE CASCADE,
   occurrence_at TEXT NOT NULL,                -- scheduled start, UTC

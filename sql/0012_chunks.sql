@@ -1,4 +1,5 @@
--- A take that arrives in chunks: one row while it is collected, one per chunk, one per stored file (contract A, 2.16, 4.5).
+-- A take that arrives in chunks: one row while it is collected, one per chunk, one per stored file
+-- (docs/contract/recordings.md: Chunks).
 CREATE TABLE chunked_recordings (
   recording_id     TEXT PRIMARY KEY NOT NULL REFERENCES recordings (id) ON DELETE CASCADE,
   job_id           TEXT NOT NULL,             -- whose chunks they are

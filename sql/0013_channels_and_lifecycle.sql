@@ -52,7 +52,7 @@ CREATE TABLE channel_map_plans (
 CREATE INDEX channel_map_plans_created ON channel_map_plans (created_at, id);
 CREATE INDEX channel_map_plans_template ON channel_map_plans (template_id);
 
--- What was asked of the lifecycle runner, and what came of it (contract A, 4.9).
+-- What was asked of the lifecycle runner, and what came of it (docs/contract/lifecycle.md: Actions).
 CREATE TABLE node_lifecycle_jobs (
   id            TEXT PRIMARY KEY NOT NULL,
   node_id       TEXT NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,

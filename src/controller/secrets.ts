@@ -7,7 +7,7 @@ import type { Config } from './config.ts'
 
 /**
  * The secret that seals what is stored: the configured one, else one made on first start and kept beside the
- * database, 0600 (decision 24). There is no built-in key.
+ * database, 0600 (ADR-0006). There is no built-in key.
  */
 export function secretKey(config: Config, log: Log): string {
   if (config.SVC_SECRET_KEY) return config.SVC_SECRET_KEY

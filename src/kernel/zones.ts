@@ -8,7 +8,7 @@ const MINUTE_MS = 60_000
 export interface Zone {
   /**
    * The instant (Unix ms) of a wall time. One that a change of the clock leaves out is the first instant after the
-   * gap; of one that comes twice it is the earlier (decision 28).
+   * gap; of one that comes twice it is the earlier (ADR-0022).
    */
   at(day: number, minute: number): number
   /** The day an instant (Unix ms) falls on. */

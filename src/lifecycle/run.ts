@@ -1,4 +1,4 @@
-// One lifecycle action on one node, from the key to the answer (agent contract, section 23).
+// One lifecycle action on one node, from the key to the answer (docs/contract/lifecycle.md: Runner).
 import * as fs from 'node:fs'
 import { Fail } from '../kernel/fail.ts'
 import type { Ids } from '../kernel/ids.ts'
@@ -96,7 +96,7 @@ export async function perform(
   return answer(exitCode)
 }
 
-/** A token once the deploy is in service: a failed one never sees any (decision 23). */
+/** A token once the deploy is in service: a failed one never sees any (ADR-0006). */
 async function activate(
   parts: RunParts,
   run: RunRequest,
@@ -114,7 +114,7 @@ const forced = ({ options }: RunRequest) => (options.force ? { force: true } : {
 
 /**
  * The token; without one, the exit code, with the reason told: the node goes on with the token it has. A controller that
- * answers and mints none is no failure (contract A, O2), one that does not answer is.
+ * answers and mints none is no failure (docs/contract/lifecycle.md: Material), one that does not answer is.
  */
 async function minted({ material }: RunParts, run: RunRequest, output: Output, signal: AbortSignal) {
   const goesOn = 'The deploy is done and the node goes on with the token it has'

@@ -1,4 +1,4 @@
-// POST /runs and GET /healthz (agent contract, section 23). Who asks and goes away ends the run.
+// POST /runs and GET /healthz (docs/contract/lifecycle.md: Runner). Who asks and goes away ends the run.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
 import * as http from 'node:http'

@@ -1,4 +1,4 @@
-// Where a run goes and as whom (agent contract, section 23). Pure.
+// Where a run goes and as whom (docs/contract/lifecycle.md: Runner). Pure.
 import { FORCED_COMMAND, MAINTAIN_COMMAND } from '../system/host/places.ts'
 import { isHost, type Material, MINTING_ACTIONS, type RunRequest } from '../wire/lifecycle.ts'
 import type { MaintainLine } from '../wire/maintain.ts'
@@ -77,6 +77,6 @@ export function lineOf({ action, options, target }: RunRequest, known: Known): M
   }
 }
 
-/** Late (decision 23): when the deploy is done and the node in service, and only with a controller that keeps its key. */
+/** Late (ADR-0006): when the deploy is done and the node in service, and only with a controller that keeps its key. */
 export const mints = ({ action }: RunRequest, credential: Material | undefined): boolean =>
   credential !== undefined && MINTING_ACTIONS.has(action)

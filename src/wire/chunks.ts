@@ -1,7 +1,7 @@
 export const CHUNK_STATUSES = ['capturing', 'cached', 'uploading', 'uploaded', 'partial', 'failed'] as const
 export type ChunkStatus = (typeof CHUNK_STATUSES)[number]
 
-/** One chunk of a take that arrives in pieces (contract A, 2.16). */
+/** One chunk of a take that arrives in pieces (docs/contract/recordings.md: Chunks). */
 export interface RecordingChunk {
   cachedAt?: string
   /** The file that is played: the enhanced one where there is one. */

@@ -91,7 +91,7 @@ export const Material = z.object({
   controllerToken: z.string().min(1).max(4096).optional(),
   /** Of the node's SSH server; none from a node that was set up by hand. */
   hostKeys: HostKeys.default([]),
-  /** What the node may still hold, as long as the newer one is not known to be there (decision 23). */
+  /** What the node may still hold, as long as the newer one is not known to be there (ADR-0006). */
   previous: z.array(z.object(keyPair)).max(8).default([]),
   /** How many of those nobody can read any more: the controller's master key changed since. */
   previousUnreadable: z.number().int().min(0).default(0),

@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { query, text } from './scalars.ts'
 
-/** Bytes of one piece of live audio (contract A, 7.4). */
+/** Bytes of one piece of live audio (docs/contract/listening.md: Chunks). */
 export const CHUNK_BYTES = { least: 44, most: 524_288 } as const
 
 const MONITOR_RENDITIONS = ['raw', 'enhanced'] as const
@@ -53,7 +53,7 @@ export type ChunkHeaders = z.infer<typeof ChunkHeaders>
 
 export interface ListenSession {
   enhance: boolean
-  /** What is heard is the audio of the node; the controller makes none up (decision 20). */
+  /** What is heard is the audio of the node; the controller makes none up (ADR-0019). */
   mode: 'agent_audio_chunk'
   nodeId: string
   sessionId: string

@@ -1,10 +1,10 @@
 import * as z from 'zod'
 import { instant, query, text, toldText } from './scalars.ts'
 
-/** Levels of one frame (contract A, 2.6). */
+/** Levels of one frame (docs/contract/agent.md: Meters). */
 export const MOST_LEVELS = 512
 
-// Bounded though the contract names no end: what is kept packed must fit its field.
+// Bounded: what is kept packed must fit its field.
 const channel = z.number().int().min(1).max(32_767)
 const dbfs = z.number().min(-160).max(24)
 const ratio = z.number().min(-1).max(1)
@@ -43,11 +43,11 @@ const distinct = (levels: { channelIndex: number }[]): boolean =>
 
 export const MeterFrame = z.object({
   capturedAt: instant,
-  /** System ref or controller's id as sent (decision 26); the controller's id wherever it is shown. */
+  /** System ref or controller's id as sent (docs/contract/nodes.md: Interfaces); the controller's id wherever it is shown. */
   interfaceId: toldText(1, 255),
   levels: z.array(AudioLevel).max(MOST_LEVELS).refine(distinct, 'a channel is named twice'),
   nodeId: text(1, 160),
-  /** Made up, not heard: never judged (decision 20). */
+  /** Made up, not heard: never judged (ADR-0018). */
   synthetic: z.boolean().optional(),
 })
 export type MeterFrame = z.infer<typeof MeterFrame>

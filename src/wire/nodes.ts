@@ -116,7 +116,7 @@ export const NodePatch = z
       .optional(),
     notes: prose(0, 2000).nullable().optional(),
     recordingCapacity: Capacity.optional(),
-    // The node's default room (decision 4): null clears it.
+    // The node's default room: null clears it.
     roomId: text(1, 160).nullable().optional(),
     tags: Tags.optional(),
   })
@@ -268,7 +268,7 @@ export const Inventory = z.object({ interfaces: z.array(FoundInterface).max(64).
 
 export const AgentHealthEvent = z.strictObject({
   details: z.record(z.string(), z.unknown()).default({}),
-  /** The agent's own id: a repeat with the same id is the same event (decision 9). */
+  /** The agent's own id: a repeat with the same id is the same event (docs/contract/agent.md: Health events). */
   id: text(1, 160).optional(),
   openedAt: instant.optional(),
   recordingId: clientId.optional(),
@@ -369,7 +369,10 @@ const limit = z
   .transform((v) => v ?? null)
 
 export const RecorderCachePolicy = z.object({
-  /** Without any limit the policy means: delete as soon as the controller has the file (contract A, 2.13). */
+  /**
+   * Without any limit the policy means: delete as soon as the controller has the file (docs/contract/agent.md:
+   * Configuration).
+   */
   deleteAfterUpload: z.boolean().default(false),
   maxAgeDays: limit,
   maxBytes: limit,

@@ -1,4 +1,4 @@
-/** The 23 permissions of the specification. */
+/** Every permission there is. */
 export const PERMISSIONS = [
   'auth:manage',
   'audit:read',
@@ -81,7 +81,7 @@ export const CAPABILITY_OF: Partial<Record<Permission, Capability>> = {
   'recording:delete': 'delete',
 }
 
-/** Union of the permissions of `roles`, in the order of the specification. Unknown names give nothing. */
+/** Union of the permissions of `roles`, in the order of `PERMISSIONS`. Unknown names give nothing. */
 export function permissionsOf(roles: readonly string[]): Permission[] {
   const held = new Set(roles.flatMap((role) => ROLE_PERMISSIONS[role as Role] ?? []))
   return PERMISSIONS.filter((permission) => held.has(permission))

@@ -12,7 +12,7 @@ export const CODEC_CHANNELS: Record<Codec, number> = { mp3: 2, flac: 8, wav: 256
 
 export const DENOISERS = ['deepfilternet3', 'rnnoise'] as const
 
-/** The enhancement chain in the order of the specification, with its defaults. */
+/** The enhancement chain in its order, with its defaults (docs/contract/agent.md: Enhancement). */
 export const Enhancement = z.strictObject({
   keepRaw: z.boolean().default(true),
   denoise: z

@@ -26,7 +26,7 @@ export type RetentionInput = z.infer<typeof RetentionInput>
 export const RetentionPatch = z.strictObject(fields).partial().refine(someField, 'At least one field is required')
 export type RetentionPatch = z.infer<typeof RetentionPatch>
 
-/** What becomes of stored takes, on the controller or on the recorders (contract B, section 14). */
+/** What becomes of stored takes, on the controller or on the recorders (docs/contract/recordings.md: Retention). */
 export interface RetentionPolicy {
   action: (typeof RETENTION_ACTIONS)[number]
   /** Only takes whose every upload has succeeded. */

@@ -13,7 +13,9 @@ export interface RunnerReport {
   running: boolean
 }
 
-/** Counts over what the caller sees (contract B, section 21). Alerts are health events that are not resolved. */
+/**
+ * Counts over what the caller sees (docs/contract/api.md: Status and probes). Alerts are health events that are not resolved.
+ */
 export interface Status {
   acknowledgedAlerts: number
   /** In progress: status `recording`, or a running job. */

@@ -145,7 +145,7 @@ export const BulkEnqueue = z.strictObject({
   recordingIds: z.array(text(1, 160)).min(1).max(200),
 })
 
-/** One file on its way to one destination (contract A, 2.18). */
+/** One file on its way to one destination (docs/contract/uploads.md: Queue). */
 export interface UploadItem {
   attemptCount: number
   cachePath?: string

@@ -38,7 +38,7 @@ const sometimes = {
   staticScoreThreshold: score,
 }
 
-/** Thresholds and modes (contract B, 12.1); an optional field that is unset has the effective value of the contract. */
+/** Thresholds and modes (docs/contract/health.md: Watchdog policies, which has the values of unset ones). */
 export const WatchdogRules = z.object({ ...always, ...z.object(sometimes).partial().shape }).omit({ name: true })
 export type WatchdogRules = z.infer<typeof WatchdogRules>
 export type WatchdogPolicy = WatchdogRules & { id: string; name: string }

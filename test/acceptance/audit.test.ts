@@ -1,4 +1,5 @@
-// An auditor reads of scoped things only what is in scope, and a refusal binds an owner's reading too (contract B, 10).
+// An auditor reads of scoped things only what is in scope, and a refusal binds an owner's reading too
+// (docs/contract/audit.md: Reading).
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type Caller, callers, scoped } from './callers.ts'

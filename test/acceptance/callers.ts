@@ -69,7 +69,7 @@ export function may(c: Caller, permission: string | null, reachedBy: Name[]): bo
 export const scoped = (c: Caller, reachedBy: Name[]): boolean =>
   !covers(c.deny, reachedBy) && (bypasses(c) || covers([...c.grants, ...c.allow], reachedBy))
 
-/** A room also shows in the list through a node held in full: by itself or its site (contract A, 1.3). */
+/** A room also shows in the list through a node held in full: by itself or its site (docs/contract/access.md: Visible sets). */
 export function lists(w: World, c: Caller, permission: string, thing: Thing): boolean {
   if (may(c, permission, thing.reachedBy)) return true
   if (thing.type !== 'room' || covers(c.deny, thing.reachedBy) || !holds(c, permission)) return false

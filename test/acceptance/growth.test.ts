@@ -167,7 +167,10 @@ function reached(principal: UserPrincipal): Set<string> {
   return new Set(open)
 }
 
-/** The writer with the rooms of the nodes they hold in full, which is what they may let others into (contract A, 1.3). */
+/**
+ * The writer with the rooms of the nodes they hold in full, which is what they may let others into (docs/contract/access.md:
+ * Visible sets).
+ */
 function giver(principal: UserPrincipal): UserPrincipal {
   const nodes = w.things.filter(({ type }) => type === 'node')
   const full = nodes.filter(({ reachedBy }) => {

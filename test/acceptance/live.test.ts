@@ -29,7 +29,7 @@ const level = (channelIndex: number) => ({
 const ofDesk = (): Name[] => [`node ${w.nodes.desk.id}`, 'site North']
 const ROOM_OF = ['hall', 'hall', 'booth', 'booth']
 
-/** Channels of the shared device the caller may see, by the rules of the contract (A, 1.3). */
+/** Channels of the shared device the caller may see, by the rules of docs/contract/access.md: Visible sets. */
 function channelsOf(c: Caller, permission = 'node:read'): number[] {
   if (!may(c, permission, [...ofDesk(), 'room hall', 'room booth'])) return []
   const { main } = w.nodes.devices

@@ -1,6 +1,6 @@
 // Two sites, four rooms and three nodes, made through the API as people and agents would; one node serves two rooms
 // and none at all with its second device, one has no room. What each thing expands to is written here from what was
-// asked for, by the rules of the contract (nodes-recordings-jobs 1.2, access-settings-schedules 4), never from src.
+// asked for, by the rules of docs/contract/access.md: Expansion, never from src.
 import assert from 'node:assert/strict'
 import { type Answer, type Kit, kit } from '../kit/kit.ts'
 
@@ -83,7 +83,7 @@ export async function world() {
     if (!get('health_event', id)) add('health_event', id, get('recording', recordingId)?.reachedBy ?? [])
   const maps = await mapped(owner, nodes, add)
   const switchers = await wired(owner, add)
-  // An item is its recording's (contract B, 4).
+  // An item is its recording's (docs/contract/access.md: Visible sets).
   for (const [key, id] of Object.entries(uploads.items))
     add('upload_queue', id, (get('recording', library[key]?.id ?? '') as Thing).reachedBy)
   return { k, owner, get, health, library, maps, nodes, schedules, switchers, things, uploads }

@@ -1,4 +1,4 @@
-// Every action name of the contract (B, section 10.1), without the endings of outcomes: typed once, held against the routes.
+// Every action name that other systems rely on, without the endings of outcomes: typed once, held against the routes.
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { kit } from '../kit/kit.ts'
@@ -99,17 +99,16 @@ const BEYOND: Record<string, string> = {
   'nodes.agent_release.install': 'and installs them from it',
   'nodes.bootstrap_config.issue': 'enroll and mint for a setup stick in one go',
   'nodes.bootstrap_token.check': 'a box asks whether its token is still good before it changes anything',
-  'nodes.credentials.revoke': 'revoking a node disables both of its credentials (decision 4)',
+  'nodes.credentials.revoke': 'revoking a node disables both of its credentials',
   'nodes.reinstate': 'and may come back with a new bootstrap',
-  'nodes.retire': 'a box that is gone leaves the lists, its recordings stay (additions, section 3)',
+  'nodes.retire': 'a box that is gone leaves the lists, its recordings stay',
   'nodes.ssh_credential.host_keys.replace': 'host keys of a node that was set up by hand, for the lifecycle runner',
-  'openapi.read': 'the document of all records (decision 11)',
-  'recordings.cache_file.offset': 'offset of an interrupted upload (decision 7)',
+  'openapi.read': 'the document of all records',
+  'recordings.cache_file.offset': 'offset of an interrupted upload',
   'recordings.waveform.read': 'waveform peaks, made once and stored',
-  'settings.channel_map_assignments.actions.read':
-    'list, detail and actions for every settings family (clarifications)',
-  'settings.channel_map_assignments.detail.read': 'list, detail and actions for every settings family (clarifications)',
-  'settings.switchers.detail.read': 'the detail of a switcher is a route of the specification',
+  'settings.channel_map_assignments.actions.read': 'list, detail and actions for every settings family',
+  'settings.channel_map_assignments.detail.read': 'list, detail and actions for every settings family',
+  'settings.switchers.detail.read': 'list, detail and actions for every settings family',
 }
 
 test('what routes write into the audit is named by the contract, or has a reason', () => {

@@ -77,8 +77,9 @@ const headings = (text: string): string[] =>
 const CITED = /ADR-(\d{4})|`?(docs\/contract\/[\w-]+\.md)`?(?:: ([A-Z][\w ,-]*\w))?/g
 
 test('what comments cite is there', () => {
+  // A citation may go on in the next line of its comment.
   for (const { file, text } of sources(['src', 'test', 'scripts', 'sql'], ['.ts', '.mjs', '.sql']))
-    for (const [cited, record, page, section] of text.matchAll(CITED)) {
+    for (const [cited, record, page, section] of text.replaceAll(/\n\s*(\/\/|\*|--) /g, ' ').matchAll(CITED)) {
       const where = `${file} cites ${cited}`
       if (record)
         assert.ok(

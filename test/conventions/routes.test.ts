@@ -3,7 +3,7 @@ import { after, test } from 'node:test'
 import type { AnyRoute } from '../../src/controller/http/route.ts'
 import { mounted } from '../../src/controller/http/serve.ts'
 import { kit } from '../kit/kit.ts'
-import { SPECIFICATION } from './specification.ts'
+import { PROMISED } from './promised.ts'
 
 const k = kit()
 after(() => k.close())
@@ -54,8 +54,8 @@ test('every user route names a permission', () => {
 
 test('routes without authentication are these and no others', () => {
   const open = k.routes.filter((r) => r.auth === 'none').map((r) => `${r.method} ${r.path}`)
-  const specified = SPECIFICATION.filter((r) => r.auth === 'none').map((r) => `${r.method} ${r.path}`)
-  assert.deepEqual(open.sort(), [...specified, 'GET /install.sh'].sort())
+  const promised = PROMISED.filter((r) => r.auth === 'none').map((r) => `${r.method} ${r.path}`)
+  assert.deepEqual(open.sort(), [...promised, 'GET /install.sh'].sort())
 })
 
 test('an audit base belongs to one record and looks like family.resource.verb', () => {
@@ -72,52 +72,50 @@ test('GET and DELETE take no body', () => {
   for (const r of k.routes) if (r.method === 'GET' || r.method === 'DELETE') assert.equal(r.body, undefined, line(r))
 })
 
-test('the specification lists no route twice', () => {
-  assert.deepEqual(doubled(SPECIFICATION.map(key)), [])
+test('no route is promised twice', () => {
+  assert.deepEqual(doubled(PROMISED.map(key)), [])
 })
 
-test('every specified route exists, with the specified permission', () => {
+test('every promised route exists, with its permission', () => {
   const built = new Map(k.routes.map((r) => [key(r), r]))
-  const found = SPECIFICATION.filter((s) => built.has(key(s)))
+  const found = PROMISED.filter((s) => built.has(key(s)))
   const equal = found.filter((s) => built.get(key(s))?.permission === s.permission)
-  console.log(
-    `specification routes ${SPECIFICATION.length}, implemented ${found.length}, permissions equal ${equal.length}`,
-  )
-  assert.deepEqual(SPECIFICATION.filter((s) => !equal.includes(s)).map(key), [])
+  console.log(`promised routes ${PROMISED.length}, implemented ${found.length}, permissions equal ${equal.length}`)
+  assert.deepEqual(PROMISED.filter((s) => !equal.includes(s)).map(key), [])
 })
 
-// What the specification's tables do not name, with the reason it is there.
+// What is not promised, with the reason it is there.
 const BEYOND: Record<string, string> = {
-  'GET /meter-events user': 'the specification has the stream of meters, but shows no path',
+  'GET /meter-events user': 'the stream of meters, for the console',
   'GET /auth/users/:/actions user': 'action states, as every resource has them',
-  'GET /auth/actions user': 'what can be done with accounts as a whole (contract B, section 28)',
-  'GET /auth/access-policies/actions user': 'action states of the list of policies (contract B, section 28)',
+  'GET /auth/actions user': 'what can be done with accounts as a whole',
+  'GET /auth/access-policies/actions user': 'action states of the list of policies',
   'GET /settings/controller/actions user': 'action states, as every resource has them',
   'GET /auth/sessions user': 'everybody sees where they are logged in',
   'DELETE /auth/sessions/: user': 'and ends a session they forgot somewhere',
   'GET /auth/users/:/sessions user': 'who manages access sees the sessions of a person',
   'DELETE /auth/users/:/sessions/: user': 'and ends one of them, without ending the account',
   'GET /audit-events/:/actions user': 'action states, as every resource has them',
-  'POST /nodes/:/credentials/revoke user': 'revoking a node disables both of its credentials (decision 4)',
-  'POST /nodes/:/retire user': 'a box that is gone leaves the lists, its recordings stay (additions, section 3)',
+  'POST /nodes/:/credentials/revoke user': 'revoking a node disables both of its credentials',
+  'POST /nodes/:/retire user': 'a box that is gone leaves the lists, its recordings stay',
   'POST /nodes/:/reinstate user': 'and may come back with a new bootstrap',
   'PUT /nodes/:/ssh-credential/host-keys user': 'host keys of a node that was set up by hand, for the lifecycle runner',
   'GET /nodes/:/agent-release/: bootstrap': 'a site without internet installs from its controller',
   'GET /nodes/:/agent-release/: node': 'and updates from it',
-  'GET /recordings/:/cache-file node': 'offset of an interrupted upload (decision 7)',
-  'DELETE /settings/upload-destinations/: user': 'the console deletes destinations (contract B, 15.1)',
-  'GET /recording-jobs/:/chunks user': 'the console shows the chunks of a job (contract A, section 17)',
+  'GET /recordings/:/cache-file node': 'offset of an interrupted upload',
+  'DELETE /settings/upload-destinations/: user': 'the console deletes destinations',
+  'GET /recording-jobs/:/chunks user': 'the console shows the chunks of a job',
   'GET /recordings/:/waveform user': 'waveform peaks made once and stored: the console draws them while a take plays',
   'GET /metrics scraper': 'a static token beside user sessions: a monitoring system does not log in',
   'GET /nodes/:/bootstrap bootstrap': 'a box asks whether its token is still good before it changes anything',
   'POST /nodes/bootstrap-config user': 'enroll and mint for a setup stick in one go: the file it holds',
   'GET /install.sh none': 'the installer for new boxes, knowing the address of its controller',
-  'GET /openapi.json user': 'the document of all records (decision 11)',
+  'GET /openapi.json user': 'the document of all records',
 }
 
-test('a route beyond the specification has a reason', () => {
-  const specified = new Set(SPECIFICATION.map(key))
-  const extra = k.routes.map(key).filter((r) => !specified.has(r) && !BEYOND[r])
+test('a route that is not promised has a reason', () => {
+  const promised = new Set(PROMISED.map(key))
+  const extra = k.routes.map(key).filter((r) => !promised.has(r) && !BEYOND[r])
   assert.deepEqual(extra, [])
 })
 

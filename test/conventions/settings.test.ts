@@ -168,7 +168,7 @@ test('a misspelt setting of the agent is told as a warning', () => {
   )
 })
 
-// Every name of the agent's table in the contract (section 2, and the modes of section 1), without the prefix.
+// Every setting that agents are installed with, without the prefix.
 const CONTRACT = `
   CONTROLLER_URL CONTROLLER_TOKEN ALLOW_INSECURE_CONTROLLER CONTROLLER_CA_CERT_PATH CONTROLLER_CONNECT_TIMEOUT_MS
   CONTROLLER_READ_TIMEOUT_MS CONTROLLER_REQUEST_TIMEOUT_MS NODE_ID NODE_ALIAS NODE_SITE NODE_ROOM HEARTBEAT_SECONDS

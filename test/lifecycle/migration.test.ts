@@ -1,4 +1,4 @@
-// A node that was set up by hand comes under management, as the specification describes it.
+// A node that was set up by hand comes under management.
 import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
 import { after, test } from 'node:test'

@@ -75,7 +75,7 @@ function covers(rule: Thing, set: Thing[]): boolean {
   return set.map(thing).some((t) => (type === '*' || type === t.type) && (id === '*' || id === t.id))
 }
 
-/** The contract's order, over the expansions written down by hand. */
+/** The order of decision, over the expansions written down by hand. */
 function expected(c: Caller, permission: Permission, on: Thing): string {
   const set = EXPANDS[on] as Thing[]
   if (c.policy?.effect === 'deny' && covers(c.policy.on, set)) return 'denied access_policy_denied'
@@ -273,7 +273,10 @@ const LISTS: [list: string, detail: string, type: string, permission: Permission
   ['/upload-queue', '/upload-queue/:id', 'recording', 'recording:read'],
 ]
 
-/** Rooms that show in the list although their detail asks for more: those of nodes held in full (contract A, 1.3). */
+/**
+ * Rooms that show in the list although their detail asks for more: those of nodes held in full (docs/contract/access.md:
+ * Visible sets).
+ */
 function shownThroughNodes(c: Caller): Thing[] {
   const rules = [...(c.grants ?? []), ...(c.policy?.effect === 'allow' ? [c.policy.on] : [])]
   const full = (node: Thing): boolean => {

@@ -1,7 +1,7 @@
 // Interleaved samples of any format as numbers: one row per channel, or all channels averaged to one.
 import { type PcmFormat, type SampleFormat, streamFrameBytes } from './format.rules.ts'
 
-/** Value of one step of the integer formats: full scale is 1 (contract, section 7). */
+/** Value of one step of the integer formats: full scale is 1 (docs/contract/health.md: Meter values). */
 const STEP: Record<Exclude<SampleFormat, 'FLOAT_LE'>, number> = {
   S16_LE: 2 ** -15,
   S24_LE: 2 ** -31,

@@ -1,4 +1,4 @@
-// Which device is kept open for the meters while nothing is recorded (contract, section 6 step 2).
+// Which device is kept open for the meters while nothing is recorded (docs/contract/agent.md: Meters).
 
 import type { PcmFormat, SampleFormat } from '../audio/format.rules.ts'
 import { alsaCard } from '../inventory/alsa.rules.ts'

@@ -47,7 +47,7 @@ const LAST_TRIES = 8
 /** Half the promised second: a write that just missed one sync is covered by the next. */
 const SYNC_MS = 500
 
-/** Writes a take as it comes: converted frames, on the disk at least once a second (decision 16). */
+/** Writes a take as it comes: converted frames, on the disk at least once a second (ADR-0012). */
 export class TakeWriter {
   readonly #deps: WriterDeps
   #dead = false

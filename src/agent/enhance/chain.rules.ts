@@ -1,4 +1,4 @@
-// The voice chain as ffmpeg filters (contract, section 17; the order is the specification's), and what it takes.
+// The voice chain as ffmpeg filters (docs/contract/agent.md: Enhancement), and what it takes.
 import { type Enhancement, enhances } from '../../wire/profiles.ts'
 import { filterOf, type Mix } from '../render/plan.rules.ts'
 import { DENOISE_RATE } from './denoiser.rules.ts'

@@ -177,7 +177,8 @@ export class Health {
       await fsp.writeFile(`${cursorFile}.new`, `${to}\n`)
       await fsp.rename(`${cursorFile}.new`, cursorFile)
     } catch (e) {
-      // Costs a repetition after the next start, which the controller recognises by the id (decision 9).
+      // Costs a repetition after the next start, which the controller recognises by the id (docs/contract/agent.md: Health
+      // events).
       log.debug('health cursor cannot be written', { error: faultWords(e) })
     }
   }

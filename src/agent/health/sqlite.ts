@@ -1,4 +1,4 @@
-// The health log as a database, for those who query it on the recorder (contract, section 21).
+// The health log as a database, for those who query it on the recorder (docs/contract/health.md: Local log).
 import * as fsp from 'node:fs/promises'
 import * as path from 'node:path'
 import { DatabaseSync } from 'node:sqlite'

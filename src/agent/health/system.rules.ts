@@ -1,4 +1,5 @@
-// When the machine itself is a worry (contract, section 8). Told when the level changes; a healthy start is silent.
+// When the machine itself is a worry (docs/contract/health.md: Rules of the agent). Told when the level changes; a healthy
+// start is silent.
 import type { Severity } from '../../wire/health.ts'
 import type { Happening } from './report.ts'
 

@@ -22,7 +22,7 @@ export function uploadVerdict(
   transient: boolean,
 ): UploadVerdict {
   if (transient || PASSING_REASONS.includes(reason ?? '')) return 'retry'
-  // The credential may be rotated at any time (decision 23).
+  // The credential may be rotated at any time (ADR-0006).
   if (status === 401 || status === 403) return 'retry_slowly'
   if (status === 404 || status === 413 || status === 415 || FINAL_REASONS.some((r) => reason?.includes(r)))
     return 'final'

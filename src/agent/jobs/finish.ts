@@ -34,7 +34,7 @@ export async function finishTake(ctx: JobContext, job: OwnedJob): Promise<void> 
 
 /**
  * All chunks are sent, but after a power cut the take ended before the last of them: none could say that it was the
- * last. The controller ends the job with what it has (contract, section 15).
+ * last. The controller ends the job with what it has (docs/contract/agent.md: Chunks).
  */
 const totalUndelivered = ({ state }: OwnedJob): boolean =>
   state.partSeconds !== undefined && state.chunkTotal === undefined

@@ -16,7 +16,7 @@ export interface LeaseDeps {
 const SLOWEST_SECONDS = 10
 const ENDED: AgentJob['status'][] = ['cancelled', 'completed', 'failed']
 
-/** Keeps a job's lease alive from the claim to the accepted upload (decision 15), and hears what the controller wants. */
+/** Keeps a job's lease alive from the claim to the accepted upload (ADR-0009), and hears what the controller wants. */
 export class Lease {
   readonly #deps: LeaseDeps
   readonly #stop = new AbortController()

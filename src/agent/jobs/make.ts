@@ -265,7 +265,7 @@ async function heard({ job, layout, signal }: Making, end: Closed): Promise<Take
   return { file: job.takeFile, fromFrame: end.from, heardFrom, heardTo: last, toFrame: end.to }
 }
 
-/** The enhanced rendition, or why there is none: best effort (contract, section 17). */
+/** The enhanced rendition, or why there is none: best effort (docs/contract/agent.md: Enhancement). */
 async function enhanced(m: Making, end: Closed): Promise<EnhancedPart | string> {
   const { ctx, job, over, plan, signal } = m
   const file = localName(chunkOf(m, end), 'enhanced', plan.codec)

@@ -24,7 +24,7 @@ const Assigned = z.object({
 })
 
 /**
- * The map a job takes of those that are assigned (contract, section 11, step 3): its interface's, else its node's. One
+ * The map a job takes of those that are assigned (docs/contract/agent.md: Channel maps): its interface's, else its node's. One
  * that cannot be read, or includes no channel, is none.
  */
 export function assignedMap(answers: readonly unknown[], { command, nodeId }: AgentJob): Map | undefined {

@@ -63,7 +63,7 @@ const isPrimary = ({ rendition }: Pick<Output, 'rendition'>): boolean => renditi
 export const masterOfAccepted = ({ outputs }: Pick<TakeState, 'outputs'>, output: Output): boolean =>
   !isPrimary(output) && outputs.some((o) => o.chunk === output.chunk && isPrimary(o) && o.uploaded)
 
-/** The next file to send: parts in their order, and of each what is played first (contract, section 18). */
+/** The next file to send: parts in their order, and of each what is played first. */
 export function nextToSend({ outputs, partsMade }: TakeState): Output | undefined {
   const waiting = outputs.filter((o) => !o.uploaded && o.refused === undefined && (o.chunk ?? 0) < partsMade)
   return waiting.sort((a, b) => (a.chunk ?? 0) - (b.chunk ?? 0) || Number(isPrimary(b)) - Number(isPrimary(a)))[0]

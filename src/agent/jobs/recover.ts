@@ -133,7 +133,7 @@ const sinceClaim = ({ state: { claimed } }: OwnedJob): number => (claimed ? msBe
 async function verdict(job: OwnedJob, answer: AgentJob): Promise<'capture' | 'drop' | 'report'> {
   const { failureReason, status } = answer
   const timeLeft = sinceClaim(job) < job.command.durationSeconds * 1000
-  // A lease that ran out while the agent was away is no wish to end: the take is delivered late (decision 15).
+  // A lease that ran out while the agent was away is no wish to end: the take is delivered late (ADR-0009).
   if (status === 'running' || (status === 'failed' && failureReason === 'lease_expired' && timeLeft)) return 'capture'
   if (status !== 'stop_requested') return 'drop'
   await job.update({ reason: 'controller_stop_requested', status: 'cancelled' })

@@ -350,7 +350,7 @@ export class CaptureSession {
 
 /**
  * Why the controller wants the capture to end; undefined when it may go on. A lease that ran out while the agent was
- * cut off is no such wish: the take goes on and is delivered late (decision 15).
+ * cut off is no such wish: the take goes on and is delivered late (ADR-0009).
  */
 function wishOf({ failureReason, status }: AgentJob): string | undefined {
   if (status === 'stop_requested' || status === 'cancelled') return STOPPED

@@ -2,7 +2,7 @@ import { isLoopback } from '../../kernel/loopback.ts'
 import { LinkError } from './link.ts'
 
 /**
- * Decides before any byte is sent whether a token may travel to this address (decision 25).
+ * Decides before any byte is sent whether a token may travel to this address (ADR-0031).
  * Throws LinkError with the way out.
  */
 export function guardUrl(url: URL, allowInsecure: boolean): void {

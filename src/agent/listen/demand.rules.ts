@@ -12,7 +12,7 @@ export interface Demand {
 
 /** A listener waits for a piece to be full: short. Each costs a request: not too short. Multiples of 10 ms only. */
 const PIECE_MS = 250
-/** Controllers that keep the newest piece only are asked for it about once a second (contract, N20). */
+/** Controllers that keep the newest piece only are asked for it about once a second. */
 const KEPT_ALONE_MS = 1000
 
 export const NOBODY: Demand = { enhanced: false, pieceMs: PIECE_MS, raw: 'off' }

@@ -1,4 +1,4 @@
-// Pieces of live audio as they go over the link: 16 kHz, mono, 16 bit (contract, section 9).
+// Pieces of live audio as they go over the link: 16 kHz, mono, 16 bit (docs/contract/listening.md: Chunks).
 
 import { fmtOf, PCM, wavHeader } from '../../kernel/wav.rules.ts'
 

@@ -1,4 +1,5 @@
-// Devices that cannot be heard, as the words of the program that captures tell it (agent contract, section 8).
+// Devices that cannot be heard, as the words of the program that captures tell it (docs/contract/health.md: Rules of the
+// agent).
 import type { Severity } from '../../wire/health.ts'
 
 type FaultKind = 'capture_failed' | 'device_unavailable' | 'xrun'

@@ -1,4 +1,4 @@
-// Which channels carry the same sound: Pearson's correlation of every pair (contract, section 7).
+// Which channels carry the same sound: Pearson's correlation of every pair (docs/contract/health.md: Meter values).
 
 /** The strongest likeness of a channel; `peer` counts from 0, `score` is -1..1. */
 export interface Likeness {

@@ -45,7 +45,7 @@ interface MetersDeps {
 /** Interfaces judged at once; their names come with the jobs and could be any. */
 const MOST_WATCHED = 64
 /**
- * The contract judges one sample a tick (section 6), three of which must agree. Here every sample of a tick counts, so that a
+ * Three ticks must agree (docs/contract/health.md: Rules of the agent). Every sample of a tick counts, so that a
  * speaker's pause is no low signal and a peak between two samples is heard; ticks longer than the usual are cut.
  */
 const MOST_JUDGED_SECONDS = 5
@@ -62,7 +62,7 @@ export const frameOf = (opening: Opening, { capturedAt, levels }: Measurement, n
   interfaceId: opening.interfaceRef.slice(0, MOST_NAME),
   levels: levels.slice(0, MOST_LEVELS),
   nodeId,
-  // A generator is no microphone: shown, and judged by nobody (decision 20).
+  // A generator is no microphone: shown, and judged by nobody (ADR-0018).
   ...(opening.test ? { synthetic: true } : {}),
 })
 

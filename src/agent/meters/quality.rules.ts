@@ -1,4 +1,4 @@
-// The contract's formulas (agent contract, section 7): from what was counted of a channel to its level and quality.
+// The formulas of docs/contract/health.md: Meter values: from what was counted of a channel to its level and quality.
 import type { AudioLevel, AudioQuality } from '../../wire/meters.ts'
 import type { Likeness } from './likeness.rules.ts'
 

@@ -18,13 +18,13 @@ interface SyntheticDeps {
   unexpected: (e: unknown) => void
 }
 
-/** The interface the meters are about: the configured one, else the first (contract, section 6 step 2). */
+/** The interface the meters are about: the configured one, else the first (docs/contract/agent.md: Meters). */
 export const meteredOf = (device: string, interfaces: LocalInterface[]): LocalInterface | undefined =>
   interfaceOf(device, interfaces) ?? interfaces[0]
 
 export const syntheticFrame = (nodeId: string, device: LocalInterface, tick: number, now: number): MeterFrame => ({
   capturedAt: iso(now),
-  // Without a system ref the agent's own id of it (decision 26).
+  // Without a system ref the agent's own id of it (docs/contract/nodes.md: Interfaces).
   interfaceId: device.systemRef ?? device.id,
   levels: syntheticLevels(tick, device.channelCount),
   nodeId,

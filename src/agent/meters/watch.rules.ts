@@ -1,4 +1,4 @@
-// What the agent itself finds wrong with its inputs (agent contract, section 8).
+// What the agent itself finds wrong with its inputs (docs/contract/health.md: Rules of the agent).
 import type { AudioLevel, MeterFrame } from '../../wire/meters.ts'
 import { fall, rise, round2 } from './quality.rules.ts'
 

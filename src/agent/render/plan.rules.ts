@@ -12,7 +12,7 @@ export interface RenderPlan {
   contentType: string
   /** Whether ffmpeg has to do it; otherwise the output is the take, or a piece of it. */
   encodes: boolean
-  /** Channels of the enhanced rendition, which is mono sound on each of them (contract, section 17). */
+  /** Channels of the enhanced rendition, which is mono sound on each of them (docs/contract/agent.md: Enhancement). */
   enhancedChannels: number
   /** Undefined when the channels go through as they are. */
   mixes: Mix[] | undefined
@@ -46,7 +46,7 @@ function monoMix(entries: Entry[]): Mix {
   return entries.map((e) => ({ gain: 1 / entries.length, source: e.sourceChannelIndex - 1 }))
 }
 
-/** Mixing table of a channel map (contract, section 16); undefined when no entry is included. */
+/** Mixing table of a channel map (docs/contract/agent.md: Rendering); undefined when no entry is included. */
 function mapMixes(map: NonNullable<Command['channelMap']>): Mix[] | undefined {
   const order = (e: Entry) => e.outputChannelIndex ?? e.sourceChannelIndex
   const entries = map.entries.filter((e) => e.included).sort((a, b) => order(a) - order(b))

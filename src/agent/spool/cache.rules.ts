@@ -1,4 +1,4 @@
-// Which of the recorder's own copies go, and why (contract, section 20).
+// Which of the recorder's own copies go, and why (docs/contract/agent.md: The disk).
 import * as z from 'zod'
 import { RecorderCachePolicy } from '../../wire/nodes.ts'
 

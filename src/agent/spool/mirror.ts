@@ -3,7 +3,7 @@ import * as path from 'node:path'
 import { iso, systemClock } from '../../kernel/clock.ts'
 import type { TakeState } from './state.ts'
 
-/** The contract's words for where a job is (section 19). */
+/** Where a job is, in the words of the state file. */
 const STATUS: Record<TakeState['status'], string> = {
   cancelled: 'cancelled',
   captured: 'captured',

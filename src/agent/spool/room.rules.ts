@@ -1,4 +1,4 @@
-// How much disk a take needs until the controller has it (contract, section 14; not the capture alone).
+// How much disk a take needs until the controller has it (docs/contract/agent.md: The disk), not the capture alone.
 import type { AgentJob } from '../../wire/recordings.ts'
 import { type PcmFormat, streamSampleBytes, takeBytes } from '../audio/format.rules.ts'
 import { enhancementBytes } from '../enhance/chain.rules.ts'

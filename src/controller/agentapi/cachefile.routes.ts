@@ -30,7 +30,7 @@ const MOST_AT_ONCE = 32
 const target = (p: { id: string }) => ({ type: 'recording', id: p.id })
 const agent = { auth: 'node', permission: 'recording:control', target, query: CacheFileQuery } as const
 
-/** Custody of audio: once the 201 has left, file and row are on disk (decisions 7, 15 and 18). */
+/** Custody of audio: once the 201 has left, file and row are on disk (ADR-0010). */
 export const cacheFileRoutes = (parts: Parts): AnyRoute[] => {
   const places = new Places(MOST_AT_ONCE)
   return [attachRoute(parts, places), offsetRoute(parts)]
@@ -188,7 +188,10 @@ const HEALTH_SEVERITY: Record<string, 'critical' | 'warning'> = {
   unsupported_audio: 'critical',
 }
 
-/** A refused upload that somebody should look at opens a health event beside its audit row (contract A, 7.7). */
+/**
+ * A refused upload that somebody should look at opens a health event beside its audit row (docs/contract/uploads.md: Order of
+ * checks).
+ */
 function withHealthEvent({ health }: Parts, e: Fail, recordingId: string, nodeId: string): Fail {
   const severity = HEALTH_SEVERITY[e.reason]
   if (!severity) return e

@@ -80,7 +80,7 @@ export function checkSize(bytes: number | undefined, most: number): void {
 }
 
 /**
- * The job an upload belongs to, or the refusal (contract A, 7.7, rows 5 to 8). Without a named job the recording's
+ * The job an upload belongs to, or the refusal (docs/contract/uploads.md: Order of checks). Without a named job the recording's
  * newest one that did not end badly is meant. `jobs` are the recording's own, newest first.
  * @throws Fail 403, 404, 409.
  */
@@ -126,8 +126,8 @@ interface Weighed {
 const CORRECTABLE_SECONDS = 24 * 3600
 
 /**
- * A repeat replaces a file (contract A, 7.7), but a finished take is not given up for a fragment of it, nor a day later for
- * other bytes at all: a recorder that was taken over must not rewrite what was said.
+ * A repeat replaces a file (docs/contract/uploads.md: Order of checks), but a finished take is not given up for a fragment of
+ * it, nor a day later for other bytes at all: a recorder that was taken over must not rewrite what was said.
  * @throws Fail 409 `take_already_stored`: both sides keep what they have.
  */
 export function checkReplaced(job: Job, stored: Weighed, sent: Weighed, now: string): void {

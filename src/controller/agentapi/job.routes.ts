@@ -26,7 +26,7 @@ type Asking = Parameters<RecordingsApi['claims']['peek']>[1]
 type Claimed = Done<Job | Job[] | null>
 const nothing: Claimed = { data: null, status: 204, changed: false }
 
-/** How an agent finds, holds and ends its jobs (contract A, 7.1 and 7.6). */
+/** How an agent finds, holds and ends its jobs (docs/contract/agent.md: Jobs and claims). */
 export const jobLinkRoutes = (parts: Parts): AnyRoute[] => [
   peekRoute(parts),
   claimRoute(parts, 'claim-next', 'recording_jobs.claim_next', false),

@@ -11,7 +11,7 @@ interface Parts {
   chunks: LiveApi['chunks']
 }
 
-/** Live audio as an agent sends it (contract A, 7.4): telemetry, the last seconds in memory. */
+/** Live audio as an agent sends it (docs/contract/listening.md: Chunks): telemetry, the last seconds in memory. */
 export const listenLinkRoutes = ({ chunks, notifier }: Parts): AnyRoute[] => [
   flow({
     method: 'POST',

@@ -3,7 +3,7 @@ import { MeterFrame } from '../../wire/meters.ts'
 import { type AnyRoute, route } from '../http/route.ts'
 import type { LiveApi } from '../monitoring/listen/api.ts'
 
-/** Levels as an agent measures them (contract A, 7.1 A5): telemetry, kept in memory. */
+/** Levels as an agent measures them (docs/contract/agent.md: Meters): telemetry, kept in memory. */
 export const meterLinkRoutes = (meters: LiveApi['meters'], layouts: LiveApi['layouts']): AnyRoute[] => [
   route({
     method: 'POST',

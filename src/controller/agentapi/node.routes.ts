@@ -176,7 +176,7 @@ const tagged = (data: NodeConfig): Tagged => {
   return { data, etag: `"${digest.slice(0, 22)}"` }
 }
 
-// A node speaks of its own recordings and schedules only (contract A, 7.5).
+// A node speaks of its own recordings and schedules only (docs/contract/agent.md: Health events).
 function mustOwn(provenance: ProvenanceStore, nodeId: string, { recordingId, scheduleId }: AgentHealthEvent): void {
   const named = [
     ['recording', recordingId],

@@ -86,7 +86,7 @@ export function acceptable(parts: StoreUploadParts, recording: Recording, { chun
 }
 
 /**
- * A raw file is supplementary beside an enhanced one only (specification: recording job). `told`: the sender says why there
+ * A raw file is supplementary beside an enhanced one only (docs/contract/recordings.md: States of a recording). `told`: the sender says why there
  * is none.
  */
 export const isAlone = ({ command }: Job, { details }: Told): boolean =>
@@ -241,7 +241,7 @@ function attachWhole(
     chunks.whole(recordingId, now)
   }
   const items = queued(parts, recordingId, now, completed ? undefined : 'master')
-  // The answer to a master tells of no items (contract A, 7.7); the queue does.
+  // The answer to a master tells of no items (ADR-0023); the queue does.
   return { answer: { file, uploadQueueItems: completed ? items : [] }, completed, replaced }
 }
 
@@ -292,7 +292,7 @@ function settle({ chunks, recordings }: StoreUploadParts, recordingId: string, f
   recordings.settle(recordingId, isComplete(set) ? 'cached' : 'partial', now)
 }
 
-/** Tells of a file that can be sent; gives the uploads that were queued of it (contract A, 12.3). */
+/** Tells of a file that can be sent; gives the uploads that were queued of it (docs/contract/uploads.md: Queue). */
 function queued(
   { events }: StoreUploadParts,
   recordingId: string,

@@ -37,7 +37,7 @@ const BARE = `rtrim(rtrim(t.target_id, '0123456789'), ':')`
 const CHANNEL = `x.id IN (${BARE}, substr(${BARE}, instr(${BARE}, ':') + 1))`
 const AT_INDEX = `c.idx = CAST(substr(t.target_id, length(${BARE}) + 2) AS INTEGER)`
 const THE_CHANNEL = `interfaces x LEFT JOIN channels c ON c.interface_id = x.id AND ${AT_INDEX}`
-// A room of a node that serves several opens its own devices and channels only (contract A, 1.2).
+// A room of a node that serves several opens its own devices and channels only (docs/contract/access.md: Expansion).
 const PLACES: Record<string, Place> = {
   channel: { from: THE_CHANNEL, key: CHANNEL, views: (r) => r.channels() },
   health_event: { from: 'health_events h', key: 'h.id = t.target_id', views: (r) => r.healthEvents() },
@@ -49,7 +49,7 @@ const PLACES: Record<string, Place> = {
   schedule: { from: 'schedules s', key: 's.id = t.target_id', views: (r) => r.schedules() },
 }
 
-/** Target types that are readable within the reader's scope only (contract B, section 10). */
+/** Target types that are readable within the reader's scope only (docs/contract/audit.md: Reading). */
 const SCOPED = [
   ...Object.keys(PLACES),
   'channel_map_assignment_plan',
@@ -111,7 +111,7 @@ export interface Readable {
 
 /**
  * Which events a reader may see: their own, those without a target id, those of types that are not scoped, and those
- * whose target is in the reader's scope (contract B, section 10). Undefined: all of them.
+ * whose target is in the reader's scope (docs/contract/audit.md: Reading). Undefined: all of them.
  */
 export function readable(sides: Sides, reader: string): Readable | undefined {
   if (sides.unrestricted) return undefined

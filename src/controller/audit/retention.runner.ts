@@ -22,7 +22,7 @@ interface Parts {
   trusted: () => boolean
 }
 
-/** Deletes audit rows that are older than the retention (decision 13); each batch leaves one row that says how many. */
+/** Deletes audit rows that are older than the retention (ADR-0004); each batch leaves one row that says how many. */
 export const auditRetentionRunner = (parts: Parts): Runner => {
   const { audit, db, days, enabled, intervalSeconds, retention, trusted } = parts
   const batch = (cutoff: string, now: string): number =>

@@ -1,7 +1,10 @@
 import type { Permission } from '../../wire/permissions.ts'
 import type { UserPrincipal } from './principal.ts'
 
-/** What a caller could do next with a resource, as detail and `/actions` answers show it (contract B, section 1). */
+/**
+ * What a caller could do next with a resource, as detail and `/actions` answers show it (docs/contract/api.md: Action
+ * states).
+ */
 export interface ActionState {
   enabled: boolean
   /** Absolute path below `/api/v1`; only when enabled. */
@@ -21,7 +24,10 @@ export interface Action {
   permission: Permission
 }
 
-/** Role permissions only: room capabilities are not considered (contract A, N5). A missing one wins over `blocked`. */
+/**
+ * Role permissions only: room capabilities are not considered (docs/contract/api.md: Action states). A missing one wins over
+ * `blocked`.
+ */
 function actionState(principal: UserPrincipal, { blocked, href, method, payload, permission }: Action): ActionState {
   if (!principal.permissions.has(permission))
     return { enabled: false, method, permission, reason: 'missing_permission' }

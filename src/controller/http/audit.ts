@@ -32,7 +32,7 @@ export interface Audit {
   write(entry: Entry, now: string): void
   /**
    * A machine's success that changed nothing: one row of each (node, action) per window, whose details say for how many
-   * calls it stands and since when (decision 12). The entry is made only when it is written.
+   * calls it stands and since when (ADR-0004). The entry is made only when it is written.
    */
   quiet(actorId: string, action: string, make: () => Entry, now: string): void
 }

@@ -5,7 +5,7 @@ import { Places } from './places.ts'
 
 /** Largest body of a stranger, bytes: who signs in sends a few hundred. */
 export const STRANGER_LIMIT = 16 * 1024
-/** Largest JSON body of a known caller, bytes (decision 10). */
+/** Largest JSON body of a known caller, bytes (ADR-0008). */
 export const JSON_LIMIT = 1024 * 1024
 
 interface BodyBounds {

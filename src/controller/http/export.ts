@@ -9,7 +9,7 @@ interface Export<R> {
   /** What the rows are, for the file's name: `audit-events`. */
   kind: string
   now: string
-  /** Half of the exports quote every cell, the other half only where CSV needs it (contract A 0.4, B 1). */
+  /** Half of the exports quote every cell, the other half only where CSV needs it (docs/contract/api.md: Exports). */
   quoting: 'always' | 'needed'
   /** Rows slice by slice; a walk of a `Lister` holds nothing between two slices. */
   slices: Iterable<readonly R[]>
@@ -19,8 +19,8 @@ interface Export<R> {
 export const EXPORT_SLICE = 200
 
 /**
- * A CSV answer of any length (contract A, 0.4): one slice of rows per turn of the event loop, as fast as the client
- * reads, in flat memory. A client that goes ends the walk.
+ * A CSV answer of any length (docs/contract/api.md: Exports): one slice of rows per turn of the event loop, as fast as the
+ * client reads, in flat memory. A client that goes ends the walk.
  */
 export function csvExport<R>({ columns, kind, now, quoting, slices }: Export<R>): Response {
   const line = (values: unknown[]) => values.map((value) => cell(value, quoting)).join(',')

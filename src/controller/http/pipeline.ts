@@ -30,7 +30,7 @@ export interface Pipeline {
   /** How often a caller is heard. */
   callerLimits: CallerLimits
   log: Log
-  /** What the scraper of metrics is told while the database is away (contract B, section 22): that is its answer. */
+  /** What the scraper of metrics is told while the database is away (docs/contract/api.md: Metrics): that is its answer. */
   outage: () => Promise<Response>
   principals: Principals
   scope: Scope

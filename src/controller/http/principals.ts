@@ -71,7 +71,7 @@ export interface Principals {
   authenticate(auth: Auth, bearer: string, params: Record<string, string>): Known<Principal> | undefined
   /**
    * Notes that the credential was used; a token minted for a deploy becomes the active one, and the first use of a token that
-   * a bootstrap gave says that the node's new SSH key is in place: those before it end (decision 23).
+   * a bootstrap gave says that the node's new SSH key is in place: those before it end (ADR-0006).
    */
   touch(principal: Principal, now: string): { activated: boolean; sshKeysEnded: number }
   /** Whether this is the static token of the monitoring system. */

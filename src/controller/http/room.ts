@@ -20,7 +20,10 @@ export class Room {
     this.dir = dir
   }
 
-  /** @throws Fail 507 `cache_write_failed` (contract A, 7.7) when so many bytes do not fit beside the reserve. */
+  /**
+   * @throws Fail 507 `cache_write_failed` (docs/contract/uploads.md: Order of checks) when so many bytes do not fit beside
+   * the reserve.
+   */
   async check(bytes: number): Promise<void> {
     const { bavail, blocks, bsize } = await statfs(this.dir)
     // What is here already is taken; and not every file system on a network says how large it is.

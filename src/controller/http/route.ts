@@ -12,7 +12,7 @@ import type {
 
 export interface Target {
   type: string
-  /** Absent on collections and singletons: only the permission decides (decision 2). */
+  /** Absent on collections and singletons: only the permission decides (ADR-0003). */
   id?: string
   name?: string
 }
@@ -88,7 +88,7 @@ export interface Done<R> {
   before?: Snapshot | null | undefined
   /** Members of the answer beside `data`, for example `meta`. */
   beside?: Record<string, unknown>
-  /** Machine routes: whether anything changed; an unchanged success is audited once per window (decision 12). */
+  /** Machine routes: whether anything changed; an unchanged success is audited once per window (ADR-0004). */
   changed?: boolean
   correlation?: Record<string, string>
   data: R

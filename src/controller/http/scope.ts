@@ -7,7 +7,7 @@ type Verdict =
   | { allowed: true; via?: { capability: string; roomId: string } }
   | { allowed: false; reason: 'missing_permission' | 'missing_resource_scope' | 'access_policy_denied' }
 
-// What a target expands to: a grant, policy or roster entry on any member applies (contract A, 1.2).
+// What a target expands to: a grant, policy or roster entry on any member applies (docs/contract/access.md: Expansion).
 const EXPANSIONS: Record<string, string> = {
   node: `
     SELECT 'site' AS type, site AS id FROM nodes WHERE id = @id
@@ -74,7 +74,7 @@ export function scope(db: Db): Scope {
       const row = job.get({ id })
       return row ? [...expand('recording', row.recordingId), ...expand('node', row.nodeId, ['site'])] : []
     },
-    // One that is being made is named `<type>:<id>` of what it is for (contract B, 17).
+    // One that is being made is named `<type>:<id>` of what it is for (docs/contract/access.md: Expansion).
     channel_map_assignment: (id) => {
       const [, type, targetId] = /^(interface|node):(.+)$/s.exec(id) ?? []
       const target = type && targetId ? { type, id: targetId } : assigned.get({ id })
@@ -128,9 +128,9 @@ export const inScope = (principal: UserPrincipal, pairs: Pair[]): boolean =>
   !refuses(principal, pairs) && visibilities(principal, pairs)
 
 /**
- * The order of contract A, 1.1: deny beats everything, then owner and admin, then allow policies and grants, and
- * last a room capability that stands in for permission and scope together. `pairs` is undefined for a target
- * without id, where only the permission decides.
+ * The order of decision (docs/contract/access.md: Order of decision): deny beats everything, then owner and admin, then allow
+ * policies and grants, and last a room capability that stands in for permission and scope together. `pairs` is undefined for
+ * a target without id, where only the permission decides.
  */
 export function verdict(principal: UserPrincipal, permission: Permission, pairs: Pair[] | undefined): Verdict {
   if (pairs && refuses(principal, pairs)) return { allowed: false, reason: 'access_policy_denied' }

@@ -44,7 +44,7 @@ const CORS = {
   ],
 }
 
-// `/metrics` and the probes live at the root (specification, conventions), and so does what a technician types.
+// `/metrics` and the probes live at the root (docs/contract/api.md: Transport), and so does what a technician types.
 const ROOT_PATHS: ReadonlySet<string> = new Set(['/healthz', '/install.sh', '/metrics', '/readyz'])
 export const mounted = (path: string): string => (ROOT_PATHS.has(path) ? path : API_PREFIX + path)
 
@@ -70,7 +70,7 @@ function authOf(pipeline: Pipeline, candidates: AnyRoute[], bearer: string): Aut
   return bearer.startsWith('svc_node_') ? 'node' : 'user'
 }
 
-// Scheme compared without case, token = second word (contract A, 0.2).
+// Scheme compared without case, token = second word (docs/contract/api.md: Transport).
 function bearerOf(c: Context): string {
   const [scheme = '', token = ''] = (headerOf(c, 'authorization') ?? '').split(' ')
   return scheme.toLowerCase() === 'bearer' && !isTicket(token) ? token : ''
@@ -144,7 +144,7 @@ function checkLimits(pipeline: Pipeline, call: Call, notes: RequestAudit): void 
 // Tokens that people chose; a path that takes one also counts what else is tried there.
 const isGuessable = ({ auth }: AnyRoute): boolean => auth === 'bootstrap' || auth === 'runner' || auth === 'scraper'
 
-/** Who is calling. @throws Fail 401 for a stranger, 429 for an address that keeps guessing tokens (decision 10). */
+/** Who is calling. @throws Fail 401 for a stranger, 429 for an address that keeps guessing tokens (ADR-0005). */
 async function identified(
   pipeline: Pipeline,
   call: Call,
@@ -347,7 +347,7 @@ function refuse(pipeline: Pipeline, c: Context, r: AnyRoute, e: unknown): Respon
   return json(e.status, { ...body, ...e.extra.body }, e.extra.headers)
 }
 
-// As the specification prints them, wherever a permission is asked for.
+// The permission is named wherever one is asked for (docs/contract/api.md: Errors).
 const DENIALS: { [status: number]: string } = { 401: 'Unauthorized', 403: 'Forbidden' }
 
 /** What is wrong beyond the permission itself is said beside it. */

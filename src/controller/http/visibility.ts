@@ -24,7 +24,7 @@ export interface Visibility {
   /** The same for a kind of jobs: `r` stands for what their recordings share, `j` for their node. Nobody names one. */
   jobCells(): Condition[]
   rooms(): Condition[]
-  /** A device (`x`) by itself, its node, or a room of its own channels (contract A, 1.2). */
+  /** A device (`x`) by itself, its node, or a room of its own channels (docs/contract/access.md: Expansion). */
   interfaces(): Condition[]
   /** A channel (`c`, of device `x`) by its device, node or own room; a grant on the channel itself is `own`. */
   channels(): Condition[]
@@ -172,8 +172,8 @@ function jobCellsWithin(side: Cover, tag: string): Condition {
 function roomsWithin(side: Cover, tag: string, deny: Cover | undefined): Condition {
   if (covers(side, 'room')) return EVERYTHING
   const own = { sql: `rooms.id IN ${listed(`${tag}Rooms`)}`, params: { [`${tag}Rooms`]: side.rooms } }
-  // Full authority over a node shows its rooms, and a refusal of the node takes that authority away (contract A, 1.3);
-  // a room that is reached in another way stays.
+  // Full authority over a node shows its rooms, and a refusal of the node takes that authority away (docs/contract/access.md:
+  // Visible sets); a room that is reached in another way stays.
   if (tag === 'deny') return own
   return {
     sql: `${own.sql} OR rooms.id IN (SELECT room_id FROM node_rooms WHERE node_id IN ${listed(`${tag}Nodes`)}
@@ -237,8 +237,8 @@ function assignmentsWithin(side: Cover, tag: string): Condition {
   }
 }
 
-// As the gate expands an event (contract A, 1.2): by its recording, and by its schedule; one that has neither by its node.
-// Looked up event by event: what a caller sees of the recordings may be most of a million.
+// As the gate expands an event (docs/contract/access.md: Expansion): by its recording, and by its schedule; one that has
+// neither by its node. Looked up event by event: what a caller sees of the recordings may be most of a million.
 function healthWithin(side: Cover, tag: string): Condition {
   if (covers(side, 'health_event')) return EVERYTHING
   const recordings = recordingsWithin(side, tag)

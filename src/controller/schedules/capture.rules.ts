@@ -58,7 +58,7 @@ export function roomOf(
 /**
  * What the gate asks about a schedule that is to be made: the channel (or device, or node) whose room it would be in, so
  * that a grant on the room, the node or the site counts, and a room capability too. What lies in no room, or in several,
- * is the node's here; the handler judges it further (contract B, 18.2).
+ * is the node's here; the handler judges it further (docs/contract/scheduling.md: Writing a schedule).
  */
 export function placeOf(node: Node | undefined, body: unknown, configured: string | undefined): Target {
   const { captureChannelSelection: channels, captureInterfaceId: id } = Object(body) as Record<string, unknown>

@@ -22,7 +22,7 @@ export const manage = { auth: 'user', permission: 'schedule:manage' } as const
 export const one = (p: { id: string }): Target => ({ type: 'schedule', id: p.id })
 export const named = ({ id, name }: Stored): Target => ({ type: 'schedule', id, name })
 
-/** What the audit keeps of a schedule (contract B, 18.2). */
+/** What the audit keeps of a schedule. */
 export const snapshot = (s: Stored): object => ({
   ...{ assignedGroupIds: s.assignedGroupIds, assignedUserIds: s.assignedUserIds, captureBackend: s.captureBackend },
   ...{ captureInterfaceId: s.captureInterfaceId, captureChannelSelection: s.captureChannelSelection },

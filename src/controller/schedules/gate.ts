@@ -13,7 +13,7 @@ export function gateOf(
 ): Target {
   const { nodeId } = Object(body) as { nodeId?: unknown }
   const node = typeof nodeId === 'string' ? parts.nodes.find(nodeId.trim(), ANY_TIME) : undefined
-  // What there is not is refused like what is foreign (decision 1).
+  // What there is not is refused like what is foreign (ADR-0003).
   if (!node && typeof nodeId === 'string') return { type: 'node', id: nodeId.trim() }
   return placeOf(node, body, parts.defaultInterfaceId)
 }

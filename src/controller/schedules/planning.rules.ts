@@ -61,8 +61,8 @@ export const shownSlot = (slot: Slot): Occurrence => ({
 const PAUSED_DAYS = 3660
 
 /**
- * What a new rule waits for first (contract B, 18.1): `once` even when it is past, always_on at once (or when its pause
- * is over), manual the start it was given, the others their next slot.
+ * What a new rule waits for first (docs/contract/scheduling.md: Recurrence): `once` even when it is past, always_on at once
+ * (or when its pause is over), manual the start it was given, the others their next slot.
  */
 export function firstSlot(plan: Plan, now: number, given: number | undefined): Slot | undefined {
   const { recurrence, zone } = plan

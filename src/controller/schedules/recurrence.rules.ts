@@ -24,7 +24,7 @@ export interface Plan {
 type Timed = Extract<Recurrence, { startTime: string }>
 export const isTimed = (r: Recurrence): r is Timed => 'startTime' in r
 
-// How far ahead an occurrence is looked for (contract B, 18.1).
+// How far ahead an occurrence is looked for (docs/contract/scheduling.md: Recurrence).
 const SCANNED_DAYS = 3660
 const SCANNED_DAYS_MONTHLY = 240 * 31
 const DAY_MINUTES = 24 * 60
@@ -70,7 +70,7 @@ const earlyMs = (r: Recurrence): number => (r.startEarlySeconds ?? 0) * 1000
 
 /**
  * Length of the recording with both buffers, seconds; undefined when it is open-ended. It is constant: across a change
- * of the clock a window ends an hour off its wall time (contract B, 18.1).
+ * of the clock a window ends an hour off its wall time (docs/contract/scheduling.md: Recurrence).
  */
 export function lengthSeconds(r: Recurrence): number | undefined {
   const buffers = (r.startEarlySeconds ?? 0) + (r.stopLateSeconds ?? 0)

@@ -37,7 +37,10 @@ interface Parts {
 
 type Outcome = 'deferred' | 'failed' | 'missed' | 'skipped' | 'started' | 'stale'
 
-/** Starts what is due (contract B, 18.3). Each schedule is one transaction: its take, its run, its next date, its audit. */
+/**
+ * Starts what is due (docs/contract/scheduling.md: Runner). Each schedule is one transaction: its take, its run, its next
+ * date, its audit.
+ */
 export function scheduleRunner(parts: Parts): Runner {
   const { batchSize, clock, db, enabled, intervalSeconds, runs, trusted } = parts
   const step = dueStep(parts)

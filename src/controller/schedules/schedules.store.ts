@@ -274,7 +274,7 @@ function overviews(db: Db, zones: (name: string) => Zone, whole: (rows: { id: st
     ofRoom: (roomId: string): Stored[] => whole(ofRoom.all({ roomId })),
     /**
      * Who is live in which room: assigned users and members of assigned groups of every schedule whose slot covers
-     * `now` (contract B, 19, step 1). Manual and disabled schedules never are.
+     * `now` (docs/contract/switchers.md: Routing). Manual and disabled schedules never are.
      */
     liveAssignments(now: string): Assignment[] {
       const once = onceRunning.all({ now })

@@ -31,7 +31,7 @@ export interface DraftParts extends AssigningParts {
 const forbidden = (reason = 'missing_resource_scope'): Fail => new Fail(403, reason, 'Forbidden', { outcome: 'denied' })
 export const noNode = (): Fail => conflict('schedule_node_not_found', 'Schedule node not found')
 
-/** Makes schedules of what people send, in the order of checks of contract B, 18.2. */
+/** Makes schedules of what people send, in the order of checks of docs/contract/scheduling.md: Writing a schedule. */
 export function scheduleDrafts(parts: DraftParts) {
   return {
     /** A new schedule; `id` when the body names none. */

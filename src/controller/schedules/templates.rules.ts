@@ -13,7 +13,7 @@ interface Subject {
 
 const LONGEST = 240
 
-/** Title and folder of a recording (contract B, 18.1): safe as file names on any system. */
+/** Title and folder of a recording (docs/contract/scheduling.md: Templates): safe as file names on any system. */
 export function labelsOf(templates: { folderTemplate: string; titleTemplate: string }, subject: Subject) {
   const values = valuesOf(subject)
   const folder = filled(templates.folderTemplate, values)

@@ -4,7 +4,7 @@ import { actionStates } from '../http/actions.ts'
 import { type AnyRoute, route } from '../http/route.ts'
 import type { SettingsStore } from './settings.store.ts'
 
-// A singleton has no id to be granted (decision 2).
+// A singleton has no id to be granted (ADR-0003).
 const shared = {
   path: '/settings/controller',
   auth: 'user',

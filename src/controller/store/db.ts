@@ -148,7 +148,7 @@ export class Db {
 
   /**
    * Settles when all that was committed is on the disk, without holding the loop: the WAL is synced as a commit would sync it
-   * (decision 3). @throws Fail 503
+   * (ADR-0002). @throws Fail 503
    */
   async synced(): Promise<void> {
     if (this.file === ':memory:') return
@@ -173,7 +173,7 @@ export class Db {
     this.walInDoubt = false
   }
 
-  // FULL: the WAL is synced at commit, so what was acknowledged survives a power cut (decision 3).
+  // FULL: the WAL is synced at commit, so what was acknowledged survives a power cut (ADR-0002).
   private durable(full: boolean): void {
     const mode = full ? 'FULL' : 'NORMAL'
     if (mode === this.synchronous) return

@@ -29,7 +29,7 @@ function isGiven(d: StoredDestination, field: string): boolean {
   return Boolean((d[kind] as Record<string, unknown> | undefined)?.[name])
 }
 
-/** A destination as the wire has it, with the state it is in (contract B, 15.1). */
+/** A destination as the wire has it, with the state it is in (docs/contract/uploads.md: Destinations). */
 export function describe(d: StoredDestination, unavailable: Unavailable): Destination {
   const requiredFields = [...REQUIRED[d.kind]]
   const missingFields = requiredFields.filter((field) => !isGiven(d, field))

@@ -41,7 +41,7 @@ interface Parts {
   recordings: RecordingsApi['recordings']
 }
 
-// What stands where an error would, until an attempt was made (contract A, 2.18).
+// What stands where an error would, until an attempt was made (docs/contract/uploads.md: Queue).
 const UNTRIED = 'provider_not_configured'
 
 /** Puts files into the upload queue. Every write is meant to run inside a transaction. */
@@ -185,7 +185,10 @@ const unchanged = (item: UploadItem, fresh: Params, target: string | undefined):
 /** Queues what became cached; gives the items. Throws only when the database is gone: custody must not hang on it. */
 export type AutoEnqueue = (recordingId: string, now: string, piece?: Piece) => UploadItem[]
 
-/** `enqueueCached` with its audit row, for use inside the transaction that attaches the file (contract A, 12.3). */
+/**
+ * `enqueueCached` with its audit row, for use inside the transaction that attaches the file (docs/contract/uploads.md:
+ * Queue).
+ */
 export function autoEnqueue(db: Db, enqueue: EnqueueStore, chunks: RecordingsApi['chunks'], audit: Audit): AutoEnqueue {
   return (recordingId, now, piece) => {
     const chunk = piece === 'master' ? undefined : piece

@@ -43,7 +43,8 @@ const actionsOf = (principal: UserPrincipal, item: UploadItem) => {
 }
 
 export function uploadQueueRoutes({ enqueues, fallback, queue, visibility, recordings }: Parts): AnyRoute[] {
-  // An item is its recording's: who may see that may see it (contract A, 12.2). An unknown one is nobody's.
+  // An item is its recording's: who may see that may see it (docs/contract/access.md: Visible sets). An unknown one is
+  // nobody's.
   const ofItem = ({ id }: { id: string }) => ({ type: 'recording', id: queue.find(id)?.recordingId ?? id })
 
   // A policy named in the request must be in the caller's scope; a foreign one is as good as none.

@@ -13,12 +13,13 @@ export const pauseSeconds = (n: number): number => Math.min(LONGEST_PAUSE_SECOND
 export const isActive = (status: UploadStatus): boolean => status === 'queued' || status === 'retrying'
 export const isRetryable = (status: UploadStatus): boolean => status === 'failed' || status === 'cancelled'
 
-/** Whether a stored file is the raw master of a take: its path says so (contract A, 12.1). */
+/** Whether a stored file is the raw master of a take: its path says so (docs/contract/recordings.md: Files). */
 export const isMaster = (path: string | undefined): boolean => /\.raw\.([^/]+\.)?[^./]+$/.test(path ?? '')
 
 /**
  * The name at the destination: the recording's name, with the end of its id, so that two takes of one name never
- * overwrite each other there; chunks carry their number (contract A, 12.1), a raw master says that it is one.
+ * overwrite each other there; chunks carry their number (docs/contract/uploads.md: Names at a destination), a raw master says
+ * that it is one.
  */
 export function remoteName(recording: Pick<Recording, 'id' | 'name'>, path: string, chunkIndex?: number): string {
   const name = downloadName(recording, path).unicode
@@ -87,7 +88,7 @@ export interface Chunks {
   total: number | undefined
 }
 
-/** The status a recording gets from its uploads; undefined: it keeps the one it has (contract A, 12.4). */
+/** The status a recording gets from its uploads; undefined: it keeps the one it has (docs/contract/uploads.md: Reconciling). */
 export function reconciled(whole: Outcome | undefined, chunks: Chunks | undefined): 'uploaded' | 'partial' | undefined {
   const outcomes = [...(whole === undefined ? [] : [whole]), ...(chunks?.outcomes ?? [])]
   if (outcomes.length === 0 || outcomes.includes('pending')) return undefined

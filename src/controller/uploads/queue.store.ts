@@ -64,7 +64,7 @@ export function uploadQueueStore(db: Db, counts: RecordingsApi['counts']) {
     /** Oldest first. */
     ofRecording: (id: string): UploadItem[] => ofRecording.all({ id }).map(itemOf),
     ...listing(db, counts),
-    /** What became of the uploads of each chunk, by its index (contract A, 2.16). */
+    /** What became of the uploads of each chunk, by its index (docs/contract/recordings.md: Chunks). */
     chunkUploads(recordingId: string): Map<number, object[]> {
       const pieces = ofRecording
         .all({ id: recordingId })

@@ -38,7 +38,10 @@ interface Parts {
 
 const CHUNK_STATUS = { all: 'uploaded', none: 'failed', some: 'partial' } as const
 
-/** Brings a recording in line with its uploads (contract A, 12.4). Every write is meant to run inside a transaction. */
+/**
+ * Brings a recording in line with its uploads (docs/contract/uploads.md: Reconciling). Every write is meant to run inside a
+ * transaction.
+ */
 export function reconcileStore({ chunks, db, held, queue }: Parts) {
   const settle = db.stmt<Params>(
     `UPDATE recordings SET status = @status, updated_at = @now

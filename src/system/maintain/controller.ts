@@ -64,7 +64,7 @@ export function depotOf(settings: Settings, token: string | undefined): Depot {
   }
 }
 
-/** As the agent does it: https, or plain http to this machine only, unless the settings allow more (decision 25). */
+/** As the agent does it: https, or plain http to this machine only, unless the settings allow more (ADR-0031). */
 function trusted(base: URL, settings: Settings): ReturnType<typeof tlsOptions> | undefined {
   const insecure = isOn(settings.SVC_ALLOW_INSECURE_CONTROLLER)
   if (base.protocol !== 'https:') {

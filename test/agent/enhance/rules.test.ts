@@ -105,7 +105,7 @@ test('mono is the mean of what the job takes', () => {
   assert.deepEqual(monoMix([[]], 4), [])
 })
 
-test('the stages come in the order of the specification', () => {
+test('the stages come in the order of the contract', () => {
   const on = { enabled: true }
   const chain = only({ compressor: on, deesser: on, highpass: on, lowpass: on })
   const names = voiceFilters(chain).map((filter) => filter.split('=')[0])

@@ -14,7 +14,7 @@ interface Controller {
   away: boolean
   /** How often it was asked. */
   asked: number
-  /** Events as it stored them: one for each id (decision 9), in the order they came. */
+  /** Events as it stored them: one for each id (docs/contract/agent.md: Health events), in the order they came. */
   stored: Map<string, AgentHealthEvent>
   /** Events that came although they were stored. */
   again: number

@@ -86,7 +86,8 @@ export class FakeLink implements Link {
     if (refusal) throw refusal
     signal.throwIfAborted()
     this.uploads.push({ ...file, bytes: fs.readFileSync(file.path) })
-    // The primary completes the job: of a take in chunks, the one that says how many there are (contract, section 15).
+    // The primary completes the job: of a take in chunks, the one that says how many there are (docs/contract/agent.md:
+    // Chunks).
     const completes = file.rendition !== 'raw' && (file.chunk === undefined || file.chunkTotal !== undefined)
     if (file.jobId && completes) this.set(file.jobId, { status: 'completed' })
   }

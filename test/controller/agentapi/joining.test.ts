@@ -5,7 +5,8 @@ import { listening } from '../../kit/http.ts'
 import { type Kit, kit } from '../../kit/kit.ts'
 import { sound } from '../../kit/sound.ts'
 
-// A device is never opened twice: who comes while it is open shares the capture or waits (contract A, 11.2).
+// A device is never opened twice: who comes while it is open shares the capture or waits (docs/contract/recordings.md:
+// Devices and groups).
 
 async function world() {
   const k = kit()

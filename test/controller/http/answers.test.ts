@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { kit } from '../../kit/kit.ts'
 
-test('refusals read as the specification prints them; what else is wrong stands beside it', async () => {
+test('refusals read as the contract prints them; what else is wrong stands beside it', async () => {
   const k = kit()
   const [one, other] = [await k.enroll('One'), await k.enroll('Other')]
   const bodies = [

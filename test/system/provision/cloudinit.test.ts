@@ -10,7 +10,7 @@ const text = fs.readFileSync(FILE, 'utf8')
 const data = parse(text)
 const commands: string[] = data.runcmd
 
-test('it is user data, with the packages the specification names', () => {
+test('it is user data, with the packages it has to have', () => {
   assert.equal(text.split('\n')[0], '#cloud-config')
   assert.deepEqual(data.packages, ['alsa-utils', 'ca-certificates', 'curl', 'ffmpeg', 'jq', 'openssh-server'])
   assert.deepEqual(Object.keys(data).sort(), ['package_update', 'packages', 'runcmd', 'write_files'])

@@ -109,7 +109,7 @@ const writes = ({ assignments, scope }: Parts): AnyRoute[] => [
   }),
 ]
 
-/** What an agent may ask of its own maps (contract A, A2). */
+/** What an agent may ask of its own maps (docs/contract/agent.md: Channel maps). */
 const agentRoute = ({ assignments, nodes }: Parts): AnyRoute =>
   route({
     method: 'GET',
@@ -125,7 +125,8 @@ const agentRoute = ({ assignments, nodes }: Parts): AnyRoute =>
     },
   })
 
-// The audit names the target as `<type>:<id>` (contract B, 17), and so does the gate: it expands to that thing.
+// The audit names the target as `<type>:<id>` (docs/contract/access.md: Expansion), and so does the gate: it expands to that
+// thing.
 function asked(_: unknown, body: unknown): Target {
   const { targetId, targetType } = (body ?? {}) as Record<string, unknown>
   const named = typeof targetId === 'string' && typeof targetType === 'string'

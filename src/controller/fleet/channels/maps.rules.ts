@@ -10,7 +10,7 @@ export const sourceChannels = (entries: readonly ChannelMapEntry[]): number =>
 export const fits = (entries: readonly ChannelMapEntry[], channelCount: number): boolean =>
   channelCount === 0 || sourceChannels(entries) <= channelCount
 
-/** Output channels of a take rendered by this map (agent contract, section 16). */
+/** Output channels of a take rendered by this map (docs/contract/agent.md: Rendering). */
 export function outputChannels({ channelMode, entries }: { channelMode: ChannelMode; entries: ChannelMapEntry[] }) {
   if (channelMode === 'mono') return 1
   if (channelMode === 'stereo' || channelMode === 'mono_to_stereo_mix') return 2
@@ -19,7 +19,7 @@ export function outputChannels({ channelMode, entries }: { channelMode: ChannelM
   return placed.length > 0 ? Math.max(...placed) : included.length
 }
 
-/** What a job carries of an assigned map (contract A, 2.14). */
+/** What a job carries of an assigned map (docs/contract/agent.md: Channel maps). */
 export const mapOf = (
   assignment: Pick<Assignment, 'id' | 'targetId' | 'targetType'>,
   template: Template,

@@ -32,7 +32,7 @@ export function templateStore(db: Db) {
     `INSERT INTO channel_map_templates (id, name, channel_mode, entries, tags, created_at, updated_at)
      VALUES (@id, @name, @channelMode, @entries, @tags, @now, @now) ON CONFLICT (id) DO NOTHING`,
   )
-  // A new revision is promoted at once, from itself (contract B, 17); both are kept, unlike upstream (27, 2).
+  // A new revision is promoted at once, from itself (docs/contract/recordings.md: Channel maps); both are kept.
   const update = db.stmt<Params>(
     `UPDATE channel_map_templates SET name = @name, channel_mode = @channelMode, entries = @entries, tags = @tags,
        revision = revision + 1, promoted_at = @now, promoted_from = id, updated_at = @now WHERE id = @id`,

@@ -84,7 +84,7 @@ export class Dispatch {
       const now = iso(clock.now())
       const ended = jobs.finish(job.id, outcome, now)
       if (!ended) return job
-      // The node now holds the key that was current when the run began (decision 23).
+      // The node now holds the key that was current when the run began (ADR-0006).
       const trusts = TRUSTING_ACTIONS.has(ended.action) && ended.status === 'succeeded'
       const confirmed = trusts && sshKeys.confirm(ended.nodeId, ended.startedAt, now)
       const told = confirmed || ended.action === 'rotate_trust' ? { sshKeyConfirmed: confirmed } : {}

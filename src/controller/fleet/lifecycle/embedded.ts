@@ -41,7 +41,7 @@ export function embeddedRunner(parts: EmbeddedParts): { act: Act; close(): void 
   }
 }
 
-/** Each look at a key is audited, as the runner's route does it (contract A, O2). */
+/** Each look at a key is audited, as the runner's route does it (docs/contract/lifecycle.md: Material). */
 const storedMaterial = ({ audit, group, now, stores }: EmbeddedParts): MaterialSource => ({
   async fetch(nodeId, mint) {
     const entry = { action: 'nodes.ssh_credential.fetch', actor: systemActor('lifecycle'), permission: null }

@@ -39,8 +39,9 @@ export const lifecycleRoutes = ({ dispatch, ids, jobs, nodes }: Parts): AnyRoute
       return { data: jobs.ofNode(params.id) }
     },
   }),
-  // 202 when it succeeded or still runs, 502 when it failed: the job in the body either way (contract A, N18). Its
-  // outcome is audited as `nodes.lifecycle.<action>.*` when it ends; only a refusal is one of `nodes.lifecycle.run`.
+  // 202 when it succeeded or still runs, 502 when it failed: the job in the body either way (docs/contract/lifecycle.md:
+  // Actions). Its outcome is audited as `nodes.lifecycle.<action>.*` when it ends; only a refusal is one of
+  // `nodes.lifecycle.run`.
   flow({
     method: 'POST',
     path: '/nodes/:id/lifecycle/:action',

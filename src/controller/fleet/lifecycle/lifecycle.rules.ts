@@ -33,8 +33,8 @@ const farness = (address: string): number => OWN.findIndex((own) => own.test(add
 const LONGEST_ERROR = 400
 
 /**
- * What an answer of the runner means; `body` is its JSON, whatever that is. The reasons are contract A, 2.8. An answer that
- * began before the run did says in its last line that there was none.
+ * What an answer of the runner means; `body` is its JSON, whatever that is. The reasons are in docs/contract/lifecycle.md:
+ * Actions. An answer that began before the run did says in its last line that there was none.
  */
 export function outcomeOf(status: number, body: unknown, secrets: readonly string[]): Outcome {
   const clean = (text: string) => redacted(text, secrets)

@@ -1,5 +1,5 @@
-// The external runner as the controller sees it (agent contract, section 23): one POST, answered when the run is over. A
-// runner that can, tells on the way what it sees.
+// The external runner as the controller sees it (docs/contract/lifecycle.md: Runner): one POST, answered when the run is
+// over. A runner that can, tells on the way what it sees.
 import { type Answer, jsonOf, NoAnswer, send, whole } from '../../../kernel/http.ts'
 import { Transcript } from '../../../kernel/redact.ts'
 import { NDJSON, OUTPUT_KEPT, RUNNER_PATHS, runProgressOf } from '../../../wire/lifecycle.ts'

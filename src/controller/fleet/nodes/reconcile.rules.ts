@@ -1,6 +1,6 @@
 import type { InterfaceInput } from '../../../wire/nodes.ts'
 
-/** Hardware facts as they are stored; the agent owns them (specification, inventory reconcile). */
+/** Hardware facts as they are stored; the agent owns them (docs/contract/nodes.md: Interfaces). */
 export interface Hardware {
   backend: string
   channelCount: number

@@ -1,4 +1,4 @@
-// The status of a node, as everybody is told it (contract A, 4.1).
+// The status of a node, as everybody is told it (docs/contract/nodes.md: Status).
 
 /** Statuses that only the controller gives: of a node in one of them nothing is heard. */
 export const SILENT: ReadonlySet<string> = new Set(['offline', 'provisioning', 'retired'])

@@ -68,7 +68,7 @@ export function credentialStore(db: Db, ids: Ids) {
       const { count, expiresAt } = unspent.get({ nodeId, now }) as { count: number; expiresAt: string | null }
       return { bootstrapTokens: { count, ...(expiresAt ? { expiresAt } : {}) }, tokens: living.all({ nodeId }) }
     },
-    /** A token for a deploy: the node's present one stays good until this one is first used (decision 23). */
+    /** A token for a deploy: the node's present one stays good until this one is first used (ADR-0006). */
     issuePending(nodeId: string, now: string): NodeCredential {
       revokePending.run({ nodeId, now })
       return mint(nodeId, 'pending', null, now)

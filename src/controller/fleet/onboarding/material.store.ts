@@ -11,7 +11,8 @@ export interface MaterialStores {
 }
 
 /**
- * What whoever acts on a node over SSH is given (contract A, O2), and what the audit says of it, which is never a key.
+ * What whoever acts on a node over SSH is given (docs/contract/lifecycle.md: Material), and what the audit says of it, which
+ * is never a key.
  * @throws Fail 404 without the node or its key, 409 when the master key changed since.
  */
 export function materialOf(stores: MaterialStores, nodeId: string, mint: boolean, now: string) {

@@ -89,7 +89,7 @@ export const onboardingRoutes = ({
       }
     },
   }),
-  // One transaction: spend, seal, reconcile, mint, audit (decision 22). What fails half way leaves the token unspent.
+  // One transaction: spend, seal, reconcile, mint, audit (ADR-0006). What fails half way leaves the token unspent.
   route({
     method: 'POST',
     path: '/nodes/:id/bootstrap',

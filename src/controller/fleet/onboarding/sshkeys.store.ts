@@ -134,7 +134,7 @@ export function sshKeyStore(db: Db, ids: Ids, masterKey: Uint8Array) {
     },
     /**
      * The key the controller made: what the node still holds is kept beside it until the new one is known to be there
-     * (decision 23). @throws Fail 409 `lifecycle_job_running`.
+     * (ADR-0006). @throws Fail 409 `lifecycle_job_running`.
      */
     rotate(
       nodeId: string,
@@ -153,7 +153,7 @@ export function sshKeyStore(db: Db, ids: Ids, masterKey: Uint8Array) {
       )
     },
     /**
-     * A run that began at `since` has put the current key on the node: those kept beside it end (decision 23). False when
+     * A run that began at `since` has put the current key on the node: those kept beside it end (ADR-0006). False when
      * that was known, or the current key is younger than the run.
      */
     confirm(nodeId: string, since: string, now: string): boolean {

@@ -22,7 +22,7 @@ export const releaseRoutes = (parts: Parts): AnyRoute[] => [
     action: 'nodes.agent_release.read',
     audit: 'decision',
     target: () => ({ type: 'agent_release' }),
-    // The body is the check itself: `checkedAt` stands beside `data` (contract A, 2.9).
+    // The body is the check itself: `checkedAt` stands beside `data` (docs/contract/nodes.md: Releases).
     run: () => {
       const { data, ...beside } = parts.releases.current()
       return { data, beside }

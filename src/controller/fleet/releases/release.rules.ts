@@ -24,7 +24,7 @@ export function newestAgent(releases: ReleaseList): Found | null {
 
 /**
  * The newer of what the release host has and what this controller holds itself. Builds without a calendar version are
- * nobody's update (contract A, N8).
+ * nobody's update (docs/contract/nodes.md: Releases).
  */
 export function newerOf(published: AgentRelease | null, held: Newest | undefined): AgentRelease | null {
   const tag = tagOfVersion(held?.version ?? '')

@@ -21,7 +21,7 @@ interface ReleaseParts extends ReleaseSource {
   ttlMs: number
 }
 
-// After a failure the host is left alone for a while (contract A, N8).
+// After a failure the host is left alone for a while (docs/contract/nodes.md: Releases).
 const PAUSE_AFTER_ERROR_MS = 300_000
 
 /**

@@ -79,8 +79,8 @@ export function rosterStore(db: Db) {
       return { before, after: list(room) }
     },
     /**
-     * Rewrites the rows a schedule makes: its people and groups may view and operate its room (contract B, 3), until it
-     * ran its only time.
+     * Rewrites the rows a schedule makes: its people and groups may view and operate its room (docs/contract/access.md: Room
+     * capabilities), until it ran its only time.
      */
     assign(scheduleId: string, room: string | undefined, users: string[], groups: string[], now: string): void {
       clearCalendar.run({ id: scheduleId })

@@ -1,4 +1,4 @@
-// The matrix driver (contract B, section 19): the device the model `avpro-ac-max` names, over raw TCP.
+// The matrix driver (docs/contract/switchers.md: Driver): the device the model `avpro-ac-max` names, over raw TCP.
 import type { SwitcherTest } from '../../../wire/switchers.ts'
 import { firmwareOf, rejected, restorable, routesOf, routesSet } from './matrix.rules.ts'
 import { type Address, DeviceError, Session } from './session.ts'

@@ -32,8 +32,8 @@ interface Plan {
 type Told = Map<string, string>
 
 /**
- * Brings live meetings to the outputs of their people (contract B, section 19): read, compare, and in enforce mode set
- * what differs. Switchers are asked side by side; one that does not answer holds up nobody.
+ * Brings live meetings to the outputs of their people (docs/contract/switchers.md: Routing): read, compare, and in enforce
+ * mode set what differs. Switchers are asked side by side; one that does not answer holds up nobody.
  */
 export function routingRunner(parts: Parts): Runner {
   const { batchSize, db, enabled, intervalSeconds, live, routing } = parts

@@ -65,8 +65,8 @@ export interface Conflict {
 }
 
 /**
- * Where each output has to go: to the input of the room its user is live in (contract B, section 19). In several rooms
- * at once the lowest input wins, and it is told. Outputs of people who are not live are nobody's business.
+ * Where each output has to go: to the input of the room its user is live in (docs/contract/switchers.md: Routing). In several
+ * rooms at once the lowest input wins, and it is told. Outputs of people who are not live are nobody's business.
  */
 export function desired({ inputs, outputs }: Wiring, live: readonly Live[]): { conflicts: Conflict[]; routes: Routes } {
   const inputOf = new Map(inputs.map(({ input, roomId }) => [roomId, input]))

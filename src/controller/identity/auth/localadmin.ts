@@ -60,7 +60,7 @@ async function generate(parts: Parts, admin: LocalAdmin, now: string): Promise<v
   const password = randomBytes(GENERATED_BYTES).toString('base64url')
   const hash = await hashPassword(password)
   parts.db.tx(() => apply(parts, admin, hash, now))
-  // The one place where a password is told: there is no other way to learn it (decision 24). `warn`, to pass filters.
+  // The one place where a password is told: there is no other way to learn it (ADR-0006). `warn`, to pass filters.
   parts.log.warn('first admin created; this password is shown only once', { email: admin.email, password })
 }
 

@@ -10,7 +10,7 @@ import type { UserStore } from '../access/users.store.ts'
 import type { Account, SessionStore } from './sessions.store.ts'
 import type { Turns } from './turns.ts'
 
-/** Fixed; using a session does not renew it (specification, limits). */
+/** Fixed; using a session does not renew it (docs/contract/access.md: Accounts). */
 const SESSION_SECONDS = 12 * 3600
 
 export interface LoginParts {

@@ -3,7 +3,7 @@ import { ROLES, type Role } from '../../../wire/permissions.ts'
 import { onOneLine } from '../../../wire/scalars.ts'
 import { slug } from '../access/access.rules.ts'
 
-/** What the settings say about the identity provider (contract B, section 6). */
+/** What the settings say about the identity provider (docs/contract/access.md: Sign-in through a provider). */
 export interface OidcSettings {
   clientId: string | undefined
   clientSecret: string | undefined

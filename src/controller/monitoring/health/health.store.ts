@@ -8,7 +8,7 @@ export type HealthRow = { [K in keyof Required<HealthEvent>]: K extends 'details
 
 export interface Opening {
   details: Record<string, unknown>
-  /** The agent's own id; a repeat answers the event that is already there (decision 9). */
+  /** The agent's own id; a repeat answers the event that is already there (docs/contract/agent.md: Health events). */
   localEventId?: string
   nodeId?: string | undefined
   openedAt: string
@@ -68,7 +68,7 @@ export function healthStore(db: Db, ids: Ids) {
     open: opener(db, ids, find, judge),
     /** Whether what an event would name is there. */
     knows: (type: keyof typeof known, id: string): boolean => known[type].get({ id }) !== undefined,
-    /** Health of a recording from its unresolved events (contract A, 4.4). */
+    /** Health of a recording from its unresolved events (docs/contract/recordings.md: States of a recording). */
     judge,
     /**
      * Moves an event through its states.

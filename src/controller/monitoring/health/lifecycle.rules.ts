@@ -10,8 +10,8 @@ export interface Move {
 }
 
 /**
- * The event after a move (contract B, section 11). Undefined when the state forbids it: what is resolved can only be
- * reopened. Whoever suppresses has seen the event, so that acknowledges it as well.
+ * The event after a move (docs/contract/health.md: States of an event). Undefined when the state forbids it: what is resolved
+ * can only be reopened. Whoever suppresses has seen the event, so that acknowledges it as well.
  */
 export function moved(event: HealthEvent, action: HealthMove, move: Move): HealthEvent | undefined {
   if (event.status === 'resolved' && action !== 'reopen') return undefined

@@ -21,12 +21,12 @@ interface Parts extends Air {
 
 const monitor = { auth: 'user', permission: 'listen:monitor' } as const
 const node = (p: { id: string }) => ({ type: 'node', id: p.id })
-// Until the first chunk is there: how often a console asks (contract A, N19).
+// Until the first chunk is there: how often a console asks (docs/contract/listening.md: Streams).
 const PREVIEW_MS = 1500
 // How long the first answer of a session waits: the recorder has only just heard that somebody listens.
 const FIRST_SECONDS = 10
 
-/** Live listen for people (contract A, N19 to N21). */
+/** Live listen for people (docs/contract/listening.md: Sessions). */
 export const listenRoutes = (parts: Parts): AnyRoute[] => [startRoute(parts), audioRoute(parts), stopRoute(parts)]
 
 const startRoute = (air: Parts): AnyRoute =>
@@ -146,7 +146,7 @@ async function endless(
   return { details: { continuous: true, enhance }, response: new Response(body, { headers }) }
 }
 
-// Never made up from the meters (decision 20): silence is told as what it is.
+// Never made up from the meters (ADR-0019): silence is told as what it is.
 const silence = (): Fail => conflict('monitor_source_unavailable', 'Monitor data unavailable')
 
 /** One chunk: the newest, for which a new session waits, or the one after the last heard; 204 while that one is to come. */

@@ -1,4 +1,5 @@
-// Which piece of live audio comes next for whom. Ages go by the controller's clock: a node's may be wrong (contract A, section 16 row 11).
+// Which piece of live audio comes next for whom. Ages go by the controller's clock: a node's may be wrong
+// (docs/contract/listening.md: Streams).
 import { iso } from '../../../kernel/clock.ts'
 import type { MonitorRendition } from '../../../wire/listen.ts'
 import { joinedWav, withoutStart } from './wav.rules.ts'
@@ -29,7 +30,7 @@ const LEAD = { leastMs: 1000, pieces: 2 }
 const HOLD_MS = 800
 // An enhanced piece may come so much later than the raw one of its time: longer, and the raw ones are heard.
 const LAG_MS = 1500
-// A console polls within these times (contract A, N20).
+// A console polls within these times (docs/contract/listening.md: Streams).
 const SHORT_MS = 750
 const POLL_MS = 3000
 const NODE_JITTER_MS = 20
@@ -71,8 +72,8 @@ export function firstFor(kept: Kept, enhance: boolean, now: string): Chunk | und
 }
 
 /**
- * What a poll without a cursor gets: the newest piece. A console asks every 750 ms at most (contract A, N20), so pieces
- * that are shorter come with those before them which this listener has not been given.
+ * What a poll without a cursor gets: the newest piece. A console asks every 750 ms at most (docs/contract/listening.md:
+ * Streams), so pieces that are shorter come with those before them which this listener has not been given.
  */
 export function polledFor(kept: Kept, enhance: boolean, given: number | undefined, now: string): Chunk | undefined {
   const newest = newestFor(kept, enhance, now)

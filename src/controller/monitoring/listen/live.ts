@@ -21,7 +21,10 @@ export interface Air {
   sessions: ListenSessions
 }
 
-/** Whether the caller may hear the node at this moment: login, permission, every channel in reach (contract A, 1.3). */
+/**
+ * Whether the caller may hear the node at this moment: login, permission, every channel in reach (docs/contract/access.md:
+ * Visible sets).
+ */
 export function mayHear({ layouts, principals }: Air, principal: UserPrincipal, nodeId: string): boolean {
   const person = principals.again(principal)
   const layout = layouts.of(nodeId)

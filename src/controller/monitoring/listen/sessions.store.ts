@@ -22,7 +22,7 @@ interface Demand {
   listening: boolean
 }
 
-/** Listen sessions, in memory (contract A, 4.7): live, then stopped or evicted. */
+/** Listen sessions, in memory (docs/contract/listening.md: Sessions): live, then stopped or evicted. */
 export interface ListenSessions {
   /** Whether anybody listened to the node within the last seconds, and to what. */
   demand(nodeId: string, now: string): Demand

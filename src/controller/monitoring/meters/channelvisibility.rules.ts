@@ -1,4 +1,4 @@
-// Which channels of a node a caller may see or hear (contract A, 1.3).
+// Which channels of a node a caller may see or hear (docs/contract/access.md: Visible sets).
 import type { AudioLevel, MeterFrame } from '../../../wire/meters.ts'
 import type { Permission } from '../../../wire/permissions.ts'
 import type { Pair, UserPrincipal } from '../../http/principal.ts'

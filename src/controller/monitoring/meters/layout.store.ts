@@ -45,14 +45,16 @@ export function layoutStore(db: Db) {
       const { nodeRoomId: roomId, site } = first
       return { channels, interfaceId: first.interfaceId ?? '', nodeId, roomId, site, sites }
     },
-    /** The controller's id of an interface named by id, system ref or the agent's own id (contract A, section 16 row 4). */
+    /**
+     * The controller's id of an interface named by id, system ref or the agent's own id (docs/contract/nodes.md: Interfaces).
+     */
     interfaceId: (nodeId: string, name: string): string | undefined =>
       exact.get({ nodeId, name })?.id ?? all.all({ nodeId }).find((known) => localId(known) === name)?.id,
   }
 }
 export type LayoutStore = ReturnType<typeof layoutStore>
 
-/** What an agent calls a device on its own box (agent contract, 5.2). */
+/** What an agent calls a device on its own box (docs/contract/nodes.md: Interfaces). */
 function localId({ systemName, systemRef }: Named): string | undefined {
   const [, card, device] = /^hw:CARD=([^,]+),DEV=(\d+)$/.exec(systemRef) ?? []
   const token = card?.toLowerCase().replaceAll(/[^a-z0-9]/g, '')

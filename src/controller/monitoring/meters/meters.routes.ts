@@ -18,7 +18,7 @@ interface Parts {
 
 const read = { auth: 'user', permission: 'node:read' } as const
 
-/** Meters as people see them: the newest frame, and the stream of all (contract A, N6 and N7). */
+/** Meters as people see them: the newest frame, and the stream of all (docs/contract/access.md: Visible sets). */
 export const meterRoutes = ({ streams, layouts, meters, principals }: Parts): AnyRoute[] => [
   route({
     method: 'GET',

@@ -28,7 +28,7 @@ export interface Meters {
 
 /** All histories together, bytes. 500 nodes with 8 channels keep 600 frames each in it. */
 const BUDGET = 128 * 1024 * 1024
-// Interfaces of a node whose newest frame is kept; an agent reports no more (contract A, 7.3).
+// Interfaces of a node whose newest frame is kept; an agent reports no more (docs/contract/agent.md: Inventory and heartbeat).
 const MOST_INTERFACES = 64
 // A slab holds about a minute of frames and goes as a whole.
 const SLAB_FRAMES = 60

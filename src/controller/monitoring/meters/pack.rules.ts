@@ -1,5 +1,5 @@
 // Levels as 16-bit words: a history of objects would take ten times the memory.
-// dB in hundredths, scores in ten-thousandths: finer than the agent rounds them (agent contract, section 7).
+// dB in hundredths, scores in ten-thousandths: finer than the agent rounds them (docs/contract/health.md: Meter values).
 import type { AudioLevel, AudioQuality } from '../../../wire/meters.ts'
 
 const ABSENT = -32_768

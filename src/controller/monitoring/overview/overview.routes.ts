@@ -21,7 +21,7 @@ interface Parts {
   scope: Scope
 }
 
-// Contract A, section 13: ten of each, three of one schedule.
+// docs/contract/nodes.md: Lists.
 const SHOWN = 10
 const OF_ONE_SCHEDULE = 3
 
@@ -46,7 +46,7 @@ export const overviewRoutes = (parts: Parts): AnyRoute[] => [
   }),
 ]
 
-// A room does not open the other rooms of a node that serves several (contract A, 16, fact 6).
+// A room does not open the other rooms of a node that serves several (docs/contract/access.md: Expansion).
 function nodesOf({ nodes, scope }: Parts, principal: UserPrincipal, roomId: string, now: string): Node[] {
   return nodes
     .inRoom(roomId, now)

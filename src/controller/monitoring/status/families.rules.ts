@@ -1,4 +1,4 @@
-// The metric families of contract B, section 22: names, types, labels and values, whoever writes them down.
+// The metric families (docs/contract/api.md: Metrics): names, types, labels and values, whoever writes them down.
 import { HEALTH_STATUSES, SEVERITIES } from '../../../wire/health.ts'
 import type { HealthCount, JobCount, RecordingCount, UploadCount } from './counts.store.ts'
 import { counter, type Family, gauge, type Sample } from './family.rules.ts'

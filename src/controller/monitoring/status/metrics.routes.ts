@@ -45,7 +45,7 @@ const ALL_SEEING: UserPrincipal = {
 const eyesOf = (principal: UserPrincipal | ScraperPrincipal): UserPrincipal =>
   principal.kind === 'user' ? principal : ALL_SEEING
 
-/** Prometheus metrics, for people's sessions and for the static token (contract B, section 22). */
+/** Prometheus metrics, for people's sessions and for the static token (docs/contract/api.md: Metrics). */
 export const metricsRoutes = (parts: MetricsParts): AnyRoute[] => {
   const ofProcess = processMetrics()
   const page = async (principal: UserPrincipal | ScraperPrincipal, now: string) =>
@@ -81,7 +81,8 @@ const answer = (body: string): Response =>
 /** Each count is a statement of its own, and others may speak between them. */
 async function snapshot(parts: MetricsParts, principal: UserPrincipal, now: string): Promise<Snapshot> {
   const { counts, metrics, visibility, runners, startedAtMs } = parts
-  // What the caller sees of lists: a roster that lets them view a room counts as much as a grant (contract B, 22).
+  // What the caller sees of lists: a roster that lets them view a room counts as much as a grant (docs/contract/api.md:
+  // Metrics).
   const visible = visibility(principal, 'node:read')
   const nodes = metrics.nodes(visible, now)
   const told = {

@@ -6,7 +6,7 @@ import type { CommitGroup } from '../../store/group.ts'
 const controller = () => ({ type: 'controller' })
 const open = { auth: 'none', permission: null, target: controller } as const
 
-/** Liveness and readiness: no permission, no audit row, flat bodies (contract B, section 21). */
+/** Liveness and readiness: no permission, no audit row, flat bodies (docs/contract/api.md: Status and probes). */
 export const probeRoutes = (db: Db, group: Pick<CommitGroup, 'failing'>, startedAt: string): AnyRoute[] => {
   // Not asked of a healthy database: another program may hold the lock for a moment.
   const writable = (): boolean => !group.failing() || reachable(() => db.writable())

@@ -34,7 +34,7 @@ export const statusRoutes = (parts: StatusParts): AnyRoute[] => [
     target: () => ({ type: 'controller' }),
     run: ({ principal, now }) => {
       const status = statusOf(parts, principal, now)
-      // The console reads the keys beside `data` (decision 3).
+      // The console reads the keys beside `data` (docs/contract/api.md: Envelope).
       return { data: status, beside: { ...status } }
     },
   }),

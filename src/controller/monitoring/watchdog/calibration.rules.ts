@@ -13,8 +13,8 @@ const best = (levels: readonly AudioLevel[], score: 'noiseScore' | 'speechScore'
   levels.reduce((most, { quality }) => Math.max(most, quality?.[score] ?? 0), 0)
 
 /**
- * Recommends thresholds from frames of a room in normal use (contract B, 12.1): the signal a margin below what it
- * reaches, the speech score a margin below what speech there has. `frames` has at least one with levels.
+ * Recommends thresholds from frames of a room in normal use (docs/contract/health.md: Calibration): the signal a margin below
+ * what it reaches, the speech score a margin below what speech there has. `frames` has at least one with levels.
  */
 export function calibrated(
   frames: readonly (readonly AudioLevel[])[],

@@ -124,7 +124,7 @@ function framesOf({ meters, nodes, scope }: WatchdogPolicyParts, body: Calibrati
   if (!verdict.allowed)
     throw new Fail(403, verdict.reason, 'Forbidden', { body: { permission: 'settings:manage' }, outcome: 'denied' })
   nodes.mustExist(nodeId)
-  // Made-up levels are no measure of a room (decision 20).
+  // Made-up levels are no measure of a room (ADR-0018).
   const history = meters.history(nodeId, HISTORY)
   const real = history.filter(({ frame }) => !frame.synthetic && frame.levels.length > 0)
   const heard = real.slice(0, frameLimit)

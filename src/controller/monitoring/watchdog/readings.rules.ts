@@ -44,7 +44,7 @@ export function metricOf(levels: readonly AudioLevel[], metric: WatchdogRules['m
   return metric === 'rms' ? most(rms, SILENCE) : percentile(ascending(rms), 0.95)
 }
 
-/** No sound at all: what a recording without a meter is worth (contract B, 12.2). */
+/** No sound at all: what a recording without a meter is worth (docs/contract/health.md: Watchdog rules). */
 export const MISSING: Reading = {
   broadbandNoise: 0,
   clippingChannels: [],
@@ -126,7 +126,7 @@ interface CaptureCommand {
   channelMap?: { entries: { included: boolean; sourceChannelIndex: number }[] } | undefined
 }
 
-/** The channels a take is made of: its selection, else what its map includes, else the first it captures (decision 21). */
+/** The channels a take is made of: its selection, else what its map includes, else the first it captures (ADR-0018). */
 export function ownOf(command: CaptureCommand | undefined): Own {
   const { captureChannelSelection, captureChannels, captureInterfaceId: interfaceId, channelMap } = command ?? {}
   const mapped = channelMap?.entries.filter((e) => e.included).map((e) => e.sourceChannelIndex)

@@ -76,7 +76,7 @@ export function takeWatch(parts: TakeParts) {
     if (watch.heardAt !== heardBefore) return true
     const fresh = (since: number | undefined) => since !== undefined && at - since <= parts.meterMaxAgeSeconds * 1000
     const latest = take.nodeId === null ? undefined : meters.latest(take.nodeId)
-    // Made-up levels are no proof of anything, in neither direction (decision 20).
+    // Made-up levels are no proof of anything, in neither direction (ADR-0018).
     if (latest?.frame.synthetic && fresh(Date.parse(latest.receivedAt))) return false
     if (fresh(watch.heardAt)) sample(watch, at, watch.latest ?? MISSING, take.rules, pace)
     else if (metersExpected) sample(watch, at, MISSING, take.rules, pace)

@@ -50,7 +50,7 @@ function speechless({ rules, sums }: Evidence): boolean {
 const QUALITIES = ['broadbandNoiseSeconds', 'humSeconds', 'noiseSeconds', 'staticSeconds'] as const
 const rounded = (seconds: number): number => Math.round(seconds * 1000) / 1000
 
-/** The rules of contract B, 12.2. */
+/** The rules of docs/contract/health.md: Watchdog rules. */
 export const RULES: readonly Rule[] = [
   {
     stem: 'low_signal',
@@ -192,7 +192,7 @@ export const evidenceOf = (memory: Memory, sums: Sums, rules: WatchdogRules, com
 
 /**
  * Whether an alarm that goes on is to be told again. The interval counts in every case; a suppressed alarm is silent
- * until its time has passed, without one for ever (contract B, 27 item 18).
+ * until its time has passed, without one for ever (docs/contract/health.md: Watchdog rules).
  */
 export function repeatDue(event: HealthEvent, everySeconds: number, now: string): boolean {
   if (event.status === 'suppressed' && (event.suppressedUntil === null || now < event.suppressedUntil)) return false

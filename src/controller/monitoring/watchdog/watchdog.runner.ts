@@ -39,7 +39,10 @@ const TURN = 8
 // Passes that may be missed before the controller knows that it was away itself.
 const MISSED = 3
 
-/** Opens, repeats and resolves health events from quality telemetry, and for nodes that went silent (contract B, 12.2). */
+/**
+ * Opens, repeats and resolves health events from quality telemetry, and for nodes that went silent (docs/contract/health.md:
+ * Watchdog rules).
+ */
 export function watchdogRunner(parts: WatchdogParts): Runner {
   const {
     audit,

@@ -1,7 +1,7 @@
 import type { WatchdogRules } from '../../../wire/watchdog.ts'
 import { likeness, type Reading, SILENCE } from './readings.rules.ts'
 
-/** Thresholds and requirements as they take effect: unset ones have the values of contract B, 12.1. */
+/** Thresholds and requirements as they take effect: unset ones count as docs/contract/health.md: Watchdog policies says. */
 export function effective(rules: WatchdogRules) {
   const least = rules.minCumulativeSecondsAboveThreshold
   return {

@@ -5,7 +5,7 @@ import type { ChunkStore } from './chunks.store.ts'
 /** What became of the uploads of a chunk; the upload queue knows. */
 type ChunkUploads = (recordingId: string) => ReadonlyMap<number, readonly object[]>
 
-/** The chunks of a job's take (contract A, 2.16 and 17). */
+/** The chunks of a job's take (docs/contract/recordings.md: Chunks). */
 export const chunkRoutes = (chunks: ChunkStore, jobs: JobStore, uploads: ChunkUploads): AnyRoute[] => [
   route({
     method: 'GET',

@@ -46,8 +46,8 @@ const GRACE_MS = 60_000
 const MOST_CHUNKS = 1_000_000
 
 /**
- * The chunk an upload speaks of (contract A, 7.7): `chunk` counts from 0 on the wire; a `chunkTotal` that cannot be
- * read is ignored. Undefined: the take comes as one file.
+ * The chunk an upload speaks of (docs/contract/uploads.md: Order of checks): `chunk` counts from 0 on the wire; a
+ * `chunkTotal` that cannot be read is ignored. Undefined: the take comes as one file.
  * @throws Fail 400 `invalid_chunk_index`.
  */
 export function chunkAsked(query: { chunk?: string | undefined; chunkTotal?: string | undefined }) {
@@ -59,7 +59,7 @@ export function chunkAsked(query: { chunk?: string | undefined; chunkTotal?: str
   return { index, total: total > 0 && total <= MOST_CHUNKS ? total : undefined }
 }
 
-/** `part0001` in the recording's own folder, `part0001.raw` for the master (contract A, 12.1). */
+/** `part0001` in the recording's own folder, `part0001.raw` for the master (docs/contract/recordings.md: Files). */
 export const chunkStem = (recordingId: string, index: number, rendition: ChunkRendition): string =>
   `${recordingId}/part${String(index).padStart(4, '0')}${rendition === 'raw' ? '.raw' : ''}`
 
@@ -84,7 +84,9 @@ export const isReleased = (set: ChunkSet | undefined, index: number, rendition: 
   index <= (set.total ?? 0) &&
   (rendition !== 'raw' || set.rawJoined !== null)
 
-/** Status of a chunk after a file of it was stored (contract A, 4.5): what uploads have made of it stays. */
+/**
+ * Status of a chunk after a file of it was stored (docs/contract/recordings.md: Chunks): what uploads have made of it stays.
+ */
 export function storedStatus(from: ChunkStatus | undefined, rendition: ChunkRendition): ChunkStatus {
   if (from !== undefined && from !== 'capturing' && from !== 'cached') return from
   return rendition === 'raw' ? (from ?? 'capturing') : 'cached'

@@ -60,7 +60,7 @@ const ALL = chunk('sum(k.duration_seconds) OVER (ORDER BY k.idx ROWS BETWEEN UNB
 const chunkOf = (row: Row): RecordingChunk =>
   present({ ...row, id: `chunk_${row.recordingId}_${row.index}` }) as RecordingChunk
 
-/** Takes that arrive in chunks (contract A, 2.16 and 4.5). Every write is meant to run inside a transaction. */
+/** Takes that arrive in chunks (docs/contract/recordings.md: Chunks). Every write is meant to run inside a transaction. */
 export function chunkStore(db: Db) {
   const setOf = db.stmt<{ id: string }, SetRow>(`${SET} WHERE c.recording_id = @id`)
   const one = db.stmt<{ id: string; index: number }, Row>(`${ONE} AND k.idx = @index`)
@@ -102,7 +102,7 @@ export function chunkStore(db: Db) {
     /** Length of what is there, seconds. */
     seconds: (recordingId: string): number => seconds.get({ id: recordingId })?.n ?? 0,
     put: putter(db, get, scheduled.schedule),
-    /** The uploads of a chunk began or ended (contract A, 4.5); false when it is in no state for that. */
+    /** The uploads of a chunk began or ended (docs/contract/recordings.md: Chunks); false when it is in no state for that. */
     uploading: (id: string, index: number): boolean =>
       move.run({ id, index, from: '["cached","partial","failed"]', to: 'uploading' }) === 1,
     settled: (id: string, index: number, to: 'failed' | 'partial' | 'uploaded'): boolean =>

@@ -66,7 +66,7 @@ interface Made {
 }
 
 /**
- * Joins takes that came in chunks into one playable file (decision 19): one at a time, behind everything else. What is
+ * Joins takes that came in chunks into one playable file (ADR-0011): one at a time, behind everything else. What is
  * due stands in the database, so a restart begins where the last process ended.
  */
 export class Joiner {

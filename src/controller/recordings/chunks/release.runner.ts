@@ -22,7 +22,7 @@ const KEPT_MS = 24 * 3600 * 1000
 
 /**
  * Deletes the files of chunks a day after they were joined, where the joined files hold every sample of them: lossless
- * takes would lie on the disk twice. Rows first, then files (decision 41).
+ * takes would lie on the disk twice. Rows first, then files (ADR-0024).
  */
 export function releaseRunner({ audit, chunks, db, log, paths }: Parts): Runner {
   /** Forgets the chunks of one take; gives the paths of their files. */

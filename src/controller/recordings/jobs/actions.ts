@@ -4,7 +4,7 @@ import { actionStates } from '../../http/actions.ts'
 import type { UserPrincipal } from '../../http/principal.ts'
 import { isRetryable, isStoppable } from './jobs.rules.ts'
 
-/** Paths of everything that can be done with a job (contract A, J3). */
+/** Paths of everything that can be done with a job (docs/contract/api.md: Action states). */
 export function jobLinks(id: string) {
   const jobs = `${API_PREFIX}/recording-jobs`
   const self = `${jobs}/${encodeURIComponent(id)}`

@@ -44,11 +44,11 @@ const JOINS = `EXISTS (SELECT 1 FROM recording_jobs r WHERE ${CAPTURING}
   AND r.capture_group = q.capture_group AND ${ALIKE} AND ${span('r')} >= ${span('q')})`
 // An agent that shares has the device open with all its channels: only another way of opening it has to wait.
 const WAITS = `EXISTS (SELECT 1 FROM recording_jobs r WHERE ${CAPTURING} AND NOT (@shares = 1 AND ${ALIKE}))`
-// A device is never opened twice: who cannot join waits (contract A, 11.2).
+// A device is never opened twice: who cannot join waits (docs/contract/recordings.md: Devices and groups).
 const CLAIMABLE = `q.node_id = @nodeId AND (q.status = 'queued' OR (${lost('q')}))
   AND (${JOINS} OR (@joinOnly = 0 AND NOT ${WAITS}))`
 
-/** How jobs are made and handed out: every claim is one guarded UPDATE (contract A, 4.3). */
+/** How jobs are made and handed out: every claim is one guarded UPDATE (docs/contract/recordings.md: States of a job). */
 export function claimStore(db: Db, jobs: JobStore, leaseSeconds: number) {
   const insert = db.stmt<Record<string, SqlValue>>(
     `INSERT INTO recording_jobs (id, recording_id, node_id, status, command, created_at) VALUES (@id, @recordingId, @nodeId, 'queued', @command, @now)`,

@@ -30,7 +30,7 @@ interface Parts {
 const control = { auth: 'user', permission: 'recording:control' } as const
 const all = () => ({ type: 'recording_job_collection' })
 
-/** Retrying and stopping jobs (contract A, J6 to J8); in bulk it is all of them or none. */
+/** Retrying and stopping jobs (docs/contract/recordings.md: Retry); in bulk it is all of them or none. */
 export const jobControlRoutes = (parts: Parts): AnyRoute[] => [
   retryRoute(parts),
   bulkRetryRoute(parts),
@@ -65,7 +65,10 @@ const retryRoute = (parts: Parts): AnyRoute =>
     },
   })
 
-/** A new job with the same command; what the old take left is cleared once the new one stands (contract A, 4.4). */
+/**
+ * A new job with the same command; what the old take left is cleared once the new one stands (docs/contract/recordings.md:
+ * States of a recording).
+ */
 function retried(
   { claims, events, ids, nodes, recordings }: Parts,
   source: Job,

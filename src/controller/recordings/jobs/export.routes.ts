@@ -13,7 +13,7 @@ const shared = {
   target: () => ({ type: 'recording_job_collection' }),
 } as const
 
-/** Jobs as a table for people (contract A, J4 and J5). */
+/** Jobs as a table for people (docs/contract/api.md: Exports). */
 export const jobExportRoutes = (jobs: JobStore, visibility: ReturnType<typeof visibilities>): AnyRoute[] => [
   stream({
     method: 'GET',

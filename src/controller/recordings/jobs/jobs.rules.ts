@@ -2,7 +2,7 @@ import type { Job } from '../../../wire/recordings.ts'
 
 export const isRetryable = ({ status }: Job): boolean => status === 'failed' || status === 'cancelled'
 
-/** Whether it can be asked to stop; one that was asked already cannot (contract A, J8). */
+/** Whether it can be asked to stop; one that was asked already cannot (docs/contract/recordings.md: States of a job). */
 export const isStoppable = ({ status }: Job): boolean => status === 'queued' || status === 'running'
 
 interface Others {
@@ -13,7 +13,7 @@ interface Others {
 /** What is there of a recording belongs to a later job, or to one that delivered late: a retry would purge it. */
 const SUPERSEDED = 'superseded_by_retry'
 
-/** Why these jobs cannot all be retried, in the order of contract A, J7; undefined when they can. */
+/** Why these jobs cannot all be retried, in this order (docs/contract/recordings.md: Retry); undefined when they can. */
 export function retryFault(jobs: readonly Job[], { activeOf, isSuperseded }: Others) {
   if (!jobs.every(isRetryable))
     return { reason: 'job_not_retryable', words: 'One or more recording jobs cannot be retried' }
@@ -28,7 +28,7 @@ export function retryFault(jobs: readonly Job[], { activeOf, isSuperseded }: Oth
   if (late) return { reason: SUPERSEDED, words: supersededWords(late) }
 }
 
-/** Why one job cannot be retried (contract A, J6); undefined when it can. */
+/** Why one job cannot be retried (docs/contract/recordings.md: Retry); undefined when it can. */
 export function singleRetryFault(job: Job, { activeOf, isSuperseded }: Others) {
   const words = 'Recording job cannot be retried'
   if (!isRetryable(job)) return { reason: 'job_not_retryable', words }

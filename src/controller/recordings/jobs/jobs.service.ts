@@ -31,14 +31,14 @@ export function jobService({ chunks, events, health, jobs, leases, recordings }:
     events.emit('job.changed', { id, nodeId, recordingId, status: jobs.get(id).status })
 
   return {
-    /** The take has arrived: its job is completed, also one whose lease had run out (decision 15). */
+    /** The take has arrived: its job is completed, also one whose lease had run out (ADR-0009). */
     complete(job: Job, now: string): void {
       if (endedByLease(job)) leases.revive(job.id, now)
       else leases.end(job.id, 'completed', null, now)
       health.delivered(job.recordingId, job.id, now)
       changed(job)
     },
-    /** Ends an active job without a take (contract A, 4.3); undefined when it had ended before. */
+    /** Ends an active job without a take (docs/contract/recordings.md: States of a job); undefined when it had ended before. */
     end(job: Job, to: 'failed' | 'cancelled', reason: string, now: string): Ended | undefined {
       if (!leases.end(job.id, to, reason, now)) return undefined
       chunks.schedule(job.recordingId, now)

@@ -42,7 +42,7 @@ function summaryOf({ stop_requested: stopRequested = 0, ...counts }: Counts): Jo
   return { ...summary, active, total: active + summary.cancelled + summary.completed + summary.failed }
 }
 
-/** The effective page of a job list (contract A, 0.3). */
+/** The effective page of a job list (docs/contract/api.md: Paging). */
 export const pageSize = (limit: number | undefined): number => Math.min(limit ?? 50, 200)
 
 /** A total that is not exact is a lower bound. */

@@ -17,7 +17,7 @@ interface Parts {
   leases: LeaseStore
 }
 
-/** Fails orphaned jobs whose lease ran out (specification, background runners). */
+/** Fails orphaned jobs whose lease ran out (docs/contract/recordings.md: States of a job). */
 export const leaseRunner = ({ audit, batchSize, db, enabled, intervalSeconds, jobs, leases }: Parts): Runner => ({
   name: 'job-lease',
   enabled,

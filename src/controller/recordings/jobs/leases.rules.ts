@@ -1,6 +1,6 @@
 import type { Job } from '../../../wire/recordings.ts'
 
-/** Reasons of jobs that ended by bookkeeping: their lease ran out while the agent was cut off (decision 15). */
+/** Reasons of jobs that ended by bookkeeping: their lease ran out while the agent was cut off (ADR-0009). */
 export const LEASE_EXPIRED = 'lease_expired'
 export const STOP_EXPIRED = 'stop_request_lease_expired'
 

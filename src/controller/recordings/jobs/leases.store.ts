@@ -5,7 +5,7 @@ import type { Db } from '../../store/db.ts'
 import { JOB_COLUMNS, type JobRow, type JobStore, jobOf } from './jobs.store.ts'
 import { LEASE_EXPIRED, STOP_EXPIRED } from './leases.rules.ts'
 
-/** How jobs are held and end: every change of state is one guarded UPDATE (contract A, 4.3). */
+/** How jobs are held and end: every change of state is one guarded UPDATE (docs/contract/recordings.md: States of a job). */
 export function leaseStore(db: Db, jobs: JobStore, leaseSeconds: number) {
   const renew = db.stmt<{ id: string; nodeId: string; now: string; lease: string; progress: string | null }>(
     `UPDATE recording_jobs SET last_heartbeat_at = @now, lease_expires_at = @lease, confirmed_at = coalesce(confirmed_at, @now),
@@ -51,13 +51,16 @@ export function leaseStore(db: Db, jobs: JobStore, leaseSeconds: number) {
         throw conflict('job_not_heartbeatable', 'Recording job is not heartbeatable')
       return jobs.get(id)
     },
-    /** A claimed job is asked to stop, an unclaimed one ends at once (decision 14); false when neither. */
+    /**
+     * A claimed job is asked to stop, an unclaimed one ends at once (docs/contract/recordings.md: States of a job); false
+     * when neither.
+     */
     stop: (id: string, now: string): boolean =>
       askStop.run({ id, now, lease: lease(now) }) === 1 || dropQueued.run({ id, now }) === 1,
     /** Ends an active job; false when it had ended before. */
     end: (id: string, to: 'completed' | 'failed' | 'cancelled', reason: string | null, now: string): boolean =>
       end.run({ id, to, reason, now }) === 1,
-    /** A take that came after its lease: the job is completed after all (decision 15). */
+    /** A take that came after its lease: the job is completed after all (ADR-0009). */
     revive: (id: string, now: string): boolean => revive.run({ id, now }) === 1,
     expired: (now: string, most: number): Job[] => expired.all({ now, most }).map(jobOf),
     /** After a restart every running lease gets one full lease to be renewed in, whatever the clock said before. */

@@ -19,7 +19,7 @@ export function jobsOf(jobs: readonly Job[]): RecordingJobs {
   return { ...(active ? { active } : {}), ...(latest ? { latest } : {}), ...(retryable ? { retryable } : {}) }
 }
 
-/** Paths of everything that can be done with a recording (contract A, R5). */
+/** Paths of everything that can be done with a recording (docs/contract/api.md: Action states). */
 export function recordingLinks(id: string, { retryable }: RecordingJobs) {
   const self = `${API_PREFIX}/recordings/${encodeURIComponent(id)}`
   const retryJob = retryable && `${API_PREFIX}/recording-jobs/${encodeURIComponent(retryable.id)}/retry`
@@ -36,7 +36,7 @@ export function recordingLinks(id: string, { retryable }: RecordingJobs) {
   }
 }
 
-/** What the caller could do next with a recording (contract A, R5). */
+/** What the caller could do next with a recording (docs/contract/api.md: Action states). */
 export function recordingActions(principal: UserPrincipal, recording: Recording, jobs: RecordingJobs) {
   const links = recordingLinks(recording.id, jobs)
   const active = isActive(recording.status) || jobs.active !== undefined

@@ -61,11 +61,14 @@ export function selectionFault(
     return badSelection('channel_selection_mode_arity', 'stereo takes exactly two channels')
 }
 
-/** The mode of a selection without one: mono for one channel, stereo for two, for more the profile's (contract A, R8). */
+/**
+ * The mode of a selection without one: mono for one channel, stereo for two, for more the profile's
+ * (docs/contract/recordings.md: Channel selection).
+ */
 export const modeOfSelection = (selection: readonly number[], profile: Pick<Profile, 'channelMode'>): ChannelMode =>
   ([undefined, 'mono', 'stereo'] as const)[selection.length] ?? profile.channelMode
 
-/** Channels of the file a command makes (agent contract, section 16). */
+/** Channels of the file a command makes (docs/contract/agent.md: Rendering). */
 export function outputsOf({ captureChannels, channelMap, channelMode }: Command): number {
   if (channelMap) return outputChannels(channelMap)
   if (channelMode === 'mono') return 1
@@ -105,7 +108,7 @@ function codecMisfit(command: Command): CaptureFault | undefined {
 }
 
 /**
- * Whether the take is enhanced. The chain makes one voice of all channels (specification: voice profiles), so a take of
+ * Whether the take is enhanced. The chain makes one voice of all channels (ADR-0017), so a take of
  * more than two channels that are to stay apart is recorded as it is: never less than what was asked for.
  */
 export function isEnhanced({ enhancement }: Pick<Profile, 'enhancement'>, command: Command): boolean {

@@ -36,7 +36,7 @@ function shared(a: ActiveCapture, wish: Wish): number[] | 'all' | undefined {
 
 /**
  * Whether the wish may be captured beside what is active on the node; gives the capture group to join, if any
- * (contract A, 11.1 and 11.2).
+ * (docs/contract/recordings.md: Devices and groups).
  * @throws Fail 409 `capture_channels_busy` or `node_capture_capacity_reached`.
  */
 export function admit(active: readonly ActiveCapture[], wish: Wish, capacity: number): string | undefined {

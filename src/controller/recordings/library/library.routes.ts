@@ -38,7 +38,7 @@ export const libraryRoutes = (library: Library): AnyRoute[] => [
 ]
 
 const listRoutes = ({ visibility, recordings }: Library): AnyRoute[] => [
-  // The one list without a default page (contract A, 0.3): whole, it is sent slice by slice.
+  // The one list without a default page (docs/contract/api.md: Paging): whole, it is sent slice by slice.
   stream({
     method: 'GET',
     path: '/recordings',

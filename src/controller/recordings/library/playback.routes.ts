@@ -34,7 +34,7 @@ interface Playback {
   tickets: TicketStore
 }
 
-// A download begins within these ten minutes (contract A, section 13); a player comes back for an hour after the end.
+// A download begins within these ten minutes (docs/contract/api.md: Files); a player comes back for an hour after the end.
 const DOWNLOAD_SECONDS = 600
 const PLAYER_SPARE_SECONDS = 3600
 const LONGEST_SECONDS = 86_400

@@ -45,7 +45,7 @@ export function settledStatus(
   return to === 'failed' && hasFile ? 'partial' : to
 }
 
-// Enhanced beats what came without a rendition, which beats the raw master (specification: playback). Who asks for the
+// Enhanced beats what came without a rendition, which beats the raw master (docs/contract/api.md: Files). Who asks for the
 // master never gets enhanced audio in its place.
 const PREFERENCE: Record<'default' | Rendition, readonly StoredRendition[]> = {
   default: ['enhanced', 'primary', 'raw'],
@@ -73,7 +73,10 @@ const extensionOf = (path: string): string => /\.(mp3|flac|wav)$/.exec(path)?.[0
 /** Content type by extension: what a sender once claimed is never echoed to a browser. */
 export const contentTypeOf = (path: string): string => CONTENT_TYPES[extensionOf(path).slice(1) as Codec]
 
-/** The name a download is saved under: the recording's name, safe in any shell and file system (contract A, 12.1). */
+/**
+ * The name a download is saved under: the recording's name, safe in any shell and file system (docs/contract/recordings.md:
+ * Files).
+ */
 export function downloadName(recording: Pick<Recording, 'name'>, path: string): { ascii: string; unicode: string } {
   const extension = extensionOf(path)
   return {
@@ -93,7 +96,7 @@ export function changedTags(
   return distinctTags([...tags.filter((tag) => !gone.has(tag.toLowerCase())), ...(addTags ?? [])])
 }
 
-/** Columns of the exported manifest (contract A, R6). */
+/** Columns of the exported manifest (docs/contract/api.md: Exports). */
 export const EXPORT_COLUMNS: readonly Column<Recording>[] = [
   ['id', (r) => r.id],
   ['name', (r) => r.name],

@@ -53,7 +53,7 @@ export function recordingService(parts: StartParts) {
       const { shape } = placed(parts, node, asked)
       commandOf(parts, { node, profile: parts.profiles.get(profileId), seconds: 1, shape }, '', '')
     },
-    /** Starts an ad-hoc recording: recording and job in one step, in the order of checks of contract A, R8. */
+    /** Starts an ad-hoc recording: recording and job in one step, (docs/contract/recordings.md: Starting). */
     start: (input: RecordingStart, principal: UserPrincipal, now: string): rules.Started =>
       redacted(principal, () => started(parts, input, principal, now)),
     /**

@@ -265,7 +265,7 @@ function editor(db: Db, search: SearchStore, get: (id: string) => Recording) {
   }
 }
 
-/** The guarded moves of contract A, 4.4. */
+/** The guarded moves (docs/contract/recordings.md: States of a recording). */
 function lifecycle(db: Db) {
   const begin = db.stmt<{ id: string; now: string }>(
     `UPDATE recordings SET status = 'recording', updated_at = @now WHERE id = @id AND status = 'queued'`,
@@ -339,7 +339,10 @@ function attachments(db: Db) {
     },
     /** A take that comes in chunks is as long as what has come of it. */
     lengthen: (id: string, seconds: number, now: string): void => void lengthen.run({ id, seconds, now }),
-    /** A retry begins the take anew (contract A, 4.4); gives the paths to unlink after the commit. */
+    /**
+     * A retry begins the take anew (docs/contract/recordings.md: States of a recording); gives the paths to unlink after the
+     * commit.
+     */
     restart(id: string, now: string): string[] {
       const paths = pathsOf.all({ id }).map((file) => file.path)
       for (const statement of forget) statement.run({ id })

@@ -1,5 +1,5 @@
 // A file the controller would refuse for its size must not be made: what is longer is recorded in chunks, which end as one
-// recording all the same (decision 19).
+// recording all the same (ADR-0011).
 import type { Command } from '../../../wire/recordings.ts'
 import { outputsOf } from './capturevalidation.rules.ts'
 

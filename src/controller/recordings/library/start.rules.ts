@@ -66,7 +66,7 @@ export const noDevice = (): Fail =>
     'Node has no capture device: connect one to the recorder, or name what it records from in the audio defaults of the node',
   )
 
-/** The interface a take uses: the asked one, the configured one, the node's first (contract A, 11.3). */
+/** The interface a take uses: the asked one, the configured one, the node's first (docs/contract/recordings.md: Starting). */
 export function effectiveInterface(
   node: Node,
   asked: string | undefined,
@@ -152,7 +152,9 @@ const channelCount = (device: Interface | undefined, fallback: number): number =
   device && device.channelCount > 0 ? Math.min(device.channelCount, fallback) : fallback
 
 export interface Planned {
-  /** The channel map of the interface or node; an explicit selection wins over it (contract B, 17). */
+  /**
+   * The channel map of the interface or node; an explicit selection wins over it (docs/contract/recordings.md: Channel maps).
+   */
   assigned?: ChannelMap | undefined
   captureGroupId: string
   profile: Profile
@@ -160,7 +162,7 @@ export interface Planned {
   seconds: number
 }
 
-/** What the agent will execute (contract A, 2.13). @throws Fail 400 for what no recorder could carry out. */
+/** What the agent will execute (docs/contract/agent.md: The command). @throws Fail 400 for what no recorder could carry out. */
 export function command(node: Node, shape: Shape, planned: Planned, fallback: CaptureDefaults): Command {
   const made = drawnUp(node, shape, planned, fallback)
   const misfit = commandFault(made, shape.device)

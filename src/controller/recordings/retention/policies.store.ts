@@ -34,7 +34,7 @@ const columns = ({
   preserveTagged: Number(preserveTagged),
 })
 
-/** Retention policies (contract B, section 14). */
+/** Retention policies (docs/contract/recordings.md: Retention). */
 export function retentionPolicyStore(db: Db) {
   const lister = new Lister<Row>(db, { columns: COLUMNS, from: 'retention_policies x' })
   const byId = db.stmt<{ id: string }, Row>(`SELECT ${COLUMNS} FROM retention_policies x WHERE x.id = @id`)

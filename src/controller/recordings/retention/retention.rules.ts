@@ -17,7 +17,7 @@ const DAY_MS = 24 * 3600 * 1000
 
 type Limits = Pick<RetentionPolicy, 'id' | 'maxAgeDays' | 'maxBytes' | 'minFreeDiskPercent'>
 
-/** A retention policy of the recorder's cache as agents read it (contract A, 2.13). */
+/** A retention policy of the recorder's cache as agents read it (docs/contract/agent.md: Configuration). */
 export function recorderCache({ id, maxAgeDays, maxBytes, minFreeDiskPercent }: Limits): RecorderCachePolicy {
   const deleteAfterUpload = maxAgeDays === null && maxBytes === null && minFreeDiskPercent === null
   return { deleteAfterUpload, maxAgeDays, maxBytes, minFreeDiskPercent, policyId: id }
@@ -46,8 +46,8 @@ export function shortage({ minFreeDiskPercent }: Limits, disk: { free: number; t
 export const weighs = (policy: Limits): boolean => policy.maxBytes !== null
 
 /**
- * Which of the oldest takes go, and why (contract B, section 14): what is too old, then the oldest until the rest
- * weighs no more than allowed, then the oldest until the disk has room. `total` is the weight of all candidates, bytes.
+ * Which of the oldest takes go, and why (docs/contract/recordings.md: Retention): what is too old, then the oldest until the
+ * rest weighs no more than allowed, then the oldest until the disk has room. `total` is the weight of all candidates, bytes.
  */
 export function condemned(
   policy: Limits,

@@ -44,8 +44,8 @@ const ACTOR = systemActor('retention-runner')
 const SLICE = 100
 
 /**
- * Deletes stored takes by age, weight and free disk, and never one that is still wanted (contract B, section 14).
- * `stop` ends a pass after the take it is at.
+ * Deletes stored takes by age, weight and free disk, and never one that is still wanted (docs/contract/recordings.md:
+ * Retention). `stop` ends a pass after the take it is at.
  */
 export function retention(parts: Parts): { runner: Runner; stop(): void } {
   const ending = new AbortController()
@@ -153,7 +153,7 @@ function item(
   )
 }
 
-/** A pass that did something is told; an idle one is not (contract B, 27, item 27). */
+/** A pass that did something is told; an idle one is not (docs/contract/recordings.md: Retention). */
 function told({ audit, db }: Parts, pass: Pass, now: string): void {
   db.tx(() =>
     audit.write(

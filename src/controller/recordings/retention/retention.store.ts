@@ -13,7 +13,8 @@ type Row = Candidate & { wanted: number }
 const BYTES = `(SELECT coalesce(sum(size_bytes), 0) FROM recording_files f WHERE f.recording_id = r.id)
   + (SELECT coalesce(sum(size_bytes), 0) FROM recording_chunk_files f WHERE f.recording_id = r.id)`
 
-// What still wants a take: a tag, an upload that is not through, a job, chunks that are not joined yet (contract B, 14).
+// What still wants a take: a tag, an upload that is not through, a job, chunks that are not joined yet
+// (docs/contract/recordings.md: Retention).
 const WANTED = `(@uploadedOnly = 1 AND r.status <> 'uploaded')
   OR (@tagged = 1 AND EXISTS (SELECT 1 FROM recording_tags t WHERE t.recording_id = r.id))
   OR EXISTS (SELECT 1 FROM upload_queue u WHERE u.recording_id = r.id AND u.status IN ('queued', 'retrying', 'failed'))

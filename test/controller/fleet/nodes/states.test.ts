@@ -1,4 +1,4 @@
-// A test a row of the tables of node and interface states (contract A, 4.1 and 4.2).
+// A test a row of the tables of node and interface states (docs/contract/nodes.md: Status).
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { kit } from '../../../kit/kit.ts'

@@ -136,7 +136,7 @@ test('who may: the node itself, and the box that will be it, whose bootstrap tok
   for (const _ of [1, 2, 3]) assert.equal((await guest.get(`/nodes/${id}/agent-release/latest`)).status, 200)
   assert.equal((await get('latest')).status, 200)
   assert.equal((await get('latest')).status, 200)
-  // Like heartbeats: an unchanged machine call is told once per window (decision 12).
+  // Like heartbeats: an unchanged machine call is told once per window (ADR-0004).
   assert.deepEqual(k.trail(), [
     'nodes.agent_release.install.succeeded succeeded',
     'nodes.agent_release.download.succeeded succeeded',

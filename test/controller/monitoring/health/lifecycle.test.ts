@@ -26,7 +26,7 @@ async function world() {
   return k
 }
 
-// The state table of contract B, section 11, row by row.
+// The table of docs/contract/health.md: States of an event, row by row.
 const TABLE: Record<HealthStatus, Record<HealthMove, HealthStatus | 409>> = {
   open: { acknowledge: 'acknowledged', suppress: 'suppressed', resolve: 'resolved', reopen: 'open' },
   acknowledged: { acknowledge: 'acknowledged', suppress: 'suppressed', resolve: 'resolved', reopen: 'open' },

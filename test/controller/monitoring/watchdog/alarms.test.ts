@@ -16,7 +16,7 @@ interface Case {
   type: string
 }
 
-// The rules of contract B, 12.2, beside the low signal: what makes them true, and their own details.
+// The rules of docs/contract/health.md: Watchdog rules beside the low signal: what makes them true, and their own details.
 const CASES: Case[] = [
   {
     stem: 'channel_correlation',

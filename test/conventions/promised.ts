@@ -1,10 +1,10 @@
-// The endpoint tables of the specification as data. Order and wording follow the specification.
+// The routes that clients and recorders rely on, with their permissions: written down once more, so that none goes by mistake.
 import type { Permission } from '../../src/wire/permissions.ts'
 
 type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 type Auth = 'user' | 'node' | 'bootstrap' | 'runner' | 'none'
 
-export interface Specified {
+export interface Promised {
   auth: Auth
   method: Method
   path: string
@@ -12,7 +12,7 @@ export interface Specified {
 }
 
 /** `GET+POST /a` stands for both methods. */
-function rows(permission: Permission | null, lines: string[], { auth = 'user' }: { auth?: Auth } = {}): Specified[] {
+function rows(permission: Permission | null, lines: string[], { auth = 'user' }: { auth?: Auth } = {}): Promised[] {
   return lines.flatMap((line) => {
     const [methods = '', path = ''] = line.split(' ')
     return methods.split('+').map((method) => ({
@@ -77,7 +77,7 @@ const NODES = [
 ]
 
 const MACHINES = [
-  // The specification gives no permission; the label in audit rows is the contract's.
+  // No permission is asked for; the one that audit rows name.
   ...rows('node:manage', ['POST /nodes/:id/bootstrap'], { auth: 'bootstrap' }),
   ...rows(null, ['GET /nodes/:id/ssh-credential/material'], { auth: 'runner' }),
   ...rows(
@@ -178,7 +178,8 @@ const SETTINGS = [
   ...rows('settings:manage', [
     'POST /settings/watchdog-policies',
     'PATCH /settings/watchdog-policies/:id',
-    // The specification names the mutation without its path; this is the one the console calls (contract B, 12.1).
+    // The one the console calls (docs/contract/health.md:
+    // Watchdog policies).
     'POST /settings/watchdog-policies/:id/calibrations',
   ]),
   ...rows('settings:read', [
@@ -241,7 +242,7 @@ const STATUS = [
   ...rows(null, ['GET /healthz', 'GET /readyz'], { auth: 'none' }),
 ]
 
-export const SPECIFICATION: readonly Specified[] = [
+export const PROMISED: readonly Promised[] = [
   ...AUTH,
   ...ACCESS,
   ...AUDIT,
