@@ -1,7 +1,8 @@
+import { backoff } from '../../kernel/backoff.ts'
+
 /** Seconds before try number `attempt` (from 1): doubling, with up to half of it drawn off so that agents spread. */
-export function backoffSeconds(attempt: number, min: number, max: number, random: number): number {
-  return Math.min(max, min * 2 ** Math.min(attempt - 1, 30)) * (1 - random / 2)
-}
+export const backoffSeconds = (attempt: number, min: number, max: number, random: number): number =>
+  backoff(attempt - 1, min, max, random)
 
 /** What an answer to an upload means: try again, try again rarely, a few times more, or never. */
 type UploadVerdict = 'retry' | 'retry_slowly' | 'retry_few' | 'final'

@@ -1,3 +1,5 @@
+import { backoff } from '../../kernel/backoff.ts'
+
 /** Something to wait for that somebody else can end: a pause that a stop or news cuts short. */
 interface Bell {
   /** Ends the present wait, or the next one when nobody waits. */
@@ -30,4 +32,4 @@ export function createBell(): Bell {
 }
 
 /** Pause before attempt number `attempt` (from 1): 1 s, doubling, at most `most` ms. */
-export const backoffMs = (attempt: number, most: number): number => Math.min(most, 500 * 2 ** Math.min(attempt, 20))
+export const backoffMs = (attempt: number, most: number): number => backoff(attempt, 500, most)

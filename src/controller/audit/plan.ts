@@ -1,5 +1,6 @@
+import { folded } from '../../kernel/fold.ts'
 import type { AuditFilters } from '../../wire/audit.ts'
-import { folded, PLACES } from '../http/auditwriter.ts'
+import { PLACES } from '../http/auditwriter.ts'
 import type { Db } from '../store/db.ts'
 import { type Condition, contains, Lister, when } from '../store/filter.ts'
 import { listedTargets, type Readable, SCOPED_LIST } from './audit.rules.ts'

@@ -1,4 +1,4 @@
-import { folded } from '../http/auditwriter.ts'
+import { folded } from '../../kernel/fold.ts'
 import type { Db, Params, Stmt } from '../store/db.ts'
 import type { Listed } from './audit.rules.ts'
 

@@ -1,3 +1,4 @@
+import { folded } from '../../kernel/fold.ts'
 import type { Db, Params } from '../store/db.ts'
 
 /** One audit row as it is to be kept; '' stands for absent, JSON is text already. */
@@ -26,9 +27,6 @@ interface AuditRow {
 
 /** Rows per millisecond that keep their order; `at` is Unix ms times this, plus the place within the millisecond. */
 export const PLACES = 2048
-
-/** Lower case, what is searched for as what is searched in. */
-export const folded = (text: string): string => text.toLowerCase()
 
 // Each is one row or none, found by its own index. Nothing is remembered between calls: what a dictionary gained is
 // undone with the transaction that gained it, and a memory of it would not be.

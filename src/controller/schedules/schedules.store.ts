@@ -1,4 +1,5 @@
 import { conflict, Fail, found } from '../../kernel/fail.ts'
+import { folded } from '../../kernel/fold.ts'
 import type { Zone } from '../../kernel/zones.ts'
 import type { CalendarFilters, Recurrence, Schedule, ScheduleFilters } from '../../wire/schedules.ts'
 import type { Visibility } from '../http/visibility.ts'
@@ -155,9 +156,6 @@ const placed = (f: CalendarFilters, userId: string): Condition[] => [
   ...when(f.scheduleId, 's.id = @scheduleId', (scheduleId) => ({ scheduleId })),
   ...when(f.site, AT_SITE, (site) => ({ site })),
 ]
-
-/** Upper and lower case are one, beyond ASCII too. */
-const folded = (text: string): string => text.normalize('NFC').toLowerCase()
 
 const searchOf = (s: Stored): string =>
   folded(

@@ -1,3 +1,4 @@
+import { backoff } from '../../kernel/backoff.ts'
 import type { Recording } from '../../wire/recordings.ts'
 import type { UploadItem, UploadRunItem, UploadRunSummary, UploadStatus } from '../../wire/uploads.ts'
 import { downloadName } from '../recordings/library/recordings.rules.ts'
@@ -8,7 +9,7 @@ const LONGEST_PAUSE_SECONDS = 3600
 const LONGEST_STEM_BYTES = 200
 
 /** Pause after the failure of attempt `n`, from 1: a minute, doubled each time, at most an hour. */
-export const pauseSeconds = (n: number): number => Math.min(LONGEST_PAUSE_SECONDS, 60 * 2 ** Math.min(n - 1, 10))
+export const pauseSeconds = (n: number): number => backoff(n - 1, 60, LONGEST_PAUSE_SECONDS)
 
 export const isActive = (status: UploadStatus): boolean => status === 'queued' || status === 'retrying'
 export const isRetryable = (status: UploadStatus): boolean => status === 'failed' || status === 'cancelled'

@@ -1,5 +1,6 @@
 import { iso } from '../../../kernel/clock.ts'
 import { found } from '../../../kernel/fail.ts'
+import { folded } from '../../../kernel/fold.ts'
 import type { Ids } from '../../../kernel/ids.ts'
 import type { Enrollment, Heartbeat, Interface, Node, NodeFilters, NodePatch, NodeStatus } from '../../../wire/nodes.ts'
 import type { Visibility } from '../../http/visibility.ts'
@@ -7,7 +8,7 @@ import type { Db, SqlValue } from '../../store/db.ts'
 import { type Condition, contains, Lister, present, when } from '../../store/filter.ts'
 import { type InterfaceFacts, interfaceStore } from './interfaces.store.ts'
 import { mustBeInUse, problemsOf } from './problems.rules.ts'
-import { fold, nodeSearch } from './search.store.ts'
+import { nodeSearch } from './search.store.ts'
 import { SILENT, STATUS } from './status.rules.ts'
 
 interface Row {
@@ -175,7 +176,7 @@ const matching = (f: NodeFilters): Condition[] => [
   ),
   ...when(f.lastSeenFrom, 'n.last_seen_at >= @from', (from) => ({ from })),
   ...when(f.lastSeenTo, 'n.last_seen_at <= @to', (to) => ({ to })),
-  ...when(f.q, SEARCHED, (q) => ({ q: contains(q), words: contains(fold(q)) })),
+  ...when(f.q, SEARCHED, (q) => ({ q: contains(q), words: contains(folded(q)) })),
 ]
 
 /** What audit rows keep of a node: facts and labels, the interfaces as a count. */

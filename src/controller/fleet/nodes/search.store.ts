@@ -1,3 +1,4 @@
+import { folded } from '../../../kernel/fold.ts'
 import type { Db } from '../../store/db.ts'
 
 interface NodeText {
@@ -32,16 +33,13 @@ export function nodeSearch(db: Db) {
       if (!node) return
       const words = new Set<string>()
       for (const { json, plain } of [node, ...ofInterfaces.all({ id })])
-        for (const value of [...leaves(JSON.parse(plain)), ...leaves(JSON.parse(json))]) words.add(fold(value))
-      for (const { alias, idx } of ofChannels.all({ id })) words.add(fold(alias)).add(`${idx}`)
+        for (const value of [...leaves(JSON.parse(plain)), ...leaves(JSON.parse(json))]) words.add(folded(value))
+      for (const { alias, idx } of ofChannels.all({ id })) words.add(folded(alias)).add(`${idx}`)
       put.run({ id, words: [...words].join('\n') })
     },
   }
 }
 export type NodeSearch = ReturnType<typeof nodeSearch>
-
-/** One case, one form of each character: on both sides of a search. */
-export const fold = (text: string): string => text.normalize('NFC').toLowerCase()
 
 // Uptime moves with every heartbeat: nobody looks for it, and the words would never rest.
 function leaves(value: unknown): string[] {

@@ -1,4 +1,5 @@
 import { Fail } from '../../../kernel/fail.ts'
+import { isLoopback } from '../../../kernel/loopback.ts'
 import { ROLES, type Role } from '../../../wire/permissions.ts'
 import { onOneLine } from '../../../wire/scalars.ts'
 import { slug } from '../access/access.rules.ts'
@@ -42,8 +43,6 @@ export const missingFields = ({ clientId, issuer, redirectUri }: OidcSettings): 
 /** An issuer is compared and asked without its trailing slash. */
 export const plainIssuer = (issuer: string): string => issuer.replace(/\/+$/, '')
 
-const LOOPBACK = /^(localhost|127(\.\d{1,3}){3}|\[::1\])$/
-
 // Where Entra ID keeps its tenants, as the first piece of the path.
 const ENTRA = /(^|\.)(microsoftonline\.(com|us|cn)|chinacloudapi\.cn|windows\.net|microsoft\.com)$/
 const TENANT = /^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[a-z0-9-]+(\.[a-z0-9-]+)+)$/
@@ -68,7 +67,7 @@ export function issuerFault(issuer: string, insecure: boolean): string | undefin
     if (fault) return fault
   }
   if (protocol === 'https:') return undefined
-  if (protocol === 'http:' && insecure && LOOPBACK.test(hostname)) return undefined
+  if (protocol === 'http:' && insecure && isLoopback(hostname)) return undefined
   return 'the issuer has to be an https address; http is admitted only for loopback, with SVC_OIDC_ALLOW_INSECURE_ISSUER'
 }
 

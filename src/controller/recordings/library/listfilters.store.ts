@@ -1,7 +1,8 @@
+import { folded } from '../../../kernel/fold.ts'
 import type { RecordingFilters } from '../../../wire/recordings.ts'
 import type { Db } from '../../store/db.ts'
 import { type Condition, when } from '../../store/filter.ts'
-import { caseVariants, folded } from './search.rules.ts'
+import { caseVariants } from './search.rules.ts'
 
 /** A filter that no cell answers: its condition, how many it leaves at most, and their list when those are few. */
 export interface Residual {

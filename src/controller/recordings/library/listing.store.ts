@@ -1,3 +1,4 @@
+import { folded } from '../../../kernel/fold.ts'
 import type { RecordingFilters } from '../../../wire/recordings.ts'
 import type { Visibility } from '../../http/visibility.ts'
 import type { Db, SqlValue } from '../../store/db.ts'
@@ -12,7 +13,6 @@ import {
 } from './counts.store.ts'
 import { listFilters, type Residual } from './listfilters.store.ts'
 import { merges, ORDERINGS, type Ordering, orderingOf, orderSql, SMALL_SET } from './listing.rules.ts'
-import { folded } from './search.rules.ts'
 import type { SearchStore } from './search.store.ts'
 
 /** Rows of one page by `seq`, and how many there are; a total that is not exact is a lower bound. */

@@ -179,7 +179,7 @@ function checkedPolicies(
   }
   inReach('recording_profile', input.recordingProfileId)
   for (const id of input.uploadPolicyIds ?? []) {
-    policies.uploadPolicy(id)
+    policies.requireUploadPolicy(id)
     inReach('upload_policy', id)
   }
   const retention = policies.retentionPolicy(input.retentionPolicyId ?? chosen.retention)

@@ -1,7 +1,6 @@
-// How free text becomes something an index can find: grams of one, two and three characters.
+import { folded } from '../../../kernel/fold.ts'
 
-/** The form in which texts are compared: compatibility forms and case are one, in any script. */
-export const folded = (text: string): string => text.normalize('NFKC').toLowerCase().normalize('NFKC')
+// How free text becomes something an index can find: grams of one, two and three characters.
 
 const FIELD_END = '\u0001'
 

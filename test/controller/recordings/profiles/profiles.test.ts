@@ -108,15 +108,17 @@ test('the built-in policies are there, in the shape a recording needs', async ()
     [retention.action, retention.enabled, retention.maxBytes, retention.scope],
     ['keep', true, null, 'controller_cache'],
   )
-  const upload = policies.uploadPolicy(BUILT_IN.upload)
+  policies.requireUploadPolicy(BUILT_IN.upload)
+  const admin = k.as('admin')
+  const upload = (await admin.get(`/settings/upload-policies/${BUILT_IN.upload}`)).json.data
   assert.deepEqual(
     [upload.enabled, upload.trigger, upload.deleteCacheAfterUpload, 'destinationId' in upload],
     [true, 'manual', false, false],
   )
-  assert.equal(policies.watchdogPolicy(BUILT_IN.watchdog).rules.thresholdDbfs, -45)
+  const watchdog = (await admin.get(`/settings/watchdog-policies/${BUILT_IN.watchdog}`)).json.data
+  assert.equal(watchdog.thresholdDbfs, -45)
   assert.throws(() => policies.retentionPolicy('x'), { status: 404, message: 'Retention policy not found' })
-  assert.throws(() => policies.uploadPolicy('x'), { status: 404, message: 'Upload policy not found' })
-  assert.throws(() => policies.watchdogPolicy('x'), { status: 404, message: 'Watchdog policy not found' })
+  assert.throws(() => policies.requireUploadPolicy('x'), { status: 404, message: 'Upload policy not found' })
   await k.close()
 })
 
