@@ -85,6 +85,7 @@ export function createApp({ certificates, running, secrets, ...given }: Surround
     ...lifeOf(modules, { base, pipeline, ticker }),
     app: serve(pipeline, routes),
     clockWatch: clock.watch,
+    events: base.events,
     pipeline,
     streams: live.api.streams,
     leases: recordings.api.leases,

@@ -3,7 +3,7 @@ import type { Ids } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Config } from './config.ts'
 import { Events } from './events.ts'
-import { audit } from './http/audit.ts'
+import { audit, type Entry } from './http/audit.ts'
 import { bodies } from './http/bodies.ts'
 import { callerLimits } from './http/callerlimits.ts'
 import { Exports } from './http/exports.ts'
@@ -34,14 +34,15 @@ export function createBase(given: Given) {
   const { config, db, ids, log } = given
   const clock = new SteadyClock(given.clock)
   const ticker = new Ticker(clock, log)
-  const pipeline = pipelineOf({ ...given, clock })
+  const events = new Events(db, log)
+  const pipeline = pipelineOf({ ...given, clock }, events)
   const base: Base & { clock: SteadyClock } = {
     audit: pipeline.audit,
     authorization: { principals: pipeline.principals, visibility: visibilities(db), scope: pipeline.scope },
     clock,
     config,
     db,
-    events: new Events(db, log),
+    events,
     group: pipeline.group,
     ids,
     log,
@@ -51,9 +52,14 @@ export function createBase(given: Given) {
   return { base, pipeline, ticker }
 }
 
-function pipelineOf({ clock, config, db, ids, log }: Given): Pipeline {
+function pipelineOf({ clock, config, db, ids, log }: Given, events: Events): Pipeline {
+  const changed = ({ action, correlation, details, outcome, target: { id, type } }: Entry): void => {
+    const looked =
+      outcome === 'allowed' || outcome === 'denied' || details?.method === 'GET' || details?.method === 'HEAD'
+    if (!looked) events.emit('resource.changed', { action, correlation, id, outcome, type })
+  }
   return {
-    audit: audit(db, ids, config.SVC_AUDIT_MACHINE_WINDOW_SECONDS),
+    audit: audit(db, ids, config.SVC_AUDIT_MACHINE_WINDOW_SECONDS, changed),
     bodies: { known: bodies(), strangers: bodies() },
     clock,
     db,

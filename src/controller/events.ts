@@ -1,5 +1,6 @@
 import { errorFields, type Log } from '../kernel/log.ts'
-import type { JobStatus, RecordingStatus } from '../wire/recordings.ts'
+import type { Outcome } from '../wire/audit.ts'
+import type { JobStatus } from '../wire/recordings.ts'
 import type { Db } from './store/db.ts'
 
 /** What a listener adds to what the emitter answers or audits: it is empty when the event is emitted. */
@@ -22,9 +23,12 @@ export interface EventMap {
   'chunk.stored': { recordingId: string }
   /** The set of retention rules for recorders, or anything else every node's config is made of. */
   'config.changed': { nodeId?: string | undefined }
-  'health.opened': { id: string; recordingId?: string | undefined; severity: string; type: string }
-  'health.resolved': { id: string; recordingId?: string | undefined }
+  'health.opened': { id: string; recordingId?: string | undefined; severity: string; status: string; type: string }
+  /** Acknowledged, suppressed, resolved, or graver than before. */
+  'health.changed': { id: string; recordingId?: string | undefined; severity: string; status: string; type: string }
   'job.changed': { id?: string | undefined; nodeId: string; recordingId: string; status: JobStatus }
+  /** A node came online, or said that it is not well. */
+  'node.status': { nodeId: string; status: string }
   /** Channels of a node, or the node, are in another room; `moved` are the schedules that follow. */
   'node.moved': { moved: Collected<string>; nodeId: string; now: string }
   /** What a node needs to record is there. */
@@ -37,10 +41,22 @@ export interface EventMap {
     queued: Collected<object>
     recordingId: string
   }
-  'recording.changed': { id: string; status: RecordingStatus }
   'recording.deleted': { id: string }
   'recording.joined': { id: string }
+  /**
+   * Anything that leaves an audit row was done or failed: what a change stream or a notification hangs on. `type` and `id` are
+   * the target's, `correlation` names what else it concerns.
+   */
+  'resource.changed': {
+    action: string
+    correlation?: Record<string, string> | undefined
+    id?: string | undefined
+    outcome: Outcome
+    type: string
+  }
   'schedule.changed': { id?: string | undefined }
+  /** A schedule's time has come: its recording and job were made. */
+  'schedule.materialized': { recordingId: string; scheduleId: string }
   /** Programs of the system that were missing are there now. */
   'tools.found': object
 }

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Events } from '../../src/controller/events.ts'
 import { Db } from '../../src/controller/store/db.ts'
+import { kit } from '../kit/kit.ts'
+import { chunked, counted, wav } from './recordings/chunks/world.ts'
 
 function world() {
   const db = new Db(':memory:')
@@ -80,4 +82,41 @@ test('a listener may write, and emit, after the commit', () => {
   events.on('recording.joined', 'after', ({ id }) => heard.push(id))
   db.tx(() => events.emit('recording.deleted', { id: 'r1' }))
   assert.deepEqual([heard, count()], [['r1'], 1])
+})
+
+test('a take is heard of from its start to its end, and so is what people change', async () => {
+  const k = kit()
+  const heard: string[] = []
+  k.events.on('job.changed', 'after', ({ status }) => heard.push(`job ${status}`))
+  k.events.on('recording.cached', 'after', ({ piece }) => heard.push(`cached ${piece ?? 'whole'}`))
+  k.events.on('recording.deleted', 'after', () => heard.push('deleted'))
+  k.events.on('health.opened', 'after', ({ severity, type }) => heard.push(`${severity} ${type}`))
+  k.events.on('health.changed', 'after', ({ status }) => heard.push(`health ${status}`))
+  const t = await chunked(k)
+  assert.equal((await t.agent.put(t.path, wav(counted(0, 2000)), t.headers)).status, 201)
+  assert.deepEqual(heard.splice(0), ['job queued', 'job running', 'job completed', 'cached whole'])
+  const admin = k.as('admin')
+  const opened = await t.agent.post(`/nodes/${t.id}/health-events`, {
+    details: {},
+    severity: 'warning',
+    type: 'node.disk_low',
+  })
+  await admin.post(`/health-events/${opened.json.data.id}/acknowledge`, {})
+  await admin.delete(`/recordings/${t.recordingId}`)
+  assert.deepEqual(heard, ['warning node.disk_low', 'health acknowledged', 'deleted'])
+  await k.close()
+})
+
+test('every change that leaves an audit row is heard of, refusals and undone writes are not', async () => {
+  const k = kit()
+  const heard: string[] = []
+  k.events.on('resource.changed', 'after', ({ action, id, type }) => heard.push(`${action} ${type} ${id}`))
+  const room = { id: 'hall', name: 'Hall', site: 'North' }
+  await k.as('admin').post('/rooms', room)
+  await k.as('viewer').post('/rooms', { ...room, id: 'other' })
+  await k.as('admin').post('/rooms', { name: '' })
+  await k.as('admin').get('/rooms')
+  const made = 'rooms.create.succeeded room hall'
+  assert.deepEqual(heard, [made, 'rooms.create.failed room_collection undefined'])
+  await k.close()
 })

@@ -77,7 +77,7 @@ const claimRoute = (parts: Parts, name: 'claim-next' | 'claim-next-group', actio
     // Other agents send anything or nothing here: what is not ours is ignored.
     body: Claim.catch({}),
     run: async ({ params: { id }, query, body, request }, commit): Promise<Claimed> => {
-      const { claims, notifier } = parts
+      const { claims, notifier, service } = parts
       const signal = request.gone()
       const seen = await awaited(parts, id, body, query.waitSeconds ?? 0, signal)
       if (!seen) return nothing
@@ -85,6 +85,7 @@ const claimRoute = (parts: Parts, name: 'claim-next' | 'claim-next-group', actio
         const claimed = signal.aborted ? [] : claims.claimNext(id, body, group, now)
         const [first] = claimed
         if (!first) return nothing
+        for (const job of claimed) service.changed(job)
         return {
           data: group ? claimed : first,
           changed: true,
@@ -108,7 +109,7 @@ function ownJob(jobs: RecordingsApi['jobs'], id: string, nodeId: string): Job {
 
 const told = (job: Job) => ({ correlation: { recordingId: job.recordingId, recordingJobId: job.id } })
 
-const heldRoutes = ({ claims, jobs }: Parts): AnyRoute[] => [
+const heldRoutes = ({ claims, jobs, service }: Parts): AnyRoute[] => [
   route({
     method: 'POST',
     path: '/recording-jobs/:id/claim',
@@ -118,6 +119,7 @@ const heldRoutes = ({ claims, jobs }: Parts): AnyRoute[] => [
     run: ({ params, principal, now }) => {
       ownJob(jobs, params.id, principal.nodeId)
       const job = claims.claim(params.id, principal.nodeId, now)
+      service.changed(job)
       return { data: job, changed: true, ...told(job) }
     },
   }),

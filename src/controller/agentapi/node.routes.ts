@@ -69,6 +69,7 @@ export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
       status: 202,
       run: ({ params, body, now }) => {
         const { before, after, changed } = nodes.heartbeat(params.id, body, now)
+        if (before.status !== after.status) events.emit('node.status', { nodeId: params.id, status: after.status })
         const details = { changed }
         return changed && mayTell(params.id)
           ? { data: after, before: facts(before), after: facts(after), details }

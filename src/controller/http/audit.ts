@@ -42,7 +42,8 @@ interface Window {
   since: number
 }
 
-export function audit(db: Db, ids: Ids, windowSeconds: number): Audit {
+/** `onWrite` hears of every row within the transaction that writes it. */
+export function audit(db: Db, ids: Ids, windowSeconds: number, onWrite?: (entry: Entry) => void): Audit {
   const { append } = auditWriter(db)
   // One entry per node and action: as large as the fleet, not as the traffic.
   const windows = new Map<string, Window>()
@@ -70,6 +71,7 @@ export function audit(db: Db, ids: Ids, windowSeconds: number): Audit {
       after: json(e.after),
       correlation: json(e.correlation),
     })
+    onWrite?.(e)
   }
 
   const quiet: Audit['quiet'] = (actorId, action, make, now) => {

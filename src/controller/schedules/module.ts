@@ -60,7 +60,7 @@ export function createSchedules(base: Base, deps: Deps): Module<SchedulesApi> {
 type Parts = Parameters<typeof scheduleRunner>[0]
 
 const runnerOf = (
-  { audit, clock, config, db, log }: Base,
+  { audit, clock, config, db, events, log }: Base,
   { clock: { trusted }, fleet: { rosters } }: Deps,
   own: Pick<Parts, 'alarms' | 'runs' | 'schedules' | 'take'>,
 ) =>
@@ -70,6 +70,7 @@ const runnerOf = (
     batchSize: config.SVC_SCHEDULE_RUNNER_BATCH_SIZE,
     clock,
     db,
+    events,
     enabled: config.SVC_SCHEDULE_RUNNER_ENABLED,
     intervalSeconds: config.SVC_SCHEDULE_RUNNER_INTERVAL_SECONDS,
     log,

@@ -3,6 +3,7 @@ import { type Clock, iso } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
 import { dateOf } from '../../kernel/zones.ts'
+import type { Events } from '../events.ts'
 import type { FleetApi } from '../fleet/api.ts'
 import type { Audit, Entry } from '../http/audit.ts'
 import { systemActor } from '../http/principal.ts'
@@ -23,6 +24,7 @@ interface Parts {
   batchSize: number
   clock: Clock
   db: Db
+  events: Events
   enabled: boolean
   intervalSeconds: number
   log: Log
@@ -130,7 +132,7 @@ const restOf = ({ endAt }: Slot, now: string): number | undefined =>
   endAt === undefined ? undefined : Math.max(1, Math.ceil((endAt - Date.parse(now)) / 1000))
 
 function started(parts: Parts, tell: Teller, start: Start, now: string): Outcome {
-  const { alarms, db, runs, take } = parts
+  const { alarms, db, events, runs, take } = parts
   const { advance, plan, run, schedule, seen } = start
   const claimed = { ...runOf(schedule, run), outcome: 'started', recordingId: null } as const
   try {
@@ -139,6 +141,7 @@ function started(parts: Parts, tell: Teller, start: Start, now: string): Outcome
       if (!runs.record(claimed, now)) return undefined
       const begun = take(schedule, { at: run.scheduledAt, seconds: restOf(run, now) }, now)
       runs.name(schedule.id, claimed.occurrenceAt, begun.recording.id)
+      events.emit('schedule.materialized', { recordingId: begun.recording.id, scheduleId: schedule.id })
       return begun
     })
     const seconds = made?.job.command.durationSeconds

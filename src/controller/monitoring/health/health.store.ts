@@ -1,6 +1,7 @@
 import { conflict, found } from '../../../kernel/fail.ts'
 import type { Ids } from '../../../kernel/ids.ts'
 import type { HealthEvent, HealthMove, Severity } from '../../../wire/health.ts'
+import type { Events } from '../../events.ts'
 import type { Db, Params, SqlValue } from '../../store/db.ts'
 import { type Move, moved, seqOf } from './lifecycle.rules.ts'
 
@@ -38,7 +39,7 @@ export const LISTED_COLUMNS = `${PLAIN_COLUMNS},
 const WATCHED = `h.status <> 'resolved' AND substr(h.type, 1, 9) = 'watchdog.'
   AND json_extract(h.details, '$.recordingEndedAt') IS NULL`
 
-export function healthStore(db: Db, ids: Ids) {
+export function healthStore(db: Db, ids: Ids, events: Events) {
   const byId = db.stmt<{ id: string }, HealthRow>(`SELECT ${HEALTH_COLUMNS} FROM health_events h WHERE h.id = @id`)
   const delivered = db.stmt<{ recordingId: string; jobId: string; now: string }>(
     `UPDATE health_events SET status = 'resolved', resolved_at = @now, resolved_by = 'system:job-lease',
@@ -52,7 +53,7 @@ export function healthStore(db: Db, ids: Ids) {
   }
   const get = (id: string): HealthEvent => found(find(id), 'Health event')
   const judge = judgement(db)
-  const write = writer(db, judge)
+  const write = writer(db, judge, events)
   const known = {
     node: db.stmt<{ id: string }>(`SELECT 1 FROM nodes WHERE id = @id`),
     recording: db.stmt<{ id: string }>(`SELECT 1 FROM recordings WHERE id = @id`),
@@ -65,7 +66,7 @@ export function healthStore(db: Db, ids: Ids) {
     /** The take arrived after all: what its job's end had opened is resolved. */
     delivered: (recordingId: string, jobId: string, now: string): void =>
       void delivered.run({ recordingId, jobId, now }),
-    open: opener(db, ids, find, judge),
+    open: opener({ db, events, find, ids, judge }),
     /** Whether what an event would name is there. */
     knows: (type: keyof typeof known, id: string): boolean => known[type].get({ id }) !== undefined,
     /** Health of a recording from its unresolved events (docs/contract/recordings.md: States of a recording). */
@@ -100,12 +101,15 @@ function judgement(db: Db) {
   return (recordingId: string, now: string): void => void statement.run({ id: recordingId, now })
 }
 
-function opener(
-  db: Db,
-  ids: Ids,
-  find: (id: string) => HealthEvent | undefined,
-  judge: (id: string, now: string) => void,
-) {
+interface OpenerParts {
+  db: Db
+  events: Events
+  find: (id: string) => HealthEvent | undefined
+  ids: Ids
+  judge: (id: string, now: string) => void
+}
+
+function opener({ db, events, find, ids, judge }: OpenerParts) {
   const insert = db.stmt<Record<string, SqlValue>>(
     `INSERT INTO health_events (seq, id, type, severity, node_id, recording_id, schedule_id, local_event_id, opened_at, details)
      VALUES (@seq, @id, @type, @severity, @nodeId, @recordingId, @scheduleId, @localEventId, @openedAt, @details)
@@ -138,11 +142,15 @@ function opener(
     })
     if (fresh && recordingId) judge(recordingId, now)
     const known = fresh ? id : byLocal.get({ nodeId: nodeId ?? '', localEventId: localEventId ?? '' })?.id
-    return { event: find(known as string) as HealthEvent, fresh: fresh === 1 }
+    const opened = find(known as string) as HealthEvent
+    if (fresh) events.emit('health.opened', told(opened))
+    return { event: opened, fresh: fresh === 1 }
   }
 }
 
-function writer(db: Db, judge: (id: string, now: string) => void) {
+const told = ({ id, recordingId, severity, status, type }: HealthEvent) => ({ id, recordingId, severity, status, type })
+
+function writer(db: Db, judge: (id: string, now: string) => void, events: Events) {
   const update = db.stmt<Params>(
     `UPDATE health_events SET status = @status, severity = @severity, acknowledged_at = @acknowledgedAt,
        acknowledged_by = @acknowledgedBy, suppressed_at = @suppressedAt, suppressed_by = @suppressedBy,
@@ -165,6 +173,7 @@ function writer(db: Db, judge: (id: string, now: string) => void) {
       details: JSON.stringify(after.details),
     })
     if (changed && before.recordingId) judge(before.recordingId, now)
+    if (changed) events.emit('health.changed', told(after))
     return changed
   }
 }

@@ -6,8 +6,8 @@ import { healthRoutes } from './health.routes.ts'
 import { healthStore } from './health.store.ts'
 
 /** Events of health: opened by whoever sees a fault, moved by people, resolved when it is over. */
-export function createHealth({ authorization: { visibility, scope }, db, ids }: Base): Module<HealthApi> {
-  const health = healthStore(db, ids)
+export function createHealth({ authorization: { visibility, scope }, db, events: bus, ids }: Base): Module<HealthApi> {
+  const health = healthStore(db, ids, bus)
   const events = healthEvents(db)
   return {
     api: { captureEvents: captureEvents(db, health), events, health },

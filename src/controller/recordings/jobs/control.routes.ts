@@ -2,7 +2,6 @@ import { conflict, Fail } from '../../../kernel/fail.ts'
 import type { Ids } from '../../../kernel/ids.ts'
 import { JobIds } from '../../../wire/jobs.ts'
 import type { Job } from '../../../wire/recordings.ts'
-import type { Events } from '../../events.ts'
 import type { FleetApi } from '../../fleet/api.ts'
 import type { PathClaims } from '../../http/claims.ts'
 import { type AnyRoute, flow, route } from '../../http/route.ts'
@@ -14,7 +13,6 @@ import type { JobStore } from './jobs.store.ts'
 
 interface Parts {
   claims: ClaimStore
-  events: Events
   ids: Ids
   jobs: JobStore
   nodes: FleetApi['nodes']
@@ -70,14 +68,14 @@ const retryRoute = (parts: Parts): AnyRoute =>
  * States of a recording).
  */
 function retried(
-  { claims, events, ids, nodes, recordings }: Parts,
+  { claims, ids, nodes, recordings, service }: Parts,
   source: Job,
   now: string,
 ): { files: string[]; job: Job } {
   nodes.mustServe(source.nodeId)
   const files = recordings.restart(source.recordingId, now)
   const job = claims.create(ids.make('job'), source.recordingId, source.nodeId, source.command, now)
-  events.emit('job.changed', { id: job.id, nodeId: job.nodeId, recordingId: job.recordingId, status: job.status })
+  service.changed(job)
   return { files, job }
 }
 

@@ -31,6 +31,8 @@ export function jobService({ chunks, events, health, jobs, leases, recordings }:
     events.emit('job.changed', { id, nodeId, recordingId, status: jobs.get(id).status })
 
   return {
+    /** Tells that a job is another one now: made, claimed. */
+    changed,
     /** The take has arrived: its job is completed, also one whose lease had run out (ADR-0009). */
     complete(job: Job, now: string): void {
       if (endedByLease(job)) leases.revive(job.id, now)

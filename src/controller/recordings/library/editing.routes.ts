@@ -1,6 +1,7 @@
 import { invalid } from '../../../kernel/fail.ts'
 import type { Log } from '../../../kernel/log.ts'
 import { BulkMetadata, type Recording, RecordingIds, RecordingMetadata } from '../../../wire/recordings.ts'
+import type { Events } from '../../events.ts'
 import type { PathClaims } from '../../http/claims.ts'
 import { removeFiles } from '../../http/files.ts'
 import { partsOf } from '../../http/parts.ts'
@@ -11,6 +12,7 @@ import type { RecordingStore } from './recordings.store.ts'
 
 /** What changing the library stands on; `takes` is the directory of the stored files. */
 interface Editing {
+  events: Events
   log: Log
   paths: PathClaims
   visibility: ReturnType<typeof visibilities>
@@ -78,7 +80,7 @@ function tagsOf({ id, tags }: Recording, changes: BulkMetadata): string[] | unde
   return after
 }
 
-const deletionRoutes = ({ log, paths, visibility, recordings, takes }: Editing): AnyRoute[] => {
+const deletionRoutes = ({ events, log, paths, visibility, recordings, takes }: Editing): AnyRoute[] => {
   /** A transaction that deletes recordings, then their files and what has arrived of unfinished uploads. */
   const removing = async (
     ids: string[],
@@ -102,6 +104,7 @@ const deletionRoutes = ({ log, paths, visibility, recordings, takes }: Editing):
           commit(() => {
             const { before, paths } = recordings.remove(params.id)
             condemn(paths)
+            events.emit('recording.deleted', { id: params.id })
             const details = { fileCount: paths.length }
             const target = { type: 'recording', id: before.id, name: before.name }
             return { data: null, before, correlation: { recordingId: before.id }, details, target }
@@ -127,6 +130,7 @@ const deletionRoutes = ({ log, paths, visibility, recordings, takes }: Editing):
               commit(() => {
                 const files = some.flatMap(({ id }) => recordings.remove(id).paths)
                 condemn(files)
+                for (const { id } of some) events.emit('recording.deleted', { id })
                 return { data: null, ...deletion(some, files.length) }
               }),
           )

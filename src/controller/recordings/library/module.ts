@@ -65,7 +65,7 @@ const audioTools = (config: Config) => ({
 })
 
 function recordingRoutes(base: Base, { health, recordings: api, uploads }: Deps) {
-  const { authorization, clock, config, db, ids, log, notifier } = base
+  const { authorization, clock, config, db, events, ids, log, notifier } = base
   const { principals, visibility } = authorization
   const { jobs, paths, openPlaybacks, recordings } = api
   const takes = config.SVC_RECORDING_CACHE_DIR
@@ -79,7 +79,7 @@ function recordingRoutes(base: Base, { health, recordings: api, uploads }: Deps)
       recordings,
       uploadsOf: uploads.ofRecording,
     }),
-    ...editingRoutes({ log, paths, visibility, recordings, takes }),
+    ...editingRoutes({ events, log, paths, visibility, recordings, takes }),
     ...playbackRoutes({
       clock,
       ids,
@@ -94,7 +94,7 @@ function recordingRoutes(base: Base, { health, recordings: api, uploads }: Deps)
   ]
 }
 
-function jobRoutes({ authorization, events, ids }: Base, { fleet, recordings: api, uploads }: Deps) {
+function jobRoutes({ authorization, ids }: Base, { fleet, recordings: api, uploads }: Deps) {
   const { visibility, scope } = authorization
   const { chunks, claims, jobService, jobs, paths, recordings } = api
   return [
@@ -103,7 +103,6 @@ function jobRoutes({ authorization, events, ids }: Base, { fleet, recordings: ap
     ...jobExportRoutes(jobs, visibility),
     ...jobControlRoutes({
       claims,
-      events,
       ids,
       jobs,
       nodes: fleet.nodes,

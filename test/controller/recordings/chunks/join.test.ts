@@ -172,7 +172,7 @@ const anotherJoiner = (k: Kit): Joiner =>
     db: k.db,
     events: new Events(k.db, silent),
     ffmpegCommand: 'ffmpeg',
-    health: healthStore(k.db, randomIds),
+    health: healthStore(k.db, randomIds, new Events(k.db, silent)),
     ids: randomIds,
     log: silent,
     paths: new PathClaims(k.takes),
