@@ -55,7 +55,10 @@ const covers = (rules: Name[], names: Name[]): boolean =>
 
 const bypasses = ({ role }: Caller): boolean => role === 'owner' || role === 'admin'
 
-/** Contract A, 1.1: deny, then bypass, allow and grant together with the permission, then a capability in a room. */
+/**
+ * docs/contract/access.md: Order of decision. Deny, then bypass, allow and grant together with the permission, then a
+ * capability in a room.
+ */
 export function may(c: Caller, permission: string | null, reachedBy: Name[]): boolean {
   if (covers(c.deny, reachedBy)) return false
   if (holds(c, permission) && (bypasses(c) || covers([...c.grants, ...c.allow], reachedBy))) return true

@@ -96,3 +96,11 @@ test('what comments cite is there', () => {
         )
     }
 })
+
+test('nothing cites a document that is not in the repository', () => {
+  const outside = /\bcontract [A-Z]\b|\bcontract,? section\b|\bdecisions? \d|\bthe specification\b/gi
+  const found = sources(['src', 'test', 'scripts', 'sql'], ['.ts', '.mjs', '.sql'])
+    .filter(({ file }) => !file.endsWith('docs.test.ts'))
+    .flatMap(({ file, text }) => [...text.matchAll(outside)].map(([cited]) => `${file}: ${cited}`))
+  assert.deepEqual(found, [])
+})

@@ -13,7 +13,7 @@ const { id, agent, node } = await k.enroll()
 const interfaceId: string = node.interfaces[0].id
 make.node('n2')
 
-/** Contract B, section 22: name, type, labels. */
+/** docs/contract/api.md: Metrics, name, type, labels. */
 const CONTRACT: [name: string, type: string, ...labels: string[]][] = [
   ['controller_started_at_seconds', 'gauge'],
   ['database_unavailable', 'gauge'],

@@ -12,7 +12,7 @@ import { CHUNK_STATUSES, type ChunkStatus } from '../../../../src/wire/chunks.ts
 import { kit } from '../../../kit/kit.ts'
 import { takes } from '../library/takes.ts'
 
-// Contract A, 4.5, row by row; every pair that is not named is forbidden.
+// docs/contract/recordings.md: Chunks, row by row; every pair that is not named is forbidden.
 const STORED: [from: ChunkStatus | undefined, rendition: 'primary' | 'enhanced' | 'raw', to: ChunkStatus][] = [
   [undefined, 'raw', 'capturing'],
   [undefined, 'primary', 'cached'],

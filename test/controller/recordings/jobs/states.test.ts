@@ -6,7 +6,8 @@ import { type Answer, kit } from '../../../kit/kit.ts'
 import { sound } from '../../../kit/sound.ts'
 import { ENHANCEMENT, takes } from '../library/takes.ts'
 
-// Contract A, 4.3 and 4.4: every trigger in every state. What a table does not name is forbidden: 409, nothing changes.
+// docs/contract/recordings.md: States of a job, and of a recording: every trigger in every state. What a table does not name
+// is forbidden: 409, nothing changes.
 
 const k = kit()
 const t = takes(k)

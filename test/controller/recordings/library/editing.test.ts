@@ -94,7 +94,7 @@ test('tags of a bulk edit', () => {
   assert.equal(changedTags(['A'], {}), undefined)
 })
 
-// Contract A, 4.4, last row: what is not queued or recording, and has no job under way, may go.
+// docs/contract/recordings.md: States of a recording. What is not queued or recording, and has no job under way, may go.
 test('recordings are deleted in bulk when every one of them may be', async () => {
   const k = kit()
   const t = takes(k)
