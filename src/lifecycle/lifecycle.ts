@@ -48,7 +48,7 @@ async function start(settings: ServerSettings, log: Log): Promise<{ stop(): Prom
   const parts = { ids: randomIds, material, secrets: [token, controller.token ?? ''], settings: run, vault }
   const status = () => 'ready'
   const notifier = createNotifier({ alive: () => true, command: 'systemd-notify', env: run.env, log, manager, status })
-  const server = new RunnerServer({ log, perform: (...wish) => perform(parts, ...wish), token })
+  const server = new RunnerServer({ log, perform: (...request) => perform(parts, ...request), token })
   try {
     const url = await server.listen(settings.host, settings.port)
     const keysFrom = controller.token === undefined ? 'none' : (controller.url ?? 'none')

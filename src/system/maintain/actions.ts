@@ -10,10 +10,9 @@ import { lastWords, systemctl } from '../setup/system.ts'
 import { type Box, programInUse, refuseWhileRecording, settingsOf } from './box.ts'
 import { depotOf } from './controller.ts'
 import { maintenanceError } from './error.ts'
-import { whileHeld } from './hold.ts'
 import { drop, fetchVersion, prune, resolve } from './release.ts'
-import { type Fault, wentBack } from './rollback.rules.ts'
-import { replace, restart, untilOnline } from './service.ts'
+import { type Fault, rolledBack } from './rollback.rules.ts'
+import { replace, restart, untilOnline, withAgentHeld } from './service.ts'
 import { putToken, readToken, tokenInSettings } from './token.ts'
 import { beginTrial, endTrial } from './trial.ts'
 import { installKey, mayTrust, trustCa } from './trust.ts'
@@ -21,7 +20,7 @@ import { installKey, mayTrust, trustCa } from './trust.ts'
 type Of<A extends MaintainRequest['action']> = Extract<MaintainRequest, { action: A }>
 
 /** A way back that is tried when the way on fails. */
-interface Way {
+interface Change {
   back: () => Promise<void>
   /** Where it leads back to, as in "the old token". */
   before: string
@@ -40,8 +39,13 @@ const BACK_SECONDS = 120
  * Goes on, restarts as `version`, and goes back when the agent is not online then. What is tried begins no take: the way back
  * would cut it. @throws UserError
  */
-async function orBack(box: Box, versions: { after: string; before: string }, force: boolean, way: Way): Promise<void> {
-  await whileHeld(box, force, async (letGo) => {
+async function orRollBack(
+  box: Box,
+  versions: { after: string; before: string },
+  force: boolean,
+  way: Change,
+): Promise<void> {
+  await withAgentHeld(box, force, async (releaseAgent) => {
     await way.on()
     const fault = await tried(restart, () => untilOnline(box, versions.after, way.patienceSeconds))
     if (!fault) return await way.keep?.()
@@ -49,10 +53,10 @@ async function orBack(box: Box, versions: { after: string; before: string }, for
     box.say(`${failed} Going back to ${way.before} ...`)
     await way.back()
     const worse = await tried(replace, () => {
-      letGo()
+      releaseAgent()
       return untilOnline(box, versions.before, BACK_SECONDS)
     })
-    throw wentBack(failed, way.before, worse)
+    throw rolledBack(failed, way.before, worse)
   })
 }
 
@@ -78,7 +82,7 @@ export async function updateBinary(box: Box, request: Of<'update_binary'>): Prom
   }
   const { patienceSeconds } = request
   const way = { back: endTrial, before: version, keep, on: () => beginTrial(after), patienceSeconds, what: next }
-  await orBack(box, { after: next, before: version }, request.force, way).catch((e) => {
+  await orRollBack(box, { after: next, before: version }, request.force, way).catch((e) => {
     if (programInUse() !== after) drop(next)
     throw e
   })
@@ -97,16 +101,16 @@ export async function activateToken(box: Box, request: Of<'activate_token'>): Pr
     patienceSeconds: request.patienceSeconds,
     what: 'the new token',
   }
-  await orBack(box, { after: version, before: version }, request.force, way)
+  await orRollBack(box, { after: version, before: version }, request.force, way)
   box.say('The new token is in use.')
 }
 
 export async function restartService(box: Box, request: Of<'restart_service'>): Promise<void> {
-  await whileHeld(box, request.force, async (letGo) => {
+  await withAgentHeld(box, request.force, async (releaseAgent) => {
     await systemctl('daemon-reload')
     await systemctl('enable', '--quiet', UNITS.agent)
     const fault = await tried(restart, () => {
-      letGo()
+      releaseAgent()
       return untilOnline(box, version, request.patienceSeconds)
     })
     if (fault) throw maintenanceError('failed', `The agent was started, but ${fault.words}.`)

@@ -5,13 +5,12 @@ import { writeEnvFile } from '../host/envfile.ts'
 import { PLACES, UNITS } from '../host/places.ts'
 import { heldTakes } from '../host/takes.ts'
 import { prepareAgent } from '../setup/agent.ts'
+import type { SetupParts } from '../setup/options.ts'
 import { removeAll } from '../setup/remove.ts'
 import { systemctl } from '../setup/system.ts'
-import type { SetupParts } from '../setup/wish.ts'
 import { type Box, refuseWhileRecording, settingsOf } from './box.ts'
 import { maintenanceError } from './error.ts'
-import { whileHeld } from './hold.ts'
-import { restart } from './service.ts'
+import { restart, withAgentHeld } from './service.ts'
 import { installKey, mayTrust, trustCa } from './trust.ts'
 
 type Of<A extends MaintainRequest['action']> = Extract<MaintainRequest, { action: A }>
@@ -32,7 +31,7 @@ export async function installDependencies(box: Box, request: Of<'install_depende
   if (request.controllerCa) trustCa(request.controllerCa)
   fillIn({ SVC_CONTROLLER_URL: request.controllerUrl, SVC_NODE_ID: request.nodeId })
   // Packages take their time, and a take may have begun meanwhile.
-  await whileHeld(box, request.force, async () => {
+  await withAgentHeld(box, request.force, async () => {
     await systemctl('daemon-reload')
     await systemctl('enable', '--quiet', UNITS.agent)
     const fault = await restart()
@@ -50,7 +49,7 @@ function fillIn(wanted: Record<string, string | undefined>): void {
 
 /** Nothing of it stays, the packages of the system excepted. @throws UserError while takes are here that nobody else has */
 export async function uninstall(box: Box): Promise<void> {
-  await whileHeld(box, false, async () => {
+  await withAgentHeld(box, false, async () => {
     const { undelivered } = heldTakes()
     if (undelivered > 0)
       throw maintenanceError(

@@ -10,7 +10,7 @@ export interface Fault {
 }
 
 /** How an action ends that went back. A box that runs what it ran before is as it was, whether or not somebody hears it. */
-export function wentBack(failed: string, before: string, worse: Fault | undefined): UserError {
+export function rolledBack(failed: string, before: string, worse: Fault | undefined): UserError {
   if (!worse) return maintenanceError('failed', `${failed} The node is in service again with ${before}.`)
   if (worse.runs)
     return maintenanceError(

@@ -5,8 +5,9 @@ import { readOnlineSign } from '../host/onlinesign.ts'
 import { UNITS } from '../host/places.ts'
 import { run } from '../host/run.ts'
 import { agentDir, heldTakes } from '../host/takes.ts'
+import { holdAgent } from '../setup/hold.ts'
 import { lastWords } from '../setup/system.ts'
-import { agentState, type Box } from './box.ts'
+import { agentState, type Box, refuseWhileRecording } from './box.ts'
 import type { Fault } from './rollback.rules.ts'
 
 const LOOK_MS = 250
@@ -58,4 +59,23 @@ export async function untilOnline({ say }: Box, version: string, patienceSeconds
 const ofProcess = (pid: number) => {
   const sign = readOnlineSign(agentDir())
   return sign?.pid === pid ? sign : undefined
+}
+
+/**
+ * Does `work`, which stops the agent, while the agent begins nothing new: no take is cut, and those that are asked for
+ * meanwhile begin when `releaseAgent` is called, at the latest at the end. @throws UserError while takes run; nothing was done then
+ */
+export async function withAgentHeld(
+  box: Box,
+  force: boolean,
+  work: (releaseAgent: () => void) => Promise<void>,
+): Promise<void> {
+  await refuseWhileRecording(force)
+  const releaseAgent = await holdAgent(box.say)
+  try {
+    await refuseWhileRecording(force)
+    await work(releaseAgent)
+  } finally {
+    releaseAgent()
+  }
 }

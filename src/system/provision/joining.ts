@@ -8,7 +8,7 @@ import type { SetupEntry, SetupFile } from '../../wire/provision.ts'
 import type { Controller } from '../host/ask.ts'
 import { PLACES } from '../host/places.ts'
 import type { HeldTakes } from '../host/takes.ts'
-import { type AgentWish, JoinRefused, type SetupDone } from '../setup/wish.ts'
+import { type AgentSetup, JoinRefused, type SetupDone } from '../setup/options.ts'
 import type { Present } from './box.ts'
 import { type Box, called, candidates, spentWords } from './choose.rules.ts'
 import type { Outcome } from './status.ts'
@@ -31,7 +31,7 @@ export interface JoiningParts {
   isGood: (controller: Controller, entry: SetupEntry) => Promise<boolean>
   now: () => string
   say: (line: string) => void
-  setUp: (wish: AgentWish) => Promise<SetupDone>
+  setUp: (options: AgentSetup) => Promise<SetupDone>
   signal: AbortSignal
   state: BoxState
   /** How long a controller that does not answer is waited for, seconds: at power-on the network may come late. */
@@ -158,7 +158,7 @@ async function setUp(
 ): Promise<Outcome & { refused?: boolean }> {
   const { nodeId } = entry
   try {
-    const { warnings = [] } = await parts.setUp(wishOf(file, entry, bootstrapToken))
+    const { warnings = [] } = await parts.setUp(setupOf(file, entry, bootstrapToken))
     const words = [`This box has joined as ${called(entry)} and is online.`, ...warnings].join(' ')
     return { nodeId, result: 'done', words }
   } catch (e) {
@@ -168,7 +168,7 @@ async function setUp(
   }
 }
 
-const wishOf = (file: SetupFile, entry: SetupEntry, bootstrapToken: string | undefined): AgentWish => ({
+const setupOf = (file: SetupFile, entry: SetupEntry, bootstrapToken: string | undefined): AgentSetup => ({
   ...given({ alias: entry.alias, bootstrapToken, controllerCa: file.controllerCa, room: entry.room, site: entry.site }),
   allowInsecure: file.allowInsecure,
   controllerUrl: file.controllerUrl,
@@ -179,6 +179,6 @@ const wishOf = (file: SetupFile, entry: SetupEntry, bootstrapToken: string | und
   start: true,
 })
 
-type Optional = Pick<AgentWish, 'alias' | 'bootstrapToken' | 'controllerCa' | 'room' | 'site'>
+type Optional = Pick<AgentSetup, 'alias' | 'bootstrapToken' | 'controllerCa' | 'room' | 'site'>
 const given = (fields: { [K in keyof Optional]: Optional[K] | undefined }): Optional =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))

@@ -1,4 +1,4 @@
-// What root of this box permits a setup file beyond what every one may. In a file of root's alone, so that neither who brings
+// What root of this box permits a setup file beyond what every one may. In a file of root's exclusively, so that neither who brings
 // a stick nor the agent's user decides it.
 
 import * as fs from 'node:fs'
@@ -20,7 +20,7 @@ export interface Permits {
 const DEFAULT: Permits = { fileSystems: ['vfat'], replace: false }
 const OTHERS_WRITE = 0o022
 
-/** @throws UserError when it is not root's alone, or a value cannot be meant */
+/** @throws UserError when it is not root's exclusively, or a value cannot be meant */
 export function readPermits(file: string): Permits {
   // Its directory is root's: what is looked at here is what is read.
   const stat = fs.lstatSync(file, { throwIfNoEntry: false })

@@ -10,10 +10,10 @@ import { readOnlineSign } from '../host/onlinesign.ts'
 import { PLACES, UNITS } from '../host/places.ts'
 import { agentDir, heldTakes } from '../host/takes.ts'
 import { prepareAgent, setupAgent } from '../setup/agent.ts'
-import { alone, JOURNAL_DIR, takeBackUnfinished } from '../setup/engine.ts'
+import { exclusively, JOURNAL_DIR, takeBackUnfinished } from '../setup/engine.ts'
 import { Journal } from '../setup/journal.ts'
+import type { SetupParts } from '../setup/options.ts'
 import { mainPid } from '../setup/service.ts'
-import type { SetupParts } from '../setup/wish.ts'
 import { onboardedAs, thisBox } from './box.ts'
 import { without } from './choose.rules.ts'
 import { type BoxState, type JoiningParts, joinBy } from './joining.ts'
@@ -62,7 +62,7 @@ async function outcomeOf(source: Source, parts: Waiting): Promise<{ file?: Setup
 /** What this box is, once an undoing that a power cut ended is over. @throws UserError when another setup runs */
 async function stateOf(parts: SetupParts, mayReplace: boolean): Promise<BoxState> {
   const journal = () => new Journal(JOURNAL_DIR)
-  await alone(async () => (journal().undoing ? await takeBackUnfinished(parts) : undefined))
+  await exclusively(async () => (journal().undoing ? await takeBackUnfinished(parts) : undefined))
   const joined = onboardedAs(PLACES.agentSettings)
   return {
     box: thisBox(),
@@ -113,7 +113,7 @@ async function provision({ discard, from, replace, say, signal, waitSeconds }: O
       wouldTake({ ...controller, caOption: 'roomtone usb-config --controller-ca' }, { nodeId, signal, token }),
     now,
     say,
-    setUp: (wish) => setupAgent(wish, { say, signal }),
+    setUp: (options) => setupAgent(options, { say, signal }),
     signal,
     state: () => stateOf({ say, signal }, permits.replace || replace),
     waitSeconds,

@@ -7,15 +7,15 @@ import { readOnlineSign } from '../host/onlinesign.ts'
 import { PLACES, UNITS } from '../host/places.ts'
 import { agentDir, heldTakes } from '../host/takes.ts'
 import { accountsStep, shipped } from './accounts.ts'
-import { alone, finishUndo, runSteps, type Step, takeBackUnfinished } from './engine.ts'
+import { exclusively, finishUndo, runSteps, type Step, takeBackUnfinished } from './engine.ts'
 import { commandStep, programStep, sudoersStep, unitsStep } from './files.ts'
 import { holdAgent } from './hold.ts'
 import { checkJoining, joinStep } from './join.ts'
+import { agentFault, normalUrl } from './options.rules.ts'
+import type { AgentSetup, SetupDone, SetupParts } from './options.ts'
 import { packagesStep } from './packages.ts'
 import { agentBusy, enabledStep, refreshLater, serviceStep, untilOnline } from './service.ts'
 import { agentSettingsStep, authorityStep } from './settings.ts'
-import { agentFault, normalUrl } from './wish.rules.ts'
-import type { AgentWish, SetupDone, SetupParts } from './wish.ts'
 
 /** What every box needs, whatever it is to do there. */
 export const groundSteps = (units: readonly string[], parts: SetupParts): Step[] => [
@@ -25,19 +25,19 @@ export const groundSteps = (units: readonly string[], parts: SetupParts): Step[]
   unitsStep(units),
 ]
 
-const isOther = (wish: AgentWish): boolean => {
+const isOther = (options: AgentSetup): boolean => {
   const { SVC_CONTROLLER_TOKEN: token, SVC_NODE_ID: id } = readEnvFile(PLACES.agentSettings)
-  return token !== undefined && id !== wish.nodeId
+  return token !== undefined && id !== options.nodeId
 }
 
 /** A box that is somebody else's recorder already is not made ours by a mistyped id. @throws UserError */
-async function refuseOther(wish: AgentWish, parts: SetupParts): Promise<void> {
+async function refuseOther(options: AgentSetup, parts: SetupParts): Promise<void> {
   // One that a setup was about to make is nobody's yet.
-  if (isOther(wish)) await alone(() => takeBackUnfinished(parts))
-  if (!isOther(wish)) return
+  if (isOther(options)) await exclusively(() => takeBackUnfinished(parts))
+  if (!isOther(options)) return
   const id = readEnvFile(PLACES.agentSettings).SVC_NODE_ID
-  if (!wish.replace)
-    throw new UserError(`this box is the node ${id} already. To make it ${wish.nodeId}, ask for that with --replace`)
+  if (!options.replace)
+    throw new UserError(`this box is the node ${id} already. To make it ${options.nodeId}, ask for that with --replace`)
   const { running, undelivered } = heldTakes()
   if (running > 0) throw new UserError(`this box is the node ${id} and records: wait for the end of its take`)
   if (undelivered > 0)
@@ -47,24 +47,26 @@ async function refuseOther(wish: AgentWish, parts: SetupParts): Promise<void> {
 }
 
 /**
- * Makes this box the recorder that `wish` describes, and waits until the controller hears it. A second run changes nothing.
+ * Makes this box the recorder that `options` describes, and waits until the controller hears it. A second run changes nothing.
  * @throws UserError when it cannot be; the box is then as it was before
  */
-export async function setupAgent(given: AgentWish, parts: SetupParts): Promise<SetupDone> {
-  const wish = { ...given, controllerUrl: normalUrl(given.controllerUrl) }
-  const fault = agentFault(wish)
+export async function setupAgent(given: AgentSetup, parts: SetupParts): Promise<SetupDone> {
+  const options = { ...given, controllerUrl: normalUrl(given.controllerUrl) }
+  const fault = agentFault(options)
   if (fault) throw new UserError(fault)
   await finishUndo(parts)
-  await refuseOther(wish, parts)
-  await checkJoining(wish, parts.signal)
+  await refuseOther(options, parts)
+  await checkJoining(options, parts.signal)
   const steps = [
-    ...preparing(wish.packages, parts),
-    ...(wish.controllerCa === undefined ? [] : [authorityStep(wish.controllerCa)]),
-    agentSettingsStep(wish),
-    joinStep(wish),
+    ...preparing(options.packages, parts),
+    ...(options.controllerCa === undefined ? [] : [authorityStep(options.controllerCa)]),
+    agentSettingsStep(options),
+    joinStep(options),
   ]
-  const done = await runSteps(wish.start ? [...steps, running(parts)] : steps, parts)
-  return wish.start && readOnlineSign(agentDir())?.captureDevice === false ? { ...done, warnings: [NO_DEVICE] } : done
+  const done = await runSteps(options.start ? [...steps, running(parts)] : steps, parts)
+  return options.start && readOnlineSign(agentDir())?.captureDevice === false
+    ? { ...done, warnings: [NO_DEVICE] }
+    : done
 }
 
 const NO_DEVICE =

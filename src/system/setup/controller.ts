@@ -9,12 +9,12 @@ import { groundSteps } from './agent.ts'
 import { credentialFile, credentialStep, madeSecret } from './credentials.ts'
 import { runSteps, type Step } from './engine.ts'
 import { stands } from './journal.ts'
+import { controllerFault, openFault, runnerFault } from './options.rules.ts'
+import type { ControllerSetup, SetupDone, SetupParts } from './options.ts'
 import { packagesStep } from './packages.ts'
 import { mainPid, serviceStep } from './service.ts'
 import { type Settings, settingsStep } from './settings.ts'
 import { unitState } from './system.ts'
-import { controllerFault, openFault, runnerFault } from './wish.rules.ts'
-import type { ControllerWish, SetupDone, SetupParts } from './wish.ts'
 
 const PASSWORD = 'SVC_LOCAL_ADMIN_PASSWORD'
 export const FIRST_PASSWORD = credentialFile(PASSWORD)
@@ -34,14 +34,14 @@ const passwordStep = (): Step =>
 const given = (settings: Settings): Settings =>
   Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
 
-const controllerSettings = (wish: ControllerWish): Settings =>
+const controllerSettings = (options: ControllerSetup): Settings =>
   given({
-    SVC_API_TLS_CERT_PATH: wish.tlsCert && path.resolve(wish.tlsCert),
-    SVC_API_TLS_KEY_PATH: wish.tlsKey && path.resolve(wish.tlsKey),
-    SVC_HOST: wish.host,
-    SVC_LIFECYCLE_EMBEDDED: wish.lifecycle ? 'true' : undefined,
-    SVC_PORT: wish.port?.toString(),
-    SVC_PUBLIC_URL: wish.publicUrl,
+    SVC_API_TLS_CERT_PATH: options.tlsCert && path.resolve(options.tlsCert),
+    SVC_API_TLS_KEY_PATH: options.tlsKey && path.resolve(options.tlsKey),
+    SVC_HOST: options.host,
+    SVC_LIFECYCLE_EMBEDDED: options.lifecycle ? 'true' : undefined,
+    SVC_PORT: options.port?.toString(),
+    SVC_PUBLIC_URL: options.publicUrl,
   })
 
 /** Ready when systemd says so, and still the same process a moment later: a crash at the start would be another one. */
@@ -67,19 +67,19 @@ export const service = (unit: string, reads: readonly string[], parts: SetupPart
  * Makes this box the fleet's controller. A second run changes nothing.
  * @throws UserError when it cannot be; the box is then as it was before
  */
-export async function setupController(wish: ControllerWish, parts: SetupParts): Promise<SetupDone> {
-  const wanted = controllerSettings(wish)
+export async function setupController(options: ControllerSetup, parts: SetupParts): Promise<SetupDone> {
+  const wanted = controllerSettings(options)
   const settings = { ...readEnvFile(PLACES.controllerSettings), ...wanted }
-  const fault = controllerFault(wish) ?? openFault(settings) ?? runnerFault(settings)
+  const fault = controllerFault(options) ?? openFault(settings) ?? runnerFault(settings)
   if (fault) throw new UserError(fault)
   const reads = [PLACES.controllerSettings, path.join(PLACES.units, UNITS.controller)]
   return await runSteps(
     [
-      packagesStep(wish.lifecycle ? ['controller', 'lifecycle'] : ['controller'], wish.packages, parts),
+      packagesStep(options.lifecycle ? ['controller', 'lifecycle'] : ['controller'], options.packages, parts),
       ...groundSteps([UNITS.controller, UNITS.tlsRenew, UNITS.tlsRenewTimer], parts),
       passwordStep(),
       settingsStep(PLACES.controllerSettings, USERS.controller, () => wanted),
-      ...(wish.start ? [service(UNITS.controller, reads, parts)] : []),
+      ...(options.start ? [service(UNITS.controller, reads, parts)] : []),
     ],
     parts,
   )

@@ -5,8 +5,8 @@ import { systemWords } from '../../kernel/words.ts'
 import { lock } from '../host/lock.ts'
 import { NotStarted } from '../host/run.ts'
 import { Journal } from './journal.ts'
+import type { SetupDone, SetupParts } from './options.ts'
 import { undoAll } from './undo.ts'
-import type { SetupDone, SetupParts } from './wish.ts'
 
 /** One thing a box needs. Steps are looked at in order, and the second run finds all of them done. */
 export interface Step {
@@ -20,16 +20,16 @@ export interface Step {
 export const JOURNAL_DIR = '/var/lib/roomtone-setup'
 
 /** Where a setup notes what it does, and what keeps a second one from it. */
-export interface Bench {
+export interface SetupPlaces {
   journal: string
   lock: string
 }
 
-const BOX: Bench = { journal: JOURNAL_DIR, lock: '/run/roomtone-setup.lock' }
+const BOX: SetupPlaces = { journal: JOURNAL_DIR, lock: '/run/roomtone-setup.lock' }
 
 /** Two setups at once would take each other's changes back. The kernel frees the lock with the process. @throws UserError */
-export async function alone<T>(work: () => Promise<T>, bench: Bench = BOX): Promise<T> {
-  const held = await lock(bench.lock).catch((e: Error) => {
+export async function exclusively<T>(work: () => Promise<T>, places: SetupPlaces = BOX): Promise<T> {
+  const held = await lock(places.lock).catch((e: Error) => {
     throw new UserError(e.message)
   })
   if (!held) throw new UserError('another setup runs on this box: wait until it is done')
@@ -79,10 +79,10 @@ async function applied(steps: Step[], journal: Journal, { say, signal }: SetupPa
  * its changes back is taken back first. @throws UserError, or what the signal was aborted with, when all that this run
  * and the cut off one changed has been taken back.
  */
-export const runSteps = (steps: Step[], parts: SetupParts, bench: Bench = BOX): Promise<SetupDone> =>
-  alone(() => onOrBack(steps, parts, new Journal(bench.journal)), bench)
+export const runSteps = (steps: Step[], parts: SetupParts, places: SetupPlaces = BOX): Promise<SetupDone> =>
+  exclusively(() => applyOrTakeBack(steps, parts, new Journal(places.journal)), places)
 
-async function onOrBack(steps: Step[], parts: SetupParts, journal: Journal): Promise<SetupDone> {
+async function applyOrTakeBack(steps: Step[], parts: SetupParts, journal: Journal): Promise<SetupDone> {
   const { say } = parts
   if (journal.undoing) await takenBack(journal, say)
   else if (journal.changes.length > 0) say('An earlier setup was cut off: this one goes on with it.')
@@ -101,13 +101,13 @@ async function onOrBack(steps: Step[], parts: SetupParts, journal: Journal): Pro
  * Ends what an earlier run left half taken back: until then, what stands on the box is neither the one nor the other. Before
  * anything is read.
  */
-export const finishUndo = ({ say }: SetupParts, bench: Bench = BOX): Promise<void> =>
-  alone(async () => {
-    const journal = new Journal(bench.journal)
+export const finishUndo = ({ say }: SetupParts, places: SetupPlaces = BOX): Promise<void> =>
+  exclusively(async () => {
+    const journal = new Journal(places.journal)
     if (journal.undoing) await takenBack(journal, say)
-  }, bench)
+  }, places)
 
-/** Ends what an earlier run left half done by taking it back. Call it `alone`. */
+/** Ends what an earlier run left half done by taking it back. Call it `exclusively`. */
 export async function takeBackUnfinished({ say }: SetupParts): Promise<void> {
   const journal = new Journal(JOURNAL_DIR)
   if (journal.changes.length > 0) say('An earlier setup was cut off: it is taken back first.')

@@ -21,7 +21,7 @@ const HOLD_SECONDS = 1200
  */
 export async function holdAgent(say: (line: string) => void): Promise<() => void> {
   const dir = agentDir()
-  const letGo = () => asOwnerOf(PLACES.agentHome, () => endHold(dir))
+  const releaseAgent = () => asOwnerOf(PLACES.agentHome, () => endHold(dir))
   try {
     const id = asOwnerOf(PLACES.agentHome, () => {
       makeDir(dir)
@@ -33,7 +33,7 @@ export async function holdAgent(say: (line: string) => void): Promise<() => void
     // A full disk, or one that is read-only: the agent may be what has to be started anew for it.
     say(`The agent could not be asked to begin nothing new: ${faultWords(e)}.`)
   }
-  return letGo
+  return releaseAgent
 }
 
 /** Whether the agent that runs answered; one that does not run need not. */

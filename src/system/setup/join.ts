@@ -9,8 +9,8 @@ import { FORCED_COMMAND, PLACES, USERS } from '../host/places.ts'
 import { run } from '../host/run.ts'
 import { ownEnv } from './config.ts'
 import type { Step } from './engine.ts'
+import { type AgentSetup, JoinRefused } from './options.ts'
 import { lastWords } from './system.ts'
-import { type AgentWish, JoinRefused } from './wish.ts'
 
 const JOIN_MS = 120_000
 
@@ -39,8 +39,8 @@ const NO_TOKEN = (nodeId: string): string =>
  * Before anything is installed: whether there is a token where one is needed, the controller is there, and it would take the
  * token, which is only looked at. @throws JoinRefused when it would not, UserError; the signal's reason when aborted
  */
-export async function checkJoining(wish: AgentWish, signal: AbortSignal): Promise<void> {
-  const { allowInsecure, bootstrapToken: token, controllerCa: ca, controllerUrl: url, nodeId } = wish
+export async function checkJoining(options: AgentSetup, signal: AbortSignal): Promise<void> {
+  const { allowInsecure, bootstrapToken: token, controllerCa: ca, controllerUrl: url, nodeId } = options
   const before = readEnvFile(PLACES.agentSettings)
   const same = before.SVC_NODE_ID === nodeId && before.SVC_CONTROLLER_URL === url
   if (same && before.SVC_CONTROLLER_TOKEN !== undefined) return
@@ -64,7 +64,7 @@ export async function checkJoining(wish: AgentWish, signal: AbortSignal): Promis
  * A box that has joined stays joined, and needs no token; a new token counts where the controller refuses the old
  * credential. The token is spent by one request; everything that can fail is tried before it.
  */
-export function joinStep({ bootstrapToken, nodeId, rejoin }: AgentWish): Step {
+export function joinStep({ bootstrapToken, nodeId, rejoin }: AgentSetup): Step {
   return {
     name: `joining the fleet as ${nodeId}`,
     done: async () => hasToken() && !(bootstrapToken !== undefined && (rejoin || (await refused()))),

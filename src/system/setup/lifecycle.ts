@@ -8,10 +8,10 @@ import { groundSteps } from './agent.ts'
 import { service } from './controller.ts'
 import { credentialFile, credentialIn, credentialStep, madeSecret } from './credentials.ts'
 import { runSteps, type Step } from './engine.ts'
+import { lifecycleFault, normalUrl } from './options.rules.ts'
+import type { LifecycleSetup, SetupDone, SetupParts } from './options.ts'
 import { packagesStep } from './packages.ts'
 import { authorityStep, type Settings, settingsStep } from './settings.ts'
-import { lifecycleFault, normalUrl } from './wish.rules.ts'
-import type { LifecycleWish, SetupDone, SetupParts } from './wish.ts'
 
 const TOKEN_BYTES = 32
 
@@ -40,35 +40,35 @@ const secretStep = (setting: RunnerSecret, given: string | undefined): Step =>
   })
 
 /** A secret of the settings would count for more than the one that was given. */
-function wantedSettings(wish: LifecycleWish): Settings {
-  const own = RUNNER_SECRETS.filter((setting) => givenSecret(wish, setting) !== undefined)
+function wantedSettings(options: LifecycleSetup): Settings {
+  const own = RUNNER_SECRETS.filter((setting) => givenSecret(options, setting) !== undefined)
   return {
-    ...(wish.controllerUrl === undefined ? {} : { SVC_RUNNER_CONTROLLER_URL: normalUrl(wish.controllerUrl) }),
-    ...(wish.controllerCa === undefined ? {} : { SVC_RUNNER_CONTROLLER_CA: PLACES.lifecycleCa }),
-    ...(wish.allowInsecure ? { SVC_RUNNER_ALLOW_INSECURE: 'true' } : {}),
+    ...(options.controllerUrl === undefined ? {} : { SVC_RUNNER_CONTROLLER_URL: normalUrl(options.controllerUrl) }),
+    ...(options.controllerCa === undefined ? {} : { SVC_RUNNER_CONTROLLER_CA: PLACES.lifecycleCa }),
+    ...(options.allowInsecure ? { SVC_RUNNER_ALLOW_INSECURE: 'true' } : {}),
     ...Object.fromEntries(own.flatMap((setting) => [setting, `${setting}_FILE`]).map((name) => [name, undefined])),
   }
 }
 
-const givenSecret = (wish: LifecycleWish, setting: RunnerSecret): string | undefined =>
-  setting === 'SVC_RUNNER_TOKEN' ? wish.controllerToken : wish.runnerToken
+const givenSecret = (options: LifecycleSetup, setting: RunnerSecret): string | undefined =>
+  setting === 'SVC_RUNNER_TOKEN' ? options.controllerToken : options.runnerToken
 
 /**
  * Makes this box the one that acts on recorders over SSH. Without its secrets it makes them; the controller needs the same.
  * @throws UserError; the box is then as it was before
  */
-export async function setupLifecycle(wish: LifecycleWish, parts: SetupParts): Promise<SetupDone> {
-  const fault = lifecycleFault(wish, readEnvFile(PLACES.lifecycleSettings))
+export async function setupLifecycle(options: LifecycleSetup, parts: SetupParts): Promise<SetupDone> {
+  const fault = lifecycleFault(options, readEnvFile(PLACES.lifecycleSettings))
   if (fault) throw new UserError(fault)
   const reads = [PLACES.lifecycleSettings, PLACES.lifecycleCa, path.join(PLACES.units, UNITS.lifecycle)]
   return await runSteps(
     [
-      packagesStep(['lifecycle'], wish.packages, parts),
+      packagesStep(['lifecycle'], options.packages, parts),
       ...groundSteps([UNITS.lifecycle], parts),
-      ...RUNNER_SECRETS.map((setting) => secretStep(setting, givenSecret(wish, setting))),
-      ...(wish.controllerCa === undefined ? [] : [authorityStep(wish.controllerCa, PLACES.lifecycleCa)]),
-      settingsStep(PLACES.lifecycleSettings, USERS.lifecycle, () => wantedSettings(wish)),
-      ...(wish.start ? [service(UNITS.lifecycle, [...reads, ...RUNNER_SECRETS.map(credentialFile)], parts)] : []),
+      ...RUNNER_SECRETS.map((setting) => secretStep(setting, givenSecret(options, setting))),
+      ...(options.controllerCa === undefined ? [] : [authorityStep(options.controllerCa, PLACES.lifecycleCa)]),
+      settingsStep(PLACES.lifecycleSettings, USERS.lifecycle, () => wantedSettings(options)),
+      ...(options.start ? [service(UNITS.lifecycle, [...reads, ...RUNNER_SECRETS.map(credentialFile)], parts)] : []),
     ],
     parts,
   )

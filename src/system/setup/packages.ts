@@ -5,8 +5,8 @@ import { UserError } from '../../kernel/fail.ts'
 import { run } from '../host/run.ts'
 import { toolEnv } from './config.ts'
 import type { Step } from './engine.ts'
+import type { Role, SetupParts } from './options.ts'
 import { installed, lastWords, tool } from './system.ts'
-import type { Role, SetupParts } from './wish.ts'
 
 interface Need {
   has: () => boolean

@@ -8,11 +8,11 @@ import { heldTakes } from '../host/takes.ts'
 import { removeGroup, removeUser } from './accounts.ts'
 import { FIRST_PASSWORD } from './controller.ts'
 import { credentialFiles } from './credentials.ts'
-import { alone, JOURNAL_DIR, takeBackUnfinished } from './engine.ts'
+import { exclusively, JOURNAL_DIR, takeBackUnfinished } from './engine.ts'
 import { stands } from './journal.ts'
+import type { Removal, Role, SetupDone, SetupParts } from './options.ts'
 import { removeOwnPackage } from './packages.ts'
 import { known, packaged, systemctl, unitState } from './system.ts'
-import type { RemoveWish, Role, SetupDone, SetupParts } from './wish.ts'
 
 interface Trace {
   /** Besides the files of the units. */
@@ -132,8 +132,8 @@ async function removeRole({ files, purged, units, user }: Trace, purge: boolean)
  * other roles of the box need stays, and so do packages of the system; our own goes by the package manager. Can be run again
  * after it was cut off. @throws UserError where a take would be lost
  */
-export const removeAll = ({ purge, roles = ROLES }: RemoveWish, parts: SetupParts): Promise<SetupDone> =>
-  alone(async () => {
+export const removeAll = ({ purge, roles = ROLES }: Removal, parts: SetupParts): Promise<SetupDone> =>
+  exclusively(async () => {
     const all = await isAll(roles)
     refuseToLoseTakes(roles, purge, all)
     await takeBackUnfinished(parts)

@@ -9,8 +9,8 @@ import { PLACES, UNITS } from '../host/places.ts'
 import { agentDir, heldTakes } from '../host/takes.ts'
 import type { Step } from './engine.ts'
 import type { Journal } from './journal.ts'
+import type { SetupParts } from './options.ts'
 import { resetFailed, systemctl, tool, unitState } from './system.ts'
-import type { SetupParts } from './wish.ts'
 
 const ONLINE_MS = 90_000
 const LOOK_MS = 250
@@ -69,7 +69,7 @@ export function serviceStep({ busy, hold, later, parts, reads, unit, working }: 
   const begin = async (journal: Journal) => {
     const before = await unitState(unit)
     if (before.active && busy()) return await later()
-    const letGo = before.active ? await hold?.() : undefined
+    const releaseAgent = before.active ? await hold?.() : undefined
     try {
       // What began until it was held.
       if (before.active && busy()) return await later()
@@ -77,7 +77,7 @@ export function serviceStep({ busy, hold, later, parts, reads, unit, working }: 
       await systemctl('enable', '--quiet', unit)
       await started(before.active ? 'restart' : 'start', unit, parts.signal)
     } finally {
-      letGo?.()
+      releaseAgent?.()
     }
     await working(parts.signal)
   }

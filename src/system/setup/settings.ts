@@ -6,8 +6,8 @@ import { PLACES, USERS } from '../host/places.ts'
 import { idsOf } from './accounts.ts'
 import type { Step } from './engine.ts'
 import { stands } from './journal.ts'
-import { normalUrl } from './wish.rules.ts'
-import type { AgentWish } from './wish.ts'
+import { normalUrl } from './options.rules.ts'
+import type { AgentSetup } from './options.ts'
 
 export type Settings = Record<string, string | undefined>
 
@@ -46,26 +46,30 @@ export function authorityStep(pem: string, file: string = PLACES.controllerCa): 
  * What the agent has to know to reach its controller. A token of another node or controller is worth nothing here, and is
  * taken out; `before`: the settings as they are.
  */
-export function agentSettings(wish: AgentWish, before: Settings): Settings {
+export function agentSettings(options: AgentSetup, before: Settings): Settings {
   const url = before.SVC_CONTROLLER_URL && normalUrl(before.SVC_CONTROLLER_URL)
-  const moved = url !== undefined && url !== wish.controllerUrl
-  const elsewhere = before.SVC_NODE_ID !== wish.nodeId || url !== wish.controllerUrl
-  const given = Object.entries({ SVC_NODE_ALIAS: wish.alias, SVC_NODE_ROOM: wish.room, SVC_NODE_SITE: wish.site })
+  const moved = url !== undefined && url !== options.controllerUrl
+  const elsewhere = before.SVC_NODE_ID !== options.nodeId || url !== options.controllerUrl
+  const given = Object.entries({
+    SVC_NODE_ALIAS: options.alias,
+    SVC_NODE_ROOM: options.room,
+    SVC_NODE_SITE: options.site,
+  })
   return {
-    SVC_CONTROLLER_URL: wish.controllerUrl,
-    SVC_NODE_ID: wish.nodeId,
+    SVC_CONTROLLER_URL: options.controllerUrl,
+    SVC_NODE_ID: options.nodeId,
     ...Object.fromEntries(given.filter(([, value]) => value !== undefined)),
     // The authority of another controller vouches for nobody here, and shuts out those who would.
-    ...(wish.controllerCa || moved
-      ? { SVC_CONTROLLER_CA_CERT_PATH: wish.controllerCa ? PLACES.controllerCa : undefined }
+    ...(options.controllerCa || moved
+      ? { SVC_CONTROLLER_CA_CERT_PATH: options.controllerCa ? PLACES.controllerCa : undefined }
       : {}),
-    SVC_ALLOW_INSECURE_CONTROLLER: wish.allowInsecure ? 'true' : undefined,
+    SVC_ALLOW_INSECURE_CONTROLLER: options.allowInsecure ? 'true' : undefined,
     ...(elsewhere ? { SVC_CONTROLLER_TOKEN: undefined } : {}),
   }
 }
 
 /** Looks at the settings when its turn comes: what an earlier run left half undone is taken back before. */
-export const agentSettingsStep = (wish: AgentWish): Step => {
+export const agentSettingsStep = (options: AgentSetup): Step => {
   const file = PLACES.agentSettings
-  return settingsStep(file, USERS.agent, () => agentSettings(wish, readEnvFile(file)))
+  return settingsStep(file, USERS.agent, () => agentSettings(options, readEnvFile(file)))
 }

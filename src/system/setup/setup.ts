@@ -11,8 +11,8 @@ import { prepareAgent, setupAgent } from './agent.ts'
 import { FIRST_PASSWORD, setupController } from './controller.ts'
 import { credentialFile } from './credentials.ts'
 import { RUNNER_SECRETS, setupLifecycle } from './lifecycle.ts'
+import type { Role, SetupDone, SetupParts } from './options.ts'
 import { ROLES, removeAll } from './remove.ts'
-import type { Role, SetupDone, SetupParts } from './wish.ts'
 
 const HELP = `usage: roomtone setup agent --controller-url URL --node-id ID [--bootstrap-token-file FILE|-] [options]
        roomtone setup controller [--public-url URL] [--host ADDRESS] [--port N] [--tls-cert FILE --tls-key FILE]

@@ -70,7 +70,7 @@ export function initSite(
     )
   const name = `Roomtone site CA ${randomBytes(4).toString('hex')}`
   const authority = makeAuthority(name, permittedFor(hosts, domains), spanOf(now, AUTHORITY_DAYS))
-  const server = issue(authority, serverWish(together(hosts, HERE), spanOf(now, days)))
+  const server = issue(authority, serverRequest(together(hosts, HERE), spanOf(now, days)))
   openDir(dir, 0o755)
   try {
     writePair(ca, caKey, authority)
@@ -83,7 +83,7 @@ export function initSite(
 }
 
 // A common name has 64 characters at most; who connects looks at the alternative names.
-const serverWish = (hosts: readonly Host[], span: Span) => ({
+const serverRequest = (hosts: readonly Host[], span: Span) => ({
   hosts,
   name: (hosts[0] as Host).name.slice(0, 64),
   span,
@@ -104,18 +104,18 @@ export interface Renewal {
  * A fresh certificate for the same names and, unless a new one is asked for, the same key: then one file is replaced, and
  * certificate and key fit at any moment. Gives whether it was due. @throws UserError
  */
-export function renewSite(dir: string, wish: Renewal, now: number): boolean {
+export function renewSite(dir: string, renewal: Renewal, now: number): boolean {
   const { cert, key } = siteFiles(dir)
   const authority = readAuthority(dir, now)
   const old = new X509Certificate(readPem(cert))
   const known = hostsIn(old.subjectAltName)
-  const hosts = together(known, wish.hosts)
-  const due = Date.parse(old.validTo) - now <= wish.withinDays * DAY_MS || hosts.length > known.length
-  if (!due && !wish.force && !wish.newKey) return false
+  const hosts = together(known, renewal.hosts)
+  const due = Date.parse(old.validTo) - now <= renewal.withinDays * DAY_MS || hosts.length > known.length
+  if (!due && !renewal.force && !renewal.newKey) return false
   refuseForeign(hosts, authority.cert)
-  const span = spanOf(now, wish.days, endOf(authority.cert))
-  const kept = wish.newKey ? {} : { key: readPem(key) }
-  writePair(cert, key, issue(authority, { ...serverWish(hosts, span), ...kept }), USERS.controller)
+  const span = spanOf(now, renewal.days, endOf(authority.cert))
+  const kept = renewal.newKey ? {} : { key: readPem(key) }
+  writePair(cert, key, issue(authority, { ...serverRequest(hosts, span), ...kept }), USERS.controller)
   return true
 }
 

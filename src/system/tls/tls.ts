@@ -93,14 +93,14 @@ function init(dir: string, values: Values, now: number): number {
 const forController = (): boolean => process.getuid?.() !== 0 || groupId(USERS.controller) !== undefined
 
 function renew(dir: string, values: Values, now: number): number {
-  const wish = {
+  const renewal = {
     days: daysOf(values.days, MOST_SERVER_DAYS, MOST_SERVER_DAYS),
     force: values.force ?? false,
     hosts: hostsOf('host', values.host),
     newKey: values['new-key'] ?? false,
     withinDays: daysOf(values.within, SOON_DAYS, MOST_SERVER_DAYS),
   }
-  const renewed = renewSite(dir, wish, now)
+  const renewed = renewSite(dir, renewal, now)
   const [authority, server] = showSite(dir, now) as [Shown, Shown]
   say(renewed ? `Renewed: ${lineOf(server)}` : `Not due: ${lineOf(server)}`)
   if (authority.daysLeft > AUTHORITY_SOON_DAYS) return 0

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { wentBack } from '../../../src/system/maintain/rollback.rules.ts'
+import { rolledBack } from '../../../src/system/maintain/rollback.rules.ts'
 import { MAINTAIN_EXIT } from '../../../src/wire/maintain.ts'
 
 const FAILED = 'With 2, the controller did not hear it within 60 s.'
-const ended = (worse?: Parameters<typeof wentBack>[2]) => {
-  const { exitCode, message } = wentBack(FAILED, '1', worse)
+const ended = (worse?: Parameters<typeof rolledBack>[2]) => {
+  const { exitCode, message } = rolledBack(FAILED, '1', worse)
   assert.ok(message.startsWith(`${FAILED} `))
   return [exitCode, message.slice(FAILED.length + 1)]
 }

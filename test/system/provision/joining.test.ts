@@ -5,7 +5,7 @@ import { NoAnswer } from '../../../src/kernel/http.ts'
 import { type Controller, tokenIsGood } from '../../../src/system/host/ask.ts'
 import type { Present } from '../../../src/system/provision/box.ts'
 import { type BoxState, type JoiningParts, joinBy } from '../../../src/system/provision/joining.ts'
-import { type AgentWish, JoinRefused } from '../../../src/system/setup/wish.ts'
+import { type AgentSetup, JoinRefused } from '../../../src/system/setup/options.ts'
 import type { SetupFile } from '../../../src/wire/provision.ts'
 import { entryOf, fileOf, tokenOf } from './kit.ts'
 
@@ -30,7 +30,7 @@ const of = (nodeId: string, more: Partial<Present> = {}): Present => ({
 /** Joins; `good`: tokens the controller would take, each gone once it is used; `fail`: what the setup ends with. */
 function world(good: number[], { fail, state = {} }: { fail?: () => Error; state?: Partial<BoxState> } = {}) {
   const tokens = new Set(good.map(tokenOf))
-  const wishes: AgentWish[] = []
+  const setups: AgentSetup[] = []
   const said: string[] = []
   const asked: Controller[] = []
   const parts: JoiningParts = {
@@ -40,8 +40,8 @@ function world(good: number[], { fail, state = {} }: { fail?: () => Error; state
     },
     now: () => '2026-03-03T08:00:00.000Z',
     say: (line) => said.push(line),
-    setUp: async (wish) => {
-      wishes.push(wish)
+    setUp: async (options) => {
+      setups.push(options)
       if (fail) throw fail()
       return { changed: ['all of it'] }
     },
@@ -50,11 +50,11 @@ function world(good: number[], { fail, state = {} }: { fail?: () => Error; state
     waitSeconds: 0,
   }
   const join = (file: SetupFile) => joinBy(file, parts)
-  return { asked, join, parts, said, tokens, wishes }
+  return { asked, join, parts, said, tokens, setups }
 }
 const refused = (why: RegExp) => (e: unknown) => e instanceof UserError && why.test(e.message)
 
-test('the first entry whose token is still good is taken, and the wish says all that the stick says', async () => {
+test('the first entry whose token is still good is taken, and the options say all that the stick says', async () => {
   const w = world([2, 3])
   const file = fileOf([entryOf(1), entryOf(2), entryOf(3)], { controllerCa: 'PEM', replace: true })
   const outcome = await w.join(file)
@@ -63,7 +63,7 @@ test('the first entry whose token is still good is taken, and the wish says all 
     result: 'done',
     words: 'This box has joined as "Room 2" (node_2) and is online.',
   })
-  assert.deepEqual(w.wishes, [
+  assert.deepEqual(w.setups, [
     {
       alias: 'Room 2',
       allowInsecure: false,
@@ -96,14 +96,14 @@ test('expired tokens say so, and nothing of the box is touched', async () => {
   assert.equal(outcome.result, 'refused')
   assert.ok(!w.said.some((line) => /expired|used/.test(line)), 'the outcome says it, once')
   assert.match(outcome.words, /"Room 1" \(node_1\) expired at 2026-03-03T07:00:00\.000Z.*"Room 2" .*used already/)
-  assert.deepEqual(w.wishes, [])
+  assert.deepEqual(w.setups, [])
 })
 
 test('another box that was faster costs nothing but the next entry', async () => {
   const w = world([1, 2])
-  w.parts.setUp = async (wish) => {
-    w.wishes.push(wish)
-    if (wish.nodeId === 'node_2') return { changed: [] }
+  w.parts.setUp = async (options) => {
+    w.setups.push(options)
+    if (options.nodeId === 'node_2') return { changed: [] }
     w.tokens.delete(tokenOf(1))
     throw new JoinRefused('the controller refused the token')
   }
@@ -112,20 +112,20 @@ test('another box that was faster costs nothing but the next entry', async () =>
 
 test('a setup that fails after this box has spent the token says why, and tries no other room', async () => {
   const w = world([1, 2])
-  w.parts.setUp = async (wish) => {
-    w.wishes.push(wish)
+  w.parts.setUp = async (options) => {
+    w.setups.push(options)
     w.tokens.delete(tokenOf(1))
     throw new UserError('the service does not start')
   }
   const outcome = await w.join(fileOf([entryOf(1), entryOf(2)]))
-  assert.deepEqual([outcome.result, outcome.nodeId, w.wishes.length], ['failed', 'node_1', 1])
+  assert.deepEqual([outcome.result, outcome.nodeId, w.setups.length], ['failed', 'node_1', 1])
   assert.match(outcome.words, /does not start.*The token is spent: make a new stick/)
 })
 
 test('a setup that fails for another reason is not tried with the next room', async () => {
   const w = world([1, 2], { fail: () => new UserError('ffmpeg is missing: install it') })
   const outcome = await w.join(fileOf([entryOf(1), entryOf(2)]))
-  assert.deepEqual([outcome.result, outcome.nodeId, w.wishes.length], ['failed', 'node_1', 1])
+  assert.deepEqual([outcome.result, outcome.nodeId, w.setups.length], ['failed', 'node_1', 1])
   assert.match(outcome.words, /ffmpeg is missing/)
 })
 
@@ -135,7 +135,7 @@ test('a controller that does not answer fails the try, and touches nothing', asy
     throw new NoAnswer('https://controller.example does not answer: ECONNREFUSED')
   }
   const outcome = await w.join(fileOf([entryOf(1)]))
-  assert.deepEqual([outcome.result, w.wishes], ['failed', []])
+  assert.deepEqual([outcome.result, w.setups], ['failed', []])
   assert.match(outcome.words, /ECONNREFUSED\. Nothing was changed/)
 })
 
@@ -158,10 +158,10 @@ test('a controller that comes late is waited for', async () => {
 test('a box that belongs to a node stays as it is, unless the file says replace', async () => {
   const other = world([1], { state: { joined: of('node_9') } })
   await assert.rejects(other.join(fileOf([entryOf(1)])), refused(/belongs to the node node_9 already.*--replace/))
-  assert.deepEqual(other.wishes, [])
+  assert.deepEqual(other.setups, [])
   const same = world([1], { state: { joined: of('node_1') } })
   assert.equal((await same.join(fileOf([entryOf(1)]))).result, 'unchanged')
-  assert.deepEqual(same.wishes, [])
+  assert.deepEqual(same.setups, [])
   const stopped = world([1], { state: { joined: of('node_1'), trouble: 'But it does not run.' } })
   assert.match((await stopped.join(fileOf([entryOf(1)]))).words, /nothing was changed\. But it does not run\.$/)
   const replacing = world([1], { state: { joined: of('node_9') } })
@@ -187,7 +187,7 @@ test('no take is cut or orphaned by a stick that replaces', async () => {
 test('a power cut after the token was spent: the next power-on ends the setup without it', async () => {
   const w = world([], { state: { joined: of('node_1'), unfinished: true } })
   assert.equal((await w.join(fileOf([entryOf(1)]))).result, 'done')
-  assert.equal(w.wishes[0]?.bootstrapToken, undefined)
+  assert.equal(w.setups[0]?.bootstrapToken, undefined)
 })
 
 test('only a 401 spends a token; a controller that is busy says nothing about it', () => {
@@ -207,15 +207,15 @@ test('a box that has joined asks the controller it has, and stays with it, whate
   const w = world([1], { state: { joined: of('node_9') } })
   assert.equal((await w.join(fileOf([entryOf(1)], STRANGE))).result, 'done')
   assert.deepEqual(w.asked, [{ allowInsecure: false, ca: 'PRESENT', url: ADDRESS }])
-  const [wish] = w.wishes
-  assert.deepEqual([wish?.allowInsecure, wish?.controllerCa, wish?.controllerUrl], [false, undefined, ADDRESS])
+  const [options] = w.setups
+  assert.deepEqual([options?.allowInsecure, options?.controllerCa, options?.controllerUrl], [false, undefined, ADDRESS])
 })
 
 test('without a word of its controller a joined box is not taken over, and says how root permits it', async () => {
   const strange = fileOf([entryOf(1)], STRANGE)
   const spent = world([], { state: { joined: of('node_9') } })
   const outcome = await spent.join(strange)
-  assert.deepEqual([outcome.result, spent.wishes], ['refused', []])
+  assert.deepEqual([outcome.result, spent.setups], ['refused', []])
   assert.match(
     outcome.words,
     /present controller \(https:\/\/controller\.example\) was asked.*SVC_PROVISION_REPLACE=true/,
@@ -225,7 +225,7 @@ test('without a word of its controller a joined box is not taken over, and says 
     await assert.rejects(w.join(strange), refused(/cannot vouch for this stick.*SVC_PROVISION_REPLACE=true/))
     const own = world([1], { state: { joined: of('node_1', present) } })
     assert.equal((await own.join(strange)).result, 'unchanged')
-    assert.deepEqual([w.asked, w.wishes, own.asked, own.wishes], [[], [], [], []])
+    assert.deepEqual([w.asked, w.setups, own.asked, own.setups], [[], [], [], []])
   }
 })
 
@@ -234,9 +234,9 @@ test('where root permits it, the file counts: another controller, its authority,
     const w = world([1], { state: { joined: of('node_9', present), mayReplace: true } })
     assert.equal((await w.join(fileOf([entryOf(1)], STRANGE))).result, 'done')
     assert.deepEqual(w.asked, [{ allowInsecure: true, ca: 'STRANGE', url: 'https://stranger.example' }])
-    const [wish] = w.wishes
+    const [options] = w.setups
     assert.deepEqual(
-      [wish?.allowInsecure, wish?.controllerCa, wish?.controllerUrl],
+      [options?.allowInsecure, options?.controllerCa, options?.controllerUrl],
       [true, 'STRANGE', STRANGE.controllerUrl],
     )
   }
@@ -245,6 +245,6 @@ test('where root permits it, the file counts: another controller, its authority,
 test('a setup that was cut off is ended with the controller the box has joined, not with that of another stick', async () => {
   const w = world([], { state: { joined: of('node_1'), unfinished: true } })
   assert.equal((await w.join(fileOf([entryOf(1)], STRANGE))).result, 'done')
-  const [wish] = w.wishes
-  assert.deepEqual([wish?.allowInsecure, wish?.controllerCa, wish?.controllerUrl], [false, undefined, ADDRESS])
+  const [options] = w.setups
+  assert.deepEqual([options?.allowInsecure, options?.controllerCa, options?.controllerUrl], [false, undefined, ADDRESS])
 })

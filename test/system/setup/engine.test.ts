@@ -13,7 +13,7 @@ import { benchIn, stepsIn, writingIn } from './steps.ts'
 let dir: string
 let said: string[]
 const at = (...parts: string[]) => path.join(dir, ...parts)
-const bench = () => benchIn(dir)
+const places = () => benchIn(dir)
 const STEPS = () => stepsIn(dir)
 const writing = (name: string, content: string) => writingIn(dir, name, content)
 const CUT = path.join(import.meta.dirname, 'cut.ts')
@@ -24,7 +24,7 @@ beforeEach(() => {
   said = []
 })
 afterEach(() => {
-  for (const left of [dir, bench().lock]) fs.rmSync(left, { force: true, recursive: true })
+  for (const left of [dir, places().lock]) fs.rmSync(left, { force: true, recursive: true })
 })
 
 /** Files with content and mode, links with their target; paths from `dir`. */
@@ -63,24 +63,24 @@ test('what was settled stays when the rest is taken back', async () => {
     done: () => false,
     apply: (journal) => journal.settle(at('settings'), at('never-touched')),
   }
-  await assert.rejects(runSteps([...STEPS(), settling, failing], parts(), bench()), /on fire/)
+  await assert.rejects(runSteps([...STEPS(), settling, failing], parts(), places()), /on fire/)
   const settled = was.map((line) => (line.startsWith('settings ') ? 'settings 640 ours' : line))
   assert.deepEqual(listing(), settled)
 })
 
 test('what is done already is not done again', async () => {
   before()
-  const first = await runSteps(STEPS(), parts(), bench())
+  const first = await runSteps(STEPS(), parts(), places())
   assert.deepEqual(first.changed, ['new/deep/file', 'settings', 'program', 'new/second'])
   const after = listing()
-  assert.deepEqual(await runSteps(STEPS(), parts(), bench()), { changed: [] })
+  assert.deepEqual(await runSteps(STEPS(), parts(), places()), { changed: [] })
   assert.deepEqual(listing(), after)
-  assert.equal(fs.existsSync(bench().journal), false)
+  assert.equal(fs.existsSync(places().journal), false)
 })
 
 test('a step that fails takes back all that went before: contents, modes, links and directories', async () => {
   const untouched = before()
-  await assert.rejects(runSteps([...STEPS(), failing], parts(), bench()), /on fire/)
+  await assert.rejects(runSteps([...STEPS(), failing], parts(), places()), /on fire/)
   assert.deepEqual(listing(), untouched)
   assert.deepEqual(said.at(-1), 'Taking back what was changed ...')
 })
@@ -88,14 +88,14 @@ test('a step that fails takes back all that went before: contents, modes, links 
 test('what a second change of a file finds is not what it goes back to', async () => {
   const untouched = before()
   const again = { ...writing('settings', 'twice'), done: () => false }
-  await assert.rejects(runSteps([...STEPS(), again, failing], parts(), bench()), /on fire/)
+  await assert.rejects(runSteps([...STEPS(), again, failing], parts(), places()), /on fire/)
   assert.deepEqual(listing(), untouched)
 })
 
 test('what the disk says becomes a sentence that says what to do', async () => {
   const untouched = before()
   const full: Step = { name: 'the program', done: () => false, apply: () => fs.writeFileSync('/dev/full', 'x') }
-  await assert.rejects(runSteps([writing('settings', 'ours'), full], parts(), bench()), (e) => {
+  await assert.rejects(runSteps([writing('settings', 'ours'), full], parts(), places()), (e) => {
     assert.ok(e instanceof UserError)
     assert.match(e.message, /^the program: .*the disk is full\. Make room there$/)
     return true
@@ -112,7 +112,7 @@ test('a signal between two steps takes back the first', async () => {
     apply: () => aborting.abort(new UserError('stopped by a signal')),
   }
   const steps = [writing('settings', 'ours'), stop, writing('never', '')]
-  await assert.rejects(runSteps(steps, parts(aborting.signal), bench()), /stopped by a signal/)
+  await assert.rejects(runSteps(steps, parts(aborting.signal), places()), /stopped by a signal/)
   assert.deepEqual(listing(), untouched)
 })
 
@@ -123,9 +123,9 @@ test('two at once: the second is told to wait, and changes nothing', async () =>
     begun.resolve()
     return over.promise
   }
-  const first = runSteps([{ name: 'waiting', done: () => false, apply }], parts(), bench())
+  const first = runSteps([{ name: 'waiting', done: () => false, apply }], parts(), places())
   await begun.promise
-  await assert.rejects(runSteps(STEPS(), parts(), bench()), /another setup runs on this box/)
+  await assert.rejects(runSteps(STEPS(), parts(), places()), /another setup runs on this box/)
   over.resolve()
   await first
 })
@@ -142,15 +142,15 @@ for (const when of ['before', 'after'] as const)
     test(`killed ${when} the change of step ${step}: the next run ends it`, async () => {
       before()
       await cutOff(step, when)
-      await runSteps(STEPS(), parts(), bench())
+      await runSteps(STEPS(), parts(), places())
       assert.deepEqual(said[0], 'An earlier setup was cut off: this one goes on with it.')
-      assert.deepEqual((await runSteps(STEPS(), parts(), bench())).changed, [])
-      assert.equal(fs.existsSync(bench().journal), false)
+      assert.deepEqual((await runSteps(STEPS(), parts(), places())).changed, [])
+      assert.equal(fs.existsSync(places().journal), false)
     })
     test(`killed ${when} the change of step ${step}: a next run that fails takes both back`, async () => {
       const untouched = before()
       await cutOff(step, when)
-      await assert.rejects(runSteps([failing], parts(), bench()), /on fire/)
+      await assert.rejects(runSteps([failing], parts(), places()), /on fire/)
       assert.deepEqual(listing(), untouched)
     })
   }
@@ -158,8 +158,8 @@ for (const when of ['before', 'after'] as const)
 test('a run cut off while it took its changes back is taken back to the end, before anything else is read', async () => {
   const untouched = before()
   await cutOff(3, 'after')
-  new Journal(bench().journal).beginUndo()
-  await finishUndo(parts(), bench())
+  new Journal(places().journal).beginUndo()
+  await finishUndo(parts(), places())
   assert.deepEqual(listing(), untouched)
-  assert.equal((await runSteps(STEPS(), parts(), bench())).changed.length, 4)
+  assert.equal((await runSteps(STEPS(), parts(), places())).changed.length, 4)
 })

@@ -1,11 +1,11 @@
 // What a setup is tried with: files and a link below a directory that stands for the box.
 import * as fs from 'node:fs'
 import * as path from 'node:path'
-import type { Bench, Step } from '../../../src/system/setup/engine.ts'
+import type { SetupPlaces, Step } from '../../../src/system/setup/engine.ts'
 import { link } from '../../../src/system/setup/journal.ts'
 
 /** The lock stays, as its file does in /run: beside what is compared. */
-export const benchIn = (dir: string): Bench => ({ journal: path.join(dir, 'journal'), lock: `${dir}.lock` })
+export const benchIn = (dir: string): SetupPlaces => ({ journal: path.join(dir, 'journal'), lock: `${dir}.lock` })
 
 /** Writes a file below `dir`. */
 export const writingIn = (dir: string, name: string, content: string): Step => ({

@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { agentSettings } from '../../../src/system/setup/settings.ts'
 import {
   agentFault,
   controllerFault,
   lifecycleFault,
   openFault,
   runnerFault,
-} from '../../../src/system/setup/wish.rules.ts'
-import type { AgentWish } from '../../../src/system/setup/wish.ts'
+} from '../../../src/system/setup/options.rules.ts'
+import type { AgentSetup } from '../../../src/system/setup/options.ts'
+import { agentSettings } from '../../../src/system/setup/settings.ts'
 
-const WISH: AgentWish = {
+const WISH: AgentSetup = {
   allowInsecure: false,
   bootstrapToken: 'svc_bs_abc',
   controllerUrl: 'https://recorder.example',
@@ -19,14 +19,14 @@ const WISH: AgentWish = {
   start: true,
 }
 
-test('a wish that can be fulfilled has no fault', () => {
+test('the options that can be fulfilled has no fault', () => {
   assert.equal(agentFault(WISH), undefined)
   assert.equal(agentFault({ ...WISH, controllerUrl: 'http://localhost:8787' }), undefined)
   assert.equal(agentFault({ ...WISH, allowInsecure: true, controllerUrl: 'http://10.0.0.1' }), undefined)
 })
 
 test('what cannot be is refused with the flag to change, and without the token', () => {
-  const cases: [Partial<AgentWish>, RegExp][] = [
+  const cases: [Partial<AgentSetup>, RegExp][] = [
     [{ controllerUrl: 'recorder.example' }, /--controller-url recorder\.example is no http or https address/],
     [{ controllerUrl: 'ftp://recorder.example' }, /--controller-url/],
     [{ controllerUrl: 'https://recorder.example\nLD_PRELOAD=/tmp/x.so' }, /^--controller-url /],
@@ -78,12 +78,12 @@ test('the authority of a former controller goes with it; that of this one stays'
 })
 
 test('a controller is told what does not fit', () => {
-  const wish = { packages: true, start: true }
-  assert.equal(controllerFault({ ...wish, host: '::', port: 443, publicUrl: 'https://a.example' }), undefined)
-  assert.match(controllerFault({ ...wish, port: Number.NaN }) ?? '', /--port/)
-  assert.match(controllerFault({ ...wish, tlsCert: 'x' }) ?? '', /go together/)
-  assert.match(controllerFault({ ...wish, publicUrl: 'a.example' }) ?? '', /--public-url/)
-  assert.match(controllerFault({ ...wish, host: 'a b' }) ?? '', /--host/)
+  const options = { packages: true, start: true }
+  assert.equal(controllerFault({ ...options, host: '::', port: 443, publicUrl: 'https://a.example' }), undefined)
+  assert.match(controllerFault({ ...options, port: Number.NaN }) ?? '', /--port/)
+  assert.match(controllerFault({ ...options, tlsCert: 'x' }) ?? '', /go together/)
+  assert.match(controllerFault({ ...options, publicUrl: 'a.example' }) ?? '', /--public-url/)
+  assert.match(controllerFault({ ...options, host: 'a b' }) ?? '', /--host/)
 })
 
 test('a controller that would be open to readers is not installed', () => {
@@ -100,22 +100,25 @@ test('a controller that would be open to readers is not installed', () => {
 })
 
 test('a runner is told what it lacks, and no token is repeated', () => {
-  const wish = { controllerUrl: 'https://recorder.example', packages: true, start: true }
+  const options = { controllerUrl: 'https://recorder.example', packages: true, start: true }
   const none = { packages: true, start: true }
-  assert.equal(lifecycleFault(wish, {}), undefined)
+  assert.equal(lifecycleFault(options, {}), undefined)
   assert.equal(lifecycleFault(none, { SVC_RUNNER_CONTROLLER_URL: 'https://recorder.example' }), undefined)
   assert.equal(lifecycleFault(none, { SVC_ANSIBLE_SSH_KEY_FILE: '/root/key' }), undefined)
-  assert.equal(lifecycleFault({ ...wish, controllerToken: 'x'.repeat(16), runnerToken: 'y'.repeat(16) }, {}), undefined)
+  assert.equal(
+    lifecycleFault({ ...options, controllerToken: 'x'.repeat(16), runnerToken: 'y'.repeat(16) }, {}),
+    undefined,
+  )
   assert.match(lifecycleFault(none, {}) ?? '', /^--controller-url is missing/)
-  assert.match(lifecycleFault({ ...wish, controllerUrl: 'http://recorder.example' }, {}) ?? '', /plain http/)
-  assert.match(lifecycleFault({ ...wish, controllerCa: 'hello' }, {}) ?? '', /--controller-ca holds no certificate/)
+  assert.match(lifecycleFault({ ...options, controllerUrl: 'http://recorder.example' }, {}) ?? '', /plain http/)
+  assert.match(lifecycleFault({ ...options, controllerCa: 'hello' }, {}) ?? '', /--controller-ca holds no certificate/)
   for (const secret of ['', 'short', 'two words of a token'])
     for (const [key, flag] of [
       ['controllerToken', '--controller-token-file'],
       ['runnerToken', '--runner-token-file'],
     ] as const)
       assert.equal(
-        lifecycleFault({ ...wish, [key]: secret }, {}),
+        lifecycleFault({ ...options, [key]: secret }, {}),
         `${flag} has to hold one word of 16 characters or more`,
       )
 })

@@ -1,8 +1,8 @@
-// Whether a wish can be fulfilled at all, before anything is touched.
+// Whether the options of a setup make sense, before anything is touched.
 import { isLoopback } from '../../kernel/loopback.ts'
 import { isOn } from '../../kernel/settings.ts'
 import { clientId, text } from '../../wire/scalars.ts'
-import type { AgentWish, ControllerWish, LifecycleWish } from './wish.ts'
+import type { AgentSetup, ControllerSetup, LifecycleSetup } from './options.ts'
 
 const LONGEST_LABEL = 160
 const TOKEN = /^svc_bs_[\x21-\x7e]{1,4096}$/
@@ -33,18 +33,18 @@ function tokenWords(given: string): string {
   return 'the token given is no bootstrap token: those begin with svc_bs_. Mint one for this node'
 }
 
-/** What is wrong with the wish, in a sentence that names the flag; undefined when nothing is. */
-export function agentFault(wish: AgentWish): string | undefined {
-  const { bootstrapToken, controllerCa, nodeId } = wish
+/** What is wrong with the options, in a sentence that names the flag; undefined when nothing is. */
+export function agentFault(options: AgentSetup): string | undefined {
+  const { bootstrapToken, controllerCa, nodeId } = options
   if (!clientId.safeParse(nodeId).success)
     return `--node-id ${nodeId || '""'} is no id of a node: copy it from its page`
   if (bootstrapToken !== undefined && !TOKEN.test(bootstrapToken)) return tokenWords(bootstrapToken)
   return (
     authorityFault(controllerCa) ??
-    urlFault(wish.controllerUrl, wish.allowInsecure) ??
-    labelFault('--node-alias', wish.alias) ??
-    labelFault('--site', wish.site) ??
-    labelFault('--room', wish.room)
+    urlFault(options.controllerUrl, options.allowInsecure) ??
+    labelFault('--node-alias', options.alias) ??
+    labelFault('--site', options.site) ??
+    labelFault('--room', options.room)
   )
 }
 
@@ -61,16 +61,19 @@ const RUNNER_TOKEN = /^[\x21-\x7e]{16,4096}$/
 const secretFault = (flag: string, token: string | undefined): string | undefined =>
   token === undefined || RUNNER_TOKEN.test(token) ? undefined : `${flag} has to hold one word of 16 characters or more`
 
-/** What is wrong with the wish for a runner, in a sentence; undefined when nothing is. `settings`: those there are. */
-export function lifecycleFault(wish: LifecycleWish, settings: Record<string, string | undefined>): string | undefined {
-  const { controllerUrl: url, controllerToken, runnerToken } = wish
+/** What is wrong with the options for a runner, in a sentence; undefined when nothing is. `settings`: those there are. */
+export function lifecycleFault(
+  options: LifecycleSetup,
+  settings: Record<string, string | undefined>,
+): string | undefined {
+  const { controllerUrl: url, controllerToken, runnerToken } = options
   if (url === undefined && !settings.SVC_RUNNER_CONTROLLER_URL && !settings.SVC_ANSIBLE_SSH_KEY_FILE)
     return '--controller-url is missing: the controller keeps the keys of the nodes'
   return (
-    (url === undefined ? undefined : urlFault(url, wish.allowInsecure ?? false)) ??
+    (url === undefined ? undefined : urlFault(url, options.allowInsecure ?? false)) ??
     secretFault('--controller-token-file', controllerToken) ??
     secretFault('--runner-token-file', runnerToken) ??
-    authorityFault(wish.controllerCa)
+    authorityFault(options.controllerCa)
   )
 }
 
@@ -82,8 +85,8 @@ export const runnerFault = (settings: Record<string, string | undefined>): strin
 
 const HIGHEST_PORT = 65_535
 
-/** What is wrong with the wish for a controller, in a sentence; undefined when nothing is. */
-export function controllerFault({ host, port, publicUrl, tlsCert, tlsKey }: ControllerWish): string | undefined {
+/** What is wrong with the options for a controller, in a sentence; undefined when nothing is. */
+export function controllerFault({ host, port, publicUrl, tlsCert, tlsKey }: ControllerSetup): string | undefined {
   if (port !== undefined && !(Number.isInteger(port) && port > 0 && port <= HIGHEST_PORT))
     return '--port has to be a number from 1 to 65535'
   if (!tlsCert !== !tlsKey) return '--tls-cert and --tls-key go together: give both or neither'

@@ -6,7 +6,7 @@ import { UserError } from '../../kernel/fail.ts'
 export class JoinRefused extends UserError {}
 
 /** Where the node belongs; texts are checked as the agent's own settings are. */
-export interface AgentWish {
+export interface AgentSetup {
   alias?: string
   /** Accept plain http and certificates nobody vouches for. */
   allowInsecure: boolean
@@ -28,7 +28,7 @@ export interface AgentWish {
   start: boolean
 }
 
-export interface ControllerWish {
+export interface ControllerSetup {
   /** Address to listen on. */
   host?: string
   /** Whether the controller acts on its nodes itself, as on a site of one box. */
@@ -42,7 +42,7 @@ export interface ControllerWish {
   tlsKey?: string
 }
 
-export interface LifecycleWish {
+export interface LifecycleSetup {
   /** Accept plain http and certificates nobody vouches for. */
   allowInsecure?: boolean
   /** PEM text of the controller's certificate authority. */
@@ -56,7 +56,7 @@ export interface LifecycleWish {
   start: boolean
 }
 
-export interface RemoveWish {
+export interface Removal {
   /** Also settings, keys, state, recordings and users: nothing is left, and takes nobody else has are lost. */
   purge: boolean
   /** What the box is no more; default: everything it is. */
