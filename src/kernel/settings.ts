@@ -16,6 +16,17 @@ export const flag = z.stringbool({ ...WORDS, error: `expected one of ${Object.va
 /** For settings that are read without a table; whatever is no flag is off. */
 export const isOn = (text: string | undefined): boolean => flag.safeParse(text).data ?? false
 
+/** A whole number; without a value `fallback`. */
+export const count = (fallback: number, least = 1) =>
+  z.coerce
+    .number({ error: 'expected a whole number' })
+    .int()
+    .min(least)
+    .max(2 ** 40)
+    .default(fallback)
+/** A switch; without a value `fallback`. */
+export const choice = (fallback: boolean) => flag.default(fallback)
+
 export const port = z.coerce.number({ error: 'expected a port number' }).int().min(0).max(65_535)
 export const secret = z.string().min(16, 'needs at least 16 characters')
 export const webUrl = z.url({ protocol: /^https?$/, error: 'expected an http or https URL' })

@@ -101,7 +101,9 @@ function fault(file: string, imported: Import): string | undefined {
   const { from } = imported
   if (from.startsWith('node:')) return impure(file) ? `rules are pure: no ${from}` : undefined
   if (!from.startsWith('.')) {
-    const allowed = [...rule.packages, ...(DRIVERS[file] ?? [])]
+    // The table of a module's settings is made of schemas.
+    const schemas = file.endsWith('/settings.ts') ? ['zod'] : []
+    const allowed = [...rule.packages, ...(DRIVERS[file] ?? []), ...schemas]
     return allowed.includes(packageOf(from)) ? undefined : `${floor} may not import the package ${packageOf(from)}`
   }
   if (!from.endsWith('.ts')) return 'imports end in .ts'

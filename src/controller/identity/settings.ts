@@ -1,0 +1,25 @@
+import * as z from 'zod'
+import { choice, count, type SettingsTable } from '../../kernel/settings.ts'
+
+/** The first admin, sign-in through a provider, guesses of passwords. */
+export const IDENTITY_SETTINGS = {
+  SVC_LOCAL_ADMIN_EMAIL: [z.email().toLowerCase().default('admin@roomtone.local'), 'e-mail of the first admin'],
+  SVC_LOCAL_ADMIN_NAME: [z.string().min(1).max(160).default('Local Admin'), 'name of the first admin'],
+  SVC_LOCAL_ADMIN_PASSWORD: [
+    z.string().min(8).max(200).optional(),
+    'password of the first admin (default: made and printed once)',
+  ],
+  SVC_OIDC_ENABLED: [choice(false), 'whether people may log in through an identity provider'],
+  SVC_OIDC_ISSUER: [z.url().optional(), 'issuer of the identity provider'],
+  SVC_OIDC_AZURE_TENANT_ID: [
+    z.string().min(1).optional(),
+    'id of your tenant of Microsoft Entra ID, in place of an issuer',
+  ],
+  SVC_OIDC_CLIENT_ID: [z.string().min(1).optional(), 'client id at the identity provider'],
+  SVC_OIDC_CLIENT_SECRET: [z.string().min(1).optional(), 'client secret; without one this is a public client'],
+  SVC_OIDC_REDIRECT_URI: [z.url().optional(), 'public address of /api/v1/auth/oidc/callback'],
+  SVC_OIDC_SCOPES: [z.string().default('openid profile email'), 'scopes to ask for, by comma or space'],
+  SVC_OIDC_ALLOW_INSECURE_ISSUER: [choice(false), 'admit an http issuer on loopback'],
+  SVC_LOGIN_FAILURE_LIMIT: [count(10), 'failed logins per account and window before 429'],
+  SVC_LOGIN_FAILURE_WINDOW_SECONDS: [count(300), 'that window'],
+} as const satisfies SettingsTable
