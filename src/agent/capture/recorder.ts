@@ -41,17 +41,20 @@ interface RecorderDeps {
   gapsNoted(): Promise<void>
   /** The file exists and the first frame is about to be written; `format` is the file's. */
   onStart(format: PcmFormat): Promise<void>
-  /** The take of an earlier process that goes on: its shape, and when it was last written (monotonic ms). */
+  /** The take of an earlier process that goes on. */
   resume?: Resume
   seconds: number
   settings: RecorderSettings
   tell: Tell
 }
 
-export interface Resume extends PcmFormat {
+/** What an earlier process left of a take: its frames, and when (monotonic ms) the last was written. */
+export interface Left {
   frames: number
   lastAt: number
 }
+
+export type Resume = Left & PcmFormat
 
 interface Outage {
   attempts: number

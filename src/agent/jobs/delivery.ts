@@ -4,11 +4,12 @@ import { isDiskFull } from '../../kernel/durable.ts'
 import { errorFields } from '../../kernel/log.ts'
 import { readWav } from '../audio/wav.ts'
 import type { Output } from '../spool/state.ts'
-import { giveBack } from './giveback.ts'
-import { aborted, type Making, makePart, makingOf, pause, TAKE } from './make.ts'
+import type { JobEvent } from './job.rules.ts'
+import { aborted, type Making, makePart, makingOf, TAKE } from './make.ts'
 import type { JobContext, OwnedJob } from './owned.ts'
-import { masterOfAccepted, nextToSend, partOf, settled } from './parts.rules.ts'
-import { FEW_TRIES } from './retry.ts'
+import { masterOfAccepted, nextToSend, partOf } from './parts.rules.ts'
+import { reclaimSpace } from './reclaim.ts'
+import { FEW_TRIES, pauseUntilOver } from './retry.ts'
 import { type Refusal, sendOutput } from './send.ts'
 
 /**
@@ -23,6 +24,8 @@ export class Delivery {
   readonly #signal: AbortSignal
   #allMade = false
   #news = Promise.withResolvers<void>()
+  /** Byte of the take's file up to which the disk has its blocks back. */
+  #reclaimed = 0
   #refusal: Refusal | undefined
   #running: Promise<unknown> | undefined
 
@@ -30,12 +33,12 @@ export class Delivery {
     this.#ctx = ctx
     this.#job = job
     this.#signal = AbortSignal.any([ctx.signal, this.#cancel.signal])
-    this.#signal.addEventListener('abort', () => this.#wake(), { once: true })
   }
 
   /** Begins with what there is of the take, and goes on with what comes. */
   start(): void {
     if (this.#running) return
+    this.#signal.addEventListener('abort', () => this.#wake(), { once: true })
     this.#running = both(this.#makeAll(), this.#sendAll())
     // Heard by `finish`; until then the take is captured, and nothing here may end that.
     this.#running.catch(() => undefined)
@@ -46,7 +49,7 @@ export class Delivery {
    * of it will never go; throws only the abort.
    */
   async finish(): Promise<Refusal | undefined> {
-    this.#job.frontier.end(this.#job.state.toFrame!)
+    this.#job.watermark.end(this.#job.state.toFrame!)
     this.#over.abort()
     this.start()
     await this.#running
@@ -69,7 +72,7 @@ export class Delivery {
       while (making && (await this.#insist(() => this.#makeNext(making)))) this.#wake()
       this.#allMade = true
       this.#progress(0)
-      await this.#job.update({ status: 'uploading' })
+      await this.#job.advance({ type: 'all_made' })
     } finally {
       this.#allMade = true
       this.#wake()
@@ -78,10 +81,10 @@ export class Delivery {
 
   /** Resolves when the state says what is captured; a late member does not begin with the file's first frame. */
   async #begun(): Promise<void> {
-    const { frontier } = this.#job
-    for (let seen = 0; this.#job.state.status === 'claimed' && !frontier.ended; seen = frontier.frames)
-      await frontier.beyond(seen, this.#signal)
-    if (frontier.ended) await aborted(this.#over.signal, this.#signal)
+    const { watermark } = this.#job
+    for (let seen = 0; this.#job.state.status === 'claimed' && !watermark.ended; seen = watermark.frames)
+      await watermark.beyond(seen, this.#signal)
+    if (watermark.ended) await aborted(this.#over.signal, this.#signal)
   }
 
   async #making(over: AbortSignal): Promise<Making> {
@@ -127,7 +130,7 @@ export class Delivery {
           this.#refusal ??= { reason: 'take_not_prepared', status: undefined }
           return undefined
         }
-        await pause({ ctx: this.#ctx, over, signal: this.#signal }, attempt)
+        await pauseUntilOver(this.#ctx, attempt, over, this.#signal)
       }
     }
   }
@@ -147,35 +150,33 @@ export class Delivery {
     const job = this.#job
     const onProgress = (part: number) => this.#progress(part)
     const refusal = await sendOutput({ ctx: this.#ctx, job, onProgress, output, signal: this.#signal })
-    if (refusal?.status === 404 && masterOfAccepted(job.state, output)) return this.#letGoOf(output)
+    if (refusal?.status === 404 && masterOfAccepted(job.state, output)) return this.#forget(output)
     this.#refusal ??= refusal
-    if (refusal) return void (await this.#mark(output, { refused: refusal.reason }))
+    if (refusal) return this.#settle({ type: 'refused', file: output.file, reason: refusal.reason })
     if (output.chunk !== undefined) {
       const { chunk: chunkIndex, durationSeconds, rendition = null } = output
       job.tell('info', 'chunk_uploaded', { chunkIndex, durationSeconds, rendition })
     }
-    await this.#mark(output, { uploaded: true })
+    await this.#settle({ type: 'accepted', file: output.file })
   }
 
   /** Somebody deleted the recording after its audio was accepted: they do not want the master beside it either. */
-  async #letGoOf(output: Output): Promise<void> {
+  async #forget(output: Output): Promise<void> {
     const { rendition = null } = output
     this.#job.tell('info', 'recording_deleted', { fileName: output.fileName, rendition })
-    await this.#mark(output, { uploaded: true })
+    await this.#settle({ type: 'accepted', file: output.file })
   }
 
-  /** Notes what became of a file. Of a chunk that is with the controller whole, nothing stays. */
-  async #mark({ chunk, file }: Output, patch: Pick<Output, 'refused' | 'uploaded'>): Promise<void> {
-    const { state } = this.#job
-    const outputs = state.outputs.map((o) => (o.file === file ? { ...o, ...patch } : o))
-    const done = chunk !== undefined && settled({ ...state, outputs }, chunk)
-    const written = await this.#job.update({ outputs: done ? outputs.filter((o) => o.chunk !== chunk) : outputs })
+  /** Notes what became of a file. What is not listed any more is with the controller: nothing of it stays. */
+  async #settle(event: Extract<JobEvent, { type: 'accepted' | 'refused' }>): Promise<void> {
+    const before = this.#job.state.outputs
+    const written = this.#job.advance(event)
+    const gone = before.filter(({ file }) => !this.#job.state.outputs.some((output) => output.file === file))
     // Deleted only when the state on disk does not name it any more.
-    if (!done || !written) return
+    if (!(await written) || gone.length === 0) return
     const dir = this.#ctx.spool.dir(this.#job.id)
-    for (const o of outputs)
-      if (o.chunk === chunk && o.file !== TAKE) await fs.rm(path.join(dir, o.file), { force: true })
-    if (!this.#over.signal.aborted) await giveBack(this.#ctx, this.#job)
+    for (const { file } of gone) if (file !== TAKE) await fs.rm(path.join(dir, file), { force: true })
+    if (!this.#over.signal.aborted) this.#reclaimed = await reclaimSpace(this.#ctx, this.#job, this.#reclaimed)
   }
 
   #progress(part: number): void {

@@ -1,35 +1,28 @@
 import { LinkError } from '../link/link.ts'
 import { headerReason } from './backoff.rules.ts'
-import { Delivery } from './delivery.ts'
+import type { Delivery } from './delivery.ts'
 import type { JobContext, OwnedJob } from './owned.ts'
 import { pauseBeforeRetry } from './retry.ts'
-
-/** Begins the way of a take to the controller while it is captured. */
-export function followTake(ctx: JobContext, job: OwnedJob): Delivery {
-  job.delivery ??= new Delivery(ctx, job)
-  job.delivery.start()
-  return job.delivery
-}
 
 /**
  * Brings a captured take to the controller: what is not made yet, what is not sent yet, then lets go. Goes on until all
  * audio is accepted or finally refused; an abort leaves everything on disk. Throws only the abort.
  */
-export async function finishTake(ctx: JobContext, job: OwnedJob): Promise<void> {
+export async function finishTake(ctx: JobContext, job: OwnedJob, delivery: Delivery): Promise<void> {
   const { outputs, partsMade, status } = job.state
-  if (status === 'uploaded') return letGo(ctx, job)
+  if (status === 'uploaded') return release(ctx, job)
   const nothingSent = partsMade === 0 && !outputs.some((output) => output.uploaded)
   // Ended elsewhere before anything was sent: ours must not replace what is there.
-  if (status === 'captured' && job.remote?.status === 'completed' && nothingSent) {
-    await job.delivery?.cancel()
+  if (status === 'captured' && job.lease.latest?.status === 'completed' && nothingSent) {
+    await delivery.cancel()
     return keep(ctx, job, 'job_already_completed')
   }
-  const refusal = await followTake(ctx, job).finish()
+  const refusal = await delivery.finish()
   if (refusal) return keep(ctx, job, refusal.reason, refusal.status)
   const { chunkTotal } = job.state
   if (chunkTotal !== undefined) job.tell('info', 'chunked_completed', { chunkCount: chunkTotal })
   if (totalUndelivered(job)) await tellEnd(ctx, job, 'failed', 'final_chunk_total_undelivered')
-  await letGo(ctx, job)
+  await release(ctx, job)
 }
 
 /**
@@ -42,22 +35,22 @@ const totalUndelivered = ({ state }: OwnedJob): boolean =>
 /** Nobody takes this audio: it is put where a person finds it, and is said aloud. Never deleted. */
 async function keep(ctx: JobContext, job: OwnedJob, reason: string, status?: number): Promise<void> {
   job.lease.stop()
-  await job.update({ reason, status: 'failed' })
+  await job.advance({ type: 'failed', reason })
   const kept = await ctx.spool.keep(job.id)
   job.tell('critical', 'cache_upload_failed', { path: kept, reason, status: status ?? null, willRetry: false })
 }
 
 /** Custody is the controller's. That is noted durably before the first byte is deleted. */
-async function letGo(ctx: JobContext, job: OwnedJob): Promise<void> {
+async function release(ctx: JobContext, job: OwnedJob): Promise<void> {
   job.lease.stop()
-  for (let attempt = 1; !(await job.update({ status: 'uploaded' })); attempt++) await pauseBeforeRetry(ctx, attempt)
+  for (let attempt = 1; !(await job.advance({ type: 'delivered' })); attempt++) await pauseBeforeRetry(ctx, attempt)
   await ctx.cache.release(job.state)
 }
 
 /** Tells the controller about a job that ended without audio; throws only the abort. */
-export async function reportEnd(ctx: JobContext, job: OwnedJob): Promise<void> {
+export async function reportEnd(ctx: JobContext, job: OwnedJob, delivery: Delivery): Promise<void> {
   job.lease.stop()
-  await job.delivery?.cancel()
+  await delivery.cancel()
   const { reason = 'agent_failed', status } = job.state
   await tellEnd(ctx, job, status === 'cancelled' ? 'cancelled' : 'failed', reason)
   await ctx.spool.remove(job.id)

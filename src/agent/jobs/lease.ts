@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Severity } from '../../wire/health.ts'
-import type { AgentJob, JobProgress } from '../../wire/recordings.ts'
+import { type AgentJob, JOB_STAGES, type JobProgress } from '../../wire/recordings.ts'
 import { type Link, LinkError } from '../link/link.ts'
 
 export interface LeaseDeps {
@@ -16,9 +16,26 @@ export interface LeaseDeps {
 const SLOWEST_SECONDS = 10
 const ENDED: AgentJob['status'][] = ['cancelled', 'completed', 'failed']
 
+/** Where a job is. Stages only go forward, and within a stage the percentage does: what is done again is not told. */
+export class Progress {
+  #now: JobProgress = { percent: 0, stage: 'capturing' }
+
+  get now(): JobProgress {
+    return this.#now
+  }
+
+  at(stage: JobProgress['stage'], percent: number): void {
+    const ahead = JOB_STAGES.indexOf(stage) - JOB_STAGES.indexOf(this.#now.stage)
+    if (ahead < 0) return
+    const bounded = Math.min(100, Math.max(0, percent))
+    this.#now = { percent: ahead > 0 ? bounded : Math.max(this.#now.percent, bounded), stage }
+  }
+}
+
 /** Keeps a job's lease alive from the claim to the accepted upload (ADR-0009), and hears what the controller wants. */
 export class Lease {
   readonly #deps: LeaseDeps
+  #latest: AgentJob | undefined
   readonly #stop = new AbortController()
   #listener: (job: AgentJob | 'gone') => void = () => {}
   #outage = false
@@ -44,6 +61,11 @@ export class Lease {
     this.#stop.abort()
   }
 
+  /** What the controller said last. */
+  get latest(): AgentJob | undefined {
+    return this.#latest
+  }
+
   get #pace(): number {
     return Math.min(this.#deps.pollSeconds, SLOWEST_SECONDS)
   }
@@ -54,6 +76,7 @@ export class Lease {
       const asked = performance.now()
       const answer = await this.#ask()
       if (signal.aborted) return
+      if (answer && answer !== 'gone') this.#latest = answer
       if (answer) this.#listener(answer)
       if (answer === 'gone' || (answer && ENDED.includes(answer.status))) return
       // What the controller did not wait, we do: the pace is ours. Rejects only when stopped, which the loop sees itself.

@@ -1,6 +1,5 @@
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { isDiskFull } from '../../kernel/durable.ts'
 import { errorFields } from '../../kernel/log.ts'
 import { faultWords } from '../../kernel/words.ts'
@@ -12,8 +11,6 @@ import type { TakePart } from '../enhance/shape.ts'
 import { codecArgs, filterOf, type RenderPlan, renderPlan } from '../render/plan.rules.ts'
 import { render } from '../render/render.ts'
 import type { Output } from '../spool/state.ts'
-import { backoffSeconds } from './backoff.rules.ts'
-import { follow } from './follow.ts'
 import type { JobContext, OwnedJob } from './owned.ts'
 import {
   closedBy,
@@ -25,6 +22,8 @@ import {
   type Part,
   renditionsOf,
 } from './parts.rules.ts'
+import { pauseUntilOver } from './retry.ts'
+import { follow } from './watermark.ts'
 
 /** What making the files of a take needs. */
 export interface Making {
@@ -68,7 +67,7 @@ export async function makePart(m: Making, part: Part): Promise<boolean> {
   if (wanted.raw && !plain) {
     plain = await plainOutput(m, part)
     // Noted at once: a crash during the enhancement does not cost the encoding. It is sent only with the part.
-    if (wanted.enhanced) await list(m, part, [plain])
+    if (wanted.enhanced) await job.advance({ type: 'part_begun', ...filesOf(m, part, [plain]) })
   }
   const end = await closed(m, part)
   let failure: string | undefined
@@ -80,7 +79,7 @@ export async function makePart(m: Making, part: Part): Promise<boolean> {
   }
   if (!enhancedFile) plain ??= await plainOutput(m, part)
   if (plain && failure !== undefined) plain = asPrimary(m, plain, failure)
-  await list(m, end, [enhancedFile, plain], { levelled })
+  await job.advance({ type: 'part_made', last: end.last, levelled, ...filesOf(m, end, [enhancedFile, plain]) })
   return true
 }
 
@@ -91,29 +90,19 @@ function asPrimary(m: Making, { rendition: _, ...plain }: Output, enhancementFai
   return { ...plain, details, fileName: fileNameOf(m.job.command.outputFileName, extension, plain.chunk) }
 }
 
-const chunkOf = (m: Making, part: Part): number | undefined => (m.partSeconds === undefined ? undefined : part.index)
+const filesOf = ({ partSeconds }: Making, { index: part }: Part, files: (Output | undefined)[]) => ({
+  files: files.filter((file) => file !== undefined),
+  part,
+  partSeconds,
+})
 
-/** Puts files of a part into the state; `made`: they are all there are, and may be sent; the next part follows them. */
-async function list(
-  m: Making,
-  part: Part & { last?: boolean },
-  files: (Output | undefined)[],
-  made?: { levelled: Levelled | undefined },
-): Promise<void> {
-  const { job, partSeconds } = m
-  const others = job.state.outputs.filter((o) => (o.chunk ?? 0) !== part.index)
-  const total = made && part.last && partSeconds !== undefined ? { chunkTotal: part.index + 1 } : {}
-  const [primary, ...rest] = files.filter((file) => file !== undefined)
-  const outputs = [...others, ...(primary ? [{ ...primary, ...total }] : []), ...rest]
-  const fixed = partSeconds === undefined ? {} : { partSeconds, ...(made?.levelled && { levelled: made.levelled }) }
-  await job.update({ ...fixed, ...total, outputs, ...(made ? { partsMade: part.index + 1 } : {}) })
-}
+const chunkOf = (m: Making, part: Part): number | undefined => (m.partSeconds === undefined ? undefined : part.index)
 
 /** Whether the part has a frame; resolves when that is known. */
 async function begun({ job, over, signal }: Making, part: Part): Promise<boolean> {
   if (part.from >= limitOf(job.state, job.state.format!.rate)) return false
-  await job.frontier.beyond(part.from, signal)
-  if (job.frontier.frames > part.from) return true
+  await job.watermark.beyond(part.from, signal)
+  if (job.watermark.frames > part.from) return true
   await aborted(over, signal)
   return false
 }
@@ -121,14 +110,14 @@ async function begun({ job, over, signal }: Making, part: Part): Promise<boolean
 /** The part with its true end, as soon as that is known and on the disk. */
 async function closed({ job, layout, over, signal }: Making, part: Part): Promise<Closed> {
   const limit = limitOf(job.state, layout.rate)
-  if (part.to < limit) await job.frontier.beyond(part.to, signal)
-  if (closedBy(part, job.frontier.frames, limit)) {
+  if (part.to < limit) await job.watermark.beyond(part.to, signal)
+  if (closedBy(part, job.watermark.frames, limit)) {
     // What is sent has to be here after a power cut, and the frame behind it: it says that this was not the last part.
-    if (!over.aborted) await job.secure()
+    if (!over.aborted) await job.watermark.secure()
     return { ...part, last: false }
   }
   await aborted(over, signal)
-  const toFrame = job.state.toFrame ?? job.frontier.frames
+  const toFrame = job.state.toFrame ?? job.watermark.frames
   return { ...part, last: part.to >= toFrame, to: Math.min(part.to, toFrame) }
 }
 
@@ -177,7 +166,7 @@ function output(
 
 /** Encodes a part, again from its first frame when that fails. Undefined when it is given up. */
 async function encoded(m: Making, part: Part): Promise<string | undefined> {
-  const { job, over, plan, signal } = m
+  const { ctx, job, over, plan, signal } = m
   const file = localName(chunkOf(m, part), 'rendered', plan.codec)
   for (let attempt = 1, late = 0; ; attempt++) {
     try {
@@ -192,13 +181,13 @@ async function encoded(m: Making, part: Part): Promise<string | undefined> {
       return file
     } catch (e) {
       signal.throwIfAborted()
-      m.ctx.log.warn('encoder failed', { attempt, jobId: job.id, ...errorFields(e) })
+      ctx.log.warn('encoder failed', { attempt, jobId: job.id, ...errorFields(e) })
       if (over.aborted && ++late >= (isDiskFull(e) ? DISK_TRIES : ENCODER_TRIES)) {
         const details = { codec: plan.codec, error: String(e), uploading: 'raw take as WAV', ...about(m, part) }
         job.tell('critical', 'output_render_failed', details)
         return undefined
       }
-      await pause(m, attempt)
+      await pauseUntilOver(ctx, attempt, over, signal)
     }
   }
 }
@@ -208,7 +197,7 @@ const about = (m: Making, part: Part) => (m.partSeconds === undefined ? {} : { c
 async function encode(m: Making, part: Part, file: string): Promise<number> {
   const { ctx, job, layout, plan, signal } = m
   // One that follows a capture is paced by it. After an outage there may be many takes: then one after the other.
-  const done = job.frontier.ended ? await ctx.encoders.take(job.state.claimedAt, signal) : () => {}
+  const done = job.watermark.ended ? await ctx.encoders.take(job.state.claimedAt, signal) : () => {}
   try {
     const request = {
       codecArgs: codecArgs(job.command, plan.codec, layout.format),
@@ -218,7 +207,7 @@ async function encode(m: Making, part: Part, file: string): Promise<number> {
       input: layout,
       output: path.join(ctx.spool.dir(job.id), file),
     }
-    const frames = follow({ ...part, file: job.takeFile, layout }, job.frontier, signal)
+    const frames = follow({ ...part, file: job.takeFile, layout }, job.watermark, signal)
     return await render(request, told(m, part, frames), signal)
   } finally {
     done()
@@ -244,7 +233,7 @@ function share({ job: { state } }: Making, frame: number): number {
 async function asCaptured({ ctx, job, layout, partSeconds, plan }: Making, end: Closed): Promise<string> {
   const { dataOffset } = layout
   const inFile = Math.floor(((await fs.stat(job.takeFile)).size - dataOffset) / wavFrameBytes(layout))
-  const whole = partSeconds === undefined && !job.growing && end.from === 0 && end.to === inFile
+  const whole = partSeconds === undefined && !job.watermark.growing && end.from === 0 && end.to === inFile
   if (whole && !plan.mixes) return TAKE
   const file = localName(partSeconds === undefined ? undefined : end.index, 'cut', 'wav')
   const target = path.join(ctx.spool.dir(job.id), file)
@@ -260,8 +249,8 @@ interface EnhancedPart {
 /** A part with what is heard around it, as soon as that is there. */
 async function heard({ job, layout, signal }: Making, end: Closed): Promise<TakePart> {
   const { heardFrom, heardTo } = heardAround(job.state, layout.rate, end)
-  if (!end.last) await job.frontier.beyond(heardTo - 1, signal)
-  const last = end.last ? end.to : Math.min(heardTo, job.frontier.frames)
+  if (!end.last) await job.watermark.beyond(heardTo - 1, signal)
+  const last = end.last ? end.to : Math.min(heardTo, job.watermark.frames)
   return { file: job.takeFile, fromFrame: end.from, heardFrom, heardTo: last, toFrame: end.to }
 }
 
@@ -295,20 +284,7 @@ async function enhanced(m: Making, end: Closed): Promise<EnhancedPart | string> 
         job.tell('warning', 'enhancement_failed', { error: String(e), ...about(m, end) })
         return faultWords(e)
       }
-      await pause(m, attempt)
+      await pauseUntilOver(ctx, attempt, over, signal)
     }
   }
-}
-
-/** Waits before another try, not longer than the capture lasts: what failed along may do now. Throws the abort. */
-export async function pause(
-  { ctx, over, signal }: Pick<Making, 'ctx' | 'over' | 'signal'>,
-  attempt: number,
-): Promise<void> {
-  const { retryMaxSeconds, retryMinSeconds } = ctx.settings
-  const seconds = backoffSeconds(attempt, retryMinSeconds, retryMaxSeconds, Math.random())
-  const until = over.aborted ? signal : AbortSignal.any([over, signal])
-  // Rejects only when it is woken; an abort is thrown below.
-  await sleep(seconds * 1000, undefined, { signal: until }).catch(() => undefined)
-  signal.throwIfAborted()
 }

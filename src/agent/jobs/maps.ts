@@ -21,7 +21,7 @@ export async function withAssignedMap(ctx: JobContext, job: OwnedJob): Promise<v
       }),
     ])
     const channelMap = assignedMap(answers, job.state.job)
-    if (channelMap) await job.update({ job: { ...job.state.job, command: { ...job.command, channelMap } } })
+    if (channelMap) await job.advance({ type: 'mapped', channelMap })
   } catch (e) {
     job.tell('warning', 'channel_map_lookup_failed', { error: String(e) })
   } finally {

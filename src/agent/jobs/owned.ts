@@ -12,11 +12,10 @@ import type { RecorderCache } from '../spool/cache.ts'
 import type { DiskGuard } from '../spool/guard.ts'
 import type { Spool } from '../spool/spool.ts'
 import type { TakeState } from '../spool/state.ts'
-import type { Delivery } from './delivery.ts'
-import { Frontier } from './frontier.ts'
-import { Lease } from './lease.ts'
-import { Progress } from './progress.ts'
+import { advance, type JobEvent } from './job.rules.ts'
+import { Lease, Progress } from './lease.ts'
 import type { JobSettings } from './settings.ts'
+import { WriteWatermark } from './watermark.ts'
 
 /** What every part of a job's way needs. */
 export interface JobContext {
@@ -47,24 +46,12 @@ export interface JobContext {
   uploads: Semaphore
 }
 
-/** One job this agent owns: its durable state, its lease, its voice. */
+/** One job this agent owns: its state, which each event changes and which is on the disk; its lease; its voice. */
 export class OwnedJob {
-  /** Its way to the controller, once it has begun. */
-  delivery: Delivery | undefined
-  /** Byte of the take's file up to which the disk has its blocks back. */
-  givenBack = 0
-  /** Other members still capture into the same file. */
-  growing = false
-  /** How far the take can be read; ends with the job's last frame. */
-  readonly frontier = new Frontier()
   readonly lease: Lease
-  /** What an earlier process left of a take that goes on: its frames, and when (monotonic ms) the last was written. */
-  left: { frames: number; lastAt: number } | undefined
   readonly progress = new Progress()
-  /** Makes what is captured so far outlive a power cut; throws what the disk throws. */
-  secure: () => Promise<void> = async () => {}
-  /** What the controller said last. */
-  remote: AgentJob | undefined
+  /** How far its take can be read. */
+  readonly watermark = new WriteWatermark()
   readonly #ctx: JobContext
   #state: TakeState
   #writing: Promise<unknown> = Promise.resolve()
@@ -97,10 +84,11 @@ export class OwnedJob {
     return this.#ctx.spool.takeFile(this.id)
   }
 
-  /** Changes the state and writes it. False when it could not be written: work goes on, the audio comes first. */
-  async update(patch: Partial<TakeState>): Promise<boolean> {
+  /** Takes the job on and writes its state. False when it could not be written: work goes on, the audio comes first. */
+  async advance(event: JobEvent): Promise<boolean> {
+    this.#state = advance(this.#state, event)
     try {
-      await this.#write(patch)
+      await this.#write()
       return true
     } catch (e) {
       this.#logNotWritten(e)
@@ -108,10 +96,11 @@ export class OwnedJob {
     }
   }
 
-  /** As `update`, but throws where the disk is full: there will be room again. */
-  async note(patch: Partial<TakeState>): Promise<void> {
+  /** As `advance`, but throws where the disk is full: there will be room again. */
+  async advanceOnDisk(event: JobEvent): Promise<void> {
+    this.#state = advance(this.#state, event)
     try {
-      await this.#write(patch)
+      await this.#write()
     } catch (e) {
       if (isDiskFull(e)) throw e
       this.#logNotWritten(e)
@@ -122,8 +111,7 @@ export class OwnedJob {
     this.#ctx.log.error('job state not written', { jobId: this.id, status: this.#state.status, ...errorFields(e) })
   }
 
-  #write(patch: Partial<TakeState>): Promise<void> {
-    this.#state = { ...this.#state, ...patch }
+  #write(): Promise<void> {
     // One after the other: they share the temporary file. Each writes the latest state.
     const write = this.#writing.then(() => this.#ctx.spool.save(this.#state))
     this.#writing = write.catch(() => undefined)
@@ -133,7 +121,7 @@ export class OwnedJob {
   #whereItIs(): JobProgress {
     const { format, fromFrame, toFrame } = this.#state
     const planned = this.command.durationSeconds * (format?.rate ?? 1)
-    if (toFrame === undefined) this.progress.at('capturing', (100 * (this.frontier.frames - fromFrame)) / planned)
+    if (toFrame === undefined) this.progress.at('capturing', (100 * (this.watermark.frames - fromFrame)) / planned)
     return this.progress.now
   }
 

@@ -7,8 +7,8 @@ import { MARKED_HEADER, type Moment, msBetween } from '../audio/marks.rules.ts'
 import { moment } from '../audio/marks.ts'
 import { wavFrameBytes } from '../audio/wav.rules.ts'
 import { repairTake } from '../audio/wav.ts'
+import type { Left } from '../capture/recorder.ts'
 import { LinkError } from '../link/link.ts'
-import type { Output } from '../spool/state.ts'
 import type { JobContext, OwnedJob } from './owned.ts'
 import { limitOf } from './parts.rules.ts'
 import { pauseBeforeRetry } from './retry.ts'
@@ -16,6 +16,9 @@ import { pauseBeforeRetry } from './retry.ts'
 const RESTARTED = 'agent_restarted_during_recording'
 /** A claim this young is begun without asking when the controller cannot be reached. */
 const FRESH_MS = 60_000
+
+/** What becomes of a job of an earlier process; `left`: the take goes on behind this. */
+type Recovered = { left?: Left; next: 'capture' } | { next: 'finish' | 'kept' }
 
 interface OnDisk {
   count: number
@@ -29,78 +32,70 @@ interface OnDisk {
  * `capture`: to be captured, from its first frame or behind its last; `finish`: go on from its state; `kept`: only a
  * person can tell.
  */
-export async function recoverJob(ctx: JobContext, job: OwnedJob): Promise<'capture' | 'finish' | 'kept'> {
+export async function recoverJob(ctx: JobContext, job: OwnedJob): Promise<Recovered> {
   const { status } = job.state
   // Finally refused, and ended while its files were put aside: they still are nobody's but a person's.
   if (status === 'failed' && job.state.toFrame !== undefined) return putAside(ctx, job, job.state.reason)
-  if (status === 'completed') await job.update({ status: 'uploaded' })
-  if (['completed', 'uploaded', 'failed', 'cancelled'].includes(status)) return 'finish'
+  if (status === 'completed') await job.advance({ type: 'delivered' })
+  if (['completed', 'uploaded', 'failed', 'cancelled'].includes(status)) return { next: 'finish' }
   const whole = await listWhatIsThere(ctx, job)
   if (status === 'uploading' && whole) {
     tellRecovered(job, status, { willUpload: true })
-    return 'finish'
+    return { next: 'finish' }
   }
   const frames = await framesOnDisk(job)
   if (frames === 'unreadable') return putAside(ctx, job, 'take_unreadable')
   const { fromFrame } = job.state
   if (frames === undefined || frames.count <= fromFrame) return nothingThere(job)
   const limit = limitOf(job.state, frames.rate)
-  if ((status === 'claimed' || status === 'capturing') && (await goesOn(ctx, job, frames, limit))) return 'capture'
+  const cutOff = status === 'claimed' || status === 'capturing'
+  const left = cutOff ? await goesOn(ctx, job, frames, limit) : undefined
+  if (left) return { left, next: 'capture' }
   const toFrame = Math.min(job.state.toFrame ?? limit, frames.count)
-  const reason = status === 'claimed' || status === 'capturing' ? { reason: RESTARTED } : {}
-  await job.update({ ...reason, format: frames.format, status: 'captured', toFrame })
+  await job.advance({ type: 'captured', format: frames.format, reason: cutOff ? RESTARTED : undefined, toFrame })
   tellRecovered(job, status, { frames: toFrame - fromFrame, missingFrames: limit - toFrame, willUpload: true })
-  return 'finish'
+  return { next: 'finish' }
 }
 
 /** A take whose time is not over is continued: what is said in the room now is worth as much as what was said before. */
-async function goesOn(ctx: JobContext, job: OwnedJob, found: OnDisk, whole: number): Promise<boolean> {
+async function goesOn(ctx: JobContext, job: OwnedJob, found: OnDisk, whole: number): Promise<Left | undefined> {
   const { count, format, lastAt, rate } = found
   const awayMs = msBetween(lastAt, moment())
-  if (awayMs >= ((whole - count) / rate) * 1000) return false
-  job.left = { frames: count, lastAt: ctx.clock.monotonic() - awayMs }
+  if (awayMs >= ((whole - count) / rate) * 1000) return undefined
   // Killed before the first state after the first sample: the file itself says its format.
-  await job.update({ format, status: 'capturing' })
+  await job.advance({ type: 'capturing', format })
   tellRecovered(job, 'capturing', { frames: count, awaySeconds: awayMs / 1000, willResume: true })
-  return true
+  return { frames: count, lastAt: ctx.clock.monotonic() - awayMs }
 }
 
-async function putAside(ctx: JobContext, job: OwnedJob, reason = 'unknown'): Promise<'kept'> {
+async function putAside(ctx: JobContext, job: OwnedJob, reason = 'unknown'): Promise<Recovered> {
   const previousStatus = job.state.status
   const kept = await ctx.spool.keep(job.id)
   job.tell('critical', 'capture_segments_unrecoverable', { path: kept, previousStatus, reason })
-  return 'kept'
+  return { next: 'kept' }
 }
 
-async function nothingThere(job: OwnedJob): Promise<'capture' | 'finish'> {
+async function nothingThere(job: OwnedJob): Promise<Recovered> {
   const { status } = job.state
-  if (status === 'claimed' || status === 'capturing') {
-    await fs.rm(job.takeFile, { force: true })
-    await job.update({ chunkTotal: undefined, outputs: [], partsMade: 0, status: 'claimed' })
-    return 'capture'
-  }
-  await job.update({ reason: RESTARTED, status: 'failed', toFrame: undefined })
+  const cutOff = status === 'claimed' || status === 'capturing'
+  if (cutOff) await fs.rm(job.takeFile, { force: true })
+  await job.advance({ type: 'take_missing', reason: RESTARTED })
+  if (cutOff) return { next: 'capture' }
   tellRecovered(job, status, { willUpload: false })
-  return 'finish'
+  return { next: 'finish' }
 }
 
 function tellRecovered(job: OwnedJob, previousStatus: string, details: Record<string, unknown>): void {
   job.tell('warning', 'recovered_after_restart', { ...details, previousStatus })
 }
 
-/**
- * Strikes from the list what is not on the disk: it is made again, with everything behind it that is not listed. True
- * when nothing was missing.
- */
+/** Strikes from the list what is not on the disk. True when nothing was missing. */
 async function listWhatIsThere(ctx: JobContext, job: OwnedJob): Promise<boolean> {
-  const { outputs, partsMade } = job.state
-  const there: Output[] = []
-  for (const output of outputs)
-    if (output.uploaded || ((await sizeOf(path.join(ctx.spool.dir(job.id), output.file))) ?? 0) > 0) there.push(output)
-  const lost = outputs.filter((output) => !there.includes(output)).map((output) => output.chunk ?? 0)
-  if (lost.length === 0) return true
-  await job.update({ chunkTotal: undefined, outputs: there, partsMade: Math.min(partsMade, ...lost) })
-  return false
+  const missing: string[] = []
+  for (const { file, uploaded } of job.state.outputs)
+    if (!uploaded && !(await sizeOf(path.join(ctx.spool.dir(job.id), file)))) missing.push(file)
+  if (missing.length > 0) await job.advance({ type: 'files_missing', files: missing })
+  return missing.length === 0
 }
 
 /** True length of the take: what its own records vouch for. */
@@ -136,7 +131,7 @@ async function verdict(job: OwnedJob, answer: AgentJob): Promise<'capture' | 'dr
   // A lease that ran out while the agent was away is no wish to end: the take is delivered late (ADR-0009).
   if (status === 'running' || (status === 'failed' && failureReason === 'lease_expired' && timeLeft)) return 'capture'
   if (status !== 'stop_requested') return 'drop'
-  await job.update({ reason: 'controller_stop_requested', status: 'cancelled' })
+  await job.advance({ type: 'cancelled', reason: 'controller_stop_requested' })
   return 'report'
 }
 

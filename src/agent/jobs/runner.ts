@@ -7,13 +7,16 @@ import type { AgentJob } from '../../wire/recordings.ts'
 import { moment } from '../audio/marks.ts'
 import { createBus } from '../capture/bus.ts'
 import { Feeds } from '../capture/feeds.ts'
+import type { Left } from '../capture/recorder.ts'
 import { createEnhancer, type Enhancer } from '../enhance/enhance.ts'
 import { EMBEDDED_MODEL } from '../enhance/model.rules.ts'
 import type { Report } from '../health/report.ts'
 import type { Link } from '../link/link.ts'
 import { type Disk, openDisk } from '../spool/disk.ts'
 import type { TakeState } from '../spool/state.ts'
-import { finishTake, followTake, reportEnd } from './finish.ts'
+import { Delivery } from './delivery.ts'
+import { finishTake, reportEnd } from './finish.ts'
+import { claimedJob } from './job.rules.ts'
 import { withAssignedMap } from './maps.ts'
 import { type JobContext, OwnedJob } from './owned.ts'
 import { recoverJob, stillWanted } from './recover.ts'
@@ -92,10 +95,22 @@ export function createJobRunner(deps: JobRunnerDeps): JobRunner {
   )
 }
 
+/** A job of an earlier process that is to be captured; `left`: it was captured already, and goes on behind this. */
+interface Unfinished {
+  job: OwnedJob
+  left: Left | undefined
+}
+
+/** A job and its way to the controller. */
+interface Held {
+  delivery: Delivery
+  job: OwnedJob
+}
+
 class Runner implements JobRunner {
   readonly #abort = new AbortController()
   readonly #ctx: JobContext
-  readonly #jobs = new Map<string, OwnedJob>()
+  readonly #jobs = new Map<string, Held>()
   readonly #sessions = new Set<CaptureSession>()
   readonly #waiting = new Set<() => void>()
   readonly #work = new Set<Promise<void>>()
@@ -110,7 +125,7 @@ class Runner implements JobRunner {
       deps.enhancer ??
       createEnhancer({ command: settings.renderCommand, env, model: EMBEDDED_MODEL, report: deps.report })
     const turns = { encoders: new Semaphore(ENCODERS_AT_ONCE), uploads: new Semaphore(UPLOADS_AT_ONCE) }
-    const owned = () => this.#jobs.values()
+    const owned = () => this.#owned()
     const pauses = { now: 0 }
     const feeds = deps.feeds ?? new Feeds({ bus: createBus(), clock: deps.clock, settings })
     this.#ctx = { ...defaults, ...deps, ...disk, ...turns, enhancer, feeds, owned, pauses, signal: this.#abort.signal }
@@ -119,7 +134,8 @@ class Runner implements JobRunner {
 
   async accept(jobs: AgentJob[]): Promise<void> {
     if (this.#stopping) return
-    const fresh = jobs.filter((job) => !this.#jobs.has(job.id)).map((job) => this.#own(claimed(job, this.#ctx.clock)))
+    const now = this.#ctx.clock.now()
+    const fresh = jobs.filter((job) => !this.#jobs.has(job.id)).map((job) => this.#own(claimedJob(job, now, moment())))
     if (fresh.length === 0) return
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#track(this.#begin(fresh, resolve))
@@ -153,11 +169,11 @@ class Runner implements JobRunner {
   }
 
   activity(): Activity {
-    const jobs = [...this.#jobs.values()]
+    const jobs = this.#owned()
     const capturing = jobs.filter((job) => job.state.status === 'capturing')
     return {
-      capturing: capturing.map(({ frontier, state }) => ({
-        frames: frontier.frames,
+      capturing: capturing.map(({ state, watermark }) => ({
+        frames: watermark.frames,
         recordingId: state.job.recordingId,
       })),
       delivering: jobs.filter((job) => ['captured', 'uploading'].includes(job.state.status)).length,
@@ -173,12 +189,12 @@ class Runner implements JobRunner {
     const found = await spool.load()
     for (const kept of found.kept)
       report({ details: { path: kept }, severity: 'critical', type: 'agent.recording_job.state_unreadable' })
-    const waiting: OwnedJob[] = []
+    const waiting: Unfinished[] = []
     for (const state of found.states) {
       const job = this.#own(state)
-      const next = await recoverJob(this.#ctx, job)
-      if (next === 'capture') waiting.push(job)
-      else if (next === 'kept') this.#jobs.delete(job.id)
+      const recovered = await recoverJob(this.#ctx, job)
+      if (recovered.next === 'capture') waiting.push({ job, left: recovered.left })
+      else if (recovered.next === 'kept') this.#jobs.delete(job.id)
       else this.#track(this.#finish(job))
     }
     for (const group of byGroup(waiting)) this.#track(this.#resume(group))
@@ -194,7 +210,7 @@ class Runner implements JobRunner {
     ended.abort()
     limit.catch(() => undefined)
     this.#abort.abort()
-    for (const job of this.#jobs.values()) job.lease.stop()
+    for (const job of this.#owned()) job.lease.stop()
     await this.#settled()
   }
 
@@ -202,7 +218,7 @@ class Runner implements JobRunner {
   async #onlyRetriesLeft(signal: AbortSignal): Promise<void> {
     const waits = ({ state }: OwnedJob) => ['uploading', 'uploaded', 'failed', 'cancelled'].includes(state.status)
     while (!signal.aborted) {
-      const ended = this.#sessions.size === 0 && this.#starting === 0 && [...this.#jobs.values()].every(waits)
+      const ended = this.#sessions.size === 0 && this.#starting === 0 && this.#owned().every(waits)
       if (ended && this.#ctx.pauses.now >= this.#jobs.size) return
       // Rejects only when the wait is over.
       await sleep(STOP_LOOK_MS, undefined, { signal }).catch(() => undefined)
@@ -219,8 +235,16 @@ class Runner implements JobRunner {
 
   #own(state: TakeState): OwnedJob {
     const job = new OwnedJob(this.#ctx, state)
-    this.#jobs.set(job.id, job)
+    this.#jobs.set(job.id, { delivery: new Delivery(this.#ctx, job), job })
     return job
+  }
+
+  #owned(): OwnedJob[] {
+    return [...this.#jobs.values()].map(({ job }) => job)
+  }
+
+  #deliveryOf(job: OwnedJob): Delivery {
+    return this.#jobs.get(job.id)!.delivery
   }
 
   #track(work: Promise<void>): void {
@@ -256,19 +280,17 @@ class Runner implements JobRunner {
       return false
     } catch (e) {
       job.tell('critical', isDiskFull(e) ? 'disk_space_insufficient' : 'capture_start_failed', { error: String(e) })
-      await job.update({
-        reason: isDiskFull(e) ? 'insufficient_capture_disk_space' : 'job_state_not_written',
-        status: 'failed',
-      })
+      const reason = isDiskFull(e) ? 'insufficient_capture_disk_space' : 'job_state_not_written'
+      await job.advance({ type: 'failed', reason })
       this.#track(this.#finish(job))
       return false
     }
   }
 
-  #capture(jobs: OwnedJob[]): void {
+  #capture(jobs: OwnedJob[], left?: Left): void {
     for (const job of jobs) {
       job.lease.start()
-      followTake(this.#ctx, job)
+      this.#deliveryOf(job).start()
     }
     const running = [...this.#sessions].find((s) => jobs.some((job) => s.shares(job.command)))
     if (running && jobs.every((job) => running.canJoin(job.command))) {
@@ -276,14 +298,15 @@ class Runner implements JobRunner {
       return
     }
     // What it captures is not known yet; when it is, it may well be shared.
-    if (running && !running.heard) this.#track(running.settled().then(() => this.#capture(jobs)))
-    else this.#open(jobs)
+    if (running && !running.heard) this.#track(running.settled().then(() => this.#capture(jobs, left)))
+    else this.#open(jobs, left)
   }
 
-  #open(jobs: OwnedJob[]): void {
-    const session = new CaptureSession(this.#ctx, jobs, (job) => {
+  #open(jobs: OwnedJob[], left: Left | undefined): void {
+    const onEnded = (job: OwnedJob) => {
       if (job.state.status !== 'claimed') this.#track(this.#finish(job))
-    })
+    }
+    const session = new CaptureSession(this.#ctx, { jobs, left, onEnded })
     this.#sessions.add(session)
     const gone = () => {
       this.#sessions.delete(session)
@@ -296,20 +319,21 @@ class Runner implements JobRunner {
 
   async #finish(job: OwnedJob): Promise<void> {
     const { status } = job.state
-    if (status === 'failed' || status === 'cancelled') await reportEnd(this.#ctx, job)
+    if (status === 'failed' || status === 'cancelled') await reportEnd(this.#ctx, job, this.#deliveryOf(job))
     else {
       if (status !== 'uploaded') job.lease.start()
-      await finishTake(this.#ctx, job)
+      await finishTake(this.#ctx, job, this.#deliveryOf(job))
     }
     this.#jobs.delete(job.id)
   }
 
   /** Claimed by an earlier process: a running take goes on at once, others begin if the controller still wants them. */
-  async #resume(jobs: OwnedJob[]): Promise<void> {
-    const wanted: OwnedJob[] = jobs.filter((job) => job.left !== undefined)
+  async #resume(group: Unfinished[]): Promise<void> {
+    const [running, waiting] = [group.filter(({ left }) => left), group.filter(({ left }) => !left)]
     // Who was to begin together with them must not wait for an answer: their device is opened now.
-    if (wanted.length > 0 && !this.#stopping) this.#capture(wanted.splice(0))
-    for (const job of jobs.filter((job) => job.left === undefined)) {
+    if (running.length > 0 && !this.#stopping) this.#capture(jobsOf(running), running[0]!.left)
+    const wanted: OwnedJob[] = []
+    for (const job of jobsOf(waiting)) {
       const next = await stillWanted(this.#ctx, job)
       if (next === 'capture') wanted.push(job)
       else if (next === 'report') await this.#finish(job)
@@ -322,23 +346,13 @@ class Runner implements JobRunner {
   }
 }
 
-const claimed = (job: AgentJob, clock: Clock): TakeState => ({
-  claimed: moment(),
-  claimedAt: clock.now(),
-  fromFrame: 0,
-  gaps: [],
-  job,
-  outputs: [],
-  partsMade: 0,
-  status: 'claimed',
-  version: 1,
-})
+const jobsOf = (unfinished: Unfinished[]): OwnedJob[] => unfinished.map(({ job }) => job)
 
-function byGroup(jobs: OwnedJob[]): OwnedJob[][] {
-  const groups = new Map<string, OwnedJob[]>()
-  for (const job of jobs) {
-    const key = job.command.captureGroupId ?? job.id
-    groups.set(key, [...(groups.get(key) ?? []), job])
+function byGroup(jobs: Unfinished[]): Unfinished[][] {
+  const groups = new Map<string, Unfinished[]>()
+  for (const one of jobs) {
+    const key = one.job.command.captureGroupId ?? one.job.id
+    groups.set(key, [...(groups.get(key) ?? []), one])
   }
   return [...groups.values()]
 }

@@ -6,7 +6,7 @@ import { fileFormat, isSampleFormat, type PcmFormat } from '../audio/format.rule
 import { captureDevice, streamFormat } from '../capture/devices.ts'
 import { type Gap, withGap } from '../capture/gaps.rules.ts'
 import { refOf } from '../capture/hardware.rules.ts'
-import { Recorder, type Resume } from '../capture/recorder.ts'
+import { type Left, Recorder, type Resume } from '../capture/recorder.ts'
 import type { Want } from '../capture/slot.ts'
 import { channelSpan } from '../render/plan.rules.ts'
 import type { Room } from '../spool/guard.ts'
@@ -19,7 +19,15 @@ interface Member {
   fromFrame: number
   job: OwnedJob
   /** Why the controller wants it to end. */
-  wish: string | undefined
+  stopReason: string | undefined
+}
+
+interface SessionOptions {
+  jobs: OwnedJob[]
+  /** What an earlier process left of the take that goes on. */
+  left: Left | undefined
+  /** Gets each member once: `captured`, or `failed`/`cancelled` without audio, or untouched when the agent stops. */
+  onEnded: (job: OwnedJob) => void
 }
 
 const STOPPED = 'controller_stop_requested'
@@ -32,6 +40,7 @@ export class CaptureSession {
   /** Resolves when the device is released and every member has been handed on. Never rejects. */
   readonly done: Promise<void>
   readonly #ctx: JobContext
+  readonly #left: Left | undefined
   readonly #members: Member[]
   readonly #onEnded: (job: OwnedJob) => void
   #ending: Promise<unknown> = Promise.resolve()
@@ -46,14 +55,14 @@ export class CaptureSession {
   #settle: () => void
   #stopping = false
 
-  /** `onEnded` gets each member once: `captured`, or `failed`/`cancelled` without audio, or untouched when the agent stops. */
-  constructor(ctx: JobContext, jobs: OwnedJob[], onEnded: (job: OwnedJob) => void) {
+  constructor(ctx: JobContext, { jobs, left, onEnded }: SessionOptions) {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.done = promise
     this.#settle = resolve
     this.#ctx = ctx
+    this.#left = left
     this.#onEnded = onEnded
-    this.#members = jobs.map((job) => ({ ended: false, fromFrame: job.state.fromFrame, job, wish: undefined }))
+    this.#members = jobs.map((job) => ({ ended: false, fromFrame: job.state.fromFrame, job, stopReason: undefined }))
     // Members of a take that goes on: what an earlier process knew of it.
     const { format, gaps } = jobs[0]!.state
     this.#format = format
@@ -114,8 +123,8 @@ export class CaptureSession {
     const seconds = fromFrame / rate + job.command.durationSeconds
     this.#recorder!.extendTo(seconds)
     this.#room?.grow(this.#needed([job.command], this.#format!, seconds).rawBytes)
-    const member: Member = { ended: false, fromFrame, job, wish: undefined }
-    job.secure = async () => this.#recorder?.secure()
+    const member: Member = { ended: false, fromFrame, job, stopReason: undefined }
+    job.watermark.writtenBy(async () => this.#recorder?.secure())
     this.#members.push(member)
     this.#later(() => this.#share(job, { fromFrame }))
     this.#obey(member)
@@ -123,7 +132,7 @@ export class CaptureSession {
 
   /** Frames an earlier process left: whatever becomes of this capture, they are audio. */
   get #framesLeft(): number {
-    return this.#members[0]!.job.left?.frames ?? 0
+    return this.#left?.frames ?? 0
   }
 
   get #active(): Member[] {
@@ -139,8 +148,8 @@ export class CaptureSession {
     if (typeof ready === 'string') return this.#endAll(this.#framesLeft, ready)
     const recorder = this.#recorderFor(ready)
     this.#recorder = recorder
-    for (const { job } of this.#members) job.secure = () => recorder.secure()
-    if (this.#stopping || this.#active.every((m) => m.wish !== undefined)) return this.#endAll(this.#framesLeft)
+    for (const { job } of this.#members) job.watermark.writtenBy(() => recorder.secure())
+    if (this.#stopping || this.#active.every((m) => m.stopReason !== undefined)) return this.#endAll(this.#framesLeft)
     recorder.start()
     const { frames, reason } = await recorder.done
     await this.#endAll(frames, reason)
@@ -169,8 +178,7 @@ export class CaptureSession {
   }
 
   #resumed(): { resume?: Resume } {
-    const { left } = this.#members[0]!.job
-    return left && this.#format ? { resume: { ...this.#format, ...left } } : {}
+    return this.#left && this.#format ? { resume: { ...this.#format, ...this.#left } } : {}
   }
 
   /** What to open and how; a string or an error is why not. */
@@ -224,13 +232,13 @@ export class CaptureSession {
     this.#format = format
     this.#heard.resolve()
     const marked = test ? { test: true as const } : {}
-    const [wanted, unwanted] = [this.#active.filter((m) => !m.wish), this.#active.filter((m) => m.wish)]
+    const [wanted, unwanted] = [this.#active.filter((m) => !m.stopReason), this.#active.filter((m) => m.stopReason)]
     for (const { job } of wanted) await this.#share(job, marked)
     for (const member of unwanted) this.#endEarly(member, 0)
   }
 
   /** Gives a member its own name for the common file, and notes it. */
-  async #share(job: OwnedJob, patch: Partial<OwnedJob['state']>): Promise<void> {
+  async #share(job: OwnedJob, patch: Pick<Partial<OwnedJob['state']>, 'fromFrame' | 'test'>): Promise<void> {
     const primary = this.#members[0]!.job
     // The first member may have ended and gone: its file lives on under the names of the others.
     const from = job === primary ? undefined : (this.#active.find((m) => m.job !== job)?.job ?? primary)
@@ -241,7 +249,7 @@ export class CaptureSession {
       this.#ctx.log.warn('take not shared', { jobId: job.id, ...errorFields(e) })
     }
     const test = primary.state.test ? { test: true as const } : {}
-    await job.update({ ...test, ...patch, format: this.#format!, gaps: this.#gaps, status: 'capturing' })
+    await job.advance({ type: 'capturing', ...test, ...patch, format: this.#format!, gaps: this.#gaps })
   }
 
   #onGap(gap: Gap): void {
@@ -260,7 +268,7 @@ export class CaptureSession {
     if (!this.#unnoted) return
     this.#unnoted = false
     try {
-      for (const { job } of this.#active) await job.note({ gaps: this.#gaps })
+      for (const { job } of this.#active) await job.advanceOnDisk({ type: 'gaps', gaps: this.#gaps })
     } catch (e) {
       this.#unnoted = true
       throw e
@@ -270,7 +278,7 @@ export class CaptureSession {
   /** Members that have their length end while the others go on. */
   #onFrames(frames: number): void {
     const active = this.#active
-    for (const { job } of active) job.frontier.advance(frames)
+    for (const { job } of active) job.watermark.advance(frames)
     if (active.every((m) => frames >= this.#limit(m))) this.#recorder?.stop()
     else for (const member of active) if (frames >= this.#limit(member)) this.#endEarly(member, frames)
   }
@@ -283,27 +291,25 @@ export class CaptureSession {
   #obey(member: Member): void {
     const { job } = member
     job.lease.listen((answer) => {
-      if (answer !== 'gone') job.remote = answer
-      const wish = answer === 'gone' ? 'recording_job_not_found' : wishOf(answer)
-      if (wish === undefined || member.wish !== undefined) return
-      member.wish = wish
+      const reason = answer === 'gone' ? 'recording_job_not_found' : stopReasonOf(answer)
+      if (reason === undefined || member.stopReason !== undefined) return
+      member.stopReason = reason
       if (!member.ended) this.#endOne(member)
     })
   }
 
   /** Ends one member now; the last one ends the capture, which then ends the member with its very last frame. */
   #endOne(member: Member): void {
-    if (this.#active.every((m) => m === member || m.wish !== undefined)) this.#recorder?.stop()
+    if (this.#active.every((m) => m === member || m.stopReason !== undefined)) this.#recorder?.stop()
     else if (this.#format && this.#recorder) this.#endEarly(member, this.#recorder.frames)
   }
 
   #endEarly(member: Member, frames: number): void {
     const { job } = member
     member.ended = true
-    job.growing = true
     this.#later(async () => {
-      await job.secure().catch((e) => this.#ctx.log.warn('take not synced', errorFields(e)))
-      await this.#end(member, frames)
+      await job.watermark.secure().catch((e) => this.#ctx.log.warn('take not synced', errorFields(e)))
+      await this.#end(member, frames, undefined, true)
     })
   }
 
@@ -321,17 +327,17 @@ export class CaptureSession {
     }
   }
 
-  async #end(member: Member, frames: number, reason?: string): Promise<void> {
-    const { fromFrame, job, wish } = member
+  /** `growing`: others capture on into the same file. */
+  async #end(member: Member, frames: number, why?: string, growing = false): Promise<void> {
+    const { fromFrame, job, stopReason } = member
     const toFrame = this.#format ? Math.min(frames, this.#limit(member)) : 0
-    job.frontier.end(toFrame)
-    const why = wish ?? reason
-    const said = why === undefined ? {} : { reason: why }
+    job.watermark.end(toFrame, growing)
+    const reason = stopReason ?? why
     if (toFrame > fromFrame && (await this.#ownFile(job)))
-      await job.update({ ...said, gaps: this.#gaps, status: 'captured', toFrame })
-    else if (wish !== undefined) await job.update({ reason: wish, status: 'cancelled' })
-    else if (why !== undefined || !this.#stopping)
-      await job.update({ reason: why ?? 'nothing_captured', status: 'failed' })
+      await job.advance({ type: 'captured', gaps: this.#gaps, reason, toFrame })
+    else if (stopReason !== undefined) await job.advance({ type: 'cancelled', reason: stopReason })
+    else if (reason !== undefined || !this.#stopping)
+      await job.advance({ type: 'failed', reason: reason ?? 'nothing_captured' })
     this.#onEnded(job)
   }
 
@@ -350,9 +356,9 @@ export class CaptureSession {
 
 /**
  * Why the controller wants the capture to end; undefined when it may go on. A lease that ran out while the agent was
- * cut off is no such wish: the take goes on and is delivered late (ADR-0009).
+ * cut off is no such reason: the take goes on and is delivered late (ADR-0009).
  */
-function wishOf({ failureReason, status }: AgentJob): string | undefined {
+function stopReasonOf({ failureReason, status }: AgentJob): string | undefined {
   if (status === 'stop_requested' || status === 'cancelled') return STOPPED
   if (status === 'completed') return 'job_already_completed'
   return status === 'failed' && failureReason !== 'lease_expired' ? (failureReason ?? 'job_failed') : undefined

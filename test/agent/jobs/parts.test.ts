@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { Progress } from '../../../src/agent/jobs/lease.ts'
 import { assignedMap } from '../../../src/agent/jobs/maps.rules.ts'
 import {
   closedBy,
@@ -11,7 +12,6 @@ import {
   nextToSend,
   partOf,
 } from '../../../src/agent/jobs/parts.rules.ts'
-import { Progress } from '../../../src/agent/jobs/progress.ts'
 import { type Output, TakeState } from '../../../src/agent/spool/state.ts'
 import { Semaphore } from '../../../src/kernel/semaphore.ts'
 import { Enhancement } from '../../../src/wire/profiles.ts'

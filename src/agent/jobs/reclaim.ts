@@ -14,24 +14,26 @@ const WORTH = 4 * BLOCK
 
 /**
  * Gives the disk back what the controller has of a take that is still captured: a hole in its file, below every frame
- * that any job of the capture may still read. Best effort: where the file system has no holes the take stays whole.
+ * that any job of the capture may still read. `done`: bytes it has back; resolves with how many it has now. Best effort:
+ * where the file system has no holes the take stays whole.
  */
-export async function giveBack(ctx: JobContext, job: OwnedJob): Promise<void> {
-  if (keepsCopy(ctx, job)) return
+export async function reclaimSpace(ctx: JobContext, job: OwnedJob, done: number): Promise<number> {
+  if (keepsCopy(ctx, job)) return done
   try {
     const layout = await readWav(job.takeFile)
     const frame = layout && (await lowestNeeded(ctx, job))
-    if (!layout || frame === undefined) return
+    if (!layout || frame === undefined) return done
     const end = Math.floor((layout.dataOffset + frame * wavFrameBytes(layout)) / BLOCK) * BLOCK
     // The header stays.
-    const from = Math.max(BLOCK, job.givenBack)
-    if (end - from < WORTH) return
+    const from = Math.max(BLOCK, done)
+    if (end - from < WORTH) return done
     const range = ['--offset', String(from), '--length', String(end - from)]
     const { code, stderr } = await run('fallocate', ['--punch-hole', ...range, job.takeFile], { env: ctx.childEnv })
     if (code !== 0) throw new Error(stderr.trim())
-    job.givenBack = end
+    return end
   } catch (e) {
-    ctx.log.info('disk space not given back', { jobId: job.id, ...errorFields(e) })
+    ctx.log.info('disk space not reclaimed', { jobId: job.id, ...errorFields(e) })
+    return done
   }
 }
 
