@@ -35,7 +35,7 @@ export interface Device {
   open: OpenSource
   /** What it will give when that is asked: known before it is opened, for backends that do not let one choose. */
   gives?: (asked: PcmFormat) => Promise<PcmFormat>
-  /** Looks where the device is now: cards are renumbered when they are plugged again (trap T4). True when it moved. */
+  /** Looks where the device is now: cards are renumbered when they are plugged again. True when it moved. */
   relocate?: () => Promise<boolean>
   /** Asks the device what it can do, after it refused; undefined when it cannot be asked. */
   probe?: (format: PcmFormat) => Promise<string | undefined>

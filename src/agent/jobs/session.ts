@@ -34,7 +34,7 @@ const STOPPED = 'controller_stop_requested'
 
 /**
  * One capture of one device for all jobs of a claim: as wide as the widest member, as long as the longest.
- * Each member ends by itself and goes its own way from there (trap T11).
+ * Each member ends by itself and goes its own way from there.
  */
 export class CaptureSession {
   /** Resolves when the device is released and every member has been handed on. Never rejects. */
