@@ -6,8 +6,8 @@ import type { Taker } from '../../../src/agent/capture/feed.ts'
 import type { Gap } from '../../../src/agent/capture/gaps.rules.ts'
 import { Recorder } from '../../../src/agent/capture/recorder.ts'
 import type { Severity } from '../../../src/wire/health.ts'
+import { smallDisk } from '../../kit/disk.ts'
 import { quick, until, wav } from '../jobs/kit.ts'
-import { smallDisk } from '../spool/kit.ts'
 
 const RATE = 8000
 const asked = { channels: 1, format: 'S16_LE', rate: RATE } as const

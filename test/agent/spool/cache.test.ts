@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { test } from 'node:test'
-import { cacheWorld, NOW, policy, smallDisk } from './kit.ts'
+import { smallDisk } from '../../kit/disk.ts'
+import { cacheWorld, NOW, policy } from './kit.ts'
 
 const types = (events: { type: string }[]) => events.map((e) => e.type.split('.').slice(1).join('.'))
 

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { test } from 'node:test'
+import { smallDisk } from '../../kit/disk.ts'
 import { job, wav, world } from '../jobs/kit.ts'
-import { policy, smallDisk } from './kit.ts'
+import { policy } from './kit.ts'
 
 test('on a small disk the copies of earlier takes make way for the next one, which is whole', async (t) => {
   const dir = smallDisk(t, 3_500_000)

@@ -1,7 +1,4 @@
-// Takes on a real disk, as the runner leaves them when the controller has accepted them.
-import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
-import * as os from 'node:os'
 import * as path from 'node:path'
 import type { TestContext } from 'node:test'
 import type { TakeOwner } from '../../../src/agent/audio/marks.ts'
@@ -83,21 +80,4 @@ export function cacheWorld(t: TestContext, more: Partial<CacheOptions> = {}, wor
     workDir,
   }
   return world
-}
-
-/** A small file system of its own, in bytes; undefined (the test is skipped) where none can be mounted. */
-export function smallDisk(t: TestContext, bytes: number): string | undefined {
-  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'roomtone-disk-'))
-  try {
-    execFileSync('mount', ['-t', 'tmpfs', '-o', `size=${bytes}`, 'tmpfs', dir], { stdio: 'ignore' })
-  } catch {
-    fs.rmdirSync(dir)
-    t.skip('a small disk can only be mounted by root')
-    return undefined
-  }
-  t.after(() => {
-    execFileSync('umount', ['-l', dir])
-    fs.rmdirSync(dir)
-  })
-  return dir
 }

@@ -6,31 +6,13 @@ import * as path from 'node:path'
 import { after, test } from 'node:test'
 import { loadAddon, sharedAddon, unpackAddon } from '../../../src/controller/store/native.ts'
 import { assetBytes } from '../../../src/kernel/assets.ts'
+import { smallDisk } from '../../kit/disk.ts'
 
 const bytes = assetBytes(`node_modules/better-sqlite3/prebuilds/linux-${process.arch}.node`)
 const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'native-'))
 after(() => fs.rmSync(dir, { recursive: true }))
 
 const isAddon = (binding: object): boolean => 'Database' in binding
-
-/** A folder we can write to on a file system mounted noexec, as /dev/shm often is. */
-function noexecFolder(): string | undefined {
-  const mounts = fs
-    .readFileSync('/proc/self/mounts', 'utf8')
-    .split('\n')
-    .map((line) => line.split(' '))
-  const folders = mounts.filter(([, , , flags = '']) => /\brw\b.*\bnoexec\b/.test(flags)).map(([, at = '']) => at)
-  return folders
-    .filter((at) => !/^\/(proc|sys)/.test(at))
-    .find((at) => {
-      try {
-        fs.rmdirSync(fs.mkdtempSync(path.join(at, 'probe-')))
-        return true
-      } catch {
-        return false // not writable: the next one
-      }
-    })
-}
 
 test('outside the executable the package finds its own addon', () => {
   assert.equal(loadAddon([dir]), undefined)
@@ -67,15 +49,10 @@ test('when none does, the error names each with its reason and says what to set'
 })
 
 test('a file system mounted noexec gives a clear error and keeps nothing', (t) => {
-  const folder = noexecFolder()
-  if (!folder) return t.skip('this machine has no writable noexec file system')
-  const own = fs.mkdtempSync(path.join(folder, 'native-'))
-  try {
-    assert.throws(() => unpackAddon(bytes, [own]), /not mounted noexec.*failed to map segment/)
-    assert.deepEqual(fs.readdirSync(own), [])
-  } finally {
-    fs.rmSync(own, { recursive: true })
-  }
+  const folder = smallDisk(t, 16 << 20, ['noexec'])
+  if (!folder) return
+  assert.throws(() => unpackAddon(bytes, [folder]), /not mounted noexec.*failed to map segment/)
+  assert.deepEqual(fs.readdirSync(folder), [])
 })
 
 test('no descriptor stays open after a failure', () => {

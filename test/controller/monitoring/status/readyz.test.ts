@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import Database from 'better-sqlite3'
-import { smallDisk } from '../../../agent/spool/kit.ts'
+import { smallDisk } from '../../../kit/disk.ts'
 import { type Kit, kit } from '../../../kit/kit.ts'
 
 const dir = mkdtempSync(join(tmpdir(), 'roomtone-ready-'))
