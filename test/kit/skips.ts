@@ -9,5 +9,6 @@ const KNOWN: Record<string, string> = {
 
 const skipped = [...readFileSync(process.argv[2] as string, 'utf8').matchAll(/^\s*ok \d+ - (.*) # SKIP ?(.*)$/gm)]
 const unknown = skipped.filter(([, name = '']) => !Object.hasOwn(KNOWN, name))
-for (const [, name, why] of unknown) console.error(`skipped, and not listed in test/kit/skips.ts: ${name} (${why || 'no reason'})`)
+for (const [, name, why] of unknown)
+  console.error(`skipped, and not listed in test/kit/skips.ts: ${name} (${why || 'no reason'})`)
 process.exitCode = unknown.length > 0 ? 1 : 0
