@@ -1,5 +1,7 @@
 // Every action name that other systems rely on, without the endings of outcomes: typed once, held against the routes.
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
+import * as path from 'node:path'
 import { after, test } from 'node:test'
 import { kit } from '../kit/kit.ts'
 
@@ -125,4 +127,13 @@ test('a reason that excuses no route any more is taken off the list', () => {
     Object.keys(BEYOND).filter((action) => !written.has(action) || named.has(action)),
     [],
   )
+})
+
+// No route asks for them.
+const UNWRITTEN = ['auth.oidc.actions.read', 'auth.oidc.discovery.actions.read']
+
+test('docs/audit.md has every name other systems rely on', () => {
+  const page = readFileSync(path.resolve(import.meta.dirname, '../../docs/audit.md'), 'utf8')
+  const missing = [...named].filter((name) => !page.includes(`\`${name}\``) && !page.includes(`\`${name}.`))
+  assert.deepEqual(missing, UNWRITTEN)
 })

@@ -11,6 +11,7 @@ import {
   type PropertyAssignment,
   SyntaxKind,
   type TemplateExpression,
+  type VariableDeclaration,
 } from 'typescript/unstable/ast'
 import { API, type Checker, type Project, type Type } from 'typescript/unstable/sync'
 
@@ -61,8 +62,24 @@ export function textsOf(checker: Checker, node: Expression): string[] {
     const { whenFalse, whenTrue } = node as ConditionalExpression
     return [whenTrue, whenFalse].flatMap((either) => textsOf(checker, either))
   }
-  const known = literalsOf(checker.getTypeAtLocation(node)) ?? givenTo(node)?.flatMap((arg) => textsOf(checker, arg))
+  const known =
+    literalsOf(checker.getTypeAtLocation(node)) ??
+    constantsOf(node) ??
+    givenTo(node)?.flatMap((arg) => textsOf(checker, arg))
   return known ?? [`<${node.getText()}>`]
+}
+
+/** Texts of the constants with this name in the same file. */
+function constantsOf(node: Expression): string[] | undefined {
+  const name = (node as { text?: string }).text
+  if (node.kind !== SyntaxKind.Identifier || !name) return undefined
+  const texts = [...nodesIn(node.getSourceFile())].flatMap((each) => {
+    if (each.kind !== SyntaxKind.VariableDeclaration) return []
+    const { initializer, name: own } = each as VariableDeclaration
+    if ((own as { text?: string }).text !== name || initializer?.kind !== SyntaxKind.StringLiteral) return []
+    return [(initializer as NoSubstitutionTemplateLiteral).text]
+  })
+  return texts.length > 0 ? texts : undefined
 }
 
 /** What the calls of a function give its parameter `node`; undefined for anything else. */

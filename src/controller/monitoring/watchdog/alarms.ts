@@ -12,12 +12,25 @@ export interface Subject {
 
 type Details = Record<string, unknown>
 
+/** Of the audit names, `health.watchdog.<stem>.created`. */
+export type AlarmStem =
+  | 'audio_tools_missing'
+  | 'certificate_expiring'
+  | 'certificate_refused'
+  | 'channel_correlation'
+  | 'client_certificate_expiring'
+  | 'clipping'
+  | 'flatline'
+  | 'low_signal'
+  | 'node_offline'
+  | 'quality_anomaly'
+
 const ACTOR = systemActor('watchdog')
 
 /** The watchdog's hand on health events: every opening, repetition and end has its audit row; call it in a transaction. */
 export function alarms(health: HealthStore, audit: Audit) {
   const told = (
-    stem: string,
+    stem: AlarmStem,
     what: 'created' | 'repeated' | 'resolved',
     before: HealthEvent | undefined,
     after: HealthEvent,
@@ -42,7 +55,14 @@ export function alarms(health: HealthStore, audit: Audit) {
     return event?.status === 'resolved' ? undefined : event
   }
   return {
-    open(stem: string, type: string, severity: Severity, subject: Subject, details: Details, now: string): HealthEvent {
+    open(
+      stem: AlarmStem,
+      type: string,
+      severity: Severity,
+      subject: Subject,
+      details: Details,
+      now: string,
+    ): HealthEvent {
       const first = { evaluationCount: 1, firstObservedAt: now, lastObservedAt: now, repeatCount: 0 }
       const { event } = health.open(
         { ...subject, details: { ...details, ...first }, openedAt: now, severity, type },
@@ -52,7 +72,7 @@ export function alarms(health: HealthStore, audit: Audit) {
       return event
     },
     /** New readings; `repeat` says them aloud once more. The status stands, what people noted stays. */
-    goOn(stem: string, id: string, severity: Severity, details: Details, repeat: boolean, now: string): void {
+    goOn(stem: AlarmStem, id: string, severity: Severity, details: Details, repeat: boolean, now: string): void {
       const event = standing(id)
       if (!event) return
       const { recordingEndedAt: _, recordingStatus: __, ...kept } = event.details
@@ -73,7 +93,7 @@ export function alarms(health: HealthStore, audit: Audit) {
       if (repeat) told(stem, 'repeated', event, after, now)
     },
     /** Ends an alarm by itself, also one that somebody acknowledged or suppressed. */
-    resolve(stem: string, id: string, reason: string, recovery: Details, now: string): void {
+    resolve(stem: AlarmStem, id: string, reason: string, recovery: Details, now: string): void {
       const event = standing(id)
       if (!event) return
       const details = {

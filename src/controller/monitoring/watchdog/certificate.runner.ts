@@ -4,7 +4,7 @@ import type { Certificates } from '../../http/certificates.ts'
 import type { Runner } from '../../scheduler/ticker.ts'
 import type { Db } from '../../store/db.ts'
 import type { HealthStore } from '../health/health.store.ts'
-import { type Alarms, alarms } from './alarms.ts'
+import { type AlarmStem, type Alarms, alarms } from './alarms.ts'
 import {
   type CertificateAlarm,
   clientsAlarm,
@@ -58,7 +58,7 @@ const clientsIn = ({ clients = [] }: Details): EndingClient[] => clients as Endi
 
 /** The alarm stands exactly while there is a reason, with what there is to know. */
 function settling(hand: Alarms, health: HealthStore) {
-  return (stem: string, wanted: (stood: Details) => CertificateAlarm | undefined, now: string): void => {
+  return (stem: AlarmStem, wanted: (stood: Details) => CertificateAlarm | undefined, now: string): void => {
     const type = `watchdog.${stem}`
     const [standing] = health.alarms(type)
     const alarm = wanted(standing?.details ?? {})

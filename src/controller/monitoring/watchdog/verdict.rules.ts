@@ -1,5 +1,6 @@
 import type { HealthEvent } from '../../../wire/health.ts'
 import type { WatchdogRules } from '../../../wire/watchdog.ts'
+import type { AlarmStem } from './alarms.ts'
 import { likeness, MISSING, type Reading } from './readings.rules.ts'
 import { effective, type Memory, type Sums } from './window.rules.ts'
 
@@ -17,7 +18,7 @@ export interface Rule {
   /** `autoResolvedReason` of an alarm that ends by itself. */
   recovered: string
   /** Of the audit names, `health.watchdog.<stem>.created`. */
-  stem: string
+  stem: AlarmStem
   type: string
   /** Undefined: not enough was observed to say; nothing is opened, repeated or resolved. */
   verdict: (e: Evidence) => boolean | undefined
