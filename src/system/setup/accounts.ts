@@ -1,6 +1,6 @@
 // Users and directories, made by systemd's own programs from the very files the Debian package ships.
 import { assetKeys, assetText } from '../../kernel/assets.ts'
-import type { Step } from './engine.ts'
+import type { Step } from './journal.ts'
 import { type Journal, stands } from './journal.ts'
 import { groupExists, tool, userExists } from './system.ts'
 

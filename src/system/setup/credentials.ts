@@ -5,7 +5,7 @@ import * as path from 'node:path'
 import { credentialName } from '../../kernel/settings.ts'
 import { replaceFile } from '../host/files.ts'
 import { PLACES } from '../host/places.ts'
-import type { Step } from './engine.ts'
+import type { Step } from './journal.ts'
 import { stands } from './journal.ts'
 
 const MODE = 0o600

@@ -4,18 +4,9 @@ import { UserError } from '../../kernel/fail.ts'
 import { systemWords } from '../../kernel/words.ts'
 import { lock } from '../host/lock.ts'
 import { NotStarted } from '../host/run.ts'
-import { Journal } from './journal.ts'
+import { Journal, type Step } from './journal.ts'
 import type { SetupDone, SetupParts } from './options.ts'
 import { undoAll } from './undo.ts'
-
-/** One thing a box needs. Steps are looked at in order, and the second run finds all of them done. */
-export interface Step {
-  /** As in "<name>: done". */
-  name: string
-  /** Tells the journal before it changes anything. */
-  apply(journal: Journal): Promise<void> | void
-  done(): Promise<boolean> | boolean
-}
 
 export const JOURNAL_DIR = '/var/lib/roomtone-setup'
 

@@ -8,7 +8,7 @@ import { version } from '../../kernel/version.ts'
 import { replaceFile, syncPath } from '../host/files.ts'
 import { PLACES } from '../host/places.ts'
 import { digestOfFile } from '../host/release.ts'
-import type { Step } from './engine.ts'
+import type { Step } from './journal.ts'
 import { type Journal, link, stands } from './journal.ts'
 import { installed, packaged, systemctl, tool } from './system.ts'
 

@@ -8,7 +8,7 @@ import { readEnvFile } from '../host/envfile.ts'
 import { FORCED_COMMAND, PLACES, USERS } from '../host/places.ts'
 import { run } from '../host/run.ts'
 import { ownEnv } from './config.ts'
-import type { Step } from './engine.ts'
+import type { Step } from './journal.ts'
 import { type AgentSetup, JoinRefused } from './options.ts'
 import { lastWords } from './system.ts'
 

@@ -116,3 +116,12 @@ function kept(file: string): Kept {
   const { gid, mode, uid } = stat
   return { content: fs.readFileSync(file, 'base64'), gid, kind: 'file', mode: mode & 0o7777, uid }
 }
+
+/** One thing a box needs. Steps are looked at in order, and the second run finds all of them done. */
+export interface Step {
+  /** As in "<name>: done". */
+  name: string
+  /** Tells the journal before it changes anything. */
+  apply(journal: Journal): Promise<void> | void
+  done(): Promise<boolean> | boolean
+}

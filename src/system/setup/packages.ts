@@ -4,7 +4,7 @@ import * as fs from 'node:fs'
 import { UserError } from '../../kernel/fail.ts'
 import { run } from '../host/run.ts'
 import { toolEnv } from './config.ts'
-import type { Step } from './engine.ts'
+import type { Step } from './journal.ts'
 import type { Role, SetupParts } from './options.ts'
 import { installed, lastWords, tool } from './system.ts'
 

@@ -1,6 +1,7 @@
 // A setup that dies in one of its steps, before its change or right after it. Arguments: directory, number of the step, when.
 import * as path from 'node:path'
-import { runSteps, type Step } from '../../../src/system/setup/engine.ts'
+import { runSteps } from '../../../src/system/setup/engine.ts'
+import type { Step } from '../../../src/system/setup/journal.ts'
 import { benchIn, stepsIn } from './steps.ts'
 
 const [dir = '', dying = '', when] = process.argv.slice(2)

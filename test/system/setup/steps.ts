@@ -1,7 +1,8 @@
 // What a setup is tried with: files and a link below a directory that stands for the box.
 import * as fs from 'node:fs'
 import * as path from 'node:path'
-import type { SetupPlaces, Step } from '../../../src/system/setup/engine.ts'
+import type { SetupPlaces } from '../../../src/system/setup/engine.ts'
+import type { Step } from '../../../src/system/setup/journal.ts'
 import { link } from '../../../src/system/setup/journal.ts'
 
 /** The lock stays, as its file does in /run: beside what is compared. */
