@@ -8,20 +8,17 @@ import type { Outlets } from '../kernel/logsink.ts'
 import { version } from '../kernel/version.ts'
 import { createNotifier, type Notifier } from '../system/host/notify.ts'
 import type { AgentJob } from '../wire/recordings.ts'
-import { bootstrapNode } from './bootstrap.ts'
+import { bootstrapNode, readHostKeys } from './bootstrap.ts'
 import { type AgentConfig, helpText, readConfig } from './config.ts'
 import { Daemon } from './daemon.ts'
-import { createHold } from './hold.ts'
-import { readHostKeys } from './hostkeys.ts'
 import { collectInventory } from './inventory/inventory.ts'
 import { defaultJobSettings } from './jobs/settings.ts'
 import type { Link } from './link/link.ts'
+import { createHold, createSign } from './maintenance.ts'
 import { printMeterFrame } from './meters/print.ts'
 import { attachFile, captureOnce, channelMapAssignments } from './once.ts'
 import { assemble, inventoryOptions, openLink, type Parts } from './parts.ts'
-import { untilSignal } from './proc/signals.ts'
 import { createPulse } from './pulse.ts'
-import { createSign } from './sign.ts'
 
 const OK = 0
 const FAILED = 1
@@ -31,6 +28,22 @@ const STOP_DEADLINE_MS = 28_000
 const atMost = (ms: number, work: Promise<unknown>): Promise<unknown> => {
   const late = new Promise((resolve) => setTimeout(resolve, ms).unref())
   return Promise.race([work, late])
+}
+
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
+
+/** Resolves with the first signal to end. From then on another one ends the process the hard way, as without us. */
+function untilSignal(): { forget(): void; signal: Promise<void> } {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const heard = () => {
+    forget()
+    resolve()
+  }
+  const forget = () => {
+    for (const name of SIGNALS) process.off(name, heard)
+  }
+  for (const name of SIGNALS) process.on(name, heard)
+  return { forget, signal: promise }
 }
 
 /** Tells systemd what the agent does, when systemd started it. */

@@ -5,12 +5,13 @@ import { errorFields, type Log } from '../kernel/log.ts'
 import type { NodeConfig } from '../wire/nodes.ts'
 import type { AgentJob } from '../wire/recordings.ts'
 import type { Calendar } from './calendar.ts'
+import { Exchanges } from './health/exchanges.ts'
 import type { Health } from './health/health.ts'
-import type { Hold } from './hold.ts'
 import type { Inventory } from './inventory/inventory.ts'
 import type { JobRunner } from './jobs/runner.ts'
 import { ConfigPoll } from './link/configpoll.ts'
 import { type Link, LinkError } from './link/link.ts'
+import type { Hold } from './maintenance.ts'
 import { backoffMs, createBell } from './proc/bell.ts'
 import type { Service } from './proc/service.ts'
 import type { Token } from './token.ts'
@@ -54,8 +55,6 @@ const SKEW_RAISE_MS = 5000
 const SKEW_CLEAR_MS = 2000
 const HEALTH_GRACE_MS = 3000
 
-type Topic = 'node_heartbeat' | 'node_inventory' | 'node_config'
-
 /** Owner of the loops; built, started and stopped once. */
 export class Daemon {
   readonly #deps: DaemonDeps
@@ -63,7 +62,7 @@ export class Daemon {
   readonly #tick = createBell()
   readonly #claimBell = createBell()
   readonly #config: ConfigPoll
-  readonly #failing = new Set<string>()
+  readonly #exchanges: Exchanges
   #stopping = false
   #loops: Promise<unknown> = Promise.resolve()
   #offlineSaid = false
@@ -84,7 +83,8 @@ export class Daemon {
       this.#collected = undefined
       this.#tick.ring()
     })
-    const sync = (exchange: () => Promise<void>) => this.#sync('node_config', exchange)
+    this.#exchanges = new Exchanges({ ...deps, report: deps.health.report })
+    const sync = (exchange: () => Promise<void>) => this.#exchanges.run('node_config', exchange)
     this.#config = new ConfigPoll({ ...deps, apply: (config) => this.#apply(config), sync })
   }
 
@@ -113,6 +113,7 @@ export class Daemon {
     await runner.stop()
     await Promise.all([hold, ...services].map((service) => service.stop()))
     this.#stopping = true
+    this.#exchanges.stop()
     this.#tick.ring()
     this.#config.stop()
     await health.stop(HEALTH_GRACE_MS)
@@ -144,27 +145,6 @@ export class Daemon {
     return online
   }
 
-  /** Runs one exchange; tells the first failure and the first success after it, not every one. */
-  async #sync(topic: Topic, exchange: () => Promise<void>): Promise<boolean> {
-    const { health, log, token } = this.#deps
-    try {
-      await exchange()
-      if (this.#failing.delete(topic)) health.report({ severity: 'info', type: `agent.${topic}.sync_recovered` })
-      return true
-    } catch (e) {
-      if (this.#stopping) return false
-      if (!(e instanceof LinkError)) log.error('unexpected error in the daemon', { topic, ...errorFields(e) })
-      if (e instanceof LinkError && e.status === 401) token.refresh()
-      const details = {
-        error: (e as Error).message,
-        ...(e instanceof LinkError && e.status ? { status: e.status } : {}),
-      }
-      if (!this.#failing.has(topic)) health.report({ details, severity: 'warning', type: `agent.${topic}.sync_failed` })
-      this.#failing.add(topic)
-      return false
-    }
-  }
-
   async #inventory(): Promise<Inventory> {
     const { clock, collect, runner } = this.#deps
     const now = clock.monotonic()
@@ -181,7 +161,7 @@ export class Daemon {
     const { interfaces } = await this.#inventory()
     if (isDeepStrictEqual(interfaces, this.#posted)) return
     let pauseMs = 0
-    const done = await this.#sync('node_inventory', () =>
+    const done = await this.#exchanges.run('node_inventory', () =>
       link.inventory(interfaces).catch((e) => {
         if (e instanceof LinkError) pauseMs = e.retryAfterMs
         throw e
@@ -198,9 +178,9 @@ export class Daemon {
   async #beat(): Promise<void> {
     const { clock, health, link, runner } = this.#deps
     const { agentVersion, hostname, interfaces, ipAddresses, runtime } = await this.#inventory()
-    const wasFailing = this.#failing.has('node_heartbeat')
+    const wasFailing = this.#exchanges.failing('node_heartbeat')
     const status = runner.recording() ? 'recording' : 'online'
-    const done = await this.#sync('node_heartbeat', async () => {
+    const done = await this.#exchanges.run('node_heartbeat', async () => {
       const asked = clock.now()
       const theirs = await link.heartbeat({ agentVersion, hostname, ipAddresses, runtime, status })
       if (theirs === undefined) return

@@ -7,13 +7,18 @@ import { fileFormat, type PcmFormat, streamFrameBytes } from '../audio/format.ru
 import type { TakeOwner } from '../audio/marks.ts'
 import { WavFile } from '../audio/wav.ts'
 import { type Hole, type Loss, lastLine, type Taker, type Tap } from './feed.ts'
-import type { Gap } from './gaps.rules.ts'
 import { type Dropped, type Piece, TakeWriter } from './writer.ts'
 
 interface RecorderSettings {
   /** How long a device that gave no sample yet is tried for. */
   retryWindowSeconds: number
   stalledSeconds: number
+}
+
+/** A hole in the audio, filled with silence of its length. */
+export interface Gap {
+  atFrame: number
+  seconds: number
 }
 
 interface TakeEnd {

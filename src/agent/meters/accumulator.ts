@@ -4,7 +4,6 @@ import type { PcmFormat } from '../audio/format.rules.ts'
 import { deinterleave, framesIn } from '../audio/samples.rules.ts'
 import { Likenesses } from './likeness.rules.ts'
 import { isHeard, levelOf } from './quality.rules.ts'
-import { count, freshTally, type Tally } from './tally.rules.ts'
 
 /** Frames that are worked on at once: the rows of 64 channels stay in the processor's cache. */
 const PIECE = 1024
@@ -77,4 +76,36 @@ export class Accumulator {
     this.#counted = 0
     return measured.map((m, c) => levelOf(c + 1, m, this.#options.clipDbfs, likenesses[c]))
   }
+}
+
+/** What is counted of one channel, sample by sample. */
+interface Tally {
+  /** Sign changes from one sample that is not zero to the next such one. */
+  crossings: number
+  /** Sum of squares, full scale = 1. */
+  energy: number
+  peak: number
+  /** Sign of the latest sample that was not zero; 0 before the first. */
+  sign: number
+}
+
+const freshTally = (): Tally => ({ crossings: 0, energy: 0, peak: 0, sign: 0 })
+
+/** Adds a row of samples to the tally. */
+function count(tally: Tally, row: Float32Array): void {
+  let { crossings, energy, peak, sign } = tally
+  for (let i = 0; i < row.length; i++) {
+    const x = row[i]!
+    const size = Math.abs(x)
+    if (size > peak) peak = size
+    energy += x * x
+    if (x * sign < 0) {
+      crossings++
+      sign = -sign
+    } else if (sign === 0) sign = Math.sign(x)
+  }
+  tally.crossings = crossings
+  tally.energy = energy
+  tally.peak = peak
+  tally.sign = sign
 }

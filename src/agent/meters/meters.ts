@@ -80,7 +80,7 @@ export class Meters implements Service {
     const { link, log, report, settings, token } = deps
     this.#deps = deps
     const unexpected = (e: unknown) => log.error('unexpected error in the meters', errorFields(e))
-    this.#poster = new FramePoster({ link, report, token, unexpected })
+    this.#poster = new FramePoster({ link, log, report, token })
     this.#analysis = new Analysis({
       measured: (opening, measurement) => this.#measured(opening, measurement),
       options: { clipDbfs: settings.meterClipDbfs, seconds: settings.meterSampleSeconds },

@@ -1,27 +1,27 @@
-import { faultWords } from '../../kernel/words.ts'
-import type { Severity } from '../../wire/health.ts'
+import type { Log } from '../../kernel/log.ts'
 import type { MeterFrame } from '../../wire/meters.ts'
+import { Exchanges } from '../health/exchanges.ts'
 import type { Report } from '../health/report.ts'
-import { type Link, LinkError } from '../link/link.ts'
+import type { Link } from '../link/link.ts'
 import type { Token } from '../token.ts'
 
 interface PosterDeps {
   link: Pick<Link, 'meterFrame'>
+  log: Log
   report: Report
   token: Pick<Token, 'current' | 'refresh'>
-  /** What is no failure of the link is a mistake of ours. */
-  unexpected: (e: unknown) => void
 }
 
 /** Sends frames: of an interface one at a time, and always the newest. An old meter reading is worth nothing. */
 export class FramePoster {
   readonly #deps: PosterDeps
   readonly #next = new Map<string, MeterFrame | undefined>()
-  #failing = false
+  readonly #exchanges: Exchanges
   #stopped = false
 
   constructor(deps: PosterDeps) {
     this.#deps = deps
+    this.#exchanges = new Exchanges(deps)
   }
 
   post(frame: MeterFrame): void {
@@ -34,6 +34,7 @@ export class FramePoster {
   /** Nothing is sent or told any more; what is on its way ends with the link. */
   stop(): void {
     this.#stopped = true
+    this.#exchanges.stop()
     this.#next.clear()
   }
 
@@ -49,23 +50,6 @@ export class FramePoster {
 
   async #send(frame: MeterFrame): Promise<void> {
     const { link, token } = this.#deps
-    if (token.current() === undefined) return
-    try {
-      await link.meterFrame(frame)
-      this.#edge(false, 'info', 'agent.meter_frame.sync_recovered')
-    } catch (e) {
-      if (this.#stopped) return
-      if (!(e instanceof LinkError)) this.#deps.unexpected(e)
-      if (e instanceof LinkError && e.status === 401) token.refresh()
-      const status = e instanceof LinkError && e.status ? { status: e.status } : {}
-      this.#edge(true, 'warning', 'agent.meter_frame.sync_failed', { error: faultWords(e), ...status })
-    }
-  }
-
-  /** The first failure and the first success after it are told, not every one. */
-  #edge(failing: boolean, severity: Severity, type: string, details: Record<string, unknown> = {}): void {
-    if (failing === this.#failing || this.#stopped) return
-    this.#failing = failing
-    this.#deps.report({ details, severity, type })
+    if (token.current() !== undefined) await this.#exchanges.run('meter_frame', () => link.meterFrame(frame))
   }
 }

@@ -2,13 +2,14 @@
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
+import * as z from 'zod'
+import { hasCode, replaceFile } from '../../kernel/durable.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
 import type { Severity } from '../../wire/health.ts'
 import type { RecorderCachePolicy } from '../../wire/nodes.ts'
 import type { Report } from '../health/report.ts'
 import type { Gauge } from '../proc/disk.ts'
-import { type CacheEntry, type Due, dueBy, oldestFirst, policiesOf, underPolicy } from './cache.rules.ts'
-import { readManifest, writeManifest } from './manifest.ts'
+import { CacheEntry, type Due, dueBy, oldestFirst, policiesOf, underPolicy } from './cache.rules.ts'
 import { removeFiles, type Spool } from './spool.ts'
 import type { TakeState } from './state.ts'
 
@@ -255,3 +256,18 @@ async function bytesIn(dir: string): Promise<number> {
   const stats = await Promise.all((await fs.readdir(dir)).map((name) => fs.stat(path.join(dir, name))))
   return stats.reduce((sum, { nlink, size }) => sum + Math.round(size / nlink), 0)
 }
+
+const Manifest = z.object({ entries: z.array(CacheEntry), version: z.literal(1) })
+
+/** What is noted of the recorder's copies; nothing when there is no file yet. */
+async function readManifest(file: string): Promise<CacheEntry[] | 'damaged'> {
+  try {
+    return Manifest.parse(JSON.parse(await fs.readFile(file, 'utf8'))).entries
+  } catch (e) {
+    return hasCode(e, 'ENOENT') ? [] : 'damaged'
+  }
+}
+
+/** Durable when it resolves. */
+const writeManifest = (file: string, entries: CacheEntry[]): Promise<void> =>
+  replaceFile(file, `${JSON.stringify({ entries, version: 1 } satisfies z.infer<typeof Manifest>, null, 2)}\n`)

@@ -1,6 +1,12 @@
+// What the agent and whoever maintains this machine tell each other, in files of the agent's directory.
+
+import * as fs from 'node:fs'
+import { iso, systemClock } from '../kernel/clock.ts'
 import { replaceFile } from '../kernel/durable.ts'
 import { errorFields, type Log } from '../kernel/log.ts'
+import { version } from '../kernel/version.ts'
 import { heldFile, heldText, readHold } from '../system/host/hold.ts'
+import { type OnlineSign, onlineSignFile } from '../system/host/onlinesign.ts'
 import type { Service } from './proc/service.ts'
 
 const LOOK_MS = 250
@@ -41,5 +47,20 @@ export function createHold(agentDir: string, log: Log): Hold {
     async stop() {
       clearInterval(timer)
     },
+  }
+}
+
+/**
+ * Writes the sign that setup and maintenance wait for, one after the other. That of an earlier run goes: process numbers come
+ * back. A disk that does not take it is told, no more.
+ */
+export function createSign(agentDir: string, log: Log): (told: Pick<OnlineSign, 'captureDevice' | 'online'>) => void {
+  const file = onlineSignFile(agentDir)
+  let last = fs.promises.rm(file, { force: true })
+  return (told) => {
+    const sign: OnlineSign = { at: iso(systemClock.now()), ...told, pid: process.pid, version }
+    last = last
+      .then(() => replaceFile(file, `${JSON.stringify(sign)}\n`))
+      .catch((e) => log.warn('the sign of being online cannot be written', errorFields(e)))
   }
 }
