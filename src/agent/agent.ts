@@ -76,14 +76,14 @@ async function runDaemon(config: AgentConfig, log: Log): Promise<number> {
     ready: () => void notifier.ready(),
     sign: createSign(settings.agentDir, log),
   })
-  log.info('agent starts', { agentDir: settings.agentDir, controllerUrl, nodeId, version })
+  log.info('agent starting', { agentDir: settings.agentDir, controllerUrl, nodeId, version })
   const { signal, forget } = untilSignal()
   try {
     const code = await Promise.race([signal.then(() => OK), daemon.run().then(() => OK)])
-    log.info('agent stops')
+    log.info('agent stopping')
     return code
   } catch (e) {
-    log.error('the agent cannot go on', errorFields(e))
+    log.error('agent failed', errorFields(e))
     return FAILED
   } finally {
     void notifier.stopping('finishing the takes')
@@ -122,7 +122,9 @@ async function bootstrap(config: AgentConfig, log: Log): Promise<number> {
   const link = openLink(config, () => undefined)
   const token = config.bootstrapToken.read()
   if (!token)
-    throw misuse('--bootstrap needs a token: SVC_BOOTSTRAP_TOKEN or --bootstrap-token-file (- = standard input)')
+    throw misuse(
+      '--bootstrap needs a token: set SVC_BOOTSTRAP_TOKEN or pass --bootstrap-token-file (- reads standard input)',
+    )
   const aborting = new AbortController()
   const { signal, forget } = untilSignal()
   signal.then(() => {
@@ -194,7 +196,8 @@ async function runMode(config: AgentConfig, { stdout }: Outlets): Promise<number
   if (config.mode === 'attach-cache-file') return untilStopped((signal) => attachFile(config, log, signal))
   if (config.mode === 'capture-recording-id')
     return untilStopped(async (signal) => {
-      if (!(await captureOnce(config, log, signal))) throw new UserError('the take was not delivered')
+      if (!(await captureOnce(config, log, signal)))
+        throw new UserError('the take was not delivered: the log says why and where it is kept')
     })
   return config.mode === 'run-next-job' ? runNextJob(config, log) : runDaemon(config, log)
 }

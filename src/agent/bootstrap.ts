@@ -38,13 +38,13 @@ interface Joined {
 
 function inWords(e: LinkError, nodeId: string): string {
   if (e.status === 401)
-    return `the controller refused the bootstrap token: it is expired, already used, or made for another node than ${nodeId}. Ask for a new one.`
-  if (e.status === 404) return `the controller does not know the node ${nodeId}: enroll it first`
-  if (e.status === 400) return `the controller did not accept the request; the token is still good. ${e.message}`
+    return `the controller refused the bootstrap token: it has expired, was already used, or belongs to another node than ${nodeId}. Create a new one on the controller.`
+  if (e.status === 404) return `the controller does not know the node ${nodeId}: enroll it there first`
+  if (e.status === 400) return `the controller rejected the request, and the token is still good. ${e.message}`
   if (e.status === undefined)
     return e.reason === WRONG_TIME
       ? `${e.message}. The token is still good.`
-      : `${e.message}. Try again; if the token is refused then, the controller had accepted it: ask for a new one.`
+      : `${e.message}. Try again; if the token is refused then, it was already accepted: create a new one.`
   return e.message
 }
 
@@ -57,7 +57,9 @@ function checkWritable(options: BootstrapOptions): void {
       else makeDir(dir, 0o755)
       fs.accessSync(dir, fs.constants.W_OK | fs.constants.X_OK)
     } catch (e) {
-      throw new UserError(`${dir} cannot be written (${faultWords(e, dir)}); nothing was sent`)
+      throw new UserError(
+        `cannot write to ${dir} (${faultWords(e, dir)}): nothing was sent and the token is still good`,
+      )
     }
   }
 }
@@ -77,7 +79,7 @@ function settle(options: BootstrapOptions, publicKey: string, controllerToken: s
   } catch (e) {
     throw new UserError(
       `the controller accepted the node, but ${file} cannot be written (${(e as Error).message}). The token is spent: ` +
-        'make room, or mend the disk, and join again with a new one.',
+        'free some space or repair the disk, then join again with a new token.',
     )
   }
 }

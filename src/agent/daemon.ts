@@ -139,8 +139,7 @@ export class Daemon {
     const { log, token } = this.#deps
     if (token.current() === undefined) token.refresh()
     const online = token.current() !== undefined
-    if (!online && !this.#offlineSaid)
-      log.warn('no controller token: this recorder has joined no fleet. See roomtone setup agent --help')
+    if (!online && !this.#offlineSaid) log.warn("no controller token: run 'roomtone setup agent' first")
     this.#offlineSaid = !online
     return online
   }
@@ -235,7 +234,7 @@ export class Daemon {
       }
       try {
         await this.#claim(full)
-        if (failures > 0) log.info('claiming works again')
+        if (failures > 0) log.info('claiming jobs works again')
         failures = 0
       } catch (e) {
         if (this.#claiming.signal.aborted) break
@@ -253,9 +252,9 @@ export class Daemon {
     if (this.#givenUp) await this.#lastClaim()
     await this.#noted
     await hold.answer(id)
-    log.info('maintenance: nothing new is begun')
+    log.info('maintenance requested: claiming no more jobs')
     while (hold.asked() === id && !this.#claiming.signal.aborted) await this.#claimBell.wait(HOLD_LOOK_MS)
-    log.info('maintenance is over')
+    log.info('maintenance finished: claiming jobs again')
   }
 
   /**
@@ -270,7 +269,7 @@ export class Daemon {
     try {
       this.#accept(await link.claim(runner.holding(), 0, signal))
     } catch (e) {
-      log.info('the last claim before maintenance was not answered', errorFields(e))
+      log.info('last claim before maintenance not answered', errorFields(e))
     }
   }
 
@@ -307,7 +306,7 @@ export class Daemon {
 
   #accept(jobs: AgentJob[]): void {
     if (jobs.length === 0) return
-    this.#deps.log.info('jobs claimed', { jobs: jobs.map((job) => job.id) })
+    this.#deps.log.info('recording jobs claimed', { jobs: jobs.map((job) => job.id) })
     this.#noted = Promise.all([this.#noted, this.#deps.runner.accept(jobs)])
   }
 

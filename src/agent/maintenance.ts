@@ -31,7 +31,7 @@ export function createHold(agentDir: string, log: Log): Hold {
         await replaceFile(heldFile(agentDir), heldText(id))
       } catch (e) {
         // Whoever waits for it looks at the takes without it, after some time.
-        log.warn('maintenance cannot be answered', errorFields(e))
+        log.warn('maintenance request not acknowledged', errorFields(e))
       }
     },
     asked,
@@ -61,6 +61,6 @@ export function createSign(agentDir: string, log: Log): (told: Pick<OnlineSign, 
     const sign: OnlineSign = { at: iso(systemClock.now()), ...told, pid: process.pid, version }
     last = last
       .then(() => replaceFile(file, `${JSON.stringify(sign)}\n`))
-      .catch((e) => log.warn('the sign of being online cannot be written', errorFields(e)))
+      .catch((e) => log.warn('online sign not written', errorFields(e)))
   }
 }

@@ -28,7 +28,7 @@ const FALLBACK_TYPE = 'audio/mpeg'
 /** The link of a mode that needs the node's token. @throws UserError when there is none */
 function linkWithToken(config: AgentConfig, mode: string): Link {
   const token = config.controllerToken.read()
-  if (!token) throw misuse(`--${mode} needs a node token: SVC_CONTROLLER_TOKEN or --controller-token-file`)
+  if (!token) throw misuse(`--${mode} needs a node token: set SVC_CONTROLLER_TOKEN or pass --controller-token-file`)
   return openLink(config, () => token)
 }
 
@@ -57,9 +57,10 @@ export async function attachFile(config: AgentConfig, log: Log, signal: AbortSig
 /** @throws UserError when something is missing that only a person can say */
 async function fileToAttach({ childEnv, settings }: AgentConfig): Promise<Upload> {
   const { attachCacheFile, attachCacheRecordingId: recordingId } = settings
-  if (!attachCacheFile || !recordingId) throw misuse('--attach-cache-file and --attach-cache-recording-id go together')
+  if (!attachCacheFile || !recordingId)
+    throw misuse('--attach-cache-file and --attach-cache-recording-id must be given together')
   const file = path.resolve(attachCacheFile)
-  if (!((await sizeOf(file)) ?? 0)) throw misuse(`there is nothing in ${file}`)
+  if (!((await sizeOf(file)) ?? 0)) throw misuse(`${file} is missing or empty`)
   const extension = path.extname(file).slice(1).toLowerCase()
   const byExtension = Object.entries(CONTENT_TYPES).find(([codec]) => codec === extension)?.[1]
   const probe = settings.renderCommand.replace(/ffmpeg$/, 'ffprobe')
@@ -78,14 +79,14 @@ async function durationOf(file: string, probe: string, env: NodeJS.ProcessEnv): 
   const wav = await readWav(file)
   if (wav) return wav.dataBytes / wavFrameBytes(wav) / wav.rate
   const format = await formatOf(file)
-  if (!format) throw misuse(`${file} is no WAV, FLAC or MP3 file: the controller takes no others`)
+  if (!format) throw misuse(`${file} is not a WAV, FLAC or MP3 file: the controller accepts no other format`)
   const args = probing({ file, format }, 'format=duration', 'default=noprint_wrappers=1:nokey=1')
   const tool = startTool(args, { command: probe, env, progress: false, timeoutMs: PROBE_MS })
   const said = firstWords(tool.stdout, 100)
   await tool.ended.catch(() => {})
   const seconds = Number.parseFloat(said())
   if (!Number.isFinite(seconds))
-    throw misuse(`the length of ${file} cannot be measured: say it with --attach-cache-duration-seconds`)
+    throw misuse(`cannot measure the length of ${file}: pass --attach-cache-duration-seconds`)
   return seconds
 }
 
@@ -96,7 +97,7 @@ async function uploadPatiently(link: Link, file: Upload, log: Log, signal: Abort
     } catch (e) {
       signal.throwIfAborted()
       if (!(e instanceof LinkError) || !e.transient || attempt >= UPLOAD_ATTEMPTS) throw e
-      log.warn('upload failed, trying again', { attempt, error: e.message })
+      log.warn('upload failed: retrying', { attempt, error: e.message })
       await sleep(backoffMs(attempt, RETRY_MAX_MS), undefined, { signal })
     }
   }

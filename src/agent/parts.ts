@@ -193,7 +193,7 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const calendar = createCalendar(systemClock)
   await health.start()
   const { disk, systemHealth } = machineOf(config, log, health.report, calendar)
-  const bus = createBus((e) => log.error('a listener failed and hears no more of the devices', errorFields(e)))
+  const bus = createBus((e) => log.error('audio listener failed and was detached', errorFields(e)))
   const { apply, live } = liveJobSettings(config)
   let defaults: AudioDefaults = {}
   const listing = inventoryOptions(config, path.join(settings.agentDir, 'capabilities.json'), () => defaults)

@@ -178,9 +178,9 @@ const refusals: [string, Handler, RegExp][] = [
   [
     'a refused token',
     (_s, r) => json(r, 401, { error: 'Unauthorized' }),
-    /expired, already used, or made for another node/,
+    /expired, was already used, or belongs to another node/,
   ],
-  ['an unknown node', (_s, r) => json(r, 404, { error: 'Node not found' }), /enroll it first/],
+  ['an unknown node', (_s, r) => json(r, 404, { error: 'Node not found' }), /enroll it there first/],
   [
     'a refused request',
     (_s, r) => json(r, 400, { error: 'Invalid bootstrap request', issues: [] }),

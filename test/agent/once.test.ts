@@ -91,9 +91,9 @@ test('what cannot be attached is a sentence and a code', async (t) => {
   const dir = tempDir(t)
   fs.writeFileSync(path.join(dir, 'take.bin'), 'sound')
   const cases: [string[], number, RegExp][] = [
-    [['--attach-cache-file', 'take.bin'], 2, /--attach-cache-recording-id go together/],
-    [['--attach-cache-file', 'none', '--attach-cache-recording-id', 'r'], 2, /there is nothing in/],
-    [['--attach-cache-file', 'take.bin', '--attach-cache-recording-id', 'r'], 2, /is no WAV, FLAC or MP3 file/],
+    [['--attach-cache-file', 'take.bin'], 2, /--attach-cache-recording-id must be given together/],
+    [['--attach-cache-file', 'none', '--attach-cache-recording-id', 'r'], 2, /is missing or empty/],
+    [['--attach-cache-file', 'take.bin', '--attach-cache-recording-id', 'r'], 2, /is not a WAV, FLAC or MP3 file/],
   ]
   for (const [args, code, words] of cases) {
     const ran = agent(t, url, args, dir)

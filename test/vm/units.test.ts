@@ -225,7 +225,7 @@ describe('the package on a booted machine', { skip: noMachine() }, () => {
     const [all, info] = await Promise.all([said(''), said('-p 6..6')])
     assert.match(all, /"level":"info"/)
     assert.doesNotMatch(await said('-p warning'), /"level":"info"/)
-    assert.match(info, /"message":"agent starts"/)
+    assert.match(info, /"message":"agent starting"/)
     assert.doesNotMatch(info, /"level":"(warn|error)"/)
   })
 

@@ -63,7 +63,7 @@ export class WavFile {
     try {
       const found = await look(handle)
       const same = found?.channels === shape.channels && found.format === shape.format && found.rate === shape.rate
-      if (!found?.sound || !same) throw new Error(`${file} does not hold the audio it should`)
+      if (!found?.sound || !same) throw new Error(`${file} does not hold the expected audio`)
       const { frames: from, slot: kept } = found.sound
       const wav = new WavFile(handle, shape, found.dataOffset, { from, kept, owner })
       wav.#dataBytes = from * wavFrameBytes(shape)

@@ -78,7 +78,7 @@ export class Standby implements Service {
         if (!this.#stopping) feeds.standby(want)
       } catch (e) {
         // A template that cannot be read, a list that cannot be had: takes do not depend on it, and it is tried again.
-        log.warn('no device is kept open for the meters', errorFields(e))
+        log.warn('no device open for the meters', errorFields(e))
         feeds.standby(undefined)
       }
       await this.#bell.wait(LOOK_MS)

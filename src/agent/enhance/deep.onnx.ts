@@ -39,7 +39,7 @@ function stream(session: ort.InferenceSession, model: SpectrumModel): Stream {
     process: async (frame) => {
       const spec = new ort.Tensor('float32', analyse(frame), [1, 1, BINS, 2])
       const { spec_e, state_out } = await session.run({ spec, state_in: state })
-      if (!spec_e || !state_out) throw new ModelUnusable('it does not answer with spec_e and state_out')
+      if (!spec_e || !state_out) throw new ModelUnusable('its output lacks spec_e or state_out')
       state = state_out as ort.Tensor
       return synthesise(spec_e.data as Float32Array)
     },

@@ -116,7 +116,7 @@ export function createEnhancer(parts: EnhancerParts): Enhancer {
       const { aim, levelled = before, loudness, seconds } = await master(mastering, options, progress.mastered)
       const durationSeconds = span.samples / DENOISE_RATE
       if (Math.abs(seconds - durationSeconds) > TOLERANCE)
-        throw new Error(`the enhanced rendition has ${seconds} s instead of ${durationSeconds} s`)
+        throw new Error(`the enhanced rendition is ${seconds} s long, expected ${durationSeconds} s`)
       signal.throwIfAborted()
       await fs.rename(made, request.output)
       await syncFile(request.output)

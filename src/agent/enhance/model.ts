@@ -19,6 +19,6 @@ export function readModel({ file, name, sha256: expected }: DeepModel): { bytes:
   const bytes = file === undefined ? assetBytes(EMBEDDED_KEY) : readFile(file)
   const sha256 = createHash('sha256').update(bytes).digest('hex')
   if (expected !== undefined && sha256 !== expected)
-    throw new ModelUnusable(`${file ?? name} has SHA-256 ${sha256} instead of ${expected}`)
+    throw new ModelUnusable(`${file ?? name} has SHA-256 ${sha256}, expected ${expected}`)
   return { bytes, sha256 }
 }

@@ -8,7 +8,7 @@ function* fields(bytes: Uint8Array): Generator<{ content: Uint8Array; field: num
     let value = 0
     for (let scale = 1; ; scale *= 128) {
       const byte = bytes[at++]
-      if (byte === undefined || scale > 2 ** 49) throw new ModelUnusable('it is no ONNX file')
+      if (byte === undefined || scale > 2 ** 49) throw new ModelUnusable('not an ONNX file')
       value += (byte & 127) * scale
       if (byte < 128) return value
     }
@@ -23,7 +23,7 @@ function* fields(bytes: Uint8Array): Generator<{ content: Uint8Array; field: num
       const length = varint()
       yield { content: bytes.subarray(at, at + length), field: Math.floor(key / 8) }
       at += length
-    } else throw new ModelUnusable('it is no ONNX file')
+    } else throw new ModelUnusable('not an ONNX file')
   }
 }
 
@@ -60,15 +60,16 @@ const NEEDED: Record<string, string> = {
 export function spectrumModel(metadata: Map<string, string>): SpectrumModel {
   for (const [key, value] of Object.entries(NEEDED))
     if (metadata.get(key) !== value)
-      throw new ModelUnusable(`it has ${key} ${metadata.get(key) ?? 'unset'} instead of ${value}`)
+      throw new ModelUnusable(`its ${key} is ${metadata.get(key) ?? 'unset'}, expected ${value}`)
   const numbers = (key: string): number[] => {
     const list = (metadata.get(key) ?? '').split(',').map(Number)
-    if (!metadata.get(key) || list.some((n) => !Number.isFinite(n))) throw new ModelUnusable(`it has no usable ${key}`)
+    if (!metadata.get(key) || list.some((n) => !Number.isFinite(n)))
+      throw new ModelUnusable(`its ${key} is missing or unusable`)
     return list
   }
   const [stateSize = 0] = numbers('state_size')
   const [erbNorm, specNorm] = [numbers('erb_norm_init'), numbers('spec_norm_init')]
   if (!Number.isInteger(stateSize) || stateSize < erbNorm.length + specNorm.length || stateSize > 1e7)
-    throw new ModelUnusable(`it has a state of ${stateSize} numbers`)
+    throw new ModelUnusable(`its state has ${stateSize} numbers`)
   return { erbNorm, specNorm, stateSize }
 }

@@ -42,10 +42,10 @@ export class ModelProbe implements Service {
       const thread = await openDenoiser({ engine: 'deepfilternet3', model }, this.#stopping.signal)
       await thread.close()
       this.about = thread.about
-      log.info('denoiser model is usable', { ...thread.about })
+      log.info('denoiser model loaded', { ...thread.about })
     } catch (e) {
       if (this.#stopping.signal.aborted) return
-      log.error('the model of SVC_DENOISE_MODEL cannot be used; rnnoise stands in for it', errorFields(e))
+      log.error('SVC_DENOISE_MODEL is unusable: falling back to rnnoise', errorFields(e))
       // Anything else than a bad model is told by the take that meets it.
       if (e instanceof ModelUnusable) report(modelUnusable(model, e))
     }

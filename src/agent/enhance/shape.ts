@@ -53,7 +53,8 @@ export async function openSource(
   if (!layout) throw new Error('the take is not readable')
   // The file may still grow: its size decides, not its header.
   const held = ((await fs.stat(file)).size - layout.dataOffset) / wavFrameBytes(layout)
-  if (toFrame <= fromFrame || held < heardTo) throw new Error(`the take has ${Math.floor(held)} frames, not ${heardTo}`)
+  if (toFrame <= fromFrame || held < heardTo)
+    throw new Error(`the take has ${Math.floor(held)} frames, expected at least ${heardTo}`)
   const samples = (frames: number) => Math.round((frames / layout.rate) * DENOISE_RATE)
   const span = {
     lead: samples(fromFrame - heardFrom),
@@ -106,7 +107,7 @@ export async function shape({ chain, denoiser, output, source }: Shaping, option
     : (await runTool([...read(`${mono},${voice}`), ...written], options)).said
   const { size } = await fs.stat(output)
   if (size !== intermediateBytes(all))
-    throw new Error(`${size} bytes of shaped sound instead of ${intermediateBytes(all)}`)
+    throw new Error(`the shaped sound has ${size} bytes, expected ${intermediateBytes(all)}`)
   return parseLoudness(said)
 }
 

@@ -87,7 +87,7 @@ export async function openDenoiser(engine: Engine, signal: AbortSignal): Promise
   }
   try {
     const { about, unusable } = await ask(nextAnswer(worker))
-    if (!about) throw new ModelUnusable(unusable ?? 'the denoiser does not say what it runs')
+    if (!about) throw new ModelUnusable(unusable ?? 'the denoiser did not name its model')
     const denoise = async (samples: Float32Array | undefined) => {
       signal.throwIfAborted()
       if (fault) throw fault

@@ -90,7 +90,7 @@ export class Health {
     const { cursorFile, log, store } = this.#options
     const last = await store.open().catch((e) => {
       // Events are still sent from memory.
-      log.warn('health log cannot be opened', { error: faultWords(e) })
+      log.warn('health log not opened', { error: faultWords(e) })
       return 0
     })
     this.#cursor = Number.parseInt(await fsp.readFile(cursorFile, 'utf8').catch(() => '0'), 10) || 0
@@ -136,7 +136,7 @@ export class Health {
       this.#unwritten = this.#unwritten.slice(batch.length)
     } catch (e) {
       // A full or read-only disk: the events stay in memory, are sent from there, and written when there is room.
-      log.warn('health log cannot be written', { error: faultWords(e), waiting: batch.length })
+      log.warn('health log not written', { error: faultWords(e), waiting: batch.length })
     }
     this.#news.ring()
   }
@@ -145,7 +145,7 @@ export class Health {
     const { log, store } = this.#options
     const stored = await store.after(this.#cursor, BATCH).catch((e) => {
       // Those in memory can still go.
-      log.warn('health log cannot be read', { error: faultWords(e) })
+      log.warn('health log not read', { error: faultWords(e) })
       return []
     })
     if (stored.length > 0) return stored
@@ -165,7 +165,7 @@ export class Health {
       this.#pauseMs = e.retryAfterMs
       if (e.status !== 400 && e.status !== 413 && e.status !== 422) return false
       const fields = { id: event.id, error: e.message }
-      log.warn('the controller refused a health event; it stays in the local log only', fields)
+      log.warn('health event refused by the controller: kept in the local log only', fields)
       return true
     }
   }
@@ -179,7 +179,7 @@ export class Health {
     } catch (e) {
       // Costs a repetition after the next start, which the controller recognises by the id (docs/contract/agent.md: Health
       // events).
-      log.debug('health cursor cannot be written', { error: faultWords(e) })
+      log.debug('health cursor not written', { error: faultWords(e) })
     }
   }
 

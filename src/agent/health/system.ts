@@ -50,10 +50,10 @@ export function createSystemHealth(options: SystemHealthOptions): SystemHealth {
     take({ encoder, ...(disk ? { disk } : {}), ...(load ? { load } : {}), ...(audio === undefined ? {} : { audio }) })
     const standstillMs = Math.round(lag.max / NANOS)
     lag.reset()
-    if (standstillMs > LAG_TOLD_MS) log.warn('the event loop stood still', { standstillMs })
+    if (standstillMs > LAG_TOLD_MS) log.warn('event loop stalled', { standstillMs })
   }
   const again = (): void => {
-    looking = looking.then(look).catch((e) => log.error('system health', errorFields(e)))
+    looking = looking.then(look).catch((e) => log.error('system health check failed', errorFields(e)))
   }
 
   return {

@@ -72,7 +72,7 @@ export const claimedJob = (job: AgentJob, claimedAt: number, claimed: TakeState[
 /** The job after an event. @throws Error when the event cannot come in its state */
 export function advance(state: TakeState, event: JobEvent): TakeState {
   if (MAY_COME[event.type]?.includes(state.status) === false)
-    throw new Error(`event ${event.type} cannot come to a job that is ${state.status}`)
+    throw new Error(`unexpected event ${event.type} for a job that is ${state.status}`)
   const { type, ...said } = event
   switch (event.type) {
     case 'mapped':

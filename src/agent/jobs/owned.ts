@@ -108,7 +108,11 @@ export class OwnedJob {
   }
 
   #logNotWritten(e: unknown): void {
-    this.#ctx.log.error('job state not written', { jobId: this.id, status: this.#state.status, ...errorFields(e) })
+    this.#ctx.log.error('recording job state not written', {
+      jobId: this.id,
+      status: this.#state.status,
+      ...errorFields(e),
+    })
   }
 
   #write(): Promise<void> {

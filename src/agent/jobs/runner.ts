@@ -250,7 +250,7 @@ class Runner implements JobRunner {
   #track(work: Promise<void>): void {
     const tracked = work
       .catch((e) => {
-        if (!this.#abort.signal.aborted) this.#ctx.log.error('recording job', errorFields(e))
+        if (!this.#abort.signal.aborted) this.#ctx.log.error('recording job failed unexpectedly', errorFields(e))
       })
       .finally(() => this.#work.delete(tracked))
     this.#work.add(tracked)
@@ -275,7 +275,7 @@ class Runner implements JobRunner {
   async #persist(job: OwnedJob): Promise<boolean> {
     try {
       if (await this.#ctx.spool.create(job.state)) return true
-      this.#ctx.log.error('job is on disk already', { jobId: job.id })
+      this.#ctx.log.error('recording job is already on disk', { jobId: job.id })
       this.#jobs.delete(job.id)
       return false
     } catch (e) {

@@ -73,7 +73,7 @@ export class CaptureSession {
     for (const member of this.#members) this.#obey(member)
     void this.#run()
       .catch((e) => {
-        this.#ctx.log.error('capture session', errorFields(e))
+        this.#ctx.log.error('capture session failed unexpectedly', errorFields(e))
         return this.#endAll(this.#recorder?.frames ?? this.#framesLeft, 'agent_error')
       })
       .then(() => this.#room?.leave())
@@ -246,7 +246,10 @@ export class CaptureSession {
       if (from) await this.#ctx.spool.share(from.id, job.id)
     } catch (e) {
       // A file system without hard links: the member gets a copy when it ends.
-      this.#ctx.log.warn('take not shared', { jobId: job.id, ...errorFields(e) })
+      this.#ctx.log.warn('shared take not hard-linked: it will be copied when it ends', {
+        jobId: job.id,
+        ...errorFields(e),
+      })
     }
     const test = primary.state.test ? { test: true as const } : {}
     await job.advance({ type: 'capturing', ...test, ...patch, format: this.#format!, gaps: this.#gaps })
@@ -308,14 +311,16 @@ export class CaptureSession {
     const { job } = member
     member.ended = true
     this.#later(async () => {
-      await job.watermark.secure().catch((e) => this.#ctx.log.warn('take not synced', errorFields(e)))
+      await job.watermark.secure().catch((e) => this.#ctx.log.warn('take not synced to disk', errorFields(e)))
       await this.#end(member, frames, undefined, true)
     })
   }
 
   /** Work that follows the capture without holding it up, in order. */
   #later(work: () => Promise<unknown>): Promise<unknown> {
-    this.#ending = this.#ending.then(work).catch((e) => this.#ctx.log.error('capture bookkeeping', errorFields(e)))
+    this.#ending = this.#ending
+      .then(work)
+      .catch((e) => this.#ctx.log.error('capture bookkeeping failed', errorFields(e)))
     return this.#ending
   }
 

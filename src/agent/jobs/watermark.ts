@@ -109,7 +109,7 @@ async function readExactly(handle: fs.FileHandle, position: number, length: numb
   const block = Buffer.allocUnsafe(length)
   for (let done = 0; done < length; ) {
     const { bytesRead } = await handle.read(block, done, length - done, position + done)
-    if (bytesRead === 0) throw new Error('the take is shorter than it should be')
+    if (bytesRead === 0) throw new Error('the take ended before its expected frame count')
     done += bytesRead
   }
   return block

@@ -35,7 +35,7 @@ type Headers = Record<string, string>
 
 function createHeaders({ nodeId, token: current }: LinkOptions): (token?: string) => Headers {
   return (token = current()) => {
-    if (!token) throw new LinkError('there is no controller token')
+    if (!token) throw new LinkError('no controller token')
     return { accept: 'application/json', authorization: `Bearer ${token}`, [HEADERS.agentId]: nodeId }
   }
 }

@@ -70,7 +70,7 @@ function deviceOf({ childEnv: env, settings }: AgentConfig, device: string): Dev
 /** What the bus gives first: a measurement, or a reason why there is none. */
 function firstOf(bus: ReturnType<typeof createBus>, options: { clipDbfs: number; seconds: number }): Promise<Heard> {
   return new Promise((resolve, reject) => {
-    const fail = (device: string, words: string) => reject(new UserError(`${device} cannot be heard: ${words}`))
+    const fail = (device: string, words: string) => reject(new UserError(`cannot capture from ${device}: ${words}`))
     let accumulator: Accumulator | undefined
     bus.subscribe({
       block: (opening, frames, capturedAt) => {

@@ -12,7 +12,11 @@ export async function lockDirectory(dir: string): Promise<Server> {
   const server = createServer((socket) => socket.destroy()).unref()
   return new Promise((resolve, reject) => {
     server.once('error', (e: NodeJS.ErrnoException) =>
-      reject(e.code === 'EADDRINUSE' ? new UserError(`Another agent is at work in ${dir}.`) : e),
+      reject(
+        e.code === 'EADDRINUSE'
+          ? new UserError(`another agent is running in ${dir}: stop it first, or set another SVC_AGENT_DIR`)
+          : e,
+      ),
     )
     server.listen(`\0roomtone-agent/${name}`, () => resolve(server))
   })

@@ -44,7 +44,7 @@ export async function render(
     const { size } = await fs.stat(temp)
     if (size === 0 || frames === 0) throw new Error('render output is empty')
     if (Math.abs(seconds - frames / rate) > TOLERANCE_SECONDS)
-      throw new Error(`render output has ${seconds} s instead of ${frames / rate} s`)
+      throw new Error(`render output is ${seconds} s long, expected ${frames / rate} s`)
     await fs.rename(temp, request.output)
     await syncFile(request.output)
     return frames

@@ -194,13 +194,13 @@ class Cache implements RecorderCache {
     if (this.#entries) return this.#entries
     const { log, manifestFile, spool } = this.#options
     const noted = await readManifest(manifestFile)
-    if (noted === 'damaged') log.warn('the manifest of the recorder cache is damaged: made anew', { manifestFile })
+    if (noted === 'damaged') log.warn('recorder cache manifest damaged: rebuilding it', { manifestFile })
     const entries = new Map<string, CacheEntry>()
     for (const { dir, state } of await spool.cached()) {
       const known = noted !== 'damaged' ? noted.find((e) => path.dirname(e.outputPath) === dir) : undefined
       if (known) entries.set(dir, { ...known, bytes: await bytesIn(dir) })
       else if (state) entries.set(dir, await entryOf(dir, state, state.job.command.recorderCacheRetention))
-      else log.warn('files in the recorder cache belong to no known take: left alone', { dir })
+      else log.warn('unknown files in the recorder cache left untouched', { dir })
     }
     this.#entries = entries
     await this.#save()
@@ -212,7 +212,7 @@ class Cache implements RecorderCache {
       await writeManifest(this.#options.manifestFile, [...this.#entries!.values()])
     } catch (e) {
       // It can be made anew from the directory; a full disk must not stop the sweep that would empty it.
-      this.#options.log.warn('manifest of the recorder cache not written', errorFields(e))
+      this.#options.log.warn('recorder cache manifest not written', errorFields(e))
     }
   }
 
@@ -227,7 +227,9 @@ class Cache implements RecorderCache {
   }
 
   #inTurn(work: () => Promise<void>): Promise<void> {
-    this.#queue = this.#queue.then(work).catch((e) => this.#options.log.error('recorder cache', errorFields(e)))
+    this.#queue = this.#queue
+      .then(work)
+      .catch((e) => this.#options.log.error('recorder cache operation failed', errorFields(e)))
     return this.#queue as Promise<void>
   }
 }

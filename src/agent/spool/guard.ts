@@ -71,7 +71,7 @@ class Guard implements DiskGuard {
       if (!idle) return
       idle = false
       this.#looking = this.#look(everyMs)
-        .catch((e) => this.#options.log.error('disk guard', errorFields(e)))
+        .catch((e) => this.#options.log.error('disk check failed', errorFields(e)))
         .finally(() => {
           idle = true
         })

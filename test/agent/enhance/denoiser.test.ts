@@ -89,7 +89,7 @@ const BAD: [string, (dir: string) => DeepModel, RegExp][] = [
   ['no model', (dir) => modelOf(written(dir, Buffer.from('hello, world')), undefined), /given\.onnx: it /],
   ['cut off', (dir) => modelOf(written(dir, embedded().subarray(0, 1_000_000)), undefined), /given\.onnx: /],
   ['another than pinned', (dir) => modelOf(written(dir, embedded()), '0'.repeat(64)), /SHA-256 f6d0b0/],
-  ['of another rate', (dir) => modelOf(written(dir, otherRate()), undefined), /sample_rate 44100 instead of 48000/],
+  ['of another rate', (dir) => modelOf(written(dir, otherRate()), undefined), /sample_rate is 44100, expected 48000/],
 ]
 
 const embedded = (): Buffer =>

@@ -169,7 +169,7 @@ test('an event that the controller refuses for good is left out with a log line'
   health.report({ severity: 'info', type: 'agent.good' })
   await r.asked(2)
   assert.deepEqual(types(r.taken), ['agent.good'])
-  assert.ok(r.lines.some((line) => line.includes('refused a health event')))
+  assert.ok(r.lines.some((line) => line.includes('health event refused')))
 })
 
 test('an event about a recording that is gone still arrives, without naming it', async (t) => {

@@ -65,7 +65,7 @@ test('a device that fails is a failure in its own words, and nothing is made up'
   }
   const { code, err, out } = await printed(dir, [], env)
   assert.deepEqual([code, out], [1, ''])
-  assert.match(err, /^roomtone agent: hw:CARD=Desk,DEV=0 cannot be heard: audio open error: No such device\.$/m)
+  assert.match(err, /^roomtone agent: cannot capture from hw:CARD=Desk,DEV=0: audio open error: No such device\.$/m)
 })
 
 test('too little sound for a frame is none', async (t) => {
@@ -73,7 +73,7 @@ test('too little sound for a frame is none', async (t) => {
   const env = { SVC_CAPTURE_COMMAND: 'head', SVC_METER_ARGS_TEMPLATE: '-c 8000 /dev/zero' }
   const { code, err, out } = await printed(dir, [], env)
   assert.deepEqual([code, out], [1, ''])
-  assert.match(err, /cannot be heard/)
+  assert.match(err, /cannot capture from/)
 })
 
 test('the test source is a generator, and said to be one; so are frames that were asked to be made up', async (t) => {

@@ -165,7 +165,7 @@ const request = (dir: string, codec: string[]) => ({
 test('an output of another length is an error and leaves nothing behind', async (t) => {
   const dir = tempDir(t)
   const source = () => blocks(Buffer.alloc(RATE * 2))
-  await assert.rejects(render(request(dir, ['-t', '0.5', '-f', 'wav']), source(), signal), /instead of 1 s/)
+  await assert.rejects(render(request(dir, ['-t', '0.5', '-f', 'wav']), source(), signal), /expected 1 s/)
   assert.deepEqual(fs.readdirSync(dir), [])
 })
 
