@@ -73,7 +73,7 @@ test('a model that does not say all it must is refused with what is missing', ()
   assert.throws(() => model({ state_size: '' }), /state_size is missing or unusable/)
   assert.throws(() => model({ erb_norm_init: '1,x' }), /erb_norm_init is missing or unusable/)
   assert.throws(() => model({ state_size: '2' }), /state has 2 numbers/)
-  assert.throws(() => spectrumModel(new Map()), /sample_rate unset/)
+  assert.throws(() => spectrumModel(new Map()), /sample_rate is unset/)
 })
 
 test('bytes that are no ONNX file are refused, whatever they are', () => {

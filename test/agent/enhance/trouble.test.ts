@@ -108,7 +108,10 @@ test('an ffmpeg that is killed while it writes is told by its own end', async (t
 test('a take that does not hold what is asked for is refused', async (t) => {
   const b = bench(t, [speech()])
   const { take } = b.request(all)
-  await assert.rejects(b.run(all, { take: { ...take, toFrame: take.toFrame + 1 } }), /the take has \d+ frames, expected/)
+  await assert.rejects(
+    b.run(all, { take: { ...take, toFrame: take.toFrame + 1 } }),
+    /the take has \d+ frames, expected/,
+  )
   await assert.rejects(b.run(all, { take: { ...take, file: path.join(b.dir, 'none.wav') } }), /ENOENT/)
   fs.writeFileSync(path.join(b.dir, 'text.wav'), 'no sound')
   await assert.rejects(b.run(all, { take: { ...take, file: path.join(b.dir, 'text.wav') } }), /not readable/)
