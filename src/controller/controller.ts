@@ -41,7 +41,7 @@ export async function main(args: string[], outlets: Outlets): Promise<number> {
     process.stdout.write(HELP)
     return 0
   }
-  if (args[0]) throw misuse(`roomtone controller takes no argument "${args[0]}": see --help.`)
+  if (args[0]) throw misuse(`unexpected argument "${args[0]}": see roomtone controller --help`)
   const started = await start(readConfig(), outlets)
   await signalled()
   await started.stop()

@@ -16,21 +16,21 @@ interface SystemError extends Error {
 type Words = (at: string) => string
 
 const SILENT: Words = (at) =>
-  `${at} did not answer in time: look whether it is switched on, and whether a firewall stands between`
+  `${at} did not answer in time: check that it is switched on and that no firewall is in the way`
 const NO_WAY: Words = (at) =>
-  `there is no way to ${at}: check the cable or Wi-Fi, and the network settings of this machine`
-const BROKEN: Words = (at) => `${at} broke the connection off: try again, and look at the log of the other side`
-const CROWDED: Words = () => 'too many files are open: raise the limit (LimitNOFILE), or start the program anew'
+  `${at} cannot be reached: check the cable or Wi-Fi and the network settings of this machine`
+const BROKEN: Words = (at) => `${at} closed the connection: try again, and check the log of the other side`
+const CROWDED: Words = () => 'too many open files: raise the limit (LimitNOFILE) or restart the program'
 
 const NETWORK: Record<string, Words> = {
-  EADDRINUSE: (at) => `another program listens on ${at} already: stop it, or choose another port`,
+  EADDRINUSE: (at) => `${at} is in use by another program: stop it, or choose another port`,
   EADDRNOTAVAIL: (at) => `this machine does not have the address ${at}`,
   EAI_AGAIN: (at) =>
-    `the name ${at} could not be looked up: no name server answers. Check the network and the name servers of this machine`,
+    `the name ${at} could not be resolved: no name server answers. Check the network and the name servers of this machine`,
   EAI_FAIL: (at) =>
-    `the name ${at} could not be looked up: the name server failed. Check the name servers of this machine`,
+    `the name ${at} could not be resolved: the name server failed. Check the name servers of this machine`,
   ECONNABORTED: BROKEN,
-  ECONNREFUSED: (at) => `nothing listens at ${at}: look whether the service runs there, and whether the port is right`,
+  ECONNREFUSED: (at) => `nothing listens at ${at}: check that the service is running and that the port is right`,
   ECONNRESET: BROKEN,
   EHOSTDOWN: NO_WAY,
   EHOSTUNREACH: NO_WAY,
@@ -45,36 +45,36 @@ const NETWORK: Record<string, Words> = {
 }
 
 const DISK: Record<string, Words> = {
-  EACCES: (at) => `${at} may not be used by this user: look at its owner and mode`,
+  EACCES: (at) => `permission denied for ${at}: check its owner and mode`,
   EBUSY: (at) => `${at} is in use by another program`,
-  EDQUOT: (at) => `${at} could not be written: the quota of this user is used up`,
-  EEXIST: (at) => `${at} is there already`,
+  EDQUOT: (at) => `${at} could not be written: this user's disk quota is used up`,
+  EEXIST: (at) => `${at} already exists`,
   EFBIG: (at) => `${at} could not be written: it is larger than the file system allows`,
-  EIO: (at) => `the disk failed at ${at}: look at the kernel log, and replace the disk if it says so`,
+  EIO: (at) => `the disk failed at ${at}: check the kernel log, and replace the disk if it reports errors`,
   EISDIR: (at) => `${at} is a directory`,
   ELOOP: (at) => `${at} is a symbolic link, which is not followed here`,
   EMFILE: CROWDED,
   ENFILE: CROWDED,
-  ENOENT: (at) => `${at} is not there`,
+  ENOENT: (at) => `${at} does not exist`,
   ENOSPC: (at) => `${at} could not be written: the disk is full. Make room there`,
-  ENOTDIR: (at) => `${at} is no directory`,
+  ENOTDIR: (at) => `${at} is not a directory`,
   ENOTEMPTY: (at) => `${at} is not empty`,
-  EPERM: (at) => `${at} may not be changed by this user: look at its owner and attributes`,
+  EPERM: (at) => `no permission to change ${at}: check its owner and attributes`,
   EROFS: (at) => `${at} could not be written: the disk is read-only. Mount it writable`,
-  ETXTBSY: (at) => `${at} is a program that runs right now`,
+  ETXTBSY: (at) => `${at} is a program that is running`,
 }
 
 const DATABASE: [code: RegExp, words: string][] = [
   [/^SQLITE_FULL/, 'the disk of the database is full: make room there'],
   [
     /^SQLITE_READONLY/,
-    'the database cannot be written: look at the owner of its files, and whether the disk is read-only',
+    'the database cannot be written: check the owner of its files, and that the disk is not read-only',
   ],
-  [/^SQLITE_CANTOPEN/, 'the database cannot be opened: look at the owner of its files and directory'],
-  [/^SQLITE_PERM|^SQLITE_AUTH/, 'the database may not be used by this user: look at the owner of its files'],
-  [/^SQLITE_(CORRUPT|NOTADB)/, 'the database is damaged: restore a backup (roomtone restore), and look at the disk'],
-  [/^SQLITE_IOERR/, 'the disk of the database failed: look at the kernel log, and replace the disk if it says so'],
-  [/^SQLITE_(BUSY|LOCKED)/, 'another program holds the database'],
+  [/^SQLITE_CANTOPEN/, 'the database cannot be opened: check the owner of its files and directory'],
+  [/^SQLITE_PERM|^SQLITE_AUTH/, 'permission denied for the database: check the owner of its files'],
+  [/^SQLITE_(CORRUPT|NOTADB)/, 'the database is damaged: restore a backup (roomtone restore), and check the disk'],
+  [/^SQLITE_IOERR/, 'the disk of the database failed: check the kernel log, and replace the disk if it reports errors'],
+  [/^SQLITE_(BUSY|LOCKED)/, 'another program has locked the database'],
 ]
 
 /** An address or a file as people write it; what there is of it. */
@@ -90,9 +90,10 @@ const LISTENING = /^(listen|bind)/
 function ownWords(e: SystemError, at: string | undefined): string | undefined {
   const { code = '', path, syscall = '' } = e
   if (code === 'EACCES' && LISTENING.test(syscall))
-    return `this user may not listen on ${placeOf(e) ?? 'that port'}: choose a port from 1024 on, or allow it (CAP_NET_BIND_SERVICE)`
-  if (syscall.startsWith('spawn') && code === 'ENOENT') return `the program ${path ?? ''} is not there: install it`
-  if (syscall.startsWith('spawn') && code === 'EACCES') return `the program ${path ?? ''} may not be run by this user`
+    return `this user has no permission to listen on ${placeOf(e) ?? 'that port'}: choose a port from 1024 on, or allow it (CAP_NET_BIND_SERVICE)`
+  if (syscall.startsWith('spawn') && code === 'ENOENT') return `the program ${path ?? ''} was not found: install it`
+  if (syscall.startsWith('spawn') && code === 'EACCES')
+    return `the program ${path ?? ''} cannot be run by this user: check its mode`
   if (Object.hasOwn(NETWORK, code)) return NETWORK[code]?.(placeOf(e) ?? at ?? 'the other side')
   // EPERM and the like are also what programs say of themselves: a file or a call of the system has to be named.
   if (Object.hasOwn(DISK, code) && (path !== undefined || syscall !== ''))

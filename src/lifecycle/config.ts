@@ -184,7 +184,7 @@ function certificates(file: string | undefined): string | undefined {
   if (file === undefined) return undefined
   const text = readNamedFile('SVC_RUNNER_CONTROLLER_CA', file).trim()
   if (!/-----BEGIN CERTIFICATE-----[\s\S]+-----END CERTIFICATE-----/.test(text))
-    throw misuse(`SVC_RUNNER_CONTROLLER_CA names ${file}, which holds no PEM certificate.`)
+    throw misuse(`SVC_RUNNER_CONTROLLER_CA names ${file}, which contains no PEM certificate.`)
   if (text.length > CA_MAX)
     throw misuse(`SVC_RUNNER_CONTROLLER_CA names ${file}, a whole bundle: name a file with the controller's CA alone.`)
   return text

@@ -31,7 +31,7 @@ export async function main(args: string[], { stderr, stdout }: Outlets): Promise
     process.stdout.write(HELP)
     return 0
   }
-  if (args[0]) throw misuse(`roomtone lifecycle takes no argument "${args[0]}": see --help.`)
+  if (args[0]) throw misuse(`unexpected argument "${args[0]}": see roomtone lifecycle --help`)
   const log = jsonLog((line, level) => stderr.write(line, level))
   const running = await start(readServerSettings(), log)
   stdout.write(`${JSON.stringify({ url: running.url, version, pid: process.pid })}\n`)
@@ -53,10 +53,10 @@ async function start(settings: ServerSettings, log: Log): Promise<{ stop(): Prom
     const url = await server.listen(settings.host, settings.port)
     const keysFrom = controller.token === undefined ? 'none' : (controller.url ?? 'none')
     await notifier.ready()
-    log.info('The lifecycle runner listens.', { keysFrom, url, version })
+    log.info('lifecycle runner listening', { keysFrom, url, version })
     for (const words of run.warnings) log.warn(words)
     if (!isLoopback(settings.host))
-      log.warn('It listens beyond this machine over plain HTTP: put a proxy with TLS before it.', { url })
+      log.warn('listening on the network over plain HTTP: put a TLS proxy in front of it', { url })
     return {
       url,
       async stop() {

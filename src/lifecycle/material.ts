@@ -60,7 +60,7 @@ function materialOf(text: string): Material | undefined {
   if (data?.privateKey === '') return undefined
   const found = Material.safeParse(data)
   if (found.success) return found.data
-  throw materialFail('invalid_answer', 'What the controller answered is no key.')
+  throw materialFail('invalid_answer', 'The controller did not answer with a key.')
 }
 
 /** @throws Fail when no whole answer came; the signal's reason when aborted */

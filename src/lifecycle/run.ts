@@ -113,11 +113,11 @@ async function activate(
 const forced = ({ options }: RunRequest) => (options.force ? { force: true } : {})
 
 /**
- * The token; without one, the exit code, with the reason told: the node goes on with the token it has. A controller that
+ * The token; without one, the exit code, with the reason told: the node keeps its current token. A controller that
  * answers and mints none is no failure (docs/contract/lifecycle.md: Material), one that does not answer is.
  */
 async function minted({ material }: RunParts, run: RunRequest, output: Output, signal: AbortSignal) {
-  const goesOn = 'The deploy is done and the node goes on with the token it has'
+  const goesOn = 'The deploy is done and the node keeps its current token'
   try {
     const credential = await material.fetch(run.target.nodeId, true, signal)
     if (credential?.controllerToken) return credential.controllerToken
@@ -125,7 +125,7 @@ async function minted({ material }: RunParts, run: RunRequest, output: Output, s
     return 0
   } catch (e) {
     if (!(e instanceof Fail)) throw e
-    output.add(`${goesOn}: no new one could be had. ${e.message}\n`, 'stderr')
+    output.add(`${goesOn}: a new one could not be fetched. ${e.message}\n`, 'stderr')
     return 1
   }
 }

@@ -97,7 +97,7 @@ export async function converse(session: Session, line: string): Promise<number> 
 }
 
 const quiet = (ms: number): string =>
-  `The node said nothing for ${ms / 1000} s: the run was given up (SVC_ANSIBLE_TIMEOUT_SECONDS).`
+  `The node sent nothing for ${ms / 1000} s: the run was ended (SVC_ANSIBLE_TIMEOUT_SECONDS).`
 const STRANGER =
   'The machine that answered is not the one that was pinned: its host key is unknown or changed. ' +
   'If the node was set up anew, bootstrap it again; if not, find out who answers there.'

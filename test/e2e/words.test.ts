@@ -50,25 +50,25 @@ test('a recorder that finds nobody says whom it asked, and what to look at', asy
   )
   assert.match(
     await bootstrap('https://recorder.invalid'),
-    /the name recorder\.invalid (is not known|could not be looked up): /,
+    /the name recorder\.invalid (is not known|could not be resolved): /,
   )
 })
 
 test('a controller that cannot use its place says so in a sentence', async () => {
   assert.match(
     await said(['controller'], { SVC_DATA_DIR: house.path('file', 'data') }),
-    /^roomtone controller: The directory .*file\/data cannot be made: .*file.* is no directory\.$/,
+    /^roomtone controller: The directory .*file\/data cannot be made: .*file.* is not a directory\.$/,
   )
   fs.mkdirSync(house.path('odd', 'roomtone.db'), { recursive: true })
   assert.match(
     await said(['controller'], { SVC_DATA_DIR: house.path('odd') }),
-    /^roomtone controller: The database .*roomtone\.db cannot be opened: .*look at the owner of its files/,
+    /^roomtone controller: The database .*roomtone\.db cannot be opened: .*check the owner of its files/,
   )
 })
 
 test('verbs say what is wrong with the place they were given', async () => {
-  assert.match(await said(['restore', house.path('none')]), /The backup cannot be read: .*none is not there\./)
-  assert.match(await said(['tls', 'init', '--host', 'a', '--dir', house.path('file', 'tls')]), /is no directory/)
+  assert.match(await said(['restore', house.path('none')]), /The backup cannot be read: .*none does not exist\./)
+  assert.match(await said(['tls', 'init', '--host', 'a', '--dir', house.path('file', 'tls')]), /is not a directory/)
 })
 
 test('a full disk is no stack trace', { skip: cannotMount(os.tmpdir()) }, async () => {

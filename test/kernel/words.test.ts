@@ -36,7 +36,7 @@ test('nobody listening is told with the address, whichever client asked', async 
   const port = await freePort()
   const get = (host: string) => () =>
     new Promise((_, reject) => http.get({ host, path: '/', port }).once('error', reject))
-  const said = `nothing listens at 127.0.0.1:${port}: look whether the service runs there, and whether the port is right`
+  const said = `nothing listens at 127.0.0.1:${port}: check that the service is running and that the port is right`
   assert.equal(systemWords(await thrown(get('127.0.0.1'))), said)
   assert.equal(systemWords(await thrown(() => fetch(`http://127.0.0.1:${port}`))), said)
   // A name with several addresses: the failures come together.
@@ -45,7 +45,7 @@ test('nobody listening is told with the address, whichever client asked', async 
 
 test('a name that cannot be looked up is told', async () => {
   const words = systemWords(await thrown(() => dns.lookup('recorder.invalid')))
-  assert.match(String(words), /^the name recorder\.invalid (is not known|could not be looked up): .*name servers/)
+  assert.match(String(words), /^the name recorder\.invalid (is not known|could not be resolved): .*name servers/)
 })
 
 test('a port that is taken, and a connection that broke off', async () => {
@@ -55,26 +55,29 @@ test('a port that is taken, and a connection that broke off', async () => {
   const again = () => new Promise((_, reject) => net.createServer().once('error', reject).listen(port, '127.0.0.1'))
   assert.equal(
     systemWords(await thrown(again)),
-    `another program listens on 127.0.0.1:${port} already: stop it, or choose another port`,
+    `127.0.0.1:${port} is in use by another program: stop it, or choose another port`,
   )
   const broken = await thrown(() => fetch(`http://127.0.0.1:${port}`))
   server.close()
-  assert.match(String(systemWords(broken)), /^127\.0\.0\.1:\d+ broke the connection off/)
+  assert.match(String(systemWords(broken)), /^127\.0\.0\.1:\d+ closed the connection/)
 })
 
 test('a program that is not there, or may not be run', async () => {
   const spawned = (command: string) => () => new Promise((_, reject) => spawn(command).once('error', reject))
   assert.equal(
     systemWords(await thrown(spawned('no-such-program'))),
-    'the program no-such-program is not there: install it',
+    'the program no-such-program was not found: install it',
   )
-  assert.equal(systemWords(await thrown(spawned('/etc/passwd'))), 'the program /etc/passwd may not be run by this user')
+  assert.equal(
+    systemWords(await thrown(spawned('/etc/passwd'))),
+    'the program /etc/passwd cannot be run by this user: check its mode',
+  )
 })
 
 test('what the disk says is told with the file', async () => {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'roomtone-words-'))
   const file = path.join(dir, 'a')
-  assert.equal(faultWords(await thrown(() => fs.readFileSync(file))), `${file} is not there`)
+  assert.equal(faultWords(await thrown(() => fs.readFileSync(file))), `${file} does not exist`)
   assert.equal(faultWords(await thrown(() => fs.readFileSync(dir))), 'a file is a directory')
   assert.equal(
     faultWords(await thrown(() => fs.writeFileSync('/dev/full', 'x')), '/dev/full'),
@@ -89,14 +92,14 @@ test('what the disk says is told with the file', async () => {
 
 test('a log tells them without a stack; a fault of ours keeps its own', async () => {
   const e = await thrown(() => fs.readFileSync('/nowhere/at/all'))
-  assert.deepEqual(errorFields(e), { error: '/nowhere/at/all is not there', code: 'ENOENT' })
+  assert.deepEqual(errorFields(e), { error: '/nowhere/at/all does not exist', code: 'ENOENT' })
   assert.doesNotMatch(String(errorFields(e).error), RAW)
   const made = await thrown(() => makeDir('/proc/none/at/all'))
   assert.deepEqual(errorFields(made), {
-    error: 'The directory /proc/none/at/all cannot be made: /proc/none is not there.',
+    error: 'The directory /proc/none/at/all cannot be made: /proc/none does not exist.',
   })
   const wrapped = errorFields(new Error('asked in vain', { cause: e }))
-  assert.deepEqual(wrapped, { error: 'asked in vain: /nowhere/at/all is not there' })
+  assert.deepEqual(wrapped, { error: 'asked in vain: /nowhere/at/all does not exist' })
   const bug = errorFields(new TypeError('x is not a function'))
   assert.equal(bug.error, 'x is not a function')
   assert.match(String(bug.stack), /words\.test/)

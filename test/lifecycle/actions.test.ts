@@ -112,12 +112,12 @@ test('without a new token the deploy stands, and the run says so', async () => {
   }
   const [none, words] = await act(async () => undefined)
   assert.equal(none, 0)
-  assert.match(words, /goes on with the token it has: the controller minted no new one/)
+  assert.match(words, /keeps its current token: the controller minted no new one/)
   const [lost, why] = await act(async () => {
     throw materialFail('unreachable', 'The controller cannot be reached.')
   })
   assert.equal(lost, 1)
-  assert.match(why, /goes on with the token it has.*cannot be reached/)
+  assert.match(why, /keeps its current token.*cannot be reached/)
   assert.deepEqual(fetched, [false, true, false, true])
   whole.vault.close()
 })

@@ -89,7 +89,7 @@ test('settings that cannot be meant are named, and what stands in them is not re
   refused({ SVC_ANSIBLE_TARGETS: '{"n":{"sshKeyFile":"/nonexistent"}}' }, /SVC_ANSIBLE_TARGETS.*cannot be read/)
   refused({ SVC_ANSIBLE_HOST_OVERRIDES: '{"n":1}' }, /SVC_ANSIBLE_HOST_OVERRIDES.*n: /)
   refused({ SVC_ANSIBLE_SSH_KEY_FILE: '/nonexistent' }, /SVC_ANSIBLE_SSH_KEY_FILE.*cannot be read/)
-  refused({ SVC_RUNNER_CONTROLLER_CA: import.meta.filename }, /holds no PEM certificate/)
+  refused({ SVC_RUNNER_CONTROLLER_CA: import.meta.filename }, /contains no PEM certificate/)
 })
 
 test('a key file in the targets is taken, and a warning names it', () => {

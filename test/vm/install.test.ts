@@ -222,7 +222,7 @@ test('a second run changes nothing, with the spent token or without one', { skip
 test('a runner on its own box has what it needs, and acts', { skip }, async () => {
   const asked = ['lifecycle', '--controller-url', controller.url, '--controller-ca', CA]
   const made = await setup(asked)
-  assert.match(made.stdout, /The controller has to hold the same \/etc\/credstore\/roomtone\.ansible-runner-token and/)
+  assert.match(made.stdout, /The controller needs the same \/etc\/credstore\/roomtone\.ansible-runner-token and/)
   assert.equal(made.code, 0, made.stdout + made.stderr)
   const tokens = '/etc/credstore/roomtone.ansible-runner-token /etc/credstore/roomtone.runner-token'
   assert.equal(await box.must(`stat -c '%U %a' ${tokens}`), 'root 600\nroot 600\n')

@@ -155,12 +155,12 @@ test('whatever is no request is refused in words, and repeats nothing of it', { 
   ]) {
     const { code, stderr } = await maintain(line)
     assert.equal(code, MAINTAIN_EXIT.misused)
-    assert.match(stderr, /^roomtone maintain: (This is no request|The request is longer)/)
+    assert.match(stderr, /^roomtone maintain: (Not a maintenance request|The request is longer)/)
   }
   const other = await maintain({ action: 'restart_service', nodeId: 'node_other' })
   assert.deepEqual(
     [other.code, other.stderr],
-    [2, `This box is the node ${nodeId}, not node_other. Nothing was touched.\n`],
+    [2, `This box is the node ${nodeId}, not node_other. Nothing was changed.\n`],
   )
   const more = await machine.run(`sudo -n ${PLACES.executable} maintain --help`, { user: USERS.agent })
   assert.notEqual(more.code, 0)
@@ -240,7 +240,7 @@ test('a take is not cut: nothing that stops the agent is done meanwhile, what to
   for (const line of lines) {
     const { code, stderr } = await maintain(line)
     assert.deepEqual([line.action, code], [line.action, MAINTAIN_EXIT.recording])
-    assert.match(stderr, /^roomtone maintain: A take runs on this node\. Nothing was touched/)
+    assert.match(stderr, /^roomtone maintain: A take is running on this node\. Nothing was changed/)
   }
   const { publicKey } = await controller.post(`/nodes/${nodeId}/ssh-credential/rotate`)
   assert.equal((await maintain({ action: 'rotate_trust', publicKey })).code, 0)
@@ -278,7 +278,7 @@ test('two at once: the second is told, and the first goes on to its end without 
   const second = await maintain({ action: 'smoke_check' })
   assert.deepEqual(
     [second.code, second.stderr],
-    [MAINTAIN_EXIT.locked, 'Another maintenance of this box is under way.\n'],
+    [MAINTAIN_EXIT.locked, 'Another maintenance run is in progress on this box.\n'],
   )
   ssh.kill('SIGKILL')
   await ended

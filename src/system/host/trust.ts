@@ -30,7 +30,7 @@ function read(what: string, file: string): string {
 /** Certificates of a PEM file, in its order. @throws UserError naming the file when it holds none or a damaged one. */
 function readCertificates(file: string, what = 'CA file'): string[] {
   const blocks = read(what, file).match(PEM) ?? []
-  if (blocks.length === 0) throw misuse(`the ${what} ${file} holds no PEM certificate`)
+  if (blocks.length === 0) throw misuse(`the ${what} ${file} contains no PEM certificate`)
   for (const block of blocks) {
     try {
       new X509Certificate(block)
@@ -93,8 +93,8 @@ export const stampOf = ({ caFile, clientCertFile, clientKeyFile }: Trust): strin
 
 const CA_OPTION = '--controller-ca'
 const UNKNOWN_ISSUER =
-  `its certificate is signed by nobody this machine trusts. Name the CA file of the site (${CA_OPTION}); where it is ` +
-  'named, the controller has another certificate authority by now: bring the new ca.pem here'
+  `no authority this machine trusts has signed its certificate. Name the CA file of the site (${CA_OPTION}); where it is ` +
+  'named already, the controller has a new certificate authority: copy its ca.pem to this machine'
 const NO_CLIENT =
   'it asks for a client certificate this machine does not show, or does not accept it. Make one on the controller ' +
   '(roomtone tls client NAME), and name its files in SVC_CONTROLLER_CLIENT_CERT_PATH and SVC_CONTROLLER_CLIENT_KEY_PATH'
@@ -114,7 +114,7 @@ const WORDS: Record<string, string> = {
   ERR_TLS_CERT_ALTNAME_INVALID:
     'its certificate is for other names. Use an address it names, or make one that names this address ' +
     '(on the controller: roomtone tls renew --host NAME)',
-  INVALID_PURPOSE: 'it shows a certificate that is none of a server: look at SVC_API_TLS_CERT_PATH on the controller',
+  INVALID_PURPOSE: 'its certificate is not a server certificate: check SVC_API_TLS_CERT_PATH on the controller',
   SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_ISSUER,
   UNABLE_TO_GET_ISSUER_CERT: UNKNOWN_ISSUER,
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNKNOWN_ISSUER,
@@ -126,7 +126,7 @@ const HANDSHAKE: [text: RegExp, words: string][] = [
   [/alert certificate required|alert handshake failure/, NO_CLIENT],
   [
     /wrong version number|packet length too long/,
-    'it speaks plain http there, not https: look at the address and its port',
+    'it answers in plain http, not https: check the address and its port',
   ],
 ]
 

@@ -73,7 +73,7 @@ export async function updateBinary(box: Box, request: Of<'update_binary'>): Prom
   const depot = depotOf(settingsOf(), readToken())
   const next = await resolve(depot, request.agentVersion)
   if (request.publicKey) installKey(request.publicKey)
-  if (next === version) return box.say(`${next} is in use already.`)
+  if (next === version) return box.say(`${next} is already in use.`)
   await fetchVersion(depot, next, box)
   const [before, after] = [programInUse(), path.join(PLACES.versions, next, 'roomtone')]
   const keep = async () => {
@@ -87,7 +87,7 @@ export async function updateBinary(box: Box, request: Of<'update_binary'>): Prom
     throw e
   })
   prune([before, after].map(folderOf))
-  box.say(`${next} is in service; ${version} is kept beside it.`)
+  box.say(`${next} is in service; ${version} is kept for a rollback.`)
 }
 
 const folderOf = (program: string): string => path.basename(path.dirname(program))
@@ -121,10 +121,10 @@ export async function restartService(box: Box, request: Of<'restart_service'>): 
 export async function rotateTrust(box: Box, request: Of<'rotate_trust'>): Promise<void> {
   if (request.controllerCa) await mayTrust(request.controllerCa)
   installKey(request.publicKey)
-  box.say('The key of the controller is in place.')
+  box.say('The key of the controller is installed.')
   if (!request.controllerCa) return
   const read = trustCa(request.controllerCa)
-  box.say(`The certificate authority is in place; the agent uses it from its next ${read ? 'connection' : 'start'} on.`)
+  box.say(`The certificate authority is installed; the agent uses it from its next ${read ? 'connection' : 'start'}.`)
 }
 
 /** Nothing of the caller's environment counts. */

@@ -20,7 +20,7 @@ export function programInUse(): string {
   try {
     return fs.realpathSync(PLACES.executable)
   } catch (e) {
-    throw maintenanceError('refused', `No agent is installed here: ${faultWords(e, PLACES.executable)}.`)
+    throw maintenanceError('refused', `No agent is installed on this box: ${faultWords(e, PLACES.executable)}.`)
   }
 }
 
@@ -48,6 +48,6 @@ export async function agentState(): Promise<UnitState> {
 export async function refuseWhileRecording(force: boolean): Promise<void> {
   const { running } = heldTakes(agentDir())
   if (running === 0 || force || !(await agentState()).active) return
-  const takes = running === 1 ? 'A take runs' : `${running} takes run`
-  throw maintenanceError('recording', `${takes} on this node. Nothing was touched; ask again later, or with force.`)
+  const takes = running === 1 ? 'A take is running' : `${running} takes are running`
+  throw maintenanceError('recording', `${takes} on this node. Nothing was changed; try again later, or use force.`)
 }

@@ -7,6 +7,6 @@ export async function lock(file: string): Promise<{ release: () => void }> {
   const held = await host.lock(file).catch((e: Error) => {
     throw maintenanceError('refused', e.message)
   })
-  if (!held) throw maintenanceError('locked', 'Another maintenance of this box is under way.')
+  if (!held) throw maintenanceError('locked', 'Another maintenance run is in progress on this box.')
   return held
 }

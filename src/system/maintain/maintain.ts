@@ -44,7 +44,7 @@ function perform(box: Box, request: MaintainRequest): Promise<void> {
 function checkNode({ nodeId }: MaintainRequest): void {
   const own = settingsOf().SVC_NODE_ID
   if (nodeId !== undefined && own !== undefined && nodeId !== own)
-    throw maintenanceError('misused', `This box is the node ${own}, not ${nodeId}. Nothing was touched.`)
+    throw maintenanceError('misused', `This box is the node ${own}, not ${nodeId}. Nothing was changed.`)
 }
 
 /** The connection may go at any moment: what was begun is brought to an end, and nobody has to hear of it. */

@@ -29,7 +29,7 @@ function parse(text: string): { arch: string; version: string }[] {
   } catch {
     // Told below: whatever it is, it is not what was asked for.
   }
-  throw maintenanceError('failed', 'The answer of the controller is no release: is it older than this agent?')
+  throw maintenanceError('failed', 'The controller did not answer with a release: is it older than this agent?')
 }
 
 /** It becomes the name of a directory. */
@@ -40,7 +40,7 @@ export async function fetchVersion(depot: Depot, version: string, { say }: Box):
   const work = fs.mkdtempSync(path.join(PLACES.versions, '.incoming-'))
   try {
     const archive = await proved(depot, version, work)
-    say(`Downloaded and proved ${path.basename(archive)}.`)
+    say(`Downloaded and verified ${path.basename(archive)}.`)
     place(await unpacked(archive, version, work), version)
   } finally {
     fs.rmSync(work, { force: true, recursive: true })
@@ -70,7 +70,7 @@ async function unpacked(archive: string, version: string, work: string): Promise
     throw maintenanceError('failed', `${path.basename(archive)} cannot be unpacked: ${tar.stderr.trim()}`)
   const names = fs.readdirSync(dir, { encoding: 'utf8', recursive: true })
   const program = names.map((name) => path.join(dir, name)).find(isProgram)
-  if (!program) throw maintenanceError('failed', `There is no roomtone in ${path.basename(archive)}.`)
+  if (!program) throw maintenanceError('failed', `${path.basename(archive)} does not contain roomtone.`)
   fs.chmodSync(program, 0o755)
   const said = await run(program, ['version'], { env: {}, timeoutMs: 60_000 }).catch((e: Error) => ({
     ...FAILED,
@@ -79,7 +79,7 @@ async function unpacked(archive: string, version: string, work: string): Promise
   if (said.stdout.trim() !== version || said.code !== 0)
     throw maintenanceError(
       'failed',
-      `The program in it does not run here as ${version}: ${said.stderr.trim() || said.stdout.trim()}`,
+      `The program in it does not run on this box as ${version}: ${said.stderr.trim() || said.stdout.trim()}`,
     )
   return program
 }

@@ -8,7 +8,7 @@ const PATIENCE_MS = 30_000
 /** Up to the end of the line, or of the stream. @throws UserError when it is too long, or does not come */
 export async function readLine(from: Readable, patienceMs: number = PATIENCE_MS): Promise<string> {
   const late = setTimeout(
-    () => from.destroy(maintenanceError('misused', 'No request came on standard input.')),
+    () => from.destroy(maintenanceError('misused', 'No request arrived on standard input.')),
     patienceMs,
   )
   const pieces: Buffer[] = []
@@ -32,9 +32,9 @@ export function parseRequest(line: string): MaintainRequest {
   const { data, error } = MaintainRequest.safeParse(jsonOf(line))
   if (data) return data
   const faults = error.issues.map(({ code, message, path }) =>
-    code === 'unrecognized_keys' ? 'it has a member nobody knows' : `${path.join('.') || 'it'}: ${message}`,
+    code === 'unrecognized_keys' ? 'it has an unknown member' : `${path.join('.') || 'it'}: ${message}`,
   )
-  throw maintenanceError('misused', `This is no request for maintenance: ${faults.join('; ')}.`)
+  throw maintenanceError('misused', `Not a maintenance request: ${faults.join('; ')}.`)
 }
 
 function jsonOf(line: string): unknown {
@@ -42,9 +42,6 @@ function jsonOf(line: string): unknown {
     return JSON.parse(line)
   } catch {
     // The parser's words repeat the text, which may hold a token.
-    throw maintenanceError(
-      'misused',
-      'This is no request for maintenance: expected one line of JSON on standard input.',
-    )
+    throw maintenanceError('misused', 'Not a maintenance request: expected one line of JSON on standard input.')
   }
 }

@@ -17,5 +17,5 @@ export function rolledBack(failed: string, before: string, worse: Fault | undefi
       'failed',
       `${failed} The node runs again with ${before}, and with that, too, ${worse.words}: does the controller answer at all?`,
     )
-  return maintenanceError('broken', `${failed} Also with ${before}, ${worse.words}: somebody must look at this box.`)
+  return maintenanceError('broken', `${failed} Also with ${before}, ${worse.words}: this box needs attention.`)
 }

@@ -36,7 +36,7 @@ export async function replace(): Promise<Fault | undefined> {
 
 /** Waits until the agent that was started is online as `version`. Undefined when it is. */
 export async function untilOnline({ say }: Box, version: string, patienceSeconds: number): Promise<Fault | undefined> {
-  say('Started; waiting until the controller hears it ...')
+  say('Started; waiting until it is online ...')
   const { invocation } = await agentState()
   let word = systemClock.monotonic()
   const until = word + patienceSeconds * 1000
@@ -44,10 +44,10 @@ export async function untilOnline({ say }: Box, version: string, patienceSeconds
     const now = await agentState()
     const sign = ofProcess(now.pid)
     if (sign?.online && sign.version === version) return undefined
-    if (now.invocation !== invocation || !now.active) return down(`it ended soon after its start (${SEE})`)
-    if (sign && sign.version !== version) return down(`it says it is ${sign.version}, not ${version}`)
+    if (now.invocation !== invocation || !now.active) return down(`it stopped soon after its start (${SEE})`)
+    if (sign && sign.version !== version) return down(`it reports version ${sign.version}, not ${version}`)
     if (systemClock.monotonic() > until)
-      return { runs: true, words: `the controller did not hear it within ${patienceSeconds} s (${SEE})` }
+      return { runs: true, words: `it was not online within ${patienceSeconds} s (${SEE})` }
     if (systemClock.monotonic() - word > WORD_EVERY_MS) {
       say('... not yet')
       word = systemClock.monotonic()

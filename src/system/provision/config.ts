@@ -75,7 +75,7 @@ export function readUsbConfig(args: string[], env: Env = process.env): UsbConfig
   const { values: v } = parseArgs({ args, options: OPTIONS })
   if (v.help) return undefined
   const url = v['controller-url'] ?? env.SVC_CONTROLLER_URL
-  if (!url) throw misuse('--controller-url is missing: the address by which the boxes reach the controller.')
+  if (!url) throw misuse('--controller-url is missing: the address at which the boxes reach the controller.')
   const api = v['api-url'] ?? url
   mayUse('controller-url', url, v['allow-insecure'])
   mayUse('api-url', api, v['allow-insecure'])
@@ -112,7 +112,7 @@ export function readTake(args: string[], env: Env = process.env): TakeConfig | u
   mayUse('controller-url', url, v['allow-insecure'])
   if (!v.out) throw misuse('--out is missing: the file the take is written to, for example take.mp3.')
   const seconds = /^\d{1,4}$/.test(v.seconds) ? Number(v.seconds) : 0
-  if (seconds < 1 || seconds > MOST_SECONDS) throw misuse(`--seconds is a whole number from 1 to ${MOST_SECONDS}.`)
+  if (seconds < 1 || seconds > MOST_SECONDS) throw misuse(`--seconds expects a whole number from 1 to ${MOST_SECONDS}.`)
   const { node, out, room } = v
   return { ...operatorOf(url, v, env), node, out, owner: askerOf(env), room, seconds }
 }
@@ -160,7 +160,7 @@ function nodesOf(v: { node: string[]; room: string[]; 'rooms-file'?: string | un
   const nodes = [...v.room.map(roomOf), ...table, ...v.node.map((nodeId) => ({ nodeId }))]
   if (nodes.length === 0) throw misuse('Name at least one room: --room "Alias;site;room", --rooms-file or --node.')
   if (nodes.length > SETUP_NODES_MAX)
-    throw misuse(`One stick holds ${SETUP_NODES_MAX} rooms at most; these are ${nodes.length}.`)
+    throw misuse(`A stick holds at most ${SETUP_NODES_MAX} rooms; ${nodes.length} were given.`)
   return nodes
 }
 

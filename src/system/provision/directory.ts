@@ -28,7 +28,7 @@ function opened(file: string): { handle: number; size: number } {
   try {
     handle = fs.openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   } catch (e) {
-    if (code(e) === 'ENOENT') throw new UserError(`There is no ${path.basename(file)} in ${path.dirname(file)}.`)
+    if (code(e) === 'ENOENT') throw new UserError(`No ${path.basename(file)} found in ${path.dirname(file)}.`)
     if (code(e) === 'ELOOP') throw new UserError(`${file} is a symbolic link: put the file itself there.`)
     throw new UserError(`${file} cannot be read: ${code(e)}.`)
   }

@@ -103,7 +103,7 @@ function refuseToLose({ nodes, replace }: SetupFile, joined: Present, { mayRepla
   const { nodeId } = joined
   if (!replace)
     throw new UserError(
-      `This box belongs to the node ${nodeId} already, and was left as it is. To make it another one, write the stick with --replace.`,
+      `This box belongs to the node ${nodeId} already, and was left unchanged. To make it another node, write the stick with --replace.`,
     )
   if (!mayReplace && !showsItself(joined))
     throw new UserError(
@@ -111,7 +111,7 @@ function refuseToLose({ nodes, replace }: SetupFile, joined: Present, { mayRepla
         `certificate and cannot vouch for this stick. ${PERMIT}`,
     )
   if (takes.running > 0)
-    throw new UserError(`This box records as ${nodeId}: put the stick in again when the take has ended.`)
+    throw new UserError(`This box records as ${nodeId}: insert the stick again when the recording has ended.`)
   const stays = nodes.length === 1 && nodes[0]?.nodeId === nodeId
   if (takes.undelivered > 0 && !stays)
     throw new UserError(
@@ -128,7 +128,7 @@ async function tried(file: SetupFile, entry: SetupEntry, parts: JoiningParts): P
     if (outcome.result !== 'failed') return outcome
     if (await parts.isGood(controllerOf(file, parts.state.joined), entry)) return outcome
     // Spent by another box, or by this one, whose setup failed afterwards.
-    return refused ? undefined : { ...outcome, words: `${outcome.words} The token is spent: make a new stick.` }
+    return refused ? undefined : { ...outcome, words: `${outcome.words} The token has been used: make a new stick.` }
   } catch (e) {
     if (!(e instanceof NoAnswer)) throw e
     return { nodeId: entry.nodeId, result: 'failed', words: `${e.message}. Nothing was changed.` }

@@ -125,7 +125,7 @@ async function provision({ discard, from, replace, say, signal, waitSeconds }: O
     if (discard && joined(outcome)) source.discard()
   } catch (e) {
     // The box is what it is, whatever became of the place the file came from.
-    say(`No word could be left where the file came from: ${faultWords(e)}`)
+    say(`The result could not be written to where the file came from: ${faultWords(e)}`)
   }
   return joined(outcome) ? 0 : 1
 }

@@ -60,7 +60,7 @@ async function recorder(desk: Desk): Promise<Found> {
   const lines = found.map(
     ({ alias, id, location }) => `  --node ${id}   "${alias}", ${location.site}, ${location.room}`,
   )
-  throw new UserError(`There are ${found.length} recorders${where}. Say which:\n${lines.join('\n')}`)
+  throw new UserError(`There are ${found.length} recorders${where}. Choose one:\n${lines.join('\n')}`)
 }
 
 /** The take once nothing more happens to it; says what it is doing meanwhile. @throws the signal's reason */
@@ -82,7 +82,7 @@ function newFile({ out, owner }: TakeConfig): fs.WriteStream {
     if (owner) fs.fchownSync(fd, owner.uid, owner.gid)
     return fs.createWriteStream('', { fd })
   } catch (e) {
-    throw new UserError(`${out} cannot be made: ${faultWords(e, out)}. Nothing was recorded.`)
+    throw new UserError(`${out} cannot be created: ${faultWords(e, out)}. Nothing was recorded.`)
   }
 }
 
@@ -90,7 +90,7 @@ function newFile({ out, owner }: TakeConfig): fs.WriteStream {
 async function brought(desk: Desk, to: fs.WriteStream): Promise<Recording> {
   const { controller, seconds } = desk.config
   const { alias, id: nodeId, status } = await recorder(desk)
-  if (ABSENT.has(status)) throw new UserError(`The recorder "${alias}" is ${status}: start it, or see what it says.`)
+  if (ABSENT.has(status)) throw new UserError(`The recorder "${alias}" is ${status}: start it, or check its log.`)
   const body: RecordingStart = { durationSeconds: seconds, nodeId }
   const { signal, token } = desk
   const started = await ask(controller, { body, method: 'POST', path: '/recordings', signal, token })
@@ -114,7 +114,7 @@ async function record(config: TakeConfig): Promise<void> {
     to.destroy()
     // Without the take it would be an empty or a broken file of sound.
     fs.rmSync(config.out, { force: true })
-    if (signal.aborted) throw new UserError('The take is not done yet: it goes on by itself, see GET /recordings.')
+    if (signal.aborted) throw new UserError('The recording has not finished yet: it continues, see GET /recordings.')
     throw e
   }
 }

@@ -9,7 +9,8 @@ import type { Operator } from './config.ts'
 
 /** The line typed at the terminal, which does not show it. @throws UserError without a terminal */
 async function typed(question: string): Promise<string> {
-  if (!process.stdin.isTTY) throw new UserError('The password comes from --password-file, - for standard input.')
+  if (!process.stdin.isTTY)
+    throw new UserError('There is no terminal to ask for the password: use --password-file (- is standard input).')
   const nowhere = new Writable({ write: (_, __, done) => done() })
   const line = createInterface({ input: process.stdin, output: nowhere, terminal: true })
   // Not before: until then the terminal shows what is typed.
@@ -30,7 +31,7 @@ export function dataOf(what: string, { status, text }: Answer): unknown {
   if (status < 300 && body?.data !== undefined) return body.data
   const issues = (body?.issues ?? []).map(({ message, path = [] }) => `${path.join('.')}: ${message}`)
   const words = [body?.error ?? 'its answer cannot be read', ...issues].join('; ').slice(0, 500)
-  throw new UserError(`The controller refused the ${what} (${status}): ${words}`)
+  throw new UserError(`The controller refused the ${what} (status ${status}): ${words}`)
 }
 
 interface Body {

@@ -23,7 +23,7 @@ export function sourceOf(places: readonly string[], permits: Permits, signal: Ab
     const source = sourceAt(place, permits, signal)
     if (source) return source
   }
-  throw new UserError(`There is no ${SETUP_FILE} in ${places.join(', ')}.`)
+  throw new UserError(`No ${SETUP_FILE} found in ${places.join(', ')}.`)
 }
 
 function sourceAt(place: string, permits: Permits, signal: AbortSignal): Source | undefined {

@@ -48,7 +48,7 @@ export async function errand(
 
 function answered(device: string, { code, stderr, stdout, timedOut }: RunResult): Errands {
   if (timedOut) throw new UserError(`${device} does not answer. Perhaps the stick is damaged: try another one.`)
-  if (code !== 0) throw new UserError(`${device} cannot be looked into: ${stderr.trim().slice(0, 300)}`)
+  if (code !== 0) throw new UserError(`${device} cannot be opened: ${stderr.trim().slice(0, 300)}`)
   return JSON.parse(stdout) as Errands
 }
 
@@ -141,6 +141,6 @@ async function mtools(device: string, command: string, args: string[]): Promise<
   if (code === 0) return
   if (signal === 'SIGXFSZ' || stderr.includes('File too large'))
     throw new UserError(`${SETUP_FILE} is larger than ${SETUP_FILE_MAX / 1024} KiB.`)
-  if (stderr.includes('not found')) throw new UserError(`There is no ${SETUP_FILE} on ${device}.`)
+  if (stderr.includes('not found')) throw new UserError(`No ${SETUP_FILE} found on ${device}.`)
   throw new UserError(`${device} cannot be read (${stderr.trim().slice(0, 300)}). Perhaps the stick is damaged.`)
 }

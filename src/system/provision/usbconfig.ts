@@ -55,7 +55,7 @@ function mayWrite({ allowLocal, out, overwrite }: UsbConfig): void {
     throw new UserError(`${out} cannot be written: ${faultWords(e, out)}.`)
   }
   if (!overwrite && fs.lstatSync(file, { throwIfNoEntry: false }))
-    throw new UserError(`${file} is there already, and its tokens may still be good: give --overwrite to replace it.`)
+    throw new UserError(`${file} already exists, and its tokens may still be valid: add --overwrite to replace it.`)
 }
 
 /** Two boxes in one room are rare, a command that is given twice is not. @throws UserError */

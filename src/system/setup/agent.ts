@@ -38,9 +38,9 @@ async function refuseOther(options: AgentSetup, parts: SetupParts): Promise<void
   if (!isOther(options)) return
   const id = readEnvFile(PLACES.agentSettings).SVC_NODE_ID
   if (!options.replace)
-    throw new UserError(`this box is the node ${id} already. To make it ${options.nodeId}, ask for that with --replace`)
+    throw new UserError(`this box is already node ${id}: add --replace to make it ${options.nodeId}`)
   const { running, undelivered } = heldTakes()
-  if (running > 0) throw new UserError(`this box is the node ${id} and records: wait for the end of its take`)
+  if (running > 0) throw new UserError(`this box is node ${id} and is recording: wait until the recording has ended`)
   if (undelivered > 0)
     throw new UserError(
       `this box holds ${undelivered} take(s) of the node ${id} that its controller does not have: as another node it could never deliver them`,

@@ -50,7 +50,7 @@ const steady = (unit: string) => async (signal: AbortSignal) => {
   const pid = await mainPid(unit)
   await sleep(STEADY_MS, undefined, { signal })
   if (pid === 0 || pid !== (await mainPid(unit)) || !(await unitState(unit)).active)
-    throw new UserError(`${unit} ends right after its start: see journalctl -u ${unit}`)
+    throw new UserError(`${unit} stops right after it was started: see journalctl -u ${unit}`)
 }
 
 /** A service that may be started anew at any time; `reads`: files it reads at its start. */

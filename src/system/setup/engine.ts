@@ -23,7 +23,7 @@ export async function exclusively<T>(work: () => Promise<T>, places: SetupPlaces
   const held = await lock(places.lock).catch((e: Error) => {
     throw new UserError(e.message)
   })
-  if (!held) throw new UserError('another setup runs on this box: wait until it is done')
+  if (!held) throw new UserError('another setup is running on this box: wait until it has finished')
   try {
     return await work()
   } finally {
@@ -76,13 +76,13 @@ export const runSteps = (steps: Step[], parts: SetupParts, places: SetupPlaces =
 async function applyOrTakeBack(steps: Step[], parts: SetupParts, journal: Journal): Promise<SetupDone> {
   const { say } = parts
   if (journal.undoing) await takenBack(journal, say)
-  else if (journal.changes.length > 0) say('An earlier setup was cut off: this one goes on with it.')
+  else if (journal.changes.length > 0) say('An earlier setup was interrupted: continuing it.')
   try {
     const changed = await applied(steps, journal, parts)
     journal.close()
     return { changed }
   } catch (e) {
-    if (journal.changes.length > 0) say('Taking back what was changed ...')
+    if (journal.changes.length > 0) say('Undoing the changes ...')
     await takenBack(journal, say)
     throw e
   }
@@ -101,6 +101,6 @@ export const finishUndo = ({ say }: SetupParts, places: SetupPlaces = BOX): Prom
 /** Ends what an earlier run left half done by taking it back. Call it `exclusively`. */
 export async function takeBackUnfinished({ say }: SetupParts): Promise<void> {
   const journal = new Journal(JOURNAL_DIR)
-  if (journal.changes.length > 0) say('An earlier setup was cut off: it is taken back first.')
+  if (journal.changes.length > 0) say('An earlier setup was interrupted: undoing it first.')
   await takenBack(journal, say)
 }

@@ -70,7 +70,9 @@ export const commandStep = (): Step => ({
   done: () => linksTo(PLACES.command, PLACES.executable),
   apply(journal) {
     if (stands(PLACES.command) && !isLink(PLACES.command))
-      throw new UserError(`${PLACES.command} is a file that somebody else put there: move it away and run this again`)
+      throw new UserError(
+        `${PLACES.command} is a file that does not belong to Roomtone: move it away and run this again`,
+      )
     publicDirectory(path.dirname(PLACES.command), journal)
     journal.keep(PLACES.command)
     link(PLACES.executable, PLACES.command)

@@ -28,10 +28,10 @@ export async function holdAgent(say: (line: string) => void): Promise<() => void
       return askHold(dir, HOLD_SECONDS)
     })
     if (!(await answered(dir, id)))
-      say(`The agent did not answer within ${ANSWER_MS / 1000} s; its directory is believed.`)
+      say(`The agent did not answer within ${ANSWER_MS / 1000} s: going by the files in its directory.`)
   } catch (e) {
     // A full disk, or one that is read-only: the agent may be what has to be started anew for it.
-    say(`The agent could not be asked to begin nothing new: ${faultWords(e)}.`)
+    say(`The agent could not be asked to start no new recordings: ${faultWords(e)}.`)
   }
   return releaseAgent
 }

@@ -33,7 +33,7 @@ async function refused(): Promise<boolean> {
 }
 
 const NO_TOKEN = (nodeId: string): string =>
-  `this box has no credential of ${nodeId} yet: mint a bootstrap token for that node and give it with --bootstrap-token-file`
+  `this box has no token for ${nodeId} yet: mint a bootstrap token for that node and pass it with --bootstrap-token-file`
 
 /**
  * Before anything is installed: whether there is a token where one is needed, the controller is there, and it would take the

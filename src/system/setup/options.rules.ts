@@ -13,7 +13,7 @@ const isOneWord = (text: string): boolean => /^\S*$/.test(text)
 function urlFault(given: string, allowInsecure: boolean): string | undefined {
   const url = isOneWord(given) && URL.canParse(given) ? new URL(given) : undefined
   if (!url || !/^https?:$/.test(url.protocol))
-    return `--controller-url ${given || '""'} is no http or https address: give for example https://recorder.example`
+    return `--controller-url ${given || '""'} is not an http or https address: give for example https://recorder.example`
   if (url.username || url.password) return '--controller-url holds a password: leave it out'
   if (url.protocol === 'http:' && !allowInsecure && !isLoopback(url.hostname))
     return `${given} is plain http, and everything that is sent could be read on the way: use https, or --allow-insecure while you try things out`
@@ -27,17 +27,17 @@ const labelFault = (flag: string, value: string | undefined): string | undefined
 
 function tokenWords(given: string): string {
   if (given.startsWith('svc_node_'))
-    return 'the token given is the own one of a node: mint a bootstrap token for this node (it begins with svc_bs_)'
+    return 'the token belongs to a node: mint a bootstrap token for this node (it begins with svc_bs_)'
   if (given === '' || /\s/.test(given) || given.startsWith('svc_bs_'))
     return 'the bootstrap token is empty, or not one word: copy it whole, or mint a new one'
-  return 'the token given is no bootstrap token: those begin with svc_bs_. Mint one for this node'
+  return 'the token is not a bootstrap token: those begin with svc_bs_. Mint one for this node'
 }
 
 /** What is wrong with the options, in a sentence that names the flag; undefined when nothing is. */
 export function agentFault(options: AgentSetup): string | undefined {
   const { bootstrapToken, controllerCa, nodeId } = options
   if (!clientId.safeParse(nodeId).success)
-    return `--node-id ${nodeId || '""'} is no id of a node: copy it from its page`
+    return `--node-id ${nodeId || '""'} is not a node ID: copy it from the node's page`
   if (bootstrapToken !== undefined && !TOKEN.test(bootstrapToken)) return tokenWords(bootstrapToken)
   return (
     authorityFault(controllerCa) ??
@@ -80,7 +80,7 @@ export function lifecycleFault(
 /** The controller would refuse to start with both. */
 export const runnerFault = (settings: Record<string, string | undefined>): string | undefined =>
   isOn(settings.SVC_LIFECYCLE_EMBEDDED) && settings.SVC_ANSIBLE_RUNNER_URL
-    ? 'the settings of the controller name a runner (SVC_ANSIBLE_RUNNER_URL): take that line out, or leave --with-lifecycle away'
+    ? 'the settings of the controller name a runner (SVC_ANSIBLE_RUNNER_URL): remove that line, or leave out --with-lifecycle'
     : undefined
 
 const HIGHEST_PORT = 65_535
@@ -94,7 +94,7 @@ export function controllerFault({ host, port, publicUrl, tlsCert, tlsKey }: Cont
     publicUrl !== undefined &&
     !(isOneWord(publicUrl) && URL.canParse(publicUrl) && /^https?:$/.test(new URL(publicUrl).protocol))
   )
-    return `--public-url ${publicUrl} is no http or https address: give for example https://recorder.example`
+    return `--public-url ${publicUrl} is not an http or https address: give for example https://recorder.example`
   return host !== undefined && !/^[\w.:%-]{1,255}$/.test(host) ? '--host has to be an address to listen on' : undefined
 }
 

@@ -81,7 +81,7 @@ async function install(names: string[]): Promise<void> {
 export function packagesStep(roles: readonly Role[], wanted: boolean, { say }: SetupParts): Step {
   const tell = (missing: string[]) => {
     const lost = new Set(NEEDS.filter((need) => missing.includes(need.package)).map((need) => need.for))
-    say(`Not installed: ${missing.join(', ')}. Without them there is no ${[...lost].join(', no ')}.`)
+    say(`Not installed: ${missing.join(', ')}. Without them these do not work: ${[...lost].join(', ')}.`)
   }
   return {
     name: 'packages',

@@ -82,7 +82,7 @@ function refuseToLoseTakes(roles: readonly Role[], purge: boolean, all: boolean)
   const touched = roles.includes('agent') || (purge && all)
   if (meant || !touched) return
   const { running, undelivered } = heldTakes()
-  if (running > 0) throw new UserError('this box records right now: wait for the end of the take')
+  if (running > 0) throw new UserError('this box is recording: wait until the recording has ended')
   if (undelivered > 0)
     throw new UserError(
       `this box holds ${undelivered} take(s) that the controller does not have: let the agent deliver them first, or lose them with --purge`,

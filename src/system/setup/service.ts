@@ -59,7 +59,7 @@ async function started(verb: 'start' | 'restart', unit: string, signal: AbortSig
   } catch {
     signal.throwIfAborted()
     const words = await tool('journalctl', ['-u', unit, '-n', '5', '-o', 'cat', '--no-pager'])
-    throw new UserError(`${unit} does not start. Its last words: ${words.trim().slice(-800)}`)
+    throw new UserError(`${unit} does not start. Its last log lines: ${words.trim().slice(-800)}`)
   }
 }
 
@@ -122,5 +122,5 @@ export const agentBusy = (): boolean => heldTakes().running > 0
 /** Started once, it starts the agent anew as soon as no take runs. */
 export async function refreshLater({ say }: SetupParts): Promise<void> {
   await systemctl('start', '--no-block', UNITS.agentRefresh)
-  say('This box records: the agent takes the changes over as soon as no take runs.')
+  say('This box is recording: the agent applies the changes when no take is running.')
 }

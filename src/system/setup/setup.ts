@@ -129,14 +129,16 @@ async function controller(flags: Flags, parts: SetupParts): Promise<SetupDone> {
     parts,
   )
   if (fs.existsSync(FIRST_PASSWORD))
-    parts.say(`The first admin's password is in ${FIRST_PASSWORD} (root reads it), unless it was changed since.`)
+    parts.say(
+      `The password of the first admin is in ${FIRST_PASSWORD} (readable by root), unless it has been changed since.`,
+    )
   return done
 }
 
 async function lifecycle(flags: Flags, parts: SetupParts): Promise<SetupDone> {
   const ca = flags['controller-ca']
   if (flags['controller-token-file'] === '-' && flags['runner-token-file'] === '-')
-    throw misuse('standard input holds one token: give the other one in a file')
+    throw misuse('standard input can hold only one token: give the other one in a file')
   const optional = {
     controllerCa: ca === undefined ? undefined : readNamedFile('--controller-ca', ca),
     controllerToken: tokenOf(flags, 'controller-token-file'),
@@ -160,13 +162,13 @@ async function lifecycle(flags: Flags, parts: SetupParts): Promise<SetupDone> {
 function tellSecrets({ say }: SetupParts): void {
   const files = RUNNER_SECRETS.map(credentialFile).filter((file) => fs.existsSync(file))
   if (files.length === 0) return
-  say(`The controller has to hold the same ${files.join(' and ')} (root's, mode 0600), and this runner's address as`)
-  say('SVC_ANSIBLE_RUNNER_URL in its settings; start it anew then.')
+  say(`The controller needs the same ${files.join(' and ')} (root's, mode 0600), and this runner's address as`)
+  say('SVC_ANSIBLE_RUNNER_URL in its settings; then restart it.')
 }
 
 function remove(flags: Flags, parts: SetupParts, [role]: string[]): Promise<SetupDone> {
   if (role !== undefined && !ROLES.includes(role as Role))
-    throw misuse(`"${role}" is nothing a box can be: ${ROLES.join(', ')}`)
+    throw misuse(`unknown role "${role}": expected ${ROLES.join(', ')}`)
   return removeAll({ purge: flags.purge, ...(role === undefined ? {} : { roles: [role as Role] }) }, parts)
 }
 
@@ -176,19 +178,19 @@ const stick: Verb = (flags, parts) => prepareAgent(!flags['no-packages'], parts)
 const VERBS: Record<string, Verb> = { agent, controller, lifecycle, remove, stick }
 
 const ending = (verb: string, { changed }: SetupDone): string => {
-  if (changed.length === 0) return 'Nothing to do: everything is as it should be.'
+  if (changed.length === 0) return 'Nothing to do: everything is already in place.'
   if (verb === 'remove') return `Removed: ${changed.join(', ')}.`
   return verb === 'agent' && changed.includes(`the service ${UNITS.agent}`)
-    ? `Done: this box runs Roomtone ${version}, and its controller hears it.`
+    ? `Done: this box runs Roomtone ${version} and is connected to its controller.`
     : `Done: this box runs Roomtone ${version}.`
 }
 
 function prerequisites(verb: string): void {
   if (process.getuid?.() !== 0) throw new UserError('only root can do this: run it with sudo')
   if (!fs.existsSync('/run/systemd/system'))
-    throw new UserError('this box is not run by systemd, which starts and watches the services')
+    throw new UserError('this box does not run systemd, which is needed to start and watch the services')
   if (!inExecutable && verb !== 'remove')
-    throw new UserError('only the executable can install itself: npm run build, then dist/roomtone setup')
+    throw new UserError('setup runs from the executable only: npm run build, then dist/roomtone setup')
 }
 
 /** Aborted by the first signal; a second one is heard no more while changes are taken back. */

@@ -65,7 +65,7 @@ export function initSite(
   const there = [ca, caKey, cert, key].find((file) => fs.existsSync(file))
   if (there)
     throw misuse(
-      `${there} is already there, and nothing was changed: roomtone tls renew renews the certificate. To begin anew with ` +
+      `${there} already exists, and nothing was changed: roomtone tls renew renews the certificate. To begin anew with ` +
         'another authority, which every recorder then has to be told, move the old files away or name another --dir.',
     )
   const name = `Roomtone site CA ${randomBytes(4).toString('hex')}`
@@ -138,12 +138,12 @@ export function makeClient(
   now: number,
 ): Pair & { file: string } {
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(name))
-    throw misuse(`"${name}" is no name for a client: letters, digits, _ and -, at most 64, as the id of a node.`)
+    throw misuse(`"${name}" is not a valid client name: use at most 64 letters, digits, _ and -, as in a node ID.`)
   const authority = readAuthority(dir, now)
   const { clients } = siteFiles(dir)
   const file = path.join(clients, `${name}.pem`)
   if (fs.existsSync(file) && !replace)
-    throw misuse(`${file} is already there, and nothing was changed: --force makes another one in its place.`)
+    throw misuse(`${file} already exists, and nothing was changed: --force makes another one in its place.`)
   const pair = issue(authority, { hosts: [], name, span: spanOf(now, days, endOf(authority.cert)) })
   openDir(clients, 0o700)
   writePair(file, path.join(clients, `${name}.key`), pair)

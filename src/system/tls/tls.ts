@@ -140,7 +140,7 @@ const hostsOf = (option: string, texts: string[] = []): Host[] =>
 function daysOf(text: string | undefined, fallback: number, most: number): number {
   const days = text === undefined ? fallback : Number(text)
   if (!Number.isInteger(days) || days < 1 || days > most)
-    throw misuse(`"${text}" is no number of days: a whole number from 1 to ${most}.`)
+    throw misuse(`"${text}" is not a number of days: expected a whole number from 1 to ${most}.`)
   return days
 }
 

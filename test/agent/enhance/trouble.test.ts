@@ -34,7 +34,7 @@ test('an unusable model: the recurrent engine takes over, a health event and the
   const b = bench(t, [speech()], { model })
   const { details } = await b.run(all)
   assert.equal(details.denoiser?.engine, 'rnnoise')
-  assert.match(details.enhancementFailure ?? '', /^denoised by rnnoise: .*\/nowhere\/model\.onnx is not there/)
+  assert.match(details.enhancementFailure ?? '', /^denoised by rnnoise: .*\/nowhere\/model\.onnx does not exist/)
   assert.deepEqual(
     b.happened.map(({ severity, type }) => `${severity} ${type}`),
     ['warning agent.enhancement.model_unusable'],

@@ -88,7 +88,7 @@ test('a missing program and an unknown format fail at once', async (t) => {
   w.runner.accept(w.link.add(job('b', { captureFormat: 'MU_LAW' })))
   await w.runner.idle()
   const reasons = Object.fromEntries(w.link.failed)
-  assert.match(reasons.a!, /^capture_start_failed: .*is not there: install it/)
+  assert.match(reasons.a!, /^capture_start_failed: .*was not found: install it/)
   assert.equal(reasons.b, 'capture_format_not_supported: MU_LAW')
 })
 

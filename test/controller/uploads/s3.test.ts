@@ -89,7 +89,7 @@ const REFUSALS: [string, Try['options'], RegExp][] = [
   [
     'a host that does not exist',
     { endpoint: 'http://host.invalid' },
-    /^s3_upload_failed: the name host\.invalid (is not known|could not be looked up)/,
+    /^s3_upload_failed: the name host\.invalid (is not known|could not be resolved)/,
   ],
 ]
 for (const [what, options, reason] of REFUSALS)

@@ -219,7 +219,7 @@ for (const [damage, how] of DAMAGES)
 test('a program that is not there, or only talks, fails with words', async () => {
   assert.match(
     await reasonOf(deliver({ command: path.join(dir, 'nowhere') })),
-    /^smb_upload_failed: the program .*nowhere is not there/,
+    /^smb_upload_failed: the program .*nowhere was not found/,
   )
   const talks = program(`echo 'oh no, ${'x'.repeat(5000)}' >&2; cat >/dev/null; exit 3`)
   const told = await reasonOf(deliver({ command: talks }))

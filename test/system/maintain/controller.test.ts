@@ -57,7 +57,7 @@ test('a program that will run as root does not come in the clear over a network,
   assert.throws(() => depotOf({}, undefined), failed(/has not joined/))
   assert.throws(
     () => depotOf({ ...settings('https://recorder.example'), SVC_CONTROLLER_CA_CERT_PATH: '/nowhere/ca.pem' }, TOKEN),
-    failed(/CA file cannot be read: \/nowhere\/ca\.pem is not there/),
+    failed(/CA file cannot be read: \/nowhere\/ca\.pem does not exist/),
   )
 })
 

@@ -23,5 +23,5 @@ test('a controller that is away in the middle of it does not make a box broken t
 test('somebody has to look at a box that does not run with what it had', () => {
   const [exit, words] = ended({ runs: false, words: 'it does not start' })
   assert.equal(exit, MAINTAIN_EXIT.broken)
-  assert.equal(words, 'Also with 1, it does not start: somebody must look at this box.')
+  assert.equal(words, 'Also with 1, it does not start: this box needs attention.')
 })

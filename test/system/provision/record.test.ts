@@ -74,10 +74,10 @@ test('what cannot work says so, names what to give, and leaves no file', async (
   const cases: [string[], number, RegExp][] = [
     [me(), 2, /--out is missing/],
     [[...out], 2, /Missing credentials/],
-    [[...me(), ...out, '--seconds', '0'], 2, /--seconds is a whole number from 1 to 3600/],
+    [[...me(), ...out, '--seconds', '0'], 2, /--seconds expects a whole number from 1 to 3600/],
     [[...me(), ...out, '--seconds', '1.5'], 2, /--seconds/],
     [['--email', ADMIN.email, '--password-file', house.path('wrong'), ...out], 1, /refused the login \(401\)/],
-    [[...me(), ...out], 1, new RegExp(`There are 2 recorders\\. Say which:[^]*--node ${hall.id} `)],
+    [[...me(), ...out], 1, new RegExp(`There are 2 recorders\\. Choose one:[^]*--node ${hall.id} `)],
     [[...me(), ...out, '--room', 'Cellar'], 1, /There is no recorder in the room "Cellar"/],
     [[...me(), ...out, '--node', 'node_nobody'], 1, /refused the look at the recorder \(404\)/],
     [[...me(), ...out, '--room', 'Attic'], 1, /The recorder "Attic recorder" is \w+: /],

@@ -86,7 +86,7 @@ test('a file that is there is not replaced unasked, and no room is made for it',
   const [first, nodes] = [stick('twice').nodes[0]?.bootstrapToken, await nodeCount()]
   const again = await usbConfig(args)
   assert.equal(again.code, 1)
-  assert.match(again.said, /is there already.*--overwrite/)
+  assert.match(again.said, /already exists.*--overwrite/)
   assert.deepEqual([stick('twice').nodes[0]?.bootstrapToken, await nodeCount()], [first, nodes])
   assert.equal((await usbConfig([...args, '--overwrite', '--again'])).code, 0)
   assert.notEqual(stick('twice').nodes[0]?.bootstrapToken, first)

@@ -83,7 +83,7 @@ test('a step that fails takes back all that went before: contents, modes, links 
   const untouched = before()
   await assert.rejects(runSteps([...STEPS(), failing], parts(), places()), /on fire/)
   assert.deepEqual(listing(), untouched)
-  assert.deepEqual(said.at(-1), 'Taking back what was changed ...')
+  assert.deepEqual(said.at(-1), 'Undoing the changes ...')
 })
 
 test('what a second change of a file finds is not what it goes back to', async () => {
@@ -144,7 +144,7 @@ for (const when of ['before', 'after'] as const)
       before()
       await cutOff(step, when)
       await runSteps(STEPS(), parts(), places())
-      assert.deepEqual(said[0], 'An earlier setup was cut off: this one goes on with it.')
+      assert.deepEqual(said[0], 'An earlier setup was interrupted: continuing it.')
       assert.deepEqual((await runSteps(STEPS(), parts(), places())).changed, [])
       assert.equal(fs.existsSync(places().journal), false)
     })

@@ -54,7 +54,7 @@ test('a recorder with the CA file of the site is heard; without it, it says whic
   const s = site(t)
   const { beat } = await place(t, s)
   assert.equal(await beat({ caFile: s.ca }), undefined)
-  assert.match((await beat({})) ?? '', /signed by nobody this machine trusts.*--controller-ca/)
+  assert.match((await beat({})) ?? '', /no authority this machine trusts.*--controller-ca/)
   assert.match((await beat({ caFile: site(t).ca })) ?? '', /bring the new ca\.pem here/)
   assert.equal(await beat({ allowInsecure: true }), undefined)
 })
@@ -65,7 +65,7 @@ test('a self-signed certificate is accepted with --allow-insecure only', async (
   fs.writeFileSync(s.cert, own.cert)
   fs.writeFileSync(s.key, own.key)
   const { beat } = await place(t, s)
-  assert.match((await beat({})) ?? '', /signed by nobody this machine trusts/)
+  assert.match((await beat({})) ?? '', /no authority this machine trusts/)
   assert.equal(await beat({ allowInsecure: true }), undefined)
 })
 
@@ -122,10 +122,10 @@ test('client certificate and key that cannot be used are told by name before any
     [{ clientCertFile: one.cert }, /go together/],
     [{ clientKeyFile: one.key }, /go together/],
     [{ clientCertFile: one.cert, clientKeyFile: two.key }, /does not belong to the client certificate/],
-    [{ clientCertFile: empty, clientKeyFile: one.key }, /empty\.pem holds no PEM certificate/],
+    [{ clientCertFile: empty, clientKeyFile: one.key }, /empty\.pem contains no PEM certificate/],
     [
       { clientCertFile: one.cert, clientKeyFile: `${empty}.key` },
-      /key of the client certificate cannot be read: .*empty\.pem\.key is not there/,
+      /key of the client certificate cannot be read: .*empty\.pem\.key does not exist/,
     ],
   ]
   for (const [options, said] of bad)

@@ -137,7 +137,7 @@ test('a pair that does not fit, cannot be read or is not valid is not taken, and
       /server\.pem cannot be served/,
     ],
     [() => fs.writeFileSync(s.key, ''), /holds no private key that can be read/],
-    [() => fs.rmSync(s.cert), /cannot be read: .*is not there/],
+    [() => fs.rmSync(s.cert), /cannot be read: .*does not exist/],
     [() => take(old), /has expired/],
     [() => take(soon), /not valid before/],
   ]

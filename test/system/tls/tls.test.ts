@@ -71,7 +71,7 @@ test('init never touches what is there', (t) => {
     const before = fs.readdirSync(s.dir).map((name) => [name, fs.readFileSync(path.join(s.dir, name), 'utf8')])
     const again = roomtone('tls', 'init', '--host', 'a.lan', '--dir', s.dir)
     assert.equal(again.code, 2)
-    assert.match(again.stderr, /is already there, and nothing was changed/)
+    assert.match(again.stderr, /already exists, and nothing was changed/)
     assert.deepEqual(
       fs.readdirSync(s.dir).map((name) => [name, fs.readFileSync(path.join(s.dir, name), 'utf8')]),
       before,
@@ -169,9 +169,9 @@ test('what is asked wrongly is answered with a sentence, and makes nothing', (t)
     [['init', '--host', 'a.lan', '--force'], /has no --force/],
     [['init', '--hots', 'a.lan'], /--hots/],
     [['renew'], /roomtone tls init makes it/],
-    [['client', '../evil'], /is no name for a client/],
+    [['client', '../evil'], /is not a valid client name/],
     [['client'], /usage/],
-    [['client', 'a.b'], /is no name for a client/],
+    [['client', 'a.b'], /is not a valid client name/],
     [['show', 'all'], /usage/],
     [['toString'], /usage/],
     [[], /usage/],

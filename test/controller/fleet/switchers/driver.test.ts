@@ -69,7 +69,7 @@ describe('the matrix driver', () => {
       [nobody.reachable, nobody.message],
       [
         false,
-        'switcher_connect_failed: nothing listens at 127.0.0.1:1: look whether the service runs there, and whether the port is right',
+        'switcher_connect_failed: nothing listens at 127.0.0.1:1: check that the service is running and that the port is right',
       ],
     )
   })
