@@ -46,7 +46,7 @@ const bootstrap = (url: string) =>
 test('a recorder that finds nobody says whom it asked, and what to look at', async () => {
   assert.match(
     await bootstrap('http://127.0.0.1:1'),
-    /no answer from 127\.0\.0\.1:1: nothing listens at 127\.0\.0\.1:1: look whether/,
+    /no answer from 127\.0\.0\.1:1: nothing listens at 127\.0\.0\.1:1: check that/,
   )
   assert.match(
     await bootstrap('https://recorder.invalid'),

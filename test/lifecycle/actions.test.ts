@@ -148,7 +148,7 @@ test('a node that falls silent is given up, one that speaks is not', async () =>
   node.does(HANG)
   const { exitCode, stderr, stdout } = await run('smoke_check', {}, patience)
   assert.deepEqual([exitCode, stdout], [255, 'begun\n'])
-  assert.match(stderr, /said nothing for 4 s/)
+  assert.match(stderr, /sent nothing for 4 s/)
 })
 
 test('a run that is given up leaves neither ssh nor key', async () => {

@@ -142,7 +142,7 @@ test('what cannot be is refused before anything is touched', { skip }, async () 
     [
       'the token of a node',
       ['--node-id', id, '--bootstrap-token', 'svc_node_x'],
-      /the own one of a node: mint a bootstrap token/,
+      /the token belongs to a node: mint a bootstrap token/,
     ],
     ['a session', ['--node-id', id, '--bootstrap-token', 'svc_x'], /no bootstrap token: those begin with svc_bs_/],
     ['a token of nobody', ['--node-id', id, '--bootstrap-token', 'svc_bs_nobody'], /refuses the token.*Mint a new one/],
@@ -167,7 +167,7 @@ test('what cannot be is refused before anything is touched', { skip }, async () 
   await box.must('mv /usr/bin/arecord /usr/bin/arecord.away')
   for (const [wrong, words] of [
     ['svc_bs_nobody', /refused the bootstrap token\. It is expired, already used, or made for another node/],
-    ['svc_node_nobody', /the own one of a node/],
+    ['svc_node_nobody', /the token belongs to a node/],
   ] as const) {
     const { stderr, stdout } = await setup(forNode(id), 'apt-get', 'fail', wrong)
     assert.match(stderr, words)

@@ -315,7 +315,7 @@ test('a good version is in service at the end, with the token it had; the one be
   assert.deepEqual((await machine.must(`ls -A ${PLACES.versions}`)).trim().split('\n'), [original, NEWER])
   await until('the controller to know', async () => (await controller.get(`/nodes/${nodeId}`)).agentVersion === NEWER)
   const again = await maintain({ action: 'update_binary', agentVersion: NEWER })
-  assert.deepEqual([again.code, again.stdout], [0, `${NEWER} is in use already.\n`])
+  assert.deepEqual([again.code, again.stdout], [0, `${NEWER} is already in use.\n`])
 })
 
 async function mint(): Promise<string> {

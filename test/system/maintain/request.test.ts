@@ -45,7 +45,7 @@ for (const [name, request] of REFUSED)
   test(`${name} is refused, and not repeated`, () => {
     assert.throws(
       () => parseRequest(JSON.stringify(request)),
-      (e: Error) => misused(e) && /This is no request/.test(e.message) && !e.message.includes('hidden'),
+      (e: Error) => misused(e) && /Not a maintenance request/.test(e.message) && !e.message.includes('hidden'),
     )
   })
 

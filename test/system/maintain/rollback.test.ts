@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { rolledBack } from '../../../src/system/maintain/rollback.rules.ts'
 import { MAINTAIN_EXIT } from '../../../src/wire/maintain.ts'
 
-const FAILED = 'With 2, the controller did not hear it within 60 s.'
+const FAILED = 'With 2, it was not online within 60 s.'
 const ended = (worse?: Parameters<typeof rolledBack>[2]) => {
   const { exitCode, message } = rolledBack(FAILED, '1', worse)
   assert.ok(message.startsWith(`${FAILED} `))
@@ -15,9 +15,9 @@ test('back in service: it failed, and the node is as it was', () => {
 })
 
 test('a controller that is away in the middle of it does not make a box broken that runs as before', () => {
-  const [exit, words] = ended({ runs: true, words: 'the controller did not hear it within 120 s' })
+  const [exit, words] = ended({ runs: true, words: 'it was not online within 120 s' })
   assert.equal(exit, MAINTAIN_EXIT.failed)
-  assert.match(String(words), /runs again with 1, .*did not hear it within 120 s: does the controller answer at all\?$/)
+  assert.match(String(words), /runs again with 1, .*was not online within 120 s: does the controller answer at all\?$/)
 })
 
 test('somebody has to look at a box that does not run with what it had', () => {

@@ -21,7 +21,7 @@ afterEach(() => fs.rmSync(dir, { force: true, recursive: true }))
 const refused = (why: RegExp) => (e: unknown) => e instanceof UserError && why.test(e.message)
 
 test('only a plain file of limited size is read: no link, no pipe, no device, no directory', () => {
-  assert.throws(() => readDirectory(dir), refused(/There is no roomtone\.json/))
+  assert.throws(() => readDirectory(dir), refused(/No roomtone\.json found/))
   fs.writeFileSync(path.join(dir, 'elsewhere'), '{}')
   fs.symlinkSync('elsewhere', file)
   assert.throws(() => readDirectory(dir), refused(/symbolic link/))
@@ -46,7 +46,7 @@ test('the first place that holds something counts; a large file is told from an 
   const read = async (...places: string[]) => Buffer.from(await sourceOf(places, permits, never).read()).toString()
   assert.equal(await read(path.join(dir, 'none'), empty, dir), '{"a":1}')
   assert.equal(await read(file), '{"a":1}')
-  assert.throws(() => sourceOf([empty], permits, never), refused(/There is no roomtone\.json in/))
+  assert.throws(() => sourceOf([empty], permits, never), refused(/No roomtone\.json found in/))
   fs.writeFileSync(file, ` {${' '.repeat(SETUP_FILE_MAX)}`)
   await assert.rejects(read(file), refused(/larger than 64 KiB/))
 })

@@ -63,7 +63,7 @@ test('a file that is there stays as it is, and nothing is recorded for it', asyn
   const number = await takes()
   const program = record([...me(), '--out', out])
   assert.equal((await program.exited)[0], 1)
-  assert.match(program.said(), /kept\.mp3 cannot be made: .*Nothing was recorded/)
+  assert.match(program.said(), /kept\.mp3 cannot be created: .*Nothing was recorded/)
   assert.deepEqual([fs.readFileSync(out, 'utf8'), await takes()], ['mine', number])
 })
 
@@ -76,10 +76,10 @@ test('what cannot work says so, names what to give, and leaves no file', async (
     [[...out], 2, /Missing credentials/],
     [[...me(), ...out, '--seconds', '0'], 2, /--seconds expects a whole number from 1 to 3600/],
     [[...me(), ...out, '--seconds', '1.5'], 2, /--seconds/],
-    [['--email', ADMIN.email, '--password-file', house.path('wrong'), ...out], 1, /refused the login \(401\)/],
+    [['--email', ADMIN.email, '--password-file', house.path('wrong'), ...out], 1, /refused the login \(status 401\)/],
     [[...me(), ...out], 1, new RegExp(`There are 2 recorders\\. Choose one:[^]*--node ${hall.id} `)],
     [[...me(), ...out, '--room', 'Cellar'], 1, /There is no recorder in the room "Cellar"/],
-    [[...me(), ...out, '--node', 'node_nobody'], 1, /refused the look at the recorder \(404\)/],
+    [[...me(), ...out, '--node', 'node_nobody'], 1, /refused the look at the recorder \(status 404\)/],
     [[...me(), ...out, '--room', 'Attic'], 1, /The recorder "Attic recorder" is \w+: /],
     [[...me(), ...out, '--node', attic.id], 1, /The recorder "Attic recorder" is \w+: /],
   ]

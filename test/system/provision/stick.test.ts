@@ -73,7 +73,7 @@ for (const kind of KINDS) {
     await assert.rejects(read(), refused(/larger than 64 KiB/))
     fs.rmSync(path.join(dir, 'content'), { recursive: true })
     imageOf(kind, { 'other.txt': 'x' })
-    await assert.rejects(read(), refused(/There is no roomtone\.json/))
+    await assert.rejects(read(), refused(/No roomtone\.json found/))
   })
 
   test(`${kind}: what happened is written back, a line each time, and the file without what was taken`, {

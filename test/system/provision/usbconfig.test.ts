@@ -148,9 +148,9 @@ test('what cannot work says so in one sentence, and makes no room', async () => 
     [
       [...base(), '--email', ADMIN.email, '--password-file', house.path('wrong'), ...room, ...out],
       1,
-      /refused the login \(401\)/,
+      /refused the login \(status 401\)/,
     ],
-    [[...base(), ...me(), '--node', 'node_nobody', ...out], 1, /refused the request \(404\).*node_nobody/],
+    [[...base(), ...me(), '--node', 'node_nobody', ...out], 1, /refused the request \(status 404\).*node_nobody/],
     [
       ['--controller-url', 'http://127.0.0.1:1', '--allow-insecure', '--allow-local', ...me(), ...room, ...out],
       1,

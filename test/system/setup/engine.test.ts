@@ -126,7 +126,7 @@ test('two at once: the second is told to wait, and changes nothing', async () =>
   }
   const first = runSteps([{ name: 'waiting', done: () => false, apply }], parts(), places())
   await begun.promise
-  await assert.rejects(runSteps(STEPS(), parts(), places()), /another setup runs on this box/)
+  await assert.rejects(runSteps(STEPS(), parts(), places()), /another setup is running on this box/)
   over.resolve()
   await first
 })

@@ -27,7 +27,7 @@ test('the options that can be fulfilled has no fault', () => {
 
 test('what cannot be is refused with the flag to change, and without the token', () => {
   const cases: [Partial<AgentSetup>, RegExp][] = [
-    [{ controllerUrl: 'recorder.example' }, /--controller-url recorder\.example is no http or https address/],
+    [{ controllerUrl: 'recorder.example' }, /--controller-url recorder\.example is not an http or https address/],
     [{ controllerUrl: 'ftp://recorder.example' }, /--controller-url/],
     [{ controllerUrl: 'https://recorder.example\nLD_PRELOAD=/tmp/x.so' }, /^--controller-url /],
     [{ controllerUrl: 'https://me:secret@recorder.example' }, /^--controller-url holds a password: leave it out$/],
@@ -128,5 +128,5 @@ test('a controller that acts on its nodes itself names no runner', () => {
   assert.equal(runnerFault(runner), undefined)
   assert.equal(runnerFault({ ...runner, SVC_LIFECYCLE_EMBEDDED: 'false' }), undefined)
   assert.equal(runnerFault({ SVC_LIFECYCLE_EMBEDDED: 'true' }), undefined)
-  assert.match(runnerFault({ ...runner, SVC_LIFECYCLE_EMBEDDED: 'true' }) ?? '', /take that line out/)
+  assert.match(runnerFault({ ...runner, SVC_LIFECYCLE_EMBEDDED: 'true' }) ?? '', /remove that line/)
 })

@@ -55,7 +55,7 @@ test('a recorder with the CA file of the site is heard; without it, it says whic
   const { beat } = await place(t, s)
   assert.equal(await beat({ caFile: s.ca }), undefined)
   assert.match((await beat({})) ?? '', /no authority this machine trusts.*--controller-ca/)
-  assert.match((await beat({ caFile: site(t).ca })) ?? '', /bring the new ca\.pem here/)
+  assert.match((await beat({ caFile: site(t).ca })) ?? '', /copy its ca\.pem to this machine/)
   assert.equal(await beat({ allowInsecure: true }), undefined)
 })
 
@@ -85,7 +85,7 @@ test('a certificate of a client serves no controller', async (t) => {
   const s = site(t)
   const { cert, key } = s.client('node_1')
   const { beat } = await place(t, { ...s, cert, key })
-  assert.match((await beat({ caFile: s.ca })) ?? '', /none of a server/)
+  assert.match((await beat({ caFile: s.ca })) ?? '', /not a server certificate/)
 })
 
 test('an expired certificate says so, and what to do', async (t) => {
@@ -144,7 +144,7 @@ test('plain http behind an https address is told as that', async (t) => {
     ...{ allowInsecure: false, connectTimeoutMs: 10_000, readTimeoutMs: 60_000, requestTimeoutMs: 60_000 },
     ...{ nodeId: 'node_1', token: () => 'svc_node_x', url: base.replace('http', 'https') },
   })
-  await assert.rejects(link.heartbeat(BEAT), /speaks plain http there/)
+  await assert.rejects(link.heartbeat(BEAT), /answers in plain http/)
   link.close()
 })
 

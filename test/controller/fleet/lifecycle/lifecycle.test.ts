@@ -123,7 +123,7 @@ test('running -> failed: without a runner, and with one that is not there', asyn
   await runner.close()
   const gone = await act('smoke_check')
   assert.deepEqual([gone.status, gone.json.data.error], [502, 'ansible_runner_unreachable'])
-  assert.match(gone.json.data.stderr, /gave no answer: nothing listens at 127\.0\.0\.1:\d+: look whether/)
+  assert.match(gone.json.data.stderr, /gave no answer: nothing listens at 127\.0\.0\.1:\d+: check that/)
   await close()
 })
 
