@@ -1,4 +1,4 @@
-// The recorder agent: chooses the mode, puts the parts together, owns the process's signals.
+// The recorder agent: picks the mode, assembles the parts and handles the process's signals.
 
 import * as path from 'node:path'
 import { systemClock } from '../kernel/clock.ts'
@@ -22,7 +22,7 @@ import { createPulse } from './pulse.ts'
 
 const OK = 0
 const FAILED = 1
-/** systemd's stop time is 30 s; a take on disk is safe, so the process ends before it is killed. */
+/** systemd kills after 30 s. Takes are safe on disk by then, so the process exits on its own before that. */
 const STOP_DEADLINE_MS = 28_000
 
 const atMost = (ms: number, work: Promise<unknown>): Promise<unknown> => {
@@ -32,7 +32,7 @@ const atMost = (ms: number, work: Promise<unknown>): Promise<unknown> => {
 
 const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const
 
-/** Resolves with the first signal to end. From then on another one ends the process the hard way, as without us. */
+/** Resolves on the first termination signal. A second one ends the process at once, as it would by default. */
 function untilSignal(): { forget(): void; signal: Promise<void> } {
   const { promise, resolve } = Promise.withResolvers<void>()
   const heard = () => {
@@ -46,7 +46,7 @@ function untilSignal(): { forget(): void; signal: Promise<void> } {
   return { forget, signal: promise }
 }
 
-/** Tells systemd what the agent does, when systemd started it. */
+/** Reports the agent's state to systemd, if systemd started it. */
 function notifierOf({ childEnv, manager, settings }: AgentConfig, log: Log, { runner, token }: Parts): Notifier {
   const { captureGrowthGraceSeconds, captureStalledSeconds } = settings
   const borne = captureGrowthGraceSeconds + captureStalledSeconds + defaultJobSettings.retryWindowSeconds
@@ -93,7 +93,7 @@ async function runDaemon(config: AgentConfig, log: Log): Promise<number> {
   }
 }
 
-/** Whether every job of the claim came to a good end on the controller. */
+/** Whether the controller counts every job of the claim as completed or cancelled. */
 async function allWell(link: Link, jobs: AgentJob[]): Promise<boolean> {
   const ends = await Promise.all(jobs.map(async (job) => (await link.readJob(job.id)).status))
   return ends.every((status) => status === 'completed' || status === 'cancelled')
@@ -118,7 +118,7 @@ async function runNextJob(config: AgentConfig, log: Log): Promise<number> {
 
 async function bootstrap(config: AgentConfig, log: Log): Promise<number> {
   const { settings } = config
-  // Before anything else: a link that may not be used, or no token, must leave no trace on this machine.
+  // First of all: a forbidden address or a missing token must leave no trace on this machine.
   const link = openLink(config, () => undefined)
   const token = config.bootstrapToken.read()
   if (!token)
@@ -166,7 +166,7 @@ const print = (text: string): number => {
   return OK
 }
 
-/** Work that a signal ends. */
+/** Runs work until it is done or a signal ends it. */
 async function untilStopped(work: (signal: AbortSignal) => Promise<void>): Promise<number> {
   const stopping = new AbortController()
   const { signal, forget } = untilSignal()

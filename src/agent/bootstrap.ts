@@ -1,4 +1,5 @@
-// Day 0 of a node: makes its key, trades the single-use token for the node token, keeps only the public half.
+// First contact of a node: generates its key pair, exchanges the single-use token for the node token, and keeps only the
+// public key.
 
 import * as fs from 'node:fs'
 import * as path from 'node:path'
@@ -16,16 +17,16 @@ import { type Link, LinkError, WRONG_TIME } from './link/link.ts'
 interface BootstrapOptions {
   authorizedKeysFile: string
   envFile: string
-  /** What the env file must say beside the token: how this run reached the controller. */
+  /** Further settings for the env file: how this run reached the controller. */
   envSettings: Record<string, string>
-  /** What the key may do on this box, where it is not to be everything: see `installPublicKey`. */
+  /** The only command the key may run on this machine, if restricted: see `installPublicKey`. */
   forcedCommand: string | undefined
-  /** Public keys of this box's SSH server. */
+  /** Public keys of this machine's SSH server. */
   hostKeys: string[]
   interfaces: InterfaceInput[]
   link: Pick<Link, 'bootstrap'>
   nodeId: string
-  /** Tells what is waited for. */
+  /** Says what it is waiting for. */
   say(words: string): void
   signal: AbortSignal
   token: string
@@ -48,7 +49,7 @@ function inWords(e: LinkError, nodeId: string): string {
   return e.message
 }
 
-/** Both files must be writable before the single-use token is spent: afterwards there is no second chance. */
+/** Both files must be writable before the single-use token is spent: there is no second chance. */
 function checkWritable(options: BootstrapOptions): void {
   for (const file of [options.envFile, options.authorizedKeysFile]) {
     const dir = path.dirname(file)
@@ -65,7 +66,7 @@ function checkWritable(options: BootstrapOptions): void {
 }
 
 /**
- * The key first: the first use of the token tells the controller that the key is in place, and ends the one before.
+ * Key first: the first use of the node token tells the controller that the key is in place, and retires the previous key.
  * @throws UserError
  */
 function settle(options: BootstrapOptions, publicKey: string, controllerToken: string): void {
@@ -74,7 +75,7 @@ function settle(options: BootstrapOptions, publicKey: string, controllerToken: s
   try {
     installPublicKey(authorizedKeysFile, publicKey, forcedCommand)
     file = envFile
-    // The settings travel with the token: it is worth nothing at another controller or under another node id.
+    // The settings go with the token: it is useless with another controller or another node ID.
     writeEnvFile(envFile, { ...envSettings, SVC_CONTROLLER_TOKEN: controllerToken })
   } catch (e) {
     throw new UserError(
@@ -84,11 +85,11 @@ function settle(options: BootstrapOptions, publicKey: string, controllerToken: s
   }
 }
 
-/** A box without a clock battery is told the time soon after it is switched on. */
+/** A machine without a clock battery gets its time soon after power-on. */
 const CLOCK_WAIT_MS = 300_000
 const CLOCK_LOOK_MS = 2000
 
-/** Asks again while only the clock of this box is in the way: nothing was sent then, and the token is good. */
+/** Tries again while only this machine's clock is the obstacle: nothing was sent then, and the token is still good. */
 async function inTime<T>(ask: () => Promise<T>, { say, signal }: BootstrapOptions): Promise<T> {
   let told = false
   for (const end = performance.now() + CLOCK_WAIT_MS; ; ) {
@@ -104,8 +105,8 @@ async function inTime<T>(ask: () => Promise<T>, { say, signal }: BootstrapOption
 }
 
 /**
- * One request spends the token; everything that can fail is tried before it, and until the controller has accepted nothing
- * on this box is another than before. The private key is only ever in memory. Throws UserError, or the signal's reason.
+ * One request spends the token. Whatever can fail is checked before it, and nothing on this machine changes until the
+ * controller has accepted. The private key is only ever in memory. Throws UserError, or the signal's reason.
  */
 export async function bootstrapNode(options: BootstrapOptions): Promise<Joined> {
   checkWritable(options)
@@ -120,12 +121,12 @@ export async function bootstrapNode(options: BootstrapOptions): Promise<Joined> 
   return { fingerprint: joined.fingerprint ?? fingerprint(pair.publicKey) }
 }
 
-// Strongest first. Others (dsa) are not offered by any server of today.
+// Strongest first. No current server offers others (dsa).
 const TYPES = ['ed25519', 'ecdsa', 'rsa']
 
 /**
- * Public keys of this machine's SSH server, one line each; none where there is no server. What cannot be read is left out:
- * a node joins without it, and the lifecycle runner refuses the node until an operator gives its keys.
+ * Public keys of this machine's SSH server, one line each; empty without a server. Unreadable keys are left out: the node
+ * joins without them, and the lifecycle runner refuses it until an operator provides its keys.
  */
 export const readHostKeys = (dir: string): string[] =>
   TYPES.flatMap((type) => {
@@ -133,6 +134,6 @@ export const readHostKeys = (dir: string): string[] =>
       const line = linesOf(path.join(dir, `ssh_host_${type}_key.pub`))[0]?.trim() ?? ''
       return fingerprint(line) ? [line] : []
     } catch {
-      return [] // see above; which key is missing shows on the controller
+      return [] // see above; the controller shows which key is missing
     }
   })

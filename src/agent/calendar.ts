@@ -1,21 +1,21 @@
 import type { Clock } from '../kernel/clock.ts'
 
 /**
- * The time of day by two clocks: this machine's, and the controller's as it was last heard. Either may be wrong by years, a
- * box without a clock battery is until somebody tells it the time: neither alone makes a copy old.
+ * The time of day by two clocks: this machine's, and the controller's as last reported. Either may be off by years (a
+ * machine without a clock battery is, until its time is set), so neither alone decides that a copy is too old.
  */
 export interface Calendar {
-  /** The later of both; intervals are the machine's as ever. */
+  /** `now` is the later of the two; `monotonic` is the machine's own. */
   clock: Clock
-  /** The controller said what time it is, Unix ms. */
+  /** Records the controller's time, Unix ms. */
   heard(theirs: number): void
-  /** Unix ms it is at least by both; undefined as long as the controller was not heard. */
+  /** Unix ms, the earlier of the two; undefined until the controller has reported its time. */
   surely(): number | undefined
 }
 
 export function createCalendar(clock: Clock): Calendar {
   let offset: number | undefined
-  // From their time on the monotonic clock counts, which nobody sets.
+  // Counted on from there by the monotonic clock, which nobody can set.
   const theirs = () => (offset === undefined ? undefined : clock.monotonic() + offset)
   return {
     clock: { monotonic: clock.monotonic, now: () => Math.max(clock.now(), theirs() ?? 0) },

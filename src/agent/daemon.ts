@@ -1,4 +1,4 @@
-// The agent at work: one loop tells the controller about the node, one asks it for jobs. The takes are the runner's.
+// The running agent: one loop reports the node to the controller, another claims jobs. The job runner owns the takes.
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../kernel/clock.ts'
 import { errorFields, type Log } from '../kernel/log.ts'
@@ -21,23 +21,23 @@ interface DaemonDeps {
   calendar: Pick<Calendar, 'heard'>
   clock: Clock
   collect: (mayProbe: boolean) => Promise<Inventory>
-  /** Tells when a sound card comes or goes. */
+  /** Notices sound cards being plugged in or removed. */
   devices: { onChange(listener: () => void): void }
   /** Details of `agent.started`. */
   about: Record<string, unknown>
   health: Health
   heartbeatMs: number
-  /** Started with the services, and heeded before anything is claimed. */
+  /** Started with the services; checked before anything is claimed. */
   hold: Hold
   link: Link
   log: Log
   pollMs: number
-  /** Called when takes of an earlier run are held and the devices are known. */
+  /** Called once takes of an earlier run are recovered and the devices are known. */
   ready: () => void
   runner: JobRunner
-  /** Started with the daemon, stopped when its takes are done. */
+  /** Started with the daemon, stopped once its takes are done. */
   services: Service[]
-  /** Told after the first heartbeat and every change: whether the controller hears this node, and there is a device. */
+  /** Called after the first heartbeat and on every change: is the controller reachable, is there a capture device? */
   sign: (told: { captureDevice: boolean; online: boolean }) => void
   token: Token
 }
@@ -45,17 +45,17 @@ interface DaemonDeps {
 const CLAIM_WAIT_SECONDS = 25
 const CAPACITY_LOOK_MS = 500
 const CLAIM_RETRY_MAX_MS = 30_000
-/** For the answer to a question that need not wait: maintenance waits for it. */
+/** How long maintenance waits for the answer to the last claim. */
 const LAST_CLAIM_MS = 5000
 const HOLD_LOOK_MS = 250
 const INVENTORY_RETRY_MAX_MS = 60_000
-/** How often the devices are listed again without a notice: a sound server changes without one. */
+/** How often devices are listed again without being told of a change: sound servers do not announce theirs. */
 const INVENTORY_EVERY_MS = 30_000
 const SKEW_RAISE_MS = 5000
 const SKEW_CLEAR_MS = 2000
 const HEALTH_GRACE_MS = 3000
 
-/** Owner of the loops; built, started and stopped once. */
+/** Owns the loops. Created, run and stopped once. */
 export class Daemon {
   readonly #deps: DaemonDeps
   readonly #claiming = new AbortController()
@@ -68,7 +68,7 @@ export class Daemon {
   #offlineSaid = false
   /** Everything claimed so far is on the disk. */
   #noted: Promise<unknown> = Promise.resolve()
-  /** A claim was given up, and its answer may have been on the way. */
+  /** A claim was abandoned while its answer may already have been on the way. */
   #givenUp = false
   #posted: unknown
   #collected: { at: number; inventory: Inventory } | undefined
@@ -88,11 +88,11 @@ export class Daemon {
     this.#config = new ConfigPoll({ ...deps, apply: (config) => this.#apply(config), sync })
   }
 
-  /** Resolves when the daemon was stopped. Rejects when takes of an earlier run cannot be held: nothing may go on then. */
+  /** Resolves once the daemon is stopped. Rejects if takes of an earlier run cannot be recovered: it must not go on then. */
   async run(): Promise<void> {
     const { health, about, hold, runner, services } = this.#deps
     health.report({ details: about, severity: 'info', type: 'agent.started' })
-    // Not after the first answer of the controller: takes of an earlier run need their lease renewed now.
+    // Does not wait for the controller's first answer: takes of an earlier run need their leases renewed now.
     const recovered = runner.recover()
     for (const service of [hold, ...services]) service.start()
     const known = this.#inventory()
@@ -105,7 +105,7 @@ export class Daemon {
     await this.#loops
   }
 
-  /** Ends running takes properly, keeps the node visible meanwhile, then ends the loops. */
+  /** Finishes running takes while the node stays visible, then ends the loops. */
   async stop(): Promise<void> {
     const { health, hold, link, runner, services } = this.#deps
     this.#claiming.abort()
@@ -118,14 +118,14 @@ export class Daemon {
     this.#config.stop()
     await health.stop(HEALTH_GRACE_MS)
     link.close()
-    // Whoever started the loops hears of their failure; here it only matters that they ended.
+    // `run` reports their failure; here it only matters that they have ended.
     await this.#loops.catch(() => undefined)
   }
 
   async #beatLoop(): Promise<void> {
     while (!this.#stopping) {
       const due = this.#deps.clock.monotonic() + this.#deps.heartbeatMs
-      // Offline too: that there is nothing to record from is told when the link is up.
+      // Offline too, so that a missing capture device is reported as soon as the link is up.
       await this.#inventory()
       if (this.#online()) {
         await this.#syncInventory()
@@ -148,7 +148,7 @@ export class Daemon {
     const { clock, collect, runner } = this.#deps
     const now = clock.monotonic()
     if (!this.#collected || now - this.#collected.at >= INVENTORY_EVERY_MS) {
-      // Asking a device what it can do means opening it: never while a take needs it.
+      // Probing a device means opening it: never while a take may need it.
       this.#collected = { at: now, inventory: await collect(!runner.recording()) }
     }
     return this.#collected.inventory
@@ -187,7 +187,7 @@ export class Daemon {
       this.#judgeClock(asked, clock.now(), theirs)
     })
     if (done && wasFailing) {
-      // Back again: neither events nor jobs wait for the end of their pauses.
+      // Reachable again: events and claims need not sit out their pauses.
       health.nudge()
       this.#claimBell.ring()
     }
@@ -196,7 +196,7 @@ export class Daemon {
     this.#signed = signed
   }
 
-  /** `Date` has whole seconds and was written somewhere between asking and reading: skew is what that cannot explain. */
+  /** `Date` has whole seconds and was written at some point between request and answer: only the rest is skew. */
   #judgeClock(asked: number, answered: number, theirs: number): void {
     const { health } = this.#deps
     const ahead = Math.max(0, asked - (theirs + 1000))
@@ -226,7 +226,7 @@ export class Daemon {
         await this.#stand(asked)
         continue
       }
-      // At capacity only what joins a running capture is of use: it opens no device.
+      // At capacity only jobs that join a running capture are useful: they open no device.
       const full = runner.freeCapacity() <= 0
       if (token.current() === undefined || (full && !runner.recording())) {
         await this.#claimBell.wait(Math.min(CAPACITY_LOOK_MS, pollMs))
@@ -246,7 +246,7 @@ export class Daemon {
     forget()
   }
 
-  /** Claims nothing until maintenance lets go of this hold. */
+  /** Claims nothing until maintenance releases this hold. */
   async #stand(id: string): Promise<void> {
     const { hold, log } = this.#deps
     if (this.#givenUp) await this.#lastClaim()
@@ -258,8 +258,8 @@ export class Daemon {
   }
 
   /**
-   * What the claim that was given up would have brought is begun at once: a controller that handed it out tells it again
-   * (what is neither confirmed nor held), and maintenance goes after the take. No answer: the same when this is over.
+   * Starts what the abandoned claim may have brought: the controller hands out again whatever is neither confirmed nor
+   * held, and maintenance waits for that take. Without an answer the job is claimed after maintenance.
    */
   async #lastClaim(): Promise<void> {
     const { link, log, runner } = this.#deps
@@ -273,7 +273,7 @@ export class Daemon {
     }
   }
 
-  /** Asks until the question is another one: something joins, capacity is free again, or maintenance wants to go on. */
+  /** Claims until the question changes: a job joins, capacity is freed, or maintenance begins. */
   async #claim(full: boolean): Promise<void> {
     const { hold, runner } = this.#deps
     const enough = new AbortController()
@@ -300,7 +300,7 @@ export class Daemon {
     const jobs = await link.claim(held, CLAIM_WAIT_SECONDS, signal, joinOnly)
     const fresh = jobs.some((job) => !held.includes(job.id))
     if (fresh) this.#accept(jobs)
-    // A controller without long poll answers at once: do not ask it in a tight loop.
+    // A controller without long poll answers at once: do not poll it in a tight loop.
     else if (clock.monotonic() - asked < pollMs) await this.#claimBell.wait(pollMs)
   }
 

@@ -1,4 +1,4 @@
-// What the agent and whoever maintains this machine tell each other, in files of the agent's directory.
+// How the agent and the maintenance programs of this machine coordinate: by files in the agent's directory.
 
 import * as fs from 'node:fs'
 import { iso, systemClock } from '../kernel/clock.ts'
@@ -11,13 +11,13 @@ import type { Service } from './proc/service.ts'
 
 const LOOK_MS = 250
 
-/** Maintenance of this machine is about to stop the agent, and asks it to begin nothing new until it lets go. */
+/** Maintenance is about to stop the agent and asks it to start nothing new until it releases the hold. */
 export interface Hold extends Service {
-  /** Says that nothing new will be begun, and that what was begun is on the disk. */
+  /** Confirms that nothing new will be started and that what was started is on disk. */
   answer(id: string): Promise<void>
   /** The hold in force now. */
   asked(): string | undefined
-  /** Calls while a hold is in force, several times a second; returns the way to stop that. */
+  /** Calls several times a second while a hold is in force; returns a function that unsubscribes. */
   onAsked(listener: () => void): () => void
 }
 
@@ -30,7 +30,7 @@ export function createHold(agentDir: string, log: Log): Hold {
       try {
         await replaceFile(heldFile(agentDir), heldText(id))
       } catch (e) {
-        // Whoever waits for it looks at the takes without it, after some time.
+        // Maintenance stops waiting after a while and looks at the takes itself.
         log.warn('maintenance request not acknowledged', errorFields(e))
       }
     },
@@ -51,8 +51,8 @@ export function createHold(agentDir: string, log: Log): Hold {
 }
 
 /**
- * Writes the sign that setup and maintenance wait for, one after the other. That of an earlier run goes: process numbers come
- * back. A disk that does not take it is told, no more.
+ * Writes the sign that setup and maintenance wait for, one write at a time. Removes the one of an earlier run first,
+ * because process IDs are reused. A failed write is only logged.
  */
 export function createSign(agentDir: string, log: Log): (told: Pick<OnlineSign, 'captureDevice' | 'online'>) => void {
   const file = onlineSignFile(agentDir)

@@ -1,4 +1,4 @@
-// Puts the parts of the agent together: what every mode that talks to the controller works with.
+// Assembles the parts of the agent that every mode talking to the controller needs.
 import type { Server } from 'node:net'
 import * as path from 'node:path'
 import { systemClock } from '../kernel/clock.ts'
@@ -44,25 +44,25 @@ const DEVICE_LOOK_MS = 2000
 
 export interface Parts {
   applyConfig(config: NodeConfig): void
-  /** What the open devices give, for whoever listens along. */
+  /** The sound of all open devices, for meters and live audio. */
   bus: SoundBus
   calendar: Calendar
-  /** Tells when a sound card comes or goes. */
+  /** Notices sound cards being plugged in or removed. */
   devices: DeviceWatch
   health: Health
-  /** How to list the devices: what is open is not disturbed. */
+  /** How to list the devices without disturbing those that are open. */
   inventory: InventoryOptions
   link: Link
-  /** Held as long as the process lives. */
+  /** Held until the process ends. */
   lock: Server
   runner: JobRunner
-  /** What runs beside the takes as long as the daemon does. */
+  /** Background services that run as long as the daemon does. */
   services: Service[]
   systemHealth: SystemHealth
   token: Token
 }
 
-/** `defaults`: what the controller says about this node's audio now. */
+/** `defaults`: the controller's current audio defaults for this node. */
 export const inventoryOptions = (
   { settings, childEnv }: AgentConfig,
   rememberIn?: string,
@@ -79,7 +79,7 @@ export const inventoryOptions = (
 export const openLink = ({ settings }: AgentConfig, token: () => string | undefined): Link =>
   createLink({ ...settings, caFile: settings.controllerCa, token, url: settings.controllerUrl })
 
-/** What the controller may ask for: the programs this recorder allows, and whatever its own settings say. */
+/** What the controller may ask for: the programs this recorder allows, and whatever its own settings name. */
 export function captureRights(settings: AgentConfig['settings']): CaptureRights {
   const { captureArgsTemplate, captureBackend, captureCommand, captureDevice, meterArgsTemplate, meterBackend } =
     settings
@@ -94,7 +94,7 @@ export function captureRights(settings: AgentConfig['settings']): CaptureRights 
   }
 }
 
-/** Start settings of the recording part, and a way to lay the controller's defaults over them while it runs. */
+/** Job settings as started, and a way to apply the controller's defaults on top while the agent runs. */
 export function liveJobSettings({ settings }: AgentConfig): { apply(config: NodeConfig): void; live: JobSettings } {
   const start: JobSettings = {
     ...defaultJobSettings,
@@ -112,7 +112,7 @@ export function liveJobSettings({ settings }: AgentConfig): { apply(config: Node
   }
   const live = { ...start }
   const apply = ({ audioDefaults = {} }: NodeConfig): void => {
-    // Always over the start settings: what the controller no longer says reverts.
+    // Always on top of the start settings: what the controller no longer sets reverts.
     delete live.captureArgsTemplate
     const { captureArgsTemplate, captureBackend, captureCommand } = audioDefaults
     const said = Object.entries({ captureArgsTemplate, captureBackend, captureCommand }).filter(
@@ -124,23 +124,23 @@ export function liveJobSettings({ settings }: AgentConfig): { apply(config: Node
 }
 
 /**
- * The device of a job by its stable ref: the number in the job may be another card's since the last replugging.
- * Undefined when the ref is not plugged in or no ALSA device. The plug layer stays when the job wanted it.
+ * Finds a job's device by its stable ref, because card numbers change when cards are plugged in again. Undefined when
+ * the ref is not plugged in or is not an ALSA device. Keeps the plug layer if the job asked for it.
  */
 async function locate(options: InventoryOptions, command: AgentJob['command']): Promise<string | undefined> {
   const ref = command.captureSystemRef
   if (!ref?.startsWith('hw:')) return undefined
-  // Listing opens no device, so it cannot be in the way of the take.
+  // Listing opens no device, so it cannot disturb a take.
   const devices = await discoverAlsa(options, false)
   if (!devices.some((device) => device.systemRef === ref)) return undefined
   return command.captureDevice.startsWith('plughw:') ? `plug${ref}` : ref
 }
 
-/** The local health log and its delivery. */
+/** The local health log and its delivery to the controller. */
 function healthOf({ settings }: AgentConfig, log: Log, link: Link, token: Token): Health {
   const { healthLogMaxBytes: maxBytes, healthLogRetainedFiles: retainedFiles, nodeId } = settings
   const sqlite = settings.healthLogStore === 'sqlite'
-  // As much as the files of the other kind together.
+  // As much as all files of the file-based log together.
   const all = maxBytes * (retainedFiles + 1)
   return new Health({
     clock: systemClock,
@@ -155,7 +155,7 @@ function healthOf({ settings }: AgentConfig, log: Log, link: Link, token: Token)
   })
 }
 
-/** What the agent keeps on its disk, and who looks after the machine. */
+/** The agent's disk, and the health checks of the machine. */
 function machineOf(
   { childEnv, settings }: AgentConfig,
   log: Log,
@@ -182,7 +182,7 @@ function machineOf(
   }
 }
 
-/** Takes the directory, opens the link, starts the health log. @throws UserError, LinkError, what the disk throws */
+/** Locks the directory, opens the link and starts the health log. @throws UserError, LinkError, what the disk throws */
 export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
   const { childEnv, settings } = config
   makeDir(settings.agentDir)

@@ -1,11 +1,11 @@
-// Whether the agent's work moves, for the service manager.
+// Tells the service manager whether the agent makes progress.
 import type { Clock } from '../kernel/clock.ts'
 import type { Activity } from './jobs/runner.ts'
 
 interface Pulse {
-  /** False when takes are captured and none has grown for `patienceMs`: longer than any outage a capture bears itself. */
+  /** False if takes are being captured and none has grown for `patienceMs`, longer than any outage a capture rides out. */
   alive(): boolean
-  /** One line for people. */
+  /** One line for operators. */
   status(): string
 }
 

@@ -1,19 +1,19 @@
 import { faultWords } from '../kernel/words.ts'
 
-/** Where a secret comes from, so that a daemon can look again after it was replaced. */
+/** Where a secret comes from, so that a daemon can read it again after it was replaced. */
 export interface SecretSource {
-  /** The value now. Throws UserError when its file cannot be read. */
+  /** The current value. Throws UserError when its file cannot be read. */
   read(): string | undefined
 }
 
-/** The node token of the moment. It may come later than the agent, and be replaced while the agent runs. */
+/** The current node token. It may arrive after the agent has started, and be replaced while it runs. */
 export interface Token {
   current(): string | undefined
-  /** Looks at the source again: after a 401, or while there is none. */
+  /** Reads the source again: after a 401, or while there is no token. */
   refresh(): void
 }
 
-/** `complain` gets a sentence when the source cannot be read; the last good token stays. */
+/** `complain` is called with the reason when the source cannot be read; the last good token stays in use. */
 export function createToken(source: SecretSource, complain: (sentence: string) => void): Token {
   let value = source.read()
   return {

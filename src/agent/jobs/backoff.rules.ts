@@ -1,13 +1,13 @@
 import { backoff } from '../../kernel/backoff.ts'
 
-/** Seconds before try number `attempt` (from 1): doubling, with up to half of it drawn off so that agents spread. */
+/** Seconds before attempt number `attempt` (from 1): doubling, reduced by up to half at random to spread the agents. */
 export const backoffSeconds = (attempt: number, min: number, max: number, random: number): number =>
   backoff(attempt - 1, min, max, random)
 
-/** What an answer to an upload means: try again, try again rarely, a few times more, or never. */
+/** What to do after a failed upload: retry, retry slowly, retry a few times, or give up. */
 type UploadVerdict = 'retry' | 'retry_slowly' | 'retry_few' | 'final'
 
-/** Refusals that no repetition can change. */
+/** Refusals that retrying cannot change. */
 const FINAL_REASONS = [
   'recording_job_not_completable',
   'recording_terminal_failed',
@@ -27,11 +27,11 @@ export function uploadVerdict(
   if (status === 401 || status === 403) return 'retry_slowly'
   if (status === 404 || status === 413 || status === 415 || FINAL_REASONS.some((r) => reason?.includes(r)))
     return 'final'
-  // A refusal we do not know, or a digest of bytes hurt on the way.
+  // An unknown refusal, or bytes damaged on the way.
   return 'retry_few'
 }
 
-/** Refusals by which the controller means: come again. */
+/** Refusals that mean: try again later. */
 const PASSING_REASONS = ['upload_interrupted', 'upload_in_progress', 'upload_taken_over', 'upload_offset_mismatch']
 
 /** A reason as it may stand in a header: printable ASCII, short. */

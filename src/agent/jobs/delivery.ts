@@ -13,8 +13,8 @@ import { FEW_TRIES, pauseUntilOver } from './retry.ts'
 import { type Refusal, sendOutput } from './send.ts'
 
 /**
- * The way of one take to the controller, along with its capture: one part after the other is made, one file after the
- * other is sent. What is done is in the job's state, so that another process goes on exactly there.
+ * Delivers one take to the controller, already while it is captured: makes one part after another and sends one file after
+ * another. Progress is kept in the job's state, so that another process continues exactly there.
  */
 export class Delivery {
   readonly #cancel = new AbortController()
@@ -24,7 +24,7 @@ export class Delivery {
   readonly #signal: AbortSignal
   #allMade = false
   #news = Promise.withResolvers<void>()
-  /** Byte of the take's file up to which the disk has its blocks back. */
+  /** Bytes at the start of the take's file whose blocks were given back to the disk. */
   #reclaimed = 0
   #refusal: Refusal | undefined
   #running: Promise<unknown> | undefined
@@ -35,18 +35,18 @@ export class Delivery {
     this.#signal = AbortSignal.any([ctx.signal, this.#cancel.signal])
   }
 
-  /** Begins with what there is of the take, and goes on with what comes. */
+  /** Begins with the part of the take that exists, and continues as it grows. */
   start(): void {
     if (this.#running) return
     this.#signal.addEventListener('abort', () => this.#wake(), { once: true })
     this.#running = both(this.#makeAll(), this.#sendAll())
-    // Heard by `finish`; until then the take is captured, and nothing here may end that.
+    // Errors surface in `finish`; until then the take is being captured, and nothing here may end that.
     this.#running.catch(() => undefined)
   }
 
   /**
-   * The take has ended and its state says so. Resolves when the controller has all of it, or with the reason why some
-   * of it will never go; throws only the abort.
+   * Call once the take has ended and its state says so. Resolves when the controller has all of it, or with the reason why
+   * some of it will never be accepted; throws only the abort.
    */
   async finish(): Promise<Refusal | undefined> {
     this.#job.watermark.end(this.#job.state.toFrame!)
@@ -54,12 +54,12 @@ export class Delivery {
     this.start()
     await this.#running
     await this.cancel()
-    // Refused by an earlier process' account, too: what is not with the controller is never deleted.
+    // Including refusals seen by an earlier process: what the controller does not have is never deleted.
     const reason = this.#job.state.outputs.find((output) => output.refused !== undefined)?.refused
     return this.#refusal ?? (reason === undefined ? undefined : { reason, status: undefined })
   }
 
-  /** Nobody wants it any more. Resolves when nothing works on it. */
+  /** Abandons the delivery. Resolves when no work on it is left. */
   async cancel(): Promise<void> {
     this.#cancel.abort()
     await this.#running?.catch(() => undefined)
@@ -79,7 +79,7 @@ export class Delivery {
     }
   }
 
-  /** Resolves when the state says what is captured; a late member does not begin with the file's first frame. */
+  /** Waits until the state says where the take begins: a late member does not start at the file's first frame. */
   async #begun(): Promise<void> {
     const { watermark } = this.#job
     for (let seen = 0; this.#job.state.status === 'claimed' && !watermark.ended; seen = watermark.frames)
@@ -94,7 +94,7 @@ export class Delivery {
     const { outputs, partSeconds, partsMade } = job.state
     const first = outputs.length === 0 && partsMade === 0
     const wished = job.command.chunkSeconds ?? (this.#ctx.settings.chunkSeconds || undefined)
-    // Fixed by the first part: its bounds are those of all that follow, whatever the settings say later.
+    // Fixed by the first part: all parts have the same length, even if the settings change later.
     const making = { partSeconds: first ? wished : partSeconds, ...makingOf(job, layout) }
     if (first) this.#announce(making)
     return { ...making, ctx: this.#ctx, job, over, signal: this.#signal }
@@ -115,8 +115,8 @@ export class Delivery {
   }
 
   /**
-   * Does again what fails, as long as the take is captured or the disk is full: others may give room. After that a few
-   * times more; undefined when it is given up.
+   * Retries while the take is being captured or the disk is full (others may free space), then a few more times. Undefined
+   * when it gives up.
    */
   async #insist<T>(work: (over: AbortSignal) => Promise<T>): Promise<T | undefined> {
     const { signal: over } = this.#over
@@ -160,19 +160,19 @@ export class Delivery {
     await this.#settle({ type: 'accepted', file: output.file })
   }
 
-  /** Somebody deleted the recording after its audio was accepted: they do not want the master beside it either. */
+  /** The recording was deleted after its audio was accepted: its master is not wanted either. */
   async #forget(output: Output): Promise<void> {
     const { rendition = null } = output
     this.#job.tell('info', 'recording_deleted', { fileName: output.fileName, rendition })
     await this.#settle({ type: 'accepted', file: output.file })
   }
 
-  /** Notes what became of a file. What is not listed any more is with the controller: nothing of it stays. */
+  /** Records what became of a file. Files no longer listed are with the controller and are deleted here. */
   async #settle(event: Extract<JobEvent, { type: 'accepted' | 'refused' }>): Promise<void> {
     const before = this.#job.state.outputs
     const written = this.#job.advance(event)
     const gone = before.filter(({ file }) => !this.#job.state.outputs.some((output) => output.file === file))
-    // Deleted only when the state on disk does not name it any more.
+    // Deleted only once the state on disk no longer lists them.
     if (!(await written) || gone.length === 0) return
     const dir = this.#ctx.spool.dir(this.#job.id)
     for (const { file } of gone) if (file !== TAKE) await fs.rm(path.join(dir, file), { force: true })
@@ -191,7 +191,7 @@ export class Delivery {
   }
 }
 
-/** Resolves, or rejects with the first reason, when both have ended: nothing of them goes on behind. */
+/** Waits for both to end, then rejects with the first failure, if any. */
 async function both(...work: Promise<void>[]): Promise<void> {
   for (const end of await Promise.allSettled(work)) if (end.status === 'rejected') throw end.reason
 }

@@ -5,14 +5,14 @@ import type { JobContext, OwnedJob } from './owned.ts'
 import { pauseBeforeRetry } from './retry.ts'
 
 /**
- * Brings a captured take to the controller: what is not made yet, what is not sent yet, then lets go. Goes on until all
- * audio is accepted or finally refused; an abort leaves everything on disk. Throws only the abort.
+ * Delivers a captured take completely, then releases it. Goes on until all audio is accepted or finally refused; an abort
+ * leaves everything on disk. Throws only the abort.
  */
 export async function finishTake(ctx: JobContext, job: OwnedJob, delivery: Delivery): Promise<void> {
   const { outputs, partsMade, status } = job.state
   if (status === 'uploaded') return release(ctx, job)
   const nothingSent = partsMade === 0 && !outputs.some((output) => output.uploaded)
-  // Ended elsewhere before anything was sent: ours must not replace what is there.
+  // Completed elsewhere before anything was sent: this take must not replace what is there.
   if (status === 'captured' && job.lease.latest?.status === 'completed' && nothingSent) {
     await delivery.cancel()
     return keep(ctx, job, 'job_already_completed')
@@ -26,13 +26,12 @@ export async function finishTake(ctx: JobContext, job: OwnedJob, delivery: Deliv
 }
 
 /**
- * All chunks are sent, but after a power cut the take ended before the last of them: none could say that it was the
- * last. The controller ends the job with what it has (docs/contract/agent.md: Chunks).
+ * All chunks are sent, but a power cut cut the take short of the last one, so that none was marked as the last. The controller ends the job with what it has (docs/contract/agent.md: Chunks).
  */
 const totalUndelivered = ({ state }: OwnedJob): boolean =>
   state.partSeconds !== undefined && state.chunkTotal === undefined
 
-/** Nobody takes this audio: it is put where a person finds it, and is said aloud. Never deleted. */
+/** The controller will not take this audio: moves it to `kept/` for an operator and raises an event. Never deletes it. */
 async function keep(ctx: JobContext, job: OwnedJob, reason: string, status?: number): Promise<void> {
   job.lease.stop()
   await job.advance({ type: 'failed', reason })
@@ -40,7 +39,7 @@ async function keep(ctx: JobContext, job: OwnedJob, reason: string, status?: num
   job.tell('critical', 'cache_upload_failed', { path: kept, reason, status: status ?? null, willRetry: false })
 }
 
-/** Custody is the controller's. That is noted durably before the first byte is deleted. */
+/** The controller is responsible now. That is saved durably before the first byte is deleted. */
 async function release(ctx: JobContext, job: OwnedJob): Promise<void> {
   job.lease.stop()
   for (let attempt = 1; !(await job.advance({ type: 'delivered' })); attempt++) await pauseBeforeRetry(ctx, attempt)
@@ -64,7 +63,7 @@ async function tellEnd(ctx: JobContext, job: OwnedJob, end: 'cancelled' | 'faile
       return await tellIt.call(ctx.link, job.id, headerReason(reason))
     } catch (e) {
       const failure = e instanceof LinkError ? e : new LinkError(String(e))
-      // Ended on the controller already, or gone: nothing left to tell.
+      // Already ended or deleted on the controller: nothing left to report.
       if (!failure.transient && failure.status !== 401 && failure.status !== 403) return
       await pauseBeforeRetry(ctx, attempt, !failure.transient)
     }

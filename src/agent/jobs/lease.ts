@@ -7,16 +7,16 @@ export interface LeaseDeps {
   jobId: string
   link: Pick<Link, 'jobHeartbeat' | 'readJob'>
   pollSeconds: number
-  /** Where the job is: told with every heartbeat. */
+  /** The job's progress, sent with every heartbeat. */
   progress: () => JobProgress
   tell(severity: Severity, name: string, details?: Record<string, unknown>): void
 }
 
-/** A lease lasts half a minute: it is renewed well within, whatever pace was set; and no controller waits longer than that. */
+/** A lease lasts half a minute: renewed well within that whatever pace is set, and no controller waits longer. */
 const SLOWEST_SECONDS = 10
 const ENDED: AgentJob['status'][] = ['cancelled', 'completed', 'failed']
 
-/** Where a job is. Stages only go forward, and within a stage the percentage does: what is done again is not told. */
+/** A job's progress. It never goes back, neither in stage nor in percent: repeated work is not reported. */
 export class Progress {
   #now: JobProgress = { percent: 0, stage: 'capturing' }
 
@@ -32,7 +32,7 @@ export class Progress {
   }
 }
 
-/** Keeps a job's lease alive from the claim to the accepted upload (ADR-0009), and hears what the controller wants. */
+/** Renews a job's lease from the claim to the accepted upload (ADR-0009), and hears what the controller wants. */
 export class Lease {
   readonly #deps: LeaseDeps
   #latest: AgentJob | undefined
@@ -45,12 +45,12 @@ export class Lease {
     this.#deps = deps
   }
 
-  /** Called with every answer; `gone` when the controller does not know the job any more. */
+  /** Called with every answer; `gone` when the controller no longer knows the job. */
   listen(listener: (job: AgentJob | 'gone') => void): void {
     this.#listener = listener
   }
 
-  /** First heartbeat at once: it confirms the claim. The job's state must be on disk. */
+  /** Sends the first heartbeat at once, which confirms the claim: the job's state must be on disk by then. */
   start(): void {
     if (this.#started) return
     this.#started = true
@@ -79,13 +79,13 @@ export class Lease {
       if (answer && answer !== 'gone') this.#latest = answer
       if (answer) this.#listener(answer)
       if (answer === 'gone' || (answer && ENDED.includes(answer.status))) return
-      // What the controller did not wait, we do: the pace is ours. Rejects only when stopped, which the loop sees itself.
+      // Waits for the rest of the pace if the controller did not. Rejects only when stopped, which the loop checks.
       const left = this.#pace * 1000 - (performance.now() - asked)
       await sleep(Math.max(0, left), undefined, { signal }).catch(() => undefined)
     }
   }
 
-  /** One heartbeat. No answer is no reason to stop anything: told once per outage. */
+  /** One heartbeat. A missing answer stops nothing, and is reported once per outage. */
   async #ask(): Promise<AgentJob | 'gone' | undefined> {
     try {
       const job = await this.#heartbeat()
@@ -104,7 +104,7 @@ export class Lease {
     }
   }
 
-  /** Waits at the controller, so that a stop is heard at once. A job that is over says why when it is read. */
+  /** Waits at the controller, so that a stop arrives at once. For a job that is over, reading it tells why. */
   async #heartbeat(): Promise<AgentJob> {
     const { jobId, link, progress } = this.#deps
     const wait = { seconds: Math.floor(this.#pace), signal: this.#stop.signal }

@@ -25,7 +25,7 @@ import {
 import { pauseUntilOver } from './retry.ts'
 import { follow } from './watermark.ts'
 
-/** What making the files of a take needs. */
+/** What it takes to make the files of a take. */
 export interface Making {
   ctx: JobContext
   job: OwnedJob
@@ -35,7 +35,7 @@ export interface Making {
   plan: RenderPlan
   /** Length of a chunk; undefined: the take is delivered in one piece. */
   partSeconds: number | undefined
-  /** Aborted when nobody wants the files any more, or the agent ends. */
+  /** Aborted when the files are no longer wanted or the agent stops. */
   signal: AbortSignal
 }
 
@@ -47,15 +47,15 @@ interface Closed extends Part {
 
 /** The take's file as the capture writes it. */
 export const TAKE = 'take.wav'
-/** Tries of an encoder, or of a disk that is full, once the take has ended: then the sound goes up as it was captured. */
+/** Attempts to encode, or to write to a full disk, once the take has ended; after that the take is uploaded as captured. */
 const ENCODER_TRIES = 3
 const DISK_TRIES = 8
 
 export const makingOf = (job: OwnedJob, layout: WavLayout) => ({ layout, plan: renderPlan(job.command, layout) })
 
 /**
- * Makes the files of one part and lists them in the state; what an earlier process listed is not made again. Encodes
- * along while the part is captured. False when the take ended before it. Throws when it cannot be made.
+ * Makes the files of one part and lists them in the state, except those an earlier process has listed already. Encodes
+ * while the part is captured. False if the take ended before the part began. Throws if the files cannot be made.
  */
 export async function makePart(m: Making, part: Part): Promise<boolean> {
   const { job } = m
@@ -66,7 +66,7 @@ export async function makePart(m: Making, part: Part): Promise<boolean> {
   let enhancedFile = listed().find((o) => o.rendition === 'enhanced')
   if (wanted.raw && !plain) {
     plain = await plainOutput(m, part)
-    // Noted at once: a crash during the enhancement does not cost the encoding. It is sent only with the part.
+    // Listed at once, so that a crash during enhancement does not lose the encoding. It is sent once the part is made.
     if (wanted.enhanced) await job.advance({ type: 'part_begun', ...filesOf(m, part, [plain]) })
   }
   const end = await closed(m, part)
@@ -83,7 +83,7 @@ export async function makePart(m: Making, part: Part): Promise<boolean> {
   return true
 }
 
-/** The raw rendition where the enhanced one is missing: it is the only one, and says why. */
+/** Turns the raw rendition into the only one, because the enhanced one could not be made; its details say why. */
 function asPrimary(m: Making, { rendition: _, ...plain }: Output, enhancementFailure: string): Output {
   const details = { ...plain.details, enhancementFailure: enhancementFailure.slice(0, 500) }
   const extension = plain.file.split('.').at(-1)!
@@ -98,7 +98,7 @@ const filesOf = ({ partSeconds }: Making, { index: part }: Part, files: (Output 
 
 const chunkOf = (m: Making, part: Part): number | undefined => (m.partSeconds === undefined ? undefined : part.index)
 
-/** Whether the part has a frame; resolves when that is known. */
+/** Whether the part has any frames; resolves when that is known. */
 async function begun({ job, over, signal }: Making, part: Part): Promise<boolean> {
   if (part.from >= limitOf(job.state, job.state.format!.rate)) return false
   await job.watermark.beyond(part.from, signal)
@@ -107,12 +107,12 @@ async function begun({ job, over, signal }: Making, part: Part): Promise<boolean
   return false
 }
 
-/** The part with its true end, as soon as that is known and on the disk. */
+/** The part with its actual end, as soon as that is known and on disk. */
 async function closed({ job, layout, over, signal }: Making, part: Part): Promise<Closed> {
   const limit = limitOf(job.state, layout.rate)
   if (part.to < limit) await job.watermark.beyond(part.to, signal)
   if (closedBy(part, job.watermark.frames, limit)) {
-    // What is sent has to be here after a power cut, and the frame behind it: it says that this was not the last part.
+    // After a power cut the part must still be here, and so must the next frame: it shows that this was not the last part.
     if (!over.aborted) await job.watermark.secure()
     return { ...part, last: false }
   }
@@ -133,7 +133,7 @@ export async function aborted(event: AbortSignal, signal: AbortSignal): Promise<
   signal.throwIfAborted()
 }
 
-/** The rendition that is not enhanced: encoded, else the sound as it was captured. */
+/** The rendition that is not enhanced: encoded if possible, else as captured. */
 async function plainOutput(m: Making, part: Part): Promise<Output> {
   const { plan } = m
   const rendition = renditionsOf(m.job.command).enhanced ? ('raw' as const) : undefined
@@ -164,7 +164,7 @@ function output(
   }
 }
 
-/** Encodes a part, again from its first frame when that fails. Undefined when it is given up. */
+/** Encodes a part, starting over when that fails. Undefined when it gives up. */
 async function encoded(m: Making, part: Part): Promise<string | undefined> {
   const { ctx, job, over, plan, signal } = m
   const file = localName(chunkOf(m, part), 'rendered', plan.codec)
@@ -196,7 +196,7 @@ const about = (m: Making, part: Part) => (m.partSeconds === undefined ? {} : { c
 
 async function encode(m: Making, part: Part, file: string): Promise<number> {
   const { ctx, job, layout, plan, signal } = m
-  // One that follows a capture is paced by it. After an outage there may be many takes: then one after the other.
+  // An encoder that follows a capture is paced by it. Finished takes, of which there may be many, are encoded one by one.
   const done = job.watermark.ended ? await ctx.encoders.take(job.state.claimedAt, signal) : () => {}
   try {
     const request = {
@@ -214,7 +214,7 @@ async function encode(m: Making, part: Part, file: string): Promise<number> {
   }
 }
 
-/** Says how far the encoding is, once that is what the job waits for. */
+/** Reports the encoder's progress once the job waits for nothing else. */
 async function* told(m: Making, part: Part, blocks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let at = part.from
   for await (const block of blocks) {
@@ -224,12 +224,12 @@ async function* told(m: Making, part: Part, blocks: AsyncIterable<Buffer>): Asyn
   }
 }
 
-/** Percent of the job's frames before that one. */
+/** Percentage of the job's frames that come before this one. */
 function share({ job: { state } }: Making, frame: number): number {
   return (100 * (frame - state.fromFrame)) / Math.max(1, (state.toFrame ?? frame) - state.fromFrame)
 }
 
-/** The audio as it was captured, but never more channels or time than the job may hear. */
+/** The audio as captured, limited to the channels and frames that belong to the job. */
 async function asCaptured({ ctx, job, layout, partSeconds, plan }: Making, end: Closed): Promise<string> {
   const { dataOffset } = layout
   const inFile = Math.floor(((await fs.stat(job.takeFile)).size - dataOffset) / wavFrameBytes(layout))
@@ -246,7 +246,7 @@ interface EnhancedPart {
   output: Output
 }
 
-/** A part with what is heard around it, as soon as that is there. */
+/** A part with the audio around it, as soon as that is available. */
 async function heard({ job, layout, signal }: Making, end: Closed): Promise<TakePart> {
   const { heardFrom, heardTo } = heardAround(job.state, layout.rate, end)
   if (!end.last) await job.watermark.beyond(heardTo - 1, signal)
@@ -254,7 +254,7 @@ async function heard({ job, layout, signal }: Making, end: Closed): Promise<Take
   return { file: job.takeFile, fromFrame: end.from, heardFrom, heardTo: last, toFrame: end.to }
 }
 
-/** The enhanced rendition, or why there is none: best effort (docs/contract/agent.md: Enhancement). */
+/** The enhanced rendition, or why it could not be made: best effort (docs/contract/agent.md: Enhancement). */
 async function enhanced(m: Making, end: Closed): Promise<EnhancedPart | string> {
   const { ctx, job, over, plan, signal } = m
   const file = localName(chunkOf(m, end), 'enhanced', plan.codec)
@@ -279,7 +279,7 @@ async function enhanced(m: Making, end: Closed): Promise<EnhancedPart | string> 
       return { levelled, output: { ...made, details: { ...made.details, ...details } } }
     } catch (e) {
       signal.throwIfAborted()
-      // Others may upload and give room; its intermediate files are gone.
+      // Other deliveries may free space; the intermediate files of this attempt are gone.
       if (!isDiskFull(e) || attempt >= DISK_TRIES) {
         job.tell('warning', 'enhancement_failed', { error: String(e), ...about(m, end) })
         return faultWords(e)

@@ -3,12 +3,12 @@ import { saysChannels } from '../render/plan.rules.ts'
 import { assignedMap } from './maps.rules.ts'
 import type { JobContext, OwnedJob } from './owned.ts'
 
-/** A take must not begin late because the controller is slow; the lease is longer. */
+/** A slow controller must not delay the take; the lease is longer than this. */
 const PATIENCE_MS = 5000
 
 /**
- * Asks which channel map a job gets, where its command says nothing of channels: a controller of another make leaves
- * that to the agent. Without an answer the take goes on without a map.
+ * Looks up a job's channel map if its command does not mention channels: other controllers leave that to the agent. Without
+ * an answer the take has no map.
  */
 export async function withAssignedMap(ctx: JobContext, job: OwnedJob): Promise<void> {
   if (saysChannels(job.command)) return

@@ -17,36 +17,36 @@ import { Lease, Progress } from './lease.ts'
 import type { JobSettings } from './settings.ts'
 import { WriteWatermark } from './watermark.ts'
 
-/** What every part of a job's way needs. */
+/** What all steps of handling a job need. */
 export interface JobContext {
-  /** Takes over when the controller has a take: `release`. */
+  /** Takes over delivered takes: `release`. */
   cache: RecorderCache
   childEnv: NodeJS.ProcessEnv
   clock: Clock
-  /** Encoders of takes that have ended; one that follows a capture needs no turn. */
+  /** Limits the encoders of finished takes; an encoder that follows a capture does not count. */
   encoders: Semaphore
   enhancer: Enhancer
-  /** Every open device. */
+  /** All open devices. */
   feeds: Feeds
   guard: DiskGuard
   link: Link
-  /** Where the device of a job is now; undefined when that cannot be told. */
+  /** The current name of a job's device; undefined when unknown. */
   locate: (command: AgentJob['command']) => Promise<string | undefined>
   log: Log
-  /** Every job this agent owns now. */
+  /** All jobs this agent owns now. */
   owned: () => Iterable<OwnedJob>
-  /** How many wait before they try something again. */
+  /** How many are pausing before a retry. */
   pauses: { now: number }
   report: Report
   settings: JobSettings
   spool: Spool
-  /** Aborted when the agent ends: what is not done waits on disk for the next start. */
+  /** Aborted when the agent stops: unfinished work waits on disk for the next start. */
   signal: AbortSignal
-  /** Who may send now. */
+  /** Limits the uploads that run at once. */
   uploads: Semaphore
 }
 
-/** One job this agent owns: its state, which each event changes and which is on the disk; its lease; its voice. */
+/** One job this agent owns: keeps its state on disk as events change it, holds its lease and reports about it. */
 export class OwnedJob {
   readonly lease: Lease
   readonly progress = new Progress()
@@ -84,7 +84,7 @@ export class OwnedJob {
     return this.#ctx.spool.takeFile(this.id)
   }
 
-  /** Takes the job on and writes its state. False when it could not be written: work goes on, the audio comes first. */
+  /** Applies an event and saves the state. False if saving failed: work goes on, because the audio comes first. */
   async advance(event: JobEvent): Promise<boolean> {
     this.#state = advance(this.#state, event)
     try {
@@ -96,7 +96,7 @@ export class OwnedJob {
     }
   }
 
-  /** As `advance`, but throws where the disk is full: there will be room again. */
+  /** Like `advance`, but throws when the disk is full, so that the caller can try again once there is room. */
   async advanceOnDisk(event: JobEvent): Promise<void> {
     this.#state = advance(this.#state, event)
     try {
@@ -116,7 +116,7 @@ export class OwnedJob {
   }
 
   #write(): Promise<void> {
-    // One after the other: they share the temporary file. Each writes the latest state.
+    // One write at a time, because they share the temporary file. Each writes the latest state.
     const write = this.#writing.then(() => this.#ctx.spool.save(this.#state))
     this.#writing = write.catch(() => undefined)
     return write

@@ -3,12 +3,12 @@ import { type AgentJob, MOST_GAPS, type Rendition, type RenditionDetails } from 
 import { LEAD_SECONDS, TAIL_SECONDS } from '../enhance/chain.rules.ts'
 import type { Output, TakeState } from '../spool/state.ts'
 
-/** A piece of a take that is delivered by itself; a take that is not delivered in chunks is one part. */
+/** A piece of a take that is delivered on its own; a take without chunks is a single part. */
 export interface Part {
-  /** First frame, in the take's file. */
+  /** First frame, counted in the take's file. */
   from: number
   index: number
-  /** Frame after its last one, should the take last that long. */
+  /** The frame after its last one, if the take lasts that long. */
   to: number
 }
 
@@ -18,7 +18,7 @@ type Taken = Pick<TakeState, 'fromFrame' | 'partSeconds'> & { job: Pick<AgentJob
 export const limitOf = ({ fromFrame, job }: Taken, rate: number): number =>
   fromFrame + Math.round(job.command.durationSeconds * rate)
 
-/** Part k is frames [k n, (k+1) n) of the job's own: every sample is in exactly one. */
+/** Part k is frames [k n, (k+1) n) of the job: every sample is in exactly one part. */
 export function partOf(state: Taken, rate: number, index: number): Part {
   const limit = limitOf(state, rate)
   if (state.partSeconds === undefined) return { from: index === 0 ? state.fromFrame : limit, index, to: limit }
@@ -27,10 +27,10 @@ export function partOf(state: Taken, rate: number, index: number): Part {
   return { from: Math.min(from, limit), index, to: Math.min(from + frames, limit) }
 }
 
-/** Whether a part lies wholly before a frame that exists: it has its end, and it is not the last one. */
-export const closedBy = (part: Part, frontier: number, limit: number): boolean => Math.min(frontier, limit) > part.to
+/** Whether a part lies wholly before an existing frame: it is complete, and it is not the last one. */
+export const closedBy = (part: Part, watermark: number, limit: number): boolean => Math.min(watermark, limit) > part.to
 
-/** What the enhancement of a part may hear of the take: a little around it, but of the job's own frames alone. */
+/** The frames that the enhancement of a part may use: a little around it, but only frames of the job. */
 export function heardAround(state: Taken, rate: number, { from, to }: Part): { heardFrom: number; heardTo: number } {
   return {
     heardFrom: Math.max(state.fromFrame, from - LEAD_SECONDS * rate),
@@ -39,8 +39,8 @@ export function heardAround(state: Taken, rate: number, { from, to }: Part): { h
 }
 
 /**
- * First frame of the take that this job may still have to read: what is below is with the controller, and the next
- * enhancement does not hear it.
+ * The first frame of the take that this job may still read: everything below is with the controller, and the next
+ * enhancement does not need it.
  */
 export function neededFrom(state: TakeState): number {
   if (state.partSeconds === undefined || !state.format) return state.fromFrame
@@ -56,20 +56,20 @@ export function renditionsOf({ enhancement }: AgentJob['command']): { enhanced: 
   return { enhanced, raw: !enhanced || enhancement?.keepRaw !== false }
 }
 
-/** Whether the job's completion hangs on it: the one that is played by default. */
+/** Whether the job's completion depends on it: the rendition that is played by default. */
 const isPrimary = ({ rendition }: Pick<Output, 'rendition'>): boolean => rendition !== 'raw'
 
 /** Whether this is the master of a part whose primary rendition the controller has accepted. */
 export const masterOfAccepted = ({ outputs }: Pick<TakeState, 'outputs'>, output: Output): boolean =>
   !isPrimary(output) && outputs.some((o) => o.chunk === output.chunk && isPrimary(o) && o.uploaded)
 
-/** The next file to send: parts in their order, and of each what is played first. */
+/** The next file to send: parts in order, and of each part the default rendition first. */
 export function nextToSend({ outputs, partsMade }: TakeState): Output | undefined {
   const waiting = outputs.filter((o) => !o.uploaded && o.refused === undefined && (o.chunk ?? 0) < partsMade)
   return waiting.sort((a, b) => (a.chunk ?? 0) - (b.chunk ?? 0) || Number(isPrimary(b)) - Number(isPrimary(a)))[0]
 }
 
-/** Whether the controller has all of a part. */
+/** Whether the controller has all files of a part. */
 export const settled = (state: TakeState, index: number): boolean =>
   index < state.partsMade && state.outputs.every((o) => (o.chunk ?? 0) !== index || o.uploaded)
 
@@ -83,7 +83,7 @@ export function fileNameOf(name: string, extension: string, chunk: number | unde
 export const localName = (chunk: number | undefined, kind: string, extension: string): string =>
   `${chunk === undefined ? '' : `${chunk}.`}${kind}.${extension}`
 
-/** What a listener in ten years has to know of a part: what the device gave, and where it gave nothing. */
+/** What a listener in ten years needs to know about a part: what the device delivered, and where it did not. */
 export function detailsOf(state: TakeState, part: Part): RenditionDetails {
   const { format, test } = state
   if (!format) return {}

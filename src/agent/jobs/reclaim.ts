@@ -7,15 +7,15 @@ import { readWav } from '../audio/wav.ts'
 import type { JobContext, OwnedJob } from './owned.ts'
 import { neededFrom } from './parts.rules.ts'
 
-/** A block of any file system here; what is given back are whole ones. */
+/** A multiple of any file system's block size: only whole blocks can be given back. */
 const BLOCK = 65_536
-/** Less is not worth a process. */
+/** Less than this is not worth starting a process. */
 const WORTH = 4 * BLOCK
 
 /**
- * Gives the disk back what the controller has of a take that is still captured: a hole in its file, below every frame
- * that any job of the capture may still read. `done`: bytes it has back; resolves with how many it has now. Best effort:
- * where the file system has no holes the take stays whole.
+ * Frees the disk space of a take's beginning while it is still captured, by punching a hole into its file below every frame
+ * that any job of the capture may still read. `done`: bytes freed so far; resolves with the new figure. Best effort: on a
+ * file system without holes the take stays whole.
  */
 export async function reclaimSpace(ctx: JobContext, job: OwnedJob, done: number): Promise<number> {
   if (keepsCopy(ctx, job)) return done
@@ -37,19 +37,19 @@ export async function reclaimSpace(ctx: JobContext, job: OwnedJob, done: number)
   }
 }
 
-/** A copy that is to stay on the recorder stays whole. */
+/** A copy that stays on the recorder must stay whole. */
 function keepsCopy({ settings }: JobContext, { command }: OwnedJob): boolean {
   const policy = command.recorderCacheRetention
   return policy ? !policy.deleteAfterUpload : settings.keepUploaded
 }
 
-/** The lowest frame that a job with this file may still read; undefined when that cannot be told. */
+/** The lowest frame that any job sharing this file may still read; undefined when unknown. */
 async function lowestNeeded(ctx: JobContext, job: OwnedJob): Promise<number | undefined> {
   const { ino } = await fs.stat(job.takeFile)
   let lowest = neededFrom(job.state)
   for (const other of ctx.owned()) {
     if (other === job || !sameGroup(job, other)) continue
-    // One that has not begun may be about to join; one without a name for the file will copy it at its end.
+    // A job that has not begun may be about to join; one without its own link will copy the file at its end.
     if (other.state.status === 'claimed' || (await sizeOf(other.takeFile)) === undefined) return undefined
     if ((await fs.stat(other.takeFile)).ino === ino) lowest = Math.min(lowest, neededFrom(other.state))
   }

@@ -14,10 +14,10 @@ import { limitOf } from './parts.rules.ts'
 import { pauseBeforeRetry } from './retry.ts'
 
 const RESTARTED = 'agent_restarted_during_recording'
-/** A claim this young is begun without asking when the controller cannot be reached. */
+/** A claim younger than this is started without asking while the controller cannot be reached. */
 const FRESH_MS = 60_000
 
-/** What becomes of a job of an earlier process; `left`: the take goes on behind this. */
+/** What to do with a job of an earlier process; `left`: what the take continues from. */
 type Recovered = { left?: Left; next: 'capture' } | { next: 'finish' | 'kept' }
 
 interface OnDisk {
@@ -28,13 +28,12 @@ interface OnDisk {
 }
 
 /**
- * Looks at what an earlier process left of a job, repairs the take and sets the state to what is true.
- * `capture`: to be captured, from its first frame or behind its last; `finish`: go on from its state; `kept`: only a
- * person can tell.
+ * Examines what an earlier process left of a job, repairs the take and corrects the state. `capture`: start or continue
+ * capturing; `finish`: continue from its state; `kept`: only an operator can decide.
  */
 export async function recoverJob(ctx: JobContext, job: OwnedJob): Promise<Recovered> {
   const { status } = job.state
-  // Finally refused, and ended while its files were put aside: they still are nobody's but a person's.
+  // Finally refused, then stopped while its files were being put aside: they are still for an operator.
   if (status === 'failed' && job.state.toFrame !== undefined) return putAside(ctx, job, job.state.reason)
   if (status === 'completed') await job.advance({ type: 'delivered' })
   if (['completed', 'uploaded', 'failed', 'cancelled'].includes(status)) return { next: 'finish' }
@@ -57,12 +56,12 @@ export async function recoverJob(ctx: JobContext, job: OwnedJob): Promise<Recove
   return { next: 'finish' }
 }
 
-/** A take whose time is not over is continued: what is said in the room now is worth as much as what was said before. */
+/** Continues a take whose time is not over: what is said now is worth as much as what was said before. */
 async function goesOn(ctx: JobContext, job: OwnedJob, found: OnDisk, whole: number): Promise<Left | undefined> {
   const { count, format, lastAt, rate } = found
   const awayMs = msBetween(lastAt, moment())
   if (awayMs >= ((whole - count) / rate) * 1000) return undefined
-  // Killed before the first state after the first sample: the file itself says its format.
+  // Killed between the first sample and the next saved state: the file itself tells its format.
   await job.advance({ type: 'capturing', format })
   tellRecovered(job, 'capturing', { frames: count, awaySeconds: awayMs / 1000, willResume: true })
   return { frames: count, lastAt: ctx.clock.monotonic() - awayMs }
@@ -89,7 +88,7 @@ function tellRecovered(job: OwnedJob, previousStatus: string, details: Record<st
   job.tell('warning', 'recovered_after_restart', { ...details, previousStatus })
 }
 
-/** Strikes from the list what is not on the disk. True when nothing was missing. */
+/** Removes outputs from the list that are not on disk. True when none was missing. */
 async function listWhatIsThere(ctx: JobContext, job: OwnedJob): Promise<boolean> {
   const missing: string[] = []
   for (const { file, uploaded } of job.state.outputs)
@@ -98,7 +97,7 @@ async function listWhatIsThere(ctx: JobContext, job: OwnedJob): Promise<boolean>
   return missing.length === 0
 }
 
-/** True length of the take: what its own records vouch for. */
+/** Length of the take as far as its own records vouch for it. */
 async function framesOnDisk(job: OwnedJob): Promise<OnDisk | 'unreadable' | undefined> {
   const size = await sizeOf(job.takeFile)
   if (size === undefined || size === 0) return undefined
@@ -111,7 +110,7 @@ async function framesOnDisk(job: OwnedJob): Promise<OnDisk | 'unreadable' | unde
   return { count, format: { channels, format, rate }, lastAt: repaired.lastAt, rate }
 }
 
-/** Whether a job without audio is to begin now. Waits for an answer unless the claim is fresh; throws only the abort. */
+/** Whether to start a job without audio now. Waits for an answer unless the claim is fresh; throws only the abort. */
 export async function stillWanted(ctx: JobContext, job: OwnedJob): Promise<'capture' | 'drop' | 'report'> {
   for (let attempt = 1; ; attempt++) {
     const answer = await ask(ctx, job)
@@ -122,13 +121,13 @@ export async function stillWanted(ctx: JobContext, job: OwnedJob): Promise<'capt
   }
 }
 
-/** Milliseconds; a claim whose moment cannot be told is an old one. */
+/** Milliseconds; a claim of unknown age counts as old. */
 const sinceClaim = ({ state: { claimed } }: OwnedJob): number => (claimed ? msBetween(claimed, moment()) : Infinity)
 
 async function verdict(job: OwnedJob, answer: AgentJob): Promise<'capture' | 'drop' | 'report'> {
   const { failureReason, status } = answer
   const timeLeft = sinceClaim(job) < job.command.durationSeconds * 1000
-  // A lease that ran out while the agent was away is no wish to end: the take is delivered late (ADR-0009).
+  // A lease that expired while the agent was away does not end the job: the take is delivered late (ADR-0009).
   if (status === 'running' || (status === 'failed' && failureReason === 'lease_expired' && timeLeft)) return 'capture'
   if (status !== 'stop_requested') return 'drop'
   await job.advance({ type: 'cancelled', reason: 'controller_stop_requested' })

@@ -2,12 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { backoffSeconds } from './backoff.rules.ts'
 import type { JobContext } from './owned.ts'
 
-/** Tries of what may pass by itself, yet mostly does not: with the usual pauses, two minutes of them. */
+/** Attempts at what may resolve itself but mostly does not: about two minutes with the usual pauses. */
 export const FEW_TRIES = 8
 
 type Waiting = Pick<JobContext, 'pauses' | 'settings' | 'signal'>
 
-/** Waits before another try; throws the abort reason when the agent ends. */
+/** Pauses before a retry; throws the abort reason when the agent stops. */
 export async function pauseBeforeRetry(ctx: Waiting, attempt: number, slowly = false): Promise<void> {
   const { retryMaxSeconds, retryMinSeconds } = ctx.settings
   const seconds = slowly ? retryMaxSeconds : backoffSeconds(attempt, retryMinSeconds, retryMaxSeconds, Math.random())
@@ -19,7 +19,7 @@ export async function pauseBeforeRetry(ctx: Waiting, attempt: number, slowly = f
   }
 }
 
-/** Waits before something is made again, not longer than the capture lasts: what failed along may do now. Throws the abort. */
+/** Pauses before something is made again, but not beyond the end of the capture: it may succeed then. Throws the abort. */
 export async function pauseUntilOver(
   { settings }: Pick<JobContext, 'settings'>,
   attempt: number,
@@ -28,7 +28,7 @@ export async function pauseUntilOver(
 ): Promise<void> {
   const seconds = backoffSeconds(attempt, settings.retryMinSeconds, settings.retryMaxSeconds, Math.random())
   const until = over.aborted ? signal : AbortSignal.any([over, signal])
-  // Rejects only when it is woken; an abort is thrown below.
+  // Rejects only when woken early; an abort is thrown below.
   await sleep(seconds * 1000, undefined, { signal: until }).catch(() => undefined)
   signal.throwIfAborted()
 }

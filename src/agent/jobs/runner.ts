@@ -27,30 +27,30 @@ const BARE_ENV = { LC_ALL: 'C', PATH: '/usr/local/bin:/usr/bin:/bin' }
 const LONGEST_STOP_MS = 24_000
 const LAST_MOMENTS_MS = 4000
 const STOP_LOOK_MS = 50
-/** A second sender keeps the line busy while the first waits for an answer; more would only share it. */
+/** A second upload uses the line while the first waits for its answer; more would only share it. */
 const UPLOADS_AT_ONCE = 2
-/** Of takes that have ended: after an outage there may be many, and a capture may run beside them. */
+/** For finished takes: after an outage there may be many, and a capture may be running. */
 const ENCODERS_AT_ONCE = 1
 
 export interface JobRunnerDeps {
   /** Environment of capture and render programs: C locale, none of the agent's secrets. Default: a bare one. */
   childEnv?: NodeJS.ProcessEnv
   clock: Clock
-  /** Default: below `workDir`, watched before a take, not while it runs. */
+  /** Default: below `workDir`, with room checked before a take but not during it. */
   disk?: Disk
   /** Default: one with the embedded model. */
   enhancer?: Enhancer
-  /** Every open device. Default: its own, which nobody else listens to. */
+  /** All open devices. Default: the runner's own, which nobody else listens to. */
   feeds?: Feeds
   link: Link
   /**
-   * Where the device of a job is now, from `captureSystemRef`; asked before every opening, also after a loss.
-   * Undefined: as the job says. Default: never known.
+   * Current name of a job's device by its `captureSystemRef`, asked before every opening, also after a loss. Undefined: use
+   * the name in the job. Default: always undefined.
    */
   locate?: (command: AgentJob['command']) => Promise<string | undefined>
   log: Log
   report: Report
-  /** Read anew for every take: may be changed while it runs. */
+  /** Read for every take: may be changed while the runner works. */
   settings: JobSettings
   /** Everything is kept below: `takes/<jobId>/` while owned, `kept/<jobId>/` when nobody took the audio. */
   workDir: string
@@ -61,33 +61,33 @@ export interface Activity {
   delivering: number
 }
 
-/** Owner of every take on this machine, from the claim to the accepted upload. */
+/** Owns every take on this machine, from the claim to the accepted upload. */
 export interface JobRunner {
-  /** Takes up again what an earlier process left behind. Call once, before the first claim; resolves when all is held. */
+  /** Picks up what an earlier process left. Call once, before the first claim; resolves when all of it is owned. */
   recover(): Promise<void>
   /**
-   * The jobs of one claim: one capture. Jobs already held are ignored. Resolves when they are on the disk, where other
-   * programs see them; they begin without anybody waiting for that.
+   * Starts one capture for the jobs of one claim, ignoring jobs already owned. Resolves once they are on disk, where other
+   * programs see them; it does not wait for the capture.
    */
   accept(jobs: AgentJob[]): Promise<void>
-  /** Captures that may still start; uploads do not count. */
+  /** How many more captures may start; uploads do not count. */
   freeCapacity(): number
   setCapacity(maxConcurrentRecordings: number): void
-  /** Calls whenever a capture ended or the capacity changed; returns the way to stop that. */
+  /** Calls when a capture has ended or the capacity has changed; returns a function that unsubscribes. */
   onFreed(listener: () => void): () => void
-  /** Ids of the jobs still owned, for the claim. */
+  /** IDs of all jobs still owned, for the claim. */
   holding(): string[]
-  /** Whether a capture runs now. */
+  /** Whether a capture is running. */
   recording(): boolean
-  /** What is captured now, with its frames so far, and how many takes are on their way. */
+  /** The running captures with their frames so far, and the number of takes being delivered. */
   activity(): Activity
-  /** Resolves when nothing is owned any more. */
+  /** Resolves when no job is owned any more. */
   idle(): Promise<void>
-  /** Finalizes running takes, gives render and upload `stopGraceSeconds`, leaves the rest on disk. Within 30 s. */
+  /** Finalizes running takes, allows `stopGraceSeconds` for delivery and leaves the rest on disk. Takes under 30 s. */
   stop(): Promise<void>
 }
 
-/** Makes the directories; throws what the disk throws. */
+/** Creates the directories; throws what the disk throws. */
 export function createJobRunner(deps: JobRunnerDeps): JobRunner {
   return new Runner(
     deps,
@@ -95,13 +95,13 @@ export function createJobRunner(deps: JobRunnerDeps): JobRunner {
   )
 }
 
-/** A job of an earlier process that is to be captured; `left`: it was captured already, and goes on behind this. */
+/** A job of an earlier process that is to be captured. `left`: what was captured already, to be continued. */
 interface Unfinished {
   job: OwnedJob
   left: Left | undefined
 }
 
-/** A job and its way to the controller. */
+/** An owned job and its delivery to the controller. */
 interface Held {
   delivery: Delivery
   job: OwnedJob
@@ -214,18 +214,18 @@ class Runner implements JobRunner {
     await this.#settled()
   }
 
-  /** Resolves when nothing goes on but waiting for another try: that can wait for the next start as well. */
+  /** Resolves when all that is left is pausing before retries, which can wait for the next start as well. */
   async #onlyRetriesLeft(signal: AbortSignal): Promise<void> {
     const waits = ({ state }: OwnedJob) => ['uploading', 'uploaded', 'failed', 'cancelled'].includes(state.status)
     while (!signal.aborted) {
       const ended = this.#sessions.size === 0 && this.#starting === 0 && this.#owned().every(waits)
       if (ended && this.#ctx.pauses.now >= this.#jobs.size) return
-      // Rejects only when the wait is over.
+      // Rejects only when `signal` ends the wait.
       await sleep(STOP_LOOK_MS, undefined, { signal }).catch(() => undefined)
     }
   }
 
-  /** What the abort ends, ends within moments; a disk that hangs must not hang the stop. */
+  /** Aborted work ends within moments, but a hanging disk must not make the stop hang. */
   async #settled(): Promise<void> {
     const ended = new AbortController()
     const limit = sleep(LAST_MOMENTS_MS, undefined, { signal: ended.signal }).catch(() => undefined)
@@ -256,7 +256,7 @@ class Runner implements JobRunner {
     this.#work.add(tracked)
   }
 
-  /** State first, heartbeat after: a job that is confirmed is a job that survives a crash. */
+  /** State on disk first, heartbeat second: a confirmed job is one that survives a crash. */
   async #begin(jobs: OwnedJob[], noted: () => void): Promise<void> {
     this.#starting++
     const ready: OwnedJob[] = []
@@ -297,7 +297,7 @@ class Runner implements JobRunner {
       for (const job of jobs) running.join(job)
       return
     }
-    // What it captures is not known yet; when it is, it may well be shared.
+    // The running capture's format is not known yet; once it is, the device may well be shared.
     if (running && !running.heard) this.#track(running.settled().then(() => this.#capture(jobs, left)))
     else this.#open(jobs, left)
   }
@@ -327,10 +327,10 @@ class Runner implements JobRunner {
     this.#jobs.delete(job.id)
   }
 
-  /** Claimed by an earlier process: a running take goes on at once, others begin if the controller still wants them. */
+  /** Jobs claimed by an earlier process: takes in progress go on at once, others begin if the controller still wants them. */
   async #resume(group: Unfinished[]): Promise<void> {
     const [running, waiting] = [group.filter(({ left }) => left), group.filter(({ left }) => !left)]
-    // Who was to begin together with them must not wait for an answer: their device is opened now.
+    // They must not wait for an answer about other members of their group: their device is opened now.
     if (running.length > 0 && !this.#stopping) this.#capture(jobsOf(running), running[0]!.left)
     const wanted: OwnedJob[] = []
     for (const job of jobsOf(waiting)) {

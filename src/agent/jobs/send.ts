@@ -10,7 +10,7 @@ interface Sending {
   job: OwnedJob
   onProgress: (part: number) => void
   output: Output
-  /** Ends it: the agent ends. */
+  /** Aborted when the agent stops. */
   signal: AbortSignal
 }
 
@@ -20,8 +20,8 @@ export interface Refusal {
 }
 
 /**
- * Tries until the controller has the file. Between two tries others have their turn, the oldest take first: one that
- * is stuck blocks nobody. Resolves with the refusal when no repetition can help; throws only the abort.
+ * Tries until the controller has the file. Other uploads may go between two attempts, the oldest take first, so that a stuck
+ * one blocks nobody. Resolves with the refusal when retrying cannot help; throws only the abort.
  */
 export async function sendOutput(sending: Sending): Promise<Refusal | undefined> {
   const { ctx, job, signal } = sending

@@ -15,29 +15,29 @@ import type { JobContext, OwnedJob } from './owned.ts'
 
 interface Member {
   ended: boolean
-  /** First frame of the take that is this member's. */
+  /** The member's first frame within the take. */
   fromFrame: number
   job: OwnedJob
-  /** Why the controller wants it to end. */
+  /** Why the controller wants it to end; undefined while it does not. */
   stopReason: string | undefined
 }
 
 interface SessionOptions {
   jobs: OwnedJob[]
-  /** What an earlier process left of the take that goes on. */
+  /** What an earlier process left of a take that is continued. */
   left: Left | undefined
-  /** Gets each member once: `captured`, or `failed`/`cancelled` without audio, or untouched when the agent stops. */
+  /** Called once per member: `captured`, or `failed`/`cancelled` without audio, or unchanged when the agent stops. */
   onEnded: (job: OwnedJob) => void
 }
 
 const STOPPED = 'controller_stop_requested'
 
 /**
- * One capture of one device for all jobs of a claim: as wide as the widest member, as long as the longest.
- * Each member ends by itself and goes its own way from there.
+ * One capture of one device for all jobs of a claim: as many channels as the widest member needs, as long as the longest.
+ * Each member ends independently and is delivered on its own from there.
  */
 export class CaptureSession {
-  /** Resolves when the device is released and every member has been handed on. Never rejects. */
+  /** Resolves when the device is released and every member was passed to `onEnded`. Never rejects. */
   readonly done: Promise<void>
   readonly #ctx: JobContext
   readonly #left: Left | undefined
@@ -48,7 +48,7 @@ export class CaptureSession {
   #gaps: Gap[] = []
   readonly #heard = Promise.withResolvers<void>()
   #noting: Promise<void> = Promise.resolve()
-  /** There are gaps that no state on the disk knows of. */
+  /** Some gaps are not in any state on disk yet. */
   #unnoted = false
   #recorder: Recorder | undefined
   #room: Room | undefined
@@ -63,7 +63,7 @@ export class CaptureSession {
     this.#left = left
     this.#onEnded = onEnded
     this.#members = jobs.map((job) => ({ ended: false, fromFrame: job.state.fromFrame, job, stopReason: undefined }))
-    // Members of a take that goes on: what an earlier process knew of it.
+    // For a take that is continued: what an earlier process knew about it.
     const { format, gaps } = jobs[0]!.state
     this.#format = format
     this.#gaps = gaps
@@ -80,13 +80,13 @@ export class CaptureSession {
       .then(this.#settle)
   }
 
-  /** The agent ends: every take is finalized with what is there. */
+  /** The agent is stopping: finalizes every take with what it has. */
   stop(): void {
     this.#stopping = true
     this.#recorder?.stop()
   }
 
-  /** Whether this capture has, or will have, the device open that a job of the same group wants. */
+  /** Whether this capture has, or will have, the device open that a job of the same group needs. */
   shares({ captureDevice, captureGroupId }: AgentJob['command']): boolean {
     const first = this.#members[0]!.job.command
     return (
@@ -94,17 +94,17 @@ export class CaptureSession {
     )
   }
 
-  /** Whether it is known what the device gives. */
+  /** Whether the device's format is known. */
   get heard(): boolean {
     return this.#format !== undefined
   }
 
-  /** Resolves when it is known what the device gives, or that it gives nothing. */
+  /** Resolves once the device's format is known, or the capture has ended without one. */
   async settled(): Promise<void> {
     if (!this.heard) await Promise.race([this.#heard.promise, this.done])
   }
 
-  /** Whether a job claimed later can be cut from this capture: the device is open once only. */
+  /** Whether a job claimed later can be cut from this capture, since a device is opened only once. */
   canJoin(command: AgentJob['command']): boolean {
     return (
       this.shares(command) &&
@@ -116,7 +116,7 @@ export class CaptureSession {
     )
   }
 
-  /** Adds a late member; its take begins with the frame that is written now. */
+  /** Adds a late member; its take begins with the current frame. */
   join(job: OwnedJob): void {
     const { rate } = this.#format!
     const fromFrame = this.#recorder!.frames
@@ -130,7 +130,7 @@ export class CaptureSession {
     this.#obey(member)
   }
 
-  /** Frames an earlier process left: whatever becomes of this capture, they are audio. */
+  /** Frames left by an earlier process: whatever becomes of this capture, they are audio. */
   get #framesLeft(): number {
     return this.#left?.frames ?? 0
   }
@@ -181,7 +181,7 @@ export class CaptureSession {
     return this.#left && this.#format ? { resume: { ...this.#format, ...this.#left } } : {}
   }
 
-  /** What to open and how; a string or an error is why not. */
+  /** What to open and how; a string or an error says why not. */
   async #prepare(): Promise<Want | string> {
     const { childEnv: env, clock, settings } = this.#ctx
     const primary = this.#members[0]!.job
@@ -202,7 +202,7 @@ export class CaptureSession {
     return { asked, device, hardware, how, interfaceRef: ref ?? refOf(hardware) ?? name }
   }
 
-  /** A take that goes on needs the samples it has; the container of 24 bits is the device's business. */
+  /** A continued take needs its own sample format; only the container of 24-bit samples may differ. */
   #asked(asked: PcmFormat): PcmFormat {
     const shape = this.#resumed().resume
     if (!shape) return asked
@@ -214,7 +214,7 @@ export class CaptureSession {
     return neededBytes(commands, format, seconds, this.#ctx.settings.chunkSeconds)
   }
 
-  /** Whether the disk holds the take; then the room is this session's until it ends. */
+  /** Whether the disk has room for the take; if so, the room is reserved until the session ends. */
   async #fits(asked: PcmFormat, seconds: number): Promise<boolean> {
     const jobs = this.#members.map((m) => m.job)
     const commands = jobs.map((job) => job.command)
@@ -237,15 +237,15 @@ export class CaptureSession {
     for (const member of unwanted) this.#endEarly(member, 0)
   }
 
-  /** Gives a member its own name for the common file, and notes it. */
+  /** Gives a member its own hard link to the shared file, and saves its state. */
   async #share(job: OwnedJob, patch: Pick<Partial<OwnedJob['state']>, 'fromFrame' | 'test'>): Promise<void> {
     const primary = this.#members[0]!.job
-    // The first member may have ended and gone: its file lives on under the names of the others.
+    // The first member may be gone already: its file lives on under the other members' names.
     const from = job === primary ? undefined : (this.#active.find((m) => m.job !== job)?.job ?? primary)
     try {
       if (from) await this.#ctx.spool.share(from.id, job.id)
     } catch (e) {
-      // A file system without hard links: the member gets a copy when it ends.
+      // No hard links on this file system: the member gets a copy when it ends.
       this.#ctx.log.warn('shared take not hard-linked: it will be copied when it ends', {
         jobId: job.id,
         ...errorFields(e),
@@ -261,7 +261,7 @@ export class CaptureSession {
     this.#gapsNoted().catch(() => undefined)
   }
 
-  /** One at a time: gaps of many a second are noted together. What the disk had no room for is tried again. */
+  /** One save at a time, so that frequent gaps are saved together. What found no room on the disk is saved later. */
   #gapsNoted(): Promise<void> {
     this.#noting = this.#noting.catch(() => undefined).then(() => this.#note())
     return this.#noting
@@ -278,7 +278,7 @@ export class CaptureSession {
     }
   }
 
-  /** Members that have their length end while the others go on. */
+  /** Ends members that have their full length while the others go on. */
   #onFrames(frames: number): void {
     const active = this.#active
     for (const { job } of active) job.watermark.advance(frames)
@@ -290,7 +290,7 @@ export class CaptureSession {
     return fromFrame + Math.round(job.command.durationSeconds * this.#format!.rate)
   }
 
-  /** Listens to the controller for one member. */
+  /** Watches what the controller wants for one member. */
   #obey(member: Member): void {
     const { job } = member
     job.lease.listen((answer) => {
@@ -301,7 +301,7 @@ export class CaptureSession {
     })
   }
 
-  /** Ends one member now; the last one ends the capture, which then ends the member with its very last frame. */
+  /** Ends one member now. The last one ends the capture, which then ends the member with its very last frame. */
   #endOne(member: Member): void {
     if (this.#active.every((m) => m === member || m.stopReason !== undefined)) this.#recorder?.stop()
     else if (this.#format && this.#recorder) this.#endEarly(member, this.#recorder.frames)
@@ -316,7 +316,7 @@ export class CaptureSession {
     })
   }
 
-  /** Work that follows the capture without holding it up, in order. */
+  /** Queues work that must happen in order but must not hold up the capture. */
   #later(work: () => Promise<unknown>): Promise<unknown> {
     this.#ending = this.#ending
       .then(work)
@@ -332,7 +332,7 @@ export class CaptureSession {
     }
   }
 
-  /** `growing`: others capture on into the same file. */
+  /** `growing`: other members go on writing to the same file. */
   async #end(member: Member, frames: number, why?: string, growing = false): Promise<void> {
     const { fromFrame, job, stopReason } = member
     const toFrame = this.#format ? Math.min(frames, this.#limit(member)) : 0
@@ -346,7 +346,7 @@ export class CaptureSession {
     this.#onEnded(job)
   }
 
-  /** Where names could not be shared, a copy. False when there is no file for this member. */
+  /** Copies the file if it could not be hard-linked. False when there is no file for this member. */
   async #ownFile(job: OwnedJob): Promise<boolean> {
     if ((await sizeOf(job.takeFile)) !== undefined) return true
     try {
@@ -360,8 +360,8 @@ export class CaptureSession {
 }
 
 /**
- * Why the controller wants the capture to end; undefined when it may go on. A lease that ran out while the agent was
- * cut off is no such reason: the take goes on and is delivered late (ADR-0009).
+ * Why the controller wants the capture to end; undefined when it may go on. A lease that expired while the agent was
+ * offline is no reason: the take goes on and is delivered late (ADR-0009).
  */
 function stopReasonOf({ failureReason, status }: AgentJob): string | undefined {
   if (status === 'stop_requested' || status === 'cancelled') return STOPPED

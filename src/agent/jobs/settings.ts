@@ -1,35 +1,35 @@
 import type { CaptureBackend } from '../../wire/nodes.ts'
 import type { CaptureRights } from '../capture/rights.rules.ts'
 
-/** What the recording part of the agent may be told; the agent's config fills it. Times in seconds. */
+/** Settings of the job runner, filled from the agent's config. Times in seconds. */
 export interface JobSettings {
   /** Used when the job names none. */
   captureBackend: CaptureBackend
   /** Executable of the capture; `arecord` stands for the backend's own program. */
   captureCommand: string
-  /** What the controller may ask for of command, template and device; undefined: everything. */
+  /** Which commands, templates and devices the controller may ask for; undefined: any. */
   captureRights?: CaptureRights
   /** Replaces the whole argument list: shell-style words with {device} {format} {sample_rate} {channels} {seconds} {output}. */
   captureArgsTemplate?: string
   /** Length of a chunk when the job names none; 0 or undefined: one file. */
   chunkSeconds?: number
-  /** Time a device gets until its first sample, before growth is judged. */
+  /** Time allowed for the first sample, before stalls are detected. */
   growthGraceSeconds: number
-  /** Without new bytes for this long a capture counts as stalled. */
+  /** A capture without new bytes for this long counts as stalled. */
   stalledSeconds: number
   /** Pause between two attempts to open a device. */
   retryPauseSeconds: number
-  /** How long a lost device is tried for before the take ends with what is there. */
+  /** How long an unavailable device is retried before a take that has not begun fails. */
   retryWindowSeconds: number
-  /** Cadence of the job heartbeat, which renews the lease. */
+  /** Interval of the job heartbeat, which renews the lease. */
   pollSeconds: number
-  /** Captures at once, until the controller's configuration says otherwise. */
+  /** Simultaneous captures, until the controller's configuration says otherwise. */
   maxConcurrentRecordings: number
   /** ffmpeg. */
   renderCommand: string
-  /** Keep the files of accepted uploads below `kept/`. */
+  /** Keep copies of accepted uploads below `cache/`. */
   keepUploaded: boolean
-  /** Time for render and upload after a stop of the agent; the rest waits for the next start. */
+  /** Time for rendering and uploading when the agent stops; the rest waits for the next start. */
   stopGraceSeconds: number
   /** First pause after a failed upload; doubles up to `retryMaxSeconds`. */
   retryMinSeconds: number

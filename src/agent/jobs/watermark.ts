@@ -2,7 +2,7 @@
 import * as fs from 'node:fs/promises'
 import { type WavLayout, wavFrameBytes } from '../audio/wav.rules.ts'
 
-/** How far a take is readable in its file while it is captured: who encodes along follows it. */
+/** How far a take's file can be read while it is captured; encoders follow it. */
 export class WriteWatermark {
   #ended = false
   #frames = 0
@@ -10,27 +10,27 @@ export class WriteWatermark {
   #news = Promise.withResolvers<void>()
   #secure: () => Promise<void> = async () => {}
 
-  /** Frames of the take's file that can be read, counted from the file's first. */
+  /** Readable frames, counted from the first of the file. */
   get frames(): number {
     return this.#frames
   }
 
-  /** Whether no more will come for this job: `frames` is then the frame after its last. */
+  /** Whether this job gets no more frames: `frames` is then the frame after its last. */
   get ended(): boolean {
     return this.#ended
   }
 
-  /** Whether other members of the capture write on behind the last frame of this job. */
+  /** Whether the file still grows behind this job's last frame, because other members go on. */
   get growing(): boolean {
     return this.#growing
   }
 
-  /** `secure`: makes what is written outlive a power cut. */
+  /** `secure`: makes the written frames survive a power cut. */
   writtenBy(secure: () => Promise<void>): void {
     this.#secure = secure
   }
 
-  /** Makes what can be read outlive a power cut; throws what the disk throws. */
+  /** Makes the readable frames survive a power cut; throws what the disk throws. */
   secure(): Promise<void> {
     return this.#secure()
   }
@@ -41,7 +41,7 @@ export class WriteWatermark {
     this.#wake()
   }
 
-  /** `toFrame`: the frame after the last one of this job. */
+  /** `toFrame`: the frame after this job's last one. */
   end(toFrame: number, growing = false): void {
     if (this.#ended) return
     this.#frames = toFrame
@@ -69,7 +69,7 @@ export class WriteWatermark {
   }
 }
 
-/** Frames of a take's file, `to` exclusive. */
+/** A range of frames in a take's file, `to` exclusive. */
 interface Stretch {
   file: string
   from: number
@@ -77,12 +77,12 @@ interface Stretch {
   to: number
 }
 
-/** Read at once: little enough to hold in memory for every job, enough to be rare. */
+/** Small enough to hold in memory for every job, large enough to read rarely. */
 const BLOCK_BYTES = 256 * 1024
 
 /**
- * The frames of a stretch as far as the watermark lets read, interleaved as in the file, until its end or the take's:
- * a take that has ended is one whose watermark has. Reads no further than it is asked. Throws when the file is shorter.
+ * Yields the frames of a range, interleaved as in the file, as the watermark makes them readable, until the range or the
+ * take ends. Reads no further than the consumer asks. Throws if the file is shorter.
  */
 export async function* follow(
   { file, from, layout, to }: Stretch,
