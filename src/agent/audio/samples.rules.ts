@@ -13,7 +13,7 @@ type Words = Int16Array | Int32Array
 
 /** The same bytes as samples; copied when they do not begin at a multiple of the sample's size. */
 function view<T>(bytes: Uint8Array, Kind: new (b: ArrayBufferLike, at: number, n: number) => T, size: number): T {
-  // Not `slice`: of a Buffer that is no copy.
+  // Not `slice`, which does not copy a Buffer.
   const at = bytes.byteOffset % size === 0 ? bytes : new Uint8Array(bytes)
   return new Kind(at.buffer, at.byteOffset, at.length / size)
 }
@@ -29,7 +29,7 @@ function spreadPacked(row: Float32Array, bytes: Uint8Array, first: number, chann
     row[i] = ((bytes[at]! << 8) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 24)) * STEP.S24_3LE
 }
 
-/** What is no number (a broken driver) counts as nothing: one such sample must not make the whole frame unreadable. */
+/** A NaN or infinity from a broken driver counts as zero: one such sample must not spoil the whole reading. */
 function spreadFloats(row: Float32Array, floats: Float32Array, first: number, channels: number): void {
   for (let i = 0, at = first; i < row.length; i++, at += channels) {
     const x = floats[at]!
@@ -88,7 +88,7 @@ function averagePacked(mix: Float32Array, bytes: Uint8Array, channels: number): 
   }
 }
 
-/** A frame with a sample that is no number is silence: it must not sound for ever in a filter with memory. */
+/** A frame with a NaN or infinity is silence: otherwise it would stay in a filter with memory for ever. */
 function averageFloats(mix: Float32Array, floats: Float32Array, channels: number): void {
   for (let i = 0, at = 0; i < mix.length; i++) {
     let sum = 0

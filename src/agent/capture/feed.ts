@@ -1,4 +1,4 @@
-// The owner of one open device: one timeline of frames and holes for everybody who takes from it.
+// Keeps one device open and gives all its takers one timeline of frames and holes.
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../kernel/clock.ts'
 import { faultWords } from '../../kernel/words.ts'
@@ -12,13 +12,13 @@ import { SourceReader } from './reader.ts'
 import type { Device, SourceEnd } from './source.ts'
 
 export interface FeedSettings {
-  /** Time a device gets until its first sample, before growth is judged. */
+  /** Time allowed for the first sample, before stalls are detected. */
   growthGraceSeconds: number
   retryPauseSeconds: number
   stalledSeconds: number
 }
 
-/** Why an attempt to open a device, or to go on with it, failed. */
+/** Why a device could not be opened, or was lost. */
 export interface Loss {
   code: number | undefined
   device: string
@@ -26,31 +26,31 @@ export interface Loss {
   said: string
 }
 
-/** Frames the device did not deliver at this place of the timeline. */
+/** Frames the device did not deliver at this point of the timeline. */
 export interface Hole {
-  /** `reopened`: it was away; `device`: it said so itself; `clock`: noticed because time went on without them. */
+  /** `reopened`: it was away; `device`: it reported the loss; `clock`: noticed because time passed without frames. */
   cause: 'reopened' | 'device' | 'clock'
   device: string
   frames: number
 }
 
-/** Somebody who takes every frame. Called in the way of the device: returns at once and never throws. */
+/** Takes every frame of a device. Its methods are called on the capture path: they return at once and never throw. */
 export interface Taker {
-  /** It has no room: the device has to wait. */
+  /** It has no room for more: the device has to wait. */
   readonly full: boolean
-  /** Whether it can go on with such a stream. */
+  /** Whether it can use such a stream. */
   suits(stream: PcmFormat): boolean
   /** Whole frames of the stream, never changed afterwards; `beganAt`: monotonic ms of the first. */
   block(frames: Buffer, stream: PcmFormat, beganAt: number): void
   hole(hole: Hole): void
-  /** An attempt failed; it goes on trying as long as somebody takes. */
+  /** An attempt failed. The feed keeps trying as long as it has takers. */
   failed(loss: Loss): void
   told(severity: Severity, name: string, details: Record<string, unknown>): void
 }
 
-/** A take's way to its device. */
+/** A take's connection to its device. */
 export interface Tap {
-  /** There is room again. */
+  /** The taker has room again. */
   drained(): void
   /** Resolves when the device is released, if nobody else takes from it. */
   release(): Promise<void>
@@ -63,13 +63,13 @@ interface FeedDeps {
   device: Device
   /** What the bus calls it: the stable system ref. */
   interfaceRef: string
-  /** Channels that are needed; more were asked for so that others can join. Default: all of them. */
+  /** Channels that are needed; more are requested so that others can join. Default: all of them. */
   needed?: number
   settings: FeedSettings
 }
 
 const NEGOTIATIONS = 3
-/** While nobody but a meter wants the device. */
+/** Longest pause between attempts while only meters want the device. */
 const IDLE_RETRY_MAX_MS = 30_000
 
 /** Opens the device at once and keeps it open until `close`, whatever happens to it. */
@@ -81,7 +81,7 @@ export class Feed {
   readonly #wake = createBell()
   /** Monotonic ms of the first frame of this opening. */
   #begunAt = 0
-  /** Of this opening: frames and inserted silence. */
+  /** Frames of this opening, inserted silence included. */
   #frames = 0
   #reader: SourceReader | undefined
   #lag: Lag | undefined
@@ -98,29 +98,29 @@ export class Feed {
     this.#done = this.#run()
   }
 
-  /** What was wanted when it was opened. */
+  /** The format that was asked for. */
   get asked(): PcmFormat {
     return this.#deps.asked
   }
 
-  /** What it gives, or will give as far as is known. */
+  /** The format it delivers, or will deliver as far as is known. */
   get stream(): PcmFormat {
     return this.#stream
   }
 
-  /** Whether it ever gave a frame. */
+  /** Whether it has ever delivered a frame. */
   get begun(): boolean {
     return this.#lastAt !== undefined
   }
 
-  /** Whether it gives frames now. */
+  /** Whether it is delivering frames now. */
   get live(): boolean {
     return this.#opening !== undefined
   }
 
   add(taker: Taker): void {
     this.takers.add(taker)
-    // A device that is away was looked for at leisure until now.
+    // Until now a missing device was looked for with long pauses.
     if (this.#pausing) this.#wake.ring()
   }
 
@@ -129,7 +129,7 @@ export class Feed {
     if (![...this.takers].some((taker) => taker.full)) this.#reader?.resume()
   }
 
-  /** Resolves when the device is released. Takers get nothing any more. */
+  /** Resolves when the device is released. Takers get nothing more. */
   async close(): Promise<void> {
     this.takers.clear()
     this.#closing.abort()
@@ -152,7 +152,7 @@ export class Feed {
       if (refused && (await this.#negotiate(loss))) continue
       if (!heard) this.#deps.bus.unavailable(this.#deps.device.name, lastLine(loss.said) || loss.fault)
       for (const taker of [...this.takers]) taker.failed(loss)
-      // Every moment is audio: a device that ran is opened again at once. One that only comes and goes keeps the pace.
+      // A device that ran for a while is reopened at once, since every moment counts. One that only flickers is paced.
       if (!lasted) await this.#pause(++attempts)
     }
   }
@@ -169,7 +169,7 @@ export class Feed {
     return this.#deps.settings.retryPauseSeconds * 1000
   }
 
-  /** Opens the device and gives what comes, until it ends. */
+  /** Opens the device and delivers its frames until it ends. */
   async #attempt(): Promise<{ heard: boolean; loss: Loss }> {
     const { clock, device, settings } = this.#deps
     this.#frames = 0
@@ -179,7 +179,7 @@ export class Feed {
     try {
       await this.#relocate()
       if (!(await this.#foretold())) this.#unfit = true
-      // From here to the opened source nothing waits: a close finds either this line or the source.
+      // No await from here until the source is open: a close is seen either here or by the source.
       if (this.#closed || this.#unfit) return this.#lost(end)
       const reader = new SourceReader(device.open(this.#stream), {
         clock,
@@ -195,7 +195,7 @@ export class Feed {
       end = await reader.ended
       await reader.close()
     } catch (e) {
-      // A program that cannot even be called, or a list of devices that cannot be read: an attempt that failed.
+      // The program cannot be started, or the device list cannot be read: a failed attempt.
       end = { code: undefined, stderr: faultWords(e), stopped: false }
     }
     return this.#lost(end)
@@ -228,7 +228,7 @@ export class Feed {
     } else this.#hole('clock', this.#lag?.arrived(at, this.#frames) ?? 0)
   }
 
-  /** First audio of an opening. False when it does not fit who takes. */
+  /** Handles the first audio of an opening. False when its format does not suit the takers. */
   #begin(beganAt: number): boolean {
     const { bus, device, interfaceRef: ref } = this.#deps
     const got = rateGot(this.#reader!.stderr())
@@ -248,7 +248,7 @@ export class Feed {
   }
 
   #hole(cause: 'device' | 'clock', frames: number): void {
-    // Words before the first frame, or after the last taker said its end.
+    // Reported before the first frame, or after the last taker has left.
     if (frames <= 0 || !this.#opening) return
     this.#frames += frames
     this.#lag?.restart()
@@ -263,17 +263,17 @@ export class Feed {
     for (const taker of this.takers) taker.told('info', 'capture_device_refreshed', { device: device.name, previous })
   }
 
-  /** False when it is known that the device will give what not everybody can take. */
+  /** False when the device is known to deliver a format that some taker cannot use. */
   async #foretold(): Promise<boolean> {
     const next = await this.#deps.device.gives?.(this.#stream)
     return !next || isDeepStrictEqual(next, this.#stream) || this.#adjust(next)
   }
 
-  /** Asks the device what it takes, after it refused; true when there is something else to try. */
+  /** Asks a device that refused the format what it supports; true when there is another format to try. */
   async #negotiate(loss: Loss): Promise<boolean> {
     const { asked, needed = asked.channels } = this.#deps
     if (this.#stream.channels > needed && !this.begun) {
-      // Not at this rate, for example. Nobody asked for that many.
+      // It may not offer all channels at this rate; nobody needs that many.
       this.#stream = { ...this.#stream, channels: needed }
       return true
     }
@@ -282,7 +282,7 @@ export class Feed {
     return next !== undefined && this.#adjust(next, lastLine(loss.said))
   }
 
-  /** Takes another format when everybody who takes can. */
+  /** Switches to another format if all takers can use it. */
   #adjust(next: PcmFormat, said?: string): boolean {
     if (![...this.takers].every((taker) => taker.suits(next))) return false
     const details = { asked: this.#deps.asked, got: next, ...(said ? { said } : {}) }
@@ -293,7 +293,7 @@ export class Feed {
   }
 }
 
-/** The last thing a program said: its reason to end. */
+/** The last line a program printed: mostly the reason why it ended. */
 export const lastLine = (said: string): string =>
   said
     .split('\n')

@@ -1,4 +1,4 @@
-// All open devices of this machine: each piece of hardware is open once, whoever wants it.
+// All open devices of this machine: each piece of hardware is opened only once, however many want it.
 import type { CaptureBackend } from '../../wire/nodes.ts'
 import { alsaCard } from '../inventory/alsa.rules.ts'
 import type { Taker, Tap } from './feed.ts'
@@ -10,7 +10,7 @@ interface FeedsDeps extends SlotDeps {
   cardId?: (number: number) => Promise<string | undefined>
 }
 
-/** Owner of every open device. */
+/** Owns all open devices. */
 export class Feeds {
   readonly #deps: FeedsDeps
   readonly #slots = new Map<string, Slot>()
@@ -21,7 +21,7 @@ export class Feeds {
     this.#deps = deps
   }
 
-  /** The key of a device's hardware. A card's number becomes its id: it is another card's tomorrow. */
+  /** Key of a device's hardware. Card numbers are replaced by card IDs, because numbers change when cards are replugged. */
   async hardware(backend: CaptureBackend, device: string): Promise<string> {
     const found = backend === 'alsa' ? alsaCard(device) : undefined
     const numbered = found && /^\d+$/.test(found.card) ? found : undefined
@@ -29,7 +29,7 @@ export class Feeds {
     return hardwareKey(backend, id ? `hw:CARD=${id},DEV=${numbered.device}` : device)
   }
 
-  /** Begins to take: from the open device where it suits, else as soon as it can be opened. */
+  /** Starts taking: from the open device if that suits, else as soon as it can be opened. */
   take(want: Want, taker: Taker): Tap {
     const slot = this.#slot(want.hardware)
     slot.enter(taker, want)
@@ -44,20 +44,20 @@ export class Feeds {
     }
   }
 
-  /** How many channels the interfaces of this machine have: a device is opened with all of them. */
+  /** Learns how many channels each interface has: devices are opened with all of them. */
   learn(interfaces: { channelCount: number; systemRef?: string | undefined }[]): void {
     for (const { channelCount, systemRef } of interfaces)
       if (systemRef?.startsWith('hw:')) this.#slot(hardwareKey('alsa', systemRef)).width = channelCount
   }
 
-  /** What is kept open while nobody takes; undefined: nothing. Takes come first, in every respect. */
+  /** What to keep open while nobody takes; undefined: nothing. Takes always come first. */
   standby(want: Want | undefined): void {
     this.#standby = want
     this.#placeStandby()
   }
 
   /**
-   * Does something that needs the hardware for itself, and lets takes wait for its end. Undefined, undone, when the
+   * Runs work that needs the hardware exclusively; takes wait for its end. Does nothing and resolves with undefined if the
    * device is open or wanted.
    */
   async spare<T>(hardware: string, work: () => Promise<T>): Promise<T | undefined> {
@@ -82,7 +82,7 @@ export class Feeds {
     return slot
   }
 
-  /** The device kept for the meters is let go while a take may need the same card under another name. */
+  /** Closes the meters' device while a take may need the same card under another name. */
   #placeStandby(): void {
     const want = this.#stopped ? undefined : this.#standby
     const inTheWay = [...this.#slots].some(([key, slot]) => want && slot.wanted && mayCollide(key, want.hardware))
@@ -90,7 +90,7 @@ export class Feeds {
     for (const [key, slot] of this.#slots) slot.standby(want && !inTheWay && key === want.hardware ? want : undefined)
   }
 
-  /** Resolves when no idle device is being closed that may be the same card. */
+  /** Resolves when no idle device that may be the same card is still being closed. */
   async #quiet(hardware: string): Promise<void> {
     const rivals = [...this.#slots].filter(([key, slot]) => mayCollide(key, hardware) && !slot.wanted)
     await Promise.all(rivals.map(([, slot]) => slot.settled()))

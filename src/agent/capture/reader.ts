@@ -5,7 +5,7 @@ import { parseWav } from '../audio/wav.rules.ts'
 import { overruns } from './faults.rules.ts'
 import type { Source, SourceEnd } from './source.ts'
 
-/** A pipe that stays open after its program is gone (a grandchild holds it) is closed after this. */
+/** How long a pipe may stay open after its program has exited (a grandchild may hold it). */
 const LINGER_MS = 1000
 
 interface Patience {
@@ -16,16 +16,16 @@ interface Patience {
 interface ReaderDeps {
   clock: Clock
   format: PcmFormat
-  /** Whole frames in order; `at`: monotonic ms when they came. */
+  /** Whole frames in order; `at`: monotonic ms of their arrival. */
   onFrames(frames: Buffer, at: number): void
-  /** The source said that it lost so much audio after the frames given so far. */
+  /** The source reported losing so much audio after the frames delivered so far. */
   onOverrun(seconds: number): void
   patience: Patience
 }
 
-/** One opening of a source: whole frames in order, when they came, and whether they stopped coming. */
+/** Reads one opening of a source: whole frames in order with their arrival times, and detects when they stop coming. */
 export class SourceReader {
-  /** Resolves when the source is gone and its last frame was given. Never rejects. */
+  /** Resolves when the source has ended and its last frame was delivered. Never rejects. */
   readonly ended: Promise<SourceEnd>
   /** Monotonic ms of the latest arrival. */
   lastAt: number
@@ -56,7 +56,7 @@ export class SourceReader {
     return this.#source.stderr()
   }
 
-  /** Lets the source wait: nobody can take its frames now. */
+  /** Makes the source wait because nobody can take its frames now. */
   pause(): void {
     this.#paused = true
     this.#source.pcm.pause()
@@ -73,7 +73,7 @@ export class SourceReader {
     this.#source.stop()
   }
 
-  /** Lets go of everything; nothing is given after this. Resolves when the program is gone. */
+  /** Releases everything and delivers nothing more. Resolves when the program is gone. */
   async close(): Promise<void> {
     clearInterval(this.#watch)
     clearImmediate(this.#pump)
@@ -93,7 +93,7 @@ export class SourceReader {
       this.#waiting.push(bytes)
       this.#later()
     })
-    // A broken pipe is the end of the audio; why, the source itself says.
+    // A broken pipe ends the audio; the source itself tells why.
     pcm.on('error', () => pcm.destroy())
     this.#source.onWords = (words) => {
       this.#words += words
@@ -108,8 +108,8 @@ export class SourceReader {
   }
 
   /**
-   * Frames and words of one moment are looked at together, behind the present turn of the loop: what the source says
-   * of its loss comes after all it wrote before, and its first words before its first frame.
+   * Frames and messages are handled together, after the current turn of the event loop, so that a reported loss comes after
+   * all frames written before it, and the first messages come before the first frame.
    */
   #later(): void {
     this.#pump ??= setImmediate(() => this.#flush())
@@ -125,7 +125,7 @@ export class SourceReader {
     if (lost) this.#deps.onOverrun(lost.seconds)
   }
 
-  /** A template may write WAV: its header is no audio. */
+  /** A template may produce WAV: the header is skipped. */
   #frames(chunk: Buffer): void {
     let bytes = this.#rest.length > 0 ? Buffer.concat([this.#rest, chunk]) : chunk
     if (!this.#begun) {
@@ -142,7 +142,7 @@ export class SourceReader {
     if (whole > 0) this.#deps.onFrames(bytes.subarray(0, whole), this.lastAt)
   }
 
-  /** Silence of the device, not of the disk: while nobody can take audio nothing is judged. */
+  /** Detects a silent device, not a slow disk: nothing is judged while nobody can take audio. */
   #judge(): void {
     if (this.#paused || this.#waiting.length > 0) return
     const { clock, patience } = this.#deps
@@ -155,7 +155,7 @@ export class SourceReader {
   }
 }
 
-/** Bytes to skip at the start; undefined while that cannot be told yet. */
+/** Bytes to skip at the start; undefined while not known yet. */
 function headerBytes(bytes: Buffer): number | undefined {
   if (bytes.length < 12) return undefined
   if (!isWav(bytes)) return 0

@@ -10,12 +10,12 @@ import { type Hole, type Loss, lastLine, type Taker, type Tap } from './feed.ts'
 import { type Dropped, type Piece, TakeWriter } from './writer.ts'
 
 interface RecorderSettings {
-  /** How long a device that gave no sample yet is tried for. */
+  /** How long a device that has not delivered a sample yet is retried. */
   retryWindowSeconds: number
   stalledSeconds: number
 }
 
-/** A hole in the audio, filled with silence of its length. */
+/** A hole in the audio, filled with silence of the same length. */
 export interface Gap {
   atFrame: number
   seconds: number
@@ -23,7 +23,7 @@ export interface Gap {
 
 interface TakeEnd {
   frames: number
-  /** Why the take ended before its length; undefined when it is whole or was stopped. */
+  /** Why the take ended early; undefined when it is complete or was stopped. */
   reason?: string
 }
 
@@ -37,16 +37,16 @@ interface RecorderDeps {
   bufferBytes?: number
   clock: Clock
   file: string
-  /** Lets others make way on the full disk, for that many bytes; resolves when they have. */
+  /** Frees that many bytes on a full disk at the expense of others; resolves when done. */
   makeRoom(bytes: number): Promise<void>
   /** After each write, with the frames in the file so far. */
   onFrames(frames: number): void
   onGap(gap: Gap): void
-  /** Resolves when every gap so far is noted where it outlives a power cut; throws when the disk is too full for it. */
+  /** Resolves when all gaps so far are saved durably; throws when the disk is too full. */
   gapsNoted(): Promise<void>
   /** The file exists and the first frame is about to be written; `format` is the file's. */
   onStart(format: PcmFormat): Promise<void>
-  /** The take of an earlier process that goes on. */
+  /** The take of an earlier process to continue. */
   resume?: Resume
   seconds: number
   settings: RecorderSettings
@@ -70,24 +70,24 @@ interface Outage {
 
 const MOST_TOLD = 40
 
-/** One take: everything its device gives until the asked number of samples is in the file. */
+/** Records one take: everything its device delivers, until the requested number of samples is in the file. */
 export class Recorder implements Taker {
-  /** Resolves when the file is closed and the device let go. Never rejects. */
+  /** Resolves when the file is closed and the device released. Never rejects. */
   readonly done: Promise<TakeEnd>
   readonly #deps: RecorderDeps
-  /** Resolves with the reason of a premature end; with undefined when the take is whole or was stopped. */
+  /** Resolves with the reason for an early end; with undefined when the take is complete or was stopped. */
   readonly #end = Promise.withResolvers<string | undefined>()
   #deadline: NodeJS.Timeout | undefined
-  /** Frames given so far, written or not. */
+  /** Frames received so far, written or not. */
   #due: number
-  /** What the disk did; it may come after the last frame was given. */
+  /** Why the disk failed; that may happen after the last frame was received. */
   #fault: string | undefined
   /** Monotonic ms of the last frame. */
   #lastAt = 0
   #outage: Outage | undefined
   #over = false
   #seconds: number
-  /** The file's, from the first frame on. */
+  /** Format of the take, known from the first frame on. */
   #shape: PcmFormat | undefined
   /** Between a restart of the agent and the first frame after it. */
   #resuming: boolean
@@ -123,22 +123,22 @@ export class Recorder implements Taker {
     this.#begin().catch((e) => this.#stopWith(`capture_failed: ${faultWords(e)}`))
   }
 
-  /** Ends the take with what is there. */
+  /** Ends the take with what it has. */
   stop(): void {
     this.#stopWith(undefined)
   }
 
-  /** Makes the take last until that second at least. */
+  /** Extends the take to at least this many seconds. */
   extendTo(seconds: number): void {
     this.#seconds = Math.max(this.#seconds, seconds)
   }
 
-  /** After this the frames that the file had at the call outlive a power cut. */
+  /** Makes the frames in the file at the time of the call survive a power cut. */
   async secure(): Promise<void> {
     await this.#writer?.secure()
   }
 
-  /** A new take can use any stream; one that has begun needs its own samples. */
+  /** A new take can use any stream; one that has begun needs its own sample format. */
   suits(stream: PcmFormat): boolean {
     const shape = this.#shape
     if (!shape) return true
@@ -161,7 +161,7 @@ export class Recorder implements Taker {
 
   /** Silence of the hole's length: what comes after stays at its true time. */
   hole({ cause, device, frames }: Hole): void {
-    // Before the first frame nothing is missing; a take that goes on measures for itself.
+    // Before the first frame nothing is missing; a continued take measures its own gap.
     if (this.#over || !this.#shape || this.#resuming) return
     const gap = this.#gap(frames)
     const attempt = this.#outage?.attempts
@@ -175,13 +175,13 @@ export class Recorder implements Taker {
     if (reason !== undefined) this.#stopWith(reason)
   }
 
-  /** A device that comes and goes all day must not bury everything else that is reported. */
+  /** Limits reports, so that a device that flickers all day does not bury everything else. */
   told(severity: Severity, name: string, details: Record<string, unknown>): void {
     if (severity === 'critical' || this.#told++ < MOST_TOLD) this.#deps.tell(severity, name, details)
   }
 
   readonly #owner: TakeOwner = {
-    /** What is in the file, and what waits for it, is as long as the time it took. */
+    /** By the time of the last frame: recorded audio is as long as the time it took. */
     ageOf: (frame) => {
       const at = this.#lastAt - ((this.#due - frame) / this.#shape!.rate) * 1000
       return this.#deps.clock.monotonic() - at
@@ -200,7 +200,7 @@ export class Recorder implements Taker {
     this.#lastAt = resume?.lastAt ?? 0
     if (this.#over) return
     this.#tap = attach(this)
-    // The device may have refused at once.
+    // The device may have failed at once.
     if (this.#over) this.#release()
   }
 
@@ -216,7 +216,7 @@ export class Recorder implements Taker {
     if (this.#tap) this.#released = this.#tap.release()
   }
 
-  /** The time the agent was away is a gap like any other. */
+  /** The time the agent was down is a gap like any other. */
   #resumed(beganAt: number): void {
     this.#resuming = false
     const missing = Math.max(0, Math.round(((beganAt - this.#lastAt) / 1000) * this.#shape!.rate))
@@ -237,7 +237,7 @@ export class Recorder implements Taker {
     return gap
   }
 
-  /** Queues what belongs to the take; its last frame lets the device go. */
+  /** Queues frames or silence of the take; after its last frame the device is released. */
   #push(piece: Piece, count: number): void {
     this.#due += count
     this.#writer!.push(piece)
@@ -268,7 +268,7 @@ export class Recorder implements Taker {
     })
   }
 
-  /** What nobody could hold, and what the disk may not have taken, is a gap of its length. */
+  /** Frames that could not be held, or may not have reached the disk, are a gap of their length. */
   #lostByDisk({ atFrame, frames }: Dropped): void {
     const gap = { atFrame, seconds: frames / this.#shape!.rate }
     this.#deps.onGap(gap)
@@ -279,7 +279,7 @@ export class Recorder implements Taker {
     const { file, onStart } = this.#deps
     const shape = fileShape(this.#shape!)
     const made = await WavFile.create(file, shape, this.#owner).catch(async (e) => {
-      // Half a header would be in the way of the next try; what was there before is never overwritten, nor removed.
+      // Half a header would block the next attempt. A file that was there before is never overwritten or removed.
       if (isDiskFull(e)) await fs.rm(file, { force: true })
       throw e
     })
@@ -287,7 +287,7 @@ export class Recorder implements Taker {
     return made
   }
 
-  /** Nothing was captured yet: a busy or absent device is tried again for a while, anything else is final. */
+  /** Nothing captured yet: a busy or missing device is retried for a while, any other failure is final. */
   #notStarted(loss: Loss): string | undefined {
     const transient = ['device_unavailable', 'device_lost', 'stalled'].includes(loss.fault)
     const outage = this.#countAttempt()
@@ -301,7 +301,7 @@ export class Recorder implements Taker {
     return `capture_start_failed: ${lastLine(loss.said) || loss.fault}`
   }
 
-  /** The device of a running take is away: it is waited for until the take's time is over. */
+  /** The device of a running take is gone: the take waits for it until its time is over. */
   #lost(loss: Loss): string | undefined {
     const outage = this.#countAttempt()
     const leftMs = this.#timeLeft()
@@ -339,7 +339,7 @@ export class Recorder implements Taker {
     return this.#deps.clock.monotonic() - outage.since >= this.#deps.settings.retryWindowSeconds * 1000
   }
 
-  /** Milliseconds of the take that a device coming back now could still fill. */
+  /** Milliseconds of the take that would be left if the device came back now. */
   #timeLeft(): number {
     const planned = ((this.#limit - this.#due) / this.#shape!.rate) * 1000
     return planned - (this.#deps.clock.monotonic() - this.#lastAt)
@@ -359,7 +359,7 @@ export class Recorder implements Taker {
     try {
       await this.#writer?.finish()
     } catch (e) {
-      // The samples are in the file and were synced within the last second; its length is repaired when it is read.
+      // The samples were synced within the last second; the length in the header is repaired on the next read.
       this.told('critical', 'capture_failed', { error: faultWords(e), frames })
     }
     return { frames, ...(reason === undefined ? {} : { reason }) }

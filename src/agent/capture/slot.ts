@@ -5,13 +5,13 @@ import { Feed, type FeedSettings, type Taker } from './feed.ts'
 import { equals, shares } from './hardware.rules.ts'
 import type { Device } from './source.ts'
 
-/** What somebody wants of a device. */
+/** How a taker wants a device opened. */
 export interface Want {
   asked: PcmFormat
   device: Device
   /** Key of the hardware (hardwareKey). */
   hardware: string
-  /** Program and arguments: another way of opening is another stream. */
+  /** Program and arguments: another way of opening gives another stream. */
   how: string
   /** What the bus calls the device: its stable ref. */
   interfaceRef: string
@@ -23,14 +23,14 @@ export interface SlotDeps {
   settings: FeedSettings
 }
 
-/** One piece of hardware: who wants it, and the one feed that is open on it. */
+/** One piece of hardware: who wants it, and the single feed that has it open. */
 export class Slot {
   readonly #deps: SlotDeps
-  /** How many channels the hardware has, where that is known. */
+  /** Number of channels of the hardware; 0 while unknown. */
   width = 0
   readonly #quiet: () => Promise<void>
   readonly #wants = new Map<Taker, Want>()
-  /** While the device is being closed, or lent. */
+  /** Pending while the device is being closed or lent. */
   #busy: Promise<unknown> | undefined
   #feed: Feed | undefined
   /** How the open feed was opened. */
@@ -55,7 +55,7 @@ export class Slot {
 
   enter(taker: Taker, want: Want): void {
     this.#wants.set(taker, want)
-    // Not now: whoever enters has not got its tap yet, and the idle feed of another name has to hear of it first.
+    // Deferred: the caller does not have its tap yet, and an idle feed of the same hardware must be closed first.
     this.#block(this.#quiet)
   }
 
@@ -102,7 +102,7 @@ export class Slot {
     await this.settled()
   }
 
-  /** One thing after the other; what is wanted by then is looked at afterwards. Rejects as the work does. */
+  /** Runs one piece of work at a time, then settles again. Rejects as the work does. */
   #block(work: () => Promise<void>): Promise<void> {
     const before = this.#busy
     const done = (async () => {
@@ -119,7 +119,7 @@ export class Slot {
     return done
   }
 
-  /** Brings what is open in line with what is wanted. */
+  /** Opens, shares or closes the device according to what is wanted. */
   #settle(): void {
     if (this.#busy) return
     const waiting = [...this.#wants].filter(([taker]) => !this.#feed?.takers.has(taker))
@@ -132,23 +132,23 @@ export class Slot {
   #open(waiting: [Taker, Want][]): void {
     const want = waiting[0]?.[1] ?? this.#standby
     if (!want) return
-    // Who asks for the same at the same time gets it too: as wide as the widest of them.
+    // All who ask for the same at the same time are served: as many channels as the widest of them needs.
     const alike = waiting.map(([, w]) => w).filter((w) => w.how === want.how && sameSamples(w, want))
     const needed = Math.max(want.asked.channels, ...alike.map((w) => w.asked.channels))
     const { bus, clock, settings } = this.#deps
     const { device, interfaceRef } = want
-    // All it has: whoever comes later finds his channels there. A take keeps what it asked for.
+    // All channels it has, so that later takes find theirs. Each take keeps only what it asked for.
     const asked = { ...want.asked, channels: Math.max(needed, this.width) }
     this.#opened = want
     this.#feed = new Feed({ asked, bus, clock, device, interfaceRef, needed, settings })
   }
 
-  /** Whether the open device serves this take; if so it does from now on. */
+  /** Attaches a taker to the open device if that suits it; says whether it did. */
   #attach(taker: Taker, want: Want): boolean {
     const feed = this.#feed!
     if (want !== this.#opened && !this.#serves(taker, want)) return false
     const [asked, got] = [want.asked, feed.stream]
-    // Whoever comes later was not there when the device was asked.
+    // A later taker was not there when the format was negotiated.
     if (asked.format !== got.format || asked.rate !== got.rate)
       taker.told('warning', 'capture_format_adjusted', { asked, got })
     feed.add(taker)
@@ -159,14 +159,14 @@ export class Slot {
     const [feed, opened] = [this.#feed!, this.#opened!]
     const { stream } = feed
     if (how !== opened.how || !taker.suits(stream)) return false
-    // An idle device that does not give anything is opened anew, the way the take knows it.
+    // An idle device that delivers nothing is reopened by the name the take knows.
     const idle = feed.takers.size === 0
     if (idle && !feed.live) return false
     const same = equals(stream, device.name === opened.device.name ? feed.asked : stream, asked)
     return same || (!idle && shares(stream, asked))
   }
 
-  /** An idle device, or one that never gave a sample, is opened anew; takes that run are not disturbed. */
+  /** Reopens a device that is idle or never delivered a sample; running takes are not disturbed. */
   #refuseOrReplace(left: [Taker, Want][]): void {
     const feed = this.#feed!
     const wider = left.some(([, w]) => w.how === this.#opened!.how && sameSamples(w, this.#opened!))

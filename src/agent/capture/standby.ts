@@ -25,13 +25,13 @@ interface StandbyDeps {
   /** The capture devices of this machine now. */
   interfaces: () => Promise<LocalInterface[]>
   log: Log
-  /** As the agent was started; the controller's defaults are laid over them. */
+  /** Settings as started; the controller's defaults are applied on top. */
   settings: Settings
 }
 
-/** How often the devices are looked at: a microphone that is plugged in is heard within this time. */
+/** How often the devices are checked: a newly plugged microphone is metered within this time. */
 const LOOK_MS = 30_000
-/** For templates: nobody knows when the meters end. */
+/** Duration given to templates: metering has no end. */
 const ENDLESS_SECONDS = 86_400
 
 /** Keeps the node's metering device open, so that there is something to see and hear while nothing is recorded. */
@@ -47,14 +47,14 @@ export class Standby implements Service {
     this.#deps = deps
   }
 
-  /** Lays the controller's audio defaults over the settings. */
+  /** Applies the controller's audio defaults on top of the settings. */
   apply({ audioDefaults = {} }: NodeConfig): void {
     if (JSON.stringify(audioDefaults) === JSON.stringify(this.#defaults)) return
     this.#defaults = audioDefaults
     this.#bell.ring()
   }
 
-  /** The devices are other ones now. */
+  /** Checks the devices now, because they have changed. */
   look(): void {
     this.#bell.ring()
   }
@@ -77,7 +77,7 @@ export class Standby implements Service {
         const want = await this.#look()
         if (!this.#stopping) feeds.standby(want)
       } catch (e) {
-        // A template that cannot be read, a list that cannot be had: takes do not depend on it, and it is tried again.
+        // A bad template, or no device list: takes do not depend on it, and it is tried again.
         log.warn('no device open for the meters', errorFields(e))
         feeds.standby(undefined)
       }
@@ -92,7 +92,7 @@ export class Standby implements Service {
     return { ...this.#deps.settings, ...given, ...format }
   }
 
-  /** The same object as long as the same is wanted: then nothing is opened anew. */
+  /** Returns the same object while nothing changes, so that the device is not reopened. */
   async #look(): Promise<Want | undefined> {
     const settings = this.#settings
     const interfaces = await this.#deps.interfaces()

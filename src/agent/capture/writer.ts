@@ -1,4 +1,4 @@
-// The file of a take and what waits to be written to it, also while the disk has no room.
+// Writes a take to its file, and holds what cannot be written while the disk is slow or full.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDiskFull } from '../../kernel/durable.ts'
 import { type PcmFormat, streamFrameBytes, toFileFrames } from '../audio/format.rules.ts'
@@ -6,30 +6,30 @@ import type { WavFile } from '../audio/wav.ts'
 
 export type Piece = { frames: Buffer; stream: PcmFormat } | { silence: number }
 
-/** Frames that were given while there was room for them nowhere; the take has silence there. */
+/** Frames that came while neither disk nor memory had room; the take has silence in their place. */
 export interface Dropped {
   atFrame: number
   frames: number
 }
 
 interface WriterDeps {
-  /** Silence that is on the disk, but not noted, would be taken for what was heard. Throws what the disk throws. */
+  /** Saves the gaps first: silence without a saved gap would pass for recorded silence. Throws what the disk throws. */
   beforeSilence(): Promise<void>
   /** Bytes held in memory while the disk is slow or full; a second of audio in any case. Default: 32 MiB. */
   bufferBytes?: number | undefined
-  /** Makes the file, before the first write. */
+  /** Creates the file, before the first write. */
   create(): Promise<WavFile>
-  /** The take that goes on, if it is one. */
+  /** The file of a take that is continued. */
   file: WavFile | undefined
-  /** Frames of the take before the first that is pushed. */
+  /** Frames already in the take before the first that is pushed. */
   from: number
-  /** Lets others make way on the disk; resolves when they have. */
+  /** Frees space on the disk at the expense of others; resolves when done. */
   makeRoom(bytes: number): Promise<void>
-  /** Told once the disk has room again, and before the silence in its place is written. */
+  /** Called once the disk has room again, before the silence in their place is written. */
   onDropped(dropped: Dropped): void
-  /** Nothing is written any more: the disk failed, or stayed full until after the end. */
+  /** Writing has stopped for good: the disk failed, or stayed full until after the end. */
   onFault(error: unknown): void
-  /** The disk is full; what comes is held, and tried again. Once until `onRoom`. */
+  /** The disk is full: frames are held and written later. Called once until `onRoom`. */
   onFull(error: unknown): void
   onRoom(): void
   /** After each write, with the frames in the file. */
@@ -39,15 +39,15 @@ interface WriterDeps {
 type Batch = { blocks: Buffer[]; stream: PcmFormat } | { silence: number }
 
 const BUFFER_BYTES = 32 << 20
-/** Written at once, at most. */
+/** Largest single write. */
 const WRITE_BYTES = 1 << 20
 const RETRY_MS = 250
-/** Tries behind the end of a take, two seconds of them: what is held may be minutes of audio. */
+/** Attempts after the end of a take (two seconds in all), because minutes of audio may still be held. */
 const LAST_TRIES = 8
-/** Half the promised second: a write that just missed one sync is covered by the next. */
+/** Half the promised second: what just missed one sync is covered by the next. */
 const SYNC_MS = 500
 
-/** Writes a take as it comes: converted frames, on the disk at least once a second (ADR-0012). */
+/** Converts and writes the frames of a take, and syncs them at least once a second (ADR-0012). */
 export class TakeWriter {
   readonly #deps: WriterDeps
   #dead = false
@@ -57,13 +57,13 @@ export class TakeWriter {
   #finished: Promise<void> | undefined
   #lastTries = LAST_TRIES
   #limitBytes: number
-  /** Frames pushed so far, those before it included. */
+  /** Frames pushed so far, including those already in the take. */
   #pushed: number
   #queue: Piece[] = []
   #queued = 0
   /** The disk is full. */
   #starving = false
-  /** What the latest sync met; thrown with the next block: a delayed allocation reports a full disk here first. */
+  /** Failure of the latest sync, thrown with the next block: delayed allocation reports a full disk here first. */
   #syncFault: unknown
   #synced = 0
   #syncing = false
@@ -82,7 +82,7 @@ export class TakeWriter {
     return this.#file?.frames ?? this.#deps.from
   }
 
-  /** Whether the device should wait. Not while the disk is full: that may last, and others take from the device too. */
+  /** Whether the device should wait. Not while the disk is full, which may last: others take from the device too. */
   get full(): boolean {
     return !this.#starving && this.#queued > this.#limitBytes
   }
@@ -94,12 +94,12 @@ export class TakeWriter {
     this.#writing ??= this.#drain()
   }
 
-  /** After this every frame written so far outlives a power cut. */
+  /** Makes every frame written so far survive a power cut. */
   async secure(): Promise<void> {
     await (this.#finished ?? this.#file?.secure())
   }
 
-  /** No more comes. Resolves when everything is written, or given up. */
+  /** No more frames will come. Resolves when everything is written or given up. */
   async end(): Promise<void> {
     this.#ended = true
     await this.#writing
@@ -120,7 +120,7 @@ export class TakeWriter {
 
   #sync(file: WavFile): void {
     const { frames } = file
-    // A slow disk must not be given one sync upon the other.
+    // Syncs must not pile up on a slow disk.
     if (this.#syncing || frames === this.#synced) return
     this.#syncing = true
     file
@@ -149,14 +149,14 @@ export class TakeWriter {
     }
   }
 
-  /** There is room for it nowhere: what comes after stays at its true time. */
+  /** Replaces frames without room by silence, so that what follows stays at its true time. */
   #drop(frames: number): void {
     this.#dropped ??= { atFrame: this.#pushed, frames: 0 }
     this.#dropped.frames += frames
     this.#pushSilence(frames)
   }
 
-  /** Silence one after the other is one piece, however long the disk is full. */
+  /** Merges consecutive silence into one piece, however long the disk is full. */
   #pushSilence(silence: number): void {
     this.#pushed += silence
     const last = this.#queue.at(-1)
@@ -165,7 +165,7 @@ export class TakeWriter {
   }
 
   async #drain(): Promise<void> {
-    // Behind what is being given now: a gap at the very first frame must not be written before the file exists.
+    // After the current push: a gap at the very first frame must not be written before the file exists.
     await Promise.resolve()
     try {
       while (this.#queue.length > 0) await this.#insist()
@@ -178,7 +178,7 @@ export class TakeWriter {
     this.#writing = undefined
   }
 
-  /** Writes the next batch; while the disk is full, until it has room or the take is over. Throws what is final. */
+  /** Writes the next batch, waiting while the disk is full and the take not over. Throws on a final failure. */
   async #insist(): Promise<void> {
     try {
       await this.#write()
@@ -211,7 +211,7 @@ export class TakeWriter {
     if (dropped) this.#deps.onDropped(dropped)
   }
 
-  /** What could not be written is in the queue again when it throws. */
+  /** When it throws, what was not written is back in the queue. */
   async #write(): Promise<void> {
     const batch = this.#next()
     const before = this.frames
@@ -236,7 +236,7 @@ export class TakeWriter {
     await file.append(ready.length === 1 ? ready[0]! : Buffer.concat(ready))
   }
 
-  /** The next silence, or blocks that wait one behind the other. */
+  /** The next silence, or the next run of blocks. */
   #next(): Batch {
     const first = this.#queue.shift()!
     if ('silence' in first) return first
@@ -251,7 +251,7 @@ export class TakeWriter {
     return { blocks, stream: first.stream }
   }
 
-  /** So many frames of the batch are in the file; the rest waits in front again. */
+  /** Puts the part of a batch that was not written back to the front of the queue. */
   #written(batch: Batch, frames: number): void {
     if ('silence' in batch) {
       if (frames < batch.silence) this.#queue.unshift({ silence: batch.silence - frames })

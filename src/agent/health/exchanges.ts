@@ -10,7 +10,7 @@ interface ExchangesDeps {
   token: Pick<Token, 'refresh'>
 }
 
-/** What the agent tells the controller again and again: of each topic the first failure is reported, and that it works again. */
+/** Runs recurring exchanges with the controller. Per topic, reports the first failure and the recovery. */
 export class Exchanges {
   readonly #deps: ExchangesDeps
   readonly #failing = new Set<string>()
@@ -24,12 +24,12 @@ export class Exchanges {
     return this.#failing.has(topic)
   }
 
-  /** Nothing is reported any more. */
+  /** Stops reporting. */
   stop(): void {
     this.#stopped = true
   }
 
-  /** Resolves with whether it went well. Never rejects. */
+  /** Resolves with whether it succeeded. Never rejects. */
   async run(topic: string, exchange: () => Promise<void>): Promise<boolean> {
     try {
       await exchange()

@@ -11,7 +11,7 @@ import { counterOf, type HealthStore, type StoredEvent } from './store.ts'
 
 interface HealthOptions {
   clock: Clock
-  /** Holds the number of the last event the controller took. */
+  /** Holds the number of the last event the controller accepted. */
   cursorFile: string
   link: Pick<Link, 'healthEvent'>
   log: Log
@@ -21,13 +21,13 @@ interface HealthOptions {
   store: HealthStore
 }
 
-/** Events that wait for the disk. More than these within one write means something is looping. */
+/** Events that may wait for the disk. More than these during one write means something is looping. */
 const MOST_WAITING = 1000
 const MOST_DETAIL_CHARACTERS = 32_768
 const BATCH = 50
 const RETRY_MAX_MS = 30_000
 
-/** Details as JSON will have them; what cannot be told, or is far too long, must not stop the event itself. */
+/** Details as plain JSON; details that cannot be serialized or are far too long must not stop the event itself. */
 function plainDetails(details: Record<string, unknown> = {}): Record<string, unknown> {
   try {
     const text = JSON.stringify(details)
@@ -37,7 +37,7 @@ function plainDetails(details: Record<string, unknown> = {}): Record<string, unk
   }
 }
 
-/** The controller refuses an event about a recording or schedule it does not know (any more): then without it. */
+/** The controller refuses events about an unknown recording or schedule: then they are sent without it. */
 function withoutSubject({ recordingId, scheduleId, ...event }: AgentHealthEvent): AgentHealthEvent | undefined {
   if (recordingId === undefined && scheduleId === undefined) return undefined
   const subject = { ...(recordingId ? { recordingId } : {}), ...(scheduleId ? { scheduleId } : {}) }
@@ -48,7 +48,7 @@ const LEVELS = { critical: 'error', info: 'info', warning: 'warn' } as const
 
 type Timed = Happening & { at: number }
 
-/** Owner of the local health log and of its delivery. */
+/** Owns the local health log and its delivery. */
 export class Health {
   readonly #options: HealthOptions
   readonly #news = createBell()
@@ -80,12 +80,12 @@ export class Health {
     else this.#early.push(timed)
   }
 
-  /** The link is up again: do not wait for the next attempt. */
+  /** The link is up again: tries at once. */
   nudge(): void {
     this.#retry.ring()
   }
 
-  /** Finds where the log and its delivery ended, and begins to send what is missing. */
+  /** Finds where the log and its delivery ended, and starts sending what is missing. */
   async start(): Promise<void> {
     const { cursorFile, log, store } = this.#options
     const last = await store.open().catch((e) => {
@@ -101,7 +101,7 @@ export class Health {
     this.#sending = this.#send()
   }
 
-  /** Everything reported is on disk; what the controller takes within `graceMs` is sent, the log keeps the rest. */
+  /** Writes everything reported to disk and sends what it can within `graceMs`; the log keeps the rest. */
   async stop(graceMs: number): Promise<void> {
     await this.#writing
     if (this.#started && this.#cursor < this.#counter && this.#options.online()) {
@@ -112,7 +112,7 @@ export class Health {
     this.#news.ring()
     this.#retry.ring()
     const late = new Promise<'late'>((resolve) => setTimeout(resolve, graceMs, 'late').unref())
-    // Still being read for the sending: it ends with the process.
+    // Still being read for sending: closed with the process.
     if ((await Promise.race([this.#sending, late])) === 'late') return
     await this.#options.store.close().catch((e) => this.#options.log.warn('health log not closed', errorFields(e)))
   }
@@ -144,7 +144,7 @@ export class Health {
   async #next(): Promise<StoredEvent[]> {
     const { log, store } = this.#options
     const stored = await store.after(this.#cursor, BATCH).catch((e) => {
-      // Those in memory can still go.
+      // Events in memory can still be sent.
       log.warn('health log not read', { error: faultWords(e) })
       return []
     })
@@ -152,7 +152,7 @@ export class Health {
     return this.#unwritten.filter((event) => counterOf(event) > this.#cursor).slice(0, BATCH)
   }
 
-  /** Whether the event is settled: taken, or refused for good. */
+  /** Whether the event is settled: accepted, or refused for good. */
   async #deliver(event: AgentHealthEvent): Promise<boolean> {
     const { link, log } = this.#options
     try {

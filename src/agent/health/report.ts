@@ -8,5 +8,5 @@ export interface Happening {
   type: string
 }
 
-/** Tells what happened. Never throws and never waits: it is written locally first and sent when the link is up. */
+/** Reports a health event. Never throws or waits: events are logged locally first and sent when the link is up. */
 export type Report = (happening: Happening) => void

@@ -16,7 +16,7 @@ export interface SystemLimits {
   loadPerCore: Limits
 }
 
-/** One look at the machine; what cannot be told is absent and changes nothing. */
+/** One reading of the machine; unknown values are absent and change nothing. */
 export interface Reading {
   /** Whether there is any device to record from. */
   audio?: boolean
@@ -82,12 +82,12 @@ function encoder(before: Level, present: boolean | undefined): [Level, Happening
   return [now, edge(before, now, names, present ? {} : { message: NO_ENCODER })]
 }
 
-/** Takes are captured without it; what makes files for the controller of them waits. */
+/** Takes are captured all the same; their delivery waits. */
 export const NO_ENCODER = 'ffmpeg is not installed: takes cannot be encoded (Debian: apt-get install ffmpeg)'
 
 const thresholds = ({ critical, warning }: Limits) => ({ criticalAt: critical, warningAt: warning })
 
-/** The levels after a reading, and what is to be told of the way there. */
+/** The levels after a reading, and the events that report the changes. */
 export function judge(before: SystemLevels, reading: Reading, limits: SystemLimits): [SystemLevels, Happening[]] {
   const [diskLevel, diskEvents] = disk(before.disk, reading.disk, limits.disk)
   const [cpuLevel, cpuEvents] = cpu(before.cpu, reading.load, limits.loadPerCore)

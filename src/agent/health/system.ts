@@ -1,4 +1,4 @@
-// Looks at the machine as long as the daemon runs: disk, load, sound devices, and whether this process keeps up.
+// Checks the machine while the daemon runs: disk, load, sound devices, and whether this process keeps up.
 import * as fs from 'node:fs/promises'
 import * as os from 'node:os'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
@@ -24,9 +24,9 @@ export interface SystemHealth extends Service {
   heard(interfaces: { backend: string; channelCount: number; systemRef?: string | undefined }[]): void
 }
 
-/** Each is a wake-up of an idle machine: coarse is enough for standstills of a second. */
+/** Each check wakes an idle machine: coarse is enough to notice stalls of a second. */
 const LAG_RESOLUTION_MS = 200
-/** A loop that stood still this long explains what else went late. */
+/** A stall this long explains other delays. */
 const LAG_TOLD_MS = 1000
 const NANOS = 1e6
 

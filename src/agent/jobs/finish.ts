@@ -26,7 +26,8 @@ export async function finishTake(ctx: JobContext, job: OwnedJob, delivery: Deliv
 }
 
 /**
- * All chunks are sent, but a power cut cut the take short of the last one, so that none was marked as the last. The controller ends the job with what it has (docs/contract/agent.md: Chunks).
+ * All chunks are sent, but a power cut ended the take before its last chunk, so that none was marked as the last. The
+ * controller ends the job with what it has (docs/contract/agent.md: Chunks).
  */
 const totalUndelivered = ({ state }: OwnedJob): boolean =>
   state.partSeconds !== undefined && state.chunkTotal === undefined

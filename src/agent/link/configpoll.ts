@@ -1,4 +1,4 @@
-// Hears what the node shall do: a long poll for another config, so that the agent knows within a moment that somebody listens.
+// Long-polls the node's config, so that changes (somebody starts listening) reach the agent at once.
 import { isDeepStrictEqual } from 'node:util'
 import type { Clock } from '../../kernel/clock.ts'
 import type { NodeConfig } from '../../wire/nodes.ts'
@@ -9,19 +9,19 @@ import type { Link, TaggedConfig } from './link.ts'
 interface ConfigPollDeps {
   apply: (config: NodeConfig) => void
   clock: Clock
-  /** The pace at which a controller is asked that does not wait. */
+  /** How often to ask a controller without long poll. */
   heartbeatMs: number
   link: Pick<Link, 'config'>
-  /** Runs an exchange and tells of its failure; whether it went well. */
+  /** Runs an exchange and reports its failure; resolves with whether it succeeded. */
   sync: (exchange: () => Promise<void>) => Promise<boolean>
   token: Pick<Token, 'current'>
 }
 
 const WAIT_SECONDS = 25
 const RETRY_MAX_MS = 30_000
-/** An answer within this time was no long poll. */
+/** An answer faster than this was no long poll. */
 const AT_ONCE_MS = 1000
-/** News may follow news, but not faster than this. */
+/** Changes are fetched no faster than this. */
 const PACE_MS = 200
 const TOKEN_LOOK_MS = 500
 
@@ -30,7 +30,7 @@ export class ConfigPoll {
   readonly #pause = createBell()
   readonly #stopping = new AbortController()
   #failures = 0
-  /** As it was applied last. Unknown, also after a failure, it is asked for without waiting. */
+  /** The config applied last. Undefined at first and after a failure: then it is fetched without waiting. */
   #known: TaggedConfig | undefined
 
   constructor(deps: ConfigPollDeps) {

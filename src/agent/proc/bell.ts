@@ -1,8 +1,8 @@
 import { backoff } from '../../kernel/backoff.ts'
 
-/** Something to wait for that somebody else can end: a pause that a stop or news cuts short. */
+/** A pause that others can cut short. */
 interface Bell {
-  /** Ends the present wait, or the next one when nobody waits. */
+  /** Ends the current wait, or the next one if nobody is waiting. */
   ring(): void
   /** Resolves when rung, or after `ms` when given. One waiter at a time. */
   wait(ms?: number): Promise<void>

@@ -5,11 +5,11 @@ import { run } from '../../system/host/run.ts'
 export interface Space {
   /** Bytes this process may still write. */
   freeBytes: number
-  /** 0..100, of what this process may use: as `df` counts, without the blocks kept back for root. */
+  /** 0..100 of what this process may use, as `df` counts: without the blocks reserved for root. */
   usedPercent: number
 }
 
-/** Undefined when it cannot be told: a guard that cannot see does not refuse. */
+/** Undefined when unknown: without a figure nothing is refused. */
 export type Gauge = () => Promise<Space | undefined>
 
 const KIB = 1024
@@ -23,12 +23,12 @@ export const statfsGauge =
       const used = blocks - bfree
       return { freeBytes: bavail * bsize, usedPercent: used + bavail === 0 ? 100 : (100 * used) / (used + bavail) }
     } catch {
-      // A directory that is not there (any more) is somebody else's finding.
+      // A missing directory is reported elsewhere.
       return undefined
     }
   }
 
-/** The answer of a program that speaks as `df -Pk`: second line, fourth column KiB free, fifth percent used. */
+/** The answer of a program with the output of `df -Pk`: second line, fourth column KiB free, fifth percent used. */
 export const dfGauge =
   (command: string, path: string, env: NodeJS.ProcessEnv): Gauge =>
   async () => {

@@ -4,8 +4,8 @@ import { createServer, type Server } from 'node:net'
 import { UserError } from '../../kernel/fail.ts'
 
 /**
- * One agent per directory: two would capture into each other's takes. An abstract socket named after the directory,
- * which the kernel takes back with the process, however it ends. @throws UserError when another process holds it.
+ * Allows one agent per directory, because two would write into each other's takes. The lock is an abstract socket named after
+ * the directory, which the kernel removes when the process ends, however it ends. @throws UserError when it is taken
  */
 export async function lockDirectory(dir: string): Promise<Server> {
   const name = createHash('sha256').update(realpathSync(dir)).digest('hex').slice(0, 32)

@@ -1,7 +1,7 @@
-/** Something that runs beside the takes as long as the daemon does: meters, live audio, watching the machine. */
+/** Something that runs beside the takes while the daemon runs: meters, live audio, health checks. */
 export interface Service {
-  /** Returns at once; what it cannot do, it says as a health event. */
+  /** Returns at once; failures are reported as health events. */
   start(): void
-  /** Resolves when nothing of it is left. Never rejects. */
+  /** Resolves when it has stopped completely. Never rejects. */
   stop(): Promise<void>
 }

@@ -15,13 +15,13 @@ import type { TakeState } from './state.ts'
 
 export interface CacheOptions {
   gauge: Gauge
-  /** Keep what comes without a policy; otherwise it is deleted as soon as the controller has it. */
+  /** Keep takes without a policy; otherwise they are deleted as soon as the controller has them. */
   keepUploaded: boolean
   log: Log
   manifestFile: string
   report: Report
   spool: Spool
-  /** Unix ms it is for certain; undefined: nobody can tell, and nothing is too old. */
+  /** Unix ms that has certainly been reached; undefined when unknown: then nothing is too old. */
   surely(): number | undefined
 }
 
@@ -31,24 +31,24 @@ export interface Cleanup {
   freedBytes: number
 }
 
-/** Owner of `cache/`: nothing comes here that the controller has not accepted, and nothing else is ever swept. */
+/** Owns `cache/`: only what the controller has accepted comes here, and nothing else is ever swept. */
 export interface RecorderCache {
   /**
-   * Custody of this take is the controller's, and its state says so durably (`uploaded`): its files are deleted or kept
-   * as a copy, as its policy says. Never rejects; what fails is told, and tried again at the next start.
+   * Call when the controller has this take and its state says so durably (`uploaded`): deletes its files or keeps them as a
+   * copy, by its policy. Never rejects; a failure is reported, and tried again at the next start.
    */
   release(state: Readonly<TakeState>): Promise<void>
-  /** The controller's policies of the moment; new ones are applied at once. */
+  /** Sets the controller's current policies and applies changes at once. */
   setPolicies(policies: RecorderCachePolicy[]): void
-  /** Deletes what the policies let go. Never rejects. */
+  /** Deletes what the policies no longer keep. Never rejects. */
   sweep(): Promise<void>
-  /** Deletes copies, oldest first, for `bytes` that a running take needs: audio that has no other copy comes first. */
+  /** Deletes copies, oldest first, to free `bytes` for a running take: audio without another copy comes first. */
   makeRoom(bytes: number): Promise<Cleanup>
-  /** Resolves when all that was asked for so far is done and told. */
+  /** Resolves when everything requested so far is done and reported. */
   settled(): Promise<void>
 }
 
-/** Reads its directory with the first use. */
+/** Reads its directory on first use. */
 export const openCache = (options: CacheOptions): RecorderCache => new Cache(options)
 
 interface Swept extends Due {
@@ -59,7 +59,7 @@ class Cache implements RecorderCache {
   readonly #options: CacheOptions
   #configured: RecorderCachePolicy[] = []
   #entries: Map<string, CacheEntry> | undefined
-  /** One thing at a time: a release must not meet a sweep. */
+  /** One operation at a time: a release must not overlap a sweep. */
   #queue: Promise<unknown> = Promise.resolve()
 
   constructor(options: CacheOptions) {
@@ -147,7 +147,7 @@ class Cache implements RecorderCache {
     }
   }
 
-  /** Until the share of the disk that the policy wants free is free, or nothing of its own is left. */
+  /** Deletes until the policy's share of the disk is free, or none of its own copies are left. */
   async #freeShare({ minFreeDiskPercent, policyId }: RecorderCachePolicy, mine: CacheEntry[]): Promise<Swept[]> {
     const swept: Swept[] = []
     if (minFreeDiskPercent === null) return swept
@@ -189,7 +189,7 @@ class Cache implements RecorderCache {
     })
   }
 
-  /** What is in the directory counts; the manifest says what it is, and the take's own state where it does not. */
+  /** The directory decides which copies exist; the manifest describes them, or else the take's own state. */
   async #known(): Promise<Map<string, CacheEntry>> {
     if (this.#entries) return this.#entries
     const { log, manifestFile, spool } = this.#options
@@ -211,7 +211,7 @@ class Cache implements RecorderCache {
     try {
       await writeManifest(this.#options.manifestFile, [...this.#entries!.values()])
     } catch (e) {
-      // It can be made anew from the directory; a full disk must not stop the sweep that would empty it.
+      // It can be rebuilt from the directory; a full disk must not stop the sweep that would free it.
       this.#options.log.warn('recorder cache manifest not written', errorFields(e))
     }
   }
@@ -253,7 +253,7 @@ async function entryOf(
   }
 }
 
-/** Bytes that go when a directory goes; a file with several names counts in parts. */
+/** Bytes freed by deleting a directory; a file with several hard links counts in part. */
 async function bytesIn(dir: string): Promise<number> {
   const stats = await Promise.all((await fs.readdir(dir)).map((name) => fs.stat(path.join(dir, name))))
   return stats.reduce((sum, { nlink, size }) => sum + Math.round(size / nlink), 0)
@@ -261,7 +261,7 @@ async function bytesIn(dir: string): Promise<number> {
 
 const Manifest = z.object({ entries: z.array(CacheEntry), version: z.literal(1) })
 
-/** What is noted of the recorder's copies; nothing when there is no file yet. */
+/** The manifest's entries; none when there is no file yet. */
 async function readManifest(file: string): Promise<CacheEntry[] | 'damaged'> {
   try {
     return Manifest.parse(JSON.parse(await fs.readFile(file, 'utf8'))).entries

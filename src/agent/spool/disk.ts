@@ -1,4 +1,4 @@
-// Everything the agent keeps on its disk, and who watches over it.
+// Everything the agent keeps on its disk, and the guard that watches it.
 import * as path from 'node:path'
 import type { Log } from '../../kernel/log.ts'
 import type { Report } from '../health/report.ts'
@@ -9,7 +9,7 @@ import { openSpool, type Spool } from './spool.ts'
 
 export interface Disk {
   cache: RecorderCache
-  /** Started by whoever lives longer than one take. */
+  /** To be started by callers that outlive a single take. */
   guard: DiskGuard
   spool: Spool
 }

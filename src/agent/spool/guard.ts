@@ -1,4 +1,4 @@
-// Watches over the room that takes need: before they begin, and while they run. Audio comes before copies of audio.
+// Makes sure that takes have room on the disk, before they begin and while they run. Audio comes before copies of audio.
 import { stat } from 'node:fs/promises'
 import { errorFields, type Log } from '../../kernel/log.ts'
 import type { Severity } from '../../wire/health.ts'
@@ -14,19 +14,19 @@ export interface PlannedTake extends Need {
   tell(severity: Severity, name: string, details: Record<string, unknown>): void
 }
 
-/** Room that is held for a take until it is given back. */
+/** Room reserved for a take until it is released. */
 export interface Room {
-  /** The disk is full while the take runs: copies make way for so many bytes, if there are any. */
+  /** Deletes copies to free so many bytes, when the disk is full while the take runs. */
   free(bytes: number): Promise<void>
-  /** The take gets longer: for all of it now, bytes. */
+  /** The take gets longer: the bytes it needs in all now. */
   grow(rawBytes: number): void
   leave(): void
 }
 
 export interface DiskGuard extends Service {
   /**
-   * Holds room for a take that is about to begin. Undefined when not even its capture fits, after copies of other takes
-   * made way; that is told. A take that fits, but not its rendered file, begins: audio first.
+   * Reserves room for a take that is about to begin. Undefined, with an event, if its capture does not fit even after copies
+   * of other takes were deleted. A take whose capture fits may begin even if its rendered file does not: audio first.
    */
   admit(take: PlannedTake): Promise<Room | undefined>
 }
@@ -45,7 +45,7 @@ interface Held extends PlannedTake {
 }
 
 const EVERY_MS = 5000
-/** State files, the health log, and what the last seconds before a full disk need. */
+/** For state files, the health log and the last seconds before the disk is full. */
 const RESERVE_BYTES = 16 * 1024 * 1024
 const SWEEP_EVERY_MS = 60_000
 
@@ -67,7 +67,7 @@ class Guard implements DiskGuard {
     const everyMs = this.#options.everyMs ?? EVERY_MS
     let idle = true
     const look = () => {
-      // A disk that is slow to delete must not pile up looks.
+      // Checks must not pile up on a slow disk.
       if (!idle) return
       idle = false
       this.#looking = this.#look(everyMs)
@@ -84,7 +84,7 @@ class Guard implements DiskGuard {
   async stop(): Promise<void> {
     clearInterval(this.#timer)
     await this.#looking
-    // What is deleted has to be told, too.
+    // Deletions must be reported, too.
     await this.#options.cache.settled()
   }
 
@@ -113,7 +113,7 @@ class Guard implements DiskGuard {
     }
   }
 
-  /** Free bytes, after copies made way if there were not enough; undefined when they cannot be told. */
+  /** Free bytes, after deleting copies if there were too few; undefined when unknown. */
   async #freeAfterCleaning(take: PlannedTake, needed: number): Promise<number | undefined> {
     const { cache, gauge } = this.#options
     const before = (await gauge())?.freeBytes
@@ -136,7 +136,7 @@ class Guard implements DiskGuard {
     else this.#pressed = false
   }
 
-  /** Running takes and what they still need; told when the room gets too small and when it is enough again. */
+  /** Checks running takes against the free space; reports when it becomes too small and when it is enough again. */
   async #watch(): Promise<void> {
     const { cache, gauge } = this.#options
     const needed = (await this.#remaining()) + RESERVE_BYTES
@@ -166,7 +166,7 @@ const BLOCK = 512
 /** Bytes of the capture that are not on the disk yet; what of its file was given back has been there. */
 async function missing(take: Held): Promise<number> {
   const found = await stat(take.file).catch(() => undefined)
-  // Not begun; or its first job has ended and gone, while the file lives on under the names of the others.
+  // Not begun; or its first job is gone, and the file lives on under the other members' names.
   if (found) take.written = found.blocks * BLOCK
   return Math.max(0, take.rawBytes - take.written)
 }

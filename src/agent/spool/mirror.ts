@@ -16,8 +16,8 @@ const STATUS: Record<TakeState['status'], string> = {
 }
 
 /**
- * Shows the latest state of whichever job changed last in one file; every job has its own, this one only tells (trap
- * T10). `dir`: where the job's files are. Never rejects: nothing depends on it.
+ * Writes the state of the job that changed last to one file for people and scripts; each job has its own state file, which
+ * is what counts. `dir`: where the job's files are. Never rejects, because nothing depends on it.
  */
 export async function mirrorState(file: string, state: Readonly<TakeState>, dir: string): Promise<void> {
   const { id: jobId, nodeId, recordingId } = state.job
@@ -37,6 +37,6 @@ export async function mirrorState(file: string, state: Readonly<TakeState>, dir:
     await fs.writeFile(`${file}.new`, `${JSON.stringify(shown, null, 2)}\n`, { mode: 0o640 })
     await fs.rename(`${file}.new`, file)
   } catch {
-    // A full or read-only disk: the job's own state is what counts, and its writer tells of it.
+    // A full or read-only disk is reported by the writer of the job's own state.
   }
 }

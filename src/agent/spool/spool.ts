@@ -7,19 +7,19 @@ import { TakeState } from './state.ts'
 
 const STATE = 'state.json'
 const TAKE = 'take.wav'
-/** Given back when the disk is full, so that the state of a take can still be written. */
+/** Deleted when the disk is full, so that the state of a take can still be written. */
 const BALLAST = 'ballast'
 const BALLAST_BYTES = 64 * 1024
 
 interface Found {
-  /** Directories that hold something this program cannot read; moved to `kept/`. */
+  /** Directories with content this program cannot read; moved to `kept/`. */
   kept: string[]
   states: TakeState[]
 }
 
 /**
  * The agent's takes on disk: `takes/<jobId>/` while owned, `cache/<jobId>/` when the controller has them,
- * `kept/<jobId>/` when they must be looked after by hand.
+ * `kept/<jobId>/` when an operator has to look at them.
  */
 export interface Spool {
   /** Moves the files of an accepted take to the recorder's copies; resolves with their new place. */
@@ -29,12 +29,12 @@ export interface Spool {
   /** Durable when it resolves. False when the job is already there. */
   create(state: TakeState): Promise<boolean>
   dir(jobId: string): string
-  /** Moves a job's files out of the way, never deleting any; resolves with their new place. */
+  /** Moves a job's files aside without deleting any; resolves with their new place. */
   keep(jobId: string): Promise<string>
-  /** Gives a member of a group its own name for the take of another; the audio is on disk once. */
+  /** Hard-links a group member to the take of another, so that the audio is on disk once. */
   share(fromJobId: string, toJobId: string): Promise<void>
   load(): Promise<Found>
-  /** Shows the state of a take where people look, in the file of the latest. Never rejects. */
+  /** Writes the state of a take to the file that shows the latest one. Never rejects. */
   mirror(state: Readonly<TakeState>): Promise<void>
   remove(jobId: string): Promise<void>
   /** Durable when it resolves. */
@@ -44,7 +44,7 @@ export interface Spool {
 
 const safeName = (jobId: string): string => jobId.replaceAll(/[^A-Za-z0-9_-]/g, '_').slice(0, 200)
 
-/** Makes the directories; throws what the disk throws. `stateFile`: gets the latest state of any job. */
+/** Creates the directories; throws what the disk throws. `stateFile`: gets the latest state of any job. */
 export function openSpool(workDir: string, stateFile?: string): Spool {
   const takes = path.join(workDir, 'takes')
   const kept = path.join(workDir, 'kept')
@@ -142,13 +142,13 @@ export function openSpool(workDir: string, stateFile?: string): Spool {
   }
 }
 
-/** Removes the directory of a take. The state goes last: files without one would be found and kept as a riddle. */
+/** Removes the directory of a take, its state last: files without a state would be kept for an operator. */
 export async function removeFiles(dir: string): Promise<void> {
   for (const name of await fs.readdir(dir)) {
     const file = path.join(dir, name)
     if (name === STATE) continue
     const stat = await fs.lstat(file)
-    // Piece by piece, so that a running take's syncs do not wait; never a file another job has its own name for.
+    // Piece by piece, so that running takes can sync; never a file that another job is linked to.
     if (stat.isFile() && stat.nlink === 1) await removeGently(file)
     else await fs.rm(file, { recursive: true })
   }

@@ -15,21 +15,21 @@ const TAKE_STATUSES = [
 
 const frames = z.number().int().min(0)
 
-/** One file that goes to the controller. It is listed once it is whole and on the disk. */
+/** One file for the controller. Listed once it is complete and on disk. */
 export const Output = z.object({
   /** Number of its part, from 0; undefined when the take goes up in one piece. */
   chunk: z.number().int().min(0).optional(),
   /** How many parts there are; with the primary of the last one only. */
   chunkTotal: z.number().int().min(1).optional(),
   contentType: z.string(),
-  /** What cannot be read of it must not cost the take. */
+  /** Unreadable details must not cost the take. */
   details: RenditionDetails.optional().catch(undefined),
   durationSeconds: z.number().min(0),
   /** Name below the job's directory. */
   file: z.string().regex(/^[\w.-]+$/),
   /** Name shown to the operator. */
   fileName: z.string(),
-  /** Why the controller will never take it. */
+  /** Why the controller will never accept it. */
   refused: z.string().optional(),
   /** Undefined: the only rendition there is. */
   rendition: z.enum(RENDITIONS).optional(),
@@ -38,11 +38,11 @@ export const Output = z.object({
 })
 export type Output = z.infer<typeof Output>
 
-/** What is known of one job's take; one file per job, so that no job can overwrite another's. */
+/** The state of one job; one file per job, so that no job can overwrite another's. */
 export const TakeState = z.object({
   /** How many parts there are, once the last one is made. */
   chunkTotal: z.number().int().min(1).optional(),
-  /** The claim, by the clocks that tell how long ago it was. */
+  /** When it was claimed, by the clocks that tell how long ago that was. */
   claimed: z.object({ boot: z.number(), upMs: z.number(), wallMs: z.number() }).optional().catch(undefined),
   /** Unix ms of the claim. */
   claimedAt: z.number(),
@@ -54,7 +54,7 @@ export const TakeState = z.object({
   fromFrame: frames.default(0),
   gaps: z.array(z.object({ atFrame: frames, seconds: z.number().min(0) })).default([]),
   job: AgentJob,
-  /** Of the chunks enhanced so far; what cannot be read of it must not cost the take. */
+  /** Levels of the chunks enhanced so far; unreadable ones must not cost the take. */
   levelled: z
     .object({
       gainDb: z.number(),
@@ -63,11 +63,11 @@ export const TakeState = z.object({
     })
     .optional()
     .catch(undefined),
-  /** Files for the controller; those of a chunk that it has whole are no longer listed. */
+  /** Files for the controller, except those of chunks that it has completely. */
   outputs: z.array(Output).default([]),
   /** Length of a part, fixed when the first one is made; undefined: the take is one part. */
   partSeconds: z.number().int().min(1).optional(),
-  /** Parts, from the first, whose files are all made: what is listed of them may be sent. */
+  /** How many parts, from the first, have all their files: these may be sent. */
   partsMade: frames.default(0),
   /** Why it failed, was cancelled or ended early. */
   reason: z.string().optional(),
