@@ -190,7 +190,7 @@ test('one line installs, and the node is online', { skip }, async () => {
   node = await minted()
   const { code, stderr, stdout } = await line(node.id, { token: node.token })
   assert.equal(code, 0, stdout + stderr)
-  assert.match(stdout, /its controller hears it\.$/m)
+  assert.match(stdout, /is connected to its controller\.$/m)
   assert.equal((stdout + stderr + (await box.journal())).includes(node.token), false, 'the token is in no log')
   assert.match(stdout, /^It has no capture device, so it cannot record yet: .*$/m)
   const { interfaces, problems, status } = await controller.get(`/nodes/${node.id}`)
@@ -254,7 +254,7 @@ test('another program comes into service, or the old one stays', { skip }, async
   assert.match(stderr, /roomtone-agent.service does not start/)
   assert.deepEqual([await program(), await box.must('readlink -f /opt/roomtone/bin/roomtone')], [old, old])
   await box.must('systemctl is-active roomtone-agent && [ "$(ls /opt/roomtone/versions | wc -l)" = 1 ]')
-  assert.match((await install('nothing')).stdout, /its controller hears it/)
+  assert.match((await install('nothing')).stdout, /is connected to its controller/)
   await box.must('rm /root/newer')
   assert.match(await program(), /^\/opt\/roomtone\/versions\/[^/]+\+[0-9a-f]{12}\/roomtone\n$/)
 })
@@ -289,7 +289,7 @@ test('a run while the box records does not cost the take', { skip }, async () =>
 test('the changes of that run count with the next one', { skip }, async () => {
   const pid = await agentPid()
   const { stdout } = await line(node.id, { room: 'Elsewhere' })
-  assert.match(stdout, /its controller hears it/)
+  assert.match(stdout, /is connected to its controller/)
   assert.notEqual(await agentPid(), pid)
 })
 

@@ -160,7 +160,7 @@ test('whatever is no request is refused in words, and repeats nothing of it', { 
   const other = await maintain({ action: 'restart_service', nodeId: 'node_other' })
   assert.deepEqual(
     [other.code, other.stderr],
-    [2, `This box is the node ${nodeId}, not node_other. Nothing was changed.\n`],
+    [2, `roomtone maintain: This box is the node ${nodeId}, not node_other. Nothing was changed.\n`],
   )
   const more = await machine.run(`sudo -n ${PLACES.executable} maintain --help`, { user: USERS.agent })
   assert.notEqual(more.code, 0)
@@ -188,8 +188,8 @@ test('a restart ends when the controller hears the new process', { skip }, async
 
 for (const [name, version, words] of [
   ['ends at once', ENDS, /does not start|ended soon/],
-  ['is not what it says', LIES, /it says it is .*, not 2099/],
-  ['is never heard', MUTE, /did not hear it within 3 s/],
+  ['is not what it says', LIES, /it reports version .*, not 2099/],
+  ['is never heard', MUTE, /was not online within 3 s/],
 ] as const)
   test(`a version that ${name} is taken back, and the node is in service`, { skip }, async () => {
     const before = await token()
@@ -278,7 +278,7 @@ test('two at once: the second is told, and the first goes on to its end without 
   const second = await maintain({ action: 'smoke_check' })
   assert.deepEqual(
     [second.code, second.stderr],
-    [MAINTAIN_EXIT.locked, 'Another maintenance run is in progress on this box.\n'],
+    [MAINTAIN_EXIT.locked, 'roomtone maintain: Another maintenance run is in progress on this box.\n'],
   )
   ssh.kill('SIGKILL')
   await ended
@@ -310,7 +310,7 @@ test('a good version is in service at the end, with the token it had; the one be
   // Asked for while nothing was begun, and recorded whole when it was over.
   const { durationSeconds } = await controller.delivered(recording.id, job.id)
   assert.equal(durationSeconds, 1)
-  assert.match(stdout, new RegExp(`${NEWER} is in service; ${original} is kept beside it`))
+  assert.match(stdout, new RegExp(`${NEWER} is in service; ${original} is kept for a rollback`))
   assert.deepEqual([await inUse(), await online(), await token()], [NEWER, NEWER, before])
   assert.deepEqual((await machine.must(`ls -A ${PLACES.versions}`)).trim().split('\n'), [original, NEWER])
   await until('the controller to know', async () => (await controller.get(`/nodes/${nodeId}`)).agentVersion === NEWER)
@@ -361,7 +361,7 @@ test('when what was before does not start either, somebody is told to look', { s
   await machine.write(dropIn, '[Service]\nExecStartPre=/bin/false\n', '0644')
   const { code, stderr } = await maintain({ action: 'update_binary', agentVersion: ENDS })
   assert.equal(code, MAINTAIN_EXIT.broken)
-  assert.match(stderr, new RegExp(`Also with ${NEWER}, it does not start .*somebody must look`))
+  assert.match(stderr, new RegExp(`Also with ${NEWER}, it does not start .*this box needs attention`))
   await machine.must(`rm ${dropIn}`)
   assert.equal((await maintain({ action: 'restart_service' })).code, 0)
   assert.equal(await online(), NEWER)

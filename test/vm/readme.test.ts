@@ -142,7 +142,7 @@ test('another recorder by one line, as docs/install.md prints it', { skip }, asy
   const [curl = '', ask = ''] = printed(line)
   await typed(studio, curl)
   // Nothing of the site is on the box yet.
-  assert.match(await typed(studio, said), /, and its controller hears it\.\n/)
+  assert.match(await typed(studio, said), / and is connected to its controller\.\n/)
   // The other way to do it has nothing left to do.
   assert.match(await typed(studio, ask.replaceAll('NODE', node)), /Nothing to do/)
 })
