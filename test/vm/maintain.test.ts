@@ -164,11 +164,9 @@ test('whatever is no request is refused in words, and repeats nothing of it', { 
   )
   const more = await machine.run(`sudo -n ${PLACES.executable} maintain --help`, { user: USERS.agent })
   assert.notEqual(more.code, 0)
-  const without = await machine.run(`${PLACES.executable} maintain`, {
-    input: '{"action":"smoke_check"}\n',
-    user: USERS.agent,
-  })
-  assert.deepEqual([without.code, without.stderr], [5, 'Maintenance needs root: sudo roomtone maintain.\n'])
+  const input = '{"action":"smoke_check"}\n'
+  const { code, stderr } = await machine.run(`${PLACES.executable} maintain`, { input, user: USERS.agent })
+  assert.deepEqual([code, stderr], [5, 'roomtone maintain: Maintenance needs root: sudo roomtone maintain.\n'])
 })
 
 test('a smoke check tells what the node is', { skip }, async () => {
