@@ -86,7 +86,7 @@ test('the thread has a lower priority than the program', async () => {
 
 const BAD: [string, (dir: string) => DeepModel, RegExp][] = [
   ['absent', (dir) => modelOf(path.join(dir, 'none.onnx'), undefined), /none\.onnx does not exist/],
-  ['no model', (dir) => modelOf(written(dir, Buffer.from('hello, world')), undefined), /given\.onnx: it /],
+  ['no model', (dir) => modelOf(written(dir, Buffer.from('hello, world')), undefined), /given\.onnx: not an ONNX file/],
   ['cut off', (dir) => modelOf(written(dir, embedded().subarray(0, 1_000_000)), undefined), /given\.onnx: /],
   ['another than pinned', (dir) => modelOf(written(dir, embedded()), '0'.repeat(64)), /SHA-256 f6d0b0/],
   ['of another rate', (dir) => modelOf(written(dir, otherRate()), undefined), /sample_rate is 44100, expected 48000/],
