@@ -4,7 +4,7 @@ import { HEADERS } from '../../wire/headers.ts'
 import type { Job, Recording } from '../../wire/recordings.ts'
 import { onOneLine } from '../../wire/scalars.ts'
 import type { Incoming } from '../http/route.ts'
-import { endedByLease } from '../recordings/jobs/leases.rules.ts'
+import { endedByLease } from '../recordings/jobs/jobs.rules.ts'
 import { type Told, toldDetails } from '../recordings/library/renditions.rules.ts'
 
 /** What an upload says of itself, read before its first byte. */

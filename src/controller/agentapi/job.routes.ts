@@ -4,7 +4,7 @@ import { HEADERS } from '../../wire/headers.ts'
 import { Claim, type Job, JobHeartbeat, WaitQuery } from '../../wire/recordings.ts'
 import { type AnyRoute, type Done, flow, type Incoming, route, UNSYNCED } from '../http/route.ts'
 import type { RecordingsApi } from '../recordings/api.ts'
-import { isLeaseReason } from '../recordings/jobs/leases.rules.ts'
+import { isLeaseReason } from '../recordings/jobs/jobs.rules.ts'
 import { type Notifier, topics } from '../scheduler/notifier.ts'
 
 const node = (p: { id: string }) => ({ type: 'node', id: p.id })

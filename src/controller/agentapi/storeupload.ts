@@ -11,7 +11,7 @@ import type { Commit, Done } from '../http/route.ts'
 import type { HealthApi } from '../monitoring/health/api.ts'
 import type { RecordingsApi } from '../recordings/api.ts'
 import { checkOpen, chunkStem, isComplete, isReleased } from '../recordings/chunks/chunks.rules.ts'
-import { endedByLease } from '../recordings/jobs/leases.rules.ts'
+import { endedByLease } from '../recordings/jobs/jobs.rules.ts'
 import { isSecured, type StoredRendition } from '../recordings/library/recordings.rules.ts'
 import type { Told } from '../recordings/library/renditions.rules.ts'
 import {

@@ -11,22 +11,19 @@ import { templateStore } from './channels/templates.store.ts'
 import { channelRoomRoutes } from './nodes/channelrooms.routes.ts'
 import { channelRoomStore } from './nodes/channelrooms.store.ts'
 import { nodeExportRoutes } from './nodes/export.routes.ts'
+import { reconciliation } from './nodes/interfaces.store.ts'
 import { nodeRoutes } from './nodes/nodes.routes.ts'
 import { nodeStore } from './nodes/nodes.store.ts'
-import { reconciliation } from './nodes/reconciliation.store.ts'
 import { bootstrapConfigRoutes } from './onboarding/bootstrapconfig.routes.ts'
 import { credentialStore } from './onboarding/credentials.store.ts'
 import { hostKeyStore } from './onboarding/hostkeys.store.ts'
-import { installRoutes } from './onboarding/install.routes.ts'
-import { ownAddress } from './onboarding/install.rules.ts'
+import { installRoutes, ownAddress } from './onboarding/install.routes.ts'
 import { onboardingRoutes } from './onboarding/onboarding.routes.ts'
 import { retireRoutes } from './onboarding/retire.routes.ts'
 import { retireStore } from './onboarding/retire.store.ts'
 import { sshKeyStore } from './onboarding/sshkeys.store.ts'
-import { detachStore } from './rooms/detach.store.ts'
-import { roomRoutes } from './rooms/rooms.routes.ts'
-import { roomStore } from './rooms/rooms.store.ts'
-import { rosterRoutes } from './rooms/roster.routes.ts'
+import { roomRoutes, rosterRoutes } from './rooms/rooms.routes.ts'
+import { detachStore, roomStore } from './rooms/rooms.store.ts'
 import { rosterStore } from './rooms/roster.store.ts'
 
 interface Deps {
@@ -50,7 +47,7 @@ export function createFleet(base: Base, { certificates, keys }: Deps): Module<Fl
   const templates = templateStore(db)
   const assignments = assignmentStore(db, ids, templates)
   const detach = detachStore(db)
-  const reconcile: FleetApi['reconcile'] = (nodeId, reported) => reconciliation(nodes, nodeId, reported)
+  const reconcile: FleetApi['reconcile'] = (nodeId, reported) => reconciliation(nodes.interfaces, nodeId, reported)
   const onboarding = {
     credentials: credentialStore(db, ids),
     hostKeys: hostKeyStore(db),

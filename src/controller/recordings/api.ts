@@ -9,8 +9,8 @@ import type { RecordingCounts } from './library/counts.store.ts'
 import type { OpenPlaybacks } from './library/openplaybacks.ts'
 import type { RecordingService } from './library/recordings.service.ts'
 import type { RecordingStore } from './library/recordings.store.ts'
-import type { PolicyStore } from './profiles/policies.store.ts'
 import type { ProfileStore } from './profiles/profiles.store.ts'
+import type { PolicyStore } from './retention/policies.store.ts'
 
 /** What other modules may call of recordings and the jobs that make them. */
 export interface RecordingsApi {

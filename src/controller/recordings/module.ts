@@ -20,16 +20,14 @@ import { jobService } from './jobs/jobs.service.ts'
 import { jobStore } from './jobs/jobs.store.ts'
 import { leaseRunner } from './jobs/lease.runner.ts'
 import { leaseStore } from './jobs/leases.store.ts'
-import { conflictStore } from './library/conflicts.store.ts'
 import { recordingCounts } from './library/counts.store.ts'
 import { openPlaybacks } from './library/openplaybacks.ts'
 import { recordingService } from './library/recordings.service.ts'
 import { recordingStore } from './library/recordings.store.ts'
-import { policyStore } from './profiles/policies.store.ts'
 import { profileRoutes } from './profiles/profiles.routes.ts'
 import { profileStore } from './profiles/profiles.store.ts'
 import { retentionRoutes } from './retention/policies.routes.ts'
-import { retentionPolicyStore } from './retention/policies.store.ts'
+import { policyStore, retentionPolicyStore } from './retention/policies.store.ts'
 import { retention } from './retention/retention.runner.ts'
 import { retentionStore } from './retention/retention.store.ts'
 
@@ -80,7 +78,6 @@ function apiOf(base: Base, { fleet, health: { health }, settings }: Deps): Recor
   const recording = recordingService({
     assignments: fleet.assignments,
     claims,
-    conflicts: conflictStore(db),
     defaultInterfaceId: config.SVC_AGENT_CAPTURE_INTERFACE_ID,
     defaults: captureDefaults(config),
     events,

@@ -7,8 +7,10 @@ import { ASSIGNED, placesOf } from '../fleet/rooms/places.rules.ts'
 import type { Audit } from '../http/audit.ts'
 import { systemActor, type UserPrincipal } from '../http/principal.ts'
 import { type Scope, verdict } from '../http/scope.ts'
+import { effectiveInterface, roomsOf } from '../recordings/library/start.rules.ts'
 import type { Db } from '../store/db.ts'
 import type { Stored } from './planning.rules.ts'
+import type { ScheduleStore } from './schedules.store.ts'
 
 export interface AssigningParts {
   nodes: FleetApi['nodes']
@@ -90,3 +92,37 @@ export function assignmentEnds({ audit, db, rosters }: EndingParts): (now: strin
     }
   }
 }
+
+interface Parts {
+  defaultInterfaceId: string | undefined
+  nodes: FleetApi['nodes']
+  rosters: FleetApi['rosters']
+  schedules: ScheduleStore
+}
+
+/**
+ * After the channels of a node moved to other rooms: its schedules follow, and their roster rows with them. One whose
+ * channels now lie in several rooms stays where it is: the runner defers it and says so. Gives the ids that moved.
+ */
+export const roomReassignment =
+  ({ defaultInterfaceId, nodes, rosters, schedules }: Parts) =>
+  (nodeId: string, now: string): string[] => {
+    const node = nodes.get(nodeId, now)
+    const roomNow = ({
+      captureChannelSelection: selection,
+      captureInterfaceId: id,
+    }: Stored): (string | undefined)[] => {
+      const device = id
+        ? node.interfaces.find((one) => one.id === id)
+        : effectiveInterface(node, undefined, defaultInterfaceId)
+      const rooms = roomsOf(node, { device, selection })
+      return rooms.length > 0 ? rooms : [node.roomId]
+    }
+    return schedules.ofNode(nodeId).flatMap((schedule) => {
+      const [room, ...others] = roomNow(schedule)
+      if (others.length > 0 || room === schedule.roomId) return []
+      schedules.reassignRoom(schedule.id, room, now)
+      rosters.assign(schedule.id, room, schedule.assignedUserIds, schedule.assignedGroupIds, now)
+      return [schedule.id]
+    })
+  }

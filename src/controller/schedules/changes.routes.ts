@@ -1,10 +1,11 @@
+import { iso } from '../../kernel/clock.ts'
 import type { Ids } from '../../kernel/ids.ts'
 import { ScheduleInput, SchedulePatch } from '../../wire/schedules.ts'
 import type { Events } from '../events.ts'
 import type { FleetApi } from '../fleet/api.ts'
 import { inBatches } from '../http/batches.ts'
 import { type AnyRoute, flow, route, type Target } from '../http/route.ts'
-import { gateOf } from './gate.ts'
+import { placeOf } from './capture.rules.ts'
 import type { Stored } from './planning.rules.ts'
 import type { AlarmStore } from './runs.store.ts'
 import { shown } from './schedules.store.ts'
@@ -107,4 +108,19 @@ export function changeRoutes(parts: ChangeParts): AnyRoute[] {
       },
     }),
   ]
+}
+
+// Only the status of a node depends on the time, and the gate does not ask for it.
+const ANY_TIME = iso(0)
+
+/** Where the schedule of this body would be, whatever the body is: see `placeOf`. */
+export function gateOf(
+  parts: { defaultInterfaceId: string | undefined; nodes: FleetApi['nodes'] },
+  body: unknown,
+): Target {
+  const { nodeId } = Object(body) as { nodeId?: unknown }
+  const node = typeof nodeId === 'string' ? parts.nodes.find(nodeId.trim(), ANY_TIME) : undefined
+  // What there is not is refused like what is foreign (ADR-0003).
+  if (!node && typeof nodeId === 'string') return { type: 'node', id: nodeId.trim() }
+  return placeOf(node, body, parts.defaultInterfaceId)
 }

@@ -1,7 +1,12 @@
 import { iso } from '../../kernel/clock.ts'
 import { dateOf, dayNumber, type Zone } from '../../kernel/zones.ts'
-import type { Exception, Occurrence, Recurrence, Schedule } from '../../wire/schedules.ts'
-import { MOST_EXCEPTIONS } from '../../wire/schedules.ts'
+import {
+  type Exception,
+  MOST_EXCEPTIONS,
+  type Occurrence,
+  type Recurrence,
+  type Schedule,
+} from '../../wire/schedules.ts'
 import {
   currentSlot,
   isExcepted,
@@ -153,3 +158,9 @@ export function skipping(recurrence: Recurrence, day: number, today: number): Re
 }
 
 const lastDate = (e: Exception): string => (e.action === 'skip' ? e.date : e.endDate)
+
+type Rule = Pick<Stored, 'anchorDate' | 'recurrence' | 'timezone'>
+
+/** The enabled schedules whose slot covers `now`; one that is always on is always live. */
+export const liveNow = <R extends Rule>(schedules: R[], zones: (name: string) => Zone, now: number): R[] =>
+  schedules.filter((s) => s.recurrence.mode === 'always_on' || currentSlot(planOf(s, zones), now) !== undefined)

@@ -2,11 +2,11 @@ import { conflict, Fail, found } from '../../kernel/fail.ts'
 import { folded } from '../../kernel/fold.ts'
 import type { Zone } from '../../kernel/zones.ts'
 import type { CalendarFilters, Recurrence, Schedule, ScheduleFilters } from '../../wire/schedules.ts'
+import type { Live } from '../fleet/switchers/switchers.rules.ts'
 import type { Visibility } from '../http/visibility.ts'
 import type { Db, Params } from '../store/db.ts'
 import { type Condition, Lister, type Order, present, when } from '../store/filter.ts'
-import { type Assignment, liveNow } from './live.rules.ts'
-import { planOf, type Stored } from './planning.rules.ts'
+import { liveNow, planOf, type Stored } from './planning.rules.ts'
 import type { Plan } from './recurrence.rules.ts'
 
 type Lists =
@@ -274,7 +274,7 @@ function overviews(db: Db, zones: (name: string) => Zone, whole: (rows: { id: st
      * Who is live in which room: assigned users and members of assigned groups of every schedule whose slot covers
      * `now` (docs/contract/switchers.md: Routing). Manual and disabled schedules never are.
      */
-    liveAssignments(now: string): Assignment[] {
+    liveAssignments(now: string): Live[] {
       const once = onceRunning.all({ now })
       const rules = assigned.all({}).map((row) => ({ ...row, recurrence: JSON.parse(row.recurrence) as Recurrence }))
       const live = whole([...liveNow(rules, zones, Date.parse(now)), ...once])

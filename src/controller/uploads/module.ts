@@ -3,15 +3,24 @@ import type { Base, Module } from '../module.ts'
 import type { HealthApi } from '../monitoring/health/api.ts'
 import type { RecordingsApi } from '../recordings/api.ts'
 import type { SealKeys } from '../secrets.ts'
+import { alarmStore } from './alarms.store.ts'
 import type { UploadsApi } from './api.ts'
+import type { AttemptParts, Limits } from './attempt.ts'
 import { destinationRoutes } from './destinations.routes.ts'
-import { findSmbclient, NO_SMBCLIENT } from './drivers.smb.ts'
+import type { Unavailable } from './destinations.rules.ts'
+import { destinationStore } from './destinations.store.ts'
+import { s3Driver } from './drivers.s3.ts'
+import { findSmbclient, NO_SMBCLIENT, smbDriver } from './drivers.smb.ts'
+import { autoEnqueue, enqueueStore } from './enqueue.store.ts'
 import { uploadPolicyRoutes } from './policies.routes.ts'
+import { uploadPolicyStore } from './policies.store.ts'
 import { uploadQueueRoutes } from './queue.routes.ts'
+import { uploadQueueStore } from './queue.store.ts'
+import { reconcileStore } from './reconcile.store.ts'
 import { uploadRunnerRoutes } from './runner.routes.ts'
-import { uploadRunner } from './upload.runner.ts'
-import { uploadStores } from './uploads.store.ts'
-import { uploadWorks } from './uploads.ts'
+import { settlement } from './settle.ts'
+import { Uploader } from './upload.runner.ts'
+import { uploadWorkStore } from './work.store.ts'
 
 interface Deps {
   health: HealthApi
@@ -19,44 +28,32 @@ interface Deps {
   recordings: RecordingsApi
 }
 
-/** Copies of takes to S3 and SMB: destinations, policies, the queue and who works it off. */
-export function createUploads(base: Base, { health, keys, recordings: api }: Deps): Module<UploadsApi> {
-  const { audit, authorization, clock, config, db, events, ids, log } = base
+// 20 kB/s for the whole take, plus a quarter of an hour; a part of 8 MiB on a slow line shows no progress for long.
+const LIMITS: Limits = { bytesPerSecond: 20_000, graceMs: 900_000, idleMs: 300_000 }
+// Within the interval of the runner, and short enough for somebody who asked for a run by hand.
+const PATIENCE_MS = 20_000
+
+/** Copies of takes to S3 and SMB: destinations, policies, the queue and the runner that works through it. */
+export function createUploads(base: Base, deps: Deps): Module<UploadsApi> {
+  const { audit, authorization, config, db, events, ids, log } = base
   const { visibility } = authorization
-  const { chunks, paths, openPlaybacks, recordings } = api
-  const stores = uploadStores({
-    counts: api.counts,
-    attempts: Math.min(config.SVC_UPLOAD_QUEUE_MAX_ATTEMPTS, 100),
-    db,
-    ids,
-    key: keys.settings,
-    masters: config.SVC_UPLOAD_RAW_MASTERS ?? config.SVC_DATABASE_REPLICATED,
-    recordings,
-    unavailable: (kind) =>
-      kind === 'smb' && !findSmbclient(config.SVC_SMBCLIENT_COMMAND, config.programDirs) ? NO_SMBCLIENT : undefined,
-  })
-  const { autoEnqueue, uploader } = uploadWorks({
-    audit,
-    batchSize: config.SVC_UPLOAD_RUNNER_BATCH_SIZE,
-    chunks,
-    clock,
-    db,
-    enabled: config.SVC_UPLOAD_RUNNER_ENABLED,
-    health: health.health,
-    held: openPlaybacks.held,
-    ids,
-    intervalSeconds: config.SVC_UPLOAD_RUNNER_INTERVAL_SECONDS,
-    leaseSeconds: config.SVC_UPLOAD_QUEUE_LEASE_SECONDS,
-    log,
-    paths,
-    smbclient: { command: config.SVC_SMBCLIENT_COMMAND, dirs: config.programDirs },
-    stores,
-    takes: config.SVC_RECORDING_CACHE_DIR,
-  })
+  const { chunks, counts, recordings } = deps.recordings
+  const smbclient = () => findSmbclient(config.SVC_SMBCLIENT_COMMAND, config.programDirs)
+  const unavailable: Unavailable = (kind) => (kind === 'smb' && !smbclient() ? NO_SMBCLIENT : undefined)
+  const drivers: AttemptParts['drivers'] = {
+    s3: ({ s3 }) => s3Driver(s3),
+    smb: ({ smb }) => smbDriver({ command: smbclient() ?? config.SVC_SMBCLIENT_COMMAND, options: smb }),
+  }
+  const destinations = destinationStore(db, deps.keys.settings, unavailable)
+  const policies = uploadPolicyStore(db, destinations, Math.min(config.SVC_UPLOAD_QUEUE_MAX_ATTEMPTS, 100))
+  const queue = uploadQueueStore(db, counts)
+  const masters = config.SVC_UPLOAD_RAW_MASTERS ?? config.SVC_DATABASE_REPLICATED
+  const enqueues = enqueueStore({ db, destinations, ids, masters, policies, queue, recordings })
+  const enqueueCached = autoEnqueue(db, enqueues, chunks, audit)
+  const uploader = uploaderOf(base, deps, { destinations, drivers, queue })
   events.on('recording.cached', 'within', ({ now, piece, queued, recordingId }) => {
-    queued.push(...autoEnqueue(recordingId, now, piece))
+    queued.push(...enqueueCached(recordingId, now, piece))
   })
-  const { destinations, enqueues, policies, queue } = stores
   return {
     api: queue,
     routes: [
@@ -65,7 +62,33 @@ export function createUploads(base: Base, { health, keys, recordings: api }: Dep
       ...uploadQueueRoutes({ enqueues, fallback: BUILT_IN.upload, queue, visibility, recordings }),
       ...uploadRunnerRoutes({ log, queue, visibility, uploader }),
     ],
-    runners: [uploadRunner(uploader, config.SVC_UPLOAD_RUNNER_ENABLED, config.SVC_UPLOAD_RUNNER_INTERVAL_SECONDS)],
+    runners: [uploader.runner()],
     stop: () => uploader.stop(),
   }
+}
+
+function uploaderOf(
+  { audit, clock, config, db, ids, log }: Base,
+  { health: { health }, recordings: { chunks, openPlaybacks, paths } }: Deps,
+  own: Pick<AttemptParts, 'destinations' | 'drivers'> & { queue: ReturnType<typeof uploadQueueStore> },
+): Uploader {
+  const work = uploadWorkStore(db)
+  const reconciles = reconcileStore({ chunks, db, held: openPlaybacks.held, queue: own.queue })
+  return new Uploader({
+    batchSize: config.SVC_UPLOAD_RUNNER_BATCH_SIZE,
+    clock,
+    db,
+    destinations: own.destinations,
+    drivers: own.drivers,
+    enabled: config.SVC_UPLOAD_RUNNER_ENABLED,
+    ids,
+    intervalSeconds: config.SVC_UPLOAD_RUNNER_INTERVAL_SECONDS,
+    leaseSeconds: config.SVC_UPLOAD_QUEUE_LEASE_SECONDS,
+    limits: LIMITS,
+    log,
+    patienceMs: PATIENCE_MS,
+    settlement: settlement({ alarms: alarmStore(db, health), audit, clock, db, log, paths, reconciles, work }),
+    takes: config.SVC_RECORDING_CACHE_DIR,
+    work,
+  })
 }

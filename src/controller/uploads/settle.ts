@@ -5,7 +5,6 @@ import type { ChecksumVerification, UploadItem, UploadRunItem, UploadRunSummary 
 import type { Audit, Entry } from '../http/audit.ts'
 import type { PathClaims } from '../http/claims.ts'
 import { systemActor } from '../http/principal.ts'
-import type { HealthApi } from '../monitoring/health/api.ts'
 import type { Db } from '../store/db.ts'
 import type { AlarmStore } from './alarms.store.ts'
 import { DriverError } from './driver.ts'
@@ -19,7 +18,6 @@ interface Parts {
   paths: PathClaims
   clock: Clock
   db: Db
-  health: HealthApi['health']
   log: Log
   reconciles: ReconcileStore
   work: UploadWorkStore

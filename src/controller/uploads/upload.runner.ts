@@ -91,7 +91,17 @@ export class Uploader {
     }
   }
 
-  /** Ends what is under way; it is due again, and none of it counts as an attempt. */
+  /** The uploader as a background runner; its result leaves out the items, which not everybody may see. */
+  runner(): Runner {
+    const { enabled, intervalSeconds } = this.parts
+    const tick = async () => {
+      const { items: _, ...counts } = await this.pass()
+      return counts
+    }
+    return { name: 'upload', enabled, intervalSeconds, tick }
+  }
+
+  /** Aborts the attempts under way; they are due again, and none of them is counted. */
   async stop(): Promise<void> {
     this.stopped = true
     const open = [...this.underWay.values()]
@@ -209,14 +219,3 @@ export class Uploader {
 
   private leaseEnd = (): string => isoPlus(iso(this.parts.clock.now()), this.parts.leaseSeconds)
 }
-
-/** The uploader as a background runner; its result without the items, which are for those who may see them. */
-export const uploadRunner = (uploader: Uploader, enabled: boolean, intervalSeconds: number): Runner => ({
-  name: 'upload',
-  enabled,
-  intervalSeconds,
-  tick: async () => {
-    const { items: _, ...counts } = await uploader.pass()
-    return counts
-  },
-})

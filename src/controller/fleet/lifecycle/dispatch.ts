@@ -1,14 +1,19 @@
 import { type Clock, iso } from '../../../kernel/clock.ts'
 import { errorFields, type Log } from '../../../kernel/log.ts'
-import { type LifecycleJob, type LifecycleRequest, TRUSTING_ACTIONS } from '../../../wire/lifecycle.ts'
+import { tail } from '../../../kernel/redact.ts'
+import {
+  type LifecycleJob,
+  type LifecycleRequest,
+  OUTPUT_KEPT,
+  type Stream,
+  TRUSTING_ACTIONS,
+} from '../../../wire/lifecycle.ts'
 import type { Audit } from '../../http/audit.ts'
 import { type Actor, systemActor } from '../../http/principal.ts'
 import type { CommitGroup } from '../../store/group.ts'
 import type { SshKeyStore } from '../onboarding/sshkeys.store.ts'
-import type { Act } from './act.ts'
-import { failed, type Outcome } from './lifecycle.rules.ts'
+import { type Act, failed, type Outcome } from './lifecycle.rules.ts'
 import type { LifecycleStore } from './lifecycle.store.ts'
-import { Progress } from './progress.ts'
 
 interface DispatchParts {
   act: Act
@@ -106,4 +111,34 @@ function entry(job: LifecycleJob, actor: Actor, more: Record<string, unknown>) {
     reason: status === 'succeeded' ? null : (error ?? 'ansible_lifecycle_failed'),
     target: { type: 'node', id: nodeId, name: nodeAlias },
   } as const
+}
+
+/** Shortest time between two writings, ms: people read along, the database has other things to do. */
+const PAUSE_MS = 1000
+
+type Outputs = Record<Stream, string>
+
+/** The end of what a run has said so far, written down while it goes on. */
+export class Progress {
+  readonly #said: Outputs = { stderr: '', stdout: '' }
+  readonly #write: (said: Outputs) => void
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(write: (said: Outputs) => void) {
+    this.#write = write
+  }
+
+  readonly tell = (stream: Stream, text: string): void => {
+    this.#said[stream] = tail(this.#said[stream] + text, OUTPUT_KEPT[stream])
+    this.#timer ??= setTimeout(() => {
+      this.#timer = undefined
+      this.#write({ ...this.#said })
+    }, PAUSE_MS)
+  }
+
+  /** What was said; nothing is written any more. */
+  stop(): Outputs {
+    clearTimeout(this.#timer)
+    return this.#said
+  }
 }

@@ -10,8 +10,7 @@ import type { Audit } from '../../http/audit.ts'
 import { systemActor } from '../../http/principal.ts'
 import type { CommitGroup } from '../../store/group.ts'
 import { type MaterialStores, materialOf } from '../onboarding/material.store.ts'
-import type { Act } from './act.ts'
-import { failed, outcomeOf } from './lifecycle.rules.ts'
+import { type Act, failed, outcomeOf } from './lifecycle.rules.ts'
 
 interface EmbeddedParts {
   audit: Audit

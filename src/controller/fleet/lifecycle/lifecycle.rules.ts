@@ -1,5 +1,12 @@
 import { redacted, tail } from '../../../kernel/redact.ts'
-import { isHost, OUTPUT_KEPT, runAnswerOf, runRefusalOf } from '../../../wire/lifecycle.ts'
+import {
+  isHost,
+  OUTPUT_KEPT,
+  type RunRequest,
+  runAnswerOf,
+  runRefusalOf,
+  type Stream,
+} from '../../../wire/lifecycle.ts'
 import type { Node } from '../../../wire/nodes.ts'
 
 /** How a run ended, ready to be stored. */
@@ -57,3 +64,9 @@ export function outcomeOf(status: number, body: unknown, secrets: readonly strin
     ...(targetHost && isHost(targetHost) ? { targetHost } : {}),
   }
 }
+
+/** Told output of a run under way, free of secrets. */
+export type Tell = (stream: Stream, text: string) => void
+
+/** Has a run done by whoever does runs here. What becomes of it is an outcome; only a bug rejects. */
+export type Act = (run: RunRequest, tell: Tell, signal: AbortSignal) => Promise<Outcome>

@@ -3,8 +3,7 @@
 import { type Answer, jsonOf, NoAnswer, send, whole } from '../../../kernel/http.ts'
 import { Transcript } from '../../../kernel/redact.ts'
 import { NDJSON, OUTPUT_KEPT, RUNNER_PATHS, runProgressOf } from '../../../wire/lifecycle.ts'
-import type { Act, Tell } from './act.ts'
-import { failed, outcomeOf } from './lifecycle.rules.ts'
+import { type Act, failed, outcomeOf, type Tell } from './lifecycle.rules.ts'
 
 interface RunnerSettings {
   /** Longest silence. */

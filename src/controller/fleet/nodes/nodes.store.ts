@@ -7,9 +7,8 @@ import type { Visibility } from '../../http/visibility.ts'
 import type { Db, SqlValue } from '../../store/db.ts'
 import { type Condition, contains, Lister, present, when } from '../../store/filter.ts'
 import { type InterfaceFacts, interfaceStore } from './interfaces.store.ts'
-import { mustBeInUse, problemsOf } from './problems.rules.ts'
 import { nodeSearch } from './search.store.ts'
-import { SILENT, STATUS } from './status.rules.ts'
+import { mustBeInUse, problemsOf, SILENT, STATUS } from './status.rules.ts'
 
 interface Row {
   agentVersion: string

@@ -1,3 +1,5 @@
+import { conflict } from '../../../kernel/fail.ts'
+import type { AudioDefaults, Interface, Node, NodeProblem } from '../../../wire/nodes.ts'
 // The status of a node, as everybody is told it (docs/contract/nodes.md: Status).
 
 /** Statuses that only the controller gives: of a node in one of them nothing is heard. */
@@ -5,3 +7,34 @@ export const SILENT: ReadonlySet<string> = new Set(['offline', 'provisioning', '
 
 /** SQL of node `n`: offline is derived at read, silent since before `@offlineBefore`, but never before first contact. */
 export const STATUS = `CASE WHEN n.status NOT IN ('provisioning', 'retired') AND n.last_seen_at < @offlineBefore THEN 'offline' ELSE n.status END`
+
+/** Whether the operator says on the node what it records from: a device or program that no inventory lists. */
+const namesDevice = ({ captureArgsTemplate, captureBackend, captureCommand, captureDevice }: AudioDefaults): boolean =>
+  captureDevice !== undefined ||
+  captureArgsTemplate !== undefined ||
+  (captureCommand !== undefined && !/(^|\/)arecord$/.test(captureCommand)) ||
+  (captureBackend !== undefined && captureBackend !== 'alsa')
+
+const isUsable = ({ absent, channelCount }: Interface): boolean => !absent && channelCount > 0
+
+/** Whether there is nothing to record from, going by what the node reported and the operator set. */
+export const lacksDevice = ({ audioDefaults, interfaces }: Pick<Node, 'audioDefaults' | 'interfaces'>): boolean =>
+  !interfaces.some(isUsable) && !namesDevice(audioDefaults ?? {})
+
+const NO_DEVICE: NodeProblem = { code: 'no_capture_device', message: 'no capture device' }
+const NO_ENCODER: NodeProblem = {
+  code: 'no_encoder',
+  message: 'ffmpeg is not installed: takes are kept, but cannot be encoded',
+}
+
+/** Before the first contact nothing is known, and of a retired node nothing is wanted: neither has a problem. */
+export function problemsOf(node: Pick<Node, 'audioDefaults' | 'interfaces' | 'runtime' | 'status'>): NodeProblem[] {
+  if (node.status === 'provisioning' || node.status === 'retired') return []
+  const problems = lacksDevice(node) ? [NO_DEVICE] : []
+  return node.runtime?.encoder === 'missing' ? [...problems, NO_ENCODER] : problems
+}
+
+/** @throws Fail 409 for a node that is out of use */
+export function mustBeInUse({ status }: { status: string }): void {
+  if (status === 'retired') throw conflict('node_retired', 'Node is retired: reinstate it first')
+}

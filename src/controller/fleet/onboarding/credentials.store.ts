@@ -3,6 +3,7 @@ import { isoPlus } from '../../../kernel/clock.ts'
 import type { Ids } from '../../../kernel/ids.ts'
 import type { NodeCredential } from '../../../wire/nodes.ts'
 import type { Db, SqlValue } from '../../store/db.ts'
+import type { SshKeyStore } from './sshkeys.store.ts'
 
 interface HeldToken {
   createdAt: string
@@ -89,3 +90,15 @@ export function credentialStore(db: Db, ids: Ids) {
   }
 }
 export type CredentialStore = ReturnType<typeof credentialStore>
+
+export interface CredentialStores {
+  credentials: CredentialStore
+  sshKeys: SshKeyStore
+}
+
+/** Ends all that lets a node in or lets somebody act on it: tokens, unspent bootstrap tokens, SSH keys. Gives their numbers. */
+export function endCredentials({ credentials, sshKeys }: CredentialStores, nodeId: string, now: string) {
+  const ended = credentials.revoke(nodeId, now)
+  sshKeys.revoke(nodeId, now)
+  return ended
+}

@@ -1,7 +1,7 @@
 import { assetText } from '../../../kernel/assets.ts'
+import { shellQuoted } from '../../../wire/install.ts'
 import { type AnyRoute, stream } from '../../http/route.ts'
 import type { Introduction } from '../../http/siteca.ts'
-import { filledIn, ownAddress } from './install.rules.ts'
 
 /** What tells a new box that it reached this controller at an address, where that can be told. */
 export type Introducing = (address: string | undefined) => Introduction | undefined
@@ -30,3 +30,24 @@ export const installRoutes = ({ introduction, publicUrl, tls }: Parts): AnyRoute
     },
   }),
 ]
+
+const PLACE = /^default_controller_url=''$/m
+const AUTHORITY = /^default_controller_ca=''$/m
+// A name or address with a port, and nothing a shell, a log or a person could stumble over.
+const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:]{2,45}\])(?::\d{1,5})?$/
+
+/**
+ * Where the one who asks reached this controller: the address the operator gave it, else the name it was called by.
+ * undefined: a name that is none, so the script has to be told.
+ */
+export function ownAddress(publicUrl: string | undefined, host: string | undefined, tls: boolean): string | undefined {
+  if (publicUrl !== undefined) return publicUrl.replace(/\/+$/, '')
+  return host !== undefined && HOST.test(host) ? `${tls ? 'https' : 'http'}://${host}` : undefined
+}
+
+/** The installer, knowing where it came from, and the site's own authority, PEM. */
+export function filledIn(script: string, address: string | undefined, authority?: string): string {
+  if (address === undefined) return script
+  const addressed = script.replace(PLACE, () => `default_controller_url=${shellQuoted(address)}`)
+  return authority ? addressed.replace(AUTHORITY, () => `default_controller_ca=${shellQuoted(authority)}`) : addressed
+}

@@ -12,13 +12,12 @@ import {
   SshRotation,
 } from '../../../wire/nodes.ts'
 import { type AnyRoute, route, type Written } from '../../http/route.ts'
+import { type Reconciliation, reconciliation } from '../nodes/interfaces.store.ts'
 import { type NodeStore, snapshot } from '../nodes/nodes.store.ts'
-import { type Reconciliation, reconciliation } from '../nodes/reconciliation.store.ts'
-import type { CredentialStore } from './credentials.store.ts'
+import { type CredentialStore, endCredentials } from './credentials.store.ts'
 import type { HostKeyStore } from './hostkeys.store.ts'
 import type { Introducing } from './install.routes.ts'
 import { materialOf } from './material.store.ts'
-import { endCredentials } from './revocation.ts'
 import type { SshKeyStore } from './sshkeys.store.ts'
 
 const node = (p: { id: string }) => ({ type: 'node', id: p.id })
@@ -107,7 +106,7 @@ export const onboardingRoutes = ({
       const credential = credentials.issue(id, null, now)
       const ssh = sshKeys.adopt(id, body, { tokenId: credential.id, username: body.username }, now)
       const known = hostKeys.replace(id, body.hostKeys)
-      const found = reconciliation(nodes, id, body.interfaces)
+      const found = reconciliation(nodes.interfaces, id, body.interfaces)
       return {
         data: { controllerToken: credential.token, fingerprint: ssh.fingerprint, nodeId: id },
         changed: true,

@@ -1,8 +1,8 @@
 import type { Events } from '../../events.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
 import { type NodeStore, snapshot } from '../nodes/nodes.store.ts'
+import { type CredentialStores, endCredentials } from './credentials.store.ts'
 import type { RetireStore } from './retire.store.ts'
-import { type CredentialStores, endCredentials } from './revocation.ts'
 
 interface Parts extends CredentialStores {
   events: Events

@@ -1,10 +1,10 @@
 import type { Ids } from '../../../kernel/ids.ts'
-import { RoomInput, RoomPatch } from '../../../wire/rooms.ts'
+import { RoomInput, RoomPatch, RosterUpdate } from '../../../wire/rooms.ts'
 import { inBatches } from '../../http/batches.ts'
 import { type AnyRoute, flow, route } from '../../http/route.ts'
 import type { visibilities } from '../../http/visibility.ts'
-import type { DetachStore } from './detach.store.ts'
-import type { RoomStore } from './rooms.store.ts'
+import type { DetachStore, RoomStore } from './rooms.store.ts'
+import type { RosterStore } from './roster.store.ts'
 
 const all = () => ({ type: 'room_collection' })
 const one = (p: { roomId: string }) => ({ type: 'room', id: p.roomId })
@@ -71,6 +71,34 @@ export const roomRoutes = ({ ids, detach, visibility, rooms }: Parts): AnyRoute[
       rooms.mustBeFree(roomId)
       await inBatches(() => detach.fromRoom(roomId))
       return commit(() => ({ data: null, before: rooms.remove(roomId) }))
+    },
+  }),
+]
+
+const shared = {
+  path: '/rooms/:roomId/roster',
+  auth: 'user',
+  permission: 'auth:manage',
+  target: (p: { roomId: string }) => ({ type: 'room', id: p.roomId }),
+} as const
+
+export const rosterRoutes = (rooms: RoomStore, roster: RosterStore): AnyRoute[] => [
+  route({
+    method: 'GET',
+    ...shared,
+    action: 'rooms.roster.read',
+    run: ({ params }) => ({ data: roster.list(rooms.get(params.roomId).id) }),
+  }),
+  route({
+    method: 'PUT',
+    ...shared,
+    action: 'rooms.roster.update',
+    body: RosterUpdate,
+    run: ({ params, body }) => {
+      const room = rooms.get(params.roomId)
+      const { before, after } = roster.replace(room.id, body.entries)
+      const target = { type: 'room', id: room.id, name: room.name }
+      return { data: after, before: { roster: before }, after: { roster: after }, target }
     },
   }),
 ]

@@ -1,14 +1,21 @@
-import { JobFilters, type Recording } from '../../../wire/recordings.ts'
+import { API_PREFIX } from '../../../wire/headers.ts'
+import { type Job, JobFilters, type Recording } from '../../../wire/recordings.ts'
+import { actionStates } from '../../http/actions.ts'
 import { pageMeta } from '../../http/page.ts'
+import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
 import type { Scope } from '../../http/scope.ts'
 import type { visibilities } from '../../http/visibility.ts'
-import { jobActions, jobLinks } from './actions.ts'
+import type { ChunkStore } from '../chunks/chunks.store.ts'
+import { isRetryable, isStoppable } from './jobs.rules.ts'
 import { type JobStore, pageSize } from './jobs.store.ts'
 
 const read = { auth: 'user', permission: 'recording:read' } as const
 
 interface Parts {
+  chunks: ChunkStore
+  /** What became of the uploads of each chunk, by its index. */
+  chunkUploads: (recordingId: string) => ReadonlyMap<number, readonly object[]>
   jobs: JobStore
   visibility: ReturnType<typeof visibilities>
   recordings: { find(id: string): Recording | undefined }
@@ -16,7 +23,7 @@ interface Parts {
 }
 
 /** The reading side of the job board. */
-export const boardRoutes = ({ jobs, visibility, recordings, scope }: Parts): AnyRoute[] => [
+export const boardRoutes = ({ chunks, chunkUploads, jobs, visibility, recordings, scope }: Parts): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/recording-jobs',
@@ -39,6 +46,20 @@ export const boardRoutes = ({ jobs, visibility, recordings, scope }: Parts): Any
     action: 'recording_jobs.detail.read',
     target: (p) => ({ type: 'recording_job', id: p.id }),
     run: ({ params }) => ({ data: jobs.get(params.id) }),
+  }),
+  // The chunks of a job's take (docs/contract/recordings.md: Chunks).
+  route({
+    method: 'GET',
+    path: '/recording-jobs/:id/chunks',
+    ...read,
+    action: 'recording_jobs.chunks.read',
+    target: (p) => ({ type: 'recording_job', id: p.id }),
+    run: ({ params }) => {
+      const { id, recordingId } = jobs.get(params.id)
+      const uploads = chunkUploads(recordingId)
+      const own = chunks.list(recordingId).filter((chunk) => chunk.jobId === id)
+      return { data: own.map((chunk) => ({ ...chunk, uploads: uploads.get(chunk.index) ?? [] })) }
+    },
   }),
   route({
     method: 'GET',
@@ -65,3 +86,37 @@ export const boardRoutes = ({ jobs, visibility, recordings, scope }: Parts): Any
     },
   }),
 ]
+
+/** Paths of everything that can be done with a job (docs/contract/api.md: Action states). */
+export function jobLinks(id: string) {
+  const jobs = `${API_PREFIX}/recording-jobs`
+  const self = `${jobs}/${encodeURIComponent(id)}`
+  return {
+    bulkRetry: `${jobs}/bulk-retry`,
+    bulkStop: `${jobs}/bulk-stop`,
+    detail: self,
+    exportSelected: `${jobs}/export`,
+    retry: `${self}/retry`,
+  }
+}
+
+/** What the caller could do next with a job; `rival` is the job that makes its recording now, `superseded` that another has. */
+export function jobActions(principal: UserPrincipal, job: Job, rival: Job | undefined, superseded: boolean) {
+  const links = jobLinks(job.id)
+  const payload = { jobIds: [job.id] }
+  const taken = rival !== undefined ? 'active_job_exists' : superseded && 'superseded_by_retry'
+  const stuck = isRetryable(job) ? taken : 'recording_job_not_retryable'
+  return actionStates(principal, {
+    detail: { method: 'GET', href: links.detail, permission: 'recording:read' },
+    exportSelected: { method: 'POST', href: links.exportSelected, payload, permission: 'recording:read' },
+    retry: { method: 'POST', href: links.retry, permission: 'recording:control', blocked: stuck },
+    // There is no path that stops a single job.
+    stop: {
+      method: 'POST',
+      href: links.bulkStop,
+      payload,
+      permission: 'recording:control',
+      blocked: !isStoppable(job) && 'recording_job_not_stoppable',
+    },
+  })
+}

@@ -2,6 +2,7 @@ import { isoPlus } from '../../../kernel/clock.ts'
 import { conflict } from '../../../kernel/fail.ts'
 import type { Command, Job } from '../../../wire/recordings.ts'
 import type { Db, SqlValue } from '../../store/db.ts'
+import type { ActiveCapture } from '../library/conflicts.rules.ts'
 import type { JobStore } from './jobs.store.ts'
 
 /** What an agent says of itself when it asks for work. */
@@ -89,6 +90,8 @@ export function claimStore(db: Db, jobs: JobStore, leaseSeconds: number) {
   })
 
   return {
+    /** The captures that hold or await a device of the node. */
+    activeCaptures: activeCaptures(db),
     create(id: string, recordingId: string, nodeId: string, command: Command, now: string): Job {
       insert.run({ id, recordingId, nodeId, command: JSON.stringify(command), now })
       return jobs.get(id)
@@ -123,3 +126,24 @@ export function claimStore(db: Db, jobs: JobStore, leaseSeconds: number) {
   }
 }
 export type ClaimStore = ReturnType<typeof claimStore>
+
+interface CaptureRow extends Omit<ActiveCapture, 'from' | 'until' | 'selection'> {
+  seconds: number
+  selection: string | null
+  since: string
+}
+
+function activeCaptures(db: Db): (nodeId: string) => ActiveCapture[] {
+  const active = db.stmt<{ nodeId: string }, CaptureRow>(
+    `SELECT j.id AS jobId, j.recording_id AS recordingId, r.room_id AS roomId, j.capture_interface AS interfaceId,
+       j.capture_group AS captureGroupId, json_extract(j.command, '$.captureChannelSelection') AS selection,
+       json_extract(j.command, '$.durationSeconds') AS seconds, coalesce(j.started_at, r.recorded_at, j.created_at) AS since
+       FROM recording_jobs j JOIN recordings r ON r.id = j.recording_id
+      WHERE j.node_id = @nodeId AND j.status IN ('queued', 'running', 'stop_requested')`,
+  )
+  return (nodeId) =>
+    active.all({ nodeId }).map(({ seconds, selection, since, ...row }) => {
+      const from = Date.parse(since)
+      return { ...row, from, until: from + seconds * 1000, selection: selection ? JSON.parse(selection) : null }
+    })
+}

@@ -1,4 +1,5 @@
 import type { Job } from '../../../wire/recordings.ts'
+import { spreadGrams } from '../library/search.rules.ts'
 
 export const isRetryable = ({ status }: Job): boolean => status === 'failed' || status === 'cancelled'
 
@@ -38,3 +39,28 @@ export function singleRetryFault(job: Job, { activeOf, isSuperseded }: Others) {
 
 const supersededWords = ({ id, recordingId }: Job): string =>
   `Another job of recording ${recordingId} has taken the place of ${id}, and a retry would delete what it stored: retry the recording's newest job if that failed, or start a new recording`
+
+/** Reasons of jobs that ended by bookkeeping: their lease ran out while the agent was cut off (ADR-0009). */
+export const LEASE_EXPIRED = 'lease_expired'
+export const STOP_EXPIRED = 'stop_request_lease_expired'
+
+/** An operator asked for the end, and the agent obeyed: nothing went wrong. */
+export const OPERATOR_STOP = 'controller_stop_requested'
+
+export const isLeaseReason = (reason: string | undefined): boolean =>
+  reason === LEASE_EXPIRED || reason === STOP_EXPIRED
+
+export const endedByLease = (job: Job): boolean => isLeaseReason(job.failureReason)
+
+/** Up to this many matches are fetched and sorted; more are found quickly by walking from the newest. */
+export const SMALL_SET = 4000
+
+/** The full-text query for ids that may contain a text of three characters or more: those with its trigrams. */
+export const gramQuery = (text: string): string =>
+  [...new Set(spreadGrams([...text]))].map((gram) => `"${gram.replaceAll('"', '""')}"`).join(' AND ')
+
+// Every id contains these: one or two of their characters match nearly all jobs.
+const FIXED = 'job_ rec_ .mp3 .wav .flac'
+
+/** Whether one or two characters can be in no id, so that only the words of jobs need searching. */
+export const onlyInWords = (text: string): boolean => !/^[0-9a-f-]+$/.test(text) && !FIXED.includes(text)

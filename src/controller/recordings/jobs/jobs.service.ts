@@ -3,8 +3,8 @@ import type { Events } from '../../events.ts'
 import type { HealthApi } from '../../monitoring/health/api.ts'
 import type { ChunkStore } from '../chunks/chunks.store.ts'
 import type { RecordingStore } from '../library/recordings.store.ts'
+import { endedByLease, OPERATOR_STOP } from './jobs.rules.ts'
 import type { JobStore } from './jobs.store.ts'
-import { endedByLease, OPERATOR_STOP } from './leases.rules.ts'
 import type { LeaseStore } from './leases.store.ts'
 
 interface Parts {

@@ -2,8 +2,8 @@ import type { Audit } from '../../http/audit.ts'
 import { systemActor } from '../../http/principal.ts'
 import type { Runner } from '../../scheduler/ticker.ts'
 import type { Db } from '../../store/db.ts'
+import { LEASE_EXPIRED, STOP_EXPIRED } from './jobs.rules.ts'
 import type { JobService } from './jobs.service.ts'
-import { LEASE_EXPIRED, STOP_EXPIRED } from './leases.rules.ts'
 import type { LeaseStore } from './leases.store.ts'
 
 interface Parts {

@@ -2,8 +2,8 @@ import { isoPlus } from '../../../kernel/clock.ts'
 import { conflict } from '../../../kernel/fail.ts'
 import type { Job, JobProgress } from '../../../wire/recordings.ts'
 import type { Db } from '../../store/db.ts'
+import { LEASE_EXPIRED, STOP_EXPIRED } from './jobs.rules.ts'
 import { JOB_COLUMNS, type JobRow, type JobStore, jobOf } from './jobs.store.ts'
-import { LEASE_EXPIRED, STOP_EXPIRED } from './leases.rules.ts'
 
 /** How jobs are held and end: every change of state is one guarded UPDATE (docs/contract/recordings.md: States of a job). */
 export function leaseStore(db: Db, jobs: JobStore, leaseSeconds: number) {

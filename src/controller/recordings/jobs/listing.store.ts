@@ -2,7 +2,7 @@ import { JOB_STATUSES, type JobFilters, type JobStatus } from '../../../wire/rec
 import type { Visibility } from '../../http/visibility.ts'
 import type { Db, SqlValue } from '../../store/db.ts'
 import { type Condition, Lister, when } from '../../store/filter.ts'
-import { gramQuery, onlyInWords, SMALL_SET } from './listing.rules.ts'
+import { gramQuery, onlyInWords, SMALL_SET } from './jobs.rules.ts'
 
 export type Counts = Partial<Record<JobStatus, number>>
 

@@ -1,5 +1,6 @@
 // What cannot be recorded as it is asked for is refused before anything is made of it: by every start, and by a schedule
 // when it is written. One place, so that all of them refuse the same.
+
 import { type Fail, invalid } from '../../../kernel/fail.ts'
 import type { Interface } from '../../../wire/nodes.ts'
 import { type ChannelMode, CODEC_CHANNELS, enhances, type Profile } from '../../../wire/profiles.ts'
@@ -147,3 +148,31 @@ export const rateFor = (device: Interface | undefined, usual: number): number =>
   !device || hasRate(device, usual)
     ? usual
     : device.sampleRates.reduce((best, rate) => (Math.abs(rate - usual) < Math.abs(best - usual) ? rate : best))
+
+// A file that the controller would refuse for its size must not be made: a longer take is recorded in chunks, which still end
+// as one recording (ADR-0011).
+
+const SAMPLE_BYTES: Record<string, number> = { S16_LE: 2, S24_3LE: 3 }
+const WIDEST_SAMPLE = 4
+/** The highest rate of MPEG-1 layer III, which a variable bitrate may reach. */
+const MP3_KBPS = 320
+/** An enhanced rendition has this rate whatever was captured. */
+const ENHANCED_HZ = 48_000
+/** Headers, and a clock that is a little off. */
+const MARGIN = 0.95
+/** Nothing sensible is cut shorter: such a limit is met as it always was, by the refusal of the upload. */
+const SHORTEST_SECONDS = 10
+
+/** At most this many bytes per second of a finished file; flac is counted as if it saved nothing. */
+function bytesPerSecond(command: Command): number {
+  if (command.outputCodec === 'mp3') return (MP3_KBPS * 1000) / 8
+  const sample = SAMPLE_BYTES[command.captureFormat] ?? WIDEST_SAMPLE
+  return outputsOf(command) * Math.max(command.captureSampleRate, ENHANCED_HZ) * sample
+}
+
+/** The longest chunk that stays below `mostBytes`, in seconds; undefined when the take fits as it is. */
+export function fittingChunk(command: Command, mostBytes: number): number | undefined {
+  const longest = Math.floor((mostBytes * MARGIN) / bytesPerSecond(command))
+  const asked = command.chunkSeconds ?? command.durationSeconds
+  return asked <= longest || longest < SHORTEST_SECONDS ? undefined : longest
+}

@@ -55,12 +55,12 @@ export const orderingOf = ({ sortBy = 'recordedAt', sortOrder }: RecordingFilter
 export const orderSql = ({ descending, key }: Ordering, back = false): string =>
   `${key} ${descending === back ? 'ASC' : 'DESC'}, r.id ${back ? 'DESC' : 'ASC'}`
 
-/** Matches up to which their set is fetched and sorted; more are met often enough on a walk in the list's order. */
+/** Up to this many matches are fetched and sorted; more are found quickly by walking in the list's order. */
 export const SMALL_SET = 4000
-// Cells that are merged, and rows looked at for it.
+// Most cells that are merged, and most rows read for it.
 const MERGED_CELLS = 300
 const MERGED_ROWS = 30_000
 
-/** Whether a page of what few cells hold is merged from them. */
-export const merges = (order: Ordering, cells: number, visibility: number): boolean =>
-  order.byCell !== undefined && cells <= MERGED_CELLS && cells * visibility <= MERGED_ROWS
+/** Whether a page that reaches `depth` rows into the list is merged from its cells. */
+export const merges = (order: Ordering, cells: number, depth: number): boolean =>
+  order.byCell !== undefined && cells <= MERGED_CELLS && cells * depth <= MERGED_ROWS

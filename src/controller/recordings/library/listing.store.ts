@@ -216,9 +216,9 @@ function walkOf(db: Db, order: Ordering) {
     columns: 'r.seq',
     from: `(SELECT * FROM recordings r INDEXED BY ${index} ORDER BY ${orderSql(order)} LIMIT ${EXAMINED}) r`,
   })
-  const inner = `SELECT r.seq FROM recordings r INDEXED BY ${byCell} WHERE r.cell = c.value ORDER BY ${orderSql(order)} LIMIT @visibility`
+  const inner = `SELECT r.seq FROM recordings r INDEXED BY ${byCell} WHERE r.cell = c.value ORDER BY ${orderSql(order)} LIMIT @depth`
   const merge = byCell
-    ? db.stmt<{ cells: string; limit: number; offset: number; visibility: number }, { seq: number }>(
+    ? db.stmt<{ cells: string; limit: number; offset: number; depth: number }, { seq: number }>(
         `SELECT r.seq FROM json_each(@cells) c CROSS JOIN recordings r ON r.seq IN (${inner})
           ORDER BY ${orderSql(order)} LIMIT @limit OFFSET @offset`,
       )
@@ -238,14 +238,14 @@ function walkOf(db: Db, order: Ordering) {
       : { sql: `${key} ${descending ? '<' : '>'} @at`, params: { at } }
   return {
     merged: (ids: string, limit: number, offset: number): number[] =>
-      seqs(merge?.all({ cells: ids, limit, offset, visibility: offset + limit }) ?? []),
+      seqs(merge?.all({ cells: ids, limit, offset, depth: offset + limit }) ?? []),
     /** The best of each folder, merged: by date alone, where a folder has its own index. */
     filed:
       key === 'r.recorded_at'
         ? (folders: string, conditions: Condition[], limit: number, offset: number): number[] => {
             const best = `SELECT r.seq FROM recordings r INDEXED BY recordings_in_folder
-              WHERE r.folder = v.value AND ${conditions.map((c) => `(${c.sql})`).join(' AND ')} ORDER BY ${orderSql(order)} LIMIT @visibility`
-            const params = Object.assign({ folders, visibility: offset + limit }, ...conditions.map((c) => c.params))
+              WHERE r.folder = v.value AND ${conditions.map((c) => `(${c.sql})`).join(' AND ')} ORDER BY ${orderSql(order)} LIMIT @depth`
+            const params = Object.assign({ folders, depth: offset + limit }, ...conditions.map((c) => c.params))
             return seqs(filed.rows([{ sql: `r.seq IN (${best})`, params }], orderSql(order), limit, offset))
           }
         : undefined,

@@ -6,15 +6,12 @@ import type { HealthApi } from '../../monitoring/health/api.ts'
 import { topics } from '../../scheduler/notifier.ts'
 import type { UploadsApi } from '../../uploads/api.ts'
 import type { RecordingsApi } from '../api.ts'
-import { chunkRoutes } from '../chunks/chunks.routes.ts'
-import { comings } from '../chunks/coming.ts'
 import { boardRoutes } from '../jobs/board.routes.ts'
 import { jobControlRoutes } from '../jobs/control.routes.ts'
 import { jobExportRoutes } from '../jobs/export.routes.ts'
 import { waveformRoutes } from '../waveforms/waveforms.routes.ts'
-import { waveformRunner } from '../waveforms/waveforms.runner.ts'
 import { waveformStore } from '../waveforms/waveforms.store.ts'
-import { Waveforms } from '../waveforms/waveforms.ts'
+import { Waveforms, waveformRunner } from '../waveforms/waveforms.ts'
 import { controlRoutes } from './control.routes.ts'
 import { editingRoutes } from './editing.routes.ts'
 import { libraryRoutes } from './library.routes.ts'
@@ -83,7 +80,7 @@ function recordingRoutes(base: Base, { health, recordings: api, uploads }: Deps)
     ...playbackRoutes({
       clock,
       ids,
-      joins: comings(api.chunks, clock),
+      chunks: api.chunks,
       notifier,
       openPlaybacks,
       principals,
@@ -98,8 +95,7 @@ function jobRoutes({ authorization, ids }: Base, { fleet, recordings: api, uploa
   const { visibility, scope } = authorization
   const { chunks, claims, jobService, jobs, paths, recordings } = api
   return [
-    ...chunkRoutes(chunks, jobs, uploads.chunkUploads),
-    ...boardRoutes({ jobs, visibility, recordings, scope }),
+    ...boardRoutes({ chunks, chunkUploads: uploads.chunkUploads, jobs, visibility, recordings, scope }),
     ...jobExportRoutes(jobs, visibility),
     ...jobControlRoutes({
       claims,

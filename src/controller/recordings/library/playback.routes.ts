@@ -1,4 +1,4 @@
-import type { Clock } from '../../../kernel/clock.ts'
+import { type Clock, iso } from '../../../kernel/clock.ts'
 import { conflict } from '../../../kernel/fail.ts'
 import type { Ids } from '../../../kernel/ids.ts'
 import { API_PREFIX } from '../../../wire/headers.ts'
@@ -7,26 +7,21 @@ import { sendFile } from '../../http/files.ts'
 import { Places, tooManyStreams } from '../../http/places.ts'
 import type { UserPrincipal } from '../../http/principal.ts'
 import type { Principals } from '../../http/principals.ts'
-import type { Incoming, Streamed } from '../../http/route.ts'
-import { type AnyRoute, flow, stream } from '../../http/route.ts'
+import { type AnyRoute, flow, type Incoming, type Streamed, stream } from '../../http/route.ts'
 import { type Notifier, topics } from '../../scheduler/notifier.ts'
+import { isComing } from '../chunks/chunks.rules.ts'
+import type { ChunkStore } from '../chunks/chunks.store.ts'
 import type { OpenPlaybacks } from './openplaybacks.ts'
 import { byRendition, chosenFile, contentTypeOf, downloadName } from './recordings.rules.ts'
 import type { RecordingFile, RecordingStore } from './recordings.store.ts'
 import type { TicketStore } from './tickets.store.ts'
-
-/** Takes whose file is made behind their upload. */
-interface Joins {
-  coming(recordingId: string, raw: boolean): boolean
-  enhanced(recordingId: string): boolean
-}
 
 /** What playing stands on; `takes` is the directory of the stored files. */
 interface Playback {
   notifier: Notifier
   clock: Clock
   ids: Ids
-  joins: Joins
+  chunks: ChunkStore
   openPlaybacks: OpenPlaybacks
   principals: Principals
   recordings: RecordingStore
@@ -56,16 +51,21 @@ export const playbackRoutes = (playback: Playback): AnyRoute[] => [...ticketRout
 
 /** The file to play; of a take that is being joined, once it is: one joined before holds less. Undefined when there is none. */
 async function stored(
-  { joins, notifier, recordings }: Playback,
+  { chunks, clock, notifier, recordings }: Playback,
   id: string,
   rendition: Rendition | undefined,
   gone: AbortSignal,
 ): Promise<RecordingFile | undefined> {
   const raw = rendition === 'raw'
-  await notifier.until(topics.joined(id), JOIN_SECONDS, gone, () => (joins.coming(id, raw) ? undefined : true))
+  const isJoining = (): boolean => {
+    const set = chunks.find(id)
+    return set !== undefined && isComing(set, raw && set.raws > 0 ? 'raw' : 'primary', iso(clock.now()))
+  }
+  await notifier.until(topics.joined(id), JOIN_SECONDS, gone, () => (isJoining() ? undefined : true))
   const { primary, ...others } = byRendition(recordings.files(id))
-  const fit = primary && !(raw && joins.enhanced(id)) ? { ...others, primary } : others
-  return chosenFile(fit, rendition)
+  // A take whose chunks were enhanced in part is no master.
+  const isEnhanced = raw && chunks.files(id).some((file) => file.rendition === 'enhanced')
+  return chosenFile(primary && !isEnhanced ? { ...others, primary } : others, rendition)
 }
 
 /** @throws Fail 409 when nothing is stored yet. */

@@ -7,24 +7,22 @@ import type { RetentionPolicy } from '../../../wire/retention.ts'
 import { BUILT_IN } from '../../../wire/settings.ts'
 import type { Events } from '../../events.ts'
 import type { FleetApi } from '../../fleet/api.ts'
-import { mustBeInUse } from '../../fleet/nodes/problems.rules.ts'
+import { mustBeInUse } from '../../fleet/nodes/status.rules.ts'
 import { placesOf } from '../../fleet/rooms/places.rules.ts'
 import type { UserPrincipal } from '../../http/principal.ts'
 import { inScope, type Scope, verdict } from '../../http/scope.ts'
 import type { SettingsApi } from '../../settings/api.ts'
 import type { ClaimStore } from '../jobs/claims.store.ts'
-import type { PolicyStore } from '../profiles/policies.store.ts'
 import type { ProfileStore } from '../profiles/profiles.store.ts'
+import type { PolicyStore } from '../retention/policies.store.ts'
 import { recorderCache } from '../retention/retention.rules.ts'
 import { admit, withoutForeign } from './conflicts.rules.ts'
-import type { ConflictStore } from './conflicts.store.ts'
 import type { NewRecording, RecordingStore } from './recordings.store.ts'
 import * as rules from './start.rules.ts'
 
 interface StartParts {
   assignments: FleetApi['assignments']
   claims: ClaimStore
-  conflicts: ConflictStore
   defaults: rules.CaptureDefaults
   defaultInterfaceId: string | undefined
   events: Events
@@ -124,12 +122,12 @@ interface Ready {
 
 /** Recording and job, once everything is known and allowed. */
 function begin(parts: StartParts, ready: Ready, now: string): rules.Started {
-  const { claims, conflicts, events, ids, recordings } = parts
+  const { claims, events, ids, recordings } = parts
   const { node, profile, retention, seconds, shape } = ready
   const from = Date.parse(now)
   const wish = { interfaceId: shape.device?.id, selection: shape.selection, from, until: from + seconds * 1000 }
   const capacity = node.recordingCapacity?.maxConcurrentRecordings ?? 1
-  const captureGroupId = admit(conflicts.active(node.id), wish, capacity) ?? ids.make('cap')
+  const captureGroupId = admit(claims.activeCaptures(node.id), wish, capacity) ?? ids.make('cap')
   const recordingId = ids.make('rec')
   const command = commandOf(parts, ready, recordingId, captureGroupId)
   const recording = recordings.create({ ...ready.recording, id: recordingId }, now)

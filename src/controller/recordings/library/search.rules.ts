@@ -8,7 +8,7 @@ const FIELD_END = '\u0001'
 export const searchText = (fields: readonly (string | null | undefined)[]): string =>
   fields.map((field) => folded(field ?? '')).join(FIELD_END)
 
-// Most grams asked for at once: more make a search slower, not narrower.
+// More grams in one query make a search slower, not narrower.
 const MOST_ASKED = 8
 
 /**
@@ -29,13 +29,15 @@ export function gramsOf(text: string): string {
 /** The full-text query for recordings that may contain all of these folded texts: those with their grams, in any order. */
 export const gramQuery = (texts: readonly string[]): string => [...new Set(texts.flatMap(gramsAsked))].join(' ')
 
-function gramsAsked(text: string): string[] {
-  const characters = [...text].map(token)
+const gramsAsked = (text: string): string[] => spreadGrams([...text].map(token)).map((gram) => `"${gram}"`)
+
+/** Grams of three characters, or of all when there are fewer, spread evenly over a text from its first to its last. */
+export function spreadGrams(characters: readonly string[]): string[] {
   const size = Math.min(3, characters.length)
   const last = characters.length - size
   const steps = Math.min(last, MOST_ASKED - 1)
   const starts = Array.from({ length: steps + 1 }, (_, i) => (steps === 0 ? 0 : Math.round((i * last) / steps)))
-  return starts.map((at) => `"${characters.slice(at, at + size).join('')}"`)
+  return starts.map((start) => characters.slice(start, start + size).join(''))
 }
 
 // The tokenizer takes letters, digits and everything beyond ASCII for parts of a token; the rest moves to a private place.

@@ -4,13 +4,13 @@ import type { ChannelMode, Enhancement, Profile } from '../../../wire/profiles.t
 import type { ChannelMap, Command, Job, Recording, RecordingStart } from '../../../wire/recordings.ts'
 import {
   commandFault,
+  fittingChunk,
   isEnhanced,
   modeOfSelection,
   rateFor,
   refusal,
   selectionFault,
 } from './capturevalidation.rules.ts'
-import { fittingChunk } from './size.rules.ts'
 
 /** Capture settings of a job when nothing nearer says (SVC_AGENT_CAPTURE_*). */
 export interface CaptureDefaults {

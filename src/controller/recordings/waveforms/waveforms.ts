@@ -1,9 +1,10 @@
 import { realpath } from 'node:fs/promises'
 import * as path from 'node:path'
-import { type Clock, iso } from '../../../kernel/clock.ts'
+import { type Clock, iso, isoPlus } from '../../../kernel/clock.ts'
 import { Fail } from '../../../kernel/fail.ts'
 import type { Log } from '../../../kernel/log.ts'
 import { faultWords } from '../../../kernel/words.ts'
+import type { Runner } from '../../scheduler/ticker.ts'
 import type { RecordingFile } from '../library/recordings.store.ts'
 import { type AudioTools, measuredPeaks } from './peaks.ffmpeg.ts'
 import type { WaveformStore } from './waveforms.store.ts'
@@ -131,3 +132,21 @@ async function confined(root: string, relative: string): Promise<string> {
   if (!file.startsWith(base + path.sep)) throw new Error('outside: not below the takes directory')
   return file
 }
+
+// Whoever opens a take that has just arrived sees it.
+const EVERY_SECONDS = 5
+const BATCH = 20
+// Older takes get theirs when somebody looks at them.
+const RECENT_SECONDS = 86_400
+
+/** Takes that came in have their waveform before somebody looks: the list shows it. */
+export const waveformRunner = (waveforms: WaveformStore, making: Waveforms): Runner => ({
+  name: 'waveforms',
+  enabled: true,
+  intervalSeconds: EVERY_SECONDS,
+  tick(now) {
+    const bare = waveforms.bare(isoPlus(now, -RECENT_SECONDS), BATCH)
+    for (const file of bare) making.foresee(file)
+    return { wanted: bare.length }
+  },
+})

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { filledIn, ownAddress } from '../../../../src/controller/fleet/onboarding/install.rules.ts'
+import { filledIn, ownAddress } from '../../../../src/controller/fleet/onboarding/install.routes.ts'
 import { kit } from '../../../kit/kit.ts'
 
 test('the installer is open to all, leaves no row, and knows where it came from', async () => {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { fittingChunk } from '../../../../src/controller/recordings/library/size.rules.ts'
+import { fittingChunk } from '../../../../src/controller/recordings/library/capturevalidation.rules.ts'
 import type { Command } from '../../../../src/wire/recordings.ts'
 import { kit } from '../../../kit/kit.ts'
 

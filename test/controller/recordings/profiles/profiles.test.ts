@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { policyStore } from '../../../../src/controller/recordings/profiles/policies.store.ts'
 import { PROFILE_DEFAULTS } from '../../../../src/controller/recordings/profiles/profiles.rules.ts'
+import { policyStore } from '../../../../src/controller/recordings/retention/policies.store.ts'
 import { BUILT_IN } from '../../../../src/wire/settings.ts'
 import { kit } from '../../../kit/kit.ts'
 
