@@ -120,7 +120,8 @@ function floorFault(file: string, target: string, { lazy, typeOnly }: Import): s
   if (floor === 'main' && PROGRAMS.includes(to)) return lazy ? undefined : `main imports ${to} lazily only`
   if (floor === 'domain' && to === 'domain' && moduleOf(file) !== moduleOf(target))
     return wallFault(file, target, typeOnly)
-  if (floor !== to && !FLOORS[floor]?.may.includes(to)) return `${floor} may not import ${to} (${target})`
+  if (floor !== to && !FLOORS[floor]?.may.includes(to))
+    return `${floor} may not import ${to} (${target}): take it as a parameter, or move what both need to a floor both may import (${rule(floor)})`
 }
 
 /** The walls between modules: the types of an api cross them, and pure rules, which hold nothing. */
@@ -131,6 +132,8 @@ function wallFault(file: string, target: string, typeOnly: boolean): string | un
     return `${own} may not import ${target}: take what you need of ${other} from its api (import type from ${other}/.../api.ts, and name it in the Deps of your module.ts), or hear of it through src/controller/events.ts`
   return typeOnly ? undefined : `${own} may import only types from ${target}: app.ts hands over the thing itself`
 }
+
+const rule = (floor: string): string => (FLOORS[floor]?.may ?? []).join(', ') || 'it stands on none'
 
 const faults = (source: Source): string[] =>
   importsOf(source).flatMap((imported) => {
