@@ -53,7 +53,7 @@ test('a pair that cannot be taken is an alarm and one line of the log, until it 
   fs.copyFileSync(s.caKey, s.key)
   for (let i = 0; i < 3; i++) await k.tick('tls-certificate')
   assert.deepEqual(await alarms(k), ['watchdog.certificate_refused warning open'])
-  assert.equal(k.logged.filter((line) => line.includes('is not taken')).length, 1)
+  assert.equal(k.logged.filter((line) => line.includes('renewed certificate refused')).length, 1)
   fs.writeFileSync(s.key, key)
   renew()
   await k.tick('tls-certificate')
