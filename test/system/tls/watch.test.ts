@@ -58,7 +58,7 @@ test('a pair that cannot be taken is an alarm and one line of the log, until it 
   renew()
   await k.tick('tls-certificate')
   assert.deepEqual(await alarms(k), ['watchdog.certificate_refused warning resolved'])
-  assert.equal(k.logged.filter((line) => line.includes('shows a new certificate')).length, 1)
+  assert.equal(k.logged.filter((line) => line.includes('serving a renewed certificate')).length, 1)
   assert.ok(!k.logged.join('').includes('PRIVATE KEY'))
 })
 
