@@ -3,11 +3,10 @@ import type { Base, Module } from '../module.ts'
 import type { ClockApi } from '../monitoring/clock/api.ts'
 import { auditRoutes } from './audit.routes.ts'
 import { auditStore } from './audit.store.ts'
-import { targetIndexRunner } from './index.runner.ts'
-import { targetIndex } from './index.store.ts'
 import { refusalRunner, tellLastCounts } from './refusals.runner.ts'
 import { auditRetentionRunner } from './retention.runner.ts'
 import { auditRetention } from './retention.store.ts'
+import { targetIndex, targetIndexRunner } from './targetindex.ts'
 
 interface Deps {
   callerLimits: CallerLimits

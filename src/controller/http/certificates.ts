@@ -1,12 +1,12 @@
 // The certificate the controller shows, read anew while it runs: what replaces it on the disk is taken without a restart.
-import { createPrivateKey, X509Certificate } from 'node:crypto'
+import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
 import * as fs from 'node:fs'
+import * as net from 'node:net'
 import * as path from 'node:path'
 import { createSecureContext, type SecureContextOptions } from 'node:tls'
 import { iso } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 import { faultWords } from '../../kernel/words.ts'
-import { type Introduction, introduction } from './siteca.ts'
 
 interface PairFiles {
   cert: string
@@ -189,4 +189,35 @@ function authorities(file: string): string {
   const text = read(file)
   certificateIn(text, file)
   return text
+}
+
+/** How a new box, which trusts nobody yet, recognizes the controller of its site. */
+export interface Introduction {
+  /** The site's own authority, PEM. */
+  authority: string
+  /** SHA-256 of the public key of what is shown, as curl takes it. */
+  pin: string
+}
+
+/** Introduces what is shown under this address; undefined for another address, and where the site has no authority of its own. */
+function introduction(leaf: X509Certificate, candidates: readonly string[], url: string): Introduction | undefined {
+  const host = new URL(url).hostname.replace(/^\[|\]$/g, '')
+  const named = net.isIP(host) ? leaf.checkIP(host) : leaf.checkHost(host)
+  const authority = named && candidates.map(readableCertificate).find((one) => one && isOwnAuthority(one, leaf))
+  if (!authority) return undefined
+  const key = leaf.publicKey.export({ format: 'der', type: 'spki' })
+  return { authority: authority.toString(), pin: `sha256//${createHash('sha256').update(key).digest('base64')}` }
+}
+
+// Nobody vouches for it, and it signed the certificate itself: a public authority signs by others.
+const isOwnAuthority = (one: X509Certificate, leaf: X509Certificate): boolean =>
+  one.ca && one.checkIssued(one) && leaf.checkIssued(one) && leaf.verify(one.publicKey)
+
+function readableCertificate(file: string): X509Certificate | undefined {
+  try {
+    return new X509Certificate(fs.readFileSync(file))
+  } catch {
+    // A missing or unusable file: a candidate need not be a certificate.
+    return undefined
+  }
 }

@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { PageMeta } from '../../wire/scalars.ts'
 import { COUNTED } from '../store/filter.ts'
-import { streamed } from './streamed.ts'
 
 /**
  * The paging block of a list answer. `limit` is the effective one. Counting ends `COUNTED` rows beyond the page: a
@@ -42,3 +41,16 @@ export function slicedList<R>(slices: Iterable<readonly R[]>, meta?: (returned: 
   }
   return streamed(text(), { 'content-type': 'application/json' })
 }
+
+const made = new WeakSet<Response>()
+
+/** An answer made of text as it comes, as fast as the client reads. */
+export function streamed(text: AsyncIterable<string>, headers: Record<string, string>): Response {
+  const body = ReadableStream.from(text).pipeThrough(new TextEncoderStream())
+  const response = new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>, { headers })
+  made.add(response)
+  return response
+}
+
+/** Whether it is made while it is read: exports, and lists that are given whole. */
+export const isStreamed = (response: Response): boolean => made.has(response)

@@ -11,10 +11,10 @@ import { callerOf, isStranger } from './callerlimits.ts'
 import type { Reader } from './exports.ts'
 import { ANSWER, withDefaults } from './headers.ts'
 import { headerOf, incoming, whenUndelivered } from './incoming.ts'
+import { isStreamed } from './page.ts'
 import type { Call, Pipeline } from './pipeline.ts'
 import { type RequestAudit, requestAudit } from './requestaudit.ts'
 import type { AnyRoute, Auth, Commit, Done, Input, Streamed } from './route.ts'
-import { isStreamed } from './streamed.ts'
 
 /** Mounts the records. Static paths win over `:id` paths whatever their order in the list. */
 export function serve(pipeline: Pipeline, routes: readonly AnyRoute[]): Hono {

@@ -9,7 +9,7 @@ import {
 } from '../../wire/schedules.ts'
 import type { FleetApi } from '../fleet/api.ts'
 import { type Action, actionStates } from '../http/actions.ts'
-import { type Column, csvExport, EXPORT_SLICE } from '../http/export.ts'
+import { type Column, csvExport, EXPORT_SLICE } from '../http/csv.ts'
 import { pageMeta } from '../http/page.ts'
 import { type AnyRoute, flow, route, stream, type Target } from '../http/route.ts'
 import type { visibilities } from '../http/visibility.ts'

@@ -1,6 +1,6 @@
 import { Fail } from '../../../kernel/fail.ts'
 import { NodeExport, NodeFilters } from '../../../wire/nodes.ts'
-import { type Column, csvExport } from '../../http/export.ts'
+import { type Column, csvExport } from '../../http/csv.ts'
 import { type AnyRoute, stream } from '../../http/route.ts'
 import type { visibilities } from '../../http/visibility.ts'
 import type { InterfaceFacts } from './interfaces.store.ts'

@@ -7,7 +7,7 @@ import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, route, type Target } from '../../http/route.ts'
 import { MANAGE } from './access.rules.ts'
 import type { GroupStore } from './groups.store.ts'
-import type { KeepManaged } from './lockout.ts'
+import type { KeepManaged } from './policies.store.ts'
 
 const manage = { auth: 'user', permission: MANAGE } as const
 const all = (): Target => ({ type: 'group_collection' })

@@ -15,7 +15,7 @@ import { pageMeta } from '../../http/page.ts'
 import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, flow, route, type Target } from '../../http/route.ts'
 import { deleteRefusal, disableRefusal, MANAGE, manages, takeoverRefusal, userSnapshot } from './access.rules.ts'
-import type { KeepManaged } from './lockout.ts'
+import type { KeepManaged } from './policies.store.ts'
 import type { UserStore } from './users.store.ts'
 
 const manage = { auth: 'user', permission: MANAGE } as const

@@ -1,3 +1,4 @@
+import type { Runner } from '../../scheduler/ticker.ts'
 import type { Db, Params } from '../../store/db.ts'
 
 /** What a login looks at; found by lower-case e-mail. */
@@ -52,4 +53,14 @@ const stored = ({ ipAddress, userAgent, ...session }: NewSession): Params => ({
   ...session,
   ip: ipAddress.slice(0, 120) || null,
   agent: userAgent?.slice(0, 400) ?? null,
+})
+
+const EVERY_SECONDS = 600
+
+/** Deletes sessions that ran out: nobody can use them, and a busy console opens many. */
+export const sessionRunner = (sessions: SessionStore): Runner => ({
+  name: 'sessions',
+  enabled: true,
+  intervalSeconds: EVERY_SECONDS,
+  tick: (now) => ({ expired: sessions.sweep(now) }),
 })

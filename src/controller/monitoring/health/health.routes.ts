@@ -11,7 +11,7 @@ import {
   HealthSelection,
 } from '../../../wire/health.ts'
 import { actionStates } from '../../http/actions.ts'
-import { type Column, csvExport } from '../../http/export.ts'
+import { type Column, csvExport } from '../../http/csv.ts'
 import { pageMeta } from '../../http/page.ts'
 import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, route, stream } from '../../http/route.ts'

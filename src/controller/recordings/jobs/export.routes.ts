@@ -1,6 +1,6 @@
 import { JobIds } from '../../../wire/jobs.ts'
 import { type Job, JobFilters } from '../../../wire/recordings.ts'
-import { type Column, csvExport, EXPORT_SLICE } from '../../http/export.ts'
+import { type Column, csvExport, EXPORT_SLICE } from '../../http/csv.ts'
 import { type AnyRoute, stream } from '../../http/route.ts'
 import type { visibilities } from '../../http/visibility.ts'
 import { visible } from './control.routes.ts'

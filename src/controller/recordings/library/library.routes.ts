@@ -1,7 +1,7 @@
 import type { HealthEvent } from '../../../wire/health.ts'
 import { type Job, RecordingFilters, RecordingIds } from '../../../wire/recordings.ts'
 import type { UploadItem } from '../../../wire/uploads.ts'
-import { csvExport, EXPORT_SLICE } from '../../http/export.ts'
+import { csvExport, EXPORT_SLICE } from '../../http/csv.ts'
 import { pageMeta, slicedList } from '../../http/page.ts'
 import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, route, stream } from '../../http/route.ts'

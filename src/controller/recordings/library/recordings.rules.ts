@@ -6,7 +6,7 @@ import {
   type RecordingStatus,
   type Rendition,
 } from '../../../wire/recordings.ts'
-import type { Column } from '../../http/export.ts'
+import type { Column } from '../../http/csv.ts'
 
 /** How a stored file is filed: `primary` came without a rendition. */
 export type StoredRendition = 'primary' | Rendition

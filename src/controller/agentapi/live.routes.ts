@@ -1,8 +1,9 @@
 import { Fail } from '../../kernel/fail.ts'
 import { HEADERS } from '../../wire/headers.ts'
 import { CHUNK_BYTES, ChunkHeaders, ChunkQuery, type ChunkReceipt } from '../../wire/listen.ts'
+import { MeterFrame } from '../../wire/meters.ts'
 import { parsed } from '../http/body.ts'
-import { type AnyRoute, flow, type Incoming } from '../http/route.ts'
+import { type AnyRoute, flow, type Incoming, route } from '../http/route.ts'
 import type { LiveApi } from '../monitoring/listen/api.ts'
 import { type Notifier, topics } from '../scheduler/notifier.ts'
 
@@ -63,3 +64,27 @@ async function received(request: Incoming): Promise<Uint8Array> {
     })
   return audio
 }
+
+/** Levels as an agent measures them (docs/contract/agent.md: Meters): telemetry, kept in memory. */
+export const meterLinkRoutes = (meters: LiveApi['meters'], layouts: LiveApi['layouts']): AnyRoute[] => [
+  route({
+    method: 'POST',
+    path: '/nodes/:id/meter-frame',
+    auth: 'node',
+    permission: 'node:control',
+    target: (p) => ({ type: 'node', id: p.id }),
+    action: 'nodes.meter_frame.ingest',
+    audit: 'telemetry',
+    body: MeterFrame,
+    bodyLimit: 256 * 1024,
+    status: 202,
+    run: ({ params: { id }, body, now }) => {
+      if (body.nodeId !== id)
+        throw new Fail(403, 'node_scope_denied', 'Meter frame node mismatch', { outcome: 'denied' })
+      // A device the node has not told of yet keeps the name it came with; only full authority over the node sees it.
+      const frame = { ...body, interfaceId: layouts.interfaceId(id, body.interfaceId) ?? body.interfaceId }
+      meters.put(id, frame, now)
+      return { data: { frame, receivedAt: now }, changed: false }
+    },
+  }),
+]

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { cell, csvExport } from '../../../src/controller/http/export.ts'
+import { cell, csvExport } from '../../../src/controller/http/csv.ts'
 import { pageMeta } from '../../../src/controller/http/page.ts'
 import { Lister } from '../../../src/controller/store/filter.ts'
 import { kit } from '../../kit/kit.ts'

@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { streamed } from './streamed.ts'
+import { streamed } from './page.ts'
 
 /** A column of an export: its header, and the cell of a row. */
 export type Column<R> = readonly [header: string, cell: (row: R) => unknown]
