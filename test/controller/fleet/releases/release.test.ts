@@ -35,7 +35,7 @@ async function world(reply: Reply, env: Record<string, string> = {}) {
     env: {
       SVC_AGENT_RELEASE_REPO: 'acme/roomtone',
       SVC_GITHUB_API_URL: `${host.url}/api/`,
-      SVC_AGENT_RELEASE_TIMEOUT_MS: '300',
+      SVC_AGENT_RELEASE_TIMEOUT_MS: '3000',
       ...env,
     },
   })
@@ -110,7 +110,7 @@ test('offline from the start, the next start still knows; another repository doe
   await check(k)
   const [row] = k.rows<{ value: string }>("SELECT value FROM controller_state WHERE key = 'agent_release'")
   await close()
-  const env = { SVC_GITHUB_API_URL: `${host.url}/api/`, SVC_AGENT_RELEASE_TIMEOUT_MS: '300' }
+  const env = { SVC_GITHUB_API_URL: `${host.url}/api/`, SVC_AGENT_RELEASE_TIMEOUT_MS: '3000' }
   for (const [repo, data] of [
     ['acme/roomtone', NEWEST],
     ['acme/other', null],
