@@ -116,9 +116,9 @@ export function planner(db: Db): Planner {
   }
 
   return (filters, readable, list) => {
-    const [said, principal] = [kindConditions(filters), actorConditions(filters)]
-    const kind = said.length > 0 ? kinds.all(said, 'k.id') : undefined
-    const actor = principal.length > 0 ? actorIds(principal) : undefined
+    const [byKind, byActor] = [kindConditions(filters), actorConditions(filters)]
+    const kind = byKind.length > 0 ? kinds.all(byKind, 'k.id') : undefined
+    const actor = byActor.length > 0 ? actorIds(byActor) : undefined
     if (kind?.length === 0 || actor?.length === 0) return undefined
     const target = filters.target === undefined ? ANYTHING : byTarget(filters.target, kind)
     if (!target) return undefined

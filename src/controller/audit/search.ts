@@ -67,11 +67,11 @@ export function eventSearch(db: Db) {
   const walk = new Lister<Seq>(db, { columns: 'a.seq', from: BY_TIME })
   const driven = new Lister<Seq>(db, { columns: 'a.seq', from: DRIVE })
   const byIds = idFinder(db)
-  const pipeline = db.stmt<Span & { rows: number }, { at: number }>(
+  const nth = db.stmt<Span & { rows: number }, { at: number }>(
     `SELECT a.at FROM audit_rows a INDEXED BY audit_time WHERE ${DURING} ORDER BY a.at DESC LIMIT 1 OFFSET @rows`,
   )
   /** The newest row behind so many; undefined when there is none. */
-  const behind = (span: Span, rows: number): number | undefined => pipeline.get({ ...span, rows })?.at
+  const behind = (span: Span, rows: number): number | undefined => nth.get({ ...span, rows })?.at
 
   const pageOf = (rows: Seq[], limit: number): Page => ({
     more: rows.length > limit,

@@ -23,22 +23,22 @@ export function turns({ longest, perLine, width }: Lines): Turns {
   let running = 0
   let waiting = 0
 
-  const enter = async (principal: string): Promise<void> => {
+  const enter = async (caller: string): Promise<void> => {
     if (running < width) {
       running++
       return
     }
-    const line = lines.get(principal) ?? []
+    const line = lines.get(caller) ?? []
     if (line.length >= perLine || waiting >= longest)
       throw new Fail(429, 'rate_limited', 'Too many logins at once', { headers: { 'retry-after': '5' } })
     waiting++
-    lines.set(principal, line)
+    lines.set(caller, line)
     await new Promise<void>((resolve) => line.push(resolve))
   }
   const next = (): (() => void) | undefined => {
-    for (const [principal, line] of lines) {
-      lines.delete(principal)
-      if (line.length > 1) lines.set(principal, line)
+    for (const [caller, line] of lines) {
+      lines.delete(caller)
+      if (line.length > 1) lines.set(caller, line)
       return line.shift()
     }
     return undefined
@@ -52,8 +52,8 @@ export function turns({ longest, perLine, width }: Lines): Turns {
       proceed()
     }
   }
-  return async (principal, work) => {
-    await enter(principal)
+  return async (caller, work) => {
+    await enter(caller)
     try {
       return await work()
     } finally {
