@@ -33,7 +33,7 @@ import type { Db } from './store/db.ts'
 import { createUploads } from './uploads/module.ts'
 
 /** What differs between a running controller and one in a test. */
-export interface Surroundings {
+export interface AppOptions {
   /** What HTTPS is served with; absent for plain HTTP. */
   certificates?: Certificates | undefined
   clock: Clock
@@ -47,7 +47,7 @@ export interface Surroundings {
 }
 
 /** The controller over an open, migrated database; `stop` leaves nothing running. */
-export function createApp({ certificates, running, secrets, ...given }: Surroundings) {
+export function createApp({ certificates, running, secrets, ...given }: AppOptions) {
   const { base, pipeline, ticker } = createBase(given)
   const keys = sealKeys(secrets)
   const clock = createClockWatch(base)
@@ -79,10 +79,10 @@ export function createApp({ certificates, running, secrets, ...given }: Surround
   routes.push(openapiRoute(() => routes, version))
   ticker.add(modules.flatMap((module) => module.runners ?? []))
   clock.watch.onJump((by) => {
-    for (const memory of [...modules, ticker]) memory.moved?.(by)
+    for (const memory of [...modules, ticker]) memory.clockJumped?.(by)
   })
   return {
-    ...lifeOf(modules, { base, pipeline, ticker }),
+    ...lifecycleOf(modules, { base, pipeline, ticker }),
     app: serve(pipeline, routes),
     clockWatch: clock.watch,
     events: base.events,
@@ -97,7 +97,7 @@ export function createApp({ certificates, running, secrets, ...given }: Surround
 }
 
 /** Forward at the start, backward at the end. */
-function lifeOf(modules: readonly Module<unknown>[], { base, pipeline, ticker }: ReturnType<typeof createBase>) {
+function lifecycleOf(modules: readonly Module<unknown>[], { base, pipeline, ticker }: ReturnType<typeof createBase>) {
   const backward = modules.toReversed()
   /** Lets long polls and endless answers go: nobody's connection holds up the end. */
   const release = (): void => {

@@ -3,11 +3,11 @@ import type { Ids } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
 import type { Config } from './config.ts'
 import { Events } from './events.ts'
-import { audit, type Entry } from './http/audit.ts'
+import { type AuditEntry, audit } from './http/audit.ts'
 import { bodies } from './http/bodies.ts'
 import { callerLimits } from './http/callerlimits.ts'
 import { Exports } from './http/exports.ts'
-import { leftoverPermissions } from './http/leftover.ts'
+import { permissionCleanup } from './http/leftover.ts'
 import { limiter } from './http/limiter.ts'
 import type { Pipeline } from './http/pipeline.ts'
 import { principals } from './http/principals.ts'
@@ -21,7 +21,7 @@ import { Ticker } from './scheduler/ticker.ts'
 import type { Db } from './store/db.ts'
 import { CommitGroup } from './store/group.ts'
 
-interface Given {
+interface BaseOptions {
   clock: Clock
   config: Config
   db: Db
@@ -30,7 +30,7 @@ interface Given {
 }
 
 /** What modules stand on, what the pipeline of requests stands on, and who runs the runners. */
-export function createBase(given: Given) {
+export function createBase(given: BaseOptions) {
   const { config, db, ids, log } = given
   const clock = new SteadyClock(given.clock)
   const ticker = new Ticker(clock, log)
@@ -52,11 +52,11 @@ export function createBase(given: Given) {
   return { base, pipeline, ticker }
 }
 
-function pipelineOf({ clock, config, db, ids, log }: Given, events: Events): Pipeline {
-  const changed = ({ action, correlation, details, outcome, target: { id, type } }: Entry): void => {
-    const looked =
+function pipelineOf({ clock, config, db, ids, log }: BaseOptions, events: Events): Pipeline {
+  const changed = ({ action, correlation, details, outcome, target: { id, type } }: AuditEntry): void => {
+    const readOnly =
       outcome === 'allowed' || outcome === 'denied' || details?.method === 'GET' || details?.method === 'HEAD'
-    if (!looked) events.emit('resource.changed', { action, correlation, id, outcome, type })
+    if (!readOnly) events.emit('resource.changed', { action, correlation, id, outcome, type })
   }
   return {
     audit: audit(db, ids, config.SVC_AUDIT_MACHINE_WINDOW_SECONDS, changed),
@@ -68,7 +68,7 @@ function pipelineOf({ clock, config, db, ids, log }: Given, events: Events): Pip
       requests: config.SVC_USER_REQUESTS_PER_MINUTE,
       strangers: config.SVC_STRANGER_REFUSALS_PER_MINUTE,
     }),
-    endPermissions: leftoverPermissions(db),
+    endPermissions: permissionCleanup(db),
     exports: new Exports(() => clock.monotonic()),
     guesses: limiter(config.SVC_TOKEN_FAILURE_LIMIT, config.SVC_LOGIN_FAILURE_WINDOW_SECONDS),
     log,

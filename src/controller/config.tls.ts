@@ -15,20 +15,20 @@ interface TlsValues {
   SVC_HOST: string
 }
 
-interface Told {
+interface TlsReading {
   fault?: string
   tls?: CertificateFiles
 }
 
 /** Neither: plain HTTP that stays on this machine, or that somebody answers for. */
-export function tlsOf(values: TlsValues, behindProxy: boolean): Told {
+export function tlsOf(values: TlsValues, behindProxy: boolean): TlsReading {
   const { SVC_API_TLS_CERT_PATH: cert, SVC_API_TLS_KEY_PATH: key } = values
   if (!cert !== !key)
     return { fault: 'SVC_API_TLS_CERT_PATH and SVC_API_TLS_KEY_PATH go together: set both or neither.' }
   return cert && key ? secured(values, cert, key) : plain(values, behindProxy)
 }
 
-function plain(values: TlsValues, behindProxy: boolean): Told {
+function plain(values: TlsValues, behindProxy: boolean): TlsReading {
   const { SVC_ALLOW_PLAIN_HTTP: allowed, SVC_API_TLS_CLIENT_CERT_MODE: mode, SVC_HOST: host } = values
   if (mode !== 'off')
     return {
@@ -47,7 +47,7 @@ function plain(values: TlsValues, behindProxy: boolean): Told {
   }
 }
 
-function secured(values: TlsValues, cert: string, key: string): Told {
+function secured(values: TlsValues, cert: string, key: string): TlsReading {
   const { SVC_API_TLS_CA_PATH: ca, SVC_API_TLS_CLIENT_CERT_MODE: clientCertMode } = values
   const clientCa = values.SVC_API_TLS_CLIENT_CA_PATH ?? ca
   if (clientCertMode !== 'off' && !clientCa)

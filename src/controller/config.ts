@@ -62,13 +62,13 @@ export type Config = Omit<Values, 'SVC_AGENT_RELEASE_DIR' | 'SVC_PORT' | 'SVC_RE
 /** @throws UserError for an unknown, unreadable, malformed or contradictory setting */
 export function readConfig(env: Env = process.env): Config {
   refuseUnknown(SETTINGS, env, (name) => name.startsWith('SVC_') && !FOREIGN.test(name), 'controller')
-  return whole(readSettings(SETTINGS, env), env)
+  return complete(readSettings(SETTINGS, env), env)
 }
 
 /** The same for a program beside the service: of the installed controller, unless the environment names another one. */
 export const readConfigBeside = (env: Env = process.env): Config => readConfig(installedEnv(env))
 
-function whole(values: Values, env: Env): Config {
+function complete(values: Values, env: Env): Config {
   const fallback = port.safeParse(env.PORT || 8787)
   if (values.SVC_PORT === undefined && !fallback.success) throw misuse('PORT is not a port number.')
   const data = path.resolve(values.SVC_DATA_DIR)

@@ -42,7 +42,7 @@ export interface Authorization {
 export interface Module<Api = undefined> {
   api: Api
   /** What the clock took along when it jumped: times that are held in memory. */
-  moved?(by: number): void
+  clockJumped?(by: number): void
   /** Lets long polls and endless answers go, before the server closes. */
   release?(): void
   routes?: AnyRoute[]

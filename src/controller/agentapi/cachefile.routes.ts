@@ -6,8 +6,8 @@ import type { Codec } from '../../wire/profiles.ts'
 import { CacheFileQuery } from '../../wire/recordings.ts'
 import { removeFiles } from '../http/files.ts'
 import { INCOMING, partsOf } from '../http/parts.ts'
-import { Places } from '../http/places.ts'
-import type { Room } from '../http/room.ts'
+import { ConcurrencyLimit } from '../http/places.ts'
+import type { DiskSpace } from '../http/room.ts'
 import { type AnyRoute, type Commit, flow, type Incoming } from '../http/route.ts'
 import { chunkAsked } from '../recordings/chunks/chunks.rules.ts'
 import type { StoredRendition } from '../recordings/library/recordings.rules.ts'
@@ -18,7 +18,7 @@ import { checkReceived, type KeyedLock, partSize, type Received, receive } from 
 interface Parts extends StoreUploadParts {
   /** Largest accepted take, bytes. */
   maxBytes: number
-  room: Room
+  room: DiskSpace
   uploadLock: KeyedLock
 }
 
@@ -32,11 +32,11 @@ const agent = { auth: 'node', permission: 'recording:control', target, query: Ca
 
 /** Custody of audio: once the 201 has left, file and row are on disk (ADR-0010). */
 export const cacheFileRoutes = (parts: Parts): AnyRoute[] => {
-  const places = new Places(MOST_AT_ONCE)
+  const places = new ConcurrencyLimit(MOST_AT_ONCE)
   return [attachRoute(parts, places), offsetRoute(parts)]
 }
 
-const attachRoute = (parts: Parts, places: Places): AnyRoute =>
+const attachRoute = (parts: Parts, places: ConcurrencyLimit): AnyRoute =>
   flow({
     method: 'PUT',
     path: '/recordings/:id/cache-file',

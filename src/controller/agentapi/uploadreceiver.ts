@@ -3,7 +3,7 @@ import * as fs from 'node:fs/promises'
 import { sizeOf } from '../../kernel/durable.ts'
 import { conflict, Fail, invalid } from '../../kernel/fail.ts'
 import { faultWords } from '../../kernel/words.ts'
-import type { Room } from '../http/room.ts'
+import type { DiskSpace } from '../http/room.ts'
 import { checkSize } from './cachefile.rules.ts'
 
 /** Bytes written at once: large enough that the thread pool is not the cost, small enough to stay flat in memory. */
@@ -39,7 +39,7 @@ interface Reception {
   most: number
   /** Bytes that are already there and stay. */
   offset: number
-  room: Pick<Room, 'take'>
+  room: Pick<DiskSpace, 'reserve'>
 }
 
 /**
@@ -120,9 +120,9 @@ async function* paced(
   }
 }
 
-async function* roomy(body: AsyncIterable<Uint8Array>, room: Pick<Room, 'take'>): AsyncIterable<Uint8Array> {
+async function* roomy(body: AsyncIterable<Uint8Array>, room: Pick<DiskSpace, 'reserve'>): AsyncIterable<Uint8Array> {
   for await (const chunk of body) {
-    await room.take(chunk.length)
+    await room.reserve(chunk.length)
     yield chunk
   }
 }

@@ -1,6 +1,6 @@
 import { folded } from '../../kernel/fold.ts'
 import type { AuditFilters } from '../../wire/audit.ts'
-import { PLACES } from '../http/auditwriter.ts'
+import { ROWS_PER_MS } from '../http/auditwriter.ts'
 import type { Db } from '../store/db.ts'
 import { type Condition, contains, Lister, when } from '../store/filter.ts'
 import { listedTargets, type Readable, SCOPED_LIST } from './audit.rules.ts'
@@ -145,8 +145,8 @@ export function planner(db: Db): Planner {
 const ANYTHING: Plan = { drives: [], judged: false, tests: [], span: { since: 0, until: EVER } }
 
 const spanOf = ({ from, to }: AuditFilters): Span => ({
-  since: from === undefined ? 0 : Math.max(0, Date.parse(from) * PLACES),
-  until: to === undefined ? EVER : Math.min(EVER, Date.parse(to) * PLACES + PLACES - 1),
+  since: from === undefined ? 0 : Math.max(0, Date.parse(from) * ROWS_PER_MS),
+  until: to === undefined ? EVER : Math.min(EVER, Date.parse(to) * ROWS_PER_MS + ROWS_PER_MS - 1),
 })
 
 const kindConditions = (f: AuditFilters): Condition[] => [

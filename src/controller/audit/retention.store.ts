@@ -1,4 +1,4 @@
-import { PLACES } from '../http/auditwriter.ts'
+import { ROWS_PER_MS } from '../http/auditwriter.ts'
 import type { Db, Params } from '../store/db.ts'
 
 interface Gone {
@@ -25,7 +25,7 @@ export function auditRetention(db: Db) {
      * transaction together with the audit row that tells of it.
      */
     sweep(cutoff: string, batch: number): number {
-      const gone = oldest.get({ before: Date.parse(cutoff) * PLACES, batch })
+      const gone = oldest.get({ before: Date.parse(cutoff) * ROWS_PER_MS, batch })
       if (!gone || gone.deleted === 0) return 0
       open.run({ cutoff })
       const deleted = remove.run({ seqs: gone.seqs })

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { AuditFilters } from '../../wire/audit.ts'
 import type { Db } from '../store/db.ts'
-import { COUNTED, type Condition, Lister } from '../store/filter.ts'
+import { COUNT_LIMIT, type Condition, Lister } from '../store/filter.ts'
 import type { Readable } from './audit.rules.ts'
 import { type Drive, type Plan, planner, type Span } from './plan.ts'
 
@@ -19,7 +19,7 @@ const SPARSE = 100
 const MOST_WINDOW = 24_000
 const EVERY = Number.MAX_SAFE_INTEGER
 
-// `+`: no hint to the planner, see `steady` in store/db.ts. The index is named, so there is nothing to guess.
+// `+`: no hint to the planner, see `withoutHints` in store/db.ts. The index is named, so there is nothing to guess.
 const DURING = 'a.at >= +@since AND a.at <= +@until'
 const BY_TIME = 'audit_rows a INDEXED BY audit_time CROSS JOIN audit_deeds d ON d.id = a.deed'
 // The rows on the way (`b`), gathered as if they were the table (`a`).
@@ -92,7 +92,7 @@ export function eventSearch(db: Db) {
   /** Counted no further than `end`, and less far where counting costs more. */
   const counted = ({ judged, span, tests }: Plan, end: number | undefined, behindPage: number) => {
     const floor = judged ? behind(span, JUDGED_WINDOW) : end
-    const most = behindPage + COUNTED
+    const most = behindPage + COUNT_LIMIT
     const since = floor === undefined ? span.since : floor + 1
     const total = walk.count([during({ ...span, since }), ...tests], most)
     return { total, bounded: floor !== undefined || total >= most }

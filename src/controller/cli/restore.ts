@@ -11,7 +11,7 @@ import { randomIds } from '../../kernel/ids.ts'
 import { faultWords } from '../../kernel/words.ts'
 import { audit } from '../http/audit.ts'
 import { systemActor } from '../http/principal.ts'
-import { checked } from '../store/backup.ts'
+import { checkDatabase } from '../store/backup.ts'
 import { Db, lockDirectory } from '../store/db.ts'
 import { embedded, schemaOf } from '../store/migrate.ts'
 import { fromDestinations } from './destinations.ts'
@@ -80,7 +80,7 @@ async function isDirectory(source: string): Promise<boolean> {
 
 /** Checks the copy and makes it ready: sessions of the past must not open doors again. */
 function prepared(draft: string, { addon }: Place, now: string): void {
-  const fault = checked(draft, addon)
+  const fault = checkDatabase(draft, addon)
   if (fault) throw misuse(`The backup is damaged and was not restored: ${fault}.`)
   const db = new Db(draft, addon, { plain: true })
   try {

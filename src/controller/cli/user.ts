@@ -8,7 +8,7 @@ import { misuse } from '../../kernel/fail.ts'
 import { randomIds } from '../../kernel/ids.ts'
 import type { CurrentUser } from '../../wire/access.ts'
 import { ROLES, type Role } from '../../wire/permissions.ts'
-import { audit, type Entry } from '../http/audit.ts'
+import { type AuditEntry, audit } from '../http/audit.ts'
 import { systemActor } from '../http/principal.ts'
 import { userSnapshot } from '../identity/access/access.rules.ts'
 import { userStore } from '../identity/access/users.store.ts'
@@ -63,7 +63,7 @@ function peopleOf(db: Db) {
     if (id === undefined) throw misuse(`There is no account ${email}: see roomtone user list.`)
     return id
   }
-  const told = (action: string, id: string, email: string, more: Pick<Entry, 'after' | 'before'>, now: string) =>
+  const told = (action: string, id: string, email: string, more: Pick<AuditEntry, 'after' | 'before'>, now: string) =>
     trail.write({ ...ACTOR, action: `${action}.succeeded`, ...more, target: { type: 'user', id, name: email } }, now)
 
   /** One change of an account, with its audit row, in one transaction. */

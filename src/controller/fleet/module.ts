@@ -39,7 +39,7 @@ export function createFleet(base: Base, { certificates, keys }: Deps): Module<Fl
   // What introduces this controller to a box that joins over TLS; behind a proxy others see its certificate.
   const introduction = (address: string | undefined) =>
     address?.startsWith('https:') && config.trustedProxies.length === 0
-      ? certificates?.introduction(address)
+      ? certificates?.siteAuthority(address)
       : undefined
   const nodes = nodeStore(db, ids, config.SVC_NODE_OFFLINE_AFTER_SECONDS)
   const rooms = roomStore(db)

@@ -13,7 +13,7 @@ interface ActorContext {
   userAgent?: string
 }
 
-export interface Entry {
+export interface AuditEntry {
   action: string
   actor: Actor
   after?: Snapshot | null | undefined
@@ -29,12 +29,12 @@ export interface Entry {
 
 export interface Audit {
   /** Writes one row; call it inside the transaction it tells of. Never pass it a secret. */
-  write(entry: Entry, now: string): void
+  write(entry: AuditEntry, now: string): void
   /**
    * A machine's success that changed nothing: one row of each (node, action) per window, whose details say for how many
    * calls it stands and since when (ADR-0004). The entry is made only when it is written.
    */
-  quiet(actorId: string, action: string, make: () => Entry, now: string): void
+  writeThrottled(actorId: string, action: string, make: () => AuditEntry, now: string): void
 }
 
 interface Window {
@@ -43,12 +43,12 @@ interface Window {
 }
 
 /** `onWrite` hears of every row within the transaction that writes it. */
-export function audit(db: Db, ids: Ids, windowSeconds: number, onWrite?: (entry: Entry) => void): Audit {
+export function audit(db: Db, ids: Ids, windowSeconds: number, onWrite?: (entry: AuditEntry) => void): Audit {
   const { append } = auditWriter(db)
   // One entry per node and action: as large as the fleet, not as the traffic.
   const windows = new Map<string, Window>()
 
-  const write = (e: Entry, now: string): void => {
+  const write = (e: AuditEntry, now: string): void => {
     append({
       id: ids.uuid(),
       now,
@@ -74,7 +74,7 @@ export function audit(db: Db, ids: Ids, windowSeconds: number, onWrite?: (entry:
     onWrite?.(e)
   }
 
-  const quiet: Audit['quiet'] = (actorId, action, make, now) => {
+  const quiet: Audit['writeThrottled'] = (actorId, action, make, now) => {
     const key = `${actorId} ${action}`
     const at = Date.parse(now)
     const window = windows.get(key)
@@ -85,12 +85,12 @@ export function audit(db: Db, ids: Ids, windowSeconds: number, onWrite?: (entry:
     }
     windows.set(key, { count: 1, since: at })
     // The calls since the row before, this one among them: what was not written down was still counted.
-    const stands = window ? { count: window.count, since: iso(window.since) } : { count: 1 }
+    const tally = window ? { count: window.count, since: iso(window.since) } : { count: 1 }
     const e = make()
-    write({ ...e, details: { ...e.details, ...stands } }, now)
+    write({ ...e, details: { ...e.details, ...tally } }, now)
   }
 
-  return { write, quiet }
+  return { write, writeThrottled: quiet }
 }
 
 const json = (value: unknown): string | null => (value === undefined || value === null ? null : JSON.stringify(value))

@@ -26,7 +26,7 @@ interface AuditRow {
 }
 
 /** Rows per millisecond that keep their order; `at` is Unix ms times this, plus the place within the millisecond. */
-export const PLACES = 2048
+export const ROWS_PER_MS = 2048
 
 // Each is one row or none, found by its own index. Nothing is remembered between calls: what a dictionary gained is
 // undone with the transaction that gained it, and a memory of it would not be.
@@ -58,31 +58,31 @@ const DICTIONARIES = [
 export function auditWriter(db: Db): { append: (row: AuditRow) => void } {
   const insert = db.stmt<Params>(APPEND)
   const dictionaries = DICTIONARIES.map((sql) => db.stmt<Params>(sql))
-  const place = places()
+  const sequence = sequencer()
 
   return {
     append(row) {
-      const values = { ...row, at: place(Date.parse(row.now)) }
+      const values = { ...row, at: sequence(Date.parse(row.now)) }
       // Nearly always everything is known already: one statement. No row means that a dictionary lacks an entry.
       if (insert.run(values) === 1) return
-      const learnt = {
+      const entries = {
         ...values,
         actorFolded: folded(`${row.actorId}\n${row.actorName}`),
         targetFolded: row.targetId || row.targetName ? folded(`${row.targetId}\n${row.targetName}\n\n`) : '',
       }
-      for (const dictionary of dictionaries) dictionary.run(learnt)
+      for (const dictionary of dictionaries) dictionary.run(entries)
       insert.run(values)
     },
   }
 }
 
 /** Numbers that rise within a millisecond. Past the last place the order within it is no longer told. */
-function places(): (ms: number) => number {
+function sequencer(): (ms: number) => number {
   let latest = 0
   let taken = 0
   return (ms) => {
-    taken = ms > latest ? 0 : Math.min(taken + 1, PLACES - 1)
+    taken = ms > latest ? 0 : Math.min(taken + 1, ROWS_PER_MS - 1)
     latest = Math.max(latest, ms)
-    return ms * PLACES + taken
+    return ms * ROWS_PER_MS + taken
   }
 }

@@ -1,14 +1,14 @@
 // Bodies that are held in memory whole: how large, how long under way, how many at once.
 import { Readable } from 'node:stream'
 import { Fail } from '../../kernel/fail.ts'
-import { Places } from './places.ts'
+import { ConcurrencyLimit } from './places.ts'
 
 /** Largest body of a stranger, bytes: who signs in sends a few hundred. */
 export const STRANGER_LIMIT = 16 * 1024
 /** Largest JSON body of a known caller, bytes (ADR-0008). */
 export const JSON_LIMIT = 1024 * 1024
 
-interface BodyBounds {
+interface BodyLimits {
   /** From the first look to the last byte, ms. */
   deadlineMs: number
   /** Bodies at once that come in or wait for their turn, of all callers. */
@@ -16,7 +16,7 @@ interface BodyBounds {
   /** And of one caller. */
   perCaller: number
 }
-const BODY_BOUNDS: BodyBounds = { deadlineMs: 15_000, overall: 512, perCaller: 32 }
+const BODY_LIMITS: BodyLimits = { deadlineMs: 15_000, overall: 512, perCaller: 32 }
 
 /** A body as it comes, and what its sender says of its length. */
 export interface Source {
@@ -36,30 +36,30 @@ export interface Bodies {
 
 const tooLarge = (most: number): Fail =>
   new Fail(413, 'payload_too_large', `The request body is larger than ${most} bytes`)
-const tooSlow = (deadlineMs: number): Fail =>
+const timedOut = (deadlineMs: number): Fail =>
   new Fail(
     408,
     'request_timeout',
     `The request body took longer than ${deadlineMs / 1000} s: send it again, without pauses`,
   )
-const later = { headers: { 'retry-after': '5' } }
+const retrySoon = { headers: { 'retry-after': '5' } }
 
-export function bodies({ deadlineMs, overall, perCaller }: BodyBounds = BODY_BOUNDS): Bodies {
-  const places = new Places(perCaller)
+export function bodies({ deadlineMs, overall, perCaller }: BodyLimits = BODY_LIMITS): Bodies {
+  const places = new ConcurrencyLimit(perCaller)
   let all = 0
 
   /** Gives how to leave. */
-  const enter = (caller: string): (() => void) => {
+  const admit = (caller: string): (() => void) => {
     // A request that came over no socket is nobody's.
     if (caller !== '' && places.full(caller))
       throw new Fail(
         429,
         'too_many_bodies',
         `More than ${perCaller} request bodies at once: send fewer together`,
-        later,
+        retrySoon,
       )
     if (all >= overall)
-      throw new Fail(503, 'too_many_bodies', 'Too many request bodies at once: try again in a few seconds', later)
+      throw new Fail(503, 'too_many_bodies', 'Too many request bodies at once: try again in a few seconds', retrySoon)
     const leave = places.take(caller)
     all++
     return () => {
@@ -70,9 +70,11 @@ export function bodies({ deadlineMs, overall, perCaller }: BodyBounds = BODY_BOU
   return {
     async read({ chunks, declared }, caller, most, held = Promise.resolve()) {
       if (declared > most) throw tooLarge(most)
-      const leave = enter(caller)
+      const leave = admit(caller)
       try {
-        const parts = await (chunks instanceof Readable ? listened(chunks, most, deadlineMs) : iterated(chunks, most))
+        const parts = await (chunks instanceof Readable
+          ? readStream(chunks, most, deadlineMs)
+          : readIterable(chunks, most))
         void held.finally(leave)
         return parts
       } catch (e) {
@@ -84,7 +86,7 @@ export function bodies({ deadlineMs, overall, perCaller }: BodyBounds = BODY_BOU
 }
 
 /** By its events: an iterator over a socket costs more than the body of a heartbeat. */
-function listened(stream: Readable, most: number, deadlineMs: number): Promise<Uint8Array[]> {
+function readStream(stream: Readable, most: number, deadlineMs: number): Promise<Uint8Array[]> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array[]>()
   const parts: Uint8Array[] = []
   let size = 0
@@ -93,7 +95,7 @@ function listened(stream: Readable, most: number, deadlineMs: number): Promise<U
     parts.push(chunk)
     if (size > most) refuse(tooLarge(most))
   }
-  const deadline = setTimeout(() => refuse(tooSlow(deadlineMs)), deadlineMs)
+  const deadline = setTimeout(() => refuse(timedOut(deadlineMs)), deadlineMs)
   const refuse = (e: Fail) => {
     clearTimeout(deadline)
     stream.off('data', take).pause()
@@ -120,7 +122,7 @@ async function* unbroken(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8
   }
 }
 
-async function iterated(chunks: AsyncIterable<Uint8Array>, most: number): Promise<Uint8Array[]> {
+async function readIterable(chunks: AsyncIterable<Uint8Array>, most: number): Promise<Uint8Array[]> {
   const parts: Uint8Array[] = []
   let size = 0
   for await (const chunk of unbroken(chunks)) {

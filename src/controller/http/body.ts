@@ -1,7 +1,7 @@
 import type * as z from 'zod'
 import { Fail } from '../../kernel/fail.ts'
 
-const DEEPEST = 64
+const MAX_DEPTH = 64
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
@@ -9,13 +9,13 @@ const utf8 = new TextDecoder('utf-8', { fatal: true })
  * The JSON in the pieces of a body; no byte at all is `{}`.
  * @throws Fail 400 for broken UTF-8, broken JSON or absurd nesting.
  */
-export const jsonIn = (parts: readonly Uint8Array[]): unknown =>
+export const parseBody = (parts: readonly Uint8Array[]): unknown =>
   parts.length === 0 ? {} : parseJson(parts.length === 1 ? (parts[0] as Uint8Array) : Buffer.concat(parts))
 
 function parseJson(bytes: Uint8Array): unknown {
   try {
     const text = utf8.decode(bytes)
-    if (depth(text) > DEEPEST) throw new Error(`nested deeper than ${DEEPEST} levels`)
+    if (depth(text) > MAX_DEPTH) throw new Error(`nested deeper than ${MAX_DEPTH} levels`)
     return JSON.parse(text)
   } catch (e) {
     throw new Fail(400, 'invalid_request', 'The request body is not valid JSON', {
@@ -42,9 +42,9 @@ function depth(text: string): number {
 }
 
 // An answer stays short whatever was sent: so many issues, and so much of each text.
-const MOST_ISSUES = 50
-const MOST_KEYS = 20
-const LONGEST = 400
+const MAX_ISSUES = 50
+const MAX_KEYS = 20
+const MAX_TEXT = 400
 
 /** The value in the schema's shape, or a 400 whose issues say where and why. */
 export function parsed<T>(schema: z.ZodType<T>, value: unknown, reason: string): T {
@@ -52,14 +52,14 @@ export function parsed<T>(schema: z.ZodType<T>, value: unknown, reason: string):
   if (result.success) return result.data
   const [first] = result.error.issues
   const where = first && first.path.length > 0 ? `${first.path.join('.')}: ` : ''
-  throw new Fail(400, reason, `Invalid request: ${where}${first?.message ?? 'not accepted'}`.slice(0, LONGEST), {
-    issues: result.error.issues.slice(0, MOST_ISSUES).map(shown),
+  throw new Fail(400, reason, `Invalid request: ${where}${first?.message ?? 'not accepted'}`.slice(0, MAX_TEXT), {
+    issues: result.error.issues.slice(0, MAX_ISSUES).map(publicIssue),
   })
 }
 
 // An issue may carry the refused input; a password or key must not come back in an answer.
-const shown = ({ input: _, ...issue }: z.core.$ZodIssue): unknown => ({
+const publicIssue = ({ input: _, ...issue }: z.core.$ZodIssue): unknown => ({
   ...issue,
-  message: issue.message.slice(0, LONGEST),
-  ...('keys' in issue ? { keys: issue.keys.slice(0, MOST_KEYS).map((key) => String(key).slice(0, LONGEST)) } : {}),
+  message: issue.message.slice(0, MAX_TEXT),
+  ...('keys' in issue ? { keys: issue.keys.slice(0, MAX_KEYS).map((key) => String(key).slice(0, MAX_TEXT)) } : {}),
 })

@@ -17,7 +17,7 @@ export interface Budget<T> {
   /** Takes one of the key's budget; what is not a `row` is counted. */
   take(key: string, now: number, about: () => T): Verdict
   /** Whole seconds until there is a new budget; undefined while something is left of this one. */
-  spent(key: string, now: number): number | undefined
+  retryAfter(key: string, now: number): number | undefined
   /** What was counted in windows that are over, each told once. */
   drain(now: number): Counted<T>[]
   /** Every window is over, though its time is not. */
@@ -43,24 +43,24 @@ interface Window<T> {
 const WINDOW_MS = 60_000
 const CAPACITY = 4096
 /** Callers that get a count of their own in one drain; what is counted of the others is added up. */
-const TOLD = 20
+const MAX_REPORTED = 20
 const SHARED = ''
 
 export function budget<T>({ capacity = CAPACITY, limit, overall = Number.POSITIVE_INFINITY }: Bounds): Budget<T> {
   // In the order in which the windows began: a Map keeps insertion order.
   const windows = new Map<string, Window<T>>()
   const due: Window<T>[] = []
-  let beyond: Window<T> | undefined
+  let overflow: Window<T> | undefined
   let all = { since: Number.NEGATIVE_INFINITY, taken: 0 }
 
   const isOver = (window: { since: number }, now: number): boolean => now - window.since >= WINDOW_MS
   const close = (key: string, window: Window<T>): void => {
     windows.delete(key)
     if (window.counted === 0) return
-    if (due.length < TOLD) due.push(window)
+    if (due.length < MAX_REPORTED) due.push(window)
     else {
-      beyond ??= { counted: 0, since: window.since, taken: 0 }
-      beyond.counted += window.counted
+      overflow ??= { counted: 0, since: window.since, taken: 0 }
+      overflow.counted += window.counted
     }
   }
   const sweep = (now: number): void => {
@@ -97,7 +97,7 @@ export function budget<T>({ capacity = CAPACITY, limit, overall = Number.POSITIV
       if (key !== SHARED && windows.has(key)) window.about ??= about()
       return outcome
     },
-    spent(key, now) {
+    retryAfter(key, now) {
       const window = windows.get(key)
       if (!window || isOver(window, now) || window.taken < limit) return undefined
       return Math.max(1, Math.ceil((window.since + WINDOW_MS - now) / 1000))
@@ -107,8 +107,8 @@ export function budget<T>({ capacity = CAPACITY, limit, overall = Number.POSITIV
     },
     drain(now) {
       sweep(now)
-      const over = [...due.splice(0), ...(beyond ? [beyond] : [])]
-      beyond = undefined
+      const over = [...due.splice(0), ...(overflow ? [overflow] : [])]
+      overflow = undefined
       return over.map(({ about, counted, since }) => ({
         ...(about === undefined ? {} : { about }),
         count: counted,

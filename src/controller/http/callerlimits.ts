@@ -1,7 +1,7 @@
 // Who is heard how often: refusals leave so many rows a minute, and one person so many requests.
 import { type Clock, isoPlus } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
-import type { Entry } from './audit.ts'
+import type { AuditEntry } from './audit.ts'
 import { type Budget, budget, type Counted, type Verdict } from './budget.ts'
 import { type Actor, actorOf, type Principal } from './principal.ts'
 import type { AnyRoute, Incoming } from './route.ts'
@@ -47,11 +47,11 @@ export function callerLimits(clock: Clock, limits: Limits) {
   const known = budget<About>({ limit: limit * KNOWN_FACTOR })
   const requests = budget<About>({ limit: limits.requests })
   // As many as there are records that say so.
-  const paces = new Map<string, Budget<About>>()
-  const paceOf = (action: string, perMinute: number): Budget<About> => {
-    const pace = paces.get(action) ?? budget<About>({ limit: perMinute })
-    paces.set(action, pace)
-    return pace
+  const routeBudgets = new Map<string, Budget<About>>()
+  const routeBudget = (action: string, perMinute: number): Budget<About> => {
+    const found = routeBudgets.get(action) ?? budget<About>({ limit: perMinute })
+    routeBudgets.set(action, found)
+    return found
   }
   const about = (caller: Caller) => (): About => ({
     actor: actorOf(caller.known?.principal),
@@ -65,26 +65,26 @@ export function callerLimits(clock: Clock, limits: Limits) {
     /** Whether a refusal of this caller may be written down; one that may not is counted. */
     refusal: (caller: Caller): Verdict => take(budgetOf(caller), caller),
     /** Whether the caller has had all the refusals of this minute. */
-    isSpent: (caller: Caller): boolean =>
-      caller.request.address !== '' && budgetOf(caller).spent(callerOf(caller), clock.monotonic()) !== undefined,
+    isExhausted: (caller: Caller): boolean =>
+      caller.request.address !== '' && budgetOf(caller).retryAfter(callerOf(caller), clock.monotonic()) !== undefined,
     /** What a caller who was refused too often is answered. */
-    limited: (caller: Caller): Fail => tooMany(budgetOf(caller).spent(callerOf(caller), clock.monotonic())),
+    limited: (caller: Caller): Fail => tooMany(budgetOf(caller).retryAfter(callerOf(caller), clock.monotonic())),
     /** Counts a request. @throws Fail 429 beyond a person's or the record's limit; nothing is written of that but a count. */
     request(caller: Caller, { action, perMinute }: Pick<AnyRoute, 'action' | 'perMinute'>): void {
-      const counting = perMinute ? paceOf(action, perMinute) : requests
+      const counting = perMinute ? routeBudget(action, perMinute) : requests
       if ((!perMinute && caller.known?.principal.kind !== 'user') || take(counting, caller) === 'row') return
-      throw tooMany(counting.spent(callerOf(caller), clock.monotonic()))
+      throw tooMany(counting.retryAfter(callerOf(caller), clock.monotonic()))
     },
     /** The minute that runs is over: nobody is heard any more. */
     end(): void {
-      for (const one of [strangers, known, requests, ...paces.values()]) one.end()
+      for (const one of [strangers, known, requests, ...routeBudgets.values()]) one.end()
     },
     /** One entry for each caller that was counted in a minute that is over; each is given once. */
-    counted(now: string): Entry[] {
+    counted(now: string): AuditEntry[] {
       const at = clock.monotonic()
       return [
         ...[...strangers.drain(at), ...known.drain(at)].map((one) => countRow('auth.refusals.counted', one, now)),
-        ...[requests, ...paces.values()]
+        ...[requests, ...routeBudgets.values()]
           .flatMap((one) => one.drain(at))
           .map((one) => countRow('auth.requests.counted', one, now)),
       ]
@@ -95,7 +95,7 @@ export function callerLimits(clock: Clock, limits: Limits) {
 const tooMany = (seconds = 1): Fail =>
   new Fail(429, 'rate_limited', 'Too many requests, try again later', { headers: { 'retry-after': String(seconds) } })
 
-const countRow = (action: string, { about, count, sinceMs }: Counted<About>, now: string): Entry => ({
+const countRow = (action: string, { about, count, sinceMs }: Counted<About>, now: string): AuditEntry => ({
   action,
   actor: about?.actor ?? actorOf(undefined),
   ...(about ? { context: { ipAddress: about.address } } : {}),

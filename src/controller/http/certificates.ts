@@ -24,7 +24,7 @@ export interface CertificateFiles extends PairFiles {
 }
 
 /** What is shown, and until when; times are ISO. */
-export interface Shown {
+export interface Served {
   expiresAt: string
   /** SHA-256, as browsers show it. */
   fingerprint: string
@@ -32,7 +32,7 @@ export interface Shown {
   options: SecureContextOptions
 }
 
-export interface Look {
+export interface Reload {
   /** What is shown is another one than before. */
   changed: boolean
   /** Why a pair on the disk is not taken; the one before goes on. */
@@ -51,8 +51,8 @@ export class Certificates {
   /** Clients that came in with a certificate since the start: until when the newest of each name is good, ISO. */
   readonly clients = new Map<string, string>()
   readonly #files: CertificateFiles
-  #shown: Shown
-  #follower: ((shown: Shown) => void) | undefined
+  #served: Served
+  #listener: ((shown: Served) => void) | undefined
 
   /** Shows also what has expired: recorders that were told to may still use it. @throws Fail for an unusable pair. */
   constructor(files: CertificateFiles, now: number) {
@@ -60,27 +60,27 @@ export class Certificates {
     this.#files = files
     // What will be shown one day is told wrong today, while there is time.
     for (const pair of files.next ? [files, files.next] : [files]) this.#load(pair)
-    this.#shown = best(this.#due(now).map((pair) => this.#load(pair))) as Shown
+    this.#served = longestLived(this.#due(now).map((pair) => this.#load(pair))) as Served
   }
 
-  get shown(): Shown {
-    return this.#shown
+  get served(): Served {
+    return this.#served
   }
 
   /** Who shows it hears of another one. */
-  follow(follower: (shown: Shown) => void): void {
-    this.#follower = follower
+  onChange(follower: (shown: Served) => void): void {
+    this.#listener = follower
   }
 
   /** What tells a new box at this address that it is here, where the site has an authority of its own: given, or beside. */
-  introduction(url: string): Introduction | undefined {
+  siteAuthority(url: string): SiteAuthority | undefined {
     const { ca, cert } = this.#files
-    const leaf = new X509Certificate(String(this.#shown.options.cert))
-    return introduction(leaf, [...(ca === undefined ? [] : [ca]), path.join(path.dirname(cert), 'ca.pem')], url)
+    const leaf = new X509Certificate(String(this.#served.options.cert))
+    return siteAuthority(leaf, [...(ca === undefined ? [] : [ca]), path.join(path.dirname(cert), 'ca.pem')], url)
   }
 
   /** Notes a client whose certificate was accepted. */
-  met({ subject, validTo }: Pick<X509Certificate, 'subject' | 'validTo'>): void {
+  noteClient({ subject, validTo }: Pick<X509Certificate, 'subject' | 'validTo'>): void {
     const name = /^CN=(.+)$/m.exec(subject)?.[1] ?? subject
     const until = iso(Date.parse(validTo))
     // A recorder that got a new one may still have connections of before.
@@ -88,7 +88,7 @@ export class Certificates {
   }
 
   /** Reads the files again; a pair that does not fit, or is not valid at the time, is not taken. `now`: Unix ms. */
-  look(now: number): Look {
+  reload(now: number): Reload {
     const faults: string[] = []
     const orFault = <T>(step: () => T): T | undefined => {
       try {
@@ -99,19 +99,19 @@ export class Certificates {
         return undefined
       }
     }
-    const found = best(this.#due(now).flatMap((pair) => orFault(() => this.#load(pair)) ?? []))
+    const found = longestLived(this.#due(now).flatMap((pair) => orFault(() => this.#load(pair)) ?? []))
     const changed = found !== undefined && orFault(() => this.#take(found, now)) === true
     return { changed, fault: faults[0] }
   }
 
-  #take(found: Shown, now: number): boolean {
-    const { cert, key, ca } = this.#shown.options
+  #take(found: Served, now: number): boolean {
+    const { cert, key, ca } = this.#served.options
     const { options } = found
     if (options.cert === cert && options.key === key && options.ca === ca) return false
     if (found.expiresAt <= iso(now)) throw unusable(`The new certificate has expired at ${found.expiresAt}`)
     if (found.notBefore > iso(now)) throw unusable(`The new certificate is not valid before ${found.notBefore}`)
-    this.#shown = found
-    this.#follower?.(found)
+    this.#served = found
+    this.#listener?.(found)
     return true
   }
 
@@ -121,7 +121,7 @@ export class Certificates {
     return next && now >= next.notBefore ? [this.#files, next] : [this.#files]
   }
 
-  #load(pair: PairFiles): Shown {
+  #load(pair: PairFiles): Served {
     const cert = read(pair.cert)
     const key = read(pair.key)
     const leaf = certificateIn(cert, pair.cert)
@@ -157,7 +157,8 @@ function refuseUnservable(options: SecureContextOptions, file: string): void {
 }
 
 /** The one that lasts longest. */
-const best = (all: Shown[]): Shown | undefined => all.sort((a, b) => b.expiresAt.localeCompare(a.expiresAt))[0]
+const longestLived = (all: Served[]): Served | undefined =>
+  all.sort((a, b) => b.expiresAt.localeCompare(a.expiresAt))[0]
 
 const unusable = (why: string): Fail => new Fail(503, 'certificate_unusable', `${why}.`)
 
@@ -192,7 +193,7 @@ function authorities(file: string): string {
 }
 
 /** How a new box, which trusts nobody yet, recognizes the controller of its site. */
-export interface Introduction {
+export interface SiteAuthority {
   /** The site's own authority, PEM. */
   authority: string
   /** SHA-256 of the public key of what is shown, as curl takes it. */
@@ -200,7 +201,7 @@ export interface Introduction {
 }
 
 /** Introduces what is shown under this address; undefined for another address, and where the site has no authority of its own. */
-function introduction(leaf: X509Certificate, candidates: readonly string[], url: string): Introduction | undefined {
+function siteAuthority(leaf: X509Certificate, candidates: readonly string[], url: string): SiteAuthority | undefined {
   const host = new URL(url).hostname.replace(/^\[|\]$/g, '')
   const named = net.isIP(host) ? leaf.checkIP(host) : leaf.checkHost(host)
   const authority = named && candidates.map(readableCertificate).find((one) => one && isOwnAuthority(one, leaf))

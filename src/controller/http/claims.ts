@@ -1,7 +1,7 @@
 import { removeFiles } from './files.ts'
 
 /** A file that could not be removed, and why. */
-interface Left {
+interface RemovalFailure {
   error: string
   path: string
 }
@@ -38,7 +38,7 @@ export class PathClaims {
    */
   async removing<T>(work: (condemn: (paths: readonly string[]) => void) => T | Promise<T>): Promise<{
     done: T
-    left: Left[]
+    left: RemovalFailure[]
   }> {
     const mine: string[] = []
     const condemn = (paths: readonly string[]) => {

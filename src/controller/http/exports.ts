@@ -1,8 +1,8 @@
 // Exports, and lists that are given whole: so many at once, ended when nobody reads them any more, or nobody may.
 import { Fail } from '../../kernel/fail.ts'
-import { Places } from './places.ts'
+import { ConcurrencyLimit } from './places.ts'
 
-const MOST_PER_USER = 16
+const MAX_PER_USER = 16
 const CHECK_MS = 5000
 const UNREAD_MS = 60_000
 
@@ -19,8 +19,8 @@ export interface Reader {
 /** Every export under way; `close` ends them all. */
 export class Exports {
   private readonly monotonic: () => number
-  private readonly places = new Places(MOST_PER_USER)
-  private readonly open = new Set<Export>()
+  private readonly places = new ConcurrencyLimit(MAX_PER_USER)
+  private readonly open = new Set<ExportStream>()
 
   constructor(monotonic: () => number) {
     this.monotonic = monotonic
@@ -35,12 +35,12 @@ export class Exports {
       throw new Fail(
         429,
         'too_many_exports',
-        `${MOST_PER_USER} exports or whole lists of yours are under way: wait until one has ended`,
+        `${MAX_PER_USER} exports or whole lists of yours are under way: wait until one has ended`,
         { headers: { 'retry-after': '5' } },
       )
     }
     const leave = this.places.take(reader.caller)
-    const one: Export = new Export(rows, reader, this.monotonic, () => {
+    const one: ExportStream = new ExportStream(rows, reader, this.monotonic, () => {
       leave()
       this.open.delete(one)
     })
@@ -53,7 +53,7 @@ export class Exports {
   }
 }
 
-class Export {
+class ExportStream {
   private readonly reader: Reader
   private readonly rows: ReadableStreamDefaultReader<Uint8Array>
   private readonly monotonic: () => number

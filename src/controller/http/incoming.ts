@@ -30,7 +30,7 @@ interface Carrier {
 export function incoming(c: Context, { read, trustedProxies, upload }: Carrier): Incoming {
   const { incoming: message } = bindings(c)
   const client = address(message?.socket.remoteAddress ?? '', c, trustedProxies)
-  const chunks = () => message ?? memory(c)
+  const chunks = () => message ?? inMemoryBody(c)
   return {
     address: client,
     body() {
@@ -45,7 +45,7 @@ export function incoming(c: Context, { read, trustedProxies, upload }: Carrier):
   }
 }
 
-async function* memory(c: Context): AsyncIterable<Uint8Array> {
+async function* inMemoryBody(c: Context): AsyncIterable<Uint8Array> {
   if (c.req.raw.body) yield* c.req.raw.body as unknown as AsyncIterable<Uint8Array>
 }
 

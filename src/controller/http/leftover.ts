@@ -2,7 +2,7 @@ import type { Db } from '../store/db.ts'
 import type { AnyRoute, Target } from './route.ts'
 
 /** What named a thing that is gone: whose grants ended, and the allow policies. */
-export interface Ended {
+export interface EndedPermissions {
   grantsOf: string[]
   policies: string[]
 }
@@ -14,7 +14,7 @@ export const removesTarget = (r: AnyRoute): boolean => r.method === 'DELETE' && 
  * Ends the permissions that name a thing which is gone: ids may be chosen, and the next thing of that id is another one.
  * A refusal stays; it gives nobody anything.
  */
-export function leftoverPermissions(db: Db): (thing: Target) => Ended | undefined {
+export function permissionCleanup(db: Db): (thing: Target) => EndedPermissions | undefined {
   const named = `resource_id = @id AND resource_type IN (@type, '*')`
   const grants = db.stmt<{ id: string; type: string }, { userId: string }>(
     `DELETE FROM user_grants WHERE ${named} RETURNING user_id AS userId`,

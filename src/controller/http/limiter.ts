@@ -5,7 +5,7 @@ export interface Limiter {
   clear(key: string): void
   count(key: string, now: number): void
   /** Takes back what was counted at that time: it turned out to be none. */
-  undo(key: string, at: number): void
+  undo(key: string, time: number): void
 }
 
 // Times held over all keys: strangers choose the keys, so memory must not follow their number.

@@ -48,7 +48,7 @@ export function openapi(routes: readonly AnyRoute[], version: string): Json {
     const item = paths[path] ?? {}
     paths[path] = item
     const method = r.method.toLowerCase()
-    item[method] = item[method] ? twin(item[method], operation(r)) : operation(r)
+    item[method] = item[method] ? mergeOperations(item[method], operation(r)) : operation(r)
   }
   return {
     openapi: '3.1.0',
@@ -86,7 +86,7 @@ const byPath = (a: AnyRoute, b: AnyRoute): number => {
 const operationId = (r: AnyRoute): string => `${r.action}.${r.method.toLowerCase()}`
 
 /** Two records share a path where a session and a node credential may come: one operation that takes either. */
-function twin(first: Json, second: Json): Json {
+function mergeOperations(first: Json, second: Json): Json {
   const of = (key: string) => [...(first[key] as unknown[]), ...(second[key] as unknown[])]
   const also = [...((first['x-also'] as Json[] | undefined) ?? []), second]
   return { ...first, security: of('security'), 'x-also': also }

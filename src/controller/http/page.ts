@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { PageMeta } from '../../wire/scalars.ts'
-import { COUNTED } from '../store/filter.ts'
+import { COUNT_LIMIT } from '../store/filter.ts'
 
 /**
  * The paging block of a list answer. `limit` is the effective one. Counting ends `COUNTED` rows beyond the page: a
@@ -8,7 +8,7 @@ import { COUNTED } from '../store/filter.ts'
  */
 export function pageMeta(returned: number, total: number, limit: number | undefined, offset: number): PageMeta {
   const meta = { hasNextPage: offset + returned < total, hasPreviousPage: offset > 0, offset, returned, total }
-  const bounded = limit !== undefined && total >= offset + limit + COUNTED
+  const bounded = limit !== undefined && total >= offset + limit + COUNT_LIMIT
   return {
     ...meta,
     ...(limit === undefined ? {} : { limit }),

@@ -6,7 +6,7 @@ import type { Audit } from './audit.ts'
 import type { Bodies } from './bodies.ts'
 import type { CallerLimits } from './callerlimits.ts'
 import type { Exports } from './exports.ts'
-import type { Ended } from './leftover.ts'
+import type { EndedPermissions } from './leftover.ts'
 import type { Limiter } from './limiter.ts'
 import type { Principal } from './principal.ts'
 import type { Principals } from './principals.ts'
@@ -22,7 +22,7 @@ export interface Pipeline {
   db: Db
   group: CommitGroup
   /** Ends the permissions that name a thing which is gone. */
-  endPermissions: (thing: Target) => Ended | undefined
+  endPermissions: (thing: Target) => EndedPermissions | undefined
   /** Answers of many rows, while they are read. */
   exports: Exports
   /** Refused bootstrap, runner and metrics tokens per address. */
@@ -52,5 +52,5 @@ export interface Call {
   r: AnyRoute
   request: Incoming
   /** Its body is no longer held in memory: another one of the caller may come. */
-  worked: () => void
+  releaseBody: () => void
 }

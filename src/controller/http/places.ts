@@ -1,17 +1,17 @@
 import { Fail } from '../../kernel/fail.ts'
 
 /** How many things each caller has under way at once. */
-export class Places {
-  private readonly most: number
+export class ConcurrencyLimit {
+  private readonly limit: number
   private readonly taken = new Map<string, number>()
 
   /** `most`: places of one caller. */
   constructor(most: number) {
-    this.most = most
+    this.limit = most
   }
 
   full(caller: string): boolean {
-    return (this.taken.get(caller) ?? 0) >= this.most
+    return (this.taken.get(caller) ?? 0) >= this.limit
   }
 
   /** Takes a place, whether one is left or not; gives how to leave it, once or more often. */

@@ -33,7 +33,7 @@ const TOUCH_AFTER_MS = 60_000
 const SESSION = `
   SELECT u.id, u.email, u.name, s.id AS sessionId, s.last_seen_at AS lastSeenAt FROM sessions s JOIN users u ON u.id = s.user_id
   WHERE s.token_hash = @hash AND s.revoked_at IS NULL AND s.expires_at > @now AND u.disabled_at IS NULL`
-const SESSION_AGAIN = SESSION.replace('s.token_hash = @hash', 's.id = @id')
+const SESSION_BY_ID = SESSION.replace('s.token_hash = @hash', 's.id = @id')
 const TICKET = `
   SELECT u.id, u.email, u.name, s.id AS sessionId, s.last_seen_at AS lastSeenAt, t.permission FROM playback_tickets t
     JOIN sessions s ON s.id = t.session_id JOIN users u ON u.id = s.user_id
@@ -77,7 +77,7 @@ export interface Principals {
   /** Whether this is the static token of the monitoring system. */
   isScraper(bearer: string): boolean
   /** The person as they are now, for an answer that goes on: undefined when the session or the account has ended. */
-  again(principal: UserPrincipal): UserPrincipal | undefined
+  reload(principal: UserPrincipal): UserPrincipal | undefined
 }
 
 /** Tokens that stand in the settings; an absent one admits nobody. */
@@ -88,7 +88,7 @@ interface StaticTokens {
 
 export function principals(db: Db, clock: Clock, tokens: StaticTokens): Principals {
   const session = db.stmt<{ hash: string; now: string }, SessionRow>(SESSION)
-  const sessionAgain = db.stmt<{ id: string; now: string }, SessionRow>(SESSION_AGAIN)
+  const sessionById = db.stmt<{ id: string; now: string }, SessionRow>(SESSION_BY_ID)
   const ticketed = db.stmt<{ hash: string; now: string; recordingId: string }, SessionRow & { permission: Permission }>(
     TICKET,
   )
@@ -129,11 +129,13 @@ export function principals(db: Db, clock: Clock, tokens: StaticTokens): Principa
 
   const user = (bearer: string): Known<UserPrincipal> | undefined => {
     const row = session.get({ hash: hashToken(bearer), now: iso(clock.now()) })
-    return row && { principal: userWho(row, rights(row)), stale: stale(row.lastSeenAt) }
+    return row && { principal: userPrincipal(row, rights(row)), stale: stale(row.lastSeenAt) }
   }
-  const holder = (bearer: string, recordingId: string): Known<UserPrincipal> | undefined => {
+  const ticketHolder = (bearer: string, recordingId: string): Known<UserPrincipal> | undefined => {
     const row = ticketed.get({ hash: hashToken(bearer), now: iso(clock.now()), recordingId })
-    return row && { principal: lessened(userWho(row, rights(row)), row.permission), stale: stale(row.lastSeenAt) }
+    return (
+      row && { principal: restrictTo(userPrincipal(row, rights(row)), row.permission), stale: stale(row.lastSeenAt) }
+    )
   }
   const node = (bearer: string): Known<NodePrincipal> | undefined => {
     const row = credential.get({ hash: hashToken(bearer) })
@@ -141,7 +143,7 @@ export function principals(db: Db, clock: Clock, tokens: StaticTokens): Principa
     const principal: NodePrincipal = { kind: 'node', credentialId: row.id, nodeId: row.nodeId }
     return { principal, stale: row.state === 'pending' || stale(row.lastUsedAt) }
   }
-  const guest = (bearer: string, nodeId: string): Known<BootstrapPrincipal> | undefined => {
+  const bootstrapper = (bearer: string, nodeId: string): Known<BootstrapPrincipal> | undefined => {
     const tokenHash = hashToken(bearer)
     const row = bootstrap.get({ hash: tokenHash, nodeId, now: iso(clock.now()) })
     return row && { principal: { kind: 'bootstrap', nodeId, tokenHash, tokenPrefix: row.tokenPrefix }, stale: false }
@@ -162,13 +164,13 @@ export function principals(db: Db, clock: Clock, tokens: StaticTokens): Principa
       if (!bearer) return undefined
       // Known without the database: an outage is what it asks for.
       if (auth === 'scraper') return isScraper(bearer) ? { principal: { kind: 'scraper' }, stale: false } : undefined
-      if (auth === 'user') return isTicket(bearer) ? holder(bearer, params.id ?? '') : user(bearer)
+      if (auth === 'user') return isTicket(bearer) ? ticketHolder(bearer, params.id ?? '') : user(bearer)
       if (auth === 'node') return node(bearer)
-      return guest(bearer, params.id ?? '')
+      return bootstrapper(bearer, params.id ?? '')
     },
-    again({ sessionId }) {
-      const row = sessionAgain.get({ id: sessionId, now: iso(clock.now()) })
-      return row && userWho(row, rights(row))
+    reload({ sessionId }) {
+      const row = sessionById.get({ id: sessionId, now: iso(clock.now()) })
+      return row && userPrincipal(row, rights(row))
     },
     touch(principal, now) {
       if (principal.kind === 'user') touchSession.run({ id: principal.sessionId, now })
@@ -183,7 +185,7 @@ export function principals(db: Db, clock: Clock, tokens: StaticTokens): Principa
 }
 
 /** Somebody who may do one thing only, and that no more than they could without the ticket. */
-function lessened(principal: UserPrincipal, permission: Permission): UserPrincipal {
+function restrictTo(principal: UserPrincipal, permission: Permission): UserPrincipal {
   const capability = CAPABILITY_OF[permission]
   const rooms = [...principal.rooms].filter(([, held]) => capability !== undefined && held.has(capability))
   return {
@@ -194,7 +196,7 @@ function lessened(principal: UserPrincipal, permission: Permission): UserPrincip
   }
 }
 
-function userWho(row: SessionRow, { grants, policies, roles, rooms: roster }: Rights): UserPrincipal {
+function userPrincipal(row: SessionRow, { grants, policies, roles, rooms: roster }: Rights): UserPrincipal {
   const rooms = new Map<string, Set<string>>()
   for (const { capability, roomId } of roster) rooms.set(roomId, (rooms.get(roomId) ?? new Set()).add(capability))
   return {

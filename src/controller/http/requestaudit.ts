@@ -1,6 +1,6 @@
 import { Fail } from '../../kernel/fail.ts'
 import { HEADERS } from '../../wire/headers.ts'
-import type { Entry } from './audit.ts'
+import type { AuditEntry } from './audit.ts'
 import { isStranger } from './callerlimits.ts'
 import { removesTarget } from './leftover.ts'
 import type { Call, Pipeline } from './pipeline.ts'
@@ -13,7 +13,7 @@ export type RequestAudit = ReturnType<typeof requestAudit>
 export function requestAudit(pipeline: Pipeline, call: Call) {
   const { r } = call
   const principal = () => call.known?.principal
-  const machine = r.auth !== 'user' && r.auth !== 'none'
+  const isMachine = r.auth !== 'user' && r.auth !== 'none'
   // Few targets are named in the body: for the others it is not parsed.
   const target = (): Target => r.target(call.params as never, r.target.length > 1 ? bodyIfReadable() : undefined)
   const bodyIfReadable = (): unknown => {
@@ -27,7 +27,7 @@ export function requestAudit(pipeline: Pipeline, call: Call) {
   let limited: Fail | undefined
   let via: { capability: string; roomId: string } | undefined
 
-  const entry = (action: string, outcome: Entry['outcome'], more: Partial<Entry> = {}): Entry => {
+  const entry = (action: string, outcome: AuditEntry['outcome'], more: Partial<AuditEntry> = {}): AuditEntry => {
     const { details, ...rest } = more
     return {
       action,
@@ -68,7 +68,7 @@ export function requestAudit(pipeline: Pipeline, call: Call) {
     const refusal = refused(known.principal)
     if (refusal) {
       writeWithinLimit(() => {
-        if (machine) pipeline.audit.write(entry(failure, 'denied', { reason: refusal.reason }), call.now)
+        if (isMachine) pipeline.audit.write(entry(failure, 'denied', { reason: refusal.reason }), call.now)
         else decided('denied', refusal.reason)
       })
       return { refusal }
@@ -115,8 +115,8 @@ export function requestAudit(pipeline: Pipeline, call: Call) {
     // A stranger's success is one more row that anybody can have written.
     if (isStranger(call) && !actor && pipeline.callerLimits.refusal(call) !== 'row') return done
     const changed = done.changed ?? (before !== undefined || after !== undefined)
-    if (!machine || changed) pipeline.audit.write(row(), call.now)
-    else if (r.audit !== 'change') pipeline.audit.quiet(actorOf(principal()).id, success, row, call.now)
+    if (!isMachine || changed) pipeline.audit.write(row(), call.now)
+    else if (r.audit !== 'change') pipeline.audit.writeThrottled(actorOf(principal()).id, success, row, call.now)
     return done
   }
 
@@ -140,8 +140,8 @@ export function requestAudit(pipeline: Pipeline, call: Call) {
     succeeded,
     failed,
     /** The caller has been refused too often already: counted, without a transaction. */
-    isSpent(): boolean {
-      if (!pipeline.callerLimits.isSpent(call)) return false
+    isExhausted(): boolean {
+      if (!pipeline.callerLimits.isExhausted(call)) return false
       writeWithinLimit(() => {})
       return true
     },
@@ -154,7 +154,7 @@ export function requestAudit(pipeline: Pipeline, call: Call) {
     },
     /** Nobody we know: the refusal to throw. */
     stranger: (): Fail =>
-      new Fail(401, machine ? strangerReason(r, call.bearer) : 'unauthenticated', 'Unauthorized', {
+      new Fail(401, isMachine ? strangerReason(r, call.bearer) : 'unauthenticated', 'Unauthorized', {
         outcome: 'denied',
       }),
     /** Judged once more behind a wait: what the caller may not do any longer. */
@@ -183,7 +183,7 @@ function strangerReason(r: AnyRoute, bearer: string): string {
   return `${bearer ? 'invalid' : 'missing'}_${r.auth}_token`
 }
 
-function contextOf(call: Call): NonNullable<Entry['context']> {
+function contextOf(call: Call): NonNullable<AuditEntry['context']> {
   const principal = call.known?.principal
   // A stranger names no session: what stands in the audit must be somebody's.
   const claimed = isStranger(call) ? undefined : call.request.header(HEADERS.sessionId)?.slice(0, 120)

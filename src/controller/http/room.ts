@@ -3,16 +3,16 @@ import { Fail } from '../../kernel/fail.ts'
 
 const MIB = 2 ** 20
 /** Looked at again after so many bytes, of all senders together. */
-const STEP = 8 * MIB
+const CHECK_INTERVAL_BYTES = 8 * MIB
 
 /**
  * What takes leave free on their disk, bytes: with less the database could not even note that something is deleted. On a small
  * disk a twentieth of it, so that it can be used at all.
  */
-export const reserveOf = (diskBytes: number): number => Math.min(64 * MIB, diskBytes / 20)
+export const reservedBytes = (diskBytes: number): number => Math.min(64 * MIB, diskBytes / 20)
 
 /** The room there is for takes on their disk. */
-export class Room {
+export class DiskSpace {
   private readonly dir: string
   private granted = 0
 
@@ -28,7 +28,7 @@ export class Room {
     const { bavail, blocks, bsize } = await statfs(this.dir)
     // What is here already is taken; and not every file system on a network says how large it is.
     if (bytes <= 0 || blocks === 0) return
-    const free = bavail * bsize - reserveOf(blocks * bsize)
+    const free = bavail * bsize - reservedBytes(blocks * bsize)
     if (free < bytes)
       throw new Fail(
         507,
@@ -39,10 +39,10 @@ export class Room {
   }
 
   /** Called before so many bytes are written. @throws Fail 507 */
-  async take(bytes: number): Promise<void> {
+  async reserve(bytes: number): Promise<void> {
     this.granted -= bytes
     if (this.granted >= 0) return
-    await this.check(STEP)
-    this.granted = STEP
+    await this.check(CHECK_INTERVAL_BYTES)
+    this.granted = CHECK_INTERVAL_BYTES
   }
 }

@@ -172,19 +172,19 @@ export type AnyRoute =
   | FlowRoute<Any, Any, Any, Any, Any>
   | StreamRoute<Any, Any, Any, Any>
 
-type Sans<T> = Omit<T, 'kind'>
+type Unkinded<T> = Omit<T, 'kind'>
 
 /** A synchronous handler inside ONE transaction, together with its audit rows. */
 export const route = <S extends string, A extends Auth, B = undefined, Q = undefined, R = unknown>(
-  record: Sans<TxRoute<S, A, B, Q, R>>,
+  record: Unkinded<TxRoute<S, A, B, Q, R>>,
 ): AnyRoute => ({ kind: 'tx', ...record })
 
 /** I/O first, then `commit(...)` for the writes. */
 export const flow = <S extends string, A extends Auth, B = undefined, Q = undefined, R = unknown>(
-  record: Sans<FlowRoute<S, A, B, Q, R>>,
+  record: Unkinded<FlowRoute<S, A, B, Q, R>>,
 ): AnyRoute => ({ kind: 'flow', ...record })
 
 /** The handler owns the Response: server-sent events, audio, files. */
 export const stream = <S extends string, A extends Auth, B = undefined, Q = undefined>(
-  record: Sans<StreamRoute<S, A, B, Q>>,
+  record: Unkinded<StreamRoute<S, A, B, Q>>,
 ): AnyRoute => ({ kind: 'stream', ...record })

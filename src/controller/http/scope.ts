@@ -93,16 +93,16 @@ export function scope(db: Db): Scope {
     return [{ type, id }, ...more.filter((pair) => !only || only.includes(pair.type))]
   }
 
-  const whole = (type: string, id: string): Pair[] => {
+  const expandWithSites = (type: string, id: string): Pair[] => {
     const pairs = expand(type, id)
     const rooms = pairs.filter((pair) => pair.type === 'room').map((room) => room.id)
     return rooms.length === 0 ? pairs : [...pairs, ...sites.all({ rooms: JSON.stringify(rooms) })]
   }
 
   return {
-    expand: (target) => (target.id === undefined ? [] : whole(target.type, target.id)),
+    expand: (target) => (target.id === undefined ? [] : expandWithSites(target.type, target.id)),
     decide: (principal, permission, target) =>
-      verdict(principal, permission, target.id === undefined ? undefined : whole(target.type, target.id)),
+      verdict(principal, permission, target.id === undefined ? undefined : expandWithSites(target.type, target.id)),
   }
 }
 
@@ -119,13 +119,13 @@ export const bypasses = (principal: UserPrincipal): boolean =>
   principal.roles.some((role) => BYPASS_ROLES.includes(role as Role))
 
 /** Whether a refusal names the resource: it binds everybody, also where nobody needs a grant. */
-const refuses = (principal: UserPrincipal, pairs: Pair[]): boolean => anyMatch(principal.deny, pairs)
-const visibilities = (principal: UserPrincipal, pairs: Pair[]): boolean =>
+const isDenied = (principal: UserPrincipal, pairs: Pair[]): boolean => anyMatch(principal.deny, pairs)
+const isGranted = (principal: UserPrincipal, pairs: Pair[]): boolean =>
   bypasses(principal) || anyMatch(principal.allow, pairs)
 
 /** Whether a resource is in the caller's scope, whatever the permission. */
 export const inScope = (principal: UserPrincipal, pairs: Pair[]): boolean =>
-  !refuses(principal, pairs) && visibilities(principal, pairs)
+  !isDenied(principal, pairs) && isGranted(principal, pairs)
 
 /**
  * The order of decision (docs/contract/access.md: Order of decision): deny beats everything, then owner and admin, then allow
@@ -133,8 +133,8 @@ export const inScope = (principal: UserPrincipal, pairs: Pair[]): boolean =>
  * a target without id, where only the permission decides.
  */
 export function verdict(principal: UserPrincipal, permission: Permission, pairs: Pair[] | undefined): Verdict {
-  if (pairs && refuses(principal, pairs)) return { allowed: false, reason: 'access_policy_denied' }
-  if ((!pairs || visibilities(principal, pairs)) && principal.permissions.has(permission)) return { allowed: true }
+  if (pairs && isDenied(principal, pairs)) return { allowed: false, reason: 'access_policy_denied' }
+  if ((!pairs || isGranted(principal, pairs)) && principal.permissions.has(permission)) return { allowed: true }
   const capability = CAPABILITY_OF[permission]
   const room = pairs?.find(
     (p) => p.type === 'room' && capability !== undefined && principal.rooms.get(p.id)?.has(capability),

@@ -6,7 +6,7 @@ import { Fail } from '../../kernel/fail.ts'
 import { errorFields } from '../../kernel/log.ts'
 import { API_PREFIX, HEADERS } from '../../wire/headers.ts'
 import { JSON_LIMIT, STRANGER_LIMIT } from './bodies.ts'
-import { jsonIn, parsed } from './body.ts'
+import { parseBody, parsed } from './body.ts'
 import { callerOf, isStranger } from './callerlimits.ts'
 import type { Reader } from './exports.ts'
 import { ANSWER, withDefaults } from './headers.ts'
@@ -59,7 +59,7 @@ function byPath(routes: readonly AnyRoute[]): [string, AnyRoute[]][] {
 }
 
 // Two records on one path differ by who may come: a node token finds the node's record, the scraper's the scraper's.
-function chosen(pipeline: Pipeline, candidates: AnyRoute[], bearer: string): AnyRoute {
+function routeFor(pipeline: Pipeline, candidates: AnyRoute[], bearer: string): AnyRoute {
   const auth = authOf(pipeline, candidates, bearer)
   return candidates.find((r) => r.auth === auth) ?? (candidates[0] as AnyRoute)
 }
@@ -78,19 +78,19 @@ function bearerOf(c: Context): string {
 
 // A browser's player sends no header: on routes that send audio its ticket may stand in the address, and there alone.
 function ticketOf(r: AnyRoute, c: Context): string {
-  if (r.method !== 'GET' || r.kind !== 'stream' || !isTicketed(r.permission)) return ''
+  if (r.method !== 'GET' || r.kind !== 'stream' || !sendsAudio(r.permission)) return ''
   const ticket = c.req.query('ticket') ?? ''
   return isTicket(ticket) ? ticket : ''
 }
 
-const isTicketed = (permission: AnyRoute['permission']): boolean =>
+const sendsAudio = (permission: AnyRoute['permission']): boolean =>
   permission === 'recording:playback' || permission === 'recording:download'
 
 /** The only road from a request to a handler: who, what, may they, ALWAYS write it down, then do it. */
 async function handle(pipeline: Pipeline, candidates: AnyRoute[], c: Context): Promise<Response> {
   const header = bearerOf(c)
-  const r = chosen(pipeline, candidates, header)
-  const worked = Promise.withResolvers<void>()
+  const r = routeFor(pipeline, candidates, header)
+  const bodyReleased = Promise.withResolvers<void>()
   const bearer = header || ticketOf(r, c)
   const call: Call = {
     bearer,
@@ -101,32 +101,32 @@ async function handle(pipeline: Pipeline, candidates: AnyRoute[], c: Context): P
     path: c.req.path,
     r,
     request: incoming(c, {
-      read: (source, most) => bodiesFor(pipeline, call).read(source, callerOf(call), most, worked.promise),
+      read: (source, most) => bodiesFor(pipeline, call).read(source, callerOf(call), most, bodyReleased.promise),
       trustedProxies: pipeline.trustedProxies,
       upload: r.upload === true,
     }),
-    worked: worked.resolve,
+    releaseBody: bodyReleased.resolve,
   }
-  const notes = requestAudit(pipeline, call)
+  const audit = requestAudit(pipeline, call)
   // A probe must answer whatever is wrong with the database: nobody is looked up for it, and nothing is written.
-  if (r.kind === 'stream' && r.audit === 'none') return withDefaults((await r.run(unjudged(call))).response)
+  if (r.kind === 'stream' && r.audit === 'none') return withDefaults((await r.run(probeInput(call))).response)
   try {
-    call.known = await identified(pipeline, call, notes, candidates.some(isGuessable))
-    checkLimits(pipeline, call, notes)
+    call.known = await identify(pipeline, call, audit, candidates.some(isGuessable))
+    checkLimits(pipeline, call, audit)
     await readBody(call)
-    const done = await admitted(pipeline, call, notes, r.query ? c.req.query() : {})
+    const done = await dispatch(pipeline, call, audit, r.query ? c.req.query() : {})
     return done instanceof Response ? done : answer(pipeline, c, r, done)
   } catch (e) {
     if (call.known?.principal.kind === 'scraper' && e instanceof Fail && e.status === 503) return pipeline.outage()
     // A failure of ours stays one, whoever hears of it.
-    return refuse(pipeline, c, r, e instanceof Fail && e.status < 500 ? (notes.limited() ?? e) : e)
+    return refuse(pipeline, c, r, e instanceof Fail && e.status < 500 ? (audit.limited() ?? e) : e)
   } finally {
-    call.worked()
+    call.releaseBody()
   }
 }
 
 /** What a handler gets that is there for anybody and has neither body nor query. */
-const unjudged = (call: Call): AnyInput => ({
+const probeInput = (call: Call): AnyInput => ({
   body: undefined,
   now: call.now,
   params: call.params as never,
@@ -136,30 +136,30 @@ const unjudged = (call: Call): AnyInput => ({
 })
 
 /** @throws Fail 429 for an account that asks too often, and for a stranger who was refused too often this minute. */
-function checkLimits(pipeline: Pipeline, call: Call, notes: RequestAudit): void {
+function checkLimits(pipeline: Pipeline, call: Call, audit: RequestAudit): void {
   pipeline.callerLimits.request(call, call.r)
-  if (isStranger(call) && !call.r.signsIn && notes.isSpent()) throw pipeline.callerLimits.limited(call)
+  if (isStranger(call) && !call.r.signsIn && audit.isExhausted()) throw pipeline.callerLimits.limited(call)
 }
 
 // Tokens that people chose; a path that takes one also counts what else is tried there.
 const isGuessable = ({ auth }: AnyRoute): boolean => auth === 'bootstrap' || auth === 'runner' || auth === 'scraper'
 
 /** Who is calling. @throws Fail 401 for a stranger, 429 for an address that keeps guessing tokens (ADR-0005). */
-async function identified(
+async function identify(
   pipeline: Pipeline,
   call: Call,
-  notes: RequestAudit,
+  audit: RequestAudit,
   guessable: boolean,
 ): Promise<Call['known']> {
   const { auth } = call.r
-  return reported(pipeline, call, notes, async () => {
+  return withFailureAudit(pipeline, call, audit, async () => {
     const { network } = call.request
     const wait = guessable ? pipeline.guesses.blocked(network, pipeline.clock.monotonic()) : undefined
     if (wait)
       throw new Fail(429, 'rate_limited', 'Too many refused tokens', { headers: { 'retry-after': String(wait) } })
     const known = pipeline.principals.authenticate(auth, call.bearer, call.params)
     if (!known && guessable) pipeline.guesses.count(network, pipeline.clock.monotonic())
-    if (!known) throw notes.stranger()
+    if (!known) throw audit.stranger()
     return known
   })
 }
@@ -178,7 +178,7 @@ async function readBody(call: Call): Promise<void> {
   if (!call.r.body) return
   try {
     const parts = await call.request.whole(limitOf(call.r))
-    call.body = once(() => jsonIn(parts))
+    call.body = once(() => parseBody(parts))
   } catch (e) {
     if (!(e instanceof Fail)) throw e
     call.body = () => {
@@ -198,10 +198,10 @@ function once<T>(make: () => T): () => T {
 
 type AnyInput = Input<string, Auth, unknown, unknown>
 
-async function admitted(
+async function dispatch(
   pipeline: Pipeline,
   call: Call,
-  notes: RequestAudit,
+  audit: RequestAudit,
   query: Record<string, string>,
 ): Promise<Done<unknown> | Response> {
   const { r } = call
@@ -215,17 +215,17 @@ async function admitted(
     principal: call.known?.principal as never,
   })
   const gated = async <T>(step: () => T): Promise<T> => {
-    const turn = () => notes.gate() ?? { value: step() }
+    const turn = () => audit.gate() ?? { value: step() }
     const outcome = await pipeline.group
-      .submit(turn, durable, notes.failedBehindGate, callerOf(call))
-      .finally(() => call.worked())
+      .submit(turn, durable, audit.failedBehindGate, callerOf(call))
+      .finally(() => call.releaseBody())
     if ('refusal' in outcome) throw outcome.refusal
     return outcome.value
   }
-  if (r.kind === 'tx') return gated(() => notes.succeeded(r.run(input()) as Done<unknown>))
+  if (r.kind === 'tx') return gated(() => audit.succeeded(r.run(input()) as Done<unknown>))
   const ready = await gated(input)
-  return reported<Done<unknown> | Response>(pipeline, call, notes, () =>
-    r.kind === 'flow' ? flowing(pipeline, call, notes, ready, r.run) : streaming(pipeline, call, notes, r.run(ready)),
+  return withFailureAudit<Done<unknown> | Response>(pipeline, call, audit, () =>
+    r.kind === 'flow' ? runFlow(pipeline, call, audit, ready, r.run) : runStream(pipeline, call, audit, r.run(ready)),
   )
 }
 
@@ -235,10 +235,10 @@ const inTurn = <T>({ group }: Pipeline, call: Call, write: () => T, durable = tr
 
 type FlowRun = (input: AnyInput, commit: Commit) => Promise<Done<unknown>>
 
-async function flowing(
+async function runFlow(
   pipeline: Pipeline,
   call: Call,
-  notes: RequestAudit,
+  audit: RequestAudit,
   input: AnyInput,
   run: FlowRun,
 ): Promise<Done<unknown>> {
@@ -246,10 +246,10 @@ async function flowing(
   const checkStillAllowed = (): void => {
     if (committed !== undefined) {
       // What is written already may have moved or removed the target: the credential alone is asked for.
-      if (!pipeline.principals.authenticate(call.r.auth, call.bearer, call.params)) throw notes.revoked()
+      if (!pipeline.principals.authenticate(call.r.auth, call.bearer, call.params)) throw audit.revoked()
       return
     }
-    const refusal = notes.refusedNow()
+    const refusal = audit.refusedNow()
     if (refusal) throw refusal
   }
   const commit: Commit = async (write, durable = true) => {
@@ -260,7 +260,7 @@ async function flowing(
         // The I/O before this write took its time: credential and rights must still be good.
         checkStillAllowed()
         call.now = iso(pipeline.clock.now())
-        return notes.succeeded(write(call.now))
+        return audit.succeeded(write(call.now))
       },
       durable,
     )
@@ -271,26 +271,26 @@ async function flowing(
   // Something was waited for after the last write, or there was none: what it found is not for a credential that ended.
   if (done !== committed) checkStillAllowed()
   call.now = iso(pipeline.clock.now())
-  if (committed === undefined) await inTurn(pipeline, call, () => notes.succeeded(done), call.r.audit !== 'telemetry')
+  if (committed === undefined) await inTurn(pipeline, call, () => audit.succeeded(done), call.r.audit !== 'telemetry')
   return done
 }
 
 // What is sent may have been waited for: it goes only to who may have it now.
-async function streaming(
+async function runStream(
   pipeline: Pipeline,
   call: Call,
-  notes: RequestAudit,
+  audit: RequestAudit,
   running: Promise<Streamed>,
 ): Promise<Response> {
   const { response: made, ...audited } = await running
-  const response = isStreamed(made) ? await pipeline.exports.bounded(made, readerOf(call, notes)) : made
+  const response = isStreamed(made) ? await pipeline.exports.bounded(made, readerOf(call, audit)) : made
   try {
     withDefaults(response)
     await inTurn(pipeline, call, () => {
-      const refusal = notes.refusedNow()
+      const refusal = audit.refusedNow()
       if (refusal) throw refusal
       call.now = iso(pipeline.clock.now())
-      return notes.succeeded({ data: null, ...audited })
+      return audit.succeeded({ data: null, ...audited })
     })
     return response
   } catch (e) {
@@ -299,19 +299,24 @@ async function streaming(
   }
 }
 
-const readerOf = (call: Call, notes: RequestAudit): Reader => ({
+const readerOf = (call: Call, audit: RequestAudit): Reader => ({
   caller: callerOf(call),
   gone: call.request.gone(),
-  mayGoOn: () => notes.refusedNow() === undefined,
+  mayGoOn: () => audit.refusedNow() === undefined,
 })
 
-async function reported<T>(pipeline: Pipeline, call: Call, notes: RequestAudit, run: () => Promise<T>): Promise<T> {
+async function withFailureAudit<T>(
+  pipeline: Pipeline,
+  call: Call,
+  audit: RequestAudit,
+  run: () => Promise<T>,
+): Promise<T> {
   try {
     return await run()
   } catch (e) {
     // It may have been waited for long: the row says when it failed, not when it was asked for.
     call.now = iso(pipeline.clock.now())
-    if (!notes.isSpent()) await inTurn(pipeline, call, () => notes.failed(e))
+    if (!audit.isExhausted()) await inTurn(pipeline, call, () => audit.failed(e))
     throw e
   }
 }

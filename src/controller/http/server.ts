@@ -16,7 +16,7 @@ const HANDSHAKE_MS = 20_000
 // Half a year: a browser that has been here does not try plain HTTP again.
 const HSTS = 'max-age=15552000'
 /** A log line about refused clients at most this often. */
-const TOLD_EVERY_MS = 60_000
+const LOG_INTERVAL_MS = 60_000
 
 interface Tls {
   certificates: Certificates
@@ -66,7 +66,7 @@ export class Server {
 type Listener = ReturnType<typeof getRequestListener>
 
 function secured({ certificates, log }: Tls, listener: Listener): https.Server {
-  const { mode, shown } = certificates
+  const { mode, served: shown } = certificates
   const clients = { rejectUnauthorized: mode === 'required', requestCert: mode !== 'off' }
   const options = { ...LIMITS, ...shown.options, ...clients, handshakeTimeout: HANDSHAKE_MS }
   const server = https.createServer(options, (request, response) => {
@@ -74,25 +74,25 @@ function secured({ certificates, log }: Tls, listener: Listener): https.Server {
     return listener(request, response)
   })
   // Connections that stand keep the context they began with.
-  certificates.follow((next) => server.setSecureContext(next.options))
-  server.on('tlsClientError', refusals(log))
+  certificates.onChange((next) => server.setSecureContext(next.options))
+  server.on('tlsClientError', logRefusals(log))
   server.on('secureConnection', (socket) => {
     const client = socket.authorized ? socket.getPeerX509Certificate() : undefined
-    if (client) certificates.met(client)
+    if (client) certificates.noteClient(client)
   })
   return server
 }
 
 /** Tells whose client certificate was refused: the client itself only sees its connection end. */
-function refusals(log: Log): (e: Error, socket: TLSSocket) => void {
-  let told = Number.NEGATIVE_INFINITY
+function logRefusals(log: Log): (e: Error, socket: TLSSocket) => void {
+  let lastLoggedAt = Number.NEGATIVE_INFINITY
   return (e, socket) => {
     const { code } = e as NodeJS.ErrnoException
     const missing = code === 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE' ? 'it showed none' : undefined
     const reason = missing ?? socket.authorizationError
     // Port scanners and broken connections are nobody's to look at.
-    if (!reason || performance.now() - told < TOLD_EVERY_MS) return
-    told = performance.now()
+    if (!reason || performance.now() - lastLoggedAt < LOG_INTERVAL_MS) return
+    lastLoggedAt = performance.now()
     log.warn('client certificate refused', { address: socket.remoteAddress, reason: String(reason) })
   }
 }

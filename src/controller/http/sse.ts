@@ -1,5 +1,5 @@
 // Server-sent events (HTML living standard, 9.2), one writer per client.
-import type { Asking, Streams } from './streams.ts'
+import type { StreamRequest, Streams } from './streams.ts'
 
 /** Events on their way to one client: per key only the newest waits, so that a slow client skips instead of buffering. */
 export interface EventQueue {
@@ -28,7 +28,7 @@ const HEARTBEAT = utf8.encode(': still here\n\n')
 const GREETING = 'retry: 2000\n\n'
 
 /** An endless answer of events; ends when the client has gone, when it may not go on, and at stop. @throws Fail 429 */
-export function eventStream(streams: Streams, userId: string, request: Asking, source: EventSource): Response {
+export function eventStream(streams: Streams, userId: string, request: StreamRequest, source: EventSource): Response {
   const waiting = new Map<string, () => string>()
   let opening = GREETING
   const take = (): Uint8Array | undefined => {

@@ -1,6 +1,6 @@
 // Answers without an end: what the client can take is asked for, nothing is kept for it on the way.
 import type { Clock } from '../../kernel/clock.ts'
-import { Places, tooManyStreams } from './places.ts'
+import { ConcurrencyLimit, tooManyStreams } from './places.ts'
 import type { Incoming } from './route.ts'
 
 /** Where an endless answer comes from. */
@@ -16,10 +16,10 @@ export interface Source {
 }
 
 /** Who asks for an endless answer. */
-export type Asking = Pick<Incoming, 'gone' | 'method'>
+export type StreamRequest = Pick<Incoming, 'gone' | 'method'>
 
-const MOST_PER_USER = 16
-const MOST = 1000
+const MAX_PER_USER = 16
+const MAX_STREAMS = 1000
 const CHECK_MS = 5000
 const IDLE_MS = 15_000
 // Between two writes: what comes in meanwhile goes out together.
@@ -29,7 +29,7 @@ const PACE_MS = 50
 export class Streams {
   private readonly clock: Clock
   private readonly open = new Map<EndlessStream, () => void>()
-  private readonly places = new Places(MOST_PER_USER)
+  private readonly places = new ConcurrencyLimit(MAX_PER_USER)
   private closed = false
 
   constructor(clock: Clock) {
@@ -40,18 +40,18 @@ export class Streams {
    * The body of an answer; none for a HEAD. It keeps a place until it has ended or its client has gone, read or not.
    * @throws Fail 429 when the user, or everybody, has too many.
    */
-  stream(userId: string, request: Asking, source: Source): ReadableStream<Uint8Array> | null {
-    if (this.open.size >= MOST || this.places.full(userId)) throw tooManyStreams()
+  stream(userId: string, request: StreamRequest, source: Source): ReadableStream<Uint8Array> | null {
+    if (this.open.size >= MAX_STREAMS || this.places.full(userId)) throw tooManyStreams()
     if (request.method === 'HEAD') return null
-    const feed: EndlessStream = new EndlessStream(this.clock, source, () => {
-      this.open.get(feed)?.()
-      this.open.delete(feed)
+    const stream: EndlessStream = new EndlessStream(this.clock, source, () => {
+      this.open.get(stream)?.()
+      this.open.delete(stream)
     })
-    this.open.set(feed, this.places.take(userId))
+    this.open.set(stream, this.places.take(userId))
     const gone = request.gone()
-    gone.addEventListener('abort', () => feed.end(), { once: true })
-    if (this.closed || gone.aborted) feed.end()
-    return new ReadableStream(feed, { highWaterMark: 0 })
+    gone.addEventListener('abort', () => stream.end(), { once: true })
+    if (this.closed || gone.aborted) stream.end()
+    return new ReadableStream(stream, { highWaterMark: 0 })
   }
 
   /** How many there are. */
@@ -62,7 +62,7 @@ export class Streams {
   /** Ends all, and later ones at once: the controller is stopping. */
   close(): void {
     this.closed = true
-    for (const feed of this.open.keys()) feed.end()
+    for (const stream of this.open.keys()) stream.end()
   }
 }
 

@@ -1,5 +1,5 @@
 import type { PathClaims } from '../http/claims.ts'
-import type { Room } from '../http/room.ts'
+import type { DiskSpace } from '../http/room.ts'
 import type { ChunkStore } from './chunks/chunks.store.ts'
 import type { ClaimStore } from './jobs/claims.store.ts'
 import type { JobService } from './jobs/jobs.service.ts'
@@ -31,5 +31,5 @@ export interface RecordingsApi {
   profiles: ProfileStore
   recordings: RecordingStore
   /** The disk of the takes. */
-  room: Room
+  room: DiskSpace
 }

@@ -5,7 +5,7 @@ import type { FleetApi } from '../fleet/api.ts'
 import { PathClaims } from '../http/claims.ts'
 import { REMOVED } from '../http/files.ts'
 import { sweepIncoming } from '../http/parts.ts'
-import { Room } from '../http/room.ts'
+import { DiskSpace } from '../http/room.ts'
 import type { Base, Module } from '../module.ts'
 import type { ClockApi } from '../monitoring/clock/api.ts'
 import type { HealthApi } from '../monitoring/health/api.ts'
@@ -103,7 +103,7 @@ function apiOf(base: Base, { fleet, health: { health }, settings }: Deps): Recor
     profiles,
     recording,
     recordings,
-    room: new Room(config.SVC_RECORDING_CACHE_DIR),
+    room: new DiskSpace(config.SVC_RECORDING_CACHE_DIR),
   }
 }
 

@@ -10,7 +10,7 @@ export interface Runner {
   enabled: boolean
   intervalSeconds: number
   /** The wall clock jumped by so many ms: what the runner remembers of times is to be moved along. */
-  moved?(by: number): void
+  clockJumped?(by: number): void
   name: string
   /** One pass; what it returns is shown as the last result. */
   tick(now: string): unknown
@@ -29,9 +29,9 @@ interface RunnerStatus {
 }
 
 // Passes of a runner that always has something due are at least this far apart.
-const SOONEST_MS = 50
+const MIN_DELAY_MS = 50
 // A timer may fire a moment before its time.
-const LATE_MS = 3
+const TIMER_SLACK_MS = 3
 
 interface Entry {
   job?: Cron
@@ -49,7 +49,7 @@ interface Entry {
 export class Ticker {
   private readonly clock: Clock
   private readonly log: Log
-  private readonly alarms = new Map<string, NodeJS.Timeout>()
+  private readonly timers = new Map<string, NodeJS.Timeout>()
   private readonly passes = new Set<Promise<void>>()
   private table: Entry[] = []
   private started = false
@@ -86,8 +86,8 @@ export class Ticker {
   }
 
   /** The wall clock jumped by so many ms: every runner hears of it, keeps its pace, and asks anew what is due. */
-  moved(by: number): void {
-    for (const { runner } of this.table) runner.moved?.(by)
+  clockJumped(by: number): void {
+    for (const { runner } of this.table) runner.clockJumped?.(by)
     if (!this.started) return
     for (const entry of this.enabled()) {
       this.arm(entry)
@@ -107,15 +107,15 @@ export class Ticker {
   /** What a runner has to do may have changed: asks again when that is due. Does nothing before the start. */
   reschedule(name: string): void {
     const runner = this.table.find((entry) => entry.runner.name === name)?.runner
-    clearTimeout(this.alarms.get(name))
-    this.alarms.delete(name)
+    clearTimeout(this.timers.get(name))
+    this.timers.delete(name)
     const due = this.started && runner?.enabled ? this.dueOf(runner) : undefined
     if (!runner || due === undefined) return
-    const wait = Math.max(Date.parse(due) - this.clock.now(), SOONEST_MS)
+    const wait = Math.max(Date.parse(due) - this.clock.now(), MIN_DELAY_MS)
     if (wait < runner.intervalSeconds * 1000)
-      this.alarms.set(
+      this.timers.set(
         name,
-        setTimeout(() => void this.run(name), wait + LATE_MS),
+        setTimeout(() => void this.run(name), wait + TIMER_SLACK_MS),
       )
   }
 
@@ -127,7 +127,7 @@ export class Ticker {
   async stop(): Promise<void> {
     this.started = false
     for (const { job } of this.table) job?.stop()
-    for (const alarm of this.alarms.values()) clearTimeout(alarm)
+    for (const alarm of this.timers.values()) clearTimeout(alarm)
     await Promise.all(this.passes)
   }
 
@@ -154,7 +154,7 @@ export class Ticker {
     if (!this.started) return
     const now = this.clock.monotonic()
     // Otherwise the wall clock went forward while croner waited: it is not time yet.
-    if (now >= entry.nextAt - LATE_MS) {
+    if (now >= entry.nextAt - TIMER_SLACK_MS) {
       const interval = entry.runner.intervalSeconds * 1000
       entry.nextAt = Math.max(entry.nextAt + interval, now + interval / 2)
       void this.run(entry.runner.name)

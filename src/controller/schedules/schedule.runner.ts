@@ -5,7 +5,7 @@ import { errorFields, type Log } from '../../kernel/log.ts'
 import { dateOf } from '../../kernel/zones.ts'
 import type { Events } from '../events.ts'
 import type { FleetApi } from '../fleet/api.ts'
-import type { Audit, Entry } from '../http/audit.ts'
+import type { Audit, AuditEntry } from '../http/audit.ts'
 import { systemActor } from '../http/principal.ts'
 import { isCaptureFault } from '../recordings/library/capturevalidation.rules.ts'
 import type { Runner } from '../scheduler/ticker.ts'
@@ -187,7 +187,12 @@ function postponed(parts: Parts, tell: Teller, { run, schedule, seen }: Start, e
 
 /** The audit of the runner. */
 function teller({ audit }: Parts) {
-  const write = (s: Stored, name: string, entry: Pick<Entry, 'outcome'> & Partial<Entry>, now: string): void => {
+  const write = (
+    s: Stored,
+    name: string,
+    entry: Pick<AuditEntry, 'outcome'> & Partial<AuditEntry>,
+    now: string,
+  ): void => {
     const target = { type: 'schedule', id: s.id, name: s.name }
     const actor = systemActor('scheduler')
     audit.write({ action: `schedules.due_run.${name}`, actor, permission: 'schedule:manage', target, ...entry }, now)

@@ -68,7 +68,7 @@ export function scheduleDrafts(parts: DraftParts) {
 
 /** What stands in for settings that a new schedule does not name. */
 function standIns({ settings }: DraftParts) {
-  const { profile, retention, upload, watchdog } = settings.chosen()
+  const { profile, retention, upload, watchdog } = settings.defaults()
   return {
     ...{ recordingProfileId: profile, retentionPolicyId: retention, watchdogPolicyId: watchdog },
     // The built-in one sends nothing: a take gets it that has none.
@@ -164,7 +164,7 @@ function checkSettings(
   principal: UserPrincipal,
   before: Stored | undefined,
 ): void {
-  const common = new Set([...Object.values<string>(BUILT_IN), ...Object.values(settings.chosen())])
+  const common = new Set([...Object.values<string>(BUILT_IN), ...Object.values(settings.defaults())])
   const named = SETTINGS_OF.flatMap(([field, type]) => [draft[field]].flat().map((id) => ({ field, id, type })))
   for (const { id, type } of named)
     if (!references.hasSetting(type, id))

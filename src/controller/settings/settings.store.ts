@@ -9,7 +9,7 @@ const COLUMNS = `controller_name AS controllerName, week_starts_on AS weekStarts
   default_upload_policy_id AS defaultUploadPolicyId, default_watchdog_policy_id AS defaultWatchdogPolicyId`
 
 /** Ids of what stands in for a field that is left out. */
-export type Chosen = Record<keyof typeof BUILT_IN, string>
+export type DefaultIds = Record<keyof typeof BUILT_IN, string>
 
 /** The one row of settings that people change while the controller runs. */
 export function settingsStore(db: Db) {
@@ -21,14 +21,14 @@ export function settingsStore(db: Db) {
        updated_at = @now WHERE id = 1`,
   )
   const exists = (table: string) => db.stmt<{ id: string }, { n: number }>(`SELECT 1 AS n FROM ${table} WHERE id = @id`)
-  const defaults = [
+  const columns = [
     ['defaultRecordingProfileId', 'Recording profile', exists('recording_profiles')],
     ['defaultRetentionPolicyId', 'Retention policy', exists('retention_policies')],
     ['defaultUploadPolicyId', 'Upload policy', exists('upload_policies')],
     ['defaultWatchdogPolicyId', 'Watchdog policy', exists('watchdog_policies')],
   ] as const
   const get = (): ControllerSettings => found(row.get({}), 'Controller settings')
-  const chosen = (): Chosen => {
+  const defaults = (): DefaultIds => {
     const s = get()
     return {
       profile: s.defaultRecordingProfileId ?? BUILT_IN.profile,
@@ -40,16 +40,16 @@ export function settingsStore(db: Db) {
 
   return {
     /** What a recording or a schedule gets that names nothing: as people chose, else what every controller starts with. */
-    chosen,
+    defaults,
     get,
     /** @throws Fail 404 for a default that does not exist: it would fail every form that offers it. */
     patch(patch: ControllerSettingsPatch, now: string): { before: ControllerSettings; after: ControllerSettings } {
-      for (const [name, what, known] of defaults) {
+      for (const [name, what, known] of columns) {
         const id = patch[name]
         if (typeof id === 'string' && !known.get({ id })) throw notFound(what)
       }
       const before = get()
-      const cleared = Object.fromEntries(defaults.flatMap(([name]) => (patch[name] === null ? [[name, null]] : [])))
+      const cleared = Object.fromEntries(columns.flatMap(([name]) => (patch[name] === null ? [[name, null]] : [])))
       update.run({ ...before, ...present(patch), ...cleared, now })
       return { before, after: get() }
     },

@@ -5,7 +5,7 @@ import { hasCode, removeGently, syncDir } from '../../kernel/durable.ts'
 import { Db } from './db.ts'
 
 /** Pages of the copy made between two looks at the time. */
-const STEP = 2000
+const PAGES_PER_STEP = 2000
 
 interface CopyProgress {
   pages: number
@@ -21,24 +21,24 @@ export async function copyDatabase(
   from: Db,
   file: string,
   addon: object | undefined,
-  told: (progress: CopyProgress) => void = () => {},
+  onProgress: (progress: CopyProgress) => void = () => {},
 ): Promise<void> {
   const part = `${file}.part`
   await removeGently(part)
-  await copied(from, part, told)
-  const fault = checked(part, addon)
+  await copyPages(from, part, onProgress)
+  const fault = checkDatabase(part, addon)
   if (fault) throw new Error(`The copy of the database is damaged: ${fault}.`)
   const handle = await fs.open(part, 'r+')
   await handle.sync()
   await handle.close()
-  const old = await heldBack(file)
+  const old = await linkOld(file)
   await fs.rename(part, file)
   await syncDir(path.dirname(file))
   await removeGently(old)
 }
 
 /** A second name for the copy that is about to be replaced: its gigabytes must not go away at once. */
-async function heldBack(file: string): Promise<string> {
+async function linkOld(file: string): Promise<string> {
   const old = `${file}.old`
   await removeGently(old)
   try {
@@ -50,16 +50,16 @@ async function heldBack(file: string): Promise<string> {
   return old
 }
 
-async function copied(from: Db, part: string, told: (progress: CopyProgress) => void): Promise<void> {
+async function copyPages(from: Db, part: string, onProgress: (progress: CopyProgress) => void): Promise<void> {
   // A read transaction of our own: the copy is of this moment and does not begin anew with each write.
   from.raw.exec('BEGIN')
   try {
     from.raw.prepare('SELECT count(*) FROM sqlite_schema').get()
     await from.raw.backup(part, {
       progress: ({ remainingPages, totalPages }) => {
-        told({ pages: totalPages - remainingPages, total: totalPages })
-        flushed(part)
-        return STEP
+        onProgress({ pages: totalPages - remainingPages, total: totalPages })
+        flushFile(part)
+        return PAGES_PER_STEP
       },
     })
   } finally {
@@ -68,7 +68,7 @@ async function copied(from: Db, part: string, told: (progress: CopyProgress) => 
 }
 
 // Step by step: were gigabytes left to be written at the end, every commit of the running controller would wait behind them.
-function flushed(file: string): void {
+function flushFile(file: string): void {
   const to = openSync(file, 'r+')
   try {
     fdatasyncSync(to)
@@ -78,7 +78,7 @@ function flushed(file: string): void {
 }
 
 /** What SQLite finds wrong with a database file, as one line; undefined when nothing is. Leaves it a single file. */
-export function checked(file: string, addon: object | undefined): string | undefined {
+export function checkDatabase(file: string, addon: object | undefined): string | undefined {
   const db = new Db(file, addon, { plain: true })
   try {
     db.raw.pragma('journal_mode = DELETE')

@@ -30,7 +30,7 @@ const PRAGMAS = [
  */
 const REPLICATED_PAGES = 262_144
 
-interface How {
+interface DbOptions {
   /** Leaves the file's journal as it is. */
   plain?: boolean
   /** Another program copies the WAL and checkpoints it. */
@@ -44,7 +44,7 @@ interface How {
  * which compiles a statement anew at every call where it takes a parameter for such a hint: three to five times the cost
  * of running it. Ranges are left alone: there the planner's guess decides which index is walked.
  */
-const steady = (sql: string): string => sql.replace(/(?<=[^<>]= )@(?=[a-z])/g, '+@')
+const withoutHints = (sql: string): string => sql.replace(/(?<=[^<>]= )@(?=[a-z])/g, '+@')
 
 /** One SQLite file, one writer. Everything is synchronous; a transaction never spans an await. */
 export class Db {
@@ -59,13 +59,13 @@ export class Db {
   private pending: (() => void)[] = []
   private synchronous = ''
   private readonly file: string
-  private readonly place: string | undefined
+  private readonly identity: string | undefined
   private readonly waitMs: number
   private wal: fs.FileHandle | undefined
   /** A sync of the WAL failed: the disk may lack some of what it holds, even if a later sync succeeds. */
   private walInDoubt = false
 
-  constructor(file: string, addon?: object, { plain = false, replicated = false, waitMs = 5000 }: How = {}) {
+  constructor(file: string, addon?: object, { plain = false, replicated = false, waitMs = 5000 }: DbOptions = {}) {
     try {
       this.raw = new Database(file, { timeout: waitMs, ...(addon ? { nativeBinding: addon } : {}) })
       for (const pragma of plain ? [] : PRAGMAS) this.raw.pragma(pragma)
@@ -75,7 +75,7 @@ export class Db {
       throw new Fail(503, 'database_unavailable', `The database ${file} cannot be opened: ${faultWords(e)}.`)
     }
     this.file = file
-    this.place = placeOf(file)
+    this.identity = fileIdentity(file)
     this.waitMs = waitMs
     this.begin = this.raw.prepare('BEGIN IMMEDIATE')
     this.commit = this.raw.prepare('COMMIT')
@@ -89,14 +89,14 @@ export class Db {
 
   /** Prepares `sql` once. SQL stays SQL; its row type is written beside it. */
   stmt<P extends object, R = unknown>(sql: string): Stmt<P, R> {
-    const text = steady(sql)
+    const text = withoutHints(sql)
     const statement = this.raw.prepare<[P], R>(text)
     this.prepared.add(text)
     return {
-      get: (params) => mapped(() => statement.get(params)),
-      all: (params) => mapped(() => statement.all(params)),
-      iterate: (params) => mapped(() => statement.iterate(params)),
-      run: (params) => mapped(() => statement.run(params).changes),
+      get: (params) => mapErrors(() => statement.get(params)),
+      all: (params) => mapErrors(() => statement.all(params)),
+      iterate: (params) => mapErrors(() => statement.iterate(params)),
+      run: (params) => mapErrors(() => statement.run(params).changes),
     }
   }
 
@@ -105,7 +105,7 @@ export class Db {
     if (this.raw.inTransaction) return this.step(fn)
     if (this.walInDoubt) this.restartWal()
     this.durable(durable)
-    const result = mapped(() => {
+    const result = mapErrors(() => {
       this.begin.run()
       try {
         const result = fn()
@@ -168,7 +168,7 @@ export class Db {
    */
   private restartWal(): void {
     this.durable(true)
-    const [checkpoint] = this.atOnce(() => this.raw.pragma('wal_checkpoint(TRUNCATE)')) as { busy: number }[]
+    const [checkpoint] = this.withoutWaiting(() => this.raw.pragma('wal_checkpoint(TRUNCATE)')) as { busy: number }[]
     if (checkpoint?.busy !== 0) throw unavailable()
     this.walInDoubt = false
   }
@@ -183,23 +183,23 @@ export class Db {
 
   /** Whether the file that was opened is still the one of that name: what is written to another is lost at the end. */
   inPlace(): boolean {
-    return this.file === ':memory:' || placeOf(this.file) === this.place
+    return this.file === ':memory:' || fileIdentity(this.file) === this.identity
   }
 
   /**
    * Writes something that changes nothing, without waiting for anybody. @throws Fail 503 when another program holds the lock,
    * or the disk takes no more.
    */
-  writable(): void {
-    this.atOnce(() =>
+  probeWrite(): void {
+    this.withoutWaiting(() =>
       this.tx(() => this.raw.pragma(`user_version = ${this.raw.pragma('user_version', { simple: true })}`)),
     )
   }
 
-  private atOnce<T>(fn: () => T): T {
+  private withoutWaiting<T>(fn: () => T): T {
     this.raw.pragma('busy_timeout = 0')
     try {
-      return mapped(fn)
+      return mapErrors(fn)
     } finally {
       this.raw.pragma(`busy_timeout = ${this.waitMs}`)
     }
@@ -212,7 +212,7 @@ export class Db {
 }
 
 /** Which file a name stands for just now; undefined when there is none, or none that can be looked at. */
-function placeOf(file: string): string | undefined {
+function fileIdentity(file: string): string | undefined {
   try {
     const { dev, ino } = statSync(file)
     return `${dev}:${ino}`
@@ -228,7 +228,7 @@ const UNAVAILABLE = /^SQLITE_(BUSY|LOCKED|IOERR|FULL|CANTOPEN|NOTADB|CORRUPT|REA
 const unavailable = (): Fail => new Fail(503, 'database_unavailable', 'Service temporarily unavailable')
 
 /** Constraint errors are mapped once, here; anything else passes as it is. */
-function mapped<T>(fn: () => T): T {
+function mapErrors<T>(fn: () => T): T {
   try {
     return fn()
   } catch (e) {

@@ -25,13 +25,13 @@ export interface Order {
 }
 
 /** Rows counted beyond a page; a total that reaches it is a lower bound. */
-export const COUNTED = 10_000
+export const COUNT_LIMIT = 10_000
 
 // Rows of a list without pages.
-const UNPAGED = 100_000
+const MAX_UNPAGED = 100_000
 
 // Prepared statements kept per list.
-const KEPT = 128
+const MAX_STATEMENTS = 128
 
 /**
  * A list that is filtered, ordered, counted and paged in SQL. Every combination of conditions is prepared once;
@@ -52,7 +52,7 @@ export class Lister<R> {
     const rows = this.rows(conditions, order, limit, offset)
     // A page that is not full tells the total by itself.
     if (rows.length < limit && (rows.length > 0 || offset === 0)) return { rows, total: offset + rows.length }
-    return { rows, total: this.count(conditions, offset + limit + COUNTED) }
+    return { rows, total: this.count(conditions, offset + limit + COUNT_LIMIT) }
   }
 
   /** How many there are, but not more than `most`: the work is bounded however big the table. */
@@ -64,7 +64,7 @@ export class Lister<R> {
 
   /** A list without pages, of things a fleet has few of. */
   all(conditions: Condition[], order: string): R[] {
-    return this.rows(conditions, order, UNPAGED, 0)
+    return this.rows(conditions, order, MAX_UNPAGED, 0)
   }
 
   rows(conditions: Condition[], order: string, limit: number, offset: number): R[] {
@@ -89,7 +89,7 @@ export class Lister<R> {
       const rows = this.statement(sql).all({ ...bound(all), limit: size }) as (R & Params)[]
       const end = rows.at(-1)
       last = end && Object.fromEntries(keys.map((_, i) => [`walk${i}`, end[`walk${i}`] as SqlValue]))
-      if (rows.length > 0) yield rows.map((row) => without(row, keys.length))
+      if (rows.length > 0) yield rows.map((row) => withoutWalkKeys(row, keys.length))
       if (rows.length < size) return
     }
   }
@@ -105,7 +105,7 @@ export class Lister<R> {
     // The most recently used stay: a caller who tries every combination must not fill the memory.
     this.statements.delete(sql)
     this.statements.set(sql, statement)
-    if (this.statements.size > KEPT) this.statements.delete(this.statements.keys().next().value as string)
+    if (this.statements.size > MAX_STATEMENTS) this.statements.delete(this.statements.keys().next().value as string)
     return statement
   }
 }
@@ -113,7 +113,7 @@ export class Lister<R> {
 const clause = (conditions: Condition[]): string =>
   conditions.length > 0 ? ` WHERE ${conditions.map((c) => `(${c.sql})`).join(' AND ')}` : ''
 
-function without<R>(row: R & Params, keys: number): R {
+function withoutWalkKeys<R>(row: R & Params, keys: number): R {
   for (let i = 0; i < keys; i++) delete row[`walk${i}`]
   return row
 }

@@ -19,7 +19,7 @@ const SLICE_MS = 8
 export class CommitGroup {
   private readonly db: Db
   private readonly clock: Clock
-  private readonly lines = new Lines<Member>()
+  private readonly lines = new FairQueue<Member>()
   /** Committed, and to be answered after the next sync. */
   private unsynced: Member[] = []
   private syncing = false
@@ -92,7 +92,7 @@ export class CommitGroup {
       // BEGIN or COMMIT failed: nothing of this slice was written. After a failed BEGIN nobody was taken yet: the first in
       // line hears of it, so that a queue does not hang on a database that refuses.
       if (taken.length === 0) this.take(taken)
-      this.refused(taken, e)
+      this.failAll(taken, e)
     }
     if (this.lines.size > 0) this.flushing ??= setImmediate(() => this.flush())
   }
@@ -105,7 +105,7 @@ export class CommitGroup {
     if (!this.syncing) void this.sync()
   }
 
-  private refused(members: Member[], e: unknown): void {
+  private failAll(members: Member[], e: unknown): void {
     this.lastFailed = true
     for (const member of members) member.fail(e)
   }
@@ -118,7 +118,7 @@ export class CommitGroup {
         await this.db.synced()
         for (const member of members) member.done()
       } catch (e) {
-        this.refused(members, e)
+        this.failAll(members, e)
       }
     }
     this.syncing = false
@@ -144,7 +144,7 @@ export class CommitGroup {
  * Who waits, each caller in a line of its own. One of each line is taken after the other, and who has not been here lately
  * goes before who comes again and again: a heartbeat does not stand behind a crowd (the sparse flows of RFC 8290).
  */
-class Lines<T extends object> {
+class FairQueue<T extends object> {
   private readonly fresh = new Map<string, T[]>()
   /** Served at least once. A line that is empty keeps its place until its turn comes. */
   private readonly served = new Map<string, T[]>()

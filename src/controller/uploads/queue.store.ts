@@ -3,7 +3,7 @@ import type { UploadFilters, UploadItem } from '../../wire/uploads.ts'
 import type { Visibility } from '../http/visibility.ts'
 import type { RecordingsApi } from '../recordings/api.ts'
 import type { Db, Params } from '../store/db.ts'
-import { COUNTED, type Condition, Lister, present, when } from '../store/filter.ts'
+import { COUNT_LIMIT, type Condition, Lister, present, when } from '../store/filter.ts'
 import { freeName } from './queue.rules.ts'
 
 type Row = { [K in keyof Required<UploadItem>]: UploadItem[K] | null }
@@ -147,7 +147,7 @@ function listing(db: Db, counts: RecordingsApi['counts']) {
     offset: number,
   ): UploadPage => {
     const { rows, total } = lister.page(conditions, ORDER, limit, offset)
-    return { exact: total < offset + limit + COUNTED, rows: whole(rows), total }
+    return { exact: total < offset + limit + COUNT_LIMIT, rows: whole(rows), total }
   }
 
   const walked = (own: Condition[], within: Condition, limit: number, offset: number): UploadPage => {

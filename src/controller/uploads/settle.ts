@@ -2,7 +2,7 @@
 import { type Clock, iso, isoPlus } from '../../kernel/clock.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { ChecksumVerification, UploadItem, UploadRunItem, UploadRunSummary } from '../../wire/uploads.ts'
-import type { Audit, Entry } from '../http/audit.ts'
+import type { Audit, AuditEntry } from '../http/audit.ts'
 import type { PathClaims } from '../http/claims.ts'
 import { systemActor } from '../http/principal.ts'
 import type { Db } from '../store/db.ts'
@@ -126,7 +126,7 @@ export function settlement(parts: Parts) {
 }
 export type Settlement = ReturnType<typeof settlement>
 
-const NAMES: Partial<Record<UploadItem['status'], ['succeeded' | 'failed' | 'deferred', Entry['outcome']]>> &
+const NAMES: Partial<Record<UploadItem['status'], ['succeeded' | 'failed' | 'deferred', AuditEntry['outcome']]>> &
   Record<'retrying', ['deferred', 'partial']> = {
   failed: ['failed', 'failed'],
   retrying: ['deferred', 'partial'],
@@ -136,7 +136,7 @@ const NAMES: Partial<Record<UploadItem['status'], ['succeeded' | 'failed' | 'def
 const rowOf = (
   item: UploadItem,
   verification: ChecksumVerification | undefined,
-): Omit<Entry, 'action' | 'outcome'> => ({
+): Omit<AuditEntry, 'action' | 'outcome'> => ({
   actor,
   correlation: { recordingId: item.recordingId, uploadQueueItemId: item.id },
   details: {
@@ -153,7 +153,7 @@ const rowOf = (
   target: { type: 'recording', id: item.recordingId },
 })
 
-const reconciledRow = (recordingId: string, { retention, status }: Reconciliation): Entry => ({
+const reconciledRow = (recordingId: string, { retention, status }: Reconciliation): AuditEntry => ({
   action: `recordings.upload_queue.reconciled.${status === 'uploaded' ? 'succeeded' : 'partial'}`,
   actor,
   correlation: { recordingId },

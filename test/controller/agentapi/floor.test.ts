@@ -12,7 +12,7 @@ const reception = {
   file: join(dir, 'take.part'),
   most: 1e6,
   offset: 0,
-  room: { take: async () => {} },
+  room: { reserve: async () => {} },
 }
 
 test('a sender below the floor is cut off, and what it brought is kept for the next time', async () => {

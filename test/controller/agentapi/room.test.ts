@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import * as os from 'node:os'
 import * as path from 'node:path'
 import { test } from 'node:test'
-import { reserveOf } from '../../../src/controller/http/room.ts'
+import { reservedBytes } from '../../../src/controller/http/room.ts'
 import { cannotMount, SmallDisk } from '../../e2e/disks.ts'
 import { listening } from '../../kit/http.ts'
 import { kit } from '../../kit/kit.ts'
@@ -17,7 +17,7 @@ const why = cannotMount(scratch)
 fs.rmSync(scratch, { recursive: true })
 
 test('the reserve is a twentieth of a small disk, and never more than 64 MiB', () => {
-  assert.deepEqual([100 * MIB, 4 * 2 ** 40].map(reserveOf), [5 * MIB, 64 * MIB])
+  assert.deepEqual([100 * MIB, 4 * 2 ** 40].map(reservedBytes), [5 * MIB, 64 * MIB])
 })
 
 test('a recorder fills the disk up to the reserve; stopping and deleting go on', { skip: why }, async (t) => {

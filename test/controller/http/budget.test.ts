@@ -10,8 +10,8 @@ test('a caller has so many rows a minute; what comes beyond is counted and told 
     [0, 1, 2, 3].map((at) => b.take('a', at, about('a'))),
     ['row', 'row', 'limit', 'limit'],
   )
-  assert.equal(b.spent('a', 30_000), 30)
-  assert.equal(b.spent('b', 30_000), undefined)
+  assert.equal(b.retryAfter('a', 30_000), 30)
+  assert.equal(b.retryAfter('b', 30_000), undefined)
   assert.deepEqual(b.drain(59_999), [])
   assert.deepEqual(b.drain(60_000), [{ about: 'a', count: 2, sinceMs: 60_000 }])
   assert.deepEqual(b.drain(60_001), [])
@@ -24,7 +24,7 @@ test('many callers together have a budget too: theirs is counted, but nobody is 
     ['a', 'a', 'b', 'b', 'c'].map((key) => b.take(key, 0, about(key))),
     ['row', 'row', 'row', 'count', 'count'],
   )
-  assert.equal(b.spent('c', 0), undefined)
+  assert.equal(b.retryAfter('c', 0), undefined)
 })
 
 test('memory is bounded, and so is what is told: strangers choose the keys', () => {

@@ -157,13 +157,13 @@ test('authority and certificate are renewed under a running agent', async (t) =>
   await link.heartbeat(BEAT)
   // The recorder learns of the next authority, then the controller and the clients change over.
   fs.appendFileSync(s.ca, fs.readFileSync(next.ca))
-  assert.ok(certificates.look(Date.now()).changed)
+  assert.ok(certificates.reload(Date.now()).changed)
   for (const [from, to] of [
     [next.cert, s.cert],
     [next.key, s.key],
   ] as const)
     fs.copyFileSync(from, to)
-  assert.ok(certificates.look(Date.now()).changed)
+  assert.ok(certificates.reload(Date.now()).changed)
   const renewed = next.client('node_hall_2')
   fs.copyFileSync(renewed.cert, cert)
   // Half of a pair: what was read before goes on.

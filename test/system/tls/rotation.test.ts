@@ -73,8 +73,8 @@ for (const newKey of [false, true])
     await new Promise((resolve) => upload.write(Buffer.alloc(100_000), resolve))
 
     renewSite(s.dir, { ...RENEW, newKey }, Date.now())
-    assert.deepEqual(certificates.look(Date.now()), { changed: true, fault: undefined })
-    assert.deepEqual(certificates.look(Date.now()), { changed: false, fault: undefined })
+    assert.deepEqual(certificates.reload(Date.now()), { changed: true, fault: undefined })
+    assert.deepEqual(certificates.reload(Date.now()), { changed: false, fault: undefined })
 
     const after = fingerprint(s.cert)
     assert.notEqual(after, before)
@@ -108,7 +108,7 @@ test('a session from before the renewal is not resumed: the new certificate is s
   assert.ok(again.isSessionReused())
   again.destroy()
   renewSite(s.dir, RENEW, Date.now())
-  certificates.look(Date.now())
+  certificates.reload(Date.now())
   const third = connect(session)
   await once(third, 'secureConnect')
   assert.ok(!third.isSessionReused())
@@ -143,19 +143,19 @@ test('a pair that does not fit, cannot be read or is not valid is not taken, and
   ]
   for (const [make, said] of bad) {
     make()
-    const look = certificates.look(Date.now())
+    const look = certificates.reload(Date.now())
     assert.equal(look.changed, false)
     assert.match(look.fault ?? '', said)
     assert.ok(!/PRIVATE|BEGIN/.test(look.fault ?? ''))
     assert.equal((await get(`${url}/fast`, trusting(s))).fingerprint, good.shown, String(said))
     fs.writeFileSync(s.cert, good.cert)
     fs.writeFileSync(s.key, good.key)
-    assert.deepEqual(certificates.look(Date.now()), { changed: false, fault: undefined })
+    assert.deepEqual(certificates.reload(Date.now()), { changed: false, fault: undefined })
   }
   // What was too early is taken when its time has come.
   take(soon)
-  assert.equal(certificates.look(Date.now()).changed, false)
-  assert.equal(certificates.look(daysAgo(-6)).changed, true)
+  assert.equal(certificates.reload(Date.now()).changed, false)
+  assert.equal(certificates.reload(daysAgo(-6)).changed, true)
 })
 
 test('the announced certificate takes over at its time; when it is out of order the one before goes on', async (t) => {
@@ -163,14 +163,17 @@ test('the announced certificate takes over at its time; when it is out of order 
   const from = daysAgo(-2)
   const files = filesOf(s, { next: { cert: next.cert, key: next.key, notBefore: from } })
   const certificates = new Certificates(files, Date.now())
-  assert.equal(certificates.shown.fingerprint, fingerprint(s.cert))
-  assert.equal(certificates.look(from - 1).changed, false)
-  assert.equal(certificates.look(from).changed, true)
-  assert.equal(certificates.shown.fingerprint, fingerprint(next.cert))
+  assert.equal(certificates.served.fingerprint, fingerprint(s.cert))
+  assert.equal(certificates.reload(from - 1).changed, false)
+  assert.equal(certificates.reload(from).changed, true)
+  assert.equal(certificates.served.fingerprint, fingerprint(next.cert))
   fs.copyFileSync(s.key, next.key)
   assert.throws(() => new Certificates(files, Date.now()), /does not belong/, 'it is told while there is time')
   const late = new Certificates(filesOf(s), Date.now())
-  assert.deepEqual([late.look(from).changed, certificates.look(from).fault?.includes('does not belong')], [false, true])
+  assert.deepEqual(
+    [late.reload(from).changed, certificates.reload(from).fault?.includes('does not belong')],
+    [false, true],
+  )
 })
 
 test('TLS 1.2 is the least, and browsers are told to come back with TLS only', async (t) => {
@@ -222,7 +225,7 @@ test('authorities of clients change without a restart, too', async (t) => {
   const shown = { ...trusting(s), cert: fs.readFileSync(client.cert), key: fs.readFileSync(client.key) }
   await assert.rejects(get(`${url}/fast`, shown))
   fs.appendFileSync(s.ca, fs.readFileSync(other.ca))
-  assert.equal(certificates.look(Date.now()).changed, true)
+  assert.equal(certificates.reload(Date.now()).changed, true)
   assert.equal((await get(`${url}/fast`, { ...shown, ca: fs.readFileSync(s.ca) })).body, 'fast')
 })
 

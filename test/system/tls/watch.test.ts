@@ -89,19 +89,19 @@ test("recorders' own certificates are watched as they show them, also across a r
     const [event] = data.filter(({ type }: { type: string }) => type === 'watchdog.client_certificate_expiring')
     return event && [event.severity, event.status, ...event.details.clients.map(({ name }: { name: string }) => name)]
   }
-  certificates.met({ subject: 'CN=node_good', validTo: until(31) })
+  certificates.noteClient({ subject: 'CN=node_good', validTo: until(31) })
   assert.equal(await named(), undefined)
-  certificates.met({ subject: 'CN=node_a', validTo: until(20) })
-  certificates.met({ subject: 'CN=node_b', validTo: until(25) })
+  certificates.noteClient({ subject: 'CN=node_a', validTo: until(20) })
+  certificates.noteClient({ subject: 'CN=node_b', validTo: until(25) })
   assert.deepEqual(await named(), ['warning', 'open', 'node_a', 'node_b'])
   // Another start: nobody has come in yet, and that is no reason to be content.
   certificates.clients.clear()
-  certificates.met({ subject: 'CN=node_b', validTo: until(900) })
+  certificates.noteClient({ subject: 'CN=node_b', validTo: until(900) })
   assert.deepEqual(await named(), ['warning', 'open', 'node_a'])
   k.advance('14d')
   assert.deepEqual(await named(), ['critical', 'open', 'node_a'])
-  certificates.met({ subject: 'CN=node_a', validTo: until(900) })
-  certificates.met({ subject: 'CN=node_a', validTo: until(6) })
+  certificates.noteClient({ subject: 'CN=node_a', validTo: until(900) })
+  certificates.noteClient({ subject: 'CN=node_a', validTo: until(6) })
   assert.deepEqual(
     (await named())?.slice(0, 2),
     ['critical', 'resolved'],

@@ -1,10 +1,10 @@
 import { assetText } from '../../../kernel/assets.ts'
 import { shellQuoted } from '../../../wire/install.ts'
-import type { Introduction } from '../../http/certificates.ts'
+import type { SiteAuthority } from '../../http/certificates.ts'
 import { type AnyRoute, stream } from '../../http/route.ts'
 
 /** What tells a new box that it reached this controller at an address, where that can be told. */
-export type Introducing = (address: string | undefined) => Introduction | undefined
+export type Introducing = (address: string | undefined) => SiteAuthority | undefined
 
 interface Parts {
   introduction: Introducing

@@ -3,7 +3,7 @@ import { hashPassword, verifyPassword } from '../../../crypto/password.ts'
 import { conflict } from '../../../kernel/fail.ts'
 import type { Ids } from '../../../kernel/ids.ts'
 import type { Log } from '../../../kernel/log.ts'
-import type { Audit, Entry } from '../../http/audit.ts'
+import type { Audit, AuditEntry } from '../../http/audit.ts'
 import { systemActor } from '../../http/principal.ts'
 import type { Db, Params } from '../../store/db.ts'
 import { userSnapshot } from '../access/access.rules.ts'
@@ -67,7 +67,7 @@ async function generate(parts: Parts, admin: LocalAdmin, now: string): Promise<v
 function apply({ audit, ids, users }: Parts, { email, name }: LocalAdmin, passwordHash: string, now: string): void {
   const id = users.idByEmail(email)
   const entry = { actor: systemActor('local-admin'), outcome: 'succeeded', permission: 'auth:manage' } as const
-  const tell = (more: Pick<Entry, 'action'> & Partial<Entry>, target: string): void =>
+  const tell = (more: Pick<AuditEntry, 'action'> & Partial<AuditEntry>, target: string): void =>
     audit.write({ ...entry, ...more, target: { type: 'user', id: target, name: email } }, now)
   if (id === undefined) {
     const access = { roles: ['owner' as const], groupIds: [], resourceGrants: [] }

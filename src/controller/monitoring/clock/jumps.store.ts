@@ -1,5 +1,5 @@
 import { iso } from '../../../kernel/clock.ts'
-import { PLACES } from '../../http/auditwriter.ts'
+import { ROWS_PER_MS } from '../../http/auditwriter.ts'
 import type { Jump } from '../../scheduler/steady.ts'
 import type { Db } from '../../store/db.ts'
 import type { Leap } from './trust.rules.ts'
@@ -59,7 +59,7 @@ export function jumpStore(db: Db, offlineAfterSeconds: number) {
   const moveNode = db.stmt<{ id: string; seen: string }>(`UPDATE nodes SET last_seen_at = @seen WHERE id = @id`)
   const walks = MOVING.map((moving) => walker(db, moving))
   const audited = db.stmt<object, { at: number }>(
-    `SELECT at / ${PLACES} AS at FROM audit_rows ORDER BY seq DESC LIMIT 1`,
+    `SELECT at / ${ROWS_PER_MS} AS at FROM audit_rows ORDER BY seq DESC LIMIT 1`,
   )
   const heard = db.stmt<object, { at: string | null }>(`SELECT max(last_seen_at) AS at FROM nodes`)
   const read = db.stmt<{ key: string }, { value: string }>(`SELECT value FROM controller_state WHERE key = @key`)

@@ -17,7 +17,7 @@ const SILENT_MS = 15_000
 export interface Air {
   chunks: Chunks
   layouts: LayoutStore
-  principals: Pick<Principals, 'again'>
+  principals: Pick<Principals, 'reload'>
   sessions: ListenSessions
 }
 
@@ -26,7 +26,7 @@ export interface Air {
  * Visible sets).
  */
 export function mayHear({ layouts, principals }: Air, principal: UserPrincipal, nodeId: string): boolean {
-  const person = principals.again(principal)
+  const person = principals.reload(principal)
   const layout = layouts.of(nodeId)
   return (
     person !== undefined && layout !== undefined && hears(channelVisibility(person, 'listen:monitor', layout), layout)

@@ -30,7 +30,7 @@ export function createLive(base: Base, { fleet: { nodes } }: Deps): Module<LiveA
   const { chunks, layouts, listeners, meters, streams } = api
   return {
     api,
-    moved: (by) => {
+    clockJumped: (by) => {
       for (const memory of [chunks, listeners, meters]) memory.moved(by)
     },
     release: () => streams.close(),

@@ -12,7 +12,7 @@ interface Parts {
   layouts: LayoutStore
   meters: Meters
   now: string
-  principals: Pick<Principals, 'again'>
+  principals: Pick<Principals, 'reload'>
   principal: UserPrincipal
 }
 
@@ -47,7 +47,7 @@ export function meterEvents({ layouts, meters, now, principals, principal }: Par
       return meters.subscribe(pass)
     },
     mayGoOn() {
-      person = principals.again(principal)
+      person = principals.reload(principal)
       sights.clear()
       return person?.permissions.has('node:read') === true
     },

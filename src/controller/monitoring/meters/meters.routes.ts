@@ -13,7 +13,7 @@ interface Parts {
   streams: Streams
   layouts: LayoutStore
   meters: Meters
-  principals: Pick<Principals, 'again'>
+  principals: Pick<Principals, 'reload'>
 }
 
 const read = { auth: 'user', permission: 'node:read' } as const

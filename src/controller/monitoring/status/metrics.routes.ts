@@ -18,7 +18,7 @@ import type { Input, Signals } from './signals.rules.ts'
 import type { AuditTally, Tally } from './tally.store.ts'
 
 interface MetricsParts {
-  certificates?: Pick<Certificates, 'shown'> | undefined
+  certificates?: Pick<Certificates, 'served'> | undefined
   chunks: Chunks
   counts: CountStore
   streams: { count(): number }
@@ -88,7 +88,7 @@ async function snapshot(parts: MetricsParts, principal: UserPrincipal, now: stri
   const told = {
     ...signals(parts, principal, visible, new Set(nodes.map(({ id }) => id)), now),
     ...{ nodes, now, startedAtMs, runners: runners() },
-    certificateExpiresAt: parts.certificates?.shown.expiresAt,
+    certificateExpiresAt: parts.certificates?.served.expiresAt,
     audit: audited(parts, principal),
   }
   await breath()

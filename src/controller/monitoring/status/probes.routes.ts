@@ -9,7 +9,7 @@ const open = { auth: 'none', permission: null, target: controller } as const
 /** Liveness and readiness: no permission, no audit row, flat bodies (docs/contract/api.md: Status and probes). */
 export const probeRoutes = (db: Db, group: Pick<CommitGroup, 'failing'>, startedAt: string): AnyRoute[] => {
   // Not asked of a healthy database: another program may hold the lock for a moment.
-  const writable = (): boolean => !group.failing() || reachable(() => db.writable())
+  const writable = (): boolean => !group.failing() || reachable(() => db.probeWrite())
   const alive = db.stmt<object, { n: number }>('SELECT 1 AS n FROM users LIMIT 1')
   const service = { service: 'roomtone', startedAt, version }
   return [

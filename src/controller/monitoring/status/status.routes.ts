@@ -12,7 +12,7 @@ import type { MetricsStore } from './metrics.store.ts'
 import { countedStatus } from './status.rules.ts'
 
 interface StatusParts {
-  certificates?: Pick<Certificates, 'shown'> | undefined
+  certificates?: Pick<Certificates, 'served'> | undefined
   counts: CountStore
   metrics: MetricsStore
   profiles: Pick<RecordingsApi['profiles'], 'list'>
@@ -52,7 +52,7 @@ function statusOf(parts: StatusParts, principal: UserPrincipal, now: string): St
       recordings: counts.recordings(recordings),
     }),
     ...settingsOf(parts, principal),
-    ...(parts.certificates ? { certificateExpiresAt: parts.certificates.shown.expiresAt } : {}),
+    ...(parts.certificates ? { certificateExpiresAt: parts.certificates.served.expiresAt } : {}),
     ...(nodes.unrestricted ? { runners: parts.runners().map(reported) } : {}),
     startedAt,
     uptimeSeconds: Math.floor(uptimeMs() / 1000),

@@ -1,6 +1,6 @@
 // When the controller's certificate is worth an alarm.
 import type { Severity } from '../../../wire/health.ts'
-import type { Look, Shown } from '../../http/certificates.ts'
+import type { Reload, Served } from '../../http/certificates.ts'
 
 const DAY_MS = 86_400_000
 const WARNING_DAYS = 30
@@ -12,7 +12,7 @@ export interface CertificateAlarm {
 }
 
 /** Thirty days before its end a warning, in the last week and afterwards critical; undefined while there is time. */
-export function expiryAlarm({ expiresAt, fingerprint }: Shown, now: string): CertificateAlarm | undefined {
+export function expiryAlarm({ expiresAt, fingerprint }: Served, now: string): CertificateAlarm | undefined {
   const left = daysLeft(expiresAt, now)
   if (left >= WARNING_DAYS) return undefined
   const details = { daysLeft: Math.floor(left), expiresAt, fingerprint }
@@ -46,5 +46,5 @@ const daysLeft = (expiresAt: string, now: string): number => (Date.parse(expires
 const severityOf = (days: number): Severity => (days < CRITICAL_DAYS ? 'critical' : 'warning')
 
 /** A pair on the disk that cannot be taken: sooner or later the one that is shown expires. */
-export const refusalAlarm = ({ fault }: Look): CertificateAlarm | undefined =>
+export const refusalAlarm = ({ fault }: Reload): CertificateAlarm | undefined =>
   fault === undefined ? undefined : { details: { fault }, severity: 'warning' }

@@ -37,14 +37,14 @@ export function certificateRunner({ audit, certificates, db, health, log }: Part
     name: CERTIFICATE_RUNNER,
     tick(now) {
       if (!certificates) return undefined
-      const look = certificates.look(Date.parse(now))
-      const { expiresAt, fingerprint } = certificates.shown
+      const look = certificates.reload(Date.parse(now))
+      const { expiresAt, fingerprint } = certificates.served
       if (look.changed) log.info('serving a renewed certificate', { expiresAt, fingerprint })
       if (look.fault !== undefined && look.fault !== told)
         log.warn('renewed certificate refused; the current one stays in use', { expiresAt, fault: look.fault })
       told = look.fault
       db.tx(() => {
-        settle('certificate_expiring', () => expiryAlarm(certificates.shown, now), now)
+        settle('certificate_expiring', () => expiryAlarm(certificates.served, now), now)
         settle('certificate_refused', () => refusalAlarm(look), now)
         settle('client_certificate_expiring', (stood) => clientsAlarm(certificates.clients, clientsIn(stood), now), now)
       })

@@ -132,7 +132,7 @@ export function watchdogRunner(parts: WatchdogParts): Runner {
     name: 'watchdog',
     enabled,
     intervalSeconds,
-    moved: takes.moved,
+    clockJumped: takes.moved,
     tick: async (now) => {
       attend(clock.monotonic())
       const nodes = offline(now, patient(offlineAfterSeconds))

@@ -11,7 +11,7 @@ import type { Audit } from '../../http/audit.ts'
 import type { PathClaims } from '../../http/claims.ts'
 import { removeFiles } from '../../http/files.ts'
 import { systemActor } from '../../http/principal.ts'
-import type { Room } from '../../http/room.ts'
+import type { DiskSpace } from '../../http/room.ts'
 import type { HealthApi } from '../../monitoring/health/api.ts'
 import type { Runner } from '../../scheduler/ticker.ts'
 import type { Db } from '../../store/db.ts'
@@ -45,7 +45,7 @@ interface Parts {
   ids: Ids
   log: Log
   recordings: RecordingStore
-  room: Room
+  room: DiskSpace
   /** Directory of the stored files. */
   takes: string
 }

@@ -2,7 +2,7 @@ import { folded } from '../../../kernel/fold.ts'
 import type { RecordingFilters } from '../../../wire/recordings.ts'
 import type { Visibility } from '../../http/visibility.ts'
 import type { Db, SqlValue } from '../../store/db.ts'
-import { COUNTED, type Condition, Lister } from '../../store/filter.ts'
+import { COUNT_LIMIT, type Condition, Lister } from '../../store/filter.ts'
 import {
   cellConditions,
   cellsSaying,
@@ -152,8 +152,8 @@ export function listingStore(db: Db, cells: RecordingCounts, search: SearchStore
       const walk = walkFor(way.order)
       if (way.folders && walk.filed && offset + limit <= MOST_FILED) {
         const seqs = walk.filed(way.folders, way.conditions, limit, offset)
-        const total = walk.countFiled(way.folders, way.conditions, offset + limit + COUNTED)
-        return { exact: total < offset + limit + COUNTED, seqs, total }
+        const total = walk.countFiled(way.folders, way.conditions, offset + limit + COUNT_LIMIT)
+        return { exact: total < offset + limit + COUNT_LIMIT, seqs, total }
       }
       if (way.total !== undefined) {
         const merged = way.cells && merges(way.order, way.cells.cells, offset + limit)

@@ -4,7 +4,7 @@ import type { Ids } from '../../../kernel/ids.ts'
 import { API_PREFIX } from '../../../wire/headers.ts'
 import { type Rendition, RenditionQuery } from '../../../wire/recordings.ts'
 import { sendFile } from '../../http/files.ts'
-import { Places, tooManyStreams } from '../../http/places.ts'
+import { ConcurrencyLimit, tooManyStreams } from '../../http/places.ts'
 import type { UserPrincipal } from '../../http/principal.ts'
 import type { Principals } from '../../http/principals.ts'
 import { type AnyRoute, flow, type Incoming, type Streamed, stream } from '../../http/route.ts'
@@ -153,7 +153,7 @@ function lasting({ clock, principals }: Playback, principal: UserPrincipal): () 
   return () => {
     if (lasts && clock.monotonic() - checkedAt >= CHECK_MS) {
       checkedAt = clock.monotonic()
-      lasts = principals.again(principal) !== undefined
+      lasts = principals.reload(principal) !== undefined
     }
     return lasts
   }
@@ -197,7 +197,7 @@ async function sent(playback: Playback, wanted: Wanted, ended: () => void): Prom
 }
 
 const mediaRoutes = (playback: Playback): AnyRoute[] => {
-  const places = new Places(MOST_PER_USER)
+  const places = new ConcurrencyLimit(MOST_PER_USER)
   const send = async (wanted: Wanted): Promise<Streamed> => {
     if (places.full(wanted.principal.id)) throw tooManyStreams()
     const leave = places.take(wanted.principal.id)

@@ -70,7 +70,7 @@ function started(parts: StartParts, input: RecordingStart, principal: UserPrinci
   const place = placed(parts, node, input)
   mayRecord(parts, principal, node, place.roomId)
   mustServe(parts, node, input)
-  const chosen = parts.settings.chosen()
+  const chosen = parts.settings.defaults()
   const profile = parts.profiles.get(input.recordingProfileId ?? chosen.profile)
   const { retention, uploadPolicyIds } = checkedPolicies(parts, input, principal, chosen)
   const seconds = input.durationSeconds ?? parts.defaults.seconds
@@ -169,7 +169,7 @@ function checkedPolicies(
   { policies }: StartParts,
   input: RecordingStart,
   principal: UserPrincipal,
-  chosen: ReturnType<SettingsApi['chosen']>,
+  chosen: ReturnType<SettingsApi['defaults']>,
 ) {
   const inReach = (type: string, id: string | undefined) => {
     if (id === undefined || inScope(principal, [{ type, id }])) return
