@@ -38,8 +38,8 @@ const outlets = openOutlets()
 
 const called = (name: string | undefined) => PROGRAMS.find(([one]) => one === name)
 
-async function run([name = '', ...args]: string[]): Promise<number> {
-  if (name === '') return say(process.stderr, HELP, 2)
+async function run([name, ...args]: string[]): Promise<number> {
+  if (name === undefined) return say(process.stderr, HELP, 2)
   if (name === 'help' && called(args[0])) return run([...args, '--help'])
   if (name === 'help' || name === '--help' || name === '-h') return say(process.stdout, HELP, 0)
   if (name === 'version' || name === '--version') return say(process.stdout, `${version}\n`, 0)

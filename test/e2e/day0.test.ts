@@ -51,7 +51,7 @@ describe('day 0', () => {
 
     const replayed = bootstrap(token)
     assert.deepEqual(await replayed.exited, [1, null])
-    assert.match(replayed.said(), /refused the bootstrap token: it is expired, already used/)
+    assert.match(replayed.said(), /refused the bootstrap token: it has expired, was already used/)
     const [denied, ...more] = await controller.trail({ action: 'nodes.bootstrap.failed', target: nodeId })
     assert.deepEqual([denied?.outcome, denied?.reason, more.length], ['denied', 'invalid_bootstrap_token', 0])
     assert.deepEqual(filesWith('PRIVATE KEY'), [], 'the private key is on no disk, the controller keeps it sealed')
