@@ -5,7 +5,7 @@ import type { Job, Recording } from '../../wire/recordings.ts'
 import { onOneLine } from '../../wire/scalars.ts'
 import type { Incoming } from '../http/route.ts'
 import { endedByLease } from '../recordings/jobs/jobs.rules.ts'
-import { type Told, toldDetails } from '../recordings/library/renditions.rules.ts'
+import { parseDetails, type ReceivedDetails } from '../recordings/library/renditions.rules.ts'
 
 /** What an upload says of itself, read before its first byte. */
 export interface Announcement {
@@ -19,7 +19,7 @@ export interface Announcement {
   length: number | undefined
   /** Present when the sender speaks the resumable protocol. */
   resumable: { complete: boolean; offset: number; total: number | undefined } | undefined
-  told: Told
+  told: ReceivedDetails
 }
 
 const wholeNumber = (value: string | undefined): number | undefined =>
@@ -37,7 +37,7 @@ export function announcement(request: Incoming): Announcement {
     jobId: request.header(HEADERS.jobId)?.trim() || undefined,
     length: wholeNumber(request.header('content-length')),
     resumable: resumableOf(request),
-    told: toldDetails(request.header(HEADERS.details)),
+    told: parseDetails(request.header(HEADERS.details)),
   }
 }
 

@@ -21,7 +21,7 @@ interface Parts {
 }
 
 /** What a recorder can capture with, as it says itself. */
-type Asking = Parameters<RecordingsApi['claims']['peek']>[1]
+type ClaimRequest = Parameters<RecordingsApi['claims']['peek']>[1]
 
 type Claimed = Done<Job | Job[] | null>
 const nothing: Claimed = { data: null, status: 204, changed: false }
@@ -41,7 +41,7 @@ export const jobLinkRoutes = (parts: Parts): AnyRoute[] => [
 const awaited = (
   { claims, clock, notifier }: Parts,
   nodeId: string,
-  asking: Asking,
+  asking: ClaimRequest,
   seconds: number,
   gone: AbortSignal,
 ) => {

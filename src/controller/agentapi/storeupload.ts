@@ -13,7 +13,7 @@ import type { RecordingsApi } from '../recordings/api.ts'
 import { checkOpen, chunkStem, isComplete, isReleased } from '../recordings/chunks/chunks.rules.ts'
 import { endedByLease } from '../recordings/jobs/jobs.rules.ts'
 import { isSecured, type StoredRendition } from '../recordings/library/recordings.rules.ts'
-import type { Told } from '../recordings/library/renditions.rules.ts'
+import type { ReceivedDetails } from '../recordings/library/renditions.rules.ts'
 import {
   type Announcement,
   checkBeside,
@@ -89,7 +89,7 @@ export function acceptable(parts: StoreUploadParts, recording: Recording, { chun
  * A raw file is supplementary beside an enhanced one only (docs/contract/recordings.md: States of a recording). `told`: the sender says why there
  * is none.
  */
-export const isAlone = ({ command }: Job, { details }: Told): boolean =>
+export const isAlone = ({ command }: Job, { details }: ReceivedDetails): boolean =>
   !enhances(command.enhancement) || details?.enhancementFailure !== undefined
 
 /** As what it is filed: chunks of a take that has nothing but raw ones are its chunks, and are joined and sent as such. */

@@ -20,11 +20,11 @@ export interface AssigningParts {
 }
 
 /** What whoever is assigned may do in the room, and so what one must hold there to give it. */
-const GIVEN = (Object.keys(CAPABILITY_OF) as Permission[]).filter((permission) =>
+const ASSIGNED_PERMISSIONS = (Object.keys(CAPABILITY_OF) as Permission[]).filter((permission) =>
   ASSIGNED.some((capability) => CAPABILITY_OF[permission] === capability),
 )
 
-const namesAnew = (before: Stored | undefined, after: Stored): boolean =>
+const addsAssignees = (before: Stored | undefined, after: Stored): boolean =>
   (['assignedUserIds', 'assignedGroupIds'] as const).some((list) =>
     after[list].some((id) => before?.[list].includes(id) !== true),
   )
@@ -51,7 +51,7 @@ function endOf({ recurrence }: Stored): number {
  * they are.
  * @throws Fail 403.
  */
-export function mayAssign(
+export function authorizeAssignment(
   { nodes, rooms, rosters, scope }: AssigningParts,
   principal: UserPrincipal,
   before: Stored | undefined,
@@ -60,11 +60,11 @@ export function mayAssign(
   const moved = before !== undefined && before.roomId !== after.roomId
   const assigned = after.assignedUserIds.length + after.assignedGroupIds.length > 0
   const longer = assigned && before !== undefined && (revived(before, after) || endOf(after) > endOf(before))
-  if (!moved && !longer && !namesAnew(before, after)) return
+  if (!moved && !longer && !addsAssignees(before, after)) return
   const node = after.nodeId === undefined ? undefined : nodes.find(after.nodeId, after.updatedAt)
   const places = placesOf(node, after.roomId === undefined ? undefined : rooms.get(after.roomId))
   const own = { ...principal, rooms: rosters.manual(principal.id) }
-  const decisions = GIVEN.map((permission) => verdict(own, permission, places))
+  const decisions = ASSIGNED_PERMISSIONS.map((permission) => verdict(own, permission, places))
   if (moved) decisions.push(scope.decide(own, 'recording:read', { type: 'schedule', id: before.id }))
   for (const decision of decisions)
     if (!decision.allowed) throw new Fail(403, decision.reason, 'Forbidden', { outcome: 'denied' })
@@ -77,15 +77,15 @@ interface EndingParts {
 }
 
 /** Takes the roster rows of schedules that ran their only time away again; each is a transaction with its audit row. */
-export function assignmentEnds({ audit, db, rosters }: EndingParts): (now: string) => Promise<void> {
+export function assignmentEnder({ audit, db, rosters }: EndingParts): (now: string) => Promise<void> {
   const actor = systemActor('scheduler')
   return async (now) => {
     for (const { name, roomId, scheduleId } of rosters.over(now)) {
       db.tx(() => {
         if (!rosters.end(scheduleId, now)) return
         const target = { type: 'schedule', id: scheduleId, name }
-        const told = { actor, permission: 'schedule:manage', outcome: 'succeeded', details: { roomId } } as const
-        audit.write({ action: 'schedules.assignment.ended', target, ...told }, now)
+        const entry = { actor, permission: 'schedule:manage', outcome: 'succeeded', details: { roomId } } as const
+        audit.write({ action: 'schedules.assignment.ended', target, ...entry }, now)
       })
       // A hundred that end at noon must not hold the loop for all of them.
       await nextTurn()

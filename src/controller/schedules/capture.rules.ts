@@ -31,8 +31,8 @@ export function checkChannels(
 ): void {
   if (!selection) return
   if (!device) throw noInterface()
-  const misfit = selectionFault(device, selection, channelMode)
-  if (misfit) throw refusal(misfit)
+  const fault = selectionFault(device, selection, channelMode)
+  if (fault) throw refusal(fault)
 }
 
 /**

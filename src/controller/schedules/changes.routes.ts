@@ -34,7 +34,7 @@ export const snapshot = (s: Stored): object => ({
 })
 
 /** Writes schedules with all that follows from them: roster rows, alarms, the runner's next date. */
-export function keeper({ alarms, events, rosters, schedules }: ChangeParts) {
+export function scheduleWriter({ alarms, events, rosters, schedules }: ChangeParts) {
   const assign = (s: Stored): void => rosters.assign(s.id, s.roomId, s.assignedUserIds, s.assignedGroupIds, s.updatedAt)
   return {
     add(schedule: Stored): Stored {
@@ -61,7 +61,7 @@ export function keeper({ alarms, events, rosters, schedules }: ChangeParts) {
 
 export function changeRoutes(parts: ChangeParts): AnyRoute[] {
   const draft = scheduleDrafts(parts)
-  const keep = keeper(parts)
+  const writer = scheduleWriter(parts)
   const { ids, schedules } = parts
   return [
     route({
@@ -69,11 +69,11 @@ export function changeRoutes(parts: ChangeParts): AnyRoute[] {
       path: '/schedules',
       ...manage,
       action: 'schedules.create',
-      target: (_, body) => gateOf(parts, body),
+      target: (_, body) => targetOf(parts, body),
       body: ScheduleInput,
       status: 201,
       run: ({ body, now, principal }) => {
-        const made = keep.add(draft.fresh(body, ids.make('sched'), principal, now))
+        const made = writer.add(draft.fresh(body, ids.make('sched'), principal, now))
         return { data: shown(made), after: snapshot(made), target: named(made) }
       },
     }),
@@ -86,7 +86,7 @@ export function changeRoutes(parts: ChangeParts): AnyRoute[] {
       body: SchedulePatch,
       run: ({ body, now, params, principal }) => {
         const before = schedules.get(params.id)
-        const after = keep.change(before, draft.patched(before, body, principal, now), now)
+        const after = writer.change(before, draft.patched(before, body, principal, now), now)
         return { data: shown(after), before: snapshot(before), after: snapshot(after), target: named(after) }
       },
     }),
@@ -102,7 +102,7 @@ export function changeRoutes(parts: ChangeParts): AnyRoute[] {
         await inBatches(() => parts.detach.fromSchedule(id))
         return commit((now) => {
           const before = schedules.get(id)
-          keep.remove(before, now)
+          writer.remove(before, now)
           return { data: null, before: snapshot(before), target: named(before) }
         })
       },
@@ -114,7 +114,7 @@ export function changeRoutes(parts: ChangeParts): AnyRoute[] {
 const ANY_TIME = iso(0)
 
 /** Where the schedule of this body would be, whatever the body is: see `placeOf`. */
-export function gateOf(
+export function targetOf(
   parts: { defaultInterfaceId: string | undefined; nodes: FleetApi['nodes'] },
   body: unknown,
 ): Target {

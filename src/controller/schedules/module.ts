@@ -40,7 +40,7 @@ export function createSchedules(base: Base, deps: Deps): Module<SchedulesApi> {
   events.on('schedule.changed', 'after', () => ticker.reschedule('schedule'))
   events.on('node.moved', 'within', ({ moved, nodeId, now }) => moved.push(...reassignRoom(nodeId, now)))
   events.on('node.ready', 'within', ({ nodeId, now }) => {
-    if (runs.hurry(nodeId, now)) events.emit('schedule.changed', {})
+    if (runs.retryNow(nodeId, now)) events.emit('schedule.changed', {})
   })
   events.on('node.retired', 'within', ({ disabledScheduleIds, now }) => {
     for (const id of disabledScheduleIds) alarms.settle(id, 'node_retired', now)

@@ -4,8 +4,8 @@ import { dateOf } from '../../kernel/zones.ts'
 import { OccurrenceMove } from '../../wire/schedules.ts'
 import type { UserPrincipal } from '../http/principal.ts'
 import { type AnyRoute, route } from '../http/route.ts'
-import { mayAssign } from './assigning.ts'
-import { type ChangeParts, keeper, manage, named, one, snapshot } from './changes.routes.ts'
+import { authorizeAssignment } from './assigning.ts'
+import { type ChangeParts, manage, named, one, scheduleWriter, snapshot } from './changes.routes.ts'
 import { firstSlot, movableSlot, pendingSlot, type Stored, skipping } from './planning.rules.ts'
 import { isTimed, lengthSeconds, nextSlot, type Slot } from './recurrence.rules.ts'
 import { shown } from './schedules.store.ts'
@@ -63,7 +63,7 @@ function without(parts: ChangeParts, schedule: Stored, slot: Slot, now: string):
 
 function skipNext(parts: OccurrenceParts): AnyRoute {
   const { schedules } = parts
-  const keep = keeper(parts)
+  const writer = scheduleWriter(parts)
   return route({
     method: 'POST',
     path: '/schedules/:id/skip-next',
@@ -74,7 +74,7 @@ function skipNext(parts: OccurrenceParts): AnyRoute {
       const before = schedules.get(params.id)
       const slot = before.enabled ? pendingSlot(before) : undefined
       if (!slot) throw conflict('no_next_occurrence', 'Schedule has no next occurrence to skip')
-      const after = keep.change(before, without(parts, before, slot, now), now)
+      const after = writer.change(before, without(parts, before, slot, now), now)
       return {
         data: shown(after),
         before: snapshot(before),
@@ -92,7 +92,7 @@ const LATEST = Date.parse('9999-01-01T00:00:00.000Z')
 
 function moveOccurrence(parts: OccurrenceParts): AnyRoute {
   const { nodes, visibility, references, schedules } = parts
-  const keep = keeper(parts)
+  const writer = scheduleWriter(parts)
   const seen = (nodeId: string | undefined, principal: UserPrincipal): boolean =>
     nodeId !== undefined && references.seesNode(visibility(principal, 'schedule:manage'), nodeId)
   return route({
@@ -112,15 +112,15 @@ function moveOccurrence(parts: OccurrenceParts): AnyRoute {
       const details = { newStartAt: iso(to), occurrenceStartAt: iso(from) }
       if (before.recurrence.mode === 'once') {
         const shift = shifted(parts, before, to, now)
-        mayAssign(parts, principal, before, shift)
-        const after = keep.change(before, shift, now)
+        authorizeAssignment(parts, principal, before, shift)
+        const after = writer.change(before, shift, now)
         return { data: shown(after), before: snapshot(before), after: snapshot(after), details, target: named(after) }
       }
       const moved = cloned(parts, before, to, length, now)
       // Its people are assigned by it on its own: taking them off the original, or deleting that, does not end it.
-      mayAssign(parts, principal, undefined, moved)
-      const source = keep.change(before, without(parts, before, slot, now), now)
-      const clone = keep.add(moved)
+      authorizeAssignment(parts, principal, undefined, moved)
+      const source = writer.change(before, without(parts, before, slot, now), now)
+      const clone = writer.add(moved)
       return {
         data: shown(clone),
         beside: { source: shown(source) },

@@ -50,13 +50,13 @@ export function runStore(db: Db) {
     `UPDATE schedules SET next_run_at = @nextRunAt, slot_at = @slotAt, slot_date = @slotDate
       WHERE id = @id AND next_run_at = @seen`,
   )
-  const hurry = db.stmt<{ nodeId: string; now: string }>(
+  const retryNow = db.stmt<{ nodeId: string; now: string }>(
     `UPDATE schedules SET next_run_at = @now WHERE node_id = @nodeId AND enabled = 1 AND next_run_at > @now AND slot_at IS NOT NULL
         AND id IN (SELECT schedule_id FROM health_events WHERE type = '${NO_DEVICE}' AND +status <> 'resolved')`,
   )
   return {
     /** The node has a capture device again: what waited for one within its slot is due now; false when nothing did. */
-    hurry: (nodeId: string, now: string): boolean => hurry.run({ nodeId, now }) > 0,
+    retryNow: (nodeId: string, now: string): boolean => retryNow.run({ nodeId, now }) > 0,
     /** Schedules whose time has come, the longest waiting first. */
     due: (now: string, limit: number) => due.all({ now, limit }),
     /** When the next one is due. */

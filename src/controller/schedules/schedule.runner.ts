@@ -10,7 +10,7 @@ import { systemActor } from '../http/principal.ts'
 import { isCaptureFault } from '../recordings/library/capturevalidation.rules.ts'
 import type { Runner } from '../scheduler/ticker.ts'
 import type { Db } from '../store/db.ts'
-import { assignmentEnds } from './assigning.ts'
+import { assignmentEnder } from './assigning.ts'
 import { dueSlots, pendingOf, pendingSlot, type Stored, slotAfter } from './planning.rules.ts'
 import { isExcepted, nextSlot, type Plan, type Slot } from './recurrence.rules.ts'
 import { ALARMS, type AlarmStore, type RunStore } from './runs.store.ts'
@@ -46,7 +46,7 @@ type Outcome = 'deferred' | 'failed' | 'missed' | 'skipped' | 'started' | 'stale
 export function scheduleRunner(parts: Parts): Runner {
   const { batchSize, clock, db, enabled, intervalSeconds, runs, trusted } = parts
   const step = dueStep(parts)
-  const endAssignments = assignmentEnds(parts)
+  const endAssignments = assignmentEnder(parts)
   return {
     name: 'schedule',
     enabled,
@@ -72,7 +72,7 @@ export function scheduleRunner(parts: Parts): Runner {
 /** One due schedule, inside a transaction of its own. */
 function dueStep(parts: Parts) {
   const { alarms, runs, schedules } = parts
-  const tell = teller(parts)
+  const record = runAudit(parts)
   const advance: Advance = (s, seen, after, plan, now, takenUntil) => {
     const next = slotAfter(plan, after, Date.parse(now), takenUntil)
     const enabled = s.enabled && s.recurrence.mode !== 'once'
@@ -96,18 +96,18 @@ function dueStep(parts: Parts) {
       note(schedule, pending, 'skipped', now)
       advance(schedule, seen, pending, plan, now)
       alarms.settle(id, 'occurrence_skipped', now)
-      tell.skipped(schedule, pending, now)
+      record.skipped(schedule, pending, now)
       return 'skipped'
     }
     const { missed, run } = dueSlots(plan, pending, Date.parse(now))
     const fresh = missed.filter((slot) => note(schedule, slot, 'missed', now))
-    if (fresh.length > 0) tell.missed(schedule, fresh, now)
+    if (fresh.length > 0) record.missed(schedule, fresh, now)
     if (missed.length > 0) alarms.settle(id, 'slot_ended', now)
     if (!run) {
       advance(schedule, seen, missed.at(-1) ?? pending, plan, now)
       return 'missed'
     }
-    return started(parts, tell, { advance, plan, run, schedule, seen }, now)
+    return started(parts, record, { advance, plan, run, schedule, seen }, now)
   }
 }
 
@@ -131,7 +131,7 @@ const runOf = (s: Stored, slot: Slot) => ({
 const restOf = ({ endAt }: Slot, now: string): number | undefined =>
   endAt === undefined ? undefined : Math.max(1, Math.ceil((endAt - Date.parse(now)) / 1000))
 
-function started(parts: Parts, tell: Teller, start: Start, now: string): Outcome {
+function started(parts: Parts, record: RunAudit, start: Start, now: string): Outcome {
   const { alarms, db, events, runs, take } = parts
   const { advance, plan, run, schedule, seen } = start
   const claimed = { ...runOf(schedule, run), outcome: 'started', recordingId: null } as const
@@ -148,12 +148,12 @@ function started(parts: Parts, tell: Teller, start: Start, now: string): Outcome
     advance(schedule, seen, run, plan, now, seconds && Date.parse(now) + seconds * 1000)
     if (!made) return 'stale'
     alarms.settle(schedule.id, 'occurrence_started', now)
-    tell.succeeded(schedule, run, made, now)
+    record.succeeded(schedule, run, made, now)
     return 'started'
   } catch (e) {
     // The database itself fails: nothing can be written, the pass ends and is told of.
     if (e instanceof Fail && e.status === 503) throw e
-    return postponed(parts, tell, start, e, now)
+    return postponed(parts, record, start, e, now)
   }
 }
 
@@ -165,7 +165,7 @@ const DEFERRED: Record<string, (typeof ALARMS)[keyof typeof ALARMS]> = {
 }
 
 /** It could not start: it is tried again later, but not beyond the end of its slot. */
-function postponed(parts: Parts, tell: Teller, { run, schedule, seen }: Start, e: unknown, now: string): Outcome {
+function postponed(parts: Parts, record: RunAudit, { run, schedule, seen }: Start, e: unknown, now: string): Outcome {
   const { alarms, log, retrySeconds, runs } = parts
   const reason = e instanceof Fail ? e.reason : 'internal_error'
   if (!(e instanceof Fail)) log.error('scheduled recording failed', { scheduleId: schedule.id, ...errorFields(e) })
@@ -181,12 +181,12 @@ function postponed(parts: Parts, tell: Teller, { run, schedule, seen }: Start, e
   const waits = DEFERRED[reason]
   const alarm = waits ?? (isCaptureFault(reason) ? ALARMS.impossible : undefined)
   if (alarm) alarms.raise(alarm, schedule.id, schedule.nodeId, details, now)
-  tell.postponed(schedule, waits ? 'deferred' : 'failed', reason, details, now)
+  record.postponed(schedule, waits ? 'deferred' : 'failed', reason, details, now)
   return waits ? 'deferred' : 'failed'
 }
 
 /** The audit of the runner. */
-function teller({ audit }: Parts) {
+function runAudit({ audit }: Parts) {
   const write = (
     s: Stored,
     name: string,
@@ -227,4 +227,4 @@ function teller({ audit }: Parts) {
     },
   }
 }
-type Teller = ReturnType<typeof teller>
+type RunAudit = ReturnType<typeof runAudit>

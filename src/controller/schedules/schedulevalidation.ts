@@ -11,7 +11,7 @@ import { inScope, verdict } from '../http/scope.ts'
 import type { visibilities } from '../http/visibility.ts'
 import type { SettingsApi } from '../settings/api.ts'
 import { present } from '../store/filter.ts'
-import { type AssigningParts, mayAssign } from './assigning.ts'
+import { type AssigningParts, authorizeAssignment } from './assigning.ts'
 import { type Capture, checkChannels, deviceOf, roomOf } from './capture.rules.ts'
 import { firstSlot, keepsDue, type Pending, pendingOf, pendingSlot, type Stored } from './planning.rules.ts'
 import { isTimed, keepsAnchor, type Slot } from './recurrence.rules.ts'
@@ -42,13 +42,13 @@ export function scheduleDrafts(parts: DraftParts) {
       const zone = parts.schedules.zones(body.timezone)
       const draft = present({
         ...{ assignedGroupIds: [], assignedUserIds: [], createdAt: now, enabled: true, tags: [] },
-        ...standIns(parts),
+        ...defaultSettings(parts),
         ...fields,
         ...{ anchorDate: dateOf(zone.dayOf(Date.parse(now))), id: body.id ?? id, recurrence, updatedAt: now },
       }) as Stored
       const whole = present({ ...draft, ...checked(parts, draft, principal, now, undefined) }) as Stored
       const made = waiting(whole, firstOf(parts, whole, now, given))
-      mayAssign(parts, principal, undefined, made)
+      authorizeAssignment(parts, principal, undefined, made)
       return made
     },
     /** What a patch makes of a schedule. */
@@ -60,14 +60,14 @@ export function scheduleDrafts(parts: DraftParts) {
       const draft = present({ ...before, ...defined(fields), recurrence, updatedAt: now }) as Stored
       const whole = present({ ...draft, ...checked(parts, draft, principal, now, before) }) as Stored
       const after = replanned(parts, before, whole, given, now)
-      mayAssign(parts, principal, before, after)
+      authorizeAssignment(parts, principal, before, after)
       return after
     },
   }
 }
 
 /** What stands in for settings that a new schedule does not name. */
-function standIns({ settings }: DraftParts) {
+function defaultSettings({ settings }: DraftParts) {
   const { profile, retention, upload, watchdog } = settings.defaults()
   return {
     ...{ recordingProfileId: profile, retentionPolicyId: retention, watchdogPolicyId: watchdog },
@@ -113,11 +113,11 @@ function checked(
   checkSettings(parts, draft, principal, before)
   checkAssignees(parts, draft)
   if (!node) return { roomId: before?.roomId }
-  if (draft.enabled && bearsOnTakes(before, draft)) mustBeInUse(node)
+  if (draft.enabled && affectsTakes(before, draft)) mustBeInUse(node)
   const roomId = roomOf(node, device, draft)
-  if (bearsOnTakes(before, draft)) parts.plan(node, draft, draft.recordingProfileId)
+  if (affectsTakes(before, draft)) parts.plan(node, draft, draft.recordingProfileId)
   // A new one too: the gate cannot judge what lies in no room.
-  if (!before || roomId !== before.roomId || node.id !== before.nodeId) mayBook(parts, principal, node, roomId)
+  if (!before || roomId !== before.roomId || node.id !== before.nodeId) authorizeBooking(parts, principal, node, roomId)
   return { roomId }
 }
 
@@ -127,7 +127,7 @@ const OF_TAKES = [
 ]
 
 /** Whether what a take is made of is new, or takes are made again: what no longer fits must not keep it from being ended. */
-function bearsOnTakes(before: Stored | undefined, draft: Stored): boolean {
+function affectsTakes(before: Stored | undefined, draft: Stored): boolean {
   if (!before || (draft.enabled && !before.enabled)) return true
   return OF_TAKES.some((field) => JSON.stringify(draft[field]) !== JSON.stringify(before[field]))
 }
@@ -148,7 +148,12 @@ function nodeOf(
 }
 
 /** The room decides, with the node and its site as further ways in; the node's other rooms do not count. */
-function mayBook({ rooms }: DraftParts, principal: UserPrincipal, node: Node, roomId: string | undefined): void {
+function authorizeBooking(
+  { rooms }: DraftParts,
+  principal: UserPrincipal,
+  node: Node,
+  roomId: string | undefined,
+): void {
   const places = placesOf(node, roomId === undefined ? undefined : rooms.get(roomId))
   const decision = verdict(principal, 'schedule:manage', places)
   if (!decision.allowed) throw forbidden(decision.reason)

@@ -41,12 +41,12 @@ export function takeMaker({ nodes, record, schedules }: TakeParts) {
       uploadPolicyIds: schedule.uploadPolicyIds,
       watchdogPolicyId: schedule.watchdogPolicyId,
     }
-    return stated(() => record(take, now, principal))
+    return asConflict(() => record(take, now, principal))
   }
 }
 export type TakeMaker = ReturnType<typeof takeMaker>
 
-function stated(start: () => Started): Started {
+function asConflict(start: () => Started): Started {
   try {
     return start()
   } catch (e) {

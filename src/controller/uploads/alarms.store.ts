@@ -5,13 +5,13 @@ import { isMaster } from './queue.rules.ts'
 
 const TYPE = 'controller.recording.upload_queue_failed'
 
-/** The health event of an item that is out of attempts: one while it lasts, resolved when its file arrives after all. */
+/** The health event of an item that has used all attempts; resolved when its file is uploaded after all. */
 export function alarmStore(db: Db, health: HealthApi['health']) {
   const open = db.stmt<{ id: string }, { id: string; itemId: string }>(
     `SELECT h.id, json_extract(h.details, '$.uploadQueueItemId') AS itemId FROM health_events h
       WHERE h.recording_id = @id AND h.type = '${TYPE}' AND h.status <> 'resolved'`,
   )
-  // The same way: what failed is made good by any later item that takes it.
+  // Items with the same target: success of a later one resolves the failure of an earlier one.
   const sameWay = db.stmt<{ id: string }, { cachePath: string; id: string }>(
     `SELECT o.id, o.cache_path AS cachePath FROM upload_queue q JOIN upload_queue o ON o.recording_id = q.recording_id
         AND o.destination_id = q.destination_id AND o.path_override IS q.path_override AND o.chunk_id IS q.chunk_id

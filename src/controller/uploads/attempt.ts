@@ -1,4 +1,4 @@
-// One attempt at one item: what can be known before the destination is bothered, then its driver.
+// One attempt at one item: first the checks that need no destination, then the driver.
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import * as fs from 'node:fs/promises'
@@ -10,7 +10,7 @@ import { type Delivery, type Driver, DriverError, type Watch } from './driver.ts
 import { remotePath } from './queue.rules.ts'
 
 export interface Limits {
-  /** Least speed of sending and of reading back, bytes per second, beside `graceMs`. */
+  /** Lowest acceptable speed of sending and reading back, bytes per second, in addition to `graceMs`. */
   bytesPerSecond: number
   graceMs: number
   /** Longest time without progress, ms. */
@@ -31,15 +31,15 @@ export interface AttemptParts {
  */
 export async function attempt(parts: AttemptParts, item: UploadItem, watch: Watch): Promise<ChecksumVerification> {
   const driver = driverFor(parts, item)
-  const { file, size } = await located(parts.takes, item.cachePath)
-  const guard = guarded(watch, parts.limits, size)
+  const { file, size } = await locate(parts.takes, item.cachePath)
+  const guard = withDeadlines(watch, parts.limits, size)
   try {
     const sha256 = await hashOf(file, guard)
     if (item.checksum?.startsWith('sha256:') && item.checksum !== `sha256:${sha256}`)
       throw new DriverError('source_checksum_mismatch')
     return await driver.deliver(deliveryOf(parts, item, { file, sha256, size }), guard)
   } catch (e) {
-    // A driver that was ended tells of its own end; why it was ended is what counts.
+    // An aborted driver reports its own failure; the reason it was aborted is what counts.
     throw guard.signal.aborted ? guard.signal.reason : e
   } finally {
     guard.end()
@@ -67,7 +67,7 @@ function deliveryOf(
   return { ...source, itemId: item.id, recordingId: item.recordingId, remote: remotePath(base, item) }
 }
 
-async function located(root: string, relative: string | undefined): Promise<{ file: string; size: number }> {
+async function locate(root: string, relative: string | undefined): Promise<{ file: string; size: number }> {
   if (!relative) throw new DriverError('cache_path_missing')
   try {
     const [base, file] = await Promise.all([fs.realpath(root), fs.realpath(path.join(root, relative))])
@@ -89,8 +89,8 @@ async function hashOf(file: string, { progress, signal }: Watch): Promise<string
   return hash.digest('hex')
 }
 
-/** The watch with two more ends: too long without progress, and too long for so many bytes. */
-function guarded(watch: Watch, limits: Limits, size: number): Watch & { end(): void } {
+/** The watch with two more deadlines: for a lack of progress, and for the whole transfer. */
+function withDeadlines(watch: Watch, limits: Limits, size: number): Watch & { end(): void } {
   const abort = new AbortController()
   const stalled = () => abort.abort(new DriverError('upload_stalled', `no progress for ${limits.idleMs / 1000} s`))
   const idle = setTimeout(stalled, limits.idleMs)

@@ -81,13 +81,13 @@ export const segments = (path: string | undefined): string[] =>
     .map((part) => part.trim())
     .filter((part) => part !== '' && part !== '.' && part !== '..')
 
-/** Where items of a policy go, as people read it. */
+/** Where items of a policy are sent, as text for people. */
 export const targetWith = (destination: Destination, pathOverride: string | undefined): string | undefined =>
   destination.target && [destination.target, ...segments(pathOverride)].join('/')
 
 const SMB_PORT = 445
 
-// Each as it is compared: a name in either case is one, a missing port is the usual one.
+// Normalised for comparison: names without case, a missing port as the default one.
 const SMB_PLACE = ({ port, server, share }: SmbOptions) => ({
   port: port ?? SMB_PORT,
   server: server?.toLowerCase(),
@@ -99,8 +99,8 @@ const named = <T extends object>(before: T, after: T): string[] =>
   (Object.keys(after) as (keyof T & string)[]).filter((k) => after[k] !== undefined && after[k] !== before[k])
 
 /**
- * What of a change sends the stored secret (or what is signed with it) to another place than it was entered for: names
- * of fields. What is removed leads nowhere, and is asked about when it comes back.
+ * The changed fields that would send the stored secret (or what is signed with it) to another place than it was entered
+ * for. Removing a field redirects nothing; setting it again does.
  */
 export const redirections = {
   s3: (before: S3Options | undefined, after: S3Options): string[] => named(S3_PLACE(before ?? {}), S3_PLACE(after)),

@@ -25,7 +25,7 @@ interface Row {
   updatedAt: string
 }
 
-/** All a driver needs; the secrets are open, so it goes nowhere but to a driver. */
+/** All a driver needs. The secrets are in plain text: pass it to a driver only. */
 export interface Opened {
   kind: DestinationKind
   s3: S3Options & { secretAccessKey: string }
@@ -108,7 +108,7 @@ export function destinationStore(db: Db, key: () => Uint8Array, unavailable: Una
     /** @throws Fail 404, or 400 `upload_destination_secret_required` for another server without its secret. */
     patch(id: string, patch: DestinationPatch, now: string): { before: Destination; after: Destination } {
       const before = found(byId.get({ id }), 'Upload destination')
-      mustAskAgain(before, patch)
+      requireSecretAgain(before, patch)
       update.run(columns(before, patch, now))
       return { before: shown(before), after: get(id) }
     },
@@ -132,15 +132,19 @@ export function destinationStore(db: Db, key: () => Uint8Array, unavailable: Una
         }
       } catch (e) {
         if (!(e instanceof SealError)) throw e
-        throw new Fail(409, 'destination_secret_unreadable', 'The secret of this destination has to be entered again')
+        throw new Fail(
+          409,
+          'destination_secret_unreadable',
+          'The secret of this destination cannot be decrypted: enter it again',
+        )
       }
     },
   }
 }
 export type DestinationStore = ReturnType<typeof destinationStore>
 
-/** A stored secret stays where it was entered for: whoever names another server knows the secret, too. */
-function mustAskAgain(before: Row, { s3, s3SecretAccessKey, smb, smbPassword }: DestinationPatch): void {
+/** A stored secret is used only for the server it was entered for: another server needs it to be entered again. */
+function requireSecretAgain(before: Row, { s3, s3SecretAccessKey, smb, smbPassword }: DestinationPatch): void {
   const ask = (field: string, changed: string[]): void => {
     if (changed.length === 0) return
     const why = `${changed.join(' and ')} changed: enter the ${field === 'smbPassword' ? 'password' : 'secret key'} again`

@@ -1,4 +1,4 @@
-// What every driver of a destination is given, and what it answers.
+// The interface of a destination driver.
 import type { Readable } from 'node:stream'
 import type { ChecksumVerification } from '../../wire/uploads.ts'
 
@@ -15,26 +15,26 @@ export interface Delivery {
 }
 
 export interface Watch {
-  /** Something moved: keeps the attempt alive. */
+  /** Reports progress, which keeps the attempt alive. */
   progress(): void
-  /** Aborted when the attempt has to end; the driver then leaves nothing running. */
+  /** Aborted when the attempt has to end; the driver must then leave nothing running. */
   signal: AbortSignal
 }
 
 export interface Driver {
   /**
-   * Resolves only when the destination holds the take: by its own checksum, or by its bytes, read back.
-   * @throws DriverError with a reason fit for `lastError`, `checksum_mismatch` among them; whatever the signal aborts with.
+   * Resolves only when the destination is known to hold the take: by its own checksum, or by reading the bytes back.
+   * @throws DriverError with a reason for `lastError`, such as `checksum_mismatch`; the signal's reason when aborted.
    */
   deliver(delivery: Delivery, watch: Watch): Promise<ChecksumVerification>
   /**
-   * Hands what lies at a place to `take`; false when nothing does, whatever `take` has got until then.
-   * @throws DriverError when the destination cannot be asked; whatever `take` throws.
+   * Passes the file at `remote` to `take`; false when there is none, even if `take` was called.
+   * @throws DriverError when the destination cannot be reached; whatever `take` throws.
    */
   fetch(remote: readonly string[], take: (body: Readable) => Promise<void>, signal: AbortSignal): Promise<boolean>
 }
 
-/** An upload that failed: a reason for programs and, where there is more to say, words for people. Never a secret. */
+/** A failed upload: a reason code and, where it helps, a detail for people. Never contains a secret. */
 export class DriverError extends Error {
   readonly reason: string
 
@@ -44,11 +44,10 @@ export class DriverError extends Error {
   }
 }
 
-// Words of a stranger: one line, not too long.
 const LONGEST = 300
 
-/** What a foreign server said, fit to be stored and shown; `secrets` are blotted out wherever it quotes them. */
-export function words(text: string, secrets: readonly string[]): string {
+/** A foreign server's message made safe to store and show: one line, cut to length, `secrets` masked. */
+export function cleanText(text: string, secrets: readonly string[]): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is taken out
   const line = text.replace(/[\u0000-\u001f\u007f\s]+/g, ' ').trim()
   const clean = secrets.filter((s) => s.length > 0).reduce((all, secret) => all.replaceAll(secret, '***'), line)

@@ -1,4 +1,4 @@
-// S3 and what speaks like it: one PUT for small files, parts for large ones, each with its SHA-256.
+// S3 and compatible services: one PUT for small files, parts for large ones, each with its SHA-256.
 import { createHash, type Hash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import * as fs from 'node:fs/promises'
@@ -7,8 +7,8 @@ import type { PutObjectCommandInput, S3Client } from '@aws-sdk/client-s3'
 import { systemWords } from '../../kernel/words.ts'
 import type { ChecksumVerification, S3Options } from '../../wire/uploads.ts'
 import { contentTypeOf } from '../recordings/library/recordings.rules.ts'
-import { type Delivery, type Driver, DriverError, type Watch, words } from './driver.ts'
-import { verified, type Written } from './drivers.s3.verify.ts'
+import { cleanText, type Delivery, type Driver, DriverError, type Watch } from './driver.ts'
+import { verify, type Written } from './drivers.s3.verify.ts'
 
 const MIB = 1024 * 1024
 /** Up to this size a file goes in one request, from memory; above it in parts. */
@@ -16,12 +16,12 @@ const SINGLE = 16 * MIB
 const PART = 8 * MIB
 // A service takes 10,000 parts.
 const MOST_PARTS = 9_000
-// Parts in memory at once; together with the one being read this is what an upload costs.
+// Parts in memory at once, besides the one being read.
 const PARALLEL = 2
 const CONNECT_MS = 15_000
 const SOCKET_IDLE_MS = 60_000
 const ABORT_MS = 2_000
-/** Answers are a few hundred bytes of XML; what is longer is not read. */
+/** Responses are a few hundred bytes of XML; longer ones are not read. */
 const LARGEST_ANSWER = MIB
 
 type Sdk = typeof import('@aws-sdk/client-s3')
@@ -30,11 +30,11 @@ type Put = Omit<PutObjectCommandInput, 'Body'> & { Bucket: string; Key: string }
 /** A driver for one destination; the SDK is loaded when the first file is delivered. */
 export const s3Driver = (options: S3Options & { secretAccessKey: string }): Driver => ({
   deliver: (delivery, watch) =>
-    connected(options, 'upload', watch.signal, (sdk, client) => delivered(sdk, client, options, delivery, watch)),
+    withClient(options, 'upload', watch.signal, (sdk, client) => deliver(sdk, client, options, delivery, watch)),
   fetch: (remote, take, signal) =>
-    connected(options, 'fetch', signal, async (sdk, client) => {
+    withClient(options, 'fetch', signal, async (sdk, client) => {
       const object = { Bucket: options.bucket as string, Key: remote.join('/') }
-      const body = await client.send(new sdk.GetObjectCommand(object)).then((answer) => answer.Body, absent)
+      const body = await client.send(new sdk.GetObjectCommand(object)).then((answer) => answer.Body, ignoreMissing)
       if (body) await take(body as Readable)
       return body !== undefined
     }),
@@ -42,8 +42,8 @@ export const s3Driver = (options: S3Options & { secretAccessKey: string }): Driv
 
 type Aim = 'fetch' | 'upload'
 
-/** Runs `work` with a client of its own. @throws DriverError in place of what service and socket say. */
-async function connected<T>(
+/** Runs `work` with a client of its own. @throws DriverError in place of errors of the service or the socket. */
+async function withClient<T>(
   options: S3Options & { secretAccessKey: string },
   aim: Aim,
   signal: AbortSignal,
@@ -55,13 +55,13 @@ async function connected<T>(
   try {
     return await work(sdk, client)
   } catch (e) {
-    throw explained(e, aim, [options.secretAccessKey])
+    throw driverErrorOf(e, aim, [options.secretAccessKey])
   } finally {
     client.destroy()
   }
 }
 
-function absent(e: unknown): undefined {
+function ignoreMissing(e: unknown): undefined {
   if (!/^(NoSuchKey|NotFound)$/.test((e as Error).name)) throw e
 }
 
@@ -72,12 +72,12 @@ function clientOf(sdk: Sdk, options: S3Options & { secretAccessKey: string }, si
     forcePathStyle: options.forcePathStyle ?? false,
     maxAttempts: 3,
     region: options.region ?? 'us-east-1',
-    // Checksums are ours, where we ask for them; what every request gets by default many services do not know.
+    // Checksums are sent only where asked for: many services do not support those the SDK adds by default.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     requestHandler: { connectionTimeout: CONNECT_MS, socketTimeout: SOCKET_IDLE_MS },
   })
-  hold(client, signal)
+  limitRequests(client, signal)
   return client
 }
 
@@ -85,27 +85,27 @@ interface Handled {
   response: { body?: unknown; statusCode: number }
 }
 
-/** Every request ends with the attempt, and no answer is read beyond its bound. */
-function hold(client: S3Client, signal: AbortSignal): void {
+/** Aborts requests with the attempt, and limits the size of responses. */
+function limitRequests(client: S3Client, signal: AbortSignal): void {
   const handler = client.config.requestHandler
   const handle = handler.handle.bind(handler) as (request: never, options: object) => Promise<Handled>
   handler.handle = (async (request: { method: string }, options: { abortSignal?: AbortSignal }) => {
-    // What takes an upload back has to get through when the attempt is over.
+    // Aborting an upload has to get through after the attempt is over.
     const ended = request.method === 'DELETE' ? AbortSignal.timeout(ABORT_MS) : signal
     const abortSignal = options.abortSignal ? AbortSignal.any([ended, options.abortSignal]) : ended
     const handled = await handle(request as never, { ...options, abortSignal })
-    // What GET brings is a take; everything else is an answer.
-    if (request.method !== 'GET' || handled.response.statusCode !== 200) bound(handled.response.body)
+    // Only a successful GET returns a take.
+    if (request.method !== 'GET' || handled.response.statusCode !== 200) limitSize(handled.response.body)
     return handled
   }) as never
 }
 
-function bound(body: unknown): void {
+function limitSize(body: unknown): void {
   const stream = body as NodeJS.ReadableStream & { destroy(e: Error): void; push?: unknown }
   if (typeof stream?.on !== 'function' || typeof stream.destroy !== 'function') return
   let size = 0
   const push = (stream as unknown as { push(chunk: Uint8Array | null): boolean }).push.bind(stream)
-  // Counted as it arrives, without reading: a listener for data would start the flow.
+  // Counted by wrapping push: a data listener would start the stream flowing.
   ;(stream as unknown as { push: unknown }).push = (chunk: Uint8Array | null): boolean => {
     size += chunk?.length ?? 0
     if (size <= LARGEST_ANSWER) return push(chunk)
@@ -114,7 +114,7 @@ function bound(body: unknown): void {
   }
 }
 
-async function delivered(
+async function deliver(
   sdk: Sdk,
   client: S3Client,
   options: S3Options,
@@ -133,10 +133,10 @@ async function delivered(
   }
   const send = delivery.size <= SINGLE ? single : inParts
   const written = await withFallback((checked) => send(sdk, client, put, delivery, watch, checked))
-  return verified({ client, custom: options.endpoint !== undefined, delivery, object: put, sdk, watch, written })
+  return verify({ client, custom: options.endpoint !== undefined, delivery, object: put, sdk, watch, written })
 }
 
-/** Services that refuse checksums they do not know get the file without; it is read back afterwards. */
+/** Sends without checksums when the service rejects them; the file is then verified by reading it back. */
 async function withFallback(send: (checked: boolean) => Promise<Written>): Promise<Written> {
   try {
     return await send(true)
@@ -163,13 +163,13 @@ async function single(sdk: Sdk, client: S3Client, put: Put, delivery: Delivery, 
   return { answered, expected: checksum }
 }
 
-/** Parts with their own checksums; what was begun is taken back unless it is completed. */
+/** Parts with their own checksums; an upload that is not completed is aborted. */
 async function inParts(sdk: Sdk, client: S3Client, put: Put, delivery: Delivery, watch: Watch, checked: boolean) {
   const { Upload } = await import('@aws-sdk/lib-storage')
   const partSize = Math.max(PART, Math.ceil(delivery.size / MOST_PARTS))
   const parts = partHashes(partSize, delivery)
   const sum = checked ? { ChecksumAlgorithm: sdk.ChecksumAlgorithm.SHA256 } : {}
-  foreknown(client, checked ? parts.sum : () => undefined)
+  usePartHashes(client, checked ? parts.sum : () => undefined)
   const source = createReadStream(delivery.file, { highWaterMark: MIB, signal: watch.signal })
   const upload = new Upload({
     client,
@@ -183,10 +183,10 @@ async function inParts(sdk: Sdk, client: S3Client, put: Put, delivery: Delivery,
 }
 
 /**
- * Parts are hashed as they are read, a piece at a time; the SDK would hash each twice more, whole: once for its checksum,
- * once for its signature, and hold the event loop while it does.
+ * Parts are hashed piece by piece as they are read; the SDK would hash each whole part twice more, for its checksum and its
+ * signature, and block the event loop meanwhile.
  */
-function foreknown(client: S3Client, sum: (part: number) => string | undefined): void {
+function usePartHashes(client: S3Client, sum: (part: number) => string | undefined): void {
   client.middlewareStack.add(
     (next, { commandName }) =>
       (args) => {
@@ -207,7 +207,7 @@ function foreknown(client: S3Client, sum: (part: number) => string | undefined):
   )
 }
 
-/** The checksum of an object in parts: SHA-256 over those of its parts, with their number. The whole is hashed again, too. */
+/** The checksum of a multipart object: SHA-256 over the checksums of its parts, and their number. Hashes the whole file too. */
 function partHashes(partSize: number, { sha256, size }: Delivery) {
   const sums: Buffer[] = []
   const whole = createHash('sha256')
@@ -236,7 +236,7 @@ function partHashes(partSize: number, { sha256, size }: Delivery) {
         take(chunk)
         yield chunk
       }
-      // Parts are right by their own sums whatever was read: only the whole says that it is the take.
+      // The parts match their own checksums whatever was read: only the whole file's proves that it is the take.
       if (left !== 0 || whole.digest('hex') !== sha256) throw new DriverError('source_checksum_mismatch')
       if (room < partSize) next()
     },
@@ -245,16 +245,16 @@ function partHashes(partSize: number, { sha256, size }: Delivery) {
   }
 }
 
-/** The service's own code (`SignatureDoesNotMatch`) or the socket's, and its words without our secret. */
-function explained(e: unknown, aim: Aim, secrets: readonly string[]): unknown {
+/** The error code of the service (`SignatureDoesNotMatch`) or the socket, and the message without our secret. */
+function driverErrorOf(e: unknown, aim: Aim, secrets: readonly string[]): unknown {
   if (e instanceof DriverError || !(e instanceof Error)) return e
   const { $metadata, code } = e as Error & { $metadata?: { httpStatusCode?: number }; code?: string }
   const status = $metadata?.httpStatusCode
   const own = /^[A-Za-z][A-Za-z0-9]{2,60}$/.test(e.name) && !/Error$|^Unknown/.test(e.name) ? e.name : undefined
-  if (own && status) return new DriverError(own, words(e.message, secrets))
+  if (own && status) return new DriverError(own, cleanText(e.message, secrets))
   const said = systemWords(e) ?? e.message.split('Deserialization error')[0] ?? ''
-  const told = [status ? `HTTP ${status}` : '', systemWords(e) ? '' : (code ?? ''), words(said, secrets)].filter(
+  const text = [status ? `HTTP ${status}` : '', systemWords(e) ? '' : (code ?? ''), cleanText(said, secrets)].filter(
     Boolean,
   )
-  return new DriverError(`s3_${aim}_failed`, told.join(' '))
+  return new DriverError(`s3_${aim}_failed`, text.join(' '))
 }

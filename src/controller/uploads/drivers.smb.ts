@@ -7,13 +7,13 @@ import type { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { firstWords, NotStarted, start } from '../../system/host/run.ts'
 import type { ChecksumVerification, SmbOptions } from '../../wire/uploads.ts'
-import { type Delivery, type Driver, DriverError, type Watch, words } from './driver.ts'
-import { compared } from './readback.ts'
+import { cleanText, type Delivery, type Driver, DriverError, type Watch } from './driver.ts'
+import { verifyByReading } from './readback.ts'
 
-/** What the state of an SMB destination says on a machine that cannot reach one. */
+/** The reason shown for SMB destinations on a machine without smbclient. */
 export const NO_SMBCLIENT = 'destination_not_implemented: install smbclient (Debian: apt-get install smbclient)'
 
-/** Text kept of what smbclient says. */
+/** Bytes kept of smbclient's messages. */
 const KEPT = 8192
 const CLEANUP_MS = 5_000
 const OPERATION_SECONDS = 60
@@ -29,26 +29,26 @@ function isExecutable(file: string): boolean {
     accessSync(file, constants.X_OK)
     return true
   } catch {
-    // Not there, or not ours to run: the next place is asked.
+    // Missing or not executable: try the next place.
     return false
   }
 }
 
 interface Share {
   command: string
-  /** What it is called when smbclient fails without a status. */
+  /** The reason when smbclient fails without a status. */
   failure: 'smb_fetch_failed' | 'smb_upload_failed'
   options: SmbOptions & { password: string }
 }
 
 interface Streams {
-  /** What the child reads from its stdin. */
+  /** Writes the stdin of the child. */
   input?: (stdin: NodeJS.WritableStream) => Promise<void>
-  /** What becomes of its stdout. */
+  /** Reads the stdout of the child. */
   output?: (stdout: Readable) => Promise<void>
 }
 
-/** A driver for one share. The file is written beside its place, read back and compared, and only then given its name. */
+/** A driver for one share. The file is written under a temporary name, verified by reading it back, and then renamed. */
 export const smbDriver = (where: Omit<Share, 'failure'>): Driver => ({
   deliver: async (delivery, watch) => {
     const share: Share = { ...where, failure: 'smb_upload_failed' }
@@ -70,11 +70,11 @@ export const smbDriver = (where: Omit<Share, 'failure'>): Driver => ({
   },
   fetch: async (remote, take, signal) => {
     if (!where.options.server || !where.options.share) throw new DriverError('smb_config_incomplete')
-    return fetched({ ...where, failure: 'smb_fetch_failed' }, remote, take, signal)
+    return fetchFile({ ...where, failure: 'smb_fetch_failed' }, remote, take, signal)
   },
 })
 
-async function fetched(
+async function fetchFile(
   share: Share,
   remote: readonly string[],
   take: (body: Readable) => Promise<void>,
@@ -88,7 +88,7 @@ async function fetched(
   try {
     await run(share, `get ${quoted(remote)} -`, signal, { output })
   } catch (e) {
-    // Who takes may have failed first (a full disk): then the broken pipe is not what happened.
+    // If `take` failed first (a full disk), the broken pipe is only a consequence.
     if (fault !== undefined) throw fault
     if (e instanceof DriverError && /^smb_object_(name|path)_not_found$/.test(e.reason)) return false
     throw e
@@ -97,7 +97,7 @@ async function fetched(
   return true
 }
 
-/** All levels in one go; one that is there already is fine. */
+/** Creates all levels with one command; levels that exist already are fine. */
 async function makeFolders(share: Share, folders: readonly string[], signal: AbortSignal): Promise<void> {
   const levels = folders.map((_, i) => `mkdir ${quoted(folders.slice(0, i + 1))}`)
   if (levels.length > 0) await run(share, levels.join(';'), signal, {}, ['OBJECT_NAME_COLLISION'])
@@ -109,12 +109,12 @@ async function send({ file }: Delivery, stdin: NodeJS.WritableStream, { progress
   await pipeline(source, stdin, { signal })
 }
 
-/** What the share gives back under that name. @throws DriverError `checksum_mismatch` when it is not what was sent. */
+/** Verifies the file by reading it back. @throws DriverError `checksum_mismatch` when it is not what was sent. */
 async function readBack(share: Share, draft: string, delivery: Delivery, watch: Watch): Promise<ChecksumVerification> {
   let result: ChecksumVerification | undefined
   let fault: unknown
   const output = (stdout: Readable): Promise<void> =>
-    compared(stdout, delivery, watch).then(
+    verifyByReading(stdout, delivery, watch).then(
       (verification) => {
         result = verification
       },
@@ -123,21 +123,21 @@ async function readBack(share: Share, draft: string, delivery: Delivery, watch: 
       },
     )
   await run(share, `get ${draft} -`, watch.signal, { output }).catch((e: unknown) => {
-    // What the share says counts; that its program broke off because nobody read on does not.
+    // An error of the share counts; smbclient failing because reading was stopped does not.
     if (fault === undefined || !(e instanceof DriverError) || e.reason !== share.failure) throw e
   })
   if (result === undefined) throw fault
   return result
 }
 
-/** Best effort: the share may be what failed, and a part without a name hurts nobody. */
+/** Best effort: the share itself may have failed, and a leftover temporary file does no harm. */
 async function removeDraft(share: Share, draft: string): Promise<void> {
   await run(share, `del ${draft}`, AbortSignal.timeout(CLEANUP_MS)).catch(() => {})
 }
 
 /**
- * A path as smbclient's command line takes it. It knows no escapes: what cannot stand between
- * quotes is refused, and what would read like one of its errors.
+ * A quoted path for smbclient's command line, which has no escapes: characters that cannot be quoted are refused, and names
+ * that would look like one of its errors.
  */
 export function quoted(parts: readonly string[]): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: refusing them is the point
@@ -147,7 +147,7 @@ export function quoted(parts: readonly string[]): string {
 }
 
 /**
- * Runs one command line on the share. smbclient's exit code does not tell of every failure: its words are read.
+ * Runs one command line on the share. smbclient's exit code does not cover every failure, so its output is read too.
  * @throws DriverError `smb_<code>` by the first NT status that is not among `fine`.
  */
 async function run(
@@ -163,7 +163,7 @@ async function run(
   const statuses = [...said.matchAll(/NT_STATUS_([A-Z0-9_]+)/g)].map((match) => match[1] as string)
   const bad = statuses.find((status) => !fine.includes(status))
   if (bad) throw new DriverError(`smb_${bad.toLowerCase()}`)
-  if (code !== 0 && statuses.length === 0) throw new DriverError(failure, words(said, [options.password]))
+  if (code !== 0 && statuses.length === 0) throw new DriverError(failure, cleanText(said, [options.password]))
 }
 
 // No configuration of the machine, messages to stderr, and nothing of the credentials.
@@ -200,14 +200,14 @@ async function child(
     }),
   )
   const said = firstWords(program.stderr, KEPT)
-  // A program that ends early breaks the pipe; what it said counts, not that.
+  // A program that ends early breaks the pipe; its own message counts, not the broken pipe.
   const sending = input?.(program.stdin).catch(() => {})
   const reading = output ? output(program.stdout).catch(() => {}) : program.stdout.resume()
   try {
     const { code } = await program.ended
     return { code, said: said() }
   } catch (e) {
-    throw e instanceof NotStarted ? new DriverError(failure, words(e.message, [])) : e
+    throw e instanceof NotStarted ? new DriverError(failure, cleanText(e.message, [])) : e
   } finally {
     await sending
     await reading
@@ -224,8 +224,8 @@ function withCredentials<T>(options: Share['options'], use: (descriptor: number)
 }
 
 /**
- * Descriptor of a file with the credentials that has no name any more: nothing to be found, nothing to be left behind,
- * however this process ends. Never in arguments or environment, which other users of the machine can read.
+ * Descriptor of an unlinked file with the credentials: it cannot be opened by others or left behind, however this process
+ * ends. Arguments and environment could be read by other users of the machine.
  */
 function credentialsFile({ domain, password, username }: SmbOptions & { password: string }): number {
   const fields = { username, password, domain }

@@ -13,13 +13,13 @@ import type { UploadPolicyStore } from './policies.store.ts'
 import { freeName, isActive, isMaster, remoteName } from './queue.rules.ts'
 import type { UploadQueueStore } from './queue.store.ts'
 
-/** The file that is to be sent, frozen when it is queued. */
+/** The file to send, as it was when it was queued. */
 interface Source {
   checksum: string
   path: string
 }
 
-/** A piece of a take that came in pieces. */
+/** One chunk of a take that arrived in chunks. */
 interface ChunkSource extends Source {
   /** `chunk_<recordingId>_<index>`. */
   id: string
@@ -27,22 +27,22 @@ interface ChunkSource extends Source {
   index: number
 }
 
-/** What became cached when it was not what is played: a chunk of it, or the raw master beside it. */
+/** What was cached other than the file that is played: a chunk, or the raw master. */
 type Piece = ChunkSource | 'master'
 
 interface Parts {
   db: Db
   destinations: DestinationStore
   ids: Ids
-  /** Whether the raw master goes where the take goes that is played. */
+  /** Whether the raw master is sent to the same places as the file that is played. */
   masters: boolean
   policies: UploadPolicyStore
   queue: UploadQueueStore
   recordings: RecordingsApi['recordings']
 }
 
-// What stands where an error would, until an attempt was made (docs/contract/uploads.md: Queue).
-const UNTRIED = 'provider_not_configured'
+// The `lastError` of an item before its first attempt (docs/contract/uploads.md: Queue).
+const NOT_TRIED_YET = 'provider_not_configured'
 
 /** Puts files into the upload queue. Every write is meant to run inside a transaction. */
 export function enqueueStore(parts: Parts) {
@@ -54,7 +54,7 @@ export function enqueueStore(parts: Parts) {
      VALUES (@id, @recordingId, @policyId, @destinationId, @provider, 'queued', @maxAttempts, @now, @lastError, @cachePath,
        @checksum, @fileName, @chunkId, @chunkIndex, @pathOverride, @target, @now, @now)`,
   )
-  // What waits to be sent is overtaken by a newer file: it begins anew, and an attempt under way no longer counts.
+  // A newer file replaces one that waits to be sent: the item starts over, and an attempt under way no longer counts.
   const repoint = db.stmt<Params>(
     `UPDATE upload_queue SET status = 'queued', claim = NULL, attempt_count = 0, next_attempt_at = @now,
        cache_path = @cachePath, checksum = @checksum, file_name = @fileName, updated_at = @now WHERE id = @id`,
@@ -63,13 +63,13 @@ export function enqueueStore(parts: Parts) {
   const playedOf = (id: string): Source | undefined => chosenFile(byRendition(recordings.files(id)))
   const masterOf = (id: string): Source | undefined => byRendition(recordings.files(id)).raw
 
-  /** What is played comes first; its master is an item of its own, for it may come later and fail alone. */
+  /** The played file comes first; its master is a separate item, because it may arrive later and fail by itself. */
   const sourcesOf = (id: string): Source[] => {
     const [played, master] = [playedOf(id), masters ? masterOf(id) : undefined]
     return [played, ...(master?.path === played?.path ? [] : [master])].filter((source) => source !== undefined)
   }
 
-  /** A master that comes before what is played waits for it: until then nothing has been cached. */
+  /** A master that arrives before the played file waits for it: until then the recording is not cached. */
   const lateMaster = ({ id, status }: Recording): Source[] =>
     masters && isSecured(status) ? [masterOf(id)].filter((source) => source !== undefined) : []
 
@@ -87,7 +87,7 @@ export function enqueueStore(parts: Parts) {
     const fileName = freeName(remoteName(recording, cachePath, chunk?.index), checksum, all)
     const fresh = { cachePath, checksum, fileName }
     const target = targetWith(destination, policy.pathOverride)
-    const earlier = all.filter((item) => sameWay(item, source, policy, destination, chunk))
+    const earlier = all.filter((item) => isSameTarget(item, source, policy, destination, chunk))
     const active = earlier.find((item) => isActive(item.status))
     if (active) return current(active, fresh, now)
     const done = earlier.find((item) => item.status === 'succeeded' && unchanged(item, fresh, target))
@@ -101,7 +101,7 @@ export function enqueueStore(parts: Parts) {
       destinationId: destination.id,
       provider: destination.kind,
       maxAttempts: policy.maxAttempts,
-      lastError: reason ?? UNTRIED,
+      lastError: reason ?? NOT_TRIED_YET,
       chunkId: chunk?.id ?? null,
       chunkIndex: chunk?.index ?? null,
       pathOverride: policy.pathOverride ?? null,
@@ -118,14 +118,14 @@ export function enqueueStore(parts: Parts) {
   }
 
   return {
-    /** What an item is to send now; undefined for a chunk, and when there is nothing any more. */
+    /** The file an item should send now; undefined for a chunk, and when there is none any more. */
     sourceOf({ cachePath, chunkId, recordingId }: UploadItem): Source | undefined {
       if (chunkId !== undefined) return undefined
       return isMaster(cachePath) ? masterOf(recordingId) : playedOf(recordingId)
     },
     /**
-     * Queues what a recording holds by one policy, and gives the item of what is played; what is queued or done already
-     * is given as it is.
+     * Queues the files of a recording by one policy and returns the item of the played file; an item that is queued or done
+     * already is returned unchanged.
      * @throws Fail 404 for an unknown policy; 409 `recording_not_cached`, `upload_policy_disabled`, `destination_required`.
      */
     enqueue(
@@ -145,7 +145,7 @@ export function enqueueStore(parts: Parts) {
       for (const source of more) add(recording, source, policy, destination, reason, now)
       return item
     },
-    /** What became cached goes where the recording's own policies send it: once per destination and folder. */
+    /** Queues newly cached files by the recording's own policies, once per destination and folder. */
     enqueueCached(recordingId: string, now: string, piece?: Piece): UploadItem[] {
       const recording = recordings.get(recordingId)
       const chunk = piece === 'master' ? undefined : piece
@@ -165,7 +165,7 @@ export function enqueueStore(parts: Parts) {
 }
 export type EnqueueStore = ReturnType<typeof enqueueStore>
 
-const sameWay = (
+const isSameTarget = (
   item: UploadItem,
   source: Source,
   policy: UploadPolicy,
@@ -182,7 +182,7 @@ const sameWay = (
 const unchanged = (item: UploadItem, fresh: Params, target: string | undefined): boolean =>
   item.cachePath === fresh.cachePath && item.checksum === fresh.checksum && item.target === target
 
-/** Queues what became cached; gives the items. Throws only when the database is gone: custody must not hang on it. */
+/** Queues newly cached files; throws only when the database is unavailable, because storing a take must not depend on it. */
 export type AutoEnqueue = (recordingId: string, now: string, piece?: Piece) => UploadItem[]
 
 /**
@@ -192,7 +192,7 @@ export type AutoEnqueue = (recordingId: string, now: string, piece?: Piece) => U
 export function autoEnqueue(db: Db, enqueue: EnqueueStore, chunks: RecordingsApi['chunks'], audit: Audit): AutoEnqueue {
   return (recordingId, now, piece) => {
     const chunk = piece === 'master' ? undefined : piece
-    const told = (outcome: 'succeeded' | 'failed', details: Record<string, unknown>, reason?: string): void =>
+    const writeAudit = (outcome: 'succeeded' | 'failed', details: Record<string, unknown>, reason?: string): void =>
       audit.write(
         {
           action: `recordings.upload_queue.auto_enqueue.${outcome}`,
@@ -209,16 +209,16 @@ export function autoEnqueue(db: Db, enqueue: EnqueueStore, chunks: RecordingsApi
     try {
       const items = db.tx(() => enqueue.enqueueCached(recordingId, now, piece))
       if (chunk && items.length > 0) chunks.uploading(recordingId, chunk.index)
-      if (items.length > 0) told('succeeded', { uploadQueueItemIds: items.map((item) => item.id) })
+      if (items.length > 0) writeAudit('succeeded', { uploadQueueItemIds: items.map((item) => item.id) })
       return items
     } catch (e) {
-      // The file is safe here: that it could not be queued is told, and an operator can queue it by hand.
+      // The file is safe here: the failure is audited, and an operator can queue the file by hand.
       if (e instanceof Fail && e.status === 503) throw e
-      told('failed', {}, e instanceof Fail ? e.reason : 'internal_error')
+      writeAudit('failed', {}, e instanceof Fail ? e.reason : 'internal_error')
       return []
     }
   }
 }
 
 const noDestination = (policyId: string): string =>
-  `Upload policy ${policyId} has no destination: make one (POST /settings/upload-destinations), set it as destinationId of an upload policy, and name that policy as uploadPolicyId`
+  `Upload policy ${policyId} has no destination: create one (POST /settings/upload-destinations), set it as destinationId of an upload policy, and name that policy as uploadPolicyId`

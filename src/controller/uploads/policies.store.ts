@@ -32,7 +32,7 @@ const columns = (policy: UploadPolicy, now: string): Params => ({
   now,
 })
 
-/** Upload policies. `attempts`: what a policy has whose maker names no number. */
+/** Upload policies. `attempts`: the default number of attempts. */
 export function uploadPolicyStore(db: Db, destinations: DestinationStore, attempts: number) {
   const list = new Lister<Row>(db, { columns: COLUMNS, from: 'upload_policies x' })
   const byId = db.stmt<{ id: string }, Row>(`SELECT ${COLUMNS} FROM upload_policies x WHERE x.id = @id`)
@@ -56,7 +56,7 @@ export function uploadPolicyStore(db: Db, destinations: DestinationStore, attemp
   }
   const get = (id: string): UploadPolicy => found(find(id), 'Upload policy')
 
-  /** A policy may only send to what its maker may manage. */
+  /** A policy may only use a destination that its author may manage. */
   const checkDestination = (id: string, visibility: Visibility): void => {
     if (!destinations.find(id))
       throw invalid('Unknown upload destination', ['destinationId'], 'no such destination', 'destination_not_found')

@@ -43,11 +43,10 @@ const actionsOf = (principal: UserPrincipal, item: UploadItem) => {
 }
 
 export function uploadQueueRoutes({ enqueues, fallback, queue, visibility, recordings }: Parts): AnyRoute[] {
-  // An item is its recording's: who may see that may see it (docs/contract/access.md: Visible sets). An unknown one is
-  // nobody's.
+  // Whoever may see the recording may see its items (docs/contract/access.md: Visible sets); nobody may see an unknown one.
   const ofItem = ({ id }: { id: string }) => ({ type: 'recording', id: queue.find(id)?.recordingId ?? id })
 
-  // A policy named in the request must be in the caller's scope; a foreign one is as good as none.
+  // A policy outside the caller's scope is reported as not found.
   const mayName = (principal: UserPrincipal, id: string | undefined): void => {
     if (id !== undefined && id !== fallback && !inScope(principal, [{ type: 'upload_policy', id }]))
       throw notFound('Upload policy')
@@ -144,7 +143,7 @@ function checkVisible(queue: UploadQueueStore, visibility: Visibility, ids: stri
     throw new Fail(404, 'recording_not_visible', 'One or more recordings are not visible', { outcome: 'denied' })
 }
 
-// All or nothing: the words speak of all of them.
+// All or nothing, so the message covers all of them.
 function bulk<T>(step: () => T): T {
   try {
     return step()

@@ -5,7 +5,7 @@ import { downloadName } from '../recordings/library/recordings.rules.ts'
 import { segments } from './destinations.rules.ts'
 
 const LONGEST_PAUSE_SECONDS = 3600
-// A file name ends at 255 bytes on the servers people have; letters may take four.
+// Servers allow 255 bytes in a file name; a letter may take four.
 const LONGEST_STEM_BYTES = 200
 
 /** Pause after the failure of attempt `n`, from 1: a minute, doubled each time, at most an hour. */
@@ -18,9 +18,8 @@ export const isRetryable = (status: UploadStatus): boolean => status === 'failed
 export const isMaster = (path: string | undefined): boolean => /\.raw\.([^/]+\.)?[^./]+$/.test(path ?? '')
 
 /**
- * The name at the destination: the recording's name, with the end of its id, so that two takes of one name never
- * overwrite each other there; chunks carry their number (docs/contract/uploads.md: Names at a destination), a raw master says
- * that it is one.
+ * The name at the destination: the recording's name and the end of its id, so that two takes of the same name never overwrite
+ * each other; a chunk's number and `.raw` of a master are added (docs/contract/uploads.md: Names at a destination).
  */
 export function remoteName(recording: Pick<Recording, 'id' | 'name'>, path: string, chunkIndex?: number): string {
   const name = downloadName(recording, path).unicode
@@ -34,7 +33,7 @@ export function remoteName(recording: Pick<Recording, 'id' | 'name'>, path: stri
   return `${stem}_${own}${part}${isMaster(path) ? '.raw' : ''}${name.slice(dot)}`
 }
 
-/** What was confirmed under a name is never overwritten by other bytes: those get a part of their checksum into theirs. */
+/** A name that avoids overwriting a confirmed upload of other bytes: part of the checksum is added when it is taken. */
 export function freeName(
   name: string,
   checksum: string,
@@ -59,8 +58,8 @@ function shortened(stem: string): string {
   return short
 }
 
-/** Where the newest item of each way (destination, folder, chunk or master) counts: what was queued again replaces what failed. */
-export function newestOfEachWay<I extends Pick<UploadItem, 'cachePath' | 'chunkId' | 'destinationId' | 'pathOverride'>>(
+/** The newest item for each target (destination, folder, chunk or master): an item queued again replaces one that failed. */
+export function newestPerTarget<I extends Pick<UploadItem, 'cachePath' | 'chunkId' | 'destinationId' | 'pathOverride'>>(
   oldestFirst: readonly I[],
 ): I[] {
   const ways = oldestFirst.map((item) => [
@@ -72,7 +71,7 @@ export function newestOfEachWay<I extends Pick<UploadItem, 'cachePath' | 'chunkI
 
 export type Outcome = 'pending' | 'none' | 'some' | 'all'
 
-/** How far a set of uploads has come; `pending` while any may still succeed by itself. */
+/** The combined outcome of a set of uploads; `pending` while any may still succeed without help. */
 export function outcomeOf(statuses: readonly UploadStatus[]): Outcome {
   if (statuses.some(isActive)) return 'pending'
   const succeeded = statuses.filter((status) => status === 'succeeded').length
@@ -82,14 +81,14 @@ export function outcomeOf(statuses: readonly UploadStatus[]): Outcome {
 
 /** What is known of the chunks of a recording that came in pieces. */
 export interface Chunks {
-  /** Whether its job is over: no further chunk is to be expected. */
+  /** Whether its job has ended: no further chunk is expected. */
   jobEnded: boolean
   outcomes: readonly Outcome[]
-  /** How many there are, without a gap; undefined when that is not known, or one is missing. */
+  /** How many there are; undefined when that is not known or a chunk is missing. */
   total: number | undefined
 }
 
-/** The status a recording gets from its uploads; undefined: it keeps the one it has (docs/contract/uploads.md: Reconciling). */
+/** The status a recording gets from its uploads; undefined when it keeps its own (docs/contract/uploads.md: Reconciling). */
 export function reconciled(whole: Outcome | undefined, chunks: Chunks | undefined): 'uploaded' | 'partial' | undefined {
   const outcomes = [...(whole === undefined ? [] : [whole]), ...(chunks?.outcomes ?? [])]
   if (outcomes.length === 0 || outcomes.includes('pending')) return undefined
@@ -100,7 +99,7 @@ export function reconciled(whole: Outcome | undefined, chunks: Chunks | undefine
   return complete && outcomes.every((outcome) => outcome === 'all') ? 'uploaded' : 'partial'
 }
 
-/** Counts and items of one pass; what is still under way counts as deferred. */
+/** Counts and items of one pass; an attempt still under way counts as deferred. */
 export function summaryOf(items: UploadRunItem[]): UploadRunSummary {
   const count = (...statuses: UploadStatus[]) => items.filter(({ status }) => statuses.includes(status)).length
   return {

@@ -14,7 +14,7 @@ export const ITEM_COLUMNS = `q.id, q.recording_id AS recordingId, q.provider, q.
   q.destination_id AS destinationId, q.upload_policy_id AS uploadPolicyId, q.path_override AS pathOverride, q.target,
   q.created_at AS createdAt, q.updated_at AS updatedAt`
 
-/** Items belong to whoever sees their recording. */
+/** Limits items to those whose recording is visible. */
 export function withinRecordings(visibility: Visibility): Condition[] {
   const seen = visibility.recordings()
   if (seen.length === 0) return []
@@ -38,7 +38,7 @@ const itemOf = (row: Row): UploadItem => present(row) as UploadItem
 const progressOf = ({ provider, status, attemptCount, destinationId, lastError, uploadPolicyId }: UploadItem): object =>
   present({ provider, status, attemptCount, destinationId, lastError, uploadPolicyId })
 
-/** The upload queue as people read it. */
+/** The upload queue as people see it. */
 export function uploadQueueStore(db: Db, counts: RecordingsApi['counts']) {
   const byId = db.stmt<{ id: string }, Row>(`SELECT ${ITEM_COLUMNS} FROM upload_queue q WHERE q.id = @id`)
   const ofRecording = db.stmt<{ id: string }, Row>(
@@ -79,7 +79,7 @@ export function uploadQueueStore(db: Db, counts: RecordingsApi['counts']) {
       return new Set(visible.rows([named, ...visibility.recordings()], 'r.id', ids.length, 0).map((row) => row.id))
     },
     /**
-     * An ended item is due again with all its attempts, for `file`, which is what its recording holds now.
+     * Makes an ended item due again with all its attempts, for `file`, the recording's present file.
      * @throws Fail 404, or 409 `upload_queue_item_not_retryable`.
      */
     retry(
@@ -110,15 +110,15 @@ interface UploadPage {
   total: number
 }
 
-// Up to so many items within reach are fetched and sorted; more are met often enough on a walk.
+// Up to this many visible items are fetched and sorted; more are found quickly by walking the list.
 const SMALL = 8000
-// Rows of a walk that are looked at to count what is within reach.
+// Rows of a walk that are read to count visible items.
 const LOOKED_AT = 10_000
 const ORDER = 'q.next_attempt_at, q.id'
 
 /**
- * A page in the order of what is due. Who sees an item is known by its scope, which stands in every index: a caller with few
- * items gets them by scope, one with many by a walk that meets them.
+ * A page in the order of due times. Visibility is decided by an item's scope, which is part of every index: few visible items
+ * are fetched by scope, many are found by walking the list.
  */
 function listing(db: Db, counts: RecordingsApi['counts']) {
   // Ids first: a walk or a sort must not carry rows that are not on the page.
@@ -163,7 +163,7 @@ function listing(db: Db, counts: RecordingsApi['counts']) {
   }
 
   return {
-    /** What is due first comes first. */
+    /** Items in the order they are due. */
     list(visibility: Visibility, filters: UploadFilters, limit: number): UploadPage {
       const { offset = 0, recordingId } = filters
       const own = matching(filters)
@@ -185,7 +185,7 @@ const headOf = (where: string): string =>
 
 const bound = (own: Condition[]): Condition => ({ sql: '1', params: Object.assign({}, ...own.map((c) => c.params)) })
 
-// With `+` the planner is told to walk the list, not to fetch and sort whole scopes.
+// `+` makes the planner walk the list instead of fetching and sorting whole scopes.
 const byScope = (scopes: string): Condition => ({
   sql: '+q.scope_id IN (SELECT value FROM json_each(@scopes))',
   params: { scopes },

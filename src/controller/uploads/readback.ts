@@ -1,26 +1,26 @@
-// Reading back what a destination holds: counted and hashed as it comes, at a bounded speed.
+// Verifies an upload by reading it back at a bounded speed, counting and hashing it on the way.
 import { createHash } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { ChecksumVerification } from '../../wire/uploads.ts'
 import { type Delivery, DriverError, type Watch } from './driver.ts'
 
-// At most 32 MiB/s: whoever records or listens shares this machine and its line with us.
+// At most 32 MiB/s: recorders and listeners share this machine and its network.
 const BURST = 4 * 1024 * 1024
 const PAUSE_MS = 125
 
-/** That the destination holds something else than it was given: the attempt failed. */
+/** The destination holds something other than what was sent: the attempt failed. */
 export const mismatch = (detail: string): DriverError => new DriverError('checksum_mismatch', detail)
 
 /** @throws DriverError unless the destination holds as many bytes as it was given. */
-export function sameSize(held: number, { size }: Pick<Delivery, 'size'>): void {
+export function checkSize(held: number, { size }: Pick<Delivery, 'size'>): void {
   if (held !== size) throw mismatch(`the destination holds ${held} of ${size} bytes`)
 }
 
 /**
- * Compares what the destination gives back with what it was given. Memory stays flat, and no more is read than was sent.
+ * Compares what the destination returns with what was sent. Memory use is constant, and no more is read than was sent.
  * @throws DriverError `checksum_mismatch`.
  */
-export async function compared(
+export async function verifyByReading(
   body: AsyncIterable<Uint8Array>,
   { sha256, size }: Pick<Delivery, 'sha256' | 'size'>,
   { progress, signal }: Watch,
@@ -38,7 +38,7 @@ export async function compared(
     burst = 0
     await pause(PAUSE_MS, undefined, { signal })
   }
-  sameSize(read, { size })
+  checkSize(read, { size })
   const [expected, observed] = [`sha256:${sha256}`, `sha256:${hash.digest('hex')}`]
   if (observed !== expected) throw mismatch('the bytes read back from the destination are not those of the take')
   return { algorithm: 'sha256', expected, method: 'file_copy_sha256', observed, status: 'matched' }

@@ -1,10 +1,10 @@
 import type { UploadItem } from '../../wire/uploads.ts'
 import type { RecordingsApi } from '../recordings/api.ts'
 import type { Db, Params } from '../store/db.ts'
-import { type Chunks, isMaster, newestOfEachWay, type Outcome, outcomeOf, reconciled } from './queue.rules.ts'
+import { type Chunks, isMaster, newestPerTarget, type Outcome, outcomeOf, reconciled } from './queue.rules.ts'
 import type { UploadQueueStore } from './queue.store.ts'
 
-/** What the uploads of a recording came to; `retention` says what became of its file here. */
+/** The result of a recording's uploads; `retention` says what happened to its file here. */
 export interface Reconciliation {
   retention: Retention
   status: 'uploaded' | 'partial'
@@ -31,7 +31,7 @@ interface Verified {
 interface Parts {
   chunks: RecordingsApi['chunks']
   db: Db
-  /** Whether somebody listens to the take, or loads it down. */
+  /** Whether somebody is playing or downloading the take. */
   held: (recordingId: string) => boolean
   queue: UploadQueueStore
 }
@@ -56,7 +56,7 @@ export function reconcileStore({ chunks, db, held, queue }: Parts) {
        FROM json_each(@ids) one CROSS JOIN upload_queue q ON q.id = one.value
        LEFT JOIN upload_policies p ON p.id = q.upload_policy_id ORDER BY one.key`,
   )
-  // Only the very bytes that were verified, never the raw master, and nothing another item still wants.
+  // Only the bytes that were verified, never the raw master, and nothing that another item still has to send.
   const forget = db.stmt<Params>(
     `DELETE FROM recording_files WHERE recording_id = @id AND path = @path AND checksum = @checksum AND rendition <> 'raw'
         AND NOT EXISTS (SELECT 1 FROM upload_queue q WHERE q.recording_id = @id AND q.cache_path = @path
@@ -102,10 +102,10 @@ export function reconcileStore({ chunks, db, held, queue }: Parts) {
     return { retention: { cacheDeleted: true, policyId }, unlink: [sure.cachePath] }
   }
 
-  /** Undefined while uploads are under way, and when none of them arrived. */
+  /** Undefined while uploads are under way, and when none of them succeeded. */
   const reconcile = (recordingId: string, now: string): Reconciliation | undefined => {
     const real = queue.ofRecording(recordingId).filter((item) => item.provider !== 'stub')
-    const items = newestOfEachWay(real)
+    const items = newestPerTarget(real)
     const wholes = items.filter((item) => item.chunkId === undefined)
     const pieces = chunksOf(
       recordingId,
@@ -113,7 +113,7 @@ export function reconcileStore({ chunks, db, held, queue }: Parts) {
     )
     const whole = wholes.length > 0 ? outcomeOf(wholes.map((item) => item.status)) : undefined
     const status = reconciled(whole, pieces)
-    // Chunks are followed while the take is still being made; the recording only once it is secured.
+    // Chunks are tracked while the take is still being made, the recording only once it is secured.
     if (!status || !secured.get({ id: recordingId })) return undefined
     settle.run({ id: recordingId, status, now })
     if (status === 'partial') return { retention: { skipped: 'upload_incomplete' }, status, unlink: [] }
@@ -123,9 +123,9 @@ export function reconcileStore({ chunks, db, held, queue }: Parts) {
 
   return {
     reconcile,
-    /** Recordings whose uploaded file could not be deleted yet, because somebody was listening. */
+    /** Recordings whose uploaded file could not be deleted yet because it was in use. */
     postponed: (limit: number): string[] => [...new Set(postponed.all({ limit }).map((row) => row.recordingId))],
-    /** The same for one of them again; what has changed since is left to the uploads that follow. */
+    /** Reconciles one of them again; undefined while it is still in use. */
     retry(recordingId: string, now: string): Reconciliation | undefined {
       if (held(recordingId)) return undefined
       for (const item of queue.ofRecording(recordingId)) postpone.run({ id: item.id, pending: 0 })

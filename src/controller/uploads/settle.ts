@@ -26,8 +26,8 @@ interface Parts {
 const actor = systemActor('upload-runner')
 const permission = 'recording:control'
 
-/** Gone or begun anew meanwhile: the attempt has no item to settle any more. */
-const overtaken = ({ id, provider, recordingId, status }: UploadItem): UploadRunItem => ({
+/** The item was removed or restarted meanwhile: there is nothing left to settle. */
+const superseded = ({ id, provider, recordingId, status }: UploadItem): UploadRunItem => ({
   itemId: id,
   provider,
   reason: 'upload_queue_item_not_found',
@@ -39,8 +39,8 @@ export function settlement(parts: Parts) {
   const { alarms, audit, clock, db, log, paths, reconciles, work } = parts
   const nowIso = (): string => iso(clock.now())
 
-  const told = (item: UploadItem, verification: ChecksumVerification | undefined, now: string): UploadRunItem => {
-    const [name, outcome] = NAMES[item.status] ?? NAMES.retrying
+  const auditItem = (item: UploadItem, verification: ChecksumVerification | undefined, now: string): UploadRunItem => {
+    const [name, outcome] = OUTCOMES[item.status] ?? OUTCOMES.retrying
     audit.write({ ...rowOf(item, verification), action: `recordings.upload_queue.runner_item.${name}`, outcome }, now)
     const { id, lastError, provider, recordingId, status } = item
     const seen = verification ? { checksumVerification: verification } : {}
@@ -53,27 +53,30 @@ export function settlement(parts: Parts) {
     return done?.unlink ?? []
   }
 
-  /** A transaction that may let go of files of a take. */
-  const releasing = async <T>(recordingId: string, write: (condemn: (files: string[]) => void) => T): Promise<T> => {
-    const { done, left } = await paths.removing((condemn) => db.tx(() => write(condemn)))
+  /** Runs a transaction that may discard files of a take; they are deleted after the commit. */
+  const withFileRemoval = async <T>(
+    recordingId: string,
+    write: (discard: (files: string[]) => void) => T,
+  ): Promise<T> => {
+    const { done, left } = await paths.removing((discard) => db.tx(() => write(discard)))
     for (const { path, error } of left)
       log.warn('file of an uploaded take could not be removed', { recordingId, path, error })
     return done
   }
 
-  /** The budget is spent: somebody should look. */
-  const ended = (item: UploadItem, reason: string, now: string): UploadRunItem => {
+  /** Raises the health event once no attempt is left. */
+  const attemptsSpent = (item: UploadItem, reason: string, now: string): UploadRunItem => {
     if (item.status === 'failed') {
       alarms.raise(item, reason, now)
       reconcile(item.recordingId, now)
     }
-    return told(item, undefined, now)
+    return auditItem(item, undefined, now)
   }
 
   return {
-    /** The attempt did not take place. */
+    /** The attempt is not counted. */
     abandon: (item: UploadItem, claim: string): void => db.tx(() => work.abandon(item.id, claim, nowIso())),
-    /** Tells of a pass that attempted anything. */
+    /** Audits a pass that attempted anything. */
     completed(summary: UploadRunSummary, limit: number): void {
       const { attempted, deferred, failed, succeeded } = summary
       if (attempted === 0) return
@@ -84,12 +87,12 @@ export function settlement(parts: Parts) {
         audit.write({ action, actor, details, outcome, permission, target: { type: 'upload_runner' } }, nowIso()),
       )
     },
-    /** A last attempt that ended with its process: nobody came back to settle it. */
+    /** Settles an item whose last attempt was interrupted by the end of its process. */
     exhausted: (id: string): void =>
       db.tx(() => {
         const now = nowIso()
         const item = work.exhaust(id, now)
-        if (item) ended(item, 'upload_interrupted', now)
+        if (item) attemptsSpent(item, 'upload_interrupted', now)
       }),
     failed: (item: UploadItem, claim: string, e: Error): UploadRunItem =>
       db.tx(() => {
@@ -100,33 +103,33 @@ export function settlement(parts: Parts) {
         const lastError = known ? e.message : 'upload_failed'
         const next = isoPlus(now, pauseSeconds(item.attemptCount))
         const after = work.fail(item.id, claim, lastError, next, now)
-        return after ? ended(after, known ? e.reason : 'upload_failed', now) : overtaken(item)
+        return after ? attemptsSpent(after, known ? e.reason : 'upload_failed', now) : superseded(item)
       }),
-    /** Files of takes that were in use when they could have been deleted. */
+    /** Deletes uploaded files that were in use when they were first due for deletion. */
     async releasePostponed(limit: number): Promise<void> {
       for (const id of reconciles.postponed(limit))
-        await releasing(id, (condemn) => {
+        await withFileRemoval(id, (discard) => {
           const now = nowIso()
           const again = reconciles.retry(id, now)
           if (again?.retention.cacheDeleted) audit.write(reconciledRow(id, again), now)
-          condemn(again?.unlink ?? [])
+          discard(again?.unlink ?? [])
         })
     },
     succeeded: (item: UploadItem, claim: string, verification: ChecksumVerification): Promise<UploadRunItem> =>
-      releasing(item.recordingId, (condemn) => {
+      withFileRemoval(item.recordingId, (discard) => {
         const now = nowIso()
         const after = work.succeed(item.id, claim, verification.status, now)
-        if (!after) return overtaken(item)
+        if (!after) return superseded(item)
         alarms.clear(after, now)
-        const result = told(after, verification, now)
-        condemn(reconcile(item.recordingId, now))
+        const result = auditItem(after, verification, now)
+        discard(reconcile(item.recordingId, now))
         return result
       }),
   }
 }
 export type Settlement = ReturnType<typeof settlement>
 
-const NAMES: Partial<Record<UploadItem['status'], ['succeeded' | 'failed' | 'deferred', AuditEntry['outcome']]>> &
+const OUTCOMES: Partial<Record<UploadItem['status'], ['succeeded' | 'failed' | 'deferred', AuditEntry['outcome']]>> &
   Record<'retrying', ['deferred', 'partial']> = {
   failed: ['failed', 'failed'],
   retrying: ['deferred', 'partial'],

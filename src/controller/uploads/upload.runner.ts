@@ -21,13 +21,13 @@ interface Parts extends AttemptParts {
   intervalSeconds: number
   leaseSeconds: number
   log: Log
-  /** How long a pass waits for the attempts it began, ms; what takes longer goes on beside it. */
+  /** How long a pass waits for the attempts it began, ms; longer ones continue beside it. */
   patienceMs: number
   settlement: Settlement
   work: UploadWorkStore
 }
 
-/** A slow destination is given two connections, a dead one takes no more than that from the others. */
+/** Enough for a slow destination, and few enough that a dead one does not starve the others. */
 const PER_DESTINATION = 2
 
 const STOPPING = new DriverError('controller_stopping')
@@ -44,8 +44,8 @@ interface Attempt {
 }
 
 /**
- * Sends what is due. A pass begins attempts and waits a while for them; one that takes longer goes on beside the passes,
- * under its lease, and is ended by `stop`. So neither a large take nor a dead destination keeps anything else waiting.
+ * Sends what is due. A pass begins attempts and waits a while for them; one that takes longer continues beside the passes
+ * under its lease, until `stop` aborts it. So neither a large take nor a dead destination delays anything else.
  */
 export class Uploader {
   private readonly parts: Parts
@@ -61,7 +61,7 @@ export class Uploader {
     this.parts = parts
   }
 
-  /** What `GET /upload-runner` shows; the last summary with every recording. */
+  /** What `GET /upload-runner` shows; the last summary lists every recording. */
   status(): UploadRunnerStatus {
     const { batchSize, enabled, intervalSeconds } = this.parts
     return {
@@ -74,7 +74,7 @@ export class Uploader {
     }
   }
 
-  /** One pass over what is due `within` the caller's reach; all zero while another one runs. */
+  /** One pass over the due items that match `within`; all counts are zero while another pass runs. */
   async pass(within: Condition[] = []): Promise<UploadRunSummary> {
     if (this.running || this.stopped) return summaryOf([])
     this.running = true
@@ -109,14 +109,14 @@ export class Uploader {
     await Promise.all(open.map(({ ended }) => ended))
   }
 
-  // There is one controller: what was claimed before the first pass belongs to a process that is no more.
+  // There is one controller: whatever was claimed before the first pass belongs to a process that has ended.
   private recover(): void {
     if (this.recovered) return
     this.parts.db.tx(() => this.parts.work.recover(iso(this.parts.clock.now())))
     this.recovered = true
   }
 
-  /** Begins attempts as slots become free, until nothing is due, the batch is spent, or patience ends. */
+  /** Begins attempts as slots become free, until nothing is due, the batch is full, or `patienceMs` is over. */
   private async rounds(within: Condition[]): Promise<Attempt[]> {
     const began: Attempt[] = []
     const patience = Promise.withResolvers<void>()
@@ -139,7 +139,7 @@ export class Uploader {
     return began
   }
 
-  /** One from each destination in turn while there is room, beginning with another one each time. */
+  /** Takes items from the destinations in turn, starting with a different destination each time. */
   private fill(room: number, within: Condition[]): Attempt[] {
     const queued = this.parts.work.destinations()
     const first = queued.length > 0 ? this.turn++ % queued.length : 0
@@ -160,7 +160,7 @@ export class Uploader {
     const free = Math.min(PER_DESTINATION - busy.length, most)
     if (free <= 0) return []
     const now = iso(this.parts.clock.now())
-    // What is under way here is not due, whatever its lease says.
+    // An attempt under way here is not due, even when its lease has run out.
     const due = this.parts.work.due(destinationId, within, free + busy.length, now)
     return due.filter((id) => !this.underWay.has(id)).slice(0, free)
   }
@@ -194,7 +194,7 @@ export class Uploader {
     return one
   }
 
-  /** Never rejects: what cannot even be written down is logged, and the lease brings the item back. */
+  /** Never rejects: a result that cannot be stored is logged, and the item is due again when its lease runs out. */
   private async run(one: Attempt): Promise<void> {
     const { log, settlement } = this.parts
     try {

@@ -6,7 +6,7 @@ import { ITEM_COLUMNS } from './queue.store.ts'
 
 type Row = { [K in keyof Required<UploadItem>]: UploadItem[K] | null }
 
-// A pass of somebody who sees little looks this far into a destination's due items.
+// A pass by somebody who sees few items looks this far into a destination's due items.
 const WINDOW = 5000
 
 /** The runner's side of the queue: claim with a lease, renew, settle. Guarded updates, no read before a write. */
@@ -37,15 +37,15 @@ export function uploadWorkStore(db: Db) {
     `UPDATE upload_queue SET status = 'failed', last_error = 'upload_interrupted', claim = NULL, updated_at = @now
       WHERE id = @id AND status IN ('queued', 'retrying') AND next_attempt_at <= @now AND attempt_count >= max_attempts`,
   )
-  const orphaned = db.stmt<{ now: string }>(
+  const resetClaims = db.stmt<{ now: string }>(
     `UPDATE upload_queue SET claim = NULL, next_attempt_at = @now, updated_at = @now WHERE claim IS NOT NULL`,
   )
   const byId = db.stmt<{ id: string }, Row>(`SELECT ${ITEM_COLUMNS} FROM upload_queue q WHERE q.id = @id`)
   const item = (id: string): UploadItem => present(byId.get({ id }) as Row) as UploadItem
 
   return {
-    /** Attempts that a dead process left behind are due at once; gives how many. Only at start: there is one controller. */
-    recover: (now: string): number => orphaned.run({ now }),
+    /** Makes the attempts of a previous process due at once; call it at start only. */
+    recover: (now: string): number => resetClaims.run({ now }),
     /** Destinations that items are queued for, due or not. */
     destinations: (): string[] => destinations.all({}).map((row) => row.id),
     /** Ids of due items of one destination, oldest first. */
@@ -53,7 +53,7 @@ export function uploadWorkStore(db: Db) {
       due
         .rows([{ sql: '1', params: { destinationId, now } }, ...within], 'q.next_attempt_at', limit, 0)
         .map((row) => row.id),
-    /** The item with its new attempt; undefined when it is not due any more. */
+    /** Claims the item for a new attempt; undefined when it is no longer due. */
     claim(id: string, claimId: string, leaseEnd: string, now: string): UploadItem | undefined {
       return claim.run({ id, claim: claimId, leaseEnd, now }) === 1 ? item(id) : undefined
     },
@@ -65,7 +65,7 @@ export function uploadWorkStore(db: Db) {
 }
 export type UploadWorkStore = ReturnType<typeof uploadWorkStore>
 
-/** What may be done with an attempt under way: all of it only under its own claim. */
+/** Updates of an attempt under way; each requires the claim it was started with. */
 function settling(db: Db, item: (id: string) => UploadItem) {
   const renew = db.stmt<Params>(`UPDATE upload_queue SET next_attempt_at = @leaseEnd WHERE id = @id AND claim = @claim`)
   const abandon = db.stmt<Params>(
@@ -83,9 +83,9 @@ function settling(db: Db, item: (id: string) => UploadItem) {
   )
   return {
     renew: (id: string, claimId: string, leaseEnd: string): void => void renew.run({ id, claim: claimId, leaseEnd }),
-    /** The attempt did not take place: due at once, and not counted. */
+    /** Due at once, and the attempt is not counted. */
     abandon: (id: string, claimId: string, now: string): void => void abandon.run({ id, claim: claimId, now }),
-    /** Undefined when the item was taken away meanwhile: removed, or begun anew for a newer file. */
+    /** Undefined when the item was removed meanwhile, or restarted for a newer file. */
     succeed(
       id: string,
       claimId: string,

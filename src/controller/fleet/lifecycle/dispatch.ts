@@ -59,10 +59,12 @@ export class Dispatch {
 
   private async run(job: LifecycleJob, options: LifecycleRequest, actor: Actor): Promise<LifecycleJob> {
     const { action, nodeAlias, nodeId, targetHost } = job
-    const wish = { action, options, target: { host: targetHost, nodeAlias, nodeId } }
+    const request = { action, options, target: { host: targetHost, nodeAlias, nodeId } }
     const progress = new Progress((said) => this.told(job, said))
     try {
-      const outcome = await this.parts.act(wish, progress.tell, this.stopping.signal).catch((e) => this.broken(job, e))
+      const outcome = await this.parts
+        .act(request, progress.tell, this.stopping.signal)
+        .catch((e) => this.crashed(job, e))
       // What was heard of a run that broke off is what there is.
       return await this.end(job, { ...progress.stop(), ...outcome }, actor)
     } finally {
@@ -71,7 +73,7 @@ export class Dispatch {
   }
 
   /** A bug: the record has to end all the same, for a job under way bars every other of its node. */
-  private broken(job: LifecycleJob, e: unknown): Outcome {
+  private crashed(job: LifecycleJob, e: unknown): Outcome {
     this.parts.log.error('lifecycle run failed', { id: job.id, ...errorFields(e) })
     return failed('internal_error')
   }

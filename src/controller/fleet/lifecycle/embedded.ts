@@ -27,9 +27,9 @@ export function embeddedRunner(parts: EmbeddedParts): { act: Act; close(): void 
   const vault = new Vault(settings.vaultDirs)
   const run = { ids, material: storedMaterial(parts), secrets: [], settings, vault }
   return {
-    act: async (wish, tell, signal) => {
+    act: async (request, onOutput, signal) => {
       try {
-        return outcomeOf(200, { data: await perform(run, wish, tell, signal) }, [])
+        return outcomeOf(200, { data: await perform(run, request, onOutput, signal) }, [])
       } catch (e) {
         if (signal.aborted) return failed('controller_stopped')
         if (e instanceof Fail) return { ...failed(e.reason), stderr: e.message }

@@ -57,10 +57,16 @@ export const lifecycleRoutes = ({ dispatch, ids, jobs, nodes }: Parts): AnyRoute
       const { data: job } = await commit((now) => {
         nodes.mustServe(params.id)
         const { alias, id, ...at } = nodes.get(params.id, now)
-        const wish = { action, nodeAlias: alias, nodeId: id, requestedBy: principal.id, targetHost: targetHostOf(at) }
-        return { data: jobs.create({ ...wish, id: ids.make('node_lifecycle') }, now) }
+        const request = {
+          action,
+          nodeAlias: alias,
+          nodeId: id,
+          requestedBy: principal.id,
+          targetHost: targetHostOf(at),
+        }
+        return { data: jobs.create({ ...request, id: ids.make('node_lifecycle') }, now) }
       })
-      const data = await soon(dispatch.start(job, body, actorOf(principal)), job)
+      const data = await endedOrPending(dispatch.start(job, body, actorOf(principal)), job)
       return { data, status: data.status === 'failed' ? 502 : 202 }
     },
   }),
@@ -74,7 +80,7 @@ function allowed(action: string): LifecycleAction {
 }
 
 /** The job as it ended, or as it stands when patience does. */
-async function soon(ending: Promise<LifecycleJob>, job: LifecycleJob): Promise<LifecycleJob> {
+async function endedOrPending(ending: Promise<LifecycleJob>, job: LifecycleJob): Promise<LifecycleJob> {
   const patience = new AbortController()
   const waited = pause(PATIENCE_MS, job, { signal: patience.signal }).catch(() => job)
   try {

@@ -27,7 +27,7 @@ export function targetHostOf({ hostname, ipAddresses }: Pick<Node, 'hostname' | 
   const hosts = ipAddresses
     .map((address) => address.trim())
     .filter((address) => isHost(address) && !NOWHERE.test(address))
-  const [likeliest] = hosts.toSorted((a, b) => farness(a) - farness(b))
+  const [likeliest] = hosts.toSorted((a, b) => distance(a) - distance(b))
   return likeliest ?? hostname
 }
 
@@ -35,7 +35,7 @@ export function targetHostOf({ hostname, ipAddresses }: Pick<Node, 'hostname' | 
 const NOWHERE = /^fe[89ab][^%]*$/i
 /** From the likeliest to those of the box itself; a bridge for containers is on many boxes the same. */
 const OWN = [/^(169\.254\.|fe[89ab])/i, /^172\.(1[7-9]|2\d|3[01])\.0\.1$/, /^(127\.|::1$|0\.0\.0\.0$|::$)/]
-const farness = (address: string): number => OWN.findIndex((own) => own.test(address)) + 1
+const distance = (address: string): number => OWN.findIndex((own) => own.test(address)) + 1
 
 const LONGEST_ERROR = 400
 
@@ -66,7 +66,7 @@ export function outcomeOf(status: number, body: unknown, secrets: readonly strin
 }
 
 /** Told output of a run under way, free of secrets. */
-export type Tell = (stream: Stream, text: string) => void
+export type OnOutput = (stream: Stream, text: string) => void
 
 /** Has a run done by whoever does runs here. What becomes of it is an outcome; only a bug rejects. */
-export type Act = (run: RunRequest, tell: Tell, signal: AbortSignal) => Promise<Outcome>
+export type Act = (run: RunRequest, tell: OnOutput, signal: AbortSignal) => Promise<Outcome>

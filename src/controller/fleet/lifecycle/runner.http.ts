@@ -3,7 +3,7 @@
 import { type Answer, jsonOf, NoAnswer, send, whole } from '../../../kernel/http.ts'
 import { Transcript } from '../../../kernel/redact.ts'
 import { NDJSON, OUTPUT_KEPT, RUNNER_PATHS, runProgressOf } from '../../../wire/lifecycle.ts'
-import { type Act, failed, outcomeOf, type Tell } from './lifecycle.rules.ts'
+import { type Act, failed, type OnOutput, outcomeOf } from './lifecycle.rules.ts'
 
 interface RunnerSettings {
   /** Longest silence. */
@@ -22,11 +22,11 @@ const UNCONFIGURED =
 /** Has the runner do it. Never throws for what the runner does: that is an outcome. */
 export const externalRunner =
   ({ timeoutMs, token, url }: RunnerSettings): Act =>
-  async (run, tell, signal) => {
+  async (run, onOutput, signal) => {
     if (url === undefined) return { ...failed('ansible_runner_unconfigured'), stderr: UNCONFIGURED }
     const secrets = token ? [token] : []
     try {
-      const wish = {
+      const request = {
         body: JSON.stringify(run),
         headers: {
           accept: `${NDJSON}, application/json`,
@@ -38,8 +38,8 @@ export const externalRunner =
         timeoutMs,
         url: new URL(url.replace(/\/*$/, RUNNER_PATHS.runs)),
       }
-      const heard = listener(tell, secrets)
-      const answer = await send(wish, (response, alive) =>
+      const heard = listener(onOutput, secrets)
+      const answer = await send(request, (response, alive) =>
         whole(response, MAX_ANSWER_BYTES, (piece) => {
           alive()
           heard(piece)
@@ -66,7 +66,7 @@ function bodyOf({ headers, text }: Answer): unknown {
 }
 
 /** Hands on the output in whole lines of an answer, cleaned once more. */
-function listener(tell: Tell, secrets: readonly string[]): (piece: Buffer) => void {
+function listener(onOutput: OnOutput, secrets: readonly string[]): (piece: Buffer) => void {
   const decoder = new TextDecoder()
   const clean = {
     stderr: new Transcript(OUTPUT_KEPT.stderr, secrets),
@@ -78,7 +78,7 @@ function listener(tell: Tell, secrets: readonly string[]): (piece: Buffer) => vo
     rest = lines.pop() ?? ''
     for (const line of lines) {
       const output = runProgressOf(jsonOf(line))
-      if (output) tell(output.stream, clean[output.stream].add(output.text))
+      if (output) onOutput(output.stream, clean[output.stream].add(output.text))
     }
   }
 }

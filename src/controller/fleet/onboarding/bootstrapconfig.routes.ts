@@ -42,7 +42,7 @@ export const bootstrapConfigRoutes = ({ credentials, ids, nodes, visibility }: P
       body: BootstrapConfigRequest,
       status: 201,
       run: ({ body: { nodes: wanted, ttlSeconds, ...shared }, principal, now }) => {
-        noneTwice(wanted)
+        rejectDuplicates(wanted)
         const within = visibility(principal, 'node:manage')
         const written: Written[] = []
         const entries = wanted.map((one) => {
@@ -95,7 +95,7 @@ function enrollment({ alias, hostname, room, site }: Exclude<WantedNode, { nodeI
 }
 
 /** Two tokens for one node on one stick would let two boxes fight over it. */
-function noneTwice(wanted: readonly WantedNode[]): void {
+function rejectDuplicates(wanted: readonly WantedNode[]): void {
   const named = wanted.map((one) => ('nodeId' in one ? one.nodeId : undefined))
   const twice = named.findIndex((id, i) => id !== undefined && named.indexOf(id) !== i)
   if (twice >= 0) throw invalid('Invalid bootstrap config request', ['nodes', twice], 'this node is named twice')

@@ -97,7 +97,7 @@ export interface CredentialStores {
 }
 
 /** Ends all that lets a node in or lets somebody act on it: tokens, unspent bootstrap tokens, SSH keys. Gives their numbers. */
-export function endCredentials({ credentials, sshKeys }: CredentialStores, nodeId: string, now: string) {
+export function revokeCredentials({ credentials, sshKeys }: CredentialStores, nodeId: string, now: string) {
   const ended = credentials.revoke(nodeId, now)
   sshKeys.revoke(nodeId, now)
   return ended

@@ -24,7 +24,7 @@ export const installRoutes = ({ introduction, publicUrl, tls }: Parts): AnyRoute
     target: () => ({ type: 'controller' }),
     run: async ({ request }) => {
       const address = ownAddress(publicUrl, request.header('host'), tls)
-      const script = filledIn(assetText('scripts/install-agent.sh'), address, introduction(address)?.authority)
+      const script = fillInstaller(assetText('scripts/install-agent.sh'), address, introduction(address)?.authority)
       const headers = { 'cache-control': 'no-cache', 'content-type': 'text/x-shellscript; charset=utf-8' }
       return { response: new Response(script, { headers }) }
     },
@@ -46,7 +46,7 @@ export function ownAddress(publicUrl: string | undefined, host: string | undefin
 }
 
 /** The installer, knowing where it came from, and the site's own authority, PEM. */
-export function filledIn(script: string, address: string | undefined, authority?: string): string {
+export function fillInstaller(script: string, address: string | undefined, authority?: string): string {
   if (address === undefined) return script
   const addressed = script.replace(PLACE, () => `default_controller_url=${shellQuoted(address)}`)
   return authority ? addressed.replace(AUTHORITY, () => `default_controller_ca=${shellQuoted(authority)}`) : addressed

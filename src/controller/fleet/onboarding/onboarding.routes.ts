@@ -14,7 +14,7 @@ import {
 import { type AnyRoute, route, type Written } from '../../http/route.ts'
 import { type Reconciliation, reconciliation } from '../nodes/interfaces.store.ts'
 import { type NodeStore, snapshot } from '../nodes/nodes.store.ts'
-import { type CredentialStore, endCredentials } from './credentials.store.ts'
+import { type CredentialStore, revokeCredentials } from './credentials.store.ts'
 import type { HostKeyStore } from './hostkeys.store.ts'
 import type { Introducing } from './install.routes.ts'
 import { materialOf } from './material.store.ts'
@@ -78,7 +78,7 @@ export const onboardingRoutes = ({
       const issued = { expiresAt, tokenPrefix: tokenPrefix(token) }
       const url = address(request.header('host'))
       const wish = { controllerCa: body.controllerCaPath, pin: introduction(url)?.pin, version: body.version }
-      const line = lineFor(url, { ...location, ...wish, nodeId, token })
+      const line = installLineFor(url, { ...location, ...wish, nodeId, token })
       return {
         data: { token, expiresAt, nodeId, ...line },
         headers: { 'cache-control': 'no-store' },
@@ -152,7 +152,7 @@ export const onboardingRoutes = ({
       const data = nodes.get(params.id, now)
       const held = () => ({ ...credentials.held(params.id, now), ssh: sshKeys.find(params.id) })
       const before = held()
-      const ended = endCredentials({ credentials, sshKeys }, params.id, now)
+      const ended = revokeCredentials({ credentials, sshKeys }, params.id, now)
       return { data, before, after: held(), details: ended }
     },
   }),
@@ -220,7 +220,7 @@ const reconciled = (id: string, { after, before, counts }: Reconciliation): Writ
 })
 
 /** What to type on the new box; nothing where the address of this controller cannot be told. */
-function lineFor(
+function installLineFor(
   controllerUrl: string | undefined,
   wish: Omit<InstallLine, 'controllerUrl'>,
 ): { installLine?: string } {

@@ -1,7 +1,7 @@
 import type { Events } from '../../events.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
 import { type NodeStore, snapshot } from '../nodes/nodes.store.ts'
-import { type CredentialStores, endCredentials } from './credentials.store.ts'
+import { type CredentialStores, revokeCredentials } from './credentials.store.ts'
 import type { RetireStore } from './retire.store.ts'
 
 interface Parts extends CredentialStores {
@@ -27,7 +27,7 @@ export const retireRoutes = (parts: Parts): AnyRoute[] => [
       const disabledScheduleIds = retiring.retire(id, now)
       if (!disabledScheduleIds) return { data: before, beside: { disabledScheduleIds: [] } }
       events.emit('node.retired', { disabledScheduleIds, nodeId: id, now })
-      const ended = endCredentials(parts, id, now)
+      const ended = revokeCredentials(parts, id, now)
       const data = nodes.get(id, now)
       return {
         data,

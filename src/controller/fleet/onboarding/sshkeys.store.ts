@@ -101,7 +101,7 @@ export function sshKeyStore(db: Db, ids: Ids, masterKey: Uint8Array) {
    * The active key of a node becomes one of those it may still hold. The oldest stays whatever comes: nothing has replaced it
    * that is known to have arrived. Of the others the youngest stay.
    */
-  const setAside = (nodeId: string, now: string): Row | undefined => {
+  const demoteActive = (nodeId: string, now: string): Row | undefined => {
     const { active, previous } = rows(nodeId)
     if (!active) return undefined
     keep.run({ id: active.id })
@@ -128,7 +128,7 @@ export function sshKeyStore(db: Db, ids: Ids, masterKey: Uint8Array) {
       now: string,
     ): SshCredential {
       refuseWhileBusy(nodeId)
-      const active = setAside(nodeId, now)
+      const active = demoteActive(nodeId, now)
       const about = { username: username ?? active?.username ?? USERS.agent, rotatedAt: null, confirmedBy: tokenId }
       return add(nodeId, key, about, now)
     },
@@ -143,7 +143,7 @@ export function sshKeyStore(db: Db, ids: Ids, masterKey: Uint8Array) {
       now: string,
     ): SshCredential {
       refuseWhileBusy(nodeId)
-      const active = setAside(nodeId, now)
+      const active = demoteActive(nodeId, now)
       const rotatedAt = active ? now : null
       return add(
         nodeId,

@@ -34,7 +34,7 @@ export class Releases {
   private checking: Promise<void> | undefined
   private failure: { at: number; reason: string } | undefined
   /** Why the newest release could not be fetched, told once, and since when that is so. */
-  private unfetched: { at: number; error: string } | undefined
+  private fetchFailure: { at: number; error: string } | undefined
 
   constructor(parts: ReleaseParts) {
     this.parts = parts
@@ -79,7 +79,7 @@ export class Releases {
       enabled: true,
       intervalSeconds: Math.max(1, Math.ceil(Math.min(ttlMs, PAUSE_AFTER_ERROR_MS) / 1000)),
       tick: async () => {
-        await repository.look()
+        await repository.scan()
         await this.refresh()
         await this.fetchNewest()
         return this.current()
@@ -98,19 +98,19 @@ export class Releases {
     const { clock, repository, fetch, log, publicKey, repo, ttlMs } = this.parts
     const known = fetch && repo !== undefined ? this.known(repo) : undefined
     if (!known?.data || this.stopping.signal.aborted || (await repository.holds(known.data.version))) return
-    if (this.unfetched && clock.monotonic() - this.unfetched.at < ttlMs) return
+    if (this.fetchFailure && clock.monotonic() - this.fetchFailure.at < ttlMs) return
     const { tag, version } = known.data
     try {
       const parts = { dir: repository.dir, publicKey, source: this.parts }
       await fetchRelease(parts, version, known.assets, this.stopping.signal)
-      await repository.look()
-      this.unfetched = undefined
+      await repository.scan()
+      this.fetchFailure = undefined
       log.info('agent release fetched', { tag })
     } catch (e) {
       const { error } = errorFields(e)
-      if (error !== this.unfetched?.error && !this.stopping.signal.aborted)
+      if (error !== this.fetchFailure?.error && !this.stopping.signal.aborted)
         log.warn('agent release could not be fetched', { reason: error, tag })
-      this.unfetched = { at: clock.monotonic(), error }
+      this.fetchFailure = { at: clock.monotonic(), error }
     }
   }
 

@@ -35,7 +35,7 @@ export class ReleaseRepository {
   private readonly parts: RepositoryParts
   private readonly own: OwnRelease | undefined
   private readonly digests = new Map<string, Promise<string>>()
-  private readonly told = new Set<string>()
+  private readonly warned = new Set<string>()
   private seen: Held[] = []
 
   constructor(parts: RepositoryParts) {
@@ -50,7 +50,7 @@ export class ReleaseRepository {
   /** The newest version as of the last look; begins another look. */
   newest(): Newest | undefined {
     // A directory that cannot be read is told by the look itself.
-    void this.look().catch(() => {})
+    void this.scan().catch(() => {})
     const running = this.parts.running
     const archives = [...this.seen.flatMap((held) => held.archives), ...(running ? [running] : [])]
     const [first] = archives.sort((a, b) => compareVersions(b.version, a.version))
@@ -61,7 +61,7 @@ export class ReleaseRepository {
 
   /** The release of a bare version, or the latest; packs the own executable when nothing else does. Rejects when that fails. */
   async offer(version: string): Promise<Held | undefined> {
-    const held = await this.look()
+    const held = await this.scan()
     const { running } = this.parts
     const own = running && ownWanted(held, running, version) ? await this.own?.pack() : undefined
     return offerOf(own ? [...held, own] : held, version)
@@ -69,7 +69,7 @@ export class ReleaseRepository {
 
   /** Whether there is an archive of this version to give, the own executable not counted. */
   async holds(version: string): Promise<boolean> {
-    return (await this.look()).some((held) => held.version === version)
+    return (await this.scan()).some((held) => held.version === version)
   }
 
   /** Ends a packing under way. */
@@ -78,7 +78,7 @@ export class ReleaseRepository {
   }
 
   /** What stands in the directory. */
-  async look(): Promise<Held[]> {
+  async scan(): Promise<Held[]> {
     const held: Held[] = []
     for (const folder of await this.folders()) held.push(...(await this.readable(folder)))
     this.seen = held
@@ -92,7 +92,7 @@ export class ReleaseRepository {
       return ['.', ...visible.map(({ name }) => name).sort()]
     } catch (e) {
       // No directory is no release: the usual case.
-      if ((e as NodeJS.ErrnoException).code !== 'ENOENT') this.tell(this.parts.dir, faultWords(e))
+      if ((e as NodeJS.ErrnoException).code !== 'ENOENT') this.warnOnce(this.parts.dir, faultWords(e))
       return []
     }
   }
@@ -102,7 +102,7 @@ export class ReleaseRepository {
     try {
       return await this.readFolder(folder)
     } catch (e) {
-      this.tell(folder, faultWords(e))
+      this.warnOnce(folder, faultWords(e))
       return []
     }
   }
@@ -129,7 +129,7 @@ export class ReleaseRepository {
     const found = await this.digest(path.join(this.parts.dir, relative), stat)
     if (found === sha256)
       return [{ ...parsed, at: stat.mtime.toISOString(), name, path: relative, sha256, size: stat.size }]
-    this.tell(relative, `its SHA-256 is ${found}, ${SUMS} says ${sha256}`)
+    this.warnOnce(relative, `its SHA-256 is ${found}, ${SUMS} says ${sha256}`)
     return []
   }
 
@@ -151,10 +151,10 @@ export class ReleaseRepository {
     return await fs.readFile(file)
   }
 
-  private tell(place: string, reason: string): void {
+  private warnOnce(place: string, reason: string): void {
     const key = `${place}: ${reason}`
-    if (this.told.has(key)) return
-    this.told.add(key)
+    if (this.warned.has(key)) return
+    this.warned.add(key)
     this.parts.log.warn('release not offered: it failed its checks', { place, reason })
   }
 }

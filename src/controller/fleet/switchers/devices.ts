@@ -1,5 +1,5 @@
 import type { SwitcherModel } from '../../../wire/switchers.ts'
-import { matrixDriver, PATIENCE, type Patience, type SwitcherDriver } from './matrix.driver.ts'
+import { DEADLINES, type Deadlines, matrixDriver, type SwitcherDriver } from './matrix.driver.ts'
 import { PORTS } from './switchers.rules.ts'
 
 interface Device {
@@ -12,11 +12,11 @@ interface Device {
 /** The switchers as devices: one conversation with each at a time, none after `stop`. */
 export class Devices {
   private readonly ending = new AbortController()
-  private readonly patience: Patience
+  private readonly deadlines: Deadlines
   private readonly queues = new Map<string, Promise<unknown>>()
 
-  constructor(patience: Patience = PATIENCE) {
-    this.patience = patience
+  constructor(deadlines: Deadlines = DEADLINES) {
+    this.deadlines = deadlines
   }
 
   /** Talks to a switcher when whoever talks to it now is done. */
@@ -41,6 +41,6 @@ export class Devices {
   }
 
   private driver({ host, model, port }: Device): SwitcherDriver {
-    return matrixDriver({ host, port }, PORTS[model].outputs, this.ending.signal, this.patience)
+    return matrixDriver({ host, port }, PORTS[model].outputs, this.ending.signal, this.deadlines)
   }
 }

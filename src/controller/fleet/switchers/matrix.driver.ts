@@ -17,13 +17,13 @@ export interface SwitcherDriver {
 }
 
 /** Deadlines, ms: of a connection, of a command, of a snapshot or its restoration. */
-export interface Patience {
+export interface Deadlines {
   command: number
   connect: number
   long: number
 }
 
-export const PATIENCE: Patience = { command: 8000, connect: 6000, long: 12_000 }
+export const DEADLINES: Deadlines = { command: 8000, connect: 6000, long: 12_000 }
 const ALL_ROUTES = 'GET OUT0 AS'
 
 /** A refusal among the lines ends the step; otherwise what `make` gives. */
@@ -38,14 +38,14 @@ export function matrixDriver(
   address: Address,
   outputs: number,
   signal: AbortSignal,
-  patience: Patience = PATIENCE,
+  deadlines: Deadlines = DEADLINES,
 ): SwitcherDriver {
   const whole = (lines: string[]) => routesOf(lines, outputs)
-  const read = (session: Session, step = 'routes', ms = patience.command): Promise<Routes> =>
+  const read = (session: Session, step = 'routes', ms = deadlines.command): Promise<Routes> =>
     session.ask(step, ALL_ROUTES, ms, unless(step, whole))
 
   const during = async <T>(talk: (session: Session) => Promise<T>): Promise<T> => {
-    const session = await Session.open(address, patience.connect, signal)
+    const session = await Session.open(address, deadlines.connect, signal)
     try {
       return await talk(session)
     } finally {
@@ -58,30 +58,30 @@ export function matrixDriver(
    * in order. What came before the whole list of routes is the answer.
    */
   const fenced = async (session: Session, step: string, command: string): Promise<string[]> => {
-    await session.ask(step, command, patience.long, (lines) => (lines.length > 0 ? true : undefined))
-    session.say(ALL_ROUTES)
-    return session.more(
+    await session.ask(step, command, deadlines.long, (lines) => (lines.length > 0 ? true : undefined))
+    session.send(ALL_ROUTES)
+    return session.collect(
       step,
-      patience.long,
+      deadlines.long,
       unless(step, (lines) => (whole(lines) ? answerOf(lines) : undefined)),
     )
   }
 
   /** Tells commands, then reads all routes: a refusal of any of them ends the step. */
-  const told = async (session: Session, step: string, ms: number, commands: readonly string[]): Promise<Routes> => {
+  const sendAll = async (session: Session, step: string, ms: number, commands: readonly string[]): Promise<Routes> => {
     session.begin()
-    for (const command of commands) await session.tell(command)
-    const heard = session.heard()
-    session.say(ALL_ROUTES)
-    return session.more(
+    for (const command of commands) await session.sendAndPause(command)
+    const lineCount = session.lineCount()
+    session.send(ALL_ROUTES)
+    return session.collect(
       step,
       ms,
-      unless(step, (lines) => whole(lines.slice(heard))),
+      unless(step, (lines) => whole(lines.slice(lineCount))),
     )
   }
 
   const set = async (session: Session, { output, to }: Change): Promise<void> =>
-    confirm(await told(session, 'set_route', patience.command, [`SET OUT${output} AS IN${to}`]), output, to)
+    confirm(await sendAll(session, 'set_route', deadlines.command, [`SET OUT${output} AS IN${to}`]), output, to)
 
   return {
     routes: () => during((session) => read(session)),
@@ -100,7 +100,7 @@ export function matrixDriver(
       during(async (session) => {
         const commands = restorable(snapshot)
         const before = await read(session, 'restore')
-        const after = await told(session, 'restore', patience.long, commands)
+        const after = await sendAll(session, 'restore', deadlines.long, commands)
         for (const [output, input] of routesSet(commands)) if (output > 0) confirm(after, output, input)
         return { after, before }
       }),

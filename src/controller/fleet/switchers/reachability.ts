@@ -12,7 +12,7 @@ interface Parts {
 export const ROUTER = systemActor('switcher-router')
 
 /** Opens `switcher.unreachable`; call it in the transaction that tells of the failure. */
-export function unreachable(
+export function openUnreachable(
   { health, routing }: Parts,
   { displayName, host, id }: Routed,
   error: string,
@@ -24,7 +24,7 @@ export function unreachable(
 }
 
 /** Resolves it, whatever a person has done with it meanwhile. */
-export function reached(
+export function resolveUnreachable(
   { health, routing }: Parts,
   switcherId: string,
   eventId: string,

@@ -4,7 +4,7 @@ import { Rounds } from '../../scheduler/rounds.ts'
 import type { Runner } from '../../scheduler/ticker.ts'
 import type { Db } from '../../store/db.ts'
 import type { Devices } from './devices.ts'
-import { ROUTER, reached, unreachable } from './reachability.ts'
+import { openUnreachable, ROUTER, resolveUnreachable } from './reachability.ts'
 import type { Routed, RoutingStore } from './routing.store.ts'
 import { DeviceError } from './session.ts'
 import { type Change, type Conflict, changes, desired, type Live } from './switchers.rules.ts'
@@ -29,7 +29,7 @@ interface Plan {
 }
 
 /** What was told of a switcher last: a pass that finds the same again says nothing. */
-type Told = Map<string, string>
+type Reported = Map<string, string>
 
 /**
  * Brings live meetings to the outputs of their people (docs/contract/switchers.md: Routing): read, compare, and in enforce
@@ -37,7 +37,7 @@ type Told = Map<string, string>
  */
 export function routingRunner(parts: Parts): Runner {
   const { batchSize, db, enabled, intervalSeconds, live, routing } = parts
-  const told: Told = new Map()
+  const reported: Reported = new Map()
   const rounds = new Rounds(batchSize)
   return {
     name: 'switcher-routing',
@@ -46,21 +46,21 @@ export function routingRunner(parts: Parts): Runner {
     async tick(now) {
       const people = live(now)
       const active = routing.active()
-      for (const id of told.keys()) if (!active.some((one) => one.id === id)) told.delete(id)
+      for (const id of reported.keys()) if (!active.some((one) => one.id === id)) reported.delete(id)
       db.tx(() => {
-        for (const { event, id } of routing.idle()) reached(parts, id, event, 'no_longer_routed', now)
+        for (const { event, id } of routing.idle()) resolveUnreachable(parts, id, event, 'no_longer_routed', now)
       })
       rounds.begin()
       const asked = active.filter(({ id }) => rounds.turn(id))
       rounds.end(new Set(active.map(({ id }) => id)))
-      const passes = await Promise.all(asked.map((one) => routed(parts, told, one, people, now)))
+      const passes = await Promise.all(asked.map((one) => routeOne(parts, reported, one, people, now)))
       const applied = passes.reduce((sum, pass) => sum + pass.applied, 0)
       return { applied, failed: passes.filter((pass) => pass.failed).length, switchers: asked.length }
     },
   }
 }
 
-async function routed(parts: Parts, told: Told, one: Routed, people: Live[], now: string) {
+async function routeOne(parts: Parts, reported: Reported, one: Routed, people: Live[], now: string) {
   const plan: Plan = { conflicts: [], planned: [] }
   try {
     await parts.devices.use(one, async (driver) => {
@@ -71,36 +71,37 @@ async function routed(parts: Parts, told: Told, one: Routed, people: Live[], now
     })
   } catch (e) {
     if (!(e instanceof DeviceError)) throw e
-    failed(parts, told, one, plan, e.message, now)
+    failed(parts, reported, one, plan, e.message, now)
     return { applied: 0, failed: true }
   }
   const applied = one.mode === 'enforce' ? plan.planned.length : 0
-  succeeded(parts, told, one, plan, now)
+  succeeded(parts, reported, one, plan, now)
   return { applied, failed: false }
 }
 
-function succeeded(parts: Parts, told: Told, one: Routed, plan: Plan, now: string): void {
+function succeeded(parts: Parts, reported: Reported, one: Routed, plan: Plan, now: string): void {
   const outcome = one.mode === 'enforce' ? 'succeeded' : 'observed'
   const applied = one.mode === 'enforce' ? plan.planned : []
-  const nothing = newsOf(outcome, { conflicts: [], planned: [] })
-  const news = newsOf(outcome, plan)
-  const silent = applied.length === 0 && (told.get(one.id) ?? nothing) === news
+  const nothing = fingerprintOf(outcome, { conflicts: [], planned: [] })
+  const news = fingerprintOf(outcome, plan)
+  const silent = applied.length === 0 && (reported.get(one.id) ?? nothing) === news
   // What was set is done: only the next change is news again.
-  told.set(one.id, applied.length > 0 ? newsOf(outcome, { ...plan, planned: [] }) : news)
+  reported.set(one.id, applied.length > 0 ? fingerprintOf(outcome, { ...plan, planned: [] }) : news)
   parts.db.tx(() => {
-    if (one.unreachableEvent) reached(parts, one.id, one.unreachableEvent, 'switcher_reachable', now)
+    if (one.unreachableEvent) resolveUnreachable(parts, one.id, one.unreachableEvent, 'switcher_reachable', now)
     if (!silent) write(parts, one, plan, { outcome, applied }, now)
   })
 }
 
-const newsOf = (outcome: string, plan: Plan): string => `${outcome} ${JSON.stringify([plan.conflicts, plan.planned])}`
+const fingerprintOf = (outcome: string, plan: Plan): string =>
+  `${outcome} ${JSON.stringify([plan.conflicts, plan.planned])}`
 
-function failed(parts: Parts, told: Told, one: Routed, plan: Plan, reason: string, now: string): void {
+function failed(parts: Parts, reported: Reported, one: Routed, plan: Plan, reason: string, now: string): void {
   const news = `failed ${reason}`
-  const silent = told.get(one.id) === news
-  told.set(one.id, news)
+  const silent = reported.get(one.id) === news
+  reported.set(one.id, news)
   parts.db.tx(() => {
-    if (!one.unreachableEvent) unreachable(parts, one, reason, now)
+    if (!one.unreachableEvent) openUnreachable(parts, one, reason, now)
     if (!silent) write(parts, one, plan, { outcome: 'failed', applied: [], reason }, now)
   })
 }

@@ -69,12 +69,12 @@ export class Session {
    */
   ask<T>(step: string, command: string, ms: number, complete: (lines: string[]) => T | undefined): Promise<T> {
     this.begin()
-    this.say(command)
-    return this.more(step, ms, complete)
+    this.send(command)
+    return this.collect(step, ms, complete)
   }
 
   /** Goes on collecting the answer to what was asked before. */
-  async more<T>(step: string, ms: number, complete: (lines: string[]) => T | undefined): Promise<T> {
+  async collect<T>(step: string, ms: number, complete: (lines: string[]) => T | undefined): Promise<T> {
     const deadline = performance.now() + ms
     for (;;) {
       const answer = complete(this.lines)
@@ -82,7 +82,7 @@ export class Session {
       if (this.fault) throw this.fault
       const left = deadline - performance.now()
       if (left <= 0) throw new DeviceError(`switcher_${step}_${this.lines.length > 0 ? 'incomplete' : 'unanswered'}`)
-      await this.news(left)
+      await this.nextData(left)
     }
   }
 
@@ -92,28 +92,28 @@ export class Session {
   }
 
   /** Lines heard in this exchange so far. */
-  heard(): number {
+  lineCount(): number {
     return this.lines.length
   }
 
-  say(command: string): void {
+  send(command: string): void {
     this.socket.write(`${command}\r\n`)
   }
 
   /** Sends a command that may or may not be answered, and gives the device a moment for it. */
-  async tell(command: string): Promise<void> {
+  async sendAndPause(command: string): Promise<void> {
     const seen = this.lines.length
-    this.say(command)
+    this.send(command)
     const until = performance.now() + MOMENT_MS
     while (this.lines.length === seen && !this.fault && performance.now() < until)
-      await this.news(until - performance.now())
+      await this.nextData(until - performance.now())
   }
 
   close(): void {
     this.socket.destroy()
   }
 
-  private news(ms: number): Promise<void> {
+  private nextData(ms: number): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, ms)
       this.wake = () => {

@@ -15,7 +15,7 @@ import type { HealthApi } from '../../monitoring/health/api.ts'
 import type { RoomStore } from '../rooms/rooms.store.ts'
 import type { Devices } from './devices.ts'
 import { restorable } from './matrix.rules.ts'
-import { reached } from './reachability.ts'
+import { resolveUnreachable } from './reachability.ts'
 import type { RoutingStore } from './routing.store.ts'
 import { DeviceError } from './session.ts'
 import type { Routes } from './switchers.rules.ts'
@@ -114,7 +114,7 @@ const managed = ({ health, ids, routing, switchers }: Parts): AnyRoute[] => [
     status: 204,
     run: ({ params, now }) => {
       const event = routing.eventOf(params.id)
-      if (event) reached({ health, routing }, params.id, event, 'switcher_deleted', now)
+      if (event) resolveUnreachable({ health, routing }, params.id, event, 'switcher_deleted', now)
       const before = switchers.remove(params.id)
       return { data: null, before, target: named(before) }
     },
@@ -225,11 +225,11 @@ const operated = ({ devices, switchers }: Parts): AnyRoute[] => [
         'Restore failed',
         devices.use(switcher, (driver) => driver.restore(body.snapshot)),
       )
-      const told = (routes: Routes) => ({ routes: Object.fromEntries(routes) })
+      const reported = (routes: Routes) => ({ routes: Object.fromEntries(routes) })
       return {
         data: { id: switcher.id, restored: true },
-        before: told(before),
-        after: told(after),
+        before: reported(before),
+        after: reported(after),
         details: { characters: body.snapshot.length },
         target: named(switcher),
       }

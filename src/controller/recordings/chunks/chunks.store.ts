@@ -216,7 +216,7 @@ function joins(db: Db, find: (id: string) => ChunkSet | undefined) {
     `SELECT json_extract(command, '$.outputBitrateKbps') AS kbps, json_extract(command, '$.outputVbr') AS vbr
        FROM recording_jobs WHERE id = @id`,
   )
-  const told = db.stmt<{ id: string }, { at: number; details: string | null; path: string }>(
+  const detailsOf = db.stmt<{ id: string }, { at: number; details: string | null; path: string }>(
     `SELECT f.path, f.details, coalesce(k.at, 0) AS at FROM recording_chunk_files f
        JOIN (SELECT idx, sum(duration_seconds) OVER (ORDER BY idx ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS at
          FROM recording_chunks WHERE recording_id = @id) k ON k.idx = f.idx
@@ -226,7 +226,7 @@ function joins(db: Db, find: (id: string) => ChunkSet | undefined) {
     /** What was told of these files, each in its place in the take. */
     pieces(id: string, sources: readonly ChunkFile[]): Piece[] {
       const paths = new Set(sources.map(({ path }) => path))
-      const rows = told.all({ id }).filter(({ path }) => paths.has(path))
+      const rows = detailsOf.all({ id }).filter(({ path }) => paths.has(path))
       return rows.map(({ at, details }) => ({ at, details: details === null ? undefined : JSON.parse(details) }))
     },
     /** The set that has been due for longest. */

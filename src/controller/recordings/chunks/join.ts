@@ -74,12 +74,12 @@ export async function readWav(file: string): Promise<WavFile> {
   }
 }
 
-function samples({ dataBytes: told, dataOffset, fmt }: WavHead, size: number): WavFile {
+function samples({ dataBytes: declared, dataOffset, fmt }: WavHead, size: number): WavFile {
   const frame = frameBytes(fmt)
   if (frame === 0) throw new Error('the format of a WAV file cannot be read')
-  const there = size - dataOffset
+  const available = size - dataOffset
   // 0 and everything beyond the end: whoever wrote it did not come back to say the length.
-  const dataBytes = told === undefined || told === 0 || told > there ? there : told
+  const dataBytes = declared === undefined || declared === 0 || declared > available ? available : declared
   return { dataBytes: dataBytes - (dataBytes % frame), dataOffset, fmt }
 }
 

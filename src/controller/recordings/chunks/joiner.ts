@@ -73,7 +73,7 @@ export class Joiner {
   private readonly parts: Parts
   private readonly ending = new AbortController()
   private pass: Promise<number> | undefined
-  private rung = false
+  private requested = false
 
   constructor(parts: Parts) {
     this.parts = parts
@@ -96,7 +96,7 @@ export class Joiner {
 
   /** Joins until nothing is due; gives how many. A call during a pass makes it look once more. */
   run(): Promise<number> {
-    this.rung = true
+    this.requested = true
     this.pass ??= this.all().finally(() => {
       this.pass = undefined
     })
@@ -111,8 +111,8 @@ export class Joiner {
 
   private async all(): Promise<number> {
     let count = 0
-    while (this.rung && !this.ending.signal.aborted) {
-      this.rung = false
+    while (this.requested && !this.ending.signal.aborted) {
+      this.requested = false
       for (let set = this.next(); set && !this.ending.signal.aborted; set = this.next())
         count += await this.joinSet(set)
     }
@@ -163,21 +163,21 @@ export class Joiner {
       signal: this.ending.signal,
       timeoutMs: Math.max(LEAST_TIMEOUT_MS, chunks.seconds(set.recordingId) * 1000),
     })
-    await this.filed({ group, joined, set, sources }, part)
+    await this.store({ group, joined, set, sources }, part)
   }
 
   /** Moves the joined file to its place and files it, unless a chunk came meanwhile or the recording is gone. */
-  private async filed(made: Made, part: string): Promise<void> {
+  private async store(made: Made, part: string): Promise<void> {
     const { db, paths, recordings, takes } = this.parts
     const { recordingId } = made.set
-    const file = this.claimed(made)
+    const file = this.claimPath(made)
     if (file === undefined) {
       await removeFiles(takes, [path.relative(takes, part)])
       return
     }
     try {
       await place(part, path.join(takes, file))
-      await paths.removing((condemn) => db.tx(() => condemn(this.commit(made, file, this.now()))))
+      await paths.removing((discard) => db.tx(() => discard(this.commit(made, file, this.now()))))
     } finally {
       // Not filed: nobody knows the file, unless a row names it, which is then of the same bytes.
       if (!recordings.files(recordingId).some((row) => row.path === file)) await removeFiles(takes, [file])
@@ -186,7 +186,7 @@ export class Joiner {
   }
 
   /** `<folder>/<id>.<ext>`, with a part of the checksum where that name is taken; undefined when the recording is gone. */
-  private claimed({ group, joined, set, sources: [first] }: Made): string | undefined {
+  private claimPath({ group, joined, set, sources: [first] }: Made): string | undefined {
     const { ids, paths, recordings } = this.parts
     if (!first || !recordings.find(set.recordingId)) return undefined
     const rows = recordings.files(set.recordingId)
@@ -232,13 +232,13 @@ export class Joiner {
       recordings.settle(recordingId, isComplete(fresh) ? 'cached' : 'partial', now)
     const lost = missing(sources, fresh.total)
     const gaps = lost.length > 0 ? { missingCount: lost.length, missing: lost.slice(0, TOLD_MISSING) } : undefined
-    const event = this.judged(fresh, group, gaps, now)
+    const event = this.updateEvent(fresh, group, gaps, now)
     chunks.joined(recordingId, group, revisionOf(set, group), joined.exact, event)
     health.judge(recordingId, now)
     // Chunks are sent one by one as they come, the master as the one file it is.
     if (group === 'raw') this.parts.events.emit('recording.cached', { now, piece: 'master', queued: [], recordingId })
     const details = { chunkCount: sources.length, fileName: path.basename(file), rendition, size: joined.size }
-    this.told(set, 'succeeded', now, { ...details, ...gaps }, before)
+    this.writeAudit(set, 'succeeded', now, { ...details, ...gaps }, before)
     return replaced ? [replaced] : []
   }
 
@@ -251,7 +251,7 @@ export class Joiner {
   }
 
   /** The event that stands after a join: a failure is over, and holes in what is played are a warning until they close. */
-  private judged(set: ChunkSet, group: JoinGroup, gaps: object | undefined, now: string): string | null {
+  private updateEvent(set: ChunkSet, group: JoinGroup, gaps: object | undefined, now: string): string | null {
     const { health } = this.parts
     const standing = set.joinEvent === null ? undefined : health.find(set.joinEvent)
     if (group === 'raw' && standing?.type !== JOIN_FAILED) return set.joinEvent
@@ -285,12 +285,12 @@ export class Joiner {
       const first = standing?.type !== JOIN_FAILED
       const event = first ? this.opened(set, JOIN_FAILED, 'critical', { error: why }, now) : standing.id
       chunks.joinFailed(set, event, now)
-      if (first) this.told(set, 'failed', now, { error: why })
+      if (first) this.writeAudit(set, 'failed', now, { error: why })
     })
   }
 
   /** `before`: the file it takes the place of. */
-  private told(
+  private writeAudit(
     set: ChunkSet,
     outcome: 'failed' | 'succeeded',
     now: string,

@@ -6,7 +6,7 @@ import type { ActiveCapture } from '../library/conflicts.rules.ts'
 import type { JobStore } from './jobs.store.ts'
 
 /** What an agent says of itself when it asks for work. */
-export interface Asking {
+export interface ClaimRequest {
   /** Jobs it holds, when it tells. */
   holding?: readonly string[] | undefined
   /** It may open no further device: only a job that joins a running capture will do. */
@@ -81,7 +81,7 @@ export function claimStore(db: Db, jobs: JobStore, leaseSeconds: number) {
 
   const take = (id: string, nodeId: string, now: string): Job[] =>
     claim.run({ id, nodeId, now, lease: isoPlus(now, leaseSeconds) }) === 1 ? [jobs.get(id)] : []
-  const asked = (nodeId: string, { holding, joinOnly, shares }: Asking, now: string): Asked => ({
+  const asked = (nodeId: string, { holding, joinOnly, shares }: ClaimRequest, now: string): Asked => ({
     holding: holding ? JSON.stringify(holding) : null,
     joinOnly: joinOnly ? 1 : 0,
     nodeId,
@@ -97,7 +97,7 @@ export function claimStore(db: Db, jobs: JobStore, leaseSeconds: number) {
       return jobs.get(id)
     },
     /** The job a claim would get; nothing changes. */
-    peek(nodeId: string, asking: Asking, now: string): Job | undefined {
+    peek(nodeId: string, asking: ClaimRequest, now: string): Job | undefined {
       const next = waiting.get(asked(nodeId, asking, now))
       return next && jobs.get(next.id)
     },
@@ -107,7 +107,7 @@ export function claimStore(db: Db, jobs: JobStore, leaseSeconds: number) {
       return at == null ? undefined : Math.max(1, Math.ceil(at - Date.parse(now) / 1000))
     },
     /** The oldest job that need not wait, with the members of its capture group when `group`; [] when there is none. */
-    claimNext(nodeId: string, asking: Asking, group: boolean, now: string): Job[] {
+    claimNext(nodeId: string, asking: ClaimRequest, group: boolean, now: string): Job[] {
       const all = asked(nodeId, asking, now)
       const next = waiting.get(all)
       if (!next) return []

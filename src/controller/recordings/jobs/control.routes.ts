@@ -44,13 +44,13 @@ const retryRoute = (parts: Parts): AnyRoute =>
     target: (p) => ({ type: 'recording_job', id: p.id }),
     status: 201,
     run: async ({ params }, commit) => {
-      const { done } = await parts.paths.removing((condemn) =>
+      const { done } = await parts.paths.removing((discard) =>
         commit((now) => {
           const source = parts.jobs.get(params.id)
           const fault = singleRetryFault(source, parts.jobs)
           if (fault) throw conflict(fault.reason, fault.words)
-          const { files, job } = retried(parts, source, now)
-          condemn(files)
+          const { files, job } = retryJob(parts, source, now)
+          discard(files)
           return {
             data: job,
             before: source,
@@ -67,7 +67,7 @@ const retryRoute = (parts: Parts): AnyRoute =>
  * A new job with the same command; what the old take left is cleared once the new one stands (docs/contract/recordings.md:
  * States of a recording).
  */
-function retried(
+function retryJob(
   { claims, ids, nodes, recordings, service }: Parts,
   source: Job,
   now: string,
@@ -89,20 +89,20 @@ const bulkRetryRoute = (parts: Parts): AnyRoute =>
     body: JobIds,
     status: 201,
     run: async ({ body, principal }, commit) => {
-      const { done } = await parts.paths.removing((condemn) =>
+      const { done } = await parts.paths.removing((discard) =>
         commit((now) => {
           const before = visible(parts.jobs, parts.visibility(principal, 'recording:control'), body)
           const fault = retryFault(before, parts.jobs)
           if (fault) throw conflict(fault.reason, fault.words)
-          const made = before.map((job) => retried(parts, job, now))
-          condemn(made.flatMap(({ files }) => files))
+          const made = before.map((job) => retryJob(parts, job, now))
+          discard(made.flatMap(({ files }) => files))
           const after = made.map(({ job }) => job)
           return {
             data: after,
             beside: { meta: { retriedCount: after.length } },
             before: { jobs: before },
             after: { jobs: after },
-            correlation: numbered(after),
+            correlation: jobCorrelation(after),
           }
         }),
       )
@@ -129,12 +129,12 @@ const bulkStopRoute = ({ jobs, visibility, service }: Parts): AnyRoute =>
         beside: { meta: { stoppedCount: after.length } },
         before: { jobs: before },
         after: { jobs: after },
-        correlation: numbered(after),
+        correlation: jobCorrelation(after),
       }
     },
   })
 
-const numbered = (jobs: readonly Job[]): Record<string, string> =>
+const jobCorrelation = (jobs: readonly Job[]): Record<string, string> =>
   Object.fromEntries(jobs.map(({ id }, i) => [`jobId${i + 1}`, id]))
 
 /** The named jobs in the order they were named. @throws Fail 404 when one of them cannot be seen. */

@@ -45,8 +45,8 @@ export function leaseStore(db: Db, jobs: JobStore, leaseSeconds: number) {
      * Renews the lease; without a `progress` the one told last stands.
      * @throws Fail 409 `job_not_heartbeatable` for a job that ended or that another claimer holds.
      */
-    heartbeat(id: string, nodeId: string, told: JobProgress | undefined, now: string): Job {
-      const progress = told ? JSON.stringify({ ...told, at: now }) : null
+    heartbeat(id: string, nodeId: string, reported: JobProgress | undefined, now: string): Job {
+      const progress = reported ? JSON.stringify({ ...reported, at: now }) : null
       if (renew.run({ id, nodeId, now, lease: lease(now), progress }) !== 1)
         throw conflict('job_not_heartbeatable', 'Recording job is not heartbeatable')
       return jobs.get(id)

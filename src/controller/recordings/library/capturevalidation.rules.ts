@@ -28,7 +28,7 @@ type Reason = (typeof REASONS)[number]
 
 export const isCaptureFault = (reason: string): boolean => (REASONS as readonly string[]).includes(reason)
 
-const misfit = (reason: Reason, field: string, title: string, way: string): CaptureFault => ({
+const fault = (reason: Reason, field: string, title: string, way: string): CaptureFault => ({
   field,
   reason,
   title,
@@ -40,7 +40,7 @@ export const refusal = ({ field, reason, title, way }: CaptureFault): Fail => in
 
 const SELECTION = 'captureChannelSelection'
 const badSelection = (reason: Reason, way: string): CaptureFault =>
-  misfit(reason, SELECTION, 'Invalid channel selection', way)
+  fault(reason, SELECTION, 'Invalid channel selection', way)
 const TOLD_CHANNELS = 8
 
 /** Why these channels cannot be taken from the device in this mode; undefined when they can. */
@@ -78,10 +78,10 @@ export function outputsOf({ captureChannels, channelMap, channelMode }: Command)
 
 /** Why a recorder could not carry out this command; undefined when it can. `device`: what it records from, when known. */
 export const commandFault = (command: Command, device: Interface | undefined): CaptureFault | undefined =>
-  stereoMisfit(command) ?? codecMisfit(command) ?? deviceMisfit(command, device)
+  stereoFault(command) ?? codecFault(command) ?? deviceFault(command, device)
 
 /** Stereo of more than two would drop the others without a word. An assigned map says itself which two it takes. */
-function stereoMisfit({ captureChannels, captureChannelSelection, channelMap, channelMode }: Command) {
+function stereoFault({ captureChannels, captureChannelSelection, channelMap, channelMode }: Command) {
   if ((channelMap?.channelMode ?? channelMode) !== 'stereo') return undefined
   const taken = captureChannelSelection?.length ?? (channelMap ? 2 : captureChannels)
   if (taken <= 2) return undefined
@@ -96,11 +96,11 @@ const WIDER: Record<string, string> = {
   flac: 'choose at most eight channels or a wav profile',
 }
 
-function codecMisfit(command: Command): CaptureFault | undefined {
+function codecFault(command: Command): CaptureFault | undefined {
   const { outputCodec: codec } = command
   const outputs = outputsOf(command)
   if (!codec || outputs <= CODEC_CHANNELS[codec]) return undefined
-  return misfit(
+  return fault(
     'codec_channel_limit',
     'recordingProfileId',
     `${codec} carries at most ${CODEC_CHANNELS[codec]} channels, this take has ${outputs}`,
@@ -118,17 +118,17 @@ export function isEnhanced({ enhancement }: Pick<Profile, 'enhancement'>, comman
 }
 
 /** Only what is opened directly has to fit: everything else converts. */
-function deviceMisfit(command: Command, device: Interface | undefined): CaptureFault | undefined {
+function deviceFault(command: Command, device: Interface | undefined): CaptureFault | undefined {
   const { captureFormat: format, captureSampleRate: rate } = command
   if (!(CAPTURE_FORMATS as readonly string[]).includes(format))
-    return misfit(
+    return fault(
       'capture_format_unsupported',
       'audioDefaults.captureFormat',
       `Recorders do not know the sample format ${format}`,
       `set the capture format of the node to one of ${CAPTURE_FORMATS.join(', ')}`,
     )
   if (!device || !isDirect(command) || hasRate(device, rate)) return undefined
-  return misfit(
+  return fault(
     'sample_rate_unsupported',
     'audioDefaults.captureSampleRate',
     `${device.alias} has no sample rate of ${rate} Hz`,

@@ -17,20 +17,22 @@ export interface ActiveCapture {
   until: number
 }
 
-interface Wish {
+interface CaptureRequest {
   interfaceId: string | undefined
   selection: number[] | undefined
   from: number
   until: number
 }
 
-const sameDevice = (a: ActiveCapture, wish: Wish): boolean => a.interfaceId === (wish.interfaceId ?? null)
-const overlaps = (a: ActiveCapture, wish: Wish): boolean => a.from < wish.until && wish.from < a.until
+const sameDevice = (a: ActiveCapture, request: CaptureRequest): boolean =>
+  a.interfaceId === (request.interfaceId ?? null)
+const overlaps = (a: ActiveCapture, request: CaptureRequest): boolean =>
+  a.from < request.until && request.from < a.until
 
 /** Channels both want; 'all' of a side that selected none meets everything. */
-function shared(a: ActiveCapture, wish: Wish): number[] | 'all' | undefined {
-  if (!a.selection || !wish.selection) return wish.selection ?? a.selection ?? 'all'
-  const both = wish.selection.filter((index) => a.selection?.includes(index))
+function shared(a: ActiveCapture, request: CaptureRequest): number[] | 'all' | undefined {
+  if (!a.selection || !request.selection) return request.selection ?? a.selection ?? 'all'
+  const both = request.selection.filter((index) => a.selection?.includes(index))
   return both.length > 0 ? both : undefined
 }
 
@@ -39,14 +41,14 @@ function shared(a: ActiveCapture, wish: Wish): number[] | 'all' | undefined {
  * (docs/contract/recordings.md: Devices and groups).
  * @throws Fail 409 `capture_channels_busy` or `node_capture_capacity_reached`.
  */
-export function admit(active: readonly ActiveCapture[], wish: Wish, capacity: number): string | undefined {
-  const rivals = active.filter((a) => sameDevice(a, wish) && overlaps(a, wish))
+export function admit(active: readonly ActiveCapture[], request: CaptureRequest, capacity: number): string | undefined {
+  const rivals = active.filter((a) => sameDevice(a, request) && overlaps(a, request))
   for (const rival of rivals) {
-    const busy = shared(rival, wish)
-    if (busy) throw channelsBusy(rival, wish, busy)
+    const busy = shared(rival, request)
+    if (busy) throw channelsBusy(rival, request, busy)
   }
   const devices = new Set(active.map((a) => a.interfaceId))
-  if (!devices.has(wish.interfaceId ?? null) && devices.size >= capacity)
+  if (!devices.has(request.interfaceId ?? null) && devices.size >= capacity)
     throw new Fail(409, 'node_capture_capacity_reached', 'Recorder node is at capture capacity', {
       body: { activeSessionCount: devices.size, maxConcurrentRecordings: capacity },
     })
@@ -57,7 +59,7 @@ export function admit(active: readonly ActiveCapture[], wish: Wish, capacity: nu
  * A conflict names the other take, its job and its room to who may see it; to others the channels are in use, and that
  * is all: a device may serve rooms that are not theirs.
  */
-export function withoutForeign<T>(sees: (recordingId: string) => boolean, step: () => T): T {
+export function redactForeign<T>(sees: (recordingId: string) => boolean, step: () => T): T {
   try {
     return step()
   } catch (e) {
@@ -68,14 +70,14 @@ export function withoutForeign<T>(sees: (recordingId: string) => boolean, step: 
   }
 }
 
-function channelsBusy(rival: ActiveCapture, wish: Wish, busy: number[] | 'all'): Fail {
+function channelsBusy(rival: ActiveCapture, request: CaptureRequest, busy: number[] | 'all'): Fail {
   const words = busy === 'all' ? 'Capture interface is already in use' : 'Requested channels are already in use'
   return new Fail(409, 'capture_channels_busy', words, {
     // When the other take will be over, for who tries again.
     details: { conflictEndsAt: iso(rival.until) },
     body: {
       busyChannels: busy === 'all' ? [] : busy,
-      ...(wish.interfaceId ? { captureInterfaceId: wish.interfaceId } : {}),
+      ...(request.interfaceId ? { captureInterfaceId: request.interfaceId } : {}),
       conflictingJobId: rival.jobId,
       conflictingRecordingId: rival.recordingId,
       ...(rival.roomId ? { conflictingRoomId: rival.roomId } : {}),

@@ -61,8 +61,8 @@ const metadataRoutes = ({ visibility, recordings }: Editing): AnyRoute[] => [
       return {
         data: after,
         beside: { meta: { updatedCount: after.length } },
-        before: { recordings: chosen.map(filed) },
-        after: { recordings: after.map(filed) },
+        before: { recordings: chosen.map(auditFields) },
+        after: { recordings: after.map(auditFields) },
         details: { recordingIds: after.map(({ id }) => id), updatedCount: after.length },
       }
     },
@@ -70,7 +70,7 @@ const metadataRoutes = ({ visibility, recordings }: Editing): AnyRoute[] => [
 ]
 
 // What a bulk edit can change; a hundred whole recordings would make a row of the audit of megabytes.
-const filed = ({ folder, id, tags }: Recording) => ({ folder, id, tags })
+const auditFields = ({ folder, id, tags }: Recording) => ({ folder, id, tags })
 
 /** @throws Fail 400 when a recording would carry too many. */
 function tagsOf({ id, tags }: Recording, changes: BulkMetadata): string[] | undefined {
@@ -82,9 +82,9 @@ function tagsOf({ id, tags }: Recording, changes: BulkMetadata): string[] | unde
 
 const deletionRoutes = ({ events, log, paths, visibility, recordings, takes }: Editing): AnyRoute[] => {
   /** A transaction that deletes recordings, then their files and what has arrived of unfinished uploads. */
-  const removing = async (
+  const withFileRemoval = async (
     ids: string[],
-    write: (condemn: (files: readonly string[]) => void) => Promise<Done<null>>,
+    write: (discard: (files: readonly string[]) => void) => Promise<Done<null>>,
   ) => {
     const { done, left } = await paths.removing(write)
     for (const { path, error } of [...left, ...(await removeFiles(takes, await partsOf(takes, ids)))])
@@ -100,10 +100,10 @@ const deletionRoutes = ({ events, log, paths, visibility, recordings, takes }: E
       target: one,
       status: 204,
       run: ({ params }, commit) =>
-        removing([params.id], (condemn) =>
+        withFileRemoval([params.id], (discard) =>
           commit(() => {
             const { before, paths } = recordings.remove(params.id)
-            condemn(paths)
+            discard(paths)
             events.emit('recording.deleted', { id: params.id })
             const details = { fileCount: paths.length }
             const target = { type: 'recording', id: before.id, name: before.name }
@@ -123,15 +123,15 @@ const deletionRoutes = ({ events, log, paths, visibility, recordings, takes }: E
         // One that may not be deleted leaves every other where it is.
         for (const { id } of chosen) recordings.mustBeOver(id)
         for (let at = 0; at < chosen.length; at += AT_ONCE) {
-          const some = chosen.slice(at, at + AT_ONCE)
-          await removing(
-            some.map(({ id }) => id),
-            (condemn) =>
+          const batch = chosen.slice(at, at + AT_ONCE)
+          await withFileRemoval(
+            batch.map(({ id }) => id),
+            (discard) =>
               commit(() => {
-                const files = some.flatMap(({ id }) => recordings.remove(id).paths)
-                condemn(files)
-                for (const { id } of some) events.emit('recording.deleted', { id })
-                return { data: null, ...deletion(some, files.length) }
+                const files = batch.flatMap(({ id }) => recordings.remove(id).paths)
+                discard(files)
+                for (const { id } of batch) events.emit('recording.deleted', { id })
+                return { data: null, ...deletion(batch, files.length) }
               }),
           )
         }
@@ -143,7 +143,7 @@ const deletionRoutes = ({ events, log, paths, visibility, recordings, takes }: E
 }
 
 /** What the audit says of recordings that were deleted together. */
-const deletion = (some: Recording[], fileCount: number) => ({
-  before: { recordings: some.map(({ folder, id, name, status }) => ({ folder, id, name, status })) },
-  details: { deletedCount: some.length, fileCount },
+const deletion = (batch: Recording[], fileCount: number) => ({
+  before: { recordings: batch.map(({ folder, id, name, status }) => ({ folder, id, name, status })) },
+  details: { deletedCount: batch.length, fileCount },
 })

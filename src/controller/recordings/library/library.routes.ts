@@ -57,8 +57,8 @@ const listRoutes = ({ visibility, recordings }: Library): AnyRoute[] => [
       }
       const { exact, rows, total } = recordings.list(seen, query, limit)
       const { totalIsLowerBound: _, ...meta } = pageMeta(rows.length, total, limit, offset)
-      const told = exact ? meta : { ...meta, totalIsLowerBound: true }
-      return { response: Response.json({ data: rows, meta: told }) }
+      const page = exact ? meta : { ...meta, totalIsLowerBound: true }
+      return { response: Response.json({ data: rows, meta: page }) }
     },
   }),
   route({

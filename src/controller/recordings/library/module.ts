@@ -40,7 +40,7 @@ export function createLibrary(base: Base, deps: Deps): Module<LibraryApi> {
     tools: audioTools(config),
     waveforms,
   })
-  events.on('tools.found', 'after', () => making.forgive())
+  events.on('tools.found', 'after', () => making.retryFailed())
   events.on('recording.joined', 'after', ({ id }) => notifier.notify(topics.joined(id)))
   return {
     api: { waveforms: making },

@@ -147,7 +147,7 @@ const downloadRoute = (playback: Playback): AnyRoute =>
   })
 
 /** Whether the session goes on; looked up again every few seconds. */
-function lasting({ clock, principals }: Playback, principal: UserPrincipal): () => boolean {
+function sessionCheck({ clock, principals }: Playback, principal: UserPrincipal): () => boolean {
   let checkedAt = clock.monotonic()
   let lasts = true
   return () => {
@@ -182,7 +182,7 @@ async function sent(playback: Playback, wanted: Wanted, ended: () => void): Prom
     disposition,
     ended,
     hold: () => openPlaybacks.hold(id),
-    mayGoOn: lasting(playback, principal),
+    mayGoOn: sessionCheck(playback, principal),
     name,
     path: file.path,
     size: file.sizeBytes,

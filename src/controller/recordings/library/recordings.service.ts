@@ -16,7 +16,7 @@ import type { ClaimStore } from '../jobs/claims.store.ts'
 import type { ProfileStore } from '../profiles/profiles.store.ts'
 import type { PolicyStore } from '../retention/policies.store.ts'
 import { recorderCache } from '../retention/retention.rules.ts'
-import { admit, withoutForeign } from './conflicts.rules.ts'
+import { admit, redactForeign } from './conflicts.rules.ts'
 import type { NewRecording, RecordingStore } from './recordings.store.ts'
 import * as rules from './start.rules.ts'
 
@@ -40,7 +40,7 @@ interface StartParts {
 export function recordingService(parts: StartParts) {
   /** Nobody reads in a conflict of a recording that is not theirs to see. */
   const redacted = (principal: UserPrincipal, step: () => rules.Started): rules.Started =>
-    withoutForeign((id) => parts.scope.decide(principal, 'recording:read', { type: 'recording', id }).allowed, step)
+    redactForeign((id) => parts.scope.decide(principal, 'recording:read', { type: 'recording', id }).allowed, step)
 
   return {
     /**
@@ -125,9 +125,9 @@ function begin(parts: StartParts, ready: Ready, now: string): rules.Started {
   const { claims, events, ids, recordings } = parts
   const { node, profile, retention, seconds, shape } = ready
   const from = Date.parse(now)
-  const wish = { interfaceId: shape.device?.id, selection: shape.selection, from, until: from + seconds * 1000 }
+  const request = { interfaceId: shape.device?.id, selection: shape.selection, from, until: from + seconds * 1000 }
   const capacity = node.recordingCapacity?.maxConcurrentRecordings ?? 1
-  const captureGroupId = admit(claims.activeCaptures(node.id), wish, capacity) ?? ids.make('cap')
+  const captureGroupId = admit(claims.activeCaptures(node.id), request, capacity) ?? ids.make('cap')
   const recordingId = ids.make('rec')
   const command = commandOf(parts, ready, recordingId, captureGroupId)
   const recording = recordings.create({ ...ready.recording, id: recordingId }, now)

@@ -153,8 +153,8 @@ export function recordingStore(db: Db, small = SMALL_SET) {
     get,
     /** The same with what its recorder told of each rendition. @throws Fail 404. */
     detailed(id: string): Recording {
-      const told = details.all({ id }).map((row) => [row.rendition, JSON.parse(row.details)])
-      return { ...get(id), ...(told.length > 0 ? { renditions: Object.fromEntries(told) } : {}) }
+      const reported = details.all({ id }).map((row) => [row.rendition, JSON.parse(row.details)])
+      return { ...get(id), ...(reported.length > 0 ? { renditions: Object.fromEntries(reported) } : {}) }
     },
     /** The stored renditions of one recording. */
     files,

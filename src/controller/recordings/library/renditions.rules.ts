@@ -1,7 +1,7 @@
 import { MOST_GAPS, RenditionDetails } from '../../../wire/recordings.ts'
 
 /** What a sender tells of a rendition; `fault` says why it was not kept. */
-export interface Told {
+export interface ReceivedDetails {
   details?: RenditionDetails
   fault?: 'details_too_long' | 'details_unreadable'
 }
@@ -12,7 +12,7 @@ const Lenient = RenditionDetails.optional().catch(undefined)
 const MOST_CHARACTERS = 8 * 1024
 
 /** Reads the header `x-svc-rendition-details`. Never throws: audio is not refused because of a comment on it. */
-export function toldDetails(header: string | undefined): Told {
+export function parseDetails(header: string | undefined): ReceivedDetails {
   if (header === undefined || header.trim() === '') return {}
   if (header.length > MOST_CHARACTERS) return { fault: 'details_too_long' }
   const details = Lenient.parse(decoded(header))
@@ -40,26 +40,26 @@ export interface Piece {
  * on is left out. Loudness is: gated loudness of a whole (ITU-R BS.1770) does not follow from that of its parts.
  */
 export function joinedDetails(pieces: readonly Piece[]): RenditionDetails | undefined {
-  const told = pieces.flatMap(({ details }) => details ?? [])
-  if (told.length === 0) return undefined
-  const [only] = told
-  const failed = told.find(({ enhancementFailure }) => enhancementFailure !== undefined)?.enhancementFailure
+  const known = pieces.flatMap(({ details }) => details ?? [])
+  if (known.length === 0) return undefined
+  const [only] = known
+  const failed = known.find(({ enhancementFailure }) => enhancementFailure !== undefined)?.enhancementFailure
   const whole: RenditionDetails = {
     ...(pieces.length === 1 && only?.loudness ? { loudness: only.loudness } : {}),
-    ...agreed(told, 'capture'),
-    ...agreed(told, 'denoiser'),
+    ...agreed(known, 'capture'),
+    ...agreed(known, 'denoiser'),
     ...gapsOf(pieces),
     ...(failed === undefined ? {} : { enhancementFailure: failed }),
-    ...(told.some(({ source }) => source === 'test') ? { source: 'test' } : {}),
+    ...(known.some(({ source }) => source === 'test') ? { source: 'test' } : {}),
   }
   return Object.keys(whole).length > 0 ? whole : undefined
 }
 
 function agreed<K extends 'capture' | 'denoiser'>(
-  told: readonly RenditionDetails[],
+  known: readonly RenditionDetails[],
   name: K,
 ): Pick<RenditionDetails, K> {
-  const different = new Map(told.flatMap((one) => (one[name] ? [[JSON.stringify(one[name]), one[name]]] : [])))
+  const different = new Map(known.flatMap((one) => (one[name] ? [[JSON.stringify(one[name]), one[name]]] : [])))
   const [value] = different.values()
   return (different.size === 1 ? { [name]: value } : {}) as Pick<RenditionDetails, K>
 }
@@ -67,12 +67,12 @@ function agreed<K extends 'capture' | 'denoiser'>(
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
 
 function gapsOf(pieces: readonly Piece[]): Pick<RenditionDetails, 'gapCount' | 'gapSeconds' | 'gaps'> {
-  const told = pieces.flatMap(({ at, details }) => (details ? [{ at, ...details }] : []))
-  if (!told.some(({ gapCount, gaps }) => gapCount !== undefined || gaps !== undefined)) return {}
-  const gaps = told.flatMap(({ at, gaps: own = [] }) => own.map((gap) => ({ ...gap, atSeconds: at + gap.atSeconds })))
-  const gapCount = sum(told.map((one) => one.gapCount ?? one.gaps?.length ?? 0))
+  const known = pieces.flatMap(({ at, details }) => (details ? [{ at, ...details }] : []))
+  if (!known.some(({ gapCount, gaps }) => gapCount !== undefined || gaps !== undefined)) return {}
+  const gaps = known.flatMap(({ at, gaps: own = [] }) => own.map((gap) => ({ ...gap, atSeconds: at + gap.atSeconds })))
+  const gapCount = sum(known.map((one) => one.gapCount ?? one.gaps?.length ?? 0))
   const lengths = (one: RenditionDetails) => one.gapSeconds ?? sum((one.gaps ?? []).map(({ seconds }) => seconds))
   // A thousandth is finer than an agent tells it: sums of such numbers must not grow tails.
-  const gapSeconds = Math.round(sum(told.map(lengths)) * 1000) / 1000
+  const gapSeconds = Math.round(sum(known.map(lengths)) * 1000) / 1000
   return { gapCount, gapSeconds, ...(gaps.length > 0 ? { gaps: gaps.slice(0, MOST_GAPS) } : {}) }
 }

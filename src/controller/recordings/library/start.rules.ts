@@ -86,8 +86,8 @@ export function effectiveInterface(
 export function checkSelection({ device, mode, selection }: Shape): void {
   if (!selection) return
   if (!device) throw new Fail(409, 'recording_interface_not_found', 'Recording interface not found')
-  const misfit = selectionFault(device, selection, mode)
-  if (misfit) throw refusal(misfit)
+  const fault = selectionFault(device, selection, mode)
+  if (fault) throw refusal(fault)
 }
 
 /** Rooms of the channels a take would use. */
@@ -164,13 +164,13 @@ export interface Planned {
 
 /** What the agent will execute (docs/contract/agent.md: The command). @throws Fail 400 for what no recorder could carry out. */
 export function command(node: Node, shape: Shape, planned: Planned, fallback: CaptureDefaults): Command {
-  const made = drawnUp(node, shape, planned, fallback)
-  const misfit = commandFault(made, shape.device)
-  if (misfit) throw refusal(misfit)
+  const made = draftCommand(node, shape, planned, fallback)
+  const fault = commandFault(made, shape.device)
+  if (fault) throw refusal(fault)
   return made
 }
 
-function drawnUp(node: Node, shape: Shape, planned: Planned, fallback: CaptureDefaults): Command {
+function draftCommand(node: Node, shape: Shape, planned: Planned, fallback: CaptureDefaults): Command {
   const { backend, device, mode, selection } = shape
   const { profile, recordingId } = planned
   const d = node.audioDefaults ?? {}

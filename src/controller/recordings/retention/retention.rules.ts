@@ -37,28 +37,28 @@ export const ageLimit = ({ maxAgeDays }: Limits, now: string): string | undefine
   maxAgeDays === null ? undefined : iso(Date.parse(now) - maxAgeDays * DAY_MS)
 
 /** Bytes to free until the disk has its share again; 0 when it has, or when the policy does not ask. */
-export function shortage({ minFreeDiskPercent }: Limits, disk: { free: number; total: number }): number {
+export function bytesToFree({ minFreeDiskPercent }: Limits, disk: { free: number; total: number }): number {
   if (minFreeDiskPercent === null) return 0
   return Math.max(0, Math.ceil((disk.total * minFreeDiskPercent) / 100) - disk.free)
 }
 
 /** Whether a policy has to know all its takes, or only the oldest. */
-export const weighs = (policy: Limits): boolean => policy.maxBytes !== null
+export const needsAllTakes = (policy: Limits): boolean => policy.maxBytes !== null
 
 /**
  * Which of the oldest takes go, and why (docs/contract/recordings.md: Retention): what is too old, then the oldest until the
  * rest weighs no more than allowed, then the oldest until the disk has room. `total` is the weight of all candidates, bytes.
  */
-export function condemned(
+export function selectForDeletion(
   policy: Limits,
   oldest: readonly Candidate[],
-  { now, short, total }: { now: string; short: number; total: number },
+  { now, shortfall, total }: { now: string; shortfall: number; total: number },
 ): { candidate: Candidate; reason: Reason }[] {
   const limit = ageLimit(policy, now)
   const out: { candidate: Candidate; reason: Reason }[] = []
   let freed = 0
   for (const candidate of oldest) {
-    const reason = reasonFor(policy, candidate, limit, total - freed, short - freed)
+    const reason = reasonFor(policy, candidate, limit, total - freed, shortfall - freed)
     if (!reason) break
     out.push({ candidate, reason })
     freed += candidate.bytes
@@ -71,9 +71,9 @@ function reasonFor(
   { recordedAt }: Candidate,
   limit: string | undefined,
   weight: number,
-  short: number,
+  shortfall: number,
 ): Reason | undefined {
   if (limit !== undefined && recordedAt <= limit) return 'max_age'
   if (maxBytes !== null && weight > maxBytes) return 'max_bytes'
-  return short > 0 ? 'min_free_disk' : undefined
+  return shortfall > 0 ? 'min_free_disk' : undefined
 }

@@ -7,7 +7,14 @@ import { systemActor } from '../../http/principal.ts'
 import type { Runner } from '../../scheduler/ticker.ts'
 import type { Db } from '../../store/db.ts'
 import type { RetentionPolicyStore } from './policies.store.ts'
-import { ageLimit, type Candidate, condemned, type Reason, shortage, weighs } from './retention.rules.ts'
+import {
+  ageLimit,
+  bytesToFree,
+  type Candidate,
+  needsAllTakes,
+  type Reason,
+  selectForDeletion,
+} from './retention.rules.ts'
 import type { RetentionStore } from './retention.store.ts'
 
 interface Parts {
@@ -53,21 +60,21 @@ export function retention(parts: Parts): { runner: Runner; stop(): void } {
   const tick = async (now: string): Promise<Pass> => {
     const pass: Pass = { bytes: 0, deleted: 0, failed: 0 }
     for (const policy of parts.policies.deleting())
-      await applied(running, parts.trusted() ? policy : { ...policy, maxAgeDays: null }, pass, now)
-    if (pass.deleted + pass.failed > 0) told(parts, pass, now)
+      await applyPolicy(running, parts.trusted() ? policy : { ...policy, maxAgeDays: null }, pass, now)
+    if (pass.deleted + pass.failed > 0) auditPass(parts, pass, now)
     return pass
   }
   const { enabled, intervalSeconds } = parts
   return { runner: { name: 'retention', enabled, intervalSeconds, tick }, stop: () => ending.abort() }
 }
 
-async function applied(parts: Running, policy: RetentionPolicy, pass: Pass, now: string): Promise<void> {
+async function applyPolicy(parts: Running, policy: RetentionPolicy, pass: Pass, now: string): Promise<void> {
   const room = parts.batch - pass.deleted - pass.failed
   if (room <= 0 || parts.signal.aborted) return
-  const short = shortage(policy, await disk(parts.takes))
-  if (policy.maxAgeDays === null && policy.maxBytes === null && short === 0) return
-  const { oldest, total } = await gathered(parts, policy, { now, room, short })
-  for (const { candidate, reason } of condemned(policy, oldest, { now, short, total })) {
+  const shortfall = bytesToFree(policy, await disk(parts.takes))
+  if (policy.maxAgeDays === null && policy.maxBytes === null && shortfall === 0) return
+  const { oldest, total } = await findCandidates(parts, policy, { now, room, shortfall })
+  for (const { candidate, reason } of selectForDeletion(policy, oldest, { now, shortfall, total })) {
     if (parts.signal.aborted) return
     await remove(parts, policy, candidate, reason, pass, now)
   }
@@ -79,10 +86,10 @@ async function disk(dir: string): Promise<{ free: number; total: number }> {
 }
 
 /** The oldest takes that may go, and the weight of all that may; only a limit in bytes needs to know them all. */
-async function gathered(
+async function findCandidates(
   { held, signal, stored }: Running,
   policy: RetentionPolicy,
-  { now, room, short }: { now: string; room: number; short: number },
+  { now, room, shortfall }: { now: string; room: number; shortfall: number },
 ): Promise<{ oldest: Candidate[]; total: number }> {
   const limit = ageLimit(policy, now)
   const oldest: Candidate[] = []
@@ -93,8 +100,8 @@ async function gathered(
       total += candidate.bytes
       if (oldest.length < room) oldest.push(candidate)
     }
-    const past = short === 0 && limit !== undefined && (rows.at(-1) as Candidate).recordedAt > limit
-    if (signal.aborted || (!weighs(policy) && (past || oldest.length >= room))) break
+    const past = shortfall === 0 && limit !== undefined && (rows.at(-1) as Candidate).recordedAt > limit
+    if (signal.aborted || (!needsAllTakes(policy) && (past || oldest.length >= room))) break
     await nextTurn()
   }
   return { oldest, total }
@@ -111,26 +118,26 @@ async function remove(
   const { db, held, paths, stored } = parts
   // Asked again in the same turn as the write: a player may have come since.
   if (held(id)) return
-  const { done: gone, left } = await paths.removing((condemn) =>
+  const { done: cleared, left } = await paths.removing((discard) =>
     db.tx(() => {
       const cleared = stored.clear(policy, id, now)
-      if (cleared) item(parts, id, 'cache_deleted', reason, now, { ...counted(cleared), policyId: policy.id })
-      condemn(cleared?.paths ?? [])
+      if (cleared) auditTake(parts, id, 'cache_deleted', reason, now, { ...sizeOf(cleared), policyId: policy.id })
+      discard(cleared?.paths ?? [])
       return cleared
     }),
   )
-  if (!gone) return
+  if (!cleared) return
   pass.deleted++
-  pass.bytes += gone.bytes
+  pass.bytes += cleared.bytes
   if (left.length === 0) return
   pass.failed++
   const details = { errors: left.map(({ error }) => error).slice(0, 5), files: left.length, policyId: policy.id }
-  db.tx(() => item(parts, id, 'cache_failed', 'retention_delete_failed', now, details))
+  db.tx(() => auditTake(parts, id, 'cache_failed', 'retention_delete_failed', now, details))
 }
 
-const counted = ({ bytes, paths }: { bytes: number; paths: string[] }) => ({ bytes, fileCount: paths.length })
+const sizeOf = ({ bytes, paths }: { bytes: number; paths: string[] }) => ({ bytes, fileCount: paths.length })
 
-function item(
+function auditTake(
   { audit }: Parts,
   recordingId: string,
   what: 'cache_deleted' | 'cache_failed',
@@ -154,7 +161,7 @@ function item(
 }
 
 /** A pass that did something is told; an idle one is not (docs/contract/recordings.md: Retention). */
-function told({ audit, db }: Parts, pass: Pass, now: string): void {
+function auditPass({ audit, db }: Parts, pass: Pass, now: string): void {
   db.tx(() =>
     audit.write(
       {

@@ -64,14 +64,14 @@ export class Waveforms {
   }
 
   /** The same, where nobody waits for an answer. */
-  foresee(file: Wanted): void {
+  prepare(file: Wanted): void {
     const { waveforms } = this.parts
     if (this.waiting.length >= MOST_WAITING || this.failures.has(file.checksum)) return
     if (!waveforms.find(file.recordingId, file.checksum)) this.want(file)
   }
 
   /** What failed may be tried again: its tools are there now. */
-  forgive(): void {
+  retryFailed(): void {
     this.failures.clear()
   }
 
@@ -146,7 +146,7 @@ export const waveformRunner = (waveforms: WaveformStore, making: Waveforms): Run
   intervalSeconds: EVERY_SECONDS,
   tick(now) {
     const bare = waveforms.bare(isoPlus(now, -RECENT_SECONDS), BATCH)
-    for (const file of bare) making.foresee(file)
+    for (const file of bare) making.prepare(file)
     return { wanted: bare.length }
   },
 })

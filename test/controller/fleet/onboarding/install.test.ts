@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { filledIn, ownAddress } from '../../../../src/controller/fleet/onboarding/install.routes.ts'
+import { fillInstaller, ownAddress } from '../../../../src/controller/fleet/onboarding/install.routes.ts'
 import { kit } from '../../../kit/kit.ts'
 
 test('the installer is open to all, leaves no row, and knows where it came from', async () => {
@@ -23,6 +23,9 @@ test('the address an operator gave wins over the name of the request', () => {
 test('a name that could be more than a name is left out', () => {
   for (const host of [`a'; id; '`, 'a/b', 'a b', '$(id)', 'a@b', '-a', 'a\nb', '', 'a:99999999', undefined])
     assert.equal(ownAddress(undefined, host, true), undefined, String(host))
-  assert.equal(filledIn("x\ndefault_controller_url=''\ny", undefined), "x\ndefault_controller_url=''\ny")
-  assert.equal(filledIn("default_controller_url=''", "https://a/'$&"), `default_controller_url='https://a/'\\''$&'`)
+  assert.equal(fillInstaller("x\ndefault_controller_url=''\ny", undefined), "x\ndefault_controller_url=''\ny")
+  assert.equal(
+    fillInstaller("default_controller_url=''", "https://a/'$&"),
+    `default_controller_url='https://a/'\\''$&'`,
+  )
 })

@@ -21,8 +21,8 @@ describe('the matrix driver', () => {
     device.commands = []
     device.routes.fill(0)
   })
-  const driver = (patience = PATIENT, signal = new AbortController().signal) =>
-    matrixDriver({ host: '127.0.0.1', port: device.port }, 24, signal, patience)
+  const driver = (deadlines = PATIENT, signal = new AbortController().signal) =>
+    matrixDriver({ host: '127.0.0.1', port: device.port }, 24, signal, deadlines)
   const someRoutes = () => device.routes.map((_, output) => `OUT${output} AS IN0`).slice(1)
 
   test('all routes are read as soon as the last line is there', async () => {

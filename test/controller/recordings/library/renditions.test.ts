@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { joinedDetails, toldDetails } from '../../../../src/controller/recordings/library/renditions.rules.ts'
+import { joinedDetails, parseDetails } from '../../../../src/controller/recordings/library/renditions.rules.ts'
 import type { RenditionDetails } from '../../../../src/wire/recordings.ts'
 import { kit } from '../../../kit/kit.ts'
 import { sound } from '../../../kit/sound.ts'
@@ -16,14 +16,14 @@ const enhanced: RenditionDetails = {
 }
 
 test('a header is read leniently, and never further than its limit', () => {
-  assert.deepEqual(toldDetails(undefined), {})
-  assert.deepEqual(toldDetails('  '), {})
-  assert.deepEqual(toldDetails(encoded(enhanced)), { details: enhanced })
-  assert.deepEqual(toldDetails(encoded({ ...raw, mood: 'good' })), { details: raw })
-  assert.deepEqual(toldDetails(encoded({ mood: 'good' })), {})
+  assert.deepEqual(parseDetails(undefined), {})
+  assert.deepEqual(parseDetails('  '), {})
+  assert.deepEqual(parseDetails(encoded(enhanced)), { details: enhanced })
+  assert.deepEqual(parseDetails(encoded({ ...raw, mood: 'good' })), { details: raw })
+  assert.deepEqual(parseDetails(encoded({ mood: 'good' })), {})
   const bad = ['%', '{', encoded(null), encoded([]), encoded({ gapSeconds: -1 }), encoded({ source: 'air' })]
-  for (const header of bad) assert.deepEqual(toldDetails(header), { fault: 'details_unreadable' }, header)
-  assert.deepEqual(toldDetails(encoded({ mood: 'x'.repeat(9000) })), { fault: 'details_too_long' })
+  for (const header of bad) assert.deepEqual(parseDetails(header), { fault: 'details_unreadable' }, header)
+  assert.deepEqual(parseDetails(encoded({ mood: 'x'.repeat(9000) })), { fault: 'details_too_long' })
 })
 
 test('of chunks, gaps move to their place, what differs is left out and loudness is not made up', () => {

@@ -3,7 +3,11 @@ import { chmodSync, existsSync, mkdirSync, statfsSync, utimesSync, writeFileSync
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { orphans } from '../../../../src/controller/recordings/retention/orphans.ts'
-import { type Candidate, condemned, shortage } from '../../../../src/controller/recordings/retention/retention.rules.ts'
+import {
+  bytesToFree,
+  type Candidate,
+  selectForDeletion,
+} from '../../../../src/controller/recordings/retention/retention.rules.ts'
 import { type Kit, kit } from '../../../kit/kit.ts'
 import { pattern, takes } from '../library/takes.ts'
 
@@ -68,7 +72,7 @@ test('takes older than the limit go; younger ones, other policies and keepers st
   await k.close()
 })
 
-test('the oldest go until the rest weighs no more than allowed: all renditions and chunks count', async () => {
+test('the oldest go until the rest needsAllTakes no more than allowed: all renditions and chunks count', async () => {
   const k = kit()
   const t = await world(k, { maxBytes: 1000 })
   t.take('a', 5, { bytes: 400 })
@@ -223,7 +227,7 @@ test('a file that cannot be deleted is told; its row is gone, and the next take 
   await k.close()
 })
 
-test('where the disk is short of its share the oldest go until it has it', async () => {
+test('where the disk is shortfall of its share the oldest go until it has it', async () => {
   const { bavail, blocks } = statfsSync('/tmp')
   assert.ok(bavail / blocks < 0.95, 'the disk of this machine is nearly empty: nothing can be short')
   const k = kit()
@@ -244,14 +248,16 @@ test('who goes, and why', () => {
     take('d', '2026-02-27T00:00:00.000Z', 60),
   ]
   const now = '2026-03-01T00:00:00.000Z'
-  const of = (short: number, limits = policy) =>
-    condemned(limits, oldest, { now, short, total: 230 }).map(({ candidate, reason }) => `${candidate.id} ${reason}`)
+  const of = (shortfall: number, limits = policy) =>
+    selectForDeletion(limits, oldest, { now, shortfall, total: 230 }).map(
+      ({ candidate, reason }) => `${candidate.id} ${reason}`,
+    )
   assert.deepEqual(of(0), ['a max_age', 'b max_bytes', 'c max_bytes'])
   assert.deepEqual(of(200), ['a max_age', 'b max_bytes', 'c max_bytes', 'd min_free_disk'])
   assert.deepEqual(of(0, { ...policy, maxAgeDays: null as never, maxBytes: 230 }), [])
-  assert.equal(shortage(policy, { free: 5, total: 100 }), 5)
-  assert.equal(shortage(policy, { free: 50, total: 100 }), 0)
-  assert.equal(shortage({ ...policy, minFreeDiskPercent: null as never }, { free: 0, total: 100 }), 0)
+  assert.equal(bytesToFree(policy, { free: 5, total: 100 }), 5)
+  assert.equal(bytesToFree(policy, { free: 50, total: 100 }), 0)
+  assert.equal(bytesToFree({ ...policy, minFreeDiskPercent: null as never }, { free: 0, total: 100 }), 0)
 })
 
 test('files without a row are found once they are old enough, and left alone', async () => {
