@@ -19,7 +19,7 @@ export interface AssigningParts {
   scope: Scope
 }
 
-/** What whoever is assigned may do in the room, and so what one must hold there to give it. */
+/** Permissions that an assignment grants in the room, and that its author must hold there. */
 const ASSIGNED_PERMISSIONS = (Object.keys(CAPABILITY_OF) as Permission[]).filter((permission) =>
   ASSIGNED.some((capability) => CAPABILITY_OF[permission] === capability),
 )
@@ -29,11 +29,11 @@ const addsAssignees = (before: Stored | undefined, after: Stored): boolean =>
     after[list].some((id) => before?.[list].includes(id) !== true),
   )
 
-/** A single date that is waited for no longer, or is switched off and has come: its assignment ends, or has ended. */
+/** A single date that is past, or was disabled before it came: its assignment has ended or is about to. */
 const isOver = ({ enabled, nextRunAt, recurrence }: Stored, now: string): boolean =>
   recurrence.mode === 'once' && (nextRunAt === undefined || (!enabled && nextRunAt <= now))
 
-/** Over before and not after, in whatever mode: its people get back what had ended. */
+/** Over before the change and not after it: the people assigned regain their access. */
 const revived = (before: Stored, after: Stored): boolean =>
   isOver(before, after.updatedAt) && !isOver(after, after.updatedAt)
 
@@ -45,10 +45,9 @@ function endOf({ recurrence }: Stored): number {
 }
 
 /**
- * Nobody gives away, by a schedule, a room that is not theirs: who names people or groups anew, moves the schedule to
- * another room, or lets it run once more or end later for its people, holds in that room what being assigned gives, and not by an
- * assignment of their own: that would outlive its end. Its takes move along, so whoever moves it may read them where
- * they are.
+ * Nobody may grant access to a room through a schedule without having that access. It is required, other than by a schedule's
+ * assignment (which could be extended beyond its end), of whoever adds people or groups, moves the schedule to another room,
+ * or lets its assignment run again or longer. Takes move with the schedule, so whoever moves it must be able to read them.
  * @throws Fail 403.
  */
 export function authorizeAssignment(
@@ -76,7 +75,7 @@ interface EndingParts {
   rosters: FleetApi['rosters']
 }
 
-/** Takes the roster rows of schedules that ran their only time away again; each is a transaction with its audit row. */
+/** Removes the roster rows of one-time schedules that are over; each in a transaction with its audit row. */
 export function assignmentEnder({ audit, db, rosters }: EndingParts): (now: string) => Promise<void> {
   const actor = systemActor('scheduler')
   return async (now) => {
@@ -87,7 +86,7 @@ export function assignmentEnder({ audit, db, rosters }: EndingParts): (now: stri
         const entry = { actor, permission: 'schedule:manage', outcome: 'succeeded', details: { roomId } } as const
         audit.write({ action: 'schedules.assignment.ended', target, ...entry }, now)
       })
-      // A hundred that end at noon must not hold the loop for all of them.
+      // A hundred that end at noon must not block the event loop.
       await nextTurn()
     }
   }
@@ -101,8 +100,8 @@ interface Parts {
 }
 
 /**
- * After the channels of a node moved to other rooms: its schedules follow, and their roster rows with them. One whose
- * channels now lie in several rooms stays where it is: the runner defers it and says so. Gives the ids that moved.
+ * After channels of a node moved to other rooms, moves its schedules and their roster rows too; returns the ids of the
+ * schedules moved. One whose channels now lie in several rooms stays; the runner defers it and raises a health event.
  */
 export const roomReassignment =
   ({ defaultInterfaceId, nodes, rosters, schedules }: Parts) =>

@@ -42,7 +42,7 @@ interface Entry {
 class Earliest {
   private kept: Entry[] = []
   dropped = false
-  /** Entries from here on would be dropped anyhow. */
+  /** Later entries would be dropped. */
   limit = Number.POSITIVE_INFINITY
 
   add(entry: Entry): void {
@@ -64,7 +64,7 @@ class Earliest {
   }
 }
 
-/** What happens in a window, over all these schedules: the earliest 2,000 starts. Lets others speak between slices. */
+/** The earliest 2,000 occurrences of these schedules in a window. Yields to the event loop between slices. */
 export async function calendarOf(schedules: ScheduleStore, slices: Iterable<CalendarRow[]>, window: Window) {
   const earliest = new Earliest()
   let scheduleCount = 0
@@ -98,7 +98,7 @@ function* slotsIn(schedules: ScheduleStore, row: CalendarRow, { end, start }: Wi
   // Start and end belong to the window.
   for (const slot of slotsAfter(plan, start - 1)) {
     if (slot.startAt > end) return
-    // Before the schedule existed nothing was to be recorded; what was open when it was made begins late.
+    // Nothing is recorded before the schedule was created; an occurrence under way at that time begins late.
     if (slot.startAt < created && (slot.endAt ?? created) <= created) continue
     yield slot
   }

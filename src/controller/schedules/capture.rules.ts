@@ -5,7 +5,7 @@ import type { Target } from '../http/route.ts'
 import { refusal, selectionFault } from '../recordings/library/capturevalidation.rules.ts'
 import { effectiveInterface, roomsOf } from '../recordings/library/start.rules.ts'
 
-/** What of a schedule says which channels it takes. */
+/** The fields of a schedule that select its channels. */
 export interface Capture {
   captureChannelSelection?: number[] | undefined
   captureInterfaceId?: string | undefined
@@ -56,9 +56,9 @@ export function roomOf(
 }
 
 /**
- * What the gate asks about a schedule that is to be made: the channel (or device, or node) whose room it would be in, so
- * that a grant on the room, the node or the site counts, and a room capability too. What lies in no room, or in several,
- * is the node's here; the handler judges it further (docs/contract/scheduling.md: Writing a schedule).
+ * The target that authorization checks for a new schedule: the channel (or device, or node) whose room it would be in, so that
+ * grants on the room, node or site and room capabilities apply. Without a single room it is the node, and the handler checks
+ * further (docs/contract/scheduling.md: Writing a schedule).
  */
 export function placeOf(node: Node | undefined, body: unknown, configured: string | undefined): Target {
   const { captureChannelSelection: channels, captureInterfaceId: id } = Object(body) as Record<string, unknown>

@@ -23,7 +23,7 @@ export const manage = { auth: 'user', permission: 'schedule:manage' } as const
 export const one = (p: { id: string }): Target => ({ type: 'schedule', id: p.id })
 export const named = ({ id, name }: Stored): Target => ({ type: 'schedule', id, name })
 
-/** What the audit keeps of a schedule. */
+/** The fields of a schedule that audit rows keep. */
 export const snapshot = (s: Stored): object => ({
   ...{ assignedGroupIds: s.assignedGroupIds, assignedUserIds: s.assignedUserIds, captureBackend: s.captureBackend },
   ...{ captureInterfaceId: s.captureInterfaceId, captureChannelSelection: s.captureChannelSelection },
@@ -33,7 +33,7 @@ export const snapshot = (s: Stored): object => ({
   ...{ timezone: s.timezone, uploadPolicyIds: s.uploadPolicyIds, watchdogPolicyId: s.watchdogPolicyId },
 })
 
-/** Writes schedules with all that follows from them: roster rows, alarms, the runner's next date. */
+/** Writes schedules together with their roster rows and health events, and wakes the runner. */
 export function scheduleWriter({ alarms, events, rosters, schedules }: ChangeParts) {
   const assign = (s: Stored): void => rosters.assign(s.id, s.roomId, s.assignedUserIds, s.assignedGroupIds, s.updatedAt)
   return {
@@ -110,17 +110,17 @@ export function changeRoutes(parts: ChangeParts): AnyRoute[] {
   ]
 }
 
-// Only the status of a node depends on the time, and the gate does not ask for it.
+// Only the status of a node depends on the time, and it is not used here.
 const ANY_TIME = iso(0)
 
-/** Where the schedule of this body would be, whatever the body is: see `placeOf`. */
+/** The authorization target of a schedule with this body, which may be malformed: see `placeOf`. */
 export function targetOf(
   parts: { defaultInterfaceId: string | undefined; nodes: FleetApi['nodes'] },
   body: unknown,
 ): Target {
   const { nodeId } = Object(body) as { nodeId?: unknown }
   const node = typeof nodeId === 'string' ? parts.nodes.find(nodeId.trim(), ANY_TIME) : undefined
-  // What there is not is refused like what is foreign (ADR-0003).
+  // An unknown node is refused like a foreign one (ADR-0003).
   if (!node && typeof nodeId === 'string') return { type: 'node', id: nodeId.trim() }
   return placeOf(node, body, parts.defaultInterfaceId)
 }

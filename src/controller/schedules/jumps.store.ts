@@ -7,15 +7,15 @@ import type { ScheduleStore } from './schedules.store.ts'
 
 // No slot is longer.
 const LONGEST_MS = 8 * 86_400_000
-// Dates that are looked at; more of them were not run under a clock that was ahead.
+// Most dates examined per schedule.
 const MOST_SLOTS = 100
 const FOREVER = '9999-12-31T23:59:59.999Z'
-// Schedules per step of what is looked at anew.
+// Schedules restored per transaction.
 const SLICE = 20
 
 /**
- * What a jump of the wall clock means for schedules. Dates stay where they are: what was jumped over is missed or late, as
- * after an outage. What counts from a moment moves along: another try, and the next take of a room that is always recorded.
+ * Adjusts schedules to a jump of the wall clock. Dates stay: occurrences that were jumped over are missed or late, as after an
+ * outage. Times relative to another moment move along: retries, and the next take of a room that is always recorded.
  */
 export function scheduleJumps(db: Db, schedules: Pick<ScheduleStore, 'find' | 'planOf'>) {
   const counting = db.stmt<object, { id: string }>(
@@ -23,8 +23,8 @@ export function scheduleJumps(db: Db, schedules: Pick<ScheduleStore, 'find' | 'p
        AND (json_extract(s.recurrence, '$.mode') = 'always_on' OR unixepoch(s.next_run_at)
          > unixepoch(s.slot_at) - coalesce(json_extract(s.recurrence, '$.startEarlySeconds'), 0))`,
   )
-  // Their dates were missed under a clock that was ahead, and are still to come. A schedule that runs once was switched off by
-  // that; any other one that is off was switched off by somebody, and stays off.
+  // Their dates were recorded as missed while the clock was ahead, and are still to come. That disabled a schedule that runs
+  // once; any other disabled schedule was disabled by a person, and stays so.
   const missedAhead = db.stmt<{ now: string; since: string }, { id: string }>(
     `SELECT s.id FROM schedules s WHERE (s.enabled = 1 OR json_extract(s.recurrence, '$.mode') = 'once')
        AND EXISTS (SELECT 1 FROM schedule_runs x WHERE x.schedule_id = s.id AND x.occurrence_at > @since AND x.outcome = 'missed' AND x.ends_at > @now)`,
@@ -32,7 +32,7 @@ export function scheduleJumps(db: Db, schedules: Pick<ScheduleStore, 'find' | 'p
   const forget = db.stmt<{ id: string; now: string; since: string }>(
     `DELETE FROM schedule_runs WHERE schedule_id = @id AND occurrence_at > @since AND outcome = 'missed' AND ends_at > @now`,
   )
-  // They wait for dates beyond what the clock said: it may have been brought there over dates that come again.
+  // Schedules that wait for dates after the old time: the clock may have skipped earlier dates, which now come again.
   const beyond = db.stmt<{ before: string }, { id: string }>(
     `SELECT s.id FROM schedules s WHERE s.enabled = 1 AND s.next_run_at > @before
        AND json_extract(s.recurrence, '$.mode') <> 'always_on'`,
@@ -46,7 +46,7 @@ export function scheduleJumps(db: Db, schedules: Pick<ScheduleStore, 'find' | 'p
 
   const put = (id: string, pending: Pending): void => void wait.run({ id, ...pending })
 
-  /** What a schedule waits for whose time counts from a moment; undefined: it waits for what it did. */
+  /** The moved occurrence of a schedule whose time is relative to another moment; undefined when it stays. */
   const carried = (schedule: Stored, { by, now }: Jump): Pending | undefined => {
     const { nextRunAt, recurrence } = schedule
     const slot = pendingSlot(schedule)
@@ -54,7 +54,7 @@ export function scheduleJumps(db: Db, schedules: Pick<ScheduleStore, 'find' | 'p
     const at = Date.parse(nextRunAt) + by
     if (recurrence.mode !== 'always_on') return { ...pendingOf(slot), nextRunAt: iso(Math.max(at, slot.startAt)) }
     const { zone } = schedules.planOf(schedule)
-    // The end of a pause is a date.
+    // The end of a pause is a date, so it stays.
     if (isExcepted(recurrence, slot.day - 1) && slot.scheduledAt === zone.at(slot.day, 0)) return undefined
     const begins = Math.max(slot.scheduledAt + by, Date.parse(now))
     const next = { ...slot, day: zone.dayOf(begins), scheduledAt: begins, startAt: begins }
@@ -72,7 +72,7 @@ export function scheduleJumps(db: Db, schedules: Pick<ScheduleStore, 'find' | 'p
     return undefined
   }
 
-  /** Has a schedule wait for what comes again, if that is before what it waits for. */
+  /** Makes a schedule wait for an occurrence that comes again, if that is earlier than the one it waits for. */
   const restore = (id: string, now: string): void => {
     const schedule = schedules.find(id)
     if (!schedule) return
@@ -82,7 +82,7 @@ export function scheduleJumps(db: Db, schedules: Pick<ScheduleStore, 'find' | 'p
   }
 
   return {
-    /** Gives how many schedules wait for something else now. In a transaction. */
+    /** Returns how many schedules changed; call it in a transaction. */
     name: 'schedules',
     move(jump: Jump): number {
       const counted = counting.all({})
@@ -99,7 +99,7 @@ export function scheduleJumps(db: Db, schedules: Pick<ScheduleStore, 'find' | 'p
       }
       return counted.length + again.length
     },
-    /** After a clock that went back: steps of some schedules each, to be done in a transaction each. */
+    /** After the clock went back: the rest of the work in steps, each to be run in a transaction of its own. */
     *moveRest({ before, by, now }: Jump): Generator<() => void> {
       const ids = by < 0 ? beyond.all({ before }).map(({ id }) => id) : []
       for (let from = 0; from < ids.length; from += SLICE)

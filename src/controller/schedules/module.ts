@@ -25,7 +25,7 @@ interface Deps {
   settings: SettingsApi
 }
 
-/** What is recorded when, and the runner that begins it. */
+/** Schedules, their occurrences, and the runner that starts their recordings. */
 export function createSchedules(base: Base, deps: Deps): Module<SchedulesApi> {
   const { authorization, config, db, events, ids, ticker } = base
   const { fleet, health, recordings, settings } = deps

@@ -34,7 +34,7 @@ const runNow = ({ schedules, take }: OccurrenceParts): AnyRoute =>
       const schedule = schedules.get(params.id)
       if (!schedule.enabled) throw conflict('schedule_disabled', 'Disabled schedules cannot be run now')
       const seconds = lengthSeconds(schedule.recurrence)
-      const started = take(schedule, { at: Date.parse(now), seconds }, now, principal)
+      const started = take(schedule, { startAt: Date.parse(now), seconds }, now, principal)
       const { job, recording } = started
       return {
         data: recording,
@@ -47,7 +47,7 @@ const runNow = ({ schedules, take }: OccurrenceParts): AnyRoute =>
     },
   })
 
-/** The schedule without one date, waiting for what comes after. @throws Fail 409 when no more exceptions fit. */
+/** The schedule without one date, waiting for the next. @throws Fail 409 when no more exceptions fit. */
 function without(parts: ChangeParts, schedule: Stored, slot: Slot, now: string): Stored {
   const at = Date.parse(now)
   const today = parts.schedules.zones(schedule.timezone).dayOf(at)
@@ -117,7 +117,7 @@ function moveOccurrence(parts: OccurrenceParts): AnyRoute {
         return { data: shown(after), before: snapshot(before), after: snapshot(after), details, target: named(after) }
       }
       const moved = cloned(parts, before, to, length, now)
-      // Its people are assigned by it on its own: taking them off the original, or deleting that, does not end it.
+      // The copy has assignments of its own: removing people from the original, or deleting it, does not end them.
       authorizeAssignment(parts, principal, undefined, moved)
       const source = writer.change(before, without(parts, before, slot, now), now)
       const clone = writer.add(moved)
@@ -136,7 +136,7 @@ function moveOccurrence(parts: OccurrenceParts): AnyRoute {
 }
 
 const tooLate = () =>
-  invalid('Invalid occurrence move', ['newStartAt'], 'it would be over already', 'invalid_next_run_at')
+  invalid('Invalid occurrence move', ['newStartAt'], 'the occurrence would already be over', 'invalid_next_run_at')
 
 function instant(text: string, field: string): number {
   const at = Date.parse(text)
@@ -144,7 +144,7 @@ function instant(text: string, field: string): number {
   throw invalid('Invalid occurrence move', [field], 'expected a date and time from 1970 to 9998')
 }
 
-/** @throws Fail 409 for a mode without occurrences of its own, and for a time that is none to come. */
+/** @throws Fail 409 for a mode without movable occurrences, and for a time at which no future occurrence starts. */
 function movable({ schedules }: ChangeParts, schedule: Stored, startAt: number, now: string): Slot {
   const { enabled, recurrence } = schedule
   const refused = (why: string) => conflict('occurrence_not_movable', why)
@@ -165,7 +165,7 @@ function shifted({ schedules }: ChangeParts, schedule: Stored, to: number, now: 
   return waiting(changed, firstSlot(schedules.planOf(changed), Date.parse(now), undefined))
 }
 
-/** The one occurrence as a schedule of its own: its length has the buffers in it already. */
+/** The one occurrence as a schedule of its own, whose length includes the buffers. */
 function cloned(
   { ids, schedules }: ChangeParts,
   source: Stored,

@@ -30,7 +30,7 @@ export interface Pending {
   slotDate: string
 }
 
-/** A schedule with what only the controller needs. */
+/** A schedule with the fields that only the controller uses. */
 export interface Stored extends Schedule {
   anchorDate: string
   slotAt?: string
@@ -66,8 +66,8 @@ export const shownSlot = (slot: Slot): Occurrence => ({
 const PAUSED_DAYS = 3660
 
 /**
- * What a new rule waits for first (docs/contract/scheduling.md: Recurrence): `once` even when it is past, always_on at once
- * (or when its pause is over), manual the start it was given, the others their next slot.
+ * The first slot of a new rule (docs/contract/scheduling.md: Recurrence): of `once` even when it is past, of always_on now (or
+ * when its pause is over), of manual the given start, of the others the next one.
  */
 export function firstSlot(plan: Plan, now: number, given: number | undefined): Slot | undefined {
   const { recurrence, zone } = plan
@@ -92,8 +92,8 @@ function alwaysSlot({ recurrence, zone }: Plan, now: number): Slot | undefined {
 }
 
 /**
- * After a slot was run (its take ends at `takenUntil`), skipped or missed: the next one, if the mode repeats. What is
- * always on goes on where its take ends: a room that is recorded always must not fall silent after the first one.
+ * The slot after one that was run (its take ends at `takenUntil`), skipped or missed; undefined when the mode does not repeat.
+ * always_on continues where its take ends, so that the room is recorded without a gap.
  */
 export function slotAfter(plan: Plan, slot: Slot, now: number, takenUntil?: number): Slot | undefined {
   if (isTimed(plan.recurrence)) return nextSlot(plan, Math.max(now, slot.startAt))
@@ -101,15 +101,15 @@ export function slotAfter(plan: Plan, slot: Slot, now: number, takenUntil?: numb
   return alwaysSlot(plan, takenUntil ?? Math.max(now, slot.startAt))
 }
 
-/** What the runner does with a schedule whose time has come. */
+/** What the runner does with a due schedule. */
 interface Due {
   /** Occurrences that passed without a run, the oldest first. */
   missed: Slot[]
-  /** The one to run now; undefined when the time of all is over. */
+  /** The one to run now; undefined when all are over. */
   run: Slot | undefined
 }
 
-// Missed occurrences told one by one.
+// Most missed occurrences that are listed one by one.
 const MOST_MISSED = 100
 
 /** At most one late run, and only inside its slot: after an outage the latest open occurrence counts. */
@@ -134,14 +134,14 @@ export function* upcoming(plan: Plan, schedule: Stored, now: number): Generator<
   if (isTimed(plan.recurrence)) yield* slotsAfter(plan, Math.max(now, pending.startAt))
 }
 
-/** Whether the new rule still has the slot that is due: an edit must not lose a run that should have begun. */
+/** Whether the new rule still has the due slot: an edit must not lose a run that should have started. */
 export function keepsDue(plan: Plan, pending: Slot | undefined, now: number): boolean {
   if (!pending || pending.startAt > now || (pending.endAt ?? now) <= now) return false
   const same = slotOn(plan, pending.day)
   return same?.scheduledAt === pending.scheduledAt && !isExcepted(plan.recurrence, pending.day)
 }
 
-/** The occurrence whose recording starts at `startAt`, among those that still can be moved. */
+/** The occurrence whose recording starts at `startAt`, if it can still be moved. */
 export function movableSlot(plan: Plan, schedule: Stored, startAt: number, now: number): Slot | undefined {
   for (const slot of upcoming(plan, schedule, now)) {
     if (slot.startAt === startAt) return slot
@@ -150,7 +150,7 @@ export function movableSlot(plan: Plan, schedule: Stored, startAt: number, now: 
   return undefined
 }
 
-/** The recurrence without one date; past exceptions make room when there are too many. Undefined when they cannot. */
+/** The recurrence without one date; past exceptions are dropped when there are too many. Undefined when that is not enough. */
 export function skipping(recurrence: Recurrence, day: number, today: number): Recurrence | undefined {
   const all: Exception[] = [...(recurrence.exceptions ?? []), { action: 'skip', date: dateOf(day) }]
   const exceptions = all.length > MOST_EXCEPTIONS ? all.filter((e) => lastDate(e) >= dateOf(today - 1)) : all

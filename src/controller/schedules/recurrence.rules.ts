@@ -7,13 +7,13 @@ export interface Slot {
   day: number
   /** End of the recording, stop-late included; undefined when it is open-ended. */
   endAt: number | undefined
-  /** What the schedule says; names the occurrence. */
+  /** The scheduled start; it identifies the occurrence. */
   scheduledAt: number
   /** Start of the recording, start-early included. */
   startAt: number
 }
 
-/** A recurrence made ready for counting. */
+/** A recurrence prepared for computing occurrences. */
 export interface Plan {
   /** Day from which "every n" is counted. */
   anchor: number
@@ -45,7 +45,7 @@ const monthOf = (day: number) => {
   }
 }
 
-/** Whether the rule names this local date; exceptions are not looked at. */
+/** Whether the rule includes this local date, exceptions aside. */
 function names(r: Timed, anchor: number, day: number): boolean {
   if (r.mode === 'daily') return modulo(day - anchor, r.interval) === 0
   if (r.mode === 'weekly')
@@ -59,7 +59,7 @@ function names(r: Timed, anchor: number, day: number): boolean {
   )
 }
 
-/** Whether an exception takes the local date out. */
+/** Whether an exception excludes the local date. */
 export function isExcepted({ exceptions = [] }: Recurrence, day: number): boolean {
   if (exceptions.length === 0) return false
   const date = dateOf(day)
@@ -87,7 +87,7 @@ export function slotAt(r: Recurrence, scheduledAt: number, day: number): Slot {
   return { day, endAt: seconds === undefined ? undefined : startAt + seconds * 1000, scheduledAt, startAt }
 }
 
-/** The slot of a date the rule names; undefined for another date, and for one its zone never had. */
+/** The slot of a date the rule includes; undefined for any other date, and for one that its zone skipped. */
 export function slotOn({ anchor, recurrence, zone }: Plan, day: number): Slot | undefined {
   if (!isTimed(recurrence) || !names(recurrence, anchor, day) || !zone.hasDay(day)) return undefined
   return slotAt(recurrence, zone.at(day, minuteOf(recurrence.startTime)), day)
@@ -100,13 +100,13 @@ export function onceSlot({ recurrence, zone }: Plan): Slot | undefined {
   return slotAt(recurrence, scheduledAt, zone.dayOf(scheduledAt))
 }
 
-/** Occurrences whose recording starts after `after`, in order, without those taken out; manual and always_on have none. */
+/** Occurrences whose recording starts after `after`, in order, without excluded ones; manual and always_on have none. */
 export function* slotsAfter(plan: Plan, after: number): Generator<Slot> {
   const { recurrence, zone } = plan
   const once = onceSlot(plan)
   if (once && once.startAt > after && !isExcepted(recurrence, once.day)) yield once
   if (!isTimed(recurrence)) return
-  // A gap at midnight may move a start to the next date.
+  // A clock change at midnight may move a start to the next date.
   const first = zone.dayOf(after) - 1
   const last = first + (recurrence.mode === 'monthly' ? SCANNED_DAYS_MONTHLY : SCANNED_DAYS)
   for (let day = first; day <= last; day++) {
@@ -119,7 +119,7 @@ export function* slotsAfter(plan: Plan, after: number): Generator<Slot> {
 export const nextSlot = (plan: Plan, after: number): Slot | undefined =>
   slotsAfter(plan, after).next().value ?? undefined
 
-/** The latest occurrence that has started by `now` and has not ended, for modes that name occurrences themselves. */
+/** The latest occurrence that has started by `now` and has not ended; none for manual and always_on. */
 export function currentSlot(plan: Plan, now: number): Slot | undefined {
   const once = onceSlot(plan)
   const seconds = lengthSeconds(plan.recurrence)
@@ -133,7 +133,7 @@ export function currentSlot(plan: Plan, now: number): Slot | undefined {
   return open && !isExcepted(plan.recurrence, (current as Slot).day) ? current : undefined
 }
 
-/** The anchor a recurrence is counted from: kept unless what is repeated, how often or when it starts changes. */
+/** Whether the anchor stays: unless what is repeated, how often or when it starts changes. */
 export const keepsAnchor = (before: Recurrence, after: Recurrence): boolean => rhythm(before) === rhythm(after)
 
 function rhythm(r: Recurrence): string {

@@ -2,7 +2,7 @@ import type { Visibility } from '../http/visibility.ts'
 import type { Db } from '../store/db.ts'
 import { Lister } from '../store/filter.ts'
 
-/** Settings a schedule names, in the order they are looked for: the field, its type of target, its table. */
+/** The settings a schedule refers to, in the order they are checked: the field and its type of target. */
 export const SETTINGS_OF = [
   ['recordingProfileId', 'recording_profile'],
   ['watchdogPolicyId', 'watchdog_policy'],
@@ -18,7 +18,7 @@ const TABLES: Record<SettingType, string> = {
   upload_policy: 'upload_policies',
 }
 
-/** Whether what a schedule names is there, and in sight. */
+/** Whether what a schedule refers to exists and is visible. */
 export function referenceStore(db: Db) {
   const settings = new Map(
     Object.entries(TABLES).map(([type, table]) => [

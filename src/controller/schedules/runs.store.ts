@@ -20,10 +20,10 @@ const NO_DEVICE = 'schedule.no_capture_device'
 export const ALARMS = { busy: BUSY, crossRoom: CROSS_ROOM, impossible: IMPOSSIBLE, noDevice: NO_DEVICE } as const
 type AlarmType = (typeof ALARMS)[keyof typeof ALARMS]
 
-// Longer than any slot that can still be due; older runs are history the recordings tell.
+// Longer than any slot that can still be due; older history is in the recordings.
 const KEPT_SECONDS = 400 * 86_400
 
-/** What the runner asks and writes. */
+/** The runner's queries and updates. */
 export function runStore(db: Db) {
   const due = db.stmt<{ now: string; limit: number }, { id: string; nextRunAt: string }>(
     `SELECT id, next_run_at AS nextRunAt FROM schedules
@@ -55,9 +55,9 @@ export function runStore(db: Db) {
         AND id IN (SELECT schedule_id FROM health_events WHERE type = '${NO_DEVICE}' AND +status <> 'resolved')`,
   )
   return {
-    /** The node has a capture device again: what waited for one within its slot is due now; false when nothing did. */
+    /** The node has a capture device again: schedules that waited for one are due now; false when none did. */
     retryNow: (nodeId: string, now: string): boolean => retryNow.run({ nodeId, now }) > 0,
-    /** Schedules whose time has come, the longest waiting first. */
+    /** Due schedules, the longest waiting first. */
     due: (now: string, limit: number) => due.all({ now, limit }),
     /** When the next one is due. */
     firstDue: (): string | undefined => first.get({})?.at,
@@ -65,13 +65,13 @@ export function runStore(db: Db) {
     record({ endsAt = null, recordingId = null, ...run }: { [K in keyof Run]: Run[K] | null }, now: string): boolean {
       return record.run({ ...run, endsAt, recordingId, now }) === 1
     },
-    /** Deletes the oldest runs of a schedule; only by a clock that is trusted: what it forgets may run again. */
+    /** Deletes old runs of a schedule; only while the clock is trusted, because an occurrence without its run may run again. */
     prune: (scheduleId: string, now: string): void =>
       void prune.run({ scheduleId, before: isoPlus(now, -KEPT_SECONDS) }),
     /** The recording an occurrence became. */
     name: (scheduleId: string, occurrenceAt: string, recordingId: string): void =>
       void name.run({ scheduleId, occurrenceAt, recordingId }),
-    /** What the schedule waits for from now on, if it still waits for `seen`. */
+    /** Sets what the schedule waits for next, if it still waits for `seen`. */
     advance: (id: string, seen: string, enabled: boolean, next: Pending | undefined, now: string): boolean =>
       move.run({
         id,
@@ -121,11 +121,11 @@ export function alarmStore(db: Db, health: Opener) {
       now: string,
     ): void {
       if (unresolved.get({ scheduleId, type })) return
-      // Waiting may end by itself; what cannot be made, or has nothing to be made from, is lost unless somebody acts.
+      // Busy channels may become free; without a device or a possible capture the recording is lost unless somebody acts.
       const severity = type === IMPOSSIBLE || type === NO_DEVICE ? 'critical' : 'warning'
       health.open({ type, severity, scheduleId, nodeId, details, openedAt: now }, now)
     },
-    /** The schedule runs, or waits for something else: its alarms are over. */
+    /** The schedule has run, or waits for something else: resolves its health events. */
     settle(scheduleId: string, reason: string, now: string): void {
       for (const type of Object.values(ALARMS)) resolve.run({ scheduleId, type, now, reason })
     },

@@ -20,7 +20,7 @@ import type { TakeMaker } from './takes.ts'
 interface Parts {
   alarms: AlarmStore
   audit: Audit
-  /** Schedules looked at in one pass; the next one, a moment later, takes the rest. */
+  /** Most schedules handled in one pass; the next pass, a moment later, handles the rest. */
   batchSize: number
   clock: Clock
   db: Db
@@ -33,7 +33,7 @@ interface Parts {
   runs: RunStore
   schedules: ScheduleStore
   take: TakeMaker
-  /** Whether the clock says how old a run is. */
+  /** Whether the clock can be relied on for the age of a run. */
   trusted: () => boolean
 }
 
@@ -60,7 +60,7 @@ export function scheduleRunner(parts: Parts): Runner {
           return step(id, nextRunAt, iso(clock.now()))
         })
         counts[outcome] = (counts[outcome] ?? 0) + 1
-        // A hundred schedules at nine o'clock must not hold the loop for all of them.
+        // A hundred schedules at nine o'clock must not block the event loop.
         await nextTurn()
       }
       await endAssignments(now)
@@ -83,12 +83,12 @@ function dueStep(parts: Parts) {
 
   return (id: string, seen: string, now: string): Outcome => {
     const schedule = schedules.find(id)
-    // Another hand was quicker: edited, skipped or run since it was listed.
+    // Edited, skipped or run since it was listed.
     if (!schedule?.enabled || schedule.nextRunAt !== seen) return 'stale'
     const plan = schedules.planOf(schedule)
     const pending = pendingSlot(schedule) ?? nextSlot(plan, Date.parse(seen) - 1)
     if (!pending || pending.startAt > Date.parse(now)) {
-      // A row that says when but not what (written by another hand): it waits for what its rule says.
+      // A row with a due time but no occurrence (written from outside): it waits for the occurrence of its rule.
       runs.advance(id, seen, true, pending && pendingOf(pending), now)
       return 'stale'
     }
@@ -137,9 +137,9 @@ function started(parts: Parts, record: RunAudit, start: Start, now: string): Out
   const claimed = { ...runOf(schedule, run), outcome: 'started', recordingId: null } as const
   try {
     const made = db.tx(() => {
-      // The key of the row is what makes it once: whoever comes second finds it taken.
+      // The row's primary key ensures that an occurrence runs only once.
       if (!runs.record(claimed, now)) return undefined
-      const begun = take(schedule, { at: run.scheduledAt, seconds: restOf(run, now) }, now)
+      const begun = take(schedule, { startAt: run.scheduledAt, seconds: restOf(run, now) }, now)
       runs.name(schedule.id, claimed.occurrenceAt, begun.recording.id)
       events.emit('schedule.materialized', { recordingId: begun.recording.id, scheduleId: schedule.id })
       return begun
@@ -151,7 +151,7 @@ function started(parts: Parts, record: RunAudit, start: Start, now: string): Out
     record.succeeded(schedule, run, made, now)
     return 'started'
   } catch (e) {
-    // The database itself fails: nothing can be written, the pass ends and is told of.
+    // The database is unavailable: nothing can be written, so the pass fails as a whole.
     if (e instanceof Fail && e.status === 503) throw e
     return postponed(parts, record, start, e, now)
   }
@@ -164,7 +164,7 @@ const DEFERRED: Record<string, (typeof ALARMS)[keyof typeof ALARMS]> = {
   no_capture_device: ALARMS.noDevice,
 }
 
-/** It could not start: it is tried again later, but not beyond the end of its slot. */
+/** It could not start: it is retried, but not beyond the end of its slot. */
 function postponed(parts: Parts, record: RunAudit, { run, schedule, seen }: Start, e: unknown, now: string): Outcome {
   const { alarms, log, retrySeconds, runs } = parts
   const reason = e instanceof Fail ? e.reason : 'internal_error'
@@ -172,7 +172,7 @@ function postponed(parts: Parts, record: RunAudit, { run, schedule, seen }: Star
   const at = Date.parse(now)
   const free = e instanceof Fail ? Date.parse(String(e.extra.details?.conflictEndsAt)) : Number.NaN
   const again = at + retrySeconds * 1000
-  // A take that ends sooner frees its channels: the second after is soon enough for the device.
+  // Retry early when the conflicting take ends early, one second later so that the device is free.
   const sooner = free + 1000 > at ? Math.min(again, free + 1000) : again
   const retryAt = iso(Math.min(sooner, run.endAt ?? sooner))
   runs.retry(schedule.id, seen, { ...pendingOf(run), nextRunAt: retryAt })
@@ -185,7 +185,7 @@ function postponed(parts: Parts, record: RunAudit, { run, schedule, seen }: Star
   return waits ? 'deferred' : 'failed'
 }
 
-/** The audit of the runner. */
+/** Writes the audit rows of the runner. */
 function runAudit({ audit }: Parts) {
   const write = (
     s: Stored,

@@ -50,7 +50,7 @@ const storedOf = ({ captureChannelSelection, enabled, ...row }: Row): Stored =>
 /** A schedule as the wire has it. */
 export const shown = ({ anchorDate: _a, slotAt: _b, slotDate: _c, ...schedule }: Stored): Schedule => schedule
 
-/** What the calendar needs of a schedule, read without its lists. */
+/** The fields of a schedule that the calendar needs, without its lists. */
 export interface CalendarRow {
   anchorDate: string
   createdAt: string
@@ -63,7 +63,7 @@ export interface CalendarRow {
   timezone: string
 }
 
-/** Schedules, their policies and who they are for. Every write belongs into a transaction of the caller. */
+/** Schedules, their policies and assignments. Call every write inside a transaction. */
 export function scheduleStore(db: Db, zones: (name: string) => Zone) {
   const list = new Lister<{ id: string }>(db, { columns: 's.id', from: 'schedules s' })
   const rowsOf = db.stmt<{ ids: string }, Row>(
@@ -253,12 +253,12 @@ function overviews(db: Db, zones: (name: string) => Zone, whole: (rows: { id: st
     `SELECT id FROM schedules WHERE room_id = @roomId AND enabled = 1 AND next_run_at IS NOT NULL ORDER BY next_run_at LIMIT 500`,
   )
   type Rule = { anchorDate: string; id: string; recurrence: string; timezone: string }
-  // Only the rules: most are not live, and lists are read for those that are.
+  // Only the rules: most schedules are not live, and the lists are read only for those that are.
   const assigned = db.stmt<object, Rule>(
     `SELECT s.id, s.recurrence, s.timezone, s.anchor_date AS anchorDate FROM schedules s WHERE s.enabled = 1 AND s.room_id IS NOT NULL
        AND s.id IN (SELECT schedule_id FROM schedule_users UNION SELECT schedule_id FROM schedule_groups)`,
   )
-  // A schedule that runs once is switched off when it starts: while its slot lasts, its run speaks for it.
+  // A schedule that runs once is disabled when it starts: its run shows that it is live.
   const onceRunning = db.stmt<{ now: string }, { id: string }>(
     `SELECT s.id FROM schedule_runs x JOIN schedules s ON s.id = x.schedule_id
       WHERE x.outcome = 'started' AND x.ends_at > @now AND s.enabled = 0 AND s.room_id IS NOT NULL
@@ -282,10 +282,10 @@ function overviews(db: Db, zones: (name: string) => Zone, whole: (rows: { id: st
       const byGroup = Map.groupBy(members.all({ groups }), (row) => row.groupId)
       const people = new Map<string, Set<string>>()
       for (const { assignedGroupIds, assignedUserIds, roomId = '' } of live) {
-        const some = people.get(roomId) ?? new Set()
-        for (const id of assignedUserIds) some.add(id)
-        for (const { userId } of assignedGroupIds.flatMap((id) => byGroup.get(id) ?? [])) some.add(userId)
-        people.set(roomId, some)
+        const users = people.get(roomId) ?? new Set()
+        for (const id of assignedUserIds) users.add(id)
+        for (const { userId } of assignedGroupIds.flatMap((id) => byGroup.get(id) ?? [])) users.add(userId)
+        people.set(roomId, users)
       }
       return [...people].map(([roomId, users]) => ({ roomId, userIds: [...users].sort() }))
     },

@@ -31,7 +31,7 @@ export interface DraftParts extends AssigningParts {
 const forbidden = (reason = 'missing_resource_scope'): Fail => new Fail(403, reason, 'Forbidden', { outcome: 'denied' })
 export const noNode = (): Fail => conflict('schedule_node_not_found', 'Schedule node not found')
 
-/** Makes schedules of what people send, in the order of checks of docs/contract/scheduling.md: Writing a schedule. */
+/** Builds schedules from requests, in the order of checks of docs/contract/scheduling.md: Writing a schedule. */
 export function scheduleDrafts(parts: DraftParts) {
   return {
     /** A new schedule; `id` when the body names none. */
@@ -66,12 +66,12 @@ export function scheduleDrafts(parts: DraftParts) {
   }
 }
 
-/** What stands in for settings that a new schedule does not name. */
+/** Defaults for the settings that a new schedule does not name. */
 function defaultSettings({ settings }: DraftParts) {
   const { profile, retention, upload, watchdog } = settings.defaults()
   return {
     ...{ recordingProfileId: profile, retentionPolicyId: retention, watchdogPolicyId: watchdog },
-    // The built-in one sends nothing: a take gets it that has none.
+    // The built-in policy sends nothing, and is what a take without a policy gets.
     uploadPolicyIds: upload === BUILT_IN.upload ? [] : [upload],
   }
 }
@@ -79,7 +79,7 @@ function defaultSettings({ settings }: DraftParts) {
 const defined = (fields: object): object =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 
-// Without a recurrence a start makes it `once`, and nothing makes it manual.
+// Without a recurrence, a schedule with a start is `once`, any other is manual.
 const implied = (given: number | undefined): Recurrence =>
   given === undefined ? { mode: 'manual' } : { mode: 'once', startsAt: iso(given) }
 
@@ -95,11 +95,11 @@ function instantOf(text: string, field: string): number {
 const dated = (r: Recurrence): Recurrence =>
   r.mode === 'once' ? { ...r, startsAt: iso(instantOf(r.startsAt, 'startsAt')) } : r
 
-/** A bare `nextRunAt` is the start of the recording: it moves a `once`, and is nothing to the modes that repeat. */
+/** `nextRunAt` without a recurrence is the start of the recording: it moves a `once`, and is ignored by repeating modes. */
 const moved = (r: Recurrence, given: number | undefined): Recurrence =>
   r.mode === 'once' && given !== undefined ? { ...r, startsAt: iso(given + (r.startEarlySeconds ?? 0) * 1000) } : r
 
-/** Checks 3 to 10; gives what is derived. */
+/** Checks 3 to 10; returns the derived fields. */
 function checked(
   parts: DraftParts,
   draft: Stored,
@@ -116,7 +116,7 @@ function checked(
   if (draft.enabled && affectsTakes(before, draft)) mustBeInUse(node)
   const roomId = roomOf(node, device, draft)
   if (affectsTakes(before, draft)) parts.plan(node, draft, draft.recordingProfileId)
-  // A new one too: the gate cannot judge what lies in no room.
+  // For a new schedule too: the authorization of the route cannot judge one without a room.
   if (!before || roomId !== before.roomId || node.id !== before.nodeId) authorizeBooking(parts, principal, node, roomId)
   return { roomId }
 }
@@ -126,13 +126,13 @@ const OF_TAKES = [
   ...(['nodeId', 'recordingProfileId'] as const),
 ]
 
-/** Whether what a take is made of is new, or takes are made again: what no longer fits must not keep it from being ended. */
+/** Whether the change affects takes. Other changes, such as disabling, must be possible when the capture no longer fits. */
 function affectsTakes(before: Stored | undefined, draft: Stored): boolean {
   if (!before || (draft.enabled && !before.enabled)) return true
   return OF_TAKES.some((field) => JSON.stringify(draft[field]) !== JSON.stringify(before[field]))
 }
 
-/** The node, which must be in sight when it is named anew; a schedule whose node is gone may still be edited. */
+/** The node, which must be visible when it changes; a schedule whose node was deleted can still be edited. */
 function nodeOf(
   parts: DraftParts,
   draft: Stored,
@@ -147,7 +147,7 @@ function nodeOf(
   return node
 }
 
-/** The room decides, with the node and its site as further ways in; the node's other rooms do not count. */
+/** The room, the node or its site may grant the permission; the node's other rooms do not count. */
 function authorizeBooking(
   { rooms }: DraftParts,
   principal: UserPrincipal,
@@ -160,8 +160,8 @@ function authorizeBooking(
 }
 
 /**
- * Settings must exist, and those named anew be in the caller's scope; the built-ins, and what stands in for others, are
- * everybody's who is not refused.
+ * Settings must exist, and newly named ones must be in the caller's scope; built-in and default settings are open to everybody
+ * who is not denied them.
  */
 function checkSettings(
   { references, settings }: DraftParts,
@@ -190,7 +190,7 @@ function checkAssignees({ references }: DraftParts, { assignedGroupIds, assigned
     throw new Fail(400, 'unknown_assignee', 'Unknown assignee', { body: { unknownGroupIds, unknownUserIds } })
 }
 
-/** @throws Fail 400 `recurrence_never_occurs` for a rule that repeats and yet names no day. */
+/** @throws Fail 400 `recurrence_never_occurs` for a repeating rule without an occurrence. */
 function firstOf({ schedules }: DraftParts, draft: Stored, now: string, given: number | undefined): Slot | undefined {
   const slot = firstSlot(schedules.planOf(draft), Date.parse(now), given)
   if (!slot && (isTimed(draft.recurrence) || draft.recurrence.mode === 'always_on'))
@@ -203,14 +203,14 @@ function firstOf({ schedules }: DraftParts, draft: Stored, now: string, given: n
   return slot
 }
 
-/** The schedule, waiting for this slot, or for nothing. */
+/** The schedule, waiting for this slot or for none. */
 export function waiting(schedule: Stored, slot: Slot | undefined): Stored {
   const { nextRunAt: _a, slotAt: _b, slotDate: _c, ...rest } = schedule
   const pending: Partial<Pending> = slot ? pendingOf(slot) : {}
   return { ...rest, ...pending }
 }
 
-/** The occurrence waited for stands unless when it runs has changed; parity stands unless the rhythm has. */
+/** Keeps the pending occurrence unless the times have changed, and the anchor unless the rhythm has. */
 function replanned(parts: DraftParts, before: Stored, draft: Stored, given: number | undefined, now: string): Stored {
   const { mode } = draft.recurrence
   const enabling = draft.enabled && !before.enabled

@@ -16,25 +16,25 @@ interface TakeParts {
 }
 
 interface Asked {
-  /** What the templates call the start: the scheduled start of an occurrence, or now. Unix ms. */
-  at: number
+  /** The start for the templates: the scheduled start of an occurrence, or now. Unix ms. */
+  startAt: number
   /** Undefined for an open-ended take. */
   seconds: number | undefined
 }
 
 /**
- * Makes recording and job of a schedule. What the schedule says was right when it was written: what no longer fits is
- * the state of things, so every refusal is a 409.
+ * Makes the recording and the job of a schedule. The schedule was valid when it was written, so every refusal is a conflict
+ * with the present state: a 409.
  */
 export function takeMaker({ nodes, record, schedules }: TakeParts) {
-  return (schedule: Stored, { at, seconds }: Asked, now: string, principal?: UserPrincipal): Started => {
+  return (schedule: Stored, { startAt, seconds }: Asked, now: string, principal?: UserPrincipal): Started => {
     const node = schedule.nodeId === undefined ? undefined : nodes.find(schedule.nodeId, now)
     if (!node) throw noNode()
     const zone = schedules.zones(schedule.timezone)
     const { captureBackend, captureChannelSelection, captureInterfaceId, channelMode } = schedule
     const take = {
       ...{ captureBackend, captureChannelSelection, captureInterfaceId, channelMode },
-      ...labelsOf(schedule, { at, node, room: schedule.room, schedule, zone }),
+      ...labelsOf(schedule, { startAt, node, room: schedule.room, schedule, zone }),
       ...{ node, scheduleId: schedule.id, seconds, tags: schedule.tags },
       recordingProfileId: schedule.recordingProfileId,
       retentionPolicyId: schedule.retentionPolicyId,
@@ -56,13 +56,13 @@ function asConflict(start: () => Started): Started {
   }
 }
 
-/** What is wrong and what to change, in one. */
+/** What is wrong and what to change, in one sentence. */
 function sentenceOf({ extra: { issues = [] }, message, reason }: Fail): string {
   const [issue] = issues as { message?: string }[]
   return isCaptureFault(reason) && issue?.message ? `${message}: ${issue.message}` : message
 }
 
-/** The physical take a run is made of. */
+/** The take of a run. */
 export function segmentOf({ job, recording }: Started, seconds: number | undefined): Segment {
   const { captureChannelSelection, captureGroupId = '', captureInterfaceId } = job.command
   return {

@@ -1,13 +1,13 @@
 import type { Zone } from '../../kernel/zones.ts'
 import type { Node } from '../../wire/nodes.ts'
 
-/** What the templates of a schedule may speak of. */
+/** What the templates of a schedule can refer to. */
 interface Subject {
   node: Pick<Node, 'alias' | 'hostname' | 'id' | 'location'>
   room: string
   schedule: { id: string; name: string }
   /** Scheduled start, Unix ms. */
-  at: number
+  startAt: number
   zone: Zone
 }
 
@@ -19,22 +19,22 @@ export function labelsOf(templates: { folderTemplate: string; titleTemplate: str
   const folder = filled(templates.folderTemplate, values)
     .split(/[/\\]/)
     .map(clean)
-    // A segment of dots would climb.
+    // A segment of dots would refer to a parent folder.
     .filter((part) => !/^\.*$/.test(part))
     .join('/')
   const title = clean(filled(templates.titleTemplate, values).replace(/[/\\]/g, '-'))
   return { folder: cut(folder) || 'Scheduled', name: cut(title) || 'Scheduled Recording' }
 }
 
-// Not in the middle of a character, nor before a name that is missing.
+// Never ends in half a character, a slash or a blank.
 const cut = (text: string): string => text.slice(0, LONGEST).replace(/[\ud800-\udbff/\s]+$/, '')
 
-function valuesOf({ at, node, room, schedule, zone }: Subject): Record<string, string> {
-  const local = new Date(at + zone.offset(at)).toISOString()
+function valuesOf({ node, room, schedule, startAt, zone }: Subject): Record<string, string> {
+  const local = new Date(startAt + zone.offset(startAt)).toISOString()
   return {
     date: local.slice(0, 10),
     time: local.slice(11, 16).replace(':', ''),
-    timestamp: new Date(at).toISOString(),
+    timestamp: new Date(startAt).toISOString(),
     'node.alias': node.alias,
     'node.hostname': node.hostname,
     'node.id': node.id,
@@ -45,7 +45,7 @@ function valuesOf({ at, node, room, schedule, zone }: Subject): Record<string, s
   }
 }
 
-// A value is one piece of a name: its own slashes open no folder.
+// Slashes in a value must not create folders.
 const filled = (template: string, values: Record<string, string>): string =>
   template.replace(/\{\{\s*([\w.]*)\s*\}\}/g, (_, name: string) =>
     (Object.hasOwn(values, name) ? (values[name] as string) : '').replace(/[/\\]/g, '-'),

@@ -4,7 +4,7 @@ import { labelsOf } from '../../../src/controller/schedules/templates.rules.ts'
 import { zone } from '../../../src/kernel/zones.ts'
 
 const subject = {
-  at: Date.parse('2026-03-01T23:30:00.000Z'),
+  startAt: Date.parse('2026-03-01T23:30:00.000Z'),
   node: { alias: 'Desk/1', hostname: 'desk.local', id: 'n1', location: { site: 'North', room: 'x' } },
   room: 'Großer Saal',
   schedule: { id: 's1', name: 'Mass: "early"?' },
