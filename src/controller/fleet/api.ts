@@ -11,9 +11,9 @@ export interface FleetApi {
   assignments: AssignmentStore
   detach: DetachStore
   nodes: NodeStore
-  /** Takes in what a recorder says of its devices. */
+  /** Stores the devices a recorder reports. */
   reconcile: (nodeId: string, reported: readonly InterfaceInput[]) => Reconciliation
-  /** Credentials and keys of nodes: what acts on them needs them. */
+  /** Credentials and keys of nodes, for lifecycle actions. */
   onboarding: MaterialStores
   rooms: RoomStore
   rosters: RosterStore

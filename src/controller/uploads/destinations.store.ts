@@ -135,7 +135,7 @@ export function destinationStore(db: Db, key: () => Uint8Array, unavailable: Una
         throw new Fail(
           409,
           'destination_secret_unreadable',
-          'The secret of this destination cannot be decrypted: enter it again',
+          'The secret of this destination cannot be decrypted and has to be entered again',
         )
       }
     },

@@ -125,8 +125,7 @@ const agentRoute = ({ assignments, nodes }: Parts): AnyRoute =>
     },
   })
 
-// The audit names the target as `<type>:<id>` (docs/contract/access.md: Expansion), and so does the gate: it expands to that
-// thing.
+// Audit and authorization name the target as `<type>:<id>`, which expands to that thing (docs/contract/access.md: Expansion).
 function asked(_: unknown, body: unknown): Target {
   const { targetId, targetType } = (body ?? {}) as Record<string, unknown>
   const named = typeof targetId === 'string' && typeof targetType === 'string'
@@ -154,7 +153,7 @@ export const distinct = (targets: readonly MapTarget[]): MapTarget[] => [
   ...new Map(targets.map((target) => [`${target.targetType}:${target.targetId}`, target])).values(),
 ]
 
-/** What audit rows keep: the history has its own rows. */
+/** An assignment for audit rows, without its history, which has audit rows of its own. */
 export const shortly = ({ history: _, ...assignment }: Assignment): object => assignment
 
 const links = (id: string) => {

@@ -18,7 +18,7 @@ interface Row {
   templateId: string
 }
 
-// Changes shown of one assignment: the newest; a map that is toggled for years must not grow its answer.
+// The newest changes of an assignment that are shown: the response must not grow without bound.
 const SHOWN = 100
 // Rows per turn of the event loop.
 const SLICE = 200
@@ -35,7 +35,7 @@ const assignmentOf = ({ history, ...row }: Row): Assignment => ({
   history: (JSON.parse(history) as AssignmentEvent[]).map((event) => present(event) as AssignmentEvent),
 })
 
-/** Who changes what, when: the frame of every write. */
+/** Who makes a change, and when. */
 interface Change {
   actor: string
   now: string
@@ -75,7 +75,7 @@ export function assignmentStore(db: Db, ids: Ids, templates: TemplateStore) {
   ): Assignment => {
     mustFit(target, templates.named(templateId))
     const before = find(target)
-    // The same map again is no change: its history tells what happened, not how often somebody saved.
+    // Assigning the same map again is not a change, and does not belong in the history.
     if (before?.templateId !== templateId) write(before, target, templateId, reason, change)
     return find(target) as Assignment
   }
@@ -95,7 +95,7 @@ export function assignmentStore(db: Db, ids: Ids, templates: TemplateStore) {
       if (!templateId) throw conflict('rollback_target_not_found', 'Channel map assignment cannot be rolled back')
       return { before, after: set(target, templateId, 'rolled_back', change) }
     },
-    /** @throws Fail as `assign`: what a plan is checked against before it is kept. */
+    /** Checks a target of a plan before the plan is stored. @throws Fail as `assign`. */
     check: (target: MapTarget, template: Template): void => mustFit(target, template),
     /** Newest first, slice by slice. */
     *slices(visibility: Visibility): Generator<Assignment[]> {
@@ -108,8 +108,8 @@ export function assignmentStore(db: Db, ids: Ids, templates: TemplateStore) {
         .all({ id: nodeId })
         .map((row) => ({ assignment: assignmentOf(row), template: templates.get(row.templateId) })),
     /**
-     * The map of a take without an explicit selection: the interface's, else the node's, else none. A map that reads
-     * channels the device no longer has is passed over: a take as the device gives it beats a capture that fails.
+     * The map of a take without an explicit selection: the interface's, else the node's, else none. A map that needs channels
+     * the device no longer has is skipped: a take without a map is better than a capture that fails.
      */
     channelMapFor(interfaceId: string | undefined, nodeId: string): ChannelMap | undefined {
       const device = interfaceId === undefined ? undefined : widths.interface.get({ id: interfaceId })
@@ -133,7 +133,7 @@ function widthOf(widths: Widths, { targetId, targetType }: MapTarget): number {
 }
 
 function writer(db: Db, ids: Ids) {
-  // The channels a map may read: a node's widest device, unless one of its devices has told no width (0).
+  // The channels a map may use: those of the node's widest device; 0 (unknown) when one of its devices reported no width.
   const widths = {
     interface: db.stmt<{ id: string }, { channels: number }>(
       `SELECT channel_count AS channels FROM interfaces WHERE id = @id`,

@@ -6,7 +6,7 @@ import type { ChannelMap } from '../../../wire/recordings.ts'
 export const sourceChannels = (entries: readonly ChannelMapEntry[]): number =>
   Math.max(...entries.filter((e) => e.included).map((e) => e.sourceChannelIndex))
 
-/** Whether a device has the channels; 0 = not known, which rules nothing out. */
+/** Whether a device has the channels; a count of 0 is unknown, and fits. */
 export const fits = (entries: readonly ChannelMapEntry[], channelCount: number): boolean =>
   channelCount === 0 || sourceChannels(entries) <= channelCount
 
@@ -19,7 +19,7 @@ export function outputChannels({ channelMode, entries }: { channelMode: ChannelM
   return placed.length > 0 ? Math.max(...placed) : included.length
 }
 
-/** What a job carries of an assigned map (docs/contract/agent.md: Channel maps). */
+/** An assigned map as a job carries it (docs/contract/agent.md: Channel maps). */
 export const mapOf = (
   assignment: Pick<Assignment, 'id' | 'targetId' | 'targetType'>,
   template: Template,

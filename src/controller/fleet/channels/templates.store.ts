@@ -80,7 +80,7 @@ export function templateStore(db: Db) {
 }
 export type TemplateStore = ReturnType<typeof templateStore>
 
-/** The refusal of a map that asks for channels the device does not have. */
+/** The error for a map that needs channels the device does not have. */
 export function beyondDevice(
   template: Pick<Template, 'entries'>,
   channelCount: number,

@@ -25,7 +25,7 @@ interface DispatchParts {
   sshKeys: SshKeyStore
 }
 
-/** Sees lifecycle jobs through: asks the runner, writes down how it ended, tells the audit. */
+/** Carries out lifecycle jobs: asks the runner, stores the outcome and audits it. */
 export class Dispatch {
   private readonly parts: DispatchParts
   private readonly stopping = new AbortController()
@@ -35,7 +35,7 @@ export class Dispatch {
     this.parts = parts
   }
 
-  /** Resolves to the ended job, whatever becomes of the request that asked for it. */
+  /** Resolves to the ended job; the job continues when the request that started it is gone. */
   start(job: LifecycleJob, options: LifecycleRequest, actor: Actor): Promise<LifecycleJob> {
     const work = this.run(job, options, actor)
     const tracked = work
@@ -45,13 +45,13 @@ export class Dispatch {
     return work
   }
 
-  /** Jobs a dead controller left running: nobody waits for their answer any more, so how they ended is not known. */
+  /** Fails the jobs that a previous process left running: their outcome is unknown. */
   async settleInterrupted(): Promise<void> {
     for (const job of this.parts.jobs.running())
       await this.end(job, failed('controller_restarted'), systemActor('lifecycle'))
   }
 
-  /** Gives up what is under way; each job says so. Resolves when all are written. */
+  /** Aborts the jobs under way; resolves when their outcomes are stored. */
   async stop(): Promise<void> {
     this.stopping.abort()
     await Promise.all(this.underWay)
@@ -60,28 +60,28 @@ export class Dispatch {
   private async run(job: LifecycleJob, options: LifecycleRequest, actor: Actor): Promise<LifecycleJob> {
     const { action, nodeAlias, nodeId, targetHost } = job
     const request = { action, options, target: { host: targetHost, nodeAlias, nodeId } }
-    const progress = new Progress((said) => this.told(job, said))
+    const progress = new Progress((output) => this.saveOutput(job, output))
     try {
       const outcome = await this.parts
-        .act(request, progress.tell, this.stopping.signal)
+        .act(request, progress.add, this.stopping.signal)
         .catch((e) => this.crashed(job, e))
-      // What was heard of a run that broke off is what there is.
+      // A run that broke off has only the output received so far.
       return await this.end(job, { ...progress.stop(), ...outcome }, actor)
     } finally {
       progress.stop()
     }
   }
 
-  /** A bug: the record has to end all the same, for a job under way bars every other of its node. */
+  /** A bug: the job has to end all the same, because a running job blocks every other one of its node. */
   private crashed(job: LifecycleJob, e: unknown): Outcome {
     this.parts.log.error('lifecycle run failed', { id: job.id, ...errorFields(e) })
     return failed('internal_error')
   }
 
-  private told(job: LifecycleJob, said: Pick<Outcome, 'stderr' | 'stdout'>): void {
+  private saveOutput(job: LifecycleJob, output: Pick<Outcome, 'stderr' | 'stdout'>): void {
     const { group, jobs, log } = this.parts
     group
-      .submit(() => jobs.tell(job.id, said), false)
+      .submit(() => jobs.setOutput(job.id, output), false)
       .catch((e) => log.warn('lifecycle job output not recorded', { id: job.id, ...errorFields(e) }))
   }
 
@@ -94,8 +94,8 @@ export class Dispatch {
       // The node now holds the key that was current when the run began (ADR-0006).
       const trusts = TRUSTING_ACTIONS.has(ended.action) && ended.status === 'succeeded'
       const confirmed = trusts && sshKeys.confirm(ended.nodeId, ended.startedAt, now)
-      const told = confirmed || ended.action === 'rotate_trust' ? { sshKeyConfirmed: confirmed } : {}
-      audit.write(entry(ended, actor, told), now)
+      const more = confirmed || ended.action === 'rotate_trust' ? { sshKeyConfirmed: confirmed } : {}
+      audit.write(entry(ended, actor, more), now)
       return ended
     })
   }
@@ -115,12 +115,12 @@ function entry(job: LifecycleJob, actor: Actor, more: Record<string, unknown>) {
   } as const
 }
 
-/** Shortest time between two writings, ms: people read along, the database has other things to do. */
+/** Shortest time between two writes, ms: often enough for people who watch, and cheap for the database. */
 const PAUSE_MS = 1000
 
 type Outputs = Record<Stream, string>
 
-/** The end of what a run has said so far, written down while it goes on. */
+/** Stores the end of a run's output while it goes on. */
 export class Progress {
   readonly #said: Outputs = { stderr: '', stdout: '' }
   readonly #write: (said: Outputs) => void
@@ -130,7 +130,7 @@ export class Progress {
     this.#write = write
   }
 
-  readonly tell = (stream: Stream, text: string): void => {
+  readonly add = (stream: Stream, text: string): void => {
     this.#said[stream] = tail(this.#said[stream] + text, OUTPUT_KEPT[stream])
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined
@@ -138,7 +138,7 @@ export class Progress {
     }, PAUSE_MS)
   }
 
-  /** What was said; nothing is written any more. */
+  /** Ends the writes; returns the output. */
   stop(): Outputs {
     clearTimeout(this.#timer)
     return this.#said

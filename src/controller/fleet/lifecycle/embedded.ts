@@ -21,7 +21,7 @@ interface EmbeddedParts {
   stores: MaterialStores
 }
 
-/** Does runs in this process; `close` removes what is left of them when none is under way. */
+/** Performs runs in this process; `close` removes their leftovers once none is under way. */
 export function embeddedRunner(parts: EmbeddedParts): { act: Act; close(): void } {
   const { ids, settings } = parts
   const vault = new Vault(settings.vaultDirs)
@@ -40,22 +40,22 @@ export function embeddedRunner(parts: EmbeddedParts): { act: Act; close(): void 
   }
 }
 
-/** Each look at a key is audited, as the runner's route does it (docs/contract/lifecycle.md: Material). */
+/** Every access to a key is audited, as on the runner's route (docs/contract/lifecycle.md: Material). */
 const storedMaterial = ({ audit, group, now, stores }: EmbeddedParts): MaterialSource => ({
   async fetch(nodeId, mint) {
     const entry = { action: 'nodes.ssh_credential.fetch', actor: systemActor('lifecycle'), permission: null }
     const target = { type: 'node', id: nodeId }
     const look = () => {
-      const { data, ...told } = materialOf(stores, nodeId, mint, now())
-      audit.write({ ...entry, ...told, outcome: 'succeeded', target }, now())
+      const { data, ...fields } = materialOf(stores, nodeId, mint, now())
+      audit.write({ ...entry, ...fields, outcome: 'succeeded', target }, now())
       return data
     }
-    const told = (e: unknown) => {
+    const auditFailure = (e: unknown) => {
       const reason = e instanceof Fail ? e.reason : 'internal_error'
       audit.write({ ...entry, outcome: 'failed', reason, target }, now())
     }
     try {
-      return await group.submit(look, true, told)
+      return await group.submit(look, true, auditFailure)
     } catch (e) {
       if (!(e instanceof Fail)) throw e
       if (e.status === 404) return undefined

@@ -23,7 +23,7 @@ interface Parts {
 
 const node = (p: { id: string }) => ({ type: 'node', id: p.id })
 
-// Proxies and people give up on a request long before an installation is over; its record goes on.
+// Proxies and people give up on a request long before an installation is over; the job goes on.
 const PATIENCE_MS = 10_000
 
 export const lifecycleRoutes = ({ dispatch, ids, jobs, nodes }: Parts): AnyRoute[] => [
@@ -79,7 +79,7 @@ function allowed(action: string): LifecycleAction {
   return known
 }
 
-/** The job as it ended, or as it stands when patience does. */
+/** The ended job, or the running one after `PATIENCE_MS`. */
 async function endedOrPending(ending: Promise<LifecycleJob>, job: LifecycleJob): Promise<LifecycleJob> {
   const patience = new AbortController()
   const waited = pause(PATIENCE_MS, job, { signal: patience.signal }).catch(() => job)

@@ -31,9 +31,9 @@ export function targetHostOf({ hostname, ipAddresses }: Pick<Node, 'hostname' | 
   return likeliest ?? hostname
 }
 
-/** Without the interface it belongs to it means nothing. */
+/** Link-local IPv6 addresses without their interface. */
 const NOWHERE = /^fe[89ab][^%]*$/i
-/** From the likeliest to those of the box itself; a bridge for containers is on many boxes the same. */
+/** Unlikely addresses, from link-local ones to the loopback; container bridges have the same address on many boxes. */
 const OWN = [/^(169\.254\.|fe[89ab])/i, /^172\.(1[7-9]|2\d|3[01])\.0\.1$/, /^(127\.|::1$|0\.0\.0\.0$|::$)/]
 const distance = (address: string): number => OWN.findIndex((own) => own.test(address)) + 1
 
@@ -58,15 +58,15 @@ export function outcomeOf(status: number, body: unknown, secrets: readonly strin
     exitCode,
     status: exitCode === 0 ? 'succeeded' : 'failed',
     runnerRunId: runId && clean(runId),
-    // Cut after the cleaning: half a key would pass for text.
+    // Cut after redacting: half a key would no longer be recognised.
     stderr: tail(clean(stderr), OUTPUT_KEPT.stderr),
     stdout: tail(clean(stdout), OUTPUT_KEPT.stdout),
     ...(targetHost && isHost(targetHost) ? { targetHost } : {}),
   }
 }
 
-/** Told output of a run under way, free of secrets. */
+/** Receives output of a run under way, free of secrets. */
 export type OnOutput = (stream: Stream, text: string) => void
 
-/** Has a run done by whoever does runs here. What becomes of it is an outcome; only a bug rejects. */
+/** Performs a run, in this process or through a runner. Every failure is an outcome; only a bug rejects. */
 export type Act = (run: RunRequest, tell: OnOutput, signal: AbortSignal) => Promise<Outcome>

@@ -10,7 +10,7 @@ const COLUMNS = `id, node_id AS nodeId, node_alias AS nodeAlias, action, status,
   requested_at AS requestedAt, requested_at AS startedAt, requested_by AS requestedBy, completed_at AS completedAt,
   exit_code AS exitCode, runner_run_id AS runnerRunId, stdout, stderr, error`
 
-// Jobs kept of one node, newest first: outputs are big, and the audit keeps who did what.
+// Jobs kept per node, newest first: outputs are large, and the audit keeps who did what.
 const KEPT = 100
 
 const jobOf = (row: Row): LifecycleJob => present(row) as LifecycleJob
@@ -24,7 +24,7 @@ interface NewLifecycleJob {
   targetHost: string
 }
 
-/** What was asked of the lifecycle runner: running, then succeeded or failed, once. */
+/** Lifecycle jobs: running, then succeeded or failed. */
 export function lifecycleStore(db: Db) {
   const ofNode = db.stmt<{ nodeId: string }, Row>(
     `SELECT ${COLUMNS} FROM node_lifecycle_jobs WHERE node_id = @nodeId ORDER BY requested_at DESC, rowid DESC LIMIT ${KEPT}`,
@@ -40,7 +40,7 @@ export function lifecycleStore(db: Db) {
        stdout = coalesce(@stdout, stdout), stderr = coalesce(@stderr, stderr), error = @error, target_host = coalesce(@targetHost, target_host)
       WHERE id = @id AND status = 'running'`,
   )
-  const tell = db.stmt<Params>(
+  const setOutput = db.stmt<Params>(
     `UPDATE node_lifecycle_jobs SET stdout = @stdout, stderr = @stderr WHERE id = @id AND status = 'running'`,
   )
   const prune = db.stmt<{ nodeId: string }>(
@@ -64,9 +64,9 @@ export function lifecycleStore(db: Db) {
       prune.run({ nodeId: job.nodeId })
       return find(job.id) as LifecycleJob
     },
-    /** Output so far of a job under way; one that ended meanwhile keeps what it ended with. */
-    tell(id: string, { stderr, stdout }: Pick<Outcome, 'stderr' | 'stdout'>): void {
-      tell.run({ id, stderr: stderr || null, stdout: stdout || null })
+    /** Sets the output so far of a running job; a job that has ended keeps its final output. */
+    setOutput(id: string, { stderr, stdout }: Pick<Outcome, 'stderr' | 'stdout'>): void {
+      setOutput.run({ id, stderr: stderr || null, stdout: stdout || null })
     },
     /** running -> succeeded or failed; undefined when it had ended before. */
     finish(id: string, outcome: Outcome, now: string): LifecycleJob | undefined {

@@ -11,7 +11,7 @@ interface Deps {
   fleet: FleetApi
 }
 
-/** What is done to nodes over SSH, by this process or by a runner elsewhere. */
+/** Actions on nodes over SSH, by this process or by an external runner. */
 export function createLifecycle(base: Base, { fleet }: Deps): Module {
   const { audit, clock, db, group, ids, log } = base
   const jobs = lifecycleStore(db)
@@ -21,7 +21,7 @@ export function createLifecycle(base: Base, { fleet }: Deps): Module {
     api: undefined,
     release: () => void dispatch.stop(),
     routes: lifecycleRoutes({ dispatch, ids, jobs, nodes: fleet.nodes }),
-    // Nothing claims to run that died with the last process.
+    // Jobs that ended with the previous process must not show as running.
     start: () => dispatch.settleInterrupted(),
     stop: async () => {
       await dispatch.stop()

@@ -1,5 +1,5 @@
-// The external runner as the controller sees it (docs/contract/lifecycle.md: Runner): one POST, answered when the run is
-// over. A runner that can, tells on the way what it sees.
+// Client of an external runner (docs/contract/lifecycle.md: Runner): one POST, answered when the run is over. A runner may
+// stream the output meanwhile.
 import { type Answer, jsonOf, NoAnswer, send, whole } from '../../../kernel/http.ts'
 import { Transcript } from '../../../kernel/redact.ts'
 import { NDJSON, OUTPUT_KEPT, RUNNER_PATHS, runProgressOf } from '../../../wire/lifecycle.ts'
@@ -12,14 +12,14 @@ interface RunnerSettings {
   url: string | undefined
 }
 
-// Two outputs of a long installation, told on the way; what is kept of them is far less.
+// Both outputs of a long installation; far less of them is kept.
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024
 
 const UNCONFIGURED =
-  'This controller has nothing that acts on nodes. Set SVC_LIFECYCLE_EMBEDDED=1 to have it act itself (on its box: sudo ' +
+  'This controller has no lifecycle runner. Set SVC_LIFECYCLE_EMBEDDED=1 to have it act itself (on its box: sudo ' +
   'roomtone setup controller --with-lifecycle), or SVC_ANSIBLE_RUNNER_URL to name a runner (roomtone setup lifecycle).'
 
-/** Has the runner do it. Never throws for what the runner does: that is an outcome. */
+/** Sends the run to the runner. A failure of the runner is an outcome, never an exception. */
 export const externalRunner =
   ({ timeoutMs, token, url }: RunnerSettings): Act =>
   async (run, onOutput, signal) => {
@@ -47,7 +47,7 @@ export const externalRunner =
       )
       return outcomeOf(answer.status, bodyOf(answer), secrets)
     } catch (e) {
-      // Refused connections, silence, answers that break off or never end: the record says which.
+      // Refused connections, silence, responses that break off or never end: the job says which.
       if (e instanceof NoAnswer)
         return e.reason === 'aborted'
           ? failed('controller_stopped')
@@ -65,7 +65,7 @@ function bodyOf({ headers, text }: Answer): unknown {
   return jsonOf(lines.at(-1) ?? '')
 }
 
-/** Hands on the output in whole lines of an answer, cleaned once more. */
+/** Passes on the output in the complete lines of a response, redacted once more. */
 function listener(onOutput: OnOutput, secrets: readonly string[]): (piece: Buffer) => void {
   const decoder = new TextDecoder()
   const clean = {

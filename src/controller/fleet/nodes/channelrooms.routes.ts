@@ -41,14 +41,14 @@ export const channelRoomRoutes = ({ channelRooms, events, nodes, visibility, roo
   }),
 ]
 
-/** Tells that a node, or channels of it, are in other rooms now; gives the ids of the schedules that followed. */
+/** Announces that a node or its channels changed rooms; returns the ids of the schedules that moved with them. */
 export function movedWith(events: Events, nodeId: string, now: string): string[] {
   const moved: string[] = []
   events.emit('node.moved', { moved, nodeId, now })
   return moved
 }
 
-/** The rooms of the channels, by interface: what the audit shows of the change. */
+/** The rooms of the channels by interface, for the audit. */
 const roomsOf = ({ interfaces, roomId }: Node): object => ({
   ...(roomId ? { roomId } : {}),
   interfaces: interfaces.map(({ channels, id }) => ({

@@ -32,8 +32,8 @@ export function channelRoomStore(db: Db) {
 
   return {
     /**
-     * Puts channels into rooms; of two assignments that name one channel the later counts. The rooms must exist.
-     * @throws Fail 400 `interface_not_found` or `channel_not_found`, naming the place.
+     * Assigns channels to rooms, which must exist; of two assignments of one channel the later counts.
+     * @throws Fail 400 `interface_not_found` or `channel_not_found` with the path of the fault.
      */
     assign(nodeId: string, assignments: readonly Assignment[]): void {
       for (const [at, assignment] of assignments.entries()) mustBe(nodeId, assignment, at)

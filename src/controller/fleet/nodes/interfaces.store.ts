@@ -31,7 +31,7 @@ const COLUMNS = `${FACTS}, (SELECT '[' || coalesce(group_concat('{"alias":' || j
     || CASE WHEN room_id IS NULL THEN '}' ELSE ',"roomId":' || json_quote(room_id) || '}' END, ',' ORDER BY idx), '') || ']'
   FROM channels c WHERE interface_id = interfaces.id) AS channels`
 
-/** Interfaces that a person entered and no report has named yet. */
+/** Interfaces that a person entered and that no recorder has reported yet. */
 function placeholders(db: Db) {
   const expected = db.stmt<{ nodeId: string }>(`UPDATE interfaces SET placeholder = 1 WHERE node_id = @nodeId`)
   const met = db.stmt<{ nodeId: string; keys: string }>(
@@ -46,19 +46,19 @@ function placeholders(db: Db) {
         AND NOT EXISTS (SELECT 1 FROM recording_jobs WHERE node_id = i.node_id AND capture_interface = i.id)`,
   )
   return {
-    /** All of the node's are. */
+    /** Marks all interfaces of the node. */
     expect: (nodeId: string): void => void expected.run({ nodeId }),
-    /** The reported ones are none any more. */
+    /** Unmarks the reported ones. */
     meet: (nodeId: string, reported: readonly InterfaceInput[]): void =>
       void met.run({ nodeId, keys: JSON.stringify(reported.map(matchKey)) }),
-    /** Removes one that nothing refers to; false when it stays, or is none. */
+    /** Removes one that nothing refers to; false when it stays, or is not a placeholder. */
     vanish: (id: string): boolean => vanish.run({ id }) === 1,
   }
 }
 
 /**
- * What a node may have of interfaces, and of channels in all of them together: a list of nodes and every heartbeat read them,
- * and a node that makes up devices must not slow down the others.
+ * Most interfaces of a node, and most channels of all of them: node lists and every heartbeat read them, and a node that
+ * invents devices must not slow down the others.
  */
 const MOST_INTERFACES = 256
 const MOST_CHANNELS = 2048
@@ -70,7 +70,7 @@ const IDLE = `SELECT id, channel_count AS channelCount FROM interfaces i
     AND NOT EXISTS (SELECT 1 FROM channel_map_assignments a WHERE a.interface_id = i.id)
   ORDER BY position`
 
-/** Forgets absent devices nobody named or uses, oldest first, until the ones to be added fit. @throws Fail 400 when they do not. */
+/** Removes absent, unlabelled and unused devices, oldest first, until the added ones fit. @throws Fail 400 when they do not. */
 function roomMaker(db: Db) {
   const sizeOf = db.stmt<{ nodeId: string }, { channels: number; interfaces: number }>(
     `SELECT count(*) AS interfaces, coalesce(sum(channel_count), 0) AS channels FROM interfaces WHERE node_id = @nodeId`,
@@ -98,7 +98,7 @@ function roomMaker(db: Db) {
   }
 }
 
-/** Gives an interface as many channels as it has; those it had keep their names and rooms. */
+/** Sets the number of channels of an interface; existing ones keep their names and rooms. */
 function channelSetter(db: Db) {
   const addChannel = db.stmt<{ id: string; index: number; alias: string }>(
     `INSERT INTO channels (interface_id, idx, alias) VALUES (@id, @index, @alias) ON CONFLICT DO NOTHING`,
@@ -149,8 +149,8 @@ export function interfaceStore(db: Db, ids: Ids, search: NodeSearch) {
   const knownOf = (nodeId: string): Known[] => ofNodes.all({ nodes: JSON.stringify([nodeId]) }).map(known)
 
   /**
-   * Brings the stored interfaces in line with a report; labels and rooms are the operator's and stay. A placeholder that is
-   * not reported goes, unless somebody has built on it: then it stays, as absent.
+   * Brings the stored interfaces in line with a report; the operator's labels and rooms stay. A placeholder that is not
+   * reported is removed, or marked absent when something refers to it.
    */
   const apply = (nodeId: string, reported: readonly InterfaceInput[]): ReconcileSummary => {
     entered.meet(nodeId, reported)
@@ -181,7 +181,7 @@ export function interfaceStore(db: Db, ids: Ids, search: NodeSearch) {
 
   return {
     apply,
-    /** What a person expects of the hardware: placeholders until the first contact. */
+    /** Adds interfaces that a person expects: placeholders until they are reported. */
     expect(nodeId: string, wished: readonly InterfaceInput[]): void {
       apply(nodeId, wished)
       entered.expect(nodeId)
@@ -197,7 +197,7 @@ export function interfaceStore(db: Db, ids: Ids, search: NodeSearch) {
       }
       return out
     },
-    /** Without their channels, by node: what an export says of a device. */
+    /** Interfaces without their channels, by node. */
     facts(nodeIds: readonly string[]): Map<string, InterfaceFacts[]> {
       const rows = factsOf.all({ nodes: JSON.stringify(nodeIds) })
       return Map.groupBy(
@@ -245,7 +245,7 @@ function shown(row: Row): Interface {
   }) as Interface
 }
 
-/** What a report of devices changed, and what the audit says of it. */
+/** What a report of devices changed, for the response and the audit. */
 export interface Reconciliation {
   after: Record<string, unknown>
   before: Record<string, unknown>

@@ -118,7 +118,7 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
       const byId = new Map(rows.map((row) => [row.id, row]))
       return withFacts(wanted.flatMap((id) => byId.get(id) ?? []))
     },
-    /** Nodes that have the room in their union, by alias. */
+    /** Nodes with the room as their own or as one of a channel, by alias. */
     inRoom: (roomId: string, now: string): Node[] => whole(ofRoom.all({ roomId, offlineBefore: offlineBefore(now) })),
     enroll(id: string, input: Enrollment, now: string): Node {
       insert.run({
@@ -139,7 +139,7 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
       search.index(id)
       return { before, after: get(id, now) }
     },
-    /** Whether anything but the time of the last contact changed. */
+    /** Stores a heartbeat; `changed` unless only the time of the last contact did. */
     heartbeat(id: string, h: Heartbeat, now: string): { before: Node; after: Node; changed: boolean } {
       const before = get(id, now)
       const status = SILENT.has(h.status) ? 'online' : h.status
@@ -163,7 +163,7 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
 }
 export type NodeStore = ReturnType<typeof nodeStore>
 
-/** A node as an export has it: of its devices the facts, not the channels. */
+/** A node for an export, its devices without channels. */
 export type ExportedNode = Omit<Node, 'interfaces'> & { interfaces: InterfaceFacts[] }
 
 const matching = (f: NodeFilters): Condition[] => [
@@ -183,7 +183,7 @@ export const snapshot = ({ interfaces, ...node }: Node): object => ({ ...node, i
 
 const pick = (h: Heartbeat) => ({ agentVersion: h.agentVersion, hostname: h.hostname, ipAddresses: h.ipAddresses })
 
-// Uptime moves with every beat; it is no change.
+// Uptime changes with every heartbeat, and is not counted as a change.
 const steady = (n: Node): string => {
   const { uptimeSeconds: _, ...runtime } = n.runtime ?? { audioBackends: [] }
   return JSON.stringify([n.agentVersion, n.hostname, n.ipAddresses, n.status, runtime])

@@ -31,7 +31,7 @@ export interface Plan {
 export const matchKey = (input: Pick<InterfaceInput, 'systemName' | 'systemRef'>): string =>
   input.systemRef?.trim() || input.systemName.trim()
 
-/** A fact the reporter does not state is kept: only what is reported can differ. */
+/** The facts of a report; a fact that is not reported keeps its known value. */
 function hardware(input: InterfaceInput, known?: Known): Hardware {
   return {
     backend: input.backend,
@@ -50,8 +50,8 @@ const differs = (a: Hardware, b: Hardware): boolean =>
   FACTS.some((fact) => a[fact] !== b[fact]) || a.sampleRates.join() !== b.sampleRates.join()
 
 /**
- * What a report changes: new devices, changed or returned ones, and those no longer reported. A report that names
- * one device twice counts once, so that no report can grow the list by repetition.
+ * What a report changes: new devices, changed or returned ones, and those no longer reported. Of a device that is reported twice
+ * the first entry counts.
  */
 export function reconcile(known: readonly Known[], reported: readonly InterfaceInput[]): Plan {
   const byKey = new Map(known.map((k) => [k.matchKey, k]))

@@ -41,7 +41,7 @@ export function nodeSearch(db: Db) {
 }
 export type NodeSearch = ReturnType<typeof nodeSearch>
 
-// Uptime moves with every heartbeat: nobody looks for it, and the words would never rest.
+// Uptime changes with every heartbeat, and would renew the words each time.
 function leaves(value: unknown): string[] {
   if (value === null || value === undefined) return []
   if (typeof value !== 'object') return [`${value}`]

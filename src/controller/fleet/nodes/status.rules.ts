@@ -2,13 +2,13 @@ import { conflict } from '../../../kernel/fail.ts'
 import type { AudioDefaults, Interface, Node, NodeProblem } from '../../../wire/nodes.ts'
 // The status of a node, as everybody is told it (docs/contract/nodes.md: Status).
 
-/** Statuses that only the controller gives: of a node in one of them nothing is heard. */
+/** Statuses that only the controller sets: of nodes that are not heard from. */
 export const SILENT: ReadonlySet<string> = new Set(['offline', 'provisioning', 'retired'])
 
 /** SQL of node `n`: offline is derived at read, silent since before `@offlineBefore`, but never before first contact. */
 export const STATUS = `CASE WHEN n.status NOT IN ('provisioning', 'retired') AND n.last_seen_at < @offlineBefore THEN 'offline' ELSE n.status END`
 
-/** Whether the operator says on the node what it records from: a device or program that no inventory lists. */
+/** Whether the operator configured a capture device or program that no inventory lists. */
 const namesDevice = ({ captureArgsTemplate, captureBackend, captureCommand, captureDevice }: AudioDefaults): boolean =>
   captureDevice !== undefined ||
   captureArgsTemplate !== undefined ||
@@ -17,7 +17,7 @@ const namesDevice = ({ captureArgsTemplate, captureBackend, captureCommand, capt
 
 const isUsable = ({ absent, channelCount }: Interface): boolean => !absent && channelCount > 0
 
-/** Whether there is nothing to record from, going by what the node reported and the operator set. */
+/** Whether the node has nothing to record from, by its report and the operator's settings. */
 export const lacksDevice = ({ audioDefaults, interfaces }: Pick<Node, 'audioDefaults' | 'interfaces'>): boolean =>
   !interfaces.some(isUsable) && !namesDevice(audioDefaults ?? {})
 
@@ -27,7 +27,7 @@ const NO_ENCODER: NodeProblem = {
   message: 'ffmpeg is not installed: takes are kept, but cannot be encoded',
 }
 
-/** Before the first contact nothing is known, and of a retired node nothing is wanted: neither has a problem. */
+/** The problems of a node; none before its first contact or after it was retired. */
 export function problemsOf(node: Pick<Node, 'audioDefaults' | 'interfaces' | 'runtime' | 'status'>): NodeProblem[] {
   if (node.status === 'provisioning' || node.status === 'retired') return []
   const problems = lacksDevice(node) ? [NO_DEVICE] : []

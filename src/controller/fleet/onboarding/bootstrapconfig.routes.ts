@@ -21,9 +21,9 @@ interface Parts {
   visibility: ReturnType<typeof visibilities>
 }
 
-/** The content of a setup stick: what is new is enrolled, everybody gets a token, all or nothing. */
+/** The content of a setup stick: new nodes are enrolled, and each node gets a token; all or nothing. */
 export const bootstrapConfigRoutes = ({ credentials, ids, nodes, visibility }: Parts): AnyRoute[] => {
-  /** The one that exists and may be seen, or a new one; without a token of its own until it has joined. */
+  /** The existing, visible node, or a newly enrolled one. */
   const nodeOf = (wanted: WantedNode, within: Visibility, now: string): { node: Node; made: boolean } => {
     if (!('nodeId' in wanted)) return { node: nodes.enroll(ids.make('node'), enrollment(wanted), now), made: true }
     if (nodes.chosen(within, [wanted.nodeId], now).length === 0)
@@ -61,7 +61,7 @@ export const bootstrapConfigRoutes = ({ credentials, ids, nodes, visibility }: P
         return { data: file, each: written, headers: { 'cache-control': 'no-store' } }
       },
     }),
-    // A box looks before it touches anything: getting in is the answer, and spends nothing.
+    // Lets a box check its token before it changes anything; the token is not spent.
     route({
       method: 'GET',
       path: '/nodes/:id/bootstrap',
@@ -94,7 +94,7 @@ function enrollment({ alias, hostname, room, site }: Exclude<WantedNode, { nodeI
   return Enrollment.parse({ alias, hostname: hostname ?? (made || 'recorder'), location: { room, site } })
 }
 
-/** Two tokens for one node on one stick would let two boxes fight over it. */
+/** Two tokens for one node on one stick would let two boxes compete for it. */
 function rejectDuplicates(wanted: readonly WantedNode[]): void {
   const named = wanted.map((one) => ('nodeId' in one ? one.nodeId : undefined))
   const twice = named.findIndex((id, i) => id !== undefined && named.indexOf(id) !== i)

@@ -64,17 +64,17 @@ export function credentialStore(db: Db, ids: Ids) {
       revoke.run({ nodeId, now })
       return mint(nodeId, 'active', by, now)
     },
-    /** What the audit keeps of the tokens a node has: prefixes, states, how many bootstrap tokens are good until when. */
+    /** The tokens of a node for the audit: prefixes, states, and the number and expiry of bootstrap tokens. */
     held(nodeId: string, now: string): HeldCredentials {
       const { count, expiresAt } = unspent.get({ nodeId, now }) as { count: number; expiresAt: string | null }
       return { bootstrapTokens: { count, ...(expiresAt ? { expiresAt } : {}) }, tokens: living.all({ nodeId }) }
     },
-    /** A token for a deploy: the node's present one stays good until this one is first used (ADR-0006). */
+    /** A token for a deploy: the present one stays valid until this one is first used (ADR-0006). */
     issuePending(nodeId: string, now: string): NodeCredential {
       revokePending.run({ nodeId, now })
       return mint(nodeId, 'pending', null, now)
     },
-    /** Ends every token, unspent bootstrap tokens too: spent later they would bring both credentials back. Numbers ended. */
+    /** Revokes every token, unspent bootstrap tokens too; returns how many. */
     revoke: (nodeId: string, now: string): { bootstrapTokensRevoked: number; tokensRevoked: number } => ({
       bootstrapTokensRevoked: revokeBootstrap.run({ nodeId, now }),
       tokensRevoked: revoke.run({ nodeId, now }),
@@ -96,7 +96,7 @@ export interface CredentialStores {
   sshKeys: SshKeyStore
 }
 
-/** Ends all that lets a node in or lets somebody act on it: tokens, unspent bootstrap tokens, SSH keys. Gives their numbers. */
+/** Revokes all credentials of a node: tokens, unspent bootstrap tokens, SSH keys. Returns how many tokens. */
 export function revokeCredentials({ credentials, sshKeys }: CredentialStores, nodeId: string, now: string) {
   const ended = credentials.revoke(nodeId, now)
   sshKeys.revoke(nodeId, now)

@@ -4,8 +4,8 @@ import type { HostKey } from '../../../wire/nodes.ts'
 import type { Db } from '../../store/db.ts'
 
 /**
- * Public keys of the nodes' SSH servers: what the lifecycle runner holds a node to. They come with a bootstrap or from an
- * operator, never with what a node reports every day: who takes a node over must not be able to make the runner follow.
+ * Public keys of the nodes' SSH servers, by which the lifecycle runner recognises them. They come with a bootstrap or from an
+ * operator, never with a node's regular reports: whoever takes over a node must not be able to replace them.
  */
 export function hostKeyStore(db: Db) {
   const get = db.stmt<{ nodeId: string }, { keys: string }>('SELECT host_keys AS keys FROM nodes WHERE id = @nodeId')

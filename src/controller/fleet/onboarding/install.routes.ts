@@ -3,7 +3,7 @@ import { shellQuoted } from '../../../wire/install.ts'
 import type { SiteAuthority } from '../../http/certificates.ts'
 import { type AnyRoute, stream } from '../../http/route.ts'
 
-/** What tells a new box that it reached this controller at an address, where that can be told. */
+/** How a new box can recognise this controller at an address; undefined when it cannot. */
 export type Introducing = (address: string | undefined) => SiteAuthority | undefined
 
 interface Parts {
@@ -33,19 +33,19 @@ export const installRoutes = ({ introduction, publicUrl, tls }: Parts): AnyRoute
 
 const PLACE = /^default_controller_url=''$/m
 const AUTHORITY = /^default_controller_ca=''$/m
-// A name or address with a port, and nothing a shell, a log or a person could stumble over.
+// A name or address with an optional port, safe in a shell and in a log.
 const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:]{2,45}\])(?::\d{1,5})?$/
 
 /**
- * Where the one who asks reached this controller: the address the operator gave it, else the name it was called by.
- * undefined: a name that is none, so the script has to be told.
+ * The address of this controller: the one the operator configured, else the host of the request; undefined when that is not a
+ * valid name, so that the script needs the address as an argument.
  */
 export function ownAddress(publicUrl: string | undefined, host: string | undefined, tls: boolean): string | undefined {
   if (publicUrl !== undefined) return publicUrl.replace(/\/+$/, '')
   return host !== undefined && HOST.test(host) ? `${tls ? 'https' : 'http'}://${host}` : undefined
 }
 
-/** The installer, knowing where it came from, and the site's own authority, PEM. */
+/** The installer with the address of this controller and the site's own certificate authority (PEM) filled in. */
 export function fillInstaller(script: string, address: string | undefined, authority?: string): string {
   if (address === undefined) return script
   const addressed = script.replace(PLACE, () => `default_controller_url=${shellQuoted(address)}`)

@@ -11,8 +11,8 @@ export interface MaterialStores {
 }
 
 /**
- * What whoever acts on a node over SSH is given (docs/contract/lifecycle.md: Material), and what the audit says of it, which
- * is never a key.
+ * The material for acting on a node over SSH (docs/contract/lifecycle.md: Material), and its audit fields, which never contain
+ * a key.
  * @throws Fail 404 without the node or its key, 409 when the master key changed since.
  */
 export function materialOf(stores: MaterialStores, nodeId: string, mint: boolean, now: string) {

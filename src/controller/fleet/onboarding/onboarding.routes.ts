@@ -24,7 +24,7 @@ const node = (p: { id: string }) => ({ type: 'node', id: p.id })
 const manage = { auth: 'user', permission: 'node:manage', target: node } as const
 
 interface Parts {
-  /** Where whoever asks reached this controller, if that can be told. */
+  /** The address of this controller as the caller reaches it; undefined when it is not known. */
   address: (host: string | undefined) => string | undefined
   credentials: CredentialStore
   hostKeys: HostKeyStore
@@ -219,7 +219,7 @@ const reconciled = (id: string, { after, before, counts }: Reconciliation): Writ
   ...{ details: counts, target: node({ id }) },
 })
 
-/** What to type on the new box; nothing where the address of this controller cannot be told. */
+/** The command for the new box; empty when the address of this controller is not known. */
 function installLineFor(
   controllerUrl: string | undefined,
   wish: Omit<InstallLine, 'controllerUrl'>,

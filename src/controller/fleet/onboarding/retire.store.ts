@@ -1,7 +1,7 @@
 import { conflict } from '../../../kernel/fail.ts'
 import type { Db } from '../../store/db.ts'
 
-/** Nodes that are out of use, and what goes with it: call it in a transaction. */
+/** Retires and reinstates nodes; call it in a transaction. */
 export function retireStore(db: Db) {
   const retire = db.stmt<{ id: string; now: string }>(
     `UPDATE nodes SET status = 'retired', updated_at = @now WHERE id = @id AND status <> 'retired'`,
@@ -21,7 +21,8 @@ export function retireStore(db: Db) {
   return {
     /** Schedules that were switched off; undefined when the node was retired before. @throws Fail 409 `node_recording` */
     retire(id: string, now: string): string[] | undefined {
-      if (busy.get({ id })) throw conflict('node_recording', 'Node records, or has a recording to begin: stop it first')
+      if (busy.get({ id }))
+        throw conflict('node_recording', 'Node is recording or has a queued recording: stop it first')
       if (retire.run({ id, now }) !== 1) return undefined
       const schedules = enabled.all({ id }).map((schedule) => schedule.id)
       for (const schedule of schedules) disable.run({ id: schedule, now })

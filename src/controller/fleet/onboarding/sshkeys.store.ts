@@ -31,14 +31,14 @@ interface Keys extends KeyMaterial {
   /** Whether the node is known to hold the key. */
   confirmed: boolean
   id: string
-  /** What the node may hold instead, oldest first; none once the key is confirmed. */
+  /** Earlier keys the node may still have, oldest first; none once the key is confirmed. */
   previous: KeyMaterial[]
-  /** How many of those were sealed with another master key, and are left out. */
+  /** How many earlier keys are left out because they were sealed with another master key. */
   previousUnreadable: number
   username: string
 }
 
-/** An SSH server lets a client try six keys; the current one, these, and an operator's own fit. */
+/** An SSH server lets a client try six keys: the current one, these, and an operator's own. */
 const MOST_PREVIOUS = 3
 
 const aad = (id: string): string => `ssh_credentials/${id}/sealed_key`
@@ -98,8 +98,8 @@ export function sshKeyStore(db: Db, ids: Ids, masterKey: Uint8Array) {
     }
   }
   /**
-   * The active key of a node becomes one of those it may still hold. The oldest stays whatever comes: nothing has replaced it
-   * that is known to have arrived. Of the others the youngest stay.
+   * Turns the active key of a node into a previous one. The oldest previous key always stays, because no later one is known to
+   * have arrived; of the others the newest stay.
    */
   const demoteActive = (nodeId: string, now: string): Row | undefined => {
     const { active, previous } = rows(nodeId)

@@ -12,7 +12,7 @@ import type { ReleaseRepository } from './repository.ts'
 interface ReleaseParts extends ReleaseSource {
   clock: Clock
   repository: ReleaseRepository
-  /** Whether a newer release is fetched into the depot. */
+  /** Whether a newer release is fetched into the repository. */
   fetch: boolean
   group: CommitGroup
   log: Log
@@ -25,15 +25,15 @@ interface ReleaseParts extends ReleaseSource {
 const PAUSE_AFTER_ERROR_MS = 300_000
 
 /**
- * The newest agent release, as the release host last told it. Asking for it never waits for the host: a check runs in
- * the background, one at a time, and what was known before stays until a better answer is there.
+ * The newest agent release by the last answer of the release host. Reading it never waits for the host: checks run in the
+ * background, one at a time, and the last good answer stays until a newer one arrives.
  */
 export class Releases {
   private readonly parts: ReleaseParts
   private readonly stopping = new AbortController()
   private checking: Promise<void> | undefined
   private failure: { at: number; reason: string } | undefined
-  /** Why the newest release could not be fetched, told once, and since when that is so. */
+  /** Why and when fetching the newest release last failed; logged once. */
   private fetchFailure: { at: number; error: string } | undefined
 
   constructor(parts: ReleaseParts) {
@@ -60,7 +60,7 @@ export class Releases {
     }
   }
 
-  /** Checks when it is due, joining a check under way. Never throws: `current` tells what went wrong. */
+  /** Checks when due, joining a check under way. Never throws: `current` reports what went wrong. */
   async refresh(): Promise<void> {
     const { repo } = this.parts
     if (this.checking) return this.checking
@@ -71,7 +71,7 @@ export class Releases {
     return this.checking
   }
 
-  /** Warms the cache at start and keeps it fresh while nobody asks; what lies in the depot is proved meanwhile. */
+  /** Checks at start and regularly while nobody asks, and verifies what is in the repository. */
   runner(): Runner {
     const { repository, ttlMs } = this.parts
     return {
@@ -87,13 +87,13 @@ export class Releases {
     }
   }
 
-  /** Gives up a check under way. */
+  /** Aborts a check under way. */
   async stop(): Promise<void> {
     this.stopping.abort()
     await this.checking
   }
 
-  /** Brings the newest known release into the depot when it is not there; what failed is left alone for a while. */
+  /** Fetches the newest known release into the repository when it is missing; a failure is retried after a while. */
   private async fetchNewest(): Promise<void> {
     const { clock, repository, fetch, log, publicKey, repo, ttlMs } = this.parts
     const known = fetch && repo !== undefined ? this.known(repo) : undefined
@@ -116,7 +116,7 @@ export class Releases {
 
   private known = (repo: string): KnownRelease | undefined => this.parts.store.read(this.source(repo))
   private source = (repo: string): string => `${this.parts.apiUrl} ${repo}`
-  // A check that lies in the future was made before the clock was put back.
+  // A check in the future was made before the clock was set back.
   private age = (known: KnownRelease): number => Math.abs(this.parts.clock.now() - Date.parse(known.checkedAt))
 
   private due(repo: string): boolean {
@@ -135,7 +135,7 @@ export class Releases {
       await group.submit(() => store.write(known), false)
       this.failure = undefined
     } catch (e) {
-      // No network is a normal place to live: every answer says so, the log once.
+      // Sites without internet are normal: every response reports it, the log only once.
       const reason = e instanceof ReleaseError ? e.reason : 'release_check_failed'
       const before = this.failure?.reason
       this.failure = { at: clock.monotonic(), reason }

@@ -1,4 +1,4 @@
-// Brings a release from the release host into the release directory: whole and proved, or not at all.
+// Fetches a release from the release host into the release directory: complete and verified, or not at all.
 import { createWriteStream } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
@@ -24,17 +24,17 @@ interface FetchParts {
 
 const MAX_ARCHIVE_BYTES = 512 * 1024 * 1024
 const MAX_SMALL_BYTES = 64 * 1024
-// A slow line of a small site carries an archive in this.
+// Enough for an archive on the slow line of a small site.
 const LONGEST_MS = 3_600_000
 const KEPT = 3
-/** Stands in folders that were fetched: those alone are ever removed. */
+/** Marks folders that were fetched: only those are ever removed. */
 const MARK = '.fetched'
 const WORK = '.fetching-'
 
 /**
- * Downloads checksums, signature and archives of `version`, proves them and puts them into a folder of their own; of what
- * was fetched before, the newest stay. @throws ReleaseError whose reason says what is wrong with the host or its release,
- * or the disk's own error; the directory is as it was then.
+ * Downloads checksums, signature and archives of `version`, verifies them and puts them into a folder of their own; of earlier
+ * fetched releases the newest stay. @throws ReleaseError for a fault of the host or its release, or the disk's own error; the
+ * directory is then unchanged.
  */
 export async function fetchRelease(
   parts: FetchParts,
@@ -78,7 +78,7 @@ async function fill(
   }
 }
 
-/** An earlier folder of ours gives way: it was not offered, or this one would not have been fetched. */
+/** Replaces an earlier fetched folder, which was not valid, or this one would not have been fetched. */
 async function publish(work: string, folder: string): Promise<void> {
   if (await exists(path.join(folder, MARK))) await fs.rm(folder, { recursive: true, force: true })
   await fs.rename(work, folder)
@@ -104,7 +104,7 @@ const exists = (file: string): Promise<boolean> =>
     () => false,
   )
 
-/** Release hosts send downloads elsewhere: they are followed, the token is not taken along, and https stays https. */
+/** Follows redirects of the release host, but never from https to http, and never sends the token to another host. */
 async function download(source: ReleaseSource, asset: ReleaseAsset, file: string, most: number, signal: AbortSignal) {
   let at = new URL((source.token && asset.url) || asset.browser_download_url)
   for (let hop = 0; hop <= HOPS; hop++) {
@@ -117,7 +117,7 @@ async function download(source: ReleaseSource, asset: ReleaseAsset, file: string
   throw new ReleaseError('release_source_redirects_elsewhere')
 }
 
-/** One request: writes the file, or gives the address that was named instead. */
+/** One request: writes the file, or returns the address it redirects to. */
 async function step(source: ReleaseSource, url: URL, file: string, most: number, signal: AbortSignal) {
   const home = new URL(source.apiUrl).origin === url.origin
   const headers = {

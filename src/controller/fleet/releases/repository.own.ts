@@ -20,7 +20,7 @@ export interface Running {
 const FOLDER = '.own'
 const WORK = '.packing-'
 
-/** Packed when it is first asked for, and kept: the archive bears the time of the executable it was made of. */
+/** Packed when it is first needed, and kept; the archive has the modification time of the executable it was made of. */
 export class OwnRelease {
   private readonly dir: string
   private readonly running: Running
@@ -42,8 +42,8 @@ export class OwnRelease {
   }
 
   async stop(): Promise<void> {
-    this.stopping.abort(new Error('the controller stops'))
-    // Whoever asked for it was told.
+    this.stopping.abort(new Error('controller stopping'))
+    // Whoever asked for it has received the error.
     await this.packing?.catch(() => {})
   }
 
@@ -67,7 +67,7 @@ export class OwnRelease {
   private async make(archive: string, mtime: Date): Promise<void> {
     const { file, papers } = this.running
     await fs.mkdir(this.dir, { recursive: true, mode: 0o750 })
-    // What a power cut left behind is large.
+    // Leftovers of a power cut are large.
     for (const old of await fs.readdir(this.dir))
       if (old.startsWith(WORK)) await fs.rm(path.join(this.dir, old), { recursive: true, force: true })
     const work = await fs.mkdtemp(path.join(this.dir, WORK))
@@ -79,7 +79,7 @@ export class OwnRelease {
       const made = path.join(work, '.tar.gz')
       await packFolder(work, [...Object.keys(papers), 'roomtone'], made, this.stopping.signal)
       await fs.utimes(made, mtime, mtime)
-      // Archives of versions that ran before are in nobody's way but the disk's.
+      // Archives of earlier versions only take up disk space.
       await fs.rm(path.dirname(archive), { recursive: true, force: true })
       await fs.mkdir(path.dirname(archive))
       await fs.rename(made, archive)

@@ -17,7 +17,7 @@ export interface HeldFile {
   /** When it was written, ISO. */
   at: string
   name: string
-  /** From the depot's directory. */
+  /** Relative to the repository's directory. */
   path: string
   sha256: string
   /** Bytes. */
@@ -25,7 +25,7 @@ export interface HeldFile {
   version: string
 }
 
-/** Archives that stand with their list of checksums, each of them proved by it. */
+/** Archives with their list of checksums, each verified by it. */
 export interface Held {
   archives: HeldFile[]
   signature?: Uint8Array
@@ -39,7 +39,7 @@ export type Asked =
   | { arch: Arch; kind: 'archive' | 'digest'; version: string }
   | { kind: 'facts' | 'signature' | 'sums'; version: string }
 
-/** undefined: nothing a release has. Which release there is, is another question. */
+/** What a file name asks for; undefined when no release could have it. */
 export function askedFor(file: string): Asked | undefined {
   const archive = archiveOf(file.endsWith(DIGEST) ? file.slice(0, -DIGEST.length) : file)
   if (archive) return { ...archive, kind: file.endsWith(DIGEST) ? 'digest' : 'archive' }
@@ -55,8 +55,8 @@ const named = (name: string, kind: 'facts' | 'signature' | 'sums'): Asked | unde
   VERSION.test(name) ? { kind, version: versionOfTag(name) ?? name } : undefined
 
 /**
- * One release out of what is held: for each architecture the newest archive of `version`, or of all for the latest. What
- * the newest lacks is added from the others; the list of checksums names these and no others then, and is not signed.
+ * One release made of those held: for each architecture the newest archive of `version`, or of all versions for the latest. If
+ * it combines several releases, it gets a list of checksums of its own, which is not signed.
  */
 export function offerOf(held: readonly Held[], version: string): Held | undefined {
   const fitting = version === LATEST ? held : held.filter((one) => one.version === version)
@@ -69,7 +69,7 @@ export function offerOf(held: readonly Held[], version: string): Held | undefine
   return { archives, sums, version: newest.version }
 }
 
-/** Whether the controller's own executable is worth packing: nothing that is held does as well. */
+/** Whether the controller's own executable is needed: no held release is as good. */
 export function ownWanted(held: readonly Held[], own: { arch: Arch; version: string }, version: string): boolean {
   const has = (one: Held) => one.archives.some(({ arch }) => arch === own.arch)
   if (version !== LATEST) return version === own.version && !held.some((one) => one.version === version && has(one))

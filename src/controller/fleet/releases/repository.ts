@@ -1,4 +1,4 @@
-// Releases this controller gives to its nodes: a folder per release in one directory, and its own executable.
+// Releases that this controller offers to its nodes: a folder per release in one directory, and its own executable.
 import type { Stats } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
@@ -19,7 +19,7 @@ interface RepositoryParts {
   running?: Running | undefined
 }
 
-/** What people are told without anything being read or packed. */
+/** What is known without reading or packing anything. */
 export interface Newest {
   architectures: string[]
   version: string
@@ -28,8 +28,8 @@ export interface Newest {
 const MAX_SUMS_BYTES = 64 * 1024
 
 /**
- * Every look reads the directory anew, so that what an operator puts there is offered at once; an archive is digested once
- * as long as it stays the same file. What does not fit its checksum is not offered, and told once.
+ * Every scan reads the directory again, so that what an operator puts there is offered at once; an archive is hashed once, as
+ * long as it is the same file. An archive that does not match its checksum is not offered, which is logged once.
  */
 export class ReleaseRepository {
   private readonly parts: RepositoryParts
@@ -49,7 +49,7 @@ export class ReleaseRepository {
 
   /** The newest version as of the last look; begins another look. */
   newest(): Newest | undefined {
-    // A directory that cannot be read is told by the look itself.
+    // The scan itself logs a directory that cannot be read.
     void this.scan().catch(() => {})
     const running = this.parts.running
     const archives = [...this.seen.flatMap((held) => held.archives), ...(running ? [running] : [])]
@@ -97,7 +97,7 @@ export class ReleaseRepository {
     }
   }
 
-  /** The releases of a folder; one that cannot be trusted is told and passed over: the others are still good. */
+  /** The releases of a folder; one that fails its checks is logged and skipped. */
   private async readable(folder: string): Promise<Held[]> {
     try {
       return await this.readFolder(folder)
@@ -124,7 +124,7 @@ export class ReleaseRepository {
     const parsed = archiveOf(name)
     const relative = path.join(folder, name)
     const stat = parsed && (await fs.stat(path.join(this.parts.dir, relative)).catch(() => undefined))
-    // A list names both architectures; a site may keep one.
+    // A list has both architectures; a site may keep only one.
     if (!parsed || !stat?.isFile()) return []
     const found = await this.digest(path.join(this.parts.dir, relative), stat)
     if (found === sha256)

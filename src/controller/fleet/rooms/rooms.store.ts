@@ -90,7 +90,7 @@ export function roomStore(db: Db) {
       remove.run({ id })
       return before
     },
-    /** @throws Fail 400 naming `path` when a referenced room is unknown, or out of reach, which is told alike. */
+    /** @throws Fail 400 with `path` when a room is unknown or, alike, not visible. */
     mustExist(id: string, visibility: Visibility, path: (string | number)[]): void {
       const named = { sql: 'rooms.id = @wanted', params: { wanted: id } }
       if (list.count([named, ...visibility.rooms()], 1) === 0)

@@ -12,8 +12,8 @@ interface Row {
   subjectType: RosterEntry['subjectType']
 }
 
-// Ran its only time (or was skipped, or missed it, or was switched off when it came), and no take of it goes on: nobody
-// is assigned to it any more.
+// A one-time schedule that has run (or was skipped, missed, or disabled when it was due), and of which no take goes on: its
+// assignment has ended.
 const OVER = `json_extract(s.recurrence, '$.mode') = 'once'
   AND (s.next_run_at IS NULL OR (s.enabled = 0 AND s.next_run_at <= @now)) AND NOT EXISTS (
   SELECT 1 FROM schedule_runs x LEFT JOIN recordings r ON r.id = x.recording_id
@@ -60,7 +60,7 @@ export function rosterStore(db: Db) {
   return {
     /** Manual entries first, people before groups. */
     list,
-    /** What somebody may do in which room, by manual rows alone: capabilities by room id. */
+    /** The capabilities of a user by room id, from manual rows only. */
     manual(userId: string): Map<string, Set<Capability>> {
       const held = new Map<string, Set<Capability>>()
       for (const { capability, room } of manual.all({ id: userId }))
@@ -94,11 +94,11 @@ export function rosterStore(db: Db) {
             room: room as string,
           })
     },
-    /** Schedules whose rows are there although they are over. */
+    /** Schedules that are over but still have rows. */
     over: (now: string) => over.all({ now }),
-    /** Takes the rows of a schedule away that is over; false when there are none, or it has another date by now. */
+    /** Removes the rows of a schedule that is over; false when there are none, or it has a new date by now. */
     end: (scheduleId: string, now: string): boolean => end.run({ id: scheduleId, now }) > 0,
-    /** Takes the rows of a schedule away. */
+    /** Removes the rows of a schedule. */
     unassign: (scheduleId: string): void => void clearCalendar.run({ id: scheduleId }),
   }
 }

@@ -9,7 +9,7 @@ interface Device {
   port: number
 }
 
-/** The switchers as devices: one conversation with each at a time, none after `stop`. */
+/** Connections to switchers: one at a time to each, none after `stop`. */
 export class Devices {
   private readonly ending = new AbortController()
   private readonly deadlines: Deadlines
@@ -19,11 +19,11 @@ export class Devices {
     this.deadlines = deadlines
   }
 
-  /** Talks to a switcher when whoever talks to it now is done. */
+  /** Runs `talk` with a switcher as soon as earlier calls for it are done. */
   async use<T>(device: Device, talk: (driver: SwitcherDriver) => Promise<T>): Promise<T> {
     const before = this.queues.get(device.id) ?? Promise.resolve()
     const mine = before.then(() => talk(this.driver(device)))
-    // The next one waits for the end, whatever the end is.
+    // The next call waits for this one to end, whether it fails or not.
     const ended = mine.then(
       () => {},
       () => {},

@@ -4,7 +4,7 @@ import { firmwareOf, rejected, restorable, routesOf, routesSet } from './matrix.
 import { type Address, DeviceError, Session } from './session.ts'
 import type { Change, Routes } from './switchers.rules.ts'
 
-/** What the router and the routes ask of a switcher, whatever its make. All throw `DeviceError`. */
+/** The interface of a switcher of any make. All methods throw `DeviceError`. */
 export interface SwitcherDriver {
   routes(): Promise<Routes>
   /** Sets each route and reads it back. */
@@ -26,7 +26,7 @@ export interface Deadlines {
 export const DEADLINES: Deadlines = { command: 8000, connect: 6000, long: 12_000 }
 const ALL_ROUTES = 'GET OUT0 AS'
 
-/** A refusal among the lines ends the step; otherwise what `make` gives. */
+/** Fails the step when a line is a rejection; otherwise the result of `make`. */
 const unless =
   <T>(step: string, make: (lines: string[]) => T | undefined) =>
   (lines: string[]): T | undefined => {
@@ -54,8 +54,8 @@ export function matrixDriver(
   }
 
   /**
-   * An answer whose end cannot be seen is fenced: the routes are asked for behind its first line, and the device answers
-   * in order. What came before the whole list of routes is the answer.
+   * For an answer without a visible end: after its first line the routes are requested, and as the device answers in order,
+   * everything before the complete list of routes is the answer.
    */
   const fenced = async (session: Session, step: string, command: string): Promise<string[]> => {
     await session.ask(step, command, deadlines.long, (lines) => (lines.length > 0 ? true : undefined))
@@ -67,7 +67,7 @@ export function matrixDriver(
     )
   }
 
-  /** Tells commands, then reads all routes: a refusal of any of them ends the step. */
+  /** Sends commands, then reads all routes; a rejection of any command fails the step. */
   const sendAll = async (session: Session, step: string, ms: number, commands: readonly string[]): Promise<Routes> => {
     session.begin()
     for (const command of commands) await session.sendAndPause(command)
@@ -127,7 +127,7 @@ async function tested(
     const firmware = firmwareOf(await fenced(session, 'status', 'STA'))
     return { ...found, ...(firmware ? { firmware } : {}), ok: true, routeCount: routes.size }
   } catch (e) {
-    // Reached, but it does not talk as this model does: that is what a test is for.
+    // Reached, but it does not respond like this model: a result of the test, not an error.
     if (!(e instanceof DeviceError)) throw e
     const message = e.message === 'switcher_routes_unanswered' ? 'no_routes_returned' : e.message
     return { ...found, message, ok: false, routeCount: 0 }

@@ -7,13 +7,13 @@ const REJECTED = /CMD ERR/i
 
 export const rejected = (line: string): boolean => REJECTED.test(line)
 
-/** The route a line tells, as output and input; undefined for any other line. */
+/** The route in a line, as output and input; undefined for any other line. */
 function routeOf(line: string): [output: number, input: number] | undefined {
   const found = ROUTE.exec(line.trim())
   return found ? [Number(found[1]), Number(found[2])] : undefined
 }
 
-/** All routes, once every output 1..`outputs` has told its own; undefined as long as one is missing. */
+/** All routes, once there is one for every output 1..`outputs`; undefined while one is missing. */
 export function routesOf(lines: readonly string[], outputs: number): Routes | undefined {
   const routes = new Map<number, number>()
   for (const line of lines) {
@@ -27,7 +27,7 @@ export function routesOf(lines: readonly string[], outputs: number): Routes | un
 export const firmwareOf = (lines: readonly string[]): string | undefined =>
   lines.map((line) => FIRMWARE.exec(line.trim())?.[1]?.trim()).find(Boolean)
 
-// What makes the device reachable is never replayed: a snapshot of another network must not cut it off.
+// Network settings are never replayed: a snapshot from another network must not cut the device off.
 const IDENTITY = new Set(['RIP', 'HIP', 'NMK', 'MAC', 'TIP', 'DHCP', 'ADDR', 'BAUDRATE', 'BAUDR'])
 const PLAIN = /^[\x20-\x7e]{1,200}$/
 

@@ -16,7 +16,7 @@ interface Deps {
   schedules: SchedulesApi
 }
 
-/** Matrix switchers, and the routes that live meetings ask of them. */
+/** Matrix switchers, and the routing of live meetings. */
 export function createSwitchers(base: Base, { fleet, health: { health }, keys, schedules }: Deps): Module {
   const { audit, authorization, config, db, ids } = base
   const switchers = switcherStore(db, keys.settings)

@@ -28,12 +28,12 @@ interface Plan {
   planned: Change[]
 }
 
-/** What was told of a switcher last: a pass that finds the same again says nothing. */
+/** The last audited result of each switcher: a pass with the same result is not audited again. */
 type Reported = Map<string, string>
 
 /**
- * Brings live meetings to the outputs of their people (docs/contract/switchers.md: Routing): read, compare, and in enforce
- * mode set what differs. Switchers are asked side by side; one that does not answer holds up nobody.
+ * Routes live meetings to the outputs of their people (docs/contract/switchers.md: Routing): reads the routes, compares them and
+ * in enforce mode sets those that differ. Switchers are handled in parallel; one that does not answer delays none of the others.
  */
 export function routingRunner(parts: Parts): Runner {
   const { batchSize, db, enabled, intervalSeconds, live, routing } = parts
@@ -85,7 +85,7 @@ function succeeded(parts: Parts, reported: Reported, one: Routed, plan: Plan, no
   const nothing = fingerprintOf(outcome, { conflicts: [], planned: [] })
   const news = fingerprintOf(outcome, plan)
   const silent = applied.length === 0 && (reported.get(one.id) ?? nothing) === news
-  // What was set is done: only the next change is news again.
+  // Routes that were set are done: the next change is audited again.
   reported.set(one.id, applied.length > 0 ? fingerprintOf(outcome, { ...plan, planned: [] }) : news)
   parts.db.tx(() => {
     if (one.unreachableEvent) resolveUnreachable(parts, one.id, one.unreachableEvent, 'switcher_reachable', now)

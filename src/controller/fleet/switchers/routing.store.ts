@@ -35,7 +35,7 @@ export function routingStore(db: Db) {
   return {
     active: (): Routed[] =>
       active.all({}).map((row) => ({ ...row, inputs: JSON.parse(row.inputs), outputs: JSON.parse(row.outputs) })),
-    /** Switchers nobody routes any more that still have an open event. */
+    /** Switchers that are no longer routed but still have an open event. */
     idle: (): { event: string; id: string }[] => idle.all({}),
     /** Its open event, if any. */
     eventOf: (id: string): string | undefined => eventOf.get({ id })?.event,

@@ -1,8 +1,8 @@
-// One TCP conversation with a device that speaks in lines.
+// A TCP session with a line-based device.
 import * as net from 'node:net'
 import { faultWords } from '../../../kernel/words.ts'
 
-/** Why a device could not be asked; the message is the reason, as the contract names it. */
+/** A failure to talk to a device; the message is the reason code of the contract. */
 export class DeviceError extends Error {}
 
 export interface Address {
@@ -12,13 +12,13 @@ export interface Address {
 
 const LARGEST_REPLY = 1024 * 1024
 const LONGEST_LINE = 4096
-/** A device that works one command after the other is not told the next one in the same breath. */
+/** Longest wait for an answer before the next command is sent: the device works through commands one by one. */
 const MOMENT_MS = 100
 const [IAC, SB, SE, WILL, WONT, DO, DONT] = [255, 250, 240, 251, 252, 253, 254]
 
 /**
- * A connection that asks and waits for what a complete answer has to hold, up to a deadline. Silence never ends an
- * answer: what is not complete is a failure. Telnet negotiation is refused.
+ * A connection that sends commands and waits for complete answers up to a deadline. Silence never completes an answer: an
+ * incomplete one is a failure. Telnet negotiation is refused.
  */
 export class Session {
   private readonly socket: net.Socket
@@ -64,7 +64,7 @@ export class Session {
   }
 
   /**
-   * Sends a command and collects lines until `complete` makes something of them.
+   * Sends a command and collects lines until `complete` returns a result.
    * @throws DeviceError `switcher_<step>_incomplete` or `_unanswered` at the deadline, and whatever `complete` throws.
    */
   ask<T>(step: string, command: string, ms: number, complete: (lines: string[]) => T | undefined): Promise<T> {
@@ -73,7 +73,7 @@ export class Session {
     return this.collect(step, ms, complete)
   }
 
-  /** Goes on collecting the answer to what was asked before. */
+  /** Continues to collect the answer to an earlier command. */
   async collect<T>(step: string, ms: number, complete: (lines: string[]) => T | undefined): Promise<T> {
     const deadline = performance.now() + ms
     for (;;) {
@@ -86,12 +86,12 @@ export class Session {
     }
   }
 
-  /** Forgets what was said before: a new exchange. */
+  /** Begins a new exchange: discards earlier lines. */
   begin(): void {
     this.lines = []
   }
 
-  /** Lines heard in this exchange so far. */
+  /** Number of lines received in this exchange. */
   lineCount(): number {
     return this.lines.length
   }
@@ -133,7 +133,7 @@ export class Session {
     this.received += chunk.length
     const text = this.rest + Buffer.from(this.plain(chunk)).toString('latin1')
     const lines = text.split(/\r\n|\r|\n/)
-    // A CR at the very end may be half of a line's end.
+    // A CR at the very end may be half of a line ending.
     this.rest = lines.pop() ?? ''
     if (this.received > LARGEST_REPLY || this.rest.length > LONGEST_LINE) this.fail('switcher_response_too_large')
     this.lines.push(...lines.map((line) => line.trim()).filter(Boolean))

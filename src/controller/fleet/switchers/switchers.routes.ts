@@ -122,8 +122,8 @@ const managed = ({ health, ids, routing, switchers }: Parts): AnyRoute[] => [
 ]
 
 /**
- * What of a map the caller may know: rooms within reach, with the switcher itself also the ids of the others; people to
- * who maps them.
+ * The part of a map the caller may see: visible rooms, the ids of other rooms with access to the switcher, and people with
+ * `switcher:map`.
  */
 function seen({ visibility, rooms }: Parts, principal: UserPrincipal, id: string, map: Mappings): Mappings {
   const mine = new Set(rooms.list(visibility(principal, 'node:read')).map((room) => room.id))
@@ -138,9 +138,9 @@ function seen({ visibility, rooms }: Parts, principal: UserPrincipal, id: string
 }
 
 /**
- * A map is replaced whole: who does that sees all of it, and names only rooms within reach. An output shows the room its
- * user is live in, so one room of a switcher is not enough to say where the others are shown.
- * @throws Fail 403 for a map that is partly out of sight, 400 `invalid_mapping` for a room that is.
+ * A map is replaced as a whole, so the caller must see all of it and name only visible rooms: access to one room of a switcher
+ * must not decide where the others are shown.
+ * @throws Fail 403 when part of the map is not visible, 400 `invalid_mapping` for a room that is not.
  */
 function mayReplace(parts: Parts, principal: UserPrincipal, id: string, wanted: SwitcherMappings): void {
   const known = parts.mappings.read(id).inputs

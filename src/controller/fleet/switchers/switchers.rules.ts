@@ -65,8 +65,8 @@ export interface Conflict {
 }
 
 /**
- * Where each output has to go: to the input of the room its user is live in (docs/contract/switchers.md: Routing). In several
- * rooms at once the lowest input wins, and it is told. Outputs of people who are not live are nobody's business.
+ * The wanted input of each output: that of the room its user is live in (docs/contract/switchers.md: Routing). For a user in
+ * several rooms the lowest input wins, and a conflict is reported. Outputs of people who are not live are left alone.
  */
 export function desired({ inputs, outputs }: Wiring, live: readonly Live[]): { conflicts: Conflict[]; routes: Routes } {
   const inputOf = new Map(inputs.map(({ input, roomId }) => [roomId, input]))
@@ -89,7 +89,7 @@ export interface Change {
   to: number
 }
 
-/** Owned outputs that are not where they have to be; every other output is left as it is. */
+/** The owned outputs with a wrong input; all other outputs are left alone. */
 export const changes = (wanted: Routes, current: Routes): Change[] =>
   [...wanted]
     .map(([output, to]) => ({ from: current.get(output) ?? 0, output, to }))

@@ -104,10 +104,10 @@ export interface Mappings {
 const unknown = (what: string, id: string, place: (string | number)[]): Fail =>
   invalid(`Invalid mapping: there is no ${what} ${id}`, place, `no such ${what}`, 'invalid_mapping')
 
-/** What is said of a room that is not there, or out of reach: input number `i` of the list names it. */
+/** The error for a room that is unknown or not visible, named by entry `i` of the inputs. */
 export const noRoom = (roomId: string, i: number): Fail => unknown('room', roomId, ['inputs', i, 'roomId'])
 
-/** Which room is wired to which input, and whose output is whose. */
+/** Which room is connected to which input, and which output belongs to whom. */
 export function mappingStore(db: Db, switchers: SwitcherStore) {
   const inputs = db.stmt<{ id: string }, MappedInput>(
     `SELECT m.input, m.room_id AS roomId, r.name AS roomName FROM switcher_inputs m JOIN rooms r ON r.id = m.room_id
