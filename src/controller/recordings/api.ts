@@ -16,7 +16,7 @@ import type { PolicyStore } from './retention/policies.store.ts'
 export interface RecordingsApi {
   chunks: ChunkStore
   claims: ClaimStore
-  /** How many there are, by what scope is decided by: totals without looking at each. */
+  /** Totals of recordings by scope, without reading each of them. */
   counts: RecordingCounts
   /** Starts and plans recordings. */
   recording: RecordingService
@@ -24,7 +24,7 @@ export interface RecordingsApi {
   jobService: JobService
   jobs: JobStore
   leases: LeaseStore
-  /** Where files of takes are just being stored or removed. */
+  /** Paths of files that are being stored or removed. */
   paths: PathClaims
   openPlaybacks: OpenPlaybacks
   policies: PolicyStore

@@ -86,7 +86,7 @@ test('what cannot be queued is refused with its reason', async () => {
   }
   assert.deepEqual(await answers(id, {}), [409, 'destination_required'], 'the built-in policy sends nowhere')
   const nowhere = await u.owner.post(`/recordings/${id}/upload-queue`, {})
-  assert.match(nowhere.json.error, /has no destination: make one .*destinationId of an upload policy/)
+  assert.match(nowhere.json.error, /has no destination: create one .*destinationId of an upload policy/)
   assert.deepEqual(await answers(id, { uploadPolicyId: 'none' }), [404, 'Upload policy not found'])
   assert.deepEqual(await answers(id, { uploadPolicyId: disabled }), [409, 'upload_policy_disabled'])
   assert.deepEqual(await answers('empty', {}), [409, 'recording_not_cached'])

@@ -14,7 +14,7 @@ export interface ChunkFile {
   sizeBytes: number
 }
 
-/** What is known of a take that arrives in chunks. */
+/** The state of a take that arrives in chunks. */
 export interface ChunkSet {
   changedAt: string
   /** Whether its job has ended: no further chunk has to come. */
@@ -32,7 +32,7 @@ export interface ChunkSet {
   rawRevision: number
   raws: number
   recordingId: string
-  /** Since then its files are gone: the joined ones hold all of them. */
+  /** When its files were deleted because the joined ones contain all of them. */
   releasedAt: string | null
   total: number | null
   wholeAt: string | null
@@ -41,13 +41,13 @@ export interface ChunkSet {
 /** What is joined: the chunks that are played, or the raw masters beside them. */
 export type JoinGroup = 'primary' | 'raw'
 
-// A chunk that is late comes within this time after its neighbours, or much later: then all of them are joined anew.
+// A late chunk arrives within this time after its neighbours, or much later: then all of them are joined again.
 const GRACE_MS = 60_000
 const MOST_CHUNKS = 1_000_000
 
 /**
- * The chunk an upload speaks of (docs/contract/uploads.md: Order of checks): `chunk` counts from 0 on the wire; a
- * `chunkTotal` that cannot be read is ignored. Undefined: the take comes as one file.
+ * The chunk that an upload contains (docs/contract/uploads.md: Order of checks): `chunk` counts from 0 on the wire; an invalid
+ * `chunkTotal` is ignored. Undefined for a take in one file.
  * @throws Fail 400 `invalid_chunk_index`.
  */
 export function chunkAsked(query: { chunk?: string | undefined; chunkTotal?: string | undefined }) {
@@ -63,13 +63,13 @@ export function chunkAsked(query: { chunk?: string | undefined; chunkTotal?: str
 export const chunkStem = (recordingId: string, index: number, rendition: ChunkRendition): string =>
   `${recordingId}/part${String(index).padStart(4, '0')}${rendition === 'raw' ? '.raw' : ''}`
 
-/** Whether every chunk of the take is there. */
+/** Whether every chunk of the take has arrived. */
 export const isComplete = ({ highest, primaries, releasedAt, total }: ChunkSet): boolean =>
   total !== null && (primaries === total || releasedAt !== null) && highest <= total
 
 /**
- * A chunk beyond the last one of a take that is all there would be added to it, or joined alone over the others whose files
- * are gone. `last` is the highest index an upload speaks of, its own or the number of chunks it tells.
+ * Refuses a chunk beyond the end of a complete take: it would lengthen it, or replace joined chunks whose files were deleted.
+ * `last` is the highest index that the upload implies, by its own index or by the number of chunks it states.
  * @throws Fail 409 `chunk_set_closed`: the recorder keeps its file.
  */
 export function checkOpen(set: ChunkSet, last: number): void {
@@ -77,7 +77,7 @@ export function checkOpen(set: ChunkSet, last: number): void {
     throw conflict('chunk_set_closed', `This take has all of its ${set.total} chunks`)
 }
 
-/** Whether a chunk that comes now was there before the files were released: it is in the joined one. */
+/** Whether a chunk that arrives again is already part of the joined file, its own file deleted. */
 export const isReleased = (set: ChunkSet | undefined, index: number, rendition: ChunkRendition): boolean =>
   set !== undefined &&
   set.releasedAt !== null &&
@@ -85,7 +85,7 @@ export const isReleased = (set: ChunkSet | undefined, index: number, rendition: 
   (rendition !== 'raw' || set.rawJoined !== null)
 
 /**
- * Status of a chunk after a file of it was stored (docs/contract/recordings.md: Chunks): what uploads have made of it stays.
+ * Status of a chunk after one of its files was stored (docs/contract/recordings.md: Chunks); a status set by uploads stays.
  */
 export function storedStatus(from: ChunkStatus | undefined, rendition: ChunkRendition): ChunkStatus {
   if (from !== undefined && from !== 'capturing' && from !== 'cached') return from
@@ -95,9 +95,9 @@ export function storedStatus(from: ChunkStatus | undefined, rendition: ChunkRend
 const graceOf = (set: ChunkSet): string => iso(Date.parse(set.changedAt) + GRACE_MS)
 
 /**
- * When each group of a set is to be joined; absent when it is joined already, has nothing, or is still coming. A whole
- * set is joined at once, and so is one whose job ended before the last chunk was sent: nobody announces more. Where the
- * last one came and another is missing, or more came after the end, it is joined when nothing came for a while.
+ * When each group of a set is to be joined; absent when it is joined already, is empty, or still arriving. A complete set is
+ * joined at once, and so is one whose job ended before the last chunk was sent, because no more are expected. A set with a
+ * missing chunk, or with chunks after its end, is joined once nothing has arrived for a while.
  */
 export function joinTimes(set: ChunkSet, now: string): Partial<Record<JoinGroup, string>> {
   if (set.wholeAt !== null || !set.ended) return {}
@@ -111,7 +111,7 @@ export function joinTimes(set: ChunkSet, now: string): Partial<Record<JoinGroup,
   return times
 }
 
-/** Whether the file of a group is about to be there: its take is whole, and no join of it has failed. */
+/** Whether the joined file of a group is about to be made: it is due, and no join has failed. */
 export const isComing = (set: ChunkSet, group: JoinGroup, now: string): boolean => {
   const due = joinTimes(set, now)[group]
   return set.joinAttempts === 0 && due !== undefined && due <= now
@@ -125,8 +125,8 @@ const BEST = { primary: 'enhanced', raw: 'raw' } as const
 const NEVER = { primary: 'raw', raw: 'enhanced' } as const
 
 /**
- * Files that make the joined one, in order: what came plain stands in for a chunk that was not enhanced, in what is played
- * and in the master.
+ * The source files of the joined file, in order. A plain file replaces the missing rendition of a chunk, both in the played
+ * file and in the master.
  */
 export function sourcesOf(files: readonly ChunkFile[], group: JoinGroup): ChunkFile[] {
   const chosen = new Map<number, ChunkFile>()
@@ -137,18 +137,18 @@ export function sourcesOf(files: readonly ChunkFile[], group: JoinGroup): ChunkF
   return [...chosen.values()].sort((a, b) => a.index - b.index)
 }
 
-/** As what the joined file is filed: enhanced only when all of it is. */
+/** The rendition of the joined file: enhanced only when all of its sources are. */
 export const joinedRendition = (sources: readonly ChunkFile[], group: JoinGroup): ChunkRendition =>
   group === 'raw' ? 'raw' : sources.every((file) => file.rendition === 'enhanced') ? 'enhanced' : 'primary'
 
-/** Indexes that are not there, of `1..total`, or up to the highest that came. */
+/** The missing indexes of `1..total`, or up to the highest one that arrived. */
 export function missing(sources: readonly ChunkFile[], total: number | null): number[] {
   const have = new Set(sources.map((file) => file.index))
   const last = Math.max(total ?? 0, ...have)
   return Array.from({ length: last }, (_, i) => i + 1).filter((index) => !have.has(index))
 }
 
-/** Pause after a failed join, seconds: a full disk or a broken file must not keep the machine busy. */
+/** Seconds to wait after a failed join: a full disk or a damaged file must not keep the machine busy. */
 export const joinPause = (attempts: number): number => Math.min(3600, 60 * 2 ** Math.max(0, attempts - 1))
 
 export const codecOfPath = (path: string): Codec | undefined =>

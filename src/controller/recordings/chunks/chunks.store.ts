@@ -60,7 +60,7 @@ const ALL = chunk('sum(k.duration_seconds) OVER (ORDER BY k.idx ROWS BETWEEN UNB
 const chunkOf = (row: Row): RecordingChunk =>
   present({ ...row, id: `chunk_${row.recordingId}_${row.index}` }) as RecordingChunk
 
-/** Takes that arrive in chunks (docs/contract/recordings.md: Chunks). Every write is meant to run inside a transaction. */
+/** Takes that arrive in chunks (docs/contract/recordings.md: Chunks). Call every write inside a transaction. */
 export function chunkStore(db: Db) {
   const setOf = db.stmt<{ id: string }, SetRow>(`${SET} WHERE c.recording_id = @id`)
   const one = db.stmt<{ id: string; index: number }, Row>(`${ONE} AND k.idx = @index`)
@@ -91,18 +91,18 @@ export function chunkStore(db: Db) {
   }
   const scheduled = scheduler(db, find)
   return {
-    /** The set of a recording; undefined for one that came as one file. */
+    /** The set of a recording; undefined for one that arrived as one file. */
     find,
     /** One chunk; `index` counts from 1. */
     get,
     list: (recordingId: string): RecordingChunk[] => all.all({ id: recordingId }).map(chunkOf),
     files: (recordingId: string): ChunkFile[] => filesOf.all({ id: recordingId }),
-    /** Bytes of what is there to be played. */
+    /** Bytes of the played files. */
     bytes: (recordingId: string): number => bytes.get({ id: recordingId })?.n ?? 0,
-    /** Length of what is there, seconds. */
+    /** Length of the chunks that have arrived, seconds. */
     seconds: (recordingId: string): number => seconds.get({ id: recordingId })?.n ?? 0,
     put: putter(db, get, scheduled.schedule),
-    /** The uploads of a chunk began or ended (docs/contract/recordings.md: Chunks); false when it is in no state for that. */
+    /** The uploads of a chunk began; false when its status does not allow it (docs/contract/recordings.md: Chunks). */
     uploading: (id: string, index: number): boolean =>
       move.run({ id, index, from: '["cached","partial","failed"]', to: 'uploading' }) === 1,
     settled: (id: string, index: number, to: 'failed' | 'partial' | 'uploaded'): boolean =>
@@ -120,8 +120,8 @@ function putter(
   schedule: (id: string, now: string) => void,
 ) {
   const upsertSet = db.stmt<Params>(
-    // What was there before the first chunk came whole, and stays what is played; a master beside chunks that are to come
-    // is not the take.
+    // A file stored before the first chunk is the whole take and stays the played one, except for a master whose chunks are
+    // still to come.
     `INSERT INTO chunked_recordings (recording_id, job_id, total, changed_at, whole_at)
      VALUES (@recordingId, @jobId, @total, @now,
        (SELECT @now FROM recording_files f WHERE f.recording_id = @recordingId AND (f.rendition <> 'raw'
@@ -153,8 +153,8 @@ function putter(
        details = iif(excluded.checksum = checksum, coalesce(excluded.details, details), excluded.details)`,
   )
   /**
-   * Files a chunk; the same bytes again change nothing. `replaced` is the path of the file it takes the place of,
-   * when that is another one: unlink it after the commit.
+   * Stores a chunk; the same bytes again change nothing. `replaced` is the path of the file it replaces, if that is another
+   * one: delete it after the commit.
    */
   return (chunk: NewChunk, now: string): { chunk: RecordingChunk; fresh: boolean; replaced: string | undefined } => {
     const { details, durationSeconds, jobId, total = null, ...file } = chunk
@@ -188,9 +188,9 @@ function scheduler(db: Db, find: (id: string) => ChunkSet | undefined) {
     if (known) set.run({ id, at: joinAt(joinTimes(known, now)) })
   }
   return {
-    /** Something that decides has changed: a chunk came, the job ended. */
+    /** Updates the time of the join after a chunk arrived or the job ended. */
     schedule,
-    /** The take also came as one file: that one is played. */
+    /** The take also arrived as one file, which is played. */
     whole: (id: string, now: string): void => void whole.run({ id, now }),
   }
 }
@@ -223,7 +223,7 @@ function joins(db: Db, find: (id: string) => ChunkSet | undefined) {
       WHERE f.recording_id = @id ORDER BY f.idx`,
   )
   return {
-    /** What was told of these files, each in its place in the take. */
+    /** The details of these files, each with its place in the take. */
     pieces(id: string, sources: readonly ChunkFile[]): Piece[] {
       const paths = new Set(sources.map(({ path }) => path))
       const rows = detailsOf.all({ id }).filter(({ path }) => paths.has(path))
@@ -234,7 +234,7 @@ function joins(db: Db, find: (id: string) => ChunkSet | undefined) {
       const next = due.get({ now })
       return next && find(next.id)
     },
-    /** A group was joined from this revision, `exact` to the sample; `event` is the health event that still stands. */
+    /** A group was joined from this revision, `exact` to the sample; `event` is the health event that is still open. */
     joined: (id: string, group: JoinGroup, revision: number, exact: boolean, event: string | null): void =>
       void joined.run({
         id,
@@ -243,10 +243,10 @@ function joins(db: Db, find: (id: string) => ChunkSet | undefined) {
         raw: group === 'raw' ? revision : null,
         event,
       }),
-    /** It could not be joined: tried again later, the chunks stay as they are. */
+    /** It could not be joined, and is retried later; the chunks stay unchanged. */
     joinFailed: (set: ChunkSet, event: string | null, now: string): void =>
       void failed.run({ id: set.recordingId, event, at: isoPlus(now, joinPause(set.joinAttempts + 1)) }),
-    /** What the job asked of the encoder. */
+    /** The encoder settings of the job. */
     encoder: (jobId: string): { kbps: number; vbr: boolean } => {
       const row = encoder.get({ id: jobId })
       return { kbps: row?.kbps ?? 128, vbr: row?.vbr === 1 }
@@ -254,9 +254,9 @@ function joins(db: Db, find: (id: string) => ChunkSet | undefined) {
   }
 }
 
-/** Files of chunks that nobody needs any more. */
+/** Deletes files of chunks that are no longer needed. */
 function releases(db: Db) {
-  // Whole, joined without loss, nothing to come, nothing left to upload.
+  // Complete, joined without loss, nothing more expected, nothing left to upload.
   const due = db.stmt<{ before: string; most: number }, { id: string; jobId: string }>(
     `SELECT c.recording_id AS id, c.job_id AS jobId FROM chunked_recordings c
       WHERE c.released_at IS NULL AND c.join_at IS NULL AND c.changed_at <= @before AND c.join_exact = 1
@@ -279,9 +279,9 @@ function releases(db: Db) {
     `UPDATE chunked_recordings SET released_at = @now WHERE recording_id = @id`,
   )
   return {
-    /** Sets without a change since `before` whose files are no longer needed, the oldest first. */
+    /** Sets unchanged since `before` whose files are no longer needed, oldest first. */
     releasable: (before: string, most: number): { id: string; jobId: string }[] => due.all({ before, most }),
-    /** Forgets the files of a set: unlink them after the commit. */
+    /** Removes the rows of a set's files: delete the files after the commit. */
     release(id: string, now: string): { bytes: number; paths: string[] } {
       const files = paths.all({ id })
       forget.run({ id })

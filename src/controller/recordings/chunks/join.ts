@@ -8,7 +8,7 @@ import type { Codec } from '../../../wire/profiles.ts'
 
 interface Joining {
   codec: Codec
-  /** What the job asked of its encoder. */
+  /** The encoder settings of the job. */
   encoder: { kbps: number; vbr: boolean }
   ffmpegCommand: string
   /** Absolute paths, in order; all in one directory of their own. */
@@ -21,7 +21,7 @@ interface Joining {
 }
 
 export interface Joined {
-  /** Every sample is as it was: what it was made of is no longer needed for its sound. */
+  /** Every sample is unchanged, so the sources are no longer needed. */
   exact: boolean
   /** Hex. */
   sha256: string
@@ -33,9 +33,9 @@ type WavFile = WavHead & { dataBytes: number }
 const STEP = 1024 * 1024
 
 /**
- * Writes the files one after the other into one that any player opens: WAV sample for sample, FLAC and MP3 decoded and
- * encoded anew, because a copy of their frames has wrong lengths and a gap at every seam. It is on disk when this resolves.
- * @throws Error with a sentence for whoever looks after the machine; then nothing is left of it.
+ * Joins the files into one that any player opens: WAV sample for sample, FLAC and MP3 decoded and encoded again, because a copy
+ * of their frames would have wrong lengths and a gap at every seam. The file is on disk when this resolves.
+ * @throws Error with a message for the operator; nothing is left of the file then.
  */
 export async function joinFiles(joining: Joining): Promise<Joined> {
   const scratch: string[] = [joining.part]
@@ -52,10 +52,10 @@ export async function joinFiles(joining: Joining): Promise<Joined> {
 
 const uniform = ({ codec, files }: Joining): boolean => files.every((file) => file.endsWith(`.${codec}`))
 const sameLayout = (wavs: readonly WavFile[]): boolean => new Set(wavs.map(({ fmt }) => layoutOf(fmt))).size === 1
-/** Files that agree in it join without a change. */
+/** Files with the same layout can be joined without conversion. */
 const layoutOf = (fmt: Buffer): string => JSON.stringify([wavFormat(fmt), frameBytes(fmt)])
 
-/** Where the samples of a WAV file are. A header that was never finished is read up to the file's end. */
+/** Where the samples of a WAV file are; with an unfinished header they extend to the end of the file. */
 export async function readWav(file: string): Promise<WavFile> {
   const handle = await fs.open(file)
   try {
@@ -67,7 +67,7 @@ export async function readWav(file: string): Promise<WavFile> {
     const steps = wavHeadSteps()
     let step = steps.next()
     while (!step.done) step = steps.next(await bytes(...step.value))
-    if (!step.value) throw new Error(`${path.basename(file)} is no WAV file, or has no samples`)
+    if (!step.value) throw new Error(`${path.basename(file)} is not a WAV file, or has no samples`)
     return samples(step.value, size)
   } finally {
     await handle.close()
@@ -76,9 +76,9 @@ export async function readWav(file: string): Promise<WavFile> {
 
 function samples({ dataBytes: declared, dataOffset, fmt }: WavHead, size: number): WavFile {
   const frame = frameBytes(fmt)
-  if (frame === 0) throw new Error('the format of a WAV file cannot be read')
+  if (frame === 0) throw new Error('the format of the WAV file cannot be read')
   const available = size - dataOffset
-  // 0 and everything beyond the end: whoever wrote it did not come back to say the length.
+  // A length of 0 or beyond the end of the file was never completed by its writer.
   const dataBytes = declared === undefined || declared === 0 || declared > available ? available : declared
   return { dataBytes: dataBytes - (dataBytes % frame), dataOffset, fmt }
 }
@@ -109,7 +109,7 @@ async function joinWavs(
   return { exact: true, sha256: hash.digest('hex'), size }
 }
 
-/** Hands the bytes of a stretch of a file to `take`, one buffer at a time. */
+/** Passes a range of a file to `take`, one buffer at a time. */
 async function eachStep(
   file: string,
   from: number,
@@ -132,7 +132,7 @@ async function eachStep(
   }
 }
 
-/** ffmpeg's list demuxer reads names from a file beside the chunks. */
+/** Joins through ffmpeg's concat demuxer, which reads the names from a file next to the chunks. */
 async function joinEncoded(joining: Joining, files: readonly string[], part: string): Promise<Joined> {
   const dir = path.dirname(files[0] as string)
   const list = path.join(dir, `${path.basename(part)}.txt`)
@@ -143,11 +143,11 @@ async function joinEncoded(joining: Joining, files: readonly string[], part: str
   } finally {
     await fs.rm(list, { force: true })
   }
-  // What ffmpeg decodes of FLAC it encodes again bit for bit.
+  // FLAC is lossless: ffmpeg encodes exactly what it decoded.
   return { ...(await hashed(part, joining.signal)), exact: joining.codec === 'flac' }
 }
 
-/** Chunks that do not fit each other (a crash left one in another format): each is made like the first, then joined. */
+/** Joins chunks of different formats (as a crash may leave them): each is converted to the format of the first. */
 async function joinMixed(joining: Joining, scratch: string[]): Promise<Joined> {
   const { codec, files, part } = joining
   const plain: string[] = []
@@ -171,13 +171,13 @@ async function joinMixed(joining: Joining, scratch: string[]): Promise<Joined> {
 
 async function known(file: string): Promise<AudioFile> {
   const format: AudioFormat | undefined = await formatOf(file)
-  if (!format) throw new Error(`${path.basename(file)} is no WAV, FLAC or MP3 file`)
+  if (!format) throw new Error(`${path.basename(file)} is not a WAV, FLAC or MP3 file`)
   return { file, format }
 }
 
 const SOUND = ['-map', '0:a:0', '-vn', '-map_metadata', '-1']
 
-/** Bits to decode the first one with: none of its own may be lost. */
+/** Arguments to decode the first file without losing bits. */
 async function depthOf(file: string): Promise<string[]> {
   if (file.endsWith('.wav')) return likeness(await readWav(file))
   return ['-c:a', file.endsWith('.flac') ? 'pcm_s24le' : 'pcm_s16le']
@@ -192,7 +192,7 @@ function likeness({ fmt }: WavFile): string[] {
 const encode = ({ ffmpegCommand: command, signal, timeoutMs }: Joining, args: readonly string[]) =>
   runTool([...QUIETLY, ...args], { command, signal, timeoutMs })
 
-/** LAME's quality for a wished bitrate, as the recorder's encoder has it. */
+/** LAME's quality for a bitrate, the same as the recorder's encoder uses. */
 const VBR_STEPS = [245, 225, 190, 175, 165, 128, 112, 96, 80]
 const quality = (kbps: number): number => VBR_STEPS.filter((step) => kbps < step).length
 

@@ -53,7 +53,7 @@ interface Parts {
 const ACTOR = systemActor('chunk-joiner')
 const JOIN_FAILED = 'controller.recording.chunk_join_failed'
 const MISSING = 'controller.recording.chunks_missing'
-// One look into an index: what is due when a job ended waits no longer than that.
+// A cheap query: what becomes due without an event waits no longer than this.
 const EVERY_SECONDS = 5
 const LEAST_TIMEOUT_MS = 600_000
 const TOLD_MISSING = 50
@@ -66,8 +66,8 @@ interface Made {
 }
 
 /**
- * Joins takes that came in chunks into one playable file (ADR-0011): one at a time, behind everything else. What is
- * due stands in the database, so a restart begins where the last process ended.
+ * Joins takes that arrived in chunks into one playable file (ADR-0011), one at a time in the background. The due times are in
+ * the database, so a restart continues where the last process ended.
  */
 export class Joiner {
   private readonly parts: Parts
@@ -79,7 +79,7 @@ export class Joiner {
     this.parts = parts
   }
 
-  /** As a runner: finds what is due when nobody rang. */
+  /** As a runner: finds what became due without `wake`. */
   runner(): Runner {
     return {
       name: 'chunk-join',
@@ -94,7 +94,7 @@ export class Joiner {
     this.run().catch((e) => this.parts.log.error('chunks could not be joined', errorFields(e)))
   }
 
-  /** Joins until nothing is due; gives how many. A call during a pass makes it look once more. */
+  /** Joins until nothing is due; returns how many. A call during a pass makes it check once more. */
   run(): Promise<number> {
     this.requested = true
     this.pass ??= this.all().finally(() => {
@@ -103,9 +103,9 @@ export class Joiner {
     return this.pass
   }
 
-  /** Ends a running join; the chunks stay, and it begins anew at the next start. */
+  /** Aborts a running join; the chunks stay, and the join starts over at the next start. */
   async stop(): Promise<void> {
-    this.ending.abort(new Error('the controller stops'))
+    this.ending.abort(new Error('controller stopping'))
     await this.pass?.catch(() => undefined)
   }
 
@@ -127,7 +127,7 @@ export class Joiner {
     return iso(this.parts.clock.now())
   }
 
-  /** Joins the groups of a set that are due; gives how many files were made. */
+  /** Joins the due groups of a set; returns how many files were made. */
   private async joinSet(set: ChunkSet): Promise<number> {
     const { chunks, db } = this.parts
     const now = this.now()
@@ -166,7 +166,7 @@ export class Joiner {
     await this.store({ group, joined, set, sources }, part)
   }
 
-  /** Moves the joined file to its place and files it, unless a chunk came meanwhile or the recording is gone. */
+  /** Moves the joined file into place and stores its row, unless a chunk arrived meanwhile or the recording was deleted. */
   private async store(made: Made, part: string): Promise<void> {
     const { db, paths, recordings, takes } = this.parts
     const { recordingId } = made.set
@@ -179,13 +179,13 @@ export class Joiner {
       await place(part, path.join(takes, file))
       await paths.removing((discard) => db.tx(() => discard(this.commit(made, file, this.now()))))
     } finally {
-      // Not filed: nobody knows the file, unless a row names it, which is then of the same bytes.
+      // Delete the file unless a row refers to it.
       if (!recordings.files(recordingId).some((row) => row.path === file)) await removeFiles(takes, [file])
       paths.release(file)
     }
   }
 
-  /** `<folder>/<id>.<ext>`, with a part of the checksum where that name is taken; undefined when the recording is gone. */
+  /** `<folder>/<id>.<ext>`, with part of the checksum when that name is taken; undefined when the recording was deleted. */
   private claimPath({ group, joined, set, sources: [first] }: Made): string | undefined {
     const { ids, paths, recordings } = this.parts
     if (!first || !recordings.find(set.recordingId)) return undefined
@@ -198,7 +198,7 @@ export class Joiner {
     return paths.claim(same ? [same.path, ...names] : names, taken)
   }
 
-  /** Files it; gives the paths it takes the place of. Does nothing when the set has changed since it was read. */
+  /** Stores the row; returns the paths of replaced files. Does nothing when the set has changed since it was read. */
   private commit({ group, joined, set, sources }: Made, file: string, now: string): string[] {
     const { chunks, health, recordings } = this.parts
     const { recordingId } = set
@@ -206,7 +206,7 @@ export class Joiner {
     if (!fresh || fresh.wholeAt !== null || revisionOf(fresh, group) !== revisionOf(set, group)) return []
     const rows = recordings.files(recordingId)
     if (group === 'raw' && rows.some((row) => row.rendition === 'raw' && row.joined === 0)) {
-      // The master came whole: it is kept, and so are its chunks.
+      // The master also arrived as one file, which is kept along with its chunks.
       chunks.joined(recordingId, group, revisionOf(set, group), false, set.joinEvent)
       return []
     }
@@ -235,14 +235,14 @@ export class Joiner {
     const event = this.updateEvent(fresh, group, gaps, now)
     chunks.joined(recordingId, group, revisionOf(set, group), joined.exact, event)
     health.judge(recordingId, now)
-    // Chunks are sent one by one as they come, the master as the one file it is.
+    // Chunks are uploaded one by one as they arrive, the master as one file.
     if (group === 'raw') this.parts.events.emit('recording.cached', { now, piece: 'master', queued: [], recordingId })
     const details = { chunkCount: sources.length, fileName: path.basename(file), rendition, size: joined.size }
     this.writeAudit(set, 'succeeded', now, { ...details, ...gaps }, before)
     return replaced ? [replaced] : []
   }
 
-  /** A set that is joined anew keeps its place: what is played must be the newer one. */
+  /** A set that is joined again keeps its rendition, so that the newer file is the one that is played. */
   private renditionOf(set: ChunkSet, group: JoinGroup, sources: ChunkFile[]): ChunkRendition {
     const before = this.parts.recordings.files(set.recordingId).find((row) => row.rendition !== 'raw')
     return group === 'primary' && set.primaryJoined !== null && before
@@ -250,12 +250,12 @@ export class Joiner {
       : joinedRendition(sources, group)
   }
 
-  /** The event that stands after a join: a failure is over, and holes in what is played are a warning until they close. */
+  /** The event that is open after a join: a failure is resolved; gaps in the played file are a warning until they close. */
   private updateEvent(set: ChunkSet, group: JoinGroup, gaps: object | undefined, now: string): string | null {
     const { health } = this.parts
     const standing = set.joinEvent === null ? undefined : health.find(set.joinEvent)
     if (group === 'raw' && standing?.type !== JOIN_FAILED) return set.joinEvent
-    // One that somebody resolved by hand stays as it is.
+    // An event that somebody resolved by hand stays unchanged.
     if (standing && standing.status !== 'resolved') health.move(standing.id, 'resolve', { by: ACTOR.id, now })
     return group === 'primary' && gaps ? this.opened(set, MISSING, 'warning', { ...gaps }, now) : null
   }
@@ -273,7 +273,7 @@ export class Joiner {
     return health.open(about, now).event.id
   }
 
-  /** The chunks stay; it is tried again later. Told once for each row of failures. */
+  /** The chunks stay, and the join is retried later. Only the first of consecutive failures opens an event. */
   private failed({ recordingId }: ChunkSet, why: string): void {
     const { chunks, db, health, log } = this.parts
     const now = this.now()
@@ -289,7 +289,7 @@ export class Joiner {
     })
   }
 
-  /** `before`: the file it takes the place of. */
+  /** `before`: the replaced file. */
   private writeAudit(
     set: ChunkSet,
     outcome: 'failed' | 'succeeded',

@@ -17,15 +17,15 @@ interface Parts {
 
 const EVERY_SECONDS = 3600
 const BATCH = 100
-// A recorder that was cut off comes with its last chunks within this time; later ones are known to be joined.
+// A recorder that was cut off sends its last chunks within this time; chunks sent again later are known to be joined.
 const KEPT_MS = 24 * 3600 * 1000
 
 /**
- * Deletes the files of chunks a day after they were joined, where the joined files hold every sample of them: lossless
- * takes would lie on the disk twice. Rows first, then files (ADR-0024).
+ * Deletes the files of chunks a day after they were joined without loss, so that lossless takes do not occupy the disk twice.
+ * Rows first, then files (ADR-0024).
  */
 export function releaseRunner({ audit, chunks, db, log, paths }: Parts): Runner {
-  /** Forgets the chunks of one take; gives the paths of their files. */
+  /** Removes the chunk files of one take from the database; returns their paths. */
   const release = (id: string, jobId: string, now: string): string[] => {
     const { bytes, paths: files } = chunks.release(id, now)
     audit.write(

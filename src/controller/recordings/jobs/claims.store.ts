@@ -5,13 +5,13 @@ import type { Db, SqlValue } from '../../store/db.ts'
 import type { ActiveCapture } from '../library/conflicts.rules.ts'
 import type { JobStore } from './jobs.store.ts'
 
-/** What an agent says of itself when it asks for work. */
+/** What an agent states when it claims a job. */
 export interface ClaimRequest {
-  /** Jobs it holds, when it tells. */
+  /** The jobs it has, if stated. */
   holding?: readonly string[] | undefined
-  /** It may open no further device: only a job that joins a running capture will do. */
+  /** It cannot open another device: only a job that joins a running capture may be claimed. */
   joinOnly?: boolean | undefined
-  /** It gives an open device to every job of it. */
+  /** It shares an open device among all jobs that use it. */
   shares?: boolean | undefined
 }
 
@@ -23,10 +23,10 @@ interface Asked {
   shares: number
 }
 
-// A capture begins some time after its claim, and a device is free some time after its last sample.
+// A capture begins shortly after its claim, and a device is free shortly after its last sample.
 const SLACK_SECONDS = 3
 
-// Was handed to this node, never confirmed and is not held: lost on the way.
+// Was handed to this node, never confirmed, and the node does not have it: lost on the way.
 const lost = (job: string): string => `${job}.status = 'running' AND ${job}.confirmed_at IS NULL
   AND @holding IS NOT NULL AND ${job}.id NOT IN (SELECT value FROM json_each(@holding))`
 const member = (job: string, name: string): string => `json_extract(${job}.command, '$.${name}')`
@@ -38,14 +38,14 @@ const endOf = (job: string): string =>
 // Captures that have the device of a waiting job open.
 const CAPTURING = `r.node_id = q.node_id AND r.status = 'running' AND r.id <> q.id
   AND r.capture_interface IS q.capture_interface AND ${endOf('r')} > unixepoch(@now) AND NOT (${lost('r')})`
-// Such a capture can be shared when it is of the same group and wide enough: the agent cuts the new member from it.
+// A capture can be shared by a job of the same group if it is wide enough: the agent takes the channels from it.
 const ALIKE = `${member('r', 'captureDevice')} = ${member('q', 'captureDevice')}
   AND ${member('r', 'captureSampleRate')} = ${member('q', 'captureSampleRate')}`
 const JOINS = `EXISTS (SELECT 1 FROM recording_jobs r WHERE ${CAPTURING}
   AND r.capture_group = q.capture_group AND ${ALIKE} AND ${span('r')} >= ${span('q')})`
-// An agent that shares has the device open with all its channels: only another way of opening it has to wait.
+// A sharing agent opens the device with all its channels: only a job that opens it differently has to wait.
 const WAITS = `EXISTS (SELECT 1 FROM recording_jobs r WHERE ${CAPTURING} AND NOT (@shares = 1 AND ${ALIKE}))`
-// A device is never opened twice: who cannot join waits (docs/contract/recordings.md: Devices and groups).
+// A device is never opened twice: a job that cannot join waits (docs/contract/recordings.md: Devices and groups).
 const CLAIMABLE = `q.node_id = @nodeId AND (q.status = 'queued' OR (${lost('q')}))
   AND (${JOINS} OR (@joinOnly = 0 AND NOT ${WAITS}))`
 
@@ -106,12 +106,12 @@ export function claimStore(db: Db, jobs: JobStore, leaseSeconds: number) {
       const at = free.get(asked(nodeId, {}, now))?.at
       return at == null ? undefined : Math.max(1, Math.ceil(at - Date.parse(now) / 1000))
     },
-    /** The oldest job that need not wait, with the members of its capture group when `group`; [] when there is none. */
+    /** Claims the oldest job that need not wait and, with `group`, the others of its capture group; [] when there is none. */
     claimNext(nodeId: string, asking: ClaimRequest, group: boolean, now: string): Job[] {
       const all = asked(nodeId, asking, now)
       const next = waiting.get(all)
       if (!next) return []
-      // Before the first is claimed: those that begin together are one capture, as wide as the widest.
+      // Selected before the first one is claimed: those that begin together are one capture, as wide as the widest.
       const rest = group && next.group ? siblings.all({ ...all, group: next.group, id: next.id }) : []
       return [next, ...rest].flatMap(({ id }) => take(id, nodeId, now))
     },
@@ -121,7 +121,7 @@ export function claimStore(db: Db, jobs: JobStore, leaseSeconds: number) {
       if (!job) throw conflict('job_not_claimable', 'Recording job is not claimable')
       return job
     },
-    /** Puts a claim back whose answer never arrived; a confirmed or renewed one is left alone. */
+    /** Undoes a claim whose response never arrived; false when it was confirmed or renewed. */
     release: (job: Job): boolean => release.run({ id: job.id, startedAt: job.startedAt ?? '' }) === 1,
   }
 }

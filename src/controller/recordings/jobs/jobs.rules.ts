@@ -3,7 +3,7 @@ import { spreadGrams } from '../library/search.rules.ts'
 
 export const isRetryable = ({ status }: Job): boolean => status === 'failed' || status === 'cancelled'
 
-/** Whether it can be asked to stop; one that was asked already cannot (docs/contract/recordings.md: States of a job). */
+/** Whether it can be asked to stop, which is possible once (docs/contract/recordings.md: States of a job). */
 export const isStoppable = ({ status }: Job): boolean => status === 'queued' || status === 'running'
 
 interface Others {
@@ -11,7 +11,7 @@ interface Others {
   isSuperseded(job: Job): boolean
 }
 
-/** What is there of a recording belongs to a later job, or to one that delivered late: a retry would purge it. */
+/** The stored files belong to a later job, or to one that delivered late: a retry would delete them. */
 const SUPERSEDED = 'superseded_by_retry'
 
 /** Why these jobs cannot all be retried, in this order (docs/contract/recordings.md: Retry); undefined when they can. */
@@ -38,13 +38,13 @@ export function singleRetryFault(job: Job, { activeOf, isSuperseded }: Others) {
 }
 
 const supersededWords = ({ id, recordingId }: Job): string =>
-  `Another job of recording ${recordingId} has taken the place of ${id}, and a retry would delete what it stored: retry the recording's newest job if that failed, or start a new recording`
+  `Another job of recording ${recordingId} has replaced ${id}, and a retry would delete what it stored: retry the recording's newest job if that failed, or start a new recording`
 
-/** Reasons of jobs that ended by bookkeeping: their lease ran out while the agent was cut off (ADR-0009). */
+/** Reasons of jobs whose lease ran out, for example while the agent was cut off (ADR-0009). */
 export const LEASE_EXPIRED = 'lease_expired'
 export const STOP_EXPIRED = 'stop_request_lease_expired'
 
-/** An operator asked for the end, and the agent obeyed: nothing went wrong. */
+/** The job was stopped by an operator: nothing went wrong. */
 export const OPERATOR_STOP = 'controller_stop_requested'
 
 export const isLeaseReason = (reason: string | undefined): boolean =>

@@ -16,24 +16,24 @@ interface Parts {
   recordings: RecordingStore
 }
 
-/** What the end of a job did to its recording: the status it has now, and the health event it opened. */
+/** The effect of a job's end: the recording's status and the health event opened. */
 interface Ended {
   healthEventId?: string
   recordingStatus: RecordingStatus
 }
 
 /**
- * The one place where jobs end, or are asked to: job, recording, chunks and health in the caller's transaction; whoever waits
- * for the node's device hears of it after the commit.
+ * The only place where jobs end or are asked to stop: updates job, recording, chunks and health in the caller's transaction.
+ * Claims that wait for the node's device are woken after the commit.
  */
 export function jobService({ chunks, events, health, jobs, leases, recordings }: Parts) {
   const changed = ({ id, nodeId, recordingId }: Job): void =>
     events.emit('job.changed', { id, nodeId, recordingId, status: jobs.get(id).status })
 
   return {
-    /** Tells that a job is another one now: made, claimed. */
+    /** Announces that a job was created, claimed or changed. */
     changed,
-    /** The take has arrived: its job is completed, also one whose lease had run out (ADR-0009). */
+    /** The take has arrived: completes its job, even one whose lease had run out (ADR-0009). */
     complete(job: Job, now: string): void {
       if (endedByLease(job)) leases.revive(job.id, now)
       else leases.end(job.id, 'completed', null, now)
@@ -60,7 +60,7 @@ export function jobService({ chunks, events, health, jobs, leases, recordings }:
       )
       return { healthEventId: event.id, recordingStatus }
     },
-    /** An operator's stop: a claimed job is asked to end, a waiting one ends at once; false when neither was to stop. */
+    /** An operator's stop: asks a claimed job to stop, ends a queued one at once; false when there is nothing to stop. */
     stop(job: Job | undefined, recordingId: string, now: string): boolean {
       const stopped = job !== undefined && leases.stop(job.id, now)
       if (job) changed(job)

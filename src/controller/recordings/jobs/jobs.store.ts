@@ -53,7 +53,7 @@ interface JobBoard {
   total: number
 }
 
-/** The reading side of recording jobs; what a list shows is what the gate lets the caller open. */
+/** Reads recording jobs; lists contain the jobs that the caller may open. */
 export function jobStore(db: Db) {
   const lister = new Lister<{ id: string }>(db, { columns: 'j.id', from: 'recording_jobs j' })
   const rowsOf = db.stmt<{ ids: string }, JobRow>(
@@ -67,7 +67,7 @@ export function jobStore(db: Db) {
     `SELECT ${JOB_COLUMNS} FROM recording_jobs j
       WHERE j.recording_id = @id AND j.status IN ('queued', 'running', 'stop_requested')`,
   )
-  // The order of `seq`, not of the clock, which may go back.
+  // By `seq`, not by time: the clock may be set back.
   const superseded = db.stmt<{ id: string }, { yes: number }>(
     `SELECT EXISTS (SELECT 1 FROM recording_jobs o WHERE o.recording_id = j.recording_id AND o.id <> j.id
         AND (o.seq > j.seq OR o.status = 'completed'))
@@ -99,7 +99,7 @@ export function jobStore(db: Db) {
       const row = active.get({ id: recordingId })
       return row && jobOf(row)
     },
-    /** Whether its recording has a newer job, or audio of another one. */
+    /** Whether its recording has a newer job, or files of another one. */
     isSuperseded: ({ id }: Job): boolean => superseded.get({ id })?.yes === 1,
     /** One page of what the caller may see, newest first, and counts over all of it. */
     board(visibility: Visibility, filters: JobFilters): JobBoard {

@@ -5,7 +5,7 @@ import type { Db } from '../../store/db.ts'
 import { LEASE_EXPIRED, STOP_EXPIRED } from './jobs.rules.ts'
 import { JOB_COLUMNS, type JobRow, type JobStore, jobOf } from './jobs.store.ts'
 
-/** How jobs are held and end: every change of state is one guarded UPDATE (docs/contract/recordings.md: States of a job). */
+/** Leases and ends of jobs: every change of state is one guarded UPDATE (docs/contract/recordings.md: States of a job). */
 export function leaseStore(db: Db, jobs: JobStore, leaseSeconds: number) {
   const renew = db.stmt<{ id: string; nodeId: string; now: string; lease: string; progress: string | null }>(
     `UPDATE recording_jobs SET last_heartbeat_at = @now, lease_expires_at = @lease, confirmed_at = coalesce(confirmed_at, @now),
@@ -39,10 +39,10 @@ export function leaseStore(db: Db, jobs: JobStore, leaseSeconds: number) {
   const lease = (now: string): string => isoPlus(now, leaseSeconds)
 
   return {
-    /** Seconds a heartbeat may wait for news: the next one has to come well before the lease is over. */
+    /** Seconds a heartbeat may wait for news, so that the next one arrives well before the lease is over. */
     longestWait: Math.floor(leaseSeconds / 3),
     /**
-     * Renews the lease; without a `progress` the one told last stands.
+     * Renews the lease; without a new progress the last one stays.
      * @throws Fail 409 `job_not_heartbeatable` for a job that ended or that another claimer holds.
      */
     heartbeat(id: string, nodeId: string, reported: JobProgress | undefined, now: string): Job {
@@ -60,7 +60,7 @@ export function leaseStore(db: Db, jobs: JobStore, leaseSeconds: number) {
     /** Ends an active job; false when it had ended before. */
     end: (id: string, to: 'completed' | 'failed' | 'cancelled', reason: string | null, now: string): boolean =>
       end.run({ id, to, reason, now }) === 1,
-    /** A take that came after its lease: the job is completed after all (ADR-0009). */
+    /** Completes a job whose take arrived after its lease had run out (ADR-0009). */
     revive: (id: string, now: string): boolean => revive.run({ id, now }) === 1,
     expired: (now: string, most: number): Job[] => expired.all({ now, most }).map(jobOf),
     /** After a restart every running lease gets one full lease to be renewed in, whatever the clock said before. */

@@ -1,5 +1,4 @@
-// What cannot be recorded as it is asked for is refused before anything is made of it: by every start, and by a schedule
-// when it is written. One place, so that all of them refuse the same.
+// Validation of captures, shared by every start and by the writing of schedules, so that all of them refuse the same.
 
 import { type Fail, invalid } from '../../../kernel/fail.ts'
 import type { Interface } from '../../../wire/nodes.ts'
@@ -35,7 +34,7 @@ const fault = (reason: Reason, field: string, title: string, way: string): Captu
   way,
 })
 
-/** As a Fail: 400 with the way out as its issue. */
+/** As a Fail: 400 with the remedy as its issue. */
 export const refusal = ({ field, reason, title, way }: CaptureFault): Fail => invalid(title, [field], way, reason)
 
 const SELECTION = 'captureChannelSelection'
@@ -80,7 +79,7 @@ export function outputsOf({ captureChannels, channelMap, channelMode }: Command)
 export const commandFault = (command: Command, device: Interface | undefined): CaptureFault | undefined =>
   stereoFault(command) ?? codecFault(command) ?? deviceFault(command, device)
 
-/** Stereo of more than two would drop the others without a word. An assigned map says itself which two it takes. */
+/** Stereo of more than two channels would silently drop the others. An assigned map says which two it takes. */
 function stereoFault({ captureChannels, captureChannelSelection, channelMap, channelMode }: Command) {
   if ((channelMap?.channelMode ?? channelMode) !== 'stereo') return undefined
   const taken = captureChannelSelection?.length ?? (channelMap ? 2 : captureChannels)
@@ -109,15 +108,15 @@ function codecFault(command: Command): CaptureFault | undefined {
 }
 
 /**
- * Whether the take is enhanced. The chain makes one voice of all channels (ADR-0017), so a take of
- * more than two channels that are to stay apart is recorded as it is: never less than what was asked for.
+ * Whether the take is enhanced. The chain mixes all channels into one voice (ADR-0017), so a take of more than two separate
+ * channels is recorded without it.
  */
 export function isEnhanced({ enhancement }: Pick<Profile, 'enhancement'>, command: Command): boolean {
   const mode = command.channelMap?.channelMode ?? command.channelMode
   return enhances(enhancement) && !(mode === 'multichannel' && outputsOf(command) > 2)
 }
 
-/** Only what is opened directly has to fit: everything else converts. */
+/** Only a device that is opened directly has to match: all other ways convert. */
 function deviceFault(command: Command, device: Interface | undefined): CaptureFault | undefined {
   const { captureFormat: format, captureSampleRate: rate } = command
   if (!(CAPTURE_FORMATS as readonly string[]).includes(format))
@@ -139,11 +138,11 @@ function deviceFault(command: Command, device: Interface | undefined): CaptureFa
 const isDirect = ({ captureBackend = 'alsa', captureDevice }: Command): boolean =>
   captureBackend === 'alsa' && captureDevice.startsWith('hw:')
 
-/** Whether a device has a rate. An agent may tell a range by its ends, and none when it could not ask. */
+/** Whether a device supports a rate. Agents report a range by its ends, or nothing when it is unknown. */
 const hasRate = ({ sampleRates }: Pick<Interface, 'sampleRates'>, rate: number): boolean =>
   sampleRates.length === 0 || (rate >= Math.min(...sampleRates) && rate <= Math.max(...sampleRates))
 
-/** The rate for a device when nobody asks for one: the usual, or the nearest it has. */
+/** The default rate for a device: the usual one, or the nearest it supports. */
 export const rateFor = (device: Interface | undefined, usual: number): number =>
   !device || hasRate(device, usual)
     ? usual
@@ -160,10 +159,10 @@ const MP3_KBPS = 320
 const ENHANCED_HZ = 48_000
 /** Headers, and a clock that is a little off. */
 const MARGIN = 0.95
-/** Nothing sensible is cut shorter: such a limit is met as it always was, by the refusal of the upload. */
+/** Chunks are never shorter: with such a low limit the upload is refused instead. */
 const SHORTEST_SECONDS = 10
 
-/** At most this many bytes per second of a finished file; flac is counted as if it saved nothing. */
+/** Upper bound of the bytes per second of a finished file; flac is counted without compression. */
 function bytesPerSecond(command: Command): number {
   if (command.outputCodec === 'mp3') return (MP3_KBPS * 1000) / 8
   const sample = SAMPLE_BYTES[command.captureFormat] ?? WIDEST_SAMPLE

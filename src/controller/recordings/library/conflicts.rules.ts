@@ -29,7 +29,7 @@ const sameDevice = (a: ActiveCapture, request: CaptureRequest): boolean =>
 const overlaps = (a: ActiveCapture, request: CaptureRequest): boolean =>
   a.from < request.until && request.from < a.until
 
-/** Channels both want; 'all' of a side that selected none meets everything. */
+/** The channels both use; a side without a selection uses all of them. */
 function shared(a: ActiveCapture, request: CaptureRequest): number[] | 'all' | undefined {
   if (!a.selection || !request.selection) return request.selection ?? a.selection ?? 'all'
   const both = request.selection.filter((index) => a.selection?.includes(index))
@@ -37,7 +37,7 @@ function shared(a: ActiveCapture, request: CaptureRequest): number[] | 'all' | u
 }
 
 /**
- * Whether the wish may be captured beside what is active on the node; gives the capture group to join, if any
+ * Checks a request against the active captures of the node; returns the capture group to join, if any
  * (docs/contract/recordings.md: Devices and groups).
  * @throws Fail 409 `capture_channels_busy` or `node_capture_capacity_reached`.
  */
@@ -56,8 +56,8 @@ export function admit(active: readonly ActiveCapture[], request: CaptureRequest,
 }
 
 /**
- * A conflict names the other take, its job and its room to who may see it; to others the channels are in use, and that
- * is all: a device may serve rooms that are not theirs.
+ * Removes the other take, its job and its room from a conflict for callers who may not see it: a device may serve several
+ * rooms.
  */
 export function redactForeign<T>(sees: (recordingId: string) => boolean, step: () => T): T {
   try {
@@ -73,7 +73,7 @@ export function redactForeign<T>(sees: (recordingId: string) => boolean, step: (
 function channelsBusy(rival: ActiveCapture, request: CaptureRequest, busy: number[] | 'all'): Fail {
   const words = busy === 'all' ? 'Capture interface is already in use' : 'Requested channels are already in use'
   return new Fail(409, 'capture_channels_busy', words, {
-    // When the other take will be over, for who tries again.
+    // When the other take will be over, for the retry.
     details: { conflictEndsAt: iso(rival.until) },
     body: {
       busyChannels: busy === 'all' ? [] : busy,

@@ -12,7 +12,7 @@ interface Parts {
   service: RecordingService
 }
 
-// The node is named in the body; without one a scoped caller is refused like for a node that is not theirs.
+// The node is named in the body; without a node a scoped caller is refused as for a foreign one.
 const nodeOfBody = (_: unknown, body: unknown) => {
   const id = (body as { nodeId?: unknown } | undefined)?.nodeId
   return { type: 'node', id: typeof id === 'string' && id ? id : '__invalid_node__' }

@@ -10,7 +10,7 @@ export interface Picked {
   ids: string
   /** How many recordings are in them. */
   n: number
-  /** The range of each order that cells know: a walk need not begin before, nor go on behind. */
+  /** The range of each order that cells know, which bounds a walk. */
   healthFrom: string | null
   healthTo: string | null
   sourceFrom: string | null
@@ -19,7 +19,7 @@ export interface Picked {
   statusTo: string | null
 }
 
-/** Recordings that grants or refusals name one by one, where that changes what their cell says. */
+/** Recordings named individually by grants or denials, where that differs from the visibility of their cell. */
 export interface Exceptions {
   /** Visible although their cell is not. */
   also: number[]
@@ -27,7 +27,7 @@ export interface Exceptions {
   not: number[]
 }
 
-// As `r` a scope looks like a recording that nobody named.
+// As `r` a scope looks like a recording that no grant names.
 const SCOPES = `(SELECT id AS scope_id, NULL AS id, nullif(node_id, '') AS node_id, nullif(room_id, '') AS room_id,
   nullif(schedule_id, '') AS schedule_id FROM recording_scopes) r`
 const PICKED = `count(*) AS cells, json_group_array(c.id) AS ids, coalesce(sum(c.n), 0) AS n, min(c.health) AS healthFrom,
@@ -48,7 +48,7 @@ export function recordingCounts(db: Db) {
   })
   return {
     pick: (conditions: Condition[]): Picked => cells.aggregate(PICKED, conditions),
-    /** Scopes within reach, without what is named one by one. */
+    /** Visible scopes, without recordings named individually. */
     scopes: (visibility: Visibility): number[] =>
       scopes.all(visibility.recordings(), 'r.scope_id').map((row) => row.id),
     exceptions(visibility: Visibility): Exceptions {

@@ -10,7 +10,7 @@ import type { visibilities } from '../../http/visibility.ts'
 import { changedTags } from './recordings.rules.ts'
 import type { RecordingStore } from './recordings.store.ts'
 
-/** What changing the library stands on; `takes` is the directory of the stored files. */
+/** `takes` is the directory of the stored files. */
 interface Editing {
   events: Events
   log: Log
@@ -21,7 +21,7 @@ interface Editing {
 }
 
 const MOST_TAGS = 32
-/** Recordings deleted in one transaction: a few milliseconds, because each moves in the counts of the library. */
+/** Recordings deleted in one transaction: a few milliseconds, because each changes the counts of the library. */
 const AT_ONCE = 40
 
 const one = (p: { id: string }) => ({ type: 'recording', id: p.id })
@@ -69,7 +69,7 @@ const metadataRoutes = ({ visibility, recordings }: Editing): AnyRoute[] => [
   }),
 ]
 
-// What a bulk edit can change; a hundred whole recordings would make a row of the audit of megabytes.
+// What a bulk edit can change; a hundred whole recordings would make an audit row of megabytes.
 const auditFields = ({ folder, id, tags }: Recording) => ({ folder, id, tags })
 
 /** @throws Fail 400 when a recording would carry too many. */
@@ -81,7 +81,7 @@ function tagsOf({ id, tags }: Recording, changes: BulkMetadata): string[] | unde
 }
 
 const deletionRoutes = ({ events, log, paths, visibility, recordings, takes }: Editing): AnyRoute[] => {
-  /** A transaction that deletes recordings, then their files and what has arrived of unfinished uploads. */
+  /** Runs a transaction that deletes recordings, then deletes their files and the parts of unfinished uploads. */
   const withFileRemoval = async (
     ids: string[],
     write: (discard: (files: readonly string[]) => void) => Promise<Done<null>>,
@@ -120,7 +120,7 @@ const deletionRoutes = ({ events, log, paths, visibility, recordings, takes }: E
       body: RecordingIds,
       run: async ({ body, principal }, commit) => {
         const chosen = recordings.selected(visibility(principal, 'recording:delete'), body.recordingIds)
-        // One that may not be deleted leaves every other where it is.
+        // If one may not be deleted, none is.
         for (const { id } of chosen) recordings.mustBeOver(id)
         for (let at = 0; at < chosen.length; at += AT_ONCE) {
           const batch = chosen.slice(at, at + AT_ONCE)

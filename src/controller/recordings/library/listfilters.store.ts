@@ -4,7 +4,7 @@ import type { Db } from '../../store/db.ts'
 import { type Condition, when } from '../../store/filter.ts'
 import { caseVariants } from './search.rules.ts'
 
-/** A filter that no cell answers: its condition, how many it leaves at most, and their list when those are few. */
+/** A filter that cells cannot answer: its condition, how many it matches at most, and their list when there are few. */
 export interface Residual {
   condition: Condition
   /** The folders it leaves, when there are few: a JSON array. */
@@ -17,7 +17,7 @@ const FEW_FOLDERS = 300
 
 const listed = (name: string): string => `(SELECT value FROM json_each(@${name}))`
 
-/** The filters of a list that look at each recording: folder, tag, upload policy, dates. */
+/** The filters that need each recording: folder, tag, upload policy, dates. */
 export function listFilters(db: Db): (filters: RecordingFilters, small: number) => Residual[] {
   const folders = db.stmt<object, { value: string; n: number }>(
     `SELECT value, n FROM recording_facet_totals WHERE facet = 'folder'`,

@@ -1,17 +1,17 @@
 import type { Clock } from '../../../kernel/clock.ts'
 
-/** Who else keeps a take: nobody may delete or replace the audio of one that is held. */
+/** Takes in use: the audio of one that is held must not be deleted or replaced. */
 export interface OpenPlaybacks {
-  /** The take is being sent; call the answer once it no longer is. Calling it again does nothing. */
+  /** The take is being sent; call the returned function when it no longer is. Calling it again does nothing. */
   hold(recordingId: string): () => void
-  /** A player was given the take, or has just read from it: it comes back for more within these seconds. */
+  /** A player received the take or has just read from it, and is expected to read more within these seconds. */
   expect(recordingId: string, seconds: number): void
   held(recordingId: string): boolean
 }
 
 /**
- * Takes that are being listened to or downloaded. Lives in memory: after a restart no stream is open, and a player that
- * comes back is expected anew. No timers: what has run out is dropped when the next one comes.
+ * Takes that are being played or downloaded. Kept in memory: after a restart no stream is open, and a player that returns is
+ * expected again. Without timers: expired entries are dropped when the next one is added.
  */
 export function openPlaybacks(clock: Clock): OpenPlaybacks {
   const open = new Map<string, number>()

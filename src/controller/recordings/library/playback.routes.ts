@@ -16,7 +16,7 @@ import { byRendition, chosenFile, contentTypeOf, downloadName } from './recordin
 import type { RecordingFile, RecordingStore } from './recordings.store.ts'
 import type { TicketStore } from './tickets.store.ts'
 
-/** What playing stands on; `takes` is the directory of the stored files. */
+/** `takes` is the directory of the stored files. */
 interface Playback {
   notifier: Notifier
   clock: Clock
@@ -33,13 +33,13 @@ interface Playback {
 const DOWNLOAD_SECONDS = 600
 const PLAYER_SPARE_SECONDS = 3600
 const LONGEST_SECONDS = 86_400
-// A take that came in chunks is joined behind its upload: what is whole is waited for, as long as players wait.
+// A take that arrived in chunks is joined in the background: requests wait for it about as long as players do.
 const JOIN_SECONDS = 50
 // A player reads ahead and comes back.
 const PAUSE_SECONDS = 120
-// Answers of one user at once, those that wait for a join among them.
+// Simultaneous responses per user, including those that wait for a join.
 const MOST_PER_USER = 16
-// How long an ended session still gets more of a file.
+// How often the session is checked while a file is sent.
 const CHECK_MS = 5000
 
 const one = (p: { id: string }) => ({ type: 'recording', id: p.id })
@@ -49,7 +49,7 @@ const download = { auth: 'user', permission: 'recording:download', target: one }
 /** Listening and downloading: tickets for players, and the bytes with HEAD, Range and conditional requests. */
 export const playbackRoutes = (playback: Playback): AnyRoute[] => [...ticketRoutes(playback), ...mediaRoutes(playback)]
 
-/** The file to play; of a take that is being joined, once it is: one joined before holds less. Undefined when there is none. */
+/** The file to play, after waiting for a join under way: an earlier joined file is incomplete. Undefined when there is none. */
 async function stored(
   { chunks, clock, notifier, recordings }: Playback,
   id: string,
@@ -146,7 +146,7 @@ const downloadRoute = (playback: Playback): AnyRoute =>
     },
   })
 
-/** Whether the session goes on; looked up again every few seconds. */
+/** Whether the session is still valid; looked up every few seconds. */
 function sessionCheck({ clock, principals }: Playback, principal: UserPrincipal): () => boolean {
   let checkedAt = clock.monotonic()
   let lasts = true

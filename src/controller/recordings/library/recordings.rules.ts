@@ -8,7 +8,7 @@ import {
 } from '../../../wire/recordings.ts'
 import type { Column } from '../../http/csv.ts'
 
-/** How a stored file is filed: `primary` came without a rendition. */
+/** The rendition of a stored file; `primary` for one that was sent without a rendition. */
 export type StoredRendition = 'primary' | Rendition
 
 const SECURED: ReadonlySet<RecordingStatus> = new Set(['cached', 'partial', 'uploaded'])
@@ -17,7 +17,7 @@ const ACTIVE: ReadonlySet<RecordingStatus> = new Set(['queued', 'recording'])
 /** Whether the take is still being made. */
 export const isActive = (status: RecordingStatus): boolean => ACTIVE.has(status)
 
-/** Whether what is played was stored; it stays so where a policy has deleted it since. */
+/** Whether the played file was stored, even if a policy has deleted it since. */
 export const isSecured = (status: RecordingStatus): boolean => SECURED.has(status)
 
 /** Tags without blanks and repetitions; of two that differ only in case the first spelling stays. */
@@ -31,8 +31,8 @@ export function distinctTags(tags: readonly string[]): string[] {
 }
 
 /**
- * What a recording becomes when its take ended as `to`. Audio that is stored is never called lost: a secured
- * recording keeps its status, and a failure with a file leaves it `partial`.
+ * The status of a recording after its take ended as `to`. Stored audio never counts as lost: a secured recording keeps its
+ * status, and a failure with a file leaves it `partial`.
  */
 export function settledStatus(
   from: RecordingStatus,
@@ -53,7 +53,7 @@ const PREFERENCE: Record<'default' | Rendition, readonly StoredRendition[]> = {
   raw: ['raw', 'primary'],
 }
 
-/** Stored files by what they are filed as. */
+/** Stored files by rendition. */
 export const byRendition = <F extends { rendition: StoredRendition }>(
   files: readonly F[],
 ): Partial<Record<StoredRendition, F>> =>
@@ -70,7 +70,7 @@ export function chosenFile<F>(
 
 const extensionOf = (path: string): string => /\.(mp3|flac|wav)$/.exec(path)?.[0] ?? '.mp3'
 
-/** Content type by extension: what a sender once claimed is never echoed to a browser. */
+/** Content type by extension: the type that a sender claimed is never sent to a browser. */
 export const contentTypeOf = (path: string): string => CONTENT_TYPES[extensionOf(path).slice(1) as Codec]
 
 /**

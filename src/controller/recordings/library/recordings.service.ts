@@ -36,26 +36,26 @@ interface StartParts {
   settings: SettingsApi
 }
 
-/** The one place where recordings start, for HTTP and for schedules alike. */
+/** The only place where recordings start, for HTTP and for schedules. */
 export function recordingService(parts: StartParts) {
-  /** Nobody reads in a conflict of a recording that is not theirs to see. */
+  /** Conflicts must not reveal recordings that the caller may not see. */
   const redacted = (principal: UserPrincipal, step: () => rules.Started): rules.Started =>
     redactForeign((id) => parts.scope.decide(principal, 'recording:read', { type: 'recording', id }).allowed, step)
 
   return {
     /**
-     * Whether a take could be made, as far as it can be known before its time: device, channels, codec, rate.
+     * Checks whether a take could be made, as far as that is known in advance: device, channels, codec, rate.
      * @throws Fail like a start: 404 without the profile, 409 without the interface, 400 for what does not fit.
      */
     plan(node: Node, asked: Asked, profileId: string): void {
       const { shape } = placed(parts, node, asked)
       commandOf(parts, { node, profile: parts.profiles.get(profileId), seconds: 1, shape }, '', '')
     },
-    /** Starts an ad-hoc recording: recording and job in one step, (docs/contract/recordings.md: Starting). */
+    /** Starts an ad-hoc recording: recording and job in one step (docs/contract/recordings.md: Starting). */
     start: (input: RecordingStart, principal: UserPrincipal, now: string): rules.Started =>
       redacted(principal, () => started(parts, input, principal, now)),
     /**
-     * Starts what a schedule asks for, by the same rules of channels, rooms, conflicts and capacity; `principal` when a person asked.
+     * Starts a scheduled recording by the same rules of channels, rooms, conflicts and capacity; `principal` if a person asked.
      * @throws Fail 400 for a selection that no longer fits its interface, or lies in several rooms; 409 for channels in use
      * (`capture_channels_busy`) or a node at capacity.
      */
@@ -157,14 +157,14 @@ function mayRecord({ rooms }: StartParts, principal: UserPrincipal, node: Node, 
   if (!decision.allowed) throw new Fail(403, decision.reason, 'Forbidden', { outcome: 'denied' })
 }
 
-/** Out of use, or without a device that anybody named: such a node is not asked to record. @throws Fail 409 */
+/** Refuses to record on a node that is retired or has no capture device. @throws Fail 409 */
 function mustServe({ defaults }: StartParts, node: Node, { captureBackend }: Asked): void {
   mustBeInUse(node)
   if ((captureBackend ?? 'alsa') !== 'alsa' || defaults.deviceNamed) return
   if (node.problems?.some(({ code }) => code === 'no_capture_device')) throw rules.noDevice()
 }
 
-// A setting named in the request must exist and be in the caller's scope; what stands in for others is everybody's.
+// A setting named in the request must exist and be in the caller's scope; defaults are open to everybody.
 function checkedPolicies(
   { policies }: StartParts,
   input: RecordingStart,

@@ -108,7 +108,7 @@ function recordingOf(row: Row): Recording {
 }
 
 /**
- * Recordings, their tags, upload policies and stored files. Every write is meant to run inside a transaction.
+ * Recordings, their tags, upload policies and stored files. Call every write inside a transaction.
  * `small`: up to how many matches a list fetches them all (listing.rules.ts).
  */
 export function recordingStore(db: Db, small = SMALL_SET) {
@@ -151,7 +151,7 @@ export function recordingStore(db: Db, small = SMALL_SET) {
     find,
     /** @throws Fail 404 `recording_not_found`. */
     get,
-    /** The same with what its recorder told of each rendition. @throws Fail 404. */
+    /** The same with the details its recorder reported for each rendition. @throws Fail 404. */
     detailed(id: string): Recording {
       const reported = details.all({ id }).map((row) => [row.rendition, JSON.parse(row.details)])
       return { ...get(id), ...(reported.length > 0 ? { renditions: Object.fromEntries(reported) } : {}) }
@@ -189,7 +189,7 @@ export function recordingStore(db: Db, small = SMALL_SET) {
     create: creator(db, search, get),
     edit: editor(db, search, get),
     /**
-     * Removes the recording with all that belongs to it. `paths` are its files: unlink them after the commit.
+     * Removes the recording with all that belongs to it. `paths` are its files: delete them after the commit.
      * @throws Fail 404, or 409 `recording_active` while a take or a job is under way.
      */
     remove(id: string): { before: Recording; paths: string[] } {
@@ -265,7 +265,7 @@ function editor(db: Db, search: SearchStore, get: (id: string) => Recording) {
   }
 }
 
-/** The guarded moves (docs/contract/recordings.md: States of a recording). */
+/** The guarded changes of state (docs/contract/recordings.md: States of a recording). */
 function lifecycle(db: Db) {
   const begin = db.stmt<{ id: string; now: string }>(
     `UPDATE recordings SET status = 'recording', updated_at = @now WHERE id = @id AND status = 'queued'`,
@@ -285,7 +285,7 @@ function lifecycle(db: Db) {
   return {
     /** A job was handed out: queued -> recording. */
     begin: (id: string, now: string): boolean => begin.run({ id, now }) === 1,
-    /** Operator stop: queued or recording -> completed, at least one second long. False when nothing was to stop. */
+    /** Operator stop: queued or recording -> completed, at least one second long. False when there was nothing to stop. */
     finish: (id: string, now: string): boolean => finish.run({ id, now }) === 1,
     /**
      * The take ended as `to` (a file arrived, the agent cancelled, the job failed); gives the status it has now.
@@ -327,8 +327,8 @@ function attachments(db: Db) {
   )
   return {
     /**
-     * Files a rendition; the length of a primary one becomes the recording's. Gives the path of the file it
-     * replaces when that is another one: unlink it after the commit.
+     * Stores a rendition; the length of a primary one becomes the recording's. Returns the path of the file it replaces, if that
+     * is another one: delete it after the commit.
      */
     attach(file: NewFile, now: string): string | undefined {
       const { recordingId: id, rendition, durationSeconds: seconds } = file
@@ -337,10 +337,10 @@ function attachments(db: Db) {
       if (rendition !== 'raw' && seconds !== null) lengthen.run({ id, seconds, now })
       return before === file.path ? undefined : before
     },
-    /** A take that comes in chunks is as long as what has come of it. */
+    /** Sets the length of a take that arrives in chunks. */
     lengthen: (id: string, seconds: number, now: string): void => void lengthen.run({ id, seconds, now }),
     /**
-     * A retry begins the take anew (docs/contract/recordings.md: States of a recording); gives the paths to unlink after the
+     * A retry restarts the take (docs/contract/recordings.md: States of a recording); returns the paths to delete after the
      * commit.
      */
     restart(id: string, now: string): string[] {

@@ -1,6 +1,6 @@
 import { MOST_GAPS, RenditionDetails } from '../../../wire/recordings.ts'
 
-/** What a sender tells of a rendition; `fault` says why it was not kept. */
+/** The details a sender reported for a rendition; `fault` says why they were not kept. */
 export interface ReceivedDetails {
   details?: RenditionDetails
   fault?: 'details_too_long' | 'details_unreadable'
@@ -11,7 +11,7 @@ const Lenient = RenditionDetails.optional().catch(undefined)
 /** Longest header, characters as sent. */
 const MOST_CHARACTERS = 8 * 1024
 
-/** Reads the header `x-svc-rendition-details`. Never throws: audio is not refused because of a comment on it. */
+/** Reads the header `x-svc-rendition-details`. Never throws: audio is not refused because of invalid details. */
 export function parseDetails(header: string | undefined): ReceivedDetails {
   if (header === undefined || header.trim() === '') return {}
   if (header.length > MOST_CHARACTERS) return { fault: 'details_too_long' }
@@ -36,8 +36,8 @@ export interface Piece {
 }
 
 /**
- * What is true of the pieces put together, in order. Gaps move to their place in the whole; what the pieces do not agree
- * on is left out. Loudness is: gated loudness of a whole (ITU-R BS.1770) does not follow from that of its parts.
+ * The details of the joined pieces, in order. Gaps move to their place in the whole; values that differ between pieces are left
+ * out. So is loudness: the gated loudness of a whole (ITU-R BS.1770) does not follow from that of its parts.
  */
 export function joinedDetails(pieces: readonly Piece[]): RenditionDetails | undefined {
   const known = pieces.flatMap(({ details }) => details ?? [])
@@ -72,7 +72,7 @@ function gapsOf(pieces: readonly Piece[]): Pick<RenditionDetails, 'gapCount' | '
   const gaps = known.flatMap(({ at, gaps: own = [] }) => own.map((gap) => ({ ...gap, atSeconds: at + gap.atSeconds })))
   const gapCount = sum(known.map((one) => one.gapCount ?? one.gaps?.length ?? 0))
   const lengths = (one: RenditionDetails) => one.gapSeconds ?? sum((one.gaps ?? []).map(({ seconds }) => seconds))
-  // A thousandth is finer than an agent tells it: sums of such numbers must not grow tails.
+  // Rounded to milliseconds, so that sums have no floating-point tails.
   const gapSeconds = Math.round(sum(known.map(lengths)) * 1000) / 1000
   return { gapCount, gapSeconds, ...(gaps.length > 0 ? { gaps: gaps.slice(0, MOST_GAPS) } : {}) }
 }

@@ -12,8 +12,8 @@ export const searchText = (fields: readonly (string | null | undefined)[]): stri
 const MOST_ASKED = 8
 
 /**
- * Every gram of a search text, once each, as tokens in one line. The last field is the id: nobody looks for two letters
- * of it, and they would be in every second recording.
+ * Every gram of a search text, once each, as tokens in one line. Of the last field, the id, only grams of three: shorter ones
+ * would match nearly every recording.
  */
 export function gramsOf(text: string): string {
   const grams = new Set<string>()
@@ -40,7 +40,7 @@ export function spreadGrams(characters: readonly string[]): string[] {
   return starts.map((start) => characters.slice(start, start + size).join(''))
 }
 
-// The tokenizer takes letters, digits and everything beyond ASCII for parts of a token; the rest moves to a private place.
+// The tokenizer accepts letters, digits and everything beyond ASCII in a token; other characters are moved to private use.
 const token = (character: string): string =>
   /^[a-z0-9\u0080-\u{10ffff}]$/u.test(character) ? character : String.fromCharCode(0xe000 + character.charCodeAt(0))
 

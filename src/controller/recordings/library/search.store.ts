@@ -4,7 +4,7 @@ import { gramQuery, gramsOf, searchText } from './search.rules.ts'
 
 type Searched = Pick<Recording, 'folder' | 'id' | 'name' | 'notes' | 'tags' | 'transcriptSnippets' | 'uploadPolicyIds'>
 
-/** The index of free text: every write of a recording's words goes through `put`, in its transaction. */
+/** The full-text index: call `put` in the transaction of every write that changes a recording's words. */
 export function searchStore(db: Db) {
   const seqOf = db.stmt<{ id: string }, { seq: number }>(`SELECT seq FROM recordings WHERE id = @id`)
   const write = db.stmt<{ seq: number; text: string }>(

@@ -12,7 +12,7 @@ import {
   selectionFault,
 } from './capturevalidation.rules.ts'
 
-/** Capture settings of a job when nothing nearer says (SVC_AGENT_CAPTURE_*). */
+/** Default capture settings of a job (SVC_AGENT_CAPTURE_*). */
 export interface CaptureDefaults {
   channels: number
   device: string
@@ -147,7 +147,7 @@ function deviceName(
   return direct ? ref : device.systemName
 }
 
-// A device with one channel cannot give two: the default yields to what the hardware is known to have.
+// The default must not exceed the channels that the device is known to have.
 const channelCount = (device: Interface | undefined, fallback: number): number =>
   device && device.channelCount > 0 ? Math.min(device.channelCount, fallback) : fallback
 
@@ -162,7 +162,7 @@ export interface Planned {
   seconds: number
 }
 
-/** What the agent will execute (docs/contract/agent.md: The command). @throws Fail 400 for what no recorder could carry out. */
+/** The command for the agent (docs/contract/agent.md: The command). @throws Fail 400 when no recorder could carry it out. */
 export function command(node: Node, shape: Shape, planned: Planned, fallback: CaptureDefaults): Command {
   const made = draftCommand(node, shape, planned, fallback)
   const fault = commandFault(made, shape.device)

@@ -9,13 +9,13 @@ interface NewTicket {
   sessionId: string
 }
 
-// Expired ones removed with each new one: more than come, and never a long statement.
+// Expired tickets removed with each new one: enough to keep up, and never a long statement.
 const SWEPT = 20
 
 /**
  * Tickets for a browser's player and its downloads, which cannot send a header: `?ticket=` on the two routes that send a
- * recording's audio. The gate (http/principals.ts) lets one in as the user it was given to, for this recording and this
- * permission alone, while the user's session lasts. Only its hash is kept.
+ * recording's audio. A ticket authenticates its user (http/principals.ts), for this recording and permission only, while the
+ * user's session lasts. Only its hash is stored.
  */
 export function ticketStore(db: Db) {
   const insert = db.stmt<{ [K in keyof Omit<NewTicket, 'seconds'> | 'expiresAt' | 'hash' | 'now']: string }>(

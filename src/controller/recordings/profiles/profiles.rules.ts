@@ -1,7 +1,7 @@
 import { type Fail, invalid } from '../../../kernel/fail.ts'
 import { Enhancement, enhances, type Profile, type ProfileInput, type ProfilePatch } from '../../../wire/profiles.ts'
 
-/** What a profile has when its maker gives only a name: the built-in voice profile as it was shipped. */
+/** The defaults of a profile: those of the built-in voice profile. */
 export const PROFILE_DEFAULTS: Omit<Profile, 'id' | 'name'> = {
   bitrateKbps: 128,
   channelMode: 'mono_to_stereo_mix',
@@ -19,7 +19,7 @@ export function amended(profile: Profile, fields: ProfileInput | ProfilePatch): 
   return Object.fromEntries(kept) as unknown as Profile
 }
 
-/** A new profile: what `input` leaves open comes from the built-in one, but its voice chain only to a voice profile. */
+/** A new profile with the defaults for missing fields; the enhancement chain only for a voice profile. */
 export function fresh(id: string, input: ProfileInput): Profile {
   const voice = (input.channelMode ?? PROFILE_DEFAULTS.channelMode) !== 'multichannel'
   const { enhancement: chain, ...plain } = PROFILE_DEFAULTS

@@ -75,7 +75,7 @@ export function profileStore(db: Db) {
     /** Newest first. */
     list: (visibility: Visibility): Profile[] =>
       list.all(visibility.own('recording_profile'), 'x.created_at DESC, x.id').map(profileOf),
-    /** Whatever `input` leaves open comes from the built-in profile. @throws Fail 400 when it contradicts itself. */
+    /** Missing fields have the defaults of the built-in profile. @throws Fail 400 when it contradicts itself. */
     create(id: string, input: ProfileInput, now: string): Profile {
       insert.run(columns(consistent(fresh(id, input)), now))
       return get(id)

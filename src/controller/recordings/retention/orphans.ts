@@ -13,9 +13,9 @@ interface Orphan {
 const DAY_MS = 24 * 3600 * 1000
 
 /**
- * Files without a row that are older than `graceMs`: what a crash between a commit and an unlink left, or somebody put
- * there. They are told, never deleted: an unknown file may be audio. Directories are read one at a time; kept parts of
- * uploads (names with a leading dot) have an owner of their own.
+ * Files without a row that are older than `graceMs`: left by a crash between commit and delete, or put there by somebody. They
+ * are reported, never deleted, because an unknown file may be audio. Names with a leading dot are parts of uploads, which are
+ * cleaned up elsewhere.
  */
 export async function* orphans(db: Db, takes: string, now: number, graceMs = DAY_MS): AsyncGenerator<Orphan> {
   const known = db.stmt<{ path: string }, { known: number }>(

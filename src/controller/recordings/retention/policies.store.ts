@@ -61,7 +61,7 @@ export function retentionPolicyStore(db: Db) {
     find,
     list: (visibility: Visibility): RetentionPolicy[] =>
       lister.all(visibility.own('retention_policy'), BY_NAME).map(policyOf),
-    /** Whatever the input leaves open has its default. @throws Fail 409 `retention_policy_exists`. */
+    /** Missing fields have their defaults. @throws Fail 409 `retention_policy_exists`. */
     create(id: string, input: RetentionInput, now: string): RetentionPolicy {
       const policy = { ...RETENTION_DEFAULTS, ...input, id, updatedAt: now }
       if (insert.run({ ...columns(policy), now }) !== 1)
@@ -76,7 +76,7 @@ export function retentionPolicyStore(db: Db) {
     },
     /** Those that delete takes stored here, in the order of the list. */
     deleting: (): RetentionPolicy[] => deleting.all({ scope: 'controller_cache' }).map(policyOf),
-    /** What every recorder does with its own copies, by name. */
+    /** How recorders treat their own copies, by name of the policy. */
     recorderCaches: (): RecorderCachePolicy[] => deleting.all({ scope: 'recorder_cache' }).map(recorderCache),
   }
 }

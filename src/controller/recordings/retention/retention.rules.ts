@@ -23,7 +23,7 @@ export function recorderCache({ id, maxAgeDays, maxBytes, minFreeDiskPercent }: 
   return { deleteAfterUpload, maxAgeDays, maxBytes, minFreeDiskPercent, policyId: id }
 }
 
-/** A stored take that the rules let go: renditions and chunks together. */
+/** A stored take that may be deleted, with the bytes of its renditions and chunks. */
 export interface Candidate {
   bytes: number
   id: string
@@ -36,18 +36,18 @@ export type Reason = 'max_age' | 'max_bytes' | 'min_free_disk'
 export const ageLimit = ({ maxAgeDays }: Limits, now: string): string | undefined =>
   maxAgeDays === null ? undefined : iso(Date.parse(now) - maxAgeDays * DAY_MS)
 
-/** Bytes to free until the disk has its share again; 0 when it has, or when the policy does not ask. */
+/** Bytes to free until enough of the disk is free; 0 when it is, or when the policy does not ask for it. */
 export function bytesToFree({ minFreeDiskPercent }: Limits, disk: { free: number; total: number }): number {
   if (minFreeDiskPercent === null) return 0
   return Math.max(0, Math.ceil((disk.total * minFreeDiskPercent) / 100) - disk.free)
 }
 
-/** Whether a policy has to know all its takes, or only the oldest. */
+/** Whether a policy needs all its takes, not only the oldest. */
 export const needsAllTakes = (policy: Limits): boolean => policy.maxBytes !== null
 
 /**
- * Which of the oldest takes go, and why (docs/contract/recordings.md: Retention): what is too old, then the oldest until the
- * rest weighs no more than allowed, then the oldest until the disk has room. `total` is the weight of all candidates, bytes.
+ * Which takes are deleted, and why (docs/contract/recordings.md: Retention): those that are too old, then the oldest until the
+ * rest is no larger than allowed, then the oldest until enough disk is free. `total` is the size of all candidates, bytes.
  */
 export function selectForDeletion(
   policy: Limits,

@@ -24,14 +24,14 @@ interface Parts {
   paths: PathClaims
   db: Db
   enabled: boolean
-  /** Whether somebody is listening to the take, or is about to. */
+  /** Whether somebody is playing the take, or is about to. */
   held: (recordingId: string) => boolean
   intervalSeconds: number
   policies: RetentionPolicyStore
   stored: RetentionStore
   /** Directory of the stored files. */
   takes: string
-  /** Whether the clock says how old a take is. */
+  /** Whether the clock can be relied on for the age of a take. */
   trusted: () => boolean
 }
 
@@ -47,12 +47,12 @@ interface Pass {
 }
 
 const ACTOR = systemActor('retention-runner')
-// Rows per turn of the event loop: some milliseconds of it.
+// Rows per turn of the event loop: a few milliseconds.
 const SLICE = 100
 
 /**
- * Deletes stored takes by age, weight and free disk, and never one that is still wanted (docs/contract/recordings.md:
- * Retention). `stop` ends a pass after the take it is at.
+ * Deletes stored takes by age, size and free disk, but never one that is still needed (docs/contract/recordings.md: Retention).
+ * `stop` ends a pass after the present take.
  */
 export function retention(parts: Parts): { runner: Runner; stop(): void } {
   const ending = new AbortController()
@@ -85,7 +85,7 @@ async function disk(dir: string): Promise<{ free: number; total: number }> {
   return { free: bavail * bsize, total: blocks * bsize }
 }
 
-/** The oldest takes that may go, and the weight of all that may; only a limit in bytes needs to know them all. */
+/** The oldest takes that may be deleted, and the total size of all of them; only a limit in bytes reads them all. */
 async function findCandidates(
   { held, signal, stored }: Running,
   policy: RetentionPolicy,
@@ -116,7 +116,7 @@ async function remove(
   now: string,
 ): Promise<void> {
   const { db, held, paths, stored } = parts
-  // Asked again in the same turn as the write: a player may have come since.
+  // Checked again in the same turn as the write: a player may have started since.
   if (held(id)) return
   const { done: cleared, left } = await paths.removing((discard) =>
     db.tx(() => {
@@ -160,7 +160,7 @@ function auditTake(
   )
 }
 
-/** A pass that did something is told; an idle one is not (docs/contract/recordings.md: Retention). */
+/** Audits a pass that deleted something (docs/contract/recordings.md: Retention). */
 function auditPass({ audit, db }: Parts, pass: Pass, now: string): void {
   db.tx(() =>
     audit.write(

@@ -13,7 +13,7 @@ type Row = Candidate & { wanted: number }
 const BYTES = `(SELECT coalesce(sum(size_bytes), 0) FROM recording_files f WHERE f.recording_id = r.id)
   + (SELECT coalesce(sum(size_bytes), 0) FROM recording_chunk_files f WHERE f.recording_id = r.id)`
 
-// What still wants a take: a tag, an upload that is not through, a job, chunks that are not joined yet
+// What keeps a take: a tag, an unfinished upload, a job, chunks that are not joined yet
 // (docs/contract/recordings.md: Retention).
 const WANTED = `(@uploadedOnly = 1 AND r.status <> 'uploaded')
   OR (@tagged = 1 AND EXISTS (SELECT 1 FROM recording_tags t WHERE t.recording_id = r.id))
@@ -29,7 +29,7 @@ const asked = ({ deleteOnlyAfterUploaded, id, preserveTagged }: Which): Asked =>
   uploadedOnly: Number(deleteOnlyAfterUploaded),
 })
 
-/** The takes a retention policy may delete, and how they go. */
+/** Finds the takes that a retention policy may delete, and deletes their files. */
 export function retentionStore(db: Db) {
   const slice = db.stmt<Asked & { at: string; id: string; size: number }, Row>(
     `SELECT r.id, r.recorded_at AS recordedAt, ${BYTES} AS bytes, (${WANTED}) AS wanted FROM recordings r
@@ -48,7 +48,7 @@ export function retentionStore(db: Db) {
     db.stmt<{ id: string }>(`DELETE FROM ${table} WHERE recording_id = @id`),
   )
   return {
-    /** Slices of a policy's stored takes, oldest first; `wanted` ones are in them, to be passed over. */
+    /** Slices of a policy's stored takes, oldest first, including `wanted` ones, which must be skipped. */
     *oldest(policy: Which, size: number): Generator<Row[]> {
       let last = { recordedAt: '', id: '' }
       for (;;) {
@@ -59,8 +59,8 @@ export function retentionStore(db: Db) {
       }
     },
     /**
-     * Forgets the files of a take, when the rules still let it go; undefined when they no longer do. Unlink the paths
-     * after the commit: a crash in between leaves a file without a row, never a row without its file.
+     * Removes the rows of a take's files if it may still be deleted; undefined otherwise. Delete the files after the commit: a
+     * crash in between leaves a file without a row, never a row without its file.
      */
     clear(policy: Which, id: string, now: string): { bytes: number; paths: string[] } | undefined {
       const files = paths.all({ id })

@@ -1,4 +1,4 @@
-// Peaks of a stored file by ffprobe and ffmpeg: one child at a time, its numbers read line by line.
+// Computes the peaks of a stored file with ffprobe and ffmpeg, one process at a time, reading its output line by line.
 import { createInterface } from 'node:readline'
 import { type AudioFile, formatOf } from '../../../system/host/audio.ts'
 import { input, probing, QUIETLY, startTool, ToolError } from '../../../system/host/ffmpeg.ts'
@@ -9,7 +9,7 @@ export interface AudioTools {
   ffprobe: string
   /** Largest output of a tool, bytes. */
   maxBytes: number
-  /** For a short file; a long one gets more, by its length. */
+  /** For a short file; longer ones get more time in proportion. */
   timeoutMs: number
 }
 
@@ -37,7 +37,7 @@ interface Run {
 
 const LONGEST_LINE = 4096
 const MOST_CHANNELS = 512
-// A decoder that is ten times slower than the sound is broken or starved.
+// Decoding takes at most a tenth of the duration, or something is wrong.
 const SLOWEST = 10
 // Samples of all channels together, four bytes each.
 const MOST_SLICE = 16 * 1024 * 1024
@@ -45,8 +45,8 @@ const MOST_SLICE = 16 * 1024 * 1024
 const LONGEST_FOUND = 48
 
 /**
- * Reads a whole file once; memory stays flat however long it is. `progress`: 0..1.
- * @throws Error with a reason when a tool is missing, fails, takes too long or says something else than asked.
+ * Reads a whole file once with constant memory. `progress`: 0..1.
+ * @throws Error with a reason when a tool is missing, fails, takes too long or has unexpected output.
  */
 export async function measuredPeaks(
   tools: AudioTools,
@@ -55,7 +55,7 @@ export async function measuredPeaks(
   progress: (part: number) => void,
 ): Promise<MadePeaks> {
   const format = await formatOf(file)
-  if (!format) throw new Error('no_audio: it is no WAV, FLAC or MP3 file')
+  if (!format) throw new Error('no_audio: it is not a WAV, FLAC or MP3 file')
   const shape = await probed(tools, { file, format }, signal)
   const wanted = pointsFor(shape.channels)
   const slice = sliceOf(shape, wanted)
@@ -74,11 +74,11 @@ export async function measuredPeaks(
   return { peaks, sampleRate: shape.sampleRate, samples }
 }
 
-/** Samples of each channel in one slice. The decoder holds one of all channels at a time: a long wide take has more slices. */
+/** Samples per channel in one slice, limited by memory: a long take with many channels has more slices. */
 const sliceOf = ({ channels, sampleRate, seconds }: Shape, wanted: number): number =>
   Math.max(1, Math.min(Math.ceil((seconds * sampleRate) / wanted), Math.floor(MOST_SLICE / channels)))
 
-/** Each frame is one slice; what is found in it goes to standard output as text. */
+/** Each frame is one slice; its measurements are written to standard output as text. */
 const measuring = (slice: number): string[] => [
   ...['-map', '0:a:0', '-af'],
   `aformat=sample_fmts=fltp,asetnsamples=n=${slice}:p=0,` +
@@ -117,7 +117,7 @@ function shapeOf(said: string): Shape {
   return { channels, sampleRate, seconds: seconds > 0 ? seconds : 1 }
 }
 
-/** Reads the lines of `ametadata`: a `frame:` line, then what was found in it. */
+/** Reads the output of `ametadata`: a `frame:` line, then its measurements. */
 function framesInto(channels: number, wanted: number, seen: (point: number) => void) {
   const collected = collector(channels, wanted)
   let extremes: number[] = []

@@ -1,7 +1,7 @@
-// Peaks as they are kept: per point and channel the least and the greatest sample, as signed bytes.
+// Peaks as they are stored: the smallest and the largest sample per point and channel, as signed bytes.
 import type { WaveformPreview } from '../../../wire/recordings.ts'
 
-/** Points kept of a file, at most; and bytes of all its channels together. */
+/** Most points stored of a file, and most bytes of all its channels. */
 const MOST_POINTS = 4000
 const MOST_BYTES = 131_072
 const PREVIEW_BINS = 96
@@ -21,8 +21,8 @@ export const pointsFor = (channels: number): number =>
 const byteOf = (sample: number): number => Math.sign(sample) * Math.min(127, Math.round(Math.abs(sample) * 127))
 
 /**
- * Collects slices of a length that was only guessed: when twice as many came as are wanted, neighbours become one.
- * Memory stays bounded however long the file is.
+ * Collects slices whose number is only estimated: when there are twice as many as wanted, neighbours are merged, so that
+ * memory stays bounded.
  */
 export function collector(channels: number, wanted: number) {
   const width = channels * BYTES
@@ -60,7 +60,7 @@ function widen(data: Int8Array, at: number, row: ArrayLike<number>): void {
   }
 }
 
-/** The same in at most `wanted` points: each is the widest of those it stands for. */
+/** The same peaks in at most `wanted` points, each covering the range of those it replaces. */
 export function resampled(peaks: Peaks, wanted: number): Peaks {
   const { channels, points } = peaks
   if (wanted >= points) return peaks

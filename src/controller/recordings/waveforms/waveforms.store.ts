@@ -16,13 +16,13 @@ type Bare = Pick<RecordingFile, 'checksum' | 'path' | 'recordingId'>
 type Row = { channels: number; peaks: Buffer; points: number; preview: string; sampleRate: number; samples: number }
 type NewRow = Omit<Row, 'peaks'> & { checksum: string; now: string; peaks: Int8Array; recordingId: string }
 
-/** Peaks of stored files; one that no longer is the recording's goes when the next one comes, all go with it. */
+/** Peaks of stored files; those of replaced files are removed with the next insert, all with the recording. */
 export function waveformStore(db: Db) {
   const one = db.stmt<{ recordingId: string; checksum: string }, Row>(
     `SELECT channels, sample_rate AS sampleRate, samples, points, peaks, preview FROM recording_waveforms
       WHERE recording_id = @recordingId AND checksum = @checksum`,
   )
-  // Only for bytes that are still the recording's: it may have been deleted or recorded anew meanwhile.
+  // Only if the recording still has this file: it may have been deleted or retried meanwhile.
   const insert = db.stmt<NewRow>(
     `INSERT INTO recording_waveforms (recording_id, checksum, channels, sample_rate, samples, points, peaks, preview, made_at)
      SELECT recording_id, checksum, @channels, @sampleRate, @samples, @points, @peaks, @preview, @now FROM recording_files

@@ -21,7 +21,7 @@ interface Parts {
 type Wanted = Pick<RecordingFile, 'checksum' | 'path' | 'recordingId'>
 
 interface Making {
-  /** How many are before it; 0: it is being made. */
+  /** How many are ahead of it; 0 when it is being made. */
   before: number
   /** 0..1 of the one that is being made. */
   progress: number
@@ -29,12 +29,11 @@ interface Making {
 
 const MOST_WAITING = 200
 const MOST_FAILED = 500
-// A file that could not be read is not tried again at every look at it.
+// A file that could not be read is not retried on every request.
 const FAILED_MS = 600_000
 
 /**
- * Makes waveforms one after the other, never on a request's path. What waits lives in memory: after a restart whoever
- * looks again asks again.
+ * Makes waveforms one after the other in the background. The queue is in memory: after a restart clients simply ask again.
  */
 export class Waveforms {
   private readonly parts: Parts
@@ -49,8 +48,8 @@ export class Waveforms {
   }
 
   /**
-   * Asks for the peaks of a stored file and tells how far they are.
-   * @throws Fail 409 when they could not be made a while ago, 503 when too many wait.
+   * Requests the waveform of a stored file and returns its progress.
+   * @throws Fail 409 when it failed recently, 503 when too many are waiting.
    */
   want(file: Wanted): Making {
     const failed = this.failures.get(file.checksum)
@@ -63,14 +62,14 @@ export class Waveforms {
     return { before: this.waiting.length, progress: 0 }
   }
 
-  /** The same, where nobody waits for an answer. */
+  /** The same for a file that nobody has asked for yet; never throws. */
   prepare(file: Wanted): void {
     const { waveforms } = this.parts
     if (this.waiting.length >= MOST_WAITING || this.failures.has(file.checksum)) return
     if (!waveforms.find(file.recordingId, file.checksum)) this.want(file)
   }
 
-  /** What failed may be tried again: its tools are there now. */
+  /** Allows failed files to be retried, because missing tools were installed. */
   retryFailed(): void {
     this.failures.clear()
   }
@@ -82,7 +81,7 @@ export class Waveforms {
 
   /** Kills the running tool and forgets what waits. */
   async stop(): Promise<void> {
-    this.ending.abort(new Error('the controller stops'))
+    this.ending.abort(new Error('controller stopping'))
     this.waiting.length = 0
     await this.work
   }
@@ -95,7 +94,7 @@ export class Waveforms {
   }
 
   private async all(): Promise<void> {
-    // One turn later: whoever asked has written its answer.
+    // One turn later, after the caller's response was built.
     this.running = { wanted: this.waiting[0] as Wanted, progress: 0 }
     await Promise.resolve()
     for (let next = this.waiting.shift(); next && !this.ending.signal.aborted; next = this.waiting.shift()) {
@@ -115,7 +114,7 @@ export class Waveforms {
       })
       waveforms.keep(recordingId, checksum, made, iso(clock.now()))
     } catch (e) {
-      // A picture is missing, nothing else: whoever asks is told, the audio is untouched.
+      // Only the waveform is missing: clients get an error, the audio is unaffected.
       if (!this.ending.signal.aborted) this.failed(wanted, faultWords(e))
     }
   }
@@ -133,13 +132,13 @@ async function confined(root: string, relative: string): Promise<string> {
   return file
 }
 
-// Whoever opens a take that has just arrived sees it.
+// Soon enough for whoever opens a take that has just arrived.
 const EVERY_SECONDS = 5
 const BATCH = 20
-// Older takes get theirs when somebody looks at them.
+// Older takes get a waveform when somebody opens them.
 const RECENT_SECONDS = 86_400
 
-/** Takes that came in have their waveform before somebody looks: the list shows it. */
+/** Makes the waveforms of new takes in advance, because the list shows them. */
 export const waveformRunner = (waveforms: WaveformStore, making: Waveforms): Runner => ({
   name: 'waveforms',
   enabled: true,
