@@ -180,7 +180,7 @@ export function kit(options: KitOptions = {}) {
     jump: (span: string): Promise<void> => {
       const [, sign, amount = ''] = /^(-?)(.*)$/.exec(span) ?? []
       put += (sign ? -1 : 1) * msOf(amount)
-      return controller.clockWatch.look()
+      return controller.clockWatch.check()
     },
     now: () => iso(now + put),
     person,

@@ -11,7 +11,7 @@ import type { DiskSpace } from '../http/room.ts'
 import { type AnyRoute, type Commit, flow, type Incoming } from '../http/route.ts'
 import { chunkAsked } from '../recordings/chunks/chunks.rules.ts'
 import type { StoredRendition } from '../recordings/library/recordings.rules.ts'
-import { announcement, checkSize } from './cachefile.rules.ts'
+import { checkSize, readAnnouncement } from './cachefile.rules.ts'
 import { acceptable, isAlone, ownRecording, type StoreUploadParts, storeUpload, type Upload } from './storeupload.ts'
 import { checkReceived, type KeyedLock, partSize, type Received, receive } from './uploadreceiver.ts'
 
@@ -23,16 +23,16 @@ interface Parts extends StoreUploadParts {
 }
 
 /** Unfinished uploads that are kept of one job: a recorder sends one after the other. */
-const MOST_UNFINISHED = 8
+const MAX_UNFINISHED = 8
 /** Uploads at once of one node: a recorder has two. */
-const MOST_AT_ONCE = 32
+const MAX_CONCURRENT = 32
 
 const target = (p: { id: string }) => ({ type: 'recording', id: p.id })
 const agent = { auth: 'node', permission: 'recording:control', target, query: CacheFileQuery } as const
 
 /** Custody of audio: once the 201 has left, file and row are on disk (ADR-0010). */
 export const cacheFileRoutes = (parts: Parts): AnyRoute[] => {
-  const places = new ConcurrencyLimit(MOST_AT_ONCE)
+  const places = new ConcurrencyLimit(MAX_CONCURRENT)
   return [attachRoute(parts, places), offsetRoute(parts)]
 }
 
@@ -49,8 +49,8 @@ const attachRoute = (parts: Parts, places: ConcurrencyLimit): AnyRoute =>
       if (places.full(principal.nodeId)) throw tooManyUploads()
       const leave = places.take(principal.nodeId)
       try {
-        const upload = admitted(parts, params.id, query, request, principal.nodeId)
-        return await received(parts, upload, request, commit)
+        const upload = acceptUpload(parts, params.id, query, request, principal.nodeId)
+        return await receiveUpload(parts, upload, request, commit)
       } catch (e) {
         throw e instanceof Fail ? withHealthEvent(parts, e, params.id, principal.nodeId) : e
       } finally {
@@ -60,7 +60,7 @@ const attachRoute = (parts: Parts, places: ConcurrencyLimit): AnyRoute =>
   })
 
 const tooManyUploads = (): Fail =>
-  new Fail(429, 'too_many_uploads', `More than ${MOST_AT_ONCE} uploads of this node at once: send fewer together`, {
+  new Fail(429, 'too_many_uploads', `More than ${MAX_CONCURRENT} uploads of this node at once: send fewer together`, {
     headers: { 'retry-after': '5' },
   })
 
@@ -74,8 +74,8 @@ const offsetRoute = (parts: Parts): AnyRoute =>
     audit: 'telemetry',
     status: 204,
     run: async ({ params, query, request, principal }) => {
-      const upload = admitted(parts, params.id, query, request, principal.nodeId, true)
-      const { leave } = await parts.uploadLock.enter(keyOf(upload), true)
+      const upload = acceptUpload(parts, params.id, query, request, principal.nodeId, true)
+      const { leave } = await parts.uploadLock.enter(lockKey(upload), true)
       const size = await partSize(upload.part).finally(leave)
       return {
         data: null,
@@ -85,10 +85,10 @@ const offsetRoute = (parts: Parts): AnyRoute =>
     },
   })
 
-const keyOf = (u: Upload): string => `${u.recordingId} ${u.rendition} ${u.chunk?.index ?? 'whole'}`
+const lockKey = (u: Upload): string => `${u.recordingId} ${u.rendition} ${u.chunk?.index ?? 'whole'}`
 
 /** Everything that can be refused before the first byte is read, in the contract's order. `kept`: about a part that is kept. */
-function admitted(
+function acceptUpload(
   parts: Parts,
   id: string,
   query: CacheFileQuery,
@@ -99,7 +99,7 @@ function admitted(
   const recording = ownRecording(parts, id, nodeId)
   const rendition: StoredRendition =
     query.rendition === 'raw' || query.rendition === 'enhanced' ? query.rendition : 'primary'
-  const announced = announcement(request)
+  const announced = readAnnouncement(request)
   checkSize(announced.length, parts.maxBytes)
   checkSize(announced.resumable?.total, parts.maxBytes)
   const asked = { chunked: query.chunk !== undefined, jobId: announced.jobId, nodeId }
@@ -111,9 +111,9 @@ function admitted(
   return { alone: isAlone(job, announced.told), announced, chunk, nodeId, part, recordingId: id, rendition }
 }
 
-async function received(parts: Parts, upload: Upload, request: Incoming, commit: Commit) {
+async function receiveUpload(parts: Parts, upload: Upload, request: Incoming, commit: Commit) {
   const { resumable } = upload.announced
-  const { cancelled, leave } = await parts.uploadLock.enter(keyOf(upload), resumable !== undefined)
+  const { cancelled, leave } = await parts.uploadLock.enter(lockKey(upload), resumable !== undefined)
   try {
     await mkdir(path.dirname(upload.part), { recursive: true, mode: 0o750 })
     if (resumable) await checkParts(parts, upload)
@@ -121,14 +121,21 @@ async function received(parts: Parts, upload: Upload, request: Incoming, commit:
     const { maxBytes: most, room } = parts
     const { length = 0 } = upload.announced
     await room.check(resumable?.total === undefined ? length : resumable.total - offset)
-    const got = await receive({ body: request.body(), cancelled, file: upload.part, most, offset, room })
+    const got = await receive({
+      body: request.body(),
+      cancelled,
+      file: upload.part,
+      maxBytes: most,
+      offset,
+      disk: room,
+    })
     if (resumable && !resumable.complete) return partKept(got)
     // Deleted meanwhile, and what had arrived with it.
     ownRecording(parts, upload.recordingId, upload.nodeId)
     checkReceived(got, upload.announced.digest, resumable?.total)
     return await storeUpload(parts, { ...upload, codec: await codecOf(upload.part) }, got, commit)
   } catch (e) {
-    if (!resumable || spoiled(e)) await removeFiles(parts.takes, [path.relative(parts.takes, upload.part)])
+    if (!resumable || isUnusable(e)) await removeFiles(parts.takes, [path.relative(parts.takes, upload.part)])
     throw e
   } finally {
     leave()
@@ -136,7 +143,7 @@ async function received(parts: Parts, upload: Upload, request: Incoming, commit:
 }
 
 // A part whose bytes are wrong is of no use to a resumed upload; one that merely broke off is.
-const spoiled = (e: unknown): boolean =>
+const isUnusable = (e: unknown): boolean =>
   e instanceof Fail &&
   ['digest_mismatch', 'empty_file', 'file_too_large', 'incomplete_file', 'unsupported_audio'].includes(e.reason)
 
@@ -154,11 +161,11 @@ async function checkParts({ takes }: Parts, { part, recordingId }: Upload): Prom
   const own = path.basename(part)
   const ofJob = `.${own.split('.').at(-2)}.part`
   const names = (await partsOf(takes, [recordingId])).map((name) => path.basename(name))
-  if (names.includes(own) || names.filter((name) => name.endsWith(ofJob)).length < MOST_UNFINISHED) return
+  if (names.includes(own) || names.filter((name) => name.endsWith(ofJob)).length < MAX_UNFINISHED) return
   throw new Fail(
     429,
     'too_many_unfinished_uploads',
-    `${MOST_UNFINISHED} uploads of this recording are unfinished; finish one of them first`,
+    `${MAX_UNFINISHED} uploads of this recording are unfinished; finish one of them first`,
     { headers: { 'retry-after': '60' } },
   )
 }

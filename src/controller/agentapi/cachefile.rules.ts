@@ -29,7 +29,7 @@ const malformed = (header: string, why: string, reason: string): Fail =>
   invalid(`Invalid ${header} header`, [header], why, reason)
 
 /** @throws Fail 400 naming the header that cannot be read. */
-export function announcement(request: Incoming): Announcement {
+export function readAnnouncement(request: Incoming): Announcement {
   return {
     digest: digestOf(request.header(HEADERS.contentDigest)),
     durationSeconds: durationOf(request.header(HEADERS.durationSeconds)),
@@ -117,7 +117,7 @@ export function checkSuperseded(job: Job, jobs: readonly Job[], files: readonly 
     throw conflict('superseded_by_retry', 'A retry of this recording has taken its place; the recorder keeps this file')
 }
 
-interface Weighed {
+interface FileFacts {
   checksum: string
   sizeBytes: number
 }
@@ -130,7 +130,7 @@ const CORRECTABLE_SECONDS = 24 * 3600
  * it, nor a day later for other bytes at all: a recorder that was taken over must not rewrite what was said.
  * @throws Fail 409 `take_already_stored`: both sides keep what they have.
  */
-export function checkReplaced(job: Job, stored: Weighed, sent: Weighed, now: string): void {
+export function checkReplacement(job: Job, stored: FileFacts, sent: FileFacts, now: string): void {
   if (job.status !== 'completed' || stored.checksum === sent.checksum) return
   if (job.completedAt !== undefined && isoPlus(job.completedAt, CORRECTABLE_SECONDS) < now)
     throw conflict('take_already_stored', 'This take was finished more than a day ago: what is stored of it is kept')
@@ -145,7 +145,7 @@ export function checkReplaced(job: Job, stored: Weighed, sent: Weighed, now: str
  * A finished take is played from the file that finished it: beside that one only a master may come.
  * @throws Fail 409 `take_already_stored`.
  */
-export function checkBeside(job: Job, others: readonly { rendition: string }[], rendition: string): void {
+export function checkOtherRenditions(job: Job, others: readonly { rendition: string }[], rendition: string): void {
   if (job.status === 'completed' && rendition !== 'raw' && others.length > 0)
     throw conflict(
       'take_already_stored',
@@ -157,7 +157,7 @@ export function checkBeside(job: Job, others: readonly { rendition: string }[], 
  * A take that came in chunks is not given up for one file that holds less than half of them.
  * @throws Fail 409 `take_already_stored`.
  */
-export function checkWhole(chunkBytes: number, sizeBytes: number): void {
+export function checkAgainstChunks(chunkBytes: number, sizeBytes: number): void {
   if (sizeBytes * 2 < chunkBytes)
     throw conflict(
       'take_already_stored',

@@ -27,18 +27,18 @@ type Claimed = Done<Job | Job[] | null>
 const nothing: Claimed = { data: null, status: 204, changed: false }
 
 /** How an agent finds, holds and ends its jobs (docs/contract/agent.md: Jobs and claims). */
-export const jobLinkRoutes = (parts: Parts): AnyRoute[] => [
+export const jobAgentRoutes = (parts: Parts): AnyRoute[] => [
   peekRoute(parts),
   claimRoute(parts, 'claim-next', 'recording_jobs.claim_next', false),
   claimRoute(parts, 'claim-next-group', 'recording_jobs.claim_next_group', true),
-  ...heldRoutes(parts),
+  ...ownJobRoutes(parts),
   heartbeatRoute(parts),
   terminalRoute(parts, 'cancelled'),
   terminalRoute(parts, 'failed'),
 ]
 
 /** Waits for a job: until there may be one, or until a device is free that one waits for. */
-const awaited = (
+const waitForJob = (
   { claims, clock, notifier }: Parts,
   nodeId: string,
   asking: ClaimRequest,
@@ -60,7 +60,7 @@ const peekRoute = (parts: Parts): AnyRoute =>
     audit: 'telemetry',
     query: WaitQuery,
     run: async ({ params, query, request }) => {
-      const job = await awaited(parts, params.id, {}, query.waitSeconds ?? 0, request.gone())
+      const job = await waitForJob(parts, params.id, {}, query.waitSeconds ?? 0, request.gone())
       return job ? { data: job, changed: false } : (nothing as Done<Job | null>)
     },
   })
@@ -79,7 +79,7 @@ const claimRoute = (parts: Parts, name: 'claim-next' | 'claim-next-group', actio
     run: async ({ params: { id }, query, body, request }, commit): Promise<Claimed> => {
       const { claims, notifier, service } = parts
       const signal = request.gone()
-      const seen = await awaited(parts, id, body, query.waitSeconds ?? 0, signal)
+      const seen = await waitForJob(parts, id, body, query.waitSeconds ?? 0, signal)
       if (!seen) return nothing
       return commit((now) => {
         const claimed = signal.aborted ? [] : claims.claimNext(id, body, group, now)
@@ -107,9 +107,9 @@ function ownJob(jobs: RecordingsApi['jobs'], id: string, nodeId: string): Job {
   return job
 }
 
-const told = (job: Job) => ({ correlation: { recordingId: job.recordingId, recordingJobId: job.id } })
+const correlationOf = (job: Job) => ({ correlation: { recordingId: job.recordingId, recordingJobId: job.id } })
 
-const heldRoutes = ({ claims, jobs, service }: Parts): AnyRoute[] => [
+const ownJobRoutes = ({ claims, jobs, service }: Parts): AnyRoute[] => [
   route({
     method: 'POST',
     path: '/recording-jobs/:id/claim',
@@ -120,7 +120,7 @@ const heldRoutes = ({ claims, jobs, service }: Parts): AnyRoute[] => [
       ownJob(jobs, params.id, principal.nodeId)
       const job = claims.claim(params.id, principal.nodeId, now)
       service.changed(job)
-      return { data: job, changed: true, ...told(job) }
+      return { data: job, changed: true, ...correlationOf(job) }
     },
   }),
   // The twin of the user's route on this path: a node token finds this one.
@@ -189,9 +189,9 @@ const terminalRoute = ({ jobs, service }: Parts, to: 'cancelled' | 'failed'): An
       if (!ended) {
         if (before.status !== to)
           throw new Fail(409, 'recording_job_terminal', `Recording job is already ${before.status}`)
-        return { data: before, changed: false, ...told(before) }
+        return { data: before, changed: false, ...correlationOf(before) }
       }
       const details = { ...ended, reason }
-      return { data: jobs.get(before.id), changed: true, details, ...told(before) }
+      return { data: jobs.get(before.id), changed: true, details, ...correlationOf(before) }
     },
   })

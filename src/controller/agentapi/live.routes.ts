@@ -13,7 +13,7 @@ interface Parts {
 }
 
 /** Live audio as an agent sends it (docs/contract/listening.md: Chunks): telemetry, the last seconds in memory. */
-export const listenLinkRoutes = ({ chunks, notifier }: Parts): AnyRoute[] => [
+export const listenAgentRoutes = ({ chunks, notifier }: Parts): AnyRoute[] => [
   flow({
     method: 'POST',
     path: '/nodes/:id/listen/chunk',
@@ -66,7 +66,7 @@ async function received(request: Incoming): Promise<Uint8Array> {
 }
 
 /** Levels as an agent measures them (docs/contract/agent.md: Meters): telemetry, kept in memory. */
-export const meterLinkRoutes = (meters: LiveApi['meters'], layouts: LiveApi['layouts']): AnyRoute[] => [
+export const meterAgentRoutes = (meters: LiveApi['meters'], layouts: LiveApi['layouts']): AnyRoute[] => [
   route({
     method: 'POST',
     path: '/nodes/:id/meter-frame',

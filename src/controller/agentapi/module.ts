@@ -5,9 +5,9 @@ import type { LiveApi } from '../monitoring/listen/api.ts'
 import type { RecordingsApi } from '../recordings/api.ts'
 import { topics } from '../scheduler/notifier.ts'
 import { cacheFileRoutes } from './cachefile.routes.ts'
-import { jobLinkRoutes } from './job.routes.ts'
-import { listenLinkRoutes, meterLinkRoutes } from './live.routes.ts'
-import { nodeLinkRoutes } from './node.routes.ts'
+import { jobAgentRoutes } from './job.routes.ts'
+import { listenAgentRoutes, meterAgentRoutes } from './live.routes.ts'
+import { nodeAgentRoutes } from './node.routes.ts'
 import { provenanceStore } from './provenance.store.ts'
 import { KeyedLock } from './uploadreceiver.ts'
 
@@ -21,7 +21,7 @@ interface Deps {
 /** The routes that recorders call. */
 export function createAgentApi(base: Base, { fleet, health, live, recordings: api }: Deps): Module {
   const { clock, config, db, events, ids, notifier } = base
-  const { chunks, claims, jobService: service, jobs, leases, paths, policies, recordings, room } = api
+  const { chunks, claims, jobService: service, jobs, leases, paths, policies, recordings, diskSpace: room } = api
   events.on('job.changed', 'after', ({ nodeId }) => notifier.notify(topics.jobs(nodeId)))
   events.on('config.changed', 'after', ({ nodeId }) =>
     nodeId === undefined ? notifier.notifyAll(topics.config('')) : notifier.notify(topics.config(nodeId)),
@@ -29,7 +29,7 @@ export function createAgentApi(base: Base, { fleet, health, live, recordings: ap
   return {
     api: undefined,
     routes: [
-      ...nodeLinkRoutes({
+      ...nodeAgentRoutes({
         captureEvents: health.captureEvents,
         clock,
         events,
@@ -40,9 +40,9 @@ export function createAgentApi(base: Base, { fleet, health, live, recordings: ap
         provenance: provenanceStore(db),
         reconcile: fleet.reconcile,
       }),
-      ...meterLinkRoutes(live.meters, live.layouts),
-      ...listenLinkRoutes({ chunks: live.chunks, notifier }),
-      ...jobLinkRoutes({ claims, clock, jobs, leases, notifier, service }),
+      ...meterAgentRoutes(live.meters, live.layouts),
+      ...listenAgentRoutes({ chunks: live.chunks, notifier }),
+      ...jobAgentRoutes({ claims, clock, jobs, leases, notifier, service }),
       ...cacheFileRoutes({
         chunks,
         events,

@@ -36,14 +36,14 @@ const EVENTS_PER_MINUTE = 120
 /** Of one node. Devices come and go by hand, and a recorder tells of a change only; a refused one costs as much as another. */
 const INVENTORIES_PER_MINUTE = 12
 /** Of one node: what its heartbeats changed beyond that is one of the counted ones. */
-const TOLD_PER_MINUTE = 60
+const AUDITED_HEARTBEATS_PER_MINUTE = 60
 
 const detailsTooLong = (): Fail =>
   new Fail(413, 'payload_too_large', `The details are longer than ${LONGEST_DETAILS} characters`)
 
 /** Whether a changed heartbeat of a node gets a row of its own. */
-function paceOf(clock: Clock): (nodeId: string) => boolean {
-  const beats = limiter(TOLD_PER_MINUTE, 60)
+function heartbeatAuditBudget(clock: Clock): (nodeId: string) => boolean {
+  const beats = limiter(AUDITED_HEARTBEATS_PER_MINUTE, 60)
   return (nodeId) => {
     if (beats.blocked(nodeId, clock.monotonic()) !== undefined) return false
     beats.count(nodeId, clock.monotonic())
@@ -52,9 +52,9 @@ function paceOf(clock: Clock): (nodeId: string) => boolean {
 }
 
 /** What an agent says of its node and asks about it. */
-export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
+export const nodeAgentRoutes = (parts: Parts): AnyRoute[] => {
   const { captureEvents, clock, events, nodes, provenance, reconcile } = parts
-  const mayTell = paceOf(clock)
+  const mayAudit = heartbeatAuditBudget(clock)
   return [
     configRoute(parts),
     route({
@@ -70,7 +70,7 @@ export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
         const { before, after, changed } = nodes.heartbeat(params.id, body, now)
         if (before.status !== after.status) events.emit('node.status', { nodeId: params.id, status: after.status })
         const details = { changed }
-        return changed && mayTell(params.id)
+        return changed && mayAudit(params.id)
           ? { data: after, before: facts(before), after: facts(after), details }
           : { data: after, changed: false, details }
       },
@@ -89,7 +89,7 @@ export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
         nodes.mustExist(params.id)
         const { after, before, counts, summary, ...report } = reconcile(params.id, body.interfaces)
         const node = nodes.get(params.id, now)
-        const healthEventIds = captureEvents.judge(params.id, lacksDevice(node), now)
+        const healthEventIds = captureEvents.update(params.id, lacksDevice(node), now)
         if (!lacksDevice(node)) events.emit('node.ready', { nodeId: params.id, now })
         const changed = report.changed || healthEventIds.length > 0
         return {
@@ -115,7 +115,7 @@ export const nodeLinkRoutes = (parts: Parts): AnyRoute[] => {
         if (JSON.stringify(body.details).length > LONGEST_DETAILS) throw detailsTooLong()
         mustOwn(provenance, params.id, body)
         const { id: localEventId, openedAt = now, ...rest } = body
-        const { event, fresh } = captureEvents.told(
+        const { event, fresh } = captureEvents.report(
           { ...rest, nodeId: params.id, openedAt, ...(localEventId ? { localEventId } : {}) },
           now,
         )
@@ -143,7 +143,7 @@ const configRoute = ({ clock, listeners, nodes, notifier, policies }: Parts): An
     audit: 'telemetry',
     query: WaitQuery,
     run: async ({ params: { id }, query, request }) => {
-      const read = () => tagged(configOf(iso(clock.now())))
+      const read = () => withEtag(configOf(iso(clock.now())))
       const configOf = (now: string): NodeConfig => {
         const { audioDefaults, recordingCapacity } = nodes.get(id, now)
         const { enhanced, listening } = listeners.demand(id, now)
@@ -171,7 +171,7 @@ interface Tagged {
   etag: string
 }
 
-const tagged = (data: NodeConfig): Tagged => {
+const withEtag = (data: NodeConfig): Tagged => {
   const digest = createHash('sha256').update(JSON.stringify(data)).digest('base64url')
   return { data, etag: `"${digest.slice(0, 22)}"` }
 }

@@ -16,10 +16,10 @@ import { isSecured, type StoredRendition } from '../recordings/library/recording
 import type { ReceivedDetails } from '../recordings/library/renditions.rules.ts'
 import {
   type Announcement,
-  checkBeside,
-  checkReplaced,
+  checkAgainstChunks,
+  checkOtherRenditions,
+  checkReplacement,
   checkSuperseded,
-  checkWhole,
   owningJob,
 } from './cachefile.rules.ts'
 import type { Received } from './uploadreceiver.ts'
@@ -158,9 +158,9 @@ function attach(parts: StoreUploadParts, upload: Arrived, got: Received, file: s
   const job = acceptable(parts, before, { chunked: chunk !== undefined, jobId: announced.jobId, nodeId })
   const known = stored(parts, upload)
   const same = known.find((row) => row.rendition === upload.rendition)
-  if (same) checkReplaced(job, same, { checksum: checksumOf(got), sizeBytes: got.size }, now)
+  if (same) checkReplacement(job, same, { checksum: checksumOf(got), sizeBytes: got.size }, now)
   // A chunk that is played may come after its master: its neighbour has completed the job.
-  else checkBeside(job, chunk ? known.filter((row) => row.rendition !== 'raw') : known, upload.rendition)
+  else checkOtherRenditions(job, chunk ? known.filter((row) => row.rendition !== 'raw') : known, upload.rendition)
   const described: StoredFile = {
     cachePath: file,
     checksum: checksumOf(got),
@@ -233,7 +233,7 @@ function attachWhole(
   const replaced = recordings.attach(rowOf(file, upload, job), now)
   const completed = rendition !== 'raw' || (alone && known.every((f) => f.rendition === 'raw'))
   if (completed) {
-    checkWhole(chunks.bytes(recordingId), file.size)
+    checkAgainstChunks(chunks.bytes(recordingId), file.size)
     parts.service.complete(job, now)
     recordings.lengthen(recordingId, durationSeconds, now)
     // The same bytes again change nothing of a take that is secured.

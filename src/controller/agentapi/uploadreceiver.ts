@@ -18,7 +18,7 @@ export interface Received {
 }
 
 /** What a sender must bring within a time of waiting for it. */
-interface Floor {
+interface MinimumRate {
   bytes: number
   ms: number
 }
@@ -27,19 +27,19 @@ interface Floor {
  * A quarter of a kilobyte a second, over two minutes: a recorder behind the thinnest of lines is faster, and one that is cut
  * off goes on where it stopped. Only a sender that means to hold the connection is slower.
  */
-const FLOOR: Floor = { bytes: 32 * 1024, ms: 120_000 }
+const MINIMUM_RATE: MinimumRate = { bytes: 32 * 1024, ms: 120_000 }
 
 interface Reception {
   body: AsyncIterable<Uint8Array>
   /** Aborted when a newer sender of the same upload takes over. */
   cancelled: AbortSignal
   file: string
-  floor?: Floor
+  minimumRate?: MinimumRate
   /** Largest size of the whole file, bytes. */
-  most: number
+  maxBytes: number
   /** Bytes that are already there and stay. */
   offset: number
-  room: Pick<DiskSpace, 'reserve'>
+  disk: Pick<DiskSpace, 'reserve'>
 }
 
 /**
@@ -51,16 +51,22 @@ export async function receive({
   body,
   cancelled,
   file,
-  floor = FLOOR,
-  most,
+  minimumRate: floor = MINIMUM_RATE,
+  maxBytes: most,
   offset,
-  room,
+  disk: room,
 }: Reception): Promise<Received> {
   const hash = createHash('sha256')
   if (offset > 0) await hashFile(file, hash)
   const handle = await fs.open(file, offset > 0 ? 'r+' : 'w')
   try {
-    const size = await pour(roomy(paced(body, cancelled, floor), room), handle, hash, offset, most)
+    const size = await writeBody(
+      withinDiskSpace(withMinimumRate(body, cancelled, floor), room),
+      handle,
+      hash,
+      offset,
+      most,
+    )
     await handle.sync()
     return { sha256: hash.digest('hex'), size }
   } finally {
@@ -68,8 +74,14 @@ export async function receive({
   }
 }
 
-async function pour(body: AsyncIterable<Uint8Array>, handle: fs.FileHandle, hash: Hash, offset: number, most: number) {
-  const sink = batches(handle, offset)
+async function writeBody(
+  body: AsyncIterable<Uint8Array>,
+  handle: fs.FileHandle,
+  hash: Hash,
+  offset: number,
+  most: number,
+) {
+  const sink = batchWriter(handle, offset)
   let size = offset
   try {
     for await (const chunk of body) {
@@ -90,10 +102,10 @@ async function pour(body: AsyncIterable<Uint8Array>, handle: fs.FileHandle, hash
  * faster than `floor`; the time we take to write does not count. A promise of its own for each step: `Promise.race` with
  * one that never settles would keep every chunk until the end.
  */
-async function* paced(
+async function* withMinimumRate(
   body: AsyncIterable<Uint8Array>,
   cancelled: AbortSignal,
-  floor: Floor,
+  floor: MinimumRate,
 ): AsyncIterable<Uint8Array> {
   let cancel: (why: unknown) => void = () => {}
   let [brought, left] = [0, floor.ms]
@@ -120,14 +132,17 @@ async function* paced(
   }
 }
 
-async function* roomy(body: AsyncIterable<Uint8Array>, room: Pick<DiskSpace, 'reserve'>): AsyncIterable<Uint8Array> {
+async function* withinDiskSpace(
+  body: AsyncIterable<Uint8Array>,
+  room: Pick<DiskSpace, 'reserve'>,
+): AsyncIterable<Uint8Array> {
   for await (const chunk of body) {
     await room.reserve(chunk.length)
     yield chunk
   }
 }
 
-const tooSlow = ({ bytes, ms }: Floor): Fail =>
+const tooSlow = ({ bytes, ms }: MinimumRate): Fail =>
   new Fail(
     408,
     'upload_too_slow',
@@ -139,7 +154,7 @@ const broken = (e: Error): never => {
 }
 
 /** Collects chunks and writes one batch while the next one arrives. */
-function batches(handle: fs.FileHandle, start: number) {
+function batchWriter(handle: fs.FileHandle, start: number) {
   let batch: Uint8Array[] = []
   let held = 0
   let position = start
@@ -185,7 +200,7 @@ async function writeAll(handle: fs.FileHandle, chunks: Uint8Array[], position: n
     while (left.length > 0) {
       const { bytesWritten } = await handle.writev(left, at)
       at += bytesWritten
-      left = behind(left, bytesWritten)
+      left = remaining(left, bytesWritten)
     }
     release(chunks)
   } catch (e) {
@@ -203,7 +218,7 @@ function release(chunks: Uint8Array[]): void {
 }
 
 /** What is left of the chunks after a write that may have ended within one of them. */
-function behind(chunks: Uint8Array[], written: number): Uint8Array[] {
+function remaining(chunks: Uint8Array[], written: number): Uint8Array[] {
   let first = 0
   let skip = written
   for (let chunk = chunks[0]; chunk && skip >= chunk.length; chunk = chunks[++first]) skip -= chunk.length

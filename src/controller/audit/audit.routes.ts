@@ -7,7 +7,7 @@ import { pageMeta } from '../http/page.ts'
 import type { UserPrincipal } from '../http/principal.ts'
 import { type AnyRoute, flow, route, stream } from '../http/route.ts'
 import type { visibilities } from '../http/visibility.ts'
-import { type Readable, readable, shownTo, sidesOf } from './audit.rules.ts'
+import { type Readable, readable, redactedFor, sidesOf } from './audit.rules.ts'
 import type { AuditStore } from './audit.store.ts'
 
 const PAGE = 100
@@ -21,7 +21,7 @@ export const auditRoutes = (audit: AuditStore, visibility: ReturnType<typeof vis
     readable(sidesOf(visibility, principal, 'audit:read'), principal.id)
   const detail = (principal: UserPrincipal, id: string) => {
     const within = visible(principal)
-    const event = shownTo(within, audit.get(id, within))
+    const event = redactedFor(within, audit.get(id, within))
     return {
       data: { actions: actions(principal, id), event, links: links(id) },
       target: { ...events(), id },
@@ -38,7 +38,7 @@ export const auditRoutes = (audit: AuditStore, visibility: ReturnType<typeof vis
       run: async ({ query: { limit = PAGE, offset = 0, ...filters }, principal }) => {
         const within = visible(principal)
         const { bounded, events: found, more, total } = await audit.page(filters, within, limit, offset)
-        const data = found.map((event) => shownTo(within, event))
+        const data = found.map((event) => redactedFor(within, event))
         const meta = { ...pageMeta(data.length, total, limit, offset), hasNextPage: more }
         return { data, beside: { meta: bounded ? { ...meta, totalIsLowerBound: true } : meta } }
       },
@@ -109,7 +109,7 @@ const exportRoutes = (audit: AuditStore, visible: (principal: UserPrincipal) => 
 
 function csv(now: string, within: Readable | undefined, slices: Iterable<readonly AuditEvent[]>): Response {
   function* shown(): Generator<AuditEvent[]> {
-    for (const slice of slices) yield slice.map((event) => shownTo(within, event))
+    for (const slice of slices) yield slice.map((event) => redactedFor(within, event))
   }
   return csvExport({ columns: COLUMNS, kind: 'audit-events', now, quoting: 'always', slices: shown() })
 }

@@ -26,7 +26,7 @@ export function sidesOf(
 }
 
 /** Where a target's row is found (alias as in `Visibility`), and the views that decide on it. */
-interface Place {
+interface TargetLookup {
   from: string
   key: string
   views: (visibility: Visibility) => Condition[]
@@ -38,7 +38,7 @@ const CHANNEL = `x.id IN (${BARE}, substr(${BARE}, instr(${BARE}, ':') + 1))`
 const AT_INDEX = `c.idx = CAST(substr(t.target_id, length(${BARE}) + 2) AS INTEGER)`
 const THE_CHANNEL = `interfaces x LEFT JOIN channels c ON c.interface_id = x.id AND ${AT_INDEX}`
 // A room of a node that serves several opens its own devices and channels only (docs/contract/access.md: Expansion).
-const PLACES: Record<string, Place> = {
+const TARGET_LOOKUPS: Record<string, TargetLookup> = {
   channel: { from: THE_CHANNEL, key: CHANNEL, views: (r) => r.channels() },
   health_event: { from: 'health_events h', key: 'h.id = t.target_id', views: (r) => r.healthEvents() },
   interface: { from: 'interfaces x', key: 'x.id = t.target_id', views: (r) => r.interfaces() },
@@ -51,7 +51,7 @@ const PLACES: Record<string, Place> = {
 
 /** Target types that are readable within the reader's scope only (docs/contract/audit.md: Reading). */
 const SCOPED = [
-  ...Object.keys(PLACES),
+  ...Object.keys(TARGET_LOOKUPS),
   'channel_map_assignment_plan',
   'channel_map_template',
   'recording_profile',
@@ -76,7 +76,7 @@ const ownOf = (visibility: Visibility, type: string): Condition[] =>
     params: Object.fromEntries(Object.entries(params).map(([name, value]) => [`${name}_${type}`, value])),
   }))
 
-const exists = ({ from, key }: Place, { sql, params }: Condition): Condition => ({
+const exists = ({ from, key }: TargetLookup, { sql, params }: Condition): Condition => ({
   sql: `EXISTS (SELECT 1 FROM ${from} WHERE ${key} AND (${sql}))`,
   params,
 })
@@ -87,7 +87,7 @@ const typed = (type: string): Condition => ({ sql: `t.type = '${type}' AND t.tar
 
 /** A target that is gone is still in scope of a grant on itself. */
 function typeReadable({ allow, deny }: Sides, type: string): Condition {
-  const place = PLACES[type]
+  const place = TARGET_LOOKUPS[type]
   const allowed = ownOf(allow, type)
   const kept = ownOf(deny, type)
   if (place) {
@@ -123,7 +123,7 @@ export function readable(sides: Sides, reader: string): Readable | undefined {
 }
 
 // Who people are, and what holds for the whole controller: known to every auditor.
-const OF_EVERYBODY: ReadonlySet<string> = new Set([
+const UNSCOPED_TYPES: ReadonlySet<string> = new Set([
   ...['auth', 'controller', 'controller_settings', 'group', 'group_collection', 'session', 'session_collection'],
   ...['user', 'user_collection'],
 ])
@@ -133,28 +133,28 @@ function isKnown({ granted }: Readable, { id, type }: AuditEvent['target']): boo
   return !granted || granted.every.has('*') || granted.every.has('switcher')
 }
 
-const PLAIN = ['method', 'path', 'requiredPermission', 'roles'] as const
+const PUBLIC_DETAILS = ['method', 'path', 'requiredPermission', 'roles'] as const
 
 /**
  * A deed on many things at once has no target to judge it by: a reader within a scope learns that it was done, by whom
  * and how it ended, not to what. Their own deeds they know.
  */
-export function shownTo(readable: Readable | undefined, event: AuditEvent): AuditEvent {
+export function redactedFor(readable: Readable | undefined, event: AuditEvent): AuditEvent {
   const { actor, after: _, before: __, correlationIds: ___, details, target, ...rest } = event
-  const open = !readable || actor.id === readable.reader || OF_EVERYBODY.has(target.type) || isKnown(readable, target)
+  const open = !readable || actor.id === readable.reader || UNSCOPED_TYPES.has(target.type) || isKnown(readable, target)
   if (open) return event
-  const plain = PLAIN.flatMap((name) => (details[name] === undefined ? [] : [[name, details[name]]]))
+  const plain = PUBLIC_DETAILS.flatMap((name) => (details[name] === undefined ? [] : [[name, details[name]]]))
   return { ...rest, actor, details: Object.fromEntries(plain), target }
 }
 
 /** A way to targets: what follows FROM, with the target as alias `t`, and the ids (a JSON array, `@within`) it starts from. */
-export interface Listed {
+export interface TargetQuery {
   from: string
   within: string
 }
 
 /** The targets in scope of what is granted, found without judging every target there is; some more than once. */
-export function listedTargets(granted: Cover): Listed[] {
+export function targetQueries(granted: Cover): TargetQuery[] {
   const sets = {
     ...{ nodes: granted.nodes, rooms: granted.rooms, schedules: granted.schedules },
     ...{ interfaces: granted.own('interface'), recordings: granted.own('recording') },
@@ -163,11 +163,11 @@ export function listedTargets(granted: Cover): Listed[] {
     if (granted.every.has('*') || granted.every.has(type))
       return [{ from: `${TARGETS} WHERE ${typed(type).sql}`, within: '["*"]' }]
     // From the ids granted to the targets, each step by its index: the planner is not asked.
-    const along = (way: string, ids: string): Listed => ({
+    const along = (way: string, ids: string): TargetQuery => ({
       from: `json_each(@within) w CROSS JOIN ${way} WHERE ${typed(type).sql}`,
       within: ids,
     })
-    const ways = [along(NAMED, granted.own(type)), ...(WAYS[type] ?? []).map(([way, set]) => along(way, sets[set]))]
+    const ways = [along(NAMED, granted.own(type)), ...(PATHS[type] ?? []).map(([way, set]) => along(way, sets[set]))]
     return ways.filter(({ within }) => within !== '[]')
   })
 }
@@ -176,7 +176,7 @@ const TARGETS = 'audit_targets t'
 const NAMED = `${TARGETS} ON t.target_id = w.value`
 const to = (from: string, id: string): string => `${from} CROSS JOIN ${TARGETS} ON t.target_id = ${id}`
 
-type Way = readonly [way: string, set: 'interfaces' | 'nodes' | 'recordings' | 'rooms' | 'schedules']
+type Path = readonly [way: string, set: 'interfaces' | 'nodes' | 'recordings' | 'rooms' | 'schedules']
 const IN_ROOM = 'node_rooms p ON p.room_id = w.value'
 // Channels of a room: its own, and those without a room of nodes that are in it.
 const CHANNELS_IN_ROOM = [
@@ -186,18 +186,18 @@ const CHANNELS_IN_ROOM = [
 ] as const
 // An event of a take or of a schedule is not its node's.
 const OF_NODE_ALONE = 'AND h.recording_id IS NULL AND h.schedule_id IS NULL'
-const ofRecordings = (more: string, id: string): Way[] => [
+const ofRecordings = (more: string, id: string): Path[] => [
   [to(`recordings r ON r.room_id = w.value ${more}`, id), 'rooms'],
   [to(`recordings r ON r.node_id = w.value ${more}`, id), 'nodes'],
   [to(`recordings r ON r.schedule_id = w.value ${more}`, id), 'schedules'],
 ]
 
-const WAYS: Record<string, readonly Way[]> = {
+const PATHS: Record<string, readonly Path[]> = {
   // Its name does not lead to a channel: every one is judged.
   channel: [
     [`interfaces x ON x.node_id = w.value CROSS JOIN ${TARGETS} ON ${CHANNEL}`, 'nodes'],
     [`interfaces x ON x.id = w.value CROSS JOIN ${TARGETS} ON ${CHANNEL}`, 'interfaces'],
-    ...CHANNELS_IN_ROOM.map((way): Way => [`${way} CROSS JOIN ${TARGETS} ON ${CHANNEL} AND ${AT_INDEX}`, 'rooms']),
+    ...CHANNELS_IN_ROOM.map((way): Path => [`${way} CROSS JOIN ${TARGETS} ON ${CHANNEL} AND ${AT_INDEX}`, 'rooms']),
   ],
   health_event: [
     ...ofRecordings('CROSS JOIN health_events h ON h.recording_id = r.id', 'h.id'),
@@ -208,7 +208,7 @@ const WAYS: Record<string, readonly Way[]> = {
   ],
   interface: [
     [to('interfaces x ON x.node_id = w.value', 'x.id'), 'nodes'],
-    ...CHANNELS_IN_ROOM.map((way): Way => [to(way, 'x.id'), 'rooms']),
+    ...CHANNELS_IN_ROOM.map((way): Path => [to(way, 'x.id'), 'rooms']),
   ],
   node: [
     [NAMED, 'nodes'],

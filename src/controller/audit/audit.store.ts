@@ -34,20 +34,20 @@ const COLUMNS = `e.id, e.created_at AS createdAt, e.action, e.outcome, e.permiss
   e.session_id AS sessionId, e.user_agent AS userAgent, e.target_type AS targetType, e.target_id AS targetId,
   e.target_name AS targetName, e.details, e.before, e.after, e.correlation`
 
-type Said = Pick<Row, 'action' | 'actorType' | 'outcome' | 'permission' | 'reason' | 'targetType'>
+type KindRow = Pick<Row, 'action' | 'actorType' | 'outcome' | 'permission' | 'reason' | 'targetType'>
 
 /** Reading the audit; writing it is `http/audit.ts`'s. Who may read what is `readable` (audit.rules.ts). */
 export function auditStore(db: Db) {
   const search = eventSearch(db)
-  const whole = db.stmt<{ seqs: string }, Row>(
+  const bySeq = db.stmt<{ seqs: string }, Row>(
     `SELECT ${COLUMNS} FROM json_each(@seqs) s CROSS JOIN audit_events e ON e.seq = s.value ORDER BY s.key`,
   )
-  const said = db.stmt<{ seqs: string }, Said>(
+  const kinds = db.stmt<{ seqs: string }, KindRow>(
     `SELECT k.action, k.actor_type AS actorType, k.outcome, k.permission, k.reason, k.target_type AS targetType
      FROM json_each(@seqs) s CROSS JOIN audit_rows a ON a.seq = s.value
        CROSS JOIN audit_deeds d ON d.id = a.deed CROSS JOIN audit_kinds k ON k.id = d.kind`,
   )
-  const read = (seqs: readonly number[]): AuditEvent[] => whole.all({ seqs: JSON.stringify(seqs) }).map(shown)
+  const read = (seqs: readonly number[]): AuditEvent[] => bySeq.all({ seqs: JSON.stringify(seqs) }).map(eventOf)
 
   return {
     async page(filters: AuditFilters, readable: Readable | undefined, limit: number, offset: number) {
@@ -57,8 +57,8 @@ export function auditStore(db: Db) {
     /** What there is to filter by, counted over the newest `most` that match. */
     async facets(filters: AuditFilters, readable: Readable | undefined, most: number): Promise<AuditFacets> {
       const { seqs } = await search.page(filters, readable, most, 0)
-      const rows = said.all({ seqs: JSON.stringify(seqs) })
-      const facet = (of: (row: Said) => string | null) => counted(rows.map(of))
+      const rows = kinds.all({ seqs: JSON.stringify(seqs) })
+      const facet = (of: (row: KindRow) => string | null) => countValues(rows.map(of))
       return {
         actions: facet((row) => row.action),
         actorTypes: facet((row) => row.actorType),
@@ -90,7 +90,7 @@ export function auditStore(db: Db) {
 export type AuditStore = ReturnType<typeof auditStore>
 
 /** Most frequent first, then by value; what is absent does not count. */
-function counted(values: (string | null)[]): { count: number; value: string }[] {
+function countValues(values: (string | null)[]): { count: number; value: string }[] {
   const counts = new Map<string, number>()
   for (const value of values) if (value) counts.set(value, (counts.get(value) ?? 0) + 1)
   const facets = [...counts].map(([value, count]) => ({ count, value }))
@@ -99,7 +99,7 @@ function counted(values: (string | null)[]): { count: number; value: string }[] 
 
 const parsed = <T>(json: string | null): T | null => (json === null ? null : (JSON.parse(json) as T))
 
-const shown = (row: Row): AuditEvent =>
+const eventOf = (row: Row): AuditEvent =>
   present({
     action: row.action,
     actor: { id: row.actorId, name: row.actorName, roles: JSON.parse(row.actorRoles) as string[], type: row.actorType },

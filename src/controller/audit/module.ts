@@ -3,7 +3,7 @@ import type { Base, Module } from '../module.ts'
 import type { ClockApi } from '../monitoring/clock/api.ts'
 import { auditRoutes } from './audit.routes.ts'
 import { auditStore } from './audit.store.ts'
-import { refusalRunner, tellLastCounts } from './refusals.runner.ts'
+import { refusalRunner, writeFinalCounts } from './refusals.runner.ts'
 import { auditRetentionRunner } from './retention.runner.ts'
 import { auditRetention } from './retention.store.ts'
 import { targetIndex, targetIndexRunner } from './targetindex.ts'
@@ -33,6 +33,6 @@ export function createAudit(base: Base, { callerLimits, clock }: Deps): Module {
         trusted: clock.trusted,
       }),
     ],
-    stop: () => tellLastCounts(refusals, base.clock, log),
+    stop: () => writeFinalCounts(refusals, base.clock, log),
   }
 }

@@ -3,7 +3,7 @@ import type { AuditFilters } from '../../wire/audit.ts'
 import { ROWS_PER_MS } from '../http/auditwriter.ts'
 import type { Db } from '../store/db.ts'
 import { type Condition, contains, Lister, when } from '../store/filter.ts'
-import { listedTargets, type Readable, SCOPED_LIST } from './audit.rules.ts'
+import { type Readable, SCOPED_LIST, targetQueries } from './audit.rules.ts'
 import { targetFinder } from './targets.ts'
 
 /** Unix ms times `PLACES`, both ends included. */
@@ -13,7 +13,7 @@ export interface Span {
 }
 
 /** A way to the rows that does not walk through time: by pairs of kind and actor, by targets, or by both. */
-export interface Drive {
+export interface AccessPath {
   /** On alias `d`. */
   deeds: Condition[]
   targets: readonly number[]
@@ -21,7 +21,7 @@ export interface Drive {
 
 /** A search with its words looked up. */
 export interface Plan {
-  drives: Drive[]
+  paths: AccessPath[]
   /** Whether a test looks at the target itself, which costs. */
   judged: boolean
   /** What a row must pass, on aliases `a` (row) and `d` (deed). */
@@ -35,21 +35,21 @@ interface Kind {
 }
 
 // More targets than this are tested one by one where they turn up.
-const TARGETS = 2000
-const IN_SCOPE = 3000
-const MOST_PAIRS = 10_000
+const MAX_TARGETS = 2000
+const MAX_IN_SCOPE = 3000
+const MAX_PAIRS = 10_000
 const OPEN = `k.has_target = 0 OR k.target_type NOT IN (${SCOPED_LIST})`
 // All of time: the largest number that every part on the way holds exactly.
-const EVER = 2 ** 53 - 1
+const MAX_TIME = 2 ** 53 - 1
 
 const among = (column: string, name: string): string => `${column} IN (SELECT value FROM json_each(@${name}))`
-const chosen = (column: string, name: string, ids: readonly number[]): Condition => ({
+const idIn = (column: string, name: string, ids: readonly number[]): Condition => ({
   sql: among(column, name),
   params: { [name]: JSON.stringify(ids) },
 })
 const idsOf = (rows: { id: number }[]): number[] => rows.map((row) => row.id)
 const typesOf = (rows: Kind[]): string[] => [...new Set(rows.map((row) => row.type))]
-const any = (conditions: Condition[]): Condition => ({
+const anyOf = (conditions: Condition[]): Condition => ({
   sql: conditions.map((c) => `(${c.sql})`).join(' OR '),
   params: Object.assign({}, ...conditions.map((c) => c.params)),
 })
@@ -79,40 +79,40 @@ export function planner(db: Db): Planner {
   const targets = targetFinder(db)
   /** Few pairs are looked up once; where there are many, each row asks for its own. */
   const pairsOf = (conditions: Condition[]): Condition[] =>
-    conditions.length > 0 && pairs.count(conditions, MOST_PAIRS) < MOST_PAIRS ? [byDeed(conditions)] : conditions
+    conditions.length > 0 && pairs.count(conditions, MAX_PAIRS) < MAX_PAIRS ? [byDeed(conditions)] : conditions
   const kindIds = (conditions: Condition[]) => idsOf(kinds.all(conditions, 'k.id'))
   const actorIds = (conditions: Condition[]) => idsOf(actors.all(conditions, 'w.id'))
 
   // `among`: the kinds asked for. Where they are about a few things only, those are looked at.
   const byTarget = (part: string, among: Kind[] | undefined): Plan | undefined => {
     const typed = kindIds([{ sql: 'instr(k.target_type, @needle) > 0', params: { needle: folded(part) } }])
-    const found = targets.containing(part, TARGETS) ?? (among && targets.ofTypes(typesOf(among), part))
+    const found = targets.containing(part, MAX_TARGETS) ?? (among && targets.ofTypes(typesOf(among), part))
     if (typed.length === 0 && found?.length === 0) return undefined
-    const ofType = chosen('d.kind', 'typed', typed)
+    const ofType = idIn('d.kind', 'typed', typed)
     const named = found
-      ? chosen('a.target', 'found', found)
+      ? idIn('a.target', 'found', found)
       : ofTarget({ sql: 'instr(t.folded, @part) > 0', params: { part: folded(part) } })
     const drive = { deeds: [ofType], targets: found ?? [] }
-    return { ...ANYTHING, drives: found ? [drive] : [], judged: !found, tests: [any([...pairsOf([ofType]), named])] }
+    return { ...UNFILTERED, paths: found ? [drive] : [], judged: !found, tests: [anyOf([...pairsOf([ofType]), named])] }
   }
 
   const byReader = ({ exact, granted, inScope, reader }: Readable, list: boolean): Plan & Scoped => {
     const open = kindIds([{ sql: OPEN, params: {} }])
     const own = actorIds([{ sql: 'w.actor_id = @reader', params: { reader } }])
-    const plain = [chosen('d.kind', 'open', open), chosen('d.actor', 'own', own)]
-    const scope = granted && list ? targets.listed(listedTargets(granted), IN_SCOPE) : undefined
-    const few = scope && exact ? chosen('a.target', 'scope', scope) : undefined
-    const drives = scope ? [{ deeds: [any(plain)], targets: scope }] : []
-    return { ...ANYTHING, drives, judged: !few, scope, tests: [any([...plain, few ?? ofTarget(inScope)])] }
+    const plain = [idIn('d.kind', 'open', open), idIn('d.actor', 'own', own)]
+    const scope = granted && list ? targets.listed(targetQueries(granted), MAX_IN_SCOPE) : undefined
+    const few = scope && exact ? idIn('a.target', 'scope', scope) : undefined
+    const drives = scope ? [{ deeds: [anyOf(plain)], targets: scope }] : []
+    return { ...UNFILTERED, paths: drives, judged: !few, scope, tests: [anyOf([...plain, few ?? ofTarget(inScope)])] }
   }
 
   /** A part of words that is everywhere, for a reader who may see little: own rows, open things, things in scope. */
-  const byBoth = (part: string, among: Kind[] | undefined, reader: string, scope: number[]): Drive[] => {
-    const asked = among && [chosen('k.id', 'asked', idsOf(among))]
+  const byBoth = (part: string, among: Kind[] | undefined, reader: string, scope: number[]): AccessPath[] => {
+    const asked = among && [idIn('k.id', 'asked', idsOf(among))]
     const open = kinds.all([{ sql: OPEN, params: {} }, ...(asked ?? [])], 'k.id')
     const found = targets.ofTypes(typesOf(open), part)
     const own = actorIds([{ sql: 'w.actor_id = @reader', params: { reader } }])
-    return found ? [{ deeds: [chosen('d.actor', 'own', own)], targets: [...new Set([...found, ...scope])] }] : []
+    return found ? [{ deeds: [idIn('d.actor', 'own', own)], targets: [...new Set([...found, ...scope])] }] : []
   }
 
   return (filters, readable, list) => {
@@ -120,21 +120,21 @@ export function planner(db: Db): Planner {
     const kind = byKind.length > 0 ? kinds.all(byKind, 'k.id') : undefined
     const actor = byActor.length > 0 ? actorIds(byActor) : undefined
     if (kind?.length === 0 || actor?.length === 0) return undefined
-    const target = filters.target === undefined ? ANYTHING : byTarget(filters.target, kind)
+    const target = filters.target === undefined ? UNFILTERED : byTarget(filters.target, kind)
     if (!target) return undefined
-    const reader = readable ? byReader(readable, list) : { ...ANYTHING, scope: undefined }
+    const reader = readable ? byReader(readable, list) : { ...UNFILTERED, scope: undefined }
     const both =
-      filters.target !== undefined && target.drives.length === 0 && readable && reader.scope
+      filters.target !== undefined && target.paths.length === 0 && readable && reader.scope
         ? byBoth(filters.target, kind, readable.reader, reader.scope)
         : []
     const deeds = [
-      ...(kind ? [chosen('d.kind', 'kinds', idsOf(kind))] : []),
-      ...(actor ? [chosen('d.actor', 'actors', actor)] : []),
+      ...(kind ? [idIn('d.kind', 'kinds', idsOf(kind))] : []),
+      ...(actor ? [idIn('d.actor', 'actors', actor)] : []),
     ]
-    const plain: Drive[] = deeds.length > 0 ? [{ deeds, targets: [] }] : []
-    const drives = [...target.drives, ...reader.drives, ...both].map((d) => ({ ...d, deeds: [...d.deeds, ...deeds] }))
+    const plain: AccessPath[] = deeds.length > 0 ? [{ deeds, targets: [] }] : []
+    const drives = [...target.paths, ...reader.paths, ...both].map((d) => ({ ...d, deeds: [...d.deeds, ...deeds] }))
     return {
-      drives: [...plain, ...drives],
+      paths: [...plain, ...drives],
       judged: target.judged || reader.judged,
       tests: [...pairsOf(deeds), ...target.tests, ...reader.tests],
       span: spanOf(filters),
@@ -142,11 +142,11 @@ export function planner(db: Db): Planner {
   }
 }
 
-const ANYTHING: Plan = { drives: [], judged: false, tests: [], span: { since: 0, until: EVER } }
+const UNFILTERED: Plan = { paths: [], judged: false, tests: [], span: { since: 0, until: MAX_TIME } }
 
 const spanOf = ({ from, to }: AuditFilters): Span => ({
   since: from === undefined ? 0 : Math.max(0, Date.parse(from) * ROWS_PER_MS),
-  until: to === undefined ? EVER : Math.min(EVER, Date.parse(to) * ROWS_PER_MS + ROWS_PER_MS - 1),
+  until: to === undefined ? MAX_TIME : Math.min(MAX_TIME, Date.parse(to) * ROWS_PER_MS + ROWS_PER_MS - 1),
 })
 
 const kindConditions = (f: AuditFilters): Condition[] => [

@@ -12,11 +12,11 @@ export const refusalRunner = (parts: Parts): Runner => ({
   name: 'refusals',
   enabled: true,
   intervalSeconds: EVERY_SECONDS,
-  tick: (now) => ({ counted: tellCounts(parts, now) }),
+  tick: (now) => ({ counted: writeCounts(parts, now) }),
 })
 
 /** What was counted in minutes that are over, as audit rows; gives how many. */
-export function tellCounts({ audit, callerLimits, db }: Parts, now: string): number {
+export function writeCounts({ audit, callerLimits, db }: Parts, now: string): number {
   const entries = callerLimits.counted(now)
   if (entries.length > 0)
     db.tx(() => {
@@ -26,10 +26,10 @@ export function tellCounts({ audit, callerLimits, db }: Parts, now: string): num
 }
 
 /** Nobody is heard any more: what was counted in the running minute is written, too. */
-export function tellLastCounts(parts: Parts, clock: Clock, log: Log): void {
+export function writeFinalCounts(parts: Parts, clock: Clock, log: Log): void {
   parts.callerLimits.end()
   try {
-    tellCounts(parts, iso(clock.now()))
+    writeCounts(parts, iso(clock.now()))
   } catch (e) {
     // A database that cannot be written must not keep the controller from stopping.
     log.error('final refusal counts could not be recorded', errorFields(e))

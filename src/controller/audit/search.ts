@@ -3,7 +3,7 @@ import type { AuditFilters } from '../../wire/audit.ts'
 import type { Db } from '../store/db.ts'
 import { COUNT_LIMIT, type Condition, Lister } from '../store/filter.ts'
 import type { Readable } from './audit.rules.ts'
-import { type Drive, type Plan, planner, type Span } from './plan.ts'
+import { type AccessPath, type Plan, planner, type Span } from './plan.ts'
 
 // Rows a search looks at before it takes another way: some milliseconds.
 const WINDOW = 20_000
@@ -11,13 +11,13 @@ const WINDOW = 20_000
 const JUDGED_WINDOW = 1500
 // A way through more rows, or through more pairs of kind and actor, is none: what is short enough to be sorted, what is
 // to be judged by targets or held in memory.
-const SORTED = 60_000
-const HELD = 8000
-const DEEDS = 20_000
+const MAX_SORTED = 60_000
+const MAX_HELD = 8000
+const MAX_DEEDS = 20_000
 // A window that gives fewer rows is followed by a larger one, up to what takes ten milliseconds.
 const SPARSE = 100
-const MOST_WINDOW = 24_000
-const EVERY = Number.MAX_SAFE_INTEGER
+const MAX_WINDOW = 24_000
+const UNLIMITED = Number.MAX_SAFE_INTEGER
 
 // `+`: no hint to the planner, see `withoutHints` in store/db.ts. The index is named, so there is nothing to guess.
 const DURING = 'a.at >= +@since AND a.at <= +@until'
@@ -62,8 +62,8 @@ const NOTHING: Found = { bounded: false, more: false, seqs: [], total: 0 }
  * common among the newest nor rare is walked, however long that takes: what is returned is always complete in order.
  */
 export function eventSearch(db: Db) {
-  const prepare = planner(db)
-  const drivenBy = chooser(db)
+  const planFor = planner(db)
+  const choosePath = pathChooser(db)
   const walk = new Lister<Seq>(db, { columns: 'a.seq', from: BY_TIME })
   const driven = new Lister<Seq>(db, { columns: 'a.seq', from: DRIVE })
   const byIds = idFinder(db)
@@ -83,7 +83,7 @@ export function eventSearch(db: Db) {
     const end = behind(span, window)
     const conditions = [during(end === undefined ? span : { ...span, since: end + 1 }), ...tests]
     const page = pageOf(walk.rows(conditions, NEWEST, limit + 1, offset), limit)
-    if (end === undefined && !page.more && known(page, offset)) return exact(page, offset)
+    if (end === undefined && !page.more && tellsTotal(page, offset)) return exact(page, offset)
     if (end !== undefined && !page.more) return undefined
     const total = counted(plan, end, offset + limit)
     return { ...page, ...total, total: page.more ? Math.max(total.total, offset + limit + 1) : total.total }
@@ -98,15 +98,15 @@ export function eventSearch(db: Db) {
     return { total, bounded: floor !== undefined || total >= most }
   }
 
-  const byDrive = ({ drives, judged, span, tests }: Plan, limit: number, offset: number): Found | undefined => {
-    const drive = drivenBy(drives, span, tests.length > 1 ? HELD : SORTED)
+  const byPath = ({ paths: drives, judged, span, tests }: Plan, limit: number, offset: number): Found | undefined => {
+    const drive = choosePath(drives, span, tests.length > 1 ? MAX_HELD : MAX_SORTED)
     if (!drive) return undefined
     const conditions = [drive, ...tests]
     // Judged once: to know the newest, each is looked at anyway.
-    if (judged) return sliced(seqsOf(driven.rows(conditions, NEWEST, HELD, 0)), limit, offset)
+    if (judged) return pageOfAll(seqsOf(driven.rows(conditions, NEWEST, MAX_HELD, 0)), limit, offset)
     const page = pageOf(driven.rows(conditions, NEWEST, limit + 1, offset), limit)
-    if (!page.more && known(page, offset)) return exact(page, offset)
-    return { ...page, total: driven.count(conditions, SORTED), bounded: false }
+    if (!page.more && tellsTotal(page, offset)) return exact(page, offset)
+    return { ...page, total: driven.count(conditions, MAX_SORTED), bounded: false }
   }
 
   /** Everything in the span that passes the tests, newest first; each window is a short statement, and may be empty. */
@@ -117,16 +117,16 @@ export function eventSearch(db: Db) {
       // More rows than a window at one instant (the last place of a millisecond has no end): they come in one.
       const crowded: boolean = end === until
       const since = end === undefined ? span.since : crowded ? until : end + 1
-      const found = walk.rows([during({ since, until }), ...tests], NEWEST, crowded ? EVERY : size, 0)
+      const found = walk.rows([during({ since, until }), ...tests], NEWEST, crowded ? UNLIMITED : size, 0)
       yield found
       until = crowded ? until - 1 : end
       // Where little is found little was judged: larger steps cost no more.
-      size = found.length < SPARSE ? Math.min(size * 2, MOST_WINDOW) : Math.max(size / 2, JUDGED_WINDOW)
+      size = found.length < SPARSE ? Math.min(size * 2, MAX_WINDOW) : Math.max(size / 2, JUDGED_WINDOW)
     }
   }
 
   // What is rare among millions may lie far back: one turn of the event loop per window.
-  const everywhere = async (plan: Plan, limit: number, offset: number): Promise<Found> => {
+  const fullScan = async (plan: Plan, limit: number, offset: number): Promise<Found> => {
     const rows: Seq[] = []
     let passed = 0
     for (const found of windows(plan)) {
@@ -142,40 +142,40 @@ export function eventSearch(db: Db) {
 
   return {
     async page(filters: AuditFilters, readable: Readable | undefined, limit: number, offset: number): Promise<Found> {
-      const judging = prepare(filters, readable, false)
+      const judging = planFor(filters, readable, false)
       if (!judging) return NOTHING
-      if (filters.id !== undefined) return sliced([...byIds([filters.id], judging).values()], limit, offset)
+      if (filters.id !== undefined) return pageOfAll([...byIds([filters.id], judging).values()], limit, offset)
       // Without filters of its own a page is full before it would have paid to list the reader's scope.
       const open = readable !== undefined && judging.tests.length === 1
       const quick = open ? amongNewest(judging, limit, offset, JUDGED_WINDOW) : undefined
-      const plan = readable && !quick ? prepare(filters, readable, true) : judging
+      const plan = readable && !quick ? planFor(filters, readable, true) : judging
       if (quick || !plan) return quick ?? NOTHING
-      return amongNewest(plan, limit, offset) ?? byDrive(plan, limit, offset) ?? everywhere(plan, limit, offset)
+      return amongNewest(plan, limit, offset) ?? byPath(plan, limit, offset) ?? fullScan(plan, limit, offset)
     },
 
     /** Everything that matches, newest first, in slices found by short statements; many a slice may be empty. */
     *walk(filters: AuditFilters, readable: Readable | undefined): Generator<number[]> {
-      const plan = prepare(filters, readable, filters.id === undefined)
+      const plan = planFor(filters, readable, filters.id === undefined)
       if (!plan) return
       if (filters.id !== undefined) return yield [...byIds([filters.id], plan).values()]
       const { span, tests } = plan
-      const drive = drivenBy(plan.drives, span, HELD)
-      if (drive) return yield seqsOf(driven.rows([drive, ...tests], NEWEST, HELD, 0))
+      const drive = choosePath(plan.paths, span, MAX_HELD)
+      if (drive) return yield seqsOf(driven.rows([drive, ...tests], NEWEST, MAX_HELD, 0))
       for (const rows of windows(plan)) yield seqsOf(rows)
     },
 
     /** Of the events with these ids, those that the reader may see. */
     byIds(ids: readonly string[], readable: Readable | undefined): Map<string, number> {
-      const plan = prepare({}, readable, false)
+      const plan = planFor({}, readable, false)
       return plan ? byIds(ids, plan) : new Map()
     },
   }
 }
 
 // A page with rows on it, or the first one, tells the total by itself when nothing comes behind it.
-const known = (page: Page, offset: number): boolean => page.seqs.length > 0 || offset === 0
+const tellsTotal = (page: Page, offset: number): boolean => page.seqs.length > 0 || offset === 0
 const exact = (page: Page, offset: number): Found => ({ ...page, total: offset + page.seqs.length, bounded: false })
-const sliced = (seqs: number[], limit: number, offset: number): Found => ({
+const pageOfAll = (seqs: number[], limit: number, offset: number): Found => ({
   bounded: false,
   more: seqs.length > offset + limit,
   seqs: seqs.slice(offset, offset + limit),
@@ -198,14 +198,14 @@ function idFinder(db: Db): (ids: readonly string[], plan: Plan) => Map<string, n
 }
 
 /** The way with the fewest rows, as what its FROM binds; undefined when each leads through more than `most`. */
-function chooser(db: Db): (drives: readonly Drive[], span: Span, most: number) => Condition | undefined {
+function pathChooser(db: Db): (drives: readonly AccessPath[], span: Span, most: number) => Condition | undefined {
   const deeds = new Lister<never>(db, { columns: '', from: 'audit_deeds d' })
   const rows = new Lister<Seq>(db, { columns: 'a.seq', from: DRIVE })
 
-  const bindingOf = (drive: Drive, span: Span): Condition | undefined => {
+  const bindingOf = (drive: AccessPath, span: Span): Condition | undefined => {
     const columns = 'json_group_array(d.id) AS driveDeeds, count(*) AS n'
     const { driveDeeds, n } = deeds.aggregate<{ driveDeeds: string; n: number }>(columns, drive.deeds)
-    if (n > DEEDS) return undefined
+    if (n > MAX_DEEDS) return undefined
     return { sql: '1', params: { ...span, driveDeeds, driveTargets: JSON.stringify(drive.targets) } }
   }
 

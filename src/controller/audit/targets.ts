@@ -1,13 +1,13 @@
 import { folded } from '../../kernel/fold.ts'
 import type { Db, Params, Stmt } from '../store/db.ts'
-import type { Listed } from './audit.rules.ts'
+import type { TargetQuery } from './audit.rules.ts'
 
 interface Id {
   id: number
 }
 
 // Trigrams asked for at once, from the end of the part: ids begin alike. The text itself has the last word.
-const MOST_GRAMS = 4
+const MAX_GRAMS = 4
 const GRAM = 3
 // Types with fewer targets than this are read whole.
 const SMALL_TYPES = 5000
@@ -33,15 +33,15 @@ export function targetFinder(db: Db) {
   const inTypes = db.stmt<Params, Id>(
     `SELECT t.id FROM json_each(@types) w CROSS JOIN audit_targets t ON t.type = w.value WHERE instr(t.folded, @needle) > 0`,
   )
-  const ways = new Map<string, Stmt<Params, Id>>()
-  const way = (from: string): Stmt<Params, Id> => {
+  const queries = new Map<string, Stmt<Params, Id>>()
+  const queryFor = (from: string): Stmt<Params, Id> => {
     // No order: a long list ends at its limit.
-    const statement = ways.get(from) ?? db.stmt<Params, Id>(`SELECT t.id FROM ${from} LIMIT @most`)
-    ways.set(from, statement)
+    const statement = queries.get(from) ?? db.stmt<Params, Id>(`SELECT t.id FROM ${from} LIMIT @most`)
+    queries.set(from, statement)
     return statement
   }
   /** The ids, or undefined when there are more than `most`. */
-  const few = (rows: Id[], most: number): number[] | undefined =>
+  const idsUpTo = (rows: Id[], most: number): number[] | undefined =>
     rows.length > most ? undefined : rows.map((row) => row.id)
 
   return {
@@ -54,7 +54,7 @@ export function targetFinder(db: Db) {
           ? byStart.all({ start: needle, end: needle + LAST, most: most + 1 })
           : byGrams.all({ grams: grams.map(quoted).join(' AND '), needle, most: most + 1 })
       if (indexed.length > most) return undefined
-      return few([...indexed, ...behind.all({ needle, most: most + 1 })], most)
+      return idsUpTo([...indexed, ...behind.all({ needle, most: most + 1 })], most)
     },
     /** The same among targets of some types; undefined when these types have many targets. */
     ofTypes(types: readonly string[], part: string): number[] | undefined {
@@ -63,10 +63,10 @@ export function targetFinder(db: Db) {
       return inTypes.all({ types: among.types, needle: folded(part) }).map((row) => row.id)
     },
     /** All that the lists name; undefined when there are more than `most`. */
-    listed(lists: readonly Listed[], most: number): number[] | undefined {
+    listed(lists: readonly TargetQuery[], most: number): number[] | undefined {
       const ids = new Set<number>()
       for (const { from, within } of lists) {
-        const rows = few(way(from).all({ most: most + 1, within }), most)
+        const rows = idsUpTo(queryFor(from).all({ most: most + 1, within }), most)
         for (const id of rows ?? []) ids.add(id)
         if (!rows || ids.size > most) return undefined
       }
@@ -80,7 +80,7 @@ const quoted = (gram: string): string => `"${gram.replaceAll('"', '""')}"`
 function gramsOf(needle: string): string[] {
   const points = [...needle]
   const grams: string[] = []
-  for (let end = points.length; end >= GRAM && grams.length < MOST_GRAMS; end -= GRAM)
+  for (let end = points.length; end >= GRAM && grams.length < MAX_GRAMS; end -= GRAM)
     grams.push(points.slice(end - GRAM, end).join(''))
   return [...new Set(grams)]
 }

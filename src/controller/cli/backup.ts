@@ -11,7 +11,7 @@ import { copyDatabase } from '../store/backup.ts'
 import { Db } from '../store/db.ts'
 import { schemaOf } from '../store/migrate.ts'
 import { copyTakes, fromDirectory, type TakesReport } from './takes.ts'
-import { openDatabase, type Place, progress, runVerb, say, WHERE } from './verb.ts'
+import { type ControllerFiles, ENVIRONMENT_HELP, openDatabase, progress, runVerb, say } from './verb.ts'
 
 const HELP = `usage: roomtone backup TARGET [--takes] [--key]
 
@@ -22,7 +22,7 @@ roomtone.db and manifest.json, and is brought up to date when it is used again.
   --key     also the generated secret.key, without which sealed secrets (SSH keys, upload passwords) cannot be read;
             keep such a backup as safe as the key itself
 
-${WHERE}
+${ENVIRONMENT_HELP}
 What root makes is root's. Exit code 1: made, but some audio was missing or damaged.
 `
 
@@ -47,13 +47,17 @@ export const main = (args: string[]): Promise<number> =>
     },
   })
 
-async function toFile(file: string, place: Place): Promise<number> {
+async function toFile(file: string, place: ControllerFiles): Promise<number> {
   await fs.mkdir(path.dirname(file), { recursive: true, mode: 0o750 })
   await snapshot(file, place)
   return say(`${file}: ${sizeText((await fs.stat(file)).size)}, checked.\n`)
 }
 
-async function toDirectory(dir: string, place: Place, wanted: { key: boolean; takes: boolean }): Promise<number> {
+async function toDirectory(
+  dir: string,
+  place: ControllerFiles,
+  wanted: { key: boolean; takes: boolean },
+): Promise<number> {
   await fs.mkdir(dir, { recursive: true, mode: 0o750 })
   const file = path.join(dir, 'roomtone.db')
   const createdAt = iso(systemClock.now())
@@ -67,14 +71,14 @@ async function toDirectory(dir: string, place: Place, wanted: { key: boolean; ta
     const manifest: Manifest = { createdAt, schema: schemaOf(copy), version, ...(takes ? { takes } : {}) }
     await fs.writeFile(path.join(dir, 'manifest.json'), `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o640 })
     const key = await keyNote(dir, place, wanted.key)
-    say(`${dir}: database ${sizeText((await fs.stat(file)).size)}, checked.\n${takes ? told(takes) : ''}${key}`)
+    say(`${dir}: database ${sizeText((await fs.stat(file)).size)}, checked.\n${takes ? reportText(takes) : ''}${key}`)
     return takes && takes.damaged.length + takes.missing.length > 0 ? 1 : 0
   } finally {
     copy.close()
   }
 }
 
-async function snapshot(file: string, place: Place): Promise<void> {
+async function snapshot(file: string, place: ControllerFiles): Promise<void> {
   const db = openDatabase(place)
   const tell = progress()
   try {
@@ -84,7 +88,7 @@ async function snapshot(file: string, place: Place): Promise<void> {
   }
 }
 
-async function keyNote(dir: string, place: Place, wanted: boolean): Promise<string> {
+async function keyNote(dir: string, place: ControllerFiles, wanted: boolean): Promise<string> {
   const key = path.join(place.config.SVC_DATA_DIR, 'secret.key')
   try {
     if (!wanted) {
@@ -101,7 +105,7 @@ async function keyNote(dir: string, place: Place, wanted: boolean): Promise<stri
   }
 }
 
-function told({ bytes, copied, damaged, files, missing }: TakesReport): string {
+function reportText({ bytes, copied, damaged, files, missing }: TakesReport): string {
   const lines = [`audio: ${files} files, ${sizeText(bytes)}; ${copied} copied now.`]
   for (const file of missing) lines.push(`missing: ${file}`)
   for (const file of damaged) lines.push(`damaged, not copied: ${file}`)

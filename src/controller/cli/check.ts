@@ -8,7 +8,7 @@ import { orphans } from '../recordings/retention/orphans.ts'
 import type { Db } from '../store/db.ts'
 import { embedded, schemaOf } from '../store/migrate.ts'
 import { checksumOf, type StoredFile, storedFiles } from './takes.ts'
-import { openDatabase, type Place, progress, runVerb, say, WHERE } from './verb.ts'
+import { type ControllerFiles, ENVIRONMENT_HELP, openDatabase, progress, runVerb, say } from './verb.ts'
 
 const HELP = `usage: roomtone check [--deep]
 
@@ -17,7 +17,7 @@ directory belong to nothing. Changes nothing; the controller may run meanwhile.
 
   --deep   also reads every take and compares its checksum
 
-${WHERE}
+${ENVIRONMENT_HELP}
 Exit code 1: something is wrong, each thing on a line of its own. Files that belong to nothing are only told.
 `
 
@@ -32,14 +32,14 @@ export const main = (args: string[]): Promise<number> =>
       if (positionals[0]) throw misuse('roomtone check takes no argument: see roomtone check --help.')
       const db = openDatabase(place)
       try {
-        return await checkedAll(db, place, Boolean(deep))
+        return await checkAll(db, place, Boolean(deep))
       } finally {
         db.close()
       }
     },
   })
 
-async function checkedAll(db: Db, place: Place, deep: boolean): Promise<number> {
+async function checkAll(db: Db, place: ControllerFiles, deep: boolean): Promise<number> {
   let faults = databaseFaults(db)
   const tell = progress()
   let known = 0
@@ -48,13 +48,13 @@ async function checkedAll(db: Db, place: Place, deep: boolean): Promise<number> 
     faults = faults.concat(await takeFault(place.takes, file, deep))
     tell(`audio: ${known} files so far`)
   }
-  const strangers: string[] = []
-  for await (const stranger of orphans(db, place.takes, systemClock.now(), FRESH_MS)) strangers.push(stranger.path)
+  const orphanFiles: string[] = []
+  for await (const stranger of orphans(db, place.takes, systemClock.now(), FRESH_MS)) orphanFiles.push(stranger.path)
   for (const fault of faults) say(`${fault}\n`)
-  for (const file of strangers) say(`belongs to nothing: ${file}\n`)
+  for (const file of orphanFiles) say(`belongs to nothing: ${file}\n`)
   const takes = `${known} files ${deep ? 'read and compared' : 'in place'}`
   say(
-    `${faults.length === 0 ? `The database is whole, ${takes}` : `${faults.length} faults`}; ${strangers.length} files belong to nothing.\n`,
+    `${faults.length === 0 ? `The database is whole, ${takes}` : `${faults.length} faults`}; ${orphanFiles.length} files belong to nothing.\n`,
   )
   return faults.length === 0 ? 0 : 1
 }

@@ -14,8 +14,8 @@ import { type Driver, DriverError } from '../uploads/driver.ts'
 import { s3Driver } from '../uploads/drivers.s3.ts'
 import { findSmbclient, smbDriver } from '../uploads/drivers.smb.ts'
 import { remotePath } from '../uploads/queue.rules.ts'
-import { type Source, type StoredFile, writtenTo } from './takes.ts'
-import type { Place } from './verb.ts'
+import { type Source, type StoredFile, writeWithChecksum } from './takes.ts'
+import type { ControllerFiles } from './verb.ts'
 
 type Item = Pick<UploadItem, 'fileName' | 'pathOverride' | 'target'> & { destinationId: string }
 
@@ -30,8 +30,8 @@ interface Destination {
  * says why, and the next call goes on with what is still missing.
  * @throws UserError without the key that opens the destinations' secrets.
  */
-export function fromDestinations(db: Db, { config }: Place, tell: (line: string) => void): Source {
-  const key = deriveKey(keyOf(config))
+export function fromDestinations(db: Db, { config }: ControllerFiles, tell: (line: string) => void): Source {
+  const key = deriveKey(sealingSecret(config))
   const destinations = destinationStore(
     db,
     () => key,
@@ -40,13 +40,13 @@ export function fromDestinations(db: Db, { config }: Place, tell: (line: string)
   const uploads = uploadsOf(db)
   const open = new Map<string, Destination | undefined>()
   const destination = (id: string): Destination | undefined => {
-    if (!open.has(id)) open.set(id, opened(destinations, id, config, tell))
+    if (!open.has(id)) open.set(id, openDestination(destinations, id, config, tell))
     return open.get(id)
   }
   return async (file, part) => {
     for (const item of uploads(file)) {
       const from = destination(item.destinationId)
-      const checksum = from && (await fetched(from, item, part, tell))
+      const checksum = from && (await fetchFrom(from, item, part, tell))
       if (checksum !== undefined) return checksum
     }
     return undefined
@@ -67,7 +67,7 @@ function uploadsOf(db: Db): (file: StoredFile) => Item[] {
 }
 
 /** The secret that sealed the destinations' secrets; never made here, a new one opens nothing. */
-function keyOf({ SVC_DATA_DIR, SVC_SECRET_KEY }: Config): string {
+function sealingSecret({ SVC_DATA_DIR, SVC_SECRET_KEY }: Config): string {
   const file = path.join(SVC_DATA_DIR, 'secret.key')
   if (SVC_SECRET_KEY) return SVC_SECRET_KEY
   if (fs.existsSync(file)) return fs.readFileSync(file, 'utf8').trim()
@@ -76,7 +76,7 @@ function keyOf({ SVC_DATA_DIR, SVC_SECRET_KEY }: Config): string {
   )
 }
 
-function opened(
+function openDestination(
   destinations: DestinationStore,
   id: string,
   { programDirs, SVC_SMBCLIENT_COMMAND: command }: Config,
@@ -94,7 +94,7 @@ function opened(
   }
 }
 
-async function fetched(
+async function fetchFrom(
   from: Destination,
   item: Item,
   part: string,
@@ -104,14 +104,14 @@ async function fetched(
   let disk: unknown
   const take = async (body: Readable): Promise<void> => {
     try {
-      checksum = await writtenTo(part, body)
+      checksum = await writeWithChecksum(part, body)
     } catch (e) {
       if (isOfDisk(e)) disk = e
       throw e
     }
   }
   try {
-    for (const remote of placesOf(from.opened, item))
+    for (const remote of remotePaths(from.opened, item))
       if (await from.driver?.fetch(remote, take, new AbortController().signal)) return checksum
   } catch (e) {
     // A driver tells of whatever ended it; that we could not write is not its destination's fault.
@@ -128,7 +128,7 @@ const isOfDisk = (e: unknown): boolean =>
   ['close', 'fdatasync', 'fsync', 'open', 'write'].includes((e as NodeJS.ErrnoException).syscall ?? '')
 
 /** Where it was sent by today's settings, and by those of the day it was queued. */
-function placesOf({ kind, s3, smb }: Opened, item: Item): string[][] {
+function remotePaths({ kind, s3, smb }: Opened, item: Item): string[][] {
   const [root, base] = kind === 's3' ? [`s3://${s3.bucket}`, s3.prefix] : [`smb://${smb.server}/${smb.share}`, smb.path]
   const now = remotePath(base, item)
   if (!`${item.target}/`.startsWith(`${root}/`)) return [now]

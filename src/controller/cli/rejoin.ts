@@ -6,12 +6,12 @@ import { chunkStore } from '../recordings/chunks/chunks.store.ts'
 import { joinFiles } from '../recordings/chunks/join.ts'
 import type { Db } from '../store/db.ts'
 import type { Source, StoredFile } from './takes.ts'
-import type { Place } from './verb.ts'
+import type { ControllerFiles } from './verb.ts'
 
 // Samples are copied as fast as the disk takes them; encoders need minutes for hours.
-const LONGEST_JOIN_MS = 4 * 3_600_000
+const JOIN_TIMEOUT_MS = 4 * 3_600_000
 
-interface Set {
+interface ChunkSet {
   jobId: string
   recordingId: string
 }
@@ -20,8 +20,8 @@ interface Set {
  * Brings the chunks of a take from `source` and joins them as the controller did. Lossless takes are the same bytes again;
  * an encoder of another version may make others, which the checksum tells. Raw masters are uploaded in one piece.
  */
-export function fromChunks(db: Db, { config }: Place, source: Source): Source {
-  const setOf = db.stmt<{ path: string }, Set>(
+export function fromChunks(db: Db, { config }: ControllerFiles, source: Source): Source {
+  const setOf = db.stmt<{ path: string }, ChunkSet>(
     `SELECT c.recording_id AS recordingId, c.job_id AS jobId FROM recording_files f
        JOIN chunked_recordings c ON c.recording_id = f.recording_id WHERE f.path = @path AND f.rendition <> 'raw'`,
   )
@@ -32,7 +32,7 @@ export function fromChunks(db: Db, { config }: Place, source: Source): Source {
   )
   const { encoder } = chunkStore(db)
 
-  const brought = async (joined: StoredFile, set: Set, dir: string): Promise<string[] | undefined> => {
+  const fetchChunks = async (joined: StoredFile, set: ChunkSet, dir: string): Promise<string[] | undefined> => {
     const files: string[] = []
     for (const { checksum, path: place } of chunksOf.all({ id: set.recordingId })) {
       const file = path.join(dir, `${files.length + 1}${path.extname(place)}`)
@@ -50,10 +50,10 @@ export function fromChunks(db: Db, { config }: Place, source: Source): Source {
     const dir = `${part}.chunks`
     await fs.mkdir(dir, { recursive: true, mode: 0o750 })
     try {
-      const files = await brought(file, set, dir)
+      const files = await fetchChunks(file, set, dir)
       if (!files) return undefined
       const signal = new AbortController().signal
-      const how = { ffmpegCommand: config.SVC_FFMPEG_COMMAND, signal, timeoutMs: LONGEST_JOIN_MS }
+      const how = { ffmpegCommand: config.SVC_FFMPEG_COMMAND, signal, timeoutMs: JOIN_TIMEOUT_MS }
       return `sha256:${(await joinFiles({ ...how, codec, encoder: encoder(set.jobId), files, part })).sha256}`
     } finally {
       await fs.rm(dir, { force: true, recursive: true })

@@ -17,7 +17,7 @@ import { embedded, schemaOf } from '../store/migrate.ts'
 import { fromDestinations } from './destinations.ts'
 import { fromChunks } from './rejoin.ts'
 import { copyTakes, either, fromDirectory, type Source, type TakesReport } from './takes.ts'
-import { openDatabase, type Place, progress, runVerb, say, WHERE } from './verb.ts'
+import { type ControllerFiles, ENVIRONMENT_HELP, openDatabase, progress, runVerb, say } from './verb.ts'
 
 const HELP = `usage: roomtone restore SOURCE [--force] [--takes-from-destinations]
        roomtone restore --takes-from-destinations
@@ -31,7 +31,7 @@ back the audio it holds. The controller must be stopped. Everybody has to log in
             compared with its checksum. Without SOURCE it does only that, for the database in place; the controller may
             run then. What is there is left alone: call it again to go on.
 
-${WHERE}
+${ENVIRONMENT_HELP}
 A configured SVC_SECRET_KEY, or the file secret.key, must be the one the backup was made with.
 `
 
@@ -46,7 +46,7 @@ export const main = (args: string[]): Promise<number> =>
       for (const dir of [place.config.SVC_DATA_DIR, place.takes]) makeDir(dir)
       const lock = lockDirectory(path.join(place.config.SVC_DATA_DIR, 'controller.lock'), place.addon)
       try {
-        const code = await restored(path.resolve(source), place, Boolean(force), Boolean(remote))
+        const code = await restoreDatabase(path.resolve(source), place, Boolean(force), Boolean(remote))
         return remote ? await missingTakes(place) : code
       } finally {
         lock.release()
@@ -54,13 +54,18 @@ export const main = (args: string[]): Promise<number> =>
     },
   })
 
-async function restored(source: string, place: Place, force: boolean, remote: boolean): Promise<number> {
+async function restoreDatabase(
+  source: string,
+  place: ControllerFiles,
+  force: boolean,
+  remote: boolean,
+): Promise<number> {
   const directory = await isDirectory(source)
   const file = directory ? path.join(source, 'roomtone.db') : source
   const now = iso(systemClock.now())
   const draft = `${place.database}.restoring`
   await fs.copyFile(file, draft)
-  prepared(draft, place, now)
+  prepare(draft, place, now)
   const kept = await setAside(place, now, force)
   await fs.rename(draft, place.database)
   await syncDir(path.dirname(place.database))
@@ -79,7 +84,7 @@ async function isDirectory(source: string): Promise<boolean> {
 }
 
 /** Checks the copy and makes it ready: sessions of the past must not open doors again. */
-function prepared(draft: string, { addon }: Place, now: string): void {
+function prepare(draft: string, { addon }: ControllerFiles, now: string): void {
   const fault = checkDatabase(draft, addon)
   if (fault) throw misuse(`The backup is damaged and was not restored: ${fault}.`)
   const db = new Db(draft, addon, { plain: true })
@@ -98,18 +103,22 @@ function prepared(draft: string, { addon }: Place, now: string): void {
 }
 
 /** The database that is there, with what belongs to it, under another name. */
-async function setAside({ addon, database }: Place, now: string, force: boolean): Promise<string | undefined> {
+async function setAside(
+  { addon, database }: ControllerFiles,
+  now: string,
+  force: boolean,
+): Promise<string | undefined> {
   const present = ['', '-wal', '-shm'].filter((suffix) => existsSync(database + suffix))
   if (present.length === 0) return undefined
   if (!force) throw misuse('There is a database already: use --force to keep it aside and restore over it.')
-  fold(database, addon)
+  checkpointWal(database, addon)
   const kept = `${database}.before-restore-${now.replace(/[:.]/g, '-')}`
   for (const suffix of present) if (existsSync(database + suffix)) await fs.rename(database + suffix, kept + suffix)
   return kept
 }
 
 /** Brings the WAL into the file, so that moving one file moves everything. */
-function fold(database: string, addon: object | undefined): void {
+function checkpointWal(database: string, addon: object | undefined): void {
   try {
     const db = new Db(database, addon, { plain: true })
     db.raw.pragma('wal_checkpoint(TRUNCATE)')
@@ -120,7 +129,7 @@ function fold(database: string, addon: object | undefined): void {
   }
 }
 
-async function restoreKey(source: string, { config }: Place): Promise<void> {
+async function restoreKey(source: string, { config }: ControllerFiles): Promise<void> {
   const [from, to] = [path.join(source, 'secret.key'), path.join(config.SVC_DATA_DIR, 'secret.key')]
   try {
     await fs.copyFile(from, to, fs.constants.COPYFILE_EXCL)
@@ -135,30 +144,30 @@ async function restoreKey(source: string, { config }: Place): Promise<void> {
 }
 
 /** `more`: another source is asked for what this one does not have. */
-async function restoreTakes(from: Source, place: Place, more: boolean): Promise<number> {
+async function restoreTakes(from: Source, place: ControllerFiles, more: boolean): Promise<number> {
   const db = new Db(place.database, place.addon, { plain: true })
   try {
     const report = await copyTakes(db, from, place.takes, progress())
-    return more ? 0 : told('The database is back; audio', 'not in the backup and not here', report)
+    return more ? 0 : reportTakes('The database is back; audio', 'not in the backup and not here', report)
   } finally {
     db.close()
   }
 }
 
-async function missingTakes(place: Place): Promise<number> {
+async function missingTakes(place: ControllerFiles): Promise<number> {
   makeDir(place.takes)
   const db = openDatabase(place)
   try {
     const uploaded = fromDestinations(db, place, (line) => say(`${line}\n`))
     const from = either(uploaded, fromChunks(db, place, uploaded))
     const report = await copyTakes(db, from, place.takes, progress())
-    return told('Audio from destinations', 'at no destination and not here', report)
+    return reportTakes('Audio from destinations', 'at no destination and not here', report)
   } finally {
     db.close()
   }
 }
 
-function told(what: string, lost: string, { copied, damaged, files, missing }: TakesReport): number {
+function reportTakes(what: string, lost: string, { copied, damaged, files, missing }: TakesReport): number {
   say(`${what}: ${files} files in place, ${copied} copied now.\n`)
   for (const file of missing) say(`${lost}: ${file}\n`)
   for (const file of damaged) say(`not what was stored: ${file}\n`)

@@ -42,7 +42,7 @@ export const fromDirectory =
   (dir: string): Source =>
   async (file, part) => {
     try {
-      return await writtenTo(part, createReadStream(path.join(dir, file.path)))
+      return await writeWithChecksum(part, createReadStream(path.join(dir, file.path)))
     } catch (e) {
       if (hasCode(e, 'ENOENT')) return undefined
       throw e
@@ -90,7 +90,7 @@ async function copyTake(
 }
 
 /** Writes a file in flat memory, synced; its checksum as rows hold it, `sha256:<hex>`. */
-export async function writtenTo(file: string, from: Readable): Promise<string> {
+export async function writeWithChecksum(file: string, from: Readable): Promise<string> {
   const hash = createHash('sha256')
   const tap = new Transform({
     transform(chunk: Buffer, _encoding, done) {

@@ -13,7 +13,7 @@ import { systemActor } from '../http/principal.ts'
 import { userSnapshot } from '../identity/access/access.rules.ts'
 import { userStore } from '../identity/access/users.store.ts'
 import type { Db } from '../store/db.ts'
-import { openDatabase, runVerb, say, WHERE } from './verb.ts'
+import { ENVIRONMENT_HELP, openDatabase, runVerb, say } from './verb.ts'
 
 const HELP = `usage: roomtone user list
        roomtone user password EMAIL     sets a new password and ends every session of the account
@@ -22,7 +22,7 @@ const HELP = `usage: roomtone user list
 
 The password comes from standard input when something is piped in, else one is made and printed once. The controller
 may run meanwhile. Roles: ${ROLES.join(', ')} (default: owner).
-${WHERE}
+${ENVIRONMENT_HELP}
 Whoever can write its data directory may use this.
 `
 
@@ -36,13 +36,13 @@ export const main = (args: string[]): Promise<number> =>
     run: async ([verb, email], { name, role }, place) => {
       const db = openDatabase(place)
       try {
-        const people = peopleOf(db)
-        if (verb === 'list') return people.list()
+        const commands = accountCommands(db)
+        if (verb === 'list') return commands.list()
         if (!email || !['add', 'enable', 'password'].includes(verb ?? '')) throw misuse(HELP.trimEnd())
         const address = email.toLowerCase()
-        if (verb === 'enable') return people.enable(address)
-        if (verb === 'password') return await people.password(address)
-        return await people.add(address, String(name ?? email), roleOf(role as string | undefined))
+        if (verb === 'enable') return commands.enable(address)
+        if (verb === 'password') return await commands.password(address)
+        return await commands.add(address, String(name ?? email), roleOf(role as string | undefined))
       } finally {
         db.close()
       }
@@ -55,24 +55,30 @@ function roleOf(given = 'owner'): Role {
   return role
 }
 
-function peopleOf(db: Db) {
+function accountCommands(db: Db) {
   const users = userStore(db)
-  const trail = audit(db, randomIds, 0)
+  const auditLog = audit(db, randomIds, 0)
   const idOf = (email: string): string => {
     const id = users.idByEmail(email)
     if (id === undefined) throw misuse(`There is no account ${email}: see roomtone user list.`)
     return id
   }
-  const told = (action: string, id: string, email: string, more: Pick<AuditEntry, 'after' | 'before'>, now: string) =>
-    trail.write({ ...ACTOR, action: `${action}.succeeded`, ...more, target: { type: 'user', id, name: email } }, now)
+  const writeAudit = (
+    action: string,
+    id: string,
+    email: string,
+    more: Pick<AuditEntry, 'after' | 'before'>,
+    now: string,
+  ) =>
+    auditLog.write({ ...ACTOR, action: `${action}.succeeded`, ...more, target: { type: 'user', id, name: email } }, now)
 
   /** One change of an account, with its audit row, in one transaction. */
-  const changed = (action: string, email: string, change: (id: string, now: string) => CurrentUser): void => {
+  const change = (action: string, email: string, change: (id: string, now: string) => CurrentUser): void => {
     const now = iso(systemClock.now())
     db.tx(() => {
       const id = idOf(email)
       const before = userSnapshot(users.get(id))
-      told(action, id, email, { before, after: userSnapshot(change(id, now)) }, now)
+      writeAudit(action, id, email, { before, after: userSnapshot(change(id, now)) }, now)
     })
   }
 
@@ -84,13 +90,13 @@ function peopleOf(db: Db) {
       return 0
     },
     enable(email: string): number {
-      changed('auth.users.status.update', email, (id, now) => users.setDisabled(id, false, now))
+      change('auth.users.status.update', email, (id, now) => users.setDisabled(id, false, now))
       return say(`${email} may log in again.\n`)
     },
     async password(email: string): Promise<number> {
       idOf(email)
       const { hash, note } = await newPassword()
-      changed('auth.users.password.reset', email, (id, now) => users.setPassword(id, hash, now))
+      change('auth.users.password.reset', email, (id, now) => users.setPassword(id, hash, now))
       return say(`The password of ${email} is set; its sessions have ended.\n${note}`)
     },
     async add(email: string, name: string, role: Role): Promise<number> {
@@ -100,7 +106,7 @@ function peopleOf(db: Db) {
       db.tx(() => {
         const access = { groupIds: [], resourceGrants: [], roles: [role] }
         const made = users.create(randomIds.uuid(), { email, name, passwordHash: hash, ...access }, now)
-        told('auth.users.create', made.id, email, { after: userSnapshot(made) }, now)
+        writeAudit('auth.users.create', made.id, email, { after: userSnapshot(made) }, now)
       })
       return say(`${email} is made, as ${role}.\n${note}`)
     },

@@ -11,11 +11,11 @@ import { Db } from '../store/db.ts'
 import { loadAddon } from '../store/native.ts'
 
 /** For the help of each verb. */
-export const WHERE = `The installed controller is found by itself: run this with sudo, it goes on as the owner of the data directory. For another
+export const ENVIRONMENT_HELP = `The installed controller is found by itself: run this with sudo, it goes on as the owner of the data directory. For another
 one set its environment, SVC_DATA_DIR at least.`
 
 /** The controller's files, as its settings name them. */
-export interface Place {
+export interface ControllerFiles {
   addon: object | undefined
   config: Config
   database: string
@@ -28,7 +28,11 @@ interface Verb<O extends ParseArgsOptionsConfig> {
   onlyReads?: boolean
   options: O
   /** Resolves to the exit code: 0 done, 1 done with something to look at. */
-  run(positionals: string[], options: Record<string, string | boolean | undefined>, place: Place): Promise<number>
+  run(
+    positionals: string[],
+    options: Record<string, string | boolean | undefined>,
+    place: ControllerFiles,
+  ): Promise<number>
 }
 
 /** Runs a verb: 0 or 1 as it says, 2 when it was asked wrongly or cannot begin. */
@@ -37,7 +41,7 @@ export async function runVerb<O extends ParseArgsOptionsConfig>(args: string[], 
   const { positionals, values } = parseArgs({ args, options: verb.options, allowPositionals: true })
   const config = settings()
   if (!verb.onlyReads) goOnAsOwnerOf(config.SVC_DATA_DIR)
-  return await verb.run(positionals, values as Record<string, string | boolean | undefined>, placeOf(config))
+  return await verb.run(positionals, values as Record<string, string | boolean | undefined>, filesOf(config))
 }
 
 /** @throws UserError when the caller may not read those of the installed controller */
@@ -50,7 +54,7 @@ function settings(): Config {
   }
 }
 
-function placeOf(config: Config): Place {
+function filesOf(config: Config): ControllerFiles {
   return {
     addon: loadAddon(nativeDirs(config))?.binding,
     config,
@@ -60,7 +64,7 @@ function placeOf(config: Config): Place {
 }
 
 /** The controller's database, which it may be using at the same time. @throws UserError when there is none to use. */
-export function openDatabase({ addon, config, database }: Place): Db {
+export function openDatabase({ addon, config, database }: ControllerFiles): Db {
   try {
     fs.accessSync(database, fs.constants.R_OK | fs.constants.W_OK)
   } catch (e) {

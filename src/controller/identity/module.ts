@@ -5,7 +5,7 @@ import { groupRoutes } from './access/groups.routes.ts'
 import { groupStore } from './access/groups.store.ts'
 import { accessOverviewRoutes } from './access/overview.routes.ts'
 import { accessPolicyRoutes } from './access/policies.routes.ts'
-import { accessPolicyStore, keepManaged } from './access/policies.store.ts'
+import { accessPolicyStore, lockoutGuard } from './access/policies.store.ts'
 import { sessionRoutes } from './access/sessions.routes.ts'
 import { openSessions } from './access/sessions.store.ts'
 import { userRoutes } from './access/users.routes.ts'
@@ -24,7 +24,7 @@ export function createIdentity(base: Base): Module {
   const users = userStore(db)
   const sessions = sessionStore(db)
   const policies = accessPolicyStore(db, ids, users)
-  const keep = keepManaged(policies, users)
+  const keep = lockoutGuard(policies, users)
   const { SVC_LOGIN_FAILURE_LIMIT: failureLimit, SVC_LOGIN_FAILURE_WINDOW_SECONDS: failureWindowSeconds } = config
   const { SVC_LOCAL_ADMIN_EMAIL: email, SVC_LOCAL_ADMIN_NAME: name, SVC_LOCAL_ADMIN_PASSWORD: password } = config
   return {

@@ -31,5 +31,5 @@ export interface RecordingsApi {
   profiles: ProfileStore
   recordings: RecordingStore
   /** The disk of the takes. */
-  room: DiskSpace
+  diskSpace: DiskSpace
 }

@@ -103,7 +103,7 @@ function apiOf(base: Base, { fleet, health: { health }, settings }: Deps): Recor
     profiles,
     recording,
     recordings,
-    room: new DiskSpace(config.SVC_RECORDING_CACHE_DIR),
+    diskSpace: new DiskSpace(config.SVC_RECORDING_CACHE_DIR),
   }
 }
 
@@ -130,7 +130,7 @@ const joinerOf = ({ audit, clock, config, db, events, ids, log }: Base, api: Rec
     log,
     paths: api.paths,
     recordings: api.recordings,
-    room: api.room,
+    room: api.diskSpace,
     takes: config.SVC_RECORDING_CACHE_DIR,
   })
 

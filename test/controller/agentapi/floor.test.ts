@@ -10,9 +10,9 @@ const dir = mkdtempSync(join(tmpdir(), 'roomtone-floor-'))
 const reception = {
   cancelled: new AbortController().signal,
   file: join(dir, 'take.part'),
-  most: 1e6,
+  maxBytes: 1e6,
   offset: 0,
-  room: { reserve: async () => {} },
+  disk: { reserve: async () => {} },
 }
 
 test('a sender below the floor is cut off, and what it brought is kept for the next time', async () => {
@@ -20,7 +20,7 @@ test('a sender below the floor is cut off, and what it brought is kept for the n
     yield Buffer.alloc(500, 7)
     await new Promise(() => {})
   }
-  const slow = receive({ ...reception, body: body(), floor: { bytes: 1000, ms: 30 } })
+  const slow = receive({ ...reception, body: body(), minimumRate: { bytes: 1000, ms: 30 } })
   await assert.rejects(slow, { reason: 'upload_too_slow', status: 408 })
   assert.equal(readFileSync(reception.file).length, 500)
 })
@@ -32,7 +32,7 @@ test('a sender that keeps to the floor takes as long as it needs', async () => {
       yield Buffer.alloc(100, n)
     }
   }
-  const got = await receive({ ...reception, body: body(), floor: { bytes: 100, ms: 60_000 } })
+  const got = await receive({ ...reception, body: body(), minimumRate: { bytes: 100, ms: 60_000 } })
   assert.equal(got.size, 5000)
   rmSync(dir, { recursive: true })
 })

@@ -58,7 +58,7 @@ const keyOf = (p: PolicyInput): string =>
   JSON.stringify([p.effect, p.subjectType, p.subjectId ?? '', p.resourceType, p.resourceId])
 
 /** `everyone` has no subject; e-mails are compared in lower case. */
-function normal({ subjectId, ...policy }: PolicyInput): PolicyInput {
+function normalized({ subjectId, ...policy }: PolicyInput): PolicyInput {
   if (policy.subjectType === 'everyone' || subjectId === undefined) return policy
   const email = policy.subjectType === 'user' && subjectId.includes('@')
   return { ...policy, subjectId: email ? subjectId.toLowerCase() : subjectId }
@@ -67,7 +67,7 @@ function normal({ subjectId, ...policy }: PolicyInput): PolicyInput {
 /** The list as it is stored: duplicates collapse to the last one, an unchanged policy keeps its id. */
 export function policyList(wanted: PolicyInput[], stored: Policy[], makeId: () => string): Policy[] {
   const ids = new Map(stored.map((policy) => [keyOf(policy), policy.id]))
-  const collapsed = new Map(wanted.map(normal).map((policy) => [keyOf(policy), policy]))
+  const collapsed = new Map(wanted.map(normalized).map((policy) => [keyOf(policy), policy]))
   return [...collapsed].map(([key, policy]) => ({ ...policy, id: ids.get(key) ?? makeId() }))
 }
 

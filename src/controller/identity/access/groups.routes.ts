@@ -7,7 +7,7 @@ import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, route, type Target } from '../../http/route.ts'
 import { MANAGE } from './access.rules.ts'
 import type { GroupStore } from './groups.store.ts'
-import type { KeepManaged } from './policies.store.ts'
+import type { LockoutGuard } from './policies.store.ts'
 
 const manage = { auth: 'user', permission: MANAGE } as const
 const all = (): Target => ({ type: 'group_collection' })
@@ -29,7 +29,7 @@ const changed = ({ before, after }: { before: GroupDetail; after: GroupDetail })
 })
 
 /** `keep`: a group may carry a denial of everything, so that joining it can be the lockout of its members. */
-export const groupRoutes = (groups: GroupStore, ids: Ids, keep: KeepManaged): AnyRoute[] => [
+export const groupRoutes = (groups: GroupStore, ids: Ids, keep: LockoutGuard): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/auth/groups',

@@ -41,14 +41,14 @@ export function accessPolicyStore(db: Db, ids: Ids, users: UserStore) {
 export type AccessPolicyStore = ReturnType<typeof accessPolicyStore>
 
 /** Runs a write of accounts or groups; throws 409 `last_manager_required` when nobody could manage access after it. */
-export type KeepManaged = <T>(write: () => T) => T
+export type LockoutGuard = <T>(write: () => T) => T
 
 /**
  * Looks at the outcome and not at the request: who manages access is decided by roles, disabled accounts, groups and
  * deny policies together, and two managers may act on each other at once. Call it inside the write's transaction. What
  * was locked before is no reason to refuse a write that might open it.
  */
-export function keepManaged(policies: { list: () => Policy[] }, users: Pick<UserStore, 'managers'>): KeepManaged {
+export function lockoutGuard(policies: { list: () => Policy[] }, users: Pick<UserStore, 'managers'>): LockoutGuard {
   const managed = () => {
     const managers = users.managers()
     return managers.length > 0 && !locksOut(policies.list(), managers)

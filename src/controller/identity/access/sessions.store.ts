@@ -8,7 +8,7 @@ type Row = { [K in keyof Required<Session>]: Session[K] | null }
 type Ended = Pick<Session, 'createdAt' | 'expiresAt' | 'id' | 'lastSeenAt'>
 
 // Nobody needs to look at more; the newest are shown.
-const MOST = 200
+const MAX_LISTED = 200
 
 /** Living sessions of a person, to be seen and ended; opening one is the login's (`auth/sessions.store.ts`). */
 export function openSessions(db: Db) {
@@ -16,7 +16,7 @@ export function openSessions(db: Db) {
   const list = db.stmt<Params, Row>(
     `SELECT id, created_at AS createdAt, last_seen_at AS lastSeenAt, expires_at AS expiresAt, ip_address AS ipAddress,
        user_agent AS userAgent, id = @current AS current FROM sessions
-     WHERE user_id = @userId AND ${living} ORDER BY created_at DESC, id LIMIT ${MOST}`,
+     WHERE user_id = @userId AND ${living} ORDER BY created_at DESC, id LIMIT ${MAX_LISTED}`,
   )
   const one = db.stmt<Params, Ended>(
     `SELECT id, created_at AS createdAt, last_seen_at AS lastSeenAt, expires_at AS expiresAt FROM sessions

@@ -15,14 +15,14 @@ import { pageMeta } from '../../http/page.ts'
 import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, flow, route, type Target } from '../../http/route.ts'
 import { deleteRefusal, disableRefusal, MANAGE, manages, takeoverRefusal, userSnapshot } from './access.rules.ts'
-import type { KeepManaged } from './policies.store.ts'
+import type { LockoutGuard } from './policies.store.ts'
 import type { UserStore } from './users.store.ts'
 
 const manage = { auth: 'user', permission: MANAGE } as const
 const all = (): Target => ({ type: 'user_collection' })
 const one = (p: { id: string }): Target => ({ type: 'user', id: p.id })
 const named = (user: CurrentUser): Target => ({ type: 'user', id: user.id, name: user.email })
-const asked = (_: object, body: unknown): Target => {
+const requestedUser = (_: object, body: unknown): Target => {
   const email = (body as { email?: unknown } | undefined)?.email
   return { type: 'user', ...(typeof email === 'string' ? { name: email.slice(0, 320) } : {}) }
 }
@@ -33,14 +33,14 @@ const refused = (reason: string, path: string[], message: string): Fail => inval
  * `localAdmin`: e-mail of the env-configured admin, whom the API neither disables nor deletes, and whose password and
  * roles nobody else changes.
  */
-export const userRoutes = (users: UserStore, ids: Ids, localAdmin: string, keep: KeepManaged): AnyRoute[] => {
+export const userRoutes = (users: UserStore, ids: Ids, localAdmin: string, keep: LockoutGuard): AnyRoute[] => {
   const detail = (principal: UserPrincipal, user: CurrentUser) => ({
     data: { actions: actions(principal, user, localAdmin), links: links(user.id), user },
     target: named(user),
   })
   const mustBeOwn = (what: 'access' | 'password', user: CurrentUser, principal: UserPrincipal): void => {
     const reason = takeoverRefusal(what, user, principal.id, localAdmin)
-    if (reason) throw refused(reason, [what], OWN[what])
+    if (reason) throw refused(reason, [what], OWN_ONLY[what])
   }
   return [
     route({
@@ -60,7 +60,7 @@ export const userRoutes = (users: UserStore, ids: Ids, localAdmin: string, keep:
       path: '/auth/users',
       ...manage,
       action: 'auth.users.create',
-      target: asked,
+      target: requestedUser,
       body: UserInput,
       status: 201,
       run: async ({ body: { password, ...user } }, commit) => {
@@ -137,7 +137,7 @@ export const userRoutes = (users: UserStore, ids: Ids, localAdmin: string, keep:
       run: ({ params, body: { disabled }, principal, now }) => {
         const before = users.get(params.id)
         const reason = disabled && disableRefusal(before, principal.id, localAdmin)
-        if (reason) throw refused(reason, ['disabled'], `Cannot disable ${protectedWords(reason)}`)
+        if (reason) throw refused(reason, ['disabled'], `Cannot disable ${protectedAccount(reason)}`)
         const after = keep(() => users.setDisabled(params.id, disabled, now))
         return {
           data: after,
@@ -158,7 +158,7 @@ export const userRoutes = (users: UserStore, ids: Ids, localAdmin: string, keep:
       run: ({ params, principal }) => {
         const before = users.get(params.id)
         const reason = deleteRefusal(before, principal.id, localAdmin)
-        if (reason) throw new Fail(400, reason, `Cannot delete ${protectedWords(reason)}`)
+        if (reason) throw new Fail(400, reason, `Cannot delete ${protectedAccount(reason)}`)
         const endedPolicies = keep(() => users.remove(before))
         const details = endedPolicies.length > 0 ? { endedPolicies } : {}
         return { data: null, before: userSnapshot(before), details, target: named(before) }
@@ -167,13 +167,13 @@ export const userRoutes = (users: UserStore, ids: Ids, localAdmin: string, keep:
   ]
 }
 
-const OWN = {
+const OWN_ONLY = {
   access: 'The roles of the bootstrap local admin are their own to change',
   password:
     'The password of the bootstrap local admin is their own to change: sign in as them, or use roomtone user password',
 }
 
-const protectedWords = (reason: string): string =>
+const protectedAccount = (reason: string): string =>
   reason.startsWith('self') ? 'the current user' : 'the bootstrap local admin'
 
 const hrefOf = (id: string): string => `${API_PREFIX}/auth/users/${encodeURIComponent(id)}`

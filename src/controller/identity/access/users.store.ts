@@ -57,7 +57,7 @@ export function userStore(db: Db) {
   )
   const access = accessRows(db)
 
-  const get = (id: string): CurrentUser => shown(found(byId.get({ id }), 'User'))
+  const get = (id: string): CurrentUser => userOf(found(byId.get({ id }), 'User'))
   const idByEmail = (email: string): string | undefined => idOf.get({ email })?.id
 
   return {
@@ -65,7 +65,7 @@ export function userStore(db: Db) {
     idByEmail,
     page(limit: number, offset: number): { users: CurrentUser[]; total: number } {
       const { rows, total } = list.page([], 'u.email', limit, offset)
-      return { users: rows.map(shown), total }
+      return { users: rows.map(userOf), total }
     },
     /** @throws Fail 409 `user_exists` for a used e-mail. */
     create(id: string, user: NewUser, now: string): CurrentUser {
@@ -134,7 +134,7 @@ function accessRows(db: Db) {
   }
 }
 
-function shown({ disabledAt, grants, groups, roles: held, ...row }: Row): CurrentUser {
+function userOf({ disabledAt, grants, groups, roles: held, ...row }: Row): CurrentUser {
   const names = JSON.parse(held) as string[]
   const roles = ROLES.filter((role) => names.includes(role))
   return {

@@ -7,9 +7,9 @@ import { limiter } from '../../http/limiter.ts'
 import type { Principal } from '../../http/principal.ts'
 import { type AnyRoute, flow, route, type Target } from '../../http/route.ts'
 import type { UserStore } from '../access/users.store.ts'
+import { fairSemaphore } from './fairsemaphore.ts'
 import { signIn } from './login.ts'
 import type { SessionStore } from './sessions.store.ts'
-import { turns } from './turns.ts'
 
 // Half of the thread pool, and 20 s of work in line at most.
 const HASHES_AT_ONCE = 2
@@ -44,7 +44,11 @@ export const authRoutes = (
     clock,
     ids,
     sessions,
-    turns: turns({ longest: HASHES_WAITING, perLine: HASHES_WAITING_PER_ADDRESS, width: HASHES_AT_ONCE }),
+    turns: fairSemaphore({
+      maxWaiting: HASHES_WAITING,
+      maxWaitingPerCaller: HASHES_WAITING_PER_ADDRESS,
+      concurrency: HASHES_AT_ONCE,
+    }),
     users,
     verify: verifyPassword,
   })

@@ -67,12 +67,12 @@ async function generate(parts: Parts, admin: LocalAdmin, now: string): Promise<v
 function apply({ audit, ids, users }: Parts, { email, name }: LocalAdmin, passwordHash: string, now: string): void {
   const id = users.idByEmail(email)
   const entry = { actor: systemActor('local-admin'), outcome: 'succeeded', permission: 'auth:manage' } as const
-  const tell = (more: Pick<AuditEntry, 'action'> & Partial<AuditEntry>, target: string): void =>
+  const writeAudit = (more: Pick<AuditEntry, 'action'> & Partial<AuditEntry>, target: string): void =>
     audit.write({ ...entry, ...more, target: { type: 'user', id: target, name: email } }, now)
   if (id === undefined) {
     const access = { roles: ['owner' as const], groupIds: [], resourceGrants: [] }
     const made = users.create(ids.uuid(), { email, name, passwordHash, ...access }, now)
-    tell({ action: 'auth.users.create.succeeded', after: userSnapshot(made) }, made.id)
+    writeAudit({ action: 'auth.users.create.succeeded', after: userSnapshot(made) }, made.id)
     return
   }
   const account = users.get(id)
@@ -86,7 +86,7 @@ function apply({ audit, ids, users }: Parts, { email, name }: LocalAdmin, passwo
   users.addRole(id, 'owner')
   users.setDisabled(id, false, now)
   const after = userSnapshot(users.setPassword(id, passwordHash, now))
-  tell({ action: 'auth.users.password.reset.succeeded', before, after, details: { sessionsRevoked: true } }, id)
+  writeAudit({ action: 'auth.users.password.reset.succeeded', before, after, details: { sessionsRevoked: true } }, id)
 }
 
 function stateRow(db: Db) {

@@ -7,8 +7,8 @@ import type { CurrentUser } from '../../../wire/access.ts'
 import type { Limiter } from '../../http/limiter.ts'
 import type { Commit, Done } from '../../http/route.ts'
 import type { UserStore } from '../access/users.store.ts'
+import type { FairSemaphore } from './fairsemaphore.ts'
 import type { Account, SessionStore } from './sessions.store.ts'
-import type { Turns } from './turns.ts'
 
 /** Fixed; using a session does not renew it (docs/contract/access.md: Accounts). */
 const SESSION_SECONDS = 12 * 3600
@@ -19,7 +19,7 @@ export interface LoginParts {
   clock: Clock
   ids: Ids
   sessions: SessionStore
-  turns: Turns
+  turns: FairSemaphore
   users: UserStore
   verify: (password: string, stored: string) => Promise<boolean>
 }
@@ -55,17 +55,17 @@ export function signIn(parts: LoginParts): (attempt: Attempt, commit: Commit) =>
     const account = sessions.account(attempt.email)
     const stored = account?.disabledAt ? undefined : account?.passwordHash
     let uncount = () => {}
-    const fits = await turns(attempt.network, () => {
+    const matches = await turns(attempt.network, () => {
       // Judged again when its turn has come, and counted before it is hashed: a burst of guesses costs, and learns, no more
       // than the limit allows.
       admit(attempt)
       uncount = count(attempt)
       return verify(attempt.password, stored || DECOY_HASH)
     })
-    if (!account || !stored || !fits) throw refusal(account, attempt)
+    if (!account || !stored || !matches) throw refusal(account, attempt)
     // The password was right, whatever becomes of the session.
     uncount()
-    const done = await commit((now) => opened(parts, attempt, { ...account, passwordHash: stored }, now))
+    const done = await commit((now) => openSession(parts, attempt, { ...account, passwordHash: stored }, now))
     clear(attempt)
     return done
   }
@@ -84,7 +84,7 @@ export function newSession(ids: Ids, { address, userAgent, userId }: Opener, now
   return { expiresAt, row, token }
 }
 
-function opened(
+function openSession(
   { ids, sessions, users }: LoginParts,
   { address, email, userAgent }: Attempt,
   account: Account & { passwordHash: string },

@@ -49,7 +49,7 @@ export const oidcRoutes = (parts: Parts): AnyRoute[] => {
       ...open,
       action: 'auth.oidc.config.read',
       target,
-      run: () => ({ data: shown(oidc) }),
+      run: () => ({ data: publicConfig(oidc) }),
     }),
     flow({
       method: 'GET',
@@ -83,7 +83,7 @@ export const oidcRoutes = (parts: Parts): AnyRoute[] => {
           const carried = cookies.take(request.header('cookie'), query.state, parts.clock.monotonic())
           if (!carried) throw new Fail(400, 'oidc_state_invalid', 'OIDC callback state is invalid')
           const identity = identityOf(await provider.claims(new URLSearchParams(query), carried), digest)
-          return await commit((now) => signedIn(parts, identity, request, carried.returnTo, now))
+          return await commit((now) => signIn(parts, identity, request, carried.returnTo, now))
         } catch (e) {
           failed(request)
           throw e instanceof Fail ? withCookie(e, cookies.clear()) : e
@@ -104,7 +104,7 @@ export const oidcRoutes = (parts: Parts): AnyRoute[] => {
   ]
 }
 
-function shown(oidc: OidcSettings) {
+function publicConfig(oidc: OidcSettings) {
   const { clientId, enabled, issuer, provider, redirectUri, scopes } = oidc
   const missing = enabled ? missingFields(oidc) : []
   const configured = enabled && missing.length === 0
@@ -126,7 +126,7 @@ const redirect = (location: string, cookie: string): Done<null> => ({
   headers: { Location: location, 'Set-Cookie': cookie },
 })
 
-function signedIn(parts: Parts, identity: Identity, request: Incoming, returnTo: string, now: string): Done<null> {
+function signIn(parts: Parts, identity: Identity, request: Incoming, returnTo: string, now: string): Done<null> {
   const { cookies, ids, oidc, people, sessions, users } = parts
   const userId = people.sync(identity, now)
   const { expiresAt, row, token } = newSession(
@@ -135,7 +135,7 @@ function signedIn(parts: Parts, identity: Identity, request: Incoming, returnTo:
     now,
   )
   const sessionId = row.id
-  sessions.openVouched(row, now)
+  sessions.openForProvider(row, now)
   const { email, groups, name, roles } = users.get(userId)
   const back = new URL(returnTo)
   // In the fragment: it reaches the console and no server's log.

@@ -31,8 +31,8 @@ export interface Identity {
   groupsOverage: boolean
 }
 
-const NAME = 160
-const GROUPS = 200
+const MAX_NAME = 160
+const MAX_GROUPS = 200
 
 /** What has to be set before anybody can log in. */
 export const missingFields = ({ clientId, issuer, redirectUri }: OidcSettings): string[] =>
@@ -47,7 +47,7 @@ export const plainIssuer = (issuer: string): string => issuer.replace(/\/+$/, ''
 const ENTRA = /(^|\.)(microsoftonline\.(com|us|cn)|chinacloudapi\.cn|windows\.net|microsoft\.com)$/
 const TENANT = /^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[a-z0-9-]+(\.[a-z0-9-]+)+)$/
 // The tenant of all personal accounts there are.
-const EVERYBODY = '9188040d-6c67-4c5b-b112-36a304b66dad'
+const CONSUMERS_TENANT = '9188040d-6c67-4c5b-b112-36a304b66dad'
 
 /**
  * Why a tenant of Entra ID cannot be used: `common`, `organizations` and `consumers` admit the accounts of every
@@ -55,7 +55,7 @@ const EVERYBODY = '9188040d-6c67-4c5b-b112-36a304b66dad'
  */
 export function tenantFault(tenant: string): string | undefined {
   const name = tenant.toLowerCase()
-  if (TENANT.test(name) && name !== EVERYBODY) return undefined
+  if (TENANT.test(name) && name !== CONSUMERS_TENANT) return undefined
   return `"${tenant.slice(0, 80)}" is no single tenant of Entra ID: set the id (or a domain) of your own`
 }
 
@@ -107,16 +107,18 @@ export function identityOf(claims: Record<string, unknown>, digest: (text: strin
     email,
     externalId,
     groupsOverage: hasOverage(claims),
-    name: onOneLine(textOf(claims.name) ?? email).slice(0, NAME),
-    ...listed(claims.groups, (values) => ({ groups: values.slice(0, GROUPS).map((name) => groupOf(name, digest)) })),
-    ...listed(claims.roles, (values) => ({ roles: ROLES.filter((role) => values.includes(role)) })),
+    name: onOneLine(textOf(claims.name) ?? email).slice(0, MAX_NAME),
+    ...ifList(claims.groups, (values) => ({
+      groups: values.slice(0, MAX_GROUPS).map((name) => groupOf(name, digest)),
+    })),
+    ...ifList(claims.roles, (values) => ({ roles: ROLES.filter((role) => values.includes(role)) })),
   }
 }
 
 const hasOverage = ({ _claim_names: names }: Record<string, unknown>): boolean =>
   typeof names === 'object' && names !== null && 'groups' in names
 
-function listed<T>(value: unknown, make: (values: string[]) => T): T | undefined {
+function ifList<T>(value: unknown, make: (values: string[]) => T): T | undefined {
   if (!Array.isArray(value)) return undefined
   return make(value.filter((one): one is string => typeof one === 'string' && one.trim() !== ''))
 }
@@ -124,5 +126,5 @@ function listed<T>(value: unknown, make: (values: string[]) => T): T | undefined
 /** A value that is an id as ours are stays one; any other gets one that can be found again. */
 function groupOf(value: string, digest: (text: string) => string): { id: string; name: string } {
   const id = value.length <= 120 && slug(value) === value ? value : `group-${digest(value).slice(0, 12)}`
-  return { id, name: onOneLine(value).slice(0, NAME) }
+  return { id, name: onOneLine(value).slice(0, MAX_NAME) }
 }

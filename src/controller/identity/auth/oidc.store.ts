@@ -35,7 +35,7 @@ export function oidcStore(db: Db, ids: Ids, localAdmin: string) {
   )
   const join = db.stmt<Params>(`INSERT OR IGNORE INTO group_members (group_id, user_id) VALUES (@group, @id)`)
 
-  const found = ({ email, externalId }: Identity): Row | undefined => {
+  const accountOf = ({ email, externalId }: Identity): Row | undefined => {
     const row = linked.get({ externalId })
     const owner = byEmail.get({ email })
     if (email === localAdmin || row?.email === localAdmin) throw refused(403, 'oidc_email_conflict')
@@ -54,7 +54,7 @@ export function oidcStore(db: Db, ids: Ids, localAdmin: string) {
      */
     sync(identity: Identity, now: string): string {
       const { email, externalId, groups, name, roles } = identity
-      const row = found(identity)
+      const row = accountOf(identity)
       if (row?.disabledAt) throw refused(403, 'user_disabled')
       const id = row?.id ?? ids.uuid()
       if (row) update.run({ id, email, name, externalId, now })

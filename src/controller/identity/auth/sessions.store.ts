@@ -41,7 +41,7 @@ export function sessionStore(db: Db) {
     open: (session: NewSession, passwordHash: string, now: string): boolean =>
       insert.run({ ...stored(session), passwordHash, now }) === 1,
     /** Of an account whose owner an identity provider has vouched for, in the same transaction. */
-    openVouched: (session: NewSession, now: string): void => void vouched.run({ ...stored(session), now }),
+    openForProvider: (session: NewSession, now: string): void => void vouched.run({ ...stored(session), now }),
     revoke: (id: string, now: string): void => void revoke.run({ id, now }),
     /** Deletes the expired ones; returns how many. */
     sweep: (now: string): number => expired.run({ now }),

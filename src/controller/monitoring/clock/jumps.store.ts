@@ -11,10 +11,10 @@ const LONGEST_SPAN_MS = 86_400_000
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z')
 const KEY = 'clock'
 
-const later = (at: string, by: number): string => iso(Math.min(Math.max(Date.parse(at) + by, 0), LATEST))
+const shifted = (at: string, by: number): string => iso(Math.min(Math.max(Date.parse(at) + by, 0), LATEST))
 
 /** Columns of a table that move. */
-interface Moving {
+interface TimeColumn {
   /** Another instant of the same row, which moves with it. */
   also?: string
   /** The instant that counts. */
@@ -26,7 +26,7 @@ interface Moving {
 
 // Retries, leases, grace and sessions are spans of time, kept as the instant of their end. What people were told as a date
 // (bootstrap tokens, suppressions, schedules) stays where it is.
-const MOVING: Moving[] = [
+const TIME_COLUMNS: TimeColumn[] = [
   { at: 'expires_at', key: 'id', table: 'sessions', where: '' },
   { at: 'expires_at', key: 'token_hash', table: 'playback_tickets', where: '' },
   {
@@ -57,7 +57,7 @@ export function jumpStore(db: Db, offlineAfterSeconds: number) {
     `SELECT id, last_seen_at AS seen FROM nodes WHERE last_seen_at > @since`,
   )
   const moveNode = db.stmt<{ id: string; seen: string }>(`UPDATE nodes SET last_seen_at = @seen WHERE id = @id`)
-  const walks = MOVING.map((moving) => walker(db, moving))
+  const walks = TIME_COLUMNS.map((moving) => walker(db, moving))
   const audited = db.stmt<object, { at: number }>(
     `SELECT at / ${ROWS_PER_MS} AS at FROM audit_rows ORDER BY seq DESC LIMIT 1`,
   )
@@ -71,14 +71,14 @@ export function jumpStore(db: Db, offlineAfterSeconds: number) {
   return {
     /** Leases of running jobs, and when nodes were heard last: what the next request or pass judges. In a transaction. */
     moveNow({ before, by, now }: Jump): { jobs: number; nodes: number } {
-      const move = (at: string | null) => (at === null ? null : later(at, by))
+      const move = (at: string | null) => (at === null ? null : shifted(at, by))
       const running = jobs.all({})
       for (const { heard, id, lease, started } of running)
         moveJob.run({ heard: move(heard), id, lease: move(lease), started: move(started) })
       // Those that were online; and none may seem heard again because the clock went back to when it was.
-      const since = later(before < now ? before : now, -offlineAfterSeconds * 1000)
+      const since = shifted(before < now ? before : now, -offlineAfterSeconds * 1000)
       const online = nodes.all({ since })
-      for (const { id, seen } of online) moveNode.run({ id, seen: later(seen, by) })
+      for (const { id, seen } of online) moveNode.run({ id, seen: shifted(seen, by) })
       return { jobs: running.length, nodes: online.length }
     },
     /** The rest, sessions first: steps of some rows each, to be done in this order, each in a transaction. */
@@ -104,7 +104,7 @@ export type JumpStore = ReturnType<typeof jumpStore>
  * Goes through the rows of a table in the order of their instants, from the end towards which they move: what was moved lies
  * behind, so that none is met twice.
  */
-function walker(db: Db, { also, at, key, table, where }: Moving) {
+function walker(db: Db, { also, at, key, table, where }: TimeColumn) {
   const columns = `${key} AS id, ${at} AS at, ${also ?? 'NULL'} AS also`
   type Row = { also: string | null; at: string; id: string }
   const forward = db.stmt<{ before: string; cursor: string; id: string; most: number }, Row>(
@@ -129,7 +129,7 @@ function walker(db: Db, { also, at, key, table, where }: Moving) {
       next = { cursor: last.at, id: last.id }
       yield () => {
         for (const row of rows)
-          move.run({ also: row.also && later(row.also, by), at: later(row.at, by), id: row.id, seen: row.at })
+          move.run({ also: row.also && shifted(row.also, by), at: shifted(row.at, by), id: row.id, seen: row.at })
       }
     }
   }

@@ -11,7 +11,7 @@ export interface Leap {
 }
 
 /** What is remembered after one more jump. A clock that comes back has made no leap. */
-export function leapt(before: Leap | undefined, by: number, monotonic: number): Leap {
+export function addJump(before: Leap | undefined, by: number, monotonic: number): Leap {
   const known = before && monotonic < before.until ? before : undefined
   return {
     ahead: (known?.ahead ?? 0) + by,
@@ -24,7 +24,7 @@ export const isTrusted = (leap: Leap | undefined, monotonic: number): boolean =>
   leap === undefined || leap.ahead < DAY_MS || monotonic >= leap.until
 
 /** A clock that has gone `gap` ms since the last sign of life of an earlier process: did it leap? */
-export const leapOf = (gap: number): number => (gap < 0 || gap >= DAY_MS ? gap : 0)
+export const leapSince = (gap: number): number => (gap < 0 || gap >= DAY_MS ? gap : 0)
 
 /** As it is stored for the next process: `until` by the wall clock. */
 export const toStored = ({ ahead, until }: Leap, now: number, monotonic: number): Leap => ({

@@ -6,7 +6,7 @@ import { systemActor } from '../../http/principal.ts'
 import type { Jump, SteadyClock } from '../../scheduler/steady.ts'
 import type { Db } from '../../store/db.ts'
 import type { JumpStore } from './jumps.store.ts'
-import { fromStored, isTrusted, type Leap, leapOf, leapt, toStored } from './trust.rules.ts'
+import { addJump, fromStored, isTrusted, type Leap, leapSince, toStored } from './trust.rules.ts'
 
 interface Parts {
   audit: Audit
@@ -65,25 +65,25 @@ export class ClockWatch {
     const [now, monotonic, last] = [clock.now(), clock.monotonic(), jumps.lastKnown()]
     const before = jumps.leap()
     this.leap = before && fromStored(before, now, monotonic)
-    const by = last === undefined ? 0 : leapOf(now - last)
+    const by = last === undefined ? 0 : leapSince(now - last)
     if (by === 0 || last === undefined) return
-    if (by < 0) this.carry({ before: iso(last), by, now: iso(now) })
-    else this.adopt(this.storeLeap(by, iso(now)))
+    if (by < 0) this.applyJump({ before: iso(last), by, now: iso(now) })
+    else this.setLeap(this.storeLeap(by, iso(now)))
   }
 
   start(): void {
-    this.timer = setInterval(() => void this.look(), EVERY_MS)
+    this.timer = setInterval(() => void this.check(), EVERY_MS)
   }
 
   /** Follows a jump if there was one. Resolves when everything is moved; never rejects. */
-  async look(): Promise<void> {
+  async check(): Promise<void> {
     const { clock, log } = this.parts
     // What the last jump moves comes first; until then the time stays steady.
     const by = this.moving ? 0 : clock.jump()
     if (by === 0) return this.moving
     const before = clock.now()
     try {
-      this.carry({ before: iso(before), by, now: iso(before + by) })
+      this.applyJump({ before: iso(before), by, now: iso(before + by) })
     } catch (e) {
       // A full disk, say: the time stays as it was, and the next look tries again.
       log.error('clock jump: database times could not be adjusted; retrying', { by, ...errorFields(e) })
@@ -108,14 +108,14 @@ export class ClockWatch {
     }
   }
 
-  private carry(jump: Jump): void {
+  private applyJump(jump: Jump): void {
     const { audit, db, jumps, log } = this.parts
     const bySeconds = Math.round(jump.by / 1000)
-    const steps = inTurn(jumps.moveRest(jump), ...this.movers.map((mover) => mover.moveRest(jump)))
+    const steps = concatenated(jumps.moveRest(jump), ...this.movers.map((mover) => mover.moveRest(jump)))
     const { leap, more } = db.tx(() => {
       const others = this.movers.map((mover) => [mover.name, mover.move(jump)])
       const moved = { ...jumps.moveNow(jump), ...Object.fromEntries(others) }
-      const done = this.some(steps)
+      const done = this.runSteps(steps)
       const leap = this.storeLeap(jump.by, jump.now)
       audit.write(
         {
@@ -130,20 +130,20 @@ export class ClockWatch {
       return { leap, more: !done }
     })
     // Only what was committed: a jump that could not be written is tried again, and is one jump.
-    this.adopt(leap)
+    this.setLeap(leap)
     log.warn('clock jump: leases, retries and sessions adjusted', {
       before: jump.before,
       bySeconds,
       now: jump.now,
     })
     if (!more) return
-    this.moving = this.rest(steps).finally(() => {
+    this.moving = this.runRemaining(steps).finally(() => {
       this.moving = undefined
     })
   }
 
   /** As many steps as fit into one turn; whether that was all. */
-  private some(steps: Iterator<() => void>): boolean {
+  private runSteps(steps: Iterator<() => void>): boolean {
     const until = this.parts.clock.monotonic() + AT_ONCE.ms
     for (let n = 0; n < AT_ONCE.steps && this.parts.clock.monotonic() < until; n++) {
       const { done, value } = steps.next()
@@ -153,7 +153,7 @@ export class ClockWatch {
     return false
   }
 
-  private async rest(steps: Iterable<() => void>): Promise<void> {
+  private async runRemaining(steps: Iterable<() => void>): Promise<void> {
     const { db, log } = this.parts
     try {
       for (const step of steps) {
@@ -173,12 +173,12 @@ export class ClockWatch {
   private storeLeap(by: number, now: string): Leap {
     const { clock, jumps } = this.parts
     const monotonic = clock.monotonic()
-    const leap = leapt(this.leap, by, monotonic)
+    const leap = addJump(this.leap, by, monotonic)
     jumps.keepLeap(toStored(leap, Date.parse(now), monotonic), now)
     return leap
   }
 
-  private adopt(leap: Leap): void {
+  private setLeap(leap: Leap): void {
     const trusted = this.trusted()
     this.leap = leap
     if (trusted && !this.trusted())
@@ -186,6 +186,6 @@ export class ClockWatch {
   }
 }
 
-function* inTurn<T>(...all: Iterable<T>[]): Generator<T> {
+function* concatenated<T>(...all: Iterable<T>[]): Generator<T> {
   for (const each of all) yield* each
 }

@@ -10,8 +10,8 @@ const ENDS: Record<string, string> = {
   'agent.audio_backend.recovered': UNAVAILABLE,
   'agent.encoder.recovered': 'agent.encoder.missing',
 }
-const STANDING = new Set(Object.values(ENDS))
-const BY = systemActor('inventory').id
+const LASTING = new Set(Object.values(ENDS))
+const RESOLVED_BY = systemActor('inventory').id
 
 /** Health events of a node that stand once and end by themselves: no capture device, no encoder. Call it in a transaction. */
 export function captureEvents(db: Db, health: HealthStore) {
@@ -25,13 +25,13 @@ export function captureEvents(db: Db, health: HealthStore) {
     const autoResolvedReason = type === UNAVAILABLE ? 'capture_device_found' : 'told_by_agent'
     for (const event of events) {
       const details = { ...event.details, autoResolvedAt: now, autoResolvedReason }
-      health.write(event, { ...event, details, resolvedAt: now, resolvedBy: BY, status: 'resolved' }, now)
+      health.write(event, { ...event, details, resolvedAt: now, resolvedBy: RESOLVED_BY, status: 'resolved' }, now)
     }
     return events.map((event) => event.id)
   }
   return {
     /** Opens or ends the event after an inventory; gives the ids of the events that changed. */
-    judge(nodeId: string, lacking: boolean, now: string): string[] {
+    update(nodeId: string, lacking: boolean, now: string): string[] {
       if (!lacking) return resolve(nodeId, now)
       if (open(nodeId).length > 0) return []
       const details = { message: 'no capture device' }
@@ -39,8 +39,8 @@ export function captureEvents(db: Db, health: HealthStore) {
       return [health.open(opening, now).event.id]
     },
     /** What an agent tells: the event that stands is not opened twice, and its end ends it. */
-    told(told: Opening & { nodeId: string }, now: string): { event: HealthEvent; fresh: boolean } {
-      const [event] = STANDING.has(told.type) ? open(told.nodeId, told.type) : []
+    report(told: Opening & { nodeId: string }, now: string): { event: HealthEvent; fresh: boolean } {
+      const [event] = LASTING.has(told.type) ? open(told.nodeId, told.type) : []
       if (event) return { event, fresh: false }
       const ended = ENDS[told.type]
       if (ended !== undefined) resolve(told.nodeId, now, ended)

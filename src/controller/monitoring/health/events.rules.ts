@@ -5,7 +5,7 @@ import { firstSeq, lastSeq } from './lifecycle.rules.ts'
 /** A filter that matches at most this many events leads: everything else is looked up for those few. */
 export const FEW = 4000
 /** Events looked at, per status, for counts that are not exact. */
-export const EXAMINED = 2000
+export const MAX_EXAMINED = 2000
 /** Of a search for one or two characters, which no index knows: this many of the newest events are looked at. */
 const RECENT = 10_000
 
@@ -172,7 +172,7 @@ export function planOf(f: HealthFilters, probe: Probe): Plan {
 }
 
 /** What the SQL of a list is made of: the plan and the caller's scope. */
-export function chosenOf({ few, follow, lead, recent, status, words }: Plan, scope: Condition[]): Choice {
+export function choiceOf({ few, follow, lead, recent, status, words }: Plan, scope: Condition[]): Choice {
   const after = [...follow, ...scope]
   const order = words ? 'health_search.rowid' : 'h.seq'
   const base = (words || recent) && lead ? baseOf(lead, words) : undefined

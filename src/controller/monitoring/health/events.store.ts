@@ -3,7 +3,7 @@ import type { HealthEvent, HealthFilters, HealthStatus, HealthSummary } from '..
 import type { Visibility } from '../../http/visibility.ts'
 import type { Db, Params, Stmt } from '../../store/db.ts'
 import { type Condition, Lister } from '../../store/filter.ts'
-import { type Choice, chosenOf, EXAMINED, FEW, planOf } from './events.rules.ts'
+import { type Choice, choiceOf, FEW, MAX_EXAMINED, planOf } from './events.rules.ts'
 import { eventOf, HEALTH_COLUMNS, type HealthRow, LISTED_COLUMNS } from './health.store.ts'
 
 type Mark = { critical: number; seq: number; status: HealthStatus }
@@ -53,7 +53,7 @@ export function healthEvents(db: Db) {
     }
   }
   const tally = tallies(db)
-  const reached = reachedPlaces(db)
+  const reached = visibleSeqs(db)
 
   const choice = (filters: HealthFilters, visibility: Visibility): Choice => {
     const plan = planOf(filters, {
@@ -61,18 +61,18 @@ export function healthEvents(db: Db) {
       hits: (match) => few(hits.all(match.params).map((hit) => hit.doc)),
       reached: () => reached(visibility),
     })
-    return chosenOf(plan, visibility.healthEvents())
+    return choiceOf(plan, visibility.healthEvents())
   }
 
   return {
     /** One page of what the caller may see, newest first, and the counts over all of it. */
     page(visibility: Visibility, filters: HealthFilters, limit: number, offset: number): HealthPage {
-      const chosen = choice(filters, visibility)
-      const { seqs, summary } = chosen.few ? all(chosen.conditions) : { seqs: undefined, summary: tally(chosen) }
+      const plan = choice(filters, visibility)
+      const { seqs, summary } = plan.few ? all(plan.conditions) : { seqs: undefined, summary: tally(plan) }
       const end = offset + limit + 1
       const found = seqs
         ? seqs.slice(offset, end)
-        : places[chosen.source].rows(chosen.conditions, `${chosen.order} DESC`, limit + 1, offset).map((row) => row.seq)
+        : places[plan.source].rows(plan.conditions, `${plan.order} DESC`, limit + 1, offset).map((row) => row.seq)
       // Counting may have ended before the page did.
       const seen = found.length > 0 ? offset + found.length : 0
       return {
@@ -108,12 +108,12 @@ export type HealthEvents = ReturnType<typeof healthEvents>
 const few = (numbers: number[]): number[] | undefined => (numbers.length > FEW ? undefined : numbers)
 
 // Recordings of a reach whose events are looked for; of a wider one everything is walked.
-const LOOKED_FOR = 5000
+const MAX_RECORDINGS = 5000
 
 const NAMED = 'h.recording_id IN (SELECT value FROM json_each(@recordings))'
 
 /** Places of the events within a small reach: of its nodes, recordings and schedules, and those named themselves. */
-function reachedPlaces(db: Db) {
+function visibleSeqs(db: Db) {
   const most = FEW + 1
   const events = (kind: 'node' | 'recording' | 'schedule', alias: 'n' | 'r' | 's') =>
     new Lister<{ seq: number }>(db, {
@@ -142,7 +142,7 @@ function reachedPlaces(db: Db) {
       add(ofNamed, [{ sql: NAMED, params: { recordings: JSON.stringify(visibility.named('recording')) } }]) &&
       add(ofNodes, visibility.nodes()) &&
       add(ofSchedules, visibility.schedules()) &&
-      recordings.count(visibility.recordings(), LOOKED_FOR + 1) <= LOOKED_FOR &&
+      recordings.count(visibility.recordings(), MAX_RECORDINGS + 1) <= MAX_RECORDINGS &&
       add(ofRecordings, visibility.recordings())
     return small ? [...seqs] : undefined
   }
@@ -158,16 +158,16 @@ function tallies(db: Db) {
     // As many texts as there are combinations of filters and views; the oldest leaves.
     kept.delete(sql)
     kept.set(sql, statement)
-    if (kept.size > KEPT) kept.delete(kept.keys().next().value as string)
+    if (kept.size > MAX_STATEMENTS) kept.delete(kept.keys().next().value as string)
     return statement.all(Object.assign({ most }, ...conditions.map((c) => c.params))) as Tally[]
   }
 
   return ({ base, follow, status }: Choice): HealthSummary => {
     if (base) {
-      const counted = rows(tallySql(base.sql, follow), [base, ...follow], EXAMINED)
+      const counted = rows(tallySql(base.sql, follow), [base, ...follow], MAX_EXAMINED)
       return summed(counted, true)
     }
-    const most = follow.length > 0 ? EXAMINED : COUNTED
+    const most = follow.length > 0 ? MAX_EXAMINED : COUNTED
     const asked = STATUSES.filter((one) => status === undefined || one === status)
     const counts = asked.map((one) => {
       const critical = one === 'resolved' ? [] : rows(statusSql(one, true, follow), follow, most)
@@ -188,7 +188,7 @@ function tallies(db: Db) {
 
 // Rows counted of a status that no other filter narrows: read from its index alone.
 const COUNTED = 10_000
-const KEPT = 128
+const MAX_STATEMENTS = 128
 
 const where = (conditions: Condition[]): string =>
   conditions.length > 0 ? ` WHERE ${conditions.map((c) => `(${c.sql})`).join(' AND ')}` : ''

@@ -3,7 +3,7 @@ import type { Ids } from '../../../kernel/ids.ts'
 import type { HealthEvent, HealthMove, Severity } from '../../../wire/health.ts'
 import type { Events } from '../../events.ts'
 import type { Db, Params, SqlValue } from '../../store/db.ts'
-import { type Move, moved, seqOf } from './lifecycle.rules.ts'
+import { type Move, seqOf, transition } from './lifecycle.rules.ts'
 
 export type HealthRow = { [K in keyof Required<HealthEvent>]: K extends 'details' ? string : HealthEvent[K] | null }
 
@@ -52,8 +52,8 @@ export function healthStore(db: Db, ids: Ids, events: Events) {
     return row && eventOf(row)
   }
   const get = (id: string): HealthEvent => found(find(id), 'Health event')
-  const judge = judgement(db)
-  const write = writer(db, judge, events)
+  const updateRecordingHealth = recordingHealth(db)
+  const write = writer(db, updateRecordingHealth, events)
   const known = {
     node: db.stmt<{ id: string }>(`SELECT 1 FROM nodes WHERE id = @id`),
     recording: db.stmt<{ id: string }>(`SELECT 1 FROM recordings WHERE id = @id`),
@@ -64,33 +64,33 @@ export function healthStore(db: Db, ids: Ids, events: Events) {
     /** @throws Fail 404 `health_event_not_found`. */
     get,
     /** The take arrived after all: what its job's end had opened is resolved. */
-    delivered: (recordingId: string, jobId: string, now: string): void =>
+    resolveDelivered: (recordingId: string, jobId: string, now: string): void =>
       void delivered.run({ recordingId, jobId, now }),
-    open: opener({ db, events, find, ids, judge }),
+    open: opener({ db, events, find, ids, judge: updateRecordingHealth }),
     /** Whether what an event would name is there. */
     knows: (type: keyof typeof known, id: string): boolean => known[type].get({ id }) !== undefined,
     /** Health of a recording from its unresolved events (docs/contract/recordings.md: States of a recording). */
-    judge,
+    judge: updateRecordingHealth,
     /**
      * Moves an event through its states.
      * @throws Fail 404, or 409 `health_event_resolved`; both name the event.
      */
     move(id: string, action: HealthMove, move: Move): { before: HealthEvent; after: HealthEvent } {
       const before = get(id)
-      const after = moved(before, action, move)
+      const after = transition(before, action, move)
       if (!after || write(before, after, move.now) !== 1)
         throw conflict('health_event_resolved', 'Health event is already resolved', { eventId: id })
       return { before, after }
     },
     /** Writes a changed event over `before`, whose status must still stand; gives how many were written. */
     write,
-    ...followed(db),
+    ...watchdogAlarms(db),
   }
 }
 export type HealthStore = ReturnType<typeof healthStore>
 
 /** critical > warning > healthy over what is not resolved; only a change is written. */
-function judgement(db: Db) {
+function recordingHealth(db: Db) {
   const statement = db.stmt<{ id: string; now: string }>(
     `WITH judged (health) AS (SELECT CASE max(CASE severity WHEN 'critical' THEN 2 WHEN 'warning' THEN 1 ELSE 0 END)
         WHEN 2 THEN 'critical' WHEN 1 THEN 'warning' ELSE 'healthy' END
@@ -119,7 +119,7 @@ function opener({ db, events, find, ids, judge }: OpenerParts) {
     `SELECT id FROM health_events WHERE node_id = @nodeId AND local_event_id = @localEventId`,
   )
   const taken = db.stmt<{ seq: number }, { seq: number }>(`SELECT seq FROM health_events WHERE seq = @seq`)
-  const placeOf = (openedAt: string, id: string): number => {
+  const freeSeq = (openedAt: string, id: string): number => {
     let seq = seqOf(openedAt, id)
     while (taken.get({ seq })) seq++
     return seq
@@ -129,7 +129,7 @@ function opener({ db, events, find, ids, judge }: OpenerParts) {
     const id = ids.uuid()
     const { details, localEventId, nodeId = null, recordingId = null, scheduleId = null } = event
     const fresh = insert.run({
-      seq: placeOf(event.openedAt, id),
+      seq: freeSeq(event.openedAt, id),
       id,
       type: event.type,
       severity: event.severity,
@@ -143,12 +143,18 @@ function opener({ db, events, find, ids, judge }: OpenerParts) {
     if (fresh && recordingId) judge(recordingId, now)
     const known = fresh ? id : byLocal.get({ nodeId: nodeId ?? '', localEventId: localEventId ?? '' })?.id
     const opened = find(known as string) as HealthEvent
-    if (fresh) events.emit('health.opened', told(opened))
+    if (fresh) events.emit('health.opened', summaryOf(opened))
     return { event: opened, fresh: fresh === 1 }
   }
 }
 
-const told = ({ id, recordingId, severity, status, type }: HealthEvent) => ({ id, recordingId, severity, status, type })
+const summaryOf = ({ id, recordingId, severity, status, type }: HealthEvent) => ({
+  id,
+  recordingId,
+  severity,
+  status,
+  type,
+})
 
 function writer(db: Db, judge: (id: string, now: string) => void, events: Events) {
   const update = db.stmt<Params>(
@@ -173,13 +179,13 @@ function writer(db: Db, judge: (id: string, now: string) => void, events: Events
       details: JSON.stringify(after.details),
     })
     if (changed && before.recordingId) judge(before.recordingId, now)
-    if (changed) events.emit('health.changed', told(after))
+    if (changed) events.emit('health.changed', summaryOf(after))
     return changed
   }
 }
 
 /** What the watchdog follows up: its own unresolved alarms. */
-function followed(db: Db) {
+function watchdogAlarms(db: Db) {
   // The status is not written: a reading is no reason to index the event anew.
   const refresh = db.stmt<{ id: string; severity: Severity; details: string }>(
     `UPDATE health_events SET severity = @severity, details = @details WHERE id = @id AND status <> 'resolved'`,
@@ -208,10 +214,10 @@ function followed(db: Db) {
   }
 }
 
-const KEPT_NULL = new Set(['acknowledgedAt', 'suppressedAt', 'suppressedUntil', 'resolvedAt'])
+const NULLABLE = new Set(['acknowledgedAt', 'suppressedAt', 'suppressedUntil', 'resolvedAt'])
 
 /** A row of `HEALTH_COLUMNS` as the wire has it. */
 export function eventOf(row: HealthRow): HealthEvent {
-  const kept = Object.entries(row).filter(([key, value]) => value !== null || KEPT_NULL.has(key))
+  const kept = Object.entries(row).filter(([key, value]) => value !== null || NULLABLE.has(key))
   return { ...(Object.fromEntries(kept) as unknown as HealthEvent), details: JSON.parse(row.details) }
 }

@@ -13,22 +13,22 @@ export interface Move {
  * The event after a move (docs/contract/health.md: States of an event). Undefined when the state forbids it: what is resolved
  * can only be reopened. Whoever suppresses has seen the event, so that acknowledges it as well.
  */
-export function moved(event: HealthEvent, action: HealthMove, move: Move): HealthEvent | undefined {
+export function transition(event: HealthEvent, action: HealthMove, move: Move): HealthEvent | undefined {
   if (event.status === 'resolved' && action !== 'reopen') return undefined
   const details = move.note === undefined ? event.details : { ...event.details, [`${action}Note`]: move.note }
   return { ...event, details, ...CHANGES[action](event, move) }
 }
 
-const seen = (event: HealthEvent, { by, now }: Move): Partial<HealthEvent> =>
+const acknowledgement = (event: HealthEvent, { by, now }: Move): Partial<HealthEvent> =>
   event.acknowledgedAt === null ? { acknowledgedAt: now, acknowledgedBy: by } : {}
 
 const CHANGES: Record<HealthMove, (event: HealthEvent, move: Move) => Partial<HealthEvent>> = {
   acknowledge: (event, move) => ({
-    ...seen(event, move),
+    ...acknowledgement(event, move),
     status: event.status === 'suppressed' ? 'suppressed' : 'acknowledged',
   }),
   suppress: (event, move) => ({
-    ...seen(event, move),
+    ...acknowledgement(event, move),
     status: 'suppressed',
     suppressedAt: move.now,
     suppressedBy: move.by,

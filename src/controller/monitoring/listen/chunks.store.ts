@@ -9,7 +9,7 @@ export interface Chunks {
   /** Oldest first. */
   kept(nodeId: string): { enhanced: readonly Chunk[]; raw: readonly Chunk[] }
   /** The wall clock jumped by so many ms: ages stay what they are. */
-  moved(by: number): void
+  clockJumped(by: number): void
   /** Keeps a chunk; of one that was sent twice the first. */
   put(chunk: Omit<Chunk, 'sequence'>): Chunk
   /** The newest of each node and rendition, fresh or not (metrics: listen_*). */
@@ -81,7 +81,7 @@ export function chunkStore(budget = BUDGET): Chunks {
       for (const listener of listeners.get(chunk.nodeId) ?? []) listener()
       return chunk
     },
-    moved(by) {
+    clockJumped(by) {
       for (const chunk of [...all, ...newest.values()]) chunk.receivedAt = iso(Date.parse(chunk.receivedAt) + by)
     },
     fresh(nodeId, rendition, now) {

@@ -7,12 +7,12 @@ import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, type Incoming, route, type Streamed, stream } from '../../http/route.ts'
 import type { Streams } from '../../http/streams.ts'
 import { type Notifier, topics } from '../../scheduler/notifier.ts'
-import { channelVisibility, hears } from '../meters/channelvisibility.rules.ts'
+import { canHear, channelVisibility } from '../meters/channelvisibility.rules.ts'
 import { type Chunk, following, newestFor, polledFor } from './listen.rules.ts'
-import { type Air, liveAudio, mayHear } from './live.ts'
+import { type LiveParts, liveAudio, mayHear } from './live.ts'
 import type { Listener } from './sessions.store.ts'
 
-interface Parts extends Air {
+interface Parts extends LiveParts {
   notifier: Notifier
   clock: Clock
   streams: Streams
@@ -42,7 +42,7 @@ const startRoute = (air: Parts): AnyRoute =>
       mustHear(air, principal, id)
       air.nodes.mustServe(id)
       const listener = air.sessions.start(principal, id, body.enhance, now)
-      const data = shown(listener, air.chunks.fresh(id, 'raw', now))
+      const data = sessionView(listener, air.chunks.fresh(id, 'raw', now))
       return { data, after: data, correlation: { listenSessionId: listener.id } }
     },
   })
@@ -62,7 +62,7 @@ const audioRoute = (air: Parts): AnyRoute =>
       const listener = ownSession(air, id, sessionId, principal, now)
       air.sessions.touch(sessionId, now)
       const streamed = query.continuous
-        ? await endless(air, listener, principal, query, request)
+        ? await streamAudio(air, listener, principal, query, request)
         : await oneChunk(air, listener, principal, query, request)
       return { ...streamed, correlation: { listenSessionId: sessionId } }
     },
@@ -92,20 +92,26 @@ const stopRoute = ({ sessions }: Parts): AnyRoute =>
 const gone = (): Fail => new Fail(404, 'session_not_found', 'Listen session not found')
 
 // The gate has seen the node as a whole; the mix also holds the channels of every other room.
-function mustHear({ layouts }: Air, principal: UserPrincipal, nodeId: string): void {
+function mustHear({ layouts }: LiveParts, principal: UserPrincipal, nodeId: string): void {
   const layout = found(layouts.of(nodeId), 'Node')
-  if (hears(channelVisibility(principal, 'listen:monitor', layout), layout)) return
+  if (canHear(channelVisibility(principal, 'listen:monitor', layout), layout)) return
   throw new Fail(403, 'missing_resource_scope', 'Forbidden', { outcome: 'denied' })
 }
 
 // Somebody else's, and one of another login, is none at all.
-function ownSession({ sessions }: Air, nodeId: string, id: string, principal: UserPrincipal, now: string): Listener {
+function ownSession(
+  { sessions }: LiveParts,
+  nodeId: string,
+  id: string,
+  principal: UserPrincipal,
+  now: string,
+): Listener {
   const listener = sessions.find(nodeId, id, now)
   if (listener?.userId !== principal.id || listener.loginId !== principal.sessionId) throw gone()
   return listener
 }
 
-function shown({ enhance, id, nodeId, startedAt }: Listener, fresh: Chunk | undefined): ListenSession {
+function sessionView({ enhance, id, nodeId, startedAt }: Listener, fresh: Chunk | undefined): ListenSession {
   const base = `${API_PREFIX}/nodes/${nodeId}/listen`
   return {
     enhance,
@@ -130,7 +136,7 @@ interface Poll {
  * Audio as long as the session lasts. An agent that has only just heard of its listener gets a moment to begin.
  * @throws Fail 409 when it does not, 429 when too many streams are open.
  */
-async function endless(
+async function streamAudio(
   air: Parts,
   listener: Listener,
   principal: UserPrincipal,
@@ -139,7 +145,7 @@ async function endless(
 ): Promise<Streamed> {
   const { enhance, nodeId } = listener
   const first = () => newestFor(air.chunks.kept(nodeId), enhance, iso(air.clock.now()))
-  if (!(await air.notifier.until(topics.audio(nodeId), waitSeconds, request.gone(), first))) throw silence()
+  if (!(await air.notifier.until(topics.audio(nodeId), waitSeconds, request.gone(), first))) throw noAudio()
   // Rights are asked again before the first byte.
   const body = air.streams.stream(principal.id, request, liveAudio(air, listener, principal, air.clock))
   const headers = { ...AUDIO, 'x-accel-buffering': 'no' }
@@ -147,7 +153,7 @@ async function endless(
 }
 
 // Never made up from the meters (ADR-0019): silence is told as what it is.
-const silence = (): Fail => conflict('monitor_source_unavailable', 'Monitor data unavailable')
+const noAudio = (): Fail => conflict('monitor_source_unavailable', 'Monitor data unavailable')
 
 /** One chunk: the newest, for which a new session waits, or the one after the last heard; 204 while that one is to come. */
 async function oneChunk(
@@ -168,17 +174,17 @@ async function oneChunk(
   const chunk = await air.notifier.until(topics.audio(nodeId), waitSeconds, request.gone(), look)
   const now = iso(air.clock.now())
   if (waitSeconds > 0 && !stillThere(air, listener, principal, now)) throw gone()
-  if (chunk) air.sessions.give(listener.id, chunk.sequence)
-  if (chunk) return sent(chunk)
+  if (chunk) air.sessions.noteGiven(listener.id, chunk.sequence)
+  if (chunk) return chunkResponse(chunk)
   if (newestFor(air.chunks.kept(nodeId), enhance, now)) return { response: new Response(null, { status: 204 }) }
-  throw silence()
+  throw noAudio()
 }
 
 // While a long poll waited, session and rights may have gone.
 const stillThere = (air: Parts, { id, nodeId }: Listener, principal: UserPrincipal, now: string): boolean =>
   air.sessions.touch(id, now) && mayHear(air, principal, nodeId)
 
-function sent({ audio, capturedAt, durationMs, nodeId, rendition, sequence }: Chunk): Streamed {
+function chunkResponse({ audio, capturedAt, durationMs, nodeId, rendition, sequence }: Chunk): Streamed {
   const headers = {
     ...AUDIO,
     'content-disposition': `inline; filename="${nodeId.replaceAll(/[^\w.-]/g, '_')}-monitor.wav"`,

@@ -2,7 +2,7 @@ import { type Clock, iso } from '../../../kernel/clock.ts'
 import type { UserPrincipal } from '../../http/principal.ts'
 import type { Principals } from '../../http/principals.ts'
 import type { Source } from '../../http/streams.ts'
-import { channelVisibility, hears } from '../meters/channelvisibility.rules.ts'
+import { canHear, channelVisibility } from '../meters/channelvisibility.rules.ts'
 import type { LayoutStore } from '../meters/layout.store.ts'
 import type { Chunks } from './chunks.store.ts'
 import { type Chunk, firstFor, following, type Heard, isEnough } from './listen.rules.ts'
@@ -14,7 +14,7 @@ const HOLD_MS = 1000
 /** Without a chunk for this long the node is taken for gone: the stream ends, the listener may come again. */
 const SILENT_MS = 15_000
 
-export interface Air {
+export interface LiveParts {
   chunks: Chunks
   layouts: LayoutStore
   principals: Pick<Principals, 'reload'>
@@ -25,11 +25,11 @@ export interface Air {
  * Whether the caller may hear the node at this moment: login, permission, every channel in reach (docs/contract/access.md:
  * Visible sets).
  */
-export function mayHear({ layouts, principals }: Air, principal: UserPrincipal, nodeId: string): boolean {
+export function mayHear({ layouts, principals }: LiveParts, principal: UserPrincipal, nodeId: string): boolean {
   const person = principals.reload(principal)
   const layout = layouts.of(nodeId)
   return (
-    person !== undefined && layout !== undefined && hears(channelVisibility(person, 'listen:monitor', layout), layout)
+    person !== undefined && layout !== undefined && canHear(channelVisibility(person, 'listen:monitor', layout), layout)
   )
 }
 
@@ -38,7 +38,7 @@ export function mayHear({ layouts, principals }: Air, principal: UserPrincipal, 
  * left out. A client that does not keep up misses what is no longer kept. Ends with the session, the caller's rights,
  * the node, or a change of the audio format, which no header could announce.
  */
-export function liveAudio(air: Air, listener: Listener, principal: UserPrincipal, clock: Clock): Source {
+export function liveAudio(air: LiveParts, listener: Listener, principal: UserPrincipal, clock: Clock): Source {
   const { chunks, sessions } = air
   let heard: Heard | undefined
   let format: Buffer | undefined

@@ -31,7 +31,7 @@ export function createLive(base: Base, { fleet: { nodes } }: Deps): Module<LiveA
   return {
     api,
     clockJumped: (by) => {
-      for (const memory of [chunks, listeners, meters]) memory.moved(by)
+      for (const memory of [chunks, listeners, meters]) memory.clockJumped(by)
     },
     release: () => streams.close(),
     routes: [

@@ -28,9 +28,9 @@ export interface ListenSessions {
   demand(nodeId: string, now: string): Demand
   find(nodeId: string, id: string, now: string): Listener | undefined
   /** The wall clock jumped by so many ms: nobody's silence is longer for it. */
-  moved(by: number): void
+  clockJumped(by: number): void
   /** Notes what a poll was given. */
-  give(id: string, sequence: number): void
+  noteGiven(id: string, sequence: number): void
   /** How many are live. */
   count(now: string): number
   start(principal: UserPrincipal, nodeId: string, enhance: boolean, now: string): Listener
@@ -43,7 +43,7 @@ export interface ListenSessions {
 /** A node is asked for (enhanced) audio while a listener asked for it within this time. */
 const DEMAND_MS = 15_000
 // A user with more than these has forgotten the oldest.
-const MOST_PER_USER = 32
+const MAX_PER_USER = 32
 
 /**
  * Sessions that end after `ttlSeconds` without a poll. `changed` hears of a node whose demand may have become another.
@@ -87,7 +87,7 @@ export function listenSessions(ids: Ids, ttlSeconds: number, changed: (nodeId: s
     start(principal, nodeId, enhance, now) {
       evict(now)
       const own = [...live.values()].filter((l) => l.userId === principal.id)
-      for (const forgotten of own.slice(0, Math.max(0, own.length - MOST_PER_USER + 1))) stop(forgotten.id)
+      for (const forgotten of own.slice(0, Math.max(0, own.length - MAX_PER_USER + 1))) stop(forgotten.id)
       const id = ids.make('listen')
       const person = { loginId: principal.sessionId, userId: principal.id }
       const listener = { enhance, id, lastSeenAt: now, nodeId, startedAt: now, ...person }
@@ -96,10 +96,10 @@ export function listenSessions(ids: Ids, ttlSeconds: number, changed: (nodeId: s
       return listener
     },
     stop,
-    moved(by) {
+    clockJumped(by) {
       for (const listener of live.values()) listener.lastSeenAt = iso(Date.parse(listener.lastSeenAt) + by)
     },
-    give(id, sequence) {
+    noteGiven(id, sequence) {
       const listener = live.get(id)
       if (listener) listener.given = sequence
     },

@@ -8,13 +8,13 @@ interface Pcm {
   format: Buffer
 }
 
-const MOST_FORMAT_BYTES = 40
+const MAX_FORMAT_BYTES = 40
 
 /** The samples of a WAV file, cut to whole frames; undefined when the bytes are no WAV that can be joined to others. */
 export function pcmOf(wav: Uint8Array): Pcm | undefined {
   const head = wavHeadIn(wav)
   const frame = head ? frameBytes(head.fmt) : 0
-  if (!head || frame === 0 || head.fmt.length > MOST_FORMAT_BYTES) return undefined
+  if (!head || frame === 0 || head.fmt.length > MAX_FORMAT_BYTES) return undefined
   const { dataBytes = Number.POSITIVE_INFINITY, dataOffset, fmt: format } = head
   const data = wav.subarray(dataOffset, dataOffset + dataBytes)
   return { data: data.subarray(0, data.length - (data.length % frame)), format }

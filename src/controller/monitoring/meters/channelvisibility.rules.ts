@@ -53,18 +53,21 @@ export function channelVisibility(
 }
 
 /** Audio of a node is one mix: whoever hears it hears every channel, so every one must be within reach. */
-export const hears = (seen: ChannelVisibility | undefined, layout: Layout): boolean =>
+export const canHear = (seen: ChannelVisibility | undefined, layout: Layout): boolean =>
   seen === 'all' || (seen !== undefined && layout.channels.every((c) => seen.has(`${c.interfaceId}:${c.index}`)))
 
 /** The frame without the levels that are out of sight. */
-export function seenFrame(frame: MeterFrame, seen: ChannelVisibility): MeterFrame {
+export function visibleFrame(frame: MeterFrame, seen: ChannelVisibility): MeterFrame {
   if (seen === 'all') return frame
   const visible = (channelIndex: number) => seen.has(`${frame.interfaceId}:${channelIndex}`)
-  return { ...frame, levels: frame.levels.filter((l) => visible(l.channelIndex)).map((l) => alone(l, visible)) }
+  return {
+    ...frame,
+    levels: frame.levels.filter((l) => visible(l.channelIndex)).map((l) => withoutHiddenPeer(l, visible)),
+  }
 }
 
 /** What a level says of its likeness to a channel out of sight would tell of that one. */
-function alone(level: AudioLevel, visible: (channelIndex: number) => boolean): AudioLevel {
+function withoutHiddenPeer(level: AudioLevel, visible: (channelIndex: number) => boolean): AudioLevel {
   const peer = level.quality?.channelCorrelation?.peerChannelIndex
   if (!level.quality || peer === undefined || visible(peer)) return level
   const { channelCorrelation: _, ...quality } = level.quality

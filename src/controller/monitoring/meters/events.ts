@@ -1,7 +1,7 @@
 import type { UserPrincipal } from '../../http/principal.ts'
 import type { Principals } from '../../http/principals.ts'
 import type { EventQueue, EventSource } from '../../http/sse.ts'
-import { type ChannelVisibility, channelVisibility, seenFrame } from './channelvisibility.rules.ts'
+import { type ChannelVisibility, channelVisibility, visibleFrame } from './channelvisibility.rules.ts'
 import type { LayoutStore } from './layout.store.ts'
 import type { MeterSample, Meters } from './meters.store.ts'
 
@@ -22,18 +22,18 @@ interface Parts {
  */
 export function meterEvents({ layouts, meters, now, principals, principal }: Parts): EventSource {
   let person: UserPrincipal | undefined
-  const sights = new Map<string, ChannelVisibility | undefined>()
-  const sightOf = (nodeId: string): ChannelVisibility | undefined => {
-    if (sights.has(nodeId)) return sights.get(nodeId)
+  const known = new Map<string, ChannelVisibility | undefined>()
+  const visibilityOf = (nodeId: string): ChannelVisibility | undefined => {
+    if (known.has(nodeId)) return known.get(nodeId)
     const layout = layouts.of(nodeId)
     const seen = person && layout && channelVisibility(person, 'node:read', layout)
-    sights.set(nodeId, seen)
+    known.set(nodeId, seen)
     return seen
   }
   const textOf = ({ frame, nodeId }: MeterSample): string | undefined => {
-    const seen = sightOf(nodeId)
+    const seen = visibilityOf(nodeId)
     if (!seen) return undefined
-    const shown = seenFrame(frame, seen)
+    const shown = visibleFrame(frame, seen)
     // Another interface of the node, none of it theirs.
     if (frame.levels.length > 0 && shown.levels.length === 0) return undefined
     return JSON.stringify(shown)
@@ -48,7 +48,7 @@ export function meterEvents({ layouts, meters, now, principals, principal }: Par
     },
     mayGoOn() {
       person = principals.reload(principal)
-      sights.clear()
+      known.clear()
       return person?.permissions.has('node:read') === true
     },
   }

@@ -4,7 +4,7 @@ import type { Principals } from '../../http/principals.ts'
 import { type AnyRoute, route, stream } from '../../http/route.ts'
 import { eventStream } from '../../http/sse.ts'
 import type { Streams } from '../../http/streams.ts'
-import { channelVisibility, seenFrame } from './channelvisibility.rules.ts'
+import { channelVisibility, visibleFrame } from './channelvisibility.rules.ts'
 import { meterEvents } from './events.ts'
 import type { LayoutStore } from './layout.store.ts'
 import type { Meters } from './meters.store.ts'
@@ -34,7 +34,7 @@ export const meterRoutes = ({ streams, layouts, meters, principals }: Parts): An
         query.interfaceId && (layouts.interfaceId(id, query.interfaceId) ?? query.interfaceId),
       )
       if (!sample) return { data: { capturedAt: now, interfaceId: layout.interfaceId, levels: [], nodeId: id } }
-      return { data: seenFrame(sample.frame, channelVisibility(principal, 'node:read', layout) ?? new Set()) }
+      return { data: visibleFrame(sample.frame, channelVisibility(principal, 'node:read', layout) ?? new Set()) }
     },
   }),
   stream({

@@ -15,7 +15,7 @@ export interface Meters {
   /** The newest frame of the node, or of one of its interfaces. */
   latest(nodeId: string, interfaceId?: string): MeterSample | undefined
   /** The wall clock jumped by so many ms: ages stay what they are. */
-  moved(by: number): void
+  clockJumped(by: number): void
   /** Newest first, at most `limit` and SVC_METER_HISTORY_LIMIT; values to 0.01 dB and 0.0001. */
   history(nodeId: string, limit: number): MeterSample[]
   /** The newest frame of every interface of every node, oldest first (metrics: input_*). */
@@ -29,7 +29,7 @@ export interface Meters {
 /** All histories together, bytes. 500 nodes with 8 channels keep 600 frames each in it. */
 const BUDGET = 128 * 1024 * 1024
 // Interfaces of a node whose newest frame is kept; an agent reports no more (docs/contract/agent.md: Inventory and heartbeat).
-const MOST_INTERFACES = 64
+const MAX_INTERFACES = 64
 // A slab holds about a minute of frames and goes as a whole.
 const SLAB_FRAMES = 60
 const SLAB_WORDS = 32_768
@@ -99,7 +99,7 @@ export function meterStore(limit: number, budget = BUDGET): Meters {
     const current = byNode.get(nodeId)?.at(-1)
     const fits = current && current.used + words <= current.words.length && current.start.length < SLAB_FRAMES
     const slab = fits ? current : begin(nodeId, words)
-    grow(slab, FRAME_COST + headed(slab, frame))
+    grow(slab, FRAME_COST + addHeading(slab, frame))
     slab.heading.push(slab.headings.length - 1)
     slab.start.push(slab.used)
     slab.capturedAt.push(Date.parse(frame.capturedAt))
@@ -129,7 +129,7 @@ export function meterStore(limit: number, budget = BUDGET): Meters {
         }
       return out
     },
-    moved(by) {
+    clockJumped(by) {
       for (const own of latest.values())
         for (const sample of own.values()) sample.receivedAt = iso(Date.parse(sample.receivedAt) + by)
       for (const slab of slabs) slab.receivedAt = slab.receivedAt.map((at) => at + by)
@@ -148,14 +148,14 @@ function newest(own: Map<string, MeterSample>, sample: MeterSample): Map<string,
   own.delete(sample.frame.interfaceId)
   own.set(sample.frame.interfaceId, sample)
   const [oldest] = own.keys()
-  if (own.size > MOST_INTERFACES && oldest !== undefined) own.delete(oldest)
+  if (own.size > MAX_INTERFACES && oldest !== undefined) own.delete(oldest)
   return own
 }
 
 const EMPTY = () => ({ bytes: 0, capturedAt: [], heading: [], headings: [], receivedAt: [], start: [], used: 0 })
 
 // Adds a heading where the frame's differs from the one before; what that costs, bytes.
-function headed(slab: Slab, { interfaceId, levels, synthetic = false }: MeterFrame): number {
+function addHeading(slab: Slab, { interfaceId, levels, synthetic = false }: MeterFrame): number {
   const last = slab.headings.at(-1)
   const same =
     last !== undefined &&

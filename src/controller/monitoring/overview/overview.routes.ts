@@ -22,7 +22,7 @@ interface Parts {
 }
 
 // docs/contract/nodes.md: Lists.
-const SHOWN = 10
+const MAX_SHOWN = 10
 const OF_ONE_SCHEDULE = 3
 
 export const overviewRoutes = (parts: Parts): AnyRoute[] => [
@@ -63,7 +63,7 @@ function nodesOf({ nodes, scope }: Parts, principal: UserPrincipal, roomId: stri
 function recentOf({ overviews, recordings, scope }: Parts, principal: UserPrincipal, roomId: string): Recording[] {
   const seen: Recording[] = []
   for (const id of overviews.recentIds(roomId)) {
-    if (seen.length === SHOWN) break
+    if (seen.length === MAX_SHOWN) break
     const visible = scope.decide(principal, 'recording:read', { type: 'recording', id }).allowed
     if (visible) seen.push(recordings.get(id))
   }
@@ -73,7 +73,7 @@ function recentOf({ overviews, recordings, scope }: Parts, principal: UserPrinci
 function upcomingOf({ schedules, scope }: Parts, principal: UserPrincipal, roomId: string, now: string): Upcoming[] {
   let next: Upcoming[] = []
   for (const schedule of schedules.ofRoom(roomId)) {
-    const last = next[SHOWN - 1]
+    const last = next[MAX_SHOWN - 1]
     // They come by their next run: what starts after ten others is not among the first ten.
     if (last && (schedule.nextRunAt ?? '') > last.recordingStartAt) break
     if (!scope.decide(principal, 'schedule:read', { type: 'schedule', id: schedule.id }).allowed) continue
@@ -84,7 +84,7 @@ function upcomingOf({ schedules, scope }: Parts, principal: UserPrincipal, roomI
       scheduleId: schedule.id,
       scheduleName: schedule.name,
     }))
-    next = merged(next, [...shown], SHOWN)
+    next = merged(next, [...shown], MAX_SHOWN)
   }
   return next
 }

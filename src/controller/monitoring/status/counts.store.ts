@@ -40,7 +40,7 @@ export interface UploadCount {
   status: UploadItem['status']
 }
 
-interface Asked {
+interface CountScope {
   /** The reach as conditions on cells, and on the things themselves. */
   cells: Condition[]
   visible: Condition[]
@@ -54,8 +54,8 @@ interface Asked {
  * events and uploads: maintained cells are summed, and only what is named one by one is looked at.
  */
 export function countStore(db: Db) {
-  const ask = asking(db)
-  const counted = <R extends Omit<Counted, 'sign'>>({ byCell, cells, keys, visible }: Kind, asked: Asked): R[] => {
+  const ask = groupedCounts(db)
+  const counted = <R extends Omit<Counted, 'sign'>>({ byCell, cells, keys, visible }: Kind, asked: CountScope): R[] => {
     const params = { named: JSON.stringify(asked.named), namedRecordings: JSON.stringify(asked.recordings) }
     const rows = (of: Kind['cells'], conditions: Condition[], sign: 1 | -1): (R & Counted)[] =>
       ask<R>(of, conditions, keys.length, params).map((row) => ({ ...row, sign }))
@@ -63,7 +63,7 @@ export function countStore(db: Db) {
     const named = [...rows(visible, asked.visible, 1), ...rows(byCell, asked.cells, -1)]
     return merged([...rows(cells, asked.cells, 1), ...named], keys)
   }
-  const ofRecordings = (visibility: Visibility): Asked => ({
+  const ofRecordings = (visibility: Visibility): CountScope => ({
     cells: visibility.recordings(),
     visible: visibility.recordings(),
     named: [],
@@ -91,7 +91,7 @@ export function countStore(db: Db) {
 export type CountStore = ReturnType<typeof countStore>
 
 /** Grouped by the first columns; a statement per shape of a reach. */
-function asking(db: Db) {
+function groupedCounts(db: Db) {
   const statements = new Map<string, Stmt<Params, unknown>>()
   return <R>({ columns, from }: Kind['cells'], conditions: Condition[], keys: number, more: Params): R[] => {
     const where = conditions.length > 0 ? ` WHERE ${conditions.map((c) => `(${c.sql})`).join(' AND ')}` : ''

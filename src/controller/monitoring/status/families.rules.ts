@@ -32,7 +32,7 @@ export interface Snapshot extends Signals {
 }
 
 /** Recordings in progress that have series of their own; a fleet has one or a few per node. */
-const MOST_RUNNING = 1000
+const MAX_RUNNING = 1000
 
 const REACHABLE: ReadonlySet<string> = new Set(['online', 'degraded', 'recording', 'alerting'])
 const ACTIVE_HEALTH = HEALTH_STATUSES.filter((status) => status !== 'resolved')
@@ -79,7 +79,7 @@ export const families = (s: Snapshot): Family[] => [
 ]
 
 function recordingFamilies({ jobs, nodes, now, recordings, running }: Snapshot): Family[] {
-  const each = running.slice(0, MOST_RUNNING).map((r) => {
+  const each = running.slice(0, MAX_RUNNING).map((r) => {
     const seconds = Math.max(r.durationSeconds, (Date.parse(now) - Date.parse(r.startedAt)) / 1000)
     return {
       bytes: r.bytes,
@@ -87,7 +87,7 @@ function recordingFamilies({ jobs, nodes, now, recordings, running }: Snapshot):
       seconds,
     }
   })
-  const most = `only recordings in progress, at most ${MOST_RUNNING}, the newest`
+  const most = `only recordings in progress, at most ${MAX_RUNNING}, the newest`
   return [
     gauge(
       'recording_active',

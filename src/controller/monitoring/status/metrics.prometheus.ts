@@ -1,4 +1,4 @@
-import { setImmediate as breath } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client'
 import { availability } from './families.rules.ts'
 import type { Family } from './family.rules.ts'
@@ -37,7 +37,7 @@ async function textOf({ help, name, samples, type }: Family): Promise<string> {
   const labelNames = samples[0] ? Object.keys(samples[0][0]) : ['none']
   const family = new Kind({ name: `svc_${name}`, help, labelNames, registers: [registry] })
   for (const [i, [labels, value]] of samples.entries()) {
-    if (i > 0 && i % SLICE === 0) await breath()
+    if (i > 0 && i % SLICE === 0) await nextTurn()
     family.inc(labels, value)
   }
   return registry.metrics()

@@ -1,4 +1,4 @@
-import { setImmediate as breath } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { iso } from '../../../kernel/clock.ts'
 import { PERMISSIONS } from '../../../wire/permissions.ts'
 import type { Certificates } from '../../http/certificates.ts'
@@ -7,7 +7,7 @@ import { type AnyRoute, stream } from '../../http/route.ts'
 import type { Visibility, visibilities } from '../../http/visibility.ts'
 import type { Chunks } from '../listen/chunks.store.ts'
 import type { ListenSessions } from '../listen/sessions.store.ts'
-import { type ChannelVisibility, channelVisibility, seenFrame } from '../meters/channelvisibility.rules.ts'
+import { type ChannelVisibility, channelVisibility, visibleFrame } from '../meters/channelvisibility.rules.ts'
 import type { LayoutStore } from '../meters/layout.store.ts'
 import type { Meters } from '../meters/meters.store.ts'
 import type { CountStore } from './counts.store.ts'
@@ -35,21 +35,21 @@ interface MetricsParts {
 }
 
 // The scraper sees with the eyes of an owner whom nothing is refused.
-const ALL_SEEING: UserPrincipal = {
+const UNRESTRICTED_USER: UserPrincipal = {
   ...{ id: 'metrics-scraper', email: '', name: 'Metrics Scraper', sessionId: '' },
   ...{ allow: [], deny: [], rooms: new Map() },
   kind: 'user',
   permissions: new Set(PERMISSIONS),
   roles: ['owner'],
 }
-const eyesOf = (principal: UserPrincipal | ScraperPrincipal): UserPrincipal =>
-  principal.kind === 'user' ? principal : ALL_SEEING
+const asUser = (principal: UserPrincipal | ScraperPrincipal): UserPrincipal =>
+  principal.kind === 'user' ? principal : UNRESTRICTED_USER
 
 /** Prometheus metrics, for people's sessions and for the static token (docs/contract/api.md: Metrics). */
 export const metricsRoutes = (parts: MetricsParts): AnyRoute[] => {
   const ofProcess = processMetrics()
   const page = async (principal: UserPrincipal | ScraperPrincipal, now: string) =>
-    answer(await exposition(families(await snapshot(parts, eyesOf(principal), now)), ofProcess))
+    answer(await exposition(families(await snapshot(parts, asUser(principal), now)), ofProcess))
   const metrics = {
     method: 'GET',
     path: '/metrics',
@@ -85,26 +85,26 @@ async function snapshot(parts: MetricsParts, principal: UserPrincipal, now: stri
   // Metrics).
   const visible = visibility(principal, 'node:read')
   const nodes = metrics.nodes(visible, now)
-  const told = {
+  const fromMemory = {
     ...signals(parts, principal, visible, new Set(nodes.map(({ id }) => id)), now),
     ...{ nodes, now, startedAtMs, runners: runners() },
     certificateExpiresAt: parts.certificates?.served.expiresAt,
-    audit: audited(parts, principal),
+    audit: auditCounts(parts, principal),
   }
-  await breath()
+  await nextTurn()
   const recordings = counts.recordings(visible)
-  await breath()
+  await nextTurn()
   const jobs = counts.jobs(visible)
-  await breath()
+  await nextTurn()
   const health = counts.health(visible)
-  await breath()
+  await nextTurn()
   const uploads = counts.uploads(visible)
-  await breath()
-  return { ...told, recordings, jobs, health, uploads, running: metrics.running(visible) }
+  await nextTurn()
+  return { ...fromMemory, recordings, jobs, health, uploads, running: metrics.running(visible) }
 }
 
 // Who is not free of scope reads no audit of scoped resources, so it is not counted for them either.
-function audited({ visibility, tally: { read } }: MetricsParts, principal: UserPrincipal): Tally[] {
+function auditCounts({ visibility, tally: { read } }: MetricsParts, principal: UserPrincipal): Tally[] {
   if (!principal.permissions.has('audit:read')) return []
   const all = read()
   return visibility(principal, 'audit:read').unrestricted ? merged(all) : all.filter((t) => !t.scoped)
@@ -136,7 +136,7 @@ function signals(
 }
 
 // Who may read metrics reads the levels of what is within reach, also without the permission to list nodes.
-const seeing = (principal: UserPrincipal): UserPrincipal => ({
+const withNodeRead = (principal: UserPrincipal): UserPrincipal => ({
   ...principal,
   permissions: new Set([...principal.permissions, 'node:read'] as const),
 })
@@ -151,18 +151,18 @@ function inputsOf(
   const { frameMaxAgeSeconds, layouts, meters } = parts
   const oldest = iso(Date.parse(now) - frameMaxAgeSeconds * 1000)
   const seen = new Map<string, ChannelVisibility | undefined>()
-  const sightOf = (nodeId: string): ChannelVisibility | undefined => {
+  const visibilityOf = (nodeId: string): ChannelVisibility | undefined => {
     if (!scoped) return 'all'
     if (!seen.has(nodeId)) {
       const layout = layouts.of(nodeId)
-      seen.set(nodeId, layout && channelVisibility(seeing(scoped), 'node:read', layout))
+      seen.set(nodeId, layout && channelVisibility(withNodeRead(scoped), 'node:read', layout))
     }
     return seen.get(nodeId)
   }
   return meters.snapshot().flatMap(({ frame, nodeId, receivedAt }) => {
     const past = frame.synthetic || receivedAt < oldest || !nodes.has(nodeId)
-    const view = past ? undefined : sightOf(nodeId)
+    const view = past ? undefined : visibilityOf(nodeId)
     const { interfaceId } = frame
-    return view ? seenFrame(frame, view).levels.map((level) => ({ interfaceId, level, nodeId })) : []
+    return view ? visibleFrame(frame, view).levels.map((level) => ({ interfaceId, level, nodeId })) : []
   })
 }

@@ -53,14 +53,14 @@ function statusOf(parts: StatusParts, principal: UserPrincipal, now: string): St
     }),
     ...settingsOf(parts, principal),
     ...(parts.certificates ? { certificateExpiresAt: parts.certificates.served.expiresAt } : {}),
-    ...(nodes.unrestricted ? { runners: parts.runners().map(reported) } : {}),
+    ...(nodes.unrestricted ? { runners: parts.runners().map(runnerReport) } : {}),
     startedAt,
     uptimeSeconds: Math.floor(uptimeMs() / 1000),
     version,
   }
 }
 
-const reported = ({ passes: _, ...runner }: RunnerReport & { passes: number }): RunnerReport => runner
+const runnerReport = ({ passes: _, ...runner }: RunnerReport & { passes: number }): RunnerReport => runner
 
 /** What new recordings get when nothing says otherwise. */
 function settingsOf(

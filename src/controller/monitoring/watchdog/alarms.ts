@@ -29,7 +29,7 @@ const ACTOR = systemActor('watchdog')
 
 /** The watchdog's hand on health events: every opening, repetition and end has its audit row; call it in a transaction. */
 export function alarms(health: HealthStore, audit: Audit) {
-  const told = (
+  const writeAudit = (
     stem: AlarmStem,
     what: 'created' | 'repeated' | 'resolved',
     before: HealthEvent | undefined,
@@ -50,7 +50,7 @@ export function alarms(health: HealthStore, audit: Audit) {
       now,
     )
   // Read in the transaction that writes it: somebody may have moved or noted it since the pass began.
-  const standing = (id: string): HealthEvent | undefined => {
+  const unresolved = (id: string): HealthEvent | undefined => {
     const event = health.find(id)
     return event?.status === 'resolved' ? undefined : event
   }
@@ -68,12 +68,12 @@ export function alarms(health: HealthStore, audit: Audit) {
         { ...subject, details: { ...details, ...first }, openedAt: now, severity, type },
         now,
       )
-      told(stem, 'created', undefined, event, now)
+      writeAudit(stem, 'created', undefined, event, now)
       return event
     },
     /** New readings; `repeat` says them aloud once more. The status stands, what people noted stays. */
-    goOn(stem: AlarmStem, id: string, severity: Severity, details: Details, repeat: boolean, now: string): void {
-      const event = standing(id)
+    update(stem: AlarmStem, id: string, severity: Severity, details: Details, repeat: boolean, now: string): void {
+      const event = unresolved(id)
       if (!event) return
       const { recordingEndedAt: _, recordingStatus: __, ...kept } = event.details
       const after = {
@@ -90,11 +90,11 @@ export function alarms(health: HealthStore, audit: Audit) {
       }
       health.refresh(event.id, severity, after.details)
       if (event.recordingId && severity !== event.severity) health.judge(event.recordingId, now)
-      if (repeat) told(stem, 'repeated', event, after, now)
+      if (repeat) writeAudit(stem, 'repeated', event, after, now)
     },
     /** Ends an alarm by itself, also one that somebody acknowledged or suppressed. */
     resolve(stem: AlarmStem, id: string, reason: string, recovery: Details, now: string): void {
-      const event = standing(id)
+      const event = unresolved(id)
       if (!event) return
       const details = {
         ...event.details,
@@ -104,11 +104,11 @@ export function alarms(health: HealthStore, audit: Audit) {
       }
       const after: HealthEvent = { ...event, details, resolvedAt: now, resolvedBy: ACTOR.id, status: 'resolved' }
       health.write(event, after, now)
-      told(stem, 'resolved', event, after, now)
+      writeAudit(stem, 'resolved', event, after, now)
     },
     /** The take is over as it was: the alarm stays for whoever looks at the recording, but is followed no more. */
     takeEnded(id: string, recordingStatus: string, now: string): void {
-      const event = standing(id)
+      const event = unresolved(id)
       if (!event) return
       health.refresh(event.id, event.severity, { ...event.details, recordingEndedAt: now, recordingStatus })
     },

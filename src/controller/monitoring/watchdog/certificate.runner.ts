@@ -30,25 +30,25 @@ export const CERTIFICATE_RUNNER = 'tls-certificate'
 /** Takes a renewed certificate into use, and raises an alarm before the one in use expires. */
 export function certificateRunner({ audit, certificates, db, health, log }: Parts): Runner {
   const settle = settling(alarms(health, audit), health)
-  let told: string | undefined
+  let lastFault: string | undefined
   return {
     enabled: certificates !== undefined,
     intervalSeconds: INTERVAL_SECONDS,
     name: CERTIFICATE_RUNNER,
     tick(now) {
       if (!certificates) return undefined
-      const look = certificates.reload(Date.parse(now))
+      const reload = certificates.reload(Date.parse(now))
       const { expiresAt, fingerprint } = certificates.served
-      if (look.changed) log.info('serving a renewed certificate', { expiresAt, fingerprint })
-      if (look.fault !== undefined && look.fault !== told)
-        log.warn('renewed certificate refused; the current one stays in use', { expiresAt, fault: look.fault })
-      told = look.fault
+      if (reload.changed) log.info('serving a renewed certificate', { expiresAt, fingerprint })
+      if (reload.fault !== undefined && reload.fault !== lastFault)
+        log.warn('renewed certificate refused; the current one stays in use', { expiresAt, fault: reload.fault })
+      lastFault = reload.fault
       db.tx(() => {
         settle('certificate_expiring', () => expiryAlarm(certificates.served, now), now)
-        settle('certificate_refused', () => refusalAlarm(look), now)
+        settle('certificate_refused', () => refusalAlarm(reload), now)
         settle('client_certificate_expiring', (stood) => clientsAlarm(certificates.clients, clientsIn(stood), now), now)
       })
-      return { expiresAt, fingerprint, ...(look.fault === undefined ? {} : { fault: look.fault }) }
+      return { expiresAt, fingerprint, ...(reload.fault === undefined ? {} : { fault: reload.fault }) }
     },
   }
 }
@@ -63,12 +63,12 @@ function settling(hand: Alarms, health: HealthStore) {
     const [standing] = health.alarms(type)
     const alarm = wanted(standing?.details ?? {})
     if (!standing && alarm) hand.open(stem, type, alarm.severity, {}, alarm.details, now)
-    if (!standing || (alarm && said(standing) === said(alarm))) return
-    if (alarm) hand.goOn(stem, standing.id, alarm.severity, alarm.details, alarm.severity !== standing.severity, now)
+    if (!standing || (alarm && reasonOf(standing) === reasonOf(alarm))) return
+    if (alarm) hand.update(stem, standing.id, alarm.severity, alarm.details, alarm.severity !== standing.severity, now)
     else hand.resolve(stem, standing.id, `${stem}_ended`, {}, now)
   }
 }
 
 /** What makes an alarm another one than before; the days that are left are no news. */
-const said = ({ details, severity }: CertificateAlarm): string =>
+const reasonOf = ({ details, severity }: CertificateAlarm): string =>
   JSON.stringify([severity, details.expiresAt, details.fault, details.clients])

@@ -19,22 +19,23 @@ interface Parts {
 export function offlineWatch({ alarms, health, offlineAfterSeconds, store }: Parts) {
   const endOf = (nodeId: string | undefined): string =>
     nodeId !== undefined && store.isRetired(nodeId) ? 'node_retired' : 'node_heartbeat_recovered'
-  return (now: string, heartbeatsExpected: boolean): { loud: boolean; run: () => void }[] => {
+  return (now: string, heartbeatsExpected: boolean): { changesAlarm: boolean; run: () => void }[] => {
     const silent = new Map(store.silentNodes(now).map((node) => [node.id, node]))
     const open = health.alarms(TYPE)
     const alarmed = new Set(open.map((event) => event.nodeId))
     const followed = open.flatMap((event) => {
       const node = silent.get(event.nodeId ?? '')
       const heard = { lastSeenAt: now, offlineAfterSeconds }
-      if (!node) return [{ loud: true, run: () => alarms.resolve(STEM, event.id, endOf(event.nodeId), heard, now) }]
+      if (!node)
+        return [{ changesAlarm: true, run: () => alarms.resolve(STEM, event.id, endOf(event.nodeId), heard, now) }]
       const details = () => detailsOf(node, offlineAfterSeconds, now)
       // No repetition: an offline node is one piece of news.
-      const run = () => alarms.goOn(STEM, event.id, 'critical', details(), false, now)
-      return heartbeatsExpected ? [{ loud: false, run }] : []
+      const run = () => alarms.update(STEM, event.id, 'critical', details(), false, now)
+      return heartbeatsExpected ? [{ changesAlarm: false, run }] : []
     })
     const fresh = [...silent.values()].filter(({ id }) => heartbeatsExpected && !alarmed.has(id))
     const opened = fresh.map((node) => ({
-      loud: true,
+      changesAlarm: true,
       run: () =>
         void alarms.open(STEM, TYPE, 'critical', { nodeId: node.id }, detailsOf(node, offlineAfterSeconds, now), now),
     }))

@@ -106,7 +106,7 @@ function pairsOf(levels: readonly AudioLevel[]): Pair[] {
 }
 
 /** Strength of the closest likeness, whatever its phase. */
-export const likeness = (pairs: readonly Pair[]): number =>
+export const strongestCorrelation = (pairs: readonly Pair[]): number =>
   most(
     pairs.map((pair) => Math.abs(pair.score)),
     0,

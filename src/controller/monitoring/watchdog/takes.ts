@@ -31,7 +31,7 @@ interface Outcome {
   write: () => void
 }
 
-const QUIET: Outcome = { changes: 0, write: () => {} }
+const NO_CHANGES: Outcome = { changes: 0, write: () => {} }
 const FRAMES = 16
 
 /** Follows takes under way: hears their own channels since the last pass, and judges the window. */
@@ -62,7 +62,7 @@ export function takeWatch(parts: TakeParts) {
   }
 
   /** Takes in what was heard; false when this take cannot be judged now. */
-  const hear = (take: Take, watch: Watch, at: number, metersExpected: boolean): boolean => {
+  const takeIn = (take: Take, watch: Watch, at: number, metersExpected: boolean): boolean => {
     const own = ownOf(take.command)
     const frames = take.nodeId === null ? [] : heardSince(take.nodeId, watch.cursor)
     watch.cursor = Math.max(watch.cursor, ...frames.slice(-1).map((frame) => Date.parse(frame.receivedAt)))
@@ -86,23 +86,23 @@ export function takeWatch(parts: TakeParts) {
 
   return {
     /** `metersExpected`: nodes have had time to send frames since the watchdog began, so that silence means something. */
-    look(take: Take, now: string, metersExpected: boolean): Outcome {
+    evaluate(take: Take, now: string, metersExpected: boolean): Outcome {
       const at = Date.parse(now)
       const watch = watchOf(take, at)
-      if (!hear(take, watch, at, metersExpected)) return QUIET
+      if (!takeIn(take, watch, at, metersExpected)) return NO_CHANGES
       const { graceSeconds, windowSeconds } = take.rules
       const sums = windowed(watch, at, windowSeconds)
       const { from } = watch
-      if (at < from + (graceSeconds + windowSeconds) * 1000) return QUIET
+      if (at < from + (graceSeconds + windowSeconds) * 1000) return NO_CHANGES
       const evidence = evidenceOf(watch, sums, take.rules, observed(watch, from, at, windowSeconds))
       return settle(take, evidence, sums, now)
     },
     /** Forgets the takes that are not among `active`. */
-    keep(active: ReadonlySet<string>): void {
+    retain(active: ReadonlySet<string>): void {
       for (const id of watches.keys()) if (!active.has(id)) watches.delete(id)
     },
     /** The wall clock jumped by so many ms: what was heard, and when, moves along. */
-    moved(by: number): void {
+    clockJumped(by: number): void {
       for (const watch of watches.values()) {
         watch.cursor += by
         watch.from += by
@@ -134,13 +134,13 @@ export function takeWatch(parts: TakeParts) {
     const write = () => {
       for (const step of steps) step.run()
     }
-    return { changes: steps.filter((step) => step.loud).length, write }
+    return { changes: steps.filter((step) => step.changesAlarm).length, write }
   }
 }
 
 interface Step {
   /** Opens, repeats or ends an alarm; a mere new reading does not. */
-  loud: boolean
+  changesAlarm: boolean
   run: () => void
 }
 
@@ -159,16 +159,19 @@ function stepsOf(
   const details = () => ({ ...commonDetails(take, sums), ...rule.details(evidence) })
   if (!verdict)
     return open.map((event) => ({
-      loud: true,
+      changesAlarm: true,
       run: () => alarms.resolve(rule.stem, event.id, rule.recovered, details(), now),
     }))
   if (open.length === 0)
     return [
-      { loud: true, run: () => void alarms.open(rule.stem, rule.type, severity, subjectOf(take), details(), now) },
+      {
+        changesAlarm: true,
+        run: () => void alarms.open(rule.stem, rule.type, severity, subjectOf(take), details(), now),
+      },
     ]
   return open.map((event) => {
-    const loud = repeatDue(event, repeatEverySeconds, now)
-    return { loud, run: () => alarms.goOn(rule.stem, event.id, severity, details(), loud, now) }
+    const changesAlarm = repeatDue(event, repeatEverySeconds, now)
+    return { changesAlarm, run: () => alarms.update(rule.stem, event.id, severity, details(), changesAlarm, now) }
   })
 }
 

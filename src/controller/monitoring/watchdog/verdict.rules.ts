@@ -1,7 +1,7 @@
 import type { HealthEvent } from '../../../wire/health.ts'
 import type { WatchdogRules } from '../../../wire/watchdog.ts'
 import type { AlarmStem } from './alarms.ts'
-import { likeness, MISSING, type Reading } from './readings.rules.ts'
+import { MISSING, type Reading, strongestCorrelation } from './readings.rules.ts'
 import { effective, type Memory, type Sums } from './window.rules.ts'
 
 /** What is judged: the window, the newest reading, and whether the whole window was observed. */
@@ -29,7 +29,8 @@ const sustained = (seconds: number, required: number, coverage: number): boolean
   required <= 0 ? seconds > 0 : coverage >= required && seconds >= required
 
 // What was seen is seen; what was not may have happened before the observation began.
-const seen = (holds: boolean, { complete }: Evidence): boolean | undefined => (holds || complete ? holds : undefined)
+const ifObserved = (holds: boolean, { complete }: Evidence): boolean | undefined =>
+  holds || complete ? holds : undefined
 
 function lowSignal(e: Evidence): boolean | undefined {
   const { complete, rules, sums } = e
@@ -92,14 +93,14 @@ export const RULES: readonly Rule[] = [
     verdict: (e) => {
       const { correlationSeconds } = effective(e.rules)
       if (e.rules.channelCorrelationMode !== 'alert_on_high') return false
-      return seen(sustained(e.sums.correlatedSeconds, correlationSeconds, e.sums.coverageSeconds), e)
+      return ifObserved(sustained(e.sums.correlatedSeconds, correlationSeconds, e.sums.coverageSeconds), e)
     },
     details: ({ latest, rules, sums }) => ({
-      channelCorrelationAboveThreshold: likeness(latest.pairs) >= effective(rules).correlation,
+      channelCorrelationAboveThreshold: strongestCorrelation(latest.pairs) >= effective(rules).correlation,
       channelCorrelationMode: rules.channelCorrelationMode ?? 'off',
       channelCorrelationThreshold: effective(rules).correlation,
       cumulativeCorrelatedSeconds: rounded(sums.correlatedSeconds),
-      latestChannelCorrelationPairs: latest.pairs.slice(0, SHOWN),
+      latestChannelCorrelationPairs: latest.pairs.slice(0, MAX_LISTED),
       maxChannelCorrelationScore: sums.maxCorrelation,
       minCumulativeChannelCorrelationSeconds: effective(rules).correlationSeconds,
     }),
@@ -111,13 +112,13 @@ export const RULES: readonly Rule[] = [
     verdict: (e) => {
       const { clippingSeconds } = effective(e.rules)
       if (e.rules.clippingMode !== 'alert_on_clipping') return false
-      return seen(sustained(e.sums.clippingSeconds, clippingSeconds, e.sums.coverageSeconds), e)
+      return ifObserved(sustained(e.sums.clippingSeconds, clippingSeconds, e.sums.coverageSeconds), e)
     },
     details: ({ latest, rules, sums }) => ({
       clippingAboveThreshold: sustained(sums.clippingSeconds, effective(rules).clippingSeconds, sums.coverageSeconds),
       clippingMode: rules.clippingMode ?? 'off',
       cumulativeClippingSeconds: rounded(sums.clippingSeconds),
-      latestClippingChannelIndexes: latest.clippingChannels.slice(0, SHOWN),
+      latestClippingChannelIndexes: latest.clippingChannels.slice(0, MAX_LISTED),
       maxClippingChannelCount: sums.maxClippingChannels,
       minCumulativeClippingSeconds: effective(rules).clippingSeconds,
     }),
@@ -129,7 +130,7 @@ export const RULES: readonly Rule[] = [
     verdict: (e) => {
       const { flatlineSeconds } = effective(e.rules)
       if (e.rules.flatlineMode !== 'alert_on_flatline') return false
-      return seen(sustained(e.sums.flatlineSeconds, flatlineSeconds, e.sums.coverageSeconds), e)
+      return ifObserved(sustained(e.sums.flatlineSeconds, flatlineSeconds, e.sums.coverageSeconds), e)
     },
     details: ({ latest, rules, sums }) => ({
       cumulativeFlatlineSeconds: rounded(sums.flatlineSeconds),
@@ -146,7 +147,7 @@ export const RULES: readonly Rule[] = [
     stem: 'quality_anomaly',
     type: 'watchdog.quality_anomaly',
     recovered: 'quality_anomaly_recovered',
-    verdict: (e) => e.rules.qualityAlertMode === 'alert_on_noise_hum_static' && seen(anomalous(e), e),
+    verdict: (e) => e.rules.qualityAlertMode === 'alert_on_noise_hum_static' && ifObserved(anomalous(e), e),
     details: (e) => qualityDetails(e),
   },
 ]
@@ -181,7 +182,7 @@ function qualityDetails(e: Evidence): Record<string, unknown> {
 }
 
 // Channels and pairs an event lists: a big desk must not make a big event.
-const SHOWN = 32
+const MAX_LISTED = 32
 
 /** The evidence of one take; nothing heard yet counts as silence. */
 export const evidenceOf = (memory: Memory, sums: Sums, rules: WatchdogRules, complete: boolean): Evidence => ({

@@ -29,7 +29,7 @@ interface WatchdogParts {
 }
 
 interface Step {
-  loud: boolean
+  changesAlarm: boolean
   run: () => void
 }
 
@@ -66,18 +66,18 @@ export function watchdogRunner(parts: WatchdogParts): Runner {
   let presentSince: number | undefined
   let lastPass = 0
 
-  const attend = (at: number): void => {
+  const notePass = (at: number): void => {
     // The process stood still: nodes get their time anew.
     if (presentSince === undefined || at - lastPass > MISSED * intervalSeconds * 1000) presentSince = at
     lastPass = at
   }
-  const patient = (seconds: number): boolean => lastPass - (presentSince ?? lastPass) > seconds * 1000
+  const presentFor = (seconds: number): boolean => lastPass - (presentSince ?? lastPass) > seconds * 1000
 
   /** Writes in transactions of at most a turn each; a reading alone need not be synced to disk. */
-  const carryOut = async (steps: readonly Step[]): Promise<void> => {
+  const runSteps = async (steps: readonly Step[]): Promise<void> => {
     for (let next = 0; next < steps.length; ) {
       const until = clock.monotonic() + TURN
-      const durable = steps.slice(next, next + SLICE).some((step) => step.loud)
+      const durable = steps.slice(next, next + SLICE).some((step) => step.changesAlarm)
       const most = next + SLICE
       db.tx(() => {
         do (steps[next++] as Step).run()
@@ -98,7 +98,7 @@ export function watchdogRunner(parts: WatchdogParts): Runner {
         if (!rounds.turn(take.id)) continue
         looked++
         // Asked anew for each: the clock may jump while others have their turn.
-        const outcome = takes.look(take, iso(clock.now()), patient(meterMaxAgeSeconds))
+        const outcome = takes.evaluate(take, iso(clock.now()), presentFor(meterMaxAgeSeconds))
         db.tx(outcome.write, outcome.changes > 0)
         changes += outcome.changes
         if (clock.monotonic() < until) continue
@@ -107,13 +107,13 @@ export function watchdogRunner(parts: WatchdogParts): Runner {
       }
       await nextTurn()
     }
-    takes.keep(active)
+    takes.retain(active)
     rounds.end(active)
     return { active, changes, looked }
   }
 
   /** Alarms of takes that are no longer watched. */
-  const leftBehind = (active: ReadonlySet<string>, now: string): Step[] =>
+  const unwatchedAlarms = (active: ReadonlySet<string>, now: string): Step[] =>
     health
       .alarmed()
       .filter(({ id }) => !active.has(id))
@@ -122,9 +122,9 @@ export function watchdogRunner(parts: WatchdogParts): Runner {
           const stem = RULES.find((rule) => rule.type === event.type)?.stem
           // Over as it was: silence at the end is silence on the recording.
           if (status !== null && status !== 'recording')
-            return { loud: false, run: () => hand.takeEnded(event.id, status, now) }
+            return { changesAlarm: false, run: () => hand.takeEnded(event.id, status, now) }
           const reason = status === null ? 'recording_deleted' : 'watchdog_inactive'
-          return { loud: true, run: () => void (stem && hand.resolve(stem, event.id, reason, {}, now)) }
+          return { changesAlarm: true, run: () => void (stem && hand.resolve(stem, event.id, reason, {}, now)) }
         }),
       )
 
@@ -132,16 +132,16 @@ export function watchdogRunner(parts: WatchdogParts): Runner {
     name: 'watchdog',
     enabled,
     intervalSeconds,
-    clockJumped: takes.moved,
+    clockJumped: takes.clockJumped,
     tick: async (now) => {
-      attend(clock.monotonic())
-      const nodes = offline(now, patient(offlineAfterSeconds))
-      await carryOut(nodes)
+      notePass(clock.monotonic())
+      const nodes = offline(now, presentFor(offlineAfterSeconds))
+      await runSteps(nodes)
       const { active, changes, looked } = await watchTakes()
-      const left = leftBehind(active, now)
-      await carryOut(left)
-      const loud = [...nodes, ...left].filter((step) => step.loud).length
-      return { changes: changes + loud, looked, watched: active.size }
+      const left = unwatchedAlarms(active, now)
+      await runSteps(left)
+      const changesAlarm = [...nodes, ...left].filter((step) => step.changesAlarm).length
+      return { changes: changes + changesAlarm, looked, watched: active.size }
     },
   }
 }

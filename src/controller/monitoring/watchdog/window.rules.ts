@@ -1,5 +1,5 @@
 import type { WatchdogRules } from '../../../wire/watchdog.ts'
-import { likeness, type Reading, SILENCE } from './readings.rules.ts'
+import { type Reading, SILENCE, strongestCorrelation } from './readings.rules.ts'
 
 /** Thresholds and requirements as they take effect: unset ones count as docs/contract/health.md: Watchdog policies says. */
 export function effective(rules: WatchdogRules) {
@@ -126,7 +126,7 @@ export function shift(memory: Memory, by: number): void {
 function sumsOf(r: Reading, seconds: number, rules: WatchdogRules): Sums {
   const limits = effective(rules)
   const during = (holds: boolean) => (holds ? seconds : 0)
-  const correlation = likeness(r.pairs)
+  const correlation = strongestCorrelation(r.pairs)
   return {
     aboveSeconds: during(r.metricDbfs >= rules.thresholdDbfs),
     broadbandNoiseSeconds: during(r.broadbandNoise >= limits.broadbandNoise),

@@ -37,7 +37,7 @@ export function jobService({ chunks, events, health, jobs, leases, recordings }:
     complete(job: Job, now: string): void {
       if (endedByLease(job)) leases.revive(job.id, now)
       else leases.end(job.id, 'completed', null, now)
-      health.delivered(job.recordingId, job.id, now)
+      health.resolveDelivered(job.recordingId, job.id, now)
       changed(job)
     },
     /** Ends an active job without a take (docs/contract/recordings.md: States of a job); undefined when it had ended before. */

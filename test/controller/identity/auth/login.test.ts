@@ -3,9 +3,9 @@ import { test } from 'node:test'
 import { limiter } from '../../../../src/controller/http/limiter.ts'
 import type { Commit } from '../../../../src/controller/http/route.ts'
 import { userStore } from '../../../../src/controller/identity/access/users.store.ts'
+import { fairSemaphore } from '../../../../src/controller/identity/auth/fairsemaphore.ts'
 import { type LoginParts, signIn } from '../../../../src/controller/identity/auth/login.ts'
 import { sessionStore } from '../../../../src/controller/identity/auth/sessions.store.ts'
-import { turns } from '../../../../src/controller/identity/auth/turns.ts'
 import { DECOY_HASH, hashPassword, verifyPassword } from '../../../../src/crypto/password.ts'
 import { Fail } from '../../../../src/kernel/fail.ts'
 import { kit } from '../../../kit/kit.ts'
@@ -26,7 +26,7 @@ function parts(more: Partial<LoginParts> = {}) {
     clock: k.pipeline.clock,
     ids: { make: (kind) => `${kind}_1`, uuid: () => 'new-session' },
     sessions: sessionStore(k.db),
-    turns: turns({ longest: 100, perLine: 8, width: 2 }),
+    turns: fairSemaphore({ maxWaiting: 100, maxWaitingPerCaller: 8, concurrency: 2 }),
     users: userStore(k.db),
     verify: (password, stored) => {
       verified.push(stored)
@@ -113,7 +113,7 @@ test('a login whose answer was never delivered leaves no session', async () => {
 })
 
 test('work waits for its turn; a line that is too long is turned away', async () => {
-  const lines = turns({ longest: 9, perLine: 1, width: 1 })
+  const lines = fairSemaphore({ maxWaiting: 9, maxWaitingPerCaller: 1, concurrency: 1 })
   const inTurn = <T>(work: () => Promise<T>) => lines('a', work)
   let release = () => {}
   const first = inTurn(() => new Promise<void>((resolve) => (release = resolve)))

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { UserPrincipal } from '../../../../src/controller/http/principal.ts'
 import {
+  canHear,
   channelVisibility,
-  hears,
   type Layout,
-  seenFrame,
+  visibleFrame,
 } from '../../../../src/controller/monitoring/meters/channelvisibility.rules.ts'
 import { frame } from './frames.ts'
 
@@ -43,10 +43,10 @@ const rooms = (...named: [string, string][]) => new Map(named.map(([id, capabili
 
 const levels = (person: UserPrincipal, on = layout): number[] | undefined => {
   const seen = channelVisibility(person, 'node:read', on)
-  return seen && seenFrame(frame('n1', 'i1', 3), seen).levels.map((l) => l.channelIndex)
+  return seen && visibleFrame(frame('n1', 'i1', 3), seen).levels.map((l) => l.channelIndex)
 }
 const audible = (person: UserPrincipal, on = layout): boolean =>
-  hears(channelVisibility(person, 'listen:monitor', on), on)
+  canHear(channelVisibility(person, 'listen:monitor', on), on)
 
 for (const [why, person, seen, heard] of [
   ['nothing granted', principal(), undefined, false],

@@ -1,15 +1,15 @@
 import { Fail } from '../../../kernel/fail.ts'
 
 /** Runs a piece of work when it is the turn of whoever asked for it. */
-export type Turns = <T>(principal: string, work: () => Promise<T>) => Promise<T>
+export type FairSemaphore = <T>(principal: string, work: () => Promise<T>) => Promise<T>
 
-interface Lines {
+interface Limits {
   /** Waiting in all lines together. */
-  longest: number
+  maxWaiting: number
   /** Waiting in one line. */
-  perLine: number
+  maxWaitingPerCaller: number
   /** At work at once. */
-  width: number
+  concurrency: number
 }
 
 /**
@@ -17,7 +17,11 @@ interface Lines {
  * Strangers can ask for a scrypt; they must not fill the thread pool that also writes audio to disk, nor stand before others.
  * @throws Fail 429 `rate_limited` when `perLine` of this caller, or `longest` of all, are already waiting.
  */
-export function turns({ longest, perLine, width }: Lines): Turns {
+export function fairSemaphore({
+  maxWaiting: longest,
+  maxWaitingPerCaller: perLine,
+  concurrency: width,
+}: Limits): FairSemaphore {
   // The line at the front is next, and then goes to the back: a Map keeps insertion order.
   const lines = new Map<string, (() => void)[]>()
   let running = 0
