@@ -128,7 +128,9 @@ async function tried(file: SetupFile, entry: SetupEntry, parts: JoiningParts): P
     if (outcome.result !== 'failed') return outcome
     if (await parts.isGood(controllerOf(file, parts.state.joined), entry)) return outcome
     // Spent by another box, or by this one, whose setup failed afterwards.
-    return refused ? undefined : { ...outcome, words: `${outcome.words} The token has been used: make a new stick.` }
+    return refused
+      ? undefined
+      : { ...outcome, words: `${outcome.words.replace(/\.?$/, '.')} The token has been used: make a new stick.` }
   } catch (e) {
     if (!(e instanceof NoAnswer)) throw e
     return { nodeId: entry.nodeId, result: 'failed', words: `${e.message}. Nothing was changed.` }
