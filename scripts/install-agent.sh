@@ -208,7 +208,7 @@ read_token() {
   [ -n "$token$own_token" ] || ask_token
   case $token in
     '' | svc_bs_*) ;;
-    svc_node_*) fail 'the token given is the own one of a node: mint a bootstrap token for this node (it begins with svc_bs_)' ;;
+    svc_node_*) fail 'the token belongs to a node: mint a bootstrap token for this node (it begins with svc_bs_)' ;;
     *) fail 'the token given is no bootstrap token: those begin with svc_bs_. Mint one for this node' ;;
   esac
 }

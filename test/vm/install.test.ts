@@ -103,7 +103,7 @@ test('a setup that was cut off is gone on with, and taken back when that fails',
   for (const call of CALLS) assert.equal((await setup(forNode(id), call, 'kill', token)).code, 137, call)
   const { code, stdout } = await setup(forNode(id), CALLS.at(-1), 'fail', token)
   assert.equal(code, 1)
-  assert.match(stdout, /^An earlier setup was cut off: this one goes on with it\.$/m)
+  assert.match(stdout, /^An earlier setup was interrupted: continuing it\.$/m)
   await asBefore()
 })
 
@@ -263,7 +263,7 @@ test('another node on the same box is refused unless it is asked for', { skip },
   const { id, token } = await minted()
   const { code, stderr } = await line(id, { token })
   assert.equal(code, 1)
-  assert.match(stderr, new RegExp(`this box is the node ${node.id} already\\. .*--replace`))
+  assert.match(stderr, new RegExp(`this box is already node ${node.id}: .*--replace`))
   assert.doesNotMatch(stderr, /setup remove/)
 })
 
@@ -278,7 +278,7 @@ test('a run while the box records does not cost the take', { skip }, async () =>
   const { job, recording } = await controller.record(node.id, profile, 600)
   await box.until('the take', 'find /var/lib/roomtone/agent/data/agent/takes -name take.wav -size +64k | grep .')
   const { stdout, stderr } = await line(node.id, { room: 'Elsewhere' })
-  assert.match(stdout, /takes the changes over as soon as no take runs/, stdout + stderr)
+  assert.match(stdout, /applies the changes when no take is running/, stdout + stderr)
   const refused = await box.run('roomtone setup remove')
   assert.match(refused.stderr, /records right now: wait for the end of the take/)
   await controller.post(`/recordings/${recording.id}/stop`)
