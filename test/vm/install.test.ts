@@ -280,7 +280,7 @@ test('a run while the box records does not cost the take', { skip }, async () =>
   const { stdout, stderr } = await line(node.id, { room: 'Elsewhere' })
   assert.match(stdout, /applies the changes when no take is running/, stdout + stderr)
   const refused = await box.run('roomtone setup remove')
-  assert.match(refused.stderr, /records right now: wait for the end of the take/)
+  assert.match(refused.stderr, /is recording: wait until the recording has ended/)
   await controller.post(`/recordings/${recording.id}/stop`)
   await controller.delivered(recording.id, job.id)
   assert.equal(await agentPid(), pid)
