@@ -114,8 +114,9 @@ function lifecycleOf(modules: readonly Module<unknown>[], { base, pipeline, tick
     /** Lets everybody go, ends the background work, commits what waits. */
     async stop(): Promise<void> {
       release()
-      await ticker.stop()
+      // Modules first: a pass of a runner may last until its module ends what it waits for.
       for (const module of backward) await module.stop?.()
+      await ticker.stop()
       await pipeline.group.drain()
     },
   }

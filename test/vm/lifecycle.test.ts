@@ -195,7 +195,7 @@ test('the runner in its own hardened unit does the same', { skip }, async () => 
   const { data } = (await answer.json()) as { data: { exitCode: number; stdout: string } }
   const said = `${JSON.stringify(data)}\n${await machine.journal(UNITS.lifecycle)}`
   assert.deepEqual([answer.status, data.exitCode], [200, 0], said)
-  assert.match(data.stdout, /in use already[\s\S]*The new token is in use/)
+  assert.match(data.stdout, /already in use[\s\S]*The new token is in use/)
   assert.doesNotMatch(said, SECRET)
   assert.equal((await machine.must('find /run/roomtone-lifecycle -type f')).trim(), '')
   await machine.must(`${PLACES.executable} setup remove lifecycle --purge`)

@@ -114,7 +114,7 @@ test('a controller from a release host: in service, and its first admin can log 
   const wish = ['--public-url', 'https://recorder.example', '--with-lifecycle', '--release-key', '/root/owner.pem']
   const { code, stderr, stdout } = await fromHost(1, ...wish)
   assert.equal(code, 0, stdout + stderr)
-  assert.match(stdout, new RegExp(`^The first admin's password is in ${PASSWORD} `, 'm'))
+  assert.match(stdout, new RegExp(`^The password of the first admin is in ${PASSWORD} `, 'm'))
   assert.equal(await box.must(`stat -c '%U %a' ${PASSWORD}`), 'root 600\n')
   assert.equal(await box.must('ls -A /opt'), 'roomtone\n')
   const latest = `${releases.url}/owner/repo/releases/download`
@@ -140,7 +140,7 @@ test('a controller from a release host: in service, and its first admin can log 
 test('settings it cannot start with are taken back', { skip }, async () => {
   const { code, stderr } = await box.run('roomtone setup controller --port 1')
   assert.equal(code, 1)
-  assert.match(stderr, /roomtone-controller.service does not start\. Its last words: /)
+  assert.match(stderr, /roomtone-controller.service does not start\. Its last log lines: /)
   await box.until('the controller as before', `curl -fsS --cacert ${CA} ${url()}/healthz`)
 })
 

@@ -254,7 +254,7 @@ test('the same node anew: what fails after the controller has accepted leaves it
   await box.must('systemctl daemon-reload')
   assert.notEqual((await start()).code, 0)
   const { result, words } = await status()
-  assert.deepEqual([result, /does not start[\s\S]*token is spent/.test(words)], ['failed', true], words)
+  assert.deepEqual([result, /does not start[\s\S]*token has been used/.test(words)], ['failed', true], words)
   await box.must(`rm ${dropIn} && systemctl daemon-reload && systemctl reset-failed roomtone-agent.service; \
     systemctl restart roomtone-agent.service`)
   const said = String.raw`sed -n 's/.*"online":true,"pid":\([0-9]*\).*/\1/p' /var/lib/roomtone/agent/data/agent/online.json`
@@ -273,7 +273,10 @@ test('by hand, from a directory', { skip }, async () => {
   const second = await box.run('roomtone provision --from /var/tmp/hand', { timeoutMs: 120_000 })
   assert.deepEqual([second.code, (await status()).result], [0, 'unchanged'])
   const nobody = await box.run('roomtone provision --from /var/tmp/hand', { user: 'nobody' })
-  assert.deepEqual([nobody.code, nobody.stderr.trim()], [2, 'Only root can set a box up: sudo roomtone provision ...'])
+  assert.deepEqual(
+    [nobody.code, nobody.stderr.trim()],
+    [2, 'roomtone provision: only root can set up this box: run it with sudo.'],
+  )
 })
 
 test('a power cut after the token was spent: the next power-on ends the setup', { skip }, async () => {

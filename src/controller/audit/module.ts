@@ -33,6 +33,10 @@ export function createAudit(base: Base, { callerLimits, clock }: Deps): Module {
         trusted: clock.trusted,
       }),
     ],
-    stop: () => writeFinalCounts(refusals, base.clock, log),
+    stop: async () => {
+      // Refusals that still wait to be written are counted, too.
+      await base.group.drain()
+      writeFinalCounts(refusals, base.clock, log)
+    },
   }
 }

@@ -75,13 +75,14 @@ function apiOf(base: Base, { fleet, health: { health }, settings }: Deps): Recor
   const claims = claimStore(db, jobs, config.SVC_RECORDING_JOB_LEASE_SECONDS)
   const leases = leaseStore(db, jobs, config.SVC_RECORDING_JOB_LEASE_SECONDS)
   const [policies, profiles] = [policyStore(db), profileStore(db)]
+  const ofJobs = jobService({ chunks, events, health, jobs, leases, recordings })
   const recording = recordingService({
     assignments: fleet.assignments,
     claims,
     defaultInterfaceId: config.SVC_AGENT_CAPTURE_INTERFACE_ID,
     defaults: captureDefaults(config),
-    events,
     ids,
+    jobService: ofJobs,
     nodes: fleet.nodes,
     policies,
     profiles,
@@ -94,7 +95,7 @@ function apiOf(base: Base, { fleet, health: { health }, settings }: Deps): Recor
     chunks,
     claims,
     counts: recordingCounts(db),
-    jobService: jobService({ chunks, events, health, jobs, leases, recordings }),
+    jobService: ofJobs,
     jobs,
     leases,
     paths: new PathClaims(config.SVC_RECORDING_CACHE_DIR),

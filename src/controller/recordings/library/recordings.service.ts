@@ -5,7 +5,6 @@ import type { Profile } from '../../../wire/profiles.ts'
 import type { RecordingStart } from '../../../wire/recordings.ts'
 import type { RetentionPolicy } from '../../../wire/retention.ts'
 import { BUILT_IN } from '../../../wire/settings.ts'
-import type { Events } from '../../events.ts'
 import type { FleetApi } from '../../fleet/api.ts'
 import { mustBeInUse } from '../../fleet/nodes/status.rules.ts'
 import { placesOf } from '../../fleet/rooms/places.rules.ts'
@@ -13,6 +12,7 @@ import type { UserPrincipal } from '../../http/principal.ts'
 import { inScope, type Scope, verdict } from '../../http/scope.ts'
 import type { SettingsApi } from '../../settings/api.ts'
 import type { ClaimStore } from '../jobs/claims.store.ts'
+import type { JobService } from '../jobs/jobs.service.ts'
 import type { ProfileStore } from '../profiles/profiles.store.ts'
 import type { PolicyStore } from '../retention/policies.store.ts'
 import { recorderCache } from '../retention/retention.rules.ts'
@@ -25,7 +25,7 @@ interface StartParts {
   claims: ClaimStore
   defaults: rules.CaptureDefaults
   defaultInterfaceId: string | undefined
-  events: Events
+  jobService: Pick<JobService, 'changed'>
   ids: Ids
   nodes: FleetApi['nodes']
   policies: PolicyStore
@@ -122,7 +122,7 @@ interface Ready {
 
 /** Recording and job, once everything is known and allowed. */
 function begin(parts: StartParts, ready: Ready, now: string): rules.Started {
-  const { claims, events, ids, recordings } = parts
+  const { claims, ids, jobService, recordings } = parts
   const { node, profile, retention, seconds, shape } = ready
   const from = Date.parse(now)
   const request = { interfaceId: shape.device?.id, selection: shape.selection, from, until: from + seconds * 1000 }
@@ -132,7 +132,7 @@ function begin(parts: StartParts, ready: Ready, now: string): rules.Started {
   const command = commandOf(parts, ready, recordingId, captureGroupId)
   const recording = recordings.create({ ...ready.recording, id: recordingId }, now)
   const job = claims.create(ids.make('job'), recordingId, node.id, { ...command, ...cacheRetention(retention) }, now)
-  events.emit('job.changed', { id: job.id, nodeId: node.id, recordingId, status: job.status })
+  jobService.changed(job)
   return { job, profile, recording }
 }
 

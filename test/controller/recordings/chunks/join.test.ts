@@ -181,6 +181,21 @@ const anotherJoiner = (k: Kit): Joiner =>
     takes: k.takes,
   })
 
+test('a stop does not wait for a pass of a runner that goes on until its module stops', async (t) => {
+  const dir = scratch(t)
+  const tool = join(dir, 'ffmpeg')
+  const started = join(dir, 'started')
+  writeFileSync(tool, `#!/bin/sh\ntouch ${started}\nexec sleep 600\n`, { mode: 0o755 })
+  const k = kit({ env: { SVC_FFMPEG_COMMAND: tool } })
+  const take = await chunked(k, { codec: 'flac' })
+  await take.put(0, tone('flac', 1), '&chunkTotal=1')
+  const pass = k.tick('chunk-join')
+  while (!existsSync(started)) await new Promise((resolve) => setImmediate(resolve))
+  await k.stop()
+  await pass
+  await k.close()
+})
+
 test('a stop ends a running join at once; what is due stands in the database and is joined after the restart', async (t) => {
   const dir = scratch(t)
   const tool = join(dir, 'ffmpeg')
