@@ -336,10 +336,9 @@ async function verify(place: Place, round: Round, take: Take, struckAt: number):
   if (disk instanceof SmallDisk && frames < round.seconds * RATE)
     // Told to the controller: on the recorder itself there may be no room to note it.
     await until('the rest to be told as lost', async () => {
-      const events: { severity: string; type: string }[] = await controller.get('/health-events?limit=200')
-      const lost = (event: { severity: string; type: string }) =>
-        event.type === 'agent.recording_job.disk_space_exhausted' && event.severity === 'critical'
-      return events.some(lost)
+      type Told = { severity: string; type: string }
+      const events: Told[] = await controller.get('/health-events?limit=200')
+      return events.some((e) => e.type === 'agent.recording_job.disk_space_exhausted' && e.severity === 'critical')
     })
   await until('the agent to let go of the take', () => !fs.existsSync(`${agent.dir}/takes/${take.job.id}`))
   assert.deepEqual(filesBelow(`${agent.dir}/kept`), [])

@@ -4,10 +4,10 @@ import { Fail } from '../../kernel/fail.ts'
 import { formatOf } from '../../system/host/audio.ts'
 import type { Codec } from '../../wire/profiles.ts'
 import { CacheFileQuery } from '../../wire/recordings.ts'
+import type { DiskSpace } from '../http/diskspace.ts'
 import { removeFiles } from '../http/files.ts'
 import { INCOMING, partsOf } from '../http/parts.ts'
 import { ConcurrencyLimit } from '../http/places.ts'
-import type { DiskSpace } from '../http/room.ts'
 import { type AnyRoute, type Commit, flow, type Incoming } from '../http/route.ts'
 import { chunkAsked } from '../recordings/chunks/chunks.rules.ts'
 import type { StoredRendition } from '../recordings/library/recordings.rules.ts'
@@ -18,7 +18,7 @@ import { checkReceived, type KeyedLock, partSize, type Received, receive } from 
 interface Parts extends StoreUploadParts {
   /** Largest accepted take, bytes. */
   maxBytes: number
-  room: DiskSpace
+  diskSpace: DiskSpace
   uploadLock: KeyedLock
 }
 
@@ -118,16 +118,16 @@ async function receiveUpload(parts: Parts, upload: Upload, request: Incoming, co
     await mkdir(path.dirname(upload.part), { recursive: true, mode: 0o750 })
     if (resumable) await checkParts(parts, upload)
     const offset = await agreedOffset(upload)
-    const { maxBytes: most, room } = parts
+    const { maxBytes: most, diskSpace } = parts
     const { length = 0 } = upload.announced
-    await room.check(resumable?.total === undefined ? length : resumable.total - offset)
+    await diskSpace.check(resumable?.total === undefined ? length : resumable.total - offset)
     const got = await receive({
       body: request.body(),
       cancelled,
       file: upload.part,
       maxBytes: most,
       offset,
-      disk: room,
+      disk: diskSpace,
     })
     if (resumable && !resumable.complete) return partKept(got)
     // Deleted meanwhile, and what had arrived with it.

@@ -21,7 +21,7 @@ interface Deps {
 /** The routes that recorders call. */
 export function createAgentApi(base: Base, { fleet, health, live, recordings: api }: Deps): Module {
   const { clock, config, db, events, ids, notifier } = base
-  const { chunks, claims, jobService: service, jobs, leases, paths, policies, recordings, diskSpace: room } = api
+  const { chunks, claims, jobService: service, jobs, leases, paths, policies, recordings, diskSpace } = api
   events.on('job.changed', 'after', ({ nodeId }) => notifier.notify(topics.jobs(nodeId)))
   events.on('config.changed', 'after', ({ nodeId }) =>
     nodeId === undefined ? notifier.notifyAll(topics.config('')) : notifier.notify(topics.config(nodeId)),
@@ -52,7 +52,7 @@ export function createAgentApi(base: Base, { fleet, health, live, recordings: ap
         maxBytes: config.SVC_RECORDING_CACHE_MAX_BYTES,
         paths,
         recordings,
-        room,
+        diskSpace,
         service,
         takes: config.SVC_RECORDING_CACHE_DIR,
         uploadLock: new KeyedLock(),

@@ -3,7 +3,7 @@ import * as fs from 'node:fs/promises'
 import { sizeOf } from '../../kernel/durable.ts'
 import { conflict, Fail, invalid } from '../../kernel/fail.ts'
 import { faultWords } from '../../kernel/words.ts'
-import type { DiskSpace } from '../http/room.ts'
+import type { DiskSpace } from '../http/diskspace.ts'
 import { checkSize } from './cachefile.rules.ts'
 
 /** Bytes written at once: large enough that the thread pool is not the cost, small enough to stay flat in memory. */
@@ -54,14 +54,14 @@ export async function receive({
   minimumRate: floor = MINIMUM_RATE,
   maxBytes: most,
   offset,
-  disk: room,
+  disk: diskSpace,
 }: Reception): Promise<Received> {
   const hash = createHash('sha256')
   if (offset > 0) await hashFile(file, hash)
   const handle = await fs.open(file, offset > 0 ? 'r+' : 'w')
   try {
     const size = await writeBody(
-      withinDiskSpace(withMinimumRate(body, cancelled, floor), room),
+      withinDiskSpace(withMinimumRate(body, cancelled, floor), diskSpace),
       handle,
       hash,
       offset,
@@ -134,10 +134,10 @@ async function* withMinimumRate(
 
 async function* withinDiskSpace(
   body: AsyncIterable<Uint8Array>,
-  room: Pick<DiskSpace, 'reserve'>,
+  diskSpace: Pick<DiskSpace, 'reserve'>,
 ): AsyncIterable<Uint8Array> {
   for await (const chunk of body) {
-    await room.reserve(chunk.length)
+    await diskSpace.reserve(chunk.length)
     yield chunk
   }
 }

@@ -1,5 +1,5 @@
 import type { PathClaims } from '../http/claims.ts'
-import type { DiskSpace } from '../http/room.ts'
+import type { DiskSpace } from '../http/diskspace.ts'
 import type { ChunkStore } from './chunks/chunks.store.ts'
 import type { ClaimStore } from './jobs/claims.store.ts'
 import type { JobService } from './jobs/jobs.service.ts'

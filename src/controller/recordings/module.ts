@@ -3,9 +3,9 @@ import { iso } from '../../kernel/clock.ts'
 import type { Config } from '../config.ts'
 import type { FleetApi } from '../fleet/api.ts'
 import { PathClaims } from '../http/claims.ts'
+import { DiskSpace } from '../http/diskspace.ts'
 import { REMOVED } from '../http/files.ts'
 import { sweepIncoming } from '../http/parts.ts'
-import { DiskSpace } from '../http/room.ts'
 import type { Base, Module } from '../module.ts'
 import type { ClockApi } from '../monitoring/clock/api.ts'
 import type { HealthApi } from '../monitoring/health/api.ts'
@@ -131,7 +131,7 @@ const joinerOf = ({ audit, clock, config, db, events, ids, log }: Base, api: Rec
     log,
     paths: api.paths,
     recordings: api.recordings,
-    room: api.diskSpace,
+    diskSpace: api.diskSpace,
     takes: config.SVC_RECORDING_CACHE_DIR,
   })
 

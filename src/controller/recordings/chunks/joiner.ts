@@ -9,9 +9,9 @@ import { CONTENT_TYPES } from '../../../wire/recordings.ts'
 import type { Events } from '../../events.ts'
 import type { Audit } from '../../http/audit.ts'
 import type { PathClaims } from '../../http/claims.ts'
+import type { DiskSpace } from '../../http/diskspace.ts'
 import { removeFiles } from '../../http/files.ts'
 import { systemActor } from '../../http/principal.ts'
-import type { DiskSpace } from '../../http/room.ts'
 import type { HealthApi } from '../../monitoring/health/api.ts'
 import type { Runner } from '../../scheduler/ticker.ts'
 import type { Db } from '../../store/db.ts'
@@ -45,7 +45,7 @@ interface Parts {
   ids: Ids
   log: Log
   recordings: RecordingStore
-  room: DiskSpace
+  diskSpace: DiskSpace
   /** Directory of the stored files. */
   takes: string
 }
@@ -151,7 +151,7 @@ export class Joiner {
     const codec = first && codecOfPath(first.path)
     if (!first || !codec) return
     const bytes = sources.reduce((sum, file) => sum + file.sizeBytes, 0)
-    await this.parts.room.check(bytes)
+    await this.parts.diskSpace.check(bytes)
     await mkdir(path.join(takes, '.incoming'), { recursive: true, mode: 0o750 })
     const part = path.join(takes, '.incoming', `join-${this.parts.ids.uuid()}.part`)
     const joined = await joinFiles({

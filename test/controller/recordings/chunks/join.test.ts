@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { Events } from '../../../../src/controller/events.ts'
 import { audit } from '../../../../src/controller/http/audit.ts'
 import { PathClaims } from '../../../../src/controller/http/claims.ts'
-import { DiskSpace } from '../../../../src/controller/http/room.ts'
+import { DiskSpace } from '../../../../src/controller/http/diskspace.ts'
 import { healthStore } from '../../../../src/controller/monitoring/health/health.store.ts'
 import { chunkStore } from '../../../../src/controller/recordings/chunks/chunks.store.ts'
 import { joinFiles, readWav } from '../../../../src/controller/recordings/chunks/join.ts'
@@ -177,7 +177,7 @@ const anotherJoiner = (k: Kit): Joiner =>
     log: silent,
     paths: new PathClaims(k.takes),
     recordings: recordingStore(k.db),
-    room: new DiskSpace(k.takes),
+    diskSpace: new DiskSpace(k.takes),
     takes: k.takes,
   })
 
