@@ -13,6 +13,8 @@ import { fingerprint, get, site, tempDir } from './world.ts'
 
 const MAIN = path.resolve(import.meta.dirname, '..', '..', '..', 'src', 'main.ts')
 
+const HEARD_MS = 60_000
+
 /** Started, with whatever it logs and says. */
 function started(
   t: TestContext,
@@ -40,10 +42,13 @@ function started(
       const look = () => {
         const line = text.split('\n').find((one) => words.test(one))
         if (line !== undefined) resolve(line)
-        else if (child.exitCode !== null) reject(new Error(`it ended without ${words}: ${text}`))
+        else if (child.exitCode !== null || child.signalCode !== null)
+          reject(new Error(`it ended without ${words}: ${text}`))
       }
       listeners.add(look)
       look()
+      const overdue = () => reject(new Error(`after ${HEARD_MS} ms not a word of ${words}: ${text}`))
+      setTimeout(overdue, HEARD_MS).unref()
     })
   return { child, heard }
 }
@@ -58,7 +63,7 @@ test('a controller takes a renewed certificate while it runs, at once on SIGHUP'
   assert.deepEqual([before.status, before.fingerprint], [200, fingerprint(s.cert)])
   renewSite(s.dir, { days: 300, force: true, hosts: [], newKey: true, withinDays: 30 }, Date.now())
   child.kill('SIGHUP')
-  await heard(/shows a new certificate/)
+  await heard(/serving a renewed certificate/)
   const after = await get(`${url}/healthz`, { ca })
   assert.deepEqual([after.status, after.fingerprint], [200, fingerprint(s.cert)])
   assert.notEqual(after.fingerprint, before.fingerprint)
