@@ -1,4 +1,4 @@
-// The whole controller: every module, in the order of what it stands on.
+// The whole controller: every module, in the order of its dependencies.
 import type { Clock } from '../kernel/clock.ts'
 import type { Ids } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
@@ -32,7 +32,7 @@ import { createSettings } from './settings/module.ts'
 import type { Db } from './store/db.ts'
 import { createUploads } from './uploads/module.ts'
 
-/** What differs between a running controller and one in a test. */
+/** What a running controller and one in a test supply differently. */
 export interface AppOptions {
   /** What HTTPS is served with; absent for plain HTTP. */
   certificates?: Certificates | undefined
@@ -41,7 +41,7 @@ export interface AppOptions {
   db: Db
   ids: Ids
   log: Log
-  /** The executable that runs, to be given to nodes; absent in development. */
+  /** The running executable, for nodes to download; absent in development. */
   running?: Running | undefined
   secrets: Secrets
 }
@@ -99,7 +99,7 @@ export function createApp({ certificates, running, secrets, ...given }: AppOptio
 /** Forward at the start, backward at the end. */
 function lifecycleOf(modules: readonly Module<unknown>[], { base, pipeline, ticker }: ReturnType<typeof createBase>) {
   const backward = modules.toReversed()
-  /** Lets long polls and endless answers go: nobody's connection holds up the end. */
+  /** Ends long polls and endless answers, so that no connection delays the stop. */
   const release = (): void => {
     base.notifier.close()
     pipeline.exports.close()
@@ -111,7 +111,7 @@ function lifecycleOf(modules: readonly Module<unknown>[], { base, pipeline, tick
     async start(): Promise<void> {
       for (const module of modules) await module.start?.()
     },
-    /** Lets everybody go, ends the background work, commits what waits. */
+    /** Ends open answers and background work, then commits what is queued. */
     async stop(): Promise<void> {
       release()
       // Modules first: a pass of a runner may last until its module ends what it waits for.

@@ -29,7 +29,7 @@ interface BaseOptions {
   log: Log
 }
 
-/** What modules stand on, what the pipeline of requests stands on, and who runs the runners. */
+/** The base of the modules, the request pipeline, and the ticker of the runners. */
 export function createBase(given: BaseOptions) {
   const { config, db, ids, log } = given
   const clock = new SteadyClock(given.clock)

@@ -1,4 +1,4 @@
-// The settings of the installed controller, for verbs that somebody calls beside its service.
+// The settings of the installed controller, for commands that are run beside its service.
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { readEnvFile } from '../system/host/envfile.ts'
@@ -7,9 +7,9 @@ import { PLACES } from '../system/host/places.ts'
 type Env = Record<string, string | undefined>
 
 /**
- * The caller's environment; where it names no other data directory than the installed controller's, also that one's settings
- * and secrets as its unit gives them to it. What the caller says counts for more.
- * @throws what the disk throws for settings that the caller may not read
+ * The caller's environment, completed by the installed controller's settings and secrets as its unit has them, unless the
+ * caller names another data directory. The caller's own values win.
+ * @throws the file system's error for settings that the caller may not read
  */
 export function installedEnv(env: Env, places: Pick<typeof PLACES, Used> = PLACES): Env {
   if (!fs.existsSync(places.controllerHome)) return env
@@ -20,7 +20,7 @@ export function installedEnv(env: Env, places: Pick<typeof PLACES, Used> = PLACE
   return { CREDENTIALS_DIRECTORY: places.credentials, ...withoutGiven(installed, env), ...Object.fromEntries(given) }
 }
 
-/** Its unit starts the service in its home. */
+/** Relative paths start at `home`: there the unit starts the service. */
 const absolute = (settings: Env, home: string): Env =>
   Object.fromEntries(
     Object.entries(settings).map(([name, value]) => [
@@ -33,7 +33,7 @@ const DIRS = ['SVC_DATA_DIR', 'SVC_RECORDING_CACHE_DIR']
 
 type Used = 'controllerHome' | 'controllerSettings' | 'credentials'
 
-/** A setting and its `_FILE` are one: what the caller gives in either way replaces both. */
+/** A setting and its `_FILE` are one: the caller's value, in either form, replaces both. */
 const withoutGiven = (installed: Env, env: Env): Env =>
   Object.fromEntries(
     Object.entries(installed).filter(([name]) => {

@@ -1,4 +1,4 @@
-// What the settings say of TLS: the files, or the sentence that says why they cannot be meant.
+// The TLS files that the settings name, or the message about a contradiction.
 import { isLoopback } from '../kernel/loopback.ts'
 import type { CertificateFiles } from './http/certificates.ts'
 
@@ -20,7 +20,7 @@ interface TlsReading {
   tls?: CertificateFiles
 }
 
-/** Neither: plain HTTP that stays on this machine, or that somebody answers for. */
+/** Without `tls` and `fault`: plain HTTP, on this machine only or explicitly allowed. */
 export function tlsOf(values: TlsValues, behindProxy: boolean): TlsReading {
   const { SVC_API_TLS_CERT_PATH: cert, SVC_API_TLS_KEY_PATH: key } = values
   if (!cert !== !key)

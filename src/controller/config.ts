@@ -1,4 +1,4 @@
-// The only reader of the controller's SVC_* names. Parsed once; what contradicts itself stops the start.
+// The only reader of the controller's SVC_* settings. Parsed once; a contradiction stops the start.
 import * as path from 'node:path'
 import { misuse } from '../kernel/fail.ts'
 import {
@@ -39,7 +39,7 @@ export const SETTINGS = {
   ...AUDIT_SETTINGS,
 } as const satisfies SettingsTable
 
-// Names of other programs, or of parts that read them themselves, that may stand in the same environment.
+// Names that other programs or parts read, and that may be in the same environment.
 const FOREIGN =
   /^SVC_(CONTROLLER_|NODE_(ID|ALIAS|SITE|ROOM)$|ANSIBLE_|RUNNER_CONTROLLER_|RUNNER_(ALLOW_INSECURE$|CLIENT_)|BOOTSTRAP(_|$)|CAPTURE_|METER_|AGENT_(?!CAPTURE_)|HEARTBEAT_|JOB_POLL_|ALLOW_INSECURE|ALSA_|INVENTORY_|SYSTEM_HEALTH_|UPLOAD_MAX_KBPS$|DENOISE_|SSH_(KEYGEN|HOST_KEYS)|TEST_SOURCE|MAX_CONCURRENT|MONITOR_|CHANNEL_RENDER|RECORDER_CACHE|ATTACH_|RUN_NEXT_JOB|PRINT_CHANNEL_MAP_ASSIGNMENTS$)/
 
@@ -48,13 +48,13 @@ export type Config = Omit<Values, 'SVC_AGENT_RELEASE_DIR' | 'SVC_PORT' | 'SVC_RE
   SVC_AGENT_RELEASE_DIR: string
   SVC_PORT: number
   SVC_RECORDING_CACHE_DIR: string
-  /** What the service manager wants to be told; undefined without one. */
+  /** How to notify the service manager; undefined without one. */
   manager: ManagerCall | undefined
-  /** What lifecycle runs in this process need; undefined when they are somebody else's. */
+  /** Settings of lifecycle runs in this process; undefined when an external runner does them. */
   embedded: RunSettings | undefined
   oidc: OidcSettings
   tls: CertificateFiles | undefined
-  /** Where programs of the system are looked for. */
+  /** Directories searched for programs of the system. */
   programDirs: string[]
   trustedProxies: string[]
 }
@@ -65,7 +65,7 @@ export function readConfig(env: Env = process.env): Config {
   return complete(readSettings(SETTINGS, env), env)
 }
 
-/** The same for a program beside the service: of the installed controller, unless the environment names another one. */
+/** `readConfig` for a command beside the service: the installed controller's, unless the environment names another. */
 export const readConfigBeside = (env: Env = process.env): Config => readConfig(installedEnv(env))
 
 function complete(values: Values, env: Env): Config {

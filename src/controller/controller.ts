@@ -1,4 +1,4 @@
-// roomtone controller: settings -> database -> composition -> listen, and back in the other order.
+// roomtone controller: settings -> database -> composition -> listen; stops in the reverse order.
 import * as path from 'node:path'
 import { assetText, inExecutable } from '../kernel/assets.ts'
 import { systemClock } from '../kernel/clock.ts'
@@ -34,7 +34,7 @@ ${settingsHelp(SETTINGS)}
 // Requests under way at SIGTERM get this long to finish; the whole stop stays below five seconds.
 const STOP_MS = 3500
 
-/** Runs the controller until it is told to stop; resolves to the exit code. */
+/** Runs the controller until SIGTERM or SIGINT; resolves to the exit code. */
 export async function main(args: string[], outlets: Outlets): Promise<number> {
   if (args.includes('--help') || args.includes('-h')) {
     process.stdout.write(HELP)
@@ -94,7 +94,7 @@ async function start(config: Config, { stderr, stdout }: Outlets): Promise<{ sto
   }
 }
 
-/** What nodes may get from here when there is no release to give: this executable itself. */
+/** This executable, which nodes get when there is no other release. */
 function running(): Running | undefined {
   const arch = ARCHES.find((one) => one === process.arch)
   if (!inExecutable || !arch) return undefined
@@ -102,14 +102,14 @@ function running(): Running | undefined {
   return { arch, file: '/proc/self/exe', papers, version }
 }
 
-/** Tells systemd how the controller is, when systemd started it. */
+/** Reports readiness and liveness to systemd, when systemd started it. */
 function notifierOf({ manager, programDirs }: Config, db: Db, log: Log): Notifier {
   const alive = (): boolean => {
     try {
       db.raw.pragma('user_version')
       return true
     } catch (e) {
-      // No sign of life then: a database that fails in this process may answer the next one.
+      // No watchdog ping then: the database may work again for a restarted process.
       log.error('database not responding', errorFields(e))
       return false
     }
@@ -118,7 +118,7 @@ function notifierOf({ manager, programDirs }: Config, db: Db, log: Log): Notifie
   return createNotifier({ alive, command: 'systemd-notify', env, log, manager, status: () => `version ${version}` })
 }
 
-/** Brings the schema up to date; before the first change, a copy of the database as the older version left it. */
+/** Brings the schema up to date; first copies the database as the older version left it. */
 async function upgraded(db: Db, dir: string, addon: object | undefined, log: Log): Promise<number> {
   const migrations = embedded()
   const have = outdated(db, migrations)

@@ -3,7 +3,7 @@ import type { Outcome } from '../wire/audit.ts'
 import type { JobStatus } from '../wire/recordings.ts'
 import type { Db } from './store/db.ts'
 
-/** What a listener adds to what the emitter answers or audits: it is empty when the event is emitted. */
+/** Empty when the event is emitted; listeners add to it, and the emitter answers or audits the result. */
 type Collected<T> = T[]
 
 /** A piece of a take that came in chunks; `index` counts from 1. */
@@ -15,26 +15,26 @@ export interface CachedChunk {
 }
 
 /**
- * Everything that parts of the controller tell each other: ids, scope keys and small states, never a secret. A new event is
- * a new line here, an `emit` where it happens, and an `on` in the module that wants to hear of it.
+ * Every event between modules of the controller: ids, scope keys and small states, never a secret. A new event is
+ * a line here, an `emit` where it happens, and an `on` in each module that listens.
  */
 export interface EventMap {
   /** A chunk of a take was stored; its set may be complete. */
   'chunk.stored': { recordingId: string }
-  /** The set of retention rules for recorders, or anything else every node's config is made of. */
+  /** Retention rules for recorders changed, or anything else the config of a node (without `nodeId`: of all) is made of. */
   'config.changed': { nodeId?: string | undefined }
   'health.opened': { id: string; recordingId?: string | undefined; severity: string; status: string; type: string }
-  /** Acknowledged, suppressed, resolved, or graver than before. */
+  /** Acknowledged, suppressed, resolved, or more severe. */
   'health.changed': { id: string; recordingId?: string | undefined; severity: string; status: string; type: string }
   'job.changed': { id?: string | undefined; nodeId: string; recordingId: string; status: JobStatus }
-  /** A node came online, or said that it is not well. */
+  /** A node came online, or reported that it is degraded. */
   'node.status': { nodeId: string; status: string }
-  /** Channels of a node, or the node, are in another room; `moved` are the schedules that follow. */
+  /** A node or some of its channels moved to another room; `moved` are the schedules that follow. */
   'node.moved': { moved: Collected<string>; nodeId: string; now: string }
-  /** What a node needs to record is there. */
+  /** A node has everything it needs to record. */
   'node.ready': { nodeId: string; now: string }
   'node.retired': { disabledScheduleIds: readonly string[]; nodeId: string; now: string }
-  /** A file that can be sent was stored: what is played, a chunk of it, or the raw master; `queued` are the uploads made. */
+  /** A file that can be uploaded was stored: the playable one, a chunk of it, or the raw master; `queued` are the new uploads. */
   'recording.cached': {
     now: string
     piece?: CachedChunk | 'master' | undefined
@@ -44,8 +44,8 @@ export interface EventMap {
   'recording.deleted': { id: string }
   'recording.joined': { id: string }
   /**
-   * Anything that leaves an audit row was done or failed: what a change stream or a notification hangs on. `type` and `id` are
-   * the target's, `correlation` names what else it concerns.
+   * Something audited was done or failed: for change streams and notifications. `type` and `id` are the target's,
+   * `correlation` names what else it concerns.
    */
   'resource.changed': {
     action: string
@@ -55,9 +55,9 @@ export interface EventMap {
     type: string
   }
   'schedule.changed': { id?: string | undefined }
-  /** A schedule's time has come: its recording and job were made. */
+  /** A schedule's run is due: its recording and job were created. */
   'schedule.materialized': { recordingId: string; scheduleId: string }
-  /** Programs of the system that were missing are there now. */
+  /** Programs of the system that were missing are installed now. */
   'tools.found': object
 }
 
@@ -67,9 +67,9 @@ type Listener<T extends EventType> = (event: EventMap[T]) => void
 type When = 'within' | 'after'
 
 /**
- * How modules hear of each other without knowing each other. A listener `within` is part of the emitter's transaction: what it
- * throws undoes the whole. A listener `after` runs once the commit is made, and never when it is undone; what it throws is
- * logged and harms nobody.
+ * Events between modules that do not import each other. A listener `within` runs in the emitter's transaction: when it
+ * throws, all is rolled back. A listener `after` runs after the commit, never after a rollback; what it throws is only
+ * logged.
  */
 export class Events {
   private readonly db: Pick<Db, 'afterCommit'>
@@ -89,14 +89,14 @@ export class Events {
   emit<T extends EventType>(type: T, event: EventMap[T]): void {
     for (const listener of this.of(type, 'within')) listener(event)
     const after = this.of(type, 'after')
-    if (after.length > 0) this.db.afterCommit(() => after.forEach((listener) => void this.tell(type, listener, event)))
+    if (after.length > 0) this.db.afterCommit(() => after.forEach((listener) => void this.call(type, listener, event)))
   }
 
   private of<T extends EventType>(type: T, when: When): Listener<T>[] {
     return (this.listeners.get(`${type} ${when}`) ?? []) as Listener<T>[]
   }
 
-  private tell<T extends EventType>(type: T, listener: Listener<T>, event: EventMap[T]): void {
+  private call<T extends EventType>(type: T, listener: Listener<T>, event: EventMap[T]): void {
     try {
       listener(event)
     } catch (e) {

@@ -15,7 +15,7 @@ import type { Runner, Ticker } from './scheduler/ticker.ts'
 import type { Db } from './store/db.ts'
 import type { CommitGroup } from './store/group.ts'
 
-/** What every module stands on. */
+/** What every module gets. */
 export interface Base {
   audit: Audit
   authorization: Authorization
@@ -38,12 +38,12 @@ export interface Authorization {
   scope: Scope
 }
 
-/** A part of the controller. Others know its `api` and nothing else; a module without one is for people and recorders only. */
+/** A part of the controller. Others use its `api` and nothing else; a module without one only serves requests. */
 export interface Module<Api = undefined> {
   api: Api
-  /** What the clock took along when it jumped: times that are held in memory. */
+  /** The wall clock jumped by so many ms: shifts the times held in memory. */
   clockJumped?(by: number): void
-  /** Lets long polls and endless answers go, before the server closes. */
+  /** Ends long polls and endless answers before the server closes. */
   release?(): void
   routes?: AnyRoute[]
   runners?: Runner[]

@@ -6,7 +6,7 @@ import type { Log } from '../kernel/log.ts'
 import type { Config } from './config.ts'
 
 /**
- * The secret that seals what is stored: the configured one, else one made on first start and kept beside the
+ * The secret that seals what is stored: the configured one, else one generated at first start and kept beside the
  * database, 0600 (ADR-0006). There is no built-in key.
  */
 export function secretKey(config: Config, log: Log): string {
@@ -21,10 +21,9 @@ function create(file: string, log: Log): void {
   const draft = `${file}.${process.pid}`
   fs.writeFileSync(draft, `${randomBytes(32).toString('base64url')}\n`, { flag: 'wx', mode: 0o600, flush: true })
   fs.renameSync(draft, file)
-  log.warn(
-    'No SVC_SECRET_KEY is set: a key was made. Back it up with the database; without it sealed secrets are lost.',
-    { file },
-  )
+  log.warn('SVC_SECRET_KEY is not set: a key was generated; back it up with the database, sealed secrets need it', {
+    file,
+  })
 }
 
 /** Secrets that seal what is stored. */
@@ -33,10 +32,10 @@ export interface Secrets {
   settingsKey: string
 }
 
-/** The keys made of them. */
+/** The keys derived from the secrets. */
 export interface SealKeys {
   node: Uint8Array
-  /** Derived when it is first needed, for it takes a while; the usual installation has one secret for both. */
+  /** Derived on first use, because that takes a while; usually there is one secret for both. */
   settings: () => Uint8Array
 }
 

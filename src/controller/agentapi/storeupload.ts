@@ -113,10 +113,10 @@ export async function storeUpload(
   const file = claimed(parts, upload, got)
   try {
     await place(upload.part, path.join(takes, file))
-    const { done } = await paths.removing((condemn) =>
+    const { done } = await paths.removing((discard) =>
       commit((now) => {
         const outcome = attach(parts, upload, got, file, now)
-        if (outcome.replaced) condemn([outcome.replaced])
+        if (outcome.replaced) discard([outcome.replaced])
         return outcome.done
       }),
     )

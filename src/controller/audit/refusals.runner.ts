@@ -7,7 +7,7 @@ const EVERY_SECONDS = 60
 
 type Parts = Pick<Pipeline, 'audit' | 'callerLimits' | 'db'>
 
-/** Writes down how often each caller was refused, or asked too much, without a row of its own. */
+/** Records how many refusals and excess requests of each caller were only counted. */
 export const refusalRunner = (parts: Parts): Runner => ({
   name: 'refusals',
   enabled: true,
@@ -15,7 +15,7 @@ export const refusalRunner = (parts: Parts): Runner => ({
   tick: (now) => ({ counted: writeCounts(parts, now) }),
 })
 
-/** What was counted in minutes that are over, as audit rows; gives how many. */
+/** Writes the counts of minutes that are over as audit rows. @returns how many rows */
 export function writeCounts({ audit, callerLimits, db }: Parts, now: string): number {
   const entries = callerLimits.counted(now)
   if (entries.length > 0)
@@ -25,7 +25,7 @@ export function writeCounts({ audit, callerLimits, db }: Parts, now: string): nu
   return entries.length
 }
 
-/** Nobody is heard any more: what was counted in the running minute is written, too. */
+/** At stop, after the last request: also writes the counts of the current minute. */
 export function writeFinalCounts(parts: Parts, clock: Clock, log: Log): void {
   parts.callerLimits.end()
   try {

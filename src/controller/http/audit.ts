@@ -28,11 +28,11 @@ export interface AuditEntry {
 }
 
 export interface Audit {
-  /** Writes one row; call it inside the transaction it tells of. Never pass it a secret. */
+  /** Writes one row; call it inside the transaction it describes. Never pass it a secret. */
   write(entry: AuditEntry, now: string): void
   /**
    * A machine's success that changed nothing: one row of each (node, action) per window, whose details say for how many
-   * calls it stands and since when (ADR-0004). The entry is made only when it is written.
+   * calls it stands, and since when (ADR-0004). The entry is built only when it is written.
    */
   writeThrottled(actorId: string, action: string, make: () => AuditEntry, now: string): void
 }
@@ -42,7 +42,7 @@ interface Window {
   since: number
 }
 
-/** `onWrite` hears of every row within the transaction that writes it. */
+/** `onWrite` is called for every row, within the transaction that writes it. */
 export function audit(db: Db, ids: Ids, windowSeconds: number, onWrite?: (entry: AuditEntry) => void): Audit {
   const { append } = auditWriter(db)
   // One entry per node and action: as large as the fleet, not as the traffic.
@@ -78,13 +78,13 @@ export function audit(db: Db, ids: Ids, windowSeconds: number, onWrite?: (entry:
     const key = `${actorId} ${action}`
     const at = Date.parse(now)
     const window = windows.get(key)
-    // A clock that was put back ends a window, too.
+    // A clock that was set back also ends a window.
     if (window && at >= window.since && at - window.since < windowSeconds * 1000) {
       window.count++
       return
     }
     windows.set(key, { count: 1, since: at })
-    // The calls since the row before, this one among them: what was not written down was still counted.
+    // The calls since the last row, this one included.
     const tally = window ? { count: window.count, since: iso(window.since) } : { count: 1 }
     const e = make()
     write({ ...e, details: { ...e.details, ...tally } }, now)

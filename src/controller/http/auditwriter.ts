@@ -1,7 +1,7 @@
 import { folded } from '../../kernel/fold.ts'
 import type { Db, Params } from '../store/db.ts'
 
-/** One audit row as it is to be kept; '' stands for absent, JSON is text already. */
+/** One audit row as it is stored; '' means absent, JSON is text already. */
 interface AuditRow {
   action: string
   actorId: string
@@ -28,8 +28,8 @@ interface AuditRow {
 /** Rows per millisecond that keep their order; `at` is Unix ms times this, plus the place within the millisecond. */
 export const ROWS_PER_MS = 2048
 
-// Each is one row or none, found by its own index. Nothing is remembered between calls: what a dictionary gained is
-// undone with the transaction that gained it, and a memory of it would not be.
+// Each join finds one row or none, by its own index. Nothing is cached between calls: a new dictionary entry is rolled
+// back with its transaction, and a cache of it would not be.
 const APPEND = `
   INSERT INTO audit_rows (id, at, deed, context, target, details, before, after, correlation)
   SELECT unhex(replace(@id, '-', '')), @at, d.id, c.id, t.id, @details, @before, @after, @correlation
@@ -63,7 +63,7 @@ export function auditWriter(db: Db): { append: (row: AuditRow) => void } {
   return {
     append(row) {
       const values = { ...row, at: sequence(Date.parse(row.now)) }
-      // Nearly always everything is known already: one statement. No row means that a dictionary lacks an entry.
+      // Nearly always one statement is enough. No row means that a dictionary lacks an entry.
       if (insert.run(values) === 1) return
       const entries = {
         ...values,
@@ -76,7 +76,7 @@ export function auditWriter(db: Db): { append: (row: AuditRow) => void } {
   }
 }
 
-/** Numbers that rise within a millisecond. Past the last place the order within it is no longer told. */
+/** Numbers that rise within a millisecond. Beyond the last place, rows of one millisecond share a number. */
 function sequencer(): (ms: number) => number {
   let latest = 0
   let taken = 0

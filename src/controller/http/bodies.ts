@@ -1,34 +1,34 @@
-// Bodies that are held in memory whole: how large, how long under way, how many at once.
+// Bodies that are held in memory whole: how large, how long they may take, how many at once.
 import { Readable } from 'node:stream'
 import { Fail } from '../../kernel/fail.ts'
 import { ConcurrencyLimit } from './places.ts'
 
-/** Largest body of a stranger, bytes: who signs in sends a few hundred. */
+/** Largest body of an unauthenticated caller, bytes: a login takes a few hundred. */
 export const STRANGER_LIMIT = 16 * 1024
 /** Largest JSON body of a known caller, bytes (ADR-0008). */
 export const JSON_LIMIT = 1024 * 1024
 
 interface BodyLimits {
-  /** From the first look to the last byte, ms. */
+  /** From the start of reading to the last byte, ms. */
   deadlineMs: number
-  /** Bodies at once that come in or wait for their turn, of all callers. */
+  /** Bodies being received or handled at once, of all callers. */
   overall: number
   /** And of one caller. */
   perCaller: number
 }
 const BODY_LIMITS: BodyLimits = { deadlineMs: 15_000, overall: 512, perCaller: 32 }
 
-/** A body as it comes, and what its sender says of its length. */
+/** A body as it arrives, and the length its sender declares. */
 export interface Source {
   chunks: AsyncIterable<Uint8Array>
-  /** Bytes, by its `Content-Length`; 0 when it does not say. */
+  /** Bytes, from `Content-Length`; 0 without one. */
   declared: number
 }
 
 /** Reads whole bodies of one kind of callers, so many at once. */
 export interface Bodies {
   /**
-   * The whole body in the pieces it came in. `caller` is who is counted, until what it was `held` for is done.
+   * The whole body in the pieces it came in. Counts for `caller` until `held` settles.
    * @throws Fail 413 above `most` bytes, 408 past the deadline, 429 or 503 when too many are under way, 400 when it broke off.
    */
   read(source: Source, caller: string, most: number, held?: Promise<unknown>): Promise<Uint8Array[]>
@@ -48,9 +48,9 @@ export function bodies({ deadlineMs, overall, perCaller }: BodyLimits = BODY_LIM
   const places = new ConcurrencyLimit(perCaller)
   let all = 0
 
-  /** Gives how to leave. */
+  /** @returns the function that gives the place back */
   const admit = (caller: string): (() => void) => {
-    // A request that came over no socket is nobody's.
+    // Requests that came over no socket (in tests) are not counted.
     if (caller !== '' && places.full(caller))
       throw new Fail(
         429,
@@ -85,7 +85,7 @@ export function bodies({ deadlineMs, overall, perCaller }: BodyLimits = BODY_LIM
   }
 }
 
-/** By its events: an iterator over a socket costs more than the body of a heartbeat. */
+/** Listens to the stream's events: an iterator over a socket would cost more than parsing a heartbeat. */
 function readStream(stream: Readable, most: number, deadlineMs: number): Promise<Uint8Array[]> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array[]>()
   const parts: Uint8Array[] = []
@@ -111,7 +111,7 @@ function readStream(stream: Readable, most: number, deadlineMs: number): Promise
   return promise
 }
 
-// The client's socket error is no bug of ours.
+// The client's socket error is not a bug of ours.
 const brokenOff = (): Fail => new Fail(400, 'request_aborted', 'The request body ended early')
 
 async function* unbroken(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {

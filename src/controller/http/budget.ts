@@ -1,15 +1,15 @@
-// How often one caller is heard in a minute. What comes beyond is counted, not written down one by one.
+// How many rows or requests each caller gets in a minute; what exceeds that is only counted.
 
 /** What was counted of one caller in one window. */
 export interface Counted<T> {
-  /** What the caller told of himself with the first one; absent where several callers share a count. */
+  /** Who the caller is, taken at the first event; absent where several callers share a count. */
   about?: T
   count: number
   /** How long ago the window began, ms. */
   sinceMs: number
 }
 
-/** `row`: within the budget. `count`: the budget of all is spent. `limit`: the caller's own is. */
+/** `row`: within the budget. `count`: the shared budget is spent. `limit`: the caller's own budget is spent. */
 export type Verdict = 'count' | 'limit' | 'row'
 
 /** Times are milliseconds of one clock that does not jump back. */
@@ -18,9 +18,9 @@ export interface Budget<T> {
   take(key: string, now: number, about: () => T): Verdict
   /** Whole seconds until there is a new budget; undefined while something is left of this one. */
   retryAfter(key: string, now: number): number | undefined
-  /** What was counted in windows that are over, each told once. */
+  /** What was counted in windows that are over; each is returned once. */
   drain(now: number): Counted<T>[]
-  /** Every window is over, though its time is not. */
+  /** Ends every window early. */
   end(): void
 }
 

@@ -1,4 +1,4 @@
-// Who is heard how often: refusals leave so many rows a minute, and one person so many requests.
+// How many audit rows a caller's refusals may leave per minute, and how many requests a person may send.
 import { type Clock, isoPlus } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 import type { AuditEntry } from './audit.ts'
@@ -6,7 +6,7 @@ import { type Budget, budget, type Counted, type Verdict } from './budget.ts'
 import { type Actor, actorOf, type Principal } from './principal.ts'
 import type { AnyRoute, Incoming } from './route.ts'
 
-/** A caller, as far as anybody knows. */
+/** A caller; `known` once authenticated. */
 interface Caller {
   known: { principal: Principal } | undefined
   request: Pick<Incoming, 'address' | 'network'>
@@ -24,15 +24,15 @@ interface Limits {
   strangers: number
 }
 
-/** Who is known leaves traces under a name, and may be shut out: more rows, so that an honest agent's trouble is seen. */
+/** A known caller gets more rows: it can be named and locked out, and an honest agent's trouble must be visible. */
 const KNOWN_FACTOR = 10
 /** Networks of strangers that can spend their whole budget at once. */
 const NETWORKS = 20
 
-/** Nobody, or somebody who did not say who he is. */
+/** An unauthenticated caller. */
 export const isStranger = ({ known }: Caller): boolean => !known || known.principal.kind === 'anonymous'
 
-/** Who is counted where something is bounded for each caller: an account, a node, or a stranger's network. */
+/** The key under which a caller is counted: an account, a node, or a stranger's network. */
 export function callerOf({ known, request }: Caller): string {
   if (known?.principal.kind === 'user') return `user ${known.principal.id}`
   return known?.principal.kind === 'node' ? `node ${known.principal.nodeId}` : request.network
@@ -40,13 +40,13 @@ export function callerOf({ known, request }: Caller): string {
 
 export type CallerLimits = ReturnType<typeof callerLimits>
 
-/** The budgets of one controller. Requests that came over no socket are nobody's and not counted. */
+/** The budgets of one controller. Requests without a socket (in tests) are not counted. */
 export function callerLimits(clock: Clock, limits: Limits) {
   const { strangers: limit } = limits
   const strangers = budget<About>({ limit, overall: limit * NETWORKS })
   const known = budget<About>({ limit: limit * KNOWN_FACTOR })
   const requests = budget<About>({ limit: limits.requests })
-  // As many as there are records that say so.
+  // One for each record with a limit of its own.
   const routeBudgets = new Map<string, Budget<About>>()
   const routeBudget = (action: string, perMinute: number): Budget<About> => {
     const found = routeBudgets.get(action) ?? budget<About>({ limit: perMinute })
@@ -64,22 +64,22 @@ export function callerLimits(clock: Clock, limits: Limits) {
   return {
     /** Whether a refusal of this caller may be written down; one that may not is counted. */
     refusal: (caller: Caller): Verdict => take(budgetOf(caller), caller),
-    /** Whether the caller has had all the refusals of this minute. */
+    /** Whether the caller has used up this minute's refusals. */
     isExhausted: (caller: Caller): boolean =>
       caller.request.address !== '' && budgetOf(caller).retryAfter(callerOf(caller), clock.monotonic()) !== undefined,
-    /** What a caller who was refused too often is answered. */
+    /** The answer to a caller who was refused too often. */
     limited: (caller: Caller): Fail => tooMany(budgetOf(caller).retryAfter(callerOf(caller), clock.monotonic())),
-    /** Counts a request. @throws Fail 429 beyond a person's or the record's limit; nothing is written of that but a count. */
+    /** Counts a request. @throws Fail 429 beyond a person's or the record's limit; the audit only gets the count. */
     request(caller: Caller, { action, perMinute }: Pick<AnyRoute, 'action' | 'perMinute'>): void {
       const counting = perMinute ? routeBudget(action, perMinute) : requests
       if ((!perMinute && caller.known?.principal.kind !== 'user') || take(counting, caller) === 'row') return
       throw tooMany(counting.retryAfter(callerOf(caller), clock.monotonic()))
     },
-    /** The minute that runs is over: nobody is heard any more. */
+    /** Ends the current minute early, when the controller stops: `counted` then returns everything. */
     end(): void {
       for (const one of [strangers, known, requests, ...routeBudgets.values()]) one.end()
     },
-    /** One entry for each caller that was counted in a minute that is over; each is given once. */
+    /** One entry per caller counted in a minute that is over; each is returned once. */
     counted(now: string): AuditEntry[] {
       const at = clock.monotonic()
       return [

@@ -1,4 +1,4 @@
-// The certificate the controller shows, read anew while it runs: what replaces it on the disk is taken without a restart.
+// The certificate the controller serves. It is reloaded while the controller runs: a replaced file needs no restart.
 import { createHash, createPrivateKey, X509Certificate } from 'node:crypto'
 import * as fs from 'node:fs'
 import * as net from 'node:net'
@@ -23,7 +23,7 @@ export interface CertificateFiles extends PairFiles {
   next?: (PairFiles & { notBefore: number }) | undefined
 }
 
-/** What is shown, and until when; times are ISO. */
+/** The certificate in use, and until when; times are ISO. */
 export interface Served {
   expiresAt: string
   /** SHA-256, as browsers show it. */
@@ -33,13 +33,13 @@ export interface Served {
 }
 
 export interface Reload {
-  /** What is shown is another one than before. */
+  /** Whether another certificate is served than before. */
   changed: boolean
-  /** Why a pair on the disk is not taken; the one before goes on. */
+  /** Why a pair on disk was refused; the previous one stays in use. */
   fault?: string | undefined
 }
 
-// TLS 1.3 as it comes; of 1.2 only what keeps recorded traffic secret when the key is lost.
+// All of TLS 1.3; of 1.2 only suites with forward secrecy.
 const CIPHERS = [
   ...['TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256', 'TLS_AES_128_GCM_SHA256'],
   ...['ECDHE-ECDSA-AES256-GCM-SHA384', 'ECDHE-ECDSA-CHACHA20-POLY1305', 'ECDHE-ECDSA-AES128-GCM-SHA256'],
@@ -48,17 +48,17 @@ const CIPHERS = [
 
 export class Certificates {
   readonly mode: CertificateFiles['clientCertMode']
-  /** Clients that came in with a certificate since the start: until when the newest of each name is good, ISO. */
+  /** Clients accepted by certificate since the start: by name, when the newest one expires, ISO. */
   readonly clients = new Map<string, string>()
   readonly #files: CertificateFiles
   #served: Served
   #listener: ((shown: Served) => void) | undefined
 
-  /** Shows also what has expired: recorders that were told to may still use it. @throws Fail for an unusable pair. */
+  /** Also serves an expired certificate: recorders may be configured to accept it. @throws Fail for an unusable pair. */
   constructor(files: CertificateFiles, now: number) {
     this.mode = files.clientCertMode
     this.#files = files
-    // What will be shown one day is told wrong today, while there is time.
+    // A fault of the next pair is reported now, while there is time to replace it.
     for (const pair of files.next ? [files, files.next] : [files]) this.#load(pair)
     this.#served = longestLived(this.#due(now).map((pair) => this.#load(pair))) as Served
   }
@@ -67,12 +67,15 @@ export class Certificates {
     return this.#served
   }
 
-  /** Who shows it hears of another one. */
+  /** `follower` is called with each new certificate. */
   onChange(follower: (shown: Served) => void): void {
     this.#listener = follower
   }
 
-  /** What tells a new box at this address that it is here, where the site has an authority of its own: given, or beside. */
+  /**
+   * What a new box checks before it trusts the controller at this address. Needs a private authority: the configured one, or
+   * `ca.pem` next to the certificate.
+   */
   siteAuthority(url: string): SiteAuthority | undefined {
     const { ca, cert } = this.#files
     const leaf = new X509Certificate(String(this.#served.options.cert))
@@ -83,11 +86,11 @@ export class Certificates {
   noteClient({ subject, validTo }: Pick<X509Certificate, 'subject' | 'validTo'>): void {
     const name = /^CN=(.+)$/m.exec(subject)?.[1] ?? subject
     const until = iso(Date.parse(validTo))
-    // A recorder that got a new one may still have connections of before.
+    // A recorder that got a new certificate may still have connections with the old one.
     if (until > (this.clients.get(name) ?? '')) this.clients.set(name, until)
   }
 
-  /** Reads the files again; a pair that does not fit, or is not valid at the time, is not taken. `now`: Unix ms. */
+  /** Reads the files again; a pair that does not match, or is not valid now, is refused. `now`: Unix ms. */
   reload(now: number): Reload {
     const faults: string[] = []
     const orFault = <T>(step: () => T): T | undefined => {
@@ -115,7 +118,7 @@ export class Certificates {
     return true
   }
 
-  /** The pairs that may be shown now. */
+  /** The pairs that may be served now. */
   #due(now: number): PairFiles[] {
     const { next } = this.#files
     return next && now >= next.notBefore ? [this.#files, next] : [this.#files]
@@ -147,7 +150,7 @@ export class Certificates {
   }
 }
 
-/** What the runtime finds wrong beyond that: a damaged certificate further down the chain, a key that is too short. */
+/** What else makes a pair unusable: a damaged certificate further down the chain, a key that is too short. */
 function refuseUnservable(options: SecureContextOptions, file: string): void {
   try {
     createSecureContext(options)
@@ -156,7 +159,6 @@ function refuseUnservable(options: SecureContextOptions, file: string): void {
   }
 }
 
-/** The one that lasts longest. */
 const longestLived = (all: Served[]): Served | undefined =>
   all.sort((a, b) => b.expiresAt.localeCompare(a.expiresAt))[0]
 
@@ -192,15 +194,15 @@ function authorities(file: string): string {
   return text
 }
 
-/** How a new box, which trusts nobody yet, recognizes the controller of its site. */
+/** How a new box, which trusts no authority yet, recognizes the controller of its site. */
 export interface SiteAuthority {
   /** The site's own authority, PEM. */
   authority: string
-  /** SHA-256 of the public key of what is shown, as curl takes it. */
+  /** SHA-256 of the served certificate's public key, in curl's format. */
   pin: string
 }
 
-/** Introduces what is shown under this address; undefined for another address, and where the site has no authority of its own. */
+/** undefined when the certificate does not name the host of `url`, or no private authority signed it. */
 function siteAuthority(leaf: X509Certificate, candidates: readonly string[], url: string): SiteAuthority | undefined {
   const host = new URL(url).hostname.replace(/^\[|\]$/g, '')
   const named = net.isIP(host) ? leaf.checkIP(host) : leaf.checkHost(host)
@@ -210,7 +212,7 @@ function siteAuthority(leaf: X509Certificate, candidates: readonly string[], url
   return { authority: authority.toString(), pin: `sha256//${createHash('sha256').update(key).digest('base64')}` }
 }
 
-// Nobody vouches for it, and it signed the certificate itself: a public authority signs by others.
+// Self-issued, and it signed the leaf directly: public authorities sign through intermediates.
 const isOwnAuthority = (one: X509Certificate, leaf: X509Certificate): boolean =>
   one.ca && one.checkIssued(one) && leaf.checkIssued(one) && leaf.verify(one.publicKey)
 

@@ -7,8 +7,8 @@ interface RemovalFailure {
 }
 
 /**
- * Paths at which files are just being stored or removed. One process writes the takes, so a claim in memory is enough:
- * nobody else puts bytes there, or removes what lies there, until the row that names it is written or gone.
+ * Paths at which files are being stored or removed right now. One process writes the takes, so a claim in memory is
+ * enough: nobody else writes to or removes a claimed path until the row that names it is written or deleted.
  */
 export class PathClaims {
   private readonly held = new Set<string>()
@@ -32,16 +32,16 @@ export class PathClaims {
   }
 
   /**
-   * Runs a transaction that takes rows away and removes the files it condemns once it has resolved: rows first, for a file
-   * without a row is swept later, a row without its file would be a broken promise. Call `condemn` inside of the
-   * transaction: from there on nobody stores a file at these paths, and one that is being stored there is left to its owner.
+   * Runs a transaction that deletes rows, then removes the files it marked. Rows go first: a file without a row is swept
+   * later, while a row without its file would offer a take that is gone. Call `discard` inside the transaction: from
+   * then on nobody stores a file at these paths; a path where one is being stored already is skipped.
    */
-  async removing<T>(work: (condemn: (paths: readonly string[]) => void) => T | Promise<T>): Promise<{
+  async removing<T>(work: (discard: (paths: readonly string[]) => void) => T | Promise<T>): Promise<{
     done: T
-    left: RemovalFailure[]
+    failures: RemovalFailure[]
   }> {
     const mine: string[] = []
-    const condemn = (paths: readonly string[]) => {
+    const discard = (paths: readonly string[]) => {
       for (const path of paths) {
         if (this.held.has(path)) continue
         this.held.add(path)
@@ -49,8 +49,8 @@ export class PathClaims {
       }
     }
     try {
-      const done = await work(condemn)
-      return { done, left: await removeFiles(this.takes, mine) }
+      const done = await work(discard)
+      return { done, failures: await removeFiles(this.takes, mine) }
     } finally {
       for (const path of mine) this.held.delete(path)
     }

@@ -2,16 +2,16 @@ import { statfs } from 'node:fs/promises'
 import { Fail } from '../../kernel/fail.ts'
 
 const MIB = 2 ** 20
-/** Looked at again after so many bytes, of all senders together. */
+/** The disk is checked again after so many bytes, of all senders together. */
 const CHECK_INTERVAL_BYTES = 8 * MIB
 
 /**
- * What takes leave free on their disk, bytes: with less the database could not even note that something is deleted. On a small
- * disk a twentieth of it, so that it can be used at all.
+ * Bytes that takes leave free on their disk: with less the database could not even record a deletion. On a small disk a
+ * twentieth of it, so that it can be used at all.
  */
 export const reservedBytes = (diskBytes: number): number => Math.min(64 * MIB, diskBytes / 20)
 
-/** The room there is for takes on their disk. */
+/** The space left for takes on their disk. */
 export class DiskSpace {
   private readonly dir: string
   private granted = 0
@@ -26,7 +26,7 @@ export class DiskSpace {
    */
   async check(bytes: number): Promise<void> {
     const { bavail, blocks, bsize } = await statfs(this.dir)
-    // What is here already is taken; and not every file system on a network says how large it is.
+    // Zero blocks: some network file systems do not report their size.
     if (bytes <= 0 || blocks === 0) return
     const free = bavail * bsize - reservedBytes(blocks * bsize)
     if (free < bytes)

@@ -8,11 +8,11 @@ const UNREAD_MS = 60_000
 
 /** Who reads an export. */
 export interface Reader {
-  /** Under what his exports are counted. */
+  /** The key their exports are counted under. */
   caller: string
-  /** Aborts when his connection has closed. */
+  /** Aborts when their connection has closed. */
   gone: AbortSignal
-  /** Whether he may still have it; asked every few seconds while he reads. */
+  /** Whether they may still have it; asked every few seconds while they read. */
   mayGoOn(): boolean
 }
 
@@ -26,7 +26,7 @@ export class Exports {
     this.monotonic = monotonic
   }
 
-  /** The answer, bounded; its rows are made as they are read. @throws Fail 429 when the reader has too many under way. */
+  /** The answer, bounded; its rows are generated as they are read. @throws Fail 429 when the reader has too many open. */
   async bounded(response: Response, reader: Reader): Promise<Response> {
     const rows = response.body
     if (!rows) return response
@@ -49,7 +49,7 @@ export class Exports {
   }
 
   close(): void {
-    for (const one of this.open) one.end('the controller stops')
+    for (const one of this.open) one.end('the controller is stopping')
   }
 }
 
@@ -79,7 +79,7 @@ class ExportStream {
 
   async pull(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
     clearTimeout(this.unread)
-    if (this.controller && !this.allowed()) return this.end('the reader may not have it any longer')
+    if (this.controller && !this.allowed()) return this.end('the reader is no longer allowed to have it')
     const { done, value } = await this.rows.read()
     if (!this.controller) return
     if (done) {
@@ -95,7 +95,7 @@ class ExportStream {
     this.finish()
   }
 
-  /** Breaks it off: the connection closes, so that nobody takes a part for the whole. */
+  /** Aborts the export: the connection closes, so that nobody mistakes a part for the whole. */
   end(why: string): void {
     const controller = this.controller
     this.finish()
@@ -106,7 +106,7 @@ class ExportStream {
     clearTimeout(this.unread)
     this.controller = undefined
     this.leave()
-    this.rows.cancel().catch(() => undefined) // what it read from may have failed already
+    this.rows.cancel().catch(() => undefined) // its source may have failed already
   }
 
   private allowed(): boolean {
@@ -117,6 +117,6 @@ class ExportStream {
   }
 
   private watched(): NodeJS.Timeout {
-    return setTimeout(() => this.end('nobody reads it'), UNREAD_MS).unref()
+    return setTimeout(() => this.end('the client stopped reading'), UNREAD_MS).unref()
   }
 }

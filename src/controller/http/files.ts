@@ -10,11 +10,11 @@ export interface OutgoingFile {
   disposition: 'attachment' | 'inline'
   /** Called when the answer is over: after the last byte, when the client goes, at once when there is no body. */
   ended?: () => void
-  /** Called when the first byte is read; what it gives is called after the last, or when the client goes. */
+  /** Called when the first byte is read; what it returns is called after the last, or when the client has gone. */
   hold?: () => () => void
   /** Asked before each piece: whether the caller may have more. */
   mayGoOn?: () => boolean
-  /** Thrown when it is not there; a take's otherwise. */
+  /** Thrown when the file is missing; by default the failure for a take. */
   missing?: () => Fail
   name: { ascii: string; unicode: string }
   /** Relative to the root. */
@@ -54,12 +54,12 @@ export async function sendFile(
 ): Promise<{ response: Response; size: number }> {
   const place = await located(root, file)
   const { size } = place
-  // A file that is not as long as it was stored is still audio, but no longer what the checksum names.
+  // A file whose length has changed is still audio, but the checksum no longer describes it.
   const etag = size === file.size ? `"${file.tag}"` : undefined
   const modified = Math.floor(Date.parse(file.storedAt) / 1000) * 1000
   const headers = new Headers({
     'Accept-Ranges': 'bytes',
-    // Kept by the browser, asked for again each time: access may have been taken away.
+    // The browser may cache it, but must revalidate each time: access may have been revoked.
     'Cache-Control': 'private, no-cache',
     'Last-Modified': new Date(modified).toUTCString(),
     ...(etag ? { ETag: etag } : {}),
@@ -170,7 +170,7 @@ async function located(root: string, { missing = unavailable, path: relative }: 
 
 const unavailable = (): Fail => conflict('recording_file_unavailable', 'Recording cache file is unavailable')
 
-/** The bytes of a range, read as fast as they are taken. An answer that nobody reads opens nothing. */
+/** The bytes of a range, read as fast as the client takes them. An answer that nobody reads opens no file. */
 class RangeSource {
   private readonly place: Place
   private readonly end: number
@@ -218,7 +218,7 @@ class RangeSource {
     }
     // The client may have gone while the file was being opened.
     if (this.stopped || !this.handle) throw new Error('the client has gone')
-    if (this.file.mayGoOn?.() === false) throw new Error('the caller may not have it any longer')
+    if (this.file.mayGoOn?.() === false) throw new Error('the caller is no longer allowed to have it')
     const chunk = Buffer.allocUnsafe(Math.min(CHUNK, this.end + 1 - this.at))
     const { bytesRead } = await this.handle.read(chunk, 0, chunk.length, this.at)
     if (bytesRead === 0) throw new Error('the file became shorter while it was sent')
@@ -227,7 +227,7 @@ class RangeSource {
   }
 }
 
-// The headers are already promised: bytes of another file of that name must not follow them.
+// The headers are already sent: bytes of another file with that name must not follow them.
 async function reopened({ file, ino, size }: Place): Promise<fs.FileHandle> {
   const handle = await fs.open(file, fs.constants.O_RDONLY)
   const stat = await handle.stat()
@@ -236,24 +236,24 @@ async function reopened({ file, ino, size }: Place): Promise<fs.FileHandle> {
   throw new Error('the file was replaced while it was sent')
 }
 
-/** Unlinks files below `root`; one that is gone already is fine. Gives those that are still there, and why. */
+/** Unlinks files below `root`; a missing file is fine. Returns those that could not be removed, and why. */
 export async function removeFiles(
   root: string,
   relative: readonly string[],
 ): Promise<{ path: string; error: string }[]> {
-  const left: { path: string; error: string }[] = []
+  const failures: { path: string; error: string }[] = []
   for (const name of relative) {
     try {
       await removeFile(root, name)
     } catch (e) {
-      // One file that cannot be removed must not keep the others: the caller is told of each.
-      if (codeOf(e) !== 'ENOENT') left.push({ path: name, error: (e as Error).message })
+      // The others are removed all the same.
+      if (codeOf(e) !== 'ENOENT') failures.push({ path: name, error: (e as Error).message })
     }
   }
-  return left
+  return failures
 }
 
-/** Where large files wait for their end, below the takes directory. */
+/** Where large files wait to be deleted, below the takes directory. */
 export const REMOVED = '.removed'
 const SMALL = 32 * 1024 * 1024
 
@@ -264,7 +264,7 @@ async function removeFile(root: string, relative: string): Promise<void> {
   const file = path.join(folder, path.basename(target))
   const { ino, size } = await fs.lstat(file)
   if (size <= SMALL) return fs.unlink(file)
-  // Large ones go out of sight now and away piece by piece (scheduler/disposer.ts).
+  // Large files are moved aside now and deleted piece by piece (scheduler/filereaper.ts).
   const bin = path.join(base, REMOVED)
   await fs.mkdir(bin, { recursive: true, mode: 0o750 })
   await fs.rename(file, path.join(bin, `${path.basename(file)}.${ino}`))

@@ -1,9 +1,9 @@
-// What every answer says of itself. The one place: whoever makes a Response of his own passes it through `withDefaults`.
+// The headers of every answer. Whoever makes their own Response passes it through `withDefaults`.
 
-/** Nobody guesses what it is, nobody keeps it. */
+/** No content sniffing, no caching. */
 export const ANSWER = { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff' } as const
 
-/** A document that a browser shows may load from here alone, is framed by nobody, and tells nobody where it was. */
+/** A document shown by a browser loads only from here, cannot be framed, and sends no referrer. */
 export const DOCUMENT = {
   'content-security-policy': [
     "default-src 'none'",
@@ -29,7 +29,7 @@ export const DOCUMENT = {
 /** What a browser shows by itself when somebody follows a link to it; audio is played, events are read by a program. */
 const SHOWN = /^(text\/(?!event-stream)|application\/(xhtml|xml|pdf)|image\/svg)/
 
-/** Adds what a response does not say itself. */
+/** Adds the headers a response does not set itself. */
 export function withDefaults(response: Response): Response {
   const { headers } = response
   const shown = SHOWN.test(headers.get('content-type') ?? '')

@@ -68,7 +68,7 @@ function goneSignal(c: Context): AbortSignal {
   return gone.signal
 }
 
-/** Calls `tell` when the answer could not be handed to the client any more. */
+/** Calls `tell` when the answer could not be delivered to the client. */
 export function whenUndelivered(c: Context, tell: () => void): void {
   const { outgoing } = bindings(c)
   if (!outgoing) return
@@ -77,8 +77,8 @@ export function whenUndelivered(c: Context, tell: () => void): void {
 }
 
 /**
- * The network an address is counted under: IPv4 addresses one by one, of IPv6 the first 64 bits, for the rest of it is its
- * owner's to choose at every request.
+ * The network an address is counted under: an IPv4 address itself, or the first 64 bits of an IPv6 address, whose
+ * owner may choose the rest anew for every request.
  */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address

@@ -1,18 +1,18 @@
 import type { Db } from '../store/db.ts'
 import type { AnyRoute, Target } from './route.ts'
 
-/** What named a thing that is gone: whose grants ended, and the allow policies. */
+/** Permissions that named a deleted resource: whose grants ended, and which allow policies. */
 export interface EndedPermissions {
   grantsOf: string[]
   policies: string[]
 }
 
-/** A DELETE of `/.../:id` takes its target away; one with more parameters takes away what belongs to the target. */
+/** A DELETE of `/.../:id` deletes its target; one with more parameters deletes something that belongs to the target. */
 export const removesTarget = (r: AnyRoute): boolean => r.method === 'DELETE' && r.path.split(':').length === 2
 
 /**
- * Ends the permissions that name a thing which is gone: ids may be chosen, and the next thing of that id is another one.
- * A refusal stays; it gives nobody anything.
+ * Ends the permissions that name a deleted resource: ids can be chosen, so a new resource may get the same one. Deny
+ * policies stay: they grant nothing.
  */
 export function permissionCleanup(db: Db): (thing: Target) => EndedPermissions | undefined {
   const named = `resource_id = @id AND resource_type IN (@type, '*')`

@@ -4,7 +4,7 @@ export interface Limiter {
   blocked(key: string, now: number): number | undefined
   clear(key: string): void
   count(key: string, now: number): void
-  /** Takes back what was counted at that time: it turned out to be none. */
+  /** Takes back an event counted at that time. */
   undo(key: string, time: number): void
 }
 

@@ -42,7 +42,7 @@ const ERROR_BODY = {
 /** The OpenAPI 3.1 document of these records, as plain JSON. */
 export function openapi(routes: readonly AnyRoute[], version: string): Json {
   const paths: Record<string, Record<string, Json>> = {}
-  // By path: the order in which modules are made says nothing to who reads it.
+  // By path: the order in which modules are created means nothing to a reader.
   for (const r of routes.toSorted(byPath)) {
     const path = mounted(r.path).replace(/:(\w+)(?:\{[^}]*\})?/g, '{$1}')
     const item = paths[path] ?? {}
@@ -85,7 +85,7 @@ const byPath = (a: AnyRoute, b: AnyRoute): number => {
 
 const operationId = (r: AnyRoute): string => `${r.action}.${r.method.toLowerCase()}`
 
-/** Two records share a path where a session and a node credential may come: one operation that takes either. */
+/** Two records share a path that takes a session or a node credential: one operation for both. */
 function mergeOperations(first: Json, second: Json): Json {
   const of = (key: string) => [...(first[key] as unknown[]), ...(second[key] as unknown[])]
   const also = [...((first['x-also'] as Json[] | undefined) ?? []), second]

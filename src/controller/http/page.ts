@@ -3,8 +3,8 @@ import type { PageMeta } from '../../wire/scalars.ts'
 import { COUNT_LIMIT } from '../store/filter.ts'
 
 /**
- * The paging block of a list answer. `limit` is the effective one. Counting ends `COUNTED` rows beyond the page: a
- * total that got there says that it is a lower bound.
+ * The paging block of a list answer. `limit` is the effective one. Counting stops `COUNT_LIMIT` rows beyond the page: a
+ * total that reached it is marked as a lower bound.
  */
 export function pageMeta(returned: number, total: number, limit: number | undefined, offset: number): PageMeta {
   const meta = { hasNextPage: offset + returned < total, hasPreviousPage: offset > 0, offset, returned, total }
@@ -16,7 +16,7 @@ export function pageMeta(returned: number, total: number, limit: number | undefi
   }
 }
 
-/** A response of which the types know what it holds; docs/api.md is made from that. */
+/** A response whose type names its content; docs/api.md is generated from it. */
 type Holding<T> = Response & { readonly holds?: T }
 
 /**
@@ -44,7 +44,7 @@ export function slicedList<R>(slices: Iterable<readonly R[]>, meta?: (returned: 
 
 const made = new WeakSet<Response>()
 
-/** An answer made of text as it comes, as fast as the client reads. */
+/** An answer that is generated as fast as the client reads. */
 export function streamed(text: AsyncIterable<string>, headers: Record<string, string>): Response {
   const body = ReadableStream.from(text).pipeThrough(new TextEncoderStream())
   const response = new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>, { headers })
@@ -52,5 +52,5 @@ export function streamed(text: AsyncIterable<string>, headers: Record<string, st
   return response
 }
 
-/** Whether it is made while it is read: exports, and lists that are given whole. */
+/** Whether it is generated while it is read: exports, and lists without paging. */
 export const isStreamed = (response: Response): boolean => made.has(response)

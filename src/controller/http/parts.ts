@@ -1,10 +1,10 @@
-// Uploads under way, as they lie below the takes directory.
+// Files of unfinished uploads, below the takes directory.
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { removeFiles } from './files.ts'
 
 export const INCOMING = '.incoming'
-// A part of an interrupted upload waits this long for its sender.
+// How long a part of an interrupted upload is kept for its sender.
 const KEEP_MS = 14 * 24 * 3600 * 1000
 
 /** Parts of unfinished resumable uploads of these recordings, relative to `takes`. */
@@ -19,7 +19,7 @@ function nothing(e: NodeJS.ErrnoException): string[] {
   throw e
 }
 
-/** At start: temporary files of plain uploads end at once, parts of resumable ones when nobody came back for them. */
+/** At start: removes temporary files of plain uploads, and parts of resumable ones that are too old. @returns how many */
 export async function sweepIncoming(takes: string, now: number = performance.timeOrigin): Promise<number> {
   const dir = path.join(takes, INCOMING)
   await fs.mkdir(dir, { recursive: true, mode: 0o750 })

@@ -13,28 +13,28 @@ import type { Principals } from './principals.ts'
 import type { AnyRoute, Incoming, Target } from './route.ts'
 import type { Scope } from './scope.ts'
 
-/** What the pipeline stands on. */
+/** What the pipeline works with. */
 export interface Pipeline {
   audit: Audit
-  /** Bodies under way: of strangers, who fill only their own room, and of known callers. */
+  /** Bodies being received, with separate limits for strangers and known callers. */
   bodies: { known: Bodies; strangers: Bodies }
   clock: Clock
   db: Db
   group: CommitGroup
-  /** Ends the permissions that name a thing which is gone. */
+  /** Ends the permissions that name a deleted resource. */
   endPermissions: (thing: Target) => EndedPermissions | undefined
   /** Answers of many rows, while they are read. */
   exports: Exports
-  /** Refused bootstrap, runner and metrics tokens per address. */
+  /** Refused bootstrap, runner and metrics tokens, per network. */
   guesses: Limiter
-  /** How often a caller is heard. */
+  /** Limits of refusals and requests per caller. */
   callerLimits: CallerLimits
   log: Log
-  /** What the scraper of metrics is told while the database is away (docs/contract/api.md: Metrics): that is its answer. */
+  /** The answer to the metrics scraper while the database is unavailable (docs/contract/api.md: Metrics). */
   outage: () => Promise<Response>
   principals: Principals
   scope: Scope
-  /** Peers whose X-Forwarded-For is believed. */
+  /** Peers whose X-Forwarded-For is trusted. */
   trustedProxies: ReadonlySet<string>
   webOrigin: string
 }
@@ -51,6 +51,6 @@ export interface Call {
   path: string
   r: AnyRoute
   request: Incoming
-  /** Its body is no longer held in memory: another one of the caller may come. */
+  /** Its body is no longer held in memory: the caller may send another. */
   releaseBody: () => void
 }

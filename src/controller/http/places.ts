@@ -14,7 +14,7 @@ export class ConcurrencyLimit {
     return (this.taken.get(caller) ?? 0) >= this.limit
   }
 
-  /** Takes a place, whether one is left or not; gives how to leave it, once or more often. */
+  /** Takes a place, whether one is left or not. @returns the function that gives it back; calling it twice is harmless */
   take(caller: string): () => void {
     this.taken.set(caller, (this.taken.get(caller) ?? 0) + 1)
     let left = false

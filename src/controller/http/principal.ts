@@ -1,6 +1,6 @@
 import type { Permission } from '../../wire/permissions.ts'
 
-/** A right or a refusal on one resource; `*` matches any type or any id. */
+/** A grant or a refusal on one resource; `*` matches any type or any id. */
 export interface Pair {
   id: string
   type: string
@@ -20,7 +20,7 @@ export interface UserPrincipal {
   /** Room roster: capability by room id. */
   rooms: ReadonlyMap<string, ReadonlySet<string>>
   sessionId: string
-  /** Came with a ticket: one recording and one permission of this person, nothing else. */
+  /** Authenticated by a ticket: one recording and one permission of this person, nothing else. */
   ticketed?: true
 }
 

@@ -49,7 +49,7 @@ const ROOMS = `
   WHERE (subject_type = 'user' AND subject_id = @id)
      OR (subject_type = 'group' AND subject_id IN (SELECT group_id FROM group_members WHERE user_id = @id))`
 
-/** Roles, grants, groups, policies and roster are read anew at each request: a change binds at once. */
+/** Roles, grants, groups, policies and roster are read at each request: a change takes effect at once. */
 function rightsOf(db: Db): (user: { id: string; email: string }) => Rights {
   const roles = db.stmt<{ id: string }, { role: string }>(`SELECT role FROM user_roles WHERE user_id = @id`)
   const grants = db.stmt<{ id: string }, Pair>(
@@ -57,7 +57,7 @@ function rightsOf(db: Db): (user: { id: string; email: string }) => Rights {
   )
   const policies = db.stmt<{ id: string; email: string }, Rights['policies'][number]>(POLICIES)
   const rooms = db.stmt<{ id: string }, Rights['rooms'][number]>(ROOMS)
-  // Four small questions: one statement with all of them as JSON costs several times as much.
+  // Four small queries: one statement with all of them as JSON costs several times as much.
   return ({ id, email }) => ({
     grants: grants.all({ id }),
     policies: policies.all({ id, email }),
@@ -67,20 +67,20 @@ function rightsOf(db: Db): (user: { id: string; email: string }) => Rights {
 }
 
 export interface Principals {
-  /** Who presents this bearer token for a route of this kind; undefined when nobody we know. */
+  /** Who presents this bearer token for a route of this kind; undefined for an unknown token. */
   authenticate(auth: Auth, bearer: string, params: Record<string, string>): Known<Principal> | undefined
   /**
-   * Notes that the credential was used; a token minted for a deploy becomes the active one, and the first use of a token that
-   * a bootstrap gave says that the node's new SSH key is in place: those before it end (ADR-0006).
+   * Records that the credential was used. A token minted for a deploy becomes the active one; the first use of a token from
+   * a bootstrap confirms that the node's new SSH key is in place, so the older keys end (ADR-0006).
    */
   touch(principal: Principal, now: string): { activated: boolean; sshKeysEnded: number }
   /** Whether this is the static token of the monitoring system. */
   isScraper(bearer: string): boolean
-  /** The person as they are now, for an answer that goes on: undefined when the session or the account has ended. */
+  /** The person with their current rights, for an endless answer; undefined when the session or the account has ended. */
   reload(principal: UserPrincipal): UserPrincipal | undefined
 }
 
-/** Tokens that stand in the settings; an absent one admits nobody. */
+/** Tokens from the settings; an absent one admits nobody. */
 interface StaticTokens {
   metrics?: string | undefined
   runner?: string | undefined
@@ -162,7 +162,7 @@ export function principals(db: Db, clock: Clock, tokens: StaticTokens): Principa
         return { principal: (bearer && user(bearer)?.principal) || { kind: 'anonymous' }, stale: false }
       if (auth === 'runner') return runner(bearer)
       if (!bearer) return undefined
-      // Known without the database: an outage is what it asks for.
+      // Without the database: the scraper's answer must report its outage.
       if (auth === 'scraper') return isScraper(bearer) ? { principal: { kind: 'scraper' }, stale: false } : undefined
       if (auth === 'user') return isTicket(bearer) ? ticketHolder(bearer, params.id ?? '') : user(bearer)
       if (auth === 'node') return node(bearer)
@@ -184,7 +184,7 @@ export function principals(db: Db, clock: Clock, tokens: StaticTokens): Principa
   }
 }
 
-/** Somebody who may do one thing only, and that no more than they could without the ticket. */
+/** The person limited to one permission; a ticket never adds rights. */
 function restrictTo(principal: UserPrincipal, permission: Permission): UserPrincipal {
   const capability = CAPABILITY_OF[permission]
   const rooms = [...principal.rooms].filter(([, held]) => capability !== undefined && held.has(capability))

@@ -9,18 +9,18 @@ import type { AnyRoute, Done, Target } from './route.ts'
 
 export type RequestAudit = ReturnType<typeof requestAudit>
 
-/** What the audit says of one request: the decision, then at most one outcome. All inside transactions. */
+/** Writes the audit rows of one request: the decision, then at most one outcome. Call all of it inside transactions. */
 export function requestAudit(pipeline: Pipeline, call: Call) {
   const { r } = call
   const principal = () => call.known?.principal
   const isMachine = r.auth !== 'user' && r.auth !== 'none'
-  // Few targets are named in the body: for the others it is not parsed.
+  // The body is parsed only for the few targets that are named in it.
   const target = (): Target => r.target(call.params as never, r.target.length > 1 ? bodyIfReadable() : undefined)
   const bodyIfReadable = (): unknown => {
     try {
       return call.body()
     } catch {
-      return undefined // that it cannot be read is said behind the gate
+      return undefined // an unreadable body is reported after the gate
     }
   }
   const [success, failure] = outcomeNames(r)
@@ -101,18 +101,19 @@ export function requestAudit(pipeline: Pipeline, call: Call) {
     const ended = removesTarget(r) ? pipeline.endPermissions(target()) : undefined
     const details = ended ? { ...done.details, ended } : done.details
     if (each) {
-      for (const { action, ...told } of each)
-        pipeline.audit.write(entry(`${action}.succeeded`, 'succeeded', told), call.now)
+      for (const { action, ...fields } of each)
+        pipeline.audit.write(entry(`${action}.succeeded`, 'succeeded', fields), call.now)
       return done
     }
-    for (const { action, ...told } of done.also ?? []) pipeline.audit.write(entry(action, 'succeeded', told), call.now)
+    for (const { action, ...fields } of done.also ?? [])
+      pipeline.audit.write(entry(action, 'succeeded', fields), call.now)
     const row = () =>
       entry(success, outcome, {
         ...{ after, before, correlation, details },
         ...(actor ? { actor } : {}),
         ...(made ? { target: made } : {}),
       })
-    // A stranger's success is one more row that anybody can have written.
+    // Anybody can cause a stranger's success: its rows count against the same budget.
     if (isStranger(call) && !actor && pipeline.callerLimits.refusal(call) !== 'row') return done
     const changed = done.changed ?? (before !== undefined || after !== undefined)
     if (!isMachine || changed) pipeline.audit.write(row(), call.now)
@@ -124,7 +125,7 @@ export function requestAudit(pipeline: Pipeline, call: Call) {
 
   const writeFailure = (e: unknown): void => {
     const fail = e instanceof Fail ? e : undefined
-    // Before anybody is known the decision itself is the refusal.
+    // As long as the caller is unknown, the decision itself is the refusal.
     if (fail && !principal() && r.auth === 'user') {
       decided('denied', fail.reason)
       return
@@ -145,19 +146,19 @@ export function requestAudit(pipeline: Pipeline, call: Call) {
       writeWithinLimit(() => {})
       return true
     },
-    /** What is answered instead of a refusal that found no room. */
+    /** The answer in place of a refusal that could not be recorded. */
     limited: (): Fail | undefined => limited,
-    /** The step behind the gate failed and was undone, the gate's own rows with it: they are written again. */
+    /** The step behind the gate failed and was rolled back together with the gate's own rows: writes those again. */
     failedBehindGate(e: unknown): void {
       gate()
       failed(e)
     },
-    /** Nobody we know: the refusal to throw. */
+    /** The refusal of an unknown caller. */
     stranger: (): Fail =>
       new Fail(401, isMachine ? strangerReason(r, call.bearer) : 'unauthenticated', 'Unauthorized', {
         outcome: 'denied',
       }),
-    /** Judged once more behind a wait: what the caller may not do any longer. */
+    /** The decision made again after a wait: the refusal when the caller may no longer do this. */
     refusedNow: (): Fail | undefined => {
       const known = pipeline.principals.authenticate(r.auth, call.bearer, call.params)
       if (!known) return revoked()
@@ -185,7 +186,7 @@ function strangerReason(r: AnyRoute, bearer: string): string {
 
 function contextOf(call: Call): NonNullable<AuditEntry['context']> {
   const principal = call.known?.principal
-  // A stranger names no session: what stands in the audit must be somebody's.
+  // A stranger's claimed session is not recorded: a session in the audit must be somebody's.
   const claimed = isStranger(call) ? undefined : call.request.header(HEADERS.sessionId)?.slice(0, 120)
   const sessionId = principal?.kind === 'user' ? principal.sessionId : claimed
   const userAgent = call.request.header('user-agent')

@@ -37,20 +37,20 @@ type Names<S extends string> = S extends `${string}:${infer A}/${infer R}`
     : never
 type PathParams<S extends string> = { [K in Names<S>]: string }
 
-/** The request as a handler may see it, whatever carried it. */
+/** The request as a handler sees it, from a socket or in memory. */
 export interface Incoming {
   /** Client address; a forwarded one only from a trusted proxy. */
   address: string
   /** The body as it arrives, of any length and duration; for records with `upload` alone. Read at most once. */
   body(): AsyncIterable<Uint8Array>
-  /** Aborted when the client has gone before the answer was complete. A method: an accessor made per request outlives it in V8. */
+  /** Aborts when the client goes before the answer is complete. A method: V8 would keep an accessor made per request alive. */
   gone(): AbortSignal
   header(name: string): string | undefined
   method: string
-  /** What the client's address is counted under: the address, of IPv6 its /64; empty where there is no socket. */
+  /** The key an address is counted under: the address, or the /64 of IPv6; empty where there is no socket. */
   network: string
   /**
-   * The whole body in memory, within the bounds of bodies. @throws Fail as `Bodies.read` does.
+   * The whole body in memory, at most `most` bytes. @throws Fail as `Bodies.read` does.
    */
   whole(most: number): Promise<Uint8Array[]>
 }
@@ -65,10 +65,10 @@ export interface Input<S extends string, A extends Auth, B, Q> {
   principal: PrincipalOf<A>
 }
 
-/** What the audit keeps of things before or after a deed: fields with names, never a bare list. */
+/** What the audit keeps of a thing before or after a write: named fields, never a bare list. */
 export type Snapshot = Record<string, unknown> | (object & { readonly map?: never })
 
-/** One thing of a bulk write, as its own audit row tells it; `action` is the base of the name. */
+/** One thing of a bulk write, as its own audit row shows it; `action` is the base of the name. */
 export interface Written {
   action: string
   after?: Snapshot | null | undefined
@@ -78,15 +78,15 @@ export interface Written {
   target: Target
 }
 
-/** What a handler hands back: the answer, and what the audit row says of it. */
+/** The result of a handler: the answer, and the fields of its audit row. */
 export interface Done<R> {
-  /** Who did it, where the request itself proved who that is: a login. */
+  /** Who did it, where only the request itself proved that: a login. */
   actor?: Actor
   after?: Snapshot | null | undefined
-  /** What the deed brought about beside its own row: each a success under its whole name, written before that row. */
+  /** Further successes this one caused, each under its full name; written before its own row. */
   also?: readonly Written[]
   before?: Snapshot | null | undefined
-  /** Members of the answer beside `data`, for example `meta`. */
+  /** Members of the answer next to `data`, for example `meta`. */
   beside?: Record<string, unknown>
   /** Machine routes: whether anything changed; an unchanged success is audited once per window (ADR-0004). */
   changed?: boolean
@@ -96,13 +96,13 @@ export interface Done<R> {
   /** A bulk write: one success row for each thing written, in place of the route's own. */
   each?: readonly Written[]
   headers?: Record<string, string>
-  /** The deed was done, but not all of it: what the audit row says instead of `succeeded`. */
+  /** Only part of it was done: what the audit row says instead of `succeeded`. */
   outcome?: 'partial'
-  /** Answer status when it differs from the route's; 502 for a deed whose record says that a peer failed it. */
+  /** Answer status when it differs from the route's; 502 when a peer failed and the stored record says so. */
   status?: 200 | 201 | 202 | 204 | 302 | 502
-  /** The resource made or found, when the route's own target was wider. */
+  /** The resource created or found, when the route's own target is a collection. */
   target?: Target
-  /** Called when the client was gone before the answer reached it: take back what only it could have used. */
+  /** Called when the client was gone before the answer reached it: undoes what only that client could have used. */
   undelivered?: () => void
 }
 
@@ -123,24 +123,24 @@ interface Head<S extends string, B, Q> {
   success?: string | readonly [succeeded: string, failed: string]
   target: (params: PathParams<S>, body: unknown) => Target
   body?: z.ZodType<B>
-  /** Largest body, bytes; a stranger's where anybody may come, otherwise 1 MiB. */
+  /** Largest body, bytes; default `STRANGER_LIMIT` with `auth: 'none'`, otherwise 1 MiB. */
   bodyLimit?: number
-  /** Requests of one caller in a minute, counted before the body is read; beyond it 429. */
+  /** Requests of one caller per minute, counted before the body is read; 429 beyond it. */
   perMinute?: number
-  /** The handler takes the body as it comes: a file of any length. All other bodies are bounded and read whole. */
+  /** The handler reads the body as a stream: a file of any length. All other bodies are bounded and read whole. */
   upload?: true
   query?: z.ZodType<Q>
   status?: 200 | 201 | 202 | 204 | 302
-  /** Whoever proves here who he is gets in, also from an address whose strangers were refused too often. */
+  /** A login: stays open to addresses whose strangers were refused too often. */
   signsIn?: true
   /**
-   * Which rows a success leaves: both (default), only the `outcome`, only the `decision`, only a `change`;
-   * `telemetry` as both, but the commit need not be synced to disk before the answer; `none` for probes.
+   * Which rows a success writes: both (default), only the `outcome`, only the `decision`, only a `change`;
+   * `telemetry` like both, but the commit need not be synced to disk before the answer; `none` for probes.
    */
   audit?: 'outcome' | 'decision' | 'change' | 'telemetry' | 'none'
 }
 
-/** A commit that need not be on disk before the answer: what it says is said again. */
+/** A commit that need not be on disk before the answer: its content will be sent again. */
 export const UNSYNCED = false
 
 /**

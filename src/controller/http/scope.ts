@@ -30,7 +30,7 @@ const EXPANSIONS: Record<string, string> = {
     UNION ALL SELECT 'room', s.room_id FROM recordings r JOIN schedules s ON s.id = r.schedule_id WHERE r.id = @id
     UNION ALL SELECT 'node', s.node_id FROM recordings r JOIN schedules s ON s.id = r.schedule_id WHERE r.id = @id
     UNION ALL SELECT 'site', n.site FROM recordings r JOIN schedules s ON s.id = r.schedule_id JOIN nodes n ON n.id = s.node_id WHERE r.id = @id`,
-  // Whoever has one of the rooms wired to it.
+  // A switcher is covered through any room wired to it.
   switcher: `SELECT 'room' AS type, room_id AS id FROM switcher_inputs WHERE switcher_id = @id`,
 }
 // A room is part of its site, wherever the room comes from.
@@ -74,7 +74,7 @@ export function scope(db: Db): Scope {
       const row = job.get({ id })
       return row ? [...expand('recording', row.recordingId), ...expand('node', row.nodeId, ['site'])] : []
     },
-    // One that is being made is named `<type>:<id>` of what it is for (docs/contract/access.md: Expansion).
+    // One that is being created has the id `<type>:<id>` of its target (docs/contract/access.md: Expansion).
     channel_map_assignment: (id) => {
       const [, type, targetId] = /^(interface|node):(.+)$/s.exec(id) ?? []
       const target = type && targetId ? { type, id: targetId } : assigned.get({ id })
@@ -118,7 +118,7 @@ const anyMatch = (rules: Pair[], pairs: Pair[]): boolean =>
 export const bypasses = (principal: UserPrincipal): boolean =>
   principal.roles.some((role) => BYPASS_ROLES.includes(role as Role))
 
-/** Whether a refusal names the resource: it binds everybody, also where nobody needs a grant. */
+/** Whether a deny policy covers the resource: it binds everybody, bypass roles included. */
 const isDenied = (principal: UserPrincipal, pairs: Pair[]): boolean => anyMatch(principal.deny, pairs)
 const isGranted = (principal: UserPrincipal, pairs: Pair[]): boolean =>
   bypasses(principal) || anyMatch(principal.allow, pairs)

@@ -20,7 +20,7 @@ import type { AnyRoute, Auth, Commit, Done, Input, Streamed } from './route.ts'
 export function serve(pipeline: Pipeline, routes: readonly AnyRoute[]): Hono {
   const app = new Hono()
   const crossOrigin = cors({ ...CORS, origin: (origin) => (origin === pipeline.webOrigin ? origin : null) })
-  // Browsers say where they come from. Others are spared it: it turns an answer into a stream that is read back.
+  // Only for requests with an Origin: the middleware turns an answer into a stream that is read back.
   app.use(`${API_PREFIX}/*`, (c, next) => (headerOf(c, 'origin') === undefined ? next() : crossOrigin(c, next)))
   for (const [key, candidates] of byPath(routes)) {
     const [method = '', path = ''] = key.split(' ')
@@ -44,7 +44,7 @@ const CORS = {
   ],
 }
 
-// `/metrics` and the probes live at the root (docs/contract/api.md: Transport), and so does what a technician types.
+// `/metrics` and the probes live at the root (docs/contract/api.md: Transport), and so does the URL a technician types.
 const ROOT_PATHS: ReadonlySet<string> = new Set(['/healthz', '/install.sh', '/metrics', '/readyz'])
 export const mounted = (path: string): string => (ROOT_PATHS.has(path) ? path : API_PREFIX + path)
 
@@ -58,7 +58,7 @@ function byPath(routes: readonly AnyRoute[]): [string, AnyRoute[]][] {
   return [...map].sort(([a], [b]) => dynamic(a) - dynamic(b))
 }
 
-// Two records on one path differ by who may come: a node token finds the node's record, the scraper's the scraper's.
+// Two records on one path differ by `auth`: the kind of the token picks the record.
 function routeFor(pipeline: Pipeline, candidates: AnyRoute[], bearer: string): AnyRoute {
   const auth = authOf(pipeline, candidates, bearer)
   return candidates.find((r) => r.auth === auth) ?? (candidates[0] as AnyRoute)
@@ -76,7 +76,7 @@ function bearerOf(c: Context): string {
   return scheme.toLowerCase() === 'bearer' && !isTicket(token) ? token : ''
 }
 
-// A browser's player sends no header: on routes that send audio its ticket may stand in the address, and there alone.
+// A browser's player sends no header: on routes that send audio, and only there, its ticket may be in the URL.
 function ticketOf(r: AnyRoute, c: Context): string {
   if (r.method !== 'GET' || r.kind !== 'stream' || !sendsAudio(r.permission)) return ''
   const ticket = c.req.query('ticket') ?? ''
@@ -86,7 +86,7 @@ function ticketOf(r: AnyRoute, c: Context): string {
 const sendsAudio = (permission: AnyRoute['permission']): boolean =>
   permission === 'recording:playback' || permission === 'recording:download'
 
-/** The only road from a request to a handler: who, what, may they, ALWAYS write it down, then do it. */
+/** The only way from a request to a handler: authenticate, authorize, ALWAYS audit, then run it. */
 async function handle(pipeline: Pipeline, candidates: AnyRoute[], c: Context): Promise<Response> {
   const header = bearerOf(c)
   const r = routeFor(pipeline, candidates, header)
@@ -108,7 +108,7 @@ async function handle(pipeline: Pipeline, candidates: AnyRoute[], c: Context): P
     releaseBody: bodyReleased.resolve,
   }
   const audit = requestAudit(pipeline, call)
-  // A probe must answer whatever is wrong with the database: nobody is looked up for it, and nothing is written.
+  // A probe must answer even when the database fails: no lookup, no audit.
   if (r.kind === 'stream' && r.audit === 'none') return withDefaults((await r.run(probeInput(call))).response)
   try {
     call.known = await identify(pipeline, call, audit, candidates.some(isGuessable))
@@ -118,14 +118,14 @@ async function handle(pipeline: Pipeline, candidates: AnyRoute[], c: Context): P
     return done instanceof Response ? done : answer(pipeline, c, r, done)
   } catch (e) {
     if (call.known?.principal.kind === 'scraper' && e instanceof Fail && e.status === 503) return pipeline.outage()
-    // A failure of ours stays one, whoever hears of it.
+    // A server error stays one, whoever gets it.
     return refuse(pipeline, c, r, e instanceof Fail && e.status < 500 ? (audit.limited() ?? e) : e)
   } finally {
     call.releaseBody()
   }
 }
 
-/** What a handler gets that is there for anybody and has neither body nor query. */
+/** The input of a probe, which anybody may call and which has neither body nor query. */
 const probeInput = (call: Call): AnyInput => ({
   body: undefined,
   now: call.now,
@@ -141,7 +141,7 @@ function checkLimits(pipeline: Pipeline, call: Call, audit: RequestAudit): void 
   if (isStranger(call) && !call.r.signsIn && audit.isExhausted()) throw pipeline.callerLimits.limited(call)
 }
 
-// Tokens that people chose; a path that takes one also counts what else is tried there.
+// Tokens that people chose; on a path that takes one, other refused tokens count as well.
 const isGuessable = ({ auth }: AnyRoute): boolean => auth === 'bootstrap' || auth === 'runner' || auth === 'scraper'
 
 /** Who is calling. @throws Fail 401 for a stranger, 429 for an address that keeps guessing tokens (ADR-0005). */
@@ -171,8 +171,8 @@ export const limitOf = ({ auth, bodyLimit }: AnyRoute): number =>
   bodyLimit ?? (auth === 'none' ? STRANGER_LIMIT : JSON_LIMIT)
 
 /**
- * A body that could not be read is still judged by the gate first. It is parsed when somebody asks for it, which is in the
- * caller's turn: a megabyte is work for milliseconds, and that of a refused caller is none.
+ * A request whose body could not be read still passes the gate first. The body is parsed on first use, in the caller's
+ * turn: parsing a megabyte takes milliseconds, and a refused caller's body is never parsed.
  */
 async function readBody(call: Call): Promise<void> {
   if (!call.r.body) return
@@ -187,7 +187,7 @@ async function readBody(call: Call): Promise<void> {
   }
 }
 
-/** What `make` gives, made when it is first asked for. */
+/** Calls `make` at the first use and keeps its result. */
 function once<T>(make: () => T): () => T {
   let made: { value: T } | undefined
   return () => {
@@ -229,7 +229,7 @@ async function dispatch(
   )
 }
 
-/** A write of this call, in the line of its caller. */
+/** A write of this call, queued under its caller. */
 const inTurn = <T>({ group }: Pipeline, call: Call, write: () => T, durable = true): Promise<T> =>
   group.submit(write, durable, undefined, callerOf(call))
 
@@ -245,7 +245,7 @@ async function runFlow(
   let committed: Done<unknown> | undefined
   const checkStillAllowed = (): void => {
     if (committed !== undefined) {
-      // What is written already may have moved or removed the target: the credential alone is asked for.
+      // An earlier write may have moved or removed the target: only the credential is checked.
       if (!pipeline.principals.authenticate(call.r.auth, call.bearer, call.params)) throw audit.revoked()
       return
     }
@@ -257,7 +257,7 @@ async function runFlow(
       pipeline,
       call,
       () => {
-        // The I/O before this write took its time: credential and rights must still be good.
+        // I/O came before this write: credential and rights must still be good.
         checkStillAllowed()
         call.now = iso(pipeline.clock.now())
         return audit.succeeded(write(call.now))
@@ -268,14 +268,14 @@ async function runFlow(
     return done
   }
   const done = await run(input, commit)
-  // Something was waited for after the last write, or there was none: what it found is not for a credential that ended.
+  // The handler may have waited since its last write: an ended credential must not get the result.
   if (done !== committed) checkStillAllowed()
   call.now = iso(pipeline.clock.now())
   if (committed === undefined) await inTurn(pipeline, call, () => audit.succeeded(done), call.r.audit !== 'telemetry')
   return done
 }
 
-// What is sent may have been waited for: it goes only to who may have it now.
+// The handler may have waited: the response goes only to a caller who may have it now.
 async function runStream(
   pipeline: Pipeline,
   call: Call,
@@ -314,7 +314,7 @@ async function withFailureAudit<T>(
   try {
     return await run()
   } catch (e) {
-    // It may have been waited for long: the row says when it failed, not when it was asked for.
+    // The run may have taken long: the row has the time of the failure, not of the request.
     call.now = iso(pipeline.clock.now())
     if (!audit.isExhausted()) await inTurn(pipeline, call, () => audit.failed(e))
     throw e
@@ -328,11 +328,11 @@ function answer(pipeline: Pipeline, c: Context, r: AnyRoute, done: Done<unknown>
   return json(status, { data: done.data, ...done.beside }, done.headers)
 }
 
-// Text and plain headers, not the context's makers: they go to the socket as they are, without a `Headers` in between.
+// A string and plain headers go to the socket as they are; the context's own helpers would build a `Headers` first.
 const json = (status: number, body: object, headers: Record<string, string> = {}): Response =>
   new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...ANSWER, ...headers } })
 
-// Nobody waits for this any more: a failure is told to the log.
+// Nobody waits for this any more: a failure is only logged.
 function takeBack(pipeline: Pipeline, r: AnyRoute, { undelivered = () => {} }: Done<unknown>): void {
   pipeline.group
     .submit(undelivered)
@@ -341,7 +341,7 @@ function takeBack(pipeline: Pipeline, r: AnyRoute, { undelivered = () => {} }: D
     )
 }
 
-/** The answer to a refusal or failure; anything that is not a `Fail` is a bug and tells the caller nothing. */
+/** The answer to a refusal or failure. Anything but a `Fail` is a bug: the caller learns nothing of it. */
 function refuse(pipeline: Pipeline, c: Context, r: AnyRoute, e: unknown): Response {
   if (!(e instanceof Fail)) {
     pipeline.log.error('request failed', { action: r.action, path: c.req.path, ...errorFields(e) })
@@ -352,10 +352,10 @@ function refuse(pipeline: Pipeline, c: Context, r: AnyRoute, e: unknown): Respon
   return json(e.status, { ...body, ...e.extra.body }, e.extra.headers)
 }
 
-// The permission is named wherever one is asked for (docs/contract/api.md: Errors).
+// The permission is named wherever one is required (docs/contract/api.md: Errors).
 const DENIALS: { [status: number]: string } = { 401: 'Unauthorized', 403: 'Forbidden' }
 
-/** What is wrong beyond the permission itself is said beside it. */
+/** Adds message and reason when something other than the permission is wrong. */
 const denied = (error: string, permission: string, { message, reason }: Fail): object => ({
   ...{ error, permission },
   ...(message === error ? {} : { message, reason }),

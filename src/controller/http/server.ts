@@ -9,7 +9,7 @@ import type { Log } from '../../kernel/log.ts'
 import { faultWords } from '../../kernel/words.ts'
 import type { Certificates } from './certificates.ts'
 
-// A take of hours may arrive over a slow line: no limit on a whole request, but on its headers and on silence.
+// A take of hours may arrive over a slow line: no limit on a whole request, only on its headers and on silence.
 const LIMITS = { requestTimeout: 0, headersTimeout: 20_000, keepAliveTimeout: 65_000 }
 const SILENCE_MS = 120_000
 const HANDSHAKE_MS = 20_000
@@ -20,7 +20,7 @@ const LOG_INTERVAL_MS = 60_000
 
 interface Tls {
   certificates: Certificates
-  /** Hears of clients that are refused. */
+  /** Gets a line about refused clients. */
   log: Log
 }
 
@@ -36,7 +36,7 @@ export class Server {
     this.server.setTimeout(SILENCE_MS)
   }
 
-  /** Resolves with the base URL. @throws Fail when the address cannot be had. */
+  /** Resolves with the base URL. @throws Fail when it cannot listen on the address. */
   listen(host: string, port: number): Promise<string> {
     return new Promise((resolve, reject) => {
       this.server.once('error', (e) =>
@@ -73,7 +73,7 @@ function secured({ certificates, log }: Tls, listener: Listener): https.Server {
     response.setHeader('Strict-Transport-Security', HSTS)
     return listener(request, response)
   })
-  // Connections that stand keep the context they began with.
+  // Open connections keep the context they began with.
   certificates.onChange((next) => server.setSecureContext(next.options))
   server.on('tlsClientError', logRefusals(log))
   server.on('secureConnection', (socket) => {
@@ -83,12 +83,12 @@ function secured({ certificates, log }: Tls, listener: Listener): https.Server {
   return server
 }
 
-/** Tells whose client certificate was refused: the client itself only sees its connection end. */
+/** Logs whose client certificate was refused: the client itself only sees its connection end. */
 function logRefusals(log: Log): (e: Error, socket: TLSSocket) => void {
   let lastLoggedAt = Number.NEGATIVE_INFINITY
   return (e, socket) => {
     const { code } = e as NodeJS.ErrnoException
-    const missing = code === 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE' ? 'it showed none' : undefined
+    const missing = code === 'ERR_SSL_PEER_DID_NOT_RETURN_A_CERTIFICATE' ? 'no certificate was sent' : undefined
     const reason = missing ?? socket.authorizationError
     // Port scanners and broken connections are nobody's to look at.
     if (!reason || performance.now() - lastLoggedAt < LOG_INTERVAL_MS) return

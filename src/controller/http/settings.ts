@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { choice, count, port, type SettingsTable, secret, webUrl } from '../../kernel/settings.ts'
 
-/** Where the controller listens, and how often callers are heard. */
+/** Where the controller listens, and the limits per caller. */
 export const HTTP_SETTINGS = {
   SVC_HOST: [z.string().default('127.0.0.1'), 'address to listen on'],
   SVC_PORT: [port.optional(), 'port to listen on, 0 = any free one; PORT is honoured when this is unset (8787)'],

@@ -1,7 +1,7 @@
 // Server-sent events (HTML living standard, 9.2), one writer per client.
 import type { StreamRequest, Streams } from './streams.ts'
 
-/** Events on their way to one client: per key only the newest waits, so that a slow client skips instead of buffering. */
+/** Events for one client: only the newest of each key waits, so that a slow client skips events instead of buffering. */
 export interface EventQueue {
   /** The text is made when it is sent; undefined sends nothing. */
   put(key: string, event: string, data: () => string | undefined): void
@@ -9,7 +9,7 @@ export interface EventQueue {
 
 /** What feeds the events of one client. */
 export interface EventSource {
-  /** Gives how to end. */
+  /** Starts feeding; @returns the function that ends it */
   begin(queue: EventQueue): () => void
   mayGoOn(): boolean
 }
@@ -17,7 +17,7 @@ export interface EventSource {
 const HEADERS = {
   'cache-control': 'no-cache',
   'content-type': 'text/event-stream',
-  // A proxy that gathers the answer first would never show it.
+  // A buffering proxy would never pass an endless answer on.
   'x-accel-buffering': 'no',
 }
 const BATCH_CHARS = 64 * 1024

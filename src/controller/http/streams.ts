@@ -1,11 +1,11 @@
-// Answers without an end: what the client can take is asked for, nothing is kept for it on the way.
+// Endless answers. The source is asked only when the client can take more; nothing is buffered in between.
 import type { Clock } from '../../kernel/clock.ts'
 import { ConcurrencyLimit, tooManyStreams } from './places.ts'
 import type { Incoming } from './route.ts'
 
 /** Where an endless answer comes from. */
 export interface Source {
-  /** The client reads: from now on `wake` says that something waits. Gives how to end. */
+  /** The client reads: from now on `wake` is called when something waits. @returns the function that ends it */
   begin(wake: () => void): () => void
   /** Keeps a silent connection alive; sent after a while without anything else. */
   idle?: Uint8Array
@@ -22,7 +22,7 @@ const MAX_PER_USER = 16
 const MAX_STREAMS = 1000
 const CHECK_MS = 5000
 const IDLE_MS = 15_000
-// Between two writes: what comes in meanwhile goes out together.
+// Pause between two writes: what arrives meanwhile is sent together.
 const PACE_MS = 50
 
 /** Every endless answer; `close` ends them all. */
@@ -37,8 +37,8 @@ export class Streams {
   }
 
   /**
-   * The body of an answer; none for a HEAD. It keeps a place until it has ended or its client has gone, read or not.
-   * @throws Fail 429 when the user, or everybody, has too many.
+   * The body of an answer; none for a HEAD. It counts as open until it has ended or its client has gone, read or not.
+   * @throws Fail 429 when this user, or all together, have too many.
    */
   stream(userId: string, request: StreamRequest, source: Source): ReadableStream<Uint8Array> | null {
     if (this.open.size >= MAX_STREAMS || this.places.full(userId)) throw tooManyStreams()
@@ -54,7 +54,7 @@ export class Streams {
     return new ReadableStream(stream, { highWaterMark: 0 })
   }
 
-  /** How many there are. */
+  /** Open streams. */
   count(): number {
     return this.open.size
   }
@@ -88,7 +88,7 @@ class EndlessStream {
       if (this.finish) await this.pause(PACE_MS, false)
       else this.begin()
       const bytes = await this.next()
-      // Nothing: it has ended. A cancelled stream is closed already.
+      // Without bytes it has ended. A cancelled stream is closed already.
       if (bytes) controller.enqueue(bytes)
       else if (!this.cancelled) controller.close()
     } catch (e) {
@@ -133,7 +133,7 @@ class EndlessStream {
     return this.source.mayGoOn()
   }
 
-  /** Until `ms` have passed, the end, or - where asked for - something waits. */
+  /** Waits `ms`, or until the end, or - when `wakeable` - until `wake` is called. */
   private async pause(ms: number, wakeable: boolean): Promise<void> {
     if (this.ended) return
     const { promise, resolve } = Promise.withResolvers<void>()

@@ -21,7 +21,7 @@ export interface Visibility {
   recordings(): Condition[]
   /** A job is reached through its recording, its own node, or itself. */
   jobs(): Condition[]
-  /** The same for a kind of jobs: `r` stands for what their recordings share, `j` for their node. Nobody names one. */
+  /** The same for counted groups of jobs: `r` has what their recordings share, `j` their node. No grant names a group. */
   jobCells(): Condition[]
   rooms(): Condition[]
   /** A device (`x`) by itself, its node, or a room of its own channels (docs/contract/access.md: Expansion). */
@@ -33,7 +33,7 @@ export interface Visibility {
   assignments(): Condition[]
   /** An event is reached through itself, its recording, its schedule, or as one of neither through its node. */
   healthEvents(): Condition[]
-  /** The same for a kind of events: `r` stands for what their recordings share, `h` for the rest. Nobody names one. */
+  /** The same for counted groups of events: `r` has what their recordings share, `h` the other columns. */
   healthCells(): Condition[]
   /** Resources that expand to nothing but themselves: profiles, policies, templates. */
   own(type: string): Condition[]
@@ -41,7 +41,7 @@ export interface Visibility {
   switchers(): Condition[]
   /** Ids of one type that a grant or a refusal names one by one. */
   named(type: string): string[]
-  /** What grants and allow policies cover; undefined for who bypasses them. */
+  /** What grants and allow policies cover; undefined for a caller who bypasses them. */
   readonly granted: Cover | undefined
   /** No condition at all applies. */
   readonly unrestricted: boolean
@@ -84,7 +84,7 @@ export function visibilities(db: Db): (principal: UserPrincipal, permission: Per
       nodes,
       own: (type) => ids(of(type)),
       rooms,
-      // Tens of thousands of ids, perhaps: only who judges things by their schedule needs them.
+      // Possibly tens of thousands of ids: read only where things are judged by their schedule.
       get schedules() {
         schedules ??= ids(listSchedules().map((row) => row.id))
         return schedules
@@ -156,7 +156,7 @@ function jobsWithin(side: Cover, tag: string): Condition {
   if (covers(side, 'recording_job')) return EVERYTHING
   const { sql, params } = recordingsWithin(side, tag)
   return {
-    // Looked up job by job: what a caller sees of the recordings may be most of a million.
+    // Looked up job by job: the caller may see hundreds of thousands of recordings.
     sql: `EXISTS (SELECT 1 FROM recordings r WHERE r.id = j.recording_id AND (${sql}))
       OR j.id IN ${listed(`${tag}Jobs`)} OR j.node_id IN ${listed(`${tag}Nodes`)}`,
     params: { ...params, [`${tag}Jobs`]: side.own('recording_job'), [`${tag}Nodes`]: side.nodes },
@@ -184,7 +184,7 @@ function roomsWithin(side: Cover, tag: string, deny: Cover | undefined): Conditi
 
 function schedulesWithin(side: Cover, tag: string): Condition {
   if (covers(side, 'schedule')) return EVERYTHING
-  // Not `Schedules`: in one statement with recordings that name stands for all that is covered, whatever covers it.
+  // Not `Schedules`: in a statement with recordings that parameter holds every covered schedule, whatever covers it.
   const names = ['OwnSchedules', 'Rooms', 'Nodes'].map((name) => tag + name)
   const values = [side.own('schedule'), side.rooms, side.nodes]
   return {
@@ -238,7 +238,7 @@ function assignmentsWithin(side: Cover, tag: string): Condition {
 }
 
 // As the gate expands an event (docs/contract/access.md: Expansion): by its recording, and by its schedule; one that has
-// neither by its node. Looked up event by event: what a caller sees of the recordings may be most of a million.
+// neither by its node. Looked up event by event: the caller may see hundreds of thousands of recordings.
 function healthWithin(side: Cover, tag: string): Condition {
   if (covers(side, 'health_event')) return EVERYTHING
   const recordings = recordingsWithin(side, tag)

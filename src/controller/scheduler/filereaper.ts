@@ -5,7 +5,7 @@ import type { Runner } from './ticker.ts'
 
 const EVERY_SECONDS = 5
 
-/** Empties a directory of files that nobody wants any more, a piece at a time; what `stop` leaves goes after the next start. */
+/** Deletes the files of a directory, a piece at a time; what is left at `stop` is deleted after the next start. */
 export class FileReaper {
   private readonly dir: string
   private readonly ending = new AbortController()
@@ -30,7 +30,7 @@ export class FileReaper {
         removed++
       }
     } catch (e) {
-      // Nothing was ever removed here, or the controller is stopping.
+      // The directory is not there yet, or the controller is stopping.
       if (!hasCode(e, 'ENOENT') && !this.ending.signal.aborted) throw e
     }
     return { removed }

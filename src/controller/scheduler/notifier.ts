@@ -1,18 +1,18 @@
 import type { Clock } from '../../kernel/clock.ts'
 
-/** What long polls wait for. */
+/** The topics long polls wait on. */
 export const topics = {
   /** Live audio of a node: its listeners wait. */
   audio: (nodeId: string): string => `audio ${nodeId}`,
   /** The config of a node: its agent waits. */
   config: (nodeId: string): string => `config ${nodeId}`,
-  /** Jobs of a node, to be claimed or ended: its agent waits. */
+  /** Jobs of a node, to be claimed or stopped: its agent waits. */
   jobs: (nodeId: string): string => `jobs ${nodeId}`,
   /** The joined file of a take that came in chunks: players wait. */
   joined: (recordingId: string): string => `joined ${recordingId}`,
 }
 
-/** Wakes long polls when what they wait for may be there; each then looks for itself. */
+/** Wakes long polls when what they wait for may have happened; each then checks for itself. */
 export class Notifier {
   private readonly clock: Clock
   private readonly waiting = new Map<string, Set<() => void>>()
@@ -26,12 +26,12 @@ export class Notifier {
     for (const wake of this.waiting.get(topic) ?? []) wake()
   }
 
-  /** Wakes whoever waits for a topic that begins so. */
+  /** Wakes every waiter of a topic with this prefix. */
   notifyAll(prefix: string): void {
     for (const id of this.waiting.keys()) if (id.startsWith(prefix)) this.notify(id)
   }
 
-  /** What `look` finds, asked again at each notice; undefined after `seconds`, when the client has gone, or at close. */
+  /** What `look` returns, called again at each notification; undefined after `seconds`, when the client has gone, or at close. */
   async until<T>(
     topic: string,
     seconds: number,
@@ -53,7 +53,7 @@ export class Notifier {
     return this.waiting.get(topic)?.size ?? 0
   }
 
-  /** Lets every waiter go, and later ones at once: the controller is stopping. */
+  /** Ends every wait, later ones at once: the controller is stopping. */
   close(): void {
     this.closed = true
     for (const waiters of this.waiting.values()) for (const wake of waiters) wake()

@@ -1,22 +1,19 @@
-/**
- * Turns of passes that look at a batch only: everyone has one turn before anybody has a second, whoever comes and goes
- * meanwhile.
- */
+/** Round robin over passes that handle only a batch: every id has one turn before any has a second. */
 export class Rounds {
   private readonly had = new Set<string>()
   private left = 0
-  private readonly most: number
+  private readonly limit: number
 
-  /** At most so many turns in one pass. */
-  constructor(most: number) {
-    this.most = most
+  /** `limit`: turns in one pass. */
+  constructor(limit: number) {
+    this.limit = limit
   }
 
   begin(): void {
-    this.left = this.most
+    this.left = this.limit
   }
 
-  /** Whether it is this one's turn in this pass; if so, it has had it. */
+  /** Whether this id has a turn in this pass; if so, the turn is used up. */
   turn(id: string): boolean {
     if (this.left === 0 || this.had.has(id)) return false
     this.had.add(id)
@@ -24,7 +21,7 @@ export class Rounds {
     return true
   }
 
-  /** Ends a pass over all of these: when each has had its turn, the next pass begins a new round. */
+  /** Ends a pass over these ids: once each has had its turn, the next pass begins a new round. */
   end(all: ReadonlySet<string>): void {
     for (const id of this.had) if (!all.has(id)) this.had.delete(id)
     if (this.had.size === all.size) this.had.clear()

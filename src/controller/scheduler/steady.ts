@@ -1,6 +1,6 @@
 import type { Clock } from '../../kernel/clock.ts'
 
-// A step of the wall clock from here on is a jump; smaller ones, as a time server makes them, are followed at once.
+// A larger step of the wall clock is a jump; smaller ones, as a time server makes them, are followed at once.
 const JUMP_MS = 500
 
 /** A jump of the wall clock. */
@@ -14,8 +14,8 @@ export interface Jump {
 }
 
 /**
- * The controller's clock. Between two looks it runs with the monotonic clock, so that nothing sees the wall clock jump
- * under it; whoever looks carries over what is stored, and then lets it follow.
+ * The controller's clock. It runs with the monotonic clock, so that no code sees the wall clock jump. The clock watch
+ * calls `jump`, shifts what is stored, and then lets this clock `follow`.
  */
 export class SteadyClock implements Clock {
   private readonly machine: Clock
@@ -38,7 +38,7 @@ export class SteadyClock implements Clock {
     return 0
   }
 
-  /** From now on `now` is later by so many ms. */
+  /** Moves `now` by so many ms. */
   follow(by: number): void {
     this.ahead += by
   }

@@ -3,13 +3,13 @@ import { type Clock, iso, systemClock } from '../../kernel/clock.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
 import { faultWords } from '../../kernel/words.ts'
 
-/** A background runner: one pass, made again and again. */
+/** A background runner: one pass, repeated. */
 export interface Runner {
-  /** When there will be something to do, if that is known: a pass is made then, though the interval is not over. */
+  /** When there will be something to do, if known: a pass is made then, before the interval is over. */
   due?(): string | undefined
   enabled: boolean
   intervalSeconds: number
-  /** The wall clock jumped by so many ms: what the runner remembers of times is to be moved along. */
+  /** The wall clock jumped by so many ms: shifts the times the runner holds in memory. */
   clockJumped?(by: number): void
   name: string
   /** One pass; what it returns is shown as the last result. */
@@ -44,7 +44,7 @@ interface Entry {
 /**
  * Runs the table of runners: at start, then each at its interval, never overlapping itself; a throwing pass is logged.
  * Intervals follow the monotonic clock. Croner is given one instant at a time, close to now: what it has to count never
- * depends on how far the wall clock jumped, and `moved` arms every runner anew.
+ * depends on how far the wall clock jumped, and `clockJumped` arms every runner again.
  */
 export class Ticker {
   private readonly clock: Clock
@@ -85,7 +85,7 @@ export class Ticker {
     }
   }
 
-  /** The wall clock jumped by so many ms: every runner hears of it, keeps its pace, and asks anew what is due. */
+  /** The wall clock jumped by so many ms: every runner is told, keeps its interval, and is asked again what is due. */
   clockJumped(by: number): void {
     for (const { runner } of this.table) runner.clockJumped?.(by)
     if (!this.started) return
@@ -95,7 +95,7 @@ export class Ticker {
     }
   }
 
-  /** One pass now; does nothing while the previous one still runs. Throws nothing: the status tells. */
+  /** One pass now; does nothing while the previous one still runs. Never throws: see the status. */
   run(name: string): Promise<void> {
     const entry = this.table.find(({ runner }) => runner.name === name)
     if (!entry || entry.status.running) return Promise.resolve()
@@ -135,7 +135,7 @@ export class Ticker {
     try {
       return runner.due?.()
     } catch (e) {
-      // The database is away, say: the next pass comes with the interval, and asks again.
+      // For example, the database is unavailable: the next regular pass asks again.
       this.log.error('background runner could not tell its next due time', { runner: runner.name, ...errorFields(e) })
       return undefined
     }
@@ -153,7 +153,7 @@ export class Ticker {
   private wake(entry: Entry): void {
     if (!this.started) return
     const now = this.clock.monotonic()
-    // Otherwise the wall clock went forward while croner waited: it is not time yet.
+    // Otherwise the wall clock was set forward while croner waited: it is too early.
     if (now >= entry.nextAt - TIMER_SLACK_MS) {
       const interval = entry.runner.intervalSeconds * 1000
       entry.nextAt = Math.max(entry.nextAt + interval, now + interval / 2)

@@ -3,7 +3,7 @@ import type { SettingsApi } from './api.ts'
 import { settingsRoutes } from './settings.routes.ts'
 import { settingsStore } from './settings.store.ts'
 
-/** Names, defaults and habits of this controller. */
+/** Name, defaults and preferences of this controller. */
 export function createSettings({ db }: Base): Module<SettingsApi> {
   const settings = settingsStore(db)
   return { api: settings, routes: settingsRoutes(settings) }

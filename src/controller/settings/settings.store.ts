@@ -8,7 +8,7 @@ const COLUMNS = `controller_name AS controllerName, week_starts_on AS weekStarts
   default_recording_profile_id AS defaultRecordingProfileId, default_retention_policy_id AS defaultRetentionPolicyId,
   default_upload_policy_id AS defaultUploadPolicyId, default_watchdog_policy_id AS defaultWatchdogPolicyId`
 
-/** Ids of what stands in for a field that is left out. */
+/** Ids used for fields that are left out. */
 export type DefaultIds = Record<keyof typeof BUILT_IN, string>
 
 /** The one row of settings that people change while the controller runs. */
@@ -39,10 +39,10 @@ export function settingsStore(db: Db) {
   }
 
   return {
-    /** What a recording or a schedule gets that names nothing: as people chose, else what every controller starts with. */
+    /** What a recording or a schedule gets that names nothing: as configured, else built in. */
     defaults,
     get,
-    /** @throws Fail 404 for a default that does not exist: it would fail every form that offers it. */
+    /** @throws Fail 404 for a default that does not exist. */
     patch(patch: ControllerSettingsPatch, now: string): { before: ControllerSettings; after: ControllerSettings } {
       for (const [name, what, known] of columns) {
         const id = patch[name]

@@ -4,7 +4,7 @@ import * as path from 'node:path'
 import { hasCode, removeGently, syncDir } from '../../kernel/durable.ts'
 import { Db } from './db.ts'
 
-/** Pages of the copy made between two looks at the time. */
+/** Pages copied before other work gets the event loop. */
 const PAGES_PER_STEP = 2000
 
 interface CopyProgress {
@@ -37,21 +37,21 @@ export async function copyDatabase(
   await removeGently(old)
 }
 
-/** A second name for the copy that is about to be replaced: its gigabytes must not go away at once. */
+/** Links the copy that is about to be replaced to a second name: deleting gigabytes at once would block the disk. */
 async function linkOld(file: string): Promise<string> {
   const old = `${file}.old`
   await removeGently(old)
   try {
     await fs.link(file, old)
   } catch (e) {
-    // There was none, or the file system knows no second names: it is replaced in one go.
+    // There was none, or the file system has no hard links: it is replaced in one go.
     if (!['ENOENT', 'ENOSYS', 'ENOTSUP', 'EPERM'].some((code) => hasCode(e, code))) throw e
   }
   return old
 }
 
 async function copyPages(from: Db, part: string, onProgress: (progress: CopyProgress) => void): Promise<void> {
-  // A read transaction of our own: the copy is of this moment and does not begin anew with each write.
+  // A read transaction of our own: the copy is a snapshot of now, and a write does not restart it.
   from.raw.exec('BEGIN')
   try {
     from.raw.prepare('SELECT count(*) FROM sqlite_schema').get()
@@ -67,7 +67,7 @@ async function copyPages(from: Db, part: string, onProgress: (progress: CopyProg
   }
 }
 
-// Step by step: were gigabytes left to be written at the end, every commit of the running controller would wait behind them.
+// After each step: flushing gigabytes once at the end would make every commit of the running controller wait.
 function flushFile(file: string): void {
   const to = openSync(file, 'r+')
   try {
@@ -77,13 +77,13 @@ function flushFile(file: string): void {
   }
 }
 
-/** What SQLite finds wrong with a database file, as one line; undefined when nothing is. Leaves it a single file. */
+/** What SQLite finds wrong with a database file, one line; undefined when nothing is. Leaves a single file, without a WAL. */
 export function checkDatabase(file: string, addon: object | undefined): string | undefined {
   const db = new Db(file, addon, { plain: true })
   try {
     db.raw.pragma('journal_mode = DELETE')
-    const said = db.raw.pragma('quick_check', { simple: true }) as string
-    return said === 'ok' ? undefined : said.split('\n')[0]
+    const verdict = db.raw.pragma('quick_check', { simple: true }) as string
+    return verdict === 'ok' ? undefined : verdict.split('\n')[0]
   } finally {
     db.close()
   }

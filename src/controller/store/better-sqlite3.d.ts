@@ -65,7 +65,7 @@ declare module 'better-sqlite3' {
     }
 
     interface BackupOptions {
-      storeUpload?: string
+      attached?: string
       /** Called between steps; its result is the number of pages of the next step. */
       progress?: (progress: BackupProgress) => number | undefined
     }
@@ -87,7 +87,7 @@ declare module 'better-sqlite3' {
       function(name: string, run: (...args: never[]) => unknown): this
       function(name: string, options: FunctionOptions, run: (...args: never[]) => unknown): this
       backup(file: string, options?: BackupOptions): Promise<BackupProgress>
-      serialize(options?: { storeUpload?: string }): Buffer
+      serialize(options?: { attached?: string }): Buffer
       defaultSafeIntegers(on?: boolean): this
       close(): this
     }

@@ -25,8 +25,8 @@ const PRAGMAS = [
 ]
 
 /**
- * Pages in the WAL (1 GiB) from which we checkpoint though somebody else replicates it: until then the replicator alone
- * decides when frames may go, and one that has died costs a disk no more than this.
+ * Pages in the WAL (1 GiB) from which we checkpoint although another program replicates it: until then the replicator
+ * alone decides when frames may go. This bounds the disk space that a dead one costs.
  */
 const REPLICATED_PAGES = 262_144
 
@@ -40,9 +40,9 @@ interface DbOptions {
 }
 
 /**
- * With `+` before each parameter that something equals: the same value, but no hint to the planner. Our SQLite has STAT4,
- * which compiles a statement anew at every call where it takes a parameter for such a hint: three to five times the cost
- * of running it. Ranges are left alone: there the planner's guess decides which index is walked.
+ * Puts `+` before each parameter of an equality: the same value, but no hint to the planner. Our SQLite has STAT4, which
+ * recompiles a statement at every call where it takes a parameter as such a hint: three to five times the cost of running
+ * it. Ranges are left alone: there the planner's estimate decides which index is used.
  */
 const withoutHints = (sql: string): string => sql.replace(/(?<=[^<>]= )@(?=[a-z])/g, '+@')
 
@@ -55,7 +55,7 @@ export class Db {
   private readonly commit: Database.Statement
   private readonly rollback: Database.Statement
   private readonly savepoints: [set: Database.Statement, release: Database.Statement, back: Database.Statement]
-  /** What is to run once the transaction under way has been committed. */
+  /** Runs after the commit of the current transaction. */
   private pending: (() => void)[] = []
   private synchronous = ''
   private readonly file: string
@@ -121,7 +121,7 @@ export class Db {
     return result
   }
 
-  /** Runs `fn` after the commit of the transaction under way, and never when that is undone; at once outside of one. */
+  /** Runs `fn` after the current transaction commits, never if it rolls back; at once outside of a transaction. */
   afterCommit(fn: () => void): void {
     if (this.raw.inTransaction) this.pending.push(fn)
     else fn()
@@ -147,8 +147,8 @@ export class Db {
   }
 
   /**
-   * Settles when all that was committed is on the disk, without holding the loop: the WAL is synced as a commit would sync it
-   * (ADR-0002). @throws Fail 503
+   * Settles when everything committed is on disk, without blocking the event loop: the WAL is synced as a commit would
+   * sync it (ADR-0002). @throws Fail 503
    */
   async synced(): Promise<void> {
     if (this.file === ':memory:') return
@@ -163,8 +163,8 @@ export class Db {
   }
 
   /**
-   * Moves what the WAL holds into the database file and starts the WAL anew. It waits for nobody: a reader that holds the
-   * WAL must not hold the loop. @throws Fail 503 when that is not possible now
+   * Moves the WAL's content into the database file and restarts the WAL. It does not wait for locks: a reader of the
+   * WAL must not block the event loop. @throws Fail 503 when that is not possible now
    */
   private restartWal(): void {
     this.durable(true)
@@ -181,14 +181,14 @@ export class Db {
     this.synchronous = mode
   }
 
-  /** Whether the file that was opened is still the one of that name: what is written to another is lost at the end. */
+  /** Whether the opened file still has its name: writes to a replaced file would be lost. */
   inPlace(): boolean {
     return this.file === ':memory:' || fileIdentity(this.file) === this.identity
   }
 
   /**
-   * Writes something that changes nothing, without waiting for anybody. @throws Fail 503 when another program holds the lock,
-   * or the disk takes no more.
+   * A write that changes nothing and waits for no lock. @throws Fail 503 when another program holds the lock, or the disk
+   * is full.
    */
   probeWrite(): void {
     this.withoutWaiting(() =>
@@ -211,7 +211,7 @@ export class Db {
   }
 }
 
-/** Which file a name stands for just now; undefined when there is none, or none that can be looked at. */
+/** The identity of the file with this name; undefined when it is missing or cannot be examined. */
 function fileIdentity(file: string): string | undefined {
   try {
     const { dev, ino } = statSync(file)
@@ -227,7 +227,7 @@ const UNAVAILABLE = /^SQLITE_(BUSY|LOCKED|IOERR|FULL|CANTOPEN|NOTADB|CORRUPT|REA
 
 const unavailable = (): Fail => new Fail(503, 'database_unavailable', 'Service temporarily unavailable')
 
-/** Constraint errors are mapped once, here; anything else passes as it is. */
+/** The one place where constraint errors become a `Fail`; any other error passes through. */
 function mapErrors<T>(fn: () => T): T {
   try {
     return fn()

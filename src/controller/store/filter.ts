@@ -18,7 +18,7 @@ interface Listing {
   from: string
 }
 
-/** An order that a walk can go on in: columns that are never NULL, the last one (or all together) unique. */
+/** An order for `walk`: columns that are never NULL, the last one (or all together) unique. */
 export interface Order {
   direction: 'ASC' | 'DESC'
   keys: readonly string[]
@@ -47,22 +47,22 @@ export class Lister<R> {
     this.listing = listing
   }
 
-  /** Rows `offset`..`offset + limit` in `order`, and the total before paging, counted `COUNTED` rows beyond the page. */
+  /** Rows `offset`..`offset + limit` in `order`, and the total before paging, counted to `COUNT_LIMIT` beyond the page. */
   page(conditions: Condition[], order: string, limit: number, offset: number): { rows: R[]; total: number } {
     const rows = this.rows(conditions, order, limit, offset)
-    // A page that is not full tells the total by itself.
+    // A page that is not full is the last: the total follows from it.
     if (rows.length < limit && (rows.length > 0 || offset === 0)) return { rows, total: offset + rows.length }
     return { rows, total: this.count(conditions, offset + limit + COUNT_LIMIT) }
   }
 
-  /** How many there are, but not more than `most`: the work is bounded however big the table. */
-  count(conditions: Condition[], most: number): number {
-    const inner = `SELECT 1 FROM ${this.listing.from}${clause(conditions)} LIMIT @most`
-    const row = this.statement(`SELECT count(*) AS n FROM (${inner})`).get({ ...bound(conditions), most })
+  /** How many there are, but at most `limit`: the work is bounded however big the table. */
+  count(conditions: Condition[], limit: number): number {
+    const inner = `SELECT 1 FROM ${this.listing.from}${clause(conditions)} LIMIT @limit`
+    const row = this.statement(`SELECT count(*) AS n FROM (${inner})`).get({ ...bound(conditions), limit })
     return (row as { n: number }).n
   }
 
-  /** A list without pages, of things a fleet has few of. */
+  /** A list without paging, of things a fleet has few of. */
   all(conditions: Condition[], order: string): R[] {
     return this.rows(conditions, order, MAX_UNPAGED, 0)
   }
@@ -102,7 +102,7 @@ export class Lister<R> {
 
   private statement(sql: string): Stmt<Params, unknown> {
     const statement = this.statements.get(sql) ?? this.db.stmt<Params, unknown>(sql)
-    // The most recently used stay: a caller who tries every combination must not fill the memory.
+    // Least recently used goes: a caller who tries every combination must not fill the memory.
     this.statements.delete(sql)
     this.statements.set(sql, statement)
     if (this.statements.size > MAX_STATEMENTS) this.statements.delete(this.statements.keys().next().value as string)

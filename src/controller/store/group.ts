@@ -8,19 +8,19 @@ interface Member {
   fail: (e: unknown) => void
 }
 
-// One flush may hold the loop this long before it commits and lets others speak.
+// One flush may occupy the event loop this long before it commits and yields.
 const SLICE_MS = 8
 
 /**
- * Group commit: what asks to be written in one turn of the event loop shares one BEGIN IMMEDIATE..COMMIT, and is
- * answered after the commit. Each member is its own savepoint: one that throws undoes only itself. A durable one is answered
- * when the log is on the disk; meanwhile the next commits are made, and share the next sync.
+ * Group commit: the writes submitted in one turn of the event loop share one BEGIN IMMEDIATE..COMMIT and settle after it.
+ * Each has its own savepoint: one that throws undoes only itself. A durable one settles when the WAL is on disk;
+ * meanwhile further commits are made, and share the next sync.
  */
 export class CommitGroup {
   private readonly db: Db
   private readonly clock: Clock
   private readonly lines = new FairQueue<Member>()
-  /** Committed, and to be answered after the next sync. */
+  /** Committed, and settled after the next sync. */
   private unsynced: Member[] = []
   private syncing = false
   private lastFailed = false
@@ -33,14 +33,14 @@ export class CommitGroup {
 
   /**
    * Runs `fn` in the next shared transaction; settles after its commit. When `fn` throws, what it wrote is undone and
-   * `onFailure` writes what is to be kept of the failure, in the same transaction. Callers take turns: one that submits a
+   * `onFailure` records the failure, in the same transaction. Callers take turns: one that submits a
    * thousand writes does not make the others wait for all of them.
    */
   submit<T>(fn: () => T, durable = true, onFailure: (e: unknown) => void = () => {}, caller = ''): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       let settle: () => void = () => {}
       const run = () => {
-        // The outcome is held back until the commit has spoken.
+        // The outcome is held back until after the commit.
         settle = this.outcome(fn, onFailure, resolve, reject)
       }
       this.lines.add(caller, { durable, run, done: () => settle(), fail: reject })
@@ -67,7 +67,7 @@ export class CommitGroup {
       this.db.tx(() => onFailure(e))
       return () => reject(e)
     } catch (worse) {
-      // The failure could not be written down: that is what the caller has to hear, and nobody else in this slice.
+      // The failure could not be recorded: this caller gets that error, and nobody else in this slice.
       return () => reject(worse)
     }
   }
@@ -77,7 +77,7 @@ export class CommitGroup {
     while (this.lines.size > 0 || this.syncing) await this.submit(() => undefined)
   }
 
-  /** Whether the last transaction was not written: the database, or its disk, refuses. */
+  /** Whether the last transaction failed: the database, or its disk, refuses writes. */
   failing(): boolean {
     return this.lastFailed
   }
@@ -90,7 +90,7 @@ export class CommitGroup {
       this.committed(taken)
     } catch (e) {
       // BEGIN or COMMIT failed: nothing of this slice was written. After a failed BEGIN nobody was taken yet: the first in
-      // line hears of it, so that a queue does not hang on a database that refuses.
+      // line gets the error, so that the queue drains while the database refuses writes.
       if (taken.length === 0) this.take(taken)
       this.failAll(taken, e)
     }
@@ -141,12 +141,12 @@ export class CommitGroup {
 }
 
 /**
- * Who waits, each caller in a line of its own. One of each line is taken after the other, and who has not been here lately
- * goes before who comes again and again: a heartbeat does not stand behind a crowd (the sparse flows of RFC 8290).
+ * One queue per caller, served round robin; callers without a recent turn go first, so that a heartbeat does not wait
+ * behind a busy caller (the sparse flows of RFC 8290).
  */
 class FairQueue<T extends object> {
   private readonly fresh = new Map<string, T[]>()
-  /** Served at least once. A line that is empty keeps its place until its turn comes. */
+  /** Served at least once. An empty queue keeps its place until its turn comes. */
   private readonly served = new Map<string, T[]>()
   private waiting = 0
 
@@ -162,7 +162,7 @@ class FairQueue<T extends object> {
     this.waiting++
   }
 
-  /** The one whose turn it is; none when nobody waits. */
+  /** The next in turn; undefined when nobody waits. */
   next(): T | undefined {
     for (const lines of [this.fresh, this.served])
       for (const [caller, line] of lines) {

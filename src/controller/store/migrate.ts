@@ -29,10 +29,10 @@ export function migrate(db: Db, migrations: Migrations): number {
   })
 }
 
-/** How many migrations a database has seen. */
+/** How many migrations were applied to a database. */
 export const schemaOf = (db: Db): number => db.raw.pragma('user_version', { simple: true }) as number
 
-/** The schema of a database that an older version wrote; undefined when it is new, or of this version. */
+/** The schema number of a database that an older version wrote; undefined when it is new or up to date. */
 export function outdated(db: Db, migrations: Migrations): number | undefined {
   const have = schemaOf(db)
   return have > 0 && have < migrations.length ? have : undefined

@@ -22,7 +22,7 @@ let loaded: Addon | undefined
 /**
  * The addon inside the executable, `undefined` outside of it. Tries the directories in order and needs one that is
  * writable and allows execution; nothing is left behind in it.
- * @throws Error naming every directory and why it did not do.
+ * @throws Error naming every directory and why it failed.
  */
 export function loadAddon(dirs: readonly string[]): Addon | undefined {
   if (inExecutable) loaded ??= unpackAddon(assetBytes('native/better_sqlite3.node'), dirs)
@@ -32,7 +32,7 @@ export function loadAddon(dirs: readonly string[]): Addon | undefined {
 /** In a worker thread: the addon that the main thread loaded, by its `path`. */
 export const sharedAddon = (file: string): Addon => ({ binding: dlopen(file), path: file, how: 'shared' })
 
-/** `loadAddon` for given bytes, without the memory; apart so that a test can point it at bad directories. */
+/** `loadAddon` for given bytes, without the cache; separate so that a test can point it at bad directories. */
 export function unpackAddon(bytes: Uint8Array, dirs: readonly string[]): Addon {
   const refused: string[] = []
   for (const dir of new Set(dirs)) {
@@ -40,7 +40,7 @@ export function unpackAddon(bytes: Uint8Array, dirs: readonly string[]): Addon {
       try {
         return unpack(dir, bytes)
       } catch (e) {
-        // read-only, noexec, absent, no O_TMPFILE: the next way may work, and the final error tells them all
+        // Read-only, noexec, missing, no O_TMPFILE: the next attempt may work, and the final error lists them all.
         refused.push(`${dir} (${unpack.name}): ${(e as Error).message.split('\n')[0]}`)
       }
     }

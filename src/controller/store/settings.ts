@@ -1,7 +1,7 @@
 import * as z from 'zod'
 import { choice, type SettingsTable, secret } from '../../kernel/settings.ts'
 
-/** Where data lies, and what seals it. */
+/** Where data is stored, and what seals it. */
 export const STORE_SETTINGS = {
   SVC_DATA_DIR: [z.string().default('./data'), 'database, takes and generated keys live below it'],
   SVC_DATABASE_REPLICATED: [choice(false), 'another program replicates and checkpoints the database (Litestream)'],

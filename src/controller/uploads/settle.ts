@@ -58,8 +58,8 @@ export function settlement(parts: Parts) {
     recordingId: string,
     write: (discard: (files: string[]) => void) => T,
   ): Promise<T> => {
-    const { done, left } = await paths.removing((discard) => db.tx(() => write(discard)))
-    for (const { path, error } of left)
+    const { done, failures } = await paths.removing((discard) => db.tx(() => write(discard)))
+    for (const { path, error } of failures)
       log.warn('file of an uploaded take could not be removed', { recordingId, path, error })
     return done
   }

@@ -15,8 +15,8 @@ function stored(...names: string[]) {
 
 test('nobody stores a file where one is about to be removed', async () => {
   const { claims, has } = stored('a')
-  await claims.removing(async (condemn) => {
-    condemn(['a'])
+  await claims.removing(async (discard) => {
+    discard(['a'])
     assert.equal(claims.claim(['a', 'b'], NONE), 'b')
     await new Promise((resolve) => setImmediate(resolve))
     assert.equal(has('a'), true, 'rows first, then files')
@@ -28,15 +28,15 @@ test('nobody stores a file where one is about to be removed', async () => {
 test('a file that is being stored is left to who stores it', async () => {
   const { claims, has } = stored('a')
   claims.claim(['a'], NONE)
-  await claims.removing((condemn) => condemn(['a']))
+  await claims.removing((discard) => discard(['a']))
   assert.equal(has('a'), true)
   assert.throws(() => claims.claim(['a'], NONE), /no free name/)
 })
 
-test('a transaction that fails removes nothing and frees what it condemned', async () => {
+test('a transaction that fails removes nothing and frees what it discarded', async () => {
   const { claims, has } = stored('a')
-  const failing = claims.removing((condemn) => {
-    condemn(['a'])
+  const failing = claims.removing((discard) => {
+    discard(['a'])
     throw new Error('the disk is full')
   })
   await assert.rejects(failing, /the disk is full/)

@@ -46,8 +46,8 @@ export function releaseRunner({ audit, chunks, db, log, paths }: Parts): Runner 
   const tick = async (now: string) => {
     const due = chunks.releasable(iso(Date.parse(now) - KEPT_MS), BATCH)
     for (const { id, jobId } of due) {
-      const { left } = await paths.removing((discard) => db.tx(() => discard(release(id, jobId, now))))
-      for (const file of left) log.warn('joined chunk could not be deleted', { ...file })
+      const { failures } = await paths.removing((discard) => db.tx(() => discard(release(id, jobId, now))))
+      for (const file of failures) log.warn('joined chunk could not be deleted', { ...file })
     }
     return { released: due.length }
   }

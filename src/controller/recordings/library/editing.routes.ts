@@ -86,8 +86,8 @@ const deletionRoutes = ({ events, log, paths, visibility, recordings, takes }: E
     ids: string[],
     write: (discard: (files: readonly string[]) => void) => Promise<Done<null>>,
   ) => {
-    const { done, left } = await paths.removing(write)
-    for (const { path, error } of [...left, ...(await removeFiles(takes, await partsOf(takes, ids)))])
+    const { done, failures } = await paths.removing(write)
+    for (const { path, error } of [...failures, ...(await removeFiles(takes, await partsOf(takes, ids)))])
       log.warn('file of a deleted recording could not be removed', { path, error })
     return done
   }

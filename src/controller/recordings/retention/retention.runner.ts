@@ -118,7 +118,7 @@ async function remove(
   const { db, held, paths, stored } = parts
   // Checked again in the same turn as the write: a player may have started since.
   if (held(id)) return
-  const { done: cleared, left } = await paths.removing((discard) =>
+  const { done: cleared, failures } = await paths.removing((discard) =>
     db.tx(() => {
       const cleared = stored.clear(policy, id, now)
       if (cleared) auditTake(parts, id, 'cache_deleted', reason, now, { ...sizeOf(cleared), policyId: policy.id })
@@ -129,9 +129,13 @@ async function remove(
   if (!cleared) return
   pass.deleted++
   pass.bytes += cleared.bytes
-  if (left.length === 0) return
+  if (failures.length === 0) return
   pass.failed++
-  const details = { errors: left.map(({ error }) => error).slice(0, 5), files: left.length, policyId: policy.id }
+  const details = {
+    errors: failures.map(({ error }) => error).slice(0, 5),
+    files: failures.length,
+    policyId: policy.id,
+  }
   db.tx(() => auditTake(parts, id, 'cache_failed', 'retention_delete_failed', now, details))
 }
 
