@@ -12,8 +12,8 @@ import type { JobRunner } from './jobs/runner.ts'
 import { ConfigPoll } from './link/configpoll.ts'
 import { type Link, LinkError } from './link/link.ts'
 import type { Hold } from './maintenance.ts'
+import type { Service } from './proc/bell.ts'
 import { backoffMs, createBell } from './proc/bell.ts'
-import type { Service } from './proc/service.ts'
 import type { Token } from './token.ts'
 
 interface DaemonDeps {

@@ -7,7 +7,7 @@ import { errorFields, type Log } from '../kernel/log.ts'
 import { version } from '../kernel/version.ts'
 import { heldFile, heldText, readHold } from '../system/host/hold.ts'
 import { type OnlineSign, onlineSignFile } from '../system/host/onlinesign.ts'
-import type { Service } from './proc/service.ts'
+import type { Service } from './proc/bell.ts'
 
 const LOOK_MS = 250
 

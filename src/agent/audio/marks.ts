@@ -1,6 +1,6 @@
-import type * as fs from 'node:fs/promises'
+import * as fs from 'node:fs'
+import type { FileHandle } from 'node:fs/promises'
 import { crc32 } from 'node:zlib'
-import { bootNumber, upMs } from '../../kernel/boot.ts'
 import { systemClock } from '../../kernel/clock.ts'
 import { earlier, type Mark, type Moment, SECTOR, SLOTS, type Slot, slotAt } from './marks.rules.ts'
 
@@ -148,7 +148,7 @@ const BLOCK = 256 * 1024
  * `head`: its first bytes; `size`: its length, bytes. Reads what was not synced, which is seconds at most.
  */
 export async function soundIn(
-  handle: fs.FileHandle,
+  handle: FileHandle,
   head: Buffer,
   size: number,
   shape: { dataOffset: number; frameBytes: number; rate: number },
@@ -168,7 +168,7 @@ export async function soundIn(
 }
 
 async function matches(
-  handle: fs.FileHandle,
+  handle: FileHandle,
   { base, crc, frames }: Mark,
   { dataOffset, frameBytes }: { dataOffset: number; frameBytes: number },
 ): Promise<boolean> {
@@ -182,3 +182,16 @@ async function matches(
   }
   return found === crc
 }
+
+/** A number that is another one after every start of the machine. */
+export function bootNumber(): number {
+  try {
+    return crc32(fs.readFileSync('/proc/sys/kernel/random/boot_id', 'utf8'))
+  } catch {
+    // No such file: every process counts as a start of its own.
+    return crc32(`${process.pid} ${performance.timeOrigin}`)
+  }
+}
+
+/** Milliseconds since the machine was started, the same for all its processes; never jumps with the wall clock. */
+export const upMs = (): number => Number(process.hrtime.bigint()) / 1e6

@@ -4,10 +4,9 @@ import type { CaptureBackend } from '../../wire/nodes.ts'
 import type { PcmFormat } from '../audio/format.rules.ts'
 import { alsaCard } from '../inventory/alsa.rules.ts'
 import { ask, childSource } from './child.ts'
-import { type CaptureRights, PROGRAMS, refusalOf } from './rights.rules.ts'
+import { type CaptureRights, fillWords, PROGRAMS, refusalOf, shellWords } from './rights.rules.ts'
 import type { Device } from './source.ts'
 import { isTestDevice, toneOptions, toneSource } from './tones.ts'
-import { fillWords, shellWords } from './words.rules.ts'
 
 export interface DeviceRequest {
   argsTemplate?: string

@@ -1,7 +1,6 @@
 // What a controller may have this recorder run. A name of a device and an option of a program can start any program, too: the
 // PCM "file" of ALSA writes into a command, jack_capture has hooks. What stands in the recorder's own settings is not judged.
 import type { CaptureBackend } from '../../wire/nodes.ts'
-import { shellWords } from './words.rules.ts'
 
 export interface CaptureRights {
   /** Programs that may be asked for. */
@@ -86,3 +85,34 @@ function strangeWord(template: string[], program: string): string | undefined {
 function words(list: string): string[] {
   return list.split(/\s+/)
 }
+
+/** Splits a line into words as a shell does: blanks, single and double quotes, backslash. Throws when unbalanced or empty. */
+export function shellWords(line: string): string[] {
+  const words: string[] = []
+  let word: string | undefined
+  let quote = ''
+  for (let at = 0; at < line.length; at++) {
+    const c = line[at]!
+    if (c === '\\' && quote !== "'") {
+      if (++at >= line.length) throw new Error('template ends with a backslash')
+      word = (word ?? '') + line[at]
+    } else if (quote !== '') {
+      if (c === quote) quote = ''
+      else word += c
+    } else if (c === '"' || c === "'") {
+      quote = c
+      word ??= ''
+    } else if (/\s/.test(c)) {
+      if (word !== undefined) words.push(word)
+      word = undefined
+    } else word = (word ?? '') + c
+  }
+  if (quote !== '') throw new Error('template has an unbalanced quote')
+  if (word !== undefined) words.push(word)
+  if (words.length === 0) throw new Error('template is empty')
+  return words
+}
+
+/** Replaces `{name}` in every word; a name that is not known stays as it is. */
+export const fillWords = (words: string[], values: Record<string, string | number>): string[] =>
+  words.map((word) => word.replaceAll(/\{(\w+)\}/g, (all, name: string) => String(values[name] ?? all)))

@@ -1,9 +1,12 @@
 // The deep engine: a streaming spectrum network, run frame by frame by the ONNX runtime (WebAssembly, one thread).
+
+import { createHash } from 'node:crypto'
+import * as fs from 'node:fs'
 import * as ort from 'onnxruntime-web/wasm'
 import { assetBytes } from '../../kernel/assets.ts'
+import { faultWords } from '../../kernel/words.ts'
 import type { Denoiser } from './denoiser.rules.ts'
 import { type DeepModel, ModelUnusable } from './model.rules.ts'
-import { readModel } from './model.ts'
 import { onnxMetadata, type SpectrumModel, spectrumModel } from './onnx.rules.ts'
 import { BINS, createSpectrum, HOP } from './spectrum.rules.ts'
 
@@ -59,4 +62,23 @@ export async function loadDeep(model: DeepModel): Promise<Denoiser> {
   } catch (e) {
     throw new ModelUnusable(`${model.file ?? model.name}: ${e instanceof Error ? e.message : String(e)}`)
   }
+}
+
+const EMBEDDED_KEY = 'models/small-deep-denoiser.onnx'
+
+function readFile(file: string): Uint8Array {
+  try {
+    return fs.readFileSync(file)
+  } catch (e) {
+    throw new ModelUnusable(`${file} cannot be read: ${faultWords(e, file)}`)
+  }
+}
+
+/** Bytes of a model, which are the expected ones, and their SHA-256 (hex). @throws ModelUnusable */
+export function readModel({ file, name, sha256: expected }: DeepModel): { bytes: Uint8Array; sha256: string } {
+  const bytes = file === undefined ? assetBytes(EMBEDDED_KEY) : readFile(file)
+  const sha256 = createHash('sha256').update(bytes).digest('hex')
+  if (expected !== undefined && sha256 !== expected)
+    throw new ModelUnusable(`${file ?? name} has SHA-256 ${sha256}, expected ${expected}`)
+  return { bytes, sha256 }
 }

@@ -1,6 +1,6 @@
 // Notices a sound card that is plugged in or pulled out. Listing the devices starts programs, so it is done when this says so.
 import * as fs from 'node:fs'
-import type { Service } from '../proc/service.ts'
+import type { Service } from '../proc/bell.ts'
 
 interface DeviceWatchOptions {
   everyMs: number

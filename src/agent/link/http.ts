@@ -1,13 +1,15 @@
 // One request, one answer, on node's own client: deadlines, bounded answers, no redirects, abortable bodies.
+
 import * as http from 'node:http'
 import * as https from 'node:https'
 import { Readable } from 'node:stream'
+import type * as tls from 'node:tls'
+import { UserError } from '../../kernel/fail.ts'
 import type { Answer } from '../../kernel/http.ts'
 import * as client from '../../kernel/http.ts'
-import { isWrongTime, stampOf, type Trust, tlsAdvice } from '../../system/host/trust.ts'
-import { guardUrl } from './guard.ts'
+import { isLoopback } from '../../kernel/loopback.ts'
+import { isWrongTime, secureContext, stampOf, type Trust, tlsAdvice } from '../../system/host/trust.ts'
 import { LinkError, WRONG_TIME } from './link.ts'
-import { trusting } from './trust.ts'
 
 export interface HttpOptions extends Trust {
   allowInsecure: boolean
@@ -104,4 +106,28 @@ export function createHttp(options: HttpOptions): Http {
     }
   }
   return { ask, close: () => connections.agent().destroy() }
+}
+
+/**
+ * Decides before any byte is sent whether a token may travel to this address (ADR-0031).
+ * Throws LinkError with the way out.
+ */
+export function guardUrl(url: URL, allowInsecure: boolean): void {
+  if (url.protocol === 'https:') return
+  if (url.protocol !== 'http:') throw new LinkError(`the controller address must be https or http, not ${url.protocol}`)
+  if (allowInsecure || isLoopback(url.hostname)) return
+  throw new LinkError(
+    `refusing plain http to ${url.host}: the token and the audio would be readable on the way. ` +
+      'Use an https address, or --allow-insecure-controller on a network for development.',
+  )
+}
+
+/** One context for the life of the link. @throws LinkError naming the file that cannot be used. */
+export function trusting(trust: Trust): tls.SecureContext {
+  try {
+    return secureContext(trust)
+  } catch (e) {
+    if (e instanceof UserError) throw new LinkError(e.message)
+    throw e
+  }
 }

@@ -1,6 +1,6 @@
 // Live listen: while somebody listens, what one opened device hears goes to the controller, piece by piece.
 import type { NodeConfig } from '../../wire/nodes.ts'
-import type { Service } from '../proc/service.ts'
+import type { Service } from '../proc/bell.ts'
 import { demandOf, NOBODY } from './demand.rules.ts'
 import { type EnhancerDeps, LiveEnhancer } from './enhancer.ts'
 import { ListenSession, type SessionDeps } from './session.ts'

@@ -2,7 +2,7 @@ import { type Clock, iso } from '../../kernel/clock.ts'
 import type { MeterFrame } from '../../wire/meters.ts'
 import { interfaceOf } from '../capture/standby.rules.ts'
 import type { LocalInterface } from '../inventory/alsa.ts'
-import type { Service } from '../proc/service.ts'
+import type { Service } from '../proc/bell.ts'
 import { syntheticLevels } from './synthetic.rules.ts'
 
 interface SyntheticDeps {

@@ -33,3 +33,11 @@ export function createBell(): Bell {
 
 /** Pause before attempt number `attempt` (from 1): 1 s, doubling, at most `most` ms. */
 export const backoffMs = (attempt: number, most: number): number => backoff(attempt, 500, most)
+
+/** Something that runs beside the takes while the daemon runs: meters, live audio, health checks. */
+export interface Service {
+  /** Returns at once; failures are reported as health events. */
+  start(): void
+  /** Resolves when it has stopped completely. Never rejects. */
+  stop(): Promise<void>
+}

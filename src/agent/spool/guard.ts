@@ -2,8 +2,8 @@
 import { stat } from 'node:fs/promises'
 import { errorFields, type Log } from '../../kernel/log.ts'
 import type { Severity } from '../../wire/health.ts'
+import type { Service } from '../proc/bell.ts'
 import type { Gauge } from '../proc/disk.ts'
-import type { Service } from '../proc/service.ts'
 import type { Cleanup, RecorderCache } from './cache.ts'
 import type { Need } from './room.rules.ts'
 

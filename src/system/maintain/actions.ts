@@ -1,8 +1,13 @@
 // What each action does to the box. An action is done, or it ends with the box in service as it was.
+
+import * as fs from 'node:fs'
 import * as path from 'node:path'
+import { credentialName } from '../../kernel/settings.ts'
 import { version } from '../../kernel/version.ts'
 import { faultWords } from '../../kernel/words.ts'
 import type { MaintainRequest } from '../../wire/maintain.ts'
+import { writeEnvFile } from '../host/envfile.ts'
+import { replaceFile } from '../host/files.ts'
 import { PLACES, UNITS, USERS } from '../host/places.ts'
 import { run } from '../host/run.ts'
 import { link } from '../setup/journal.ts'
@@ -13,7 +18,6 @@ import { maintenanceError } from './error.ts'
 import { drop, fetchVersion, prune, resolve } from './release.ts'
 import { type Fault, rolledBack } from './rollback.rules.ts'
 import { replace, restart, untilOnline, withAgentHeld } from './service.ts'
-import { putToken, readToken, tokenInSettings } from './token.ts'
 import { beginTrial, endTrial } from './trial.ts'
 import { installKey, mayTrust, trustCa } from './trust.ts'
 
@@ -138,4 +142,32 @@ export async function smokeCheck(box: Box): Promise<void> {
   const ended = await run('runuser', args, { cwd: PLACES.agentHome, env, timeoutMs: 60_000 })
   box.say(ended.stdout.trimEnd())
   if (ended.code !== 0) throw maintenanceError('failed', `roomtone agent --print-inventory failed: ${lastWords(ended)}`)
+}
+
+// The node's token, where this box keeps it: in the settings, in a file they name, or as a credential of the service.
+
+const SETTING = 'SVC_CONTROLLER_TOKEN'
+const CREDENTIAL = path.join('/etc/credstore', credentialName(SETTING))
+const READABLE_BY_GROUP = 0o640
+
+const content = (file: string): string | undefined =>
+  fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim() || undefined : undefined
+
+/** What the agent uses: the settings come before the credential. Undefined when this box has none. */
+export function readToken(): string | undefined {
+  const { [SETTING]: token, [`${SETTING}_FILE`]: file } = settingsOf()
+  return token ?? content(file ?? CREDENTIAL)
+}
+
+/** As it stands in the settings or their file, so that it can be put back; undefined: there is none, or a credential. */
+export function tokenInSettings(): string | undefined {
+  const { [SETTING]: token, [`${SETTING}_FILE`]: file } = settingsOf()
+  return file === undefined ? token : content(file)
+}
+
+/** In its place, and nowhere else: two tokens are one too many. A credential stays, and counts again without this one. */
+export function putToken(token: string | undefined): void {
+  const file = settingsOf()[`${SETTING}_FILE`]
+  if (file === undefined) writeEnvFile(PLACES.agentSettings, { [SETTING]: token })
+  else replaceFile(file, token === undefined ? '' : `${token}\n`, READABLE_BY_GROUP)
 }

@@ -1,10 +1,10 @@
 import type { Outlets } from '../../kernel/logsink.ts'
 import { MAINTAIN_EXIT, type MaintainRequest } from '../../wire/maintain.ts'
+import * as host from '../host/lock.ts'
 import { activateToken, restartService, rotateTrust, smokeCheck, updateBinary } from './actions.ts'
 import { type Box, programInUse, settingsOf } from './box.ts'
 import { maintenanceError } from './error.ts'
 import { installDependencies, uninstall } from './install.ts'
-import { lock } from './lock.ts'
 import { parseRequest, readLine } from './request.ts'
 import { endTrial } from './trial.ts'
 
@@ -79,4 +79,15 @@ export async function main(args: string[], { stderr, stdout }: Outlets): Promise
   }
   await maintain({ say: (line) => stdout.write(`${line}\n`) })
   return MAINTAIN_EXIT.done
+}
+
+// One maintenance at a time.
+
+/** Holds `file` until `release` is called or this process is gone. @throws UserError when another has it, or it cannot be had */
+export async function lock(file: string): Promise<{ release: () => void }> {
+  const held = await host.lock(file).catch((e: Error) => {
+    throw maintenanceError('refused', e.message)
+  })
+  if (!held) throw maintenanceError('locked', 'Another maintenance run is in progress on this box.')
+  return held
 }

@@ -1,17 +1,19 @@
 // From the setup file to a node that is online: which entry, whether it may, and what is said when it does not come about.
 
+import * as fs from 'node:fs'
+import * as path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { UserError } from '../../kernel/fail.ts'
 import { NoAnswer } from '../../kernel/http.ts'
 import { isLoopback } from '../../kernel/loopback.ts'
 import type { SetupEntry, SetupFile } from '../../wire/provision.ts'
 import type { Controller } from '../host/ask.ts'
+import { replaceFile } from '../host/files.ts'
 import { PLACES } from '../host/places.ts'
 import type { HeldTakes } from '../host/takes.ts'
 import { type AgentSetup, JoinRefused, type SetupDone } from '../setup/options.ts'
 import type { Present } from './box.ts'
 import { type Box, called, candidates, spentWords } from './choose.rules.ts'
-import type { Outcome } from './status.ts'
 
 export interface BoxState {
   box: Box
@@ -184,3 +186,26 @@ const setupOf = (file: SetupFile, entry: SetupEntry, bootstrapToken: string | un
 type Optional = Pick<AgentSetup, 'alias' | 'bootstrapToken' | 'controllerCa' | 'room' | 'site'>
 const given = (fields: { [K in keyof Optional]: Optional[K] | undefined }): Optional =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+
+// What became of the last stick, for whoever looks at the box: no secrets, readable by everybody.
+
+export interface Outcome {
+  nodeId?: string
+  /**
+   * done: the box has joined; unchanged: it had joined with this stick before; refused: it will not, whoever tries again;
+   * failed: it may work another time.
+   */
+  result: 'done' | 'unchanged' | 'refused' | 'failed'
+  /** One sentence or more. */
+  words: string
+}
+
+/** Mode 0644, its directory open to look into. */
+export function writeStatus(file: string, at: string, outcome: Outcome): void {
+  const dir = path.dirname(file)
+  if (!fs.existsSync(dir)) {
+    fs.mkdirSync(dir, { recursive: true })
+    fs.chmodSync(dir, 0o755)
+  }
+  replaceFile(file, `${JSON.stringify({ at, ...outcome }, null, 2)}\n`, 0o644)
+}

@@ -16,11 +16,10 @@ import type { SetupParts } from '../setup/options.ts'
 import { mainPid } from '../setup/service.ts'
 import { onboardedAs, thisBox } from './box.ts'
 import { without } from './choose.rules.ts'
-import { type BoxState, type JoiningParts, joinBy } from './joining.ts'
+import { type BoxState, type JoiningParts, joinBy, type Outcome, writeStatus } from './joining.ts'
 import { readPermits } from './permits.ts'
 import { parseSetupFile } from './setupfile.rules.ts'
 import { type Source, sourceOf } from './source.ts'
-import { type Outcome, writeStatus } from './status.ts'
 import { type Errand, runErrand, STICK_FLAG } from './stick.ts'
 
 const HELP = `usage: roomtone provision --from PATH [--from PATH ...] [--wait SECONDS] [--discard] [--replace]

@@ -8,7 +8,6 @@ import { faultWords } from '../../kernel/words.ts'
 import { type BootstrapConfigRequest, SETUP_FILE, SETUP_LABEL, SetupFile } from '../../wire/provision.ts'
 import { ask } from '../host/ask.ts'
 import { replaceFile } from '../host/files.ts'
-import { isMountPoint } from '../host/mounts.ts'
 import { called } from './choose.rules.ts'
 import { readUsbConfig, type UsbConfig } from './config.ts'
 import { dataOf, withSession } from './session.ts'
@@ -115,4 +114,16 @@ export async function main(args: string[]): Promise<number> {
   if (config) await usbConfig(config)
   else process.stdout.write(HELP)
   return 0
+}
+
+/** In /proc/self/mountinfo blanks and the like are written as octal digits; proc_pid_mountinfo(5). */
+const unescaped = (text: string): string =>
+  text.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)))
+
+/** Whether something other than the system itself is mounted at this directory. Links are followed; false when nothing is there. */
+export function isMountPoint(dir: string): boolean {
+  const at = fs.existsSync(dir) ? fs.realpathSync(dir) : undefined
+  if (at === undefined || at === '/') return false
+  const lines = fs.readFileSync('/proc/self/mountinfo', 'latin1').split('\n')
+  return lines.some((line) => Buffer.from(unescaped(line.split(' ')[4] ?? ''), 'latin1').toString('utf8') === at)
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { faultOf, negotiated, overruns, rateGot } from '../../../src/agent/capture/faults.rules.ts'
-import { fillWords, shellWords } from '../../../src/agent/capture/words.rules.ts'
+import { fillWords, shellWords } from '../../../src/agent/capture/rights.rules.ts'
 
 test('a template is split as a shell splits', () => {
   assert.deepEqual(shellWords(`-D {device}  -f "a b" 'c "d"' e\\ f '' g"h"i`), [

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import * as os from 'node:os'
 import { test } from 'node:test'
 import { createLink, type LinkOptions } from '../../../src/agent/link/client.ts'
-import { guardUrl } from '../../../src/agent/link/guard.ts'
+import { guardUrl } from '../../../src/agent/link/http.ts'
 import { LinkError } from '../../../src/agent/link/link.ts'
 import { json, selfSigned, serve, tempDir } from '../server.ts'
 

@@ -3,7 +3,7 @@ import * as fs from 'node:fs'
 import * as os from 'node:os'
 import * as path from 'node:path'
 import { test } from 'node:test'
-import { isMountPoint } from '../../../src/system/host/mounts.ts'
+import { isMountPoint } from '../../../src/system/provision/usbconfig.ts'
 
 test('a mounted directory is known, through a link too; the system, a directory in it and nothing are none', () => {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'roomtone mounts-'))

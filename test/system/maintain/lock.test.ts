@@ -4,11 +4,11 @@ import { once } from 'node:events'
 import * as path from 'node:path'
 import { test } from 'node:test'
 import { UserError } from '../../../src/kernel/fail.ts'
-import { lock } from '../../../src/system/maintain/lock.ts'
+import { lock } from '../../../src/system/maintain/maintain.ts'
 import { tempDir } from '../../agent/server.ts'
 import { until } from '../../kit/whole.ts'
 
-const module_ = path.resolve(import.meta.dirname, '../../../src/system/maintain/lock.ts')
+const module_ = path.resolve(import.meta.dirname, '../../../src/system/maintain/maintain.ts')
 const taken = (e: unknown): boolean => e instanceof UserError && e.exitCode === 4
 const free = (file: string) => async () => {
   const mine = await lock(file).catch((e) => (taken(e) ? undefined : Promise.reject(e)))

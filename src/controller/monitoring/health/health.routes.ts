@@ -19,7 +19,7 @@ import type { Scope } from '../../http/scope.ts'
 import type { visibilities } from '../../http/visibility.ts'
 import type { HealthEvents } from './events.store.ts'
 import type { HealthStore } from './health.store.ts'
-import { blocked } from './lifecycle.rules.ts'
+import { blocked, correlationOf } from './lifecycle.rules.ts'
 
 interface HealthParts {
   events: HealthEvents
@@ -146,14 +146,6 @@ export const healthRoutes = ({ events, health, visibility, scope }: HealthParts)
     },
   }),
 ]
-
-/** What ties the audit rows of an event to what it speaks of. */
-const correlationOf = ({ id, nodeId, recordingId, scheduleId }: HealthEvent): Record<string, string> => ({
-  healthEventId: id,
-  ...(nodeId ? { nodeId } : {}),
-  ...(recordingId ? { recordingId } : {}),
-  ...(scheduleId ? { scheduleId } : {}),
-})
 
 type References = Partial<Record<'nodeId' | 'recordingId' | 'scheduleId', string | undefined>>
 

@@ -66,3 +66,11 @@ export const lastSeq = (at: string): number => firstSeq(at) + SLOTS - 1
 /** Where an event stands in the order of opening, then id: ten bits of its UUID decide within a millisecond. */
 export const seqOf = (openedAt: string, id: string): number =>
   firstSeq(openedAt) + (Number.parseInt(id.slice(0, 3), 16) >> 2 || 0)
+
+/** What ties the audit rows of a health event to what it is about. */
+export const correlationOf = ({ id, nodeId, recordingId, scheduleId }: HealthEvent): Record<string, string> => ({
+  healthEventId: id,
+  ...(nodeId ? { nodeId } : {}),
+  ...(recordingId ? { recordingId } : {}),
+  ...(scheduleId ? { scheduleId } : {}),
+})

@@ -2,6 +2,7 @@ import type { HealthEvent, Severity } from '../../../wire/health.ts'
 import type { Audit } from '../../http/audit.ts'
 import { systemActor } from '../../http/principal.ts'
 import type { HealthStore } from '../health/health.store.ts'
+import { correlationOf } from '../health/lifecycle.rules.ts'
 
 /** What an alarm is about. */
 export interface Subject {
@@ -117,10 +118,3 @@ export function alarms(health: HealthStore, audit: Audit) {
 export type Alarms = ReturnType<typeof alarms>
 
 const numberOf = (value: unknown): number => (typeof value === 'number' ? value : 0)
-
-const correlationOf = ({ id, nodeId, recordingId, scheduleId }: HealthEvent): Record<string, string> => ({
-  healthEventId: id,
-  ...(nodeId ? { nodeId } : {}),
-  ...(recordingId ? { recordingId } : {}),
-  ...(scheduleId ? { scheduleId } : {}),
-})

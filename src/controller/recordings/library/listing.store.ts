@@ -1,5 +1,5 @@
 import { folded } from '../../../kernel/fold.ts'
-import type { RecordingFilters } from '../../../wire/recordings.ts'
+import type { Recording, RecordingFilters } from '../../../wire/recordings.ts'
 import type { Visibility } from '../../http/visibility.ts'
 import type { Db, SqlValue } from '../../store/db.ts'
 import { COUNT_LIMIT, type Condition, Lister } from '../../store/filter.ts'
@@ -13,7 +13,7 @@ import {
 } from './counts.store.ts'
 import { listFilters, type Residual } from './listfilters.store.ts'
 import { merges, ORDERINGS, type Ordering, orderingOf, orderSql, SMALL_SET } from './listing.rules.ts'
-import type { SearchStore } from './search.store.ts'
+import { gramQuery, gramsOf, searchText } from './search.rules.ts'
 
 /** Rows of one page by `seq`, and how many there are; a total that is not exact is a lower bound. */
 interface Paged {
@@ -280,3 +280,35 @@ function walkOf(db: Db, order: Ordering) {
     },
   }
 }
+
+type Searched = Pick<Recording, 'folder' | 'id' | 'name' | 'notes' | 'tags' | 'transcriptSnippets' | 'uploadPolicyIds'>
+
+/** The full-text index: call `put` in the transaction of every write that changes a recording's words. */
+export function searchStore(db: Db) {
+  const seqOf = db.stmt<{ id: string }, { seq: number }>(`SELECT seq FROM recordings WHERE id = @id`)
+  const write = db.stmt<{ seq: number; text: string }>(
+    `INSERT INTO recording_texts (seq, text) VALUES (@seq, @text) ON CONFLICT DO UPDATE SET text = excluded.text`,
+  )
+  const forget = db.stmt<{ seq: number }>(`DELETE FROM recording_grams WHERE rowid = @seq`)
+  const index = db.stmt<{ seq: number; grams: string }>(
+    `INSERT INTO recording_grams (rowid, grams) VALUES (@seq, @grams)`,
+  )
+  const likely = db.stmt<{ query: string; most: number }, { seq: number }>(
+    `SELECT rowid AS seq FROM recording_grams WHERE recording_grams MATCH @query LIMIT @most`,
+  )
+  return {
+    put(recording: Searched): void {
+      const seq = seqOf.get({ id: recording.id })?.seq
+      if (seq === undefined) return
+      const { folder, id, name, notes, tags, transcriptSnippets = [], uploadPolicyIds } = recording
+      const text = searchText([name, folder, notes, ...tags, ...transcriptSnippets, ...uploadPolicyIds, id])
+      write.run({ seq, text })
+      forget.run({ seq })
+      index.run({ seq, grams: gramsOf(text) })
+    },
+    /** At most `most` recordings that have all grams of these folded texts: a superset of those that contain them. */
+    likely: (texts: readonly string[], most: number): number[] =>
+      likely.all({ query: gramQuery(texts), most }).map((row) => row.seq),
+  }
+}
+export type SearchStore = ReturnType<typeof searchStore>

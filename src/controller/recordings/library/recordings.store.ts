@@ -6,9 +6,8 @@ import { Lister, present } from '../../store/filter.ts'
 import { recordingCounts } from './counts.store.ts'
 import { facetStore } from './facets.store.ts'
 import { SMALL_SET } from './listing.rules.ts'
-import { listingStore } from './listing.store.ts'
+import { listingStore, type SearchStore, searchStore } from './listing.store.ts'
 import { chosenFile, distinctTags, isActive, type StoredRendition, settledStatus } from './recordings.rules.ts'
-import { type SearchStore, searchStore } from './search.store.ts'
 
 export interface NewRecording {
   folder: string
