@@ -28,7 +28,10 @@ const ready = () => box.until('the controller', 'curl -fsS http://localhost:8787
 test('verbs find the installed controller, and leave nothing there that is not its own', { skip }, async () => {
   assert.match(await box.must('roomtone user list'), /^admin@roomtone\.local\towner/m)
   assert.match(await box.must('roomtone check --deep'), /The database is whole/)
-  assert.match(await box.must('roomtone user add ann@example.org', { input: 'correct horse\n' }), /is made, as owner/)
+  assert.match(
+    await box.must('roomtone user add ann@example.org', { input: 'correct horse\n' }),
+    /was created, as owner/,
+  )
   assert.match(await box.must('roomtone backup /root/backup --takes --key'), /: database \d+(\.\d)? [KM]iB, checked\./)
   assert.match(await box.must('roomtone backup /root/one.db'), /: \d+(\.\d)? [KM]iB, checked\./)
   assert.equal(await box.must('stat -c %U /root/backup/roomtone.db /root/one.db'), 'root\nroot\n')

@@ -22,15 +22,15 @@ interface Parts extends StoreUploadParts {
   uploadLock: KeyedLock
 }
 
-/** Unfinished uploads that are kept of one job: a recorder sends one after the other. */
+/** Unfinished uploads kept per recording; a recorder sends one after the other. */
 const MAX_UNFINISHED = 8
-/** Uploads at once of one node: a recorder has two. */
+/** Concurrent uploads of one node; a recorder uses two. */
 const MAX_CONCURRENT = 32
 
 const target = (p: { id: string }) => ({ type: 'recording', id: p.id })
 const agent = { auth: 'node', permission: 'recording:control', target, query: CacheFileQuery } as const
 
-/** Custody of audio: once the 201 has left, file and row are on disk (ADR-0010). */
+/** Uploads of takes. Before the 201 is sent, file and row are on disk (ADR-0010). */
 export const cacheFileRoutes = (parts: Parts): AnyRoute[] => {
   const places = new ConcurrencyLimit(MAX_CONCURRENT)
   return [attachRoute(parts, places), offsetRoute(parts)]
@@ -64,7 +64,7 @@ const tooManyUploads = (): Fail =>
     headers: { 'retry-after': '5' },
   })
 
-/** HEAD arrives here: how much of an interrupted upload is kept. */
+/** Answers HEAD, too: how much of an interrupted upload is kept. */
 const offsetRoute = (parts: Parts): AnyRoute =>
   flow({
     method: 'GET',
@@ -87,7 +87,7 @@ const offsetRoute = (parts: Parts): AnyRoute =>
 
 const lockKey = (u: Upload): string => `${u.recordingId} ${u.rendition} ${u.chunk?.index ?? 'whole'}`
 
-/** Everything that can be refused before the first byte is read, in the contract's order. `kept`: about a part that is kept. */
+/** All checks that need no byte of the body, in the contract's order. `kept`: the request is about a kept part. */
 function acceptUpload(
   parts: Parts,
   id: string,
@@ -108,7 +108,7 @@ function acceptUpload(
   const slot = [recording.id, rendition, ...(chunk ? [chunk.index] : []), job.id].join('.')
   const name = kept || announced.resumable ? slot : parts.ids.uuid()
   const part = path.join(parts.takes, INCOMING, `${name}.part`)
-  return { alone: isAlone(job, announced.told), announced, chunk, nodeId, part, recordingId: id, rendition }
+  return { alone: isAlone(job, announced.reported), announced, chunk, nodeId, part, recordingId: id, rendition }
 }
 
 async function receiveUpload(parts: Parts, upload: Upload, request: Incoming, commit: Commit) {
@@ -130,7 +130,7 @@ async function receiveUpload(parts: Parts, upload: Upload, request: Incoming, co
       disk: diskSpace,
     })
     if (resumable && !resumable.complete) return partKept(got)
-    // Deleted meanwhile, and what had arrived with it.
+    // The recording may have been deleted meanwhile, and the received part with it.
     ownRecording(parts, upload.recordingId, upload.nodeId)
     checkReceived(got, upload.announced.digest, resumable?.total)
     return await storeUpload(parts, { ...upload, codec: await codecOf(upload.part) }, got, commit)
@@ -142,12 +142,12 @@ async function receiveUpload(parts: Parts, upload: Upload, request: Incoming, co
   }
 }
 
-// A part whose bytes are wrong is of no use to a resumed upload; one that merely broke off is.
+// A part with wrong bytes cannot be resumed; one that merely broke off can.
 const isUnusable = (e: unknown): boolean =>
   e instanceof Fail &&
   ['digest_mismatch', 'empty_file', 'file_too_large', 'incomplete_file', 'unsupported_audio'].includes(e.reason)
 
-/** What the file is, whatever its name says: programs read it as that and nothing else. @throws Fail 415. */
+/** The codec by content, whatever the name says: programs later read the file as that. @throws Fail 415. */
 async function codecOf(part: string): Promise<Codec> {
   const codec = await formatOf(part)
   if (codec) return codec
@@ -156,7 +156,7 @@ async function codecOf(part: string): Promise<Codec> {
   })
 }
 
-/** @throws Fail 429 for one more unfinished upload than are kept; those that are there go on. */
+/** @throws Fail 429 for a new upload when too many are unfinished; those may continue. */
 async function checkParts({ takes }: Parts, { part, recordingId }: Upload): Promise<void> {
   const own = path.basename(part)
   const ofJob = `.${own.split('.').at(-2)}.part`

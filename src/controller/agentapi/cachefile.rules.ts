@@ -7,7 +7,7 @@ import type { Incoming } from '../http/route.ts'
 import { endedByLease } from '../recordings/jobs/jobs.rules.ts'
 import { parseDetails, type ReceivedDetails } from '../recordings/library/renditions.rules.ts'
 
-/** What an upload says of itself, read before its first byte. */
+/** The headers of an upload, read before its first byte. */
 export interface Announcement {
   /** Expected SHA-256 of the whole file, base64 (RFC 9530). */
   digest: string | undefined
@@ -19,7 +19,7 @@ export interface Announcement {
   length: number | undefined
   /** Present when the sender speaks the resumable protocol. */
   resumable: { complete: boolean; offset: number; total: number | undefined } | undefined
-  told: ReceivedDetails
+  reported: ReceivedDetails
 }
 
 const wholeNumber = (value: string | undefined): number | undefined =>
@@ -37,7 +37,7 @@ export function readAnnouncement(request: Incoming): Announcement {
     jobId: request.header(HEADERS.jobId)?.trim() || undefined,
     length: wholeNumber(request.header('content-length')),
     resumable: resumableOf(request),
-    told: parseDetails(request.header(HEADERS.details)),
+    reported: parseDetails(request.header(HEADERS.details)),
   }
 }
 
@@ -105,7 +105,7 @@ export function owningJob(
 const denied = (words: string): Fail => new Fail(403, 'recording_job_scope_denied', words, { outcome: 'denied' })
 
 /**
- * A take that comes late must not replace the audio of the job that was started in its place.
+ * A late take must not replace the audio of the retry that was started in its place.
  * @throws Fail 409 `superseded_by_retry`: the recorder keeps its file.
  */
 export function checkSuperseded(job: Job, jobs: readonly Job[], files: readonly { jobId: string | null }[]): void {
@@ -122,12 +122,12 @@ interface FileFacts {
   sizeBytes: number
 }
 
-/** How long a recorder may send another file for a take it has finished. */
+/** How long a recorder may replace the file of a finished take. */
 const CORRECTABLE_SECONDS = 24 * 3600
 
 /**
- * A repeat replaces a file (docs/contract/uploads.md: Order of checks), but a finished take is not given up for a fragment of
- * it, nor a day later for other bytes at all: a recorder that was taken over must not rewrite what was said.
+ * A repeated upload replaces a file (docs/contract/uploads.md: Order of checks), but a finished take is never replaced by a
+ * fragment, and after a day not by any other bytes: a compromised recorder must not rewrite old takes.
  * @throws Fail 409 `take_already_stored`: both sides keep what they have.
  */
 export function checkReplacement(job: Job, stored: FileFacts, sent: FileFacts, now: string): void {
@@ -142,7 +142,7 @@ export function checkReplacement(job: Job, stored: FileFacts, sent: FileFacts, n
 }
 
 /**
- * A finished take is played from the file that finished it: beside that one only a master may come.
+ * A finished take is played from the file that finished it: after that only a raw master is accepted.
  * @throws Fail 409 `take_already_stored`.
  */
 export function checkOtherRenditions(job: Job, others: readonly { rendition: string }[], rendition: string): void {
@@ -154,7 +154,7 @@ export function checkOtherRenditions(job: Job, others: readonly { rendition: str
 }
 
 /**
- * A take that came in chunks is not given up for one file that holds less than half of them.
+ * A take stored in chunks is not replaced by a single file with less than half of their bytes.
  * @throws Fail 409 `take_already_stored`.
  */
 export function checkAgainstChunks(chunkBytes: number, sizeBytes: number): void {

@@ -20,13 +20,13 @@ interface Parts {
   service: RecordingsApi['jobService']
 }
 
-/** What a recorder can capture with, as it says itself. */
+/** What a recorder can capture with, as it reports. */
 type ClaimRequest = Parameters<RecordingsApi['claims']['peek']>[1]
 
 type Claimed = Done<Job | Job[] | null>
 const nothing: Claimed = { data: null, status: 204, changed: false }
 
-/** How an agent finds, holds and ends its jobs (docs/contract/agent.md: Jobs and claims). */
+/** How an agent finds, claims, renews and ends its jobs (docs/contract/agent.md: Jobs and claims). */
 export const jobAgentRoutes = (parts: Parts): AnyRoute[] => [
   peekRoute(parts),
   claimRoute(parts, 'claim-next', 'recording_jobs.claim_next', false),
@@ -37,7 +37,7 @@ export const jobAgentRoutes = (parts: Parts): AnyRoute[] => [
   terminalRoute(parts, 'failed'),
 ]
 
-/** Waits for a job: until there may be one, or until a device is free that one waits for. */
+/** Waits for a job: until there may be one, or until the device that a waiting job needs is free. */
 const waitForJob = (
   { claims, clock, notifier }: Parts,
   nodeId: string,
@@ -74,7 +74,7 @@ const claimRoute = (parts: Parts, name: 'claim-next' | 'claim-next-group', actio
     action,
     audit: 'telemetry',
     query: WaitQuery,
-    // Other agents send anything or nothing here: what is not ours is ignored.
+    // Other agents send anything or nothing here: an unknown body is ignored.
     body: Claim.catch({}),
     run: async ({ params: { id }, query, body, request }, commit): Promise<Claimed> => {
       const { claims, notifier, service } = parts
@@ -99,7 +99,7 @@ const claimRoute = (parts: Parts, name: 'claim-next' | 'claim-next-group', actio
     },
   })
 
-// The job's own node only: another node's credential is told nothing of it.
+// Only for the job's own node: other nodes must not learn anything about it.
 function ownJob(jobs: RecordingsApi['jobs'], id: string, nodeId: string): Job {
   const job = jobs.get(id)
   if (job.nodeId !== nodeId)
@@ -136,8 +136,8 @@ const ownJobRoutes = ({ claims, jobs, service }: Parts): AnyRoute[] => [
 ]
 
 /**
- * Renews the lease. With `waitSeconds` the answer, not the renewal, waits until somebody wants the job to end: an agent
- * hears of a stop at once.
+ * Renews the lease at once. With `waitSeconds` only the answer waits until the job is to be stopped, so that an agent learns
+ * of a stop immediately.
  */
 const heartbeatRoute = ({ jobs, leases, notifier }: Parts): AnyRoute =>
   flow({
@@ -148,7 +148,7 @@ const heartbeatRoute = ({ jobs, leases, notifier }: Parts): AnyRoute =>
     action: 'recording_jobs.heartbeat',
     audit: 'telemetry',
     query: WaitQuery,
-    // What cannot be read of it must not cost the lease.
+    // An unreadable body must not cost the lease.
     body: JobHeartbeat.catch({}),
     run: async ({ params: { id }, query, body, principal, request }, commit) => {
       const renewed = await commit((now) => {
@@ -166,7 +166,7 @@ const heartbeatRoute = ({ jobs, leases, notifier }: Parts): AnyRoute =>
     },
   })
 
-/** The reason an agent gives, as text that is fit to be stored. That a lease ran out is the controller's to say. */
+/** The reason an agent gives, cleaned for storage. Only the controller may say that a lease expired. */
 function reasonOf(request: Incoming, fallback: string): string {
   const given = (request.header(HEADERS.reason) ?? '')
     .replace(/\p{Cc}/gu, ' ')

@@ -12,7 +12,7 @@ interface Parts {
   chunks: LiveApi['chunks']
 }
 
-/** Live audio as an agent sends it (docs/contract/listening.md: Chunks): telemetry, the last seconds in memory. */
+/** Live audio from agents (docs/contract/listening.md: Chunks): telemetry, of which the last seconds are kept in memory. */
 export const listenAgentRoutes = ({ chunks, notifier }: Parts): AnyRoute[] => [
   flow({
     method: 'POST',
@@ -42,7 +42,7 @@ export const listenAgentRoutes = ({ chunks, notifier }: Parts): AnyRoute[] => [
   }),
 ]
 
-// By their meaning: an issue names the header's purpose, not its spelling.
+// Keys are the headers' purposes: issues name those instead of the header names.
 function headersOf(request: Incoming): ChunkHeaders {
   const contentType = request.header('content-type')?.split(';')[0]?.trim().toLowerCase()
   const capturedAt = request.header(HEADERS.capturedAt)
@@ -65,7 +65,7 @@ async function received(request: Incoming): Promise<Uint8Array> {
   return audio
 }
 
-/** Levels as an agent measures them (docs/contract/agent.md: Meters): telemetry, kept in memory. */
+/** Levels measured by agents (docs/contract/agent.md: Meters): telemetry, kept in memory. */
 export const meterAgentRoutes = (meters: LiveApi['meters'], layouts: LiveApi['layouts']): AnyRoute[] => [
   route({
     method: 'POST',
@@ -81,7 +81,7 @@ export const meterAgentRoutes = (meters: LiveApi['meters'], layouts: LiveApi['la
     run: ({ params: { id }, body, now }) => {
       if (body.nodeId !== id)
         throw new Fail(403, 'node_scope_denied', 'Meter frame node mismatch', { outcome: 'denied' })
-      // A device the node has not told of yet keeps the name it came with; only full authority over the node sees it.
+      // A device that is not in the inventory yet keeps its sent name; only callers with the whole node in scope see it.
       const frame = { ...body, interfaceId: layouts.interfaceId(id, body.interfaceId) ?? body.interfaceId }
       meters.put(id, frame, now)
       return { data: { frame, receivedAt: now }, changed: false }

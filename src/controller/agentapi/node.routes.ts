@@ -30,18 +30,18 @@ interface Parts {
   reconcile: FleetApi['reconcile']
 }
 
-// An event's details are as long as a person's; around them stand ids and a type.
+// Details have the same limit as in events of people; ids and a type come on top.
 const EVENT_LIMIT = LONGEST_DETAILS + 32 * 1024
 const EVENTS_PER_MINUTE = 120
-/** Of one node. Devices come and go by hand, and a recorder tells of a change only; a refused one costs as much as another. */
+/** Per node. Devices are plugged by hand and a recorder sends only changes; a refused inventory costs as much as another. */
 const INVENTORIES_PER_MINUTE = 12
-/** Of one node: what its heartbeats changed beyond that is one of the counted ones. */
+/** Per node: further changes by heartbeats are only counted. */
 const AUDITED_HEARTBEATS_PER_MINUTE = 60
 
 const detailsTooLong = (): Fail =>
   new Fail(413, 'payload_too_large', `The details are longer than ${LONGEST_DETAILS} characters`)
 
-/** Whether a changed heartbeat of a node gets a row of its own. */
+/** Whether a heartbeat that changed something gets a row of its own. */
 function heartbeatAuditBudget(clock: Clock): (nodeId: string) => boolean {
   const beats = limiter(AUDITED_HEARTBEATS_PER_MINUTE, 60)
   return (nodeId) => {
@@ -51,7 +51,7 @@ function heartbeatAuditBudget(clock: Clock): (nodeId: string) => boolean {
   }
 }
 
-/** What an agent says of its node and asks about it. */
+/** Heartbeats, inventories, health events and config of a node. */
 export const nodeAgentRoutes = (parts: Parts): AnyRoute[] => {
   const { captureEvents, clock, events, nodes, provenance, reconcile } = parts
   const mayAudit = heartbeatAuditBudget(clock)
@@ -131,8 +131,8 @@ export const nodeAgentRoutes = (parts: Parts): AnyRoute[] => {
 }
 
 /**
- * What the node shall do. With `If-None-Match` and `waitSeconds` it answers as soon as the config is another one: an
- * agent hears at once that somebody listens.
+ * The config of a node. With `If-None-Match` and `waitSeconds` it answers as soon as the config differs: an agent learns at
+ * once that somebody listens.
  */
 const configRoute = ({ clock, listeners, nodes, notifier, policies }: Parts): AnyRoute =>
   flow({
@@ -176,7 +176,7 @@ const withEtag = (data: NodeConfig): Tagged => {
   return { data, etag: `"${digest.slice(0, 22)}"` }
 }
 
-// A node speaks of its own recordings and schedules only (docs/contract/agent.md: Health events).
+// A node may report only on its own recordings and schedules (docs/contract/agent.md: Health events).
 function mustOwn(provenance: ProvenanceStore, nodeId: string, { recordingId, scheduleId }: AgentHealthEvent): void {
   const named = [
     ['recording', recordingId],

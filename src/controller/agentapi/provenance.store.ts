@@ -1,6 +1,6 @@
 import type { Db } from '../store/db.ts'
 
-/** The small question of the agent routes: whose is it? */
+/** Which node a recording or schedule belongs to. */
 export function provenanceStore(db: Db) {
   const owner = {
     recording: db.stmt<{ id: string }, { nodeId: string | null }>(

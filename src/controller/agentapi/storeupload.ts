@@ -38,10 +38,10 @@ export interface StoreUploadParts {
 }
 
 export interface Upload {
-  /** Whether a raw file is the take itself: nothing enhanced is to come beside it. */
+  /** Whether a raw file is the take itself: no enhanced file will follow. */
   alone: boolean
   announced: Announcement
-  /** Which piece of the take it is; undefined: all of it. */
+  /** Which chunk of the take it is; undefined for a whole take. */
   chunk: { index: number; total: number | undefined } | undefined
   nodeId: string
   part: string
@@ -49,9 +49,9 @@ export interface Upload {
   rendition: StoredRendition
 }
 
-/** An upload that is whole. */
+/** A complete upload. */
 interface Arrived extends Upload {
-  /** By its first bytes. */
+  /** Detected from its first bytes. */
   codec: Codec
 }
 
@@ -73,7 +73,7 @@ export function ownRecording({ recordings }: StoreUploadParts, id: string, nodeI
   throw new Fail(403, 'node_scope_denied', 'Node credential cannot access this recording', { outcome: 'denied' })
 }
 
-/** The job this upload belongs to; asked again when the file has arrived, for much may happen meanwhile. */
+/** The job this upload belongs to; checked again when the file has arrived, because the job may have ended meanwhile. */
 export function acceptable(parts: StoreUploadParts, recording: Recording, { chunked, jobId, nodeId }: Asked): Job {
   const { chunks, jobs, recordings } = parts
   const own = jobs.ofRecording(recording.id)
@@ -86,13 +86,13 @@ export function acceptable(parts: StoreUploadParts, recording: Recording, { chun
 }
 
 /**
- * A raw file is supplementary beside an enhanced one only (docs/contract/recordings.md: States of a recording). `told`: the sender says why there
- * is none.
+ * Whether no enhanced file comes with a raw one, which then is the take itself (docs/contract/recordings.md: States of a
+ * recording): none was ordered, or the sender reports why it failed.
  */
 export const isAlone = ({ command }: Job, { details }: ReceivedDetails): boolean =>
   !enhances(command.enhancement) || details?.enhancementFailure !== undefined
 
-/** As what it is filed: chunks of a take that has nothing but raw ones are its chunks, and are joined and sent as such. */
+/** The stored rendition: raw chunks of a take without enhanced ones are the take, and are joined and uploaded as such. */
 function renditionOf(parts: StoreUploadParts, upload: Upload, got: Received): StoredRendition {
   const { alone, chunk, rendition } = upload
   if (!alone || !chunk || rendition !== 'raw') return rendition
@@ -101,7 +101,7 @@ function renditionOf(parts: StoreUploadParts, upload: Upload, got: Received): St
   return own ? 'primary' : 'raw'
 }
 
-/** Puts a received file in its place and files it; what is not filed leaves nothing behind. */
+/** Moves a received file to its place and writes its row; removes it again when the write fails. */
 export async function storeUpload(
   parts: StoreUploadParts,
   arrived: Arrived,
@@ -122,7 +122,7 @@ export async function storeUpload(
     )
     return done
   } finally {
-    // Not attached, so nobody knows the file: it must not stay.
+    // Without a row nobody knows the file: it must not stay.
     if (!stored(parts, upload).some((row) => row.path === file)) await removeFiles(takes, [file])
     paths.release(file)
   }
@@ -130,13 +130,13 @@ export async function storeUpload(
 
 const checksumOf = ({ sha256 }: Received): string => `sha256:${sha256}`
 
-/** The files beside which the new one is stored. */
+/** The files already stored of the same take or chunk. */
 const stored = ({ chunks, recordings }: StoreUploadParts, { chunk, recordingId }: Upload) =>
   chunk ? chunks.files(recordingId).filter((file) => file.index === chunk.index) : recordings.files(recordingId)
 
 /**
- * `ad-hoc/<id>.<ext>`, or with a part of the checksum where that name is taken: no file is ever overwritten, but by its
- * own bytes: a sender that never heard our 201 comes again, and a crash between commit and unlink must leave no second file.
+ * `ad-hoc/<id>.<ext>`, or with a part of the checksum when that name is taken. A file is only ever overwritten by the same
+ * bytes: a sender that missed our 201 repeats, and a crash between commit and unlink must leave no second file.
  */
 function claimed(parts: StoreUploadParts, upload: Arrived, got: Received): string {
   const { chunk, codec, recordingId, rendition } = upload
@@ -159,7 +159,7 @@ function attach(parts: StoreUploadParts, upload: Arrived, got: Received, file: s
   const known = stored(parts, upload)
   const same = known.find((row) => row.rendition === upload.rendition)
   if (same) checkReplacement(job, same, { checksum: checksumOf(got), sizeBytes: got.size }, now)
-  // A chunk that is played may come after its master: its neighbour has completed the job.
+  // A playable chunk may arrive after its raw one, when another chunk has completed the job already.
   else checkOtherRenditions(job, chunk ? known.filter((row) => row.rendition !== 'raw') : known, upload.rendition)
   const described: StoredFile = {
     cachePath: file,
@@ -186,7 +186,7 @@ function attach(parts: StoreUploadParts, upload: Arrived, got: Received, file: s
       details: {
         ...described,
         ...(chunk ? { chunkIndex: chunk.index } : {}),
-        ...(announced.told.fault ? { renditionDetails: announced.told.fault } : {}),
+        ...(announced.reported.fault ? { renditionDetails: announced.reported.fault } : {}),
         rendition: upload.rendition,
         jobStatus: parts.jobs.get(job.id).status,
         ...(late && completed ? { lateDelivery: true, endedAs: job.failureReason } : {}),
@@ -205,7 +205,7 @@ interface Filed {
 /** The row of a stored file, whole take or chunk. */
 const rowOf = <F extends StoredFile>(file: F, { announced, recordingId, rendition }: Upload, job: Job) => ({
   checksum: file.checksum,
-  details: announced.told.details,
+  details: announced.reported.details,
   durationSeconds: file.durationSeconds as F['durationSeconds'],
   jobId: job.id,
   mimeType: file.mimeType,
@@ -236,12 +236,12 @@ function attachWhole(
     checkAgainstChunks(chunks.bytes(recordingId), file.size)
     parts.service.complete(job, now)
     recordings.lengthen(recordingId, durationSeconds, now)
-    // The same bytes again change nothing of a take that is secured.
+    // A repetition of the same bytes does not change a secured take.
     if (!repeated || !isSecured(before.status)) recordings.settle(recordingId, 'cached', now)
     chunks.whole(recordingId, now)
   }
   const items = queued(parts, recordingId, now, completed ? undefined : 'master')
-  // The answer to a master tells of no items (ADR-0023); the queue does.
+  // The answer to a raw master lists no items (ADR-0023); the queue does.
   return { answer: { file, uploadQueueItems: completed ? items : [] }, completed, replaced }
 }
 
@@ -261,7 +261,7 @@ function attachChunk(
   const known = chunks.get(recordingId, index)
   const set = chunks.find(recordingId)
   if (set) checkOpen(set, Math.max(index, total ?? 0))
-  // It comes again long after it was joined: the sender may forget it, and so may we.
+  // A repetition long after the join: accepted, so that the sender forgets it, but not stored again.
   if (known && isReleased(set, index, rendition))
     return { answer: { chunk: known, file, uploadQueueItems: [] }, completed: false, replaced: undefined }
   const { cachePath: path, checksum } = file
@@ -274,7 +274,7 @@ function attachChunk(
   if (completed) parts.service.complete(job, now)
   if (played) {
     settle(parts, recordingId, fresh, now)
-    // What came whole is what is played, as long as it is.
+    // Once a whole file has arrived, that one is played and has the length.
     if (!chunks.find(recordingId)?.wholeAt) recordings.lengthen(recordingId, chunks.seconds(recordingId), now)
   }
   chunks.schedule(recordingId, now)
@@ -283,7 +283,7 @@ function attachChunk(
   return { answer: { chunk, file, uploadQueueItems }, completed, replaced }
 }
 
-/** What a take in chunks has become: whole, or with holes once its job has ended; a repetition changes nothing. */
+/** Settles a chunked take: complete, or with gaps once its job has ended; a repetition changes nothing. */
 function settle({ chunks, recordings }: StoreUploadParts, recordingId: string, fresh: boolean, now: string): void {
   const set = chunks.find(recordingId)
   if (!set?.ended) return
@@ -292,7 +292,7 @@ function settle({ chunks, recordings }: StoreUploadParts, recordingId: string, f
   recordings.settle(recordingId, isComplete(set) ? 'cached' : 'partial', now)
 }
 
-/** Tells of a file that can be sent; gives the uploads that were queued of it (docs/contract/uploads.md: Queue). */
+/** Announces a file that can be uploaded. @returns the uploads queued for it (docs/contract/uploads.md: Queue) */
 function queued(
   { events }: StoreUploadParts,
   recordingId: string,

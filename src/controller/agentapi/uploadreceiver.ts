@@ -6,9 +6,9 @@ import { faultWords } from '../../kernel/words.ts'
 import type { DiskSpace } from '../http/diskspace.ts'
 import { checkSize } from './cachefile.rules.ts'
 
-/** Bytes written at once: large enough that the thread pool is not the cost, small enough to stay flat in memory. */
+/** Bytes per write: large enough to make the thread pool's overhead small, small enough to stay flat in memory. */
 const BATCH = 1024 * 1024
-/** Written bytes are pushed to the disk in steps while more arrive, so that the last sync is short. */
+/** Written bytes are synced in steps while more arrive, so that the last sync is short. */
 const SYNC_EVERY = 64 * 1024 * 1024
 
 export interface Received {
@@ -17,15 +17,15 @@ export interface Received {
   size: number
 }
 
-/** What a sender must bring within a time of waiting for it. */
+/** The bytes a sender must deliver within a time of waiting for it. */
 interface MinimumRate {
   bytes: number
   ms: number
 }
 
 /**
- * A quarter of a kilobyte a second, over two minutes: a recorder behind the thinnest of lines is faster, and one that is cut
- * off goes on where it stopped. Only a sender that means to hold the connection is slower.
+ * A quarter of a kilobyte a second, over two minutes: a recorder on the slowest line is faster, and one that is cut off
+ * resumes. Only a sender that deliberately holds the connection is slower.
  */
 const MINIMUM_RATE: MinimumRate = { bytes: 32 * 1024, ms: 120_000 }
 
@@ -91,16 +91,16 @@ async function writeBody(
       await sink.take(chunk)
     }
   } finally {
-    // Also of a body that broke off: over a line that never lasts for a whole batch, an upload would never get on.
+    // Also for a body that broke off: on a line that drops before a batch is full, an upload would never progress.
     await sink.flush()
   }
   return size
 }
 
 /**
- * The body, as long as it is not `cancelled` (a sender that went silent must not hold up the one that took over) and comes
- * faster than `floor`; the time we take to write does not count. A promise of its own for each step: `Promise.race` with
- * one that never settles would keep every chunk until the end.
+ * The body, until it is `cancelled` (a silent sender must not block the one that took over) or slower than `floor`; our own
+ * time for writing does not count. Each step has its own promise: `Promise.race` with one that never settles would keep
+ * every chunk in memory until the end.
  */
 async function* withMinimumRate(
   body: AsyncIterable<Uint8Array>,
@@ -170,7 +170,7 @@ function batchWriter(handle: fs.FileHandle, start: number) {
     batch = []
     held = 0
     writing = writeAll(handle, chunks, at)
-    // Observed at the next step; a rejection in between must not count as unhandled.
+    // Awaited at the next step; a rejection before that must not count as unhandled.
     writing.catch(() => {})
     if (unsynced < SYNC_EVERY) return
     unsynced = 0
@@ -192,7 +192,7 @@ function batchWriter(handle: fs.FileHandle, start: number) {
   }
 }
 
-/** Gathered by the kernel: a copy of every batch would be garbage as large as the take. */
+/** `writev` instead of one concatenated buffer: a copy of every batch would be garbage as large as the take. */
 async function writeAll(handle: fs.FileHandle, chunks: Uint8Array[], position: number): Promise<void> {
   let left = chunks
   let at = position
@@ -209,15 +209,15 @@ async function writeAll(handle: fs.FileHandle, chunks: Uint8Array[], position: n
 }
 
 /**
- * Gives the memory of written chunks back now: it lies outside of the heap, where the collector, who sees only the small
- * objects before it, lets a hundred megabytes gather. A chunk that is part of something larger is left to the collector.
+ * Frees the memory of written chunks now: it is outside of the heap, and the garbage collector, which sees only the small
+ * wrapper objects, would let a hundred megabytes accumulate. A chunk that is part of a larger buffer is left to it.
  */
 function release(chunks: Uint8Array[]): void {
   for (const { buffer, byteLength } of chunks)
     if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
 }
 
-/** What is left of the chunks after a write that may have ended within one of them. */
+/** What remains of the chunks after a write that may have ended within one of them. */
 function remaining(chunks: Uint8Array[], written: number): Uint8Array[] {
   let first = 0
   let skip = written

@@ -13,7 +13,7 @@ import type { AuditStore } from './audit.store.ts'
 const PAGE = 100
 const FACETED = 500
 const read = { auth: 'user', permission: 'audit:read' } as const
-// No id, for one event too: which events a reader sees is decided event by event, not by a grant on its id.
+// Without an id even for a single event: what a reader may see follows from the event's target, not from a grant on its id.
 const events = () => ({ type: 'audit_event' })
 
 export const auditRoutes = (audit: AuditStore, visibility: ReturnType<typeof visibilities>): AnyRoute[] => {

@@ -4,14 +4,14 @@ import type { UserPrincipal } from '../http/principal.ts'
 import type { Cover, Visibility } from '../http/visibility.ts'
 import type { Condition } from '../store/filter.ts'
 
-/** What is granted and what is refused, apart: a row is judged by several views, and each needs both. */
+/** A caller's grants and refusals, separately: a row is judged by several views, and each needs both. */
 interface Sides {
   allow: Visibility
   deny: Visibility
   unrestricted: boolean
 }
 
-/** Takes a caller's reach apart. `allow` gives at most one condition per view, `deny` at most one negated. */
+/** Splits a caller's visibility. `allow` gives at most one condition per view, `deny` at most one negated. */
 export function sidesOf(
   visibility: (principal: UserPrincipal, permission: Permission) => Visibility,
   principal: UserPrincipal,
@@ -19,7 +19,7 @@ export function sidesOf(
 ): Sides {
   return {
     allow: visibility({ ...principal, deny: [] }, permission),
-    // Owners bypass what is granted: only the refusals are left.
+    // Owners need no grants: only the refusals remain.
     deny: visibility({ ...principal, roles: ['owner'] }, permission),
     unrestricted: visibility(principal, permission).unrestricted,
   }
@@ -69,7 +69,7 @@ const joined = (parts: Condition[], word: 'AND' | 'OR'): Condition => ({
   params: Object.assign({}, ...parts.map((c) => c.params)),
 })
 
-/** `own` binds the same names for every type: each gets its own here, and looks at the event's target. */
+/** `own` uses the same parameter names for every type: they are made unique here, and the condition is put on the target. */
 const ownOf = (visibility: Visibility, type: string): Condition[] =>
   visibility.own(type).map(({ sql, params }) => ({
     sql: sql.replace(/@(\w+)/g, `@$1_${type}`).replaceAll('x.id', 't.target_id'),
@@ -85,7 +85,7 @@ const negated = ({ sql, params }: Condition): Condition => ({ sql: `NOT (${sql})
 
 const typed = (type: string): Condition => ({ sql: `t.type = '${type}' AND t.target_id <> ''`, params: {} })
 
-/** A target that is gone is still in scope of a grant on itself. */
+/** A deleted target is still in scope of a grant on itself. */
 function typeReadable({ allow, deny }: Sides, type: string): Condition {
   const place = TARGET_LOOKUPS[type]
   const allowed = ownOf(allow, type)
@@ -98,11 +98,11 @@ function typeReadable({ allow, deny }: Sides, type: string): Condition {
   return joined([typed(type), ...(allowed.length > 0 ? [joined(allowed, 'OR')] : []), ...kept], 'AND')
 }
 
-/** What of the targets a reader may know. */
+/** Which targets a reader may see. */
 export interface Readable {
-  /** Whether nothing is refused: then what `granted` covers is what is in scope. */
+  /** Whether no refusals apply: then exactly what `granted` covers is in scope. */
   exact: boolean
-  /** Ids the grants cover; undefined for who bypasses them. */
+  /** Ids the grants cover; undefined for a caller who bypasses them. */
   granted: Cover | undefined
   /** On alias `t`: whether the target is of a scoped type and in the reader's scope. */
   inScope: Condition
@@ -122,12 +122,12 @@ export function readable(sides: Sides, reader: string): Readable | undefined {
   return { exact: sides.deny.unrestricted, granted: sides.allow.granted, inScope, reader }
 }
 
-// Who people are, and what holds for the whole controller: known to every auditor.
+// Accounts, and what concerns the whole controller: visible to every auditor.
 const UNSCOPED_TYPES: ReadonlySet<string> = new Set([
   ...['auth', 'controller', 'controller_settings', 'group', 'group_collection', 'session', 'session_collection'],
   ...['user', 'user_collection'],
 ])
-/** Rows of switchers are readable, but not their hosts and wiring: those are of who has all switchers. */
+/** Rows of switchers are readable, but their hosts and wiring only for callers who may see all switchers. */
 function isKnown({ granted }: Readable, { id, type }: AuditEvent['target']): boolean {
   if (type !== 'switcher') return id !== undefined
   return !granted || granted.every.has('*') || granted.every.has('switcher')
@@ -136,8 +136,8 @@ function isKnown({ granted }: Readable, { id, type }: AuditEvent['target']): boo
 const PUBLIC_DETAILS = ['method', 'path', 'requiredPermission', 'roles'] as const
 
 /**
- * A deed on many things at once has no target to judge it by: a reader within a scope learns that it was done, by whom
- * and how it ended, not to what. Their own deeds they know.
+ * An action on many things at once has no target to judge it by: a reader with a limited scope sees who did it and how it
+ * ended, not what it changed. Readers see all of their own actions.
  */
 export function redactedFor(readable: Readable | undefined, event: AuditEvent): AuditEvent {
   const { actor, after: _, before: __, correlationIds: ___, details, target, ...rest } = event
@@ -147,13 +147,13 @@ export function redactedFor(readable: Readable | undefined, event: AuditEvent): 
   return { ...rest, actor, details: Object.fromEntries(plain), target }
 }
 
-/** A way to targets: what follows FROM, with the target as alias `t`, and the ids (a JSON array, `@within`) it starts from. */
+/** A query for targets: the text after FROM, with the target as alias `t`, and the ids it starts from (`@within`, JSON). */
 export interface TargetQuery {
   from: string
   within: string
 }
 
-/** The targets in scope of what is granted, found without judging every target there is; some more than once. */
+/** Queries for the targets that the grants cover, without judging every target; some are found more than once. */
 export function targetQueries(granted: Cover): TargetQuery[] {
   const sets = {
     ...{ nodes: granted.nodes, rooms: granted.rooms, schedules: granted.schedules },
@@ -162,7 +162,7 @@ export function targetQueries(granted: Cover): TargetQuery[] {
   return SCOPED.flatMap((type) => {
     if (granted.every.has('*') || granted.every.has(type))
       return [{ from: `${TARGETS} WHERE ${typed(type).sql}`, within: '["*"]' }]
-    // From the ids granted to the targets, each step by its index: the planner is not asked.
+    // From the granted ids to the targets, each step by its index: CROSS JOIN fixes the order.
     const along = (way: string, ids: string): TargetQuery => ({
       from: `json_each(@within) w CROSS JOIN ${way} WHERE ${typed(type).sql}`,
       within: ids,

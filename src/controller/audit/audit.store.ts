@@ -54,9 +54,9 @@ export function auditStore(db: Db) {
       const { seqs, ...page }: Found = await search.page(filters, readable, limit, offset)
       return { ...page, events: read(seqs) }
     },
-    /** What there is to filter by, counted over the newest `most` that match. */
-    async facets(filters: AuditFilters, readable: Readable | undefined, most: number): Promise<AuditFacets> {
-      const { seqs } = await search.page(filters, readable, most, 0)
+    /** Values to filter by, counted over the newest `limit` matches. */
+    async facets(filters: AuditFilters, readable: Readable | undefined, limit: number): Promise<AuditFacets> {
+      const { seqs } = await search.page(filters, readable, limit, 0)
       const rows = kinds.all({ seqs: JSON.stringify(seqs) })
       const facet = (of: (row: KindRow) => string | null) => countValues(rows.map(of))
       return {
@@ -77,7 +77,7 @@ export function auditStore(db: Db) {
     *walk(filters: AuditFilters, readable: Readable | undefined, size: number): Generator<AuditEvent[]> {
       for (const seqs of search.walk(filters, readable)) yield* this.slices(seqs, size)
     },
-    /** Where the events with these ids are, for those that exist and may be read. */
+    /** Row numbers by id, of the events that exist and may be read. */
     locate: (ids: readonly string[], readable: Readable | undefined): Map<string, number> =>
       search.byIds(ids, readable),
     /** The events in this order, `size` at a time. */
@@ -89,7 +89,7 @@ export function auditStore(db: Db) {
 }
 export type AuditStore = ReturnType<typeof auditStore>
 
-/** Most frequent first, then by value; what is absent does not count. */
+/** Most frequent first, then by value; absent values are not counted. */
 function countValues(values: (string | null)[]): { count: number; value: string }[] {
   const counts = new Map<string, number>()
   for (const value of values) if (value) counts.set(value, (counts.get(value) ?? 0) + 1)

@@ -34,7 +34,7 @@ export function createAudit(base: Base, { callerLimits, clock }: Deps): Module {
       }),
     ],
     stop: async () => {
-      // Refusals that still wait to be written are counted, too.
+      // Refusals that are still queued must be counted first.
       await base.group.drain()
       writeFinalCounts(refusals, base.clock, log)
     },

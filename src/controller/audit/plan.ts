@@ -6,25 +6,25 @@ import { type Condition, contains, Lister, when } from '../store/filter.ts'
 import { type Readable, SCOPED_LIST, targetQueries } from './audit.rules.ts'
 import { targetFinder } from './targets.ts'
 
-/** Unix ms times `PLACES`, both ends included. */
+/** Unix ms times `ROWS_PER_MS`, both ends included. */
 export interface Span {
   since: number
   until: number
 }
 
-/** A way to the rows that does not walk through time: by pairs of kind and actor, by targets, or by both. */
+/** A way to the rows other than by time: by pairs of kind and actor (deeds), by targets, or by both. */
 export interface AccessPath {
   /** On alias `d`. */
   deeds: Condition[]
   targets: readonly number[]
 }
 
-/** A search with its words looked up. */
+/** A search whose filters have been looked up in the dictionaries. */
 export interface Plan {
   paths: AccessPath[]
-  /** Whether a test looks at the target itself, which costs. */
+  /** Whether a test reads the target itself, which is expensive. */
   judged: boolean
-  /** What a row must pass, on aliases `a` (row) and `d` (deed). */
+  /** Conditions on aliases `a` (row) and `d` (deed). */
   tests: Condition[]
   span: Span
 }
@@ -34,12 +34,12 @@ interface Kind {
   type: string
 }
 
-// More targets than this are tested one by one where they turn up.
+// More matching targets than this are not listed: each row's target is tested instead.
 const MAX_TARGETS = 2000
 const MAX_IN_SCOPE = 3000
 const MAX_PAIRS = 10_000
 const OPEN = `k.has_target = 0 OR k.target_type NOT IN (${SCOPED_LIST})`
-// All of time: the largest number that every part on the way holds exactly.
+// The end of time: the largest integer that JavaScript holds exactly.
 const MAX_TIME = 2 ** 53 - 1
 
 const among = (column: string, name: string): string => `${column} IN (SELECT value FROM json_each(@${name}))`
@@ -53,7 +53,7 @@ const anyOf = (conditions: Condition[]): Condition => ({
   sql: conditions.map((c) => `(${c.sql})`).join(' OR '),
   params: Object.assign({}, ...conditions.map((c) => c.params)),
 })
-/** The pairs looked up once, instead of one for every row. */
+/** Looks the pairs up once instead of once per row. */
 const byDeed = (conditions: Condition[]): Condition => ({
   sql: `a.deed IN (SELECT d.id FROM audit_deeds d WHERE ${conditions.map((c) => `(${c.sql})`).join(' AND ')})`,
   params: Object.assign({}, ...conditions.map((c) => c.params)),
@@ -64,26 +64,26 @@ const ofTarget = ({ sql, params }: Condition): Condition => ({
 })
 
 interface Scoped {
-  /** The targets the reader may know, where they are few. */
+  /** The targets the reader may see, when they are few. */
   scope: number[] | undefined
 }
 
-/** `list`: the targets in the reader's scope are looked up too, which is work; without, each row is judged. */
+/** `list`: also lists the targets in the reader's scope, which is work; without it each row is judged. */
 type Planner = (filters: AuditFilters, readable: Readable | undefined, list: boolean) => Plan | undefined
 
-/** Looks the words of filters up in the dictionaries; undefined when one of them is in none: nothing can match. */
+/** Looks the filters up in the dictionaries; the plan is undefined when one matches no entry, so that no row can match. */
 export function planner(db: Db): Planner {
   const kinds = new Lister<Kind>(db, { columns: 'k.id, k.target_type AS type', from: 'audit_kinds k' })
   const actors = new Lister<{ id: number }>(db, { columns: 'w.id', from: 'audit_actors w' })
   const pairs = new Lister<never>(db, { columns: '', from: 'audit_deeds d' })
   const targets = targetFinder(db)
-  /** Few pairs are looked up once; where there are many, each row asks for its own. */
+  /** Few pairs are looked up once; with many, each row is tested by its own. */
   const pairsOf = (conditions: Condition[]): Condition[] =>
     conditions.length > 0 && pairs.count(conditions, MAX_PAIRS) < MAX_PAIRS ? [byDeed(conditions)] : conditions
   const kindIds = (conditions: Condition[]) => idsOf(kinds.all(conditions, 'k.id'))
   const actorIds = (conditions: Condition[]) => idsOf(actors.all(conditions, 'w.id'))
 
-  // `among`: the kinds asked for. Where they are about a few things only, those are looked at.
+  // `among`: the kinds asked for. When their types have few targets, those are searched.
   const byTarget = (part: string, among: Kind[] | undefined): Plan | undefined => {
     const typed = kindIds([{ sql: 'instr(k.target_type, @needle) > 0', params: { needle: folded(part) } }])
     const found = targets.containing(part, MAX_TARGETS) ?? (among && targets.ofTypes(typesOf(among), part))
@@ -106,7 +106,7 @@ export function planner(db: Db): Planner {
     return { ...UNFILTERED, paths: drives, judged: !few, scope, tests: [anyOf([...plain, few ?? ofTarget(inScope)])] }
   }
 
-  /** A part of words that is everywhere, for a reader who may see little: own rows, open things, things in scope. */
+  /** For a common search text and a reader who may see little: own rows, unscoped targets, targets in scope. */
   const byBoth = (part: string, among: Kind[] | undefined, reader: string, scope: number[]): AccessPath[] => {
     const asked = among && [idIn('k.id', 'asked', idsOf(among))]
     const open = kinds.all([{ sql: OPEN, params: {} }, ...(asked ?? [])], 'k.id')

@@ -6,7 +6,7 @@ import type { Runner } from '../scheduler/ticker.ts'
 import type { Db } from '../store/db.ts'
 import type { AuditRetention } from './retention.store.ts'
 
-// A batch is one short transaction; a pass ends so that a stop need not wait for the whole backlog.
+// A batch is one short transaction; a pass is bounded so that a stop need not wait for the whole backlog.
 const BATCH = 200
 const BATCHES = 500
 const DAY_SECONDS = 86_400
@@ -18,11 +18,11 @@ interface Parts {
   enabled: boolean
   intervalSeconds: number
   retention: AuditRetention
-  /** Whether the clock says how old a row is. */
+  /** Whether the clock can be trusted to tell how old a row is. */
   trusted: () => boolean
 }
 
-/** Deletes audit rows that are older than the retention (ADR-0004); each batch leaves one row that says how many. */
+/** Deletes audit rows older than the retention (ADR-0004); each batch writes one row with the number. */
 export const auditRetentionRunner = (parts: Parts): Runner => {
   const { audit, db, days, enabled, intervalSeconds, retention, trusted } = parts
   const batch = (cutoff: string, now: string): number =>

@@ -7,7 +7,7 @@ interface Gone {
   targets: string
 }
 
-/** Deleting what is older than the retention allows; nothing else can delete audit rows (sql/0002_audit.sql). */
+/** Deletes rows older than the retention; nothing else can delete audit rows (sql/0002_audit.sql). */
 export function auditRetention(db: Db) {
   const open = db.stmt<Params>(`INSERT INTO audit_retention_gate (only_row, delete_before) VALUES (1, @cutoff)`)
   const close = db.stmt<object>(`DELETE FROM audit_retention_gate`)
@@ -21,8 +21,8 @@ export function auditRetention(db: Db) {
 
   return {
     /**
-     * Deletes up to `batch` rows made before `cutoff`, with what only they named, and returns how many. Belongs into a
-     * transaction together with the audit row that tells of it.
+     * Deletes up to `batch` rows written before `cutoff`, with the dictionary entries only they used. Call it in one
+     * transaction with the audit row that reports it. @returns how many
      */
     sweep(cutoff: string, batch: number): number {
       const gone = oldest.get({ before: Date.parse(cutoff) * ROWS_PER_MS, batch })
@@ -37,7 +37,7 @@ export function auditRetention(db: Db) {
 }
 export type AuditRetention = ReturnType<typeof auditRetention>
 
-/** Entries of the large dictionaries that no row names any more; the small ones stay. */
+/** Deletes unused entries of the large dictionaries; the small ones are kept. */
 function pruner(db: Db): (gone: Gone) => void {
   const unnamed = `id IN (SELECT value FROM json_each(@targets)) AND NOT EXISTS (SELECT 1 FROM audit_rows a WHERE a.target = audit_targets.id)`
   const statements = [

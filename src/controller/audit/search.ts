@@ -5,16 +5,15 @@ import { COUNT_LIMIT, type Condition, Lister } from '../store/filter.ts'
 import type { Readable } from './audit.rules.ts'
 import { type AccessPath, type Plan, planner, type Span } from './plan.ts'
 
-// Rows a search looks at before it takes another way: some milliseconds.
+// Rows a search examines before it tries another access path: a few milliseconds.
 const WINDOW = 20_000
-// Rows counted through, and rows of one slice, where each must be judged by its target: that costs more.
+// The same, for counting and per slice, where each row's target must be judged: that costs more.
 const JUDGED_WINDOW = 1500
-// A way through more rows, or through more pairs of kind and actor, is none: what is short enough to be sorted, what is
-// to be judged by targets or held in memory.
+// An access path is not used above these: rows to sort, rows to judge or hold in memory, pairs of kind and actor.
 const MAX_SORTED = 60_000
 const MAX_HELD = 8000
 const MAX_DEEDS = 20_000
-// A window that gives fewer rows is followed by a larger one, up to what takes ten milliseconds.
+// A window with fewer matches than SPARSE is followed by a larger one, up to what takes ten milliseconds.
 const SPARSE = 100
 const MAX_WINDOW = 24_000
 const UNLIMITED = Number.MAX_SAFE_INTEGER
@@ -22,7 +21,7 @@ const UNLIMITED = Number.MAX_SAFE_INTEGER
 // `+`: no hint to the planner, see `withoutHints` in store/db.ts. The index is named, so there is nothing to guess.
 const DURING = 'a.at >= +@since AND a.at <= +@until'
 const BY_TIME = 'audit_rows a INDEXED BY audit_time CROSS JOIN audit_deeds d ON d.id = a.deed'
-// The rows on the way (`b`), gathered as if they were the table (`a`).
+// The rows of an access path (`b`), selected as if they were the table (`a`).
 const GATHERED = 'b.at >= +@since AND b.at <= +@until'
 const DRIVE = `(
   SELECT b.seq, b.at, b.deed, b.target FROM json_each(@driveDeeds) w
@@ -39,7 +38,7 @@ const during = (span: Span): Condition => ({ sql: DURING, params: { ...span } })
 export interface Found {
   /** `total` is a lower bound. */
   bounded: boolean
-  /** There is at least one more row behind these. */
+  /** There is at least one more row after these. */
   more: boolean
   /** Newest first. */
   seqs: number[]
@@ -57,9 +56,9 @@ type Page = Pick<Found, 'more' | 'seqs'>
 const NOTHING: Found = { bounded: false, more: false, seqs: [], total: 0 }
 
 /**
- * Finds events among millions. The words of the filters are looked up in the dictionaries; then the newest rows are
- * tried, which is enough where matches are common; then the rarest thing asked for leads to its rows. What is neither
- * common among the newest nor rare is walked, however long that takes: what is returned is always complete in order.
+ * Finds events among millions. The filters are looked up in the dictionaries; then the newest rows are tried, which is
+ * enough when matches are common; then the access path with the fewest rows. What is neither common nor rare is scanned,
+ * however long that takes: a result never skips a match.
  */
 export function eventSearch(db: Db) {
   const planFor = planner(db)
@@ -70,7 +69,7 @@ export function eventSearch(db: Db) {
   const nth = db.stmt<Span & { rows: number }, { at: number }>(
     `SELECT a.at FROM audit_rows a INDEXED BY audit_time WHERE ${DURING} ORDER BY a.at DESC LIMIT 1 OFFSET @rows`,
   )
-  /** The newest row behind so many; undefined when there is none. */
+  /** The time of the row that follows the newest `rows`; undefined when there is none. */
   const behind = (span: Span, rows: number): number | undefined => nth.get({ ...span, rows })?.at
 
   const pageOf = (rows: Seq[], limit: number): Page => ({
@@ -89,43 +88,43 @@ export function eventSearch(db: Db) {
     return { ...page, ...total, total: page.more ? Math.max(total.total, offset + limit + 1) : total.total }
   }
 
-  /** Counted no further than `end`, and less far where counting costs more. */
+  /** Counts back to `end`, and less far where each row must be judged. */
   const counted = ({ judged, span, tests }: Plan, end: number | undefined, behindPage: number) => {
     const floor = judged ? behind(span, JUDGED_WINDOW) : end
-    const most = behindPage + COUNT_LIMIT
+    const limit = behindPage + COUNT_LIMIT
     const since = floor === undefined ? span.since : floor + 1
-    const total = walk.count([during({ ...span, since }), ...tests], most)
-    return { total, bounded: floor !== undefined || total >= most }
+    const total = walk.count([during({ ...span, since }), ...tests], limit)
+    return { total, bounded: floor !== undefined || total >= limit }
   }
 
   const byPath = ({ paths: drives, judged, span, tests }: Plan, limit: number, offset: number): Found | undefined => {
     const drive = choosePath(drives, span, tests.length > 1 ? MAX_HELD : MAX_SORTED)
     if (!drive) return undefined
     const conditions = [drive, ...tests]
-    // Judged once: to know the newest, each is looked at anyway.
+    // All at once: every row has to be judged anyway to know the newest.
     if (judged) return pageOfAll(seqsOf(driven.rows(conditions, NEWEST, MAX_HELD, 0)), limit, offset)
     const page = pageOf(driven.rows(conditions, NEWEST, limit + 1, offset), limit)
     if (!page.more && tellsTotal(page, offset)) return exact(page, offset)
     return { ...page, total: driven.count(conditions, MAX_SORTED), bounded: false }
   }
 
-  /** Everything in the span that passes the tests, newest first; each window is a short statement, and may be empty. */
+  /** Every match in the span, newest first; each window is a short statement, and may be empty. */
   function* windows({ judged, span, tests }: Plan): Generator<Seq[]> {
     let size = judged ? JUDGED_WINDOW : WINDOW
     for (let until: number | undefined = span.until; until !== undefined; ) {
       const end: number | undefined = behind({ ...span, until }, size)
-      // More rows than a window at one instant (the last place of a millisecond has no end): they come in one.
+      // More rows than a window share one instant (the last place of a millisecond is unlimited): they come in one window.
       const crowded: boolean = end === until
       const since = end === undefined ? span.since : crowded ? until : end + 1
       const found = walk.rows([during({ since, until }), ...tests], NEWEST, crowded ? UNLIMITED : size, 0)
       yield found
       until = crowded ? until - 1 : end
-      // Where little is found little was judged: larger steps cost no more.
+      // Few matches mean little judging: a larger window costs no more.
       size = found.length < SPARSE ? Math.min(size * 2, MAX_WINDOW) : Math.max(size / 2, JUDGED_WINDOW)
     }
   }
 
-  // What is rare among millions may lie far back: one turn of the event loop per window.
+  // A rare match among millions may be far back: one window per turn of the event loop.
   const fullScan = async (plan: Plan, limit: number, offset: number): Promise<Found> => {
     const rows: Seq[] = []
     let passed = 0
@@ -145,7 +144,7 @@ export function eventSearch(db: Db) {
       const judging = planFor(filters, readable, false)
       if (!judging) return NOTHING
       if (filters.id !== undefined) return pageOfAll([...byIds([filters.id], judging).values()], limit, offset)
-      // Without filters of its own a page is full before it would have paid to list the reader's scope.
+      // Without filters a page fills up sooner than the reader's scope could be listed.
       const open = readable !== undefined && judging.tests.length === 1
       const quick = open ? amongNewest(judging, limit, offset, JUDGED_WINDOW) : undefined
       const plan = readable && !quick ? planFor(filters, readable, true) : judging
@@ -153,7 +152,7 @@ export function eventSearch(db: Db) {
       return amongNewest(plan, limit, offset) ?? byPath(plan, limit, offset) ?? fullScan(plan, limit, offset)
     },
 
-    /** Everything that matches, newest first, in slices found by short statements; many a slice may be empty. */
+    /** Every match, newest first, in slices found by short statements; slices may be empty. */
     *walk(filters: AuditFilters, readable: Readable | undefined): Generator<number[]> {
       const plan = planFor(filters, readable, filters.id === undefined)
       if (!plan) return
@@ -164,7 +163,7 @@ export function eventSearch(db: Db) {
       for (const rows of windows(plan)) yield seqsOf(rows)
     },
 
-    /** Of the events with these ids, those that the reader may see. */
+    /** Row numbers by id, of those events that the reader may see. */
     byIds(ids: readonly string[], readable: Readable | undefined): Map<string, number> {
       const plan = planFor({}, readable, false)
       return plan ? byIds(ids, plan) : new Map()
@@ -172,7 +171,7 @@ export function eventSearch(db: Db) {
   }
 }
 
-// A page with rows on it, or the first one, tells the total by itself when nothing comes behind it.
+// The last page tells the total, unless it is empty and not the first.
 const tellsTotal = (page: Page, offset: number): boolean => page.seqs.length > 0 || offset === 0
 const exact = (page: Page, offset: number): Found => ({ ...page, total: offset + page.seqs.length, bounded: false })
 const pageOfAll = (seqs: number[], limit: number, offset: number): Found => ({
@@ -197,8 +196,8 @@ function idFinder(db: Db): (ids: readonly string[], plan: Plan) => Map<string, n
   }
 }
 
-/** The way with the fewest rows, as what its FROM binds; undefined when each leads through more than `most`. */
-function pathChooser(db: Db): (drives: readonly AccessPath[], span: Span, most: number) => Condition | undefined {
+/** The access path with the fewest rows, as the parameters of its FROM; undefined when each has more than `limit`. */
+function pathChooser(db: Db): (drives: readonly AccessPath[], span: Span, limit: number) => Condition | undefined {
   const deeds = new Lister<never>(db, { columns: '', from: 'audit_deeds d' })
   const rows = new Lister<Seq>(db, { columns: 'a.seq', from: DRIVE })
 
@@ -209,8 +208,8 @@ function pathChooser(db: Db): (drives: readonly AccessPath[], span: Span, most: 
     return { sql: '1', params: { ...span, driveDeeds, driveTargets: JSON.stringify(drive.targets) } }
   }
 
-  return (drives, span, most) => {
-    let [best, least]: [Condition | undefined, number] = [undefined, most]
+  return (drives, span, limit) => {
+    let [best, least]: [Condition | undefined, number] = [undefined, limit]
     for (const drive of drives) {
       const binding = bindingOf(drive, span)
       const count = binding ? rows.count([binding], least) : least

@@ -2,7 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Runner } from '../scheduler/ticker.ts'
 import type { Db, Params } from '../store/db.ts'
 
-/** Brings the text index of audit targets up to what has been written. */
+/** Brings the text index of audit targets up to date. */
 export function targetIndex(db: Db) {
   const upTo = db.stmt<Params, { last: number | null }>(
     `SELECT max(id) AS last FROM (SELECT id FROM audit_targets WHERE id > (SELECT target FROM audit_indexed) ORDER BY id LIMIT @batch)`,
@@ -27,11 +27,11 @@ export function targetIndex(db: Db) {
 type TargetIndex = ReturnType<typeof targetIndex>
 
 const EVERY_SECONDS = 10
-// Some milliseconds; a pass ends so that a stop need not wait for a backlog.
+// A batch takes a few milliseconds; a pass is bounded so that a stop need not wait for a backlog.
 const BATCH = 100
 const BATCHES = 1000
 
-/** Makes new targets of the audit searchable by index; until then a search looks at each of them. Nothing to be audited. */
+/** Adds new targets of the audit to the index; until then a search reads each of them. Writes no audit rows. */
 export const targetIndexRunner = (index: TargetIndex): Runner => ({
   name: 'audit-index',
   enabled: true,

@@ -6,15 +6,15 @@ interface Id {
   id: number
 }
 
-// Trigrams asked for at once, from the end of the part: ids begin alike. The text itself has the last word.
+// Trigrams matched at once, from the end of the text because ids begin alike. `instr` then checks the whole text.
 const MAX_GRAMS = 4
 const GRAM = 3
 // Types with fewer targets than this are read whole.
 const SMALL_TYPES = 5000
-// Sorts behind every text that begins with what is before it.
+// Appended to a prefix, it sorts after every text with that prefix.
 const LAST = '\u{10ffff}'
 
-/** Targets of audit rows by a part of their id or name, and by what a reader may know. */
+/** Targets of audit rows by a part of their id or name, and by a reader's scope. */
 export function targetFinder(db: Db) {
   const byGrams = db.stmt<Params, Id>(
     `SELECT t.id FROM audit_target_text f CROSS JOIN audit_targets t ON t.id = f.rowid
@@ -23,7 +23,7 @@ export function targetFinder(db: Db) {
   const byStart = db.stmt<Params, Id>(
     `SELECT DISTINCT doc AS id FROM audit_target_grams WHERE term >= @start AND term < @end LIMIT @most`,
   )
-  // What the runner has not indexed yet: what was new within its last interval.
+  // What the runner has not indexed yet: targets of its last interval.
   const behind = db.stmt<Params, Id>(
     `SELECT t.id FROM audit_targets t WHERE t.id > (SELECT target FROM audit_indexed) AND instr(t.folded, @needle) > 0 LIMIT @most`,
   )
@@ -35,7 +35,7 @@ export function targetFinder(db: Db) {
   )
   const queries = new Map<string, Stmt<Params, Id>>()
   const queryFor = (from: string): Stmt<Params, Id> => {
-    // No order: a long list ends at its limit.
+    // Unordered, so that a long list ends at its limit.
     const statement = queries.get(from) ?? db.stmt<Params, Id>(`SELECT t.id FROM ${from} LIMIT @most`)
     queries.set(from, statement)
     return statement
@@ -62,7 +62,7 @@ export function targetFinder(db: Db) {
       if ((ofTypes.get(among)?.n ?? 0) >= SMALL_TYPES) return undefined
       return inTypes.all({ types: among.types, needle: folded(part) }).map((row) => row.id)
     },
-    /** All that the lists name; undefined when there are more than `most`. */
+    /** All targets of these queries; undefined when there are more than `most`. */
     listed(lists: readonly TargetQuery[], most: number): number[] | undefined {
       const ids = new Set<number>()
       for (const { from, within } of lists) {

@@ -15,15 +15,15 @@ import { type ControllerFiles, ENVIRONMENT_HELP, openDatabase, progress, runVerb
 
 const HELP = `usage: roomtone backup TARGET [--takes] [--key]
 
-Copies the controller's database while it runs. TARGET ending in .db is one file; anything else is a directory that gets
-roomtone.db and manifest.json, and is brought up to date when it is used again.
+Copies the controller's database while it runs. A TARGET ending in .db is one file; anything else is a directory that gets
+roomtone.db and manifest.json, and is updated when it is used again.
 
-  --takes   also the stored audio, checked against its checksums; what is already there and whole is not copied again
+  --takes   also the stored audio, checked against its checksums; intact files that are there already are not copied again
   --key     also the generated secret.key, without which sealed secrets (SSH keys, upload passwords) cannot be read;
             keep such a backup as safe as the key itself
 
 ${ENVIRONMENT_HELP}
-What root makes is root's. Exit code 1: made, but some audio was missing or damaged.
+Files that root creates belong to root. Exit code 1: the backup was made, but some audio was missing or damaged.
 `
 
 export interface Manifest {

@@ -1,4 +1,4 @@
-// roomtone check: is everything that the database promises there, and whole?
+// roomtone check: whether the database and every file it names are there and intact.
 
 import * as path from 'node:path'
 import { systemClock } from '../../kernel/clock.ts'
@@ -12,16 +12,16 @@ import { type ControllerFiles, ENVIRONMENT_HELP, openDatabase, progress, runVerb
 
 const HELP = `usage: roomtone check [--deep]
 
-Checks the controller's database, whether every stored take is there with its size, and which files in the takes
-directory belong to nothing. Changes nothing; the controller may run meanwhile.
+Checks the controller's database, that every stored take is there with its size, and which files in the takes
+directory belong to nothing. Changes nothing; the controller may be running.
 
   --deep   also reads every take and compares its checksum
 
 ${ENVIRONMENT_HELP}
-Exit code 1: something is wrong, each thing on a line of its own. Files that belong to nothing are only told.
+Exit code 1: faults were found, one per line. Files that belong to nothing are listed, but are no fault.
 `
 
-/** A file younger than this may be on its way into the database. */
+/** A younger file may not be in the database yet. */
 const FRESH_MS = 3_600_000
 
 export const main = (args: string[]): Promise<number> =>

@@ -1,4 +1,4 @@
-// Stored audio that lies at upload destinations, brought back.
+// Brings stored audio back from its upload destinations.
 
 import * as fs from 'node:fs'
 import * as path from 'node:path'
@@ -26,8 +26,8 @@ interface Destination {
 }
 
 /**
- * Takes as their uploads left them, found by recording and checksum. A destination that fails is asked no more; `tell`
- * says why, and the next call goes on with what is still missing.
+ * Takes as they were uploaded, found by recording and checksum. A destination that fails is not used again in this run;
+ * `tell` gets the reason, and the next run fetches what is still missing.
  * @throws UserError without the key that opens the destinations' secrets.
  */
 export function fromDestinations(db: Db, { config }: ControllerFiles, tell: (line: string) => void): Source {
@@ -53,7 +53,7 @@ export function fromDestinations(db: Db, { config }: ControllerFiles, tell: (lin
   }
 }
 
-/** The uploads that succeeded with this very content, newest first. */
+/** The successful uploads of exactly this content, newest first. */
 function uploadsOf(db: Db): (file: StoredFile) => Item[] {
   const found = db.stmt<{ checksum: string; path: string }, { [K in keyof Required<Item>]: string | null }>(
     `SELECT q.destination_id AS destinationId, q.file_name AS fileName, q.path_override AS pathOverride, q.target
@@ -66,7 +66,7 @@ function uploadsOf(db: Db): (file: StoredFile) => Item[] {
   return ({ checksum, path: place }) => found.all({ checksum, path: place }) as unknown as Item[]
 }
 
-/** The secret that sealed the destinations' secrets; never made here, a new one opens nothing. */
+/** The secret that sealed the destinations' secrets; never generated here, because a new one opens nothing. */
 function sealingSecret({ SVC_DATA_DIR, SVC_SECRET_KEY }: Config): string {
   const file = path.join(SVC_DATA_DIR, 'secret.key')
   if (SVC_SECRET_KEY) return SVC_SECRET_KEY
@@ -114,20 +114,20 @@ async function fetchFrom(
     for (const remote of remotePaths(from.opened, item))
       if (await from.driver?.fetch(remote, take, new AbortController().signal)) return checksum
   } catch (e) {
-    // A driver tells of whatever ended it; that we could not write is not its destination's fault.
+    // Drivers report every error as theirs: our own failing write is not the destination's fault.
     if (disk !== undefined) throw disk
     if (!(e instanceof DriverError)) throw e
-    tell(`${item.destinationId}: ${e.message}. It is asked no more now; call again when it answers.`)
+    tell(`${item.destinationId}: ${e.message}. It is not used again in this run; run it again when it answers.`)
     from.driver = undefined
   }
   return undefined
 }
 
-/** Whether it was our own file that failed, and not what was read from a connection. */
+/** Whether our own file failed, and not the connection that was read. */
 const isOfDisk = (e: unknown): boolean =>
   ['close', 'fdatasync', 'fsync', 'open', 'write'].includes((e as NodeJS.ErrnoException).syscall ?? '')
 
-/** Where it was sent by today's settings, and by those of the day it was queued. */
+/** Where it was sent: by today's settings, and by those of the day it was queued. */
 function remotePaths({ kind, s3, smb }: Opened, item: Item): string[][] {
   const [root, base] = kind === 's3' ? [`s3://${s3.bucket}`, s3.prefix] : [`smb://${smb.server}/${smb.share}`, smb.path]
   const now = remotePath(base, item)

@@ -1,4 +1,4 @@
-// The joined file of a take that came in chunks, made anew: what was uploaded of such a take are its chunks.
+// Makes the joined file of a chunked take again: only the chunks of such a take were uploaded.
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { codecOfPath } from '../recordings/chunks/chunks.rules.ts'
@@ -8,7 +8,7 @@ import type { Db } from '../store/db.ts'
 import type { Source, StoredFile } from './takes.ts'
 import type { ControllerFiles } from './verb.ts'
 
-// Samples are copied as fast as the disk takes them; encoders need minutes for hours.
+// Lossless samples are copied at the speed of the disk; encoders need minutes for hours of audio.
 const JOIN_TIMEOUT_MS = 4 * 3_600_000
 
 interface ChunkSet {
@@ -17,8 +17,8 @@ interface ChunkSet {
 }
 
 /**
- * Brings the chunks of a take from `source` and joins them as the controller did. Lossless takes are the same bytes again;
- * an encoder of another version may make others, which the checksum tells. Raw masters are uploaded in one piece.
+ * Fetches the chunks of a take from `source` and joins them as the controller did. Lossless takes get the same bytes again;
+ * another version of an encoder may produce others, which the checksum reveals. Raw masters are uploaded in one piece.
  */
 export function fromChunks(db: Db, { config }: ControllerFiles, source: Source): Source {
   const setOf = db.stmt<{ path: string }, ChunkSet>(
@@ -36,7 +36,7 @@ export function fromChunks(db: Db, { config }: ControllerFiles, source: Source):
     const files: string[] = []
     for (const { checksum, path: place } of chunksOf.all({ id: set.recordingId })) {
       const file = path.join(dir, `${files.length + 1}${path.extname(place)}`)
-      // By the path of the joined file: the rows of chunks may be gone, the recording is the same.
+      // By the path of the joined file: the rows of the chunks may be gone.
       if ((await source({ ...joined, checksum }, file)) !== checksum) return undefined
       files.push(file)
     }

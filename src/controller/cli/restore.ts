@@ -22,14 +22,14 @@ import { type ControllerFiles, ENVIRONMENT_HELP, openDatabase, progress, runVerb
 const HELP = `usage: roomtone restore SOURCE [--force] [--takes-from-destinations]
        roomtone restore --takes-from-destinations
 
-Puts a backup (a .db file, or a directory made by roomtone backup) in the place of the controller's database, and brings
-back the audio it holds. The controller must be stopped. Everybody has to log in again afterwards.
+Replaces the controller's database with a backup (a .db file, or a directory made by roomtone backup), and restores the
+audio in it. The controller must be stopped. Everybody has to log in again afterwards.
 
-  --force   also when there is a database already: it is kept beside, as roomtone.db.before-restore-<time>
+  --force   also when there is a database already: it is kept as roomtone.db.before-restore-<time>
   --takes-from-destinations
-            brings what is still missing of the stored audio back from the destinations it was uploaded to, each file
-            compared with its checksum. Without SOURCE it does only that, for the database in place; the controller may
-            run then. What is there is left alone: call it again to go on.
+            fetches stored audio that is still missing from the destinations it was uploaded to, and checks each file
+            against its checksum. Without SOURCE it does only that, for the current database; the controller may be
+            running then. Files that are there are left alone: run it again to continue.
 
 ${ENVIRONMENT_HELP}
 A configured SVC_SECRET_KEY, or the file secret.key, must be the one the backup was made with.
@@ -83,7 +83,7 @@ async function isDirectory(source: string): Promise<boolean> {
   }
 }
 
-/** Checks the copy and makes it ready: sessions of the past must not open doors again. */
+/** Checks the copy, and revokes its sessions: old ones must not become valid again. */
 function prepare(draft: string, { addon }: ControllerFiles, now: string): void {
   const fault = checkDatabase(draft, addon)
   if (fault) throw misuse(`The backup is damaged and was not restored: ${fault}.`)
@@ -102,7 +102,7 @@ function prepare(draft: string, { addon }: ControllerFiles, now: string): void {
   }
 }
 
-/** The database that is there, with what belongs to it, under another name. */
+/** Moves the current database and its WAL to another name. @returns that name; undefined when there was none */
 async function setAside(
   { addon, database }: ControllerFiles,
   now: string,
@@ -117,14 +117,14 @@ async function setAside(
   return kept
 }
 
-/** Brings the WAL into the file, so that moving one file moves everything. */
+/** Moves the WAL's content into the file, so that moving one file moves everything. */
 function checkpointWal(database: string, addon: object | undefined): void {
   try {
     const db = new Db(database, addon, { plain: true })
     db.raw.pragma('wal_checkpoint(TRUNCATE)')
     db.close()
   } catch (e) {
-    // A database too damaged to open is why one restores: it is kept as it is, with its WAL.
+    // A damaged database is a reason to restore: it is kept as it is, with its WAL.
     process.stderr.write(`The old database cannot be read (${faultWords(e)}); it is kept as it is.\n`)
   }
 }
@@ -136,14 +136,14 @@ async function restoreKey(source: string, { config }: ControllerFiles): Promise<
     await fs.chmod(to, 0o600)
   } catch (e) {
     if (hasCode(e, 'ENOENT')) return
-    // A key that is here stays: it may be the same, and it may seal more than this backup.
+    // An existing key stays: it may be the same, and other data may be sealed with it.
     if (!hasCode(e, 'EEXIST')) throw e
     if (!(await fs.readFile(from)).equals(await fs.readFile(to)))
       say(`The backup's key differs from ${to}: put the right one in place before the controller starts.\n`)
   }
 }
 
-/** `more`: another source is asked for what this one does not have. */
+/** `more`: another source follows, so that missing files are not reported yet. */
 async function restoreTakes(from: Source, place: ControllerFiles, more: boolean): Promise<number> {
   const db = new Db(place.database, place.addon, { plain: true })
   try {

@@ -28,13 +28,13 @@ const SLICE = 500
 const FILES = `(SELECT path, checksum, size_bytes FROM recording_files
   UNION ALL SELECT path, checksum, size_bytes FROM recording_chunk_files) f`
 
-/** Every stored file of a database, by path; slice by slice, so that no snapshot holds up the controller's own work. */
+/** Every stored file of a database, by path; in slices, so that no long read blocks the controller's checkpoints. */
 export function* storedFiles(db: Db): Generator<StoredFile> {
   const files = new Lister<StoredFile>(db, { columns: 'f.path, f.checksum, f.size_bytes AS sizeBytes', from: FILES })
   for (const slice of files.walk([], { direction: 'ASC', keys: ['f.path'] }, SLICE)) yield* slice
 }
 
-/** Writes one stored file to `part` and gives its checksum as rows hold it; undefined when it is not to be had. */
+/** Writes one stored file to `part`. @returns its checksum in the database's format; undefined when the source lacks it */
 export type Source = (file: StoredFile, part: string) => Promise<string | undefined>
 
 /** Takes below a directory, as a controller or a backup holds them. */
@@ -49,13 +49,13 @@ export const fromDirectory =
     }
   }
 
-/** What the first does not have, the second may. */
+/** Tries the second source when the first does not have a file. */
 export const either =
   (first: Source, second: Source): Source =>
   async (file, part) =>
     (await first(file, part)) ?? (await second(file, part))
 
-/** Brings the audio of a database from a source into a directory; what is there with its size is left alone. */
+/** Copies the audio of a database from a source into a directory; a file that is there with its size is left alone. */
 export async function copyTakes(db: Db, from: Source, to: string, tell: (line: string) => void): Promise<TakesReport> {
   const report: TakesReport = { bytes: 0, copied: 0, damaged: [], files: 0, missing: [] }
   for (const file of storedFiles(db)) {
@@ -89,7 +89,7 @@ async function copyTake(
   return checksum === undefined ? 'missing' : 'damaged'
 }
 
-/** Writes a file in flat memory, synced; its checksum as rows hold it, `sha256:<hex>`. */
+/** Writes a file in flat memory, synced. @returns its checksum in the database's format, `sha256:<hex>` */
 export async function writeWithChecksum(file: string, from: Readable): Promise<string> {
   const hash = createHash('sha256')
   const tap = new Transform({
@@ -102,7 +102,7 @@ export async function writeWithChecksum(file: string, from: Readable): Promise<s
   return `sha256:${hash.digest('hex')}`
 }
 
-/** Checksum of a stored file as rows hold it. */
+/** Checksum of a stored file in the database's format. */
 export async function checksumOf(file: string): Promise<string> {
   const hash = createHash('sha256')
   await pipeline(createReadStream(file), hash)

@@ -1,4 +1,4 @@
-// roomtone user: a way back in when nobody can log in any more.
+// roomtone user: regains access when nobody can log in.
 
 import { randomBytes } from 'node:crypto'
 import { text } from 'node:stream/consumers'
@@ -20,10 +20,10 @@ const HELP = `usage: roomtone user list
        roomtone user add EMAIL [--name NAME] [--role ROLE]
        roomtone user enable EMAIL       lets a disabled account in again
 
-The password comes from standard input when something is piped in, else one is made and printed once. The controller
-may run meanwhile. Roles: ${ROLES.join(', ')} (default: owner).
+The password is read from standard input when something is piped in; otherwise one is generated and printed once. The
+controller may be running. Roles: ${ROLES.join(', ')} (default: owner).
 ${ENVIRONMENT_HELP}
-Whoever can write its data directory may use this.
+Anyone who can write its data directory may use this.
 `
 
 const GENERATED_BYTES = 18
@@ -100,7 +100,7 @@ function accountCommands(db: Db) {
       return say(`The password of ${email} is set; its sessions have ended.\n${note}`)
     },
     async add(email: string, name: string, role: Role): Promise<number> {
-      if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw misuse(`"${email}" is no e-mail address.`)
+      if (!/^[^\s@]+@[^\s@]+$/.test(email)) throw misuse(`"${email}" is not an e-mail address.`)
       const { hash, note } = await newPassword()
       const now = iso(systemClock.now())
       db.tx(() => {
@@ -108,12 +108,12 @@ function accountCommands(db: Db) {
         const made = users.create(randomIds.uuid(), { email, name, passwordHash: hash, ...access }, now)
         writeAudit('auth.users.create', made.id, email, { after: userSnapshot(made) }, now)
       })
-      return say(`${email} is made, as ${role}.\n${note}`)
+      return say(`Account ${email} was created, as ${role}.\n${note}`)
     },
   }
 }
 
-/** Piped in, so that it stands in no argument list and no history; else drawn and told once. */
+/** Read from a pipe, so that it is in no argument list and no history; otherwise generated. `note` prints it once. */
 async function newPassword(): Promise<{ hash: string; note: string }> {
   const piped = process.stdin.isTTY ? '' : (await text(process.stdin)).replace(/\r?\n$/, '')
   const password = piped || randomBytes(GENERATED_BYTES).toString('base64url')

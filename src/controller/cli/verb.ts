@@ -1,4 +1,4 @@
-// What the small admin verbs share: options, the controller's own settings, a sentence and an exit code at the end.
+// Shared by the admin commands: options, the controller's settings, output and exit code.
 
 import * as fs from 'node:fs'
 import * as path from 'node:path'
@@ -10,9 +10,9 @@ import { type Config, nativeDirs, readConfigBeside } from '../config.ts'
 import { Db } from '../store/db.ts'
 import { loadAddon } from '../store/native.ts'
 
-/** For the help of each verb. */
-export const ENVIRONMENT_HELP = `The installed controller is found by itself: run this with sudo, it goes on as the owner of the data directory. For another
-one set its environment, SVC_DATA_DIR at least.`
+/** For the help of each command. */
+export const ENVIRONMENT_HELP = `The installed controller is found automatically: run this with sudo; it continues as the owner of the data directory. For
+another controller set its environment, at least SVC_DATA_DIR.`
 
 /** The controller's files, as its settings name them. */
 export interface ControllerFiles {
@@ -24,7 +24,7 @@ export interface ControllerFiles {
 
 interface Verb<O extends ParseArgsOptionsConfig> {
   help: string
-  /** Only reads the data directory, and writes where the caller may: what root writes elsewhere stays root's. */
+  /** Only reads the data directory: keeps running as the caller, so that files root writes elsewhere belong to root. */
   onlyReads?: boolean
   options: O
   /** Resolves to the exit code: 0 done, 1 done with something to look at. */
@@ -35,7 +35,7 @@ interface Verb<O extends ParseArgsOptionsConfig> {
   ): Promise<number>
 }
 
-/** Runs a verb: 0 or 1 as it says, 2 when it was asked wrongly or cannot begin. */
+/** Runs a command. @throws UserError (exit code 2) for wrong usage, or when it cannot start. */
 export async function runVerb<O extends ParseArgsOptionsConfig>(args: string[], verb: Verb<O>): Promise<number> {
   if (args.includes('--help') || args.includes('-h')) return say(verb.help)
   const { positionals, values } = parseArgs({ args, options: verb.options, allowPositionals: true })
@@ -44,7 +44,7 @@ export async function runVerb<O extends ParseArgsOptionsConfig>(args: string[], 
   return await verb.run(positionals, values as Record<string, string | boolean | undefined>, filesOf(config))
 }
 
-/** @throws UserError when the caller may not read those of the installed controller */
+/** @throws UserError when the caller may not read the installed controller's settings */
 function settings(): Config {
   try {
     return readConfigBeside()
@@ -63,7 +63,7 @@ function filesOf(config: Config): ControllerFiles {
   }
 }
 
-/** The controller's database, which it may be using at the same time. @throws UserError when there is none to use. */
+/** Opens the controller's database, also while the controller runs. @throws UserError when it is missing or not accessible */
 export function openDatabase({ addon, config, database }: ControllerFiles): Db {
   try {
     fs.accessSync(database, fs.constants.R_OK | fs.constants.W_OK)
@@ -77,7 +77,7 @@ export function openDatabase({ addon, config, database }: ControllerFiles): Db {
   return new Db(database, addon, { replicated: config.SVC_DATABASE_REPLICATED })
 }
 
-/** A line for whoever waits, at most one a second; the last one is the caller's. */
+/** Prints progress to stderr, at most one line per second. */
 export function progress(): (line: string) => void {
   let last = 0
   return (line) => {

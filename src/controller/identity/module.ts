@@ -18,7 +18,7 @@ import { oidcRoutes } from './auth/oidc.routes.ts'
 import { oidcStore } from './auth/oidc.store.ts'
 import { sessionRunner, sessionStore } from './auth/sessions.store.ts'
 
-/** Who people are and what they may do. */
+/** Accounts, sign-in and access. */
 export function createIdentity(base: Base): Module {
   const { audit, clock, config, db, ids, log } = base
   const users = userStore(db)

@@ -1,13 +1,13 @@
 import * as z from 'zod'
 import { choice, count, type SettingsTable } from '../../kernel/settings.ts'
 
-/** The first admin, sign-in through a provider, guesses of passwords. */
+/** The first admin, sign-in through a provider, limits of failed logins. */
 export const IDENTITY_SETTINGS = {
   SVC_LOCAL_ADMIN_EMAIL: [z.email().toLowerCase().default('admin@roomtone.local'), 'e-mail of the first admin'],
   SVC_LOCAL_ADMIN_NAME: [z.string().min(1).max(160).default('Local Admin'), 'name of the first admin'],
   SVC_LOCAL_ADMIN_PASSWORD: [
     z.string().min(8).max(200).optional(),
-    'password of the first admin (default: made and printed once)',
+    'password of the first admin (default: generated and logged once)',
   ],
   SVC_OIDC_ENABLED: [choice(false), 'whether people may log in through an identity provider'],
   SVC_OIDC_ISSUER: [z.url().optional(), 'issuer of the identity provider'],

@@ -6,7 +6,7 @@ export const MONITORING_SETTINGS = {
   SVC_LISTEN_SESSION_TTL_SECONDS: [count(300), 'live-listen session that nobody polls ends after this'],
   SVC_WATCHDOG_RUNNER_ENABLED: [choice(true), 'whether recordings and nodes are watched'],
   SVC_WATCHDOG_RUNNER_INTERVAL_SECONDS: [count(30), 'pause between watchdog passes'],
-  SVC_WATCHDOG_RUNNER_BATCH_SIZE: [count(1000), 'most recordings one watchdog pass looks at'],
+  SVC_WATCHDOG_RUNNER_BATCH_SIZE: [count(1000), 'maximum of recordings per watchdog pass'],
   SVC_WATCHDOG_MAX_SAMPLE_SPAN_SECONDS: [count(30), 'longest time one meter frame stands for'],
   SVC_WATCHDOG_METER_MAX_AGE_SECONDS: [count(120), 'age from which the last meter frame counts as silence'],
 } as const satisfies SettingsTable

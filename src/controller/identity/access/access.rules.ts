@@ -1,10 +1,10 @@
 import type { CurrentUser, Policy, PolicyInput } from '../../../wire/access.ts'
 import { type Permission, permissionsOf } from '../../../wire/permissions.ts'
 
-/** Whoever may manage access: the role permission behind every route of this family. */
+/** Permission to manage access: required by every route of accounts, groups and policies. */
 export const MANAGE: Permission = 'auth:manage'
 
-/** A readable group id: `Stage & Sound` gives `stage-sound`; '' when nothing of the name is left. */
+/** A readable group id: `Stage & Sound` gives `stage-sound`; '' when no usable character is left. */
 export const slug = (name: string): string =>
   name
     .toLowerCase()
@@ -26,14 +26,14 @@ export interface Subject {
   id: string
 }
 
-/** Why `actor` may not disable this user; nobody locks out themselves or the env-configured admin. */
+/** Why the actor may not disable this user: nobody may lock out themselves or the env-configured admin. */
 export const disableRefusal = (user: Subject, actorId: string, localAdmin: string): string | undefined =>
   refusal('disable', user, actorId, localAdmin)
 
 export const deleteRefusal = (user: Subject, actorId: string, localAdmin: string): string | undefined =>
   refusal('delete', user, actorId, localAdmin)
 
-/** Why `actor` may not change how the env-configured admin signs in, or what they are: whoever could would be them. */
+/** Why the actor may not change the env-configured admin's password or access: that would take the account over. */
 export const takeoverRefusal = (
   what: 'access' | 'password',
   user: Subject,
@@ -46,7 +46,7 @@ function refusal(verb: string, user: Subject, actorId: string, localAdmin: strin
   return user.email === localAdmin ? `local_admin_${verb}_denied` : undefined
 }
 
-/** What a change of a user is told by, before and after. */
+/** The fields of a user that audit rows show before and after a change. */
 export const userSnapshot = ({ disabledAt, groups, resourceGrants, roles }: CurrentUser) => ({
   disabledAt,
   groups,

@@ -28,7 +28,7 @@ const changed = ({ before, after }: { before: GroupDetail; after: GroupDetail })
   target: named(after),
 })
 
-/** `keep`: a group may carry a denial of everything, so that joining it can be the lockout of its members. */
+/** `keep`: a deny policy may name a group, so that joining it can lock its members out. */
 export const groupRoutes = (groups: GroupStore, ids: Ids, keep: LockoutGuard): AnyRoute[] => [
   route({
     method: 'GET',

@@ -10,7 +10,7 @@ type Member = GroupDetail['members'][number]
 const COLUMNS = `g.id, g.name, g.description, g.created_at AS createdAt, g.updated_at AS updatedAt,
   (SELECT count(*) FROM group_members WHERE group_id = g.id) AS memberCount`
 
-/** Groups of people. Every write belongs into a transaction of the caller. */
+/** Groups of people. Call every write inside a transaction. */
 export function groupStore(db: Db) {
   const list = new Lister<Row>(db, { columns: COLUMNS, from: 'access_groups g' })
   const byId = db.stmt<{ id: string }, Row>(`SELECT ${COLUMNS} FROM access_groups g WHERE g.id = @id`)
@@ -37,7 +37,7 @@ export function groupStore(db: Db) {
       const { rows, total } = list.page([], 'g.name, g.id', limit, offset)
       return { groups: rows.map((row) => present(row) as Group), total }
     },
-    /** The id is a readable form of the name; `spare` stands in where the name has nothing readable. */
+    /** The id is a readable form of the name; `spare` is used when the name has no readable character. */
     create({ name, description, memberIds }: GroupInput, spare: string, now: string): GroupDetail {
       const id = freeId(slug(name) || `group-${spare}`, (taken) => byId.get({ id: taken }) !== undefined)
       insert.run({ id, name, description: description || null, now })
@@ -50,14 +50,14 @@ export function groupStore(db: Db) {
       update.run({ id, name: patch.name ?? before.name, description: description || null, now })
       return { before, after: get(id) }
     },
-    /** @throws Fail 400 `unknown_member` naming the ids that are nobody's. */
+    /** @throws Fail 400 `unknown_member` naming the unknown ids. */
     setMembers(id: string, memberIds: string[], now: string): { before: GroupDetail; after: GroupDetail } {
       const before = get(id)
       membership.replace(id, memberIds)
       update.run({ id, name: before.name, description: before.description ?? null, now })
       return { before, after: get(id) }
     },
-    /** Memberships, policies and roster rows of the group go with it. */
+    /** Also deletes the group's memberships, policies and roster rows. */
     remove(id: string): { before: GroupDetail; schedulesUpdated: number } {
       const before = get(id)
       return { before, schedulesUpdated: removal(id) }
@@ -83,7 +83,7 @@ function memberRows(db: Db) {
   }
 }
 
-/** Deletes what names the group and returns how many schedules had assigned it. */
+/** Deletes the references to a group. @returns how many schedules had assigned it */
 function groupRemoval(db: Db): (id: string) => number {
   const assigned = db.stmt<{ id: string }, { n: number }>(
     `SELECT count(*) AS n FROM schedule_groups WHERE group_id = @id`,

@@ -9,7 +9,7 @@ const AUTH = `${API_PREFIX}/auth`
 const POLICIES = `${AUTH}/access-policies`
 const act = (method: 'GET' | 'PATCH' | 'POST', href: string) => ({ method, href, permission: MANAGE })
 
-/** What can be done with accounts and policies as a whole (docs/contract/api.md: Action states). */
+/** Actions on accounts and policies as collections (docs/contract/api.md: Action states). */
 export const accessOverviewRoutes = (policies: AccessPolicyStore): AnyRoute[] => [
   route({
     path: '/auth/actions',

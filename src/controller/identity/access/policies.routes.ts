@@ -3,7 +3,7 @@ import { type AnyRoute, route } from '../../http/route.ts'
 import { MANAGE } from './access.rules.ts'
 import type { AccessPolicyStore } from './policies.store.ts'
 
-// No id: no policy can take the way back from whoever holds the permission.
+// Without an id: no deny policy can keep a holder of the permission from undoing it.
 const auth = () => ({ type: 'auth' })
 const manage = { auth: 'user', permission: MANAGE, path: '/auth/access-policies', target: auth } as const
 

@@ -26,7 +26,7 @@ export function accessPolicyStore(db: Db, ids: Ids, users: UserStore) {
 
   return {
     list,
-    /** @throws Fail 409 `access_policy_lockout` for a list that nobody could work under, or take back. */
+    /** @throws Fail 409 `access_policy_lockout` for a list that denies everything to everyone, or to all who could undo it. */
     replace(wanted: PolicyInput[]): { before: Policy[]; after: Policy[] } {
       const before = list()
       const policies = policyList(wanted, before, () => ids.make('access_policy'))
@@ -44,9 +44,9 @@ export type AccessPolicyStore = ReturnType<typeof accessPolicyStore>
 export type LockoutGuard = <T>(write: () => T) => T
 
 /**
- * Looks at the outcome and not at the request: who manages access is decided by roles, disabled accounts, groups and
- * deny policies together, and two managers may act on each other at once. Call it inside the write's transaction. What
- * was locked before is no reason to refuse a write that might open it.
+ * Checks the outcome instead of the request: who manages access follows from roles, disabled accounts, groups and deny
+ * policies together, and two managers may act on each other at once. Call it inside the write's transaction. When nobody
+ * could manage access before, no write is refused: it might be the remedy.
  */
 export function lockoutGuard(policies: { list: () => Policy[] }, users: Pick<UserStore, 'managers'>): LockoutGuard {
   const managed = () => {

@@ -3,12 +3,12 @@ import { MANAGE } from './access.rules.ts'
 import type { OpenSessions } from './sessions.store.ts'
 import type { UserStore } from './users.store.ts'
 
-// Everybody may see and end their own sessions: that takes a session and no permission.
+// Everybody may see and end their own sessions: no permission is required.
 const own = { auth: 'user', permission: null } as const
 const manage = { auth: 'user', permission: MANAGE } as const
 const one = (id: string, name: string) => ({ type: 'session', id, name })
 
-/** Sessions that are open: of oneself, and of anybody for who manages access. */
+/** Open sessions: one's own, and those of anybody with permission to manage access. */
 export const sessionRoutes = (sessions: OpenSessions, users: UserStore): AnyRoute[] => [
   route({
     method: 'GET',
@@ -23,7 +23,7 @@ export const sessionRoutes = (sessions: OpenSessions, users: UserStore): AnyRout
     path: '/auth/sessions/:id',
     ...own,
     action: 'auth.sessions.revoke',
-    // Without the id: whose it is decides, and no grant.
+    // Without an id: the owner of the session decides, not a grant.
     target: () => ({ type: 'session' }),
     status: 204,
     run: ({ now, params, principal }) => {

@@ -7,10 +7,10 @@ type Row = { [K in keyof Required<Session>]: Session[K] | null }
 
 type Ended = Pick<Session, 'createdAt' | 'expiresAt' | 'id' | 'lastSeenAt'>
 
-// Nobody needs to look at more; the newest are shown.
+// The newest are shown.
 const MAX_LISTED = 200
 
-/** Living sessions of a person, to be seen and ended; opening one is the login's (`auth/sessions.store.ts`). */
+/** Lists and ends open sessions; logins open them (`auth/sessions.store.ts`). */
 export function openSessions(db: Db) {
   const living = `revoked_at IS NULL AND expires_at > @now`
   const list = db.stmt<Params, Row>(
@@ -28,8 +28,8 @@ export function openSessions(db: Db) {
     list: (userId: string, current: string, now: string): Session[] =>
       list.all({ userId, current, now }).map((row) => present({ ...row, current: Boolean(row.current) }) as Session),
     /**
-     * Ends a session; gives what the audit keeps of it.
-     * @throws Fail 404 `session_not_found`, also for a session of somebody else.
+     * Ends a session. @returns what the audit keeps of it
+     * @throws Fail 404 `session_not_found`, also for somebody else's session.
      */
     end(id: string, userId: string, now: string): { before: Ended; after: Ended & { revokedAt: string } } {
       const before = found(one.get({ id, userId, now }), 'Session')

@@ -30,8 +30,8 @@ const requestedUser = (_: object, body: unknown): Target => {
 const refused = (reason: string, path: string[], message: string): Fail => invalid(message, path, message, reason)
 
 /**
- * `localAdmin`: e-mail of the env-configured admin, whom the API neither disables nor deletes, and whose password and
- * roles nobody else changes.
+ * `localAdmin`: e-mail of the env-configured admin, who cannot be disabled or deleted, and whose password and roles nobody
+ * else can change.
  */
 export const userRoutes = (users: UserStore, ids: Ids, localAdmin: string, keep: LockoutGuard): AnyRoute[] => {
   const detail = (principal: UserPrincipal, user: CurrentUser) => ({
@@ -111,7 +111,7 @@ export const userRoutes = (users: UserStore, ids: Ids, localAdmin: string, keep:
       target: one,
       body: PasswordReset,
       run: async ({ params, body, principal }, commit) => {
-        // 404 before the work; the row may still go while the hash is made.
+        // 404 before the hash is computed; the row may still be deleted meanwhile.
         mustBeOwn('password', users.get(params.id), principal)
         const hash = await hashPassword(body.password)
         return commit((now) => {

@@ -29,7 +29,7 @@ interface NewUser extends AccessUpdate {
   passwordHash: string
 }
 
-/** People as the API shows them. Every write belongs into a transaction of the caller. */
+/** People as the API shows them. Call every write inside a transaction. */
 export function userStore(db: Db) {
   const list = new Lister<Row>(db, { columns: COLUMNS, from: 'users u' })
   const byId = db.stmt<{ id: string }, Row>(`SELECT ${COLUMNS} FROM users u WHERE u.id = @id`)
@@ -74,13 +74,13 @@ export function userStore(db: Db) {
       access.replace(id, user, now)
       return get(id)
     },
-    /** Roles, groups and grants, each replaced whole; a group nobody knows yet is made. */
+    /** Replaces roles, groups and grants as a whole; creates unknown groups. */
     replaceAccess(id: string, wanted: AccessUpdate, now: string): CurrentUser {
       access.replace(id, wanted, now)
       return get(id)
     },
     addRole: (id: string, role: Role): void => access.addRole(id, role),
-    /** The new password ends every session the old one opened. */
+    /** Also ends every session opened with the old password. */
     setPassword(id: string, hash: string, now: string): CurrentUser {
       setPassword.run({ id, hash, now })
       revoke.run({ id, now })
@@ -92,7 +92,7 @@ export function userStore(db: Db) {
       change.run({ id, now })
       return get(id)
     },
-    /** Sessions, roles, grants, memberships and allow policies go with the row; gives the ids of the policies. */
+    /** Also deletes sessions, roles, grants, memberships and allow policies. @returns the ids of those policies */
     remove({ email, id }: Subject): string[] {
       remove.run({ id })
       leaveRosters.run({ id })

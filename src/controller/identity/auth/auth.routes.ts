@@ -11,10 +11,10 @@ import { fairSemaphore } from './fairsemaphore.ts'
 import { signIn } from './login.ts'
 import type { SessionStore } from './sessions.store.ts'
 
-// Half of the thread pool, and 20 s of work in line at most.
+// Half of the thread pool, and at most 20 s of queued work.
 const HASHES_AT_ONCE = 2
 const HASHES_WAITING = 1000
-/** Of one address: a person waits for one, an office in the morning for a few. */
+/** Per address: a person needs one, an office in the morning a few. */
 const HASHES_WAITING_PER_ADDRESS = 8
 /** An address may fail more often than an account: many people share one. */
 export const ADDRESS_FACTOR = 20
@@ -25,7 +25,7 @@ interface AuthSettings {
   failureWindowSeconds: number
 }
 
-// No session is needed, so the gate has nothing to decide: the outcome is the whole story.
+// No session is needed, so there is no decision to audit, only the outcome.
 const open = { auth: 'none', permission: null } as const
 const self = (): Target => ({ type: 'user' })
 const person = (principal: Principal): Target =>
@@ -54,7 +54,7 @@ export const authRoutes = (
   })
   const attempted = (_: object, body: unknown): Target => {
     const given = (body as { email?: unknown } | undefined)?.email
-    // Only what looks like an address: a password typed into the wrong field must not reach the audit.
+    // Only what looks like an e-mail address: a password typed into the wrong field must not reach the audit.
     if (typeof given !== 'string' || !EMAIL.test(given)) return self()
     const email = given.toLowerCase()
     const id = users.idByEmail(email)

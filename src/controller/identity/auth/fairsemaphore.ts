@@ -1,39 +1,34 @@
 import { Fail } from '../../../kernel/fail.ts'
 
-/** Runs a piece of work when it is the turn of whoever asked for it. */
+/** Runs `work` when it is the caller's turn. */
 export type FairSemaphore = <T>(principal: string, work: () => Promise<T>) => Promise<T>
 
 interface Limits {
-  /** Waiting in all lines together. */
+  /** Waiting, of all callers together. */
   maxWaiting: number
-  /** Waiting in one line. */
   maxWaitingPerCaller: number
-  /** At work at once. */
+  /** Running at once. */
   concurrency: number
 }
 
 /**
- * At most `width` pieces of work at once; the others wait, each caller's in a line of its own, and the lines take turns.
- * Strangers can ask for a scrypt; they must not fill the thread pool that also writes audio to disk, nor stand before others.
- * @throws Fail 429 `rate_limited` when `perLine` of this caller, or `longest` of all, are already waiting.
+ * A semaphore with one queue per caller, served round robin. Strangers can make the controller compute a scrypt hash: they
+ * must not fill the thread pool that also writes audio to disk, nor delay others.
+ * @throws Fail 429 `rate_limited` when too many are already waiting.
  */
-export function fairSemaphore({
-  maxWaiting: longest,
-  maxWaitingPerCaller: perLine,
-  concurrency: width,
-}: Limits): FairSemaphore {
-  // The line at the front is next, and then goes to the back: a Map keeps insertion order.
+export function fairSemaphore({ maxWaiting, maxWaitingPerCaller, concurrency }: Limits): FairSemaphore {
+  // The first queue is next and then goes to the back: a Map keeps insertion order.
   const lines = new Map<string, (() => void)[]>()
   let running = 0
   let waiting = 0
 
   const enter = async (caller: string): Promise<void> => {
-    if (running < width) {
+    if (running < concurrency) {
       running++
       return
     }
     const line = lines.get(caller) ?? []
-    if (line.length >= perLine || waiting >= longest)
+    if (line.length >= maxWaitingPerCaller || waiting >= maxWaiting)
       throw new Fail(429, 'rate_limited', 'Too many logins at once', { headers: { 'retry-after': '5' } })
     waiting++
     lines.set(caller, line)
@@ -47,7 +42,7 @@ export function fairSemaphore({
     }
     return undefined
   }
-  // The place is handed on, so that nobody slips in between.
+  // The slot is handed to the next in turn directly, so that a newcomer cannot take it.
   const leave = (): void => {
     const proceed = next()
     if (!proceed) running--

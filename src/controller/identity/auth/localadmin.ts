@@ -34,9 +34,9 @@ const KEY = 'local_admin_password'
 const GENERATED_BYTES = 18
 
 /**
- * Makes the first admin (role owner) when it is missing; without a configured password one is drawn and logged once.
- * The environment only seeds and unlocks: a configured password is applied when it differs from the one applied last
- * (the account is enabled and owner again, its sessions end); otherwise changes made through the API stay.
+ * Creates the first admin (role owner) when it is missing; without a configured password one is generated and logged once.
+ * A configured password is applied only when it differs from the one applied last: then the account is enabled and owner
+ * again, and its sessions end. Otherwise changes made through the API stay.
  * @throws Fail 409 `local_admin_not_local` when the address belongs to an account of the identity provider.
  */
 export async function seedLocalAdmin(parts: Parts, admin: LocalAdmin, now: string): Promise<void> {
@@ -60,7 +60,7 @@ async function generate(parts: Parts, admin: LocalAdmin, now: string): Promise<v
   const password = randomBytes(GENERATED_BYTES).toString('base64url')
   const hash = await hashPassword(password)
   parts.db.tx(() => apply(parts, admin, hash, now))
-  // The one place where a password is told: there is no other way to learn it (ADR-0006). `warn`, to pass filters.
+  // The only password that is ever logged: there is no other way to learn it (ADR-0006). `warn`, to pass log filters.
   parts.log.warn('first admin created; this password is shown only once', { email: admin.email, password })
 }
 
@@ -76,7 +76,7 @@ function apply({ audit, ids, users }: Parts, { email, name }: LocalAdmin, passwo
     return
   }
   const account = users.get(id)
-  // Whoever holds the address there would sign in as the owner here.
+  // Otherwise whoever has the address at the provider would sign in as the owner here.
   if (account.provider !== 'local')
     throw conflict(
       'local_admin_not_local',

@@ -28,7 +28,7 @@ interface Attempt {
   address: string
   /** Lower case. */
   email: string
-  /** What the address is counted under. */
+  /** The key the address is counted under. */
   network: string
   password: string
   userAgent: string | undefined
@@ -42,7 +42,7 @@ interface SignedIn {
 }
 
 /**
- * Verifies a password and opens a session, with exactly one `verify` per admitted attempt, whoever is named.
+ * Verifies a password and opens a session, with exactly one `verify` per admitted attempt, whether the account exists or not.
  * @throws Fail 401 with reason `invalid_credentials`, `user_disabled` or `missing_local_password` (for the audit only:
  * the answer is the same), 429 `rate_limited` with Retry-After.
  */
@@ -56,14 +56,14 @@ export function signIn(parts: LoginParts): (attempt: Attempt, commit: Commit) =>
     const stored = account?.disabledAt ? undefined : account?.passwordHash
     let uncount = () => {}
     const matches = await turns(attempt.network, () => {
-      // Judged again when its turn has come, and counted before it is hashed: a burst of guesses costs, and learns, no more
+      // Checked again when its turn has come, and counted before it is hashed: a burst of guesses costs and learns no more
       // than the limit allows.
       admit(attempt)
       uncount = count(attempt)
       return verify(attempt.password, stored || DECOY_HASH)
     })
     if (!account || !stored || !matches) throw refusal(account, attempt)
-    // The password was right, whatever becomes of the session.
+    // The password was right, even if the session cannot be opened.
     uncount()
     const done = await commit((now) => openSession(parts, attempt, { ...account, passwordHash: stored }, now))
     clear(attempt)
@@ -77,7 +77,7 @@ interface Opener {
   userId: string
 }
 
-/** A session to be stored, and the token that is told once. */
+/** A session to be stored, and its token, which is returned only here. */
 export function newSession(ids: Ids, { address, userAgent, userId }: Opener, now: string) {
   const [token, expiresAt] = [mintToken('session'), isoPlus(now, SESSION_SECONDS)]
   const row = { id: ids.uuid(), userId, tokenHash: hashToken(token), expiresAt, ipAddress: address, userAgent }
@@ -118,7 +118,7 @@ function throttle({ accounts, addresses, clock }: LoginParts) {
       const headers = { 'Retry-After': String(seconds) }
       throw new Fail(429, 'rate_limited', 'Too many failed logins, try again later', { details: { email }, headers })
     },
-    /** Counts the attempt as failed; what it gives takes that back. */
+    /** Counts the attempt as failed. @returns the function that takes that back */
     count({ email, network }: Attempt): () => void {
       const at = clock.monotonic()
       accounts.count(email, at)

@@ -15,8 +15,8 @@ interface Carried extends Attempt {
 }
 
 /**
- * The browser carries its own attempt, sealed with a key of this process: a flood of logins that nobody finishes costs
- * no memory and no rows. A used state is remembered until it would have expired: each works once.
+ * The browser carries its own attempt, sealed with a key of this process: a flood of unfinished logins costs no memory and
+ * no rows. A used state is remembered until it would have expired, so that each works once.
  */
 export function stateCookies(secure: boolean) {
   const key = new Uint8Array(randomBytes(32))
@@ -30,7 +30,7 @@ export function stateCookies(secure: boolean) {
       const carried: Carried = { ...attempt, expiresAt: now + SECONDS * 1000, returnTo }
       return header(Buffer.from(seal(key, PLACE, JSON.stringify(carried))).toString('base64url'), SECONDS)
     },
-    /** The attempt a callback belongs to, once; undefined for a state that is not this browser's, expired or used. */
+    /** The attempt a callback belongs to; undefined for a state that is not this browser's, has expired or was used. */
     take(cookies: string | undefined, state: string | undefined, now: number): Carried | undefined {
       const carried = opened(key, cookieOf(cookies))
       if (!carried || !state || !sameSecret(state, carried.state) || carried.expiresAt <= now) return undefined
@@ -56,7 +56,7 @@ function opened(key: Uint8Array, value: string): Carried | undefined {
     const text = Buffer.from(value, 'base64url').toString()
     return JSON.parse(Buffer.from(open(key, PLACE, text)).toString()) as Carried
   } catch (e) {
-    // Whatever a browser sends that is not ours is no attempt.
+    // A cookie that we did not seal is not an attempt.
     if (e instanceof SealError) return undefined
     throw e
   }

@@ -1,4 +1,4 @@
-// The identity provider, asked through openid-client. The library is loaded with the first login: most boxes never need it.
+// The identity provider, through openid-client. The library is loaded at the first login: most controllers never need it.
 import type { Configuration, CustomFetch } from 'openid-client'
 import { Fail } from '../../../kernel/fail.ts'
 import { ask } from '../../../kernel/http.ts'
@@ -28,7 +28,7 @@ const KNOWN_FOR_MS = 600_000
 
 type Library = typeof import('openid-client')
 
-/** `reason` for the audit and the answer; never a word of the provider's, which may hold what it was sent. */
+/** `reason` is for audit and answer; it never contains the provider's text, which may repeat what it was sent. */
 const failure = (status: 400 | 401 | 404 | 502, reason: string, error: string, why?: string): Fail =>
   new Fail(status, reason, error, { body: { reason }, ...(why ? { details: { why } } : {}) })
 
@@ -48,7 +48,7 @@ export function identityProvider(settings: OidcSettings, monotonic: () => number
   }
 
   return {
-    /** @throws Fail 404 disabled, 400 not configured, 502 when the provider does not answer as one. */
+    /** @throws Fail 404 disabled, 400 not configured, 502 when the provider's answer is unusable. */
     async metadata(error: string): Promise<Discovered> {
       const { config } = await load(error)
       const found = config.serverMetadata()
@@ -60,7 +60,7 @@ export function identityProvider(settings: OidcSettings, monotonic: () => number
         ...(found.userinfo_endpoint ? { userinfoEndpoint: found.userinfo_endpoint } : {}),
       }
     },
-    /** Where to send the browser, and what its callback has to fit. */
+    /** Where to send the browser, and what its callback must match. */
     async begin(): Promise<{ attempt: Attempt; url: URL }> {
       const { config, lib } = await load('OIDC login unavailable')
       const attempt = { nonce: lib.randomNonce(), state: lib.randomState(), verifier: lib.randomPKCECodeVerifier() }
@@ -118,7 +118,7 @@ async function discover(
         timeout: TIMEOUT_SECONDS,
       },
     )
-    // The signature is verified although the token came straight from the provider: a key it does not publish is not its own.
+    // The signature is verified although the token came straight from the provider: it must be made with a published key.
     lib.enableNonRepudiationChecks(config)
     const { authorization_endpoint, jwks_uri, token_endpoint } = config.serverMetadata()
     if (!authorization_endpoint || !jwks_uri || !token_endpoint)
@@ -132,7 +132,7 @@ async function discover(
   }
 }
 
-/** A provider is a stranger too: an answer without end must not fill the memory. */
+/** The provider is not trusted either: an endless answer must not fill the memory. */
 const bounded: CustomFetch = async (url, { body, headers, method, signal }) => {
   const answer = await ask({
     body: body ? String(body) : undefined,
@@ -146,13 +146,13 @@ const bounded: CustomFetch = async (url, { body, headers, method, signal }) => {
   return new Response(answer.text || null, { headers: kept, status: answer.status })
 }
 
-// Comparisons and times of the token are about who it is for; everything else is between us and the provider.
+// A failed comparison or time of the token means that it is not for this login; anything else is the provider's fault.
 const CLAIMS = /CLAIM_COMPARISON|TIMESTAMP/
 const ERROR_CODE = /^[\w.-]{1,60}$/
 
 function refusal(e: unknown): Fail {
   const { code = '', error } = e as { code?: string; error?: unknown }
   if (CLAIMS.test(code)) return failure(401, 'oidc_claims_invalid', 'OIDC callback failed', code)
-  const told = typeof error === 'string' && ERROR_CODE.test(error) ? error : code
-  return failure(502, 'oidc_authorization_failed', 'OIDC callback failed', told)
+  const why = typeof error === 'string' && ERROR_CODE.test(error) ? error : code
+  return failure(502, 'oidc_authorization_failed', 'OIDC callback failed', why)
 }

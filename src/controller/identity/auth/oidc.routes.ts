@@ -138,7 +138,7 @@ function signIn(parts: Parts, identity: Identity, request: Incoming, returnTo: s
   sessions.openForProvider(row, now)
   const { email, groups, name, roles } = users.get(userId)
   const back = new URL(returnTo)
-  // In the fragment: it reaches the console and no server's log.
+  // In the fragment: it reaches the console, but no server's log.
   back.hash = new URLSearchParams({
     svc_token: token,
     svc_expires_at: expiresAt,

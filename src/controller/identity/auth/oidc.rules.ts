@@ -9,7 +9,7 @@ export interface OidcSettings {
   clientId: string | undefined
   clientSecret: string | undefined
   enabled: boolean
-  /** http is admitted for a loopback issuer. */
+  /** Allows http for a loopback issuer. */
   insecure: boolean
   issuer: string | undefined
   provider: 'azure_ad' | 'oidc'
@@ -20,21 +20,21 @@ export interface OidcSettings {
 /** Someone the provider vouches for. */
 export interface Identity {
   email: string
-  /** Group ids as ours are, with the name each one had; absent when the token says nothing of groups. */
+  /** Groups by ids in our format; absent when the token has no group claim. */
   groups?: { id: string; name: string }[]
   /** The link between an account here and one there. */
   externalId: string
   name: string
-  /** Only roles we know; absent when the token says nothing of roles. */
+  /** Only known roles; absent when the token has no role claim. */
   roles?: Role[]
-  /** The token had more groups than it could carry: what we hold is left as it is. */
+  /** The token could not list all groups: the stored ones stay as they are. */
   groupsOverage: boolean
 }
 
 const MAX_NAME = 160
 const MAX_GROUPS = 200
 
-/** What has to be set before anybody can log in. */
+/** Settings that are missing before anybody can log in. */
 export const missingFields = ({ clientId, issuer, redirectUri }: OidcSettings): string[] =>
   Object.entries({ issuer, clientId, redirectUri })
     .filter(([, value]) => !value)
@@ -43,15 +43,15 @@ export const missingFields = ({ clientId, issuer, redirectUri }: OidcSettings): 
 /** An issuer is compared and asked without its trailing slash. */
 export const plainIssuer = (issuer: string): string => issuer.replace(/\/+$/, '')
 
-// Where Entra ID keeps its tenants, as the first piece of the path.
+// Hosts of Entra ID, where the first segment of the path is the tenant.
 const ENTRA = /(^|\.)(microsoftonline\.(com|us|cn)|chinacloudapi\.cn|windows\.net|microsoft\.com)$/
 const TENANT = /^([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|[a-z0-9-]+(\.[a-z0-9-]+)+)$/
-// The tenant of all personal accounts there are.
+// The tenant of all personal accounts.
 const CONSUMERS_TENANT = '9188040d-6c67-4c5b-b112-36a304b66dad'
 
 /**
- * Why a tenant of Entra ID cannot be used: `common`, `organizations` and `consumers` admit the accounts of every
- * organisation, with the roles these give themselves.
+ * Why a tenant of Entra ID cannot be used: `common`, `organizations` and `consumers` admit accounts of any organisation,
+ * with roles assigned by that organisation.
  */
 export function tenantFault(tenant: string): string | undefined {
   const name = tenant.toLowerCase()
@@ -59,7 +59,7 @@ export function tenantFault(tenant: string): string | undefined {
   return `"${tenant.slice(0, 80)}" is no single tenant of Entra ID: set the id (or a domain) of your own`
 }
 
-/** Why an issuer cannot be used, in a sentence; undefined when it can. */
+/** Why an issuer cannot be used; undefined when it can. */
 export function issuerFault(issuer: string, insecure: boolean): string | undefined {
   const { hostname, pathname, protocol } = new URL(issuer)
   if (ENTRA.test(hostname)) {
@@ -72,8 +72,8 @@ export function issuerFault(issuer: string, insecure: boolean): string | undefin
 }
 
 /**
- * Where the browser goes after the login: a path of the console, or an address of one of `origins`; the console's start
- * for anything else, so that no login can be led to a stranger.
+ * Where the browser goes after the login: a path of the console, or an address of one of `origins`. Anything else leads to
+ * the console's start page, so that a login cannot be redirected to a foreign site.
  */
 export function returnAddress(asked: string | undefined, origins: readonly string[]): URL {
   const home = new URL(origins[0] as string)
@@ -123,7 +123,7 @@ function ifList<T>(value: unknown, make: (values: string[]) => T): T | undefined
   return make(value.filter((one): one is string => typeof one === 'string' && one.trim() !== ''))
 }
 
-/** A value that is an id as ours are stays one; any other gets one that can be found again. */
+/** A value in our format is the id itself; any other gets an id derived from its digest. */
 function groupOf(value: string, digest: (text: string) => string): { id: string; name: string } {
   const id = value.length <= 120 && slug(value) === value ? value : `group-${digest(value).slice(0, 12)}`
   return { id, name: onOneLine(value).slice(0, MAX_NAME) }

@@ -14,8 +14,8 @@ interface Row {
 const COLUMNS = `id, email, provider, external_id AS externalId, disabled_at AS disabledAt`
 
 /**
- * Accounts of people who come through the identity provider. Every write belongs into a transaction of the caller.
- * `localAdmin`: e-mail of the env-configured admin, who never comes this way.
+ * Accounts of people who sign in through the identity provider. Call every write inside a transaction.
+ * `localAdmin`: e-mail of the env-configured admin, who never signs in this way.
  */
 export function oidcStore(db: Db, ids: Ids, localAdmin: string) {
   const linked = db.stmt<{ externalId: string }, Row>(`SELECT ${COLUMNS} FROM users WHERE external_id = @externalId`)
@@ -41,15 +41,15 @@ export function oidcStore(db: Db, ids: Ids, localAdmin: string) {
     if (email === localAdmin || row?.email === localAdmin) throw refused(403, 'oidc_email_conflict')
     if (row && (!owner || owner.id === row.id)) return row
     if (!owner) return undefined
-    // An account made before the provider told its own id for the person; any other owner of the address is somebody else.
+    // An account created before the provider's id was known is adopted; any other owner of the address is somebody else.
     if (!row && owner.provider === 'oidc' && owner.externalId === null) return owner
     throw refused(403, 'oidc_email_conflict')
   }
 
   return {
     /**
-     * The account of an identity: found by its link, else adopted by its address, else made. Roles and groups follow the
-     * token where it names any; what an operator gave stays where it does not.
+     * The account of an identity: found by its external id, else adopted by its address, else created. Roles and groups are
+     * replaced by the token's claims; without such a claim they stay.
      * @throws Fail 403 `oidc_email_conflict` or `user_disabled`.
      */
     sync(identity: Identity, now: string): string {

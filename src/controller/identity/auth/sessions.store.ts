@@ -1,7 +1,7 @@
 import type { Runner } from '../../scheduler/ticker.ts'
 import type { Db, Params } from '../../store/db.ts'
 
-/** What a login looks at; found by lower-case e-mail. */
+/** An account as a login needs it; found by lower-case e-mail. */
 export interface Account {
   disabledAt: string | null
   id: string
@@ -27,7 +27,7 @@ export function sessionStore(db: Db) {
      SELECT @id, id, @tokenHash, @now, @now, @expiresAt, @ip, @agent FROM users
       WHERE id = @userId AND disabled_at IS NULL AND password_hash = @passwordHash`,
   )
-  // Somebody else vouched for the person: there is no password to compare.
+  // The identity provider vouched for the person: there is no password to compare.
   const vouched = db.stmt<Params>(
     `INSERT INTO sessions (id, user_id, token_hash, created_at, last_seen_at, expires_at, ip_address, user_agent)
      VALUES (@id, @userId, @tokenHash, @now, @now, @expiresAt, @ip, @agent)`,
@@ -37,13 +37,13 @@ export function sessionStore(db: Db) {
 
   return {
     account: (email: string): Account | undefined => account.get({ email }),
-    /** False when the account is no longer what `passwordHash` was verified against. */
+    /** False when the account was disabled or its password changed since `passwordHash` was verified. */
     open: (session: NewSession, passwordHash: string, now: string): boolean =>
       insert.run({ ...stored(session), passwordHash, now }) === 1,
-    /** Of an account whose owner an identity provider has vouched for, in the same transaction. */
+    /** For an account that the identity provider vouched for, in the same transaction. */
     openForProvider: (session: NewSession, now: string): void => void vouched.run({ ...stored(session), now }),
     revoke: (id: string, now: string): void => void revoke.run({ id, now }),
-    /** Deletes the expired ones; returns how many. */
+    /** Deletes expired sessions. @returns how many */
     sweep: (now: string): number => expired.run({ now }),
   }
 }
@@ -57,7 +57,7 @@ const stored = ({ ipAddress, userAgent, ...session }: NewSession): Params => ({
 
 const EVERY_SECONDS = 600
 
-/** Deletes sessions that ran out: nobody can use them, and a busy console opens many. */
+/** Deletes expired sessions, of which a busy console leaves many. */
 export const sessionRunner = (sessions: SessionStore): Runner => ({
   name: 'sessions',
   enabled: true,

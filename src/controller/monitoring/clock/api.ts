@@ -1,8 +1,8 @@
 import type { Mover } from './watch.ts'
 
 export interface ClockApi {
-  /** What else is moved along when the wall clock jumps. */
+  /** Registers further stored times that are shifted when the wall clock jumps. */
   include(mover: Mover): void
-  /** Whether what is too old by the wall clock may be deleted. */
+  /** Whether age by the wall clock may be used to delete things. */
   trusted(): boolean
 }

@@ -4,7 +4,7 @@ import type { Jump } from '../../scheduler/steady.ts'
 import type { Db } from '../../store/db.ts'
 import type { Leap } from './trust.rules.ts'
 
-// Rows per transaction of what is moved bit by bit.
+// Rows per transaction.
 const SLICE = 100
 // No session, lease or pause is longer.
 const LONGEST_SPAN_MS = 86_400_000
@@ -13,19 +13,18 @@ const KEY = 'clock'
 
 const shifted = (at: string, by: number): string => iso(Math.min(Math.max(Date.parse(at) + by, 0), LATEST))
 
-/** Columns of a table that move. */
+/** The columns of a table that are shifted. */
 interface TimeColumn {
-  /** Another instant of the same row, which moves with it. */
+  /** Another time of the same row, shifted with it. */
   also?: string
-  /** The instant that counts. */
   at: string
   key: string
   table: string
   where: string
 }
 
-// Retries, leases, grace and sessions are spans of time, kept as the instant of their end. What people were told as a date
-// (bootstrap tokens, suppressions, schedules) stays where it is.
+// Retries, leases, grace periods and sessions are durations, stored as the time of their end. Times that people know as a
+// date (bootstrap tokens, suppressions, schedules) are not shifted.
 const TIME_COLUMNS: TimeColumn[] = [
   { at: 'expires_at', key: 'id', table: 'sessions', where: '' },
   { at: 'expires_at', key: 'token_hash', table: 'playback_tickets', where: '' },
@@ -44,14 +43,14 @@ const TIME_COLUMNS: TimeColumn[] = [
   })),
 ]
 
-/** Moves what is kept as instants of the wall clock but stands for spans of time, when that clock jumps. */
+/** Shifts stored times that mean a duration when the wall clock jumps. */
 export function jumpStore(db: Db, offlineAfterSeconds: number) {
-  const jobs = db.stmt<object, { heard: string | null; id: string; lease: string | null; started: string | null }>(
-    `SELECT id, lease_expires_at AS lease, last_heartbeat_at AS heard, started_at AS started FROM recording_jobs
+  const jobs = db.stmt<object, { heartbeat: string | null; id: string; lease: string | null; started: string | null }>(
+    `SELECT id, lease_expires_at AS lease, last_heartbeat_at AS heartbeat, started_at AS started FROM recording_jobs
       WHERE status IN ('running', 'stop_requested')`,
   )
-  const moveJob = db.stmt<{ heard: string | null; id: string; lease: string | null; started: string | null }>(
-    `UPDATE recording_jobs SET lease_expires_at = @lease, last_heartbeat_at = @heard, started_at = @started WHERE id = @id`,
+  const moveJob = db.stmt<{ heartbeat: string | null; id: string; lease: string | null; started: string | null }>(
+    `UPDATE recording_jobs SET lease_expires_at = @lease, last_heartbeat_at = @heartbeat, started_at = @started WHERE id = @id`,
   )
   const nodes = db.stmt<{ since: string }, { id: string; seen: string }>(
     `SELECT id, last_seen_at AS seen FROM nodes WHERE last_seen_at > @since`,
@@ -61,7 +60,7 @@ export function jumpStore(db: Db, offlineAfterSeconds: number) {
   const audited = db.stmt<object, { at: number }>(
     `SELECT at / ${ROWS_PER_MS} AS at FROM audit_rows ORDER BY seq DESC LIMIT 1`,
   )
-  const heard = db.stmt<object, { at: string | null }>(`SELECT max(last_seen_at) AS at FROM nodes`)
+  const lastSeen = db.stmt<object, { at: string | null }>(`SELECT max(last_seen_at) AS at FROM nodes`)
   const read = db.stmt<{ key: string }, { value: string }>(`SELECT value FROM controller_state WHERE key = @key`)
   const write = db.stmt<{ key: string; value: string; now: string }>(
     `INSERT INTO controller_state (key, value, updated_at) VALUES (@key, @value, @now)
@@ -69,28 +68,28 @@ export function jumpStore(db: Db, offlineAfterSeconds: number) {
   )
 
   return {
-    /** Leases of running jobs, and when nodes were heard last: what the next request or pass judges. In a transaction. */
+    /** Shifts what the next request or pass depends on: leases of running jobs, last contact of nodes. Call in a transaction. */
     moveNow({ before, by, now }: Jump): { jobs: number; nodes: number } {
       const move = (at: string | null) => (at === null ? null : shifted(at, by))
       const running = jobs.all({})
-      for (const { heard, id, lease, started } of running)
-        moveJob.run({ heard: move(heard), id, lease: move(lease), started: move(started) })
-      // Those that were online; and none may seem heard again because the clock went back to when it was.
+      for (const { heartbeat, id, lease, started } of running)
+        moveJob.run({ heartbeat: move(heartbeat), id, lease: move(lease), started: move(started) })
+      // Only nodes that were online; none may look online again because the clock went back.
       const since = shifted(before < now ? before : now, -offlineAfterSeconds * 1000)
       const online = nodes.all({ since })
       for (const { id, seen } of online) moveNode.run({ id, seen: shifted(seen, by) })
       return { jobs: running.length, nodes: online.length }
     },
-    /** The rest, sessions first: steps of some rows each, to be done in this order, each in a transaction. */
+    /** The rest, sessions first: steps of a few rows each, to be run in order, each in a transaction. */
     *moveRest(jump: Jump): Generator<() => void> {
       for (const walk of walks) yield* walk(jump)
     },
     /** The last sign of life in the database, Unix ms; undefined in a new one. */
     lastKnown(): number | undefined {
-      const known = Math.max(audited.get({})?.at ?? 0, Date.parse(heard.get({})?.at ?? iso(0)))
+      const known = Math.max(audited.get({})?.at ?? 0, Date.parse(lastSeen.get({})?.at ?? iso(0)))
       return known > 0 ? known : undefined
     },
-    /** What an earlier process knew of the clock. */
+    /** The leap that an earlier process stored. */
     leap(): Leap | undefined {
       const row = read.get({ key: KEY })
       return row && (JSON.parse(row.value) as Leap)
@@ -101,29 +100,29 @@ export function jumpStore(db: Db, offlineAfterSeconds: number) {
 export type JumpStore = ReturnType<typeof jumpStore>
 
 /**
- * Goes through the rows of a table in the order of their instants, from the end towards which they move: what was moved lies
- * behind, so that none is met twice.
+ * Walks a table in the order of time, starting at the end towards which rows are shifted: shifted rows lie behind, so that
+ * none is met twice.
  */
 function walker(db: Db, { also, at, key, table, where }: TimeColumn) {
   const columns = `${key} AS id, ${at} AS at, ${also ?? 'NULL'} AS also`
   type Row = { also: string | null; at: string; id: string }
-  const forward = db.stmt<{ before: string; cursor: string; id: string; most: number }, Row>(
+  const forward = db.stmt<{ before: string; cursor: string; id: string; limit: number }, Row>(
     `SELECT ${columns} FROM ${table} WHERE ${where}${at} > @before AND (${at}, ${key}) < (@cursor, @id)
-      ORDER BY ${at} DESC, ${key} DESC LIMIT @most`,
+      ORDER BY ${at} DESC, ${key} DESC LIMIT @limit`,
   )
-  const backward = db.stmt<{ cursor: string; id: string; most: number }, Row>(
-    `SELECT ${columns} FROM ${table} WHERE ${where}(${at}, ${key}) > (@cursor, @id) ORDER BY ${at}, ${key} LIMIT @most`,
+  const backward = db.stmt<{ cursor: string; id: string; limit: number }, Row>(
+    `SELECT ${columns} FROM ${table} WHERE ${where}(${at}, ${key}) > (@cursor, @id) ORDER BY ${at}, ${key} LIMIT @limit`,
   )
   const move = db.stmt<{ also: string | null; at: string; id: string; seen: string }>(
     `UPDATE ${table} SET ${at} = @at${also ? `, ${also} = @also` : ''} WHERE ${key} = @id AND ${at} = @seen`,
   )
   return function* (jump: Jump): Generator<() => void> {
     const { before, by, now } = jump
-    // After a great jump what is written meanwhile, by the new time, lies beyond everything that is to be moved.
+    // After a large jump, rows written meanwhile by the new time lie beyond all that are to be shifted.
     let next = { cursor: by > 0 && by < LONGEST_SPAN_MS ? iso(LATEST) : now, id: '' }
     for (;;) {
       const rows: Row[] =
-        by > 0 ? forward.all({ ...next, before, most: SLICE }) : backward.all({ ...next, most: SLICE })
+        by > 0 ? forward.all({ ...next, before, limit: SLICE }) : backward.all({ ...next, limit: SLICE })
       const last = rows.at(-1)
       if (!last) return
       next = { cursor: last.at, id: last.id }

@@ -4,7 +4,7 @@ import type { ClockApi } from './api.ts'
 import { jumpStore } from './jumps.store.ts'
 import { ClockWatch } from './watch.ts'
 
-/** Watches the wall clock; `watch` is for whoever runs the process. */
+/** Watches the wall clock; controller.ts starts `watch`. */
 export function createClockWatch(base: Base & { clock: SteadyClock }): Module<ClockApi> & { watch: ClockWatch } {
   const { audit, clock, config, db, log } = base
   const jumps = jumpStore(db, config.SVC_NODE_OFFLINE_AFTER_SECONDS)

@@ -1,16 +1,16 @@
-// Whether what is old by the wall clock may be deleted: after a great leap forward everything looks old.
+// Whether age by the wall clock may be used to delete things: after a large leap forward everything looks old.
 
 const DAY_MS = 86_400_000
 
-/** What the wall clock did of late. */
+/** Recent jumps of the wall clock. */
 export interface Leap {
-  /** By how much it went forward, all in all; ms. */
+  /** Sum of the jumps, ms; positive is forward. */
   ahead: number
-  /** How long that is remembered, by the monotonic clock; ms. */
+  /** When this is forgotten, by the monotonic clock; ms. */
   until: number
 }
 
-/** What is remembered after one more jump. A clock that comes back has made no leap. */
+/** The leap after one more jump; a jump back cancels an earlier one forward. */
 export function addJump(before: Leap | undefined, by: number, monotonic: number): Leap {
   const known = before && monotonic < before.until ? before : undefined
   return {
@@ -19,20 +19,20 @@ export function addJump(before: Leap | undefined, by: number, monotonic: number)
   }
 }
 
-/** False for a day after the clock went forward by a day or more, and did not come back. */
+/** False for a day after the clock went forward by a day or more and did not come back. */
 export const isTrusted = (leap: Leap | undefined, monotonic: number): boolean =>
   leap === undefined || leap.ahead < DAY_MS || monotonic >= leap.until
 
-/** A clock that has gone `gap` ms since the last sign of life of an earlier process: did it leap? */
+/** The leap at start, ms, when the clock is `gap` ms after the last write of an earlier process; 0 when that is plausible. */
 export const leapSince = (gap: number): number => (gap < 0 || gap >= DAY_MS ? gap : 0)
 
-/** As it is stored for the next process: `until` by the wall clock. */
+/** For storage: `until` by the wall clock. */
 export const toStored = ({ ahead, until }: Leap, now: number, monotonic: number): Leap => ({
   ahead,
   until: now + until - monotonic,
 })
 
-/** From what is stored: `until` by the monotonic clock again, and never longer than a day, whatever the clock says. */
+/** From storage: `until` by the monotonic clock again, at most a day from now. */
 export const fromStored = ({ ahead, until }: Leap, now: number, monotonic: number): Leap => ({
   ahead,
   until: monotonic + Math.min(Math.max(until - now, 0), DAY_MS),

@@ -16,22 +16,22 @@ interface Parts {
   log: Log
 }
 
-/** Times in the database that another module keeps. */
+/** Stored times of another module. */
 export interface Mover {
-  /** What must be moved before anybody may ask; gives how much was. */
+  /** Shifts what must be shifted at once. @returns counts for the audit */
   move(jump: Jump): unknown
-  /** The rest, in steps of a few milliseconds. */
+  /** Shifts the rest, in steps of a few milliseconds. */
   moveRest(jump: Jump): Iterable<() => void>
   name: string
 }
 
 const EVERY_MS = 1000
-// What is moved at once, before anybody may ask; a thousand rows, or for as long as the loop can spare.
+// Steps done at once, before any request sees the new time: a thousand rows, or what the event loop can spare.
 const AT_ONCE = { ms: 20, steps: 10 }
 
 /**
- * Watches the wall clock against the monotonic one. When it jumps, everything that stands for a span of time is moved along
- * in one transaction, before anything is judged by the new time; then whoever listens hears of it.
+ * Compares the wall clock with the monotonic one. When it jumps, the stored times that mean a duration are shifted before
+ * anything is judged by the new time; then the listeners are called.
  */
 export class ClockWatch {
   private readonly parts: Parts
@@ -46,20 +46,19 @@ export class ClockWatch {
     this.parts = parts
   }
 
-  /** Hears of every jump, in ms, once the clock has followed it. */
+  /** `listener` gets every jump, in ms, once the clock has followed it. */
   onJump(listener: (by: number) => void): void {
     this.listeners.push(listener)
   }
 
-  /** What else is moved along in the database, in the same transaction; what it moved is told under its name. */
+  /** Registers further stored times, shifted in the same transaction; the audit lists the counts under the mover's name. */
   include(mover: Mover): void {
     this.movers.push(mover)
   }
 
-  /** Whether what is too old by the wall clock may be deleted. */
   trusted = (): boolean => isTrusted(this.leap, this.parts.clock.monotonic())
 
-  /** At start: a clock that stands before the last thing that was written was put back while nobody watched. */
+  /** At start: a clock that is behind the last write was set back while no controller ran. */
   begin(): void {
     const { clock, jumps } = this.parts
     const [now, monotonic, last] = [clock.now(), clock.monotonic(), jumps.lastKnown()]
@@ -75,17 +74,17 @@ export class ClockWatch {
     this.timer = setInterval(() => void this.check(), EVERY_MS)
   }
 
-  /** Follows a jump if there was one. Resolves when everything is moved; never rejects. */
+  /** Follows a jump if there was one. Resolves when everything is shifted; never rejects. */
   async check(): Promise<void> {
     const { clock, log } = this.parts
-    // What the last jump moves comes first; until then the time stays steady.
+    // The last jump is finished first; until then the time stays steady.
     const by = this.moving ? 0 : clock.jump()
     if (by === 0) return this.moving
     const before = clock.now()
     try {
       this.applyJump({ before: iso(before), by, now: iso(before + by) })
     } catch (e) {
-      // A full disk, say: the time stays as it was, and the next look tries again.
+      // For example, the disk is full: the time stays as it was, and the next check tries again.
       log.error('clock jump: database times could not be adjusted; retrying', { by, ...errorFields(e) })
       return this.moving
     }
@@ -129,7 +128,7 @@ export class ClockWatch {
       )
       return { leap, more: !done }
     })
-    // Only what was committed: a jump that could not be written is tried again, and is one jump.
+    // Only after the commit: a jump that could not be written is tried again, and counts once.
     this.setLeap(leap)
     log.warn('clock jump: leases, retries and sessions adjusted', {
       before: jump.before,
@@ -142,7 +141,7 @@ export class ClockWatch {
     })
   }
 
-  /** As many steps as fit into one turn; whether that was all. */
+  /** Runs as many steps as fit into one turn. @returns whether all are done */
   private runSteps(steps: Iterator<() => void>): boolean {
     const until = this.parts.clock.monotonic() + AT_ONCE.ms
     for (let n = 0; n < AT_ONCE.steps && this.parts.clock.monotonic() < until; n++) {
@@ -169,7 +168,7 @@ export class ClockWatch {
     }
   }
 
-  /** Stores, for the next process too, what the clock did once it has jumped by so many ms. */
+  /** Stores the leap after a jump of so many ms, for the next process as well. */
   private storeLeap(by: number, now: string): Leap {
     const { clock, jumps } = this.parts
     const monotonic = clock.monotonic()

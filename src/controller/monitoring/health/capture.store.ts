@@ -3,9 +3,9 @@ import { systemActor } from '../../http/principal.ts'
 import type { Db } from '../../store/db.ts'
 import { eventOf, HEALTH_COLUMNS, type HealthRow, type HealthStore, type Opening } from './health.store.ts'
 
-/** Told by the agent, and opened for a node whose inventory has no device. */
+/** Reported by the agent, and opened for a node whose inventory has no device. */
 const UNAVAILABLE = 'agent.audio_backend.unavailable'
-/** What agents tell the end of, and what it ends. */
+/** Event types that report the end of another one, and which. */
 const ENDS: Record<string, string> = {
   'agent.audio_backend.recovered': UNAVAILABLE,
   'agent.encoder.recovered': 'agent.encoder.missing',
@@ -13,9 +13,9 @@ const ENDS: Record<string, string> = {
 const LASTING = new Set(Object.values(ENDS))
 const RESOLVED_BY = systemActor('inventory').id
 
-/** Health events of a node that stand once and end by themselves: no capture device, no encoder. Call it in a transaction. */
+/** Health events that a node has at most once and that end by themselves: no capture device, no encoder. Call in a transaction. */
 export function captureEvents(db: Db, health: HealthStore) {
-  // The type leads: few events have it, while a node may have many.
+  // By the index of the type: few events have it, while a node may have many.
   const standing = db.stmt<{ nodeId: string; type: string }, HealthRow>(
     `SELECT ${HEALTH_COLUMNS} FROM health_events h WHERE h.type = @type AND +h.node_id = @nodeId AND +h.status <> 'resolved'`,
   )
@@ -30,7 +30,7 @@ export function captureEvents(db: Db, health: HealthStore) {
     return events.map((event) => event.id)
   }
   return {
-    /** Opens or ends the event after an inventory; gives the ids of the events that changed. */
+    /** Opens or ends the event after an inventory. @returns the ids of changed events */
     update(nodeId: string, lacking: boolean, now: string): string[] {
       if (!lacking) return resolve(nodeId, now)
       if (open(nodeId).length > 0) return []
@@ -38,13 +38,13 @@ export function captureEvents(db: Db, health: HealthStore) {
       const opening = { details, nodeId, openedAt: now, severity: 'warning', type: UNAVAILABLE } as const
       return [health.open(opening, now).event.id]
     },
-    /** What an agent tells: the event that stands is not opened twice, and its end ends it. */
-    report(told: Opening & { nodeId: string }, now: string): { event: HealthEvent; fresh: boolean } {
-      const [event] = LASTING.has(told.type) ? open(told.nodeId, told.type) : []
-      if (event) return { event, fresh: false }
-      const ended = ENDS[told.type]
-      if (ended !== undefined) resolve(told.nodeId, now, ended)
-      return health.open(told, now)
+    /** An agent's report: an unresolved event is not opened twice, and a report of its end resolves it. */
+    report(event: Opening & { nodeId: string }, now: string): { event: HealthEvent; fresh: boolean } {
+      const [known] = LASTING.has(event.type) ? open(event.nodeId, event.type) : []
+      if (known) return { event: known, fresh: false }
+      const ended = ENDS[event.type]
+      if (ended !== undefined) resolve(event.nodeId, now, ended)
+      return health.open(event, now)
     },
   }
 }

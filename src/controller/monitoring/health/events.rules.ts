@@ -2,33 +2,33 @@ import type { HealthFilters, HealthStatus } from '../../../wire/health.ts'
 import { type Condition, contains } from '../../store/filter.ts'
 import { firstSeq, lastSeq } from './lifecycle.rules.ts'
 
-/** A filter that matches at most this many events leads: everything else is looked up for those few. */
+/** A filter that matches at most this many events leads the query: the others are checked for those few. */
 export const FEW = 4000
-/** Events looked at, per status, for counts that are not exact. */
+/** Events examined, per status, for counts that are not exact. */
 export const MAX_EXAMINED = 2000
-/** Of a search for one or two characters, which no index knows: this many of the newest events are looked at. */
+/** A search for one or two characters has no index: this many of the newest events are examined. */
 const RECENT = 10_000
 
-/** How a list is found: one condition that leads through its index, and those that follow row by row. */
+/** How a list is found: one condition leads through its index, the others are checked row by row. */
 interface Plan {
   /** At most FEW events meet it. */
   few: boolean
-  /** The condition that leads; absent when a walk of everything does. */
+  /** The leading condition; absent for a walk over all events. */
   lead?: Condition | undefined
   follow: Condition[]
-  /** Words that many events have lead: `lead` is a match in the search index, read in its order, that of arrival. */
+  /** A common search text leads: `lead` is a match in the search index, which is in order of arrival. */
   words: boolean
-  /** Only the newest events are looked at. */
+  /** Only the newest events are examined. */
   recent: boolean
   status: HealthStatus | undefined
 }
 
-/** A plan within a caller's reach, as SQL is made of it. */
+/** A plan together with the caller's scope, in pieces of SQL. */
 export interface Choice {
-  /** A bounded set to count in, as SQL with `@most`; absent: counted status by status. */
+  /** A bounded set to count in, as SQL with `@limit`; absent when counted status by status. */
   base: Condition | undefined
   conditions: Condition[]
-  /** So few that all of them are judged. */
+  /** So few that all of them are examined. */
   few: boolean
   follow: Condition[]
   order: 'h.seq' | 'health_search.rowid'
@@ -36,7 +36,7 @@ export interface Choice {
   status: HealthStatus | undefined
 }
 
-/** An equality or a range as it leads (through its index) and as it follows (without). */
+/** An equality or a range: as the leading condition (through its index), and as a following one (without). */
 interface Filter {
   lead: Condition
   follow: Condition
@@ -53,7 +53,7 @@ const COLUMNS = {
   status: 'h.status',
 } as const
 
-// A type has its severity: the two are asked for together, through one index.
+// Type and severity correlate: together they use one index.
 function paired({ severity, type }: HealthFilters): Filter[] {
   if (severity === undefined || type === undefined) return []
   const both = (plus: string) => ({
@@ -100,12 +100,12 @@ const opening = ({ openedFrom, openedTo }: HealthFilters): Condition[] => [
     : [{ sql: 'h.seq <= @toSeq AND +h.opened_at <= @to', params: { to: openedTo, toSeq: lastSeq(openedTo) } }]),
 ]
 
-// Terms of one match: more of them cost more than they tell.
+// Terms of one match: further ones cost more than they exclude.
 const TERMS = 5
 
 const spread = (i: number, length: number): number => Math.round((i * (length - 1)) / (TERMS - 1))
 
-/** Events whose words have these three characters of the text: candidates, in the search index. */
+/** Candidates in the search index: events with some trigrams of the text. */
 function matched(text: string): Condition {
   const letters = [...text]
   const all = [...new Set(letters.slice(2).map((_, at) => letters.slice(at, at + 3).join('')))]
@@ -115,7 +115,7 @@ function matched(text: string): Condition {
   return { sql: 'health_search MATCH @match', params: { match: quoted.join(' AND ') } }
 }
 
-// Beyond ASCII the index knows how letters are folded and LIKE does not: there candidates are taken as they are.
+// Beyond ASCII the index folds letters and LIKE does not: there the candidates are not confirmed.
 const ASCII = /^[ -~]*$/
 const confirmed = (text: string): Condition[] => (ASCII.test(text) ? [read(text)] : [])
 const read = (text: string): Condition => ({
@@ -131,21 +131,21 @@ const RECENTLY: Condition = {
   params: {},
 }
 
-/** Whether the trigram index knows the text: it has three characters at least. */
+/** Whether the trigram index can find the text: it has at least three characters. */
 const indexed = (text: string): boolean => [...text].length >= 3
 
-/** How many there are of something, asked of the database; an answer ends at FEW. */
+/** Counts from the database, up to FEW. */
 interface Probe {
   isFew: (condition: Condition) => boolean
-  /** Events whose words match, by order of arrival; undefined when they are more than FEW. */
+  /** Events whose text matches, in order of arrival; undefined when there are more than FEW. */
   hits: (match: Condition) => number[] | undefined
-  /** Events within the caller's reach, by their place; undefined when they are more than FEW, or too many to say. */
+  /** `seq` of the events in the caller's scope; undefined when there are more than FEW, or too many to find out. */
   reached: () => number[] | undefined
 }
 
 /**
- * The way through the events: the words searched for when they are rare, else the first filter with few events, else
- * the caller's reach when that is small, else the words, else the first filter in order, else everything newest first.
+ * The leading condition: the search text when it is rare, else the first filter with few events, else the caller's scope
+ * when that is small, else the text, else the first filter in list order, else everything newest first.
  */
 export function planOf(f: HealthFilters, probe: Probe): Plan {
   const pair = paired(f)
@@ -171,12 +171,12 @@ export function planOf(f: HealthFilters, probe: Probe): Plan {
   return { ...plan, lead: first?.lead, follow: rest(first) }
 }
 
-/** What the SQL of a list is made of: the plan and the caller's scope. */
+/** The pieces of a list's SQL: the plan and the caller's scope. */
 export function choiceOf({ few, follow, lead, recent, status, words }: Plan, scope: Condition[]): Choice {
   const after = [...follow, ...scope]
   const order = words ? 'health_search.rowid' : 'h.seq'
   const base = (words || recent) && lead ? baseOf(lead, words) : undefined
-  // Counted status by status, the leading filter follows too; the status itself leads.
+  // Counted status by status, the status leads, and the leading filter follows.
   const led = lead && !base && lead.params.status === undefined ? [{ ...lead, sql: `+${lead.sql}` }] : []
   return {
     base,
@@ -191,8 +191,8 @@ export function choiceOf({ few, follow, lead, recent, status, words }: Plan, sco
 
 const baseOf = ({ sql, params }: Condition, words: boolean): Condition => ({
   sql: words
-    ? `SELECT h.seq FROM (SELECT rowid AS doc FROM health_search WHERE ${sql} ORDER BY rowid DESC LIMIT @most) hit
+    ? `SELECT h.seq FROM (SELECT rowid AS doc FROM health_search WHERE ${sql} ORDER BY rowid DESC LIMIT @limit) hit
          CROSS JOIN health_events h ON h.doc = hit.doc`
-    : `SELECT h.seq FROM health_events h WHERE ${sql} ORDER BY h.seq DESC LIMIT @most`,
+    : `SELECT h.seq FROM health_events h WHERE ${sql} ORDER BY h.seq DESC LIMIT @limit`,
   params,
 })

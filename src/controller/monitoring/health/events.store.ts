@@ -10,7 +10,7 @@ type Mark = { critical: number; seq: number; status: HealthStatus }
 type Tally = { critical: number; n: number; status: HealthStatus }
 
 interface HealthPage {
-  /** Whether there are rows behind this page. */
+  /** Whether there are rows after this page. */
   more: boolean
   rows: HealthEvent[]
   summary: HealthSummary
@@ -19,9 +19,9 @@ interface HealthPage {
 const WORDS = 'health_search CROSS JOIN health_events h ON h.doc = health_search.rowid'
 const TABLE = 'health_events h'
 
-/** Reading health events: pages, counts and walks that stay short however many events there are. */
+/** Pages, counts and walks over health events that stay fast however many there are. */
 export function healthEvents(db: Db) {
-  // A page is chosen by place and its rows are read after: a deep one is counted off in an index.
+  // First only `seq`, then the rows of the page: a deep offset is counted off in an index.
   const places = {
     table: new Lister<{ seq: number }>(db, { columns: 'h.seq', from: TABLE }),
     words: new Lister<{ seq: number }>(db, { columns: 'h.seq', from: WORDS }),
@@ -41,7 +41,7 @@ export function healthEvents(db: Db) {
     `SELECT rowid AS doc FROM health_search WHERE health_search MATCH @match LIMIT ${FEW + 1}`,
   )
   const marked = new Lister<Mark>(db, { columns: `h.seq, h.status, h.severity = 'critical' AS critical`, from: TABLE })
-  /** A small set whole: judged once, for the page and for the counts. */
+  /** A small set as a whole: examined once, for the page and the counts. */
   const all = (conditions: Condition[]): { seqs: number[]; summary: HealthSummary } => {
     const marks = marked.rows(conditions, 'h.seq DESC', FEW + 1, 0)
     return {
@@ -73,7 +73,7 @@ export function healthEvents(db: Db) {
       const found = seqs
         ? seqs.slice(offset, end)
         : places[plan.source].rows(plan.conditions, `${plan.order} DESC`, limit + 1, offset).map((row) => row.seq)
-      // Counting may have ended before the page did.
+      // The count may have stopped at its bound before the end of the page.
       const seen = found.length > 0 ? offset + found.length : 0
       return {
         more: found.length > limit,
@@ -81,7 +81,7 @@ export function healthEvents(db: Db) {
         summary: seen > summary.total ? { ...summary, total: seen, totalIsLowerBound: true } : summary,
       }
     },
-    /** Everything of it, newest first, in slices. */
+    /** Every match, newest first, in slices. */
     *walk(visibility: Visibility, filters: HealthFilters, size: number): Generator<HealthEvent[]> {
       const { conditions, order, source } = choice(filters, visibility)
       for (const rows of whole[source].walk(conditions, { direction: 'DESC', keys: [order] }, size))
@@ -107,14 +107,14 @@ export type HealthEvents = ReturnType<typeof healthEvents>
 
 const few = (numbers: number[]): number[] | undefined => (numbers.length > FEW ? undefined : numbers)
 
-// Recordings of a reach whose events are looked for; of a wider one everything is walked.
+// With more recordings in scope than this, events are walked instead.
 const MAX_RECORDINGS = 5000
 
 const NAMED = 'h.recording_id IN (SELECT value FROM json_each(@recordings))'
 
-/** Places of the events within a small reach: of its nodes, recordings and schedules, and those named themselves. */
+/** `seq` of the events within a small scope: of its nodes, recordings and schedules, and those granted themselves. */
 function visibleSeqs(db: Db) {
-  const most = FEW + 1
+  const limit = FEW + 1
   const events = (kind: 'node' | 'recording' | 'schedule', alias: 'n' | 'r' | 's') =>
     new Lister<{ seq: number }>(db, {
       columns: 'h.seq',
@@ -128,13 +128,13 @@ function visibleSeqs(db: Db) {
   const ofNamed = new Lister<{ seq: number }>(db, { columns: 'h.seq', from: TABLE })
 
   return (visibility: Visibility): number[] | undefined => {
-    // Without a grant that narrows it, a reach is everything, less what is refused.
+    // Without a narrowing grant the scope is everything but the refusals.
     if (!visibility.healthEvents().some(({ sql }) => !sql.startsWith('NOT '))) return undefined
-    // Every recording, also those that are gone: only the events themselves tell.
+    // Every recording, deleted ones included: only the events themselves tell.
     if (visibility.recordings().some(({ sql }) => sql === '1')) return undefined
     const seqs = new Set<number>()
     const add = (lister: Lister<{ seq: number }>, conditions: Condition[]): boolean => {
-      for (const { seq } of lister.rows(conditions, '1', most, 0)) seqs.add(seq)
+      for (const { seq } of lister.rows(conditions, '1', limit, 0)) seqs.add(seq)
       return seqs.size <= FEW
     }
     const small =
@@ -150,16 +150,16 @@ function visibleSeqs(db: Db) {
 
 const STATUSES = ['open', 'acknowledged', 'suppressed', 'resolved'] as const satisfies HealthStatus[]
 
-/** Counts by status. What is not resolved is counted first and nearly always whole; the past up to a bound. */
+/** Counts by status. Unresolved events are counted first and nearly always completely; resolved ones up to a bound. */
 function tallies(db: Db) {
   const kept = new Map<string, Stmt<Params, unknown>>()
-  const rows = (sql: string, conditions: Condition[], most: number): Tally[] => {
+  const rows = (sql: string, conditions: Condition[], limit: number): Tally[] => {
     const statement = kept.get(sql) ?? db.stmt<Params, unknown>(sql)
-    // As many texts as there are combinations of filters and views; the oldest leaves.
+    // One text per combination of filters and views; the oldest is evicted.
     kept.delete(sql)
     kept.set(sql, statement)
     if (kept.size > MAX_STATEMENTS) kept.delete(kept.keys().next().value as string)
-    return statement.all(Object.assign({ most }, ...conditions.map((c) => c.params))) as Tally[]
+    return statement.all(Object.assign({ limit }, ...conditions.map((c) => c.params))) as Tally[]
   }
 
   return ({ base, follow, status }: Choice): HealthSummary => {
@@ -167,12 +167,12 @@ function tallies(db: Db) {
       const counted = rows(tallySql(base.sql, follow), [base, ...follow], MAX_EXAMINED)
       return summed(counted, true)
     }
-    const most = follow.length > 0 ? MAX_EXAMINED : COUNTED
+    const limit = follow.length > 0 ? MAX_EXAMINED : COUNTED
     const asked = STATUSES.filter((one) => status === undefined || one === status)
     const counts = asked.map((one) => {
-      const critical = one === 'resolved' ? [] : rows(statusSql(one, true, follow), follow, most)
-      const all = rows(statusSql(one, false, follow), follow, most)
-      return { status: one, critical: critical[0]?.n ?? 0, n: all[0]?.n ?? 0, cut: (all[0]?.critical ?? 0) >= most }
+      const critical = one === 'resolved' ? [] : rows(statusSql(one, true, follow), follow, limit)
+      const all = rows(statusSql(one, false, follow), follow, limit)
+      return { status: one, critical: critical[0]?.n ?? 0, n: all[0]?.n ?? 0, cut: (all[0]?.critical ?? 0) >= limit }
     })
     const total = (of: (c: (typeof counts)[number]) => number) => counts.reduce((sum, c) => sum + of(c), 0)
     return {
@@ -186,14 +186,14 @@ function tallies(db: Db) {
   }
 }
 
-// Rows counted of a status that no other filter narrows: read from its index alone.
+// Rows counted of a status without other filters: its index alone is read.
 const COUNTED = 10_000
 const MAX_STATEMENTS = 128
 
 const where = (conditions: Condition[]): string =>
   conditions.length > 0 ? ` WHERE ${conditions.map((c) => `(${c.sql})`).join(' AND ')}` : ''
 
-/** Counts within a base of bounded size. */
+/** Counts within a bounded set. */
 const tallySql = (base: string, follow: Condition[]): string =>
   `SELECT h.status, h.severity = 'critical' AS critical, count(*) AS n FROM (${base}) base
    CROSS JOIN health_events h ON h.seq = base.seq${where(follow)} GROUP BY 1, 2`
@@ -203,7 +203,7 @@ const statusSql = (status: HealthStatus, critical: boolean, follow: Condition[])
   const one = critical
     ? `h.severity = 'critical' AND h.status = '${status}' AND h.status <> 'resolved'`
     : `h.status = '${status}'`
-  const base = `SELECT h.seq FROM health_events h WHERE ${one} ORDER BY h.seq DESC LIMIT @most`
+  const base = `SELECT h.seq FROM health_events h WHERE ${one} ORDER BY h.seq DESC LIMIT @limit`
   return follow.length > 0
     ? `WITH base AS MATERIALIZED (${base}) SELECT count(*) AS n, (SELECT count(*) FROM base) AS critical FROM base
        CROSS JOIN health_events h ON h.seq = base.seq${where(follow)}`

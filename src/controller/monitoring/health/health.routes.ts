@@ -132,7 +132,7 @@ export const healthRoutes = ({ events, health, visibility, scope }: HealthParts)
     target: all,
     body: HealthBulk,
     run: ({ body: { action, eventIds, ...said }, now, principal }) => {
-      // Looked up within reach first: one invisible id, and nothing is written. A refused move undoes the others.
+      // All ids are checked first: with one invisible id nothing is written. A refused move rolls the others back.
       const picked = events.picked(visibility(principal, 'health:acknowledge'), eventIds)
       const moves = picked.map(({ id }) => health.move(id, action, { ...said, by: principal.id, now }))
       const each = moves.map(({ after, before }) => ({
@@ -161,7 +161,7 @@ const referencesOf = (event: References): { id: string; type: 'node' | 'recordin
     return id === undefined ? [] : [{ id, type }]
   })
 
-/** Everything an event names must be in the reporter's scope (403), and be there (404). */
+/** Everything an event names must be in the reporter's scope (403), and exist (404). */
 function mayReport(scope: Scope, health: HealthStore, principal: UserPrincipal, body: References): void {
   for (const target of referencesOf(body)) {
     const verdict = scope.decide(principal, 'health:acknowledge', target)

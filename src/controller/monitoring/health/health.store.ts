@@ -9,7 +9,7 @@ export type HealthRow = { [K in keyof Required<HealthEvent>]: K extends 'details
 
 export interface Opening {
   details: Record<string, unknown>
-  /** The agent's own id; a repeat answers the event that is already there (docs/contract/agent.md: Health events). */
+  /** The agent's own id; a repeat returns the existing event (docs/contract/agent.md: Health events). */
   localEventId?: string
   nodeId?: string | undefined
   openedAt: string
@@ -27,15 +27,15 @@ const PLAIN_COLUMNS = `h.id, h.type, h.severity, h.status, h.node_id AS nodeId, 
 /** The columns of an event, of `health_events h`, as `eventOf` reads them. */
 export const HEALTH_COLUMNS = `${PLAIN_COLUMNS}, h.details`
 
-/** Bytes of details that a list shows whole: five hundred rows of the largest would hold everybody up. */
+/** Bytes of details that a list shows in full: five hundred rows of the largest would block the event loop. */
 const LISTED_DETAILS = 2048
 
-/** The same for lists: details that are larger are a mark, and whole in the event itself. */
+/** The same for lists: larger details are replaced by a mark; the event itself shows them. */
 export const LISTED_COLUMNS = `${PLAIN_COLUMNS},
   CASE WHEN octet_length(h.details) > ${LISTED_DETAILS} THEN '{"truncated":true}' ELSE h.details END AS details`
 
-// Unresolved alarms of the watchdog that are not about a take that is over. The planner does not see how small this
-// index is: it is named where it is meant.
+// Unresolved alarms of the watchdog, except those of ended takes. The planner does not know how small this index is: queries
+// name it.
 const WATCHED = `h.status <> 'resolved' AND substr(h.type, 1, 9) = 'watchdog.'
   AND json_extract(h.details, '$.recordingEndedAt') IS NULL`
 
@@ -63,11 +63,11 @@ export function healthStore(db: Db, ids: Ids, events: Events) {
     find,
     /** @throws Fail 404 `health_event_not_found`. */
     get,
-    /** The take arrived after all: what its job's end had opened is resolved. */
+    /** The take arrived after all: resolves the event that its job's end had opened. */
     resolveDelivered: (recordingId: string, jobId: string, now: string): void =>
       void delivered.run({ recordingId, jobId, now }),
     open: opener({ db, events, find, ids, judge: updateRecordingHealth }),
-    /** Whether what an event would name is there. */
+    /** Whether the thing an event would name exists. */
     knows: (type: keyof typeof known, id: string): boolean => known[type].get({ id }) !== undefined,
     /** Health of a recording from its unresolved events (docs/contract/recordings.md: States of a recording). */
     judge: updateRecordingHealth,
@@ -82,14 +82,14 @@ export function healthStore(db: Db, ids: Ids, events: Events) {
         throw conflict('health_event_resolved', 'Health event is already resolved', { eventId: id })
       return { before, after }
     },
-    /** Writes a changed event over `before`, whose status must still stand; gives how many were written. */
+    /** Replaces `before`, whose status must be unchanged. @returns how many rows were written */
     write,
     ...watchdogAlarms(db),
   }
 }
 export type HealthStore = ReturnType<typeof healthStore>
 
-/** critical > warning > healthy over what is not resolved; only a change is written. */
+/** critical > warning > healthy over the unresolved events; only a change is written. */
 function recordingHealth(db: Db) {
   const statement = db.stmt<{ id: string; now: string }>(
     `WITH judged (health) AS (SELECT CASE max(CASE severity WHEN 'critical' THEN 2 WHEN 'warning' THEN 1 ELSE 0 END)
@@ -124,7 +124,7 @@ function opener({ db, events, find, ids, judge }: OpenerParts) {
     while (taken.get({ seq })) seq++
     return seq
   }
-  /** Opens an event and judges its recording anew; `fresh` is false for a repeat of the agent's own id. */
+  /** Opens an event and updates its recording's health; `fresh` is false for a repeat of the agent's own id. */
   return (event: Opening, now: string): { event: HealthEvent; fresh: boolean } => {
     const id = ids.uuid()
     const { details, localEventId, nodeId = null, recordingId = null, scheduleId = null } = event
@@ -184,9 +184,9 @@ function writer(db: Db, judge: (id: string, now: string) => void, events: Events
   }
 }
 
-/** What the watchdog follows up: its own unresolved alarms. */
+/** The watchdog's own unresolved alarms. */
 function watchdogAlarms(db: Db) {
-  // The status is not written: a reading is no reason to index the event anew.
+  // The status is not written, so that a mere reading does not reindex the event.
   const refresh = db.stmt<{ id: string; severity: Severity; details: string }>(
     `UPDATE health_events SET severity = @severity, details = @details WHERE id = @id AND status <> 'resolved'`,
   )
@@ -202,21 +202,21 @@ function watchdogAlarms(db: Db) {
       WHERE ${WATCHED} AND h.type > 'watchdog.' AND h.type < 'watchdog/' AND h.recording_id IS NOT NULL`,
   )
   return {
-    /** New readings of an alarm that goes on; its status stands. */
+    /** New readings of a continuing alarm; its status does not change. */
     refresh: (id: string, severity: Severity, details: object): void =>
       void refresh.run({ id, severity, details: JSON.stringify(details) }),
     /** Unresolved alarms of the watchdog about one recording, oldest first. */
     alarmsOf: (recordingId: string): HealthEvent[] => ofRecording.all({ id: recordingId }).map(eventOf),
-    /** Unresolved alarms of one type, of things that are still watched. */
+    /** Unresolved alarms of one type, without those of ended takes. */
     alarms: (type: string): HealthEvent[] => ofType.all({ type }).map(eventOf),
-    /** Recordings with such alarms, and their status; null when the recording is gone. */
+    /** Recordings with such alarms, and their status; null for a deleted recording. */
     alarmed: (): { id: string; status: string | null }[] => recordings.all({}),
   }
 }
 
 const NULLABLE = new Set(['acknowledgedAt', 'suppressedAt', 'suppressedUntil', 'resolvedAt'])
 
-/** A row of `HEALTH_COLUMNS` as the wire has it. */
+/** A row of `HEALTH_COLUMNS` in its wire format. */
 export function eventOf(row: HealthRow): HealthEvent {
   const kept = Object.entries(row).filter(([key, value]) => value !== null || NULLABLE.has(key))
   return { ...(Object.fromEntries(kept) as unknown as HealthEvent), details: JSON.parse(row.details) }

@@ -1,17 +1,17 @@
 import type { HealthEvent, HealthMove } from '../../../wire/health.ts'
 
-/** Who moves an event, when, and what they said to it. */
+/** Who moves an event, when, and with which note. */
 export interface Move {
   by: string
   note?: string | undefined
   now: string
-  /** End of a suppression; null and absent mean: until somebody ends it. */
+  /** End of a suppression; null or absent: until somebody ends it. */
   suppressedUntil?: string | null | undefined
 }
 
 /**
- * The event after a move (docs/contract/health.md: States of an event). Undefined when the state forbids it: what is resolved
- * can only be reopened. Whoever suppresses has seen the event, so that acknowledges it as well.
+ * The event after a move (docs/contract/health.md: States of an event). Undefined when the state forbids it: a resolved event
+ * can only be reopened. Suppressing an event also acknowledges it.
  */
 export function transition(event: HealthEvent, action: HealthMove, move: Move): HealthEvent | undefined {
   if (event.status === 'resolved' && action !== 'reopen') return undefined
@@ -45,7 +45,7 @@ const CHANGES: Record<HealthMove, (event: HealthEvent, move: Move) => Partial<He
   }),
 }
 
-/** Why `/actions` shows a move as blocked; stricter than the routes, which let a repeat pass. */
+/** Why `/actions` shows a move as blocked; stricter than the routes, which accept a repeat. */
 export function blocked({ status }: HealthEvent, action: HealthMove): string | false {
   if (action === 'reopen') return status !== 'resolved' && 'health_event_not_resolved'
   if (status === 'resolved') return 'health_event_resolved'
@@ -53,7 +53,7 @@ export function blocked({ status }: HealthEvent, action: HealthMove): string | f
   return action === 'suppress' && status === 'suppressed' && 'health_event_already_suppressed'
 }
 
-// Beyond these an opening time is somebody's broken clock; it is shown as sent and sorted at the edge.
+// An opening time beyond this comes from a broken clock; it is shown as sent and sorted last.
 const LATEST = Date.UTC(2200, 0)
 const SLOTS = 1024
 

@@ -5,7 +5,7 @@ import { healthEvents } from './events.store.ts'
 import { healthRoutes } from './health.routes.ts'
 import { healthStore } from './health.store.ts'
 
-/** Events of health: opened by whoever sees a fault, moved by people, resolved when it is over. */
+/** Health events: opened when a fault is seen, moved by people, resolved when it is over. */
 export function createHealth({ authorization: { visibility, scope }, db, events: bus, ids }: Base): Module<HealthApi> {
   const health = healthStore(db, ids, bus)
   const events = healthEvents(db)

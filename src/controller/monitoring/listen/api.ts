@@ -4,7 +4,7 @@ import type { Meters } from '../meters/meters.store.ts'
 import type { Chunks } from './chunks.store.ts'
 import type { ListenSessions } from './sessions.store.ts'
 
-/** Telemetry and audio as they come: in memory, never in the database. */
+/** Live telemetry and audio: in memory, never in the database. */
 export interface LiveApi {
   chunks: Chunks
   layouts: LayoutStore

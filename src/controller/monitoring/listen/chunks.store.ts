@@ -4,17 +4,17 @@ import { type Chunk, isFresh } from './listen.rules.ts'
 
 /** Live audio of the last seconds per node and rendition: in memory only. */
 export interface Chunks {
-  /** The newest, while it is fresh (`/nodes/:id/actions`, sessions). */
+  /** The newest chunk, while it is fresh. */
   fresh(nodeId: string, rendition: MonitorRendition, now: string): Chunk | undefined
   /** Oldest first. */
   kept(nodeId: string): { enhanced: readonly Chunk[]; raw: readonly Chunk[] }
   /** The wall clock jumped by so many ms: ages stay what they are. */
   clockJumped(by: number): void
-  /** Keeps a chunk; of one that was sent twice the first. */
+  /** Keeps a chunk; when it was sent twice, the first. */
   put(chunk: Omit<Chunk, 'sequence'>): Chunk
-  /** The newest of each node and rendition, fresh or not (metrics: listen_*). */
+  /** The newest of each node and rendition, fresh or not, for metrics. */
   snapshot(now: string): ChunkFact[]
-  /** Told after each chunk of the node; gives how to end. */
+  /** Calls `listener` after each chunk of the node. @returns the function that unsubscribes */
   subscribe(nodeId: string, listener: () => void): () => void
   usedBytes(): number
 }
@@ -27,9 +27,9 @@ export interface ChunkFact {
   source: 'agent_audio_chunk'
 }
 
-// As far back as a poll may follow without a hole.
+// How far back a poll may continue without a gap.
 const KEEP_MS = 10_000
-/** Of one node and rendition; of all together. Bytes. */
+/** Bytes per node and rendition, and of all together. */
 const NODE_BYTES = 2 * 1024 * 1024
 const BUDGET = 96 * 1024 * 1024
 
@@ -38,9 +38,9 @@ const NOTHING = { enhanced: [], raw: [] } as const
 
 export function chunkStore(budget = BUDGET): Chunks {
   const nodes = new Map<string, Slots>()
-  // In the order they came, over all nodes: a Set keeps it.
+  // In order of arrival, over all nodes: a Set keeps insertion order.
   const all = new Set<Chunk>()
-  // What metrics say of the newest outlives its audio.
+  // Metrics of the newest chunk outlive its audio.
   const newest = new Map<string, Omit<Chunk, 'audio'>>()
   const listeners = new Map<string, Set<() => void>>()
   let bytes = 0
@@ -67,7 +67,7 @@ export function chunkStore(budget = BUDGET): Chunks {
       const now = Date.parse(input.receivedAt)
       const again = nodes.get(input.nodeId)?.[input.rendition].find((known) => isSame(known, input))
       if (again) return again
-      // Never below the clock: a cursor from before a restart stays behind what comes after it.
+      // Never below the clock: a cursor from before a restart must be smaller than any new sequence.
       last = Math.max(last + 1, now)
       const chunk = { ...input, sequence: last }
       const slots = nodes.get(chunk.nodeId) ?? { enhanced: [], raw: [] }
@@ -102,7 +102,7 @@ export function chunkStore(budget = BUDGET): Chunks {
   }
 }
 
-/** Sent again, because our answer was lost: it must not be heard twice. */
+/** Whether a chunk was sent again because our answer was lost: it must not be heard twice. */
 const isSame = (known: Chunk, { capturedAt, sent }: Omit<Chunk, 'sequence'>): boolean =>
   sent !== undefined && known.sent === sent && known.capturedAt === capturedAt
 

@@ -21,9 +21,9 @@ interface Parts extends LiveParts {
 
 const monitor = { auth: 'user', permission: 'listen:monitor' } as const
 const node = (p: { id: string }) => ({ type: 'node', id: p.id })
-// Until the first chunk is there: how often a console asks (docs/contract/listening.md: Streams).
+// How often a console polls until the first chunk is there (docs/contract/listening.md: Streams).
 const PREVIEW_MS = 1500
-// How long the first answer of a session waits: the recorder has only just heard that somebody listens.
+// How long the first poll of a session waits: the recorder has to start sending first.
 const FIRST_SECONDS = 10
 
 /** Live listen for people (docs/contract/listening.md: Sessions). */
@@ -91,14 +91,14 @@ const stopRoute = ({ sessions }: Parts): AnyRoute =>
 
 const gone = (): Fail => new Fail(404, 'session_not_found', 'Listen session not found')
 
-// The gate has seen the node as a whole; the mix also holds the channels of every other room.
+// The gate checked only the node; the mix also contains channels of its other rooms.
 function mustHear({ layouts }: LiveParts, principal: UserPrincipal, nodeId: string): void {
   const layout = found(layouts.of(nodeId), 'Node')
   if (canHear(channelVisibility(principal, 'listen:monitor', layout), layout)) return
   throw new Fail(403, 'missing_resource_scope', 'Forbidden', { outcome: 'denied' })
 }
 
-// Somebody else's, and one of another login, is none at all.
+// A session of somebody else, or of another login, is not found.
 function ownSession(
   { sessions }: LiveParts,
   nodeId: string,
@@ -133,8 +133,8 @@ interface Poll {
 }
 
 /**
- * Audio as long as the session lasts. An agent that has only just heard of its listener gets a moment to begin.
- * @throws Fail 409 when it does not, 429 when too many streams are open.
+ * Audio as long as the session lasts. Waits a moment for an agent that has to start sending.
+ * @throws Fail 409 when no audio arrives, 429 when too many streams are open.
  */
 async function streamAudio(
   air: Parts,
@@ -146,16 +146,16 @@ async function streamAudio(
   const { enhance, nodeId } = listener
   const first = () => newestFor(air.chunks.kept(nodeId), enhance, iso(air.clock.now()))
   if (!(await air.notifier.until(topics.audio(nodeId), waitSeconds, request.gone(), first))) throw noAudio()
-  // Rights are asked again before the first byte.
+  // Rights are checked again before the first byte.
   const body = air.streams.stream(principal.id, request, liveAudio(air, listener, principal, air.clock))
   const headers = { ...AUDIO, 'x-accel-buffering': 'no' }
   return { details: { continuous: true, enhance }, response: new Response(body, { headers }) }
 }
 
-// Never made up from the meters (ADR-0019): silence is told as what it is.
+// Audio is never synthesized from the meters (ADR-0019).
 const noAudio = (): Fail => conflict('monitor_source_unavailable', 'Monitor data unavailable')
 
-/** One chunk: the newest, for which a new session waits, or the one after the last heard; 204 while that one is to come. */
+/** One chunk: the newest, for which a new session waits, or the one after the last heard; 204 when there is none yet. */
 async function oneChunk(
   air: Parts,
   listener: Listener,
@@ -180,7 +180,7 @@ async function oneChunk(
   throw noAudio()
 }
 
-// While a long poll waited, session and rights may have gone.
+// Session and rights may have ended during the long poll.
 const stillThere = (air: Parts, { id, nodeId }: Listener, principal: UserPrincipal, now: string): boolean =>
   air.sessions.touch(id, now) && mayHear(air, principal, nodeId)
 

@@ -1,10 +1,10 @@
-// Which piece of live audio comes next for whom. Ages go by the controller's clock: a node's may be wrong
+// Which chunk of live audio a listener gets next. Ages go by the controller's clock: a node's may be wrong
 // (docs/contract/listening.md: Streams).
 import { iso } from '../../../kernel/clock.ts'
 import type { MonitorRendition } from '../../../wire/listen.ts'
 import { joinedWav, withoutStart } from './wav.rules.ts'
 
-/** A piece of live audio as it is kept. */
+/** A chunk of live audio as it is kept. */
 export interface Chunk {
   audio: Uint8Array
   capturedAt: string
@@ -12,23 +12,23 @@ export interface Chunk {
   nodeId: string
   receivedAt: string
   rendition: MonitorRendition
-  /** The agent's own number of it, when it tells one. */
+  /** The agent's own number of the chunk, if it sends one. */
   sent?: string | undefined
-  /** Grows with every chunk of the node, whatever its rendition; also across restarts. */
+  /** Increases with every chunk of the node, of any rendition; also across restarts. */
   sequence: number
 }
 
-/** What a listener has heard last. */
+/** The chunk a listener heard last. */
 export type Heard = Pick<Chunk, 'sequence'> & Partial<Omit<Chunk, 'audio'>>
 
 const FRESH_MS = 5000
-// An agent that sends long pieces sends them less often.
+// Time for a chunk to arrive, on top of its duration.
 const ARRIVAL_MS = 1000
-// A listener begins so many pieces back, and this far at least: what the network holds up later is covered by it.
+// A listener begins this many chunks back, and at least this far: a buffer against later network delays.
 const LEAD = { leastMs: 1000, pieces: 2 }
-// So much must be there before a stream begins: a player that is given less stops at the first late piece.
+// Audio needed before a stream begins: with less a player stops at the first late chunk.
 const HOLD_MS = 800
-// An enhanced piece may come so much later than the raw one of its time: longer, and the raw ones are heard.
+// How much later than the raw chunk an enhanced one may arrive; after that the raw ones are played.
 const LAG_MS = 1500
 // A console polls within these times (docs/contract/listening.md: Streams).
 const SHORT_MS = 750
@@ -52,11 +52,11 @@ interface Kept {
   raw: readonly Chunk[]
 }
 
-/** The newest piece: enhanced where asked for and there, raw otherwise. */
+/** The newest chunk: enhanced when wanted and available, raw otherwise. */
 export const newestFor = ({ enhanced, raw }: Kept, enhance: boolean, now: string): Chunk | undefined =>
   (enhance ? freshest(enhanced, now) : undefined) ?? freshest(raw, now)
 
-/** Where a listener begins: as far back as `LEAD` says, without a hole. */
+/** Where a listener begins: as far back as `LEAD` says, without a gap. */
 export function firstFor(kept: Kept, enhance: boolean, now: string): Chunk | undefined {
   let first = newestFor(kept, enhance, now)
   if (!first) return undefined
@@ -72,8 +72,8 @@ export function firstFor(kept: Kept, enhance: boolean, now: string): Chunk | und
 }
 
 /**
- * What a poll without a cursor gets: the newest piece. A console asks every 750 ms at most (docs/contract/listening.md:
- * Streams), so pieces that are shorter come with those before them which this listener has not been given.
+ * What a poll without a cursor gets: the newest chunk. A console polls every 750 ms at most (docs/contract/listening.md:
+ * Streams), so shorter chunks come together with earlier ones that this listener has not had.
  */
 export function polledFor(kept: Kept, enhance: boolean, given: number | undefined, now: string): Chunk | undefined {
   const newest = newestFor(kept, enhance, now)
@@ -89,24 +89,24 @@ export function polledFor(kept: Kept, enhance: boolean, given: number | undefine
 const isUnbroken = (chunks: readonly Chunk[]): boolean =>
   chunks.every((chunk, i) => i === 0 || Math.abs(begins(chunk) - ends(chunks[i - 1] as Chunk)) <= NODE_JITTER_MS * 10)
 
-/** Whether enough is there from this piece on for a stream to begin with it. */
+/** Whether there is enough audio from this chunk on for a stream to begin with it. */
 export const isEnough = (kept: Kept, first: Chunk): boolean =>
   kept[first.rendition].filter((c) => c.sequence >= first.sequence).reduce((sum, c) => sum + c.durationMs, 0) >= HOLD_MS
 
 /**
- * The piece that follows `heard`, each once and in order; undefined while there is none. Where the rendition changes
- * within a piece, it is the rest of that piece.
+ * The chunk that follows `heard`, each once and in order; undefined while there is none. When the rendition changes within a
+ * chunk, the rest of that chunk.
  */
 export function following(kept: Kept, enhance: boolean, heard: Heard, now: string): Chunk | undefined {
   const rendition = enhance && isFlowing(kept, now) ? 'enhanced' : 'raw'
   if (heard.rendition === undefined || heard.rendition === rendition)
     return kept[rendition].find((chunk) => chunk.sequence > heard.sequence)
-  // By time, not by number: of one moment the raw piece comes before the enhanced one.
+  // By time, not by sequence: the raw chunk of a moment arrives before the enhanced one.
   const next = kept[rendition].find((chunk) => continues(chunk, heard))
   return next && restOf(next, heard)
 }
 
-/** Whether enhanced pieces keep coming beside the raw ones. */
+/** Whether enhanced chunks keep up with the raw ones. */
 function isFlowing({ enhanced, raw }: Kept, now: string): boolean {
   const newest = freshest(enhanced, now)
   const beside = raw.at(-1)
@@ -115,15 +115,15 @@ function isFlowing({ enhanced, raw }: Kept, now: string): boolean {
 
 const ends = (chunk: Pick<Chunk, 'capturedAt' | 'durationMs'>): number => begins(chunk) + chunk.durationMs
 
-// From raw to enhanced or back: what was heard in the one must not be heard again in the other. Both are stamped by
-// the same node; should its clock have jumped, the listener waits no longer than this.
+// Between raw and enhanced: what was heard in one must not be heard again in the other. Both are stamped by the same node;
+// if its clock jumped, the listener waits no longer than this.
 function continues(chunk: Chunk, { capturedAt, durationMs = 0, receivedAt }: Heard): boolean {
   if (capturedAt === undefined || receivedAt === undefined) return true
   if (ends(chunk) > ends({ capturedAt, durationMs }) + NODE_JITTER_MS) return true
   return age(receivedAt, chunk.receivedAt) > JUMP_MS
 }
 
-/** What of a piece lies behind what was heard; all of it where the two do not overlap. */
+/** The part of a chunk after what was heard; all of it when the two do not overlap. */
 function restOf(chunk: Chunk, { capturedAt, durationMs = 0 }: Heard): Chunk {
   const heardMs = capturedAt === undefined ? 0 : ends({ capturedAt, durationMs }) - begins(chunk)
   if (heardMs <= NODE_JITTER_MS || heardMs >= chunk.durationMs) return chunk

@@ -9,9 +9,9 @@ import { type Chunk, firstFor, following, type Heard, isEnough } from './listen.
 import type { Listener, ListenSessions } from './sessions.store.ts'
 import { endlessHead, pcmOf, sameFormat } from './wav.rules.ts'
 
-/** A stream that has begun with too little waits no longer than this for more. */
+/** The longest a stream waits at its beginning for enough audio. */
 const HOLD_MS = 1000
-/** Without a chunk for this long the node is taken for gone: the stream ends, the listener may come again. */
+/** Without a chunk for this long the stream ends; the listener may start again. */
 const SILENT_MS = 15_000
 
 export interface LiveParts {
@@ -22,7 +22,7 @@ export interface LiveParts {
 }
 
 /**
- * Whether the caller may hear the node at this moment: login, permission, every channel in reach (docs/contract/access.md:
+ * Whether the caller may hear the node now: login, permission, every channel in scope (docs/contract/access.md:
  * Visible sets).
  */
 export function mayHear({ layouts, principals }: LiveParts, principal: UserPrincipal, nodeId: string): boolean {
@@ -34,9 +34,9 @@ export function mayHear({ layouts, principals }: LiveParts, principal: UserPrinc
 }
 
 /**
- * The live audio of a node as one endless WAV: each chunk once, in order, as it comes; what the node did not send is
- * left out. A client that does not keep up misses what is no longer kept. Ends with the session, the caller's rights,
- * the node, or a change of the audio format, which no header could announce.
+ * The live audio of a node as one endless WAV: each chunk once and in order; gaps are left out. A slow client misses what is
+ * no longer kept. Ends with the session, the caller's rights or the node, and when the audio format changes, because a WAV
+ * has one header.
  */
 export function liveAudio(air: LiveParts, listener: Listener, principal: UserPrincipal, clock: Clock): Source {
   const { chunks, sessions } = air
@@ -62,7 +62,7 @@ export function liveAudio(air: LiveParts, listener: Listener, principal: UserPri
     over = !sameFormat(format, pcm.format)
     return over ? undefined : pcm.data
   }
-  /** How long nothing has come, ms. */
+  /** Time since the last chunk, ms. */
   const silence = (): number => {
     const { enhanced, raw } = chunks.kept(listener.nodeId)
     const last = [enhanced.at(-1)?.receivedAt ?? '', raw.at(-1)?.receivedAt ?? ''].sort().at(-1) || undefined

@@ -14,7 +14,7 @@ interface Deps {
   fleet: FleetApi
 }
 
-/** Meters and live listen: what rooms sound like now. */
+/** Meters and live listening. */
 export function createLive(base: Base, { fleet: { nodes } }: Deps): Module<LiveApi> {
   const { authorization, clock, config, db, events, ids, notifier } = base
   const { principals } = authorization
@@ -42,7 +42,7 @@ export function createLive(base: Base, { fleet: { nodes } }: Deps): Module<LiveA
   }
 }
 
-// What of a node can be heard or seen now, from what the agents last sent.
+// What can be heard or seen of a node now.
 const monitored = ({ chunks, meters }: LiveApi): Monitored => ({
   metered: (nodeId) => meters.latest(nodeId) !== undefined,
   monitor(nodeId, now) {

@@ -6,13 +6,13 @@ import { SILENT } from '../../fleet/nodes/status.rules.ts'
 import { type Action, actionStates } from '../../http/actions.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
 
-/** What can be heard or seen of a node now: a fresh chunk of its audio, else its newest meter frame, else nothing. */
+/** What is available of a node now: a fresh chunk of its audio, else its newest meter frame, else nothing. */
 type Monitor =
   | { available: true; capturedAt: string; contentType: string; durationMs: number; source: 'agent_audio_chunk' }
   | { available: true; capturedAt: string; source: 'meter_frame' }
   | { available: false }
 
-/** Knows what the meters and the live listen hold of a node. */
+/** Access to the meters and live audio of a node. */
 export interface Monitored {
   monitor(nodeId: string, now: string): Monitor
   /** Whether there is any meter frame. */
@@ -67,7 +67,7 @@ function actions(node: Node, metered: boolean): Record<string, Action> {
     detail: { method: 'GET', href: at.detail, permission: 'node:read' },
     editNode: { method: 'PATCH', href: at.update, permission: 'node:manage' },
     health: { method: 'GET', href: at.healthEvents, permission: 'health:read' },
-    // A node in contact is asked for its sound by listening: nothing has to have come before.
+    // Listening makes a connected node send audio: none needs to be there yet.
     listen: { method: 'POST', href: at.listenStart, permission: 'listen:monitor', blocked: noSound },
     meters: { method: 'GET', href: at.meters, permission: 'node:read', blocked: !metered && 'meter_frame_not_found' },
     revokeCredentials: { method: 'POST', href: at.credentialsRevoke, permission: 'node:manage' },
@@ -79,7 +79,7 @@ function actions(node: Node, metered: boolean): Record<string, Action> {
   }
 }
 
-/** One per lifecycle action, under its name in camel case: `rotate_trust` is `rotateTrust`. */
+/** One per lifecycle action, named in camel case: `rotate_trust` is `rotateTrust`. */
 const lifecycle = (base: string, manage: Pick<Action, 'blocked' | 'permission'>): Record<string, Action> =>
   Object.fromEntries(
     LIFECYCLE_ACTIONS.map((action) => [

@@ -5,31 +5,31 @@ import type { UserPrincipal } from '../../http/principal.ts'
 /** Somebody who listens to a node. */
 export interface Listener {
   enhance: boolean
-  /** Sequence of the piece a poll was given last. */
+  /** Sequence of the chunk that the last poll got. */
   given?: number
   id: string
   lastSeenAt: string
-  /** The login it was started in: it ends with it. */
+  /** The login session it was started in: it ends with it. */
   loginId: string
   nodeId: string
   startedAt: string
   userId: string
 }
 
-/** What an agent has to know of its listeners. */
+/** What an agent has to know about its listeners. */
 interface Demand {
   enhanced: boolean
   listening: boolean
 }
 
-/** Listen sessions, in memory (docs/contract/listening.md: Sessions): live, then stopped or evicted. */
+/** Listen sessions, in memory (docs/contract/listening.md: Sessions). */
 export interface ListenSessions {
-  /** Whether anybody listened to the node within the last seconds, and to what. */
+  /** Whether anybody listened to the node within the last seconds, and to which rendition. */
   demand(nodeId: string, now: string): Demand
   find(nodeId: string, id: string, now: string): Listener | undefined
-  /** The wall clock jumped by so many ms: nobody's silence is longer for it. */
+  /** The wall clock jumped by so many ms: shifts when listeners were last seen. */
   clockJumped(by: number): void
-  /** Notes what a poll was given. */
+  /** Notes the chunk that a poll got. */
   noteGiven(id: string, sequence: number): void
   /** How many are live. */
   count(now: string): number
@@ -40,16 +40,16 @@ export interface ListenSessions {
   touch(id: string, now: string): boolean
 }
 
-/** A node is asked for (enhanced) audio while a listener asked for it within this time. */
+/** A node sends (enhanced) audio while a listener asked for it within this time. */
 const DEMAND_MS = 15_000
-// A user with more than these has forgotten the oldest.
+// Above this a user's oldest session ends.
 const MAX_PER_USER = 32
 
 /**
- * Sessions that end after `ttlSeconds` without a poll. `changed` hears of a node whose demand may have become another.
+ * Sessions that end after `ttlSeconds` without a poll. `changed` is called when a node's demand may have changed.
  */
 export function listenSessions(ids: Ids, ttlSeconds: number, changed: (nodeId: string) => void): ListenSessions {
-  // Least recently seen first: a touched one is inserted anew.
+  // Least recently seen first: a touched one is reinserted.
   const live = new Map<string, Listener>()
   const since = (at: string, now: string): number => Date.parse(now) - Date.parse(at)
 

@@ -2,7 +2,7 @@
 
 import { frameBytes, wavHeader, wavHeadIn } from '../../../kernel/wav.rules.ts'
 
-/** Samples of a chunk; `format` is its `fmt ` chunk as it stands. */
+/** Samples of a WAV file; `format` is its `fmt ` chunk as sent. */
 interface Pcm {
   data: Uint8Array
   format: Buffer
@@ -10,7 +10,7 @@ interface Pcm {
 
 const MAX_FORMAT_BYTES = 40
 
-/** The samples of a WAV file, cut to whole frames; undefined when the bytes are no WAV that can be joined to others. */
+/** The samples of a WAV file, cut to whole frames; undefined for anything that cannot be joined to others. */
 export function pcmOf(wav: Uint8Array): Pcm | undefined {
   const head = wavHeadIn(wav)
   const frame = head ? frameBytes(head.fmt) : 0
@@ -23,7 +23,7 @@ export function pcmOf(wav: Uint8Array): Pcm | undefined {
 export const sameFormat = (a: Uint8Array, b: Uint8Array): boolean =>
   a.length === b.length && a.every((byte, at) => byte === b[at])
 
-/** The file without its first `ms`; bytes that are no WAV stay as they are. */
+/** The file without its first `ms`; anything but WAV is returned unchanged. */
 export function withoutStart(wav: Uint8Array, ms: number): Uint8Array {
   const pcm = pcmOf(wav)
   if (!pcm) return wav
@@ -32,7 +32,7 @@ export function withoutStart(wav: Uint8Array, ms: number): Uint8Array {
   return wavOf(pcm.format, pcm.data.subarray(Math.min(pcm.data.length, Math.round((ms * rate) / 1000) * frame)))
 }
 
-/** Files one after the other as one; undefined when one is no WAV, or of another format. */
+/** Several files as one; undefined when one is not WAV or has another format. */
 export function joinedWav(wavs: readonly Uint8Array[]): Uint8Array | undefined {
   const pieces = wavs.map(pcmOf).filter((pcm) => pcm !== undefined)
   const [first] = pieces
@@ -43,5 +43,5 @@ export function joinedWav(wavs: readonly Uint8Array[]): Uint8Array | undefined {
 
 const wavOf = (format: Buffer, data: Uint8Array): Uint8Array => Buffer.concat([wavHeader(format, data.length), data])
 
-/** Head of a WAV whose length nobody knows. */
+/** Header of a WAV of unknown length. */
 export const endlessHead = (format: Buffer): Buffer => wavHeader(format, Number.POSITIVE_INFINITY)

@@ -4,7 +4,7 @@ import type { Permission } from '../../../wire/permissions.ts'
 import type { Pair, UserPrincipal } from '../../http/principal.ts'
 import { verdict } from '../../http/scope.ts'
 
-/** A node's place and its channels; `roomId` is the room a channel is really in. */
+/** A node's location and its channels; a channel's `roomId` already falls back to the node's. */
 export interface Layout {
   channels: { index: number; interfaceId: string; roomId: string | null }[]
   /** The first interface; empty without any. */
@@ -18,7 +18,7 @@ export interface Layout {
   sites: ReadonlyMap<string, string>
 }
 
-/** `all`: the whole node, also what it has not told of. Otherwise the channels by `<interfaceId>:<index>`. */
+/** `all`: the whole node, also devices that are not in its inventory. Otherwise the channels as `<interfaceId>:<index>`. */
 export type ChannelVisibility = 'all' | ReadonlySet<string>
 
 function room(id: string | null, { sites }: Layout): Pair[] {
@@ -26,7 +26,7 @@ function room(id: string | null, { sites }: Layout): Pair[] {
   return id === null ? [] : [{ type: 'room', id }, ...(site === undefined ? [] : [{ type: 'site', id: site }])]
 }
 
-/** What of a node is within the caller's reach; undefined: not even the node. */
+/** What is in the caller's scope of a node; undefined when not even the node is. */
 export function channelVisibility(
   principal: UserPrincipal,
   permission: Permission,
@@ -52,11 +52,11 @@ export function channelVisibility(
   return new Set(seen.map(({ index, interfaceId }) => `${interfaceId}:${index}`))
 }
 
-/** Audio of a node is one mix: whoever hears it hears every channel, so every one must be within reach. */
+/** A node's audio is one mix of all channels, so every one must be in scope. */
 export const canHear = (seen: ChannelVisibility | undefined, layout: Layout): boolean =>
   seen === 'all' || (seen !== undefined && layout.channels.every((c) => seen.has(`${c.interfaceId}:${c.index}`)))
 
-/** The frame without the levels that are out of sight. */
+/** The frame without the levels of hidden channels. */
 export function visibleFrame(frame: MeterFrame, seen: ChannelVisibility): MeterFrame {
   if (seen === 'all') return frame
   const visible = (channelIndex: number) => seen.has(`${frame.interfaceId}:${channelIndex}`)
@@ -66,7 +66,7 @@ export function visibleFrame(frame: MeterFrame, seen: ChannelVisibility): MeterF
   }
 }
 
-/** What a level says of its likeness to a channel out of sight would tell of that one. */
+/** Drops the correlation with a hidden channel: it would reveal something about that one. */
 function withoutHiddenPeer(level: AudioLevel, visible: (channelIndex: number) => boolean): AudioLevel {
   const peer = level.quality?.channelCorrelation?.peerChannelIndex
   if (!level.quality || peer === undefined || visible(peer)) return level

@@ -5,7 +5,7 @@ import { type ChannelVisibility, channelVisibility, visibleFrame } from './chann
 import type { LayoutStore } from './layout.store.ts'
 import type { MeterSample, Meters } from './meters.store.ts'
 
-// Frames that are not older open the stream: the console need not wait for the next ones.
+// Frames up to this age are sent first, so that the console need not wait for the next ones.
 const RECENT_MS = 15_000
 
 interface Parts {
@@ -17,8 +17,8 @@ interface Parts {
 }
 
 /**
- * Frames of every node within the caller's reach, `event: meter` each; of a node's interface only the newest waits.
- * Rights are read anew every few seconds: a changed grant changes what is seen, an ended session ends the stream.
+ * Frames of every node in the caller's scope, each as `event: meter`; only the newest per interface waits. Rights are read
+ * every few seconds: a changed grant takes effect, and an ended session ends the stream.
  */
 export function meterEvents({ layouts, meters, now, principals, principal }: Parts): EventSource {
   let person: UserPrincipal | undefined
@@ -34,7 +34,7 @@ export function meterEvents({ layouts, meters, now, principals, principal }: Par
     const seen = visibilityOf(nodeId)
     if (!seen) return undefined
     const shown = visibleFrame(frame, seen)
-    // Another interface of the node, none of it theirs.
+    // An interface of the node without any visible channel.
     if (frame.levels.length > 0 && shown.levels.length === 0) return undefined
     return JSON.stringify(shown)
   }

@@ -16,7 +16,7 @@ interface Named {
   systemRef: string
 }
 
-/** Where the channels of a node are, and which of its interfaces a name means. */
+/** The rooms of a node's channels, and the interface that a name refers to. */
 export function layoutStore(db: Db) {
   const layout = db.stmt<{ nodeId: string }, Row>(
     `SELECT n.site, n.room_id AS nodeRoomId, i.id AS interfaceId, c.idx AS "index", coalesce(c.room_id, n.room_id) AS roomId,
@@ -33,7 +33,7 @@ export function layoutStore(db: Db) {
     `SELECT id, system_ref AS systemRef, system_name AS systemName FROM interfaces WHERE node_id = @nodeId ORDER BY absent, position`,
   )
   return {
-    /** Undefined for a node nobody knows. */
+    /** Undefined for an unknown node. */
     of(nodeId: string): Layout | undefined {
       const rows = layout.all({ nodeId })
       const [first] = rows
@@ -54,7 +54,7 @@ export function layoutStore(db: Db) {
 }
 export type LayoutStore = ReturnType<typeof layoutStore>
 
-/** What an agent calls a device on its own box (docs/contract/nodes.md: Interfaces). */
+/** The agent's own id of a device (docs/contract/nodes.md: Interfaces). */
 function localId({ systemName, systemRef }: Named): string | undefined {
   const [, card, device] = /^hw:CARD=([^,]+),DEV=(\d+)$/.exec(systemRef) ?? []
   const token = card?.toLowerCase().replaceAll(/[^a-z0-9]/g, '')

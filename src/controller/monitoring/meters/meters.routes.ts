@@ -18,7 +18,7 @@ interface Parts {
 
 const read = { auth: 'user', permission: 'node:read' } as const
 
-/** Meters as people see them: the newest frame, and the stream of all (docs/contract/access.md: Visible sets). */
+/** Meters for people: the newest frame, and a stream of all (docs/contract/access.md: Visible sets). */
 export const meterRoutes = ({ streams, layouts, meters, principals }: Parts): AnyRoute[] => [
   route({
     method: 'GET',

@@ -2,7 +2,7 @@ import { iso } from '../../../kernel/clock.ts'
 import type { MeterFrame } from '../../../wire/meters.ts'
 import { pack, unpack, wordsOf } from './pack.rules.ts'
 
-/** A frame as it came: `interfaceId` is the controller's id, or the sent name of an interface the node has not told of. */
+/** A received frame; `interfaceId` is the controller's id, or the sent name of an interface that is not in the inventory. */
 export interface MeterSample {
   frame: MeterFrame
   nodeId: string
@@ -18,9 +18,9 @@ export interface Meters {
   clockJumped(by: number): void
   /** Newest first, at most `limit` and SVC_METER_HISTORY_LIMIT; values to 0.01 dB and 0.0001. */
   history(nodeId: string, limit: number): MeterSample[]
-  /** The newest frame of every interface of every node, oldest first (metrics: input_*). */
+  /** The newest frame of every interface of every node, oldest first, for metrics. */
   snapshot(): MeterSample[]
-  /** Hears every frame after it is kept; returns how to end that. */
+  /** Calls `listener` with every frame after it is kept. @returns the function that unsubscribes */
   subscribe(listener: (sample: MeterSample) => void): () => void
   /** Bytes the histories take; never above the budget. */
   usedBytes(): number
@@ -30,14 +30,14 @@ export interface Meters {
 const BUDGET = 128 * 1024 * 1024
 // Interfaces of a node whose newest frame is kept; an agent reports no more (docs/contract/agent.md: Inventory and heartbeat).
 const MAX_INTERFACES = 64
-// A slab holds about a minute of frames and goes as a whole.
+// A slab holds about a minute of frames and is dropped as a whole.
 const SLAB_FRAMES = 60
 const SLAB_WORDS = 32_768
-// What a slab and a frame in it cost beside their words, bytes.
+// Bytes that a slab, and a frame in it, cost in addition to their words.
 const SLAB_COST = 512
 const FRAME_COST = 40
 
-/** What seldom changes from frame to frame is kept once. */
+/** The fields of a frame that seldom change, kept once for several frames. */
 interface Heading {
   interfaceId: string
   labels: readonly string[]
@@ -61,7 +61,7 @@ interface Slab {
 export function meterStore(limit: number, budget = BUDGET): Meters {
   const latest = new Map<string, Map<string, MeterSample>>()
   const byNode = new Map<string, Slab[]>()
-  // In the order they were begun: a Set keeps it.
+  // Oldest first: a Set keeps insertion order.
   const slabs = new Set<Slab>()
   const listeners = new Set<(sample: MeterSample) => void>()
   let bytes = 0
@@ -143,7 +143,7 @@ export function meterStore(limit: number, budget = BUDGET): Meters {
   }
 }
 
-// The order of insertion is the order of time; names that come and go must not grow it.
+// Insertion order is order of time; bounded, because agents choose the names.
 function newest(own: Map<string, MeterSample>, sample: MeterSample): Map<string, MeterSample> {
   own.delete(sample.frame.interfaceId)
   own.set(sample.frame.interfaceId, sample)
@@ -154,7 +154,7 @@ function newest(own: Map<string, MeterSample>, sample: MeterSample): Map<string,
 
 const EMPTY = () => ({ bytes: 0, capturedAt: [], heading: [], headings: [], receivedAt: [], start: [], used: 0 })
 
-// Adds a heading where the frame's differs from the one before; what that costs, bytes.
+// Adds a heading when it differs from the previous one. Returns its cost, bytes.
 function addHeading(slab: Slab, { interfaceId, levels, synthetic = false }: MeterFrame): number {
   const last = slab.headings.at(-1)
   const same =

@@ -14,7 +14,7 @@ const FLAGS = { clipping: 1, quality: 2, speechLike: 4, inverted: 8 } as const
 export const wordsOf = (levels: readonly AudioLevel[]): number =>
   levels.reduce((sum, level) => sum + (level.quality ? WHOLE_WORDS : BARE_WORDS), 0)
 
-/** Writes levels at `at`; labels are kept beside, in the same order. */
+/** Writes levels at `at`; their labels are kept separately, in the same order. */
 export function pack(levels: readonly AudioLevel[], words: Int16Array, at: number): void {
   let next = at
   for (const { channelIndex, clipping, peakDbfs, quality, rmsDbfs } of levels) {

@@ -11,7 +11,7 @@ interface Deps {
   schedules: SchedulesApi
 }
 
-/** The page of a room: what stands there, what was recorded, what comes next. */
+/** The overview of a room: its nodes, recent recordings and next schedules. */
 export const createOverview = (base: Base, { fleet, recordings, schedules }: Deps): Module => ({
   api: undefined,
   routes: overviewRoutes({

@@ -74,7 +74,7 @@ function upcomingOf({ schedules, scope }: Parts, principal: UserPrincipal, roomI
   let next: Upcoming[] = []
   for (const schedule of schedules.ofRoom(roomId)) {
     const last = next[MAX_SHOWN - 1]
-    // They come by their next run: what starts after ten others is not among the first ten.
+    // Ordered by next run: a schedule that starts after ten others cannot be among the first ten.
     if (last && (schedule.nextRunAt ?? '') > last.recordingStartAt) break
     if (!scope.decide(principal, 'schedule:read', { type: 'schedule', id: schedule.id }).allowed) continue
     const slots = upcoming(schedules.planOf(schedule), schedule, Date.parse(now)).take(OF_ONE_SCHEDULE)

@@ -1,9 +1,9 @@
 import type { Db } from '../../store/db.ts'
 
-// The newest of a room that are looked at to find ten the caller may see.
+// The newest recordings of a room that are examined to find ten the caller may see.
 const LOOKED_AT = 100
 
-/** What only the page of a room asks for. */
+/** Queries of the room overview. */
 export function overviewStore(db: Db) {
   const recent = db.stmt<{ roomId: string }, { id: string }>(
     `SELECT id FROM recordings WHERE room_id = @roomId ORDER BY recorded_at DESC, id DESC LIMIT ${LOOKED_AT}`,

@@ -1,20 +1,20 @@
-// The questions of counts.store.ts: for each kind of thing the same three, whose first columns are what it is counted by.
+// The queries of counts.store.ts: the same three for each kind of thing; the first columns are what it is counted by.
 
 /** A FROM and its columns. */
-interface Question {
+interface Query {
   columns: string
   from: string
 }
 
 export interface Kind {
-  /** The named things as their cell says, so that none counts twice. */
-  byCell: Question
-  /** Sums of cells: everything but what grants and refusals name one by one. */
-  cells: Question
-  /** The first columns of each, by name: what is counted by. */
+  /** The individually named things by their cells, so that none counts twice. */
+  byCell: Query
+  /** Sums of cells: everything but what grants and refusals name individually. */
+  cells: Query
+  /** The first columns of each query, by name. */
   keys: readonly string[]
-  /** The named things themselves. */
-  visible: Question
+  /** The individually named things themselves. */
+  visible: Query
 }
 
 const SCOPES = `(SELECT id AS scope_id, NULL AS id, nullif(node_id, '') AS node_id, nullif(room_id, '') AS room_id,
@@ -24,7 +24,7 @@ const IN_RECORDINGS = listed('namedRecordings')
 const COUNT = 'count(*) AS n'
 
 const RECORDING = `coalesce(r.node_id, '') AS nodeId, r.status, r.cached, ${COUNT}`
-/** As `r` a scope looks like a recording that nobody named (0011_search.sql). */
+/** A count cell as `r`: it has the columns by which a recording is in scope (0011_search.sql). */
 export const RECORDINGS: Kind = {
   keys: ['nodeId', 'status', 'cached'],
   cells: {
@@ -42,7 +42,7 @@ const JOB = 'j.node_id AS nodeId, j.status'
 const NAMED_JOBS = `(SELECT seq FROM recording_jobs WHERE id IN ${listed('named')}
   UNION SELECT seq FROM recording_jobs WHERE recording_id IN ${IN_RECORDINGS}) named
   CROSS JOIN recording_jobs j ON j.seq = named.seq`
-/** As `j` a kind looks like a job (0012_chunks.sql). */
+/** A count cell as `j`: it has the columns by which a job is in scope (0012_chunks.sql). */
 export const JOBS: Kind = {
   keys: ['nodeId', 'status'],
   cells: {
@@ -64,7 +64,7 @@ const NAMED_EVENTS = `(SELECT seq FROM health_events WHERE id IN ${listed('named
 const EVENT_CELLS = `(SELECT id AS cell, scope_id, of_recording, nullif(node_id, '') AS node_id, nullif(schedule_id, '') AS schedule_id,
   type_id, severity, status, n, total FROM health_cells) h`
 const OF_CELL = `CROSS JOIN health_types t ON t.id = h.type_id LEFT JOIN ${SCOPES} ON r.scope_id = h.scope_id`
-/** As `h` a cell looks like an event (0014_counts.sql). What a named one has been is not known: it counts, or not, as it stands. */
+/** A count cell as `h` (0014_counts.sql). Former states of an individually named event are unknown: its current one counts. */
 export const HEALTH: Kind = {
   keys: ['type', 'nodeId', 'severity', 'status'],
   cells: { columns: `${EVENT}, sum(h.n) AS n, sum(h.total) AS total`, from: `${EVENT_CELLS} ${OF_CELL}` },
@@ -84,7 +84,7 @@ const ITEM = `q.provider, q.status, ${COUNT}, 0 AS failures`
 const FIRST_DUE = `(SELECT q.next_attempt_at FROM upload_queue q
   WHERE q.scope_id = c.scope_id AND q.status = c.status AND q.provider = c.provider AND q.recording_id NOT IN ${IN_RECORDINGS}
   ORDER BY q.next_attempt_at LIMIT 1)`
-/** Items belong to whoever sees their recording. */
+/** An upload is visible with its recording. */
 export const UPLOADS: Kind = {
   keys: ['provider', 'status'],
   cells: {
@@ -102,7 +102,7 @@ export const UPLOADS: Kind = {
   },
 }
 
-/** Counts of one key, of several questions: added, or taken off. Without what comes to nothing. */
+/** Counts of one key, from several queries: added or subtracted. */
 export interface Counted {
   failures?: number
   n: number
@@ -114,7 +114,7 @@ export interface Counted {
 const earlier = (a: string | null | undefined, b: string | null | undefined): string | null =>
   [a, b].filter((at) => typeof at === 'string').sort()[0] ?? null
 
-/** One row per key: `n` and `total` with their sign, the rest added up, the earliest time. */
+/** One row per key: `n` and `total` added up with their sign, the earliest time; without zero rows. */
 export function merged<R extends Omit<Counted, 'sign'>>(rows: readonly (R & Counted)[], keys: readonly string[]): R[] {
   const sums = new Map<string, R>()
   for (const { sign, ...row } of rows) {

@@ -9,7 +9,7 @@ import { type Counted, HEALTH, JOBS, type Kind, merged, RECORDINGS, UPLOADS } fr
 export interface RecordingCount {
   cached: 0 | 1
   n: number
-  /** Empty when the node is gone. */
+  /** Empty for a deleted node. */
   nodeId: string
   status: RecordingStatus
 }
@@ -25,13 +25,13 @@ export interface HealthCount {
   nodeId: string
   severity: Severity
   status: HealthStatus
-  /** That ever came to this status, as far as scopes tell. */
+  /** How many ever had this status, as far as the scope allows to count. */
   total: number
-  /** Its own, or `other` beyond the types that are counted by name. */
+  /** `other` beyond the types that are counted by name. */
   type: string
 }
 export interface UploadCount {
-  /** Attempts of those that came to fail, ever. */
+  /** Attempts of all that ever failed for good. */
   failures: number
   n: number
   /** When the first of them is due. */
@@ -41,17 +41,17 @@ export interface UploadCount {
 }
 
 interface CountScope {
-  /** The reach as conditions on cells, and on the things themselves. */
+  /** The caller's scope as conditions on cells, and on the things themselves. */
   cells: Condition[]
   visible: Condition[]
-  /** Ids a grant or refusal names one by one: of the kind itself, and of recordings. */
+  /** Ids that a grant or refusal names individually: of the kind itself, and of recordings. */
   named: string[]
   recordings: string[]
 }
 
 /**
- * True counts over what a caller's reach lets through, at a cost that does not follow the number of recordings, jobs,
- * events and uploads: maintained cells are summed, and only what is named one by one is looked at.
+ * Exact counts within a caller's scope, at a cost independent of the number of recordings, jobs, events and uploads:
+ * maintained cells are summed, and only individually named things are examined.
  */
 export function countStore(db: Db) {
   const ask = groupedCounts(db)
@@ -90,7 +90,7 @@ export function countStore(db: Db) {
 }
 export type CountStore = ReturnType<typeof countStore>
 
-/** Grouped by the first columns; a statement per shape of a reach. */
+/** Grouped by the first columns; one statement per combination of scope conditions. */
 function groupedCounts(db: Db) {
   const statements = new Map<string, Stmt<Params, unknown>>()
   return <R>({ columns, from }: Kind['cells'], conditions: Condition[], keys: number, more: Params): R[] => {

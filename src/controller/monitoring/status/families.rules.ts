@@ -1,4 +1,4 @@
-// The metric families (docs/contract/api.md: Metrics): names, types, labels and values, whoever writes them down.
+// The metric families (docs/contract/api.md: Metrics): names, types, labels and values.
 import { HEALTH_STATUSES, SEVERITIES } from '../../../wire/health.ts'
 import type { HealthCount, JobCount, RecordingCount, UploadCount } from './counts.store.ts'
 import { counter, type Family, gauge, type Sample } from './family.rules.ts'
@@ -15,10 +15,10 @@ export interface RunnerGauge {
   passes: number
 }
 
-/** What one caller may see, at one moment. */
+/** What one caller may see now. */
 export interface Snapshot extends Signals {
   audit: Tally[]
-  /** End of the certificate HTTPS is served with, ISO. */
+  /** When the HTTPS certificate expires, ISO. */
   certificateExpiresAt?: string | undefined
   health: HealthCount[]
   jobs: JobCount[]
@@ -36,12 +36,12 @@ const MAX_RUNNING = 1000
 
 const REACHABLE: ReadonlySet<string> = new Set(['online', 'degraded', 'recording', 'alerting'])
 const ACTIVE_HEALTH = HEALTH_STATUSES.filter((status) => status !== 'resolved')
-/** Of alarms that are never mere information. */
+/** Severities of alarms. */
 const ALARMING = SEVERITIES.filter((severity) => severity !== 'info')
 const LOW_SIGNAL = 'watchdog.scheduled_low_signal'
 const OFFLINE = 'watchdog.node_offline'
 
-/** All that can be said while the database is away. */
+/** The only family while the database is unavailable. */
 export const availability = (away: boolean): Family =>
   gauge('database_unavailable', 'Whether the database cannot be reached', [[{}, Number(away)]])
 
@@ -123,7 +123,7 @@ function recordingFamilies({ jobs, nodes, now, recordings, running }: Snapshot):
   ]
 }
 
-/** Every visible node has a value, 0 too; audio of a node that is gone counts under an empty node id. */
+/** Every visible node has a value, also 0; audio of a deleted node counts under an empty node id. */
 function perNode(nodes: NodeGauge[], counts: { n: number; nodeId: string }[]): Sample[] {
   const values = new Map(nodes.map(({ id }) => [id, 0]))
   for (const { n, nodeId } of counts) values.set(nodeId, n + (values.get(nodeId) ?? 0))

@@ -22,7 +22,7 @@ interface MetricsParts {
   chunks: Chunks
   counts: CountStore
   streams: { count(): number }
-  /** Age from which a meter frame is of the past. */
+  /** Age from which a meter frame is outdated. */
   frameMaxAgeSeconds: number
   layouts: LayoutStore
   listeners: Pick<ListenSessions, 'count'>
@@ -34,7 +34,7 @@ interface MetricsParts {
   tally: AuditTally
 }
 
-// The scraper sees with the eyes of an owner whom nothing is refused.
+// The scraper sees what an owner without refusals sees.
 const UNRESTRICTED_USER: UserPrincipal = {
   ...{ id: 'metrics-scraper', email: '', name: 'Metrics Scraper', sessionId: '' },
   ...{ allow: [], deny: [], rooms: new Map() },
@@ -72,16 +72,16 @@ export const metricsRoutes = (parts: MetricsParts): AnyRoute[] => {
   ]
 }
 
-/** What the scraper reads while the database is away. */
+/** The scraper's answer while the database is unavailable. */
 export const metricsOutage = async (): Promise<Response> => answer(await outage())
 
 const answer = (body: string): Response =>
   new Response(body, { headers: { 'Content-Type': CONTENT_TYPE, 'Cache-Control': 'no-store' } })
 
-/** Each count is a statement of its own, and others may speak between them. */
+/** Each count is a separate statement; the event loop runs other work between them. */
 async function snapshot(parts: MetricsParts, principal: UserPrincipal, now: string): Promise<Snapshot> {
   const { counts, metrics, visibility, runners, startedAtMs } = parts
-  // What the caller sees of lists: a roster that lets them view a room counts as much as a grant (docs/contract/api.md:
+  // The same visibility as in lists: a roster entry that lets them view a room counts like a grant (docs/contract/api.md:
   // Metrics).
   const visible = visibility(principal, 'node:read')
   const nodes = metrics.nodes(visible, now)
@@ -103,7 +103,7 @@ async function snapshot(parts: MetricsParts, principal: UserPrincipal, now: stri
   return { ...fromMemory, recordings, jobs, health, uploads, running: metrics.running(visible) }
 }
 
-// Who is not free of scope reads no audit of scoped resources, so it is not counted for them either.
+// A caller with a limited scope cannot read the audit of scoped resources, so it is not counted for them either.
 function auditCounts({ visibility, tally: { read } }: MetricsParts, principal: UserPrincipal): Tally[] {
   if (!principal.permissions.has('audit:read')) return []
   const all = read()
@@ -135,13 +135,13 @@ function signals(
   }
 }
 
-// Who may read metrics reads the levels of what is within reach, also without the permission to list nodes.
+// Metrics show the levels of everything in scope, also without the permission to list nodes.
 const withNodeRead = (principal: UserPrincipal): UserPrincipal => ({
   ...principal,
   permissions: new Set([...principal.permissions, 'node:read'] as const),
 })
 
-// What is made up is not measured, and what is old is not the level any more.
+// Synthetic and outdated frames are left out.
 function inputsOf(
   parts: MetricsParts,
   scoped: UserPrincipal | undefined,

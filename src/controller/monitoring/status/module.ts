@@ -18,7 +18,7 @@ interface Deps {
   watchdogPolicies: Pick<WatchdogPolicyStore, 'list'>
 }
 
-/** How it goes: probes, the status page and metrics. */
+/** Probes, the status page and metrics. */
 export function createStatus(base: Base, { certificates, live, recordings, watchdogPolicies }: Deps): Module {
   const { authorization, clock, config, db, group, ticker } = base
   const startedAtMs = clock.now()

@@ -8,7 +8,7 @@ const open = { auth: 'none', permission: null, target: controller } as const
 
 /** Liveness and readiness: no permission, no audit row, flat bodies (docs/contract/api.md: Status and probes). */
 export const probeRoutes = (db: Db, group: Pick<CommitGroup, 'failing'>, startedAt: string): AnyRoute[] => {
-  // Not asked of a healthy database: another program may hold the lock for a moment.
+  // Not probed while writes succeed: another program may hold the lock for a moment.
   const writable = (): boolean => !group.failing() || reachable(() => db.probeWrite())
   const alive = db.stmt<object, { n: number }>('SELECT 1 AS n FROM users LIMIT 1')
   const service = { service: 'roomtone', startedAt, version }
@@ -45,7 +45,7 @@ function reachable(ask: () => unknown): boolean {
     ask()
     return true
   } catch {
-    // The answer IS the error, whatever it is: a table that is gone, a file that is none, a disk that fails.
+    // Any error is the answer: a missing table, a broken file, a failing disk.
     return false
   }
 }

@@ -1,16 +1,16 @@
-// Levels and live audio as metrics: the newest of each, from memory.
+// Levels and live audio as metrics, from memory.
 import type { AudioLevel, AudioQuality } from '../../../wire/meters.ts'
 import type { ChunkFact } from '../listen/chunks.store.ts'
 import { type Family, gauge, type Sample } from './family.rules.ts'
 
-/** A channel as its newest frame has it. */
+/** A channel in the newest frame. */
 export interface Input {
   interfaceId: string
   level: AudioLevel
   nodeId: string
 }
 
-/** Answers without an end that are being given. */
+/** Open endless answers. */
 interface Streams {
   events: number
   listeners: number
@@ -19,7 +19,7 @@ interface Streams {
 export interface Signals {
   chunks: ChunkFact[]
   inputs: Input[]
-  /** Only for who sees everything. */
+  /** Only for callers who see everything. */
   streams: Streams | undefined
 }
 
@@ -76,7 +76,7 @@ function correlation(input: Input): Sample[] {
 }
 
 function listenFamilies(chunks: ChunkFact[]): Family[] {
-  // Raw and enhanced audio of a node share their labels: the younger one speaks.
+  // Raw and enhanced audio of a node share their labels: the newer one counts.
   const newest = new Map<string, ChunkFact>()
   for (const chunk of chunks) {
     const key = `${chunk.nodeId} ${chunk.source}`

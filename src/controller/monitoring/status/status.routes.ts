@@ -19,7 +19,7 @@ interface StatusParts {
   visibility: ReturnType<typeof visibilities>
   runners: () => (RunnerReport & { passes: number })[]
   startedAt: string
-  /** How long the controller runs, by the monotonic clock. */
+  /** Uptime of the controller, by the monotonic clock. */
   uptimeMs: () => number
   watchdogPolicies: Pick<WatchdogPolicyStore, 'list'>
 }
@@ -34,7 +34,7 @@ export const statusRoutes = (parts: StatusParts): AnyRoute[] => [
     target: () => ({ type: 'controller' }),
     run: ({ principal, now }) => {
       const status = statusOf(parts, principal, now)
-      // The console reads the keys beside `data` (docs/contract/api.md: Envelope).
+      // The console reads the keys next to `data` (docs/contract/api.md: Envelope).
       return { data: status, beside: { ...status } }
     },
   }),
@@ -62,7 +62,7 @@ function statusOf(parts: StatusParts, principal: UserPrincipal, now: string): St
 
 const runnerReport = ({ passes: _, ...runner }: RunnerReport & { passes: number }): RunnerReport => runner
 
-/** What new recordings get when nothing says otherwise. */
+/** The defaults of new recordings. */
 function settingsOf(
   { profiles, visibility, watchdogPolicies }: StatusParts,
   principal: UserPrincipal,

@@ -7,7 +7,7 @@ export interface Tally {
   n: number
   outcome: string
   permission: string
-  /** Rows about a resource that only its scope may read. */
+  /** Rows about a resource that is readable only within its scope. */
   scoped: number
 }
 

@@ -13,7 +13,7 @@ export interface Subject {
 
 type Details = Record<string, unknown>
 
-/** Of the audit names, `health.watchdog.<stem>.created`. */
+/** Part of the audit names: `health.watchdog.<stem>.created`. */
 export type AlarmStem =
   | 'audio_tools_missing'
   | 'certificate_expiring'
@@ -28,7 +28,7 @@ export type AlarmStem =
 
 const ACTOR = systemActor('watchdog')
 
-/** The watchdog's hand on health events: every opening, repetition and end has its audit row; call it in a transaction. */
+/** Health events of the watchdog: every opening, repetition and end writes its audit row. Call in a transaction. */
 export function alarms(health: HealthStore, audit: Audit) {
   const writeAudit = (
     stem: AlarmStem,
@@ -50,7 +50,7 @@ export function alarms(health: HealthStore, audit: Audit) {
       },
       now,
     )
-  // Read in the transaction that writes it: somebody may have moved or noted it since the pass began.
+  // Read in the transaction that writes: somebody may have moved or annotated it since the pass began.
   const unresolved = (id: string): HealthEvent | undefined => {
     const event = health.find(id)
     return event?.status === 'resolved' ? undefined : event
@@ -72,7 +72,7 @@ export function alarms(health: HealthStore, audit: Audit) {
       writeAudit(stem, 'created', undefined, event, now)
       return event
     },
-    /** New readings; `repeat` says them aloud once more. The status stands, what people noted stays. */
+    /** Stores new readings; `repeat` also announces the alarm again. Status and notes stay. */
     update(stem: AlarmStem, id: string, severity: Severity, details: Details, repeat: boolean, now: string): void {
       const event = unresolved(id)
       if (!event) return
@@ -93,7 +93,7 @@ export function alarms(health: HealthStore, audit: Audit) {
       if (event.recordingId && severity !== event.severity) health.judge(event.recordingId, now)
       if (repeat) writeAudit(stem, 'repeated', event, after, now)
     },
-    /** Ends an alarm by itself, also one that somebody acknowledged or suppressed. */
+    /** Resolves an alarm automatically, also an acknowledged or suppressed one. */
     resolve(stem: AlarmStem, id: string, reason: string, recovery: Details, now: string): void {
       const event = unresolved(id)
       if (!event) return
@@ -107,7 +107,7 @@ export function alarms(health: HealthStore, audit: Audit) {
       health.write(event, after, now)
       writeAudit(stem, 'resolved', event, after, now)
     },
-    /** The take is over as it was: the alarm stays for whoever looks at the recording, but is followed no more. */
+    /** The take ended during the alarm: it stays on the recording, but is no longer updated. */
     takeEnded(id: string, recordingStatus: string, now: string): void {
       const event = unresolved(id)
       if (!event) return

@@ -2,7 +2,7 @@ import type { AudioLevel } from '../../../wire/meters.ts'
 import type { Calibration, CalibrationRequest, WatchdogRules } from '../../../wire/watchdog.ts'
 import { metricOf, percentile } from './readings.rules.ts'
 
-// From this score on a frame may have been speech.
+// From this score on a frame may be speech.
 const SPEECH_LIKE = 0.35
 const SPEECH_MARGIN = 0.1
 
@@ -13,8 +13,8 @@ const best = (levels: readonly AudioLevel[], score: 'noiseScore' | 'speechScore'
   levels.reduce((most, { quality }) => Math.max(most, quality?.[score] ?? 0), 0)
 
 /**
- * Recommends thresholds from frames of a room in normal use (docs/contract/health.md: Calibration): the signal a margin below
- * what it reaches, the speech score a margin below what speech there has. `frames` has at least one with levels.
+ * Recommends thresholds from frames of a room in normal use (docs/contract/health.md: Calibration): a margin below the signal
+ * level, and below the speech score of speech. `frames` has at least one with levels.
  */
 export function calibrated(
   frames: readonly (readonly AudioLevel[])[],

@@ -1,4 +1,4 @@
-// When the controller's certificate is worth an alarm.
+// When a certificate raises an alarm.
 import type { Severity } from '../../../wire/health.ts'
 import type { Reload, Served } from '../../http/certificates.ts'
 
@@ -11,7 +11,7 @@ export interface CertificateAlarm {
   severity: Severity
 }
 
-/** Thirty days before its end a warning, in the last week and afterwards critical; undefined while there is time. */
+/** From thirty days before its end a warning, from the last week on critical; undefined before. */
 export function expiryAlarm({ expiresAt, fingerprint }: Served, now: string): CertificateAlarm | undefined {
   const left = daysLeft(expiresAt, now)
   if (left >= WARNING_DAYS) return undefined
@@ -25,8 +25,8 @@ export interface EndingClient {
 }
 
 /**
- * The same for recorders' own certificates, as they showed them: one alarm for all. `before` are those an alarm stands for;
- * who has not come in since the start is still one of them.
+ * The same for the recorders' client certificates: one alarm for all. `before` are the clients in the current alarm; those
+ * that have not connected since the start stay in it.
  */
 export function clientsAlarm(
   seen: ReadonlyMap<string, string>,
@@ -45,6 +45,6 @@ export function clientsAlarm(
 const daysLeft = (expiresAt: string, now: string): number => (Date.parse(expiresAt) - Date.parse(now)) / DAY_MS
 const severityOf = (days: number): Severity => (days < CRITICAL_DAYS ? 'critical' : 'warning')
 
-/** A pair on the disk that cannot be taken: sooner or later the one that is shown expires. */
+/** A new pair on disk cannot be used: sooner or later the served one expires. */
 export const refusalAlarm = ({ fault }: Reload): CertificateAlarm | undefined =>
   fault === undefined ? undefined : { details: { fault }, severity: 'warning' }

@@ -15,19 +15,19 @@ import {
 
 interface Parts {
   audit: Audit
-  /** Absent: plain HTTP, and nothing to do. */
+  /** Absent with plain HTTP. */
   certificates?: Certificates | undefined
   db: Db
   health: HealthStore
   log: Log
 }
 
-// A look reads some small files. A renewed certificate is in use after this long.
+// A pass reads a few small files. A renewed certificate is in use after this long.
 const INTERVAL_SECONDS = 10
 
 export const CERTIFICATE_RUNNER = 'tls-certificate'
 
-/** Takes a renewed certificate into use, and raises an alarm before the one in use expires. */
+/** Starts to serve a renewed certificate, and raises an alarm before the served one expires. */
 export function certificateRunner({ audit, certificates, db, health, log }: Parts): Runner {
   const settle = settling(alarms(health, audit), health)
   let lastFault: string | undefined
@@ -46,7 +46,7 @@ export function certificateRunner({ audit, certificates, db, health, log }: Part
       db.tx(() => {
         settle('certificate_expiring', () => expiryAlarm(certificates.served, now), now)
         settle('certificate_refused', () => refusalAlarm(reload), now)
-        settle('client_certificate_expiring', (stood) => clientsAlarm(certificates.clients, clientsIn(stood), now), now)
+        settle('client_certificate_expiring', (old) => clientsAlarm(certificates.clients, clientsIn(old), now), now)
       })
       return { expiresAt, fingerprint, ...(reload.fault === undefined ? {} : { fault: reload.fault }) }
     },
@@ -56,19 +56,20 @@ export function certificateRunner({ audit, certificates, db, health, log }: Part
 type Details = Record<string, unknown>
 const clientsIn = ({ clients = [] }: Details): EndingClient[] => clients as EndingClient[]
 
-/** The alarm stands exactly while there is a reason, with what there is to know. */
-function settling(hand: Alarms, health: HealthStore) {
-  return (stem: AlarmStem, wanted: (stood: Details) => CertificateAlarm | undefined, now: string): void => {
+/** Opens, updates or resolves one alarm, so that it exists exactly while `wanted` returns one. */
+function settling(alarmEvents: Alarms, health: HealthStore) {
+  return (stem: AlarmStem, wanted: (old: Details) => CertificateAlarm | undefined, now: string): void => {
     const type = `watchdog.${stem}`
     const [standing] = health.alarms(type)
     const alarm = wanted(standing?.details ?? {})
-    if (!standing && alarm) hand.open(stem, type, alarm.severity, {}, alarm.details, now)
+    if (!standing && alarm) alarmEvents.open(stem, type, alarm.severity, {}, alarm.details, now)
     if (!standing || (alarm && reasonOf(standing) === reasonOf(alarm))) return
-    if (alarm) hand.update(stem, standing.id, alarm.severity, alarm.details, alarm.severity !== standing.severity, now)
-    else hand.resolve(stem, standing.id, `${stem}_ended`, {}, now)
+    if (alarm)
+      alarmEvents.update(stem, standing.id, alarm.severity, alarm.details, alarm.severity !== standing.severity, now)
+    else alarmEvents.resolve(stem, standing.id, `${stem}_ended`, {}, now)
   }
 }
 
-/** What makes an alarm another one than before; the days that are left are no news. */
+/** An alarm is updated when this changes; the remaining days alone do not count. */
 const reasonOf = ({ details, severity }: CertificateAlarm): string =>
   JSON.stringify([severity, details.expiresAt, details.fault, details.clients])

@@ -13,8 +13,8 @@ interface Parts {
 }
 
 /**
- * One unresolved alarm per node that is silent for too long, until it is heard again. Gives the writes of a pass;
- * `heartbeatsExpected` is false while nodes have not had the time to report since the controller itself was away.
+ * One unresolved alarm per node that is silent for too long, until it reports again. Returns the writes of a pass;
+ * `heartbeatsExpected` is false until nodes have had time to report after an absence of the controller itself.
  */
 export function offlineWatch({ alarms, health, offlineAfterSeconds, store }: Parts) {
   const endOf = (nodeId: string | undefined): string =>
@@ -29,7 +29,7 @@ export function offlineWatch({ alarms, health, offlineAfterSeconds, store }: Par
       if (!node)
         return [{ changesAlarm: true, run: () => alarms.resolve(STEM, event.id, endOf(event.nodeId), heard, now) }]
       const details = () => detailsOf(node, offlineAfterSeconds, now)
-      // No repetition: an offline node is one piece of news.
+      // Never repeated: an offline node is announced once.
       const run = () => alarms.update(STEM, event.id, 'critical', details(), false, now)
       return heartbeatsExpected ? [{ changesAlarm: false, run }] : []
     })

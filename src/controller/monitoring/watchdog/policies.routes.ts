@@ -95,13 +95,13 @@ export const watchdogPolicyRoutes = (parts: WatchdogPolicyParts): AnyRoute[] => 
     run: ({ body, now, params, principal }) => {
       const before = parts.watchdogPolicies.get(params.id)
       const calibration = calibrated(framesOf(parts, body, principal), before, body)
-      const told = { correlation: { nodeId: body.nodeId }, details: { ...calibration } }
+      const audited = { correlation: { nodeId: body.nodeId }, details: { ...calibration } }
       const after = body.apply
         ? parts.watchdogPolicies.patch(params.id, calibration.recommendation.update, now).after
         : undefined
       return {
         data: { calibration, ...(after ? { policy: after } : {}) },
-        ...told,
+        ...audited,
         ...(after ? { before, after } : {}),
       }
     },
@@ -111,11 +111,11 @@ export const watchdogPolicyRoutes = (parts: WatchdogPolicyParts): AnyRoute[] => 
 const MADE_UP =
   'The levels of this node come from a test source: made-up levels do not count. Calibrate when it has a capture device'
 
-// Frames looked through; the meters keep about as many.
+// Frames examined; the meters keep about as many.
 const HISTORY = 600
 
 /**
- * Levels of the newest frames that were heard.
+ * Levels of the newest real frames.
  * @throws Fail 403 for a node out of scope, 404 for an unknown one, 422 when there are too few.
  */
 function framesOf({ meters, nodes, scope }: WatchdogPolicyParts, body: CalibrationRequest, principal: UserPrincipal) {
@@ -124,7 +124,7 @@ function framesOf({ meters, nodes, scope }: WatchdogPolicyParts, body: Calibrati
   if (!verdict.allowed)
     throw new Fail(403, verdict.reason, 'Forbidden', { body: { permission: 'settings:manage' }, outcome: 'denied' })
   nodes.mustExist(nodeId)
-  // Made-up levels are no measure of a room (ADR-0018).
+  // Synthetic levels say nothing about a room (ADR-0018).
   const history = meters.history(nodeId, HISTORY)
   const real = history.filter(({ frame }) => !frame.synthetic && frame.levels.length > 0)
   const heard = real.slice(0, frameLimit)

@@ -13,7 +13,7 @@ interface Row {
 
 const COLUMNS = 'x.id, x.name, x.rules'
 
-/** Watchdog policies; thresholds and modes are stored whole and shown beside id and name. */
+/** Watchdog policies; thresholds and modes are stored as one JSON and shown next to id and name. */
 export function watchdogPolicyStore(db: Db) {
   const lister = new Lister<Row>(db, { columns: COLUMNS, from: 'watchdog_policies x' })
   const byId = db.stmt<{ id: string }, Row>(`SELECT ${COLUMNS} FROM watchdog_policies x WHERE x.id = @id`)
@@ -30,7 +30,7 @@ export function watchdogPolicyStore(db: Db) {
     /** Newest first. */
     list: (visibility: Visibility): WatchdogPolicy[] =>
       lister.all(visibility.own('watchdog_policy'), 'x.created_at DESC, x.id').map(policyOf),
-    /** Whatever `input` leaves open comes from the built-in policy. */
+    /** Fields missing in `input` come from the built-in policy. */
     create(id: string, input: WatchdogPolicyInput, now: string): WatchdogPolicy {
       insert.run(columns(amended({ ...get(BUILT_IN.watchdog), id }, input), now))
       return get(id)

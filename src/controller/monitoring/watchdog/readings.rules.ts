@@ -8,7 +8,7 @@ interface Pair {
   score: number
 }
 
-/** What one frame says of the channels judged; scores that nobody measured are 0. */
+/** What one frame says about the judged channels; scores that were not measured are 0. */
 export interface Reading {
   broadbandNoise: number
   /** The loudest channel. */
@@ -33,7 +33,7 @@ export const percentile = (ascending: readonly number[], p: number): number =>
 const ascending = (values: number[]): number[] => values.sort((a, b) => a - b)
 const most = (values: number[], least: number): number => values.reduce((a, b) => Math.max(a, b), least)
 
-/** The level a policy looks at, over the channels judged. */
+/** The level that a policy evaluates, over the judged channels. */
 export function metricOf(levels: readonly AudioLevel[], metric: WatchdogRules['metric']): number {
   if (metric === 'peak')
     return most(
@@ -44,7 +44,7 @@ export function metricOf(levels: readonly AudioLevel[], metric: WatchdogRules['m
   return metric === 'rms' ? most(rms, SILENCE) : percentile(ascending(rms), 0.95)
 }
 
-/** No sound at all: what a recording without a meter is worth (docs/contract/health.md: Watchdog rules). */
+/** Silence: the reading of a recording without meter frames (docs/contract/health.md: Watchdog rules). */
 export const MISSING: Reading = {
   broadbandNoise: 0,
   clippingChannels: [],
@@ -91,7 +91,7 @@ export function readingOf(
 
 type Correlation = NonNullable<AudioQuality['channelCorrelation']>
 
-// Both channels of a pair must be judged: likeness to a foreign channel says nothing about this recording.
+// Both channels of a pair must be judged: correlation with a foreign channel says nothing about this recording.
 function pairsOf(levels: readonly AudioLevel[]): Pair[] {
   const own = new Set(levels.map((level) => level.channelIndex))
   const pairs = new Map<string, Pair>()
@@ -105,7 +105,7 @@ function pairsOf(levels: readonly AudioLevel[]): Pair[] {
   return [...pairs.values()]
 }
 
-/** Strength of the closest likeness, whatever its phase. */
+/** The strongest correlation, of either phase. */
 export const strongestCorrelation = (pairs: readonly Pair[]): number =>
   most(
     pairs.map((pair) => Math.abs(pair.score)),
@@ -114,7 +114,7 @@ export const strongestCorrelation = (pairs: readonly Pair[]): number =>
 
 /** Which levels of a frame belong to a recording. */
 interface Own {
-  /** Absent: the take names no interface, so every channel of the node may be its own. */
+  /** Absent when the take names no interface: any channel of the node may be its own. */
   interfaceId?: string | undefined
   isOwn: (channelIndex: number) => boolean
 }
@@ -126,7 +126,7 @@ interface CaptureCommand {
   channelMap?: { entries: { included: boolean; sourceChannelIndex: number }[] } | undefined
 }
 
-/** The channels a take is made of: its selection, else what its map includes, else the first it captures (ADR-0018). */
+/** The channels of a take: its selection, else those of its map, else the first it captures (ADR-0018). */
 export function ownOf(command: CaptureCommand | undefined): Own {
   const { captureChannelSelection, captureChannels, captureInterfaceId: interfaceId, channelMap } = command ?? {}
   const mapped = channelMap?.entries.filter((e) => e.included).map((e) => e.sourceChannelIndex)

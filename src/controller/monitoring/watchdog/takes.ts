@@ -17,15 +17,15 @@ interface TakeParts {
 }
 
 interface Watch extends Memory {
-  /** Frames received up to here are taken in; ms. */
+  /** Frames received up to here are included; ms. */
   cursor: number
   /** Start of the take, by the clock as it is now; ms. */
   from: number
-  /** Take and policy as this memory has them; another start or another threshold begins anew. */
+  /** Of take and policy; another start or another threshold resets the memory. */
   version: string
 }
 
-/** A pass over one take, and what to do about it in a transaction; `changes` is how many alarms open, repeat or end. */
+/** The result of a pass over one take: its writes, and how many alarms they open, repeat or end (`changes`). */
 interface Outcome {
   changes: number
   write: () => void
@@ -34,7 +34,7 @@ interface Outcome {
 const NO_CHANGES: Outcome = { changes: 0, write: () => {} }
 const FRAMES = 16
 
-/** Follows takes under way: hears their own channels since the last pass, and judges the window. */
+/** Watches running takes: reads the frames of their own channels since the last pass, and judges the window. */
 export function takeWatch(parts: TakeParts) {
   const { health, meters, pace } = parts
   const watches = new Map<string, Watch>()
@@ -43,7 +43,7 @@ export function takeWatch(parts: TakeParts) {
     const version = [take.recordedAt, take.policyId, take.policyVersion].join(' ')
     const known = watches.get(take.id)
     if (known?.version === version) return known
-    // What the meters still have of this take is heard again. A start that lies ahead was noted before the clock was put back.
+    // The frames that the meters still have of this take are read again. A start in the future precedes a clock set back.
     const same = known?.version.startsWith(take.recordedAt)
     const from = Math.min(same ? (known as Watch).from : Date.parse(take.recordedAt), at)
     const watch: Watch = { buckets: [], cursor: from, from, version }
@@ -61,7 +61,7 @@ export function takeWatch(parts: TakeParts) {
     }
   }
 
-  /** Takes in what was heard; false when this take cannot be judged now. */
+  /** Includes the new frames; false when this take cannot be judged now. */
   const takeIn = (take: Take, watch: Watch, at: number, metersExpected: boolean): boolean => {
     const own = ownOf(take.command)
     const frames = take.nodeId === null ? [] : heardSince(take.nodeId, watch.cursor)
@@ -76,7 +76,7 @@ export function takeWatch(parts: TakeParts) {
     if (watch.heardAt !== heardBefore) return true
     const fresh = (since: number | undefined) => since !== undefined && at - since <= parts.meterMaxAgeSeconds * 1000
     const latest = take.nodeId === null ? undefined : meters.latest(take.nodeId)
-    // Made-up levels are no proof of anything, in neither direction (ADR-0018).
+    // Synthetic levels prove nothing, in either direction (ADR-0018).
     if (latest?.frame.synthetic && fresh(Date.parse(latest.receivedAt))) return false
     if (fresh(watch.heardAt)) sample(watch, at, watch.latest ?? MISSING, take.rules, pace)
     else if (metersExpected) sample(watch, at, MISSING, take.rules, pace)
@@ -85,7 +85,7 @@ export function takeWatch(parts: TakeParts) {
   }
 
   return {
-    /** `metersExpected`: nodes have had time to send frames since the watchdog began, so that silence means something. */
+    /** `metersExpected`: nodes have had time to send frames since the watchdog began, so that missing frames mean silence. */
     evaluate(take: Take, now: string, metersExpected: boolean): Outcome {
       const at = Date.parse(now)
       const watch = watchOf(take, at)
@@ -101,7 +101,7 @@ export function takeWatch(parts: TakeParts) {
     retain(active: ReadonlySet<string>): void {
       for (const id of watches.keys()) if (!active.has(id)) watches.delete(id)
     },
-    /** The wall clock jumped by so many ms: what was heard, and when, moves along. */
+    /** The wall clock jumped by so many ms: shifts the times in memory. */
     clockJumped(by: number): void {
       for (const watch of watches.values()) {
         watch.cursor += by
@@ -111,7 +111,7 @@ export function takeWatch(parts: TakeParts) {
     },
   }
 
-  // Watched from its start, or by now for a whole window: a restart in the midst of a take must not alarm by what it missed.
+  // Watched from its start, or for a whole window: a restart during a take must not alarm for what it missed.
   function observed(watch: Watch, from: number, at: number, windowSeconds: number): boolean {
     const since = watch.since ?? at
     const late = since > from + pace.breakSeconds * 1000

@@ -13,7 +13,7 @@ interface Parts {
   events: Events
   health: HealthStore
   log: Log
-  /** Programs that join chunks and read waveforms: names or paths. */
+  /** Programs that join chunks and make waveforms: names or paths. */
   tools: readonly string[]
 }
 
@@ -21,9 +21,9 @@ const INTERVAL_SECONDS = 30
 const STEM = 'audio_tools_missing'
 const TYPE = `watchdog.${STEM}`
 
-/** Says that programs are missing without which no chunks are joined and no waveforms made, and when they are there again. */
+/** Raises an alarm while programs are missing that join chunks and make waveforms. */
 export function toolsRunner({ audit, db, events, health, log, tools }: Parts): Runner {
-  const hand = alarms(health, audit)
+  const alarmEvents = alarms(health, audit)
   return {
     enabled: true,
     intervalSeconds: INTERVAL_SECONDS,
@@ -35,10 +35,10 @@ export function toolsRunner({ audit, db, events, health, log, tools }: Parts): R
       if (missing.length > 0 && !standing) {
         const message = `not installed: ${missing.join(', ')}. Chunks are not joined, waveforms not made (Debian: apt-get install ffmpeg)`
         log.error('required programs are missing', { message })
-        db.tx(() => hand.open(STEM, TYPE, 'warning', {}, { message, missing }, now))
+        db.tx(() => alarmEvents.open(STEM, TYPE, 'warning', {}, { message, missing }, now))
       }
       if (missing.length === 0 && standing) {
-        db.tx(() => hand.resolve(STEM, standing.id, `${STEM}_ended`, {}, now))
+        db.tx(() => alarmEvents.resolve(STEM, standing.id, `${STEM}_ended`, {}, now))
         log.info('missing programs found again', { tools })
         events.emit('tools.found', {})
       }

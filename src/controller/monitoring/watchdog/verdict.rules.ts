@@ -17,18 +17,18 @@ export interface Rule {
   details: (e: Evidence) => Record<string, unknown>
   /** `autoResolvedReason` of an alarm that ends by itself. */
   recovered: string
-  /** Of the audit names, `health.watchdog.<stem>.created`. */
+  /** Part of the audit names: `health.watchdog.<stem>.created`. */
   stem: AlarmStem
   type: string
-  /** Undefined: not enough was observed to say; nothing is opened, repeated or resolved. */
+  /** Undefined when too little was observed: nothing is opened, repeated or resolved. */
   verdict: (e: Evidence) => boolean | undefined
 }
 
-/** Seconds that something held, against how many make an alarm: with no requirement any second does. */
+/** Whether a condition held long enough for an alarm; without a requirement any duration does. */
 const sustained = (seconds: number, required: number, coverage: number): boolean =>
   required <= 0 ? seconds > 0 : coverage >= required && seconds >= required
 
-// What was seen is seen; what was not may have happened before the observation began.
+// True is certain; false is not while part of the window was unobserved.
 const ifObserved = (holds: boolean, { complete }: Evidence): boolean | undefined =>
   holds || complete ? holds : undefined
 
@@ -181,10 +181,10 @@ function qualityDetails(e: Evidence): Record<string, unknown> {
   }
 }
 
-// Channels and pairs an event lists: a big desk must not make a big event.
+// Channels and pairs listed in an event: a large mixing desk must not make a large event.
 const MAX_LISTED = 32
 
-/** The evidence of one take; nothing heard yet counts as silence. */
+/** The evidence of one take; without any frame it counts as silence. */
 export const evidenceOf = (memory: Memory, sums: Sums, rules: WatchdogRules, complete: boolean): Evidence => ({
   complete,
   latest: memory.latest ?? MISSING,
@@ -193,8 +193,8 @@ export const evidenceOf = (memory: Memory, sums: Sums, rules: WatchdogRules, com
 })
 
 /**
- * Whether an alarm that goes on is to be told again. The interval counts in every case; a suppressed alarm is silent
- * until its time has passed, without one for ever (docs/contract/health.md: Watchdog rules).
+ * Whether a continuing alarm is to be repeated. The interval always applies; a suppressed alarm is silent until its
+ * suppression ends, without an end for ever (docs/contract/health.md: Watchdog rules).
  */
 export function repeatDue(event: HealthEvent, everySeconds: number, now: string): boolean {
   if (event.status === 'suppressed' && (event.suppressedUntil === null || now < event.suppressedUntil)) return false
@@ -203,6 +203,6 @@ export function repeatDue(event: HealthEvent, everySeconds: number, now: string)
   return Date.parse(now) - Date.parse(last) >= everySeconds * 1000
 }
 
-/** Whether a policy watches a take: scheduled ones only, unless it says otherwise. */
+/** Whether a policy watches a take: only scheduled ones, unless it is set otherwise. */
 export const watches = (rules: WatchdogRules, take: { scheduleId: string | null; source: string }): boolean =>
   rules.activeDuring !== 'scheduled_recording' || (take.source === 'schedule' && take.scheduleId !== null)

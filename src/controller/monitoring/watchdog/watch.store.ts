@@ -4,7 +4,7 @@ import type { WatchdogRules } from '../../../wire/watchdog.ts'
 import type { Db } from '../../store/db.ts'
 import { Lister } from '../../store/filter.ts'
 
-/** A take under way, with the policy that watches it. */
+/** A running take, with the policy that watches it. */
 export interface Take {
   command: Command | undefined
   id: string
@@ -33,7 +33,7 @@ export interface SilentNode {
   tags: string
 }
 
-/** What the watchdog looks at beside the meters. */
+/** What the watchdog reads besides the meters. */
 export function watchStore(db: Db, offlineAfterSeconds: number) {
   const takes = new Lister<TakeRow>(db, {
     columns: `r.id, r.node_id AS nodeId, r.schedule_id AS scheduleId, r.source, r.recorded_at AS recordedAt,
@@ -50,7 +50,7 @@ export function watchStore(db: Db, offlineAfterSeconds: number) {
   )
   const active = { sql: `r.status = 'recording'`, params: {} }
   return {
-    /** Takes under way, in slices; one whose policy is gone is not watched. */
+    /** Running takes, in slices; one whose policy was deleted is not watched. */
     *takes(size: number): Generator<Take[]> {
       for (const rows of takes.walk([active], { direction: 'ASC', keys: ['r.recorded_at', 'r.id'] }, size))
         yield rows.map((row) => ({
@@ -60,7 +60,7 @@ export function watchStore(db: Db, offlineAfterSeconds: number) {
         }))
     },
     isRetired: (nodeId: string): boolean => retired.get({ id: nodeId }) !== undefined,
-    /** Nodes that have been silent for longer than they may; those nobody has heard of yet are not among them. */
+    /** Nodes that have been silent for too long; without those that never reported. */
     silentNodes: (now: string): SilentNode[] =>
       offlineAfterSeconds === 0 ? [] : silent.all({ before: iso(Date.parse(now) - offlineAfterSeconds * 1000) }),
   }

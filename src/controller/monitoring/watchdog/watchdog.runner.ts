@@ -14,7 +14,7 @@ import type { WatchStore } from './watch.store.ts'
 
 interface WatchdogParts {
   audit: Audit
-  /** Most takes one pass looks at; the next one goes on with the others. */
+  /** Maximum of takes per pass; the next pass continues with the others. */
   batchSize: number
   clock: Clock
   db: Db
@@ -34,13 +34,13 @@ interface Step {
 }
 
 const SLICE = 50
-// How long a pass keeps the loop before others may speak, ms.
+// How long a pass occupies the event loop before it yields, ms.
 const TURN = 8
-// Passes that may be missed before the controller knows that it was away itself.
+// After this many missed passes the controller itself was absent.
 const MISSED = 3
 
 /**
- * Opens, repeats and resolves health events from quality telemetry, and for nodes that went silent (docs/contract/health.md:
+ * Opens, repeats and resolves health events from meter levels, and for nodes that went silent (docs/contract/health.md:
  * Watchdog rules).
  */
 export function watchdogRunner(parts: WatchdogParts): Runner {
@@ -57,17 +57,17 @@ export function watchdogRunner(parts: WatchdogParts): Runner {
     offlineAfterSeconds,
     store,
   } = parts
-  const hand = alarms(health, audit)
+  const alarmEvents = alarms(health, audit)
   const breakSeconds = Math.max(MISSED * intervalSeconds, maxSpanSeconds)
-  const takes = takeWatch({ ...parts, alarms: hand, pace: { breakSeconds, maxSpanSeconds } })
+  const takes = takeWatch({ ...parts, alarms: alarmEvents, pace: { breakSeconds, maxSpanSeconds } })
   const rounds = new Rounds(batchSize)
-  const offline = offlineWatch({ alarms: hand, health, offlineAfterSeconds, store })
-  // Since when the controller is there without a break, and its last pass; ms of the monotonic clock.
+  const offline = offlineWatch({ alarms: alarmEvents, health, offlineAfterSeconds, store })
+  // Since when the controller has run without a break, and its last pass; ms of the monotonic clock.
   let presentSince: number | undefined
   let lastPass = 0
 
   const notePass = (at: number): void => {
-    // The process stood still: nodes get their time anew.
+    // The process was suspended: nodes get time to report again.
     if (presentSince === undefined || at - lastPass > MISSED * intervalSeconds * 1000) presentSince = at
     lastPass = at
   }
@@ -97,7 +97,7 @@ export function watchdogRunner(parts: WatchdogParts): Runner {
         active.add(take.id)
         if (!rounds.turn(take.id)) continue
         looked++
-        // Asked anew for each: the clock may jump while others have their turn.
+        // Read for each take: the clock may jump between them.
         const outcome = takes.evaluate(take, iso(clock.now()), presentFor(meterMaxAgeSeconds))
         db.tx(outcome.write, outcome.changes > 0)
         changes += outcome.changes
@@ -120,11 +120,11 @@ export function watchdogRunner(parts: WatchdogParts): Runner {
       .flatMap(({ id, status }) =>
         health.alarmsOf(id).map((event): Step => {
           const stem = RULES.find((rule) => rule.type === event.type)?.stem
-          // Over as it was: silence at the end is silence on the recording.
+          // The take ended during its alarm, for example in silence: the alarm stays on the recording.
           if (status !== null && status !== 'recording')
-            return { changesAlarm: false, run: () => hand.takeEnded(event.id, status, now) }
+            return { changesAlarm: false, run: () => alarmEvents.takeEnded(event.id, status, now) }
           const reason = status === null ? 'recording_deleted' : 'watchdog_inactive'
-          return { changesAlarm: true, run: () => void (stem && hand.resolve(stem, event.id, reason, {}, now)) }
+          return { changesAlarm: true, run: () => void (stem && alarmEvents.resolve(stem, event.id, reason, {}, now)) }
         }),
       )
 

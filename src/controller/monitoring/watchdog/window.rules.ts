@@ -1,7 +1,7 @@
 import type { WatchdogRules } from '../../../wire/watchdog.ts'
 import { type Reading, SILENCE, strongestCorrelation } from './readings.rules.ts'
 
-/** Thresholds and requirements as they take effect: unset ones count as docs/contract/health.md: Watchdog policies says. */
+/** Effective thresholds and requirements: unset ones have the defaults of docs/contract/health.md: Watchdog policies. */
 export function effective(rules: WatchdogRules) {
   const least = rules.minCumulativeSecondsAboveThreshold
   return {
@@ -22,7 +22,7 @@ export function effective(rules: WatchdogRules) {
   }
 }
 
-/** Seconds in which something held, and the extremes, over a stretch of time. */
+/** Seconds for which each condition held, and the extremes, over a stretch of time. */
 export interface Sums {
   aboveSeconds: number
   broadbandNoiseSeconds: number
@@ -72,10 +72,10 @@ interface Bucket extends Sums {
   until: number
 }
 
-/** What the watchdog remembers of one take: sums of short stretches, not samples, so that a day's window is as small as a minute's. */
+/** The watchdog's memory of one take: sums of short stretches, not samples, so that its size does not depend on the window. */
 export interface Memory {
   buckets: Bucket[]
-  /** When the take's own channels were last heard; ms. */
+  /** When a frame of the take's own channels was last received; ms. */
   heardAt?: number
   /** Up to when it was sampled; ms. */
   last?: number
@@ -84,20 +84,20 @@ export interface Memory {
   since?: number
 }
 
-/** How samples follow each other, seconds. */
+/** Timing of samples, seconds. */
 export interface Pace {
-  /** From this pause on nobody was listening: the observation begins anew. */
+  /** After a longer pause the observation starts again. */
   breakSeconds: number
-  /** The longest time one sample stands for. */
+  /** The longest time that one sample counts for. */
   maxSpanSeconds: number
 }
 
-// Stretches per window: what leaves the window leaves it this finely.
+// Stretches per window: the granularity with which old samples leave it.
 const STRETCHES = 180
 
 /**
- * Takes a sample in: the time since the one before belongs to it, but never more than a span (a gap is not known to
- * have sounded like its end). The first one has no duration.
+ * Adds a sample. It counts for the time since the previous one, but at most `maxSpanSeconds`: what a gap sounded like is
+ * unknown. The first one has no duration.
  */
 export function sample(memory: Memory, at: number, reading: Reading, rules: WatchdogRules, pace: Pace): void {
   if (memory.last !== undefined && at <= memory.last) return
@@ -113,7 +113,7 @@ export function sample(memory: Memory, at: number, reading: Reading, rules: Watc
   else memory.buckets.push({ ...one, from: at, until: at })
 }
 
-/** Moves all its times by so many ms. */
+/** Shifts all times by so many ms. */
 export function shift(memory: Memory, by: number): void {
   for (const time of ['heardAt', 'last', 'since'] as const)
     if (memory[time] !== undefined) memory[time] = (memory[time] as number) + by
@@ -158,7 +158,7 @@ function together(a: Sums, b: Sums): Sums {
   return out
 }
 
-/** Forgets what is older than the window, and sums up the rest. */
+/** Drops what is older than the window, and sums up the rest. */
 export function windowed(memory: Memory, now: number, windowSeconds: number): Sums & { startedAt: number } {
   const oldest = now - windowSeconds * 1000
   memory.buckets = memory.buckets.filter((bucket) => bucket.until >= oldest)
