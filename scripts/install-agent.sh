@@ -1,9 +1,9 @@
 #!/bin/sh
-# Makes this box a Roomtone recorder. Fetches the program from the controller (or from a release host), compares its checksum,
-# and hands over to it: "roomtone setup agent" does everything else, and leaves the box as it was when it fails.
+# Makes this box a Roomtone recorder: fetches the program from the controller (or a release host), checks it, and runs
+# "roomtone setup agent", which does everything else and leaves the box as it was when it fails.
 set -eu
 
-# A controller that serves this script fills in its own address, and the certificate authority of its site, PEM.
+# Filled in by the controller that serves this script: its address, and the certificate authority of its site (PEM).
 default_controller_url=''
 default_controller_ca=''
 
@@ -24,12 +24,12 @@ usage: install-agent.sh --controller-url URL --node-id ID [options]     (as root
                                 where that is)
   --controller-ca FILE          certificate authority of the controller, PEM: the only one that is trusted (a script it served
                                 knows that of its site)
-  --allow-insecure              accept plain http, also for releases that are not signed, and certificates nobody vouches for
+  --allow-insecure              accept plain http, also for releases that are not signed, and untrusted certificates
                                 (development only)
-  --no-packages                 do not install packages of the system
+  --no-packages                 do not install Debian packages
   --no-start                    do not enable and start the service
-  --replace                     make a box that is another node this one
-  --uninstall [--purge]         take it off again; --purge: also settings, keys, recordings and users
+  --replace                     turn a box that is another node into this one
+  --uninstall [--purge]         remove Roomtone; --purge: also settings, keys, users and all recordings
 USAGE
 }
 
@@ -39,7 +39,7 @@ fail() {
 }
 
 misused() {
-  printf 'install-agent: %s (--help tells the options)\n' "$1" >&2
+  printf 'install-agent: %s (see --help)\n' "$1" >&2
   exit 2
 }
 
@@ -51,7 +51,7 @@ setting() {
   [ ! -r "$settings" ] || sed -n "s/^$1=//p" "$settings" | sed 's/^"\(.*\)"$/\1/' | tail -n 1
 }
 
-# Trailing slashes go: the address is compared as text.
+# Without trailing slashes, because addresses are compared as text.
 trimmed() {
   url=$1
   while [ "$url" != "${url%/}" ]; do url=${url%/}; done
@@ -60,20 +60,20 @@ trimmed() {
 
 target_of() {
   # A 64-bit kernel may carry a 32-bit system, as Raspberry Pi OS does.
-  [ "$(getconf LONG_BIT 2>/dev/null || echo 64)" = 64 ] || fail 'this is a 32-bit system: install a 64-bit one, there is no program for this one'
+  [ "$(getconf LONG_BIT 2>/dev/null || echo 64)" = 64 ] || fail 'this is a 32-bit system: install a 64-bit one, Roomtone does not support this one'
   case $1 in
     x86_64 | amd64) echo x86_64-unknown-linux-gnu ;;
     aarch64 | arm64) echo aarch64-unknown-linux-gnu ;;
-    *) fail "there is no program for the architecture $1: x86_64 and aarch64 (64-bit systems) are supported" ;;
+    *) fail "the architecture $1 is not supported: x86_64 and aarch64 (64-bit systems) are" ;;
   esac
 }
 
-# The token goes to curl on its standard input: arguments are seen by every user of this box. Where an authority is named, it
-# is the only one: without an empty --capath curl trusts those of the system beside it.
+# curl reads the token from standard input, because every user of this box sees arguments. The empty --capath keeps curl from
+# trusting the system's authorities besides the given one.
 fetch() {
   fetched_from=$1
   if [ -z "$2" ]; then
-    # Unsigned, it is to come by https all the way, whatever an answer redirects to.
+    # Without a signature only https is allowed, also for redirects.
     curl --fail --silent --show-error --location ${strict:+--proto '=https'} --retry 2 --connect-timeout 20 --output "$3" \
       -- "$1" 2>"$work/words"
   else
@@ -83,13 +83,13 @@ fetch() {
   fi
 }
 
-# By a token of this node: the fresh one, or the one this box has already.
+# With a token of this node: the new one, or the one this box already has.
 fetch_from_controller() {
   for credential in "$token" "$own_token"; do
     [ -n "$credential" ] || continue
     if fetch "$controller_url/api/v1/nodes/$node_id/agent-release/$1" "$credential" "$2"; then return 0; fi
   done
-  [ -n "$token$own_token" ] || fail 'a bootstrap token is needed: mint one for this node and give it with --bootstrap-token-file'
+  [ -n "$token$own_token" ] || fail 'a bootstrap token is needed: mint one for this node and pass it with --bootstrap-token-file'
   return 1
 }
 
@@ -97,20 +97,20 @@ explain() {
   words=$(grep '^curl: (' "$work/words" | tail -n 1)
   case $fetched_from$words in
     *.sig*' 404'*) hint="The release is not signed, and $release_key asks for signed ones." ;;
-    *' 401'*) hint="The controller refuses the token: expired, used, or made for another node than $node_id. Mint a new one." ;;
+    *' 401'*) hint="The controller refuses the token: it has expired, was used, or is for another node than $node_id. Mint a new one." ;;
     *' 404'*) hint="It has no such release for $target: look at --version, or put the release into its release directory." ;;
     "$controller_url"*ertificate* | "$controller_url"*SSL*)
       hint='Name the certificate authority of the site with --controller-ca FILE.'
       [ -z "$ca" ] || hint="$ca (--controller-ca) is not the authority of this controller: bring its /etc/roomtone/tls/ca.pem."
       ;;
     *ertificate* | *SSL*) hint='This box does not trust the certificate of that host: is ca-certificates installed, and the clock right?' ;;
-    *rotocol*) hint='A release that is not signed has to come by https, also across redirects: sign it and give --release-key, or --allow-insecure while you try things out.' ;;
-    *) hint='Is the address right, and can this box reach it?' ;;
+    *rotocol*) hint='An unsigned release must come by https, also across redirects: sign it and pass --release-key, or use --allow-insecure for a test.' ;;
+    *) hint='Check the address, and whether this box can reach it.' ;;
   esac
   fail "$fetched_from could not be fetched: ${words%.}. $hint"
 }
 
-# Where a key is asked for, a list of checksums counts only when the owner of that key signed it: verify LIST SIGNATURE
+# Checks that the owner of the release key signed a list of checksums: verify LIST SIGNATURE
 verify() {
   said=$(openssl pkeyutl -verify -pubin -inkey "$release_key" -rawin -in "$1" -sigfile "$2" 2>&1) && return 0
   case $said in
@@ -130,8 +130,8 @@ fetch_release() {
   esac
 }
 
-# Where releases of several components lie together (https://HOST/OWNER/REPO/releases/download) the newest is looked up in the
-# list of releases: drafts and pre-releases are none, and tags of other components are not ours.
+# A repository (https://HOST/OWNER/REPO/releases/download) may hold releases of several components: takes the newest of ours
+# from its list of releases, without drafts and pre-releases.
 newest_tag() {
   case $version:$release_base in latest:*/releases/download) ;; *) return 0 ;; esac
   repo=${release_base%/releases/download}
@@ -147,7 +147,7 @@ newest_tag() {
     awk '$1 == "tag_name" { tag = $2; draft = "" } $1 == "draft" { draft = $2 }
       $1 == "prerelease" && $2 == "false" && draft == "false" && tag ~ /^agent-v[0-9A-Za-z.+-]+$/ { print tag }' |
     sort -V | tail -n 1)
-  [ -n "$version" ] || fail "$list names no release whose tag begins with agent-v: give one with --version"
+  [ -n "$version" ] || fail "$list contains no release whose tag begins with agent-v: pass one with --version"
 }
 
 # Leaves the checked program at $program.
@@ -164,7 +164,7 @@ obtain() {
   archive=${line#* ?}
   release=${archive#roomtone-}
   release=${release%-"$target".tar.gz}
-  # Another release is signed, too: it is not the one that was asked for.
+  # A list of another release would be signed as well.
   [ "$version" = latest ] || [ "$release" = "${version#agent-v}" ] || fail "$fetched_from is the list of $release, not of $version"
   program=/opt/roomtone/versions/$release/roomtone
   case $release in
@@ -181,14 +181,14 @@ obtain() {
   program=$work/roomtone
 }
 
-# As good as this script: they came together. Where another address or another authority is given, that counts.
+# The authority that came with this script, unless another address or authority is given.
 own_authority() {
   [ -n "$default_controller_ca" ] && [ -z "$ca$insecure" ] && [ "$controller_url" = "$(trimmed "$default_controller_url")" ] || return 0
   ca=$work/ca.pem
   printf %s "$default_controller_ca" >"$ca"
 }
 
-# A terminal is there even when this script comes through a pipe.
+# Asks on the terminal: standard input may be the pipe this script comes from.
 ask_token() {
   (: </dev/tty) 2>/dev/null || return 0
   printf 'Bootstrap token of %s (not shown): ' "$node_id" >/dev/tty
@@ -208,21 +208,21 @@ read_token() {
   [ -n "$token$own_token" ] || ask_token
   case $token in
     '' | svc_bs_*) ;;
-    svc_node_*) fail 'the token belongs to a node: mint a bootstrap token for this node (it begins with svc_bs_)' ;;
-    *) fail 'the token given is no bootstrap token: those begin with svc_bs_. Mint one for this node' ;;
+    svc_node_*) fail 'this is the token of a node: mint a bootstrap token for this node (it begins with svc_bs_)' ;;
+    *) fail 'this is not a bootstrap token, which begins with svc_bs_: mint one for this node' ;;
   esac
 }
 
-# A release comes from elsewhere: the controller is asked about the token first, which does not spend it.
+# The release comes from another host: ask the controller about the token first, which does not use it up.
 check_token() {
   [ -n "$release_base" ] && [ -n "$token" ] && [ -z "$own_token" ] || return 0
   fetch "$controller_url/api/v1/nodes/$node_id/bootstrap" "$token" "$work/answer" || explain
 }
 
-# The program went before: what it kept is left.
+# For a box whose program was removed without --purge.
 purge_rest() {
   removed=''
-  # After "apt-get remove" the package still knows files of its own.
+  # After "apt-get remove" the package still owns configuration files.
   case $(dpkg-query -W -f '${db:Status-Abbrev}' roomtone 2>/dev/null) in rc*) dpkg --purge roomtone ;; esac
   for place in /etc/roomtone /etc/credstore/roomtone.* /var/lib/roomtone /var/lib/roomtone-setup; do
     [ -e "$place" ] || continue
@@ -234,7 +234,7 @@ purge_rest() {
     ! getent passwd "$user" >/dev/null || { userdel --force "$user" && removed="$removed, user $user"; }
     ! getent group "$user" >/dev/null || groupdel "$user"
   done
-  [ -n "$removed" ] || fail 'nothing of Roomtone is on this box'
+  [ -n "$removed" ] || fail 'there is nothing of Roomtone on this box'
   echo "Removed: ${removed#, }."
 }
 
@@ -307,18 +307,18 @@ check() {
   [ -n "$controller_url" ] || misused '--controller-url is missing'
   [ -n "$node_id" ] || node_id=$(setting SVC_NODE_ID)
   [ -n "$node_id" ] || node_id=$(uname -n)
-  case $node_id in *[!A-Za-z0-9_.:@-]*) misused "--node-id $node_id is no id of a node" ;; esac
-  case $version in *[!A-Za-z0-9._+-]*) misused "--version $version is no release tag" ;; esac
+  case $node_id in *[!A-Za-z0-9_.:@-]*) misused "--node-id $node_id is not a node ID" ;; esac
+  case $version in *[!A-Za-z0-9._+-]*) misused "--version $version is not a release tag" ;; esac
   case $controller_url in
     https://* | http://localhost | http://localhost[:/]* | http://127.* | http://\[::1\]*) ;;
-    http://*) [ -n "$insecure" ] || fail "$controller_url is plain http: use https, or --allow-insecure while you try things out" ;;
-    *) misused "--controller-url $controller_url is no http or https address" ;;
+    http://*) [ -n "$insecure" ] || fail "$controller_url is plain http: use https, or --allow-insecure for a test" ;;
+    *) misused "--controller-url $controller_url is not an http or https address" ;;
   esac
   [ -z "$ca" ] || [ -r "$ca" ] || fail "the file $ca (--controller-ca) cannot be read"
-  # A box that has a key asks for it, whoever installs.
+  # A box that has a release key always requires signed releases.
   [ -n "$release_key" ] || [ ! -e "$site_key" ] || release_key=$site_key
   [ -z "$release_key" ] || [ -r "$release_key" ] || fail "the file $release_key (--release-key) cannot be read"
-  # What nobody signed is only as good as the way it comes.
+  # Without a signature only the connection protects the download.
   strict=1
   [ -z "$release_key$insecure" ] || strict=''
   for command in curl tar gzip sha256sum ${release_key:+openssl}; do
@@ -334,7 +334,7 @@ main() {
   read_token
   umask 077
   [ -d /opt ] || mkdir -m 755 /opt
-  # Not /tmp: on careful boxes nothing can be started there.
+  # Not /tmp: it is often mounted noexec.
   work=$(mktemp -d /opt/.roomtone-install.XXXXXX)
   trap 'rm -rf "$work"' EXIT
   trap 'exit 130' INT TERM HUP
@@ -360,5 +360,5 @@ main() {
   fi
 }
 
-# Last: a script that was cut off on its way does nothing, not even within this line.
+# Last, and in braces: a script that was cut off while downloading does nothing.
 { main "$@"; }

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Makes this box the controller of a fleet. Takes the program from a release host or from a file, compares its checksum, and hands
-# over to it: "roomtone setup controller" does everything else, and leaves the box as it was when it fails.
+# Makes this box the controller of a fleet: takes the program from a release host or a file, checks it, and runs
+# "roomtone setup controller", which does everything else and leaves the box as it was when it fails.
 set -eu
 
 usage() {
@@ -19,10 +19,10 @@ usage: install-controller.sh --release-base URL [--version TAG] [options]   (as 
   --host ADDRESS          address to listen on (default: 127.0.0.1, this box only)
   --port N                port to listen on (default: 8787)
   --tls-cert FILE --tls-key FILE
-  --with-lifecycle        act on the recorders over SSH from here: a site of one box needs no runner
-  --no-packages           do not install packages of the system
+  --with-lifecycle        act on the recorders over SSH from here: no separate runner is needed
+  --no-packages           do not install Debian packages
   --no-start              do not enable and start the service
-  --uninstall [--purge]   take it off again; --purge: also settings, keys, recordings and users
+  --uninstall [--purge]   remove Roomtone; --purge: also settings, keys, users and all recordings
 USAGE
 }
 
@@ -32,7 +32,7 @@ fail() {
 }
 
 misused() {
-  printf 'install-controller: %s (--help tells the options)\n' "$1" >&2
+  printf 'install-controller: %s (see --help)\n' "$1" >&2
   exit 2
 }
 
@@ -41,27 +41,27 @@ site_key=/etc/roomtone/release-key.pem
 
 target_of() {
   # A 64-bit kernel may carry a 32-bit system, as Raspberry Pi OS does.
-  [ "$(getconf LONG_BIT 2>/dev/null || echo 64)" = 64 ] || fail 'this is a 32-bit system: install a 64-bit one, there is no program for this one'
+  [ "$(getconf LONG_BIT 2>/dev/null || echo 64)" = 64 ] || fail 'this is a 32-bit system: install a 64-bit one, Roomtone does not support this one'
   case $1 in
     x86_64 | amd64) echo x86_64-unknown-linux-gnu ;;
     aarch64 | arm64) echo aarch64-unknown-linux-gnu ;;
-    *) fail "there is no program for the architecture $1: x86_64 and aarch64 (64-bit systems) are supported" ;;
+    *) fail "the architecture $1 is not supported: x86_64 and aarch64 (64-bit systems) are" ;;
   esac
 }
 
 # fetch URL FILE HINT
 fetch() {
-  # Unsigned, it is to come by https all the way, whatever an answer redirects to.
+  # Without a signature only https is allowed, also for redirects.
   curl --fail --silent --show-error --location ${strict:+--proto '=https'} --retry 2 --connect-timeout 20 --output "$2" -- "$1" \
     2>"$work/words" || {
     words=$(grep '^curl: (' "$work/words" | tail -n 1)
-    hint=${3-Is the address right, and can this box reach it?}
-    case $words in *rotocol*) hint='A release that is not signed has to come by https, also across redirects: sign it and give --release-key, or --allow-insecure while you try things out.' ;; esac
+    hint=${3-Check the address, and whether this box can reach it.}
+    case $words in *rotocol*) hint='An unsigned release must come by https, also across redirects: sign it and pass --release-key, or use --allow-insecure for a test.' ;; esac
     fail "$1 could not be fetched: ${words%.}. $hint"
   }
 }
 
-# Where a key is asked for, a list of checksums counts only when the owner of that key signed it: verify LIST SIGNATURE
+# Checks that the owner of the release key signed a list of checksums: verify LIST SIGNATURE
 verify() {
   said=$(openssl pkeyutl -verify -pubin -inkey "$release_key" -rawin -in "$1" -sigfile "$2" 2>&1) && return 0
   case $said in
@@ -70,8 +70,8 @@ verify() {
   esac
 }
 
-# Where releases of several components lie together (https://HOST/OWNER/REPO/releases/download) the newest is looked up in the
-# list of releases: drafts and pre-releases are none, and tags of other components are not ours.
+# A repository (https://HOST/OWNER/REPO/releases/download) may hold releases of several components: takes the newest of ours
+# from its list of releases, without drafts and pre-releases.
 newest_tag() {
   case $version:$release_base in latest:*/releases/download) ;; *) return 0 ;; esac
   repo=${release_base%/releases/download}
@@ -87,7 +87,7 @@ newest_tag() {
     awk '$1 == "tag_name" { tag = $2; draft = "" } $1 == "draft" { draft = $2 }
       $1 == "prerelease" && $2 == "false" && draft == "false" && tag ~ /^agent-v[0-9A-Za-z.+-]+$/ { print tag }' |
     sort -V | tail -n 1)
-  [ -n "$version" ] || fail "$list names no release whose tag begins with agent-v: give one with --version"
+  [ -n "$version" ] || fail "$list contains no release whose tag begins with agent-v: pass one with --version"
 }
 
 # Leaves the archive at $archive and the line with its checksum at $line.
@@ -101,7 +101,7 @@ from_host() {
   fi
   line=$(grep -E "^[0-9a-f]{64} [ *]roomtone-[A-Za-z0-9._+-]+-$target\.tar\.gz\$" "$work/SHA256SUMS" | head -n 1) ||
     fail "$from/SHA256SUMS lists no program for $target"
-  # Another release is signed, too: it is not the one that was asked for.
+  # A list of another release would be signed as well.
   case $version:${line#* ?} in
     latest:* | *":roomtone-${version#agent-v}-$target.tar.gz") ;;
     *) fail "$from/SHA256SUMS is the list of another release: ${line#* ?}" ;;
@@ -120,7 +120,7 @@ listed() {
 
 from_file() {
   [ -r "$file" ] || fail "the file $file cannot be read"
-  case $file in *"-$target.tar.gz") ;; *) fail "$file is no release for this box: its name ends in -$target.tar.gz" ;; esac
+  case $file in *"-$target.tar.gz") ;; *) fail "$file is not a release for this box, whose name ends in -$target.tar.gz" ;; esac
   beside=$(dirname -- "$file")
   # Only the list of all files is signed.
   own=$file.sha256
@@ -147,10 +147,10 @@ obtain() {
   tar -xzf "$archive" -C "$work" --no-same-owner roomtone || fail 'the archive holds no program'
 }
 
-# The program went before: what it kept is left.
+# For a box whose program was removed without --purge.
 purge_rest() {
   removed=''
-  # After "apt-get remove" the package still knows files of its own.
+  # After "apt-get remove" the package still owns configuration files.
   case $(dpkg-query -W -f '${db:Status-Abbrev}' roomtone 2>/dev/null) in rc*) dpkg --purge roomtone ;; esac
   for place in /etc/roomtone /etc/credstore/roomtone.* /var/lib/roomtone /var/lib/roomtone-setup; do
     [ -e "$place" ] || continue
@@ -162,7 +162,7 @@ purge_rest() {
     ! getent passwd "$user" >/dev/null || { userdel --force "$user" && removed="$removed, user $user"; }
     ! getent group "$user" >/dev/null || groupdel "$user"
   done
-  [ -n "$removed" ] || fail 'nothing of Roomtone is on this box'
+  [ -n "$removed" ] || fail 'there is nothing of Roomtone on this box'
   echo "Removed: ${removed#, }."
 }
 
@@ -222,11 +222,11 @@ check() {
   [ -z "$remove" ] || uninstall
   target=$(target_of "$(uname -m)")
   [ -n "$file$release_base" ] || misused '--release-base or --file is missing'
-  case $version in *[!A-Za-z0-9._+-]*) misused "--version $version is no release tag" ;; esac
-  # A box that has a key asks for it, whoever installs.
+  case $version in *[!A-Za-z0-9._+-]*) misused "--version $version is not a release tag" ;; esac
+  # A box that has a release key always requires signed releases.
   [ -n "$release_key" ] || [ ! -e "$site_key" ] || release_key=$site_key
   [ -z "$release_key" ] || [ -r "$release_key" ] || fail "the file $release_key (--release-key) cannot be read"
-  # What nobody signed is only as good as the way it comes.
+  # Without a signature only the connection protects the download.
   strict=1
   [ -z "$release_key$insecure" ] || strict=''
   for command in tar gzip sha256sum ${release_base:+curl} ${release_key:+openssl}; do
@@ -239,7 +239,7 @@ main() {
   check
   umask 077
   [ -d /opt ] || mkdir -m 755 /opt
-  # Not /tmp: on careful boxes nothing can be started there.
+  # Not /tmp: it is often mounted noexec.
   work=$(mktemp -d /opt/.roomtone-install.XXXXXX)
   trap 'rm -rf "$work"' EXIT
   trap 'exit 130' INT TERM HUP
@@ -258,5 +258,5 @@ main() {
   "$work/roomtone" "$@" </dev/null
 }
 
-# Last: a script that was cut off on its way does nothing, not even within this line.
+# Last, and in braces: a script that was cut off while downloading does nothing.
 { main "$@"; }

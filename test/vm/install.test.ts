@@ -124,10 +124,7 @@ test('what is taken back leaves takes that nobody else has, to their owner', { s
   await box.must(`runuser -u roomtone-agent -- mkdir -p ${take}
     echo '{"status":"captured"}' | runuser -u roomtone-agent -- tee ${take}/state.json`)
   const { stdout } = await setup(forNode(id), 'systemctl start', 'fail', token)
-  assert.match(
-    stdout,
-    /^Left behind: \/var\/lib\/roomtone\S* stays: it holds takes that the controller does not have\.$/m,
-  )
+  assert.match(stdout, /^Left behind: \/var\/lib\/roomtone\S*, which holds takes that the controller does not have\.$/m)
   assert.equal(await box.must(`stat -c %U ${take}/state.json`), 'roomtone-agent\n')
   assert.equal(await box.exists('/opt/roomtone'), false, 'the rest is taken back')
   assert.match((await setup(['remove'])).stderr, /holds 1 take\(s\) that the controller does not have/)
@@ -142,9 +139,9 @@ test('what cannot be is refused before anything is touched', { skip }, async () 
     [
       'the token of a node',
       ['--node-id', id, '--bootstrap-token', 'svc_node_x'],
-      /the token belongs to a node: mint a bootstrap token/,
+      /this is the token of a node: mint a bootstrap token/,
     ],
-    ['a session', ['--node-id', id, '--bootstrap-token', 'svc_x'], /no bootstrap token: those begin with svc_bs_/],
+    ['a session', ['--node-id', id, '--bootstrap-token', 'svc_x'], /not a bootstrap token, which begins with svc_bs_/],
     ['a token of nobody', ['--node-id', id, '--bootstrap-token', 'svc_bs_nobody'], /refuses the token.*Mint a new one/],
     ['another authority', ['--node-id', id, '--bootstrap-token', token], /--controller-ca/],
     [
@@ -166,8 +163,8 @@ test('what cannot be is refused before anything is touched', { skip }, async () 
   // Looked at before anything is installed, also where the program is on the box already.
   await box.must('mv /usr/bin/arecord /usr/bin/arecord.away')
   for (const [wrong, words] of [
-    ['svc_bs_nobody', /refused the bootstrap token\. It is expired, already used, or made for another node/],
-    ['svc_node_nobody', /the token belongs to a node/],
+    ['svc_bs_nobody', /refused the bootstrap token\. It has expired, was already used, or is for another node/],
+    ['svc_node_nobody', /this is the token of a node/],
   ] as const) {
     const { stderr, stdout } = await setup(forNode(id), 'apt-get', 'fail', wrong)
     assert.match(stderr, words)
@@ -176,7 +173,7 @@ test('what cannot be is refused before anything is touched', { skip }, async () 
   const unreachable = await setup(forNode(id), 'apt-get', 'fail', token)
   assert.match(unreachable.stderr, /apt-get could not install alsa-utils: the disk is on fire\. .*--no-packages/)
   const broken = await setup(forNode(id), '', '', token)
-  assert.match(broken.stderr, /alsa-utils are not there although apt-get has these packages: repair them/)
+  assert.match(broken.stderr, /reports alsa-utils as installed, but their programs are missing: repair them/)
   await box.must('mv /usr/bin/arecord.away /usr/bin/arecord')
   await asBefore()
   const asUser = await box.run(`curl -fsSk ${controller.url}/install.sh | sh`, { user: 'nobody' })
@@ -311,7 +308,7 @@ test('from a release host nothing is taken that cannot be proved', { skip }, asy
   await box.must('roomtone setup remove --purge')
   const joining = await minted()
   const cases: [string[], RegExp][] = [
-    [WHOLE, /not signed has to come by https, also across redirects/],
+    [WHOLE, /An unsigned release must come by https, also across redirects/],
     [
       [...DAMAGED, '--allow-insecure'],
       /is damaged or was tampered with: its SHA-256 is [0-9a-f]{64}, it should be [0-9a-f]{64}/,

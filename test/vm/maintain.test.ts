@@ -207,7 +207,7 @@ test('a damaged or absent release touches nothing', { skip }, async () => {
   const pid = await agentPid()
   const absent = await maintain({ action: 'update_binary', agentVersion: 'agent-v2098.01.01-1' })
   assert.deepEqual(
-    [absent.code, absent.stderr.includes('The controller has no agent-v2098.01.01-1')],
+    [absent.code, absent.stderr.includes('The controller does not have agent-v2098.01.01-1')],
     [1, true],
     absent.stderr,
   )

@@ -65,8 +65,8 @@ const roomtone = (args: string[], input = '') => box.must(`roomtone ${quoted(arg
 
 test('what cannot be proved is not installed', { skip }, async () => {
   const cases: [Promise<{ stderr: string }>, RegExp][] = [
-    [fromHost(1), /not signed has to come by https, also across redirects/],
-    [moved(1), /not signed has to come by https, also across redirects/],
+    [fromHost(1), /An unsigned release must come by https, also across redirects/],
+    [moved(1), /An unsigned release must come by https, also across redirects/],
     [fromHost(2, '--allow-insecure'), /the archive is damaged or was tampered with/],
     [fromHost(3, '--allow-insecure'), /SHA256SUMS could not be fetched: .*404/],
     [fromHost(2, '--release-key', '/root/owner.pem'), /SHA256SUMS\.sig could not be fetched: .*asks for signed ones/],

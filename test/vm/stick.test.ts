@@ -50,7 +50,7 @@ async function prepare(roomtone: string): Promise<void> {
   await box.bring(roomtone, '/root/roomtone')
   const ready = await box.must('/root/roomtone provision --prepare && rm /root/roomtone', { timeoutMs: 120_000 })
   assert.match(ready, /This box is ready for a setup stick\.\n$/)
-  assert.equal(await box.must('roomtone provision --prepare'), 'This box was ready already: nothing was changed.\n')
+  assert.equal(await box.must('roomtone provision --prepare'), 'This box was already prepared: nothing was changed.\n')
   // No card in this box: a tone stands in for it. The setup keeps what stands in the settings.
   await box.write('/etc/roomtone/recorder-agent.env', 'SVC_TEST_SOURCE=1\n', '0640')
   // This kernel mounts no FAT: sticks of the other kind have to be permitted.
@@ -136,7 +136,7 @@ test('a stick that is expired, for another node, damaged or too large says so an
   const look = () => controller.raw('GET', `/nodes/${late?.nodeId}/bootstrap`, { token: late?.bootstrapToken ?? '' })
   await until('the token to expire', async () => (await look()).status === 401)
   await plug(dir)
-  await told(/"Late" .* expired at 20..-.*make a new stick/)
+  await told(/"Late" .* expired at 20..-.*write a new stick/)
 
   const wrong = await written('wrong', '--room', 'A;North;A', '--room', 'B;North;B')
   const file = fileIn(wrong)
@@ -145,7 +145,7 @@ test('a stick that is expired, for another node, damaged or too large says so an
   const put = (content: string) => fs.writeFileSync(`${wrong}/roomtone.json`, content)
   put(JSON.stringify({ ...file, nodes: [{ ...a, bootstrapToken: b.bootstrapToken }] }))
   await plug(wrong)
-  await told(/used already, or was taken back/)
+  await told(/used already, or was revoked/)
   put(JSON.stringify(file).slice(0, -9))
   await plug(wrong)
   await told(/is damaged/)

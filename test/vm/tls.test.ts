@@ -25,7 +25,7 @@ describe('the certificate of a site, on a booted box', { skip: noMachine() }, ()
     await box.must('/root/roomtone setup controller --no-packages')
     const open = await box.run('roomtone setup controller --no-packages --host 0.0.0.0')
     assert.notEqual(open.code, 0)
-    assert.match(`${open.stdout}${open.stderr}`, /make one with "roomtone tls init/)
+    assert.match(`${open.stdout}${open.stderr}`, /create a certificate with "roomtone tls init/)
     await box.must(`roomtone tls init --host ${box.address}`)
     const files = `${PLACES.tls}/ca.pem ${PLACES.tls}/ca.key ${PLACES.tls}/server.pem ${PLACES.tls}/server.key`
     assert.deepEqual((await box.must(`stat -c '%U:%G %a' ${files}`)).trim().split('\n'), [

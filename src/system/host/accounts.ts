@@ -1,6 +1,6 @@
 import * as fs from 'node:fs'
 
-/** The number of a group of this machine (`/etc/group`); undefined when it has none of that name. */
+/** The ID of a local group (`/etc/group`); undefined when there is none of that name. */
 export function groupId(name: string): number | undefined {
   const line = fs
     .readFileSync('/etc/group', 'utf8')
@@ -11,8 +11,8 @@ export function groupId(name: string): number | undefined {
 }
 
 /**
- * Root does `work` with the rights of whoever owns `dir`, and no group but that owner's: what was put there must not lead
- * root anywhere else. Everybody else does it as they are. Nothing else of this process may run meanwhile: `work` must not wait.
+ * As root, does `work` with the rights of the owner and group of `dir`, so that links placed there cannot misuse root's
+ * rights; as anybody else, simply does it. The rights are those of the whole process: `work` must be synchronous.
  */
 export function asOwnerOf<T>(dir: string, work: () => T): T {
   const owner = process.geteuid?.() === 0 ? fs.statSync(dir, { throwIfNoEntry: false }) : undefined

@@ -1,12 +1,12 @@
-// Archives whose bytes depend on nothing but what is in them: the same by a release's builder and by a controller.
+// Reproducible archives: the build of a release and a controller produce the same bytes.
 import * as path from 'node:path'
 import { run } from './run.ts'
 
-// Also on a small machine that records meanwhile.
+// Enough for a small machine that is recording.
 const LONGEST_MS = 600_000
 
-// Order, times, owners and modes are none of the machine's; GNU tar and gzip are part of every Debian. Harder compression
-// takes three times as long for half a percent.
+// Fixes order, times, owners and modes. GNU tar and gzip are part of every Debian. Stronger compression takes three times
+// as long for half a percent.
 const SAME = [
   '--format=ustar',
   '--sort=name',
@@ -19,8 +19,8 @@ const SAME = [
 ]
 
 /**
- * Packs what is directly in `folder` as a .tar.gz, in a process of its own.
- * @throws Error with tar's own words when it fails; the signal's reason when aborted. What was begun is left to the caller.
+ * Packs files of `folder` into a .tar.gz.
+ * @throws Error quoting tar; the signal's reason when aborted. The caller removes a partial archive.
  */
 export async function packFolder(folder: string, names: readonly string[], archive: string, signal?: AbortSignal) {
   const args = [...SAME, '-cf', path.resolve(archive), '-C', folder, '--', ...[...names].sort()]

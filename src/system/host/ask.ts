@@ -1,4 +1,4 @@
-// One request to the controller, one answer: for the setup of a box, by hand or by a stick, before its recorder has a link.
+// Single requests to the controller, for setup programs that run before the agent has a link.
 
 import type { Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
@@ -8,7 +8,7 @@ import { type Trust, tlsAdvice, tlsOptions } from './trust.ts'
 
 export interface Controller extends Trust {
   allowInsecure: boolean
-  /** How a person names the authority of the site here: an option, a setting. Default: --controller-ca. */
+  /** The option or setting that names the site's authority, for messages. Default: --controller-ca. */
   caOption?: string
   url: string
 }
@@ -16,7 +16,7 @@ export interface Controller extends Trust {
 interface Question {
   body?: unknown
   method: 'GET' | 'POST'
-  /** Below the API's root. */
+  /** Relative to /api/v1. */
   path: string
   signal: AbortSignal
   token?: string | undefined
@@ -25,13 +25,13 @@ interface Question {
 const MOST_BYTES = 1024 * 1024
 const SILENCE_MS = 20_000
 
-/** Whatever the controller answers. @throws NoAnswer; the signal's reason when aborted. */
+/** Resolves with any answer. @throws NoAnswer; the signal's reason when aborted */
 export const ask = (controller: Controller, question: Question): Promise<http.Answer> =>
   asking(controller, question, (response) => http.whole(response, MOST_BYTES))
 
 /**
- * Puts the content behind a path into `to`, in pieces; the text of the answer is then empty. An answer other than 200 is
- * returned as `ask` does, and nothing is written.
+ * Streams the content of a path into `to`; the text of the answer is then empty. An answer other than 200 is returned as by
+ * `ask`, and nothing is written.
  * @throws NoAnswer; the signal's reason when aborted
  */
 export const download = (controller: Controller, question: Question, to: Writable): Promise<http.Answer> =>
@@ -59,18 +59,19 @@ async function asking(
     signal.throwIfAborted()
     if (e instanceof http.NoAnswer)
       throw new http.NoAnswer(`${url} does not answer: ${tlsAdvice(e.cause, caOption) ?? e.message}`, e.reason, e.cause)
-    throw e instanceof UserError ? new http.NoAnswer(`${url} was not asked: ${e.message}`) : e
+    throw e instanceof UserError ? new http.NoAnswer(`${url} could not be asked: ${e.message}`) : e
   }
 }
 
-/** What the controller's answer says about a token; it is looked at, never spent. @throws NoAnswer when it says nothing. */
+/** Whether an answer says that the token is valid. @throws NoAnswer when it says nothing about it */
 export function tokenIsGood({ status }: Pick<http.Answer, 'status'>, url: string): boolean {
   if (status === 401) return false
   if (status === 429 || status >= 500) throw new http.NoAnswer(`${url} is busy (status ${status})`)
   return true
 }
 
-/** Whether the controller would take this bootstrap token. @throws NoAnswer; the signal's reason when aborted */
+/** Whether the controller would accept this bootstrap token, without using it. @throws NoAnswer; the signal's reason when
+ * aborted */
 export async function wouldTake(
   controller: Controller,
   { nodeId, signal, token }: { nodeId: string; signal: AbortSignal; token: string },

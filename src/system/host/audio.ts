@@ -1,4 +1,4 @@
-// Audio files as ffmpeg is given them: what they are is decided by their first bytes, here, and never by ffmpeg.
+// The format of an audio file, from its first bytes. ffmpeg is told it and never guesses.
 import * as fs from 'node:fs/promises'
 import { isWav } from '../../kernel/wav.rules.ts'
 
@@ -15,7 +15,7 @@ const ID3_HEAD = 10
 // More tags than any player writes before one file.
 const MOST_TAGS = 8
 
-/** The format of a stored file by its first bytes; undefined when it is none of those that recorders make. */
+/** Undefined for any format recorders do not make. */
 export async function formatOf(file: string): Promise<AudioFormat | undefined> {
   const handle = await fs.open(file)
   try {
@@ -33,7 +33,7 @@ export async function formatOf(file: string): Promise<AudioFormat | undefined> {
   }
 }
 
-/** Bytes of the ID3v2 tag that begins here; 0 when none does. Its length has seven bits in each byte. */
+/** Length of the ID3v2 tag that begins here, bytes; 0 without one. It is stored with seven bits per byte. */
 function id3Bytes(head: Buffer): number {
   if (head.length < ID3_HEAD || head.toString('latin1', 0, 3) !== 'ID3') return 0
   const body = [6, 7, 8, 9].reduce((sum, at) => sum * 128 + ((head[at] as number) & 127), 0)

@@ -5,10 +5,10 @@ import { asOwnerOf } from './accounts.ts'
 import { linesOf, replaceFile } from './files.ts'
 
 /**
- * Puts the managed key into the file, in place of every managed key that is there: a box is one node, and whoever kept the
- * key of a former one has no business here. Keys of other people stay. `command`: the key runs this and nothing else,
- * without terminal, forwarding or agent (sshd(8), `restrict`). Done with the rights of whose keys they are.
- * @throws Error for a command that cannot stand in quotes, and what the disk throws
+ * Writes the managed key into the file and removes all other managed keys: a box is one node, and the key of a former one
+ * must not work any more. Other keys stay. `command`: the only command the key may run, without terminal or forwarding
+ * (sshd(8), `restrict`). Uses the rights of the keys' owner.
+ * @throws Error for a command that cannot be quoted; errors of the disk
  */
 export function installPublicKey(file: string, publicKey: string, command?: string): void {
   const line = lineFor(publicKey, command)
@@ -20,7 +20,7 @@ export function installPublicKey(file: string, publicKey: string, command?: stri
   })
 }
 
-/** The directory of such a file as sshd wants it, made where there is none. Throws what the disk throws. */
+/** Creates the directory of such a file with the mode sshd requires. Throws errors of the disk. */
 export function prepareKeys(file: string): void {
   const dir = path.dirname(file)
   asOwnerOf(trusted(file), () => {
@@ -30,8 +30,7 @@ export function prepareKeys(file: string): void {
 }
 
 /**
- * Whose rights do for such a file: the home is its owner's with all that was put there, and what lies above it is root's. In a
- * home of root's the directory of keys may be somebody's.
+ * The directory whose owner's rights are used: the home, or, in a home that belongs to root, the directory of the keys.
  */
 function trusted(file: string): string {
   const dir = path.dirname(path.resolve(file))
@@ -42,15 +41,15 @@ function trusted(file: string): string {
 
 function lineFor(publicKey: string, command: string | undefined): string {
   if (command === undefined) return publicKey
-  if (/["\\\r\n]/.test(command)) throw new Error(`A key cannot be held to this command: ${command}`)
+  if (/["\\\r\n]/.test(command)) throw new Error(`This command cannot be written into authorized_keys: ${command}`)
   return `restrict,command="${command}" ${publicKey}`
 }
 
-// Options, with blanks in their quotes only; type; key; comment (sshd(8), "AUTHORIZED_KEYS FILE FORMAT").
+// Options (blanks only within quotes), type, key, comment (sshd(8), "AUTHORIZED_KEYS FILE FORMAT").
 const LINE = /^((?:[^\s"]|"(?:[^"\\]|\\.)*")+\s+)?(?:ssh|ecdsa|sk)-\S+\s+([A-Za-z0-9+/=]+)(?:\s+(.*))?$/
 
 interface Parts {
-  /** What stands after the key; empty when nothing does, and for lines that are no keys. */
+  /** Empty without a comment, and for lines that are not keys. */
   comment: string
   key: string
   options: string
@@ -61,11 +60,11 @@ function parts(line: string): Parts {
   return { comment: comment.trim(), key, options }
 }
 
-/** Under the same comment, or the same key again under another one. */
+/** The same comment, or the same key. */
 const isSame = (one: Parts, other: Parts): boolean =>
   (one.comment !== '' && one.comment === other.comment) || (one.key !== '' && one.key === other.key)
 
-// How the controller and the agent call the keys they make. A person's key may begin with "svc-" too, but names no node.
+// Comment of the keys that controller and agent make. A person's key may begin with "svc-" too, but names no node.
 const OF_A_NODE = /^svc-node_\S+$/
 const HELD_TO_US = /command="[^"]*\broomtone maintain\b[^"]*"/
 

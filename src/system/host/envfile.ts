@@ -1,12 +1,12 @@
-// Environment files as systemd's EnvironmentFile= reads them, edited in place: what an operator wrote stays.
+// Environment files for systemd's EnvironmentFile=, edited in place to keep what an operator wrote.
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { makeDir } from '../../kernel/dirs.ts'
 import { linesOf, replaceFile } from './files.ts'
 
-/** A value systemd reads back as it is. @throws Error for more than one line: what follows would be a setting of its own */
+/** Quotes a value for systemd. @throws Error for more than one line, which could add a setting */
 function quoted(key: string, value: string): string {
-  if (/[\0\r\n]/.test(value)) throw new Error(`${key} has to be one line of text.`)
+  if (/[\0\r\n]/.test(value)) throw new Error(`${key} must be one line of text.`)
   return /^[\w@%+=:,./~-]*$/.test(value) ? value : `"${value.replace(/(["\\$`])/g, '\\$1')}"`
 }
 
@@ -17,7 +17,7 @@ function unquoted(value: string): string {
 
 const keyOf = (line: string): string | undefined => /^\s*(?:export\s+)?(\w+)\s*=/.exec(line)?.[1]
 
-/** Our settings in a file's text; comments, blank lines and other names are passed over. */
+/** The SVC_ settings in a file's text. */
 export function parseEnvFile(content: string): Record<string, string | undefined> {
   const env: Record<string, string | undefined> = {}
   for (const line of content.split('\n')) {
@@ -27,13 +27,13 @@ export function parseEnvFile(content: string): Record<string, string | undefined
   return env
 }
 
-/** Our settings in a file; none when there is no file. */
+/** The SVC_ settings in a file; none without a file. */
 export const readEnvFile = (file: string): Record<string, string | undefined> =>
   fs.existsSync(file) ? parseEnvFile(fs.readFileSync(file, 'utf8')) : {}
 
 /**
- * Sets what is given and removes what is given as undefined; every other line stays as it was written. The file is
- * replaced whole, mode 0640: it may hold a token.
+ * Sets the given settings and removes those given as undefined; other lines stay as they are. Replaces the file atomically,
+ * mode 0640: it may hold a token.
  */
 export function writeEnvFile(file: string, settings: Record<string, string | undefined>): void {
   makeDir(path.dirname(file))

@@ -1,5 +1,5 @@
-// Every ffmpeg and ffprobe of this program gets its inputs from here. What a file contains never decides how it is read:
-// demuxer, decoders and protocols are named, so a playlist with the name of a take opens nothing.
+// Starts ffmpeg and ffprobe. Demuxer, decoders and protocols are always named, so that the content of a file never decides
+// how it is read: a playlist with the name of a take opens nothing.
 import { access, constants } from 'node:fs/promises'
 import * as path from 'node:path'
 import type { Readable, Writable } from 'node:stream'
@@ -22,7 +22,7 @@ interface Stretch {
   to: number
 }
 
-// WAV of recorders holds plain samples; other decoders that would fit into it have no business here.
+// Recorders write WAV files with plain PCM only.
 const DECODERS: Record<AudioFormat, string> = {
   flac: 'flac',
   mp3: 'mp3,mp3float',
@@ -45,7 +45,7 @@ const shaped = ({ channels, format, rate }: RawShape, protocols: string): string
   ...['-ar', String(rate), '-ac', String(channels)],
 ]
 
-/** An input of ffmpeg: a whole file, or bare samples from a file, a stretch of one, or its standard input. */
+/** Arguments of an ffmpeg input: a whole file, or raw samples from a file, a byte range of one, or standard input. */
 export const input = {
   file: wholeFile,
   raw: (shape: RawShape, file: string): string[] => [...shaped(shape, 'file'), '-i', `file:${file}`],
@@ -54,40 +54,42 @@ export const input = {
     ...shaped(shape, 'subfile,file'),
     ...['-i', `subfile,,start,${from},end,${to},,:file:${file}`],
   ],
-  /** Files of one format, one after the other, as `listOf` wrote them into `list`. */
+  /** Files of one format in sequence; `list` is a file with the text of `listOf`. */
   list: (list: string, format: AudioFormat): string[] => [
     ...['-protocol_whitelist', 'file', '-format_whitelist', `concat,${format}`, '-codec_whitelist', DECODERS[format]],
-    // Names are made by us and lie beside the list. "Safe" would forbid the lists to pin what they name.
+    // The names are our own. `-safe 1` would forbid the per-file options of `listOf`.
     ...['-f', 'concat', '-safe', '0', '-i', `file:${list}`],
   ],
 }
 
-/** The text of a list: each file is pinned by itself, so that none of them can be a list again. */
+/** The text of a list. The format of each file is fixed, so that none can be a list itself. */
 export const listOf = (names: readonly string[], format: AudioFormat): string =>
   names.map((name) => `file ${name}\noption format_whitelist ${format}\n`).join('')
 
-/** Arguments of ffprobe: what `entries` asks of the first audio stream of a file. */
+/** Arguments of ffprobe for `entries` of the first audio stream. */
 export const probing = ({ file, format }: AudioFile, entries: string, output: string): string[] => [
   ...['-v', 'error', ...pinned(format, DECODERS[format], 'file')],
   ...['-select_streams', 'a:0', '-show_entries', entries, '-of', output, `file:${file}`],
 ]
 
-// Address space of one child, several times what the longest and widest take needs. With small stacks and few heaps, or
-// the threads of a large machine would reserve all of it.
+// Address space of one child: several times what the longest take with the most channels needs. Small stacks and few heaps,
+// because the threads of a large machine would reserve all of it.
 const MOST_KIB = 2 * 1024 * 1024
 const STACK_KIB = 2048
 const LIMITS = `ulimit -v ${MOST_KIB}; ulimit -s ${STACK_KIB}; export MALLOC_ARENA_MAX=2`
 
-/** Program and arguments of a command whose memory is bounded. The shell ends as the command: its process id is the child's. */
+/**
+ * Command and arguments with a memory limit. The shell execs the command, so the process ID stays the same.
+ */
 export const bounded = (command: string, args: readonly string[]): [string, string[]] => [
   '/bin/sh',
   ['-c', `{ ${LIMITS}; } 2>/dev/null; exec "$0" "$@"`, command, ...args],
 ]
 
-/** All that a tool of the controller is given of our environment. */
+/** The environment of the controller's tools. */
 export const TOOL_ENV = { LC_ALL: 'C', PATH: '/usr/local/bin:/usr/bin:/bin' }
 
-/** Whether a program can be started: `command` itself when it is a path, else the first of that name in `searchPath`. */
+/** Whether `command`, a path or a name to look up in `searchPath`, is executable. */
 export async function isInstalled(command: string, searchPath: string): Promise<boolean> {
   const dirs = searchPath.split(':').filter(Boolean)
   const places = command.includes('/') ? [command] : dirs.map((dir) => path.join(dir, command))
@@ -95,7 +97,7 @@ export async function isInstalled(command: string, searchPath: string): Promise<
   return (await Promise.allSettled(looks)).some(({ status }) => status === 'fulfilled')
 }
 
-/** What kept a tool from doing its work; a full disk or quota is told apart, because it is waited for. */
+/** Why a tool failed; a full disk or quota has its own code, because callers wait for space. */
 export class ToolError extends Error {
   readonly code: 'ENOSPC' | 'timeout' | 'tool_failed' | 'tool_missing'
 
@@ -107,11 +109,11 @@ export class ToolError extends Error {
 
 export interface ToolOptions {
   command: string
-  /** Default: nothing of our environment. */
+  /** Default: TOOL_ENV. */
   env?: NodeJS.ProcessEnv
-  /** Told the seconds of audio written so far. */
+  /** Called with the seconds of audio written so far. */
   onSeconds?: (seconds: number) => void
-  /** Whether it tells of its progress: ffmpeg does, ffprobe cannot. */
+  /** Whether it reports progress: ffmpeg does, ffprobe cannot. Default true. */
   progress?: boolean
   signal?: AbortSignal
   /** Longest pause between two signs of progress. */
@@ -121,7 +123,7 @@ export interface ToolOptions {
 }
 
 export interface Tool {
-  /** Resolves when it ended well: the end of what it said, and the seconds of audio it wrote. */
+  /** Resolves on success with the end of its stderr and the seconds of audio written. */
   readonly ended: Promise<{ said: string; seconds: number }>
   kill(reason: unknown): void
   readonly stdin: Writable
@@ -130,16 +132,16 @@ export interface Tool {
   stop(): Promise<void>
 }
 
-/** Enough for the summary of a measurement, which comes last. */
+/** Characters; enough for the summary of a measurement at the end. */
 const SAID_KEPT = 4000
 const SAID_QUOTED = 500
 const PROGRESS = ['-nostats', '-progress', 'pipe:3']
-/** For an ffmpeg whose words are read when it fails. */
+/** For an ffmpeg whose output is quoted when it fails. */
 export const QUIETLY = ['-nostdin', '-hide_banner', '-loglevel', 'error', '-y']
 
 /**
- * Starts ffmpeg or ffprobe, behind everything else on the machine and with bounded memory. `args`: inputs as `input` makes
- * them, then what becomes of them. `ended` rejects with a ToolError, the signal's reason, or that of `kill`.
+ * Starts ffmpeg or ffprobe with low priority and bounded memory. `args`: inputs made by `input`, then outputs. `ended`
+ * rejects with a ToolError, the signal's reason, or that of `kill`.
  */
 export function startTool(args: readonly string[], options: ToolOptions): Tool {
   const { command, env = TOOL_ENV, onSeconds, progress = true, signal, stallMs, stdin, timeoutMs } = options
@@ -173,21 +175,21 @@ export function startTool(args: readonly string[], options: ToolOptions): Tool {
   )
   const stop = (): Promise<void> => {
     program.kill()
-    // A grandchild may hold the pipes open for ever; the tool itself is what is waited for.
+    // A grandchild may keep the pipes open for ever; only the tool itself is waited for.
     for (const stream of streams) stream.destroy()
     return settled
   }
   return { ended, kill: program.kill, stdin: program.stdin, stdout: program.stdout, stop }
 }
 
-/** Runs one to its end; nothing is given to it and nothing read from it. */
+/** Runs a tool without input and output. */
 export function runTool(args: readonly string[], options: ToolOptions): Tool['ended'] {
   const { ended, stdout } = startTool(args, options)
   stdout.resume()
   return ended
 }
 
-/** Seconds of audio written so far, from the stream that `-progress` goes to. */
+/** Reads the seconds of audio written so far from the `-progress` stream. */
 function progressOf(stream: Readable | undefined, heard: (seconds: number, before: number) => void): () => number {
   let seconds = 0
   stream?.setEncoding('utf8').on('data', (more: string) => {
@@ -198,15 +200,12 @@ function progressOf(stream: Readable | undefined, heard: (seconds: number, befor
   return () => seconds
 }
 
-/** By its code, the shell that bounds a tool says that there is none, or that it may not be run. */
+/** Exit codes of the shell for a command that is missing or not executable. */
 const NOT_STARTED: readonly unknown[] = [126, 127]
 
 function badEnd(command: string, end: number | NodeJS.Signals | null, said: string): ToolError {
   if (NOT_STARTED.includes(end))
-    return new ToolError(
-      'tool_missing',
-      `${command} could not be started: is it installed? (Debian: apt-get install ffmpeg)`,
-    )
+    return new ToolError('tool_missing', `${command} could not be started: install it (Debian: apt-get install ffmpeg)`)
   const code = /No space left on device|Disk quota exceeded/.test(said) ? 'ENOSPC' : 'tool_failed'
-  return new ToolError(code, `${command} failed with ${end}: ${said.trim().slice(-SAID_QUOTED) || 'it said nothing'}`)
+  return new ToolError(code, `${command} failed with ${end}: ${said.trim().slice(-SAID_QUOTED) || 'no output'}`)
 }

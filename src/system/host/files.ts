@@ -1,9 +1,9 @@
-// Files that others rely on: replaced whole or not at all.
+// Durable, atomic file updates.
 import * as crypto from 'node:crypto'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 
-/** What a file holds, or which names a directory has, is on the disk when this returns. */
+/** fsync of a file or directory. */
 export function syncPath(file: string): void {
   const handle = fs.openSync(file, 'r')
   try {
@@ -13,14 +13,14 @@ export function syncPath(file: string): void {
   }
 }
 
-/** Whole or not at all, also after a power cut: temp file beside it, fsync, rename. Keeps the owner of an existing file. */
+/** Atomic, also across a power cut: temporary file, fsync, rename. Keeps the owner of an existing file. */
 export function replaceFile(file: string, content: string | Uint8Array, mode: number): void {
   const before = fs.statSync(file, { throwIfNoEntry: false })
   const temporary = `${file}.${crypto.randomBytes(6).toString('hex')}`
   const handle = fs.openSync(temporary, 'wx', mode)
   try {
     fs.writeFileSync(handle, content)
-    // The umask does not get a say.
+    // Whatever the umask.
     fs.fchmodSync(handle, mode)
     if (before && process.geteuid?.() === 0) fs.fchownSync(handle, before.uid, before.gid)
     fs.fsyncSync(handle)
@@ -34,7 +34,7 @@ export function replaceFile(file: string, content: string | Uint8Array, mode: nu
   }
 }
 
-/** Lines of a file without the last line's end; none when there is no file. */
+/** Lines of a file; none without a file. */
 export const linesOf = (file: string): string[] => {
   const content = fs.existsSync(file) ? fs.readFileSync(file, 'utf8') : ''
   return content.split('\n').filter((line, i, all) => line !== '' || i < all.length - 1)
@@ -43,8 +43,8 @@ export const linesOf = (file: string): string[] => {
 const MOST_BYTES = 1024 * 1024
 
 /**
- * A file of another user, read with root's rights: only a plain file, never through a link, never waiting (a pipe), never
- * more than a megabyte. Undefined when it is anything else or not there.
+ * For reading another user's file as root: only a regular file of at most a megabyte, never through a link, never waiting
+ * for a pipe. Undefined for anything else, or when it is missing.
  */
 export function readSmall(file: string): string | undefined {
   const { O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = fs.constants

@@ -1,4 +1,5 @@
-// Maintenance asks the agent of this machine to begin nothing new: a file in the agent's directory, and its answer beside it.
+// Maintenance asks the agent of this machine to start nothing new, through a file in the agent's directory; the agent
+// answers with another one.
 import * as fs from 'node:fs'
 import * as os from 'node:os'
 import * as path from 'node:path'
@@ -6,18 +7,18 @@ import { randomIds } from '../../kernel/ids.ts'
 import { readSmall, replaceFile } from './files.ts'
 
 interface Hold {
-  /** Seconds since the boot, a clock that nobody sets: a hold of before the boot is none. */
+  /** Uptime, seconds, which nobody can set; invalidates a hold from before the boot. */
   at: number
   id: string
-  /** Who asked: a hold ends with its process. */
+  /** The process that asked: the hold ends with it. */
   pid: number
-  /** By the same clock: the end of a hold whose process has left its number to another. */
+  /** Uptime, seconds; ends a hold whose process ID was reused. */
   until: number
 }
 
 const OWN = 0o600
 
-/** Both below the agent's directory (`SVC_AGENT_DIR`). */
+/** Both in the agent's directory (`SVC_AGENT_DIR`). */
 export const holdFile = (agentDir: string): string => path.join(agentDir, 'hold.json')
 export const heldFile = (agentDir: string): string => path.join(agentDir, 'held.json')
 
@@ -26,7 +27,7 @@ function lives(pid: number): boolean {
     process.kill(pid, 0)
     return true
   } catch (e) {
-    // Another user's process, root's for one.
+    // It exists, but belongs to another user, such as root.
     return (e as NodeJS.ErrnoException).code === 'EPERM'
   }
 }
@@ -39,7 +40,7 @@ function parsed<T>(text: string | undefined): Partial<T> {
   }
 }
 
-/** From now on, at most `seconds`, and not longer than this process lives. Returns what the agent answers with. */
+/** Starts a hold of at most `seconds` that ends with this process. Returns the ID the agent answers with. */
 export function askHold(agentDir: string, seconds: number): string {
   const at = os.uptime()
   const hold: Hold = { at, id: randomIds.uuid(), pid: process.pid, until: at + seconds }
@@ -49,10 +50,10 @@ export function askHold(agentDir: string, seconds: number): string {
 
 export const endHold = (agentDir: string): void => fs.rmSync(holdFile(agentDir), { force: true })
 
-/** The hold in force; one whose process is gone, or whose time is over, is none. */
+/** The ID of the current hold; undefined once its process is gone or its time is over. */
 export function readHold(agentDir: string): string | undefined {
   const file = holdFile(agentDir)
-  // Looked at several times a second, and hardly ever there.
+  // Called several times a second, and rarely there.
   if (!fs.existsSync(file)) return undefined
   const { at, id, pid, until } = parsed<Hold>(readSmall(file))
   if (![at, pid, until].every((one) => typeof one === 'number')) return undefined
@@ -66,10 +67,10 @@ interface Held {
   pid: number
 }
 
-/** The agent's answer: it asks for no take, and all it was given are on the disk. */
+/** The agent's answer: it claims no takes, and those it has are recorded on disk. */
 export const heldText = (id: string): string => `${JSON.stringify({ id, pid: process.pid } satisfies Held)}\n`
 
-/** Whether the agent that runs as `pid` has answered this hold. */
+/** Whether the agent with this process ID has answered this hold. */
 export function isHeld(agentDir: string, id: string, pid: number): boolean {
   const held = parsed<Held>(readSmall(heldFile(agentDir)))
   return held.id === id && held.pid === pid

@@ -1,17 +1,17 @@
-// One at a time on this box. The kernel takes the lock back with the process that holds it, however that ends.
+// An exclusive lock on this box, released by the kernel when its process ends.
 import * as fs from 'node:fs'
 import { UserError } from '../../kernel/fail.ts'
 import { faultWords } from '../../kernel/words.ts'
 import { run } from './run.ts'
 
 const TAKEN = 75
-// Whoever can open the file can hold the lock: nobody but its owner.
+// Whoever can open the file can take the lock.
 const MODE = 0o600
 
 /**
- * Holds `file` until `release` is called or this process is gone; undefined when another one has it. flock(1) locks what
- * we opened and ends; the lock lives as long as our handle, which no other child inherits. The file stays: to remove it
- * would let two hold it.
+ * Holds `file` until `release` is called or this process ends; undefined when another one holds it. flock(1) locks our open
+ * file and exits; the lock lives as long as our handle, which no other child inherits. The file is never removed, or two
+ * processes could hold the lock.
  * @throws UserError when it cannot be taken at all
  */
 export async function lock(file: string): Promise<{ release: () => void } | undefined> {

@@ -1,19 +1,19 @@
-// Tells the service manager how a service is: sd_notify. Node has no AF_UNIX datagram sockets, so the manager's own
-// program carries each message: one short child at start and stop, and every half watchdog period.
+// Reports the state of a service to systemd (sd_notify). Node has no AF_UNIX datagram sockets, so systemd-notify sends
+// each message: one short child at start and stop, and every half watchdog period.
 
 import type { Log } from '../../kernel/log.ts'
 import { faultWords } from '../../kernel/words.ts'
 import { NotStarted, run } from './run.ts'
 
-/** What the service manager said when it started this process. */
+/** How systemd wants to be notified. */
 export interface ManagerCall {
   /** `NOTIFY_SOCKET`. */
   socket: string
-  /** Ms within which a sign of life has to come; undefined when none is asked for. */
+  /** Watchdog timeout, ms; undefined without a watchdog. */
   watchdogMs: number | undefined
 }
 
-/** What systemd says in the environment, if it is the one that started this process. */
+/** Undefined when systemd did not start this process. */
 export function managerOf(env: NodeJS.ProcessEnv): ManagerCall | undefined {
   const { NOTIFY_SOCKET: socket, WATCHDOG_PID: pid, WATCHDOG_USEC: usec } = env
   if (!socket) return undefined
@@ -22,31 +22,31 @@ export function managerOf(env: NodeJS.ProcessEnv): ManagerCall | undefined {
 }
 
 export interface NotifierOptions {
-  /** Whether what must go on goes on; without that no sign of life is given, and the manager starts the service anew. */
+  /** Whether the service still makes progress. While false no watchdog ping is sent, so systemd restarts the service. */
   alive: () => boolean
   command: string
   env: NodeJS.ProcessEnv
   log: Log
   manager: ManagerCall | undefined
-  /** One line for people: what it does. */
+  /** One line for people: what the service is doing. */
   status: () => string
 }
 
 /** Nothing here rejects. */
 export interface Notifier {
-  /** The service can do its work now. */
+  /** The service is ready to work. */
   ready(): Promise<void>
-  /** No more signs; resolves when the last was given. */
+  /** Sends no more; resolves once the last message is out. */
   stop(): Promise<void>
-  /** The service ends, `status` says with what; signs of life go on, for the rest is done under the same watchdog. */
+  /** The service is shutting down; `status` says what it waits for. Watchdog pings continue until `stop`. */
   stopping(status: string): Promise<void>
 }
 
 const SEND_TIMEOUT_MS = 5000
-/** How often the status is told where no watchdog asks for more. */
+/** How often the status is sent unless the watchdog needs more. */
 const STATUS_MS = 30_000
 
-/** Without a service manager nothing runs. */
+/** Does nothing without systemd. */
 export function createNotifier(options: NotifierOptions): Notifier {
   const { alive, log, manager } = options
   let timer: NodeJS.Timeout | undefined
@@ -65,7 +65,7 @@ export function createNotifier(options: NotifierOptions): Notifier {
   }
   const tick = (): void => {
     const life = alive() ? ['WATCHDOG=1'] : []
-    if (life.length === 0) log.error('nothing moves: no sign of life for the service manager')
+    if (life.length === 0) log.error('no progress: withholding the systemd watchdog ping')
     const words = [...(manager?.watchdogMs === undefined ? [] : life), ...news()]
     if (words.length > 0) void send(...words)
   }
@@ -86,14 +86,14 @@ export function createNotifier(options: NotifierOptions): Notifier {
   }
 }
 
-/** Never rejects: who cannot be told must not stop the work. */
+/** Never rejects: a failed notification must not stop the service. */
 async function deliver({ command, env, log, manager }: NotifierOptions, words: string[]): Promise<void> {
   try {
     const told = { ...env, NOTIFY_SOCKET: manager!.socket }
     const { code, stderr } = await run(command, words, { env: told, timeoutMs: SEND_TIMEOUT_MS })
-    if (code !== 0) log.warn('the service manager was not told', { code, stderr: stderr.slice(0, 200), words })
+    if (code !== 0) log.warn('notifying systemd failed', { code, stderr: stderr.slice(0, 200), words })
   } catch (e) {
     if (!(e instanceof NotStarted)) throw e
-    log.warn('the service manager was not told', { error: faultWords(e), words })
+    log.warn('notifying systemd failed', { error: faultWords(e), words })
   }
 }

@@ -1,23 +1,23 @@
-// The file by which an agent tells other programs of its machine that the controller hears it. No secrets.
+// The file in which an agent tells other programs on its machine whether it is online. No secrets.
 import * as path from 'node:path'
 import { readSmall } from './files.ts'
 
 export interface OnlineSign {
-  /** When that began, ISO 8601. */
+  /** Since when, ISO 8601. */
   at: string
   /** Whether the agent has anything to record from; absent in the sign of an older one. */
   captureDevice?: boolean
   /** Whether the controller accepted the last heartbeat. */
   online: boolean
-  /** Of the agent that wrote it: the sign of an earlier one says nothing. */
+  /** The agent that wrote it; the file of an earlier one says nothing. */
   pid: number
   version: string
 }
 
-/** Below the agent's directory (`SVC_AGENT_DIR`). */
+/** In the agent's directory (`SVC_AGENT_DIR`). */
 export const onlineSignFile = (agentDir: string): string => path.join(agentDir, 'online.json')
 
-/** Undefined when there is none, or none that can be understood. */
+/** Undefined when it is missing or cannot be parsed. */
 export function readOnlineSign(agentDir: string): OnlineSign | undefined {
   const text = readSmall(onlineSignFile(agentDir))
   try {
@@ -28,6 +28,6 @@ export function readOnlineSign(agentDir: string): OnlineSign | undefined {
     if (!whole || typeof pid !== 'number') return undefined
     return { at, ...(typeof captureDevice === 'boolean' ? { captureDevice } : {}), online, pid, version }
   } catch {
-    return undefined // the same as none: whoever waits looks again
+    return undefined // callers look again
   }
 }

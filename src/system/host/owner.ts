@@ -1,5 +1,5 @@
-// Root works on the files of a service as the user they belong to: what it makes is the service's own, and what was put
-// there in its way leads root nowhere.
+// Root works on the files of a service as their owner: new files belong to the service, and links placed there cannot
+// misuse root's rights.
 import * as fs from 'node:fs'
 import { inExecutable } from '../../kernel/assets.ts'
 
@@ -8,9 +8,9 @@ const READ_SEARCH = 4n
 const SETPRIV = '/usr/bin/setpriv'
 
 /**
- * Root goes on as the owner of `dir`, this program begins anew for that; everybody else, and root in a directory of its own, goes
- * on as it is. All files can still be read: a backup that root keeps, a disk that is mounted for one person.
- * @throws Error when the system does not let it
+ * As root, restarts this program as the owner of `dir`, unless that is root. It can still read all files, such as a backup
+ * owned by root.
+ * @throws Error when the system refuses
  */
 export function goOnAsOwnerOf(dir: string): void {
   const owner = process.geteuid?.() === 0 ? fs.statSync(dir, { throwIfNoEntry: false }) : undefined
@@ -21,7 +21,7 @@ export function goOnAsOwnerOf(dir: string): void {
   process.execve?.(SETPRIV, ['setpriv', ...args, '--', process.execPath, ...self, ...process.argv.slice(2)])
 }
 
-/** A container's root may lack it. */
+/** Root in a container may lack the capability. */
 function mayReadAll(): boolean {
   const [, mask = '0'] = /^CapEff:\s*([0-9a-f]+)$/m.exec(fs.readFileSync('/proc/self/status', 'utf8')) ?? []
   return (BigInt(`0x${mask}`) & READ_SEARCH) !== 0n

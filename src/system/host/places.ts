@@ -1,4 +1,4 @@
-// Where things are on a machine that Roomtone was installed on. Units, sysusers and tmpfiles say the same; a guard compares.
+// Paths and names of an installation. A guard compares them with units, sysusers and tmpfiles.
 
 export const PLACES = {
   /** Programs of every version; only root writes here. */
@@ -12,7 +12,7 @@ export const PLACES = {
   agentSettings: '/etc/roomtone/recorder-agent.env',
   controllerSettings: '/etc/roomtone/controller.env',
   lifecycleSettings: '/etc/roomtone/lifecycle.env',
-  /** What root permits a setup stick; there by root's hand only. */
+  /** What root permits a setup stick; written by root only. */
   provisionSettings: '/etc/roomtone/provision.env',
   /** Certificate authority of the controller, as the installer or the stick brought it. */
   controllerCa: '/etc/roomtone/controller-ca.pem',
@@ -26,11 +26,13 @@ export const PLACES = {
   releaseKey: '/etc/roomtone/release-key.pem',
   /** Working directory and state of the agent. */
   agentHome: '/var/lib/roomtone/agent',
-  /** Home of the agent's user where somebody logs in as it: root's, for what stands there is heeded by PAM, shells and systemd. */
+  /**
+   * Login home of the agent's user. Owned by root, because PAM, shells and systemd read files in it.
+   */
   agentLogin: '/var/lib/roomtone/agent-login',
   agentKeys: '/var/lib/roomtone/agent-login/.ssh/authorized_keys',
   controllerHome: '/var/lib/roomtone/controller',
-  /** What became of the last setup stick; everybody may read it. */
+  /** Result of the last setup stick; readable by everybody. */
   setupStatus: '/var/lib/roomtone/setup-status.json',
   units: '/etc/systemd/system',
   sudoers: '/etc/sudoers.d/roomtone',
@@ -40,20 +42,20 @@ export const USERS = { agent: 'roomtone-agent', controller: 'roomtone', lifecycl
 
 export const UNITS = {
   agent: 'roomtone-agent.service',
-  /** Starts the agent anew as soon as no take runs. */
+  /** Restarts the agent as soon as no take runs. */
   agentRefresh: 'roomtone-agent-refresh.service',
   controller: 'roomtone-controller.service',
   lifecycle: 'roomtone-lifecycle.service',
-  /** Takes a setup stick when it is put in, and the file of the boot partition at power-on. */
+  /** Runs for an inserted setup stick. */
   setup: 'roomtone-setup.service',
   setupBoot: 'roomtone-setup-boot.service',
-  /** Renews the certificate of `roomtone tls`, and its daily timer, which the controller's unit wants. */
+  /** Renews the certificate of `roomtone tls`; its daily timer is wanted by the controller's unit. */
   tlsRenew: 'roomtone-tls-renew.service',
   tlsRenewTimer: 'roomtone-tls-renew.timer',
 } as const
 
-/** What the agent's user may run as root, and nothing else: the node's half of a lifecycle action, asked on stdin. */
+/** The only command the agent's user may run as root: the node's half of a lifecycle action. */
 export const MAINTAIN_COMMAND = `${PLACES.executable} maintain`
 
-/** The same as that user asks for it: all that the controller's key may do, and what the runner says. */
+/** The only command of the controller's key, and what the runner sends. */
 export const FORCED_COMMAND = `sudo -n ${MAINTAIN_COMMAND}`

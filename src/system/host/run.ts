@@ -1,4 +1,4 @@
-// Every program that this one starts is started here: killed with its signal, its pipes read, its end told.
+// Starts all child processes.
 import { spawn } from 'node:child_process'
 import * as os from 'node:os'
 import type { Readable, Writable } from 'node:stream'
@@ -7,14 +7,14 @@ import { UserError } from '../../kernel/fail.ts'
 import { faultWords } from '../../kernel/words.ts'
 
 interface StartOptions {
-  /** Lets everything else on this machine go first. */
+  /** Runs it with low priority. */
   background?: boolean
   cwd?: string
-  /** Default: that of this program, in the language whose words we read. */
+  /** Default: that of this program, in English, because output is parsed. */
   env?: NodeJS.ProcessEnv | undefined
-  /** What the program has as descriptors 3 and up: open files of ours, or pipes. */
+  /** Descriptors 3 and up: open files of ours, or pipes. */
   more?: readonly (number | 'pipe')[]
-  /** Aborted: the program is killed, and its end is the reason. */
+  /** When aborted, the program is killed, and `ended` and `gone` reject with the reason. */
   signal?: AbortSignal | undefined
   stdin?: 'ignore' | 'pipe'
 }
@@ -26,26 +26,26 @@ interface End {
 }
 
 export interface Program {
-  /** Once its pipes are closed as well. Rejects with NotStarted, or why it was killed. */
+  /** Resolves once its pipes are closed as well. Rejects with NotStarted, or why it was killed. */
   readonly ended: Promise<End>
-  /** Once the process is gone, even if another one holds its pipes open. Rejects as `ended` does. */
+  /** Resolves once the process is gone, even if another one holds its pipes open. Rejects as `ended` does. */
   readonly gone: Promise<End>
   /** With a reason, that is what `ended` and `gone` reject with. */
   kill(reason?: unknown): void
   /** Descriptors from 3 on. */
   readonly more: readonly Readable[]
   readonly stderr: Readable
-  /** Only where it was asked for. A program that ends before it has read everything tells so by its exit code. */
+  /** Only with `stdin: 'pipe'`. Errors are ignored: a program that did not read everything shows it by its exit code. */
   readonly stdin: Writable
   readonly stdout: Readable
-  /** Asks it to end. */
+  /** Sends SIGTERM. */
   terminate(): void
 }
 
-/** The program could not be started at all: absent, not executable, no memory. */
+/** The program could not be started: missing, not executable, no memory. */
 export class NotStarted extends UserError {}
 
-/** Starts a program. Throws the signal's reason when it is aborted already. */
+/** Starts a program. Throws the signal's reason when it is already aborted. */
 export function start(command: string, args: readonly string[], options: StartOptions = {}): Program {
   const { background, cwd, env = { ...process.env, LC_ALL: 'C' }, more = [], signal, stdin = 'ignore' } = options
   signal?.throwIfAborted()
@@ -63,7 +63,7 @@ export function start(command: string, args: readonly string[], options: StartOp
     const { promise, reject, resolve } = Promise.withResolvers<End>()
     child.once('error', (e) => reject(new NotStarted(faultWords(e))))
     child.once(event, (code, ended) => (killed ? reject(killed.reason) : resolve({ code, signal: ended })))
-    // Whoever started it looks at one of the two.
+    // The caller may use only one of the two promises.
     promise.catch(() => {}).finally(() => signal?.removeEventListener('abort', abort))
     return promise
   }
@@ -79,12 +79,12 @@ export function start(command: string, args: readonly string[], options: StartOp
   }
 }
 
-/** Lets everything else go first. `pid` 0: the calling thread, as Linux has it. */
+/** Low priority. `pid` 0: the calling thread (on Linux). */
 export function lowerPriority(pid: number): void {
   try {
     os.setPriority(pid, os.constants.priority.PRIORITY_BELOW_NORMAL)
   } catch {
-    // Gone already, or not allowed: only a courtesy.
+    // Gone already, or not allowed: it is optional.
   }
 }
 
@@ -107,11 +107,11 @@ export function lastWords(stream: Readable, kept: number): () => string {
 }
 
 export interface RunOptions extends Omit<StartOptions, 'stdin'> {
-  /** Goes to its standard input: the way for secrets, which are never arguments. */
+  /** For its standard input. Secrets go here, never into arguments. */
   input?: string | Readable
-  /** Characters kept of each stream; what comes after is read and dropped. Default 65536. */
+  /** Characters kept of each stream; the rest is dropped. Default 65536. */
   maxOutput?: number
-  /** Told every piece of output as it comes, also what is beyond `maxOutput`. */
+  /** Called with all output as it arrives, also beyond `maxOutput`. */
   onOutput?: (piece: string, stream: 'stdout' | 'stderr') => void
   /** Default 10 s. Afterwards the program is killed. */
   timeoutMs?: number
@@ -129,7 +129,7 @@ function feed(stdin: Writable, input: string | Readable): void {
 }
 
 /**
- * Runs a program to its end, and resolves with how it ended, whatever the exit code.
+ * Runs a program to its end; resolves whatever the exit code.
  * Throws NotStarted, or the signal's reason when aborted; in both cases no child is left.
  */
 export async function run(command: string, args: readonly string[], options: RunOptions = {}): Promise<RunResult> {
@@ -140,7 +140,7 @@ export async function run(command: string, args: readonly string[], options: Run
     program[stream].on('data', (piece: string) => onOutput?.(piece, stream))
   if (input !== undefined) feed(program.stdin, input)
   let timedOut = false
-  // A grandchild may hold the pipes open for ever; the program itself is what is waited for.
+  // A grandchild may keep the pipes open for ever; only the program itself is waited for.
   const letGo = () => {
     program.stdout.destroy()
     program.stderr.destroy()

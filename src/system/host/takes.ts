@@ -1,4 +1,4 @@
-// What the recorder of this box holds, told by its directory: asked before anything is done that would cost a take.
+// Takes held by this box's recorder, from its directory. Checked before anything that could lose one.
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { readEnvFile } from './envfile.ts'
@@ -6,9 +6,9 @@ import { readSmall } from './files.ts'
 import { PLACES } from './places.ts'
 
 export interface HeldTakes {
-  /** Are being captured, or about to be. */
+  /** Being captured, or about to be. */
   running: number
-  /** Exist here only: the controller does not have them whole. Those that run are among them. */
+  /** Not fully on the controller, running ones included. */
   undelivered: number
 }
 
@@ -16,24 +16,24 @@ const NOTHING: HeldTakes = { running: 0, undelivered: 0 }
 const RUNNING = ['claimed', 'capturing']
 const DELIVERED = ['uploaded', 'completed']
 
-/** Where the agent of this box keeps its takes: below its home, unless the settings name another place. */
+/** The agent's directory: in its home, unless the settings name another place. */
 export function agentDir(settingsFile: string = PLACES.agentSettings): string {
   return path.resolve(PLACES.agentHome, readEnvFile(settingsFile).SVC_AGENT_DIR ?? 'data/agent')
 }
 
 const namesIn = (dir: string): string[] => (fs.existsSync(dir) ? fs.readdirSync(dir) : [])
 
-/** A state that cannot be read counts as audio nobody else has. */
+/** An unreadable state counts as undelivered. */
 function statusOf(dir: string): string {
   try {
     return String(JSON.parse(readSmall(path.join(dir, 'state.json')) ?? '').status)
   } catch {
-    // Whatever is wrong with it: the agent keeps such a directory, so nobody may throw it away.
+    // The agent keeps such a directory, so it must not be deleted.
     return 'unreadable'
   }
 }
 
-/** Counts the takes below the agent's directory, `kept` ones included; copies the controller has are none. */
+/** Counts the takes in the agent's directory, `kept` ones included, without copies of delivered ones. */
 export function heldTakes(dir: string = agentDir()): HeldTakes {
   const takes = path.join(dir, 'takes')
   const count = { ...NOTHING }

@@ -1,4 +1,4 @@
-// Whom a program on this machine believes to be the controller, and how it says who it is itself: one way for all of them.
+// TLS trust of all programs that talk to the controller, and their client certificates.
 
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import * as fs from 'node:fs'
@@ -8,11 +8,11 @@ import { misuse } from '../../kernel/fail.ts'
 import { faultWords } from '../../kernel/words.ts'
 
 export interface Trust {
-  /** PEM text of certificate authorities, where they lie in no file yet. */
+  /** PEM text of certificate authorities. */
   ca?: string | undefined
-  /** PEM file of certificate authorities: where one is named, no other is believed. */
+  /** PEM file of the only certificate authorities to trust. */
   caFile?: string | undefined
-  /** PEM files with which this program says who it is; both or neither. */
+  /** PEM files of a client certificate and its key; both or neither. */
   clientCertFile?: string | undefined
   clientKeyFile?: string | undefined
 }
@@ -35,7 +35,7 @@ function readCertificates(file: string, what = 'CA file'): string[] {
     try {
       new X509Certificate(block)
     } catch {
-      throw misuse(`the ${what} ${file} holds a damaged certificate`)
+      throw misuse(`the ${what} ${file} contains a damaged certificate`)
     }
   }
   return blocks
@@ -56,22 +56,21 @@ function fits(certificate: string, key: string): boolean {
   try {
     return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key))
   } catch {
-    // No key at all, or one that asks for a password: it cannot be used with the certificate.
+    // Not a key, or an encrypted one.
     return false
   }
 }
 
 /**
- * The authorities that are given, and only those: a site that has its own does not want any other to vouch for its
- * controller. Without any, the roots shipped with the runtime and those of the operating system (which Node does not read by
- * itself). This program's own certificate beside them. Made once for all connections: it parses hundreds of certificates.
+ * Trusts only the given authorities; without any, the roots of the runtime and of the operating system (which Node does not
+ * read by itself). Contains the client certificate. Expensive, because it parses hundreds of certificates: create it once.
  * @throws UserError
  */
 export function secureContext(trust: Trust): tls.SecureContext {
   return tls.createSecureContext({ ...identity(trust), ca: authorities(trust), minVersion: 'TLSv1.2' })
 }
 
-/** The same for a request over https. `allowInsecure`: certificates nobody vouches for are taken. */
+/** For a request over https. `allowInsecure`: accepts untrusted certificates. */
 export const tlsOptions = (trust: Trust, allowInsecure: boolean) => ({
   rejectUnauthorized: !allowInsecure,
   secureContext: secureContext(trust),
@@ -84,7 +83,7 @@ function authorities({ ca, caFile }: Trust): string[] {
   return [...named, ...(ca?.match(PEM) ?? [])]
 }
 
-/** Another text when one of the files is another one than before. Reads none of them. */
+/** Changes when one of the files changes. Reads none of them. */
 export const stampOf = ({ caFile, clientCertFile, clientKeyFile }: Trust): string =>
   [caFile, clientCertFile, clientKeyFile]
     .map((file) => file && fs.statSync(file, { throwIfNoEntry: false }))
@@ -93,13 +92,13 @@ export const stampOf = ({ caFile, clientCertFile, clientKeyFile }: Trust): strin
 
 const CA_OPTION = '--controller-ca'
 const UNKNOWN_ISSUER =
-  `no authority this machine trusts has signed its certificate. Name the CA file of the site (${CA_OPTION}); where it is ` +
-  'named already, the controller has a new certificate authority: copy its ca.pem to this machine'
+  `no authority this machine trusts has signed its certificate. Name the CA file of the site (${CA_OPTION}); if it is ` +
+  'already named, the controller has a new certificate authority: copy its ca.pem to this machine'
 const NO_CLIENT =
-  'it asks for a client certificate this machine does not show, or does not accept it. Make one on the controller ' +
+  'it requires a client certificate, and this machine has none or one it does not accept. Create one on the controller ' +
   '(roomtone tls client NAME), and name its files in SVC_CONTROLLER_CLIENT_CERT_PATH and SVC_CONTROLLER_CLIENT_KEY_PATH'
 
-/** Whether a connection failed because nobody who is trusted vouches for the other side's certificate. */
+/** Whether a connection failed because no trusted authority signed the other side's certificate. */
 export const isUnknownIssuer = (e: unknown): boolean => {
   const { code = '' } = e as NodeJS.ErrnoException
   return Object.hasOwn(WORDS, code) && WORDS[code] === UNKNOWN_ISSUER
@@ -107,12 +106,12 @@ export const isUnknownIssuer = (e: unknown): boolean => {
 
 const WORDS: Record<string, string> = {
   CERT_HAS_EXPIRED:
-    'its certificate has expired: set the clock of this machine right, or renew the certificate on the controller (roomtone tls renew)',
-  CERT_NOT_YET_VALID: 'its certificate is not valid yet: set the clock of this machine right',
+    'its certificate has expired: check the clock of this machine, or renew the certificate on the controller (roomtone tls renew)',
+  CERT_NOT_YET_VALID: 'its certificate is not valid yet: check the clock of this machine',
   CERT_SIGNATURE_FAILURE: UNKNOWN_ISSUER,
   DEPTH_ZERO_SELF_SIGNED_CERT: UNKNOWN_ISSUER,
   ERR_TLS_CERT_ALTNAME_INVALID:
-    'its certificate is for other names. Use an address it names, or make one that names this address ' +
+    'its certificate is for other names. Use an address it contains, or add this one ' +
     '(on the controller: roomtone tls renew --host NAME)',
   INVALID_PURPOSE: 'its certificate is not a server certificate: check SVC_API_TLS_CERT_PATH on the controller',
   SELF_SIGNED_CERT_IN_CHAIN: UNKNOWN_ISSUER,
@@ -121,7 +120,7 @@ const WORDS: Record<string, string> = {
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNKNOWN_ISSUER,
 }
 
-// Errors of the handshake itself have one of several codes; their text tells them apart.
+// Handshake errors share codes and differ in their text.
 const HANDSHAKE: [text: RegExp, words: string][] = [
   [/alert certificate required|alert handshake failure/, NO_CLIENT],
   [
@@ -130,14 +129,13 @@ const HANDSHAKE: [text: RegExp, words: string][] = [
   ],
 ]
 
-/** Whether a certificate is refused for the time it is: that comes right by itself when the clock does. */
+/** Whether a certificate is refused because of the time, which may be only a wrong clock. */
 export const isWrongTime = (e: unknown): boolean =>
   ['CERT_HAS_EXPIRED', 'CERT_NOT_YET_VALID'].includes((e as NodeJS.ErrnoException | undefined)?.code ?? '')
 
 /**
- * What a person can do about a connection that failed for its certificate; undefined where it failed for something else.
- * `caOption`: how the one who reads this names the authority of the site, an option or a setting; `now`: what this machine
- * takes for the time, Unix ms.
+ * What to do about a connection that failed because of a certificate; undefined for other failures. `caOption`: the option
+ * or setting that names the site's authority. `now`: this machine's time, Unix ms.
  */
 export const tlsAdvice = (e: unknown, caOption = CA_OPTION, now = systemClock.now()): string | undefined => {
   const { code = '', message = '' } = (e ?? {}) as NodeJS.ErrnoException

@@ -1,4 +1,4 @@
-// What each action does to the box. An action is done, or it ends with the box in service as it was.
+// What each action does to the box. An action that fails leaves the box in service as it was.
 
 import * as fs from 'node:fs'
 import * as path from 'node:path'
@@ -23,12 +23,12 @@ import { installKey, mayTrust, trustCa } from './trust.ts'
 
 type Of<A extends MaintainRequest['action']> = Extract<MaintainRequest, { action: A }>
 
-/** A way back that is tried when the way on fails. */
+/** A change, and how to roll it back when it fails. */
 interface Change {
   back: () => Promise<void>
-  /** Where it leads back to, as in "the old token". */
+  /** What a rollback returns to, as in "the old token". */
   before: string
-  /** Once it is proven. */
+  /** Called once the change has proved itself. */
   keep?: () => Promise<void>
   on: () => Promise<void>
   patienceSeconds: number
@@ -36,12 +36,12 @@ interface Change {
   what: string
 }
 
-/** What is proven gets the time a slow box needs. */
+/** For the rollback: enough for a slow box. */
 const BACK_SECONDS = 120
 
 /**
- * Goes on, restarts as `version`, and goes back when the agent is not online then. What is tried begins no take: the way back
- * would cut it. @throws UserError
+ * Applies a change, restarts the agent, and rolls back when it does not come online. Meanwhile the agent starts no take,
+ * which the rollback would cut. @throws UserError
  */
 async function orRollBack(
   box: Box,
@@ -69,8 +69,8 @@ const tried = (start: typeof restart, wait: typeof restart): Promise<Fault | und
     .then((fault) => fault ?? wait())
     .catch(inWords)
 
-/** Whatever goes wrong on the way, the way back is gone. */
-const inWords = (e: Error): Fault => ({ runs: false, words: `its start could not be followed: ${faultWords(e)}` })
+/** Any error leads to a rollback. */
+const inWords = (e: Error): Fault => ({ runs: false, words: `its start could not be observed: ${faultWords(e)}` })
 
 export async function updateBinary(box: Box, request: Of<'update_binary'>): Promise<void> {
   await refuseWhileRecording(request.force)
@@ -131,7 +131,7 @@ export async function rotateTrust(box: Box, request: Of<'rotate_trust'>): Promis
   box.say(`The certificate authority is installed; the agent uses it from its next ${read ? 'connection' : 'start'}.`)
 }
 
-/** Nothing of the caller's environment counts. */
+/** Fixed, whatever the caller's environment. */
 const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin'
 
 /** As the agent's user, with the agent's settings, without its token. */
@@ -144,7 +144,7 @@ export async function smokeCheck(box: Box): Promise<void> {
   if (ended.code !== 0) throw maintenanceError('failed', `roomtone agent --print-inventory failed: ${lastWords(ended)}`)
 }
 
-// The node's token, where this box keeps it: in the settings, in a file they name, or as a credential of the service.
+// The node's token: in the settings, in a file they name, or a credential of the service.
 
 const SETTING = 'SVC_CONTROLLER_TOKEN'
 const CREDENTIAL = path.join('/etc/credstore', credentialName(SETTING))
@@ -153,19 +153,19 @@ const READABLE_BY_GROUP = 0o640
 const content = (file: string): string | undefined =>
   fs.existsSync(file) ? fs.readFileSync(file, 'utf8').trim() || undefined : undefined
 
-/** What the agent uses: the settings come before the credential. Undefined when this box has none. */
+/** The token the agent uses: settings take precedence over the credential. Undefined when this box has none. */
 export function readToken(): string | undefined {
   const { [SETTING]: token, [`${SETTING}_FILE`]: file } = settingsOf()
   return token ?? content(file ?? CREDENTIAL)
 }
 
-/** As it stands in the settings or their file, so that it can be put back; undefined: there is none, or a credential. */
+/** The token in the settings or their file, to be restored; undefined: there is none, or a credential. */
 export function tokenInSettings(): string | undefined {
   const { [SETTING]: token, [`${SETTING}_FILE`]: file } = settingsOf()
   return file === undefined ? token : content(file)
 }
 
-/** In its place, and nowhere else: two tokens are one too many. A credential stays, and counts again without this one. */
+/** Writes it where the old one is. A credential stays, and is used again without this token. */
 export function putToken(token: string | undefined): void {
   const file = settingsOf()[`${SETTING}_FILE`]
   if (file === undefined) writeEnvFile(PLACES.agentSettings, { [SETTING]: token })

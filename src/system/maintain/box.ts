@@ -12,10 +12,10 @@ export interface Box {
   say: (line: string) => void
 }
 
-/** The agent's settings; what is not a setting of ours is left out. */
+/** The SVC_ settings of the agent. */
 export const settingsOf = (): Record<string, string | undefined> => readEnvFile(PLACES.agentSettings)
 
-/** The program in use: what the link leads to that units start by. @throws UserError when there is none */
+/** The program in use: the target of the link that the units start. @throws UserError when there is none */
 export function programInUse(): string {
   try {
     return fs.realpathSync(PLACES.executable)
@@ -26,13 +26,13 @@ export function programInUse(): string {
 
 interface UnitState {
   active: boolean
-  /** Another one with every start. */
+  /** New with every start. */
   invocation: string
   /** 0 while it does not run. */
   pid: number
 }
 
-/** How the agent's service stands. */
+/** State of the agent's service. */
 export async function agentState(): Promise<UnitState> {
   const properties = ['ActiveState', 'InvocationID', 'MainPID'].flatMap((name) => ['-p', name])
   const { stdout } = await run('systemctl', ['show', UNITS.agent, ...properties])
@@ -42,7 +42,7 @@ export async function agentState(): Promise<UnitState> {
 }
 
 /**
- * A take is never cut. An agent that does not run captures nothing, whatever its files say.
+ * A take is never cut. An agent that is not running captures nothing, whatever its files say.
  * @throws UserError while takes run
  */
 export async function refuseWhileRecording(force: boolean): Promise<void> {

@@ -1,4 +1,4 @@
-// What maintenance asks of the controller, with the node's own token: the files of a release. Nothing else is asked.
+// Fetches the files of a release from the controller, with the node's own token.
 
 import * as fs from 'node:fs'
 import type { IncomingMessage } from 'node:http'
@@ -11,10 +11,10 @@ import { faultWords } from '../../kernel/words.ts'
 import { tlsAdvice, tlsOptions } from '../host/trust.ts'
 import { maintenanceError } from './error.ts'
 
-/** Longest silence of the controller: it may pack its own executable first. */
+/** The controller may pack its own executable first. */
 const SILENCE_MS = 120_000
 const SMALL_BYTES = 1024 * 1024
-/** Far more than any release: a disk is not filled by a mistake. */
+/** Far more than any release, to keep a mistake from filling the disk. */
 const ARCHIVE_BYTES = 1024 * 1024 * 1024
 
 type Settings = Record<string, string | undefined>
@@ -26,7 +26,7 @@ export interface Depot {
   save(name: string, to: string): Promise<void>
 }
 
-/** @throws UserError when the settings do not say where the controller is, or its address or files may not be used */
+/** @throws UserError when the settings name no controller, or its address or CA files may not be used */
 export function depotOf(settings: Settings, token: string | undefined): Depot {
   const { SVC_CONTROLLER_URL: address, SVC_NODE_ID: node } = settings
   if (!token || !address || !node)
@@ -57,21 +57,21 @@ export function depotOf(settings: Settings, token: string | undefined): Depot {
         await pipeline(counted(response, ARCHIVE_BYTES), file).catch((e: Error) => {
           const { syscall } = e as NodeJS.ErrnoException
           throw syscall === 'write' || syscall === 'open'
-            ? maintenanceError('failed', `${name} cannot be kept here: ${faultWords(e)}.`)
+            ? maintenanceError('failed', `${name} cannot be stored: ${faultWords(e)}.`)
             : e
         })
       }),
   }
 }
 
-/** As the agent does it: https, or plain http to this machine only, unless the settings allow more (ADR-0031). */
+/** As in the agent: https, or plain http to this machine only, unless the settings allow more (ADR-0031). */
 function trusted(base: URL, settings: Settings): ReturnType<typeof tlsOptions> | undefined {
   const insecure = isOn(settings.SVC_ALLOW_INSECURE_CONTROLLER)
   if (base.protocol !== 'https:') {
     if (insecure || isLoopback(base.hostname)) return undefined
     throw maintenanceError(
       'failed',
-      `Refusing plain http to ${base.host}: a program that runs as root must come by https.`,
+      `Refusing plain http to ${base.host}: a program that runs as root must be fetched over https.`,
     )
   }
   try {
@@ -95,8 +95,8 @@ function noAnswer(name: string, { host }: URL, { cause, message, reason }: NoAns
 
 function refusal(name: string, status: number): string {
   if (status === 401)
-    return 'The controller does not accept the token of this node: install_dependencies gives it a new one.'
+    return 'The controller refuses the token of this node: run install_dependencies to give it a new one.'
   if (status === 404)
-    return `The controller has no ${name}: name a release it has, or put it into its release directory.`
+    return `The controller does not have ${name}: choose a release it has, or add this one to its release directory.`
   return `The controller answered ${status} for ${name}.`
 }

@@ -13,12 +13,13 @@ const WORD_EVERY_MS = 30_000
 
 const HELP = `Usage: roomtone maintain < request
 
-What the lifecycle runner does on this node, as root: one line of JSON on standard input says what, for example
+Performs a lifecycle action on this node, as root. Standard input is one line of JSON, for example
 {"action":"smoke_check"} or {"action":"update_binary","agentVersion":"latest"}. Actions: install_dependencies,
 update_binary, activate_token, restart_service, rotate_trust, smoke_check, uninstall.
 
-Ends with 0 done; 1 failed, and in service as before; 2 not understood; 3 a take runs (again later, or with "force": true);
-4 another maintenance runs; 5 not root, or nothing installed here; 6 failed, and somebody must look.
+Exit codes: 0 done; 1 failed, and in service as before; 2 request not understood; 3 a take is running (try again later, or
+with "force": true); 4 another maintenance run is in progress; 5 not root, or nothing is installed; 6 failed, and the box
+needs attention.
 `
 
 function perform(box: Box, request: MaintainRequest): Promise<void> {
@@ -40,14 +41,14 @@ function perform(box: Box, request: MaintainRequest): Promise<void> {
   }
 }
 
-/** Addresses move, and a key may fit two boxes: what is meant for another node is not done here. */
+/** An address may have moved to another box, and a key may fit two: refuse what is meant for another node. */
 function checkNode({ nodeId }: MaintainRequest): void {
   const own = settingsOf().SVC_NODE_ID
   if (nodeId !== undefined && own !== undefined && nodeId !== own)
     throw maintenanceError('misused', `This box is the node ${own}, not ${nodeId}. Nothing was changed.`)
 }
 
-/** The connection may go at any moment: what was begun is brought to an end, and nobody has to hear of it. */
+/** The SSH connection may drop at any moment: finish what was started all the same. */
 function outliveTheSession(): void {
   for (const signal of ['SIGHUP', 'SIGINT', 'SIGTERM'] as const) process.on(signal, () => {})
 }
@@ -59,7 +60,7 @@ async function maintain(box: Box): Promise<void> {
   programInUse()
   checkNode(request)
   const held = await lock(LOCK)
-  // Packages and downloads take their time in silence, and a runner gives up on a node that says nothing.
+  // Packages and downloads are silent for long, and a runner gives up on a silent node.
   const alive = setInterval(() => box.say('...'), WORD_EVERY_MS)
   try {
     await endTrial()

@@ -1,4 +1,4 @@
-// A release from the controller, proved and unpacked beside the others. Nothing in service is touched.
+// Fetches a release from the controller, verifies it and unpacks it beside the others. What is in service is not touched.
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { syncPath } from '../host/files.ts'
@@ -20,22 +20,22 @@ export async function resolve(depot: Depot, asked: string): Promise<string> {
   throw maintenanceError('failed', `The controller has no build of ${asked} for this machine (${process.arch}).`)
 }
 
-/** Facts stand in an envelope, as every answer does. */
+/** The answer may have the usual `data` envelope. */
 function parse(text: string): { arch: string; version: string }[] {
   try {
     const { data, ...bare } = JSON.parse(text)
     const { files } = data ?? bare
     if (files.every(({ version }: { version: unknown }) => isVersion(version))) return files
   } catch {
-    // Told below: whatever it is, it is not what was asked for.
+    // Reported below.
   }
   throw maintenanceError('failed', 'The controller did not answer with a release: is it older than this agent?')
 }
 
-/** It becomes the name of a directory. */
+/** Used as the name of a directory. */
 const isVersion = (v: unknown): boolean => typeof v === 'string' && /^[A-Za-z0-9][A-Za-z0-9._+-]{0,79}$/.test(v)
 
-/** Downloads, proves, tries and places a version beside the others. @throws UserError; nothing is left of it then */
+/** Downloads, verifies, tries and installs a version beside the others. @throws UserError; nothing of it is left then */
 export async function fetchVersion(depot: Depot, version: string, { say }: Box): Promise<void> {
   const work = fs.mkdtempSync(path.join(PLACES.versions, '.incoming-'))
   try {
@@ -47,7 +47,7 @@ export async function fetchVersion(depot: Depot, version: string, { say }: Box):
   }
 }
 
-/** The archive of a version, in `work`. @throws UserError when it is not what the checksums say, or those are not signed */
+/** Downloads the archive of a version into `work`. @throws UserError for a wrong checksum or a missing signature */
 export async function proved(depot: Depot, version: string, work: string): Promise<string> {
   const name = archiveName(version, process.arch as Arch)
   const archive = path.join(work, name)
@@ -60,7 +60,7 @@ export async function proved(depot: Depot, version: string, work: string): Promi
   return archive
 }
 
-/** The program in an archive, wherever it stands there, once it says that it is what it is called. */
+/** The program in an archive, once it runs and reports the expected version. */
 async function unpacked(archive: string, version: string, work: string): Promise<string> {
   const dir = path.join(work, 'unpacked')
   fs.mkdirSync(dir)
@@ -87,7 +87,7 @@ async function unpacked(archive: string, version: string, work: string): Promise
 const FAILED = { code: null, stdout: '' }
 const isProgram = (file: string): boolean => path.basename(file) === 'roomtone' && fs.lstatSync(file).isFile()
 
-/** In one step, also over the same version: whoever starts it finds a whole program. */
+/** Atomic, also over the same version. */
 function place(program: string, version: string): void {
   const dir = path.join(PLACES.versions, version)
   fs.mkdirSync(dir, { recursive: true })
@@ -99,11 +99,11 @@ function place(program: string, version: string): void {
   syncPath(PLACES.versions)
 }
 
-/** A version that is no good here. */
+/** Removes a version that does not work here. */
 export const drop = (version: string): void =>
   fs.rmSync(path.join(PLACES.versions, version), { force: true, recursive: true })
 
-/** Removes all versions but these, and what an update that was cut off left behind. */
+/** Removes all versions but these, and the leftovers of interrupted updates. */
 export function prune(keep: readonly string[]): void {
   for (const name of fs.readdirSync(PLACES.versions)) if (!keep.includes(name)) drop(name)
 }

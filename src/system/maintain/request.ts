@@ -1,11 +1,11 @@
-// The one line a runner writes.
+// Reads the request: one line of JSON.
 import type { Readable } from 'node:stream'
 import { MAINTAIN_LINE_MAX, MaintainRequest } from '../../wire/maintain.ts'
 import { maintenanceError } from './error.ts'
 
 const PATIENCE_MS = 30_000
 
-/** Up to the end of the line, or of the stream. @throws UserError when it is too long, or does not come */
+/** Up to the end of the line or stream. @throws UserError when it is too long or does not arrive */
 export async function readLine(from: Readable, patienceMs: number = PATIENCE_MS): Promise<string> {
   const late = setTimeout(
     () => from.destroy(maintenanceError('misused', 'No request arrived on standard input.')),
@@ -27,7 +27,7 @@ export async function readLine(from: Readable, patienceMs: number = PATIENCE_MS)
   return Buffer.concat(pieces).toString('utf8').split('\n', 1)[0] as string
 }
 
-/** @throws UserError that names what is wrong, and never its value: it may be a token */
+/** @throws UserError that never quotes a value: it may be a token */
 export function parseRequest(line: string): MaintainRequest {
   const { data, error } = MaintainRequest.safeParse(jsonOf(line))
   if (data) return data
@@ -41,7 +41,7 @@ function jsonOf(line: string): unknown {
   try {
     return JSON.parse(line)
   } catch {
-    // The parser's words repeat the text, which may hold a token.
+    // The parser's message quotes the text, which may contain a token.
     throw maintenanceError('misused', 'Not a maintenance request: expected one line of JSON on standard input.')
   }
 }

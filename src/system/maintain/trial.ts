@@ -1,5 +1,5 @@
-// A version on trial: the service runs it, and everything else, maintenance first of all, goes on with the proven one. What
-// says so is in /run: a box that loses its power meanwhile comes back with the proven one, too.
+// A version on trial: only the service runs it; maintenance and everything else keep the proven one. The drop-in is in
+// /run, so that a box that loses power comes back with the proven version.
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { makeDir } from '../../kernel/dirs.ts'
@@ -16,7 +16,7 @@ export async function beginTrial(program: string): Promise<void> {
   await systemctl('daemon-reload')
 }
 
-/** From its next start on the service runs the program in use; what runs now goes on. Also ends one that was cut off. */
+/** From its next start on the service runs the program in use again. Also ends an interrupted trial. */
 export async function endTrial(): Promise<void> {
   if (!fs.existsSync(DROP_IN)) return
   fs.rmSync(DROP_IN)

@@ -1,4 +1,4 @@
-// Whom this box lets in and whom it believes: the controller's key, the controller's certificate authority.
+// The controller's SSH key and certificate authority on this box.
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import { isIP } from 'node:net'
@@ -14,7 +14,7 @@ import { maintenanceError } from './error.ts'
 
 const CA_SETTING = 'SVC_CONTROLLER_CA_CERT_PATH'
 
-/** In place of the line with the same comment. @throws UserError */
+/** Replaces the line with the same comment. @throws UserError */
 export function installKey(publicKey: string): void {
   try {
     installPublicKey(PLACES.agentKeys, publicKey, FORCED_COMMAND)
@@ -26,8 +26,8 @@ export function installKey(publicKey: string): void {
 const CONNECT_MS = 10_000
 
 /**
- * The agent believes nobody else than this authority once it is in place. One that does not vouch for the controller of this
- * box would cut it off; what cannot be asked now is not judged. @throws UserError
+ * The agent will trust only this authority, so one that did not sign the controller's certificate would cut the box off.
+ * An unreachable controller is not checked. @throws UserError
  */
 export async function mayTrust(pem: string, settings: ReturnType<typeof settingsOf> = settingsOf()): Promise<void> {
   const url = URL.parse(settings.SVC_CONTROLLER_URL ?? '')
@@ -41,8 +41,8 @@ export async function mayTrust(pem: string, settings: ReturnType<typeof settings
     if (isUnknownIssuer(e))
       throw maintenanceError(
         'failed',
-        `The certificate authority was not taken: it did not sign the certificate of ${url.host}, and this node would not ` +
-          'reach its controller any more. Look at SVC_RUNNER_CONTROLLER_CA.',
+        `The certificate authority was not installed: it did not sign the certificate of ${url.host}, so this node could no ` +
+          'longer reach its controller. Check SVC_RUNNER_CONTROLLER_CA.',
       )
   } finally {
     socket.destroy()
@@ -53,8 +53,8 @@ export async function mayTrust(pem: string, settings: ReturnType<typeof settings
 const serverName = (host: string): string => (isIP(host) ? '' : host)
 
 /**
- * Whether the agent that runs uses it by itself: it reads a file again when it changes, and its settings when it starts.
- * @throws UserError for what is no certificate; then nothing was changed
+ * Installs the authority. @returns whether the running agent picks it up: it rereads a changed file, but not its settings
+ * @throws UserError for what is not a certificate; then nothing was changed
  */
 export function trustCa(pem: string): boolean {
   const named = settingsOf()[CA_SETTING] === PLACES.controllerCa

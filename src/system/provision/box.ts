@@ -1,4 +1,4 @@
-// What this box says of itself: by which an entry of a stick may be meant for it, and whether it belongs to a node already.
+// What identifies this box to the entries of a stick, and which node it is already.
 import * as fs from 'node:fs'
 import * as os from 'node:os'
 import { isOn } from '../../kernel/settings.ts'
@@ -7,7 +7,7 @@ import { readEnvFile } from '../host/envfile.ts'
 import { readSmall } from '../host/files.ts'
 import type { Box } from './choose.rules.ts'
 
-/** The node a box is, and the controller it has. `ca` is empty when its file cannot be read: then nobody is believed. */
+/** The node this box is, and its controller. `ca` is empty when its file cannot be read: then nobody is trusted. */
 export type Present = Controller & { nodeId: string }
 
 const SERIALS = [
@@ -18,13 +18,13 @@ const SERIALS = [
 const NETWORK = '/sys/class/net'
 const NO_MAC = '00:00:00:00:00:00'
 
-/** Empty where there is no such file, or it is not ours to read. */
+/** Empty when the file is missing or not readable. */
 function line(file: string): string {
   try {
     // Firmware ends its texts with a zero byte.
     return fs.readFileSync(file, 'latin1').replaceAll('\0', '').trim().toLowerCase()
   } catch {
-    return '' // no such thing on this hardware: the box is then not known by it
+    return '' // this hardware has no such identifier
   }
 }
 
@@ -47,7 +47,7 @@ export function onboardedAs(settingsFile: string): Present | undefined {
   return {
     allowInsecure: isOn(settings.SVC_ALLOW_INSECURE_CONTROLLER),
     ca: caFile === undefined ? undefined : (readSmall(caFile) ?? ''),
-    nodeId: settings.SVC_NODE_ID ?? 'a node without a name',
+    nodeId: settings.SVC_NODE_ID ?? '(unknown)',
     url: url.replace(/\/+$/, ''),
   }
 }

@@ -1,4 +1,4 @@
-// The only reader of the environment here, and of what an operator gives `usb-config` and `record`: flags and files of secrets.
+// Flags, environment and secret files of `usb-config` and `record`. Nothing else in this folder reads the environment.
 
 import { parseArgs } from 'node:util'
 import { misuse } from '../../kernel/fail.ts'
@@ -7,23 +7,23 @@ import { SETUP_NODES_MAX, type WantedNode } from '../../wire/provision.ts'
 import type { Controller } from '../host/ask.ts'
 import { roomOf, roomsOf, ttlOf } from './rooms.rules.ts'
 
-/** Who runs a program against a controller, and where that is. */
+/** An operator's account and controller. */
 export interface Operator {
-  /** As this machine reaches it. */
+  /** With the address this machine uses. */
   controller: Controller
   email: string | undefined
-  /** Undefined: it is asked for at the terminal. */
+  /** Undefined: ask for it on the terminal. */
   password: string | undefined
-  /** A session that exists is used in place of a login. */
+  /** An existing session, in place of a login. */
   session: string | undefined
 }
 
 export interface UsbConfig extends Operator {
-  /** Whether a room that has a recorder gets another one. */
+  /** Whether to enroll another recorder for a room that has one. */
   again: boolean
-  /** Whether `out` may be a directory of this machine. */
+  /** Whether `out` may be an ordinary directory of this machine. */
   allowLocal: boolean
-  /** As the boxes reach the controller. */
+  /** The controller's address for the boxes. */
   boxUrl: string
   nodes: WantedNode[]
   out: string
@@ -36,7 +36,7 @@ export interface UsbConfig extends Operator {
 export interface TakeConfig extends Operator {
   node: string | undefined
   out: string
-  /** Of the one who asked for root's rights, where somebody did: the file is theirs. */
+  /** Who called sudo, if anybody: the file will belong to them. */
   owner: { gid: number; uid: number } | undefined
   room: string | undefined
   seconds: number
@@ -67,10 +67,10 @@ const OPTIONS = {
   'write-back': { type: 'boolean', default: false },
 } as const
 
-/** For programs whose words are read: they say them in English. */
+/** For programs whose output is parsed. */
 export const childEnv = (env: Env = process.env): Env => ({ ...env, LC_ALL: 'C' })
 
-/** Undefined when only the help was asked for. @throws UserError, or node's own words about a flag */
+/** Undefined when only the help was asked for. @throws UserError, or Node's error about a flag */
 export function readUsbConfig(args: string[], env: Env = process.env): UsbConfig | undefined {
   const { values: v } = parseArgs({ args, options: OPTIONS })
   if (v.help) return undefined
@@ -103,7 +103,7 @@ const TAKE = {
 } as const
 const MOST_SECONDS = 3600
 
-/** Undefined when only the help was asked for. @throws UserError, or node's own words about a flag */
+/** Undefined when only the help was asked for. @throws UserError, or Node's error about a flag */
 export function readTake(args: string[], env: Env = process.env): TakeConfig | undefined {
   const { values: v } = parseArgs({ args, options: TAKE })
   if (v.help) return undefined
@@ -149,10 +149,10 @@ function operatorOf(url: string, v: Flags, env: Env): Operator {
   }
 }
 
-/** A password and tokens travel to it. @throws UserError */
+/** A password and tokens are sent to it. @throws UserError */
 function mayUse(flag: string, url: string, allowInsecure: boolean): void {
   if (!URL.canParse(url) || !(url.startsWith('https:') || (allowInsecure && url.startsWith('http:'))))
-    throw misuse(`--${flag} ${url}: give an https:// address; plain http needs --allow-insecure.`)
+    throw misuse(`--${flag} ${url}: pass an https:// address; plain http needs --allow-insecure.`)
 }
 
 function nodesOf(v: { node: string[]; room: string[]; 'rooms-file'?: string | undefined }): WantedNode[] {

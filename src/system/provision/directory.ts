@@ -1,4 +1,4 @@
-// The directory a setup file lies in: ours, a boot partition, or a stick that is mounted. Its content is somebody else's.
+// The directory of a setup file: a local one, a boot partition, or a mounted stick. Its content is not trusted.
 
 import * as fs from 'node:fs'
 import * as path from 'node:path'
@@ -7,12 +7,12 @@ import { SETUP_FILE, SETUP_FILE_MAX } from '../../wire/provision.ts'
 import { replaceFile } from '../host/files.ts'
 
 export const RESULT_FILE = 'roomtone-result.txt'
-/** Bytes of a result that is gone on with; a longer one begins anew. */
+/** Bytes; a longer result file is started over. */
 const RESULT_MAX = 65_536
 
-/** What a stick gets back. */
+/** What is written back to a stick. */
 export interface Report {
-  /** The setup file as it is from now on; undefined: as it was. */
+  /** New content of the setup file; undefined: unchanged. */
   file?: string | undefined
   /** One line. */
   words: string
@@ -22,20 +22,20 @@ const { O_APPEND, O_CREAT, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_TRUNC, O_WRONLY }
 
 const code = (e: unknown): string => (e as NodeJS.ErrnoException).code ?? 'error'
 
-/** An open regular file: no link is followed, no pipe waited for, no device read. @throws UserError */
+/** Opens a regular file: never follows a link, waits for a pipe or reads a device. @throws UserError */
 function opened(file: string): { handle: number; size: number } {
   let handle: number
   try {
     handle = fs.openSync(file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
   } catch (e) {
     if (code(e) === 'ENOENT') throw new UserError(`No ${path.basename(file)} found in ${path.dirname(file)}.`)
-    if (code(e) === 'ELOOP') throw new UserError(`${file} is a symbolic link: put the file itself there.`)
+    if (code(e) === 'ELOOP') throw new UserError(`${file} is a symbolic link: replace it with the file itself.`)
     throw new UserError(`${file} cannot be read: ${code(e)}.`)
   }
   const stat = fs.fstatSync(handle)
   if (stat.isFile()) return { handle, size: stat.size }
   fs.closeSync(handle)
-  throw new UserError(`${file} is not a plain file.`)
+  throw new UserError(`${file} is not a regular file.`)
 }
 
 /** The bytes of a setup file, one more than allowed at most. @throws UserError */
@@ -51,9 +51,7 @@ export function readFileStrictly(file: string): Uint8Array {
       if (read === 0 || filled === bytes.length) return bytes.subarray(0, filled)
     }
   } catch (e) {
-    throw e instanceof UserError
-      ? e
-      : new UserError(`${file} cannot be read: ${code(e)}. Perhaps the stick is damaged.`)
+    throw e instanceof UserError ? e : new UserError(`${file} cannot be read: ${code(e)}. The stick may be damaged.`)
   } finally {
     fs.closeSync(handle)
   }
@@ -61,14 +59,14 @@ export function readFileStrictly(file: string): Uint8Array {
 
 export const readDirectory = (dir: string): Uint8Array => readFileStrictly(path.join(dir, SETUP_FILE))
 
-/** A line more in the result, and the setup file replaced where a new one is given; on the disk when this returns. */
+/** Appends a line to the result and replaces the setup file where a new one is given; synced when this returns. */
 export function reportInto(dir: string, { file, words }: Report): void {
   const result = path.join(dir, RESULT_FILE)
   const long = (fs.lstatSync(result, { throwIfNoEntry: false })?.size ?? 0) > RESULT_MAX
   const handle = fs.openSync(result, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | (long ? O_TRUNC : O_APPEND), 0o644)
   try {
     if (!fs.fstatSync(handle).isFile()) throw new Error(`${RESULT_FILE} is not a plain file`)
-    // Read on any machine, also by an old editor.
+    // CRLF, for Windows editors.
     fs.writeSync(handle, `${words}\r\n`)
     fs.fsyncSync(handle)
   } finally {

@@ -1,4 +1,4 @@
-// From the setup file to a node that is online: which entry, whether it may, and what is said when it does not come about.
+// Joins this box with a setup file: chooses the entry, checks whether it may, and reports the outcome.
 
 import * as fs from 'node:fs'
 import * as path from 'node:path'
@@ -19,37 +19,37 @@ export interface BoxState {
   box: Box
   /** The node this box belongs to already. */
   joined: Present | undefined
-  /** Root of this box lets a setup file take it over, whoever its present controller is. */
+  /** Whether root permits a setup file to take over this box, whatever its present controller. */
   mayReplace: boolean
   takes: HeldTakes
-  /** Why the recorder of a box that has joined is not at work, and what to do. */
+  /** Why the recorder of a box that has joined does not work, and what to do. */
   trouble: string | undefined
-  /** A setup was cut off half way by a power cut. */
+  /** A setup was interrupted, for example by a power cut. */
   unfinished: boolean
 }
 
 export interface JoiningParts {
-  /** Whether the token of an entry would still be taken there. @throws NoAnswer */
+  /** Whether the controller would still accept the token of an entry. @throws NoAnswer */
   isGood: (controller: Controller, entry: SetupEntry) => Promise<boolean>
   now: () => string
   say: (line: string) => void
   setUp: (options: AgentSetup) => Promise<SetupDone>
   signal: AbortSignal
   state: BoxState
-  /** How long a controller that does not answer is waited for, seconds: at power-on the network may come late. */
+  /** How long to wait for a controller that does not answer, seconds: at boot the network may come late. */
   waitSeconds: number
 }
 
 const RETRY_MS = 1000
 const PERMIT =
-  `To move it to another controller, root permits it: SVC_PROVISION_REPLACE=true in ${PLACES.provisionSettings}, or ` +
+  `To move it to another controller, root has to permit it: SVC_PROVISION_REPLACE=true in ${PLACES.provisionSettings}, or ` +
   'roomtone provision --replace --from PATH.'
 
 /** Makes this box the node of one entry. @throws UserError; the signal's reason when aborted */
 export async function joinBy(given: SetupFile, parts: JoiningParts): Promise<Outcome> {
   const { joined, mayReplace, unfinished } = parts.state
   const own = given.nodes.find(({ nodeId }) => nodeId === joined?.nodeId)
-  // Its token is spent, but the power went before the rest was done.
+  // An interrupted setup used its token but did not finish.
   if (joined && own && unfinished) {
     const { refused: _, ...outcome } = await setUp(asPresent(given, joined), own, undefined, parts)
     return outcome
@@ -68,7 +68,7 @@ export async function joinBy(given: SetupFile, parts: JoiningParts): Promise<Out
     }
   }
   if (own) return unchanged(own, parts.state)
-  if (file !== given) spent.push(`Its present controller (${file.controllerUrl}) was asked. ${PERMIT}`)
+  if (file !== given) spent.push(`Its present controller (${file.controllerUrl}) was asked about the token. ${PERMIT}`)
   return { result: 'refused', words: spent.join(' ') }
 }
 
@@ -79,8 +79,8 @@ const unchanged = (entry: SetupEntry, { trouble }: BoxState): Outcome => ({
 })
 
 /**
- * A box that has joined believes its own controller, by the address and the authority it knows: whose tokens that one has
- * made, it may follow. What else the file says of a controller is not heeded.
+ * A box that has joined trusts its own controller, at the address and with the authority it knows: it accepts tokens that
+ * one has minted. What else the file says of a controller is ignored.
  */
 const asPresent = (file: SetupFile, { allowInsecure, url }: Present): SetupFile => ({
   ...file,
@@ -89,14 +89,14 @@ const asPresent = (file: SetupFile, { allowInsecure, url }: Present): SetupFile 
   controllerUrl: url,
 })
 
-/** How the controller of the file is asked: by the authority this box has for it, where the file brings none. */
+/** The controller of the file, with this box's own authority for it where the file has none. */
 const controllerOf = ({ allowInsecure, controllerCa, controllerUrl }: SetupFile, joined?: Present): Controller => ({
   allowInsecure,
   ca: controllerCa ?? (controllerUrl === joined?.url ? joined.ca : undefined),
   url: controllerUrl,
 })
 
-/** Whether the present controller can show that it is the one: then it can also vouch for a setup file. */
+/** Whether the present controller can prove its identity: only then can it vouch for a setup file. */
 const showsItself = ({ allowInsecure, url }: Present): boolean =>
   url.startsWith('https:') ? !allowInsecure : URL.canParse(url) && isLoopback(new URL(url).hostname)
 
@@ -109,19 +109,19 @@ function refuseToLose({ nodes, replace }: SetupFile, joined: Present, { mayRepla
     )
   if (!mayReplace && !showsItself(joined))
     throw new UserError(
-      `This box belongs to the node ${nodeId} already, and was left as it is: its controller is reached without a trusted ` +
+      `This box belongs to the node ${nodeId} already, and was left unchanged: its controller is reached without a trusted ` +
         `certificate and cannot vouch for this stick. ${PERMIT}`,
     )
   if (takes.running > 0)
-    throw new UserError(`This box records as ${nodeId}: insert the stick again when the recording has ended.`)
+    throw new UserError(`This box is recording as ${nodeId}: insert the stick again when the recording has ended.`)
   const stays = nodes.length === 1 && nodes[0]?.nodeId === nodeId
   if (takes.undelivered > 0 && !stays)
     throw new UserError(
-      `This box holds ${takes.undelivered} takes of ${nodeId} that its controller does not have yet: as another node it could never deliver them. Let it deliver them first.`,
+      `This box holds ${takes.undelivered} takes of ${nodeId} that its controller does not have yet: as another node it could never upload them. Let it upload them first.`,
     )
 }
 
-/** Undefined when the token of this entry is spent: somebody else may have been faster. */
+/** Undefined when the token of this entry has been used, perhaps by another box. */
 async function tried(file: SetupFile, entry: SetupEntry, parts: JoiningParts): Promise<Outcome | undefined> {
   parts.say(`Asking ${file.controllerUrl} about ${called(entry)} ...`)
   try {
@@ -129,10 +129,10 @@ async function tried(file: SetupFile, entry: SetupEntry, parts: JoiningParts): P
     const { refused, ...outcome } = await setUp(file, entry, entry.bootstrapToken, parts)
     if (outcome.result !== 'failed') return outcome
     if (await parts.isGood(controllerOf(file, parts.state.joined), entry)) return outcome
-    // Spent by another box, or by this one, whose setup failed afterwards.
+    // Used by another box, or by this one, whose setup failed afterwards.
     return refused
       ? undefined
-      : { ...outcome, words: `${outcome.words.replace(/\.?$/, '.')} The token has been used: make a new stick.` }
+      : { ...outcome, words: `${outcome.words.replace(/\.?$/, '.')} The token has been used: write a new stick.` }
   } catch (e) {
     if (!(e instanceof NoAnswer)) throw e
     return { nodeId: entry.nodeId, result: 'failed', words: `${e.message}. Nothing was changed.` }
@@ -146,7 +146,7 @@ async function patiently(file: SetupFile, entry: SetupEntry, parts: JoiningParts
       return await parts.isGood(controllerOf(file, parts.state.joined), entry)
     } catch (e) {
       if (!(e instanceof NoAnswer) || performance.now() > end) throw e
-      // Every second the same: once is enough for the journal.
+      // Do not repeat it in the journal every second.
       if (e.message !== told) parts.say(`${e.message}; trying again.`)
       told = e.message
       await sleep(RETRY_MS, undefined, { signal: parts.signal })
@@ -187,20 +187,20 @@ type Optional = Pick<AgentSetup, 'alias' | 'bootstrapToken' | 'controllerCa' | '
 const given = (fields: { [K in keyof Optional]: Optional[K] | undefined }): Optional =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 
-// What became of the last stick, for whoever looks at the box: no secrets, readable by everybody.
+// The result of the last stick: no secrets, readable by everybody.
 
 export interface Outcome {
   nodeId?: string
   /**
-   * done: the box has joined; unchanged: it had joined with this stick before; refused: it will not, whoever tries again;
-   * failed: it may work another time.
+   * done: the box has joined; unchanged: it had joined with this stick before; refused: trying again will not help; failed:
+   * it may work another time.
    */
   result: 'done' | 'unchanged' | 'refused' | 'failed'
   /** One sentence or more. */
   words: string
 }
 
-/** Mode 0644, its directory open to look into. */
+/** Mode 0644 in a directory of mode 0755. */
 export function writeStatus(file: string, at: string, outcome: Outcome): void {
   const dir = path.dirname(file)
   if (!fs.existsSync(dir)) {

@@ -1,32 +1,34 @@
-// What root of this box permits a setup file beyond what every one may. In a file of root's exclusively, so that neither who brings
-// a stick nor the agent's user decides it.
+// What root permits setup files beyond the default. The file must belong to root, so that neither the stick nor the agent's
+// user can decide this.
 
 import * as fs from 'node:fs'
 import { UserError } from '../../kernel/fail.ts'
 import { flag } from '../../kernel/settings.ts'
 import { parseEnvFile } from '../host/envfile.ts'
 
-/** Kinds of file systems we can look into. FAT is the simplest for a kernel to read; what reads the others is far larger. */
+/**
+ * FAT has the smallest kernel driver, hence the smallest attack surface; the others must be permitted.
+ */
 export const FILE_SYSTEMS = ['vfat', 'ext4', 'iso9660'] as const
 export type FileSystem = (typeof FILE_SYSTEMS)[number]
 
 export interface Permits {
   /** What a stick may be formatted as. */
   fileSystems: readonly FileSystem[]
-  /** Whether a setup file may take over a box that has joined, though its present controller does not vouch for that. */
+  /** Whether a setup file may take over a box that has joined, without its present controller vouching for it. */
   replace: boolean
 }
 
 const DEFAULT: Permits = { fileSystems: ['vfat'], replace: false }
 const OTHERS_WRITE = 0o022
 
-/** @throws UserError when it is not root's exclusively, or a value cannot be meant */
+/** @throws UserError when others may write it, or a value is not valid */
 export function readPermits(file: string): Permits {
-  // Its directory is root's: what is looked at here is what is read.
+  // Its directory belongs to root, so nobody can swap the file between the check and the read.
   const stat = fs.lstatSync(file, { throwIfNoEntry: false })
   if (!stat) return DEFAULT
   if (!stat.isFile() || stat.uid !== 0 || (stat.mode & OTHERS_WRITE) !== 0)
-    throw new UserError(`${file} must be a plain file that belongs to root and that nobody else can write.`)
+    throw new UserError(`${file} must be a regular file that belongs to root and that nobody else can write.`)
   return permitsOf(fs.readFileSync(file, 'utf8'), file)
 }
 

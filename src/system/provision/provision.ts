@@ -1,4 +1,4 @@
-// roomtone provision: makes this box a recorder from a small file somebody brought. Runs for the stick, the boot partition, or by hand.
+// roomtone provision: makes this box a recorder with a setup file from a stick, the boot partition, or by hand.
 
 import { parseArgs } from 'node:util'
 import { iso, systemClock } from '../../kernel/clock.ts'
@@ -25,20 +25,20 @@ import { type Errand, runErrand, STICK_FLAG } from './stick.ts'
 const HELP = `usage: roomtone provision --from PATH [--from PATH ...] [--wait SECONDS] [--discard] [--replace]
        roomtone provision --prepare
 
-Makes this box a recorder with the file ${SETUP_FILE} that roomtone usb-config wrote. PATH is that file, a directory that
-holds it, a stick (for example /dev/disk/by-label/SVC-SETUP) or the image of one (FAT); of several the
-first that holds something counts. A stick with the label SVC-SETUP is taken by itself when it is put into a prepared box.
+Makes this box a recorder with the file ${SETUP_FILE} written by roomtone usb-config. PATH is that file, a directory that
+contains it, a stick (for example /dev/disk/by-label/SVC-SETUP) or the image of one (FAT); the first one found is used.
+A prepared box does this by itself when a stick with the label SVC-SETUP is inserted.
 
-  --prepare        makes a box ready for a stick: program, users, units (the Debian package does the same)
+  --prepare        prepare the box for a stick: program, users, units (the Debian package does the same)
   --wait SECONDS   how long to wait for a controller that does not answer yet (0)
-  --replace        take the file's word also where the box has joined and its present controller does not vouch for the file
-  --discard        overwrite and remove the file when it has done its work: it holds a token
+  --replace        accept the file even if the box has joined and its present controller does not vouch for the file
+  --discard        overwrite and remove the file once the box has joined: it holds a token
 
-What became of it is told here and in ${PLACES.setupStatus}. Ends with 0 when the box has joined, now or before, with 1
-when it has not, with 2 when it was asked wrongly. Needs root.
+The result is printed and written to ${PLACES.setupStatus}. Exit codes: 0 the box has joined, now or before;
+1 it has not; 2 wrong usage. Needs root.
 `
 
-/** The box is looked at when the file has been read. */
+/** The state of the box is read after the file. */
 type Waiting = Omit<JoiningParts, 'state'> & { state: () => Promise<BoxState> }
 
 async function outcomeOf(source: Source, parts: Waiting): Promise<{ file?: SetupFile; outcome: Outcome }> {
@@ -46,7 +46,7 @@ async function outcomeOf(source: Source, parts: Waiting): Promise<{ file?: Setup
   let result: Outcome['result'] = 'refused'
   try {
     file = parseSetupFile(await source.read())
-    // The box may be in the way, and not the file.
+    // From here on the box may be the problem, not the file.
     result = 'failed'
     const state = await parts.state()
     result = 'refused'
@@ -58,7 +58,7 @@ async function outcomeOf(source: Source, parts: Waiting): Promise<{ file?: Setup
   }
 }
 
-/** What this box is, once an undoing that a power cut ended is over. @throws UserError when another setup runs */
+/** The state of this box, after completing an interrupted undo. @throws UserError while another setup runs */
 async function stateOf(parts: SetupParts, mayReplace: boolean): Promise<BoxState> {
   const journal = () => new Journal(JOURNAL_DIR)
   await exclusively(async () => (journal().undoing ? await takeBackUnfinished(parts) : undefined))
@@ -73,20 +73,20 @@ async function stateOf(parts: SetupParts, mayReplace: boolean): Promise<BoxState
   }
 }
 
-/** Asked of a box that joined before: nobody waits for its agent then. */
+/** For a box that joined earlier: the setup does not wait for its agent. */
 async function agentTrouble(): Promise<string | undefined> {
   const pid = await mainPid(UNITS.agent)
   if (pid === 0)
-    return `But its recorder does not run, so nothing is recorded: start it with sudo systemctl enable --now ${UNITS.agent}`
+    return `But its agent is not running, so it cannot record: start it with sudo systemctl enable --now ${UNITS.agent}`
   const sign = readOnlineSign(agentDir())
   if (sign?.online && sign.pid === pid) return undefined
-  return `But its controller does not hear it at the moment; why, says journalctl -u ${UNITS.agent}`
+  return `But it is offline at the moment: see journalctl -u ${UNITS.agent}`
 }
 
 /** Whether the box has joined, now or before. */
 const joined = ({ result }: Outcome): boolean => result === 'done' || result === 'unchanged'
 
-/** The file's own place learns of it too, where it says so. What cannot be written there changes nothing about the box. */
+/** Writes the outcome back to where the file came from, if it asks for that. */
 async function leaveWord(source: Source, file: SetupFile | undefined, outcome: Outcome, at: string): Promise<void> {
   if (!file?.writeBack) return
   const left = outcome.result === 'done' && outcome.nodeId ? without(file, outcome.nodeId) : undefined
@@ -123,8 +123,8 @@ async function provision({ discard, from, replace, say, signal, waitSeconds }: O
     await leaveWord(source, file, outcome, now())
     if (discard && joined(outcome)) source.discard()
   } catch (e) {
-    // The box is what it is, whatever became of the place the file came from.
-    say(`The result could not be written to where the file came from: ${faultWords(e)}`)
+    // The box has joined or not, whether or not this can be written.
+    say(`The result could not be written back: ${faultWords(e)}`)
   }
   return joined(outcome) ? 0 : 1
 }
@@ -142,7 +142,7 @@ async function onStick(device: string): Promise<number> {
   return 0
 }
 
-/** Aborts with the first signal; what the setup did is then taken back. */
+/** Aborted by the first signal; the setup is then undone. */
 function stopping(): AbortSignal {
   const aborting = new AbortController()
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
@@ -161,7 +161,7 @@ const OPTIONS = {
 
 const print = (line: string): void => void process.stdout.write(`${line}\n`)
 
-/** Exit codes: 0 joined, 1 not, 2 asked wrongly. */
+/** Exit codes: 0 joined, 1 not, 2 wrong usage. */
 export async function main(args: string[]): Promise<number> {
   if (args[0] === STICK_FLAG && args[1]) return await onStick(args[1])
   const { discard, from, help, prepare, replace, wait } = parseArgs({ args, options: OPTIONS }).values
@@ -169,15 +169,14 @@ export async function main(args: string[]): Promise<number> {
     process.stdout.write(HELP)
     return 0
   }
-  if (prepare === from.length > 0)
-    throw misuse('give the setup file with --from PATH, or --prepare and nothing else: see roomtone provision --help')
-  if (!/^\d{1,4}$/.test(wait)) throw misuse('--wait expects seconds, from 0 to 9999')
+  if (prepare === from.length > 0) throw misuse('pass either --from PATH or --prepare: see roomtone provision --help')
+  if (!/^\d{1,4}$/.test(wait)) throw misuse('--wait expects a number of seconds from 0 to 9999')
   if (process.getuid?.() !== 0) throw misuse('only root can set up this box: run it with sudo')
   const parts = { say: print, signal: stopping() }
   if (!prepare) return await provision({ discard, from, replace, waitSeconds: Number(wait), ...parts })
   const { changed } = await prepareAgent(true, parts)
   print(
-    changed.length > 0 ? 'This box is ready for a setup stick.' : 'This box was ready already: nothing was changed.',
+    changed.length > 0 ? 'This box is ready for a setup stick.' : 'This box was already prepared: nothing was changed.',
   )
   return 0
 }

@@ -1,4 +1,4 @@
-// roomtone record: one take on a recorder, waited for and brought here; to hear whether a new room works.
+// roomtone record: makes one take on a recorder and downloads it, to check that a new room works.
 
 import * as fs from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,27 +14,27 @@ const HELP = `usage: roomtone record --controller-url URL --email EMAIL --out FI
 
 Records on the recorder of a room, waits until the controller has the file, and writes it to FILE.
 
-  --room NAME               the room; its recorder is found by it
-  --node ID                 the recorder, where a room has several; without both, the only one there is
+  --room NAME               the room whose recorder is used
+  --node ID                 the recorder, if a room has several; without --room and --node, the only one of the fleet
   --seconds N               length of the take, up to 3600 (10)
-  --out FILE                a new file, for example take.mp3; what is in it is what the recording profile says (MP3 unless changed)
+  --out FILE                a new file, for example take.mp3; its format is that of the recording profile (MP3 by default)
   --controller-url URL      the controller (or SVC_CONTROLLER_URL)
   --controller-ca FILE      certificate authority of the controller (PEM)
-  --allow-insecure          permit plain http and any certificate, for development
-  --email EMAIL             your account; its password comes from --password-file FILE (- is standard input), or is asked for
+  --allow-insecure          accept plain http and any certificate (development only)
+  --email EMAIL             your account; its password comes from --password-file FILE (- is standard input), or you are asked for it
   --session-token-file FILE a session in place of a login (or SVC_SESSION_TOKEN)
 `
 
 const READABLE_BY_OWNER = 0o600
 const PAUSE_MS = 500
-/** For the recorder to begin, and for its file to be made and sent. */
+/** For the recorder to start, and to encode and upload the file. */
 const SPARE_MS = 300_000
-/** What a take goes through; whatever else it becomes, there is a file. */
+/** A take with any other status has its file. */
 const UNDER_WAY: ReadonlySet<string> = new Set(['queued', 'recording', 'completed'])
 
 type Found = { alias: string; id: string; location: { room: string; site: string }; status: string }
 
-/** Of a recorder that would not begin; a degraded one, or one that records already, may. */
+/** A recorder with one of these would not start; a degraded one, or one that is recording, may. */
 const ABSENT: ReadonlySet<string> = new Set(['offline', 'provisioning', 'retired'])
 
 interface Desk {
@@ -46,7 +46,7 @@ interface Desk {
 const get = async (what: string, { config, signal, token }: Desk, path: string): Promise<unknown> =>
   dataOf(what, await ask(config.controller, { method: 'GET', path, signal, token }))
 
-/** The one recorder that is meant. @throws UserError naming those there are */
+/** The recorder to use. @throws UserError listing the choices */
 async function recorder(desk: Desk): Promise<Found> {
   const { node, room } = desk.config
   if (node !== undefined)
@@ -63,7 +63,7 @@ async function recorder(desk: Desk): Promise<Found> {
   throw new UserError(`There are ${found.length} recorders${where}. Choose one:\n${lines.join('\n')}`)
 }
 
-/** The take once nothing more happens to it; says what it is doing meanwhile. @throws the signal's reason */
+/** The take once it has ended; prints its status meanwhile. @throws the signal's reason */
 async function finished(desk: Desk, id: string): Promise<Recording> {
   let before = ''
   for (;;) {
@@ -90,12 +90,13 @@ function newFile({ out, owner }: TakeConfig): fs.WriteStream {
 async function brought(desk: Desk, to: fs.WriteStream): Promise<Recording> {
   const { controller, seconds } = desk.config
   const { alias, id: nodeId, status } = await recorder(desk)
-  if (ABSENT.has(status)) throw new UserError(`The recorder "${alias}" is ${status}: start it, or check its log.`)
+  if (ABSENT.has(status))
+    throw new UserError(`The recorder "${alias}" is ${status}: start its agent, or check its log.`)
   const body: RecordingStart = { durationSeconds: seconds, nodeId }
   const { signal, token } = desk
   const started = await ask(controller, { body, method: 'POST', path: '/recordings', signal, token })
   const { id } = dataOf('take', started) as Recording
-  process.stderr.write(`"${alias}" records ${seconds} s as ${id}\n`)
+  process.stderr.write(`"${alias}" is recording ${seconds} s as ${id}\n`)
   const take = await finished(desk, id)
   if (take.status === 'failed') throw new UserError(`The take failed: ${take.failureReason ?? 'no reason was given'}.`)
   const answer = await download(controller, { method: 'GET', path: `/recordings/${id}/file`, signal, token }, to)
@@ -109,17 +110,17 @@ async function record(config: TakeConfig): Promise<void> {
   try {
     const take = await withSession(config, signal, (token) => brought({ config, signal, token }, to))
     const size = sizeText(fs.statSync(config.out).size)
-    process.stdout.write(`${config.out} holds the take (${size}, ${take.durationSeconds} s, ${take.status}).\n`)
+    process.stdout.write(`${config.out} contains the take (${size}, ${take.durationSeconds} s, ${take.status}).\n`)
   } catch (e) {
     to.destroy()
-    // Without the take it would be an empty or a broken file of sound.
+    // Leave no empty or partial file.
     fs.rmSync(config.out, { force: true })
     if (signal.aborted) throw new UserError('The recording has not finished yet: it continues, see GET /recordings.')
     throw e
   }
 }
 
-/** Exit codes: 0 the file is there, 1 not, 2 asked wrongly. */
+/** Exit codes: 0 the file is there, 1 not, 2 wrong usage. */
 export async function main(args: string[]): Promise<number> {
   const config = readTake(args)
   if (config) await record(config)

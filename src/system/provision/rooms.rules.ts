@@ -1,4 +1,4 @@
-// How an operator names rooms: on the command line or in a table, as spreadsheets save them.
+// Rooms on the command line, or in a table (CSV).
 import { misuse } from '../../kernel/fail.ts'
 import { WantedNode } from '../../wire/provision.ts'
 
@@ -28,7 +28,7 @@ export function roomsOf(table: string): WantedNode[] {
   const columns = cells(head, separator, 1).map((name) => name.toLowerCase())
   const strange = columns.find((name) => !COLUMNS.includes(name as Column))
   if (strange !== undefined)
-    throw misuse(`The first line names the columns, and "${strange}" is none of ${COLUMNS.join(', ')}.`)
+    throw misuse(`The first line must name the columns, and "${strange}" is not one of ${COLUMNS.join(', ')}.`)
   return lines.flatMap((line, i) => {
     if (line.trim() === '') return []
     const values = cells(line, separator, i + 2)
@@ -46,7 +46,7 @@ function cells(line: string, separator: string, number: number): string[] {
     ),
   ]
   const read = found.map(([text]) => text).join('')
-  if (read !== line) throw misuse(`Line ${number} has a quote that does not end, or text beside one.`)
+  if (read !== line) throw misuse(`Line ${number} has a quote that does not end, or text next to one.`)
   return found.map(([, quoted, plain = '']) => (quoted?.replaceAll('""', '"') ?? plain).trim())
 }
 
@@ -64,7 +64,7 @@ function wanted({ alias, hostname, mac, node, room, serial, site }: Fields, wher
   const missing = node ? [] : Object.entries({ alias, site, room }).flatMap(([name, value]) => (value ? [] : [name]))
   if (missing.length > 0)
     throw misuse(
-      `${where}: ${missing.join(', ')} is missing. Give alias, site and room, for example "Hall recorder;North;Hall".`,
+      `${where}: ${missing.join(', ')} is missing. Specify alias, site and room, for example "Hall recorder;North;Hall".`,
     )
   const [{ message, path } = { message: 'malformed', path: [] }] = parsed.error.issues
   throw misuse(`${where}: ${String(path.at(-1) ?? 'a value')}: ${message}.`)
@@ -77,6 +77,6 @@ const DAY = 86_400
 export function ttlOf(text: string): number {
   const [, n, unit = 's'] = /^(\d{1,6})([smh]?)$/.exec(text) ?? []
   const seconds = Number(n) * (UNITS[unit || 's'] as number)
-  if (!(seconds >= 1 && seconds <= DAY)) throw misuse(`--ttl ${text}: give 1s to 24h, for example 4h or 15m.`)
+  if (!(seconds >= 1 && seconds <= DAY)) throw misuse(`--ttl ${text}: expected 1s to 24h, for example 4h or 15m.`)
   return seconds
 }

@@ -1,4 +1,4 @@
-// An operator's program at the controller: the login, the answers, and how such a program ends.
+// An operator's session with the controller: login, answers, logout.
 
 import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
@@ -7,13 +7,13 @@ import type { Answer } from '../../kernel/http.ts'
 import { ask } from '../host/ask.ts'
 import type { Operator } from './config.ts'
 
-/** The line typed at the terminal, which does not show it. @throws UserError without a terminal */
+/** Asks for a line on the terminal, without echo. @throws UserError without a terminal */
 async function typed(question: string): Promise<string> {
   if (!process.stdin.isTTY)
     throw new UserError('There is no terminal to ask for the password: use --password-file (- is standard input).')
   const nowhere = new Writable({ write: (_, __, done) => done() })
   const line = createInterface({ input: process.stdin, output: nowhere, terminal: true })
-  // Not before: until then the terminal shows what is typed.
+  // Only now: before, the terminal would echo what is typed.
   process.stderr.write(question)
   try {
     const { promise, resolve, reject } = Promise.withResolvers<string>()
@@ -25,7 +25,7 @@ async function typed(question: string): Promise<string> {
   }
 }
 
-/** `data` of a good answer. @throws UserError with the controller's words */
+/** `data` of a successful answer. @throws UserError quoting the controller */
 export function dataOf(what: string, { status, text }: Answer): unknown {
   const body = parsed(text)
   if (status < 300 && body?.data !== undefined) return body.data
@@ -44,11 +44,11 @@ function parsed(text: string): Body | undefined {
   try {
     return JSON.parse(text) as Body
   } catch {
-    return undefined // a proxy's page: the status says more
+    return undefined // a proxy's error page
   }
 }
 
-/** Runs with a session, and ends the one it began itself. */
+/** Runs `work` with a session: the given one, or one of its own that it ends again. */
 export async function withSession<T>(
   config: Operator,
   signal: AbortSignal,
@@ -62,7 +62,7 @@ export async function withSession<T>(
   try {
     return await work(token)
   } finally {
-    // A session that stays a while is no harm: what was made counts.
+    // A session that is not ended expires by itself.
     await ask(config.controller, { method: 'POST', path: '/auth/logout', signal, token }).catch(() => {})
   }
 }

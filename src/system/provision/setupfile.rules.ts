@@ -1,11 +1,11 @@
-// The text of a setup stick becomes a file we believe, or a sentence for the technician. Whoever wrote it: nothing of it is run.
+// Parses a setup file; errors are sentences for the technician.
 
 import type * as z from 'zod'
 import { UserError } from '../../kernel/fail.ts'
 import { SETUP_FILE, SETUP_FILE_MAX, SetupFile } from '../../wire/provision.ts'
 
 const MOST_ISSUES = 5
-/** Longest part of a message that may repeat what stood in the file. */
+/** Longest part of a message that may repeat the file's content. */
 const MOST_WORDS = 160
 
 /** @throws UserError, and nothing else, whatever the bytes are. */
@@ -14,7 +14,9 @@ export function parseSetupFile(bytes: Uint8Array): SetupFile {
   const parsed = SetupFile.safeParse(json(bytes))
   if (parsed.success) return parsed.data
   const issues = parsed.error.issues.slice(0, MOST_ISSUES).map(inWords)
-  throw new UserError(`${SETUP_FILE} is not a setup file: ${issues.join('; ')}. Make a new one: roomtone usb-config.`)
+  throw new UserError(
+    `${SETUP_FILE} is not a setup file: ${issues.join('; ')}. Write a new one with roomtone usb-config.`,
+  )
 }
 
 function json(bytes: Uint8Array): unknown {
@@ -22,9 +24,9 @@ function json(bytes: Uint8Array): unknown {
     // An editor's byte order mark is dropped by the decoder.
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
   } catch {
-    // The engine's own message quotes the text, and with it perhaps a token.
+    // The parser's own message quotes the text, which may contain a token.
     const what = bytes.length === 0 ? 'is empty' : 'is damaged (it is not JSON)'
-    throw new UserError(`${SETUP_FILE} ${what}. Write the stick again, and remove it only when the computer says so.`)
+    throw new UserError(`${SETUP_FILE} ${what}. Write the stick again, and eject it before you remove it.`)
   }
 }
 

@@ -9,15 +9,15 @@ import type { Permits } from './permits.ts'
 import { errand } from './stick.ts'
 
 export interface Source {
-  /** Overwrites and removes the setup file: for places that stay with the box. */
+  /** Overwrites and removes the setup file. */
   discard(): void
   /** @throws UserError */
   read(): Promise<Uint8Array>
-  /** Leaves word where the file came from. Throws when that cannot be. */
+  /** Writes the result back to where the file came from. Throws on failure. */
   report(report: Report): Promise<void>
 }
 
-/** The first of these places that holds something. @throws UserError when none does. */
+/** The first of these places that has a setup file. @throws UserError when none has */
 export function sourceOf(places: readonly string[], permits: Permits, signal: AbortSignal): Source {
   for (const place of places) {
     const source = sourceAt(place, permits, signal)
@@ -27,7 +27,7 @@ export function sourceOf(places: readonly string[], permits: Permits, signal: Ab
 }
 
 function sourceAt(place: string, permits: Permits, signal: AbortSignal): Source | undefined {
-  // A device is named by a link (/dev/disk/by-label), and so may be a directory: the file in it may not.
+  // Devices (/dev/disk/by-label) and directories may be links; the file itself may not.
   const stat = fs.statSync(place, { throwIfNoEntry: false })
   if (!stat) return undefined
   if (stat.isBlockDevice()) return device(place, permits, signal)
@@ -48,14 +48,16 @@ const plain = (file: string): Source => ({
 
 const device = (place: string, { fileSystems }: Permits, signal: AbortSignal): Source => ({
   discard: () => {
-    throw new UserError(`A file on ${place} stays there: say "writeBack" in it to have its entry struck out.`)
+    throw new UserError(
+      `The file on ${place} was not removed: write the stick with --write-back to have its entry removed.`,
+    )
   },
   read: () => errand(fs.realpathSync(place), { fileSystems, task: 'read' }, signal),
   report: async (report) =>
     void (await errand(fs.realpathSync(place), { fileSystems, task: 'report', ...report }, signal)),
 })
 
-/** A setup file that is too large is to be told from an image. */
+/** Tells an oversized setup file from an image. */
 function beginsAsJson(file: string): boolean {
   const handle = fs.openSync(file, fs.constants.O_RDONLY | fs.constants.O_NONBLOCK)
   try {

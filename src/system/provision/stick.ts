@@ -1,5 +1,5 @@
-// A file system that somebody brought: looked into by a child of its own, in a mount namespace of its own. Nobody else ever
-// sees the mount, and however the child ends, it is gone with it.
+// Reads an untrusted file system in a child process with its own mount namespace: no other process sees the mount, and it
+// is gone when the child ends.
 
 import * as fs from 'node:fs'
 import * as path from 'node:path'
@@ -20,9 +20,9 @@ export type Errand = { fileSystems: readonly FileSystem[] } & ({ task: 'read' } 
 /** What the child says on stdout, one line of JSON. */
 type Errands = { bytes?: string; refused?: string }
 
-/** What leaves each kind of file system as it is while we only read: no journal is replayed. */
+/** Options that keep a read-only mount from changing the device: no journal is replayed. */
 const QUIETLY: Record<FileSystem, string[]> = { vfat: [], ext4: ['noload'], iso9660: [] }
-// What they hold is never run, opened as a device or followed.
+// Nothing on it is run, opened as a device or followed as a link.
 const SAFE = 'nosuid,nodev,noexec,nosymfollow'
 const MOUNT_BASE = '/run'
 const PROGRAM_MS = 30_000
@@ -30,7 +30,7 @@ const CHILD_MS = 90_000
 
 const self = (): string[] => [process.execPath, ...(inExecutable ? [] : [process.argv[1] as string])]
 
-/** Sends a child to the device or image. @throws UserError with its words; NotStarted where `unshare` is missing. */
+/** Runs the child for a device or image. @throws UserError with its message; NotStarted where `unshare` is missing */
 export async function errand(
   device: string,
   what: Errand,
@@ -47,12 +47,12 @@ export async function errand(
 }
 
 function answered(device: string, { code, stderr, stdout, timedOut }: RunResult): Errands {
-  if (timedOut) throw new UserError(`${device} does not answer. Perhaps the stick is damaged: try another one.`)
+  if (timedOut) throw new UserError(`${device} does not respond. The stick may be damaged: try another one.`)
   if (code !== 0) throw new UserError(`${device} cannot be opened: ${stderr.trim().slice(0, 300)}`)
   return JSON.parse(stdout) as Errands
 }
 
-/** The child's half: does what it was sent for. */
+/** The child's half. */
 export async function runErrand(device: string, what: Errand): Promise<Errands> {
   try {
     const bytes = what.task === 'read' ? await readStick(device, what) : await reportTo(device, what)
@@ -65,7 +65,7 @@ export async function runErrand(device: string, what: Errand): Promise<Errands> 
 
 const readStick = async (device: string, { fileSystems }: Errand): Promise<Uint8Array> =>
   await within(device, fileSystems, 'ro', readDirectory, async (dir) => {
-    // Never more than a setup file comes out: the limit is the kernel's.
+    // The kernel limits the size of what is copied.
     const limit = `--fsize=${SETUP_FILE_MAX + 1}`
     await mtools(device, 'prlimit', [limit, 'mcopy', '-n', '-i', device, `::/${SETUP_FILE}`, dir])
     return readFileStrictly(path.join(dir, SETUP_FILE))
@@ -78,7 +78,7 @@ const reportTo = async (device: string, report: Errand & Report): Promise<void> 
     'rw',
     (dir) => reportInto(dir, report),
     async (dir) => {
-      // A result that is there already is gone on with; one that is not is begun.
+      // Fetches an existing result, to append to it.
       await run('mcopy', ['-n', '-i', device, `::/${RESULT_FILE}`, dir], { timeoutMs: PROGRAM_MS })
       reportInto(dir, report)
       const files = fs.readdirSync(dir).map((name) => path.join(dir, name))
@@ -87,7 +87,10 @@ const reportTo = async (device: string, report: Errand & Report): Promise<void> 
     },
   )
 
-/** Mounts, does it, unmounts. `otherwise`: where this kernel cannot mount FAT, through mtools in an empty directory. */
+/**
+ * Mounts the device for `mounted`. Where the kernel cannot mount FAT, calls `otherwise` with an empty directory, for
+ * mtools.
+ */
 async function within<T>(
   device: string,
   fileSystems: readonly FileSystem[],
@@ -102,7 +105,7 @@ async function within<T>(
     try {
       return mounted(dir)
     } finally {
-      // Also writes everything out.
+      // Flushes as well.
       await run('umount', [dir], { timeoutMs: PROGRAM_MS })
     }
   } finally {
@@ -117,14 +120,14 @@ async function kindOf(device: string, fileSystems: readonly FileSystem[]): Promi
   if (permitted) return permitted
   if (FILE_SYSTEMS.some((one) => one === kind))
     throw new UserError(
-      `${device} is formatted as ${kind}, which this box does not read: format the stick as FAT32 with the label ` +
+      `${device} is formatted as ${kind}, which this box does not permit: format the stick as FAT32 with the label ` +
         `SVC-SETUP, or permit it in ${PLACES.provisionSettings} (SVC_PROVISION_FILE_SYSTEMS="vfat ${kind}").`,
     )
-  const what = kind === '' ? 'no file system that is known' : `a file system of the kind ${kind}`
+  const what = kind === '' ? 'no known file system' : `a ${kind} file system`
   throw new UserError(`${device} holds ${what}: format the stick as FAT32 and give it the label SVC-SETUP.`)
 }
 
-/** False when this kernel does not know FAT: it was built without. @throws UserError when it cannot be mounted. */
+/** False when the kernel does not support FAT. @throws UserError when it cannot be mounted */
 async function mount(device: string, kind: FileSystem, mode: 'ro' | 'rw', dir: string): Promise<boolean> {
   const loop = fs.statSync(device).isFile() ? ['loop'] : []
   const own = mode === 'ro' ? QUIETLY[kind] : []
@@ -132,7 +135,7 @@ async function mount(device: string, kind: FileSystem, mode: 'ro' | 'rw', dir: s
   const { code, stderr } = await run('mount', ['-t', kind, '-o', options, device, dir], { timeoutMs: PROGRAM_MS })
   if (code === 0) return true
   if (kind === 'vfat' && stderr.includes('unknown filesystem type')) return false
-  throw new UserError(`${device} cannot be mounted (${stderr.trim().split('\n')[0]}). Perhaps the stick is damaged.`)
+  throw new UserError(`${device} cannot be mounted (${stderr.trim().split('\n')[0]}). The stick may be damaged.`)
 }
 
 /** @throws UserError when it fails; NotStarted where mtools are missing. */
@@ -142,5 +145,5 @@ async function mtools(device: string, command: string, args: string[]): Promise<
   if (signal === 'SIGXFSZ' || stderr.includes('File too large'))
     throw new UserError(`${SETUP_FILE} is larger than ${SETUP_FILE_MAX / 1024} KiB.`)
   if (stderr.includes('not found')) throw new UserError(`No ${SETUP_FILE} found on ${device}.`)
-  throw new UserError(`${device} cannot be read (${stderr.trim().slice(0, 300)}). Perhaps the stick is damaged.`)
+  throw new UserError(`${device} cannot be read (${stderr.trim().slice(0, 300)}). The stick may be damaged.`)
 }

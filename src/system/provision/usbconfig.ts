@@ -1,4 +1,4 @@
-// roomtone usb-config: an operator enrolls rooms, mints their tokens and writes the stick, in one go.
+// roomtone usb-config: enrolls rooms, mints their tokens and writes the stick.
 
 import * as fs from 'node:fs'
 import * as path from 'node:path'
@@ -14,37 +14,37 @@ import { dataOf, withSession } from './session.ts'
 
 const HELP = `usage: roomtone usb-config --controller-url URL --email EMAIL --out DIR --room "Alias;site;room" [...]
 
-Enrolls each room, mints a single-use token for it and writes ${SETUP_FILE} into DIR: a stick with the label ${SETUP_LABEL},
-the boot partition of an image; both have to be mounted there. The file holds tokens: who has it can join as these nodes until
-then.
+Enrolls each room, mints a single-use token for it and writes ${SETUP_FILE} into DIR, where a stick with the label
+${SETUP_LABEL} or the boot partition of an image is mounted. The file holds tokens: until they are used or expire, whoever
+has it can join as these nodes.
 
   --room "Alias;site;room[;hostname=NAME][;mac=ADDRESS][;serial=NUMBER]"
                             a new node; the last three say which box it is for. May be given several times
   --rooms-file FILE         the same as a table (CSV) whose first line names the columns:
                             alias, site, room, hostname, mac, serial, node
-  --node ID                 a node that exists, may be given several times
-  --ttl TIME                how long the tokens are good: 15m, 4h, at most 24h (24h)
-  --replace                 boxes that belong to a node of this controller already are set up anew
-  --write-back              boxes strike their entry out and leave ${'`'}roomtone-result.txt${'`'} on the stick
+  --node ID                 an existing node; may be given several times
+  --ttl TIME                how long the tokens are valid: 15m, 4h, at most 24h (24h)
+  --replace                 boxes that already belong to a node of this controller are set up again
+  --write-back              boxes remove their entry and write ${'`'}roomtone-result.txt${'`'} to the stick
   --controller-url URL      the controller as the boxes reach it (or SVC_CONTROLLER_URL)
-  --api-url URL             as this machine reaches it, where that is another address
+  --api-url URL             its address for this machine, if that is different
   --controller-ca FILE      certificate authority of the controller (PEM); goes onto the stick
-  --allow-insecure          permit plain http and any certificate, for development
-  --email EMAIL             your account; its password comes from --password-file FILE (- is standard input), or is asked for
+  --allow-insecure          accept plain http and any certificate (development only)
+  --email EMAIL             your account; its password comes from --password-file FILE (- is standard input), or you are asked for it
   --session-token-file FILE a session in place of a login (or SVC_SESSION_TOKEN)
-  --allow-local             DIR is a directory of this machine, and no stick
+  --allow-local             DIR is an ordinary directory of this machine, not a stick
   --again                   enroll another recorder for a room that has one
-  --overwrite               replace a ${SETUP_FILE} that is there already
+  --overwrite               replace an existing ${SETUP_FILE}
 `
 
 const READABLE_BY_OWNER = 0o600
 
-/** Before a token is minted: one that nobody can read any more is of no use. @throws UserError */
+/** Checked before any token is minted. @throws UserError */
 function mayWrite({ allowLocal, out, overwrite }: UsbConfig): void {
   const file = path.join(out, SETUP_FILE)
   if (!allowLocal && !isMountPoint(out))
     throw new UserError(
-      `No stick is mounted at ${out}: mount it first, or give --allow-local to write into a directory of this machine. ` +
+      `No stick is mounted at ${out}: mount it first, or pass --allow-local to write into a directory of this machine. ` +
         'No room was enrolled.',
     )
   try {
@@ -57,7 +57,7 @@ function mayWrite({ allowLocal, out, overwrite }: UsbConfig): void {
     throw new UserError(`${file} already exists, and its tokens may still be valid: add --overwrite to replace it.`)
 }
 
-/** Two boxes in one room are rare, a command that is given twice is not. @throws UserError */
+/** Two recorders in one room are rare; running the command twice is not. @throws UserError */
 async function refuseTaken({ again, controller, nodes }: UsbConfig, signal: AbortSignal, token: string): Promise<void> {
   const warnings: string[] = []
   for (const wanted of nodes) {
@@ -70,7 +70,7 @@ async function refuseTaken({ again, controller, nodes }: UsbConfig, signal: Abor
   }
   if (warnings.length === 0) return
   if (again) return void process.stderr.write(`${warnings.join('\n')}\n`)
-  const advice = 'For a new token of that recorder give --node with its id, for another recorder in that room --again.'
+  const advice = 'For a new token of that recorder pass --node with its ID, for another recorder in that room --again.'
   throw new UserError(`${warnings.join('\n')}\n${advice} No room was enrolled.`)
 }
 
@@ -94,9 +94,9 @@ async function minted(config: UsbConfig, signal: AbortSignal): Promise<SetupFile
 
 const inWords = (file: SetupFile, where: string): string =>
   [
-    `${where} is written. It holds tokens: keep the stick like a key.`,
-    ...file.nodes.map((n) => `  ${called(n)}, ${n.site}, ${n.room}: good until ${n.expiresAt}`),
-    `Put it into a prepared box (label ${SETUP_LABEL}), or run there: sudo roomtone provision --from DIRECTORY`,
+    `${where} has been written. It holds tokens: keep the stick like a key.`,
+    ...file.nodes.map((n) => `  ${called(n)}, ${n.site}, ${n.room}: valid until ${n.expiresAt}`),
+    `Insert it into a prepared box (label ${SETUP_LABEL}), or run there: sudo roomtone provision --from DIRECTORY`,
   ].join('\n')
 
 async function usbConfig(config: UsbConfig): Promise<void> {
@@ -108,7 +108,7 @@ async function usbConfig(config: UsbConfig): Promise<void> {
   process.stdout.write(`${inWords(file, where)}\n`)
 }
 
-/** Exit codes: 0 written, 1 not, 2 asked wrongly. */
+/** Exit codes: 0 written, 1 not, 2 wrong usage. */
 export async function main(args: string[]): Promise<number> {
   const config = readUsbConfig(args)
   if (config) await usbConfig(config)
@@ -116,11 +116,13 @@ export async function main(args: string[]): Promise<number> {
   return 0
 }
 
-/** In /proc/self/mountinfo blanks and the like are written as octal digits; proc_pid_mountinfo(5). */
+/** /proc/self/mountinfo escapes blanks and the like in octal; proc_pid_mountinfo(5). */
 const unescaped = (text: string): string =>
   text.replace(/\\([0-7]{3})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 8)))
 
-/** Whether something other than the system itself is mounted at this directory. Links are followed; false when nothing is there. */
+/**
+ * Whether a file system other than the root is mounted at this directory. Follows links; false when it does not exist.
+ */
 export function isMountPoint(dir: string): boolean {
   const at = fs.existsSync(dir) ? fs.realpathSync(dir) : undefined
   if (at === undefined || at === '/') return false

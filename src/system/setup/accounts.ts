@@ -1,4 +1,4 @@
-// Users and directories, made by systemd's own programs from the very files the Debian package ships.
+// Users and directories, created by systemd-sysusers and systemd-tmpfiles from the files the Debian package ships.
 import { assetKeys, assetText } from '../../kernel/assets.ts'
 import type { Step } from './journal.ts'
 import { type Journal, stands } from './journal.ts'
@@ -7,7 +7,7 @@ import { groupExists, tool, userExists } from './system.ts'
 /** A file of systemd/ by what it is: `sysusers`, `tmpfiles`, `sudoers`. */
 export function shipped(kind: string): string {
   const key = assetKeys('systemd').find((name) => name.includes(kind))
-  if (key === undefined) throw new Error(`This executable holds no ${kind} file.`)
+  if (key === undefined) throw new Error(`This executable contains no ${kind} file.`)
   return assetText(key)
 }
 
@@ -38,7 +38,7 @@ async function makeDirectories(text: string, journal: Journal): Promise<void> {
   await tool('systemd-tmpfiles', ['--create', '-'], { input: text })
 }
 
-/** Accounts are nobody's to log in to but the runner's; what exists under these names stays as it is. */
+/** Existing users, groups and directories of these names stay as they are. */
 export function accountsStep(): Step {
   const [users, directories] = [shipped('sysusers'), shipped('tmpfiles')]
   return {
@@ -54,8 +54,8 @@ export function accountsStep(): Step {
 }
 
 /**
- * By force: over SSH it is this user's own session that asks, and a program of it may be about to end.
- * @returns whether there was one @throws UserError with the words of the system
+ * Forced: over SSH this user's own session asks for it, and one of its processes may still be ending.
+ * @returns whether it existed @throws UserError with the system's own message
  */
 export async function removeUser(name: string): Promise<boolean> {
   const there = await userExists(name)
@@ -63,7 +63,7 @@ export async function removeUser(name: string): Promise<boolean> {
   return there
 }
 
-/** @throws UserError with the words of the system */
+/** @throws UserError with the system's own message */
 export async function removeGroup(name: string): Promise<void> {
   if (await groupExists(name)) await tool('groupdel', [name])
 }

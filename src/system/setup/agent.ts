@@ -1,4 +1,4 @@
-// A recorder's box: what it needs, in the order it needs it.
+// Sets up a recorder: what it needs, in order.
 
 import * as path from 'node:path'
 import { UserError } from '../../kernel/fail.ts'
@@ -18,7 +18,7 @@ import { packagesStep } from './packages.ts'
 import { agentBusy, enabledStep, refreshLater, serviceStep, untilOnline } from './service.ts'
 import { agentSettingsStep, authorityStep } from './settings.ts'
 
-/** What every box needs, whatever it is to do there. */
+/** What every box needs, whatever its role. */
 export const groundSteps = (units: readonly string[], parts: SetupParts): Step[] => [
   accountsStep(),
   programStep(parts.executable ?? process.execPath),
@@ -31,9 +31,9 @@ const isOther = (options: AgentSetup): boolean => {
   return token !== undefined && id !== options.nodeId
 }
 
-/** A box that is somebody else's recorder already is not made ours by a mistyped id. @throws UserError */
+/** A mistyped ID must not turn another node's recorder into this one. @throws UserError */
 async function refuseOther(options: AgentSetup, parts: SetupParts): Promise<void> {
-  // One that a setup was about to make is nobody's yet.
+  // An interrupted setup may have written the other ID: undo it first.
   if (isOther(options)) await exclusively(() => takeBackUnfinished(parts))
   if (!isOther(options)) return
   const id = readEnvFile(PLACES.agentSettings).SVC_NODE_ID
@@ -43,13 +43,13 @@ async function refuseOther(options: AgentSetup, parts: SetupParts): Promise<void
   if (running > 0) throw new UserError(`this box is node ${id} and is recording: wait until the recording has ended`)
   if (undelivered > 0)
     throw new UserError(
-      `this box holds ${undelivered} take(s) of the node ${id} that its controller does not have: as another node it could never deliver them`,
+      `this box holds ${undelivered} take(s) of the node ${id} that its controller does not have: as another node it could never upload them`,
     )
 }
 
 /**
- * Makes this box the recorder that `options` describes, and waits until the controller hears it. A second run changes nothing.
- * @throws UserError when it cannot be; the box is then as it was before
+ * Makes this box the recorder that `options` describes, and waits until it is online. A second run changes nothing.
+ * @throws UserError on failure; the box is then as it was before
  */
 export async function setupAgent(given: AgentSetup, parts: SetupParts): Promise<SetupDone> {
   const options = { ...given, controllerUrl: normalUrl(given.controllerUrl) }
@@ -71,7 +71,7 @@ export async function setupAgent(given: AgentSetup, parts: SetupParts): Promise<
 }
 
 const NO_DEVICE =
-  'It has no capture device, so it cannot record yet: plug in a sound card (arecord -l lists what the system sees).'
+  'It has no capture device, so it cannot record yet: connect a sound card (arecord -l lists those the system sees).'
 
 const STICK = [UNITS.setup, UNITS.setupBoot]
 
@@ -79,7 +79,7 @@ const preparing = (packages: boolean, parts: SetupParts): Step[] => [
   packagesStep(['agent'], packages, parts),
   ...groundSteps([UNITS.agent, UNITS.agentRefresh, ...STICK], parts),
   sudoersStep(shipped('sudoers')),
-  enabledStep('a setup stick is heeded', STICK),
+  enabledStep('the units for setup sticks', STICK),
 ]
 
 const running = (parts: SetupParts): Step =>
@@ -95,7 +95,7 @@ const running = (parts: SetupParts): Step =>
 
 /**
  * What a box needs besides its settings: packages, users, directories, program, units and the sudo rule; from then on it
- * heeds a setup stick. Starts nothing, stops nothing. @throws UserError when it cannot be; the box is then as it was before
+ * accepts a setup stick. Starts and stops nothing. @throws UserError on failure; the box is then as it was before
  */
 export const prepareAgent = (packages: boolean, parts: SetupParts): Promise<SetupDone> =>
   runSteps(preparing(packages, parts), parts)

@@ -1,13 +1,13 @@
 // The only reader of the setup's environment.
 
 /**
- * What programs of the system are called with: the caller's own (a proxy, a path), but in the language we read, never asking
- * anybody, and without our settings and secrets.
+ * The environment of system programs: the caller's (proxy, PATH), but in English, non-interactive, and without our settings
+ * and secrets.
  */
 export function toolEnv(): NodeJS.ProcessEnv {
   const ours = Object.entries(process.env).filter(([name]) => !name.startsWith('SVC_'))
   return { ...Object.fromEntries(ours), DEBIAN_FRONTEND: 'noninteractive', LC_ALL: 'C' }
 }
 
-/** What this program is called with in another mode: the settings file counts, not who runs the setup. */
+/** The environment of this program in another mode: its settings come from the settings file alone. */
 export const ownEnv = (home: string): NodeJS.ProcessEnv => ({ HOME: home, LANG: 'C.UTF-8', PATH: process.env.PATH })

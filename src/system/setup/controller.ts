@@ -1,4 +1,4 @@
-// The box of the fleet's controller.
+// Sets up the fleet's controller.
 
 import * as path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -22,7 +22,7 @@ export const FIRST_PASSWORD = credentialFile(PASSWORD)
 const PASSWORD_BYTES = 15
 const STEADY_MS = 2000
 
-/** Made once: it is the first admin's, who may change it at any time. */
+/** Created once, for the first admin, who may change it at any time. */
 const passwordStep = (): Step =>
   credentialStep({
     done: () => stands(FIRST_PASSWORD) || stands(path.join(PLACES.controllerHome, 'roomtone.db')),
@@ -31,7 +31,7 @@ const passwordStep = (): Step =>
     value: () => madeSecret(PASSWORD_BYTES),
   })
 
-/** What is given replaces what was there; what is not given stays. */
+/** Options that are not given leave the setting as it is. */
 const given = (settings: Settings): Settings =>
   Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined))
 
@@ -45,15 +45,15 @@ const controllerSettings = (options: ControllerSetup): Settings =>
     SVC_PUBLIC_URL: options.publicUrl,
   })
 
-/** Ready when systemd says so, and still the same process a moment later: a crash at the start would be another one. */
+/** Whether the same process still runs a moment later: after a crash at the start it would be another one. */
 const steady = (unit: string) => async (signal: AbortSignal) => {
   const pid = await mainPid(unit)
   await sleep(STEADY_MS, undefined, { signal })
   if (pid === 0 || pid !== (await mainPid(unit)) || !(await unitState(unit)).active)
-    throw new UserError(`${unit} stops right after it was started: see journalctl -u ${unit}`)
+    throw new UserError(`${unit} stopped right after its start: see journalctl -u ${unit}`)
 }
 
-/** A service that may be started anew at any time; `reads`: files it reads at its start. */
+/** A service that may be restarted at any time. `reads`: files it reads at its start. */
 export const service = (unit: string, reads: readonly string[], parts: SetupParts): Step =>
   serviceStep({
     busy: () => false,
@@ -66,7 +66,7 @@ export const service = (unit: string, reads: readonly string[], parts: SetupPart
 
 /**
  * Makes this box the fleet's controller. A second run changes nothing.
- * @throws UserError when it cannot be; the box is then as it was before
+ * @throws UserError on failure; the box is then as it was before
  */
 export async function setupController(options: ControllerSetup, parts: SetupParts): Promise<SetupDone> {
   const wanted = controllerSettings(options)

@@ -1,4 +1,4 @@
-// Secrets of services as systemd hands them over: files that only root reads.
+// Secrets of services as systemd credentials: files only root can read.
 import { randomBytes } from 'node:crypto'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
@@ -11,19 +11,19 @@ import { stands } from './journal.ts'
 const MODE = 0o600
 const DIRECTORY_MODE = 0o700
 
-/** The file whose content is this setting (SVC_...) of the services that ask for it. */
+/** The file that holds this setting (SVC_...). */
 export const credentialFile = (setting: string): string => path.join(PLACES.credentials, credentialName(setting))
 
-/** One word of that many random bytes. */
+/** That many random bytes, base64url. */
 export const madeSecret = (bytes: number): string => randomBytes(bytes).toString('base64url')
 
 interface CredentialParts {
-  /** Whether nothing has to be written, although the file says something else, or is not there. */
+  /** Whether nothing has to be written, whatever the file holds. */
   done: () => boolean
   /** As in "<name>: done". */
   name: string
   setting: string
-  /** The secret to be there, asked for when it is written. */
+  /** The secret; called when it is written. */
   value: () => string
 }
 
@@ -41,7 +41,7 @@ export function credentialStep({ done, name, setting, value }: CredentialParts):
   }
 }
 
-/** All of Roomtone's that stand there, whoever wrote them. */
+/** All credential files of Roomtone, whoever wrote them. */
 export const credentialFiles = (): string[] =>
   stands(PLACES.credentials)
     ? fs
@@ -50,6 +50,6 @@ export const credentialFiles = (): string[] =>
         .map((name) => path.join(PLACES.credentials, name))
     : []
 
-/** The secret in the file; undefined without one. */
+/** Undefined without a file. */
 export const credentialIn = (setting: string): string | undefined =>
   stands(credentialFile(setting)) ? fs.readFileSync(credentialFile(setting), 'utf8').trim() : undefined

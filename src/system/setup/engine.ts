@@ -1,4 +1,4 @@
-// Runs steps one after the other and takes all of them back when one fails: a box is set up, or as it was.
+// Runs steps in order, and undoes all of them when one fails: a box is set up, or as it was.
 
 import { UserError } from '../../kernel/fail.ts'
 import { systemWords } from '../../kernel/words.ts'
@@ -10,7 +10,7 @@ import { undoAll } from './undo.ts'
 
 export const JOURNAL_DIR = '/var/lib/roomtone-setup'
 
-/** Where a setup notes what it does, and what keeps a second one from it. */
+/** Paths of a setup's journal and lock. */
 export interface SetupPlaces {
   journal: string
   lock: string
@@ -18,7 +18,9 @@ export interface SetupPlaces {
 
 const BOX: SetupPlaces = { journal: JOURNAL_DIR, lock: '/run/roomtone-setup.lock' }
 
-/** Two setups at once would take each other's changes back. The kernel frees the lock with the process. @throws UserError */
+/**
+ * Two setups at once would undo each other's changes. The kernel releases the lock when the process ends. @throws UserError
+ */
 export async function exclusively<T>(work: () => Promise<T>, places: SetupPlaces = BOX): Promise<T> {
   const held = await lock(places.lock).catch((e: Error) => {
     throw new UserError(e.message)
@@ -36,7 +38,7 @@ async function takenBack(journal: Journal, say: SetupParts['say']): Promise<void
   for (const sentence of left) say(`Left behind: ${sentence}.`)
 }
 
-/** What the disk or a program that is not there says, as a sentence; a fault of ours stays what it is. */
+/** A disk error or a missing program as a UserError; a bug stays as it is. */
 function inWords(e: unknown, step: Step): unknown {
   if (e instanceof NotStarted) return new UserError(`${step.name}: ${e.message}, and run this again`)
   const words = systemWords(e)
@@ -66,9 +68,9 @@ async function applied(steps: Step[], journal: Journal, { say, signal }: SetupPa
 }
 
 /**
- * Does what is not done yet. A run that was cut off (power, kill -9) is gone on with; one that was cut off while it took
- * its changes back is taken back first. @throws UserError, or what the signal was aborted with, when all that this run
- * and the cut off one changed has been taken back.
+ * Applies the steps that are not done yet. An interrupted run (power cut, kill -9) is continued; one that was interrupted
+ * while undoing its changes is undone first. @throws UserError, or the signal's reason, once everything this run and the
+ * interrupted one changed has been undone
  */
 export const runSteps = (steps: Step[], parts: SetupParts, places: SetupPlaces = BOX): Promise<SetupDone> =>
   exclusively(() => applyOrTakeBack(steps, parts, new Journal(places.journal)), places)
@@ -89,8 +91,7 @@ async function applyOrTakeBack(steps: Step[], parts: SetupParts, journal: Journa
 }
 
 /**
- * Ends what an earlier run left half taken back: until then, what stands on the box is neither the one nor the other. Before
- * anything is read.
+ * Completes an interrupted undo. Call it before reading anything from the box, which is in neither state until then.
  */
 export const finishUndo = ({ say }: SetupParts, places: SetupPlaces = BOX): Promise<void> =>
   exclusively(async () => {
@@ -98,7 +99,7 @@ export const finishUndo = ({ say }: SetupParts, places: SetupPlaces = BOX): Prom
     if (journal.undoing) await takenBack(journal, say)
   }, places)
 
-/** Ends what an earlier run left half done by taking it back. Call it `exclusively`. */
+/** Undoes an interrupted run. Call it within `exclusively`. */
 export async function takeBackUnfinished({ say }: SetupParts): Promise<void> {
   const journal = new Journal(JOURNAL_DIR)
   if (journal.changes.length > 0) say('An earlier setup was interrupted: undoing it first.')

@@ -1,4 +1,4 @@
-// Steps that put files where systemd, sudo and people look for them: the program, its units, its one sudo rule.
+// Steps that install files: the program, its units, its sudo rule.
 
 import * as fs from 'node:fs'
 import * as path from 'node:path'
@@ -16,7 +16,7 @@ const READABLE = 0o755
 const linksTo = (file: string, target: string): boolean => stands(file) && fs.readlinkSync(file) === target
 const isLink = (file: string): boolean => fs.lstatSync(file, { throwIfNoEntry: false })?.isSymbolicLink() ?? false
 
-/** Open to everybody, whatever the umask says; told to the journal. */
+/** Readable by everybody, whatever the umask; recorded in the journal. */
 function publicDirectory(dir: string, journal: Journal): void {
   if (stands(dir)) return
   publicDirectory(path.dirname(dir), journal)
@@ -25,7 +25,7 @@ function publicDirectory(dir: string, journal: Journal): void {
   fs.chmodSync(dir, READABLE)
 }
 
-/** Copied whole or not at all: a power cut leaves no half program under a name somebody starts. */
+/** Atomic: a power cut leaves no partial program under the final name. */
 function copyProgram(from: string, to: string): void {
   const part = `${to}.part`
   fs.copyFileSync(from, part)
@@ -34,7 +34,7 @@ function copyProgram(from: string, to: string): void {
   fs.renameSync(part, to)
 }
 
-/** Builds that bear one version may differ: a program that somebody runs is never written over. */
+/** Different builds may have the same version: a program that may be running is never overwritten. */
 async function placeOf(executable: string): Promise<string> {
   const usual = path.join(PLACES.versions, version, 'roomtone')
   if (!stands(usual) || fs.realpathSync(executable) === usual) return usual
@@ -42,7 +42,7 @@ async function placeOf(executable: string): Promise<string> {
   return ours === theirs ? usual : path.join(PLACES.versions, `${version}+${ours.slice(0, 12)}`, 'roomtone')
 }
 
-/** The program beside its other versions; a service that runs goes on with the one it has. */
+/** Installs the program beside its other versions; a running service keeps the one it has. */
 export function programStep(executable: string): Step {
   let to = ''
   return {
@@ -64,22 +64,20 @@ export function programStep(executable: string): Step {
   }
 }
 
-/** In everybody's PATH. Something else of that name is not ours to replace. */
+/** In everybody's PATH. A file of that name that is not ours is not replaced. */
 export const commandStep = (): Step => ({
   name: `the command ${PLACES.command}`,
   done: () => linksTo(PLACES.command, PLACES.executable),
   apply(journal) {
     if (stands(PLACES.command) && !isLink(PLACES.command))
-      throw new UserError(
-        `${PLACES.command} is a file that does not belong to Roomtone: move it away and run this again`,
-      )
+      throw new UserError(`${PLACES.command} does not belong to Roomtone: move it away and run this again`)
     publicDirectory(path.dirname(PLACES.command), journal)
     journal.keep(PLACES.command)
     link(PLACES.executable, PLACES.command)
   },
 })
 
-/** Those the Debian package brought are left to it. */
+/** Units of the Debian package are left to it. */
 export function unitsStep(units: readonly string[]): Step {
   const wanted = units.filter((unit) => !packaged(unit))
   const at = (unit: string) => path.join(PLACES.units, unit)
@@ -100,7 +98,7 @@ export function unitsStep(units: readonly string[]): Step {
 
 const SUDOERS_MODE = 0o440
 
-/** Checked by sudo's own parser before it counts: a rule sudo cannot read would lock everybody out of sudo. */
+/** Checked with visudo first: a rule sudo cannot parse would lock everybody out of sudo. */
 export function sudoersStep(text: string): Step {
   return {
     name: 'the sudo rule for maintenance',

@@ -1,4 +1,4 @@
-// Before the agent is stopped it is asked to begin nothing new: a take that began in between would be cut.
+// Before the agent is stopped it is asked to start nothing new: a take that started in between would be cut.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { makeDir } from '../../kernel/dirs.ts'
 import { faultWords } from '../../kernel/words.ts'
@@ -9,15 +9,15 @@ import { agentDir } from '../host/takes.ts'
 import { mainPid } from './service.ts'
 
 const LOOK_MS = 100
-/** An agent that answers does so at once, or when its controller answered its last question. */
+/** An agent answers at once, or after its current request to the controller. */
 const ANSWER_MS = 30_000
-/** Longer than two starts and a trial. It ends with this process anyway. */
+/** Longer than two starts and a trial. The hold ends with this process anyway. */
 const HOLD_SECONDS = 1200
 
 /**
- * From now on the agent begins no take, until the function is called that this resolves with; calling it twice does no harm.
- * A version that is started meanwhile begins none either. Takes that run go on: whether there are any is to be asked
- * afterwards. An agent that does not answer does not stop the work: what its directory tells counts then.
+ * The agent, and any version started meanwhile, starts no take until the returned function is called (it may be called
+ * twice). Running takes continue: check for them afterwards. If the agent does not answer, the files in its directory have
+ * to do.
  */
 export async function holdAgent(say: (line: string) => void): Promise<() => void> {
   const dir = agentDir()
@@ -30,13 +30,13 @@ export async function holdAgent(say: (line: string) => void): Promise<() => void
     if (!(await answered(dir, id)))
       say(`The agent did not answer within ${ANSWER_MS / 1000} s: going by the files in its directory.`)
   } catch (e) {
-    // A full disk, or one that is read-only: the agent may be what has to be started anew for it.
+    // A full or read-only disk: restarting the agent may be the remedy.
     say(`The agent could not be asked to start no new recordings: ${faultWords(e)}.`)
   }
   return releaseAgent
 }
 
-/** Whether the agent that runs answered; one that does not run need not. */
+/** True as well when the agent does not run. */
 async function answered(dir: string, id: string): Promise<boolean> {
   for (const end = performance.now() + ANSWER_MS; performance.now() < end; await sleep(LOOK_MS)) {
     const pid = await mainPid(UNITS.agent)

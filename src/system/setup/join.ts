@@ -1,4 +1,4 @@
-// The node's first contact: this very program in its one-shot mode, with the token on its standard input.
+// Joins the node to its controller by running `roomtone agent --bootstrap`, with the token on its standard input.
 
 import * as path from 'node:path'
 import { UserError } from '../../kernel/fail.ts'
@@ -14,7 +14,10 @@ import { lastWords } from './system.ts'
 
 const JOIN_MS = 120_000
 
-/** As root: nothing the agent's user may have written counts, sound settings of a home (`.asoundrc`) name libraries to load. */
+/**
+ * Runs as root, so nothing the agent's user can write may count: `.asoundrc` in a home, for example, names libraries to
+ * load.
+ */
 const agent = (args: string[], input = '') =>
   run(PLACES.executable, ['agent', '--env-file', PLACES.agentSettings, ...args], {
     cwd: PLACES.agentHome,
@@ -25,10 +28,10 @@ const agent = (args: string[], input = '') =>
 
 const hasToken = (): boolean => readEnvFile(PLACES.agentSettings).SVC_CONTROLLER_TOKEN !== undefined
 
-/** Whether the controller refuses the token this box has: revoked, or of a node that was enrolled anew. */
+/** Whether the controller refuses the token of this box: it was revoked, or the node was enrolled again. */
 async function refused(): Promise<boolean> {
   const asked = await agent(['--print-channel-map-assignments'])
-  // A controller that cannot be reached now says nothing about the token.
+  // An unreachable controller says nothing about the token.
   return asked.code !== 0 && /\b40[134]\b/.test(lastWords(asked))
 }
 
@@ -36,8 +39,9 @@ const NO_TOKEN = (nodeId: string): string =>
   `this box has no token for ${nodeId} yet: mint a bootstrap token for that node and pass it with --bootstrap-token-file`
 
 /**
- * Before anything is installed: whether there is a token where one is needed, the controller is there, and it would take the
- * token, which is only looked at. @throws JoinRefused when it would not, UserError; the signal's reason when aborted
+ * Before anything is installed: checks that there is a token if one is needed, that the controller answers, and that it
+ * would accept the token, without using it up. @throws JoinRefused when it would not, UserError; the signal's reason when
+ * aborted
  */
 export async function checkJoining(options: AgentSetup, signal: AbortSignal): Promise<void> {
   const { allowInsecure, bootstrapToken: token, controllerCa: ca, controllerUrl: url, nodeId } = options
@@ -56,13 +60,13 @@ export async function checkJoining(options: AgentSetup, signal: AbortSignal): Pr
   })
   if (!good)
     throw new JoinRefused(
-      `the node could not join: the controller refused the bootstrap token. It is expired, already used, or made for another node than ${nodeId}: mint a new one`,
+      `the node could not join: the controller refused the bootstrap token. It has expired, was already used, or is for another node than ${nodeId}: mint a new one`,
     )
 }
 
 /**
- * A box that has joined stays joined, and needs no token; a new token counts where the controller refuses the old
- * credential. The token is spent by one request; everything that can fail is tried before it.
+ * A box that has joined needs no token; a new one is used only where the controller refuses the old credential. Using it
+ * takes one request; everything else that can fail is tried before.
  */
 export function joinStep({ bootstrapToken, nodeId, rejoin }: AgentSetup): Step {
   return {
@@ -84,7 +88,7 @@ export function joinStep({ bootstrapToken, nodeId, rejoin }: AgentSetup): Step {
         bootstrapToken,
       )
       if (joined.code !== 0) throw new JoinRefused(`the node could not join: ${lastWords(joined)}`)
-      // The controller has ended the credentials this node had: put back, they would cut it off.
+      // The controller has revoked the node's old credentials: restoring them would cut it off.
       if (before) journal.settle(PLACES.agentKeys, PLACES.agentSettings, PLACES.controllerCa)
     },
   }

@@ -1,4 +1,4 @@
-// What a run changes on the box, on disk before it is changed: whoever comes after a power cut can go on, or take it back.
+// What a run changes on the box, written to disk before the change: after a power cut the run can be continued or undone.
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { replaceFile } from '../host/files.ts'
@@ -9,38 +9,38 @@ type Kept =
   | { kind: 'link'; target: string }
   | { kind: 'nothing' }
 
-/** What there was before a change; enough to bring it back without knowing who changed it, or why. */
+/** The state before a change; enough to restore it. */
 export type Change =
-  /** Made or replaced; where nothing was, whatever stands there goes again, with all that is in it. */
+  /** Created or replaced; where nothing was, undo removes it with all its contents. */
   | { kind: 'path'; path: string; was: Kept }
   | { kind: 'user'; name: string }
   | { kind: 'group'; name: string }
-  /** A service as it was; `restart`: it ran, and has to be started anew once its files are back. */
+  /** A service as it was; `restart`: it ran, and has to be restarted once its files are restored. */
   | { active: boolean; enabled: boolean; kind: 'unit'; restart: boolean; unit: string }
-  /** Every package that was there; those that came since go again. */
+  /** Every package that was installed; undo removes those added since. */
   | { before: string[]; kind: 'packages' }
 
 interface Content {
   changes: Change[]
-  /** The run was over and took its changes back: from there on there is only one way. */
+  /** The run is being undone: it can no longer be continued. */
   undoing: boolean
 }
 
 export const stands = (file: string): boolean => fs.lstatSync(file, { throwIfNoEntry: false }) !== undefined
 
-/** Replaces a link in one step: whoever follows it finds the old or the new. */
+/** Replaces a link atomically. */
 export function link(target: string, file: string): void {
   fs.rmSync(`${file}.new`, { force: true })
   fs.symlinkSync(target, `${file}.new`)
   fs.renameSync(`${file}.new`, file)
 }
 
-/** One per box. Its directory exists only while a setup is under way, or was cut off. */
+/** One per box. Its directory exists only while a setup runs, or after one was interrupted. */
 export class Journal {
   readonly #dir: string
   #content: Content
 
-  /** Reads what an earlier run left, if it was cut off. */
+  /** Reads what an interrupted run left. */
   constructor(dir: string) {
     this.#dir = dir
     const file = path.join(dir, 'journal')
@@ -56,18 +56,18 @@ export class Journal {
     return this.#content.undoing
   }
 
-  /** Durable when it returns: the change may begin. The first word about a thing counts, it knows how it was. */
+  /** Durable when it returns: the change may begin. The first record of a thing is kept, for it has the original state. */
   record(change: Change): void {
     const known = this.changes.some((other) => identity(other) === identity(change))
     if (!known) this.#save({ ...this.#content, changes: [...this.changes, change] })
   }
 
-  /** Before a file or link is made, replaced or removed. */
+  /** Call it before a file or link is created, replaced or removed. */
   keep(file: string): void {
     this.record({ kind: 'path', path: file, was: kept(file) })
   }
 
-  /** Before a directory is made, with what is missing above it; one that exists needs no word. */
+  /** Call it before a directory is created, together with missing parents. */
   keepDirectory(dir: string): void {
     if (stands(dir)) return
     let top = dir
@@ -75,13 +75,13 @@ export class Journal {
     this.keep(top)
   }
 
-  /** These files stay as they are now, whatever becomes of the rest. */
+  /** Undo will leave these files as they are now. */
   settle(...files: string[]): void {
     const changes = this.changes.filter((change) => change.kind !== 'path' || !files.includes(change.path))
     if (changes.length < this.changes.length) this.#save({ ...this.#content, changes })
   }
 
-  /** Path for a file that is only needed while the setup runs; something was recorded before. */
+  /** Path for a file needed only while the setup runs. Something must have been recorded before. */
   draft(name: string): string {
     return path.join(this.#dir, `${name}.draft`)
   }
@@ -90,7 +90,7 @@ export class Journal {
     if (this.changes.length > 0) this.#save({ ...this.#content, undoing: true })
   }
 
-  /** The run is over, one way or the other: there is nothing to take back any more. */
+  /** The run is over: nothing is left to undo. */
   close(): void {
     fs.rmSync(this.#dir, { force: true, recursive: true })
     this.#content = { changes: [], undoing: false }
@@ -117,11 +117,11 @@ function kept(file: string): Kept {
   return { content: fs.readFileSync(file, 'base64'), gid, kind: 'file', mode: mode & 0o7777, uid }
 }
 
-/** One thing a box needs. Steps are looked at in order, and the second run finds all of them done. */
+/** One thing a box needs. A second run finds all steps done. */
 export interface Step {
   /** As in "<name>: done". */
   name: string
-  /** Tells the journal before it changes anything. */
+  /** Records each change in the journal before making it. */
   apply(journal: Journal): Promise<void> | void
   done(): Promise<boolean> | boolean
 }

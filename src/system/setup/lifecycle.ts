@@ -1,4 +1,4 @@
-// The box that acts on recorders over SSH. Two secrets tie it to its controller; both sides keep them in files of one name.
+// Sets up the runner that acts on recorders over SSH. It shares two secrets with its controller, in files of the same name.
 
 import * as path from 'node:path'
 import { UserError } from '../../kernel/fail.ts'
@@ -16,22 +16,22 @@ import { authorityStep, type Settings, settingsStep } from './settings.ts'
 
 const TOKEN_BYTES = 32
 
-/** What a controller shows the runner, and what the runner shows the controller: the same names on both boxes. */
+/** The controller's token for the runner, and the runner's for the controller. */
 export const RUNNER_SECRETS = ['SVC_ANSIBLE_RUNNER_TOKEN', 'SVC_RUNNER_TOKEN'] as const
 type RunnerSecret = (typeof RUNNER_SECRETS)[number]
 
 const MEANING: Record<RunnerSecret, string> = {
-  SVC_ANSIBLE_RUNNER_TOKEN: 'the token that the runner asks its controller for',
-  SVC_RUNNER_TOKEN: 'the token that the controller asks its runner for',
+  SVC_ANSIBLE_RUNNER_TOKEN: 'the token the controller sends to its runner',
+  SVC_RUNNER_TOKEN: 'the token the runner sends to its controller',
 }
 
-/** In the settings, by itself or as the name of a file: that is the operator's own way. */
+/** Set by the operator, as a value or as the name of a file. */
 const isSet = (setting: RunnerSecret): boolean => {
   const settings = readEnvFile(PLACES.lifecycleSettings)
   return (settings[setting] ?? settings[`${setting}_FILE`]) !== undefined
 }
 
-/** What is given counts; otherwise what is there; otherwise one is made. */
+/** The given secret, else the existing one, else a new one. */
 const secretStep = (setting: RunnerSecret, given: string | undefined): Step =>
   credentialStep({
     done: () => (given === undefined ? isSet(setting) || !!credentialIn(setting) : credentialIn(setting) === given),
@@ -40,7 +40,7 @@ const secretStep = (setting: RunnerSecret, given: string | undefined): Step =>
     value: () => given ?? madeSecret(TOKEN_BYTES),
   })
 
-/** A secret of the settings would count for more than the one that was given. */
+/** Removes secrets from the settings that would override the given ones. */
 function wantedSettings(options: LifecycleSetup): Settings {
   const own = RUNNER_SECRETS.filter((setting) => givenSecret(options, setting) !== undefined)
   return {
@@ -55,7 +55,7 @@ const givenSecret = (options: LifecycleSetup, setting: RunnerSecret): string | u
   setting === 'SVC_RUNNER_TOKEN' ? options.controllerToken : options.runnerToken
 
 /**
- * Makes this box the one that acts on recorders over SSH. Without its secrets it makes them; the controller needs the same.
+ * Makes this box a lifecycle runner. Secrets that are not given are generated; the controller needs the same ones.
  * @throws UserError; the box is then as it was before
  */
 export async function setupLifecycle(options: LifecycleSetup, parts: SetupParts): Promise<SetupDone> {

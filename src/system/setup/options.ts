@@ -1,30 +1,30 @@
-// What the setup of a box is asked for, and what whoever asks gives it. The stick and maintenance speak this too.
+// Options of a setup, from the command line, a setup stick or maintenance.
 
 import { UserError } from '../../kernel/fail.ts'
 
-/** The controller did not take the box in, as far as this box knows. */
+/** As far as this box knows, the controller did not let it join. */
 export class JoinRefused extends UserError {}
 
 /** Where the node belongs; texts are checked as the agent's own settings are. */
 export interface AgentSetup {
   alias?: string
-  /** Accept plain http and certificates nobody vouches for. */
+  /** Accept plain http and untrusted certificates. */
   allowInsecure: boolean
-  /** Trades the single-use token for the node's own; absent: the box keeps the token it has. */
+  /** Single-use, exchanged for the node's own token; absent: the box keeps the token it has. */
   bootstrapToken?: string
   /** PEM text of the controller's certificate authority. */
   controllerCa?: string
   controllerUrl: string
   nodeId: string
-  /** Whether missing packages are installed; otherwise they are only told. */
+  /** Whether missing packages are installed; otherwise they are only listed. */
   packages: boolean
-  /** Whether the bootstrap token is traded although the node's own is still good: it must not stay behind unspent. */
+  /** Use the bootstrap token even if the node's own is still valid, so that it is not left behind unused. */
   rejoin?: boolean
-  /** Whether a box that is another node already becomes this one. */
+  /** Whether a box that is already another node becomes this one. */
   replace?: boolean
   room?: string
   site?: string
-  /** Whether the service is enabled, started and waited for. */
+  /** Whether to enable and start the service, and wait for it. */
   start: boolean
 }
 
@@ -35,7 +35,7 @@ export interface ControllerSetup {
   lifecycle?: boolean
   packages: boolean
   port?: number
-  /** How people and recorders reach it: https://recorder.example */
+  /** For people and recorders, for example https://recorder.example */
   publicUrl?: string
   start: boolean
   tlsCert?: string
@@ -43,41 +43,41 @@ export interface ControllerSetup {
 }
 
 export interface LifecycleSetup {
-  /** Accept plain http and certificates nobody vouches for. */
+  /** Accept plain http and untrusted certificates. */
   allowInsecure?: boolean
   /** PEM text of the controller's certificate authority. */
   controllerCa?: string
-  /** What the runner shows the controller; made when there is none. */
+  /** The runner's token for the controller; generated when there is none. */
   controllerToken?: string
   controllerUrl?: string
-  /** What whoever asks for a run shows the runner; made when there is none. */
+  /** The controller's token for the runner; generated when there is none. */
   runnerToken?: string
   packages: boolean
   start: boolean
 }
 
 export interface Removal {
-  /** Also settings, keys, state, recordings and users: nothing is left, and takes nobody else has are lost. */
+  /** Also removes settings, keys, state, users and recordings, even those that exist nowhere else. */
   purge: boolean
-  /** What the box is no more; default: everything it is. */
+  /** Default: all of them. */
   roles?: readonly Role[]
 }
 
-/** What a box can be; one box may be all of them. */
+/** One box may have all of them. */
 export type Role = 'agent' | 'controller' | 'lifecycle'
 
 export interface SetupParts {
-  /** The program to install. Default: the one that runs. */
+  /** The program to install. Default: the running one. */
   executable?: string
   /** One line for the person at the terminal or the journal; no secrets. */
   say: (line: string) => void
-  /** Aborted: what this run did is undone, in reverse order. */
+  /** When aborted, what this run did is undone. */
   signal: AbortSignal
 }
 
-/** What a run changed, by the names of its steps; empty when everything was as it should be. */
+/** Names of the steps that changed something. */
 export interface SetupDone {
   changed: string[]
-  /** What the box still lacks, in sentences. */
+  /** What is still missing, in sentences. */
   warnings?: string[]
 }

@@ -1,4 +1,4 @@
-// Programs of the system that Roomtone works with: what is missing is installed where apt is, and listed elsewhere.
+// Debian packages Roomtone needs: installed with apt, or listed where there is no apt.
 
 import * as fs from 'node:fs'
 import { UserError } from '../../kernel/fail.ts'
@@ -41,10 +41,10 @@ const missingPackages = (roles: readonly Role[]): string[] =>
 
 const OWN = 'roomtone'
 const PACKAGES_MS = 30 * 60_000
-/** A fresh box renews its packages by itself: that is waited for. */
+/** A new box may be updating itself: wait for its lock. */
 const APT = ['-q', '-y', '-o', 'DPkg::Lock::Timeout=600']
 
-/** Names of every package dpkg knows as installed; empty where there is no dpkg. */
+/** Empty without dpkg. */
 export async function installedPackages(): Promise<string[]> {
   if (!installed('dpkg-query')) return []
   // biome-ignore lint/suspicious/noTemplateCurlyInString: dpkg's own placeholders
@@ -57,14 +57,16 @@ export async function removePackages(names: string[]): Promise<void> {
   if (names.length > 0) await tool('apt-get', [...APT, 'purge', ...names], { timeoutMs: PACKAGES_MS })
 }
 
-/** The Debian package that brought Roomtone. Its scripts stop what runs. @returns what went, for people @throws UserError */
+/**
+ * Removes Roomtone's own Debian package, whose scripts stop the services. @returns what was removed @throws UserError
+ */
 export async function removeOwnPackage(purge: boolean): Promise<string> {
   if (installed('apt-get')) await tool('apt-get', [...APT, purge ? 'purge' : 'remove', OWN], { timeoutMs: PACKAGES_MS })
   else await tool('dpkg', [purge ? '--purge' : '--remove', OWN], { timeoutMs: PACKAGES_MS })
   return `the package ${OWN}`
 }
 
-/** Not ended by a signal: a package manager that is killed leaves a box half done. The run stops after it. */
+/** Ignores the signal: killing a package manager leaves the box broken. The run stops afterwards. */
 async function install(names: string[]): Promise<void> {
   const apt = (...args: string[]) => run('apt-get', [...APT, ...args], { env: toolEnv(), timeoutMs: PACKAGES_MS })
   const update = await apt('update')
@@ -72,16 +74,16 @@ async function install(names: string[]): Promise<void> {
   if (result.code === 0) return
   throw new UserError(
     `apt-get could not install ${names.join(', ')}: ${lastWords(result)}. ` +
-      `${update.code === 0 ? '' : 'Its package lists could not be renewed either: is there a way to a mirror? '}` +
-      'Install them by hand and run this again, or pass --no-packages to go on without them',
+      `${update.code === 0 ? '' : 'Its package lists could not be updated either: check the connection to the mirror. '}` +
+      'Install them by hand and run this again, or pass --no-packages to continue without them',
   )
 }
 
-/** Missing packages are installed by apt; without apt, or when asked not to, they are told and left to the person. */
+/** Installs missing packages with apt. @throws UserError without apt */
 export function packagesStep(roles: readonly Role[], wanted: boolean, { say }: SetupParts): Step {
   const tell = (missing: string[]) => {
     const lost = new Set(NEEDS.filter((need) => missing.includes(need.package)).map((need) => need.for))
-    say(`Not installed: ${missing.join(', ')}. Without them these do not work: ${[...lost].join(', ')}.`)
+    say(`Not installed: ${missing.join(', ')}. Unavailable without them: ${[...lost].join(', ')}.`)
   }
   return {
     name: 'packages',
@@ -101,7 +103,7 @@ export function packagesStep(roles: readonly Role[], wanted: boolean, { say }: S
       const still = missingPackages(roles)
       if (still.length > 0)
         throw new UserError(
-          `the programs of ${still.join(', ')} are not there although apt-get has these packages: repair them with "apt-get install --reinstall ${still.join(' ')}", or pass --no-packages`,
+          `apt-get reports ${still.join(', ')} as installed, but their programs are missing: repair them with "apt-get install --reinstall ${still.join(' ')}", or pass --no-packages`,
         )
     },
   }

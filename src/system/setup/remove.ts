@@ -1,4 +1,4 @@
-// Takes Roomtone off the box again. Audio that exists nowhere else stays until somebody says otherwise.
+// Removes Roomtone from the box. Audio that exists nowhere else is kept unless it is purged.
 
 import * as fs from 'node:fs'
 import * as path from 'node:path'
@@ -52,7 +52,7 @@ const TRACES: Record<Role, Trace> = {
 }
 export const ROLES = Object.keys(TRACES) as Role[]
 
-/** What all roles share, program last: until then the same command can be run again. */
+/** Shared by all roles. The program goes last, so that the command can be run again after an interruption. */
 const SHARED = {
   programs: [PLACES.command, PLACES.programs],
   purged: [PLACES.settings, path.dirname(PLACES.agentHome), JOURNAL_DIR],
@@ -60,21 +60,21 @@ const SHARED = {
 
 const ofPackage = (): boolean => ROLES.some((role) => packaged(UNITS[role]))
 
-/** A package brings the units of all roles: there one counts that somebody set up. */
+/** A package installs the units of all roles: only an active or enabled one is in use. */
 async function inUse(role: Role): Promise<boolean> {
   if (!ofPackage()) return known(UNITS[role])
   const { active, enabled } = await unitState(UNITS[role])
   return active || enabled
 }
 
-/** Whether nothing is left to do for this box when it is none of these any more. */
+/** Whether these are all roles the box has. */
 async function isAll(roles: readonly Role[]): Promise<boolean> {
   const others = await Promise.all(ROLES.filter((role) => !roles.includes(role)).map(inUse))
   return !others.includes(true)
 }
 
 /**
- * Undelivered takes go with the recorder, and with a purge of the last other role; only a purge of the recorder itself means that.
+ * Removing the recorder, or purging the last other role, deletes undelivered takes; only purging the recorder itself may.
  * @throws UserError while there are any
  */
 function refuseToLoseTakes(roles: readonly Role[], purge: boolean, all: boolean): void {
@@ -85,7 +85,7 @@ function refuseToLoseTakes(roles: readonly Role[], purge: boolean, all: boolean)
   if (running > 0) throw new UserError('this box is recording: wait until the recording has ended')
   if (undelivered > 0)
     throw new UserError(
-      `this box holds ${undelivered} take(s) that the controller does not have: let the agent deliver them first, or lose them with --purge`,
+      `this box holds ${undelivered} take(s) that the controller does not have: let the agent upload them first, or discard them with --purge`,
     )
 }
 
@@ -111,7 +111,7 @@ async function removeAccount(name: string): Promise<string[]> {
   return there ? [`user ${name}`] : []
 }
 
-/** The directory of credentials is everybody's: it goes only when nothing is in it. */
+/** The credentials directory is shared with other services. */
 function removeIfEmpty(dir: string): void {
   if (stands(dir) && fs.readdirSync(dir).length === 0) fs.rmdirSync(dir)
 }
@@ -119,7 +119,7 @@ function removeIfEmpty(dir: string): void {
 async function removeRole({ files, purged, units, user }: Trace, purge: boolean): Promise<string[]> {
   const changed = await stopUnits(units)
   const packages = ofPackage()
-  // Units of an installer hide those of a package that came later; its other files the package has replaced.
+  // Units of an earlier installer hide those of the package; its other files were replaced by the package.
   changed.push(...removePaths([...units.map((unit) => path.join(PLACES.units, unit)), ...(packages ? [] : files)]))
   if (!purge) return changed
   changed.push(...removePaths(purged))
@@ -128,9 +128,9 @@ async function removeRole({ files, purged, units, user }: Trace, purge: boolean)
 }
 
 /**
- * Stops and removes services, program and sudo rule; with `purge` also settings, keys, state, recordings and users. What
- * other roles of the box need stays, and so do packages of the system; our own goes by the package manager. Can be run again
- * after it was cut off. @throws UserError where a take would be lost
+ * Stops and removes services, program and sudo rule; with `purge` also settings, keys, state, recordings and users. Keeps
+ * what other roles of the box need, and system packages. Can be run again after an interruption.
+ * @throws UserError where a take would be lost
  */
 export const removeAll = ({ purge, roles = ROLES }: Removal, parts: SetupParts): Promise<SetupDone> =>
   exclusively(async () => {
@@ -145,7 +145,7 @@ export const removeAll = ({ purge, roles = ROLES }: Removal, parts: SetupParts):
     return { changed }
   })
 
-/** What is left when the last role goes: sysusers.d makes all users on every box, and two roles may share a secret. */
+/** With the last role. sysusers.d creates all users on every box, and two roles may share a secret. */
 async function removeShared(purge: boolean): Promise<string[]> {
   const changed: string[] = []
   if (purge) {

@@ -1,4 +1,4 @@
-// Services: started with the box, and seen at work before the setup says so.
+// Services: enabled, started, and seen working.
 
 import * as fs from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -13,42 +13,42 @@ import { resetFailed, systemctl, tool, unitState } from './system.ts'
 
 const ONLINE_MS = 90_000
 const LOOK_MS = 250
-/** A new version may have a large database to bring up to date first. */
+/** A new version may first have to migrate a large database. */
 const START_MS = 16 * 60_000
 
-/** Process number of a service; 0 when it does not run. */
+/** Process ID of a service; 0 when it does not run. */
 export const mainPid = async (unit: string): Promise<number> =>
   Number((await systemctl('show', '--property=MainPID', '--value', unit)).trim())
 
-/** When the service was started, Unix ms by the clock of now: systemd tells it by the clock that nobody sets. */
+/** Start time of the service, Unix ms. systemd gives it on the monotonic clock. */
 async function startedAt(unit: string): Promise<number> {
   const property = ['--property=ExecMainStartTimestampMonotonic', '--value']
   const sinceBootUs = Number((await systemctl('show', ...property, unit)).trim())
   return systemClock.now() - (Number(process.hrtime.bigint() / 1000n) - sinceBootUs) / 1000
 }
 
-/** Whether the service was started with another program than the one in use, or before what it reads was written. */
+/** Whether the service runs another program than the one installed, or was started before a file it reads changed. */
 async function outdated(unit: string, reads: readonly string[]): Promise<boolean> {
   const pid = await mainPid(unit)
   if (pid === 0) return false
-  // A program that was replaced under its name reads as "... (deleted)".
+  // The link of a replaced program ends in " (deleted)".
   if (fs.readlinkSync(`/proc/${pid}/exe`) !== fs.realpathSync(PLACES.executable)) return true
   const since = await startedAt(unit)
   return reads.some((file) => (fs.statSync(file, { throwIfNoEntry: false })?.mtimeMs ?? 0) > since)
 }
 
 interface ServiceStepParts {
-  /** Whether it may not be stopped now. */
+  /** Whether it must not be stopped now. */
   busy: () => boolean
-  /** Has it begin nothing new, until the function is called that this resolves with. */
+  /** Makes it start nothing new until the returned function is called. */
   hold?: () => Promise<() => void>
-  /** Has it take over later what it could not now. */
+  /** Makes it apply the changes later. */
   later: () => Promise<void>
   parts: SetupParts
   /** What it reads at its start. */
   reads: readonly string[]
   unit: string
-  /** Resolves when it does its work; throws UserError when it does not. */
+  /** Resolves once it works; throws UserError when it does not. */
   working: (signal: AbortSignal) => Promise<void>
 }
 
@@ -63,14 +63,14 @@ async function started(verb: 'start' | 'restart', unit: string, signal: AbortSig
   }
 }
 
-/** Enables and starts a service; one that runs is started anew only where that changes something and costs no take. */
+/** Enables and starts a service; a running one is restarted only if that changes something and costs no take. */
 export function serviceStep({ busy, hold, later, parts, reads, unit, working }: ServiceStepParts): Step {
   const begin = async (journal: Journal) => {
     const before = await unitState(unit)
     if (before.active && busy()) return await later()
     const releaseAgent = before.active ? await hold?.() : undefined
     try {
-      // What began until it was held.
+      // A take may have started before the hold.
       if (before.active && busy()) return await later()
       journal.record({ kind: 'unit', unit, ...before, restart: before.active })
       await systemctl('enable', '--quiet', unit)
@@ -90,7 +90,7 @@ export function serviceStep({ busy, hold, later, parts, reads, unit, working }: 
   }
 }
 
-/** Units that something else starts: a device, the power. */
+/** Units started by something else: a device, the boot. */
 export const enabledStep = (name: string, units: readonly string[]): Step => ({
   name,
   async done() {
@@ -103,7 +103,7 @@ export const enabledStep = (name: string, units: readonly string[]): Step => ({
   },
 })
 
-/** Waits until the controller hears this box's agent. @throws UserError after a minute and a half. */
+/** Waits until this box's agent is online. @throws UserError after 90 s */
 export async function untilOnline(signal: AbortSignal): Promise<void> {
   const pid = await mainPid(UNITS.agent)
   for (const end = performance.now() + ONLINE_MS; performance.now() < end; ) {
@@ -113,13 +113,13 @@ export async function untilOnline(signal: AbortSignal): Promise<void> {
   }
   const words = await tool('journalctl', ['-u', UNITS.agent, '-n', '3', '-o', 'cat', '--no-pager'])
   throw new UserError(
-    `the agent runs, but its controller did not hear it within ${ONLINE_MS / 1000} s. Its last words: ${words.trim().slice(-800)}`,
+    `the agent runs, but was not online within ${ONLINE_MS / 1000} s. Its last log lines: ${words.trim().slice(-800)}`,
   )
 }
 
 export const agentBusy = (): boolean => heldTakes().running > 0
 
-/** Started once, it starts the agent anew as soon as no take runs. */
+/** Starts the unit that restarts the agent as soon as no take runs. */
 export async function refreshLater({ say }: SetupParts): Promise<void> {
   await systemctl('start', '--no-block', UNITS.agentRefresh)
   say('This box is recording: the agent applies the changes when no take is running.')

@@ -1,4 +1,4 @@
-// Settings of the services: edited in place, so that what an operator wrote stays.
+// Settings files of the services, edited in place to keep what an operator wrote.
 import * as fs from 'node:fs'
 import { readEnvFile, writeEnvFile } from '../host/envfile.ts'
 import { replaceFile } from '../host/files.ts'
@@ -14,7 +14,10 @@ export type Settings = Record<string, string | undefined>
 const ROOT = 0
 const SETTINGS_MODE = 0o640
 
-/** `wanted` is asked when it is needed; `undefined` as a value: the setting goes. The file is root's, and `group` may read it: it may hold a token. */
+/**
+ * `wanted` is called when the step runs; a value of `undefined` removes the setting. The file belongs to root and is
+ * readable by the group of `user`: it may hold a token.
+ */
 export function settingsStep(file: string, user: string, wanted: () => Settings): Step {
   const now = () => readEnvFile(file)
   return {
@@ -30,7 +33,7 @@ export function settingsStep(file: string, user: string, wanted: () => Settings)
   }
 }
 
-/** The certificate authority of the controller, readable by everybody as every certificate is. */
+/** The controller's certificate authority, readable by everybody. */
 export function authorityStep(pem: string, file: string = PLACES.controllerCa): Step {
   return {
     name: `the certificate authority in ${file}`,
@@ -43,8 +46,8 @@ export function authorityStep(pem: string, file: string = PLACES.controllerCa): 
 }
 
 /**
- * What the agent has to know to reach its controller. A token of another node or controller is worth nothing here, and is
- * taken out; `before`: the settings as they are.
+ * What the agent needs to reach its controller. The token of another node or controller is removed. `before`: the current
+ * settings.
  */
 export function agentSettings(options: AgentSetup, before: Settings): Settings {
   const url = before.SVC_CONTROLLER_URL && normalUrl(before.SVC_CONTROLLER_URL)
@@ -59,7 +62,7 @@ export function agentSettings(options: AgentSetup, before: Settings): Settings {
     SVC_CONTROLLER_URL: options.controllerUrl,
     SVC_NODE_ID: options.nodeId,
     ...Object.fromEntries(given.filter(([, value]) => value !== undefined)),
-    // The authority of another controller vouches for nobody here, and shuts out those who would.
+    // The authority of another controller would make the agent refuse this one.
     ...(options.controllerCa || moved
       ? { SVC_CONTROLLER_CA_CERT_PATH: options.controllerCa ? PLACES.controllerCa : undefined }
       : {}),
@@ -68,7 +71,7 @@ export function agentSettings(options: AgentSetup, before: Settings): Settings {
   }
 }
 
-/** Looks at the settings when its turn comes: what an earlier run left half undone is taken back before. */
+/** Reads the settings only when it runs: an interrupted run is undone before. */
 export const agentSettingsStep = (options: AgentSetup): Step => {
   const file = PLACES.agentSettings
   return settingsStep(file, USERS.agent, () => agentSettings(options, readEnvFile(file)))

@@ -1,4 +1,4 @@
-// roomtone setup: what the installer scripts call, once the program is on the box.
+// roomtone setup: called by the installer scripts once the program is on the box.
 
 import * as fs from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -21,33 +21,33 @@ const HELP = `usage: roomtone setup agent --controller-url URL --node-id ID [--b
        roomtone setup stick
        roomtone setup remove [agent|controller|lifecycle] [--purge]
 
-Makes this box what it is to be: packages, users, directories, this program, systemd units, settings; starts the service
-and waits until it works. "stick" prepares it only: a setup stick does the rest. A second run changes nothing; one that
-fails leaves the box as it was before. Needs root.
+Sets up this box: packages, users, directories, this program, systemd units and settings; then starts the service and
+waits until it works. "stick" only prepares the box for a setup stick. A second run changes nothing; a run that fails
+leaves the box as it was before. Needs root.
 
 agent:
   --controller-url URL         address of the controller
   --node-id ID                 the node, as enrolled on the controller
-  --bootstrap-token-file FILE  single-use token, - = standard input; not needed on a box that has joined
-  --node-alias, --site, --room TEXT   how people call it and where it is
+  --bootstrap-token-file FILE  single-use token, - = standard input; not needed on a box that has already joined
+  --node-alias, --site, --room TEXT   its name for people, and where it is
   --controller-ca FILE         certificate authority of the controller, PEM
-  --allow-insecure             accept plain http and certificates nobody vouches for (development only)
-  --replace                    make a box that is another node this one
+  --allow-insecure             accept plain http and untrusted certificates (development only)
+  --replace                    turn a box that is another node into this one
 controller:
-  --with-lifecycle             it acts on its nodes over SSH itself: a site of one box needs no runner
+  --with-lifecycle             the controller acts on its nodes over SSH itself: no separate runner is needed
 lifecycle:
   --controller-url URL         address of the controller, which keeps the keys
   --controller-ca FILE, --allow-insecure   as above
-  --controller-token-file FILE what the runner shows the controller, - = standard input (default: made, and told where)
-  --runner-token-file FILE     what the controller shows the runner (default: made, and told where)
+  --controller-token-file FILE the runner's token for the controller, - = standard input (default: generated; its file is printed)
+  --runner-token-file FILE     the controller's token for the runner (default: generated; its file is printed)
 all:
-  --no-packages                do not install packages of the system; what is missing is told
+  --no-packages                do not install Debian packages; only list missing ones
   --no-start                   leave the service stopped and not enabled
 remove:
-  --purge                      also settings, keys, recordings and users: nothing is left
+  --purge                      also remove settings, keys, users and all recordings
 `
 
-/** As a shell tells of SIGINT. */
+/** As a shell reports SIGINT. */
 const STOPPED = 130
 
 const value = { type: 'string' } as const
@@ -79,7 +79,7 @@ const OPTIONS = {
 const parse = (args: string[]) => parseArgs({ args, options: OPTIONS, allowPositionals: true })
 type Flags = ReturnType<typeof parse>['values']
 
-/** From a file or the standard input; never an argument, which every user of the box could see. */
+/** From a file or standard input; never an argument, which every user of the box could see. */
 function tokenOf(
   flags: Flags,
   flag: 'bootstrap-token-file' | 'controller-token-file' | 'runner-token-file',
@@ -138,7 +138,7 @@ async function controller(flags: Flags, parts: SetupParts): Promise<SetupDone> {
 async function lifecycle(flags: Flags, parts: SetupParts): Promise<SetupDone> {
   const ca = flags['controller-ca']
   if (flags['controller-token-file'] === '-' && flags['runner-token-file'] === '-')
-    throw misuse('standard input can hold only one token: give the other one in a file')
+    throw misuse('standard input can hold only one token: pass the other one as a file')
   const optional = {
     controllerCa: ca === undefined ? undefined : readNamedFile('--controller-ca', ca),
     controllerToken: tokenOf(flags, 'controller-token-file'),
@@ -158,12 +158,12 @@ async function lifecycle(flags: Flags, parts: SetupParts): Promise<SetupDone> {
   return done
 }
 
-/** The other side needs the same, and its services look for them under the same names. */
+/** The controller looks for them under the same names. */
 function tellSecrets({ say }: SetupParts): void {
   const files = RUNNER_SECRETS.map(credentialFile).filter((file) => fs.existsSync(file))
   if (files.length === 0) return
-  say(`The controller needs the same ${files.join(' and ')} (root's, mode 0600), and this runner's address as`)
-  say('SVC_ANSIBLE_RUNNER_URL in its settings; then restart it.')
+  say(`The controller needs the same ${files.join(' and ')} (owner root, mode 0600), and this runner's address as`)
+  say('SVC_ANSIBLE_RUNNER_URL in its settings. Then restart it.')
 }
 
 function remove(flags: Flags, parts: SetupParts, [role]: string[]): Promise<SetupDone> {
@@ -188,12 +188,12 @@ const ending = (verb: string, { changed }: SetupDone): string => {
 function prerequisites(verb: string): void {
   if (process.getuid?.() !== 0) throw new UserError('only root can do this: run it with sudo')
   if (!fs.existsSync('/run/systemd/system'))
-    throw new UserError('this box does not run systemd, which is needed to start and watch the services')
+    throw new UserError('this box does not run systemd, which Roomtone needs to run its services')
   if (!inExecutable && verb !== 'remove')
-    throw new UserError('setup runs from the executable only: npm run build, then dist/roomtone setup')
+    throw new UserError('setup needs the executable: npm run build, then dist/roomtone setup')
 }
 
-/** Aborted by the first signal; a second one is heard no more while changes are taken back. */
+/** Aborted by the first signal; later ones are ignored while changes are undone. */
 function stopping(): { forget(): void; signal: AbortSignal } {
   const aborting = new AbortController()
   const heard = () => aborting.abort(new UserError('stopped by a signal'))

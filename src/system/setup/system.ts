@@ -1,4 +1,4 @@
-// The box as its own programs tell and change it. Whatever fails says which program said what.
+// Runs the programs of the system; a failure quotes the program and its output.
 
 import * as fs from 'node:fs'
 import * as path from 'node:path'
@@ -7,11 +7,11 @@ import { type RunOptions, type RunResult, run } from '../host/run.ts'
 import { toolEnv } from './config.ts'
 
 const MINUTE_MS = 60_000
-/** The last lines a program said, for the person who has to understand it. */
+/** The last lines of a program's output, for an error message. */
 export const lastWords = ({ stderr, stdout }: Pick<RunResult, 'stderr' | 'stdout'>): string =>
-  (stderr.trim() || stdout.trim()).split('\n').slice(-3).join(' ').slice(-600) || 'it said nothing'
+  (stderr.trim() || stdout.trim()).split('\n').slice(-3).join(' ').slice(-600) || 'no output'
 
-/** Runs a program that has to succeed. @throws UserError with its words; NotStarted when it is not there. */
+/** Runs a program that has to succeed; returns its output. @throws UserError quoting it; NotStarted when it is missing */
 export async function tool(command: string, args: readonly string[], options: RunOptions = {}): Promise<string> {
   const result = await run(command, args, {
     timeoutMs: 5 * MINUTE_MS,
@@ -28,14 +28,14 @@ export const userExists = (name: string): Promise<boolean> => answers('getent', 
 export const groupExists = (name: string): Promise<boolean> => answers('getent', ['group', name])
 
 const SYSTEM_UNITS = ['/usr/lib/systemd/system', '/lib/systemd/system']
-/** Whether the Debian package brought this unit: then it is the package's to keep. */
+/** Whether this unit belongs to the Debian package. */
 export const packaged = (unit: string): boolean => SYSTEM_UNITS.some((dir) => fs.existsSync(path.join(dir, unit)))
-/** Whether systemd could find this unit at all. */
+/** Whether the unit file exists. */
 export const known = (unit: string): boolean => packaged(unit) || fs.existsSync(path.join('/etc/systemd/system', unit))
 
 export const systemctl = (...args: string[]): Promise<string> => tool('systemctl', args, { timeoutMs: 3 * MINUTE_MS })
 
-/** A service that failed often may be started again. One that systemd does not hold has failed nowhere. */
+/** Lifts the start limit of a service that failed often. Fails harmlessly for one that systemd has not loaded. */
 export const resetFailed = async (unit: string): Promise<void> => void (await run('systemctl', ['reset-failed', unit]))
 
 interface UnitState {
@@ -43,12 +43,12 @@ interface UnitState {
   enabled: boolean
 }
 
-/** How a service stands; what systemd does not know is neither active nor enabled. */
+/** A unit systemd does not know is neither active nor enabled. */
 export async function unitState(unit: string): Promise<UnitState> {
   const state = async (verb: string) => (await run('systemctl', [verb, '--quiet', unit])).code === 0
   return { active: await state('is-active'), enabled: await state('is-enabled') }
 }
 
 const DIRS = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin']
-/** Whether a program can be found where the system keeps them. */
+/** Whether a program is in one of the system's directories. */
 export const installed = (program: string): boolean => DIRS.some((dir) => fs.existsSync(path.join(dir, program)))

@@ -1,4 +1,4 @@
-// Takes changes back, newest first. Each of them may have been begun only, or taken back already.
+// Undoes changes, newest first. Each may be incomplete, or undone already.
 import * as fs from 'node:fs'
 import { faultWords } from '../../kernel/words.ts'
 import { replaceFile } from '../host/files.ts'
@@ -11,16 +11,16 @@ import { known, resetFailed, systemctl, unitState } from './system.ts'
 
 type Path = Extract<Change, { kind: 'path' }>
 
-/** Where the takes are; asked before the settings that say so are taken back. */
+/** Where the takes are; determined before the settings that name the place are undone. */
 type Takes = () => HeldTakes
 
 const holdsTakes = (dir: string): boolean => `${PLACES.agentHome}/`.startsWith(`${dir}/`)
 
-/** Where a take nobody else has would be lost, the directory stays. @returns what stays, in words. */
+/** A directory with undelivered takes is kept. @returns what is kept, in words */
 function undoPath({ path, was }: Path, takes: Takes): string | undefined {
   if (was.kind === 'nothing') {
     if (holdsTakes(path) && takes().undelivered > 0)
-      return `${path} stays: it holds takes that the controller does not have`
+      return `${path}, which holds takes that the controller does not have`
     fs.rmSync(path, { force: true, recursive: true })
   } else if (was.kind === 'link') link(was.target, path)
   else {
@@ -29,19 +29,19 @@ function undoPath({ path, was }: Path, takes: Takes): string | undefined {
   }
 }
 
-/** A take that runs is not cut: the service ends with the box, or when somebody stops it. */
+/** A running take is not cut: the agent then keeps running. */
 async function undoUnit(change: Extract<Change, { kind: 'unit' }>, takes: Takes): Promise<string | undefined> {
   const { active, enabled, unit } = change
   if (!known(unit)) return
   const now = await unitState(unit)
   if (!enabled && now.enabled) await systemctl('disable', '--quiet', unit)
   if (active || !now.active) return active ? undefined : await resetFailed(unit).then(() => undefined)
-  if (unit === UNITS.agent && takes().running > 0) return `${unit} goes on: it records`
+  if (unit === UNITS.agent && takes().running > 0) return `${unit}, which is recording`
   await systemctl('stop', unit)
   await resetFailed(unit)
 }
 
-/** Whose takes stay keeps the user: its number must not pass on to somebody else. */
+/** Where takes stay, so does their owner: the user ID must not be reused. */
 async function undoAccount({ kind, name }: Extract<Change, { kind: 'group' | 'user' }>, takes: Takes) {
   if (name === USERS.agent && takes().undelivered > 0) return
   if (kind === 'user') await removeUser(name)
@@ -59,7 +59,7 @@ async function undoOne(change: Change, takes: Takes): Promise<string | undefined
 const isService = (change: Change): boolean =>
   change.kind === 'unit' || (change.kind === 'path' && change.path.startsWith(PLACES.units))
 
-/** What ran goes on with the files it had; a take that runs is not cut for that. */
+/** Restarts what ran before with its restored files, unless a take is running. */
 async function startedAnew({ changes }: Journal): Promise<void> {
   await systemctl('daemon-reload')
   for (const change of changes)
@@ -67,8 +67,8 @@ async function startedAnew({ changes }: Journal): Promise<void> {
 }
 
 /**
- * Leaves the box as it was before the first change of the journal. What cannot be taken back is told and does not keep
- * the rest from it; @returns those sentences.
+ * Restores the box as it was before the first change in the journal. What cannot be undone is skipped.
+ * @returns what was left behind, in words
  */
 export async function undoAll(journal: Journal): Promise<string[]> {
   journal.beginUndo()

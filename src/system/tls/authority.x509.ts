@@ -1,4 +1,4 @@
-// Certificates: the library writes and reads their structure (RFC 5280), the runtime makes keys and signs. ECDSA P-256.
+// X.509 certificates (RFC 5280), ECDSA P-256: the library encodes and decodes, the runtime makes keys and signs.
 import {
   createHash,
   createPrivateKey,
@@ -19,7 +19,7 @@ export interface Pair {
   key: string
 }
 
-/** From when to when, Unix ms; a certificate counts whole seconds. */
+/** Unix ms; certificates hold whole seconds. */
 export interface Span {
   from: number
   until: number
@@ -72,7 +72,7 @@ function signed({ extensions, issuer, key, span, subject }: Draft): string {
       ),
     ]),
     issuer: issuer.name,
-    // Positive and without a leading zero byte, whatever was drawn.
+    // The first byte keeps it positive and without leading zeros.
     serialNumber: bytes(Uint8Array.of(0x40, ...randomBytes(15))),
     signature: SIGNED_WITH(),
     subject,
@@ -85,7 +85,7 @@ function signed({ extensions, issuer, key, span, subject }: Draft): string {
   return new X509Certificate(new Uint8Array(AsnConvert.serialize(whole))).toString()
 }
 
-/** A certificate authority that may vouch for these names only, and for no further authority. */
+/** A certificate authority limited to these names; it may not sign further authorities. */
 export function makeAuthority(name: string, permitted: Permitted, span: Span): Pair {
   const key = newKey()
   const subject = nameOf(name)
@@ -117,7 +117,7 @@ interface LeafWish {
   span: Span
 }
 
-/** A certificate of a server (with hosts) or of a client (without), vouched for by the authority. */
+/** Signs a certificate for a server (with hosts) or a client (without). */
 export function issue(authority: Pair, { hosts, key: kept, name, span }: LeafWish): Pair {
   const key = kept === undefined ? newKey() : createPrivateKey(kept)
   const names = hosts.map(
@@ -141,7 +141,7 @@ export function issue(authority: Pair, { hosts, key: kept, name, span }: LeafWis
 
 const parsed = (cert: string): asn.Certificate => AsnConvert.parse(new X509Certificate(cert).raw, asn.Certificate)
 
-/** What an authority may vouch for; undefined when it has no limits. */
+/** The limits of an authority; undefined when it has none. */
 export function permittedBy(cert: string): Permitted | undefined {
   const found = parsed(cert).tbsCertificate.extensions?.find(({ extnID }) => extnID === asn.id_ce_nameConstraints)
   if (!found) return undefined

@@ -1,4 +1,4 @@
-// Names a certificate may carry, and those a site's authority may vouch for.
+// Names a certificate may carry, and those a site's authority may sign.
 import { BlockList, isIP } from 'node:net'
 
 /** A name or address of the controller, as it stands in a certificate. */
@@ -7,18 +7,18 @@ export interface Host {
   name: string
 }
 
-/** What an authority may vouch for: domains with all below them, and networks (`10.0.0.0/8`). */
+/** What an authority may sign: domains with their subdomains, and networks (`10.0.0.0/8`). */
 export interface Permitted {
   dns: string[]
   ip: string[]
 }
 
-/** Addresses that mean another machine at every site: an authority for them can be misused at its own site alone. */
+/** Addresses with no meaning beyond their site: an authority for them can be misused nowhere else. */
 const PRIVATE = [
   ...['127.0.0.0/8', '10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', '169.254.0.0/16', '100.64.0.0/10'],
   ...['::1/128', 'fc00::/7', 'fe80::/10'],
 ]
-/** Every server certificate is also good on the machine itself. */
+/** In every server certificate, for use on the machine itself. */
 export const HERE: readonly Host[] = [
   { kind: 'dns', name: 'localhost' },
   { kind: 'ip', name: '127.0.0.1' },
@@ -41,12 +41,12 @@ export function hostOf(text: string): Host | undefined {
 // One address has many spellings; the URL parser knows the shortest.
 const shortest = (address: string): string => new URL(`http://[${address}]`).hostname.slice(1, -1)
 
-/** All of them, each once. */
+/** Without duplicates. */
 export const together = (...lists: (readonly Host[])[]): Host[] => [
   ...new Map(lists.flat().map((host) => [host.name, host])).values(),
 ]
 
-/** An authority for these hosts, for further `domains` that may come later, and for private addresses. */
+/** Limits for an authority of these hosts, of `domains` that may come later, and of private addresses. */
 export const permittedFor = (hosts: readonly Host[], domains: readonly Host[]): Permitted => {
   const all = together(hosts, HERE, domains)
   const own = all.filter((host) => host.kind === 'ip' && !isPermitted(host, { dns: [], ip: PRIVATE }))

@@ -1,4 +1,4 @@
-// The certificates of a site as files of one directory: its authority, the controller's certificate, and the clients'.
+// The certificates of a site, in one directory: its authority, the controller's certificate and those of clients.
 
 import { createPrivateKey, randomBytes, X509Certificate } from 'node:crypto'
 import * as fs from 'node:fs'
@@ -15,7 +15,7 @@ export const DAY_MS = 86_400_000
 const AUTHORITY_DAYS = 3650
 /** Browsers refuse server certificates that last longer. */
 export const MOST_SERVER_DAYS = 397
-/** A recorder without a clock battery may be behind by some hours when it connects for the first time. */
+/** A recorder without a clock battery may be some hours behind when it connects for the first time. */
 const EARLIER_MS = DAY_MS
 
 export const siteFiles = (dir: string) => ({
@@ -26,7 +26,7 @@ export const siteFiles = (dir: string) => ({
   key: path.join(dir, 'server.key'),
 })
 
-/** Total length `days`, from a day ago; never beyond what vouches for it. */
+/** `days` in total, starting a day ago; ends with its issuer at the latest. */
 const spanOf = (now: number, days: number, until = Number.POSITIVE_INFINITY): Span => ({
   from: now - EARLIER_MS,
   until: Math.min(now - EARLIER_MS + days * DAY_MS, until),
@@ -34,7 +34,7 @@ const spanOf = (now: number, days: number, until = Number.POSITIVE_INFINITY): Sp
 
 const endOf = (cert: string): number => Date.parse(new X509Certificate(cert).validTo)
 
-/** Certificates are for everybody, keys for their owner; the controller reads its key through its group. */
+/** Everybody may read certificates, only the owner keys; the controller reads its key through its group. */
 function writePair(certFile: string, keyFile: string, { cert, key }: Pair, group?: string): void {
   const gid = group !== undefined && process.getuid?.() === 0 ? groupId(group) : undefined
   replaceFile(keyFile, key, gid === undefined ? 0o600 : 0o640)
@@ -45,13 +45,13 @@ function writePair(certFile: string, keyFile: string, { cert, key }: Pair, group
 function openDir(dir: string, mode: number): void {
   if (fs.existsSync(dir)) return
   makeDir(dir, mode)
-  // The umask does not get a say.
+  // Whatever the umask.
   fs.chmodSync(dir, mode)
 }
 
 /**
- * A new authority and the controller's first certificate. @throws UserError where there already is one: whoever trusts
- * it would be locked out.
+ * Creates an authority and the controller's first certificate.
+ * @throws UserError where there is one already: clients that trust it would be locked out
  */
 export function initSite(
   dir: string,
@@ -65,8 +65,8 @@ export function initSite(
   const there = [ca, caKey, cert, key].find((file) => fs.existsSync(file))
   if (there)
     throw misuse(
-      `${there} already exists, and nothing was changed: roomtone tls renew renews the certificate. To begin anew with ` +
-        'another authority, which every recorder then has to be told, move the old files away or name another --dir.',
+      `${there} already exists, and nothing was changed. To renew the certificate, run roomtone tls renew. To start over with ` +
+        'a new authority, which every recorder then has to trust, move the old files away or name another --dir.',
     )
   const name = `Roomtone site CA ${randomBytes(4).toString('hex')}`
   const authority = makeAuthority(name, permittedFor(hosts, domains), spanOf(now, AUTHORITY_DAYS))
@@ -76,13 +76,13 @@ export function initSite(
     writePair(ca, caKey, authority)
     writePair(cert, key, server, USERS.controller)
   } catch (e) {
-    // Half a site is none: the next try must not stop at its files.
+    // Leave nothing half made: the next try would refuse to replace it.
     for (const file of [ca, caKey, cert, key]) fs.rmSync(file, { force: true })
     throw e
   }
 }
 
-// A common name has 64 characters at most; who connects looks at the alternative names.
+// A common name has at most 64 characters; clients check the alternative names.
 const serverRequest = (hosts: readonly Host[], span: Span) => ({
   hosts,
   name: (hosts[0] as Host).name.slice(0, 64),
@@ -91,18 +91,18 @@ const serverRequest = (hosts: readonly Host[], span: Span) => ({
 
 export interface Renewal {
   days: number
-  /** Also when there is time left. */
+  /** Renew although it is not due. */
   force: boolean
-  /** Names the certificate has not had so far. */
+  /** Names to add. */
   hosts: readonly Host[]
   newKey: boolean
-  /** Due from this many days before its end. */
+  /** Due this many days before it expires. */
   withinDays: number
 }
 
 /**
- * A fresh certificate for the same names and, unless a new one is asked for, the same key: then one file is replaced, and
- * certificate and key fit at any moment. Gives whether it was due. @throws UserError
+ * Issues a new certificate for the same names and, unless a new key is asked for, the same key: then only one file is
+ * replaced, and certificate and key match at every moment. Returns whether it was due. @throws UserError
  */
 export function renewSite(dir: string, renewal: Renewal, now: number): boolean {
   const { cert, key } = siteFiles(dir)
@@ -124,12 +124,12 @@ function refuseForeign(hosts: readonly Host[], ca: string): void {
   const foreign = permitted && hosts.find((host) => !isPermitted(host, permitted))
   if (foreign)
     throw misuse(
-      `The authority of this site may not vouch for ${foreign.name}, only for ${permitted.dns.join(', ')} and what is ` +
-        'below, and for private addresses. Make a new one with roomtone tls init --dir, and bring its ca.pem to every recorder.',
+      `The authority of this site may not sign for ${foreign.name}, only for ${permitted.dns.join(', ')}, their ` +
+        'subdomains and private addresses. Create a new one with roomtone tls init --dir, and copy its ca.pem to every recorder.',
     )
 }
 
-/** A client's certificate below `clients/`. @throws UserError when there is one already, unless it is to be replaced. */
+/** Creates a client certificate in `clients/`. @throws UserError when there is one already, unless `replace` */
 export function makeClient(
   dir: string,
   name: string,
@@ -143,7 +143,7 @@ export function makeClient(
   const { clients } = siteFiles(dir)
   const file = path.join(clients, `${name}.pem`)
   if (fs.existsSync(file) && !replace)
-    throw misuse(`${file} already exists, and nothing was changed: --force makes another one in its place.`)
+    throw misuse(`${file} already exists, and nothing was changed: pass --force to replace it.`)
   const pair = issue(authority, { hosts: [], name, span: spanOf(now, days, endOf(authority.cert)) })
   openDir(clients, 0o700)
   writePair(file, path.join(clients, `${name}.key`), pair)
@@ -154,10 +154,10 @@ function readAuthority(dir: string, now: number): Pair {
   const { ca, caKey } = siteFiles(dir)
   const pair = { cert: readPem(ca), key: readPem(caKey) }
   if (!new X509Certificate(pair.cert).checkPrivateKey(createPrivateKey(pair.key)))
-    throw misuse(`${caKey} is not the key of ${ca}: put the two that were made together back.`)
+    throw misuse(`${caKey} is not the key of ${ca}: restore both from the same backup.`)
   if (endOf(pair.cert) <= now)
     throw misuse(
-      `The authority ${ca} has expired: make a new one with roomtone tls init --dir, and bring its ca.pem to every recorder.`,
+      `The authority ${ca} has expired: create a new one with roomtone tls init --dir, and copy its ca.pem to every recorder.`,
     )
   return pair
 }
@@ -168,7 +168,7 @@ function readPem(file: string): string {
   } catch (e) {
     const { code } = e as NodeJS.ErrnoException
     if (code !== 'ENOENT') throw misuse(`${file} cannot be read: ${code}. Run this as root.`)
-    throw misuse(`There is no ${file}: roomtone tls init makes it; --dir says where.`)
+    throw misuse(`${file} does not exist: create it with roomtone tls init, or name its directory with --dir.`)
   }
 }
 
@@ -182,7 +182,7 @@ export interface Shown {
   until: string
 }
 
-/** Every certificate of the site. @throws UserError where there is none. */
+/** Every certificate of the site. @throws UserError when there is no site */
 export function showSite(dir: string, now: number): Shown[] {
   const { ca, cert, clients } = siteFiles(dir)
   const known = fs.existsSync(clients) ? fs.readdirSync(clients).filter((name) => name.endsWith('.pem')) : []

@@ -1,4 +1,4 @@
-// roomtone tls: certificates for a site that has no authority of its own.
+// roomtone tls: certificates for a site without an authority of its own.
 
 import * as path from 'node:path'
 import { parseArgs } from 'node:util'
@@ -18,15 +18,15 @@ const HELP = `usage: roomtone tls init --host NAME [--host NAME|IP ...] [--permi
        roomtone tls client NAME [--days N] [--force] [--dir DIR]
        roomtone tls show [--dir DIR]
 
-init     makes the site's certificate authority (ten years; it can vouch for the names given, those below a --permit
-         domain, and private addresses, and for nothing else) and the controller's certificate
+init     creates the site's certificate authority (good for ten years, and only for the names given, --permit domains with their
+         subdomains, and private addresses) and the controller's certificate
 renew    renews the controller's certificate when less than ${SOON_DAYS} days (--within) are left, or adds a name; the
-         controller takes it without a restart. A timer does this daily where the packages were installed
-client   makes a certificate with which a recorder says who it is, good for ${CLIENT_DAYS} days (--days)
-show     names, fingerprints and last days; exit code 1 when one needs attention
+         controller picks it up without a restart. On an installed controller a timer does this daily
+client   creates a client certificate for a recorder, good for ${CLIENT_DAYS} days (--days)
+show     shows names, fingerprints and expiry dates; exits with 1 when one expires soon
 
-A server certificate is good for ${MOST_SERVER_DAYS} days or less (--days), the first of them yesterday.
-Files lie in ${PLACES.tls} (--dir, or --out). ca.pem is what recorders and browsers are to trust; ca.key must not get into other hands.
+A server certificate is good for at most ${MOST_SERVER_DAYS} days (--days), starting yesterday.
+Files are in ${PLACES.tls} (--dir or --out). Recorders and browsers have to trust ca.pem; keep ca.key secret.
 `
 
 const OPTIONS = {
@@ -42,7 +42,7 @@ const OPTIONS = {
 
 type Values = ReturnType<typeof parseArgs<{ options: typeof OPTIONS }>>['values']
 
-/** Which options a verb knows, beside --dir. */
+/** The options of each verb, besides --dir. */
 const KNOWN: Record<string, readonly (keyof Values)[]> = {
   client: ['days', 'force'],
   init: ['days', 'host', 'permit'],
@@ -50,7 +50,7 @@ const KNOWN: Record<string, readonly (keyof Values)[]> = {
   show: [],
 }
 
-/** Resolves to the exit code: 0 done, 1 something to look at, 2 asked wrongly or not possible. */
+/** Resolves to the exit code: 0 done, 1 something expires soon, 2 wrong usage or not possible. */
 export async function main(args: string[]): Promise<number> {
   if (args.includes('--help') || args.includes('-h')) return say(HELP)
   const { positionals, values } = parseArgs({ allowPositionals: true, args, options: OPTIONS })
@@ -80,16 +80,16 @@ function init(dir: string, values: Values, now: number): number {
   const { ca, cert, key } = siteFiles(dir)
   return say(
     `${showSite(dir, now).map(lineOf).join('')}\n` +
-      `The controller serves HTTPS with these settings:\n  SVC_API_TLS_CERT_PATH=${cert}\n  SVC_API_TLS_KEY_PATH=${key}\n` +
-      `Recorders and browsers are to trust ${ca} (installer and stick: --controller-ca).\n` +
-      'Keep ca.key in a safe place of its own: without it nothing can be renewed, and whoever has it can play the controller.\n' +
+      `To serve HTTPS, set for the controller:\n  SVC_API_TLS_CERT_PATH=${cert}\n  SVC_API_TLS_KEY_PATH=${key}\n` +
+      `Recorders and browsers have to trust ${ca} (installer and stick: --controller-ca).\n` +
+      'Keep a copy of ca.key in a safe place: without it nothing can be renewed, and whoever has it can impersonate the controller.\n' +
       (forController()
         ? ''
-        : `There is no group ${USERS.controller} yet that could read ${key}: install the controller first, or see to that.\n`),
+        : `There is no group ${USERS.controller} yet, so the controller cannot read ${key}: install the controller first, or change the group of that file.\n`),
   )
 }
 
-/** Whether the controller can read what root makes for it. */
+/** Whether the controller can read a key that root creates. */
 const forController = (): boolean => process.getuid?.() !== 0 || groupId(USERS.controller) !== undefined
 
 function renew(dir: string, values: Values, now: number): number {
@@ -105,8 +105,8 @@ function renew(dir: string, values: Values, now: number): number {
   say(renewed ? `Renewed: ${lineOf(server)}` : `Not due: ${lineOf(server)}`)
   if (authority.daysLeft > AUTHORITY_SOON_DAYS) return 0
   return say(
-    `The authority ends in ${authority.daysLeft} days: make a new one (roomtone tls init --dir), and bring its ca.pem to ` +
-      'every recorder beside the old one before the controller changes over.\n',
+    `The authority expires in ${authority.daysLeft} days: create a new one (roomtone tls init --dir), and add its ca.pem to the ` +
+      'old one on every recorder before the controller switches over.\n',
   )
 }
 
@@ -114,7 +114,7 @@ function client(dir: string, name: string, values: Values, now: number): number 
   const { file } = makeClient(dir, name, daysOf(values.days, CLIENT_DAYS, 3650), values.force ?? false, now)
   const key = file.replace(/\.pem$/, '.key')
   return say(
-    `${file}\n${key}\nBring both to the recorder, readable for its agent alone, and name them there:\n` +
+    `${file}\n${key}\nCopy both to the recorder, readable only by its agent, and name them in its settings:\n` +
       '  SVC_CONTROLLER_CLIENT_CERT_PATH=...\n  SVC_CONTROLLER_CLIENT_KEY_PATH=...\n' +
       `The controller asks for them with SVC_API_TLS_CLIENT_CERT_MODE=required and SVC_API_TLS_CLIENT_CA_PATH=${siteFiles(dir).ca}\n`,
   )

@@ -68,7 +68,7 @@ test('a probe that is stopped while it loads ends', async () => {
 })
 
 const FAULTS: [string, string, RegExp][] = [
-  ['is not there', '', /absent could not be started: is it installed/],
+  ['is not there', '', /absent could not be started: install it/],
   ['is killed', 'kill -9 $$', /failed with SIGKILL/],
   ['fails in the middle', 'head -c 100000 /dev/zero; echo no more of it >&2; exit 3', /failed with 3: no more of it/],
   ['writes nothing and says all is well', 'cat > /dev/null', /no loudness|shaped sound|no such file/i],

@@ -7,6 +7,7 @@ test('an authority that cannot be read is told as that, not as a controller that
   const asked = ask(controller, { method: 'GET', path: '/x', signal: new AbortController().signal })
   await assert.rejects(asked, {
     name: 'Error',
-    message: 'https://controller.example was not asked: the CA file cannot be read: /nowhere/ca.pem does not exist',
+    message:
+      'https://controller.example could not be asked: the CA file cannot be read: /nowhere/ca.pem does not exist',
   })
 })

@@ -30,7 +30,7 @@ test('files are asked for with the token of the node, and saved as they came', a
 })
 
 const ANSWERS: [string, Handler, RegExp][] = [
-  ['a refused token', (_s, r) => json(r, 401, { error: 'Unauthorized' }), /install_dependencies gives it a new one/],
+  ['a refused token', (_s, r) => json(r, 401, { error: 'Unauthorized' }), /install_dependencies to give it a new one/],
   ['a release it does not have', (_s, r) => json(r, 404, { error: 'Not found' }), /has no file\.txt/],
   ['trouble', (_s, r) => json(r, 503, { error: 'no' }), /answered 503 for file\.txt/],
   ['a redirect', (_s, r) => r.writeHead(302, { location: 'https://elsewhere.example/' }).end(), /answered 302/],
@@ -74,7 +74,7 @@ test('a controller that asks who comes is shown the certificate of the node', as
     ...settings(`https://localhost:${(server.address() as AddressInfo).port}`),
     SVC_CONTROLLER_CA_CERT_PATH: s.ca,
   }
-  await assert.rejects(depotOf(bare, TOKEN).read('SUMS'), failed(/asks for a client certificate/))
+  await assert.rejects(depotOf(bare, TOKEN).read('SUMS'), failed(/requires a client certificate/))
   const { cert: shown, key: proof } = s.client('node-1')
   const named = { ...bare, SVC_CONTROLLER_CLIENT_CERT_PATH: shown, SVC_CONTROLLER_CLIENT_KEY_PATH: proof }
   assert.equal((await depotOf(named, TOKEN).read('SUMS')).toString(), 'sums')

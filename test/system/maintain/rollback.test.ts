@@ -17,7 +17,10 @@ test('back in service: it failed, and the node is as it was', () => {
 test('a controller that is away in the middle of it does not make a box broken that runs as before', () => {
   const [exit, words] = ended({ runs: true, words: 'it was not online within 120 s' })
   assert.equal(exit, MAINTAIN_EXIT.failed)
-  assert.match(String(words), /runs again with 1, .*was not online within 120 s: does the controller answer at all\?$/)
+  assert.match(
+    String(words),
+    /runs again with 1, .*was not online within 120 s: check whether the controller answers\.$/,
+  )
 })
 
 test('somebody has to look at a box that does not run with what it had', () => {

@@ -23,7 +23,7 @@ test('an entry made for this box comes alone; one made for another box never', (
 test('everything that is given must fit', () => {
   const half = entryOf(1, { match: { hostname: 'hall-box', serial: 'other' } })
   assert.throws(() => candidates(fileOf([half]), box), /No entry .*hall-box\.local.*00:11:22:aa:bb:cc.*abc123/)
-  assert.throws(() => candidates(fileOf([]), box), /has been taken/)
+  assert.throws(() => candidates(fileOf([]), box), /have been used/)
 })
 
 test('a spent token is told from an expired one by the time, and leaves the file when it was taken', () => {
@@ -31,7 +31,7 @@ test('a spent token is told from an expired one by the time, and leaves the file
     spentWords(entryOf(1), '2026-03-03T09:00:00.000Z'),
     /"Room 1" \(node_1\) expired at 2026-03-03T09:00:00.000Z/,
   )
-  assert.match(spentWords(entryOf(1), '2026-03-03T08:59:59.999Z'), /used already, or was taken back/)
+  assert.match(spentWords(entryOf(1), '2026-03-03T08:59:59.999Z'), /used already, or was revoked/)
   const left = without(fileOf([entryOf(1), entryOf(2)]), 'node_1')
   assert.deepEqual(ids(left.nodes), ['node_2'])
 })

@@ -119,7 +119,7 @@ test('a setup that fails after this box has spent the token says why, and tries 
   }
   const outcome = await w.join(fileOf([entryOf(1), entryOf(2)]))
   assert.deepEqual([outcome.result, outcome.nodeId, w.setups.length], ['failed', 'node_1', 1])
-  assert.match(outcome.words, /does not start.*The token has been used: make a new stick/)
+  assert.match(outcome.words, /does not start.*The token has been used: write a new stick/)
 })
 
 test('a setup that fails for another reason is not tried with the next room', async () => {

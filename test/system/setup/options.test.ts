@@ -30,13 +30,16 @@ test('what cannot be is refused with the flag to change, and without the token',
     [{ controllerUrl: 'recorder.example' }, /--controller-url recorder\.example is not an http or https address/],
     [{ controllerUrl: 'ftp://recorder.example' }, /--controller-url/],
     [{ controllerUrl: 'https://recorder.example\nLD_PRELOAD=/tmp/x.so' }, /^--controller-url /],
-    [{ controllerUrl: 'https://me:secret@recorder.example' }, /^--controller-url holds a password: leave it out$/],
+    [
+      { controllerUrl: 'https://me:secret@recorder.example' },
+      /^--controller-url contains a user name or password: leave them out$/,
+    ],
     [{ controllerUrl: 'http://recorder.example' }, /plain http.*--allow-insecure/],
     [{ nodeId: '../x' }, /--node-id/],
     [{ bootstrapToken: '' }, /bootstrap token is empty/],
-    [{ bootstrapToken: 'two words' }, /^the bootstrap token is empty, or not one word/],
-    [{ controllerCa: 'hello' }, /--controller-ca holds no certificate/],
-    [{ room: 'two\nlines' }, /--room has to be one line/],
+    [{ bootstrapToken: 'two words' }, /^the bootstrap token is empty or incomplete/],
+    [{ controllerCa: 'hello' }, /--controller-ca is not a PEM certificate/],
+    [{ room: 'two\nlines' }, /--room must be one line/],
     [{ site: 'x'.repeat(161) }, /--site/],
     [{ alias: ' ' }, /--node-alias/],
   ]
@@ -81,7 +84,7 @@ test('a controller is told what does not fit', () => {
   const options = { packages: true, start: true }
   assert.equal(controllerFault({ ...options, host: '::', port: 443, publicUrl: 'https://a.example' }), undefined)
   assert.match(controllerFault({ ...options, port: Number.NaN }) ?? '', /--port/)
-  assert.match(controllerFault({ ...options, tlsCert: 'x' }) ?? '', /go together/)
+  assert.match(controllerFault({ ...options, tlsCert: 'x' }) ?? '', /belong together/)
   assert.match(controllerFault({ ...options, publicUrl: 'a.example' }) ?? '', /--public-url/)
   assert.match(controllerFault({ ...options, host: 'a b' }) ?? '', /--host/)
 })
@@ -111,7 +114,10 @@ test('a runner is told what it lacks, and no token is repeated', () => {
   )
   assert.match(lifecycleFault(none, {}) ?? '', /^--controller-url is missing/)
   assert.match(lifecycleFault({ ...options, controllerUrl: 'http://recorder.example' }, {}) ?? '', /plain http/)
-  assert.match(lifecycleFault({ ...options, controllerCa: 'hello' }, {}) ?? '', /--controller-ca holds no certificate/)
+  assert.match(
+    lifecycleFault({ ...options, controllerCa: 'hello' }, {}) ?? '',
+    /--controller-ca is not a PEM certificate/,
+  )
   for (const secret of ['', 'short', 'two words of a token'])
     for (const [key, flag] of [
       ['controllerToken', '--controller-token-file'],
@@ -119,7 +125,7 @@ test('a runner is told what it lacks, and no token is repeated', () => {
     ] as const)
       assert.equal(
         lifecycleFault({ ...options, [key]: secret }, {}),
-        `${flag} has to hold one word of 16 characters or more`,
+        `${flag} must contain one word of at least 16 characters`,
       )
 })
 

@@ -93,14 +93,14 @@ test('an expired certificate says so, and what to do', async (t) => {
   const { beat } = await place(t, s)
   assert.match(
     (await beat({ caFile: s.ca })) ?? '',
-    /has expired: set the clock of this machine right, or renew .* \(roomtone tls renew\)\. Here it is \d{4}-/,
+    /has expired: check the clock of this machine, or renew .* \(roomtone tls renew\)\. Here it is \d{4}-/,
   )
 })
 
 test('a certificate that begins tomorrow asks for the clock', async (t) => {
   const s = site(t, { now: daysAgo(-5) })
   const { beat } = await place(t, s)
-  assert.match((await beat({ caFile: s.ca })) ?? '', /not valid yet: set the clock/)
+  assert.match((await beat({ caFile: s.ca })) ?? '', /not valid yet: check the clock/)
 })
 
 test('where client certificates are required, a recorder shows its own; without one it is told in words', async (t) => {
@@ -109,7 +109,7 @@ test('where client certificates are required, a recorder shows its own; without 
   const { cert, key } = s.client('node_hall')
   assert.equal(await beat({ caFile: s.ca, clientCertFile: cert, clientKeyFile: key }), undefined)
   const said = await beat({ caFile: s.ca })
-  assert.match(said ?? '', /asks for a client certificate.*SVC_CONTROLLER_CLIENT_CERT_PATH/)
+  assert.match(said ?? '', /requires a client certificate.*SVC_CONTROLLER_CLIENT_CERT_PATH/)
 })
 
 test('client certificate and key that cannot be used are told by name before anything is sent', async (t) => {
@@ -195,7 +195,7 @@ test('a recorder joins where client certificates are required, and its settings 
     )
   const refused = await join()
   assert.notEqual(refused.code, 0)
-  assert.match(refused.text, /asks for a client certificate/)
+  assert.match(refused.text, /requires a client certificate/)
   const joined = await join('--controller-client-cert-path', cert, '--controller-client-key-path', key)
   assert.equal(joined.code, 0, joined.text)
   const written = fs.readFileSync(path.join(home, 'agent.env'), 'utf8')
