@@ -31,7 +31,7 @@ test('files are asked for with the token of the node, and saved as they came', a
 
 const ANSWERS: [string, Handler, RegExp][] = [
   ['a refused token', (_s, r) => json(r, 401, { error: 'Unauthorized' }), /install_dependencies to give it a new one/],
-  ['a release it does not have', (_s, r) => json(r, 404, { error: 'Not found' }), /has no file\.txt/],
+  ['a release it does not have', (_s, r) => json(r, 404, { error: 'Not found' }), /does not have file\.txt/],
   ['trouble', (_s, r) => json(r, 503, { error: 'no' }), /answered 503 for file\.txt/],
   ['a redirect', (_s, r) => r.writeHead(302, { location: 'https://elsewhere.example/' }).end(), /answered 302/],
   ['no answer', (_s, r) => r.destroy(), /No answer from 127\.0\.0\.1/],

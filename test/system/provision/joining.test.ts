@@ -174,7 +174,7 @@ test('a box that belongs to a node stays as it is, unless the file says replace'
 test('no take is cut or orphaned by a stick that replaces', async () => {
   const file = fileOf([entryOf(1)], { replace: true })
   const running = world([1], { state: { joined: of('node_1'), takes: { running: 1, undelivered: 1 } } })
-  await assert.rejects(running.join(file), refused(/records as node_1/))
+  await assert.rejects(running.join(file), refused(/is recording as node_1/))
   const holding = { takes: { running: 0, undelivered: 2 } }
   await assert.rejects(
     world([1], { state: { ...holding, joined: of('node_9') } }).join(file),

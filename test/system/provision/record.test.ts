@@ -36,8 +36,8 @@ test('a take is made, waited for and written, and the session is ended', async (
   const argv = fs.readFileSync(`/proc/${program.child.pid}/cmdline`, 'utf8')
   const [code] = await program.exited
   assert.equal(code, 0, program.said())
-  assert.match(program.said(), /"Hall recorder" records 2 s as rec_/)
-  assert.match(program.said(), /take\.mp3 holds the take \([\d.]+ KiB, [\d.]+ s, cached\)\.$/m)
+  assert.match(program.said(), /"Hall recorder" is recording 2 s as rec_/)
+  assert.match(program.said(), /take\.mp3 contains the take \([\d.]+ KiB, [\d.]+ s, cached\)\.$/m)
   assert.ok(!`${argv}${program.said()}`.includes(ADMIN.password))
   assert.equal(fs.statSync(out).mode & 0o777, 0o600)
   const fields = ['-show_entries', 'stream=codec_name:format=duration', '-of', 'csv=p=0']

@@ -36,7 +36,7 @@ test('a table is read as spreadsheets save it', () => {
     { nodeId: 'node_1', match: { mac: '00:11:22:33:44:55' } },
   ])
   for (const [table, why] of [
-    ['name,site,room\nA,B,C', /"name" is none of alias/],
+    ['name,site,room\nA,B,C', /"name" is not one of alias/],
     ['alias,site,room\nA,B,C,D', /Line 2 has more cells/],
     ['alias,site,room\nA,B', /Line 2: room is missing/],
     ['alias,site,room\n"A,B,C', /Line 2 has a quote/],

@@ -99,7 +99,7 @@ test('a link on a stick is not followed, a device on it is not opened', { skip }
 
 test('a stick without a file system, or with another one, says what to do', { skip }, async () => {
   fs.writeFileSync(image, Buffer.alloc(2 ** 20, 7))
-  await assert.rejects(read(), refused(/no file system that is known: format the stick as FAT32/))
+  await assert.rejects(read(), refused(/no known file system: format the stick as FAT32/))
   execFileSync('mkfs.ext2', ['-q', image])
   await assert.rejects(read(), refused(/a ext2 file system: format/))
 })

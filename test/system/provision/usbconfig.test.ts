@@ -96,7 +96,7 @@ test('where no stick is mounted nothing is written and no room enrolled', async 
   const nodes = await nodeCount()
   const { code, said } = await usbConfig([...to(), ...me(), '--room', 'Shed;North;Shed', '--out', house.path('stick')])
   assert.equal(code, 1)
-  assert.match(said, /^roomtone usb-config: No stick is mounted at .*stick: mount it first, or give --allow-local/)
+  assert.match(said, /^roomtone usb-config: No stick is mounted at .*stick: mount it first, or pass --allow-local/)
   assert.deepEqual([fs.existsSync(house.path('stick')), await nodeCount()], [false, nodes])
 })
 
