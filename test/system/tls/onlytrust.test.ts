@@ -113,7 +113,10 @@ test('a node takes no authority that does not vouch for the controller it has', 
   const settings = { SVC_CONTROLLER_URL: url }
   await mayTrust(pem(present), settings)
   await mayTrust(pem(other) + pem(present), settings)
-  await assert.rejects(mayTrust(pem(other), settings), /was not installed: it did not sign the certificate of localhost/)
+  await assert.rejects(
+    mayTrust(pem(other), settings),
+    /was not installed: it did not sign the certificate of localhost/,
+  )
   // Nobody answers there, or nobody shows a certificate: nothing can be said.
   await mayTrust(pem(other), { SVC_CONTROLLER_URL: 'https://127.0.0.1:1' })
   await mayTrust(pem(other), { SVC_CONTROLLER_URL: 'http://127.0.0.1:1' })
