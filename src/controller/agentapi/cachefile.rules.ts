@@ -74,9 +74,9 @@ function resumableOf(request: Incoming): Announcement['resumable'] {
 }
 
 /** @throws Fail 413 `file_too_large`. */
-export function checkSize(bytes: number | undefined, most: number): void {
-  if (bytes !== undefined && bytes > most)
-    throw new Fail(413, 'file_too_large', `Recording cache file exceeds the maximum size of ${most} bytes`)
+export function checkSize(bytes: number | undefined, maxBytes: number): void {
+  if (bytes !== undefined && bytes > maxBytes)
+    throw new Fail(413, 'file_too_large', `Recording cache file exceeds the maximum size of ${maxBytes} bytes`)
 }
 
 /**

@@ -45,7 +45,7 @@ interface Reception {
 /**
  * Streams a body into `file` from `offset` on and hashes the whole; memory stays flat whatever the size. The bytes
  * are on disk when it resolves. What arrived before an error stays in the file.
- * @throws Fail 413 above `most`, 408 for a sender slower than `floor`, 503 when the disk refuses, 507 when it is full.
+ * @throws Fail 413 above `maxBytes`, 408 for a sender slower than `floor`, 503 when the disk refuses, 507 when it is full.
  */
 export async function receive({
   body,

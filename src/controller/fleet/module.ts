@@ -31,12 +31,12 @@ interface Deps {
   keys: SealKeys
 }
 
-/** Nodes, rooms, how nodes join and leave, and which channel is what. */
+/** Nodes, rooms, onboarding and channel maps. */
 export function createFleet(base: Base, { certificates, keys }: Deps): Module<FleetApi> {
   const { authorization, config, db, events, ids } = base
   const { visibility, scope } = authorization
   const [publicUrl, tls] = [config.SVC_PUBLIC_URL, config.tls !== undefined]
-  // What introduces this controller to a box that joins over TLS; behind a proxy others see its certificate.
+  // How a new box recognises this controller over TLS; behind a proxy it would see the proxy's certificate.
   const introduction = (address: string | undefined) =>
     address?.startsWith('https:') && config.trustedProxies.length === 0
       ? certificates?.siteAuthority(address)

@@ -29,13 +29,13 @@ export interface Source {
 export interface Bodies {
   /**
    * The whole body in the pieces it came in. Counts for `caller` until `held` settles.
-   * @throws Fail 413 above `most` bytes, 408 past the deadline, 429 or 503 when too many are under way, 400 when it broke off.
+   * @throws Fail 413 above `maxBytes` bytes, 408 past the deadline, 429 or 503 when too many are under way, 400 when it broke off.
    */
-  read(source: Source, caller: string, most: number, held?: Promise<unknown>): Promise<Uint8Array[]>
+  read(source: Source, caller: string, maxBytes: number, held?: Promise<unknown>): Promise<Uint8Array[]>
 }
 
-const tooLarge = (most: number): Fail =>
-  new Fail(413, 'payload_too_large', `The request body is larger than ${most} bytes`)
+const tooLarge = (maxBytes: number): Fail =>
+  new Fail(413, 'payload_too_large', `The request body is larger than ${maxBytes} bytes`)
 const timedOut = (deadlineMs: number): Fail =>
   new Fail(
     408,
@@ -68,13 +68,13 @@ export function bodies({ deadlineMs, overall, perCaller }: BodyLimits = BODY_LIM
     }
   }
   return {
-    async read({ chunks, declared }, caller, most, held = Promise.resolve()) {
-      if (declared > most) throw tooLarge(most)
+    async read({ chunks, declared }, caller, maxBytes, held = Promise.resolve()) {
+      if (declared > maxBytes) throw tooLarge(maxBytes)
       const leave = admit(caller)
       try {
         const parts = await (chunks instanceof Readable
-          ? readStream(chunks, most, deadlineMs)
-          : readIterable(chunks, most))
+          ? readStream(chunks, maxBytes, deadlineMs)
+          : readIterable(chunks, maxBytes))
         void held.finally(leave)
         return parts
       } catch (e) {
@@ -86,14 +86,14 @@ export function bodies({ deadlineMs, overall, perCaller }: BodyLimits = BODY_LIM
 }
 
 /** Listens to the stream's events: an iterator over a socket would cost more than parsing a heartbeat. */
-function readStream(stream: Readable, most: number, deadlineMs: number): Promise<Uint8Array[]> {
+function readStream(stream: Readable, maxBytes: number, deadlineMs: number): Promise<Uint8Array[]> {
   const { promise, resolve, reject } = Promise.withResolvers<Uint8Array[]>()
   const parts: Uint8Array[] = []
   let size = 0
   const take = (chunk: Uint8Array) => {
     size += chunk.length
     parts.push(chunk)
-    if (size > most) refuse(tooLarge(most))
+    if (size > maxBytes) refuse(tooLarge(maxBytes))
   }
   const deadline = setTimeout(() => refuse(timedOut(deadlineMs)), deadlineMs)
   const refuse = (e: Fail) => {
@@ -122,12 +122,12 @@ async function* unbroken(chunks: AsyncIterable<Uint8Array>): AsyncIterable<Uint8
   }
 }
 
-async function readIterable(chunks: AsyncIterable<Uint8Array>, most: number): Promise<Uint8Array[]> {
+async function readIterable(chunks: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array[]> {
   const parts: Uint8Array[] = []
   let size = 0
   for await (const chunk of unbroken(chunks)) {
     size += chunk.length
-    if (size > most) throw tooLarge(most)
+    if (size > maxBytes) throw tooLarge(maxBytes)
     parts.push(chunk)
   }
   return parts

@@ -20,7 +20,7 @@ export function headerOf(c: Context, name: string): string | undefined {
 
 interface Carrier {
   /** Reads a whole body within the caller's bounds. */
-  read: (source: Source, most: number) => Promise<Uint8Array[]>
+  read: (source: Source, maxBytes: number) => Promise<Uint8Array[]>
   trustedProxies: ReadonlySet<string>
   /** Whether the handler may take the body as it comes. */
   upload: boolean
@@ -41,7 +41,7 @@ export function incoming(c: Context, { read, trustedProxies, upload }: Carrier):
     header: (name) => headerOf(c, name),
     method: c.req.method,
     network: networkOf(client),
-    whole: (most) => read({ chunks: chunks(), declared: Number(headerOf(c, 'content-length') ?? 0) }, most),
+    whole: (maxBytes) => read({ chunks: chunks(), declared: Number(headerOf(c, 'content-length') ?? 0) }, maxBytes),
   }
 }
 

@@ -50,9 +50,9 @@ export interface Incoming {
   /** The key an address is counted under: the address, or the /64 of IPv6; empty where there is no socket. */
   network: string
   /**
-   * The whole body in memory, at most `most` bytes. @throws Fail as `Bodies.read` does.
+   * The whole body in memory, at most `maxBytes`. @throws Fail as `Bodies.read` does.
    */
-  whole(most: number): Promise<Uint8Array[]>
+  whole(maxBytes: number): Promise<Uint8Array[]>
 }
 
 export interface Input<S extends string, A extends Auth, B, Q> {

@@ -101,7 +101,8 @@ async function handle(pipeline: Pipeline, candidates: AnyRoute[], c: Context): P
     path: c.req.path,
     r,
     request: incoming(c, {
-      read: (source, most) => bodiesFor(pipeline, call).read(source, callerOf(call), most, bodyReleased.promise),
+      read: (source, maxBytes) =>
+        bodiesFor(pipeline, call).read(source, callerOf(call), maxBytes, bodyReleased.promise),
       trustedProxies: pipeline.trustedProxies,
       upload: r.upload === true,
     }),

@@ -38,7 +38,7 @@ interface Deps {
   settings: SettingsApi
 }
 
-/** Recordings, the jobs and chunks they are made by, the profiles they are made with, and when their files go. */
+/** Recordings with their jobs, chunks, profiles and retention. */
 export function createRecordings(base: Base, deps: Deps): Module<RecordingsApi> {
   const { clock, config, db, events, ids } = base
   const api = apiOf(base, deps)
@@ -57,7 +57,7 @@ export function createRecordings(base: Base, deps: Deps): Module<RecordingsApi> 
     runners: [leases(base, api), joiner.runner(), chunkRelease(base, api), ageing.runner, fileReaper.runner()],
     start: async () => {
       await sweepIncoming(config.SVC_RECORDING_CACHE_DIR)
-      // A restart must not cost a running take its lease: each gets one full lease to be renewed in.
+      // A restart must not cost a running take its lease.
       api.leases.grace(iso(clock.now()))
     },
     stop: async () => {

@@ -1,21 +1,21 @@
 import * as z from 'zod'
 import { choice, count, type SettingsTable } from '../../kernel/settings.ts'
 
-/** Takes: where they lie, what makes them, when they go. */
+/** Takes: storage, jobs, tools and retention. */
 export const RECORDING_SETTINGS = {
   SVC_RECORDING_CACHE_DIR: [z.string().optional(), 'takes directory (default: recordings below the data directory)'],
   SVC_RECORDING_CACHE_MAX_BYTES: [count(4_294_967_296), 'largest accepted take, bytes'],
-  SVC_FFPROBE_COMMAND: [z.string().min(1).default('ffprobe'), 'program that tells the shape of a take'],
+  SVC_FFPROBE_COMMAND: [z.string().min(1).default('ffprobe'), 'program that reads format and length of a take'],
   SVC_AUDIO_PREVIEW_MAX_BYTES: [count(67_108_864), 'largest output of an audio tool, bytes'],
   SVC_AUDIO_TOOL_TIMEOUT_MS: [count(15_000), 'time of an audio tool for a short take, ms; a long one gets more'],
   SVC_FFMPEG_COMMAND: [z.string().min(1).default('ffmpeg'), 'program that joins chunks and reads waveforms'],
   SVC_RECORDING_JOB_LEASE_SECONDS: [count(30), 'lease of a claimed job'],
   SVC_RECORDING_JOB_LEASE_RUNNER_ENABLED: [choice(true), 'whether expired leases fail their job'],
   SVC_RECORDING_JOB_LEASE_RUNNER_INTERVAL_SECONDS: [count(10), 'pause between lease sweeps'],
-  SVC_RECORDING_JOB_LEASE_RUNNER_BATCH_SIZE: [count(200), 'most leases one sweep ends'],
+  SVC_RECORDING_JOB_LEASE_RUNNER_BATCH_SIZE: [count(200), 'maximum of leases ended per pass'],
   SVC_RETENTION_RUNNER_ENABLED: [choice(true), 'whether retention policies delete stored takes'],
   SVC_RETENTION_RUNNER_INTERVAL_SECONDS: [count(300), 'pause between retention passes'],
-  SVC_RETENTION_RUNNER_BATCH_SIZE: [count(25), 'most takes one retention pass deletes'],
+  SVC_RETENTION_RUNNER_BATCH_SIZE: [count(25), 'maximum of takes deleted per retention pass'],
   SVC_AGENT_CAPTURE_CHANNELS: [count(2), 'channels of a job when nothing else says'],
   SVC_AGENT_CAPTURE_DEVICE: [z.string().min(1).default('default'), 'capture device when the node has no interface'],
   SVC_AGENT_CAPTURE_FORMAT: [z.string().min(1).default('S16_LE'), 'sample format of a job when nothing else says'],

@@ -8,8 +8,8 @@ import { type Slot, slotsAfter } from './recurrence.rules.ts'
 import type { CalendarRow, ScheduleStore } from './schedules.store.ts'
 
 const WINDOW_DAYS = 42
-const MOST_DAYS = 92
-const MOST_ITEMS = 2000
+const MAX_DAYS = 92
+const MAX_ITEMS = 2000
 
 /** Unix ms; starts in [start, end] are shown. */
 interface Window {
@@ -26,7 +26,7 @@ export function windowOf(query: Pick<CalendarQuery, 'end' | 'start'>, now: strin
   const end = query.end === undefined ? start + WINDOW_DAYS * DAY_MS : Date.parse(query.end)
   if (!inTime(end)) throw refused('invalid_end')
   if (end < start) throw refused('end_before_start')
-  if (end - start > MOST_DAYS * DAY_MS) throw refused('window_too_large')
+  if (end - start > MAX_DAYS * DAY_MS) throw refused('window_too_large')
   return { end, start }
 }
 
@@ -38,7 +38,7 @@ interface Entry {
   slot: Slot
 }
 
-/** The earliest entries of many, at most `MOST_ITEMS` of them kept. */
+/** The earliest entries of many, at most `MAX_ITEMS` of them kept. */
 class Earliest {
   private kept: Entry[] = []
   dropped = false
@@ -47,7 +47,7 @@ class Earliest {
 
   add(entry: Entry): void {
     this.kept.push(entry)
-    if (this.kept.length >= MOST_ITEMS * 2) this.cut()
+    if (this.kept.length >= MAX_ITEMS * 2) this.cut()
   }
 
   sorted(): Entry[] {
@@ -57,8 +57,8 @@ class Earliest {
 
   private cut(): void {
     this.kept.sort((a, b) => a.slot.startAt - b.slot.startAt || (a.row.id < b.row.id ? -1 : 1))
-    if (this.kept.length <= MOST_ITEMS) return
-    this.kept.length = MOST_ITEMS
+    if (this.kept.length <= MAX_ITEMS) return
+    this.kept.length = MAX_ITEMS
     this.dropped = true
     this.limit = (this.kept.at(-1) as Entry).slot.startAt
   }

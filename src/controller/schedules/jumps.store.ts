@@ -7,8 +7,8 @@ import type { ScheduleStore } from './schedules.store.ts'
 
 // No slot is longer.
 const LONGEST_MS = 8 * 86_400_000
-// Most dates examined per schedule.
-const MOST_SLOTS = 100
+// Maximum of dates examined per schedule.
+const MAX_SLOTS = 100
 const FOREVER = '9999-12-31T23:59:59.999Z'
 // Schedules restored per transaction.
 const SLICE = 20
@@ -65,7 +65,7 @@ export function scheduleJumps(db: Db, schedules: Pick<ScheduleStore, 'find' | 'p
   const firstFree = (schedule: Stored, now: string, until: string): Slot | undefined => {
     const plan = schedules.planOf(schedule)
     const open = currentSlot(plan, Date.parse(now))
-    for (const slot of [...(open ? [open] : []), ...slotsAfter(plan, Date.parse(now)).take(MOST_SLOTS)]) {
+    for (const slot of [...(open ? [open] : []), ...slotsAfter(plan, Date.parse(now)).take(MAX_SLOTS)]) {
       if (iso(slot.startAt) >= until) return undefined
       if (!ran.get({ at: iso(slot.scheduledAt), id: schedule.id })) return slot
     }

@@ -20,7 +20,7 @@ import {
   slotsAfter,
 } from './recurrence.rules.ts'
 
-/** The occurrence a schedule waits for, as its row keeps it. */
+/** The occurrence a schedule waits for, as it is stored. */
 export interface Pending {
   /** When the runner starts it, or tries again. */
   nextRunAt: string
@@ -109,8 +109,8 @@ interface Due {
   run: Slot | undefined
 }
 
-// Most missed occurrences that are listed one by one.
-const MOST_MISSED = 100
+// Maximum of missed occurrences listed individually.
+const MAX_MISSED = 100
 
 /** At most one late run, and only inside its slot: after an outage the latest open occurrence counts. */
 export function dueSlots(plan: Plan, pending: Slot, now: number): Due {
@@ -120,7 +120,7 @@ export function dueSlots(plan: Plan, pending: Slot, now: number): Due {
   const missed = [pending]
   if (isTimed(plan.recurrence))
     for (const slot of slotsAfter(plan, pending.startAt)) {
-      if (slot.startAt > now || slot.scheduledAt === current?.scheduledAt || missed.length === MOST_MISSED) break
+      if (slot.startAt > now || slot.scheduledAt === current?.scheduledAt || missed.length === MAX_MISSED) break
       missed.push(slot)
     }
   return { missed, run: current }

@@ -20,7 +20,7 @@ import type { TakeMaker } from './takes.ts'
 interface Parts {
   alarms: AlarmStore
   audit: Audit
-  /** Most schedules handled in one pass; the next pass, a moment later, handles the rest. */
+  /** Maximum of schedules per pass; the next pass follows at once and handles the rest. */
   batchSize: number
   clock: Clock
   db: Db

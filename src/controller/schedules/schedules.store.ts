@@ -47,7 +47,7 @@ const storedOf = ({ captureChannelSelection, enabled, ...row }: Row): Stored =>
     uploadPolicyIds: JSON.parse(row.uploadPolicyIds),
   }) as Stored
 
-/** A schedule as the wire has it. */
+/** A schedule in its wire format. */
 export const shown = ({ anchorDate: _a, slotAt: _b, slotDate: _c, ...schedule }: Stored): Schedule => schedule
 
 /** The fields of a schedule that the calendar needs, without its lists. */
@@ -102,7 +102,7 @@ export function scheduleStore(db: Db, zones: (name: string) => Zone) {
       const { rows, total } = list.page(conditions, 's.created_at DESC, s.id DESC', limit, offset)
       return { rows: whole(rows), total }
     },
-    /** The same to its end, slice by slice. */
+    /** The whole list, slice by slice. */
     *walk(visibility: Visibility, filters: ScheduleFilters, size: number): Generator<Stored[]> {
       for (const rows of list.walk([...visibility.schedules(), ...matching(filters)], NEWEST, size)) yield whole(rows)
     },

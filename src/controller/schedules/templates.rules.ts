@@ -26,7 +26,7 @@ export function labelsOf(templates: { folderTemplate: string; titleTemplate: str
   return { folder: cut(folder) || 'Scheduled', name: cut(title) || 'Scheduled Recording' }
 }
 
-// Never ends in half a character, a slash or a blank.
+// Never ends in half a surrogate pair, a slash or a space.
 const cut = (text: string): string => text.slice(0, LONGEST).replace(/[\ud800-\udbff/\s]+$/, '')
 
 function valuesOf({ node, room, schedule, startAt, zone }: Subject): Record<string, string> {

@@ -1,6 +1,6 @@
 import type { Destination, DestinationKind, S3Options, SmbOptions } from '../../wire/uploads.ts'
 
-/** A destination as it is stored; secrets only as whether there are any. */
+/** A stored destination; of its secrets only whether they are set. */
 export interface StoredDestination {
   displayName: string
   enabled: boolean
@@ -29,7 +29,7 @@ function isGiven(d: StoredDestination, field: string): boolean {
   return Boolean((d[kind] as Record<string, unknown> | undefined)?.[name])
 }
 
-/** A destination as the wire has it, with the state it is in (docs/contract/uploads.md: Destinations). */
+/** A destination in its wire format, with its state (docs/contract/uploads.md: Destinations). */
 export function describe(d: StoredDestination, unavailable: Unavailable): Destination {
   const requiredFields = [...REQUIRED[d.kind]]
   const missingFields = requiredFields.filter((field) => !isGiven(d, field))
@@ -74,7 +74,7 @@ function targetOf({ kind, s3, smb }: StoredDestination): string | undefined {
   return s3?.bucket ? `s3://${[s3.bucket, ...segments(s3.prefix)].join('/')}` : undefined
 }
 
-/** The folders a path names: split at both slashes, without blanks, dots and double dots. */
+/** The folders of a path: split at slashes and backslashes, without empty, `.` and `..` segments. */
 export const segments = (path: string | undefined): string[] =>
   (path ?? '')
     .split(/[/\\]/)

@@ -94,7 +94,7 @@ export function destinationStore(db: Db, key: () => Uint8Array, unavailable: Una
     /** By name. */
     list: (visibility: Visibility): Destination[] =>
       list.all(visibility.own('upload_destination'), 'x.display_name COLLATE NOCASE, x.id').map(shown),
-    /** Whether it is there, and within `visibility`. */
+    /** Whether it exists and is visible. */
     visible: (id: string, visibility: Visibility): boolean =>
       list.count([{ sql: 'x.id = @wanted', params: { wanted: id } }, ...visibility.own('upload_destination')], 1) === 1,
     /** @throws Fail 409 `upload_destination_exists`. */

@@ -15,7 +15,7 @@ const MIB = 1024 * 1024
 const SINGLE = 16 * MIB
 const PART = 8 * MIB
 // A service takes 10,000 parts.
-const MOST_PARTS = 9_000
+const MAX_PARTS = 9_000
 // Parts in memory at once, besides the one being read.
 const PARALLEL = 2
 const CONNECT_MS = 15_000
@@ -166,7 +166,7 @@ async function single(sdk: Sdk, client: S3Client, put: Put, delivery: Delivery, 
 /** Parts with their own checksums; an upload that is not completed is aborted. */
 async function inParts(sdk: Sdk, client: S3Client, put: Put, delivery: Delivery, watch: Watch, checked: boolean) {
   const { Upload } = await import('@aws-sdk/lib-storage')
-  const partSize = Math.max(PART, Math.ceil(delivery.size / MOST_PARTS))
+  const partSize = Math.max(PART, Math.ceil(delivery.size / MAX_PARTS))
   const parts = partHashes(partSize, delivery)
   const sum = checked ? { ChecksumAlgorithm: sdk.ChecksumAlgorithm.SHA256 } : {}
   usePartHashes(client, checked ? parts.sum : () => undefined)

@@ -22,7 +22,7 @@ interface Parts {
 }
 
 const DEFAULT_LIMIT = 50
-const MOST = 200
+const MAX_LIMIT = 200
 const read = { auth: 'user', permission: 'recording:read' } as const
 const control = { auth: 'user', permission: 'recording:control' } as const
 
@@ -63,7 +63,7 @@ export function uploadQueueRoutes({ enqueues, fallback, queue, visibility, recor
       target: () => ({ type: 'upload_queue' }),
       query: UploadFilters,
       run: ({ principal, query }) => {
-        const limit = Math.min(query.limit ?? DEFAULT_LIMIT, MOST)
+        const limit = Math.min(query.limit ?? DEFAULT_LIMIT, MAX_LIMIT)
         const { exact, rows, total } = queue.list(visibility(principal, 'recording:read'), query, limit)
         const meta = pageMeta(rows.length, total, limit, query.offset ?? 0)
         return { data: rows, beside: { meta: exact ? meta : { ...meta, totalIsLowerBound: true } } }

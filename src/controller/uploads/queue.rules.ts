@@ -79,7 +79,7 @@ export function outcomeOf(statuses: readonly UploadStatus[]): Outcome {
   return succeeded === statuses.length ? 'all' : 'some'
 }
 
-/** What is known of the chunks of a recording that came in pieces. */
+/** The chunks of a chunked recording, as far as uploads are concerned. */
 export interface Chunks {
   /** Whether its job has ended: no further chunk is expected. */
   jobEnded: boolean

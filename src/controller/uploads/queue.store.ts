@@ -64,7 +64,7 @@ export function uploadQueueStore(db: Db, counts: RecordingsApi['counts']) {
     /** Oldest first. */
     ofRecording: (id: string): UploadItem[] => ofRecording.all({ id }).map(itemOf),
     ...listing(db, counts),
-    /** What became of the uploads of each chunk, by its index (docs/contract/recordings.md: Chunks). */
+    /** The uploads of each chunk, by its index (docs/contract/recordings.md: Chunks). */
     chunkUploads(recordingId: string): Map<number, object[]> {
       const pieces = ofRecording
         .all({ id: recordingId })
@@ -79,7 +79,7 @@ export function uploadQueueStore(db: Db, counts: RecordingsApi['counts']) {
       return new Set(visible.rows([named, ...visibility.recordings()], 'r.id', ids.length, 0).map((row) => row.id))
     },
     /**
-     * Makes an ended item due again with all its attempts, for `file`, the recording's present file.
+     * Makes an ended item due again with all its attempts, for `file`, the recording's current file.
      * @throws Fail 404, or 409 `upload_queue_item_not_retryable`.
      */
     retry(
@@ -104,7 +104,7 @@ export function uploadQueueStore(db: Db, counts: RecordingsApi['counts']) {
 export type UploadQueueStore = ReturnType<typeof uploadQueueStore>
 
 interface UploadPage {
-  /** False: there are at least `total`. */
+  /** False when `total` is a lower bound. */
   exact: boolean
   rows: UploadItem[]
   total: number
@@ -151,7 +151,7 @@ function listing(db: Db, counts: RecordingsApi['counts']) {
   }
 
   const walked = (own: Condition[], within: Condition, limit: number, offset: number): UploadPage => {
-    // One more than asked for: whether there is a next page is known, however far the counting goes.
+    // One more than the limit: that tells whether there is a next page, however far the count goes.
     const found = ids.rows([...own, within], ORDER, limit + 1, offset)
     const rows = whole(found.slice(0, limit))
     if (found.length <= limit && (found.length > 0 || offset === 0))
@@ -191,7 +191,7 @@ const byScope = (scopes: string): Condition => ({
   params: { scopes },
 })
 
-// Recordings that grants or refusals name one by one.
+// Recordings named individually by grants or denials.
 const withExceptions = (scopes: string, also: number[], not: number[]): Condition => ({
   sql: `(+q.scope_id IN (SELECT value FROM json_each(@scopes))
       AND q.recording_id NOT IN (SELECT r.id FROM recordings r WHERE r.seq IN (SELECT value FROM json_each(@not))))

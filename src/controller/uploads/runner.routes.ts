@@ -20,7 +20,7 @@ const read = { auth: 'user', permission: 'recording:read', target } as const
 const links = { run: '/api/v1/upload-runner/run', status: '/api/v1/upload-runner' }
 
 export function uploadRunnerRoutes({ log, queue, visibility, uploader }: Parts): AnyRoute[] {
-  /** Of the last pass only what the caller sees. */
+  /** The status, with only the visible items of the last pass. */
   const statusFor = (seen: Visibility): UploadRunnerStatus => {
     const { lastSummary, ...status } = uploader.status()
     if (!lastSummary) return status

@@ -1,12 +1,12 @@
 import * as z from 'zod'
 import { choice, count, flag, type SettingsTable } from '../../kernel/settings.ts'
 
-/** The queue of copies, and who works it off. */
+/** The upload queue and its runner. */
 export const UPLOAD_SETTINGS = {
-  SVC_UPLOAD_RUNNER_ENABLED: [choice(true), 'whether the upload queue is worked on'],
+  SVC_UPLOAD_RUNNER_ENABLED: [choice(true), 'whether queued uploads are sent'],
   SVC_UPLOAD_RUNNER_INTERVAL_SECONDS: [count(60), 'pause between upload passes'],
   SVC_UPLOAD_RUNNER_BATCH_SIZE: [count(10), 'uploads that one pass begins'],
-  SVC_UPLOAD_QUEUE_LEASE_SECONDS: [count(900), 'lease of an upload under way, renewed while it moves'],
+  SVC_UPLOAD_QUEUE_LEASE_SECONDS: [count(900), 'lease of a running upload, renewed while it progresses'],
   SVC_UPLOAD_QUEUE_MAX_ATTEMPTS: [count(5), 'attempts of an upload policy that names no number, at most 100'],
   SVC_UPLOAD_RAW_MASTERS: [
     flag.optional(),

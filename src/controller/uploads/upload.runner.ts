@@ -21,7 +21,7 @@ interface Parts extends AttemptParts {
   intervalSeconds: number
   leaseSeconds: number
   log: Log
-  /** How long a pass waits for the attempts it began, ms; longer ones continue beside it. */
+  /** How long a pass waits for the attempts it started, ms; longer ones continue in the background. */
   patienceMs: number
   settlement: Settlement
   work: UploadWorkStore
@@ -38,14 +38,14 @@ interface Attempt {
   destinationId: string
   ended: Promise<void>
   item: UploadItem
-  /** Until it has ended: as it was claimed. */
+  /** As it was claimed, until the attempt has ended. */
   result: UploadRunItem
   renewedAt: number
 }
 
 /**
- * Sends what is due. A pass begins attempts and waits a while for them; one that takes longer continues beside the passes
- * under its lease, until `stop` aborts it. So neither a large take nor a dead destination delays anything else.
+ * Sends due uploads. A pass starts attempts and waits a while for them; one that takes longer continues in the background
+ * under its lease, until `stop` aborts it. So neither a large take nor a dead destination delays the others.
  */
 export class Uploader {
   private readonly parts: Parts
@@ -155,9 +155,9 @@ export class Uploader {
     return began
   }
 
-  private startable(destinationId: string, most: number, within: Condition[]): string[] {
+  private startable(destinationId: string, room: number, within: Condition[]): string[] {
     const busy = [...this.underWay.values()].filter((one) => one.destinationId === destinationId)
-    const free = Math.min(PER_DESTINATION - busy.length, most)
+    const free = Math.min(PER_DESTINATION - busy.length, room)
     if (free <= 0) return []
     const now = iso(this.parts.clock.now())
     // An attempt under way here is not due, even when its lease has run out.

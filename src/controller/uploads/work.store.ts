@@ -6,7 +6,7 @@ import { ITEM_COLUMNS } from './queue.store.ts'
 
 type Row = { [K in keyof Required<UploadItem>]: UploadItem[K] | null }
 
-// A pass by somebody who sees few items looks this far into a destination's due items.
+// A pass started by somebody who sees few items examines this many of a destination's due items.
 const WINDOW = 5000
 
 /** The runner's side of the queue: claim with a lease, renew, settle. Guarded updates, no read before a write. */

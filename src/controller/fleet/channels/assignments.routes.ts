@@ -109,7 +109,7 @@ const writes = ({ assignments, scope }: Parts): AnyRoute[] => [
   }),
 ]
 
-/** What an agent may ask of its own maps (docs/contract/agent.md: Channel maps). */
+/** The channel maps of the agent's own node (docs/contract/agent.md: Channel maps). */
 const agentRoute = ({ assignments, nodes }: Parts): AnyRoute =>
   route({
     method: 'GET',

@@ -22,7 +22,7 @@ export interface Outcome {
 
 export const failed = (error: string): Outcome => ({ error, status: 'failed' })
 
-/** Where the runner connects to: of the addresses the node reported the likeliest, then the first; else its host name. */
+/** The address the runner connects to: the likeliest of those the node reported, else its host name. */
 export function targetHostOf({ hostname, ipAddresses }: Pick<Node, 'hostname' | 'ipAddresses'>): string {
   const hosts = ipAddresses
     .map((address) => address.trim())

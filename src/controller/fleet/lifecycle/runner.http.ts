@@ -12,7 +12,7 @@ interface RunnerSettings {
   url: string | undefined
 }
 
-// Both outputs of a long installation; far less of them is kept.
+// Enough for both outputs of a long installation; far less is stored.
 const MAX_ANSWER_BYTES = 4 * 1024 * 1024
 
 const UNCONFIGURED =
@@ -38,11 +38,11 @@ export const externalRunner =
         timeoutMs,
         url: new URL(url.replace(/\/*$/, RUNNER_PATHS.runs)),
       }
-      const heard = listener(onOutput, secrets)
+      const onPiece = listener(onOutput, secrets)
       const answer = await send(request, (response, alive) =>
         whole(response, MAX_ANSWER_BYTES, (piece) => {
           alive()
-          heard(piece)
+          onPiece(piece)
         }),
       )
       return outcomeOf(answer.status, bodyOf(answer), secrets)

@@ -11,7 +11,7 @@ interface Row {
   alias: string
   backend: Interface['backend']
   channelCount: number
-  /** JSON as the wire has it, in order: a page of a big fleet has tens of thousands of them. */
+  /** JSON in wire format, in order: a page of a large fleet has tens of thousands of channels. */
   channels: string
   hardwarePath: string | null
   id: string
@@ -57,11 +57,11 @@ function placeholders(db: Db) {
 }
 
 /**
- * Most interfaces of a node, and most channels of all of them: node lists and every heartbeat read them, and a node that
- * invents devices must not slow down the others.
+ * Limits per node, channels over all its interfaces: node lists and every heartbeat read them, and a node that invents devices
+ * must not slow down the others.
  */
-const MOST_INTERFACES = 256
-const MOST_CHANNELS = 2048
+const MAX_INTERFACES = 256
+const MAX_CHANNELS = 2048
 
 const IDLE = `SELECT id, channel_count AS channelCount FROM interfaces i
   WHERE node_id = @nodeId AND absent = 1 AND labelled = 0
@@ -82,7 +82,7 @@ function roomMaker(db: Db) {
     const have = sizeOf.get({ nodeId }) ?? { channels: 0, interfaces: 0 }
     let interfaces = have.interfaces + added.length
     let channels = have.channels + added.reduce((sum, { input }) => sum + input.channelCount, 0)
-    const fits = (): boolean => interfaces <= MOST_INTERFACES && channels <= MOST_CHANNELS
+    const fits = (): boolean => interfaces <= MAX_INTERFACES && channels <= MAX_CHANNELS
     if (fits()) return
     for (const { channelCount, id } of idle.all({ nodeId })) {
       forget.run({ id })
@@ -93,7 +93,7 @@ function roomMaker(db: Db) {
     throw invalid(
       'Too many interfaces',
       ['interfaces'],
-      `a node has at most ${MOST_INTERFACES} interfaces with ${MOST_CHANNELS} channels, absent ones that are in use among them`,
+      `a node has at most ${MAX_INTERFACES} interfaces with ${MAX_CHANNELS} channels, absent ones that are in use among them`,
     )
   }
 }
@@ -182,8 +182,8 @@ export function interfaceStore(db: Db, ids: Ids, search: NodeSearch) {
   return {
     apply,
     /** Adds interfaces that a person expects: placeholders until they are reported. */
-    expect(nodeId: string, wished: readonly InterfaceInput[]): void {
-      apply(nodeId, wished)
+    expect(nodeId: string, expected: readonly InterfaceInput[]): void {
+      apply(nodeId, expected)
       entered.expect(nodeId)
     },
     /** Interfaces with their channels, by node. */

@@ -242,7 +242,7 @@ function shown(row: Row, interfaces: Interface[]): Node {
   )
 }
 
-/** With the problems it has. */
+/** The node with its current problems. */
 function judged({ problems: _, ...node }: Node): Node {
   const problems = problemsOf(node)
   return problems.length > 0 ? { ...node, problems } : node

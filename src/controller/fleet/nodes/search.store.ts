@@ -2,7 +2,7 @@ import { folded } from '../../../kernel/fold.ts'
 import type { Db } from '../../store/db.ts'
 
 interface NodeText {
-  /** JSON texts whose values are looked at. */
+  /** JSON texts whose values are indexed. */
   json: string
   /** JSON row of plain values. */
   plain: string
@@ -15,8 +15,8 @@ const INTERFACES = `SELECT json_array(id, alias, system_name, system_ref, backen
 const CHANNELS = `SELECT DISTINCT c.idx AS idx, c.alias AS alias FROM interfaces i JOIN channels c ON c.interface_id = i.id WHERE i.node_id = @id`
 
 /**
- * The words of each node in one row, so that a search reads one text a node instead of every channel of the fleet.
- * Folded here, not by SQLite, which knows no case beyond ASCII.
+ * The searchable text of each node in one row, so that a search reads one text per node instead of every channel of the
+ * fleet. Folded here, not by SQLite, which folds only ASCII.
  */
 export function nodeSearch(db: Db) {
   const ofNode = db.stmt<{ id: string }, NodeText>(NODE)
@@ -27,7 +27,7 @@ export function nodeSearch(db: Db) {
      ON CONFLICT (node_id) DO UPDATE SET words = excluded.words WHERE words <> excluded.words`,
   )
   return {
-    /** Renews the words of a node; call it after every write that a search could see. */
+    /** Updates the text of a node; call it after every write that changes searchable fields. */
     index(id: string): void {
       const node = ofNode.get({ id })
       if (!node) return
@@ -41,7 +41,7 @@ export function nodeSearch(db: Db) {
 }
 export type NodeSearch = ReturnType<typeof nodeSearch>
 
-// Uptime changes with every heartbeat, and would renew the words each time.
+// Uptime changes with every heartbeat, and would update the text each time.
 function leaves(value: unknown): string[] {
   if (value === null || value === undefined) return []
   if (typeof value !== 'object') return [`${value}`]

@@ -1,8 +1,8 @@
 import { conflict } from '../../../kernel/fail.ts'
 import type { AudioDefaults, Interface, Node, NodeProblem } from '../../../wire/nodes.ts'
-// The status of a node, as everybody is told it (docs/contract/nodes.md: Status).
+// The status of a node as the API shows it (docs/contract/nodes.md: Status).
 
-/** Statuses that only the controller sets: of nodes that are not heard from. */
+/** Statuses that only the controller sets: of nodes that do not report. */
 export const SILENT: ReadonlySet<string> = new Set(['offline', 'provisioning', 'retired'])
 
 /** SQL of node `n`: offline is derived at read, silent since before `@offlineBefore`, but never before first contact. */

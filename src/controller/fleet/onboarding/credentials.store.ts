@@ -59,7 +59,7 @@ export function credentialStore(db: Db, ids: Ids) {
   }
 
   return {
-    /** A new token at once in force; every earlier one of the node ends. */
+    /** A new token, valid at once; revokes every earlier one of the node. */
     issue(nodeId: string, by: string | null, now: string): NodeCredential {
       revoke.run({ nodeId, now })
       return mint(nodeId, 'active', by, now)
@@ -69,7 +69,7 @@ export function credentialStore(db: Db, ids: Ids) {
       const { count, expiresAt } = unspent.get({ nodeId, now }) as { count: number; expiresAt: string | null }
       return { bootstrapTokens: { count, ...(expiresAt ? { expiresAt } : {}) }, tokens: living.all({ nodeId }) }
     },
-    /** A token for a deploy: the present one stays valid until this one is first used (ADR-0006). */
+    /** A token for a deploy: the current one stays valid until this one is first used (ADR-0006). */
     issuePending(nodeId: string, now: string): NodeCredential {
       revokePending.run({ nodeId, now })
       return mint(nodeId, 'pending', null, now)

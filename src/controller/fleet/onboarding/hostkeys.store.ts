@@ -14,9 +14,9 @@ export function hostKeyStore(db: Db) {
   return {
     /** One line per key; none of an unknown node. */
     of,
-    /** As people compare them. */
+    /** With fingerprints, for people to compare. */
     shown: (nodeId: string): HostKey[] => of(nodeId).map(shown),
-    /** Replaces all of them. @throws Fail 400 for a line that is no public key */
+    /** Replaces all of them. @throws Fail 400 for a line that is not a public key */
     replace(nodeId: string, keys: string[]): HostKey[] {
       const distinct = [...new Set(keys)]
       const all = distinct.map(shown)

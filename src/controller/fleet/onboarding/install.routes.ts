@@ -12,7 +12,7 @@ interface Parts {
   tls: boolean
 }
 
-/** The installer for new boxes. It holds no secret: what it fetches and joins asks for the node's own token. */
+/** The installer for new boxes. It contains no secret: downloading and joining require the node's own token. */
 export const installRoutes = ({ introduction, publicUrl, tls }: Parts): AnyRoute[] => [
   stream({
     method: 'GET',

@@ -168,7 +168,7 @@ export const onboardingRoutes = ({
       return { data: credential && known.length > 0 ? { ...credential, hostKeys: known } : credential }
     },
   }),
-  // For a box that was set up by hand, or got a new SSH server: a bootstrap brings them by itself.
+  // For a box that was set up by hand or got a new SSH server: with a bootstrap the keys come automatically.
   route({
     method: 'PUT',
     path: '/nodes/:id/ssh-credential/host-keys',

@@ -13,7 +13,7 @@ interface Parts extends CredentialStores {
 const manage = { auth: 'user', permission: 'node:manage' } as const
 const target = (p: { id: string }) => ({ type: 'node', id: p.id })
 
-/** Taking a node out of use, and back. What was recorded, its audit and its health stay. */
+/** Retires and reinstates a node. Its recordings, audit rows and health events stay. */
 export const retireRoutes = (parts: Parts): AnyRoute[] => [
   route({
     method: 'POST',

@@ -26,7 +26,7 @@ interface KeyMaterial {
   publicKey: string
 }
 
-/** What the lifecycle runner is given. */
+/** The keys that the lifecycle runner gets. */
 interface Keys extends KeyMaterial {
   /** Whether the node is known to hold the key. */
   confirmed: boolean
@@ -38,8 +38,8 @@ interface Keys extends KeyMaterial {
   username: string
 }
 
-/** An SSH server lets a client try six keys: the current one, these, and an operator's own. */
-const MOST_PREVIOUS = 3
+/** An SSH server lets a client try six keys: the current one, these previous ones, and an operator's own. */
+const MAX_PREVIOUS = 3
 
 const aad = (id: string): string => `ssh_credentials/${id}/sealed_key`
 
@@ -87,7 +87,7 @@ export function sshKeyStore(db: Db, ids: Ids, masterKey: Uint8Array) {
     insert.run({ id, nodeId, username, publicKey: key.publicKey, fingerprint, sealedKey, now, rotatedAt, confirmedBy })
     return shown({ id, nodeId, username, publicKey: key.publicKey, fingerprint, createdAt: now, rotatedAt })
   }
-  /** Undefined for what was sealed with another master key. */
+  /** Undefined for a key that was sealed with another master key. */
   const opened = (row: Row): KeyMaterial | undefined => {
     try {
       const privateKey = Buffer.from(open(masterKey, aad(row.id), row.sealedKey ?? '')).toString('utf8')
@@ -105,7 +105,7 @@ export function sshKeyStore(db: Db, ids: Ids, masterKey: Uint8Array) {
     const { active, previous } = rows(nodeId)
     if (!active) return undefined
     keep.run({ id: active.id })
-    if (previous.length >= MOST_PREVIOUS) retire.run({ id: previous[1]!.id, now })
+    if (previous.length >= MAX_PREVIOUS) retire.run({ id: previous[1]!.id, now })
     return active
   }
   const refuseWhileBusy = (nodeId: string): void => {
@@ -118,8 +118,8 @@ export function sshKeyStore(db: Db, ids: Ids, masterKey: Uint8Array) {
       return active ? shown(active) : null
     },
     /**
-     * The key a node made for itself. It puts it in place after this, and uses its new token (`tokenId`) after that: until
-     * then it may hold an earlier key, which is kept beside it. @throws Fail 409 `lifecycle_job_running`.
+     * Stores the key a node generated. The node installs it afterwards, and only then uses its new token (`tokenId`): until
+     * then it may still have an earlier key, which is kept as a previous one. @throws Fail 409 `lifecycle_job_running`.
      */
     adopt(
       nodeId: string,
@@ -133,8 +133,8 @@ export function sshKeyStore(db: Db, ids: Ids, masterKey: Uint8Array) {
       return add(nodeId, key, about, now)
     },
     /**
-     * The key the controller made: what the node still holds is kept beside it until the new one is known to be there
-     * (ADR-0006). @throws Fail 409 `lifecycle_job_running`.
+     * Stores a key the controller generated: the node's earlier keys are kept as previous ones until the new one is known to
+     * be installed (ADR-0006). @throws Fail 409 `lifecycle_job_running`.
      */
     rotate(
       nodeId: string,
@@ -153,8 +153,8 @@ export function sshKeyStore(db: Db, ids: Ids, masterKey: Uint8Array) {
       )
     },
     /**
-     * A run that began at `since` has put the current key on the node: those kept beside it end (ADR-0006). False when
-     * that was known, or the current key is younger than the run.
+     * A run that began at `since` has installed the current key: the previous ones end (ADR-0006). False when that was known
+     * already, or the current key is newer than the run.
      */
     confirm(nodeId: string, since: string, now: string): boolean {
       if (mark.run({ nodeId, since, now }) === 0) return false

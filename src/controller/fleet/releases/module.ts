@@ -6,11 +6,11 @@ import type { Running } from './repository.own.ts'
 import { ReleaseRepository } from './repository.ts'
 
 interface Deps {
-  /** The executable that runs, to be given to nodes; absent in development. */
+  /** The running executable, for nodes to download; absent in development. */
   running: Running | undefined
 }
 
-/** The versions that nodes can be brought to. */
+/** The releases that nodes can be updated to. */
 export function createReleases(base: Base, { running }: Deps): Module {
   const { clock, config, db, group, log } = base
   const publicKey = config.SVC_AGENT_RELEASE_PUBLIC_KEY

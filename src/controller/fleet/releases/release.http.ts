@@ -11,7 +11,7 @@ export interface ReleaseSource {
   token: string | undefined
 }
 
-/** The list could not be had; `reason` is what people see. */
+/** The release list is not available; `reason` is shown to people. */
 export class ReleaseError extends Error {
   readonly reason: string
 
@@ -69,7 +69,7 @@ async function page({ timeoutMs, token }: ReleaseSource, url: URL, signal: Abort
   }
 }
 
-/** Given up is what happens at the end of the time. */
+/** Aborting is how the time limit ends a request. */
 export const releaseReason = ({ reason }: NoAnswer): string =>
   `release_source_${reason === 'aborted' ? 'timeout' : reason}`
 

@@ -22,7 +22,7 @@ export const releaseRoutes = (parts: Parts): AnyRoute[] => [
     action: 'nodes.agent_release.read',
     audit: 'decision',
     target: () => ({ type: 'agent_release' }),
-    // The body is the check itself: `checkedAt` stands beside `data` (docs/contract/nodes.md: Releases).
+    // The body is the check itself, with `checkedAt` next to `data` (docs/contract/nodes.md: Releases).
     run: () => {
       const { data, ...beside } = parts.releases.current()
       return { data, beside }
@@ -32,7 +32,7 @@ export const releaseRoutes = (parts: Parts): AnyRoute[] => [
   download(parts, 'node', 'nodes.agent_release.download'),
 ]
 
-/** For the node itself, and for a box that will be it: its bootstrap token is looked at, not spent. */
+/** For the node itself, and for a box that will become it: its bootstrap token is checked, not spent. */
 const download = (parts: Parts, auth: 'bootstrap' | 'node', action: string): AnyRoute =>
   stream({
     method: 'GET',
@@ -51,7 +51,7 @@ async function sent({ repository, log }: Parts, file: string, request: Incoming)
   return { details, response: await answer(repository.dir, release, asked, request) }
 }
 
-/** @throws Fail 503 when the release could not be made ready; the log knows why. */
+/** @throws Fail 503 when the release could not be prepared; the log has the cause. */
 async function offered(repository: ReleaseRepository, version: string, log: Log): Promise<Held | undefined> {
   try {
     return await repository.offer(version)

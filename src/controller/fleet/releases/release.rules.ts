@@ -23,8 +23,8 @@ export function newestAgent(releases: ReleaseList): Found | null {
 }
 
 /**
- * The newer of what the release host has and what this controller holds itself. Builds without a calendar version are
- * nobody's update (docs/contract/nodes.md: Releases).
+ * The newer of the release host's version and the one this controller holds. Builds without a calendar version are never
+ * offered as an update (docs/contract/nodes.md: Releases).
  */
 export function newerOf(published: AgentRelease | null, held: Newest | undefined): AgentRelease | null {
   const tag = tagOfVersion(held?.version ?? '')
@@ -34,7 +34,7 @@ export function newerOf(published: AgentRelease | null, held: Newest | undefined
   return { ...(order === 0 ? published : {}), hosted: held.architectures, tag, version: held.version }
 }
 
-/** The next page of a list by its Link header; only on the host that was asked: the token goes nowhere else. */
+/** The next page of a list by its Link header; only on the same host, because the token must not go elsewhere. */
 export function nextPage(link: string | undefined, from: URL): URL | undefined {
   const [, target] = /<([^>]{1,2000})>\s*;[^,]*\brel="?next"?/.exec(link?.slice(0, 8000) ?? '') ?? []
   return target === undefined ? undefined : sameOrigin(target, from)

@@ -2,11 +2,11 @@ import type { AgentRelease, ReleaseAsset } from '../../../wire/nodes.ts'
 import type { Db } from '../../store/db.ts'
 
 export interface KnownRelease {
-  /** Its files, as the release host has them. */
+  /** Its files at the release host. */
   assets: ReleaseAsset[]
   checkedAt: string
   data: AgentRelease | null
-  /** The list it was read from: another repository's release is not this one's. */
+  /** The list it was read from, because a release of another repository does not count. */
   source: string
 }
 

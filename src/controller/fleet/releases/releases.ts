@@ -40,7 +40,7 @@ export class Releases {
     this.parts = parts
   }
 
-  /** What is known now; begins a check when one is due. */
+  /** What is known now; starts a check when one is due. */
   current(): AgentReleaseCheck {
     const { repository, repo } = this.parts
     const held = repository.newest()

@@ -24,7 +24,7 @@ interface FetchParts {
 
 const MAX_ARCHIVE_BYTES = 512 * 1024 * 1024
 const MAX_SMALL_BYTES = 64 * 1024
-// Enough for an archive on the slow line of a small site.
+// Enough for an archive on a slow line.
 const LONGEST_MS = 3_600_000
 const KEPT = 3
 /** Marks folders that were fetched: only those are ever removed. */
@@ -105,12 +105,18 @@ const exists = (file: string): Promise<boolean> =>
   )
 
 /** Follows redirects of the release host, but never from https to http, and never sends the token to another host. */
-async function download(source: ReleaseSource, asset: ReleaseAsset, file: string, most: number, signal: AbortSignal) {
+async function download(
+  source: ReleaseSource,
+  asset: ReleaseAsset,
+  file: string,
+  maxBytes: number,
+  signal: AbortSignal,
+) {
   let at = new URL((source.token && asset.url) || asset.browser_download_url)
   for (let hop = 0; hop <= HOPS; hop++) {
     if (new URL(source.apiUrl).protocol === 'https:' && at.protocol !== 'https:')
       throw new ReleaseError('release_source_redirects_elsewhere')
-    const next = await step(source, at, file, most, signal)
+    const next = await step(source, at, file, maxBytes, signal)
     if (!next) return
     at = next
   }
@@ -118,7 +124,7 @@ async function download(source: ReleaseSource, asset: ReleaseAsset, file: string
 }
 
 /** One request: writes the file, or returns the address it redirects to. */
-async function step(source: ReleaseSource, url: URL, file: string, most: number, signal: AbortSignal) {
+async function step(source: ReleaseSource, url: URL, file: string, maxBytes: number, signal: AbortSignal) {
   const home = new URL(source.apiUrl).origin === url.origin
   const headers = {
     accept: 'application/octet-stream',
@@ -128,7 +134,8 @@ async function step(source: ReleaseSource, url: URL, file: string, most: number,
   const wish = { headers, method: 'GET', signal, timeoutMs: LONGEST_MS, url } as const
   const answer = await send(wish, async (response) => {
     const { location } = response.headers
-    if (response.statusCode === 200) await pipeline(counted(response, most), createWriteStream(file, { flags: 'wx' }))
+    if (response.statusCode === 200)
+      await pipeline(counted(response, maxBytes), createWriteStream(file, { flags: 'wx' }))
     else response.destroy()
     return { location, status: response.statusCode ?? 0 }
   }).catch((e: unknown) => {

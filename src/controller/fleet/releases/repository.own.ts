@@ -1,4 +1,4 @@
-// The running executable as a release of its own: a site without internet needs no other.
+// The running executable as a release, so that a site without internet needs no other.
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { packFolder } from '../../../system/host/archive.ts'
@@ -6,21 +6,21 @@ import { type Arch, archiveName, sumLine } from '../../../system/host/release.ru
 import { digestOfFile } from '../../../system/host/release.ts'
 import type { Held } from './repository.rules.ts'
 
-/** The executable that runs. */
+/** The running executable. */
 export interface Running {
   arch: Arch
   /** Where its bytes can be read, also after it was replaced. */
   file: string
-  /** What goes into the archive beside it: name and text. */
+  /** Further files of the archive: name and text. */
   papers: Record<string, string>
   version: string
 }
 
-/** Hidden from the look for releases. */
+/** Hidden, so that scans for releases skip it. */
 const FOLDER = '.own'
 const WORK = '.packing-'
 
-/** Packed when it is first needed, and kept; the archive has the modification time of the executable it was made of. */
+/** Packed at first use, and kept; the archive has the modification time of the executable it was made of. */
 export class OwnRelease {
   private readonly dir: string
   private readonly running: Running
@@ -33,7 +33,7 @@ export class OwnRelease {
     this.running = running
   }
 
-  /** One packing at a time, for all who ask meanwhile. Rejects when the archive cannot be made. */
+  /** Packs once for all concurrent callers. Rejects when the archive cannot be made. */
   pack(): Promise<Held> {
     this.packing ??= this.packed().finally(() => {
       this.packing = undefined
@@ -43,7 +43,7 @@ export class OwnRelease {
 
   async stop(): Promise<void> {
     this.stopping.abort(new Error('controller stopping'))
-    // Whoever asked for it has received the error.
+    // The caller has received the error.
     await this.packing?.catch(() => {})
   }
 
@@ -67,7 +67,7 @@ export class OwnRelease {
   private async make(archive: string, mtime: Date): Promise<void> {
     const { file, papers } = this.running
     await fs.mkdir(this.dir, { recursive: true, mode: 0o750 })
-    // Leftovers of a power cut are large.
+    // Leftovers of an interrupted packing are large.
     for (const old of await fs.readdir(this.dir))
       if (old.startsWith(WORK)) await fs.rm(path.join(this.dir, old), { recursive: true, force: true })
     const work = await fs.mkdtemp(path.join(this.dir, WORK))

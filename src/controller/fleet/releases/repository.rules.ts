@@ -25,21 +25,21 @@ export interface HeldFile {
   version: string
 }
 
-/** Archives with their list of checksums, each verified by it. */
+/** Archives, each verified against the list of checksums. */
 export interface Held {
   archives: HeldFile[]
   signature?: Uint8Array
-  /** SHA256SUMS as it came. */
+  /** SHA256SUMS, unchanged. */
   sums: string
   version: string
 }
 
-/** What the last part of a download's path asks for. */
+/** What the last segment of a download's path asks for. */
 export type Asked =
   | { arch: Arch; kind: 'archive' | 'digest'; version: string }
   | { kind: 'facts' | 'signature' | 'sums'; version: string }
 
-/** What a file name asks for; undefined when no release could have it. */
+/** What a file name asks for; undefined for a name that no release can have. */
 export function askedFor(file: string): Asked | undefined {
   const archive = archiveOf(file.endsWith(DIGEST) ? file.slice(0, -DIGEST.length) : file)
   if (archive) return { ...archive, kind: file.endsWith(DIGEST) ? 'digest' : 'archive' }
@@ -55,7 +55,7 @@ const named = (name: string, kind: 'facts' | 'signature' | 'sums'): Asked | unde
   VERSION.test(name) ? { kind, version: versionOfTag(name) ?? name } : undefined
 
 /**
- * One release made of those held: for each architecture the newest archive of `version`, or of all versions for the latest. If
+ * One release from those held: for each architecture the newest archive of `version`, or of all versions for the latest. If
  * it combines several releases, it gets a list of checksums of its own, which is not signed.
  */
 export function offerOf(held: readonly Held[], version: string): Held | undefined {
@@ -76,7 +76,7 @@ export function ownWanted(held: readonly Held[], own: { arch: Arch; version: str
   return !held.some((one) => has(one) && compareVersions(one.version, own.version) >= 0)
 }
 
-/** What a release is, as JSON. */
+/** A release as JSON. */
 export const factsOf = ({ archives, version }: Held) => ({
   tag: tagOfVersion(version),
   version,

@@ -15,11 +15,11 @@ interface RepositoryParts {
   log: Log
   /** Ed25519 public key (PEM): releases that are not signed with it are not offered. */
   publicKey: string | undefined
-  /** The executable that runs; absent when it is none. */
+  /** The running executable; absent in development. */
   running?: Running | undefined
 }
 
-/** What is known without reading or packing anything. */
+/** The newest release, known without reading or packing anything. */
 export interface Newest {
   architectures: string[]
   version: string
@@ -47,7 +47,7 @@ export class ReleaseRepository {
     return this.parts.dir
   }
 
-  /** The newest version as of the last look; begins another look. */
+  /** The newest version as of the last scan; starts another scan. */
   newest(): Newest | undefined {
     // The scan itself logs a directory that cannot be read.
     void this.scan().catch(() => {})
@@ -59,7 +59,7 @@ export class ReleaseRepository {
     return { architectures: [...new Set(architectures)].sort(), version: first.version }
   }
 
-  /** The release of a bare version, or the latest; packs the own executable when nothing else does. Rejects when that fails. */
+  /** The release of a bare version, or the latest; packs the own executable when no other fits. Rejects when that fails. */
   async offer(version: string): Promise<Held | undefined> {
     const held = await this.scan()
     const { running } = this.parts
@@ -67,17 +67,17 @@ export class ReleaseRepository {
     return offerOf(own ? [...held, own] : held, version)
   }
 
-  /** Whether there is an archive of this version to give, the own executable not counted. */
+  /** Whether there is an archive of this version, the own executable not counted. */
   async holds(version: string): Promise<boolean> {
     return (await this.scan()).some((held) => held.version === version)
   }
 
-  /** Ends a packing under way. */
+  /** Aborts packing. */
   async stop(): Promise<void> {
     await this.own?.stop()
   }
 
-  /** What stands in the directory. */
+  /** Reads the directory. */
   async scan(): Promise<Held[]> {
     const held: Held[] = []
     for (const folder of await this.folders()) held.push(...(await this.readable(folder)))
@@ -91,7 +91,7 @@ export class ReleaseRepository {
       const visible = entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith('.'))
       return ['.', ...visible.map(({ name }) => name).sort()]
     } catch (e) {
-      // No directory is no release: the usual case.
+      // Without the directory there are no releases, which is the usual case.
       if ((e as NodeJS.ErrnoException).code !== 'ENOENT') this.warnOnce(this.parts.dir, faultWords(e))
       return []
     }
@@ -124,7 +124,7 @@ export class ReleaseRepository {
     const parsed = archiveOf(name)
     const relative = path.join(folder, name)
     const stat = parsed && (await fs.stat(path.join(this.parts.dir, relative)).catch(() => undefined))
-    // A list has both architectures; a site may keep only one.
+    // The list has both architectures, but a site may keep only one archive.
     if (!parsed || !stat?.isFile()) return []
     const found = await this.digest(path.join(this.parts.dir, relative), stat)
     if (found === sha256)

@@ -3,12 +3,12 @@ import type { Capability } from '../../../wire/permissions.ts'
 import type { Room } from '../../../wire/rooms.ts'
 import type { Pair } from '../../http/principal.ts'
 
-/** What being assigned to a schedule allows in its room. */
+/** The capabilities that an assignment to a schedule grants in its room. */
 export const ASSIGNED: readonly Capability[] = ['view', 'operate']
 
 /**
- * What opens something of `node` that lies in `room`: the room with its site, the node with its own. The other rooms of
- * the node do not count.
+ * The targets whose grants open something of `node` in `room`: the room and its site, the node and its site. The other rooms
+ * of the node do not count.
  */
 export const placesOf = (
   node: Pick<Node, 'id' | 'location'> | undefined,

@@ -100,7 +100,7 @@ export function roomStore(db: Db) {
 }
 export type RoomStore = ReturnType<typeof roomStore>
 
-/** Recordings detached in one statement: each of them also moves in the counts of the library. */
+/** Recordings detached in one statement: each also updates the counts of the library. */
 const DETACH_BATCH = 100
 
 /**

@@ -12,14 +12,14 @@ interface Row {
   subjectType: RosterEntry['subjectType']
 }
 
-// A one-time schedule that has run (or was skipped, missed, or disabled when it was due), and of which no take goes on: its
-// assignment has ended.
+// A one-time schedule that has run (or was skipped, missed, or disabled when it was due), with no running take: its assignment
+// has ended.
 const OVER = `json_extract(s.recurrence, '$.mode') = 'once'
   AND (s.next_run_at IS NULL OR (s.enabled = 0 AND s.next_run_at <= @now)) AND NOT EXISTS (
   SELECT 1 FROM schedule_runs x LEFT JOIN recordings r ON r.id = x.recording_id
    WHERE x.schedule_id = s.id AND x.outcome = 'started' AND (x.ends_at > @now OR r.status = 'recording'))`
 
-/** Who may do what in a room: manual rows and those a schedule made. */
+/** Who may do what in a room: manual rows and those of schedules. */
 export function rosterStore(db: Db) {
   const rows = db.stmt<{ room: string }, Row>(
     `SELECT r.capability, r.schedule_id AS scheduleId, r.source, r.subject_id AS subjectId, r.subject_type AS subjectType,
@@ -68,8 +68,8 @@ export function rosterStore(db: Db) {
       return held
     },
     /**
-     * Replaces the manual rows; what schedules made stays. Entries of one subject are one entry with the capabilities
-     * of all, an entry without any is none, unknown subjects are kept for when they appear.
+     * Replaces the manual rows; those of schedules stay. Entries of one subject are merged, entries without capabilities are
+     * dropped, unknown subjects are kept until they appear.
      */
     replace(room: string, update: RosterUpdate['entries']): { before: RosterEntry[]; after: RosterEntry[] } {
       const before = list(room)
@@ -79,8 +79,8 @@ export function rosterStore(db: Db) {
       return { before, after: list(room) }
     },
     /**
-     * Rewrites the rows a schedule makes: its people and groups may view and operate its room (docs/contract/access.md: Room
-     * capabilities), until it ran its only time.
+     * Rewrites the rows of a schedule: its people and groups may view and operate its room (docs/contract/access.md: Room
+     * capabilities), with a one-time schedule until it has run.
      */
     assign(scheduleId: string, room: string | undefined, users: string[], groups: string[], now: string): void {
       clearCalendar.run({ id: scheduleId })
@@ -96,7 +96,7 @@ export function rosterStore(db: Db) {
     },
     /** Schedules that are over but still have rows. */
     over: (now: string) => over.all({ now }),
-    /** Removes the rows of a schedule that is over; false when there are none, or it has a new date by now. */
+    /** Removes the rows of a schedule that is over; false when there are none, or when it got a new date. */
     end: (scheduleId: string, now: string): boolean => end.run({ id: scheduleId, now }) > 0,
     /** Removes the rows of a schedule. */
     unassign: (scheduleId: string): void => void clearCalendar.run({ id: scheduleId }),

@@ -9,10 +9,10 @@ export interface SwitcherDriver {
   routes(): Promise<Routes>
   /** Sets each route and reads it back. */
   apply(changes: readonly Change[]): Promise<void>
-  /** Never throws: what went wrong is the finding. */
+  /** Never throws: a failure is the result of the test. */
   test(): Promise<SwitcherTest>
   snapshot(): Promise<string>
-  /** Gives the routes before and after. */
+  /** @returns the routes before and after */
   restore(snapshot: string): Promise<{ after: Routes; before: Routes }>
 }
 

@@ -31,7 +31,7 @@ export const firmwareOf = (lines: readonly string[]): string | undefined =>
 const IDENTITY = new Set(['RIP', 'HIP', 'NMK', 'MAC', 'TIP', 'DHCP', 'ADDR', 'BAUDRATE', 'BAUDR'])
 const PLAIN = /^[\x20-\x7e]{1,200}$/
 
-/** The commands of a snapshot that are replayed: `SET ...` lines without network identity, as they stand. */
+/** The commands of a snapshot that are replayed: `SET ...` lines without network identity, unchanged. */
 export function restorable(snapshot: string): string[] {
   return snapshot
     .split(/\r\n|\r|\n/)

@@ -11,7 +11,7 @@ interface Parts {
 /** The router as the actor of its service actions. */
 export const ROUTER = systemActor('switcher-router')
 
-/** Opens `switcher.unreachable`; call it in the transaction that tells of the failure. */
+/** Opens `switcher.unreachable`; call it in the transaction that audits the failure. */
 export function openUnreachable(
   { health, routing }: Parts,
   { displayName, host, id }: Routed,
@@ -23,7 +23,7 @@ export function openUnreachable(
   routing.mark(id, event.id)
 }
 
-/** Resolves it, whatever a person has done with it meanwhile. */
+/** Resolves it, also when a person acknowledged or suppressed it. */
 export function resolveUnreachable(
   { health, routing }: Parts,
   switcherId: string,

@@ -11,7 +11,7 @@ import { type Change, type Conflict, changes, desired, type Live } from './switc
 
 interface Parts {
   audit: Audit
-  /** Most switchers one pass asks; the next one goes on with the others. */
+  /** Maximum of switchers per pass; the next pass continues with the others. */
   batchSize: number
   db: Db
   devices: Devices

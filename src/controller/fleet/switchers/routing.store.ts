@@ -15,7 +15,7 @@ export interface Routed extends Wiring {
 
 const ACTIVE = `enabled = 1 AND mode <> 'disabled' AND EXISTS (SELECT 1 FROM switcher_outputs o WHERE o.switcher_id = s.id)`
 
-/** What the routing runner reads, and the one thing it remembers: the event of a switcher it cannot reach. */
+/** The queries of the routing runner, and the only state it stores: the event of an unreachable switcher. */
 export function routingStore(db: Db) {
   const active = db.stmt<object, Omit<Routed, 'inputs' | 'outputs'> & { inputs: string; outputs: string }>(
     `SELECT id, display_name AS displayName, host, port, model, mode, unreachable_event AS unreachableEvent,
@@ -39,7 +39,7 @@ export function routingStore(db: Db) {
     idle: (): { event: string; id: string }[] => idle.all({}),
     /** Its open event, if any. */
     eventOf: (id: string): string | undefined => eventOf.get({ id })?.event,
-    /** False when the switcher is gone, or already has it so. */
+    /** False when the switcher was deleted, or already has this event. */
     mark: (id: string, event: string | null): boolean => mark.run({ event, id }) === 1,
   }
 }

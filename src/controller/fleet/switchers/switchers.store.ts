@@ -32,7 +32,7 @@ interface Row {
 const COLUMNS = `x.id, x.display_name AS displayName, x.host, x.port, x.model, x.enabled, x.mode, x.username,
   x.sealed_password IS NOT NULL AS hasPassword, x.created_at AS createdAt, x.updated_at AS updatedAt`
 
-/** Where a password lives, for its seal. */
+/** The location of a password, to which its seal is bound. */
 const placeOf = (id: string): string => `switchers/${id}/sealed_password`
 
 /** Switchers as the API shows them; passwords go in and never come out. */
@@ -76,7 +76,7 @@ export function switcherStore(db: Db, key: () => Uint8Array) {
       if (password !== undefined) setPassword.run({ id, sealed: sealed(id, password) })
       return { before, after: get(id) }
     },
-    /** Its mappings go with it. */
+    /** Also removes its mappings. */
     remove(id: string): Switcher {
       const before = get(id)
       remove.run({ id })

@@ -61,11 +61,11 @@ export function firstFor(kept: Kept, enhance: boolean, now: string): Chunk | und
   let first = newestFor(kept, enhance, now)
   if (!first) return undefined
   const source = kept[first.rendition]
-  const most = Math.max(LEAD.leastMs, LEAD.pieces * first.durationMs)
+  const limit = Math.max(LEAD.leastMs, LEAD.pieces * first.durationMs)
   let lead = first.durationMs
   for (const before of source.slice(0, -1).toReversed()) {
     lead += before.durationMs
-    if (lead > most || !isFresh(before, now) || begins(first) - ends(before) > NODE_JITTER_MS * 10) break
+    if (lead > limit || !isFresh(before, now) || begins(first) - ends(before) > NODE_JITTER_MS * 10) break
     first = before
   }
   return first

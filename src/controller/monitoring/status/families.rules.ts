@@ -87,7 +87,7 @@ function recordingFamilies({ jobs, nodes, now, recordings, running }: Snapshot):
       seconds,
     }
   })
-  const most = `only recordings in progress, at most ${MAX_RUNNING}, the newest`
+  const bounded = `only recordings in progress, at most ${MAX_RUNNING}, the newest`
   return [
     gauge(
       'recording_active',
@@ -107,12 +107,12 @@ function recordingFamilies({ jobs, nodes, now, recordings, running }: Snapshot):
     ),
     gauge(
       'recording_duration_seconds',
-      `Length so far; ${most}`,
+      `Length so far; ${bounded}`,
       each.map(({ labels, seconds }) => [labels, seconds]),
     ),
     gauge(
       'recording_bytes_written',
-      `Stored bytes so far, chunks included; ${most}`,
+      `Stored bytes so far, chunks included; ${bounded}`,
       each.map(({ bytes, labels }) => [labels, bytes]),
     ),
     gauge(

@@ -7,10 +7,10 @@ const SPEECH_LIKE = 0.35
 const SPEECH_MARGIN = 0.1
 
 const round = (value: number, digits: number): number => Number(value.toFixed(digits))
-const clamp = (least: number, most: number, value: number): number => Math.min(Math.max(value, least), most)
+const clamp = (min: number, max: number, value: number): number => Math.min(Math.max(value, min), max)
 const ascending = (values: number[]): number[] => values.toSorted((a, b) => a - b)
 const best = (levels: readonly AudioLevel[], score: 'noiseScore' | 'speechScore'): number =>
-  levels.reduce((most, { quality }) => Math.max(most, quality?.[score] ?? 0), 0)
+  levels.reduce((max, { quality }) => Math.max(max, quality?.[score] ?? 0), 0)
 
 /**
  * Recommends thresholds from frames of a room in normal use (docs/contract/health.md: Calibration): a margin below the signal

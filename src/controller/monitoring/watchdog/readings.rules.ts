@@ -31,17 +31,17 @@ export const percentile = (ascending: readonly number[], p: number): number =>
   ascending[Math.max(Math.ceil(ascending.length * p) - 1, 0)] ?? SILENCE
 
 const ascending = (values: number[]): number[] => values.sort((a, b) => a - b)
-const most = (values: number[], least: number): number => values.reduce((a, b) => Math.max(a, b), least)
+const maxOf = (values: number[], least: number): number => values.reduce((a, b) => Math.max(a, b), least)
 
 /** The level that a policy evaluates, over the judged channels. */
 export function metricOf(levels: readonly AudioLevel[], metric: WatchdogRules['metric']): number {
   if (metric === 'peak')
-    return most(
+    return maxOf(
       levels.map((level) => level.peakDbfs),
       SILENCE,
     )
   const rms = levels.map((level) => level.rmsDbfs)
-  return metric === 'rms' ? most(rms, SILENCE) : percentile(ascending(rms), 0.95)
+  return metric === 'rms' ? maxOf(rms, SILENCE) : percentile(ascending(rms), 0.95)
 }
 
 /** Silence: the reading of a recording without meter frames (docs/contract/health.md: Watchdog rules). */
@@ -66,7 +66,7 @@ export function readingOf(
   const loudest = levels.reduce<AudioLevel | undefined>((a, b) => (a && a.rmsDbfs >= b.rmsDbfs ? a : b), undefined)
   if (!loudest) return MISSING
   const score = (name: 'broadbandNoiseScore' | 'humScore' | 'noiseScore' | 'speechScore' | 'staticScore') =>
-    most(
+    maxOf(
       levels.map(({ quality }) => quality?.[name] ?? 0),
       0,
     )
@@ -79,7 +79,7 @@ export function readingOf(
     metricDbfs: metricOf(levels, metric),
     noise: score('noiseScore'),
     pairs: pairsOf(levels),
-    peakDbfs: most(
+    peakDbfs: maxOf(
       levels.map((level) => level.peakDbfs),
       SILENCE,
     ),
@@ -107,7 +107,7 @@ function pairsOf(levels: readonly AudioLevel[]): Pair[] {
 
 /** The strongest correlation, of either phase. */
 export const strongestCorrelation = (pairs: readonly Pair[]): number =>
-  most(
+  maxOf(
     pairs.map((pair) => Math.abs(pair.score)),
     0,
   )

@@ -78,10 +78,10 @@ export function watchdogRunner(parts: WatchdogParts): Runner {
     for (let next = 0; next < steps.length; ) {
       const until = clock.monotonic() + TURN
       const durable = steps.slice(next, next + SLICE).some((step) => step.changesAlarm)
-      const most = next + SLICE
+      const limit = next + SLICE
       db.tx(() => {
         do (steps[next++] as Step).run()
-        while (next < Math.min(steps.length, most) && clock.monotonic() < until)
+        while (next < Math.min(steps.length, limit) && clock.monotonic() < until)
       }, durable)
       await nextTurn()
     }

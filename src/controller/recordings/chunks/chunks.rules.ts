@@ -22,9 +22,9 @@ export interface ChunkSet {
   highest: number
   jobId: string
   joinAttempts: number
-  /** Health event of the failure that still stands. */
+  /** Health event of the unresolved failure. */
   joinEvent: string | null
-  /** Chunks with a file that is played, and the revision of that group. */
+  /** Number of chunks with a playable file. */
   primaries: number
   primaryJoined: number | null
   primaryRevision: number
@@ -38,12 +38,12 @@ export interface ChunkSet {
   wholeAt: string | null
 }
 
-/** What is joined: the chunks that are played, or the raw masters beside them. */
+/** What is joined: the played chunks, or their raw masters. */
 export type JoinGroup = 'primary' | 'raw'
 
 // A late chunk arrives within this time after its neighbours, or much later: then all of them are joined again.
 const GRACE_MS = 60_000
-const MOST_CHUNKS = 1_000_000
+const MAX_CHUNKS = 1_000_000
 
 /**
  * The chunk that an upload contains (docs/contract/uploads.md: Order of checks): `chunk` counts from 0 on the wire; an invalid
@@ -53,10 +53,10 @@ const MOST_CHUNKS = 1_000_000
 export function chunkAsked(query: { chunk?: string | undefined; chunkTotal?: string | undefined }) {
   if (query.chunk === undefined) return undefined
   const index = /^\d{1,7}$/.test(query.chunk) ? Number(query.chunk) + 1 : Number.NaN
-  if (!(index <= MOST_CHUNKS))
+  if (!(index <= MAX_CHUNKS))
     throw invalid('Invalid chunk query parameter', ['chunk'], 'expected a whole number from 0', 'invalid_chunk_index')
   const total = /^\d{1,7}$/.test(query.chunkTotal ?? '') ? Number(query.chunkTotal) : 0
-  return { index, total: total > 0 && total <= MOST_CHUNKS ? total : undefined }
+  return { index, total: total > 0 && total <= MAX_CHUNKS ? total : undefined }
 }
 
 /** `part0001` in the recording's own folder, `part0001.raw` for the master (docs/contract/recordings.md: Files). */
@@ -117,7 +117,7 @@ export const isComing = (set: ChunkSet, group: JoinGroup, now: string): boolean 
   return set.joinAttempts === 0 && due !== undefined && due <= now
 }
 
-/** The earliest of them. */
+/** The earliest of the join times. */
 export const joinAt = (times: Partial<Record<JoinGroup, string>>): string | null =>
   Object.values(times).sort()[0] ?? null
 

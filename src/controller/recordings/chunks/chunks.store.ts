@@ -17,12 +17,12 @@ import {
 
 interface NewChunk extends ChunkFile {
   details?: RenditionDetails | undefined
-  /** Undefined keeps what is known of it. */
+  /** Undefined keeps the stored value. */
   durationSeconds: number | undefined
   jobId: string
   mimeType: string
   recordingId: string
-  /** How many there are, when the sender knows. */
+  /** Number of chunks, when the sender knows it. */
   total: number | undefined
 }
 
@@ -257,7 +257,7 @@ function joins(db: Db, find: (id: string) => ChunkSet | undefined) {
 /** Deletes files of chunks that are no longer needed. */
 function releases(db: Db) {
   // Complete, joined without loss, nothing more expected, nothing left to upload.
-  const due = db.stmt<{ before: string; most: number }, { id: string; jobId: string }>(
+  const due = db.stmt<{ before: string; limit: number }, { id: string; jobId: string }>(
     `SELECT c.recording_id AS id, c.job_id AS jobId FROM chunked_recordings c
       WHERE c.released_at IS NULL AND c.join_at IS NULL AND c.changed_at <= @before AND c.join_exact = 1
         AND c.total = (SELECT count(DISTINCT idx) FROM recording_chunk_files f
@@ -269,7 +269,7 @@ function releases(db: Db) {
           AND j.status IN ('queued', 'running', 'stop_requested'))
         AND NOT EXISTS (SELECT 1 FROM upload_queue q WHERE q.recording_id = c.recording_id
           AND q.chunk_index IS NOT NULL AND (q.status <> 'succeeded' OR q.release_pending = 1))
-      ORDER BY c.changed_at LIMIT @most`,
+      ORDER BY c.changed_at LIMIT @limit`,
   )
   const paths = db.stmt<{ id: string }, { path: string; bytes: number }>(
     `SELECT path, size_bytes AS bytes FROM recording_chunk_files WHERE recording_id = @id`,
@@ -280,7 +280,7 @@ function releases(db: Db) {
   )
   return {
     /** Sets unchanged since `before` whose files are no longer needed, oldest first. */
-    releasable: (before: string, most: number): { id: string; jobId: string }[] => due.all({ before, most }),
+    releasable: (before: string, limit: number): { id: string; jobId: string }[] => due.all({ before, limit }),
     /** Removes the rows of a set's files: delete the files after the commit. */
     release(id: string, now: string): { bytes: number; paths: string[] } {
       const files = paths.all({ id })

@@ -87,7 +87,7 @@ export const boardRoutes = ({ chunks, chunkUploads, jobs, visibility, recordings
   }),
 ]
 
-/** Paths of everything that can be done with a job (docs/contract/api.md: Action states). */
+/** Paths of the actions on a job (docs/contract/api.md: Action states). */
 export function jobLinks(id: string) {
   const jobs = `${API_PREFIX}/recording-jobs`
   const self = `${jobs}/${encodeURIComponent(id)}`
@@ -100,7 +100,7 @@ export function jobLinks(id: string) {
   }
 }
 
-/** What the caller could do next with a job; `rival` is the job that makes its recording now, `superseded` that another has. */
+/** Action states of a job. `rival`: the job that is making its recording now. `superseded`: another job has made it. */
 export function jobActions(principal: UserPrincipal, job: Job, rival: Job | undefined, superseded: boolean) {
   const links = jobLinks(job.id)
   const payload = { jobIds: [job.id] }

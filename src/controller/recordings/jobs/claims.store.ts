@@ -26,7 +26,7 @@ interface Asked {
 // A capture begins shortly after its claim, and a device is free shortly after its last sample.
 const SLACK_SECONDS = 3
 
-// Was handed to this node, never confirmed, and the node does not have it: lost on the way.
+// Handed to this node, never confirmed, and unknown to the node: the answer to the claim was lost.
 const lost = (job: string): string => `${job}.status = 'running' AND ${job}.confirmed_at IS NULL
   AND @holding IS NOT NULL AND ${job}.id NOT IN (SELECT value FROM json_each(@holding))`
 const member = (job: string, name: string): string => `json_extract(${job}.command, '$.${name}')`

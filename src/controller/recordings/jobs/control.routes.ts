@@ -20,7 +20,7 @@ interface Parts {
   visibility: ReturnType<typeof visibilities>
   service: JobService
   recordings: {
-    /** Begins the take anew; gives the files of the old one, to be unlinked after the commit. */
+    /** Restarts the take. @returns the files of the old one, to be deleted after the commit */
     restart(id: string, now: string): string[]
   }
 }
@@ -28,7 +28,7 @@ interface Parts {
 const control = { auth: 'user', permission: 'recording:control' } as const
 const all = () => ({ type: 'recording_job_collection' })
 
-/** Retrying and stopping jobs (docs/contract/recordings.md: Retry); in bulk it is all of them or none. */
+/** Retrying and stopping jobs (docs/contract/recordings.md: Retry); in bulk all or none. */
 export const jobControlRoutes = (parts: Parts): AnyRoute[] => [
   retryRoute(parts),
   bulkRetryRoute(parts),
@@ -64,8 +64,8 @@ const retryRoute = (parts: Parts): AnyRoute =>
   })
 
 /**
- * A new job with the same command; what the old take left is cleared once the new one stands (docs/contract/recordings.md:
- * States of a recording).
+ * Creates a new job with the same command, then clears what the old take left (docs/contract/recordings.md: States of a
+ * recording).
  */
 function retryJob(
   { claims, ids, nodes, recordings, service }: Parts,

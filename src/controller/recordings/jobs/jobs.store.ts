@@ -16,7 +16,7 @@ export const JOB_COLUMNS = `j.id, j.recording_id AS recordingId, j.node_id AS no
   j.last_heartbeat_at AS lastHeartbeatAt, j.lease_expires_at AS leaseExpiresAt,
   j.stop_requested_at AS stopRequestedAt, j.completed_at AS completedAt, j.failure_reason AS failureReason, j.progress`
 
-/** A row of `JOB_COLUMNS` as the wire has it. */
+/** A row of `JOB_COLUMNS` in its wire format. */
 export const jobOf = ({ command, progress, ...row }: JobRow): Job =>
   present({ ...row, command: JSON.parse(command), progress: progress && JSON.parse(progress) }) as Job
 

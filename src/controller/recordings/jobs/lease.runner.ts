@@ -8,7 +8,7 @@ import type { LeaseStore } from './leases.store.ts'
 
 interface Parts {
   audit: Audit
-  /** Most leases one pass ends; the next one takes the rest. */
+  /** Maximum of leases ended per pass; the next pass continues. */
   batchSize: number
   db: Db
   enabled: boolean

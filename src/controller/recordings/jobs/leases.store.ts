@@ -28,9 +28,9 @@ export function leaseStore(db: Db, jobs: JobStore, leaseSeconds: number) {
     `UPDATE recording_jobs SET status = 'completed', completed_at = @now, failure_reason = NULL
       WHERE id = @id AND failure_reason IN ('${LEASE_EXPIRED}', '${STOP_EXPIRED}')`,
   )
-  const expired = db.stmt<{ now: string; most: number }, JobRow>(
+  const expired = db.stmt<{ now: string; limit: number }, JobRow>(
     `SELECT ${JOB_COLUMNS} FROM recording_jobs j WHERE j.status IN ('running', 'stop_requested') AND j.lease_expires_at <= @now
-      ORDER BY j.lease_expires_at LIMIT @most`,
+      ORDER BY j.lease_expires_at LIMIT @limit`,
   )
   const extend = db.stmt<{ lease: string }>(
     `UPDATE recording_jobs SET lease_expires_at = @lease WHERE status IN ('running', 'stop_requested')`,
@@ -39,7 +39,7 @@ export function leaseStore(db: Db, jobs: JobStore, leaseSeconds: number) {
   const lease = (now: string): string => isoPlus(now, leaseSeconds)
 
   return {
-    /** Seconds a heartbeat may wait for news, so that the next one arrives well before the lease is over. */
+    /** Seconds a heartbeat may wait for a stop request, so that the next one arrives well before the lease ends. */
     longestWait: Math.floor(leaseSeconds / 3),
     /**
      * Renews the lease; without a new progress the last one stays.
@@ -62,8 +62,8 @@ export function leaseStore(db: Db, jobs: JobStore, leaseSeconds: number) {
       end.run({ id, to, reason, now }) === 1,
     /** Completes a job whose take arrived after its lease had run out (ADR-0009). */
     revive: (id: string, now: string): boolean => revive.run({ id, now }) === 1,
-    expired: (now: string, most: number): Job[] => expired.all({ now, most }).map(jobOf),
-    /** After a restart every running lease gets one full lease to be renewed in, whatever the clock said before. */
+    expired: (now: string, limit: number): Job[] => expired.all({ now, limit }).map(jobOf),
+    /** After a restart: extends every running lease by a full one, so that its agent has time to renew it. */
     grace: (now: string): number => extend.run({ lease: lease(now) }),
   }
 }

@@ -6,11 +6,11 @@ import { gramQuery, onlyInWords, SMALL_SET } from './jobs.rules.ts'
 
 export type Counts = Partial<Record<JobStatus, number>>
 
-/** One page by `seq`, and how many there are of each status; counts that are not exact are lower bounds. */
+/** One page by `seq`, and counts by status; counts that are not exact are lower bounds. */
 interface Board {
   counts: Counts
   exact: boolean
-  /** There are at least so many, whatever was counted. */
+  /** Lower bound of the total. */
   least: number
   seqs: number[]
 }
@@ -27,7 +27,7 @@ interface Named {
   status: JobStatus
 }
 
-/** The way to the rows of one question. */
+/** How the rows of one query are found. */
 interface Plan {
   conditions: Condition[]
   counts: Counts | undefined
@@ -35,7 +35,7 @@ interface Plan {
   few: Named[] | undefined
 }
 
-// As `r` a cell looks like a recording that nobody named, as `j` its kind like a job.
+// A count cell as `r` has the columns by which a recording is in scope; its kind, as `j`, has those of a job.
 const CELLS = `(SELECT id AS cell, n, kind_id, NULL AS id, nullif(node_id, '') AS node_id, nullif(room_id, '') AS room_id,
   nullif(schedule_id, '') AS schedule_id FROM job_cells) r CROSS JOIN job_kinds j ON j.id = r.kind_id`
 const each = (of: (status: JobStatus) => string): string =>
@@ -47,14 +47,14 @@ const NEWEST = 'j.created_at DESC, j.id DESC'
 const IDS = `j.id || ' ' || j.recording_id || ' ' || coalesce(json_extract(j.command, '$.outputFileName'), '')`
 const SAID = `lower(j.node_id || char(10) || j.status || char(10) || j.backend || char(10) || j.interface || char(10) || j.words)`
 const NAMED = 'j.seq, j.cell, j.status, j.created_at AS createdAt'
-// Rows a walk looks at to say at least how many match.
+// Rows that a walk examines for a lower bound of the matches.
 const EXAMINED = 10_000
 
 const listed = (name: string): string => `(SELECT value FROM json_each(@${name}))`
 
 /**
- * Pages of a million jobs. Cells say how many match (0012_chunks.sql), and with that which way is short: few are fetched
- * and sorted, many are met soon on a walk from the newest on.
+ * Pages of a million jobs. Count cells give the number of matches (0012_chunks.sql) and so the fastest plan: few matches are
+ * fetched and sorted, many are found quickly by walking from the newest on.
  */
 export function jobListing(db: Db, small = SMALL_SET) {
   const cells = new Lister<object>(db, { columns: 'r.cell', from: CELLS })
@@ -69,8 +69,8 @@ export function jobListing(db: Db, small = SMALL_SET) {
       ORDER BY ${NEWEST} LIMIT ${EXAMINED}) j`,
   })
   const sets = new Lister<Named>(db, { columns: NAMED, from: 'recording_jobs j NOT INDEXED' })
-  const likely = db.stmt<{ query: string; most: number }, { seq: number }>(
-    `SELECT rowid AS seq FROM job_grams WHERE job_grams MATCH @query LIMIT @most`,
+  const likely = db.stmt<{ query: string; limit: number }, { seq: number }>(
+    `SELECT rowid AS seq FROM job_grams WHERE job_grams MATCH @query LIMIT @limit`,
   )
   const ofCells = db.stmt<{ cells: string }, { seq: number }>(
     `SELECT j.seq FROM json_each(@cells) c CROSS JOIN recording_jobs j INDEXED BY jobs_cell ON j.cell = c.value`,
@@ -82,7 +82,7 @@ export function jobListing(db: Db, small = SMALL_SET) {
     return { cells: ids, counts, n: Object.values(counts).reduce((sum, n) => sum + n, 0) }
   }
 
-  /** Jobs that grants or refusals name one by one, where that changes what their cell says. */
+  /** Jobs named individually by grants or denials, where that differs from the visibility of their cell. */
   const exceptions = (visibility: Visibility, dims: Condition[], picked: Picked): { also: Named[]; not: Named[] } => {
     const [jobs, recordings] = [visibility.named('recording_job'), visibility.named('recording')]
     if (jobs.length + recordings.length === 0) return { also: [], not: [] }
@@ -100,13 +100,13 @@ export function jobListing(db: Db, small = SMALL_SET) {
     return { also: visible.filter((r) => !within.has(r.seq)), not: counted.filter((r) => !open.has(r.seq)) }
   }
 
-  /** Free text: what the cells say, or the ids. Gives the candidates too, when they are few. */
+  /** Free text: in the fields of cells, or in ids. Also returns the candidates when they are few. */
   const searched = (text: string, picked: Picked): { condition: Condition; seqs: number[] | undefined } => {
     const said = pick([
       { sql: `r.cell IN ${listed('within')}`, params: { within: picked.cells } },
       { sql: `instr(${SAID}, @text) > 0`, params: { text } },
     ])
-    const ids = [...text].length < 3 ? undefined : likely.all({ query: gramQuery(text), most: small + 1 })
+    const ids = [...text].length < 3 ? undefined : likely.all({ query: gramQuery(text), limit: small + 1 })
     const inIds = { sql: `instr(lower(${IDS}), @text) > 0`, params: { text } }
     const few = ids !== undefined && ids.length <= small
     const wordsOnly = ids === undefined && onlyInWords(text) && (total.get({})?.n ?? 0) > small
@@ -187,7 +187,7 @@ const adjusted = (counts: Counts, also: Named[], not: Named[]): Counts =>
     ...not.map((row) => [row.status, -1] as const),
   ])
 
-/** `+`: the cell is judged on the way, never a way in. */
+/** `+`: the cell is checked row by row, its index is not used. */
 const inCells = (cells: string): Condition => ({ sql: `+j.cell IN ${listed('cells')}`, params: { cells } })
 
 function seen({ cells }: Picked, also: Named[], not: Named[]): Condition[] {
@@ -197,7 +197,7 @@ function seen({ cells }: Picked, also: Named[], not: Named[]): Condition[] {
   return [also.length > 0 ? named : own, ...(not.length > 0 ? [refused] : [])]
 }
 
-/** The filters that cells answer, of a kind `j`. */
+/** The filters that cells can answer, on a kind `j`. */
 const cellDims = (f: JobFilters): Condition[] => [
   ...when(f.status, 'j.status = @status', (status) => ({ status })),
   ...when(f.nodeId, 'j.node_id = @nodeId', (nodeId) => ({ nodeId })),
@@ -205,7 +205,7 @@ const cellDims = (f: JobFilters): Condition[] => [
   ...when(f.captureInterfaceId, 'j.interface = @interfaceId', (interfaceId) => ({ interfaceId })),
 ]
 
-/** The same, of a job itself. */
+/** The same on a job itself. */
 const ownDims = (f: JobFilters): Condition[] => [
   ...when(f.status, 'j.status = @status', (status) => ({ status })),
   ...when(f.nodeId, 'j.node_id = @nodeId', (nodeId) => ({ nodeId })),

@@ -7,7 +7,7 @@ import { isActive } from './recordings.rules.ts'
 interface RecordingJobs {
   active?: Job
   latest?: Job
-  /** The job that a retry would begin anew. */
+  /** The job that a retry would repeat. */
   retryable?: Job
 }
 
@@ -19,7 +19,7 @@ export function jobsOf(jobs: readonly Job[]): RecordingJobs {
   return { ...(active ? { active } : {}), ...(latest ? { latest } : {}), ...(retryable ? { retryable } : {}) }
 }
 
-/** Paths of everything that can be done with a recording (docs/contract/api.md: Action states). */
+/** Paths of the actions on a recording (docs/contract/api.md: Action states). */
 export function recordingLinks(id: string, { retryable }: RecordingJobs) {
   const self = `${API_PREFIX}/recordings/${encodeURIComponent(id)}`
   const retryJob = retryable && `${API_PREFIX}/recording-jobs/${encodeURIComponent(retryable.id)}/retry`
@@ -36,7 +36,7 @@ export function recordingLinks(id: string, { retryable }: RecordingJobs) {
   }
 }
 
-/** What the caller could do next with a recording (docs/contract/api.md: Action states). */
+/** Action states of a recording (docs/contract/api.md: Action states). */
 export function recordingActions(principal: UserPrincipal, recording: Recording, jobs: RecordingJobs) {
   const links = recordingLinks(recording.id, jobs)
   const active = isActive(recording.status) || jobs.active !== undefined

@@ -157,7 +157,7 @@ const WIDEST_SAMPLE = 4
 const MP3_KBPS = 320
 /** An enhanced rendition has this rate whatever was captured. */
 const ENHANCED_HZ = 48_000
-/** Headers, and a clock that is a little off. */
+/** Margin for headers and an inaccurate sample clock. */
 const MARGIN = 0.95
 /** Chunks are never shorter: with such a low limit the upload is refused instead. */
 const SHORTEST_SECONDS = 10
@@ -169,9 +169,9 @@ function bytesPerSecond(command: Command): number {
   return outputsOf(command) * Math.max(command.captureSampleRate, ENHANCED_HZ) * sample
 }
 
-/** The longest chunk that stays below `mostBytes`, in seconds; undefined when the take fits as it is. */
-export function fittingChunk(command: Command, mostBytes: number): number | undefined {
-  const longest = Math.floor((mostBytes * MARGIN) / bytesPerSecond(command))
+/** The longest chunk that stays below `maxBytes`, in seconds; undefined when the take fits as it is. */
+export function fittingChunk(command: Command, maxBytes: number): number | undefined {
+  const longest = Math.floor((maxBytes * MARGIN) / bytesPerSecond(command))
   const asked = command.chunkSeconds ?? command.durationSeconds
   return asked <= longest || longest < SHORTEST_SECONDS ? undefined : longest
 }

@@ -3,14 +3,14 @@ import type { Visibility } from '../../http/visibility.ts'
 import type { Db } from '../../store/db.ts'
 import { type Condition, Lister, when } from '../../store/filter.ts'
 
-/** Cells that share what was asked for; `ids` is a JSON array. */
+/** Cells that match; `ids` is a JSON array. */
 export interface Picked {
   /** How many cells. */
   cells: number
   ids: string
   /** How many recordings are in them. */
   n: number
-  /** The range of each order that cells know, which bounds a walk. */
+  /** The range of values in each order that cells cover, which bounds a walk. */
   healthFrom: string | null
   healthTo: string | null
   sourceFrom: string | null
@@ -27,7 +27,7 @@ export interface Exceptions {
   not: number[]
 }
 
-// As `r` a scope looks like a recording that no grant names.
+// A scope as `r`: it has the columns by which a recording is visible, except its id.
 const SCOPES = `(SELECT id AS scope_id, NULL AS id, nullif(node_id, '') AS node_id, nullif(room_id, '') AS room_id,
   nullif(schedule_id, '') AS schedule_id FROM recording_scopes) r`
 const PICKED = `count(*) AS cells, json_group_array(c.id) AS ids, coalesce(sum(c.n), 0) AS n, min(c.health) AS healthFrom,
@@ -68,7 +68,7 @@ export function recordingCounts(db: Db) {
 }
 export type RecordingCounts = ReturnType<typeof recordingCounts>
 
-/** The filters that cells answer. */
+/** The filters that cells can answer. */
 export const cellConditions = (f: RecordingFilters): Condition[] => [
   ...when(f.status, 'c.status = @status', (status) => ({ status })),
   ...when(f.healthStatus, 'c.health = @healthStatus', (healthStatus) => ({ healthStatus })),
@@ -78,7 +78,7 @@ export const cellConditions = (f: RecordingFilters): Condition[] => [
   ...when(f.scheduleId, 'r.schedule_id = @scheduleId', (scheduleId) => ({ scheduleId })),
 ]
 
-/** The same, of a recording itself: for the few that are looked at one by one. */
+/** The same on a recording itself, for the few that are examined one by one. */
 export const ownConditions = (f: RecordingFilters): Condition[] => [
   ...when(f.status, 'r.status = @status', (status) => ({ status })),
   ...when(f.healthStatus, 'r.health_status = @healthStatus', (healthStatus) => ({ healthStatus })),
@@ -88,7 +88,7 @@ export const ownConditions = (f: RecordingFilters): Condition[] => [
   ...when(f.scheduleId, 'r.schedule_id = @scheduleId', (scheduleId) => ({ scheduleId })),
 ]
 
-// Fields that are the same in all of a cell: free text finds them without looking at a recording.
+// Fields that all recordings of a cell share: free text is searched in them without reading recordings.
 const CELL_FIELDS = ['c.status', 'c.source', 'r.node_id', 'c.profile_id', 'r.schedule_id']
 
 /** Cells whose own fields contain a folded text. */

@@ -20,7 +20,7 @@ interface Editing {
   takes: string
 }
 
-const MOST_TAGS = 32
+const MAX_TAGS = 32
 /** Recordings deleted in one transaction: a few milliseconds, because each changes the counts of the library. */
 const AT_ONCE = 40
 
@@ -75,8 +75,8 @@ const auditFields = ({ folder, id, tags }: Recording) => ({ folder, id, tags })
 /** @throws Fail 400 when a recording would carry too many. */
 function tagsOf({ id, tags }: Recording, changes: BulkMetadata): string[] | undefined {
   const after = changedTags(tags, changes)
-  if (after && after.length > MOST_TAGS)
-    throw invalid('Too many tags', ['addTags'], `${id} would carry ${after.length} tags, ${MOST_TAGS} are the most`)
+  if (after && after.length > MAX_TAGS)
+    throw invalid('Too many tags', ['addTags'], `${id} would carry ${after.length} tags, ${MAX_TAGS} are the most`)
   return after
 }
 

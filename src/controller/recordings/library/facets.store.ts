@@ -4,7 +4,7 @@ import type { Db } from '../../store/db.ts'
 import type { RecordingCounts } from './counts.store.ts'
 
 /** Values of one facet in an answer: the most frequent ones. */
-export const MOST_VALUES = 1000
+export const MAX_VALUES = 1000
 
 const KINDS = ['folder', 'tag', 'upload_policy'] as const
 type Kind = (typeof KINDS)[number] | 'node' | 'profile'
@@ -12,18 +12,18 @@ type Counts = Map<string, number>
 
 const listed = (name: string): string => `(SELECT value FROM json_each(@${name}))`
 
-// Values of the recordings that are counted one by one.
+// Values of recordings that are counted individually.
 const VALUES = `
   SELECT v.facet, v.value, count(*) AS n FROM recording_values v WHERE v.seq IN ${listed('seqs')} GROUP BY v.facet, v.value
   UNION ALL SELECT 'node', node_id, count(*) FROM recordings WHERE seq IN ${listed('seqs')} AND node_id IS NOT NULL GROUP BY node_id
   UNION ALL SELECT 'profile', recording_profile_id, count(*) FROM recordings
     WHERE seq IN ${listed('seqs')} AND recording_profile_id IS NOT NULL GROUP BY recording_profile_id`
 
-/** What the library can be narrowed by, counted over all a caller sees. */
+/** Values to filter the library by, counted over all visible recordings. */
 export function facetStore(db: Db, cells: RecordingCounts) {
   type Row = { facet: Kind; value: string; n: number }
-  const most = db.stmt<{ kind: string; most: number }, Facet>(
-    `SELECT n AS count, value FROM recording_facet_totals WHERE facet = @kind ORDER BY n DESC, value LIMIT @most`,
+  const frequent = db.stmt<{ kind: string; limit: number }, Facet>(
+    `SELECT n AS count, value FROM recording_facet_totals WHERE facet = @kind ORDER BY n DESC, value LIMIT @limit`,
   )
   const everyNode = db.stmt<object, Facet>(
     `SELECT sum(c.n) AS count, s.node_id AS value FROM recording_cells c JOIN recording_scopes s ON s.id = c.scope_id
@@ -47,7 +47,7 @@ export function facetStore(db: Db, cells: RecordingCounts) {
       .filter(([, count]) => count > 0)
       .map(([value, count]) => ({ count, value }))
       .sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
-      .slice(0, MOST_VALUES)
+      .slice(0, MAX_VALUES)
 
   const scoped = (visibility: Visibility): RecordingFacets => {
     const byKind = new Map<Kind, Counts>()
@@ -72,9 +72,9 @@ export function facetStore(db: Db, cells: RecordingCounts) {
     }
   }
 
-  const total = (kind: (typeof KINDS)[number]): Facet[] => most.all({ kind, most: MOST_VALUES })
+  const total = (kind: (typeof KINDS)[number]): Facet[] => frequent.all({ kind, limit: MAX_VALUES })
   return {
-    /** Most frequent first, then by value; exact, and at most `MOST_VALUES` of each. */
+    /** Most frequent first, then by value; exact, and at most `MAX_VALUES` of each. */
     facets(visibility: Visibility): RecordingFacets {
       if (!visibility.unrestricted) return scoped(visibility)
       return {

@@ -7,14 +7,14 @@ import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, route, stream } from '../../http/route.ts'
 import type { Visibility, visibilities } from '../../http/visibility.ts'
 import { jobsOf, recordingActions, recordingLinks } from './actions.ts'
-import { MOST_VALUES } from './facets.store.ts'
+import { MAX_VALUES } from './facets.store.ts'
 import { EXPORT_COLUMNS } from './recordings.rules.ts'
 import type { RecordingStore } from './recordings.store.ts'
 
-/** What reading the library stands on. */
+/** Dependencies of the reading routes. */
 interface Library {
   /** Of one recording, newest first. */
-  healthOf(visibility: Visibility, recordingId: string, most: number): HealthEvent[]
+  healthOf(visibility: Visibility, recordingId: string, limit: number): HealthEvent[]
   /** Of one recording, newest first. */
   jobs: { chosen(visibility: Visibility, ids: readonly string[]): Job[]; ofRecording(id: string): Job[] }
   visibility: ReturnType<typeof visibilities>
@@ -23,7 +23,7 @@ interface Library {
   uploadsOf(recordingId: string): UploadItem[]
 }
 
-// Rows per turn of the event loop: a few milliseconds of it.
+// Rows per turn of the event loop: a few milliseconds.
 const SLICE = 250
 const CONTEXT_EVENTS = 100
 
@@ -38,7 +38,7 @@ export const libraryRoutes = (library: Library): AnyRoute[] => [
 ]
 
 const listRoutes = ({ visibility, recordings }: Library): AnyRoute[] => [
-  // The one list without a default page (docs/contract/api.md: Paging): whole, it is sent slice by slice.
+  // The only list without a default page size (docs/contract/api.md: Paging): without a limit it is sent slice by slice.
   stream({
     method: 'GET',
     path: '/recordings',
@@ -51,7 +51,7 @@ const listRoutes = ({ visibility, recordings }: Library): AnyRoute[] => [
       const seen = visibility(principal, 'recording:read')
       if (limit === undefined) {
         const slices = recordings.walk(seen, query, SLICE)
-        // Behind the end nothing was seen that could tell the total.
+        // An offset beyond the end returns no rows, from which the total would follow.
         const total = (n: number) => (n > 0 ? offset + n : recordings.list(seen, query, 1).total)
         return { response: slicedList(slices, (n) => pageMeta(n, total(n), undefined, offset)) }
       }
@@ -69,7 +69,7 @@ const listRoutes = ({ visibility, recordings }: Library): AnyRoute[] => [
     target: all,
     run: ({ principal }) => {
       const data = recordings.facets(visibility(principal, 'recording:read'))
-      const cut = Object.entries(data).filter(([, values]) => values.length === MOST_VALUES)
+      const cut = Object.entries(data).filter(([, values]) => values.length === MAX_VALUES)
       return { data, ...(cut.length > 0 ? { beside: { meta: { truncated: cut.map(([name]) => name) } } } : {}) }
     },
   }),
@@ -109,7 +109,7 @@ const exportRoutes = ({ visibility, recordings }: Library): AnyRoute[] => [
   }),
 ]
 
-/** Jobs of a recording the caller sees: one of them may be refused by itself. */
+/** The visible jobs of a visible recording: a single job may be denied. */
 const visibleJobs = ({ jobs, visibility }: Library, principal: UserPrincipal, recordingId: string): Job[] => {
   const all = jobs.ofRecording(recordingId)
   return jobs.chosen(

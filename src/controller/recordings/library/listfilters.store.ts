@@ -7,7 +7,7 @@ import { caseVariants } from './search.rules.ts'
 /** A filter that cells cannot answer: its condition, how many it matches at most, and their list when there are few. */
 export interface Residual {
   condition: Condition
-  /** The folders it leaves, when there are few: a JSON array. */
+  /** The matching folders, when there are few: a JSON array. */
   folders?: string
   n: number
   seqs: () => number[]
@@ -35,8 +35,8 @@ export function listFilters(db: Db): (filters: RecordingFilters, small: number) 
   const withPolicy = db.stmt<{ policyId: string }, Seq>(
     `SELECT r.seq FROM recording_upload_policies p CROSS JOIN recordings r ON r.id = p.recording_id WHERE p.policy_id = @policyId`,
   )
-  const dated = db.stmt<{ from: string; to: string; most: number }, Seq>(
-    `SELECT seq FROM recordings INDEXED BY recordings_recorded WHERE recorded_at >= @from AND recorded_at <= @to LIMIT @most`,
+  const dated = db.stmt<{ from: string; to: string; limit: number }, Seq>(
+    `SELECT seq FROM recordings INDEXED BY recordings_recorded WHERE recorded_at >= @from AND recorded_at <= @to LIMIT @limit`,
   )
   const seqs = (rows: Seq[]): number[] => rows.map((row) => row.seq)
 
@@ -71,7 +71,7 @@ export function listFilters(db: Db): (filters: RecordingFilters, small: number) 
     seqs: () => seqs(withPolicy.all({ policyId })),
   })
   const dates = ({ recordedFrom, recordedTo }: RecordingFilters, small: number): Residual => {
-    const found = dated.all({ from: recordedFrom ?? '', to: recordedTo ?? '~', most: small + 1 })
+    const found = dated.all({ from: recordedFrom ?? '', to: recordedTo ?? '~', limit: small + 1 })
     const [from] = when(recordedFrom, 'r.recorded_at >= @recordedFrom', (at) => ({ recordedFrom: at }))
     const [to] = when(recordedTo, 'r.recorded_at <= @recordedTo', (at) => ({ recordedTo: at }))
     const both = [from, to].filter((c) => c !== undefined)

@@ -2,7 +2,7 @@ import type { RecordingFilters } from '../../../wire/recordings.ts'
 
 type SortKey = NonNullable<RecordingFilters['sortBy']>
 
-/** One order of the library; ties go by id upwards in both directions (docs/contract/recordings.md: Lists). */
+/** One order of the library; ties are ordered by ascending id in both directions (docs/contract/recordings.md: Lists). */
 export interface Ordering {
   /** An index that has this order within each cell, where there is one. */
   byCell: string | undefined

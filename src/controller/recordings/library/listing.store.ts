@@ -22,7 +22,7 @@ interface Paged {
   total: number
 }
 
-/** The way to the rows of one question. */
+/** How the rows of one query are found. */
 interface Plan {
   conditions: Condition[]
   order: Ordering
@@ -32,7 +32,7 @@ interface Plan {
   folders: string | undefined
   /** All candidates, when they are few. */
   set: number[] | undefined
-  /** How many match, when the cells alone say it. */
+  /** How many match, when the cells alone can tell. */
   total: number | undefined
 }
 
@@ -47,14 +47,14 @@ const IN_SET = (seqs: readonly number[]): Condition => ({
   params: { set: JSON.stringify(seqs) },
 })
 
-// Rows of each folder that a page is merged from, at most.
-const MOST_FILED = 500
-// Rows a walk looks at to say at least how many there are.
+// Maximum of rows per folder from which a page is merged.
+const MAX_FILED = 500
+// Rows that a walk examines for a lower bound of the matches.
 const EXAMINED = 4000
 
 /**
- * Lists of a million recordings. Cells say how many match (0011_search.sql), and with that which way is short: few are
- * fetched and sorted; many are met soon on a walk along an index in the list's order; few cells are merged.
+ * Lists of a million recordings. Count cells give the number of matches (0011_search.sql) and so the fastest plan: few matches
+ * are fetched and sorted; many are found quickly by walking an index in the list's order; few cells are merged.
  */
 export function listingStore(db: Db, cells: RecordingCounts, search: SearchStore, small = SMALL_SET) {
   const walks = new Map<Ordering, Walk>()
@@ -92,7 +92,7 @@ export function listingStore(db: Db, cells: RecordingCounts, search: SearchStore
     }
   }
 
-  /** Free text: its cells, or its grams in the text. */
+  /** Free text: in the fields of cells, or by its grams in the recording's text. */
   const searched = ({ search: asked }: RecordingFilters, within: string): Condition[] => {
     if (asked === undefined) return []
     const text = folded(asked)
@@ -109,7 +109,7 @@ export function listingStore(db: Db, cells: RecordingCounts, search: SearchStore
     ]
   }
 
-  /** All candidates of the narrowest way in, when there are few. */
+  /** All candidates of the most selective filter, when there are few. */
   const fewest = (
     filters: RecordingFilters,
     picked: Picked | undefined,
@@ -150,7 +150,7 @@ export function listingStore(db: Db, cells: RecordingCounts, search: SearchStore
         return { exact: true, seqs: all.slice(offset, offset + limit), total: all.length }
       }
       const walk = walkFor(way.order)
-      if (way.folders && walk.filed && offset + limit <= MOST_FILED) {
+      if (way.folders && walk.filed && offset + limit <= MAX_FILED) {
         const seqs = walk.filed(way.folders, way.conditions, limit, offset)
         const total = walk.countFiled(way.folders, way.conditions, offset + limit + COUNT_LIMIT)
         return { exact: total < offset + limit + COUNT_LIMIT, seqs, total }
@@ -177,7 +177,7 @@ export function listingStore(db: Db, cells: RecordingCounts, search: SearchStore
   }
 }
 
-/** `+`: the cell is judged on the way, never a way in. */
+/** `+`: the cell is checked row by row, its index is not used. */
 function inCells(picked: Picked, { also, not }: Exceptions, filters: RecordingFilters): Condition[] {
   const ids = { cells: picked.ids }
   const listed = '+r.cell IN (SELECT value FROM json_each(@cells))'
@@ -194,7 +194,7 @@ function inCells(picked: Picked, { also, not }: Exceptions, filters: RecordingFi
   return [seen, { sql: '+r.seq NOT IN (SELECT value FROM json_each(@not))', params: { not: JSON.stringify(not) } }]
 }
 
-/** Where in an order that cells know the picked ones lie. */
+/** The range of the picked cells within an order that cells cover. */
 function bounds({ key }: Ordering, picked: Picked): Condition[] {
   const known = /^r\.(health|source|status)/.exec(key)?.[1] as 'health' | 'source' | 'status' | undefined
   if (!known) return []
@@ -239,7 +239,7 @@ function walkOf(db: Db, order: Ordering) {
   return {
     merged: (ids: string, limit: number, offset: number): number[] =>
       seqs(merge?.all({ cells: ids, limit, offset, depth: offset + limit }) ?? []),
-    /** The best of each folder, merged: by date alone, where a folder has its own index. */
+    /** Merges the first rows of each folder; only in the order of dates, for which folders have an index. */
     filed:
       key === 'r.recorded_at'
         ? (folders: string, conditions: Condition[], limit: number, offset: number): number[] => {
@@ -249,9 +249,9 @@ function walkOf(db: Db, order: Ordering) {
             return seqs(filed.rows([{ sql: `r.seq IN (${best})`, params }], orderSql(order), limit, offset))
           }
         : undefined,
-    countFiled: (folders: string, conditions: Condition[], most: number): number =>
-      inFolder.count([...conditions, { sql: '1', params: { folders } }], most),
-    /** Beyond the middle it is read from the other end. */
+    countFiled: (folders: string, conditions: Condition[], limit: number): number =>
+      inFolder.count([...conditions, { sql: '1', params: { folders } }], limit),
+    /** An offset beyond the middle is read from the other end. */
     page(conditions: Condition[], limit: number, offset: number, total: number): number[] {
       if (offset >= total) return []
       const rest = total - offset - limit
@@ -272,7 +272,7 @@ function walkOf(db: Db, order: Ordering) {
       while (rows.length > 0) {
         yield seqs(rows)
         const last = rows.at(-1) as Keyed
-        // First the rest of those that tie with the last one, then what lies beyond.
+        // First the remaining ties with the last row, then the rows after it.
         const tied = keyed.rows([...conditions, after(last, true)], 'r.id', size, 0)
         const rest = size - tied.length
         rows = rest > 0 ? [...tied, ...keyed.rows([...conditions, after(last, false)], orderSql(order), rest, 0)] : tied
@@ -293,8 +293,8 @@ export function searchStore(db: Db) {
   const index = db.stmt<{ seq: number; grams: string }>(
     `INSERT INTO recording_grams (rowid, grams) VALUES (@seq, @grams)`,
   )
-  const likely = db.stmt<{ query: string; most: number }, { seq: number }>(
-    `SELECT rowid AS seq FROM recording_grams WHERE recording_grams MATCH @query LIMIT @most`,
+  const likely = db.stmt<{ query: string; limit: number }, { seq: number }>(
+    `SELECT rowid AS seq FROM recording_grams WHERE recording_grams MATCH @query LIMIT @limit`,
   )
   return {
     put(recording: Searched): void {
@@ -306,9 +306,9 @@ export function searchStore(db: Db) {
       forget.run({ seq })
       index.run({ seq, grams: gramsOf(text) })
     },
-    /** At most `most` recordings that have all grams of these folded texts: a superset of those that contain them. */
-    likely: (texts: readonly string[], most: number): number[] =>
-      likely.all({ query: gramQuery(texts), most }).map((row) => row.seq),
+    /** At most `limit` recordings that have all grams of these folded texts: a superset of those that contain them. */
+    likely: (texts: readonly string[], limit: number): number[] =>
+      likely.all({ query: gramQuery(texts), limit }).map((row) => row.seq),
   }
 }
 export type SearchStore = ReturnType<typeof searchStore>

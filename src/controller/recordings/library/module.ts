@@ -29,7 +29,7 @@ interface LibraryApi {
   waveforms: Waveforms
 }
 
-/** What people do with recordings: start and stop, search, edit, play, and look at the jobs behind them. */
+/** The recordings API for people: start and stop, search, edit, play, and the job board. */
 export function createLibrary(base: Base, deps: Deps): Module<LibraryApi> {
   const { clock, config, db, events, log, notifier } = base
   const waveforms = waveformStore(db)
@@ -69,8 +69,8 @@ function recordingRoutes(base: Base, { health, recordings: api, uploads }: Deps)
   return [
     ...controlRoutes({ jobService: api.jobService, jobs, recordings, service: api.recording }),
     ...libraryRoutes({
-      healthOf: (within: Visibility, recordingId: string, most: number) =>
-        health.events.page(within, { recordingId }, most, 0).rows,
+      healthOf: (within: Visibility, recordingId: string, limit: number) =>
+        health.events.page(within, { recordingId }, limit, 0).rows,
       jobs,
       visibility,
       recordings,

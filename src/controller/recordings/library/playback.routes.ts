@@ -35,10 +35,10 @@ const PLAYER_SPARE_SECONDS = 3600
 const LONGEST_SECONDS = 86_400
 // A take that arrived in chunks is joined in the background: requests wait for it about as long as players do.
 const JOIN_SECONDS = 50
-// A player reads ahead and comes back.
+// A player that has read ahead requests more within this time.
 const PAUSE_SECONDS = 120
 // Simultaneous responses per user, including those that wait for a join.
-const MOST_PER_USER = 16
+const MAX_PER_USER = 16
 // How often the session is checked while a file is sent.
 const CHECK_MS = 5000
 
@@ -63,7 +63,7 @@ async function stored(
   }
   await notifier.until(topics.joined(id), JOIN_SECONDS, gone, () => (isJoining() ? undefined : true))
   const { primary, ...others } = byRendition(recordings.files(id))
-  // A take whose chunks were enhanced in part is no master.
+  // A take whose chunks are partly enhanced is not a raw master.
   const isEnhanced = raw && chunks.files(id).some((file) => file.rendition === 'enhanced')
   return chosenFile(primary && !isEnhanced ? { ...others, primary } : others, rendition)
 }
@@ -197,7 +197,7 @@ async function sent(playback: Playback, wanted: Wanted, ended: () => void): Prom
 }
 
 const mediaRoutes = (playback: Playback): AnyRoute[] => {
-  const places = new ConcurrencyLimit(MOST_PER_USER)
+  const places = new ConcurrencyLimit(MAX_PER_USER)
   const send = async (wanted: Wanted): Promise<Streamed> => {
     if (places.full(wanted.principal.id)) throw tooManyStreams()
     const leave = places.take(wanted.principal.id)

@@ -45,8 +45,8 @@ export function settledStatus(
   return to === 'failed' && hasFile ? 'partial' : to
 }
 
-// Enhanced beats what came without a rendition, which beats the raw master (docs/contract/api.md: Files). Who asks for the
-// master never gets enhanced audio in its place.
+// Enhanced wins over a file without a rendition, which wins over the raw master (docs/contract/api.md: Files). A request for
+// the master is never answered with enhanced audio.
 const PREFERENCE: Record<'default' | Rendition, readonly StoredRendition[]> = {
   default: ['enhanced', 'primary', 'raw'],
   enhanced: ['enhanced', 'primary', 'raw'],

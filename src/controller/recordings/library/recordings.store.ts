@@ -43,7 +43,7 @@ export interface RecordingFile {
 }
 type NewFile = Omit<RecordingFile, 'storedAt'> & { details?: RenditionDetails | undefined }
 
-/** What an editor may change; absent stays, null clears. */
+/** The editable fields; absent keeps the value, null clears it. */
 interface RecordingChanges {
   folder?: string | undefined
   name?: string | undefined
@@ -86,7 +86,7 @@ const PATHS = `SELECT path FROM recording_files WHERE recording_id = @id
 const FILE_COLUMNS = `recording_id AS recordingId, rendition, path, checksum, size_bytes AS sizeBytes,
   mime_type AS mimeType, duration_seconds AS durationSeconds, job_id AS jobId, joined, stored_at AS storedAt`
 
-/** A row of `COLUMNS` as the wire has it. */
+/** A row of `COLUMNS` in its wire format. */
 function recordingOf(row: Row): Recording {
   const { files: stored, previews, progress, tags, uploadPolicyIds, transcriptSnippets, ...plain } = row
   const files = JSON.parse(stored) as Files
@@ -173,7 +173,7 @@ export function recordingStore(db: Db, small = SMALL_SET) {
       for (const seqs of listing.slices(visibility, filters, size, filters.offset ?? 0)) yield whole(seqs)
     },
     /**
-     * Recordings named one by one, each once and in their order.
+     * The recordings with these ids, each once and in this order.
      * @throws Fail 404 (audited as denied) when the caller does not see every one of them.
      */
     selected(visibility: Visibility, ids: readonly string[]): Recording[] {
@@ -241,7 +241,7 @@ function editor(db: Db, search: SearchStore, get: (id: string) => Recording) {
   )
   const untag = db.stmt<{ id: string }>(`DELETE FROM recording_tags WHERE recording_id = @id`)
   const tag = db.stmt<Params>(`INSERT INTO recording_tags (recording_id, position, tag) VALUES (@id, @position, @tag)`)
-  /** Gives the recording before and after. @throws Fail 404. */
+  /** @returns the recording before and after. @throws Fail 404. */
   return (id: string, changes: RecordingChanges, now: string): { before: Recording; after: Recording } => {
     const before = get(id)
     const { folder = before.folder, name = before.name, notes, tags, transcriptSnippets } = changes
@@ -282,12 +282,12 @@ function lifecycle(db: Db) {
     `UPDATE recordings SET status = @status, updated_at = @now WHERE id = @id`,
   )
   return {
-    /** A job was handed out: queued -> recording. */
+    /** A job was claimed: queued -> recording. */
     begin: (id: string, now: string): boolean => begin.run({ id, now }) === 1,
     /** Operator stop: queued or recording -> completed, at least one second long. False when there was nothing to stop. */
     finish: (id: string, now: string): boolean => finish.run({ id, now }) === 1,
     /**
-     * The take ended as `to` (a file arrived, the agent cancelled, the job failed); gives the status it has now.
+     * The take ended as `to` (a file arrived, the agent cancelled, the job failed). @returns the new status
      * @throws Fail 404.
      */
     settle(id: string, to: 'cached' | 'completed' | 'failed' | 'partial', now: string): RecordingStatus {

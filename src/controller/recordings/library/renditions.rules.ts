@@ -9,12 +9,12 @@ export interface ReceivedDetails {
 const Lenient = RenditionDetails.optional().catch(undefined)
 
 /** Longest header, characters as sent. */
-const MOST_CHARACTERS = 8 * 1024
+const MAX_CHARACTERS = 8 * 1024
 
 /** Reads the header `x-svc-rendition-details`. Never throws: audio is not refused because of invalid details. */
 export function parseDetails(header: string | undefined): ReceivedDetails {
   if (header === undefined || header.trim() === '') return {}
-  if (header.length > MOST_CHARACTERS) return { fault: 'details_too_long' }
+  if (header.length > MAX_CHARACTERS) return { fault: 'details_too_long' }
   const details = Lenient.parse(decoded(header))
   if (!details) return { fault: 'details_unreadable' }
   return Object.keys(details).length > 0 ? { details } : {}

@@ -9,7 +9,7 @@ export const searchText = (fields: readonly (string | null | undefined)[]): stri
   fields.map((field) => folded(field ?? '')).join(FIELD_END)
 
 // More grams in one query make a search slower, not narrower.
-const MOST_ASKED = 8
+const MAX_ASKED = 8
 
 /**
  * Every gram of a search text, once each, as tokens in one line. Of the last field, the id, only grams of three: shorter ones
@@ -35,7 +35,7 @@ const gramsAsked = (text: string): string[] => spreadGrams([...text].map(token))
 export function spreadGrams(characters: readonly string[]): string[] {
   const size = Math.min(3, characters.length)
   const last = characters.length - size
-  const steps = Math.min(last, MOST_ASKED - 1)
+  const steps = Math.min(last, MAX_ASKED - 1)
   const starts = Array.from({ length: steps + 1 }, (_, i) => (steps === 0 ? 0 : Math.round((i * last) / steps)))
   return starts.map((start) => characters.slice(start, start + size).join(''))
 }

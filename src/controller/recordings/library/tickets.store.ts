@@ -22,15 +22,15 @@ export function ticketStore(db: Db) {
     `INSERT INTO playback_tickets (token_hash, session_id, recording_id, permission, created_at, expires_at)
      VALUES (@hash, @sessionId, @recordingId, @permission, @now, @expiresAt)`,
   )
-  const sweep = db.stmt<{ now: string; most: number }>(
+  const sweep = db.stmt<{ now: string; limit: number }>(
     `DELETE FROM playback_tickets WHERE token_hash IN (
-       SELECT token_hash FROM playback_tickets INDEXED BY playback_tickets_expiry WHERE expires_at <= @now LIMIT @most)`,
+       SELECT token_hash FROM playback_tickets INDEXED BY playback_tickets_expiry WHERE expires_at <= @now LIMIT @limit)`,
   )
   return {
     mint({ seconds, ...ticket }: NewTicket, now: string): { expiresAt: string; ticket: string } {
       const token = mintToken('ticket')
       const expiresAt = isoPlus(now, seconds)
-      sweep.run({ now, most: SWEPT })
+      sweep.run({ now, limit: SWEPT })
       insert.run({ ...ticket, expiresAt, hash: hashToken(token), now })
       return { expiresAt, ticket: token }
     },

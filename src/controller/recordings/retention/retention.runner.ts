@@ -19,7 +19,7 @@ import type { RetentionStore } from './retention.store.ts'
 
 interface Parts {
   audit: Audit
-  /** Most takes one pass deletes, all policies together. */
+  /** Maximum of takes deleted per pass, all policies together. */
   batch: number
   paths: PathClaims
   db: Db
@@ -52,7 +52,7 @@ const SLICE = 100
 
 /**
  * Deletes stored takes by age, size and free disk, but never one that is still needed (docs/contract/recordings.md: Retention).
- * `stop` ends a pass after the present take.
+ * `stop` ends a pass after the current take.
  */
 export function retention(parts: Parts): { runner: Runner; stop(): void } {
   const ending = new AbortController()

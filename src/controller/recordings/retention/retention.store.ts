@@ -13,7 +13,7 @@ type Row = Candidate & { wanted: number }
 const BYTES = `(SELECT coalesce(sum(size_bytes), 0) FROM recording_files f WHERE f.recording_id = r.id)
   + (SELECT coalesce(sum(size_bytes), 0) FROM recording_chunk_files f WHERE f.recording_id = r.id)`
 
-// What keeps a take: a tag, an unfinished upload, a job, chunks that are not joined yet
+// What protects a take: a tag, an unfinished upload, a job, chunks that are not joined yet
 // (docs/contract/recordings.md: Retention).
 const WANTED = `(@uploadedOnly = 1 AND r.status <> 'uploaded')
   OR (@tagged = 1 AND EXISTS (SELECT 1 FROM recording_tags t WHERE t.recording_id = r.id))

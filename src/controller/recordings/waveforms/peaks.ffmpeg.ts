@@ -36,11 +36,11 @@ interface Run {
 }
 
 const LONGEST_LINE = 4096
-const MOST_CHANNELS = 512
+const MAX_CHANNELS = 512
 // Decoding takes at most a tenth of the duration, or something is wrong.
 const SLOWEST = 10
 // Samples of all channels together, four bytes each.
-const MOST_SLICE = 16 * 1024 * 1024
+const MAX_SLICE = 16 * 1024 * 1024
 // `lavfi.astats.512.Max_level=-0.123456`.
 const LONGEST_FOUND = 48
 
@@ -76,7 +76,7 @@ export async function measuredPeaks(
 
 /** Samples per channel in one slice, limited by memory: a long take with many channels has more slices. */
 const sliceOf = ({ channels, sampleRate, seconds }: Shape, wanted: number): number =>
-  Math.max(1, Math.min(Math.ceil((seconds * sampleRate) / wanted), Math.floor(MOST_SLICE / channels)))
+  Math.max(1, Math.min(Math.ceil((seconds * sampleRate) / wanted), Math.floor(MAX_SLICE / channels)))
 
 /** Each frame is one slice; its measurements are written to standard output as text. */
 const measuring = (slice: number): string[] => [
@@ -112,7 +112,7 @@ function shapeOf(said: string): Shape {
   const channels = Number(stream?.channels)
   const sampleRate = Number(stream?.sample_rate)
   const seconds = Number(stream?.duration ?? format?.duration ?? 0)
-  if (!(channels >= 1 && channels <= MOST_CHANNELS && sampleRate >= 1))
+  if (!(channels >= 1 && channels <= MAX_CHANNELS && sampleRate >= 1))
     throw new Error('no_audio: there is no audio stream')
   return { channels, sampleRate, seconds: seconds > 0 ? seconds : 1 }
 }

@@ -1,9 +1,9 @@
 // Peaks as they are stored: the smallest and the largest sample per point and channel, as signed bytes.
 import type { WaveformPreview } from '../../../wire/recordings.ts'
 
-/** Most points stored of a file, and most bytes of all its channels. */
-const MOST_POINTS = 4000
-const MOST_BYTES = 131_072
+/** Limits of what is stored of a file: points, and bytes of all channels. */
+const MAX_POINTS = 4000
+const MAX_BYTES = 131_072
 const PREVIEW_BINS = 96
 const BYTES = 2
 
@@ -15,9 +15,9 @@ export interface Peaks {
 
 /** Points to keep of a file with so many channels. */
 export const pointsFor = (channels: number): number =>
-  Math.max(1, Math.min(MOST_POINTS, Math.floor(MOST_BYTES / (BYTES * channels))))
+  Math.max(1, Math.min(MAX_POINTS, Math.floor(MAX_BYTES / (BYTES * channels))))
 
-// Rounded alike on both sides of zero.
+// Rounds symmetrically around zero.
 const byteOf = (sample: number): number => Math.sign(sample) * Math.min(127, Math.round(Math.abs(sample) * 127))
 
 /**
@@ -31,7 +31,7 @@ export function collector(channels: number, wanted: number) {
   let merged = 1
   let waiting = 0
   return {
-    /** Least and greatest of each channel, -1..1, in turn. */
+    /** Minimum and maximum of each channel in turn, -1..1. */
     add(extremes: readonly number[]): void {
       const row = Array.from({ length: width }, (_, i) => byteOf(extremes[i] ?? 0))
       if (waiting === 0) data.set(row, points++ * width)
@@ -78,7 +78,7 @@ export function resampled(peaks: Peaks, wanted: number): Peaks {
 /** -1..1, to three decimals. */
 const sampleOf = (byte: number): number => Math.round((byte / 127) * 1000) / 1000
 
-/** One channel as the wire has it. */
+/** One channel in wire format. */
 export function channelOf({ channels, data, points }: Peaks, channel: number): { max: number[]; min: number[] } {
   const at = (point: number, side: number) => sampleOf(data[(point * channels + channel) * BYTES + side] as number)
   const each = (side: number) => Array.from({ length: points }, (_, point) => at(point, side))

@@ -17,7 +17,7 @@ const RETRY_SECONDS = 2
 const POINTS = 1000
 
 export const waveformRoutes = ({ making, recordings, waveforms }: Parts): AnyRoute[] => [
-  // Whoever may listen may see the waveform.
+  // The permission to listen includes the waveform.
   route({
     method: 'GET',
     path: '/recordings/:id/waveform',

@@ -33,15 +33,15 @@ export function waveformStore(db: Db) {
     `DELETE FROM recording_waveforms WHERE recording_id = @recordingId
        AND checksum NOT IN (SELECT checksum FROM recording_files WHERE recording_id = @recordingId)`,
   )
-  const bare = db.stmt<{ since: string; most: number }, Bare>(
+  const bare = db.stmt<{ since: string; limit: number }, Bare>(
     `SELECT f.recording_id AS recordingId, f.path, f.checksum FROM recording_files f INDEXED BY recording_files_stored
       WHERE f.stored_at > @since AND NOT EXISTS (
         SELECT 1 FROM recording_waveforms w WHERE w.recording_id = f.recording_id AND w.checksum = f.checksum)
-      ORDER BY f.stored_at DESC LIMIT @most`,
+      ORDER BY f.stored_at DESC LIMIT @limit`,
   )
   return {
     /** The newest files stored after `since` that have none. */
-    bare: (since: string, most: number): Bare[] => bare.all({ since, most }),
+    bare: (since: string, limit: number): Bare[] => bare.all({ since, limit }),
     find(recordingId: string, checksum: string): Waveform | undefined {
       const row = one.get({ recordingId, checksum })
       if (!row) return undefined

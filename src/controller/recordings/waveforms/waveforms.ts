@@ -21,14 +21,14 @@ interface Parts {
 type Wanted = Pick<RecordingFile, 'checksum' | 'path' | 'recordingId'>
 
 interface Making {
-  /** How many are ahead of it; 0 when it is being made. */
+  /** How many are queued before it; 0 when it is being made. */
   before: number
   /** 0..1 of the one that is being made. */
   progress: number
 }
 
-const MOST_WAITING = 200
-const MOST_FAILED = 500
+const MAX_WAITING = 200
+const MAX_FAILED = 500
 // A file that could not be read is not retried on every request.
 const FAILED_MS = 600_000
 
@@ -65,7 +65,7 @@ export class Waveforms {
   /** The same for a file that nobody has asked for yet; never throws. */
   prepare(file: Wanted): void {
     const { waveforms } = this.parts
-    if (this.waiting.length >= MOST_WAITING || this.failures.has(file.checksum)) return
+    if (this.waiting.length >= MAX_WAITING || this.failures.has(file.checksum)) return
     if (!waveforms.find(file.recordingId, file.checksum)) this.want(file)
   }
 
@@ -79,7 +79,7 @@ export class Waveforms {
     return this.work
   }
 
-  /** Kills the running tool and forgets what waits. */
+  /** Kills the running tool and clears the queue. */
   async stop(): Promise<void> {
     this.ending.abort(new Error('controller stopping'))
     this.waiting.length = 0
@@ -87,7 +87,7 @@ export class Waveforms {
   }
 
   private enqueue(file: Wanted): void {
-    if (this.waiting.length >= MOST_WAITING)
+    if (this.waiting.length >= MAX_WAITING)
       throw new Fail(503, 'waveforms_busy', 'Too many waveforms are waiting', { headers: { 'retry-after': '30' } })
     this.waiting.push(file)
     if (!this.running) this.work = this.all()
@@ -122,7 +122,7 @@ export class Waveforms {
   private failed({ checksum, recordingId }: Wanted, reason: string): void {
     this.parts.log.warn('waveform could not be generated', { recordingId, error: reason })
     this.failures.set(checksum, { at: this.parts.clock.monotonic(), reason: reason.split(':')[0] ?? 'failed' })
-    if (this.failures.size > MOST_FAILED) this.failures.delete(this.failures.keys().next().value as string)
+    if (this.failures.size > MAX_FAILED) this.failures.delete(this.failures.keys().next().value as string)
   }
 }
 
@@ -132,7 +132,7 @@ async function confined(root: string, relative: string): Promise<string> {
   return file
 }
 
-// Soon enough for whoever opens a take that has just arrived.
+// Short, because people open takes that have just arrived.
 const EVERY_SECONDS = 5
 const BATCH = 20
 // Older takes get a waveform when somebody opens them.
