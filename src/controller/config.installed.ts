@@ -1,4 +1,4 @@
-// The settings of the installed controller, for commands that are run beside its service.
+// The settings of the installed controller, for commands that are run next to its service.
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { readEnvFile } from '../system/host/envfile.ts'

@@ -65,7 +65,7 @@ export function readConfig(env: Env = process.env): Config {
   return complete(readSettings(SETTINGS, env), env)
 }
 
-/** `readConfig` for a command beside the service: the installed controller's, unless the environment names another. */
+/** `readConfig` for a command next to the service: the installed controller's, unless the environment names another. */
 export const readConfigBeside = (env: Env = process.env): Config => readConfig(installedEnv(env))
 
 function complete(values: Values, env: Env): Config {

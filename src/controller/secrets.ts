@@ -6,7 +6,7 @@ import type { Log } from '../kernel/log.ts'
 import type { Config } from './config.ts'
 
 /**
- * The secret that seals what is stored: the configured one, else one generated at first start and kept beside the
+ * The secret that seals what is stored: the configured one, else one generated at first start and kept next to the
  * database, 0600 (ADR-0006). There is no built-in key.
  */
 export function secretKey(config: Config, log: Log): string {

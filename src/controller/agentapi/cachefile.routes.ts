@@ -196,7 +196,7 @@ const HEALTH_SEVERITY: Record<string, 'critical' | 'warning'> = {
 }
 
 /**
- * A refused upload that somebody should look at opens a health event beside its audit row (docs/contract/uploads.md: Order of
+ * A refused upload that needs attention also opens a health event (docs/contract/uploads.md: Order of
  * checks).
  */
 function withHealthEvent({ health }: Parts, e: Fail, recordingId: string, nodeId: string): Fail {

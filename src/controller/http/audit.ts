@@ -31,8 +31,8 @@ export interface Audit {
   /** Writes one row; call it inside the transaction it describes. Never pass it a secret. */
   write(entry: AuditEntry, now: string): void
   /**
-   * A machine's success that changed nothing: one row of each (node, action) per window, whose details say for how many
-   * calls it stands, and since when (ADR-0004). The entry is built only when it is written.
+   * A machine's success that changed nothing: one row per (node, action) and window, whose details have the number of calls
+   * it represents, and since when (ADR-0004). The entry is built only when it is written.
    */
   writeThrottled(actorId: string, action: string, make: () => AuditEntry, now: string): void
 }

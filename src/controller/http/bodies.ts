@@ -29,7 +29,7 @@ export interface Source {
 export interface Bodies {
   /**
    * The whole body in the pieces it came in. Counts for `caller` until `held` settles.
-   * @throws Fail 413 above `maxBytes` bytes, 408 past the deadline, 429 or 503 when too many are under way, 400 when it broke off.
+   * @throws Fail 413 above `maxBytes`, 408 past the deadline, 429 or 503 when too many are under way, 400 when it broke off.
    */
   read(source: Source, caller: string, maxBytes: number, held?: Promise<unknown>): Promise<Uint8Array[]>
 }

@@ -22,7 +22,7 @@ interface Carrier {
   /** Reads a whole body within the caller's bounds. */
   read: (source: Source, maxBytes: number) => Promise<Uint8Array[]>
   trustedProxies: ReadonlySet<string>
-  /** Whether the handler may take the body as it comes. */
+  /** Whether the handler may read the body as a stream. */
   upload: boolean
 }
 
@@ -85,7 +85,7 @@ export function networkOf(address: string): string {
   const [plain = ''] = address.toLowerCase().split('%')
   const [head = '', tail] = plain.split('::')
   const groups = head === '' ? [] : head.split(':')
-  // What `::` stands for is at least as many zeros as are missing; groups behind it are beyond the first four or known.
+  // `::` replaces as many zero groups as are missing; the groups after it are appended.
   const behind = tail ? tail.split(':') : []
   const missing = tail === undefined ? 0 : 8 - groups.length - behind.length
   const all = [...groups, ...Array.from({ length: Math.max(0, missing) }, () => '0'), ...behind]

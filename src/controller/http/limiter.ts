@@ -16,7 +16,7 @@ const CAPACITY = 100_000
  * Above `capacity` remembered events the key that was counted longest ago is forgotten first.
  */
 export function limiter(limit: number, windowSeconds: number, capacity = CAPACITY): Limiter {
-  // In the order of the last event: a Map keeps insertion order, and `count` inserts anew.
+  // In the order of the last event: a Map keeps insertion order, and `count` reinserts.
   const failures = new Map<string, number[]>()
   const windowMs = windowSeconds * 1000
   let held = 0

@@ -33,7 +33,7 @@ const EXPANSIONS: Record<string, string> = {
   // A switcher is covered through any room wired to it.
   switcher: `SELECT 'room' AS type, room_id AS id FROM switcher_inputs WHERE switcher_id = @id`,
 }
-// A room is part of its site, wherever the room comes from.
+// Every room of an expansion also adds its site.
 const SITES_OF_ROOMS = `SELECT DISTINCT 'site' AS type, site AS id FROM rooms WHERE id IN (SELECT value FROM json_each(@rooms))`
 
 const JOB = `SELECT recording_id AS recordingId, node_id AS nodeId FROM recording_jobs WHERE id = @id`

@@ -27,7 +27,7 @@ const HEARTBEAT = utf8.encode(': still here\n\n')
 // Also the first bytes: they open the connection before anything has happened.
 const GREETING = 'retry: 2000\n\n'
 
-/** An endless answer of events; ends when the client has gone, when it may not go on, and at stop. @throws Fail 429 */
+/** An endless answer of events; ends when the client has gone, when `mayGoOn` is false, and at stop. @throws Fail 429 */
 export function eventStream(streams: Streams, userId: string, request: StreamRequest, source: EventSource): Response {
   const waiting = new Map<string, () => string>()
   let opening = GREETING

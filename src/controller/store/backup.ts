@@ -13,8 +13,8 @@ interface CopyProgress {
 }
 
 /**
- * One consistent copy of an open database as a single file, durable when it settles; writers go on meanwhile. The copy
- * is made beside `file` and takes its name only whole and checked.
+ * One consistent copy of an open database as a single file, durable when it settles; writers continue meanwhile. The copy
+ * is made next to `file` and gets that name only when it is complete and checked.
  * @throws Error when the copy does not pass SQLite's check.
  */
 export async function copyDatabase(

@@ -87,7 +87,7 @@ export class Db {
     ]
   }
 
-  /** Prepares `sql` once. SQL stays SQL; its row type is written beside it. */
+  /** Prepares `sql` once; `R` is the type of its rows. */
   stmt<P extends object, R = unknown>(sql: string): Stmt<P, R> {
     const text = withoutHints(sql)
     const statement = this.raw.prepare<[P], R>(text)

@@ -30,7 +30,7 @@ interface Deps {
 
 // 20 kB/s for the whole take, plus a quarter of an hour; a part of 8 MiB on a slow line shows no progress for long.
 const LIMITS: Limits = { bytesPerSecond: 20_000, graceMs: 900_000, idleMs: 300_000 }
-// Within the interval of the runner, and short enough for somebody who asked for a run by hand.
+// Within the interval of the runner, and short enough for a pass that was requested by hand.
 const PATIENCE_MS = 20_000
 
 /** Copies of takes to S3 and SMB: destinations, policies, the queue and the runner that works through it. */

@@ -100,7 +100,7 @@ export class Session {
     this.socket.write(`${command}\r\n`)
   }
 
-  /** Sends a command that may or may not be answered, and gives the device a moment for it. */
+  /** Sends a command that may or may not be answered, and waits a moment. */
   async sendAndPause(command: string): Promise<void> {
     const seen = this.lines.length
     this.send(command)

@@ -63,11 +63,11 @@ export const firstSeq = (at: string): number => Math.min(Math.max(Date.parse(at)
 /** Greatest `seq` of events opened at an instant. */
 export const lastSeq = (at: string): number => firstSeq(at) + SLOTS - 1
 
-/** Where an event stands in the order of opening, then id: ten bits of its UUID decide within a millisecond. */
+/** Position of an event in the order of opening, then id: ten bits of its UUID decide within a millisecond. */
 export const seqOf = (openedAt: string, id: string): number =>
   firstSeq(openedAt) + (Number.parseInt(id.slice(0, 3), 16) >> 2 || 0)
 
-/** What ties the audit rows of a health event to what it is about. */
+/** The ids that an event's audit rows are correlated with. */
 export const correlationOf = ({ id, nodeId, recordingId, scheduleId }: HealthEvent): Record<string, string> => ({
   healthEventId: id,
   ...(nodeId ? { nodeId } : {}),

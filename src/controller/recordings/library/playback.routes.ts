@@ -29,7 +29,7 @@ interface Playback {
   tickets: TicketStore
 }
 
-// A download begins within these ten minutes (docs/contract/api.md: Files); a player comes back for an hour after the end.
+// A download begins within ten minutes (docs/contract/api.md: Files); a player may request more until an hour after the end.
 const DOWNLOAD_SECONDS = 600
 const PLAYER_SPARE_SECONDS = 3600
 const LONGEST_SECONDS = 86_400

@@ -202,7 +202,7 @@ function draftCommand(node: Node, shape: Shape, planned: Planned, fallback: Capt
   }
 }
 
-/** Backend of a capture: asked for, else the interface's own, else the node's default. */
+/** Backend of a capture: the requested one, else the interface's own, else the node's default. */
 export function backendOf(
   input: Pick<RecordingStart, 'captureBackend'>,
   node: Node,

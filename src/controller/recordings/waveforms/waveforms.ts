@@ -62,7 +62,7 @@ export class Waveforms {
     return { before: this.waiting.length, progress: 0 }
   }
 
-  /** The same for a file that nobody has asked for yet; never throws. */
+  /** The same for a file that was not requested yet; never throws. */
   prepare(file: Wanted): void {
     const { waveforms } = this.parts
     if (this.waiting.length >= MAX_WAITING || this.failures.has(file.checksum)) return
