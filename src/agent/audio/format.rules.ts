@@ -1,4 +1,4 @@
-/** What a sample looks like on the wire of a capture, and in the file. */
+/** Sample formats of capture devices and of files. */
 export const SAMPLE_FORMATS = ['S16_LE', 'S24_LE', 'S24_3LE', 'S32_LE', 'FLOAT_LE'] as const
 export type SampleFormat = (typeof SAMPLE_FORMATS)[number]
 
@@ -39,7 +39,7 @@ export function toFileFrames(frames: Buffer, f: PcmFormat, keep: number): Buffer
 
 type Words = Uint16Array<ArrayBufferLike> | Uint32Array<ArrayBufferLike>
 
-/** Samples as machine words: a loop over them costs a tenth of one over bytes. All our machines are little-endian. */
+/** Samples as machine words: ten times faster than bytes. All supported machines are little-endian. */
 function words(bytes: Buffer, size: number): Words {
   const aligned = bytes.byteOffset % size === 0 ? bytes : Buffer.from(new Uint8Array(bytes).buffer)
   const { buffer, byteOffset, length } = aligned

@@ -1,11 +1,11 @@
-// What a take's file says about its own audio: records in the free room of its header. A power cut may leave a file that
-// is longer than its data, or holds zeros or old blocks at its end; only what a record vouches for is audio.
+// Records about a take's audio, in unused space of its file's header. After a power cut a file may be longer than its data,
+// or end in zeros or old blocks; only what a record covers is audio.
 
 /** When a frame was captured, by each clock there is. */
 export interface Moment {
-  /** Tells one start of the machine from another; `upMs` compares within one only. */
+  /** ID of the boot; `upMs` can only be compared within one. */
   boot: number
-  /** Milliseconds since the machine was started. */
+  /** Milliseconds since boot. */
   upMs: number
   /** Unix ms. */
   wallMs: number
@@ -19,11 +19,11 @@ export interface Mark extends Moment {
   frames: number
 }
 
-/** A whole block of any file system: the samples begin behind it. */
+/** A whole block of any file system; the samples start after it. */
 export const MARKED_HEADER = 4096
-/** A sector is written whole or not at all. The first has what players read. */
+/** A sector is written atomically. The first holds the WAV header. */
 export const SECTOR = 512
-/** One holds what the last sync made safe, one what is being synced, one what was written since. */
+/** One for the last sync, one for the sync under way, one for what was written since. */
 export const SLOTS = [0, 1, 2] as const
 export type Slot = (typeof SLOTS)[number]
 
@@ -38,8 +38,8 @@ export const earlier = ({ boot, upMs, wallMs }: Moment, ms: number): Moment => (
 })
 
 /**
- * Milliseconds between two moments. Within one start of the machine its own clock counts, which nobody sets. After
- * another start the time of day does; but the machine has been up for a while at least, also when its clock went back.
+ * Milliseconds between two moments: by uptime within one boot, else by the wall clock, but at least the uptime of the later
+ * boot, in case the clock was set back.
  */
 export function msBetween(then: Moment, now: Moment): number {
   if (then.boot === now.boot) return Math.max(0, now.upMs - then.upMs)

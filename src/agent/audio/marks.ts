@@ -34,14 +34,14 @@ export function markIn(head: Buffer, slot: Slot): Mark | undefined {
 /** Whether no record was ever written to a file that begins so. */
 export const neverMarked = (head: Buffer): boolean => head.subarray(SECTOR, slotAt(2) + BYTES).every((b) => b === 0)
 
-/** This moment, by every clock. */
+/** The current moment, on all clocks. */
 export const moment = (boot = bootNumber()): Moment => ({ boot, upMs: upMs(), wallMs: systemClock.now() })
 
 /** What the writer of a take is asked and told. */
 export interface TakeOwner {
   /** Milliseconds since a frame was captured. */
   ageOf(frame: number): number
-  /** A sync failed: these frames can be read, but may never reach the disk. */
+  /** A sync failed: these frames can be read but may never reach the disk. */
   inDoubt(from: number, to: number): void
   /** Resolves when that is noted where it outlives a power cut; throws what the disk throws. */
   doubtsNoted(): Promise<void>
@@ -57,7 +57,7 @@ interface MarksDeps extends TakeOwner {
   write(bytes: Buffer, at: number): Promise<void>
 }
 
-/** Keeps the records of a growing take: with every write one, so that also what was not synced can be told from rubbish. */
+/** Writes the records of a growing take, one with every write, so that even unsynced audio can be told from garbage. */
 export class Marks {
   readonly #deps: MarksDeps
   readonly #boot = bootNumber()
@@ -66,7 +66,7 @@ export class Marks {
   /** Frames that were said to be in doubt, where the last sync failed. */
   #doubted: number | undefined
   #frames: number
-  /** Holds what the last sync made safe: never written until another sync has ended. */
+  /** The slot of the last sync: not overwritten until another sync has ended. */
   #kept: Slot
   #slot: Slot
   /** Of what is written while a sync is under way. */
@@ -96,7 +96,7 @@ export class Marks {
   async during(sync: (frames: number) => Promise<void>): Promise<void> {
     const [frames, slot] = [this.#frames, this.#slot]
     const written = this.#write()
-    // What comes meanwhile must spoil neither the last record that is safe, nor the one that is on its way.
+    // Writes during the sync must overwrite neither the last safe record nor the one being synced.
     this.#slot = SLOTS.find((other) => other !== slot && other !== this.#kept)!
     this.#since = 0
     try {
@@ -113,8 +113,8 @@ export class Marks {
   }
 
   /**
-   * The disk did not take what it was given. The system has said so once and counts it as written from now on; what is
-   * written to the same blocks again may be lost, too (ext4).
+   * A sync failed. The kernel reports this once and then counts the data as written; further writes to the same blocks may
+   * be lost as well (ext4).
    */
   failed(): void {
     const from = this.#doubted ?? this.#base
@@ -133,7 +133,7 @@ export class Marks {
 
 const another = (slot: Slot): Slot => SLOTS.find((other) => other !== slot)!
 
-/** What of a take can be vouched for. */
+/** The part of a take that is known to be good. */
 export interface Sound extends Moment {
   frames: number
   /** Whether that is known without reading it. */
@@ -144,8 +144,8 @@ export interface Sound extends Moment {
 const BLOCK = 256 * 1024
 
 /**
- * The longest stretch of a file, from its first frame, that one of its records vouches for; undefined when none does.
- * `head`: its first bytes; `size`: its length, bytes. Reads what was not synced, which is seconds at most.
+ * The longest good stretch of a file from its first frame, according to its records; undefined when there is none. `head`:
+ * its first bytes; `size`: its length, bytes. Reads only what was not synced, at most some seconds.
  */
 export async function soundIn(
   handle: FileHandle,

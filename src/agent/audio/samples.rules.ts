@@ -11,7 +11,7 @@ const STEP: Record<Exclude<SampleFormat, 'FLOAT_LE'>, number> = {
 
 type Words = Int16Array | Int32Array
 
-/** The same bytes as samples; copied when they do not begin at a multiple of the sample's size. */
+/** The bytes as samples; copied if they are not aligned. */
 function view<T>(bytes: Uint8Array, Kind: new (b: ArrayBufferLike, at: number, n: number) => T, size: number): T {
   // Not `slice`, which does not copy a Buffer.
   const at = bytes.byteOffset % size === 0 ? bytes : new Uint8Array(bytes)
@@ -23,7 +23,7 @@ function spread(row: Float32Array, words: Words, first: number, channels: number
   for (let i = 0, at = first; i < row.length; i++, at += channels) row[i] = (words[at]! << shift) * step
 }
 
-/** Three bytes a sample, in the upper part of a word: the sign is where it belongs. */
+/** Three bytes per sample, in the upper part of a word to keep the sign. */
 function spreadPacked(row: Float32Array, bytes: Uint8Array, first: number, channels: number): void {
   for (let i = 0, at = first * 3; i < row.length; i++, at += channels * 3)
     row[i] = ((bytes[at]! << 8) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 24)) * STEP.S24_3LE
@@ -46,7 +46,9 @@ const wordsOf = (bytes: Uint8Array, format: Exclude<SampleFormat, 'FLOAT_LE' | '
   format === 'S24_LE' ? 8 : 0,
 ]
 
-/** Fills one row per channel (full scale = 1) with frames `from`.. of interleaved whole frames, as many as a row is long. */
+/**
+ * Fills one row per channel (full scale = 1) with frames `from`.. of interleaved whole frames, as many as a row is long.
+ */
 export function deinterleave(bytes: Uint8Array, f: PcmFormat, from: number, rows: Float32Array[]): void {
   const { channels, format } = f
   const size = streamFrameBytes(f)

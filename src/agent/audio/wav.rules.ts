@@ -18,7 +18,7 @@ const SAMPLE: Record<WavLayout['format'], Pick<wav.WavFormat, 'bits' | 'tag'>> =
   S32_LE: { bits: 32, tag: wav.PCM },
   FLOAT_LE: { bits: 32, tag: wav.FLOAT },
 }
-/** What a header says while nobody knows the length. */
+/** In headers whose length is not known yet. */
 const UNTOLD = 0xffffffff
 
 export const wavFrameBytes = (w: Pick<WavLayout, 'channels' | 'format'>): number =>

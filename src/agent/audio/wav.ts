@@ -96,7 +96,7 @@ export class WavFile {
       }
     } finally {
       const count = this.frames - before
-      // The next write goes over half a frame.
+      // The next write overwrites a partial frame.
       this.#dataBytes = this.frames * wavFrameBytes(this.#shape)
       this.#reach = this.frames
       await this.#marks?.added(frames.subarray(0, count * wavFrameBytes(this.#shape)), count)
@@ -132,7 +132,7 @@ export class WavFile {
     await this.sync()
   }
 
-  /** Cuts a partial frame, closes the header and the file. */
+  /** Removes a partial frame, completes the header and closes the file. */
   async finish(): Promise<void> {
     try {
       await this.#syncing.catch(() => undefined)
@@ -171,7 +171,7 @@ async function writeAt(handle: fs.FileHandle, bytes: Buffer, at: number): Promis
     done += (await handle.write(bytes, done, bytes.length - done, at + done)).bytesWritten
 }
 
-/** Writes the sizes, and never over the records of a take. */
+/** Writes the sizes without touching the records of a take. */
 async function writeHeader(
   handle: fs.FileHandle,
   w: Omit<WavLayout, 'dataOffset'>,
@@ -222,9 +222,9 @@ interface Repaired {
 }
 
 /**
- * Ends a take that was never finished behind its last frame that is vouched for: neither the length of the file nor the
- * sizes in its header tell what reached the disk before a power cut. What is behind it is cut off. `known`: its shape,
- * for a header that is damaged. Undefined when the file is no take, or of no known shape.
+ * Truncates an unfinished take after its last good frame: neither the file's length nor its header tell what reached the
+ * disk before a power cut. `known`: its format, for a damaged header. Undefined when the file is not a take, or its format
+ * is unknown.
  */
 export async function repairTake(file: string, known?: Shape): Promise<Repaired | undefined> {
   const handle = await fs.open(file, 'r+')
@@ -235,7 +235,7 @@ export async function repairTake(file: string, known?: Shape): Promise<Repaired 
     const dataBytes = (sound?.frames ?? 0) * wavFrameBytes(found)
     const layout = { channels, dataBytes, dataOffset, format, rate }
     await handle.truncate(dataOffset + dataBytes + (dataBytes % 2))
-    // What a killed process had written may be in memory only.
+    // Writes of a killed process may still be in the page cache only.
     await handle.datasync()
     await writeHeader(handle, layout, dataOffset)
     if (sound && !sound.safe) await vouch(handle, sound)

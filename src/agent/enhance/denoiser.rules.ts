@@ -1,22 +1,22 @@
-// What takes noise out of speech, whichever network it is: frames of 480 samples at 48 kHz mono, in and out.
+// A denoiser for speech, whatever its network: frames of 480 samples at 48 kHz mono, in and out.
 import type { Denoiser as About } from '../../wire/nodes.ts'
 import type { DENOISERS } from '../../wire/profiles.ts'
 
 export type DenoiserName = (typeof DENOISERS)[number]
 
-/** Hz; both engines know no other. */
+/** Hz; the only rate of both engines. */
 export const DENOISE_RATE = 48_000
 /** Samples of a frame: 10 ms. */
 export const DENOISE_FRAME = 480
 
-/** One stream of sound: the network's memory goes from frame to frame. Not to be called again before it answered. */
+/** One stream: the network keeps state between frames. Do not call it again before it has answered. */
 export interface Denoiser {
-  /** What the details of a rendition say about it. */
+  /** For the details of a rendition. */
   readonly about: About
-  /** Samples the answer is behind what was given: drop as many at the beginning, feed as much silence at the end. */
+  /** Delay, samples: drop as many at the beginning, and feed as much silence at the end. */
   readonly lagSamples: number
   readonly name: DenoiserName
-  /** `frame`: 480 samples, -1..1, 48 kHz mono, left as it is. The answer is the caller's to keep. */
+  /** `frame`: 480 samples, -1..1, 48 kHz mono, not changed. The caller may keep the answer. */
   process(frame: Float32Array): Float32Array | Promise<Float32Array>
   close(): void
 }

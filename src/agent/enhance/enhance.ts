@@ -1,4 +1,4 @@
-// Makes the enhanced rendition of a take: noise taken out, the voice chain, the loudness met, in the job's codec.
+// Makes the enhanced rendition of a take: denoising, voice chain, loudness, encoding.
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { syncFile } from '../../kernel/durable.ts'
@@ -24,19 +24,19 @@ export interface EnhanceRequest {
   codecArgs: string[]
   /** Of the render plan; their outputs are averaged to the mono signal. Undefined: all channels of the take. */
   mixes: Mix[] | undefined
-  /** Appears whole, on the disk, or not at all. */
+  /** Written atomically and synced. */
   output: string
   /** 1 without a channel map, else the map's count: the mono signal on each of them. */
   outputChannels: number
   take: TakePart
-  /** For intermediate files (see `enhancementBytes`); nothing of them stays, whatever happens. */
+  /** For intermediate files (see `enhancementBytes`); always removed. */
   workDir: string
 }
 
 interface EnhanceOptions {
-  /** 0..100, never going back; at most one call per percent. */
+  /** 0..100, never decreasing; at most one call per percent. */
   onProgress?: (percent: number) => void
-  /** Ends everything at once; the promise rejects with its reason. */
+  /** Aborts everything; the promise rejects with its reason. */
   signal: AbortSignal
 }
 
@@ -68,10 +68,10 @@ export interface Enhancer {
 /** Seconds; MP3 pads to whole frames. */
 const TOLERANCE = 0.25
 const SENTENCE = 500
-/** An ffmpeg that writes nothing more for so long hangs. A denoiser on a busy box is slow, not silent. */
+/** An ffmpeg without output for so long hangs; a denoiser on a busy box is slow but not silent. */
 const HANGS_MS = 600_000
 
-/** A denoiser, and why it is not the one that was asked for. */
+/** A denoiser, and why it is not the requested one. */
 interface Chosen {
   fault?: string
   thread: DenoiseThread
@@ -104,7 +104,7 @@ export function createEnhancer(parts: EnhancerParts): Enhancer {
     const options = { command: parts.command, env: parts.env, signal, stallMs: HANGS_MS }
     const shaped = path.join(request.workDir, `${path.basename(request.output)}.shaped`)
     const made = `${request.output}.part`
-    // An ffmpeg left over from a killed agent may still write to the old files: it keeps those for itself.
+    // An ffmpeg left over from a killed agent may still write to the old files, so they are unlinked first.
     for (const file of [shaped, made]) await fs.rm(file, { force: true })
     const chosen = chain.denoise.enabled ? await open(chain.denoise, signal) : undefined
     try {

@@ -1,4 +1,4 @@
-// Meeting a loudness: what was measured, and which gain to try next.
+// Loudness: what was measured, and which gain to try next.
 import type { Enhancement } from '../../wire/profiles.ts'
 import type { RenditionDetails } from '../../wire/recordings.ts'
 
@@ -37,25 +37,25 @@ export const loudnessDetails = ({ integratedLufs, truePeakDbtp }: Loudness): Ren
   truePeakDbtp: Math.max(-200, truePeakDbtp),
 })
 
-/** Quieter than this is no speech but what is left of the room: it stays as it is. LUFS. */
+/** Anything quieter is residual room noise, not speech, and is not amplified. LUFS. */
 const QUIETEST_LUFS = -60
-/** dB; more would lift the noise of the microphone to a level that hurts. */
+/** dB; more would make microphone noise obtrusive. */
 const MOST_GAIN_DB = 30
 
 /**
- * A slow compressor before the gain, for speakers of very different loudness: what is louder than the quietest of them comes
- * nearer to them. Words and breaths pass as they are.
+ * A slow compressor before the gain, for speakers of very different loudness: brings louder ones closer to the quietest,
+ * without affecting single words.
  */
 export interface Rider {
-  /** Brings it back to about the loudness it had. */
+  /** Restores about the original loudness. */
   makeupDb: number
   ratio: number
   thresholdDb: number
 }
 
-/** A range wider than asked for by so little stays: nobody hears it. LU. */
+/** A range that is too wide by less than this is left alone, LU. */
 const RANGE_LU = 0.5
-/** Beyond it rooms begin to breathe. */
+/** More would make the background pump audibly. */
 const MOST_RATIO = 4
 /** What a compressor that waits leaves of the range it is set to. */
 const SLACK = 1.35
@@ -80,7 +80,7 @@ export interface Level {
   /** The gain of the part before, from which this one moves; undefined: it stands still. */
   fromDb?: number
   gainDb: number
-  /** Undefined: the range stays as it is. */
+  /** Undefined: the range is left alone. */
   rider?: Rider | undefined
 }
 
@@ -111,7 +111,7 @@ export interface Aim {
   truePeak: number
 }
 
-/** Undefined when the loudness is to be left as it is: switched off, or nothing but silence so far. */
+/** Undefined when the loudness is left alone: switched off, or only silence so far. */
 export function aimOf(
   chain: Enhancement,
   plain: Loudness,
@@ -131,13 +131,13 @@ function meanOf(parts: Heard[]): number {
   return 10 * Math.log10(parts.reduce((sum, part) => sum + part.seconds * 10 ** (part.lufs / 10), 0) / seconds)
 }
 
-/** Loudness of parts together: the mean of their energies, without the pauses among them. */
+/** Loudness of all parts together: the mean of their energies, without pauses. */
 export function together(parts: Heard[]): number {
   const gate = meanOf(parts) - PAUSE_LU
   return meanOf(parts.filter(({ lufs }) => lufs >= gate))
 }
 
-/** Adds a part. Those of the same loudness, to one LU, become one: the list does not grow with the take. */
+/** Adds a part. Parts of the same loudness, to one LU, are merged, so that the list does not grow with the take. */
 export function hear(heard: Heard[], part: Heard): Heard[] {
   if (part.lufs < QUIETEST_LUFS) return heard
   const alike = heard.find(({ lufs }) => Math.round(lufs) === Math.round(part.lufs))
@@ -156,7 +156,7 @@ function gainOf({ before, mostDb, seconds, target }: Aim, lufs: number): number 
 const ceilingOf = ({ truePeak }: Aim, { truePeakDbtp }: Loudness, gainDb: number): number | undefined =>
   truePeakDbtp + gainDb > truePeak - PEAK_MARGIN ? truePeak - PEAK_MARGIN : undefined
 
-/** From what was measured without any gain. A gain that is nearly right already stays where it stands. */
+/** From the measurement without gain. A gain that is nearly right already is kept. */
 export function firstLevel(aim: Aim, plain: Loudness): Level {
   const { before } = aim
   const wanted = gainOf(aim, plain.integratedLufs)
@@ -185,7 +185,7 @@ export function nextLevel(aim: Aim, level: Level, got: Loudness): Level {
   return { ...level, ceilingDb, gainDb }
 }
 
-/** So slowly does the gain move from part to part that nobody hears it. */
+/** Slow enough that the gain's change from part to part is not heard. */
 export const GLIDE_DB_PER_SECOND = 1
 
 /** The way to a level from the gain of the part before, as far as it leads within this one. */

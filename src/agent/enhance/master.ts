@@ -1,4 +1,4 @@
-// From the shaped voice to the finished rendition: level, gate, channels, codec; what is finished is measured.
+// From the shaped voice to the finished rendition: level, gate, channels, codec. Measures the result.
 import { formatOf } from '../../system/host/audio.ts'
 import { input, runTool, type ToolOptions } from '../../system/host/ffmpeg.ts'
 import type { Enhancement } from '../../wire/profiles.ts'
@@ -35,7 +35,7 @@ interface Mastering {
   span: Span
 }
 
-/** Tries of a level; each makes the file and measures it; ordinary speech needs one or two. */
+/** Most attempts at a level; each makes and measures the file. Ordinary speech needs one or two. */
 const ROUNDS = 6
 
 const PLAIN = ['-map_metadata', '-1', '-fflags', '+bitexact', '-flags:a', '+bitexact']
@@ -98,7 +98,7 @@ export async function master(
   const still = await until(aim, firstLevel(aim, m.loudness))
   const glide = glideTo(aim, still.level, m.loudness)
   const { level, ...done } = glide === still.level ? still : await until(aim, glide)
-  // What a limiter takes counts as if the part had been quieter: the gain of the whole gives it back.
+  // Loudness lost in the limiter counts as if the part were quieter, so that the overall gain makes up for it.
   const lufs = still.loudness.integratedLufs - still.level.gainDb
   const heard = hear(m.before?.heard ?? [], { lufs, seconds })
   return { ...done, aim, levelled: { gainDb: level.gainDb, heard, ...(aim.rider && { rider: aim.rider }) } }

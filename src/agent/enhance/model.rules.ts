@@ -4,16 +4,16 @@ import type { Denoiser } from '../../wire/nodes.ts'
 export interface DeepModel {
   /** Absent: the one embedded in this build. */
   file?: string
-  /** What renditions and people call it. */
+  /** Its name, for renditions and people. */
   name: string
-  /** Hex, of the whole file; absent: whatever is there. */
+  /** Hex, of the whole file; absent: not checked. */
   sha256?: string
 }
 
 /** Its message says what is wrong with a model. */
 export class ModelUnusable extends Error {}
 
-/** What models/README.md tells about. */
+/** Described in models/README.md. */
 export const EMBEDDED_MODEL: DeepModel = {
   name: 'small-deep-denoiser',
   sha256: 'f6d0b019d76fe3538631727809925346827f238da8622a35172a87a6202e593e',
@@ -26,7 +26,7 @@ export const described = ({ name, sha256 }: DeepModel): Denoiser => ({
   ...(sha256 && { sha256 }),
 })
 
-/** The model of the settings, else the embedded one. Nothing is read here. */
+/** The model of the settings, else the embedded one. Does not read the file. */
 export function modelOf(file: string | undefined, sha256: string | undefined): DeepModel {
   if (file === undefined) return EMBEDDED_MODEL
   const name = (file.split('/').at(-1) ?? file).replace(/\.onnx$/, '').slice(0, 160)

@@ -12,8 +12,8 @@ export const modelUnusable = (model: DeepModel, e: Error): Parameters<Report>[0]
 })
 
 /**
- * Tries the model of the settings when the agent starts, so that a wrong one is known before the first take needs it.
- * The embedded one was tried when it was built.
+ * Tries the model of the settings when the agent starts, so that a bad one is known before the first take needs it. The
+ * embedded one was tried at build time.
  */
 export class ModelProbe implements Service {
   /** What the deep engine runs; undefined while that is not known, and when it cannot. */
@@ -46,7 +46,7 @@ export class ModelProbe implements Service {
     } catch (e) {
       if (this.#stopping.signal.aborted) return
       log.error('SVC_DENOISE_MODEL is unusable: falling back to rnnoise', errorFields(e))
-      // Anything else than a bad model is told by the take that meets it.
+      // Any other failure is reported by the take that meets it.
       if (e instanceof ModelUnusable) report(modelUnusable(model, e))
     }
   }

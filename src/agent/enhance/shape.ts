@@ -1,5 +1,5 @@
-// From the take to the shaped voice: mixed to 48 kHz mono, denoised, filtered; on the disk in between, for its loudness
-// has to be known before it is set.
+// From the take to the shaped voice: mixed to 48 kHz mono, denoised, filtered. Written to an intermediate file, because its
+// loudness must be measured before it is set.
 import * as fs from 'node:fs/promises'
 import type { Readable, Writable } from 'node:stream'
 import { input, runTool, startTool, type ToolOptions } from '../../system/host/ffmpeg.ts'
@@ -64,7 +64,7 @@ export async function openSource(
   return { file, fromFrame: heardFrom, layout, mixes, span, toFrame: heardTo }
 }
 
-/** Reads the part's bytes as bare samples: no walk through hours before it, no trust in a header that is being written. */
+/** Reads the part's bytes as raw samples: fast in a long take, and independent of a header that is still being written. */
 function reading({ file, fromFrame, layout, toFrame }: Source): string[] {
   const byte = (frame: number) => layout.dataOffset + frame * wavFrameBytes(layout)
   const shape = { channels: layout.channels, format: RAW[layout.format], rate: layout.rate }
@@ -83,7 +83,7 @@ interface Shaping {
   source: Source
 }
 
-/** Measures the part alone, and lets all that is heard pass. */
+/** Measures only the part, and passes everything through. */
 const measuring = (span: Span): string => `asplit[heard][all];[heard]${cut(span)},${METER},anullsink;[all]anull`
 
 /**
@@ -111,7 +111,9 @@ export async function shape({ chain, denoiser, output, source }: Shaping, option
   return parseLoudness(said)
 }
 
-/** One ffmpeg reads, one writes, the denoiser is in between; the first that fails ends all. Resolves with the writer's words. */
+/**
+ * One ffmpeg reads, one writes, the denoiser is in between; the first failure ends all. Resolves with the writer's output.
+ */
 async function piped(
   reading: string[],
   denoiser: DenoiseThread,
@@ -138,7 +140,7 @@ async function pump(from: Readable, denoiser: DenoiseThread, to: Writable): Prom
   to.end()
 }
 
-/** Resolves when the samples are given on. Never fails: why somebody does not read any more, its end says. */
+/** Resolves once the samples are passed on. Never rejects: the end of the reading process says why it stopped. */
 async function put(to: Writable, samples: Float32Array): Promise<void> {
   const bytes = Buffer.from(samples.buffer, samples.byteOffset, samples.byteLength)
   await new Promise<void>((resolve) => to.write(bytes, () => resolve()))

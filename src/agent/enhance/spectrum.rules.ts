@@ -1,4 +1,4 @@
-// Short-time spectra with half overlap and the window of Vorbis, whose squares add up to one: what the deep models speak.
+// Short-time spectra with half overlap and the Vorbis window, as the deep models use them.
 import { createRealFft } from './fft.rules.ts'
 
 /** Samples a spectrum goes on by. */
@@ -34,7 +34,7 @@ export function createSpectrum(): Spectrum {
     },
     synthesise: (spectrum) => {
       bins.set(spectrum)
-      // Of a real signal the first and the last bin have no imaginary part; a network may leave one.
+      // The first and last bin of a real signal have no imaginary part, but a network may output one.
       bins[1] = bins[2 * BINS - 1] = 0
       fft.inverse(bins, windowed)
       const hop = new Float32Array(HOP)

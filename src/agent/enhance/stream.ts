@@ -1,12 +1,12 @@
 import { DENOISE_FRAME, type Denoiser } from './denoiser.rules.ts'
 
-/** Denoises blocks of any size: together as many samples as were given, in place with them. */
+/** Denoises blocks of any size; in total returns as many samples as it was given, aligned with them. */
 export class DenoiseStream {
   readonly #denoiser: Denoiser
   readonly #frame = new Float32Array(DENOISE_FRAME)
   /** Samples waiting in the frame. */
   #filled = 0
-  /** Samples the caller is owed. */
+  /** Samples given and not yet returned. */
   #owed = 0
   /** Samples still to come that are older than the sound. */
   #early: number
@@ -24,7 +24,7 @@ export class DenoiseStream {
     return ready
   }
 
-  /** What is still owed; the stream is over. */
+  /** Ends the stream and returns the rest. */
   async end(): Promise<Float32Array<ArrayBuffer>> {
     const silence = new Float32Array(this.#denoiser.lagSamples + DENOISE_FRAME)
     return (await this.#feed(silence)).subarray(0, this.#owed)

@@ -40,13 +40,13 @@ export interface DenoiseThread {
    * answer is good until the next call.
    */
   denoise(samples: Float32Array | undefined): Promise<Float32Array>
-  /** Ends the thread wherever it is. */
+  /** Ends the thread, whatever it is doing. */
   close(): Promise<void>
 }
 
 /**
- * Gives the memory of a block back now, when it is nobody else's: the collector lets tens of megabytes of dead blocks
- * gather, for they are small to it, and a recorder has not many.
+ * Frees the memory of a block at once: the garbage collector would let tens of megabytes of dead blocks accumulate, which
+ * is much for a recorder.
  */
 export function release({ buffer, byteLength }: NodeJS.TypedArray): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength === byteLength) buffer.transfer(0)
@@ -66,7 +66,7 @@ export async function openDenoiser(engine: Engine, signal: AbortSignal): Promise
   const block = new Float32Array(new SharedArrayBuffer(4 * (BLOCK + SLACK)))
   const task: Task = { ...engine, block }
   const worker = startWorker('agent/enhance/denoise', { workerData: task })
-  // Between two calls nobody waits for it; what killed it is told to the next call.
+  // Between two calls nobody waits for it; the next call rejects with what killed it.
   let fault: Error | undefined
   worker.on('error', (e) => {
     fault ??= e instanceof Error ? e : new Error(String(e))

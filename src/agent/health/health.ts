@@ -37,7 +37,7 @@ function plainDetails(details: Record<string, unknown> = {}): Record<string, unk
   }
 }
 
-/** The controller refuses events about an unknown recording or schedule: then they are sent without it. */
+/** The controller refuses events about an unknown recording or schedule; they are then sent without it. */
 function withoutSubject({ recordingId, scheduleId, ...event }: AgentHealthEvent): AgentHealthEvent | undefined {
   if (recordingId === undefined && scheduleId === undefined) return undefined
   const subject = { ...(recordingId ? { recordingId } : {}), ...(scheduleId ? { scheduleId } : {}) }
@@ -54,11 +54,11 @@ export class Health {
   readonly #news = createBell()
   readonly #retry = createBell()
   readonly #idle = createBell()
-  /** How long the controller asked to be left alone, ms. */
+  /** Retry-After of the controller, ms. */
   #pauseMs = 0
   #counter = 0
   #cursor = 0
-  /** Reported, not on disk: normally for a moment, on a full disk until there is room. */
+  /** Reported and not yet on disk: usually for a moment, on a full disk until there is room. */
   #unwritten: StoredEvent[] = []
   #early: Timed[] = []
   #started = false
@@ -177,7 +177,7 @@ export class Health {
       await fsp.writeFile(`${cursorFile}.new`, `${to}\n`)
       await fsp.rename(`${cursorFile}.new`, cursorFile)
     } catch (e) {
-      // Costs a repetition after the next start, which the controller recognises by the id (docs/contract/agent.md: Health
+      // Costs a duplicate after the next start, which the controller recognises by its ID (docs/contract/agent.md: Health
       // events).
       log.debug('health cursor not written', { error: faultWords(e) })
     }

@@ -44,7 +44,7 @@ async function openDatabase(file: string): Promise<DatabaseSync> {
   try {
     return withSchema(file)
   } catch (e) {
-    // SQLITE_CORRUPT or SQLITE_NOTADB: it is put aside for a person, events go on in a new one.
+    // SQLITE_CORRUPT or SQLITE_NOTADB: keep it for inspection and continue with a new one.
     if (![11, 26].includes((e as { errcode?: number }).errcode ?? 0)) throw e
     await fsp.rename(file, `${file}.damaged`)
     return withSchema(file)
@@ -65,7 +65,7 @@ function withSchema(file: string): DatabaseSync {
 const present = (row: Record<string, unknown>): Record<string, unknown> =>
   Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null))
 
-/** Statements are short and few: they run on the loop. */
+/** Few, short statements, so they may run on the event loop. */
 export function createSqliteStore({ clock, file, maxBytes, nodeId }: SqliteStoreOptions): HealthStore {
   let opened: DatabaseSync | undefined
   const db = async () => {
@@ -93,7 +93,7 @@ export function createSqliteStore({ clock, file, maxBytes, nodeId }: SqliteStore
         append(to, events)
         to.exec('COMMIT')
       } catch (e) {
-        // A full disk may have ended the transaction already.
+        // A full disk may have rolled it back already.
         if (to.isTransaction) to.exec('ROLLBACK')
         throw e
       }

@@ -122,7 +122,7 @@ function createReader(options: StoreOptions): HealthStore['after'] {
       const { lines, bytes } = await readLines(file, offset)
       const found = lines.flatMap((line) => parseLine(line) ?? []).filter((event) => counterOf(event) > counter)
       if (found.length > 0) {
-        // The position stays before this block until all of it was delivered.
+        // The position stays before this block until all of it is delivered.
         position = { ino, offset }
         return found.slice(0, limit)
       }
@@ -136,7 +136,7 @@ function createReader(options: StoreOptions): HealthStore['after'] {
 
 export function createHealthStore(options: StoreOptions): HealthStore {
   const after = createReader(options)
-  // One at a time: reading must not meet a rotation half way.
+  // One at a time: reading must not overlap with a rotation.
   let queue: Promise<unknown> = Promise.resolve()
   const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
     const turn = queue.then(work)

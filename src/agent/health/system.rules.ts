@@ -1,5 +1,5 @@
-// When the machine itself is a worry (docs/contract/health.md: Rules of the agent). Told when the level changes; a healthy
-// start is silent.
+// Health rules for the machine (docs/contract/health.md: Rules of the agent). Reported when the level changes; a healthy
+// start reports nothing.
 import type { Severity } from '../../wire/health.ts'
 import type { Happening } from './report.ts'
 
@@ -82,7 +82,7 @@ function encoder(before: Level, present: boolean | undefined): [Level, Happening
   return [now, edge(before, now, names, present ? {} : { message: NO_ENCODER })]
 }
 
-/** Takes are captured all the same; their delivery waits. */
+/** Takes are still captured; their delivery waits. */
 export const NO_ENCODER = 'ffmpeg is not installed: takes cannot be encoded (Debian: apt-get install ffmpeg)'
 
 const thresholds = ({ critical, warning }: Limits) => ({ criticalAt: critical, warningAt: warning })

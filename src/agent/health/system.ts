@@ -24,7 +24,7 @@ export interface SystemHealth extends Service {
   heard(interfaces: { backend: string; channelCount: number; systemRef?: string | undefined }[]): void
 }
 
-/** Each check wakes an idle machine: coarse is enough to notice stalls of a second. */
+/** Coarse, because each check wakes an idle machine; enough to notice stalls of a second. */
 const LAG_RESOLUTION_MS = 200
 /** A stall this long explains other delays. */
 const LAG_TOLD_MS = 1000
@@ -58,7 +58,7 @@ export function createSystemHealth(options: SystemHealthOptions): SystemHealth {
 
   return {
     heard: (interfaces) => {
-      // The test source is of no backend, and there on purpose.
+      // The test source has no backend and is there on purpose.
       audio = interfaces.some(
         ({ backend, channelCount, systemRef }) =>
           channelCount > 0 && (backend !== 'unknown' || systemRef?.startsWith('test:') === true),

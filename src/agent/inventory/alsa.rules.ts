@@ -1,4 +1,4 @@
-// Reads what ALSA's tools and /proc/asound print. Pure text in, facts out.
+// Parses the output of ALSA's tools and /proc/asound.
 
 export interface Device {
   card: number
@@ -13,7 +13,10 @@ export interface Capabilities {
   sampleRates?: number[]
 }
 
-/** Rates a range stands for: the usual ones inside it. Sixteen at most are reported, so the two oddest are left out. */
+/**
+ * The usual rates, reported where a range contains them. At most sixteen are reported, so the two least common are left
+ * out.
+ */
 const USUAL_RATES = [
   8000, 11_025, 16_000, 22_050, 24_000, 32_000, 44_100, 48_000, 64_000, 88_200, 96_000, 176_400, 192_000, 352_800,
   384_000,
@@ -87,7 +90,7 @@ function dumped(text: string, key: string): number[] | undefined {
   return numbers && numbers.length > 0 ? numbers : undefined
 }
 
-/** What `arecord --dump-hw-params` says the device can do, whether or not recording then worked. */
+/** Capabilities from `arecord --dump-hw-params`, whether or not recording then worked. */
 export function parseHwDump(text: string): Capabilities {
   const rates = dumped(text, 'RATE')
   const interval = /^RATE:\s*[[(]\d+ \d+[\])]/m.test(text) && rates?.length === 2
@@ -97,7 +100,7 @@ export function parseHwDump(text: string): Capabilities {
   )
 }
 
-/** `hw_params` of an open substream: the mode in use, which the device therefore has. `closed` says nothing. */
+/** `hw_params` of an open substream: the mode in use. `closed` says nothing. */
 export function parseOpenMode(text: string): Capabilities {
   const channels = /^channels:\s*(\d+)/m.exec(text)
   const rate = /^rate:\s*(\d+)/m.exec(text)
@@ -112,11 +115,11 @@ export function alsaCard(device: string): { card: string; device: number } | und
   return hit ? { card: hit[1]!, device: Number(hit[2] ?? 0) } : undefined
 }
 
-/** Stable identity of a capture device; numbers change with every replugging and are the last resort. */
+/** Stable identity of a capture device; card numbers change on replugging and are the last resort. */
 export const systemRef = (d: Device): string =>
   d.cardId ? `hw:CARD=${d.cardId},DEV=${d.device}` : `hw:${d.card},${d.device}`
 
-/** The agent's own id of an interface; the controller gives it another one. */
+/** The agent's own ID of an interface; the controller assigns another one. */
 export function interfaceId(d: Device, listed: boolean): string {
   const token = (d.cardId ?? '').toLowerCase().replace(/[^a-z0-9]/g, '')
   return listed && token !== '' ? `alsa_card_${token}_dev_${d.device}` : `alsa_hw_${d.card}_${d.device}`

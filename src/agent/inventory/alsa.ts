@@ -1,4 +1,4 @@
-// Finds the capture devices of this machine: arecord, else /proc/asound.
+// Finds the capture devices of this machine with arecord, else /proc/asound.
 import * as fsp from 'node:fs/promises'
 import * as path from 'node:path'
 import { NotStarted, run } from '../../system/host/run.ts'
@@ -22,9 +22,9 @@ export type LocalInterface = InterfaceInput & { id: string }
 export interface AlsaOptions {
   arecordCommand: string
   childEnv: NodeJS.ProcessEnv
-  /** Replaces /proc/asound and is then the only truth about which devices exist. */
+  /** Replaces /proc/asound, and then alone determines which devices exist. */
   alsaProcRoot?: string | undefined
-  /** Runs a look that opens the device, when nobody else has it open; undefined when somebody has. Default: always. */
+  /** Runs a probe that opens the device, unless somebody else has it open (undefined). Default: always. */
   lend?: <T>(systemRef: string, look: () => Promise<T>) => Promise<T | undefined>
   procAsoundPcm?: string | undefined
   remembered: Remembered
@@ -79,9 +79,9 @@ async function openMode(cardDir: string, device: number): Promise<Capabilities> 
 }
 
 /**
- * What the device can do. The USB stream file is asked first, then the device itself (any mode: the dump comes before
- * arecord tries one). A device in use cannot be asked: then what was seen before counts, for a narrower answer would
- * make the controller forget channels and their names.
+ * Capabilities of the device: from the USB stream file, else from the device itself (arecord dumps them before it tries any
+ * mode). For a device in use those seen before are kept, since a narrower answer would make the controller forget channels
+ * and their names.
  */
 async function capabilities(options: AlsaOptions, d: Device, mayProbe: boolean): Promise<Capabilities> {
   const cardDir = path.join(procRoot(options), `card${d.card}`)
@@ -112,7 +112,7 @@ async function serialNumber(deviceDir: string | undefined): Promise<string | und
 
 async function hardware(options: AlsaOptions, d: Device): Promise<{ hardwarePath: string; serialNumber?: string }> {
   const literal = `/proc/asound/card${d.card}/pcm${d.device}c`
-  // A stand-in for /proc/asound describes another machine than this /sys does.
+  // A replaced /proc/asound describes another machine than /sys.
   if (options.alsaProcRoot !== undefined) return { hardwarePath: literal }
   const card = `/sys/class/sound/card${d.card}`
   const deviceDir = await real(`${card}/device`)
@@ -123,7 +123,7 @@ async function hardware(options: AlsaOptions, d: Device): Promise<{ hardwarePath
   }
 }
 
-/** Text the controller takes: no control characters, not too long. One odd name must not spoil the whole report. */
+/** Text the controller accepts: no control characters, not too long. One odd name must not invalidate the whole report. */
 export const fit = (text: string, max: number): string =>
   text
     .replace(/\p{Cc}/gu, ' ')

@@ -49,7 +49,7 @@ async function audioBackends(found: Backend[], searchPath: string): Promise<Back
   return real.length > 0 ? real : all
 }
 
-/** Without what the agent itself carries. */
+/** Without the settings the agent brings itself. */
 export async function runtime(backends: Backend[], searchPath: string): Promise<Omit<Runtime, 'denoiser' | 'encoder'>> {
   return {
     architecture: ARCHITECTURES[process.arch] ?? process.arch,

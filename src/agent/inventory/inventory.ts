@@ -7,7 +7,7 @@ import { hostname, ipAddresses, runtime } from './host.ts'
 
 export interface InventoryOptions extends AlsaOptions {
   clock: Clock
-  /** A device that the operator names; it counts where there is no card. */
+  /** A device named by the operator, used where there is no card. */
   configured?: () => LocalInterface | undefined
   /** What the deep engine of the enhancement runs. */
   denoiser?: () => Denoiser | undefined
@@ -47,14 +47,14 @@ const testTone: LocalInterface = {
   systemRef: 'test:tone',
 }
 
-/** Without a card: the device the operator names, else the test source where it is wanted, else nothing. */
+/** Without a card: the operator's device, else the test source where it is enabled, else nothing. */
 function standIn({ configured, testSource }: InventoryOptions): LocalInterface[] {
   const named = configured?.()
   if (named) return [named]
   return testSource ? [testTone] : []
 }
 
-/** Whether takes can be encoded, where it is known with what. */
+/** Whether takes can be encoded; undefined when the encoder is unknown. */
 async function encoderOf({ childEnv, renderCommand }: InventoryOptions): Promise<Pick<Runtime, 'encoder'>> {
   if (renderCommand === undefined) return {}
   return { encoder: (await isInstalled(renderCommand, childEnv.PATH ?? '')) ? 'ready' : 'missing' }

@@ -1,4 +1,4 @@
-// A device that no list of cards shows: a sound server, a name of asound.conf, a program of the operator's own.
+// A device that is not a card: a sound server, a name in asound.conf, a custom program.
 import type { AudioDefaults, CaptureBackend } from '../../wire/nodes.ts'
 import { alsaCard } from './alsa.rules.ts'
 import { channelList, type LocalInterface } from './alsa.ts'
@@ -11,13 +11,13 @@ interface CaptureSettings {
   captureCommand: string
   captureDevice: string
   captureSampleRate: number
-  /** The operator wrote a device down, be it `default`. */
+  /** The operator set a device, even if it is `default`. */
   deviceNamed: boolean
 }
 
 const ARECORD = /(^|\/)arecord$/
 
-/** Whether somebody said what to record from. A card is no such thing: it is there, or it is not. */
+/** Whether somebody configured what to record from. */
 function isNamed(s: CaptureSettings): boolean {
   if (s.captureBackend !== 'alsa' || s.captureArgsTemplate !== undefined) return true
   if (!ARECORD.test(s.captureCommand)) return true

@@ -3,9 +3,9 @@ import * as path from 'node:path'
 import * as z from 'zod'
 import type { Capabilities } from './alsa.rules.ts'
 
-/** What devices said they can do, for the times when they are in use and cannot be asked. */
+/** Known capabilities of devices, for when they are in use and cannot be probed. */
 export interface Remembered {
-  /** Whether the device was asked by this process: it need not be opened again. */
+  /** Whether this process has probed the device already. */
   fresh(key: string): boolean
   get(key: string): Capabilities | undefined
   set(key: string, capabilities: Capabilities): void
@@ -23,12 +23,12 @@ function load(file: string): Map<string, Capabilities> {
   try {
     return new Map(Object.entries(Stored.parse(JSON.parse(fs.readFileSync(file, 'utf8')))) as [string, Capabilities][])
   } catch {
-    // Absent or damaged: the devices are asked again.
+    // Missing or damaged: the devices are probed again.
     return new Map()
   }
 }
 
-/** Kept in `file` when one is given; a file that cannot be written only costs another look at the device. */
+/** Kept in `file` if given; failing to write it only costs another probe. */
 export function createRemembered(file?: string): Remembered {
   const known = file === undefined ? new Map<string, Capabilities>() : load(file)
   const asked = new Set<string>()
@@ -39,7 +39,7 @@ export function createRemembered(file?: string): Remembered {
       fs.writeFileSync(`${file}.new`, JSON.stringify(Object.fromEntries(known)))
       fs.renameSync(`${file}.new`, file)
     } catch {
-      // Read-only or full disk: memory still has it.
+      // Read-only or full disk: kept in memory.
     }
   }
   return {

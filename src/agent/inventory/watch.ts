@@ -1,4 +1,4 @@
-// Notices a sound card that is plugged in or pulled out. Listing the devices starts programs, so it is done when this says so.
+// Notices when a sound card is connected or removed. Listing devices starts programs, so it is done only then.
 import * as fs from 'node:fs'
 import type { Service } from '../proc/bell.ts'
 
@@ -8,10 +8,10 @@ interface DeviceWatchOptions {
   file: string
 }
 
-/** A new card is in the list before its device files have their permissions: it is looked at again so many times. */
+/** A new card is listed before its device files have their permissions, so the listener is called this many times. */
 export const ECHOES = 3
 
-/** Reads one small file now and then, and calls whoever wants to know when it changed. */
+/** Polls one small file and calls its listeners when it changes. */
 export class DeviceWatch implements Service {
   readonly #options: DeviceWatchOptions
   readonly #listeners = new Set<() => void>()
@@ -30,11 +30,11 @@ export class DeviceWatch implements Service {
   }
 
   start(): void {
-    // At once: what changes from now on is noticed.
+    // Read now, so that any later change is noticed.
     try {
       this.#list = fs.readFileSync(this.#options.file, 'utf8')
     } catch {
-      // No sound at all yet.
+      // No sound driver loaded yet.
     }
     const again = () => {
       this.#looking = this.#looking.then(() => this.#look())

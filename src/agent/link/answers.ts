@@ -1,4 +1,4 @@
-// How the agent reads the controller's answers: what it needs, and no more.
+// Parses the controller's answers, only what the agent needs.
 import * as z from 'zod'
 import type { Answer } from '../../kernel/http.ts'
 import { CaptureBackend, type NodeConfig, RecorderCachePolicy } from '../../wire/nodes.ts'
@@ -21,7 +21,7 @@ export const ConfigAnswer: z.ZodType<NodeConfig> = z.object({
       meterArgsTemplate: blankIsAbsent(z.string()),
     }),
   ),
-  // Absent: the controller does not know. What is sent to it then, the listening part decides.
+  // Absent with older controllers; the listening part then decides what to send.
   liveListen: z.object({ requested: z.boolean().catch(false) }).optional(),
   monitorEnhancement: z
     .object({ engine: z.literal('deepfilternet3').catch('deepfilternet3'), requested: z.boolean().catch(false) })
@@ -39,7 +39,7 @@ export const BootstrapAnswer = z.object({
   fingerprint: z.string().nullish(),
 })
 
-/** What an upload is answered with; the checksum, `sha256:<hex>`, is of the bytes that were stored. */
+/** The answer to an upload; the checksum, `sha256:<hex>`, is of the stored bytes. */
 export const StoredAnswer = z.object({ file: z.object({ checksum: z.string().optional() }).optional() })
 
 const ErrorBody = z.object({
@@ -75,10 +75,10 @@ function refusal(what: string, answer: Answer): LinkError {
   const ours = text === '' || status === 401 || status === 413 || status >= 500
   return ours
     ? new LinkError(message, status)
-    : new LinkError(`${what}: ${status} from something that is no controller`)
+    : new LinkError(`${what}: ${status} from something that is not a controller`)
 }
 
-/** A quarter of an hour is the most an agent lets itself be told to wait, ms. */
+/** The longest Retry-After that is obeyed, ms. */
 const LONGEST_WAIT_MS = 900_000
 
 const retryAfterOf = ({ headers }: Answer): number =>
@@ -93,7 +93,7 @@ export function readData<T extends z.ZodType>(what: string, answer: Answer, sche
   return parsed.data
 }
 
-/** For calls whose answer tells us nothing new: any 2xx of a controller will do, one of a portal will not. */
+/** For calls whose answer has no content: accepts any 2xx of a controller, but not of a portal. */
 export function accepted(what: string, answer: Answer): void {
   if (answer.status !== 204) readData(what, answer, z.unknown())
 }

@@ -12,7 +12,7 @@ export interface LinkOptions extends HttpOptions {
   nodeId: string
   /** Kilobits per second for all uploads together; 0 or undefined: no limit. */
   uploadMaxKbps?: number
-  /** The node token of the moment; it may be replaced while the agent runs. */
+  /** The current node token; it may be replaced while the agent runs. */
   token: () => string | undefined
 }
 
@@ -27,7 +27,7 @@ interface Call {
   waitMs?: number
 }
 
-/** A job this agent cannot read must not block the queue behind it: it is told apart by its id. */
+/** A job this agent cannot parse must not block the queue: its ID is enough to report it. */
 const Handed = z.array(z.union([AgentJob, z.object({ id: z.string().min(1) })]))
 
 type Ask = (path: string, call?: Call) => Promise<Answer>
@@ -93,7 +93,7 @@ function uploadQuery({ chunk, chunkTotal, rendition }: Upload): string {
   return asked.length > 0 ? `?${asked.map(([name, value]) => `${name}=${value}`).join('&')}` : ''
 }
 
-/** The config, tagged; undefined when it is still the one that is known. */
+/** The config and its tag; undefined when it is unchanged. */
 async function readConfig(ask: Ask, node: string, known: Parameters<Link['config']>[0]): ReturnType<Link['config']> {
   const answer = await ask(`${node}/config${known ? `?waitSeconds=${known.waitSeconds}` : ''}`, {
     method: 'GET',

@@ -19,9 +19,9 @@ interface ConfigPollDeps {
 
 const WAIT_SECONDS = 25
 const RETRY_MAX_MS = 30_000
-/** An answer faster than this was no long poll. */
+/** A faster answer was not a long poll. */
 const AT_ONCE_MS = 1000
-/** Changes are fetched no faster than this. */
+/** Shortest pause between two fetches. */
 const PACE_MS = 200
 const TOKEN_LOOK_MS = 500
 

@@ -51,7 +51,7 @@ function plainConnections(): Connections {
   return { agent: () => agent }
 }
 
-/** Authorities and certificate are read again when their files change: they are renewed while recordings run. */
+/** Rereads authorities and certificate when their files change: they are renewed while recordings run. */
 function secureConnections(options: HttpOptions): Connections {
   const make = () =>
     new https.Agent({
@@ -67,10 +67,10 @@ function secureConnections(options: HttpOptions): Connections {
       if (now === stamp) return agent
       stamp = now
       try {
-        // Requests under way keep the connections of before.
+        // Requests under way keep their connections.
         agent = make()
       } catch (e) {
-        // Half of the files are in place: what was read goes on, until the other half comes.
+        // Only some of the files are in place: keep the old ones until the rest arrives.
         if (!(e instanceof LinkError)) throw e
       }
       return agent

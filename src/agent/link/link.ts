@@ -25,7 +25,7 @@ export interface Upload {
   /** Name shown to the operator. */
   fileName: string
   jobId?: string
-  /** Called while it goes, with the part (0..1) that has been handed over. */
+  /** Called with the fraction (0..1) sent so far. */
   onProgress?: (part: number) => void
   path: string
   recordingId: string
@@ -39,11 +39,11 @@ export interface LiveChunk {
   capturedAt: number
   durationMs: number
   rendition: MonitorRendition
-  /** Goes up by one with every piece of a rendition, without gaps while the audio has none. */
+  /** Increases by one with every piece of a rendition; gaps mean missing audio. */
   sequence: number
 }
 
-/** The node's config and the tag to ask with for the next other one. */
+/** The node's config, and its tag for the next request. */
 export interface TaggedConfig {
   config: NodeConfig
   etag: string | undefined
@@ -102,7 +102,7 @@ export const WRONG_TIME = 'wrong_time'
 export class LinkError extends UserError {
   readonly status: number | undefined
   readonly reason: string | undefined
-  /** How long the controller wants to be left alone, ms; 0: it does not say. */
+  /** Retry-After of the controller, ms; 0: none. */
   readonly retryAfterMs: number
 
   constructor(message: string, status?: number, reason?: string, retryAfterMs = 0) {

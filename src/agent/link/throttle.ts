@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Longest a piece may take: the controller, and the time-outs, must not take a slow sender for a silent one. */
+/** Longest time per piece, so that neither the controller nor timeouts take a slow sender for a silent one. */
 const PIECE_SECONDS = 0.25
 const LARGEST = 256 * 1024
 
 /**
- * Holds several streams together to a number of bytes per second: a bucket that fills at that rate and holds one
- * piece, so that a pause is not made up for by a burst.
+ * Limits the total rate of several streams: a token bucket that holds one piece, so that a pause is not followed by a
+ * burst.
  */
 export class Throttle {
   readonly #rate: number
-  /** Monotonic ms at which all that was let through is paid for. */
+  /** Monotonic ms at which everything let through so far is within the limit. */
   #paid = 0
 
   /** `kbps`: kilobits per second, all streams together; 0 = no limit. */
@@ -18,7 +18,7 @@ export class Throttle {
     this.#rate = (kbps * 1000) / 8
   }
 
-  /** Bytes to hand over at once. */
+  /** Bytes to send at once. */
   get pieceBytes(): number {
     return this.#rate === 0 ? LARGEST : Math.max(512, Math.min(LARGEST, Math.floor(this.#rate * PIECE_SECONDS)))
   }

@@ -73,7 +73,7 @@ async function send(sending: Sending, stat: fs.Stats, offset: number): Promise<A
   return http.ask({ method: 'PUT', path, headers, signal, body })
 }
 
-/** The rest of the file at the pace that is allowed; tells how far it is. */
+/** The rest of the file at the allowed rate; reports progress. */
 async function* pieces({ file, signal, throttle }: Sending, size: number, offset: number): AsyncGenerator<Buffer> {
   // Bounded at `size`: a file that grows meanwhile must not send more than the length we announced.
   const bounds = { start: offset, end: size - 1, highWaterMark: throttle.pieceBytes }
@@ -86,7 +86,7 @@ async function* pieces({ file, signal, throttle }: Sending, size: number, offset
   }
 }
 
-/** What to try once more: another offset the controller names, or the whole file when a kept part does not fit. */
+/** What to retry: another offset the controller names, or the whole file when a stored part does not match. */
 function nextOffset(answer: Answer, offset: number): number | undefined {
   const other = answer.status === 409 ? confirmedOffset(answer) : undefined
   if (other !== undefined && other !== offset) return other
@@ -94,8 +94,8 @@ function nextOffset(answer: Answer, offset: number): number | undefined {
 }
 
 /**
- * A 2xx alone is no custody: a portal says 200 to everything, and the take is deleted after this. The answer has to be
- * a controller's, and the bytes it names have to be ours. Throws LinkError, worth trying again.
+ * A 2xx alone does not prove that the take is stored, since a portal answers 200 to everything and the take is deleted
+ * afterwards: the answer must be a controller's, with the checksum of our bytes. Throws a LinkError worth retrying.
  */
 async function confirm({ digests, file, signal }: Sending, stat: fs.Stats, answer: Answer): Promise<void> {
   const checksum = readData('the upload', answer, StoredAnswer).file?.checksum

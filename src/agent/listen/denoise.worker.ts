@@ -1,4 +1,4 @@
-// The thread that denoises live audio: started when a listener asks for it, ended when none does.
+// The thread that denoises live audio. It runs only while a listener asks for denoised audio.
 import { parentPort, workerData } from 'node:worker_threads'
 import { DENOISE_RATE, type Denoiser } from '../enhance/denoiser.rules.ts'
 import { loadDenoiser } from '../enhance/engines.ts'
@@ -12,7 +12,7 @@ const port = parentPort!
 const tell = (news: DenoiseNews): void => port.postMessage(news)
 const text = (e: unknown): string => (e instanceof Error ? e.message : String(e))
 
-/** The deep engine; the recurrent one where its model is of no use. */
+/** The deep engine, or the recurrent one if the model is unusable. */
 async function load(): Promise<{ denoiser: Denoiser; refused?: string }> {
   try {
     return { denoiser: await loadDenoiser('deepfilternet3', model) }
@@ -44,7 +44,7 @@ const failed = (e: unknown): void => tell({ failed: text(e) })
 
 work().catch(failed)
 
-// Live audio through a denoiser: what the thread of its own does, without the thread.
+// Denoises live audio. Called by the worker thread.
 
 interface Running {
   cutter: Cutter
@@ -52,11 +52,11 @@ interface Running {
   stream: DenoiseStream
 }
 
-/** The denoiser's state is kept over all that is pushed; a new run only begins a new piece. */
+/** The denoiser keeps its state across runs; a new run only starts a new piece. */
 interface Denoising {
-  /** What comes next is its first sample; at a multiple of a piece's length a whole piece begins. */
+  /** Index of the next sample; pieces start at multiples of their length. */
   begin(run: Run): void
-  /** Mono at the denoiser's rate. What can be told by now, at the live rate, each sample at the time it was captured. */
+  /** Takes mono at the denoiser's rate; returns what is ready at the live rate, without a delay in time. */
   push(samples: Float32Array): Promise<Cut[]>
 }
 

@@ -1,4 +1,4 @@
-// Owns the denoising thread: starts it on request, feeds it, watches that it keeps up, gives its memory back.
+// Owns the denoising thread: starts it on request, feeds it, checks that it keeps up, and ends it to free its memory.
 import type { Worker } from 'node:worker_threads'
 import type { Clock } from '../../kernel/clock.ts'
 import { startWorker } from '../../kernel/workers.ts'
@@ -14,15 +14,15 @@ export interface EnhancerDeps {
   clock: Clock
   model: DeepModel
   report: Report
-  /** Starts the thread; another one in tests. */
+  /** Starts the thread; replaced in tests. */
   startEnhancer?: (model: DeepModel) => Worker
 }
 
-/** A listener that changes its mind finds the engine still loaded. */
+/** Keeps the engine loaded for a listener who comes back. */
 const LINGER_MS = 3000
-/** Audio given to the thread and not yet done. More: it does not keep up. */
+/** Audio given to the thread and not yet processed. With more, the thread does not keep up. */
 const MOST_BEHIND_SECONDS = 3
-/** It has proved itself after this much audio: a fault after that is a new one. */
+/** After this much audio a fault counts as a new one. */
 const PROVEN_SECONDS = 10
 const LOAD_MS = 30_000
 const RETRY_MAX_MS = 300_000
@@ -39,7 +39,7 @@ interface Thread {
   done: number
   given: number
   ready: boolean
-  /** How many runs it was given. */
+  /** Number of runs so far. */
   runs: number
   worker: Worker
 }
@@ -55,7 +55,7 @@ export class LiveEnhancer {
   /** What the thread is being given. */
   #run: EnhancedRun | undefined
   #thread: Thread | undefined
-  /** Until when the engine has to be loaded, until when it lingers, or until it is tried again. */
+  /** Deadline for loading the engine, for keeping it idle, or for the next attempt. */
   #timer: NodeJS.Timeout | undefined
   #wanted = false
 
@@ -75,8 +75,8 @@ export class LiveEnhancer {
   }
 
   /**
-   * The next samples of a stream at the full rate, in order. Another stream than before is another run; it begins with
-   * the first sample that begins a piece.
+   * The next samples of a stream at the full rate, in order. Another stream starts a new run, at the first sample that
+   * starts a piece.
    */
   push(run: EnhancedRun, samples: Float32Array, index: number): void {
     const thread = this.#thread
@@ -111,7 +111,7 @@ export class LiveEnhancer {
       this.#failed('it does not keep up')
       return
     }
-    // A copy that moves: the mix itself is cut into raw pieces.
+    // A copy to transfer: the mix itself is needed for the raw pieces.
     const own = samples.slice()
     thread.worker.postMessage({ ...block, samples: own } satisfies DenoiseBlock, [own.buffer])
   }
@@ -144,7 +144,7 @@ export class LiveEnhancer {
       this.#failures = 0
       this.#deps.report({ severity: 'info', type: 'agent.listen_monitor.enhancement_recovered' })
     }
-    // What was under way when a run ended belongs to nothing any more.
+    // Drop what was under way when a run ended.
     if (run === thread.runs) for (const cut of cuts) this.#run?.onCut(cut)
   }
 
@@ -160,7 +160,7 @@ export class LiveEnhancer {
     this.#fallen = refused !== undefined
   }
 
-  /** Raw audio goes on; told once, tried again later and later. */
+  /** Raw audio continues. Reported once, retried with growing pauses. */
   #failed(error: string): void {
     const { report } = this.#deps
     this.#close()

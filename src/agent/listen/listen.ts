@@ -1,4 +1,4 @@
-// Live listen: while somebody listens, what one opened device hears goes to the controller, piece by piece.
+// Live listening: while somebody listens, the audio of one open device is sent to the controller piece by piece.
 import type { NodeConfig } from '../../wire/nodes.ts'
 import type { Service } from '../proc/bell.ts'
 import { demandOf, NOBODY } from './demand.rules.ts'
@@ -7,7 +7,7 @@ import { ListenSession, type SessionDeps } from './session.ts'
 
 export type ListenDeps = Omit<SessionDeps, 'enhancer'> & EnhancerDeps
 
-/** Idle it holds nothing: no subscription, no thread, no timer. */
+/** While idle it holds no subscription, thread or timer. */
 export class Listen implements Service {
   readonly #deps: SessionDeps
   #demand = NOBODY

@@ -2,12 +2,12 @@ import type { DenoiserName } from '../enhance/denoiser.rules.ts'
 import type { DeepModel } from '../enhance/model.rules.ts'
 import type { Cut } from './pieces.rules.ts'
 
-/** What the denoising thread is started with. */
+/** workerData of the denoising thread. */
 export interface DenoiseSetup {
   model: DeepModel
 }
 
-/** One stretch of audio without holes. */
+/** A stretch of audio without gaps. */
 export interface Run {
   /** Index of its first sample, at the live rate. */
   index: number
@@ -15,18 +15,18 @@ export interface Run {
   pieceSamples: number
 }
 
-/** To the thread: samples at the denoiser's rate; `begin`: they are the first of a new run. */
+/** To the thread: samples at the denoiser's rate. `begin`: the first of a new run. */
 export interface DenoiseBlock {
   begin?: Run
   samples: Float32Array
 }
 
-/** So many samples are done, and with them these pieces of the run with that number, counted from 1. */
+/** Number of samples processed, and the finished pieces of that run (counted from 1). */
 export interface DenoiseDone {
   cuts: Cut[]
   done: number
   run: number
 }
 
-/** From the thread: what it does, that its engine is loaded (`refused`: why not the deep one), or that none can be. */
+/** From the thread: progress, the loaded engine (`refused`: why not the deep one), or why none can be loaded. */
 export type DenoiseNews = DenoiseDone | { engine: DenoiserName; refused?: string } | { failed: string }

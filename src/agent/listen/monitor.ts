@@ -1,4 +1,4 @@
-// The monitor mix of one opening: its channels as one, at the rate of the denoisers, and cut into pieces to be heard.
+// The mono mix of one open device, at the rate of the denoisers, cut into pieces for listeners.
 
 import { mixedDown } from '../audio/samples.rules.ts'
 import type { Opening } from '../capture/bus.ts'
@@ -6,13 +6,13 @@ import { type Cut, createCutter, LIVE_RATE, type Piece } from './pieces.rules.ts
 import { createResampler } from './resampler.rules.ts'
 import { createTimeline } from './timeline.rules.ts'
 
-/** Hz; what the denoisers know, and a multiple of what is sent. */
+/** Hz. The rate of the denoisers, and a multiple of the rate that is sent. */
 export const FULL_RATE = 48_000
-/** Samples of one at the full rate. */
+/** Samples of a piece at the full rate. */
 export const FULL_PER_LIVE = FULL_RATE / LIVE_RATE
 /**
- * A hole up to this long is silence of its length. After a longer one the listener goes on where the room is now: making
- * it wait as long as the device was away would leave it behind for good.
+ * A gap up to this long becomes silence. After a longer one the stream continues with the present: silence would leave the
+ * listener behind for good.
  */
 const MOST_SILENCE_SECONDS = 2
 
@@ -67,7 +67,7 @@ export function createMonitor({ format }: Opening, pieceMs: number, out: Monitor
       if (rest) out.piece(stamped(rest))
     },
     gap: (seconds) => {
-      // Before the first block there is no time to put silence at.
+      // Before the first block there is no time to relate silence to.
       if (frames > 0 && seconds <= MOST_SILENCE_SECONDS) sound(new Float32Array(Math.round(seconds * format.rate)))
     },
     stamped,

@@ -1,4 +1,4 @@
-// Pieces on their way to the controller: in order, one request at a time, never more than a few seconds of them.
+// Sends pieces to the controller: in order, one request at a time, with a queue of at most a few seconds.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Clock } from '../../kernel/clock.ts'
 import type { MonitorRendition } from '../../wire/listen.ts'
@@ -10,15 +10,15 @@ import { follows, joinedPieces, msOf, type Piece, wavOf } from './pieces.rules.t
 interface OutboxDeps {
   clock: Clock
   link: Pick<Link, 'listenChunk'>
-  /** No piece went through for a while (true), or one did again. */
+  /** Called with true when no piece has got through for a while, with false when one does again. */
   onStuck(stuck: boolean): void
   rendition: MonitorRendition
   report: Report
 }
 
-/** As far back as the controller lets a listener begin or follow. */
+/** How far back the controller lets a listener start. */
 const MOST_MS = 10_000
-/** What waits is sent together: on a slow way requests are rarer, and nothing is lost. */
+/** Waiting pieces are sent together: a slow connection then needs fewer requests and loses nothing. */
 const TOGETHER_MS = 2000
 const STUCK_MS = 15_000
 const RETRY_MAX_MS = 5000
@@ -68,7 +68,7 @@ export class Outbox {
     }
   }
 
-  /** What follows each other of what waits, up to a limit, as one. */
+  /** Joins consecutive waiting pieces, up to a limit. */
   #take(): Piece | undefined {
     const [first, ...others] = this.#waiting
     if (!first) return undefined
@@ -83,7 +83,7 @@ export class Outbox {
     return joinedPieces(pieces)
   }
 
-  /** The same again, under the same number, until it is settled: what was taken without an answer is known by it. */
+  /** Repeats a piece under the same number until it is settled: the controller recognises one it already has. */
   async #deliver(piece: Piece): Promise<void> {
     const { signal } = this.#stopping
     const chunk = this.#numbered(piece)
@@ -103,13 +103,13 @@ export class Outbox {
     return { audio: wavOf(piece.pcm), capturedAt, durationMs, rendition, sequence: this.#sequence++ }
   }
 
-  /** Whether it was taken, or refused for good. */
+  /** Whether it was accepted, or refused for good. */
   async #settled(chunk: LiveChunk): Promise<boolean> {
     try {
       await this.#deps.link.listenChunk(chunk, this.#stopping.signal)
     } catch (e) {
       if (this.#stopping.signal.aborted) return false
-      // A credential may be replaced; what else is refused would be refused again, and so is what only a bug throws.
+      // A credential may be replaced; any other refusal would only be repeated.
       const hopeful = e instanceof LinkError && (e.transient || e.status === 401)
       this.#failed(e as Error, hopeful)
       return !hopeful
@@ -151,7 +151,7 @@ export class Outbox {
     }
   }
 
-  /** The oldest; its length in ms. */
+  /** Drops the oldest piece; returns its length, ms. */
   #drop(): number {
     const { rendition, report } = this.#deps
     const ms = msOf(this.#waiting.shift()!.pcm.length)

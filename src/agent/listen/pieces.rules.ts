@@ -1,4 +1,4 @@
-// Pieces of live audio as they go over the link: 16 kHz, mono, 16 bit (docs/contract/listening.md: Chunks).
+// Pieces of live audio as they are sent: 16 kHz, mono, 16 bit (docs/contract/listening.md: Chunks).
 
 import { fmtOf, PCM, wavHeader } from '../../kernel/wav.rules.ts'
 
@@ -18,16 +18,16 @@ export interface Cut {
   pcm: Int16Array
 }
 
-/** Cuts a stream at the multiples of a length, whatever the blocks are: two streams of one clock are cut alike. */
+/** Cuts a stream at multiples of a length, whatever the size of the blocks: raw and enhanced pieces match. */
 export interface Cutter {
   push(samples: Float32Array): Cut[]
-  /** What is left, shorter than a piece. */
+  /** The rest, shorter than a piece. */
   rest(): Cut | undefined
 }
 
 export const msOf = (samples: number): number => (samples / LIVE_RATE) * 1000
 
-/** -1..1 to 16 bit; what is louder is cut off. */
+/** -1..1 to 16 bit, clipped. */
 const toPcm = (samples: Float32Array): Int16Array =>
   Int16Array.from(samples, (x) => Math.max(-32_768, Math.min(32_767, Math.round(x * 32_768))))
 
@@ -59,13 +59,13 @@ export function createCutter(length: number, index = 0): Cutter {
   }
 }
 
-/** Where one piece ends the next begins, as far as clocks can tell. ms */
+/** Pieces this close count as consecutive, ms. */
 const SEAM_MS = 20
 
 export const follows = (next: Piece, before: Piece): boolean =>
   Math.abs(next.capturedAt - before.capturedAt - msOf(before.pcm.length)) <= SEAM_MS
 
-/** Pieces that follow each other, as one. */
+/** Joins consecutive pieces. */
 export function joinedPieces(pieces: readonly [Piece, ...Piece[]]): Piece {
   const pcm = new Int16Array(pieces.reduce((sum, piece) => sum + piece.pcm.length, 0))
   let at = 0

@@ -1,8 +1,8 @@
-// Another sample rate: windowed sinc in polyphase form, block by block.
+// Resampling: polyphase windowed sinc, block by block.
 
-/** Changes the rate of one stream of mono samples; what a block leaves over counts for the next one. */
+/** Resamples one mono stream; the remainder of a block is used with the next one. */
 export interface Resampler {
-  /** The samples that can be told by now: sample n lies exactly at the time of input sample n * from / to. */
+  /** The samples that are ready: sample n lies exactly at the time of input sample n * from / to. */
   push(input: Float32Array): Float32Array
   /** The rest, as if silence followed: ceil(inputs * to / from) samples in all. */
   end(): Float32Array

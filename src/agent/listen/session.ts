@@ -12,19 +12,19 @@ export interface SessionDeps {
   bus: SoundBus
   clock: Clock
   enhancer: LiveEnhancer
-  /** How often a controller gets a piece that does not say whether anybody listens. */
+  /** How often to send a piece to a controller that does not say whether anybody listens. */
   heartbeatMs: number
   link: Pick<Link, 'listenChunk'>
   report: Report
 }
 
-/** One opening, heard. */
+/** One open device that is listened to. */
 interface Hearing {
   monitor: Monitor
   opening: Opening
 }
 
-/** What exists only while somebody listens, for as long as they want the same pieces. */
+/** Exists while somebody listens, as long as they want the same pieces. */
 export class ListenSession {
   readonly #deps: SessionDeps
   readonly #kind: Pick<Demand, 'pieceMs' | 'raw'>
@@ -32,7 +32,7 @@ export class ListenSession {
   readonly #raw: Outbox
   #hearing: Hearing | undefined
   #lastPut = Number.NEGATIVE_INFINITY
-  /** System ref of what was heard first: opened anew, it is heard again. */
+  /** System ref of the device heard first: it is heard again once it is reopened. */
   #preferred: string | undefined
   #unsubscribe: (() => void) | undefined
   #wantsEnhanced = false
@@ -41,14 +41,14 @@ export class ListenSession {
     this.#deps = deps
     this.#kind = kind
     const { clock, link, report } = deps
-    // While nothing gets through nothing is made; the last piece that waits tells when the way is free again.
+    // Makes no pieces while none gets through; the last waiting one shows when the connection is back.
     const onStuck = (stuck: boolean) => (stuck ? this.#pause() : this.#listen())
     this.#raw = new Outbox({ clock, link, onStuck, rendition: 'raw', report })
     this.#enhanced = new Outbox({ clock, link, onStuck: () => undefined, rendition: 'enhanced', report })
     this.#listen()
   }
 
-  /** Whether the demand can be met without beginning anew. */
+  /** Whether the demand can be met without starting over. */
   suits({ pieceMs, raw }: Demand): boolean {
     return pieceMs === this.#kind.pieceMs && raw === this.#kind.raw
   }
@@ -58,7 +58,7 @@ export class ListenSession {
     this.#deps.enhancer.want(enhanced && this.#unsubscribe !== undefined)
   }
 
-  /** Resolves when nothing is under way any more. */
+  /** Resolves once nothing is under way. */
   async stop(): Promise<void> {
     this.#pause()
     await Promise.all([this.#raw.stop(), this.#enhanced.stop()])

@@ -1,14 +1,14 @@
-/** Tells when the samples of a stream were captured from when its blocks came, without the jitter of the latter. */
+/** Estimates the capture time of samples from the arrival of blocks, without their jitter. */
 interface Timeline {
   /** Unix ms of the sample with that index. */
   at(index: number): number
-  /** A block that ends before sample `index` came at `ms` (Unix). */
+  /** A block that ends before sample `index` arrived at `ms` (Unix). */
   came(index: number, ms: number): void
 }
 
-/** A device that was away, or a clock that was set: the time jumps. */
+/** Beyond this the time jumps: the device was away, or the clock was set. ms */
 const JUMP_MS = 1000
-/** Follows the drift of the device's clock; a block that is late by a hundred ms moves it by this much at most. */
+/** Share of the error corrected per block: enough for clock drift, little for a late block. */
 const STEP_MS = 1
 
 /** `rate` in Hz. */

@@ -1,17 +1,17 @@
-// Sound in blocks of any size becomes one set of levels for every so many seconds of it.
+// Turns blocks of any size into one set of levels per measured interval.
 import type { AudioLevel } from '../../wire/meters.ts'
 import type { PcmFormat } from '../audio/format.rules.ts'
 import { deinterleave, framesIn } from '../audio/samples.rules.ts'
 import { Likenesses } from './likeness.rules.ts'
 import { isHeard, levelOf } from './quality.rules.ts'
 
-/** Frames that are worked on at once: the rows of 64 channels stay in the processor's cache. */
+/** Frames processed at once: the rows of 64 channels fit the processor's cache. */
 const PIECE = 1024
 
 export interface MeterOptions {
-  /** Peak from which a channel clips, dBFS. */
+  /** Peak that counts as clipping, dBFS. */
   clipDbfs: number
-  /** Audio that makes one set of levels, seconds. */
+  /** Audio per set of levels, seconds. */
   seconds: number
 }
 
@@ -21,7 +21,7 @@ export interface Measurement {
   levels: AudioLevel[]
 }
 
-/** Every sample counts once. Not for audio of different formats: an opening has its own. */
+/** Every sample counts once. One per opening, because the format must not change. */
 export class Accumulator {
   readonly #format: PcmFormat
   readonly #likenesses: Likenesses
@@ -42,7 +42,7 @@ export class Accumulator {
     this.#tallies = this.#rows.map(freshTally)
   }
 
-  /** Takes whole interleaved frames, of which the last was captured at that time; returns what became complete. */
+  /** Takes whole interleaved frames; `capturedAt` is the time of the last. Returns completed sets of levels. */
   add(bytes: Uint8Array, capturedAt: number): Measurement[] {
     const frames = framesIn(bytes, this.#format)
     const done: Measurement[] = []
@@ -78,14 +78,14 @@ export class Accumulator {
   }
 }
 
-/** What is counted of one channel, sample by sample. */
+/** Running counts of one channel. */
 interface Tally {
-  /** Sign changes from one sample that is not zero to the next such one. */
+  /** Sign changes between consecutive non-zero samples. */
   crossings: number
   /** Sum of squares, full scale = 1. */
   energy: number
   peak: number
-  /** Sign of the latest sample that was not zero; 0 before the first. */
+  /** Sign of the last non-zero sample; 0 before the first. */
   sign: number
 }
 

@@ -1,4 +1,4 @@
-// Owner of the analyst's thread: it lives while something is open, and is started again when it dies.
+// Owns the analyst's thread, which runs while a device is open and is restarted when it dies.
 import type { Worker } from 'node:worker_threads'
 import type { Opening } from '../capture/bus.ts'
 import type { Report } from '../health/report.ts'
@@ -16,7 +16,7 @@ interface AnalysisDeps {
 
 interface Feed {
   batches: Batches
-  /** Another one for every analyst: an answer of a former one finds nobody. */
+  /** New for every analyst, so that answers of a former one are ignored. */
   id: number
   lagging: boolean
 }
@@ -25,7 +25,7 @@ const RESTART_MAX_MS = 30_000
 
 const text = (e: unknown): string => (e instanceof Error ? e.message : String(e))
 
-/** Measures what is open, off the main thread. Nothing here waits, and nothing grows when the thread is slow. */
+/** Measures open devices off the main thread. Never waits, and nothing grows when the thread is slow. */
 export class Analysis {
   readonly #deps: AnalysisDeps
   readonly #feeds = new Map<Opening, Feed>()
@@ -39,7 +39,7 @@ export class Analysis {
     this.#deps = deps
   }
 
-  /** Whether a thread is there. */
+  /** Whether the thread runs. */
   get running(): boolean {
     return this.#worker !== undefined
   }
@@ -51,7 +51,7 @@ export class Analysis {
     else if (!this.#restart) this.#begin()
   }
 
-  /** Copies what it needs; without a thread, or when it lags by more than its backlog, the sound is not measured. */
+  /** Copies what it needs. Without a thread, or beyond its backlog, the audio is not measured. */
   add(opening: Opening, frames: Buffer, capturedAt: number): void {
     const feed = this.#feeds.get(opening)
     if (!feed || !this.#worker) return
@@ -86,7 +86,7 @@ export class Analysis {
     try {
       this.#worker = this.#listenTo(this.#deps.start())
     } catch (e) {
-      // Meters are in the way of a capture: it must not hear of it.
+      // A failure of the meters must not reach the capture.
       this.#died(text(e))
       return
     }
@@ -114,7 +114,7 @@ export class Analysis {
     this.#worker?.postMessage(message, transfer)
   }
 
-  /** The first death is told; how often it was in vain until something is measured again, is told then. */
+  /** Reports the first death, and once it measures again, the number of failed restarts. */
   #died(error: string): void {
     this.#worker = undefined
     const retryMs = backoffMs(++this.#deaths, RESTART_MAX_MS)

@@ -1,11 +1,11 @@
-// The thread that measures. Stateless but for the sound under way: whoever started it may start another.
+// The measuring thread. Its only state is the interval under way, so it can be replaced at any time.
 import { parentPort } from 'node:worker_threads'
 import type { PcmFormat } from '../audio/format.rules.ts'
 import { Accumulator, type Measurement, type MeterOptions } from './accumulator.ts'
 
 export type ToAnalyst =
   | { format: PcmFormat; id: number; kind: 'open'; options: MeterOptions }
-  /** `bytes`: whole frames at the beginning of the memory, which comes back with the answer. */
+  /** `bytes`: whole frames at the beginning of `memory`, which is returned with the answer. */
   | { bytes: number; capturedAt: number; id: number; kind: 'sound'; memory: ArrayBuffer }
   | { id: number; kind: 'close' }
 

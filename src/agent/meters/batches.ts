@@ -1,6 +1,6 @@
 import { type PcmFormat, streamFrameBytes } from '../audio/format.rules.ts'
 
-/** Sound that travels to the analyst at once, and the most that may be on its way or wait there. Seconds. */
+/** Audio sent to the analyst at once, and the most that may be in flight. Seconds. */
 const BATCH_SECONDS = 0.1
 const BACKLOG_SECONDS = 2
 /** The same in bytes, for the widest and fastest devices: 64 channels at 192 kHz are 49 MB a second. */
@@ -15,11 +15,11 @@ interface Batch {
 }
 
 /**
- * Copies blocks of any size into batches of whole frames. The memory of a batch comes back with `reuse`: there are never
- * more than the backlog holds, and what finds none free is dropped and counted.
+ * Copies blocks of any size into batches of whole frames. `reuse` returns the memory of a batch: there are never more than
+ * the backlog, and audio that finds none free is dropped and counted.
  */
 export class Batches {
-  /** Seconds of sound that were dropped; whoever tells it sets it back. */
+  /** Seconds of audio that were dropped; reset by whoever reports it. */
   dropped = 0
   readonly #frameBytes: number
   readonly #most: number
@@ -37,7 +37,7 @@ export class Batches {
     this.#most = Math.max(FEWEST_BATCHES, Math.floor(most))
   }
 
-  /** Adds whole frames, the last captured at that time; hands over every batch that is full. */
+  /** Adds whole frames, the last captured at that time; hands over every full batch. */
   add(frames: Buffer, capturedAt: number, send: (batch: Batch) => void): void {
     for (let at = 0; at < frames.length; ) {
       const memory = this.#current()
@@ -65,7 +65,7 @@ export class Batches {
     this.#free.unshift(memory)
   }
 
-  /** What was handed over will not come back: begin anew. */
+  /** Starts over, because what was handed over will not come back. */
   forget(): void {
     this.#free = []
     this.#filled = this.#made = 0

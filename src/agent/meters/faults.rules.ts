@@ -1,4 +1,4 @@
-// Devices that cannot be heard, as the words of the program that captures tell it (docs/contract/health.md: Rules of the
+// Classifies failing devices by the output of the capture program (docs/contract/health.md: Rules of the
 // agent).
 import type { Severity } from '../../wire/health.ts'
 
@@ -22,12 +22,12 @@ export interface DeviceEdge {
   type: string
 }
 
-/** Devices remembered at once; names come with the jobs and could be any. */
+/** Bounds memory: device names come with the jobs and may be arbitrary. */
 const MOST_DEVICES = 64
-/** A device that skips now and then does not recover with every second that is whole. */
+/** A device with occasional overruns does not recover with every good second. */
 const WHOLE_FRAMES = { capture_failed: 1, device_unavailable: 1, xrun: 3 }
 
-/** Tells each change of a device's trouble once. */
+/** Reports each change of a device's state once. */
 export class DeviceWatch {
   readonly #troubles = new Map<string, { good: number; kind: FaultKind }>()
 

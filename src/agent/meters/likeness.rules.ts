@@ -1,12 +1,14 @@
 // Which channels carry the same sound: Pearson's correlation of every pair (docs/contract/health.md: Meter values).
 
-/** The strongest likeness of a channel; `peer` counts from 0, `score` is -1..1. */
+/** The strongest correlation of a channel; `peer` counts from 0, `score` is -1..1. */
 export interface Likeness {
   peer: number
   score: number
 }
 
-/** Products of samples a second that exact sums may cost: 64 channels at 48 kHz. Beyond, every n-th frame stands for its neighbours. */
+/**
+ * Most products of samples per second: 64 channels at 48 kHz. Beyond that only every n-th frame is used.
+ */
 const MOST_PRODUCTS = 64 * 64 * 48_000
 const FEWEST_FRAMES = 8
 const LEAST_SCORE = 0.8
@@ -16,8 +18,8 @@ export const strideFor = (channels: number, rate: number): number =>
   Math.max(1, Math.ceil((channels * channels * rate) / MOST_PRODUCTS))
 
 /**
- * Sums of all products of two rows with two rows: each sample is loaded once for two products. Plain names, no arrays
- * taken apart: that alone would make it several times slower.
+ * Sums of products of two rows with two rows: each sample is loaded once for two products. Destructured arrays would make
+ * it several times slower.
  */
 function addTile(sums: Float64Array, size: number, a: number, b: number, rows: Float32Array[], count: number): void {
   const a0 = rows[a]!
@@ -93,7 +95,7 @@ export class Likenesses {
     return total
   }
 
-  /** The strongest likeness of every channel that is heard, where it is 0.80 or more; then begins anew. */
+  /** The strongest correlation of every audible channel, where it is 0.80 or more; then starts over. */
   take(heard: boolean[]): (Likeness | undefined)[] {
     const strongest: (Likeness | undefined)[] = Array(this.#channels).fill(undefined)
     const keep = (channel: number, peer: number, score: number): void => {

@@ -1,4 +1,4 @@
-// The node's meters: what the open devices give, measured second by second, told to the controller and judged here.
+// The node's meters: measures open devices, sends the levels to the controller, and judges them.
 import type { Worker } from 'node:worker_threads'
 import { type Clock, iso } from '../../kernel/clock.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
@@ -42,11 +42,11 @@ interface MetersDeps {
   token: Pick<Token, 'current' | 'refresh'>
 }
 
-/** Interfaces judged at once; their names come with the jobs and could be any. */
+/** Bounds memory: interface names come with the jobs and may be arbitrary. */
 const MOST_WATCHED = 64
 /**
- * Three ticks must agree (docs/contract/health.md: Rules of the agent). Every sample of a tick counts, so that a
- * speaker's pause is no low signal and a peak between two samples is heard; ticks longer than the usual are cut.
+ * Three ticks must agree (docs/contract/health.md: Rules of the agent). Every sample of a tick counts, so that a speaker's
+ * pause is not taken for a low signal.
  */
 const MOST_JUDGED_SECONDS = 5
 /** A wire's limit: names of interfaces. */
@@ -62,11 +62,11 @@ export const frameOf = (opening: Opening, { capturedAt, levels }: Measurement, n
   interfaceId: opening.interfaceRef.slice(0, MOST_NAME),
   levels: levels.slice(0, MOST_LEVELS),
   nodeId,
-  // A generator is no microphone: shown, and judged by nobody (ADR-0018).
+  // A generator is shown, but not judged (ADR-0018).
   ...(opening.test ? { synthetic: true } : {}),
 })
 
-/** Owner of the analysis, of what is sent, and of the judgement; it works without a controller, too. */
+/** Owns analysis, sending and judging. Works without a controller as well. */
 export class Meters implements Service {
   readonly #analysis: Analysis
   readonly #deps: MetersDeps

@@ -12,7 +12,7 @@ interface PosterDeps {
   token: Pick<Token, 'current' | 'refresh'>
 }
 
-/** Sends frames: of an interface one at a time, and always the newest. An old meter reading is worth nothing. */
+/** Sends frames, one at a time per interface and always the newest: an old reading is worthless. */
 export class FramePoster {
   readonly #deps: PosterDeps
   readonly #next = new Map<string, MeterFrame | undefined>()
@@ -31,7 +31,7 @@ export class FramePoster {
     if (!busy) void this.#deliver(frame)
   }
 
-  /** Nothing is sent or told any more; what is on its way ends with the link. */
+  /** Sends and reports nothing more; a request under way ends with the link. */
   stop(): void {
     this.#stopped = true
     this.#exchanges.stop()

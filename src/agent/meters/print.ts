@@ -1,4 +1,4 @@
-// One frame for the person at the terminal: the device is opened for it, and what it gives is measured. Nothing is made up.
+// Prints one measured frame for a person at the terminal; opens the device for it.
 
 import { systemClock } from '../../kernel/clock.ts'
 import { UserError } from '../../kernel/fail.ts'
@@ -25,7 +25,7 @@ export async function printMeterFrame(config: AgentConfig, interfaces: LocalInte
     return frameOf(opening, measurement, settings.nodeId)
   }
   const device = meteredOf(settings.captureDevice, interfaces)
-  if (!device) throw new UserError('no capture device: arecord -l lists what this machine has')
+  if (!device) throw new UserError('no capture device: arecord -l lists those of this machine')
   return syntheticFrame(settings.nodeId, device, 0, systemClock.now())
 }
 
@@ -34,7 +34,7 @@ interface Heard {
   opening: Opening
 }
 
-/** Opens the device until the first measurement, or its first trouble. */
+/** Opens the device until the first measurement or error. */
 async function listen(config: AgentConfig, { asked, device, interfaceRef }: StandbyWish): Promise<Heard> {
   const { meterBackend, meterClipDbfs, meterSampleSeconds } = config.settings
   const source = deviceOf(config, device)
@@ -67,7 +67,7 @@ function deviceOf({ childEnv: env, settings }: AgentConfig, device: string): Dev
   }
 }
 
-/** What the bus gives first: a measurement, or a reason why there is none. */
+/** The first result of the bus: a measurement, or why there is none. */
 function firstOf(bus: ReturnType<typeof createBus>, options: { clipDbfs: number; seconds: number }): Promise<Heard> {
   return new Promise((resolve, reject) => {
     const fail = (device: string, words: string) => reject(new UserError(`cannot capture from ${device}: ${words}`))

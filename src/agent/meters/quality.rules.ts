@@ -1,10 +1,10 @@
-// The formulas of docs/contract/health.md: Meter values: from what was counted of a channel to its level and quality.
+// Level and quality of a channel from its counts (docs/contract/health.md: Meter values).
 import type { AudioLevel, AudioQuality } from '../../wire/meters.ts'
 import type { Likeness } from './likeness.rules.ts'
 
 const FLOOR_DBFS = -160
 const CEILING_DBFS = 24
-/** What is fainter is not compared with other channels. */
+/** Fainter channels are not compared with others. */
 const HEARD_DBFS = -65
 const SPEECH_LIKE = 0.55
 const MOST_DB = 80
@@ -21,7 +21,7 @@ const band = (v: number, lo: number, hi: number): number =>
 const round1 = (v: number): number => Math.round(v * 10) / 10 + 0
 export const round2 = (v: number): number => Math.round(v * 100) / 100 + 0
 
-/** 20 log10 of an amplitude (full scale = 1), within what a frame may say. */
+/** 20 log10 of an amplitude (full scale = 1), within the limits of a frame. */
 const dbfs = (amplitude: number): number =>
   Math.min(CEILING_DBFS, Math.max(FLOOR_DBFS, amplitude > 0 ? 20 * Math.log10(amplitude) : FLOOR_DBFS))
 
@@ -62,7 +62,7 @@ function correlation(likeness: Likeness | undefined): Pick<AudioQuality, 'channe
   return { channelCorrelation: { peerChannelIndex: peer + 1, phase, score: round2(score) } }
 }
 
-/** dBFS and SNR to one decimal, all else to two; the judgements are made on what was measured, before rounding. */
+/** dBFS and SNR to one decimal, all else to two; judged before rounding. */
 export function levelOf(
   channelIndex: number,
   { peak, rms, zcr }: Measured,

@@ -1,4 +1,4 @@
-// Frames for a node that has nothing to hear, by formulas (docs/contract/health.md: Meter values). Always marked as made up.
+// Synthetic frames (docs/contract/health.md: Meter values), always marked as such.
 import type { AudioLevel } from '../../wire/meters.ts'
 import { rise, round2 } from './quality.rules.ts'
 

@@ -12,9 +12,9 @@ interface SyntheticDeps {
   interfaces: () => Promise<LocalInterface[]>
   nodeId: string
   post: (frame: MeterFrame) => void
-  /** How often there is a frame. */
+  /** Seconds between frames. */
   seconds: number
-  /** What listing the interfaces throws. */
+  /** Called with errors of listing the interfaces. */
   unexpected: (e: unknown) => void
 }
 
@@ -34,7 +34,7 @@ export const syntheticFrame = (nodeId: string, device: LocalInterface, tick: num
 /** How often the interfaces are listed again. */
 const LIST_EVERY_MS = 30_000
 
-/** Made-up frames at the pace of real ones, for a node that was told to make them up. */
+/** Sends synthetic frames at the pace of real ones, where the settings ask for them. */
 export class SyntheticMeters implements Service {
   readonly #deps: SyntheticDeps
   #metered: LocalInterface | undefined
@@ -59,7 +59,7 @@ export class SyntheticMeters implements Service {
     try {
       this.#metered = meteredOf(this.#deps.device, await this.#deps.interfaces())
     } catch (e) {
-      // The one known before goes on.
+      // Continues with the interface known before.
       this.#deps.unexpected(e)
     }
   }

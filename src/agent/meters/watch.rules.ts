@@ -1,4 +1,4 @@
-// What the agent itself finds wrong with its inputs (docs/contract/health.md: Rules of the agent).
+// The agent's health rules for its inputs (docs/contract/health.md: Rules of the agent).
 import type { AudioLevel, MeterFrame } from '../../wire/meters.ts'
 import { fall, rise, round2 } from './quality.rules.ts'
 
@@ -24,7 +24,7 @@ interface Pair {
 }
 
 const ALIKE = 0.98
-/** Judgements that must agree before something is raised, or is over. */
+/** Consecutive judgements needed to raise or resolve an event. */
 const AGREEING = 3
 
 const most = (values: (number | undefined)[]): number => Math.max(...values.map((v) => v ?? 0))
@@ -88,7 +88,7 @@ function clipping(levels: AudioLevel[], { clipDbfs }: Thresholds): Judgement {
   return { bad: channels.length > 0, details: { channels, clipDbfs, faultScore, quality: evidence(levels) } }
 }
 
-/** What is heard in the end decides: `maxRmsDbfs` of every channel over the time that is judged. */
+/** Judged by `maxRmsDbfs` of every channel over the judged time. */
 function quiet(levels: AudioLevel[], { flatlineDbfs, lowSignalDbfs }: Thresholds) {
   const maxRmsDbfs = Math.max(...levels.map(({ rmsDbfs }) => rmsDbfs))
   const flat = maxRmsDbfs <= flatlineDbfs
@@ -105,7 +105,7 @@ function quiet(levels: AudioLevel[], { flatlineDbfs, lowSignalDbfs }: Thresholds
   }
 }
 
-/** Judges levels of one interface, of one frame or of several that follow each other. At least one level. */
+/** Judges the levels of one interface, from one or several consecutive frames. Needs at least one level. */
 const judge = (levels: AudioLevel[], thresholds: Thresholds): Record<Rule, Judgement> => ({
   channel_correlation: alike(levels),
   clipping: clipping(levels, thresholds),
@@ -118,7 +118,7 @@ export interface Edge {
   rule: Rule
 }
 
-/** Debounce of one interface: tells each change once, when enough judgements agree. */
+/** Debounces one interface: reports each change once, when enough judgements agree. */
 export class InputWatch {
   readonly #each: number
   readonly #state = new Map<Rule, { raised: boolean; run: number }>()
