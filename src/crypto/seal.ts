@@ -49,7 +49,7 @@ export function open(key: Uint8Array, aad: string, sealed: string): Uint8Array {
   try {
     return gcm(key, n, utf8ToBytes(aad)).decrypt(Buffer.concat([b, t]))
   } catch {
-    // The cipher's own words name lengths and tags; which part failed is nobody's business.
+    // The cipher's own message would reveal which part failed.
     throw new SealError()
   }
 }

@@ -12,7 +12,7 @@ export async function syncDir(dir: string): Promise<void> {
   }
 }
 
-/** Moves a file that is whole and synced to its place; both directory entries are on disk when it resolves. */
+/** Moves a synced file to its place; both directory entries are on disk when it resolves. */
 export async function place(part: string, target: string): Promise<void> {
   await fs.mkdir(path.dirname(target), { recursive: true, mode: 0o750 })
   await fs.rename(part, target)
@@ -34,8 +34,8 @@ const STEP = 16 * 1024 * 1024
 const PAUSE_MS = 30
 
 /**
- * Removes a file a piece at a time, and what is left when it is small. Where freed blocks are discarded, a file of
- * gigabytes that goes at once holds up every fsync of the disk for as long: a commit must not wait for that.
+ * Removes a large file piece by piece. Where freed blocks are discarded, removing gigabytes at once delays every fsync of
+ * the disk, and with it commits.
  * @throws the signal's reason when it ends first; what is left can be removed later.
  */
 export async function removeGently(file: string, signal?: AbortSignal): Promise<void> {
@@ -60,7 +60,7 @@ export async function syncFile(file: string): Promise<void> {
   await syncDir(path.dirname(file))
 }
 
-/** Replaces a small file whole: a reader, or a power cut, finds the old content or the new, never a mixture. */
+/** Replaces a small file atomically, also across a power cut. */
 export async function replaceFile(file: string, content: string): Promise<void> {
   const temp = `${file}.tmp`
   const handle = await fs.open(temp, 'w', 0o600)

@@ -17,7 +17,7 @@ interface FailExtra {
   outcome?: 'denied'
 }
 
-/** The one error the HTTP edge understands: what the caller may know. Anything else thrown is a bug (500). */
+/** The one error the HTTP layer answers with: what the caller may know. Anything else thrown is a bug (500). */
 export class Fail extends Error {
   readonly status: FailStatus
   readonly reason: string
@@ -54,10 +54,10 @@ export function found<T>(value: T | undefined, what: string): T {
 }
 
 const FAILED = 1
-/** Exit code of a program that was called wrongly, or cannot begin as things are. */
+/** Exit code for wrong usage, or when the program cannot start with its settings. */
 const MISUSED = 2
 
-/** Ends a program: a message for the person who called it, and an exit code. Holds no secret. */
+/** Ends a program with a message for the person who called it, without secrets, and an exit code. */
 export class UserError extends Error {
   readonly exitCode: number
 
@@ -67,7 +67,7 @@ export class UserError extends Error {
   }
 }
 
-/** The caller has to change something first: an option, a setting, a file. */
+/** The caller has to change an option, a setting or a file first. */
 export const misuse = (message: string): UserError => new UserError(message, MISUSED)
 
 /** Whether `parseArgs` refused the command line; its message says why. */

@@ -1,2 +1,2 @@
-/** A text as it is searched: letters that mean the same are one, whatever their case, width or composition. */
+/** Normalizes a text for searching: ignores case, width and composition of letters. */
 export const folded = (text: string): string => text.normalize('NFKC').toLowerCase().normalize('NFKC')

@@ -16,9 +16,9 @@ export interface Question {
   signal?: AbortSignal | undefined
   /** Longest time in which nothing is sent or received. */
   silenceMs?: number
-  /** From here until the answer has been taken. */
+  /** Longest time from sending to the end of the answer. */
   timeoutMs?: number
-  /** Whom to trust over https, and who this program is. Default: as node does. */
+  /** Trust and client certificate. Default: Node's. */
   tls?: Pick<https.RequestOptions, 'rejectUnauthorized'> & { secureContext?: SecureContext }
   url: URL
 }
@@ -31,7 +31,7 @@ export interface Answer {
 
 type Reason = 'aborted' | 'broken' | 'timeout' | 'too_large' | 'unreachable'
 
-/** There was no whole answer; any status is one. `cause`: what the system or TLS said. */
+/** No complete answer arrived (any status counts as an answer). `cause`: the error of the system or TLS. */
 export class NoAnswer extends UserError {
   readonly reason: Reason
 
@@ -44,12 +44,12 @@ export class NoAnswer extends UserError {
 
 type Take<T> = (response: http.IncomingMessage, alive: () => void) => Promise<T>
 
-/** Asks, and reads all of the answer. @throws NoAnswer */
+/** Sends a request and reads the whole answer. @throws NoAnswer */
 export const ask = (question: Question & { maxBytes: number }): Promise<Answer> =>
   send(question, (response) => whole(response, question.maxBytes))
 
 /**
- * Asks, and hands the answer to `take` as it comes; the whole time begins anew whenever that calls `alive`.
+ * Sends a request and passes the answer to `take` as a stream; the overall timeout restarts whenever `take` calls `alive`.
  * @throws NoAnswer; a UserError of `take` as it is, anything else of it counts as a broken answer
  */
 export async function send<T>(question: Question, take: Take<T>): Promise<T> {
@@ -84,7 +84,7 @@ function once<T>(question: Question, take: Take<T>): Promise<T> {
   let answered = false
   request.on('error', (e: NodeJS.ErrnoException) => {
     const idle = request.reusedSocket && (e.code === 'ECONNRESET' || e.code === 'EPIPE')
-    // After an early answer the rest of the body fails to send: the answer counts.
+    // After an early answer, failing to send the rest of the body does not matter.
     if (!answered) fail(idle ? new ClosedWhileIdle(faultWords(e, url.host), 'unreachable', e) : e, 'unreachable')
     else if (e instanceof NoAnswer) fail(e, e.reason)
   })
@@ -98,7 +98,7 @@ function once<T>(question: Question, take: Take<T>): Promise<T> {
         },
         (e) => fail(e, 'broken'),
       )
-      // What is left of either body would keep the connection busy for ever.
+      // Unread rest of either body would keep the connection busy for ever.
       .finally(() => (request.writableFinished && response.complete) || request.destroy())
   })
   if (signal?.aborted) abort()
@@ -162,7 +162,7 @@ export async function whole(
   return { headers: response.headers, status: response.statusCode ?? 0, text: Buffer.concat(pieces).toString('utf8') }
 }
 
-/** The pieces of an answer. Less than was announced is no end of a file. @throws NoAnswer as `whole` does */
+/** The pieces of an answer. @throws NoAnswer as `whole` does, also for fewer bytes than announced */
 export async function* counted(response: http.IncomingMessage, maxBytes: number): AsyncGenerator<Buffer> {
   let size = 0
   for await (const piece of response as AsyncIterable<Buffer>) {
@@ -173,7 +173,7 @@ export async function* counted(response: http.IncomingMessage, maxBytes: number)
   if (!response.complete) throw new NoAnswer('the answer broke off', 'broken')
 }
 
-/** The JSON in a text; undefined when it is none: a page of HTML, half an object. */
+/** Parses JSON; undefined when it is not valid. */
 export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text)

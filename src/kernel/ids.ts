@@ -26,7 +26,7 @@ type IdKind =
   | 'upload_dest'
   | 'upload_policy'
 
-/** Makes ids; injected so that tests can count instead of drawing lots. */
+/** Makes IDs; injected so that tests get predictable ones. */
 export interface Ids {
   /** `<kind>_<uuid>`. */
   make(kind: IdKind): string

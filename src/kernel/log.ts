@@ -3,7 +3,7 @@ import { systemWords } from './words.ts'
 export type Level = 'debug' | 'info' | 'warn' | 'error'
 const RANK: Record<Level, number> = { debug: 0, info: 1, warn: 2, error: 3 }
 
-/** One JSON object per line; journald and containers read it as it is. Never pass it a secret. */
+/** One JSON object per line, for journald and containers. Never pass it a secret. */
 export interface Log {
   debug(message: string, fields?: Record<string, unknown>): void
   info(message: string, fields?: Record<string, unknown>): void
@@ -11,7 +11,7 @@ export interface Log {
   error(message: string, fields?: Record<string, unknown>): void
 }
 
-/** The line of now, with its newline. */
+/** A log line with the current time and a newline. */
 export const logLine = (level: Level, message: string, fields: Record<string, unknown> = {}): string =>
   `${JSON.stringify({ at: new Date().toISOString(), level, message, ...fields })}\n`
 
@@ -25,8 +25,8 @@ export function jsonLog(write: (line: string, level: Level) => void, least: Leve
 }
 
 /**
- * What a log line may say of an unknown thrown value, no enumerable extras: of the network, the disk and the database words
- * for people and the system's own code, of everything else message and stack.
+ * Log fields for any thrown value: for the network, the disk and the database words for people and the system's error code,
+ * for everything else message and stack.
  */
 export function errorFields(e: unknown): { code?: string; error: string; stack?: string } {
   if (!(e instanceof Error)) return { error: String(e) }

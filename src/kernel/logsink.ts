@@ -1,13 +1,13 @@
-// The way out of the log. A reader that stands still (a full pipe, a hung journal, a held terminal) costs lines, never time.
+// Output of the log. A reader that blocks (a full pipe, a hung journal, a paused terminal) costs lines, never time.
 import * as fs from 'node:fs'
 import { isatty } from 'node:tty'
 import { type Level, logLine } from './log.ts'
 
 /** Bytes of one write at most. */
 const BATCH = 64 * 1024
-/** What stays of a full queue. */
+/** Bytes kept of a full queue. */
 const KEPT = 0.75
-/** Pause before a write that could not be done is tried again, ms. */
+/** Pause before a failed write is retried, ms. */
 const PAUSE_MS = 50
 
 /** The ways out of a program, both for lines of a log. */
@@ -30,7 +30,7 @@ export function openOutlets(): Outlets {
   return { stderr: new LogSink(2, { marked: isJournal(2) }), stdout: new LogSink(1, { marked: isJournal(1) }) }
 }
 
-/** Lines in the order they came; beyond `most` bytes the oldest make way and are counted. */
+/** Queues lines in order; beyond `most` bytes the oldest are dropped and counted. */
 export class LogSink {
   readonly #fd: number
   readonly #marked: boolean
@@ -77,14 +77,14 @@ export class LogSink {
     while (this.#lines.length > 0) {
       const { count, bytes } = this.#batch()
       if (await this.#put(bytes)) continue
-      // No reader, no room on the disk: these lines are lost, and whoever comes back is told how many.
+      // No reader, or no space on the disk: these lines are lost, and their number is logged later.
       this.#dropped += count
       await pause()
     }
     this.#pumping = undefined
   }
 
-  /** As many lines as fit into one write, at least one; the lost ones are told before them, where they would have been. */
+  /** As many lines as fit into one write, at least one, after a line about lost ones. */
   #batch(): { bytes: Buffer; count: number } {
     let count = 0
     let size = 0
@@ -117,10 +117,10 @@ export const drained = async (stream: NodeJS.WriteStream): Promise<void> => {
   if (stream.writableLength > 0) await new Promise((resolve) => stream.write('', resolve))
 }
 
-// Not what keeps a program alive: its end is `flush`.
+// Does not keep the program alive; `flush` waits at the end.
 const pause = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, PAUSE_MS).unref())
 
-/** Bytes written, 0 when there is no room now, undefined when it failed: what fails is no reason to end a recording. */
+/** Bytes written, 0 when the reader is not ready, undefined on failure, which must not end a recording. */
 function tryWrite(fd: number, bytes: Buffer, at: number): Promise<number | undefined> {
   return new Promise((resolve) => {
     fs.write(fd, bytes, at, bytes.length - at, null, (error, written) => {

@@ -1,4 +1,4 @@
-// What must not be told: keys and tokens in the output of programs, also of output that is still coming.
+// Removes keys and tokens from the output of programs, also while it arrives.
 
 const SECRETS = [
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g,
@@ -6,7 +6,7 @@ const SECRETS = [
   /\bBearer\s+[A-Za-z0-9._~+/=-]{8,}/gi,
 ]
 
-/** Takes out what must not be stored or shown: keys, node tokens, bearer headers, and the given secrets. */
+/** Removes keys, node tokens, bearer headers and the given secrets. */
 export function redacted(text: string, secrets: readonly string[]): string {
   const known = secrets.filter(Boolean).reduce((out, secret) => out.replaceAll(secret, '[redacted]'), text)
   return SECRETS.reduce((out, pattern) => out.replace(pattern, '[redacted]'), known)
@@ -15,7 +15,7 @@ export function redacted(text: string, secrets: readonly string[]): string {
 /** The end of a text, whole characters only. */
 export const tail = (text: string, most: number): string => text.slice(-most).toWellFormed()
 
-/** A line longer than this is not waited for any longer. */
+/** A longer line is not held back until its end. */
 const LONGEST_LINE = 64 * 1024
 const KEY_BEGINS = '-----BEGIN '
 const KEY_ENDS = /-----END [A-Z ]*-----/
@@ -45,13 +45,13 @@ export class Transcript {
     this.#secrets.push(...secrets)
   }
 
-  /** Takes a piece; gives what may be told now. */
+  /** Adds a piece; returns what may be passed on now. */
   add(piece: string): string {
     this.#held += piece
     return this.#release(this.#held.length > LONGEST_LINE ? this.#held.length : wholeUpTo(this.#held))
   }
 
-  /** No more will come: gives the rest. */
+  /** Ends the output; returns the rest. */
   end(): string {
     return this.#release(this.#held.length)
   }

@@ -1,4 +1,4 @@
-/** A few may work at once; of those who wait, the one with the lowest rank goes first. */
+/** Limits concurrency; waiters with the lowest rank go first. */
 export class Semaphore {
   readonly #waiting: { begin: () => void; rank: number }[] = []
   #free: number
@@ -7,7 +7,7 @@ export class Semaphore {
     this.#free = places
   }
 
-  /** Resolves with what gives the place back. Rejects with the signal's reason when that ends the waiting. */
+  /** Resolves with the function that releases the slot. Rejects with the signal's reason. */
   async take(rank: number, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted()
     if (this.#free > 0) this.#free--

@@ -1,4 +1,4 @@
-// The one reader of settings. A program has a table of them; a value comes from the environment, from a file, or from systemd.
+// Reads settings. Each program has a table; a value comes from the environment, a file, or a systemd credential.
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 import * as z from 'zod'
@@ -69,7 +69,7 @@ function textOf(env: Env, name: string): string | undefined {
   return 'file' in source ? readNamedFile(`${name}_FILE`, source.file).trim() : source.text
 }
 
-/** The value is not repeated: it may be a secret, also where none belongs. */
+/** Does not repeat the value: it may be a secret set by mistake. */
 function faultOf({ issues: [issue] }: z.ZodError): string {
   if (!issue) return 'malformed'
   const at = issue.path.length === 0 ? '' : `${issue.path.join('.')}: `

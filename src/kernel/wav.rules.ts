@@ -26,7 +26,7 @@ const FMT = { extensible: 40, plain: 16 }
 /** Only mono and stereo have a meaning every reader agrees on; room microphones are no 5.1 set. */
 const MASK: Record<number, number> = { 1: 0x4, 2: 0x3 }
 const GUID_TAIL = Buffer.from('000000001000800000aa00389b71', 'hex')
-// A header that long is no header.
+// Anything longer is not a header.
 const MOST_CHUNKS = 64
 const MOST_FMT = 1024
 
@@ -37,7 +37,7 @@ const tagAt = (bytes: Buffer, at: number): string => bytes.toString('latin1', at
 export const isWav = (head: Buffer): boolean =>
   head.length >= 12 && /^(RIFF|RF64|BW64)$/.test(tagAt(head, 0)) && tagAt(head, 8) === 'WAVE'
 
-/** Undefined for a body that makes no sense. The tag behind `extensible` is the one that counts. */
+/** Undefined for an invalid body. With `extensible`, the format tag of its subformat is used. */
 export function wavFormat(fmt: Buffer): WavFormat | undefined {
   if (fmt.length < FMT.plain) return undefined
   const outer = fmt.readUInt16LE(0)

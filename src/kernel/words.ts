@@ -1,4 +1,4 @@
-// What the system says of the network and the disk, in words a person can act on. One table for every program and log.
+// Turns errors of the network, the disk and the database into words a person can act on.
 
 /** Fields that errors of Node, of its HTTP clients and of SQLite carry. */
 interface SystemError extends Error {

@@ -22,7 +22,7 @@ const CA_MAX = 48_000
 const user = z.string().regex(/^[A-Za-z_][A-Za-z0-9._-]{0,79}$/, 'expected a user name')
 const host = z.string().refine(isHost, 'expected a host name or address')
 const keyFile = z.string().regex(/^\/[^\r\n]{1,4000}$/, 'expected the absolute path of a file, never a key itself')
-// Somebody may have put a secret where none belongs: the message does not repeat what stands there.
+// The message does not repeat the value, which may be a secret set by mistake.
 const TARGET_KEYS =
   'only host, port, sshUser and sshKeyFile are allowed there; a key is named by its file, and tokens have no place in it'
 const target = z.strictObject(
@@ -98,9 +98,9 @@ export interface RunSettings {
   silenceMs: number
   sshKeyFile: string | undefined
   targets: Record<string, z.infer<typeof target>>
-  /** Where per-run directories may be, best first: in memory where there is a place for it. */
+  /** Candidates for the directories of runs, best first: in memory if possible. */
   vaultDirs: string[]
-  /** Sentences for the log: nothing that stops the start. */
+  /** Warnings for the log. */
   warnings: string[]
 }
 
@@ -108,7 +108,7 @@ export interface ServerSettings {
   /** The controller that keeps the keys, and how it is asked. */
   controller: ControllerAccess
   host: string
-  /** What the service manager wants to be told; undefined without one. */
+  /** How to notify systemd; undefined without it. */
   manager: ManagerCall | undefined
   port: number
   run: RunSettings
@@ -153,7 +153,7 @@ export function readServerSettings(env: Env = process.env): ServerSettings {
   const values = readSettings(SERVER_SETTINGS, env)
   const { SVC_ANSIBLE_RUNNER_TOKEN: token, SVC_RUNNER_CONTROLLER_URL: url, SVC_RUNNER_TOKEN: controllerToken } = values
   if (!token)
-    throw misuse('SVC_ANSIBLE_RUNNER_TOKEN is not set: anybody could act on the nodes. Give both sides the same one.')
+    throw misuse('SVC_ANSIBLE_RUNNER_TOKEN is not set: anybody could act on the nodes. Set the same one on both sides.')
   const run = readRunSettings(env)
   const identity = {
     clientCertFile: values.SVC_RUNNER_CLIENT_CERT_PATH,

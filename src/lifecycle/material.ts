@@ -1,4 +1,4 @@
-// Keys of nodes, as the controller keeps them. Where they come from is the program's business: over HTTP, or its own store.
+// SSH keys of nodes, from the controller over HTTP or from its own store.
 import { Fail } from '../kernel/fail.ts'
 import { type Answer, ask, jsonOf, NoAnswer, type Question } from '../kernel/http.ts'
 import { isLoopback } from '../kernel/loopback.ts'
@@ -13,7 +13,7 @@ export interface MaterialSource {
   fetch(nodeId: string, mint: boolean, signal: AbortSignal): Promise<Material | undefined>
 }
 
-/** The key could not be had, though there is one. */
+/** There is a key, but it could not be fetched. */
 export const materialFail = (what: string | number, message: string): Fail =>
   new Fail(400, `controller_ssh_fetch_${what}`, message)
 
@@ -51,7 +51,7 @@ function refusal(status: number, text: string): string {
 
 function guarded(url: URL, allowInsecure: boolean): URL {
   if (url.protocol === 'https:' || allowInsecure || isLoopback(url.hostname)) return url
-  const words = `Private keys do not travel over plain http to ${url.host}: use https, or SVC_RUNNER_ALLOW_INSECURE.`
+  const words = `Refusing to fetch private keys over plain http from ${url.host}: use https, or SVC_RUNNER_ALLOW_INSECURE.`
   throw materialFail('insecure', words)
 }
 

@@ -14,13 +14,13 @@ import type { Vault } from './vault.ts'
 export interface RunParts {
   ids: Ids
   material: MaterialSource
-  /** Our own tokens: taken out of all output. */
+  /** Our own tokens, removed from all output. */
   secrets: readonly string[]
   settings: RunSettings
   vault: Vault
 }
 
-/** Told cleaned output as it comes. */
+/** Called with redacted output as it arrives. */
 export type Tell = (stream: Stream, text: string) => void
 
 interface Keys {
@@ -58,7 +58,8 @@ class Output {
 
 /**
  * Performs the action. Whatever becomes of it on the node is an exit code; afterwards neither key nor token is anywhere.
- * @throws Fail when there was no run, with the reason that docs/lifecycle.md lists; the signal's reason when it was given up.
+ * @throws Fail when there was no run, with the reason that docs/lifecycle.md lists; the signal's reason when it was given
+ * up.
  */
 export async function perform(
   parts: RunParts,
@@ -173,7 +174,7 @@ function knownHosts(
   return { pinned: false, text: textOf('SVC_ANSIBLE_KNOWN_HOSTS_FILE', settings.knownHostsFile) }
 }
 
-/** Read anew for each run: operators replace these files. @throws Fail */
+/** Read for each run, because operators replace these files. @throws Fail */
 function textOf(setting: string, file: string): string {
   try {
     return fs.readFileSync(file, 'utf8')

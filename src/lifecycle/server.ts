@@ -1,4 +1,4 @@
-// POST /runs and GET /healthz (docs/contract/lifecycle.md: Runner). Who asks and goes away ends the run.
+// POST /runs and GET /healthz (docs/contract/lifecycle.md: Runner). A client that disconnects ends the run.
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { once } from 'node:events'
 import * as http from 'node:http'
@@ -44,7 +44,7 @@ export class RunnerServer {
     return `http://${family === 'IPv6' ? `[${address}]` : address}:${given}`
   }
 
-  /** Gives up what runs; resolves when neither run nor connection is left. */
+  /** Aborts running actions; resolves when neither run nor connection is left. */
   async close(): Promise<void> {
     this.#stopping.abort()
     this.#server.close()
@@ -97,7 +97,7 @@ export class RunnerServer {
       return { body: { error: e.reason, message: e.message }, status: e.status }
     }
     if (this.#stopping.signal.aborted) return { body: { error: 'runner_stopped' }, status: 503 }
-    // Whoever asked has gone: nobody reads this.
+    // The client has disconnected.
     if ((e as Error)?.name === 'AbortError') return { body: { error: 'run_given_up' }, status: 400 }
     log.error('run failed', errorFields(e))
     return { body: { error: 'internal_error' }, status: 500 }

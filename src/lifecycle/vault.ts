@@ -1,4 +1,4 @@
-// Directories of runs: a private key lives in one for as long as its run, and in no other place.
+// Temporary directories of runs. Private keys exist only there, and only during the run.
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 
@@ -18,7 +18,7 @@ export class Vault {
     this.#bases = bases
     for (const base of bases) sweep(base)
     fs.rmdirSync(directoryIn(bases))
-    // A program that ends in the middle of a run takes the key with it; after kill -9 the next start does.
+    // A program that exits during a run removes the key; after kill -9 the next start does.
     process.on('exit', this.#remove)
   }
 
@@ -55,7 +55,7 @@ function directoryIn(bases: readonly string[]): string {
   throw new Error(`No directory for the keys of runs: none of ${bases.join(', ')} can be written to.`)
 }
 
-/** Removes what processes left that are no more. */
+/** Removes directories of processes that have ended. */
 function sweep(base: string): void {
   for (const name of fs.existsSync(base) ? fs.readdirSync(base) : []) {
     const [, pid, start] = OURS.exec(name) ?? []
