@@ -257,7 +257,7 @@ export const partSize = async (file: string): Promise<number> => (await sizeOf(f
 export class KeyedLock {
   private readonly inside = new Map<string, { abort: AbortController; left: Promise<void> }>()
 
-  /** @throws Fail 409 `upload_in_progress` when somebody is inside and `takeOver` is false. */
+  /** @throws Fail 409 `upload_in_progress` when the key is locked and `takeOver` is false. */
   async enter(key: string, takeOver: boolean): Promise<{ cancelled: AbortSignal; leave: () => void }> {
     for (let other = this.inside.get(key); other; other = this.inside.get(key)) {
       if (!takeOver) throw conflict('upload_in_progress', 'Another upload of this file is under way')

@@ -24,8 +24,8 @@ function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
-// Counted before parsing: what walks the value later (schemas, stringify) recurses. One pass by hand: a pattern for
-// strings tries again from every quote of a text that never closes one.
+// Counted before parsing: code that walks the value later (schemas, stringify) recurses. One pass by hand: a regular
+// expression for strings would backtrack from every quote of a text that never closes one.
 function depth(text: string): number {
   let level = 0
   let deepest = 0
@@ -41,12 +41,12 @@ function depth(text: string): number {
   return deepest
 }
 
-// An answer stays short whatever was sent: so many issues, and so much of each text.
+// Limits that keep the answer short: number of issues, and length of each text.
 const MAX_ISSUES = 50
 const MAX_KEYS = 20
 const MAX_TEXT = 400
 
-/** The value in the schema's shape, or a 400 whose issues say where and why. */
+/** The value parsed by the schema. @throws Fail 400 whose issues say where and why it is invalid. */
 export function parsed<T>(schema: z.ZodType<T>, value: unknown, reason: string): T {
   const result = schema.safeParse(value)
   if (result.success) return result.data
@@ -57,7 +57,7 @@ export function parsed<T>(schema: z.ZodType<T>, value: unknown, reason: string):
   })
 }
 
-// An issue may carry the refused input; a password or key must not come back in an answer.
+// Issues may contain the refused input: a password or key must not be echoed in the answer.
 const publicIssue = ({ input: _, ...issue }: z.core.$ZodIssue): unknown => ({
   ...issue,
   message: issue.message.slice(0, MAX_TEXT),

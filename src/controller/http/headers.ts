@@ -26,7 +26,7 @@ export const DOCUMENT = {
   'referrer-policy': 'no-referrer',
 } as const
 
-/** What a browser shows by itself when somebody follows a link to it; audio is played, events are read by a program. */
+/** Content types that a browser renders as a document; audio and events are not. */
 const SHOWN = /^(text\/(?!event-stream)|application\/(xhtml|xml|pdf)|image\/svg)/
 
 /** Adds the headers a response does not set itself. */

@@ -39,7 +39,7 @@ export interface Visibility {
   own(type: string): Condition[]
   /** A switcher (`x`) is reached through itself or a room wired to it. */
   switchers(): Condition[]
-  /** Ids of one type that a grant or a refusal names one by one. */
+  /** Ids of one type that a grant or a refusal names individually. */
   named(type: string): string[]
   /** What grants and allow policies cover; undefined for a caller who bypasses them. */
   readonly granted: Cover | undefined
