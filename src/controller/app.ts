@@ -18,6 +18,7 @@ import type { AnyRoute } from './http/route.ts'
 import { serve } from './http/serve.ts'
 import { createIdentity } from './identity/module.ts'
 import type { Module } from './module.ts'
+import { createChanges } from './monitoring/changes/module.ts'
 import { createClockWatch } from './monitoring/clock/module.ts'
 import { createHealth } from './monitoring/health/module.ts'
 import { createLive } from './monitoring/listen/module.ts'
@@ -71,9 +72,10 @@ export function createApp({ certificates, running, secrets, ...given }: AppOptio
   const watchdog = createWatchdog(base, { certificates, fleet: fleet.api, health: health.api, live: live.api })
   const observed = { certificates, live: live.api, recordings: recordings.api, watchdogPolicies: watchdog.api }
   const status = createStatus(base, observed)
+  const changes = createChanges(base, { live: live.api })
   const modules: Module<unknown>[] = [
     ...[clock, audit, identity, health, settings, fleet, releases, lifecycle, live, recordings, uploads, agentApi],
-    ...[library, schedules, switchers, overview, watchdog, status],
+    ...[library, schedules, switchers, overview, watchdog, status, changes],
   ]
   const routes: AnyRoute[] = modules.flatMap((module) => module.routes ?? [])
   routes.push(openapiRoute(() => routes, version))

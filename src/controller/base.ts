@@ -53,10 +53,13 @@ export function createBase(given: BaseOptions) {
 }
 
 function pipelineOf({ clock, config, db, ids, log }: BaseOptions, events: Events): Pipeline {
-  const changed = ({ action, correlation, details, outcome, target: { id, type } }: AuditEntry): void => {
+  const placed = scope(db)
+  const changed = ({ action, before, correlation, details, outcome, target: { id, type } }: AuditEntry): void => {
     const readOnly =
       outcome === 'allowed' || outcome === 'denied' || details?.method === 'GET' || details?.method === 'HEAD'
-    if (!readOnly) events.emit('resource.changed', { action, correlation, id, outcome, type })
+    if (readOnly) return
+    const placesBefore = before && id !== undefined ? () => [{ type, id }, ...placed.placesOf(before)] : undefined
+    events.emit('resource.changed', { action, correlation, id, outcome, placesBefore, type })
   }
   return {
     audit: audit(db, ids, config.SVC_AUDIT_MACHINE_WINDOW_SECONDS, changed),
@@ -74,7 +77,7 @@ function pipelineOf({ clock, config, db, ids, log }: BaseOptions, events: Events
     log,
     outage: metricsOutage,
     principals: principals(db, clock, { metrics: config.SVC_METRICS_TOKEN, runner: config.SVC_RUNNER_TOKEN }),
-    scope: scope(db),
+    scope: placed,
     trustedProxies: new Set(config.trustedProxies),
     webOrigin: config.SVC_WEB_ORIGIN,
   }

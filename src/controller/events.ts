@@ -1,6 +1,7 @@
 import { errorFields, type Log } from '../kernel/log.ts'
 import type { Outcome } from '../wire/audit.ts'
 import type { JobStatus } from '../wire/recordings.ts'
+import type { Pair } from './http/principal.ts'
 import type { Db } from './store/db.ts'
 
 /** Empty when the event is emitted; listeners add to it, and the emitter answers or audits the result. */
@@ -27,6 +28,8 @@ export interface EventMap {
   /** Acknowledged, suppressed, resolved, or more severe. */
   'health.changed': { id: string; recordingId?: string | undefined; severity: string; status: string; type: string }
   'job.changed': { id?: string | undefined; nodeId: string; recordingId: string; status: JobStatus }
+  /** A heartbeat told how far a running job has come. */
+  'job.progressed': { id: string }
   /** A node came online, or reported that it is degraded. */
   'node.status': { nodeId: string; status: string }
   /** A node or some of its channels moved to another room; `moved` are the schedules that follow. */
@@ -52,6 +55,8 @@ export interface EventMap {
     correlation?: Record<string, string> | undefined
     id?: string | undefined
     outcome: Outcome
+    /** Where it was before it was changed or deleted; read it within the transaction. */
+    placesBefore?: (() => readonly Pair[]) | undefined
     type: string
   }
   'schedule.changed': { id?: string | undefined }

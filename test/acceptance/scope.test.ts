@@ -31,7 +31,7 @@ const listed = (r: AnyRoute): string | undefined => {
 const UNSCOPED = new Set(['user', 'group', 'session'])
 // Answers with numbers or words in place of things: tests of their own.
 const OTHERWISE = [
-  ...['/meter-events', '/openapi.json', '/metrics', '/status', '/recordings/facets', '/schedules/calendar'],
+  ...['/events', '/meter-events', '/openapi.json', '/metrics', '/status', '/recordings/facets', '/schedules/calendar'],
   '/settings/switcher-mapping-options',
   ...['/audit-events', '/audit-events/facets', '/audit-events/export', '/upload-runner', '/upload-runner/actions'],
 ]

@@ -2,6 +2,7 @@ import { type Clock, iso } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 import { HEADERS } from '../../wire/headers.ts'
 import { Claim, type Job, JobHeartbeat, WaitQuery } from '../../wire/recordings.ts'
+import type { Events } from '../events.ts'
 import { type AnyRoute, type Done, flow, type Incoming, route, UNSYNCED } from '../http/route.ts'
 import type { RecordingsApi } from '../recordings/api.ts'
 import { isLeaseReason } from '../recordings/jobs/jobs.rules.ts'
@@ -12,11 +13,12 @@ const one = (p: { id: string }) => ({ type: 'recording_job', id: p.id })
 const agent = { auth: 'node', permission: 'recording:control' } as const
 
 interface Parts {
-  notifier: Notifier
   claims: RecordingsApi['claims']
   clock: Clock
+  events: Events
   jobs: RecordingsApi['jobs']
   leases: RecordingsApi['leases']
+  notifier: Notifier
   service: RecordingsApi['jobService']
 }
 
@@ -139,7 +141,7 @@ const ownJobRoutes = ({ claims, jobs, service }: Parts): AnyRoute[] => [
  * Renews the lease at once. With `waitSeconds` only the answer waits until the job is to be stopped, so that an agent learns
  * of a stop immediately.
  */
-const heartbeatRoute = ({ jobs, leases, notifier }: Parts): AnyRoute =>
+const heartbeatRoute = ({ events, jobs, leases, notifier }: Parts): AnyRoute =>
   flow({
     method: 'POST',
     path: '/recording-jobs/:id/heartbeat',
@@ -153,7 +155,9 @@ const heartbeatRoute = ({ jobs, leases, notifier }: Parts): AnyRoute =>
     run: async ({ params: { id }, query, body, principal, request }, commit) => {
       const renewed = await commit((now) => {
         ownJob(jobs, id, principal.nodeId)
-        return { data: leases.heartbeat(id, principal.nodeId, body.progress, now), changed: false }
+        const data = leases.heartbeat(id, principal.nodeId, body.progress, now)
+        if (body.progress) events.emit('job.progressed', { id })
+        return { data, changed: false }
       }, UNSYNCED)
       const seconds = Math.min(query.waitSeconds ?? 0, leases.longestWait)
       if (seconds === 0) return renewed

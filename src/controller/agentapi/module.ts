@@ -42,7 +42,7 @@ export function createAgentApi(base: Base, { fleet, health, live, recordings: ap
       }),
       ...meterAgentRoutes(live.meters, live.layouts),
       ...listenAgentRoutes({ chunks: live.chunks, notifier }),
-      ...jobAgentRoutes({ claims, clock, jobs, leases, notifier, service }),
+      ...jobAgentRoutes({ claims, clock, events, jobs, leases, notifier, service }),
       ...cacheFileRoutes({
         chunks,
         events,

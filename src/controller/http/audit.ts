@@ -42,13 +42,13 @@ interface Window {
   since: number
 }
 
-/** `onWrite` is called for every row, within the transaction that writes it. */
+/** `onWrite` is called for every row but those of machines that changed nothing, within the transaction that writes it. */
 export function audit(db: Db, ids: Ids, windowSeconds: number, onWrite?: (entry: AuditEntry) => void): Audit {
   const { append } = auditWriter(db)
   // One entry per node and action: as large as the fleet, not as the traffic.
   const windows = new Map<string, Window>()
 
-  const write = (e: AuditEntry, now: string): void => {
+  const row = (e: AuditEntry, now: string): void =>
     append({
       id: ids.uuid(),
       now,
@@ -71,6 +71,9 @@ export function audit(db: Db, ids: Ids, windowSeconds: number, onWrite?: (entry:
       after: json(e.after),
       correlation: json(e.correlation),
     })
+
+  const write = (e: AuditEntry, now: string): void => {
+    row(e, now)
     onWrite?.(e)
   }
 
@@ -87,7 +90,7 @@ export function audit(db: Db, ids: Ids, windowSeconds: number, onWrite?: (entry:
     // The calls since the last row, this one included.
     const tally = window ? { count: window.count, since: iso(window.since) } : { count: 1 }
     const e = make()
-    write({ ...e, details: { ...e.details, ...tally } }, now)
+    row({ ...e, details: { ...e.details, ...tally } }, now)
   }
 
   return { write, writeThrottled: quiet }

@@ -47,9 +47,14 @@ const HEALTH = `SELECT node_id AS nodeId, recording_id AS recordingId, schedule_
 
 const ASSIGNED = `SELECT target_type AS type, coalesce(interface_id, node_id) AS id FROM channel_map_assignments WHERE id = @id`
 
+// Fields by which records name their place.
+const PLACES = { nodeId: 'node', roomId: 'room', scheduleId: 'schedule', site: 'site' } as const
+
 export interface Scope {
   decide(principal: UserPrincipal, permission: Permission, target: Target): Verdict
   expand(target: Target): Pair[]
+  /** What a record says of its own place: node, room, schedule and site, each with its site. */
+  placesOf(record: object): Pair[]
 }
 
 export function scope(db: Db): Scope {
@@ -99,7 +104,16 @@ export function scope(db: Db): Scope {
     return rooms.length === 0 ? pairs : [...pairs, ...sites.all({ rooms: JSON.stringify(rooms) })]
   }
 
+  const placesOf = ({ location, ...record }: { location?: object }): Pair[] =>
+    Object.entries(PLACES).flatMap(([field, type]) => {
+      const id = ({ ...record, ...location } as Record<string, unknown>)[field]
+      if (typeof id !== 'string') return []
+      // Not the rooms of a node: a recording belongs to the room it was made in.
+      return expandWithSites(type, id).filter((pair) => pair.type === type || pair.type === 'site')
+    })
+
   return {
+    placesOf,
     expand: (target) => (target.id === undefined ? [] : expandWithSites(target.type, target.id)),
     decide: (principal, permission, target) =>
       verdict(principal, permission, target.id === undefined ? undefined : expandWithSites(target.type, target.id)),

@@ -9,6 +9,8 @@ export interface EventQueue {
 
 /** What feeds the events of one client. */
 export interface EventSource {
+  /** When more wait, all are dropped and `resync` is sent in their place. */
+  maxWaiting?: number
   /** Starts feeding; @returns the function that ends it */
   begin(queue: EventQueue): () => void
   mayGoOn(): boolean
@@ -21,6 +23,8 @@ const HEADERS = {
   'x-accel-buffering': 'no',
 }
 const BATCH_CHARS = 64 * 1024
+// Each may ask the database whether its reader may have it.
+const BATCH_EVENTS = 100
 
 const utf8 = new TextEncoder()
 const HEARTBEAT = utf8.encode(': still here\n\n')
@@ -34,8 +38,9 @@ export function eventStream(streams: Streams, userId: string, request: StreamReq
   const take = (): Uint8Array | undefined => {
     let text = opening
     opening = ''
+    let sent = 0
     for (const [key, line] of waiting) {
-      if (text.length >= BATCH_CHARS) break
+      if (text.length >= BATCH_CHARS || ++sent > BATCH_EVENTS) break
       waiting.delete(key)
       text += line()
     }
@@ -44,6 +49,10 @@ export function eventStream(streams: Streams, userId: string, request: StreamReq
   const begin = (wake: () => void): (() => void) =>
     source.begin({
       put(key, event, data) {
+        if (waiting.size >= (source.maxWaiting ?? Number.POSITIVE_INFINITY) && !waiting.has(key)) {
+          waiting.clear()
+          waiting.set('resync', () => eventText('resync', '{}'))
+        }
         waiting.set(key, () => eventText(event, data()))
         wake()
       },

@@ -1,0 +1,76 @@
+import type { Change, Hello } from '../../../wire/changes.ts'
+import type { Pair, UserPrincipal } from '../../http/principal.ts'
+import type { Principals } from '../../http/principals.ts'
+import { type Scope, verdict } from '../../http/scope.ts'
+import type { EventQueue, EventSource } from '../../http/sse.ts'
+import { type Changed, PERMISSION_OF } from './changes.rules.ts'
+import type { stateStore } from './states.store.ts'
+
+/** A committed change as every stream gets it. */
+export interface Announced extends Changed {
+  at: string
+  /** Where it was before, when it moved or is gone: who saw it there is told. */
+  before?: readonly Pair[] | undefined
+}
+
+interface Parts {
+  hello: Hello
+  principal: UserPrincipal
+  principals: Pick<Principals, 'reload'>
+  scope: Pick<Scope, 'expand'>
+  stateOf: ReturnType<typeof stateStore>
+  /** @returns how to end it */
+  subscribe(listener: (change: Announced) => void): () => void
+}
+
+/** More changes than this wait for nobody: a client that is so far behind reads everything again. */
+export const MAX_WAITING = 1000
+
+/**
+ * The changes a person may see, `event: change` each; of one resource only the newest waits. Scope is decided when an event
+ * is sent, by the rule that decides about reading the resource. Rights are read anew every few seconds: when they have
+ * changed, `resync` tells the client to read everything again, and an ended session ends the stream.
+ */
+export function changeEvents({ hello, principal, principals, scope, stateOf, subscribe }: Parts): EventSource {
+  let person: UserPrincipal | undefined
+  let rights: string | undefined
+  let resync: (() => void) | undefined
+  const sees = ({ before, kind, target }: Announced): boolean => {
+    if (!person) return false
+    const places = target.id === undefined ? [undefined] : [scope.expand(target), ...(before ? [before] : [])]
+    const permission = PERMISSION_OF[kind]
+    return places.some((pairs) => person && verdict(person, permission, pairs && [...pairs]).allowed)
+  }
+  const textOf = (change: Announced): string | undefined => {
+    if (!sees(change)) return undefined
+    const { at, kind, target } = change
+    const { id } = target
+    const state = id === undefined ? undefined : stateOf(kind, id)
+    return JSON.stringify({
+      at,
+      kind,
+      ...(id === undefined ? {} : { id }),
+      ...(state ? { state } : {}),
+    } satisfies Change)
+  }
+  return {
+    begin(queue: EventQueue) {
+      queue.put('hello', 'hello', () => JSON.stringify(hello))
+      resync = () => queue.put('resync', 'resync', () => '{}')
+      return subscribe((change) =>
+        queue.put(`${change.kind} ${change.target.type} ${change.target.id ?? ''}`, 'change', () => textOf(change)),
+      )
+    },
+    maxWaiting: MAX_WAITING,
+    mayGoOn() {
+      person = principals.reload(principal)
+      const now = person && rightsOf(person)
+      if (rights !== undefined && now !== undefined && now !== rights) resync?.()
+      rights = now
+      return person !== undefined
+    },
+  }
+}
+
+const rightsOf = ({ allow, deny, permissions, rooms }: UserPrincipal): string =>
+  JSON.stringify([allow, deny, [...permissions], [...rooms].map(([id, held]) => [id, [...held]])])

@@ -1,0 +1,54 @@
+import { iso } from '../../../kernel/clock.ts'
+import { version } from '../../../kernel/version.ts'
+import { stream } from '../../http/route.ts'
+import { eventStream } from '../../http/sse.ts'
+import type { Base, Module } from '../../module.ts'
+import type { LiveApi } from '../listen/api.ts'
+import { changedBy } from './changes.rules.ts'
+import { type Announced, changeEvents } from './feed.ts'
+import { stateStore } from './states.store.ts'
+
+/** Tells people who watch what has changed, so that nobody polls (docs/contract/api.md: Change stream). */
+export function createChanges(base: Base, { live }: { live: LiveApi }): Module {
+  const { authorization, clock, db, events, ids } = base
+  const { principals, scope } = authorization
+  const listeners = new Set<(change: Announced) => void>()
+  const subscribe = (listener: (change: Announced) => void) => {
+    listeners.add(listener)
+    return () => void listeners.delete(listener)
+  }
+  const announce = (change: Omit<Announced, 'at'>): void => {
+    const at = iso(clock.now())
+    for (const listener of listeners) listener({ ...change, at })
+  }
+  events.on('resource.changed', 'within', (event) => {
+    if (listeners.size === 0) return
+    const before = event.placesBefore?.()
+    db.afterCommit(() => {
+      for (const change of changedBy(event)) announce({ ...change, before })
+    })
+  })
+  events.on('job.progressed', 'after', ({ id }) => announce({ kind: 'job', target: { type: 'recording_job', id } }))
+  events.on('job.changed', 'after', ({ id, recordingId }) => {
+    if (id !== undefined) announce({ kind: 'job', target: { type: 'recording_job', id } })
+    announce({ kind: 'recording', target: { type: 'recording', id: recordingId } })
+  })
+  events.on('node.status', 'after', ({ nodeId: id }) => announce({ kind: 'node', target: { type: 'node', id } }))
+  const parts = { hello: { bootId: ids.uuid(), version }, principals, scope, stateOf: stateStore(db), subscribe }
+  return {
+    api: undefined,
+    routes: [
+      stream({
+        method: 'GET',
+        path: '/events',
+        auth: 'user',
+        permission: null,
+        action: 'events.stream',
+        target: () => ({ type: 'controller' }),
+        run: async ({ request, principal }) => ({
+          response: eventStream(live.streams, principal.id, request, changeEvents({ ...parts, principal })),
+        }),
+      }),
+    ],
+  }
+}

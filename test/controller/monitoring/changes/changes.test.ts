@@ -1,0 +1,142 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { type Kit, kit } from '../../../kit/kit.ts'
+import { reading } from '../../../kit/reading.ts'
+
+interface Told {
+  id?: string
+  kind: string
+  state?: object
+}
+
+const open = async (k: Kit, person: { token: string | undefined }) => {
+  const response = await k.app.request('/api/v1/events', { headers: { authorization: `Bearer ${person.token}` } })
+  assert.equal(response.status, 200)
+  const stream = reading(response)
+  return {
+    cancel: stream.cancel,
+    change: async () => (await stream.event('change')) as Told | undefined,
+    event: stream.event,
+  }
+}
+/** Changes until one of `kind` about `id` comes; that one. */
+async function until(stream: Awaited<ReturnType<typeof open>>, kind: string, id: string): Promise<Told | undefined> {
+  for (;;) {
+    const told = await stream.change()
+    if (!told || (told.kind === kind && told.id === id)) return told
+  }
+}
+const record = (k: Kit, nodeId: string) =>
+  k.as('admin').post('/recordings', { durationSeconds: 60, name: 'Lecture', nodeId })
+
+test('it begins with hello, which says which start of which version this is', async () => {
+  const k = kit()
+  const hellos = []
+  for (const name of ['ann', 'bob']) {
+    const stream = await open(k, k.person(name, ['viewer']))
+    hellos.push((await stream.event('hello')) as { bootId: string; version: string })
+    await stream.cancel()
+  }
+  assert.ok(hellos[0]?.bootId)
+  assert.match(hellos[0]?.version ?? '', /^\d+\.\d+\.\d+/)
+  assert.deepEqual(hellos[0], hellos[1])
+  await k.close()
+})
+
+test('what a person changes is told to others, with the small state of a node and a job', async () => {
+  const k = kit()
+  const { id, agent } = await k.enroll()
+  const stream = await open(k, k.person('ann', ['viewer'], [['site', 'North']]))
+  await stream.event('hello')
+  await k.as('admin').patch(`/nodes/${id}`, { alias: 'Hall' })
+  assert.deepEqual((await until(stream, 'node', id))?.state, { status: 'provisioning' })
+  const { json } = await record(k, id)
+  const { data: recording, job } = json
+  assert.equal((await until(stream, 'recording', recording.id))?.id, recording.id)
+  assert.equal((await agent.post(`/recording-jobs/${job.id}/claim`)).status, 200)
+  assert.deepEqual((await until(stream, 'job', job.id))?.state, { status: 'running' })
+  await agent.post(`/recording-jobs/${job.id}/heartbeat`, { progress: { percent: 40, stage: 'rendering' } })
+  assert.deepEqual((await until(stream, 'job', job.id))?.state, { percent: 40, stage: 'rendering', status: 'running' })
+  await stream.cancel()
+  await k.close()
+})
+
+test('a read, a refusal and a machine that changes nothing are told to nobody', async () => {
+  const k = kit()
+  const { id, agent } = await k.enroll()
+  const stream = await open(k, k.as('admin'))
+  await stream.event('hello')
+  await agent.get(`/nodes/${id}/config`)
+  await k.as('admin').get('/nodes')
+  await k.as('viewer').patch(`/nodes/${id}`, { alias: 'No' })
+  await k.as('admin').post('/rooms', { id: 'hall', name: 'Hall', site: 'North' })
+  assert.equal((await stream.change())?.kind, 'room')
+  await stream.cancel()
+  await k.close()
+})
+
+test('who saw a thing is told that it moved away or is gone', async () => {
+  const k = kit()
+  const { id } = await k.enroll()
+  const north = await open(k, k.person('ann', ['viewer'], [['site', 'North']]))
+  const south = await open(k, k.person('bob', ['viewer'], [['site', 'South']]))
+  for (const stream of [north, south]) await stream.event('hello')
+  const { json } = await record(k, id)
+  const recordingId = json.data.id as string
+  await until(north, 'recording', recordingId)
+  await k.as('admin').post(`/recordings/${recordingId}/stop`)
+  await until(north, 'recording', recordingId)
+  const removed = await k.as('admin').delete(`/recordings/${recordingId}`)
+  assert.equal(removed.status, 204, removed.text)
+  assert.ok(await until(north, 'recording', recordingId), 'the take is gone')
+  await k.as('admin').patch(`/nodes/${id}`, { location: { site: 'South' } })
+  assert.ok(await until(north, 'node', id), 'the node has left')
+  assert.ok(await until(south, 'node', id), 'and has come')
+  for (const stream of [north, south]) await stream.cancel()
+  await k.close()
+})
+
+test('rights are read anew: a grant that ends silences, resync tells so; an ended session ends the stream', async () => {
+  const k = kit()
+  const { id } = await k.enroll()
+  const ann = k.person('ann', ['viewer'], [['site', 'North']])
+  const stream = await open(k, ann)
+  await stream.event('hello')
+  k.sql(`DELETE FROM user_grants WHERE user_id = 'ann'`)
+  k.advance('6s')
+  await k.as('admin').patch(`/nodes/${id}`, { alias: 'Unseen' })
+  assert.deepEqual(await stream.event('resync'), {})
+  k.sql(`INSERT INTO user_grants VALUES ('ann', 'site', 'North')`)
+  k.advance('6s')
+  await k.as('admin').patch(`/nodes/${id}`, { alias: 'Seen' })
+  assert.ok(await until(stream, 'node', id))
+  k.sql(`UPDATE sessions SET revoked_at = '2026-03-02T09:00:00.000Z' WHERE user_id = 'ann'`)
+  k.advance('6s')
+  await k.as('admin').patch(`/nodes/${id}`, { alias: 'Again' })
+  assert.equal(await stream.change(), undefined)
+  await k.close()
+})
+
+test('a client that reads nothing is told to read everything again, and costs no memory', async () => {
+  const k = kit()
+  const stream = await open(k, k.as('admin'))
+  await stream.event('hello')
+  for (let i = 0; i < 1500; i++) k.events.emit('job.progressed', { id: `job_${i}` })
+  assert.deepEqual(await stream.event('resync'), {})
+  await stream.cancel()
+  await k.close()
+})
+
+test('without a session there is no stream; a person without any right has one that says nothing', async () => {
+  const k = kit()
+  assert.equal((await k.anonymous.get('/events')).status, 401)
+  const { id } = await k.enroll()
+  const stream = await open(k, k.person('guest', []))
+  await stream.event('hello')
+  await k.as('admin').patch(`/nodes/${id}`, { alias: 'Hall' })
+  k.sql(`UPDATE sessions SET revoked_at = '2026-03-02T09:00:00.000Z' WHERE user_id = 'guest'`)
+  k.advance('6s')
+  await k.as('admin').patch(`/nodes/${id}`, { alias: 'Hall 2' })
+  assert.equal(await stream.change(), undefined)
+  await k.close()
+})
