@@ -6,6 +6,7 @@ import { Events } from './events.ts'
 import { type AuditEntry, audit } from './http/audit.ts'
 import { bodies } from './http/bodies.ts'
 import { callerLimits } from './http/callerlimits.ts'
+import { sessionCookie } from './http/cookie.ts'
 import { Exports } from './http/exports.ts'
 import { permissionCleanup } from './http/leftover.ts'
 import { limiter } from './http/limiter.ts'
@@ -65,6 +66,7 @@ function pipelineOf({ clock, config, db, ids, log }: BaseOptions, events: Events
     audit: audit(db, ids, config.SVC_AUDIT_MACHINE_WINDOW_SECONDS, changed),
     bodies: { known: bodies(), strangers: bodies() },
     clock,
+    cookie: sessionCookie(config),
     db,
     group: new CommitGroup(db, clock),
     callerLimits: callerLimits(clock, {

@@ -2,10 +2,11 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 
-type TokenKind = 'session' | 'node' | 'bootstrap' | 'ticket'
+type TokenKind = 'session' | 'cookie' | 'node' | 'bootstrap' | 'ticket'
 
 const PREFIX: Record<TokenKind, string> = {
   session: 'svc_',
+  cookie: 'svc_cookie_',
   node: 'svc_node_',
   bootstrap: 'svc_bs_',
   ticket: 'svc_ticket_',
@@ -14,6 +15,9 @@ const SHOWN = 24
 
 /** Whether a token is a ticket: it comes in the address of a media request, never as a bearer. */
 export const isTicket = (token: string): boolean => token.startsWith(PREFIX.ticket)
+
+/** Whether a token is a session of the console: it comes in a cookie, never as a bearer. */
+export const isCookieToken = (token: string): boolean => token.startsWith(PREFIX.cookie) && token.length <= SHOWN * 4
 
 /** A bearer token of 256 random bits: `svc_<43 base64url>`, `svc_node_...`, `svc_bs_...`. */
 export const mintToken = (kind: TokenKind): string => PREFIX[kind] + randomBytes(32).toString('base64url')

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { type Permission, ROLES, type Role } from './permissions.ts'
+import { type Capability, type Permission, ROLES, type Role } from './permissions.ts'
 import { prose, someField, text } from './scalars.ts'
 
 export const Login = z.object({ email: z.email().max(320).toLowerCase(), password: z.string().min(1).max(1024) })
@@ -14,7 +14,11 @@ export const clamped = (least: number, most: number, fallback: number) =>
 export const AccessPage = z.object({ limit: clamped(1, 200, 50), offset: clamped(0, Number.MAX_SAFE_INTEGER, 0) })
 export type AccessPage = z.infer<typeof AccessPage>
 
-export const OidcReturn = z.object({ returnTo: z.string().max(4000).optional() })
+export const OidcReturn = z.object({
+  returnTo: z.string().max(4000).optional(),
+  /** The console asks for a session in a cookie, everybody else gets a token in the fragment. */
+  session: z.literal('cookie').optional(),
+})
 /** A provider may add parameters of its own (iss, session_state). */
 export const OidcCallback = z.record(z.string(), z.string().max(8000))
 
@@ -25,6 +29,9 @@ const resourceGrants = z
   .array(z.strictObject({ resourceId: text(1, 160), resourceType: text(1, 80) }))
   .max(1024)
   .default([])
+
+/** Of one's own password. */
+export const PasswordChange = z.strictObject({ currentPassword: z.string().min(1).max(1024), newPassword: password })
 
 export const UserInput = z.strictObject({
   email: z.email().max(320).toLowerCase(),
@@ -81,6 +88,16 @@ export interface CurrentUser {
   provider: 'local' | 'oidc'
   resourceGrants: { resourceId: string; resourceType: string }[]
   roles: Role[]
+}
+
+/** The person who asks, with what a console needs to show the right things. */
+export interface Myself extends CurrentUser {
+  /** End of the session. */
+  expiresAt: string
+  /** Capabilities by room. */
+  rooms: Record<string, Capability[]>
+  /** `timezone`: IANA. */
+  site: { name: string; timezone: string }
 }
 
 /** One open session of a person. */

@@ -9,6 +9,8 @@ export const HEADERS = {
   reason: 'x-svc-reason',
   rendition: 'x-svc-rendition',
   sequence: 'x-svc-sequence',
+  /** Of a login: `cookie` asks for a session that no script can read. */
+  session: 'x-svc-session',
   sessionId: 'x-svc-session-id',
   /** How a rendition was made: `RenditionDetails` as percent-encoded JSON. */
   details: 'x-svc-rendition-details',

@@ -1,4 +1,5 @@
 import * as z from 'zod'
+import { isZone } from '../kernel/zones.ts'
 import { someField, text } from './scalars.ts'
 
 /** What every controller starts with (sql/0004): the defaults of a recording that names none. */
@@ -17,6 +18,8 @@ const fields = {
   defaultRetentionPolicyId: text(1, 160).nullable(),
   defaultUploadPolicyId: text(1, 160).nullable(),
   defaultWatchdogPolicyId: text(1, 160).nullable(),
+  /** IANA; null is the zone of the machine. */
+  timezone: text(1, 64).refine(isZone, 'expected an IANA time zone such as Europe/Berlin').nullable(),
   weekStartsOn: z.enum(WEEKDAYS),
 }
 

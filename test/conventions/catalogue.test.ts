@@ -92,6 +92,7 @@ const named = new Set(
 // Actions of routes that the catalogue does not know, with the reason they have a name of their own.
 const BEYOND: Record<string, string> = {
   'settings.controller.actions.read': 'action states, as every resource has them',
+  'auth.me.password.update': 'everybody changes their own password',
   'auth.sessions.read': 'sessions can be seen and ended',
   'auth.sessions.revoke': 'sessions can be seen and ended',
   'auth.users.sessions.read': 'sessions can be seen and ended',

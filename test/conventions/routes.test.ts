@@ -46,6 +46,7 @@ test('a place in a path has one parameter name, whatever the method', () => {
 
 // Any session may read what speaks of nothing but itself; the change stream judges each event by its own permission.
 const WITHOUT_PERMISSION = [
+  'PATCH /auth/me/password (user)',
   'GET /auth/sessions (user)',
   'DELETE /auth/sessions/:id (user)',
   'GET /events (user)',
@@ -91,6 +92,7 @@ test('every promised route exists, with its permission', () => {
 
 // What is not promised, with the reason it is there.
 const BEYOND: Record<string, string> = {
+  'PATCH /auth/me/password user': 'everybody changes their own password, also on the first day',
   'GET /events user': 'what has changed, so that the console need not poll',
   'GET /meter-events user': 'the stream of meters, for the console',
   'GET /auth/users/:/actions user': 'action states, as every resource has them',

@@ -41,6 +41,15 @@ test('authorization headers of any shape: 401 or served, never an error', async 
 })
 
 const HEADERS: Record<string, string[]> = {
+  cookie: [
+    '',
+    ';',
+    '=',
+    'svc_session=',
+    'svc_session=svc_cookie_x',
+    `svc_session=svc_cookie_${'x'.repeat(9000)}`,
+    'svc_session=a; svc_session=b',
+  ],
   range: [
     'bytes=',
     'bytes=-',

@@ -5,6 +5,7 @@ import type { CommitGroup } from '../store/group.ts'
 import type { Audit } from './audit.ts'
 import type { Bodies } from './bodies.ts'
 import type { CallerLimits } from './callerlimits.ts'
+import type { SessionCookie } from './cookie.ts'
 import type { Exports } from './exports.ts'
 import type { EndedPermissions } from './leftover.ts'
 import type { Limiter } from './limiter.ts'
@@ -30,6 +31,8 @@ export interface Pipeline {
   /** Limits of refusals and requests per caller. */
   callerLimits: CallerLimits
   log: Log
+  /** The session of the console. */
+  cookie: SessionCookie
   /** The answer to the metrics scraper while the database is unavailable (docs/contract/api.md: Metrics). */
   outage: () => Promise<Response>
   principals: Principals
@@ -42,6 +45,8 @@ export interface Pipeline {
 /** One request on its way through the pipeline. */
 export interface Call {
   bearer: string
+  /** What vouches for the caller is a cookie that another site made the browser send. */
+  crossOrigin: boolean
   /** Parsed JSON before any schema, for targets that are named in it. @throws Fail when it could not be read. */
   body: () => unknown
   known: { stale: boolean; principal: Principal } | undefined

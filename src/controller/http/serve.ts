@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono'
 import { cors } from 'hono/cors'
-import { isTicket } from '../../crypto/token.ts'
+import { isCookieToken, isTicket } from '../../crypto/token.ts'
 import { iso } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 import { errorFields } from '../../kernel/log.ts'
@@ -8,6 +8,7 @@ import { API_PREFIX, HEADERS } from '../../wire/headers.ts'
 import { JSON_LIMIT, STRANGER_LIMIT } from './bodies.ts'
 import { parseBody, parsed } from './body.ts'
 import { callerOf, isStranger } from './callerlimits.ts'
+import { isSameOrigin } from './cookie.ts'
 import type { Reader } from './exports.ts'
 import { ANSWER, withDefaults } from './headers.ts'
 import { headerOf, incoming, whenUndelivered } from './incoming.ts'
@@ -73,7 +74,7 @@ function authOf(pipeline: Pipeline, candidates: AnyRoute[], bearer: string): Aut
 // Scheme compared without case, token = second word (docs/contract/api.md: Transport).
 function bearerOf(c: Context): string {
   const [scheme = '', token = ''] = (headerOf(c, 'authorization') ?? '').split(' ')
-  return scheme.toLowerCase() === 'bearer' && !isTicket(token) ? token : ''
+  return scheme.toLowerCase() === 'bearer' && !isTicket(token) && !isCookieToken(token) ? token : ''
 }
 
 // A browser's player sends no header: on routes that send audio, and only there, its ticket may be in the URL.
@@ -86,14 +87,20 @@ function ticketOf(r: AnyRoute, c: Context): string {
 const sendsAudio = (permission: AnyRoute['permission']): boolean =>
   permission === 'recording:playback' || permission === 'recording:download'
 
+// A cookie stands for a person: machines have tokens.
+const takesCookie = ({ auth }: AnyRoute): boolean => auth === 'user' || auth === 'none'
+
 /** The only way from a request to a handler: authenticate, authorize, ALWAYS audit, then run it. */
 async function handle(pipeline: Pipeline, candidates: AnyRoute[], c: Context): Promise<Response> {
   const header = bearerOf(c)
   const r = routeFor(pipeline, candidates, header)
   const bodyReleased = Promise.withResolvers<void>()
-  const bearer = header || ticketOf(r, c)
+  const cookie = headerOf(c, 'authorization') === undefined && takesCookie(r) ? pipeline.cookie.tokenOf(c) : ''
+  const crossOrigin = cookie !== '' && !isSameOrigin(c)
+  const bearer = header || ticketOf(r, c) || (crossOrigin ? '' : cookie)
   const call: Call = {
     bearer,
+    crossOrigin,
     body: () => undefined,
     known: undefined,
     now: iso(pipeline.clock.now()),
@@ -120,7 +127,10 @@ async function handle(pipeline: Pipeline, candidates: AnyRoute[], c: Context): P
   } catch (e) {
     if (call.known?.principal.kind === 'scraper' && e instanceof Fail && e.status === 503) return pipeline.outage()
     // A server error stays one, whoever gets it.
-    return refuse(pipeline, c, r, e instanceof Fail && e.status < 500 ? (audit.limited() ?? e) : e)
+    const refusal = refuse(pipeline, c, r, e instanceof Fail && e.status < 500 ? (audit.limited() ?? e) : e)
+    if (cookie !== '' && !crossOrigin && refusal.status === 401)
+      refusal.headers.append('set-cookie', pipeline.cookie.clear())
+    return refusal
   } finally {
     call.releaseBody()
   }
@@ -158,12 +168,19 @@ async function identify(
     const wait = guessable ? pipeline.guesses.blocked(network, pipeline.clock.monotonic()) : undefined
     if (wait)
       throw new Fail(429, 'rate_limited', 'Too many refused tokens', { headers: { 'retry-after': String(wait) } })
+    // Without a session of its own a route does nothing that another site could gain from.
+    if (call.crossOrigin && auth === 'user') throw crossOriginDenied()
     const known = pipeline.principals.authenticate(auth, call.bearer, call.params)
     if (!known && guessable) pipeline.guesses.count(network, pipeline.clock.monotonic())
     if (!known) throw audit.stranger()
     return known
   })
 }
+
+const crossOriginDenied = (): Fail =>
+  new Fail(403, 'cross_origin_denied', 'Another site made this request: open the console at its own address', {
+    outcome: 'denied',
+  })
 
 const bodiesFor = ({ bodies }: Pipeline, call: Call) => (isStranger(call) ? bodies.strangers : bodies.known)
 

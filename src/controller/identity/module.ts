@@ -1,6 +1,8 @@
 import { iso } from '../../kernel/clock.ts'
+import { sessionCookie } from '../http/cookie.ts'
 import { limiter } from '../http/limiter.ts'
 import type { Base, Module } from '../module.ts'
+import type { SettingsApi } from '../settings/api.ts'
 import { groupRoutes } from './access/groups.routes.ts'
 import { groupStore } from './access/groups.store.ts'
 import { accessOverviewRoutes } from './access/overview.routes.ts'
@@ -19,8 +21,9 @@ import { oidcStore } from './auth/oidc.store.ts'
 import { sessionRunner, sessionStore } from './auth/sessions.store.ts'
 
 /** Accounts, sign-in and access. */
-export function createIdentity(base: Base): Module {
+export function createIdentity(base: Base, { settings }: { settings: SettingsApi }): Module {
   const { audit, clock, config, db, ids, log } = base
+  const cookie = sessionCookie(config)
   const users = userStore(db)
   const sessions = sessionStore(db)
   const policies = accessPolicyStore(db, ids, users)
@@ -30,10 +33,19 @@ export function createIdentity(base: Base): Module {
   return {
     api: undefined,
     routes: [
-      ...authRoutes(users, sessions, ids, clock, { failureLimit, failureWindowSeconds }),
+      ...authRoutes({
+        clock,
+        cookie,
+        ids,
+        limits: { failureLimit, failureWindowSeconds },
+        sessions,
+        site: settings.site,
+        users,
+      }),
       ...oidcRoutes({
         addresses: limiter(failureLimit * ADDRESS_FACTOR, failureWindowSeconds),
         clock,
+        cookie,
         cookies: stateCookies(config.SVC_OIDC_REDIRECT_URI?.startsWith('https:') ?? false),
         ids,
         oidc: config.oidc,

@@ -9,6 +9,7 @@ const FRESH = {
   defaultRetentionPolicyId: null,
   defaultUploadPolicyId: null,
   defaultWatchdogPolicyId: null,
+  timezone: null,
   weekStartsOn: 'monday',
 }
 

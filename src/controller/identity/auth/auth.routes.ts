@@ -2,13 +2,18 @@ import { verifyPassword } from '../../../crypto/password.ts'
 import type { Clock } from '../../../kernel/clock.ts'
 import { Fail } from '../../../kernel/fail.ts'
 import type { Ids } from '../../../kernel/ids.ts'
-import { Login } from '../../../wire/access.ts'
+import { Login, type Myself } from '../../../wire/access.ts'
+import { HEADERS } from '../../../wire/headers.ts'
+import type { Capability } from '../../../wire/permissions.ts'
+import type { SessionCookie } from '../../http/cookie.ts'
 import { limiter } from '../../http/limiter.ts'
 import type { Principal } from '../../http/principal.ts'
 import { type AnyRoute, flow, route, type Target } from '../../http/route.ts'
+import type { SettingsApi } from '../../settings/api.ts'
 import type { UserStore } from '../access/users.store.ts'
 import { fairSemaphore } from './fairsemaphore.ts'
-import { signIn } from './login.ts'
+import { type LoginParts, signIn } from './login.ts'
+import { passwordRoute } from './password.ts'
 import type { SessionStore } from './sessions.store.ts'
 
 // Half of the thread pool, and at most 20 s of queued work.
@@ -31,17 +36,23 @@ const self = (): Target => ({ type: 'user' })
 const person = (principal: Principal): Target =>
   principal.kind === 'user' ? { type: 'user', id: principal.id, name: principal.email } : self()
 
-export const authRoutes = (
-  users: UserStore,
-  sessions: SessionStore,
-  ids: Ids,
-  clock: Clock,
-  { failureLimit, failureWindowSeconds }: AuthSettings,
-): AnyRoute[] => {
-  const login = signIn({
+interface Parts {
+  clock: Clock
+  cookie: SessionCookie
+  ids: Ids
+  limits: AuthSettings
+  sessions: SessionStore
+  site: SettingsApi['site']
+  users: UserStore
+}
+
+export const authRoutes = ({ clock, cookie, ids, limits, sessions, site, users }: Parts): AnyRoute[] => {
+  const { failureLimit, failureWindowSeconds } = limits
+  const parts: LoginParts = {
     accounts: limiter(failureLimit, failureWindowSeconds),
     addresses: limiter(failureLimit * ADDRESS_FACTOR, failureWindowSeconds),
     clock,
+    cookie,
     ids,
     sessions,
     turns: fairSemaphore({
@@ -51,7 +62,8 @@ export const authRoutes = (
     }),
     users,
     verify: verifyPassword,
-  })
+  }
+  const login = signIn(parts)
   const attempted = (_: object, body: unknown): Target => {
     const given = (body as { email?: unknown } | undefined)?.email
     // Only what looks like an e-mail address: a password typed into the wrong field must not reach the audit.
@@ -71,7 +83,13 @@ export const authRoutes = (
       signsIn: true,
       run: ({ body, request }, commit) =>
         login(
-          { ...body, address: request.address, network: request.network, userAgent: request.header('user-agent') },
+          {
+            ...body,
+            address: request.address,
+            byCookie: request.header(HEADERS.session) === 'cookie',
+            network: request.network,
+            userAgent: request.header('user-agent'),
+          },
           commit,
         ),
     }),
@@ -84,7 +102,7 @@ export const authRoutes = (
       status: 204,
       run: ({ principal, now }) => {
         if (principal.kind === 'user') sessions.revoke(principal.sessionId, now)
-        return { data: null, target: person(principal) }
+        return { data: null, headers: { 'Set-Cookie': cookie.clear() }, target: person(principal) }
       },
     }),
     route({
@@ -95,8 +113,12 @@ export const authRoutes = (
       target: self,
       run: ({ principal }) => {
         if (principal.kind !== 'user') throw new Fail(401, 'unauthorized', 'Unauthorized', { outcome: 'denied' })
-        return { data: users.get(principal.id), target: person(principal) }
+        const { id, rooms: roster, sessionId } = principal
+        const rooms = Object.fromEntries([...roster].map(([room, held]) => [room, [...held] as Capability[]]))
+        const data: Myself = { ...users.get(id), expiresAt: sessions.expiresAt(sessionId), rooms, site: site() }
+        return { data, target: person(principal) }
       },
     }),
+    passwordRoute(parts),
   ]
 }

@@ -4,6 +4,7 @@ import { type Clock, isoPlus } from '../../../kernel/clock.ts'
 import { Fail } from '../../../kernel/fail.ts'
 import type { Ids } from '../../../kernel/ids.ts'
 import type { CurrentUser } from '../../../wire/access.ts'
+import type { SessionCookie } from '../../http/cookie.ts'
 import type { Limiter } from '../../http/limiter.ts'
 import type { Commit, Done } from '../../http/route.ts'
 import type { UserStore } from '../access/users.store.ts'
@@ -11,12 +12,13 @@ import type { FairSemaphore } from './fairsemaphore.ts'
 import type { Account, SessionStore } from './sessions.store.ts'
 
 /** Fixed; using a session does not renew it (docs/contract/access.md: Accounts). */
-const SESSION_SECONDS = 12 * 3600
+export const SESSION_SECONDS = 12 * 3600
 
 export interface LoginParts {
   accounts: Limiter
   addresses: Limiter
   clock: Clock
+  cookie: SessionCookie
   ids: Ids
   sessions: SessionStore
   turns: FairSemaphore
@@ -26,6 +28,8 @@ export interface LoginParts {
 
 interface Attempt {
   address: string
+  /** The session is to be a cookie: the answer holds no token. */
+  byCookie: boolean
   /** Lower case. */
   email: string
   /** The key the address is counted under. */
@@ -37,7 +41,8 @@ interface Attempt {
 interface SignedIn {
   expiresAt: string
   sessionId: string
-  token: string
+  /** Absent where the session is a cookie. */
+  token?: string
   user: CurrentUser
 }
 
@@ -73,31 +78,33 @@ export function signIn(parts: LoginParts): (attempt: Attempt, commit: Commit) =>
 
 interface Opener {
   address: string
+  byCookie: boolean
   userAgent: string | undefined
   userId: string
 }
 
 /** A session to be stored, and its token, which is returned only here. */
-export function newSession(ids: Ids, { address, userAgent, userId }: Opener, now: string) {
-  const [token, expiresAt] = [mintToken('session'), isoPlus(now, SESSION_SECONDS)]
+export function newSession(ids: Ids, { address, byCookie, userAgent, userId }: Opener, now: string) {
+  const [token, expiresAt] = [mintToken(byCookie ? 'cookie' : 'session'), isoPlus(now, SESSION_SECONDS)]
   const row = { id: ids.uuid(), userId, tokenHash: hashToken(token), expiresAt, ipAddress: address, userAgent }
   return { expiresAt, row, token }
 }
 
 function openSession(
-  { ids, sessions, users }: LoginParts,
-  { address, email, userAgent }: Attempt,
+  { cookie, ids, sessions, users }: LoginParts,
+  { address, byCookie, email, userAgent }: Attempt,
   account: Account & { passwordHash: string },
   now: string,
 ): Done<SignedIn> {
-  const { expiresAt, row, token } = newSession(ids, { address, userAgent, userId: account.id }, now)
+  const { expiresAt, row, token } = newSession(ids, { address, byCookie, userAgent, userId: account.id }, now)
   const sessionId = row.id
   if (!sessions.open(row, account.passwordHash, now)) throw refusal(undefined, { email })
   const user = users.get(account.id)
   return {
     actor: { id: user.id, name: user.name, roles: user.roles, type: 'user' },
-    data: { token, expiresAt, sessionId, user },
+    data: { ...(byCookie ? {} : { token }), expiresAt, sessionId, user },
     details: { email, sessionId },
+    ...(byCookie ? { headers: { 'Set-Cookie': cookie.make(token, SESSION_SECONDS) } } : {}),
     target: { type: 'user', id: account.id, name: email },
     undelivered: () => sessions.revoke(sessionId, now),
   }
@@ -108,10 +115,12 @@ function refusal(account: Account | undefined, { email }: Pick<Attempt, 'email'>
   return new Fail(401, known || 'invalid_credentials', 'Invalid credentials', { details: { email } })
 }
 
+type Counted = Pick<Attempt, 'email' | 'network'>
+
 /** An address may fail more often than an account: many people share one. */
-function throttle({ accounts, addresses, clock }: LoginParts) {
+export function throttle({ accounts, addresses, clock }: LoginParts) {
   return {
-    admit({ email, network }: Attempt): void {
+    admit({ email, network }: Counted): void {
       const now = clock.monotonic()
       const seconds = accounts.blocked(email, now) ?? (network ? addresses.blocked(network, now) : undefined)
       if (seconds === undefined) return
@@ -119,7 +128,7 @@ function throttle({ accounts, addresses, clock }: LoginParts) {
       throw new Fail(429, 'rate_limited', 'Too many failed logins, try again later', { details: { email }, headers })
     },
     /** Counts the attempt as failed. @returns the function that takes that back */
-    count({ email, network }: Attempt): () => void {
+    count({ email, network }: Counted): () => void {
       const at = clock.monotonic()
       accounts.count(email, at)
       if (network) addresses.count(network, at)
@@ -128,6 +137,6 @@ function throttle({ accounts, addresses, clock }: LoginParts) {
         addresses.undo(network, at)
       }
     },
-    clear: ({ email }: Attempt): void => accounts.clear(email),
+    clear: ({ email }: Counted): void => accounts.clear(email),
   }
 }

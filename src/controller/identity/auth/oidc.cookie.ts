@@ -8,10 +8,17 @@ const PATH = '/api/v1/auth/oidc/callback'
 const SECONDS = 600
 const PLACE = 'oidc/attempt/cookie'
 
-interface Carried extends Attempt {
+/** What whoever began the login wants at its end. */
+export interface Wanted {
+  /** A session of the console. */
+  byCookie: boolean
+  /** A path of the console, or for others an address. */
+  returnTo: string
+}
+
+interface Carried extends Attempt, Wanted {
   /** By the monotonic clock of this process, whose key seals it; ms. */
   expiresAt: number
-  returnTo: string
 }
 
 /**
@@ -26,8 +33,8 @@ export function stateCookies(secure: boolean) {
 
   return {
     clear: (): string => header('', 0),
-    make(attempt: Attempt, returnTo: string, now: number): string {
-      const carried: Carried = { ...attempt, expiresAt: now + SECONDS * 1000, returnTo }
+    make(attempt: Attempt, wanted: Wanted, now: number): string {
+      const carried: Carried = { ...attempt, ...wanted, expiresAt: now + SECONDS * 1000 }
       return header(Buffer.from(seal(key, PLACE, JSON.stringify(carried))).toString('base64url'), SECONDS)
     },
     /** The attempt a callback belongs to; undefined for a state that is not this browser's, has expired or was used. */

@@ -3,17 +3,19 @@ import type { Clock } from '../../../kernel/clock.ts'
 import { Fail } from '../../../kernel/fail.ts'
 import type { Ids } from '../../../kernel/ids.ts'
 import { OidcCallback, OidcReturn } from '../../../wire/access.ts'
+import type { SessionCookie } from '../../http/cookie.ts'
 import type { Limiter } from '../../http/limiter.ts'
 import { type AnyRoute, type Done, flow, type Incoming, route } from '../../http/route.ts'
 import type { UserStore } from '../access/users.store.ts'
-import { newSession } from './login.ts'
-import type { StateCookies } from './oidc.cookie.ts'
+import { newSession, SESSION_SECONDS } from './login.ts'
+import type { StateCookies, Wanted } from './oidc.cookie.ts'
 import type { IdentityProvider } from './oidc.openid.ts'
 import {
   type Identity,
   identityOf,
   missingFields,
   type OidcSettings,
+  pathOf,
   plainIssuer,
   returnAddress,
 } from './oidc.rules.ts'
@@ -23,6 +25,7 @@ import type { SessionStore } from './sessions.store.ts'
 interface Parts {
   addresses: Limiter
   clock: Clock
+  cookie: SessionCookie
   cookies: StateCookies
   ids: Ids
   oidc: OidcSettings
@@ -64,8 +67,9 @@ export const oidcRoutes = (parts: Parts): AnyRoute[] => {
       run: async ({ query, request }) => {
         admit(request)
         const { attempt, url } = await provider.begin()
-        const back = returnAddress(query.returnTo, origins).href
-        return redirect(url.href, cookies.make(attempt, back, parts.clock.monotonic()))
+        const byCookie = query.session === 'cookie'
+        const back = byCookie ? pathOf(query.returnTo) : returnAddress(query.returnTo, origins).href
+        return redirect(url.href, cookies.make(attempt, { byCookie, returnTo: back }, parts.clock.monotonic()))
       },
     }),
     flow({
@@ -83,7 +87,7 @@ export const oidcRoutes = (parts: Parts): AnyRoute[] => {
           const carried = cookies.take(request.header('cookie'), query.state, parts.clock.monotonic())
           if (!carried) throw new Fail(400, 'oidc_state_invalid', 'OIDC callback state is invalid')
           const identity = identityOf(await provider.claims(new URLSearchParams(query), carried), digest)
-          return await commit((now) => signIn(parts, identity, request, carried.returnTo, now))
+          return await commit((now) => signIn(parts, identity, request, carried, now))
         } catch (e) {
           failed(request)
           throw e instanceof Fail ? withCookie(e, cookies.clear()) : e
@@ -126,32 +130,44 @@ const redirect = (location: string, cookie: string): Done<null> => ({
   headers: { Location: location, 'Set-Cookie': cookie },
 })
 
-function signIn(parts: Parts, identity: Identity, request: Incoming, returnTo: string, now: string): Done<null> {
-  const { cookies, ids, oidc, people, sessions, users } = parts
+function signIn(
+  parts: Parts,
+  identity: Identity,
+  request: Incoming,
+  { byCookie, returnTo }: Wanted,
+  now: string,
+): Done<null> {
+  const { cookie, cookies, ids, oidc, people, sessions, users } = parts
   const userId = people.sync(identity, now)
   const { expiresAt, row, token } = newSession(
     ids,
-    { address: request.address, userAgent: request.header('user-agent'), userId },
+    { address: request.address, byCookie, userAgent: request.header('user-agent'), userId },
     now,
   )
   const sessionId = row.id
   sessions.openForProvider(row, now)
   const { email, groups, name, roles } = users.get(userId)
-  const back = new URL(returnTo)
-  // In the fragment: it reaches the console, but no server's log.
-  back.hash = new URLSearchParams({
-    svc_token: token,
-    svc_expires_at: expiresAt,
-    svc_provider: oidc.provider,
-  }).toString()
+  const home = byCookie
+    ? redirect(returnTo, cookie.make(token, SESSION_SECONDS))
+    : redirect(
+        withToken(returnTo, { svc_token: token, svc_expires_at: expiresAt, svc_provider: oidc.provider }),
+        cookies.clear(),
+      )
   return {
-    ...redirect(back.href, cookies.clear()),
+    ...home,
     actor: { id: userId, name, roles, type: 'user' },
     details: { email, groupsOverage: identity.groupsOverage, sessionId },
     after: { groups: groups.map(({ id }) => id), roles },
     target: { type: 'user', id: userId, name: email },
     undelivered: () => sessions.revoke(sessionId, now),
   }
+}
+
+/** In the fragment: it reaches the client that began the login, but no server's log. */
+function withToken(returnTo: string, fields: Record<string, string>): string {
+  const back = new URL(returnTo)
+  back.hash = new URLSearchParams(fields).toString()
+  return back.href
 }
 
 const withCookie = (e: Fail, cookie: string): Fail =>

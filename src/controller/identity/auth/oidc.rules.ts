@@ -83,6 +83,14 @@ export function returnAddress(asked: string | undefined, origins: readonly strin
   return known && !url.username && !url.password ? url : home
 }
 
+/** The path of the console a login leads back to; anything that would lead elsewhere is its start page. */
+export function pathOf(asked: string | undefined): string {
+  const here = 'http://console.invalid'
+  if (!asked?.startsWith('/') || asked.length > 2000 || !URL.canParse(asked, here)) return '/'
+  const { origin, pathname, search } = new URL(asked, here)
+  return origin === here ? pathname + search : '/'
+}
+
 const textOf = (value: unknown): string | undefined => {
   const text = typeof value === 'string' ? value.trim() : ''
   return text === '' ? undefined : text

@@ -17,6 +17,15 @@ interface NewSession {
   userId: string
 }
 
+interface PasswordChange {
+  hash: string
+  id: string
+  keep: string
+  now: string
+  /** Hash of the password that was verified. */
+  stored: string
+}
+
 export function sessionStore(db: Db) {
   const account = db.stmt<{ email: string }, Account>(
     `SELECT id, disabled_at AS disabledAt, password_hash AS passwordHash FROM users WHERE email = @email`,
@@ -33,6 +42,13 @@ export function sessionStore(db: Db) {
      VALUES (@id, @userId, @tokenHash, @now, @now, @expiresAt, @ip, @agent)`,
   )
   const revoke = db.stmt<Params>(`UPDATE sessions SET revoked_at = @now WHERE id = @id AND revoked_at IS NULL`)
+  const setPassword = db.stmt<Params>(
+    `UPDATE users SET password_hash = @hash, updated_at = @now WHERE id = @id AND password_hash = @stored`,
+  )
+  const endOthers = db.stmt<Params>(
+    `UPDATE sessions SET revoked_at = @now WHERE user_id = @id AND id <> @keep AND revoked_at IS NULL`,
+  )
+  const expiry = db.stmt<{ id: string }, { at: string }>(`SELECT expires_at AS at FROM sessions WHERE id = @id`)
   const expired = db.stmt<{ now: string }>(`DELETE FROM sessions WHERE expires_at <= @now`)
 
   return {
@@ -43,6 +59,15 @@ export function sessionStore(db: Db) {
     /** For an account that the identity provider vouched for, in the same transaction. */
     openForProvider: (session: NewSession, now: string): void => void vouched.run({ ...stored(session), now }),
     revoke: (id: string, now: string): void => void revoke.run({ id, now }),
+    /**
+     * Replaces the verified password and ends all sessions but `keep`. @returns how many; undefined when the password is
+     * another one by now
+     */
+    changePassword({ hash, id, keep, now, stored: old }: PasswordChange): number | undefined {
+      if (setPassword.run({ hash, id, now, stored: old }) !== 1) return undefined
+      return endOthers.run({ id, keep, now })
+    },
+    expiresAt: (id: string): string => expiry.get({ id })?.at ?? '',
     /** Deletes expired sessions. @returns how many */
     sweep: (now: string): number => expired.run({ now }),
   }

@@ -11,7 +11,7 @@ import { Fail } from '../../../../src/kernel/fail.ts'
 import { kit } from '../../../kit/kit.ts'
 
 const HASH = await hashPassword('right')
-const FROM = { address: '192.0.2.1', network: '192.0.2.1' }
+const FROM = { address: '192.0.2.1', byCookie: false, network: '192.0.2.1' }
 const commit: Commit = async (write) => write('2026-03-02T09:00:00.000Z')
 
 function parts(more: Partial<LoginParts> = {}) {
@@ -24,6 +24,7 @@ function parts(more: Partial<LoginParts> = {}) {
     accounts: limiter(5, 60),
     addresses: limiter(100, 60),
     clock: k.pipeline.clock,
+    cookie: k.pipeline.cookie,
     ids: { make: (kind) => `${kind}_1`, uuid: () => 'new-session' },
     sessions: sessionStore(k.db),
     turns: fairSemaphore({ maxWaiting: 100, maxWaitingPerCaller: 8, concurrency: 2 }),
@@ -67,6 +68,7 @@ test('an address that fails everywhere is blocked, other addresses are not', asy
   await assert.rejects(attempt('ann', 'right'), { status: 429 })
   const elsewhere = {
     address: '192.0.2.2',
+    byCookie: false,
     network: '192.0.2.2',
     email: 'ann@example.org',
     password: 'right',
@@ -158,7 +160,7 @@ test('of one address so many wait, and another address is not behind them', asyn
   })
   assert.equal(verified.length, 0)
   const from = (address: string, email: string, password: string) =>
-    signIn(all)({ address, email, network: address, password, userAgent: undefined }, commit)
+    signIn(all)({ address, byCookie: false, email, network: address, password, userAgent: undefined }, commit)
   const burst = Array.from({ length: 30 }, (_, n) => from('192.0.2.1', `guess${n}@example.org`, 'wrong'))
   const ended = Promise.allSettled(burst)
   const right = from('192.0.2.9', 'ann@example.org', 'right')

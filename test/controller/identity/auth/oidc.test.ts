@@ -99,6 +99,26 @@ describe('login through a real provider', () => {
     await k.close()
   })
 
+  test('a login of the console ends in a cookie, at a path of the console and nowhere else', async () => {
+    const k = world(provider.issuer)
+    for (const [asked, reached] of [
+      ['/rooms/hall?tab=people', '/rooms/hall?tab=people'],
+      ['//evil.example/x', '/'],
+      ['/\\evil.example', '/'],
+      ['https://evil.example/', '/'],
+      ['javascript:alert(1)', '/'],
+    ] as const) {
+      const started = await k.anonymous.get(`/auth/oidc/login?session=cookie&returnTo=${encodeURIComponent(asked)}`)
+      const answer = await callback(k, (await consented(locationOf(started), 'ann')).search, cookieOf(started))
+      assert.equal(locationOf(answer), reached)
+      const cookie = (answer.headers.get('set-cookie') ?? '').split(';')[0] as string
+      assert.match(cookie, /svc_session=svc_cookie_/)
+      const me = await k.anonymous.get('/auth/me', { cookie, 'sec-fetch-site': 'same-origin' })
+      assert.equal(me.json.data.email, 'ann@example.org')
+    }
+    await k.close()
+  })
+
   test('what an operator gave stays where the token says nothing; a second login is the same account', async () => {
     const k = world(provider.issuer)
     await login(k, 'bob')
