@@ -54,3 +54,32 @@ export type MeterFrame = z.infer<typeof MeterFrame>
 
 /** One interface of a node that meters several; by id or system ref. */
 export const MeterQuery = z.object({ interfaceId: query(text(1, 255)) })
+
+/** Nodes watched by one stream at the most. */
+const MAX_WATCHED = 200
+
+/** `nodes`: ids with commas between; `detail=levels` sends `LevelFrame` in place of whole frames. */
+export const MeterStream = z.object({
+  detail: query(z.literal('levels')),
+  nodes: query(
+    z
+      .string()
+      .max(40_000)
+      .transform((ids) => ids.split(',').filter(Boolean))
+      .pipe(z.array(text(1, 160)).max(MAX_WATCHED)),
+  ),
+})
+export type MeterStream = z.infer<typeof MeterStream>
+
+/** Levels of one device: `peak` and `rms` (dBFS) of each of `channels`; which channels clip, and which carry speech. */
+export interface LevelFrame {
+  capturedAt: string
+  channels: number[]
+  clip: number[]
+  interfaceId: string
+  nodeId: string
+  peak: number[]
+  rms: number[]
+  speech: number[]
+  synthetic?: boolean
+}

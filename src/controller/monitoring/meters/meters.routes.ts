@@ -1,5 +1,5 @@
 import { found } from '../../../kernel/fail.ts'
-import { MeterQuery } from '../../../wire/meters.ts'
+import { MeterQuery, MeterStream } from '../../../wire/meters.ts'
 import type { Principals } from '../../http/principals.ts'
 import { type AnyRoute, route, stream } from '../../http/route.ts'
 import { eventStream } from '../../http/sse.ts'
@@ -43,12 +43,13 @@ export const meterRoutes = ({ streams, layouts, meters, principals }: Parts): An
     ...read,
     action: 'meters.stream',
     target: () => ({ type: 'node_collection' }),
-    run: async ({ request, principal, now }) => ({
+    query: MeterStream,
+    run: async ({ query, request, principal, now }) => ({
       response: eventStream(
         streams,
         principal.id,
         request,
-        meterEvents({ layouts, meters, now, principals, principal }),
+        meterEvents({ ...query, layouts, meters, now, principals, principal }),
       ),
     }),
   }),

@@ -46,6 +46,33 @@ test('every frame arrives as it comes; recent ones open the stream', async () =>
   await k.close()
 })
 
+test('levels of chosen nodes: arrays in place of whole frames, and nothing of other nodes', async () => {
+  const k = kit()
+  const [hall, attic] = [await k.enroll('Hall'), await k.enroll('Attic')]
+  const headers = { authorization: `Bearer ${k.as('admin').token}` }
+  const response = await k.app.request(`/api/v1/meter-events?detail=levels&nodes=${hall.id},unknown`, { headers })
+  const stream = reading(response)
+  const next = stream.event('meter')
+  await attic.agent.post(`/nodes/${attic.id}/meter-frame`, frame(attic.id, REF, 1))
+  await hall.agent.post(`/nodes/${hall.id}/meter-frame`, frame(hall.id, REF, 2))
+  const told = (await next) as Record<string, unknown>
+  const shown = (await k.as('admin').get(`/nodes/${hall.id}/meters`)).json.data
+  assert.deepEqual(told, {
+    capturedAt: shown.capturedAt,
+    channels: [1, 2],
+    clip: [],
+    interfaceId: shown.interfaceId,
+    nodeId: hall.id,
+    peak: shown.levels.map((level: { peakDbfs: number }) => level.peakDbfs),
+    rms: shown.levels.map((level: { rmsDbfs: number }) => level.rmsDbfs),
+    speech: [1, 2],
+  })
+  await stream.cancel()
+  for (const wrong of ['detail=all', `nodes=${Array.from({ length: 201 }, (_, i) => `n${i}`)}`])
+    assert.equal((await k.as('admin').get(`/meter-events?${wrong}`)).status, 400, wrong)
+  await k.close()
+})
+
 test('a frame from long ago does not open the stream', async () => {
   const k = kit()
   const { id, agent } = await k.enroll()

@@ -1,0 +1,20 @@
+import type { LevelFrame, MeterFrame } from '../../../wire/meters.ts'
+
+const tenths = (db: number): number => Math.round(db * 10) / 10
+
+/** A frame as meters on a screen need it: a tenth of the bytes, levels to 0.1 dB. */
+export function levelFrame({ capturedAt, interfaceId, levels, nodeId, synthetic }: MeterFrame): LevelFrame {
+  const where = (which: (level: MeterFrame['levels'][number]) => boolean | undefined): number[] =>
+    levels.filter(which).map(({ channelIndex }) => channelIndex)
+  return {
+    capturedAt,
+    channels: where(() => true),
+    clip: where(({ clipping }) => clipping),
+    interfaceId,
+    nodeId,
+    peak: levels.map(({ peakDbfs }) => tenths(peakDbfs)),
+    rms: levels.map(({ rmsDbfs }) => tenths(rmsDbfs)),
+    speech: where(({ quality }) => quality?.speechLike),
+    ...(synthetic ? { synthetic } : {}),
+  }
+}
