@@ -9,6 +9,7 @@ import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { build } from 'esbuild'
 import { inject } from 'postject'
+import { bundleConsole } from './scripts/console.ts'
 import { notice } from './scripts/notice.mjs'
 import { optionsOf } from './scripts/options.mjs'
 import { embeddedWasm } from './src/agent/enhance/embedded.rules.ts'
@@ -39,6 +40,7 @@ try {
   await bundle()
   await bundleWorkers()
   unpackRecurrent()
+  await bundleConsole(path.join(work, 'console'))
   fs.writeFileSync(path.join(work, 'NOTICE'), notice(root))
   if (!options['bundle-only']) for (const arch of arches) await executable(arch)
   publish('main.cjs', 'bundle/main.cjs')
@@ -142,12 +144,12 @@ function assets(arch) {
     ...filesBelow('sql', '.sql'),
     ...filesBelow('systemd'),
     'scripts/install-agent.sh',
-    ...filesBelow('src/console'),
     ...filesBelow('models', '.onnx'),
     onnxRuntime,
   ]
   const threads = workers().map((file) => file.replace(/^src\//, 'workers/').replace(/\.worker\.ts$/, '.cjs'))
   return {
+    ...embeddedConsole(),
     ...Object.fromEntries(threads.map((file) => [file, file])),
     'wasm/rnnoise.wasm': 'wasm/rnnoise.wasm',
     LICENSE: from('LICENSE'),
@@ -155,6 +157,15 @@ function assets(arch) {
     'native/better_sqlite3.node': from(`node_modules/better-sqlite3/prebuilds/linux-${arch}.node`),
     ...Object.fromEntries(files.filter((file) => !file.endsWith('.ts')).map((file) => [file, from(file)])),
   }
+}
+
+/** The compressed files of the console, by their names in src/controller/http/pages.ts. */
+function embeddedConsole() {
+  const entries = fs.readdirSync(path.join(work, 'console'), { recursive: true, withFileTypes: true })
+  const files = entries.filter((entry) => entry.isFile())
+  return Object.fromEntries(
+    files.map((file) => path.relative(work, path.join(file.parentPath, file.name))).map((key) => [key, key]),
+  )
 }
 
 function filesBelow(dir, ending = '') {

@@ -14,6 +14,7 @@ import type { Running } from './fleet/releases/repository.own.ts'
 import { createSwitchers } from './fleet/switchers/module.ts'
 import type { Certificates } from './http/certificates.ts'
 import { openapiRoute } from './http/openapi.ts'
+import { consoleHandler } from './http/pages.ts'
 import type { AnyRoute } from './http/route.ts'
 import { serve } from './http/serve.ts'
 import { createIdentity } from './identity/module.ts'
@@ -85,7 +86,7 @@ export function createApp({ certificates, running, secrets, ...given }: AppOptio
   })
   return {
     ...lifecycleOf(modules, { base, pipeline, ticker }),
-    app: serve(pipeline, routes),
+    app: serve(pipeline, routes, consoleHandler()),
     clockWatch: clock.watch,
     events: base.events,
     pipeline,

@@ -8,15 +8,16 @@ export const inExecutable = sea.isSea()
 // src/kernel/assets.ts -> project root; never reached inside the executable
 const projectRoot = (): string => path.resolve(import.meta.dirname, '..', '..')
 
+/** From source, what a build makes of other files lies in .cache. */
+const pathOf = (key: string): string => path.join(projectRoot(), key.startsWith('console/') ? '.cache' : '', key)
+
 /** Bytes of an embedded file. Inside the executable the memory is the program's own: read it, never write to it. */
 export function assetBytes(key: string): Uint8Array {
-  return inExecutable
-    ? new Uint8Array(sea.getRawAsset(key) as ArrayBuffer)
-    : fs.readFileSync(path.join(projectRoot(), key))
+  return inExecutable ? new Uint8Array(sea.getRawAsset(key) as ArrayBuffer) : fs.readFileSync(pathOf(key))
 }
 
 export function assetText(key: string): string {
-  return inExecutable ? sea.getAsset(key, 'utf8') : fs.readFileSync(path.join(projectRoot(), key), 'utf8')
+  return inExecutable ? sea.getAsset(key, 'utf8') : fs.readFileSync(pathOf(key), 'utf8')
 }
 
 /** Sorted keys of the files directly below `dir` (no leading or trailing slash). */

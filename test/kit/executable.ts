@@ -8,7 +8,7 @@ const ROOT = path.resolve(import.meta.dirname, '..', '..')
 const BUILT = path.join(ROOT, 'dist', 'roomtone')
 const PARTS = [
   ...['models', 'scripts/install-agent.sh', 'src', 'sql', 'systemd'],
-  ...['build.mjs', 'package.json', 'package-lock.json'],
+  ...['build.mjs', 'package.json', 'package-lock.json', 'scripts/console.ts'],
 ]
 
 function newestSource(): number {

@@ -17,8 +17,12 @@ import type { Call, Pipeline } from './pipeline.ts'
 import { type RequestAudit, requestAudit } from './requestaudit.ts'
 import type { AnyRoute, Auth, Commit, Done, Input, Streamed } from './route.ts'
 
-/** Mounts the records. Static paths win over `:id` paths whatever their order in the list. */
-export function serve(pipeline: Pipeline, routes: readonly AnyRoute[]): Hono {
+/** Mounts the records, and `pages` behind them. Static paths win over `:id` paths whatever their order in the list. */
+export function serve(
+  pipeline: Pipeline,
+  routes: readonly AnyRoute[],
+  pages: (request: Request) => Response | undefined = () => undefined,
+): Hono {
   const app = new Hono()
   const crossOrigin = cors({ ...CORS, origin: (origin) => (origin === pipeline.webOrigin ? origin : null) })
   // Only for requests with an Origin: the middleware turns an answer into a stream that is read back.
@@ -27,7 +31,7 @@ export function serve(pipeline: Pipeline, routes: readonly AnyRoute[]): Hono {
     const [method = '', path = ''] = key.split(' ')
     app.on(method, mounted(path), (c) => handle(pipeline, candidates, c))
   }
-  app.notFound(() => json(404, { error: 'Not found' }))
+  app.notFound((c) => pages(c.req.raw) ?? json(404, { error: 'Not found' }))
   app.onError((e, c) => {
     pipeline.log.error('uncaught error', { path: c.req.path, ...errorFields(e) })
     return json(500, { error: 'Internal server error' })

@@ -1,0 +1,35 @@
+import { createContext } from 'preact'
+import { useContext } from 'preact/hooks'
+import type { Permission } from '../../wire/permissions.ts'
+import type { Api } from '../data/api.ts'
+import type { Dock } from '../listen/dock.tsx'
+import type { Clockwork } from '../time/format.rules.ts'
+
+/** Who is signed in, as `GET /auth/me` answers. */
+export interface Me {
+  email: string
+  expiresAt?: string
+  id: string
+  name: string
+  permissions: Permission[]
+  roles: string[]
+  rooms?: Record<string, string[]>
+  site?: { name: string; timezone: string }
+}
+
+export interface AppContext {
+  api: Api
+  clockwork: Clockwork
+  dock: Dock
+  me: Me
+  signOut(): void
+}
+
+export const AppContext = createContext<AppContext | undefined>(undefined)
+
+/** What every page is given. @throws Error outside of a signed-in page */
+export function useApp(): AppContext {
+  const app = useContext(AppContext)
+  if (!app) throw new Error('used outside of a signed-in page')
+  return app
+}

@@ -1,0 +1,76 @@
+import type { ComponentType } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
+import { useLocation } from 'wouter-preact'
+import type { Permission } from '../../wire/permissions.ts'
+import { Skeleton, Title } from '../ui/parts.tsx'
+import { useWords } from '../words/words.ts'
+import { useApp } from './context.ts'
+import { Boundary } from './failed.tsx'
+import { may } from './may.rules.ts'
+import { type Found, find } from './router.rules.ts'
+
+type Page = ComponentType<{ id: string }>
+
+interface Entry {
+  load(): Promise<Page>
+  permission?: Permission
+}
+
+/** A page is one folder, loaded when it is opened. */
+const PAGES: Record<string, Entry> = {
+  '/': { load: async () => (await import('../today/today.tsx')).Today },
+  '/library': { load: async () => (await import('../library/library.tsx')).Library, permission: 'recording:read' },
+  '/library/:id': { load: async () => (await import('../library/take.tsx')).TakePage, permission: 'recording:read' },
+  '/me': { load: async () => (await import('../me/me.tsx')).MePage },
+  '/rooms': { load: async () => (await import('../rooms/rooms.tsx')).Rooms, permission: 'node:read' },
+  '/rooms/:id': { load: async () => (await import('../rooms/room.tsx')).RoomPage, permission: 'node:read' },
+}
+
+export function Pages() {
+  const [at] = useLocation()
+  const found = find(Object.keys(PAGES), at)
+  if (!found) return <Gone />
+  return (
+    <Boundary key={at}>
+      <Opened found={found} />
+    </Boundary>
+  )
+}
+
+function Opened({ found: { id, pattern } }: { found: Found }) {
+  const { me } = useApp()
+  const words = useWords()
+  const [page, setPage] = useState<{ Page: Page }>()
+  const [failed, setFailed] = useState<Error>()
+  const { load, permission } = PAGES[pattern] as Entry
+  useEffect(() => {
+    load().then((Page) => setPage({ Page }), partGone(setFailed))
+  }, [])
+  if (permission && !may(me, permission))
+    return (
+      <>
+        <Title>{words.failures.denied}</Title>
+        <p>{words.failures.deniedBecause(permission)}</p>
+      </>
+    )
+  if (failed) throw failed
+  return page ? <page.Page id={id} /> : <Skeleton />
+}
+
+const RELOADED = 'roomtone.reloaded'
+
+/** A part that is gone after an update: the page is loaded anew, once. */
+const partGone =
+  (fail: (e: Error) => void) =>
+  (e: Error): void => {
+    if (sessionStorage.getItem(RELOADED) === location.href) fail(e)
+    else {
+      sessionStorage.setItem(RELOADED, location.href)
+      location.reload()
+    }
+  }
+
+function Gone() {
+  const words = useWords()
+  return <Title>{words.failures.gone}</Title>
+}

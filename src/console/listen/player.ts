@@ -1,0 +1,72 @@
+import { place } from './cushion.rules.ts'
+import { pcmReader } from './wav.rules.ts'
+
+export interface Player {
+  stop(): void
+}
+
+interface Events {
+  buffering(is: boolean): void
+  ended(e?: Error): void
+}
+
+/** Seconds over which audio that is skipped fades out and in. */
+const FADE = 0.02
+
+/**
+ * Plays the endless WAV at `url`. Call it in a tap: browsers let nothing else make sound. The context has the rate of the
+ * stream, since pieces that are resampled one by one have audible seams.
+ */
+export function play(url: string, { buffering, ended }: Events): Player {
+  const context = new AudioContext({ sampleRate: 16_000 })
+  const abort = new AbortController()
+  const pending = new Set<AudioBufferSourceNode>()
+  const reader = pcmReader()
+  let end = 0
+  let gain = context.createGain()
+  gain.connect(context.destination)
+  let stopped = false
+
+  const schedule = (samples: Float32Array<ArrayBuffer>): void => {
+    if (samples.length === 0) return
+    const placed = place(context.currentTime, end)
+    if (placed.skipped > 0) {
+      gain.gain.linearRampToValueAtTime(0, context.currentTime + FADE)
+      for (const source of pending) source.stop(context.currentTime + FADE)
+      gain = context.createGain()
+      gain.connect(context.destination)
+    }
+    const buffer = context.createBuffer(1, samples.length, reader.rate())
+    buffer.copyToChannel(samples, 0)
+    const source = context.createBufferSource()
+    source.buffer = buffer
+    source.connect(gain)
+    source.onended = () => pending.delete(source)
+    pending.add(source)
+    source.start(placed.at)
+    end = placed.at + buffer.duration
+    buffering(placed.buffering)
+  }
+  const stop = (e?: Error): void => {
+    if (stopped) return
+    stopped = true
+    abort.abort()
+    void context.close()
+    ended(e)
+  }
+  const run = async (): Promise<void> => {
+    const response = await fetch(url, { credentials: 'same-origin', signal: abort.signal })
+    if (!response.ok || !response.body) throw new Error(`HTTP ${response.status}`)
+    const body = response.body.getReader()
+    for (;;) {
+      const { done, value } = await body.read()
+      if (done) return
+      schedule(reader.push(value) as Float32Array<ArrayBuffer>)
+    }
+  }
+  run().then(
+    () => stop(),
+    (e: Error) => stop(stopped ? undefined : e),
+  )
+  return { stop: () => stop() }
+}

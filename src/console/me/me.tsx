@@ -1,0 +1,99 @@
+import { useState } from 'preact/hooks'
+import { useApp } from '../app/context.ts'
+import { useWrite } from '../data/reads.ts'
+import { Button, Failure, Field, Section, Title } from '../ui/parts.tsx'
+import ui from '../ui/ui.module.css'
+import { useWords } from '../words/words.ts'
+
+export function MePage(_: { id: string }) {
+  const words = useWords()
+  const { me, signOut } = useApp()
+  return (
+    <>
+      <Title>{words.me.title}</Title>
+      <Section title={me.name} aside={<Button onClick={signOut}>{words.login.signOut}</Button>}>
+        <dl class={ui.facts}>
+          <dt>{words.login.email}</dt>
+          <dd>{me.email}</dd>
+          <dt>{words.me.roles}</dt>
+          <dd>{me.roles.join(', ') || words.me.noRoles}</dd>
+        </dl>
+      </Section>
+      <Theme />
+      <Password />
+    </>
+  )
+}
+
+const THEMES = ['system', 'light', 'dark'] as const
+type Theme = (typeof THEMES)[number]
+const KEY = 'roomtone.theme'
+
+function Theme() {
+  const words = useWords()
+  const [theme, setTheme] = useState<Theme>(() => (document.documentElement.dataset.theme as Theme) ?? 'system')
+  const choose = (next: Theme): void => {
+    setTheme(next)
+    if (next === 'system') delete document.documentElement.dataset.theme
+    else document.documentElement.dataset.theme = next
+    localStorage.setItem(KEY, next)
+  }
+  return (
+    <Section title={words.me.theme}>
+      <div class={ui.row} role="radiogroup" aria-label={words.me.theme}>
+        {THEMES.map((one) => (
+          <label key={one} class={ui.button}>
+            <input type="radio" name="theme" checked={theme === one} onChange={() => choose(one)} />
+            {words.me.themes[one]}
+          </label>
+        ))}
+      </div>
+    </Section>
+  )
+}
+
+function Password() {
+  const words = useWords()
+  const change = useWrite()
+  const submit = (e: SubmitEvent): void => {
+    e.preventDefault()
+    const form = e.currentTarget as HTMLFormElement
+    change.mutate(
+      { body: Object.fromEntries(new FormData(form)), method: 'PATCH', path: '/auth/me/password' },
+      { onSuccess: () => form.reset() },
+    )
+  }
+  return (
+    <Section title={words.me.password}>
+      <form class={ui.stack} onSubmit={submit}>
+        <Field
+          id="currentPassword"
+          name="currentPassword"
+          type="password"
+          label={words.me.current}
+          autocomplete="current-password"
+          required
+        />
+        <Field
+          id="newPassword"
+          name="newPassword"
+          type="password"
+          label={words.me.next}
+          autocomplete="new-password"
+          required
+        />
+        <div class={ui.row}>
+          <Button type="submit" kind="primary" disabled={change.isPending}>
+            {words.me.change}
+          </Button>
+        </div>
+        {change.isSuccess && (
+          <p role="status" class={ui.good}>
+            {words.me.changed}
+          </p>
+        )}
+        {change.error && <Failure error={change.error} />}
+      </form>
+    </Section>
+  )
+}

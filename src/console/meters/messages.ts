@@ -1,0 +1,26 @@
+/** What a page tells the thread of the meters. */
+export type ToThread =
+  | { kind: 'add'; canvas: OffscreenCanvas; channels: number; id: number; nodeId: string; interfaceId: string }
+  | { kind: 'remove'; id: number }
+  | { kind: 'size'; height: number; id: number; ratio: number; width: number }
+  | { kind: 'colors'; colors: MeterColors }
+  | { kind: 'tap'; id: number }
+  | { kind: 'still'; still: boolean }
+  | { kind: 'end' }
+
+export interface MeterColors {
+  bad: string
+  good: string
+  line: string
+  text: string
+  track: string
+  warn: string
+}
+
+/** Once a second, of each strip: what assistive technology reads. */
+export interface FromThread {
+  id: number
+  /** Absent: no frame for a while. */
+  levels?: { clipped: boolean; db: number; speech: boolean }[]
+  synthetic: boolean
+}

@@ -1,0 +1,218 @@
+// The thread that reads the stream of meters and draws them: the page itself does nothing sixty times a second.
+import { reconnectMs } from '../data/backoff.rules.ts'
+import { eventParser } from '../data/sse.rules.ts'
+import { moved, type Needle, placeOf, still } from './ballistics.rules.ts'
+import type { FromThread, MeterColors, ToThread } from './messages.ts'
+
+interface Frame {
+  channels: number[]
+  clip: number[]
+  interfaceId: string
+  nodeId: string
+  peak: number[]
+  speech: number[]
+  synthetic?: boolean
+}
+
+interface Strip {
+  canvas: OffscreenCanvas
+  channels: number
+  frame?: Frame
+  interfaceId: string
+  needles: Needle[]
+  nodeId: string
+  ratio: number
+  seenAt: number
+}
+
+const STALE_MS = 3000
+const strips = new Map<number, Strip>()
+let colors: MeterColors | undefined
+let reduced = false
+let reading: AbortController | undefined
+let attempt = 0
+let drawnAt = 0
+
+self.onmessage = ({ data }: MessageEvent<ToThread>) => {
+  switch (data.kind) {
+    case 'add':
+      strips.set(data.id, {
+        ...data,
+        needles: Array.from({ length: data.channels }, still),
+        ratio: 1,
+        seenAt: Number.NEGATIVE_INFINITY,
+      })
+      return restart()
+    case 'remove':
+      strips.delete(data.id)
+      return restart()
+    case 'size':
+      return resize(data.id, data.width, data.height, data.ratio)
+    case 'colors':
+      colors = data.colors
+      return
+    case 'tap':
+      for (const needle of strips.get(data.id)?.needles ?? []) needle.clipped = false
+      return
+    case 'still':
+      reduced = data.still
+      return
+    case 'end':
+      reading?.abort()
+      self.close()
+  }
+}
+
+function resize(id: number, width: number, height: number, ratio: number): void {
+  const strip = strips.get(id)
+  if (!strip) return
+  strip.ratio = ratio
+  strip.canvas.width = Math.round(width * ratio)
+  strip.canvas.height = Math.round(height * ratio)
+}
+
+let pending: ReturnType<typeof setTimeout> | undefined
+/** The nodes that are on the screen have changed: many strips come and go at once. */
+function restart(): void {
+  clearTimeout(pending)
+  pending = setTimeout(() => {
+    reading?.abort()
+    if (strips.size > 0) void read()
+  }, 50)
+}
+
+async function read(): Promise<void> {
+  const own = new AbortController()
+  reading = own
+  try {
+    const nodes = [...new Set([...strips.values()].map(({ nodeId }) => nodeId))]
+    const query = `detail=levels&nodes=${nodes.map(encodeURIComponent).join(',')}`
+    const response = await fetch(`/api/v1/meter-events?${query}`, { credentials: 'same-origin', signal: own.signal })
+    if (!response.ok || !response.body) throw new Error(`HTTP ${response.status}`)
+    const parse = eventParser((name, text) => name === 'meter' && heard(JSON.parse(text) as Frame))
+    const body = response.body.pipeThrough(new TextDecoderStream()).getReader()
+    for (;;) {
+      const { done, value } = await body.read()
+      if (done) break
+      attempt = 0
+      parse(value)
+    }
+  } catch {
+    // The meters say "no data" meanwhile; the page tells of the lost connection.
+  }
+  if (reading === own && !own.signal.aborted)
+    setTimeout(() => reading === own && void read(), reconnectMs(++attempt, Math.random()))
+}
+
+function heard(frame: Frame): void {
+  for (const strip of strips.values()) {
+    if (strip.nodeId !== frame.nodeId || strip.interfaceId !== frame.interfaceId) continue
+    strip.frame = frame
+    strip.seenAt = performance.now()
+    for (const channel of frame.clip) {
+      const needle = strip.needles[channel - 1]
+      if (needle) needle.clipped = true
+    }
+  }
+}
+
+/** dBFS of a channel, counted from 1; undefined when it is not told. */
+function peakOf({ frame }: Strip, channel: number): number | undefined {
+  const at = frame?.channels.indexOf(channel) ?? -1
+  return at < 0 ? undefined : frame?.peak[at]
+}
+
+function draw(): void {
+  const now = performance.now()
+  const ms = now - drawnAt
+  if (!reduced || ms >= 1000) {
+    drawnAt = now
+    for (const strip of strips.values()) drawStrip(strip, now - strip.seenAt > STALE_MS, ms)
+  }
+  requestAnimationFrame(draw)
+}
+
+function drawStrip(strip: Strip, stale: boolean, ms: number): void {
+  const context = strip.canvas.getContext('2d')
+  if (!context || !colors) return
+  const { height, width } = strip.canvas
+  context.clearRect(0, 0, width, height)
+  const gap = Math.round(2 * strip.ratio)
+  const bar = (height - gap * (strip.channels - 1)) / strip.channels
+  strip.needles.forEach((needle, i) => {
+    const next = moved(needle, stale ? undefined : peakOf(strip, i + 1), ms)
+    strip.needles[i] = next
+    drawBar(context, next, { bar, ratio: strip.ratio, stale, top: i * (bar + gap), width }, colors as MeterColors)
+  })
+}
+
+interface Place {
+  bar: number
+  ratio: number
+  stale: boolean
+  top: number
+  width: number
+}
+
+function drawBar(context: OffscreenCanvasRenderingContext2D, needle: Needle, place: Place, paint: MeterColors): void {
+  const { bar, ratio, stale, top, width } = place
+  context.fillStyle = paint.track
+  context.fillRect(0, top, width, bar)
+  if (stale) {
+    hatch(context, place, paint)
+    return
+  }
+  const marks: [from: number, to: number, color: string][] = [
+    [-60, -20, paint.good],
+    [-20, -9, paint.warn],
+    [-9, 0, paint.bad],
+  ]
+  for (const [from, to, color] of marks) {
+    if (needle.level <= from) continue
+    const [left, right] = [placeOf(from) * width, placeOf(Math.min(needle.level, to)) * width]
+    context.fillStyle = color
+    context.fillRect(left, top, right - left, bar)
+  }
+  context.fillStyle = paint.text
+  context.fillRect(Math.max(0, placeOf(needle.hold) * width - 2 * ratio), top, 2 * ratio, bar)
+  if (needle.clipped) {
+    context.fillStyle = paint.bad
+    context.fillRect(width - 6 * ratio, top, 6 * ratio, bar)
+  }
+}
+
+/** No frame is not silence: it looks otherwise. */
+function hatch(
+  context: OffscreenCanvasRenderingContext2D,
+  { bar, ratio, top, width }: Place,
+  { line }: MeterColors,
+): void {
+  context.save()
+  context.beginPath()
+  context.rect(0, top, width, bar)
+  context.clip()
+  context.strokeStyle = line
+  context.lineWidth = ratio
+  context.beginPath()
+  for (let x = -bar; x < width; x += 8 * ratio) {
+    context.moveTo(x, top + bar)
+    context.lineTo(x + bar, top)
+  }
+  context.stroke()
+  context.restore()
+}
+
+setInterval(() => {
+  const now = performance.now()
+  for (const [id, strip] of strips) {
+    const told: FromThread = { id, synthetic: strip.frame?.synthetic === true }
+    if (now - strip.seenAt <= STALE_MS)
+      told.levels = strip.needles.map(({ clipped, level }, i) => ({
+        clipped,
+        db: Math.round(level),
+        speech: strip.frame?.speech.includes(i + 1) === true,
+      }))
+    self.postMessage(told)
+  }
+}, 1000)
+requestAnimationFrame(draw)

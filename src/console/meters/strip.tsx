@@ -1,0 +1,69 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { classes } from '../ui/parts.tsx'
+import ui from '../ui/ui.module.css'
+import { useWords } from '../words/words.ts'
+import type { FromThread } from './messages.ts'
+import css from './strip.module.css'
+import { useMeters } from './thread.ts'
+
+interface StripProps {
+  channels: { index: number; label: string }[]
+  interfaceId: string
+  nodeId: string
+}
+
+/** The levels of one device. An element gives its canvas away only once: of other channels it is another strip. */
+export const MeterStrip = (props: StripProps) => (
+  <Strip key={`${props.nodeId} ${props.interfaceId} ${props.channels.length}`} {...props} />
+)
+
+const ROW_PX = 28
+
+/** A tap forgets what has clipped. */
+function Strip({ channels, interfaceId, nodeId }: StripProps) {
+  const words = useWords()
+  const meters = useMeters()
+  const canvas = useRef<HTMLCanvasElement>(null)
+  const [told, setTold] = useState<FromThread>()
+  useEffect(() => {
+    const element = canvas.current
+    if (!meters || !element) return
+    element.style.blockSize = `${channels.length * ROW_PX - 2}px`
+    const strip = meters.add(element, { channels: channels.length, interfaceId, nodeId }, setTold)
+    const observer = new ResizeObserver(() => strip.size(element.clientWidth, element.clientHeight))
+    observer.observe(element)
+    element.addEventListener('click', strip.tap)
+    return () => {
+      observer.disconnect()
+      strip.remove()
+    }
+  }, [])
+  return (
+    <div class={css.strip}>
+      <div class={css.names}>
+        {channels.map(({ index, label }, i) => {
+          const level = told?.levels?.[i]
+          return (
+            // biome-ignore lint/a11y/useSemanticElements: the native one draws a bar of its own
+            <div
+              key={index}
+              role="meter"
+              aria-label={label}
+              aria-valuemin={-60}
+              aria-valuemax={0}
+              aria-valuenow={level?.db ?? -60}
+              aria-valuetext={level ? words.meter.value(label, String(level.db), level.speech) : words.meter.noData}
+              class={css.name}
+            >
+              <bdi>{label}</bdi>
+              <span class={classes(ui.numbers, ui.quiet)}>{level ? level.db : '–'}</span>
+            </div>
+          )
+        })}
+      </div>
+      <canvas ref={canvas} class={css.canvas} />
+      {told && !told.levels && <p class={classes(ui.small, ui.warn)}>{words.meter.noData}</p>}
+      {told?.synthetic && <p class={classes(ui.small, ui.quiet)}>{words.rooms.madeUp}</p>}
+    </div>
+  )
+}

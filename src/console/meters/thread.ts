@@ -1,0 +1,103 @@
+// The page's end of the thread of the meters: begun with the first strip, ended with the last.
+import { createContext } from 'preact'
+import { useContext } from 'preact/hooks'
+import type { FromThread, MeterColors, ToThread } from './messages.ts'
+
+interface Wanted {
+  channels: number
+  interfaceId: string
+  nodeId: string
+}
+
+export interface Meters {
+  add(
+    canvas: HTMLCanvasElement,
+    wanted: Wanted,
+    tell: (told: FromThread) => void,
+  ): { remove(): void; size(width: number, height: number): void; tap(): void }
+  end(): void
+}
+
+export const MetersContext = createContext<Meters | undefined>(undefined)
+export const useMeters = (): Meters | undefined => useContext(MetersContext)
+
+interface TrustedTypes {
+  createPolicy(name: string, rules: { createScriptURL(url: string): string }): { createScriptURL(url: string): string }
+}
+
+/** The one address a script may be started from. */
+function threadAddress(): string {
+  const { trustedTypes } = window as { trustedTypes?: TrustedTypes }
+  const createScriptURL = (url: string): string => {
+    if (url !== METERS_THREAD) throw new TypeError(`no script of this page: ${url}`)
+    return url
+  }
+  return trustedTypes
+    ? trustedTypes.createPolicy('roomtone', { createScriptURL }).createScriptURL(METERS_THREAD)
+    : METERS_THREAD
+}
+
+export function createMeters(): Meters {
+  const tellers = new Map<number, (told: FromThread) => void>()
+  const address = threadAddress()
+  const dark = matchMedia('(prefers-color-scheme: dark)')
+  const calm = matchMedia('(prefers-reduced-motion: reduce)')
+  let worker: Worker | undefined
+  let ids = 0
+  const send = (message: ToThread, transfer: Transferable[] = []): void => worker?.postMessage(message, transfer)
+  const paint = (): void => {
+    send({ colors: colorsNow(), kind: 'colors' })
+    send({ kind: 'still', still: calm.matches })
+  }
+  const begin = (): void => {
+    worker = new Worker(address, { type: 'module' })
+    worker.onmessage = ({ data }: MessageEvent<FromThread>) => tellers.get(data.id)?.(data)
+    paint()
+  }
+  const end = (): void => {
+    send({ kind: 'end' })
+    worker = undefined
+  }
+  for (const query of [dark, calm]) query.addEventListener('change', paint)
+  new MutationObserver(paint).observe(document.documentElement, { attributeFilter: ['data-theme'] })
+  return {
+    add(canvas, wanted, tell) {
+      if (!worker) begin()
+      const id = ++ids
+      tellers.set(id, tell)
+      const offscreen = canvas.transferControlToOffscreen()
+      send({ canvas: offscreen, id, kind: 'add', ...wanted }, [offscreen])
+      return {
+        remove() {
+          tellers.delete(id)
+          send({ id, kind: 'remove' })
+          if (tellers.size === 0) end()
+        },
+        size: (width, height) => send({ height, id, kind: 'size', ratio: devicePixelRatio, width }),
+        tap: () => send({ id, kind: 'tap' }),
+      }
+    },
+    end,
+  }
+}
+
+/** Colours as the theme has them now: a canvas knows no custom properties. */
+function colorsNow(): MeterColors {
+  const probe = document.createElement('span')
+  probe.hidden = true
+  document.body.append(probe)
+  const color = (name: string): string => {
+    probe.style.color = `var(--${name})`
+    return getComputedStyle(probe).color
+  }
+  const colors = {
+    bad: color('bad'),
+    good: color('good'),
+    line: color('control-line'),
+    text: color('text'),
+    track: color('raised'),
+    warn: color('warn'),
+  }
+  probe.remove()
+  return colors
+}

@@ -1,0 +1,149 @@
+import { useState } from 'preact/hooks'
+import type { HealthEvent } from '../../wire/health.ts'
+import type { Node } from '../../wire/nodes.ts'
+import type { Recording } from '../../wire/recordings.ts'
+import type { RoomOverview } from '../../wire/rooms.ts'
+import { useApp } from '../app/context.ts'
+import { may } from '../app/may.rules.ts'
+import { useRead, useWrite } from '../data/reads.ts'
+import { TakeRows } from '../library/rows.tsx'
+import { MeterStrip } from '../meters/strip.tsx'
+import { When } from '../time/when.tsx'
+import { Badge, Button, classes, Failure, Loading, Name, Section, Title } from '../ui/parts.tsx'
+import ui from '../ui/ui.module.css'
+import { useWords } from '../words/words.ts'
+import { channelsIn, present } from './words.rules.ts'
+
+/** What a technician does standing in the room: levels, listening, a test take. */
+export function RoomPage({ id }: { id: string }) {
+  const overview = useRead<{ data: RoomOverview }>(`/rooms/${encodeURIComponent(id)}/overview`, [
+    'room',
+    'node',
+    'recording',
+    'schedule',
+  ])
+  return <Loading of={overview}>{({ data }) => <Shown overview={data} />}</Loading>
+}
+
+function Shown({ overview: { nodes, recentRecordings, room, upcoming } }: { overview: RoomOverview }) {
+  const words = useWords()
+  return (
+    <>
+      <div>
+        <Title>
+          <Name>{room.name}</Name>
+        </Title>
+        <p class={ui.quiet}>
+          <Name>{[room.site, room.building, room.floor].filter(Boolean).join(', ')}</Name>
+        </p>
+      </div>
+      {nodes.length === 0 && <p>{words.rooms.noRecorder}</p>}
+      {nodes.map((node) => (
+        <Recorder key={node.id} node={node} roomId={room.id} />
+      ))}
+      <Section title={words.rooms.recent}>
+        <TakeRows empty={words.rooms.noRecent} takes={recentRecordings} />
+      </Section>
+      <Section title={words.rooms.upcoming}>
+        {upcoming.length === 0 && <p class={ui.quiet}>{words.rooms.noUpcoming}</p>}
+        <ul class={ui.rows}>
+          {upcoming.map(({ recordingStartAt, scheduleId, scheduleName }) => (
+            <li key={`${scheduleId} ${recordingStartAt}`} class={ui.row}>
+              <span class={ui.grow}>
+                <Name>{scheduleName}</Name>
+              </span>
+              <When at={recordingStartAt} />
+            </li>
+          ))}
+        </ul>
+      </Section>
+    </>
+  )
+}
+
+function Recorder({ node, roomId }: { node: Node; roomId: string }) {
+  const words = useWords()
+  const { me } = useApp()
+  const devices = present(node)
+  return (
+    <Section title={node.alias} aside={<Badge state={node.status} word={words.status[node.status] ?? node.status} />}>
+      {may(me, 'health:read', roomId) && <Alerts nodeId={node.id} />}
+      {devices.length === 0 && <p class={ui.quiet}>{words.rooms.noMeters}</p>}
+      {devices.map((device) => (
+        <div key={device.id}>
+          <h3>
+            <Name>{device.alias}</Name>
+          </h3>
+          <MeterStrip channels={channelsIn(device, words.meter.channel)} interfaceId={device.id} nodeId={node.id} />
+        </div>
+      ))}
+      <Deeds node={node} roomId={roomId} />
+    </Section>
+  )
+}
+
+const TEST = { durationSeconds: 10, tags: ['test'] }
+
+function Deeds({ node, roomId }: { node: Node; roomId: string }) {
+  const words = useWords()
+  const { dock, me } = useApp()
+  const [failed, setFailed] = useState<Error>()
+  const start = useWrite<{ data: Recording }>()
+  const reachable = node.status !== 'offline' && node.status !== 'provisioning' && node.status !== 'retired'
+  const listen = (): void => {
+    setFailed(undefined)
+    dock.listen(node.id, node.alias).catch(setFailed)
+  }
+  const error = failed ?? start.error
+  return (
+    <>
+      <div class={ui.row}>
+        {may(me, 'listen:monitor', roomId) && (
+          <Button icon="listen" disabled={!reachable || dock.listening?.nodeId === node.id} onClick={listen}>
+            {words.rooms.listen}
+          </Button>
+        )}
+        {may(me, 'recording:create', roomId) && (
+          <Button
+            icon="record"
+            kind="primary"
+            disabled={!reachable || start.isPending}
+            onClick={() =>
+              start.mutate({
+                body: { ...TEST, name: words.rooms.testName, nodeId: node.id },
+                method: 'POST',
+                path: '/recordings',
+              })
+            }
+          >
+            {words.rooms.testTake}
+          </Button>
+        )}
+      </div>
+      {error && <Failure error={error} />}
+    </>
+  )
+}
+
+function Alerts({ nodeId }: { nodeId: string }) {
+  const words = useWords()
+  const alerts = useRead<{ data: HealthEvent[] }>(
+    `/health-events?status=open&nodeId=${encodeURIComponent(nodeId)}&limit=10`,
+    ['alert'],
+  )
+  const open = alerts.data?.data ?? []
+  if (open.length === 0) return null
+  return (
+    <ul class={ui.rows} aria-label={words.rooms.alerts}>
+      {open.map(({ id, openedAt, severity, type }) => (
+        <li key={id} class={ui.row}>
+          <Badge state={severity} word={words.severity[severity] ?? severity} />
+          <span class={ui.grow}>{type}</span>
+          <span class={classes(ui.small, ui.quiet)}>
+            <When at={openedAt} />
+          </span>
+        </li>
+      ))}
+    </ul>
+  )
+}

@@ -1,0 +1,37 @@
+// Times as people read them, always in a named zone. Pure: zone, locale and now are arguments.
+
+export interface Clockwork {
+  locale: string
+  zone: string
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>()
+function format({ locale, zone }: Clockwork, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  const key = JSON.stringify([locale, zone, options])
+  const made = formats.get(key) ?? new Intl.DateTimeFormat(locale, { ...options, timeZone: zone })
+  formats.set(key, made)
+  return made
+}
+
+/** `14:05`. */
+export const timeOf = (at: string, clockwork: Clockwork): string =>
+  format(clockwork, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(new Date(at))
+
+/** `Mon 02 Mar 2026`. */
+export const dayOf = (at: string, clockwork: Clockwork): string =>
+  format(clockwork, { day: '2-digit', month: 'short', weekday: 'short', year: 'numeric' }).format(new Date(at))
+
+/** `Mon 02 Mar 2026, 14:05`. */
+export const instantOf = (at: string, clockwork: Clockwork): string =>
+  `${dayOf(at, clockwork)}, ${timeOf(at, clockwork)}`
+
+/** `1:02:03` or `2:03` of seconds. */
+export function lengthOf(seconds: number): string {
+  const whole = Math.max(0, Math.floor(seconds))
+  const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60]
+  const two = (n: number): string => String(n).padStart(2, '0')
+  return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`
+}
+
+/** Seconds between two instants. */
+export const secondsBetween = (from: string, to: number): number => (to - Date.parse(from)) / 1000

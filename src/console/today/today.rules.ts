@@ -1,0 +1,18 @@
+import type { Recording } from '../../wire/recordings.ts'
+
+const HOUR_MS = 3_600_000
+
+/** The coming 24 hours, cut to the hour so that the same page asks the same question again. `now`: Unix ms. */
+export function dayAhead(now: number): { end: string; start: string } {
+  const from = Math.floor(now / HOUR_MS) * HOUR_MS
+  return { end: new Date(from + 25 * HOUR_MS).toISOString(), start: new Date(from).toISOString() }
+}
+
+/** Seconds of sound that exist on recorders only: of running takes until now, of ended ones what is not stored yet. */
+export function onlyThere(takes: readonly Recording[], now: number): number {
+  return takes.reduce((sum, { cached, durationSeconds, recordedAt, status }) => {
+    if (cached || status === 'failed' || status === 'queued') return sum
+    const seconds = status === 'recording' ? (now - Date.parse(recordedAt)) / 1000 : durationSeconds
+    return sum + Math.max(0, seconds)
+  }, 0)
+}

@@ -1,0 +1,192 @@
+import { Link } from 'wouter-preact'
+import type { HealthEvent } from '../../wire/health.ts'
+import type { Node } from '../../wire/nodes.ts'
+import type { Recording } from '../../wire/recordings.ts'
+import type { CalendarItem } from '../../wire/schedules.ts'
+import type { Status } from '../../wire/status.ts'
+import { useApp } from '../app/context.ts'
+import { may } from '../app/may.rules.ts'
+import { useRead, useWrite } from '../data/reads.ts'
+import { MeterStrip } from '../meters/strip.tsx'
+import { channelsIn, present } from '../rooms/words.rules.ts'
+import { dayOf, lengthOf } from '../time/format.rules.ts'
+import { useElapsed, When } from '../time/when.tsx'
+import { Badge, Button, classes, Loading, Name, Section, Title } from '../ui/parts.tsx'
+import ui from '../ui/ui.module.css'
+import { useWords } from '../words/words.ts'
+import { dayAhead, onlyThere } from './today.rules.ts'
+
+interface Listed<T> {
+  data: T[]
+  meta: { total: number }
+}
+
+/** What records now, what is at risk, what comes. */
+export function Today(_: { id: string }) {
+  const words = useWords()
+  const { me } = useApp()
+  return (
+    <>
+      <Title>{words.today.title}</Title>
+      {may(me, 'recording:read') && <Now />}
+      {may(me, 'health:read') && <AtRisk />}
+      {may(me, 'schedule:read') && <Next />}
+    </>
+  )
+}
+
+function Now() {
+  const words = useWords()
+  const running = useRead<Listed<Recording>>('/recordings?status=recording&limit=50', ['recording'])
+  const missing = useRead<Listed<Recording>>('/recordings?cacheState=missing&limit=200', ['recording'])
+  const seconds = onlyThere(missing.data?.data ?? [], Date.now())
+  return (
+    <Section title={words.today.now}>
+      <Loading of={running}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <p class={ui.quiet}>{words.today.nothingNow}</p>
+          ) : (
+            <ul class={ui.rows}>
+              {data.map((take) => (
+                <Running key={take.id} take={take} />
+              ))}
+            </ul>
+          )
+        }
+      </Loading>
+      {seconds > 0 && (
+        <p class={ui.quiet}>
+          <strong>{words.today.onePlace(lengthOf(seconds))}.</strong> {words.today.onePlaceExplained}
+        </p>
+      )}
+    </Section>
+  )
+}
+
+function Running({ take }: { take: Recording }) {
+  const words = useWords()
+  const { me } = useApp()
+  const elapsed = useElapsed(take.recordedAt)
+  const stop = useWrite()
+  const node = useRead<{ data: Node }>(
+    take.nodeId && may(me, 'node:read') ? `/nodes/${encodeURIComponent(take.nodeId)}` : undefined,
+    ['node'],
+  )
+  const device = node.data && present(node.data.data)[0]
+  return (
+    <li class={ui.stack}>
+      <div class={ui.row}>
+        <Badge state="recording" word={words.status.recording ?? ''} />
+        <Link class={ui.grow} href={`/library/${encodeURIComponent(take.id)}`}>
+          <Name>{take.name}</Name>
+        </Link>
+        <span class={ui.numbers}>{words.today.elapsed(elapsed)}</span>
+        {may(me, 'recording:control', take.roomId) && (
+          <Button
+            icon="stop"
+            kind="danger"
+            disabled={stop.isPending}
+            onClick={() => stop.mutate({ method: 'POST', path: `/recordings/${encodeURIComponent(take.id)}/stop` })}
+          >
+            {words.common.stop}
+          </Button>
+        )}
+      </div>
+      {device && node.data && (
+        <MeterStrip
+          channels={channelsIn(device, words.meter.channel)}
+          interfaceId={device.id}
+          nodeId={node.data.data.id}
+        />
+      )}
+    </li>
+  )
+}
+
+function AtRisk() {
+  const words = useWords()
+  const { clockwork, me } = useApp()
+  const alerts = useRead<Listed<HealthEvent>>('/health-events?status=open&limit=20', ['alert'])
+  const offline = useRead<Listed<Node>>(may(me, 'node:read') ? '/nodes?status=offline&limit=50' : undefined, ['node'])
+  const status = useRead<{ data: Status }>(may(me, 'metrics:read') ? '/status' : undefined, ['settings'])
+  const ends = status.data?.data.certificateExpiresAt
+  const soon = ends !== undefined && Date.parse(ends) - Date.now() < 21 * 86_400_000
+  const down = offline.data?.data ?? []
+  return (
+    <Section title={words.today.risk}>
+      <Loading of={alerts}>
+        {({ data }) => (
+          <>
+            {data.length + down.length === 0 && !soon && <p class={ui.good}>{words.today.nothingRisk}</p>}
+            <ul class={ui.rows}>
+              {soon && <li class={classes(ui.row, ui.warn)}>{words.today.certificate(dayOf(ends, clockwork))}</li>}
+              {down.map((node) => (
+                <li key={node.id} class={ui.row}>
+                  <Badge state="offline" word={words.status.offline ?? ''} />
+                  <Place node={node} />
+                  <span class={classes(ui.small, ui.quiet)}>
+                    <When at={node.lastSeenAt} />
+                  </span>
+                </li>
+              ))}
+              {data.map(({ id, openedAt, severity, type }) => (
+                <li key={id} class={ui.row}>
+                  <Badge state={severity} word={words.severity[severity] ?? severity} />
+                  <span class={ui.grow}>{type}</span>
+                  <span class={classes(ui.small, ui.quiet)}>
+                    <When at={openedAt} />
+                  </span>
+                </li>
+              ))}
+            </ul>
+          </>
+        )}
+      </Loading>
+    </Section>
+  )
+}
+
+const Place = ({ node: { alias, roomId } }: { node: Node }) =>
+  roomId === undefined ? (
+    <span class={ui.grow}>
+      <Name>{alias}</Name>
+    </span>
+  ) : (
+    <Link class={ui.grow} href={`/rooms/${encodeURIComponent(roomId)}`}>
+      <Name>{alias}</Name>
+    </Link>
+  )
+
+function Next() {
+  const words = useWords()
+  const { end, start } = dayAhead(Date.now())
+  const next = useRead<{ data: CalendarItem[] }>(`/schedules/calendar?start=${start}&end=${end}`, ['schedule'])
+  return (
+    <Section title={words.today.next}>
+      <Loading of={next}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <p class={ui.quiet}>{words.today.nothingNext}</p>
+          ) : (
+            <ul class={ui.rows}>
+              {data.slice(0, 30).map((item) => (
+                <li key={`${item.scheduleId} ${item.recordingStartAt}`} class={ui.row}>
+                  <span class={ui.numbers}>
+                    <When at={item.recordingStartAt} time />
+                  </span>
+                  <span class={ui.grow}>
+                    <Name>{item.scheduleName}</Name>
+                  </span>
+                  <span class={classes(ui.small, ui.quiet)}>
+                    <Name>{item.room}</Name>
+                  </span>
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loading>
+    </Section>
+  )
+}

@@ -1,0 +1,31 @@
+// Lines on a field of 24, drawn for this console.
+const PATHS = {
+  alert: 'M12 3 22 20H2Z M12 10v4 M12 17v.5',
+  check: 'm5 12 5 5L19 7',
+  library: 'M4 5h16 M4 10h16 M4 15h10 M4 20h10',
+  listen: 'M4 14v-2a8 8 0 0 1 16 0v2 M4 14h3v6H4Z M17 14h3v6h-3Z',
+  me: 'M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8Z M4 21c0-4 4-6 8-6s8 2 8 6',
+  next: 'm9 5 7 7-7 7',
+  play: 'M7 4v16l13-8Z',
+  record: 'M12 19a7 7 0 1 0 0-14 7 7 0 0 0 0 14Z',
+  room: 'M5 21V3h14v18 M3 21h18 M15 12v.5',
+  stop: 'M6 6h12v12H6Z',
+  today: 'M4 6h16v15H4Z M8 3v5 M16 3v5 M4 11h16',
+}
+export type IconName = keyof typeof PATHS
+
+export const Icon = ({ name, size = 20 }: { name: IconName; size?: number }) => (
+  <svg
+    aria-hidden="true"
+    width={size}
+    height={size}
+    viewBox="0 0 24 24"
+    fill="none"
+    stroke="currentColor"
+    stroke-width="2"
+    stroke-linecap="round"
+    stroke-linejoin="round"
+  >
+    <path d={PATHS[name]} />
+  </svg>
+)

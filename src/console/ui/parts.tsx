@@ -1,0 +1,139 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { ApiError } from '../data/api.ts'
+import type { Words } from '../words/en.ts'
+import { useWords } from '../words/words.ts'
+import { Icon, type IconName } from './icon.tsx'
+import css from './ui.module.css'
+
+export const classes = (...names: (false | string | undefined)[]): string => names.filter(Boolean).join(' ')
+
+interface ButtonProps extends Omit<JSX.HTMLAttributes<HTMLButtonElement>, 'icon'> {
+  disabled?: boolean
+  icon?: IconName
+  kind?: 'danger' | 'primary'
+  type?: 'button' | 'submit'
+}
+
+export const Button = ({ children, icon, kind, type = 'button', ...rest }: ButtonProps) => (
+  <button {...rest} type={type} class={classes(css.button, kind && css[kind])}>
+    {icon && <Icon name={icon} />}
+    {children}
+  </button>
+)
+
+/** The heading of a page: takes the focus when the page is opened, so that it is read out. */
+export function Title({ children }: { children: ComponentChildren }) {
+  const ref = useRef<HTMLHeadingElement>(null)
+  useEffect(() => ref.current?.focus(), [])
+  return (
+    <h1 ref={ref} tabIndex={-1}>
+      {children}
+    </h1>
+  )
+}
+
+const TONES: Record<string, string> = {
+  alerting: 'bad',
+  critical: 'bad',
+  degraded: 'warn',
+  failed: 'bad',
+  offline: 'bad',
+  online: 'good',
+  partial: 'warn',
+  recording: 'recording',
+  uploaded: 'good',
+  cached: 'good',
+  warning: 'warn',
+}
+
+/** A state by its word and colour; the word alone is enough. */
+export const Badge = ({ state, word }: { state: string; word: string }) => (
+  <span class={classes(css.badge, css[TONES[state] ?? 'quiet'])}>{word}</span>
+)
+
+/** A name that somebody chose: isolated, so that its direction changes nothing around it. */
+export const Name = ({ children }: { children: string | undefined }) => <bdi>{children}</bdi>
+
+interface FieldProps extends JSX.InputHTMLAttributes<HTMLInputElement> {
+  fault?: string | undefined
+  id: string
+  label: string
+}
+
+export const Field = ({ fault, id, label, ...input }: FieldProps) => (
+  <div class={css.field}>
+    <label for={id}>{label}</label>
+    <input
+      {...input}
+      id={id}
+      class={css.input}
+      {...(fault ? { 'aria-describedby': `${id}-fault`, 'aria-invalid': 'true' as const } : {})}
+    />
+    {fault && (
+      <p id={`${id}-fault`} class={css.bad}>
+        {fault}
+      </p>
+    )}
+  </div>
+)
+
+export const Skeleton = () => {
+  const words = useWords()
+  return (
+    <div role="status" class={css.skeleton}>
+      <span class={css.hidden}>{words.common.loading}</span>
+    </div>
+  )
+}
+
+/** What went wrong, for a person. */
+export function faultText(e: Error, { failures }: Words): string {
+  if (!(e instanceof ApiError)) return failures.offline
+  if (e.status === 429) return failures.tooOften(Math.max(1, e.retryAfter))
+  if (e.status === 404) return failures.gone
+  if (e.status === 403 && e.permission) return failures.deniedBecause(e.permission)
+  return e.message
+}
+
+export function Failure({ error, retry }: { error: Error; retry?: () => void }) {
+  const words = useWords()
+  const denied = error instanceof ApiError && error.status === 403
+  return (
+    <div role="alert" class={classes(css.notice, css.bad)}>
+      <div class={css.grow}>
+        <strong>{denied ? words.failures.denied : words.failures.failed}</strong>
+        <p>{faultText(error, words)}</p>
+      </div>
+      {retry && <Button onClick={retry}>{words.common.retry}</Button>}
+    </div>
+  )
+}
+
+interface Loaded<T> {
+  data: T | undefined
+  error: Error | null
+  refetch(): unknown
+}
+
+/** The frame of everything that is read: a skeleton, then the thing, or why not; old data stays while new comes. */
+export function Loading<T>({ children, of }: { children: (data: T) => ComponentChildren; of: Loaded<T> }) {
+  if (of.data !== undefined) return <>{children(of.data)}</>
+  return of.error ? <Failure error={of.error} retry={() => void of.refetch()} /> : <Skeleton />
+}
+
+interface SectionProps {
+  aside?: ComponentChildren
+  children: ComponentChildren
+  title: string
+}
+
+export const Section = ({ aside, children, title }: SectionProps) => (
+  <section class={classes(css.card, css.stack)}>
+    <div class={css.heading}>
+      <h2>{title}</h2>
+      {aside}
+    </div>
+    {children}
+  </section>
+)

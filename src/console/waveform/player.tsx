@@ -1,0 +1,164 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Waveform } from '../../wire/recordings.ts'
+import { useRead } from '../data/reads.ts'
+import { lengthOf } from '../time/format.rules.ts'
+import { Button, classes } from '../ui/parts.tsx'
+import ui from '../ui/ui.module.css'
+import { useWords } from '../words/words.ts'
+import { columns } from './peaks.rules.ts'
+import css from './player.module.css'
+
+interface PlayerProps {
+  /** Seconds. */
+  duration: number
+  gaps: readonly { atSeconds: number; seconds: number }[]
+  src: string
+  waveform: string
+}
+
+const POINTS = 2000
+const ASK_AGAIN_MS = 2000
+
+/** The waveform is drawn; the range input over it is the control, for mouse, keyboard and screen reader alike. */
+export function Player({ duration, gaps, src, waveform }: PlayerProps) {
+  const words = useWords()
+  const audio = useRef<HTMLAudioElement>(null)
+  const [at, setAt] = useState(0)
+  const [playing, setPlaying] = useState(false)
+  const join = waveform.includes('?') ? '&' : '?'
+  const wave = useRead<{ data: Waveform }>(`${waveform}${join}points=${POINTS}`, [])
+  useEffect(() => {
+    if (wave.data?.data.state !== 'pending') return
+    const timer = setTimeout(() => void wave.refetch(), ASK_AGAIN_MS)
+    return () => clearTimeout(timer)
+  }, [wave.data])
+  const seek = (seconds: number): void => {
+    if (audio.current) audio.current.currentTime = seconds
+    setAt(seconds)
+  }
+  const toggle = (): void => {
+    const element = audio.current
+    if (!element) return
+    if (element.paused) void element.play()
+    else element.pause()
+  }
+  useKeptPosition(audio, src)
+  const time = `${lengthOf(at)} / ${lengthOf(duration)}`
+  return (
+    <div class={css.player}>
+      <div class={css.wave}>
+        <Wave channels={wave.data?.data.channels ?? []} duration={duration} gaps={gaps} />
+        <input
+          type="range"
+          aria-label={words.take.position}
+          aria-valuetext={time}
+          min={0}
+          max={Math.max(1, Math.ceil(duration))}
+          step={1}
+          value={Math.floor(at)}
+          onInput={(e) => seek(Number(e.currentTarget.value))}
+          onKeyDown={(e) => jump(e, (by) => seek(Math.min(duration, Math.max(0, at + by))))}
+        />
+      </div>
+      <div class={css.controls}>
+        <Button icon={playing ? 'stop' : 'play'} kind="primary" onClick={toggle}>
+          {playing ? words.common.stop : words.library.play('')}
+        </Button>
+        <span class={classes(ui.numbers)}>{time}</span>
+      </div>
+      {/* biome-ignore lint/a11y/useMediaCaption: a take of a room has no captions */}
+      <audio
+        ref={audio}
+        preload="metadata"
+        src={src}
+        onPause={() => setPlaying(false)}
+        onPlay={() => setPlaying(true)}
+        onTimeUpdate={(e) => setAt(e.currentTarget.currentTime)}
+      />
+    </div>
+  )
+}
+
+const JUMPS: Record<string, number> = {
+  ArrowDown: -5,
+  ArrowLeft: -5,
+  ArrowRight: 5,
+  ArrowUp: 5,
+  PageDown: -30,
+  PageUp: 30,
+}
+
+function jump(e: KeyboardEvent, by: (seconds: number) => void): void {
+  const seconds = JUMPS[e.key]
+  if (seconds === undefined) return
+  e.preventDefault()
+  by(seconds)
+}
+
+/** Another rendition of the same take goes on where the one before was. */
+function useKeptPosition(audio: { current: HTMLAudioElement | null }, src: string): void {
+  const kept = useRef({ at: 0, playing: false })
+  useEffect(() => {
+    const element = audio.current
+    if (!element) return
+    const { at, playing } = kept.current
+    const resume = (): void => {
+      element.currentTime = at
+      if (playing) void element.play()
+    }
+    if (at > 0) element.addEventListener('loadedmetadata', resume, { once: true })
+    const note = (): void => {
+      kept.current = { at: element.currentTime, playing: !element.paused }
+    }
+    element.addEventListener('timeupdate', note)
+    return () => {
+      element.removeEventListener('timeupdate', note)
+      element.removeEventListener('loadedmetadata', resume)
+    }
+  }, [src])
+}
+
+interface WaveProps {
+  channels: { max: number[]; min: number[] }[]
+  duration: number
+  gaps: PlayerProps['gaps']
+}
+
+function Wave({ channels, duration, gaps }: WaveProps) {
+  const ref = useRef<HTMLCanvasElement>(null)
+  useEffect(() => {
+    const canvas = ref.current
+    if (!canvas) return
+    const draw = (): void => drawWave(canvas, { channels, duration, gaps })
+    const observer = new ResizeObserver(draw)
+    observer.observe(canvas)
+    const theme = new MutationObserver(draw)
+    theme.observe(document.documentElement, { attributeFilter: ['data-theme'] })
+    return () => {
+      observer.disconnect()
+      theme.disconnect()
+    }
+  }, [channels, duration, gaps])
+  return <canvas ref={ref} />
+}
+
+function drawWave(canvas: HTMLCanvasElement, { channels, duration, gaps }: WaveProps): void {
+  const context = canvas.getContext('2d')
+  if (!context) return
+  canvas.width = Math.round(canvas.clientWidth * devicePixelRatio)
+  canvas.height = Math.round(canvas.clientHeight * devicePixelRatio)
+  const { height, width } = canvas
+  const style = getComputedStyle(canvas)
+  context.fillStyle = style.color
+  columns(channels, width).forEach(({ high, low }, x) => {
+    const top = (1 - high) * (height / 2)
+    context.fillRect(x, top, 1, Math.max(1, (high - low) * (height / 2)))
+  })
+  if (duration <= 0) return
+  context.strokeStyle = style.color
+  for (const { atSeconds, seconds } of gaps) {
+    const left = (atSeconds / duration) * width
+    context.clearRect(left, 0, Math.max(2, (seconds / duration) * width), height)
+    context.strokeRect(left, 0, Math.max(2, (seconds / duration) * width), height)
+  }
+}
