@@ -1,6 +1,7 @@
 import { QueryClientProvider } from '@tanstack/preact-query'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { Router } from 'wouter-preact'
+import type { Myself } from '../../wire/access.ts'
 import { type Api, ApiError, createApi } from '../data/api.ts'
 import { type LiveState, startLive } from '../data/live.ts'
 import { createQueries, refresher } from '../data/reads.ts'
@@ -8,7 +9,7 @@ import { useDock } from '../listen/dock.tsx'
 import { createMeters, MetersContext } from '../meters/thread.ts'
 import { Failure } from '../ui/parts.tsx'
 import { useWords } from '../words/words.ts'
-import { AppContext, type Me } from './context.ts'
+import { AppContext } from './context.ts'
 import { Login } from './login.tsx'
 import { Pages } from './pages.tsx'
 import { Shell } from './shell.tsx'
@@ -16,7 +17,7 @@ import { Shell } from './shell.tsx'
 type Session =
   | { kind: 'asking' }
   | { kind: 'failed'; error: Error }
-  | { kind: 'in'; me: Me }
+  | { kind: 'in'; me: Myself }
   | { kind: 'out'; ended: boolean }
 
 /** Who is here decides everything: nobody, or somebody and the pages. */
@@ -26,7 +27,7 @@ export function App() {
   const api = useMemo(() => createApi(() => setSession((was) => ({ ended: was.kind === 'in', kind: 'out' }))), [])
   const ask = async (): Promise<void> => {
     try {
-      const { data } = await api.get<{ data: Me }>('/auth/me')
+      const { data } = await api.get<{ data: Myself }>('/auth/me')
       setSession({ kind: 'in', me: data })
     } catch (e) {
       if (!(e instanceof ApiError && e.status === 401)) setSession({ error: e as Error, kind: 'failed' })
@@ -54,7 +55,7 @@ export function App() {
 interface InsideProps {
   again(): Promise<void>
   api: Api
-  me: Me
+  me: Myself
 }
 
 function Inside({ again, api, me }: InsideProps) {
@@ -63,8 +64,7 @@ function Inside({ again, api, me }: InsideProps) {
   const queries = useMemo(createQueries, [])
   const meters = useMemo(createMeters, [])
   const [live, setLive] = useState<LiveState>({ outdated: false })
-  const zone = me.site?.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone
-  const clockwork = useMemo(() => ({ locale: words.locale, zone }), [words, zone])
+  const clockwork = useMemo(() => ({ locale: words.locale, zone: me.site.timezone }), [words, me.site.timezone])
   useEffect(
     () =>
       startLive({

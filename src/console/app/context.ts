@@ -1,27 +1,15 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
-import type { Permission } from '../../wire/permissions.ts'
+import type { Myself } from '../../wire/access.ts'
 import type { Api } from '../data/api.ts'
 import type { Dock } from '../listen/dock.tsx'
 import type { Clockwork } from '../time/format.rules.ts'
-
-/** Who is signed in, as `GET /auth/me` answers. */
-export interface Me {
-  email: string
-  expiresAt?: string
-  id: string
-  name: string
-  permissions: Permission[]
-  roles: string[]
-  rooms?: Record<string, string[]>
-  site?: { name: string; timezone: string }
-}
 
 export interface AppContext {
   api: Api
   clockwork: Clockwork
   dock: Dock
-  me: Me
+  me: Myself
   signOut(): void
 }
 

@@ -39,7 +39,7 @@ export function Shell({ children, live }: { children: ComponentChildren; live: L
       <nav class={css.nav} aria-label={words.nav.label}>
         <p class={css.brand}>
           <img src="/icon.svg" width="24" height="24" alt="" />
-          <Name>{me.site?.name || words.name}</Name>
+          <Name>{me.site.name}</Name>
         </p>
         <ul>
           {held.map(({ icon, path, word }) => (

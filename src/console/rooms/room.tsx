@@ -131,14 +131,14 @@ function Alerts({ nodeId }: { nodeId: string }) {
     `/health-events?status=open&nodeId=${encodeURIComponent(nodeId)}&limit=10`,
     ['alert'],
   )
-  const open = alerts.data?.data ?? []
+  const open = (alerts.data?.data ?? []).filter(({ severity }) => severity !== 'info')
   if (open.length === 0) return null
   return (
     <ul class={ui.rows} aria-label={words.rooms.alerts}>
       {open.map(({ id, openedAt, severity, type }) => (
         <li key={id} class={ui.row}>
           <Badge state={severity} word={words.severity[severity] ?? severity} />
-          <span class={ui.grow}>{type}</span>
+          <span class={ui.grow}>{words.alert(type)}</span>
           <span class={classes(ui.small, ui.quiet)}>
             <When at={openedAt} />
           </span>

@@ -113,12 +113,14 @@ function AtRisk() {
   const ends = status.data?.data.certificateExpiresAt
   const soon = ends !== undefined && Date.parse(ends) - Date.now() < 21 * 86_400_000
   const down = offline.data?.data ?? []
+  // What is only told is no risk.
+  const risks = (alerts.data?.data ?? []).filter(({ severity }) => severity !== 'info')
   return (
     <Section title={words.today.risk}>
       <Loading of={alerts}>
-        {({ data }) => (
+        {() => (
           <>
-            {data.length + down.length === 0 && !soon && <p class={ui.good}>{words.today.nothingRisk}</p>}
+            {risks.length + down.length === 0 && !soon && <p class={ui.good}>{words.today.nothingRisk}</p>}
             <ul class={ui.rows}>
               {soon && <li class={classes(ui.row, ui.warn)}>{words.today.certificate(dayOf(ends, clockwork))}</li>}
               {down.map((node) => (
@@ -130,10 +132,10 @@ function AtRisk() {
                   </span>
                 </li>
               ))}
-              {data.map(({ id, openedAt, severity, type }) => (
+              {risks.map(({ id, openedAt, severity, type }) => (
                 <li key={id} class={ui.row}>
                   <Badge state={severity} word={words.severity[severity] ?? severity} />
-                  <span class={ui.grow}>{type}</span>
+                  <span class={ui.grow}>{words.alert(type)}</span>
                   <span class={classes(ui.small, ui.quiet)}>
                     <When at={openedAt} />
                   </span>

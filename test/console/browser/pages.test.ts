@@ -1,0 +1,131 @@
+// The console of the built executable, with a real recorder, in a real browser.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { accessible, SIZES, signIn, Visitor } from '../../kit/browser.ts'
+import { ADMIN, Agent, Controller, House, until } from '../../kit/whole.ts'
+
+const NAME = '<b>Hall</b> \u202Egnp.exe'
+
+describe('the console', () => {
+  let house: House
+  let controller: Controller
+  let visitor: Visitor
+  let nodeId: string
+  let roomId: string
+  let takeId: string
+  before(async () => {
+    house = await House.open()
+    controller = await new Controller(house).start()
+    await controller.login()
+    roomId = (await controller.post('/rooms', { name: NAME, site: 'North' })).id
+    const node = await controller.enroll('Hall recorder')
+    nodeId = node.id
+    const env = { SVC_CONTROLLER_TOKEN: node.token, SVC_CONTROLLER_URL: controller.url, SVC_NODE_ID: node.id }
+    new Agent(house, { ...env, SVC_HEARTBEAT_SECONDS: '1' }).start()
+    await controller.online(nodeId)
+    await controller.get(`/nodes/${nodeId}`, 'PATCH', { roomId })
+    const { job, recording } = await controller.record(nodeId, await controller.plainProfile('flac'), 4, {
+      name: 'Week 3',
+    })
+    takeId = recording.id
+    await controller.delivered(recording.id, job.id)
+    visitor = await Visitor.open(controller)
+  })
+  after(async () => {
+    await visitor?.close()
+    await house?.close()
+  })
+
+  test('a wrong password says so; the right one leads to where one wanted to go', async () => {
+    const page = await visitor.visit()
+    await page.goto(`${controller.url}/rooms`)
+    await signIn(page, { ...ADMIN, password: 'not this one' })
+    await page.getByText('E-mail or password is wrong.').waitFor()
+    await accessible(page, 'sign-in')
+    await signIn(page, ADMIN)
+    await page.getByRole('heading', { level: 1, name: 'Rooms' }).waitFor()
+    assert.equal(await page.evaluate('document.cookie'), '', 'no script can read the session')
+    assert.equal(await page.evaluate('JSON.stringify({ ...localStorage, ...sessionStorage })'), '{}')
+    await page.context().close()
+  })
+
+  test('every page: no violation of accessibility rules, in both themes, at both sizes and at 320 px', async () => {
+    const addresses = ['/', '/rooms', `/rooms/${roomId}`, '/library', `/library/${takeId}`, '/me', '/nowhere']
+    for (const colorScheme of ['light', 'dark'] as const)
+      for (const size of Object.keys(SIZES) as (keyof typeof SIZES)[]) {
+        const page = await visitor.signedIn({ colorScheme, size })
+        if (size === 'phone') await page.setViewportSize({ height: 640, width: 320 })
+        for (const address of addresses) {
+          await page.goto(controller.url + address)
+          await page.locator('h1').waitFor()
+          await page.waitForLoadState('load')
+          await accessible(page, `${address} ${colorScheme} ${size}`)
+          const wide = await page.evaluate(
+            'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+          )
+          assert.equal(wide, 0, `${address} ${size} scrolls sideways`)
+        }
+        await page.context().close()
+      }
+  })
+
+  test('a recording that starts elsewhere is on Today without a reload, and can be stopped there', async () => {
+    const page = await visitor.signedIn()
+    await page.getByText('Nothing is recording.').waitFor()
+    const { job } = await controller.record(nodeId, await controller.plainProfile('flac'), 600, { name: 'Moot court' })
+    await page.getByRole('link', { name: 'Moot court' }).waitFor()
+    await page.getByText(/of sound exists on the recorder only/).waitFor()
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await page.getByText('Nothing is recording.').waitFor()
+    await until(
+      'the job to end',
+      async () => (await controller.get(`/recording-jobs/${job.id}`)).status === 'completed',
+    )
+    await page.context().close()
+  })
+
+  test('a name made of markup and direction marks is text and nothing else', async () => {
+    const page = await visitor.signedIn()
+    await page.goto(`${controller.url}/rooms`)
+    await page.getByRole('link', { name: NAME }).click()
+    await page.getByRole('heading', { level: 1, name: NAME }).waitFor()
+    assert.equal(await page.locator('h1 b').count(), 0)
+    await page.context().close()
+  })
+
+  test('the room: a test take from the phone, and the room can be heard', async () => {
+    const page = await visitor.signedIn({ size: 'phone' })
+    await page.goto(`${controller.url}/rooms/${roomId}`)
+    await page.getByRole('button', { name: 'Test take, 10 seconds' }).click()
+    await page.getByRole('link', { name: 'Test take' }).first().waitFor()
+    await page.getByRole('button', { name: 'Listen' }).click()
+    await page.getByText('You hear Hall recorder.').waitFor()
+    await page.getByRole('link', { name: 'Library' }).click()
+    await page.getByText('You hear Hall recorder.').waitFor()
+    await page.getByRole('complementary').getByRole('button', { name: 'Stop' }).click()
+    await page.getByText('You hear Hall recorder.').waitFor({ state: 'detached' })
+    await page.context().close()
+  })
+
+  test('a take plays, and the arrow keys move through it', async () => {
+    const page = await visitor.signedIn()
+    await page.goto(`${controller.url}/library/${takeId}`)
+    await page.getByRole('button', { name: 'Play' }).click()
+    await until('the position to move', () => page.evaluate('document.querySelector("audio").currentTime > 0.2'))
+    await page.getByRole('slider', { name: 'Position' }).press('Home')
+    await page.getByRole('slider', { name: 'Position' }).press('ArrowRight')
+    const duration = await page.evaluate('document.querySelector("audio").duration')
+    assert.ok(Math.abs((duration as number) - 4) < 0.5, `${duration} s`)
+    await page.context().close()
+  })
+
+  test('a session that ends shows the sign-in, with its reason; nothing else was complained of', async () => {
+    const page = await visitor.signedIn()
+    const sessions: { id: string }[] = await controller.get('/auth/sessions')
+    for (const { id } of sessions) await controller.ask('DELETE', `/auth/sessions/${id}`)
+    await controller.login()
+    await page.getByRole('link', { name: 'Rooms' }).click()
+    await page.getByText('Your session has ended. Sign in again.').waitFor()
+    assert.deepEqual(visitor.complaints, [])
+  })
+})

@@ -1,0 +1,94 @@
+// A browser on a whole controller: what a person sees, and what they must never see.
+import assert from 'node:assert/strict'
+import * as fs from 'node:fs'
+import { createRequire } from 'node:module'
+import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
+import { ADMIN, type Controller } from './whole.ts'
+
+const AXE = fs.readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const ARGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-background-networking',
+  '--autoplay-policy=no-user-gesture-required',
+]
+
+export const SIZES = { desktop: { height: 800, width: 1280 }, phone: { height: 740, width: 360 } } as const
+
+interface Visit {
+  colorScheme?: 'dark' | 'light'
+  size?: keyof typeof SIZES
+}
+
+/** Chromium with everything a page complained of. */
+export class Visitor {
+  /** Errors of pages, of their policy and of the console, and requests to anywhere else. */
+  readonly complaints: string[] = []
+  readonly #browser: Browser
+  readonly #controller: Controller
+
+  private constructor(browser: Browser, controller: Controller) {
+    this.#browser = browser
+    this.#controller = controller
+  }
+
+  static async open(controller: Controller): Promise<Visitor> {
+    const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
+    return new Visitor(await chromium.launch({ args: ARGS, executablePath }), controller)
+  }
+
+  /** A page of its own browser profile. */
+  async visit({ colorScheme = 'light', size = 'desktop' }: Visit = {}): Promise<Page> {
+    const context = await this.#browser.newContext({ colorScheme, viewport: SIZES[size] })
+    this.#listen(context)
+    const page = await context.newPage()
+    await page.goto(this.#controller.url)
+    return page
+  }
+
+  /** The same, signed in as the owner. */
+  async signedIn(how: Visit = {}): Promise<Page> {
+    const page = await this.visit(how)
+    await signIn(page, ADMIN)
+    await page.getByRole('heading', { level: 1, name: 'Today' }).waitFor()
+    return page
+  }
+
+  close(): Promise<void> {
+    return this.#browser.close()
+  }
+
+  #listen(context: BrowserContext): void {
+    const complain = (what: string) => void this.complaints.push(what)
+    context.on('page', (page) => {
+      page.on('pageerror', (e) => complain(`error: ${e.message}`))
+      page.on('console', (message) => {
+        // Chromium reports an expected refusal as an error of its own.
+        const expected = /status of 40[13]/.test(message.text()) && /\/auth\//.test(message.location().url)
+        if (['error', 'warning'].includes(message.type()) && !expected) complain(message.text())
+      })
+    })
+    context.on('request', (request) => {
+      const { origin, protocol } = new URL(request.url())
+      if (protocol.startsWith('http') && origin !== new URL(this.#controller.url).origin)
+        complain(`request to ${origin}`)
+    })
+  }
+}
+
+export async function signIn(page: Page, { email, password }: typeof ADMIN): Promise<void> {
+  await page.getByLabel('E-mail').fill(email)
+  await page.getByLabel('Password').fill(password)
+  await page.getByRole('button', { name: 'Sign in' }).click()
+}
+
+/** No violation of WCAG that axe knows, on the page as it is. */
+export async function accessible(page: Page, what: string): Promise<void> {
+  // By the debugger, as the policy of the page allows no script of ours.
+  await page.evaluate(AXE)
+  const violations = await page.evaluate('axe.run().then(({ violations }) => violations)')
+  const found = (violations as { help: string; id: string; nodes: { target: string[] }[] }[]).map(
+    ({ help, id, nodes }) => `${id}: ${help} (${nodes.map(({ target }) => target.join(' ')).join(', ')})`,
+  )
+  assert.deepEqual(found, [], what)
+}
