@@ -3,6 +3,7 @@ import { watch } from 'node:fs'
 import * as path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
+import { bundleConsole } from './console.ts'
 import { createSite, record, say } from './site.mjs'
 
 const root = path.join(import.meta.dirname, '..')
@@ -83,6 +84,7 @@ function restartOnChange() {
   })
 }
 
+await bundleConsole(path.join(root, '.cache', 'console'))
 await site.run(async () => {
   const { api, base, password } = await site.startController(shown('controller'))
   const node = await site.startAgent(api, base, shown('agent'))

@@ -106,7 +106,8 @@ function fault(file: string, imported: Import): string | undefined {
     const allowed = [...rule.packages, ...(DRIVERS[file] ?? []), ...schemas]
     return allowed.includes(packageOf(from)) ? undefined : `${floor} may not import the package ${packageOf(from)}`
   }
-  if (!from.endsWith('.ts')) return 'imports end in .ts'
+  if (floor === 'console' ? !/\.(css|tsx?)$/.test(from) : !from.endsWith('.ts')) return 'imports end in .ts'
+  if (from.endsWith('.css')) return undefined
   return floorFault(file, targetOf(file, from), imported)
 }
 

@@ -64,7 +64,7 @@ export class Visitor {
       page.on('pageerror', (e) => complain(`error: ${e.message}`))
       page.on('console', (message) => {
         // Chromium reports an expected refusal as an error of its own.
-        const expected = /status of 40[13]/.test(message.text()) && /\/auth\//.test(message.location().url)
+        const expected = /status of 40[13]/.test(message.text())
         if (['error', 'warning'].includes(message.type()) && !expected) complain(message.text())
       })
     })

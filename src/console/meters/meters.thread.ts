@@ -1,23 +1,14 @@
 // The thread that reads the stream of meters and draws them: the page itself does nothing sixty times a second.
+import type { LevelFrame } from '../../wire/meters.ts'
 import { reconnectMs } from '../data/backoff.rules.ts'
 import { eventParser } from '../data/sse.rules.ts'
 import { moved, type Needle, placeOf, still } from './ballistics.rules.ts'
 import type { FromThread, MeterColors, ToThread } from './messages.ts'
 
-interface Frame {
-  channels: number[]
-  clip: number[]
-  interfaceId: string
-  nodeId: string
-  peak: number[]
-  speech: number[]
-  synthetic?: boolean
-}
-
 interface Strip {
   canvas: OffscreenCanvas
   channels: number
-  frame?: Frame
+  frame?: LevelFrame
   interfaceId: string
   needles: Needle[]
   nodeId: string
@@ -89,7 +80,7 @@ async function read(): Promise<void> {
     const query = `detail=levels&nodes=${nodes.map(encodeURIComponent).join(',')}`
     const response = await fetch(`/api/v1/meter-events?${query}`, { credentials: 'same-origin', signal: own.signal })
     if (!response.ok || !response.body) throw new Error(`HTTP ${response.status}`)
-    const parse = eventParser((name, text) => name === 'meter' && heard(JSON.parse(text) as Frame))
+    const parse = eventParser((name, text) => name === 'meter' && heard(JSON.parse(text) as LevelFrame))
     const body = response.body.pipeThrough(new TextDecoderStream()).getReader()
     for (;;) {
       const { done, value } = await body.read()
@@ -104,7 +95,7 @@ async function read(): Promise<void> {
     setTimeout(() => reading === own && void read(), reconnectMs(++attempt, Math.random()))
 }
 
-function heard(frame: Frame): void {
+function heard(frame: LevelFrame): void {
   for (const strip of strips.values()) {
     if (strip.nodeId !== frame.nodeId || strip.interfaceId !== frame.interfaceId) continue
     strip.frame = frame

@@ -7,6 +7,7 @@ import { ADMIN, Agent, Controller, House, until } from '../../kit/whole.ts'
 const NAME = '<b>Hall</b> \u202Egnp.exe'
 
 describe('the console', () => {
+  let agent: Agent
   let house: House
   let controller: Controller
   let visitor: Visitor
@@ -21,7 +22,7 @@ describe('the console', () => {
     const node = await controller.enroll('Hall recorder')
     nodeId = node.id
     const env = { SVC_CONTROLLER_TOKEN: node.token, SVC_CONTROLLER_URL: controller.url, SVC_NODE_ID: node.id }
-    new Agent(house, { ...env, SVC_HEARTBEAT_SECONDS: '1' }).start()
+    agent = new Agent(house, { ...env, SVC_HEARTBEAT_SECONDS: '1' }).start()
     await controller.online(nodeId)
     await controller.get(`/nodes/${nodeId}`, 'PATCH', { roomId })
     const { job, recording } = await controller.record(nodeId, await controller.plainProfile('flac'), 4, {
@@ -90,6 +91,23 @@ describe('the console', () => {
     await page.getByRole('link', { name: NAME }).click()
     await page.getByRole('heading', { level: 1, name: NAME }).waitFor()
     assert.equal(await page.locator('h1 b').count(), 0)
+    await page.context().close()
+  })
+
+  test('levels move, as bars and as words for whoever cannot see them', async () => {
+    const page = await visitor.signedIn()
+    await page.goto(`${controller.url}/rooms/${roomId}`)
+    const meter = page.getByRole('meter').first()
+    await until('a level', async () => /Input 1, -\d+ dB/.test((await meter.getAttribute('aria-valuetext')) ?? ''))
+    await page.getByText('made up by a test source').waitFor()
+    // What is drawn is not the page's to read: a picture tells. Without frames it is another one than silence.
+    const picture = () => page.locator('canvas').first().screenshot()
+    const level = await picture()
+    await agent.program.end('SIGKILL')
+    await page.getByText('no data').waitFor()
+    await until('the hatched bars', async () => !(await picture()).equals(level))
+    agent.start()
+    await until('the same level again', async () => (await picture()).equals(level))
     await page.context().close()
   })
 

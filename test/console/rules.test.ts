@@ -1,0 +1,129 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { may } from '../../src/console/app/may.rules.ts'
+import { find } from '../../src/console/app/router.rules.ts'
+import { reconnectMs } from '../../src/console/data/backoff.rules.ts'
+import { eventParser } from '../../src/console/data/sse.rules.ts'
+import { place } from '../../src/console/listen/cushion.rules.ts'
+import { pcmReader } from '../../src/console/listen/wav.rules.ts'
+import { moved, placeOf, still } from '../../src/console/meters/ballistics.rules.ts'
+import { instantOf, lengthOf, timeOf } from '../../src/console/time/format.rules.ts'
+import { dayAhead, onlyThere } from '../../src/console/today/today.rules.ts'
+import { columns } from '../../src/console/waveform/peaks.rules.ts'
+import type { Recording } from '../../src/wire/recordings.ts'
+
+test('an address finds its page; what is no page is none', () => {
+  const patterns = ['/', '/rooms', '/rooms/:id']
+  assert.deepEqual(find(patterns, '/'), { id: '', pattern: '/' })
+  assert.deepEqual(find(patterns, '/rooms/'), { id: '', pattern: '/rooms' })
+  assert.deepEqual(find(patterns, '/rooms/hall%20one'), { id: 'hall one', pattern: '/rooms/:id' })
+  for (const wrong of ['/rooms/a/b', '/nothing', '/rooms/%E0%A4%A'])
+    assert.equal(find(patterns, wrong), undefined, wrong)
+})
+
+test('a permission comes from a role, or from a capability in some room', () => {
+  const ann = { permissions: ['node:read' as const], rooms: { hall: ['operate'] } }
+  assert.ok(may(ann, 'node:read', 'anywhere'))
+  assert.ok(may(ann, 'recording:create') && may(ann, 'recording:create', 'hall'))
+  assert.ok(!may(ann, 'recording:create', 'attic'))
+  assert.ok(!may(ann, 'node:manage'), 'no room gives that')
+})
+
+test('reconnecting waits longer each time, never for ever', () => {
+  assert.deepEqual(
+    [1, 2, 3, 6, 50].map((attempt) => reconnectMs(attempt, 0)),
+    [1000, 2000, 4000, 30_000, 30_000],
+  )
+  assert.equal(reconnectMs(1, 1), 750)
+})
+
+test('events are read from any pieces; comments and other fields are skipped', () => {
+  const text = 'retry: 2000\n\n: still here\n\nevent: meter\ndata: {"a":1}\n\ndata: x\n\n'
+  for (const size of [1, 7, text.length]) {
+    const heard: string[] = []
+    const parse = eventParser((name, data) => heard.push(`${name} ${data}`))
+    for (let at = 0; at < text.length; at += size) parse(text.slice(at, at + size))
+    assert.deepEqual(heard, ['meter {"a":1}', 'message x'])
+  }
+})
+
+test('live audio: samples come out whole however the bytes come in', () => {
+  const header = Buffer.alloc(44)
+  header.writeUInt16LE(1, 20)
+  header.writeUInt16LE(1, 22)
+  header.writeUInt32LE(16_000, 24)
+  header.writeUInt16LE(16, 34)
+  const wav = Buffer.concat([header, Buffer.from(new Int16Array([0, 16_384, -32_768, 32_767]).buffer)])
+  for (const size of [1, 5, 46, 100]) {
+    const reader = pcmReader()
+    const samples: number[] = []
+    for (let at = 0; at < wav.length; at += size) samples.push(...reader.push(wav.subarray(at, at + size)))
+    assert.deepEqual(
+      samples.map((value) => Math.round(value * 100)),
+      [0, 50, -100, 100],
+      `${size} bytes at once`,
+    )
+    assert.equal(reader.rate(), 16_000)
+  }
+  header.writeUInt16LE(2, 22)
+  assert.throws(() => pcmReader().push(header), /16-bit mono/)
+})
+
+test('pieces of live audio follow without a seam; late ones wait, and a long delay is skipped', () => {
+  assert.deepEqual(place(10, 0), { at: 10.4, buffering: true, skipped: 0 })
+  assert.deepEqual(place(10, 10.65), { at: 10.65, buffering: false, skipped: 0 })
+  assert.deepEqual(place(10, 10.05), { at: 10.4, buffering: true, skipped: 0 })
+  const late = place(10, 12)
+  assert.equal(late.at, 10.4)
+  assert.ok(Math.abs(late.skipped - 1.6) < 1e-9)
+})
+
+test('a meter is up at once, falls 20 dB in 1.7 s, and holds its peak for a moment', () => {
+  const up = moved(still(), -6, 16)
+  assert.deepEqual([up.level, up.hold], [-6, -6])
+  const fallen = moved(up, -60, 1700)
+  assert.ok(Math.abs(fallen.level - -26) < 1e-9)
+  assert.equal(moved(up, -60, 1000).hold, -6)
+  assert.ok(moved(moved(up, -60, 1000), -60, 600).hold < -6)
+  assert.equal(moved(up, undefined, 60_000).level, -60, 'no frame is no level')
+  assert.deepEqual([-80, -60, -30, 0, 6].map(placeOf), [0, 0, 0.5, 1, 1])
+})
+
+test('times are those of the named zone, also on the day the clock changes', () => {
+  const berlin = { locale: 'en-GB', zone: 'Europe/Berlin' }
+  assert.equal(timeOf('2026-03-29T00:59:00Z', berlin), '01:59')
+  assert.equal(timeOf('2026-03-29T01:00:00Z', berlin), '03:00')
+  assert.equal(instantOf('2026-10-25T23:30:00Z', berlin), 'Mon, 26 Oct 2026, 00:30')
+  assert.deepEqual([0, 61.9, 3723, -5].map(lengthOf), ['0:00', '1:01', '1:02:03', '0:00'])
+})
+
+test('today: the coming day, and the seconds that exist on recorders only', () => {
+  const now = Date.parse('2026-03-02T09:20:00Z')
+  assert.deepEqual(dayAhead(now), { end: '2026-03-03T10:00:00.000Z', start: '2026-03-02T09:00:00.000Z' })
+  const take = (more: Partial<Recording>) =>
+    ({
+      cached: false,
+      durationSeconds: 60,
+      recordedAt: '2026-03-02T09:19:00Z',
+      status: 'completed',
+      ...more,
+    }) as Recording
+  const takes = [
+    take({}),
+    take({ cached: true }),
+    take({ status: 'recording', durationSeconds: 0 }),
+    take({ status: 'failed' }),
+  ]
+  assert.equal(onlyThere(takes, now), 120)
+})
+
+test('a waveform in columns leaves out no peak, whatever the width', () => {
+  const channels = [{ max: [0, 0.9, 0, 0.1], min: [0, -0.1, -0.8, 0] }]
+  for (const width of [1, 2, 3, 4, 9]) {
+    const drawn = columns(channels, width)
+    assert.equal(drawn.length, width)
+    assert.equal(Math.max(...drawn.map(({ high }) => high)), 0.9, `${width} wide`)
+    assert.equal(Math.min(...drawn.map(({ low }) => low)), -0.8, `${width} wide`)
+  }
+  assert.deepEqual(columns([], 10), [])
+})
