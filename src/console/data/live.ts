@@ -1,0 +1,89 @@
+// One change stream for each visible tab: what changed is read again, nothing polls (docs/contract/api.md: Change stream).
+import type { Change, Hello } from '../../wire/changes.ts'
+import { reconnectMs } from './backoff.rules.ts'
+
+/** `lostSince` (Unix ms) only after some seconds without a connection: a short outage is not worth a word. */
+export interface LiveState {
+  lostSince?: number
+  /** The controller runs another version than this page. */
+  outdated: boolean
+}
+
+interface Parts {
+  changed(change: Change): void
+  /** Whether the session still stands; called when the stream cannot be had. */
+  check(): void
+  /** Everything is to be read again. */
+  resync(): void
+  tell(state: LiveState): void
+}
+
+const HIDDEN_MS = 30_000
+const QUIET_MS = 3000
+
+/** @returns how to end it */
+export function startLive({ changed, check, resync, tell }: Parts): () => void {
+  let attempt = 0
+  let bootId: string | undefined
+  let version: string | undefined
+  let lostAt: number | undefined
+  let source: EventSource | undefined
+  let state: LiveState = { outdated: false }
+  const timers: Record<string, number> = {}
+  const later = (name: string, fn: () => void, ms: number): void => {
+    clearTimeout(timers[name])
+    timers[name] = window.setTimeout(fn, ms)
+  }
+  const set = (next: LiveState): void => {
+    state = next
+    tell(state)
+  }
+  const close = (): void => {
+    source?.close()
+    source = undefined
+  }
+  const greeted = (hello: Hello): void => {
+    attempt = 0
+    lostAt = undefined
+    clearTimeout(timers.lost)
+    const restarted = bootId !== undefined
+    bootId = hello.bootId
+    version ??= hello.version
+    set({ outdated: hello.version !== version })
+    // Also after the same start: what changed while nobody listened is not told again.
+    if (restarted) resync()
+  }
+  const lost = (): void => {
+    close()
+    lostAt ??= Date.now()
+    const since = lostAt
+    later('lost', () => set({ ...state, lostSince: since }), Math.max(0, since + QUIET_MS - Date.now()))
+    check()
+    later('again', open, reconnectMs(++attempt, Math.random()))
+  }
+  const open = (): void => {
+    close()
+    source = new EventSource('/api/v1/events')
+    source.addEventListener('hello', (e) => greeted(JSON.parse(e.data) as Hello))
+    source.addEventListener('change', (e) => changed(JSON.parse(e.data) as Change))
+    source.addEventListener('resync', () => resync())
+    source.onerror = lost
+  }
+  const visible = (): void => {
+    clearTimeout(timers.hide)
+    if (document.hidden) later('hide', () => [close(), clearTimeout(timers.again)], HIDDEN_MS)
+    else if (!source) open()
+  }
+  const online = (): void => {
+    if (!document.hidden && lostAt !== undefined) open()
+  }
+  document.addEventListener('visibilitychange', visible)
+  window.addEventListener('online', online)
+  open()
+  return () => {
+    document.removeEventListener('visibilitychange', visible)
+    window.removeEventListener('online', online)
+    for (const timer of Object.values(timers)) clearTimeout(timer)
+    close()
+  }
+}

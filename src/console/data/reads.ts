@@ -1,0 +1,68 @@
+import { QueryClient, type UseQueryResult, useMutation, useQuery, useQueryClient } from '@tanstack/preact-query'
+import type { Change, ChangeKind } from '../../wire/changes.ts'
+import { useApp } from '../app/context.ts'
+import { ApiError } from './api.ts'
+
+/** How often one thing on the screen is read again, at most; ms. */
+const AGAIN_MS = 1000
+
+export const createQueries = (): QueryClient =>
+  new QueryClient({
+    defaultOptions: {
+      mutations: { retry: false },
+      queries: {
+        gcTime: 5 * 60_000,
+        networkMode: 'always',
+        refetchOnWindowFocus: false,
+        // What the server refuses it refuses again; a network that was gone may be back.
+        retry: (count, e) => !(e instanceof ApiError && e.status < 500) && count < 2,
+        staleTime: Number.POSITIVE_INFINITY,
+      },
+    },
+  })
+
+/** A read of the API that is kept fresh by the changes of `kinds`; not made while `path` is undefined. */
+export function useRead<T>(path: string | undefined, kinds: readonly ChangeKind[]): UseQueryResult<T, Error> {
+  const { api } = useApp()
+  return useQuery<T, Error>({
+    enabled: path !== undefined,
+    meta: { kinds },
+    queryFn: ({ signal }) => api.get<T>(path as string, signal),
+    queryKey: [path],
+  })
+}
+
+interface Sent {
+  body?: unknown
+  headers?: Record<string, string>
+  method: 'DELETE' | 'PATCH' | 'POST' | 'PUT'
+  path: string
+}
+
+/** A write: `mutate({ method, path, body })`. What it changed comes back through the change stream. */
+export function useWrite<T = unknown>(done?: (answer: T) => void) {
+  const { api } = useApp()
+  const queries = useQueryClient()
+  return useMutation<T, Error, Sent>({
+    mutationFn: ({ body, headers, method, path }) => api.send<T>(method, path, body, headers),
+    onSuccess: (answer) => {
+      done?.(answer)
+      void queries.invalidateQueries()
+    },
+  })
+}
+
+/** Marks what a change concerns, once a second at most for each kind. */
+export function refresher(queries: QueryClient, schedule = setTimeout): (change: Change) => void {
+  const waiting = new Set<ChangeKind>()
+  return ({ kind }) => {
+    if (waiting.has(kind)) return
+    waiting.add(kind)
+    schedule(() => {
+      waiting.delete(kind)
+      void queries.invalidateQueries({
+        predicate: ({ meta }) => (meta?.kinds as ChangeKind[] | undefined)?.includes(kind) === true,
+      })
+    }, AGAIN_MS)
+  }
+}
