@@ -49,9 +49,16 @@ async function* inMemoryBody(c: Context): AsyncIterable<Uint8Array> {
   if (c.req.raw.body) yield* c.req.raw.body as unknown as AsyncIterable<Uint8Array>
 }
 
+const plain = (ip: string): string => ip.replace(/^::ffff:/, '')
+
+/** What the nearest proxy says in this header, if it is one we trust. */
+export function forwarded(c: Context, name: string, trusted: ReadonlySet<string>): string | undefined {
+  const peer = plain(bindings(c).incoming?.socket.remoteAddress ?? '')
+  return trusted.has(peer) ? headerOf(c, name)?.split(',').at(-1)?.trim() : undefined
+}
+
 // The first hop that is not ours: proxies append, so we read from the right.
 function address(peer: string, c: Context, trusted: ReadonlySet<string>): string {
-  const plain = (ip: string) => ip.replace(/^::ffff:/, '')
   let client = plain(peer)
   const hops = (headerOf(c, 'x-forwarded-for') ?? '').split(',').map((hop) => hop.trim())
   while (trusted.has(client) && hops.length > 0) client = plain(hops.pop() || client)

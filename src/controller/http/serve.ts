@@ -8,7 +8,6 @@ import { API_PREFIX, HEADERS } from '../../wire/headers.ts'
 import { JSON_LIMIT, STRANGER_LIMIT } from './bodies.ts'
 import { parseBody, parsed } from './body.ts'
 import { callerOf, isStranger } from './callerlimits.ts'
-import { isSameOrigin } from './cookie.ts'
 import type { Reader } from './exports.ts'
 import { ANSWER, withDefaults } from './headers.ts'
 import { headerOf, incoming, whenUndelivered } from './incoming.ts'
@@ -99,8 +98,9 @@ async function handle(pipeline: Pipeline, candidates: AnyRoute[], c: Context): P
   const header = bearerOf(c)
   const r = routeFor(pipeline, candidates, header)
   const bodyReleased = Promise.withResolvers<void>()
-  const cookie = headerOf(c, 'authorization') === undefined && takesCookie(r) ? pipeline.cookie.tokenOf(c) : ''
-  const crossOrigin = cookie !== '' && !isSameOrigin(c)
+  const byCookie = headerOf(c, 'authorization') === undefined && takesCookie(r) && pipeline.cookie.isSent(c)
+  const cookie = byCookie ? pipeline.cookie.tokenOf(c) : ''
+  const crossOrigin = cookie !== '' && !pipeline.cookie.isSameOrigin(c)
   const bearer = header || ticketOf(r, c) || (crossOrigin ? '' : cookie)
   const call: Call = {
     bearer,
@@ -132,8 +132,9 @@ async function handle(pipeline: Pipeline, candidates: AnyRoute[], c: Context): P
     if (call.known?.principal.kind === 'scraper' && e instanceof Fail && e.status === 503) return pipeline.outage()
     // A server error stays one, whoever gets it.
     const refusal = refuse(pipeline, c, r, e instanceof Fail && e.status < 500 ? (audit.limited() ?? e) : e)
-    if (cookie !== '' && !crossOrigin && refusal.status === 401)
-      refusal.headers.append('set-cookie', pipeline.cookie.clear())
+    // A cookie that is still good outlives a password mistyped beside it.
+    const isSpent = byCookie && !crossOrigin && call.known?.principal.kind !== 'user'
+    if (isSpent && refusal.status === 401) refusal.headers.append('set-cookie', pipeline.cookie.clear())
     return refusal
   } finally {
     call.releaseBody()

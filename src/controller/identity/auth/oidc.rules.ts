@@ -88,7 +88,8 @@ export function pathOf(asked: string | undefined): string {
   const here = 'http://console.invalid'
   if (!asked?.startsWith('/') || asked.length > 2000 || !URL.canParse(asked, here)) return '/'
   const { origin, pathname, search } = new URL(asked, here)
-  return origin === here ? pathname + search : '/'
+  // Dots are resolved by now: `/..//host` has become an address of another host.
+  return origin === here && !pathname.startsWith('//') ? pathname + search : '/'
 }
 
 const textOf = (value: unknown): string | undefined => {

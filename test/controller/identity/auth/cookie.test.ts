@@ -139,8 +139,12 @@ test('a cookie that is spoiled, doubled or ended is nobody, and the browser is t
     `${cookie}; ${cookie}`,
     `svc_session="${cookie}"`,
     ';;;=;',
-  ])
-    assert.equal((await ask(k, 'GET', '/rooms', { ...SAME, cookie: spoiled })).status, 401, spoiled.slice(0, 60))
+  ]) {
+    const refused = await ask(k, 'GET', '/rooms', { ...SAME, cookie: spoiled })
+    assert.equal(refused.status, 401, spoiled.slice(0, 60))
+    const dropped = refused.headers.get('set-cookie')?.includes('Max-Age=0') === true
+    assert.equal(dropped, spoiled.includes('svc_session='), spoiled.slice(0, 60))
+  }
   k.sql("UPDATE sessions SET revoked_at = '2026-03-02T09:00:00.000Z'")
   const ended = await ask(k, 'GET', '/rooms', { ...SAME, cookie })
   assert.equal(ended.status, 401)
@@ -206,4 +210,50 @@ test('guessing the own password counts like failed logins; a provider keeps its 
   assert.deepEqual(statuses, [403, 403, 403, 429])
   k.sql(`UPDATE users SET provider = 'oidc' WHERE id = 'ann'`)
   assert.equal((await ann.patch('/auth/me/password', body)).json.reason, 'non_local_user_password_unavailable')
+})
+
+test('a wrong password at the sign-in again leaves the session that is still good', async () => {
+  const k = opened()
+  const cookie = await signedIn(k)
+  const wrong = { email: 'ann@example.org', password: 'not the one she has' }
+  const again = await ask(k, 'POST', '/auth/login', { ...SAME, cookie, 'x-svc-session': 'cookie' }, wrong)
+  assert.equal(again.status, 401)
+  assert.equal(again.headers.get('set-cookie'), null)
+})
+
+test('the own origin is scheme, host and port, or the public address', async () => {
+  const k = opened()
+  const cookie = await signedIn(k)
+  const named = async (world: Kit, origin: string, session: string) =>
+    (await ask(world, 'GET', '/rooms', { cookie: session, origin })).status
+  for (const [origin, status] of [
+    ['http://box.example', 200],
+    ['https://box.example', 403],
+    ['http://box.example.', 403],
+    ['http://box.example@evil.example', 403],
+    ['http://BOX.example', 403],
+    ['', 403],
+  ] as const)
+    assert.equal(await named(k, origin, cookie), status, origin)
+  const behind = opened({ SVC_PUBLIC_URL: 'https://rooms.example.org/' })
+  const held = await signedIn(behind)
+  assert.equal(await named(behind, 'https://rooms.example.org', held), 200, 'a proxy may ask by another host')
+  assert.equal(await named(behind, 'http://rooms.example.org', held), 403)
+})
+
+test('what a proxy says of the address it was asked by counts from a trusted one only', async () => {
+  const k = opened({ SVC_TRUSTED_PROXIES: '10.0.0.9' })
+  const cookie = await signedIn(k)
+  const through = async (remoteAddress: string, origin: string) => {
+    const headers = {
+      ...{ cookie, host: 'inner:8080', origin },
+      ...{ 'x-forwarded-host': 'evil.example, rooms.example', 'x-forwarded-proto': 'https' },
+    }
+    const env = { incoming: { headers, socket: { remoteAddress } } }
+    return (await k.app.request('http://inner:8080/api/v1/rooms', { headers }, env)).status
+  }
+  assert.equal(await through('::ffff:10.0.0.9', 'https://rooms.example'), 200)
+  assert.equal(await through('10.0.0.9', 'https://evil.example'), 403)
+  assert.equal(await through('10.0.0.9', 'http://rooms.example'), 403)
+  assert.equal(await through('10.0.0.8', 'https://rooms.example'), 403)
 })

@@ -105,6 +105,8 @@ describe('login through a real provider', () => {
       ['/rooms/hall?tab=people', '/rooms/hall?tab=people'],
       ['//evil.example/x', '/'],
       ['/\\evil.example', '/'],
+      ['/..//evil.example', '/'],
+      ['/%2e/\\evil.example', '/'],
       ['https://evil.example/', '/'],
       ['javascript:alert(1)', '/'],
     ] as const) {
