@@ -193,7 +193,7 @@ CREATE TABLE controller_settings (
   default_upload_policy_id     TEXT REFERENCES upload_policies (id) ON DELETE SET NULL,
   default_watchdog_policy_id   TEXT REFERENCES watchdog_policies (id) ON DELETE SET NULL,
   updated_at                   TEXT NOT NULL
-, timezone TEXT) STRICT;
+, timezone TEXT, site_name TEXT NOT NULL DEFAULT '') STRICT;
 
 CREATE TABLE controller_state (
   key        TEXT PRIMARY KEY NOT NULL,

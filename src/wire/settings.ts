@@ -18,6 +18,8 @@ const fields = {
   defaultRetentionPolicyId: text(1, 160).nullable(),
   defaultUploadPolicyId: text(1, 160).nullable(),
   defaultWatchdogPolicyId: text(1, 160).nullable(),
+  /** What people call the site; empty is the name of the controller. */
+  siteName: text(0, 120),
   /** IANA; null is the zone of the machine. */
   timezone: text(1, 64).refine(isZone, 'expected an IANA time zone such as Europe/Berlin').nullable(),
   weekStartsOn: z.enum(WEEKDAYS),

@@ -6,7 +6,8 @@ import { present } from '../store/filter.ts'
 
 const COLUMNS = `controller_name AS controllerName, week_starts_on AS weekStartsOn,
   default_recording_profile_id AS defaultRecordingProfileId, default_retention_policy_id AS defaultRetentionPolicyId,
-  default_upload_policy_id AS defaultUploadPolicyId, default_watchdog_policy_id AS defaultWatchdogPolicyId, timezone`
+  default_upload_policy_id AS defaultUploadPolicyId, default_watchdog_policy_id AS defaultWatchdogPolicyId,
+  site_name AS siteName, timezone`
 
 /** Ids used for fields that are left out. */
 export type DefaultIds = Record<keyof typeof BUILT_IN, string>
@@ -18,7 +19,7 @@ export function settingsStore(db: Db) {
     `UPDATE controller_settings SET controller_name = @controllerName, week_starts_on = @weekStartsOn,
        default_recording_profile_id = @defaultRecordingProfileId, default_retention_policy_id = @defaultRetentionPolicyId,
        default_upload_policy_id = @defaultUploadPolicyId, default_watchdog_policy_id = @defaultWatchdogPolicyId,
-       timezone = @timezone,
+       site_name = @siteName, timezone = @timezone,
        updated_at = @now WHERE id = 1`,
   )
   const exists = (table: string) => db.stmt<{ id: string }, { n: number }>(`SELECT 1 AS n FROM ${table} WHERE id = @id`)
@@ -45,8 +46,11 @@ export function settingsStore(db: Db) {
     get,
     /** Name and time zone of the site, as everybody who is signed in may know them. */
     site(): { name: string; timezone: string } {
-      const { controllerName, timezone } = get()
-      return { name: controllerName, timezone: timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone }
+      const { controllerName, siteName, timezone } = get()
+      return {
+        name: siteName || controllerName,
+        timezone: timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+      }
     },
     /** @throws Fail 404 for a default that does not exist. */
     patch(patch: ControllerSettingsPatch, now: string): { before: ControllerSettings; after: ControllerSettings } {

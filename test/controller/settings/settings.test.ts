@@ -9,6 +9,7 @@ const FRESH = {
   defaultRetentionPolicyId: null,
   defaultUploadPolicyId: null,
   defaultWatchdogPolicyId: null,
+  siteName: '',
   timezone: null,
   weekStartsOn: 'monday',
 }

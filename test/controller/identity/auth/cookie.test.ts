@@ -181,6 +181,15 @@ test('who is here: rooms, end of the session, site and its zone', async () => {
   const { data } = (await k.bearer('svc_bob').get('/auth/me')).json
   assert.deepEqual(data.rooms, { hall: ['view'] })
   assert.deepEqual(data.site, { name: 'City court', timezone: 'Europe/Berlin' })
+  const named = async (siteName: string) => {
+    assert.equal((await k.as('admin').patch('/settings/controller', { siteName })).status, 200)
+    return (await k.bearer('svc_bob').get('/auth/me')).json.data.site.name
+  }
+  assert.equal(await named(` ${'x'.repeat(120)} `), 'x'.repeat(120))
+  assert.equal(await named('<b>Süd'), '<b>Süd')
+  assert.equal(await named(''), 'City court', 'an unnamed site is called as its controller is')
+  for (const siteName of ['x'.repeat(121), 'two\nlines', null, 7])
+    assert.equal((await k.as('admin').patch('/settings/controller', { siteName })).status, 400, String(siteName))
   assert.equal(data.expiresAt, '2099-01-01T00:00:00.000Z')
   assert.equal((await k.as('admin').patch('/settings/controller', { timezone: '+02:00' })).status, 400)
   assert.equal((await k.as('admin').patch('/settings/controller', { timezone: null })).json.data.timezone, null)
