@@ -783,7 +783,7 @@ CREATE TABLE user_grants (
 
 CREATE TABLE user_roles (
   user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-  role    TEXT NOT NULL CHECK (role IN ('owner', 'admin', 'operator', 'viewer', 'auditor')),
+  role    TEXT NOT NULL CHECK (role IN ('owner', 'admin', 'operator', 'technician', 'viewer', 'auditor')),
   PRIMARY KEY (user_id, role)
 ) STRICT, WITHOUT ROWID;
 

@@ -26,7 +26,7 @@ export const PERMISSIONS = [
 ] as const
 export type Permission = (typeof PERMISSIONS)[number]
 
-export const ROLES = ['owner', 'admin', 'operator', 'viewer', 'auditor'] as const
+export const ROLES = ['owner', 'admin', 'operator', 'technician', 'viewer', 'auditor'] as const
 export type Role = (typeof ROLES)[number]
 
 const VIEWER = [
@@ -54,6 +54,19 @@ const ROLE_PERMISSIONS: Record<Role, readonly Permission[]> = {
     'recording:edit',
     'schedule:manage',
     'switcher:map',
+  ],
+  technician: [
+    'health:acknowledge',
+    'health:read',
+    'listen:monitor',
+    'node:manage',
+    'node:read',
+    'recording:control',
+    'recording:create',
+    'recording:playback',
+    'recording:read',
+    'schedule:read',
+    'settings:read',
   ],
   viewer: VIEWER,
   auditor: ['audit:read', 'health:read', 'metrics:read', 'recording:read'],

@@ -14,7 +14,7 @@ export interface Caller {
   /** Capabilities by room. */
   roster: Record<string, string[]>
 }
-type Role = 'admin' | 'auditor' | 'operator' | 'owner' | 'viewer'
+type Role = 'admin' | 'auditor' | 'operator' | 'owner' | 'technician' | 'viewer'
 
 const READS = ['health:read', 'metrics:read', 'node:read', 'recording:download', 'recording:playback', 'recording:read']
 const VIEWER = [...READS, 'schedule:read', 'settings:read', 'switcher:read']
@@ -26,6 +26,10 @@ const HOLDS: Record<Role, string[] | 'all'> = {
     ...['recording:edit', 'schedule:manage', 'switcher:map'],
   ],
   owner: 'all',
+  technician: [
+    ...['health:acknowledge', 'health:read', 'listen:monitor', 'node:manage', 'node:read', 'recording:control'],
+    ...['recording:create', 'recording:playback', 'recording:read', 'schedule:read', 'settings:read'],
+  ],
   viewer: VIEWER,
 }
 const UNLOCKS: Record<string, string[]> = {
@@ -114,6 +118,10 @@ const wishes = ({ library, nodes, schedules, switchers }: World): Record<string,
     'viewer-roster-refused': { role: 'viewer', roster: { booth: ['view'], hall: ['view'] }, deny: [rec('booth1')] },
     'viewer-nothing': { role: 'viewer' },
     'viewer-north': { role: 'viewer', grants: ['site North'] },
+    'tech-south': { role: 'technician', grants: ['site South'] },
+    'tech-hall': { role: 'technician', grants: ['room hall'], roster: { booth: ['listen'] } },
+    'tech-north-but-a-node': { role: 'technician', grants: ['site North'], deny: [`node ${desk.id}`] },
+    'tech-nothing': { role: 'technician' },
     'op-booker': { role: 'operator', grants: ['room cellar'], roster: { booth: ['book'] } },
     'op-hall-plan': { role: 'operator', grants: [`schedule ${schedules.hall}`, `schedule ${schedules.booth}`] },
     'op-switcher': { role: 'operator', grants: [`switcher ${switchers.both}`, `switcher ${switchers.idle}`] },

@@ -15,10 +15,13 @@ const READS = 'node:read recording:read recording:playback recording:download sc
 const VIEWER = `${READS} health:read metrics:read`
 const OPERATOR = `${VIEWER} node:control listen:monitor recording:create recording:control recording:edit schedule:manage
   switcher:map health:acknowledge`
+const TECHNICIAN = `node:read node:manage listen:monitor recording:read recording:create recording:control recording:playback
+  schedule:read settings:read health:read health:acknowledge`
 const HOLDS: Record<Role, string[]> = {
   owner: ['*'],
   admin: ['*'],
   operator: OPERATOR.split(/\s+/),
+  technician: TECHNICIAN.split(/\s+/),
   viewer: VIEWER.split(' '),
   auditor: ['audit:read', 'health:read', 'metrics:read', 'recording:read'],
 }

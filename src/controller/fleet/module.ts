@@ -22,6 +22,7 @@ import { onboardingRoutes } from './onboarding/onboarding.routes.ts'
 import { retireRoutes } from './onboarding/retire.routes.ts'
 import { retireStore } from './onboarding/retire.store.ts'
 import { sshKeyStore } from './onboarding/sshkeys.store.ts'
+import { placing } from './rooms/placing.ts'
 import { roomRoutes, rosterRoutes } from './rooms/rooms.routes.ts'
 import { detachStore, roomStore } from './rooms/rooms.store.ts'
 import { rosterStore } from './rooms/roster.store.ts'
@@ -48,6 +49,7 @@ export function createFleet(base: Base, { certificates, keys }: Deps): Module<Fl
   const assignments = assignmentStore(db, ids, templates)
   const detach = detachStore(db)
   const reconcile: FleetApi['reconcile'] = (nodeId, reported) => reconciliation(nodes.interfaces, nodeId, reported)
+  const places = placing({ rooms, scope, visibility })
   const onboarding = {
     credentials: credentialStore(db, ids),
     hostKeys: hostKeyStore(db),
@@ -57,14 +59,20 @@ export function createFleet(base: Base, { certificates, keys }: Deps): Module<Fl
   return {
     api: { assignments, detach, nodes, onboarding, reconcile, rooms, rosters },
     routes: [
-      ...nodeRoutes({ events, nodes, visibility, rooms }),
+      ...nodeRoutes({ events, nodes, places, visibility }),
       ...nodeExportRoutes(nodes, visibility),
       ...retireRoutes({ ...onboarding, events, retiring: retireStore(db) }),
-      ...channelRoomRoutes({ channelRooms: channelRoomStore(db), events, nodes, visibility, rooms }),
-      ...bootstrapConfigRoutes({ credentials: onboarding.credentials, ids, nodes, visibility }),
+      ...channelRoomRoutes({ channelRooms: channelRoomStore(db), events, nodes, places }),
+      ...bootstrapConfigRoutes({ credentials: onboarding.credentials, ids, nodes, places, visibility }),
       ...installRoutes({ introduction, publicUrl, tls }),
-      ...onboardingRoutes({ ...onboarding, address: (host) => ownAddress(publicUrl, host, tls), ids, introduction }),
-      ...roomRoutes({ ids, detach, visibility, rooms }),
+      ...onboardingRoutes({
+        ...onboarding,
+        address: (host) => ownAddress(publicUrl, host, tls),
+        ids,
+        introduction,
+        places,
+      }),
+      ...roomRoutes({ ids, detach, places, visibility, rooms }),
       ...rosterRoutes(rooms, rosters),
       ...templateRoutes(templates, ids, visibility),
       ...assignmentRoutes({ assignments, nodes, visibility, scope }),

@@ -1,8 +1,7 @@
 import { ChannelRooms, type Node } from '../../../wire/nodes.ts'
 import type { Events } from '../../events.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
-import type { visibilities } from '../../http/visibility.ts'
-import type { RoomStore } from '../rooms/rooms.store.ts'
+import type { Placing } from '../rooms/placing.ts'
 import type { ChannelRoomStore } from './channelrooms.store.ts'
 import type { NodeStore } from './nodes.store.ts'
 
@@ -10,11 +9,10 @@ interface Parts {
   channelRooms: ChannelRoomStore
   events: Events
   nodes: NodeStore
-  visibility: ReturnType<typeof visibilities>
-  rooms: RoomStore
+  places: Placing
 }
 
-export const channelRoomRoutes = ({ channelRooms, events, nodes, visibility, rooms }: Parts): AnyRoute[] => [
+export const channelRoomRoutes = ({ channelRooms, events, nodes, places }: Parts): AnyRoute[] => [
   // One transaction: channels, schedules and rosters move together or not at all.
   route({
     method: 'PUT',
@@ -26,9 +24,10 @@ export const channelRoomRoutes = ({ channelRooms, events, nodes, visibility, roo
     body: ChannelRooms,
     run: ({ params, body: { assignments }, principal, now }) => {
       const before = nodes.get(params.id, now)
-      const within = visibility(principal, 'node:manage')
+      const moved = assignments.map((assignment) => moves(before, assignment))
+      if (moved.includes(true)) places.away(principal, before)
       for (const [at, { roomId }] of assignments.entries())
-        if (roomId !== null) rooms.mustExist(roomId, within, ['assignments', at, 'roomId'])
+        if (moved[at] && roomId !== null) places.room(principal, roomId, ['assignments', at, 'roomId'])
       channelRooms.assign(before.id, assignments)
       const after = nodes.get(params.id, now)
       const details = {
@@ -40,6 +39,13 @@ export const channelRoomRoutes = ({ channelRooms, events, nodes, visibility, roo
     },
   }),
 ]
+
+/** Whether a channel gets another room than it has; one that is not there counts. */
+function moves({ interfaces }: Node, { channelIndexes, interfaceId, roomId }: ChannelRooms['assignments'][number]) {
+  const channels = interfaces.find(({ id }) => id === interfaceId)?.channels ?? []
+  const room = new Map(channels.map((channel) => [channel.index, channel.roomId ?? null]))
+  return channelIndexes.some((index) => room.get(index) !== roomId)
+}
 
 /** Announces that a node or its channels changed rooms; returns the ids of the schedules that moved with them. */
 export function movedWith(events: Events, nodeId: string, now: string): string[] {

@@ -1,10 +1,11 @@
 import { found } from '../../../kernel/fail.ts'
-import { InterfacePatch, NodeFilters, NodePatch } from '../../../wire/nodes.ts'
+import { InterfacePatch, type Node, NodeFilters, NodePatch } from '../../../wire/nodes.ts'
 import type { Events } from '../../events.ts'
 import { pageMeta } from '../../http/page.ts'
+import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
 import type { visibilities } from '../../http/visibility.ts'
-import type { RoomStore } from '../rooms/rooms.store.ts'
+import type { Placing } from '../rooms/placing.ts'
 import { movedWith } from './channelrooms.routes.ts'
 import { type NodeStore, snapshot } from './nodes.store.ts'
 
@@ -16,11 +17,11 @@ const manage = { auth: 'user', permission: 'node:manage' } as const
 interface Stores {
   events: Events
   nodes: NodeStore
+  places: Placing
   visibility: ReturnType<typeof visibilities>
-  rooms: RoomStore
 }
 
-export const nodeRoutes = ({ events, nodes, visibility, rooms }: Stores): AnyRoute[] => [
+export const nodeRoutes = ({ events, nodes, places, visibility }: Stores): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/nodes',
@@ -50,8 +51,7 @@ export const nodeRoutes = ({ events, nodes, visibility, rooms }: Stores): AnyRou
     target: one,
     body: NodePatch,
     run: ({ params, body, principal, now }) => {
-      nodes.mustExist(params.id)
-      if (body.roomId) rooms.mustExist(body.roomId, visibility(principal, 'node:manage'), ['roomId'])
+      checkMove(places, principal, nodes.get(params.id, now), body)
       const { before, after } = nodes.patch(params.id, body, now)
       events.emit('config.changed', { nodeId: params.id })
       // Channels without a room of their own have the node's.
@@ -76,3 +76,12 @@ export const nodeRoutes = ({ events, nodes, visibility, rooms }: Stores): AnyRou
     },
   }),
 ]
+
+/** @throws Fail 403 or 400 when the node may not leave its place, or not come to the new one. */
+function checkMove(places: Placing, principal: UserPrincipal, node: Node, { location, roomId }: NodePatch): void {
+  const leaves = location?.site !== undefined && location.site !== node.location.site
+  const moves = roomId !== undefined && roomId !== (node.roomId ?? null)
+  if (leaves || moves) places.away(principal, node)
+  if (leaves) places.into(principal, 'node', location.site as string)
+  if (moves && roomId !== null) places.room(principal, roomId, ['roomId'])
+}

@@ -12,17 +12,19 @@ import {
 import { type AnyRoute, route, type Written } from '../../http/route.ts'
 import type { Visibility, visibilities } from '../../http/visibility.ts'
 import { type NodeStore, snapshot } from '../nodes/nodes.store.ts'
+import type { Placing } from '../rooms/placing.ts'
 import type { CredentialStore } from './credentials.store.ts'
 
 interface Parts {
   credentials: CredentialStore
   ids: Ids
   nodes: NodeStore
+  places: Placing
   visibility: ReturnType<typeof visibilities>
 }
 
 /** The content of a setup stick: new nodes are enrolled, and each node gets a token; all or nothing. */
-export const bootstrapConfigRoutes = ({ credentials, ids, nodes, visibility }: Parts): AnyRoute[] => {
+export const bootstrapConfigRoutes = ({ credentials, ids, nodes, places, visibility }: Parts): AnyRoute[] => {
   /** The existing, visible node, or a newly enrolled one. */
   const nodeOf = (wanted: WantedNode, within: Visibility, now: string): { node: Node; made: boolean } => {
     if (!('nodeId' in wanted)) return { node: nodes.enroll(ids.make('node'), enrollment(wanted), now), made: true }
@@ -45,6 +47,7 @@ export const bootstrapConfigRoutes = ({ credentials, ids, nodes, visibility }: P
         rejectDuplicates(wanted)
         const within = visibility(principal, 'node:manage')
         const written: Written[] = []
+        for (const one of wanted) if ('site' in one) places.into(principal, 'node', one.site)
         const entries = wanted.map((one) => {
           const { node, made } = nodeOf(one, within, now)
           const before = credentials.held(node.id, now)

@@ -14,6 +14,7 @@ import {
 import { type AnyRoute, route, type Written } from '../../http/route.ts'
 import { type Reconciliation, reconciliation } from '../nodes/interfaces.store.ts'
 import { type NodeStore, snapshot } from '../nodes/nodes.store.ts'
+import type { Placing } from '../rooms/placing.ts'
 import { type CredentialStore, revokeCredentials } from './credentials.store.ts'
 import type { HostKeyStore } from './hostkeys.store.ts'
 import type { Introducing } from './install.routes.ts'
@@ -31,6 +32,7 @@ interface Parts {
   ids: Ids
   introduction: Introducing
   nodes: NodeStore
+  places: Placing
   sshKeys: SshKeyStore
 }
 
@@ -41,6 +43,7 @@ export const onboardingRoutes = ({
   ids,
   introduction,
   nodes,
+  places,
   sshKeys,
 }: Parts): AnyRoute[] => [
   route({
@@ -53,6 +56,7 @@ export const onboardingRoutes = ({
     body: Enrollment,
     status: 201,
     run: ({ body, principal, now }) => {
+      places.into(principal, 'node', body.location.site)
       const node = nodes.enroll(ids.make('node'), body, now)
       const credential = credentials.issue(node.id, principal.id, now)
       return {

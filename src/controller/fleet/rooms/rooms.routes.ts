@@ -3,6 +3,7 @@ import { RoomInput, RoomPatch, RosterUpdate } from '../../../wire/rooms.ts'
 import { inBatches } from '../../http/batches.ts'
 import { type AnyRoute, flow, route } from '../../http/route.ts'
 import type { visibilities } from '../../http/visibility.ts'
+import type { Placing } from './placing.ts'
 import type { DetachStore, RoomStore } from './rooms.store.ts'
 import type { RosterStore } from './roster.store.ts'
 
@@ -14,11 +15,12 @@ const manage = { auth: 'user', permission: 'node:manage' } as const
 interface Parts {
   ids: Ids
   detach: DetachStore
+  places: Placing
   visibility: ReturnType<typeof visibilities>
   rooms: RoomStore
 }
 
-export const roomRoutes = ({ ids, detach, visibility, rooms }: Parts): AnyRoute[] => [
+export const roomRoutes = ({ ids, detach, places, visibility, rooms }: Parts): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/rooms',
@@ -35,7 +37,8 @@ export const roomRoutes = ({ ids, detach, visibility, rooms }: Parts): AnyRoute[
     target: all,
     body: RoomInput,
     status: 201,
-    run: ({ body, now }) => {
+    run: ({ body, principal, now }) => {
+      places.into(principal, 'room', body.site)
       const after = rooms.create(body.id ?? ids.make('room'), body, now)
       return { data: after, after, target: { type: 'room', id: after.id, name: after.name } }
     },
@@ -55,7 +58,9 @@ export const roomRoutes = ({ ids, detach, visibility, rooms }: Parts): AnyRoute[
     action: 'rooms.update',
     target: one,
     body: RoomPatch,
-    run: ({ params, body, now }) => {
+    run: ({ params, body, principal, now }) => {
+      const { site } = rooms.get(params.roomId)
+      if (body.site && body.site !== site) places.into(principal, 'room', body.site)
       const { before, after } = rooms.patch(params.roomId, body, now)
       return { data: after, before, after }
     },

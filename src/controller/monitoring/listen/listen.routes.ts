@@ -5,6 +5,7 @@ import { ListenQuery, type ListenSession, ListenStart } from '../../../wire/list
 import type { FleetApi } from '../../fleet/api.ts'
 import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, type Incoming, route, type Streamed, stream } from '../../http/route.ts'
+import type { Scope } from '../../http/scope.ts'
 import type { Streams } from '../../http/streams.ts'
 import { type Notifier, topics } from '../../scheduler/notifier.ts'
 import { canHear, channelVisibility } from '../meters/channelvisibility.rules.ts'
@@ -17,6 +18,7 @@ interface Parts extends LiveParts {
   clock: Clock
   streams: Streams
   nodes: FleetApi['nodes']
+  scope: Scope
 }
 
 const monitor = { auth: 'user', permission: 'listen:monitor' } as const
@@ -68,7 +70,7 @@ const audioRoute = (air: Parts): AnyRoute =>
     },
   })
 
-const stopRoute = ({ sessions }: Parts): AnyRoute =>
+const stopRoute = ({ scope, sessions }: Parts): AnyRoute =>
   route({
     method: 'DELETE',
     path: '/nodes/:id/listen/:sid',
@@ -78,7 +80,7 @@ const stopRoute = ({ sessions }: Parts): AnyRoute =>
     status: 204,
     run: ({ params: { id, sid }, principal, now }) => {
       const listener = sessions.find(id, sid, now)
-      const theirs = listener?.userId === principal.id || principal.permissions.has('node:manage')
+      const theirs = listener?.userId === principal.id || scope.decide(principal, 'node:manage', node({ id })).allowed
       if (!listener || !theirs || !sessions.stop(sid)) throw gone()
       const { lastSeenAt, startedAt, userId } = listener
       return {

@@ -17,7 +17,7 @@ interface Deps {
 /** Meters and live listening. */
 export function createLive(base: Base, { fleet: { nodes } }: Deps): Module<LiveApi> {
   const { authorization, clock, config, db, events, ids, notifier } = base
-  const { principals } = authorization
+  const { principals, scope } = authorization
   const api = {
     chunks: chunkStore(),
     layouts: layoutStore(db),
@@ -37,7 +37,7 @@ export function createLive(base: Base, { fleet: { nodes } }: Deps): Module<LiveA
     routes: [
       ...nodeActionRoutes(nodes, monitored(api)),
       ...meterRoutes({ streams: streams, layouts, meters, principals }),
-      ...listenRoutes({ chunks, clock, streams: streams, layouts, nodes, notifier, principals, sessions: listeners }),
+      ...listenRoutes({ chunks, clock, streams, layouts, nodes, notifier, principals, scope, sessions: listeners }),
     ],
   }
 }
