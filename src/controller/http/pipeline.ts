@@ -49,6 +49,8 @@ export interface Call {
   crossOrigin: boolean
   /** Parsed JSON before any schema, for targets that are named in it. @throws Fail when it could not be read. */
   body: () => unknown
+  /** When the caller's rights were read, by the monotonic clock, ms. */
+  identifiedAt: number
   known: { stale: boolean; principal: Principal } | undefined
   /** Moves forward when a flow commits long after its request came. */
   now: string

@@ -1,3 +1,4 @@
+import { iso } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 import { HEADERS } from '../../wire/headers.ts'
 import type { AuditEntry } from './audit.ts'
@@ -6,6 +7,9 @@ import { removesTarget } from './leftover.ts'
 import type { Call, Pipeline } from './pipeline.ts'
 import { actorOf, type Principal } from './principal.ts'
 import type { AnyRoute, Done, Target } from './route.ts'
+
+/** Rights that were read longer ago are read again before a decision, ms. */
+const FRESH_MS = 50
 
 export type RequestAudit = ReturnType<typeof requestAudit>
 
@@ -60,17 +64,39 @@ export function requestAudit(pipeline: Pipeline, call: Call) {
     if (verdict === 'limit') limited = pipeline.callerLimits.limited(call)
   }
 
+  /**
+   * Reads the caller's rights again when the request took its time: what held when it began may have been taken since.
+   * @returns the refusal of a credential that has ended
+   */
+  const refreshed = (): { refusal: Fail } | undefined => {
+    if (!call.known || pipeline.clock.monotonic() - call.identifiedAt < FRESH_MS) return undefined
+    call.now = iso(pipeline.clock.now())
+    const known = pipeline.principals.authenticate(r.auth, call.bearer, call.params)
+    if (known) {
+      call.known = known
+      return undefined
+    }
+    const refusal = revoked()
+    writeRefusal(refusal)
+    return { refusal }
+  }
+
+  const writeRefusal = (refusal: Fail): void =>
+    writeWithinLimit(() => {
+      if (isMachine) pipeline.audit.write(entry(failure, 'denied', { reason: refusal.reason }), call.now)
+      else decided('denied', refusal.reason)
+    })
+
   /** Writes the decision; returns the refusal, or nothing when the handler may run. */
   const gate = (): { refusal: Fail } | undefined => {
+    const ended = refreshed()
+    if (ended) return ended
     const known = call.known
     if (!known) return undefined
     if (known.stale) touch(known.principal)
     const refusal = refused(known.principal)
     if (refusal) {
-      writeWithinLimit(() => {
-        if (isMachine) pipeline.audit.write(entry(failure, 'denied', { reason: refusal.reason }), call.now)
-        else decided('denied', refusal.reason)
-      })
+      writeRefusal(refusal)
       return { refusal }
     }
     if (r.auth === 'user' && r.audit !== 'outcome') decided('allowed')

@@ -106,6 +106,7 @@ async function handle(pipeline: Pipeline, candidates: AnyRoute[], c: Context): P
     bearer,
     crossOrigin,
     body: () => undefined,
+    identifiedAt: 0,
     known: undefined,
     now: iso(pipeline.clock.now()),
     params: c.req.param() as Record<string, string>,
@@ -123,6 +124,7 @@ async function handle(pipeline: Pipeline, candidates: AnyRoute[], c: Context): P
   // A probe must answer even when the database fails: no lookup, no audit.
   if (r.kind === 'stream' && r.audit === 'none') return withDefaults((await r.run(probeInput(call))).response)
   try {
+    call.identifiedAt = pipeline.clock.monotonic()
     call.known = await identify(pipeline, call, audit, candidates.some(isGuessable))
     checkLimits(pipeline, call, audit)
     await readBody(call)
