@@ -75,7 +75,7 @@ export const PolicyInput = z
   })
 export type PolicyInput = z.infer<typeof PolicyInput>
 /** Replaces the whole list. */
-export const PolicyUpdate = z.object({ policies: z.array(PolicyInput).max(2000).default([]) })
+export const PolicyUpdate = z.strictObject({ policies: z.array(PolicyInput).max(2000).default([]) })
 export type Policy = PolicyInput & { id: string }
 
 export interface CurrentUser {

@@ -162,6 +162,7 @@ const DEFERRED: Record<string, (typeof ALARMS)[keyof typeof ALARMS]> = {
   node_capture_capacity_reached: ALARMS.busy,
   channel_selection_cross_room: ALARMS.crossRoom,
   no_capture_device: ALARMS.noDevice,
+  schedule_room_changed: ALARMS.crossRoom,
 }
 
 /** It could not start: it is retried, but not beyond the end of its slot. */

@@ -38,6 +38,7 @@ export function takeMaker({ nodes, record, schedules }: TakeParts) {
       ...{ node, scheduleId: schedule.id, seconds, tags: schedule.tags },
       recordingProfileId: schedule.recordingProfileId,
       retentionPolicyId: schedule.retentionPolicyId,
+      roomId: schedule.roomId,
       uploadPolicyIds: schedule.uploadPolicyIds,
       watchdogPolicyId: schedule.watchdogPolicyId,
     }

@@ -29,7 +29,7 @@ const FACTS = `id, node_id AS nodeId, match_key AS matchKey, system_ref AS syste
   channel_count AS channelCount, sample_rates AS sampleRates, hardware_path AS hardwarePath, serial_number AS serialNumber, absent`
 const COLUMNS = `${FACTS}, (SELECT '[' || coalesce(group_concat('{"alias":' || json_quote(c.alias) || ',"index":' || idx
     || CASE WHEN room_id IS NULL THEN '}' ELSE ',"roomId":' || json_quote(room_id) || '}' END, ',' ORDER BY idx), '') || ']'
-  FROM channels c WHERE interface_id = interfaces.id) AS channels`
+  FROM channels c WHERE interface_id = interfaces.id AND c.idx <= interfaces.channel_count) AS channels`
 
 /** Interfaces that a person entered and that no recorder has reported yet. */
 function placeholders(db: Db) {
@@ -104,7 +104,10 @@ function channelSetter(db: Db) {
     `INSERT INTO channels (interface_id, idx, alias) VALUES (@id, @index, @alias) ON CONFLICT DO NOTHING`,
   )
   const cutChannels = db.stmt<{ id: string; count: number }>(
-    `DELETE FROM channels WHERE interface_id = @id AND idx > @count`,
+    // A device may tell of fewer channels for a while, at a double rate for one: what an operator named or placed in a room
+    // comes back as it was, and never as a channel of the node's own room.
+    `DELETE FROM channels WHERE interface_id = @id AND idx > @count AND room_id IS NULL
+       AND NOT EXISTS (SELECT 1 FROM interfaces i WHERE i.id = @id AND i.labelled = 1)`,
   )
   return (id: string, input: Pick<InterfaceInput, 'channelCount' | 'channels'>): void => {
     cutChannels.run({ id, count: input.channelCount })

@@ -1,4 +1,4 @@
-import { Fail } from '../../../kernel/fail.ts'
+import { conflict, Fail } from '../../../kernel/fail.ts'
 import type { Ids } from '../../../kernel/ids.ts'
 import type { Node } from '../../../wire/nodes.ts'
 import type { Profile } from '../../../wire/profiles.ts'
@@ -86,6 +86,12 @@ function scheduled(parts: StartParts, take: rules.ScheduledTake, now: string): r
   const { folder, name, node, scheduleId, tags, uploadPolicyIds, watchdogPolicyId } = take
   mustServe(parts, node, take)
   const place = placed(parts, node, take)
+  // Without its device a schedule that names none would take the next one, and that may hear another room.
+  if (take.captureInterfaceId === undefined && take.roomId !== undefined && place.roomId !== take.roomId)
+    throw conflict(
+      'schedule_room_changed',
+      'What can be captured now is in another room than the schedule: connect its device, or choose one in the schedule',
+    )
   const recording = {
     ...{ folder, name, nodeId: node.id, recordedAt: now, roomId: place.roomId, scheduleId, tags, watchdogPolicyId },
     recordingProfileId: take.recordingProfileId,

@@ -44,6 +44,8 @@ export interface ScheduledTake {
   node: Node
   recordingProfileId: string
   retentionPolicyId: string
+  /** The room the schedule is for. */
+  roomId?: string | undefined
   scheduleId: string
   /** Length; undefined for an open-ended take, which gets SVC_AGENT_CAPTURE_SECONDS. */
   seconds: number | undefined

@@ -110,3 +110,21 @@ test('rules: slugs are short and readable, taken ids get a number, a lockout nee
   assert.equal(locksOut(deny, [manager('m1'), manager('m2')]), false)
   assert.equal(locksOut(deny, []), false)
 })
+
+test('a list with a wrong name is refused: no policy ends by a typing mistake', async () => {
+  const k = kit()
+  const deny = {
+    effect: 'deny',
+    id: 'no-hall',
+    resourceId: 'hall',
+    resourceType: 'room',
+    subjectId: 'ann',
+    subjectType: 'user',
+  }
+  const set = await k.as('owner').patch('/auth/access-policies', { policies: [deny] })
+  assert.equal(set.status, 200, set.text)
+  for (const wrong of [{ polices: [] }, { a: 1 }, { policies: [], more: 1 }])
+    assert.equal((await k.as('owner').patch('/auth/access-policies', wrong)).status, 400)
+  assert.equal(k.rows('SELECT id FROM access_policies').length, 1)
+  await k.close()
+})

@@ -1,0 +1,46 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { kit } from '../../kit/kit.ts'
+
+test('without its device a schedule records no other room: it waits, with an alarm, and goes on when it is back', async () => {
+  const k = kit()
+  const admin = k.as('admin')
+  const { id, agent } = await k.enroll()
+  for (const room of ['hall', 'confessional']) await admin.post('/rooms', { id: room, name: room, site: 'North' })
+  const device = (name: string) => ({
+    ...{ alias: name, backend: 'alsa', channelCount: 2, sampleRates: [48000] },
+    ...{ systemName: name, systemRef: `hw:CARD=${name},DEV=0` },
+  })
+  const report = (...names: string[]) => agent.post(`/nodes/${id}/inventory`, { interfaces: names.map(device) })
+  const { interfaces } = (await report('Near', 'Far')).json.data.node as {
+    interfaces: { id: string; systemName: string }[]
+  }
+  const idOf = (name: string) => interfaces.find(({ systemName }) => systemName === name)?.id
+  const assignments = [
+    { channelIndexes: [1, 2], interfaceId: idOf('Near'), roomId: 'hall' },
+    { channelIndexes: [1, 2], interfaceId: idOf('Far'), roomId: 'confessional' },
+  ]
+  assert.equal((await admin.put(`/nodes/${id}/channel-rooms`, { assignments })).status, 200)
+  await report('Near', 'Far')
+  const made = await admin.post('/schedules', {
+    ...{ name: 'Lecture', nodeId: id, room: 'Hall', timezone: 'UTC', recordingProfileId: 'voice-mp3-vbr' },
+    ...{ titleTemplate: '{{schedule.name}}', folderTemplate: '{{room}}', watchdogPolicyId: 'scheduled-voice-watchdog' },
+    recurrence: { endTime: '11:00', mode: 'daily', startTime: '10:00' },
+  })
+  assert.equal(made.status, 201, made.text)
+  assert.equal(made.json.data.roomId, 'hall')
+  await report('Far')
+  const run = await admin.post(`/schedules/${made.json.data.id}/run-now`)
+  assert.deepEqual([run.status, run.json.reason], [409, 'schedule_room_changed'])
+  k.advance('61m')
+  await k.tick('schedule')
+  assert.equal((await admin.get('/recordings')).json.data.length, 0)
+  const alarms = k.rows<{ type: string }>("SELECT type FROM health_events WHERE type LIKE 'schedule.%'")
+  assert.equal(alarms.length, 1)
+  await report('Near', 'Far')
+  k.advance('6m')
+  await k.tick('schedule')
+  const [take] = (await admin.get('/recordings')).json.data
+  assert.equal(take?.roomId, 'hall')
+  await k.close()
+})
