@@ -44,3 +44,26 @@ test('without its device a schedule records no other room: it waits, with an ala
   assert.equal(take?.roomId, 'hall')
   await k.close()
 })
+
+test('a failed take whose channels are in another room now is not made again there', async () => {
+  const k = kit()
+  const admin = k.as('admin')
+  const { id, node, agent } = await k.enroll()
+  for (const room of ['hall', 'confessional']) await admin.post('/rooms', { id: room, name: room, site: 'North' })
+  const [{ id: interfaceId }] = node.interfaces
+  const put = (roomId: string) =>
+    admin.put(`/nodes/${id}/channel-rooms`, { assignments: [{ channelIndexes: [1, 2], interfaceId, roomId }] })
+  await put('hall')
+  const { job } = (
+    await admin.post('/recordings', { captureInterfaceId: interfaceId, durationSeconds: 60, nodeId: id })
+  ).json
+  await agent.post(`/recording-jobs/${job.id}/claim`)
+  assert.equal((await agent.post(`/recording-jobs/${job.id}/failed`)).status, 200)
+  await put('confessional')
+  const retried = await admin.post(`/recording-jobs/${job.id}/retry`)
+  assert.deepEqual([retried.status, retried.json.reason], [409, 'channels_moved'])
+  assert.equal((await admin.post('/recording-jobs/bulk-retry', { jobIds: [job.id] })).status, 409)
+  await put('hall')
+  assert.equal((await admin.post(`/recording-jobs/${job.id}/retry`)).status, 201)
+  await k.close()
+})
