@@ -309,3 +309,12 @@ test('beyond a few thousand events the counts of the past are lower bounds, and 
   assert.equal(new Set(lines).size, 6001)
   await k.close()
 })
+
+test('an event of a clock that runs ahead is dated now: it stays on top of no list', async () => {
+  const k = kit()
+  const { id, agent } = await k.enroll()
+  const event = { openedAt: '9999-01-01T00:00:00.000Z', severity: 'info', type: 'agent.started' }
+  assert.equal((await agent.post(`/nodes/${id}/health-events`, event)).status, 201)
+  assert.equal((await k.as('admin').get('/health-events')).json.data[0].openedAt, k.now())
+  await k.close()
+})
