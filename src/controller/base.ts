@@ -55,12 +55,21 @@ export function createBase(given: BaseOptions) {
 
 function pipelineOf({ clock, config, db, ids, log }: BaseOptions, events: Events): Pipeline {
   const placed = scope(db)
-  const changed = ({ action, before, correlation, details, outcome, target: { id, type } }: AuditEntry): void => {
+  const changed = ({
+    action,
+    after,
+    before,
+    correlation,
+    details,
+    outcome,
+    target: { id, type },
+  }: AuditEntry): void => {
     const readOnly =
       outcome === 'allowed' || outcome === 'denied' || details?.method === 'GET' || details?.method === 'HEAD'
     if (readOnly) return
     const placesBefore = before && id !== undefined ? () => [{ type, id }, ...placed.placesOf(before)] : undefined
-    events.emit('resource.changed', { action, correlation, id, outcome, placesBefore, type })
+    const op = before && !after ? 'deleted' : after && !before ? 'created' : 'updated'
+    events.emit('resource.changed', { action, correlation, id, op, outcome, placesBefore, type })
   }
   return {
     audit: audit(db, ids, config.SVC_AUDIT_MACHINE_WINDOW_SECONDS, changed),

@@ -54,6 +54,7 @@ export interface EventMap {
     action: string
     correlation?: Record<string, string> | undefined
     id?: string | undefined
+    op: 'created' | 'deleted' | 'updated'
     outcome: Outcome
     /** Where it was before it was changed or deleted; read it within the transaction. */
     placesBefore?: (() => readonly Pair[]) | undefined

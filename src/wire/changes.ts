@@ -1,29 +1,39 @@
-/** What `GET /events` tells (docs/contract/api.md: Change stream). */
-export type ChangeKind =
-  | 'access'
-  | 'alert'
-  | 'job'
-  | 'node'
-  | 'recording'
-  | 'room'
-  | 'schedule'
-  | 'settings'
-  | 'switcher'
-  | 'upload'
+import * as z from 'zod'
+import { query } from './scalars.ts'
 
-/** Data of an event `change`: read the resource again; what is small enough stands in `state`. */
+export const CHANGE_KINDS = [
+  ...(['health', 'job', 'node', 'recording', 'room', 'schedule', 'settings', 'upload', 'user'] as const),
+] as const
+export type ChangeKind = (typeof CHANGE_KINDS)[number]
+
+/** `kinds`: names with commas between; all when absent. */
+export const ChangeQuery = z.object({
+  kinds: query(
+    z
+      .string()
+      .max(200)
+      .transform((names) => names.split(','))
+      .pipe(z.array(z.enum(CHANGE_KINDS))),
+  ),
+})
+
+/** Data of an event `change` (docs/contract/api.md: Change stream). */
 export interface Change {
   at: string
-  /** Absent when no single resource is meant: read the list again. */
+  /** Absent when no single resource is meant: read the list again. Of settings `<family>/<id>`. */
   id?: string
   kind: ChangeKind
+  /** `deleted` also when it has left the sight of whoever is told. */
+  op: 'created' | 'deleted' | 'updated'
   state?: ChangeState
 }
 
-/** Of an alert, a job or a node, as it is when the event is sent. */
+/** Of a health event, a job, a node or a recording, as it is when the event is sent. */
 export interface ChangeState {
   /** Of the job's stage, 0..100. */
   percent?: number
+  /** The node records. */
+  recording?: boolean
   severity?: string
   stage?: string
   status: string
@@ -31,6 +41,7 @@ export interface ChangeState {
 
 /** Data of the first event, `hello`: after another `bootId` read everything again. */
 export interface Hello {
+  at: string
   bootId: string
   version: string
 }

@@ -1,7 +1,7 @@
 // The change stream tells each person of what their lists show, and of nothing else.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { PERMISSION_OF } from '../../src/controller/monitoring/changes/changes.rules.ts'
+import { PERMISSION_OF, permissionOf, shownId } from '../../src/controller/monitoring/changes/changes.rules.ts'
 import type { ChangeKind } from '../../src/wire/changes.ts'
 import { reading } from '../kit/reading.ts'
 import { type Caller, callers, holds, may } from './callers.ts'
@@ -16,26 +16,25 @@ before(async () => {
 after(() => w.k.close())
 
 const KINDS: Record<string, ChangeKind> = {
-  health_event: 'alert',
+  health_event: 'health',
   node: 'node',
   recording: 'recording',
   recording_job: 'job',
   room: 'room',
   schedule: 'schedule',
-  switcher: 'switcher',
+  switcher: 'settings',
 }
 // The lists that the stream stands in for.
 const LISTS: Partial<Record<ChangeKind, string>> = {
-  access: '/auth/users',
-  alert: '/health-events',
+  health: '/health-events',
   job: '/recording-jobs',
   node: '/nodes',
   recording: '/recordings',
   room: '/rooms',
   schedule: '/schedules',
   settings: '/settings/recording-profiles',
-  switcher: '/settings/switchers',
   upload: '/upload-queue',
+  user: '/auth/users',
 }
 
 test('each kind asks for the permission of its list', () => {
@@ -54,21 +53,22 @@ test('every change is told to exactly those who may read the thing', async () =>
     const stream = reading(await w.k.app.request('/api/v1/events', { headers }))
     await stream.event('hello')
     for (const { id, type } of watched)
-      w.k.events.emit('resource.changed', { action: 'x', id, outcome: 'succeeded', type })
+      w.k.events.emit('resource.changed', { action: 'x', id, op: 'updated', outcome: 'succeeded', type })
     // Comes last, and to everybody: whoever has it has had all before it.
-    w.k.events.emit('resource.changed', { action: 'x', outcome: 'succeeded', type: 'recording_profile' })
+    w.k.events.emit('resource.changed', { action: 'x', op: 'updated', outcome: 'succeeded', type: 'recording_profile' })
     const told = new Set<string>()
     const marked = holds(c, 'settings:read')
     for (;;) {
       const next = marked ? await stream.event('change') : await soon(stream.event('change'))
       const change = next as { id?: string; kind: string } | undefined
-      if (!change || change.kind === 'settings') break
+      if (!change || (change.kind === 'settings' && change.id === undefined)) break
       told.add(`${change.kind} ${change.id}`)
     }
     await stream.cancel()
     const wanted = watched
-      .filter((thing) => may(c, PERMISSION_OF[KINDS[thing.type] as ChangeKind], thing.reachedBy))
-      .map(({ id, type }) => `${KINDS[type]} ${id}`)
+      .map(({ id, reachedBy, type }) => ({ kind: KINDS[type] as ChangeKind, reachedBy, target: { id, type } }))
+      .filter((thing) => may(c, permissionOf(thing), thing.reachedBy))
+      .map((thing) => `${thing.kind} ${shownId(thing)}`)
     for (const one of wanted) if (!told.has(one)) wrong.push(`${c.id} is not told of ${one}`)
     for (const one of told) if (!wanted.includes(one)) wrong.push(`${c.id} is told of ${one}`)
   }

@@ -97,7 +97,7 @@ const BEYOND: Record<string, string> = {
   'auth.sessions.revoke': 'sessions can be seen and ended',
   'auth.users.sessions.read': 'sessions can be seen and ended',
   'auth.users.sessions.revoke': 'sessions can be seen and ended',
-  'events.stream': 'what has changed, so that the console need not poll',
+  'events.read': 'what has changed, so that the console need not poll',
   'metrics.scrape': 'a scrape by the static token, apart from a session reading the metrics',
   'nodes.agent_release.download': 'a site without internet updates its nodes from its controller',
   'nodes.agent_release.install': 'and installs them from it',

@@ -129,7 +129,7 @@ function Alerts({ nodeId }: { nodeId: string }) {
   const words = useWords()
   const alerts = useRead<{ data: HealthEvent[] }>(
     `/health-events?status=open&nodeId=${encodeURIComponent(nodeId)}&limit=10`,
-    ['alert'],
+    ['health'],
   )
   const open = (alerts.data?.data ?? []).filter(({ severity }) => severity !== 'info')
   if (open.length === 0) return null

@@ -107,7 +107,7 @@ function Running({ take }: { take: Recording }) {
 function AtRisk() {
   const words = useWords()
   const { clockwork, me } = useApp()
-  const alerts = useRead<Listed<HealthEvent>>('/health-events?status=open&limit=20', ['alert'])
+  const alerts = useRead<Listed<HealthEvent>>('/health-events?status=open&limit=20', ['health'])
   const offline = useRead<Listed<Node>>(may(me, 'node:read') ? '/nodes?status=offline&limit=50' : undefined, ['node'])
   const status = useRead<{ data: Status }>(may(me, 'metrics:read') ? '/status' : undefined, ['settings'])
   const ends = status.data?.data.certificateExpiresAt

@@ -1,9 +1,9 @@
-import type { Change, Hello } from '../../../wire/changes.ts'
+import type { Change, ChangeKind, Hello } from '../../../wire/changes.ts'
 import type { Pair, UserPrincipal } from '../../http/principal.ts'
 import type { Principals } from '../../http/principals.ts'
 import { type Scope, verdict } from '../../http/scope.ts'
 import type { EventQueue, EventSource } from '../../http/sse.ts'
-import { type Changed, PERMISSION_OF } from './changes.rules.ts'
+import { type Changed, permissionOf, shownId } from './changes.rules.ts'
 import type { stateStore } from './states.store.ts'
 
 /** A committed change as every stream gets it. */
@@ -15,6 +15,8 @@ export interface Announced extends Changed {
 
 interface Parts {
   hello: Hello
+  /** Only these; all when absent. */
+  kinds?: readonly ChangeKind[] | undefined
   principal: UserPrincipal
   principals: Pick<Principals, 'reload'>
   scope: Pick<Scope, 'expand'>
@@ -31,24 +33,28 @@ export const MAX_WAITING = 1000
  * is sent, by the rule that decides about reading the resource. Rights are read anew every few seconds: when they have
  * changed, `resync` tells the client to read everything again, and an ended session ends the stream.
  */
-export function changeEvents({ hello, principal, principals, scope, stateOf, subscribe }: Parts): EventSource {
+export function changeEvents({ hello, kinds, principal, principals, scope, stateOf, subscribe }: Parts): EventSource {
   let person: UserPrincipal | undefined
   let rights: string | undefined
   let resync: (() => void) | undefined
-  const sees = ({ before, kind, target }: Announced): boolean => {
-    if (!person) return false
-    const places = target.id === undefined ? [undefined] : [scope.expand(target), ...(before ? [before] : [])]
-    const permission = PERMISSION_OF[kind]
-    return places.some((pairs) => person && verdict(person, permission, pairs && [...pairs]).allowed)
+  const sees = (change: Announced, pairs: readonly Pair[] | undefined): boolean =>
+    person !== undefined && verdict(person, permissionOf(change), pairs && [...pairs]).allowed
+  /** What happened to it for this person; undefined when they are not told. */
+  const opFor = (change: Announced): Change['op'] | undefined => {
+    const { before, op, target } = change
+    if (sees(change, target.id === undefined ? undefined : scope.expand(target))) return op
+    return before && sees(change, before) ? 'deleted' : undefined
   }
   const textOf = (change: Announced): string | undefined => {
-    if (!sees(change)) return undefined
+    const op = opFor(change)
+    if (!op) return undefined
     const { at, kind, target } = change
-    const { id } = target
-    const state = id === undefined ? undefined : stateOf(kind, id)
+    const id = shownId(change)
+    const state = op === 'deleted' || target.id === undefined ? undefined : stateOf(kind, target.id)
     return JSON.stringify({
       at,
       kind,
+      op,
       ...(id === undefined ? {} : { id }),
       ...(state ? { state } : {}),
     } satisfies Change)
@@ -57,9 +63,10 @@ export function changeEvents({ hello, principal, principals, scope, stateOf, sub
     begin(queue: EventQueue) {
       queue.put('hello', 'hello', () => JSON.stringify(hello))
       resync = () => queue.put('resync', 'resync', () => '{}')
-      return subscribe((change) =>
-        queue.put(`${change.kind} ${change.target.type} ${change.target.id ?? ''}`, 'change', () => textOf(change)),
-      )
+      return subscribe((change) => {
+        if (!kinds || kinds.includes(change.kind))
+          queue.put(`${change.kind} ${change.target.type} ${change.target.id ?? ''}`, 'change', () => textOf(change))
+      })
     },
     maxWaiting: MAX_WAITING,
     mayGoOn() {

@@ -1,5 +1,6 @@
 import { iso } from '../../../kernel/clock.ts'
 import { version } from '../../../kernel/version.ts'
+import { ChangeQuery } from '../../../wire/changes.ts'
 import { stream } from '../../http/route.ts'
 import { eventStream } from '../../http/sse.ts'
 import type { Base, Module } from '../../module.ts'
@@ -28,13 +29,18 @@ export function createChanges(base: Base, { live }: { live: LiveApi }): Module {
       for (const change of changedBy(event)) announce({ ...change, before })
     })
   })
-  events.on('job.progressed', 'after', ({ id }) => announce({ kind: 'job', target: { type: 'recording_job', id } }))
+  events.on('job.progressed', 'after', ({ id }) =>
+    announce({ kind: 'job', op: 'updated', target: { type: 'recording_job', id } }),
+  )
   events.on('job.changed', 'after', ({ id, recordingId }) => {
-    if (id !== undefined) announce({ kind: 'job', target: { type: 'recording_job', id } })
-    announce({ kind: 'recording', target: { type: 'recording', id: recordingId } })
+    if (id !== undefined) announce({ kind: 'job', op: 'updated', target: { type: 'recording_job', id } })
+    announce({ kind: 'recording', op: 'updated', target: { type: 'recording', id: recordingId } })
   })
-  events.on('node.status', 'after', ({ nodeId: id }) => announce({ kind: 'node', target: { type: 'node', id } }))
-  const parts = { hello: { bootId: ids.uuid(), version }, principals, scope, stateOf: stateStore(db), subscribe }
+  events.on('node.status', 'after', ({ nodeId: id }) =>
+    announce({ kind: 'node', op: 'updated', target: { type: 'node', id } }),
+  )
+  const boot = { bootId: ids.uuid(), version }
+  const parts = { principals, scope, stateOf: stateStore(db), subscribe }
   return {
     api: undefined,
     routes: [
@@ -43,11 +49,13 @@ export function createChanges(base: Base, { live }: { live: LiveApi }): Module {
         path: '/events',
         auth: 'user',
         permission: null,
-        action: 'events.stream',
+        action: 'events.read',
         target: () => ({ type: 'controller' }),
-        run: async ({ request, principal }) => ({
-          response: eventStream(live.streams, principal.id, request, changeEvents({ ...parts, principal })),
-        }),
+        query: ChangeQuery,
+        run: async ({ now, principal, query: { kinds }, request }) => {
+          const source = changeEvents({ ...parts, hello: { ...boot, at: now }, kinds, principal })
+          return { response: eventStream(live.streams, principal.id, request, source) }
+        },
       }),
     ],
   }

@@ -9,18 +9,26 @@ interface JobRow {
 
 /** The small state of a resource as it is now; undefined for kinds without one, and for what is gone. */
 export function stateStore(db: Db): (kind: ChangeKind, id: string) => ChangeState | undefined {
-  const alert = db.stmt<{ id: string }, ChangeState>('SELECT status, severity FROM health_events WHERE id = @id')
+  const health = db.stmt<{ id: string }, ChangeState>('SELECT status, severity FROM health_events WHERE id = @id')
   const job = db.stmt<{ id: string }, JobRow>('SELECT status, progress FROM recording_jobs WHERE id = @id')
-  const node = db.stmt<{ id: string }, ChangeState>('SELECT status FROM nodes WHERE id = @id')
+  const node = db.stmt<{ id: string }, { recording: number; status: string }>(
+    `SELECT status, EXISTS (SELECT 1 FROM recording_jobs j WHERE j.node_id = n.id AND j.status IN ('running', 'stop_requested'))
+       AS recording FROM nodes n WHERE id = @id`,
+  )
+  const recording = db.stmt<{ id: string }, ChangeState>('SELECT status FROM recordings WHERE id = @id')
   const states: Partial<Record<ChangeKind, (id: string) => ChangeState | undefined>> = {
-    alert: (id) => alert.get({ id }),
+    health: (id) => health.get({ id }),
     job(id) {
       const row = job.get({ id })
       if (!row?.progress) return row && { status: row.status }
       const { percent, stage } = JSON.parse(row.progress) as JobProgress
       return { percent, stage, status: row.status }
     },
-    node: (id) => node.get({ id }),
+    node(id) {
+      const row = node.get({ id })
+      return row && { recording: row.recording === 1, status: row.status }
+    },
+    recording: (id) => recording.get({ id }),
   }
   return (kind, id) => states[kind]?.(id)
 }

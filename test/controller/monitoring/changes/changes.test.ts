@@ -6,6 +6,7 @@ import { reading } from '../../../kit/reading.ts'
 interface Told {
   id?: string
   kind: string
+  op?: string
   state?: object
 }
 
@@ -40,6 +41,7 @@ test('it begins with hello, which says which start of which version this is', as
   assert.ok(hellos[0]?.bootId)
   assert.match(hellos[0]?.version ?? '', /^\d+\.\d+\.\d+/)
   assert.deepEqual(hellos[0], hellos[1])
+  assert.equal((await k.as('viewer').get('/events?kinds=node,nonsense')).status, 400)
   await k.close()
 })
 
@@ -49,7 +51,7 @@ test('what a person changes is told to others, with the small state of a node an
   const stream = await open(k, k.person('ann', ['viewer'], [['site', 'North']]))
   await stream.event('hello')
   await k.as('admin').patch(`/nodes/${id}`, { alias: 'Hall' })
-  assert.deepEqual((await until(stream, 'node', id))?.state, { status: 'provisioning' })
+  assert.deepEqual((await until(stream, 'node', id))?.state, { recording: false, status: 'provisioning' })
   const { json } = await record(k, id)
   const { data: recording, job } = json
   assert.equal((await until(stream, 'recording', recording.id))?.id, recording.id)
@@ -88,10 +90,10 @@ test('who saw a thing is told that it moved away or is gone', async () => {
   await until(north, 'recording', recordingId)
   const removed = await k.as('admin').delete(`/recordings/${recordingId}`)
   assert.equal(removed.status, 204, removed.text)
-  assert.ok(await until(north, 'recording', recordingId), 'the take is gone')
+  assert.equal((await until(north, 'recording', recordingId))?.op, 'deleted', 'the take is gone')
   await k.as('admin').patch(`/nodes/${id}`, { location: { site: 'South' } })
-  assert.ok(await until(north, 'node', id), 'the node has left')
-  assert.ok(await until(south, 'node', id), 'and has come')
+  assert.equal((await until(north, 'node', id))?.op, 'deleted', 'the node has left')
+  assert.equal((await until(south, 'node', id))?.op, 'updated', 'and has come')
   for (const stream of [north, south]) await stream.cancel()
   await k.close()
 })
