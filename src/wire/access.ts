@@ -94,8 +94,8 @@ export interface CurrentUser {
 export interface Myself extends CurrentUser {
   /** End of the session. */
   expiresAt: string
-  /** Capabilities by room. */
-  rooms: Record<string, Capability[]>
+  /** From rosters alone: roles give more. */
+  roomCapabilities: { capabilities: Capability[]; roomId: string }[]
   /** `timezone`: IANA. */
   site: { name: string; timezone: string }
 }

@@ -22,7 +22,7 @@ test('an address finds its page; what is no page is none', () => {
 })
 
 test('a permission comes from a role, or from a capability in some room', () => {
-  const ann = { permissions: ['node:read' as const], rooms: { hall: ['operate'] } }
+  const ann = { permissions: ['node:read' as const], roomCapabilities: [{ capabilities: ['operate'], roomId: 'hall' }] }
   assert.ok(may(ann, 'node:read', 'anywhere'))
   assert.ok(may(ann, 'recording:create') && may(ann, 'recording:create', 'hall'))
   assert.ok(!may(ann, 'recording:create', 'attic'))

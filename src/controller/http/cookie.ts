@@ -54,11 +54,15 @@ function sameOrigin({ SVC_PUBLIC_URL, tls, trustedProxies }: Reached): (c: Conte
   }
   return (c) => {
     const site = headerOf(c, 'sec-fetch-site')
+    // An address that somebody typed, or a download: no page asks, and none gets the answer.
+    if (site === 'none') return isRead(c) && headerOf(c, 'sec-fetch-mode') === 'navigate'
     if (site !== undefined) return site === 'same-origin'
     const origin = headerOf(c, 'origin')
-    if (origin === undefined) return c.req.method === 'GET' || c.req.method === 'HEAD'
+    if (origin === undefined) return isRead(c)
     return origin !== 'null' && (origin === announced || origin === asked(c))
   }
 }
 
 const originOf = (address: string): string | undefined => (URL.canParse(address) ? new URL(address).origin : undefined)
+
+const isRead = ({ req: { method } }: Context): boolean => method === 'GET' || method === 'HEAD'

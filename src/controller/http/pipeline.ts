@@ -44,6 +44,8 @@ export interface Pipeline {
 
 /** One request on its way through the pipeline. */
 export interface Call {
+  /** A bearer token and a session cookie: nobody knows who is meant. */
+  ambiguous: boolean
   bearer: string
   /** What vouches for the caller is a cookie that another site made the browser send. */
   crossOrigin: boolean

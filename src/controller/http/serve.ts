@@ -98,11 +98,13 @@ async function handle(pipeline: Pipeline, candidates: AnyRoute[], c: Context): P
   const header = bearerOf(c)
   const r = routeFor(pipeline, candidates, header)
   const bodyReleased = Promise.withResolvers<void>()
-  const byCookie = headerOf(c, 'authorization') === undefined && takesCookie(r) && pipeline.cookie.isSent(c)
+  const isSent = takesCookie(r) && pipeline.cookie.isSent(c)
+  const byCookie = isSent && headerOf(c, 'authorization') === undefined
   const cookie = byCookie ? pipeline.cookie.tokenOf(c) : ''
   const crossOrigin = cookie !== '' && !pipeline.cookie.isSameOrigin(c)
   const bearer = header || ticketOf(r, c) || (crossOrigin ? '' : cookie)
   const call: Call = {
+    ambiguous: isSent && header !== '',
     bearer,
     crossOrigin,
     body: () => undefined,
@@ -175,6 +177,7 @@ async function identify(
     const wait = guessable ? pipeline.guesses.blocked(network, pipeline.clock.monotonic()) : undefined
     if (wait)
       throw new Fail(429, 'rate_limited', 'Too many refused tokens', { headers: { 'retry-after': String(wait) } })
+    if (call.ambiguous && auth === 'user') throw ambiguousCredentials()
     // Without a session of its own a route does nothing that another site could gain from.
     if (call.crossOrigin && auth === 'user') throw crossOriginDenied()
     const known = pipeline.principals.authenticate(auth, call.bearer, call.params)
@@ -184,8 +187,11 @@ async function identify(
   })
 }
 
+const ambiguousCredentials = (): Fail =>
+  new Fail(400, 'ambiguous_credentials', 'Send the session cookie or a bearer token, not both', { outcome: 'denied' })
+
 const crossOriginDenied = (): Fail =>
-  new Fail(403, 'cross_origin_denied', 'Another site made this request: open the console at its own address', {
+  new Fail(403, 'cross_origin', 'Another site made this request: open the console at its own address', {
     outcome: 'denied',
   })
 

@@ -114,8 +114,16 @@ export const authRoutes = ({ clock, cookie, ids, limits, sessions, site, users }
       run: ({ principal }) => {
         if (principal.kind !== 'user') throw new Fail(401, 'unauthorized', 'Unauthorized', { outcome: 'denied' })
         const { id, rooms: roster, sessionId } = principal
-        const rooms = Object.fromEntries([...roster].map(([room, held]) => [room, [...held] as Capability[]]))
-        const data: Myself = { ...users.get(id), expiresAt: sessions.expiresAt(sessionId), rooms, site: site() }
+        const roomCapabilities = [...roster].map(([roomId, held]) => ({
+          capabilities: [...held] as Capability[],
+          roomId,
+        }))
+        const data: Myself = {
+          ...users.get(id),
+          expiresAt: sessions.expiresAt(sessionId),
+          roomCapabilities,
+          site: site(),
+        }
         return { data, target: person(principal) }
       },
     }),

@@ -21,17 +21,14 @@ export function passwordRoute(parts: LoginParts): AnyRoute {
       const attempt = { email: principal.email, network: request.network }
       const { passwordHash: stored } = sessions.account(principal.email) ?? {}
       if (users.get(principal.id).provider !== 'local' || !stored)
-        throw conflict(
-          'non_local_user_password_unavailable',
-          'Your password is kept by the identity provider: change it there',
-        )
+        throw conflict('password_not_local', 'Your password is kept by the identity provider: change it there')
       let uncount = (): void => {}
       const matches = await turns(attempt.network, () => {
         admit(attempt)
         uncount = count(attempt)
         return verify(currentPassword, stored)
       })
-      if (!matches) throw new Fail(403, 'invalid_credentials', 'The current password is wrong')
+      if (!matches) throw new Fail(403, 'wrong_password', 'The current password is wrong')
       uncount()
       const hash = await hashPassword(newPassword)
       const done = await commit((now) => {

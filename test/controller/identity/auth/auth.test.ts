@@ -25,8 +25,8 @@ test('login, me, logout: one session, one id everywhere', async () => {
   assert.equal(expiresAt, '2026-03-02T21:00:00.000Z')
   assert.deepEqual([user.email, user.roles, user.provider], [EMAIL, ['viewer'], 'local'])
   const me = await k.bearer(token).get('/auth/me')
-  const { expiresAt: ends, rooms, site, ...account } = me.json.data
-  assert.deepEqual([account, ends, rooms, site.name], [user, expiresAt, {}, 'Roomtone Controller'])
+  const { expiresAt: ends, roomCapabilities, site, ...account } = me.json.data
+  assert.deepEqual([account, ends, roomCapabilities, site.name], [user, expiresAt, [], 'Roomtone Controller'])
   assert.equal(k.rows('SELECT id FROM sessions WHERE id = ?', sessionId).length, 1)
   assert.equal((await k.bearer(token).post('/auth/logout')).status, 204)
   assert.equal((await k.bearer(token).get('/auth/me')).status, 401)

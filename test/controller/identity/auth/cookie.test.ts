@@ -101,12 +101,20 @@ test('another site is refused whatever it asks, with a row that says why', async
       assert.equal(response.status, 403, `${site} ${method}`)
       assert.match(await response.text(), /open the console at its own address/)
     }
-  assert.equal(k.trail().filter((row) => row.endsWith('denied cross_origin_denied')).length, 8)
+  assert.equal(k.trail().filter((row) => row.endsWith('denied cross_origin')).length, 8)
   const me = await ask(k, 'GET', '/auth/me', { 'sec-fetch-site': 'cross-site', cookie })
   assert.equal(me.status, 401, 'what anybody may call knows nobody')
   const out = await ask(k, 'POST', '/auth/logout', { 'sec-fetch-site': 'cross-site', cookie })
   assert.equal(out.status, 204)
   assert.equal((await ask(k, 'GET', '/rooms', { ...SAME, cookie })).status, 200, 'nor did it end the session')
+})
+
+test('an address that somebody typed may be read, never written to', async () => {
+  const k = opened()
+  const cookie = await signedIn(k)
+  const typed = { cookie, 'sec-fetch-mode': 'navigate', 'sec-fetch-site': 'none' }
+  assert.equal((await ask(k, 'GET', '/rooms', typed)).status, 200)
+  assert.equal((await ask(k, 'POST', '/rooms', typed, { name: 'Hall', site: 'North' })).status, 403)
 })
 
 test('the origin of SVC_WEB_ORIGIN has bearer tokens, never the cookie', async () => {
@@ -117,14 +125,17 @@ test('the origin of SVC_WEB_ORIGIN has bearer tokens, never the cookie', async (
   assert.equal((await ask(k, 'GET', '/rooms', { cookie, origin, 'sec-fetch-site': 'same-site' })).status, 403)
 })
 
-test('a cookie is no bearer and a bearer no cookie; a bearer wins, also a wrong one', async () => {
+test('a cookie is no bearer and a bearer no cookie; who sends both is told to send one', async () => {
   const k = opened()
   const cookie = await signedIn(k)
   const token = cookie.split('=')[1] as string
   assert.equal((await ask(k, 'GET', '/rooms', { authorization: `Bearer ${token}` })).status, 401)
   assert.equal((await ask(k, 'GET', '/rooms', { ...SAME, cookie: 'svc_session=svc_ann' })).status, 401)
-  assert.equal((await ask(k, 'GET', '/rooms', { ...SAME, authorization: 'Bearer svc_nobody', cookie })).status, 401)
-  assert.equal((await ask(k, 'GET', '/rooms', { authorization: 'Bearer svc_ann', cookie })).status, 200)
+  for (const bearer of ['svc_ann', 'svc_nobody']) {
+    const both = await ask(k, 'GET', '/rooms', { ...SAME, authorization: `Bearer ${bearer}`, cookie })
+    assert.equal(both.status, 400)
+    assert.match(await both.text(), /ambiguous_credentials/)
+  }
   assert.equal((await ask(k, 'GET', `/rooms?ticket=${token}`, {})).status, 401)
 })
 
@@ -179,7 +190,7 @@ test('who is here: rooms, end of the session, site and its zone', async () => {
     .patch('/settings/controller', { controllerName: 'City court', timezone: 'Europe/Berlin' })
   assert.equal(changed.status, 200, changed.text)
   const { data } = (await k.bearer('svc_bob').get('/auth/me')).json
-  assert.deepEqual(data.rooms, { hall: ['view'] })
+  assert.deepEqual(data.roomCapabilities, [{ capabilities: ['view'], roomId: 'hall' }])
   assert.deepEqual(data.site, { name: 'City court', timezone: 'Europe/Berlin' })
   const named = async (siteName: string) => {
     assert.equal((await k.as('admin').patch('/settings/controller', { siteName })).status, 200)
@@ -218,7 +229,7 @@ test('guessing the own password counts like failed logins; a provider keeps its 
   for (let i = 0; i < 4; i++) statuses.push((await ann.patch('/auth/me/password', body)).status)
   assert.deepEqual(statuses, [403, 403, 403, 429])
   k.sql(`UPDATE users SET provider = 'oidc' WHERE id = 'ann'`)
-  assert.equal((await ann.patch('/auth/me/password', body)).json.reason, 'non_local_user_password_unavailable')
+  assert.equal((await ann.patch('/auth/me/password', body)).json.reason, 'password_not_local')
 })
 
 test('a wrong password at the sign-in again leaves the session that is still good', async () => {
