@@ -73,7 +73,7 @@ export type MeterStream = z.infer<typeof MeterStream>
 
 /** Levels of one device: `peak` and `rms` (dBFS) of each of `channels`; which channels clip, and which carry speech. */
 export interface LevelFrame {
-  capturedAt: string
+  at: string
   channels: number[]
   clip: number[]
   interfaceId: string

@@ -80,7 +80,7 @@ async function read(): Promise<void> {
     const query = `detail=levels&nodes=${nodes.map(encodeURIComponent).join(',')}`
     const response = await fetch(`/api/v1/meter-events?${query}`, { credentials: 'same-origin', signal: own.signal })
     if (!response.ok || !response.body) throw new Error(`HTTP ${response.status}`)
-    const parse = eventParser((name, text) => name === 'meter' && heard(JSON.parse(text) as LevelFrame))
+    const parse = eventParser((name, text) => name === 'levels' && heard(JSON.parse(text) as LevelFrame))
     const body = response.body.pipeThrough(new TextDecoderStream()).getReader()
     for (;;) {
       const { done, value } = await body.read()

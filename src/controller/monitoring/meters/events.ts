@@ -49,7 +49,7 @@ export function meterEvents({ detail, layouts, meters, nodes, now, principals, p
     begin(queue: EventQueue) {
       const pass = (sample: MeterSample): void => {
         if (!watched || watched.has(sample.nodeId))
-          queue.put(`${sample.nodeId} ${sample.frame.interfaceId}`, 'meter', () => textOf(sample))
+          queue.put(`${sample.nodeId} ${sample.frame.interfaceId}`, detail ?? 'meter', () => textOf(sample))
       }
       const since = Date.parse(now) - RECENT_MS
       for (const sample of meters.snapshot()) if (Date.parse(sample.receivedAt) >= since) pass(sample)

@@ -1,13 +1,15 @@
 import type { LevelFrame, MeterFrame } from '../../../wire/meters.ts'
 
-const tenths = (db: number): number => Math.round(db * 10) / 10
+/** Silence, dBFS. */
+const SILENCE = -120
+const tenths = (db: number): number => Math.max(SILENCE, Math.round(db * 10) / 10)
 
 /** A frame as meters on a screen need it: a tenth of the bytes, levels to 0.1 dB. */
 export function levelFrame({ capturedAt, interfaceId, levels, nodeId, synthetic }: MeterFrame): LevelFrame {
   const where = (which: (level: MeterFrame['levels'][number]) => boolean | undefined): number[] =>
     levels.filter(which).map(({ channelIndex }) => channelIndex)
   return {
-    capturedAt,
+    at: capturedAt,
     channels: where(() => true),
     clip: where(({ clipping }) => clipping),
     interfaceId,

@@ -52,13 +52,13 @@ test('levels of chosen nodes: arrays in place of whole frames, and nothing of ot
   const headers = { authorization: `Bearer ${k.as('admin').token}` }
   const response = await k.app.request(`/api/v1/meter-events?detail=levels&nodes=${hall.id},unknown`, { headers })
   const stream = reading(response)
-  const next = stream.event('meter')
+  const next = stream.event('levels')
   await attic.agent.post(`/nodes/${attic.id}/meter-frame`, frame(attic.id, REF, 1))
   await hall.agent.post(`/nodes/${hall.id}/meter-frame`, frame(hall.id, REF, 2))
   const told = (await next) as Record<string, unknown>
   const shown = (await k.as('admin').get(`/nodes/${hall.id}/meters`)).json.data
   assert.deepEqual(told, {
-    capturedAt: shown.capturedAt,
+    at: shown.capturedAt,
     channels: [1, 2],
     clip: [],
     interfaceId: shown.interfaceId,
