@@ -104,7 +104,9 @@ function fault(file: string, imported: Import): string | undefined {
     // The table of a module's settings is made of schemas.
     const schemas = file.endsWith('/settings.ts') ? ['zod'] : []
     const allowed = [...rule.packages, ...(DRIVERS[file] ?? []), ...schemas]
-    return allowed.includes(packageOf(from)) ? undefined : `${floor} may not import the package ${packageOf(from)}`
+    return allowed.includes(packageOf(from))
+      ? undefined
+      : `${floor} may not import the package ${packageOf(from)}: schemas belong in src/wire, a driver's own library in one X.<name>.ts (DRIVERS of this file)`
   }
   if (floor === 'console' ? !/\.(css|tsx?)$/.test(from) : !from.endsWith('.ts')) return 'imports end in .ts'
   if (from.endsWith('.css')) return undefined

@@ -114,7 +114,11 @@ export function scheduleStore(db: Db, zones: (name: string) => Zone) {
       return whole(ids.map((id) => ({ id })))
     },
     create(schedule: Stored): Stored {
-      if (find(schedule.id)) throw conflict('schedule_exists', 'Schedule could not be created')
+      if (find(schedule.id))
+        throw conflict(
+          'schedule_exists',
+          'A schedule with this id exists already: leave the id out, or change that one',
+        )
       write(schedule, true)
       return get(schedule.id)
     },
