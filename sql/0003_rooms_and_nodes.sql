@@ -93,15 +93,18 @@ CREATE TRIGGER channel_moves AFTER UPDATE OF room_id ON channels WHEN OLD.room_i
     ON CONFLICT (room_id, node_id) DO UPDATE SET n = n + 1;
 END;
 
--- A node's room union: every channel's own room, and the node's default room while a channel still inherits it.
+-- A node's room union: every channel's own room, and the node's default room while a channel still inherits it. Channels
+-- beyond the count are those a device does not tell of for now: they keep the room they were given, and inherit none.
 CREATE VIEW node_rooms (node_id, room_id) AS
   SELECT node_id, room_id FROM room_channels WHERE n > 0
   UNION ALL
   SELECT n.id, n.room_id
     FROM nodes n
    WHERE n.room_id IS NOT NULL
-     AND (EXISTS (SELECT 1 FROM interfaces i JOIN channels c ON c.interface_id = i.id WHERE i.node_id = n.id AND c.room_id IS NULL)
-          OR NOT EXISTS (SELECT 1 FROM interfaces i JOIN channels c ON c.interface_id = i.id WHERE i.node_id = n.id));
+     AND (EXISTS (SELECT 1 FROM interfaces i JOIN channels c ON c.interface_id = i.id WHERE i.node_id = n.id AND c.room_id IS NULL
+                      AND c.idx <= i.channel_count)
+          OR NOT EXISTS (SELECT 1 FROM interfaces i JOIN channels c ON c.interface_id = i.id WHERE i.node_id = n.id
+                      AND c.idx <= i.channel_count));
 
 CREATE TABLE room_roster (
   room_id      TEXT NOT NULL REFERENCES rooms (id) ON DELETE CASCADE,

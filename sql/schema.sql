@@ -847,8 +847,10 @@ CREATE VIEW node_rooms (node_id, room_id) AS
   SELECT n.id, n.room_id
     FROM nodes n
    WHERE n.room_id IS NOT NULL
-     AND (EXISTS (SELECT 1 FROM interfaces i JOIN channels c ON c.interface_id = i.id WHERE i.node_id = n.id AND c.room_id IS NULL)
-          OR NOT EXISTS (SELECT 1 FROM interfaces i JOIN channels c ON c.interface_id = i.id WHERE i.node_id = n.id));
+     AND (EXISTS (SELECT 1 FROM interfaces i JOIN channels c ON c.interface_id = i.id WHERE i.node_id = n.id AND c.room_id IS NULL
+                      AND c.idx <= i.channel_count)
+          OR NOT EXISTS (SELECT 1 FROM interfaces i JOIN channels c ON c.interface_id = i.id WHERE i.node_id = n.id
+                      AND c.idx <= i.channel_count));
 
 CREATE VIEW recording_values (seq, facet, value) AS
   SELECT seq, 'folder', folder FROM recordings

@@ -122,7 +122,6 @@ test('how many nodes a room has follows its channels, however they come, move an
   assert.deepEqual(await counts(), { booth: 1, hall: 1 })
   assert.equal((await put([2], null)).status, 200)
   assert.deepEqual(await counts(), { booth: 0, hall: 1 })
-  await agent.post(`/nodes/${id}/inventory`, { interfaces: [narrow] })
   await admin.patch(`/nodes/${id}`, { roomId: 'booth' })
   assert.deepEqual(await counts(), { booth: 0, hall: 1 })
   await put([1], null)
