@@ -147,6 +147,7 @@ export const fieldsOf = (schema: z.ZodType): string[] =>
 const NODE = { alias: 'A', hostname: 'h', location: { site: 'North', room: 'Hall' } }
 export const INTERFACE = { alias: 'A', systemName: 'a', systemRef: 'hw:A', backend: 'alsa', channelCount: 2 }
 export const GOOD: Record<string, object> = {
+  'PATCH /auth/me/password': { currentPassword: 'the old password', newPassword: 'another password' },
   'POST /auth/login': { email: 'a@example.org', password: 'not-the-password' },
   'POST /auth/users': { email: 'b@example.org', name: 'B', password: 'good-password', roles: ['viewer'] },
   'PATCH /auth/users/:id/access': { roles: ['viewer'], groupIds: [], resourceGrants: [] },
