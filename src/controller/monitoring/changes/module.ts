@@ -39,7 +39,7 @@ export function createChanges(base: Base, { live }: { live: LiveApi }): Module {
   events.on('node.status', 'after', ({ nodeId: id }) =>
     announce({ kind: 'node', op: 'updated', target: { type: 'node', id } }),
   )
-  const boot = { bootId: ids.uuid(), version }
+  const boot = { bootId: ids.make('boot'), version }
   const parts = { principals, scope, stateOf: stateStore(db), subscribe }
   return {
     api: undefined,
