@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 
 type IdKind =
+  | 'boot'
   | 'node'
   | 'rec'
   | 'job'
