@@ -147,9 +147,10 @@ function assets(arch) {
     ...filesBelow('models', '.onnx'),
     onnxRuntime,
   ]
+  const pages = filesBelow('console', '', work)
   const threads = workers().map((file) => file.replace(/^src\//, 'workers/').replace(/\.worker\.ts$/, '.cjs'))
   return {
-    ...embeddedConsole(),
+    ...Object.fromEntries(pages.map((file) => [file, file])),
     ...Object.fromEntries(threads.map((file) => [file, file])),
     'wasm/rnnoise.wasm': 'wasm/rnnoise.wasm',
     LICENSE: from('LICENSE'),
@@ -159,20 +160,11 @@ function assets(arch) {
   }
 }
 
-/** The compressed files of the console, by their names in src/controller/http/pages.ts. */
-function embeddedConsole() {
-  const entries = fs.readdirSync(path.join(work, 'console'), { recursive: true, withFileTypes: true })
-  const files = entries.filter((entry) => entry.isFile())
-  return Object.fromEntries(
-    files.map((file) => path.relative(work, path.join(file.parentPath, file.name))).map((key) => [key, key]),
-  )
-}
-
-function filesBelow(dir, ending = '') {
-  if (!fs.existsSync(path.join(root, dir))) return []
-  const entries = fs.readdirSync(path.join(root, dir), { recursive: true, withFileTypes: true })
+function filesBelow(dir, ending = '', base = root) {
+  if (!fs.existsSync(path.join(base, dir))) return []
+  const entries = fs.readdirSync(path.join(base, dir), { recursive: true, withFileTypes: true })
   const files = entries.filter((entry) => entry.isFile() && entry.name.endsWith(ending))
-  return files.map((file) => path.relative(root, path.join(file.parentPath, file.name))).sort()
+  return files.map((file) => path.relative(base, path.join(file.parentPath, file.name))).sort()
 }
 
 /** The runtime of an architecture: the installed package, or the same bytes fetched by the lock file's digest. */

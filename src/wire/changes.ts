@@ -1,9 +1,7 @@
 import * as z from 'zod'
 import { query } from './scalars.ts'
 
-export const CHANGE_KINDS = [
-  ...(['health', 'job', 'node', 'recording', 'room', 'schedule', 'settings', 'upload', 'user'] as const),
-] as const
+const CHANGE_KINDS = ['health', 'job', 'node', 'recording', 'room', 'schedule', 'settings', 'upload', 'user'] as const
 export type ChangeKind = (typeof CHANGE_KINDS)[number]
 
 /** `kinds`: names with commas between; all when absent. */

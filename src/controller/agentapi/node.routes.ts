@@ -114,9 +114,9 @@ export const nodeAgentRoutes = (parts: Parts): AnyRoute[] => {
       run: ({ params, body, now }) => {
         if (JSON.stringify(body.details).length > LONGEST_DETAILS) throw detailsTooLong()
         mustOwn(provenance, params.id, body)
-        const { id: localEventId, openedAt: told = now, ...rest } = body
+        const { id: localEventId, openedAt: reported = now, ...rest } = body
         // A clock that runs ahead would keep an event on top of every list.
-        const openedAt = told < now ? told : now
+        const openedAt = reported < now ? reported : now
         const { event, fresh } = captureEvents.report(
           { ...rest, nodeId: params.id, openedAt, ...(localEventId ? { localEventId } : {}) },
           now,

@@ -5,6 +5,14 @@ import { forwarded, headerOf } from './incoming.ts'
 
 const NAME = { plain: 'svc_session', secure: '__Host-svc_session' } as const
 
+/** Every value a cookie header has of this name. */
+export const cookieValues = (header: string | undefined, name: string): string[] =>
+  (header ?? '')
+    .split(';')
+    .map((one) => one.trim())
+    .filter((one) => one.startsWith(`${name}=`))
+    .map((one) => one.slice(name.length + 1))
+
 interface Reached {
   SVC_PUBLIC_URL?: string | undefined
   tls?: object | undefined
@@ -18,12 +26,7 @@ export function sessionCookie(reached: Reached) {
   const name = secure ? NAME.secure : NAME.plain
   const header = (value: string, seconds: number): string =>
     `${name}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${seconds}${secure ? '; Secure' : ''}`
-  const valuesOf = (c: Context): string[] =>
-    (headerOf(c, 'cookie') ?? '')
-      .split(';')
-      .map((one) => one.trim())
-      .filter((one) => one.startsWith(`${name}=`))
-      .map((one) => one.slice(name.length + 1))
+  const valuesOf = (c: Context): string[] => cookieValues(headerOf(c, 'cookie'), name)
   return {
     clear: (): string => header('', 0),
     isSameOrigin: sameOrigin(reached),

@@ -1,4 +1,5 @@
 import type { Clock } from '../../kernel/clock.ts'
+import type { Fail } from '../../kernel/fail.ts'
 import type { Log } from '../../kernel/log.ts'
 import type { Db } from '../store/db.ts'
 import type { CommitGroup } from '../store/group.ts'
@@ -44,13 +45,11 @@ export interface Pipeline {
 
 /** One request on its way through the pipeline. */
 export interface Call {
-  /** A bearer token and a session cookie: nobody knows who is meant. */
-  ambiguous: boolean
   bearer: string
-  /** What vouches for the caller is a cookie that another site made the browser send. */
-  crossOrigin: boolean
   /** Parsed JSON before any schema, for targets that are named in it. @throws Fail when it could not be read. */
   body: () => unknown
+  /** Why the credential counts for no route that needs a session. */
+  fault?: Fail | undefined
   /** When the caller's rights were read, by the monotonic clock, ms. */
   identifiedAt: number
   known: { stale: boolean; principal: Principal } | undefined

@@ -1,6 +1,5 @@
 import { type Context, Hono } from 'hono'
 import { cors } from 'hono/cors'
-import { isCookieToken, isTicket } from '../../crypto/token.ts'
 import { iso } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 import { errorFields } from '../../kernel/log.ts'
@@ -8,6 +7,7 @@ import { API_PREFIX, HEADERS } from '../../wire/headers.ts'
 import { JSON_LIMIT, STRANGER_LIMIT } from './bodies.ts'
 import { parseBody, parsed } from './body.ts'
 import { callerOf, isStranger } from './callerlimits.ts'
+import { bearerOf, credentialOf } from './credentials.ts'
 import type { Reader } from './exports.ts'
 import { ANSWER, withDefaults } from './headers.ts'
 import { headerOf, incoming, whenUndelivered } from './incoming.ts'
@@ -74,40 +74,16 @@ function authOf(pipeline: Pipeline, candidates: AnyRoute[], bearer: string): Aut
   return bearer.startsWith('svc_node_') ? 'node' : 'user'
 }
 
-// Scheme compared without case, token = second word (docs/contract/api.md: Transport).
-function bearerOf(c: Context): string {
-  const [scheme = '', token = ''] = (headerOf(c, 'authorization') ?? '').split(' ')
-  return scheme.toLowerCase() === 'bearer' && !isTicket(token) && !isCookieToken(token) ? token : ''
-}
-
-// A browser's player sends no header: on routes that send audio, and only there, its ticket may be in the URL.
-function ticketOf(r: AnyRoute, c: Context): string {
-  if (r.method !== 'GET' || r.kind !== 'stream' || !sendsAudio(r.permission)) return ''
-  const ticket = c.req.query('ticket') ?? ''
-  return isTicket(ticket) ? ticket : ''
-}
-
-const sendsAudio = (permission: AnyRoute['permission']): boolean =>
-  permission === 'recording:playback' || permission === 'recording:download'
-
-// A cookie stands for a person: machines have tokens.
-const takesCookie = ({ auth }: AnyRoute): boolean => auth === 'user' || auth === 'none'
-
 /** The only way from a request to a handler: authenticate, authorize, ALWAYS audit, then run it. */
 async function handle(pipeline: Pipeline, candidates: AnyRoute[], c: Context): Promise<Response> {
   const header = bearerOf(c)
   const r = routeFor(pipeline, candidates, header)
   const bodyReleased = Promise.withResolvers<void>()
-  const isSent = takesCookie(r) && pipeline.cookie.isSent(c)
-  const byCookie = isSent && headerOf(c, 'authorization') === undefined
-  const cookie = byCookie ? pipeline.cookie.tokenOf(c) : ''
-  const crossOrigin = cookie !== '' && !pipeline.cookie.isSameOrigin(c)
-  const bearer = header || ticketOf(r, c) || (crossOrigin ? '' : cookie)
+  const { bearer, byCookie, fault } = credentialOf(pipeline.cookie, r, c, header)
   const call: Call = {
-    ambiguous: isSent && header !== '',
     bearer,
-    crossOrigin,
     body: () => undefined,
+    fault,
     identifiedAt: 0,
     known: undefined,
     now: iso(pipeline.clock.now()),
@@ -137,7 +113,7 @@ async function handle(pipeline: Pipeline, candidates: AnyRoute[], c: Context): P
     // A server error stays one, whoever gets it.
     const refusal = refuse(pipeline, c, r, e instanceof Fail && e.status < 500 ? (audit.limited() ?? e) : e)
     // A cookie that is still good outlives a password mistyped beside it.
-    const isSpent = byCookie && !crossOrigin && call.known?.principal.kind !== 'user'
+    const isSpent = byCookie && !fault && call.known?.principal.kind !== 'user'
     if (isSpent && refusal.status === 401) refusal.headers.append('set-cookie', pipeline.cookie.clear())
     return refusal
   } finally {
@@ -177,23 +153,14 @@ async function identify(
     const wait = guessable ? pipeline.guesses.blocked(network, pipeline.clock.monotonic()) : undefined
     if (wait)
       throw new Fail(429, 'rate_limited', 'Too many refused tokens', { headers: { 'retry-after': String(wait) } })
-    if (call.ambiguous && auth === 'user') throw ambiguousCredentials()
     // Without a session of its own a route does nothing that another site could gain from.
-    if (call.crossOrigin && auth === 'user') throw crossOriginDenied()
+    if (call.fault && auth === 'user') throw call.fault
     const known = pipeline.principals.authenticate(auth, call.bearer, call.params)
     if (!known && guessable) pipeline.guesses.count(network, pipeline.clock.monotonic())
     if (!known) throw audit.stranger()
     return known
   })
 }
-
-const ambiguousCredentials = (): Fail =>
-  new Fail(400, 'ambiguous_credentials', 'Send the session cookie or a bearer token, not both', { outcome: 'denied' })
-
-const crossOriginDenied = (): Fail =>
-  new Fail(403, 'cross_origin', 'Another site made this request: open the console at its own address', {
-    outcome: 'denied',
-  })
 
 const bodiesFor = ({ bodies }: Pipeline, call: Call) => (isStranger(call) ? bodies.strangers : bodies.known)
 

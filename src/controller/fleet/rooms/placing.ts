@@ -20,25 +20,20 @@ export function placing({ rooms, scope, visibility }: Parts) {
   const allowed = (decision: ReturnType<typeof verdict>): void => {
     if (!decision.allowed) throw new Fail(403, decision.reason, 'Forbidden', { outcome: 'denied' })
   }
-  const into = (principal: UserPrincipal, type: 'node' | 'room', site: string): void =>
+  const within = (principal: UserPrincipal, type: 'node' | 'room', id: string, site: string): void =>
     allowed(
       verdict(principal, MANAGE, [
-        { type, id: UNMADE },
+        { type, id },
         { type: 'site', id: site },
       ]),
     )
   return {
     /** Something new, or moved, in a site. @throws Fail 403 */
-    into,
+    into: (principal: UserPrincipal, type: 'node' | 'room', site: string): void =>
+      within(principal, type, UNMADE, site),
     /** A node leaves its place: one of its rooms is not enough. @throws Fail 403 */
-    away(principal: UserPrincipal, { id, location }: Pick<Node, 'id' | 'location'>): void {
-      allowed(
-        verdict(principal, MANAGE, [
-          { type: 'node', id },
-          { type: 'site', id: location.site },
-        ]),
-      )
-    },
+    away: (principal: UserPrincipal, { id, location }: Pick<Node, 'id' | 'location'>): void =>
+      within(principal, 'node', id, location.site),
     /**
      * A room that is named in a body. @throws Fail 403, alike for an unknown room, where the caller needs scope; 400 otherwise
      */

@@ -52,24 +52,15 @@ interface SignedIn {
  * the answer is the same), 429 `rate_limited` with Retry-After.
  */
 export function signIn(parts: LoginParts): (attempt: Attempt, commit: Commit) => Promise<Done<SignedIn>> {
-  const { sessions, turns, verify } = parts
-  const { admit, clear, count } = throttle(parts)
+  const { sessions } = parts
+  const { admit, clear, verified } = throttle(parts)
 
   return async (attempt, commit) => {
     admit(attempt)
     const account = sessions.account(attempt.email)
     const stored = account?.disabledAt ? undefined : account?.passwordHash
-    let uncount = () => {}
-    const matches = await turns(attempt.network, () => {
-      // Checked again when its turn has come, and counted before it is hashed: a burst of guesses costs and learns no more
-      // than the limit allows.
-      admit(attempt)
-      uncount = count(attempt)
-      return verify(attempt.password, stored || DECOY_HASH)
-    })
+    const matches = await verified(attempt, attempt.password, stored || DECOY_HASH)
     if (!account || !stored || !matches) throw refusal(account, attempt)
-    // The password was right, even if the session cannot be opened.
-    uncount()
     const done = await commit((now) => openSession(parts, attempt, { ...account, passwordHash: stored }, now))
     clear(attempt)
     return done
@@ -118,25 +109,40 @@ function refusal(account: Account | undefined, { email }: Pick<Attempt, 'email'>
 type Counted = Pick<Attempt, 'email' | 'network'>
 
 /** An address may fail more often than an account: many people share one. */
-export function throttle({ accounts, addresses, clock }: LoginParts) {
+export function throttle({ accounts, addresses, clock, turns, verify }: LoginParts) {
+  const admit = ({ email, network }: Counted): void => {
+    const now = clock.monotonic()
+    const seconds = accounts.blocked(email, now) ?? (network ? addresses.blocked(network, now) : undefined)
+    if (seconds === undefined) return
+    const headers = { 'Retry-After': String(seconds) }
+    throw new Fail(429, 'rate_limited', 'Too many failed logins, try again later', { details: { email }, headers })
+  }
+  /** Counts the attempt as failed. @returns the function that takes that back */
+  const count = ({ email, network }: Counted): (() => void) => {
+    const at = clock.monotonic()
+    accounts.count(email, at)
+    if (network) addresses.count(network, at)
+    return () => {
+      accounts.undo(email, at)
+      addresses.undo(network, at)
+    }
+  }
   return {
-    admit({ email, network }: Counted): void {
-      const now = clock.monotonic()
-      const seconds = accounts.blocked(email, now) ?? (network ? addresses.blocked(network, now) : undefined)
-      if (seconds === undefined) return
-      const headers = { 'Retry-After': String(seconds) }
-      throw new Fail(429, 'rate_limited', 'Too many failed logins, try again later', { details: { email }, headers })
-    },
-    /** Counts the attempt as failed. @returns the function that takes that back */
-    count({ email, network }: Counted): () => void {
-      const at = clock.monotonic()
-      accounts.count(email, at)
-      if (network) addresses.count(network, at)
-      return () => {
-        accounts.undo(email, at)
-        addresses.undo(network, at)
-      }
-    },
+    admit,
     clear: ({ email }: Counted): void => accounts.clear(email),
+    /** Whether the password fits the stored hash; one that does not stays counted. @throws Fail 429 `rate_limited` */
+    async verified(attempt: Counted, password: string, stored: string): Promise<boolean> {
+      let uncount = () => {}
+      const matches = await turns(attempt.network, () => {
+        // Checked again when its turn has come, and counted before it is hashed: a burst of guesses costs and learns no more
+        // than the limit allows.
+        admit(attempt)
+        uncount = count(attempt)
+        return verify(password, stored)
+      })
+      // The password was right, whatever it is used for.
+      if (matches) uncount()
+      return matches
+    },
   }
 }

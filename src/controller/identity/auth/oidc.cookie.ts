@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { open, SealError, seal } from '../../../crypto/seal.ts'
 import { hashToken, sameSecret } from '../../../crypto/token.ts'
+import { cookieValues } from '../../http/cookie.ts'
 import type { Attempt } from './oidc.openid.ts'
 
 const STATE_COOKIE = 'svc_oidc_state'
@@ -39,7 +40,7 @@ export function stateCookies(secure: boolean) {
     },
     /** The attempt a callback belongs to; undefined for a state that is not this browser's, has expired or was used. */
     take(cookies: string | undefined, state: string | undefined, now: number): Carried | undefined {
-      const carried = opened(key, cookieOf(cookies))
+      const carried = opened(key, cookieValues(cookies, STATE_COOKIE)[0] ?? '')
       if (!carried || !state || !sameSecret(state, carried.state) || carried.expiresAt <= now) return undefined
       for (const [old, until] of used) if (until <= now) used.delete(old)
       const name = hashToken(state)
@@ -50,13 +51,6 @@ export function stateCookies(secure: boolean) {
   }
 }
 export type StateCookies = ReturnType<typeof stateCookies>
-
-const cookieOf = (cookies = ''): string =>
-  cookies
-    .split(';')
-    .map((one) => one.trim())
-    .find((one) => one.startsWith(`${STATE_COOKIE}=`))
-    ?.slice(STATE_COOKIE.length + 1) ?? ''
 
 function opened(key: Uint8Array, value: string): Carried | undefined {
   try {

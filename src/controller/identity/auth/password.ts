@@ -6,8 +6,8 @@ import { type LoginParts, throttle } from './login.ts'
 
 /** Everybody changes their own password, knowing the one they have: guessing it counts like a failed login. */
 export function passwordRoute(parts: LoginParts): AnyRoute {
-  const { sessions, turns, users, verify } = parts
-  const { admit, clear, count } = throttle(parts)
+  const { sessions, users } = parts
+  const { clear, verified } = throttle(parts)
   return flow({
     method: 'PATCH',
     path: '/auth/me/password',
@@ -22,14 +22,8 @@ export function passwordRoute(parts: LoginParts): AnyRoute {
       const { passwordHash: stored } = sessions.account(principal.email) ?? {}
       if (users.get(principal.id).provider !== 'local' || !stored)
         throw conflict('password_not_local', 'Your password is kept by the identity provider: change it there')
-      let uncount = (): void => {}
-      const matches = await turns(attempt.network, () => {
-        admit(attempt)
-        uncount = count(attempt)
-        return verify(currentPassword, stored)
-      })
-      if (!matches) throw new Fail(403, 'wrong_password', 'The current password is wrong')
-      uncount()
+      if (!(await verified(attempt, currentPassword, stored)))
+        throw new Fail(403, 'wrong_password', 'The current password is wrong')
       const hash = await hashPassword(newPassword)
       const done = await commit((now) => {
         const change = { hash, id: principal.id, keep: principal.sessionId, now, stored }

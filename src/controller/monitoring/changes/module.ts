@@ -6,7 +6,7 @@ import { eventStream } from '../../http/sse.ts'
 import type { Base, Module } from '../../module.ts'
 import type { LiveApi } from '../listen/api.ts'
 import { changedBy } from './changes.rules.ts'
-import { type Announced, changeEvents } from './feed.ts'
+import { type Announced, changeEvents } from './events.ts'
 import { stateStore } from './states.store.ts'
 
 /** Tells people who watch what has changed, so that nobody polls (docs/contract/api.md: Change stream). */
