@@ -1,6 +1,6 @@
 // One change stream for each visible tab: what changed is read again, nothing polls (docs/contract/api.md: Change stream).
 import type { Change, Hello } from '../../wire/changes.ts'
-import { reconnectMs } from './backoff.rules.ts'
+import { reconnectMs } from './sse.rules.ts'
 
 /** `lostSince` (Unix ms) only after some seconds without a connection: a short outage is not worth a word. */
 export interface LiveState {

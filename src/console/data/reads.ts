@@ -1,6 +1,8 @@
 import { QueryClient, type UseQueryResult, useMutation, useQuery, useQueryClient } from '@tanstack/preact-query'
 import type { Change, ChangeKind } from '../../wire/changes.ts'
+import type { Node } from '../../wire/nodes.ts'
 import { useApp } from '../app/context.ts'
+import { may } from '../app/may.rules.ts'
 import { ApiError } from './api.ts'
 
 /** How often one thing on the screen is read again, at most; ms. */
@@ -30,6 +32,13 @@ export function useRead<T>(path: string | undefined, kinds: readonly ChangeKind[
     queryFn: ({ signal }) => api.get<T>(path as string, signal),
     queryKey: [path],
   })
+}
+
+/** The recorder of a take, for who may see recorders. */
+export function useNode(id: string | undefined): UseQueryResult<{ data: Node }, Error> {
+  const { me } = useApp()
+  const path = id && may(me, 'node:read') ? `/nodes/${encodeURIComponent(id)}` : undefined
+  return useRead<{ data: Node }>(path, ['node'])
 }
 
 interface Sent {

@@ -1,3 +1,5 @@
+import { backoff } from '../../kernel/backoff.ts'
+
 /** Reads server-sent events from text as it comes: `event` and one `data` line each, comments skipped. */
 export function eventParser(heard: (name: string, data: string) => void): (text: string) => void {
   let waiting = ''
@@ -13,3 +15,6 @@ export function eventParser(heard: (name: string, data: string) => void): (text:
     }
   }
 }
+
+/** Pause before a stream is asked for again for the `attempt`-th time, from 1: 1, 2, 4 ... 30 s; `random` (0..1) takes up to a quarter off. */
+export const reconnectMs = (attempt: number, random: number): number => backoff(attempt, 500, 30_000, random / 2)

@@ -1,17 +1,17 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import type { Node } from '../../wire/nodes.ts'
 import type { Recording } from '../../wire/recordings.ts'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
-import { useRead, useWrite } from '../data/reads.ts'
+import { useNode, useRead } from '../data/reads.ts'
 import { lengthOf } from '../time/format.rules.ts'
 import { When } from '../time/when.tsx'
-import { Button, classes, Failure, Loading, Name, Section, Title } from '../ui/parts.tsx'
+import { classes, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { Player } from '../waveform/player.tsx'
 import { useWords } from '../words/words.ts'
 import { Length, TakeState } from './rows.tsx'
+import { StopButton } from './stop.tsx'
 
 type Rendition = 'primary' | 'raw'
 
@@ -22,8 +22,6 @@ export function TakePage({ id }: { id: string }) {
 
 function Shown({ take }: { take: Recording }) {
   const words = useWords()
-  const { me } = useApp()
-  const stop = useWrite()
   const path = `/recordings/${encodeURIComponent(take.id)}`
   return (
     <>
@@ -40,17 +38,9 @@ function Shown({ take }: { take: Recording }) {
       )}
       {take.cached ? <Heard path={path} take={take} /> : <p class={ui.quiet}>{words.library.notHere}</p>}
       <Facts take={take} />
-      {take.status === 'recording' && may(me, 'recording:control', take.roomId) && (
+      {take.status === 'recording' && (
         <div class={ui.row}>
-          <Button
-            icon="stop"
-            kind="danger"
-            disabled={stop.isPending}
-            onClick={() => stop.mutate({ method: 'POST', path: `${path}/stop` })}
-          >
-            {words.common.stop}
-          </Button>
-          {stop.error && <Failure error={stop.error} />}
+          <StopButton take={take} />
         </div>
       )}
     </>
@@ -106,11 +96,7 @@ function Heard({ path, take }: { path: string; take: Recording }) {
 
 function Facts({ take }: { take: Recording }) {
   const words = useWords()
-  const { me } = useApp()
-  const node = useRead<{ data: Node }>(
-    take.nodeId && may(me, 'node:read') ? `/nodes/${encodeURIComponent(take.nodeId)}` : undefined,
-    ['node'],
-  )
+  const node = useNode(take.nodeId)
   const { capture, denoiser, loudness } = take.renditions?.primary ?? {}
   const rows: [string, ComponentChildren][] = [
     [words.take.recorded, <When key="at" at={take.recordedAt} />],

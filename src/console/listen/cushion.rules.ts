@@ -2,10 +2,10 @@
 
 /** Seconds of audio kept ahead: aimed at, the least before it waits, and the most before it skips forward. */
 const AIM = 0.4
-const LEAST = 0.1
-const MOST = 1.5
+const MIN = 0.1
+const MAX = 1.5
 
-export interface Placed {
+interface Placed {
   /** When the piece begins on the clock of the audio context, seconds. */
   at: number
   buffering: boolean
@@ -15,7 +15,7 @@ export interface Placed {
 
 /** `now`: the context's clock; `end`: where the piece before ends, 0 for the first. */
 export function place(now: number, end: number): Placed {
-  if (end - now < LEAST) return { at: now + AIM, buffering: true, skipped: 0 }
-  if (end - now > MOST) return { at: now + AIM, buffering: false, skipped: end - now - AIM }
+  if (end - now < MIN) return { at: now + AIM, buffering: true, skipped: 0 }
+  if (end - now > MAX) return { at: now + AIM, buffering: false, skipped: end - now - AIM }
   return { at: end, buffering: false, skipped: 0 }
 }

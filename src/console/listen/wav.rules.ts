@@ -2,7 +2,7 @@
 
 const HEADER_BYTES = 44
 
-export interface PcmReader {
+interface PcmReader {
   /** Samples (-1..1) of what has arrived; nothing until the header is whole. @throws Error for anything but 16-bit mono PCM */
   push(bytes: Uint8Array): Float32Array
   /** Hz; 0 before the header is read. */

@@ -10,7 +10,7 @@ export interface Needle {
   heldFor: number
 }
 
-export const FLOOR_DB = -60
+const FLOOR_DB = -60
 const FALL_DB_PER_MS = 20 / 1700
 const HOLD_MS = 1500
 

@@ -1,6 +1,7 @@
 /** What a page tells the thread of the meters. */
 export type ToThread =
-  | { kind: 'add'; canvas: OffscreenCanvas; channels: number; id: number; nodeId: string; interfaceId: string }
+  /** `channels`: their numbers, in the order of the bars. */
+  | { kind: 'add'; canvas: OffscreenCanvas; channels: number[]; id: number; nodeId: string; interfaceId: string }
   | { kind: 'remove'; id: number }
   | { kind: 'size'; height: number; id: number; ratio: number; width: number }
   | { kind: 'colors'; colors: MeterColors }

@@ -1,13 +1,12 @@
 // The thread that reads the stream of meters and draws them: the page itself does nothing sixty times a second.
 import type { LevelFrame } from '../../wire/meters.ts'
-import { reconnectMs } from '../data/backoff.rules.ts'
-import { eventParser } from '../data/sse.rules.ts'
+import { eventParser, reconnectMs } from '../data/sse.rules.ts'
 import { moved, type Needle, placeOf, still } from './ballistics.rules.ts'
 import type { FromThread, MeterColors, ToThread } from './messages.ts'
 
 interface Strip {
   canvas: OffscreenCanvas
-  channels: number
+  channels: number[]
   frame?: LevelFrame
   interfaceId: string
   needles: Needle[]
@@ -29,7 +28,7 @@ self.onmessage = ({ data }: MessageEvent<ToThread>) => {
     case 'add':
       strips.set(data.id, {
         ...data,
-        needles: Array.from({ length: data.channels }, still),
+        needles: data.channels.map(still),
         ratio: 1,
         seenAt: Number.NEGATIVE_INFINITY,
       })
@@ -100,16 +99,15 @@ function heard(frame: LevelFrame): void {
     if (strip.nodeId !== frame.nodeId || strip.interfaceId !== frame.interfaceId) continue
     strip.frame = frame
     strip.seenAt = performance.now()
-    for (const channel of frame.clip) {
-      const needle = strip.needles[channel - 1]
-      if (needle) needle.clipped = true
-    }
+    strip.needles.forEach((needle, i) => {
+      if (frame.clip.includes(strip.channels[i] as number)) needle.clipped = true
+    })
   }
 }
 
-/** dBFS of a channel, counted from 1; undefined when it is not told. */
-function peakOf({ frame }: Strip, channel: number): number | undefined {
-  const at = frame?.channels.indexOf(channel) ?? -1
+/** dBFS of the bar; undefined when its channel is not told. */
+function peakOf({ channels, frame }: Strip, bar: number): number | undefined {
+  const at = frame?.channels.indexOf(channels[bar] as number) ?? -1
   return at < 0 ? undefined : frame?.peak[at]
 }
 
@@ -129,9 +127,9 @@ function drawStrip(strip: Strip, stale: boolean, ms: number): void {
   const { height, width } = strip.canvas
   context.clearRect(0, 0, width, height)
   const gap = Math.round(2 * strip.ratio)
-  const bar = (height - gap * (strip.channels - 1)) / strip.channels
+  const bar = (height - gap * (strip.channels.length - 1)) / strip.channels.length
   strip.needles.forEach((needle, i) => {
-    const next = moved(needle, stale ? undefined : peakOf(strip, i + 1), ms)
+    const next = moved(needle, stale ? undefined : peakOf(strip, i), ms)
     strip.needles[i] = next
     drawBar(context, next, { bar, ratio: strip.ratio, stale, top: i * (bar + gap), width }, colors as MeterColors)
   })
@@ -201,7 +199,7 @@ setInterval(() => {
       told.levels = strip.needles.map(({ clipped, level }, i) => ({
         clipped,
         db: Math.round(level),
-        speech: strip.frame?.speech.includes(i + 1) === true,
+        speech: strip.frame?.speech.includes(strip.channels[i] as number) === true,
       }))
     self.postMessage(told)
   }

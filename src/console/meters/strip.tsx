@@ -1,21 +1,26 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { Interface } from '../../wire/nodes.ts'
 import { classes } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import { namedChannels } from './channels.rules.ts'
 import type { FromThread } from './messages.ts'
 import css from './strip.module.css'
 import { useMeters } from './thread.ts'
 
+/** The levels of one device. An element gives its canvas away only once: of other channels it is another strip. */
+export function MeterStrip({ device, nodeId }: { device: Interface; nodeId: string }) {
+  const words = useWords()
+  const channels = namedChannels(device, words.meter.channel)
+  const key = [nodeId, device.id, ...channels.map(({ index }) => index)].join(' ')
+  return <Strip key={key} channels={channels} interfaceId={device.id} nodeId={nodeId} />
+}
+
 interface StripProps {
-  channels: { index: number; label: string }[]
+  channels: ReturnType<typeof namedChannels>
   interfaceId: string
   nodeId: string
 }
-
-/** The levels of one device. An element gives its canvas away only once: of other channels it is another strip. */
-export const MeterStrip = (props: StripProps) => (
-  <Strip key={`${props.nodeId} ${props.interfaceId} ${props.channels.length}`} {...props} />
-)
 
 const ROW_PX = 28
 
@@ -29,7 +34,7 @@ function Strip({ channels, interfaceId, nodeId }: StripProps) {
     const element = canvas.current
     if (!meters || !element) return
     element.style.blockSize = `${channels.length * ROW_PX - 2}px`
-    const strip = meters.add(element, { channels: channels.length, interfaceId, nodeId }, setTold)
+    const strip = meters.add(element, { channels: channels.map(({ index }) => index), interfaceId, nodeId }, setTold)
     const observer = new ResizeObserver(() => strip.size(element.clientWidth, element.clientHeight))
     observer.observe(element)
     element.addEventListener('click', strip.tap)

@@ -4,7 +4,7 @@ import { useContext } from 'preact/hooks'
 import type { FromThread, MeterColors, ToThread } from './messages.ts'
 
 interface Wanted {
-  channels: number
+  channels: number[]
   interfaceId: string
   nodeId: string
 }

@@ -3,16 +3,17 @@ import type { HealthEvent } from '../../wire/health.ts'
 import type { Node } from '../../wire/nodes.ts'
 import type { Recording } from '../../wire/recordings.ts'
 import type { RoomOverview } from '../../wire/rooms.ts'
+import { AlertRow, isRisk } from '../alerts/row.tsx'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
 import { useRead, useWrite } from '../data/reads.ts'
 import { TakeRows } from '../library/rows.tsx'
+import { present } from '../meters/channels.rules.ts'
 import { MeterStrip } from '../meters/strip.tsx'
 import { When } from '../time/when.tsx'
-import { Badge, Button, classes, Failure, Loading, Name, Section, Title } from '../ui/parts.tsx'
+import { Badge, Button, Failure, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
-import { channelsIn, present } from './words.rules.ts'
 
 /** What a technician does standing in the room: levels, listening, a test take. */
 export function RoomPage({ id }: { id: string }) {
@@ -74,7 +75,7 @@ function Recorder({ node, roomId }: { node: Node; roomId: string }) {
           <h3>
             <Name>{device.alias}</Name>
           </h3>
-          <MeterStrip channels={channelsIn(device, words.meter.channel)} interfaceId={device.id} nodeId={node.id} />
+          <MeterStrip device={device} nodeId={node.id} />
         </div>
       ))}
       <Deeds node={node} roomId={roomId} />
@@ -131,18 +132,12 @@ function Alerts({ nodeId }: { nodeId: string }) {
     `/health-events?status=open&nodeId=${encodeURIComponent(nodeId)}&limit=10`,
     ['health'],
   )
-  const open = (alerts.data?.data ?? []).filter(({ severity }) => severity !== 'info')
+  const open = (alerts.data?.data ?? []).filter(isRisk)
   if (open.length === 0) return null
   return (
     <ul class={ui.rows} aria-label={words.rooms.alerts}>
-      {open.map(({ id, openedAt, severity, type }) => (
-        <li key={id} class={ui.row}>
-          <Badge state={severity} word={words.severity[severity] ?? severity} />
-          <span class={ui.grow}>{words.alert(type)}</span>
-          <span class={classes(ui.small, ui.quiet)}>
-            <When at={openedAt} />
-          </span>
-        </li>
+      {open.map((event) => (
+        <AlertRow key={event.id} event={event} />
       ))}
     </ul>
   )

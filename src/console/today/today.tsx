@@ -4,14 +4,16 @@ import type { Node } from '../../wire/nodes.ts'
 import type { Recording } from '../../wire/recordings.ts'
 import type { CalendarItem } from '../../wire/schedules.ts'
 import type { Status } from '../../wire/status.ts'
+import { AlertRow, isRisk } from '../alerts/row.tsx'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
-import { useRead, useWrite } from '../data/reads.ts'
+import { useNode, useRead } from '../data/reads.ts'
+import { StopButton } from '../library/stop.tsx'
+import { present } from '../meters/channels.rules.ts'
 import { MeterStrip } from '../meters/strip.tsx'
-import { channelsIn, present } from '../rooms/words.rules.ts'
 import { dayOf, lengthOf } from '../time/format.rules.ts'
 import { useElapsed, When } from '../time/when.tsx'
-import { Badge, Button, classes, Loading, Name, Section, Title } from '../ui/parts.tsx'
+import { Badge, classes, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { dayAhead, onlyThere } from './today.rules.ts'
@@ -66,13 +68,8 @@ function Now() {
 
 function Running({ take }: { take: Recording }) {
   const words = useWords()
-  const { me } = useApp()
   const elapsed = useElapsed(take.recordedAt)
-  const stop = useWrite()
-  const node = useRead<{ data: Node }>(
-    take.nodeId && may(me, 'node:read') ? `/nodes/${encodeURIComponent(take.nodeId)}` : undefined,
-    ['node'],
-  )
+  const node = useNode(take.nodeId)
   const device = node.data && present(node.data.data)[0]
   return (
     <li class={ui.stack}>
@@ -82,24 +79,9 @@ function Running({ take }: { take: Recording }) {
           <Name>{take.name}</Name>
         </Link>
         <span class={ui.numbers}>{words.today.elapsed(elapsed)}</span>
-        {may(me, 'recording:control', take.roomId) && (
-          <Button
-            icon="stop"
-            kind="danger"
-            disabled={stop.isPending}
-            onClick={() => stop.mutate({ method: 'POST', path: `/recordings/${encodeURIComponent(take.id)}/stop` })}
-          >
-            {words.common.stop}
-          </Button>
-        )}
+        <StopButton take={take} />
       </div>
-      {device && node.data && (
-        <MeterStrip
-          channels={channelsIn(device, words.meter.channel)}
-          interfaceId={device.id}
-          nodeId={node.data.data.id}
-        />
-      )}
+      {device && node.data && <MeterStrip device={device} nodeId={node.data.data.id} />}
     </li>
   )
 }
@@ -113,8 +95,7 @@ function AtRisk() {
   const ends = status.data?.data.certificateExpiresAt
   const soon = ends !== undefined && Date.parse(ends) - Date.now() < 21 * 86_400_000
   const down = offline.data?.data ?? []
-  // What is only told is no risk.
-  const risks = (alerts.data?.data ?? []).filter(({ severity }) => severity !== 'info')
+  const risks = (alerts.data?.data ?? []).filter(isRisk)
   return (
     <Section title={words.today.risk}>
       <Loading of={alerts}>
@@ -132,14 +113,8 @@ function AtRisk() {
                   </span>
                 </li>
               ))}
-              {risks.map(({ id, openedAt, severity, type }) => (
-                <li key={id} class={ui.row}>
-                  <Badge state={severity} word={words.severity[severity] ?? severity} />
-                  <span class={ui.grow}>{words.alert(type)}</span>
-                  <span class={classes(ui.small, ui.quiet)}>
-                    <When at={openedAt} />
-                  </span>
-                </li>
+              {risks.map((event) => (
+                <AlertRow key={event.id} event={event} />
               ))}
             </ul>
           </>

@@ -1,5 +1,5 @@
 /** One column of a drawn waveform: lowest and highest sample over all channels, -1..1. */
-export interface Column {
+interface Column {
   high: number
   low: number
 }

@@ -62,7 +62,7 @@ export function Player({ duration, gaps, src, waveform }: PlayerProps) {
       </div>
       <div class={css.controls}>
         <Button icon={playing ? 'stop' : 'play'} kind="primary" onClick={toggle}>
-          {playing ? words.common.stop : words.library.play('')}
+          {playing ? words.common.stop : words.library.play}
         </Button>
         <span class={classes(ui.numbers)}>{time}</span>
       </div>

@@ -111,6 +111,34 @@ describe('the console', () => {
     await page.context().close()
   })
 
+  test('who may see one channel of a shared recorder sees the level of that one', async () => {
+    const booth = await controller.post('/rooms', { name: 'Booth', site: 'North' })
+    const { interfaces } = await controller.get(`/nodes/${nodeId}`)
+    const assign = (room: string | null) =>
+      controller.get(`/nodes/${nodeId}/channel-rooms`, 'PUT', {
+        assignments: [{ channelIndexes: [2], interfaceId: interfaces[0].id, roomId: room }],
+      })
+    await assign(booth.id)
+    const person = { email: 'bea@example.org', password: 'a password for bea' }
+    const { id: subjectId } = await controller.post('/auth/users', { ...person, name: 'Bea', roles: ['viewer'] })
+    const entries = [{ capabilities: ['view'], subjectId, subjectType: 'user' }]
+    await controller.get(`/rooms/${booth.id}/roster`, 'PUT', { entries })
+    const page = await visitor.visit()
+    await signIn(page, person)
+    await page.getByRole('link', { name: 'Rooms' }).click()
+    await page.getByRole('link', { name: 'Booth' }).click()
+    const meters = page.getByRole('meter')
+    await until('the level of input 2', async () =>
+      /Input 2|Channel 2/.test((await meters.first().getAttribute('aria-label')) ?? ''),
+    )
+    await until('it to be a level', async () =>
+      /, -[1-5]\d dB/.test((await meters.first().getAttribute('aria-valuetext')) ?? ''),
+    )
+    assert.equal(await meters.count(), 1)
+    await assign(null)
+    await page.context().close()
+  })
+
   test('the room: a test take from the phone, and the room can be heard', async () => {
     const page = await visitor.signedIn({ size: 'phone' })
     await page.goto(`${controller.url}/rooms/${roomId}`)

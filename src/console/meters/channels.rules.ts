@@ -1,7 +1,7 @@
 import type { Interface, Node } from '../../wire/nodes.ts'
 
-/** The channels of a device that are in a room, by their aliases; all of them where none is placed in it. */
-export function channelsIn({ channels, channelCount }: Interface, word: (n: number) => string) {
+/** The channels of a device as a strip names them: by their aliases, or by number where the device has told of none. */
+export function namedChannels({ channels, channelCount }: Interface, word: (n: number) => string) {
   if (channels.length === 0)
     return Array.from({ length: channelCount }, (_, i) => ({ index: i + 1, label: word(i + 1) }))
   return channels.map(({ alias, index }) => ({ index, label: alias || word(index) }))
