@@ -1,14 +1,13 @@
 import './style/sheets.ts'
 import { render } from 'preact'
 import { App } from './app/app.tsx'
-import { en } from './words/en.ts'
-import { WordsContext } from './words/words.ts'
+import { Speaker } from './words/speaker.tsx'
 
 const root = document.getElementById('app')
 if (root)
   render(
-    <WordsContext.Provider value={en}>
+    <Speaker>
       <App />
-    </WordsContext.Provider>,
+    </Speaker>,
     root,
   )

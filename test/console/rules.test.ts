@@ -8,14 +8,21 @@ import { pcmReader } from '../../src/console/listen/wav.rules.ts'
 import { moved, placeOf, still } from '../../src/console/meters/ballistics.rules.ts'
 import { instantOf, lengthOf, timeOf } from '../../src/console/time/format.rules.ts'
 import { dayAhead, onlyThere } from '../../src/console/today/today.rules.ts'
+import { bodyOf, type Entered } from '../../src/console/ui/form.rules.ts'
 import { columns } from '../../src/console/waveform/peaks.rules.ts'
 import type { Recording } from '../../src/wire/recordings.ts'
 
 test('an address finds its page; what is no page is none', () => {
-  const patterns = ['/', '/rooms', '/rooms/:id']
-  assert.deepEqual(find(patterns, '/'), { id: '', pattern: '/' })
-  assert.deepEqual(find(patterns, '/rooms/'), { id: '', pattern: '/rooms' })
-  assert.deepEqual(find(patterns, '/rooms/hall%20one'), { id: 'hall one', pattern: '/rooms/:id' })
+  const patterns = ['/', '/rooms', '/rooms/:id', '/rooms/:id/label', '/settings/:family/:id']
+  assert.deepEqual(find(patterns, '/'), { id: '', part: '', pattern: '/' })
+  assert.deepEqual(find(patterns, '/rooms/'), { id: '', part: '', pattern: '/rooms' })
+  assert.deepEqual(find(patterns, '/rooms/hall%20one'), { id: 'hall one', part: '', pattern: '/rooms/:id' })
+  assert.deepEqual(find(patterns, '/rooms/a/label'), { id: 'a', part: '', pattern: '/rooms/:id/label' })
+  assert.deepEqual(find(patterns, '/settings/profiles/p1'), {
+    id: 'profiles',
+    part: 'p1',
+    pattern: '/settings/:family/:id',
+  })
   for (const wrong of ['/rooms/a/b', '/nothing', '/rooms/%E0%A4%A'])
     assert.equal(find(patterns, wrong), undefined, wrong)
 })
@@ -125,4 +132,35 @@ test('a waveform in columns leaves out no peak, whatever the width', () => {
     assert.equal(Math.min(...drawn.map(({ low }) => low)), -0.8, `${width} wide`)
   }
   assert.deepEqual(columns([], 10), [])
+})
+
+test('a form is the body it stands for: an emptied number is never 0, a name with dots is a value inside', () => {
+  const field = (name: string, value: string, more: Partial<Entered> = {}): Entered => ({
+    checked: false,
+    empty: 'omit',
+    kind: 'text',
+    name,
+    value,
+    ...more,
+  })
+  assert.deepEqual(
+    bodyOf([
+      field('name', ' Hall '),
+      field('email.port', '587', { kind: 'number' }),
+      field('email.host', 'mail.example.org'),
+      field('seconds', '', { empty: 'null', kind: 'number' }),
+      field('notes', '', { empty: 'text' }),
+      field('secret', ''),
+      field('enabled', 'on', { checked: true, kind: 'checkbox' }),
+      field('tags', 'a, ,b', { kind: 'list' }),
+    ]),
+    {
+      email: { host: 'mail.example.org', port: 587 },
+      enabled: true,
+      name: ' Hall ',
+      notes: '',
+      seconds: null,
+      tags: ['a', 'b'],
+    },
+  )
 })

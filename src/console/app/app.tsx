@@ -8,6 +8,7 @@ import { createQueries, refresher } from '../data/reads.ts'
 import { useDock } from '../listen/dock.tsx'
 import { createMeters, MetersContext } from '../meters/thread.ts'
 import { Failure } from '../ui/parts.tsx'
+import { Toasts } from '../ui/toast.tsx'
 import { useWords } from '../words/words.ts'
 import { AppContext } from './context.ts'
 import { Login } from './login.tsx'
@@ -90,9 +91,11 @@ function Inside({ again, api, me }: InsideProps) {
       <QueryClientProvider client={queries}>
         <MetersContext.Provider value={meters}>
           <Router>
-            <Shell live={live}>
-              <Pages />
-            </Shell>
+            <Toasts>
+              <Shell live={live}>
+                <Pages />
+              </Shell>
+            </Toasts>
           </Router>
         </MetersContext.Provider>
       </QueryClientProvider>

@@ -14,7 +14,7 @@ export class Boundary extends Component<{ children: ComponentChildren }, { faile
     if (!this.state.failed) return this.props.children
     return (
       <WordsContext.Consumer>
-        {({ common, failures }) => (
+        {({ words: { common, failures } }) => (
           <div role="alert">
             <h1>{failures.page}</h1>
             <Button onClick={() => location.reload()}>{common.retry}</Button>

@@ -1,7 +1,8 @@
 import { useState } from 'preact/hooks'
 import type { Api } from '../data/api.ts'
 import { ApiError } from '../data/api.ts'
-import { Button, classes, Field, faultText } from '../ui/parts.tsx'
+import { Field } from '../ui/form.tsx'
+import { Button, classes, faultText } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import css from './login.module.css'
@@ -49,15 +50,8 @@ export function Login({ api, done, ended, provider }: LoginProps) {
             {wrong ? words.login.wrong : faultText(error, words)}
           </p>
         )}
-        <Field id="email" name="email" type="email" label={words.login.email} autocomplete="username" required />
-        <Field
-          id="password"
-          name="password"
-          type="password"
-          label={words.login.password}
-          autocomplete="current-password"
-          required
-        />
+        <Field name="email" type="email" label={words.login.email} autocomplete="username" required />
+        <Field name="password" type="password" label={words.login.password} autocomplete="current-password" required />
         <Button type="submit" kind="primary" disabled={busy}>
           {words.login.submit}
         </Button>

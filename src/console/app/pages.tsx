@@ -9,7 +9,7 @@ import { Boundary } from './failed.tsx'
 import { may } from './may.rules.ts'
 import { type Found, find } from './router.rules.ts'
 
-type Page = ComponentType<{ id: string }>
+type Page = ComponentType<{ id: string; part: string }>
 
 interface Entry {
   load(): Promise<Page>
@@ -32,12 +32,12 @@ export function Pages() {
   if (!found) return <Gone />
   return (
     <Boundary key={at}>
-      <Opened found={found} />
+      <Opened key={found.pattern} found={found} />
     </Boundary>
   )
 }
 
-function Opened({ found: { id, pattern } }: { found: Found }) {
+function Opened({ found: { id, part, pattern } }: { found: Found }) {
   const { me } = useApp()
   const words = useWords()
   const [page, setPage] = useState<{ Page: Page }>()
@@ -54,7 +54,7 @@ function Opened({ found: { id, pattern } }: { found: Found }) {
       </>
     )
   if (failed) throw failed
-  return page ? <page.Page id={id} /> : <Skeleton />
+  return page ? <page.Page id={id} part={part} /> : <Skeleton />
 }
 
 const RELOADED = 'roomtone.reloaded'

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
 import type { LiveState } from '../data/live.ts'
 import { DockBar } from '../listen/dock.tsx'
@@ -13,44 +14,45 @@ import { may } from './may.rules.ts'
 import css from './shell.module.css'
 
 interface Entry {
+  group: keyof Words['nav']['groups']
   icon: IconName
   path: string
   permission?: Parameters<typeof may>[1]
-  word: keyof Words['nav']
+  /** In the bar of a phone; the others stand behind More there. */
+  short?: true
+  word: Exclude<keyof Words['nav'], 'groups'>
 }
 const ENTRIES: Entry[] = [
-  { icon: 'today', path: '/', word: 'today' },
-  { icon: 'room', path: '/rooms', permission: 'node:read', word: 'rooms' },
-  { icon: 'library', path: '/library', permission: 'recording:read', word: 'library' },
-  { icon: 'me', path: '/me', word: 'me' },
+  { group: 'work', icon: 'today', path: '/', short: true, word: 'today' },
+  { group: 'work', icon: 'room', path: '/rooms', permission: 'node:read', short: true, word: 'rooms' },
+  { group: 'work', icon: 'library', path: '/library', permission: 'recording:read', short: true, word: 'library' },
+  { group: 'admin', icon: 'me', path: '/me', word: 'me' },
 ]
 
 export function Shell({ children, live }: { children: ComponentChildren; live: LiveState }) {
   const words = useWords()
   const { dock, me } = useApp()
   const [at] = useLocation()
-  const current = (path: string): boolean => (path === '/' ? at === '/' : at.startsWith(path))
+  const [more, setMore] = useState(false)
+  useEffect(() => setMore(false), [at])
   const held = ENTRIES.filter(({ permission }) => permission === undefined || may(me, permission))
   return (
     <>
       <a class={css.skip} href="#main">
         {words.skip}
       </a>
-      <nav class={css.nav} aria-label={words.nav.label}>
+      <nav class={classes(css.nav, more && css.more)} aria-label={words.nav.label}>
         <p class={css.brand}>
           <img src="/icon.svg" width="24" height="24" alt="" />
           <Name>{me.site.name}</Name>
         </p>
-        <ul>
-          {held.map(({ icon, path, word }) => (
-            <li key={path}>
-              <Link href={path} class={css.link} {...(current(path) ? { 'aria-current': 'page' as const } : {})}>
-                <Icon name={icon} />
-                {words.nav[word]}
-              </Link>
-            </li>
-          ))}
-        </ul>
+        {GROUPS.map((group) => (
+          <Group key={group} at={at} entries={held.filter((entry) => entry.group === group)} name={group} />
+        ))}
+        <button type="button" class={classes(css.link, css.opener)} aria-expanded={more} onClick={() => setMore(!more)}>
+          <Icon name="more" />
+          {words.nav.more}
+        </button>
       </nav>
       <div class={css.shell}>
         <Banner live={live} />
@@ -60,6 +62,29 @@ export function Shell({ children, live }: { children: ComponentChildren; live: L
       </div>
       <DockBar dock={dock} />
     </>
+  )
+}
+
+const GROUPS = ['work', 'fleet', 'admin'] as const
+
+function Group({ at, entries, name }: { at: string; entries: Entry[]; name: Entry['group'] }) {
+  const words = useWords()
+  const current = (path: string): boolean => (path === '/' ? at === '/' : at === path || at.startsWith(`${path}/`))
+  if (entries.length === 0) return null
+  return (
+    <div class={css.group}>
+      <p class={css.title}>{words.nav.groups[name]}</p>
+      <ul>
+        {entries.map(({ icon, path, short, word }) => (
+          <li key={path} class={classes(!short && css.long)}>
+            <Link href={path} class={css.link} {...(current(path) ? { 'aria-current': 'page' as const } : {})}>
+              <Icon name={icon} />
+              {words.nav[word]}
+            </Link>
+          </li>
+        ))}
+      </ul>
+    </div>
   )
 }
 

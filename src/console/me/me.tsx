@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks'
 import { useApp } from '../app/context.ts'
 import { useWrite } from '../data/reads.ts'
-import { Button, Failure, Field, Section, Title } from '../ui/parts.tsx'
+import { Choice, Field } from '../ui/form.tsx'
+import { Button, Failure, Section, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
-import { useWords } from '../words/words.ts'
+import { LANGUAGES, type Language, useLanguage, useWords } from '../words/words.ts'
 
 export function MePage(_: { id: string }) {
   const words = useWords()
@@ -19,9 +20,25 @@ export function MePage(_: { id: string }) {
           <dd>{me.roles.join(', ') || words.me.noRoles}</dd>
         </dl>
       </Section>
+      <Tongue />
       <Theme />
       <Password />
     </>
+  )
+}
+
+function Tongue() {
+  const { choose, language, words } = useLanguage()
+  return (
+    <Section title={words.me.language}>
+      <Choice
+        label={words.me.language}
+        name="language"
+        value={language}
+        options={Object.entries(LANGUAGES)}
+        onChange={(e) => choose(e.currentTarget.value as Language)}
+      />
+    </Section>
   )
 }
 
@@ -67,21 +84,13 @@ function Password() {
     <Section title={words.me.password}>
       <form class={ui.stack} onSubmit={submit}>
         <Field
-          id="currentPassword"
           name="currentPassword"
           type="password"
           label={words.me.current}
           autocomplete="current-password"
           required
         />
-        <Field
-          id="newPassword"
-          name="newPassword"
-          type="password"
-          label={words.me.next}
-          autocomplete="new-password"
-          required
-        />
+        <Field name="newPassword" type="password" label={words.me.next} autocomplete="new-password" required />
         <div class={ui.row}>
           <Button type="submit" kind="primary" disabled={change.isPending}>
             {words.me.change}

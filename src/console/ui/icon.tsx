@@ -1,10 +1,12 @@
 // Lines on a field of 24, drawn for this console.
 const PATHS = {
   alert: 'M12 3 22 20H2Z M12 10v4 M12 17v.5',
+  close: 'M5 5l14 14 M19 5 5 19',
   check: 'm5 12 5 5L19 7',
   library: 'M4 5h16 M4 10h16 M4 15h10 M4 20h10',
   listen: 'M4 14v-2a8 8 0 0 1 16 0v2 M4 14h3v6H4Z M17 14h3v6h-3Z',
   me: 'M12 12a4 4 0 1 0 0-8 4 4 0 0 0 0 8Z M4 21c0-4 4-6 8-6s8 2 8 6',
+  more: 'M4 6h16 M4 12h16 M4 18h16',
   next: 'm9 5 7 7-7 7',
   play: 'M7 4v16l13-8Z',
   record: 'M12 19a7 7 0 1 0 0-14 7 7 0 0 0 0 14Z',

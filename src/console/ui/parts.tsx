@@ -55,29 +55,6 @@ export const Badge = ({ state, word }: { state: string; word: string }) => (
 /** A name that somebody chose: isolated, so that its direction changes nothing around it. */
 export const Name = ({ children }: { children: string | undefined }) => <bdi>{children}</bdi>
 
-interface FieldProps extends JSX.InputHTMLAttributes<HTMLInputElement> {
-  fault?: string | undefined
-  id: string
-  label: string
-}
-
-export const Field = ({ fault, id, label, ...input }: FieldProps) => (
-  <div class={css.field}>
-    <label for={id}>{label}</label>
-    <input
-      {...input}
-      id={id}
-      class={css.input}
-      {...(fault ? { 'aria-describedby': `${id}-fault`, 'aria-invalid': 'true' as const } : {})}
-    />
-    {fault && (
-      <p id={`${id}-fault`} class={css.bad}>
-        {fault}
-      </p>
-    )}
-  </div>
-)
-
 export const Skeleton = () => {
   const words = useWords()
   return (
@@ -93,7 +70,7 @@ export function faultText(e: Error, { failures }: Words): string {
   if (e.status === 429) return failures.tooOften(Math.max(1, e.retryAfter))
   if (e.status === 404) return failures.gone
   if (e.status === 403 && e.permission) return failures.deniedBecause(e.permission)
-  return e.message
+  return failures.reasons[e.reason ?? ''] ?? e.message
 }
 
 export function Failure({ error, retry }: { error: Error; retry?: () => void }) {

@@ -2,5 +2,39 @@ import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import { en, type Words } from './en.ts'
 
-export const WordsContext = createContext<Words>(en)
-export const useWords = (): Words => useContext(WordsContext)
+interface Spoken {
+  choose(language: Language): void
+  language: Language
+  words: Words
+}
+
+export type Language = 'de' | 'en'
+export const LANGUAGES: Record<Language, string> = { de: 'Deutsch', en: 'English' }
+const KEY = 'roomtone.language'
+
+export const WordsContext = createContext<Spoken>({ choose: () => {}, language: 'en', words: en })
+export const useWords = (): Words => useContext(WordsContext).words
+export const useLanguage = (): Spoken => useContext(WordsContext)
+
+/** What was chosen here before, else the browser's first language that there is. */
+export function preferred(): Language {
+  const known = (language: string | null): language is Language => language !== null && language in LANGUAGES
+  try {
+    const chosen = localStorage.getItem(KEY)
+    if (known(chosen)) return chosen
+  } catch {
+    // Storage may be forbidden: the browser's language it is.
+  }
+  return navigator.languages.map((language) => language.slice(0, 2)).find(known) ?? 'en'
+}
+
+export function remember(language: Language): void {
+  try {
+    localStorage.setItem(KEY, language)
+  } catch {
+    // Storage may be forbidden: it holds until the page is closed.
+  }
+}
+
+export const load = async (language: Language): Promise<Words> =>
+  language === 'en' ? en : (await import('./de.ts')).de

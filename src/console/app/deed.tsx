@@ -1,0 +1,25 @@
+import type { ComponentChildren } from 'preact'
+import type { Permission } from '../../wire/permissions.ts'
+import type { IconName } from '../ui/icon.tsx'
+import { Button } from '../ui/parts.tsx'
+import { useWords } from '../words/words.ts'
+import { useApp } from './context.ts'
+import { may } from './may.rules.ts'
+
+interface DeedProps {
+  children: ComponentChildren
+  disabled?: boolean
+  icon?: IconName
+  kind?: 'danger' | 'primary'
+  needs: Permission
+  onClick(): void
+  roomId?: string | undefined
+}
+
+/** A button that takes a permission: without it there is the button, and why it does nothing. */
+export function Deed({ disabled = false, needs, roomId, ...button }: DeedProps) {
+  const words = useWords()
+  const { me } = useApp()
+  const allowed = may(me, needs, roomId)
+  return <Button {...button} disabled={disabled || !allowed} title={allowed ? undefined : words.common.needs(needs)} />
+}

@@ -1,0 +1,127 @@
+import { useEffect, useId, useState } from 'preact/hooks'
+import type { ChangeKind } from '../../wire/changes.ts'
+import { useRead } from '../data/reads.ts'
+import { useWords } from '../words/words.ts'
+import { Name } from './parts.tsx'
+import css from './ui.module.css'
+
+export interface Option {
+  detail?: string
+  id: string
+  name: string
+}
+
+interface PickerProps<T> {
+  /** What is chosen at first. */
+  chosen?: Option | undefined
+  kinds: readonly ChangeKind[]
+  label: string
+  /** The field of the form that gets the id. */
+  name: string
+  option(item: T): Option
+  /** Where the server searches. */
+  path(search: string): string
+  pick?(chosen: Option | undefined): void
+  required?: boolean
+}
+
+const TYPING_MS = 200
+const SHOWN = 20
+
+/** A choice among many: the server searches (the ARIA pattern of a combobox with a list). */
+export function Picker<T>({ chosen, kinds, label, name, option, path, pick, required }: PickerProps<T>) {
+  const words = useWords()
+  const id = useId()
+  const [held, setHeld] = useState(chosen)
+  const [text, setText] = useState(chosen?.name ?? '')
+  const [open, setOpen] = useState(false)
+  const [at, setAt] = useState(-1)
+  const search = useSettled(text, TYPING_MS)
+  const found = useRead<{ data: T[] }>(open ? path(search) : undefined, kinds)
+  const options = (found.data?.data ?? []).slice(0, SHOWN).map(option)
+  const take = (one: Option | undefined): void => {
+    setHeld(one)
+    setText(one?.name ?? '')
+    setOpen(false)
+    setAt(-1)
+    pick?.(one)
+  }
+  const type = (value: string): void => {
+    setText(value)
+    setOpen(true)
+    setAt(-1)
+    if (held) {
+      setHeld(undefined)
+      pick?.(undefined)
+    }
+  }
+  const key = (e: KeyboardEvent): void => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[e.key]
+    if (step !== undefined) {
+      e.preventDefault()
+      setOpen(true)
+      setAt((was) => (was + step + options.length + (was < 0 && step < 0 ? 1 : 0)) % Math.max(1, options.length))
+    } else if (e.key === 'Enter' && open && options[at]) {
+      e.preventDefault()
+      take(options[at])
+    } else if (e.key === 'Escape' && open) {
+      e.preventDefault()
+      setOpen(false)
+    }
+  }
+  return (
+    <div class={css.field}>
+      <label for={id}>{label}</label>
+      <input
+        id={id}
+        class={css.input}
+        role="combobox"
+        autocomplete="off"
+        aria-autocomplete="list"
+        aria-controls={`${id}-list`}
+        aria-expanded={open && options.length > 0}
+        {...(open && options[at] ? { 'aria-activedescendant': `${id}-${at}` } : {})}
+        required={required}
+        value={text}
+        onBlur={() => setOpen(false)}
+        onClick={() => setOpen(true)}
+        onInput={(e) => type(e.currentTarget.value)}
+        onKeyDown={key}
+      />
+      <input type="hidden" name={name} value={held?.id ?? ''} data-empty="omit" />
+      <div
+        id={`${id}-list`}
+        class={css.options}
+        role="listbox"
+        tabIndex={-1}
+        aria-label={label}
+        hidden={!open || options.length === 0}
+      >
+        {options.map((one, index) => (
+          <div
+            key={one.id}
+            id={`${id}-${index}`}
+            role="option"
+            tabIndex={-1}
+            aria-selected={index === at}
+            // Before the field loses the focus and the list is gone.
+            onPointerDown={(e) => [e.preventDefault(), take(one)]}
+          >
+            <Name>{one.name}</Name> {one.detail && <span class={css.quiet}>{one.detail}</span>}
+          </div>
+        ))}
+      </div>
+      {open && found.data && options.length === 0 && <p class={css.quiet}>{words.common.noMatch}</p>}
+    </div>
+  )
+}
+
+/** The value once it has stood still for `ms`. */
+function useSettled(value: string, ms: number): string {
+  const [settled, setSettled] = useState(value)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(value), ms)
+    return () => clearTimeout(timer)
+  }, [value])
+  return settled
+}

@@ -1,0 +1,22 @@
+// Every text of the console in German.
+import { alert } from './de/alerts.ts'
+import * as frame from './de/frame.ts'
+import * as library from './de/library.ts'
+import * as me from './de/me.ts'
+import * as rooms from './de/rooms.ts'
+import * as states from './de/states.ts'
+import * as today from './de/today.ts'
+import type { Words } from './en.ts'
+
+export const de: Words = {
+  alert,
+  locale: 'de-DE',
+  name: 'Roomtone',
+  skip: 'Zum Inhalt',
+  ...frame,
+  ...library,
+  ...me,
+  ...rooms,
+  ...states,
+  ...today,
+}

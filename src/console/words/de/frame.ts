@@ -1,0 +1,75 @@
+import type { Words } from '../en.ts'
+import { counted } from './counted.ts'
+
+export const nav: Words['nav'] = {
+  label: 'Hauptmenü',
+  today: 'Heute',
+  rooms: 'Räume',
+  library: 'Archiv',
+  me: 'Mein Konto',
+  more: 'Mehr',
+  groups: { admin: 'Verwaltung', fleet: 'Geräte', work: 'Arbeit' },
+}
+
+export const common: Words['common'] = {
+  loading: 'Lädt',
+  retry: 'Noch einmal',
+  stop: 'Beenden',
+  actions: 'Aktionen',
+  cancel: 'Abbrechen',
+  close: 'Schließen',
+  copied: 'Kopiert.',
+  copy: 'Kopieren',
+  copyByHand: 'Markieren Sie den Text und kopieren Sie ihn von Hand.',
+  delete: 'Löschen',
+  edit: 'Bearbeiten',
+  all: 'alle',
+  filters: 'Filter',
+  clearFilters: 'Filter aufheben',
+  needs: (permission) => `Dafür braucht es das Recht ${permission}.`,
+  newer: 'Neuere',
+  older: 'Ältere',
+  noMatch: 'Nichts passt dazu.',
+  none: 'keine',
+  page: (from, to, total) => `${from} bis ${to} von ${total}`,
+  remove: 'Entfernen',
+  save: 'Speichern',
+  saved: 'Gespeichert.',
+  search: 'Suchen',
+  select: 'Auswählen',
+  selectAll: 'Alle auf dieser Seite auswählen',
+  selected: (n) => `${n} ausgewählt`,
+  selectRow: (name) => `${name} auswählen`,
+  typeName: (name) => `Zur Bestätigung ${name} eingeben`,
+  undo: 'Rückgängig',
+  unset: 'nicht gesetzt',
+}
+
+export const login: Words['login'] = {
+  title: 'Anmelden',
+  email: 'E-Mail',
+  password: 'Passwort',
+  submit: 'Anmelden',
+  wrong: 'E-Mail oder Passwort ist falsch.',
+  provider: 'Über Ihre Organisation anmelden',
+  ended: 'Ihre Sitzung ist beendet. Melden Sie sich wieder an.',
+  signOut: 'Abmelden',
+}
+
+export const live: Words['live'] = {
+  reload: 'Für die neue Version neu laden',
+  lost: (since) => `Seit ${since} nicht verbunden. Was Sie sehen, kann veraltet sein.`,
+}
+
+export const failures: Words['failures'] = {
+  denied: 'Das dürfen Sie nicht sehen',
+  deniedBecause: (permission) => `Dafür braucht es das Recht ${permission}. Geben kann es, wer die Zugänge verwaltet.`,
+  gone: 'Das gibt es nicht mehr, oder Sie dürfen es nicht sehen.',
+  offline: 'Die Zentrale ist nicht erreichbar.',
+  failed: 'Das ging nicht',
+  page: 'Diese Seite ist fehlgeschlagen.',
+  reasons: {
+    wrong_password: 'Das jetzige Passwort ist falsch.',
+  },
+  tooOften: (seconds) => `Zu viele Anfragen. Versuchen Sie es in ${counted(seconds, 'Sekunde', 'Sekunden')} wieder.`,
+}

@@ -1,0 +1,34 @@
+import type { Words } from '../en.ts'
+
+export const status: Words['status'] = {
+  alerting: 'auffällig',
+  cached: 'abgelegt',
+  completed: 'fertig',
+  degraded: 'eingeschränkt',
+  failed: 'gescheitert',
+  offline: 'nicht verbunden',
+  online: 'verbunden',
+  partial: 'unvollständig',
+  provisioning: 'noch nie gemeldet',
+  queued: 'wartet',
+  recording: 'nimmt auf',
+  retired: 'außer Dienst',
+  uploaded: 'übertragen',
+}
+
+export const stage: Words['stage'] = {
+  capturing: 'nimmt auf',
+  rendering: 'wird gewandelt',
+  enhancing: 'Rauschen wird gemindert',
+  uploading: 'wird übertragen',
+}
+
+export const severity: Words['severity'] = { critical: 'kritisch', info: 'Hinweis', warning: 'Warnung' }
+
+export const meter: Words['meter'] = {
+  channel: (n) => `Eingang ${n}`,
+  value: (name, db, speech) => `${name}, ${db} dB${speech ? ', Sprache' : ''}`,
+  noData: 'keine Daten',
+}
+
+export const units: Words['units'] = { db: (value) => `${value} dB`, lufs: (value) => `${value} LUFS` }

@@ -1,0 +1,75 @@
+import { counted } from './counted.ts'
+
+export const nav = {
+  label: 'Main',
+  today: 'Today',
+  rooms: 'Rooms',
+  library: 'Library',
+  me: 'My account',
+  more: 'More',
+  groups: { admin: 'Administration', fleet: 'Fleet', work: 'Work' },
+}
+
+export const common = {
+  loading: 'Loading',
+  retry: 'Try again',
+  stop: 'Stop',
+  actions: 'Actions',
+  cancel: 'Cancel',
+  close: 'Close',
+  copied: 'Copied.',
+  copy: 'Copy',
+  copyByHand: 'Select the text and copy it by hand.',
+  delete: 'Delete',
+  edit: 'Edit',
+  all: 'all',
+  filters: 'Filters',
+  clearFilters: 'Clear filters',
+  needs: (permission: string) => `Takes the permission ${permission}.`,
+  newer: 'Newer',
+  older: 'Older',
+  noMatch: 'Nothing matches.',
+  none: 'none',
+  page: (from: number, to: number, total: string) => `${from} to ${to} of ${total}`,
+  remove: 'Remove',
+  save: 'Save',
+  saved: 'Saved.',
+  search: 'Search',
+  select: 'Select',
+  selectAll: 'Select all on this page',
+  selected: (n: number) => `${n} selected`,
+  selectRow: (name: string) => `Select ${name}`,
+  typeName: (name: string) => `Type ${name} to confirm`,
+  undo: 'Undo',
+  unset: 'not set',
+}
+
+export const login = {
+  title: 'Sign in',
+  email: 'E-mail',
+  password: 'Password',
+  submit: 'Sign in',
+  wrong: 'E-mail or password is wrong.',
+  provider: 'Sign in with your organisation',
+  ended: 'Your session has ended. Sign in again.',
+  signOut: 'Sign out',
+}
+
+export const live = {
+  reload: 'Reload for the new version',
+  lost: (since: string) => `Not connected since ${since}. What you see may be old.`,
+}
+
+export const failures = {
+  denied: 'You may not see this',
+  deniedBecause: (permission: string) => `It takes the permission ${permission}. Whoever manages access can give it.`,
+  gone: 'This is gone, or not yours to see.',
+  offline: 'The controller cannot be reached.',
+  failed: 'That did not work',
+  page: 'This page has failed.',
+  /** In our words what a reason of the API means; one without a sentence is told as the server tells it. */
+  reasons: {
+    wrong_password: 'The current password is wrong.',
+  } as Record<string, string>,
+  tooOften: (seconds: number) => `Too many requests. Try again in ${counted(seconds, 'second', 'seconds')}.`,
+}

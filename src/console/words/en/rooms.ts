@@ -1,0 +1,20 @@
+import { counted } from './counted.ts'
+
+export const rooms = {
+  title: 'Rooms',
+  empty: 'No room yet, or none you may see.',
+  recorders: (n: number) => (n === 0 ? 'no recorder' : counted(n, 'recorder', 'recorders')),
+  noMeters: 'No levels arrive from this recorder.',
+  noRecorder: 'No recorder stands in this room.',
+  madeUp: 'made up by a test source',
+  listen: 'Listen',
+  listening: (name: string) => `You hear ${name}. This is noted in the audit log.`,
+  buffering: 'buffering',
+  testTake: 'Test take, 10 seconds',
+  testName: 'Test take',
+  recent: 'Recent takes',
+  noRecent: 'No take yet.',
+  upcoming: 'Coming up',
+  noUpcoming: 'Nothing is scheduled here.',
+  alerts: 'Alerts',
+}
