@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
 import { createRequire } from 'node:module'
+import * as path from 'node:path'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { ADMIN, type Controller } from './whole.ts'
 
@@ -74,6 +75,36 @@ export class Visitor {
         complain(`request to ${origin}`)
     })
   }
+}
+
+/** Every address, in both themes, at both sizes and at 320 px: no violation, nothing scrolls sideways. */
+export async function accessiblePages(visitor: Visitor, url: string, addresses: readonly string[]): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const)
+    for (const size of Object.keys(SIZES) as (keyof typeof SIZES)[]) {
+      const page = await visitor.signedIn({ colorScheme, size })
+      if (size === 'phone') await page.setViewportSize({ height: 640, width: 320 })
+      for (const address of addresses) {
+        await page.goto(url + address)
+        await page.locator('h1').waitFor()
+        await page.waitForLoadState('load')
+        await accessible(page, `${address} ${colorScheme} ${size}`)
+        await fits(page, `${address} ${size}`)
+        await pictured(page, `${address} ${colorScheme} ${size}`)
+      }
+      await page.context().close()
+    }
+}
+
+/** Nothing scrolls sideways. */
+export async function fits(page: Page, what: string): Promise<void> {
+  const wide = await page.evaluate('document.documentElement.scrollWidth - document.documentElement.clientWidth')
+  assert.equal(wide, 0, `${what} scrolls sideways`)
+}
+
+/** A picture of the whole page, where SVC_TEST_PICTURES names a folder. */
+export async function pictured(page: Page, what: string): Promise<void> {
+  const folder = process.env.SVC_TEST_PICTURES
+  if (folder) await page.screenshot({ fullPage: true, path: path.join(folder, `${what.replace(/\W+/g, '-')}.png`) })
 }
 
 export async function signIn(page: Page, { email, password }: typeof ADMIN): Promise<void> {

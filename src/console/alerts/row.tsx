@@ -1,3 +1,4 @@
+import { Link } from 'wouter-preact'
 import type { HealthEvent } from '../../wire/health.ts'
 import { When } from '../time/when.tsx'
 import { Badge, classes } from '../ui/parts.tsx'
@@ -7,12 +8,14 @@ import { useWords } from '../words/words.ts'
 /** What is only told is no risk. */
 export const isRisk = ({ severity }: HealthEvent): boolean => severity !== 'info'
 
-export function AlertRow({ event: { openedAt, severity, type } }: { event: HealthEvent }) {
+export function AlertRow({ event: { id, openedAt, severity, type } }: { event: HealthEvent }) {
   const words = useWords()
   return (
     <li class={ui.row}>
       <Badge state={severity} word={words.severity[severity] ?? severity} />
-      <span class={ui.grow}>{words.alert(type)}</span>
+      <Link class={ui.grow} href={`/alerts?open=${encodeURIComponent(id)}`}>
+        {words.alert(type)}
+      </Link>
       <span class={classes(ui.small, ui.quiet)}>
         <When at={openedAt} />
       </span>

@@ -19,6 +19,15 @@ interface Entry {
 /** A page is one folder, loaded when it is opened. */
 const PAGES: Record<string, Entry> = {
   '/': { load: async () => (await import('../today/today.tsx')).Today },
+  '/activity': {
+    load: async () => (await import('../activity/activity.tsx')).CapturesPage,
+    permission: 'recording:read',
+  },
+  '/activity/uploads': {
+    load: async () => (await import('../activity/activity.tsx')).UploadsPage,
+    permission: 'recording:read',
+  },
+  '/alerts': { load: async () => (await import('../alerts/alerts.tsx')).Alerts, permission: 'health:read' },
   '/library': { load: async () => (await import('../library/library.tsx')).Library, permission: 'recording:read' },
   '/library/:id': { load: async () => (await import('../library/take.tsx')).TakePage, permission: 'recording:read' },
   '/me': { load: async () => (await import('../me/me.tsx')).MePage },

@@ -26,6 +26,8 @@ const ENTRIES: Entry[] = [
   { group: 'work', icon: 'today', path: '/', short: true, word: 'today' },
   { group: 'work', icon: 'room', path: '/rooms', permission: 'node:read', short: true, word: 'rooms' },
   { group: 'work', icon: 'library', path: '/library', permission: 'recording:read', short: true, word: 'library' },
+  { group: 'work', icon: 'alert', path: '/alerts', permission: 'health:read', word: 'alerts' },
+  { group: 'fleet', icon: 'activity', path: '/activity', permission: 'recording:read', word: 'activity' },
   { group: 'admin', icon: 'me', path: '/me', word: 'me' },
 ]
 

@@ -1,5 +1,6 @@
 // All styles are one sheet, loaded with the first page: a part that is loaded later brings none of its own.
 import './base.css'
+import '../alerts/alerts.module.css'
 import '../app/login.module.css'
 import '../app/shell.module.css'
 import '../listen/dock.module.css'

@@ -35,3 +35,12 @@ export function lengthOf(seconds: number): string {
 
 /** Seconds between two instants. */
 export const secondsBetween = (from: string, to: number): number => (to - Date.parse(from)) / 1000
+
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB']
+
+/** `3.4 GB` of bytes. */
+export function bytesOf(bytes: number, locale: string): string {
+  const power = Math.min(UNITS.length - 1, bytes < 1 ? 0 : Math.floor(Math.log10(bytes) / 3))
+  const value = (bytes / 1000 ** power).toLocaleString(locale, { maximumFractionDigits: power === 0 ? 0 : 1 })
+  return `${value} ${UNITS[power]}`
+}

@@ -1,5 +1,6 @@
 // Lines on a field of 24, drawn for this console.
 const PATHS = {
+  activity: 'M3 12h4l3-8 4 16 3-8h4',
   alert: 'M12 3 22 20H2Z M12 10v4 M12 17v.5',
   close: 'M5 5l14 14 M19 5 5 19',
   check: 'm5 12 5 5L19 7',

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from 'preact'
+import { type ComponentChildren, Fragment, type JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { ApiError } from '../data/api.ts'
 import type { Words } from '../words/en.ts'
@@ -106,11 +106,27 @@ interface SectionProps {
 }
 
 export const Section = ({ aside, children, title }: SectionProps) => (
-  <section class={classes(css.card, css.stack)}>
+  <section aria-label={title} class={classes(css.card, css.stack)}>
     <div class={css.heading}>
       <h2>{title}</h2>
       {aside}
     </div>
     {children}
   </section>
+)
+
+export type Fact = readonly [name: string, value: ComponentChildren]
+
+/** Names and values; what has no value is left out. */
+export const Facts = ({ of }: { of: readonly Fact[] }) => (
+  <dl class={css.facts}>
+    {of
+      .filter(([, value]) => value !== undefined && value !== null && value !== false && value !== '')
+      .map(([name, value]) => (
+        <Fragment key={name}>
+          <dt>{name}</dt>
+          <dd>{value}</dd>
+        </Fragment>
+      ))}
+  </dl>
 )

@@ -111,6 +111,7 @@ export interface PageMeta {
 export function Pager({ go, meta, size }: { go(offset: number): void; meta: PageMeta; size: number }) {
   const words = useWords()
   const { offset, returned, total, totalIsLowerBound } = meta
+  if (total === 0) return null
   const count = `${total.toLocaleString(words.locale)}${totalIsLowerBound ? '+' : ''}`
   return (
     <div class={css.row}>

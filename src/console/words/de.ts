@@ -1,4 +1,7 @@
 // Every text of the console in German.
+
+import * as activity from './de/activity.ts'
+import * as alerting from './de/alerting.ts'
 import { alert } from './de/alerts.ts'
 import * as frame from './de/frame.ts'
 import * as library from './de/library.ts'
@@ -13,6 +16,8 @@ export const de: Words = {
   locale: 'de-DE',
   name: 'Roomtone',
   skip: 'Zum Inhalt',
+  ...activity,
+  ...alerting,
   ...frame,
   ...library,
   ...me,

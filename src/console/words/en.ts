@@ -1,4 +1,7 @@
 // Every text of the console in English; each other language has the same shape (docs/decisions/0035).
+
+import * as activity from './en/activity.ts'
+import * as alerting from './en/alerting.ts'
 import { alert } from './en/alerts.ts'
 import * as frame from './en/frame.ts'
 import * as library from './en/library.ts'
@@ -12,6 +15,8 @@ export const en = {
   locale: 'en-GB',
   name: 'Roomtone',
   skip: 'Skip to content',
+  ...activity,
+  ...alerting,
   ...frame,
   ...library,
   ...me,

@@ -1,7 +1,7 @@
 // The console of the built executable, with a real recorder, in a real browser.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { accessible, SIZES, signIn, Visitor } from '../../kit/browser.ts'
+import { accessible, accessiblePages, signIn, Visitor } from '../../kit/browser.ts'
 import { ADMIN, Agent, Controller, House, until } from '../../kit/whole.ts'
 
 const NAME = '<b>Hall</b> \u202Egnp.exe'
@@ -52,22 +52,7 @@ describe('the console', () => {
 
   test('every page: no violation of accessibility rules, in both themes, at both sizes and at 320 px', async () => {
     const addresses = ['/', '/rooms', `/rooms/${roomId}`, '/library', `/library/${takeId}`, '/me', '/nowhere']
-    for (const colorScheme of ['light', 'dark'] as const)
-      for (const size of Object.keys(SIZES) as (keyof typeof SIZES)[]) {
-        const page = await visitor.signedIn({ colorScheme, size })
-        if (size === 'phone') await page.setViewportSize({ height: 640, width: 320 })
-        for (const address of addresses) {
-          await page.goto(controller.url + address)
-          await page.locator('h1').waitFor()
-          await page.waitForLoadState('load')
-          await accessible(page, `${address} ${colorScheme} ${size}`)
-          const wide = await page.evaluate(
-            'document.documentElement.scrollWidth - document.documentElement.clientWidth',
-          )
-          assert.equal(wide, 0, `${address} ${size} scrolls sideways`)
-        }
-        await page.context().close()
-      }
+    await accessiblePages(visitor, controller.url, addresses)
   })
 
   test('a recording that starts elsewhere is on Today without a reload, and can be stopped there', async () => {

@@ -6,6 +6,8 @@ export const nav: Words['nav'] = {
   today: 'Heute',
   rooms: 'Räume',
   library: 'Archiv',
+  alerts: 'Meldungen',
+  activity: 'Vorgänge',
   me: 'Mein Konto',
   more: 'Mehr',
   groups: { admin: 'Verwaltung', fleet: 'Geräte', work: 'Arbeit' },

@@ -5,6 +5,8 @@ export const nav = {
   today: 'Today',
   rooms: 'Rooms',
   library: 'Library',
+  alerts: 'Alerts',
+  activity: 'Activity',
   me: 'My account',
   more: 'More',
   groups: { admin: 'Administration', fleet: 'Fleet', work: 'Work' },

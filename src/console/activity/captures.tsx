@@ -1,0 +1,139 @@
+import { useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
+import type { Job } from '../../wire/recordings.ts'
+import { Deed } from '../app/deed.tsx'
+import { useNode, useRead, useWrite } from '../data/reads.ts'
+import { When } from '../time/when.tsx'
+import { FilterBar, useFilters } from '../ui/filters.tsx'
+import { Badge, Button, Failure, Loading, Name, Section } from '../ui/parts.tsx'
+import { type Column, type PageMeta, Pager, type Selection, Table, useSelection } from '../ui/table.tsx'
+import { useToast } from '../ui/toast.tsx'
+import ui from '../ui/ui.module.css'
+import { useWords } from '../words/words.ts'
+import { Parts } from './parts.tsx'
+
+const SIZE = 50
+
+export function Captures() {
+  const words = useWords()
+  const filters = useFilters(['status', 'search', 'nodeId'])
+  const selection = useSelection()
+  const [shown, setShown] = useState<Job>()
+  const jobs = useRead<{ data: Job[]; meta: PageMeta }>(`/recording-jobs?${filters.query(SIZE)}`, ['job'])
+  return (
+    <>
+      <FilterBar
+        filters={filters}
+        search={{ label: words.activity.search, name: 'search' }}
+        choices={[{ label: words.activity.status, name: 'status', options: Object.entries(words.activity.jobStatus) }]}
+      />
+      <Loading of={jobs}>
+        {({ data, meta }) => (
+          <Section
+            title={words.activity.captures}
+            aside={
+              <Button aria-pressed={selection.active} onClick={() => selection.setActive(!selection.active)}>
+                {words.common.select}
+              </Button>
+            }
+          >
+            {selection.active && <Bulk jobs={data} selection={selection} />}
+            <Rows jobs={data} selection={selection} show={setShown} />
+            <Pager go={filters.go} meta={meta} size={SIZE} />
+          </Section>
+        )}
+      </Loading>
+      {shown && <Parts job={shown} close={() => setShown(undefined)} />}
+    </>
+  )
+}
+
+function Rows({ jobs, selection, show }: { jobs: readonly Job[]; selection: Selection; show(job: Job): void }) {
+  const words = useWords()
+  const columns: Column<Job>[] = [
+    {
+      cell: ({ command, recordingId }) => (
+        <Link href={`/library/${encodeURIComponent(recordingId)}`}>
+          <Name>{command.outputFileName}</Name>
+        </Link>
+      ),
+      head: words.activity.take,
+    },
+    { cell: ({ nodeId }) => <Recorder id={nodeId} />, head: words.activity.recorder },
+    { cell: ({ createdAt }) => <When at={createdAt} />, head: words.activity.created },
+    { cell: (job) => <State job={job} />, head: words.activity.status },
+    {
+      cell: ({ failureReason }) => failureReason && <Name>{failureReason}</Name>,
+      head: words.activity.why,
+    },
+    { cell: (job) => <Button onClick={() => show(job)}>{words.activity.parts}</Button>, head: words.activity.parts },
+  ]
+  return (
+    <Table
+      caption={words.activity.captures}
+      columns={columns}
+      empty={words.activity.noCaptures}
+      nameOf={({ command }) => command.outputFileName}
+      rows={jobs}
+      selection={selection}
+    />
+  )
+}
+
+function Recorder({ id }: { id: string }) {
+  const node = useNode(id)
+  return node.data ? <Name>{node.data.data.alias}</Name> : null
+}
+
+function State({ job: { progress, status } }: { job: Job }) {
+  const words = useWords()
+  const stage = progress && words.stage[progress.stage]
+  const word = stage
+    ? [stage, progress?.percent !== undefined && `${Math.round(progress.percent)} %`].filter(Boolean).join(' ')
+    : words.activity.jobStatus[status]
+  return <Badge state={status === 'running' ? 'recording' : status} word={word} />
+}
+
+/** Stop or retry for all that are chosen; what was left as it was stays chosen. */
+function Bulk({ jobs, selection }: { jobs: readonly Job[]; selection: Selection }) {
+  const words = useWords()
+  const say = useToast()
+  const write = useWrite<{ data: Job[] }>()
+  const jobIds = jobs.map(({ id }) => id).filter((id) => selection.ids.has(id))
+  const send = (path: string, done: (n: number) => string, touched: (job: Job) => string): void =>
+    write.mutate(
+      { body: { jobIds }, method: 'POST', path },
+      {
+        onSuccess({ data }) {
+          const ids = new Set(data.map(touched))
+          const left = jobs.filter((job) => jobIds.includes(job.id) && !ids.has(touched(job))).map(({ id }) => id)
+          selection.set(left)
+          say([done(data.length), left.length > 0 && words.activity.notDone(left.length)].filter(Boolean).join(' '))
+        },
+      },
+    )
+  const idle = jobIds.length === 0 || write.isPending
+  return (
+    <>
+      <div class={ui.row}>
+        <span class={ui.grow}>{words.common.selected(jobIds.length)}</span>
+        <Deed
+          needs="recording:control"
+          disabled={idle}
+          onClick={() => send('/recording-jobs/bulk-stop', words.activity.stopped, ({ id }) => id)}
+        >
+          {words.common.stop}
+        </Deed>
+        <Deed
+          needs="recording:control"
+          disabled={idle}
+          // A retry is a new job of the same take.
+          onClick={() => send('/recording-jobs/bulk-retry', words.activity.retried, ({ recordingId }) => recordingId)}
+        >
+          {words.activity.retry}
+        </Deed>
+      </div>
+      {write.error && <Failure error={write.error} />}
+    </>
+  )
+}

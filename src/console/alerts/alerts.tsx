@@ -1,0 +1,166 @@
+import { useState } from 'preact/hooks'
+import { useSearchParams } from 'wouter-preact'
+import type { HealthEvent, HealthMove, HealthSummary } from '../../wire/health.ts'
+import { Deed } from '../app/deed.tsx'
+import { useNode, useRead, useWrite } from '../data/reads.ts'
+import { When } from '../time/when.tsx'
+import { FilterBar, useFilters } from '../ui/filters.tsx'
+import { Badge, Button, Failure, Loading, Name, Section, Title } from '../ui/parts.tsx'
+import { type Column, type PageMeta, Pager, type Selection, Table, useSelection } from '../ui/table.tsx'
+import { useToast } from '../ui/toast.tsx'
+import ui from '../ui/ui.module.css'
+import { useWords } from '../words/words.ts'
+import css from './alerts.module.css'
+import { AlertDetail } from './detail.tsx'
+import { SuppressDialog } from './suppress.tsx'
+
+interface Listed {
+  data: HealthEvent[]
+  meta: PageMeta
+  summary: HealthSummary
+}
+
+const SIZE = 50
+
+/** The queue, and one alert beside it: `?open=ID`. */
+export function Alerts(_: { id: string }) {
+  const words = useWords()
+  const filters = useFilters(['status', 'severity', 'search', 'nodeId'])
+  const [params, setParams] = useSearchParams()
+  const selection = useSelection()
+  const open = params.get('open')
+  const list = useRead<Listed>(`/health-events?${filters.query(SIZE)}`, ['health'])
+  const show = (id: string | null): void => {
+    const next = new URLSearchParams(params)
+    if (id === null) next.delete('open')
+    else next.set('open', id)
+    setParams(next)
+  }
+  return (
+    <>
+      <Title>{words.alerts.title}</Title>
+      <FilterBar
+        filters={filters}
+        search={{ label: words.alerts.search, name: 'search' }}
+        choices={[
+          { label: words.alerts.status, name: 'status', options: Object.entries(words.alerts.statuses) },
+          { label: words.alerts.severity, name: 'severity', options: Object.entries(words.severity) },
+        ]}
+      />
+      <div class={open ? css.beside : undefined}>
+        <Loading of={list}>
+          {({ data, meta, summary }) => (
+            <Section
+              title={words.alerts.numbers(summary.open, summary.activeCritical)}
+              aside={
+                <Button aria-pressed={selection.active} onClick={() => selection.setActive(!selection.active)}>
+                  {words.common.select}
+                </Button>
+              }
+            >
+              {selection.active && <Bulk events={data} selection={selection} />}
+              <Rows events={data} selection={selection} show={show} />
+              <Pager go={filters.go} meta={meta} size={SIZE} />
+            </Section>
+          )}
+        </Loading>
+        {open && <AlertDetail key={open} id={open} close={() => show(null)} />}
+      </div>
+    </>
+  )
+}
+
+interface RowsProps {
+  events: readonly HealthEvent[]
+  selection: Selection
+  show(id: string): void
+}
+
+function Rows({ events, selection, show }: RowsProps) {
+  const words = useWords()
+  const columns: Column<HealthEvent>[] = [
+    {
+      cell: ({ severity }) => <Badge state={severity} word={words.severity[severity] ?? severity} />,
+      head: words.alerts.severity,
+    },
+    {
+      cell: ({ id, type }) => (
+        <button type="button" class={css.link} onClick={() => show(id)}>
+          {words.alert(type)}
+        </button>
+      ),
+      head: words.alerts.what,
+    },
+    { cell: ({ nodeId }) => <NodeName id={nodeId} />, head: words.alerts.where },
+    { cell: ({ openedAt }) => <When at={openedAt} />, head: words.alerts.since },
+    { cell: ({ status }) => words.alerts.statuses[status], head: words.alerts.status },
+  ]
+  return (
+    <Table
+      caption={words.alerts.title}
+      columns={columns}
+      empty={words.alerts.empty}
+      nameOf={({ type }) => words.alert(type)}
+      rows={events}
+      selection={selection}
+    />
+  )
+}
+
+export function NodeName({ id }: { id: string | undefined }) {
+  const node = useNode(id)
+  return node.data ? <Name>{node.data.data.alias}</Name> : null
+}
+
+const MOVES: readonly HealthMove[] = ['acknowledge', 'suppress', 'resolve', 'reopen']
+
+/** One move for all that are chosen; what did not move stays chosen. */
+function Bulk({ events, selection }: { events: readonly HealthEvent[]; selection: Selection }) {
+  const words = useWords()
+  const say = useToast()
+  const [suppressing, setSuppressing] = useState(false)
+  const eventIds = events.map(({ id }) => id).filter((id) => selection.ids.has(id))
+  const write = useWrite<{ data: HealthEvent[] }>()
+  const move = (action: HealthMove, more: Record<string, unknown> = {}): void =>
+    write.mutate(
+      { body: { ...more, action, eventIds }, method: 'POST', path: '/health-events/bulk-lifecycle' },
+      {
+        onSuccess({ data }) {
+          const left = eventIds.filter((id) => !data.some((event) => event.id === id))
+          selection.set(left)
+          setSuppressing(false)
+          say(
+            [words.alerts.moved[action](data.length), left.length > 0 && words.alerts.notMoved(left.length)]
+              .filter(Boolean)
+              .join(' '),
+          )
+        },
+      },
+    )
+  return (
+    <>
+      <div class={ui.row}>
+        <span class={ui.grow}>{words.common.selected(eventIds.length)}</span>
+        {MOVES.map((action) => (
+          <Deed
+            key={action}
+            needs="health:acknowledge"
+            disabled={eventIds.length === 0 || write.isPending}
+            onClick={() => (action === 'suppress' ? setSuppressing(true) : move(action))}
+          >
+            {words.alerts.moves[action]}
+          </Deed>
+        ))}
+      </div>
+      {write.error && !suppressing && <Failure error={write.error} />}
+      {suppressing && (
+        <SuppressDialog
+          close={() => setSuppressing(false)}
+          error={write.error}
+          pending={write.isPending}
+          send={(body) => move('suppress', body)}
+        />
+      )}
+    </>
+  )
+}

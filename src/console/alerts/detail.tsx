@@ -1,0 +1,128 @@
+import { useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
+import type { HealthEvent, HealthMove } from '../../wire/health.ts'
+import { Deed } from '../app/deed.tsx'
+import { useNode, useRead, useWrite } from '../data/reads.ts'
+import { When } from '../time/when.tsx'
+import { Badge, Button, type Fact, Facts, Failure, Loading, Name, Section } from '../ui/parts.tsx'
+import ui from '../ui/ui.module.css'
+import { useWords } from '../words/words.ts'
+import { offered } from './moves.rules.ts'
+import { SuppressDialog } from './suppress.tsx'
+
+export function AlertDetail({ close, id }: { close(): void; id: string }) {
+  const event = useRead<{ data: HealthEvent }>(`/health-events/${encodeURIComponent(id)}`, ['health'])
+  return <Loading of={event}>{({ data }) => <Shown close={close} event={data} />}</Loading>
+}
+
+function Shown({ close, event }: { close(): void; event: HealthEvent }) {
+  const words = useWords()
+  const node = useNode(event.nodeId)
+  const places: Fact[] = [
+    [words.alerts.recorder, node.data && <Name key="node">{node.data.data.alias}</Name>],
+    [words.alerts.since, <When key="since" at={event.openedAt} />],
+    [
+      words.alerts.acknowledgedAt,
+      event.acknowledgedAt && <Who key="acknowledged" at={event.acknowledgedAt} by={event.acknowledgedBy} />,
+    ],
+    [words.alerts.suppressedUntil, event.status === 'suppressed' && <Until key="until" at={event.suppressedUntil} />],
+    [words.alerts.resolvedAt, event.resolvedAt && <Who key="resolved" at={event.resolvedAt} by={event.resolvedBy} />],
+  ]
+  return (
+    <Section
+      title={words.alert(event.type)}
+      aside={<Button icon="close" aria-label={words.common.close} onClick={close} />}
+    >
+      <div class={ui.row}>
+        <Badge state={event.severity} word={words.severity[event.severity] ?? event.severity} />
+        <span>{words.alerts.statuses[event.status]}</span>
+      </div>
+      <Facts of={places} />
+      <div class={ui.row}>
+        {node.data?.data.roomId && (
+          <Link class={ui.button} href={`/rooms/${encodeURIComponent(node.data.data.roomId)}`}>
+            {words.alerts.openRoom}
+          </Link>
+        )}
+        {event.recordingId && (
+          <Link class={ui.button} href={`/library/${encodeURIComponent(event.recordingId)}`}>
+            {words.alerts.openTake}
+          </Link>
+        )}
+        {event.scheduleId && (
+          <Link class={ui.button} href={`/schedules/${encodeURIComponent(event.scheduleId)}`}>
+            {words.alerts.openSchedule}
+          </Link>
+        )}
+      </div>
+      <Details of={event.details} />
+      <Moves event={event} roomId={node.data?.data.roomId} />
+    </Section>
+  )
+}
+
+const Who = ({ at, by }: { at: string; by: string | undefined }) => {
+  const words = useWords()
+  return (
+    <>
+      <When at={at} /> {by && <Name>{words.alerts.by(by)}</Name>}
+    </>
+  )
+}
+
+const Until = ({ at }: { at: string | null }) => {
+  const words = useWords()
+  return at === null ? <span>{words.alerts.untilReopened}</span> : <When at={at} />
+}
+
+/** What the recorder or the controller told with it, as it was told. */
+function Details({ of }: { of: Record<string, unknown> }) {
+  const words = useWords()
+  const entries = Object.entries(of)
+  if (entries.length === 0) return null
+  return (
+    <details>
+      <summary>{words.alerts.details}</summary>
+      <Facts
+        of={entries.map(([name, value]) => [
+          name,
+          <Name key={name}>{typeof value === 'string' ? value : JSON.stringify(value)}</Name>,
+        ])}
+      />
+    </details>
+  )
+}
+
+function Moves({ event, roomId }: { event: HealthEvent; roomId: string | undefined }) {
+  const words = useWords()
+  const [suppressing, setSuppressing] = useState(false)
+  const write = useWrite<{ data: HealthEvent }>(() => setSuppressing(false))
+  const move = (action: HealthMove, body: Record<string, unknown> = {}): void =>
+    write.mutate({ body, method: 'POST', path: `/health-events/${encodeURIComponent(event.id)}/${action}` })
+  return (
+    <>
+      <div class={ui.row}>
+        {offered(event).map((action) => (
+          <Deed
+            key={action}
+            needs="health:acknowledge"
+            roomId={roomId}
+            disabled={write.isPending}
+            onClick={() => (action === 'suppress' ? setSuppressing(true) : move(action))}
+          >
+            {words.alerts.moves[action]}
+          </Deed>
+        ))}
+      </div>
+      {write.error && !suppressing && <Failure error={write.error} />}
+      {suppressing && (
+        <SuppressDialog
+          close={() => setSuppressing(false)}
+          error={write.error}
+          pending={write.isPending}
+          send={(body) => move('suppress', body)}
+        />
+      )}
+    </>
+  )
+}

@@ -1,0 +1,8 @@
+import { dayNumber, zone } from '../../kernel/zones.ts'
+
+/** The instant at which clocks of the zone show `2026-03-29T14:05`; in a lost hour the first one after it, in a doubled one the earlier. */
+export function instantAt(wall: string, zoneName: string): string {
+  const [date = '', time = ''] = wall.split('T')
+  const [hours = 0, minutes = 0] = time.split(':').map(Number)
+  return new Date(zone(zoneName).at(dayNumber(date), hours * 60 + minutes)).toISOString()
+}

@@ -1,0 +1,49 @@
+import type { Words } from '../en.ts'
+import { counted } from './counted.ts'
+
+const meldungen = (n: number): string => counted(n, 'Meldung', 'Meldungen')
+
+export const alerts: Words['alerts'] = {
+  title: 'Meldungen',
+  empty: 'Keine Meldung passt dazu. So sieht ein ruhiger Tag aus.',
+  search: 'Meldungen suchen',
+  severity: 'Gewicht',
+  status: 'Zustand',
+  statuses: {
+    open: 'offen',
+    acknowledged: 'zur Kenntnis genommen',
+    suppressed: 'stummgestellt',
+    resolved: 'erledigt',
+  },
+  moves: {
+    acknowledge: 'Zur Kenntnis nehmen',
+    suppress: 'Stummstellen',
+    resolve: 'Erledigen',
+    reopen: 'Wieder öffnen',
+  },
+  moved: {
+    acknowledge: (n) => `${meldungen(n)} zur Kenntnis genommen.`,
+    suppress: (n) => `${meldungen(n)} stummgestellt.`,
+    resolve: (n) => `${meldungen(n)} erledigt.`,
+    reopen: (n) => `${meldungen(n)} wieder geöffnet.`,
+  },
+  notMoved: (n) => `${meldungen(n)} nicht geändert, weiter ausgewählt.`,
+  numbers: (open, critical) => `${meldungen(open)} offen, ${critical.toLocaleString('de')} kritisch`,
+  what: 'Was',
+  since: 'Seit',
+  where: 'Wo',
+  resolvedAt: 'Erledigt',
+  by: (name) => `von ${name}`,
+  acknowledgedAt: 'Zur Kenntnis genommen',
+  suppressedUntil: 'Stumm bis',
+  untilReopened: 'bis jemand sie wieder öffnet',
+  until: 'Bis (leer: bis jemand sie wieder öffnet)',
+  note: 'Notiz',
+  details: 'Einzelheiten',
+  recorder: 'Rekorder',
+  take: 'Aufnahme',
+  openTake: 'Zur Aufnahme',
+  schedule: 'Plan',
+  openSchedule: 'Zum Plan',
+  openRoom: 'Zum Raum',
+}
