@@ -3,10 +3,12 @@ import { test } from 'node:test'
 import { may } from '../../src/console/app/may.rules.ts'
 import { find } from '../../src/console/app/router.rules.ts'
 import { eventParser, reconnectMs } from '../../src/console/data/sse.rules.ts'
+import { momentsOf } from '../../src/console/library/moments.rules.ts'
 import { place } from '../../src/console/listen/cushion.rules.ts'
 import { pcmReader } from '../../src/console/listen/wav.rules.ts'
 import { moved, placeOf, still } from '../../src/console/meters/ballistics.rules.ts'
-import { instantOf, lengthOf, timeOf } from '../../src/console/time/format.rules.ts'
+import { bytesOf, instantOf, lengthOf, timeOf } from '../../src/console/time/format.rules.ts'
+import { instantAt } from '../../src/console/time/wall.rules.ts'
 import { dayAhead, onlyThere } from '../../src/console/today/today.rules.ts'
 import { bodyOf, type Entered } from '../../src/console/ui/form.rules.ts'
 import { columns } from '../../src/console/waveform/peaks.rules.ts'
@@ -162,5 +164,34 @@ test('a form is the body it stands for: an emptied number is never 0, a name wit
       seconds: null,
       tags: ['a', 'b'],
     },
+  )
+})
+
+test('gaps and alerts stand on a take where they happened; what was before or after it does not', () => {
+  const take = { durationSeconds: 60, recordedAt: '2026-03-02T10:00:00.000Z' }
+  const alert = (openedAt: string) => ({ openedAt, type: 'agent.meter.clipping' })
+  assert.deepEqual(
+    momentsOf(
+      take,
+      [{ atSeconds: 30, seconds: 0.5 }],
+      [alert('2026-03-02T09:59:59.000Z'), alert('2026-03-02T10:00:05.000Z'), alert('2026-03-02T10:02:00.000Z')],
+    ),
+    [
+      { alert: 'agent.meter.clipping', atSeconds: 5, seconds: 0 },
+      { atSeconds: 30, seconds: 0.5 },
+    ],
+  )
+})
+
+test('a wall time of a zone is an instant, also on the days clocks change', () => {
+  assert.equal(instantAt('2026-07-01T10:00', 'Europe/Berlin'), '2026-07-01T08:00:00.000Z')
+  assert.equal(instantAt('2026-03-29T02:30', 'Europe/Berlin'), '2026-03-29T01:00:00.000Z')
+  assert.equal(instantAt('2026-10-25T02:30', 'Europe/Berlin'), '2026-10-25T00:30:00.000Z')
+})
+
+test('bytes are told in the unit a person reads', () => {
+  assert.deepEqual(
+    [0, 999, 1000, 3_400_000_000].map((n) => bytesOf(n, 'en')),
+    ['0 B', '999 B', '1 kB', '3.4 GB'],
   )
 })

@@ -1,18 +1,35 @@
+import type { JSX } from 'preact'
 import { Link } from 'wouter-preact'
 import type { Recording } from '../../wire/recordings.ts'
 import { lengthOf } from '../time/format.rules.ts'
 import { useElapsed, When } from '../time/when.tsx'
 import { Badge, classes, Name } from '../ui/parts.tsx'
+import type { Selection } from '../ui/table.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 
+interface TakeRowsProps {
+  empty: string
+  selection?: Selection
+  takes: readonly Recording[]
+}
+
 /** Takes, one a row, each leading to its page. */
-export function TakeRows({ empty, takes }: { empty: string; takes: readonly Recording[] }) {
+export function TakeRows({ empty, selection, takes }: TakeRowsProps) {
+  const words = useWords()
   if (takes.length === 0) return <p class={ui.quiet}>{empty}</p>
   return (
-    <ul class={ui.rows}>
+    <ul class={ui.rows} onKeyDown={moveAlong}>
       {takes.map((take) => (
         <li key={take.id} class={ui.row}>
+          {selection?.active && (
+            <input
+              type="checkbox"
+              aria-label={words.common.selectRow(take.name)}
+              checked={selection.ids.has(take.id)}
+              onChange={() => selection.toggle(take.id)}
+            />
+          )}
           <Link class={ui.grow} href={`/library/${encodeURIComponent(take.id)}`}>
             <Name>{take.name}</Name>
           </Link>
@@ -27,6 +44,16 @@ export function TakeRows({ empty, takes }: { empty: string; takes: readonly Reco
       ))}
     </ul>
   )
+}
+
+/** Up and down go from link to link. */
+function moveAlong(e: JSX.TargetedKeyboardEvent<HTMLUListElement>): void {
+  const step = { ArrowDown: 1, ArrowUp: -1 }[e.key]
+  const links = [...e.currentTarget.querySelectorAll('a')]
+  const at = links.indexOf(e.target as HTMLAnchorElement)
+  if (step === undefined || at < 0) return
+  e.preventDefault()
+  links[at + step]?.focus()
 }
 
 /** A running take counts on. */

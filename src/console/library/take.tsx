@@ -1,28 +1,53 @@
-import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import type { Recording } from '../../wire/recordings.ts'
+import type { HealthEvent } from '../../wire/health.ts'
+import type { Job, Recording } from '../../wire/recordings.ts'
+import type { UploadItem } from '../../wire/uploads.ts'
+import { UploadTable } from '../activity/uploads.tsx'
+import { isRisk } from '../alerts/row.tsx'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
 import { useNode, useRead } from '../data/reads.ts'
 import { lengthOf } from '../time/format.rules.ts'
 import { When } from '../time/when.tsx'
-import { classes, Loading, Name, Section, Title } from '../ui/parts.tsx'
+import { type Fact, Facts, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
-import { Player } from '../waveform/player.tsx'
+import { type Moment, Player } from '../waveform/player.tsx'
 import { useWords } from '../words/words.ts'
+import { TakeDeeds } from './deeds.tsx'
+import { History } from './history.tsx'
+import { momentsOf } from './moments.rules.ts'
 import { Length, TakeState } from './rows.tsx'
-import { StopButton } from './stop.tsx'
+
+interface Context {
+  healthEvents: HealthEvent[]
+  jobs: Job[]
+  recording: Recording
+  uploadQueueItems: UploadItem[]
+}
 
 type Rendition = 'primary' | 'raw'
 
 export function TakePage({ id }: { id: string }) {
-  const take = useRead<{ data: Recording }>(`/recordings/${encodeURIComponent(id)}`, ['recording', 'job'])
-  return <Loading of={take}>{({ data }) => <Shown take={data} />}</Loading>
+  const path = `/recordings/${encodeURIComponent(id)}`
+  const context = useRead<{ data: Context }>(`${path}/context`, ['recording', 'job', 'upload', 'health'])
+  // Only one recording shown by itself tells how its renditions were made.
+  const take = useRead<{ data: Recording }>(path, ['recording', 'job'])
+  return (
+    <Loading of={take}>
+      {({ data }) => <Shown alerts={context.data?.data.healthEvents ?? []} context={context.data?.data} take={data} />}
+    </Loading>
+  )
 }
 
-function Shown({ take }: { take: Recording }) {
+interface ShownProps {
+  alerts: readonly HealthEvent[]
+  context: Context | undefined
+  take: Recording
+}
+
+function Shown({ alerts, context, take }: ShownProps) {
   const words = useWords()
-  const path = `/recordings/${encodeURIComponent(take.id)}`
+  const { me } = useApp()
   return (
     <>
       <div class={ui.heading}>
@@ -32,35 +57,48 @@ function Shown({ take }: { take: Recording }) {
         <TakeState take={take} />
       </div>
       {take.failureReason && (
-        <p class={classes(ui.notice, ui.bad)}>
+        <p class={`${ui.notice} ${ui.bad}`}>
           {words.take.failed}: <Name>{take.failureReason}</Name>
         </p>
       )}
-      {take.cached ? <Heard path={path} take={take} /> : <p class={ui.quiet}>{words.library.notHere}</p>}
-      <Facts take={take} />
-      {take.status === 'recording' && (
-        <div class={ui.row}>
-          <StopButton take={take} />
-        </div>
+      {take.cached ? <Heard alerts={alerts} take={take} /> : <p class={ui.quiet}>{words.library.notHere}</p>}
+      <TakeDeeds jobs={context?.jobs ?? []} take={take} />
+      <TakeFacts take={take} />
+      {context && context.uploadQueueItems.length > 0 && (
+        <Section title={words.take.uploads}>
+          <UploadTable items={context.uploadQueueItems} />
+        </Section>
       )}
+      {may(me, 'audit:read') && <History id={take.id} />}
     </>
   )
 }
 
 /** Raw and noise suppressed are switched in place: position and loudness stay. */
-function Heard({ path, take }: { path: string; take: Recording }) {
+function Heard({ alerts, take }: { alerts: readonly HealthEvent[]; take: Recording }) {
   const words = useWords()
   const { me } = useApp()
   const both = take.rawCachePath !== undefined || take.enhancedCachePath !== undefined
   const [rendition, setRendition] = useState<Rendition>('primary')
+  const path = `/recordings/${encodeURIComponent(take.id)}`
   const query = rendition === 'raw' ? '?rendition=raw' : ''
-  const gaps = take.renditions?.[rendition]?.gaps ?? []
+  const moments: Moment[] = momentsOf(take, take.renditions?.[rendition]?.gaps ?? [], alerts.filter(isRisk)).map(
+    ({ alert, atSeconds, seconds }) => ({
+      atSeconds,
+      seconds,
+      text:
+        alert === undefined
+          ? words.take.gapAt(lengthOf(atSeconds), `${seconds.toFixed(2)} s`)
+          : `${lengthOf(atSeconds)}: ${words.alert(alert)}`,
+    }),
+  )
   return (
     <Section title={words.take.waveform}>
       <Player
         duration={take.durationSeconds}
-        gaps={gaps}
+        moments={moments}
         src={`/api/v1${path}/stream${query}`}
+        title={take.name}
         waveform={`${path}/waveform${query}`}
       />
       {both && (
@@ -74,15 +112,6 @@ function Heard({ path, take }: { path: string; take: Recording }) {
           ))}
         </fieldset>
       )}
-      {gaps.length > 0 && (
-        <ul class={ui.rows}>
-          {gaps.map(({ atSeconds, seconds }) => (
-            <li key={atSeconds} class={classes(ui.row, ui.warn)}>
-              {words.take.gapAt(lengthOf(atSeconds), `${seconds.toFixed(2)} s`)}
-            </li>
-          ))}
-        </ul>
-      )}
       {may(me, 'recording:download', take.roomId) && (
         <div class={ui.row}>
           <a class={ui.button} href={`/api/v1${path}/file${query}`} download>
@@ -94,32 +123,27 @@ function Heard({ path, take }: { path: string; take: Recording }) {
   )
 }
 
-function Facts({ take }: { take: Recording }) {
+function TakeFacts({ take }: { take: Recording }) {
   const words = useWords()
   const node = useNode(take.nodeId)
   const { capture, denoiser, loudness } = take.renditions?.primary ?? {}
-  const rows: [string, ComponentChildren][] = [
+  const rows: Fact[] = [
     [words.take.recorded, <When key="at" at={take.recordedAt} />],
     [words.take.length, <Length key="length" take={take} />],
+    [words.take.source, words.take.sources[take.source]],
     [words.take.recorder, node.data && <Name key="node">{node.data.data.alias}</Name>],
     [words.take.device, capture && `${capture.channels} x ${capture.sampleRate} Hz, ${capture.format}`],
     [words.take.denoiser, denoiser && `${denoiser.engine} (${denoiser.model})`],
     [words.take.loudness, loudness && words.units.lufs(loudness.integratedLufs.toFixed(1))],
+    [words.take.truePeak, loudness && words.units.db(loudness.truePeakDbtp.toFixed(1))],
+    [words.library.folder, <Name key="folder">{take.folder}</Name>],
     [words.take.tags, take.tags.length > 0 && <Name key="tags">{take.tags.join(', ')}</Name>],
     [words.take.notes, take.notes && <Name key="notes">{take.notes}</Name>],
+    [words.take.checksum, take.checksum && <code key="checksum">{take.checksum}</code>],
   ]
   return (
     <Section title={words.take.title}>
-      <dl class={ui.facts}>
-        {rows
-          .filter(([, value]) => value)
-          .map(([name, value]) => (
-            <>
-              <dt>{name}</dt>
-              <dd>{value}</dd>
-            </>
-          ))}
-      </dl>
+      <Facts of={rows} />
     </Section>
   )
 }

@@ -8,19 +8,29 @@ import { useWords } from '../words/words.ts'
 import { columns } from './peaks.rules.ts'
 import css from './player.module.css'
 
+/** Something at a place of the take: a gap of `seconds`, or a point where `seconds` is 0. */
+export interface Moment {
+  atSeconds: number
+  seconds: number
+  text: string
+}
+
 interface PlayerProps {
   /** Seconds. */
   duration: number
-  gaps: readonly { atSeconds: number; seconds: number }[]
+  moments: readonly Moment[]
   src: string
+  title: string
   waveform: string
 }
 
+const SKIP = 10
+const RATES = [0.75, 1, 1.25, 1.5, 1.75, 2]
 const POINTS = 2000
 const ASK_AGAIN_MS = 2000
 
 /** The waveform is drawn; the range input over it is the control, for mouse, keyboard and screen reader alike. */
-export function Player({ duration, gaps, src, waveform }: PlayerProps) {
+export function Player({ duration, moments, src, title, waveform }: PlayerProps) {
   const words = useWords()
   const audio = useRef<HTMLAudioElement>(null)
   const [at, setAt] = useState(0)
@@ -43,11 +53,13 @@ export function Player({ duration, gaps, src, waveform }: PlayerProps) {
     else element.pause()
   }
   useKeptPosition(audio, src)
+  const skip = (by: number): void => seek(Math.min(duration, Math.max(0, (audio.current?.currentTime ?? at) + by)))
+  useLockScreen(title, playing, { skip, toggle })
   const time = `${lengthOf(at)} / ${lengthOf(duration)}`
   return (
     <div class={css.player}>
       <div class={css.wave}>
-        <Wave channels={wave.data?.data.channels ?? []} duration={duration} gaps={gaps} />
+        <Wave channels={wave.data?.data.channels ?? []} duration={duration} moments={moments} />
         <input
           type="range"
           aria-label={words.take.position}
@@ -57,15 +69,44 @@ export function Player({ duration, gaps, src, waveform }: PlayerProps) {
           step={1}
           value={Math.floor(at)}
           onInput={(e) => seek(Number(e.currentTarget.value))}
-          onKeyDown={(e) => jump(e, (by) => seek(Math.min(duration, Math.max(0, at + by))))}
+          onKeyDown={(e) => jump(e, (by) => skip(by), toggle)}
         />
       </div>
       <div class={css.controls}>
         <Button icon={playing ? 'stop' : 'play'} kind="primary" onClick={toggle}>
-          {playing ? words.common.stop : words.library.play}
+          {playing ? words.take.pause : words.library.play}
         </Button>
+        <Button aria-label={words.take.back} onClick={() => skip(-SKIP)}>
+          −10
+        </Button>
+        <Button aria-label={words.take.forward} onClick={() => skip(SKIP)}>
+          +10
+        </Button>
+        <label class={css.rate}>
+          {words.take.rate}
+          <select
+            onChange={(e) => {
+              if (audio.current) audio.current.playbackRate = Number(e.currentTarget.value)
+            }}
+          >
+            {RATES.map((rate) => (
+              <option key={rate} value={rate} selected={rate === 1}>
+                {rate.toLocaleString(words.locale)}×
+              </option>
+            ))}
+          </select>
+        </label>
         <span class={classes(ui.numbers)}>{time}</span>
       </div>
+      {moments.length > 0 && (
+        <ul class={ui.rows}>
+          {moments.map(({ atSeconds, text }) => (
+            <li key={`${atSeconds} ${text}`}>
+              <Button onClick={() => seek(atSeconds)}>{text}</Button>
+            </li>
+          ))}
+        </ul>
+      )}
       {/* biome-ignore lint/a11y/useMediaCaption: a take of a room has no captions */}
       <audio
         ref={audio}
@@ -86,13 +127,44 @@ const JUMPS: Record<string, number> = {
   ArrowUp: 5,
   PageDown: -30,
   PageUp: 30,
+  j: -SKIP,
+  l: SKIP,
 }
 
-function jump(e: KeyboardEvent, by: (seconds: number) => void): void {
+/** Keys of the slider: arrows 5 s, page keys 30 s, J and L 10 s, space plays. */
+function jump(e: KeyboardEvent, by: (seconds: number) => void, toggle: () => void): void {
+  if (e.ctrlKey || e.metaKey || e.altKey) return
+  if (e.key === ' ') {
+    e.preventDefault()
+    toggle()
+  }
   const seconds = JUMPS[e.key]
   if (seconds === undefined) return
   e.preventDefault()
   by(seconds)
+}
+
+/** The buttons of a phone's lock screen and of a headset. */
+function useLockScreen(
+  title: string,
+  playing: boolean,
+  { skip, toggle }: { skip(by: number): void; toggle(): void },
+): void {
+  useEffect(() => {
+    const session = navigator.mediaSession
+    if (!session || !playing) return
+    const deeds: [MediaSessionAction, () => void][] = [
+      ['pause', toggle],
+      ['play', toggle],
+      ['seekbackward', () => skip(-SKIP)],
+      ['seekforward', () => skip(SKIP)],
+    ]
+    session.metadata = new MediaMetadata({ title })
+    for (const [name, deed] of deeds) session.setActionHandler(name, deed)
+    return () => {
+      for (const [name] of deeds) session.setActionHandler(name, null)
+    }
+  }, [playing, title])
 }
 
 /** Another rendition of the same take goes on where the one before was. */
@@ -121,15 +193,15 @@ function useKeptPosition(audio: { current: HTMLAudioElement | null }, src: strin
 interface WaveProps {
   channels: { max: number[]; min: number[] }[]
   duration: number
-  gaps: PlayerProps['gaps']
+  moments: readonly Moment[]
 }
 
-function Wave({ channels, duration, gaps }: WaveProps) {
+function Wave({ channels, duration, moments }: WaveProps) {
   const ref = useRef<HTMLCanvasElement>(null)
   useEffect(() => {
     const canvas = ref.current
     if (!canvas) return
-    const draw = (): void => drawWave(canvas, { channels, duration, gaps })
+    const draw = (): void => drawWave(canvas, { channels, duration, moments })
     const observer = new ResizeObserver(draw)
     observer.observe(canvas)
     const theme = new MutationObserver(draw)
@@ -138,11 +210,11 @@ function Wave({ channels, duration, gaps }: WaveProps) {
       observer.disconnect()
       theme.disconnect()
     }
-  }, [channels, duration, gaps])
+  }, [channels, duration, moments.length])
   return <canvas ref={ref} />
 }
 
-function drawWave(canvas: HTMLCanvasElement, { channels, duration, gaps }: WaveProps): void {
+function drawWave(canvas: HTMLCanvasElement, { channels, duration, moments }: WaveProps): void {
   const context = canvas.getContext('2d')
   if (!context) return
   canvas.width = Math.round(canvas.clientWidth * devicePixelRatio)
@@ -156,9 +228,10 @@ function drawWave(canvas: HTMLCanvasElement, { channels, duration, gaps }: WaveP
   })
   if (duration <= 0) return
   context.strokeStyle = style.color
-  for (const { atSeconds, seconds } of gaps) {
+  for (const { atSeconds, seconds } of moments) {
     const left = (atSeconds / duration) * width
-    context.clearRect(left, 0, Math.max(2, (seconds / duration) * width), height)
-    context.strokeRect(left, 0, Math.max(2, (seconds / duration) * width), height)
+    const wide = Math.max(2, (seconds / duration) * width)
+    if (seconds > 0) context.clearRect(left, 0, wide, height)
+    context.strokeRect(left, 0, wide, height)
   }
 }

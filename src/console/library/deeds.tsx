@@ -1,0 +1,104 @@
+import { useState } from 'preact/hooks'
+import { useLocation } from 'wouter-preact'
+import type { Job, Recording } from '../../wire/recordings.ts'
+import { Deed } from '../app/deed.tsx'
+import { useWrite } from '../data/reads.ts'
+import { lengthOf } from '../time/format.rules.ts'
+import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { Area, Field, Form } from '../ui/form.tsx'
+import { Failure } from '../ui/parts.tsx'
+import { useToast } from '../ui/toast.tsx'
+import ui from '../ui/ui.module.css'
+import { useWords } from '../words/words.ts'
+import { StopButton } from './stop.tsx'
+
+/** What can be done to one take. */
+export function TakeDeeds({ jobs, take }: { jobs: readonly Job[]; take: Recording }) {
+  const words = useWords()
+  const say = useToast()
+  const [asking, setAsking] = useState<'delete' | 'edit'>()
+  const write = useWrite()
+  const failed = jobs.some(({ status }) => status === 'queued' || status === 'running' || status === 'stop_requested')
+    ? undefined
+    : jobs.find(({ status }) => status === 'failed' || status === 'cancelled')
+  const send = (path: string, done: string): void =>
+    write.mutate({ body: {}, method: 'POST', path }, { onSuccess: () => say(done) })
+  const close = (): void => setAsking(undefined)
+  const { roomId } = take
+  return (
+    <>
+      <div class={ui.row}>
+        {take.status === 'recording' && <StopButton take={take} />}
+        <Deed needs="recording:edit" roomId={roomId} onClick={() => setAsking('edit')}>
+          {words.common.edit}
+        </Deed>
+        {failed && (
+          <Deed
+            needs="recording:control"
+            roomId={roomId}
+            disabled={write.isPending}
+            onClick={() => send(`/recording-jobs/${encodeURIComponent(failed.id)}/retry`, words.activity.retried(1))}
+          >
+            {words.take.retry}
+          </Deed>
+        )}
+        {take.cached && (
+          <Deed
+            needs="recording:control"
+            roomId={roomId}
+            disabled={write.isPending}
+            onClick={() => send(`/recordings/${encodeURIComponent(take.id)}/upload-queue`, words.library.queued(1))}
+          >
+            {words.library.upload}
+          </Deed>
+        )}
+        {take.status !== 'recording' && (
+          <Deed kind="danger" needs="recording:delete" roomId={roomId} onClick={() => setAsking('delete')}>
+            {words.common.delete}
+          </Deed>
+        )}
+      </div>
+      {write.error && <Failure error={write.error} />}
+      {asking === 'edit' && <Edit close={close} take={take} />}
+      {asking === 'delete' && <Delete close={close} take={take} />}
+    </>
+  )
+}
+
+function Edit({ close, take }: { close(): void; take: Recording }) {
+  const words = useWords()
+  const write = useWrite(close)
+  const path = `/recordings/${encodeURIComponent(take.id)}/metadata`
+  return (
+    <Dialog title={words.take.edit} close={close}>
+      <Form
+        error={write.error}
+        pending={write.isPending}
+        send={(body) => write.mutate({ body, method: 'PATCH', path })}
+      >
+        <Field name="name" label={words.take.name} defaultValue={take.name} maxLength={240} required />
+        <Field name="folder" label={words.library.folder} defaultValue={take.folder} maxLength={240} />
+        <Field name="tags" kind="list" label={words.take.listTags} defaultValue={take.tags.join(', ')} />
+        <Area name="notes" empty="null" label={words.take.notes} defaultValue={take.notes ?? ''} maxLength={2000} />
+      </Form>
+    </Dialog>
+  )
+}
+
+function Delete({ close, take }: { close(): void; take: Recording }) {
+  const words = useWords()
+  const [, go] = useLocation()
+  const write = useWrite(() => go('/library'))
+  return (
+    <Confirm
+      title={words.take.delete}
+      deed={words.common.delete}
+      close={close}
+      confirm={() => write.mutate({ method: 'DELETE', path: `/recordings/${encodeURIComponent(take.id)}` })}
+      error={write.error}
+      pending={write.isPending}
+    >
+      <p>{words.library.noWayBack(lengthOf(take.durationSeconds))}</p>
+    </Confirm>
+  )
+}
