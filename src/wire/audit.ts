@@ -10,6 +10,8 @@ export const AuditFilters = z.object({
   ...Page.shape,
   action: query(text(1, 160)),
   actor: query(text(1, 160)),
+  /** Leaves out what only reads. */
+  changes: query(z.literal('1')),
   from: query(instant),
   id: query(text(1, 160)),
   outcome: query(z.enum(OUTCOMES)),

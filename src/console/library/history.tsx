@@ -5,22 +5,21 @@ import { classes, Loading, Name, Section } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 
-/** Who did what to the take; readings are left to the audit log. */
+/** Who did what to the take. */
 export function History({ id }: { id: string }) {
   const words = useWords()
   const events = useRead<{ data: AuditEvent[] }>(
-    `/audit-events?target=${encodeURIComponent(id)}&outcome=succeeded&limit=100`,
+    `/audit-events?target=${encodeURIComponent(id)}&outcome=succeeded&changes=1&limit=50`,
     ['recording'],
   )
   return (
     <Section title={words.take.history}>
       <Loading of={events}>
         {({ data }) => {
-          const deeds = data.filter(({ action }) => !action.endsWith('.read'))
-          if (deeds.length === 0) return <p class={ui.quiet}>{words.take.noHistory}</p>
+          if (data.length === 0) return <p class={ui.quiet}>{words.take.noHistory}</p>
           return (
             <ul class={ui.rows}>
-              {deeds.map(({ action, actor, createdAt, id: eventId }) => (
+              {data.map(({ action, actor, createdAt, id: eventId }) => (
                 <li key={eventId} class={ui.row}>
                   <code class={ui.grow}>{action}</code>
                   <Name>{words.take.by(actor.name)}</Name>

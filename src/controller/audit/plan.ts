@@ -149,8 +149,14 @@ const spanOf = ({ from, to }: AuditFilters): Span => ({
   until: to === undefined ? MAX_TIME : Math.min(MAX_TIME, Date.parse(to) * ROWS_PER_MS + ROWS_PER_MS - 1),
 })
 
+// An action ends in what its route does, its outcome may follow: `recordings.read`, `recordings.read.succeeded`.
+const READINGS = ['read', 'stream', 'offset', 'heartbeat']
+  .map((verb) => `k.action || '.' NOT LIKE '%.${verb}.%'`)
+  .join(' AND ')
+
 const kindConditions = (f: AuditFilters): Condition[] => [
   ...when(f.action, `k.action LIKE @action ESCAPE '\\'`, (text) => ({ action: contains(text) })),
+  ...when(f.changes, READINGS, () => ({})),
   ...when(f.reason, `k.reason LIKE @reason ESCAPE '\\'`, (text) => ({ reason: contains(text) })),
   ...when(f.outcome, 'k.outcome = @outcome', (outcome) => ({ outcome })),
   ...when(f.permission, 'k.permission = @permission', (permission) => ({ permission })),

@@ -163,6 +163,10 @@ test('filters match as documented; blank ones are unset, broken ones refused', a
   assert.equal(await count('permission=node:manage'), 0)
   assert.equal(await count(`action=test.&to=${AT}&from=${AT}`), 2 * ALL.length + OPEN.length)
   assert.equal(await count('action=test.&from=2026-02-01&to=2026-02-01T00:00:00Z'), 1)
+  const readings = await count('action=.read')
+  assert.ok(readings > 0)
+  assert.equal(await count('action=.read&changes=1'), 0, 'readings are left out')
+  assert.equal(await count('action=test.&changes=1'), await count('action=test.'))
   const [first] = (await admin.get('/audit-events?action=test.room')).json.data
   assert.equal(await count(`id=${first.id}`), 1)
   k.forget()
@@ -170,6 +174,7 @@ test('filters match as documented; blank ones are unset, broken ones refused', a
     'limit=0',
     'limit=501',
     'offset=-1',
+    'changes=0',
     'outcome=maybe',
     'from=soon',
     'permission=all',
