@@ -7,11 +7,14 @@ import { momentsOf } from '../../src/console/library/moments.rules.ts'
 import { place } from '../../src/console/listen/cushion.rules.ts'
 import { pcmReader } from '../../src/console/listen/wav.rules.ts'
 import { moved, placeOf, still } from '../../src/console/meters/ballistics.rules.ts'
+import { type Heard, listened, spoken } from '../../src/console/onboard/ticks.rules.ts'
+import { roomChanges } from '../../src/console/recorders/channels.rules.ts'
 import { bytesOf, instantOf, lengthOf, timeOf } from '../../src/console/time/format.rules.ts'
 import { instantAt } from '../../src/console/time/wall.rules.ts'
 import { dayAhead, onlyThere } from '../../src/console/today/today.rules.ts'
 import { bodyOf, type Entered } from '../../src/console/ui/form.rules.ts'
 import { columns } from '../../src/console/waveform/peaks.rules.ts'
+import type { Interface } from '../../src/wire/nodes.ts'
 import type { Recording } from '../../src/wire/recordings.ts'
 
 test('an address finds its page; what is no page is none', () => {
@@ -194,4 +197,22 @@ test('bytes are told in the unit a person reads', () => {
     [0, 999, 1000, 3_400_000_000].map((n) => bytesOf(n, 'en')),
     ['0 B', '999 B', '1 kB', '3.4 GB'],
   )
+})
+
+test('a microphone was spoken into once its level rose 15 dB above its own floor', () => {
+  const heard = [
+    [-60, -30],
+    [-58, -30],
+    [-40, -31],
+  ].reduce<Heard[]>((before, now) => listened(before, now), [])
+  assert.deepEqual(heard.map(spoken), [true, false])
+})
+
+test('only channels whose room changes are told, those of one room together', () => {
+  const channels = [1, 2, 3, 4].map((index) => ({ alias: `Input ${index}`, index, roomId: 'hall' }))
+  const device = { channels, id: 'iface' } as unknown as Interface
+  assert.deepEqual(roomChanges(device, { 1: 'booth', 2: 'booth', 3: '', 4: 'hall' }), [
+    { channelIndexes: [1, 2], interfaceId: 'iface', roomId: 'booth' },
+    { channelIndexes: [3], interfaceId: 'iface', roomId: null },
+  ])
 })

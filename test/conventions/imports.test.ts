@@ -33,7 +33,7 @@ const FLOORS: Record<string, Floor> = {
   maintain: { may: ['kernel', 'wire', 'crypto', 'host', 'setup'], packages: ['zod'] },
   provision: { may: ['kernel', 'wire', 'crypto', 'host', 'setup'], packages: ['zod'] },
   tls: { may: ['kernel', 'wire', 'host'], packages: ['zod'] },
-  console: { may: ['kernel', 'wire'], packages: ['preact', '@tanstack/preact-query', 'wouter-preact'] },
+  console: { may: ['kernel', 'wire'], packages: ['preact', '@tanstack/preact-query', 'uqr', 'wouter-preact'] },
   main: { may: ['kernel', ...PROGRAMS], packages: [] },
 }
 // A driver's own library, in its X.<name>.ts only.

@@ -27,11 +27,25 @@ const PAGES: Record<string, Entry> = {
     load: async () => (await import('../activity/activity.tsx')).UploadsPage,
     permission: 'recording:read',
   },
+  '/add': { load: async () => (await import('../onboard/add.tsx')).AddPage, permission: 'node:manage' },
   '/alerts': { load: async () => (await import('../alerts/alerts.tsx')).Alerts, permission: 'health:read' },
   '/library': { load: async () => (await import('../library/library.tsx')).Library, permission: 'recording:read' },
   '/library/:id': { load: async () => (await import('../library/take.tsx')).TakePage, permission: 'recording:read' },
   '/me': { load: async () => (await import('../me/me.tsx')).MePage },
+  '/recorders': {
+    load: async () => (await import('../recorders/recorders.tsx')).RecordersPage,
+    permission: 'node:read',
+  },
+  '/recorders/:id': {
+    load: async () => (await import('../recorders/recorder.tsx')).RecorderPage,
+    permission: 'node:read',
+  },
+  '/recorders/:id/:tab': {
+    load: async () => (await import('../recorders/recorder.tsx')).RecorderPage,
+    permission: 'node:read',
+  },
   '/rooms': { load: async () => (await import('../rooms/rooms.tsx')).Rooms, permission: 'node:read' },
+  '/rooms/:id/label': { load: async () => (await import('../rooms/label.tsx')).LabelPage, permission: 'node:read' },
   '/rooms/:id': { load: async () => (await import('../rooms/room.tsx')).RoomPage, permission: 'node:read' },
 }
 

@@ -27,6 +27,7 @@ const ENTRIES: Entry[] = [
   { group: 'work', icon: 'room', path: '/rooms', permission: 'node:read', short: true, word: 'rooms' },
   { group: 'work', icon: 'library', path: '/library', permission: 'recording:read', short: true, word: 'library' },
   { group: 'work', icon: 'alert', path: '/alerts', permission: 'health:read', word: 'alerts' },
+  { group: 'fleet', icon: 'recorder', path: '/recorders', permission: 'node:read', word: 'recorders' },
   { group: 'fleet', icon: 'activity', path: '/activity', permission: 'recording:read', word: 'activity' },
   { group: 'admin', icon: 'me', path: '/me', word: 'me' },
 ]

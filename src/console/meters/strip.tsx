@@ -8,24 +8,32 @@ import type { FromThread } from './messages.ts'
 import css from './strip.module.css'
 import { useMeters } from './thread.ts'
 
+interface MeterStripProps {
+  device: Interface
+  nodeId: string
+  /** Told once a second: the level of each channel, dBFS. */
+  tell?: (levels: number[]) => void
+}
+
 /** The levels of one device. An element gives its canvas away only once: of other channels it is another strip. */
-export function MeterStrip({ device, nodeId }: { device: Interface; nodeId: string }) {
+export function MeterStrip({ device, nodeId, tell }: MeterStripProps) {
   const words = useWords()
   const channels = namedChannels(device, words.meter.channel)
   const key = [nodeId, device.id, ...channels.map(({ index }) => index)].join(' ')
-  return <Strip key={key} channels={channels} interfaceId={device.id} nodeId={nodeId} />
+  return <Strip key={key} channels={channels} interfaceId={device.id} nodeId={nodeId} tell={tell} />
 }
 
 interface StripProps {
   channels: ReturnType<typeof namedChannels>
   interfaceId: string
   nodeId: string
+  tell: MeterStripProps['tell']
 }
 
 const ROW_PX = 28
 
 /** A tap forgets what has clipped. */
-function Strip({ channels, interfaceId, nodeId }: StripProps) {
+function Strip({ channels, interfaceId, nodeId, tell }: StripProps) {
   const words = useWords()
   const meters = useMeters()
   const canvas = useRef<HTMLCanvasElement>(null)
@@ -34,7 +42,10 @@ function Strip({ channels, interfaceId, nodeId }: StripProps) {
     const element = canvas.current
     if (!meters || !element) return
     element.style.blockSize = `${channels.length * ROW_PX - 2}px`
-    const strip = meters.add(element, { channels: channels.map(({ index }) => index), interfaceId, nodeId }, setTold)
+    const strip = meters.add(element, { channels: channels.map(({ index }) => index), interfaceId, nodeId }, (now) => {
+      setTold(now)
+      if (now.levels) tell?.(now.levels.map(({ db }) => db))
+    })
     const observer = new ResizeObserver(() => strip.size(element.clientWidth, element.clientHeight))
     observer.observe(element)
     element.addEventListener('click', strip.tap)

@@ -1,19 +1,24 @@
 import { useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
 import type { HealthEvent } from '../../wire/health.ts'
-import type { Node } from '../../wire/nodes.ts'
+import type { Interface, Node } from '../../wire/nodes.ts'
 import type { Recording } from '../../wire/recordings.ts'
-import type { RoomOverview } from '../../wire/rooms.ts'
+import type { Room, RoomOverview } from '../../wire/rooms.ts'
 import { AlertRow, isRisk } from '../alerts/row.tsx'
 import { useApp } from '../app/context.ts'
+import { Deed } from '../app/deed.tsx'
 import { may } from '../app/may.rules.ts'
 import { useRead, useWrite } from '../data/reads.ts'
 import { TakeRows } from '../library/rows.tsx'
 import { present } from '../meters/channels.rules.ts'
 import { MeterStrip } from '../meters/strip.tsx'
+import { ChannelsDialog } from '../recorders/channels.tsx'
 import { When } from '../time/when.tsx'
 import { Badge, Button, Failure, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import { DeleteRoom, RoomDialog } from './edit.tsx'
+import { People } from './people.tsx'
 
 /** What a technician does standing in the room: levels, listening, a test take. */
 export function RoomPage({ id }: { id: string }) {
@@ -28,6 +33,7 @@ export function RoomPage({ id }: { id: string }) {
 
 function Shown({ overview: { nodes, recentRecordings, room, upcoming } }: { overview: RoomOverview }) {
   const words = useWords()
+  const { me } = useApp()
   return (
     <>
       <div>
@@ -38,6 +44,7 @@ function Shown({ overview: { nodes, recentRecordings, room, upcoming } }: { over
           <Name>{[room.site, room.building, room.floor].filter(Boolean).join(', ')}</Name>
         </p>
       </div>
+      <RoomDeeds room={room} />
       {nodes.length === 0 && <p>{words.rooms.noRecorder}</p>}
       {nodes.map((node) => (
         <Recorder key={node.id} node={node} roomId={room.id} />
@@ -58,7 +65,29 @@ function Shown({ overview: { nodes, recentRecordings, room, upcoming } }: { over
           ))}
         </ul>
       </Section>
+      {may(me, 'auth:manage') && <People roomId={room.id} />}
     </>
+  )
+}
+
+function RoomDeeds({ room }: { room: Room }) {
+  const words = useWords()
+  const [asking, setAsking] = useState<'delete' | 'edit'>()
+  const close = (): void => setAsking(undefined)
+  return (
+    <div class={ui.row}>
+      <Link class={ui.button} href={`/rooms/${encodeURIComponent(room.id)}/label`}>
+        {words.edit.label}
+      </Link>
+      <Deed needs="node:manage" onClick={() => setAsking('edit')}>
+        {words.common.edit}
+      </Deed>
+      <Deed kind="danger" needs="node:manage" onClick={() => setAsking('delete')}>
+        {words.common.delete}
+      </Deed>
+      {asking === 'edit' && <RoomDialog close={close} room={room} />}
+      {asking === 'delete' && <DeleteRoom close={close} room={room} />}
+    </div>
   )
 }
 
@@ -66,19 +95,24 @@ function Recorder({ node, roomId }: { node: Node; roomId: string }) {
   const words = useWords()
   const { me } = useApp()
   const devices = present(node)
+  const [naming, setNaming] = useState<Interface>()
   return (
     <Section title={node.alias} aside={<Badge state={node.status} word={words.status[node.status] ?? node.status} />}>
       {may(me, 'health:read', roomId) && <Alerts nodeId={node.id} />}
       {devices.length === 0 && <p class={ui.quiet}>{words.rooms.noMeters}</p>}
       {devices.map((device) => (
         <div key={device.id}>
-          <h3>
-            <Name>{device.alias}</Name>
-          </h3>
+          <div class={ui.heading}>
+            <h3>
+              <Name>{device.alias}</Name>
+            </h3>
+            {may(me, 'node:manage') && <Button onClick={() => setNaming(device)}>{words.edit.channels}</Button>}
+          </div>
           <MeterStrip device={device} nodeId={node.id} />
         </div>
       ))}
       <Deeds node={node} roomId={roomId} />
+      {naming && <ChannelsDialog close={() => setNaming(undefined)} device={naming} node={node} />}
     </Section>
   )
 }

@@ -1,16 +1,33 @@
+import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { Room } from '../../wire/rooms.ts'
+import { useApp } from '../app/context.ts'
+import { may } from '../app/may.rules.ts'
 import { useRead } from '../data/reads.ts'
-import { classes, Loading, Name, Section, Title } from '../ui/parts.tsx'
+import { Button, classes, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import { RoomDialog } from './edit.tsx'
 
 export function Rooms(_: { id: string }) {
   const words = useWords()
+  const { me } = useApp()
+  const [adding, setAdding] = useState(false)
   const rooms = useRead<{ data: Room[] }>('/rooms', ['room', 'node'])
   return (
     <>
-      <Title>{words.rooms.title}</Title>
+      <div class={ui.heading}>
+        <Title>{words.rooms.title}</Title>
+        {may(me, 'node:manage') && (
+          <div class={ui.row}>
+            <Button onClick={() => setAdding(true)}>{words.edit.addRoom}</Button>
+            <Link class={classes(ui.button, ui.primary)} href="/add">
+              {words.edit.bringOnline}
+            </Link>
+          </div>
+        )}
+      </div>
+      {adding && <RoomDialog close={() => setAdding(false)} />}
       <Loading of={rooms}>
         {({ data }) =>
           data.length === 0 ? (

@@ -6,6 +6,7 @@ import { alert } from './de/alerts.ts'
 import * as frame from './de/frame.ts'
 import * as library from './de/library.ts'
 import * as me from './de/me.ts'
+import * as onboard from './de/onboard.ts'
 import * as rooms from './de/rooms.ts'
 import * as states from './de/states.ts'
 import * as today from './de/today.ts'
@@ -21,6 +22,7 @@ export const de: Words = {
   ...frame,
   ...library,
   ...me,
+  ...onboard,
   ...rooms,
   ...states,
   ...today,

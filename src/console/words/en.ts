@@ -6,6 +6,7 @@ import { alert } from './en/alerts.ts'
 import * as frame from './en/frame.ts'
 import * as library from './en/library.ts'
 import * as me from './en/me.ts'
+import * as onboard from './en/onboard.ts'
 import * as rooms from './en/rooms.ts'
 import * as states from './en/states.ts'
 import * as today from './en/today.ts'
@@ -20,6 +21,7 @@ export const en = {
   ...frame,
   ...library,
   ...me,
+  ...onboard,
   ...rooms,
   ...states,
   ...today,

@@ -7,6 +7,7 @@ export const nav = {
   library: 'Library',
   alerts: 'Alerts',
   activity: 'Activity',
+  recorders: 'Recorders',
   me: 'My account',
   more: 'More',
   groups: { admin: 'Administration', fleet: 'Fleet', work: 'Work' },

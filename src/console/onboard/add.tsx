@@ -1,0 +1,113 @@
+import type { ComponentChildren } from 'preact'
+import { useState } from 'preact/hooks'
+import { Link, useSearchParams } from 'wouter-preact'
+import type { Node } from '../../wire/nodes.ts'
+import { useRead } from '../data/reads.ts'
+import { classes, Loading, Name, Section, Title } from '../ui/parts.tsx'
+import ui from '../ui/ui.module.css'
+import { useWords } from '../words/words.ts'
+import { Hear } from './hear.tsx'
+import { NameIt } from './name.tsx'
+import css from './onboard.module.css'
+import type { SetupFile } from './setup.ts'
+import { SetUp } from './setup.tsx'
+
+/** From a name to hearing the room. Where one is stands in the address: a reload goes on. */
+export function AddPage(_: { id: string }) {
+  const words = useWords()
+  const [params, setParams] = useSearchParams()
+  // The token is shown once and gone with the page.
+  const [file, setFile] = useState<SetupFile>()
+  const id = params.get('node')
+  return (
+    <>
+      <Title>{words.onboard.title}</Title>
+      {id === null ? (
+        <Steps at={0}>
+          <NameIt
+            preset={params.get('site') ?? ''}
+            done={(made) => {
+              setFile(made)
+              setParams({ node: made.nodes[0]?.nodeId ?? '' })
+            }}
+          />
+        </Steps>
+      ) : (
+        <Enrolled id={id} file={file} made={setFile} />
+      )}
+    </>
+  )
+}
+
+interface EnrolledProps {
+  file: SetupFile | undefined
+  id: string
+  made(file: SetupFile): void
+}
+
+function Enrolled({ file, id, made }: EnrolledProps) {
+  const node = useRead<{ data: Node }>(`/nodes/${encodeURIComponent(id)}`, ['node'])
+  const [works, setWorks] = useState(false)
+  return (
+    <Loading of={node}>
+      {({ data }) => {
+        if (data.status === 'provisioning' || data.status === 'offline')
+          return (
+            <Steps at={data.status === 'provisioning' ? 1 : 2}>
+              <SetUp file={file} made={made} node={data} />
+            </Steps>
+          )
+        return (
+          <Steps at={works ? 4 : 3}>
+            <Hear node={data} works={() => setWorks(true)} />
+            {works && <Done node={data} />}
+          </Steps>
+        )
+      }}
+    </Loading>
+  )
+}
+
+/** The way through; the step one is at says so by itself. */
+function Steps({ at, children }: { at: number; children: ComponentChildren }) {
+  const words = useWords()
+  return (
+    <>
+      <ol class={css.steps}>
+        {words.onboard.steps.map((step, i) => (
+          <li key={step} class={classes(i < at && ui.good)} {...(i === at ? { 'aria-current': 'step' as const } : {})}>
+            {step}
+          </li>
+        ))}
+      </ol>
+      {children}
+    </>
+  )
+}
+
+function Done({ node }: { node: Node }) {
+  const words = useWords()
+  const room = node.roomId === undefined ? undefined : `/rooms/${encodeURIComponent(node.roomId)}`
+  return (
+    <Section title={words.onboard.done}>
+      <p role="status">
+        <Name>{`${node.location.site}, ${node.location.room}: ${node.alias}`}</Name>
+      </p>
+      <div class={ui.row}>
+        {room && (
+          <>
+            <Link class={ui.button} href={`${room}/label`}>
+              {words.onboard.label}
+            </Link>
+            <Link class={ui.button} href={room}>
+              {words.onboard.toRoom}
+            </Link>
+          </>
+        )}
+        <Link class={classes(ui.button, ui.primary)} href={`/add?site=${encodeURIComponent(node.location.site)}`}>
+          {words.onboard.next}
+        </Link>
+      </div>
+    </Section>
+  )
+}

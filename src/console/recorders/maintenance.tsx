@@ -1,0 +1,196 @@
+import { useState } from 'preact/hooks'
+import { useLocation } from 'wouter-preact'
+import type { LifecycleAction, LifecycleJob } from '../../wire/lifecycle.ts'
+import type { Node, NodeCredential, SshCredential } from '../../wire/nodes.ts'
+import { Deed } from '../app/deed.tsx'
+import { useRead, useWrite } from '../data/reads.ts'
+import { When } from '../time/when.tsx'
+import { Confirm } from '../ui/dialog.tsx'
+import { Badge, Button, classes, Facts, Failure, Loading, Name, Section } from '../ui/parts.tsx'
+import { Copyable } from '../ui/secret.tsx'
+import ui from '../ui/ui.module.css'
+import { useWords } from '../words/words.ts'
+
+/** What is done to the box itself. */
+export function Maintenance({ node }: { node: Node }) {
+  return (
+    <>
+      <Lifecycle node={node} />
+      <Credentials node={node} />
+      <Key node={node} />
+    </>
+  )
+}
+
+const ACTIONS: readonly LifecycleAction[] = [
+  'smoke_check',
+  'restart_service',
+  'update_binary',
+  'install_dependencies',
+  'rotate_trust',
+  'uninstall',
+]
+
+function Lifecycle({ node }: { node: Node }) {
+  const words = useWords()
+  const [asking, setAsking] = useState<LifecycleAction>()
+  const path = `/nodes/${encodeURIComponent(node.id)}`
+  const jobs = useRead<{ data: LifecycleJob[] }>(`${path}/lifecycle-jobs`, ['node'])
+  const write = useWrite(() => setAsking(undefined))
+  return (
+    <Section title={words.recorders.jobs}>
+      <div class={ui.row}>
+        {ACTIONS.map((action) => (
+          <Deed
+            key={action}
+            needs="node:manage"
+            roomId={node.roomId}
+            {...(action === 'uninstall' ? { kind: 'danger' as const } : {})}
+            onClick={() => setAsking(action)}
+          >
+            {words.recorders.actions[action]}
+          </Deed>
+        ))}
+      </div>
+      <Loading of={jobs}>
+        {({ data }) => (
+          <>
+            {data.length === 0 && <p class={ui.quiet}>{words.recorders.noJobs}</p>}
+            <ul class={ui.rows}>
+              {data.map((job) => (
+                <JobRow key={job.id} job={job} />
+              ))}
+            </ul>
+          </>
+        )}
+      </Loading>
+      {asking && (
+        <Confirm
+          title={words.recorders.actions[asking] ?? asking}
+          deed={words.recorders.actions[asking] ?? asking}
+          close={() => setAsking(undefined)}
+          confirm={() => write.mutate({ body: {}, method: 'POST', path: `${path}/lifecycle/${asking}` })}
+          error={write.error}
+          pending={write.isPending}
+          {...(asking === 'uninstall' ? { typed: node.alias } : {})}
+        >
+          <p>{words.recorders.explained[asking]}</p>
+        </Confirm>
+      )}
+    </Section>
+  )
+}
+
+function JobRow({ job: { action, error, requestedAt, requestedBy, status, stderr, stdout } }: { job: LifecycleJob }) {
+  const words = useWords()
+  const output = [stdout, stderr].filter(Boolean).join('\n')
+  return (
+    <li class={ui.stack}>
+      <div class={ui.row}>
+        <span class={ui.grow}>{words.recorders.actions[action] ?? action}</span>
+        <Badge
+          state={status === 'succeeded' ? 'uploaded' : status}
+          word={words.status[status === 'succeeded' ? 'completed' : status] ?? status}
+        />
+        <span class={classes(ui.small, ui.quiet)}>
+          <Name>{requestedBy}</Name> <When at={requestedAt} />
+        </span>
+      </div>
+      {error && (
+        <p class={ui.bad}>
+          <Name>{error}</Name>
+        </p>
+      )}
+      {output && (
+        <details>
+          <summary>{words.alerts.details}</summary>
+          <pre class={ui.output}>{output}</pre>
+        </details>
+      )}
+    </li>
+  )
+}
+
+type Asked = 'retire' | 'revoke' | 'rotate'
+
+function Credentials({ node }: { node: Node }) {
+  const words = useWords()
+  const [, go] = useLocation()
+  const [asking, setAsking] = useState<Asked>()
+  const path = `/nodes/${encodeURIComponent(node.id)}`
+  const write = useWrite<{ data: { credential?: NodeCredential & { token?: string } } }>(() => setAsking(undefined))
+  const paths: Record<Asked, string> = {
+    retire: `${path}/retire`,
+    revoke: `${path}/credentials/revoke`,
+    rotate: `${path}/credentials/rotate`,
+  }
+  const token = write.data?.data.credential?.token
+  const retired = node.status === 'retired'
+  return (
+    <Section title={words.recorders.credentials}>
+      <div class={ui.row}>
+        <Deed needs="node:manage" roomId={node.roomId} onClick={() => go(`/add?node=${encodeURIComponent(node.id)}`)}>
+          {words.recorders.bootstrap}
+        </Deed>
+        <Deed needs="node:manage" roomId={node.roomId} onClick={() => setAsking('rotate')}>
+          {words.recorders.rotate}
+        </Deed>
+        <Deed kind="danger" needs="node:manage" roomId={node.roomId} onClick={() => setAsking('revoke')}>
+          {words.recorders.revoke}
+        </Deed>
+        {retired ? (
+          <Button onClick={() => write.mutate({ method: 'POST', path: `${path}/reinstate` })}>
+            {words.recorders.reinstate}
+          </Button>
+        ) : (
+          <Deed kind="danger" needs="node:manage" roomId={node.roomId} onClick={() => setAsking('retire')}>
+            {words.recorders.retire}
+          </Deed>
+        )}
+      </div>
+      {token && (
+        <>
+          <p>{words.recorders.rotated}</p>
+          <Copyable label={words.recorders.token} text={token} />
+        </>
+      )}
+      {write.error && !asking && <Failure error={write.error} />}
+      {asking && (
+        <Confirm
+          title={words.recorders[asking]}
+          deed={words.recorders[asking]}
+          close={() => setAsking(undefined)}
+          confirm={() => write.mutate({ method: 'POST', path: paths[asking] })}
+          error={write.error}
+          pending={write.isPending}
+          {...(asking === 'rotate' ? {} : { typed: node.alias })}
+        >
+          <p>{words.recorders[`${asking}Explained`]}</p>
+        </Confirm>
+      )}
+    </Section>
+  )
+}
+
+function Key({ node }: { node: Node }) {
+  const words = useWords()
+  const key = useRead<{ data: SshCredential | null }>(`/nodes/${encodeURIComponent(node.id)}/ssh-credential`, ['node'])
+  return (
+    <Section title={words.recorders.sshKey}>
+      <Loading of={key}>
+        {({ data }) =>
+          data ? (
+            <Facts
+              of={[
+                [words.recorders.host, <Name key="user">{data.username}</Name>],
+                [words.recorders.sshKey, <code key="print">{data.fingerprint}</code>],
+              ]}
+            />
+          ) : (
+            <p class={ui.quiet}>{words.recorders.noKey}</p>
+          )
+        }
+      </Loading>
+    </Section>
+  )
+}

@@ -1,0 +1,158 @@
+// From an empty site to a room that is heard: rooms and recorders in the console of the built executable.
+import assert from 'node:assert/strict'
+import * as fs from 'node:fs'
+import { after, before, describe, test } from 'node:test'
+import { accessible, accessiblePages, fits, signIn, Visitor } from '../../kit/browser.ts'
+import { Agent, Controller, House, until } from '../../kit/whole.ts'
+
+describe('rooms and recorders', () => {
+  let house: House
+  let controller: Controller
+  let visitor: Visitor
+  let nodeId = ''
+  before(async () => {
+    house = await House.open()
+    controller = await new Controller(house).start()
+    await controller.login()
+    visitor = await Visitor.open(controller)
+  })
+  after(async () => {
+    await visitor?.close()
+    await house?.close()
+  })
+
+  /** What the line does on a box: bootstraps, then runs with the token it got. */
+  async function setUp(token: string): Promise<void> {
+    const cwd = house.path('box')
+    const args = ['agent', '--bootstrap', '--node-id', nodeId, '--bootstrap-token-file', '-']
+    const env = { SVC_CONTROLLER_URL: controller.url }
+    const box = house.start(args, { cwd, env, input: `${token}\n` })
+    await box.exited
+    const settings = fs.readFileSync(`${cwd}/recorder-agent.env`, 'utf8')
+    const given = /^SVC_CONTROLLER_TOKEN='?([^'\n]+)/m.exec(settings)?.[1] ?? ''
+    assert.notEqual(given, '', box.said())
+    const own = { SVC_CONTROLLER_TOKEN: given, SVC_CONTROLLER_URL: controller.url, SVC_NODE_ID: nodeId }
+    new Agent(house, { ...own, SVC_HEARTBEAT_SECONDS: '1' }).start()
+  }
+
+  test('a room comes online from a phone: name it, type the line, see levels, hear a test take', async () => {
+    const page = await visitor.signedIn({ size: 'phone' })
+    await page.getByRole('link', { name: 'Rooms' }).click()
+    await page.getByRole('link', { name: 'Bring a room online' }).click()
+    await page.getByLabel('Site').fill('North')
+    await page.getByLabel('Room', { exact: true }).fill('Hall <i>1</i>')
+    await page.getByLabel('Name of the recorder').fill('Hall recorder')
+    await accessible(page, 'name it')
+    await fits(page, 'name it')
+    await page.getByRole('button', { name: 'Add recorder' }).click()
+    await page.getByText('Waiting for the first contact.').waitFor()
+    nodeId = new URL(page.url()).searchParams.get('node') ?? ''
+    await page.getByRole('radio', { name: 'USB stick' }).check()
+    const download = page.waitForEvent('download')
+    await page.getByRole('button', { name: 'Download roomtone.json' }).click()
+    const file = JSON.parse(fs.readFileSync(await (await download).path(), 'utf8'))
+    assert.equal(file.nodes[0].nodeId, nodeId)
+    await page.getByRole('radio', { name: 'Type a line' }).check()
+    await page.getByRole('button', { name: 'Show the line' }).click()
+    const line = await page.getByLabel('Line for the box').inputValue()
+    assert.match(line, /install\.sh/)
+    await accessible(page, 'set up')
+    await fits(page, 'set up')
+    await setUp(/SVC_BOOTSTRAP_TOKEN=([\w.-]+)/.exec(line)?.[1] ?? '')
+    await page.getByText('Say something into each microphone.').waitFor()
+    await page.reload()
+    const meter = page.getByRole('meter').first()
+    await until('a level', async () => /-\d+ dB/.test((await meter.getAttribute('aria-valuetext')) ?? ''))
+    await accessible(page, 'hear it')
+    await fits(page, 'hear it')
+    await page.getByRole('button', { name: 'Test take, 10 seconds' }).click()
+    await page.getByText('Everything works').waitFor()
+    await page.getByRole('button', { name: 'Play' }).waitFor({ timeout: 40_000 })
+    await page.getByRole('link', { name: 'Print the label' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Label' }).waitFor()
+    await page.getByText('Hall <i>1</i>').waitFor()
+    await page.context().close()
+  })
+
+  test('every page', async () => {
+    const [room] = await controller.get('/rooms')
+    const recorder = `/recorders/${nodeId}`
+    await accessiblePages(visitor, controller.url, [
+      '/add',
+      `/add?node=${nodeId}`,
+      '/rooms',
+      `/rooms/${room.id}`,
+      `/rooms/${room.id}/label`,
+      '/recorders',
+      recorder,
+      `${recorder}/setup`,
+      `${recorder}/maintenance`,
+      `${recorder}/history`,
+    ])
+  })
+
+  test('a channel gets a name and a room of its own', async () => {
+    const booth = await controller.post('/rooms', { name: 'Booth', site: 'North' })
+    const page = await visitor.signedIn()
+    await page.goto(`${controller.url}/recorders/${nodeId}/setup`)
+    await page.getByRole('button', { name: 'Channels' }).click()
+    await page.getByLabel('Name of input 2').fill('Lectern')
+    await page.getByLabel('Room of input 2').selectOption(booth.id)
+    await accessible(page, 'channels')
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    const { interfaces } = await controller.get(`/nodes/${nodeId}`)
+    assert.deepEqual(interfaces[0].channels[1], { alias: 'Lectern', index: 2, roomId: booth.id })
+    await page.context().close()
+  })
+
+  test('a room is made, changed and deleted; a name taken by mistake is told at its field', async () => {
+    const page = await visitor.signedIn()
+    await page.goto(`${controller.url}/rooms`)
+    await page.getByRole('button', { name: 'New room' }).click()
+    await page.getByLabel('Name').fill('Attic')
+    await page.getByLabel('Site').fill('North')
+    await accessible(page, 'new room')
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).dblclick()
+    await page.getByRole('heading', { level: 1, name: 'Attic' }).waitFor()
+    const attics = (await controller.get('/rooms')).filter((room: { name: string }) => room.name === 'Attic')
+    assert.equal(attics.length, 1, 'a double click is one room')
+    await page.getByRole('button', { name: 'Edit' }).click()
+    await page.getByLabel('Floor').fill('4')
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    await page.getByText('North, 4').waitFor()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    const deed = page.getByRole('dialog').getByRole('button', { name: 'Delete' })
+    assert.ok(await deed.isDisabled(), 'the name is typed first')
+    await page.getByLabel('Type Attic to confirm').fill('Attic')
+    await deed.click()
+    await page.getByRole('heading', { level: 1, name: 'Rooms' }).waitFor()
+    await page.context().close()
+  })
+
+  test('a person gets rights in a room, and sees it; who may not manage finds no way to', async () => {
+    const person = { email: 'rosa@example.org', password: 'a password for rosa' }
+    await controller.post('/auth/users', { ...person, name: 'Rosa', roles: ['viewer'] })
+    const [room] = (await controller.get('/rooms')).filter(({ name }: { name: string }) => name !== 'Booth')
+    const page = await visitor.signedIn()
+    await page.goto(`${controller.url}/rooms/${room.id}`)
+    await page.getByRole('button', { name: 'Add person' }).click()
+    await page.getByLabel('Person', { exact: true }).selectOption('Rosa')
+    await page.getByLabel('listen live').check()
+    await accessible(page, 'add person')
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    await page.getByText('see and play, listen live').waitFor()
+    await page.context().close()
+    const hers = await visitor.visit()
+    await signIn(hers, person)
+    await hers.getByRole('link', { name: 'Rooms' }).click()
+    assert.equal(await hers.getByRole('link', { name: 'Bring a room online' }).count(), 0)
+    await hers.getByRole('link', { name: room.name }).click()
+    await hers.getByRole('button', { name: 'Listen' }).waitFor()
+    assert.ok(await hers.getByRole('button', { name: 'Delete' }).isDisabled())
+    await hers.goto(`${controller.url}/add`)
+    await hers.getByText('You may not see this').waitFor()
+    await hers.context().close()
+    assert.deepEqual(visitor.complaints, [])
+  })
+})
