@@ -1,4 +1,5 @@
 import { QueryClient, type UseQueryResult, useMutation, useQuery, useQueryClient } from '@tanstack/preact-query'
+import { useRef } from 'preact/hooks'
 import type { Change, ChangeKind } from '../../wire/changes.ts'
 import type { Node } from '../../wire/nodes.ts'
 import { useApp } from '../app/context.ts'
@@ -52,13 +53,24 @@ interface Sent {
 export function useWrite<T = unknown>(done?: (answer: T) => void) {
   const { api } = useApp()
   const queries = useQueryClient()
-  return useMutation<T, Error, Sent>({
+  const busy = useRef(false)
+  const write = useMutation<T, Error, Sent>({
     mutationFn: ({ body, headers, method, path }) => api.send<T>(method, path, body, headers),
     onSuccess: (answer) => {
       done?.(answer)
       void queries.invalidateQueries()
     },
+    onSettled() {
+      busy.current = false
+    },
   })
+  // The second click of a double click comes before anything on the screen has changed.
+  const mutate: typeof write.mutate = (sent, how) => {
+    if (busy.current) return
+    busy.current = true
+    write.mutate(sent, how)
+  }
+  return { ...write, mutate }
 }
 
 /** Marks what a change concerns, once a second at most for each kind. */

@@ -182,7 +182,7 @@ function Key({ node }: { node: Node }) {
           data ? (
             <Facts
               of={[
-                [words.recorders.host, <Name key="user">{data.username}</Name>],
+                [words.recorders.sshUser, <Name key="user">{data.username}</Name>],
                 [words.recorders.sshKey, <code key="print">{data.fingerprint}</code>],
               ]}
             />

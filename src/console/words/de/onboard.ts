@@ -141,6 +141,7 @@ export const recorders: Words['recorders'] = {
   retireExplained: 'Seine Schlüssel enden, seine Pläne werden abgeschaltet. Aufnahmen und Verlauf bleiben.',
   reinstate: 'Wieder in Dienst stellen',
   sshKey: 'SSH-Schlüssel',
+  sshUser: 'Benutzer',
   noKey: 'Der Rekorder hat keinen Schlüssel hinterlegt: von hier kann er nicht gewartet werden.',
   alerts: 'Meldungen',
   noAlerts: 'Keine Meldung.',

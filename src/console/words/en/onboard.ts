@@ -136,6 +136,7 @@ export const recorders = {
   retireExplained: 'Its tokens end and its schedules are switched off. Takes and history stay.',
   reinstate: 'Put into service again',
   sshKey: 'SSH key',
+  sshUser: 'User',
   noKey: 'The recorder has left no key: it cannot be maintained from here.',
   alerts: 'Alerts',
   noAlerts: 'No alert.',
