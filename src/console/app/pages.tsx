@@ -44,6 +44,18 @@ const PAGES: Record<string, Entry> = {
     load: async () => (await import('../recorders/recorder.tsx')).RecorderPage,
     permission: 'node:read',
   },
+  '/schedule': {
+    load: async () => (await import('../schedule/schedule.tsx')).SchedulePage,
+    permission: 'schedule:read',
+  },
+  '/schedules/:id': {
+    load: async () => (await import('../schedule/detail.tsx')).ScheduleDetail,
+    permission: 'schedule:read',
+  },
+  '/schedules/new': {
+    load: async () => (await import('../schedule/detail.tsx')).NewSchedule,
+    permission: 'schedule:manage',
+  },
   '/rooms': { load: async () => (await import('../rooms/rooms.tsx')).Rooms, permission: 'node:read' },
   '/rooms/:id/label': { load: async () => (await import('../rooms/label.tsx')).LabelPage, permission: 'node:read' },
   '/rooms/:id': { load: async () => (await import('../rooms/room.tsx')).RoomPage, permission: 'node:read' },

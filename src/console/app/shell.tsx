@@ -25,6 +25,7 @@ interface Entry {
 const ENTRIES: Entry[] = [
   { group: 'work', icon: 'today', path: '/', short: true, word: 'today' },
   { group: 'work', icon: 'room', path: '/rooms', permission: 'node:read', short: true, word: 'rooms' },
+  { group: 'work', icon: 'schedule', path: '/schedule', permission: 'schedule:read', short: true, word: 'schedule' },
   { group: 'work', icon: 'library', path: '/library', permission: 'recording:read', short: true, word: 'library' },
   { group: 'work', icon: 'alert', path: '/alerts', permission: 'health:read', word: 'alerts' },
   { group: 'fleet', icon: 'recorder', path: '/recorders', permission: 'node:read', word: 'recorders' },
@@ -72,7 +73,7 @@ const GROUPS = ['work', 'fleet', 'admin'] as const
 
 function Group({ at, entries, name }: { at: string; entries: Entry[]; name: Entry['group'] }) {
   const words = useWords()
-  const current = (path: string): boolean => (path === '/' ? at === '/' : at === path || at.startsWith(`${path}/`))
+  const current = (path: string): boolean => (path === '/' ? at === '/' : at.startsWith(path))
   if (entries.length === 0) return null
   return (
     <div class={css.group}>

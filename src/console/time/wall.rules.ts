@@ -6,3 +6,9 @@ export function instantAt(wall: string, zoneName: string): string {
   const [hours = 0, minutes = 0] = time.split(':').map(Number)
   return new Date(zone(zoneName).at(dayNumber(date), hours * 60 + minutes)).toISOString()
 }
+
+/** What clocks of the zone show at an instant: `2026-03-29T14:05`. */
+export function wallTimeOf(at: string, zoneName: string): string {
+  const ms = Date.parse(at)
+  return new Date(ms + zone(zoneName).offset(ms)).toISOString().slice(0, 16)
+}

@@ -9,11 +9,16 @@ import css from './ui.module.css'
 /** What the server said of each field, by its path: `name`, `email.host`. */
 const Faults = createContext<ReadonlyMap<string, string>>(new Map())
 
+/** What the server said of the field with this name. */
+export const useFault = (name: string): string | undefined => useContext(Faults).get(name)
+
 interface FormProps {
   /** Beside the button that sends. */
   aside?: ComponentChildren
   children: ComponentChildren
   error: Error | null
+  /** Told of everything that is typed or chosen. */
+  input?: (e: Event) => void
   kind?: 'danger' | 'primary'
   pending: boolean
   submit?: string
@@ -21,7 +26,7 @@ interface FormProps {
 }
 
 /** Fields and one button. The server is the judge: what it says stands at its field, and the first has the focus. */
-export function Form({ aside, children, error, kind = 'primary', pending, send, submit }: FormProps) {
+export function Form({ aside, children, error, input, kind = 'primary', pending, send, submit }: FormProps) {
   const words = useWords()
   const ref = useRef<HTMLFormElement>(null)
   const issues = error instanceof ApiError ? error.issues : []
@@ -34,7 +39,7 @@ export function Form({ aside, children, error, kind = 'primary', pending, send, 
   }
   return (
     <Faults.Provider value={faults}>
-      <form ref={ref} class={css.stack} onSubmit={submitted}>
+      <form ref={ref} class={css.stack} onInput={input} onSubmit={submitted}>
         {children}
         {error && <Failure error={error} />}
         <div class={css.row}>

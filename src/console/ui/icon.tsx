@@ -13,6 +13,7 @@ const PATHS = {
   record: 'M12 19a7 7 0 1 0 0-14 7 7 0 0 0 0 14Z',
   recorder: 'M4 7h16v11H4Z M8 14.5a2 2 0 1 0 0-4 2 2 0 0 0 0 4Z M13 11h4 M13 14h4',
   room: 'M5 21V3h14v18 M3 21h18 M15 12v.5',
+  schedule: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18Z M12 7v5l3 3',
   stop: 'M6 6h12v12H6Z',
   today: 'M4 6h16v15H4Z M8 3v5 M16 3v5 M4 11h16',
 }

@@ -2,6 +2,7 @@ import { useEffect, useId, useState } from 'preact/hooks'
 import type { ChangeKind } from '../../wire/changes.ts'
 import { useRead } from '../data/reads.ts'
 import { useWords } from '../words/words.ts'
+import { useFault } from './form.tsx'
 import { Name } from './parts.tsx'
 import css from './ui.module.css'
 
@@ -32,6 +33,7 @@ const SHOWN = 20
 export function Picker<T>({ chosen, kinds, label, name, option, path, pick, required }: PickerProps<T>) {
   const words = useWords()
   const id = useId()
+  const fault = useFault(name)
   const [held, setHeld] = useState(chosen)
   const [text, setText] = useState(chosen?.name ?? '')
   const [open, setOpen] = useState(false)
@@ -80,6 +82,7 @@ export function Picker<T>({ chosen, kinds, label, name, option, path, pick, requ
         aria-autocomplete="list"
         aria-controls={`${id}-list`}
         aria-expanded={open && options.length > 0}
+        {...(fault ? { 'aria-describedby': `${id}-fault`, 'aria-invalid': true as const } : {})}
         {...(open && options[at] ? { 'aria-activedescendant': `${id}-${at}` } : {})}
         required={required}
         value={text}
@@ -88,6 +91,11 @@ export function Picker<T>({ chosen, kinds, label, name, option, path, pick, requ
         onInput={(e) => type(e.currentTarget.value)}
         onKeyDown={key}
       />
+      {fault && (
+        <p id={`${id}-fault`} class={css.bad}>
+          {fault}
+        </p>
+      )}
       <input type="hidden" name={name} value={held?.id ?? ''} data-empty="omit" />
       <div
         id={`${id}-list`}

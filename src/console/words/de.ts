@@ -8,6 +8,7 @@ import * as library from './de/library.ts'
 import * as me from './de/me.ts'
 import * as onboard from './de/onboard.ts'
 import * as rooms from './de/rooms.ts'
+import * as schedule from './de/schedule.ts'
 import * as states from './de/states.ts'
 import * as today from './de/today.ts'
 import type { Words } from './en.ts'
@@ -24,6 +25,7 @@ export const de: Words = {
   ...me,
   ...onboard,
   ...rooms,
+  ...schedule,
   ...states,
   ...today,
 }

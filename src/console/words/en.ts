@@ -8,6 +8,7 @@ import * as library from './en/library.ts'
 import * as me from './en/me.ts'
 import * as onboard from './en/onboard.ts'
 import * as rooms from './en/rooms.ts'
+import * as schedule from './en/schedule.ts'
 import * as states from './en/states.ts'
 import * as today from './en/today.ts'
 
@@ -23,6 +24,7 @@ export const en = {
   ...me,
   ...onboard,
   ...rooms,
+  ...schedule,
   ...states,
   ...today,
 }

@@ -8,6 +8,7 @@ export const nav: Words['nav'] = {
   library: 'Archiv',
   alerts: 'Meldungen',
   activity: 'Vorgänge',
+  schedule: 'Plan',
   recorders: 'Rekorder',
   me: 'Mein Konto',
   more: 'Mehr',

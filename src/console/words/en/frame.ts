@@ -7,6 +7,7 @@ export const nav = {
   library: 'Library',
   alerts: 'Alerts',
   activity: 'Activity',
+  schedule: 'Schedule',
   recorders: 'Recorders',
   me: 'My account',
   more: 'More',

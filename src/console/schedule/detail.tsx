@@ -1,0 +1,206 @@
+import { useState } from 'preact/hooks'
+import { Link, useLocation } from 'wouter-preact'
+import type { Recording } from '../../wire/recordings.ts'
+import type { Exception, Occurrence, Schedule } from '../../wire/schedules.ts'
+import { Deed } from '../app/deed.tsx'
+import { useNode, useRead, useWrite } from '../data/reads.ts'
+import { TakeRows } from '../library/rows.tsx'
+import { When } from '../time/when.tsx'
+import { Confirm } from '../ui/dialog.tsx'
+import { type Fact, Facts, Failure, Loading, Name, Section, Title } from '../ui/parts.tsx'
+import { useToast } from '../ui/toast.tsx'
+import ui from '../ui/ui.module.css'
+import { useWords } from '../words/words.ts'
+import { ScheduleForm } from './form.tsx'
+
+export function ScheduleDetail({ id }: { id: string }) {
+  const schedule = useRead<{ data: Schedule }>(`/schedules/${encodeURIComponent(id)}`, ['schedule'])
+  return <Loading of={schedule}>{({ data }) => <Shown schedule={data} />}</Loading>
+}
+
+export function NewSchedule(_: { id: string }) {
+  const words = useWords()
+  const [, go] = useLocation()
+  const from = new URLSearchParams(location.search).get('from')
+  const model = useRead<{ data: Schedule }>(from ? `/schedules/${encodeURIComponent(from)}` : undefined, [])
+  const done = ({ id }: Schedule): void => go(`/schedules/${encodeURIComponent(id)}`)
+  return (
+    <>
+      <Title>{words.schedule.new}</Title>
+      {from === null ? (
+        <ScheduleForm done={done} />
+      ) : (
+        <Loading of={model}>{({ data }) => <ScheduleForm done={done} model={data} />}</Loading>
+      )}
+    </>
+  )
+}
+
+function Shown({ schedule }: { schedule: Schedule }) {
+  const words = useWords()
+  const node = useNode(schedule.nodeId)
+  const [editing, setEditing] = useState(false)
+  const path = `/schedules/${encodeURIComponent(schedule.id)}`
+  const takes = useRead<{ data: Recording[] }>(`/recordings?scheduleId=${encodeURIComponent(schedule.id)}&limit=10`, [
+    'recording',
+  ])
+  const facts: Fact[] = [
+    [words.schedule.room, <Name key="room">{schedule.room}</Name>],
+    [words.schedule.recorder, node.data ? <Name key="node">{node.data.data.alias}</Name> : words.schedule.anyRecorder],
+    [words.schedule.nextRun, schedule.nextRunAt && <When key="next" at={schedule.nextRunAt} />],
+    [words.schedule.titles, <Name key="titles">{schedule.titleTemplate}</Name>],
+    [words.schedule.folder, <Name key="folder">{schedule.folderTemplate}</Name>],
+    [words.take.tags, schedule.tags.length > 0 && <Name key="tags">{schedule.tags.join(', ')}</Name>],
+  ]
+  if (editing)
+    return (
+      <>
+        <Title>{words.schedule.edit}</Title>
+        <ScheduleForm
+          before={schedule}
+          cancel={() => setEditing(false)}
+          done={() => setEditing(false)}
+          model={schedule}
+        />
+      </>
+    )
+  return (
+    <>
+      <Title>
+        <Name>{schedule.name}</Name>
+      </Title>
+      <p>
+        {schedule.enabled ? '' : `(${words.schedule.off}) `}
+        {words.schedule.sentence(schedule.recurrence, schedule.timezone)}
+      </p>
+      <Deeds edit={() => setEditing(true)} path={path} schedule={schedule} />
+      <Section title={words.schedule.title}>
+        <Facts of={facts} />
+      </Section>
+      <Occurrences path={path} />
+      <Exceptions path={path} schedule={schedule} />
+      <Section title={words.schedule.takes}>
+        <Loading of={takes}>{({ data }) => <TakeRows empty={words.rooms.noRecent} takes={data} />}</Loading>
+      </Section>
+    </>
+  )
+}
+
+function Deeds({ edit, path, schedule }: { edit(): void; path: string; schedule: Schedule }) {
+  const words = useWords()
+  const say = useToast()
+  const [, go] = useLocation()
+  const [asking, setAsking] = useState(false)
+  const write = useWrite()
+  const remove = useWrite(() => go('/schedule?view=list'))
+  const { roomId } = schedule
+  const send = (deed: string, done: string): void =>
+    write.mutate({ method: 'POST', path: `${path}/${deed}` }, { onSuccess: () => say(done) })
+  return (
+    <>
+      <div class={ui.row}>
+        <Deed needs="schedule:manage" roomId={roomId} onClick={edit}>
+          {words.common.edit}
+        </Deed>
+        <Deed
+          needs="schedule:manage"
+          roomId={roomId}
+          disabled={write.isPending}
+          onClick={() => send('skip-next', words.schedule.skipped)}
+        >
+          {words.schedule.skipNext}
+        </Deed>
+        <Deed
+          needs="schedule:manage"
+          roomId={roomId}
+          disabled={write.isPending}
+          onClick={() => send('run-now', words.schedule.started)}
+        >
+          {words.schedule.runNow}
+        </Deed>
+        <Link class={ui.button} href={`/schedules/new?from=${encodeURIComponent(schedule.id)}`}>
+          {words.schedule.duplicate}
+        </Link>
+        <Deed kind="danger" needs="schedule:manage" roomId={roomId} onClick={() => setAsking(true)}>
+          {words.common.delete}
+        </Deed>
+      </div>
+      {write.error && <Failure error={write.error} />}
+      {asking && (
+        <Confirm
+          title={words.schedule.deleteTitle(schedule.name)}
+          deed={words.common.delete}
+          close={() => setAsking(false)}
+          confirm={() => remove.mutate({ method: 'DELETE', path })}
+          error={remove.error}
+          pending={remove.isPending}
+        >
+          <p>{words.schedule.deleteExplained}</p>
+        </Confirm>
+      )}
+    </>
+  )
+}
+
+function Occurrences({ path }: { path: string }) {
+  const words = useWords()
+  const next = useRead<{ data: Occurrence[] }>(`${path}/occurrences?limit=5`, ['schedule'])
+  return (
+    <Section title={words.schedule.occurrences}>
+      <Loading of={next}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <p class={ui.quiet}>{words.schedule.noOccurrences}</p>
+          ) : (
+            <ul class={ui.rows}>
+              {data.map(({ recordingEndAt, recordingStartAt }) => (
+                <li key={recordingStartAt} class={ui.row}>
+                  <When at={recordingStartAt} />
+                  {recordingEndAt && (
+                    <span class={ui.quiet}>
+                      – <When at={recordingEndAt} time />
+                    </span>
+                  )}
+                </li>
+              ))}
+            </ul>
+          )
+        }
+      </Loading>
+    </Section>
+  )
+}
+
+function Exceptions({ path, schedule: { recurrence, roomId } }: { path: string; schedule: Schedule }) {
+  const words = useWords()
+  const write = useWrite()
+  const held = recurrence.exceptions ?? []
+  if (held.length === 0) return null
+  const remove = (gone: Exception): void => {
+    const exceptions = held.filter((one) => one !== gone)
+    write.mutate({ body: { recurrence: { ...recurrence, exceptions } }, method: 'PATCH', path })
+  }
+  return (
+    <Section title={words.schedule.exceptions}>
+      {write.error && <Failure error={write.error} />}
+      <ul class={ui.rows}>
+        {held.map((one) => (
+          <li key={JSON.stringify(one)} class={ui.row}>
+            <span class={ui.grow}>
+              {one.action === 'skip' ? words.schedule.skip(one.date) : words.schedule.pause(one.startDate, one.endDate)}
+              {one.reason && (
+                <>
+                  {' '}
+                  <Name>{one.reason}</Name>
+                </>
+              )}
+            </span>
+            <Deed needs="schedule:manage" roomId={roomId} disabled={write.isPending} onClick={() => remove(one)}>
+              {words.common.remove}
+            </Deed>
+          </li>
+        ))}
+      </ul>
+    </Section>
+  )
+}

@@ -1,0 +1,108 @@
+// Where occurrences stand on a wall clock of days. Days are numbers from 1970-01-01, minutes count from midnight.
+import { DAY_MS, type Zone } from '../../kernel/zones.ts'
+import type { CalendarItem } from '../../wire/schedules.ts'
+
+const MINUTE_MS = 60_000
+export const DAY_MINUTES = 1440
+/** An occurrence nobody ends is shown this long. */
+const OPEN_ENDED_MS = 60 * MINUTE_MS
+/** The shortest card that can be read and hit. */
+const LEAST_MINUTES = 30
+
+export interface Piece {
+  day: number
+  /** Minute after the last. */
+  end: number
+  item: CalendarItem
+  lane: number
+  lanes: number
+  start: number
+}
+
+/** What the clock of the zone shows at an instant. */
+export function wallOf(ms: number, zone: Zone): { day: number; minute: number } {
+  const wall = ms + zone.offset(ms)
+  const day = Math.floor(wall / DAY_MS)
+  return { day, minute: Math.floor((wall - day * DAY_MS) / MINUTE_MS) }
+}
+
+/** Monday of the week of a day; 1970-01-01 was a Thursday. */
+export const mondayOf = (day: number): number => day - ((((day + 3) % 7) + 7) % 7)
+
+/** Cards of the days from `first` on: one for each day an occurrence touches, side by side where they overlap. */
+export function layOut(items: readonly CalendarItem[], zone: Zone, first: number, count: number): Piece[] {
+  const pieces = items.flatMap((item) => piecesOf(item, zone))
+  return Array.from({ length: count }, (_, i) => first + i).flatMap((day) =>
+    inLanes(pieces.filter((piece) => piece.day === day)),
+  )
+}
+
+function piecesOf(item: CalendarItem, zone: Zone): Piece[] {
+  const start = Date.parse(item.recordingStartAt)
+  const end = item.recordingEndAt === undefined ? start + OPEN_ENDED_MS : Date.parse(item.recordingEndAt)
+  const from = wallOf(start, zone)
+  const to = wallOf(Math.max(start, end - 1), zone)
+  return Array.from({ length: Math.max(1, to.day - from.day + 1) }, (_, i) => {
+    const day = from.day + i
+    const begin = i === 0 ? from.minute : 0
+    // Across a change of the clock the end may show an earlier time than the start.
+    const until = day === to.day ? Math.max(to.minute + 1, begin + 1) : DAY_MINUTES
+    return { day, end: until, item, lane: 0, lanes: 1, start: begin }
+  })
+}
+
+/** Overlapping cards share the width: each takes the first lane that is free. */
+function inLanes(pieces: readonly Piece[]): Piece[] {
+  const sorted = pieces.toSorted((a, b) => a.start - b.start || b.end - a.end)
+  const groups: Piece[][] = []
+  let until = -1
+  for (const piece of sorted) {
+    if (piece.start >= until) groups.push([])
+    groups.at(-1)?.push(piece)
+    until = Math.max(until, shownEnd(piece))
+  }
+  return groups.flatMap((group) => {
+    const ends: number[] = []
+    const placed = group.map((piece) => {
+      const free = ends.findIndex((end) => end <= piece.start)
+      const lane = free < 0 ? ends.length : free
+      ends[lane] = shownEnd(piece)
+      return { ...piece, lane }
+    })
+    return placed.map((piece) => ({ ...piece, lanes: ends.length }))
+  })
+}
+
+const shownEnd = ({ end, start }: Piece): number => Math.max(end, start + LEAST_MINUTES)
+
+/** The minutes a day leaves out (clocks go forward) or shows twice (they go back); undefined on other days. */
+export function changeOf(day: number, zone: Zone): { doubled: boolean; end: number; start: number } | undefined {
+  const [begin, after] = [zone.at(day, 0), zone.at(day + 1, 0)]
+  const step = (zone.offset(after) - zone.offset(begin)) / MINUTE_MS
+  if (step === 0) return undefined
+  const changed = (ms: number): boolean => zone.offset(ms) !== zone.offset(begin)
+  let [low, high] = [begin, after]
+  while (high - low > MINUTE_MS) {
+    const middle = low + Math.floor((high - low) / MINUTE_MS / 2) * MINUTE_MS
+    if (changed(middle)) high = middle
+    else low = middle
+  }
+  const turn = wallOf(high, zone).minute
+  return step > 0 ? { doubled: false, end: turn, start: turn - step } : { doubled: true, end: turn - step, start: turn }
+}
+
+/** Steps in which cards are moved, minutes. */
+export const STEP = 5
+
+/** A place on the grid, moved and kept on a day. */
+export function moved(at: { day: number; minute: number }, days: number, minutes: number): typeof at {
+  const minute = Math.round((at.minute + minutes) / STEP) * STEP
+  return { day: at.day + days, minute: Math.min(DAY_MINUTES - STEP, Math.max(0, minute)) }
+}
+
+/** The end of an occurrence that begins at another instant. */
+export function endAfter({ recordingEndAt, recordingStartAt }: CalendarItem, start: string): string {
+  const length =
+    recordingEndAt === undefined ? OPEN_ENDED_MS : Date.parse(recordingEndAt) - Date.parse(recordingStartAt)
+  return new Date(Date.parse(start) + length).toISOString()
+}

@@ -1,0 +1,147 @@
+import { Link, useSearchParams } from 'wouter-preact'
+import { dateOf, dayNumber, zone } from '../../kernel/zones.ts'
+import type { CalendarItem, Schedule } from '../../wire/schedules.ts'
+import { useApp } from '../app/context.ts'
+import { may } from '../app/may.rules.ts'
+import { useRead } from '../data/reads.ts'
+import { When } from '../time/when.tsx'
+import { FilterBar, useFilters } from '../ui/filters.tsx'
+import { Button, classes, Loading, Name, Section, Title } from '../ui/parts.tsx'
+import { type PageMeta, Pager, Table } from '../ui/table.tsx'
+import ui from '../ui/ui.module.css'
+import { useWords } from '../words/words.ts'
+import { Grid } from './grid.tsx'
+import { mondayOf, wallOf } from './layout.rules.ts'
+
+const VIEWS = ['week', 'day', 'list'] as const
+type View = (typeof VIEWS)[number]
+
+/** View and date stand in the address. On a phone the week is a day. */
+export function SchedulePage(_: { id: string }) {
+  const words = useWords()
+  const { clockwork, me } = useApp()
+  const [params, setParams] = useSearchParams()
+  const narrow = matchMedia('(max-width: 50rem)').matches
+  const view: View = VIEWS.find((one) => one === params.get('view')) ?? (narrow ? 'day' : 'week')
+  const today = wallOf(Date.now(), zone(clockwork.zone)).day
+  const asked = dayNumber(params.get('date') ?? '')
+  const day = Number.isFinite(asked) ? asked : today
+  const show = (next: { date?: string; view?: View }): void => {
+    const wanted = new URLSearchParams(params)
+    for (const [name, value] of Object.entries(next)) wanted.set(name, value)
+    setParams(wanted)
+  }
+  return (
+    <>
+      <div class={ui.heading}>
+        <Title>{words.schedule.title}</Title>
+        {may(me, 'schedule:manage') && (
+          <Link class={classes(ui.button, ui.primary)} href="/schedules/new">
+            {words.schedule.new}
+          </Link>
+        )}
+      </div>
+      <div class={ui.row} role="radiogroup" aria-label={words.schedule.title}>
+        {VIEWS.map((one) => (
+          <label key={one} class={ui.button}>
+            <input type="radio" name="view" checked={view === one} onChange={() => show({ view: one })} />
+            {words.schedule.views[one]}
+          </label>
+        ))}
+      </div>
+      {view === 'list' ? (
+        <List />
+      ) : (
+        <Calendar day={day} show={(to) => show({ date: dateOf(to) })} today={today} week={view === 'week'} />
+      )}
+    </>
+  )
+}
+
+interface CalendarProps {
+  day: number
+  show(day: number): void
+  today: number
+  week: boolean
+}
+
+interface Answer {
+  data: CalendarItem[]
+  meta: { truncated: boolean }
+}
+
+function Calendar({ day, show, today, week }: CalendarProps) {
+  const words = useWords()
+  const { clockwork } = useApp()
+  const first = week ? mondayOf(day) : day
+  const count = week ? 7 : 1
+  const clock = zone(clockwork.zone)
+  const span = new URLSearchParams({
+    end: new Date(clock.at(first + count, 0)).toISOString(),
+    start: new Date(clock.at(first, 0)).toISOString(),
+  })
+  const items = useRead<Answer>(`/schedules/calendar?${span}`, ['schedule'])
+  return (
+    <>
+      <div class={ui.row}>
+        <Button onClick={() => show(day - count)}>{words.schedule.previous}</Button>
+        <Button onClick={() => show(today)}>{words.schedule.today}</Button>
+        <Button onClick={() => show(day + count)}>{words.schedule.next}</Button>
+        <span class={classes(ui.quiet, ui.small)}>{words.schedule.zone(clockwork.zone)}</span>
+      </div>
+      <Loading of={items}>
+        {({ data, meta }) => (
+          <>
+            {meta.truncated && <p class={ui.warn}>{words.schedule.truncated}</p>}
+            <Grid count={count} first={first} items={data} today={today} />
+          </>
+        )}
+      </Loading>
+    </>
+  )
+}
+
+const SIZE = 50
+
+function List() {
+  const words = useWords()
+  const filters = useFilters(['search', 'enabled'])
+  const list = useRead<{ data: Schedule[]; meta: PageMeta }>(`/schedules?${filters.query(SIZE)}`, ['schedule'])
+  return (
+    <>
+      <FilterBar filters={filters} search={{ label: words.schedule.search, name: 'search' }} />
+      <Loading of={list}>
+        {({ data, meta }) => (
+          <Section title={words.schedule.views.list}>
+            <Table
+              caption={words.schedule.title}
+              empty={words.schedule.nothing}
+              rows={data}
+              columns={[
+                {
+                  cell: ({ id, name }) => (
+                    <Link href={`/schedules/${encodeURIComponent(id)}`}>
+                      <Name>{name}</Name>
+                    </Link>
+                  ),
+                  head: words.schedule.name,
+                },
+                { cell: ({ room }) => <Name>{room}</Name>, head: words.schedule.room },
+                {
+                  cell: ({ recurrence, timezone }) => words.schedule.sentence(recurrence, timezone),
+                  head: words.schedule.rule,
+                },
+                {
+                  cell: ({ enabled, nextRunAt }) =>
+                    enabled ? nextRunAt && <When at={nextRunAt} /> : words.schedule.off,
+                  head: words.schedule.nextRun,
+                },
+              ]}
+            />
+            <Pager go={filters.go} meta={meta} size={SIZE} />
+          </Section>
+        )}
+      </Loading>
+    </>
+  )
+}

@@ -1,0 +1,119 @@
+import type { Recurrence } from '../../../wire/schedules.ts'
+import type { Words } from '../en.ts'
+import { counted } from './counted.ts'
+
+const WEEKDAYS: Record<string, string> = {
+  monday: 'Montag',
+  tuesday: 'Dienstag',
+  wednesday: 'Mittwoch',
+  thursday: 'Donnerstag',
+  friday: 'Freitag',
+  saturday: 'Samstag',
+  sunday: 'Sonntag',
+}
+
+function rule(r: Recurrence): string {
+  switch (r.mode) {
+    case 'manual':
+      return 'Nur wenn jemand sie beginnt'
+    case 'always_on':
+      return 'Immer'
+    case 'once':
+      return 'Einmal'
+    case 'daily':
+      return `${r.interval === 1 ? 'Jeden Tag' : `Alle ${r.interval} Tage`}, ${r.startTime} bis ${r.endTime}`
+    case 'weekly':
+      return `${r.interval === 1 ? 'Jede Woche' : `Alle ${r.interval} Wochen`} am ${r.daysOfWeek.map((day) => WEEKDAYS[day]).join(', ')}, ${r.startTime} bis ${r.endTime}`
+    case 'monthly':
+      return `${r.interval === 1 ? 'Jeden Monat' : `Alle ${r.interval} Monate`} am ${r.dayOfMonth}., ${r.startTime} bis ${r.endTime}`
+  }
+}
+
+function buffers({ startEarlySeconds = 0, stopLateSeconds = 0 }: Recurrence): string {
+  const minutes = (s: number): string => counted(Math.round(s / 60), 'Minute', 'Minuten')
+  return [
+    startEarlySeconds > 0 && `Beginn ${minutes(startEarlySeconds)} früher`,
+    stopLateSeconds > 0 && `Ende ${minutes(stopLateSeconds)} später`,
+  ]
+    .filter(Boolean)
+    .map((part) => `, ${part}`)
+    .join('')
+}
+
+export const schedule: Words['schedule'] = {
+  title: 'Plan',
+  views: { week: 'Woche', day: 'Tag', list: 'Liste' },
+  new: 'Neuer Plan',
+  edit: 'Plan bearbeiten',
+  previous: 'Früher',
+  next: 'Später',
+  today: 'Heute',
+  zone: (zone) => `Zeiten von ${zone}`,
+  keys: 'Eingabe hebt eine Karte an, Pfeile bewegen sie, Eingabe legt sie ab, Escape legt sie zurück.',
+  lost: 'Diese Stunde gibt es nicht: die Uhr wird vorgestellt.',
+  doubled: 'Diese Stunde gibt es zweimal: die Uhr wird zurückgestellt.',
+  truncated: 'Nicht alles ist zu sehen. Grenzen Sie es mit den Filtern ein.',
+  nothing: 'Hier ist nichts geplant.',
+  room: 'Raum',
+  search: 'Pläne suchen',
+  name: 'Name',
+  rule: 'Wann',
+  nextRun: 'Als Nächstes',
+  off: 'aus',
+  enabled: 'Eingeschaltet',
+  until: (to) => `bis ${to}`,
+  lifted: (name) => `${name} ist angehoben.`,
+  at: (name, when) => `${name}: ${when}`,
+  back: (name) => `${name} ist wieder, wo es war.`,
+  move: 'Verschieben',
+  moveTitle: (name) => `${name} verschieben`,
+  moveExplained: 'Verschiebt diesen einen Termin; die Reihe bleibt.',
+  from: 'Von',
+  to: 'Nach',
+  recorder: 'Rekorder',
+  anyRecorder: 'keiner',
+  clash: 'Dann ist der Rekorder beschäftigt:',
+  movedTo: (when) => `Verschoben auf ${when}.`,
+  open: 'Zum Plan',
+  skipNext: 'Nächsten auslassen',
+  skipped: 'Der nächste wird ausgelassen.',
+  runNow: 'Jetzt aufnehmen',
+  started: 'Die Aufnahme ist angefordert.',
+  duplicate: 'Duplizieren',
+  deleteTitle: (name) => `${name} löschen`,
+  deleteExplained: 'Die Aufnahmen bleiben. Es wird nichts mehr danach aufgenommen.',
+  occurrences: 'Nächste Termine',
+  noOccurrences: 'Es kommt keiner mehr.',
+  exceptions: 'Ausnahmen',
+  skip: (date) => `Ausgelassen am ${date}`,
+  pause: (from, to) => `Pause vom ${from} bis ${to}`,
+  takes: 'Aufnahmen',
+  interface: 'Tongerät',
+  channels: 'Kanäle, mit Kommas dazwischen (leer: alle)',
+  profile: 'Profil',
+  zoneField: 'Zeitzone',
+  mode: 'Wie oft',
+  modes: {
+    weekly: 'wöchentlich',
+    daily: 'täglich',
+    monthly: 'monatlich',
+    once: 'einmal',
+    always_on: 'immer',
+    manual: 'nur von Hand',
+  },
+  weekdays: WEEKDAYS,
+  days: 'Tage',
+  startTime: 'Von',
+  endTime: 'Bis',
+  interval: 'Alle wie viele Tage, Wochen oder Monate',
+  dayOfMonth: 'Tag des Monats',
+  startsAt: 'Beginnt',
+  duration: 'Länge, Minuten (leer: bis jemand sie beendet)',
+  early: 'So viele Minuten früher beginnen',
+  late: 'So viele Minuten später enden',
+  titles: 'Name der Aufnahmen',
+  folder: 'Ordner der Aufnahmen',
+  tags: 'Schlagwörter, mit Kommas dazwischen',
+  rest: 'Mehr',
+  sentence: (r, zone) => `${rule(r)}, ${zone}${buffers(r)}.`,
+}

@@ -1,0 +1,120 @@
+import type { Recurrence } from '../../../wire/schedules.ts'
+import { counted } from './counted.ts'
+
+const WEEKDAYS: Record<string, string> = {
+  monday: 'Monday',
+  tuesday: 'Tuesday',
+  wednesday: 'Wednesday',
+  thursday: 'Thursday',
+  friday: 'Friday',
+  saturday: 'Saturday',
+  sunday: 'Sunday',
+}
+
+const every = (n: number, one: string, other: string): string => (n === 1 ? `Every ${one}` : `Every ${n} ${other}`)
+
+function rule(r: Recurrence): string {
+  switch (r.mode) {
+    case 'manual':
+      return 'Only when somebody starts it'
+    case 'always_on':
+      return 'All the time'
+    case 'once':
+      return 'Once'
+    case 'daily':
+      return `${every(r.interval, 'day', 'days')}, ${r.startTime} to ${r.endTime}`
+    case 'weekly':
+      return `${every(r.interval, 'week', 'weeks')} on ${r.daysOfWeek.map((day) => WEEKDAYS[day]).join(', ')}, ${r.startTime} to ${r.endTime}`
+    case 'monthly':
+      return `${every(r.interval, 'month', 'months')} on day ${r.dayOfMonth}, ${r.startTime} to ${r.endTime}`
+  }
+}
+
+function buffers({ startEarlySeconds = 0, stopLateSeconds = 0 }: Recurrence): string {
+  const minutes = (s: number): string => counted(Math.round(s / 60), 'minute', 'minutes')
+  return [
+    startEarlySeconds > 0 && `starting ${minutes(startEarlySeconds)} early`,
+    stopLateSeconds > 0 && `ending ${minutes(stopLateSeconds)} late`,
+  ]
+    .filter(Boolean)
+    .map((part) => `, ${part}`)
+    .join('')
+}
+
+export const schedule = {
+  title: 'Schedule',
+  views: { week: 'Week', day: 'Day', list: 'List' },
+  new: 'New schedule',
+  edit: 'Edit schedule',
+  previous: 'Earlier',
+  next: 'Later',
+  today: 'Today',
+  zone: (zone: string) => `Times of ${zone}`,
+  keys: 'Enter lifts a card, the arrows move it, enter drops it, escape gives it back.',
+  lost: 'This hour does not exist: clocks go forward.',
+  doubled: 'This hour comes twice: clocks go back.',
+  truncated: 'Not everything is shown. Narrow it with the filters.',
+  nothing: 'Nothing is scheduled here.',
+  room: 'Room',
+  search: 'Search schedules',
+  name: 'Name',
+  rule: 'When',
+  nextRun: 'Next',
+  off: 'off',
+  enabled: 'Enabled',
+  until: (to: string) => `until ${to}`,
+  lifted: (name: string) => `${name} is lifted.`,
+  at: (name: string, when: string) => `${name}: ${when}`,
+  back: (name: string) => `${name} is back where it was.`,
+  move: 'Move',
+  moveTitle: (name: string) => `Move ${name}`,
+  moveExplained: 'Moves this one occurrence; the series stays.',
+  from: 'From',
+  to: 'To',
+  recorder: 'Recorder',
+  anyRecorder: 'none',
+  clash: 'The recorder is busy then:',
+  movedTo: (when: string) => `Moved to ${when}.`,
+  open: 'Open the schedule',
+  skipNext: 'Skip the next',
+  skipped: 'The next one is skipped.',
+  runNow: 'Record now',
+  started: 'Recording has been asked for.',
+  duplicate: 'Duplicate',
+  deleteTitle: (name: string) => `Delete ${name}`,
+  deleteExplained: 'Its takes stay. Nothing more is recorded by it.',
+  occurrences: 'Next occurrences',
+  noOccurrences: 'None to come.',
+  exceptions: 'Exceptions',
+  skip: (date: string) => `Skipped on ${date}`,
+  pause: (from: string, to: string) => `Paused from ${from} to ${to}`,
+  takes: 'Takes',
+  interface: 'Sound device',
+  channels: 'Channels, with commas between them (empty: all)',
+  profile: 'Profile',
+  zoneField: 'Time zone',
+  mode: 'How often',
+  modes: {
+    weekly: 'weekly',
+    daily: 'daily',
+    monthly: 'monthly',
+    once: 'once',
+    always_on: 'all the time',
+    manual: 'only by hand',
+  } as Record<Recurrence['mode'], string>,
+  weekdays: WEEKDAYS,
+  days: 'Days',
+  startTime: 'From',
+  endTime: 'To',
+  interval: 'Every how many days, weeks or months',
+  dayOfMonth: 'Day of the month',
+  startsAt: 'Begins',
+  duration: 'Length, minutes (empty: until somebody stops it)',
+  early: 'Start so many minutes early',
+  late: 'End so many minutes late',
+  titles: 'Name of the takes',
+  folder: 'Folder of the takes',
+  tags: 'Tags, with commas between them',
+  rest: 'More',
+  sentence: (r: Recurrence, zone: string) => `${rule(r)}, ${zone}${buffers(r)}.`,
+}

@@ -1,0 +1,172 @@
+// Planning in the console of the built executable: by form, keyboard, pointer and dialog.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { accessible, accessiblePages, fits, signIn, Visitor } from '../../kit/browser.ts'
+import { Controller, House } from '../../kit/whole.ts'
+
+const ZONE = 'Europe/Berlin'
+/** A Monday far enough away that nothing of it is due. */
+const MONDAY = '2031-03-03'
+
+describe('the schedule', () => {
+  let house: House
+  let controller: Controller
+  let visitor: Visitor
+  let device: string
+  let nodeId: string
+  before(async () => {
+    house = await House.open()
+    controller = await new Controller(house).start()
+    await controller.login()
+    const interfaces = [{ alias: 'Desk', channelCount: 2, systemName: 'Desk', systemRef: 'hw:Desk' }]
+    nodeId = (await controller.enroll('Hall recorder', { interfaces })).id
+    device = (await controller.get(`/nodes/${nodeId}`)).interfaces[0].id
+    await controller.get('/settings/controller', 'PATCH', { timezone: ZONE })
+    visitor = await Visitor.open(controller)
+  })
+  after(async () => {
+    await visitor?.close()
+    await house?.close()
+  })
+
+  const once = (name: string, startsAt: string) =>
+    controller.post('/schedules', {
+      ...{ folderTemplate: 'Lectures', name, nodeId, room: 'Hall', timezone: ZONE, titleTemplate: '{{schedule.name}}' },
+      captureInterfaceId: device,
+      recurrence: { durationSeconds: 3600, mode: 'once', startsAt },
+    })
+  const week = async (page: Page): Promise<void> => {
+    await page.goto(`${controller.url}/schedule?view=week&date=${MONDAY}`)
+  }
+  const startsOf = async (name: string): Promise<string[]> => {
+    const all: { name: string; nextRunAt?: string }[] = await controller.get('/schedules?limit=100&offset=0')
+    return all.filter((one) => one.name.startsWith(name)).map(({ nextRunAt }) => nextRunAt ?? '')
+  }
+
+  test('a schedule is made by the form, and says in a sentence what it does', async () => {
+    const page = await visitor.signedIn()
+    await page.getByRole('link', { exact: true, name: 'Schedule' }).click()
+    await page.getByRole('link', { name: 'New schedule' }).click()
+    await page.getByLabel('Name', { exact: true }).fill('Anatomy <b>I</b>')
+    await page.getByRole('combobox', { name: 'Recorder' }).fill('Hall')
+    await page.getByRole('option', { name: /Hall recorder/ }).waitFor()
+    await page.keyboard.press('ArrowDown')
+    await page.keyboard.press('Enter')
+    await page.getByLabel('Tuesday').check()
+    await page.getByLabel('From').fill('09:15')
+    await page.getByLabel('To', { exact: true }).fill('10:45')
+    await page.getByText(`Every week on Tuesday, 09:15 to 10:45, ${ZONE}.`).waitFor()
+    await accessible(page, 'the form')
+    await page.getByRole('button', { name: 'Save' }).dblclick()
+    await page.getByRole('heading', { level: 1, name: 'Anatomy <b>I</b>' }).waitFor()
+    await page.getByText(/^Tue/).first().waitFor()
+    assert.equal((await startsOf('Anatomy')).length, 1)
+    await page.getByRole('button', { name: 'Edit' }).click()
+    await page.getByLabel('Every how many').fill('2')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText(/Every 2 weeks on Tuesday/).waitFor()
+    await page.getByRole('button', { name: 'Skip the next' }).click()
+    await page.getByText(/^Skipped on/).waitFor()
+    await page.context().close()
+  })
+
+  test('every page', async () => {
+    await once('Week full', `${MONDAY}T08:00:00Z`)
+    await once('Week doubled', `${MONDAY}T08:30:00Z`)
+    const [{ id }] = await controller.get('/schedules?limit=1&offset=0')
+    const pages = ['view=week', 'view=day', 'view=list'].map((view) => `/schedule?${view}&date=${MONDAY}`)
+    await accessiblePages(visitor, controller.url, [
+      ...pages,
+      '/schedule?view=week&date=2031-03-30',
+      '/schedules/new',
+      `/schedules/${id}`,
+    ])
+  })
+
+  test('a lecture is moved by keyboard alone, and back', async () => {
+    await once('Botany', `${MONDAY}T12:00:00Z`)
+    const page = await visitor.signedIn()
+    await week(page)
+    const card = page.getByRole('button', { name: /^13:00 Botany/ })
+    await card.focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('status').filter({ hasText: 'Botany is lifted.' }).waitFor()
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('Shift+ArrowDown')
+    await page
+      .getByRole('status')
+      .filter({ hasText: /Botany: Tue, 04 Mar 2031, 14:00/ })
+      .waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByText('Moves this one occurrence; the series stays.').waitFor()
+    await accessible(page, 'move')
+    await fits(page, 'move')
+    assert.deepEqual(await startsOf('Botany'), [`${MONDAY}T12:00:00.000Z`], 'nothing is sent before the question')
+    await page.getByRole('dialog').getByRole('button', { name: 'Move' }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByText(/Moved to Tue, 04 Mar 2031, 14:00/).waitFor()
+    await page.getByRole('button', { name: /^14:00 Botany/ }).waitFor()
+    assert.ok((await startsOf('Botany')).includes('2031-03-04T13:00:00.000Z'))
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByRole('button', { name: /^13:00 Botany/ }).waitFor()
+    await page.context().close()
+  })
+
+  test('escape gives a card back; nothing was asked', async () => {
+    await once('Chemistry', `${MONDAY}T15:00:00Z`)
+    const page = await visitor.signedIn()
+    await week(page)
+    await page.getByRole('button', { name: /^16:00 Chemistry/ }).focus()
+    for (const key of ['Enter', 'ArrowDown', 'Escape']) await page.keyboard.press(key)
+    await page.getByRole('status').filter({ hasText: 'Chemistry is back where it was.' }).waitFor()
+    assert.equal(await page.getByRole('dialog').count(), 0)
+    await page.context().close()
+  })
+
+  test('a card is dragged; a clash is told before anything is sent', async () => {
+    await once('Drawing', `${MONDAY}T17:00:00Z`)
+    await once('Ethics', '2031-03-05T17:00:00Z')
+    const page = await visitor.signedIn()
+    await week(page)
+    const box = async (name: RegExp) => {
+      const found = await page.getByRole('button', { name }).boundingBox()
+      assert.ok(found)
+      return found
+    }
+    await page.getByRole('button', { name: /^18:00 Drawing/ }).scrollIntoViewIfNeeded()
+    const [from, to] = [await box(/^18:00 Drawing/), await box(/^18:00 Ethics/)]
+    await page.mouse.move(from.x + 10, from.y + 5)
+    await page.mouse.down()
+    await page.mouse.move(to.x + 5, to.y + 5, { steps: 5 })
+    await page.mouse.move(to.x + 10, to.y + 5)
+    await page.mouse.up()
+    const dialog = page.getByRole('dialog')
+    assert.equal(await dialog.getByLabel('To').inputValue(), '2031-03-05T18:00')
+    await dialog.getByRole('alert').filter({ hasText: 'Ethics' }).waitFor()
+    assert.deepEqual((await startsOf('Drawing')).sort(), [`${MONDAY}T17:00:00.000Z`])
+    await dialog.getByLabel('To').fill('2031-03-06T18:00')
+    await dialog.getByRole('alert').waitFor({ state: 'detached' })
+    await dialog.getByRole('button', { name: 'Move' }).click()
+    await page.getByText(/Moved to Thu, 06 Mar 2031, 18:00/).waitFor()
+    await page.context().close()
+  })
+
+  test('who may only look cannot lift a card', async () => {
+    const person = { email: 'vera@example.org', password: 'a password for vera' }
+    const { id: subjectId } = await controller.post('/auth/users', { ...person, name: 'Vera', roles: ['viewer'] })
+    const room = await controller.post('/rooms', { name: 'Hall', site: 'House' })
+    await controller.get(`/nodes/${nodeId}`, 'PATCH', { roomId: room.id })
+    const entries = [{ capabilities: ['view'], subjectId, subjectType: 'user' }]
+    await controller.get(`/rooms/${room.id}/roster`, 'PUT', { entries })
+    const page = await visitor.visit()
+    await signIn(page, person)
+    await page.getByRole('heading', { level: 1, name: 'Today' }).waitFor()
+    await week(page)
+    await page.getByRole('button', { name: /^18:00 Ethics/ }).click()
+    await page.getByRole('dialog').getByRole('link', { name: 'Open the schedule' }).waitFor()
+    assert.equal(await page.getByRole('dialog').getByRole('button', { name: 'Move' }).count(), 0)
+    await page.context().close()
+    assert.deepEqual(visitor.complaints, [])
+  })
+})

@@ -1,0 +1,156 @@
+// Where occurrences stand on the wall clock of a week, also on the days clocks change.
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { changeOf, layOut, mondayOf, moved, wallOf } from '../../src/console/schedule/layout.rules.ts'
+import { recurrenceOf } from '../../src/console/schedule/recurrence.rules.ts'
+import { instantAt, wallTimeOf } from '../../src/console/time/wall.rules.ts'
+import { de } from '../../src/console/words/de.ts'
+import { en } from '../../src/console/words/en.ts'
+import { dayNumber, zone } from '../../src/kernel/zones.ts'
+import type { CalendarItem, Recurrence } from '../../src/wire/schedules.ts'
+
+const item = (scheduleId: string, recordingStartAt: string, recordingEndAt?: string): CalendarItem => ({
+  enabled: true,
+  recordingStartAt,
+  recurrenceMode: 'weekly',
+  room: 'Hall',
+  scheduledStartAt: recordingStartAt,
+  scheduleId,
+  scheduleName: scheduleId,
+  timezone: 'Europe/Berlin',
+  ...(recordingEndAt ? { recordingEndAt } : {}),
+})
+const berlin = zone('Europe/Berlin')
+
+test('a week begins on Monday, also before 1970', () => {
+  assert.equal(mondayOf(dayNumber('2026-03-29')), dayNumber('2026-03-23'))
+  assert.equal(mondayOf(dayNumber('2026-03-23')), dayNumber('2026-03-23'))
+  assert.equal(mondayOf(dayNumber('1969-12-31')), dayNumber('1969-12-29'))
+})
+
+test('cards that overlap share the width, others have it whole; one over midnight has two', () => {
+  const day = dayNumber('2026-03-02')
+  const pieces = layOut(
+    [
+      item('a', '2026-03-02T09:00:00Z', '2026-03-02T11:00:00Z'),
+      item('b', '2026-03-02T10:00:00Z', '2026-03-02T12:00:00Z'),
+      item('c', '2026-03-02T11:00:00Z', '2026-03-02T12:00:00Z'),
+      item('d', '2026-03-02T13:00:00Z', '2026-03-02T14:00:00Z'),
+      item('e', '2026-03-02T22:00:00Z', '2026-03-03T00:30:00Z'),
+      item('f', '2026-03-02T16:00:00Z'),
+    ],
+    berlin,
+    day,
+    2,
+  )
+  const told = pieces.map(({ day: on, end, item: of, lane, lanes, start }) =>
+    [of.scheduleId, on - day, start, end, lane, lanes].join(' '),
+  )
+  assert.deepEqual(told, [
+    'a 0 600 720 0 2',
+    'b 0 660 780 1 2',
+    'c 0 720 780 0 2',
+    'd 0 840 900 0 1',
+    'f 0 1020 1080 0 1',
+    'e 0 1380 1440 0 1',
+    'e 1 0 90 0 1',
+  ])
+})
+
+test('the hour that is lost and the one that comes twice', () => {
+  assert.deepEqual(changeOf(dayNumber('2026-03-29'), berlin), { doubled: false, end: 180, start: 120 })
+  assert.deepEqual(changeOf(dayNumber('2026-10-25'), berlin), { doubled: true, end: 180, start: 120 })
+  assert.equal(changeOf(dayNumber('2026-03-30'), berlin), undefined)
+  assert.deepEqual(changeOf(dayNumber('2026-03-08'), zone('America/St_Johns')), {
+    doubled: false,
+    end: 180,
+    start: 120,
+  })
+  // Half an hour.
+  assert.deepEqual(changeOf(dayNumber('2026-04-05'), zone('Australia/Lord_Howe')), {
+    doubled: true,
+    end: 120,
+    start: 90,
+  })
+})
+
+test('a card across the change of the clock keeps its length on the wall', () => {
+  const [piece] = layOut(
+    [item('a', '2026-10-25T00:30:00Z', '2026-10-25T01:15:00Z')],
+    berlin,
+    dayNumber('2026-10-25'),
+    1,
+  )
+  assert.deepEqual([piece?.start, piece?.end], [150, 151], 'from 02:30 to the second 02:15')
+})
+
+test('a card moves in steps of five minutes, and stays on its day', () => {
+  const at = { day: 10, minute: 603 }
+  assert.deepEqual(moved(at, 0, 5), { day: 10, minute: 610 })
+  assert.deepEqual(moved(at, -1, 0), { day: 9, minute: 605 })
+  assert.deepEqual(moved(at, 0, 5000), { day: 10, minute: 1435 })
+  assert.deepEqual(moved(at, 0, -5000), { day: 10, minute: 0 })
+})
+
+test('wall times and instants agree in every zone', () => {
+  for (const name of ['Europe/Berlin', 'America/St_Johns', 'Australia/Lord_Howe', 'Pacific/Apia'])
+    for (const wall of ['2026-01-15T10:00', '2026-07-15T23:55'])
+      assert.equal(wallTimeOf(instantAt(wall, name), name), wall, name)
+  assert.deepEqual(wallOf(Date.parse('2026-07-01T23:30:00Z'), berlin), { day: dayNumber('2026-07-02'), minute: 90 })
+})
+
+test('a form is the recurrence it stands for; exceptions stay', () => {
+  const instant = (wall: string): string => instantAt(wall, 'Europe/Berlin')
+  const before = { exceptions: [{ action: 'skip', date: '2026-03-09' }], mode: 'manual' } as Recurrence
+  assert.deepEqual(
+    recurrenceOf(
+      {
+        days: { monday: true, tuesday: false, friday: true },
+        endTime: '11:30',
+        interval: 2,
+        mode: 'weekly',
+        startEarlyMinutes: 5,
+        startTime: '10:00',
+        stopLateMinutes: null,
+      },
+      before,
+      instant,
+    ),
+    {
+      daysOfWeek: ['monday', 'friday'],
+      endTime: '11:30',
+      exceptions: [{ action: 'skip', date: '2026-03-09' }],
+      interval: 2,
+      mode: 'weekly',
+      startEarlySeconds: 300,
+      startTime: '10:00',
+    },
+  )
+  assert.deepEqual(
+    recurrenceOf({ durationMinutes: 90, mode: 'once', startsAt: '2026-03-02T10:00' }, undefined, instant),
+    {
+      durationSeconds: 5400,
+      mode: 'once',
+      startsAt: '2026-03-02T09:00:00.000Z',
+    },
+  )
+})
+
+test('a recurrence reads as a sentence in both languages', () => {
+  const weekly = {
+    daysOfWeek: ['monday', 'friday'],
+    endTime: '11:30',
+    interval: 2,
+    mode: 'weekly',
+    startEarlySeconds: 300,
+    startTime: '10:00',
+  } as Recurrence
+  assert.equal(
+    en.schedule.sentence(weekly, 'Europe/Berlin'),
+    'Every 2 weeks on Monday, Friday, 10:00 to 11:30, Europe/Berlin, starting 5 minutes early.',
+  )
+  assert.equal(
+    de.schedule.sentence(weekly, 'Europe/Berlin'),
+    'Alle 2 Wochen am Montag, Freitag, 10:00 bis 11:30, Europe/Berlin, Beginn 5 Minuten früher.',
+  )
+})
