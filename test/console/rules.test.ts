@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { grantsOf, placesOf } from '../../src/console/access/grants.rules.ts'
 import { may } from '../../src/console/app/may.rules.ts'
 import { find } from '../../src/console/app/router.rules.ts'
+import { differences } from '../../src/console/audit/differences.rules.ts'
 import { eventParser, reconnectMs } from '../../src/console/data/sse.rules.ts'
 import { momentsOf } from '../../src/console/library/moments.rules.ts'
 import { place } from '../../src/console/listen/cushion.rules.ts'
@@ -215,4 +217,26 @@ test('only channels whose room changes are told, those of one room together', ()
     { channelIndexes: [1, 2], interfaceId: 'iface', roomId: 'booth' },
     { channelIndexes: [3], interfaceId: 'iface', roomId: null },
   ])
+})
+
+test('a difference names each place that changed', () => {
+  assert.deepEqual(
+    differences(
+      { a: 1, inner: { x: 'old', y: 2 }, tags: ['a'] },
+      { a: 1, inner: { x: 'new', y: 2 }, more: true, tags: [] },
+    ),
+    [
+      { after: 'new', before: 'old', id: 'inner.x' },
+      { after: '[]', before: '["a"]', id: 'tags' },
+      { after: 'true', before: '', id: 'more' },
+    ],
+  )
+  assert.deepEqual(differences(undefined, undefined), [])
+})
+
+test('ticks of places are grants, and grants nobody ticked stay', () => {
+  const other = { resourceId: 'room1', resourceType: 'room' }
+  const grants = [{ resourceId: '*', resourceType: '*' }, { resourceId: 'North', resourceType: 'site' }, other]
+  assert.deepEqual(placesOf(grants), { everywhere: true, other: [other], sites: ['North'] })
+  assert.deepEqual(grantsOf(placesOf(grants)), grants)
 })

@@ -24,7 +24,7 @@ export function Captures() {
     <>
       <FilterBar
         filters={filters}
-        search={{ label: words.activity.search, name: 'search' }}
+        searches={[{ label: words.activity.search, name: 'search' }]}
         choices={[{ label: words.activity.status, name: 'status', options: Object.entries(words.activity.jobStatus) }]}
       />
       <Loading of={jobs}>

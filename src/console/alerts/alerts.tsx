@@ -41,7 +41,7 @@ export function Alerts(_: { id: string }) {
       <Title>{words.alerts.title}</Title>
       <FilterBar
         filters={filters}
-        search={{ label: words.alerts.search, name: 'search' }}
+        searches={[{ label: words.alerts.search, name: 'search' }]}
         choices={[
           { label: words.alerts.status, name: 'status', options: Object.entries(words.alerts.statuses) },
           { label: words.alerts.severity, name: 'severity', options: Object.entries(words.severity) },

@@ -19,6 +19,8 @@ interface Entry {
 /** A page is one folder, loaded when it is opened. */
 const PAGES: Record<string, Entry> = {
   '/': { load: async () => (await import('../today/today.tsx')).Today },
+  '/access': { load: async () => (await import('../access/access.tsx')).AccessPage, permission: 'auth:manage' },
+  '/access/:part': { load: async () => (await import('../access/access.tsx')).AccessPage, permission: 'auth:manage' },
   '/activity': {
     load: async () => (await import('../activity/activity.tsx')).CapturesPage,
     permission: 'recording:read',
@@ -29,6 +31,7 @@ const PAGES: Record<string, Entry> = {
   },
   '/add': { load: async () => (await import('../onboard/add.tsx')).AddPage, permission: 'node:manage' },
   '/alerts': { load: async () => (await import('../alerts/alerts.tsx')).Alerts, permission: 'health:read' },
+  '/audit': { load: async () => (await import('../audit/audit.tsx')).AuditPage, permission: 'audit:read' },
   '/library': { load: async () => (await import('../library/library.tsx')).Library, permission: 'recording:read' },
   '/library/:id': { load: async () => (await import('../library/take.tsx')).TakePage, permission: 'recording:read' },
   '/me': { load: async () => (await import('../me/me.tsx')).MePage },
@@ -43,6 +46,14 @@ const PAGES: Record<string, Entry> = {
   '/recorders/:id/:tab': {
     load: async () => (await import('../recorders/recorder.tsx')).RecorderPage,
     permission: 'node:read',
+  },
+  '/settings': {
+    load: async () => (await import('../settings/settings.tsx')).SettingsPage,
+    permission: 'settings:read',
+  },
+  '/settings/:family': {
+    load: async () => (await import('../settings/settings.tsx')).SettingsPage,
+    permission: 'settings:read',
   },
   '/schedule': {
     load: async () => (await import('../schedule/schedule.tsx')).SchedulePage,

@@ -30,6 +30,9 @@ const ENTRIES: Entry[] = [
   { group: 'work', icon: 'alert', path: '/alerts', permission: 'health:read', word: 'alerts' },
   { group: 'fleet', icon: 'recorder', path: '/recorders', permission: 'node:read', word: 'recorders' },
   { group: 'fleet', icon: 'activity', path: '/activity', permission: 'recording:read', word: 'activity' },
+  { group: 'admin', icon: 'settings', path: '/settings', permission: 'settings:read', word: 'settings' },
+  { group: 'admin', icon: 'access', path: '/access', permission: 'auth:manage', word: 'access' },
+  { group: 'admin', icon: 'audit', path: '/audit', permission: 'audit:read', word: 'audit' },
   { group: 'admin', icon: 'me', path: '/me', word: 'me' },
 ]
 

@@ -56,7 +56,7 @@ function Search({ filters }: { filters: Filters }) {
   return (
     <FilterBar
       filters={filters}
-      search={{ label: words.library.search, name: 'search' }}
+      searches={[{ label: words.library.search, name: 'search' }]}
       choices={[
         { label: words.take.status, name: 'status', options: words.library.statuses },
         { label: words.library.folder, name: 'folder', options: counted('folders') },

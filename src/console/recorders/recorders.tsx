@@ -31,7 +31,7 @@ export function RecordersPage(_: { id: string }) {
       </div>
       <FilterBar
         filters={filters}
-        search={{ label: words.recorders.search, name: 'q' }}
+        searches={[{ label: words.recorders.search, name: 'q' }]}
         choices={[
           {
             label: words.recorders.status,

@@ -109,7 +109,7 @@ function List() {
   const list = useRead<{ data: Schedule[]; meta: PageMeta }>(`/schedules?${filters.query(SIZE)}`, ['schedule'])
   return (
     <>
-      <FilterBar filters={filters} search={{ label: words.schedule.search, name: 'search' }} />
+      <FilterBar filters={filters} searches={[{ label: words.schedule.search, name: 'search' }]} />
       <Loading of={list}>
         {({ data, meta }) => (
           <Section title={words.schedule.views.list}>

@@ -10,7 +10,7 @@ export interface Filters {
   offset: number
   /** The query of the API: what is set, with page and size. */
   query(size: number, more?: Record<string, string>): string
-  set(name: string, value: string): void
+  set(values: Readonly<Record<string, string>>): void
   values: Readonly<Record<string, string>>
 }
 
@@ -34,7 +34,12 @@ export function useFilters(names: readonly string[]): Filters {
     offset,
     query: (size, more = {}) =>
       new URLSearchParams({ ...more, ...values, limit: String(size), offset: String(offset) }).toString(),
-    set: (name, value) => kept((next) => (value === '' ? next.delete(name) : next.set(name, value))),
+    set: (values) =>
+      kept((next) => {
+        for (const [name, value] of Object.entries(values))
+          if (value === '') next.delete(name)
+          else next.set(name, value)
+      }),
     values,
   }
 }
@@ -42,30 +47,31 @@ export function useFilters(names: readonly string[]): Filters {
 interface FilterBarProps {
   choices?: readonly { label: string; name: string; options: readonly (readonly [string, string])[] }[]
   filters: Filters
-  /** The name of the filter that is free text, and its label. */
-  search?: { label: string; name: string }
+  /** Filters that are free text; they are taken by the enter key. */
+  searches?: readonly { label: string; name: string }[]
 }
 
-export function FilterBar({ choices = [], filters, search }: FilterBarProps) {
+export function FilterBar({ choices = [], filters, searches = [] }: FilterBarProps) {
   const words = useWords()
   const { clear, set, values } = filters
   const submit = (e: SubmitEvent): void => {
     e.preventDefault()
-    if (search) set(search.name, String(new FormData(e.currentTarget as HTMLFormElement).get(search.name) ?? '').trim())
+    const given = new FormData(e.currentTarget as HTMLFormElement)
+    set(Object.fromEntries(searches.map(({ name }) => [name, String(given.get(name) ?? '').trim()])))
   }
   return (
     <search>
       <form class={css.filters} onSubmit={submit} aria-label={words.common.filters}>
-        {search && (
+        {searches.map(({ label, name }) => (
           <Field
-            key={values[search.name] ?? ''}
+            key={`${name} ${values[name] ?? ''}`}
             type="search"
-            maxLength={240}
-            label={search.label}
-            name={search.name}
-            defaultValue={values[search.name] ?? ''}
+            maxLength={160}
+            label={label}
+            name={name}
+            defaultValue={values[name] ?? ''}
           />
-        )}
+        ))}
         {choices.map(({ label, name, options }) => (
           <Choice
             key={name}
@@ -73,9 +79,12 @@ export function FilterBar({ choices = [], filters, search }: FilterBarProps) {
             name={name}
             value={values[name] ?? ''}
             options={[['', words.common.all], ...options]}
-            onChange={(e) => set(name, e.currentTarget.value)}
+            onChange={(e) => set({ [name]: e.currentTarget.value })}
           />
         ))}
+        <button type="submit" class={css.hidden} tabIndex={-1}>
+          {words.common.search}
+        </button>
         {Object.keys(values).length > 0 && <Button onClick={clear}>{words.common.clearFilters}</Button>}
       </form>
     </search>

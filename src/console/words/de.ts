@@ -1,6 +1,7 @@
 // Every text of the console in German.
 
 import * as activity from './de/activity.ts'
+import * as admin from './de/admin.ts'
 import * as alerting from './de/alerting.ts'
 import { alert } from './de/alerts.ts'
 import * as frame from './de/frame.ts'
@@ -19,6 +20,7 @@ export const de: Words = {
   name: 'Roomtone',
   skip: 'Zum Inhalt',
   ...activity,
+  ...admin,
   ...alerting,
   ...frame,
   ...library,

@@ -1,6 +1,7 @@
 // Every text of the console in English; each other language has the same shape (docs/decisions/0035).
 
 import * as activity from './en/activity.ts'
+import * as admin from './en/admin.ts'
 import * as alerting from './en/alerting.ts'
 import { alert } from './en/alerts.ts'
 import * as frame from './en/frame.ts'
@@ -18,6 +19,7 @@ export const en = {
   name: 'Roomtone',
   skip: 'Skip to content',
   ...activity,
+  ...admin,
   ...alerting,
   ...frame,
   ...library,

@@ -1,0 +1,38 @@
+import { Link } from 'wouter-preact'
+import { Title } from '../ui/parts.tsx'
+import ui from '../ui/ui.module.css'
+import { useWords } from '../words/words.ts'
+import { Groups } from './groups.tsx'
+import { Policies } from './policies.tsx'
+import { Users } from './users.tsx'
+
+const PARTS = { groups: Groups, policies: Policies, users: Users }
+type Part = keyof typeof PARTS
+
+/** `id`: the part, in the address. */
+export function AccessPage({ id }: { id: string }) {
+  const words = useWords()
+  const part: Part = id in PARTS ? (id as Part) : 'users'
+  const Shown = PARTS[part]
+  return (
+    <>
+      <Title>{words.access.title}</Title>
+      <nav aria-label={words.access.title}>
+        <ul class={ui.tabs}>
+          {(['users', 'groups', 'policies'] as const).map((one) => (
+            <li key={one}>
+              <Link
+                class={ui.tab}
+                href={`/access/${one}`}
+                {...(one === part ? { 'aria-current': 'page' as const } : {})}
+              >
+                {words.access[one]}
+              </Link>
+            </li>
+          ))}
+        </ul>
+      </nav>
+      <Shown key={part} />
+    </>
+  )
+}

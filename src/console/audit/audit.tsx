@@ -1,0 +1,119 @@
+import { useState } from 'preact/hooks'
+import type { AuditEvent } from '../../wire/audit.ts'
+import { useRead } from '../data/reads.ts'
+import { When } from '../time/when.tsx'
+import { Dialog } from '../ui/dialog.tsx'
+import { FilterBar, useFilters } from '../ui/filters.tsx'
+import { Badge, Button, Facts, Loading, Name, Section, Title } from '../ui/parts.tsx'
+import { type PageMeta, Pager, Table } from '../ui/table.tsx'
+import ui from '../ui/ui.module.css'
+import { useWords } from '../words/words.ts'
+import { differences } from './differences.rules.ts'
+
+const SIZE = 50
+const TONES: Record<string, string> = { denied: 'failed', failed: 'failed', partial: 'warning', succeeded: 'uploaded' }
+
+export function AuditPage(_: { id: string }) {
+  const words = useWords()
+  const filters = useFilters(['action', 'actor', 'target', 'outcome', 'changes'])
+  const [shown, setShown] = useState<AuditEvent>()
+  const list = useRead<{ data: AuditEvent[]; meta: PageMeta }>(`/audit-events?${filters.query(SIZE)}`, [])
+  return (
+    <>
+      <Title>{words.audit.title}</Title>
+      <FilterBar
+        filters={filters}
+        searches={[
+          { label: words.audit.action, name: 'action' },
+          { label: words.audit.actor, name: 'actor' },
+          { label: words.audit.target, name: 'target' },
+        ]}
+        choices={[
+          { label: words.audit.outcome, name: 'outcome', options: Object.entries(words.audit.outcomes) },
+          { label: words.audit.changes, name: 'changes', options: [['1', words.audit.changesOnly]] },
+        ]}
+      />
+      <Loading of={list}>
+        {({ data, meta }) => (
+          <Section
+            title={words.audit.title}
+            aside={
+              <a class={ui.button} href={`/api/v1/audit-events/export?${new URLSearchParams(filters.values)}`} download>
+                {words.audit.export}
+              </a>
+            }
+          >
+            <Table
+              caption={words.audit.title}
+              empty={words.audit.empty}
+              rows={data}
+              columns={[
+                { cell: ({ createdAt }) => <When at={createdAt} />, head: words.audit.when },
+                { cell: ({ actor }) => <Name>{actor.name}</Name>, head: words.audit.actor },
+                { cell: ({ action }) => <Name>{action}</Name>, head: words.audit.action },
+                {
+                  cell: ({ target }) => <Name>{target.name ?? target.id ?? target.type}</Name>,
+                  head: words.audit.target,
+                },
+                {
+                  cell: ({ outcome }) => (
+                    <Badge state={TONES[outcome] ?? outcome} word={words.audit.outcomes[outcome]} />
+                  ),
+                  head: words.audit.outcome,
+                },
+                {
+                  cell: (event) => <Button onClick={() => setShown(event)}>{words.audit.details}</Button>,
+                  head: words.audit.details,
+                },
+              ]}
+            />
+            <Pager go={filters.go} meta={meta} size={SIZE} />
+          </Section>
+        )}
+      </Loading>
+      {shown && <Detail close={() => setShown(undefined)} event={shown} />}
+    </>
+  )
+}
+
+/** One row whole; what it changed as a difference. */
+function Detail({ close, event }: { close(): void; event: AuditEvent }) {
+  const words = useWords()
+  const { action, actor, actorContext, after, before, createdAt, details, permission, reason, target } = event
+  return (
+    <Dialog title={action} close={close}>
+      <Facts
+        of={[
+          [words.audit.when, <When key="when" at={createdAt} />],
+          [words.audit.actor, <Name key="actor">{`${actor.name} (${actor.type} ${actor.id})`}</Name>],
+          [
+            words.audit.target,
+            <Name key="target">{[target.type, target.name, target.id].filter(Boolean).join(', ')}</Name>,
+          ],
+          [words.audit.permission, permission],
+          [words.audit.reason, reason && <Name key="reason">{reason}</Name>],
+          [words.audit.address, actorContext.ipAddress && <Name key="ip">{actorContext.ipAddress}</Name>],
+          [words.audit.program, actorContext.userAgent && <Name key="agent">{actorContext.userAgent}</Name>],
+        ]}
+      />
+      <Differences rows={differences(before, after)} />
+      {Object.keys(details).length > 0 && <pre class={ui.output}>{JSON.stringify(details, null, 2)}</pre>}
+    </Dialog>
+  )
+}
+
+function Differences({ rows }: { rows: ReturnType<typeof differences> }) {
+  const words = useWords()
+  if (rows.length === 0) return null
+  return (
+    <Table
+      caption={words.audit.details}
+      rows={rows}
+      columns={[
+        { cell: ({ id }) => <code>{id}</code>, head: words.audit.target },
+        { cell: ({ before }) => <Name>{before}</Name>, head: words.audit.before },
+        { cell: ({ after }) => <Name>{after}</Name>, head: words.audit.after },
+      ]}
+    />
+  )
+}

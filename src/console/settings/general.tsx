@@ -1,0 +1,81 @@
+import type { ControllerSettings } from '../../wire/settings.ts'
+import { useRead, useWrite } from '../data/reads.ts'
+import { Choice, Field, Form } from '../ui/form.tsx'
+import { Loading, Section } from '../ui/parts.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { useWords } from '../words/words.ts'
+
+const DEFAULTS = [
+  ['defaultRecordingProfileId', '/settings/recording-profiles'],
+  ['defaultWatchdogPolicyId', '/settings/watchdog-policies'],
+  ['defaultRetentionPolicyId', '/settings/retention-policies'],
+  ['defaultUploadPolicyId', '/settings/upload-policies'],
+] as const
+
+/** What the site is called, its clock, and what recordings get that name nothing. */
+export function General() {
+  const words = useWords()
+  const settings = useRead<{ data: ControllerSettings }>('/settings/controller', ['settings'])
+  return (
+    <Section title={words.settings.general}>
+      <Loading of={settings}>{({ data }) => <GeneralForm settings={data} />}</Loading>
+    </Section>
+  )
+}
+
+function GeneralForm({ settings }: { settings: ControllerSettings }) {
+  const words = useWords()
+  const say = useToast()
+  const write = useWrite(() => say(words.common.saved))
+  return (
+    <Form
+      error={write.error}
+      pending={write.isPending}
+      send={(body) => write.mutate({ body, method: 'PATCH', path: '/settings/controller' })}
+    >
+      <Field
+        name="siteName"
+        empty="text"
+        label={words.settings.fields.siteName ?? ''}
+        defaultValue={settings.siteName}
+        maxLength={120}
+      />
+      <Field
+        name="timezone"
+        empty="null"
+        label={words.settings.fields.timezone ?? ''}
+        hint={words.settings.zoneOfMachine}
+        defaultValue={settings.timezone ?? ''}
+        list="zones"
+      />
+      <datalist id="zones">
+        {Intl.supportedValuesOf('timeZone').map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      <Choice
+        name="weekStartsOn"
+        label={words.settings.fields.weekStartsOn ?? ''}
+        chosen={settings.weekStartsOn}
+        options={Object.entries(words.schedule.weekdays)}
+      />
+      {DEFAULTS.map(([name, path]) => (
+        <Default key={name} chosen={settings[name] ?? ''} name={name} path={path} />
+      ))}
+    </Form>
+  )
+}
+
+function Default({ chosen, name, path }: { chosen: string; name: string; path: string }) {
+  const words = useWords()
+  const list = useRead<{ data: { id: string; name: string }[] }>(path, ['settings'])
+  return (
+    <Choice
+      name={name}
+      empty="null"
+      label={words.settings.fields[name] ?? name}
+      chosen={chosen}
+      options={[['', words.common.unset], ...(list.data?.data ?? []).map((one) => [one.id, one.name] as const)]}
+    />
+  )
+}

@@ -1,0 +1,128 @@
+// Settings, access and audit in the console of the built executable.
+import assert from 'node:assert/strict'
+import { after, before, describe, test } from 'node:test'
+import { accessible, accessiblePages, fits, signIn, Visitor } from '../../kit/browser.ts'
+import { Controller, House } from '../../kit/whole.ts'
+
+describe('the administration', () => {
+  let house: House
+  let controller: Controller
+  let visitor: Visitor
+  before(async () => {
+    house = await House.open()
+    controller = await new Controller(house).start()
+    await controller.login()
+    await controller.post('/rooms', { name: 'Hall', site: 'North' })
+    await controller.post('/rooms', { name: 'Barn', site: 'South' })
+    visitor = await Visitor.open(controller)
+  })
+  after(async () => {
+    await visitor?.close()
+    await house?.close()
+  })
+
+  test('every page', async () => {
+    await accessiblePages(visitor, controller.url, [
+      '/settings',
+      '/settings/destinations',
+      '/settings/retention',
+      '/settings/uploads',
+      '/access',
+      '/access/groups',
+      '/access/policies',
+      '/audit?changes=1',
+    ])
+  })
+
+  test('the site gets a name; a zone that is none is told at its field', async () => {
+    const page = await visitor.signedIn()
+    await page.getByRole('link', { name: 'Settings' }).click()
+    await page.getByLabel('Name of the site').fill('Old Court')
+    await page.getByLabel('Time zone of the site').fill('Europe/Atlantis')
+    await page.getByRole('button', { name: 'Save' }).click()
+    const zone = page.getByLabel('Time zone of the site')
+    await page.getByText('expected an IANA time zone such as Europe/Berlin').first().waitFor()
+    assert.equal(await zone.getAttribute('aria-invalid'), 'true')
+    assert.equal(await page.getByLabel('Name of the site').inputValue(), 'Old Court', 'nothing typed is lost')
+    await zone.fill('Europe/Berlin')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Saved.').waitFor()
+    const settings = await controller.get('/settings/controller')
+    assert.deepEqual([settings.siteName, settings.timezone], ['Old Court', 'Europe/Berlin'])
+    await page.context().close()
+  })
+
+  test('a destination keeps its secret when the field stays empty', async () => {
+    const page = await visitor.signedIn()
+    await page.goto(`${controller.url}/settings/destinations`)
+    await page.getByRole('button', { exact: true, name: 'New' }).click()
+    await page.getByLabel('Name', { exact: true }).fill('Archive')
+    await page.getByLabel('Address').fill('https://s3.example.org')
+    await page.getByLabel('Bucket', { exact: true }).fill('takes')
+    await page.getByLabel('Region').fill('eu')
+    await page.getByLabel('Access key id').fill('AKIA')
+    await page.getByLabel('Secret access key').fill('hunter2hunter2')
+    await accessible(page, 'destination')
+    await fits(page, 'destination')
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    const row = page.getByRole('listitem').filter({ hasText: 'Archive' })
+    await row.getByRole('button', { name: 'Edit' }).click()
+    assert.equal(await page.getByLabel('Secret access key').inputValue(), '')
+    await page.getByLabel('Folder in the bucket').fill('court')
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    const [kept] = (await controller.get('/settings/upload-destinations')).filter(
+      ({ displayName }: { displayName: string }) => displayName === 'Archive',
+    )
+    assert.deepEqual([kept.hasS3SecretAccessKey, kept.s3.prefix, kept.s3.bucket], [true, 'court', 'takes'])
+    await page.context().close()
+  })
+
+  test('a technician of one site: who, what, where, read back, and true', async () => {
+    const page = await visitor.signedIn()
+    await page.getByRole('link', { name: 'Access' }).click()
+    await page.getByRole('button', { name: 'New person' }).click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Name', { exact: true }).fill('Tom')
+    await dialog.getByLabel('E-mail').fill('tom@example.org')
+    await dialog.getByLabel('Password').fill('a password for tom')
+    await dialog.getByLabel('Technician').check()
+    await dialog.getByLabel('North').check()
+    await dialog.getByText('Tom is Technician, North.').waitFor()
+    await accessible(page, 'new person')
+    await fits(page, 'new person')
+    await dialog.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('cell', { exact: true, name: 'Tom' }).waitFor()
+    const his = await visitor.visit()
+    await signIn(his, { email: 'tom@example.org', password: 'a password for tom' })
+    await his.getByRole('link', { name: 'Rooms' }).click()
+    await his.getByRole('link', { name: 'Hall' }).waitFor()
+    assert.equal(await his.getByRole('link', { name: 'Barn' }).count(), 0)
+    assert.equal(await his.getByRole('link', { name: 'Access' }).count(), 0)
+    await his.goto(`${controller.url}/access`)
+    await his.getByText('You may not see this').waitFor()
+    await his.context().close()
+    await page.getByRole('row', { name: /Tom/ }).getByText('Actions').click()
+    await page.getByRole('button', { name: 'Disable' }).click()
+    await page.getByRole('row', { name: /Tom.*disabled/ }).waitFor()
+    await page.context().close()
+  })
+
+  test('the audit log shows what changed, and exports it', async () => {
+    const page = await visitor.signedIn()
+    await page.goto(`${controller.url}/audit?action=settings.controller.update&outcome=succeeded`)
+    await page.getByRole('button', { name: 'Details' }).first().click()
+    await page.getByRole('dialog').getByText('siteName').waitFor()
+    await page.getByRole('dialog').getByText('Old Court').waitFor()
+    await accessible(page, 'audit row')
+    await page.keyboard.press('Escape')
+    const download = page.waitForEvent('download')
+    await page.getByRole('link', { name: 'Export as CSV' }).click()
+    assert.match((await download).suggestedFilename(), /\.csv$/)
+    await page.context().close()
+    assert.deepEqual(
+      visitor.complaints.filter((one) => !/status of 400/.test(one)),
+      [],
+    )
+  })
+})
