@@ -11,74 +11,84 @@ import { Failure } from '../ui/parts.tsx'
 import { Toasts } from '../ui/toast.tsx'
 import { useWords } from '../words/words.ts'
 import { AppContext } from './context.ts'
-import { Login } from './login.tsx'
+import { Login, LoginAgain } from './login.tsx'
 import { Pages } from './pages.tsx'
 import { Shell } from './shell.tsx'
 
 type Session =
   | { kind: 'asking' }
   | { kind: 'failed'; error: Error }
-  | { kind: 'in'; me: Myself }
-  | { kind: 'out'; ended: boolean }
+  /** `ended`: the session is over, the page with what was typed on it is not. */
+  | { kind: 'in'; ended: boolean; me: Myself }
+  | { kind: 'out' }
 
 /** Who is here decides everything: nobody, or somebody and the pages. */
 export function App() {
   const [session, setSession] = useState<Session>({ kind: 'asking' })
   const [provider, setProvider] = useState(false)
-  const api = useMemo(() => createApi(() => setSession((was) => ({ ended: was.kind === 'in', kind: 'out' }))), [])
+  const api = useMemo(
+    () => createApi(() => setSession((was) => (was.kind === 'in' ? { ...was, ended: true } : { kind: 'out' }))),
+    [],
+  )
   const ask = async (): Promise<void> => {
     try {
       const { data } = await api.get<{ data: Myself }>('/auth/me')
-      setSession({ kind: 'in', me: data })
+      setSession({ ended: false, kind: 'in', me: data })
     } catch (e) {
       if (!(e instanceof ApiError && e.status === 401)) setSession({ error: e as Error, kind: 'failed' })
     }
   }
+  const signedOut = session.kind === 'out' || (session.kind === 'in' && session.ended)
   useEffect(() => void ask(), [])
   useEffect(() => {
-    if (session.kind !== 'out') return
+    if (!signedOut) return
     const config = api.get<{ data: { loginAvailable: boolean } }>('/auth/oidc/config')
     // Without an answer there is the password, which says what is wrong.
     config.then(({ data }) => setProvider(data.loginAvailable)).catch(() => {})
-  }, [session.kind])
+  }, [signedOut])
   switch (session.kind) {
     case 'asking':
       return null
     case 'failed':
       return <Failure error={session.error} retry={() => void ask()} />
     case 'out':
-      return <Login api={api} done={() => void ask()} ended={session.ended} provider={provider} />
+      return <Login api={api} done={() => void ask()} provider={provider} />
     case 'in':
-      return <Inside key={session.me.id} api={api} me={session.me} again={ask} />
+      return (
+        <>
+          <Inside key={session.me.id} again={ask} api={api} ended={session.ended} me={session.me} />
+          {session.ended && <LoginAgain api={api} done={() => void ask()} provider={provider} />}
+        </>
+      )
   }
 }
 
 interface InsideProps {
   again(): Promise<void>
   api: Api
+  ended: boolean
   me: Myself
 }
 
-function Inside({ again, api, me }: InsideProps) {
+function Inside({ again, api, ended, me }: InsideProps) {
   const words = useWords()
   const dock = useDock(api)
   const queries = useMemo(createQueries, [])
   const meters = useMemo(createMeters, [])
   const [live, setLive] = useState<LiveState>({ outdated: false })
   const clockwork = useMemo(() => ({ locale: words.locale, zone: me.site.timezone }), [words, me.site.timezone])
-  useEffect(
-    () =>
-      startLive({
-        changed: refresher(queries),
-        check: () => void api.get('/auth/me').catch(() => {}),
-        resync() {
-          void again()
-          void queries.invalidateQueries()
-        },
-        tell: setLive,
-      }),
-    [],
-  )
+  useEffect(() => {
+    if (ended) return () => void queries.invalidateQueries()
+    return startLive({
+      changed: refresher(queries),
+      check: () => void api.get('/auth/me').catch(() => {}),
+      resync() {
+        void again()
+        void queries.invalidateQueries()
+      },
+      tell: setLive,
+    })
+  }, [ended])
   useEffect(() => () => [meters.end(), queries.clear()], [])
   const signOut = async (): Promise<void> => {
     dock.stop()

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Api } from '../data/api.ts'
 import { ApiError } from '../data/api.ts'
 import { Field } from '../ui/form.tsx'
@@ -9,14 +9,36 @@ import css from './login.module.css'
 
 interface LoginProps {
   api: Api
-  /** Why somebody is here who was inside before. */
-  ended: boolean
   done(): void
   /** The identity provider can be used. */
   provider: boolean
 }
 
-export function Login({ api, done, ended, provider }: LoginProps) {
+export const Login = (how: LoginProps) => (
+  <main class={css.login}>
+    <LoginForm {...how} />
+  </main>
+)
+
+/** Over the page, which keeps what was typed on it. */
+export function LoginAgain(how: LoginProps) {
+  const words = useWords()
+  const ref = useRef<HTMLDialogElement>(null)
+  useEffect(() => ref.current?.showModal(), [])
+  return (
+    <dialog
+      ref={ref}
+      class={ui.dialog}
+      aria-label={words.login.title}
+      onCancel={(e) => e.preventDefault()}
+      onClose={() => ref.current?.showModal()}
+    >
+      <LoginForm {...how} ended />
+    </dialog>
+  )
+}
+
+function LoginForm({ api, done, ended = false, provider }: LoginProps & { ended?: boolean }) {
   const words = useWords()
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<Error>()
@@ -35,33 +57,31 @@ export function Login({ api, done, ended, provider }: LoginProps) {
   }
   const wrong = error instanceof ApiError && error.status === 401
   return (
-    <main class={css.login}>
-      <form class={classes(ui.card, ui.stack)} onSubmit={(e) => void submit(e)}>
-        <h1>
-          <img src="/icon.svg" width="32" height="32" alt="" /> {words.login.title}
-        </h1>
-        {ended && !error && (
-          <p role="status" class={ui.warn}>
-            {words.login.ended}
-          </p>
-        )}
-        {error && (
-          <p role="alert" class={ui.bad}>
-            {wrong ? words.login.wrong : faultText(error, words)}
-          </p>
-        )}
-        <Field name="email" type="email" label={words.login.email} autocomplete="username" required />
-        <Field name="password" type="password" label={words.login.password} autocomplete="current-password" required />
-        <Button type="submit" kind="primary" disabled={busy}>
-          {words.login.submit}
-        </Button>
-        {provider && (
-          <a class={ui.button} href={`/api/v1/auth/oidc/login?session=cookie&returnTo=${encodeURIComponent(here())}`}>
-            {words.login.provider}
-          </a>
-        )}
-      </form>
-    </main>
+    <form class={classes(ui.card, ui.stack)} onSubmit={(e) => void submit(e)}>
+      <h1>
+        <img src="/icon.svg" width="32" height="32" alt="" /> {words.login.title}
+      </h1>
+      {ended && !error && (
+        <p role="status" class={ui.warn}>
+          {words.login.ended}
+        </p>
+      )}
+      {error && (
+        <p role="alert" class={ui.bad}>
+          {wrong ? words.login.wrong : faultText(error, words)}
+        </p>
+      )}
+      <Field name="email" type="email" label={words.login.email} autocomplete="username" required />
+      <Field name="password" type="password" label={words.login.password} autocomplete="current-password" required />
+      <Button type="submit" kind="primary" disabled={busy}>
+        {words.login.submit}
+      </Button>
+      {provider && (
+        <a class={ui.button} href={`/api/v1/auth/oidc/login?session=cookie&returnTo=${encodeURIComponent(here())}`}>
+          {words.login.provider}
+        </a>
+      )}
+    </form>
   )
 }
 

@@ -150,13 +150,24 @@ describe('the console', () => {
     await page.context().close()
   })
 
-  test('a session that ends shows the sign-in, with its reason; nothing else was complained of', async () => {
+  test('a session that ends asks for the password over the page, and what was typed stays', async () => {
     const page = await visitor.signedIn()
+    await page.goto(`${controller.url}/rooms`)
+    await page.getByRole('button', { name: 'New room' }).click()
+    await page.getByLabel('Name').fill('Half typed')
     const sessions: { id: string }[] = await controller.get('/auth/sessions')
     for (const { id } of sessions) await controller.ask('DELETE', `/auth/sessions/${id}`)
     await controller.login()
     // Nobody touches anything: the end of the change stream tells.
     await page.getByText('Your session has ended. Sign in again.').waitFor()
+    await accessible(page, 'signing in again')
+    await page.keyboard.press('Escape')
+    await signIn(page, ADMIN)
+    await page.getByText('Your session has ended. Sign in again.').waitFor({ state: 'detached' })
+    assert.equal(await page.getByLabel('Name').inputValue(), 'Half typed')
+    await page.getByLabel('Site').fill('North')
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Half typed' }).waitFor()
     assert.deepEqual(visitor.complaints, [])
   })
 })
