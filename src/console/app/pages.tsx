@@ -67,6 +67,7 @@ const PAGES: Record<string, Entry> = {
     load: async () => (await import('../schedule/detail.tsx')).NewSchedule,
     permission: 'schedule:manage',
   },
+  '/wall': { load: async () => (await import('../wall/wall.tsx')).WallPage, permission: 'node:read' },
   '/rooms': { load: async () => (await import('../rooms/rooms.tsx')).Rooms, permission: 'node:read' },
   '/rooms/:id/label': { load: async () => (await import('../rooms/label.tsx')).LabelPage, permission: 'node:read' },
   '/rooms/:id': { load: async () => (await import('../rooms/room.tsx')).RoomPage, permission: 'node:read' },

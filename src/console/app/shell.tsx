@@ -30,6 +30,7 @@ const ENTRIES: Entry[] = [
   { group: 'work', icon: 'alert', path: '/alerts', permission: 'health:read', word: 'alerts' },
   { group: 'fleet', icon: 'recorder', path: '/recorders', permission: 'node:read', word: 'recorders' },
   { group: 'fleet', icon: 'activity', path: '/activity', permission: 'recording:read', word: 'activity' },
+  { group: 'fleet', icon: 'wall', path: '/wall', permission: 'node:read', word: 'wall' },
   { group: 'admin', icon: 'settings', path: '/settings', permission: 'settings:read', word: 'settings' },
   { group: 'admin', icon: 'access', path: '/access', permission: 'auth:manage', word: 'access' },
   { group: 'admin', icon: 'audit', path: '/audit', permission: 'audit:read', word: 'audit' },

@@ -16,6 +16,7 @@ import { useElapsed, When } from '../time/when.tsx'
 import { Badge, classes, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import { RecordButton } from './record.tsx'
 import { dayAhead, onlyThere } from './today.rules.ts'
 
 interface Listed<T> {
@@ -29,7 +30,10 @@ export function Today(_: { id: string }) {
   const { me } = useApp()
   return (
     <>
-      <Title>{words.today.title}</Title>
+      <div class={ui.heading}>
+        <Title>{words.today.title}</Title>
+        {may(me, 'recording:create') && <RecordButton />}
+      </div>
       {may(me, 'recording:read') && <Now />}
       {may(me, 'health:read') && <AtRisk />}
       {may(me, 'schedule:read') && <Next />}

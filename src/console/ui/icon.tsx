@@ -19,6 +19,7 @@ const PATHS = {
   settings: 'M4 8h10 M18 8h2 M16 10a2 2 0 1 0 0-4 2 2 0 0 0 0 4Z M4 16h2 M10 16h10 M8 18a2 2 0 1 0 0-4 2 2 0 0 0 0 4Z',
   stop: 'M6 6h12v12H6Z',
   today: 'M4 6h16v15H4Z M8 3v5 M16 3v5 M4 11h16',
+  wall: 'M4 20V10 M9 20V4 M14 20v-8 M19 20V7',
 }
 export type IconName = keyof typeof PATHS
 

@@ -51,7 +51,7 @@ describe('the console', () => {
   })
 
   test('every page: no violation of accessibility rules, in both themes, at both sizes and at 320 px', async () => {
-    const addresses = ['/', '/rooms', `/rooms/${roomId}`, '/library', `/library/${takeId}`, '/me', '/nowhere']
+    const addresses = ['/', '/rooms', `/rooms/${roomId}`, '/library', `/library/${takeId}`, '/wall', '/me', '/nowhere']
     await accessiblePages(visitor, controller.url, addresses)
   })
 
@@ -67,6 +67,21 @@ describe('the console', () => {
       'the job to end',
       async () => (await controller.get(`/recording-jobs/${job.id}`)).status === 'completed',
     )
+    await page.context().close()
+  })
+
+  test('a take is started from Today; its length in minutes is optional', async () => {
+    const page = await visitor.signedIn({ size: 'phone' })
+    await page.getByRole('button', { name: 'Record' }).click()
+    await page.getByRole('combobox', { name: 'Recorder' }).fill('hall rec')
+    await page.getByRole('option', { name: /Hall recorder/ }).click()
+    await page.getByLabel('Name').fill('Guest lecture')
+    await page.getByLabel('Length, minutes').fill('10')
+    await accessible(page, 'record')
+    await page.getByRole('dialog').getByRole('button', { name: 'Record' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Guest lecture' }).waitFor()
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' })
     await page.context().close()
   })
 

@@ -8,6 +8,7 @@ export const nav: Words['nav'] = {
   library: 'Archiv',
   alerts: 'Meldungen',
   activity: 'Vorgänge',
+  wall: 'Pegelwand',
   settings: 'Einstellungen',
   access: 'Zugang',
   audit: 'Protokoll',

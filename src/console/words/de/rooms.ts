@@ -19,3 +19,5 @@ export const rooms: Words['rooms'] = {
   noUpcoming: 'Hier ist nichts geplant.',
   alerts: 'Meldungen',
 }
+
+export const wall: Words['wall'] = { title: 'Pegelwand' }

@@ -2,6 +2,8 @@ import type { Words } from '../en.ts'
 
 export const today: Words['today'] = {
   title: 'Heute',
+  record: 'Aufnehmen',
+  minutes: 'Länge, Minuten (leer: wie der Rekorder eingestellt ist)',
   now: 'Läuft gerade',
   nothingNow: 'Es wird nichts aufgenommen.',
   elapsed: (time) => `bisher ${time}`,

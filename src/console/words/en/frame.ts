@@ -7,6 +7,7 @@ export const nav = {
   library: 'Library',
   alerts: 'Alerts',
   activity: 'Activity',
+  wall: 'Wall',
   settings: 'Settings',
   access: 'Access',
   audit: 'Audit',

@@ -18,3 +18,5 @@ export const rooms = {
   noUpcoming: 'Nothing is scheduled here.',
   alerts: 'Alerts',
 }
+
+export const wall = { title: 'Wall' }

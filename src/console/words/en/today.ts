@@ -1,5 +1,7 @@
 export const today = {
   title: 'Today',
+  record: 'Record',
+  minutes: 'Length, minutes (empty: as the recorder is set)',
   now: 'Recording now',
   nothingNow: 'Nothing is recording.',
   elapsed: (time: string) => `${time} so far`,
