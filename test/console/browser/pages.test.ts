@@ -1,7 +1,7 @@
 // The console of the built executable, with a real recorder, in a real browser.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { accessible, accessiblePages, signIn, Visitor } from '../../kit/browser.ts'
+import { accessible, accessiblePages, pictured, signIn, Visitor } from '../../kit/browser.ts'
 import { ADMIN, Agent, Controller, House, until } from '../../kit/whole.ts'
 
 const NAME = '<b>Hall</b> \u202Egnp.exe'
@@ -61,6 +61,8 @@ describe('the console', () => {
     const { job } = await controller.record(nodeId, await controller.plainProfile('flac'), 600, { name: 'Moot court' })
     await page.getByRole('link', { name: 'Moot court' }).waitFor()
     await page.getByText(/of sound exists on the recorder only/).waitFor()
+    // docs/today.png is this picture.
+    await pictured(page, 'today')
     await page.getByRole('button', { name: 'Stop' }).click()
     await page.getByText('Nothing is recording.').waitFor()
     await until(
