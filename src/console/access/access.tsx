@@ -12,7 +12,7 @@ type Part = keyof typeof PARTS
 /** `id`: the part, in the address. */
 export function AccessPage({ id }: { id: string }) {
   const words = useWords()
-  const part: Part = id in PARTS ? (id as Part) : 'users'
+  const part: Part = Object.hasOwn(PARTS, id) ? (id as Part) : 'users'
   const Shown = PARTS[part]
   return (
     <>

@@ -88,7 +88,7 @@ function Edit({ close, id }: { close(): void; id: string }) {
           const beyond = group.members.filter((member) => !everybody.some((user) => user.id === member.id))
           const send = ({ member, ...body }: Record<string, unknown>): void => {
             const ticks = (member ?? {}) as Record<string, boolean>
-            const chosen = everybody.filter((_, i) => ticks[i])
+            const chosen = everybody.filter((user) => ticks[user.id])
             const memberIds = [...chosen, ...beyond].map((one) => one.id)
             filling.mutate(
               { body: { memberIds }, method: 'PUT', path: `${groupPath(id)}/members` },
@@ -107,10 +107,10 @@ function Edit({ close, id }: { close(): void; id: string }) {
               />
               <fieldset>
                 <legend>{words.access.members}</legend>
-                {everybody.map(({ id: userId, name }, i) => (
+                {everybody.map(({ id: userId, name }) => (
                   <Tick
                     key={userId}
-                    name={`member.${i}`}
+                    name={`member.${userId}`}
                     label={name}
                     defaultChecked={group.members.some((member) => member.id === userId)}
                   />

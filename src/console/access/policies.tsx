@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { CurrentUser, Group, Policy, PolicyInput } from '../../wire/access.ts'
+import { useApp } from '../app/context.ts'
 import { useRead, useWrite } from '../data/reads.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Choice, Field, Form } from '../ui/form.tsx'
@@ -21,13 +22,18 @@ const bodyOf = (policies: readonly PolicyInput[]) => ({
 /** Rules beside roles and rooms: for one, a group or everyone. */
 export function Policies() {
   const words = useWords()
+  const { api } = useApp()
   const list = useRead<{ data: Policy[] }>(PATH, ['user'])
   const users = useRead<{ data: CurrentUser[] }>('/auth/users?limit=200&offset=0', ['user'])
   const groups = useRead<{ data: Group[] }>('/auth/groups?limit=200&offset=0', ['user'])
   const [adding, setAdding] = useState(false)
   const write = useWrite(() => setAdding(false))
-  const save = (policies: readonly PolicyInput[]): void =>
-    write.mutate({ body: bodyOf(policies), method: 'PATCH', path: PATH })
+  // The list is replaced whole: it is read anew, so that a rule somebody else just made is not lost.
+  const save = (change: (now: readonly Policy[]) => readonly PolicyInput[]): void =>
+    void api.get<{ data: Policy[] }>(PATH).then(
+      ({ data }) => write.mutate({ body: bodyOf(change(data)), method: 'PATCH', path: PATH }),
+      () => void list.refetch(),
+    )
   const subjects = [
     ['everyone', words.access.everyone] as const,
     ...(users.data?.data ?? []).map(({ id, name }) => [`user ${id}`, name] as const),
@@ -60,7 +66,10 @@ export function Policies() {
                       <Name>{policy.reason}</Name>
                     </span>
                   )}
-                  <Button disabled={write.isPending} onClick={() => save(data.filter(({ id }) => id !== policy.id))}>
+                  <Button
+                    disabled={write.isPending}
+                    onClick={() => save((now) => now.filter(({ id }) => id !== policy.id))}
+                  >
                     {words.common.remove}
                   </Button>
                 </li>
@@ -69,7 +78,7 @@ export function Policies() {
             {write.error && !adding && <Failure error={write.error} />}
             {adding && (
               <Add
-                add={(policy) => save([...data, policy])}
+                add={(policy) => save((now) => [...now, policy])}
                 close={() => setAdding(false)}
                 error={write.error}
                 pending={write.isPending}

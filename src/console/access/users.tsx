@@ -128,10 +128,14 @@ function UserDialog({ close, user }: { close(): void; user?: CurrentUser }) {
   })
   const held = placesOf(user?.resourceGrants ?? [])
   const sites = [...new Set([...(rooms.data?.data ?? []).map(({ site }) => site), ...held.sites])].sort()
+  // Groups beyond what is listed stay.
+  const beyond = (user?.groups ?? [])
+    .map(({ id }) => id)
+    .filter((id) => !groups.data?.data.some((one) => one.id === id))
   const [back, setBack] = useState('')
   // Names of sites may hold dots: their place in the list stands for them.
   const accessOf = ({ everywhere = false, group, role, site = {} }: Draft) => ({
-    groupIds: ticked(group).map((i) => groups.data?.data[Number(i)]?.id ?? ''),
+    groupIds: [...ticked(group), ...beyond],
     resourceGrants: grantsOf({ everywhere, other: held.other, sites: ticked(site).map((i) => sites[Number(i)] ?? '') }),
     roles: ticked(role),
   })
@@ -139,7 +143,11 @@ function UserDialog({ close, user }: { close(): void; user?: CurrentUser }) {
     const draft = entered(e.currentTarget as HTMLFormElement) as Draft
     const { resourceGrants, roles } = accessOf(draft)
     const where = placesOf(resourceGrants)
-    const places = where.everywhere ? words.access.everywhere : where.sites.join(', ') || words.access.nowhere
+    const named = [
+      ...where.sites,
+      ...where.other.map(({ resourceId, resourceType }) => `${resourceType} ${resourceId}`),
+    ]
+    const places = where.everywhere ? words.access.everywhere : named.join(', ') || words.access.nowhere
     const what = roles.map((role) => words.access.roles[role as Role]).join(', ')
     setBack(words.access.readBack(draft.name ?? user?.name ?? '', what, places))
   }
@@ -182,10 +190,10 @@ function UserDialog({ close, user }: { close(): void; user?: CurrentUser }) {
           </fieldset>
           {groups.data.data.length > 0 && (
             <Ticks
-              held={(i) => user?.groups.some(({ id }) => id === groups.data?.data[Number(i)]?.id) ?? false}
+              held={(id) => user?.groups.some((one) => one.id === id) ?? false}
               legend={words.access.inGroups}
               name="group"
-              of={groups.data.data.map(({ name }, i) => [String(i), name] as const)}
+              of={groups.data.data.map(({ id, name }) => [id, name] as const)}
             />
           )}
           <p role="status">{back}</p>

@@ -41,7 +41,7 @@ function Identity({ node }: { node: Node }) {
     })
   return (
     <Section title={words.recorders.tabs.setup}>
-      <Form error={write.error} pending={write.isPending} send={send}>
+      <Form error={write.error} needs="node:manage" pending={write.isPending} send={send}>
         <Field name="alias" label={words.recorders.alias} defaultValue={node.alias} maxLength={160} required />
         <Choice
           name="roomId"

@@ -8,6 +8,8 @@ export interface FieldSpec {
   min?: number
   /** A value inside has dots in its name. */
   name: string
+  /** Ticked on a new one: what the API does when nothing is said. */
+  initially?: true
   /** Values of a choice; words stand in `settings.values`. */
   of?: readonly string[]
   /** Where the values of a choice are read, by id and name. */
@@ -29,17 +31,21 @@ export interface Family {
 const smb = (name: string): FieldSpec => ({ kind: 'text', name: `smb.${name}`, when: ['kind', 'smb'] })
 const s3 = (name: string): FieldSpec => ({ kind: 'text', name: `s3.${name}`, when: ['kind', 's3'] })
 
+const PRESETS = ['custom', 'aws', 'minio', 'cloudflare_r2', 'backblaze_b2', 'wasabi', 'digitalocean_spaces']
+
 export const FAMILIES: Readonly<Record<'destinations' | 'retention' | 'uploads', Family>> = {
   destinations: {
     deletes: true,
     fields: [
       { kind: 'text', max: 160, name: 'displayName', required: true },
       { kind: 'choice', name: 'kind', of: ['s3', 'smb'] },
-      { kind: 'tick', name: 'enabled' },
+      { initially: true, kind: 'tick', name: 'enabled' },
+      { kind: 'choice', name: 's3.preset', of: PRESETS, when: ['kind', 's3'] },
       ...['endpoint', 'region', 'bucket', 'prefix', 'accessKeyId'].map(s3),
       { kind: 'tick', name: 's3.forcePathStyle', when: ['kind', 's3'] },
       { kind: 'secret', name: 's3SecretAccessKey', when: ['kind', 's3'] },
       ...['server', 'share', 'path', 'domain', 'username'].map(smb),
+      { kind: 'number', max: 65_535, min: 1, name: 'smb.port', when: ['kind', 'smb'] },
       { kind: 'secret', name: 'smbPassword', when: ['kind', 'smb'] },
     ],
     named: 'displayName',
@@ -48,14 +54,14 @@ export const FAMILIES: Readonly<Record<'destinations' | 'retention' | 'uploads',
   retention: {
     fields: [
       { kind: 'text', max: 160, name: 'name', required: true },
-      { kind: 'tick', name: 'enabled' },
+      { initially: true, kind: 'tick', name: 'enabled' },
       { kind: 'choice', name: 'scope', of: ['controller_cache', 'recorder_cache'] },
       { kind: 'choice', name: 'action', of: ['keep', 'delete_cache'] },
       { empty: 'null', kind: 'number', max: 3650, min: 1, name: 'maxAgeDays' },
       { empty: 'null', kind: 'number', min: 1, name: 'maxBytes' },
       { empty: 'null', kind: 'number', max: 95, min: 0, name: 'minFreeDiskPercent' },
-      { kind: 'tick', name: 'deleteOnlyAfterUploaded' },
-      { kind: 'tick', name: 'preserveTagged' },
+      { initially: true, kind: 'tick', name: 'deleteOnlyAfterUploaded' },
+      { initially: true, kind: 'tick', name: 'preserveTagged' },
     ],
     named: 'name',
     path: '/settings/retention-policies',
@@ -63,7 +69,7 @@ export const FAMILIES: Readonly<Record<'destinations' | 'retention' | 'uploads',
   uploads: {
     fields: [
       { kind: 'text', max: 160, name: 'name', required: true },
-      { kind: 'tick', name: 'enabled' },
+      { initially: true, kind: 'tick', name: 'enabled' },
       { from: '/settings/upload-destinations', kind: 'choice', name: 'destinationId' },
       { kind: 'choice', name: 'trigger', of: ['manual', 'on_recording_cached'] },
       { kind: 'number', max: 100, min: 1, name: 'maxAttempts' },

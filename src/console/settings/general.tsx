@@ -30,6 +30,7 @@ function GeneralForm({ settings }: { settings: ControllerSettings }) {
   return (
     <Form
       error={write.error}
+      needs="settings:manage"
       pending={write.isPending}
       send={(body) => write.mutate({ body, method: 'PATCH', path: '/settings/controller' })}
     >

@@ -16,7 +16,8 @@ type Thing = Record<string, unknown> & { id: string }
 /** `id`: the family, in the address. */
 export function SettingsPage({ id }: { id: string }) {
   const words = useWords()
-  const name = id in FAMILIES ? (id as FamilyName) : undefined
+  const name = Object.hasOwn(FAMILIES, id) ? (id as FamilyName) : undefined
+  if (id !== '' && name === undefined) return <Title>{words.failures.gone}</Title>
   const tabs = [['', words.settings.general], ...Object.entries(words.settings.families)] as const
   return (
     <>
@@ -154,20 +155,14 @@ interface SpecProps {
 
 function Spec({ fixed, hold, spec, thing }: SpecProps) {
   const words = useWords()
-  const { empty, from, kind, max, min, name, of = [], required } = spec
+  const { empty, from, initially = false, kind, max, min, name, of = [], required } = spec
   const label = words.settings.fields[name] ?? name
   const value = valueAt(thing, name)
   const options = useRead<{ data: Thing[] }>(from, ['settings'])
   const common = { label, name, ...(empty ? { empty } : {}), ...(required ? { required } : {}) }
   switch (kind) {
     case 'tick':
-      return (
-        <Tick
-          name={name}
-          label={label}
-          defaultChecked={value === true || (value === undefined && name === 'enabled')}
-        />
-      )
+      return <Tick name={name} label={label} defaultChecked={value === undefined ? initially : value === true} />
     case 'choice':
       return (
         <Choice
@@ -176,7 +171,10 @@ function Spec({ fixed, hold, spec, thing }: SpecProps) {
           disabled={fixed}
           options={
             from
-              ? (options.data?.data ?? []).map(({ displayName, id }) => [id, String(displayName)] as const)
+              ? [
+                  ['', words.common.unset] as const,
+                  ...(options.data?.data ?? []).map(({ displayName, id }) => [id, String(displayName)] as const),
+                ]
               : of.map((one) => [one, words.settings.values[one] ?? one] as const)
           }
           onChange={(e) => hold(e.currentTarget.value)}

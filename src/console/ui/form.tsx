@@ -1,5 +1,8 @@
 import { type ComponentChildren, createContext, type JSX } from 'preact'
 import { useContext, useEffect, useId, useRef } from 'preact/hooks'
+import type { Permission } from '../../wire/permissions.ts'
+import { useApp } from '../app/context.ts'
+import { may } from '../app/may.rules.ts'
 import { ApiError } from '../data/api.ts'
 import { useWords } from '../words/words.ts'
 import { bodyOf, type Entered } from './form.rules.ts'
@@ -20,14 +23,18 @@ interface FormProps {
   /** Told of everything that is typed or chosen. */
   input?: (e: Event) => void
   kind?: 'danger' | 'primary'
+  /** Without it the button is there, and why it does nothing. */
+  needs?: Permission
   pending: boolean
   submit?: string
   send(body: Record<string, unknown>, form: HTMLFormElement): void
 }
 
 /** Fields and one button. The server is the judge: what it says stands at its field, and the first has the focus. */
-export function Form({ aside, children, error, input, kind = 'primary', pending, send, submit }: FormProps) {
+export function Form({ aside, children, error, input, kind = 'primary', needs, pending, send, submit }: FormProps) {
   const words = useWords()
+  const { me } = useApp()
+  const allowed = needs === undefined || may(me, needs)
   const ref = useRef<HTMLFormElement>(null)
   const issues = error instanceof ApiError ? error.issues : []
   const faults = new Map(issues.map(({ message, path }) => [path.join('.'), message]))
@@ -43,7 +50,12 @@ export function Form({ aside, children, error, input, kind = 'primary', pending,
         {children}
         {error && <Failure error={error} />}
         <div class={css.row}>
-          <Button type="submit" kind={kind} disabled={pending}>
+          <Button
+            type="submit"
+            kind={kind}
+            disabled={pending || !allowed}
+            title={allowed || !needs ? undefined : words.common.needs(needs)}
+          >
             {submit ?? words.common.save}
           </Button>
           {aside}

@@ -78,6 +78,45 @@ describe('the administration', () => {
     await page.context().close()
   })
 
+  test('a new retention policy protects what is tagged or not yet uploaded, unless somebody says otherwise', async () => {
+    const page = await visitor.signedIn()
+    await page.goto(`${controller.url}/settings/retention`)
+    await page.getByRole('button', { exact: true, name: 'New' }).click()
+    await page.getByLabel('Name', { exact: true }).fill('After a year')
+    await page.getByLabel('What happens').selectOption('delete_cache')
+    await page.getByLabel('Older than, days').fill('365')
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    await page.getByText('After a year').waitFor()
+    const made = (await controller.get('/settings/retention-policies')).find(
+      ({ name }: { name: string }) => name === 'After a year',
+    )
+    assert.deepEqual([made.deleteOnlyAfterUploaded, made.preserveTagged, made.maxBytes], [true, true, null])
+    await page.context().close()
+  })
+
+  test('saving a destination keeps what the form does not ask again; a policy binds only what was chosen', async () => {
+    const s3 = { accessKeyId: 'AKIA', bucket: 'b', endpoint: 'https://s3.example.org', preset: 'minio', region: 'eu' }
+    const made = await controller.post('/settings/upload-destinations', { displayName: 'Cellar', kind: 's3', s3 })
+    const page = await visitor.signedIn()
+    await page.goto(`${controller.url}/settings/destinations`)
+    await page.getByRole('listitem').filter({ hasText: 'Cellar' }).getByRole('button', { name: 'Edit' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('dialog').waitFor({ state: 'detached' })
+    const kept = await controller.get(`/settings/upload-destinations/${made.id}`)
+    assert.equal((kept.destination ?? kept).s3.preset, 'minio')
+    await page.goto(`${controller.url}/settings/uploads`)
+    await page.getByRole('button', { exact: true, name: 'New' }).click()
+    await page.getByLabel('Name', { exact: true }).fill('Bound')
+    await page.getByLabel('Attempts, at most').fill('5')
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    await page.getByText('An upload policy must target a destination').waitFor()
+    assert.equal(await page.getByLabel('Destination', { exact: true }).getAttribute('aria-invalid'), 'true')
+    await page.getByLabel('Destination', { exact: true }).selectOption('Cellar')
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    await page.getByText('Bound').waitFor()
+    await page.context().close()
+  })
+
   test('a technician of one site: who, what, where, read back, and true', async () => {
     const page = await visitor.signedIn()
     await page.getByRole('link', { name: 'Access' }).click()
