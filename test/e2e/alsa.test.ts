@@ -47,7 +47,7 @@ describe('sound through ALSA', { skip: missingPackages() }, () => {
     controller.record(nodeId, profile, seconds, { captureInterfaceId: devices.get(card)!.id, ...more })
 
   /**
-   * Without a first period of silence: ALSA's plugin starts the graph, and then connects its channels to the card. A real
+   * Without a first period of silence: ALSA's plugin starts the graph, and then connects its channels to the card, one by one. A real
    * card sounds when it is opened.
    */
   const connected = (heard: Heard): Heard => {
@@ -67,7 +67,7 @@ describe('sound through ALSA', { skip: missingPackages() }, () => {
     const file = house.path(`${id}.wav`)
     fs.writeFileSync(file, await controller.file(id))
     const what = `${id} of channels ${sources}`
-    const heard = connected(assertSignal(file, sources, what))
+    const heard = connected(assertSignal(file, sources, what, PERIOD))
     assertNothingLost(heard, what)
     assertOwnedUp(agent, taken.job.id, recording, heard)
     const { layout } = heard

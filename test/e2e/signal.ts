@@ -146,9 +146,10 @@ export interface Heard {
 
 /**
  * Every sample of the file is the card's: channel after channel its own tone, without a break, but for silences.
+ * @param connecting frames at the start in which only some channels may sound yet: they count as a silence.
  * @throws AssertionError where the tones break off.
  */
-export function assertSignal(file: string, sources: readonly number[], what: string): Heard {
+export function assertSignal(file: string, sources: readonly number[], what: string, connecting = 0): Heard {
   const layout = layoutOf(file)
   assert.equal(layout.channels, sources.length, what)
   const fd = fs.openSync(file, 'r')
@@ -163,8 +164,9 @@ export function assertSignal(file: string, sources: readonly number[], what: str
         if (due !== undefined) heard.missed.push(((tones.phase - due + RATE) % RATE) / RATE)
         due = (tones.phase + tones.to - from) % RATE
       } else if (silent >= LEAST_SILENCE) heard.silences.push({ atFrame: from, seconds: silent / RATE })
+      else if (from < connecting) heard.silences.push({ atFrame: from, seconds: (connecting - from) / RATE })
       else assert.fail(`${what}: the tones break off at frame ${from} (${(from / RATE).toFixed(3)} s)`)
-      from = tones?.to ?? from + silent
+      from = tones && tones.to > from ? tones.to : from + (silent >= LEAST_SILENCE ? silent : connecting - from)
     }
   } finally {
     fs.closeSync(fd)

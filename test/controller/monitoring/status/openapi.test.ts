@@ -73,7 +73,20 @@ test('bodies and queries are described by what a client may send', async () => {
   assert.deepEqual(body?.required, ['email', 'password'])
   const filters = paths['/api/v1/audit-events']?.get?.parameters
   assert.deepEqual(filters?.map((p) => p.name).sort(), [
-    ...['action', 'actor', 'from', 'id', 'limit', 'offset', 'outcome', 'permission', 'reason', 'target', 'to'],
+    ...[
+      'action',
+      'actor',
+      'changes',
+      'from',
+      'id',
+      'limit',
+      'offset',
+      'outcome',
+      'permission',
+      'reason',
+      'target',
+      'to',
+    ],
   ])
   assert.ok(filters?.every((p) => p.in === 'query' && !p.required))
   await k.close()
