@@ -41,7 +41,7 @@ describe('alerts and activity', () => {
   })
 
   test('every page, with an alert open beside the list', async () => {
-    const [{ id }] = await controller.get('/health-events?severity=critical')
+    const [{ id }] = await controller.get('/health-events?severity=critical&search=noise')
     await accessiblePages(visitor, controller.url, ['/alerts', `/alerts?open=${id}`, '/activity', '/activity/uploads'])
   })
 
@@ -70,14 +70,14 @@ describe('alerts and activity', () => {
 
   test('several at once: what could not be changed stays selected', async () => {
     const page = await visitor.signedIn()
-    await page.goto(`${controller.url}/alerts?severity=warning`)
+    await page.goto(`${controller.url}/alerts?severity=warning&search=noise`)
     await page.getByRole('button', { exact: true, name: 'Select' }).click()
     await page.getByRole('checkbox', { name: 'Select all on this page' }).check()
     await page.getByText('2 selected').waitFor()
     await page.getByRole('button', { name: 'Acknowledge' }).click()
     await page.getByText('2 alerts acknowledged.').waitFor()
     await page.getByText('0 selected').waitFor()
-    assert.equal((await controller.get('/health-events?severity=warning&status=acknowledged')).length, 2)
+    assert.equal((await controller.get('/health-events?severity=warning&status=acknowledged&search=noise')).length, 2)
     await page.context().close()
   })
 
