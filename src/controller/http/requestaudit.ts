@@ -76,7 +76,7 @@ export function requestAudit(pipeline: Pipeline, call: Call) {
       call.known = known
       return undefined
     }
-    const refusal = revoked()
+    const refusal = revoked(r)
     writeRefusal(refusal)
     return { refusal }
   }
@@ -187,15 +187,21 @@ export function requestAudit(pipeline: Pipeline, call: Call) {
     /** The decision made again after a wait: the refusal when the caller may no longer do this. */
     refusedNow: (): Fail | undefined => {
       const known = pipeline.principals.authenticate(r.auth, call.bearer, call.params)
-      if (!known) return revoked()
+      if (!known) return revoked(r)
       const refusal = refused(known.principal)
       return refusal && new Fail(refusal.status, refusal.reason, refusal.message, { outcome: 'denied' })
     },
-    revoked,
+    revoked: (): Fail => revoked(r),
   }
 }
 
-const revoked = (): Fail => new Fail(401, 'credential_revoked', 'Unauthorized', { outcome: 'denied' })
+// A bootstrap token that ended meanwhile was spent by another: it is refused by the name it has when it comes late.
+function revoked(r: AnyRoute): Fail {
+  const outcome = 'denied'
+  return r.auth === 'bootstrap'
+    ? new Fail(401, 'invalid_bootstrap_token', 'Unauthorized', { outcome })
+    : new Fail(401, 'credential_revoked', 'Unauthorized', { outcome })
+}
 
 function outcomeNames(r: AnyRoute): readonly [string, string] {
   if (Array.isArray(r.success)) return r.success as unknown as [string, string]

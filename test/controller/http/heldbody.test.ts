@@ -1,6 +1,7 @@
 // A request that keeps its body back keeps no rights with it.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { generateSshKey } from '../../../src/crypto/sshkey.ts'
 import { listening } from '../../kit/http.ts'
 import { type Kit, kit } from '../../kit/kit.ts'
 import { slowly, statusOf } from '../../kit/slow.ts'
@@ -61,6 +62,20 @@ test('a recorder whose credential was revoked meanwhile tells nothing more', asy
   const between = () => k.sql("UPDATE node_credentials SET state = 'revoked'")
   assert.equal(await held(k, `POST /nodes/${id}/health-events`, token, event, between), 401)
   assert.deepEqual(k.rows('SELECT id FROM health_events'), [])
+  await k.close()
+})
+
+test('a bootstrap token that was spent meanwhile is refused as one that was spent before', async () => {
+  const k = kit()
+  const { id } = await k.enroll()
+  const { token } = (await k.as('admin').post(`/nodes/${id}/bootstrap-token`)).json.data
+  const hello = { interfaces: [], ...generateSshKey('late') }
+  const between = async () => assert.equal((await k.bearer(token).post(`/nodes/${id}/bootstrap`, hello)).status, 201)
+  assert.equal(await held(k, `POST /nodes/${id}/bootstrap`, token, hello, between), 401)
+  assert.deepEqual(
+    k.trail().filter((row) => row.startsWith('nodes.bootstrap.')),
+    ['nodes.bootstrap.completed succeeded', 'nodes.bootstrap.failed denied invalid_bootstrap_token'],
+  )
   await k.close()
 })
 
