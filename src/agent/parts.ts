@@ -232,6 +232,7 @@ export async function assemble(config: AgentConfig, log: Log): Promise<Parts> {
       defaults = said.audioDefaults ?? {}
       apply(said)
       standby.apply(said)
+      meters.apply(said)
       if (settings.monitorChunkSync) listen.apply(said)
       disk.cache.setPolicies(said.recorderCachePolicies)
     },

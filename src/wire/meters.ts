@@ -47,6 +47,8 @@ export const MeterFrame = z.object({
   interfaceId: toldText(1, 255),
   levels: z.array(AudioLevel).max(MOST_LEVELS).refine(distinct, 'a channel is named twice'),
   nodeId: text(1, 160),
+  /** Levels of a quarter of a second, sent while somebody watches: shown, but neither kept nor judged. */
+  quick: z.boolean().optional(),
   /** Made up, not heard: never judged (ADR-0018). */
   synthetic: z.boolean().optional(),
 })

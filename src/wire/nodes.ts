@@ -386,6 +386,8 @@ export interface NodeConfig {
   audioDefaults?: AudioDefaults
   /** Whether anybody listens right now: then audio without gaps is wanted, otherwise none has to be sent. */
   liveListen?: { requested: boolean }
+  /** Whether anybody watches the meters right now: then so many quick frames a second are wanted beside the whole ones. */
+  liveMeters?: { framesPerSecond: number; requested: boolean }
   monitorEnhancement: { engine: 'deepfilternet3'; requested: boolean }
   recorderCachePolicies: RecorderCachePolicy[]
   recordingCapacity: { maxConcurrentRecordings: number }

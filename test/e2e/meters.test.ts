@@ -1,8 +1,9 @@
 // What the inputs of a node show, from the device to whoever asks the controller, on the built executable.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import type { MeterFrame } from '../../src/wire/meters.ts'
+import type { LevelFrame, MeterFrame } from '../../src/wire/meters.ts'
 import type { Node } from '../../src/wire/nodes.ts'
+import { reading } from '../kit/reading.ts'
 import { Agent, Controller, House, until } from '../kit/whole.ts'
 import { CARDS, Cards, missingPackages } from './card.ts'
 import { PEAK, RATE, upTo } from './signal.ts'
@@ -64,6 +65,27 @@ describe('meters', () => {
     )
     assert.equal((await controller.delivered(recording.id, job.id)).durationSeconds, 4)
     assert.deepEqual(await taking.program.end('SIGTERM'), [0, null], taking.program.said())
+  })
+
+  /** Times of the next frames of levels, by the recorder's clock: how long the words took to come is nothing of theirs. */
+  const levels = async (query: string, count: number): Promise<number[]> => {
+    const stream = reading(await controller.raw('GET', `/meter-events?detail=levels${query}`))
+    const times: number[] = []
+    while (times.length < count) times.push(Date.parse(((await stream.event('levels')) as LevelFrame).at))
+    await stream.cancel()
+    return times
+  }
+  const perSecond = (times: number[]): number => ((times.length - 1) * 1000) / (times.at(-1)! - times[0]!)
+
+  test('levels come four times a second while somebody watches a node, and once a second when nobody does', async () => {
+    const { agent: watched, id } = await agent('watched')
+    await controller.online(id)
+    await shown(id, 'the first frame', () => true)
+    const quick = (await levels(`&nodes=${id}`, 20)).slice(-9)
+    assert.ok(perSecond(quick) >= 3, quick.join(' '))
+    // Chooses no node, and so asks for nothing; it would be told of quick frames that are still sent.
+    await until('nobody to be watching', async () => perSecond(await levels('', 4)) < 1.5 || undefined)
+    assert.deepEqual(await watched.program.end('SIGTERM'), [0, null], watched.program.said())
   })
 
   test('a node told to make frames up says so in every one', async () => {

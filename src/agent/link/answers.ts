@@ -23,6 +23,10 @@ export const ConfigAnswer: z.ZodType<NodeConfig> = z.object({
   ),
   // Absent with older controllers; the listening part then decides what to send.
   liveListen: z.object({ requested: z.boolean().catch(false) }).optional(),
+  // Absent with older controllers, which know no quick frames.
+  liveMeters: z
+    .object({ framesPerSecond: z.number().min(1).max(10).catch(4), requested: z.boolean().catch(false) })
+    .optional(),
   monitorEnhancement: z
     .object({ engine: z.literal('deepfilternet3').catch('deepfilternet3'), requested: z.boolean().catch(false) })
     .default({ engine: 'deepfilternet3', requested: false }),

@@ -3,7 +3,7 @@ import type { AudioLevel } from '../../wire/meters.ts'
 import type { PcmFormat } from '../audio/format.rules.ts'
 import { deinterleave, framesIn } from '../audio/samples.rules.ts'
 import { Likenesses } from './likeness.rules.ts'
-import { isHeard, levelOf } from './quality.rules.ts'
+import { isHeard, levelOf, quickLevelOf } from './quality.rules.ts'
 
 /** Frames processed at once: the rows of 64 channels fit the processor's cache. */
 const PIECE = 1024
@@ -19,6 +19,8 @@ export interface Measurement {
   /** Unix ms of the last sample. */
   capturedAt: number
   levels: AudioLevel[]
+  /** Levels of a part of the interval, without quality. */
+  quick?: true
 }
 
 /** Every sample counts once. One per opening, because the format must not change. */
@@ -30,6 +32,10 @@ export class Accumulator {
   readonly #rows: Float32Array[]
   readonly #wanted: number
   #counted = 0
+  /** Frames a quick measurement covers; 0 for none. */
+  #quick = 0
+  /** Frames since the last one. */
+  #sinceQuick = 0
   #tallies: Tally[]
 
   constructor(format: PcmFormat, options: MeterOptions) {
@@ -42,16 +48,27 @@ export class Accumulator {
     this.#tallies = this.#rows.map(freshTally)
   }
 
+  /** Quick measurements beside the whole ones, so many a second; 0 for none. An interval ends with a quick one. */
+  pace(perSecond: number): void {
+    this.#quick = perSecond > 0 ? Math.ceil(this.#format.rate / perSecond) : 0
+    for (const tally of this.#tallies) part(tally)
+    this.#sinceQuick = 0
+  }
+
   /** Takes whole interleaved frames; `capturedAt` is the time of the last. Returns completed sets of levels. */
   add(bytes: Uint8Array, capturedAt: number): Measurement[] {
     const frames = framesIn(bytes, this.#format)
     const done: Measurement[] = []
     for (let at = 0; at < frames; ) {
-      const length = Math.min(PIECE, frames - at, this.#wanted - this.#counted)
+      const untilQuick = this.#quick > 0 ? this.#quick - this.#sinceQuick : PIECE
+      const length = Math.min(PIECE, frames - at, this.#wanted - this.#counted, untilQuick)
       this.#addPiece(bytes, at, length)
       at += length
-      if (this.#counted < this.#wanted) continue
-      done.push({ capturedAt: capturedAt - ((frames - at) / this.#format.rate) * 1000, levels: this.#take() })
+      const whole = this.#counted >= this.#wanted
+      const time = capturedAt - ((frames - at) / this.#format.rate) * 1000
+      if (this.#quick > 0 && (whole || this.#sinceQuick >= this.#quick))
+        done.push({ capturedAt: time, levels: this.#takeQuick(), quick: true })
+      if (whole) done.push({ capturedAt: time, levels: this.#take() })
     }
     return done
   }
@@ -62,18 +79,28 @@ export class Accumulator {
     rows.forEach((row, c) => void count(this.#tallies[c]!, row))
     this.#likenesses.add(rows)
     this.#counted += length
+    this.#sinceQuick += length
+  }
+
+  #takeQuick(): AudioLevel[] {
+    const frames = this.#sinceQuick
+    this.#sinceQuick = 0
+    return this.#tallies.map((tally, c) => {
+      const { energy, peak } = part(tally)
+      return quickLevelOf(c + 1, { peak, rms: Math.sqrt(energy / frames) }, this.#options.clipDbfs)
+    })
   }
 
   #take(): AudioLevel[] {
     const frames = this.#counted
-    const measured = this.#tallies.map(({ crossings, energy, peak }) => ({
-      peak,
+    const measured = this.#tallies.map(({ crossings, earlierPeak, energy, peak }) => ({
+      peak: Math.max(peak, earlierPeak),
       rms: Math.sqrt(energy / frames),
       zcr: crossings / Math.max(1, frames - 1),
     }))
     const likenesses = this.#likenesses.take(measured.map(({ rms }) => isHeard(rms)))
     this.#tallies = this.#rows.map(freshTally)
-    this.#counted = 0
+    this.#counted = this.#sinceQuick = 0
     return measured.map((m, c) => levelOf(c + 1, m, this.#options.clipDbfs, likenesses[c]))
   }
 }
@@ -82,14 +109,34 @@ export class Accumulator {
 interface Tally {
   /** Sign changes between consecutive non-zero samples. */
   crossings: number
+  /** The same as `energy` and `peak`, up to the last quick measurement. */
+  earlierEnergy: number
+  earlierPeak: number
   /** Sum of squares, full scale = 1. */
   energy: number
+  /** Since the last quick measurement. */
   peak: number
   /** Sign of the last non-zero sample; 0 before the first. */
   sign: number
 }
 
-const freshTally = (): Tally => ({ crossings: 0, energy: 0, peak: 0, sign: 0 })
+const freshTally = (): Tally => ({
+  crossings: 0,
+  earlierEnergy: 0,
+  earlierPeak: 0,
+  energy: 0,
+  peak: 0,
+  sign: 0,
+})
+
+/** Energy and peak since the last part, which ends here. */
+function part(tally: Tally): { energy: number; peak: number } {
+  const { earlierEnergy, energy, peak } = tally
+  tally.earlierEnergy = energy
+  tally.earlierPeak = Math.max(tally.earlierPeak, peak)
+  tally.peak = 0
+  return { energy: energy - earlierEnergy, peak }
+}
 
 /** Adds a row of samples to the tally. */
 function count(tally: Tally, row: Float32Array): void {

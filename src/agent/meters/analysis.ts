@@ -32,6 +32,7 @@ export class Analysis {
   #deaths = 0
   #ending: Promise<unknown> = Promise.resolve()
   #ids = 0
+  #quickPerSecond = 0
   #restart: NodeJS.Timeout | undefined
   #worker: Worker | undefined
 
@@ -65,6 +66,13 @@ export class Analysis {
     this.#feeds.delete(opening)
     if (this.#feeds.size === 0) this.#end()
     else if (feed) this.#tell({ id: feed.id, kind: 'close' })
+  }
+
+  /** Quick measurements beside the whole ones, so many a second; 0 for none. */
+  pace(perSecond: number): void {
+    if (perSecond === this.#quickPerSecond) return
+    this.#quickPerSecond = perSecond
+    for (const { id } of this.#feeds.values()) this.#tell({ id, kind: 'pace', perSecond })
   }
 
   /** Resolves when the thread is gone. */
@@ -108,6 +116,7 @@ export class Analysis {
     feed.id = ++this.#ids
     feed.batches.forget()
     this.#tell({ format: opening.format, id: feed.id, kind: 'open', options: this.#deps.options })
+    if (this.#quickPerSecond > 0) this.#tell({ id: feed.id, kind: 'pace', perSecond: this.#quickPerSecond })
   }
 
   #tell(message: ToAnalyst, transfer: ArrayBuffer[] = []): void {

@@ -8,6 +8,8 @@ export type ToAnalyst =
   /** `bytes`: whole frames at the beginning of `memory`, which is returned with the answer. */
   | { bytes: number; capturedAt: number; id: number; kind: 'sound'; memory: ArrayBuffer }
   | { id: number; kind: 'close' }
+  /** Quick measurements a second. */
+  | { id: number; kind: 'pace'; perSecond: number }
 
 export interface FromAnalyst {
   id: number
@@ -21,6 +23,7 @@ function serve(port: NonNullable<typeof parentPort>): void {
     const { id } = message
     if (message.kind === 'open') accumulators.set(id, new Accumulator(message.format, message.options))
     else if (message.kind === 'close') accumulators.delete(id)
+    else if (message.kind === 'pace') accumulators.get(id)?.pace(message.perSecond)
     else {
       const { bytes, capturedAt, memory } = message
       const measurements = accumulators.get(id)?.add(new Uint8Array(memory, 0, bytes), capturedAt) ?? []

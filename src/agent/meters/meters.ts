@@ -4,6 +4,7 @@ import { type Clock, iso } from '../../kernel/clock.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
 import { startWorker } from '../../kernel/workers.ts'
 import { type MeterFrame, MOST_LEVELS } from '../../wire/meters.ts'
+import type { NodeConfig } from '../../wire/nodes.ts'
 import type { Listener, Opening, SoundBus } from '../capture/bus.ts'
 import type { Report } from '../health/report.ts'
 import type { LocalInterface } from '../inventory/alsa.ts'
@@ -57,11 +58,12 @@ const ANALYST_LIMITS = { maxOldGenerationSizeMb: 24, maxYoungGenerationSizeMb: 4
 const startAnalyst = (): Worker => startWorker('agent/meters/analyst', { resourceLimits: ANALYST_LIMITS })
 
 /** A measurement as the wire has it. */
-export const frameOf = (opening: Opening, { capturedAt, levels }: Measurement, nodeId: string): MeterFrame => ({
+export const frameOf = (opening: Opening, { capturedAt, levels, quick }: Measurement, nodeId: string): MeterFrame => ({
   capturedAt: iso(Math.round(capturedAt)),
   interfaceId: opening.interfaceRef.slice(0, MOST_NAME),
   levels: levels.slice(0, MOST_LEVELS),
   nodeId,
+  ...(quick ? { quick } : {}),
   // A generator is shown, but not judged (ADR-0018).
   ...(opening.test ? { synthetic: true } : {}),
 })
@@ -88,6 +90,13 @@ export class Meters implements Service {
       start: deps.startAnalyst ?? startAnalyst,
     })
     if (settings.meterBackend === 'synthetic') this.#synthetic = this.#madeUp(unexpected)
+  }
+
+  /** Quick frames as long as somebody watches; an older controller says nothing of it. */
+  apply({ liveMeters }: Pick<NodeConfig, 'liveMeters'>): void {
+    const perSecond = liveMeters?.requested ? liveMeters.framesPerSecond : 0
+    this.#analysis.pace(perSecond)
+    this.#synthetic?.pace(perSecond)
   }
 
   start(): void {
@@ -147,6 +156,7 @@ export class Meters implements Service {
   #measured(opening: Opening, measurement: Measurement): void {
     const frame = frameOf(opening, measurement, this.#deps.settings.nodeId)
     this.#poster.post(frame)
+    if (frame.quick) return
     this.#tell(this.#devices.heard(opening.device))
     if (!opening.test) this.#judge(frame)
   }

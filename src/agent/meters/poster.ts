@@ -12,7 +12,10 @@ interface PosterDeps {
   token: Pick<Token, 'current' | 'refresh'>
 }
 
-/** Sends frames, one at a time per interface and always the newest: an old reading is worthless. */
+/** Quick frames do not wait for whole ones, nor take their place. */
+const keyOf = ({ interfaceId, quick }: MeterFrame): string => `${quick ? 'quick' : 'whole'} ${interfaceId}`
+
+/** Sends frames, one of a kind at a time per interface and always the newest: an old reading is worthless. */
 export class FramePoster {
   readonly #deps: PosterDeps
   readonly #next = new Map<string, MeterFrame | undefined>()
@@ -25,9 +28,9 @@ export class FramePoster {
   }
 
   post(frame: MeterFrame): void {
-    const { interfaceId } = frame
-    const busy = this.#next.has(interfaceId)
-    this.#next.set(interfaceId, busy ? frame : undefined)
+    const key = keyOf(frame)
+    const busy = this.#next.has(key)
+    this.#next.set(key, busy ? frame : undefined)
     if (!busy) void this.#deliver(frame)
   }
 
@@ -41,10 +44,10 @@ export class FramePoster {
   async #deliver(first: MeterFrame): Promise<void> {
     for (let frame: MeterFrame | undefined = first; frame && !this.#stopped; ) {
       await this.#send(frame)
-      const { interfaceId }: MeterFrame = frame
-      frame = this.#next.get(interfaceId)
-      if (frame) this.#next.set(interfaceId, undefined)
-      else this.#next.delete(interfaceId)
+      const key = keyOf(frame)
+      frame = this.#next.get(key)
+      if (frame) this.#next.set(key, undefined)
+      else this.#next.delete(key)
     }
   }
 

@@ -62,6 +62,22 @@ function correlation(likeness: Likeness | undefined): Pick<AudioQuality, 'channe
   return { channelCorrelation: { peerChannelIndex: peer + 1, phase, score: round2(score) } }
 }
 
+/** Peak and RMS only, rounded to one decimal; clipping is judged before rounding. */
+export function quickLevelOf(
+  channelIndex: number,
+  { peak, rms }: Pick<Measured, 'peak' | 'rms'>,
+  clipDbfs: number,
+): AudioLevel {
+  const peakDb = dbfs(peak)
+  return {
+    channelIndex,
+    clipping: peakDb >= clipDbfs,
+    label: `Input ${channelIndex}`,
+    peakDbfs: round1(peakDb),
+    rmsDbfs: round1(dbfs(rms)),
+  }
+}
+
 /** dBFS and SNR to one decimal, all else to two; judged before rounding. */
 export function levelOf(
   channelIndex: number,

@@ -39,6 +39,7 @@ export class SyntheticMeters implements Service {
   readonly #deps: SyntheticDeps
   #metered: LocalInterface | undefined
   #timers: NodeJS.Timeout[] = []
+  #quick: NodeJS.Timeout | undefined
   #tick = 0
 
   constructor(deps: SyntheticDeps) {
@@ -51,7 +52,14 @@ export class SyntheticMeters implements Service {
     this.#timers = [setInterval(list, LIST_EVERY_MS), setInterval(() => this.#post(), this.#deps.seconds * 1000)]
   }
 
+  /** Quick frames beside the others, so many a second; 0 for none. */
+  pace(perSecond: number): void {
+    clearInterval(this.#quick)
+    this.#quick = perSecond > 0 ? setInterval(() => this.#postQuick(), 1000 / perSecond) : undefined
+  }
+
   async stop(): Promise<void> {
+    this.pace(0)
     for (const timer of this.#timers) clearInterval(timer)
   }
 
@@ -62,6 +70,14 @@ export class SyntheticMeters implements Service {
       // Continues with the interface known before.
       this.#deps.unexpected(e)
     }
+  }
+
+  #postQuick(): void {
+    const { clock, nodeId, post } = this.#deps
+    if (!this.#metered) return
+    const frame = syntheticFrame(nodeId, this.#metered, this.#tick, clock.now())
+    const levels = frame.levels.map(({ quality: _, ...level }) => level)
+    post({ ...frame, levels, quick: true })
   }
 
   #post(): void {

@@ -39,6 +39,7 @@ export function createAgentApi(base: Base, { fleet, health, live, recordings: ap
         policies,
         provenance: provenanceStore(db),
         reconcile: fleet.reconcile,
+        watchers: live.watchers,
       }),
       ...meterAgentRoutes(live.meters, live.layouts),
       ...listenAgentRoutes({ chunks: live.chunks, notifier }),

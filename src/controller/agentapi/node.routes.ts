@@ -28,6 +28,7 @@ interface Parts {
   policies: RecordingsApi['policies']
   provenance: ProvenanceStore
   reconcile: FleetApi['reconcile']
+  watchers: LiveApi['watchers']
 }
 
 // Details have the same limit as in events of people; ids and a type come on top.
@@ -136,7 +137,7 @@ export const nodeAgentRoutes = (parts: Parts): AnyRoute[] => {
  * The config of a node. With `If-None-Match` and `waitSeconds` it answers as soon as the config differs: an agent learns at
  * once that somebody listens.
  */
-const configRoute = ({ clock, listeners, nodes, notifier, policies }: Parts): AnyRoute =>
+const configRoute = ({ clock, listeners, nodes, notifier, policies, watchers }: Parts): AnyRoute =>
   flow({
     method: 'GET',
     path: '/nodes/:id/config',
@@ -152,6 +153,7 @@ const configRoute = ({ clock, listeners, nodes, notifier, policies }: Parts): An
         return {
           ...(audioDefaults ? { audioDefaults } : {}),
           liveListen: { requested: listening },
+          liveMeters: watchers.wanted(id),
           monitorEnhancement: { engine: 'deepfilternet3', requested: enhanced },
           recorderCachePolicies: policies.recorderCachePolicies(),
           recordingCapacity: recordingCapacity ?? { maxConcurrentRecordings: 1 },

@@ -1,6 +1,7 @@
 import type { Streams } from '../../http/streams.ts'
 import type { LayoutStore } from '../meters/layout.store.ts'
 import type { Meters } from '../meters/meters.store.ts'
+import type { MeterWatchers } from '../meters/watchers.ts'
 import type { Chunks } from './chunks.store.ts'
 import type { ListenSessions } from './sessions.store.ts'
 
@@ -11,4 +12,5 @@ export interface LiveApi {
   listeners: ListenSessions
   meters: Meters
   streams: Streams
+  watchers: MeterWatchers
 }

@@ -4,6 +4,7 @@ import type { Base, Module } from '../../module.ts'
 import { layoutStore } from '../meters/layout.store.ts'
 import { meterRoutes } from '../meters/meters.routes.ts'
 import { meterStore } from '../meters/meters.store.ts'
+import { meterWatchers } from '../meters/watchers.ts'
 import type { LiveApi } from './api.ts'
 import { chunkStore } from './chunks.store.ts'
 import { listenRoutes } from './listen.routes.ts'
@@ -18,16 +19,16 @@ interface Deps {
 export function createLive(base: Base, { fleet: { nodes } }: Deps): Module<LiveApi> {
   const { authorization, clock, config, db, events, ids, notifier } = base
   const { principals, scope } = authorization
+  const configChanged = (nodeId: string) => events.emit('config.changed', { nodeId })
   const api = {
     chunks: chunkStore(),
     layouts: layoutStore(db),
-    listeners: listenSessions(ids, config.SVC_LISTEN_SESSION_TTL_SECONDS, (nodeId) =>
-      events.emit('config.changed', { nodeId }),
-    ),
+    listeners: listenSessions(ids, config.SVC_LISTEN_SESSION_TTL_SECONDS, configChanged),
     meters: meterStore(config.SVC_METER_HISTORY_LIMIT),
     streams: new Streams(clock),
+    watchers: meterWatchers(clock, configChanged),
   }
-  const { chunks, layouts, listeners, meters, streams } = api
+  const { chunks, layouts, listeners, meters, streams, watchers } = api
   return {
     api,
     clockJumped: (by) => {
@@ -36,7 +37,7 @@ export function createLive(base: Base, { fleet: { nodes } }: Deps): Module<LiveA
     release: () => streams.close(),
     routes: [
       ...nodeActionRoutes(nodes, monitored(api)),
-      ...meterRoutes({ streams: streams, layouts, meters, principals }),
+      ...meterRoutes({ streams, layouts, meters, principals, watchers }),
       ...listenRoutes({ chunks, clock, streams, layouts, nodes, notifier, principals, scope, sessions: listeners }),
     ],
   }

@@ -1,4 +1,4 @@
-import type { MeterFrame, MeterStream } from '../../../wire/meters.ts'
+import type { MeterStream } from '../../../wire/meters.ts'
 import type { UserPrincipal } from '../../http/principal.ts'
 import type { Principals } from '../../http/principals.ts'
 import type { EventQueue, EventSource } from '../../http/sse.ts'
@@ -6,6 +6,7 @@ import { type ChannelVisibility, channelVisibility, visibleFrame } from './chann
 import type { LayoutStore } from './layout.store.ts'
 import { levelFrame } from './levels.rules.ts'
 import type { MeterSample, Meters } from './meters.store.ts'
+import type { MeterWatchers } from './watchers.ts'
 
 // Frames up to this age are sent first, so that the console need not wait for the next ones.
 const RECENT_MS = 15_000
@@ -19,15 +20,27 @@ interface Parts {
   now: string
   principals: Pick<Principals, 'reload'>
   principal: UserPrincipal
+  watchers: MeterWatchers
 }
 
 /**
- * Frames of every node in the caller's scope, each as `event: meter`; only the newest per interface waits. Rights are read
- * every few seconds: a changed grant takes effect, and an ended session ends the stream.
+ * Frames of the chosen nodes in the caller's scope; only the newest per interface waits. Rights are read every few seconds: a
+ * changed grant takes effect, and an ended session ends the stream. Recorders of nodes that were chosen for their levels send
+ * quick frames as long as the client reads.
  */
-export function meterEvents({ detail, layouts, meters, nodes, now, principals, principal }: Parts): EventSource {
-  const watched = nodes && new Set(nodes)
-  const shape = (frame: MeterFrame): object => (detail === 'levels' ? levelFrame(frame) : frame)
+export function meterEvents({
+  detail,
+  layouts,
+  meters,
+  nodes,
+  now,
+  principals,
+  principal,
+  watchers,
+}: Parts): EventSource {
+  const chosen = nodes && new Set(nodes)
+  const watched = detail === 'levels' ? (nodes ?? []) : []
+  const watcher = {}
   let person: UserPrincipal | undefined
   const known = new Map<string, ChannelVisibility | undefined>()
   const visibilityOf = (nodeId: string): ChannelVisibility | undefined => {
@@ -43,21 +56,29 @@ export function meterEvents({ detail, layouts, meters, nodes, now, principals, p
     const shown = visibleFrame(frame, seen)
     // An interface of the node without any visible channel.
     if (frame.levels.length > 0 && shown.levels.length === 0) return undefined
-    return JSON.stringify(shape(shown))
+    const whole = meters.latest(nodeId, frame.interfaceId)?.frame
+    return JSON.stringify(detail === 'levels' ? levelFrame(shown, whole) : shown)
   }
   return {
     begin(queue: EventQueue) {
       const pass = (sample: MeterSample): void => {
-        if (!watched || watched.has(sample.nodeId))
-          queue.put(`${sample.nodeId} ${sample.frame.interfaceId}`, detail ?? 'meter', () => textOf(sample))
+        const { frame, nodeId, overtaken } = sample
+        const wanted = detail === 'levels' ? !overtaken : !frame.quick
+        if (wanted && (!chosen || chosen.has(nodeId)))
+          queue.put(`${nodeId} ${frame.interfaceId}`, detail ?? 'meter', () => textOf(sample))
       }
       const since = Date.parse(now) - RECENT_MS
       for (const sample of meters.snapshot()) if (Date.parse(sample.receivedAt) >= since) pass(sample)
-      return meters.subscribe(pass)
+      const unsubscribe = meters.subscribe(pass)
+      return () => {
+        unsubscribe()
+        watchers.end(watcher)
+      }
     },
     mayGoOn() {
       person = principals.reload(principal)
       known.clear()
+      if (watched.length > 0) watchers.renew(watcher, watched.filter(visibilityOf))
       return person?.permissions.has('node:read') === true
     },
   }

@@ -4,8 +4,17 @@ import type { LevelFrame, MeterFrame } from '../../../wire/meters.ts'
 const SILENCE = -120
 const tenths = (db: number): number => Math.max(SILENCE, Math.round(db * 10) / 10)
 
-/** A frame as meters on a screen need it: a tenth of the bytes, levels to 0.1 dB. */
-export function levelFrame({ capturedAt, interfaceId, levels, nodeId, synthetic }: MeterFrame): LevelFrame {
+/**
+ * A frame as meters on a screen need it: a tenth of the bytes, levels to 0.1 dB. `whole`: the newest one with quality, which
+ * quick ones do not have.
+ */
+export function levelFrame(
+  { capturedAt, interfaceId, levels, nodeId, synthetic }: MeterFrame,
+  whole: MeterFrame | undefined,
+): LevelFrame {
+  const speaking = new Set(
+    whole?.levels.filter(({ quality }) => quality?.speechLike).map((level) => level.channelIndex),
+  )
   const where = (which: (level: MeterFrame['levels'][number]) => boolean | undefined): number[] =>
     levels.filter(which).map(({ channelIndex }) => channelIndex)
   return {
@@ -16,7 +25,7 @@ export function levelFrame({ capturedAt, interfaceId, levels, nodeId, synthetic 
     nodeId,
     peak: levels.map(({ peakDbfs }) => tenths(peakDbfs)),
     rms: levels.map(({ rmsDbfs }) => tenths(rmsDbfs)),
-    speech: where(({ quality }) => quality?.speechLike),
+    speech: where(({ channelIndex }) => speaking.has(channelIndex)),
     ...(synthetic ? { synthetic } : {}),
   }
 }

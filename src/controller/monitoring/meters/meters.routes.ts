@@ -8,18 +8,20 @@ import { channelVisibility, visibleFrame } from './channelvisibility.rules.ts'
 import { meterEvents } from './events.ts'
 import type { LayoutStore } from './layout.store.ts'
 import type { Meters } from './meters.store.ts'
+import type { MeterWatchers } from './watchers.ts'
 
 interface Parts {
   streams: Streams
   layouts: LayoutStore
   meters: Meters
   principals: Pick<Principals, 'reload'>
+  watchers: MeterWatchers
 }
 
 const read = { auth: 'user', permission: 'node:read' } as const
 
 /** Meters for people: the newest frame, and a stream of all (docs/contract/access.md: Visible sets). */
-export const meterRoutes = ({ streams, layouts, meters, principals }: Parts): AnyRoute[] => [
+export const meterRoutes = ({ streams, layouts, meters, principals, watchers }: Parts): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/nodes/:id/meters',
@@ -49,7 +51,7 @@ export const meterRoutes = ({ streams, layouts, meters, principals }: Parts): An
         streams,
         principal.id,
         request,
-        meterEvents({ ...query, layouts, meters, now, principals, principal }),
+        meterEvents({ ...query, layouts, meters, now, principals, principal, watchers }),
       ),
     }),
   }),

@@ -4,13 +4,18 @@ import { pack, unpack, wordsOf } from './pack.rules.ts'
 
 /** A received frame; `interfaceId` is the controller's id, or the sent name of an interface that is not in the inventory. */
 export interface MeterSample {
+  /** Quick frames of this interface came after this one. */
+  followed?: true
   frame: MeterFrame
   nodeId: string
+  /** Quick frames have told of this second already. */
+  overtaken?: true
   receivedAt: string
 }
 
 /** Newest frame and history per node: telemetry, in memory only. */
 export interface Meters {
+  /** A quick frame goes to the listeners and is not kept. */
   put(nodeId: string, frame: MeterFrame, now: string): void
   /** The newest frame of the node, or of one of its interfaces. */
   latest(nodeId: string, interfaceId?: string): MeterSample | undefined
@@ -20,7 +25,7 @@ export interface Meters {
   history(nodeId: string, limit: number): MeterSample[]
   /** The newest frame of every interface of every node, oldest first, for metrics. */
   snapshot(): MeterSample[]
-  /** Calls `listener` with every frame after it is kept. @returns the function that unsubscribes */
+  /** Calls `listener` with every frame, quick ones too. @returns the function that unsubscribes */
   subscribe(listener: (sample: MeterSample) => void): () => void
   /** Bytes the histories take; never above the budget. */
   usedBytes(): number
@@ -111,9 +116,15 @@ export function meterStore(limit: number, budget = BUDGET): Meters {
 
   return {
     put(nodeId, frame, now) {
-      const sample = { frame, nodeId, receivedAt: now }
-      latest.set(nodeId, newest(latest.get(nodeId) ?? new Map(), sample))
-      keep(nodeId, frame, now)
+      const sample: MeterSample = { frame, nodeId, receivedAt: now }
+      const before = latest.get(nodeId)?.get(frame.interfaceId)
+      if (frame.quick) {
+        if (before) before.followed = true
+      } else {
+        if (before?.followed) sample.overtaken = true
+        latest.set(nodeId, newest(latest.get(nodeId) ?? new Map(), sample))
+        keep(nodeId, frame, now)
+      }
       for (const listener of listeners) listener(sample)
     },
     latest(nodeId, interfaceId) {
