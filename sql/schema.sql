@@ -666,6 +666,13 @@ CREATE TABLE sessions (
   revoked_at   TEXT,
   ip_address   TEXT,
   user_agent   TEXT
+, by_link INTEGER NOT NULL DEFAULT 0 CHECK (by_link IN (0, 1))) STRICT;
+
+CREATE TABLE sign_in_links (
+  token_hash TEXT PRIMARY KEY NOT NULL,
+  user_id    TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  created_at TEXT NOT NULL,
+  expires_at TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE ssh_credentials (
@@ -797,7 +804,7 @@ CREATE TABLE users (
   disabled_at   TEXT,
   created_at    TEXT NOT NULL,
   updated_at    TEXT NOT NULL
-) STRICT;
+, signed_in_at TEXT) STRICT;
 
 CREATE TABLE watchdog_policies (
   id         TEXT PRIMARY KEY NOT NULL,
@@ -1066,6 +1073,8 @@ CREATE INDEX schedules_watchdog ON schedules (watchdog_policy_id);
 CREATE INDEX sessions_expiry ON sessions (expires_at);
 
 CREATE INDEX sessions_user ON sessions (user_id);
+
+CREATE INDEX sign_in_links_user ON sign_in_links (user_id);
 
 CREATE INDEX ssh_credentials_node ON ssh_credentials (node_id, state);
 

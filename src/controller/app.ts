@@ -89,6 +89,7 @@ export function createApp({ certificates, running, secrets, ...given }: AppOptio
     app: serve(pipeline, routes, consoleHandler()),
     clockWatch: clock.watch,
     events: base.events,
+    firstLink: identity.api.firstLink,
     pipeline,
     streams: live.api.streams,
     leases: recordings.api.leases,

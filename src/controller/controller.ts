@@ -16,6 +16,7 @@ import { type Config, nativeDirs, readConfig, SETTINGS } from './config.ts'
 import type { Running } from './fleet/releases/repository.own.ts'
 import { Certificates } from './http/certificates.ts'
 import { Server } from './http/server.ts'
+import { linkAddress, localAddress, reachedLocally } from './identity/auth/link.rules.ts'
 import { CERTIFICATE_RUNNER } from './monitoring/watchdog/certificate.runner.ts'
 import { secretKey } from './secrets.ts'
 import { copyDatabase } from './store/backup.ts'
@@ -25,7 +26,8 @@ import { loadAddon } from './store/native.ts'
 
 const HELP = `usage: roomtone controller
 
-Runs the controller until SIGTERM. Prints one JSON line with its "url" when it listens; the log goes to stderr.
+Runs the controller until SIGTERM. Prints one JSON line with its "url" when it listens; the log goes to stderr. As long as the
+first admin has never signed in, "signIn" beside it is an address that does so, once, on this machine, within ten minutes.
 Settings come from the environment, each also as <NAME>_FILE naming a file that holds the value:
 
 ${settingsHelp(SETTINGS)}
@@ -78,7 +80,10 @@ async function start(config: Config, { stderr, stdout }: Outlets): Promise<{ sto
   const notifier = notifierOf(config, db, log)
   await notifier.ready()
   log.info('controller listening', { url, version, migrations: applied, data: config.SVC_DATA_DIR })
-  stdout.write(`${JSON.stringify({ url, version, pid: process.pid })}\n`)
+  const token = reachedLocally(config.SVC_HOST) ? controller.firstLink() : undefined
+  const signIn = token && linkAddress(localAddress(url), token)
+  // Not into the log, which is kept: the link is for whoever starts the controller and reads what it says.
+  stdout.write(`${JSON.stringify({ url, version, pid: process.pid, ...(signIn ? { signIn } : {}) })}\n`)
   return {
     async stop() {
       log.info('controller stopping')

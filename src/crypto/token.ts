@@ -2,7 +2,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 
-type TokenKind = 'session' | 'cookie' | 'node' | 'bootstrap' | 'ticket'
+type TokenKind = 'session' | 'cookie' | 'node' | 'bootstrap' | 'ticket' | 'link'
 
 const PREFIX: Record<TokenKind, string> = {
   session: 'svc_',
@@ -10,6 +10,7 @@ const PREFIX: Record<TokenKind, string> = {
   node: 'svc_node_',
   bootstrap: 'svc_bs_',
   ticket: 'svc_ticket_',
+  link: 'svc_link_',
 }
 const SHOWN = 24
 

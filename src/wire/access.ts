@@ -30,8 +30,13 @@ const resourceGrants = z
   .max(1024)
   .default([])
 
-/** Of one's own password. */
-export const PasswordChange = z.strictObject({ currentPassword: z.string().min(1).max(1024), newPassword: password })
+/** Of one's own password; in a session that a link opened the current one may be left out, once. */
+export const PasswordChange = z.strictObject({
+  currentPassword: z.string().min(1).max(1024).optional(),
+  newPassword: password,
+})
+/** A link that signs in once, on the machine of the controller. */
+export const SignInLink = z.strictObject({ token: text(1, 200) })
 
 export const UserInput = z.strictObject({
   email: z.email().max(320).toLowerCase(),

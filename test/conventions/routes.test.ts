@@ -61,7 +61,7 @@ test('every user route names a permission', () => {
 test('routes without authentication are these and no others', () => {
   const open = k.routes.filter((r) => r.auth === 'none').map((r) => `${r.method} ${r.path}`)
   const promised = PROMISED.filter((r) => r.auth === 'none').map((r) => `${r.method} ${r.path}`)
-  assert.deepEqual(open.sort(), [...promised, 'GET /install.sh'].sort())
+  assert.deepEqual(open.sort(), [...promised, 'GET /install.sh', 'POST /auth/sign-in-link'].sort())
 })
 
 test('an audit base belongs to one record and looks like family.resource.verb', () => {
@@ -101,6 +101,7 @@ const BEYOND: Record<string, string> = {
   'GET /settings/controller/actions user': 'action states, as every resource has them',
   'GET /auth/sessions user': 'everybody sees where they are logged in',
   'DELETE /auth/sessions/: user': 'and ends a session they forgot somewhere',
+  'POST /auth/sign-in-link none': 'the first sign-in, on the machine of the controller',
   'GET /auth/users/:/sessions user': 'who manages access sees the sessions of a person',
   'DELETE /auth/users/:/sessions/: user': 'and ends one of them, without ending the account',
   'GET /audit-events/:/actions user': 'action states, as every resource has them',

@@ -6,12 +6,16 @@ import { hashPassword } from '../../crypto/password.ts'
 import { iso, systemClock } from '../../kernel/clock.ts'
 import { misuse } from '../../kernel/fail.ts'
 import { randomIds } from '../../kernel/ids.ts'
+import { isLoopback } from '../../kernel/loopback.ts'
 import type { CurrentUser } from '../../wire/access.ts'
 import { ROLES, type Role } from '../../wire/permissions.ts'
+import type { Config } from '../config.ts'
 import { type AuditEntry, audit } from '../http/audit.ts'
 import { systemActor } from '../http/principal.ts'
 import { userSnapshot } from '../identity/access/access.rules.ts'
 import { userStore } from '../identity/access/users.store.ts'
+import { linkAddress } from '../identity/auth/link.rules.ts'
+import { linkStore } from '../identity/auth/links.store.ts'
 import type { Db } from '../store/db.ts'
 import { ENVIRONMENT_HELP, openDatabase, runVerb, say } from './verb.ts'
 
@@ -19,6 +23,7 @@ const HELP = `usage: roomtone user list
        roomtone user password EMAIL     sets a new password and ends every session of the account
        roomtone user add EMAIL [--name NAME] [--role ROLE]
        roomtone user enable EMAIL       lets a disabled account in again
+       roomtone user link EMAIL         an address that signs the account in, once, on this machine, within ten minutes
 
 The password is read from standard input when something is piped in; otherwise one is generated and printed once. The
 controller may be running. Roles: ${ROLES.join(', ')} (default: owner).
@@ -38,9 +43,10 @@ export const main = (args: string[]): Promise<number> =>
       try {
         const commands = accountCommands(db)
         if (verb === 'list') return commands.list()
-        if (!email || !['add', 'enable', 'password'].includes(verb ?? '')) throw misuse(HELP.trimEnd())
+        if (!email || !['add', 'enable', 'link', 'password'].includes(verb ?? '')) throw misuse(HELP.trimEnd())
         const address = email.toLowerCase()
         if (verb === 'enable') return commands.enable(address)
+        if (verb === 'link') return commands.link(address, addressOf(place.config))
         if (verb === 'password') return await commands.password(address)
         return await commands.add(address, String(name ?? email), roleOf(role as string | undefined))
       } finally {
@@ -93,6 +99,16 @@ function accountCommands(db: Db) {
       change('auth.users.status.update', email, (id, now) => users.setDisabled(id, false, now))
       return say(`${email} may log in again.\n`)
     },
+    link(email: string, base: string): number {
+      const now = iso(systemClock.now())
+      const token = db.tx(() => {
+        const id = idOf(email)
+        if (users.get(id).disabledAt) throw misuse(`${email} is disabled: roomtone user enable ${email}`)
+        writeAudit('auth.sign_in_link.create', id, email, {}, now)
+        return linkStore(db).make(id, now)
+      })
+      return say(`${linkAddress(base, token)}\n`)
+    },
     async password(email: string): Promise<number> {
       idOf(email)
       const { hash, note } = await newPassword()
@@ -112,6 +128,9 @@ function accountCommands(db: Db) {
     },
   }
 }
+
+const addressOf = ({ SVC_HOST: host, SVC_PORT, tls }: Config): string =>
+  `${tls ? 'https' : 'http'}://${isLoopback(host) && !host.includes(':') ? host : 'localhost'}:${SVC_PORT}`
 
 /** Read from a pipe, so that it is in no argument list and no history; otherwise generated. `note` prints it once. */
 async function newPassword(): Promise<{ hash: string; note: string }> {

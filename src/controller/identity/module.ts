@@ -12,8 +12,11 @@ import { sessionRoutes } from './access/sessions.routes.ts'
 import { openSessions } from './access/sessions.store.ts'
 import { userRoutes } from './access/users.routes.ts'
 import { userStore } from './access/users.store.ts'
+import type { IdentityApi } from './api.ts'
 import { ADDRESS_FACTOR, authRoutes } from './auth/auth.routes.ts'
-import { seedLocalAdmin } from './auth/localadmin.ts'
+import { linkRoutes } from './auth/links.routes.ts'
+import { linkStore } from './auth/links.store.ts'
+import { firstLink, seedLocalAdmin } from './auth/localadmin.ts'
 import { stateCookies } from './auth/oidc.cookie.ts'
 import { identityProvider } from './auth/oidc.openid.ts'
 import { oidcRoutes } from './auth/oidc.routes.ts'
@@ -21,17 +24,18 @@ import { oidcStore } from './auth/oidc.store.ts'
 import { sessionRunner, sessionStore } from './auth/sessions.store.ts'
 
 /** Accounts, sign-in and access. */
-export function createIdentity(base: Base, { settings }: { settings: SettingsApi }): Module {
+export function createIdentity(base: Base, { settings }: { settings: SettingsApi }): Module<IdentityApi> {
   const { audit, clock, config, db, ids, log } = base
   const cookie = sessionCookie(config)
   const users = userStore(db)
   const sessions = sessionStore(db)
+  const links = linkStore(db)
   const policies = accessPolicyStore(db, ids, users)
   const keep = lockoutGuard(policies, users)
   const { SVC_LOGIN_FAILURE_LIMIT: failureLimit, SVC_LOGIN_FAILURE_WINDOW_SECONDS: failureWindowSeconds } = config
   const { SVC_LOCAL_ADMIN_EMAIL: email, SVC_LOCAL_ADMIN_NAME: name, SVC_LOCAL_ADMIN_PASSWORD: password } = config
   return {
-    api: undefined,
+    api: { firstLink: () => firstLink({ audit, db, links, users }, email, iso(clock.now())) },
     routes: [
       ...authRoutes({
         clock,
@@ -40,6 +44,15 @@ export function createIdentity(base: Base, { settings }: { settings: SettingsApi
         limits: { failureLimit, failureWindowSeconds },
         sessions,
         site: settings.site,
+        users,
+      }),
+      ...linkRoutes({
+        addresses: limiter(failureLimit * ADDRESS_FACTOR, failureWindowSeconds),
+        clock,
+        cookie,
+        ids,
+        links,
+        sessions,
         users,
       }),
       ...oidcRoutes({
@@ -61,7 +74,7 @@ export function createIdentity(base: Base, { settings }: { settings: SettingsApi
       ...accessOverviewRoutes(policies),
       ...sessionRoutes(openSessions(db), users),
     ],
-    runners: [sessionRunner(sessions)],
+    runners: [sessionRunner(sessions, links)],
     start: () => seedLocalAdmin({ audit, db, ids, log, users }, { email, name, password }, iso(clock.now())),
   }
 }

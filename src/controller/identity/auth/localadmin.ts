@@ -8,6 +8,7 @@ import { systemActor } from '../../http/principal.ts'
 import type { Db, Params } from '../../store/db.ts'
 import { userSnapshot } from '../access/access.rules.ts'
 import type { UserStore } from '../access/users.store.ts'
+import type { LinkStore } from './links.store.ts'
 
 export interface LocalAdmin {
   /** Lower case. */
@@ -87,6 +88,22 @@ function apply({ audit, ids, users }: Parts, { email, name }: LocalAdmin, passwo
   users.setDisabled(id, false, now)
   const after = userSnapshot(users.setPassword(id, passwordHash, now))
   writeAudit({ action: 'auth.users.password.reset.succeeded', before, after, details: { sessionsRevoked: true } }, id)
+}
+
+/** Token of a link for the first admin, who has not signed in yet; undefined afterwards, and when the account is disabled. */
+export function firstLink(
+  { audit, db, links, users }: Pick<Parts, 'audit' | 'db' | 'users'> & { links: LinkStore },
+  email: string,
+  now: string,
+): string | undefined {
+  const id = users.idByEmail(email)
+  if (id === undefined || links.isUsed(id) || users.get(id).disabledAt) return undefined
+  return db.tx(() => {
+    const target = { type: 'user', id, name: email }
+    const entry = { actor: systemActor('local-admin'), outcome: 'succeeded', permission: 'auth:manage' } as const
+    audit.write({ ...entry, action: 'auth.sign_in_link.create.succeeded', target }, now)
+    return links.make(id, now)
+  })
 }
 
 function stateRow(db: Db) {

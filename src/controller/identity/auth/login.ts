@@ -38,7 +38,7 @@ interface Attempt {
   userAgent: string | undefined
 }
 
-interface SignedIn {
+export interface SignedIn {
   expiresAt: string
   sessionId: string
   /** Absent where the session is a cookie. */
@@ -70,14 +70,15 @@ export function signIn(parts: LoginParts): (attempt: Attempt, commit: Commit) =>
 interface Opener {
   address: string
   byCookie: boolean
+  byLink?: boolean
   userAgent: string | undefined
   userId: string
 }
 
 /** A session to be stored, and its token, which is returned only here. */
-export function newSession(ids: Ids, { address, byCookie, userAgent, userId }: Opener, now: string) {
+export function newSession(ids: Ids, { address, byCookie, byLink = false, userAgent, userId }: Opener, now: string) {
   const [token, expiresAt] = [mintToken(byCookie ? 'cookie' : 'session'), isoPlus(now, SESSION_SECONDS)]
-  const row = { id: ids.uuid(), userId, tokenHash: hashToken(token), expiresAt, ipAddress: address, userAgent }
+  const row = { id: ids.uuid(), byLink, userId, tokenHash: hashToken(token), expiresAt, ipAddress: address, userAgent }
   return { expiresAt, row, token }
 }
 

@@ -145,7 +145,7 @@ function signIn(
     now,
   )
   const sessionId = row.id
-  sessions.openForProvider(row, now)
+  sessions.openVouched(row, now)
   const { email, groups, name, roles } = users.get(userId)
   const home = byCookie
     ? redirect(returnTo, cookie.make(token, SESSION_SECONDS))

@@ -4,7 +4,10 @@ import { PasswordChange } from '../../../wire/access.ts'
 import { type AnyRoute, flow } from '../../http/route.ts'
 import { type LoginParts, throttle } from './login.ts'
 
-/** Everybody changes their own password, knowing the one they have: guessing it counts like a failed login. */
+/**
+ * Everybody changes their own password, knowing the one they have: guessing it counts like a failed login. Who came by a
+ * link sets one without, once.
+ */
 export function passwordRoute(parts: LoginParts): AnyRoute {
   const { sessions, users } = parts
   const { clear, verified } = throttle(parts)
@@ -22,7 +25,9 @@ export function passwordRoute(parts: LoginParts): AnyRoute {
       const { passwordHash: stored } = sessions.account(principal.email) ?? {}
       if (users.get(principal.id).provider !== 'local' || !stored)
         throw conflict('password_not_local', 'Your password is kept by the identity provider: change it there')
-      if (!(await verified(attempt, currentPassword, stored)))
+      if (currentPassword === undefined && !sessions.isByLink(principal.sessionId))
+        throw new Fail(403, 'wrong_password', 'The current password is missing')
+      if (currentPassword !== undefined && !(await verified(attempt, currentPassword, stored)))
         throw new Fail(403, 'wrong_password', 'The current password is wrong')
       const hash = await hashPassword(newPassword)
       const done = await commit((now) => {

@@ -1,5 +1,6 @@
 import type { Runner } from '../../scheduler/ticker.ts'
 import type { Db, Params } from '../../store/db.ts'
+import type { LinkStore } from './links.store.ts'
 
 /** An account as a login needs it; found by lower-case e-mail. */
 export interface Account {
@@ -9,6 +10,7 @@ export interface Account {
 }
 
 interface NewSession {
+  byLink: boolean
   expiresAt: string
   id: string
   ipAddress: string
@@ -36,11 +38,13 @@ export function sessionStore(db: Db) {
      SELECT @id, id, @tokenHash, @now, @now, @expiresAt, @ip, @agent FROM users
       WHERE id = @userId AND disabled_at IS NULL AND password_hash = @passwordHash`,
   )
-  // The identity provider vouched for the person: there is no password to compare.
+  // The identity provider, or a link of this machine, vouched for the person: there is no password to compare.
   const vouched = db.stmt<Params>(
-    `INSERT INTO sessions (id, user_id, token_hash, created_at, last_seen_at, expires_at, ip_address, user_agent)
-     VALUES (@id, @userId, @tokenHash, @now, @now, @expiresAt, @ip, @agent)`,
+    `INSERT INTO sessions (id, user_id, token_hash, created_at, last_seen_at, expires_at, ip_address, user_agent, by_link)
+     VALUES (@id, @userId, @tokenHash, @now, @now, @expiresAt, @ip, @agent, @byLink)`,
   )
+  const signedIn = db.stmt<Params>(`UPDATE users SET signed_in_at = @now WHERE id = @userId`)
+  const endLinks = db.stmt<Params>(`DELETE FROM sign_in_links WHERE user_id = @userId`)
   const revoke = db.stmt<Params>(`UPDATE sessions SET revoked_at = @now WHERE id = @id AND revoked_at IS NULL`)
   const setPassword = db.stmt<Params>(
     `UPDATE users SET password_hash = @hash, updated_at = @now WHERE id = @id AND password_hash = @stored`,
@@ -48,16 +52,32 @@ export function sessionStore(db: Db) {
   const endOthers = db.stmt<Params>(
     `UPDATE sessions SET revoked_at = @now WHERE user_id = @id AND id <> @keep AND revoked_at IS NULL`,
   )
+  const byLink = db.stmt<{ id: string }, { byLink: number }>(
+    `SELECT by_link AS byLink FROM sessions WHERE id = @id AND revoked_at IS NULL`,
+  )
+  const endByLink = db.stmt<Params>(`UPDATE sessions SET by_link = 0 WHERE id = @keep`)
   const expiry = db.stmt<{ id: string }, { at: string }>(`SELECT expires_at AS at FROM sessions WHERE id = @id`)
   const expired = db.stmt<{ now: string }>(`DELETE FROM sessions WHERE expires_at <= @now`)
+
+  /** An account that is used needs no link any more. */
+  const used = ({ userId }: NewSession, now: string): true => {
+    signedIn.run({ userId, now })
+    endLinks.run({ userId })
+    return true
+  }
 
   return {
     account: (email: string): Account | undefined => account.get({ email }),
     /** False when the account was disabled or its password changed since `passwordHash` was verified. */
     open: (session: NewSession, passwordHash: string, now: string): boolean =>
-      insert.run({ ...stored(session), passwordHash, now }) === 1,
-    /** For an account that the identity provider vouched for, in the same transaction. */
-    openForProvider: (session: NewSession, now: string): void => void vouched.run({ ...stored(session), now }),
+      insert.run({ ...stored(session), passwordHash, now }) === 1 && used(session, now),
+    /** For an account that something else than its password vouched for, in the same transaction. */
+    openVouched(session: NewSession, now: string): void {
+      vouched.run({ ...stored(session), byLink: Number(session.byLink), now })
+      used(session, now)
+    },
+    /** Whether a link opened the session, and no password was set in it yet. */
+    isByLink: (id: string): boolean => byLink.get({ id })?.byLink === 1,
     revoke: (id: string, now: string): void => void revoke.run({ id, now }),
     /**
      * Replaces the verified password and ends all sessions but `keep`. @returns how many; undefined when the password is
@@ -65,6 +85,7 @@ export function sessionStore(db: Db) {
      */
     changePassword({ hash, id, keep, now, stored: old }: PasswordChange): number | undefined {
       if (setPassword.run({ hash, id, now, stored: old }) !== 1) return undefined
+      endByLink.run({ keep })
       return endOthers.run({ id, keep, now })
     },
     expiresAt: (id: string): string => expiry.get({ id })?.at ?? '',
@@ -74,7 +95,7 @@ export function sessionStore(db: Db) {
 }
 export type SessionStore = ReturnType<typeof sessionStore>
 
-const stored = ({ ipAddress, userAgent, ...session }: NewSession): Params => ({
+const stored = ({ byLink: _, ipAddress, userAgent, ...session }: NewSession): Params => ({
   ...session,
   ip: ipAddress.slice(0, 120) || null,
   agent: userAgent?.slice(0, 400) ?? null,
@@ -83,9 +104,9 @@ const stored = ({ ipAddress, userAgent, ...session }: NewSession): Params => ({
 const EVERY_SECONDS = 600
 
 /** Deletes expired sessions, of which a busy console leaves many. */
-export const sessionRunner = (sessions: SessionStore): Runner => ({
+export const sessionRunner = (sessions: SessionStore, links: Pick<LinkStore, 'sweep'>): Runner => ({
   name: 'sessions',
   enabled: true,
   intervalSeconds: EVERY_SECONDS,
-  tick: (now) => ({ expired: sessions.sweep(now) }),
+  tick: (now) => ({ expired: sessions.sweep(now) + links.sweep(now) }),
 })
