@@ -1,6 +1,6 @@
 import * as z from 'zod'
 import { type Capability, type Permission, ROLES, type Role } from './permissions.ts'
-import { prose, someField, text } from './scalars.ts'
+import { prose, query, someField, text } from './scalars.ts'
 
 export const Login = z.object({ email: z.email().max(320).toLowerCase(), password: z.string().min(1).max(1024) })
 
@@ -13,6 +13,9 @@ export const clamped = (least: number, most: number, fallback: number) =>
 /** The lenient page of users and groups. */
 export const AccessPage = z.object({ limit: clamped(1, 200, 50), offset: clamped(0, Number.MAX_SAFE_INTEGER, 0) })
 export type AccessPage = z.infer<typeof AccessPage>
+/** `search`: in names, and in the e-mail addresses of people. */
+export const AccessList = z.object({ ...AccessPage.shape, search: query(text(1, 160)) })
+export type AccessList = z.infer<typeof AccessList>
 
 export const OidcReturn = z.object({
   returnTo: z.string().max(4000).optional(),

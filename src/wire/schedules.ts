@@ -193,10 +193,15 @@ export interface Occurrence {
   scheduledStartAt: string
 }
 
+/** Why a recording that is due may not be made as things stand (docs/contract/scheduling.md: Risks). */
+export type Risk = 'channels_missing' | 'clash' | 'device_missing' | 'recorder_missing' | 'recorder_offline'
+
 export interface CalendarItem extends Occurrence {
   enabled: boolean
   nodeId?: string
   recurrenceMode: Recurrence['mode']
+  /** Of what starts within 24 hours; absent when nothing stands against it. */
+  risks?: Risk[]
   room: string
   scheduleId: string
   scheduleName: string

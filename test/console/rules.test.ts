@@ -11,13 +11,14 @@ import { pcmReader } from '../../src/console/listen/wav.rules.ts'
 import { moved, placeOf, still } from '../../src/console/meters/ballistics.rules.ts'
 import { type Heard, listened, spoken } from '../../src/console/onboard/ticks.rules.ts'
 import { roomChanges } from '../../src/console/recorders/channels.rules.ts'
-import { bytesOf, instantOf, lengthOf, timeOf } from '../../src/console/time/format.rules.ts'
+import { aheadOf, bytesOf, instantOf, lengthOf, timeOf } from '../../src/console/time/format.rules.ts'
 import { instantAt } from '../../src/console/time/wall.rules.ts'
-import { dayAhead, onlyThere } from '../../src/console/today/today.rules.ts'
+import { dayAhead, onlyThere, whereMended } from '../../src/console/today/today.rules.ts'
 import { bodyOf, type Entered } from '../../src/console/ui/form.rules.ts'
 import { columns } from '../../src/console/waveform/peaks.rules.ts'
 import type { Interface } from '../../src/wire/nodes.ts'
 import type { Recording } from '../../src/wire/recordings.ts'
+import type { CalendarItem } from '../../src/wire/schedules.ts'
 
 test('an address finds its page; what is no page is none', () => {
   const patterns = ['/', '/rooms', '/rooms/:id', '/rooms/:id/label', '/settings/:family/:id']
@@ -128,6 +129,20 @@ test('today: the coming day, and the seconds that exist on recorders only', () =
     take({ status: 'failed' }),
   ]
   assert.equal(onlyThere(takes, now), 120)
+})
+
+test('the clock of a phone that is wrong is set by the answers; what an answer takes is no difference', () => {
+  const now = Date.parse('2026-03-02T09:20:00.900Z')
+  assert.equal(aheadOf('Mon, 02 Mar 2026 09:19:59 GMT', now), 0)
+  assert.equal(aheadOf('Mon, 02 Mar 2026 06:20:00 GMT', now), -3 * 3_600_000 - 900)
+})
+
+test('what is at risk leads to the page that mends it', () => {
+  const item = { nodeId: 'node/1', scheduleId: 'sched_1' } as CalendarItem
+  assert.equal(whereMended('recorder_offline', item), '/recorders/node%2F1')
+  assert.equal(whereMended('device_missing', item), '/recorders/node%2F1/setup')
+  assert.equal(whereMended('clash', item), '/schedules/sched_1')
+  assert.equal(whereMended('recorder_offline', { scheduleId: 'sched_1' } as CalendarItem), '/schedules/sched_1')
 })
 
 test('a waveform in columns leaves out no peak, whatever the width', () => {

@@ -1,3 +1,5 @@
+import { aheadOf } from '../time/format.rules.ts'
+
 /** What the server refused, in its own words. */
 export class ApiError extends Error {
   readonly issues: { message: string; path: (number | string)[] }[]
@@ -30,12 +32,16 @@ export interface Api {
   /** The whole answer. @throws ApiError; TypeError when nothing answers */
   get<T>(path: string, signal?: AbortSignal): Promise<T>
   send<T>(method: Method, path: string, body?: unknown, headers?: Record<string, string>): Promise<T>
+  /** Unix ms by the clock of the controller, as it last answered: that of a phone may be wrong. */
+  now(): number
 }
 
 const DEADLINE_MS = 15_000
 
 /** `ended` is called when the session has ended: a 401 of anything but signing in. */
 export function createApi(ended: () => void): Api {
+  let ahead = 0
+
   async function ask<T>(path: string, init: RequestInit, signal?: AbortSignal): Promise<T> {
     const deadline = AbortSignal.timeout(DEADLINE_MS)
     const response = await fetch(`/api/v1${path}`, {
@@ -43,6 +49,8 @@ export function createApi(ended: () => void): Api {
       credentials: 'same-origin',
       signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
     })
+    const date = response.headers.get('date')
+    if (date !== null) ahead = aheadOf(date, Date.now())
     if (response.status === 204) return undefined as T
     const body = response.headers.get('content-type')?.includes('json') ? await response.json() : {}
     if (response.ok) return body as T
@@ -57,5 +65,6 @@ export function createApi(ended: () => void): Api {
         headers: { ...(body === undefined ? {} : { 'content-type': 'application/json' }), ...headers },
         method,
       }),
+    now: () => Date.now() + ahead,
   }
 }

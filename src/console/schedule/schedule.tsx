@@ -19,11 +19,11 @@ type View = (typeof VIEWS)[number]
 /** View and date stand in the address. On a phone the week is a day. */
 export function SchedulePage(_: { id: string }) {
   const words = useWords()
-  const { clockwork, me } = useApp()
+  const { api, clockwork, me } = useApp()
   const [params, setParams] = useSearchParams()
   const narrow = matchMedia('(max-width: 50rem)').matches
   const view: View = VIEWS.find((one) => one === params.get('view')) ?? (narrow ? 'day' : 'week')
-  const today = wallOf(Date.now(), zone(clockwork.zone)).day
+  const today = wallOf(api.now(), zone(clockwork.zone)).day
   const asked = dayNumber(params.get('date') ?? '')
   const day = Number.isFinite(asked) ? asked : today
   const show = (next: { date?: string; view?: View }): void => {

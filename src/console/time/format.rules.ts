@@ -44,3 +44,14 @@ export function bytesOf(bytes: number, locale: string): string {
   const value = (bytes / 1000 ** power).toLocaleString(locale, { maximumFractionDigits: power === 0 ? 0 : 1 })
   return `${value} ${UNITS[power]}`
 }
+
+const TOLERATED_MS = 3000
+
+/**
+ * How far the controller's clock is ahead of the one that shows `now` (Unix ms); ms. The header counts whole seconds and
+ * was some time on its way: a difference below 3 s is none.
+ */
+export function aheadOf(date: string, now: number): number {
+  const difference = Date.parse(date) - now
+  return Math.abs(difference) >= TOLERATED_MS ? difference : 0
+}

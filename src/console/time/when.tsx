@@ -14,10 +14,25 @@ export function When({ at, time = false }: { at: string; time?: boolean }) {
 
 /** Seconds since an instant, counted on while it is shown. */
 export function useElapsed(since: string): string {
-  const [now, setNow] = useState(Date.now)
+  const { api } = useApp()
+  const [now, setNow] = useState(api.now)
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 1000)
+    const timer = setInterval(() => setNow(api.now()), 1000)
     return () => clearInterval(timer)
   }, [])
   return lengthOf(secondsBetween(since, now))
+}
+
+const HOUR_MS = 3_600_000
+
+/** Begin of the present hour, Unix ms; moves on with the time. */
+export function useHour(): number {
+  const { api } = useApp()
+  const hourOf = () => Math.floor(api.now() / HOUR_MS) * HOUR_MS
+  const [hour, setHour] = useState(hourOf)
+  useEffect(() => {
+    const timer = setTimeout(() => setHour(hourOf()), hour + HOUR_MS - api.now())
+    return () => clearTimeout(timer)
+  }, [hour])
+  return hour
 }

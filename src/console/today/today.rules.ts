@@ -1,4 +1,5 @@
 import type { Recording } from '../../wire/recordings.ts'
+import type { CalendarItem, Risk } from '../../wire/schedules.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -15,4 +16,11 @@ export function onlyThere(takes: readonly Recording[], now: number): number {
     const seconds = status === 'recording' ? (now - Date.parse(recordedAt)) / 1000 : durationSeconds
     return sum + Math.max(0, seconds)
   }, 0)
+}
+
+/** The page on which a risk is mended: of the schedule when its recorder cannot help, else of the recorder. */
+export function whereMended(risk: Risk, { nodeId, scheduleId }: CalendarItem): string {
+  if (nodeId === undefined || risk === 'clash' || risk === 'recorder_missing' || risk === 'channels_missing')
+    return `/schedules/${encodeURIComponent(scheduleId)}`
+  return `/recorders/${encodeURIComponent(nodeId)}${risk === 'device_missing' ? '/setup' : ''}`
 }

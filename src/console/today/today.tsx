@@ -12,12 +12,14 @@ import { StopButton } from '../library/stop.tsx'
 import { present } from '../meters/channels.rules.ts'
 import { MeterStrip } from '../meters/strip.tsx'
 import { dayOf, lengthOf } from '../time/format.rules.ts'
-import { useElapsed, When } from '../time/when.tsx'
+import { useElapsed, useHour, When } from '../time/when.tsx'
 import { Badge, classes, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { RecordButton } from './record.tsx'
-import { dayAhead, onlyThere } from './today.rules.ts'
+import { dayAhead, onlyThere, whereMended } from './today.rules.ts'
+
+const MOST_SHOWN = 30
 
 interface Listed<T> {
   data: T[]
@@ -35,7 +37,7 @@ export function Today(_: { id: string }) {
         {may(me, 'recording:create') && <RecordButton />}
       </div>
       {may(me, 'recording:read') && <Now />}
-      {may(me, 'health:read') && <AtRisk />}
+      {(may(me, 'health:read') || may(me, 'schedule:read')) && <AtRisk />}
       {may(me, 'schedule:read') && <Next />}
     </>
   )
@@ -43,9 +45,10 @@ export function Today(_: { id: string }) {
 
 function Now() {
   const words = useWords()
+  const { api } = useApp()
   const running = useRead<Listed<Recording>>('/recordings?status=recording&limit=50', ['recording'])
   const missing = useRead<Listed<Recording>>('/recordings?cacheState=missing&limit=200', ['recording'])
-  const seconds = onlyThere(missing.data?.data ?? [], Date.now())
+  const seconds = onlyThere(missing.data?.data ?? [], api.now())
   return (
     <Section title={words.today.now}>
       <Loading of={running}>
@@ -92,22 +95,32 @@ function Running({ take }: { take: Recording }) {
 
 function AtRisk() {
   const words = useWords()
-  const { clockwork, me } = useApp()
-  const alerts = useRead<Listed<HealthEvent>>('/health-events?status=open&limit=20', ['health'])
+  const { api, clockwork, me } = useApp()
+  const sees = may(me, 'health:read')
+  const alerts = useRead<Listed<HealthEvent>>(sees ? '/health-events?status=open&limit=20' : undefined, ['health'])
   const offline = useRead<Listed<Node>>(may(me, 'node:read') ? '/nodes?status=offline&limit=50' : undefined, ['node'])
+  const due = useDayAhead()
   const status = useRead<{ data: Status }>(may(me, 'metrics:read') ? '/status' : undefined, ['settings'])
   const ends = status.data?.data.certificateExpiresAt
-  const soon = ends !== undefined && Date.parse(ends) - Date.now() < 21 * 86_400_000
-  const down = offline.data?.data ?? []
+  const soon = ends !== undefined && Date.parse(ends) - api.now() < 21 * 86_400_000
+  const threatened = (due.data?.data ?? []).filter(({ risks }) => risks !== undefined)
+  const named = new Set(threatened.map(({ nodeId }) => nodeId))
+  // A recorder whose next recording is told of is not told of twice.
+  const down = (offline.data?.data ?? []).filter(({ id }) => !named.has(id))
   const risks = (alerts.data?.data ?? []).filter(isRisk)
   return (
     <Section title={words.today.risk}>
-      <Loading of={alerts}>
+      <Loading<unknown> of={sees ? alerts : due}>
         {() => (
           <>
-            {risks.length + down.length === 0 && !soon && <p class={ui.good}>{words.today.nothingRisk}</p>}
+            {risks.length + down.length + threatened.length === 0 && !soon && (
+              <p class={ui.good}>{words.today.nothingRisk}</p>
+            )}
             <ul class={ui.rows}>
               {soon && <li class={classes(ui.row, ui.warn)}>{words.today.certificate(dayOf(ends, clockwork))}</li>}
+              {threatened.slice(0, MOST_SHOWN).map((item) => (
+                <Threatened key={`${item.scheduleId} ${item.recordingStartAt}`} item={item} />
+              ))}
               {down.map((node) => (
                 <li key={node.id} class={ui.row}>
                   <Badge state="offline" word={words.status.offline ?? ''} />
@@ -128,6 +141,29 @@ function AtRisk() {
   )
 }
 
+/** One recording that may not be made, and the way to what mends it. */
+function Threatened({ item }: { item: CalendarItem }) {
+  const words = useWords()
+  const [risk] = item.risks ?? []
+  if (!risk) return null
+  return (
+    <li class={ui.row}>
+      <Badge state="warning" word={words.today.risks[risk]} />
+      <span class={ui.numbers}>
+        <When at={item.recordingStartAt} time />
+      </span>
+      <span class={ui.grow}>
+        <Name>{item.scheduleName}</Name>
+        <span class={classes(ui.small, ui.quiet)}>
+          {' '}
+          <Name>{item.room}</Name>
+        </span>
+      </span>
+      <Link href={whereMended(risk, item)}>{words.today.mend[risk]}</Link>
+    </li>
+  )
+}
+
 const Place = ({ node: { alias, roomId } }: { node: Node }) =>
   roomId === undefined ? (
     <span class={ui.grow}>
@@ -139,10 +175,17 @@ const Place = ({ node: { alias, roomId } }: { node: Node }) =>
     </Link>
   )
 
+/** What is due, read again when a recorder comes or goes: what stands against it changes with them. */
+function useDayAhead() {
+  const { me } = useApp()
+  const { end, start } = dayAhead(useHour())
+  const path = may(me, 'schedule:read') ? `/schedules/calendar?start=${start}&end=${end}` : undefined
+  return useRead<{ data: CalendarItem[] }>(path, ['schedule', 'node'])
+}
+
 function Next() {
   const words = useWords()
-  const { end, start } = dayAhead(Date.now())
-  const next = useRead<{ data: CalendarItem[] }>(`/schedules/calendar?start=${start}&end=${end}`, ['schedule'])
+  const next = useDayAhead()
   return (
     <Section title={words.today.next}>
       <Loading of={next}>
@@ -151,7 +194,7 @@ function Next() {
             <p class={ui.quiet}>{words.today.nothingNext}</p>
           ) : (
             <ul class={ui.rows}>
-              {data.slice(0, 30).map((item) => (
+              {data.slice(0, MOST_SHOWN).map((item) => (
                 <li key={`${item.scheduleId} ${item.recordingStartAt}`} class={ui.row}>
                   <span class={ui.numbers}>
                     <When at={item.recordingStartAt} time />

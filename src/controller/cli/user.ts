@@ -90,7 +90,7 @@ function accountCommands(db: Db) {
 
   return {
     list(): number {
-      const { users: all } = users.page(10_000, 0)
+      const { users: all } = users.page({ limit: 10_000, offset: 0 })
       for (const { disabledAt, email, provider, roles } of all)
         say(`${email}\t${roles.join(',') || 'no role'}\t${provider}${disabledAt ? '\tdisabled' : ''}\n`)
       return 0

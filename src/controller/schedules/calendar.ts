@@ -2,14 +2,18 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { iso } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 import { DAY_MS } from '../../kernel/zones.ts'
-import type { CalendarItem, CalendarQuery } from '../../wire/schedules.ts'
+import type { CalendarItem, CalendarQuery, Risk } from '../../wire/schedules.ts'
 import { shownSlot } from './planning.rules.ts'
 import { type Slot, slotsAfter } from './recurrence.rules.ts'
+import { clashing, FORESEEN_MS, faultsOf, type Readiness } from './risks.rules.ts'
+import type { RiskStore } from './risks.store.ts'
 import type { CalendarRow, ScheduleStore } from './schedules.store.ts'
 
 const WINDOW_DAYS = 42
 const MAX_DAYS = 92
 const MAX_ITEMS = 2000
+/** Schedules whose recorders are read at once. */
+const SLICE = 250
 
 /** Unix ms; starts in [start, end] are shown. */
 interface Window {
@@ -64,8 +68,15 @@ class Earliest {
   }
 }
 
+interface Parts {
+  /** ISO. */
+  now: string
+  risks: RiskStore
+  schedules: ScheduleStore
+}
+
 /** The earliest 2,000 occurrences of these schedules in a window. Yields to the event loop between slices. */
-export async function calendarOf(schedules: ScheduleStore, slices: Iterable<CalendarRow[]>, window: Window) {
+export async function calendarOf({ now, risks, schedules }: Parts, slices: Iterable<CalendarRow[]>, window: Window) {
   const earliest = new Earliest()
   let scheduleCount = 0
   for (const rows of slices) {
@@ -81,7 +92,9 @@ export async function calendarOf(schedules: ScheduleStore, slices: Iterable<Cale
     }
     await nextTurn()
   }
-  const items = earliest.sorted().map(shown)
+  const entries = earliest.sorted()
+  const foreseen = await foresee(risks, entries, now)
+  const items = entries.map((entry) => shown(entry, foreseen.get(entry) ?? []))
   const meta = {
     end: iso(window.end),
     occurrenceCount: items.length,
@@ -104,11 +117,33 @@ function* slotsIn(schedules: ScheduleStore, row: CalendarRow, { end, start }: Wi
   }
 }
 
-const shown = ({ row, slot }: Entry): CalendarItem => ({
+/** What stands against those that start within a day or record now. Yields to the event loop between slices. */
+async function foresee(risks: RiskStore, entries: readonly Entry[], now: string): Promise<Map<Entry, Risk[]>> {
+  const at = Date.parse(now)
+  const near = entries.filter(({ slot }) => slot.startAt < at + FORESEEN_MS && (slot.endAt ?? Infinity) > at)
+  const known = new Map<string, Readiness>()
+  const ids = [...new Set(near.map(({ row }) => row.id))]
+  for (let from = 0; from < ids.length; from += SLICE) {
+    for (const [id, readiness] of risks.readiness(ids.slice(from, from + SLICE), now)) known.set(id, readiness)
+    await nextTurn()
+  }
+  const dues = near.flatMap((entry) => {
+    const readiness = known.get(entry.row.id)
+    const { endAt, startAt } = entry.slot
+    return readiness ? [{ endAt: endAt ?? Infinity, entry, readiness, startAt }] : []
+  })
+  const rivals = clashing(dues)
+  return new Map(dues.map((due) => [due.entry, [...faultsOf(due.readiness), ...(rivals.has(due) ? CLASH : [])]]))
+}
+
+const CLASH: readonly Risk[] = ['clash']
+
+const shown = ({ row, slot }: Entry, risks: Risk[]): CalendarItem => ({
   ...shownSlot(slot),
   enabled: true,
   ...(row.nodeId === null ? {} : { nodeId: row.nodeId }),
   recurrenceMode: row.recurrence.mode,
+  ...(risks.length === 0 ? {} : { risks }),
   room: row.room,
   scheduleId: row.id,
   scheduleName: row.name,

@@ -11,6 +11,7 @@ import { changeRoutes } from './changes.routes.ts'
 import { scheduleJumps } from './jumps.store.ts'
 import { occurrenceRoutes } from './occurrences.routes.ts'
 import { referenceStore } from './references.store.ts'
+import { riskStore } from './risks.store.ts'
 import { alarmStore, runStore } from './runs.store.ts'
 import { scheduleRunner } from './schedule.runner.ts'
 import { scheduleRoutes } from './schedules.routes.ts'
@@ -32,6 +33,7 @@ export function createSchedules(base: Base, deps: Deps): Module<SchedulesApi> {
   const { nodes, rooms, rosters } = fleet
   const schedules = scheduleStore(db, zoneBook())
   const runs = runStore(db)
+  const risks = riskStore(db, config.SVC_NODE_OFFLINE_AFTER_SECONDS, config.SVC_AGENT_CAPTURE_INTERFACE_ID)
   const alarms = alarmStore(db, health.health)
   const defaultInterfaceId = config.SVC_AGENT_CAPTURE_INTERFACE_ID
   const take = takeMaker({ nodes, record: recordings.recording.startScheduled, schedules })
@@ -48,7 +50,7 @@ export function createSchedules(base: Base, deps: Deps): Module<SchedulesApi> {
   const parts = {
     ...authorization,
     ...{ alarms, defaultInterfaceId, events, ids, detach: fleet.detach, nodes, plan: recordings.recording.plan },
-    ...{ references: referenceStore(db), rooms, rosters, schedules, settings, take },
+    ...{ references: referenceStore(db), risks, rooms, rosters, schedules, settings, take },
   }
   return {
     api: { live: schedules.liveAssignments, schedules },

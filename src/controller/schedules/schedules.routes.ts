@@ -16,12 +16,14 @@ import type { visibilities } from '../http/visibility.ts'
 import { calendarOf, windowOf } from './calendar.ts'
 import { type Stored, shownSlot, upcoming } from './planning.rules.ts'
 import type { ReferenceStore } from './references.store.ts'
+import type { RiskStore } from './risks.store.ts'
 import { type ScheduleStore, shown } from './schedules.store.ts'
 
 interface Parts {
   nodes: FleetApi['nodes']
   visibility: ReturnType<typeof visibilities>
   references: ReferenceStore
+  risks: RiskStore
   schedules: ScheduleStore
 }
 
@@ -46,7 +48,7 @@ const csv = (now: string, slices: Iterable<readonly Schedule[]>): Response =>
 
 export const scheduleRoutes = (parts: Parts): AnyRoute[] => [...lists(parts), ...details(parts)]
 
-const lists = ({ visibility, schedules }: Parts): AnyRoute[] => [
+const lists = ({ risks, schedules, visibility }: Parts): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/schedules',
@@ -96,7 +98,7 @@ const lists = ({ visibility, schedules }: Parts): AnyRoute[] => [
         principal.id,
         CALENDAR_SLICE,
       )
-      const { items, meta } = await calendarOf(schedules, slices, window)
+      const { items, meta } = await calendarOf({ now, risks, schedules }, slices, window)
       return { data: items, beside: { meta } }
     },
   }),

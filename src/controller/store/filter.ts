@@ -1,3 +1,4 @@
+import { folded } from '../../kernel/fold.ts'
 import type { Db, Params, SqlValue, Stmt } from './db.ts'
 
 /** A fixed piece of SQL and the named values it binds. The text never contains a value. */
@@ -12,6 +13,18 @@ export const when = <V>(value: V | undefined, sql: string, params: (value: V) =>
 
 /** A substring pattern for `LIKE ... ESCAPE '\'`: the caller's own wildcards are taken literally. */
 export const contains = (text: string): string => `%${text.replace(/[\\%_]/g, '\\$&')}%`
+
+/** The rows of a small table, from `id` and `text` of all, whose text holds `search`: SQL folds no letters beyond ASCII. */
+export const holding = (
+  id: 'g.id' | 'u.id',
+  rows: readonly { id: string; text: string }[],
+  search: string,
+): Condition => ({
+  sql: `${id} IN (SELECT value FROM json_each(@holding))`,
+  params: {
+    holding: JSON.stringify(rows.filter(({ text }) => folded(text).includes(folded(search))).map((row) => row.id)),
+  },
+})
 
 interface Listing {
   columns: string

@@ -1,7 +1,7 @@
 // The console of the built executable, with a real recorder, in a real browser.
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
-import { accessible, accessiblePages, pictured, signIn, Visitor } from '../../kit/browser.ts'
+import { accessible, accessiblePages, fits, pictured, signIn, Visitor } from '../../kit/browser.ts'
 import { ADMIN, Agent, Controller, House, until } from '../../kit/whole.ts'
 
 const NAME = '<b>Hall</b> \u202Egnp.exe'
@@ -57,9 +57,13 @@ describe('the console', () => {
 
   test('a recording that starts elsewhere is on Today without a reload, and can be stopped there', async () => {
     const page = await visitor.signedIn()
+    // A clock that is three hours fast: the length of the take is told by that of the controller.
+    await page.addInitScript('{ const now = Date.now; Date.now = () => now() + 10800000 }')
+    await page.reload()
     await page.getByText('Nothing is recording.').waitFor()
     const { job } = await controller.record(nodeId, await controller.plainProfile('flac'), 600, { name: 'Moot court' })
     await page.getByRole('link', { name: 'Moot court' }).waitFor()
+    await page.getByText(/^0:\d\d so far$/).waitFor()
     await page.getByText(/of sound exists on the recorder only/).waitFor()
     // docs/today.png is this picture.
     await pictured(page, 'today')
@@ -84,6 +88,27 @@ describe('the console', () => {
     await page.getByRole('heading', { level: 1, name: 'Guest lecture' }).waitFor()
     await page.getByRole('button', { name: 'Stop' }).click()
     await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' })
+    await page.context().close()
+  })
+
+  test('a recording that may not be made tomorrow is told of today, with the way to what mends it', async () => {
+    const { id } = await controller.enroll('Attic recorder')
+    const begin = new Date(Date.now() + 3 * 3_600_000).toISOString()
+    await controller.post('/schedules', {
+      ...{ folderTemplate: 'Scheduled', name: 'Evening class', nodeId: id, room: 'Attic', timezone: 'UTC' },
+      ...{ titleTemplate: '{{schedule.name}}', recurrence: { durationSeconds: 600, mode: 'once', startsAt: begin } },
+      watchdogPolicyId: 'scheduled-voice-watchdog',
+    })
+    const page = await visitor.signedIn({ size: 'phone' })
+    const risk = page
+      .getByRole('region', { name: 'At risk' })
+      .getByRole('listitem')
+      .filter({ hasText: 'Evening class' })
+    await risk.getByText('Offline').waitFor()
+    await accessible(page, 'at risk')
+    await fits(page, 'at risk')
+    await risk.getByRole('link', { name: 'Look at the recorder' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Attic recorder' }).waitFor()
     await page.context().close()
   })
 

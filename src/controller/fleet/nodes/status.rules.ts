@@ -9,7 +9,12 @@ export const SILENT: ReadonlySet<string> = new Set(['offline', 'provisioning', '
 export const STATUS = `CASE WHEN n.status NOT IN ('provisioning', 'retired') AND n.last_seen_at < @offlineBefore THEN 'offline' ELSE n.status END`
 
 /** Whether the operator configured a capture device or program that no inventory lists. */
-const namesDevice = ({ captureArgsTemplate, captureBackend, captureCommand, captureDevice }: AudioDefaults): boolean =>
+export const namesDevice = ({
+  captureArgsTemplate,
+  captureBackend,
+  captureCommand,
+  captureDevice,
+}: AudioDefaults): boolean =>
   captureDevice !== undefined ||
   captureArgsTemplate !== undefined ||
   (captureCommand !== undefined && !/(^|\/)arecord$/.test(captureCommand)) ||

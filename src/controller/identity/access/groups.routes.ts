@@ -1,5 +1,5 @@
 import type { Ids } from '../../../kernel/ids.ts'
-import { AccessPage, type GroupDetail, GroupInput, GroupMembers, GroupPatch } from '../../../wire/access.ts'
+import { AccessList, type GroupDetail, GroupInput, GroupMembers, GroupPatch } from '../../../wire/access.ts'
 import { API_PREFIX } from '../../../wire/headers.ts'
 import { actionStates } from '../../http/actions.ts'
 import { pageMeta } from '../../http/page.ts'
@@ -36,10 +36,10 @@ export const groupRoutes = (groups: GroupStore, ids: Ids, keep: LockoutGuard): A
     ...manage,
     action: 'auth.groups.read',
     target: all,
-    query: AccessPage,
-    run: ({ query: { limit, offset } }) => {
-      const { groups: data, total } = groups.page(limit, offset)
-      return { data, beside: { meta: pageMeta(data.length, total, limit, offset) } }
+    query: AccessList,
+    run: ({ query }) => {
+      const { groups: data, total } = groups.page(query)
+      return { data, beside: { meta: pageMeta(data.length, total, query.limit, query.offset) } }
     },
   }),
   route({

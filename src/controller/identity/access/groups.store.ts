@@ -1,7 +1,7 @@
 import { Fail, found } from '../../../kernel/fail.ts'
-import type { Group, GroupDetail, GroupInput, GroupPatch } from '../../../wire/access.ts'
+import type { AccessList, Group, GroupDetail, GroupInput, GroupPatch } from '../../../wire/access.ts'
 import type { Db, Params } from '../../store/db.ts'
-import { Lister, present } from '../../store/filter.ts'
+import { holding, Lister, present } from '../../store/filter.ts'
 import { freeId, slug } from './access.rules.ts'
 
 type Row = { [K in keyof Required<Group>]: Group[K] | null }
@@ -13,6 +13,7 @@ const COLUMNS = `g.id, g.name, g.description, g.created_at AS createdAt, g.updat
 /** Groups of people. Call every write inside a transaction. */
 export function groupStore(db: Db) {
   const list = new Lister<Row>(db, { columns: COLUMNS, from: 'access_groups g' })
+  const texts = db.stmt<object, { id: string; text: string }>(`SELECT id, name AS text FROM access_groups`)
   const byId = db.stmt<{ id: string }, Row>(`SELECT ${COLUMNS} FROM access_groups g WHERE g.id = @id`)
   const members = db.stmt<{ id: string }, Member>(
     `SELECT u.email, u.id, u.name FROM group_members m JOIN users u ON u.id = m.user_id WHERE m.group_id = @id ORDER BY u.email`,
@@ -33,8 +34,9 @@ export function groupStore(db: Db) {
 
   return {
     get,
-    page(limit: number, offset: number): { groups: Group[]; total: number } {
-      const { rows, total } = list.page([], 'g.name, g.id', limit, offset)
+    page({ limit, offset, search }: AccessList): { groups: Group[]; total: number } {
+      const wanted = search === undefined ? [] : [holding('g.id', texts.all({}), search)]
+      const { rows, total } = list.page(wanted, 'g.name, g.id', limit, offset)
       return { groups: rows.map((row) => present(row) as Group), total }
     },
     /** The id is a readable form of the name; `spare` is used when the name has no readable character. */

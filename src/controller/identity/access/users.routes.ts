@@ -2,7 +2,7 @@ import { hashPassword } from '../../../crypto/password.ts'
 import { Fail, invalid } from '../../../kernel/fail.ts'
 import type { Ids } from '../../../kernel/ids.ts'
 import {
-  AccessPage,
+  AccessList,
   AccessUpdate,
   type CurrentUser,
   PasswordReset,
@@ -49,10 +49,10 @@ export const userRoutes = (users: UserStore, ids: Ids, localAdmin: string, keep:
       ...manage,
       action: 'auth.users.read',
       target: all,
-      query: AccessPage,
-      run: ({ query: { limit, offset } }) => {
-        const { users: data, total } = users.page(limit, offset)
-        return { data, beside: { meta: pageMeta(data.length, total, limit, offset) } }
+      query: AccessList,
+      run: ({ query }) => {
+        const { users: data, total } = users.page(query)
+        return { data, beside: { meta: pageMeta(data.length, total, query.limit, query.offset) } }
       },
     }),
     flow({

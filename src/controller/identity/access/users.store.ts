@@ -1,8 +1,8 @@
 import { conflict, found } from '../../../kernel/fail.ts'
-import type { AccessUpdate, CurrentUser } from '../../../wire/access.ts'
+import type { AccessList, AccessUpdate, CurrentUser } from '../../../wire/access.ts'
 import { permissionsOf, ROLES, type Role } from '../../../wire/permissions.ts'
 import type { Db, Params } from '../../store/db.ts'
-import { Lister } from '../../store/filter.ts'
+import { holding, Lister } from '../../store/filter.ts'
 import { type Manager, manages, type Subject } from './access.rules.ts'
 
 interface Row {
@@ -32,6 +32,7 @@ interface NewUser extends AccessUpdate {
 /** People as the API shows them. Call every write inside a transaction. */
 export function userStore(db: Db) {
   const list = new Lister<Row>(db, { columns: COLUMNS, from: 'users u' })
+  const texts = db.stmt<object, { id: string; text: string }>(`SELECT id, name || char(10) || email AS text FROM users`)
   const byId = db.stmt<{ id: string }, Row>(`SELECT ${COLUMNS} FROM users u WHERE u.id = @id`)
   const idOf = db.stmt<{ email: string }, { id: string }>(`SELECT id FROM users WHERE email = @email`)
   const insert = db.stmt<Params>(
@@ -63,8 +64,9 @@ export function userStore(db: Db) {
   return {
     get,
     idByEmail,
-    page(limit: number, offset: number): { users: CurrentUser[]; total: number } {
-      const { rows, total } = list.page([], 'u.email', limit, offset)
+    page({ limit, offset, search }: AccessList): { users: CurrentUser[]; total: number } {
+      const wanted = search === undefined ? [] : [holding('u.id', texts.all({}), search)]
+      const { rows, total } = list.page(wanted, 'u.email', limit, offset)
       return { users: rows.map(userOf), total }
     },
     /** @throws Fail 409 `user_exists` for a used e-mail. */

@@ -298,3 +298,18 @@ test('an account made anew for the e-mail of a deleted one finds none of its pol
   assert.equal(told.details.endedPolicies.length, 2)
   await k.close()
 })
+
+test('people and groups are found by what their names hold, in any letters, and paged', async () => {
+  const { k, admin } = await world()
+  const ask = async (path: string) => (await admin.get(path)).json
+  await admin.post('/auth/users', { ...NEW, email: 'aerger@example.org', name: 'Ärger 100%' })
+  await admin.post('/auth/groups', { name: 'Hörsaal' })
+  const found = await ask('/auth/users?search=%C3%84RGER&limit=1')
+  assert.deepEqual([found.data.map(({ name }: { name: string }) => name), found.meta.total], [['Ärger 100%'], 1])
+  assert.equal((await ask('/auth/users?search=%25')).meta.total, 1, 'no wildcard')
+  assert.equal((await ask('/auth/users?search=EXAMPLE.ORG&offset=1&limit=1')).data.length, 1, 'by e-mail too')
+  assert.equal((await ask('/auth/users?search=nobody')).meta.total, 0)
+  assert.equal((await ask('/auth/groups?search=H%C3%96R')).data[0].name, 'Hörsaal')
+  assert.equal((await ask('/auth/groups?search=')).meta.total, 2, 'blank is unset')
+  await k.close()
+})

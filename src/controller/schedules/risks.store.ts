@@ -1,0 +1,68 @@
+import { iso } from '../../kernel/clock.ts'
+import type { AudioDefaults } from '../../wire/nodes.ts'
+import { namesDevice, STATUS } from '../fleet/nodes/status.rules.ts'
+import type { Db } from '../store/db.ts'
+import type { Readiness } from './risks.rules.ts'
+
+interface Row {
+  absent: number | null
+  audioDefaults: string | null
+  channels: string | null
+  deviceId: string | null
+  id: string
+  missingChannels: number
+  nodeId: string | null
+  nodeStatus: string | null
+  usable: number
+}
+
+// Of the device a schedule takes: the one it names, else the configured one, else the first that is there.
+const DEVICE = `coalesce(s.capture_interface_id,
+  (SELECT i.id FROM interfaces i WHERE i.node_id = s.node_id AND i.id = @configured),
+  (SELECT i.id FROM interfaces i WHERE i.node_id = s.node_id ORDER BY i.absent, i.position LIMIT 1))`
+
+export function riskStore(db: Db, offlineAfterSeconds: number, configured: string | undefined) {
+  const read = db.stmt<{ configured: string; ids: string; offlineBefore: string }, Row>(
+    `WITH due AS MATERIALIZED (
+       SELECT s.id, s.node_id, s.capture_interface_id, s.capture_channels, ${DEVICE} AS device
+         FROM json_each(@ids) wanted CROSS JOIN schedules s ON s.id = wanted.value)
+     SELECT due.id, due.node_id AS nodeId, due.capture_channels AS channels, due.capture_interface_id AS deviceId,
+       ${STATUS} AS nodeStatus, n.audio_defaults AS audioDefaults, i.absent AS absent,
+       EXISTS (SELECT 1 FROM interfaces u WHERE u.node_id = due.node_id AND u.absent = 0 AND u.channel_count > 0) AS usable,
+       EXISTS (SELECT 1 FROM json_each(due.capture_channels) c WHERE c.value > coalesce(i.channel_count, 0)) AS missingChannels
+       FROM due LEFT JOIN nodes n ON n.id = due.node_id LEFT JOIN interfaces i ON i.id = due.device`,
+  )
+  return {
+    /** What these schedules would record from at `now`, by their ids. */
+    readiness(ids: readonly string[], now: string): Map<string, Readiness> {
+      const offlineBefore = offlineAfterSeconds === 0 ? '' : iso(Date.parse(now) - offlineAfterSeconds * 1000)
+      const rows = read.all({ configured: configured ?? '', ids: JSON.stringify(ids), offlineBefore })
+      return new Map(rows.map((row) => [row.id, readinessOf(row)]))
+    },
+  }
+}
+
+export type RiskStore = ReturnType<typeof riskStore>
+
+function readinessOf({
+  absent,
+  audioDefaults,
+  channels,
+  deviceId,
+  missingChannels,
+  nodeId,
+  nodeStatus,
+  usable,
+}: Row): Readiness {
+  const defaults = audioDefaults === null ? {} : (JSON.parse(audioDefaults) as AudioDefaults)
+  // An operator may name a device or program that no inventory lists.
+  const missing = deviceId === null ? usable === 0 && !namesDevice(defaults) : absent !== 0
+  return {
+    channels: channels === null ? null : (JSON.parse(channels) as number[]),
+    deviceId,
+    deviceMissing: missing,
+    missingChannels: missingChannels === 1,
+    nodeId,
+    nodeStatus,
+  }
+}
