@@ -1,24 +1,39 @@
+import type { ComponentType } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
+import { useApp } from '../app/context.ts'
 import { Deed } from '../app/deed.tsx'
+import { may } from '../app/may.rules.ts'
 import { useRead, useWrite } from '../data/reads.ts'
-import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { Choice, Field, Form, Tick } from '../ui/form.tsx'
+import { Confirm } from '../ui/dialog.tsx'
 import { Badge, Loading, Name, Section, Title } from '../ui/parts.tsx'
-import { useToast } from '../ui/toast.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
-import { FAMILIES, type Family, type FamilyName, type FieldSpec, valueAt } from './families.rules.ts'
+import { Calibrate } from './calibrate.tsx'
+import { Edit, type Thing } from './edit.tsx'
+import { FAMILIES, type Family, type FamilyName } from './families.rules.ts'
 import { General } from './general.tsx'
+import { Assignments } from './maps.tsx'
+import { SwitcherDeeds } from './switchers.tsx'
 
-type Thing = Record<string, unknown> & { id: string }
+/** What more can be done with one of a family, and what stands below their list. */
+const MORE: Partial<Record<FamilyName, ComponentType<{ thing: Thing }>>> = {
+  switchers: SwitcherDeeds,
+  watchdog: Calibrate,
+}
+const BELOW: Partial<Record<FamilyName, ComponentType<{ things: readonly Thing[] }>>> = { maps: Assignments }
 
 /** `id`: the family, in the address. */
 export function SettingsPage({ id }: { id: string }) {
   const words = useWords()
+  const { me } = useApp()
   const name = Object.hasOwn(FAMILIES, id) ? (id as FamilyName) : undefined
   if (id !== '' && name === undefined) return <Title>{words.failures.gone}</Title>
-  const tabs = [['', words.settings.general], ...Object.entries(words.settings.families)] as const
+  const readable = (Object.keys(FAMILIES) as FamilyName[]).filter((family) => may(me, FAMILIES[family].read))
+  const tabs = [
+    ['', words.settings.general],
+    ...readable.map((family) => [family, words.settings.families[family]] as const),
+  ] as const
   return (
     <>
       <Title>{words.settings.title}</Title>
@@ -48,49 +63,64 @@ function Things({ family, name }: { family: Family; name: FamilyName }) {
   const [editing, setEditing] = useState<Thing | 'new'>()
   const [deleting, setDeleting] = useState<Thing>()
   const called = (thing: Thing): string => String(thing[family.named])
+  const [More, Below] = [MORE[name], BELOW[name]]
+  const model = list.data?.data.find(({ id }) => id === family.model)
   return (
-    <Section
-      title={words.settings.families[name] ?? name}
-      aside={
-        <Deed needs="settings:manage" onClick={() => setEditing('new')}>
-          {words.settings.new}
-        </Deed>
-      }
-    >
-      <Loading of={list}>
-        {({ data }) => (
-          <ul class={ui.rows}>
-            {data.map((thing) => (
-              <li key={thing.id} class={ui.row}>
-                <span class={ui.grow}>
-                  <Name>{called(thing)}</Name>
-                </span>
-                {thing.enabled === false && <Badge state="queued" word={words.schedule.off} />}
-                {typeof thing.reason === 'string' && (
-                  <span class={ui.warn}>
-                    <Name>{thing.reason}</Name>
+    <>
+      <Section
+        title={words.settings.families[name] ?? name}
+        aside={
+          <Deed needs={family.write} onClick={() => setEditing('new')}>
+            {words.settings.new}
+          </Deed>
+        }
+      >
+        <Loading of={list}>
+          {({ data }) => (
+            <ul class={ui.rows}>
+              {data.length === 0 && <li class={ui.quiet}>{words.common.none}</li>}
+              {data.map((thing) => (
+                <li key={thing.id} class={ui.row}>
+                  <span class={ui.grow}>
+                    <Name>{called(thing)}</Name>
                   </span>
-                )}
-                <Deed needs="settings:manage" onClick={() => setEditing(thing)}>
-                  {words.common.edit}
-                </Deed>
-                {family.deletes && (
-                  <Deed kind="danger" needs="settings:manage" onClick={() => setDeleting(thing)}>
-                    {words.common.delete}
+                  {thing.enabled === false && <Badge state="queued" word={words.schedule.off} />}
+                  {typeof thing.reason === 'string' && (
+                    <span class={ui.warn}>
+                      <Name>{thing.reason}</Name>
+                    </span>
+                  )}
+                  {More && <More thing={thing} />}
+                  <Deed needs={family.write} onClick={() => setEditing(thing)}>
+                    {words.common.edit}
                   </Deed>
-                )}
-              </li>
-            ))}
-          </ul>
+                  {family.deletes && (
+                    <Deed kind="danger" needs={family.write} onClick={() => setDeleting(thing)}>
+                      {words.common.delete}
+                    </Deed>
+                  )}
+                </li>
+              ))}
+            </ul>
+          )}
+        </Loading>
+        {editing && (
+          <Edit
+            close={() => setEditing(undefined)}
+            family={family}
+            {...(editing === 'new' ? (model ? { model } : {}) : { thing: editing })}
+          />
         )}
-      </Loading>
-      {editing && (
-        <Edit close={() => setEditing(undefined)} family={family} {...(editing === 'new' ? {} : { thing: editing })} />
-      )}
-      {deleting && (
-        <Delete close={() => setDeleting(undefined)} called={called(deleting)} path={`${family.path}/${deleting.id}`} />
-      )}
-    </Section>
+        {deleting && (
+          <Delete
+            close={() => setDeleting(undefined)}
+            called={called(deleting)}
+            path={`${family.path}/${encodeURIComponent(deleting.id)}`}
+          />
+        )}
+      </Section>
+      {Below && list.data && <Below things={list.data.data} />}
+    </>
   )
 }
 
@@ -107,88 +137,4 @@ function Delete({ called, close, path }: { called: string; close(): void; path: 
       pending={write.isPending}
     />
   )
-}
-
-function Edit({ close, family, thing }: { close(): void; family: Family; thing?: Thing }) {
-  const words = useWords()
-  const say = useToast()
-  const write = useWrite(() => {
-    say(words.common.saved)
-    close()
-  })
-  const [held, setHeld] = useState<Record<string, string>>(() => firstChoices(family, thing))
-  const shown = family.fields.filter(({ when }) => when === undefined || held[when[0]] === when[1])
-  const send = ({ kind, ...body }: Record<string, unknown>): void =>
-    write.mutate(
-      thing
-        ? { body, method: 'PATCH', path: `${family.path}/${encodeURIComponent(thing.id)}` }
-        : { body: { ...body, ...(kind === undefined ? {} : { kind }) }, method: 'POST', path: family.path },
-    )
-  return (
-    <Dialog title={thing ? String(thing[family.named]) : words.settings.new} close={close}>
-      <Form error={write.error} pending={write.isPending} send={send}>
-        {shown.map((spec) => (
-          <Spec
-            key={spec.name}
-            fixed={thing !== undefined && spec.name === 'kind'}
-            hold={(value) => setHeld({ ...held, [spec.name]: value })}
-            spec={spec}
-            thing={thing}
-          />
-        ))}
-      </Form>
-    </Dialog>
-  )
-}
-
-const firstChoices = ({ fields }: Family, thing: Thing | undefined): Record<string, string> =>
-  Object.fromEntries(
-    fields.filter(({ of }) => of).map(({ name, of = [] }) => [name, String(valueAt(thing, name) ?? of[0])]),
-  )
-
-interface SpecProps {
-  fixed: boolean
-  hold(value: string): void
-  spec: FieldSpec
-  thing: Thing | undefined
-}
-
-function Spec({ fixed, hold, spec, thing }: SpecProps) {
-  const words = useWords()
-  const { empty, from, initially = false, kind, max, min, name, of = [], required } = spec
-  const label = words.settings.fields[name] ?? name
-  const value = valueAt(thing, name)
-  const options = useRead<{ data: Thing[] }>(from, ['settings'])
-  const common = { label, name, ...(empty ? { empty } : {}), ...(required ? { required } : {}) }
-  switch (kind) {
-    case 'tick':
-      return <Tick name={name} label={label} defaultChecked={value === undefined ? initially : value === true} />
-    case 'choice':
-      return (
-        <Choice
-          {...common}
-          chosen={value === undefined ? of[0] : String(value)}
-          disabled={fixed}
-          options={
-            from
-              ? [
-                  ['', words.common.unset] as const,
-                  ...(options.data?.data ?? []).map(({ displayName, id }) => [id, String(displayName)] as const),
-                ]
-              : of.map((one) => [one, words.settings.values[one] ?? one] as const)
-          }
-          onChange={(e) => hold(e.currentTarget.value)}
-        />
-      )
-    case 'secret':
-      return <Field {...common} type="password" autocomplete="off" hint={words.settings.secret} />
-    default:
-      return (
-        <Field
-          {...common}
-          {...(kind === 'number' ? { max, min, type: 'number' } : { maxLength: max })}
-          defaultValue={value === undefined || value === null ? '' : String(value)}
-        />
-      )
-  }
 }

@@ -10,6 +10,7 @@ import * as me from './de/me.ts'
 import * as onboard from './de/onboard.ts'
 import * as rooms from './de/rooms.ts'
 import * as schedule from './de/schedule.ts'
+import * as settings from './de/settings.ts'
 import * as states from './de/states.ts'
 import * as today from './de/today.ts'
 import type { Words } from './en.ts'
@@ -28,6 +29,7 @@ export const de: Words = {
   ...onboard,
   ...rooms,
   ...schedule,
+  ...settings,
   ...states,
   ...today,
 }

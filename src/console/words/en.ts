@@ -10,6 +10,7 @@ import * as me from './en/me.ts'
 import * as onboard from './en/onboard.ts'
 import * as rooms from './en/rooms.ts'
 import * as schedule from './en/schedule.ts'
+import * as settings from './en/settings.ts'
 import * as states from './en/states.ts'
 import * as today from './en/today.ts'
 
@@ -27,6 +28,7 @@ export const en = {
   ...onboard,
   ...rooms,
   ...schedule,
+  ...settings,
   ...states,
   ...today,
 }

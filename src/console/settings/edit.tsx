@@ -1,0 +1,154 @@
+import { useState } from 'preact/hooks'
+import { useRead, useWrite } from '../data/reads.ts'
+import { Dialog } from '../ui/dialog.tsx'
+import { Choice, Field, Form, Tick } from '../ui/form.tsx'
+import { useToast } from '../ui/toast.tsx'
+import { useWords } from '../words/words.ts'
+import { type Family, type FieldSpec, grouped, valueAt } from './families.rules.ts'
+import { MapEntries } from './maps.tsx'
+
+type Values = Record<string, unknown>
+export type Thing = Values & { id: string }
+
+interface EditProps {
+  close(): void
+  family: Family
+  /** What a new one has unless told otherwise. */
+  model?: Thing
+  /** Absent: a new one. */
+  thing?: Thing
+}
+
+export function Edit({ close, family, model, thing }: EditProps) {
+  const words = useWords()
+  const say = useToast()
+  const write = useWrite(() => {
+    say(words.common.saved)
+    close()
+  })
+  const { bodyOf = (entered) => entered, fields, named, path, valuesOf = (values) => values } = family
+  const [values] = useState<Values>(() => valuesOf(thing ?? (model ? { ...model, [named]: undefined } : {})))
+  const [held, setHeld] = useState<Record<string, string>>(() => firstChoices(fields, values))
+  const shown = fields.filter(({ when }) => when === undefined || held[when[0]] === when[1])
+  const send = ({ kind, ...entered }: Values): void => {
+    const body = bodyOf(entered)
+    if (thing) write.mutate({ body, method: 'PATCH', path: `${path}/${encodeURIComponent(thing.id)}` })
+    else write.mutate({ body: { ...body, ...(kind === undefined ? {} : { kind }) }, method: 'POST', path })
+  }
+  const field = (spec: FieldSpec) => (
+    <Spec
+      key={spec.name}
+      fixed={thing !== undefined && spec.name === 'kind'}
+      hold={(value) => setHeld({ ...held, [spec.name]: value })}
+      spec={spec}
+      values={values}
+    />
+  )
+  return (
+    <Dialog title={thing ? String(thing[named]) : words.settings.new} close={close}>
+      <Form error={write.error} pending={write.isPending} send={send}>
+        {grouped(shown).map((group) =>
+          group[0]?.group === undefined ? (
+            group.map(field)
+          ) : (
+            <fieldset key={group[0].group}>
+              <legend>{words.settings.groups[group[0].group] ?? group[0].group}</legend>
+              {group.map(field)}
+            </fieldset>
+          ),
+        )}
+      </Form>
+    </Dialog>
+  )
+}
+
+const firstChoices = (fields: readonly FieldSpec[], values: Values): Record<string, string> =>
+  Object.fromEntries(
+    fields
+      .filter(({ of }) => of)
+      .map(({ empty, name, of = [] }) => [name, String(valueAt(values, name) ?? (empty ? '' : of[0]))]),
+  )
+
+interface SpecProps {
+  fixed: boolean
+  hold(value: string): void
+  spec: FieldSpec
+  values: Values
+}
+
+function Spec({ fixed, hold, spec, values }: SpecProps) {
+  const words = useWords()
+  const { empty, initially = false, kind, max, min, name, required, step } = spec
+  const label = words.settings.fields[name] ?? words.settings.fields[name.split('.').at(-1) ?? ''] ?? name
+  const value = valueAt(values, name)
+  const common = { label, name, ...(empty ? { empty } : {}), ...(required ? { required } : {}) }
+  const text = value === undefined || value === null ? '' : String(value)
+  switch (kind) {
+    case 'tick':
+      return <Tick name={name} label={label} defaultChecked={value === undefined ? initially : value === true} />
+    case 'choice':
+      return <Chosen common={common} fixed={fixed} hold={hold} spec={spec} value={value} />
+    case 'secret':
+      return <Secret label={label} name={name} stored={spec.has !== undefined && values[spec.has] === true} />
+    case 'map':
+      return <MapEntries label={label} name={name} entries={value} />
+    case 'list':
+      return <Field {...common} kind="list" defaultValue={Array.isArray(value) ? value.join(', ') : ''} />
+    case 'number':
+      return <Field {...common} {...{ max, min }} step={step ?? 1} type="number" defaultValue={text} />
+    default:
+      return <Field {...common} maxLength={max} defaultValue={text} />
+  }
+}
+
+interface ChosenProps extends Omit<SpecProps, 'values'> {
+  common: { empty?: 'null' | 'text'; label: string; name: string; required?: true }
+  value: unknown
+}
+
+function Chosen({ common, fixed, hold, spec: { empty, from, of = [] }, value }: ChosenProps) {
+  const words = useWords()
+  const read = useRead<{ data: Thing[] }>(from, ['settings'])
+  const unset = from || empty ? [['', words.common.unset] as const] : []
+  const options = from
+    ? (read.data?.data ?? []).map(({ displayName, id }) => [id, String(displayName)] as const)
+    : of.map((one) => [one, words.settings.values[one] ?? one] as const)
+  return (
+    <Choice
+      {...common}
+      chosen={value === undefined || value === null ? (unset[0]?.[0] ?? of[0]) : String(value)}
+      disabled={fixed}
+      options={[...unset, ...options]}
+      onChange={(e) => hold(e.currentTarget.value)}
+    />
+  )
+}
+
+/** A secret is never shown: it is kept, replaced, or taken away when somebody says so. */
+function Secret({ label, name, stored }: { label: string; name: string; stored: boolean }) {
+  const words = useWords()
+  const [removed, setRemoved] = useState(false)
+  return (
+    <>
+      {removed ? (
+        <input type="hidden" name={name} value="" data-empty="text" />
+      ) : (
+        <Field
+          label={label}
+          name={name}
+          type="password"
+          autocomplete="off"
+          hint={stored ? words.settings.secret : words.settings.noSecret}
+        />
+      )}
+      {stored && (
+        <Tick
+          name=""
+          label={words.settings.removeSecret(label)}
+          checked={removed}
+          onChange={(e) => setRemoved(e.currentTarget.checked)}
+        />
+      )}
+    </>
+  )
+}
