@@ -90,6 +90,7 @@ await site.run(async () => {
   const node = await site.startAgent(api, base, shown('agent'))
   await site.orElse(addDemoData(api, node, password), 'making the demo data', 120)
   say(`\nAlso ${PEOPLE.map(([email]) => email).join(' and ')}, with the same password.`)
+  say(`The console, signed in (once, within ten minutes): ${site.signInLink(base)}`)
   say('Controller and agent restart when a file below src/ changes. Ctrl-C stops them.')
   restartOnChange()
   await site.ended()

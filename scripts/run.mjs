@@ -37,9 +37,20 @@ function describe(file) {
   return `${length} s, mean ${level('mean_volume')} dBFS, peak ${level('max_volume')} dBFS`
 }
 
+/** The first room, so that the console has something to show; a node that somebody gave a room keeps it. */
+async function addRoom(api, node) {
+  if (node.roomId) return
+  const { data: rooms } = await api.json('GET', '/rooms')
+  if (rooms.length > 0) return
+  const { site: place, room: name } = node.location
+  const { data: room } = await api.json('POST', '/rooms', { name, site: place })
+  await api.json('PATCH', `/nodes/${node.id}`, { roomId: room.id })
+}
+
 await site.run(async () => {
   const { api, base } = await site.startController()
   const node = await site.startAgent(api, base)
+  await addRoom(api, node)
   const seconds = Number(options.seconds)
   say(`\nrecording ${seconds} s`)
   const request = { nodeId: node.id, captureInterfaceId: node.interfaces[0].id, durationSeconds: seconds }
@@ -47,6 +58,7 @@ await site.run(async () => {
   const file = await download(api, await site.orElse(take, 'recording', seconds + 120))
   say(`\ntake        ${file}\n            ${describe(file)}`)
   if (options.once) return
+  say(`\nThe console, signed in (once, on this machine, within ten minutes):\n${site.signInLink(base)}`)
   say('\nController and agent keep running: Ctrl-C stops both.')
   await site.ended()
 })

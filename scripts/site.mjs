@@ -100,6 +100,19 @@ export function createSite({ command, data, patient = false, port }) {
     }
   }
 
+  /** A link that signs the admin in, once: the console, or this client. The password may be another one by now. */
+  function signInLink(base) {
+    const env = { ...process.env, SVC_DATA_DIR: path.join(data, 'controller'), SVC_PORT: port }
+    const link = execFileSync(program, [...first, 'user', 'link', email], { cwd: data, encoding: 'utf8', env })
+    return `${base}/${link.trim().slice(link.indexOf('#'))}`
+  }
+
+  async function signIn(base) {
+    const token = new URLSearchParams(new URL(signInLink(base)).hash.slice(1)).get('sign-in')
+    const { data: session } = await client(base).json('POST', '/auth/sign-in-link', { token })
+    return client(base, session.token)
+  }
+
   /** Starts the controller and logs in; `onLine` sees its log. */
   async function startController(onLine = () => {}) {
     fs.mkdirSync(data, { recursive: true, mode: 0o700 })
@@ -118,9 +131,8 @@ export function createSite({ command, data, patient = false, port }) {
       })
     })
     const base = await orElse(listening, 'starting the controller', 30)
-    say(`\ncontroller  ${base}\ne-mail      ${email}\npassword    ${password}\n`)
-    const login = await client(base).json('POST', '/auth/login', { email, password })
-    return { api: client(base, login.data.token), base, password }
+    say(`\ncontroller  ${base}\ne-mail      ${email}\npassword    ${password}, until you choose another\n`)
+    return { api: await signIn(base), base, password }
   }
 
   /** Enrolls the agent where that is still to do, and starts it; resolves to its node once it is online. */
@@ -180,7 +192,7 @@ export function createSite({ command, data, patient = false, port }) {
     await stopAll()
   }
 
-  return { ended, orElse, restart, run, startAgent, startController }
+  return { ended, orElse, restart, run, signInLink, startAgent, startController }
 }
 
 const tail = (file) => fs.readFileSync(file, 'utf8').trimEnd().split('\n').slice(-8).join('\n')

@@ -100,6 +100,8 @@ export interface CurrentUser {
 
 /** The person who asks, with what a console needs to show the right things. */
 export interface Myself extends CurrentUser {
+  /** A link opened this session: a new password may be set without the current one, once. */
+  choosesPassword?: true
   /** End of the session. */
   expiresAt: string
   /** From rosters alone: roles give more. */

@@ -11,6 +11,7 @@ import { Failure } from '../ui/parts.tsx'
 import { Toasts } from '../ui/toast.tsx'
 import { useWords } from '../words/words.ts'
 import { AppContext } from './context.ts'
+import { takeSecret, whenPasted } from './fragment.ts'
 import { Login, LoginAgain } from './login.tsx'
 import { Pages } from './pages.tsx'
 import { Shell } from './shell.tsx'
@@ -26,6 +27,7 @@ type Session =
 export function App() {
   const [session, setSession] = useState<Session>({ kind: 'asking' })
   const [provider, setProvider] = useState(false)
+  const [linkFault, setLinkFault] = useState<Error>()
   const api = useMemo(
     () => createApi(() => setSession((was) => (was.kind === 'in' ? { ...was, ended: true } : { kind: 'out' }))),
     [],
@@ -39,7 +41,14 @@ export function App() {
     }
   }
   const signedOut = session.kind === 'out' || (session.kind === 'in' && session.ended)
-  useEffect(() => void ask(), [])
+  useEffect(() => {
+    const begin = async (): Promise<void> => {
+      setLinkFault(await openByLink(api))
+      await ask()
+    }
+    void begin()
+    return whenPasted([SIGN_IN])
+  }, [])
   useEffect(() => {
     if (!signedOut) return
     const config = api.get<{ data: { loginAvailable: boolean } }>('/auth/oidc/config')
@@ -52,7 +61,7 @@ export function App() {
     case 'failed':
       return <Failure error={session.error} retry={() => void ask()} />
     case 'out':
-      return <Login api={api} done={() => void ask()} provider={provider} />
+      return <Login api={api} done={() => void ask()} linkFault={linkFault} provider={provider} />
     case 'in':
       return (
         <>
@@ -60,6 +69,21 @@ export function App() {
           {session.ended && <LoginAgain api={api} done={() => void ask()} provider={provider} />}
         </>
       )
+  }
+}
+
+const SIGN_IN = 'sign-in'
+
+/** Signs in by the link the page was opened with. @returns why that did not work */
+async function openByLink(api: Api): Promise<Error | undefined> {
+  const token = takeSecret(SIGN_IN)
+  if (token === undefined) return undefined
+  try {
+    await api.send('POST', '/auth/sign-in-link', { token }, { 'x-svc-session': 'cookie' })
+    history.replaceState(null, '', '/welcome')
+    return undefined
+  } catch (e) {
+    return e as Error
   }
 }
 
@@ -95,7 +119,7 @@ function Inside({ again, api, ended, me }: InsideProps) {
     await api.send('POST', '/auth/logout').catch(() => {})
     location.assign('/')
   }
-  const app = { api, clockwork, dock, me, signOut: () => void signOut() }
+  const app = { api, clockwork, dock, me, refresh: again, signOut: () => void signOut() }
   return (
     <AppContext.Provider value={app}>
       <QueryClientProvider client={queries}>

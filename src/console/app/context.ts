@@ -10,6 +10,8 @@ export interface AppContext {
   clockwork: Clockwork
   dock: Dock
   me: Myself
+  /** Reads again who is here. */
+  refresh(): Promise<void>
   signOut(): void
 }
 

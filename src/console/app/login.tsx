@@ -10,6 +10,8 @@ import css from './login.module.css'
 interface LoginProps {
   api: Api
   done(): void
+  /** Why the link somebody came by signs in no more. */
+  linkFault?: Error | undefined
   /** The identity provider can be used. */
   provider: boolean
 }
@@ -38,7 +40,7 @@ export function LoginAgain(how: LoginProps) {
   )
 }
 
-function LoginForm({ api, done, ended = false, provider }: LoginProps & { ended?: boolean }) {
+function LoginForm({ api, done, ended = false, linkFault, provider }: LoginProps & { ended?: boolean }) {
   const words = useWords()
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<Error>()
@@ -55,7 +57,6 @@ function LoginForm({ api, done, ended = false, provider }: LoginProps & { ended?
       setBusy(false)
     }
   }
-  const wrong = error instanceof ApiError && error.status === 401
   return (
     <form class={classes(ui.card, ui.stack)} onSubmit={(e) => void submit(e)}>
       <h1>
@@ -66,9 +67,14 @@ function LoginForm({ api, done, ended = false, provider }: LoginProps & { ended?
           {words.login.ended}
         </p>
       )}
+      {linkFault && !error && (
+        <p role="status" class={ui.warn}>
+          {isRefused(linkFault) ? words.welcome.linkSpent : faultText(linkFault, words)}
+        </p>
+      )}
       {error && (
         <p role="alert" class={ui.bad}>
-          {wrong ? words.login.wrong : faultText(error, words)}
+          {isRefused(error) ? words.login.wrong : faultText(error, words)}
         </p>
       )}
       <Field name="email" type="email" label={words.login.email} autocomplete="username" required />
@@ -84,5 +90,7 @@ function LoginForm({ api, done, ended = false, provider }: LoginProps & { ended?
     </form>
   )
 }
+
+const isRefused = (e: Error): boolean => e instanceof ApiError && e.status === 401
 
 const here = (): string => location.pathname + location.search

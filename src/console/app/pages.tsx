@@ -67,6 +67,10 @@ const PAGES: Record<string, Entry> = {
     load: async () => (await import('../schedule/detail.tsx')).NewSchedule,
     permission: 'schedule:manage',
   },
+  '/welcome': {
+    load: async () => (await import('../welcome/welcome.tsx')).WelcomePage,
+    permission: 'settings:manage',
+  },
   '/wall': { load: async () => (await import('../wall/wall.tsx')).WallPage, permission: 'node:read' },
   '/rooms': { load: async () => (await import('../rooms/rooms.tsx')).Rooms, permission: 'node:read' },
   '/rooms/:id/label': { load: async () => (await import('../rooms/label.tsx')).LabelPage, permission: 'node:read' },

@@ -37,6 +37,7 @@ export interface Api {
 }
 
 const DEADLINE_MS = 15_000
+const SIGNS_IN = ['/auth/login', '/auth/sign-in-link']
 
 /** `ended` is called when the session has ended: a 401 of anything but signing in. */
 export function createApi(ended: () => void): Api {
@@ -54,7 +55,7 @@ export function createApi(ended: () => void): Api {
     if (response.status === 204) return undefined as T
     const body = response.headers.get('content-type')?.includes('json') ? await response.json() : {}
     if (response.ok) return body as T
-    if (response.status === 401 && path !== '/auth/login') ended()
+    if (response.status === 401 && !SIGNS_IN.includes(path)) ended()
     throw new ApiError(response.status, body as Refusal, Number(response.headers.get('retry-after') ?? 0))
   }
   return {

@@ -1,9 +1,10 @@
 import type { ControllerSettings } from '../../wire/settings.ts'
 import { useRead, useWrite } from '../data/reads.ts'
-import { Choice, Field, Form } from '../ui/form.tsx'
+import { Choice, Form } from '../ui/form.tsx'
 import { Loading, Section } from '../ui/parts.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { useWords } from '../words/words.ts'
+import { SiteFields } from './site.tsx'
 
 const DEFAULTS = [
   ['defaultRecordingProfileId', '/settings/recording-profiles'],
@@ -34,32 +35,7 @@ function GeneralForm({ settings }: { settings: ControllerSettings }) {
       pending={write.isPending}
       send={(body) => write.mutate({ body, method: 'PATCH', path: '/settings/controller' })}
     >
-      <Field
-        name="siteName"
-        empty="text"
-        label={words.settings.fields.siteName ?? ''}
-        defaultValue={settings.siteName}
-        maxLength={120}
-      />
-      <Field
-        name="timezone"
-        empty="null"
-        label={words.settings.fields.timezone ?? ''}
-        hint={words.settings.zoneOfMachine}
-        defaultValue={settings.timezone ?? ''}
-        list="zones"
-      />
-      <datalist id="zones">
-        {Intl.supportedValuesOf('timeZone').map((name) => (
-          <option key={name} value={name} />
-        ))}
-      </datalist>
-      <Choice
-        name="weekStartsOn"
-        label={words.settings.fields.weekStartsOn ?? ''}
-        chosen={settings.weekStartsOn}
-        options={Object.entries(words.schedule.weekdays)}
-      />
+      <SiteFields settings={settings} />
       {DEFAULTS.map(([name, path]) => (
         <Default key={name} chosen={settings[name] ?? ''} name={name} path={path} />
       ))}

@@ -15,6 +15,7 @@ import { dayOf, lengthOf } from '../time/format.rules.ts'
 import { useElapsed, useHour, When } from '../time/when.tsx'
 import { Badge, classes, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
+import { ToDo } from '../welcome/todo.tsx'
 import { useWords } from '../words/words.ts'
 import { RecordButton } from './record.tsx'
 import { dayAhead, onlyThere, whereMended } from './today.rules.ts'
@@ -36,6 +37,7 @@ export function Today(_: { id: string }) {
         <Title>{words.today.title}</Title>
         {may(me, 'recording:create') && <RecordButton />}
       </div>
+      {may(me, 'settings:manage') && <ToDo />}
       {may(me, 'recording:read') && <Now />}
       {(may(me, 'health:read') || may(me, 'schedule:read')) && <AtRisk />}
       {may(me, 'schedule:read') && <Next />}

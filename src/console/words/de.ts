@@ -13,6 +13,7 @@ import * as schedule from './de/schedule.ts'
 import * as settings from './de/settings.ts'
 import * as states from './de/states.ts'
 import * as today from './de/today.ts'
+import * as welcome from './de/welcome.ts'
 import type { Words } from './en.ts'
 
 export const de: Words = {
@@ -32,4 +33,5 @@ export const de: Words = {
   ...settings,
   ...states,
   ...today,
+  ...welcome,
 }

@@ -13,6 +13,7 @@ import * as schedule from './en/schedule.ts'
 import * as settings from './en/settings.ts'
 import * as states from './en/states.ts'
 import * as today from './en/today.ts'
+import * as welcome from './en/welcome.ts'
 
 export const en = {
   alert,
@@ -31,6 +32,7 @@ export const en = {
   ...settings,
   ...states,
   ...today,
+  ...welcome,
 }
 
 export type Words = typeof en

@@ -120,6 +120,7 @@ export const authRoutes = ({ clock, cookie, ids, limits, sessions, site, users }
         }))
         const data: Myself = {
           ...users.get(id),
+          ...(sessions.isByLink(sessionId) ? { choosesPassword: true } : {}),
           expiresAt: sessions.expiresAt(sessionId),
           roomCapabilities,
           site: site(),

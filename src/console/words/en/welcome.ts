@@ -1,0 +1,14 @@
+export const welcome = {
+  title: 'Welcome',
+  step: (n: number, of: number) => `Step ${n} of ${of}`,
+  password: 'Choose your password',
+  passwordWhy: (email: string) => `With it you sign in as ${email} from any machine.`,
+  site: 'Name the site',
+  room: 'Bring the first room online',
+  roomWhy: 'A recorder and a name are all it takes.',
+  roomThere: 'There is a room already. You can add more at any time.',
+  skip: 'Later',
+  toDo: 'To do',
+  toToday: 'To Today',
+  linkSpent: 'This link was used or has expired. Sign in with your password, or make a new link on the controller.',
+}
