@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { ReleaseTag } from './lifecycle.ts'
 import { DENOISERS } from './profiles.ts'
+import { ControllerAddress } from './provision.ts'
 import { clientId, instant, offsetInstant, Page, prose, query, someField, text, toldText } from './scalars.ts'
 import { HostKeys, publicKeyLine } from './sshkeys.ts'
 
@@ -227,6 +228,8 @@ export const BootstrapTokenRequest = z.object({
   ttlSeconds: numeric(z.number().int().min(1).max(86_400)).default(900),
   /** For the install line: where the controller's authority lies on the new box, and what to install (omitted: the latest). */
   controllerCaPath: text(1, 4096).optional(),
+  /** Where the new box reaches the controller, when it is another address than that of the request or `SVC_PUBLIC_URL`. */
+  controllerUrl: ControllerAddress.optional(),
   version: ReleaseTag.optional(),
 })
 

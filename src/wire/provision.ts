@@ -27,7 +27,8 @@ export const BoxMatch = z
   .refine((match) => Object.values(match).some(Boolean), 'expected hostname, mac or serial')
 export type BoxMatch = z.infer<typeof BoxMatch>
 
-const address = z
+/** Where a box reaches its controller. */
+export const ControllerAddress = z
   .string()
   .trim()
   .max(2048)
@@ -55,7 +56,7 @@ const PLAIN = {
 const shared = {
   allowInsecure: z.boolean().default(false),
   controllerCa: certificates.optional(),
-  controllerUrl: address,
+  controllerUrl: ControllerAddress,
   /** Also a box that belongs to a node already is set up anew. */
   replace: z.boolean().default(false),
   /** The stick gets a text file with what happened, and the entry that was taken is struck out. */

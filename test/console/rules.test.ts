@@ -11,12 +11,13 @@ import { pcmReader } from '../../src/console/listen/wav.rules.ts'
 import { moved, placeOf, still } from '../../src/console/meters/ballistics.rules.ts'
 import { type Heard, listened, spoken } from '../../src/console/onboard/ticks.rules.ts'
 import { roomChanges } from '../../src/console/recorders/channels.rules.ts'
+import { captureOf, sharesOf } from '../../src/console/rooms/channels.rules.ts'
 import { aheadOf, bytesOf, instantOf, lengthOf, timeOf } from '../../src/console/time/format.rules.ts'
 import { instantAt } from '../../src/console/time/wall.rules.ts'
 import { dayAhead, onlyThere, whereMended } from '../../src/console/today/today.rules.ts'
 import { bodyOf, type Entered } from '../../src/console/ui/form.rules.ts'
 import { columns } from '../../src/console/waveform/peaks.rules.ts'
-import type { Interface } from '../../src/wire/nodes.ts'
+import type { Interface, Node } from '../../src/wire/nodes.ts'
 import type { Recording } from '../../src/wire/recordings.ts'
 import type { CalendarItem } from '../../src/wire/schedules.ts'
 
@@ -254,4 +255,21 @@ test('ticks of places are grants, and grants nobody ticked stay', () => {
   const grants = [{ resourceId: '*', resourceType: '*' }, { resourceId: 'North', resourceType: 'site' }, other]
   assert.deepEqual(placesOf(grants), { everywhere: true, other: [other], sites: ['North'] })
   assert.deepEqual(grantsOf(placesOf(grants)), grants)
+})
+
+test('a room has its part of a device: of a shared one, a take is of its channels alone', () => {
+  const device = (more: object) =>
+    ({ alias: 'Desk', channelCount: 2, channels: [], id: 'desk', ...more }) as unknown as Interface
+  const node = (interfaces: Interface[]) => ({ interfaces, roomId: 'hall' }) as Node
+  const taken = (node: Node, roomId: string) => sharesOf(node, roomId).map(captureOf)
+  const channels = [
+    { alias: '', index: 1 },
+    { alias: '', index: 2, roomId: 'booth' },
+  ]
+  const shared = node([device({ channels })])
+  assert.deepEqual(taken(shared, 'hall'), [{ captureChannelSelection: [1], captureInterfaceId: 'desk' }])
+  assert.deepEqual(taken(shared, 'booth'), [{ captureChannelSelection: [2], captureInterfaceId: 'desk' }])
+  assert.deepEqual(taken(shared, 'attic'), [])
+  assert.deepEqual(taken(node([device({})]), 'hall'), [{ captureInterfaceId: 'desk' }], 'it has told of no channels')
+  assert.deepEqual(taken(node([device({ absent: true })]), 'hall'), [])
 })

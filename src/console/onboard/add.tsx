@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { Link, useSearchParams } from 'wouter-preact'
 import type { Node } from '../../wire/nodes.ts'
 import { useRead } from '../data/reads.ts'
-import { classes, Loading, Name, Section, Title } from '../ui/parts.tsx'
+import { Button, classes, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { Hear } from './hear.tsx'
@@ -45,25 +45,35 @@ interface EnrolledProps {
   made(file: SetupFile): void
 }
 
+const SILENT = new Set(['offline', 'provisioning', 'retired'])
+
+/** `anew` in the address: a recorder that is there is set up once more. `take`: its test take, which ends the way. */
 function Enrolled({ file, id, made }: EnrolledProps) {
+  const words = useWords()
+  const [params, setParams] = useSearchParams()
   const node = useRead<{ data: Node }>(`/nodes/${encodeURIComponent(id)}`, ['node'])
-  const [works, setWorks] = useState(false)
+  const take = params.get('take')
+  const anew = params.has('anew')
+  const goTo = (more: Record<string, string>): void => setParams({ node: id, ...more })
   return (
     <Loading of={node}>
-      {({ data }) => {
-        if (data.status === 'provisioning' || data.status === 'offline')
-          return (
-            <Steps at={data.status === 'provisioning' ? 1 : 2}>
-              <SetUp file={file} made={made} node={data} />
-            </Steps>
-          )
-        return (
-          <Steps at={works ? 4 : 3}>
-            <Hear node={data} works={() => setWorks(true)} />
-            {works && <Done node={data} />}
+      {({ data }) =>
+        anew || SILENT.has(data.status) ? (
+          <Steps at={data.status === 'offline' ? 2 : 1}>
+            <SetUp file={file?.nodes[0]?.nodeId === id ? file : undefined} made={made} node={data} />
+            {anew && !SILENT.has(data.status) && (
+              <p>
+                <Button onClick={() => goTo({})}>{words.onboard.goOn}</Button>
+              </p>
+            )}
+          </Steps>
+        ) : (
+          <Steps at={take === null ? 3 : 4}>
+            <Hear node={data} works={(made) => goTo({ take: made })} />
+            {take !== null && <Done node={data} />}
           </Steps>
         )
-      }}
+      }
     </Loading>
   )
 }

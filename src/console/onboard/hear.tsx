@@ -1,21 +1,20 @@
 import { useState } from 'preact/hooks'
+import { useSearchParams } from 'wouter-preact'
 import type { Interface, Node } from '../../wire/nodes.ts'
 import type { Recording } from '../../wire/recordings.ts'
-import { useApp } from '../app/context.ts'
-import { Deed } from '../app/deed.tsx'
-import { useRead, useWrite } from '../data/reads.ts'
-import { TakeState } from '../library/rows.tsx'
+import { useRead } from '../data/reads.ts'
 import { namedChannels, present } from '../meters/channels.rules.ts'
 import { MeterStrip } from '../meters/strip.tsx'
 import { ChannelsDialog } from '../recorders/channels.tsx'
-import { Badge, Button, Failure, Name, Section } from '../ui/parts.tsx'
+import { Trial } from '../rooms/trial.tsx'
+import { Badge, Button, Name, Section } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { Player } from '../waveform/player.tsx'
 import { useWords } from '../words/words.ts'
 import { type Heard, listened, spoken } from './ticks.rules.ts'
 
 /** Levels with a tick for each channel that was spoken into, live listening, a test take. */
-export function Hear({ node, works }: { node: Node; works(): void }) {
+export function Hear({ node, works }: { node: Node; works(take: string): void }) {
   const words = useWords()
   const devices = present(node)
   return (
@@ -61,54 +60,17 @@ function Device({ device, node }: { device: Interface; node: Node }) {
   )
 }
 
-const TEST = { durationSeconds: 10, tags: ['test'] }
-
-function TestTake({ node, works }: { node: Node; works(): void }) {
-  const words = useWords()
-  const { dock } = useApp()
-  const [failed, setFailed] = useState<Error>()
-  const start = useWrite<{ data: Recording }>()
-  const id = start.data?.data.id
-  const take = useRead<{ data: Recording }>(id && `/recordings/${encodeURIComponent(id)}`, ['recording', 'job'])
+function TestTake({ node, works }: { node: Node; works(take: string): void }) {
+  const [params] = useSearchParams()
+  const id = params.get('take')
+  const take = useRead<{ data: Recording }>(id ? `/recordings/${encodeURIComponent(id)}` : undefined, [
+    'recording',
+    'job',
+  ])
   const made = take.data?.data
-  const error = failed ?? start.error
   return (
     <>
-      <div class={ui.row}>
-        <Deed
-          icon="listen"
-          needs="listen:monitor"
-          roomId={node.roomId}
-          disabled={dock.listening?.nodeId === node.id}
-          onClick={() => {
-            setFailed(undefined)
-            dock.listen(node.id, node.alias).catch(setFailed)
-          }}
-        >
-          {words.rooms.listen}
-        </Deed>
-        <Deed
-          icon="record"
-          kind="primary"
-          needs="recording:create"
-          roomId={node.roomId}
-          disabled={start.isPending || (made !== undefined && !made.cached && made.status !== 'failed')}
-          onClick={() =>
-            start.mutate(
-              {
-                body: { ...TEST, name: words.rooms.testName, nodeId: node.id },
-                method: 'POST',
-                path: '/recordings',
-              },
-              { onSuccess: works },
-            )
-          }
-        >
-          {words.onboard.test}
-        </Deed>
-        {made && <TakeState take={made} />}
-      </div>
-      {error && <Failure error={error} />}
+      <Trial made={made} node={node} roomId={node.roomId} started={(started) => works(started.id)} />
       {made?.cached && (
         <Player
           duration={made.durationSeconds}

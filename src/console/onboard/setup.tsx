@@ -1,9 +1,11 @@
 import { useEffect, useState } from 'preact/hooks'
-import { installLine } from '../../wire/install.ts'
+import { Link, useSearchParams } from 'wouter-preact'
 import type { Node } from '../../wire/nodes.ts'
 import { useApp } from '../app/context.ts'
+import { Deed } from '../app/deed.tsx'
 import { useWrite } from '../data/reads.ts'
 import { instantOf } from '../time/format.rules.ts'
+import { Field } from '../ui/form.tsx'
 import { Button, Failure, Section } from '../ui/parts.tsx'
 import { Copyable } from '../ui/secret.tsx'
 import ui from '../ui/ui.module.css'
@@ -17,26 +19,45 @@ interface SetUpProps {
 }
 
 const WAYS = ['type', 'stick', 'prepared'] as const
-type Way = (typeof WAYS)[number]
 
 /** How the box gets its settings, and the wait for its first word. */
 export function SetUp({ file, made, node }: SetUpProps) {
   const words = useWords()
-  const [way, setWay] = useState<Way>('type')
+  const [params, setParams] = useSearchParams()
+  const way = WAYS.find((one) => one === params.get('way')) ?? 'type'
+  const [address, setAddress] = useState(file?.controllerUrl ?? location.origin)
+  if (node.status === 'retired') return <Retired node={node} />
   return (
     <>
       <Section title={words.onboard.how}>
         <div class={ui.row} role="radiogroup" aria-label={words.onboard.how}>
           {WAYS.map((one) => (
             <label key={one} class={ui.button}>
-              <input type="radio" name="way" checked={way === one} onChange={() => setWay(one)} />
+              <input
+                type="radio"
+                name="way"
+                checked={way === one}
+                onChange={() => setParams((now) => ({ ...Object.fromEntries(now), way: one }))}
+              />
               {words.onboard.ways[one]}
             </label>
           ))}
         </div>
-        {way === 'type' && <Line node={node} />}
-        {way === 'stick' && <Stick file={file} made={made} node={node} />}
+        {way === 'type' && <Line address={address} node={node} />}
+        {way === 'stick' && <Stick address={address} file={file} made={made} node={node} />}
         {way === 'prepared' && <p>{words.onboard.preparedIt}</p>}
+        {way !== 'prepared' && (
+          <details class={ui.stack}>
+            <summary>{words.onboard.optional}</summary>
+            <Field
+              name="controllerUrl"
+              type="url"
+              label={words.onboard.address}
+              value={address}
+              onInput={(e) => setAddress(e.currentTarget.value)}
+            />
+          </details>
+        )}
       </Section>
       <Waiting />
     </>
@@ -45,46 +66,52 @@ export function SetUp({ file, made, node }: SetUpProps) {
 
 interface BootstrapToken {
   expiresAt: string
-  installLine?: string
+  installLine: string
   token: string
 }
 
-/** The line to type. The controller makes it where it knows its own address, else this page does. */
-function Line({ node }: { node: Node }) {
+/** The line to type. The controller makes it: it knows whether the box needs to be told its key. */
+function Line({ address, node }: { address: string; node: Node }) {
   const words = useWords()
   const { clockwork } = useApp()
   const write = useWrite<{ data: BootstrapToken }>()
   const told = write.data?.data
-  const made = (): string => {
-    const { origin } = location
-    const wish = { allowInsecure: origin.startsWith('http:'), controllerUrl: origin, nodeId: node.id }
-    return installLine({ ...wish, room: node.location.room, site: node.location.site, token: told?.token ?? '' })
-  }
   return (
     <>
       <p>{words.onboard.typeIt}</p>
       {told && (
         <>
-          <Copyable label={words.onboard.line} text={told.installLine ?? made()} />
+          <Copyable label={words.onboard.line} text={told.installLine} />
           <p class={ui.quiet}>{words.onboard.expires(instantOf(told.expiresAt, clockwork))}</p>
         </>
       )}
       {write.error && <Failure error={write.error} />}
       <div class={ui.row}>
-        <Button
+        <Deed
+          needs="node:manage"
+          roomId={node.roomId}
           disabled={write.isPending}
           onClick={() =>
-            write.mutate({ body: {}, method: 'POST', path: `/nodes/${encodeURIComponent(node.id)}/bootstrap-token` })
+            write.mutate({
+              // Untouched it is left to the controller, which may have a public address of its own.
+              body: address === location.origin ? {} : { controllerUrl: address },
+              method: 'POST',
+              path: `/nodes/${encodeURIComponent(node.id)}/bootstrap-token`,
+            })
           }
         >
           {words.onboard.makeLine}
-        </Button>
+        </Deed>
       </div>
     </>
   )
 }
 
-function Stick({ file, made, node }: SetUpProps) {
+interface StickProps extends SetUpProps {
+  address: string
+}
+
+function Stick({ address, file, made, node }: StickProps) {
   const words = useWords()
   const write = useWrite<{ data: SetupFile }>(({ data }) => made(data))
   return (
@@ -102,7 +129,7 @@ function Stick({ file, made, node }: SetUpProps) {
           disabled={write.isPending}
           onClick={() =>
             write.mutate({
-              body: setupWish(location.origin, { nodeId: node.id }),
+              body: setupWish(address, { nodeId: node.id }),
               method: 'POST',
               path: '/nodes/bootstrap-config',
             })
@@ -120,7 +147,21 @@ function save(file: SetupFile): void {
   link.href = URL.createObjectURL(new Blob([JSON.stringify(file, null, 2)], { type: 'application/json' }))
   link.download = SETUP_FILE
   link.click()
-  URL.revokeObjectURL(link.href)
+  // The browser reads it after the click has returned.
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
+}
+
+/** Nothing is minted for a recorder that is out of service. */
+function Retired({ node }: { node: Node }) {
+  const words = useWords()
+  return (
+    <Section title={words.onboard.how}>
+      <p>{words.onboard.retired}</p>
+      <Link class={ui.button} href={`/recorders/${encodeURIComponent(node.id)}/maintenance`}>
+        {words.recorders.tabs.maintenance}
+      </Link>
+    </Section>
+  )
 }
 
 /** After this one is told what to look at, ms. */

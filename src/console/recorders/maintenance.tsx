@@ -129,7 +129,11 @@ function Credentials({ node }: { node: Node }) {
   return (
     <Section title={words.recorders.credentials}>
       <div class={ui.row}>
-        <Deed needs="node:manage" roomId={node.roomId} onClick={() => go(`/add?node=${encodeURIComponent(node.id)}`)}>
+        <Deed
+          needs="node:manage"
+          roomId={node.roomId}
+          onClick={() => go(`/add?node=${encodeURIComponent(node.id)}&anew=1`)}
+        >
           {words.recorders.bootstrap}
         </Deed>
         <Deed needs="node:manage" roomId={node.roomId} onClick={() => setAsking('rotate')}>

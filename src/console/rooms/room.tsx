@@ -2,23 +2,23 @@ import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { HealthEvent } from '../../wire/health.ts'
 import type { Interface, Node } from '../../wire/nodes.ts'
-import type { Recording } from '../../wire/recordings.ts'
 import type { Room, RoomOverview } from '../../wire/rooms.ts'
 import { AlertRow, isRisk } from '../alerts/row.tsx'
 import { useApp } from '../app/context.ts'
 import { Deed } from '../app/deed.tsx'
 import { may } from '../app/may.rules.ts'
-import { useRead, useWrite } from '../data/reads.ts'
+import { useRead } from '../data/reads.ts'
 import { TakeRows } from '../library/rows.tsx'
-import { present } from '../meters/channels.rules.ts'
 import { MeterStrip } from '../meters/strip.tsx'
 import { ChannelsDialog } from '../recorders/channels.tsx'
 import { When } from '../time/when.tsx'
-import { Badge, Button, Failure, Loading, Name, Section, Title } from '../ui/parts.tsx'
+import { Badge, Button, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import { sharesOf } from './channels.rules.ts'
 import { DeleteRoom, RoomDialog } from './edit.tsx'
 import { People } from './people.tsx'
+import { Trial } from './trial.tsx'
 
 /** What a technician does standing in the room: levels, listening, a test take. */
 export function RoomPage({ id }: { id: string }) {
@@ -94,69 +94,30 @@ function RoomDeeds({ room }: { room: Room }) {
 function Recorder({ node, roomId }: { node: Node; roomId: string }) {
   const words = useWords()
   const { me } = useApp()
-  const devices = present(node)
+  const shares = sharesOf(node, roomId)
   const [naming, setNaming] = useState<Interface>()
   return (
     <Section title={node.alias} aside={<Badge state={node.status} word={words.status[node.status] ?? node.status} />}>
       {may(me, 'health:read', roomId) && <Alerts nodeId={node.id} />}
-      {devices.length === 0 && <p class={ui.quiet}>{words.rooms.noMeters}</p>}
-      {devices.map((device) => (
+      {shares.length === 0 && <p class={ui.quiet}>{words.rooms.noMeters}</p>}
+      {shares.map(({ device }) => (
         <div key={device.id}>
           <div class={ui.heading}>
             <h3>
               <Name>{device.alias}</Name>
             </h3>
-            {may(me, 'node:manage') && <Button onClick={() => setNaming(device)}>{words.edit.channels}</Button>}
+            {may(me, 'node:manage') && (
+              <Button onClick={() => setNaming(node.interfaces.find(({ id }) => id === device.id))}>
+                {words.edit.channels}
+              </Button>
+            )}
           </div>
           <MeterStrip device={device} nodeId={node.id} />
         </div>
       ))}
-      <Deeds node={node} roomId={roomId} />
+      <Trial node={node} roomId={roomId} />
       {naming && <ChannelsDialog close={() => setNaming(undefined)} device={naming} node={node} />}
     </Section>
-  )
-}
-
-const TEST = { durationSeconds: 10, tags: ['test'] }
-
-function Deeds({ node, roomId }: { node: Node; roomId: string }) {
-  const words = useWords()
-  const { dock, me } = useApp()
-  const [failed, setFailed] = useState<Error>()
-  const start = useWrite<{ data: Recording }>()
-  const reachable = node.status !== 'offline' && node.status !== 'provisioning' && node.status !== 'retired'
-  const listen = (): void => {
-    setFailed(undefined)
-    dock.listen(node.id, node.alias).catch(setFailed)
-  }
-  const error = failed ?? start.error
-  return (
-    <>
-      <div class={ui.row}>
-        {may(me, 'listen:monitor', roomId) && (
-          <Button icon="listen" disabled={!reachable || dock.listening?.nodeId === node.id} onClick={listen}>
-            {words.rooms.listen}
-          </Button>
-        )}
-        {may(me, 'recording:create', roomId) && (
-          <Button
-            icon="record"
-            kind="primary"
-            disabled={!reachable || start.isPending}
-            onClick={() =>
-              start.mutate({
-                body: { ...TEST, name: words.rooms.testName, nodeId: node.id },
-                method: 'POST',
-                path: '/recordings',
-              })
-            }
-          >
-            {words.rooms.testTake}
-          </Button>
-        )}
-      </div>
-      {error && <Failure error={error} />}
-    </>
   )
 }
 

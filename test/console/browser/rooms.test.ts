@@ -106,6 +106,44 @@ describe('rooms and recorders', () => {
     await page.context().close()
   })
 
+  test('of a recorder that two rooms share, a room has its own levels and takes; who may hear one of them hears none', async () => {
+    const [booth] = (await controller.get('/rooms')).filter(({ name }: { name: string }) => name === 'Booth')
+    const person = { email: 'bo@example.org', password: 'a password for bo' }
+    const { id: subjectId } = await controller.post('/auth/users', { ...person, name: 'Bo', roles: ['viewer'] })
+    const entries = [{ capabilities: ['view', 'listen', 'operate'], subjectId, subjectType: 'user' }]
+    await controller.get(`/rooms/${booth.id}/roster`, 'PUT', { entries })
+    const page = await visitor.visit({ size: 'phone' })
+    await signIn(page, person)
+    await page.getByRole('heading', { level: 1, name: 'Today' }).waitFor()
+    await page.goto(`${controller.url}/rooms/${booth.id}`)
+    await page.getByRole('meter', { name: 'Lectern' }).waitFor()
+    assert.equal(await page.getByRole('meter').count(), 1)
+    const listen = page.getByRole('button', { name: 'Listen' })
+    await listen.click()
+    await page.getByText('It carries rooms you may not hear.').waitFor()
+    assert.ok(await listen.isDisabled())
+    await page.getByRole('button', { name: 'Test take, 10 seconds' }).click()
+    const take = await until('the take', async () => (await controller.get(`/recordings?status=recording`))[0])
+    assert.equal(take.roomId, booth.id)
+    await page.context().close()
+  })
+
+  test('a recorder that is online is set up anew, over the address that is typed; what one chose stays in the address', async () => {
+    const page = await visitor.signedIn()
+    await page.goto(`${controller.url}/recorders/${nodeId}/maintenance`)
+    await page.getByRole('button', { name: 'Set up anew' }).click()
+    await page.locator('summary', { hasText: 'More' }).click()
+    await page.getByLabel('Address of this controller').fill('http://10.0.0.7:8080')
+    await page.getByRole('button', { name: 'Show the line' }).click()
+    assert.match(await page.getByLabel('Line for the box').inputValue(), /'http:\/\/10\.0\.0\.7:8080\/install\.sh'/)
+    await page.getByRole('radio', { name: 'USB stick' }).check()
+    await page.reload()
+    assert.ok(await page.getByRole('radio', { name: 'USB stick' }).isChecked())
+    await page.getByRole('button', { name: 'Go on' }).click()
+    await page.getByText('Say something into each microphone.').waitFor()
+    await page.context().close()
+  })
+
   test('a room is made, changed and deleted; a name taken by mistake is told at its field', async () => {
     const page = await visitor.signedIn()
     await page.goto(`${controller.url}/rooms`)

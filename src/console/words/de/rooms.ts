@@ -12,6 +12,8 @@ export const rooms: Words['rooms'] = {
   listening: (name) => `Sie hören ${name}. Das steht im Protokoll.`,
   buffering: 'puffert',
   testTake: 'Probeaufnahme, 10 Sekunden',
+  testTakeOf: (device) => `Probeaufnahme: ${device}`,
+  otherRooms: 'Er überträgt auch Räume, die Sie nicht hören dürfen.',
   testName: 'Probeaufnahme',
   recent: 'Letzte Aufnahmen',
   noRecent: 'Noch keine Aufnahme.',

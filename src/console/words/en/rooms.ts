@@ -11,6 +11,8 @@ export const rooms = {
   listening: (name: string) => `You hear ${name}. This is noted in the audit log.`,
   buffering: 'buffering',
   testTake: 'Test take, 10 seconds',
+  testTakeOf: (device: string) => `Test take: ${device}`,
+  otherRooms: 'It carries rooms you may not hear.',
   testName: 'Test take',
   recent: 'Recent takes',
   noRecent: 'No take yet.',

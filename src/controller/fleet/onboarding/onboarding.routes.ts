@@ -80,7 +80,7 @@ export const onboardingRoutes = ({
       const before = credentials.held(params.id, now)
       const { token, expiresAt } = credentials.mintBootstrap(params.id, body.ttlSeconds, principal.id, now)
       const issued = { expiresAt, tokenPrefix: tokenPrefix(token) }
-      const url = address(request.header('host'))
+      const url = body.controllerUrl ?? address(request.header('host'))
       const wish = { controllerCa: body.controllerCaPath, pin: introduction(url)?.pin, version: body.version }
       const line = installLineFor(url, { ...location, ...wish, nodeId, token })
       return {

@@ -125,6 +125,8 @@ test('a bootstrap token comes with the line to type, of this controller, for thi
   const own = await ask({ controllerCaPath: "/root/site's ca.pem" })
   const quoted = "'/root/site'\\''s ca.pem'"
   assert.ok(own.installLine.includes(`--cacert ${quoted} --capath /sys 'https://rooms.example.org/install.sh'`))
+  const elsewhere = await ask({ controllerUrl: 'http://10.0.0.7:8080/' })
+  assert.ok(elsewhere.installLine.includes(`'http://10.0.0.7:8080/install.sh'`), elsewhere.installLine)
   assert.match(own.installLine, / \| sudo sh -s -- --controller-ca '/)
   for (const controllerCaPath of ['', 'a\nb', 7])
     assert.equal((await k.as('admin').post(`/nodes/${id}/bootstrap-token`, { controllerCaPath })).status, 400)
