@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { grantsOf, placesOf } from '../../src/console/access/grants.rules.ts'
+import { grantsOf, membersOf, placesOf } from '../../src/console/access/grants.rules.ts'
 import { may } from '../../src/console/app/may.rules.ts'
 import { find } from '../../src/console/app/router.rules.ts'
 import { differences } from '../../src/console/audit/differences.rules.ts'
@@ -272,4 +272,11 @@ test('a room has its part of a device: of a shared one, a take is of its channel
   assert.deepEqual(taken(shared, 'attic'), [])
   assert.deepEqual(taken(node([device({})]), 'hall'), [{ captureInterfaceId: 'desk' }], 'it has told of no channels')
   assert.deepEqual(taken(node([device({ absent: true })]), 'hall'), [])
+})
+
+test('a group keeps whom somebody else has let in, and does not bring back whom they took out', () => {
+  const people = (...ids: string[]) => ids.map((id) => ({ id }))
+  const before = people('ann', 'bob', 'cid')
+  assert.deepEqual(membersOf(people('bob', 'cid', 'eve'), before, people('ann', 'bob', 'dan')), ['bob', 'eve', 'dan'])
+  assert.deepEqual(membersOf(before, before, before), ['ann', 'bob', 'cid'])
 })

@@ -24,3 +24,14 @@ export const grantsOf = ({ everywhere, other, sites }: Places): Grant[] => [
   ...sites.map((resourceId) => ({ resourceId, resourceType: 'site' })),
   ...other,
 ]
+
+interface Known {
+  id: string
+}
+
+/** Members after somebody changed `before` into `chosen`, while the list has become `now`. */
+export const membersOf = (now: readonly Known[], before: readonly Known[], chosen: readonly Known[]): string[] => {
+  const [old, wanted] = [new Set(before.map(({ id }) => id)), new Set(chosen.map(({ id }) => id))]
+  const kept = now.map(({ id }) => id).filter((id) => wanted.has(id) || !old.has(id))
+  return [...new Set([...kept, ...[...wanted].filter((id) => !old.has(id))])]
+}

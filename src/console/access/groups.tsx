@@ -1,17 +1,25 @@
 import { useState } from 'preact/hooks'
-import type { CurrentUser, Group, GroupDetail } from '../../wire/access.ts'
+import type { Group, GroupDetail } from '../../wire/access.ts'
+import { useApp } from '../app/context.ts'
 import { useRead, useWrite } from '../data/reads.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { Area, Field, Form, Tick } from '../ui/form.tsx'
+import { FilterBar, useFilters } from '../ui/filters.tsx'
+import { Area, Field, Form } from '../ui/form.tsx'
 import { Button, classes, Loading, Name, Section } from '../ui/parts.tsx'
+import type { Option } from '../ui/picker.tsx'
+import { type PageMeta, Pager } from '../ui/table.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import { ChosenOnes } from './chosen.tsx'
+import { membersOf } from './grants.rules.ts'
 
+const SIZE = 50
 const groupPath = (id: string): string => `/auth/groups/${encodeURIComponent(id)}`
 
 export function Groups() {
   const words = useWords()
-  const list = useRead<{ data: Group[] }>('/auth/groups?limit=200&offset=0', ['user'])
+  const filters = useFilters(['search'])
+  const list = useRead<{ data: Group[]; meta: PageMeta }>(`/auth/groups?${filters.query(SIZE)}`, ['user'])
   const [editing, setEditing] = useState<Group | 'new'>()
   const [deleting, setDeleting] = useState<Group>()
   const remove = useWrite(() => setDeleting(undefined))
@@ -21,23 +29,27 @@ export function Groups() {
       title={words.access.groups}
       aside={<Button onClick={() => setEditing('new')}>{words.access.newGroup}</Button>}
     >
+      <FilterBar filters={filters} searches={[{ label: words.access.search, name: 'search' }]} />
       <Loading of={list}>
-        {({ data }) => (
-          <ul class={ui.rows}>
-            {data.length === 0 && <li class={ui.quiet}>{words.common.none}</li>}
-            {data.map((group) => (
-              <li key={group.id} class={ui.row}>
-                <span class={ui.grow}>
-                  <Name>{group.name}</Name>
-                </span>
-                <span class={classes(ui.small, ui.quiet)}>{words.access.memberCount(group.memberCount)}</span>
-                <Button onClick={() => setEditing(group)}>{words.common.edit}</Button>
-                <Button kind="danger" onClick={() => setDeleting(group)}>
-                  {words.common.delete}
-                </Button>
-              </li>
-            ))}
-          </ul>
+        {({ data, meta }) => (
+          <>
+            <ul class={ui.rows}>
+              {data.length === 0 && <li class={ui.quiet}>{words.common.none}</li>}
+              {data.map((group) => (
+                <li key={group.id} class={ui.row}>
+                  <span class={ui.grow}>
+                    <Name>{group.name}</Name>
+                  </span>
+                  <span class={classes(ui.small, ui.quiet)}>{words.access.memberCount(group.memberCount)}</span>
+                  <Button onClick={() => setEditing(group)}>{words.common.edit}</Button>
+                  <Button kind="danger" onClick={() => setDeleting(group)}>
+                    {words.common.delete}
+                  </Button>
+                </li>
+              ))}
+            </ul>
+            <Pager go={filters.go} meta={meta} size={SIZE} />
+          </>
         )}
       </Loading>
       {editing === 'new' && <NewGroup close={close} />}
@@ -76,50 +88,52 @@ function NewGroup({ close }: { close(): void }) {
 function Edit({ close, id }: { close(): void; id: string }) {
   const words = useWords()
   const detail = useRead<{ data: { group: GroupDetail } }>(groupPath(id), ['user'])
-  const users = useRead<{ data: CurrentUser[] }>('/auth/users?limit=200&offset=0', ['user'])
-  const naming = useWrite(close)
-  const filling = useWrite()
-  const everybody = users.data?.data ?? []
   return (
     <Dialog title={words.access.groups} close={close}>
-      <Loading of={detail}>
-        {({ data: { group } }) => {
-          // Members beyond what is listed stay.
-          const beyond = group.members.filter((member) => !everybody.some((user) => user.id === member.id))
-          const send = ({ member, ...body }: Record<string, unknown>): void => {
-            const ticks = (member ?? {}) as Record<string, boolean>
-            const chosen = everybody.filter((user) => ticks[user.id])
-            const memberIds = [...chosen, ...beyond].map((one) => one.id)
-            filling.mutate(
-              { body: { memberIds }, method: 'PUT', path: `${groupPath(id)}/members` },
-              { onSuccess: () => naming.mutate({ body, method: 'PATCH', path: groupPath(id) }) },
-            )
-          }
-          return (
-            <Form error={filling.error ?? naming.error} pending={filling.isPending || naming.isPending} send={send}>
-              <Field name="name" label={words.access.name} defaultValue={group.name} maxLength={160} required />
-              <Area
-                name="description"
-                empty="null"
-                label={words.access.description}
-                defaultValue={group.description ?? ''}
-                maxLength={2000}
-              />
-              <fieldset>
-                <legend>{words.access.members}</legend>
-                {everybody.map(({ id: userId, name }) => (
-                  <Tick
-                    key={userId}
-                    name={`member.${userId}`}
-                    label={name}
-                    defaultChecked={group.members.some((member) => member.id === userId)}
-                  />
-                ))}
-              </fieldset>
-            </Form>
-          )
-        }}
-      </Loading>
+      <Loading of={detail}>{({ data: { group } }) => <EditForm close={close} group={group} />}</Loading>
     </Dialog>
+  )
+}
+
+function EditForm({ close, group }: { close(): void; group: GroupDetail }) {
+  const words = useWords()
+  const { api } = useApp()
+  const naming = useWrite(close)
+  const filling = useWrite()
+  const [before] = useState<readonly Option[]>(group.members)
+  const [members, setMembers] = useState(before)
+  const path = groupPath(group.id)
+  const name = (body: Record<string, unknown>): void => naming.mutate({ body, method: 'PATCH', path })
+  // The list is replaced whole: who came or went meanwhile is not lost.
+  const fill = (now: readonly Option[], body: Record<string, unknown>): void =>
+    filling.mutate(
+      { body: { memberIds: membersOf(now, before, members) }, method: 'PUT', path: `${path}/members` },
+      { onSuccess: () => name(body) },
+    )
+  const [unread, setUnread] = useState<Error | null>(null)
+  const send = (body: Record<string, unknown>): void =>
+    void api.get<{ data: { group: GroupDetail } }>(path).then(({ data }) => fill(data.group.members, body), setUnread)
+  return (
+    <Form
+      error={filling.error ?? naming.error ?? unread}
+      pending={filling.isPending || naming.isPending}
+      send={before === members ? name : send}
+    >
+      <Field name="name" label={words.access.name} defaultValue={group.name} maxLength={160} required />
+      <Area
+        name="description"
+        empty="null"
+        label={words.access.description}
+        defaultValue={group.description ?? ''}
+        maxLength={2000}
+      />
+      <ChosenOnes
+        change={setMembers}
+        chosen={members}
+        label={words.access.addMember}
+        legend={words.access.members}
+        of="users"
+      />
+    </Form>
   )
 }

@@ -1,12 +1,14 @@
 import { useState } from 'preact/hooks'
-import type { CurrentUser, Group, Policy, PolicyInput } from '../../wire/access.ts'
+import type { CurrentUser, Group, GroupDetail, Policy, PolicyInput } from '../../wire/access.ts'
 import { useApp } from '../app/context.ts'
 import { useRead, useWrite } from '../data/reads.ts'
-import { Dialog } from '../ui/dialog.tsx'
+import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Choice, Field, Form } from '../ui/form.tsx'
 import { Badge, Button, Failure, Loading, Name, Section } from '../ui/parts.tsx'
+import { Picker } from '../ui/picker.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import { searched } from './chosen.tsx'
 
 const PATH = '/auth/access-policies'
 const TYPES = ['*', 'site', 'room', 'node', 'recording', 'schedule']
@@ -27,20 +29,19 @@ export function Policies() {
   const users = useRead<{ data: CurrentUser[] }>('/auth/users?limit=200&offset=0', ['user'])
   const groups = useRead<{ data: Group[] }>('/auth/groups?limit=200&offset=0', ['user'])
   const [adding, setAdding] = useState(false)
-  const write = useWrite(() => setAdding(false))
+  const [removing, setRemoving] = useState<Policy>()
+  const write = useWrite(() => [setAdding(false), setRemoving(undefined)])
   // The list is replaced whole: it is read anew, so that a rule somebody else just made is not lost.
   const save = (change: (now: readonly Policy[]) => readonly PolicyInput[]): void =>
     void api.get<{ data: Policy[] }>(PATH).then(
       ({ data }) => write.mutate({ body: bodyOf(change(data)), method: 'PATCH', path: PATH }),
       () => void list.refetch(),
     )
-  const subjects = [
-    ['everyone', words.access.everyone] as const,
+  const known = new Map([
     ...(users.data?.data ?? []).map(({ id, name }) => [`user ${id}`, name] as const),
     ...(groups.data?.data ?? []).map(({ id, name }) => [`group ${id}`, name] as const),
-  ]
-  const called = ({ subjectId, subjectType }: Policy): string =>
-    subjects.find(([key]) => key === [subjectType, subjectId].filter(Boolean).join(' '))?.[1] ?? subjectId ?? ''
+  ])
+  const listed = users.data !== undefined && groups.data !== undefined
   return (
     <Section
       title={words.access.policies}
@@ -59,31 +60,44 @@ export function Policies() {
                     word={words.access.effects[policy.effect] ?? policy.effect}
                   />
                   <span class={ui.grow}>
-                    <Name>{`${called(policy)}: ${policy.resourceType} ${policy.resourceId}`}</Name>
+                    <Subject known={known} listed={listed} policy={policy} />
+                    <Name>{`: ${policy.resourceType} ${policy.resourceId}`}</Name>
                   </span>
                   {policy.reason && (
                     <span class={ui.quiet}>
                       <Name>{policy.reason}</Name>
                     </span>
                   )}
-                  <Button
-                    disabled={write.isPending}
-                    onClick={() => save((now) => now.filter(({ id }) => id !== policy.id))}
-                  >
+                  <Button disabled={write.isPending} onClick={() => setRemoving(policy)}>
                     {words.common.remove}
                   </Button>
                 </li>
               ))}
             </ul>
-            {write.error && !adding && <Failure error={write.error} />}
+            {write.error && !adding && !removing && <Failure error={write.error} />}
             {adding && (
               <Add
                 add={(policy) => save((now) => [...now, policy])}
                 close={() => setAdding(false)}
                 error={write.error}
                 pending={write.isPending}
-                subjects={subjects}
               />
+            )}
+            {removing && (
+              <Confirm
+                title={words.access.removeRule}
+                deed={words.common.remove}
+                close={() => setRemoving(undefined)}
+                confirm={() => save((now) => now.filter(({ id }) => id !== removing.id))}
+                error={write.error}
+                pending={write.isPending}
+              >
+                <p>
+                  {words.access.effects[removing.effect]}: <Subject known={known} listed={listed} policy={removing} />
+                  <Name>{`: ${removing.resourceType} ${removing.resourceId}`}</Name>
+                </p>
+                <p>{removing.effect === 'deny' ? words.access.denialEnds : words.access.allowanceEnds}</p>
+              </Confirm>
             )}
           </>
         )}
@@ -97,15 +111,32 @@ interface AddProps {
   close(): void
   error: Error | null
   pending: boolean
-  subjects: readonly (readonly [string, string])[]
 }
 
-function Add({ add, close, error, pending, subjects }: AddProps) {
+interface SubjectProps {
+  known: ReadonlyMap<string, string>
+  /** The first of them have been read: who is not among them is asked for. */
+  listed: boolean
+  policy: Policy
+}
+
+/** Whom a rule is about, by name. */
+function Subject({ known, listed, policy: { subjectId = '', subjectType } }: SubjectProps) {
   const words = useWords()
-  const send = ({ subject, ...body }: Record<string, unknown>): void => {
-    const [subjectType = '', subjectId] = String(subject).split(' ')
-    add({ ...body, subjectType, ...(subjectId ? { subjectId } : {}) } as PolicyInput)
-  }
+  const name = known.get(`${subjectType} ${subjectId}`)
+  const path = `/auth/${subjectType}s/${encodeURIComponent(subjectId)}`
+  const asked = subjectType !== 'everyone' && listed && name === undefined
+  const read = useRead<{ data: { group?: GroupDetail; user?: CurrentUser } }>(asked ? path : undefined, ['user'])
+  const { group, user } = read.data?.data ?? {}
+  return (
+    <Name>{subjectType === 'everyone' ? words.access.everyone : (name ?? (user ?? group)?.name ?? subjectId)}</Name>
+  )
+}
+
+function Add({ add, close, error, pending }: AddProps) {
+  const words = useWords()
+  const [subject, setSubject] = useState('everyone')
+  const send = (body: Record<string, unknown>): void => add(body as unknown as PolicyInput)
   return (
     <Dialog title={words.access.newPolicy} close={close}>
       <Form error={error} pending={pending} send={send}>
@@ -115,7 +146,22 @@ function Add({ add, close, error, pending, subjects }: AddProps) {
           chosen="allow"
           options={Object.entries(words.access.effects)}
         />
-        <Choice name="subject" label={words.access.subject} chosen="everyone" options={subjects} />
+        <Choice
+          name="subjectType"
+          label={words.access.subject}
+          value={subject}
+          options={Object.entries(words.access.subjects)}
+          onChange={(e) => setSubject(e.currentTarget.value)}
+        />
+        {subject !== 'everyone' && (
+          <Picker<CurrentUser | Group>
+            key={subject}
+            name="subjectId"
+            label={words.access.subjects[subject] ?? subject}
+            required
+            {...searched(subject === 'user' ? 'users' : 'groups')}
+          />
+        )}
         <Choice
           name="resourceType"
           label={words.access.resourceType}

@@ -1,19 +1,21 @@
 import { useState } from 'preact/hooks'
-import type { CurrentUser, Group, Session } from '../../wire/access.ts'
+import type { CurrentUser, Session } from '../../wire/access.ts'
 import type { Role } from '../../wire/permissions.ts'
 import type { Room } from '../../wire/rooms.ts'
 import { useApp } from '../app/context.ts'
 import { useRead, useWrite } from '../data/reads.ts'
 import { When } from '../time/when.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { useFilters } from '../ui/filters.tsx'
+import { FilterBar, useFilters } from '../ui/filters.tsx'
 import { entered, Field, Form, Tick } from '../ui/form.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { Badge, Button, classes, Failure, Loading, Name, Section } from '../ui/parts.tsx'
+import type { Option } from '../ui/picker.tsx'
 import { type PageMeta, Pager, Table } from '../ui/table.tsx'
 import { useToast } from '../ui/toast.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import { ChosenOnes } from './chosen.tsx'
 import { grantsOf, placesOf } from './grants.rules.ts'
 
 const SIZE = 50
@@ -22,7 +24,7 @@ type Asking = { kind: 'access' | 'delete' | 'password' | 'sessions'; user: Curre
 
 export function Users() {
   const words = useWords()
-  const filters = useFilters([])
+  const filters = useFilters(['search'])
   const [adding, setAdding] = useState(false)
   const [asking, setAsking] = useState<Asking>()
   const list = useRead<{ data: CurrentUser[]; meta: PageMeta }>(`/auth/users?${filters.query(SIZE)}`, ['user'])
@@ -36,6 +38,7 @@ export function Users() {
         </Button>
       }
     >
+      <FilterBar filters={filters} searches={[{ label: words.access.search, name: 'search' }]} />
       <Loading of={list}>
         {({ data, meta }) => (
           <>
@@ -107,7 +110,6 @@ function Deeds({ ask, user }: { ask(asking: Asking): void; user: CurrentUser }) 
 interface Draft {
   email?: string
   everywhere?: boolean
-  group?: Record<string, boolean>
   name?: string
   password?: string
   role?: Record<Role, boolean>
@@ -121,21 +123,17 @@ function UserDialog({ close, user }: { close(): void; user?: CurrentUser }) {
   const words = useWords()
   const say = useToast()
   const rooms = useRead<{ data: Room[] }>('/rooms', ['room'])
-  const groups = useRead<{ data: Group[] }>('/auth/groups?limit=200&offset=0', ['user'])
+  const [groups, setGroups] = useState<readonly Option[]>(user?.groups ?? [])
   const write = useWrite(() => {
     say(words.common.saved)
     close()
   })
   const held = placesOf(user?.resourceGrants ?? [])
   const sites = [...new Set([...(rooms.data?.data ?? []).map(({ site }) => site), ...held.sites])].sort()
-  // Groups beyond what is listed stay.
-  const beyond = (user?.groups ?? [])
-    .map(({ id }) => id)
-    .filter((id) => !groups.data?.data.some((one) => one.id === id))
   const [back, setBack] = useState('')
   // Names of sites may hold dots: their place in the list stands for them.
-  const accessOf = ({ everywhere = false, group, role, site = {} }: Draft) => ({
-    groupIds: [...ticked(group), ...beyond],
+  const accessOf = ({ everywhere = false, role, site = {} }: Draft) => ({
+    groupIds: groups.map(({ id }) => id),
     resourceGrants: grantsOf({ everywhere, other: held.other, sites: ticked(site).map((i) => sites[Number(i)] ?? '') }),
     roles: ticked(role),
   })
@@ -159,7 +157,7 @@ function UserDialog({ close, user }: { close(): void; user?: CurrentUser }) {
   }
   return (
     <Dialog title={user?.name ?? words.access.newUser} close={close}>
-      {rooms.data && groups.data && (
+      {rooms.data && (
         <Form error={write.error} input={told} pending={write.isPending} send={send}>
           {!user && (
             <>
@@ -188,14 +186,13 @@ function UserDialog({ close, user }: { close(): void; user?: CurrentUser }) {
               <Tick key={site} name={`site.${i}`} label={site} defaultChecked={held.sites.includes(site)} />
             ))}
           </fieldset>
-          {groups.data.data.length > 0 && (
-            <Ticks
-              held={(id) => user?.groups.some((one) => one.id === id) ?? false}
-              legend={words.access.inGroups}
-              name="group"
-              of={groups.data.data.map(({ id, name }) => [id, name] as const)}
-            />
-          )}
+          <ChosenOnes
+            change={setGroups}
+            chosen={groups}
+            label={words.access.addGroup}
+            legend={words.access.inGroups}
+            of="groups"
+          />
           <p role="status">{back}</p>
         </Form>
       )}

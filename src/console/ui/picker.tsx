@@ -15,6 +15,8 @@ export interface Option {
 interface PickerProps<T> {
   /** What is chosen at first. */
   chosen?: Option | undefined
+  /** Empty again after each choice, for the next. */
+  clears?: boolean
   kinds: readonly ChangeKind[]
   label: string
   /** The field of the form that gets the id. */
@@ -30,7 +32,17 @@ const TYPING_MS = 200
 const SHOWN = 20
 
 /** A choice among many: the server searches (the ARIA pattern of a combobox with a list). */
-export function Picker<T>({ chosen, kinds, label, name, option, path, pick, required }: PickerProps<T>) {
+export function Picker<T>({
+  chosen,
+  clears = false,
+  kinds,
+  label,
+  name,
+  option,
+  path,
+  pick,
+  required,
+}: PickerProps<T>) {
   const words = useWords()
   const id = useId()
   const fault = useFault(name)
@@ -42,8 +54,8 @@ export function Picker<T>({ chosen, kinds, label, name, option, path, pick, requ
   const found = useRead<{ data: T[] }>(open ? path(search) : undefined, kinds)
   const options = (found.data?.data ?? []).slice(0, SHOWN).map(option)
   const take = (one: Option | undefined): void => {
-    setHeld(one)
-    setText(one?.name ?? '')
+    setHeld(clears ? undefined : one)
+    setText(clears ? '' : (one?.name ?? ''))
     setOpen(false)
     setAt(-1)
     pick?.(one)

@@ -295,6 +295,57 @@ describe('the administration', () => {
     await page.context().close()
   })
 
+  test('groups are filled by searching; a rule goes only after a question', async () => {
+    await controller.post('/auth/users', {
+      ...{ email: 'zora@example.org', name: 'Zora', password: 'a password for zora', roles: ['viewer'] },
+    })
+    const page = await visitor.signedIn()
+    await page.goto(`${controller.url}/access/groups`)
+    await page.getByRole('button', { name: 'New group' }).click()
+    await page.getByLabel('Name', { exact: true }).fill('Night crew')
+    await save(page)
+    await page.getByRole('listitem').filter({ hasText: 'Night crew' }).getByRole('button', { name: 'Edit' }).click()
+    for (const name of ['zora', 'tom']) {
+      await page.getByRole('combobox', { name: 'Add person' }).fill(name)
+      await page.getByRole('option', { name: new RegExp(name, 'i') }).click()
+    }
+    await page.getByRole('button', { name: 'Remove: Tom' }).click()
+    await accessible(page, 'group')
+    await fits(page, 'group')
+    await save(page)
+    const [group] = await controller.get('/auth/groups')
+    const { members } = (await controller.get(`/auth/groups/${group.id}`)).group
+    assert.deepEqual(
+      members.map(({ name }: { name: string }) => name),
+      ['Zora'],
+    )
+    await page.goto(`${controller.url}/access/policies`)
+    await page.getByRole('button', { name: 'New rule' }).click()
+    await page.getByLabel('Effect').selectOption('deny')
+    await page.getByLabel('Who', { exact: true }).selectOption('a group')
+    await page.getByRole('combobox', { name: 'a group' }).fill('night')
+    await page.getByRole('option', { name: 'Night crew' }).click()
+    await page.getByLabel('Its id').fill('North')
+    await accessible(page, 'rule')
+    await save(page)
+    const rule = page.getByRole('listitem').filter({ hasText: 'Night crew: site North' })
+    await rule.getByRole('button', { name: 'Remove' }).click()
+    const question = page.getByRole('dialog', { name: 'Remove this rule' })
+    await question.getByText('What it forbade is allowed again').waitFor()
+    await accessible(page, 'removing a rule')
+    await question.getByRole('button', { name: 'Cancel' }).click()
+    assert.equal((await controller.get('/auth/access-policies')).length, 1)
+    await rule.getByRole('button', { name: 'Remove' }).click()
+    await question.getByRole('button', { name: 'Remove' }).click()
+    await page.getByText('No rule.').waitFor()
+    await page.goto(`${controller.url}/access`)
+    await page.getByLabel('Search by name').fill('ZORA@')
+    await page.keyboard.press('Enter')
+    await page.getByRole('cell', { exact: true, name: 'Zora' }).waitFor()
+    assert.equal(await page.getByRole('cell', { exact: true, name: 'Tom' }).count(), 0)
+    await page.context().close()
+  })
+
   test('the audit log shows what changed, and exports it', async () => {
     const page = await visitor.signedIn()
     await page.goto(`${controller.url}/audit?action=settings.controller.update&outcome=succeeded`)
