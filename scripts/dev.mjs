@@ -54,7 +54,7 @@ async function addDemoData(api, node, password) {
     captureInterfaceId: device.id,
     room: 'hall',
     timezone: 'Europe/Berlin',
-    titleTemplate: '{schedule} {date}',
+    titleTemplate: '{{schedule.name}} {{date}}',
     folderTemplate: 'demo',
     recurrence: { mode: 'daily', startTime: '09:00', endTime: '09:05' },
   })

@@ -9,13 +9,15 @@ import { createSite, record, say } from './site.mjs'
 
 const { values: options } = parseArgs({
   options: {
-    data: { type: 'string', default: 'data' },
+    data: { type: 'string' },
+    // A whole made-up site in place of one room.
+    demo: { type: 'boolean', default: false },
     port: { type: 'string', default: '8787' },
     seconds: { type: 'string', default: '10' },
     once: { type: 'boolean', default: false },
   },
 })
-const data = path.resolve(options.data)
+const data = path.resolve(options.data ?? (options.demo ? 'data/demo' : 'data'))
 const command = [path.join(import.meta.dirname, '..', 'dist', 'roomtone')]
 const site = createSite({ command, data, port: options.port })
 
@@ -47,8 +49,14 @@ async function addRoom(api, node) {
   await api.json('PATCH', `/nodes/${node.id}`, { roomId: room.id })
 }
 
-await site.run(async () => {
-  const { api, base } = await site.startController()
+async function demo(api, base) {
+  say('\nmaking a site of 20 rooms and 500 takes')
+  const { fillDemo } = await import('./demo.mjs')
+  const play = await site.orElse(fillDemo({ api, base, data }), 'making the demo', 900)
+  play()
+}
+
+async function oneTake(api, base) {
   const node = await site.startAgent(api, base)
   await addRoom(api, node)
   const seconds = Number(options.seconds)
@@ -57,8 +65,16 @@ await site.run(async () => {
   const take = record(api, request, (status) => say(`  ${status}`))
   const file = await download(api, await site.orElse(take, 'recording', seconds + 120))
   say(`\ntake        ${file}\n            ${describe(file)}`)
+}
+
+await site.run(async () => {
+  const { api, base } = await site.startController()
+  if (options.demo) await demo(api, base)
+  else await oneTake(api, base)
   if (options.once) return
   say(`\nThe console, signed in (once, on this machine, within ten minutes):\n${site.signInLink(base)}`)
-  say('\nController and agent keep running: Ctrl-C stops both.')
+  say('\nCtrl-C stops everything.')
   await site.ended()
 })
+// What plays the recorders would keep the process.
+process.exit()

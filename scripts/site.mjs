@@ -204,12 +204,13 @@ function secretIn(file) {
 }
 
 /** A caller of the API: `(method, path, body)` gives the parsed answer; anything but 2xx throws. */
-function client(base, token) {
-  const call = async (method, route, body) => {
+/** Of the API. A body of bytes goes as it is. */
+export function client(base, token) {
+  const call = async (method, route, body, headers = {}) => {
     const response = await fetch(`${base}/api/v1${route}`, {
       method,
-      headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }) },
-      body: body && JSON.stringify(body),
+      headers: { 'content-type': 'application/json', ...(token && { authorization: `Bearer ${token}` }), ...headers },
+      body: body instanceof Uint8Array ? body : body && JSON.stringify(body),
     })
     if (response.ok) return response
     throw new Error(`${method} ${route} answered ${response.status}: ${await response.text()}`)
