@@ -6,6 +6,7 @@ import { KINDS, rounds } from './clock.ts'
 const seed = Math.floor(Math.random() * 1e6)
 
 describe('a wall clock that jumps costs no take, no lease and no pass, and starts nothing twice', {
+  concurrency: true,
   skip: immovable(),
 }, () => {
   for (const kind of KINDS) test(`the clock of ${kind}`, (t) => rounds(kind, 3, seed, (line) => t.diagnostic(line)))
