@@ -2,22 +2,25 @@ import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import type { LifecycleAction, LifecycleJob } from '../../wire/lifecycle.ts'
 import type { Node, NodeCredential, SshCredential } from '../../wire/nodes.ts'
+import { useApp } from '../app/context.ts'
 import { Deed } from '../app/deed.tsx'
+import { may } from '../app/may.rules.ts'
 import { useRead, useWrite } from '../data/reads.ts'
 import { When } from '../time/when.tsx'
 import { Confirm } from '../ui/dialog.tsx'
-import { Badge, Button, classes, Facts, Failure, Loading, Name, Section } from '../ui/parts.tsx'
+import { Badge, classes, Facts, Failure, Loading, Name, Section } from '../ui/parts.tsx'
 import { Copyable } from '../ui/secret.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 
 /** What is done to the box itself. */
 export function Maintenance({ node }: { node: Node }) {
+  const { me } = useApp()
   return (
     <>
       <Lifecycle node={node} />
       <Credentials node={node} />
-      <Key node={node} />
+      {may(me, 'node:manage', node.roomId) && <Key node={node} />}
     </>
   )
 }
@@ -143,9 +146,14 @@ function Credentials({ node }: { node: Node }) {
           {words.recorders.revoke}
         </Deed>
         {retired ? (
-          <Button onClick={() => write.mutate({ method: 'POST', path: `${path}/reinstate` })}>
+          <Deed
+            needs="node:manage"
+            roomId={node.roomId}
+            disabled={write.isPending}
+            onClick={() => write.mutate({ method: 'POST', path: `${path}/reinstate` })}
+          >
             {words.recorders.reinstate}
-          </Button>
+          </Deed>
         ) : (
           <Deed kind="danger" needs="node:manage" roomId={node.roomId} onClick={() => setAsking('retire')}>
             {words.recorders.retire}

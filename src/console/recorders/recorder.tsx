@@ -93,28 +93,34 @@ function Live({ node }: { node: Node }) {
 function Past({ node }: { node: Node }) {
   const words = useWords()
   const { me } = useApp()
-  const alerts = useRead<{ data: HealthEvent[] }>(
-    may(me, 'health:read', node.roomId) ? `/health-events?nodeId=${encodeURIComponent(node.id)}&limit=50` : undefined,
-    ['health'],
-  )
   return (
     <>
-      <Section title={words.recorders.alerts}>
-        <Loading of={alerts}>
-          {({ data }) =>
-            data.length === 0 ? (
-              <p class={ui.quiet}>{words.recorders.noAlerts}</p>
-            ) : (
-              <ul class={ui.rows}>
-                {data.map((event) => (
-                  <AlertRow key={event.id} event={event} />
-                ))}
-              </ul>
-            )
-          }
-        </Loading>
-      </Section>
+      {may(me, 'health:read', node.roomId) && <PastAlerts nodeId={node.id} />}
       {may(me, 'audit:read') && <History id={node.id} />}
+      {!may(me, 'health:read', node.roomId) && !may(me, 'audit:read') && <p>{words.common.needs('health:read')}</p>}
     </>
+  )
+}
+
+function PastAlerts({ nodeId }: { nodeId: string }) {
+  const words = useWords()
+  const path = `/health-events?nodeId=${encodeURIComponent(nodeId)}&limit=50`
+  const alerts = useRead<{ data: HealthEvent[] }>(path, ['health'])
+  return (
+    <Section title={words.recorders.alerts}>
+      <Loading of={alerts}>
+        {({ data }) =>
+          data.length === 0 ? (
+            <p class={ui.quiet}>{words.recorders.noAlerts}</p>
+          ) : (
+            <ul class={ui.rows}>
+              {data.map((event) => (
+                <AlertRow key={event.id} event={event} />
+              ))}
+            </ul>
+          )
+        }
+      </Loading>
+    </Section>
   )
 }

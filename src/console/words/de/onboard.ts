@@ -59,7 +59,8 @@ export const edit: Words['edit'] = {
   deleteExplained: 'Aufnahmen und Rekorder bleiben. Die Rechte, die Personen in diesem Raum haben, enden.',
   people: 'Personen',
   noPeople: 'Niemand hat eigene Rechte in diesem Raum. Rollen können sie trotzdem geben.',
-  person: 'Person',
+  user: 'Person',
+  group: 'Gruppe',
   addPerson: 'Person hinzufügen',
   fromCalendar: 'aus einem Kalender',
   capabilities: {

@@ -55,7 +55,8 @@ export const edit = {
   deleteExplained: 'Its takes and recorders stay. What people may do in this room ends.',
   people: 'People',
   noPeople: 'Nobody has rights in this room by itself. Roles may still give them.',
-  person: 'Person',
+  user: 'Person',
+  group: 'Group',
   addPerson: 'Add person',
   fromCalendar: 'from a calendar',
   capabilities: {
