@@ -3,6 +3,7 @@ import type { CurrentUser, Session } from '../../wire/access.ts'
 import type { Role } from '../../wire/permissions.ts'
 import type { Room } from '../../wire/rooms.ts'
 import { useApp } from '../app/context.ts'
+import { HistoryLink } from '../app/deed.tsx'
 import { useRead, useWrite } from '../data/reads.ts'
 import { When } from '../time/when.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
@@ -102,6 +103,7 @@ function Deeds({ ask, user }: { ask(asking: Asking): void; user: CurrentUser }) 
           </Button>
         </>
       )}
+      <HistoryLink target={user.id} />
       {write.error && <Failure error={write.error} />}
     </Menu>
   )

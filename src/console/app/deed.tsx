@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact'
+import { Link } from 'wouter-preact'
 import type { Permission } from '../../wire/permissions.ts'
 import type { IconName } from '../ui/icon.tsx'
 import { Button } from '../ui/parts.tsx'
+import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { useApp } from './context.ts'
 import { may } from './may.rules.ts'
@@ -22,4 +24,16 @@ export function Deed({ disabled = false, needs, roomId, ...button }: DeedProps) 
   const { me } = useApp()
   const allowed = may(me, needs, roomId)
   return <Button {...button} disabled={disabled || !allowed} title={allowed ? undefined : words.common.needs(needs)} />
+}
+
+/** What was done to one thing, in the audit log; nothing for who may not read that. */
+export function HistoryLink({ target }: { target: string }) {
+  const words = useWords()
+  const { me } = useApp()
+  if (!may(me, 'audit:read')) return null
+  return (
+    <Link class={ui.button} href={`/audit?${new URLSearchParams({ changes: '1', target })}`}>
+      {words.audit.history}
+    </Link>
+  )
 }

@@ -1,9 +1,9 @@
 import { useState } from 'preact/hooks'
-import type { AuditEvent } from '../../wire/audit.ts'
+import type { AuditEvent, AuditFacets } from '../../wire/audit.ts'
 import { useRead } from '../data/reads.ts'
 import { When } from '../time/when.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { FilterBar, useFilters } from '../ui/filters.tsx'
+import { FilterBar, type Filters, useFilters } from '../ui/filters.tsx'
 import { Badge, Button, Facts, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import { type PageMeta, Pager, Table } from '../ui/table.tsx'
 import ui from '../ui/ui.module.css'
@@ -11,11 +11,13 @@ import { useWords } from '../words/words.ts'
 import { differences } from './differences.rules.ts'
 
 const SIZE = 50
+/** Values shown of one kind. */
+const MAX_VALUES = 12
 const TONES: Record<string, string> = { denied: 'failed', failed: 'failed', partial: 'warning', succeeded: 'uploaded' }
 
 export function AuditPage(_: { id: string }) {
   const words = useWords()
-  const filters = useFilters(['action', 'actor', 'target', 'outcome', 'changes'])
+  const filters = useFilters(['action', 'actor', 'target', 'outcome', 'changes', 'from', 'to', 'permission', 'reason'])
   const [shown, setShown] = useState<AuditEvent>()
   const list = useRead<{ data: AuditEvent[]; meta: PageMeta }>(`/audit-events?${filters.query(SIZE)}`, [])
   return (
@@ -28,11 +30,16 @@ export function AuditPage(_: { id: string }) {
           { label: words.audit.actor, name: 'actor' },
           { label: words.audit.target, name: 'target' },
         ]}
+        instants={[
+          { label: words.audit.from, name: 'from' },
+          { label: words.audit.to, name: 'to' },
+        ]}
         choices={[
           { label: words.audit.outcome, name: 'outcome', options: Object.entries(words.audit.outcomes) },
           { label: words.audit.changes, name: 'changes', options: [['1', words.audit.changesOnly]] },
         ]}
       />
+      <Facets filters={filters} />
       <Loading of={list}>
         {({ data, meta }) => (
           <Section
@@ -73,6 +80,58 @@ export function AuditPage(_: { id: string }) {
       </Loading>
       {shown && <Detail close={() => setShown(undefined)} event={shown} />}
     </>
+  )
+}
+
+/** Which filters what the newest matching events say, and what each list of facets sets. */
+const FACETS = [
+  ['actions', 'action'],
+  ['outcomes', 'outcome'],
+  ['reasons', 'reason'],
+  ['permissions', 'permission'],
+  ['targetTypes', 'target'],
+] as const
+
+/** What there is to narrow by, with counts; read once it is opened. */
+function Facets({ filters }: { filters: Filters }) {
+  const words = useWords()
+  const [open, setOpen] = useState(false)
+  const query = new URLSearchParams(filters.values)
+  const facets = useRead<{ data: AuditFacets }>(open ? `/audit-events/facets?${query}` : undefined, [])
+  const chosen = FACETS.filter(([, name]) => filters.values[name] !== undefined)
+  return (
+    <details class={ui.card} open={open} onToggle={(e) => setOpen(e.currentTarget.open)}>
+      <summary>{words.audit.narrow}</summary>
+      {chosen.length > 0 && (
+        <p class={ui.row}>
+          {chosen.map(([, name]) => (
+            <Button key={name} icon="close" onClick={() => filters.set({ [name]: '' })}>
+              <Name>{filters.values[name]}</Name>
+            </Button>
+          ))}
+        </p>
+      )}
+      {open && (
+        <Loading of={facets}>
+          {({ data }) => (
+            <Facts
+              of={FACETS.map(([list, name]) => [
+                words.audit.facets[list],
+                data[list].length > 0 && (
+                  <div class={ui.row}>
+                    {data[list].slice(0, MAX_VALUES).map(({ count, value }) => (
+                      <Button key={value} onClick={() => filters.set({ [name]: value })}>
+                        <Name>{value}</Name> <span class={ui.quiet}>{count.toLocaleString(words.locale)}</span>
+                      </Button>
+                    ))}
+                  </div>
+                ),
+              ])}
+            />
+          )}
+        </Loading>
+      )}
+    </details>
   )
 }
 

@@ -1,4 +1,5 @@
 import type { AuditEvent } from '../../wire/audit.ts'
+import { HistoryLink } from '../app/deed.tsx'
 import { useRead } from '../data/reads.ts'
 import { When } from '../time/when.tsx'
 import { classes, Loading, Name, Section } from '../ui/parts.tsx'
@@ -13,7 +14,7 @@ export function History({ id }: { id: string }) {
     ['recording'],
   )
   return (
-    <Section title={words.take.history}>
+    <Section title={words.take.history} aside={<HistoryLink target={id} />}>
       <Loading of={events}>
         {({ data }) => {
           if (data.length === 0) return <p class={ui.quiet}>{words.take.noHistory}</p>

@@ -5,7 +5,7 @@ import type { Interface, Node } from '../../wire/nodes.ts'
 import type { Room, RoomOverview } from '../../wire/rooms.ts'
 import { AlertRow, isRisk } from '../alerts/row.tsx'
 import { useApp } from '../app/context.ts'
-import { Deed } from '../app/deed.tsx'
+import { Deed, HistoryLink } from '../app/deed.tsx'
 import { may } from '../app/may.rules.ts'
 import { useRead } from '../data/reads.ts'
 import { TakeRows } from '../library/rows.tsx'
@@ -85,6 +85,7 @@ function RoomDeeds({ room }: { room: Room }) {
       <Deed kind="danger" needs="node:manage" onClick={() => setAsking('delete')}>
         {words.common.delete}
       </Deed>
+      <HistoryLink target={room.id} />
       {asking === 'edit' && <RoomDialog close={close} room={room} />}
       {asking === 'delete' && <DeleteRoom close={close} room={room} />}
     </div>

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
 import type { Recording } from '../../wire/recordings.ts'
 import type { Exception, Occurrence, Schedule } from '../../wire/schedules.ts'
-import { Deed } from '../app/deed.tsx'
+import { Deed, HistoryLink } from '../app/deed.tsx'
 import { useNode, useRead, useWrite } from '../data/reads.ts'
 import { TakeRows } from '../library/rows.tsx'
 import { When } from '../time/when.tsx'
@@ -121,6 +121,7 @@ function Deeds({ edit, path, schedule }: { edit(): void; path: string; schedule:
         <Link class={ui.button} href={`/schedules/new?from=${encodeURIComponent(schedule.id)}`}>
           {words.schedule.duplicate}
         </Link>
+        <HistoryLink target={schedule.id} />
         <Deed kind="danger" needs="schedule:manage" roomId={roomId} onClick={() => setAsking(true)}>
           {words.common.delete}
         </Deed>

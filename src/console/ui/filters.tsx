@@ -1,4 +1,6 @@
 import { useSearchParams } from 'wouter-preact'
+import { useApp } from '../app/context.ts'
+import { instantAt, wallTimeOf } from '../time/wall.rules.ts'
 import { useWords } from '../words/words.ts'
 import { Choice, Field } from './form.tsx'
 import { Button } from './parts.tsx'
@@ -47,17 +49,31 @@ export function useFilters(names: readonly string[]): Filters {
 interface FilterBarProps {
   choices?: readonly { label: string; name: string; options: readonly (readonly [string, string])[] }[]
   filters: Filters
+  /** Filters that are instants, told in the zone of the site. */
+  instants?: readonly { label: string; name: string }[]
   /** Filters that are free text; they are taken by the enter key. */
   searches?: readonly { label: string; name: string }[]
 }
 
-export function FilterBar({ choices = [], filters, searches = [] }: FilterBarProps) {
+export function FilterBar({ choices = [], filters, instants = [], searches = [] }: FilterBarProps) {
   const words = useWords()
+  const { clockwork } = useApp()
   const { clear, set, values } = filters
+  const shown = (name: string): string => {
+    const at = values[name] ?? ''
+    return Number.isNaN(Date.parse(at)) ? '' : wallTimeOf(at, clockwork.zone)
+  }
+  // Seconds of the address stay as long as nobody changes the minute that is shown.
+  const instant = (name: string, wall: string): string =>
+    wall === shown(name) ? (values[name] ?? '') : wall && instantAt(wall, clockwork.zone)
   const submit = (e: SubmitEvent): void => {
     e.preventDefault()
     const given = new FormData(e.currentTarget as HTMLFormElement)
-    set(Object.fromEntries(searches.map(({ name }) => [name, String(given.get(name) ?? '').trim()])))
+    const entered = (name: string): string => String(given.get(name) ?? '').trim()
+    set({
+      ...Object.fromEntries(searches.map(({ name }) => [name, entered(name)])),
+      ...Object.fromEntries(instants.map(({ name }) => [name, instant(name, entered(name))])),
+    })
   }
   return (
     <search>
@@ -70,6 +86,18 @@ export function FilterBar({ choices = [], filters, searches = [] }: FilterBarPro
             label={label}
             name={name}
             defaultValue={values[name] ?? ''}
+          />
+        ))}
+        {instants.map(({ label, name }) => (
+          <Field
+            key={`${name} ${values[name] ?? ''}`}
+            type="datetime-local"
+            max="9999-12-31T23:59"
+            label={label}
+            name={name}
+            defaultValue={shown(name)}
+            // Not while it is typed: half a year is a year too.
+            onBlur={(e) => e.currentTarget.value !== shown(name) && e.currentTarget.form?.requestSubmit()}
           />
         ))}
         {choices.map(({ label, name, options }) => (

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { wallTimeOf } from '../../../src/console/time/wall.rules.ts'
 import { accessible, accessiblePages, fits, pictured, signIn, Visitor } from '../../kit/browser.ts'
 import { Controller, House } from '../../kit/whole.ts'
 
@@ -354,6 +355,26 @@ describe('the administration', () => {
     await page.getByRole('dialog').getByText('Old Court').waitFor()
     await accessible(page, 'audit row')
     await page.keyboard.press('Escape')
+    const [event] = await controller.get('/audit-events?action=settings.controller.update&outcome=succeeded&limit=1')
+    const [wall] = wallTimeOf(event.createdAt, 'Europe/Berlin').split(':')
+    await page.getByLabel('From', { exact: true }).fill(`${wall}:00`)
+    await page.getByLabel('To', { exact: true }).fill('2099-01-01T00:00')
+    await page.getByRole('heading', { level: 2, name: 'Audit' }).click()
+    await page.waitForURL(/to=2098-12-31T23%3A00/)
+    await page.getByRole('button', { name: 'Details' }).first().waitFor()
+    await page.getByText('Narrow by what there is').click()
+    await page.getByRole('button', { name: /^settings:manage/ }).click()
+    await page.waitForURL(/permission=settings/)
+    await accessible(page, 'audit facets')
+    await fits(page, 'audit facets')
+    await page.getByLabel('From', { exact: true }).fill('2090-01-01T00:00')
+    await page.keyboard.press('Enter')
+    await page.getByText('Nothing matches, or nothing you may see.').waitFor()
+    await page.getByRole('button', { name: 'Clear filters' }).click()
+    await page.goto(`${controller.url}/access`)
+    await page.getByRole('row', { name: /Tom/ }).getByText('Actions').click()
+    await page.getByRole('link', { name: 'History' }).click()
+    await page.getByRole('cell', { name: 'auth.users.create' }).first().waitFor()
     const download = page.waitForEvent('download')
     await page.getByRole('link', { name: 'Export as CSV' }).click()
     assert.match((await download).suggestedFilename(), /\.csv$/)
