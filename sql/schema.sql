@@ -666,7 +666,7 @@ CREATE TABLE sessions (
   revoked_at   TEXT,
   ip_address   TEXT,
   user_agent   TEXT
-, by_link INTEGER NOT NULL DEFAULT 0 CHECK (by_link IN (0, 1))) STRICT;
+, by_link INTEGER NOT NULL DEFAULT 0 CHECK (by_link IN (0, 1)), kind TEXT NOT NULL DEFAULT 'bearer' CHECK (kind IN ('bearer', 'cookie'))) STRICT;
 
 CREATE TABLE sign_in_links (
   token_hash TEXT PRIMARY KEY NOT NULL,

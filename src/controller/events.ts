@@ -30,6 +30,8 @@ export interface EventMap {
   'job.changed': { id?: string | undefined; nodeId: string; recordingId: string; status: JobStatus }
   /** A heartbeat told how far a running job has come. */
   'job.progressed': { id: string }
+  /** How much of the file of an upload was sent; without `percent` the attempt has ended. */
+  'upload.progressed': { percent?: number; recordingId: string }
   /** A node came online, or reported that it is degraded. */
   'node.status': { nodeId: string; status: string }
   /** A node or some of its channels moved to another room; `moved` are the schedules that follow. */

@@ -38,6 +38,8 @@ export const PasswordChange = z.strictObject({
   currentPassword: z.string().min(1).max(1024).optional(),
   newPassword: password,
 })
+/** Ends all sessions but the one that asks. */
+export const OtherSessions = z.strictObject({ others: z.literal('1') })
 /** A link that signs in once, on the machine of the controller. */
 export const SignInLink = z.strictObject({ token: text(1, 200) })
 
@@ -118,6 +120,8 @@ export interface Session {
   expiresAt: string
   id: string
   ipAddress?: string
+  /** A token in a header, or the cookie of the console. */
+  kind: 'bearer' | 'cookie'
   lastSeenAt: string
   userAgent?: string
 }

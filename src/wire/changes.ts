@@ -26,9 +26,11 @@ export interface Change {
   state?: ChangeState
 }
 
-/** Of a health event, a job, a node or a recording, as it is when the event is sent. */
+/** Of a health event, a job, a node, a recording or an upload, as it is when the event is sent. */
 export interface ChangeState {
-  /** Of the job's stage, 0..100. */
+  /** Of a health event: how many the caller sees that are not resolved. */
+  counts?: { critical: number; warning: number }
+  /** Of the job's stage, or of the file that is sent, 0..100. */
   percent?: number
   /** The node records. */
   recording?: boolean

@@ -95,6 +95,7 @@ const BEYOND: Record<string, string> = {
   'auth.me.password.update': 'everybody changes their own password',
   'auth.sessions.read': 'sessions can be seen and ended',
   'auth.sessions.revoke': 'sessions can be seen and ended',
+  'auth.sessions.revoke_others': 'sessions can be seen and ended',
   'auth.sign_in_link': 'the first sign-in, on the machine of the controller',
   'auth.users.sessions.read': 'sessions can be seen and ended',
   'auth.users.sessions.revoke': 'sessions can be seen and ended',

@@ -48,6 +48,7 @@ test('a place in a path has one parameter name, whatever the method', () => {
 const WITHOUT_PERMISSION = [
   'PATCH /auth/me/password (user)',
   'GET /auth/sessions (user)',
+  'DELETE /auth/sessions (user)',
   'DELETE /auth/sessions/:id (user)',
   'GET /events (user)',
   'GET /openapi.json (user)',
@@ -100,6 +101,7 @@ const BEYOND: Record<string, string> = {
   'GET /auth/access-policies/actions user': 'action states of the list of policies',
   'GET /settings/controller/actions user': 'action states, as every resource has them',
   'GET /auth/sessions user': 'everybody sees where they are logged in',
+  'DELETE /auth/sessions user': 'and ends all others at once',
   'DELETE /auth/sessions/: user': 'and ends a session they forgot somewhere',
   'POST /auth/sign-in-link none': 'the first sign-in, on the machine of the controller',
   'GET /auth/users/:/sessions user': 'who manages access sees the sessions of a person',

@@ -5,6 +5,7 @@ import { Choice, Field } from '../ui/form.tsx'
 import { Button, Failure, Section, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { LANGUAGES, type Language, useLanguage, useWords } from '../words/words.ts'
+import { Sessions } from './sessions.tsx'
 
 export function MePage(_: { id: string }) {
   const words = useWords()
@@ -23,6 +24,7 @@ export function MePage(_: { id: string }) {
       <Tongue />
       <Theme />
       <Password />
+      <Sessions />
     </>
   )
 }

@@ -2,6 +2,7 @@
 import type { Context } from 'hono'
 import { isCookieToken } from '../../crypto/token.ts'
 import { forwarded, headerOf } from './incoming.ts'
+import type { Incoming } from './route.ts'
 
 const NAME = { plain: 'svc_session', secure: '__Host-svc_session' } as const
 
@@ -19,17 +20,27 @@ interface Reached {
   trustedProxies: readonly string[]
 }
 
-/** Of HTTPS, which this controller serves or its public address names, the cookie goes nowhere else. */
+/** How a request came: what decides about the cookie it is answered with. */
+type Came = Pick<Incoming, 'overHttps'>
+
+/** Of HTTPS the cookie goes nowhere else. What a trusted proxy says of a request counts, then what this controller serves. */
 export function sessionCookie(reached: Reached) {
   const { SVC_PUBLIC_URL, tls } = reached
-  const secure = tls !== undefined || SVC_PUBLIC_URL?.startsWith('https:') === true
-  const name = secure ? NAME.secure : NAME.plain
-  const header = (value: string, seconds: number): string =>
-    `${name}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${seconds}${secure ? '; Secure' : ''}`
-  const valuesOf = (c: Context): string[] => cookieValues(headerOf(c, 'cookie'), name)
+  const trusted = new Set(reached.trustedProxies)
+  const usual = tls !== undefined || SVC_PUBLIC_URL?.startsWith('https:') === true
+  const nameOf = (secure: boolean): string => (secure ? NAME.secure : NAME.plain)
+  const isSecure = (c: Context): boolean => {
+    const scheme = forwarded(c, 'x-forwarded-proto', trusted)
+    return scheme === 'https' || scheme === 'http' ? scheme === 'https' : usual
+  }
+  const header = (value: string, seconds: number, { overHttps }: Came): string =>
+    `${nameOf(overHttps)}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${seconds}${overHttps ? '; Secure' : ''}`
+  const valuesOf = (c: Context): string[] => cookieValues(headerOf(c, 'cookie'), nameOf(isSecure(c)))
   return {
-    clear: (): string => header('', 0),
+    clear: (came: Came): string => header('', 0, came),
     isSameOrigin: sameOrigin(reached),
+    /** Whether the client speaks HTTPS, to this controller or to a proxy before it. */
+    isSecure,
     /** Whether a browser sent one, good or spoiled. */
     isSent: (c: Context): boolean => valuesOf(c).length > 0,
     make: header,

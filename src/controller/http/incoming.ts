@@ -19,6 +19,7 @@ export function headerOf(c: Context, name: string): string | undefined {
 }
 
 interface Carrier {
+  overHttps: boolean
   /** Reads a whole body within the caller's bounds. */
   read: (source: Source, maxBytes: number) => Promise<Uint8Array[]>
   trustedProxies: ReadonlySet<string>
@@ -27,7 +28,7 @@ interface Carrier {
 }
 
 /** The request behind a context. Bodies are read from the socket itself: nothing buffers them on the way. */
-export function incoming(c: Context, { read, trustedProxies, upload }: Carrier): Incoming {
+export function incoming(c: Context, { overHttps, read, trustedProxies, upload }: Carrier): Incoming {
   const { incoming: message } = bindings(c)
   const client = address(message?.socket.remoteAddress ?? '', c, trustedProxies)
   const chunks = () => message ?? inMemoryBody(c)
@@ -41,6 +42,7 @@ export function incoming(c: Context, { read, trustedProxies, upload }: Carrier):
     header: (name) => headerOf(c, name),
     method: c.req.method,
     network: networkOf(client),
+    overHttps,
     whole: (maxBytes) => read({ chunks: chunks(), declared: Number(headerOf(c, 'content-length') ?? 0) }, maxBytes),
   }
 }

@@ -49,6 +49,8 @@ export interface Incoming {
   method: string
   /** The key an address is counted under: the address, or the /64 of IPv6; empty where there is no socket. */
   network: string
+  /** The client speaks HTTPS, to this controller or to a proxy before it. */
+  overHttps: boolean
   /**
    * The whole body in memory, at most `maxBytes`. @throws Fail as `Bodies.read` does.
    */

@@ -91,6 +91,7 @@ async function handle(pipeline: Pipeline, candidates: AnyRoute[], c: Context): P
     path: c.req.path,
     r,
     request: incoming(c, {
+      overHttps: pipeline.cookie.isSecure(c),
       read: (source, maxBytes) =>
         bodiesFor(pipeline, call).read(source, callerOf(call), maxBytes, bodyReleased.promise),
       trustedProxies: pipeline.trustedProxies,
@@ -114,7 +115,7 @@ async function handle(pipeline: Pipeline, candidates: AnyRoute[], c: Context): P
     const refusal = refuse(pipeline, c, r, e instanceof Fail && e.status < 500 ? (audit.limited() ?? e) : e)
     // A cookie that is still good outlives a password mistyped beside it.
     const isSpent = byCookie && !fault && call.known?.principal.kind !== 'user'
-    if (isSpent && refusal.status === 401) refusal.headers.append('set-cookie', pipeline.cookie.clear())
+    if (isSpent && refusal.status === 401) refusal.headers.append('set-cookie', pipeline.cookie.clear(call.request))
     return refusal
   } finally {
     call.releaseBody()

@@ -17,6 +17,13 @@ export interface Limits {
   idleMs: number
 }
 
+/** Who watches an attempt. */
+export interface Onlooker {
+  /** It goes on; `percent`: how much of the file is on its way, where that is known. */
+  progress(percent?: number): void
+  signal: AbortSignal
+}
+
 export interface AttemptParts {
   destinations: DestinationStore
   drivers: Record<DestinationKind, (opened: Opened) => Driver>
@@ -29,7 +36,7 @@ export interface AttemptParts {
  * Delivers the file of an item.
  * @throws DriverError whose message is the item's `lastError`; the signal's reason when aborted.
  */
-export async function attempt(parts: AttemptParts, item: UploadItem, watch: Watch): Promise<ChecksumVerification> {
+export async function attempt(parts: AttemptParts, item: UploadItem, watch: Onlooker): Promise<ChecksumVerification> {
   const driver = driverFor(parts, item)
   const { file, size } = await locate(parts.takes, item.cachePath)
   const guard = withDeadlines(watch, parts.limits, size)
@@ -90,7 +97,7 @@ async function hashOf(file: string, { progress, signal }: Watch): Promise<string
 }
 
 /** The watch with two more deadlines: for a lack of progress, and for the whole transfer. */
-function withDeadlines(watch: Watch, limits: Limits, size: number): Watch & { end(): void } {
+function withDeadlines(watch: Onlooker, limits: Limits, size: number): Watch & { end(): void } {
   const abort = new AbortController()
   const stalled = () => abort.abort(new DriverError('upload_stalled', `no progress for ${limits.idleMs / 1000} s`))
   const idle = setTimeout(stalled, limits.idleMs)
@@ -101,10 +108,13 @@ function withDeadlines(watch: Watch, limits: Limits, size: number): Watch & { en
       clearTimeout(idle)
       clearTimeout(whole)
     },
-    progress: () => {
+    progress: (sent) => {
       idle.refresh()
-      watch.progress()
+      watch.progress(sent === undefined ? undefined : percentOf(sent, size))
     },
     signal: AbortSignal.any([watch.signal, abort.signal]),
   }
 }
+
+// The last hundredth is the destination's answer.
+const percentOf = (sent: number, size: number): number => Math.min(99, Math.floor((100 * sent) / Math.max(1, size)))

@@ -15,8 +15,8 @@ export interface Delivery {
 }
 
 export interface Watch {
-  /** Reports progress, which keeps the attempt alive. */
-  progress(): void
+  /** Reports progress, which keeps the attempt alive; `sent`: bytes of the file that are on their way, where they are known. */
+  progress(sent?: number): void
   /** Aborted when the attempt has to end; the driver must then leave nothing running. */
   signal: AbortSignal
 }

@@ -177,7 +177,7 @@ async function inParts(sdk: Sdk, client: S3Client, put: Put, delivery: Delivery,
     partSize,
     queueSize: PARALLEL,
   })
-  upload.on('httpUploadProgress', watch.progress)
+  upload.on('httpUploadProgress', ({ loaded }) => watch.progress(loaded))
   const { ChecksumSHA256: answered } = await upload.done()
   return { answered, expected: parts.checksum() }
 }

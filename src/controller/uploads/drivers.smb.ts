@@ -105,7 +105,11 @@ async function makeFolders(share: Share, folders: readonly string[], signal: Abo
 
 async function send({ file }: Delivery, stdin: NodeJS.WritableStream, { progress, signal }: Watch): Promise<void> {
   const source = createReadStream(file, { highWaterMark: 256 * 1024 })
-  source.on('data', progress)
+  let sent = 0
+  source.on('data', (chunk) => {
+    sent += chunk.length
+    progress(sent)
+  })
   await pipeline(source, stdin, { signal })
 }
 

@@ -68,7 +68,7 @@ export function createUploads(base: Base, deps: Deps): Module<UploadsApi> {
 }
 
 function uploaderOf(
-  { audit, clock, config, db, ids, log }: Base,
+  { audit, clock, config, db, events, ids, log }: Base,
   { health: { health }, recordings: { chunks, openPlaybacks, paths } }: Deps,
   own: Pick<AttemptParts, 'destinations' | 'drivers'> & { queue: ReturnType<typeof uploadQueueStore> },
 ): Uploader {
@@ -81,6 +81,7 @@ function uploaderOf(
     destinations: own.destinations,
     drivers: own.drivers,
     enabled: config.SVC_UPLOAD_RUNNER_ENABLED,
+    events,
     ids,
     intervalSeconds: config.SVC_UPLOAD_RUNNER_INTERVAL_SECONDS,
     leaseSeconds: config.SVC_UPLOAD_QUEUE_LEASE_SECONDS,

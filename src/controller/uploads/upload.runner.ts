@@ -2,6 +2,7 @@ import { type Clock, iso, isoPlus } from '../../kernel/clock.ts'
 import type { Ids } from '../../kernel/ids.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
 import type { UploadItem, UploadRunItem, UploadRunnerStatus, UploadRunSummary } from '../../wire/uploads.ts'
+import type { Events } from '../events.ts'
 import type { Runner } from '../scheduler/ticker.ts'
 import type { Db } from '../store/db.ts'
 import type { Condition } from '../store/filter.ts'
@@ -17,6 +18,7 @@ interface Parts extends AttemptParts {
   clock: Clock
   db: Db
   enabled: boolean
+  events: Pick<Events, 'emit'>
   ids: Ids
   intervalSeconds: number
   leaseSeconds: number
@@ -30,6 +32,9 @@ interface Parts extends AttemptParts {
 /** Enough for a slow destination, and few enough that a dead one does not starve the others. */
 const PER_DESTINATION = 2
 
+/** A watched upload need not be told of more often. */
+const TOLD_EVERY_MS = 5000
+
 const STOPPING = new DriverError('controller_stopping')
 
 interface Attempt {
@@ -41,6 +46,8 @@ interface Attempt {
   /** As it was claimed, until the attempt has ended. */
   result: UploadRunItem
   renewedAt: number
+  /** When people were told how far it is. */
+  toldAt?: number
 }
 
 /**
@@ -198,13 +205,17 @@ export class Uploader {
   private async run(one: Attempt): Promise<void> {
     const { log, settlement } = this.parts
     try {
-      const progress = () => this.renew(one)
+      const progress = (percent?: number) => {
+        this.renew(one)
+        if (percent !== undefined) this.tell(one, percent)
+      }
       const outcome = await attempt(this.parts, one.item, { progress, signal: one.abort.signal }).catch(
         (e: unknown) => e,
       )
       if (outcome === STOPPING) settlement.abandon(one.item, one.claim)
       else if (outcome instanceof Error) one.result = settlement.failed(one.item, one.claim, outcome)
       else one.result = await settlement.succeeded(one.item, one.claim, outcome as never)
+      if (one.toldAt !== undefined) this.announce(one)
     } catch (e) {
       log.error('upload result could not be recorded', { uploadQueueItemId: one.item.id, ...errorFields(e) })
     }
@@ -215,6 +226,20 @@ export class Uploader {
     if (now - one.renewedAt < (this.parts.leaseSeconds * 1000) / 3) return
     one.renewedAt = now
     this.parts.db.tx(() => this.parts.work.renew(one.item.id, one.claim, this.leaseEnd()), false)
+  }
+
+  /** People who watch are told now and then how far it is. */
+  private tell(one: Attempt, percent: number): void {
+    const now = this.parts.clock.monotonic()
+    if (one.toldAt !== undefined && now - one.toldAt < TOLD_EVERY_MS) return
+    one.toldAt = now
+    this.announce(one, percent)
+  }
+
+  /** Without `percent` it has ended. */
+  private announce({ item: { recordingId } }: Attempt, percent?: number): void {
+    const told = percent === undefined ? { recordingId } : { percent, recordingId }
+    this.parts.db.tx(() => this.parts.events.emit('upload.progressed', told), false)
   }
 
   private leaseEnd = (): string => isoPlus(iso(this.parts.clock.now()), this.parts.leaseSeconds)

@@ -23,6 +23,7 @@ const request = (
   header: (name) => headers[name],
   method,
   network: '',
+  overHttps: false,
   whole: async () => [],
 })
 

@@ -10,6 +10,12 @@ export const me: Words['me'] = {
   next: 'Neues Passwort',
   change: 'Passwort ändern',
   changed: 'Das Passwort ist geändert. Ihre anderen Sitzungen sind beendet.',
+  sessions: 'Angemeldet',
+  kinds: { bearer: 'Programm', cookie: 'Browser' },
+  here: 'diese',
+  end: 'Beenden',
+  endOthers: 'Alle anderen beenden',
+  ended: 'Beendet.',
   roles: 'Rollen',
   noRoles: 'keine: Ihre Rechte gelten Raum für Raum',
 }

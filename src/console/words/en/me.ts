@@ -8,6 +8,12 @@ export const me = {
   next: 'New password',
   change: 'Change password',
   changed: 'The password was changed. Your other sessions have ended.',
+  sessions: 'Signed in',
+  kinds: { bearer: 'Program', cookie: 'Browser' },
+  here: 'this one',
+  end: 'End',
+  endOthers: 'End all others',
+  ended: 'Ended.',
   roles: 'Roles',
   noRoles: 'none: what you may do is set room by room',
 }

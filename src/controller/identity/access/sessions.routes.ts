@@ -1,3 +1,4 @@
+import { OtherSessions } from '../../../wire/access.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
 import { MANAGE } from './access.rules.ts'
 import type { OpenSessions } from './sessions.store.ts'
@@ -17,6 +18,19 @@ export const sessionRoutes = (sessions: OpenSessions, users: UserStore): AnyRout
     action: 'auth.sessions.read',
     target: () => ({ type: 'session_collection' }),
     run: ({ now, principal }) => ({ data: sessions.list(principal.id, principal.sessionId, now) }),
+  }),
+  route({
+    method: 'DELETE',
+    path: '/auth/sessions',
+    ...own,
+    action: 'auth.sessions.revoke_others',
+    target: () => ({ type: 'session_collection' }),
+    query: OtherSessions,
+    status: 204,
+    run: ({ now, principal }) => {
+      const sessionsEnded = sessions.endOthers(principal.id, principal.sessionId, now)
+      return { data: null, after: { sessionsEnded }, target: { type: 'user', id: principal.id, name: principal.email } }
+    },
   }),
   route({
     method: 'DELETE',

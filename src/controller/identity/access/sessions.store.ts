@@ -15,7 +15,7 @@ export function openSessions(db: Db) {
   const living = `revoked_at IS NULL AND expires_at > @now`
   const list = db.stmt<Params, Row>(
     `SELECT id, created_at AS createdAt, last_seen_at AS lastSeenAt, expires_at AS expiresAt, ip_address AS ipAddress,
-       user_agent AS userAgent, id = @current AS current FROM sessions
+       user_agent AS userAgent, kind, id = @current AS current FROM sessions
      WHERE user_id = @userId AND ${living} ORDER BY created_at DESC, id LIMIT ${MAX_LISTED}`,
   )
   const one = db.stmt<Params, Ended>(
@@ -23,7 +23,12 @@ export function openSessions(db: Db) {
      WHERE id = @id AND user_id = @userId AND ${living}`,
   )
   const revoke = db.stmt<Params>(`UPDATE sessions SET revoked_at = @now WHERE id = @id`)
+  const revokeOthers = db.stmt<Params>(
+    `UPDATE sessions SET revoked_at = @now WHERE user_id = @userId AND id <> @current AND ${living}`,
+  )
   return {
+    /** Ends all of a person but the one that asks. @returns how many */
+    endOthers: (userId: string, current: string, now: string): number => revokeOthers.run({ userId, current, now }),
     /** Newest first; `current` is the id of the session that asks. */
     list: (userId: string, current: string, now: string): Session[] =>
       list.all({ userId, current, now }).map((row) => present({ ...row, current: Boolean(row.current) }) as Session),

@@ -88,6 +88,7 @@ export const authRoutes = ({ clock, cookie, ids, limits, sessions, site, users }
             address: request.address,
             byCookie: request.header(HEADERS.session) === 'cookie',
             network: request.network,
+            overHttps: request.overHttps,
             userAgent: request.header('user-agent'),
           },
           commit,
@@ -100,9 +101,9 @@ export const authRoutes = ({ clock, cookie, ids, limits, sessions, site, users }
       action: 'auth.logout',
       target: self,
       status: 204,
-      run: ({ principal, now }) => {
+      run: ({ principal, now, request }) => {
         if (principal.kind === 'user') sessions.revoke(principal.sessionId, now)
-        return { data: null, headers: { 'Set-Cookie': cookie.clear() }, target: person(principal) }
+        return { data: null, headers: { 'Set-Cookie': cookie.clear(request) }, target: person(principal) }
       },
     }),
     route({

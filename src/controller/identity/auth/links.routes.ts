@@ -64,7 +64,7 @@ function openSession(parts: Parts, userId: string, request: Incoming, now: strin
     actor: { id: user.id, name: user.name, roles: user.roles, type: 'user' },
     data: { ...(byCookie ? {} : { token }), expiresAt, sessionId: row.id, user },
     details: { email: user.email, sessionId: row.id },
-    ...(byCookie ? { headers: { 'Set-Cookie': cookie.make(token, SESSION_SECONDS) } } : {}),
+    ...(byCookie ? { headers: { 'Set-Cookie': cookie.make(token, SESSION_SECONDS, request) } } : {}),
     target: { type: 'user', id: userId, name: user.email },
     undelivered: () => sessions.revoke(row.id, now),
   }

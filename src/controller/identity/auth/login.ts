@@ -34,6 +34,7 @@ interface Attempt {
   email: string
   /** The key the address is counted under. */
   network: string
+  overHttps: boolean
   password: string
   userAgent: string | undefined
 }
@@ -78,13 +79,23 @@ interface Opener {
 /** A session to be stored, and its token, which is returned only here. */
 export function newSession(ids: Ids, { address, byCookie, byLink = false, userAgent, userId }: Opener, now: string) {
   const [token, expiresAt] = [mintToken(byCookie ? 'cookie' : 'session'), isoPlus(now, SESSION_SECONDS)]
-  const row = { id: ids.uuid(), byLink, userId, tokenHash: hashToken(token), expiresAt, ipAddress: address, userAgent }
+  const kind = byCookie ? ('cookie' as const) : ('bearer' as const)
+  const row = {
+    id: ids.uuid(),
+    byLink,
+    kind,
+    userId,
+    tokenHash: hashToken(token),
+    expiresAt,
+    ipAddress: address,
+    userAgent,
+  }
   return { expiresAt, row, token }
 }
 
 function openSession(
   { cookie, ids, sessions, users }: LoginParts,
-  { address, byCookie, email, userAgent }: Attempt,
+  { address, byCookie, email, overHttps, userAgent }: Attempt,
   account: Account & { passwordHash: string },
   now: string,
 ): Done<SignedIn> {
@@ -96,7 +107,7 @@ function openSession(
     actor: { id: user.id, name: user.name, roles: user.roles, type: 'user' },
     data: { ...(byCookie ? {} : { token }), expiresAt, sessionId, user },
     details: { email, sessionId },
-    ...(byCookie ? { headers: { 'Set-Cookie': cookie.make(token, SESSION_SECONDS) } } : {}),
+    ...(byCookie ? { headers: { 'Set-Cookie': cookie.make(token, SESSION_SECONDS, { overHttps }) } } : {}),
     target: { type: 'user', id: account.id, name: email },
     undelivered: () => sessions.revoke(sessionId, now),
   }

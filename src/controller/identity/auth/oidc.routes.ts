@@ -148,7 +148,7 @@ function signIn(
   sessions.openVouched(row, now)
   const { email, groups, name, roles } = users.get(userId)
   const home = byCookie
-    ? redirect(returnTo, cookie.make(token, SESSION_SECONDS))
+    ? redirect(returnTo, cookie.make(token, SESSION_SECONDS, request))
     : redirect(
         withToken(returnTo, { svc_token: token, svc_expires_at: expiresAt, svc_provider: oidc.provider }),
         cookies.clear(),

@@ -1,3 +1,4 @@
+import type { Session } from '../../../wire/access.ts'
 import type { Runner } from '../../scheduler/ticker.ts'
 import type { Db, Params } from '../../store/db.ts'
 import type { LinkStore } from './links.store.ts'
@@ -14,6 +15,7 @@ interface NewSession {
   expiresAt: string
   id: string
   ipAddress: string
+  kind: Session['kind']
   tokenHash: string
   userAgent: string | undefined
   userId: string
@@ -34,14 +36,14 @@ export function sessionStore(db: Db) {
   )
   // Guarded: the account may have been disabled, or its password changed, while the hash was computed.
   const insert = db.stmt<Params>(
-    `INSERT INTO sessions (id, user_id, token_hash, created_at, last_seen_at, expires_at, ip_address, user_agent)
-     SELECT @id, id, @tokenHash, @now, @now, @expiresAt, @ip, @agent FROM users
+    `INSERT INTO sessions (id, user_id, token_hash, created_at, last_seen_at, expires_at, ip_address, user_agent, kind)
+     SELECT @id, id, @tokenHash, @now, @now, @expiresAt, @ip, @agent, @kind FROM users
       WHERE id = @userId AND disabled_at IS NULL AND password_hash = @passwordHash`,
   )
   // The identity provider, or a link of this machine, vouched for the person: there is no password to compare.
   const vouched = db.stmt<Params>(
-    `INSERT INTO sessions (id, user_id, token_hash, created_at, last_seen_at, expires_at, ip_address, user_agent, by_link)
-     VALUES (@id, @userId, @tokenHash, @now, @now, @expiresAt, @ip, @agent, @byLink)`,
+    `INSERT INTO sessions (id, user_id, token_hash, created_at, last_seen_at, expires_at, ip_address, user_agent, kind, by_link)
+     VALUES (@id, @userId, @tokenHash, @now, @now, @expiresAt, @ip, @agent, @kind, @byLink)`,
   )
   const signedIn = db.stmt<Params>(`UPDATE users SET signed_in_at = @now WHERE id = @userId`)
   const endLinks = db.stmt<Params>(`DELETE FROM sign_in_links WHERE user_id = @userId`)

@@ -1,4 +1,4 @@
-import type { Change, ChangeKind, Hello } from '../../../wire/changes.ts'
+import type { Change, ChangeKind, ChangeState, Hello } from '../../../wire/changes.ts'
 import type { Pair, UserPrincipal } from '../../http/principal.ts'
 import type { Principals } from '../../http/principals.ts'
 import { type Scope, verdict } from '../../http/scope.ts'
@@ -20,6 +20,7 @@ interface Parts {
   principal: UserPrincipal
   principals: Pick<Principals, 'reload'>
   scope: Pick<Scope, 'expand'>
+  countsFor(person: UserPrincipal): NonNullable<ChangeState['counts']>
   stateOf: ReturnType<typeof stateStore>
   /** @returns how to end it */
   subscribe(listener: (change: Announced) => void): () => void
@@ -33,7 +34,16 @@ export const MAX_WAITING = 1000
  * is sent, by the rule that decides about reading the resource. Rights are read anew every few seconds: when they have
  * changed, `resync` tells the client to read everything again, and an ended session ends the stream.
  */
-export function changeEvents({ hello, kinds, principal, principals, scope, stateOf, subscribe }: Parts): EventSource {
+export function changeEvents({
+  countsFor,
+  hello,
+  kinds,
+  principal,
+  principals,
+  scope,
+  stateOf,
+  subscribe,
+}: Parts): EventSource {
   let person: UserPrincipal | undefined
   let rights: string | undefined
   let resync: (() => void) | undefined
@@ -51,6 +61,7 @@ export function changeEvents({ hello, kinds, principal, principals, scope, state
     const { at, kind, target } = change
     const id = shownId(change)
     const state = op === 'deleted' || target.id === undefined ? undefined : stateOf(kind, target.id)
+    if (state && kind === 'health' && person) state.counts = countsFor(person)
     return JSON.stringify({
       at,
       kind,

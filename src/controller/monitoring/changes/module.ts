@@ -6,6 +6,7 @@ import { eventStream } from '../../http/sse.ts'
 import type { Base, Module } from '../../module.ts'
 import type { LiveApi } from '../listen/api.ts'
 import { changedBy } from './changes.rules.ts'
+import { healthCounts } from './counts.ts'
 import { type Announced, changeEvents } from './events.ts'
 import { stateStore } from './states.store.ts'
 
@@ -18,7 +19,9 @@ export function createChanges(base: Base, { live }: { live: LiveApi }): Module {
     listeners.add(listener)
     return () => void listeners.delete(listener)
   }
+  const counts = healthCounts(db, authorization.visibility)
   const announce = (change: Omit<Announced, 'at'>): void => {
+    counts.forget()
     const at = iso(clock.now())
     for (const listener of listeners) listener({ ...change, at })
   }
@@ -40,7 +43,14 @@ export function createChanges(base: Base, { live }: { live: LiveApi }): Module {
     announce({ kind: 'node', op: 'updated', target: { type: 'node', id } }),
   )
   const boot = { bootId: ids.make('boot'), version }
-  const parts = { principals, scope, stateOf: stateStore(db), subscribe }
+  const percents = new Map<string, number>()
+  events.on('upload.progressed', 'after', ({ percent, recordingId: id }) => {
+    if (percent === undefined) percents.delete(id)
+    else percents.set(id, percent)
+    announce({ kind: 'upload', op: 'updated', target: { type: 'recording', id } })
+  })
+  const stateOf = stateStore(db, (id) => percents.get(id))
+  const parts = { countsFor: counts.of, principals, scope, stateOf, subscribe }
   return {
     api: undefined,
     routes: [

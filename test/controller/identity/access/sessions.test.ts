@@ -31,6 +31,7 @@ test('everybody sees their open sessions and ends the ones they name', async () 
     createdAt: k.now(),
     current: true,
     expiresAt: list[0].expiresAt,
+    kind: 'bearer',
     lastSeenAt: k.now(),
     userAgent: 'test',
   })
@@ -109,5 +110,41 @@ test('the family as a whole says what can be done, and with which policies', asy
   assert.deepEqual(Object.keys(policies.actions), ['read', 'update'])
   assert.deepEqual([Object.keys(policies.links), policies.policies], [['actions', 'detail', 'update'], []])
   assert.equal((await k.as('viewer').get('/auth/actions')).status, 403)
+  await k.close()
+})
+
+test('all others end at once; each says whether it is a cookie', async () => {
+  const k = kit()
+  k.person('ann', ['viewer'])
+  k.person('bob', ['viewer'])
+  const at = k.now()
+  for (const [id, kind] of [
+    ['phone', 'cookie'],
+    ['old', 'bearer'],
+  ])
+    k.sql(
+      `INSERT INTO sessions (id, user_id, token_hash, created_at, last_seen_at, expires_at, kind) VALUES (?, 'ann', ?, ?, ?, '2099-01-01T00:00:00.000Z', ?)`,
+      ...[id, `hash-${id}`, at, at, kind],
+    )
+  const ann = k.bearer('svc_ann')
+  const kinds = async () =>
+    (await ann.get('/auth/sessions')).json.data.map((one: { current: boolean; id: string; kind: string }) => [
+      ...[one.id, one.kind, one.current],
+    ])
+  assert.deepEqual((await kinds()).sort(), [
+    ['old', 'bearer', false],
+    ['phone', 'cookie', false],
+    ['session-ann', 'bearer', true],
+  ])
+  assert.equal((await ann.delete('/auth/sessions')).status, 400, 'never by mistake')
+  k.forget()
+  const both = await Promise.all([ann.delete('/auth/sessions?others=1'), ann.delete('/auth/sessions?others=1')])
+  assert.deepEqual(
+    both.map(({ status }) => status),
+    [204, 204],
+  )
+  assert.ok(k.trail().includes('auth.sessions.revoke_others.succeeded succeeded'))
+  assert.deepEqual(await kinds(), [['session-ann', 'bearer', true]])
+  assert.equal((await k.bearer('svc_bob').get('/auth/sessions')).status, 200)
   await k.close()
 })

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { hashPassword } from '../../../../src/crypto/password.ts'
+import { listening } from '../../../kit/http.ts'
 import { type Kit, kit } from '../../../kit/kit.ts'
 
 const PASSWORD = 'a long enough password'
@@ -59,6 +60,31 @@ test('reached by HTTPS, the cookie is bound to this host and never sent in the c
   )
   const value = (await signedIn(k)).split('=')[1]
   assert.equal((await ask(k, 'GET', '/nodes', { ...SAME, cookie: `svc_session=${value}` })).status, 401)
+})
+
+test('a trusted proxy says how it was reached, and nobody else', async () => {
+  for (const [proxies, proto, secure] of [
+    ['127.0.0.1', 'https', true],
+    ['127.0.0.1', 'http', false],
+    ['127.0.0.1', 'http, https', true],
+    ['127.0.0.1', 'gopher', false],
+    ['192.0.2.9', 'https', false],
+  ] as const) {
+    const k = opened({ SVC_TRUSTED_PROXIES: proxies })
+    const server = await listening(k)
+    const body = JSON.stringify({ email: 'ann@example.org', password: PASSWORD })
+    const headers = { 'x-forwarded-proto': proto, 'x-svc-session': 'cookie' }
+    const response = await fetch(`${server.url}/auth/login`, { body, headers, method: 'POST' })
+    const given = response.headers.get('set-cookie') ?? ''
+    assert.equal(given.startsWith('__Host-svc_session='), secure, `${proxies} ${proto}`)
+    assert.equal(given.endsWith('; Secure'), secure, `${proxies} ${proto}`)
+    const cookie = given.split(';')[0] as string
+    const me = (scheme: string) =>
+      fetch(`${server.url}/auth/me`, { headers: { cookie, 'x-forwarded-proto': scheme } }).then(({ status }) => status)
+    assert.equal(await me(proto), 200)
+    if (secure) assert.equal(await me('http'), 401, 'of HTTPS it counts nowhere else')
+    await server.close()
+  }
 })
 
 test('a page of this origin reads and writes with it', async () => {
@@ -266,7 +292,7 @@ test('what a proxy says of the address it was asked by counts from a trusted one
   const cookie = await signedIn(k)
   const through = async (remoteAddress: string, origin: string) => {
     const headers = {
-      ...{ cookie, host: 'inner:8080', origin },
+      ...{ cookie: `${cookie}; __Host-${cookie}`, host: 'inner:8080', origin },
       ...{ 'x-forwarded-host': 'evil.example, rooms.example', 'x-forwarded-proto': 'https' },
     }
     const env = { incoming: { headers, socket: { remoteAddress } } }

@@ -11,7 +11,7 @@ import { Fail } from '../../../../src/kernel/fail.ts'
 import { kit } from '../../../kit/kit.ts'
 
 const HASH = await hashPassword('right')
-const FROM = { address: '192.0.2.1', byCookie: false, network: '192.0.2.1' }
+const FROM = { overHttps: false, address: '192.0.2.1', byCookie: false, network: '192.0.2.1' }
 const commit: Commit = async (write) => write('2026-03-02T09:00:00.000Z')
 
 function parts(more: Partial<LoginParts> = {}) {
@@ -67,6 +67,7 @@ test('an address that fails everywhere is blocked, other addresses are not', asy
   for (let n = 0; n < 100; n++) all.addresses.count('192.0.2.1', all.clock.monotonic())
   await assert.rejects(attempt('ann', 'right'), { status: 429 })
   const elsewhere = {
+    overHttps: false,
     address: '192.0.2.2',
     byCookie: false,
     network: '192.0.2.2',
@@ -160,7 +161,10 @@ test('of one address so many wait, and another address is not behind them', asyn
   })
   assert.equal(verified.length, 0)
   const from = (address: string, email: string, password: string) =>
-    signIn(all)({ address, byCookie: false, email, network: address, password, userAgent: undefined }, commit)
+    signIn(all)(
+      { address, byCookie: false, email, network: address, overHttps: false, password, userAgent: undefined },
+      commit,
+    )
   const burst = Array.from({ length: 30 }, (_, n) => from('192.0.2.1', `guess${n}@example.org`, 'wrong'))
   const ended = Promise.allSettled(burst)
   const right = from('192.0.2.9', 'ann@example.org', 'right')

@@ -142,3 +142,48 @@ test('without a session there is no stream; a person without any right has one t
   assert.equal(await stream.change(), undefined)
   await k.close()
 })
+
+test('an alert comes with how many are open, of those the person may see', async () => {
+  const k = kit()
+  const { id: north } = await k.enroll('North recorder')
+  const { id: south } = await k.enroll('South recorder', { location: { room: 'Hall', site: 'South' } })
+  const ann = await open(k, k.person('ann', ['viewer'], [['site', 'North']]))
+  const boss = await open(k, k.as('admin'))
+  for (const stream of [ann, boss]) await stream.event('hello')
+  const report = async (nodeId: string, severity: string) =>
+    (await k.as('admin').post('/health-events', { nodeId, severity, type: 'room.noise' })).json.data.id as string
+  await report(south, 'critical')
+  await report(north, 'info')
+  const seen = await report(north, 'warning')
+  const [told, all] = [await until(ann, 'health', seen), await until(boss, 'health', seen)]
+  assert.deepEqual(told?.state, { counts: { critical: 0, warning: 1 }, severity: 'warning', status: 'open' })
+  assert.deepEqual(all?.state, { counts: { critical: 1, warning: 1 }, severity: 'warning', status: 'open' })
+  await k.as('admin').post(`/health-events/${seen}/resolve`, {})
+  assert.deepEqual((await until(ann, 'health', seen))?.state, {
+    ...{ counts: { critical: 0, warning: 0 }, severity: 'warning', status: 'resolved' },
+  })
+  for (const stream of [ann, boss]) await stream.cancel()
+  await k.close()
+})
+
+test('an upload says how much of it is sent, to those who may see its take', async () => {
+  const k = kit()
+  const { id } = await k.enroll()
+  const ann = await open(k, k.person('ann', ['viewer'], [['site', 'North']]))
+  await ann.event('hello')
+  const { json } = await record(k, id)
+  const recordingId = json.data.id as string
+  k.sql(
+    `INSERT INTO upload_queue (id, recording_id, destination_id, provider, status, max_attempts, next_attempt_at, cache_path,
+       checksum, file_name, created_at, updated_at)
+     VALUES ('u1', ?, 'd1', 's3', 'queued', 3, ?, 'a.mp3', 'sha256:00', 'a.mp3', ?, ?)`,
+    ...[recordingId, k.now(), k.now(), k.now()],
+  )
+  k.db.tx(() => k.events.emit('upload.progressed', { percent: 40, recordingId }))
+  assert.deepEqual((await until(ann, 'upload', recordingId))?.state, { percent: 40, status: 'queued' })
+  k.sql("UPDATE upload_queue SET status = 'retrying'")
+  k.db.tx(() => k.events.emit('upload.progressed', { recordingId }))
+  assert.deepEqual((await until(ann, 'upload', recordingId))?.state, { status: 'retrying' })
+  await ann.cancel()
+  await k.close()
+})
