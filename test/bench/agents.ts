@@ -1,13 +1,10 @@
 // A whole fleet at its everyday pace: what the controller costs while nothing happens.
-import { execFileSync } from 'node:child_process'
-import { once } from 'node:events'
-import * as fs from 'node:fs'
-import * as net from 'node:net'
 import * as path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { answerReader, bytesOf } from './load.ts'
+import { type Connection, connect, paced } from './connection.ts'
+import { bytesOf } from './load.ts'
 import { quantile, type Row } from './measure.ts'
-import { stayOn } from './programs.ts'
+import { cpuMs, stayOn } from './programs.ts'
 import { beatOf, type Enrolled, enroll, type Fleet, fleet, type Place } from './world.ts'
 
 const AGENTS = 500
@@ -22,7 +19,6 @@ const MEASURED_MS = 40_000
 /** Hours of an audit window in normal operation; the bench makes windows short to see what a window costs. */
 const WINDOW_SECONDS = 5
 const WINDOWS_PER_DAY = 24
-const CLOCK_TICKS = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
 
 /**
  * 500 agents that all record: a heartbeat every five seconds, a meter frame of eight channels every second, the config and
@@ -101,7 +97,7 @@ async function agent(
   beats: number[],
   signal: AbortSignal,
 ): Promise<void> {
-  const own = await Promise.all(Array.from({ length: 5 }, () => connect(world)))
+  const own = await Promise.all(Array.from({ length: 5 }, () => connect(world.controller.url)))
   const [teller, meter, configs, claimer, holder] = own as [Connection, Connection, Connection, Connection, Connection]
   const api = (method: string, route: string, more: { body?: string; headers?: Record<string, string> } = {}) =>
     bytesOf({ method, path: `/api/v1${route}`, token, ...more })
@@ -135,49 +131,6 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - from
 }
 
-async function paced(everyMs: number, signal: AbortSignal, work: () => Promise<unknown>): Promise<void> {
-  while (!signal.aborted) {
-    const from = performance.now()
-    await work()
-    await sleep(Math.max(0, everyMs - (performance.now() - from)), undefined, { signal })
-  }
-}
-interface Connection {
-  /** The head of the answer. */
-  ask(request: Buffer): Promise<string>
-  /** The same question again as soon as it was answered: a long poll. */
-  asking(request: Buffer, signal: AbortSignal): Promise<void>
-  close(): void
-}
-
-/** One keep-alive connection, one request at a time. @throws Error for any answer but 2xx. */
-async function connect({ controller }: Fleet): Promise<Connection> {
-  const { hostname, port } = new URL(controller.url)
-  const socket = net.connect({ host: hostname, port: Number(port), noDelay: true })
-  await once(socket, 'connect')
-  let waiting: PromiseWithResolvers<string> | undefined
-  const read = answerReader((status, head) => {
-    if (status < 200 || status > 299) waiting?.reject(new Error(`answered ${head}`))
-    else waiting?.resolve(head)
-  })
-  socket.on('data', read)
-  const gone = () => waiting?.reject(new Error('the connection has gone'))
-  socket.on('error', gone)
-  socket.on('close', gone)
-  const ask = (request: Buffer): Promise<string> => {
-    waiting = Promise.withResolvers()
-    socket.write(request)
-    return waiting.promise
-  }
-  return {
-    ask,
-    async asking(request, signal) {
-      while (!signal.aborted) await ask(request)
-    },
-    close: () => socket.destroy(),
-  }
-}
-
 const frameOf = (nodeId: string): string => {
   const quality = { crestFactorDb: 13.4, noiseScore: 0.21, speechLike: true, speechScore: 0.74, zeroCrossingRate: 0.06 }
   const level = (channelIndex: number) => ({
@@ -186,12 +139,6 @@ const frameOf = (nodeId: string): string => {
   })
   const levels = Array.from({ length: CHANNELS }, (_, i) => level(i + 1))
   return JSON.stringify({ capturedAt: new Date().toISOString(), interfaceId: 'hw:CARD=USB,DEV=0', levels, nodeId })
-}
-
-/** User and system time of a process, ms. */
-function cpuMs(pid: number): number {
-  const fields = fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
-  return ((Number(fields[11]) + Number(fields[12])) * 1000) / CLOCK_TICKS
 }
 
 /** Bytes of the database with everything brought into it. */

@@ -21,7 +21,7 @@ export interface Judged extends Row {
 export function judged(row: Row): Judged {
   const { bound, limit, measured } = row
   if (limit === undefined) return { ...row, ratio: undefined, ok: undefined }
-  const ratio = bound === 'least' ? measured / limit : limit / measured
+  const ratio = measured === limit ? 1 : bound === 'least' ? measured / limit : limit / measured
   return { ...row, ratio, ok: ratio >= 1 }
 }
 

@@ -60,6 +60,14 @@ export function stayOn(core: number | 'any'): void {
   execFileSync('taskset', ['-a', '-c', '-p', core === 'any' ? '0-4095' : String(core), String(process.pid)])
 }
 
+const CLOCK_TICKS = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
+
+/** User and system time of a process, ms. */
+export function cpuMs(pid: number): number {
+  const fields = fs.readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ') ?? []
+  return ((Number(fields[11]) + Number(fields[12])) * 1000) / CLOCK_TICKS
+}
+
 const field = (file: string, name: string): number => {
   const found = new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(fs.readFileSync(file, 'utf8'))
   return Number(found?.[1]) / 1024

@@ -31,7 +31,7 @@ export interface Enrolled {
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into, not typed
 type Call = (method: string, route: string, body?: unknown, token?: string) => Promise<any>
 
-const ADMIN = { email: 'admin@roomtone.local', password: 'bench-password-0123' }
+export const ADMIN = { email: 'admin@roomtone.local', password: 'bench-password-0123' }
 
 /** Starts a controller on a fresh data directory (or one that is there) and logs its admin in. */
 export async function fleet(
@@ -67,17 +67,19 @@ const call =
     return text ? JSON.parse(text) : undefined
   }
 
-/** Enrolls nodes with one stereo interface each. */
-export async function enroll({ call }: Fleet, count: number): Promise<Enrolled[]> {
+/** Enrolls nodes with one interface each, a stereo one unless told otherwise. */
+export async function enroll({ call }: Fleet, count: number, channels = 2): Promise<Enrolled[]> {
   const nodes: Enrolled[] = []
   for (let n = 1; n <= count; n++) {
-    const { data } = await call('POST', '/nodes/enroll', enrollment(n))
+    const { data } = await call('POST', '/nodes/enroll', enrollment(n, channels))
     nodes.push({ id: data.node.id, token: data.credential.token })
   }
   return nodes
 }
 
-const enrollment = (n: number) => ({
+const channelName = (i: number): string => ['Left', 'Right'][i] ?? `Input ${i + 1}`
+
+const enrollment = (n: number, channelCount: number) => ({
   alias: `Recorder ${String(n).padStart(3, '0')}`,
   hostname: `recorder-${n}`,
   location: { site: 'Main building', room: `Room ${n}` },
@@ -86,11 +88,8 @@ const enrollment = (n: number) => ({
     {
       alias: 'Scarlett 2i2 USB',
       backend: 'alsa',
-      channelCount: 2,
-      channels: [
-        { alias: 'Left', index: 1 },
-        { alias: 'Right', index: 2 },
-      ],
+      channelCount,
+      channels: Array.from({ length: channelCount }, (_, i) => ({ alias: channelName(i), index: i + 1 })),
       hardwarePath: '/sys/devices/pci0000:00/0000:00:14.0/usb1/1-2/1-2:1.0/sound/card1',
       sampleRates: [44_100, 48_000, 96_000],
       serialNumber: `Y8QK${n}`,

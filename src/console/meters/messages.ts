@@ -1,8 +1,18 @@
 /** What a page tells the thread of the meters. */
 export type ToThread =
-  /** `channels`: their numbers, in the order of the bars. */
-  | { kind: 'add'; canvas: OffscreenCanvas; channels: number[]; id: number; nodeId: string; interfaceId: string }
+  /** `channels`: their numbers, in the order of the bars. `told`: the page wants the levels wherever the strip is. */
+  | {
+      kind: 'add'
+      canvas: OffscreenCanvas
+      channels: number[]
+      id: number
+      nodeId: string
+      interfaceId: string
+      told: boolean
+    }
   | { kind: 'remove'; id: number }
+  /** Whether it is on the screen: what nobody can see is not drawn. */
+  | { kind: 'seen'; id: number; seen: boolean }
   | { kind: 'size'; height: number; id: number; ratio: number; width: number }
   | { kind: 'colors'; colors: MeterColors }
   | { kind: 'tap'; id: number }
@@ -18,7 +28,7 @@ export interface MeterColors {
   warn: string
 }
 
-/** Once a second, of each strip: what assistive technology reads. */
+/** Once a second, of each strip on the screen and of each that is `told`: what assistive technology reads. */
 export interface FromThread {
   id: number
   /** Absent: no frame for a while. */

@@ -12,7 +12,9 @@ interface Strip {
   needles: Needle[]
   nodeId: string
   ratio: number
+  seen: boolean
   seenAt: number
+  told: boolean
 }
 
 const STALE_MS = 3000
@@ -30,12 +32,18 @@ self.onmessage = ({ data }: MessageEvent<ToThread>) => {
         ...data,
         needles: data.channels.map(still),
         ratio: 1,
+        seen: false,
         seenAt: Number.NEGATIVE_INFINITY,
       })
       return restart()
     case 'remove':
       strips.delete(data.id)
       return restart()
+    case 'seen': {
+      const strip = strips.get(data.id)
+      if (strip) strip.seen = data.seen
+      return
+    }
     case 'size':
       return resize(data.id, data.width, data.height, data.ratio)
     case 'colors':
@@ -116,7 +124,8 @@ function draw(): void {
   const ms = now - drawnAt
   if (!reduced || ms >= 1000) {
     drawnAt = now
-    for (const strip of strips.values()) drawStrip(strip, now - strip.seenAt > STALE_MS, ms)
+    for (const strip of strips.values())
+      if (strip.seen || strip.told) drawStrip(strip, now - strip.seenAt > STALE_MS, ms)
   }
   requestAnimationFrame(draw)
 }
@@ -194,6 +203,7 @@ function hatch(
 setInterval(() => {
   const now = performance.now()
   for (const [id, strip] of strips) {
+    if (!strip.seen && !strip.told) continue
     const told: FromThread = { id, synthetic: strip.frame?.synthetic === true }
     if (now - strip.seenAt <= STALE_MS)
       told.levels = strip.needles.map(({ clipped, level }, i) => ({

@@ -9,6 +9,8 @@ import css from './strip.module.css'
 import { useMeters } from './thread.ts'
 
 interface MeterStripProps {
+  /** Among many others: the channels of a large device have thin bars without names. */
+  dense?: boolean
   device: Interface
   nodeId: string
   /** Told once a second: the level of each channel, dBFS. */
@@ -16,11 +18,12 @@ interface MeterStripProps {
 }
 
 /** The levels of one device. An element gives its canvas away only once: of other channels it is another strip. */
-export function MeterStrip({ device, nodeId, tell }: MeterStripProps) {
+export function MeterStrip({ dense, device, nodeId, tell }: MeterStripProps) {
   const words = useWords()
   const channels = namedChannels(device, words.meter.channel)
   const key = [nodeId, device.id, ...channels.map(({ index }) => index)].join(' ')
-  return <Strip key={key} channels={channels} interfaceId={device.id} nodeId={nodeId} tell={tell} />
+  const thin = dense === true && channels.length > MOST_NAMED
+  return <Strip key={key} channels={channels} interfaceId={device.id} nodeId={nodeId} tell={tell} thin={thin} />
 }
 
 interface StripProps {
@@ -28,12 +31,17 @@ interface StripProps {
   interfaceId: string
   nodeId: string
   tell: MeterStripProps['tell']
+  thin: boolean
 }
 
 const ROW_PX = 28
+const THIN_ROW_PX = 6
+const FLOOR_DB = -60
+/** Channels of a device that are named wherever it is shown. */
+const MOST_NAMED = 4
 
 /** A tap forgets what has clipped. */
-function Strip({ channels, interfaceId, nodeId, tell }: StripProps) {
+function Strip({ channels, interfaceId, nodeId, tell, thin }: StripProps) {
   const words = useWords()
   const meters = useMeters()
   const canvas = useRef<HTMLCanvasElement>(null)
@@ -41,45 +49,64 @@ function Strip({ channels, interfaceId, nodeId, tell }: StripProps) {
   useEffect(() => {
     const element = canvas.current
     if (!meters || !element) return
-    element.style.blockSize = `${channels.length * ROW_PX - 2}px`
-    const strip = meters.add(element, { channels: channels.map(({ index }) => index), interfaceId, nodeId }, (now) => {
+    element.style.blockSize = `${channels.length * (thin ? THIN_ROW_PX : ROW_PX) - 2}px`
+    const wanted = { channels: channels.map(({ index }) => index), interfaceId, nodeId, told: tell !== undefined }
+    const strip = meters.add(element, wanted, (now) => {
       setTold(now)
       if (now.levels) tell?.(now.levels.map(({ db }) => db))
     })
+    const onScreen = new IntersectionObserver((all) => strip.seen(all.at(-1)?.isIntersecting === true))
+    onScreen.observe(element)
     const observer = new ResizeObserver(() => strip.size(element.clientWidth, element.clientHeight))
     observer.observe(element)
     element.addEventListener('click', strip.tap)
     return () => {
       observer.disconnect()
+      onScreen.disconnect()
       strip.remove()
     }
   }, [])
+  const levels = channels.map((channel, i) => ({ ...channel, level: told?.levels?.[i] }))
   return (
-    <div class={css.strip}>
-      <div class={css.names}>
-        {channels.map(({ index, label }, i) => {
-          const level = told?.levels?.[i]
-          return (
-            // biome-ignore lint/a11y/useSemanticElements: the native one draws a bar of its own
-            <div
-              key={index}
-              role="meter"
-              aria-label={label}
-              aria-valuemin={-60}
-              aria-valuemax={0}
-              aria-valuenow={level?.db ?? -60}
-              aria-valuetext={level ? words.meter.value(label, String(level.db), level.speech) : words.meter.noData}
-              class={css.name}
-            >
-              <bdi>{label}</bdi>
-              <span class={classes(ui.numbers, ui.quiet)}>{level ? level.db : '–'}</span>
-            </div>
-          )
-        })}
+    <div class={classes(css.strip, thin && css.thin)}>
+      <div class={thin ? css.unnamed : css.names}>
+        {(thin ? loudest(levels) : levels).map((channel) => (
+          <Reading key={thin ? 0 : channel.index} {...channel} />
+        ))}
       </div>
       <canvas ref={canvas} class={css.canvas} />
       {told && !told.levels && <p class={classes(ui.small, ui.warn)}>{words.meter.noData}</p>}
       {told?.synthetic && <p class={classes(ui.small, ui.quiet)}>{words.rooms.madeUp}</p>}
+    </div>
+  )
+}
+
+type Level = NonNullable<FromThread['levels']>[number]
+interface ReadingProps {
+  index: number
+  label: string
+  level: Level | undefined
+}
+
+/** The one that stands for all channels of a device that shows no names. */
+const loudest = (all: ReadingProps[]): ReadingProps[] =>
+  all.toSorted((a, b) => (b.level?.db ?? FLOOR_DB) - (a.level?.db ?? FLOOR_DB)).slice(0, 1)
+
+function Reading({ label, level }: ReadingProps) {
+  const words = useWords()
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: the native one draws a bar of its own
+    <div
+      role="meter"
+      aria-label={label}
+      aria-valuemin={FLOOR_DB}
+      aria-valuemax={0}
+      aria-valuenow={level?.db ?? FLOOR_DB}
+      aria-valuetext={level ? words.meter.value(label, String(level.db), level.speech) : words.meter.noData}
+      class={css.name}
+    >
+      <bdi>{label}</bdi>
+      <span class={classes(ui.numbers, ui.quiet)}>{level ? level.db : '–'}</span>
     </div>
   )
 }

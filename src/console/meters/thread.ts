@@ -7,6 +7,8 @@ interface Wanted {
   channels: number[]
   interfaceId: string
   nodeId: string
+  /** Whether the levels are wanted wherever the strip is. */
+  told: boolean
 }
 
 export interface Meters {
@@ -14,7 +16,7 @@ export interface Meters {
     canvas: HTMLCanvasElement,
     wanted: Wanted,
     tell: (told: FromThread) => void,
-  ): { remove(): void; size(width: number, height: number): void; tap(): void }
+  ): { remove(): void; seen(is: boolean): void; size(width: number, height: number): void; tap(): void }
   end(): void
 }
 
@@ -73,6 +75,7 @@ export function createMeters(): Meters {
           send({ id, kind: 'remove' })
           if (tellers.size === 0) end()
         },
+        seen: (seen) => send({ id, kind: 'seen', seen }),
         size: (width, height) => send({ height, id, kind: 'size', ratio: devicePixelRatio, width }),
         tap: () => send({ id, kind: 'tap' }),
       }

@@ -50,7 +50,7 @@ function Tile({ node }: { node: Node }) {
         <Badge state={status} word={words.status[status] ?? status} />
       </div>
       {present(node).map((device) => (
-        <MeterStrip key={device.id} device={device} nodeId={id} />
+        <MeterStrip key={device.id} dense device={device} nodeId={id} />
       ))}
     </li>
   )
