@@ -1,6 +1,7 @@
 import * as z from 'zod'
 import { type Capability, type Permission, ROLES, type Role } from './permissions.ts'
 import { prose, query, someField, text } from './scalars.ts'
+import type { Weekday } from './settings.ts'
 
 export const Login = z.object({ email: z.email().max(320).toLowerCase(), password: z.string().min(1).max(1024) })
 
@@ -109,7 +110,7 @@ export interface Myself extends CurrentUser {
   /** From rosters alone: roles give more. */
   roomCapabilities: { capabilities: Capability[]; roomId: string }[]
   /** `timezone`: IANA. */
-  site: { name: string; timezone: string }
+  site: { name: string; timezone: string; weekStartsOn: Weekday }
 }
 
 /** One open session of a person. */

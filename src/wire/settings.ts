@@ -10,7 +10,9 @@ export const BUILT_IN = {
   watchdog: 'scheduled-voice-watchdog',
 } as const
 
-const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const
+export const WEEKDAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday'] as const
+
+export type Weekday = (typeof WEEKDAYS)[number]
 
 const fields = {
   controllerName: text(1, 160),

@@ -1,12 +1,12 @@
 // Where occurrences stand on the wall clock of a week, also on the days clocks change.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { changeOf, layOut, mondayOf, moved, wallOf } from '../../src/console/schedule/layout.rules.ts'
+import { changeOf, layOut, moved, rowsOf, wallOf, weekOf } from '../../src/console/schedule/layout.rules.ts'
 import { recurrenceOf } from '../../src/console/schedule/recurrence.rules.ts'
 import { instantAt, wallTimeOf } from '../../src/console/time/wall.rules.ts'
 import { de } from '../../src/console/words/de.ts'
 import { en } from '../../src/console/words/en.ts'
-import { dayNumber, zone } from '../../src/kernel/zones.ts'
+import { dateOf, dayNumber, zone } from '../../src/kernel/zones.ts'
 import type { CalendarItem, Recurrence } from '../../src/wire/schedules.ts'
 
 const item = (scheduleId: string, recordingStartAt: string, recordingEndAt?: string): CalendarItem => ({
@@ -22,10 +22,33 @@ const item = (scheduleId: string, recordingStartAt: string, recordingEndAt?: str
 })
 const berlin = zone('Europe/Berlin')
 
-test('a week begins on Monday, also before 1970', () => {
-  assert.equal(mondayOf(dayNumber('2026-03-29')), dayNumber('2026-03-23'))
-  assert.equal(mondayOf(dayNumber('2026-03-23')), dayNumber('2026-03-23'))
-  assert.equal(mondayOf(dayNumber('1969-12-31')), dayNumber('1969-12-29'))
+test('a week begins on the day of the settings, also before 1970', () => {
+  const first = (day: string, startsOn: Parameters<typeof weekOf>[1]) => dateOf(weekOf(dayNumber(day), startsOn))
+  assert.equal(first('2026-03-29', 'monday'), '2026-03-23')
+  assert.equal(first('2026-03-23', 'monday'), '2026-03-23')
+  assert.equal(first('1969-12-31', 'monday'), '1969-12-29')
+  assert.equal(first('2026-03-29', 'sunday'), '2026-03-29')
+  assert.equal(first('2026-03-28', 'sunday'), '2026-03-22')
+  assert.equal(first('1969-12-31', 'saturday'), '1969-12-27')
+})
+
+test('a day by rooms: a row each, by name; rooms of one name are told apart by their recorder', () => {
+  const of = (name: string, room: string, nodeId?: string) => ({
+    ...item(name, '2026-03-02T09:00:00Z', '2026-03-02T10:00:00Z'),
+    ...(nodeId ? { nodeId } : {}),
+    room,
+  })
+  const items = [of('a', 'Hall', 'n1'), of('b', 'Barn', 'n2'), of('c', 'Hall', 'n3'), of('d', 'Hall', 'n1')]
+  const rows = rowsOf(items, berlin, dayNumber('2026-03-02'))
+  assert.deepEqual(
+    rows.map(({ nodeId, pieces, room }) => [room, nodeId, pieces.map(({ lanes }) => lanes)]),
+    [
+      ['Barn', undefined, [1]],
+      ['Hall', 'n1', [2, 2]],
+      ['Hall', 'n3', [1]],
+    ],
+  )
+  assert.deepEqual(rowsOf(items, berlin, dayNumber('2026-03-03')), [])
 })
 
 test('cards that overlap share the width, others have it whole; one over midnight has two', () => {

@@ -27,6 +27,7 @@ type Session =
 export function App() {
   const [session, setSession] = useState<Session>({ kind: 'asking' })
   const [provider, setProvider] = useState(false)
+  const [renewing, setRenewing] = useState(false)
   const [linkFault, setLinkFault] = useState<Error>()
   const api = useMemo(
     () => createApi(() => setSession((was) => (was.kind === 'in' ? { ...was, ended: true } : { kind: 'out' }))),
@@ -41,6 +42,11 @@ export function App() {
     }
   }
   const signedOut = session.kind === 'out' || (session.kind === 'in' && session.ended)
+  const stay = (): void => setRenewing(false)
+  const again = (): void => {
+    stay()
+    void ask()
+  }
   useEffect(() => {
     const begin = async (): Promise<void> => {
       setLinkFault(await openByLink(api))
@@ -50,11 +56,11 @@ export function App() {
     return whenPasted([SIGN_IN])
   }, [])
   useEffect(() => {
-    if (!signedOut) return
+    if (!signedOut && !renewing) return
     const config = api.get<{ data: { loginAvailable: boolean } }>('/auth/oidc/config')
     // Without an answer there is the password, which says what is wrong.
     config.then(({ data }) => setProvider(data.loginAvailable)).catch(() => {})
-  }, [signedOut])
+  }, [renewing, signedOut])
   switch (session.kind) {
     case 'asking':
       return null
@@ -65,8 +71,18 @@ export function App() {
     case 'in':
       return (
         <>
-          <Inside key={session.me.id} again={ask} api={api} ended={session.ended} me={session.me} />
-          {session.ended && <LoginAgain api={api} done={() => void ask()} provider={provider} />}
+          <Inside
+            key={session.me.id}
+            again={ask}
+            api={api}
+            ended={session.ended}
+            me={session.me}
+            renew={() => setRenewing(true)}
+          />
+          {session.ended && <LoginAgain key="ended" api={api} done={again} provider={provider} />}
+          {renewing && !session.ended && (
+            <LoginAgain key="renewing" api={api} close={stay} done={again} provider={provider} />
+          )}
         </>
       )
   }
@@ -92,9 +108,10 @@ interface InsideProps {
   api: Api
   ended: boolean
   me: Myself
+  renew(): void
 }
 
-function Inside({ again, api, ended, me }: InsideProps) {
+function Inside({ again, api, ended, me, renew }: InsideProps) {
   const words = useWords()
   const dock = useDock(api)
   const queries = useMemo(createQueries, [])
@@ -119,7 +136,7 @@ function Inside({ again, api, ended, me }: InsideProps) {
     await api.send('POST', '/auth/logout').catch(() => {})
     location.assign('/')
   }
-  const app = { api, clockwork, dock, me, refresh: again, signOut: () => void signOut() }
+  const app = { api, clockwork, dock, me, refresh: again, renew, signOut: () => void signOut() }
   return (
     <AppContext.Provider value={app}>
       <QueryClientProvider client={queries}>

@@ -12,6 +12,8 @@ export interface AppContext {
   me: Myself
   /** Reads again who is here. */
   refresh(): Promise<void>
+  /** Signs in again over the page, before the session ends. */
+  renew(): void
   signOut(): void
 }
 

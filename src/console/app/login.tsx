@@ -9,6 +9,8 @@ import css from './login.module.css'
 
 interface LoginProps {
   api: Api
+  /** Given where the session still stands: there is a way back. */
+  close?(): void
   done(): void
   /** Why the link somebody came by signs in no more. */
   linkFault?: Error | undefined
@@ -32,15 +34,15 @@ export function LoginAgain(how: LoginProps) {
       ref={ref}
       class={ui.dialog}
       aria-label={words.login.title}
-      onCancel={(e) => e.preventDefault()}
-      onClose={() => ref.current?.showModal()}
+      onCancel={(e) => !how.close && e.preventDefault()}
+      onClose={() => (how.close ? how.close() : ref.current?.showModal())}
     >
-      <LoginForm {...how} ended />
+      <LoginForm {...how} ended={how.close === undefined} />
     </dialog>
   )
 }
 
-function LoginForm({ api, done, ended = false, linkFault, provider }: LoginProps & { ended?: boolean }) {
+function LoginForm({ api, close, done, ended = false, linkFault, provider }: LoginProps & { ended?: boolean }) {
   const words = useWords()
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<Error>()
@@ -82,6 +84,7 @@ function LoginForm({ api, done, ended = false, linkFault, provider }: LoginProps
       <Button type="submit" kind="primary" disabled={busy}>
         {words.login.submit}
       </Button>
+      {close && <Button onClick={close}>{words.common.cancel}</Button>}
       {provider && (
         <a class={ui.button} href={`/api/v1/auth/oidc/login?session=cookie&returnTo=${encodeURIComponent(here())}`}>
           {words.login.provider}

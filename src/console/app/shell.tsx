@@ -10,6 +10,7 @@ import ui from '../ui/ui.module.css'
 import type { Words } from '../words/en.ts'
 import { useWords } from '../words/words.ts'
 import { useApp } from './context.ts'
+import { Keys } from './keys.tsx'
 import { may } from './may.rules.ts'
 import css from './shell.module.css'
 
@@ -64,11 +65,13 @@ export function Shell({ children, live }: { children: ComponentChildren; live: L
       </nav>
       <div class={css.shell}>
         <Banner live={live} />
+        <Ending />
         <main id="main" class={css.main} tabIndex={-1}>
           {children}
         </main>
       </div>
       <DockBar dock={dock} />
+      <Keys />
     </>
   )
 }
@@ -110,6 +113,30 @@ function Banner({ live: { lostSince, outdated } }: { live: LiveState }) {
   return (
     <div role="status" class={classes(css.banner, ui.notice)}>
       <Button onClick={() => location.reload()}>{words.live.reload}</Button>
+    </div>
+  )
+}
+
+/** How long before the end of a session that is told, ms; and how often it is looked at. */
+const WARNING_MS = 10 * 60_000
+const LOOK_MS = 15_000
+
+/** Sessions are not prolonged: who wants to stay signs in again in time, over the page. */
+function Ending() {
+  const words = useWords()
+  const { api, clockwork, me, renew } = useApp()
+  const [soon, setSoon] = useState(false)
+  useEffect(() => {
+    const look = (): void => setSoon(Date.parse(me.expiresAt) - api.now() < WARNING_MS)
+    look()
+    const timer = setInterval(look, LOOK_MS)
+    return () => clearInterval(timer)
+  }, [me.expiresAt])
+  if (!soon) return null
+  return (
+    <div role="status" class={classes(css.banner, ui.notice)}>
+      <span class={ui.grow}>{words.login.ends(timeOf(me.expiresAt, clockwork))}</span>
+      <Button onClick={renew}>{words.login.stay}</Button>
     </div>
   )
 }

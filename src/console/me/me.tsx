@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { useApp } from '../app/context.ts'
+import { KeysButton } from '../app/keys.tsx'
 import { useWrite } from '../data/reads.ts'
 import { Choice, Field } from '../ui/form.tsx'
 import { Button, Failure, Section, Title } from '../ui/parts.tsx'
@@ -20,6 +21,9 @@ export function MePage(_: { id: string }) {
           <dt>{words.me.roles}</dt>
           <dd>{me.roles.join(', ') || words.me.noRoles}</dd>
         </dl>
+        <div class={ui.row}>
+          <KeysButton />
+        </div>
       </Section>
       <Tongue />
       <Theme />

@@ -1,6 +1,7 @@
 // Where occurrences stand on a wall clock of days. Days are numbers from 1970-01-01, minutes count from midnight.
 import { DAY_MS, type Zone } from '../../kernel/zones.ts'
 import type { CalendarItem } from '../../wire/schedules.ts'
+import type { Weekday } from '../../wire/settings.ts'
 
 const MINUTE_MS = 60_000
 export const DAY_MINUTES = 1440
@@ -26,8 +27,35 @@ export function wallOf(ms: number, zone: Zone): { day: number; minute: number } 
   return { day, minute: Math.floor((wall - day * DAY_MS) / MINUTE_MS) }
 }
 
-/** Monday of the week of a day; 1970-01-01 was a Thursday. */
-export const mondayOf = (day: number): number => day - ((((day + 3) % 7) + 7) % 7)
+const WEEKDAYS: readonly Weekday[] = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
+
+/** First day of the week of a day; 1970-01-01 was a Thursday. */
+export function weekOf(day: number, startsOn: Weekday): number {
+  const since = (day + WEEKDAYS.indexOf('thursday') - WEEKDAYS.indexOf(startsOn)) % 7
+  return day - ((since + 7) % 7)
+}
+
+/** Rows of a day: what is planned by room, and by recorder where rooms are called the same. */
+export interface Row {
+  key: string
+  /** Set where another room has the same name. */
+  nodeId?: string
+  pieces: Piece[]
+  room: string
+}
+
+export function rowsOf(items: readonly CalendarItem[], zone: Zone, day: number): Row[] {
+  const groups = Map.groupBy(items, ({ nodeId = '', room }) => JSON.stringify([room, nodeId]))
+  const rows = [...groups].map(([key, own]) => ({ key, own, room: own[0]?.room ?? '', nodeId: own[0]?.nodeId }))
+  const named = Map.groupBy(rows, ({ room }) => room)
+  return rows
+    .map(({ key, nodeId, own, room }) => ({
+      ...{ key, pieces: layOut(own, zone, day, 1), room },
+      ...(nodeId !== undefined && (named.get(room)?.length ?? 0) > 1 ? { nodeId } : {}),
+    }))
+    .filter(({ pieces }) => pieces.length > 0)
+    .sort((a, b) => a.room.localeCompare(b.room))
+}
 
 /** Cards of the days from `first` on: one for each day an occurrence touches, side by side where they overlap. */
 export function layOut(items: readonly CalendarItem[], zone: Zone, first: number, count: number): Piece[] {

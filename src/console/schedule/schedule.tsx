@@ -11,9 +11,10 @@ import { type PageMeta, Pager, Table } from '../ui/table.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { Grid } from './grid.tsx'
-import { mondayOf, wallOf } from './layout.rules.ts'
+import { wallOf, weekOf } from './layout.rules.ts'
+import { RoomRows } from './roomrows.tsx'
 
-const VIEWS = ['week', 'day', 'list'] as const
+const VIEWS = ['week', 'day', 'rooms', 'list'] as const
 type View = (typeof VIEWS)[number]
 
 /** View and date stand in the address. On a phone the week is a day. */
@@ -52,7 +53,7 @@ export function SchedulePage(_: { id: string }) {
       {view === 'list' ? (
         <List />
       ) : (
-        <Calendar day={day} show={(to) => show({ date: dateOf(to) })} today={today} week={view === 'week'} />
+        <Calendar day={day} show={(to) => show({ date: dateOf(to) })} today={today} view={view} />
       )}
     </>
   )
@@ -62,7 +63,7 @@ interface CalendarProps {
   day: number
   show(day: number): void
   today: number
-  week: boolean
+  view: Exclude<View, 'list'>
 }
 
 interface Answer {
@@ -70,10 +71,11 @@ interface Answer {
   meta: { truncated: boolean }
 }
 
-function Calendar({ day, show, today, week }: CalendarProps) {
+function Calendar({ day, show, today, view }: CalendarProps) {
   const words = useWords()
-  const { clockwork } = useApp()
-  const first = week ? mondayOf(day) : day
+  const { clockwork, me } = useApp()
+  const week = view === 'week'
+  const first = week ? weekOf(day, me.site.weekStartsOn) : day
   const count = week ? 7 : 1
   const clock = zone(clockwork.zone)
   const span = new URLSearchParams({
@@ -87,13 +89,18 @@ function Calendar({ day, show, today, week }: CalendarProps) {
         <Button onClick={() => show(day - count)}>{words.schedule.previous}</Button>
         <Button onClick={() => show(today)}>{words.schedule.today}</Button>
         <Button onClick={() => show(day + count)}>{words.schedule.next}</Button>
+        <Button onClick={() => print()}>{words.schedule.print}</Button>
         <span class={classes(ui.quiet, ui.small)}>{words.schedule.zone(clockwork.zone)}</span>
       </div>
       <Loading of={items}>
         {({ data, meta }) => (
           <>
             {meta.truncated && <p class={ui.warn}>{words.schedule.truncated}</p>}
-            <Grid count={count} first={first} items={data} today={today} />
+            {view === 'rooms' ? (
+              <RoomRows day={first} items={data} />
+            ) : (
+              <Grid count={count} first={first} items={data} today={today} />
+            )}
           </>
         )}
       </Loading>

@@ -1,5 +1,5 @@
 import { found, notFound } from '../../kernel/fail.ts'
-import type { ControllerSettings, ControllerSettingsPatch } from '../../wire/settings.ts'
+import type { ControllerSettings, ControllerSettingsPatch, Weekday } from '../../wire/settings.ts'
 import { BUILT_IN } from '../../wire/settings.ts'
 import type { Db, Params } from '../store/db.ts'
 import { present } from '../store/filter.ts'
@@ -44,12 +44,13 @@ export function settingsStore(db: Db) {
     /** What a recording or a schedule gets that names nothing: as configured, else built in. */
     defaults,
     get,
-    /** Name and time zone of the site, as everybody who is signed in may know them. */
-    site(): { name: string; timezone: string } {
-      const { controllerName, siteName, timezone } = get()
+    /** Name, time zone and first weekday of the site, as everybody who is signed in may know them. */
+    site(): { name: string; timezone: string; weekStartsOn: Weekday } {
+      const { controllerName, siteName, timezone, weekStartsOn } = get()
       return {
         name: siteName || controllerName,
         timezone: timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone,
+        weekStartsOn,
       }
     },
     /** @throws Fail 404 for a default that does not exist. */

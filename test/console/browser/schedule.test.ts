@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { accessible, accessiblePages, fits, signIn, Visitor } from '../../kit/browser.ts'
+import { accessible, accessiblePages, fits, pictured, signIn, Visitor } from '../../kit/browser.ts'
 import { Controller, House } from '../../kit/whole.ts'
 
 const ZONE = 'Europe/Berlin'
@@ -75,13 +75,31 @@ describe('the schedule', () => {
     await once('Week full', `${MONDAY}T08:00:00Z`)
     await once('Week doubled', `${MONDAY}T08:30:00Z`)
     const [{ id }] = await controller.get('/schedules?limit=1&offset=0')
-    const pages = ['view=week', 'view=day', 'view=list'].map((view) => `/schedule?${view}&date=${MONDAY}`)
+    const pages = ['view=week', 'view=day', 'view=rooms', 'view=list'].map((view) => `/schedule?${view}&date=${MONDAY}`)
     await accessiblePages(visitor, controller.url, [
       ...pages,
       '/schedule?view=week&date=2031-03-30',
       '/schedules/new',
       `/schedules/${id}`,
     ])
+  })
+
+  test('a day by rooms shows a clash; the week begins as the site has it; the sheet holds a week', async () => {
+    const page = await visitor.signedIn()
+    await page.goto(`${controller.url}/schedule?view=rooms&date=${MONDAY}`)
+    const hall = page.getByRole('listitem').filter({ hasText: 'Hall' })
+    await hall.getByRole('button', { name: /Week doubled/ }).click()
+    await page.getByRole('dialog').getByText('Moves this one occurrence').waitFor()
+    await page.keyboard.press('Escape')
+    await controller.get('/settings/controller', 'PATCH', { weekStartsOn: 'sunday' })
+    await page.goto(`${controller.url}/schedule?view=week&date=${MONDAY}`)
+    await page.getByRole('heading', { level: 2 }).first().getByText('Sun').waitFor()
+    await page.emulateMedia({ media: 'print' })
+    await pictured(page, 'week printed')
+    assert.ok(!(await page.getByRole('button', { name: 'Print' }).isVisible()), 'no button on the sheet')
+    assert.ok(await page.getByText('Week doubled').isVisible())
+    await controller.get('/settings/controller', 'PATCH', { weekStartsOn: 'monday' })
+    await page.context().close()
   })
 
   test('a lecture is moved by keyboard alone, and back', async () => {

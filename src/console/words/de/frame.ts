@@ -61,6 +61,8 @@ export const login: Words['login'] = {
   wrong: 'E-Mail oder Passwort ist falsch.',
   provider: 'Über Ihre Organisation anmelden',
   ended: 'Ihre Sitzung ist beendet. Melden Sie sich wieder an.',
+  ends: (at) => `Ihre Sitzung endet um ${at}.`,
+  stay: 'Angemeldet bleiben',
   signOut: 'Abmelden',
 }
 
@@ -80,4 +82,29 @@ export const failures: Words['failures'] = {
     wrong_password: 'Das jetzige Passwort ist falsch.',
   },
   tooOften: (seconds) => `Zu viele Anfragen. Versuchen Sie es in ${counted(seconds, 'Sekunde', 'Sekunden')} wieder.`,
+}
+
+export const keys: Words['keys'] = {
+  title: 'Tastatur',
+  key: 'Taste',
+  what: 'Was sie tut',
+  single: 'Einzelne Tasten (? und /) wirken',
+  named: {
+    Space: 'Leertaste',
+    'Page Up': 'Bild auf',
+    'Page Down': 'Bild ab',
+    'Shift ↑': 'Umschalt ↑',
+    'Shift ↓': 'Umschalt ↓',
+  },
+  does: {
+    help: 'Diese Hilfe',
+    search: 'Zur Suche der Seite',
+    rows: 'In einer Liste: von Zeile zu Zeile',
+    play: 'Im Abspieler: abspielen und anhalten',
+    jump: 'Im Abspieler: 5, 10 oder 30 Sekunden vor und zurück',
+    lift: 'Auf einer Karte des Plans: anheben und ablegen',
+    carry: 'Eine angehobene Karte: anderer Tag, andere Zeit',
+    hour: 'Eine angehobene Karte: eine Stunde',
+    back: 'Eine angehobene Karte zurückgeben; einen Dialog schließen',
+  },
 }

@@ -42,9 +42,10 @@ function buffers({ startEarlySeconds = 0, stopLateSeconds = 0 }: Recurrence): st
 
 export const schedule: Words['schedule'] = {
   title: 'Plan',
-  views: { week: 'Woche', day: 'Tag', list: 'Liste' },
+  views: { week: 'Woche', day: 'Tag', rooms: 'Räume', list: 'Liste' },
   new: 'Neuer Plan',
   edit: 'Plan bearbeiten',
+  print: 'Drucken',
   previous: 'Früher',
   next: 'Später',
   today: 'Heute',

@@ -60,6 +60,8 @@ export const login = {
   wrong: 'E-mail or password is wrong.',
   provider: 'Sign in with your organisation',
   ended: 'Your session has ended. Sign in again.',
+  ends: (at: string) => `Your session ends at ${at}.`,
+  stay: 'Stay signed in',
   signOut: 'Sign out',
 }
 
@@ -80,4 +82,29 @@ export const failures = {
     wrong_password: 'The current password is wrong.',
   } as Record<string, string>,
   tooOften: (seconds: number) => `Too many requests. Try again in ${counted(seconds, 'second', 'seconds')}.`,
+}
+
+export const keys = {
+  title: 'Keyboard',
+  key: 'Key',
+  what: 'What it does',
+  single: 'Single keys (? and /) work',
+  named: {
+    Space: 'Space',
+    'Page Up': 'Page Up',
+    'Page Down': 'Page Down',
+    'Shift ↑': 'Shift ↑',
+    'Shift ↓': 'Shift ↓',
+  } as Record<string, string>,
+  does: {
+    help: 'This help',
+    search: 'To the search of the page',
+    rows: 'In a list: from row to row',
+    play: 'In the player: play and pause',
+    jump: 'In the player: 5, 10 or 30 seconds back and forth',
+    lift: 'On a card of the schedule: lift it, and drop it',
+    carry: 'A lifted card: other day, other time',
+    hour: 'A lifted card: an hour',
+    back: 'Give a lifted card back; close a dialog',
+  },
 }

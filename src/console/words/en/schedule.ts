@@ -43,9 +43,10 @@ function buffers({ startEarlySeconds = 0, stopLateSeconds = 0 }: Recurrence): st
 
 export const schedule = {
   title: 'Schedule',
-  views: { week: 'Week', day: 'Day', list: 'List' },
+  views: { week: 'Week', day: 'Day', rooms: 'Rooms', list: 'List' },
   new: 'New schedule',
   edit: 'Edit schedule',
+  print: 'Print',
   previous: 'Earlier',
   next: 'Later',
   today: 'Today',

@@ -1,0 +1,97 @@
+import { useState } from 'preact/hooks'
+import { DAY_MS, zone } from '../../kernel/zones.ts'
+import type { CalendarItem } from '../../wire/schedules.ts'
+import { useApp } from '../app/context.ts'
+import { useNode } from '../data/reads.ts'
+import { timeOf } from '../time/format.rules.ts'
+import { classes, Name } from '../ui/parts.tsx'
+import ui from '../ui/ui.module.css'
+import { useWords } from '../words/words.ts'
+import css from './grid.module.css'
+import { DAY_MINUTES, type Piece, type Row, rowsOf } from './layout.rules.ts'
+import { MoveDialog } from './move.tsx'
+
+const HOURS = Array.from({ length: 24 }, (_, hour) => hour)
+
+/** A day with one row for each room: what overlaps in a room stands below each other. */
+export function RoomRows({ day, items }: { day: number; items: readonly CalendarItem[] }) {
+  const words = useWords()
+  const { clockwork } = useApp()
+  const [asking, setAsking] = useState<CalendarItem>()
+  const rows = rowsOf(items, zone(clockwork.zone), day)
+  const name = new Intl.DateTimeFormat(words.locale, { dateStyle: 'full', timeZone: 'UTC' }).format(day * DAY_MS)
+  return (
+    <>
+      <h2>{name}</h2>
+      {rows.length === 0 && <p class={ui.quiet}>{words.schedule.nothing}</p>}
+      {rows.length > 0 && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keys
+        <section class={css.rooms} aria-label={name} tabIndex={0}>
+          <div class={css.times} aria-hidden="true">
+            {HOURS.map((hour) => (
+              <span key={hour}>{String(hour).padStart(2, '0')}</span>
+            ))}
+          </div>
+          <ul>
+            {rows.map((row) => (
+              <RoomRow key={row.key} open={setAsking} row={row} />
+            ))}
+          </ul>
+        </section>
+      )}
+      {asking && <MoveDialog close={() => setAsking(undefined)} item={asking} to={asking.recordingStartAt} />}
+    </>
+  )
+}
+
+function RoomRow({ open, row: { nodeId, pieces, room } }: { open(item: CalendarItem): void; row: Row }) {
+  const node = useNode(nodeId)
+  return (
+    <li class={css.roomrow}>
+      <span class={css.roomname}>
+        <Name>{room}</Name> <small class={ui.quiet}>{node.data && <Name>{node.data.data.alias}</Name>}</small>
+      </span>
+      <div class={css.track} ref={high(Math.max(...pieces.map(({ lanes }) => lanes)))}>
+        {pieces.map((piece) => (
+          <Bar key={`${piece.item.scheduleId} ${piece.item.recordingStartAt}`} open={open} piece={piece} />
+        ))}
+      </div>
+    </li>
+  )
+}
+
+function Bar({ open, piece }: { open(item: CalendarItem): void; piece: Piece }) {
+  const words = useWords()
+  const { clockwork } = useApp()
+  const { item, lanes } = piece
+  const from = timeOf(item.recordingStartAt, clockwork)
+  const to = item.recordingEndAt === undefined ? '…' : timeOf(item.recordingEndAt, clockwork)
+  return (
+    <button
+      type="button"
+      ref={along(piece)}
+      class={classes(css.card, !item.enabled && css.off, lanes > 1 && css.clash)}
+      onClick={() => open(item)}
+    >
+      <strong>{from}</strong> <bdi>{item.scheduleName}</bdi>
+      <span class={ui.hidden}>{words.schedule.until(to)}</span>
+    </button>
+  )
+}
+
+/** The policy of the page allows no style attribute. */
+const high =
+  (lanes: number) =>
+  (element: HTMLElement | null): void => {
+    if (element) element.style.blockSize = `${lanes * 2.75}rem`
+  }
+
+const along =
+  ({ end, lane, start }: Piece) =>
+  (element: HTMLElement | null): void => {
+    if (!element) return
+    const percent = (minutes: number): string => `${(minutes / DAY_MINUTES) * 100}%`
+    element.style.insetInlineStart = percent(start)
+    element.style.inlineSize = percent(Math.max(end - start, 1))
+    element.style.insetBlockStart = `${lane * 2.75}rem`
+  }
