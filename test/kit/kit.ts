@@ -110,9 +110,14 @@ export function kit(options: KitOptions = {}) {
     send: (method: string, path: string, body?: unknown, headers = {}) => send(token, method, path, body, headers),
     token,
   })
-  const sql = (text: string, ...values: unknown[]) => db.raw.prepare(text).run(...values)
-  const rows = <T = Record<string, unknown>>(text: string, ...values: unknown[]) =>
-    db.raw.prepare(text).all(...values) as T[]
+  const prepared = new Map<string, ReturnType<typeof db.raw.prepare>>()
+  const prepare = (text: string) => {
+    const statement = prepared.get(text) ?? db.raw.prepare(text)
+    prepared.set(text, statement)
+    return statement
+  }
+  const sql = (text: string, ...values: unknown[]) => prepare(text).run(...values)
+  const rows = <T = Record<string, unknown>>(text: string, ...values: unknown[]) => prepare(text).all(...values) as T[]
 
   /** A person with a role (or none) and grants; the session is made behind the door, so that the trail starts empty. */
   const person = (name: string, roles: Role[], grants: [type: string, id: string][] = []) => {

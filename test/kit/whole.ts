@@ -28,14 +28,19 @@ export interface Program {
   said(): string
 }
 
-/** Asks every 20 ms until the answer is truthy; after `seconds` it fails and says for what it waited. */
+/**
+ * Asks until the answer is truthy, every 20 ms, or less often where asking costs something: a test that waits must not
+ * take the processor from what it waits for. After `seconds` it fails and says for what it waited.
+ */
 export async function until<T>(what: string, ask: () => T | Promise<T>, seconds = 40): Promise<NonNullable<T>> {
   const end = performance.now() + seconds * 1000
   for (;;) {
+    const asked = performance.now()
     const answer = await ask()
     if (answer) return answer
-    if (performance.now() > end) throw new Error(`waited ${seconds} s for ${what}; last answer: ${answer}`)
-    await sleep(20)
+    const now = performance.now()
+    if (now > end) throw new Error(`waited ${seconds} s for ${what}; last answer: ${answer}`)
+    await sleep(Math.min(Math.max(20, 10 * (now - asked)), 200))
   }
 }
 

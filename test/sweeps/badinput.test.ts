@@ -19,7 +19,7 @@ test('the good bodies are good: what is refused below is refused for its one fau
   // All of these take an empty body.
   assert.deepEqual(missing.sort(), NEEDS_NOTHING)
   for (const r of bodied.filter(
-    (one) => !/login|me\/password|claim|jobs\/:id\/heartbeat|lifecycle\/:action|restore/.test(one.path),
+    (one) => !/login|sign-in-link|me\/password|claim|jobs\/:id\/heartbeat|lifecycle\/:action|restore/.test(one.path),
   )) {
     const { answer } = await attempt(r, raw(JSON.stringify(good(r)), 'its good body'))
     assert.ok(answer.status < 300, `${line(r)} answers ${answer.text}`)
@@ -87,6 +87,9 @@ test('every field of every body, with every wrong type', async () => sweep(field
 const bytes = (...values: number[]) => Uint8Array.from(values)
 const DEEP = 100_000
 
+const LONG_LIST = JSON.stringify(Array(200_000).fill(1))
+const MANY_MEMBERS = Array.from({ length: 50_000 }, (_, i) => `"k${i}":${i}`).join(',')
+
 function* wholeBodies(): Iterable<[AnyRoute, Sent]> {
   for (const r of bodied) {
     const base = good(r)
@@ -122,25 +125,13 @@ function* wholeBodies(): Iterable<[AnyRoute, Sent]> {
     for (const field of Object.keys(base)) {
       yield [r, raw(`{"${field}":{"a":[1]},${text.slice(1)}`, `${field} twice`)]
       yield [r, raw(`${text.slice(0, -1)},"${field}":{"a":[1]}}`, `${field} twice, wrong last`)]
-      yield [r, raw(JSON.stringify({ ...base, [field]: Array(200_000).fill(1) }), `a long list as ${field}`)]
-      yield [
-        r,
-        raw(
-          JSON.stringify({
-            ...base,
-            [field]: Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`k${i}`, i])),
-          }),
-          `many members in ${field}`,
-        ),
-      ]
+      const { [field]: _, ...rest } = base
+      const others = JSON.stringify(rest).slice(1, -1)
+      const holding = (value: string) => `{"${field}":${value}${others && `,${others}`}}`
+      yield [r, raw(holding(LONG_LIST), `a long list as ${field}`)]
+      yield [r, raw(holding(`{${MANY_MEMBERS}}`), `many members in ${field}`)]
     }
-    yield [
-      r,
-      raw(
-        JSON.stringify({ ...base, ...Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`k${i}`, i])) }),
-        'many unknown keys',
-      ),
-    ]
+    yield [r, raw(`{${MANY_MEMBERS}${text === '{}' ? '' : `,${text.slice(1, -1)}`}}`, 'many unknown keys')]
     yield [r, raw(JSON.stringify({ ...base, unknownKey: 1 }), 'an unknown key')]
   }
 }

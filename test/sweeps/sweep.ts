@@ -22,7 +22,7 @@ const tables = () =>
       // What a search index keeps for itself may differ and mean the same.
       `SELECT name FROM pragma_table_list WHERE type = 'table' AND schema = 'main' AND name NOT LIKE 'audit%' AND name NOT LIKE 'sqlite_%'`,
     )
-    .map((t) => k.db.raw.prepare(`SELECT * FROM ${t.name}`))
+    .map((t) => k.db.raw.prepare(`SELECT * FROM ${t.name}`).raw())
 let dumps: ReturnType<typeof tables> | undefined
 
 /** Everything but the audit, as one hash. */
