@@ -153,6 +153,9 @@ export const OccurrencesQuery = z.object({ limit: clamped(1, 20, 5) })
 
 export const ScheduleExport = z.strictObject({ scheduleIds: z.array(text(1, 160)).min(1).max(200).transform(distinct) })
 
+/** `nextRunAt` as the caller read it: two who skip the same occurrence must not skip two. */
+export const OccurrenceSkip = z.strictObject({ nextRunAt: dateText.optional() })
+
 /** Both are starts of the recording, buffers included. */
 export const OccurrenceMove = z.strictObject({ newStartAt: dateText, occurrenceStartAt: dateText })
 export type OccurrenceMove = z.infer<typeof OccurrenceMove>

@@ -94,8 +94,8 @@ function Deeds({ edit, path, schedule }: { edit(): void; path: string; schedule:
   const write = useWrite()
   const remove = useWrite(() => go('/schedule?view=list'))
   const { roomId } = schedule
-  const send = (deed: string, done: string): void =>
-    write.mutate({ method: 'POST', path: `${path}/${deed}` }, { onSuccess: () => say(done) })
+  const send = (deed: string, done: string, body?: object): void =>
+    write.mutate({ body, method: 'POST', path: `${path}/${deed}` }, { onSuccess: () => say(done) })
   return (
     <>
       <div class={ui.row}>
@@ -106,7 +106,7 @@ function Deeds({ edit, path, schedule }: { edit(): void; path: string; schedule:
           needs="schedule:manage"
           roomId={roomId}
           disabled={write.isPending}
-          onClick={() => send('skip-next', words.schedule.skipped)}
+          onClick={() => send('skip-next', words.schedule.skipped, { nextRunAt: schedule.nextRunAt })}
         >
           {words.schedule.skipNext}
         </Deed>

@@ -20,6 +20,7 @@ import { jobService } from './jobs/jobs.service.ts'
 import { jobStore } from './jobs/jobs.store.ts'
 import { leaseRunner } from './jobs/lease.runner.ts'
 import { leaseStore } from './jobs/leases.store.ts'
+import { failMoved } from './jobs/moved.ts'
 import { recordingCounts } from './library/counts.store.ts'
 import { openPlaybacks } from './library/openplaybacks.ts'
 import { recordingService } from './library/recordings.service.ts'
@@ -47,6 +48,8 @@ export function createRecordings(base: Base, deps: Deps): Module<RecordingsApi> 
   const policies = retentionPolicyStore(db)
   const ageing = ageingOf(base, api, deps, policies)
   events.on('chunk.stored', 'after', () => joiner.wake())
+  const moved = failMoved({ ...api, audit: base.audit, nodes: deps.fleet.nodes })
+  events.on('node.moved', 'within', ({ nodeId, now }) => moved(nodeId, now))
   return {
     api,
     release: () => fileReaper.stop(),

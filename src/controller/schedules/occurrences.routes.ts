@@ -1,7 +1,7 @@
 import { iso } from '../../kernel/clock.ts'
 import { conflict, invalid } from '../../kernel/fail.ts'
 import { dateOf } from '../../kernel/zones.ts'
-import { OccurrenceMove } from '../../wire/schedules.ts'
+import { OccurrenceMove, OccurrenceSkip } from '../../wire/schedules.ts'
 import type { UserPrincipal } from '../http/principal.ts'
 import { type AnyRoute, route } from '../http/route.ts'
 import { authorizeAssignment } from './assigning.ts'
@@ -70,10 +70,13 @@ function skipNext(parts: OccurrenceParts): AnyRoute {
     ...manage,
     action: 'schedules.skip_next',
     target: one,
-    run: ({ now, params }) => {
+    body: OccurrenceSkip,
+    run: ({ body: { nextRunAt }, now, params }) => {
       const before = schedules.get(params.id)
       const slot = before.enabled ? pendingSlot(before) : undefined
       if (!slot) throw conflict('no_next_occurrence', 'Schedule has no next occurrence to skip')
+      if (nextRunAt !== undefined && Date.parse(nextRunAt) !== Date.parse(before.nextRunAt ?? ''))
+        throw conflict('next_occurrence_changed', 'Another occurrence is the next one now: look at the schedule again')
       const after = writer.change(before, without(parts, before, slot, now), now)
       return {
         data: shown(after),

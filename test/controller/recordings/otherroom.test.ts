@@ -67,3 +67,35 @@ test('a failed take whose channels are in another room now is not made again the
   assert.equal((await admin.post(`/recording-jobs/${job.id}/retry`)).status, 201)
   await k.close()
 })
+
+test('a take that waits is not captured from channels that went to another room: it fails, with an alarm', async () => {
+  const k = kit()
+  const admin = k.as('admin')
+  const { id, node, agent } = await k.enroll()
+  for (const room of ['hall', 'confessional']) await admin.post('/rooms', { id: room, name: room, site: 'North' })
+  const [{ id: interfaceId }] = node.interfaces
+  const put = (roomId: string, channelIndexes = [1, 2]) =>
+    admin.put(`/nodes/${id}/channel-rooms`, { assignments: [{ channelIndexes, interfaceId, roomId }] })
+  await put('hall')
+  const start = (selection: number[]) =>
+    admin.post('/recordings', {
+      ...{ captureChannelSelection: selection, captureInterfaceId: interfaceId, durationSeconds: 60, nodeId: id },
+    })
+  const [left, right] = [(await start([1])).json, (await start([2])).json]
+  k.forget()
+  await put('confessional', [2])
+  assert.deepEqual(k.rows('SELECT id, status, failure_reason AS why FROM recording_jobs ORDER BY id'), [
+    { id: left.job.id, status: 'queued', why: null },
+    { id: right.job.id, status: 'failed', why: 'channels_moved' },
+  ])
+  assert.deepEqual(k.rows('SELECT type, severity, recording_id AS recording FROM health_events'), [
+    { type: 'controller.recording.job_failed', severity: 'critical', recording: right.data.id },
+  ])
+  assert.ok(k.trail().includes('recording_jobs.channels_moved succeeded channels_moved'), k.trail().join('\n'))
+  assert.equal((await agent.post(`/nodes/${id}/recording-jobs/claim-next`)).json.data.id, left.job.id)
+  assert.equal((await agent.post(`/recording-jobs/${right.job.id}/claim`)).status, 409)
+  // What runs goes on: it is what was in the room when it began.
+  await put('confessional')
+  assert.equal((await agent.get(`/recording-jobs/${left.job.id}`)).json.data.status, 'running')
+  await k.close()
+})

@@ -19,3 +19,15 @@ test('an occurrence that cannot be moved: the answer says why', async () => {
   assert.match(await error('2026-03-02T10:00:00Z'), /^A disabled schedule/)
   await k.close()
 })
+
+test('two who skip the same occurrence skip one', async () => {
+  const { add, admin, k } = await house()
+  const { id, nextRunAt } = await add()
+  const skip = () => admin.post(`/schedules/${id}/skip-next`, { nextRunAt })
+  const both = await Promise.all([skip(), skip()])
+  assert.deepEqual(both.map(({ status }) => status).sort(), [200, 409])
+  assert.equal(both.find(({ status }) => status === 409)?.json.reason, 'next_occurrence_changed')
+  const { recurrence } = (await admin.get(`/schedules/${id}`)).json.data
+  assert.deepEqual(recurrence.exceptions, [{ action: 'skip', date: '2026-03-02' }])
+  await k.close()
+})

@@ -33,13 +33,25 @@ export function roomStore(db: Db) {
   )
   const remove = db.stmt<{ id: string }>(`DELETE FROM rooms WHERE id = @id`)
   const booked = db.stmt<{ id: string }, { n: number }>(`SELECT 1 AS n FROM schedules WHERE room_id = @id LIMIT 1`)
+  // Without their own room these channels would be in their node's, and heard by the people of that room.
+  const heirs = db.stmt<{ id: string }, { alias: string; roomName: string }>(
+    `SELECT n.alias, heir.name AS roomName FROM channels c JOIN interfaces i ON i.id = c.interface_id
+       JOIN nodes n ON n.id = i.node_id JOIN rooms heir ON heir.id = n.room_id
+      WHERE c.room_id = @id AND n.room_id <> @id AND n.status <> 'retired' LIMIT 1`,
+  )
 
   const get = (id: string): Room => present(found(byId.get({ id }), 'Room')) as Room
   const bare = ({ nodeCount: _, ...room }: Room): Room => room
-  /** @throws Fail 404, or 409 `room_in_use` while a schedule books the room. */
+  /** @throws Fail 404, or 409 `room_in_use` while a schedule books the room, or its channels would pass to another room. */
   const mustBeFree = (id: string): Room => {
     const room = bare(get(id))
     if (booked.get({ id })) throw conflict('room_in_use', 'Room is still referenced by schedules')
+    const heir = heirs.get({ id })
+    if (heir)
+      throw conflict(
+        'room_in_use',
+        `Channels of ${heir.alias} are in this room, and would pass to ${heir.roomName}: put them into another room first`,
+      )
     return room
   }
   const unique = (room: { id: string; site: string; name: string }): void => {

@@ -1,13 +1,12 @@
 import { conflict, Fail } from '../../../kernel/fail.ts'
 import type { Ids } from '../../../kernel/ids.ts'
 import { JobIds } from '../../../wire/jobs.ts'
-import type { Node } from '../../../wire/nodes.ts'
 import type { Job } from '../../../wire/recordings.ts'
 import type { FleetApi } from '../../fleet/api.ts'
 import type { PathClaims } from '../../http/claims.ts'
 import { type AnyRoute, flow, route } from '../../http/route.ts'
 import type { Visibility, visibilities } from '../../http/visibility.ts'
-import { roomsOf } from '../library/start.rules.ts'
+import { isInItsRoom } from '../library/start.rules.ts'
 import type { ClaimStore } from './claims.store.ts'
 import { isStoppable, retryFault, singleRetryFault } from './jobs.rules.ts'
 import type { JobService } from './jobs.service.ts'
@@ -76,19 +75,12 @@ function retryJob(
   now: string,
 ): { files: string[]; job: Job } {
   nodes.mustServe(source.nodeId)
-  mustBeInItsRoom(nodes.get(source.nodeId, now), source, recordings.find(source.recordingId)?.roomId)
+  if (!isInItsRoom(nodes.get(source.nodeId, now), source, recordings.find(source.recordingId)?.roomId))
+    throw conflict('channels_moved', 'The channels of this take are in another room now: start a new recording')
   const files = recordings.restart(source.recordingId, now)
   const job = claims.create(ids.make('job'), source.recordingId, source.nodeId, source.command, now)
   service.changed(job)
   return { files, job }
-}
-
-/** The command names channels, the recording a room: what is captured now must still be that room. @throws Fail 409 */
-function mustBeInItsRoom(node: Node, { command }: Job, roomId: string | undefined): void {
-  const device = node.interfaces.find(({ id }) => id === command.captureInterfaceId)
-  const rooms = roomsOf(node, { device, selection: command.captureChannelSelection })
-  if (roomId === undefined || rooms.length === 0 || (rooms.length === 1 && rooms[0] === roomId)) return
-  throw conflict('channels_moved', 'The channels of this take are in another room now: start a new recording')
 }
 
 const bulkRetryRoute = (parts: Parts): AnyRoute =>

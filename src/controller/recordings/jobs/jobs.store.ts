@@ -68,6 +68,9 @@ export function jobStore(db: Db) {
       WHERE j.recording_id = @id AND j.status IN ('queued', 'running', 'stop_requested')`,
   )
   // By `seq`, not by time: the clock may be set back.
+  const queued = db.stmt<{ nodeId: string }, JobRow>(
+    `SELECT ${JOB_COLUMNS} FROM recording_jobs j WHERE j.node_id = @nodeId AND j.status = 'queued'`,
+  )
   const superseded = db.stmt<{ id: string }, { yes: number }>(
     `SELECT EXISTS (SELECT 1 FROM recording_jobs o WHERE o.recording_id = j.recording_id AND o.id <> j.id
         AND (o.seq > j.seq OR o.status = 'completed'))
@@ -99,6 +102,8 @@ export function jobStore(db: Db) {
       const row = active.get({ id: recordingId })
       return row && jobOf(row)
     },
+    /** What a node has yet to begin. */
+    queuedOf: (nodeId: string): Job[] => queued.all({ nodeId }).map(jobOf),
     /** Whether its recording has a newer job, or files of another one. */
     isSuperseded: ({ id }: Job): boolean => superseded.get({ id })?.yes === 1,
     /** One page of what the caller may see, newest first, and counts over all of it. */

@@ -98,6 +98,13 @@ export function roomsOf(node: Node, { device, selection }: Pick<Shape, 'device' 
   return [...new Set(channels.map((c) => c.roomId ?? node.roomId).filter((id) => id !== undefined))]
 }
 
+/** The command names channels, the recording a room: whether what would be captured now is still that room. */
+export function isInItsRoom(node: Node, { command }: Pick<Job, 'command'>, roomId: string | undefined): boolean {
+  const device = node.interfaces.find(({ id }) => id === command.captureInterfaceId)
+  const rooms = roomsOf(node, { device, selection: command.captureChannelSelection })
+  return roomId === undefined || rooms.length === 0 || (rooms.length === 1 && rooms[0] === roomId)
+}
+
 /**
  * The room a take belongs to: the one room of its channels, else the node's default.
  * @throws Fail 400 `channel_selection_cross_room` when the channels lie in several rooms.

@@ -127,6 +127,11 @@ test('how many nodes a room has follows its channels, however they come, move an
   await put([1], null)
   assert.deepEqual(await counts(), { booth: 1, hall: 0 })
   await put([1], 'hall')
+  // The people of the booth must not get the hall's microphone by its deletion.
+  const inUse = await admin.delete('/rooms/hall')
+  assert.deepEqual([inUse.status, inUse.json.reason], [409, 'room_in_use'])
+  assert.deepEqual(await counts(), { booth: 0, hall: 1 })
+  await put([1], null)
   assert.equal((await admin.delete('/rooms/hall')).status, 204)
   assert.deepEqual(await counts(), { booth: 1 })
   await k.close()
