@@ -10,6 +10,7 @@ import { agentListen } from './agent.listen.ts'
 import { agentMeters } from './agent.meters.ts'
 import { agents } from './agents.ts'
 import { capture } from './capture.ts'
+import { consoleListen } from './console.listen.ts'
 import { consoleRows } from './console.ts'
 import { eventLoop } from './eventloop.ts'
 import { firstSample } from './firstsample.ts'
@@ -43,6 +44,7 @@ const BENCHES: Record<string, (place: Place) => Promise<Row[]>> = {
   meters: agentMeters,
   listen: agentListen,
   console: consoleRows,
+  'console-listen': consoleListen,
 }
 
 const { values: options } = parseArgs({
@@ -51,7 +53,7 @@ const { values: options } = parseArgs({
     busy: { type: 'boolean', default: false },
     /** Of audio, where memory must not grow with it. */
     hours: { type: 'string', default: '0.25' },
-    /** Of a measured capture; of each watched page of the console (2 at least). */
+    /** Of a measured capture, of live listening; of each watched page of the console (2 at least). */
     minutes: { type: 'string', default: '0.33' },
     only: { type: 'string', default: Object.keys(BENCHES).join(',') },
     /** Scratch directory: on the disk that is to be measured. */

@@ -85,9 +85,11 @@ test('live audio: samples come out whole however the bytes come in', () => {
 })
 
 test('pieces of live audio follow without a seam; late ones wait, and a long delay is skipped', () => {
-  assert.deepEqual(place(10, 0), { at: 10.4, buffering: true, skipped: 0 })
+  assert.deepEqual(place(10, 0), { at: 10.1, buffering: true, skipped: 0 })
+  assert.equal(place(10, 10.9).skipped, 0)
   assert.deepEqual(place(10, 10.65), { at: 10.65, buffering: false, skipped: 0 })
   assert.deepEqual(place(10, 10.05), { at: 10.4, buffering: true, skipped: 0 })
+  assert.ok(place(10, 11.01).skipped > 0)
   const late = place(10, 12)
   assert.equal(late.at, 10.4)
   assert.ok(Math.abs(late.skipped - 1.6) < 1e-9)

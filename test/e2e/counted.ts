@@ -10,13 +10,13 @@ const BLOCK_FRAMES = 1 << 16
 
 /**
  * What an agent is told so that it opens the counting card, for meters as well; its stand-in for arecord is laid into
- * `dir`. It has that name because the agent takes the words of this program for what they are. `asound`: see `layProc`.
+ * `dir`. It has that name because the agent takes the words of this program for what they are. `asound`: see `layProc`. `program`: another stand-in.
  */
-export function counterEnv(dir: string, asound: string, card: string): Record<string, string> {
+export function counterEnv(dir: string, asound: string, card: string, program = COUNTER): Record<string, string> {
   const arecord = path.join(dir, 'arecord')
   // A card does not wait for the processor: what is lost is lost by who did not read it.
   const first = punctual().join(' ')
-  fs.writeFileSync(arecord, `#!/bin/sh\nexec ${first} '${process.execPath}' '${COUNTER}' "$@"\n`, { mode: 0o755 })
+  fs.writeFileSync(arecord, `#!/bin/sh\nexec ${first} '${process.execPath}' '${program}' "$@"\n`, { mode: 0o755 })
   return {
     SVC_ALSA_PROC_ROOT: asound,
     SVC_CAPTURE_COMMAND: arecord,
