@@ -62,7 +62,7 @@ export function Grid({ count, first, items, today }: GridProps) {
   const hands: Hands = { carry, columns, count, drop, first, giveBack, lift, lifted, open: setAsking }
   return (
     <>
-      <p class={classes(ui.quiet, ui.small)}>{words.schedule.keys}</p>
+      <p class={classes(css.keys, ui.quiet, ui.small)}>{words.schedule.keys}</p>
       <div class={css.grid}>
         <Hours />
         <div ref={columns} class={css.days}>

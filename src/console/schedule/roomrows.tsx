@@ -11,6 +11,10 @@ import css from './grid.module.css'
 import { DAY_MINUTES, type Piece, type Row, rowsOf } from './layout.rules.ts'
 import { MoveDialog } from './move.tsx'
 
+/** Height of a card with its gap. */
+const LANE_REM = 3
+/** What is seen first of a day. */
+const MORNING = 7
 const HOURS = Array.from({ length: 24 }, (_, hour) => hour)
 
 /** A day with one row for each room: what overlaps in a room stands below each other. */
@@ -22,11 +26,11 @@ export function RoomRows({ day, items }: { day: number; items: readonly Calendar
   const name = new Intl.DateTimeFormat(words.locale, { dateStyle: 'full', timeZone: 'UTC' }).format(day * DAY_MS)
   return (
     <>
-      <h2>{name}</h2>
+      <h2 class={css.keys}>{name}</h2>
       {rows.length === 0 && <p class={ui.quiet}>{words.schedule.nothing}</p>}
       {rows.length > 0 && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keys
-        <section class={css.rooms} aria-label={name} tabIndex={0}>
+        <section ref={atMorning} class={css.rooms} aria-label={name} tabIndex={0}>
           <div class={css.times} aria-hidden="true">
             {HOURS.map((hour) => (
               <span key={hour}>{String(hour).padStart(2, '0')}</span>
@@ -73,17 +77,24 @@ function Bar({ open, piece }: { open(item: CalendarItem): void; piece: Piece }) 
       class={classes(css.card, !item.enabled && css.off, lanes > 1 && css.clash)}
       onClick={() => open(item)}
     >
-      <strong>{from}</strong> <bdi>{item.scheduleName}</bdi>
+      <strong>{from}</strong>
+      <br />
+      <bdi>{item.scheduleName}</bdi>
       <span class={ui.hidden}>{words.schedule.until(to)}</span>
     </button>
   )
+}
+
+const atMorning = (element: HTMLElement | null): void => {
+  const hour = element?.querySelector<HTMLElement>(`.${css.times} span`)
+  if (element && hour) element.scrollLeft = MORNING * hour.offsetWidth
 }
 
 /** The policy of the page allows no style attribute. */
 const high =
   (lanes: number) =>
   (element: HTMLElement | null): void => {
-    if (element) element.style.blockSize = `${lanes * 2.75}rem`
+    if (element) element.style.blockSize = `${lanes * LANE_REM}rem`
   }
 
 const along =
@@ -93,5 +104,5 @@ const along =
     const percent = (minutes: number): string => `${(minutes / DAY_MINUTES) * 100}%`
     element.style.insetInlineStart = percent(start)
     element.style.inlineSize = percent(Math.max(end - start, 1))
-    element.style.insetBlockStart = `${lane * 2.75}rem`
+    element.style.insetBlockStart = `${lane * LANE_REM}rem`
   }

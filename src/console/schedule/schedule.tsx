@@ -13,6 +13,7 @@ import { useWords } from '../words/words.ts'
 import { Grid } from './grid.tsx'
 import { wallOf, weekOf } from './layout.rules.ts'
 import { RoomRows } from './roomrows.tsx'
+import { Sheet } from './sheet.tsx'
 
 const VIEWS = ['week', 'day', 'rooms', 'list'] as const
 type View = (typeof VIEWS)[number]
@@ -95,6 +96,7 @@ function Calendar({ day, show, today, view }: CalendarProps) {
       <Loading of={items}>
         {({ data, meta }) => (
           <>
+            <Sheet count={count} first={first} items={data} />
             {meta.truncated && <p class={ui.warn}>{words.schedule.truncated}</p>}
             {view === 'rooms' ? (
               <RoomRows day={first} items={data} />

@@ -102,7 +102,7 @@ function AtRisk() {
   const alerts = useRead<Listed<HealthEvent>>(sees ? '/health-events?status=open&limit=20' : undefined, ['health'])
   const offline = useRead<Listed<Node>>(may(me, 'node:read') ? '/nodes?status=offline&limit=50' : undefined, ['node'])
   const due = useDayAhead()
-  const status = useRead<{ data: Status }>(may(me, 'metrics:read') ? '/status' : undefined, ['settings'])
+  const status = useRead<{ data: Status }>(may(me, 'node:read') ? '/status' : undefined, ['settings'])
   const ends = status.data?.data.certificateExpiresAt
   const soon = ends !== undefined && Date.parse(ends) - api.now() < 21 * 86_400_000
   const threatened = (due.data?.data ?? []).filter(({ risks }) => risks !== undefined)

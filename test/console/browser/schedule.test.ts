@@ -97,7 +97,7 @@ describe('the schedule', () => {
     await page.emulateMedia({ media: 'print' })
     await pictured(page, 'week printed')
     assert.ok(!(await page.getByRole('button', { name: 'Print' }).isVisible()), 'no button on the sheet')
-    assert.ok(await page.getByText('Week doubled').isVisible())
+    await page.getByRole('row', { name: /09:30 – 10:30 Hall Week doubled/ }).waitFor()
     await controller.get('/settings/controller', 'PATCH', { weekStartsOn: 'monday' })
     await page.context().close()
   })

@@ -1,0 +1,54 @@
+import { DAY_MS, zone } from '../../kernel/zones.ts'
+import type { CalendarItem } from '../../wire/schedules.ts'
+import { useApp } from '../app/context.ts'
+import { timeOf } from '../time/format.rules.ts'
+import { Name } from '../ui/parts.tsx'
+import { useWords } from '../words/words.ts'
+import css from './grid.module.css'
+import { wallOf } from './layout.rules.ts'
+
+interface SheetProps {
+  count: number
+  first: number
+  items: readonly CalendarItem[]
+}
+
+/** What a door or a desk wants of the days on the screen: paper has no room for cards, so it is a list. */
+export function Sheet({ count, first, items }: SheetProps) {
+  const words = useWords()
+  const { clockwork } = useApp()
+  const clock = zone(clockwork.zone)
+  const name = new Intl.DateTimeFormat(words.locale, { dateStyle: 'full', timeZone: 'UTC' })
+  const planned = items
+    .filter(({ enabled }) => enabled)
+    .toSorted((a, b) => a.recordingStartAt.localeCompare(b.recordingStartAt) || a.room.localeCompare(b.room))
+  const days = Map.groupBy(planned, ({ recordingStartAt }) => wallOf(Date.parse(recordingStartAt), clock).day)
+  return (
+    <div class={css.sheet}>
+      {Array.from({ length: count }, (_, i) => first + i).map((day) => (
+        <section key={day}>
+          <h2>{name.format(day * DAY_MS)}</h2>
+          {(days.get(day) ?? []).length === 0 && <p>{words.schedule.nothing}</p>}
+          <table>
+            <tbody>
+              {(days.get(day) ?? []).map((item) => (
+                <tr key={`${item.scheduleId} ${item.recordingStartAt}`}>
+                  <th scope="row">
+                    {timeOf(item.recordingStartAt, clockwork)}
+                    {item.recordingEndAt && ` – ${timeOf(item.recordingEndAt, clockwork)}`}
+                  </th>
+                  <td>
+                    <Name>{item.room}</Name>
+                  </td>
+                  <td>
+                    <Name>{item.scheduleName}</Name>
+                  </td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </section>
+      ))}
+    </div>
+  )
+}
