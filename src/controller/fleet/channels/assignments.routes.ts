@@ -1,6 +1,7 @@
 import { Fail } from '../../../kernel/fail.ts'
 import { type Assignment, AssignmentInput, BulkAssignment, MapTarget } from '../../../wire/channels.ts'
 import { API_PREFIX } from '../../../wire/headers.ts'
+import type { Permission } from '../../../wire/permissions.ts'
 import { actionStates } from '../../http/actions.ts'
 import { slicedList } from '../../http/page.ts'
 import type { UserPrincipal } from '../../http/principal.ts'
@@ -68,7 +69,7 @@ const writes = ({ assignments, scope }: Parts): AnyRoute[] => [
     target: asked,
     body: AssignmentInput,
     run: ({ body: { templateId, ...target }, principal, now }) => {
-      withinScope(scope, principal, [target], templateId)
+      withinScope(scope, principal, 'settings:manage', [target], templateId)
       const before = assignments.find(target)
       const data = assignments.assign(target, templateId, { actor: principal.id, now })
       return { data, before: before ? shortly(before) : undefined, after: shortly(data) }
@@ -83,7 +84,7 @@ const writes = ({ assignments, scope }: Parts): AnyRoute[] => [
     body: BulkAssignment,
     run: ({ body: { targets, templateId }, principal, now }) => {
       const wanted = distinct(targets)
-      withinScope(scope, principal, wanted, templateId)
+      withinScope(scope, principal, 'settings:manage', wanted, templateId)
       const before = wanted.flatMap((target) => assignments.find(target) ?? [])
       const data = wanted.map((target) => assignments.assign(target, templateId, { actor: principal.id, now }))
       return {
@@ -102,7 +103,7 @@ const writes = ({ assignments, scope }: Parts): AnyRoute[] => [
     target: asked,
     body: MapTarget,
     run: ({ body, principal, now }) => {
-      withinScope(scope, principal, [body])
+      withinScope(scope, principal, 'settings:manage', [body])
       const { before, after } = assignments.rollback(body, { actor: principal.id, now })
       return { data: after, before: shortly(before), after: shortly(after) }
     },
@@ -136,13 +137,14 @@ function asked(_: unknown, body: unknown): Target {
 export function withinScope(
   scope: Scope,
   principal: UserPrincipal,
+  permission: Permission,
   targets: readonly MapTarget[],
   templateId?: string,
 ): void {
   const things: Target[] = targets.map(({ targetId, targetType }) => ({ type: targetType, id: targetId }))
   if (templateId !== undefined) things.push({ type: 'channel_map_template', id: templateId })
   for (const thing of things) {
-    const verdict = scope.decide(principal, 'settings:manage', thing)
+    const verdict = scope.decide(principal, permission, thing)
     if (!verdict.allowed)
       throw new Fail(403, verdict.reason, 'Forbidden', { outcome: 'denied', details: { refused: thing } })
   }

@@ -30,35 +30,49 @@ interface Parts {
 
 export const planRoutes = (parts: Parts): AnyRoute[] => [...reads(parts), stage(parts), apply(parts)]
 
-const reads = ({ plans, visibility }: Parts): AnyRoute[] => [
-  stream({
-    method: 'GET',
-    path: PATH,
-    ...read,
-    action: 'settings.channel_map_assignment_plans.read',
-    target: all,
-    run: async ({ principal }) => ({ response: slicedList(plans.slices(visibility(principal, 'settings:read'))) }),
-  }),
-  route({
-    method: 'GET',
-    path: `${PATH}/:id`,
-    ...read,
-    action: 'settings.channel_map_assignment_plans.detail.read',
-    target: one,
-    run: ({ params }) => ({ data: plans.get(params.id) }),
-  }),
-  route({
-    method: 'GET',
-    path: `${PATH}/:id/actions`,
-    ...read,
-    action: 'settings.channel_map_assignment_plans.actions.read',
-    target: one,
-    run: ({ params, principal }) => {
-      const plan = plans.get(params.id)
-      return { data: { actions: actions(principal, plan), links: links(plan.id), plan } }
-    },
-  }),
-]
+/** Only refusals apply to the targets: who may see plans sees those of every node. */
+const refusing = (principal: UserPrincipal): UserPrincipal => ({ ...principal, roles: ['owner'] })
+
+const reads = ({ plans, scope, visibility }: Parts): AnyRoute[] => {
+  const readable = (id: string, principal: UserPrincipal): AssignmentPlan => {
+    const plan = plans.get(id)
+    withinScope(scope, refusing(principal), 'settings:read', plan.targets)
+    return plan
+  }
+  return [
+    stream({
+      method: 'GET',
+      path: PATH,
+      ...read,
+      action: 'settings.channel_map_assignment_plans.read',
+      target: all,
+      run: async ({ principal }) => {
+        const seen = visibility(principal, 'settings:read')
+        const refusals = visibility(refusing(principal), 'settings:read')
+        return { response: slicedList(plans.slices(seen, refusals)) }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: `${PATH}/:id`,
+      ...read,
+      action: 'settings.channel_map_assignment_plans.detail.read',
+      target: one,
+      run: ({ params, principal }) => ({ data: readable(params.id, principal) }),
+    }),
+    route({
+      method: 'GET',
+      path: `${PATH}/:id/actions`,
+      ...read,
+      action: 'settings.channel_map_assignment_plans.actions.read',
+      target: one,
+      run: ({ params, principal }) => {
+        const plan = readable(params.id, principal)
+        return { data: { actions: actions(principal, plan), links: links(plan.id), plan } }
+      },
+    }),
+  ]
+}
 
 const stage = ({ assignments, ids, plans, scope, templates }: Parts): AnyRoute =>
   route({
@@ -71,7 +85,7 @@ const stage = ({ assignments, ids, plans, scope, templates }: Parts): AnyRoute =
     status: 201,
     run: ({ body: { note, targets: asked, templateId }, principal, now }) => {
       const targets = distinct(asked)
-      withinScope(scope, principal, targets, templateId)
+      withinScope(scope, principal, 'settings:manage', targets, templateId)
       const template = templates.named(templateId)
       for (const target of targets) assignments.check(target, template)
       const id = ids.make('channel_map_plan')
@@ -90,7 +104,7 @@ const apply = ({ assignments, plans, scope }: Parts): AnyRoute =>
     target: one,
     run: ({ params, principal, now }) => {
       const { before, after } = plans.apply(params.id, principal.id, now)
-      withinScope(scope, principal, after.targets, after.templateId)
+      withinScope(scope, principal, 'settings:manage', after.targets, after.templateId)
       const assigned = after.targets.map((target) =>
         assignments.assign(target, after.templateId, { actor: principal.id, now }),
       )

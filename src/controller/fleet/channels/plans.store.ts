@@ -2,7 +2,7 @@ import { conflict, Fail } from '../../../kernel/fail.ts'
 import type { AssignmentPlan, MapTarget } from '../../../wire/channels.ts'
 import type { Visibility } from '../../http/visibility.ts'
 import type { Db, Params } from '../../store/db.ts'
-import { Lister, present } from '../../store/filter.ts'
+import { type Condition, Lister, present } from '../../store/filter.ts'
 
 type Row = { [K in Exclude<keyof AssignmentPlan, 'targets'>]-?: AssignmentPlan[K] | null } & { targets: string }
 
@@ -44,11 +44,11 @@ export function planStore(db: Db) {
   return {
     /** @throws Fail 404 `plan_not_found`. */
     get,
-    /** Newest first, slice by slice. */
-    *slices(visibility: Visibility): Generator<AssignmentPlan[]> {
+    /** Newest first, slice by slice; none with a target that is refused. */
+    *slices(visibility: Visibility, refusals: Visibility): Generator<AssignmentPlan[]> {
       const order = { direction: 'DESC', keys: ['x.created_at', 'x.id'] } as const
-      for (const rows of lister.walk(visibility.own('channel_map_assignment_plan'), order, SLICE))
-        yield rows.map(planOf)
+      const seen = [...visibility.own('channel_map_assignment_plan'), ...unrefused(refusals)]
+      for (const rows of lister.walk(seen, order, SLICE)) yield rows.map(planOf)
     },
     stage({ note, targets, ...plan }: NewPlan, now: string): AssignmentPlan {
       insert.run({ ...plan, note: note || null, targets: JSON.stringify(targets), now })
@@ -64,3 +64,18 @@ export function planStore(db: Db) {
   }
 }
 export type PlanStore = ReturnType<typeof planStore>
+
+const TARGETS = {
+  interface: { from: 'interfaces x', id: 'x.id', views: (of: Visibility) => of.interfaces() },
+  node: { from: 'nodes n', id: 'n.id', views: (of: Visibility) => of.nodes() },
+} satisfies Record<MapTarget['targetType'], { from: string; id: string; views: (of: Visibility) => Condition[] }>
+
+/** A refusal of one target is one of the plan: it tells of all of them, and is applied to all or none. */
+const unrefused = (refusals: Visibility): Condition[] =>
+  Object.entries(TARGETS).flatMap(([type, { from, id, views }]) =>
+    views(refusals).map(({ sql, params }) => ({
+      sql: `NOT EXISTS (SELECT 1 FROM json_each(x.targets) t JOIN ${from} ON ${id} = t.value ->> 'targetId'
+        WHERE t.value ->> 'targetType' = '${type}' AND NOT (${sql}))`,
+      params,
+    })),
+  )
