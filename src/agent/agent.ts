@@ -83,7 +83,10 @@ async function runDaemon(config: AgentConfig, log: Log): Promise<number> {
     log.info('agent stopping')
     return code
   } catch (e) {
-    log.error('agent failed', errorFields(e))
+    log.error(
+      'the agent ends because of this error; started again, it goes on with the takes in its spool',
+      errorFields(e),
+    )
     return FAILED
   } finally {
     void notifier.stopping('finishing the takes')

@@ -61,6 +61,11 @@ export function createSign(agentDir: string, log: Log): (told: Pick<OnlineSign, 
     const sign: OnlineSign = { at: iso(systemClock.now()), ...told, pid: process.pid, version }
     last = last
       .then(() => replaceFile(file, `${JSON.stringify(sign)}\n`))
-      .catch((e) => log.warn('online sign not written', errorFields(e)))
+      .catch((e) =>
+        log.warn(
+          'could not write that the agent is online: look at the disk of the agent directory, or an update counts as failed',
+          errorFields(e),
+        ),
+      )
   }
 }

@@ -109,7 +109,10 @@ export class Events {
       listener(event)
     } catch (e) {
       // The write is committed and acknowledged: one listener's fault must not reach the others, or the caller.
-      this.log.error('event listener failed', { event: type, ...errorFields(e) })
+      this.log.error('a listener to an event failed; what was committed stays: please report it', {
+        event: type,
+        ...errorFields(e),
+      })
     }
   }
 }

@@ -27,8 +27,8 @@ const FMT = { extensible: 40, plain: 16 }
 const MASK: Record<number, number> = { 1: 0x4, 2: 0x3 }
 const GUID_TAIL = Buffer.from('000000001000800000aa00389b71', 'hex')
 // Anything longer is not a header.
-const MOST_CHUNKS = 64
-const MOST_FMT = 1024
+const MAX_CHUNKS = 64
+const MAX_FMT_BYTES = 1024
 
 const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 const tagAt = (bytes: Buffer, at: number): string => bytes.toString('latin1', at, at + 4)
@@ -76,12 +76,12 @@ export function* wavHeadSteps(): Generator<[at: number, length: number], WavHead
   if (!isWav(yield [0, 12])) return undefined
   let fmt: Buffer | undefined
   let long: number | undefined
-  for (let at = 12, n = 0; n < MOST_CHUNKS; n++) {
+  for (let at = 12, n = 0; n < MAX_CHUNKS; n++) {
     const chunk = yield [at, 8]
     if (chunk.length < 8) return undefined
     const [name, size] = [tagAt(chunk, 0), chunk.readUInt32LE(4)]
     if (name === 'data') return fmt && { dataBytes: size === FULL ? long : size, dataOffset: at + 8, fmt }
-    if (name === 'fmt ') fmt = yield [at + 8, Math.min(size, MOST_FMT)]
+    if (name === 'fmt ') fmt = yield [at + 8, Math.min(size, MAX_FMT_BYTES)]
     if (name === 'ds64') long = longSize(yield [at + 8, 16])
     at += 8 + size + (size % 2)
   }

@@ -2,7 +2,7 @@ import * as z from 'zod'
 import { instant, query, text, toldText } from './scalars.ts'
 
 /** Levels of one frame (docs/contract/agent.md: Meters). */
-export const MOST_LEVELS = 512
+export const MAX_LEVELS = 512
 
 // Bounded: what is kept packed must fit its field.
 const channel = z.number().int().min(1).max(32_767)
@@ -45,7 +45,7 @@ export const MeterFrame = z.object({
   capturedAt: instant,
   /** System ref or controller's id as sent (docs/contract/nodes.md: Interfaces); the controller's id wherever it is shown. */
   interfaceId: toldText(1, 255),
-  levels: z.array(AudioLevel).max(MOST_LEVELS).refine(distinct, 'a channel is named twice'),
+  levels: z.array(AudioLevel).max(MAX_LEVELS).refine(distinct, 'a channel is named twice'),
   nodeId: text(1, 160),
   /** Levels of a quarter of a second, sent while somebody watches: shown, but neither kept nor judged. */
   quick: z.boolean().optional(),

@@ -353,7 +353,7 @@ export type JobHeartbeat = z.infer<typeof JobHeartbeat>
 const seconds = z.number().min(0).max(1e9)
 
 /** Gaps listed one by one; more of them are only counted. */
-export const MOST_GAPS = 64
+export const MAX_REPORTED_GAPS = 64
 
 /** How a rendition came to be, told with its upload: what a listener in ten years has to know. */
 export const RenditionDetails = z.object({
@@ -373,7 +373,7 @@ export const RenditionDetails = z.object({
   gapSeconds: seconds.optional(),
   gaps: z
     .array(z.object({ atSeconds: seconds, seconds }))
-    .max(MOST_GAPS)
+    .max(MAX_REPORTED_GAPS)
     .optional(),
   /** Of the finished rendition (ITU-R BS.1770). */
   loudness: z

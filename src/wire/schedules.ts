@@ -8,7 +8,7 @@ import { clientId, prose, query, someField, text } from './scalars.ts'
 export const WEEKDAYS = ['monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday', 'sunday'] as const
 
 /** Exceptions a schedule may carry at once. */
-export const MOST_EXCEPTIONS = 366
+export const MAX_EXCEPTIONS = 366
 /** Longest `once`, seconds: 31 days. */
 export const LONGEST_SECONDS = 2_678_400
 
@@ -25,7 +25,7 @@ export type Exception = z.infer<typeof Exception>
 
 const buffer = z.number().int().min(0).max(86_400).optional()
 const common = {
-  exceptions: z.array(Exception).max(MOST_EXCEPTIONS).optional(),
+  exceptions: z.array(Exception).max(MAX_EXCEPTIONS).optional(),
   /** Recording starts so many seconds before the scheduled start ... */
   startEarlySeconds: buffer,
   /** ... and ends so many after the scheduled end. */

@@ -68,7 +68,7 @@ interface Outage {
   toldLong?: true
 }
 
-const MOST_TOLD = 40
+const MAX_TOLD_WARNINGS = 40
 
 /** Records one take: everything its device delivers, until the requested number of samples is in the file. */
 export class Recorder implements Taker {
@@ -177,7 +177,7 @@ export class Recorder implements Taker {
 
   /** Limits reports, so that a device that flickers all day does not bury everything else. */
   told(severity: Severity, name: string, details: Record<string, unknown>): void {
-    if (severity === 'critical' || this.#told++ < MOST_TOLD) this.#deps.tell(severity, name, details)
+    if (severity === 'critical' || this.#told++ < MAX_TOLD_WARNINGS) this.#deps.tell(severity, name, details)
   }
 
   readonly #owner: TakeOwner = {

@@ -40,7 +40,7 @@ export const loudnessDetails = ({ integratedLufs, truePeakDbtp }: Loudness): Ren
 /** Anything quieter is residual room noise, not speech, and is not amplified. LUFS. */
 const QUIETEST_LUFS = -60
 /** dB; more would make microphone noise obtrusive. */
-const MOST_GAIN_DB = 30
+const MAX_GAIN_DB = 30
 
 /**
  * A slow compressor before the gain, for speakers of very different loudness: brings louder ones closer to the quietest,
@@ -56,10 +56,10 @@ export interface Rider {
 /** A range that is too wide by less than this is left alone, LU. */
 const RANGE_LU = 0.5
 /** More would make the background pump audibly. */
-const MOST_RATIO = 4
+const MAX_RATIO = 4
 /** What a compressor that waits leaves of the range it is set to. */
 const SLACK = 1.35
-const MOST_MAKEUP_DB = 18
+const MAX_MAKEUP_DB = 18
 const LOWEST_DB = -60
 /** dB below the quietest speaker, or his own words would be torn apart. */
 const BELOW_DB = 3
@@ -67,9 +67,9 @@ const BELOW_DB = 3
 /** Undefined for a range that is no wider than asked for: then the gain is the same all along. */
 function riderFor({ loudnorm: { lra } }: Enhancement, { integratedLufs, lowLufs, rangeLu }: Loudness) {
   if (rangeLu <= lra + RANGE_LU || !Number.isFinite(lowLufs)) return undefined
-  const ratio = Math.min(MOST_RATIO, (SLACK * rangeLu) / lra)
+  const ratio = Math.min(MAX_RATIO, (SLACK * rangeLu) / lra)
   const thresholdDb = Math.max(LOWEST_DB, Math.min(0, lowLufs - BELOW_DB))
-  const makeupDb = Math.min(MOST_MAKEUP_DB, Math.max(0, (integratedLufs - thresholdDb) * (1 - 1 / ratio)))
+  const makeupDb = Math.min(MAX_MAKEUP_DB, Math.max(0, (integratedLufs - thresholdDb) * (1 - 1 / ratio)))
   return { makeupDb, ratio, thresholdDb }
 }
 
@@ -120,7 +120,7 @@ export function aimOf(
   const { loudnorm } = chain
   if (!loudnorm.enabled || (!before && plain.integratedLufs < QUIETEST_LUFS)) return undefined
   const rider = before ? before.rider : riderFor(chain, plain)
-  return { before, mostDb: MOST_GAIN_DB, rider, seconds, target: loudnorm.targetI, truePeak: loudnorm.truePeak }
+  return { before, mostDb: MAX_GAIN_DB, rider, seconds, target: loudnorm.targetI, truePeak: loudnorm.truePeak }
 }
 
 /** LU below the mean of all from which something counts as a pause (BS.1770-4, the relative gate). */

@@ -22,8 +22,8 @@ interface HealthOptions {
 }
 
 /** Events that may wait for the disk. More than these during one write means something is looping. */
-const MOST_WAITING = 1000
-const MOST_DETAIL_CHARACTERS = 32_768
+const MAX_WAITING_EVENTS = 1000
+const MAX_DETAIL_CHARACTERS = 32_768
 const BATCH = 50
 const RETRY_MAX_MS = 30_000
 
@@ -31,7 +31,7 @@ const RETRY_MAX_MS = 30_000
 function plainDetails(details: Record<string, unknown> = {}): Record<string, unknown> {
   try {
     const text = JSON.stringify(details)
-    return text.length > MOST_DETAIL_CHARACTERS ? { shortened: text.slice(0, 1000) } : JSON.parse(text)
+    return text.length > MAX_DETAIL_CHARACTERS ? { shortened: text.slice(0, 1000) } : JSON.parse(text)
   } catch {
     return { unreadable: true }
   }
@@ -74,7 +74,7 @@ export class Health {
     const { clock, log } = this.#options
     const { details, recordingId, severity, type } = happening
     log[LEVELS[severity]](type, { ...plainDetails(details), recordingId })
-    if (this.#unwritten.length + this.#early.length >= MOST_WAITING) return
+    if (this.#unwritten.length + this.#early.length >= MAX_WAITING_EVENTS) return
     const timed = { ...happening, at: clock.now() }
     if (this.#started) this.#take(timed)
     else this.#early.push(timed)
@@ -136,7 +136,10 @@ export class Health {
       this.#unwritten = this.#unwritten.slice(batch.length)
     } catch (e) {
       // A full or read-only disk: the events stay in memory, are sent from there, and written when there is room.
-      log.warn('health log not written', { error: faultWords(e), waiting: batch.length })
+      log.warn('health events could not be written and are kept in memory: look at the disk of the agent directory', {
+        error: faultWords(e),
+        waiting: batch.length,
+      })
     }
     this.#news.ring()
   }

@@ -17,7 +17,7 @@ const Stored = z.record(
     .object({ channelCount: z.number().int().min(1).max(256), sampleRates: z.array(z.number().int().positive()) })
     .partial(),
 )
-const MOST = 256
+const MAX_DEVICES = 256
 
 function load(file: string): Map<string, Capabilities> {
   try {
@@ -47,7 +47,7 @@ export function createRemembered(file?: string): Remembered {
     get: (key) => known.get(key),
     set: (key, capabilities) => {
       asked.add(key)
-      if (known.size >= MOST) known.delete(known.keys().next().value as string)
+      if (known.size >= MAX_DEVICES) known.delete(known.keys().next().value as string)
       known.set(key, capabilities)
       save()
     },

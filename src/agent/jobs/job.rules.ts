@@ -146,11 +146,11 @@ function without(state: TakeState, files: string[]): TakeState {
 }
 
 /** A list that would be written anew with each of very many gaps ends here; its last entry takes up the rest. */
-const MOST_GAPS = 1000
+const MAX_KEPT_GAPS = 1000
 
 /** The gaps with one more, their sum exact whatever their number. */
 export function withGap(gaps: Gaps, gap: Gaps[number]): Gaps {
   const last = gaps.at(-1)
-  if (!last || gaps.length < MOST_GAPS) return [...gaps, gap]
+  if (!last || gaps.length < MAX_KEPT_GAPS) return [...gaps, gap]
   return [...gaps.slice(0, -1), { ...last, seconds: last.seconds + gap.seconds }]
 }

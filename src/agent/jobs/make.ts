@@ -181,7 +181,11 @@ async function encoded(m: Making, part: Part): Promise<string | undefined> {
       return file
     } catch (e) {
       signal.throwIfAborted()
-      ctx.log.warn('encoder failed', { attempt, jobId: job.id, ...errorFields(e) })
+      ctx.log.warn('an output could not be encoded: it is tried again, and after that the raw take is uploaded', {
+        attempt,
+        jobId: job.id,
+        ...errorFields(e),
+      })
       if (over.aborted && ++late >= (isDiskFull(e) ? DISK_TRIES : ENCODER_TRIES)) {
         const details = { codec: plan.codec, error: String(e), uploading: 'raw take as WAV', ...about(m, part) }
         job.tell('critical', 'output_render_failed', details)

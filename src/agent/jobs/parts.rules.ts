@@ -1,5 +1,5 @@
 import { enhances } from '../../wire/profiles.ts'
-import { type AgentJob, MOST_GAPS, type Rendition, type RenditionDetails } from '../../wire/recordings.ts'
+import { type AgentJob, MAX_REPORTED_GAPS, type Rendition, type RenditionDetails } from '../../wire/recordings.ts'
 import { LEAD_SECONDS, TAIL_SECONDS } from '../enhance/chain.rules.ts'
 import type { Output, TakeState } from '../spool/state.ts'
 
@@ -98,7 +98,7 @@ export function detailsOf(state: TakeState, part: Part): RenditionDetails {
     ...(gaps.length > 0 && {
       gapCount: gaps.length,
       gapSeconds: gaps.reduce((sum, gap) => sum + gap.seconds, 0),
-      gaps: gaps.slice(0, MOST_GAPS),
+      gaps: gaps.slice(0, MAX_REPORTED_GAPS),
     }),
     ...(test && { source: 'test' as const }),
   }

@@ -320,7 +320,12 @@ export class CaptureSession {
   #later(work: () => Promise<unknown>): Promise<unknown> {
     this.#ending = this.#ending
       .then(work)
-      .catch((e) => this.#ctx.log.error('capture bookkeeping failed', errorFields(e)))
+      .catch((e) =>
+        this.#ctx.log.error(
+          'the state of a capture could not be written: look at the disk of the spool',
+          errorFields(e),
+        ),
+      )
     return this.#ending
   }
 

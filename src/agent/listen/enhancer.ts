@@ -21,7 +21,7 @@ export interface EnhancerDeps {
 /** Keeps the engine loaded for a listener who comes back. */
 const LINGER_MS = 3000
 /** Audio given to the thread and not yet processed. With more, the thread does not keep up. */
-const MOST_BEHIND_SECONDS = 3
+const MAX_BEHIND_SECONDS = 3
 /** After this much audio a fault counts as a new one. */
 const PROVEN_SECONDS = 10
 const LOAD_MS = 30_000
@@ -107,7 +107,7 @@ export class LiveEnhancer {
 
   #give(thread: Thread, { samples, ...block }: DenoiseBlock): void {
     thread.given += samples.length
-    if (thread.given - thread.done > MOST_BEHIND_SECONDS * DENOISE_RATE) {
+    if (thread.given - thread.done > MAX_BEHIND_SECONDS * DENOISE_RATE) {
       this.#failed('it does not keep up')
       return
     }

@@ -14,7 +14,7 @@ export const FULL_PER_LIVE = FULL_RATE / LIVE_RATE
  * A gap up to this long becomes silence. After a longer one the stream continues with the present: silence would leave the
  * listener behind for good.
  */
-const MOST_SILENCE_SECONDS = 2
+const MAX_SILENCE_SECONDS = 2
 
 interface MonitorOut {
   /** The mix at the full rate; `index` of its first sample. */
@@ -68,7 +68,7 @@ export function createMonitor({ format }: Opening, pieceMs: number, out: Monitor
     },
     gap: (seconds) => {
       // Before the first block there is no time to relate silence to.
-      if (frames > 0 && seconds <= MOST_SILENCE_SECONDS) sound(new Float32Array(Math.round(seconds * format.rate)))
+      if (frames > 0 && seconds <= MAX_SILENCE_SECONDS) sound(new Float32Array(Math.round(seconds * format.rate)))
     },
     stamped,
   }

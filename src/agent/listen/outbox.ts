@@ -17,7 +17,7 @@ interface OutboxDeps {
 }
 
 /** How far back the controller lets a listener start. */
-const MOST_MS = 10_000
+const MAX_WAITING_MS = 10_000
 /** Waiting pieces are sent together: a slow connection then needs fewer requests and loses nothing. */
 const TOGETHER_MS = 2000
 const STUCK_MS = 15_000
@@ -56,7 +56,7 @@ export class Outbox {
 
   #trim(): void {
     let ms = msOf(this.#waiting.reduce((sum, { pcm }) => sum + pcm.length, 0))
-    for (; ms > MOST_MS; ms -= this.#drop()) if (this.#waiting.length < 2) return
+    for (; ms > MAX_WAITING_MS; ms -= this.#drop()) if (this.#waiting.length < 2) return
   }
 
   async #run(): Promise<void> {

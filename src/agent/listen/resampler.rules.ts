@@ -16,7 +16,7 @@ const BETA = 0.1102 * (STOP_DB - 8.7)
 /** Samples of the lower rate on either side of the centre. */
 const HALF = Math.ceil((STOP_DB - 7.95) / (2.285 * Math.PI * (1 - EDGE)) / 2)
 /** Exact filters for all usual rates; beyond that many, two neighbours are blended (error below -100 dB). */
-const MOST_PHASES = 1024
+const MAX_PHASES = 1024
 
 const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b))
 
@@ -61,7 +61,7 @@ export function createResampler(from: number, to: number): Resampler {
   if (from === to) return { end: () => new Float32Array(0), push: (input) => input }
   const [up, down] = [to / gcd(from, to), from / gcd(from, to)]
   const half = Math.ceil(HALF * Math.max(1, from / to))
-  const phases = Math.min(up, MOST_PHASES)
+  const phases = Math.min(up, MAX_PHASES)
   // Middle of the slope, in input samples.
   const cutoff = ((1 + EDGE) / 2) * Math.min(1, to / from)
   const bank = Array.from({ length: phases + 1 }, (_, p) => phase(p / phases, half, cutoff))

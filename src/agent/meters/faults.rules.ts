@@ -23,7 +23,7 @@ export interface DeviceEdge {
 }
 
 /** Bounds memory: device names come with the jobs and may be arbitrary. */
-const MOST_DEVICES = 64
+const MAX_DEVICES = 64
 /** A device with occasional overruns does not recover with every good second. */
 const WHOLE_FRAMES = { capture_failed: 1, device_unavailable: 1, xrun: 3 }
 
@@ -35,7 +35,7 @@ export class DeviceWatch {
     const device = plain(name)
     const before = this.#troubles.get(device)?.kind
     this.#troubles.delete(device)
-    if (this.#troubles.size >= MOST_DEVICES) this.#troubles.delete(this.#troubles.keys().next().value!)
+    if (this.#troubles.size >= MAX_DEVICES) this.#troubles.delete(this.#troubles.keys().next().value!)
     this.#troubles.set(device, { good: 0, kind })
     if (before === kind) return []
     const told = { classification: kind, device: name, ...details, usingSyntheticFallback: false }

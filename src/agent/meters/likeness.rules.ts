@@ -9,13 +9,13 @@ export interface Likeness {
 /**
  * Most products of samples per second: 64 channels at 48 kHz. Beyond that only every n-th frame is used.
  */
-const MOST_PRODUCTS = 64 * 64 * 48_000
+const MAX_PRODUCTS_PER_SECOND = 64 * 64 * 48_000
 const FEWEST_FRAMES = 8
 const LEAST_SCORE = 0.8
 
 /** Every how many frames are compared: 1 up to 64 channels at 48 kHz or 32 at 192 kHz. */
 export const strideFor = (channels: number, rate: number): number =>
-  Math.max(1, Math.ceil((channels * channels * rate) / MOST_PRODUCTS))
+  Math.max(1, Math.ceil((channels * channels * rate) / MAX_PRODUCTS_PER_SECOND))
 
 /**
  * Sums of products of two rows with two rows: each sample is loaded once for two products. Destructured arrays would make

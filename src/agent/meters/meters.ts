@@ -3,7 +3,7 @@ import type { Worker } from 'node:worker_threads'
 import { type Clock, iso } from '../../kernel/clock.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
 import { startWorker } from '../../kernel/workers.ts'
-import { type MeterFrame, MOST_LEVELS } from '../../wire/meters.ts'
+import { MAX_LEVELS, type MeterFrame } from '../../wire/meters.ts'
 import type { NodeConfig } from '../../wire/nodes.ts'
 import type { Listener, Opening, SoundBus } from '../capture/bus.ts'
 import type { Report } from '../health/report.ts'
@@ -44,14 +44,14 @@ interface MetersDeps {
 }
 
 /** Bounds memory: interface names come with the jobs and may be arbitrary. */
-const MOST_WATCHED = 64
+const MAX_WATCHED_DEVICES = 64
 /**
  * Three ticks must agree (docs/contract/health.md: Rules of the agent). Every sample of a tick counts, so that a speaker's
  * pause is not taken for a low signal.
  */
-const MOST_JUDGED_SECONDS = 5
+const MAX_JUDGED_SECONDS = 5
 /** A wire's limit: names of interfaces. */
-const MOST_NAME = 255
+const MAX_NAME_CHARACTERS = 255
 
 /** It holds numbers; the sound is outside of its heap. Below 16 MB it would not start. */
 const ANALYST_LIMITS = { maxOldGenerationSizeMb: 24, maxYoungGenerationSizeMb: 4 }
@@ -60,8 +60,8 @@ const startAnalyst = (): Worker => startWorker('agent/meters/analyst', { resourc
 /** A measurement as the wire has it. */
 export const frameOf = (opening: Opening, { capturedAt, levels, quick }: Measurement, nodeId: string): MeterFrame => ({
   capturedAt: iso(Math.round(capturedAt)),
-  interfaceId: opening.interfaceRef.slice(0, MOST_NAME),
-  levels: levels.slice(0, MOST_LEVELS),
+  interfaceId: opening.interfaceRef.slice(0, MAX_NAME_CHARACTERS),
+  levels: levels.slice(0, MAX_LEVELS),
   nodeId,
   ...(quick ? { quick } : {}),
   // A generator is shown, but not judged (ADR-0018).
@@ -180,9 +180,9 @@ export class Meters implements Service {
       flatlineDbfs: meterFlatlineDbfs,
       lowSignalDbfs: meterLowSignalDbfs,
     }
-    const seconds = Math.min(heartbeatSeconds, MOST_JUDGED_SECONDS)
+    const seconds = Math.min(heartbeatSeconds, MAX_JUDGED_SECONDS)
     const watch = new InputWatch(thresholds, Math.max(1, Math.round(seconds / meterSampleSeconds)))
-    if (this.#watches.size >= MOST_WATCHED) this.#watches.delete(this.#watches.keys().next().value!)
+    if (this.#watches.size >= MAX_WATCHED_DEVICES) this.#watches.delete(this.#watches.keys().next().value!)
     this.#watches.set(interfaceId, watch)
     return watch
   }

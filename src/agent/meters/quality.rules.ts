@@ -7,7 +7,7 @@ const CEILING_DBFS = 24
 /** Fainter channels are not compared with others. */
 const HEARD_DBFS = -65
 const SPEECH_LIKE = 0.55
-const MOST_DB = 80
+const MAX_DB = 80
 
 const clamp01 = (v: number): number => Math.min(1, Math.max(0, v))
 
@@ -50,7 +50,7 @@ function scores(rmsDb: number, crest: number, zcr: number) {
 function clarity(s: ReturnType<typeof scores>, crest: number): { intelligibility: number; snr: number } {
   const disturbance = Math.max(s.noise, s.hum, s.static)
   const wanted = 30 * Math.max(0, s.speech - disturbance) + 6 * rise(crest, 6, 24)
-  const snr = Math.min(MOST_DB, Math.max(0, s.audible * wanted))
+  const snr = Math.min(MAX_DB, Math.max(0, s.audible * wanted))
   const clear = 0.5 + 0.35 * rise(snr, 6, 24) + 0.15 * rise(crest, 6, 18)
   return { intelligibility: clamp01(s.audible * s.speech * clear * (1 - 0.55 * disturbance)), snr }
 }
@@ -86,7 +86,7 @@ export function levelOf(
   likeness: Likeness | undefined,
 ): AudioLevel {
   const [peakDb, rmsDb] = [dbfs(peak), dbfs(rms)]
-  const crest = Math.min(MOST_DB, Math.max(0, peakDb - rmsDb))
+  const crest = Math.min(MAX_DB, Math.max(0, peakDb - rmsDb))
   const s = scores(rmsDb, crest, zcr)
   const { intelligibility, snr } = clarity(s, crest)
   const quality: AudioQuality = {

@@ -71,7 +71,12 @@ class Guard implements DiskGuard {
       if (!idle) return
       idle = false
       this.#looking = this.#look(everyMs)
-        .catch((e) => this.#options.log.error('disk check failed', errorFields(e)))
+        .catch((e) =>
+          this.#options.log.error(
+            'the free space of the spool could not be read: look at its disk; it is tried again',
+            errorFields(e),
+          ),
+        )
         .finally(() => {
           idle = true
         })

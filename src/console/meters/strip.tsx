@@ -22,7 +22,7 @@ export function MeterStrip({ dense, device, nodeId, tell }: MeterStripProps) {
   const words = useWords()
   const channels = namedChannels(device, words.meter.channel)
   const key = [nodeId, device.id, ...channels.map(({ index }) => index)].join(' ')
-  const thin = dense === true && channels.length > MOST_NAMED
+  const thin = dense === true && channels.length > MAX_NAMED
   return <Strip key={key} channels={channels} interfaceId={device.id} nodeId={nodeId} tell={tell} thin={thin} />
 }
 
@@ -38,7 +38,7 @@ const ROW_PX = 28
 const THIN_ROW_PX = 6
 const FLOOR_DB = -60
 /** Channels of a device that are named wherever it is shown. */
-const MOST_NAMED = 4
+const MAX_NAMED = 4
 
 /** A tap forgets what has clipped. */
 function Strip({ channels, interfaceId, nodeId, tell, thin }: StripProps) {

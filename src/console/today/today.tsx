@@ -20,7 +20,7 @@ import { useWords } from '../words/words.ts'
 import { RecordButton } from './record.tsx'
 import { dayAhead, onlyThere, whereMended } from './today.rules.ts'
 
-const MOST_SHOWN = 30
+const MAX_SHOWN = 30
 
 interface Listed<T> {
   data: T[]
@@ -120,7 +120,7 @@ function AtRisk() {
             )}
             <ul class={ui.rows}>
               {soon && <li class={classes(ui.row, ui.warn)}>{words.today.certificate(dayOf(ends, clockwork))}</li>}
-              {threatened.slice(0, MOST_SHOWN).map((item) => (
+              {threatened.slice(0, MAX_SHOWN).map((item) => (
                 <Threatened key={`${item.scheduleId} ${item.recordingStartAt}`} item={item} />
               ))}
               {down.map((node) => (
@@ -196,7 +196,7 @@ function Next() {
             <p class={ui.quiet}>{words.today.nothingNext}</p>
           ) : (
             <ul class={ui.rows}>
-              {data.slice(0, MOST_SHOWN).map((item) => (
+              {data.slice(0, MAX_SHOWN).map((item) => (
                 <li key={`${item.scheduleId} ${item.recordingStartAt}`} class={ui.row}>
                   <span class={ui.numbers}>
                     <When at={item.recordingStartAt} time />

@@ -32,7 +32,10 @@ export function serve(
   }
   app.notFound((c) => pages(c.req.raw) ?? json(404, { error: 'Not found' }))
   app.onError((e, c) => {
-    pipeline.log.error('uncaught error', { path: c.req.path, ...errorFields(e) })
+    pipeline.log.error('a request could not be answered because of a fault in the program: please report it', {
+      path: c.req.path,
+      ...errorFields(e),
+    })
     return json(500, { error: 'Internal server error' })
   })
   return app
@@ -343,7 +346,11 @@ function takeBack(pipeline: Pipeline, r: AnyRoute, { undelivered = () => {} }: D
 /** The answer to a refusal or failure. Anything but a `Fail` is a bug: the caller learns nothing of it. */
 function refuse(pipeline: Pipeline, c: Context, r: AnyRoute, e: unknown): Response {
   if (!(e instanceof Fail)) {
-    pipeline.log.error('request failed', { action: r.action, path: c.req.path, ...errorFields(e) })
+    pipeline.log.error('a request ended in a fault of the program and was undone: please report it', {
+      action: r.action,
+      path: c.req.path,
+      ...errorFields(e),
+    })
     return json(500, { error: 'Internal server error' })
   }
   const words = DENIALS[e.status]

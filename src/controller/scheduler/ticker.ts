@@ -172,7 +172,10 @@ export class Ticker {
     } catch (e) {
       // One bad pass must not end the process or the passes after it.
       status.lastError = faultWords(e)
-      this.log.error('background runner failed', { runner: runner.name, ...errorFields(e) })
+      this.log.error('a pass of a background runner failed; the next one tries again', {
+        runner: runner.name,
+        ...errorFields(e),
+      })
     }
     status.running = false
     status.passes++

@@ -2,7 +2,7 @@ import { iso } from '../../kernel/clock.ts'
 import { dateOf, dayNumber, type Zone } from '../../kernel/zones.ts'
 import {
   type Exception,
-  MOST_EXCEPTIONS,
+  MAX_EXCEPTIONS,
   type Occurrence,
   type Recurrence,
   type Schedule,
@@ -153,8 +153,8 @@ export function movableSlot(plan: Plan, schedule: Stored, startAt: number, now: 
 /** The recurrence without one date; past exceptions are dropped when there are too many. Undefined when that is not enough. */
 export function skipping(recurrence: Recurrence, day: number, today: number): Recurrence | undefined {
   const all: Exception[] = [...(recurrence.exceptions ?? []), { action: 'skip', date: dateOf(day) }]
-  const exceptions = all.length > MOST_EXCEPTIONS ? all.filter((e) => lastDate(e) >= dateOf(today - 1)) : all
-  return exceptions.length > MOST_EXCEPTIONS ? undefined : { ...recurrence, exceptions }
+  const exceptions = all.length > MAX_EXCEPTIONS ? all.filter((e) => lastDate(e) >= dateOf(today - 1)) : all
+  return exceptions.length > MAX_EXCEPTIONS ? undefined : { ...recurrence, exceptions }
 }
 
 const lastDate = (e: Exception): string => (e.action === 'skip' ? e.date : e.endDate)

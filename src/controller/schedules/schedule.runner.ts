@@ -169,7 +169,11 @@ const DEFERRED: Record<string, (typeof ALARMS)[keyof typeof ALARMS]> = {
 function postponed(parts: Parts, record: RunAudit, { run, schedule, seen }: Start, e: unknown, now: string): Outcome {
   const { alarms, log, retrySeconds, runs } = parts
   const reason = e instanceof Fail ? e.reason : 'internal_error'
-  if (!(e instanceof Fail)) log.error('scheduled recording failed', { scheduleId: schedule.id, ...errorFields(e) })
+  if (!(e instanceof Fail))
+    log.error(
+      'a scheduled recording could not be started because of a fault in the program; it is tried again: please report it',
+      { scheduleId: schedule.id, ...errorFields(e) },
+    )
   const at = Date.parse(now)
   const free = e instanceof Fail ? Date.parse(String(e.extra.details?.conflictEndsAt)) : Number.NaN
   const again = at + retrySeconds * 1000

@@ -99,7 +99,11 @@ export function settlement(parts: Parts) {
         const now = nowIso()
         const known = e instanceof DriverError
         if (!known)
-          log.error('upload driver failed', { uploadQueueItemId: item.id, message: e.message, stack: e.stack })
+          log.error('an upload failed because of a fault in the program; it is tried again: please report it', {
+            uploadQueueItemId: item.id,
+            message: e.message,
+            stack: e.stack,
+          })
         const lastError = known ? e.message : 'upload_failed'
         const next = isoPlus(now, pauseSeconds(item.attemptCount))
         const after = work.fail(item.id, claim, lastError, next, now)

@@ -22,12 +22,12 @@ interface Question {
   token?: string | undefined
 }
 
-const MOST_BYTES = 1024 * 1024
+const MAX_ANSWER_BYTES = 1024 * 1024
 const SILENCE_MS = 20_000
 
 /** Resolves with any answer. @throws NoAnswer; the signal's reason when aborted */
 export const ask = (controller: Controller, question: Question): Promise<http.Answer> =>
-  asking(controller, question, (response) => http.whole(response, MOST_BYTES))
+  asking(controller, question, (response) => http.whole(response, MAX_ANSWER_BYTES))
 
 /**
  * Streams the content of a path into `to`; the text of the answer is then empty. An answer other than 200 is returned as by
@@ -36,7 +36,7 @@ export const ask = (controller: Controller, question: Question): Promise<http.An
  */
 export const download = (controller: Controller, question: Question, to: Writable): Promise<http.Answer> =>
   asking(controller, question, async (response) => {
-    if (response.statusCode !== 200) return await http.whole(response, MOST_BYTES)
+    if (response.statusCode !== 200) return await http.whole(response, MAX_ANSWER_BYTES)
     await pipeline(http.counted(response, Number.POSITIVE_INFINITY), to, { signal: question.signal })
     return { headers: response.headers, status: 200, text: '' }
   })

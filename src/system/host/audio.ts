@@ -13,14 +13,14 @@ export interface AudioFile {
 const HEAD = 12
 const ID3_HEAD = 10
 // More tags than any player writes before one file.
-const MOST_TAGS = 8
+const MAX_TAGS = 8
 
 /** Undefined for any format recorders do not make. */
 export async function formatOf(file: string): Promise<AudioFormat | undefined> {
   const handle = await fs.open(file)
   try {
     let at = 0
-    for (let tags = 0; tags <= MOST_TAGS; tags++) {
+    for (let tags = 0; tags <= MAX_TAGS; tags++) {
       const { buffer, bytesRead } = await handle.read(Buffer.alloc(HEAD), 0, HEAD, at)
       const head = buffer.subarray(0, bytesRead)
       const tag = id3Bytes(head)

@@ -74,9 +74,9 @@ export const probing = ({ file, format }: AudioFile, entries: string, output: st
 
 // Address space of one child: several times what the longest take with the most channels needs. Small stacks and few heaps,
 // because the threads of a large machine would reserve all of it.
-const MOST_KIB = 2 * 1024 * 1024
+const MAX_MEMORY_KIB = 2 * 1024 * 1024
 const STACK_KIB = 2048
-const LIMITS = `ulimit -v ${MOST_KIB}; ulimit -s ${STACK_KIB}; export MALLOC_ARENA_MAX=2`
+const LIMITS = `ulimit -v ${MAX_MEMORY_KIB}; ulimit -s ${STACK_KIB}; export MALLOC_ARENA_MAX=2`
 
 /**
  * Command and arguments with a memory limit. The shell execs the command, so the process ID stays the same.

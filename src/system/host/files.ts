@@ -40,7 +40,7 @@ export const linesOf = (file: string): string[] => {
   return content.split('\n').filter((line, i, all) => line !== '' || i < all.length - 1)
 }
 
-const MOST_BYTES = 1024 * 1024
+const MAX_TEXT_BYTES = 1024 * 1024
 
 /**
  * For reading another user's file as root: only a regular file of at most a megabyte, never through a link, never waiting
@@ -57,7 +57,7 @@ export function readSmall(file: string): string | undefined {
   }
   try {
     const stat = fs.fstatSync(handle)
-    return stat.isFile() && stat.size <= MOST_BYTES ? fs.readFileSync(handle, 'utf8') : undefined
+    return stat.isFile() && stat.size <= MAX_TEXT_BYTES ? fs.readFileSync(handle, 'utf8') : undefined
   } finally {
     fs.closeSync(handle)
   }

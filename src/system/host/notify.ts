@@ -91,9 +91,17 @@ async function deliver({ command, env, log, manager }: NotifierOptions, words: s
   try {
     const told = { ...env, NOTIFY_SOCKET: manager!.socket }
     const { code, stderr } = await run(command, words, { env: told, timeoutMs: SEND_TIMEOUT_MS })
-    if (code !== 0) log.warn('notifying systemd failed', { code, stderr: stderr.slice(0, 200), words })
+    if (code !== 0)
+      log.warn('systemd could not be told of the state of the service: it may restart it', {
+        code,
+        stderr: stderr.slice(0, 200),
+        words,
+      })
   } catch (e) {
     if (!(e instanceof NotStarted)) throw e
-    log.warn('notifying systemd failed', { error: faultWords(e), words })
+    log.warn('systemd could not be told of the state of the service: it may restart it', {
+      error: faultWords(e),
+      words,
+    })
   }
 }

@@ -101,7 +101,7 @@ const TAKE = {
   room: { type: 'string' },
   seconds: { type: 'string', default: '10' },
 } as const
-const MOST_SECONDS = 3600
+const MAX_SECONDS = 3600
 
 /** Undefined when only the help was asked for. @throws UserError, or Node's error about a flag */
 export function readTake(args: string[], env: Env = process.env): TakeConfig | undefined {
@@ -112,7 +112,7 @@ export function readTake(args: string[], env: Env = process.env): TakeConfig | u
   mayUse('controller-url', url, v['allow-insecure'])
   if (!v.out) throw misuse('--out is missing: the file the take is written to, for example take.mp3.')
   const seconds = /^\d{1,4}$/.test(v.seconds) ? Number(v.seconds) : 0
-  if (seconds < 1 || seconds > MOST_SECONDS) throw misuse(`--seconds expects a whole number from 1 to ${MOST_SECONDS}.`)
+  if (seconds < 1 || seconds > MAX_SECONDS) throw misuse(`--seconds expects a whole number from 1 to ${MAX_SECONDS}.`)
   const { node, out, room } = v
   return { ...operatorOf(url, v, env), node, out, owner: askerOf(env), room, seconds }
 }

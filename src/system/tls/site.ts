@@ -14,7 +14,7 @@ import { HERE, type Host, hostsIn, isPermitted, permittedFor, together } from '.
 export const DAY_MS = 86_400_000
 const AUTHORITY_DAYS = 3650
 /** Browsers refuse server certificates that last longer. */
-export const MOST_SERVER_DAYS = 397
+export const MAX_SERVER_DAYS = 397
 /** A recorder without a clock battery may be some hours behind when it connects for the first time. */
 const EARLIER_MS = DAY_MS
 

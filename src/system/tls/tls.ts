@@ -7,7 +7,7 @@ import { misuse } from '../../kernel/fail.ts'
 import { groupId } from '../host/accounts.ts'
 import { PLACES, USERS } from '../host/places.ts'
 import { type Host, hostOf } from './names.ts'
-import { initSite, MOST_SERVER_DAYS, makeClient, renewSite, type Shown, showSite, siteFiles } from './site.ts'
+import { initSite, MAX_SERVER_DAYS, makeClient, renewSite, type Shown, showSite, siteFiles } from './site.ts'
 
 const SOON_DAYS = 30
 const AUTHORITY_SOON_DAYS = 365
@@ -25,7 +25,7 @@ renew    renews the controller's certificate when less than ${SOON_DAYS} days (-
 client   creates a client certificate for a recorder, good for ${CLIENT_DAYS} days (--days)
 show     shows names, fingerprints and expiry dates; exits with 1 when one expires soon
 
-A server certificate is good for at most ${MOST_SERVER_DAYS} days (--days), starting yesterday.
+A server certificate is good for at most ${MAX_SERVER_DAYS} days (--days), starting yesterday.
 Files are in ${PLACES.tls} (--dir or --out). Recorders and browsers have to trust ca.pem; keep ca.key secret.
 `
 
@@ -76,7 +76,7 @@ function init(dir: string, values: Values, now: number): number {
   const domains = hostsOf('permit', values.permit)
   const address = domains.find(({ kind }) => kind === 'ip')
   if (address) throw misuse(`--permit takes a domain, not the address ${address.name}.`)
-  initSite(dir, hosts, domains, daysOf(values.days, MOST_SERVER_DAYS, MOST_SERVER_DAYS), now)
+  initSite(dir, hosts, domains, daysOf(values.days, MAX_SERVER_DAYS, MAX_SERVER_DAYS), now)
   const { ca, cert, key } = siteFiles(dir)
   return say(
     `${showSite(dir, now).map(lineOf).join('')}\n` +
@@ -94,11 +94,11 @@ const forController = (): boolean => process.getuid?.() !== 0 || groupId(USERS.c
 
 function renew(dir: string, values: Values, now: number): number {
   const renewal = {
-    days: daysOf(values.days, MOST_SERVER_DAYS, MOST_SERVER_DAYS),
+    days: daysOf(values.days, MAX_SERVER_DAYS, MAX_SERVER_DAYS),
     force: values.force ?? false,
     hosts: hostsOf('host', values.host),
     newKey: values['new-key'] ?? false,
-    withinDays: daysOf(values.within, SOON_DAYS, MOST_SERVER_DAYS),
+    withinDays: daysOf(values.within, SOON_DAYS, MAX_SERVER_DAYS),
   }
   const renewed = renewSite(dir, renewal, now)
   const [authority, server] = showSite(dir, now) as [Shown, Shown]

@@ -76,7 +76,11 @@ const auditFields = ({ folder, id, tags }: Recording) => ({ folder, id, tags })
 function tagsOf({ id, tags }: Recording, changes: BulkMetadata): string[] | undefined {
   const after = changedTags(tags, changes)
   if (after && after.length > MAX_TAGS)
-    throw invalid('Too many tags', ['addTags'], `${id} would carry ${after.length} tags, ${MAX_TAGS} are the most`)
+    throw invalid(
+      'Too many tags: take some away from these recordings first',
+      ['addTags'],
+      `${id} would carry ${after.length} tags, ${MAX_TAGS} are the most`,
+    )
   return after
 }
 

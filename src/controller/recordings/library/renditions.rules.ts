@@ -1,4 +1,4 @@
-import { MOST_GAPS, RenditionDetails } from '../../../wire/recordings.ts'
+import { MAX_REPORTED_GAPS, RenditionDetails } from '../../../wire/recordings.ts'
 
 /** The details a sender reported for a rendition; `fault` says why they were not kept. */
 export interface ReceivedDetails {
@@ -74,5 +74,5 @@ function gapsOf(pieces: readonly Piece[]): Pick<RenditionDetails, 'gapCount' | '
   const lengths = (one: RenditionDetails) => one.gapSeconds ?? sum((one.gaps ?? []).map(({ seconds }) => seconds))
   // Rounded to milliseconds, so that sums have no floating-point tails.
   const gapSeconds = Math.round(sum(known.map(lengths)) * 1000) / 1000
-  return { gapCount, gapSeconds, ...(gaps.length > 0 ? { gaps: gaps.slice(0, MOST_GAPS) } : {}) }
+  return { gapCount, gapSeconds, ...(gaps.length > 0 ? { gaps: gaps.slice(0, MAX_REPORTED_GAPS) } : {}) }
 }
