@@ -12,6 +12,7 @@ import { moved, placeOf, still } from '../../src/console/meters/ballistics.rules
 import { type Heard, listened, spoken } from '../../src/console/onboard/ticks.rules.ts'
 import { roomChanges } from '../../src/console/recorders/channels.rules.ts'
 import { captureOf, sharesOf } from '../../src/console/rooms/channels.rules.ts'
+import { matches, nextIn, nodesByRoom, stateOf } from '../../src/console/rooms/list.rules.ts'
 import { aheadOf, bytesOf, instantOf, lengthOf, timeOf } from '../../src/console/time/format.rules.ts'
 import { instantAt } from '../../src/console/time/wall.rules.ts'
 import { dayAhead, onlyThere, whereMended } from '../../src/console/today/today.rules.ts'
@@ -19,6 +20,7 @@ import { bodyOf, type Entered } from '../../src/console/ui/form.rules.ts'
 import { columns } from '../../src/console/waveform/peaks.rules.ts'
 import type { Interface, Node } from '../../src/wire/nodes.ts'
 import type { Recording } from '../../src/wire/recordings.ts'
+import type { Room } from '../../src/wire/rooms.ts'
 import type { CalendarItem } from '../../src/wire/schedules.ts'
 
 test('an address finds its page; what is no page is none', () => {
@@ -281,4 +283,36 @@ test('a group keeps whom somebody else has let in, and does not bring back whom 
   const before = people('ann', 'bob', 'cid')
   assert.deepEqual(membersOf(people('bob', 'cid', 'eve'), before, people('ann', 'bob', 'dan')), ['bob', 'eve', 'dan'])
   assert.deepEqual(membersOf(before, before, before), ['ann', 'bob', 'cid'])
+})
+
+test('a room in the list has its recorders, the worst of their states, and what comes first in it', () => {
+  const device = {
+    channels: [
+      { alias: '', index: 1, roomId: 'booth' },
+      { alias: '', index: 2 },
+    ],
+  }
+  const shared = { id: 'n1', interfaces: [device], roomId: 'hall', status: 'online' } as unknown as Node
+  const gone = { id: 'n2', interfaces: [], roomId: 'hall', status: 'offline' } as unknown as Node
+  const nodes = nodesByRoom([shared, gone])
+  assert.deepEqual(nodes.get('booth'), [shared])
+  assert.deepEqual(nodes.get('hall'), [shared, gone])
+  assert.equal(stateOf([shared, gone]), 'offline')
+  assert.equal(stateOf([]), undefined)
+  const room = (name: string, site = 'North') => ({ id: name.toLowerCase(), name, site }) as Room
+  const due = (scheduleName: string, recordingStartAt: string, nodeId = 'n1') =>
+    ({ enabled: true, nodeId, recordingStartAt, room: 'Hall', scheduleName }) as CalendarItem
+  const items = [
+    due('later', '2026-03-02T12:00:00Z'),
+    due('began', '2026-03-02T09:00:00Z'),
+    due('first', '2026-03-02T11:00:00Z'),
+    due('hall of another site', '2026-03-02T10:30:00Z', 'n9'),
+  ]
+  const now = Date.parse('2026-03-02T10:00:00Z')
+  assert.equal(nextIn(room('Hall'), [shared, gone], items, now)?.scheduleName, 'first')
+  assert.equal(nextIn(room('Booth'), [shared], items, now), undefined)
+  assert.ok(matches(room('Hall'), {}))
+  assert.ok(matches(room('Hall'), { q: 'hAL', site: 'North' }))
+  assert.ok(!matches(room('Hall'), { site: 'South' }))
+  assert.ok(!matches(room('Hall'), { q: 'attic' }))
 })

@@ -35,6 +35,30 @@ export function useRead<T>(path: string | undefined, kinds: readonly ChangeKind[
   })
 }
 
+/** Rows that one answer may hold. */
+const WHOLE_PAGE = 200
+
+/** A list that the server pages, whole: one request for every 200 rows. */
+export function useAll<T>(path: string, kinds: readonly ChangeKind[]): UseQueryResult<T[], Error> {
+  const { api } = useApp()
+  const page = (offset: number, signal: AbortSignal) =>
+    api.get<{ data: T[]; meta: { total: number } }>(`${path}?limit=${WHOLE_PAGE}&offset=${offset}`, signal)
+  return useQuery<T[], Error>({
+    meta: { kinds },
+    queryFn: async ({ signal }) => {
+      const { data: rows, meta } = await page(0, signal)
+      while (rows.length < meta.total) {
+        const { data } = await page(rows.length, signal)
+        // It may have become shorter meanwhile.
+        if (data.length === 0) break
+        rows.push(...data)
+      }
+      return rows
+    },
+    queryKey: [path, 'whole'],
+  })
+}
+
 /** The recorder of a take, for who may see recorders. */
 export function useNode(id: string | undefined): UseQueryResult<{ data: Node }, Error> {
   const { me } = useApp()

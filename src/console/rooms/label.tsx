@@ -1,40 +1,75 @@
 import { encode } from 'uqr'
 import type { Room } from '../../wire/rooms.ts'
 import { useRead } from '../data/reads.ts'
-import { Button, Loading, Name, Title } from '../ui/parts.tsx'
+import { useFilters } from '../ui/filters.tsx'
+import { Choice, Tick } from '../ui/form.tsx'
+import { Button, classes, Loading, Name, Title } from '../ui/parts.tsx'
 import { useWords } from '../words/words.ts'
 import css from './label.module.css'
 
-/** A sign for the door or the box: the address of the room, nothing secret. */
+/** Signs for the door or the box: the address of a room, nothing secret. `every`: of all rooms of its site. */
 export function LabelPage({ id }: { id: string }) {
   const words = useWords()
+  const { set, values } = useFilters(['every', 'paper'])
   const room = useRead<{ data: Room }>(`/rooms/${encodeURIComponent(id)}`, ['room'])
+  const rooms = useRead<{ data: Room[] }>(values.every ? '/rooms' : undefined, ['room'])
+  const sheet = values.paper === 'sheet'
   return (
     <Loading of={room}>
-      {({ data }) => (
-        <>
-          <div class={css.frame}>
-            <Title>{words.edit.label}</Title>
-            <Button kind="primary" onClick={() => print()}>
-              {words.edit.print}
-            </Button>
-          </div>
-          <article class={css.label}>
-            <Code text={`${location.origin}/rooms/${encodeURIComponent(data.id)}`} />
-            <div>
-              <p class={css.name}>
-                <Name>{data.name}</Name>
-              </p>
-              <p>
-                <Name>{[data.site, data.building, data.floor].filter(Boolean).join(', ')}</Name>
-              </p>
-              <p class={css.small}>{words.edit.scan}</p>
-              <p class={css.small}>{location.host}</p>
+      {({ data }) => {
+        const others = (rooms.data?.data ?? []).filter((one) => one.site === data.site && one.id !== data.id)
+        return (
+          <>
+            <div class={css.frame}>
+              <Title>{words.edit.label}</Title>
+              <Choice
+                name="paper"
+                label={words.edit.paper}
+                value={sheet ? 'sheet' : ''}
+                options={[
+                  ['', words.edit.tape],
+                  ['sheet', words.edit.sheet],
+                ]}
+                onChange={(e) => set({ paper: e.currentTarget.value })}
+              />
+              <Tick
+                name="every"
+                label={words.edit.everyRoom(data.site)}
+                checked={values.every !== undefined}
+                onChange={(e) => set({ every: e.currentTarget.checked ? '1' : '' })}
+              />
+              <Button kind="primary" disabled={values.every !== undefined && !rooms.data} onClick={() => print()}>
+                {words.edit.print}
+              </Button>
             </div>
-          </article>
-        </>
-      )}
+            <div class={classes(css.labels, sheet ? css.sheet : css.tape)}>
+              {[data, ...(values.every ? others : [])].map((one) => (
+                <Label key={one.id} room={one} />
+              ))}
+            </div>
+          </>
+        )
+      }}
     </Loading>
+  )
+}
+
+function Label({ room }: { room: Room }) {
+  const words = useWords()
+  return (
+    <article class={css.label}>
+      <Code text={`${location.origin}/rooms/${encodeURIComponent(room.id)}`} />
+      <div>
+        <p class={css.name}>
+          <Name>{room.name}</Name>
+        </p>
+        <p>
+          <Name>{[room.site, room.building, room.floor].filter(Boolean).join(', ')}</Name>
+        </p>
+        <p class={css.small}>{words.edit.scan}</p>
+        <p class={css.small}>{location.host}</p>
+      </div>
+    </article>
   )
 }
 

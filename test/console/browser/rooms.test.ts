@@ -91,6 +91,58 @@ describe('rooms and recorders', () => {
     ])
   })
 
+  test('the list of rooms shows state, levels and the take that runs, and is narrowed in the address', async () => {
+    await controller.post('/rooms', { name: 'Loft', site: 'South' })
+    const take = await controller.post('/recordings', { durationSeconds: 600, name: 'Rehearsal', nodeId })
+    const page = await visitor.signedIn({ size: 'phone' })
+    const asked: string[] = []
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname))
+    await page.goto(`${controller.url}/rooms`)
+    const north = page.getByRole('region', { name: 'North' })
+    await north.getByRole('link', { name: 'Rehearsal' }).waitFor()
+    await north.getByText('so far').waitFor()
+    const meter = north.getByRole('meter').first()
+    await until('a level', async () => /-\d+ dB/.test((await meter.getAttribute('aria-valuetext')) ?? ''))
+    await page.getByRole('region', { name: 'South' }).getByText('no recorder').waitFor()
+    assert.equal(asked.filter((path) => path.startsWith('/api/v1/rooms/')).length, 0, 'no request for each room')
+    await accessible(page, 'rooms with levels')
+    await fits(page, 'rooms with levels')
+    await page.getByLabel('Site').selectOption('South')
+    await north.waitFor({ state: 'detached' })
+    assert.equal(new URL(page.url()).search, '?site=South')
+    await page.getByLabel('Search rooms').fill('cellar')
+    await page.getByLabel('Search rooms').press('Enter')
+    await page.getByText('Nothing matches').waitFor()
+    await controller.post(`/recordings/${take.id}/stop`, {})
+    await until('the end of the take', async () => (await controller.get(`/recordings/${take.id}`)).cached)
+    await page.context().close()
+  })
+
+  test('labels are printed on tape, one a page, or on a sheet: for one room, or for all of its site', async () => {
+    const [room] = await controller.get('/rooms')
+    await controller.post('/rooms', { name: 'Crypt', site: room.site })
+    const page = await visitor.signedIn({ size: 'phone' })
+    await page.goto(`${controller.url}/rooms/${room.id}/label`)
+    const printed = async () => {
+      const pdf = (await page.pdf({ preferCSSPageSize: true })).toString('latin1')
+      return [...pdf.matchAll(/\/MediaBox \[0 0 ([\d.]+) [\d.]+\]/g)].map(([, points]) =>
+        Math.round(Number(points) / 2.8346),
+      )
+    }
+    await page.getByRole('article').waitFor()
+    assert.deepEqual(await printed(), [62])
+    await page.getByLabel(`Every room of ${room.site}`).check()
+    await page.getByRole('article').nth(1).waitFor()
+    assert.deepEqual(await printed(), [62, 62])
+    await page.getByLabel('Paper').selectOption('Sheet, A4')
+    await accessible(page, 'labels')
+    await fits(page, 'labels')
+    assert.deepEqual(await printed(), [210])
+    await page.reload()
+    await page.getByRole('article').nth(1).waitFor()
+    await page.context().close()
+  })
+
   test('a channel gets a name and a room of its own', async () => {
     const booth = await controller.post('/rooms', { name: 'Booth', site: 'North' })
     const page = await visitor.signedIn()

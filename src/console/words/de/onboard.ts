@@ -74,6 +74,10 @@ export const edit: Words['edit'] = {
   },
   label: 'Schild',
   print: 'Drucken',
+  paper: 'Papier',
+  tape: 'Etikettendrucker, 62 mm',
+  sheet: 'Bogen, A4',
+  everyRoom: (site) => `Alle Räume von ${site}`,
   scan: 'Scannen, um diesen Raum zu öffnen.',
   channels: 'Kanäle',
   channelName: (n) => `Name von Eingang ${n}`,
@@ -145,6 +149,16 @@ export const recorders: Words['recorders'] = {
   sshKey: 'SSH-Schlüssel',
   sshUser: 'Benutzer',
   noKey: 'Der Rekorder hat keinen Schlüssel hinterlegt: von hier kann er nicht gewartet werden.',
+  renew: 'Neuer SSH-Schlüssel',
+  renewExplained:
+    'Die Zentrale macht einen neuen Schlüssel und meldet sich mit dem alten an, bis die nächste Wartung den neuen auf das Gerät gebracht hat.',
+  keySince: 'Erstellt',
+  hostKeys: 'Schlüssel des Geräts',
+  noHostKeys:
+    'Keiner ist bekannt. Auf Verdacht wird niemandem getraut: die Wartung braucht dann die eigene Liste bekannter Rechner.',
+  editHostKeys: 'Schlüssel des Geräts ändern',
+  hostKeyLines: 'Öffentliche Schlüssel, einer je Zeile',
+  hostKeyHint: 'Vom Gerät selbst: cat /etc/ssh/ssh_host_*_key.pub. Sie ersetzen die bekannten.',
   alerts: 'Meldungen',
   noAlerts: 'Keine Meldung.',
 }

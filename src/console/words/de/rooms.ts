@@ -3,6 +3,8 @@ import { counted } from './counted.ts'
 
 export const rooms: Words['rooms'] = {
   title: 'Räume',
+  search: 'Räume suchen',
+  next: 'Als Nächstes:',
   empty: 'Noch kein Raum, oder keiner, den Sie sehen dürfen.',
   recorders: (n) => (n === 0 ? 'kein Rekorder' : counted(n, 'Rekorder', 'Rekorder')),
   noMeters: 'Von diesem Rekorder kommen keine Pegel.',

@@ -2,6 +2,8 @@ import { counted } from './counted.ts'
 
 export const rooms = {
   title: 'Rooms',
+  search: 'Search rooms',
+  next: 'Next:',
   empty: 'No room yet, or none you may see.',
   recorders: (n: number) => (n === 0 ? 'no recorder' : counted(n, 'recorder', 'recorders')),
   noMeters: 'No levels arrive from this recorder.',

@@ -1,0 +1,38 @@
+import type { Node, NodeStatus } from '../../wire/nodes.ts'
+import type { Recording } from '../../wire/recordings.ts'
+import type { Room } from '../../wire/rooms.ts'
+import type { CalendarItem } from '../../wire/schedules.ts'
+
+/** The worst first: of several recorders a room is in the state of the worst. */
+const GRAVITY: readonly NodeStatus[] = ['alerting', 'offline', 'degraded', 'recording', 'provisioning', 'online']
+
+/** Recorders by the rooms they stand in or have channels in. */
+export function nodesByRoom(nodes: readonly Node[]): ReadonlyMap<string, Node[]> {
+  const found = new Map<string, Node[]>()
+  for (const node of nodes) {
+    const channels = node.interfaces.flatMap((device) => device.channels)
+    for (const id of new Set([node.roomId, ...channels.map(({ roomId }) => roomId)]))
+      if (id !== undefined) found.set(id, [...(found.get(id) ?? []), node])
+  }
+  return found
+}
+
+export const stateOf = (nodes: readonly Node[]): NodeStatus | undefined =>
+  GRAVITY.find((status) => nodes.some((node) => node.status === status))
+
+/** Whether a room is what was searched: capital or small letters are the same. */
+export const matches = (
+  { building, floor, name, site }: Room,
+  { q = '', site: at = '' }: Record<string, string>,
+): boolean =>
+  (at === '' || at === site) && [name, site, building, floor].join(' ').toLowerCase().includes(q.toLowerCase())
+
+/** What comes first in a room. Names of rooms are told apart by the recorder, which stands at one site. */
+export const nextIn = (room: Room, nodes: readonly Node[], items: readonly CalendarItem[], now: number) =>
+  items
+    .filter((item) => item.enabled && item.room === room.name && nodes.some(({ id }) => id === item.nodeId))
+    .filter(({ recordingStartAt }) => Date.parse(recordingStartAt) > now)
+    .toSorted((a, b) => Date.parse(a.recordingStartAt) - Date.parse(b.recordingStartAt))[0]
+
+export const runningIn = (room: Room, takes: readonly Recording[]): Recording[] =>
+  takes.filter(({ roomId, status }) => roomId === room.id && status === 'recording')
