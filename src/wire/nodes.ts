@@ -158,6 +158,7 @@ export type ChannelRooms = z.infer<typeof ChannelRooms>
 
 export const NodeFilters = z.strictObject({
   ...Page.shape,
+  agentVersion: query(text(1, 80)),
   backend: query(z.enum(INTERFACE_BACKENDS)),
   building: query(text(1, 160)),
   floor: query(text(1, 160)),
@@ -244,8 +245,6 @@ export const SshRotation = z.object({
       .optional(),
   ),
 })
-
-export const HostKeysChange = z.strictObject({ hostKeys: HostKeys })
 
 export const Bootstrap = z.object({
   /** Public keys of the node's SSH server: what a lifecycle runner holds the node to. */

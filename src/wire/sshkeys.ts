@@ -13,3 +13,5 @@ export const publicKeyLine = z
 
 /** The public keys of a host's SSH server (`/etc/ssh/ssh_host_*_key.pub`): what a runner pins. */
 export const HostKeys = z.array(publicKeyLine).max(8)
+
+export const HostKeysChange = z.strictObject({ hostKeys: HostKeys })

@@ -1,17 +1,18 @@
 import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import type { LifecycleAction, LifecycleJob } from '../../wire/lifecycle.ts'
-import type { Node, NodeCredential, SshCredential } from '../../wire/nodes.ts'
+import type { Node, NodeCredential } from '../../wire/nodes.ts'
 import { useApp } from '../app/context.ts'
 import { Deed } from '../app/deed.tsx'
 import { may } from '../app/may.rules.ts'
 import { useRead, useWrite } from '../data/reads.ts'
 import { When } from '../time/when.tsx'
 import { Confirm } from '../ui/dialog.tsx'
-import { Badge, classes, Facts, Failure, Loading, Name, Section } from '../ui/parts.tsx'
+import { Badge, classes, Failure, Loading, Name, Section } from '../ui/parts.tsx'
 import { Copyable } from '../ui/secret.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import { Keys } from './keys.tsx'
 
 /** What is done to the box itself. */
 export function Maintenance({ node }: { node: Node }) {
@@ -20,7 +21,7 @@ export function Maintenance({ node }: { node: Node }) {
     <>
       <Lifecycle node={node} />
       <Credentials node={node} />
-      {may(me, 'node:manage', node.roomId) && <Key node={node} />}
+      {may(me, 'node:manage', node.roomId) && <Keys node={node} />}
     </>
   )
 }
@@ -180,29 +181,6 @@ function Credentials({ node }: { node: Node }) {
           <p>{words.recorders[`${asking}Explained`]}</p>
         </Confirm>
       )}
-    </Section>
-  )
-}
-
-function Key({ node }: { node: Node }) {
-  const words = useWords()
-  const key = useRead<{ data: SshCredential | null }>(`/nodes/${encodeURIComponent(node.id)}/ssh-credential`, ['node'])
-  return (
-    <Section title={words.recorders.sshKey}>
-      <Loading of={key}>
-        {({ data }) =>
-          data ? (
-            <Facts
-              of={[
-                [words.recorders.sshUser, <Name key="user">{data.username}</Name>],
-                [words.recorders.sshKey, <code key="print">{data.fingerprint}</code>],
-              ]}
-            />
-          ) : (
-            <p class={ui.quiet}>{words.recorders.noKey}</p>
-          )
-        }
-      </Loading>
     </Section>
   )
 }

@@ -1,5 +1,6 @@
 import { Link } from 'wouter-preact'
 import type { AgentReleaseCheck, Node } from '../../wire/nodes.ts'
+import type { Room } from '../../wire/rooms.ts'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
 import { useRead } from '../data/reads.ts'
@@ -16,8 +17,10 @@ const STATUSES = ['provisioning', 'online', 'offline', 'degraded', 'recording', 
 export function RecordersPage(_: { id: string }) {
   const words = useWords()
   const { me } = useApp()
-  const filters = useFilters(['q', 'status', 'retired'])
+  const filters = useFilters(['q', 'agentVersion', 'site', 'status', 'retired'])
   const nodes = useRead<{ data: Node[]; meta: PageMeta }>(`/nodes?${filters.query(SIZE)}`, ['node'])
+  const rooms = useRead<{ data: Room[] }>('/rooms', ['room'])
+  const sites = [...new Set((rooms.data?.data ?? []).map(({ site }) => site))]
   const release = useRead<AgentReleaseCheck>('/nodes/agent-release', [])
   return (
     <>
@@ -31,8 +34,12 @@ export function RecordersPage(_: { id: string }) {
       </div>
       <FilterBar
         filters={filters}
-        searches={[{ label: words.recorders.search, name: 'q' }]}
+        searches={[
+          { label: words.recorders.search, name: 'q' },
+          { label: words.recorders.version, name: 'agentVersion' },
+        ]}
         choices={[
+          { label: words.recorders.site, name: 'site', options: sites.map((site) => [site, site] as const) },
           {
             label: words.recorders.status,
             name: 'status',

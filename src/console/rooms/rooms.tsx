@@ -145,7 +145,7 @@ function Row({ now, room }: { now: Now; room: Room }) {
         .filter(({ status }) => !SILENT.has(status))
         .flatMap((node) =>
           sharesOf(node, id).map(({ device }) => (
-            <MeterStrip key={`${node.id} ${device.id}`} device={device} nodeId={node.id} />
+            <MeterStrip key={`${node.id} ${device.id}`} dense device={device} nodeId={node.id} />
           )),
         )}
     </li>

@@ -119,7 +119,7 @@ export const recorders: Words['recorders'] = {
     install_dependencies: 'Fehlendes installieren',
     update_binary: 'Aktualisieren',
     restart_service: 'Neu starten',
-    rotate_trust: 'Neuer SSH-Schlüssel',
+    rotate_trust: 'SSH-Schlüssel aufspielen',
     smoke_check: 'Prüfen',
     uninstall: 'Deinstallieren',
   },
@@ -128,7 +128,7 @@ export const recorders: Words['recorders'] = {
     update_binary:
       'Installiert die neueste Version. Eine laufende Aufnahme wird nicht abgeschnitten: die Aktualisierung wartet oder wird abgelehnt.',
     restart_service: 'Startet den Rekorder neu. Abgelehnt, während er aufnimmt.',
-    rotate_trust: 'Ersetzt den SSH-Schlüssel, mit dem die Zentrale ihn wartet.',
+    rotate_trust: 'Bringt den SSH-Schlüssel, den die Zentrale jetzt hat, auf das Gerät, an die Stelle der älteren.',
     smoke_check: 'Verbindet sich und sieht nach, ob der Rekorder läuft. Ändert nichts.',
     uninstall: 'Entfernt den Rekorder vom Gerät. Aufnahmen, die dort warten, bleiben dort.',
   },
@@ -152,6 +152,7 @@ export const recorders: Words['recorders'] = {
   renew: 'Neuer SSH-Schlüssel',
   renewExplained:
     'Die Zentrale macht einen neuen Schlüssel und meldet sich mit dem alten an, bis die nächste Wartung den neuen auf das Gerät gebracht hat.',
+  publicKey: 'Öffentlicher Schlüssel, für authorized_keys',
   keySince: 'Erstellt',
   hostKeys: 'Schlüssel des Geräts',
   noHostKeys:

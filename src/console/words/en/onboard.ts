@@ -147,6 +147,7 @@ export const recorders = {
   renew: 'New SSH key',
   renewExplained:
     'The controller makes a new key and logs in with the old one until the next maintenance has put the new one on the box.',
+  publicKey: 'Public key, for authorized_keys',
   keySince: 'Made',
   hostKeys: 'Keys of the box',
   noHostKeys:

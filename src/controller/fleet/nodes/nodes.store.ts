@@ -169,6 +169,7 @@ export type ExportedNode = Omit<Node, 'interfaces'> & { interfaces: InterfaceFac
 const matching = (f: NodeFilters): Condition[] => [
   { sql: f.retired === '1' ? `n.status = 'retired'` : `n.status <> 'retired'`, params: {} },
   ...when(f.status, `${STATUS} = @status`, (status) => ({ status })),
+  ...when(f.agentVersion, 'n.agent_version = @agentVersion', (agentVersion) => ({ agentVersion })),
   ...when(f.backend, BACKEND, (backend) => ({ backend })),
   ...(['site', 'building', 'floor', 'room'] as const).flatMap((place) =>
     when(f[place], `n.${place} = @${place} COLLATE NOCASE`, (value) => ({ [place]: value })),

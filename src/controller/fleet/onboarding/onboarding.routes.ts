@@ -3,14 +3,8 @@ import { tokenPrefix } from '../../../crypto/token.ts'
 import { Fail } from '../../../kernel/fail.ts'
 import type { Ids } from '../../../kernel/ids.ts'
 import { type InstallLine, installLine } from '../../../wire/install.ts'
-import {
-  Bootstrap,
-  BootstrapTokenRequest,
-  Enrollment,
-  HostKeysChange,
-  MaterialQuery,
-  SshRotation,
-} from '../../../wire/nodes.ts'
+import { Bootstrap, BootstrapTokenRequest, Enrollment, MaterialQuery, SshRotation } from '../../../wire/nodes.ts'
+import { HostKeysChange } from '../../../wire/sshkeys.ts'
 import { type AnyRoute, route, type Written } from '../../http/route.ts'
 import { type Reconciliation, reconciliation } from '../nodes/interfaces.store.ts'
 import { type NodeStore, snapshot } from '../nodes/nodes.store.ts'

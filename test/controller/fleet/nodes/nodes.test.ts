@@ -164,6 +164,9 @@ test('lists filter, page and show only what the caller may see', async () => {
   assert.deepEqual(await aliases('/nodes?q=%25_'), ['Beta'])
   assert.deepEqual(await aliases('/nodes?q=lectern'), [])
   assert.deepEqual(await aliases('/nodes?backend=alsa&limit=2&offset=1'), ['Beta', 'Gamma'])
+  k.sql(`UPDATE nodes SET agent_version = '0.9.0' WHERE id = '${a.id}'`)
+  assert.deepEqual(await aliases('/nodes?agentVersion=0.9.0'), ['Alpha'])
+  assert.deepEqual(await aliases('/nodes?agentVersion=0.9'), [])
   const meta = (await admin.get('/nodes?limit=500')).json.meta
   assert.deepEqual(meta, { hasNextPage: false, hasPreviousPage: false, limit: 200, offset: 0, returned: 3, total: 3 })
   assert.deepEqual(await aliases('/nodes', k.as('viewer')), [])
