@@ -10,7 +10,7 @@ interface Events {
   ended(e?: Error): void
 }
 
-/** Seconds over which audio that is skipped fades out and in. */
+/** Seconds over which audio fades out before some of it is skipped. */
 const FADE = 0.02
 
 /**
@@ -31,8 +31,10 @@ export function play(url: string, { buffering, ended }: Events): Player {
     if (samples.length === 0) return
     const placed = place(context.currentTime, end)
     if (placed.skipped > 0) {
-      gain.gain.linearRampToValueAtTime(0, context.currentTime + FADE)
-      for (const source of pending) source.stop(context.currentTime + FADE)
+      // What is next is still heard: the skip leaves no hole.
+      gain.gain.setValueAtTime(1, placed.at - FADE)
+      gain.gain.linearRampToValueAtTime(0, placed.at)
+      for (const source of pending) source.stop(placed.at)
       gain = context.createGain()
       gain.connect(context.destination)
     }
