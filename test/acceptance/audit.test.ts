@@ -24,6 +24,7 @@ const READERS = [
 const SCOPED = [
   ...[
     'channel',
+    'channel_map_assignment',
     'channel_map_assignment_plan',
     'channel_map_template',
     'health_event',
@@ -50,8 +51,17 @@ interface Event {
   target: { id?: string; type: string }
 }
 
+/** A map that is being assigned is named by what it is for. */
+const mapFor = (id: string): Thing | undefined =>
+  w.things.find((t) => t.type === 'channel_map_assignment' && t.reachedBy.includes(id.replace(':', ' ')))
 const thingOf = ({ id = '', type }: Event['target']): Thing =>
-  w.get(type, id) ?? { id, reachedBy: [`${type} ${id}`], secrets: [], type }
+  w.get(type, id) ??
+  (type === 'channel_map_assignment' ? mapFor(id) : undefined) ?? {
+    id,
+    reachedBy: [`${type} ${id}`],
+    secrets: [],
+    type,
+  }
 const readable = (c: Caller, { actor, target }: Event): boolean =>
   actor.id === c.id || target.id === undefined || !SCOPED.includes(target.type) || scoped(c, thingOf(target).reachedBy)
 
@@ -108,7 +118,17 @@ test('every reader reads exactly the rows of what is in scope, in lists, exports
   for (let offset = 0; offset < rows.meta.total; offset += 500)
     all.push(...(await w.owner.get(`/audit-events?limit=500&outcome=succeeded&actor=owner&offset=${offset}`)).json.data)
   const types = new Set(all.map(({ target }) => target.type))
-  for (const type of ['channel', 'interface', 'health_event', 'recording', 'recording_job', 'schedule', 'node', 'room'])
+  for (const type of [
+    'channel_map_assignment',
+    'channel',
+    'interface',
+    'health_event',
+    'recording',
+    'recording_job',
+    'schedule',
+    'node',
+    'room',
+  ])
     assert.ok(types.has(type) || type === 'channel' || type === 'recording_job', type)
   const before = new Set(all.map(({ id }) => id))
   for (const id of READERS) {

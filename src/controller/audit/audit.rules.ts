@@ -37,9 +37,15 @@ const BARE = `rtrim(rtrim(t.target_id, '0123456789'), ':')`
 const CHANNEL = `x.id IN (${BARE}, substr(${BARE}, instr(${BARE}, ':') + 1))`
 const AT_INDEX = `c.idx = CAST(substr(t.target_id, length(${BARE}) + 2) AS INTEGER)`
 const THE_CHANNEL = `interfaces x LEFT JOIN channels c ON c.interface_id = x.id AND ${AT_INDEX}`
+// A channel map's assignment is named by its id or, where it is written, by what it is for: `interface:<id>`, `node:<id>`.
+const mapFor = (type: 'interface' | 'node'): string =>
+  `(SELECT id FROM channel_map_assignments WHERE ${type}_id = substr(t.target_id, ${type.length + 2})
+    AND t.target_id GLOB '${type}:*')`
+const ASSIGNMENT = `x.id = coalesce(${mapFor('interface')}, ${mapFor('node')}, t.target_id)`
 // A room of a node that serves several opens its own devices and channels only (docs/contract/access.md: Expansion).
 const TARGET_LOOKUPS: Record<string, TargetLookup> = {
   channel: { from: THE_CHANNEL, key: CHANNEL, views: (r) => r.channels() },
+  channel_map_assignment: { from: 'channel_map_assignments x', key: ASSIGNMENT, views: (r) => r.assignments() },
   health_event: { from: 'health_events h', key: 'h.id = t.target_id', views: (r) => r.healthEvents() },
   interface: { from: 'interfaces x', key: 'x.id = t.target_id', views: (r) => r.interfaces() },
   node: { from: 'nodes n', key: 'n.id = t.target_id', views: (r) => r.nodes() },
@@ -192,12 +198,23 @@ const ofRecordings = (more: string, id: string): Path[] => [
   [to(`recordings r ON r.schedule_id = w.value ${more}`, id), 'schedules'],
 ]
 
+const toMap = (from: string): string =>
+  `${from} CROSS JOIN ${TARGETS} ON t.target_id IN (m.id, 'interface:' || m.interface_id, 'node:' || m.node_id)`
+const OF_DEVICE = 'channel_map_assignments m ON m.interface_id = x.id'
+
 const PATHS: Record<string, readonly Path[]> = {
   // Its name does not lead to a channel: every one is judged.
   channel: [
     [`interfaces x ON x.node_id = w.value CROSS JOIN ${TARGETS} ON ${CHANNEL}`, 'nodes'],
     [`interfaces x ON x.id = w.value CROSS JOIN ${TARGETS} ON ${CHANNEL}`, 'interfaces'],
     ...CHANNELS_IN_ROOM.map((way): Path => [`${way} CROSS JOIN ${TARGETS} ON ${CHANNEL} AND ${AT_INDEX}`, 'rooms']),
+  ],
+  channel_map_assignment: [
+    [toMap('channel_map_assignments m ON m.node_id = w.value'), 'nodes'],
+    [toMap(`interfaces x ON x.node_id = w.value CROSS JOIN ${OF_DEVICE}`), 'nodes'],
+    [toMap('channel_map_assignments m ON m.interface_id = w.value'), 'interfaces'],
+    [toMap(`${IN_ROOM} CROSS JOIN channel_map_assignments m ON m.node_id = p.node_id`), 'rooms'],
+    ...CHANNELS_IN_ROOM.map((way): Path => [toMap(`${way} CROSS JOIN ${OF_DEVICE}`), 'rooms']),
   ],
   health_event: [
     ...ofRecordings('CROSS JOIN health_events h ON h.recording_id = r.id', 'h.id'),

@@ -226,7 +226,7 @@ function assignmentsWithin(side: Cover, tag: string): Condition {
       OR (x.interface_id IS NOT NULL AND (${interfaces}
         OR x.interface_id IN (SELECT id FROM interfaces WHERE node_id IN ${nodes})
         OR x.interface_id IN (SELECT interface_id FROM channels WHERE room_id IN ${rooms}
-            UNION SELECT i.id FROM nodes n CROSS JOIN interfaces i ON i.node_id = n.id WHERE n.room_id IN ${rooms}
+            UNION ALL SELECT i.id FROM nodes n CROSS JOIN interfaces i ON i.node_id = n.id WHERE n.room_id IN ${rooms}
               AND EXISTS (SELECT 1 FROM channels c WHERE c.interface_id = i.id AND +c.room_id IS NULL))))`,
     params: {
       [`${tag}Own`]: side.own('channel_map_assignment'),
