@@ -2,8 +2,9 @@
 import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
 import { after, before, describe, test } from 'node:test'
+import { setUpBox } from '../../kit/box.ts'
 import { accessible, accessiblePages, fits, signIn, Visitor } from '../../kit/browser.ts'
-import { Agent, Controller, House, until } from '../../kit/whole.ts'
+import { Controller, House, until } from '../../kit/whole.ts'
 
 describe('rooms and recorders', () => {
   let house: House
@@ -20,20 +21,6 @@ describe('rooms and recorders', () => {
     await visitor?.close()
     await house?.close()
   })
-
-  /** What the line does on a box: bootstraps, then runs with the token it got. */
-  async function setUp(token: string): Promise<void> {
-    const cwd = house.path('box')
-    const args = ['agent', '--bootstrap', '--node-id', nodeId, '--bootstrap-token-file', '-']
-    const env = { SVC_CONTROLLER_URL: controller.url }
-    const box = house.start(args, { cwd, env, input: `${token}\n` })
-    await box.exited
-    const settings = fs.readFileSync(`${cwd}/recorder-agent.env`, 'utf8')
-    const given = /^SVC_CONTROLLER_TOKEN='?([^'\n]+)/m.exec(settings)?.[1] ?? ''
-    assert.notEqual(given, '', box.said())
-    const own = { SVC_CONTROLLER_TOKEN: given, SVC_CONTROLLER_URL: controller.url, SVC_NODE_ID: nodeId }
-    new Agent(house, { ...own, SVC_HEARTBEAT_SECONDS: '1' }).start()
-  }
 
   test('a room comes online from a phone: name it, type the line, see levels, hear a test take', async () => {
     const page = await visitor.signedIn({ size: 'phone' })
@@ -58,7 +45,7 @@ describe('rooms and recorders', () => {
     assert.match(line, /install\.sh/)
     await accessible(page, 'set up')
     await fits(page, 'set up')
-    await setUp(/SVC_BOOTSTRAP_TOKEN=([\w.-]+)/.exec(line)?.[1] ?? '')
+    await setUpBox(house, controller, { nodeId, token: /SVC_BOOTSTRAP_TOKEN=([\w.-]+)/.exec(line)?.[1] ?? '' })
     await page.getByText('Say something into each microphone.').waitFor()
     await page.reload()
     const meter = page.getByRole('meter').first()
