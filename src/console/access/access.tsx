@@ -2,11 +2,12 @@ import { Link } from 'wouter-preact'
 import { Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import { Displays } from './displays.tsx'
 import { Groups } from './groups.tsx'
 import { Policies } from './policies.tsx'
 import { Users } from './users.tsx'
 
-const PARTS = { groups: Groups, policies: Policies, users: Users }
+const PARTS = { displays: Displays, groups: Groups, policies: Policies, users: Users }
 type Part = keyof typeof PARTS
 
 /** `id`: the part, in the address. */
@@ -19,14 +20,14 @@ export function AccessPage({ id }: { id: string }) {
       <Title>{words.access.title}</Title>
       <nav aria-label={words.access.title}>
         <ul class={ui.tabs}>
-          {(['users', 'groups', 'policies'] as const).map((one) => (
+          {(['users', 'groups', 'policies', 'displays'] as const).map((one) => (
             <li key={one}>
               <Link
                 class={ui.tab}
                 href={`/access/${one}`}
                 {...(one === part ? { 'aria-current': 'page' as const } : {})}
               >
-                {words.access[one]}
+                {one === 'displays' ? words.displays.title : words.access[one]}
               </Link>
             </li>
           ))}

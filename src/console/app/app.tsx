@@ -2,6 +2,7 @@ import { QueryClientProvider } from '@tanstack/preact-query'
 import { useEffect, useMemo, useState } from 'preact/hooks'
 import { Router } from 'wouter-preact'
 import type { Myself } from '../../wire/access.ts'
+import type { Wall } from '../../wire/displays.ts'
 import { type Api, ApiError, createApi } from '../data/api.ts'
 import { type LiveState, startLive } from '../data/live.ts'
 import { createQueries, refresher } from '../data/reads.ts'
@@ -9,6 +10,7 @@ import { useDock } from '../listen/dock.tsx'
 import { createMeters, MetersContext } from '../meters/thread.ts'
 import { Failure } from '../ui/parts.tsx'
 import { Toasts } from '../ui/toast.tsx'
+import { DisplayWall } from '../wall/display.tsx'
 import { useWords } from '../words/words.ts'
 import { AppContext } from './context.ts'
 import { takeSecret, whenPasted } from './fragment.ts'
@@ -18,6 +20,8 @@ import { Shell } from './shell.tsx'
 
 type Session =
   | { kind: 'asking' }
+  /** A screen on a wall, which nobody is signed in at. */
+  | { kind: 'display'; wall: Wall }
   | { kind: 'failed'; error: Error }
   /** `ended`: the session is over, the page with what was typed on it is not. */
   | { kind: 'in'; ended: boolean; me: Myself }
@@ -38,7 +42,9 @@ export function App() {
       const { data } = await api.get<{ data: Myself }>('/auth/me')
       setSession({ ended: false, kind: 'in', me: data })
     } catch (e) {
-      if (!(e instanceof ApiError && e.status === 401)) setSession({ error: e as Error, kind: 'failed' })
+      if (!(e instanceof ApiError && e.status === 401)) return setSession({ error: e as Error, kind: 'failed' })
+      const wall = location.pathname === '/wall' ? await readWall(api) : undefined
+      if (wall) setSession({ kind: 'display', wall })
     }
   }
   const signedOut = session.kind === 'out' || (session.kind === 'in' && session.ended)
@@ -53,7 +59,7 @@ export function App() {
       await ask()
     }
     void begin()
-    return whenPasted([SIGN_IN])
+    return whenPasted([SIGN_IN, DISPLAY])
   }, [])
   useEffect(() => {
     if (!signedOut && !renewing) return
@@ -64,6 +70,8 @@ export function App() {
   switch (session.kind) {
     case 'asking':
       return null
+    case 'display':
+      return <DisplayWall api={api} first={session.wall} over={() => setSession({ kind: 'out' })} />
     case 'failed':
       return <Failure error={session.error} retry={() => void ask()} />
     case 'out':
@@ -88,13 +96,22 @@ export function App() {
   }
 }
 
+const DISPLAY = 'display'
 const SIGN_IN = 'sign-in'
+
+/** What this browser shows as a screen on a wall; undefined where it is none. */
+async function readWall(api: Api): Promise<Wall | undefined> {
+  const { data } = await api.get<{ data: Wall }>('/display').catch(() => ({ data: undefined }))
+  return data
+}
 
 /** Signs in by the link the page was opened with. @returns why that did not work */
 async function openByLink(api: Api): Promise<Error | undefined> {
+  const screen = takeSecret(DISPLAY)
   const token = takeSecret(SIGN_IN)
-  if (token === undefined) return undefined
   try {
+    if (screen !== undefined) await api.send('POST', '/auth/display-session', { token: screen })
+    if (token === undefined) return undefined
     await api.send('POST', '/auth/sign-in-link', { token }, { 'x-svc-session': 'cookie' })
     history.replaceState(null, '', '/welcome')
     return undefined

@@ -44,6 +44,7 @@ export function LoginAgain(how: LoginProps) {
 
 function LoginForm({ api, close, done, ended = false, linkFault, provider }: LoginProps & { ended?: boolean }) {
   const words = useWords()
+  const spent = location.pathname === '/wall' ? words.displays.spent : words.welcome.linkSpent
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState<Error>()
   const submit = async (e: SubmitEvent): Promise<void> => {
@@ -71,7 +72,7 @@ function LoginForm({ api, close, done, ended = false, linkFault, provider }: Log
       )}
       {linkFault && !error && (
         <p role="status" class={ui.warn}>
-          {isRefused(linkFault) ? words.welcome.linkSpent : faultText(linkFault, words)}
+          {isRefused(linkFault) ? spent : faultText(linkFault, words)}
         </p>
       )}
       {error && (

@@ -37,7 +37,7 @@ export interface Api {
 }
 
 const DEADLINE_MS = 15_000
-const SIGNS_IN = ['/auth/login', '/auth/sign-in-link']
+const SIGNS_IN = ['/auth/login', '/auth/sign-in-link', '/auth/display-session', '/display']
 
 /** `ended` is called when the session has ended: a 401 of anything but signing in. */
 export function createApi(ended: () => void): Api {

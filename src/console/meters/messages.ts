@@ -18,6 +18,8 @@ export type ToThread =
   | { kind: 'tap'; id: number }
   | { kind: 'still'; still: boolean }
   | { kind: 'end' }
+  /** Where the levels come from. */
+  | { kind: 'from'; path: string }
 
 export interface MeterColors {
   bad: string

@@ -46,6 +46,9 @@ self.onmessage = ({ data }: MessageEvent<ToThread>) => {
     }
     case 'size':
       return resize(data.id, data.width, data.height, data.ratio)
+    case 'from':
+      path = data.path
+      return
     case 'colors':
       colors = data.colors
       return
@@ -69,6 +72,7 @@ function resize(id: number, width: number, height: number, ratio: number): void 
   strip.canvas.height = Math.round(height * ratio)
 }
 
+let path = '/meter-events'
 let pending: ReturnType<typeof setTimeout> | undefined
 /** The nodes that are on the screen have changed: many strips come and go at once. */
 function restart(): void {
@@ -85,7 +89,7 @@ async function read(): Promise<void> {
   try {
     const nodes = [...new Set([...strips.values()].map(({ nodeId }) => nodeId))]
     const query = `detail=levels&nodes=${nodes.map(encodeURIComponent).join(',')}`
-    const response = await fetch(`/api/v1/meter-events?${query}`, { credentials: 'same-origin', signal: own.signal })
+    const response = await fetch(`/api/v1${path}?${query}`, { credentials: 'same-origin', signal: own.signal })
     if (!response.ok || !response.body) throw new Error(`HTTP ${response.status}`)
     const parse = eventParser((name, text) => name === 'levels' && heard(JSON.parse(text) as LevelFrame))
     const body = response.body.pipeThrough(new TextDecoderStream()).getReader()

@@ -8,10 +8,12 @@ import type { FromThread } from './messages.ts'
 import css from './strip.module.css'
 import { useMeters } from './thread.ts'
 
+type Device = Pick<Interface, 'channelCount' | 'channels' | 'id'>
+
 interface MeterStripProps {
   /** Among many others: the channels of a large device have thin bars without names. */
   dense?: boolean
-  device: Interface
+  device: Device
   nodeId: string
   /** Told once a second: the level of each channel, dBFS. */
   tell?: (levels: number[]) => void

@@ -39,7 +39,8 @@ function threadAddress(): string {
     : METERS_THREAD
 }
 
-export function createMeters(): Meters {
+/** `path`: of the stream that the levels come from. */
+export function createMeters(path = '/meter-events'): Meters {
   const tellers = new Map<number, (told: FromThread) => void>()
   const address = threadAddress()
   const dark = matchMedia('(prefers-color-scheme: dark)')
@@ -54,6 +55,7 @@ export function createMeters(): Meters {
   const begin = (): void => {
     worker = new Worker(address, { type: 'module' })
     worker.onmessage = ({ data }: MessageEvent<FromThread>) => tellers.get(data.id)?.(data)
+    send({ kind: 'from', path })
     paint()
   }
   const end = (): void => {

@@ -4,6 +4,7 @@ import * as activity from './de/activity.ts'
 import * as admin from './de/admin.ts'
 import * as alerting from './de/alerting.ts'
 import { alert } from './de/alerts.ts'
+import * as displays from './de/displays.ts'
 import * as frame from './de/frame.ts'
 import * as library from './de/library.ts'
 import * as me from './de/me.ts'
@@ -24,6 +25,7 @@ export const de: Words = {
   ...activity,
   ...admin,
   ...alerting,
+  ...displays,
   ...frame,
   ...library,
   ...me,

@@ -4,6 +4,7 @@ import * as activity from './en/activity.ts'
 import * as admin from './en/admin.ts'
 import * as alerting from './en/alerting.ts'
 import { alert } from './en/alerts.ts'
+import * as displays from './en/displays.ts'
 import * as frame from './en/frame.ts'
 import * as library from './en/library.ts'
 import * as me from './en/me.ts'
@@ -23,6 +24,7 @@ export const en = {
   ...activity,
   ...admin,
   ...alerting,
+  ...displays,
   ...frame,
   ...library,
   ...me,
