@@ -201,6 +201,31 @@ CREATE TABLE controller_state (
   updated_at TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE display_link_rooms (
+  link_id TEXT NOT NULL REFERENCES display_links (id) ON DELETE CASCADE,
+  room_id TEXT NOT NULL REFERENCES rooms (id) ON DELETE CASCADE,
+  PRIMARY KEY (link_id, room_id)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE display_links (
+  id           TEXT PRIMARY KEY NOT NULL,
+  name         TEXT NOT NULL,
+  token_hash   TEXT NOT NULL UNIQUE,          -- SHA-256 of the token, never the token
+  site         TEXT,
+  expires_at   TEXT,                          -- NULL: until it is revoked
+  created_at   TEXT NOT NULL,
+  created_by   TEXT NOT NULL,                 -- e-mail, as it was
+  last_used_at TEXT
+) STRICT;
+
+CREATE TABLE display_screens (
+  id           TEXT PRIMARY KEY NOT NULL,
+  link_id      TEXT NOT NULL REFERENCES display_links (id) ON DELETE CASCADE,
+  token_hash   TEXT NOT NULL UNIQUE,
+  created_at   TEXT NOT NULL,
+  last_seen_at TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE group_members (
   group_id TEXT NOT NULL REFERENCES access_groups (id) ON DELETE CASCADE,
   user_id  TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
@@ -907,6 +932,10 @@ CREATE INDEX controller_settings_retention ON controller_settings (default_reten
 CREATE INDEX controller_settings_upload ON controller_settings (default_upload_policy_id);
 
 CREATE INDEX controller_settings_watchdog ON controller_settings (default_watchdog_policy_id);
+
+CREATE INDEX display_link_rooms_room ON display_link_rooms (room_id);
+
+CREATE INDEX display_screens_link ON display_screens (link_id, created_at);
 
 CREATE INDEX group_members_user ON group_members (user_id);
 

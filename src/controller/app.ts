@@ -60,7 +60,7 @@ export function createApp({ certificates, running, secrets, ...given }: AppOptio
   const fleet = createFleet(base, { certificates, keys })
   const releases = createReleases(base, { running })
   const lifecycle = createLifecycle(base, { fleet: fleet.api })
-  const live = createLive(base, { fleet: fleet.api })
+  const live = createLive(base, { fleet: fleet.api, settings: settings.api })
   const common = { clock: clock.api, fleet: fleet.api, health: health.api, settings: settings.api }
   const recordings = createRecordings(base, common)
   const uploads = createUploads(base, { health: health.api, keys, recordings: recordings.api })

@@ -2,7 +2,7 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { sha256 } from '@noble/hashes/sha2.js'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 
-type TokenKind = 'session' | 'cookie' | 'node' | 'bootstrap' | 'ticket' | 'link'
+type TokenKind = 'session' | 'cookie' | 'node' | 'bootstrap' | 'ticket' | 'link' | 'display' | 'screen'
 
 const PREFIX: Record<TokenKind, string> = {
   session: 'svc_',
@@ -11,6 +11,8 @@ const PREFIX: Record<TokenKind, string> = {
   bootstrap: 'svc_bs_',
   ticket: 'svc_ticket_',
   link: 'svc_link_',
+  display: 'svc_display_',
+  screen: 'svc_screen_',
 }
 const SHOWN = 24
 
@@ -19,6 +21,9 @@ export const isTicket = (token: string): boolean => token.startsWith(PREFIX.tick
 
 /** Whether a token is a session of the console: it comes in a cookie, never as a bearer. */
 export const isCookieToken = (token: string): boolean => token.startsWith(PREFIX.cookie) && token.length <= SHOWN * 4
+
+/** Whether a token is that of a screen on a wall: it comes in a cookie of its own. */
+export const isScreenToken = (token: string): boolean => token.startsWith(PREFIX.screen) && token.length <= SHOWN * 4
 
 /** A bearer token of 256 random bits: `svc_<43 base64url>`, `svc_node_...`, `svc_bs_...`. */
 export const mintToken = (kind: TokenKind): string => PREFIX[kind] + randomBytes(32).toString('base64url')

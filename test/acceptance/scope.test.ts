@@ -28,7 +28,7 @@ const listed = (r: AnyRoute): string | undefined => {
   return type.endsWith('_collection') ? type.replace('_collection', '') : undefined
 }
 // Lists without things, or of things that are a matter of permission alone.
-const UNSCOPED = new Set(['user', 'group', 'session'])
+const UNSCOPED = new Set(['user', 'group', 'session', 'display_link'])
 // Answers with numbers or words in place of things: tests of their own.
 const OTHERWISE = [
   ...['/events', '/meter-events', '/openapi.json', '/metrics', '/status', '/recordings/facets', '/schedules/calendar'],

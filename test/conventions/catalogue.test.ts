@@ -92,6 +92,12 @@ const named = new Set(
 // Actions of routes that the catalogue does not know, with the reason they have a name of their own.
 const BEYOND: Record<string, string> = {
   'settings.controller.actions.read': 'action states, as every resource has them',
+  'auth.display_links.create': 'a screen on a wall shows levels, with nobody signed in',
+  'auth.display_links.read': 'a screen on a wall shows levels, with nobody signed in',
+  'auth.display_links.revoke': 'a screen on a wall shows levels, with nobody signed in',
+  'auth.display_session.open': 'a screen on a wall shows levels, with nobody signed in',
+  'displays.meters.stream': 'a screen on a wall shows levels, with nobody signed in',
+  'displays.read': 'a screen on a wall shows levels, with nobody signed in',
   'auth.me.password.update': 'everybody changes their own password',
   'auth.sessions.read': 'sessions can be seen and ended',
   'auth.sessions.revoke': 'sessions can be seen and ended',

@@ -62,7 +62,10 @@ test('every user route names a permission', () => {
 test('routes without authentication are these and no others', () => {
   const open = k.routes.filter((r) => r.auth === 'none').map((r) => `${r.method} ${r.path}`)
   const promised = PROMISED.filter((r) => r.auth === 'none').map((r) => `${r.method} ${r.path}`)
-  assert.deepEqual(open.sort(), [...promised, 'GET /install.sh', 'POST /auth/sign-in-link'].sort())
+  assert.deepEqual(
+    open.sort(),
+    [...promised, 'GET /install.sh', 'POST /auth/sign-in-link', 'POST /auth/display-session'].sort(),
+  )
 })
 
 test('an audit base belongs to one record and looks like family.resource.verb', () => {
@@ -103,6 +106,12 @@ const BEYOND: Record<string, string> = {
   'GET /auth/sessions user': 'everybody sees where they are logged in',
   'DELETE /auth/sessions user': 'and ends all others at once',
   'DELETE /auth/sessions/: user': 'and ends a session they forgot somewhere',
+  'GET /auth/display-links user': 'links that open the wall, and nothing else',
+  'POST /auth/display-links user': 'made for a site or some rooms',
+  'DELETE /auth/display-links/: user': 'and revoked, with every screen they opened',
+  'POST /auth/display-session none': 'a screen trades its link for a cookie',
+  'GET /display display': 'what a screen on a wall shows',
+  'GET /display/meter-events display': 'and its levels',
   'POST /auth/sign-in-link none': 'the first sign-in, on the machine of the controller',
   'GET /auth/users/:/sessions user': 'who manages access sees the sessions of a person',
   'DELETE /auth/users/:/sessions/: user': 'and ends one of them, without ending the account',

@@ -149,6 +149,8 @@ export const INTERFACE = { alias: 'A', systemName: 'a', systemRef: 'hw:A', backe
 export const GOOD: Record<string, object> = {
   'PATCH /auth/me/password': { currentPassword: 'the old password', newPassword: 'another password' },
   'POST /auth/login': { email: 'a@example.org', password: 'not-the-password' },
+  'POST /auth/display-links': { name: 'Foyer', site: 'North' },
+  'POST /auth/display-session': { token: 'svc_display_none' },
   'POST /auth/sign-in-link': { token: 'svc_link_none' },
   'POST /auth/users': { email: 'b@example.org', name: 'B', password: 'good-password', roles: ['viewer'] },
   'PATCH /auth/users/:id/access': { roles: ['viewer'], groupIds: [], resourceGrants: [] },

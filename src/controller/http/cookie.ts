@@ -1,10 +1,8 @@
 // The session of the console: a cookie no script can read, and the rule that keeps other sites from using it (ADR-0005).
 import type { Context } from 'hono'
-import { isCookieToken } from '../../crypto/token.ts'
+import { isCookieToken, isScreenToken } from '../../crypto/token.ts'
 import { forwarded, headerOf } from './incoming.ts'
 import type { Incoming } from './route.ts'
-
-const NAME = { plain: 'svc_session', secure: '__Host-svc_session' } as const
 
 /** Every value a cookie header has of this name. */
 export const cookieValues = (header: string | undefined, name: string): string[] =>
@@ -28,31 +26,39 @@ export function sessionCookie(reached: Reached) {
   const { SVC_PUBLIC_URL, tls } = reached
   const trusted = new Set(reached.trustedProxies)
   const usual = tls !== undefined || SVC_PUBLIC_URL?.startsWith('https:') === true
-  const nameOf = (secure: boolean): string => (secure ? NAME.secure : NAME.plain)
   const isSecure = (c: Context): boolean => {
     const scheme = forwarded(c, 'x-forwarded-proto', trusted)
     return scheme === 'https' || scheme === 'http' ? scheme === 'https' : usual
   }
-  const header = (value: string, seconds: number, { overHttps }: Came): string =>
-    `${nameOf(overHttps)}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${seconds}${overHttps ? '; Secure' : ''}`
-  const valuesOf = (c: Context): string[] => cookieValues(headerOf(c, 'cookie'), nameOf(isSecure(c)))
   return {
-    clear: (came: Came): string => header('', 0, came),
+    ...cookieNamed('svc_session', isCookieToken, isSecure),
+    /** Of a screen on a wall. */
+    display: cookieNamed('svc_display', isScreenToken, isSecure),
     isSameOrigin: sameOrigin(reached),
     /** Whether the client speaks HTTPS, to this controller or to a proxy before it. */
     isSecure,
+  }
+}
+export type SessionCookie = ReturnType<typeof sessionCookie>
+
+function cookieNamed(plain: string, isToken: (text: string) => boolean, isSecure: (c: Context) => boolean) {
+  const nameOf = (secure: boolean): string => (secure ? `__Host-${plain}` : plain)
+  const make = (value: string, seconds: number, { overHttps }: Came): string =>
+    `${nameOf(overHttps)}=${value}; HttpOnly; SameSite=Strict; Path=/; Max-Age=${seconds}${overHttps ? '; Secure' : ''}`
+  const valuesOf = (c: Context): string[] => cookieValues(headerOf(c, 'cookie'), nameOf(isSecure(c)))
+  return {
+    clear: (came: Came): string => make('', 0, came),
     /** Whether a browser sent one, good or spoiled. */
     isSent: (c: Context): boolean => valuesOf(c).length > 0,
-    make: header,
+    make,
     /** The token a browser sent; empty for none, and for two, of which nobody knows the right one. */
     tokenOf(c: Context): string {
       const values = valuesOf(c)
       const [token = ''] = values
-      return values.length === 1 && isCookieToken(token) ? token : ''
+      return values.length === 1 && isToken(token) ? token : ''
     },
   }
 }
-export type SessionCookie = ReturnType<typeof sessionCookie>
 
 /**
  * Whether a request that a cookie vouches for comes from a page of this origin. Browsers say so in `Sec-Fetch-Site`, but

@@ -23,16 +23,18 @@ export function bearerOf(c: Context): string {
 
 /** `header`: the bearer token, which has chosen the record `r`. */
 export function credentialOf(cookie: SessionCookie, r: AnyRoute, c: Context, header: string): Credential {
-  const isSent = takesCookie(r) && cookie.isSent(c)
+  const jar = r.auth === 'display' ? cookie.display : cookie
+  const isSent = takesCookie(r) && jar.isSent(c)
   const byCookie = isSent && headerOf(c, 'authorization') === undefined
-  const token = byCookie ? cookie.tokenOf(c) : ''
+  const token = byCookie ? jar.tokenOf(c) : ''
   if (token !== '' && !cookie.isSameOrigin(c)) return { bearer: ticketOf(r, c), byCookie, fault: crossOrigin() }
+  if (r.auth === 'display') return { bearer: token, byCookie }
   const bearer = header || ticketOf(r, c) || token
   return { bearer, byCookie, fault: isSent && header !== '' ? ambiguous() : undefined }
 }
 
-// A cookie stands for a person: machines have tokens.
-const takesCookie = ({ auth }: AnyRoute): boolean => auth === 'user' || auth === 'none'
+// A cookie stands for a person, or for a screen on a wall: machines have tokens.
+const takesCookie = ({ auth }: AnyRoute): boolean => auth === 'user' || auth === 'none' || auth === 'display'
 
 // A browser's player sends no header: on routes that send audio, and only there, its ticket may be in the URL.
 function ticketOf(r: AnyRoute, c: Context): string {

@@ -6,6 +6,7 @@ type Json = Record<string, unknown>
 
 const SCHEMES: Record<Exclude<Auth, 'none'>, [name: string, words: string]> = {
   user: ['session', 'Session token of a login (`svc_...`)'],
+  display: ['screen', 'The cookie of a screen on a wall (`svc_display`)'],
   node: ['node', 'Controller token of a node (`svc_node_...`)'],
   bootstrap: ['bootstrap', 'Single-use bootstrap token of one node (`svc_bs_...`)'],
   runner: ['runner', 'The shared token of the lifecycle runner'],
@@ -59,7 +60,12 @@ export function openapi(routes: readonly AnyRoute[], version: string): Json {
       responses: Object.fromEntries(Object.entries(ERRORS).map(([status, words]) => [`E${status}`, failure(words)])),
       schemas: { Error: ERROR_BODY },
       securitySchemes: Object.fromEntries(
-        Object.values(SCHEMES).map(([name, description]) => [name, { type: 'http', scheme: 'bearer', description }]),
+        Object.values(SCHEMES).map(([name, description]) => [
+          name,
+          name === 'screen'
+            ? { type: 'apiKey', in: 'cookie', name: 'svc_display', description }
+            : { type: 'http', scheme: 'bearer', description },
+        ]),
       ),
     },
   }

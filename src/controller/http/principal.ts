@@ -20,6 +20,8 @@ export interface UserPrincipal {
   /** Room roster: capability by room id. */
   rooms: ReadonlyMap<string, ReadonlySet<string>>
   sessionId: string
+  /** A screen on a wall: nobody signed in, a link opened it. */
+  display?: true
   /** Authenticated by a ticket: one recording and one permission of this person, nothing else. */
   ticketed?: true
 }
@@ -69,7 +71,12 @@ export interface Actor {
 export function actorOf(principal: Principal | undefined): Actor {
   switch (principal?.kind) {
     case 'user':
-      return { id: principal.id, name: principal.name, roles: principal.roles, type: 'user' }
+      return {
+        id: principal.id,
+        name: principal.name,
+        roles: principal.roles,
+        type: principal.display ? 'system' : 'user',
+      }
     case 'node':
     case 'bootstrap':
       return { id: principal.nodeId, name: principal.nodeId, roles: [], type: 'node' }

@@ -6,6 +6,7 @@ import { CAPABILITY_OF, type Permission, permissionsOf } from '../../wire/permis
 import type { Db } from '../store/db.ts'
 import type { BootstrapPrincipal, NodePrincipal, Pair, Principal, RunnerPrincipal, UserPrincipal } from './principal.ts'
 import type { Auth } from './route.ts'
+import { screenStore } from './screens.store.ts'
 
 interface SessionRow {
   email: string
@@ -103,6 +104,11 @@ export function principals(db: Db, clock: Clock, tokens: StaticTokens): Principa
     `SELECT token_prefix AS tokenPrefix FROM bootstrap_tokens
       WHERE token_hash = @hash AND node_id = @nodeId AND consumed_at IS NULL AND revoked_at IS NULL AND expires_at > @now`,
   )
+  const screens = screenStore(db)
+  const display = (token: string): Known<UserPrincipal> | undefined => {
+    const known = screens.find(hashToken(token), iso(clock.now()))
+    return known && { principal: known.principal, stale: stale(known.lastSeenAt) }
+  }
   const touchSession = db.stmt<{ id: string; now: string }>(`UPDATE sessions SET last_seen_at = @now WHERE id = @id`)
   const touchCredential = db.stmt<{ id: string; now: string }>(
     `UPDATE node_credentials SET last_used_at = @now WHERE id = @id`,
@@ -164,16 +170,19 @@ export function principals(db: Db, clock: Clock, tokens: StaticTokens): Principa
       if (!bearer) return undefined
       // Without the database: the scraper's answer must report its outage.
       if (auth === 'scraper') return isScraper(bearer) ? { principal: { kind: 'scraper' }, stale: false } : undefined
+      if (auth === 'display') return display(bearer)
       if (auth === 'user') return isTicket(bearer) ? ticketHolder(bearer, params.id ?? '') : user(bearer)
       if (auth === 'node') return node(bearer)
       return bootstrapper(bearer, params.id ?? '')
     },
-    reload({ sessionId }) {
+    reload({ display: isScreen, sessionId }) {
+      if (isScreen) return screens.reload(sessionId, iso(clock.now()))
       const row = sessionById.get({ id: sessionId, now: iso(clock.now()) })
       return row && userPrincipal(row, rights(row))
     },
     touch(principal, now) {
-      if (principal.kind === 'user') touchSession.run({ id: principal.sessionId, now })
+      if (principal.kind === 'user' && principal.display) screens.touch(principal, now)
+      else if (principal.kind === 'user') touchSession.run({ id: principal.sessionId, now })
       if (principal.kind !== 'node') return { activated: false, sshKeysEnded: 0 }
       const { credentialId: id, nodeId } = principal
       touchCredential.run({ id, now })

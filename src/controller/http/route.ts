@@ -17,8 +17,8 @@ export interface Target {
   name?: string
 }
 
-export type Auth = 'user' | 'node' | 'bootstrap' | 'runner' | 'scraper' | 'none'
-type PrincipalOf<A extends Auth> = A extends 'user'
+export type Auth = 'user' | 'display' | 'node' | 'bootstrap' | 'runner' | 'scraper' | 'none'
+type PrincipalOf<A extends Auth> = A extends 'user' | 'display'
   ? UserPrincipal
   : A extends 'node'
     ? NodePrincipal

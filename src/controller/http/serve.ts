@@ -118,7 +118,8 @@ async function handle(pipeline: Pipeline, candidates: AnyRoute[], c: Context): P
     const refusal = refuse(pipeline, c, r, e instanceof Fail && e.status < 500 ? (audit.limited() ?? e) : e)
     // A cookie that is still good outlives a password mistyped beside it.
     const isSpent = byCookie && !fault && call.known?.principal.kind !== 'user'
-    if (isSpent && refusal.status === 401) refusal.headers.append('set-cookie', pipeline.cookie.clear(call.request))
+    const jar = r.auth === 'display' ? pipeline.cookie.display : pipeline.cookie
+    if (isSpent && refusal.status === 401) refusal.headers.append('set-cookie', jar.clear(call.request))
     return refusal
   } finally {
     call.releaseBody()
@@ -158,7 +159,7 @@ async function identify(
     if (wait)
       throw new Fail(429, 'rate_limited', 'Too many refused tokens', { headers: { 'retry-after': String(wait) } })
     // Without a session of its own a route does nothing that another site could gain from.
-    if (call.fault && auth === 'user') throw call.fault
+    if (call.fault && auth !== 'none') throw call.fault
     const known = pipeline.principals.authenticate(auth, call.bearer, call.params)
     if (!known && guessable) pipeline.guesses.count(network, pipeline.clock.monotonic())
     if (!known) throw audit.stranger()

@@ -23,9 +23,12 @@ import { oidcRoutes } from './auth/oidc.routes.ts'
 import { oidcStore } from './auth/oidc.store.ts'
 import { sessionRunner, sessionStore } from './auth/sessions.store.ts'
 
+import { displayRoutes } from './displays/links.routes.ts'
+import { displayStore } from './displays/links.store.ts'
+
 /** Accounts, sign-in and access. */
 export function createIdentity(base: Base, { settings }: { settings: SettingsApi }): Module<IdentityApi> {
-  const { audit, clock, config, db, ids, log } = base
+  const { audit, authorization, clock, config, db, ids, log } = base
   const cookie = sessionCookie(config)
   const users = userStore(db)
   const sessions = sessionStore(db)
@@ -34,6 +37,8 @@ export function createIdentity(base: Base, { settings }: { settings: SettingsApi
   const keep = lockoutGuard(policies, users)
   const { SVC_LOGIN_FAILURE_LIMIT: failureLimit, SVC_LOGIN_FAILURE_WINDOW_SECONDS: failureWindowSeconds } = config
   const { SVC_LOCAL_ADMIN_EMAIL: email, SVC_LOCAL_ADMIN_NAME: name, SVC_LOCAL_ADMIN_PASSWORD: password } = config
+  const common = { clock, cookie, ids, sessions, users }
+  const addresses = () => limiter(failureLimit * ADDRESS_FACTOR, failureWindowSeconds)
   return {
     api: { firstLink: () => firstLink({ audit, db, links, users }, email, iso(clock.now())) },
     routes: [
@@ -46,17 +51,10 @@ export function createIdentity(base: Base, { settings }: { settings: SettingsApi
         site: settings.site,
         users,
       }),
-      ...linkRoutes({
-        addresses: limiter(failureLimit * ADDRESS_FACTOR, failureWindowSeconds),
-        clock,
-        cookie,
-        ids,
-        links,
-        sessions,
-        users,
-      }),
+      ...linkRoutes({ ...common, addresses: addresses(), links }),
+      ...displayRoutes({ ...common, addresses: addresses(), displays: displayStore(db), scope: authorization.scope }),
       ...oidcRoutes({
-        addresses: limiter(failureLimit * ADDRESS_FACTOR, failureWindowSeconds),
+        addresses: addresses(),
         clock,
         cookie,
         cookies: stateCookies(config.SVC_OIDC_REDIRECT_URI?.startsWith('https:') ?? false),

@@ -1,6 +1,8 @@
 import type { FleetApi } from '../../fleet/api.ts'
 import { Streams } from '../../http/streams.ts'
 import type { Base, Module } from '../../module.ts'
+import type { SettingsApi } from '../../settings/api.ts'
+import { displayNodes } from '../meters/display.store.ts'
 import { layoutStore } from '../meters/layout.store.ts'
 import { meterRoutes } from '../meters/meters.routes.ts'
 import { meterStore } from '../meters/meters.store.ts'
@@ -13,10 +15,11 @@ import { listenSessions } from './sessions.store.ts'
 
 interface Deps {
   fleet: FleetApi
+  settings: SettingsApi
 }
 
 /** Meters and live listening. */
-export function createLive(base: Base, { fleet: { nodes } }: Deps): Module<LiveApi> {
+export function createLive(base: Base, { fleet: { nodes }, settings }: Deps): Module<LiveApi> {
   const { authorization, clock, config, db, events, ids, notifier } = base
   const { principals, scope } = authorization
   const configChanged = (nodeId: string) => events.emit('config.changed', { nodeId })
@@ -37,7 +40,12 @@ export function createLive(base: Base, { fleet: { nodes } }: Deps): Module<LiveA
     release: () => streams.close(),
     routes: [
       ...nodeActionRoutes(nodes, monitored(api)),
-      ...meterRoutes({ streams, layouts, meters, principals, watchers }),
+      ...meterRoutes({
+        ...{ layouts, meters, principals, streams, watchers },
+        nodes: displayNodes(db),
+        site: settings.site,
+        visibility: authorization.visibility,
+      }),
       ...listenRoutes({ chunks, clock, streams, layouts, nodes, notifier, principals, scope, sessions: listeners }),
     ],
   }

@@ -1,0 +1,75 @@
+import { hashToken, mintToken } from '../../../crypto/token.ts'
+import { found } from '../../../kernel/fail.ts'
+import type { DisplayLink, DisplayLinkInput } from '../../../wire/displays.ts'
+import type { Db, Params } from '../../store/db.ts'
+import { present } from '../../store/filter.ts'
+
+type Row = { [K in keyof Required<Omit<DisplayLink, 'roomIds'>>]: DisplayLink[K] | null } & { roomIds: string }
+
+/** Screens of one link; the one that was opened first goes. */
+const MOST_SCREENS = 50
+const MOST_LINKS = 1000
+
+interface NewLink extends DisplayLinkInput {
+  createdBy: string
+  id: string
+}
+
+/** Links that open the wall, and the screens they have opened. Call every write inside a transaction. */
+export function displayStore(db: Db) {
+  const columns = `l.id, l.name, l.site, l.expires_at AS expiresAt, l.created_at AS createdAt, l.created_by AS createdBy,
+    l.last_used_at AS lastUsedAt, (SELECT count(*) FROM display_screens s WHERE s.link_id = l.id) AS screens,
+    (SELECT json_group_array(r.room_id) FROM display_link_rooms r WHERE r.link_id = l.id) AS roomIds`
+  const all = db.stmt<object, Row>(
+    `SELECT ${columns} FROM display_links l ORDER BY l.created_at DESC, l.id LIMIT ${MOST_LINKS}`,
+  )
+  const one = db.stmt<{ id: string }, Row>(`SELECT ${columns} FROM display_links l WHERE l.id = @id`)
+  const insert = db.stmt<Params>(
+    `INSERT INTO display_links (id, name, token_hash, site, expires_at, created_at, created_by)
+     VALUES (@id, @name, @hash, @site, @expiresAt, @now, @createdBy)`,
+  )
+  const addRoom = db.stmt<Params>(`INSERT INTO display_link_rooms (link_id, room_id) VALUES (@id, @roomId)`)
+  const remove = db.stmt<{ id: string }>(`DELETE FROM display_links WHERE id = @id`)
+  const linkOf = db.stmt<{ hash: string; now: string }, { id: string; name: string }>(
+    `SELECT id, name FROM display_links WHERE token_hash = @hash AND (expires_at IS NULL OR expires_at > @now)`,
+  )
+  const open = db.stmt<Params>(
+    `INSERT INTO display_screens (id, link_id, token_hash, created_at, last_seen_at) VALUES (@id, @linkId, @hash, @now, @now)`,
+  )
+  const trim = db.stmt<{ linkId: string }>(
+    `DELETE FROM display_screens WHERE id IN (
+       SELECT id FROM display_screens WHERE link_id = @linkId ORDER BY created_at DESC, id LIMIT -1 OFFSET ${MOST_SCREENS})`,
+  )
+  const used = db.stmt<Params>(`UPDATE display_links SET last_used_at = @now WHERE id = @linkId`)
+  const find = (id: string): DisplayLink => linkIn(found(one.get({ id }), 'Display link'))
+  return {
+    list: (): DisplayLink[] => all.all({}).map(linkIn),
+    find,
+    /** @returns the link, and its token, which is kept nowhere */
+    create({ createdBy, expiresAt, id, name, roomIds = [], site }: NewLink, now: string) {
+      const token = mintToken('display')
+      insert.run({ id, name, hash: hashToken(token), site: site ?? null, expiresAt: expiresAt ?? null, now, createdBy })
+      for (const roomId of roomIds) addRoom.run({ id, roomId })
+      return { link: find(id), token }
+    },
+    remove: (id: string): void => void remove.run({ id }),
+    /** Opens a screen for who holds the token of a link. @returns undefined for one that is unknown, revoked or expired */
+    openScreen(
+      given: string,
+      id: string,
+      now: string,
+    ): { link: { id: string; name: string }; token: string } | undefined {
+      const link = linkOf.get({ hash: hashToken(given), now })
+      if (!link) return undefined
+      const token = mintToken('screen')
+      open.run({ id, linkId: link.id, hash: hashToken(token), now })
+      trim.run({ linkId: link.id })
+      used.run({ linkId: link.id, now })
+      return { link, token }
+    },
+  }
+}
+export type DisplayStore = ReturnType<typeof displayStore>
+
+const linkIn = ({ roomIds, ...row }: Row): DisplayLink =>
+  ({ ...present(row), roomIds: JSON.parse(roomIds) as string[] }) as DisplayLink

@@ -1,0 +1,137 @@
+// A screen on a wall: a link opens it, and it shows the levels of its places and nothing else.
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { mounted } from '../../../src/controller/http/serve.ts'
+import { type Kit, kit } from '../../kit/kit.ts'
+import { reading } from '../../kit/reading.ts'
+
+const kits: Kit[] = []
+after(() => Promise.all(kits.map((k) => k.close())))
+
+async function world() {
+  const k = kit()
+  kits.push(k)
+  const { agent: northAgent, id: north } = await k.enroll('<b>North</b>')
+  const { agent: southAgent, id: south } = await k.enroll('South', { location: { room: 'Cellar', site: 'South' } })
+  const admin = k.as('admin')
+  const make = async (body: object) => (await admin.post('/auth/display-links', body)).json.data
+  const open = async (token: string) => {
+    const answer = await k.anonymous.post('/auth/display-session', { token })
+    const cookie = answer.headers.get('set-cookie')?.split(';')[0] ?? ''
+    return { answer, headers: { cookie, 'sec-fetch-site': 'same-origin' } }
+  }
+  const wall = async (headers: Record<string, string>) => k.anonymous.get('/display', headers)
+  return { admin, k, make, north, northAgent, open, south, southAgent, wall }
+}
+
+test('it shows the nodes of its site by name and level, and says when it was used', async () => {
+  const { admin, k, make, north, northAgent, open, south, southAgent, wall } = await world()
+  const { token, ...link } = await make({ name: 'Foyer', site: 'North' })
+  assert.match(token, /^svc_display_[\w-]{43}$/)
+  assert.equal(JSON.stringify(k.rows('SELECT * FROM display_links')).includes(token), false, 'only its hash is kept')
+  const { answer, headers } = await open(token)
+  assert.equal(answer.status, 200)
+  assert.match(answer.headers.get('set-cookie') ?? '', /^svc_display=svc_screen_[\w-]{43}; HttpOnly; SameSite=Strict; /)
+  assert.doesNotMatch(answer.text, /svc_/)
+  const { json, status } = await wall(headers)
+  assert.equal(status, 200)
+  assert.deepEqual(
+    json.data.nodes.map((node: { alias: string }) => node.alias),
+    ['<b>North</b>'],
+  )
+  assert.deepEqual(Object.keys(json.data.nodes[0]).sort(), ['alias', 'devices', 'id', 'room', 'status'])
+  const response = await k.app.request('/api/v1/display/meter-events?detail=levels', { headers })
+  const stream = reading(response)
+  for (const [agent, nodeId] of [
+    [southAgent, south],
+    [northAgent, north],
+  ] as const) {
+    const levels = [{ channelIndex: 1, clipping: false, label: 'Input 1', peakDbfs: -12, rmsDbfs: -27 }]
+    const frame = { capturedAt: k.now(), interfaceId: 'hw:CARD=Desk,DEV=0', levels, nodeId }
+    assert.ok((await agent.post(`/nodes/${nodeId}/meter-frame`, frame)).status < 300)
+  }
+  assert.equal(((await stream.event('levels')) as { nodeId: string }).nodeId, north)
+  await stream.cancel()
+  const [listed] = (await admin.get('/auth/display-links')).json.data
+  assert.deepEqual([listed.id, listed.screens, listed.createdBy], [link.id, 1, 'admin@example.org'])
+  assert.ok(listed.lastUsedAt)
+  assert.equal(listed.token, undefined)
+})
+
+test('every other route refuses it, and it is no bearer', async () => {
+  const { k, make, open } = await world()
+  const { token } = await make({ name: 'Foyer', site: 'North' })
+  const { headers } = await open(token)
+  const screen = headers.cookie.split('=')[1] as string
+  const asSession = { ...headers, cookie: `${headers.cookie}; svc_session=${screen}` }
+  const opened: string[] = []
+  for (const r of k.routes) {
+    if (['/healthz', '/install.sh', '/readyz'].includes(r.path) || r.auth === 'none' || r.auth === 'display') continue
+    const path = mounted(r.path.replaceAll(/:\w+/g, 'x'))
+    const body = r.method === 'GET' || r.method === 'DELETE' ? null : '{}'
+    for (const sent of [
+      headers,
+      asSession,
+      { authorization: `Bearer ${screen}` },
+      { authorization: `Bearer ${token}` },
+    ]) {
+      const { status } = await k.app.request(path, { body, headers: sent, method: r.method })
+      // Where a fixed token is not set, machines are told so.
+      if (status !== 401 && status !== 503) opened.push(`${r.method} ${path} ${status}`)
+    }
+  }
+  assert.deepEqual(opened, [])
+  assert.equal((await k.anonymous.get('/auth/me', headers)).status, 401, 'nobody is signed in')
+  assert.deepEqual(
+    k.routes.filter(({ auth }) => auth === 'display').map(({ method, path }) => `${method} ${path}`),
+    ['GET /display', 'GET /display/meter-events'],
+  )
+  for (const person of ['svc_admin', 'svc_nobody'])
+    assert.equal((await k.bearer(person).get('/display')).status, 401, 'a person is no screen')
+})
+
+test('another site cannot use it; a room shows its own channels; what everybody is denied stays hidden', async () => {
+  const { admin, k, make, open, south, wall } = await world()
+  await admin.post('/rooms', { id: 'cellar', name: 'Cellar', site: 'South' })
+  await admin.patch(`/nodes/${south}`, { roomId: 'cellar' })
+  const { token } = await make({ name: 'Cellar', roomIds: ['cellar', 'cellar'] })
+  const { headers } = await open(token)
+  const ids = async () => (await wall(headers)).json.data.nodes.map(({ id }: { id: string }) => id)
+  assert.deepEqual(await ids(), [south])
+  assert.equal((await wall({ ...headers, 'sec-fetch-site': 'cross-site' })).status, 403)
+  const deny = { effect: 'deny', resourceId: 'cellar', resourceType: 'room', subjectType: 'everyone' }
+  assert.equal((await admin.patch('/auth/access-policies', { policies: [deny] })).status, 200)
+  assert.deepEqual(await ids(), [])
+  assert.equal((await admin.post('/auth/display-links', { name: 'X', roomIds: ['cellar'] })).status, 403)
+  assert.equal((await admin.post('/auth/display-links', { name: 'X', roomIds: ['nowhere'] })).status, 400)
+  assert.equal((await admin.post('/auth/display-links', { name: 'X' })).status, 400)
+  assert.equal((await admin.post('/auth/display-links', { name: 'X', roomIds: ['cellar'], site: 'South' })).status, 400)
+  assert.equal((await k.as('operator').post('/auth/display-links', { name: 'X', site: 'North' })).status, 403)
+})
+
+test('revoked or expired it ends, with its screens and their streams', async () => {
+  const { admin, k, make, open, wall } = await world()
+  const { id, token } = await make({ name: 'Foyer', site: 'North' })
+  const { headers } = await open(token)
+  const stream = await k.app.request('/api/v1/display/meter-events', { headers })
+  assert.equal(stream.status, 200)
+  const ended = reading(stream)
+  k.forget()
+  const both = await Promise.all([admin.delete(`/auth/display-links/${id}`), admin.delete(`/auth/display-links/${id}`)])
+  assert.deepEqual(both.map(({ status }) => status).sort(), [204, 404])
+  const refused = await wall(headers)
+  assert.equal(refused.status, 401)
+  assert.match(refused.headers.get('set-cookie') ?? '', /^svc_display=; .*Max-Age=0/)
+  assert.equal((await open(token)).answer.status, 401)
+  assert.ok(k.trail().includes('auth.display_links.revoke.succeeded succeeded'))
+  assert.ok(k.trail().includes('auth.display_session.open.failed denied invalid_display_link'))
+  await ended.cancel()
+  const short = await make({ expiresAt: '2026-03-02T10:00:00.000Z', name: 'Today', site: 'North' })
+  const screen = await open(short.token)
+  assert.equal((await wall(screen.headers)).status, 200)
+  k.advance('61m')
+  assert.equal((await wall(screen.headers)).status, 401)
+  assert.equal((await open(short.token)).answer.status, 401)
+  const past = { expiresAt: '2026-03-02T10:00:00.000Z', name: 'Past', site: 'North' }
+  assert.equal((await admin.post('/auth/display-links', past)).status, 400)
+})
