@@ -47,19 +47,27 @@ const BENCHES: Record<string, (place: Place) => Promise<Row[]>> = {
   'console-listen': consoleListen,
 }
 
-const { values: options } = parseArgs({
-  options: {
-    /** Keep one core busy while a capture runs. */
-    busy: { type: 'boolean', default: false },
-    /** Of audio, where memory must not grow with it. */
-    hours: { type: 'string', default: '0.25' },
-    /** Of a measured capture, of live listening; of each watched page of the console (2 at least). */
-    minutes: { type: 'string', default: '0.33' },
-    only: { type: 'string', default: Object.keys(BENCHES).join(',') },
-    /** Scratch directory: on the disk that is to be measured. */
-    dir: { type: 'string', default: path.join(ROOT, '.cache') },
-  },
-})
+const OPTIONS = {
+  /** Keep one core busy while a capture runs. */
+  busy: { type: 'boolean', default: false },
+  /** Of audio, where memory must not grow with it. */
+  hours: { type: 'string', default: '0.25' },
+  /** Of a measured capture, of live listening; of each watched page of the console (2 at least). */
+  minutes: { type: 'string', default: '0.33' },
+  only: { type: 'string', default: Object.keys(BENCHES).join(',') },
+  /** Scratch directory: on the disk that is to be measured. */
+  dir: { type: 'string', default: path.join(ROOT, '.cache') },
+} as const
+
+function optionsGiven() {
+  try {
+    return parseArgs({ options: OPTIONS }).values
+  } catch (e) {
+    process.stderr.write(`bench: ${(e as Error).message}\n`)
+    return process.exit(2)
+  }
+}
+const options = optionsGiven()
 
 async function main(): Promise<number> {
   const names = options.only.split(',')

@@ -20,7 +20,7 @@ Records on the recorder of a room, waits until the controller has the file, and 
   --out FILE                a new file, for example take.mp3; its format is that of the recording profile (MP3 by default)
   --controller-url URL      the controller (or SVC_CONTROLLER_URL)
   --controller-ca FILE      certificate authority of the controller (PEM)
-  --allow-insecure          accept plain http and any certificate (development only)
+  --allow-insecure          accept plain http to another machine, and any certificate (development only)
   --email EMAIL             your account; its password comes from --password-file FILE (- is standard input), or you are asked for it
   --session-token-file FILE a session in place of a login (or SVC_SESSION_TOKEN)
 `

@@ -22,7 +22,7 @@ before(async () => {
 })
 after(() => house.close())
 
-const to = () => ['--controller-url', controller.url, '--allow-insecure']
+const to = () => ['--controller-url', controller.url]
 const me = () => ['--email', ADMIN.email, '--password-file', password]
 
 function record(args: string[], env: Record<string, string> = {}) {
