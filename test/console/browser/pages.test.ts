@@ -207,7 +207,7 @@ describe('the console', () => {
     await signIn(page, ADMIN)
     await page.getByText('Your session has ended. Sign in again.').waitFor({ state: 'detached' })
     assert.equal(await page.getByLabel('Name').inputValue(), 'Half typed')
-    await page.getByLabel('Site').fill('North')
+    await page.getByRole('dialog').getByLabel('Site').fill('North')
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
     await page.getByRole('heading', { level: 1, name: 'Half typed' }).waitFor()
     assert.deepEqual(visitor.complaints, [])
