@@ -147,6 +147,8 @@ function administered(self: string): Write[] {
     ['PATCH', '/auth/groups/nothings', { name: 'Mine' }],
     ['PUT', '/auth/groups/nothings/members', { memberIds: [self] }],
     ['PATCH', '/auth/access-policies', { policies: [policy] }],
+    ['POST', '/auth/display-links', { name: 'Foyer', site: 'North' }],
+    ...ROOMS.map((room): Write => ['POST', '/auth/display-links', { name: 'Foyer', roomIds: [room] }]),
   ]
 }
 
