@@ -1,4 +1,4 @@
-import { useEffect, useId, useState } from 'preact/hooks'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import type { ChangeKind } from '../../wire/changes.ts'
 import { useRead } from '../data/reads.ts'
 import { useWords } from '../words/words.ts'
@@ -31,6 +31,9 @@ interface PickerProps<T> {
 const TYPING_MS = 200
 const SHOWN = 20
 
+const fits = ({ detail = '', name }: Option, text: string): boolean =>
+  `${name} ${detail}`.toLowerCase().includes(text.trim().toLowerCase())
+
 /** A choice among many: the server searches (the ARIA pattern of a combobox with a list). */
 export function Picker<T>({
   chosen,
@@ -49,21 +52,26 @@ export function Picker<T>({
   const [held, setHeld] = useState(chosen)
   const [text, setText] = useState(chosen?.name ?? '')
   const [open, setOpen] = useState(false)
-  const [at, setAt] = useState(-1)
+  const [marked, setMarked] = useState<string>()
   const search = useSettled(text, TYPING_MS)
   const found = useRead<{ data: T[] }>(open ? path(search) : undefined, kinds)
-  const options = (found.data?.data ?? []).slice(0, SHOWN).map(option)
+  const last = useRef<Option[]>([])
+  if (found.data) last.current = found.data.data.slice(0, SHOWN).map(option)
+  // Until the server has answered to what is typed now, what it answered last is narrowed here.
+  const options = found.data && search === text ? last.current : last.current.filter((one) => fits(one, text))
+  // By its id: the list changes under the one that is marked.
+  const at = options.findIndex((one) => one.id === marked)
   const take = (one: Option | undefined): void => {
     setHeld(clears ? undefined : one)
     setText(clears ? '' : (one?.name ?? ''))
     setOpen(false)
-    setAt(-1)
+    setMarked(undefined)
     pick?.(one)
   }
   const type = (value: string): void => {
     setText(value)
     setOpen(true)
-    setAt(-1)
+    setMarked(undefined)
     if (held) {
       setHeld(undefined)
       pick?.(undefined)
@@ -74,10 +82,12 @@ export function Picker<T>({
     if (step !== undefined) {
       e.preventDefault()
       setOpen(true)
-      setAt((was) => (was + step + options.length + (was < 0 && step < 0 ? 1 : 0)) % Math.max(1, options.length))
-    } else if (e.key === 'Enter' && open && options[at]) {
+      const next = (at + step + options.length + (at < 0 && step < 0 ? 1 : 0)) % Math.max(1, options.length)
+      setMarked(options[next]?.id)
+    } else if (e.key === 'Enter' && open) {
+      // An open list is chosen from; the form is not sent without a choice.
       e.preventDefault()
-      take(options[at])
+      if (options[at]) take(options[at])
     } else if (e.key === 'Escape' && open) {
       e.preventDefault()
       setOpen(false)

@@ -88,6 +88,7 @@ describe('the console', () => {
     await page.getByRole('heading', { level: 1, name: 'Guest lecture' }).waitFor()
     await page.getByRole('button', { name: 'Stop' }).click()
     await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' })
+    await until('the take to be delivered', async () => (await controller.get('/recordings?search=Guest'))[0].cached)
     await page.context().close()
   })
 
