@@ -1,4 +1,11 @@
-import { QueryClient, type UseQueryResult, useMutation, useQuery, useQueryClient } from '@tanstack/preact-query'
+import {
+  type Query,
+  QueryClient,
+  type UseQueryResult,
+  useMutation,
+  useQuery,
+  useQueryClient,
+} from '@tanstack/preact-query'
 import { useRef } from 'preact/hooks'
 import type { Change, ChangeKind } from '../../wire/changes.ts'
 import type { Node } from '../../wire/nodes.ts'
@@ -82,7 +89,7 @@ export function useWrite<T = unknown>(done?: (answer: T) => void) {
     mutationFn: ({ body, headers, method, path }) => api.send<T>(method, path, body, headers),
     onSuccess: (answer) => {
       done?.(answer)
-      void queries.invalidateQueries()
+      refresh(queries, () => true)
     },
     onSettled() {
       busy.current = false
@@ -97,6 +104,21 @@ export function useWrite<T = unknown>(done?: (answer: T) => void) {
   return { ...write, mutate }
 }
 
+/** Reads again what is shown; what this page has just deleted is not asked for while it is on its way off the screen. */
+function refresh(queries: QueryClient, concerns: (query: Query) => boolean): void {
+  const deleted = queries
+    .getMutationCache()
+    .getAll()
+    .flatMap(({ state: { status, variables } }) => {
+      const { method, path } = (variables ?? {}) as Partial<Sent>
+      return method === 'DELETE' && path !== undefined && status !== 'error' ? [path] : []
+    })
+  const isGone = ({ queryKey: [read] }: Query): boolean =>
+    deleted.some((path) => read === path || String(read).startsWith(`${path}/`))
+  void queries.invalidateQueries({ predicate: (query) => concerns(query) && !isGone(query) })
+  void queries.invalidateQueries({ predicate: (query) => concerns(query) && isGone(query), refetchType: 'none' })
+}
+
 /** Marks what a change concerns, once a second at most for each kind. */
 export function refresher(queries: QueryClient, schedule = setTimeout): (change: Change) => void {
   const waiting = new Set<ChangeKind>()
@@ -105,9 +127,7 @@ export function refresher(queries: QueryClient, schedule = setTimeout): (change:
     waiting.add(kind)
     schedule(() => {
       waiting.delete(kind)
-      void queries.invalidateQueries({
-        predicate: ({ meta }) => (meta?.kinds as ChangeKind[] | undefined)?.includes(kind) === true,
-      })
+      refresh(queries, ({ meta }) => (meta?.kinds as ChangeKind[] | undefined)?.includes(kind) === true)
     }, AGAIN_MS)
   }
 }
