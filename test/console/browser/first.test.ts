@@ -44,6 +44,7 @@ describe('the first run', () => {
     await page.getByRole('heading', { level: 1, name: 'Today' }).waitFor()
     const left = page.getByRole('region', { name: 'To do' }).getByRole('link')
     await left.first().waitFor()
+    await left.filter({ hasText: 'Name the site' }).waitFor({ state: 'detached' })
     assert.deepEqual(await left.allTextContents(), ['Bring the first room online'])
     await page.context().close()
   })
