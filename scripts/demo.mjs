@@ -39,10 +39,10 @@ const TAKES = 500
 const SILENT = 2
 const DAY_MS = 86_400_000
 const ALERTS = [
-  ['critical', 'watchdog.silence', { channelIndex: 1, seconds: 120 }],
+  ['critical', 'watchdog.flatline', { channelIndex: 1, seconds: 120 }],
   ['warning', 'watchdog.clipping', { channelIndex: 2, peakDbfs: 0 }],
-  ['warning', 'watchdog.hum', { channelIndex: 1, humScore: 0.8 }],
-  ['info', 'watchdog.noise', { channelIndex: 1, noiseScore: 0.6 }],
+  ['warning', 'watchdog.quality_anomaly', { channelIndex: 1, humScore: 0.8 }],
+  ['info', 'watchdog.scheduled_low_signal', { channelIndex: 1, levelDbfs: -58 }],
 ]
 
 /** `data`: the directory of the site; `api`: the owner's client. @returns what plays the recorders from now on */
@@ -159,7 +159,7 @@ async function addPlaces(api, recorders) {
         name: `${subject}, ${room.name}`,
         nodeId: id,
         recurrence: { daysOfWeek: DAYS[(i + n) % DAYS.length], endTime, mode: 'weekly', startTime },
-        room: room.id,
+        room: room.name,
         tags: ['demo', subject],
         timezone: 'Europe/Berlin',
         titleTemplate: '{{schedule.name}} {{date}}',

@@ -9,11 +9,13 @@ default_controller_ca=''
 
 usage() {
   cat <<'USAGE'
-usage: install-agent.sh --controller-url URL --node-id ID [options]     (as root)
-       curl -fsSL -o install.sh https://CONTROLLER/install.sh && sudo sh install.sh --node-id ID [options]
+usage: install-agent.sh --controller-url URL [--pairing-code CODE] [options]     (as root)
+       curl -fsSL -o install.sh https://CONTROLLER/install.sh && sudo sh install.sh [options]
 
   --controller-url URL          address of the controller (a script it served knows it)
-  --node-id ID                  the node, as enrolled on the controller (default: the name of this box)
+  --pairing-code CODE           the code on the recorder's page in the console; it names the node and is good once; or in
+                                SVC_PAIRING_CODE, or typed when asked
+  --node-id ID                  the node, as enrolled on the controller (default: the name of this box), with a token
   --bootstrap-token-file FILE   single-use token, - = standard input; or in SVC_BOOTSTRAP_TOKEN, or typed when asked
   --bootstrap-token TOKEN       the same, seen by every user of this box
   --site, --room, --node-alias TEXT
@@ -89,7 +91,7 @@ fetch_from_controller() {
     [ -n "$credential" ] || continue
     if fetch "$controller_url/api/v1/nodes/$node_id/agent-release/$1" "$credential" "$2"; then return 0; fi
   done
-  [ -n "$token$own_token" ] || fail 'a bootstrap token is needed: mint one for this node and pass it with --bootstrap-token-file'
+  [ -n "$token$own_token" ] || fail 'a bootstrap token is needed, or a pairing code: make one for this node and pass it with --bootstrap-token-file or --pairing-code'
   return 1
 }
 
@@ -97,6 +99,9 @@ explain() {
   words=$(grep '^curl: (' "$work/words" | tail -n 1)
   case $fetched_from$words in
     *.sig*' 404'*) hint="The release is not signed, and $release_key asks for signed ones." ;;
+    *nodes/pair*' 401'*) hint="The controller refuses the pairing code: it is mistyped, has expired, or was used. Get a new one on the recorder's page in the console." ;;
+    *nodes/pair*' 404'*) hint='It knows no pairing codes: use a bootstrap token.' ;;
+    *nodes/pair*' 429'*) hint='Too many codes were tried: wait a minute and type it again, the code is still good.' ;;
     *' 401'*) hint="The controller refuses the token: it has expired, was used, or is for another node than $node_id. Mint a new one." ;;
     *' 404'*) hint="It has no such release for $target: look at --version, or put the release into its release directory." ;;
     "$controller_url"*ertificate* | "$controller_url"*SSL*)
@@ -188,14 +193,57 @@ own_authority() {
   printf %s "$default_controller_ca" >"$ca"
 }
 
-# Asks on the terminal: standard input may be the pipe this script comes from.
+# Asks on the terminal: standard input may be the pipe this script comes from. A code names the node and ends by itself; a
+# token is hidden.
 ask_token() {
   (: </dev/tty) 2>/dev/null || return 0
-  printf 'Bootstrap token of %s (not shown): ' "$node_id" >/dev/tty
-  stty -echo </dev/tty
-  read -r token </dev/tty || :
-  stty echo </dev/tty
-  echo >/dev/tty
+  if [ -z "$named" ]; then
+    printf "Pairing code, from the recorder's page in the console: " >/dev/tty
+    read -r token </dev/tty || :
+  else
+    printf 'Bootstrap token or pairing code of %s (not shown): ' "$node_id" >/dev/tty
+    stty -echo </dev/tty
+    read -r token </dev/tty || :
+    stty echo </dev/tty
+    echo >/dev/tty
+  fi
+  if is_code "$token"; then
+    code=$token
+    token=''
+  fi
+}
+
+# Eight letters and digits, however they are grouped.
+is_code() {
+  bare=$(printf %s "$1" | tr -d ' \t\r\n-')
+  case $bare in
+    *[!A-Za-z2-9]*) return 1 ;;
+    ????????) return 0 ;;
+  esac
+  return 1
+}
+
+# Trades the code for a node and its token. The code comes on standard input, as the token does.
+pair() {
+  [ -n "$code" ] || return 0
+  is_code "$code" || fail 'this is not a pairing code: it has 8 letters and digits, like K7QM-3XPD'
+  fetched_from=$controller_url/api/v1/nodes/pair
+  printf '{"code":"%s"}' "$bare" |
+    curl --fail --silent --show-error --connect-timeout 20 ${ca:+--cacert "$ca" --capath "$work/none"} ${insecure:+--insecure} \
+      --header 'Content-Type: application/json' --data-binary @- --output "$work/answer" -- "$fetched_from" 2>"$work/words" || explain
+  node_id=$(answered nodeId)
+  token=$(answered token)
+  case $node_id$token in
+    *[!A-Za-z0-9_.:@-]*) fail "$fetched_from did not answer as a controller does" ;;
+    *svc_bs_*) ;;
+    *) fail "$fetched_from did not answer as a controller does" ;;
+  esac
+  # A token of this box is of no use if it is to be another node.
+  [ "$(setting SVC_NODE_ID)" = "$node_id" ] || own_token=''
+}
+
+answered() {
+  grep -oE "\"$1\": *\"[^\"]*\"" "$work/answer" | head -n 1 | sed 's/.*: *"//; s/"$//'
 }
 
 read_token() {
@@ -205,11 +253,12 @@ read_token() {
     *) token=$(cat "$token_file") || fail "the token file $token_file cannot be read" ;;
   esac
   token=$(printf %s "$token" | tr -d ' \t\r\n')
-  [ -n "$token$own_token" ] || ask_token
+  [ -z "$code" ] || [ -z "$token" ] || misused 'a bootstrap token and a pairing code are both given: one of them is enough'
+  [ -n "$token$own_token$code" ] || ask_token
   case $token in
     '' | svc_bs_*) ;;
     svc_node_*) fail 'this is the token of a node: mint a bootstrap token for this node (it begins with svc_bs_)' ;;
-    *) fail 'this is not a bootstrap token, which begins with svc_bs_: mint one for this node' ;;
+    *) fail 'this is not a bootstrap token, which begins with svc_bs_, nor a pairing code: make one for this node' ;;
   esac
 }
 
@@ -247,7 +296,8 @@ uninstall() {
 
 controller_url=$default_controller_url
 token=${SVC_BOOTSTRAP_TOKEN-}
-unset SVC_BOOTSTRAP_TOKEN
+code=${SVC_PAIRING_CODE-}
+unset SVC_BOOTSTRAP_TOKEN SVC_PAIRING_CODE
 node_id='' token_file='' site='' room='' alias='' version=latest release_base='' release_key=''
 ca='' insecure='' packages='' start='' replace='' remove='' purge=''
 
@@ -288,6 +338,7 @@ option() {
       token=$2
       ;;
     --bootstrap-token-file) token_file=$2 ;;
+    --pairing-code) code=$2 ;;
     --site) site=$2 ;;
     --room) room=$2 ;;
     --node-alias | --alias) alias=$2 ;;
@@ -306,6 +357,7 @@ check() {
   controller_url=$(trimmed "$controller_url")
   [ -n "$controller_url" ] || misused '--controller-url is missing'
   [ -n "$node_id" ] || node_id=$(setting SVC_NODE_ID)
+  named=$node_id
   [ -n "$node_id" ] || node_id=$(uname -n)
   case $node_id in *[!A-Za-z0-9_.:@-]*) misused "--node-id $node_id is not a node ID" ;; esac
   case $version in *[!A-Za-z0-9._+-]*) misused "--version $version is not a release tag" ;; esac
@@ -340,6 +392,7 @@ main() {
   trap 'exit 130' INT TERM HUP
   mkdir "$work/none"
   own_authority
+  pair
   check_token
   obtain
   "$program" version >/dev/null 2>"$work/words" </dev/null ||

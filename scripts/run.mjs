@@ -12,6 +12,8 @@ const { values: options } = parseArgs({
     data: { type: 'string' },
     // A whole made-up site in place of one room.
     demo: { type: 'boolean', default: false },
+    // Reached by other machines of a private network too, without encryption: for a look from a phone.
+    network: { type: 'boolean', default: false },
     port: { type: 'string', default: '8787' },
     seconds: { type: 'string', default: '10' },
     once: { type: 'boolean', default: false },
@@ -19,7 +21,7 @@ const { values: options } = parseArgs({
 })
 const data = path.resolve(options.data ?? (options.demo ? 'data/demo' : 'data'))
 const command = [path.join(import.meta.dirname, '..', 'dist', 'roomtone')]
-const site = createSite({ command, data, port: options.port })
+const site = createSite({ command, data, network: options.network, port: options.port })
 
 async function download(api, recording) {
   const response = await api.raw('GET', `/recordings/${recording.id}/file`)

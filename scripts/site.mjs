@@ -15,9 +15,9 @@ class Interrupted extends Error {}
 
 /**
  * `command`: what runs one of our programs; `data`: the directory everything is kept in. A `patient` site goes on when a
- * program ends by itself.
+ * program ends by itself; one in the `network` is reached by other machines, without encryption.
  */
-export function createSite({ command, data, patient = false, port }) {
+export function createSite({ command, data, network = false, patient = false, port }) {
   const email = 'admin@roomtone.local'
   const [program, ...first] = command
   /** Programs we started, in order; stopped in reverse. */
@@ -122,6 +122,7 @@ export function createSite({ command, data, patient = false, port }) {
       SVC_PORT: port,
       SVC_LOCAL_ADMIN_EMAIL: email,
       SVC_LOCAL_ADMIN_PASSWORD_FILE: file,
+      ...(network ? { SVC_ALLOW_PLAIN_HTTP: '1', SVC_HOST: '0.0.0.0' } : {}),
     }
     const listening = new Promise((resolve) => {
       start('controller', ['controller'], env, (line) => {
@@ -130,8 +131,11 @@ export function createSite({ command, data, patient = false, port }) {
         if (url) resolve(url)
       })
     })
-    const base = await orElse(listening, 'starting the controller', 30)
-    say(`\ncontroller  ${base}\ne-mail      ${email}\npassword    ${password}, until you choose another\n`)
+    const listened = await orElse(listening, 'starting the controller', 30)
+    const base = network ? `http://127.0.0.1:${new URL(listened).port}` : listened
+    say(`\ncontroller  ${base}`)
+    if (network) for (const address of addresses()) say(`            http://${address}:${new URL(listened).port}`)
+    say(`e-mail      ${email}\npassword    ${password}, until you choose another\n`)
     return { api: await signIn(base), base, password }
   }
 
@@ -194,6 +198,13 @@ export function createSite({ command, data, patient = false, port }) {
 
   return { ended, orElse, restart, run, signInLink, startAgent, startController }
 }
+
+/** Of this machine in its networks, IPv4. */
+const addresses = () =>
+  Object.values(os.networkInterfaces())
+    .flatMap((all) => all ?? [])
+    .filter(({ family, internal }) => family === 'IPv4' && !internal)
+    .map(({ address }) => address)
 
 const tail = (file) => fs.readFileSync(file, 'utf8').trimEnd().split('\n').slice(-8).join('\n')
 

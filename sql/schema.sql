@@ -391,6 +391,13 @@ CREATE TABLE nodes (
   updated_at     TEXT NOT NULL
 ) STRICT;
 
+CREATE TABLE pairing_codes (
+  node_id    TEXT PRIMARY KEY NOT NULL REFERENCES nodes (id) ON DELETE CASCADE,
+  code_hash  TEXT NOT NULL UNIQUE,            -- HMAC-SHA-256 under a secret of this installation: 40 bits are guessed otherwise
+  created_by TEXT REFERENCES users (id) ON DELETE SET NULL,
+  expires_at TEXT NOT NULL
+) STRICT;
+
 CREATE TABLE playback_tickets (
   token_hash    TEXT PRIMARY KEY NOT NULL,
   session_id    TEXT NOT NULL REFERENCES sessions (id) ON DELETE CASCADE,
@@ -955,6 +962,8 @@ CREATE INDEX health_schedule ON health_events (schedule_id);
 
 CREATE INDEX health_severity ON health_events (severity, type);
 
+CREATE INDEX health_standing ON health_events (node_id, type) WHERE status <> 'resolved';
+
 CREATE INDEX health_status ON health_events (status);
 
 CREATE INDEX health_type ON health_events (type);
@@ -1001,6 +1010,8 @@ CREATE UNIQUE INDEX one_active_ssh_key ON ssh_credentials (node_id) WHERE state 
 CREATE UNIQUE INDEX one_pending_credential ON node_credentials (node_id) WHERE state = 'pending';
 
 CREATE UNIQUE INDEX one_running_lifecycle_job ON node_lifecycle_jobs (node_id) WHERE status = 'running';
+
+CREATE INDEX pairing_codes_creator ON pairing_codes (created_by);
 
 CREATE INDEX playback_tickets_expiry ON playback_tickets (expires_at);
 

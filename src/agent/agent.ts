@@ -7,8 +7,9 @@ import { errorFields, jsonLog, type Log } from '../kernel/log.ts'
 import type { Outlets } from '../kernel/logsink.ts'
 import { version } from '../kernel/version.ts'
 import { createNotifier, type Notifier } from '../system/host/notify.ts'
+import { givenCode } from '../system/host/pairing.ts'
 import type { AgentJob } from '../wire/recordings.ts'
-import { bootstrapNode, readHostKeys } from './bootstrap.ts'
+import { bootstrapNode, type Joiner, readHostKeys } from './bootstrap.ts'
 import { type AgentConfig, helpText, readConfig } from './config.ts'
 import { Daemon } from './daemon.ts'
 import { collectInventory } from './inventory/inventory.ts'
@@ -119,48 +120,65 @@ async function runNextJob(config: AgentConfig, log: Log): Promise<number> {
   }
 }
 
+/** From the token, else from a code, which is asked for where somebody sits at the terminal. @throws UserError */
+async function obtain({ bootstrapToken, settings }: AgentConfig, link: Link): Promise<Joiner['obtain']> {
+  const token = bootstrapToken.read()
+  const { nodeId, pairingCode = token === undefined && process.stdin.isTTY ? '-' : undefined } = settings
+  if (token !== undefined && pairingCode !== undefined)
+    throw misuse('a bootstrap token and a pairing code are both given: one of them is enough')
+  if (token !== undefined) return { nodeId, token }
+  if (pairingCode !== undefined) return { code: await givenCode(pairingCode), link }
+  throw misuse(
+    '--bootstrap needs a token or a pairing code: set SVC_BOOTSTRAP_TOKEN, or pass --bootstrap-token-file (- reads standard input) or --pairing-code',
+  )
+}
+
+/** What the next start needs to reach the same controller. */
+const reaching = ({ settings }: AgentConfig): Record<string, string> => ({
+  ...(settings.controllerCa ? { SVC_CONTROLLER_CA_CERT_PATH: path.resolve(settings.controllerCa) } : {}),
+  ...(settings.clientCertFile ? { SVC_CONTROLLER_CLIENT_CERT_PATH: path.resolve(settings.clientCertFile) } : {}),
+  ...(settings.clientKeyFile ? { SVC_CONTROLLER_CLIENT_KEY_PATH: path.resolve(settings.clientKeyFile) } : {}),
+  ...(settings.allowInsecure ? { SVC_ALLOW_INSECURE_CONTROLLER: 'true' } : {}),
+})
+
 async function bootstrap(config: AgentConfig, log: Log): Promise<number> {
   const { settings } = config
   // First of all: a forbidden address or a missing token must leave no trace on this machine.
-  const link = openLink(config, () => undefined)
-  const token = config.bootstrapToken.read()
-  if (!token)
-    throw misuse(
-      '--bootstrap needs a token: set SVC_BOOTSTRAP_TOKEN or pass --bootstrap-token-file (- reads standard input)',
-    )
+  const links = [openLink(config, () => undefined)]
+  const linkOf = (nodeId: string): Link => {
+    if (nodeId === settings.nodeId) return links[0] as Link
+    const link = openLink({ ...config, settings: { ...settings, nodeId } }, () => undefined)
+    links.push(link)
+    return link
+  }
+  const close = () => {
+    for (const link of links) link.close()
+  }
+  const obtaining = await obtain(config, links[0] as Link)
   const aborting = new AbortController()
   const { signal, forget } = untilSignal()
   signal.then(() => {
     aborting.abort(new UserError('stopped by a signal'))
-    link.close()
+    close()
   })
   try {
-    const { fingerprint } = await bootstrapNode({
+    const { fingerprint, nodeId } = await bootstrapNode({
       authorizedKeysFile: path.resolve(settings.bootstrapAuthorizedKeys),
       envFile: path.resolve(settings.bootstrapEnvFile),
       forcedCommand: settings.bootstrapForcedCommand,
       hostKeys: readHostKeys(settings.sshHostKeys),
-      envSettings: {
-        SVC_CONTROLLER_URL: settings.controllerUrl,
-        SVC_NODE_ID: settings.nodeId,
-        ...(settings.controllerCa ? { SVC_CONTROLLER_CA_CERT_PATH: path.resolve(settings.controllerCa) } : {}),
-        ...(settings.clientCertFile ? { SVC_CONTROLLER_CLIENT_CERT_PATH: path.resolve(settings.clientCertFile) } : {}),
-        ...(settings.clientKeyFile ? { SVC_CONTROLLER_CLIENT_KEY_PATH: path.resolve(settings.clientKeyFile) } : {}),
-        ...(settings.allowInsecure ? { SVC_ALLOW_INSECURE_CONTROLLER: 'true' } : {}),
-      },
+      envSettings: (id) => ({ SVC_CONTROLLER_URL: settings.controllerUrl, SVC_NODE_ID: id, ...reaching(config) }),
       interfaces: (await collectInventory(inventoryOptions(config))).interfaces,
-      link,
-      nodeId: settings.nodeId,
+      joiner: { linkOf, obtain: obtaining },
       say: (words) => log.warn(words),
       signal: aborting.signal,
-      token,
       username: settings.bootstrapUser,
     })
-    log.info('node joined the controller', { envFile: settings.bootstrapEnvFile, fingerprint, nodeId: settings.nodeId })
+    log.info('node joined the controller', { envFile: settings.bootstrapEnvFile, fingerprint, nodeId })
     return OK
   } finally {
     forget()
-    link.close()
+    close()
   }
 }
 

@@ -8,6 +8,7 @@ import { misuse } from '../kernel/fail.ts'
 import { type Env, readNamedFile, type SettingSource, settingSource, unknownSettings } from '../kernel/settings.ts'
 import { parseEnvFile } from '../system/host/envfile.ts'
 import { type ManagerCall, managerOf } from '../system/host/notify.ts'
+import { withAsked } from '../system/host/pairing.ts'
 import type { Row } from './settings.rows.ts'
 import { SETTINGS, type Settings } from './settings.ts'
 import type { SecretSource } from './token.ts'
@@ -165,7 +166,7 @@ function chooseMode(flags: Values, settings: Settings): Mode {
 
 /** The environment a child program gets. */
 function childEnvironment(env: Env): NodeJS.ProcessEnv {
-  const secrets = /^SVC_.*(TOKEN|PASSWORD|SECRET|KEY)/
+  const secrets = /^SVC_.*(TOKEN|PASSWORD|SECRET|KEY|PAIRING_CODE)/
   // Nor does a child speak to the service manager in our name.
   const manager = /^(NOTIFY_SOCKET|WATCHDOG_(PID|USEC))$/
   const kept = Object.entries(env).filter(([name]) => !secrets.test(name) && !manager.test(name))
@@ -188,7 +189,7 @@ function currentUser(env: Env): string {
 
 /** Reads flags and environment. Throws UserError with a sentence that says which setting and why. */
 export function readConfig(args: string[], env: Env = process.env): AgentConfig {
-  const flags = readFlags(args)
+  const flags = readFlags(withAsked(args))
   const envFile = flags.get('@env-file')
   const fileEnv = envFile ? parseEnvFile(readNamedFile('--env-file', envFile)) : {}
   const find = lookup(flags, env, fileEnv)

@@ -252,6 +252,12 @@ export const SETTINGS = {
   bootstrapToken: row('SVC_BOOTSTRAP_TOKEN', 'Bootstrap', 'single-use token, needed with --bootstrap', secret, {
     kind: 'secret',
   }),
+  pairingCode: row(
+    'SVC_PAIRING_CODE',
+    'Bootstrap',
+    'code in place of token and node id, with --bootstrap; - or no value: asked for, or read from standard input',
+    optionalText(64),
+  ),
   bootstrapAuthorizedKeys: row(
     'SVC_BOOTSTRAP_AUTHORIZED_KEYS',
     'Bootstrap',

@@ -113,6 +113,15 @@ export interface Myself extends CurrentUser {
   site: { name: string; timezone: string; weekStartsOn: Weekday }
 }
 
+/** What a person may do in a room, for whatever reason: role and grants, policies, groups, the roster. */
+export interface RoomRights {
+  id: string
+  name: string
+  /** None: the room is not shown to this person. */
+  permissions: Permission[]
+  site: string
+}
+
 /** One open session of a person. */
 export interface Session {
   createdAt: string

@@ -12,7 +12,9 @@ export const DisplayLinkInput = z
       .max(200)
       .transform((ids) => [...new Set(ids)])
       .optional(),
-    site: text(1, 120).optional(),
+    site: text(1, 120)
+      .refine((site) => site !== '*', 'name one site')
+      .optional(),
   })
   .refine(({ roomIds, site }) => (roomIds === undefined) !== (site === undefined), {
     error: 'name either a site or rooms',

@@ -52,3 +52,12 @@ export function installLine(wish: InstallLine): string {
   const script = `{ ${token ? `echo SVC_BOOTSTRAP_TOKEN=${token}; ` : ''}${fetched} || printf '\\nexit 1\\n'; }`
   return [script, '| sudo sh -s --', ...given, ...(allowInsecure ? ['--allow-insecure'] : [])].join(' ')
 }
+
+/** As short as it can be, for a person who types it by hand: the script asks for the pairing code. No redirect is followed. */
+export function typedInstallLine({ controllerUrl, pin }: Pick<InstallLine, 'controllerUrl' | 'pin'>): string {
+  const plain = controllerUrl.startsWith('http:')
+  const pinned = pin ? `-k --pinnedpubkey ${shellQuoted(pin)} ` : ''
+  const script = `${controllerUrl}/install.sh`
+  const word = /^[\w.:/-]+$/.test(script) ? script : shellQuoted(script)
+  return `curl -fsS ${pinned}${word} | sudo sh${plain ? ' -s -- --allow-insecure' : ''}`
+}

@@ -15,6 +15,9 @@ export const LONGEST_SECONDS = 2_678_400
 const distinct = <T>(list: T[]): T[] => [...new Set(list)]
 const Reason = prose(0, 240).optional()
 
+/** The reason of an exception that stands for an occurrence that was moved. */
+export type MovedAway = 'moved'
+
 export const Exception = z.discriminatedUnion('action', [
   z.object({ action: z.literal('skip'), date: z.iso.date(), reason: Reason }),
   z
@@ -205,7 +208,10 @@ export interface CalendarItem extends Occurrence {
   recurrenceMode: Recurrence['mode']
   /** Of what starts within 24 hours; absent when nothing stands against it. */
   risks?: Risk[]
+  /** As it was written for the schedule. */
   room: string
+  /** The room it is booked in, when it is one of the list. */
+  roomId?: string
   scheduleId: string
   scheduleName: string
   timezone: string

@@ -14,7 +14,7 @@ import { roomChanges } from '../../src/console/recorders/channels.rules.ts'
 import { captureOf, sharesOf } from '../../src/console/rooms/channels.rules.ts'
 import { matches, nextIn, nodesByRoom, stateOf } from '../../src/console/rooms/list.rules.ts'
 import { aheadOf, bytesOf, instantOf, lengthOf, timeOf } from '../../src/console/time/format.rules.ts'
-import { instantAt } from '../../src/console/time/wall.rules.ts'
+import { instantAt, isZone } from '../../src/console/time/wall.rules.ts'
 import { dayAhead, onlyThere, whereMended } from '../../src/console/today/today.rules.ts'
 import { bodyOf, type Entered } from '../../src/console/ui/form.rules.ts'
 import { columns } from '../../src/console/waveform/peaks.rules.ts'
@@ -214,6 +214,11 @@ test('a wall time of a zone is an instant, also on the days clocks change', () =
   assert.equal(instantAt('2026-10-25T02:30', 'Europe/Berlin'), '2026-10-25T00:30:00.000Z')
 })
 
+test('a zone is one by any of its names; what is none is none', () => {
+  for (const name of ['UTC', 'Asia/Kolkata', 'Europe/Kyiv', 'Europe/Berlin']) assert.ok(isZone(name), name)
+  for (const name of ['', 'Berlin', 'Mars/Olympus']) assert.ok(!isZone(name), name)
+})
+
 test('bytes are told in the unit a person reads', () => {
   assert.deepEqual(
     [0, 999, 1000, 3_400_000_000].map((n) => bytesOf(n, 'en')),
@@ -300,17 +305,17 @@ test('a room in the list has its recorders, the worst of their states, and what 
   assert.equal(stateOf([shared, gone]), 'offline')
   assert.equal(stateOf([]), undefined)
   const room = (name: string, site = 'North') => ({ id: name.toLowerCase(), name, site }) as Room
-  const due = (scheduleName: string, recordingStartAt: string, nodeId = 'n1') =>
-    ({ enabled: true, nodeId, recordingStartAt, room: 'Hall', scheduleName }) as CalendarItem
+  const due = (scheduleName: string, recordingStartAt: string, roomId = 'hall') =>
+    ({ recordingStartAt, room: 'Hall', roomId, scheduleName }) as CalendarItem
   const items = [
     due('later', '2026-03-02T12:00:00Z'),
     due('began', '2026-03-02T09:00:00Z'),
     due('first', '2026-03-02T11:00:00Z'),
-    due('hall of another site', '2026-03-02T10:30:00Z', 'n9'),
+    due('hall of another site', '2026-03-02T10:30:00Z', 'hall-2'),
   ]
   const now = Date.parse('2026-03-02T10:00:00Z')
-  assert.equal(nextIn(room('Hall'), [shared, gone], items, now)?.scheduleName, 'first')
-  assert.equal(nextIn(room('Booth'), [shared], items, now), undefined)
+  assert.equal(nextIn(room('Hall'), items, now)?.scheduleName, 'first')
+  assert.equal(nextIn(room('Booth'), items, now), undefined)
   assert.ok(matches(room('Hall'), {}))
   assert.ok(matches(room('Hall'), { q: 'hAL', site: 'North' }))
   assert.ok(!matches(room('Hall'), { site: 'South' }))

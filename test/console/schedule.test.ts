@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { changeOf, layOut, moved, rowsOf, wallOf, weekOf } from '../../src/console/schedule/layout.rules.ts'
-import { recurrenceOf } from '../../src/console/schedule/recurrence.rules.ts'
+import { recurrenceOf, sentenceOf } from '../../src/console/schedule/recurrence.rules.ts'
 import { instantAt, wallTimeOf } from '../../src/console/time/wall.rules.ts'
 import { de } from '../../src/console/words/de.ts'
 import { en } from '../../src/console/words/en.ts'
@@ -169,11 +169,13 @@ test('a recurrence reads as a sentence in both languages', () => {
     startTime: '10:00',
   } as Recurrence
   assert.equal(
-    en.schedule.sentence(weekly, 'Europe/Berlin'),
+    sentenceOf(weekly, 'Europe/Berlin', en),
     'Every 2 weeks on Monday, Friday, 10:00 to 11:30, Europe/Berlin, starting 5 minutes early.',
   )
   assert.equal(
-    de.schedule.sentence(weekly, 'Europe/Berlin'),
+    sentenceOf(weekly, 'Europe/Berlin', de),
     'Alle 2 Wochen am Montag, Freitag, 10:00 bis 11:30, Europe/Berlin, Beginn 5 Minuten früher.',
   )
+  const once = { mode: 'once', startsAt: '2026-03-02T13:05:00Z' } as Recurrence
+  assert.equal(sentenceOf(once, 'Europe/Berlin', en), 'Once, Mon, 02 Mar 2026, 14:05, Europe/Berlin.')
 })

@@ -64,7 +64,13 @@ test('routes without authentication are these and no others', () => {
   const promised = PROMISED.filter((r) => r.auth === 'none').map((r) => `${r.method} ${r.path}`)
   assert.deepEqual(
     open.sort(),
-    [...promised, 'GET /install.sh', 'POST /auth/sign-in-link', 'POST /auth/display-session'].sort(),
+    [
+      ...promised,
+      'GET /install.sh',
+      'POST /nodes/pair',
+      'POST /auth/sign-in-link',
+      'POST /auth/display-session',
+    ].sort(),
   )
 })
 
@@ -113,6 +119,7 @@ const OWN_ROUTES: Record<string, string> = {
   'GET /display display': 'what a screen on a wall shows',
   'GET /display/meter-events display': 'and its levels',
   'POST /auth/sign-in-link none': 'the first sign-in, on the machine of the controller',
+  'GET /auth/users/:/rooms user': 'what somebody may do, room by room',
   'GET /auth/users/:/sessions user': 'who manages access sees the sessions of a person',
   'DELETE /auth/users/:/sessions/: user': 'and ends one of them, without ending the account',
   'GET /audit-events/:/actions user': 'action states, as every resource has them',
@@ -128,6 +135,8 @@ const OWN_ROUTES: Record<string, string> = {
   'GET /recordings/:/waveform user': 'waveform peaks made once and stored: the console draws them while a take plays',
   'GET /metrics scraper': 'a static token beside user sessions: a monitoring system does not log in',
   'GET /nodes/:/bootstrap bootstrap': 'a box asks whether its token is still good before it changes anything',
+  'POST /nodes/:/pairing-code user': 'a short code where a person types at a box',
+  'POST /nodes/pair none': 'the box trades it for a bootstrap token',
   'POST /nodes/bootstrap-config user': 'enroll and mint for a setup stick in one go: the file it holds',
   'GET /install.sh none': 'the installer for new boxes, knowing the address of its controller',
   'GET /openapi.json user': 'the document of all records',

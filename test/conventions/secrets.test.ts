@@ -18,7 +18,7 @@ const answers: Answer[] = []
 const secrets = new Map<string, { what: string; shown: Answer | undefined }>()
 
 const keep = (what: string, secret: string, shown?: Answer): string => {
-  assert.ok(secret.length >= 12, `${what} is no secret: ${secret}`)
+  assert.ok(secret.length >= 9, `${what} is no secret: ${secret}`)
   secrets.set(secret, { what, shown })
   return secret
 }
@@ -104,6 +104,12 @@ async function nodes(owner: Client): Promise<void> {
   keep('an enrolled node token', credential.token, enrolled)
   const minted = await admin('POST', `${path}/bootstrap-token`, {})
   const guest = k.bearer(keep('a bootstrap token', minted.json.data.token, minted))
+  const coded = await admin('POST', `${path}/pairing-code`, {})
+  const code = keep('a pairing code', coded.json.data.code, coded)
+  await calls(k.anonymous)('POST', '/nodes/pair', { code: [code] })
+  const paired = await calls(k.anonymous)('POST', '/nodes/pair', { code })
+  keep('a bootstrap token for a code', paired.json.data.token, paired)
+  await calls(k.anonymous)('POST', '/nodes/pair', { code })
   const key = generateSshKey('recorder')
   keepKey('the private key of a node', key.privateKey)
   await calls(guest)('POST', `${path}/bootstrap`, { ...key, publicKey: key.privateKey })

@@ -31,10 +31,14 @@ describe('the deep denoiser', () => {
     const profile = { codec: 'mp3', enhancement: { keepRaw: true }, name: 'Deep' }
     const { id } = await controller.post('/settings/recording-profiles', profile)
     const { recording } = await controller.record(nodeId, id, 2)
-    const { renditions } = await until('both renditions', async () => {
-      const now = await controller.get(`/recordings/${recording.id}`)
-      return now.enhancedCachePath && now.rawCachePath ? now : undefined
-    })
+    const { renditions } = await until(
+      'both renditions',
+      async () => {
+        const now = await controller.get(`/recordings/${recording.id}`)
+        return now.enhancedCachePath && now.rawCachePath ? now : undefined
+      },
+      150,
+    )
     assert.deepEqual(renditions.enhanced.denoiser, DENOISER)
     assert.equal(renditions.raw.denoiser, undefined)
   })

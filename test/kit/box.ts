@@ -4,12 +4,18 @@ import * as fs from 'node:fs'
 import { Agent, type Controller, type House } from './whole.ts'
 
 interface Given {
+  /** What the box has beside its settings: its sound cards. */
+  env?: Record<string, string>
   nodeId: string
   token: string
 }
 
 /** Bootstraps, then runs with the token it got. */
-export async function setUpBox(house: House, controller: Controller, { nodeId, token }: Given): Promise<void> {
+export async function setUpBox(
+  house: House,
+  controller: Controller,
+  { env: has = {}, nodeId, token }: Given,
+): Promise<void> {
   const cwd = house.path(`box-${nodeId}`)
   const args = ['agent', '--bootstrap', '--node-id', nodeId, '--bootstrap-token-file', '-']
   const env = { SVC_CONTROLLER_URL: controller.url }
@@ -19,5 +25,5 @@ export async function setUpBox(house: House, controller: Controller, { nodeId, t
   const given = /^SVC_CONTROLLER_TOKEN='?([^'\n]+)/m.exec(settings)?.[1] ?? ''
   assert.notEqual(given, '', box.said())
   const own = { SVC_CONTROLLER_TOKEN: given, SVC_CONTROLLER_URL: controller.url, SVC_NODE_ID: nodeId }
-  new Agent(house, { ...own, SVC_HEARTBEAT_SECONDS: '1' }, [], `agent-${nodeId}`).start()
+  new Agent(house, { ...own, ...has, SVC_HEARTBEAT_SECONDS: '1' }, [], `agent-${nodeId}`).start()
 }

@@ -167,6 +167,8 @@ export const GOOD: Record<string, object> = {
   'POST /audit-events/export': { eventIds: ['00000000-0000-4000-8000-000000000001'] },
   'POST /nodes/enroll': { ...NODE, interfaces: [INTERFACE] },
   'POST /nodes/:id/bootstrap-token': { ttlSeconds: 60 },
+  'POST /nodes/:id/pairing-code': { ttlSeconds: 60 },
+  'POST /nodes/pair': { code: 'AAAA-AAAA' },
   'POST /nodes/bootstrap-config': {
     controllerUrl: 'https://controller.example',
     nodes: [{ alias: 'New', site: 'North', room: 'Hall' }, { nodeId: 'n1' }],

@@ -143,6 +143,8 @@ test('what cannot be is refused before anything is touched', { skip }, async () 
     ],
     ['a session', ['--node-id', id, '--bootstrap-token', 'svc_x'], /not a bootstrap token, which begins with svc_bs_/],
     ['a token of nobody', ['--node-id', id, '--bootstrap-token', 'svc_bs_nobody'], /refuses the token.*Mint a new one/],
+    ['a code of nobody', ['--pairing-code', 'AAAA-AAAA'], /refuses the pairing code.*Get a new one/],
+    ['what is no code', ['--pairing-code', 'AAAA'], /this is not a pairing code/],
     ['another authority', ['--node-id', id, '--bootstrap-token', token], /--controller-ca/],
     [
       'no release',
@@ -178,6 +180,18 @@ test('what cannot be is refused before anything is touched', { skip }, async () 
   await asBefore()
   const asUser = await box.run(`curl -fsSk ${controller.url}/install.sh | sh`, { user: 'nobody' })
   assert.match(asUser.stderr, /only root can install: run it with sudo/)
+})
+
+test('a code that was typed is enough for the setup', { skip }, async () => {
+  const { id } = await minted()
+  const { code } = await controller.post(`/nodes/${id}/pairing-code`)
+  const asked = ['agent', '--controller-url', controller.url, '--controller-ca', CA, '--pairing-code']
+  const done = await setup(asked, '', '', `${code}\n`)
+  assert.equal(done.code, 0, done.stdout + done.stderr)
+  assert.match(done.stdout, /is connected to its controller\.$/m)
+  assert.match(await box.must('cat /etc/roomtone/recorder-agent.env'), new RegExp(`^SVC_NODE_ID=${id}$`, 'm'))
+  await setup(['remove', '--purge'])
+  await asBefore()
 })
 
 let node: { id: string; token: string }

@@ -44,7 +44,7 @@ export async function sendOutput(sending: Sending): Promise<Refusal | undefined>
 
 const about = ({ chunk }: Output) => (chunk === undefined ? {} : { chunkIndex: chunk })
 
-const failedName = ({ chunk, rendition }: Output): string => {
+const failedName = ({ chunk, rendition }: Output) => {
   if (rendition === 'raw') return 'raw_rendition_upload_failed'
   return chunk === undefined ? 'cache_upload_failed' : 'chunk_upload_failed'
 }

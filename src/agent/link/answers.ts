@@ -2,6 +2,7 @@
 import * as z from 'zod'
 import type { Answer } from '../../kernel/http.ts'
 import { CaptureBackend, type NodeConfig, RecorderCachePolicy } from '../../wire/nodes.ts'
+import { clientId } from '../../wire/scalars.ts'
 import { LinkError } from './link.ts'
 
 const blankIsAbsent = <T extends z.ZodType>(schema: T) =>
@@ -42,6 +43,8 @@ export const BootstrapAnswer = z.object({
   controllerToken: z.string().regex(/^[\x21-\x7e]{1,4096}$/),
   fingerprint: z.string().nullish(),
 })
+
+export const PairAnswer = z.object({ nodeId: clientId, token: z.string().regex(/^[\x21-\x7e]{1,4096}$/) })
 
 /** The answer to an upload; the checksum, `sha256:<hex>`, is of the stored bytes. */
 export const StoredAnswer = z.object({ file: z.object({ checksum: z.string().optional() }).optional() })

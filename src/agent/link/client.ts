@@ -2,7 +2,7 @@ import * as z from 'zod'
 import type { Answer } from '../../kernel/http.ts'
 import { API_PREFIX, HEADERS } from '../../wire/headers.ts'
 import { AgentJob } from '../../wire/recordings.ts'
-import { AssignmentsAnswer, accepted, BootstrapAnswer, ConfigAnswer, readData } from './answers.ts'
+import { AssignmentsAnswer, accepted, BootstrapAnswer, ConfigAnswer, PairAnswer, readData } from './answers.ts'
 import { createHttp, type Http, type HttpOptions } from './http.ts'
 import { type Link, LinkError, type LiveChunk, type Upload } from './link.ts'
 import { Throttle } from './throttle.ts'
@@ -55,6 +55,18 @@ function createAsk(http: Http, headers: (token?: string) => Headers): Ask {
       ...(waitMs === undefined ? {} : { waitMs }),
     })
   }
+}
+
+/** The only call without a credential: the code is one. */
+async function pair(http: Http, code: string): ReturnType<Link['pair']> {
+  const body = JSON.stringify({ code })
+  const headers = {
+    accept: 'application/json',
+    'content-length': String(Buffer.byteLength(body)),
+    'content-type': 'application/json',
+  }
+  const answer = await http.ask({ body, headers, method: 'POST', path: `${API_PREFIX}/nodes/pair` })
+  return readData('the pairing code', answer, PairAnswer)
 }
 
 const jobPath = (id: string) => `/recording-jobs/${encodeURIComponent(id)}`
@@ -140,6 +152,7 @@ export function createLink(options: LinkOptions): Link {
       const answer = readData('bootstrap', await ask(`${node}/bootstrap`, { body, token }), BootstrapAnswer)
       return { controllerToken: answer.controllerToken, ...(answer.fingerprint && { fingerprint: answer.fingerprint }) }
     },
+    pair: (code) => pair(http, code),
     claim: async (holding, waitSeconds, signal, joinOnly = false) => {
       const path = `${node}/recording-jobs/claim-next-group?waitSeconds=${waitSeconds}`
       return readClaim(

@@ -67,6 +67,8 @@ export interface Link {
       username: string
     },
   ): Promise<{ controllerToken: string; fingerprint?: string }>
+  /** Trades a pairing code for a node and its bootstrap token; needs no token of its own. */
+  pair(code: string): Promise<{ nodeId: string; token: string }>
   /**
    * Long poll: resolves with no job after `waitSeconds`. `holding` lists the job ids this agent still owns; `joinOnly`:
    * no further device may be opened, so only a job that joins a running capture will do.

@@ -5,9 +5,11 @@ import { useWords } from '../words/words.ts'
 import { Displays } from './displays.tsx'
 import { Groups } from './groups.tsx'
 import { Policies } from './policies.tsx'
+import { Rights } from './rights.tsx'
 import { Users } from './users.tsx'
 
-const PARTS = { displays: Displays, groups: Groups, policies: Policies, users: Users }
+// One's rights are reached from the person, not from a tab.
+const PARTS = { displays: Displays, groups: Groups, policies: Policies, rights: Rights, users: Users }
 type Part = keyof typeof PARTS
 
 /** `id`: the part, in the address. */

@@ -1,4 +1,4 @@
-export interface Grant {
+interface Grant {
   resourceId: string
   resourceType: string
 }

@@ -30,13 +30,18 @@ export function Policies() {
   const groups = useRead<{ data: Group[] }>('/auth/groups?limit=200&offset=0', ['user'])
   const [adding, setAdding] = useState(false)
   const [removing, setRemoving] = useState<Policy>()
-  const write = useWrite(() => [setAdding(false), setRemoving(undefined)])
+  const write = useWrite(() => close())
+  const close = (): void => {
+    setAdding(false)
+    setRemoving(undefined)
+    write.reset()
+  }
   // The list is replaced whole: it is read anew, so that a rule somebody else just made is not lost.
   const save = (change: (now: readonly Policy[]) => readonly PolicyInput[]): void =>
-    void api.get<{ data: Policy[] }>(PATH).then(
-      ({ data }) => write.mutate({ body: bodyOf(change(data)), method: 'PATCH', path: PATH }),
-      () => void list.refetch(),
-    )
+    write.mutate(async () => {
+      const { data } = await api.get<{ data: Policy[] }>(PATH)
+      return { body: bodyOf(change(data)), method: 'PATCH', path: PATH }
+    })
   const known = new Map([
     ...(users.data?.data ?? []).map(({ id, name }) => [`user ${id}`, name] as const),
     ...(groups.data?.data ?? []).map(({ id, name }) => [`group ${id}`, name] as const),
@@ -78,7 +83,7 @@ export function Policies() {
             {adding && (
               <Add
                 add={(policy) => save((now) => [...now, policy])}
-                close={() => setAdding(false)}
+                close={close}
                 error={write.error}
                 pending={write.isPending}
               />
@@ -87,7 +92,7 @@ export function Policies() {
               <Confirm
                 title={words.access.removeRule}
                 deed={words.common.remove}
-                close={() => setRemoving(undefined)}
+                close={close}
                 confirm={() => save((now) => now.filter(({ id }) => id !== removing.id))}
                 error={write.error}
                 pending={write.isPending}

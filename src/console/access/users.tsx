@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { Link } from 'wouter-preact'
 import type { CurrentUser, Session } from '../../wire/access.ts'
 import type { Role } from '../../wire/permissions.ts'
 import type { Room } from '../../wire/rooms.ts'
@@ -11,6 +12,7 @@ import { FilterBar, useFilters } from '../ui/filters.tsx'
 import { entered, Field, Form, Tick } from '../ui/form.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { Badge, Button, classes, Failure, Loading, Name, Section } from '../ui/parts.tsx'
+import { NewPassword } from '../ui/password.tsx'
 import type { Option } from '../ui/picker.tsx'
 import { type PageMeta, Pager, Table } from '../ui/table.tsx'
 import { useToast } from '../ui/toast.tsx'
@@ -18,6 +20,7 @@ import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { ChosenOnes } from './chosen.tsx'
 import { grantsOf, placesOf } from './grants.rules.ts'
+import { rightsPath } from './rights.tsx'
 
 const SIZE = 50
 
@@ -56,8 +59,9 @@ export function Users() {
                       {disabledAt && <Badge state="failed" word={words.access.disabled} />}
                     </>
                   ),
-                  head: words.access.what,
+                  head: words.me.roles,
                 },
+                { cell: (user) => <Places of={user} />, head: words.access.place },
                 { cell: (user) => <Deeds ask={setAsking} user={user} />, head: words.common.actions },
               ]}
             />
@@ -74,6 +78,14 @@ export function Users() {
   )
 }
 
+function Places({ of: { resourceGrants, roles } }: { of: CurrentUser }) {
+  const words = useWords()
+  const { everywhere, other, sites } = placesOf(resourceGrants)
+  if (everywhere || roles.some(isEverywhere)) return words.access.everywhere
+  const named = [...sites, ...other.map(({ resourceId }) => resourceId)].join(', ')
+  return named ? <Name>{named}</Name> : <span class={ui.quiet}>{words.access.nowhere}</span>
+}
+
 const userPath = ({ id }: CurrentUser): string => `/auth/users/${encodeURIComponent(id)}`
 
 function Deeds({ ask, user }: { ask(asking: Asking): void; user: CurrentUser }) {
@@ -82,30 +94,35 @@ function Deeds({ ask, user }: { ask(asking: Asking): void; user: CurrentUser }) 
   const write = useWrite()
   const disabled = user.disabledAt !== undefined
   return (
-    <Menu label={words.common.actions}>
-      <Button onClick={() => ask({ kind: 'access', user })}>{words.common.edit}</Button>
-      <Button onClick={() => ask({ kind: 'sessions', user })}>{words.access.sessions}</Button>
-      {user.provider === 'local' && (
-        <Button onClick={() => ask({ kind: 'password', user })}>{words.access.reset}</Button>
-      )}
-      {user.id !== me.id && (
-        <>
-          <Button
-            disabled={write.isPending}
-            onClick={() =>
-              write.mutate({ body: { disabled: !disabled }, method: 'PATCH', path: `${userPath(user)}/status` })
-            }
-          >
-            {disabled ? words.access.enable : words.access.disable}
-          </Button>
-          <Button kind="danger" onClick={() => ask({ kind: 'delete', user })}>
-            {words.common.delete}
-          </Button>
-        </>
-      )}
-      <HistoryLink target={user.id} />
+    <>
+      <Menu label={words.common.actions}>
+        <Button onClick={() => ask({ kind: 'access', user })}>{words.common.edit}</Button>
+        <Link class={ui.button} href={rightsPath(user.id)}>
+          {words.access.rights}
+        </Link>
+        <Button onClick={() => ask({ kind: 'sessions', user })}>{words.access.sessions}</Button>
+        {user.provider === 'local' && (
+          <Button onClick={() => ask({ kind: 'password', user })}>{words.access.reset}</Button>
+        )}
+        {user.id !== me.id && (
+          <>
+            <Button
+              disabled={write.isPending}
+              onClick={() =>
+                write.mutate({ body: { disabled: !disabled }, method: 'PATCH', path: `${userPath(user)}/status` })
+              }
+            >
+              {disabled ? words.access.enable : words.access.disable}
+            </Button>
+            <Button kind="danger" onClick={() => ask({ kind: 'delete', user })}>
+              {words.common.delete}
+            </Button>
+          </>
+        )}
+        <HistoryLink target={user.id} />
+      </Menu>
       {write.error && <Failure error={write.error} />}
-    </Menu>
+    </>
   )
 }
 
@@ -117,6 +134,9 @@ interface Draft {
   role?: Record<Role, boolean>
   site?: Record<string, boolean>
 }
+
+/** Owners and administrators need no place. */
+const isEverywhere = (role: string): boolean => role === 'owner' || role === 'admin'
 
 const ticked = (ticks: Record<string, boolean> = {}): string[] => Object.keys(ticks).filter((name) => ticks[name])
 
@@ -133,6 +153,7 @@ function UserDialog({ close, user }: { close(): void; user?: CurrentUser }) {
   const held = placesOf(user?.resourceGrants ?? [])
   const sites = [...new Set([...(rooms.data?.data ?? []).map(({ site }) => site), ...held.sites])].sort()
   const [back, setBack] = useState('')
+  const [nowhere, setNowhere] = useState(false)
   // Names of sites may hold dots: their place in the list stands for them.
   const accessOf = ({ everywhere = false, role, site = {} }: Draft) => ({
     groupIds: groups.map(({ id }) => id),
@@ -149,6 +170,9 @@ function UserDialog({ close, user }: { close(): void; user?: CurrentUser }) {
     ]
     const places = where.everywhere ? words.access.everywhere : named.join(', ') || words.access.nowhere
     const what = roles.map((role) => words.access.roles[role as Role]).join(', ')
+    setNowhere(
+      named.length === 0 && !where.everywhere && groups.length === 0 && roles.some((role) => !isEverywhere(role)),
+    )
     setBack(words.access.readBack(draft.name ?? user?.name ?? '', what, places))
   }
   const send = (body: Record<string, unknown>): void => {
@@ -159,61 +183,59 @@ function UserDialog({ close, user }: { close(): void; user?: CurrentUser }) {
   }
   return (
     <Dialog title={user?.name ?? words.access.newUser} close={close}>
-      {rooms.data && (
-        <Form error={write.error} input={told} pending={write.isPending} send={send}>
-          {!user && (
-            <>
-              <Field name="name" label={words.access.name} maxLength={160} autocomplete="off" required />
-              <Field name="email" type="email" label={words.access.email} autocomplete="off" required />
-              <Field
-                name="password"
-                type="password"
-                label={words.access.password}
-                autocomplete="new-password"
-                minLength={8}
-                required
-              />
-            </>
-          )}
-          <Ticks
-            held={(role) => user?.roles.some((one) => one === role) ?? false}
-            legend={words.access.what}
-            name="role"
-            of={Object.entries(words.access.roles)}
-          />
-          <fieldset class={ui.row}>
-            <legend>{words.access.where}</legend>
-            <Tick name="everywhere" label={words.access.everywhere} defaultChecked={held.everywhere} />
-            {sites.map((site, i) => (
-              <Tick key={site} name={`site.${i}`} label={site} defaultChecked={held.sites.includes(site)} />
-            ))}
-          </fieldset>
-          <ChosenOnes
-            change={setGroups}
-            chosen={groups}
-            label={words.access.addGroup}
-            legend={words.access.inGroups}
-            of="groups"
-          />
-          <p role="status">{back}</p>
-        </Form>
-      )}
+      <Loading of={rooms}>
+        {() => (
+          <Form error={write.error} input={told} pending={write.isPending} send={send}>
+            {!user && (
+              <>
+                <Field name="name" label={words.access.name} maxLength={160} autocomplete="off" required />
+                <Field name="email" type="email" label={words.access.email} autocomplete="off" required />
+                <NewPassword name="password" label={words.access.password} />
+              </>
+            )}
+            <Ticks
+              held={(role) => user?.roles.some((one) => one === role) ?? false}
+              legend={words.access.what}
+              name="role"
+              hints={words.access.explained}
+              of={Object.entries(words.access.roles)}
+            />
+            <fieldset class={ui.row}>
+              <legend>{words.access.where}</legend>
+              <Tick name="everywhere" label={words.access.everywhere} defaultChecked={held.everywhere} />
+              {sites.map((site, i) => (
+                <Tick key={site} name={`site.${i}`} label={site} defaultChecked={held.sites.includes(site)} />
+              ))}
+            </fieldset>
+            <ChosenOnes
+              change={setGroups}
+              chosen={groups}
+              label={words.access.addGroup}
+              legend={words.access.inGroups}
+              of="groups"
+            />
+            <p role="status">{back}</p>
+            {nowhere && <p class={classes(ui.notice, ui.warn)}>{words.access.chooseWhere}</p>}
+          </Form>
+        )}
+      </Loading>
     </Dialog>
   )
 }
 
 interface TicksProps {
+  hints: Record<string, string>
   held(key: string): boolean
   legend: string
   name: string
   of: readonly (readonly [key: string, word: string])[]
 }
 
-const Ticks = ({ held, legend, name, of }: TicksProps) => (
+const Ticks = ({ held, hints, legend, name, of }: TicksProps) => (
   <fieldset class={ui.row}>
     <legend>{legend}</legend>
     {of.map(([key, word]) => (
-      <Tick key={key} name={`${name}.${key}`} label={word} defaultChecked={held(key)} />
+      <Tick key={key} name={`${name}.${key}`} label={word} hint={hints[key]} defaultChecked={held(key)} />
     ))}
   </fieldset>
 )
@@ -237,14 +259,7 @@ function PasswordDialog({ close, user }: OfUser) {
         pending={write.isPending}
         send={(body) => write.mutate({ body, method: 'PATCH', path: `${userPath(user)}/password` })}
       >
-        <Field
-          name="password"
-          type="password"
-          label={words.access.password}
-          autocomplete="new-password"
-          minLength={8}
-          required
-        />
+        <NewPassword name="password" label={words.access.password} />
       </Form>
     </Dialog>
   )

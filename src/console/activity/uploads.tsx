@@ -65,7 +65,7 @@ export function UploadTable({ items, linked = false }: { items: readonly UploadI
             cell: ({ attemptCount, maxAttempts }) => words.activity.attemptsOf(attemptCount, maxAttempts),
             head: words.activity.attempts,
           },
-          { cell: ({ lastError }) => lastError && <Name>{lastError}</Name>, head: words.take.failed },
+          { cell: (item) => <Fault of={item} />, head: words.take.failed },
           {
             cell: ({ id, nextAttemptAt, status }) => {
               if (status === 'queued' || status === 'retrying') return <When at={nextAttemptAt} />
@@ -81,6 +81,18 @@ export function UploadTable({ items, linked = false }: { items: readonly UploadI
         ]}
       />
     </>
+  )
+}
+
+/** Why it failed; what the destination said stands in the title. Before the first attempt nothing has. */
+function Fault({ of: { attemptCount, lastError } }: { of: UploadItem }) {
+  const words = useWords()
+  if (!lastError || attemptCount === 0) return null
+  const [, said = lastError] = words.activity.uploadFaults.find(([code]) => lastError.startsWith(code)) ?? []
+  return (
+    <span title={lastError}>
+      <Name>{said}</Name>
+    </span>
   )
 }
 
@@ -103,10 +115,15 @@ function Runner() {
   const run = useWrite<{ summary: UploadRunSummary }>(({ summary: { attempted, succeeded } }) =>
     say(words.activity.ran(attempted, succeeded)),
   )
-  const last = status.data?.data.lastRunAt
   return (
     <div class={ui.row}>
-      <p class={ui.grow}>{last ? words.activity.runner(instantOf(last, clockwork)) : words.activity.neverRan}</p>
+      <div class={ui.grow}>
+        <Loading of={status}>
+          {({ data: { lastRunAt } }) => (
+            <p>{lastRunAt ? words.activity.runner(instantOf(lastRunAt, clockwork)) : words.activity.neverRan}</p>
+          )}
+        </Loading>
+      </div>
       <Deed
         needs="recording:control"
         disabled={run.isPending}

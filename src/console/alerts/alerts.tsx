@@ -1,18 +1,17 @@
-import { useState } from 'preact/hooks'
 import { useSearchParams } from 'wouter-preact'
 import type { HealthEvent, HealthMove, HealthSummary } from '../../wire/health.ts'
-import { Deed } from '../app/deed.tsx'
-import { useNode, useRead, useWrite } from '../data/reads.ts'
+import { useRead, useWrite } from '../data/reads.ts'
 import { When } from '../time/when.tsx'
 import { FilterBar, useFilters } from '../ui/filters.tsx'
-import { Badge, Button, Failure, Loading, Name, Section, Title } from '../ui/parts.tsx'
+import { Badge, Button, Loading, Section, Title } from '../ui/parts.tsx'
 import { type Column, type PageMeta, Pager, type Selection, Table, useSelection } from '../ui/table.tsx'
 import { useToast } from '../ui/toast.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import css from './alerts.module.css'
 import { AlertDetail } from './detail.tsx'
-import { SuppressDialog } from './suppress.tsx'
+import { Moves } from './moves.tsx'
+import { NodeName } from './node.tsx'
 
 interface Listed {
   data: HealthEvent[]
@@ -107,28 +106,22 @@ function Rows({ events, selection, show }: RowsProps) {
   )
 }
 
-export function NodeName({ id }: { id: string | undefined }) {
-  const node = useNode(id)
-  return node.data ? <Name>{node.data.data.alias}</Name> : null
-}
-
 const MOVES: readonly HealthMove[] = ['acknowledge', 'suppress', 'resolve', 'reopen']
 
 /** One move for all that are chosen; what did not move stays chosen. */
 function Bulk({ events, selection }: { events: readonly HealthEvent[]; selection: Selection }) {
   const words = useWords()
   const say = useToast()
-  const [suppressing, setSuppressing] = useState(false)
   const eventIds = events.map(({ id }) => id).filter((id) => selection.ids.has(id))
   const write = useWrite<{ data: HealthEvent[] }>()
-  const move = (action: HealthMove, more: Record<string, unknown> = {}): void =>
+  const send = (action: HealthMove, more: object, done: () => void): void =>
     write.mutate(
       { body: { ...more, action, eventIds }, method: 'POST', path: '/health-events/bulk-lifecycle' },
       {
         onSuccess({ data }) {
           const left = eventIds.filter((id) => !data.some((event) => event.id === id))
           selection.set(left)
-          setSuppressing(false)
+          done()
           say(
             [words.alerts.moved[action](data.length), left.length > 0 && words.alerts.notMoved(left.length)]
               .filter(Boolean)
@@ -138,29 +131,8 @@ function Bulk({ events, selection }: { events: readonly HealthEvent[]; selection
       },
     )
   return (
-    <>
-      <div class={ui.row}>
-        <span class={ui.grow}>{words.common.selected(eventIds.length)}</span>
-        {MOVES.map((action) => (
-          <Deed
-            key={action}
-            needs="health:acknowledge"
-            disabled={eventIds.length === 0 || write.isPending}
-            onClick={() => (action === 'suppress' ? setSuppressing(true) : move(action))}
-          >
-            {words.alerts.moves[action]}
-          </Deed>
-        ))}
-      </div>
-      {write.error && !suppressing && <Failure error={write.error} />}
-      {suppressing && (
-        <SuppressDialog
-          close={() => setSuppressing(false)}
-          error={write.error}
-          pending={write.isPending}
-          send={(body) => move('suppress', body)}
-        />
-      )}
-    </>
+    <Moves disabled={eventIds.length === 0} moves={MOVES} send={send} write={write}>
+      <span class={ui.grow}>{words.common.selected(eventIds.length)}</span>
+    </Moves>
   )
 }

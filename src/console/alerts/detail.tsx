@@ -1,14 +1,12 @@
-import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
-import type { HealthEvent, HealthMove } from '../../wire/health.ts'
-import { Deed } from '../app/deed.tsx'
+import type { HealthEvent } from '../../wire/health.ts'
 import { useNode, useRead, useWrite } from '../data/reads.ts'
 import { When } from '../time/when.tsx'
-import { Badge, Button, type Fact, Facts, Failure, Loading, Name, Section } from '../ui/parts.tsx'
+import { Badge, Button, type Fact, Facts, Loading, Name, Section } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { offered } from './moves.rules.ts'
-import { SuppressDialog } from './suppress.tsx'
+import { Moves } from './moves.tsx'
 
 export function AlertDetail({ close, id }: { close(): void; id: string }) {
   const event = useRead<{ data: HealthEvent }>(`/health-events/${encodeURIComponent(id)}`, ['health'])
@@ -56,7 +54,7 @@ function Shown({ close, event }: { close(): void; event: HealthEvent }) {
         )}
       </div>
       <Details of={event.details} />
-      <Moves event={event} roomId={node.data?.data.roomId} />
+      <Deeds event={event} roomId={node.data?.data.roomId} />
     </Section>
   )
 }
@@ -93,36 +91,17 @@ function Details({ of }: { of: Record<string, unknown> }) {
   )
 }
 
-function Moves({ event, roomId }: { event: HealthEvent; roomId: string | undefined }) {
-  const words = useWords()
-  const [suppressing, setSuppressing] = useState(false)
-  const write = useWrite<{ data: HealthEvent }>(() => setSuppressing(false))
-  const move = (action: HealthMove, body: Record<string, unknown> = {}): void =>
-    write.mutate({ body, method: 'POST', path: `/health-events/${encodeURIComponent(event.id)}/${action}` })
+function Deeds({ event, roomId }: { event: HealthEvent; roomId: string | undefined }) {
+  const write = useWrite<{ data: HealthEvent }>()
+  const path = `/health-events/${encodeURIComponent(event.id)}`
   return (
-    <>
-      <div class={ui.row}>
-        {offered(event).map((action) => (
-          <Deed
-            key={action}
-            needs="health:acknowledge"
-            roomId={roomId}
-            disabled={write.isPending}
-            onClick={() => (action === 'suppress' ? setSuppressing(true) : move(action))}
-          >
-            {words.alerts.moves[action]}
-          </Deed>
-        ))}
-      </div>
-      {write.error && !suppressing && <Failure error={write.error} />}
-      {suppressing && (
-        <SuppressDialog
-          close={() => setSuppressing(false)}
-          error={write.error}
-          pending={write.isPending}
-          send={(body) => move('suppress', body)}
-        />
-      )}
-    </>
+    <Moves
+      moves={offered(event)}
+      roomId={roomId}
+      send={(action, body, done) =>
+        write.mutate({ body, method: 'POST', path: `${path}/${action}` }, { onSuccess: done })
+      }
+      write={write}
+    />
   )
 }

@@ -4,11 +4,12 @@ import { When } from '../time/when.tsx'
 import { Badge, classes } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import { NodeName } from './node.tsx'
 
 /** What is only told is no risk. */
 export const isRisk = ({ severity }: HealthEvent): boolean => severity !== 'info'
 
-export function AlertRow({ event: { id, openedAt, severity, type } }: { event: HealthEvent }) {
+export function AlertRow({ event: { id, nodeId, openedAt, severity, type } }: { event: HealthEvent }) {
   const words = useWords()
   return (
     <li class={ui.row}>
@@ -17,7 +18,10 @@ export function AlertRow({ event: { id, openedAt, severity, type } }: { event: H
         {words.alert(type)}
       </Link>
       <span class={classes(ui.small, ui.quiet)}>
-        <When at={openedAt} />
+        <NodeName id={nodeId} />
+      </span>
+      <span class={classes(ui.small, ui.quiet)}>
+        <When at={openedAt} soon />
       </span>
     </li>
   )

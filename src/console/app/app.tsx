@@ -1,22 +1,14 @@
-import { QueryClientProvider } from '@tanstack/preact-query'
+import type { ComponentProps, ComponentType } from 'preact'
 import { useEffect, useMemo, useState } from 'preact/hooks'
-import { Router } from 'wouter-preact'
 import type { Myself } from '../../wire/access.ts'
 import type { Wall } from '../../wire/displays.ts'
 import { type Api, ApiError, createApi } from '../data/api.ts'
-import { type LiveState, startLive } from '../data/live.ts'
-import { createQueries, refresher } from '../data/reads.ts'
-import { useDock } from '../listen/dock.tsx'
-import { createMeters, MetersContext } from '../meters/thread.ts'
 import { Failure } from '../ui/parts.tsx'
-import { Toasts } from '../ui/toast.tsx'
-import { DisplayWall } from '../wall/display.tsx'
-import { useWords } from '../words/words.ts'
-import { AppContext } from './context.ts'
+import type { DisplayWall } from '../wall/display.tsx'
 import { takeSecret, whenPasted } from './fragment.ts'
+import type { Inside } from './inside.tsx'
+import { loaded } from './later.ts'
 import { Login, LoginAgain } from './login.tsx'
-import { Pages } from './pages.tsx'
-import { Shell } from './shell.tsx'
 
 type Session =
   | { kind: 'asking' }
@@ -42,7 +34,14 @@ export function App() {
       const { data } = await api.get<{ data: Myself }>('/auth/me')
       setSession({ ended: false, kind: 'in', me: data })
     } catch (e) {
-      if (!(e instanceof ApiError && e.status === 401)) return setSession({ error: e as Error, kind: 'failed' })
+      // The page of somebody who is in stays, whatever the answer.
+      const failed = (): void => setSession((was) => (was.kind === 'in' ? was : { error: e as Error, kind: 'failed' }))
+      if (!(e instanceof ApiError) || e.status >= 500) return failed()
+      // Strangers at the same address may have used up what may be asked from there: to sign in is still possible.
+      if (e.status !== 401) {
+        setLinkFault(e)
+        return setSession((was) => (was.kind === 'in' ? was : { kind: 'out' }))
+      }
       const wall = location.pathname === '/wall' ? await readWall(api) : undefined
       if (wall) setSession({ kind: 'display', wall })
     }
@@ -59,7 +58,9 @@ export function App() {
       await ask()
     }
     void begin()
-    return whenPasted([SIGN_IN, DISPLAY])
+    const unpasted = whenPasted([SIGN_IN, DISPLAY])
+    window.addEventListener('pageshow', anew)
+    return () => [unpasted(), window.removeEventListener('pageshow', anew)]
   }, [])
   useEffect(() => {
     if (!signedOut && !renewing) return
@@ -67,11 +68,22 @@ export function App() {
     // Without an answer there is the password, which says what is wrong.
     config.then(({ data }) => setProvider(data.loginAvailable)).catch(() => {})
   }, [renewing, signedOut])
+  useEffect(() => {
+    // Whoever signs in will need it; what does not come now is asked for again then.
+    if (session.kind === 'out') inside().catch(() => {})
+  }, [session.kind])
+  const failed = (error: Error): void => setSession({ error, kind: 'failed' })
   switch (session.kind) {
     case 'asking':
       return null
     case 'display':
-      return <DisplayWall api={api} first={session.wall} over={() => setSession({ kind: 'out' })} />
+      return (
+        <Later<ComponentProps<typeof DisplayWall>>
+          failed={failed}
+          load={display}
+          of={{ api, first: session.wall, over: () => setSession({ kind: 'out' }) }}
+        />
+      )
     case 'failed':
       return <Failure error={session.error} retry={() => void ask()} />
     case 'out':
@@ -79,13 +91,11 @@ export function App() {
     case 'in':
       return (
         <>
-          <Inside
+          <Later<ComponentProps<typeof Inside>>
             key={session.me.id}
-            again={ask}
-            api={api}
-            ended={session.ended}
-            me={session.me}
-            renew={() => setRenewing(true)}
+            failed={failed}
+            load={inside}
+            of={{ again: ask, api, ended: session.ended, me: session.me, renew: () => setRenewing(true) }}
           />
           {session.ended && <LoginAgain key="ended" api={api} done={again} provider={provider} />}
           {renewing && !session.ended && (
@@ -94,6 +104,27 @@ export function App() {
         </>
       )
   }
+}
+
+const display = async () => (await import('../wall/display.tsx')).DisplayWall
+const inside = async () => (await import('./inside.tsx')).Inside
+
+interface LaterProps<T> {
+  failed(e: Error): void
+  load(): Promise<ComponentType<T>>
+  of: T
+}
+
+/** What a stranger at the door need not load: nothing until it has come. */
+function Later<T extends object>({ failed, load, of }: LaterProps<T>) {
+  const [part, setPart] = useState<{ Part: ComponentType<T> }>()
+  useEffect(() => void loaded(load).then((Part) => setPart({ Part }), failed), [])
+  return part ? <part.Part {...of} /> : null
+}
+
+/** What the back button brings back as it was left may be another person's by now. */
+const anew = ({ persisted }: PageTransitionEvent): void => {
+  if (persisted) location.reload()
 }
 
 const DISPLAY = 'display'
@@ -118,55 +149,4 @@ async function openByLink(api: Api): Promise<Error | undefined> {
   } catch (e) {
     return e as Error
   }
-}
-
-interface InsideProps {
-  again(): Promise<void>
-  api: Api
-  ended: boolean
-  me: Myself
-  renew(): void
-}
-
-function Inside({ again, api, ended, me, renew }: InsideProps) {
-  const words = useWords()
-  const dock = useDock(api)
-  const queries = useMemo(createQueries, [])
-  const meters = useMemo(createMeters, [])
-  const [live, setLive] = useState<LiveState>({ outdated: false })
-  const clockwork = useMemo(() => ({ locale: words.locale, zone: me.site.timezone }), [words, me.site.timezone])
-  useEffect(() => {
-    if (ended) return () => void queries.invalidateQueries()
-    return startLive({
-      changed: refresher(queries),
-      check: () => void api.get('/auth/me').catch(() => {}),
-      resync() {
-        void again()
-        void queries.invalidateQueries()
-      },
-      tell: setLive,
-    })
-  }, [ended])
-  useEffect(() => () => [meters.end(), queries.clear()], [])
-  const signOut = async (): Promise<void> => {
-    dock.stop()
-    await api.send('POST', '/auth/logout').catch(() => {})
-    location.assign('/')
-  }
-  const app = { api, clockwork, dock, me, refresh: again, renew, signOut: () => void signOut() }
-  return (
-    <AppContext.Provider value={app}>
-      <QueryClientProvider client={queries}>
-        <MetersContext.Provider value={meters}>
-          <Router>
-            <Toasts>
-              <Shell live={live}>
-                <Pages />
-              </Shell>
-            </Toasts>
-          </Router>
-        </MetersContext.Provider>
-      </QueryClientProvider>
-    </AppContext.Provider>
-  )
 }

@@ -14,7 +14,7 @@ export interface AppContext {
   refresh(): Promise<void>
   /** Signs in again over the page, before the session ends. */
   renew(): void
-  signOut(): void
+  signOut(): Promise<void>
 }
 
 export const AppContext = createContext<AppContext | undefined>(undefined)

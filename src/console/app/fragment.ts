@@ -2,7 +2,8 @@
 export function takeSecret(name: string): string | undefined {
   const secret = new URLSearchParams(location.hash.slice(1)).get(name)
   if (secret === null) return undefined
-  history.replaceState(null, '', location.pathname + location.search)
+  // Two slashes at the beginning would be the name of another host.
+  history.replaceState(null, '', location.pathname.replace(/^\/+/, '/') + location.search)
   return secret
 }
 

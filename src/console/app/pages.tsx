@@ -2,10 +2,12 @@ import type { ComponentType } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import type { Permission } from '../../wire/permissions.ts'
+import { Today } from '../today/today.tsx'
 import { Skeleton, Title } from '../ui/parts.tsx'
 import { useWords } from '../words/words.ts'
 import { useApp } from './context.ts'
 import { Boundary } from './failed.tsx'
+import { loaded } from './later.ts'
 import { may } from './may.rules.ts'
 import { type Found, find } from './router.rules.ts'
 
@@ -16,9 +18,9 @@ interface Entry {
   permission?: Permission
 }
 
-/** A page is one folder, loaded when it is opened. */
+/** A page is one folder, loaded when it is opened; Today, which nearly everybody opens first, comes with the console. */
 const PAGES: Record<string, Entry> = {
-  '/': { load: async () => (await import('../today/today.tsx')).Today },
+  '/': { load: async () => Today },
   '/access': { load: async () => (await import('../access/access.tsx')).AccessPage, permission: 'auth:manage' },
   '/access/:part': { load: async () => (await import('../access/access.tsx')).AccessPage, permission: 'auth:manage' },
   '/activity': {
@@ -95,7 +97,7 @@ function Opened({ found: { id, part, pattern } }: { found: Found }) {
   const [failed, setFailed] = useState<Error>()
   const { load, permission } = PAGES[pattern] as Entry
   useEffect(() => {
-    load().then((Page) => setPage({ Page }), partGone(setFailed))
+    loaded(load).then((Page) => setPage({ Page }), setFailed)
   }, [])
   if (permission && !may(me, permission))
     return (
@@ -107,19 +109,6 @@ function Opened({ found: { id, part, pattern } }: { found: Found }) {
   if (failed) throw failed
   return page ? <page.Page id={id} part={part} /> : <Skeleton />
 }
-
-const RELOADED = 'roomtone.reloaded'
-
-/** A part that is gone after an update: the page is loaded anew, once. */
-const partGone =
-  (fail: (e: Error) => void) =>
-  (e: Error): void => {
-    if (sessionStorage.getItem(RELOADED) === location.href) fail(e)
-    else {
-      sessionStorage.setItem(RELOADED, location.href)
-      location.reload()
-    }
-  }
 
 function Gone() {
   const words = useWords()

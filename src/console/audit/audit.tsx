@@ -7,7 +7,9 @@ import { FilterBar, type Filters, useFilters } from '../ui/filters.tsx'
 import { Badge, Button, Facts, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import { type PageMeta, Pager, Table } from '../ui/table.tsx'
 import ui from '../ui/ui.module.css'
+import type { Words } from '../words/en.ts'
 import { useWords } from '../words/words.ts'
+import { actionText } from './action.rules.ts'
 import { differences } from './differences.rules.ts'
 
 const SIZE = 50
@@ -57,7 +59,10 @@ export function AuditPage(_: { id: string }) {
               columns={[
                 { cell: ({ createdAt }) => <When at={createdAt} />, head: words.audit.when },
                 { cell: ({ actor }) => <Name>{actor.name}</Name>, head: words.audit.actor },
-                { cell: ({ action }) => <Name>{action}</Name>, head: words.audit.action },
+                {
+                  cell: ({ action }) => <span title={action}>{actionText(action, words)}</span>,
+                  head: words.audit.action,
+                },
                 {
                   cell: ({ target }) => <Name>{target.name ?? target.id ?? target.type}</Name>,
                   head: words.audit.target,
@@ -92,6 +97,9 @@ const FACETS = [
   ['targetTypes', 'target'],
 ] as const
 
+const facetText = (name: string, value: string, words: Words): string =>
+  name === 'action' ? actionText(value, words) : value
+
 /** What there is to narrow by, with counts; read once it is opened. */
 function Facets({ filters }: { filters: Filters }) {
   const words = useWords()
@@ -106,7 +114,7 @@ function Facets({ filters }: { filters: Filters }) {
         <p class={ui.row}>
           {chosen.map(([, name]) => (
             <Button key={name} icon="close" onClick={() => filters.set({ [name]: '' })}>
-              <Name>{filters.values[name]}</Name>
+              <Name>{facetText(name, filters.values[name] ?? '', words)}</Name>
             </Button>
           ))}
         </p>
@@ -120,8 +128,9 @@ function Facets({ filters }: { filters: Filters }) {
                 data[list].length > 0 && (
                   <div class={ui.row}>
                     {data[list].slice(0, MAX_VALUES).map(({ count, value }) => (
-                      <Button key={value} onClick={() => filters.set({ [name]: value })}>
-                        <Name>{value}</Name> <span class={ui.quiet}>{count.toLocaleString(words.locale)}</span>
+                      <Button key={value} title={value} onClick={() => filters.set({ [name]: value })}>
+                        <Name>{facetText(name, value, words)}</Name>{' '}
+                        <span class={ui.quiet}>{count.toLocaleString(words.locale)}</span>
                       </Button>
                     ))}
                   </div>
@@ -140,9 +149,10 @@ function Detail({ close, event }: { close(): void; event: AuditEvent }) {
   const words = useWords()
   const { action, actor, actorContext, after, before, createdAt, details, permission, reason, target } = event
   return (
-    <Dialog title={action} close={close}>
+    <Dialog title={actionText(action, words)} close={close}>
       <Facts
         of={[
+          [words.audit.action, <code key="action">{action}</code>],
           [words.audit.when, <When key="when" at={createdAt} />],
           [words.audit.actor, <Name key="actor">{`${actor.name} (${actor.type} ${actor.id})`}</Name>],
           [

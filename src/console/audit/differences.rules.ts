@@ -1,4 +1,4 @@
-export interface Difference {
+interface Difference {
   after: string
   before: string
   /** Where it changed: `location.room`. */

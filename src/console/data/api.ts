@@ -1,8 +1,23 @@
 import { aheadOf } from '../time/format.rules.ts'
 
+/** What a schema of the server says of a value: an issue of zod, as far as people are told of it. */
+export interface Issue {
+  code?: string
+  divisor?: number
+  expected?: string
+  format?: string
+  inclusive?: boolean
+  keys?: string[]
+  maximum?: number
+  message: string
+  minimum?: number
+  origin?: string
+  path: (number | string)[]
+}
+
 /** What the server refused, in its own words. */
 export class ApiError extends Error {
-  readonly issues: { message: string; path: (number | string)[] }[]
+  readonly issues: Issue[]
   readonly permission: string | undefined
   readonly reason: string | undefined
   readonly retryAfter: number
@@ -20,7 +35,7 @@ export class ApiError extends Error {
 
 interface Refusal {
   error?: string
-  issues?: { message: string; path: (number | string)[] }[]
+  issues?: Issue[]
   message?: string
   permission?: string
   reason?: string
@@ -36,7 +51,8 @@ export interface Api {
   now(): number
 }
 
-const DEADLINE_MS = 15_000
+/** After this long an answer is not waited for, ms. A write may still be done. */
+const DEADLINE_MS = { read: 15_000, write: 60_000 }
 const SIGNS_IN = ['/auth/login', '/auth/sign-in-link', '/auth/display-session', '/display']
 
 /** `ended` is called when the session has ended: a 401 of anything but signing in. */
@@ -44,7 +60,7 @@ export function createApi(ended: () => void): Api {
   let ahead = 0
 
   async function ask<T>(path: string, init: RequestInit, signal?: AbortSignal): Promise<T> {
-    const deadline = AbortSignal.timeout(DEADLINE_MS)
+    const deadline = AbortSignal.timeout(init.method === 'GET' ? DEADLINE_MS.read : DEADLINE_MS.write)
     const response = await fetch(`/api/v1${path}`, {
       ...init,
       credentials: 'same-origin',

@@ -1,5 +1,6 @@
 // One change stream for each visible tab: what changed is read again, nothing polls (docs/contract/api.md: Change stream).
 import type { Change, Hello } from '../../wire/changes.ts'
+import { whileSeen } from './seen.ts'
 import { reconnectMs } from './sse.rules.ts'
 
 /** `lostSince` (Unix ms) only after some seconds without a connection: a short outage is not worth a word. */
@@ -18,7 +19,6 @@ interface Parts {
   tell(state: LiveState): void
 }
 
-const HIDDEN_MS = 30_000
 const QUIET_MS = 3000
 
 /** @returns how to end it */
@@ -63,25 +63,25 @@ export function startLive({ changed, check, resync, tell }: Parts): () => void {
   }
   const open = (): void => {
     close()
+    clearTimeout(timers.again)
     source = new EventSource('/api/v1/events')
     source.addEventListener('hello', (e) => greeted(JSON.parse(e.data) as Hello))
     source.addEventListener('change', (e) => changed(JSON.parse(e.data) as Change))
     source.addEventListener('resync', () => resync())
     source.onerror = lost
   }
-  const visible = (): void => {
-    clearTimeout(timers.hide)
-    if (document.hidden) later('hide', () => [close(), clearTimeout(timers.again)], HIDDEN_MS)
-    else if (!source) open()
+  const hidden = (): void => {
+    clearTimeout(timers.again)
+    close()
   }
   const online = (): void => {
     if (!document.hidden && lostAt !== undefined) open()
   }
-  document.addEventListener('visibilitychange', visible)
+  const unseen = whileSeen(() => !source && open(), hidden)
   window.addEventListener('online', online)
   open()
   return () => {
-    document.removeEventListener('visibilitychange', visible)
+    unseen()
     window.removeEventListener('online', online)
     for (const timer of Object.values(timers)) clearTimeout(timer)
     close()

@@ -6,7 +6,7 @@ import {
   useQuery,
   useQueryClient,
 } from '@tanstack/preact-query'
-import { useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import type { Change, ChangeKind } from '../../wire/changes.ts'
 import type { Node } from '../../wire/nodes.ts'
 import { useApp } from '../app/context.ts'
@@ -31,14 +31,23 @@ export const createQueries = (): QueryClient =>
     },
   })
 
-/** A read of the API that is kept fresh by the changes of `kinds`; not made while `path` is undefined. */
-export function useRead<T>(path: string | undefined, kinds: readonly ChangeKind[]): UseQueryResult<T, Error> {
+/**
+ * A read of the API that is kept fresh by the changes of `kinds`; not made while `path` is undefined. What no change tells
+ * of is read whenever it is shown, and again after `again` of it, ms.
+ */
+export function useRead<T>(
+  path: string | undefined,
+  kinds: readonly ChangeKind[],
+  again: (data: T) => number | false = () => false,
+): UseQueryResult<T, Error> {
   const { api } = useApp()
   return useQuery<T, Error>({
     enabled: path !== undefined,
     meta: { kinds },
     queryFn: ({ signal }) => api.get<T>(path as string, signal),
     queryKey: [path],
+    refetchInterval: ({ state }) => (state.data === undefined ? false : again(state.data)),
+    ...(kinds.length === 0 ? { staleTime: 0 } : {}),
   })
 }
 
@@ -80,15 +89,28 @@ interface Sent {
   path: string
 }
 
-/** A write: `mutate({ method, path, body })`. What it changed comes back through the change stream. */
+/**
+ * A write: `mutate({ method, path, body })`, or what makes that from something read before. What it changed comes back
+ * through the change stream. `done` is not called where the answer comes after somebody has left the page.
+ */
 export function useWrite<T = unknown>(done?: (answer: T) => void) {
   const { api } = useApp()
   const queries = useQueryClient()
   const busy = useRef(false)
-  const write = useMutation<T, Error, Sent>({
-    mutationFn: ({ body, headers, method, path }) => api.send<T>(method, path, body, headers),
+  const left = useRef(false)
+  useEffect(
+    () => () => {
+      left.current = true
+    },
+    [],
+  )
+  const write = useMutation<T, Error, Sent | (() => Promise<Sent>)>({
+    mutationFn: async (sent) => {
+      const { body, headers, method, path } = typeof sent === 'function' ? await sent() : sent
+      return await api.send<T>(method, path, body, headers)
+    },
     onSuccess: (answer) => {
-      done?.(answer)
+      if (!left.current) done?.(answer)
       refresh(queries, () => true)
     },
     onSettled() {

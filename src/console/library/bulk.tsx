@@ -5,11 +5,11 @@ import { useWrite } from '../data/reads.ts'
 import { lengthOf } from '../time/format.rules.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
-import { Failure } from '../ui/parts.tsx'
 import type { Selection } from '../ui/table.tsx'
 import { useToast } from '../ui/toast.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import { UploadDialog } from './upload.tsx'
 
 interface BulkProps {
   selection: Selection
@@ -22,22 +22,9 @@ const MANY = 10
 /** What can be done to all chosen takes of the page. */
 export function Bulk({ selection, takes }: BulkProps) {
   const words = useWords()
-  const say = useToast()
-  const [asking, setAsking] = useState<'delete' | 'organize'>()
+  const [asking, setAsking] = useState<'delete' | 'organize' | 'upload'>()
   const chosen = takes.filter(({ id }) => selection.ids.has(id))
-  const upload = useWrite<{ data: { recordingId: string }[] }>()
   const recordingIds = chosen.map(({ id }) => id)
-  const sendUploads = (): void =>
-    upload.mutate(
-      { body: { recordingIds }, method: 'POST', path: '/recordings/bulk-upload-queue' },
-      {
-        onSuccess({ data }) {
-          const sent = new Set(data.map(({ recordingId }) => recordingId))
-          selection.set(recordingIds.filter((id) => !sent.has(id)))
-          say(words.library.queued(data.length))
-        },
-      },
-    )
   const idle = chosen.length === 0
   const close = (): void => setAsking(undefined)
   return (
@@ -47,15 +34,21 @@ export function Bulk({ selection, takes }: BulkProps) {
         <Deed needs="recording:edit" disabled={idle} onClick={() => setAsking('organize')}>
           {words.library.organize}
         </Deed>
-        <Deed needs="recording:control" disabled={idle || upload.isPending} onClick={sendUploads}>
+        <Deed needs="recording:control" disabled={idle} onClick={() => setAsking('upload')}>
           {words.library.upload}
         </Deed>
         <Deed kind="danger" needs="recording:delete" disabled={idle} onClick={() => setAsking('delete')}>
           {words.common.delete}
         </Deed>
       </div>
-      {upload.error && <Failure error={upload.error} />}
       {asking === 'organize' && <Organize close={close} ids={recordingIds} selection={selection} />}
+      {asking === 'upload' && (
+        <UploadDialog
+          close={close}
+          recordingIds={recordingIds}
+          sent={(sent) => selection.set(recordingIds.filter((id) => !sent.has(id)))}
+        />
+      )}
       {asking === 'delete' && <Delete close={close} selection={selection} takes={chosen} />}
     </>
   )

@@ -11,18 +11,22 @@ import { useToast } from '../ui/toast.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { StopButton } from './stop.tsx'
+import { UploadDialog } from './upload.tsx'
 
 /** What can be done to one take. */
 export function TakeDeeds({ jobs, take }: { jobs: readonly Job[]; take: Recording }) {
   const words = useWords()
   const say = useToast()
-  const [asking, setAsking] = useState<'delete' | 'edit'>()
+  const [asking, setAsking] = useState<'delete' | 'edit' | 'upload'>()
   const write = useWrite()
   const failed = jobs.some(({ status }) => status === 'queued' || status === 'running' || status === 'stop_requested')
     ? undefined
     : jobs.find(({ status }) => status === 'failed' || status === 'cancelled')
-  const send = (path: string, done: string): void =>
-    write.mutate({ body: {}, method: 'POST', path }, { onSuccess: () => say(done) })
+  const retry = (jobId: string): void =>
+    write.mutate(
+      { body: {}, method: 'POST', path: `/recording-jobs/${encodeURIComponent(jobId)}/retry` },
+      { onSuccess: () => say(words.activity.retried(1)) },
+    )
   const close = (): void => setAsking(undefined)
   const { roomId } = take
   return (
@@ -33,22 +37,12 @@ export function TakeDeeds({ jobs, take }: { jobs: readonly Job[]; take: Recordin
           {words.common.edit}
         </Deed>
         {failed && (
-          <Deed
-            needs="recording:control"
-            roomId={roomId}
-            disabled={write.isPending}
-            onClick={() => send(`/recording-jobs/${encodeURIComponent(failed.id)}/retry`, words.activity.retried(1))}
-          >
+          <Deed needs="recording:control" roomId={roomId} disabled={write.isPending} onClick={() => retry(failed.id)}>
             {words.take.retry}
           </Deed>
         )}
         {take.cached && (
-          <Deed
-            needs="recording:control"
-            roomId={roomId}
-            disabled={write.isPending}
-            onClick={() => send(`/recordings/${encodeURIComponent(take.id)}/upload-queue`, words.library.queued(1))}
-          >
+          <Deed needs="recording:control" roomId={roomId} onClick={() => setAsking('upload')}>
             {words.library.upload}
           </Deed>
         )}
@@ -60,6 +54,7 @@ export function TakeDeeds({ jobs, take }: { jobs: readonly Job[]; take: Recordin
       </div>
       {write.error && <Failure error={write.error} />}
       {asking === 'edit' && <Edit close={close} take={take} />}
+      {asking === 'upload' && <UploadDialog close={close} recordingIds={[take.id]} />}
       {asking === 'delete' && <Delete close={close} take={take} />}
     </>
   )

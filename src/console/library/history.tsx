@@ -1,5 +1,6 @@
 import type { AuditEvent } from '../../wire/audit.ts'
 import { HistoryLink } from '../app/deed.tsx'
+import { actionText } from '../audit/action.rules.ts'
 import { useRead } from '../data/reads.ts'
 import { When } from '../time/when.tsx'
 import { classes, Loading, Name, Section } from '../ui/parts.tsx'
@@ -22,7 +23,9 @@ export function History({ id }: { id: string }) {
             <ul class={ui.rows}>
               {data.map(({ action, actor, createdAt, id: eventId }) => (
                 <li key={eventId} class={ui.row}>
-                  <code class={ui.grow}>{action}</code>
+                  <span class={ui.grow} title={action}>
+                    {actionText(action, words)}
+                  </span>
                   <Name>{words.take.by(actor.name)}</Name>
                   <span class={classes(ui.small, ui.quiet)}>
                     <When at={createdAt} />

@@ -61,8 +61,13 @@ function Search({ filters }: { filters: Filters }) {
         { label: words.take.status, name: 'status', options: words.library.statuses },
         { label: words.library.folder, name: 'folder', options: counted('folders') },
         { label: words.library.tag, name: 'tag', options: counted('tags') },
-        { label: words.library.sortBy, name: 'sortBy', options: words.library.sorts },
-        { label: words.library.sortOrder, name: 'sortOrder', options: words.library.orders },
+        { label: words.library.sortBy, name: 'sortBy', options: words.library.sorts, unset: words.library.byTime },
+        {
+          label: words.library.sortOrder,
+          name: 'sortOrder',
+          options: words.library.orders,
+          unset: words.library.usual,
+        },
       ]}
     />
   )

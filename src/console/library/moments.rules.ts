@@ -1,7 +1,7 @@
 import type { HealthEvent } from '../../wire/health.ts'
 import type { Recording } from '../../wire/recordings.ts'
 
-export interface TakeMoment {
+interface TakeMoment {
   /** The kind of an alert; absent: a gap. */
   alert?: string
   atSeconds: number

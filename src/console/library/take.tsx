@@ -1,21 +1,17 @@
-import { useState } from 'preact/hooks'
 import type { HealthEvent } from '../../wire/health.ts'
 import type { Job, Recording } from '../../wire/recordings.ts'
 import type { UploadItem } from '../../wire/uploads.ts'
 import { UploadTable } from '../activity/uploads.tsx'
-import { isRisk } from '../alerts/row.tsx'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
 import { useNode, useRead } from '../data/reads.ts'
-import { lengthOf } from '../time/format.rules.ts'
 import { When } from '../time/when.tsx'
 import { type Fact, Facts, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
-import { type Moment, Player } from '../waveform/player.tsx'
 import { useWords } from '../words/words.ts'
 import { TakeDeeds } from './deeds.tsx'
 import { History } from './history.tsx'
-import { momentsOf } from './moments.rules.ts'
+import { TakePlayer } from './player.tsx'
 import { Length, TakeState } from './rows.tsx'
 
 interface Context {
@@ -24,8 +20,6 @@ interface Context {
   recording: Recording
   uploadQueueItems: UploadItem[]
 }
-
-type Rendition = 'primary' | 'raw'
 
 export function TakePage({ id }: { id: string }) {
   const path = `/recordings/${encodeURIComponent(id)}`
@@ -61,7 +55,13 @@ function Shown({ alerts, context, take }: ShownProps) {
           {words.take.failed}: <Name>{take.failureReason}</Name>
         </p>
       )}
-      {take.cached ? <Heard alerts={alerts} take={take} /> : <p class={ui.quiet}>{words.library.notHere}</p>}
+      {take.cached ? (
+        <Section title={words.take.waveform}>
+          <TakePlayer alerts={alerts} take={take} />
+        </Section>
+      ) : (
+        <p class={ui.quiet}>{words.library.notHere}</p>
+      )}
       <TakeDeeds jobs={context?.jobs ?? []} take={take} />
       <TakeFacts take={take} />
       {context && context.uploadQueueItems.length > 0 && (
@@ -71,55 +71,6 @@ function Shown({ alerts, context, take }: ShownProps) {
       )}
       {may(me, 'audit:read') && <History id={take.id} />}
     </>
-  )
-}
-
-/** Raw and noise suppressed are switched in place: position and loudness stay. */
-function Heard({ alerts, take }: { alerts: readonly HealthEvent[]; take: Recording }) {
-  const words = useWords()
-  const { me } = useApp()
-  const both = take.rawCachePath !== undefined || take.enhancedCachePath !== undefined
-  const [rendition, setRendition] = useState<Rendition>('primary')
-  const path = `/recordings/${encodeURIComponent(take.id)}`
-  const query = rendition === 'raw' ? '?rendition=raw' : ''
-  const moments: Moment[] = momentsOf(take, take.renditions?.[rendition]?.gaps ?? [], alerts.filter(isRisk)).map(
-    ({ alert, atSeconds, seconds }) => ({
-      atSeconds,
-      seconds,
-      text:
-        alert === undefined
-          ? words.take.gapAt(lengthOf(atSeconds), `${seconds.toFixed(2)} s`)
-          : `${lengthOf(atSeconds)}: ${words.alert(alert)}`,
-    }),
-  )
-  return (
-    <Section title={words.take.waveform}>
-      <Player
-        duration={take.durationSeconds}
-        moments={moments}
-        src={`/api/v1${path}/stream${query}`}
-        title={take.name}
-        waveform={`${path}/waveform${query}`}
-      />
-      {both && (
-        <fieldset class={ui.row}>
-          <legend class={ui.hidden}>{words.take.rendition}</legend>
-          {(['primary', 'raw'] as const).map((one) => (
-            <label key={one} class={ui.button}>
-              <input type="radio" name="rendition" checked={rendition === one} onChange={() => setRendition(one)} />
-              {one === 'raw' ? words.take.raw : words.take.enhanced}
-            </label>
-          ))}
-        </fieldset>
-      )}
-      {may(me, 'recording:download', take.roomId) && (
-        <div class={ui.row}>
-          <a class={ui.button} href={`/api/v1${path}/file${query}`} download>
-            {words.take.download}
-          </a>
-        </div>
-      )}
-    </Section>
   )
 }
 

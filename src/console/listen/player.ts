@@ -14,11 +14,13 @@ interface Events {
 const FADE = 0.02
 
 /**
- * Plays the endless WAV at `url`. Call it in a tap: browsers let nothing else make sound. The context has the rate of the
- * stream, since pieces that are resampled one by one have audible seams.
+ * Where sound comes out. Make it in a tap: browsers let nothing else make sound. It has the rate of the stream, since
+ * pieces that are resampled one by one have audible seams.
  */
-export function play(url: string, { buffering, ended }: Events): Player {
-  const context = new AudioContext({ sampleRate: 16_000 })
+export const createOutput = (): AudioContext => new AudioContext({ sampleRate: 16_000 })
+
+/** Plays the endless WAV at `url`, and closes the output at its end. */
+export function play(url: string, context: AudioContext, { buffering, ended }: Events): Player {
   const abort = new AbortController()
   const pending = new Set<AudioBufferSourceNode>()
   const reader = pcmReader()
@@ -66,6 +68,8 @@ export function play(url: string, { buffering, ended }: Events): Player {
       schedule(reader.push(value) as Float32Array<ArrayBuffer>)
     }
   }
+  // A page that is kept for the back button would keep the stream too.
+  window.addEventListener('pagehide', () => stop(), { signal: abort.signal })
   run().then(
     () => stop(),
     (e: Error) => stop(stopped ? undefined : e),

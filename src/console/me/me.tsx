@@ -2,8 +2,9 @@ import { useState } from 'preact/hooks'
 import { useApp } from '../app/context.ts'
 import { KeysButton } from '../app/keys.tsx'
 import { useWrite } from '../data/reads.ts'
-import { Choice, Field } from '../ui/form.tsx'
+import { Choice } from '../ui/form.tsx'
 import { Button, Failure, Section, Title } from '../ui/parts.tsx'
+import { CurrentPassword, NewPassword } from '../ui/password.tsx'
 import ui from '../ui/ui.module.css'
 import { LANGUAGES, type Language, useLanguage, useWords } from '../words/words.ts'
 import { Sessions } from './sessions.tsx'
@@ -11,15 +12,20 @@ import { Sessions } from './sessions.tsx'
 export function MePage(_: { id: string }) {
   const words = useWords()
   const { me, signOut } = useApp()
+  const [fault, setFault] = useState<Error>()
   return (
     <>
       <Title>{words.me.title}</Title>
-      <Section title={me.name} aside={<Button onClick={signOut}>{words.login.signOut}</Button>}>
+      <Section
+        title={me.name}
+        aside={<Button onClick={() => void signOut().catch(setFault)}>{words.login.signOut}</Button>}
+      >
+        {fault && <Failure error={fault} />}
         <dl class={ui.facts}>
           <dt>{words.login.email}</dt>
           <dd>{me.email}</dd>
           <dt>{words.me.roles}</dt>
-          <dd>{me.roles.join(', ') || words.me.noRoles}</dd>
+          <dd>{me.roles.map((role) => words.access.roles[role]).join(', ') || words.me.noRoles}</dd>
         </dl>
         <div class={ui.row}>
           <KeysButton />
@@ -89,14 +95,8 @@ function Password() {
   return (
     <Section title={words.me.password}>
       <form class={ui.stack} onSubmit={submit}>
-        <Field
-          name="currentPassword"
-          type="password"
-          label={words.me.current}
-          autocomplete="current-password"
-          required
-        />
-        <Field name="newPassword" type="password" label={words.me.next} autocomplete="new-password" required />
+        <CurrentPassword />
+        <NewPassword name="newPassword" label={words.me.next} />
         <div class={ui.row}>
           <Button type="submit" kind="primary" disabled={change.isPending}>
             {words.me.change}

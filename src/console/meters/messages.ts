@@ -18,6 +18,8 @@ export type ToThread =
   | { kind: 'tap'; id: number }
   | { kind: 'still'; still: boolean }
   | { kind: 'end' }
+  /** Whether the page is seen: nothing is asked for one that is not. */
+  | { kind: 'awake'; awake: boolean }
   /** Where the levels come from. */
   | { kind: 'from'; path: string }
 
@@ -30,7 +32,7 @@ export interface MeterColors {
   warn: string
 }
 
-/** Once a second, of each strip on the screen and of each that is `told`: what assistive technology reads. */
+/** Once a second, of each strip on the screen and of each that is `told`, several at a time: what assistive technology reads. */
 export interface FromThread {
   id: number
   /** Absent: no frame for a while. */

@@ -5,6 +5,7 @@ import { moved, type Needle, placeOf, still } from './ballistics.rules.ts'
 import type { FromThread, MeterColors, ToThread } from './messages.ts'
 
 interface Strip {
+  addedAt: number
   canvas: OffscreenCanvas
   channels: number[]
   frame?: LevelFrame
@@ -21,6 +22,7 @@ const STALE_MS = 3000
 const strips = new Map<number, Strip>()
 let colors: MeterColors | undefined
 let reduced = false
+let awake = true
 let reading: AbortController | undefined
 let attempt = 0
 let drawnAt = 0
@@ -30,6 +32,7 @@ self.onmessage = ({ data }: MessageEvent<ToThread>) => {
     case 'add':
       strips.set(data.id, {
         ...data,
+        addedAt: performance.now(),
         needles: data.channels.map(still),
         ratio: 1,
         seen: false,
@@ -52,6 +55,9 @@ self.onmessage = ({ data }: MessageEvent<ToThread>) => {
     case 'colors':
       colors = data.colors
       return
+    case 'awake':
+      awake = data.awake
+      return restart()
     case 'tap':
       for (const needle of strips.get(data.id)?.needles ?? []) needle.clipped = false
       return
@@ -79,7 +85,8 @@ function restart(): void {
   clearTimeout(pending)
   pending = setTimeout(() => {
     reading?.abort()
-    if (strips.size > 0) void read()
+    reading = undefined
+    if (awake && strips.size > 0) void read()
   }, 50)
 }
 
@@ -204,18 +211,32 @@ function hatch(
   context.restore()
 }
 
+/** In how many parts a second is told: two hundred strips at once are a task that is felt. */
+const PARTS = 10
+let part = 0
+
 setInterval(() => {
+  part = (part + 1) % PARTS
   const now = performance.now()
-  for (const [id, strip] of strips) {
-    if (!strip.seen && !strip.told) continue
-    const told: FromThread = { id, synthetic: strip.frame?.synthetic === true }
-    if (now - strip.seenAt <= STALE_MS)
-      told.levels = strip.needles.map(({ clipped, level }, i) => ({
-        clipped,
-        db: Math.round(level),
-        speech: strip.frame?.speech.includes(strip.channels[i] as number) === true,
-      }))
-    self.postMessage(told)
-  }
-}, 1000)
+  const due = [...strips].filter(
+    ([id, strip]) => id % PARTS === part && (strip.seen || strip.told) && !isYoung(strip, now),
+  )
+  if (due.length > 0) self.postMessage(due.map(([id, strip]) => report(id, strip)))
+}, 1000 / PARTS)
+
+/** Nothing has come yet, and nothing had to: that is not said to be missing. */
+const isYoung = ({ addedAt, seenAt }: Strip, now: number): boolean => seenAt < addedAt && now - addedAt < STALE_MS
+
+/** What is told of a strip now; without levels when its last frame is old. */
+function report(id: number, strip: Strip): FromThread {
+  const told: FromThread = { id, synthetic: strip.frame?.synthetic === true }
+  if (performance.now() - strip.seenAt <= STALE_MS)
+    told.levels = strip.needles.map(({ clipped, level }, i) => ({
+      clipped,
+      db: Math.round(level),
+      speech: strip.frame?.speech.includes(strip.channels[i] as number) === true,
+    }))
+  return told
+}
+
 requestAnimationFrame(draw)

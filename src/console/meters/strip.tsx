@@ -71,9 +71,11 @@ function Strip({ channels, interfaceId, nodeId, tell, thin }: StripProps) {
   const levels = channels.map((channel, i) => ({ ...channel, level: told?.levels?.[i] }))
   return (
     <div class={classes(css.strip, thin && css.thin)}>
-      <div class={thin ? css.unnamed : css.names}>
+      <div>
         {(thin ? loudest(levels) : levels).map((channel) => (
-          <Reading key={thin ? 0 : channel.index} {...channel} />
+          <div key={thin ? 0 : channel.index} class={css.cell}>
+            <Reading {...channel} />
+          </div>
         ))}
       </div>
       <canvas ref={canvas} class={css.canvas} />

@@ -1,6 +1,7 @@
 // The page's end of the thread of the meters: begun with the first strip, ended with the last.
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
+import { whileSeen } from '../data/seen.ts'
 import type { FromThread, MeterColors, ToThread } from './messages.ts'
 
 interface Wanted {
@@ -17,7 +18,8 @@ export interface Meters {
     wanted: Wanted,
     tell: (told: FromThread) => void,
   ): { remove(): void; seen(is: boolean): void; size(width: number, height: number): void; tap(): void }
-  end(): void
+  /** Ends the thread, and what is listened to for it. */
+  close(): void
 }
 
 export const MetersContext = createContext<Meters | undefined>(undefined)
@@ -27,22 +29,17 @@ interface TrustedTypes {
   createPolicy(name: string, rules: { createScriptURL(url: string): string }): { createScriptURL(url: string): string }
 }
 
-/** The one address a script may be started from. */
-function threadAddress(): string {
-  const { trustedTypes } = window as { trustedTypes?: TrustedTypes }
-  const createScriptURL = (url: string): string => {
+/** The one address a script may be started from; made once, since a document makes a policy of a name only once. */
+const policy = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes?.createPolicy('roomtone', {
+  createScriptURL(url) {
     if (url !== METERS_THREAD) throw new TypeError(`no script of this page: ${url}`)
     return url
-  }
-  return trustedTypes
-    ? trustedTypes.createPolicy('roomtone', { createScriptURL }).createScriptURL(METERS_THREAD)
-    : METERS_THREAD
-}
+  },
+})
 
 /** `path`: of the stream that the levels come from. */
 export function createMeters(path = '/meter-events'): Meters {
   const tellers = new Map<number, (told: FromThread) => void>()
-  const address = threadAddress()
   const dark = matchMedia('(prefers-color-scheme: dark)')
   const calm = matchMedia('(prefers-reduced-motion: reduce)')
   let worker: Worker | undefined
@@ -53,8 +50,10 @@ export function createMeters(path = '/meter-events'): Meters {
     send({ kind: 'still', still: calm.matches })
   }
   const begin = (): void => {
-    worker = new Worker(address, { type: 'module' })
-    worker.onmessage = ({ data }: MessageEvent<FromThread>) => tellers.get(data.id)?.(data)
+    worker = new Worker(policy?.createScriptURL(METERS_THREAD) ?? METERS_THREAD, { type: 'module' })
+    worker.onmessage = ({ data }: MessageEvent<FromThread[]>) => {
+      for (const told of data) tellers.get(told.id)?.(told)
+    }
     send({ kind: 'from', path })
     paint()
   }
@@ -63,7 +62,10 @@ export function createMeters(path = '/meter-events'): Meters {
     worker = undefined
   }
   for (const query of [dark, calm]) query.addEventListener('change', paint)
-  new MutationObserver(paint).observe(document.documentElement, { attributeFilter: ['data-theme'] })
+  const theme = new MutationObserver(paint)
+  theme.observe(document.documentElement, { attributeFilter: ['data-theme'] })
+  const awake = (is: boolean) => (): void => send({ awake: is, kind: 'awake' })
+  const unseen = whileSeen(awake(true), awake(false))
   return {
     add(canvas, wanted, tell) {
       if (!worker) begin()
@@ -82,7 +84,12 @@ export function createMeters(path = '/meter-events'): Meters {
         tap: () => send({ id, kind: 'tap' }),
       }
     },
-    end,
+    close() {
+      for (const query of [dark, calm]) query.removeEventListener('change', paint)
+      theme.disconnect()
+      unseen()
+      end()
+    },
   }
 }
 

@@ -2,7 +2,9 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link, useSearchParams } from 'wouter-preact'
 import type { Node } from '../../wire/nodes.ts'
+import type { Recording } from '../../wire/recordings.ts'
 import { useRead } from '../data/reads.ts'
+import { SILENT } from '../rooms/trial.tsx'
 import { Button, classes, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
@@ -45,14 +47,17 @@ interface EnrolledProps {
   made(file: SetupFile): void
 }
 
-const SILENT = new Set(['offline', 'provisioning', 'retired'])
-
-/** `anew` in the address: a recorder that is there is set up once more. `take`: its test take, which ends the way. */
+/** `anew` in the address: a recorder that is there is set up once more. `take`: its test take, which ends the way once it is stored. */
 function Enrolled({ file, id, made }: EnrolledProps) {
   const words = useWords()
   const [params, setParams] = useSearchParams()
   const node = useRead<{ data: Node }>(`/nodes/${encodeURIComponent(id)}`, ['node'])
   const take = params.get('take')
+  const trial = useRead<{ data: Recording }>(take === null ? undefined : `/recordings/${encodeURIComponent(take)}`, [
+    'recording',
+    'job',
+  ])
+  const stored = trial.data?.data.cached === true
   const anew = params.has('anew')
   const goTo = (more: Record<string, string>): void => setParams({ node: id, ...more })
   return (
@@ -68,9 +73,9 @@ function Enrolled({ file, id, made }: EnrolledProps) {
             )}
           </Steps>
         ) : (
-          <Steps at={take === null ? 3 : 4}>
-            <Hear node={data} works={(made) => goTo({ take: made })} />
-            {take !== null && <Done node={data} />}
+          <Steps at={stored ? 4 : 3}>
+            <Hear made={trial.data?.data} node={data} started={(started) => goTo({ take: started })} />
+            {stored && <Done node={data} />}
           </Steps>
         )
       }

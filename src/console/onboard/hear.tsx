@@ -1,20 +1,25 @@
 import { useState } from 'preact/hooks'
-import { useSearchParams } from 'wouter-preact'
 import type { Interface, Node } from '../../wire/nodes.ts'
 import type { Recording } from '../../wire/recordings.ts'
-import { useRead } from '../data/reads.ts'
+import { TakePlayer } from '../library/player.tsx'
 import { namedChannels, present } from '../meters/channels.rules.ts'
 import { MeterStrip } from '../meters/strip.tsx'
 import { ChannelsDialog } from '../recorders/channels.tsx'
 import { Trial } from '../rooms/trial.tsx'
-import { Badge, Button, Name, Section } from '../ui/parts.tsx'
+import { Badge, Button, classes, Name, Section } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
-import { Player } from '../waveform/player.tsx'
 import { useWords } from '../words/words.ts'
 import { type Heard, listened, spoken } from './ticks.rules.ts'
 
+interface HearProps {
+  /** The test take as it is now. */
+  made: Recording | undefined
+  node: Node
+  started(take: string): void
+}
+
 /** Levels with a tick for each channel that was spoken into, live listening, a test take. */
-export function Hear({ node, works }: { node: Node; works(take: string): void }) {
+export function Hear({ made, node, started }: HearProps) {
   const words = useWords()
   const devices = present(node)
   return (
@@ -24,7 +29,7 @@ export function Hear({ node, works }: { node: Node; works(take: string): void })
       {devices.map((device) => (
         <Device key={device.id} device={device} node={node} />
       ))}
-      <TestTake node={node} works={works} />
+      <TestTake made={made} node={node} started={started} />
     </Section>
   )
 }
@@ -60,26 +65,19 @@ function Device({ device, node }: { device: Interface; node: Node }) {
   )
 }
 
-function TestTake({ node, works }: { node: Node; works(take: string): void }) {
-  const [params] = useSearchParams()
-  const id = params.get('take')
-  const take = useRead<{ data: Recording }>(id ? `/recordings/${encodeURIComponent(id)}` : undefined, [
-    'recording',
-    'job',
-  ])
-  const made = take.data?.data
+function TestTake({ made, node, started }: HearProps) {
+  const words = useWords()
+  const failed = made?.status === 'failed'
   return (
     <>
-      <Trial made={made} node={node} roomId={node.roomId} started={(started) => works(started.id)} />
-      {made?.cached && (
-        <Player
-          duration={made.durationSeconds}
-          moments={[]}
-          src={`/api/v1/recordings/${encodeURIComponent(made.id)}/stream`}
-          title={made.name}
-          waveform={`/recordings/${encodeURIComponent(made.id)}/waveform`}
-        />
+      <Trial made={made} node={node} roomId={node.roomId} started={({ id }) => started(id)} />
+      {made && !made.cached && !failed && <p role="status">{words.onboard.takeRuns}</p>}
+      {failed && (
+        <p role="alert" class={classes(ui.notice, ui.bad)}>
+          {words.take.failed}: <Name>{made.failureReason}</Name>
+        </p>
       )}
+      {made?.cached && <TakePlayer alerts={[]} first="raw" take={made} />}
     </>
   )
 }

@@ -3,11 +3,13 @@ import { useRef, useState } from 'preact/hooks'
 import type { Node } from '../../wire/nodes.ts'
 import type { Room } from '../../wire/rooms.ts'
 import { useApp } from '../app/context.ts'
+import { isLocal } from '../data/address.rules.ts'
 import { useRead } from '../data/reads.ts'
 import { Field, Form } from '../ui/form.tsx'
 import { classes, Section } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import { Address } from './address.tsx'
 import { type SetupFile, setupWish } from './setup.ts'
 
 interface NameItProps {
@@ -97,22 +99,11 @@ export function NameIt({ done, preset }: NameItProps) {
               <option key={id} value={name} />
             ))}
         </datalist>
-        <details class={ui.stack}>
-          <summary>{words.onboard.optional}</summary>
-          <Field
-            name="controllerUrl"
-            type="url"
-            label={words.onboard.address}
-            defaultValue={location.origin}
-            required
-          />
+        <Address defaultValue={location.origin}>
           <Field name="hostname" label={words.onboard.hostname} maxLength={255} />
-        </details>
-        {isLocal() && <p class={classes(ui.notice, ui.warn)}>{words.onboard.localhost}</p>}
+        </Address>
+        {isLocal(location.hostname) && <p class={classes(ui.notice, ui.warn)}>{words.onboard.localhost}</p>}
       </Form>
     </Section>
   )
 }
-
-/** No box reaches the controller by this name. */
-const isLocal = (): boolean => /^(localhost|127\.|\[::1\])/.test(location.hostname)

@@ -1,15 +1,14 @@
 import { useEffect, useState } from 'preact/hooks'
 import { Link, useSearchParams } from 'wouter-preact'
 import type { Node } from '../../wire/nodes.ts'
-import { useApp } from '../app/context.ts'
-import { Deed } from '../app/deed.tsx'
 import { useWrite } from '../data/reads.ts'
-import { instantOf } from '../time/format.rules.ts'
-import { Field } from '../ui/form.tsx'
 import { Button, Failure, Section } from '../ui/parts.tsx'
 import { Copyable } from '../ui/secret.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import { Address } from './address.tsx'
+import { Code } from './code.tsx'
+import { Mint, type MintProps } from './mint.tsx'
 import { SETUP_FILE, type SetupFile, setupWish } from './setup.ts'
 
 interface SetUpProps {
@@ -18,7 +17,7 @@ interface SetUpProps {
   node: Node
 }
 
-const WAYS = ['type', 'stick', 'prepared'] as const
+const WAYS = ['type', 'code', 'stick', 'prepared'] as const
 
 /** How the box gets its settings, and the wait for its first word. */
 export function SetUp({ file, made, node }: SetUpProps) {
@@ -44,65 +43,25 @@ export function SetUp({ file, made, node }: SetUpProps) {
           ))}
         </div>
         {way === 'type' && <Line address={address} node={node} />}
+        {way === 'code' && <Code address={address} node={node} />}
         {way === 'stick' && <Stick address={address} file={file} made={made} node={node} />}
         {way === 'prepared' && <p>{words.onboard.preparedIt}</p>}
-        {way !== 'prepared' && (
-          <details class={ui.stack}>
-            <summary>{words.onboard.optional}</summary>
-            <Field
-              name="controllerUrl"
-              type="url"
-              label={words.onboard.address}
-              value={address}
-              onInput={(e) => setAddress(e.currentTarget.value)}
-            />
-          </details>
-        )}
+        {way !== 'prepared' && <Address value={address} onInput={(e) => setAddress(e.currentTarget.value)} />}
       </Section>
       <Waiting />
     </>
   )
 }
 
-interface BootstrapToken {
-  expiresAt: string
-  installLine: string
-  token: string
-}
-
 /** The line to type. The controller makes it: it knows whether the box needs to be told its key. */
-function Line({ address, node }: { address: string; node: Node }) {
+function Line(of: MintProps) {
   const words = useWords()
-  const { clockwork } = useApp()
-  const write = useWrite<{ data: BootstrapToken }>()
-  const told = write.data?.data
   return (
     <>
       <p>{words.onboard.typeIt}</p>
-      {told && (
-        <>
-          <Copyable label={words.onboard.line} text={told.installLine} />
-          <p class={ui.quiet}>{words.onboard.expires(instantOf(told.expiresAt, clockwork))}</p>
-        </>
-      )}
-      {write.error && <Failure error={write.error} />}
-      <div class={ui.row}>
-        <Deed
-          needs="node:manage"
-          roomId={node.roomId}
-          disabled={write.isPending}
-          onClick={() =>
-            write.mutate({
-              // Untouched it is left to the controller, which may have a public address of its own.
-              body: address === location.origin ? {} : { controllerUrl: address },
-              method: 'POST',
-              path: `/nodes/${encodeURIComponent(node.id)}/bootstrap-token`,
-            })
-          }
-        >
-          {words.onboard.makeLine}
-        </Deed>
-      </div>
+      <Mint<{ installLine: string }> {...of} what="bootstrap-token" make={() => words.onboard.makeLine}>
+        {({ installLine }) => <Copyable label={words.onboard.line} text={installLine} />}
+      </Mint>
     </>
   )
 }
@@ -117,6 +76,7 @@ function Stick({ address, file, made, node }: StickProps) {
   return (
     <>
       <p>{words.onboard.stickIt}</p>
+      <p class={ui.quiet}>{words.onboard.stickNeeds}</p>
       {!file && <p class={ui.quiet}>{words.onboard.stickGone}</p>}
       {write.error && <Failure error={write.error} />}
       <div class={ui.row}>

@@ -4,6 +4,7 @@ import { ApiError } from '../data/api.ts'
 import { useRead, useWrite } from '../data/reads.ts'
 import { When } from '../time/when.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { issueText } from '../ui/fault.rules.ts'
 import { Area, Form } from '../ui/form.tsx'
 import { Button, Facts, Loading, Name, Section } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
@@ -81,7 +82,7 @@ function HostKeys({ close, path }: { close(): void; path: string }) {
   const words = useWords()
   const write = useWrite(close)
   // Its place in the list is that of no field.
-  const fault = write.error instanceof ApiError ? write.error.issues[0]?.message : undefined
+  const issue = write.error instanceof ApiError ? write.error.issues[0] : undefined
   return (
     <Dialog title={words.recorders.editHostKeys} close={close}>
       <Form
@@ -96,7 +97,7 @@ function HostKeys({ close, path }: { close(): void; path: string }) {
           empty="text"
           label={words.recorders.hostKeyLines}
           hint={words.recorders.hostKeyHint}
-          {...(fault ? { fault } : {})}
+          {...(issue ? { fault: issueText(issue, words) } : {})}
           required
           autocomplete="off"
           spellcheck={false}

@@ -1,11 +1,14 @@
 import { encode } from 'uqr'
 import type { Room } from '../../wire/rooms.ts'
+import { isLocal } from '../data/address.rules.ts'
 import { useRead } from '../data/reads.ts'
 import { useFilters } from '../ui/filters.tsx'
 import { Choice, Tick } from '../ui/form.tsx'
 import { Button, classes, Loading, Name, Title } from '../ui/parts.tsx'
+import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import css from './label.module.css'
+import { locationOf } from './list.rules.ts'
 
 /** Signs for the door or the box: the address of a room, nothing secret. `every`: of all rooms of its site. */
 export function LabelPage({ id }: { id: string }) {
@@ -42,6 +45,11 @@ export function LabelPage({ id }: { id: string }) {
                 {words.edit.print}
               </Button>
             </div>
+            {isLocal(location.hostname) && (
+              <div class={css.frame}>
+                <p class={classes(ui.notice, ui.warn)}>{words.edit.localLabel}</p>
+              </div>
+            )}
             <div class={classes(css.labels, sheet ? css.sheet : css.tape)}>
               {[data, ...(values.every ? others : [])].map((one) => (
                 <Label key={one.id} room={one} />
@@ -64,7 +72,7 @@ function Label({ room }: { room: Room }) {
           <Name>{room.name}</Name>
         </p>
         <p>
-          <Name>{[room.site, room.building, room.floor].filter(Boolean).join(', ')}</Name>
+          <Name>{locationOf(room, words.rooms.floor)}</Name>
         </p>
         <p class={css.small}>{words.edit.scan}</p>
         <p class={css.small}>{location.host}</p>

@@ -27,12 +27,20 @@ export const matches = (
 ): boolean =>
   (at === '' || at === site) && [name, site, building, floor].join(' ').toLowerCase().includes(q.toLowerCase())
 
-/** What comes first in a room. Names of rooms are told apart by the recorder, which stands at one site. */
-export const nextIn = (room: Room, nodes: readonly Node[], items: readonly CalendarItem[], now: number) =>
+/** What comes first in a room. */
+export const nextIn = (room: Room, items: readonly CalendarItem[], now: number): CalendarItem | undefined =>
   items
-    .filter((item) => item.enabled && item.room === room.name && nodes.some(({ id }) => id === item.nodeId))
-    .filter(({ recordingStartAt }) => Date.parse(recordingStartAt) > now)
+    .filter(({ recordingStartAt, roomId }) => roomId === room.id && Date.parse(recordingStartAt) > now)
     .toSorted((a, b) => Date.parse(a.recordingStartAt) - Date.parse(b.recordingStartAt))[0]
 
 export const runningIn = (room: Room, takes: readonly Recording[]): Recording[] =>
   takes.filter(({ roomId, status }) => roomId === room.id && status === 'recording')
+
+/** Site, building and floor of a room, as far as they are known; `floor` says a number of one in words. */
+export const locationOf = (
+  place: { building?: string | undefined; floor?: string | undefined; site?: string },
+  floor: (number: string) => string,
+): string =>
+  [place.site, place.building, place.floor && /^-?\d+$/.test(place.floor) ? floor(place.floor) : place.floor]
+    .filter(Boolean)
+    .join(', ')

@@ -18,16 +18,18 @@ export function People({ roomId }: { roomId: string }) {
   const [adding, setAdding] = useState(false)
   const path = `/rooms/${encodeURIComponent(roomId)}/roster`
   const roster = useRead<{ data: RosterEntry[] }>(path, ['room', 'user'])
-  const write = useWrite(() => setAdding(false))
+  const write = useWrite(() => close())
+  const close = (): void => {
+    setAdding(false)
+    write.reset()
+  }
   // The roster is replaced whole: it is read anew, so that what somebody else just changed is not lost.
   const save = (change: (now: readonly RosterEntry[]) => readonly RosterEntry[]): void =>
-    void api.get<{ data: RosterEntry[] }>(path).then(
-      ({ data }) => {
-        const manual = data.filter(({ source }) => source === 'manual')
-        write.mutate({ body: { entries: change(manual).map(kept) }, method: 'PUT', path })
-      },
-      () => void roster.refetch(),
-    )
+    write.mutate(async () => {
+      const { data } = await api.get<{ data: RosterEntry[] }>(path)
+      const manual = data.filter(({ source }) => source === 'manual')
+      return { body: { entries: change(manual).map(kept) }, method: 'PUT', path }
+    })
   return (
     <Section title={words.edit.people} aside={<Button onClick={() => setAdding(true)}>{words.edit.addPerson}</Button>}>
       <Loading of={roster}>
@@ -56,7 +58,7 @@ export function People({ roomId }: { roomId: string }) {
             {write.error && !adding && <Failure error={write.error} />}
             {adding && (
               <AddPerson
-                close={() => setAdding(false)}
+                close={close}
                 error={write.error}
                 pending={write.isPending}
                 add={(entry) => save((now) => [...without(now, entry), entry])}

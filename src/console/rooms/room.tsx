@@ -12,13 +12,15 @@ import { TakeRows } from '../library/rows.tsx'
 import { MeterStrip } from '../meters/strip.tsx'
 import { ChannelsDialog } from '../recorders/channels.tsx'
 import { When } from '../time/when.tsx'
+import { RecordButton } from '../today/record.tsx'
 import { Badge, Button, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
-import { sharesOf } from './channels.rules.ts'
+import { captureOf, sharesOf } from './channels.rules.ts'
 import { DeleteRoom, RoomDialog } from './edit.tsx'
+import { locationOf } from './list.rules.ts'
 import { People } from './people.tsx'
-import { Trial } from './trial.tsx'
+import { SILENT, Trial } from './trial.tsx'
 
 /** What a technician does standing in the room: levels, listening, a test take. */
 export function RoomPage({ id }: { id: string }) {
@@ -41,7 +43,7 @@ function Shown({ overview: { nodes, recentRecordings, room, upcoming } }: { over
           <Name>{room.name}</Name>
         </Title>
         <p class={ui.quiet}>
-          <Name>{[room.site, room.building, room.floor].filter(Boolean).join(', ')}</Name>
+          <Name>{locationOf(room, words.rooms.floor)}</Name>
         </p>
       </div>
       <RoomDeeds room={room} />
@@ -116,6 +118,21 @@ function Recorder({ node, roomId }: { node: Node; roomId: string }) {
           <MeterStrip device={device} nodeId={node.id} />
         </div>
       ))}
+      <div class={ui.row}>
+        {!SILENT.has(node.status) &&
+          may(me, 'recording:create', roomId) &&
+          shares.map((share) => (
+            <RecordButton
+              key={share.device.id}
+              of={{ alias: share.device.alias, what: { nodeId: node.id, ...captureOf(share) } }}
+            />
+          ))}
+        {may(me, 'schedule:manage', roomId) && (
+          <Link class={ui.button} href={`/schedules/new?node=${encodeURIComponent(node.id)}`}>
+            {words.schedule.new}
+          </Link>
+        )}
+      </div>
       <Trial node={node} roomId={roomId} />
       {naming && <ChannelsDialog close={() => setNaming(undefined)} device={naming} node={node} />}
     </Section>

@@ -17,7 +17,7 @@ import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { sharesOf } from './channels.rules.ts'
 import { RoomDialog } from './edit.tsx'
-import { matches, nextIn, nodesByRoom, runningIn, stateOf } from './list.rules.ts'
+import { locationOf, matches, nextIn, nodesByRoom, runningIn, stateOf } from './list.rules.ts'
 
 /** Rooms on one page: as many recorders as one stream of levels can name. */
 const SIZE = 50
@@ -120,7 +120,7 @@ function Row({ now, room }: { now: Now; room: Room }) {
   const { building, floor, id, name, nodeCount = 0 } = room
   const nodes = now.nodes.get(id) ?? []
   const state = stateOf(nodes)
-  const next = nextIn(room, nodes, now.items, api.now())
+  const next = nextIn(room, now.items, api.now())
   return (
     <li class={ui.stack}>
       <div class={ui.row}>
@@ -128,7 +128,7 @@ function Row({ now, room }: { now: Now; room: Room }) {
           <Name>{name}</Name>
         </Link>
         <span class={classes(ui.quiet, ui.small)}>
-          <Name>{[building, floor].filter(Boolean).join(', ')}</Name>
+          <Name>{locationOf({ building, floor }, words.rooms.floor)}</Name>
         </span>
         {nodeCount !== 1 && <span class={classes(ui.quiet, ui.small)}>{words.rooms.recorders(nodeCount)}</span>}
         {state && <Badge state={state} word={words.status[state] ?? state} />}

@@ -13,7 +13,8 @@ import { useWords } from '../words/words.ts'
 import { captureOf, sharesOf } from './channels.rules.ts'
 
 const TEST = { durationSeconds: 10, tags: ['test'] }
-const SILENT = new Set(['offline', 'provisioning', 'retired'])
+/** States in which a recorder takes no orders. */
+export const SILENT: ReadonlySet<string> = new Set(['offline', 'provisioning', 'retired'])
 
 interface TrialProps {
   /** The test take as it is now. */

@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
 import type { Recording } from '../../wire/recordings.ts'
-import type { Exception, Occurrence, Schedule } from '../../wire/schedules.ts'
+import type { Exception, MovedAway, Occurrence, Schedule } from '../../wire/schedules.ts'
 import { Deed, HistoryLink } from '../app/deed.tsx'
 import { useNode, useRead, useWrite } from '../data/reads.ts'
 import { TakeRows } from '../library/rows.tsx'
@@ -12,6 +12,7 @@ import { useToast } from '../ui/toast.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { ScheduleForm } from './form.tsx'
+import { sentenceOf } from './recurrence.rules.ts'
 
 export function ScheduleDetail({ id }: { id: string }) {
   const schedule = useRead<{ data: Schedule }>(`/schedules/${encodeURIComponent(id)}`, ['schedule'])
@@ -21,14 +22,15 @@ export function ScheduleDetail({ id }: { id: string }) {
 export function NewSchedule(_: { id: string }) {
   const words = useWords()
   const [, go] = useLocation()
-  const from = new URLSearchParams(location.search).get('from')
+  const asked = new URLSearchParams(location.search)
+  const [from, nodeId] = [asked.get('from'), asked.get('node')]
   const model = useRead<{ data: Schedule }>(from ? `/schedules/${encodeURIComponent(from)}` : undefined, [])
   const done = ({ id }: Schedule): void => go(`/schedules/${encodeURIComponent(id)}`)
   return (
     <>
       <Title>{words.schedule.new}</Title>
       {from === null ? (
-        <ScheduleForm done={done} />
+        <ScheduleForm done={done} {...(nodeId ? { nodeId } : {})} />
       ) : (
         <Loading of={model}>{({ data }) => <ScheduleForm done={done} model={data} />}</Loading>
       )}
@@ -71,7 +73,7 @@ function Shown({ schedule }: { schedule: Schedule }) {
       </Title>
       <p>
         {schedule.enabled ? '' : `(${words.schedule.off}) `}
-        {words.schedule.sentence(schedule.recurrence, schedule.timezone)}
+        {sentenceOf(schedule.recurrence, schedule.timezone, words)}
       </p>
       <Deeds edit={() => setEditing(true)} path={path} schedule={schedule} />
       <Section title={words.schedule.title}>
@@ -96,28 +98,21 @@ function Deeds({ edit, path, schedule }: { edit(): void; path: string; schedule:
   const { roomId } = schedule
   const send = (deed: string, done: string, body?: object): void =>
     write.mutate({ body, method: 'POST', path: `${path}/${deed}` }, { onSuccess: () => say(done) })
+  const deeds = [
+    [words.schedule.skipNext, () => send('skip-next', words.schedule.skipped, { nextRunAt: schedule.nextRunAt })],
+    [words.schedule.runNow, () => send('run-now', words.schedule.started)],
+  ] as const
   return (
     <>
       <div class={ui.row}>
         <Deed needs="schedule:manage" roomId={roomId} onClick={edit}>
           {words.common.edit}
         </Deed>
-        <Deed
-          needs="schedule:manage"
-          roomId={roomId}
-          disabled={write.isPending}
-          onClick={() => send('skip-next', words.schedule.skipped, { nextRunAt: schedule.nextRunAt })}
-        >
-          {words.schedule.skipNext}
-        </Deed>
-        <Deed
-          needs="schedule:manage"
-          roomId={roomId}
-          disabled={write.isPending}
-          onClick={() => send('run-now', words.schedule.started)}
-        >
-          {words.schedule.runNow}
-        </Deed>
+        {deeds.map(([word, deed]) => (
+          <Deed key={word} needs="schedule:manage" roomId={roomId} disabled={write.isPending} onClick={deed}>
+            {word}
+          </Deed>
+        ))}
         <Link class={ui.button} href={`/schedules/new?from=${encodeURIComponent(schedule.id)}`}>
           {words.schedule.duplicate}
         </Link>
@@ -131,7 +126,10 @@ function Deeds({ edit, path, schedule }: { edit(): void; path: string; schedule:
         <Confirm
           title={words.schedule.deleteTitle(schedule.name)}
           deed={words.common.delete}
-          close={() => setAsking(false)}
+          close={() => {
+            setAsking(false)
+            remove.reset()
+          }}
           confirm={() => remove.mutate({ method: 'DELETE', path })}
           error={remove.error}
           pending={remove.isPending}
@@ -172,6 +170,19 @@ function Occurrences({ path }: { path: string }) {
   )
 }
 
+const MOVED_AWAY: MovedAway = 'moved'
+
+function Told({ of }: { of: Exception }) {
+  const words = useWords()
+  if (of.reason === MOVED_AWAY && of.action === 'skip') return words.schedule.movedAway(of.date)
+  return (
+    <>
+      {of.action === 'skip' ? words.schedule.skip(of.date) : words.schedule.pause(of.startDate, of.endDate)}{' '}
+      <Name>{of.reason}</Name>
+    </>
+  )
+}
+
 function Exceptions({ path, schedule: { recurrence, roomId } }: { path: string; schedule: Schedule }) {
   const words = useWords()
   const write = useWrite()
@@ -188,13 +199,7 @@ function Exceptions({ path, schedule: { recurrence, roomId } }: { path: string; 
         {held.map((one) => (
           <li key={JSON.stringify(one)} class={ui.row}>
             <span class={ui.grow}>
-              {one.action === 'skip' ? words.schedule.skip(one.date) : words.schedule.pause(one.startDate, one.endDate)}
-              {one.reason && (
-                <>
-                  {' '}
-                  <Name>{one.reason}</Name>
-                </>
-              )}
+              <Told of={one} />
             </span>
             <Deed needs="schedule:manage" roomId={roomId} disabled={write.isPending} onClick={() => remove(one)}>
               {words.common.remove}

@@ -1,16 +1,17 @@
-import { useState } from 'preact/hooks'
-import type { Node } from '../../wire/nodes.ts'
+import { useRef, useState } from 'preact/hooks'
+import type { Interface } from '../../wire/nodes.ts'
 import type { Profile } from '../../wire/profiles.ts'
 import type { Recurrence, Schedule } from '../../wire/schedules.ts'
 import { useApp } from '../app/context.ts'
 import { useNode, useRead, useWrite } from '../data/reads.ts'
-import { instantAt, wallTimeOf } from '../time/wall.rules.ts'
+import { namedChannels } from '../meters/channels.rules.ts'
+import { NodePicker } from '../recorders/picker.tsx'
+import { instantAt, isZone, wallTimeOf } from '../time/wall.rules.ts'
 import { Choice, entered, Field, Form, Tick } from '../ui/form.tsx'
 import { Button, Section } from '../ui/parts.tsx'
-import { Picker } from '../ui/picker.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
-import { type RecurrenceFields, recurrenceOf } from './recurrence.rules.ts'
+import { type RecurrenceFields, recurrenceOf, sentenceOf } from './recurrence.rules.ts'
 
 interface FormProps {
   /** The schedule that is changed; absent: a new one. */
@@ -19,26 +20,38 @@ interface FormProps {
   done(saved: Schedule): void
   /** What the fields show at first. */
   model?: Schedule
+  /** The recorder of a new schedule that comes from its room. */
+  nodeId?: string
 }
 
-type Draft = RecurrenceFields & { captureChannelSelection?: string[]; timezone?: string }
+type Draft = RecurrenceFields & { timezone?: string }
 
 /** A plain sentence says what was entered, before it is saved; the server says the dates after. */
-export function ScheduleForm({ before, cancel, done, model }: FormProps) {
+export function ScheduleForm({ before, cancel, done, model, nodeId }: FormProps) {
   const words = useWords()
   const { clockwork } = useApp()
   const write = useWrite<{ data: Schedule }>(({ data }) => done(data))
   const zoneName = model?.timezone ?? clockwork.zone
-  const [sentence, setSentence] = useState(model ? words.schedule.sentence(model.recurrence, zoneName) : '')
+  const [sentence, setSentence] = useState(model ? sentenceOf(model.recurrence, zoneName, words) : '')
+  const [dayless, setDayless] = useState(false)
+  // A zone that is none is the server's to refuse, at its field.
+  const zoneOf = (name = ''): string => (isZone(name) ? name : zoneName)
   const built = (fields: Draft): Record<string, unknown> =>
-    recurrenceOf(fields, before?.recurrence, (wall) => instantAt(wall, fields.timezone ?? zoneName))
+    recurrenceOf(fields, before?.recurrence, (wall) => instantAt(wall, zoneOf(fields.timezone)))
   const told = (e: Event): void => {
-    const fields = entered(e.currentTarget as HTMLFormElement) as unknown as { recurrence: Draft; timezone: string }
-    setSentence(words.schedule.sentence(built(fields.recurrence) as Recurrence, fields.timezone))
+    const { recurrence, timezone } = entered(e.currentTarget as HTMLFormElement) as unknown as {
+      recurrence: Draft
+      timezone: string
+    }
+    const rule = built({ ...recurrence, timezone }) as Recurrence
+    setDayless(false)
+    setSentence(isTold(rule) ? sentenceOf(rule, zoneOf(timezone), words) : '')
   }
-  const send = ({ captureChannelSelection, recurrence, ...body }: Record<string, unknown>): void => {
-    const channels = (captureChannelSelection as string[]).map(Number)
-    const fields = { ...(recurrence as Draft), timezone: String(body.timezone) }
+  const send = ({ channel, recurrence, ...body }: Record<string, unknown>): void => {
+    const channels = chosenOf(channel as Record<string, boolean> | undefined)
+    const rule = built({ ...(recurrence as Draft), timezone: String(body.timezone) })
+    setDayless(lacksDay(rule as Recurrence))
+    if (lacksDay(rule as Recurrence)) return
     write.mutate({
       body: {
         ...body,
@@ -47,7 +60,7 @@ export function ScheduleForm({ before, cancel, done, model }: FormProps) {
           : before
             ? { captureChannelSelection: null }
             : {}),
-        recurrence: built(fields),
+        recurrence: rule,
       },
       ...(before
         ? { method: 'PATCH', path: `/schedules/${encodeURIComponent(before.id)}` }
@@ -64,61 +77,87 @@ export function ScheduleForm({ before, cancel, done, model }: FormProps) {
         send={send}
       >
         <Field name="name" label={words.schedule.name} defaultValue={model?.name ?? ''} maxLength={160} required />
-        <Where {...(model ? { model } : {})} />
+        <Where at={model?.nodeId ?? nodeId} {...(model ? { model } : {})} />
         <Repeats {...(model ? { model } : {})} zoneName={zoneName} />
         <p role="status">{sentence}</p>
+        {dayless && (
+          <p role="alert" class={ui.bad}>
+            {words.schedule.noDay}
+          </p>
+        )}
         <More {...(model ? { model } : {})} />
       </Form>
     </Section>
   )
 }
 
+/** Numbers of the channels that are ticked. */
+const chosenOf = (ticks: Record<string, boolean> = {}): number[] =>
+  Object.keys(ticks)
+    .filter((index) => ticks[index])
+    .map(Number)
+
+/** What has a day can be said as a sentence. */
+const isTold = (rule: Recurrence): boolean => !lacksDay(rule) && !(rule.mode === 'once' && rule.startsAt === '')
+
+const lacksDay = (rule: Recurrence): boolean => rule.mode === 'weekly' && rule.daysOfWeek.length === 0
+
 interface PartProps {
   model?: Schedule
 }
 
-function Where({ model }: PartProps) {
+function Where({ at, model }: PartProps & { at: string | undefined }) {
   const words = useWords()
-  const [nodeId, setNodeId] = useState(model?.nodeId)
+  const [nodeId, setNodeId] = useState(at)
   const node = useNode(nodeId)
   const shown = node.data?.data
-  if (model?.nodeId && !shown) return null
+  // Once it has been shown the field stays, whatever is typed into it.
+  const begun = useRef(false)
+  begun.current ||= at === undefined || shown !== undefined || node.error !== null
+  if (!begun.current) return null
   return (
     <>
-      <Picker<Node>
-        name="nodeId"
-        label={words.schedule.recorder}
-        chosen={shown && { id: shown.id, name: shown.alias }}
-        kinds={['node']}
-        option={({ alias, id, location }) => ({ detail: `${location.site}, ${location.room}`, id, name: alias })}
-        path={(search) => `/nodes?limit=20${search ? `&q=${encodeURIComponent(search)}` : ''}`}
-        pick={(chosen) => setNodeId(chosen?.id)}
-        required
-      />
+      <NodePicker chosen={shown && { id: shown.id, name: shown.alias }} pick={(chosen) => setNodeId(chosen?.id)} />
       <Field
         key={shown?.location.room ?? ''}
         name="room"
         label={words.schedule.room}
+        hint={words.schedule.roomHint}
         defaultValue={model?.room ?? shown?.location.room ?? ''}
         maxLength={160}
         required
       />
-      {shown && shown.interfaces.length > 0 && (
-        <Choice
-          key={shown.id}
-          name="captureInterfaceId"
-          empty={model ? 'null' : 'omit'}
-          label={words.schedule.interface}
-          chosen={model?.captureInterfaceId ?? ''}
-          options={[['', words.common.unset], ...shown.interfaces.map(({ alias, id }) => [id, alias] as const)]}
-        />
-      )}
-      <Field
-        name="captureChannelSelection"
-        kind="list"
-        label={words.schedule.channels}
-        defaultValue={model?.captureChannelSelection?.join(', ') ?? ''}
+      {shown && <Devices key={shown.id} devices={shown.interfaces} {...(model ? { model } : {})} />}
+    </>
+  )
+}
+
+/** The device, and which of its channels: those of the only one there is need no choice before. */
+function Devices({ devices, model }: PartProps & { devices: readonly Interface[] }) {
+  const words = useWords()
+  const only = devices.length === 1 ? devices[0]?.id : undefined
+  const [chosen, setChosen] = useState(model ? model.captureInterfaceId : only)
+  const device = devices.find(({ id }) => id === chosen)
+  if (devices.length === 0) return <p class={ui.quiet}>{words.onboard.noDevice}</p>
+  const held = model?.captureInterfaceId === chosen ? (model?.captureChannelSelection ?? []) : []
+  return (
+    <>
+      <Choice
+        name="captureInterfaceId"
+        empty={model ? 'null' : 'omit'}
+        label={words.schedule.interface}
+        value={chosen ?? ''}
+        options={[['', words.schedule.anyDevice], ...devices.map(({ alias, id }) => [id, alias] as const)]}
+        onChange={(e) => setChosen(e.currentTarget.value || undefined)}
       />
+      {device && (
+        <fieldset class={ui.row} key={device.id}>
+          <legend>{words.schedule.channels}</legend>
+          {namedChannels(device, words.meter.channel).map(({ index, label }) => (
+            <Tick key={index} name={`channel.${index}`} label={label} defaultChecked={held.includes(index)} />
+          ))}
+        </fieldset>
+      )}
     </>
   )
 }
@@ -132,6 +171,8 @@ function Repeats({ model, zoneName }: PartProps & { zoneName: string }) {
   const timed = r && 'startTime' in r ? r : undefined
   const once = r?.mode === 'once' ? r : undefined
   const minutes = (seconds: number | undefined): number | undefined => seconds && seconds / 60
+  const { api } = useApp()
+  const today = new Intl.DateTimeFormat('en', { timeZone: zoneName, weekday: 'long' }).format(api.now()).toLowerCase()
   return (
     <>
       <Choice
@@ -149,7 +190,7 @@ function Repeats({ model, zoneName }: PartProps & { zoneName: string }) {
               key={day}
               name={`recurrence.days.${day}`}
               label={word}
-              defaultChecked={r?.mode === 'weekly' && r.daysOfWeek.some((held) => held === day)}
+              defaultChecked={r?.mode === 'weekly' ? r.daysOfWeek.some((held) => held === day) : day === today}
             />
           ))}
         </fieldset>
@@ -224,9 +265,16 @@ function Repeats({ model, zoneName }: PartProps & { zoneName: string }) {
         label={words.schedule.late}
         defaultValue={minutes(r?.stopLateSeconds)}
       />
-      <Field name="timezone" label={words.schedule.zoneField} defaultValue={zoneName} list="zones" required />
+      <Field
+        name="timezone"
+        label={words.schedule.zoneField}
+        hint={words.schedule.zoneHint}
+        defaultValue={zoneName}
+        list="zones"
+        required
+      />
       <datalist id="zones">
-        {Intl.supportedValuesOf('timeZone').map((name) => (
+        {['UTC', ...Intl.supportedValuesOf('timeZone')].map((name) => (
           <option key={name} value={name} />
         ))}
       </datalist>
@@ -248,8 +296,8 @@ function More({ model }: PartProps) {
         <Choice
           name="recordingProfileId"
           label={words.schedule.profile}
-          chosen={model?.recordingProfileId ?? options[0]?.[0]}
-          options={options}
+          chosen={model?.recordingProfileId ?? ''}
+          options={model ? options : [['', words.schedule.usualProfile], ...options]}
         />
       )}
       <Tick name="enabled" label={words.schedule.enabled} defaultChecked={model?.enabled ?? true} />
@@ -258,6 +306,7 @@ function More({ model }: PartProps) {
         <Field
           name="titleTemplate"
           label={words.schedule.titles}
+          hint={words.schedule.placeholders}
           defaultValue={model?.titleTemplate ?? '{{schedule.name}} {{date}} {{time}}'}
           maxLength={500}
           required

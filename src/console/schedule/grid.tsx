@@ -30,6 +30,10 @@ interface Lifted {
   to: Place
 }
 
+/** Cards beside each other that can still be read. */
+const MAX_LANES = 3
+/** The hour that is seen first. */
+const MORNING = 7
 const HOURS = Array.from({ length: 24 }, (_, hour) => hour)
 
 /** Days beside each other on a wall clock of 24 rows. Cards are moved by pointer, by keys, or by a dialog. */
@@ -63,7 +67,9 @@ export function Grid({ count, first, items, today }: GridProps) {
   return (
     <>
       <p class={classes(css.keys, ui.quiet, ui.small)}>{words.schedule.keys}</p>
-      <div class={css.grid}>
+      {pieces.some(({ lanes }) => lanes > MAX_LANES) && <p class={ui.notice}>{words.schedule.crowded}</p>}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keys */}
+      <section ref={atMorning} class={css.grid} aria-label={words.schedule.title} tabIndex={0}>
         <Hours />
         <div ref={columns} class={css.days}>
           {Array.from({ length: count }, (_, i) => first + i).map((day) => (
@@ -77,13 +83,18 @@ export function Grid({ count, first, items, today }: GridProps) {
             />
           ))}
         </div>
-      </div>
+      </section>
       <p role="status" class={ui.hidden}>
         {said}
       </p>
       {asking && <MoveDialog close={() => setAsking(undefined)} item={asking.item} to={instant(asking.to)} />}
     </>
   )
+}
+
+const atMorning = (element: HTMLElement | null): void => {
+  const hour = element?.querySelector<HTMLElement>(`.${css.hours} span`)
+  if (element && hour) element.scrollTop = MORNING * hour.offsetHeight
 }
 
 function Hours() {
@@ -196,17 +207,20 @@ function Card({ clock, hands, piece }: { clock: Zone; hands: Hands; piece: Piece
     <button
       type="button"
       ref={placed(piece.start, piece.end, lane, lanes)}
-      class={classes(css.card, !item.enabled && css.off, mine && css.lifted)}
+      class={classes(css.card, mine && css.lifted)}
+      title={lanes > MAX_LANES ? `${from} ${item.scheduleName}` : undefined}
       onBlur={() => mine && hands.giveBack()}
       onClick={() => drag.settled() && hands.open({ item, to: wallOf(Date.parse(item.recordingStartAt), clock) })}
       onKeyDown={key}
       {...(movable ? drag.on : {})}
     >
-      <strong>{from}</strong> <bdi>{item.scheduleName}</bdi>
-      <br />
-      <small>
-        <bdi>{item.room}</bdi>
-      </small>
+      <span class={lanes > MAX_LANES ? ui.hidden : undefined}>
+        <strong>{from}</strong> <bdi>{item.scheduleName}</bdi>
+        <br />
+        <small>
+          <bdi>{item.room}</bdi>
+        </small>
+      </span>
       <span class={ui.hidden}>{words.schedule.until(to)}</span>
     </button>
   )

@@ -8,12 +8,19 @@ import { instantOf } from '../time/format.rules.ts'
 import { instantAt, wallTimeOf } from '../time/wall.rules.ts'
 import { When } from '../time/when.tsx'
 import { Dialog } from '../ui/dialog.tsx'
+import { faultText } from '../ui/fault.rules.ts'
 import { Field, Form } from '../ui/form.tsx'
 import { Facts, Name } from '../ui/parts.tsx'
 import { useToast } from '../ui/toast.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { endAfter } from './layout.rules.ts'
+
+/** `source`: the series that an occurrence was taken from. */
+interface Moved {
+  data: Schedule
+  source?: Schedule
+}
 
 interface MoveProps {
   close(): void
@@ -29,18 +36,27 @@ export function MoveDialog({ close, item, to }: MoveProps) {
   const say = useToast()
   const node = useNode(item.nodeId)
   const [wall, setWall] = useState(() => wallTimeOf(to, clockwork.zone))
-  const write = useWrite<{ data: Schedule }>()
-  const movePath = (id: string): string => `/schedules/${encodeURIComponent(id)}/move-occurrence`
+  const write = useWrite<Moved>()
+  const pathOf = (id: string): string => `/schedules/${encodeURIComponent(id)}`
+  const movePath = (id: string): string => `${pathOf(id)}/move-occurrence`
+  /** What was one occurrence of a series is that again; what was no series is moved back. */
+  const undo = async ({ data, source }: Moved, back: object): Promise<void> => {
+    if (!source) return void (await api.send('POST', movePath(data.id), back))
+    const { recurrence } = source
+    const exceptions = (recurrence.exceptions ?? []).slice(0, -1)
+    await api.send('PATCH', pathOf(source.id), { recurrence: { ...recurrence, exceptions } })
+    await api.send('DELETE', pathOf(data.id))
+  }
   const send = (): void => {
     const [before, after] = [item.recordingStartAt, instantAt(wall, clockwork.zone)]
     write.mutate(
       { body: { newStartAt: after, occurrenceStartAt: before }, method: 'POST', path: movePath(item.scheduleId) },
       {
-        onSuccess({ data }) {
+        onSuccess(moved) {
           close()
           say(words.schedule.movedTo(instantOf(after, clockwork)), () => {
             const back = { newStartAt: before, occurrenceStartAt: after }
-            api.send('POST', movePath(data.id), back).catch((e: Error) => say(e.message))
+            undo(moved, back).catch((e: Error) => say(faultText(e, words)))
           })
         },
       },
@@ -71,7 +87,6 @@ export function MoveDialog({ close, item, to }: MoveProps) {
           />
         </Form>
       )}
-      {item.enabled ? null : <p class={ui.quiet}>{words.schedule.off}</p>}
     </Dialog>
   )
 }

@@ -1,4 +1,6 @@
 import type { Recurrence } from '../../wire/schedules.ts'
+import { instantOf } from '../time/format.rules.ts'
+import type { Words } from '../words/en.ts'
 
 /** What the form holds: all fields of all modes, as text and numbers. */
 export interface RecurrenceFields {
@@ -52,3 +54,7 @@ export function recurrenceOf(
       return { mode, ...common }
   }
 }
+
+/** When a schedule records, as a plain sentence. `zone`: IANA. */
+export const sentenceOf = (recurrence: Recurrence, zone: string, { locale, schedule }: Words): string =>
+  schedule.sentence(recurrence, zone, (at) => instantOf(at, { locale, zone }))

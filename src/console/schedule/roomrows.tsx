@@ -74,7 +74,7 @@ function Bar({ open, piece }: { open(item: CalendarItem): void; piece: Piece }) 
     <button
       type="button"
       ref={along(piece)}
-      class={classes(css.card, !item.enabled && css.off, lanes > 1 && css.clash)}
+      class={classes(css.card, lanes > 1 && css.clash)}
       onClick={() => open(item)}
     >
       <strong>{from}</strong>

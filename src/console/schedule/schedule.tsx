@@ -1,17 +1,19 @@
 import { Link, useSearchParams } from 'wouter-preact'
 import { dateOf, dayNumber, zone } from '../../kernel/zones.ts'
+import type { Room } from '../../wire/rooms.ts'
 import type { CalendarItem, Schedule } from '../../wire/schedules.ts'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
 import { useRead } from '../data/reads.ts'
 import { When } from '../time/when.tsx'
-import { FilterBar, useFilters } from '../ui/filters.tsx'
+import { FilterBar, type Filters, useFilters } from '../ui/filters.tsx'
 import { Button, classes, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import { type PageMeta, Pager, Table } from '../ui/table.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { Grid } from './grid.tsx'
 import { wallOf, weekOf } from './layout.rules.ts'
+import { sentenceOf } from './recurrence.rules.ts'
 import { RoomRows } from './roomrows.tsx'
 import { Sheet } from './sheet.tsx'
 
@@ -83,6 +85,8 @@ function Calendar({ day, show, today, view }: CalendarProps) {
     end: new Date(clock.at(first + count, 0)).toISOString(),
     start: new Date(clock.at(first, 0)).toISOString(),
   })
+  const filters = useFilters(['site', 'roomId'])
+  for (const [name, value] of Object.entries(filters.values)) span.set(name, value)
   const items = useRead<Answer>(`/schedules/calendar?${span}`, ['schedule'])
   return (
     <>
@@ -93,6 +97,7 @@ function Calendar({ day, show, today, view }: CalendarProps) {
         <Button onClick={() => print()}>{words.schedule.print}</Button>
         <span class={classes(ui.quiet, ui.small)}>{words.schedule.zone(clockwork.zone)}</span>
       </div>
+      {may(me, 'node:read') && <Places filters={filters} />}
       <Loading of={items}>
         {({ data, meta }) => (
           <>
@@ -107,6 +112,23 @@ function Calendar({ day, show, today, view }: CalendarProps) {
         )}
       </Loading>
     </>
+  )
+}
+
+/** Which rooms are shown: a week of many of them cannot be read. */
+function Places({ filters }: { filters: Filters }) {
+  const words = useWords()
+  const rooms = useRead<{ data: Room[] }>('/rooms', ['room', 'node']).data?.data ?? []
+  const sites = [...new Set(rooms.map(({ site }) => site))].sort()
+  const within = rooms.filter(({ site }) => filters.values.site === undefined || site === filters.values.site)
+  return (
+    <FilterBar
+      filters={filters}
+      choices={[
+        { label: words.onboard.site, name: 'site', options: sites.map((site) => [site, site] as const) },
+        { label: words.schedule.room, name: 'roomId', options: within.map(({ id, name }) => [id, name] as const) },
+      ]}
+    />
   )
 }
 
@@ -137,7 +159,7 @@ function List() {
                 },
                 { cell: ({ room }) => <Name>{room}</Name>, head: words.schedule.room },
                 {
-                  cell: ({ recurrence, timezone }) => words.schedule.sentence(recurrence, timezone),
+                  cell: ({ recurrence, timezone }) => sentenceOf(recurrence, timezone, words),
                   head: words.schedule.rule,
                 },
                 {

@@ -19,9 +19,9 @@ export function Sheet({ count, first, items }: SheetProps) {
   const { clockwork } = useApp()
   const clock = zone(clockwork.zone)
   const name = new Intl.DateTimeFormat(words.locale, { dateStyle: 'full', timeZone: 'UTC' })
-  const planned = items
-    .filter(({ enabled }) => enabled)
-    .toSorted((a, b) => a.recordingStartAt.localeCompare(b.recordingStartAt) || a.room.localeCompare(b.room))
+  const planned = items.toSorted(
+    (a, b) => a.recordingStartAt.localeCompare(b.recordingStartAt) || a.room.localeCompare(b.room),
+  )
   const days = Map.groupBy(planned, ({ recordingStartAt }) => wallOf(Date.parse(recordingStartAt), clock).day)
   return (
     <div class={css.sheet}>

@@ -1,12 +1,11 @@
 import { useState } from 'preact/hooks'
-import type { Node } from '../../wire/nodes.ts'
 import type { Calibration } from '../../wire/watchdog.ts'
 import { Deed } from '../app/deed.tsx'
 import { useWrite } from '../data/reads.ts'
+import { NodePicker } from '../recorders/picker.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Form, Tick } from '../ui/form.tsx'
 import { Facts } from '../ui/parts.tsx'
-import { Picker } from '../ui/picker.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import type { Thing } from './edit.tsx'
@@ -39,14 +38,7 @@ function CalibrateDialog({ close, thing }: { close(): void; thing: Thing }) {
         send={(body) => write.mutate({ body, method: 'POST', path })}
         submit={words.settings.measure}
       >
-        <Picker<Node>
-          name="nodeId"
-          label={words.schedule.recorder}
-          kinds={['node']}
-          option={({ alias, id, location }) => ({ detail: `${location.site}, ${location.room}`, id, name: alias })}
-          path={(search) => `/nodes?limit=20${search ? `&q=${encodeURIComponent(search)}` : ''}`}
-          required
-        />
+        <NodePicker />
         <Field
           name="signalMarginDb"
           type="number"

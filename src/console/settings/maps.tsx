@@ -1,13 +1,12 @@
 import { useState } from 'preact/hooks'
 import type { Assignment, AssignmentPlan, ChannelMapEntry, MapTarget } from '../../wire/channels.ts'
-import type { Node } from '../../wire/nodes.ts'
 import { Deed } from '../app/deed.tsx'
 import { useNode, useRead, useWrite } from '../data/reads.ts'
+import { NodePicker } from '../recorders/picker.tsx'
 import { When } from '../time/when.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Choice, Field, Form, Tick, useFault } from '../ui/form.tsx'
 import { Button, Failure, Loading, Name, Section } from '../ui/parts.tsx'
-import { Picker } from '../ui/picker.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import type { Thing } from './edit.tsx'
@@ -161,15 +160,7 @@ function Assign({ close, things }: { close(): void; things: readonly Thing[] }) 
           label={words.settings.map}
           options={things.map(({ id, name }) => [id, String(name)] as const)}
         />
-        <Picker<Node>
-          name="nodeId"
-          label={words.schedule.recorder}
-          kinds={['node']}
-          option={({ alias, id, location }) => ({ detail: `${location.site}, ${location.room}`, id, name: alias })}
-          path={(search) => `/nodes?limit=20${search ? `&q=${encodeURIComponent(search)}` : ''}`}
-          pick={(one) => setNodeId(one?.id)}
-          required
-        />
+        <NodePicker pick={(one) => setNodeId(one?.id)} />
         {devices.length > 0 && (
           <Choice
             key={nodeId}

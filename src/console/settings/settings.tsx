@@ -75,6 +75,7 @@ function Things({ family, name }: { family: Family; name: FamilyName }) {
           </Deed>
         }
       >
+        <p class={ui.quiet}>{words.settings.explained[name]}</p>
         <Loading of={list}>
           {({ data }) => (
             <ul class={ui.rows}>
@@ -85,6 +86,9 @@ function Things({ family, name }: { family: Family; name: FamilyName }) {
                     <Name>{called(thing)}</Name>
                   </span>
                   {thing.enabled === false && <Badge state="queued" word={words.schedule.off} />}
+                  {name === 'uploads' && thing.destinationId === undefined && (
+                    <span class={ui.quiet}>{words.settings.copiesNothing}</span>
+                  )}
                   {typeof thing.reason === 'string' && (
                     <span class={ui.warn}>
                       <Name>{thing.reason}</Name>

@@ -25,6 +25,10 @@ export const dayOf = (at: string, clockwork: Clockwork): string =>
 export const instantOf = (at: string, clockwork: Clockwork): string =>
   `${dayOf(at, clockwork)}, ${timeOf(at, clockwork)}`
 
+/** `14:05` of the day of `now` (Unix ms), `Mon 02 Mar 2026, 14:05` of another. */
+export const soonOf = (at: string, now: number, clockwork: Clockwork): string =>
+  (dayOf(at, clockwork) === dayOf(new Date(now).toISOString(), clockwork) ? timeOf : instantOf)(at, clockwork)
+
 /** `1:02:03` or `2:03` of seconds. */
 export function lengthOf(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds))

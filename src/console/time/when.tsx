@@ -1,13 +1,14 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useApp } from '../app/context.ts'
-import { instantOf, lengthOf, secondsBetween, timeOf } from './format.rules.ts'
+import { instantOf, lengthOf, secondsBetween, soonOf, timeOf } from './format.rules.ts'
 
-/** An instant in the zone of the site; `time` leaves the day out. */
-export function When({ at, time = false }: { at: string; time?: boolean }) {
-  const { clockwork } = useApp()
+/** An instant in the zone of the site; `time` leaves the day out, `soon` only today. */
+export function When({ at, soon = false, time = false }: { at: string; soon?: boolean; time?: boolean }) {
+  const { api, clockwork } = useApp()
+  const shown = time ? timeOf(at, clockwork) : soon ? soonOf(at, api.now(), clockwork) : instantOf(at, clockwork)
   return (
     <time dateTime={at} title={clockwork.zone}>
-      {time ? timeOf(at, clockwork) : instantOf(at, clockwork)}
+      {shown}
     </time>
   )
 }

@@ -2,6 +2,7 @@ import { Link } from 'wouter-preact'
 import type { HealthEvent } from '../../wire/health.ts'
 import type { Node } from '../../wire/nodes.ts'
 import type { Recording } from '../../wire/recordings.ts'
+import type { Room } from '../../wire/rooms.ts'
 import type { CalendarItem } from '../../wire/schedules.ts'
 import type { Status } from '../../wire/status.ts'
 import { AlertRow, isRisk } from '../alerts/row.tsx'
@@ -38,11 +39,21 @@ export function Today(_: { id: string }) {
         {may(me, 'recording:create') && <RecordButton />}
       </div>
       {may(me, 'settings:manage') && <ToDo />}
+      {me.resourceGrants.length + me.roomCapabilities.length === 0 && !may(me, 'settings:manage') && <NoRoom />}
       {may(me, 'recording:read') && <Now />}
       {(may(me, 'health:read') || may(me, 'schedule:read')) && <AtRisk />}
       {may(me, 'schedule:read') && <Next />}
     </>
   )
+}
+
+/** Roles without a place show nothing, which is not the same as a quiet day. */
+function NoRoom() {
+  const words = useWords()
+  const rooms = useRead<{ data: Room[] }>('/rooms', ['room'])
+  const nodes = useRead<Listed<Node>>('/nodes?limit=1', ['node'])
+  if (rooms.data?.data.length !== 0 || nodes.data?.data.length !== 0) return null
+  return <p class={classes(ui.notice, ui.warn)}>{words.today.noRoom}</p>
 }
 
 function Now() {
@@ -100,19 +111,26 @@ function AtRisk() {
   const { api, clockwork, me } = useApp()
   const sees = may(me, 'health:read')
   const alerts = useRead<Listed<HealthEvent>>(sees ? '/health-events?status=open&limit=20' : undefined, ['health'])
-  const offline = useRead<Listed<Node>>(may(me, 'node:read') ? '/nodes?status=offline&limit=50' : undefined, ['node'])
   const due = useDayAhead()
-  const status = useRead<{ data: Status }>(may(me, 'node:read') ? '/status' : undefined, ['settings'])
-  const ends = status.data?.data.certificateExpiresAt
+  const status = useRead<{ data: Status }>(may(me, 'node:read') ? '/status' : undefined, ['settings', 'node'])
+  const { certificateExpiresAt: ends, offlineNodes = 0 } = status.data?.data ?? {}
+  const offline = useRead<Listed<Node>>(offlineNodes > 0 ? '/nodes?status=offline&limit=50' : undefined, ['node'])
   const soon = ends !== undefined && Date.parse(ends) - api.now() < 21 * 86_400_000
   const threatened = (due.data?.data ?? []).filter(({ risks }) => risks !== undefined)
   const named = new Set(threatened.map(({ nodeId }) => nodeId))
   // A recorder whose next recording is told of is not told of twice.
-  const down = (offline.data?.data ?? []).filter(({ id }) => !named.has(id))
+  const down = (offlineNodes > 0 ? (offline.data?.data ?? []) : []).filter(({ id }) => !named.has(id))
   const risks = (alerts.data?.data ?? []).filter(isRisk)
+  // Nothing is said to be well before all of it has been read.
+  const reads: { data: unknown; error: Error | null; refetch(): unknown }[] = [
+    ...(sees ? [alerts] : []),
+    ...(may(me, 'schedule:read') ? [due] : []),
+    ...(may(me, 'node:read') ? [status] : []),
+    ...(offlineNodes > 0 ? [offline] : []),
+  ]
   return (
     <Section title={words.today.risk}>
-      <Loading<unknown> of={sees ? alerts : due}>
+      <Loading<unknown> of={reads.find(({ data }) => data === undefined) ?? { data: true, error: null, refetch() {} }}>
         {() => (
           <>
             {risks.length + down.length + threatened.length === 0 && !soon && (
@@ -143,6 +161,24 @@ function AtRisk() {
   )
 }
 
+/** What is recorded and where; each a way to its page. */
+const Due = ({ item: { room, roomId, scheduleId, scheduleName } }: { item: CalendarItem }) => (
+  <>
+    <Link class={ui.grow} href={`/schedules/${encodeURIComponent(scheduleId)}`}>
+      <Name>{scheduleName}</Name>
+    </Link>
+    <span class={classes(ui.small, ui.quiet)}>
+      {roomId === undefined ? (
+        <Name>{room}</Name>
+      ) : (
+        <Link href={`/rooms/${encodeURIComponent(roomId)}`}>
+          <Name>{room}</Name>
+        </Link>
+      )}
+    </span>
+  </>
+)
+
 /** One recording that may not be made, and the way to what mends it. */
 function Threatened({ item }: { item: CalendarItem }) {
   const words = useWords()
@@ -152,15 +188,9 @@ function Threatened({ item }: { item: CalendarItem }) {
     <li class={ui.row}>
       <Badge state="warning" word={words.today.risks[risk]} />
       <span class={ui.numbers}>
-        <When at={item.recordingStartAt} time />
+        <When at={item.recordingStartAt} soon />
       </span>
-      <span class={ui.grow}>
-        <Name>{item.scheduleName}</Name>
-        <span class={classes(ui.small, ui.quiet)}>
-          {' '}
-          <Name>{item.room}</Name>
-        </span>
-      </span>
+      <Due item={item} />
       <Link href={whereMended(risk, item)}>{words.today.mend[risk]}</Link>
     </li>
   )
@@ -199,14 +229,9 @@ function Next() {
               {data.slice(0, MAX_SHOWN).map((item) => (
                 <li key={`${item.scheduleId} ${item.recordingStartAt}`} class={ui.row}>
                   <span class={ui.numbers}>
-                    <When at={item.recordingStartAt} time />
+                    <When at={item.recordingStartAt} soon />
                   </span>
-                  <span class={ui.grow}>
-                    <Name>{item.scheduleName}</Name>
-                  </span>
-                  <span class={classes(ui.small, ui.quiet)}>
-                    <Name>{item.room}</Name>
-                  </span>
+                  <Due item={item} />
                 </li>
               ))}
             </ul>

@@ -17,9 +17,16 @@ export function Dialog({ children, close, title }: DialogProps) {
   const id = useId()
   const ref = useRef<HTMLDialogElement>(null)
   useEffect(() => {
-    const before = document.activeElement
-    ref.current?.showModal()
-    return () => before instanceof HTMLElement && before.isConnected && before.focus()
+    const [before, dialog] = [document.activeElement, ref.current]
+    dialog?.showModal()
+    return () => {
+      // Who has gone on meanwhile stays where they are.
+      const now = document.activeElement
+      if (now !== document.body && !dialog?.contains(now)) return
+      // What opened it may be gone with what it was about.
+      const back = before instanceof HTMLElement && before.isConnected ? before : document.querySelector('main')
+      back?.focus()
+    }
   }, [])
   return (
     <dialog ref={ref} class={css.dialog} aria-labelledby={id} onClose={close}>

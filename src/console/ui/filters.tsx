@@ -1,3 +1,4 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { useSearchParams } from 'wouter-preact'
 import { useApp } from '../app/context.ts'
 import { instantAt, wallTimeOf } from '../time/wall.rules.ts'
@@ -47,7 +48,13 @@ export function useFilters(names: readonly string[]): Filters {
 }
 
 interface FilterBarProps {
-  choices?: readonly { label: string; name: string; options: readonly (readonly [string, string])[] }[]
+  /** `unset`: what holds without a choice, where that is not everything. */
+  choices?: readonly {
+    label: string
+    name: string
+    options: readonly (readonly [string, string])[]
+    unset?: string
+  }[]
   filters: Filters
   /** Filters that are instants, told in the zone of the site. */
   instants?: readonly { label: string; name: string }[]
@@ -66,8 +73,21 @@ export function FilterBar({ choices = [], filters, instants = [], searches = [] 
   // Seconds of the address stay as long as nobody changes the minute that is shown.
   const instant = (name: string, wall: string): string =>
     wall === shown(name) ? (values[name] ?? '') : wall && instantAt(wall, clockwork.zone)
+  // On a phone they would fill the screen before the first row.
+  const [unfolded, unfold] = useState(!matchMedia('(max-width: 40rem)').matches)
+  const folds = choices.length + instants.length > 1 && Object.keys(values).length === 0
+  const shownWhole = unfolded || !folds
+  const form = useRef<HTMLFormElement>(null)
+  const focused = useRef('')
+  // A field with another value is another field: who pressed enter in it goes on there.
+  useEffect(() => {
+    const field = focused.current && form.current?.elements.namedItem(focused.current)
+    if (field instanceof HTMLElement) field.focus()
+    focused.current = ''
+  }, [values])
   const submit = (e: SubmitEvent): void => {
     e.preventDefault()
+    focused.current = (document.activeElement as HTMLInputElement | null)?.name ?? ''
     const given = new FormData(e.currentTarget as HTMLFormElement)
     const entered = (name: string): string => String(given.get(name) ?? '').trim()
     set({
@@ -77,7 +97,7 @@ export function FilterBar({ choices = [], filters, instants = [], searches = [] 
   }
   return (
     <search>
-      <form class={css.filters} onSubmit={submit} aria-label={words.common.filters}>
+      <form ref={form} class={css.filters} onSubmit={submit} aria-label={words.common.filters}>
         {searches.map(({ label, name }) => (
           <Field
             key={`${name} ${values[name] ?? ''}`}
@@ -88,28 +108,31 @@ export function FilterBar({ choices = [], filters, instants = [], searches = [] 
             defaultValue={values[name] ?? ''}
           />
         ))}
-        {instants.map(({ label, name }) => (
-          <Field
-            key={`${name} ${values[name] ?? ''}`}
-            type="datetime-local"
-            max="9999-12-31T23:59"
-            label={label}
-            name={name}
-            defaultValue={shown(name)}
-            // Not while it is typed: half a year is a year too.
-            onBlur={(e) => e.currentTarget.value !== shown(name) && e.currentTarget.form?.requestSubmit()}
-          />
-        ))}
-        {choices.map(({ label, name, options }) => (
-          <Choice
-            key={name}
-            label={label}
-            name={name}
-            value={values[name] ?? ''}
-            options={[['', words.common.all], ...options]}
-            onChange={(e) => set({ [name]: e.currentTarget.value })}
-          />
-        ))}
+        {shownWhole &&
+          instants.map(({ label, name }) => (
+            <Field
+              key={`${name} ${values[name] ?? ''}`}
+              type="datetime-local"
+              max="9999-12-31T23:59"
+              label={label}
+              name={name}
+              defaultValue={shown(name)}
+              // Not while it is typed: half a year is a year too.
+              onBlur={(e) => e.currentTarget.value !== shown(name) && e.currentTarget.form?.requestSubmit()}
+            />
+          ))}
+        {shownWhole &&
+          choices.map(({ label, name, options, unset }) => (
+            <Choice
+              key={name}
+              label={label}
+              name={name}
+              value={values[name] ?? ''}
+              options={[['', unset ?? words.common.all], ...options]}
+              onChange={(e) => set({ [name]: e.currentTarget.value })}
+            />
+          ))}
+        {!shownWhole && <Button onClick={() => unfold(true)}>{words.common.filters}</Button>}
         <button type="submit" class={css.hidden} tabIndex={-1}>
           {words.common.search}
         </button>

@@ -5,6 +5,7 @@ import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
 import { ApiError } from '../data/api.ts'
 import { useWords } from '../words/words.ts'
+import { issueText } from './fault.rules.ts'
 import { bodyOf, type Entered } from './form.rules.ts'
 import { Button, classes, Failure } from './parts.tsx'
 import css from './ui.module.css'
@@ -37,7 +38,7 @@ export function Form({ aside, children, error, input, kind = 'primary', needs, p
   const allowed = needs === undefined || may(me, needs)
   const ref = useRef<HTMLFormElement>(null)
   const issues = error instanceof ApiError ? error.issues : []
-  const faults = new Map(issues.map(({ message, path }) => [path.join('.'), message]))
+  const faults = new Map(issues.map((issue) => [issue.path.join('.'), issueText(issue, words)]))
   useEffect(() => ref.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus(), [error])
   const submitted = (e: SubmitEvent): void => {
     e.preventDefault()
@@ -189,7 +190,10 @@ export const Choice = ({ chosen, empty, fault, hint, kind, label, name, options,
   )
 }
 
-type TickProps = Pick<Common, 'hint' | 'label' | 'name'> & Omit<JSX.InputHTMLAttributes<HTMLInputElement>, 'label'>
+type TickProps = Pick<Common, 'label' | 'name'> & { hint?: string | undefined } & Omit<
+    JSX.InputHTMLAttributes<HTMLInputElement>,
+    'label'
+  >
 
 export const Tick = ({ hint, label, ...input }: TickProps) => (
   <div class={css.field}>

@@ -1,8 +1,8 @@
 import { type ComponentChildren, Fragment, type JSX } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { ApiError } from '../data/api.ts'
-import type { Words } from '../words/en.ts'
 import { useWords } from '../words/words.ts'
+import { faultText } from './fault.rules.ts'
 import { Icon, type IconName } from './icon.tsx'
 import css from './ui.module.css'
 
@@ -26,6 +26,9 @@ export const Button = ({ children, icon, kind, type = 'button', ...rest }: Butto
 export function Title({ children }: { children: ComponentChildren }) {
   const ref = useRef<HTMLHeadingElement>(null)
   useEffect(() => ref.current?.focus(), [])
+  useEffect(() => {
+    document.title = `${ref.current?.textContent} · Roomtone`
+  })
   return (
     <h1 ref={ref} tabIndex={-1}>
       {children}
@@ -64,18 +67,9 @@ export const Skeleton = () => {
   )
 }
 
-/** What went wrong, for a person. */
-export function faultText(e: Error, { failures }: Words): string {
-  if (!(e instanceof ApiError)) return failures.offline
-  if (e.status === 429) return failures.tooOften(Math.max(1, e.retryAfter))
-  if (e.status === 404) return failures.gone
-  if (e.status === 403 && e.permission) return failures.deniedBecause(e.permission)
-  return failures.reasons[e.reason ?? ''] ?? e.message
-}
-
 export function Failure({ error, retry }: { error: Error; retry?: () => void }) {
   const words = useWords()
-  const denied = error instanceof ApiError && error.status === 403
+  const denied = error instanceof ApiError && error.permission !== undefined
   return (
     <div role="alert" class={classes(css.notice, css.bad)}>
       <div class={css.grow}>

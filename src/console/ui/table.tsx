@@ -119,10 +119,10 @@ export function Pager({ go, meta, size }: { go(offset: number): void; meta: Page
         {words.common.page(Math.min(offset + 1, total), offset + returned, count)}
       </span>
       <Button disabled={offset === 0} onClick={() => go(Math.max(0, offset - size))}>
-        {words.common.newer}
+        {words.common.previous}
       </Button>
       <Button disabled={offset + returned >= total} onClick={() => go(offset + size)}>
-        {words.common.older}
+        {words.common.next}
       </Button>
     </div>
   )

@@ -36,7 +36,7 @@ export function DisplayWall({ api, first, over }: DisplayWallProps) {
       }
     }
     const timer = setInterval(() => void read(), AGAIN_MS)
-    return () => [clearInterval(timer), meters.end()]
+    return () => [clearInterval(timer), meters.close()]
   }, [])
   return (
     <MetersContext.Provider value={meters}>

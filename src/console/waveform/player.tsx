@@ -36,12 +36,13 @@ export function Player({ duration, moments, src, title, waveform }: PlayerProps)
   const [at, setAt] = useState(0)
   const [playing, setPlaying] = useState(false)
   const join = waveform.includes('?') ? '&' : '?'
-  const wave = useRead<{ data: Waveform }>(`${waveform}${join}points=${POINTS}`, [])
-  useEffect(() => {
-    if (wave.data?.data.state !== 'pending') return
-    const timer = setTimeout(() => void wave.refetch(), ASK_AGAIN_MS)
-    return () => clearTimeout(timer)
-  }, [wave.data])
+  const wave = useRead<{ data: Waveform }>(
+    `${waveform}${join}points=${POINTS}`,
+    [],
+    ({ data }) => data.state === 'pending' && ASK_AGAIN_MS,
+  )
+  const [broken, setBroken] = useState(false)
+  useEffect(() => setBroken(false), [src])
   const seek = (seconds: number): void => {
     if (audio.current) audio.current.currentTime = seconds
     setAt(seconds)
@@ -107,11 +108,17 @@ export function Player({ duration, moments, src, title, waveform }: PlayerProps)
           ))}
         </ul>
       )}
+      {broken && (
+        <p role="alert" class={classes(ui.notice, ui.bad)}>
+          {words.take.unplayable}
+        </p>
+      )}
       {/* biome-ignore lint/a11y/useMediaCaption: a take of a room has no captions */}
       <audio
         ref={audio}
         preload="metadata"
         src={src}
+        onError={() => setBroken(true)}
         onPause={() => setPlaying(false)}
         onPlay={() => setPlaying(true)}
         onTimeUpdate={(e) => setAt(e.currentTarget.currentTime)}

@@ -21,7 +21,7 @@ export function ToDo() {
     <Section title={words.welcome.toDo}>
       <ul class={ui.rows}>
         {left.map((step) => (
-          <li key={step}>
+          <li key={step} class={ui.row}>
             <Link href={`/welcome?step=${step}`}>{words.welcome[step]}</Link>
           </li>
         ))}

@@ -3,8 +3,9 @@ import type { ControllerSettings } from '../../wire/settings.ts'
 import { useApp } from '../app/context.ts'
 import { useRead, useWrite } from '../data/reads.ts'
 import { SiteFields } from '../settings/site.tsx'
-import { Field, Form } from '../ui/form.tsx'
+import { Form } from '../ui/form.tsx'
 import { Button, classes, Loading, Section, Title } from '../ui/parts.tsx'
+import { CurrentPassword, NewPassword } from '../ui/password.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { STEPS, stepAfter, stepOf } from './steps.rules.ts'
@@ -47,23 +48,8 @@ function Password({ onward }: { onward(): void }) {
         send={(body) => change.mutate({ body, method: 'PATCH', path: '/auth/me/password' })}
       >
         <input type="email" autocomplete="username" value={me.email} readOnly hidden />
-        {!me.choosesPassword && (
-          <Field
-            name="currentPassword"
-            type="password"
-            label={words.me.current}
-            autocomplete="current-password"
-            required
-          />
-        )}
-        <Field
-          name="newPassword"
-          type="password"
-          label={words.me.next}
-          autocomplete="new-password"
-          minLength={8}
-          required
-        />
+        {!me.choosesPassword && <CurrentPassword />}
+        <NewPassword name="newPassword" label={words.me.next} />
       </Form>
     </Section>
   )

@@ -1,5 +1,6 @@
 // Every text of the console in German.
 
+import { actions } from './de/actions.ts'
 import * as activity from './de/activity.ts'
 import * as admin from './de/admin.ts'
 import * as alerting from './de/alerting.ts'
@@ -9,6 +10,7 @@ import * as frame from './de/frame.ts'
 import * as library from './de/library.ts'
 import * as me from './de/me.ts'
 import * as onboard from './de/onboard.ts'
+import { refusals } from './de/refusals.ts'
 import * as rooms from './de/rooms.ts'
 import * as schedule from './de/schedule.ts'
 import * as settings from './de/settings.ts'
@@ -18,9 +20,11 @@ import * as welcome from './de/welcome.ts'
 import type { Words } from './en.ts'
 
 export const de: Words = {
+  actions,
   alert,
   locale: 'de-DE',
   name: 'Roomtone',
+  refusals,
   skip: 'Zum Inhalt',
   ...activity,
   ...admin,

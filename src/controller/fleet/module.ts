@@ -19,6 +19,8 @@ import { credentialStore } from './onboarding/credentials.store.ts'
 import { hostKeyStore } from './onboarding/hostkeys.store.ts'
 import { installRoutes, ownAddress } from './onboarding/install.routes.ts'
 import { onboardingRoutes } from './onboarding/onboarding.routes.ts'
+import { pairingRoutes } from './onboarding/pairing.routes.ts'
+import { pairingStore } from './onboarding/pairing.store.ts'
 import { retireRoutes } from './onboarding/retire.routes.ts'
 import { retireStore } from './onboarding/retire.store.ts'
 import { sshKeyStore } from './onboarding/sshkeys.store.ts'
@@ -50,10 +52,12 @@ export function createFleet(base: Base, { certificates, keys }: Deps): Module<Fl
   const detach = detachStore(db)
   const reconcile: FleetApi['reconcile'] = (nodeId, reported) => reconciliation(nodes.interfaces, nodeId, reported)
   const places = placing({ rooms, scope, visibility })
+  const address = (host: string | undefined) => ownAddress(publicUrl, host, tls)
   const onboarding = {
     credentials: credentialStore(db, ids),
     hostKeys: hostKeyStore(db),
     nodes,
+    pairing: pairingStore(db, keys.node),
     sshKeys: sshKeyStore(db, ids, keys.node),
   }
   return {
@@ -67,11 +71,12 @@ export function createFleet(base: Base, { certificates, keys }: Deps): Module<Fl
       ...installRoutes({ introduction, publicUrl, tls }),
       ...onboardingRoutes({
         ...onboarding,
-        address: (host) => ownAddress(publicUrl, host, tls),
+        address,
         ids,
         introduction,
         places,
       }),
+      ...pairingRoutes({ ...onboarding, address, introduction }),
       ...roomRoutes({ ids, detach, places, visibility, rooms }),
       ...rosterRoutes(rooms, rosters),
       ...templateRoutes(templates, ids, visibility),

@@ -18,6 +18,8 @@ export interface Budget<T> {
   take(key: string, now: number, about: () => T): Verdict
   /** Whole seconds until there is a new budget; undefined while something is left of this one. */
   retryAfter(key: string, now: number): number | undefined
+  /** The same of the budget that all callers share. */
+  allRetryAfter(now: number): number | undefined
   /** What was counted in windows that are over; each is returned once. */
   drain(now: number): Counted<T>[]
   /** Ends every window early. */
@@ -45,6 +47,9 @@ const CAPACITY = 4096
 /** Callers that get a count of their own in one drain; what is counted of the others is added up. */
 const MAX_REPORTED = 20
 const SHARED = ''
+
+const secondsLeft = ({ since }: { since: number }, now: number): number =>
+  Math.max(1, Math.ceil((since + WINDOW_MS - now) / 1000))
 
 export function budget<T>({ capacity = CAPACITY, limit, overall = Number.POSITIVE_INFINITY }: Bounds): Budget<T> {
   // In the order in which the windows began: a Map keeps insertion order.
@@ -100,8 +105,9 @@ export function budget<T>({ capacity = CAPACITY, limit, overall = Number.POSITIV
     retryAfter(key, now) {
       const window = windows.get(key)
       if (!window || isOver(window, now) || window.taken < limit) return undefined
-      return Math.max(1, Math.ceil((window.since + WINDOW_MS - now) / 1000))
+      return secondsLeft(window, now)
     },
+    allRetryAfter: (now) => (all.taken < overall || isOver(all, now) ? undefined : secondsLeft(all, now)),
     end() {
       for (const [key, window] of windows) close(key, window)
     },

@@ -17,6 +17,8 @@ interface About {
   address: string
 }
 
+type Limited = Pick<AnyRoute, 'action' | 'perMinute' | 'perMinuteOverall'>
+
 interface Limits {
   /** Requests of one account in a minute. */
   requests: number
@@ -32,9 +34,13 @@ const NETWORKS = 20
 /** An unauthenticated caller. */
 export const isStranger = ({ known }: Caller): boolean => !known || known.principal.kind === 'anonymous'
 
-/** The key under which a caller is counted: an account, a node, or a stranger's network. */
+/** The key under which a caller is counted: an account, a screen on a wall, a node, or a stranger's network. */
 export function callerOf({ known, request }: Caller): string {
-  if (known?.principal.kind === 'user') return `user ${known.principal.id}`
+  if (known?.principal.kind === 'user') {
+    const { display, id, sessionId } = known.principal
+    // One screen on a wall must not use up what the others of its link may ask.
+    return display ? `screen ${sessionId}` : `user ${id}`
+  }
   return known?.principal.kind === 'node' ? `node ${known.principal.nodeId}` : request.network
 }
 
@@ -48,8 +54,8 @@ export function callerLimits(clock: Clock, limits: Limits) {
   const requests = budget<About>({ limit: limits.requests })
   // One for each record with a limit of its own.
   const routeBudgets = new Map<string, Budget<About>>()
-  const routeBudget = (action: string, perMinute: number): Budget<About> => {
-    const found = routeBudgets.get(action) ?? budget<About>({ limit: perMinute })
+  const routeBudget = (action: string, limit: number, overall: number | undefined): Budget<About> => {
+    const found = routeBudgets.get(action) ?? budget<About>({ limit, ...(overall ? { overall } : {}) })
     routeBudgets.set(action, found)
     return found
   }
@@ -70,10 +76,11 @@ export function callerLimits(clock: Clock, limits: Limits) {
     /** The answer to a caller who was refused too often. */
     limited: (caller: Caller): Fail => tooMany(budgetOf(caller).retryAfter(callerOf(caller), clock.monotonic())),
     /** Counts a request. @throws Fail 429 beyond a person's or the record's limit; the audit only gets the count. */
-    request(caller: Caller, { action, perMinute }: Pick<AnyRoute, 'action' | 'perMinute'>): void {
-      const counting = perMinute ? routeBudget(action, perMinute) : requests
+    request(caller: Caller, { action, perMinute, perMinuteOverall }: Limited): void {
+      const counting = perMinute ? routeBudget(action, perMinute, perMinuteOverall) : requests
       if ((!perMinute && caller.known?.principal.kind !== 'user') || take(counting, caller) === 'row') return
-      throw tooMany(counting.retryAfter(callerOf(caller), clock.monotonic()))
+      const now = clock.monotonic()
+      throw tooMany(counting.retryAfter(callerOf(caller), now) ?? counting.allRetryAfter(now))
     },
     /** Ends the current minute early, when the controller stops: `counted` then returns everything. */
     end(): void {

@@ -22,13 +22,14 @@ interface Carrier {
   overHttps: boolean
   /** Reads a whole body within the caller's bounds. */
   read: (source: Source, maxBytes: number) => Promise<Uint8Array[]>
+  sameOrigin: () => boolean
   trustedProxies: ReadonlySet<string>
   /** Whether the handler may read the body as a stream. */
   upload: boolean
 }
 
 /** The request behind a context. Bodies are read from the socket itself: nothing buffers them on the way. */
-export function incoming(c: Context, { overHttps, read, trustedProxies, upload }: Carrier): Incoming {
+export function incoming(c: Context, { overHttps, read, sameOrigin, trustedProxies, upload }: Carrier): Incoming {
   const { incoming: message } = bindings(c)
   const client = address(message?.socket.remoteAddress ?? '', c, trustedProxies)
   const chunks = () => message ?? inMemoryBody(c)
@@ -43,6 +44,7 @@ export function incoming(c: Context, { overHttps, read, trustedProxies, upload }
     method: c.req.method,
     network: networkOf(client),
     overHttps,
+    sameOrigin,
     whole: (maxBytes) => read({ chunks: chunks(), declared: Number(headerOf(c, 'content-length') ?? 0) }, maxBytes),
   }
 }

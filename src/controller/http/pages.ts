@@ -43,11 +43,11 @@ function list(read: Read): ConsoleFiles | undefined {
   }
 }
 
-/** Every address of a page is the entry page's; a name with a dot is a file's, there or not. */
+/** Every address of a page is the entry page's, with dots in ids too; files lie at the top and in `assets`, there or not. */
 function nameOf(files: ConsoleFiles, pathname: string): string | undefined {
   const name = pathname.slice(1)
   if (Object.hasOwn(files, name)) return name
-  return /\.[^/]*$/.test(name) || name.startsWith('assets/') ? undefined : 'index.html'
+  return /^[^/]*\.[^/]*$/.test(name) || name.startsWith('assets/') ? undefined : 'index.html'
 }
 
 interface Served extends ConsoleFile {

@@ -35,6 +35,8 @@ const SESSION = `
   SELECT u.id, u.email, u.name, s.id AS sessionId, s.last_seen_at AS lastSeenAt FROM sessions s JOIN users u ON u.id = s.user_id
   WHERE s.token_hash = @hash AND s.revoked_at IS NULL AND s.expires_at > @now AND u.disabled_at IS NULL`
 const SESSION_BY_ID = SESSION.replace('s.token_hash = @hash', 's.id = @id')
+const PERSON = `
+  SELECT id, email, name, '' AS sessionId, '' AS lastSeenAt FROM users WHERE id = @id AND disabled_at IS NULL`
 const TICKET = `
   SELECT u.id, u.email, u.name, s.id AS sessionId, s.last_seen_at AS lastSeenAt, t.permission FROM playback_tickets t
     JOIN sessions s ON s.id = t.session_id JOIN users u ON u.id = s.user_id
@@ -77,6 +79,8 @@ export interface Principals {
   touch(principal: Principal, now: string): { activated: boolean; sshKeysEnded: number }
   /** Whether this is the static token of the monitoring system. */
   isScraper(bearer: string): boolean
+  /** Somebody as they are now, without a session of theirs; undefined for nobody, and while the account is disabled. */
+  person(id: string): UserPrincipal | undefined
   /** The person with their current rights, for an endless answer; undefined when the session or the account has ended. */
   reload(principal: UserPrincipal): UserPrincipal | undefined
 }
@@ -90,6 +94,7 @@ interface StaticTokens {
 export function principals(db: Db, clock: Clock, tokens: StaticTokens): Principals {
   const session = db.stmt<{ hash: string; now: string }, SessionRow>(SESSION)
   const sessionById = db.stmt<{ id: string; now: string }, SessionRow>(SESSION_BY_ID)
+  const person = db.stmt<{ id: string }, SessionRow>(PERSON)
   const ticketed = db.stmt<{ hash: string; now: string; recordingId: string }, SessionRow & { permission: Permission }>(
     TICKET,
   )
@@ -174,6 +179,10 @@ export function principals(db: Db, clock: Clock, tokens: StaticTokens): Principa
       if (auth === 'user') return isTicket(bearer) ? ticketHolder(bearer, params.id ?? '') : user(bearer)
       if (auth === 'node') return node(bearer)
       return bootstrapper(bearer, params.id ?? '')
+    },
+    person(id) {
+      const row = person.get({ id })
+      return row && userPrincipal(row, rights(row))
     },
     reload({ display: isScreen, sessionId }) {
       if (isScreen) return screens.reload(sessionId, iso(clock.now()))

@@ -1,4 +1,5 @@
 import type * as z from 'zod'
+import type { Fail } from '../../kernel/fail.ts'
 import type { Permission } from '../../wire/permissions.ts'
 import type {
   Actor,
@@ -51,6 +52,8 @@ export interface Incoming {
   network: string
   /** The client speaks HTTPS, to this controller or to a proxy before it. */
   overHttps: boolean
+  /** Whether a page of this origin asks: only such a page may have its cookie taken away. */
+  sameOrigin(): boolean
   /**
    * The whole body in memory, at most `maxBytes`. @throws Fail as `Bodies.read` does.
    */
@@ -127,8 +130,12 @@ interface Head<S extends string, B, Q> {
   body?: z.ZodType<B>
   /** Largest body, bytes; default `STRANGER_LIMIT` with `auth: 'none'`, otherwise 1 MiB. */
   bodyLimit?: number
+  /** What answers a body that is no good, in place of a 400 that says why. */
+  badBody?: () => Fail
   /** Requests of one caller per minute, counted before the body is read; 429 beyond it. */
   perMinute?: number
+  /** And of all callers together. */
+  perMinuteOverall?: number
   /** The handler reads the body as a stream: a file of any length. All other bodies are bounded and read whole. */
   upload?: true
   query?: z.ZodType<Q>

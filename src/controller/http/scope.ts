@@ -1,4 +1,4 @@
-import { BYPASS_ROLES, CAPABILITY_OF, type Permission, type Role } from '../../wire/permissions.ts'
+import { BYPASS_ROLES, CAPABILITY_OF, PERMISSIONS, type Permission, type Role } from '../../wire/permissions.ts'
 import type { Db, Stmt } from '../store/db.ts'
 import type { Pair, UserPrincipal } from './principal.ts'
 import type { Target } from './route.ts'
@@ -159,3 +159,7 @@ export function verdict(principal: UserPrincipal, permission: Permission, pairs:
     reason: principal.permissions.has(permission) ? 'missing_resource_scope' : 'missing_permission',
   }
 }
+
+/** Everything the caller may do with a resource of these pairs. */
+export const permissionsAt = (principal: UserPrincipal, pairs: Pair[]): Permission[] =>
+  PERMISSIONS.filter((permission) => verdict(principal, permission, pairs).allowed)

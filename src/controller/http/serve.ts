@@ -97,6 +97,7 @@ async function handle(pipeline: Pipeline, candidates: AnyRoute[], c: Context): P
       overHttps: pipeline.cookie.isSecure(c),
       read: (source, maxBytes) =>
         bodiesFor(pipeline, call).read(source, callerOf(call), maxBytes, bodyReleased.promise),
+      sameOrigin: () => pipeline.cookie.isSameOrigin(c),
       trustedProxies: pipeline.trustedProxies,
       upload: r.upload === true,
     }),
@@ -199,6 +200,16 @@ function once<T>(make: () => T): () => T {
   }
 }
 
+/** @throws Fail 400, or the record's own for a body that is no good */
+function bodyOf({ body, r }: Call): unknown {
+  if (!r.body) return undefined
+  try {
+    return parsed(r.body, body(), 'invalid_request')
+  } catch (e) {
+    throw r.badBody && e instanceof Fail && e.status === 400 ? r.badBody() : e
+  }
+}
+
 type AnyInput = Input<string, Auth, unknown, unknown>
 
 async function dispatch(
@@ -210,7 +221,7 @@ async function dispatch(
   const { r } = call
   const durable = r.audit !== 'telemetry'
   const input = (): AnyInput => ({
-    body: r.body ? parsed(r.body, call.body(), 'invalid_request') : undefined,
+    body: bodyOf(call),
     now: call.now,
     params: call.params as never,
     query: r.query ? parsed(r.query, query, 'invalid_filters') : undefined,
@@ -369,7 +380,7 @@ const denied = (error: string, permission: string, { message, reason }: Fail): o
 })
 
 function explained(e: Fail): object {
-  if (e.status === 401 || e.status === 403 || e.status === 404) return {}
+  if (e.status === 401 || e.status === 404 || e.message === DENIALS[e.status]) return {}
   const reason = e.reason === 'invalid_request' || e.reason === 'invalid_filters' ? {} : { reason: e.reason }
   return e.status === 400 ? { ...reason, issues: e.extra.issues ?? [] } : reason
 }

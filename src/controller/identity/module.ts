@@ -8,6 +8,8 @@ import { groupStore } from './access/groups.store.ts'
 import { accessOverviewRoutes } from './access/overview.routes.ts'
 import { accessPolicyRoutes } from './access/policies.routes.ts'
 import { accessPolicyStore, lockoutGuard } from './access/policies.store.ts'
+import { rightsRoutes } from './access/rights.routes.ts'
+import { rightsStore } from './access/rights.store.ts'
 import { sessionRoutes } from './access/sessions.routes.ts'
 import { openSessions } from './access/sessions.store.ts'
 import { userRoutes } from './access/users.routes.ts'
@@ -25,6 +27,9 @@ import { sessionRunner, sessionStore } from './auth/sessions.store.ts'
 
 import { displayRoutes } from './displays/links.routes.ts'
 import { displayStore } from './displays/links.store.ts'
+
+/** Screens that one display link opens in a minute. */
+const OPENINGS_PER_MINUTE = 20
 
 /** Accounts, sign-in and access. */
 export function createIdentity(base: Base, { settings }: { settings: SettingsApi }): Module<IdentityApi> {
@@ -52,7 +57,13 @@ export function createIdentity(base: Base, { settings }: { settings: SettingsApi
         users,
       }),
       ...linkRoutes({ ...common, addresses: addresses(), links }),
-      ...displayRoutes({ ...common, addresses: addresses(), displays: displayStore(db), scope: authorization.scope }),
+      ...displayRoutes({
+        ...common,
+        addresses: addresses(),
+        displays: displayStore(db),
+        openings: limiter(OPENINGS_PER_MINUTE, 60),
+        scope: authorization.scope,
+      }),
       ...oidcRoutes({
         addresses: addresses(),
         clock,
@@ -71,6 +82,7 @@ export function createIdentity(base: Base, { settings }: { settings: SettingsApi
       ...accessPolicyRoutes(policies),
       ...accessOverviewRoutes(policies),
       ...sessionRoutes(openSessions(db), users),
+      ...rightsRoutes(rightsStore({ db, ...authorization }), users),
     ],
     runners: [sessionRunner(sessions, links)],
     start: () => seedLocalAdmin({ audit, db, ids, log, users }, { email, name, password }, iso(clock.now())),

@@ -145,6 +145,7 @@ const shown = ({ row, slot }: Entry, risks: Risk[]): CalendarItem => ({
   recurrenceMode: row.recurrence.mode,
   ...(risks.length === 0 ? {} : { risks }),
   room: row.room,
+  ...(row.roomId === null ? {} : { roomId: row.roomId }),
   scheduleId: row.id,
   scheduleName: row.name,
   timezone: row.timezone,

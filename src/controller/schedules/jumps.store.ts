@@ -109,4 +109,3 @@ export function scheduleJumps(db: Db, schedules: Pick<ScheduleStore, 'find' | 'p
     },
   }
 }
-export type ScheduleJumps = ReturnType<typeof scheduleJumps>

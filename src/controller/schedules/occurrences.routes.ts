@@ -1,7 +1,7 @@
 import { iso } from '../../kernel/clock.ts'
 import { conflict, invalid } from '../../kernel/fail.ts'
 import { dateOf } from '../../kernel/zones.ts'
-import { OccurrenceMove, OccurrenceSkip } from '../../wire/schedules.ts'
+import { type MovedAway, OccurrenceMove, OccurrenceSkip } from '../../wire/schedules.ts'
 import type { UserPrincipal } from '../http/principal.ts'
 import { type AnyRoute, route } from '../http/route.ts'
 import { authorizeAssignment } from './assigning.ts'
@@ -48,10 +48,10 @@ const runNow = ({ schedules, take }: OccurrenceParts): AnyRoute =>
   })
 
 /** The schedule without one date, waiting for the next. @throws Fail 409 when no more exceptions fit. */
-function without(parts: ChangeParts, schedule: Stored, slot: Slot, now: string): Stored {
+function without(parts: ChangeParts, schedule: Stored, slot: Slot, now: string, reason?: string): Stored {
   const at = Date.parse(now)
   const today = parts.schedules.zones(schedule.timezone).dayOf(at)
-  const recurrence = skipping(schedule.recurrence, slot.day, today)
+  const recurrence = skipping(schedule.recurrence, slot.day, today, reason)
   if (!recurrence) throw conflict('too_many_exceptions', 'This schedule cannot take more exceptions')
   const changed = { ...schedule, recurrence, updatedAt: now }
   const pending = pendingSlot(schedule)
@@ -90,6 +90,7 @@ function skipNext(parts: OccurrenceParts): AnyRoute {
 }
 
 const MOVED = ' (moved)'
+const MOVED_AWAY: MovedAway = 'moved'
 const LONGEST_NAME = 160
 const LATEST = Date.parse('9999-01-01T00:00:00.000Z')
 
@@ -122,7 +123,7 @@ function moveOccurrence(parts: OccurrenceParts): AnyRoute {
       const moved = cloned(parts, before, to, length, now)
       // The copy has assignments of its own: removing people from the original, or deleting it, does not end them.
       authorizeAssignment(parts, principal, undefined, moved)
-      const source = writer.change(before, without(parts, before, slot, now), now)
+      const source = writer.change(before, without(parts, before, slot, now, MOVED_AWAY), now)
       const clone = writer.add(moved)
       return {
         data: shown(clone),

@@ -151,8 +151,9 @@ export function movableSlot(plan: Plan, schedule: Stored, startAt: number, now: 
 }
 
 /** The recurrence without one date; past exceptions are dropped when there are too many. Undefined when that is not enough. */
-export function skipping(recurrence: Recurrence, day: number, today: number): Recurrence | undefined {
-  const all: Exception[] = [...(recurrence.exceptions ?? []), { action: 'skip', date: dateOf(day) }]
+export function skipping(recurrence: Recurrence, day: number, today: number, reason?: string): Recurrence | undefined {
+  const skip: Exception = { action: 'skip', date: dateOf(day), ...(reason === undefined ? {} : { reason }) }
+  const all = [...(recurrence.exceptions ?? []), skip]
   const exceptions = all.length > MAX_EXCEPTIONS ? all.filter((e) => lastDate(e) >= dateOf(today - 1)) : all
   return exceptions.length > MAX_EXCEPTIONS ? undefined : { ...recurrence, exceptions }
 }

@@ -60,6 +60,7 @@ export interface CalendarRow {
   nodeId: string | null
   recurrence: Recurrence
   room: string
+  roomId: string | null
   timezone: string
 }
 
@@ -233,8 +234,8 @@ const plain = (value: unknown) =>
 
 function calendarRows(db: Db) {
   type Raw = Omit<CalendarRow, 'recurrence'> & { recurrence: string }
-  const columns = `s.id, s.name, s.node_id AS nodeId, s.room, s.timezone, s.recurrence, s.anchor_date AS anchorDate, s.next_run_at AS nextRunAt,
-    s.created_at AS createdAt`
+  const columns = `s.id, s.name, s.node_id AS nodeId, s.room, s.room_id AS roomId, s.timezone, s.recurrence, s.anchor_date AS anchorDate,
+    s.next_run_at AS nextRunAt, s.created_at AS createdAt`
   const list = new Lister<Raw>(db, { columns, from: 'schedules s' })
   const running: Condition = { sql: 's.enabled = 1', params: {} }
   return {

@@ -16,7 +16,7 @@ export const contains = (text: string): string => `%${text.replace(/[\\%_]/g, '\
 
 /** The rows of a small table, from `id` and `text` of all, whose text holds `search`: SQL folds no letters beyond ASCII. */
 export const holding = (
-  id: 'g.id' | 'u.id',
+  id: 'g.id' | 'rooms.id' | 'u.id',
   rows: readonly { id: string; text: string }[],
   search: string,
 ): Condition => ({

@@ -7,6 +7,7 @@ import { wouldTake } from '../host/ask.ts'
 import { readEnvFile } from '../host/envfile.ts'
 import { FORCED_COMMAND, PLACES, USERS } from '../host/places.ts'
 import { run } from '../host/run.ts'
+import type { Trust } from '../host/trust.ts'
 import { ownEnv } from './config.ts'
 import type { Step } from './journal.ts'
 import { type AgentSetup, JoinRefused } from './options.ts'
@@ -38,6 +39,17 @@ async function refused(): Promise<boolean> {
 const NO_TOKEN = (nodeId: string): string =>
   `this box has no token for ${nodeId} yet: mint a bootstrap token for that node and pass it with --bootstrap-token-file`
 
+/** How this box recognises its controller: by the authority given, else as its settings say. */
+export function boxTrust(ca: string | undefined): Trust {
+  const settings = readEnvFile(PLACES.agentSettings)
+  return {
+    ca,
+    caFile: ca === undefined ? settings.SVC_CONTROLLER_CA_CERT_PATH : undefined,
+    clientCertFile: settings.SVC_CONTROLLER_CLIENT_CERT_PATH,
+    clientKeyFile: settings.SVC_CONTROLLER_CLIENT_KEY_PATH,
+  }
+}
+
 /**
  * Before anything is installed: checks that there is a token if one is needed, that the controller answers, and that it
  * would accept the token, without using it up. @throws JoinRefused when it would not, UserError; the signal's reason when
@@ -49,13 +61,7 @@ export async function checkJoining(options: AgentSetup, signal: AbortSignal): Pr
   const same = before.SVC_NODE_ID === nodeId && before.SVC_CONTROLLER_URL === url
   if (same && before.SVC_CONTROLLER_TOKEN !== undefined) return
   if (token === undefined) throw new UserError(NO_TOKEN(nodeId))
-  const trust = {
-    ca,
-    caFile: ca === undefined ? before.SVC_CONTROLLER_CA_CERT_PATH : undefined,
-    clientCertFile: before.SVC_CONTROLLER_CLIENT_CERT_PATH,
-    clientKeyFile: before.SVC_CONTROLLER_CLIENT_KEY_PATH,
-  }
-  const good = await wouldTake({ allowInsecure, url, ...trust }, { nodeId, signal, token }).catch((e) => {
+  const good = await wouldTake({ allowInsecure, url, ...boxTrust(ca) }, { nodeId, signal, token }).catch((e) => {
     throw e instanceof NoAnswer ? new UserError(e.message) : e
   })
   if (!good)

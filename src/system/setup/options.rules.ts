@@ -33,15 +33,18 @@ function tokenWords(given: string): string {
   return 'this is not a bootstrap token, which begins with svc_bs_: mint one for this node'
 }
 
+/** What is wrong with the address of the controller or its authority, in a sentence naming the flag. */
+export const addressFault = (options: Pick<AgentSetup, 'allowInsecure' | 'controllerCa' | 'controllerUrl'>) =>
+  authorityFault(options.controllerCa) ?? urlFault(options.controllerUrl, options.allowInsecure)
+
 /** What is wrong with the options, in a sentence naming the flag; undefined when nothing is. */
 export function agentFault(options: AgentSetup): string | undefined {
-  const { bootstrapToken, controllerCa, nodeId } = options
+  const { bootstrapToken, nodeId } = options
   if (!clientId.safeParse(nodeId).success)
     return `--node-id ${nodeId || '""'} is not a node ID: copy it from the node's page`
   if (bootstrapToken !== undefined && !TOKEN.test(bootstrapToken)) return tokenWords(bootstrapToken)
   return (
-    authorityFault(controllerCa) ??
-    urlFault(options.controllerUrl, options.allowInsecure) ??
+    addressFault(options) ??
     labelFault('--node-alias', options.alias) ??
     labelFault('--site', options.site) ??
     labelFault('--room', options.room)

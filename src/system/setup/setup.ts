@@ -6,15 +6,19 @@ import { inExecutable } from '../../kernel/assets.ts'
 import { misuse, UserError } from '../../kernel/fail.ts'
 import { readNamedFile } from '../../kernel/settings.ts'
 import { version } from '../../kernel/version.ts'
+import { givenCode, pairBox, withAsked } from '../host/pairing.ts'
 import { UNITS } from '../host/places.ts'
 import { prepareAgent, setupAgent } from './agent.ts'
 import { FIRST_PASSWORD, setupController } from './controller.ts'
 import { credentialFile } from './credentials.ts'
+import { boxTrust } from './join.ts'
 import { RUNNER_SECRETS, setupLifecycle } from './lifecycle.ts'
+import { addressFault, normalUrl } from './options.rules.ts'
 import type { Role, SetupDone, SetupParts } from './options.ts'
 import { ROLES, removeAll } from './remove.ts'
 
-const HELP = `usage: roomtone setup agent --controller-url URL --node-id ID [--bootstrap-token-file FILE|-] [options]
+const HELP = `usage: roomtone setup agent --controller-url URL --pairing-code [CODE] [options]
+       roomtone setup agent --controller-url URL --node-id ID [--bootstrap-token-file FILE|-] [options]
        roomtone setup controller [--public-url URL] [--host ADDRESS] [--port N] [--tls-cert FILE --tls-key FILE]
                                 [--with-lifecycle]
        roomtone setup lifecycle --controller-url URL [options]
@@ -27,6 +31,8 @@ leaves the box as it was before. Needs root.
 
 agent:
   --controller-url URL         address of the controller
+  --pairing-code [CODE]        the code on the recorder's page in the console, in place of node and token; without one it is
+                               asked for
   --node-id ID                 the node, as enrolled on the controller
   --bootstrap-token-file FILE  single-use token, - = standard input; not needed on a box that has already joined
   --node-alias, --site, --room TEXT   its name for people, and where it is
@@ -64,6 +70,7 @@ const OPTIONS = {
   'no-start': toggle,
   'node-alias': value,
   'node-id': value,
+  'pairing-code': value,
   port: value,
   'public-url': value,
   purge: toggle,
@@ -76,7 +83,7 @@ const OPTIONS = {
   'with-lifecycle': toggle,
 } as const
 
-const parse = (args: string[]) => parseArgs({ args, options: OPTIONS, allowPositionals: true })
+const parse = (args: string[]) => parseArgs({ args: withAsked(args), options: OPTIONS, allowPositionals: true })
 type Flags = ReturnType<typeof parse>['values']
 
 /** From a file or standard input; never an argument, which every user of the box could see. */
@@ -95,17 +102,37 @@ function needed(flags: Flags, name: 'controller-url' | 'node-id'): string {
   return given
 }
 
+/** Which node this box is to be, and the token for it: as given, or traded for a pairing code, which is spent. */
+async function identity(flags: Flags, controllerCa: string | undefined, { signal }: SetupParts) {
+  const code = flags['pairing-code']
+  if (code === undefined) {
+    const bootstrapToken = tokenOf(flags, 'bootstrap-token-file')
+    return { nodeId: needed(flags, 'node-id'), ...(bootstrapToken === undefined ? {} : { bootstrapToken }) }
+  }
+  if (flags['node-id'] !== undefined || flags['bootstrap-token-file'] !== undefined)
+    throw misuse('--pairing-code stands for the node and its token: leave out --node-id and --bootstrap-token-file')
+  const [allowInsecure, url] = [flags['allow-insecure'], normalUrl(needed(flags, 'controller-url'))]
+  const fault = addressFault({ allowInsecure, controllerCa, controllerUrl: url })
+  if (fault) throw new UserError(fault)
+  const { nodeId, token } = await pairBox(
+    { allowInsecure, url, ...boxTrust(controllerCa) },
+    await givenCode(code),
+    signal,
+  )
+  return { bootstrapToken: token, nodeId }
+}
+
 async function agent(flags: Flags, parts: SetupParts): Promise<SetupDone> {
   const ca = flags['controller-ca']
-  const token = tokenOf(flags, 'bootstrap-token-file')
-  const optional = { alias: flags['node-alias'], bootstrapToken: token, room: flags.room, site: flags.site }
+  const controllerUrl = needed(flags, 'controller-url')
+  const controllerCa = ca === undefined ? undefined : readNamedFile('--controller-ca', ca)
+  const optional = { alias: flags['node-alias'], controllerCa, room: flags.room, site: flags.site }
   return await setupAgent(
     {
       ...Object.fromEntries(Object.entries(optional).filter(([, given]) => given !== undefined)),
-      ...(ca === undefined ? {} : { controllerCa: readNamedFile('--controller-ca', ca) }),
+      ...(await identity(flags, controllerCa, parts)),
       allowInsecure: flags['allow-insecure'],
-      controllerUrl: needed(flags, 'controller-url'),
-      nodeId: needed(flags, 'node-id'),
+      controllerUrl,
       packages: !flags['no-packages'],
       replace: flags.replace,
       start: !flags['no-start'],

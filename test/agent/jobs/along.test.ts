@@ -112,6 +112,8 @@ test('a job of another make that says nothing of channels gets the map that is a
   const assignment = { targetId: 'node_1', targetType: 'node' }
   w.link.channelMapAssignments = async () => [{ assignment, template: { channelMode: 'mono', entries } }] as never
   w.runner.accept(w.link.add(job('a')))
+  // One after the other: takes that share a device begin where it is, not with its first sample.
+  await w.runner.idle()
   w.runner.accept(w.link.add(job('b', { channelMode: 'stereo' })))
   await w.runner.idle()
   const sent = (id: string) => wav(w.link.uploads.find((u) => u.jobId === id)!.bytes)

@@ -100,6 +100,9 @@ export class FakeLink implements Link {
   async bootstrap(): Promise<never> {
     throw new Error('not here')
   }
+  async pair(): Promise<never> {
+    throw new Error('not here')
+  }
   async claim(): Promise<AgentJob[]> {
     return []
   }

@@ -44,6 +44,29 @@ describe('the library', () => {
     await accessiblePages(visitor, controller.url, ['/library?sortBy=name&sortOrder=asc', `/library/${takes[0]}`])
   })
 
+  test('an upload asks where to: without a destination it leads to the settings', async () => {
+    const page = await visitor.signedIn()
+    await page.goto(`${controller.url}/library/${takes[0]}`)
+    await page.getByRole('button', { name: 'Upload' }).click()
+    await page.getByText('No upload policy has a destination yet.').waitFor()
+    await accessible(page, 'no destination')
+    await page.getByRole('link', { name: 'Settings: destinations' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Settings' }).waitFor()
+    const s3 = { accessKeyId: 'KEY', bucket: 'takes', endpoint: 'http://127.0.0.1:9', region: 'eu-central-1' }
+    const { id: destinationId } = await controller.post('/settings/upload-destinations', {
+      ...{ displayName: 'Cellar', enabled: true, kind: 's3', s3, s3SecretAccessKey: 'a secret' },
+    })
+    await controller.post('/settings/upload-policies', { destinationId, enabled: true, name: 'To the cellar' })
+    await page.goto(`${controller.url}/library/${takes[0]}`)
+    await page.getByRole('button', { name: 'Upload' }).click()
+    await page.getByLabel('By which upload policy?').selectOption('To the cellar')
+    await page.getByRole('dialog').getByRole('button', { name: 'Upload' }).click()
+    await page.getByText('1 upload queued.').waitFor()
+    const [item] = await controller.get(`/upload-queue?recordingId=${takes[0]}`)
+    assert.equal(item.destinationId, destinationId)
+    await page.context().close()
+  })
+
   test('filters stand in the address, arrow keys go through what is found', async () => {
     const page = await visitor.signedIn()
     await page.goto(`${controller.url}/library`)
@@ -82,7 +105,7 @@ describe('the library', () => {
     await fits(page, 'edit')
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
     await page.getByRole('heading', { level: 1, name: 'Botany II' }).waitFor()
-    await page.getByText('recordings.metadata.update').first().waitFor()
+    await page.getByText('Details of a take: change').first().waitFor()
     await page.context().close()
   })
 

@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import * as fs from 'node:fs'
 import { after, before, describe, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
+import { Cards, missingPackages } from '../../e2e/card.ts'
 import { setUpBox } from '../../kit/box.ts'
 import { Visitor } from '../../kit/browser.ts'
-import { Controller, House } from '../../kit/whole.ts'
+import { Controller, House, until } from '../../kit/whole.ts'
 
 /** More than any page has to step through. */
 const MOST_TABS = 60
@@ -19,6 +20,9 @@ describe('a room comes online', () => {
     house = await House.open()
     controller = await new Controller(house).start()
     await controller.login()
+    // A test take is the way online, not the denoiser.
+    const defaultRecordingProfileId = await controller.plainProfile('flac')
+    await controller.get('/settings/controller', 'PATCH', { defaultRecordingProfileId })
     visitor = await Visitor.open(controller)
   })
   after(async () => {
@@ -56,7 +60,10 @@ describe('a room comes online', () => {
     await page.getByText('Waiting for the first contact.').waitFor()
     await tabTo(page, page.getByRole('radio', { name: 'Type a line' }))
     await page.keyboard.press('ArrowRight')
+    await page.getByRole('button', { name: 'Show a code' }).waitFor()
+    await page.keyboard.press('ArrowRight')
     await page.getByRole('button', { name: 'Download roomtone.json' }).waitFor()
+    await page.keyboard.press('ArrowLeft')
     await page.keyboard.press('ArrowLeft')
     await enter(page, page.getByRole('button', { name: 'Show the line' }))
     const line = await page.getByLabel('Line for the box').inputValue()
@@ -66,7 +73,7 @@ describe('a room comes online', () => {
     await enter(page, page.getByRole('button', { name: 'Listen' }))
     await page.getByText('You hear Chapel recorder.').waitFor()
     await enter(page, page.getByRole('button', { name: 'Test take, 10 seconds' }))
-    await page.getByText('Everything works').waitFor()
+    await page.getByText('Everything works').waitFor({ timeout: 60_000 })
     await enter(page, page.getByRole('link', { name: 'Print the label' }))
     await page.getByRole('heading', { level: 1, name: 'Label' }).waitFor()
     await page.context().close()
@@ -100,6 +107,61 @@ describe('a room comes online', () => {
     await click(page.getByRole('button', { name: 'Listen' }))
     await page.getByText('You hear Hall 2.').waitFor()
     t.diagnostic(`from "Bring a room online" to hearing it: ${((performance.now() - began) / 1000).toFixed(1)} s`)
+    await page.context().close()
+  })
+
+  test('with sound cards that arecord opens: their channels, their levels, and a take of one of them', {
+    skip: missingPackages(),
+  }, async () => {
+    const cards = await Cards.lay(house.path('cards'))
+    try {
+      const page = await visitor.signedIn()
+      const { id: roomId } = await controller.post('/rooms', { name: 'Studio', site: 'North' })
+      const { id: nodeId } = await controller.enroll('Studio recorder')
+      await controller.get(`/nodes/${nodeId}`, 'PATCH', { roomId })
+      const { token } = await controller.post(`/nodes/${nodeId}/bootstrap-token`)
+      await page.goto(`${controller.url}/add?node=${nodeId}`)
+      await page.getByText('Waiting for the first contact.').waitFor()
+      await setUpBox(house, controller, { env: cards.env, nodeId, token })
+      await page.getByRole('heading', { level: 3, name: 'Stage' }).waitFor()
+      // One of them is open when nothing is recorded: its channels have levels.
+      const meters = page.getByRole('meter')
+      await until('a level of every channel of a card', async () => {
+        const values = await meters.evaluateAll((all) => all.map((one) => one.getAttribute('aria-valuetext') ?? ''))
+        const heard = values.filter((value) => /-\d+ dB/.test(value)).length
+        return values.length === 40 && (heard === 8 || heard === 32)
+      })
+      await page.getByRole('button', { name: 'Test take: Desk' }).click()
+      await page.getByText('Everything works').waitFor({ timeout: 60_000 })
+      await page.getByRole('button', { name: 'Play' }).click()
+      const [job] = await controller.get(`/recording-jobs?nodeId=${nodeId}`)
+      assert.equal(job.command.captureDevice, 'hw:CARD=Desk,DEV=0')
+      await page.context().close()
+    } finally {
+      await cards.close()
+    }
+  })
+
+  test('with a code that is typed at the box; a new one ends the one before', async () => {
+    const page = await visitor.signedIn()
+    const { id: nodeId } = await controller.enroll('Vestry')
+    await page.goto(`${controller.url}/add?node=${nodeId}&way=code`)
+    await page.getByRole('button', { name: 'Show a code' }).click()
+    const shown = page.getByRole('status', { name: 'Pairing code' })
+    const first = await shown.innerText()
+    assert.match(first, /^[A-Z2-9]{4}-[A-Z2-9]{4}$/)
+    const [line = '', other = ''] = await page.locator('code').allInnerTexts()
+    assert.match(line, /^curl -fsS http\S+\/install\.sh\s+\| sudo sh/)
+    assert.ok(other.includes(`setup agent --controller-url ${controller.url} --pairing-code`), other)
+    await page.getByRole('button', { name: 'New code' }).click()
+    const second = await shown.filter({ hasNotText: first }).innerText()
+    const join = (code: string) => controller.raw('POST', '/nodes/pair', { body: { code } })
+    assert.equal((await join(first)).status, 401)
+    const paired = await join(second)
+    assert.equal(paired.status, 200)
+    const { data } = (await paired.json()) as { data: { token: string } }
+    await setUpBox(house, controller, { nodeId, token: data.token })
+    await page.getByText('Say something into each microphone.').waitFor()
     await page.context().close()
     assert.deepEqual(visitor.complaints, [])
   })

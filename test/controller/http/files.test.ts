@@ -24,6 +24,7 @@ const request = (
   method,
   network: '',
   overHttps: false,
+  sameOrigin: () => true,
   whole: async () => [],
 })
 

@@ -19,7 +19,7 @@ const ask = (address: string, headers: Record<string, string> = {}, method = 'GE
 const entry = async (): Promise<string> => (await ask('/')?.text()) ?? ''
 
 test('every address of a page answers the entry page, never cached without asking', async () => {
-  for (const address of ['/', '/rooms', '/rooms/hall%20one', '/library?q=x', '/no/such/page']) {
+  for (const address of ['/', '/rooms', '/rooms/hall%20one', '/library?q=x', '/no/such/page', '/rooms/hall.1']) {
     const response = ask(address)
     assert.equal(response?.headers.get('content-type'), 'text/html; charset=utf-8', address)
     assert.equal(response?.headers.get('cache-control'), 'no-cache')

@@ -109,6 +109,18 @@ test('another site cannot use it; a room shows its own channels; what everybody 
   assert.equal((await k.as('operator').post('/auth/display-links', { name: 'X', site: 'North' })).status, 403)
 })
 
+test('who is denied a recorder, a device or a room in a place makes no link of that place', async () => {
+  const { admin, k, south } = await world()
+  k.person('boss', ['owner'])
+  const boss = k.bearer('svc_boss')
+  const make = async (site: string) => (await boss.post('/auth/display-links', { name: 'Foyer', site })).status
+  assert.equal(await make('South'), 201)
+  const deny = { effect: 'deny', resourceId: south, resourceType: 'node', subjectId: 'boss', subjectType: 'user' }
+  assert.equal((await admin.patch('/auth/access-policies', { policies: [deny] })).status, 200)
+  assert.equal(await make('South'), 403)
+  assert.equal(await make('North'), 201)
+})
+
 test('revoked or expired it ends, with its screens and their streams', async () => {
   const { admin, k, make, open, wall } = await world()
   const { id, token } = await make({ name: 'Foyer', site: 'North' })
@@ -134,4 +146,25 @@ test('revoked or expired it ends, with its screens and their streams', async () 
   assert.equal((await open(short.token)).answer.status, 401)
   const past = { expiresAt: '2026-03-02T10:00:00.000Z', name: 'Past', site: 'North' }
   assert.equal((await admin.post('/auth/display-links', past)).status, 400)
+})
+
+test('a link opens some screens a minute and fifty in all; a screen in use is not put out', async () => {
+  const { admin, k, make, open, wall } = await world()
+  const { token } = await make({ name: 'Foyer', site: 'North' })
+  const first = await open(token)
+  const statuses: number[] = []
+  for (let n = 0; n < 20; n++) statuses.push((await open(token)).answer.status)
+  assert.deepEqual([statuses.filter((status) => status === 200).length, statuses.at(-1)], [19, 429])
+  for (let minute = 0; minute < 3; minute++) {
+    k.advance('61s')
+    for (let n = 0; n < 15; n++) statuses.push((await open(token)).answer.status)
+  }
+  assert.equal(statuses.at(-1), 409)
+  assert.equal(statuses.filter((status) => status === 200).length, 49)
+  assert.equal((await wall(first.headers)).status, 200)
+  k.advance('2h')
+  assert.equal((await wall(first.headers)).status, 200)
+  assert.equal((await open(token)).answer.status, 200, 'the others were not seen for an hour')
+  assert.equal((await wall(first.headers)).status, 200)
+  assert.equal((await admin.post('/auth/display-links', { name: 'All', site: '*' })).status, 400)
 })

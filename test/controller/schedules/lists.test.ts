@@ -131,7 +131,14 @@ test('the calendar shows what starts in the window, sorted; disabled, manual and
     ...{ occurrenceCount: 4, scheduleCount: 5, truncated: false },
   })
   assert.deepEqual(data[2], {
-    ...{ enabled: true, nodeId: 'node_1', recurrenceMode: 'daily', room: 'Hall', scheduleId: morning.id },
+    ...{
+      enabled: true,
+      nodeId: 'node_1',
+      recurrenceMode: 'daily',
+      room: 'Hall',
+      roomId: 'hall',
+      scheduleId: morning.id,
+    },
     ...{ scheduleName: 'M', timezone: 'UTC', scheduledStartAt: '2026-03-03T10:00:00.000Z' },
     ...{ recordingStartAt: '2026-03-03T10:00:00.000Z', recordingEndAt: '2026-03-03T11:00:00.000Z' },
   })

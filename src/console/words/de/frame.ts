@@ -22,6 +22,7 @@ export const nav: Words['nav'] = {
 export const common: Words['common'] = {
   loading: 'Lädt',
   retry: 'Noch einmal',
+  showTyped: 'Eingabe zeigen',
   stop: 'Beenden',
   actions: 'Aktionen',
   cancel: 'Abbrechen',
@@ -35,8 +36,8 @@ export const common: Words['common'] = {
   filters: 'Filter',
   clearFilters: 'Filter aufheben',
   needs: (permission) => `Dafür braucht es das Recht ${permission}.`,
-  newer: 'Neuere',
-  older: 'Ältere',
+  previous: 'Zurück',
+  next: 'Weiter',
   noMatch: 'Nichts passt dazu.',
   none: 'keine',
   page: (from, to, total) => `${from} bis ${to} von ${total}`,
@@ -76,11 +77,9 @@ export const failures: Words['failures'] = {
   deniedBecause: (permission) => `Dafür braucht es das Recht ${permission}. Geben kann es, wer die Zugänge verwaltet.`,
   gone: 'Das gibt es nicht mehr, oder Sie dürfen es nicht sehen.',
   offline: 'Die Zentrale ist nicht erreichbar.',
+  slow: 'Keine Antwort in der Zeit. Es kann trotzdem geschehen sein: sehen Sie nach, bevor Sie es wieder versuchen.',
   failed: 'Das ging nicht',
   page: 'Diese Seite ist fehlgeschlagen.',
-  reasons: {
-    wrong_password: 'Das jetzige Passwort ist falsch.',
-  },
   tooOften: (seconds) => `Zu viele Anfragen. Versuchen Sie es in ${counted(seconds, 'Sekunde', 'Sekunden')} wieder.`,
 }
 

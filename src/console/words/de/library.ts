@@ -9,13 +9,14 @@ export const library: Words['library'] = {
   folder: 'Ordner',
   tag: 'Schlagwort',
   sortBy: 'Sortiert nach',
+  byTime: 'Zeit',
+  usual: 'wie üblich',
   sortOrder: 'Reihenfolge',
   orders: [
-    ['desc', 'fallend'],
-    ['asc', 'steigend'],
+    ['desc', 'absteigend'],
+    ['asc', 'aufsteigend'],
   ],
   sorts: [
-    ['recordedAt', 'Zeit'],
     ['name', 'Name'],
     ['durationSeconds', 'Länge'],
     ['folder', 'Ordner'],
@@ -37,6 +38,10 @@ export const library: Words['library'] = {
   commas: 'Mehrere mit Kommas dazwischen.',
   changed: (n) => `${counted(n, 'Aufnahme', 'Aufnahmen')} geändert.`,
   upload: 'Übertragen',
+  uploadBy: 'Nach welcher Übertragungsregel?',
+  noDestination:
+    'Noch hat keine Übertragungsregel ein Ziel. Richten Sie zuerst ein Ziel ein und eine Regel, die es nennt.',
+  toDestinations: 'Einstellungen: Ziele',
   queued: (n) =>
     n === 0 ? 'Es gibt nichts zu übertragen.' : `${counted(n, 'Übertragung', 'Übertragungen')} eingereiht.`,
   deleteTakes: (n) => `${counted(n, 'Aufnahme', 'Aufnahmen')} löschen`,
@@ -56,6 +61,8 @@ export const take: Words['take'] = {
   enhanced: 'ohne Rauschen',
   raw: 'unbearbeitet',
   position: 'Stelle',
+  unplayable:
+    'Der Ton konnte nicht geladen werden. Laden Sie die Seite neu; bleibt es so, hilft das Protokoll der Zentrale.',
   waveform: 'Wellenform',
   gapAt: (at, seconds) => `${at}: ${seconds} fehlen`,
   loudness: 'Lautheit',

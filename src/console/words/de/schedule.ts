@@ -12,14 +12,14 @@ const WEEKDAYS: Record<string, string> = {
   sunday: 'Sonntag',
 }
 
-function rule(r: Recurrence): string {
+function rule(r: Recurrence, at: (instant: string) => string): string {
   switch (r.mode) {
     case 'manual':
       return 'Nur wenn jemand sie beginnt'
     case 'always_on':
       return 'Immer'
     case 'once':
-      return 'Einmal'
+      return `Einmal, ${at(r.startsAt)}`
     case 'daily':
       return `${r.interval === 1 ? 'Jeden Tag' : `Alle ${r.interval} Tage`}, ${r.startTime} bis ${r.endTime}`
     case 'weekly':
@@ -53,6 +53,8 @@ export const schedule: Words['schedule'] = {
   keys: 'Eingabe hebt eine Karte an, Pfeile bewegen sie, Eingabe legt sie ab, Escape legt sie zurück.',
   lost: 'Diese Stunde gibt es nicht: die Uhr wird vorgestellt.',
   doubled: 'Diese Stunde gibt es zweimal: die Uhr wird zurückgestellt.',
+  crowded: 'Vieles gleichzeitig. Wählen Sie oben einen Raum oder sehen Sie den Tag nach Räumen an.',
+  noDay: 'Wählen Sie mindestens einen Tag.',
   truncated: 'Nicht alles ist zu sehen. Grenzen Sie es mit den Filtern ein.',
   nothing: 'Hier ist nichts geplant.',
   room: 'Raum',
@@ -87,12 +89,18 @@ export const schedule: Words['schedule'] = {
   noOccurrences: 'Es kommt keiner mehr.',
   exceptions: 'Ausnahmen',
   skip: (date) => `Ausgelassen am ${date}`,
+  movedAway: (date) => `Verschoben, früher am ${date}`,
   pause: (from, to) => `Pause vom ${from} bis ${to}`,
   takes: 'Aufnahmen',
   interface: 'Tongerät',
-  channels: 'Kanäle, mit Kommas dazwischen (leer: alle)',
+  channels: 'Kanäle (keiner angekreuzt: alle)',
+  anyDevice: 'welches da ist',
+  usualProfile: 'wie der Standort eingestellt ist',
+  placeholders: 'Was in {{ }} steht, wird je Aufnahme eingesetzt: schedule.name, room, site, node.alias, date, time.',
+  roomHint: 'Wie der Plan ihn zeigt. Wer die Aufnahmen sieht, folgt aus den Kanälen.',
   profile: 'Profil',
   zoneField: 'Zeitzone',
+  zoneHint: 'Wie Europe/Berlin oder America/New_York: beginnen Sie mit der Stadt.',
   mode: 'Wie oft',
   modes: {
     weekly: 'wöchentlich',
@@ -116,5 +124,5 @@ export const schedule: Words['schedule'] = {
   folder: 'Ordner der Aufnahmen',
   tags: 'Schlagwörter, mit Kommas dazwischen',
   rest: 'Mehr',
-  sentence: (r, zone) => `${rule(r)}, ${zone}${buffers(r)}.`,
+  sentence: (r, zone, at) => `${rule(r, at)}, ${zone}${buffers(r)}.`,
 }

@@ -13,6 +13,16 @@ export const settings: Words['settings'] = {
     maps: 'Kanalpläne',
     switchers: 'Umschalter',
   },
+  copiesNothing: 'kein Ziel: kopiert nichts',
+  explained: {
+    profiles: 'Wie Aufnahmen gemacht, von Rauschen befreit und kodiert werden.',
+    watchdog: 'Wann schlechter Ton zu einer Meldung wird.',
+    destinations: 'Wohin Kopien von Aufnahmen gehen können: S3-Speicher oder Windows-Freigabe.',
+    uploads: 'Welche Aufnahmen wann zu welchem Ziel kopiert werden.',
+    retention: 'Wann Aufnahmen auf dieser Zentrale gelöscht werden.',
+    maps: 'Welche Kanäle eines Geräts welche Kanäle einer Aufnahme werden.',
+    switchers: 'AV-Umschalter: welcher Eingang welcher Raum ist, und welcher Ausgang wem gehört.',
+  },
   groups: {
     denoise: 'Weniger Geräusch',
     highpass: 'Hochpass',

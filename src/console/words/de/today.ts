@@ -3,7 +3,9 @@ import type { Words } from '../en.ts'
 export const today: Words['today'] = {
   title: 'Heute',
   record: 'Aufnehmen',
+  recordOf: (device) => `Aufnehmen: ${device}`,
   minutes: 'Länge, Minuten (leer: wie der Rekorder eingestellt ist)',
+  noRoom: 'Sie sehen noch keinen Raum. Wer die Zugänge verwaltet, kann Ihnen Räume oder Standorte geben.',
   now: 'Läuft gerade',
   nothingNow: 'Es wird nichts aufgenommen.',
   elapsed: (time) => `bisher ${time}`,

@@ -1,5 +1,5 @@
 import type { Outcome } from '../../../wire/audit.ts'
-import type { Role } from '../../../wire/permissions.ts'
+import type { Permission, Role } from '../../../wire/permissions.ts'
 
 const roles: Record<Role, string> = {
   owner: 'Owner',
@@ -8,6 +8,19 @@ const roles: Record<Role, string> = {
   technician: 'Technician',
   viewer: 'Viewer',
   auditor: 'Auditor',
+}
+
+/** What is told of a person's rights in a room; the others follow from these or have no room. */
+const deeds: Partial<Record<Permission, string>> = {
+  'node:read': 'see it',
+  'listen:monitor': 'listen live',
+  'recording:playback': 'play takes',
+  'recording:download': 'download',
+  'recording:create': 'record',
+  'recording:edit': 'edit takes',
+  'recording:delete': 'delete takes',
+  'schedule:manage': 'schedule',
+  'node:manage': 'set up recorders',
 }
 
 const outcomes: Record<Outcome, string> = {
@@ -33,6 +46,16 @@ export const access = {
   password: 'Password, at least 8 characters',
   what: 'What may they do?',
   where: 'Where?',
+  place: 'Where',
+  chooseWhere: 'Without a place this person sees only rooms that name them. Tick a site, or everywhere.',
+  explained: {
+    owner: 'Everything, everywhere.',
+    admin: 'Everything, everywhere: access and settings too.',
+    operator: 'Records, schedules, listens, plays back and edits takes, in the places below.',
+    technician: 'Brings rooms online, sets up recorders, listens and makes test takes, in the places below.',
+    viewer: 'Sees and plays, in the places below; changes nothing.',
+    auditor: 'Reads the audit log and the lists, in the places below.',
+  } as Record<string, string>,
   everywhere: 'everywhere',
   inGroups: 'In groups',
   roles,
@@ -40,6 +63,12 @@ export const access = {
   disable: 'Disable',
   enable: 'Enable',
   reset: 'Set password',
+  rights: 'What may they see?',
+  rightsOf: (name: string) => `What ${name} may do`,
+  searchRooms: 'Search by site or room',
+  deeds,
+  nothingThere: 'nothing; the room is not shown to them',
+  chooseSomebody: 'Choose a person under People first.',
   sessions: 'Sessions',
   noSessions: 'Not signed in.',
   end: 'End',
@@ -51,7 +80,6 @@ export const access = {
   effects: { allow: 'allow', deny: 'deny' } as Record<string, string>,
   subject: 'Who',
   everyone: 'everyone',
-  resource: 'What',
   resourceType: 'Kind of thing (* is every kind)',
   resourceId: 'Its id (* is every one)',
   reason: 'Reason',

@@ -21,6 +21,7 @@ export const nav = {
 export const common = {
   loading: 'Loading',
   retry: 'Try again',
+  showTyped: 'Show what is typed',
   stop: 'Stop',
   actions: 'Actions',
   cancel: 'Cancel',
@@ -34,8 +35,8 @@ export const common = {
   filters: 'Filters',
   clearFilters: 'Clear filters',
   needs: (permission: string) => `Takes the permission ${permission}.`,
-  newer: 'Newer',
-  older: 'Older',
+  previous: 'Previous',
+  next: 'Next',
   noMatch: 'Nothing matches.',
   none: 'none',
   page: (from: number, to: number, total: string) => `${from} to ${to} of ${total}`,
@@ -75,12 +76,9 @@ export const failures = {
   deniedBecause: (permission: string) => `It takes the permission ${permission}. Whoever manages access can give it.`,
   gone: 'This is gone, or not yours to see.',
   offline: 'The controller cannot be reached.',
+  slow: 'No answer in time. It may have been done all the same: look before you try again.',
   failed: 'That did not work',
   page: 'This page has failed.',
-  /** In our words what a reason of the API means; one without a sentence is told as the server tells it. */
-  reasons: {
-    wrong_password: 'The current password is wrong.',
-  } as Record<string, string>,
   tooOften: (seconds: number) => `Too many requests. Try again in ${counted(seconds, 'second', 'seconds')}.`,
 }
 

@@ -5,6 +5,7 @@ export const rooms = {
   search: 'Search rooms',
   next: 'Next:',
   empty: 'No room yet, or none you may see.',
+  floor: (number: string) => `floor ${number}`,
   recorders: (n: number) => (n === 0 ? 'no recorder' : counted(n, 'recorder', 'recorders')),
   noMeters: 'No levels arrive from this recorder.',
   noRecorder: 'No recorder stands in this room.',

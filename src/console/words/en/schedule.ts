@@ -13,14 +13,14 @@ const WEEKDAYS: Record<string, string> = {
 
 const every = (n: number, one: string, other: string): string => (n === 1 ? `Every ${one}` : `Every ${n} ${other}`)
 
-function rule(r: Recurrence): string {
+function rule(r: Recurrence, at: (instant: string) => string): string {
   switch (r.mode) {
     case 'manual':
       return 'Only when somebody starts it'
     case 'always_on':
       return 'All the time'
     case 'once':
-      return 'Once'
+      return `Once, ${at(r.startsAt)}`
     case 'daily':
       return `${every(r.interval, 'day', 'days')}, ${r.startTime} to ${r.endTime}`
     case 'weekly':
@@ -54,6 +54,8 @@ export const schedule = {
   keys: 'Enter lifts a card, the arrows move it, enter drops it, escape gives it back.',
   lost: 'This hour does not exist: clocks go forward.',
   doubled: 'This hour comes twice: clocks go back.',
+  crowded: 'Much happens at once. Choose a room above, or look at the day by rooms.',
+  noDay: 'Choose at least one day.',
   truncated: 'Not everything is shown. Narrow it with the filters.',
   nothing: 'Nothing is scheduled here.',
   room: 'Room',
@@ -88,12 +90,18 @@ export const schedule = {
   noOccurrences: 'None to come.',
   exceptions: 'Exceptions',
   skip: (date: string) => `Skipped on ${date}`,
+  movedAway: (date: string) => `Moved away from ${date}`,
   pause: (from: string, to: string) => `Paused from ${from} to ${to}`,
   takes: 'Takes',
   interface: 'Sound device',
-  channels: 'Channels, with commas between them (empty: all)',
+  channels: 'Channels (none ticked: all)',
+  anyDevice: 'whichever is there',
+  usualProfile: 'as the site is set',
+  placeholders: 'Text in {{ }} is filled in for each take: schedule.name, room, site, node.alias, date, time.',
+  roomHint: 'As the plan shows it. Who may see the takes follows from the channels.',
   profile: 'Profile',
   zoneField: 'Time zone',
+  zoneHint: 'As in Europe/Berlin or America/New_York: begin to type a city.',
   mode: 'How often',
   modes: {
     weekly: 'weekly',
@@ -117,5 +125,6 @@ export const schedule = {
   folder: 'Folder of the takes',
   tags: 'Tags, with commas between them',
   rest: 'More',
-  sentence: (r: Recurrence, zone: string) => `${rule(r)}, ${zone}${buffers(r)}.`,
+  /** `at` writes an instant in that zone. */
+  sentence: (r: Recurrence, zone: string, at: (instant: string) => string) => `${rule(r, at)}, ${zone}${buffers(r)}.`,
 }

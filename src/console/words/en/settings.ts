@@ -12,6 +12,16 @@ export const settings = {
     maps: 'Channel maps',
     switchers: 'Switchers',
   } as Record<string, string>,
+  copiesNothing: 'no destination: copies nothing',
+  explained: {
+    profiles: 'How takes are recorded, cleaned of noise and encoded.',
+    watchdog: 'When sound that is wrong becomes an alert.',
+    destinations: 'Where copies of takes can go: an S3 bucket or a Windows share.',
+    uploads: 'Which takes are copied to which destination, and when.',
+    retention: 'When takes are deleted from this controller.',
+    maps: 'Which channels of a device become which channels of a take.',
+    switchers: 'AV switchers: which input is which room, and which output is whose.',
+  } as Record<string, string>,
   groups: {
     denoise: 'Less noise',
     highpass: 'High-pass',

@@ -1,7 +1,9 @@
 export const today = {
   title: 'Today',
   record: 'Record',
+  recordOf: (device: string) => `Record: ${device}`,
   minutes: 'Length, minutes (empty: as the recorder is set)',
+  noRoom: 'You see no room yet. Ask whoever manages access to name your rooms or sites.',
   now: 'Recording now',
   nothingNow: 'Nothing is recording.',
   elapsed: (time: string) => `${time} so far`,

@@ -15,8 +15,8 @@ const PATH = '/settings/channel-map-assignments'
 const TYPE = 'channel_map_assignment'
 const all = () => ({ type: `${TYPE}_collection` })
 const one = (p: { id: string }) => ({ type: TYPE, id: p.id })
-const read = { auth: 'user', permission: 'settings:read' } as const
-const manage = { auth: 'user', permission: 'settings:manage' } as const
+export const read = { auth: 'user', permission: 'settings:read' } as const
+export const manage = { auth: 'user', permission: 'settings:manage' } as const
 
 interface Parts {
   assignments: AssignmentStore

@@ -7,7 +7,7 @@ import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, route, stream } from '../../http/route.ts'
 import type { Scope } from '../../http/scope.ts'
 import type { visibilities } from '../../http/visibility.ts'
-import { distinct, shortly, withinScope } from './assignments.routes.ts'
+import { distinct, manage, read, shortly, withinScope } from './assignments.routes.ts'
 import type { AssignmentStore } from './assignments.store.ts'
 import type { PlanStore } from './plans.store.ts'
 import type { TemplateStore } from './templates.store.ts'
@@ -16,8 +16,6 @@ const PATH = '/settings/channel-map-assignment-plans'
 const TYPE = 'channel_map_assignment_plan'
 const all = () => ({ type: `${TYPE}_collection` })
 const one = (p: { id: string }) => ({ type: TYPE, id: p.id })
-const read = { auth: 'user', permission: 'settings:read' } as const
-const manage = { auth: 'user', permission: 'settings:manage' } as const
 
 interface Parts {
   assignments: AssignmentStore

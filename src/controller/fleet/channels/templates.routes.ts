@@ -5,13 +5,12 @@ import { actionStates } from '../../http/actions.ts'
 import type { UserPrincipal } from '../../http/principal.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
 import type { visibilities } from '../../http/visibility.ts'
+import { manage, read } from './assignments.routes.ts'
 import type { TemplateStore } from './templates.store.ts'
 
 const PATH = '/settings/channel-map-templates'
 const all = () => ({ type: 'channel_map_template_collection' })
 const one = (p: { id: string }) => ({ type: 'channel_map_template', id: p.id })
-const read = { auth: 'user', permission: 'settings:read' } as const
-const manage = { auth: 'user', permission: 'settings:manage' } as const
 
 export const templateRoutes = (
   templates: TemplateStore,

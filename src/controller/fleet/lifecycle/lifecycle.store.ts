@@ -60,7 +60,7 @@ export function lifecycleStore(db: Db) {
     /** @throws Fail 409 `lifecycle_job_running`: one at a time on a node. */
     create(job: NewLifecycleJob, now: string): LifecycleJob {
       if (insert.run({ ...job, now }) === 0)
-        throw conflict('lifecycle_job_running', 'A lifecycle action is under way on this node')
+        throw conflict('lifecycle_job_running', 'A lifecycle action is under way on this node: wait until it has ended')
       prune.run({ nodeId: job.nodeId })
       return find(job.id) as LifecycleJob
     },

@@ -3,6 +3,7 @@ import { isoPlus } from '../../../kernel/clock.ts'
 import type { Ids } from '../../../kernel/ids.ts'
 import type { NodeCredential } from '../../../wire/nodes.ts'
 import type { Db, SqlValue } from '../../store/db.ts'
+import type { PairingStore } from './pairing.store.ts'
 import type { SshKeyStore } from './sshkeys.store.ts'
 
 interface HeldToken {
@@ -79,7 +80,12 @@ export function credentialStore(db: Db, ids: Ids) {
       bootstrapTokensRevoked: revokeBootstrap.run({ nodeId, now }),
       tokensRevoked: revoke.run({ nodeId, now }),
     }),
-    mintBootstrap(nodeId: string, ttlSeconds: number, by: string, now: string): { token: string; expiresAt: string } {
+    mintBootstrap(
+      nodeId: string,
+      ttlSeconds: number,
+      by: string | null,
+      now: string,
+    ): { token: string; expiresAt: string } {
       const token = mintToken('bootstrap')
       const expiresAt = isoPlus(now, ttlSeconds)
       addBootstrap.run({ hash: hashToken(token), prefix: tokenPrefix(token), nodeId, by, now, expiresAt })
@@ -93,12 +99,13 @@ export type CredentialStore = ReturnType<typeof credentialStore>
 
 export interface CredentialStores {
   credentials: CredentialStore
+  pairing: PairingStore
   sshKeys: SshKeyStore
 }
 
-/** Revokes all credentials of a node: tokens, unspent bootstrap tokens, SSH keys. Returns how many tokens. */
-export function revokeCredentials({ credentials, sshKeys }: CredentialStores, nodeId: string, now: string) {
-  const ended = credentials.revoke(nodeId, now)
+/** Revokes all credentials of a node: tokens, unspent bootstrap tokens, its pairing code, SSH keys. Returns how many. */
+export function revokeCredentials({ credentials, pairing, sshKeys }: CredentialStores, nodeId: string, now: string) {
+  const ended = { ...credentials.revoke(nodeId, now), pairingCodesRevoked: pairing.end(nodeId) }
   sshKeys.revoke(nodeId, now)
   return ended
 }

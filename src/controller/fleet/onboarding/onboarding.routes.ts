@@ -13,6 +13,7 @@ import { type CredentialStore, revokeCredentials } from './credentials.store.ts'
 import type { HostKeyStore } from './hostkeys.store.ts'
 import type { Introducing } from './install.routes.ts'
 import { materialOf } from './material.store.ts'
+import type { PairingStore } from './pairing.store.ts'
 import type { SshKeyStore } from './sshkeys.store.ts'
 
 const node = (p: { id: string }) => ({ type: 'node', id: p.id })
@@ -26,6 +27,7 @@ interface Parts {
   ids: Ids
   introduction: Introducing
   nodes: NodeStore
+  pairing: PairingStore
   places: Placing
   sshKeys: SshKeyStore
 }
@@ -37,6 +39,7 @@ export const onboardingRoutes = ({
   ids,
   introduction,
   nodes,
+  pairing,
   places,
   sshKeys,
 }: Parts): AnyRoute[] => [
@@ -148,9 +151,13 @@ export const onboardingRoutes = ({
     action: 'nodes.credentials.revoke',
     run: ({ params, now }) => {
       const data = nodes.get(params.id, now)
-      const held = () => ({ ...credentials.held(params.id, now), ssh: sshKeys.find(params.id) })
+      const held = () => ({
+        ...credentials.held(params.id, now),
+        ...pairing.held(params.id, now),
+        ssh: sshKeys.find(params.id),
+      })
       const before = held()
-      const ended = revokeCredentials({ credentials, sshKeys }, params.id, now)
+      const ended = revokeCredentials({ credentials, pairing, sshKeys }, params.id, now)
       return { data, before, after: held(), details: ended }
     },
   }),

@@ -109,7 +109,8 @@ export function sshKeyStore(db: Db, ids: Ids, masterKey: Uint8Array) {
     return active
   }
   const refuseWhileBusy = (nodeId: string): void => {
-    if (busy.get({ nodeId })) throw conflict('lifecycle_job_running', 'A lifecycle action is under way on this node')
+    if (busy.get({ nodeId }))
+      throw conflict('lifecycle_job_running', 'A lifecycle action is under way on this node: wait until it has ended')
   }
 
   return {

@@ -31,7 +31,10 @@ export function accessPolicyStore(db: Db, ids: Ids, users: UserStore) {
       const before = list()
       const policies = policyList(wanted, before, () => ids.make('access_policy'))
       if (locksOut(policies, users.managers()))
-        throw conflict('access_policy_lockout', 'These policies would deny everything to everyone who manages access')
+        throw conflict(
+          'access_policy_lockout',
+          'These policies would deny everything to everyone who manages access: leave one of them out of it',
+        )
       clear.run({})
       policies.forEach(put)
       return { before, after: list() }

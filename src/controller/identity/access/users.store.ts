@@ -51,6 +51,7 @@ export function userStore(db: Db) {
     `DELETE FROM access_policies WHERE effect = 'allow' AND subject_type = 'user' AND subject_id IN (@id, @email) RETURNING id`,
   )
   const revoke = db.stmt<Params>(`UPDATE sessions SET revoked_at = @now WHERE user_id = @id AND revoked_at IS NULL`)
+  const endLinks = db.stmt<{ id: string }>(`DELETE FROM sign_in_links WHERE user_id = @id`)
   const managers = db.stmt<object, { id: string; email: string; roles: string; groupIds: string }>(
     `SELECT u.id, u.email, (SELECT json_group_array(role) FROM user_roles WHERE user_id = u.id) AS roles,
        (SELECT json_group_array(group_id) FROM group_members WHERE user_id = u.id) AS groupIds
@@ -59,6 +60,11 @@ export function userStore(db: Db) {
   const access = accessRows(db)
 
   const get = (id: string): CurrentUser => userOf(found(byId.get({ id }), 'User'))
+  /** Ends every session, and the link that would open another one. */
+  const shutOut = (id: string, now: string): void => {
+    revoke.run({ id, now })
+    endLinks.run({ id })
+  }
   const idByEmail = (email: string): string | undefined => idOf.get({ email })?.id
 
   return {
@@ -82,14 +88,14 @@ export function userStore(db: Db) {
       return get(id)
     },
     addRole: (id: string, role: Role): void => access.addRole(id, role),
-    /** Also ends every session opened with the old password. */
+    /** Also ends every session opened with the old password, and a link made before. */
     setPassword(id: string, hash: string, now: string): CurrentUser {
       setPassword.run({ id, hash, now })
-      revoke.run({ id, now })
+      shutOut(id, now)
       return get(id)
     },
     setDisabled(id: string, disabled: boolean, now: string): CurrentUser {
-      if (disabled) revoke.run({ id, now })
+      if (disabled) shutOut(id, now)
       const change = disabled ? disable : enable
       change.run({ id, now })
       return get(id)

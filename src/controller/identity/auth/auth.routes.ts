@@ -103,7 +103,9 @@ export const authRoutes = ({ clock, cookie, ids, limits, sessions, site, users }
       status: 204,
       run: ({ principal, now, request }) => {
         if (principal.kind === 'user') sessions.revoke(principal.sessionId, now)
-        return { data: null, headers: { 'Set-Cookie': cookie.clear(request) }, target: person(principal) }
+        // The page of another site, whose request carries no cookie, must not take away the one that is there.
+        const headers = request.sameOrigin() ? { headers: { 'Set-Cookie': cookie.clear(request) } } : {}
+        return { data: null, ...headers, target: person(principal) }
       },
     }),
     route({

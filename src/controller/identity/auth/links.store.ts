@@ -3,7 +3,7 @@ import { isoPlus } from '../../../kernel/clock.ts'
 import type { Db, Params } from '../../store/db.ts'
 
 /** Long enough to open a browser. */
-export const LINK_SECONDS = 600
+const LINK_SECONDS = 600
 
 /** Links that sign an account in once. Call every write inside a transaction. */
 export function linkStore(db: Db) {

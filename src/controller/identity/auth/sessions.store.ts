@@ -88,6 +88,7 @@ export function sessionStore(db: Db) {
     changePassword({ hash, id, keep, now, stored: old }: PasswordChange): number | undefined {
       if (setPassword.run({ hash, id, now, stored: old }) !== 1) return undefined
       endByLink.run({ keep })
+      endLinks.run({ userId: id })
       return endOthers.run({ id, keep, now })
     },
     expiresAt: (id: string): string => expiry.get({ id })?.at ?? '',

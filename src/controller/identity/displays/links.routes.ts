@@ -1,3 +1,4 @@
+import { hashToken } from '../../../crypto/token.ts'
 import type { Clock } from '../../../kernel/clock.ts'
 import { Fail, invalid } from '../../../kernel/fail.ts'
 import type { Ids } from '../../../kernel/ids.ts'
@@ -16,6 +17,8 @@ interface Parts {
   cookie: SessionCookie
   displays: DisplayStore
   ids: Ids
+  /** Of each link. */
+  openings: Limiter
   scope: Scope
 }
 
@@ -24,7 +27,7 @@ const manage = { auth: 'user', permission: MANAGE } as const
 const KEPT_SECONDS = 400 * 86_400
 
 /** Links that open the wall on a screen nobody signs in at (docs/contract/access.md: Displays). */
-export const displayRoutes = ({ addresses, clock, cookie, displays, ids, scope }: Parts): AnyRoute[] => [
+export const displayRoutes = ({ addresses, clock, cookie, displays, ids, openings, scope }: Parts): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/auth/display-links',
@@ -74,9 +77,10 @@ export const displayRoutes = ({ addresses, clock, cookie, displays, ids, scope }
     body: DisplaySession,
     run: ({ body, now, request }) => {
       const at = clock.monotonic()
-      const wait = addresses.blocked(request.network, at)
+      // By the link as well: whoever holds a good one would leave rows without end.
+      const wait = addresses.blocked(request.network, at) ?? openings.blocked(hashToken(body.token), at)
       if (wait !== undefined)
-        throw new Fail(429, 'rate_limited', 'Too many failed logins, try again later', {
+        throw new Fail(429, 'rate_limited', 'Too many attempts, try again later', {
           headers: { 'retry-after': String(wait) },
         })
       const opened = displays.openScreen(body.token, ids.uuid(), now)
@@ -86,6 +90,7 @@ export const displayRoutes = ({ addresses, clock, cookie, displays, ids, scope }
           outcome: 'denied',
         })
       }
+      openings.count(hashToken(body.token), at)
       const { link, token } = opened
       return {
         actor: { id: link.id, name: link.name, roles: [], type: 'system' },
@@ -97,7 +102,7 @@ export const displayRoutes = ({ addresses, clock, cookie, displays, ids, scope }
   }),
 ]
 
-/** A link shows no more than whoever makes it may see. @throws Fail 400 for a room that there is not, 403 */
+/** A link shows no more than whoever makes it may see, now. @throws Fail 400 for a room that there is not, 403 */
 function checkPlaces(scope: Scope, principal: UserPrincipal, { roomIds = [], site }: DisplayLinkInput): void {
   const places: Pair[] = [
     ...(site === undefined ? [] : [{ id: site, type: 'site' }]),
@@ -111,4 +116,10 @@ function checkPlaces(scope: Scope, principal: UserPrincipal, { roomIds = [], sit
     if (!inScope(principal, pairs))
       throw new Fail(403, 'missing_resource_scope', 'This place is not in your scope', { outcome: 'denied' })
   }
+  // The wall shows everything in its places: who is denied a part of one cannot show it to others.
+  const isIn = (pair: Pair): boolean => places.some(({ id, type }) => pair.type === type && pair.id === id)
+  if (principal.deny.some((denied) => SHOWN.has(denied.type) && scope.expand(denied).some(isIn)))
+    throw new Fail(403, 'access_policy_denied', 'A part of this place is denied to you', { outcome: 'denied' })
 }
+
+const SHOWN = new Set(['site', 'room', 'node', 'interface', 'channel'])

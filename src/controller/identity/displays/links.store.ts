@@ -1,13 +1,16 @@
 import { hashToken, mintToken } from '../../../crypto/token.ts'
-import { found } from '../../../kernel/fail.ts'
+import { iso } from '../../../kernel/clock.ts'
+import { conflict, found } from '../../../kernel/fail.ts'
 import type { DisplayLink, DisplayLinkInput } from '../../../wire/displays.ts'
 import type { Db, Params } from '../../store/db.ts'
 import { present } from '../../store/filter.ts'
 
 type Row = { [K in keyof Required<Omit<DisplayLink, 'roomIds'>>]: DisplayLink[K] | null } & { roomIds: string }
 
-/** Screens of one link; the one that was opened first goes. */
-const MOST_SCREENS = 50
+/** Screens of one link. */
+const MAX_SCREENS = 50
+/** A screen that was not seen for so long makes room for another one, ms. */
+const UNUSED_MS = 3_600_000
 const MOST_LINKS = 1000
 
 interface NewLink extends DisplayLinkInput {
@@ -36,9 +39,13 @@ export function displayStore(db: Db) {
   const open = db.stmt<Params>(
     `INSERT INTO display_screens (id, link_id, token_hash, created_at, last_seen_at) VALUES (@id, @linkId, @hash, @now, @now)`,
   )
-  const trim = db.stmt<{ linkId: string }>(
-    `DELETE FROM display_screens WHERE id IN (
-       SELECT id FROM display_screens WHERE link_id = @linkId ORDER BY created_at DESC, id LIMIT -1 OFFSET ${MOST_SCREENS})`,
+  const trim = db.stmt<{ linkId: string; unused: string }>(
+    `DELETE FROM display_screens WHERE last_seen_at < @unused AND id IN (
+       SELECT id FROM display_screens WHERE link_id = @linkId
+        ORDER BY last_seen_at DESC, id LIMIT -1 OFFSET ${MAX_SCREENS - 1})`,
+  )
+  const count = db.stmt<{ linkId: string }, { n: number }>(
+    `SELECT count(*) AS n FROM display_screens WHERE link_id = @linkId`,
   )
   const used = db.stmt<Params>(`UPDATE display_links SET last_used_at = @now WHERE id = @linkId`)
   const find = (id: string): DisplayLink => linkIn(found(one.get({ id }), 'Display link'))
@@ -53,7 +60,10 @@ export function displayStore(db: Db) {
       return { link: find(id), token }
     },
     remove: (id: string): void => void remove.run({ id }),
-    /** Opens a screen for who holds the token of a link. @returns undefined for one that is unknown, revoked or expired */
+    /**
+     * Opens a screen for who holds the token of a link. @returns undefined for one that is unknown, revoked or expired
+     * @throws Fail 409 `display_link_full` while all its screens are in use
+     */
     openScreen(
       given: string,
       id: string,
@@ -61,9 +71,11 @@ export function displayStore(db: Db) {
     ): { link: { id: string; name: string }; token: string } | undefined {
       const link = linkOf.get({ hash: hashToken(given), now })
       if (!link) return undefined
+      trim.run({ linkId: link.id, unused: iso(Date.parse(now) - UNUSED_MS) })
+      if ((count.get({ linkId: link.id })?.n ?? 0) >= MAX_SCREENS)
+        throw conflict('display_link_full', `This link shows ${MAX_SCREENS} screens already: make another link`)
       const token = mintToken('screen')
       open.run({ id, linkId: link.id, hash: hashToken(token), now })
-      trim.run({ linkId: link.id })
       used.run({ linkId: link.id, now })
       return { link, token }
     },

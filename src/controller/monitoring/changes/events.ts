@@ -26,6 +26,12 @@ interface Parts {
   subscribe(listener: (change: Announced) => void): () => void
 }
 
+/** What its record names only in part, when a denial is to be judged. */
+const PARTLY_NAMED = new Set(['channel', 'health_event', 'interface', 'node', 'recording', 'recording_job', 'switcher'])
+
+const hasMoved = (before: readonly Pair[], now: readonly Pair[] = []): boolean =>
+  before.some((was) => !now.some(({ id, type }) => id === was.id && type === was.type))
+
 /** More changes than this wait for nobody: a client that is so far behind reads everything again. */
 export const MAX_WAITING = 1000
 
@@ -52,8 +58,13 @@ export function changeEvents({
   /** What happened to it for this person; undefined when they are not told. */
   const opFor = (change: Announced): Change['op'] | undefined => {
     const { before, op, target } = change
-    if (sees(change, target.id === undefined ? undefined : scope.expand(target))) return op
-    return before && sees(change, before) ? 'deleted' : undefined
+    const now = target.id === undefined ? undefined : scope.expand(target)
+    if (sees(change, now)) return op
+    if (!before || !person || !sees(change, before)) return undefined
+    // A denial may hide a thing by what its record does not name: the rooms of its channels, the take of an alert. What has
+    // not moved was hidden before; of what is gone nobody knows any more.
+    if (person.deny.length > 0 && (PARTLY_NAMED.has(target.type) || !hasMoved(before, now))) return undefined
+    return 'deleted'
   }
   const textOf = (change: Announced): string | undefined => {
     const op = opFor(change)

@@ -29,7 +29,9 @@ export function createChanges(base: Base, { live }: { live: LiveApi }): Module {
     if (listeners.size === 0) return
     const before = event.placesBefore?.()
     db.afterCommit(() => {
-      for (const change of changedBy(event)) announce({ ...change, before })
+      // Where the thing itself was says nothing of the take that it concerns.
+      for (const [i, change] of changedBy(event).entries())
+        announce({ ...change, before: i === 0 ? before : undefined })
     })
   })
   events.on('job.progressed', 'after', ({ id }) =>

@@ -29,6 +29,7 @@ const TIME_COLUMNS: TimeColumn[] = [
   { at: 'expires_at', key: 'id', table: 'sessions', where: '' },
   { at: 'expires_at', key: 'token_hash', table: 'playback_tickets', where: '' },
   { at: 'expires_at', key: 'token_hash', table: 'sign_in_links', where: '' },
+  { at: 'expires_at', key: 'node_id', table: 'pairing_codes', where: '' },
   {
     also: 'changed_at',
     at: 'join_at',

@@ -1,32 +1,28 @@
 import type { HealthEvent } from '../../../wire/health.ts'
 import { systemActor } from '../../http/principal.ts'
 import type { Db } from '../../store/db.ts'
+import { endedBy, ends } from './ends.rules.ts'
 import { eventOf, HEALTH_COLUMNS, type HealthRow, type HealthStore, type Opening } from './health.store.ts'
 
 /** Reported by the agent, and opened for a node whose inventory has no device. */
 const UNAVAILABLE = 'agent.audio_backend.unavailable'
-/** Event types that report the end of another one, and which. */
-const ENDS: Record<string, string> = {
-  'agent.audio_backend.recovered': UNAVAILABLE,
-  'agent.encoder.recovered': 'agent.encoder.missing',
-}
-const LASTING = new Set(Object.values(ENDS))
+/** Types that a node has at most once at a time. */
+const LASTING = new Set([UNAVAILABLE, 'agent.encoder.missing'])
+/** Events that one report ends. */
+const MAX_ENDED = 200
 const RESOLVED_BY = systemActor('inventory').id
 
-/** Health events that a node has at most once and that end by themselves: no capture device, no encoder. Call in a transaction. */
+/** Health events of a recorder that end by themselves when it tells so, or has a device again. Call in a transaction. */
 export function captureEvents(db: Db, health: HealthStore) {
-  // By the index of the type: few events have it, while a node may have many.
   const standing = db.stmt<{ nodeId: string; type: string }, HealthRow>(
-    `SELECT ${HEALTH_COLUMNS} FROM health_events h WHERE h.type = @type AND +h.node_id = @nodeId AND +h.status <> 'resolved'`,
+    `SELECT ${HEALTH_COLUMNS} FROM health_events h INDEXED BY health_standing
+      WHERE h.node_id = @nodeId AND h.type = @type AND h.status <> 'resolved' LIMIT ${MAX_ENDED}`,
   )
   const open = (nodeId: string, type = UNAVAILABLE): HealthEvent[] => standing.all({ nodeId, type }).map(eventOf)
-  const resolve = (nodeId: string, now: string, type = UNAVAILABLE): string[] => {
-    const events = open(nodeId, type)
+  const resolve = (nodeId: string, now: string, type = UNAVAILABLE, recovery?: Opening): string[] => {
+    const events = open(nodeId, type).filter((event) => !recovery || ends(recovery, event))
     const autoResolvedReason = type === UNAVAILABLE ? 'capture_device_found' : 'told_by_agent'
-    for (const event of events) {
-      const details = { ...event.details, autoResolvedAt: now, autoResolvedReason }
-      health.write(event, { ...event, details, resolvedAt: now, resolvedBy: RESOLVED_BY, status: 'resolved' }, now)
-    }
+    for (const event of events) health.write(event, resolved(event, now, autoResolvedReason), now)
     return events.map((event) => event.id)
   }
   return {
@@ -38,14 +34,26 @@ export function captureEvents(db: Db, health: HealthStore) {
       const opening = { details, nodeId, openedAt: now, severity: 'warning', type: UNAVAILABLE } as const
       return [health.open(opening, now).event.id]
     },
-    /** An agent's report: an unresolved event is not opened twice, and a report of its end resolves it. */
+    /** An agent's report: what lasts is not opened twice; a recovery ends what it speaks of; what only informs is resolved. */
     report(event: Opening & { nodeId: string }, now: string): { event: HealthEvent; fresh: boolean } {
       const [known] = LASTING.has(event.type) ? open(event.nodeId, event.type) : []
       if (known) return { event: known, fresh: false }
-      const ended = ENDS[event.type]
-      if (ended !== undefined) resolve(event.nodeId, now, ended)
-      return health.open(event, now)
+      const ended = endedBy(event.type)
+      for (const type of ended) resolve(event.nodeId, now, type, event)
+      const opened = health.open(event, now)
+      if (ended.length === 0 && event.severity !== 'info') return opened
+      const reason = ended.length > 0 ? 'told_by_agent' : 'nothing_to_do'
+      if (opened.fresh) health.write(opened.event, resolved(opened.event, now, reason), now)
+      return { ...opened, event: health.get(opened.event.id) }
     },
   }
 }
+const resolved = (event: HealthEvent, now: string, autoResolvedReason: string): HealthEvent => ({
+  ...event,
+  details: { ...event.details, autoResolvedAt: now, autoResolvedReason },
+  resolvedAt: now,
+  resolvedBy: RESOLVED_BY,
+  status: 'resolved',
+})
+
 export type CaptureEvents = ReturnType<typeof captureEvents>

@@ -48,6 +48,7 @@ const links = ({ id, interfaces }: Node) => {
     lifecycle: `${detail}/lifecycle`,
     listenStart: `${detail}/listen`,
     meters: `${detail}/meters`,
+    pairingCode: `${detail}/pairing-code`,
     recordingStart: `${API_PREFIX}/recordings`,
     sshCredential: `${detail}/ssh-credential`,
     sshCredentialRotate: `${detail}/ssh-credential/rotate`,
@@ -70,6 +71,7 @@ function actions(node: Node, metered: boolean): Record<string, Action> {
     // Listening makes a connected node send audio: none needs to be there yet.
     listen: { method: 'POST', href: at.listenStart, permission: 'listen:monitor', blocked: noSound },
     meters: { method: 'GET', href: at.meters, permission: 'node:read', blocked: !metered && 'meter_frame_not_found' },
+    pairingCode: { ...manage, method: 'POST', href: at.pairingCode },
     revokeCredentials: { method: 'POST', href: at.credentialsRevoke, permission: 'node:manage' },
     rotateCredential: { ...manage, method: 'POST', href: at.credentialsRotate },
     rotateSshCredential: { ...manage, method: 'POST', href: at.sshCredentialRotate },

@@ -53,12 +53,13 @@ export function certificateRunner({ audit, certificates, db, health, log }: Part
   }
 }
 
+type CertificateStem = Extract<AlarmStem, `${string}certificate_${string}`>
 type Details = Record<string, unknown>
 const clientsIn = ({ clients = [] }: Details): EndingClient[] => clients as EndingClient[]
 
 /** Opens, updates or resolves one alarm, so that it exists exactly while `wanted` returns one. */
 function settling(alarmEvents: Alarms, health: HealthStore) {
-  return (stem: AlarmStem, wanted: (old: Details) => CertificateAlarm | undefined, now: string): void => {
+  return (stem: CertificateStem, wanted: (old: Details) => CertificateAlarm | undefined, now: string): void => {
     const type = `watchdog.${stem}`
     const [standing] = health.alarms(type)
     const alarm = wanted(standing?.details ?? {})

@@ -65,7 +65,7 @@ export function retentionPolicyStore(db: Db) {
     create(id: string, input: RetentionInput, now: string): RetentionPolicy {
       const policy = { ...RETENTION_DEFAULTS, ...input, id, updatedAt: now }
       if (insert.run({ ...columns(policy), now }) !== 1)
-        throw conflict('retention_policy_exists', 'Retention policy already exists')
+        throw conflict('retention_policy_exists', 'Retention policy already exists: take another id')
       return policy
     },
     change(before: RetentionPolicy, patch: RetentionPatch, now: string): RetentionPolicy {

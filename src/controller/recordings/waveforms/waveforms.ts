@@ -88,7 +88,9 @@ export class Waveforms {
 
   private enqueue(file: Wanted): void {
     if (this.waiting.length >= MAX_WAITING)
-      throw new Fail(503, 'waveforms_busy', 'Too many waveforms are waiting', { headers: { 'retry-after': '30' } })
+      throw new Fail(503, 'waveforms_busy', 'Too many waveforms are waiting: try again in a minute', {
+        headers: { 'retry-after': '30' },
+      })
     this.waiting.push(file)
     if (!this.running) this.work = this.all()
   }

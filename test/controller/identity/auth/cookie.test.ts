@@ -132,6 +132,7 @@ test('another site is refused whatever it asks, with a row that says why', async
   assert.equal(me.status, 401, 'what anybody may call knows nobody')
   const out = await ask(k, 'POST', '/auth/logout', { 'sec-fetch-site': 'cross-site', cookie })
   assert.equal(out.status, 204)
+  assert.equal(out.headers.get('set-cookie'), null, 'nor takes the cookie away')
   assert.equal((await ask(k, 'GET', '/rooms', { ...SAME, cookie })).status, 200, 'nor did it end the session')
 })
 

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import * as http from 'node:http'
 import { after, test } from 'node:test'
+import { userStore } from '../../../../src/controller/identity/access/users.store.ts'
 import { hashToken } from '../../../../src/crypto/token.ts'
 import { listening } from '../../../kit/http.ts'
 import { type Kit, kit } from '../../../kit/kit.ts'
@@ -120,6 +121,19 @@ test('it ends after ten minutes, with a later one, with a sign-in, and with the 
   assert.equal((await k.anonymous.post('/auth/login', account)).status, 200)
   assert.equal((await post(third)).status, 401)
   assert.equal(k.firstLink(), undefined)
+})
+
+test('it ends with a password that is set anew, and with an account that is disabled, for however long', async () => {
+  const { k, post } = await fresh()
+  const [admin] = k.rows<{ id: string }>("SELECT id FROM users WHERE email = 'admin@roomtone.local'")
+  const store = userStore(k.db)
+  const id = admin?.id ?? ''
+  const first = k.firstLink() ?? ''
+  k.db.tx(() => store.setPassword(id, 'a hash', k.now()))
+  assert.equal((await post(first)).status, 401)
+  const second = k.firstLink() ?? ''
+  for (const disabled of [true, false]) k.db.tx(() => store.setDisabled(id, disabled, k.now()))
+  assert.equal((await post(second)).status, 401)
 })
 
 test('who came by a link sets a password without knowing one, once; nobody else does', async () => {

@@ -98,6 +98,35 @@ test('who saw a thing is told that it moved away or is gone', async () => {
   await k.close()
 })
 
+test('what a denial hides is told of neither when it changes nor when it goes', async () => {
+  const k = kit()
+  const admin = k.as('admin')
+  const { agent, id } = await k.enroll()
+  await admin.post('/rooms', { id: 'vault', name: 'Vault', site: 'North' })
+  const channels = { assignments: [{ channelIndexes: [1], interfaceId: 'hw:CARD=USB,DEV=0', roomId: 'vault' }] }
+  const { interfaces } = (await admin.get(`/nodes/${id}`)).json.data
+  channels.assignments[0]!.interfaceId = interfaces[0].id
+  assert.equal((await admin.put(`/nodes/${id}/channel-rooms`, channels)).status, 200)
+  const denial = { effect: 'deny', resourceId: 'vault', resourceType: 'room', subjectId: 'ann', subjectType: 'user' }
+  assert.equal((await admin.patch('/auth/access-policies', { policies: [denial] })).status, 200)
+  const ann = k.person('ann', ['viewer'], [['site', 'North']])
+  assert.equal((await k.bearer(ann.token as string).get(`/nodes/${id}`)).status, 403)
+  const stream = await open(k, ann)
+  await stream.event('hello')
+  await admin.patch(`/nodes/${id}`, { alias: 'Hidden' })
+  const told = await agent.post(`/nodes/${id}/health-events`, { severity: 'warning', type: 'agent.meter.clipping' })
+  await admin.post(`/health-events/${told.json.data.id}/acknowledge`, {})
+  const { json } = await record(k, id)
+  await admin.post(`/recordings/${json.data.id}/stop`)
+  await admin.delete(`/recordings/${json.data.id}`)
+  await admin.post('/rooms', { id: 'open', name: 'Open', site: 'North' })
+  const ids: (string | undefined)[] = []
+  for (let last = ''; last !== 'open'; ids.push(last)) last = (await stream.change())?.id ?? ''
+  assert.deepEqual(ids, ['open'])
+  await stream.cancel()
+  await k.close()
+})
+
 test('rights are read anew: a grant that ends silences, resync tells so; an ended session ends the stream', async () => {
   const k = kit()
   const { id } = await k.enroll()

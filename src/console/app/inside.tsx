@@ -1,0 +1,74 @@
+import { QueryClientProvider } from '@tanstack/preact-query'
+import { useEffect, useMemo, useState } from 'preact/hooks'
+import { Router } from 'wouter-preact'
+import type { Myself } from '../../wire/access.ts'
+import { type Api, ApiError } from '../data/api.ts'
+import { type LiveState, startLive } from '../data/live.ts'
+import { createQueries, refresher } from '../data/reads.ts'
+import { useDock } from '../listen/dock.tsx'
+import { createMeters, MetersContext } from '../meters/thread.ts'
+import { Toasts } from '../ui/toast.tsx'
+import { useWords } from '../words/words.ts'
+import { AppContext } from './context.ts'
+import { Pages } from './pages.tsx'
+import { Shell } from './shell.tsx'
+
+interface InsideProps {
+  again(): Promise<void>
+  api: Api
+  ended: boolean
+  me: Myself
+  renew(): void
+}
+
+/** Everything for somebody who is signed in. */
+export function Inside({ again, api, ended, me, renew }: InsideProps) {
+  const words = useWords()
+  const dock = useDock(api)
+  const queries = useMemo(createQueries, [])
+  const meters = useMemo(createMeters, [])
+  const [live, setLive] = useState<LiveState>({ outdated: false })
+  const clockwork = useMemo(() => ({ locale: words.locale, zone: me.site.timezone }), [words, me.site.timezone])
+  const refresh = useMemo(() => refresher(queries), [])
+  useEffect(() => {
+    if (ended) return () => void queries.invalidateQueries()
+    return startLive({
+      changed(change) {
+        refresh(change)
+        // The name and the clock of the site.
+        if (change.kind === 'settings') void again()
+      },
+      check: () => void api.get('/auth/me').catch(() => {}),
+      resync() {
+        void again()
+        void queries.invalidateQueries()
+      },
+      tell: setLive,
+    })
+  }, [ended])
+  useEffect(() => () => [meters.close(), queries.clear()], [])
+  const signOut = async (): Promise<void> => {
+    dock.stop()
+    await api.send('POST', '/auth/logout').catch((e) => {
+      // A session that has ended is what was asked for; anything else leaves it open, and must be told.
+      if (!(e instanceof ApiError && e.status === 401)) throw e
+    })
+    location.assign('/')
+  }
+  const app = { api, clockwork, dock, me, refresh: again, renew, signOut }
+  return (
+    <AppContext.Provider value={app}>
+      <QueryClientProvider client={queries}>
+        <MetersContext.Provider value={meters}>
+          <Router>
+            <Toasts>
+              <Shell live={live}>
+                <Pages />
+              </Shell>
+            </Toasts>
+          </Router>
+        </MetersContext.Provider>
+      </QueryClientProvider>
+    </AppContext.Provider>
+  )
+}

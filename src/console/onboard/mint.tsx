@@ -1,0 +1,57 @@
+import type { ComponentChildren } from 'preact'
+import type { Node } from '../../wire/nodes.ts'
+import { useApp } from '../app/context.ts'
+import { Deed } from '../app/deed.tsx'
+import { useWrite } from '../data/reads.ts'
+import { instantOf } from '../time/format.rules.ts'
+import { Failure } from '../ui/parts.tsx'
+import ui from '../ui/ui.module.css'
+import { useWords } from '../words/words.ts'
+
+export interface MintProps {
+  /** Of the controller, as the box is to reach it. */
+  address: string
+  node: Node
+}
+
+interface HowProps<T> extends MintProps {
+  children(told: T): ComponentChildren
+  make(told: boolean): string
+  what: 'bootstrap-token' | 'pairing-code'
+}
+
+/** What lets a box in, once: made at a click, shown with its end. */
+export function Mint<T>({ address, children, make, node, what }: HowProps<T>) {
+  const words = useWords()
+  const { clockwork } = useApp()
+  const write = useWrite<{ data: T & { expiresAt: string } }>()
+  const told = write.data?.data
+  return (
+    <>
+      {told && (
+        <>
+          {children(told)}
+          <p class={ui.quiet}>{words.onboard.expires(instantOf(told.expiresAt, clockwork))}</p>
+        </>
+      )}
+      {write.error && <Failure error={write.error} />}
+      <div class={ui.row}>
+        <Deed
+          needs="node:manage"
+          roomId={node.roomId}
+          disabled={write.isPending}
+          onClick={() =>
+            write.mutate({
+              // Untouched it is left to the controller, which may have a public address of its own.
+              body: address === location.origin ? {} : { controllerUrl: address },
+              method: 'POST',
+              path: `/nodes/${encodeURIComponent(node.id)}/${what}`,
+            })
+          }
+        >
+          {make(told !== undefined)}
+        </Deed>
+      </div>
+    </>
+  )
+}

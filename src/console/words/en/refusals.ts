@@ -1,0 +1,74 @@
+/** What the server refuses, and why. */
+export const refusals = {
+  /**
+   * What a reason of the API means and what to do, by docs/reasons.md; one without a sentence is told as the server tells
+   * it.
+   */
+  reasons: {
+    active_job_exists: 'It is recorded again already: leave it out, or wait until that has ended.',
+    already_exists: 'There is one with this name or id already: take another one.',
+    capture_channels_busy: 'The device or these channels are in use: stop that recording first, or choose others.',
+    channel_map_template_exists: 'A channel map with this id exists: take another id.',
+    duplicate_recording_selection: 'Two of these jobs are of the same recording: retry one of them.',
+    health_event_resolved: 'This alert is resolved already: reopen it first.',
+    in_use: 'Something else still uses this: change that first.',
+    job_not_retryable: 'Only what failed or was cancelled can be retried.',
+    monitor_source_unavailable: 'The recorder sends no live sound: see whether it is connected and has a device.',
+    no_next_occurrence: 'No occurrence is left to skip.',
+    node_capture_capacity_reached:
+      'The recorder makes as many recordings as it may: stop one first, or let it make more.',
+    occurrence_not_movable: 'This occurrence cannot be moved: it is over, the schedule is off, or it has changed.',
+    plan_not_pending: 'This plan was applied already: make a new one.',
+    recording_active: 'A recording under way cannot be deleted: stop it first.',
+    recording_file_unavailable: 'The file of this recording cannot be read: look at the disk of the controller.',
+    recording_interface_not_found: 'The recorder has no such device: choose another one.',
+    recording_job_not_stoppable: 'One of these recordings has ended or is being stopped: leave it out.',
+    recording_not_cached: 'The file of this recording has not arrived yet: wait until it is stored.',
+    rollback_target_not_found: 'There is no earlier map to go back to: assign one.',
+    room_in_use: 'Schedules record in this room: delete them, or give them another room, first.',
+    schedule_disabled: 'This schedule is off: enable it first.',
+    schedule_interface_not_found: 'The recorder has no such device: choose another one.',
+    schedule_node_not_found: 'There is no such recorder: choose another one.',
+    self_auth_manage_required:
+      'You cannot take the managing of access from yourself: ask somebody else who manages it.',
+    switcher_exists: 'A switcher with this id exists: take another id.',
+    too_many_exceptions: 'This schedule has too many exceptions: remove old ones first.',
+    unknown_assignee: 'Some of these people or groups are gone: choose again.',
+    unknown_member: 'Some of these members are gone: load the group again.',
+    upload_destination_exists: 'A destination with this id exists: take another id.',
+    upload_destination_in_use: 'Upload policies use this destination: give them another one first.',
+    upload_policy_disabled: 'This upload policy is off: enable it first.',
+    upload_policy_exists: 'An upload policy with this id exists: take another id.',
+    upload_queue_item_not_retryable: 'Only an upload that failed can be retried.',
+    user_exists: 'There is a person with this e-mail already: take another one, or change that person.',
+  } as Record<string, string>,
+  /** What the server tells without a reason, by its own words. */
+  said: {} as Record<string, string>,
+  /** A fault of a field, where the field is not to be seen. */
+  at: (field: string, fault: string) => (field === '' ? fault : `${field}: ${fault}`),
+  /** What schemas find, by what they expect. */
+  issue: {
+    required: 'This is needed.',
+    shorter: (most: string) => `This is too long: at most ${most} characters.`,
+    longer: (least: string) => `This is too short: at least ${least} characters.`,
+    fewer: (most: string) => `These are too many: at most ${most}.`,
+    more: (least: string) => `These are too few: at least ${least}.`,
+    atLeast: (least: string) => `At least ${least}.`,
+    atMost: (most: string) => `At most ${most}.`,
+    above: (least: string) => `More than ${least}.`,
+    below: (most: string) => `Less than ${most}.`,
+    number: 'A number is expected.',
+    whole: 'A whole number is expected.',
+    steps: (step: string) => `Only multiples of ${step}.`,
+    choice: 'This cannot be chosen here.',
+    unknown: (names: string) => `The server does not know: ${names}.`,
+    other: 'This is not accepted.',
+    formats: {
+      date: 'A date is expected.',
+      datetime: 'A date and a time are expected.',
+      email: 'This is no e-mail address.',
+      time: 'A time is expected.',
+      url: 'This is no web address.',
+    } as Record<string, string>,
+  },
+}
