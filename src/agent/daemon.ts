@@ -8,6 +8,7 @@ import type { Calendar } from './calendar.ts'
 import { Exchanges } from './health/exchanges.ts'
 import type { Health } from './health/health.ts'
 import type { Inventory } from './inventory/inventory.ts'
+import { LatestInventory } from './inventory/latest.ts'
 import type { JobRunner } from './jobs/runner.ts'
 import { ConfigPoll } from './link/configpoll.ts'
 import { type Link, LinkError } from './link/link.ts'
@@ -63,6 +64,7 @@ export class Daemon {
   readonly #claimBell = createBell()
   readonly #config: ConfigPoll
   readonly #exchanges: Exchanges
+  readonly #inventory: LatestInventory
   #stopping = false
   #loops: Promise<unknown> = Promise.resolve()
   #offlineSaid = false
@@ -71,7 +73,6 @@ export class Daemon {
   /** A claim was abandoned while its answer may already have been on the way. */
   #givenUp = false
   #posted: unknown
-  #collected: { at: number; inventory: Inventory } | undefined
   #inventoryFailures = 0
   #inventoryNotBefore = 0
   #skewed = false
@@ -79,8 +80,11 @@ export class Daemon {
 
   constructor(deps: DaemonDeps) {
     this.#deps = deps
+    // Probing a device means opening it: never while a take may need it.
+    const collect = () => deps.collect(!deps.runner.recording())
+    this.#inventory = new LatestInventory(collect, deps.clock, INVENTORY_EVERY_MS)
     deps.devices.onChange(() => {
-      this.#collected = undefined
+      this.#inventory.changed()
       this.#tick.ring()
     })
     this.#exchanges = new Exchanges({ ...deps, report: deps.health.report })
@@ -95,7 +99,7 @@ export class Daemon {
     // Does not wait for the controller's first answer: takes of an earlier run need their leases renewed now.
     const recovered = runner.recover()
     for (const service of [hold, ...services]) service.start()
-    const known = this.#inventory()
+    const known = this.#inventory.get()
     this.#loops = Promise.all([
       Promise.all([known, recovered]).then(() => this.#deps.ready()),
       known.then(() => this.#beatLoop()),
@@ -126,7 +130,7 @@ export class Daemon {
     while (!this.#stopping) {
       const due = this.#deps.clock.monotonic() + this.#deps.heartbeatMs
       // Offline too, so that a missing capture device is reported as soon as the link is up.
-      await this.#inventory()
+      await this.#inventory.get()
       if (this.#online()) {
         await this.#syncInventory()
         await this.#beat()
@@ -144,20 +148,10 @@ export class Daemon {
     return online
   }
 
-  async #inventory(): Promise<Inventory> {
-    const { clock, collect, runner } = this.#deps
-    const now = clock.monotonic()
-    if (!this.#collected || now - this.#collected.at >= INVENTORY_EVERY_MS) {
-      // Probing a device means opening it: never while a take may need it.
-      this.#collected = { at: now, inventory: await collect(!runner.recording()) }
-    }
-    return this.#collected.inventory
-  }
-
   async #syncInventory(): Promise<void> {
     const { clock, link } = this.#deps
     if (clock.monotonic() < this.#inventoryNotBefore) return
-    const { interfaces } = await this.#inventory()
+    const { interfaces } = await this.#inventory.get()
     if (isDeepStrictEqual(interfaces, this.#posted)) return
     let pauseMs = 0
     const done = await this.#exchanges.run('node_inventory', () =>
@@ -176,7 +170,7 @@ export class Daemon {
 
   async #beat(): Promise<void> {
     const { clock, health, link, runner } = this.#deps
-    const { agentVersion, hostname, interfaces, ipAddresses, runtime } = await this.#inventory()
+    const { agentVersion, hostname, interfaces, ipAddresses, runtime } = await this.#inventory.get()
     const wasFailing = this.#exchanges.failing('node_heartbeat')
     const status = runner.recording() ? 'recording' : 'online'
     const done = await this.#exchanges.run('node_heartbeat', async () => {

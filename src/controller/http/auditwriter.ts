@@ -54,7 +54,7 @@ const DICTIONARIES = [
   `INSERT OR IGNORE INTO audit_contexts (session_id, ip_address, user_agent) VALUES (@session, @ip, @agent)`,
 ]
 
-/** The only writer of the audit's tables. */
+/** The only writer of the audit's tables. Throws when a row is not written, so that what it tells of is not done either. */
 export function auditWriter(db: Db): { append: (row: AuditRow) => void } {
   const insert = db.stmt<Params>(APPEND)
   const dictionaries = DICTIONARIES.map((sql) => db.stmt<Params>(sql))
@@ -71,7 +71,7 @@ export function auditWriter(db: Db): { append: (row: AuditRow) => void } {
         targetFolded: row.targetId || row.targetName ? folded(`${row.targetId}\n${row.targetName}\n\n`) : '',
       }
       for (const dictionary of dictionaries) dictionary.run(entries)
-      insert.run(values)
+      if (insert.run(values) !== 1) throw new Error(`audit row of ${row.action} was not written`)
     },
   }
 }

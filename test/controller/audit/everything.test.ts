@@ -60,3 +60,15 @@ test('a body that breaks off leaves the decision and the failure', async () => {
   assert.deepEqual(k.trail(), ['rooms.create allowed', 'rooms.create.failed failed request_aborted'])
   await k.close()
 })
+
+test('what cannot be written in the audit is not done', async () => {
+  const k = kit()
+  const admin = k.as('admin')
+  // A dictionary that takes no entry: each insert into it is skipped without an error.
+  k.db.raw.exec('CREATE TRIGGER full BEFORE INSERT ON audit_deeds BEGIN SELECT RAISE(IGNORE); END')
+  const answer = await admin.post('/rooms', { name: 'Hall', site: 'Main' })
+  assert.equal(answer.status, 500)
+  k.db.raw.exec('DROP TRIGGER full')
+  assert.deepEqual((await admin.get('/rooms')).json.data, [])
+  await k.close()
+})
