@@ -171,7 +171,7 @@ const graph = (all: Source[]): Map<string, Set<string>> =>
     }),
   )
 
-const all = sources(['src']).filter(({ file }) => !file.endsWith('.d.ts'))
+const all = sources(['src'], ['.ts', '.tsx']).filter(({ file }) => !file.endsWith('.d.ts'))
 const everywhere = (pattern: RegExp, except: string[] = []): string[] =>
   all.filter(({ file }) => !except.includes(file)).flatMap((source) => places(source, pattern))
 

@@ -99,14 +99,14 @@ function nameBefore(code: string, start: number): string {
 const median = (numbers: number[]): number => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0
 
 test(`files have at most ${FILE_LINES} lines`, () => {
-  const long = sources(['src', 'test', 'scripts'], ['.ts', '.mjs'])
+  const long = sources(['src', 'test', 'scripts'], ['.ts', '.tsx', '.mjs'])
     .map(({ file, text }) => ({ file, lines: text.split('\n').length - 1 }))
     .filter(({ file, lines }) => lines > (SHORTER[file] ?? FILE_LINES))
   assert.deepEqual(long, [])
 })
 
 test(`functions have at most ${FUNCTION_LINES} lines, tables of routes excepted`, (t) => {
-  const all = sources(['src'])
+  const all = sources(['src'], ['.ts', '.tsx'])
     .filter(({ file }) => !file.endsWith('.d.ts'))
     .flatMap((source) => functionsOf(source).map((f) => ({ file: source.file, ...f })))
   t.diagnostic(`${all.length} functions, median ${median(all.map((f) => f.lines))} lines`)

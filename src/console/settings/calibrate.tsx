@@ -8,7 +8,7 @@ import { Field, Form, Tick } from '../ui/form.tsx'
 import { Facts } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
-import type { Thing } from './edit.tsx'
+import type { Thing } from './families.rules.ts'
 
 /** Thresholds from what a recorder has just heard: shown first, kept when asked to. */
 export function Calibrate({ thing }: { thing: Thing }) {

@@ -4,11 +4,8 @@ import { Dialog } from '../ui/dialog.tsx'
 import { Choice, Field, Form, Tick } from '../ui/form.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { useWords } from '../words/words.ts'
-import { type Family, type FieldSpec, grouped, valueAt } from './families.rules.ts'
+import { type Family, type FieldSpec, grouped, type Thing, type Values, valueAt } from './families.rules.ts'
 import { MapEntries } from './maps.tsx'
-
-type Values = Record<string, unknown>
-export type Thing = Values & { id: string }
 
 interface EditProps {
   close(): void

@@ -28,7 +28,9 @@ export interface FieldSpec {
   when?: readonly [name: string, value: string]
 }
 
-type Values = Record<string, unknown>
+export type Values = Record<string, unknown>
+/** One of a family, as the API lists it. */
+export type Thing = Values & { id: string }
 
 export interface Family {
   /** What a form stands for, as the API takes it; without it as it is. */

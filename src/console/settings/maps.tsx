@@ -9,7 +9,7 @@ import { Choice, Field, Form, Tick, useFault } from '../ui/form.tsx'
 import { Button, Failure, Loading, Name, Section } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
-import type { Thing } from './edit.tsx'
+import type { Thing } from './families.rules.ts'
 
 type Row = Partial<ChannelMapEntry> & { key: number }
 

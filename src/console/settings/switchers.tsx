@@ -9,7 +9,7 @@ import { Button, Failure, Loading, Name } from '../ui/parts.tsx'
 import { useToast } from '../ui/toast.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
-import type { Thing } from './edit.tsx'
+import type { Thing } from './families.rules.ts'
 import { type Chosen, type Mappings, mapped, merged } from './mappings.rules.ts'
 
 const pathOf = ({ id }: Thing): string => `/settings/switchers/${encodeURIComponent(id)}`
