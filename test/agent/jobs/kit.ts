@@ -166,9 +166,10 @@ export interface World {
 
 export function tempDir(t: TestContext): string {
   const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'roomtone-jobs-'))
-  // Beside it lies what the controller of a child had.
+  // Beside it lies what the controller of a child had. What is told to stop after this may still be writing its last file.
+  const options = { force: true, maxRetries: 20, recursive: true, retryDelay: 50 }
   t.after(() => {
-    for (const name of [dir, `${dir}.sent`]) fs.rmSync(name, { force: true, recursive: true })
+    for (const name of [dir, `${dir}.sent`]) fs.rmSync(name, options)
   })
   return dir
 }
