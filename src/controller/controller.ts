@@ -26,9 +26,9 @@ import { loadAddon } from './store/native.ts'
 
 const HELP = `usage: roomtone controller
 
-Runs the controller until SIGTERM. Prints one JSON line with its "url" when it listens; the log goes to stderr. As long as the
-first admin has never signed in, "signIn" beside it is an address that does so, once, on this machine, within ten minutes.
-Settings come from the environment, each also as <NAME>_FILE naming a file that holds the value:
+Runs the controller until SIGTERM. Prints one JSON line with its "url" once it listens; the log goes to stderr. Until the first
+admin has signed in, the line also has "signIn": a one-time link, valid on this machine for ten minutes.
+Settings come from the environment; <NAME>_FILE names a file that holds the value of <NAME>:
 
 ${settingsHelp(SETTINGS)}
 `

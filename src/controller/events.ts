@@ -109,7 +109,7 @@ export class Events {
       listener(event)
     } catch (e) {
       // The write is committed and acknowledged: one listener's fault must not reach the others, or the caller.
-      this.log.error('a listener to an event failed; what was committed stays: please report it', {
+      this.log.error('internal error: an event listener failed; the change itself is stored. Please report this', {
         event: type,
         ...errorFields(e),
       })

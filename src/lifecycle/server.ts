@@ -99,10 +99,7 @@ export class RunnerServer {
     if (this.#stopping.signal.aborted) return { body: { error: 'runner_stopped' }, status: 503 }
     // The client has disconnected.
     if ((e as Error)?.name === 'AbortError') return { body: { error: 'run_given_up' }, status: 400 }
-    log.error(
-      'a run failed because of a fault in the program: please report it, and look at the node before the next try',
-      errorFields(e),
-    )
+    log.error('internal error: a run failed; check the node before you try again. Please report this', errorFields(e))
     return { body: { error: 'internal_error' }, status: 500 }
   }
 }

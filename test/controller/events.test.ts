@@ -67,7 +67,7 @@ test('a listener that throws after the commit is logged and keeps nobody from he
   db.tx(() => events.emit('recording.deleted', { id: 'r1' }))
   events.emit('recording.deleted', { id: 'r2' })
   assert.deepEqual(heard, ['r1', 'r2'])
-  const words = 'a listener to an event failed; what was committed stays: please report it'
+  const words = 'internal error: an event listener failed; the change itself is stored. Please report this'
   assert.deepEqual(logged, [words, words])
 })
 

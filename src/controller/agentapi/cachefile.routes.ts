@@ -151,7 +151,7 @@ const isUnusable = (e: unknown): boolean =>
 async function codecOf(part: string): Promise<Codec> {
   const codec = await formatOf(part)
   if (codec) return codec
-  throw new Fail(415, 'unsupported_audio', 'The file is no WAV, FLAC or MP3 audio; nothing of it was kept', {
+  throw new Fail(415, 'unsupported_audio', 'Not a WAV, FLAC or MP3 file; nothing was stored', {
     outcome: 'denied',
   })
 }

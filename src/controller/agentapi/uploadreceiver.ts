@@ -261,7 +261,7 @@ export class KeyedLock {
   async enter(key: string, takeOver: boolean): Promise<{ cancelled: AbortSignal; leave: () => void }> {
     for (let other = this.inside.get(key); other; other = this.inside.get(key)) {
       if (!takeOver) throw conflict('upload_in_progress', 'Another upload of this file is under way')
-      other.abort.abort(conflict('upload_taken_over', 'The sender started this upload anew'))
+      other.abort.abort(conflict('upload_taken_over', 'The sender restarted this upload'))
       await other.left
     }
     const { promise, resolve } = Promise.withResolvers<void>()

@@ -57,7 +57,7 @@ export const main = (args: string[]): Promise<number> =>
 
 function roleOf(given = 'owner'): Role {
   const role = ROLES.find((known) => known === given)
-  if (!role) throw misuse(`There is no role "${given}": ${ROLES.join(', ')}.`)
+  if (!role) throw misuse(`Unknown role "${given}": expected ${ROLES.join(', ')}.`)
   return role
 }
 

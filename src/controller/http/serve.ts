@@ -32,7 +32,7 @@ export function serve(
   }
   app.notFound((c) => pages(c.req.raw) ?? json(404, { error: 'Not found' }))
   app.onError((e, c) => {
-    pipeline.log.error('a request could not be answered because of a fault in the program: please report it', {
+    pipeline.log.error('internal error: a request could not be answered. Please report this', {
       path: c.req.path,
       ...errorFields(e),
     })
@@ -158,7 +158,9 @@ async function identify(
     const { network } = call.request
     const wait = guessable ? pipeline.guesses.blocked(network, pipeline.clock.monotonic()) : undefined
     if (wait)
-      throw new Fail(429, 'rate_limited', 'Too many refused tokens', { headers: { 'retry-after': String(wait) } })
+      throw new Fail(429, 'rate_limited', `Too many invalid tokens: try again in ${wait} s`, {
+        headers: { 'retry-after': String(wait) },
+      })
     // Without a session of its own a route does nothing that another site could gain from.
     if (call.fault && auth !== 'none') throw call.fault
     const known = pipeline.principals.authenticate(auth, call.bearer, call.params)
@@ -358,7 +360,7 @@ function takeBack(pipeline: Pipeline, r: AnyRoute, { undelivered = () => {} }: D
 /** The answer to a refusal or failure. Anything but a `Fail` is a bug: the caller learns nothing of it. */
 function refuse(pipeline: Pipeline, c: Context, r: AnyRoute, e: unknown): Response {
   if (!(e instanceof Fail)) {
-    pipeline.log.error('a request ended in a fault of the program and was undone: please report it', {
+    pipeline.log.error('internal error: a request failed and was rolled back. Please report this', {
       action: r.action,
       path: c.req.path,
       ...errorFields(e),

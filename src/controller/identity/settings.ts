@@ -11,15 +11,12 @@ export const IDENTITY_SETTINGS = {
   ],
   SVC_OIDC_ENABLED: [choice(false), 'whether people may log in through an identity provider'],
   SVC_OIDC_ISSUER: [z.url().optional(), 'issuer of the identity provider'],
-  SVC_OIDC_AZURE_TENANT_ID: [
-    z.string().min(1).optional(),
-    'id of your tenant of Microsoft Entra ID, in place of an issuer',
-  ],
+  SVC_OIDC_AZURE_TENANT_ID: [z.string().min(1).optional(), 'Microsoft Entra ID tenant, instead of an issuer'],
   SVC_OIDC_CLIENT_ID: [z.string().min(1).optional(), 'client id at the identity provider'],
   SVC_OIDC_CLIENT_SECRET: [z.string().min(1).optional(), 'client secret; without one this is a public client'],
   SVC_OIDC_REDIRECT_URI: [z.url().optional(), 'public address of /api/v1/auth/oidc/callback'],
   SVC_OIDC_SCOPES: [z.string().default('openid profile email'), 'scopes to ask for, by comma or space'],
   SVC_OIDC_ALLOW_INSECURE_ISSUER: [choice(false), 'admit an http issuer on loopback'],
   SVC_LOGIN_FAILURE_LIMIT: [count(10), 'failed logins per account and window before 429'],
-  SVC_LOGIN_FAILURE_WINDOW_SECONDS: [count(300), 'that window'],
+  SVC_LOGIN_FAILURE_WINDOW_SECONDS: [count(300), 'length of the window in which failed logins are counted'],
 } as const satisfies SettingsTable

@@ -171,7 +171,7 @@ function postponed(parts: Parts, record: RunAudit, { run, schedule, seen }: Star
   const reason = e instanceof Fail ? e.reason : 'internal_error'
   if (!(e instanceof Fail))
     log.error(
-      'a scheduled recording could not be started because of a fault in the program; it is tried again: please report it',
+      'internal error: a scheduled recording could not be started and will be tried again. Please report this',
       { scheduleId: schedule.id, ...errorFields(e) },
     )
   const at = Date.parse(now)

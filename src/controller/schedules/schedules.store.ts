@@ -118,7 +118,7 @@ export function scheduleStore(db: Db, zones: (name: string) => Zone) {
       if (find(schedule.id))
         throw conflict(
           'schedule_exists',
-          'A schedule with this id exists already: leave the id out, or change that one',
+          'A schedule with this id already exists: omit the id, or update that schedule',
         )
       write(schedule, true)
       return get(schedule.id)

@@ -65,7 +65,7 @@ export function uploadRunnerRoutes({ log, queue, visibility, uploader }: Parts):
         const seen = visibility(principal, 'recording:control')
         const summary = await uploader.pass(withinRecordings(seen)).catch((e: unknown) => {
           if (e instanceof Fail) throw e
-          log.error('a pass of uploads that was asked for failed: please report it', errorFields(e))
+          log.error('internal error: the requested run of the upload queue failed. Please report this', errorFields(e))
           throw new Fail(500, 'upload_runner_failed', 'Upload runner failed')
         })
         const { items: _, ...counts } = summary

@@ -99,7 +99,7 @@ export function settlement(parts: Parts) {
         const now = nowIso()
         const known = e instanceof DriverError
         if (!known)
-          log.error('an upload failed because of a fault in the program; it is tried again: please report it', {
+          log.error('internal error: an upload failed and will be tried again. Please report this', {
             uploadQueueItemId: item.id,
             message: e.message,
             stack: e.stack,

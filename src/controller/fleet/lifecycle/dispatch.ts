@@ -75,7 +75,7 @@ export class Dispatch {
   /** A bug: the job has to end all the same, because a running job blocks every other one of its node. */
   private crashed(job: LifecycleJob, e: unknown): Outcome {
     this.parts.log.error(
-      'a lifecycle job failed because of a fault in the program: please report it, and look at the node before the next try',
+      'internal error: a lifecycle job failed; check the node before you try again. Please report this',
       { id: job.id, ...errorFields(e) },
     )
     return failed('internal_error')

@@ -93,7 +93,7 @@ function roomMaker(db: Db) {
     throw invalid(
       'Too many interfaces',
       ['interfaces'],
-      `a node has at most ${MAX_INTERFACES} interfaces with ${MAX_CHANNELS} channels, absent ones that are in use among them`,
+      `a node can have at most ${MAX_INTERFACES} interfaces with ${MAX_CHANNELS} channels in all, counting absent ones that are still in use`,
     )
   }
 }

@@ -33,7 +33,7 @@ export function accessPolicyStore(db: Db, ids: Ids, users: UserStore) {
       if (locksOut(policies, users.managers()))
         throw conflict(
           'access_policy_lockout',
-          'These policies would deny everything to everyone who manages access: leave one of them out of it',
+          'These policies would leave nobody able to manage access: keep at least one person out of them',
         )
       clear.run({})
       policies.forEach(put)

@@ -38,7 +38,9 @@ export const linkRoutes = (parts: Parts): AnyRoute[] => [
       const userId = parts.links.spend(body.token, now)
       if (userId !== undefined) return openSession(parts, userId, request, now)
       parts.addresses.count(request.network, parts.clock.monotonic())
-      throw new Fail(401, 'invalid_sign_in_link', 'This link was used, has expired, or is none', { outcome: 'denied' })
+      throw new Fail(401, 'invalid_sign_in_link', 'This link is invalid, expired, or already used', {
+        outcome: 'denied',
+      })
     },
   }),
 ]
