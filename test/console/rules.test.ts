@@ -13,7 +13,7 @@ import { type Heard, listened, spoken } from '../../src/console/onboard/ticks.ru
 import { roomChanges } from '../../src/console/recorders/channels.rules.ts'
 import { captureOf, sharesOf } from '../../src/console/rooms/channels.rules.ts'
 import { matches, nextIn, nodesByRoom, stateOf } from '../../src/console/rooms/list.rules.ts'
-import { aheadOf, bytesOf, instantOf, lengthOf, timeOf } from '../../src/console/time/format.rules.ts'
+import { aheadOf, bytesOf, instantOf, lengthOf, soonOf, timeOf } from '../../src/console/time/format.rules.ts'
 import { instantAt, isZone } from '../../src/console/time/wall.rules.ts'
 import { dayAhead, onlyThere, whereMended } from '../../src/console/today/today.rules.ts'
 import { bodyOf, type Entered } from '../../src/console/ui/form.rules.ts'
@@ -114,6 +114,15 @@ test('times are those of the named zone, also on the day the clock changes', () 
   assert.equal(timeOf('2026-03-29T01:00:00Z', berlin), '03:00')
   assert.equal(instantOf('2026-10-25T23:30:00Z', berlin), 'Mon, 26 Oct 2026, 00:30')
   assert.deepEqual([0, 61.9, 3723, -5].map(lengthOf), ['0:00', '1:01', '1:02:03', '0:00'])
+})
+
+test('what is soon has no date: today its time, tomorrow that word, also around the days the clock changes', () => {
+  const berlin = { locale: 'en-GB', zone: 'Europe/Berlin' }
+  const soon = (at: string, now: string, clockwork = berlin) => soonOf(at, Date.parse(now), clockwork)
+  assert.equal(soon('2026-03-28T23:30:00Z', '2026-03-28T23:00:00Z'), '00:30')
+  assert.equal(soon('2026-03-29T22:30:00Z', '2026-03-28T23:00:00Z'), 'Tomorrow, 00:30')
+  assert.equal(soon('2026-10-26T22:30:00Z', '2026-10-24T22:30:00Z'), 'Mon, 26 Oct 2026, 23:30')
+  assert.equal(soon('2026-10-25T22:30:00Z', '2026-10-24T21:30:00Z', { ...berlin, locale: 'de-DE' }), 'Morgen, 23:30')
 })
 
 test('today: the coming day, and the seconds that exist on recorders only', () => {

@@ -25,9 +25,22 @@ export const dayOf = (at: string, clockwork: Clockwork): string =>
 export const instantOf = (at: string, clockwork: Clockwork): string =>
   `${dayOf(at, clockwork)}, ${timeOf(at, clockwork)}`
 
-/** `14:05` of the day of `now` (Unix ms), `Mon 02 Mar 2026, 14:05` of another. */
-export const soonOf = (at: string, now: number, clockwork: Clockwork): string =>
-  (dayOf(at, clockwork) === dayOf(new Date(now).toISOString(), clockwork) ? timeOf : instantOf)(at, clockwork)
+const DAY_MS = 86_400_000
+
+/** The calendar day of an instant as a number of days. */
+const dayNumber = (at: string, { zone }: Clockwork): number =>
+  Date.parse(
+    format({ locale: 'sv-SE', zone }, { day: '2-digit', month: '2-digit', year: 'numeric' }).format(new Date(at)),
+  ) / DAY_MS
+
+/** `14:05` of the day of `now` (Unix ms), `Tomorrow, 14:05` of the next, `Mon 02 Mar 2026, 14:05` of another. */
+export function soonOf(at: string, now: number, clockwork: Clockwork): string {
+  const days = dayNumber(at, clockwork) - dayNumber(new Date(now).toISOString(), clockwork)
+  if (days === 0) return timeOf(at, clockwork)
+  if (days !== 1) return instantOf(at, clockwork)
+  const [first = '', ...rest] = new Intl.RelativeTimeFormat(clockwork.locale, { numeric: 'auto' }).format(1, 'day')
+  return `${first.toLocaleUpperCase(clockwork.locale)}${rest.join('')}, ${timeOf(at, clockwork)}`
+}
 
 /** `1:02:03` or `2:03` of seconds. */
 export function lengthOf(seconds: number): string {
