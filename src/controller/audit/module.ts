@@ -27,6 +27,7 @@ export function createAudit(base: Base, { callerLimits, clock }: Deps): Module {
         audit,
         db,
         days: config.SVC_AUDIT_RETENTION_DAYS,
+        doubted: clock.doubted,
         enabled: config.SVC_AUDIT_RETENTION_RUNNER_ENABLED,
         intervalSeconds: config.SVC_AUDIT_RETENTION_RUNNER_INTERVAL_SECONDS,
         retention: auditRetention(db),

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isoPlus } from '../../kernel/clock.ts'
 import type { Audit } from '../http/audit.ts'
 import { systemActor } from '../http/principal.ts'
+import { certainlyBefore, type Doubted } from '../monitoring/clock/trust.rules.ts'
 import type { Runner } from '../scheduler/ticker.ts'
 import type { Db } from '../store/db.ts'
 import type { AuditRetention } from './retention.store.ts'
@@ -15,6 +16,8 @@ interface Parts {
   audit: Audit
   db: Db
   days: number
+  /** Stamps that say more age than there is. */
+  doubted: () => readonly Doubted[]
   enabled: boolean
   intervalSeconds: number
   retention: AuditRetention
@@ -24,10 +27,12 @@ interface Parts {
 
 /** Deletes audit rows older than the retention (ADR-0004); each batch writes one row with the number. */
 export const auditRetentionRunner = (parts: Parts): Runner => {
-  const { audit, db, days, enabled, intervalSeconds, retention, trusted } = parts
+  const { audit, db, days, doubted, enabled, intervalSeconds, retention, trusted } = parts
   const batch = (cutoff: string, now: string): number =>
     db.tx(() => {
-      const deleted = retention.sweep(cutoff, BATCH)
+      let deleted = 0
+      for (const stretch of certainlyBefore(Date.parse(cutoff), doubted()))
+        if (deleted < BATCH) deleted += retention.sweep(stretch, BATCH - deleted)
       if (deleted > 0)
         audit.write(
           {

@@ -1,3 +1,4 @@
+import { iso } from '../../kernel/clock.ts'
 import { ROWS_PER_MS } from '../http/auditwriter.ts'
 import type { Db, Params } from '../store/db.ts'
 
@@ -14,18 +15,19 @@ export function auditRetention(db: Db) {
   const oldest = db.stmt<Params, { seqs: string } & Gone>(
     `SELECT json_group_array(seq) AS seqs, json_group_array(DISTINCT target) AS targets,
        json_group_array(DISTINCT context) AS contexts, count(*) AS deleted
-     FROM (SELECT seq, target, context FROM audit_rows INDEXED BY audit_time WHERE at < +@before ORDER BY at LIMIT @batch)`,
+     FROM (SELECT seq, target, context FROM audit_rows INDEXED BY audit_time WHERE at >= @from AND at < +@before ORDER BY at LIMIT @batch)`,
   )
   const remove = db.stmt<Params>(`DELETE FROM audit_rows WHERE seq IN (SELECT value FROM json_each(@seqs))`)
   const prune = pruner(db)
 
   return {
     /**
-     * Deletes up to `batch` rows written before `cutoff`, with the dictionary entries only they used. Call it in one
-     * transaction with the audit row that reports it. @returns how many
+     * Deletes up to `batch` rows written from `from` until before `before` (Unix ms), with the dictionary entries only they
+     * used. Call it in one transaction with the audit row that reports it. @returns how many
      */
-    sweep(cutoff: string, batch: number): number {
-      const gone = oldest.get({ before: Date.parse(cutoff) * ROWS_PER_MS, batch })
+    sweep({ before, from }: { before: number; from: number }, batch: number): number {
+      const cutoff = iso(before)
+      const gone = oldest.get({ batch, before: before * ROWS_PER_MS, from: from * ROWS_PER_MS })
       if (!gone || gone.deleted === 0) return 0
       open.run({ cutoff })
       const deleted = remove.run({ seqs: gone.seqs })

@@ -155,6 +155,7 @@ const ageingOf = (
     policies,
     stored: retentionStore(db),
     takes: config.SVC_RECORDING_CACHE_DIR,
+    doubted: clock.doubted,
     trusted: clock.trusted,
   })
 

@@ -2,7 +2,7 @@ import { iso } from '../../../kernel/clock.ts'
 import { ROWS_PER_MS } from '../../http/auditwriter.ts'
 import type { Jump } from '../../scheduler/steady.ts'
 import type { Db } from '../../store/db.ts'
-import type { Leap } from './trust.rules.ts'
+import type { Course, Leap } from './trust.rules.ts'
 
 // Rows per transaction.
 const SLICE = 100
@@ -10,6 +10,7 @@ const SLICE = 100
 const LONGEST_SPAN_MS = 86_400_000
 const LATEST = Date.parse('9999-12-31T23:59:59.999Z')
 const KEY = 'clock'
+const COURSE_KEY = 'clock-course'
 
 const shifted = (at: string, by: number): string => iso(Math.min(Math.max(Date.parse(at) + by, 0), LATEST))
 
@@ -96,6 +97,13 @@ export function jumpStore(db: Db, offlineAfterSeconds: number) {
       const row = read.get({ key: KEY })
       return row && (JSON.parse(row.value) as Leap)
     },
+    /** What an earlier process knew of the clock. */
+    course(): Course | undefined {
+      const row = read.get({ key: COURSE_KEY })
+      return row && (JSON.parse(row.value) as Course)
+    },
+    keepCourse: (course: Course, now: string): void =>
+      void write.run({ key: COURSE_KEY, value: JSON.stringify(course), now }),
     keepLeap: (leap: Leap, now: string): void => void write.run({ key: KEY, value: JSON.stringify(leap), now }),
   }
 }

@@ -10,7 +10,7 @@ export function createClockWatch(base: Base & { clock: SteadyClock }): Module<Cl
   const jumps = jumpStore(db, config.SVC_NODE_OFFLINE_AFTER_SECONDS)
   const watch = new ClockWatch({ audit, clock, db, jumps, log })
   return {
-    api: { include: (mover) => watch.include(mover), trusted: watch.trusted },
+    api: { doubted: watch.doubted, include: (mover) => watch.include(mover), trusted: watch.trusted },
     start: () => watch.begin(),
     stop: () => watch.stop(),
     watch,

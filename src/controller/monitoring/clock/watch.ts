@@ -6,7 +6,17 @@ import { systemActor } from '../../http/principal.ts'
 import type { Jump, SteadyClock } from '../../scheduler/steady.ts'
 import type { Db } from '../../store/db.ts'
 import type { JumpStore } from './jumps.store.ts'
-import { addJump, fromStored, isTrusted, type Leap, leapSince, toStored } from './trust.rules.ts'
+import {
+  addJump,
+  afterJump,
+  type Course,
+  type Doubted,
+  fromStored,
+  isTrusted,
+  type Leap,
+  leapSince,
+  toStored,
+} from './trust.rules.ts'
 
 interface Parts {
   audit: Audit
@@ -38,6 +48,7 @@ export class ClockWatch {
   private readonly ending = new AbortController()
   private readonly listeners: ((by: number) => void)[] = []
   private readonly movers: Mover[] = []
+  private course: Course | undefined
   private leap: Leap | undefined
   private moving: Promise<void> | undefined
   private timer: NodeJS.Timeout | undefined
@@ -57,6 +68,7 @@ export class ClockWatch {
   }
 
   trusted = (): boolean => isTrusted(this.leap, this.parts.clock.monotonic())
+  doubted = (): readonly Doubted[] => this.course?.doubted ?? []
 
   /** At start: a clock that is behind the last write was set back while no controller ran. */
   begin(): void {
@@ -64,10 +76,17 @@ export class ClockWatch {
     const [now, monotonic, last] = [clock.now(), clock.monotonic(), jumps.lastKnown()]
     const before = jumps.leap()
     this.leap = before && fromStored(before, now, monotonic)
-    const by = last === undefined ? 0 : leapSince(now - last)
-    if (by === 0 || last === undefined) return
-    if (by < 0) this.applyJump({ before: iso(last), by, now: iso(now) })
-    else this.setLeap(this.storeLeap(by, iso(now)))
+    this.course = jumps.course()
+    if (last === undefined) {
+      this.course = { behind: false, doubted: [], since: now }
+      jumps.keepCourse(this.course, iso(now))
+      return
+    }
+    const by = leapSince(now - last)
+    if (by < 0) this.applyJump({ before: iso(last), by, now: iso(now) }, false)
+    if (by <= 0) return
+    this.setLeap(this.storeLeap(by, iso(now)))
+    this.course = this.storeCourse(last, by, false)
   }
 
   start(): void {
@@ -82,7 +101,7 @@ export class ClockWatch {
     if (by === 0) return this.moving
     const before = clock.now()
     try {
-      this.applyJump({ before: iso(before), by, now: iso(before + by) })
+      this.applyJump({ before: iso(before), by, now: iso(before + by) }, true)
     } catch (e) {
       // For example, the disk is full: the time stays as it was, and the next check tries again.
       log.error('clock jump: database times could not be adjusted; retrying', { by, ...errorFields(e) })
@@ -107,15 +126,17 @@ export class ClockWatch {
     }
   }
 
-  private applyJump(jump: Jump): void {
+  /** `live`: seen as it happened, not at a start. */
+  private applyJump(jump: Jump, live: boolean): void {
     const { audit, db, jumps, log } = this.parts
     const bySeconds = Math.round(jump.by / 1000)
     const steps = concatenated(jumps.moveRest(jump), ...this.movers.map((mover) => mover.moveRest(jump)))
-    const { leap, more } = db.tx(() => {
+    const { course, leap, more } = db.tx(() => {
       const others = this.movers.map((mover) => [mover.name, mover.move(jump)])
       const moved = { ...jumps.moveNow(jump), ...Object.fromEntries(others) }
       const done = this.runSteps(steps)
       const leap = this.storeLeap(jump.by, jump.now)
+      const course = this.storeCourse(Date.parse(jump.before), jump.by, live)
       audit.write(
         {
           action: 'controller.clock.jumped',
@@ -126,9 +147,10 @@ export class ClockWatch {
         },
         jump.now,
       )
-      return { leap, more: !done }
+      return { course, leap, more: !done }
     })
     // Only after the commit: a jump that could not be written is tried again, and counts once.
+    this.course = course
     this.setLeap(leap)
     log.warn('clock jump: leases, retries and sessions adjusted', {
       before: jump.before,
@@ -175,6 +197,12 @@ export class ClockWatch {
     const leap = addJump(this.leap, by, monotonic)
     jumps.keepLeap(toStored(leap, Date.parse(now), monotonic), now)
     return leap
+  }
+
+  private storeCourse(before: number, by: number, live: boolean): Course | undefined {
+    const course = afterJump(this.course, before, by, live)
+    if (course && course !== this.course) this.parts.jumps.keepCourse(course, iso(before + by))
+    return course
   }
 
   private setLeap(leap: Leap): void {

@@ -4,6 +4,7 @@ import type { RetentionPolicy } from '../../../wire/retention.ts'
 import type { Audit } from '../../http/audit.ts'
 import type { PathClaims } from '../../http/claims.ts'
 import { systemActor } from '../../http/principal.ts'
+import { countsFrom, type Doubted } from '../../monitoring/clock/trust.rules.ts'
 import type { Runner } from '../../scheduler/ticker.ts'
 import type { Db } from '../../store/db.ts'
 import type { RetentionPolicyStore } from './policies.store.ts'
@@ -23,6 +24,8 @@ interface Parts {
   batch: number
   paths: PathClaims
   db: Db
+  /** Stamps that say more age than there is. */
+  doubted: () => readonly Doubted[]
   enabled: boolean
   /** Whether somebody is playing the take, or is about to. */
   held: (recordingId: string) => boolean
@@ -87,24 +90,27 @@ async function disk(dir: string): Promise<{ free: number; total: number }> {
 
 /** The oldest takes that may be deleted, and the total size of all of them; only a limit in bytes reads them all. */
 async function findCandidates(
-  { held, signal, stored }: Running,
+  { doubted, held, signal, stored }: Running,
   policy: RetentionPolicy,
   { now, room, shortfall }: { now: string; room: number; shortfall: number },
 ): Promise<{ oldest: Candidate[]; total: number }> {
   const limit = ageLimit(policy, now)
-  const oldest: Candidate[] = []
+  const [oldest, misdated]: [Candidate[], Candidate[]] = [[], []]
   let total = 0
   for (const rows of stored.oldest(policy, SLICE)) {
     for (const { wanted, ...candidate } of rows) {
       if (wanted || candidate.bytes === 0 || held(candidate.id)) continue
       total += candidate.bytes
-      if (oldest.length < room) oldest.push(candidate)
+      const recordedAt = countsFrom(candidate.recordedAt, doubted())
+      const list = recordedAt === candidate.recordedAt ? oldest : misdated
+      if (list.length < room) list.push({ ...candidate, recordedAt })
     }
     const past = shortfall === 0 && limit !== undefined && (rows.at(-1) as Candidate).recordedAt > limit
     if (signal.aborted || (!needsAllTakes(policy) && (past || oldest.length >= room))) break
     await nextTurn()
   }
-  return { oldest, total }
+  const byAge = [...oldest, ...misdated].sort((a, b) => (a.recordedAt < b.recordedAt ? -1 : 1))
+  return { oldest: byAge.slice(0, room), total }
 }
 
 async function remove(

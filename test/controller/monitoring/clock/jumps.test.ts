@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createApp } from '../../../../src/controller/app.ts'
+import { countsFrom } from '../../../../src/controller/monitoring/clock/trust.rules.ts'
 import { randomIds } from '../../../../src/kernel/ids.ts'
 import { type Kit, kit } from '../../../kit/kit.ts'
 import { takes as stored } from '../../recordings/library/takes.ts'
@@ -300,7 +301,7 @@ test('a room that is always recorded goes on where its take ends', async () => {
   await k.close()
 })
 
-test('after a leap of a day or more nothing is deleted for its age until a day has gone by; a clock that comes back is trusted', async () => {
+test('after a leap of a day or more what came before is as old as the leap; a clock that comes back is trusted', async () => {
   const k = kit({ env: { SVC_AUDIT_RETENTION_DAYS: '10' } })
   const t = stored(k)
   const made = await k.as('admin').post('/settings/retention-policies', {
@@ -323,10 +324,12 @@ test('after a leap of a day or more nothing is deleted for its age until a day h
   await k.jump('1h')
   assert.equal(k.clockWatch.trusted(), true)
   await k.jump('365d')
-  k.advance('23h')
-  await passes()
-  assert.equal(rows(), 1)
-  k.advance('2h')
+  for (const age of ['23h', '2h', '28d']) {
+    k.advance(age)
+    await passes()
+    assert.equal(rows(), 1)
+  }
+  k.advance('1d')
   await passes()
   assert.equal(rows(), 0)
   assert.ok(k.trail().some((row) => row.startsWith('audit.retention.completed')))
@@ -360,6 +363,22 @@ test('a start with a clock that stands before the last row: nothing waits for th
   await next.ticker.run('job-lease')
   assert.equal(job()?.status, 'running')
   await next.stop()
+  await k.close()
+})
+
+test('a clock that a start found behind and that is right at the next one: what was recorded between is as old as that', async () => {
+  const { k } = await recording()
+  await (await restarted(k, '2026-01-02T09:00:00.000Z')).stop()
+  k.sql(`UPDATE nodes SET last_seen_at = '2026-01-02T10:00:00.000Z'`)
+  const next = await restarted(k, '2026-03-02T12:00:00.000Z')
+  const [stretch, ...more] = next.clockWatch.doubted()
+  assert.deepEqual(more, [])
+  assert.equal(countsFrom('2026-01-02T09:30:00.000Z', stretch ? [stretch] : []), '2026-03-02T12:00:00.000Z')
+  assert.equal(countsFrom('2026-01-02T08:30:00.000Z', stretch ? [stretch] : []), '2026-01-02T08:30:00.000Z')
+  await next.stop()
+  const again = await restarted(k, '2026-03-04T12:00:00.000Z')
+  assert.deepEqual(again.clockWatch.doubted(), [stretch], 'two days without power are no clock that was behind')
+  await again.stop()
   await k.close()
 })
 

@@ -282,3 +282,49 @@ test('files without a row are found once they are old enough, and left alone', a
   chmodSync(k.takes, 0o755)
   await k.close()
 })
+
+test('what was recorded by a clock that was behind is as old as the correction, after restarts too', async () => {
+  const k = kit({ env: { SVC_AUDIT_RETENTION_DAYS: '30' } })
+  const t = await world(k, { maxAgeDays: 30 })
+  t.take('old', 20)
+  await k.jump('-60d')
+  t.take('new', 0)
+  k.advance('1h')
+  await k.jump('60d')
+  const rows = () => k.rows(`SELECT 1 FROM audit_events WHERE action = 'controller.clock.jumped'`).length
+  for (const days of [0, 2, 9, 17]) {
+    k.advance(`${days}d`)
+    await k.tick('retention')
+    await k.tick('audit-retention')
+    assert.deepEqual([t.left(), rows()], [days === 0 || days === 2 ? ['new', 'old'] : ['new'], 2])
+  }
+  k.advance('3d')
+  await k.tick('retention')
+  await k.tick('audit-retention')
+  assert.deepEqual([t.left(), rows()], [[], 0])
+  await k.close()
+})
+
+test('with a limit in bytes a take that a slow clock made look old is not the first to go', async () => {
+  const k = kit()
+  const t = await world(k, { maxBytes: 150 })
+  await k.jump('-60d')
+  t.take('new', 0)
+  await k.jump('60d')
+  t.take('earlier', 1)
+  await k.tick('retention')
+  assert.deepEqual(t.left(), ['new'])
+  await k.close()
+})
+
+test('a clock that was set ahead by mistake makes nothing younger once it is back', async () => {
+  const k = kit()
+  const t = await world(k, { maxAgeDays: 30 })
+  t.take('old', 29)
+  await k.jump('365d')
+  await k.jump('-365d')
+  k.advance('2d')
+  await k.tick('retention')
+  assert.deepEqual(t.left(), [])
+  await k.close()
+})
