@@ -4,7 +4,7 @@ import { Dialog } from '../ui/dialog.tsx'
 import { Choice, Field, Form, Tick } from '../ui/form.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { useWords } from '../words/words.ts'
-import { type Family, type FieldSpec, grouped, type Thing, type Values, valueAt } from './families.rules.ts'
+import { type Family, type FieldSpec, grouped, isNeeded, type Thing, type Values, valueAt } from './families.rules.ts'
 import { MapEntries } from './maps.tsx'
 
 interface EditProps {
@@ -75,10 +75,10 @@ interface SpecProps {
 
 function Spec({ fixed, hold, spec, values }: SpecProps) {
   const words = useWords()
-  const { empty, initially = false, kind, max, min, name, required, step } = spec
+  const { empty, initially = false, kind, max, min, name, step } = spec
   const label = words.settings.fields[name] ?? words.settings.fields[name.split('.').at(-1) ?? ''] ?? name
   const value = valueAt(values, name)
-  const common = { label, name, ...(empty ? { empty } : {}), ...(required ? { required } : {}) }
+  const common = { label, name, required: isNeeded(spec, value), ...(empty ? { empty } : {}) }
   const text = value === undefined || value === null ? '' : String(value)
   switch (kind) {
     case 'tick':
@@ -99,21 +99,22 @@ function Spec({ fixed, hold, spec, values }: SpecProps) {
 }
 
 interface ChosenProps extends Omit<SpecProps, 'values'> {
-  common: { empty?: 'null' | 'text'; label: string; name: string; required?: true }
+  common: { empty?: 'null' | 'text'; label: string; name: string; required: boolean }
   value: unknown
 }
 
 function Chosen({ common, fixed, hold, spec: { empty, from, of = [] }, value }: ChosenProps) {
   const words = useWords()
   const read = useRead<{ data: Thing[] }>(from, ['settings'])
-  const unset = from || empty ? [['', words.common.unset] as const] : []
+  const stored = value !== undefined && value !== null
+  const unset = empty || (from && !stored) ? [['', words.common.unset] as const] : []
   const options = from
     ? (read.data?.data ?? []).map(({ displayName, id }) => [id, String(displayName)] as const)
     : of.map((one) => [one, words.settings.values[one] ?? one] as const)
   return (
     <Choice
       {...common}
-      chosen={value === undefined || value === null ? (unset[0]?.[0] ?? of[0]) : String(value)}
+      chosen={stored ? String(value) : (unset[0]?.[0] ?? of[0])}
       disabled={fixed}
       options={[...unset, ...options]}
       onChange={(e) => hold(e.currentTarget.value)}
