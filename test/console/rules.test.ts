@@ -260,9 +260,16 @@ test('a difference names each place that changed', () => {
 })
 
 test('ticks of places are grants, and grants nobody ticked stay', () => {
-  const other = { resourceId: 'room1', resourceType: 'room' }
-  const grants = [{ resourceId: '*', resourceType: '*' }, { resourceId: 'North', resourceType: 'site' }, other]
-  assert.deepEqual(placesOf(grants), { everywhere: true, other: [other], sites: ['North'] })
+  const other = { resourceId: '*', resourceType: 'room' }
+  const grants = [
+    { resourceId: '*', resourceType: '*' },
+    { resourceId: 'North', resourceType: 'site' },
+    { resourceId: 'room1', resourceType: 'room' },
+    { resourceId: 'node1', resourceType: 'node' },
+    other,
+  ]
+  const asked = { nodes: ['node1'], rooms: ['room1'], sites: ['North'] }
+  assert.deepEqual(placesOf(grants), { everywhere: true, other: [other], ...asked })
   assert.deepEqual(grantsOf(placesOf(grants)), grants)
 })
 

@@ -82,17 +82,16 @@ function MappingsDialog({ close, thing }: OfSwitcher) {
   const path = `${pathOf(thing)}/mappings`
   const options = useRead<{ data: Options }>('/settings/switcher-mapping-options', ['room', 'user'])
   const read = useRead<{ data: Mappings }>(path, [])
-  const [unread, setUnread] = useState<Error>()
   const write = useWrite(() => {
     say(words.common.saved)
     close()
   })
   // The list is replaced whole: it is read anew, so that what somebody else has just connected is not lost.
   const send = (shown: Mappings, chosen: Chosen): void =>
-    void api.get<{ data: Mappings }>(path).then(
-      ({ data }) => write.mutate({ body: merged(data, shown, chosen), method: 'PUT', path }),
-      (e: Error) => setUnread(e),
-    )
+    write.mutate(async () => {
+      const { data } = await api.get<{ data: Mappings }>(path)
+      return { body: merged(data, shown, chosen), method: 'PUT', path }
+    })
   const [inputs, outputs] = [Number(thing.inputs), Number(thing.outputs)]
   return (
     <Dialog title={`${words.switchers.mappings}: ${named(thing)}`} close={close}>
@@ -101,7 +100,7 @@ function MappingsDialog({ close, thing }: OfSwitcher) {
           <Loading of={read}>
             {({ data }) => (
               <Form
-                error={write.error ?? unread ?? null}
+                error={write.error}
                 needs="switcher:map"
                 pending={write.isPending}
                 send={(body) => send(data, body as unknown as Chosen)}
@@ -148,7 +147,7 @@ function Places({ count, held, label, name, options }: PlacesProps) {
           empty="text"
           label={label(n)}
           chosen={held[n] ?? ''}
-          options={[['', words.common.none], ...options]}
+          options={[['', words.common.unset], ...options]}
         />
       ))}
     </>
