@@ -29,9 +29,9 @@ type Draft = RecurrenceFields & { timezone?: string }
 /** A plain sentence says what was entered, before it is saved; the server says the dates after. */
 export function ScheduleForm({ before, cancel, done, model, nodeId }: FormProps) {
   const words = useWords()
-  const { clockwork } = useApp()
+  const { me } = useApp()
   const write = useWrite<{ data: Schedule }>(({ data }) => done(data))
-  const zoneName = model?.timezone ?? clockwork.zone
+  const zoneName = model?.timezone ?? me.site.timezone
   const [sentence, setSentence] = useState(model ? sentenceOf(model.recurrence, zoneName, words) : '')
   const [dayless, setDayless] = useState(false)
   // A zone that is none is the server's to refuse, at its field.
