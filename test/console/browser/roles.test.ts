@@ -138,7 +138,7 @@ describe('each role', () => {
         }
         await opened(page, answers, address)
         await page.getByRole('heading', { level: 1, name: 'You may not see this' }).waitFor()
-        await page.getByText(`It takes the permission ${permission}. Whoever manages access can give it.`).waitFor()
+        await page.getByText(`Requires the permission ${permission}. Anyone who manages access can grant it.`).waitFor()
         assert.deepEqual(answers.refused, [], `${who} ${address}: nothing is asked for`)
       }
       assert.deepEqual(visitor.complaints, [], who)
