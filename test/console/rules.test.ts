@@ -14,7 +14,7 @@ import { roomChanges } from '../../src/console/recorders/channels.rules.ts'
 import { captureOf, sharesOf } from '../../src/console/rooms/channels.rules.ts'
 import { matches, nextIn, nodesByRoom, stateOf } from '../../src/console/rooms/list.rules.ts'
 import { aheadOf, bytesOf, instantOf, lengthOf, timeOf } from '../../src/console/time/format.rules.ts'
-import { instantAt, isZone } from '../../src/console/time/wall.rules.ts'
+import { instantAt } from '../../src/console/time/wall.rules.ts'
 import { dayAhead, onlyThere, whereMended } from '../../src/console/today/today.rules.ts'
 import { bodyOf, type Entered } from '../../src/console/ui/form.rules.ts'
 import { columns } from '../../src/console/waveform/peaks.rules.ts'
@@ -212,11 +212,6 @@ test('a wall time of a zone is an instant, also on the days clocks change', () =
   assert.equal(instantAt('2026-07-01T10:00', 'Europe/Berlin'), '2026-07-01T08:00:00.000Z')
   assert.equal(instantAt('2026-03-29T02:30', 'Europe/Berlin'), '2026-03-29T01:00:00.000Z')
   assert.equal(instantAt('2026-10-25T02:30', 'Europe/Berlin'), '2026-10-25T00:30:00.000Z')
-})
-
-test('a zone is one by any of its names; what is none is none', () => {
-  for (const name of ['UTC', 'Asia/Kolkata', 'Europe/Kyiv', 'Europe/Berlin']) assert.ok(isZone(name), name)
-  for (const name of ['', 'Berlin', 'Mars/Olympus']) assert.ok(!isZone(name), name)
 })
 
 test('bytes are told in the unit a person reads', () => {

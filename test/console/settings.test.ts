@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { FAMILIES, type Family, type FamilyName, grouped, isNeeded } from '../../src/console/settings/families.rules.ts'
 import { merged } from '../../src/console/settings/mappings.rules.ts'
+import { NAMED_BY, schedulesWith } from '../../src/console/settings/used.rules.ts'
 import { bodyOf, type Entered } from '../../src/console/ui/form.rules.ts'
 import { de } from '../../src/console/words/de.ts'
 import { en } from '../../src/console/words/en.ts'
@@ -71,6 +72,24 @@ test('what is emptied in a form is cleared by the API, or may not be empty', () 
         name,
       )
     }
+})
+
+test('a policy says which schedules use it, also as one of several', () => {
+  const schedules = [
+    {
+      name: 'Mass',
+      recordingProfileId: 'p',
+      retentionPolicyId: 'r',
+      uploadPolicyIds: ['a', 'b'],
+      watchdogPolicyId: 'w',
+    },
+    { name: 'Talk', recordingProfileId: 'q', retentionPolicyId: 'r', uploadPolicyIds: ['b'], watchdogPolicyId: 'w' },
+  ]
+  const using = (family: string, id: string) => schedulesWith(id, NAMED_BY[family] as never, schedules)
+  assert.deepEqual(using('profiles', 'p'), ['Mass'])
+  assert.deepEqual(using('retention', 'r'), ['Mass', 'Talk'])
+  assert.deepEqual(using('uploads', 'a'), ['Mass'])
+  assert.deepEqual(using('watchdog', 'none'), [])
 })
 
 test('without enhancement a profile says so, and what was ticked before is not sent', () => {

@@ -1,10 +1,20 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { useRead, useWrite } from '../data/reads.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Choice, Field, Form, Tick } from '../ui/form.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { useWords } from '../words/words.ts'
-import { type Family, type FieldSpec, grouped, isNeeded, type Thing, type Values, valueAt } from './families.rules.ts'
+import {
+  type Family,
+  type FieldSpec,
+  grouped,
+  isNeeded,
+  labelOf,
+  type Thing,
+  type Values,
+  valueAt,
+} from './families.rules.ts'
 import { MapEntries } from './maps.tsx'
 
 interface EditProps {
@@ -14,9 +24,11 @@ interface EditProps {
   model?: Thing
   /** Absent: a new one. */
   thing?: Thing
+  /** Where it is used. */
+  used?: ComponentChildren
 }
 
-export function Edit({ close, family, model, thing }: EditProps) {
+export function Edit({ close, family, model, thing, used }: EditProps) {
   const words = useWords()
   const say = useToast()
   const write = useWrite(() => {
@@ -43,6 +55,7 @@ export function Edit({ close, family, model, thing }: EditProps) {
   )
   return (
     <Dialog title={thing ? String(thing[named]) : words.settings.new} close={close}>
+      {used}
       <Form error={write.error} pending={write.isPending} send={send}>
         {grouped(shown).map((group) =>
           group[0]?.group === undefined ? (
@@ -76,7 +89,7 @@ interface SpecProps {
 function Spec({ fixed, hold, spec, values }: SpecProps) {
   const words = useWords()
   const { empty, initially = false, kind, max, min, name, step } = spec
-  const label = words.settings.fields[name] ?? words.settings.fields[name.split('.').at(-1) ?? ''] ?? name
+  const label = labelOf(spec, words.settings.fields)
   const value = valueAt(values, name)
   const common = { label, name, required: isNeeded(spec, value), ...(empty ? { empty } : {}) }
   const text = value === undefined || value === null ? '' : String(value)

@@ -269,6 +269,10 @@ export const isNeeded = ({ empty, kind, name, required }: FieldSpec, stored: unk
     stored !== undefined &&
     stored !== null)
 
+/** The word of a field: of its whole name, else of the last part. */
+export const labelOf = ({ name }: FieldSpec, words: Readonly<Record<string, string>>): string =>
+  words[name] ?? words[name.split('.').at(-1) ?? ''] ?? name
+
 /** Neighbours of one group together; each field that has none stands alone. */
 export const grouped = (fields: readonly FieldSpec[]): FieldSpec[][] =>
   fields.reduce<FieldSpec[][]>((groups, spec) => {

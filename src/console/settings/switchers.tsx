@@ -4,6 +4,7 @@ import { useApp } from '../app/context.ts'
 import { Deed } from '../app/deed.tsx'
 import { useRead, useWrite } from '../data/reads.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { download } from '../ui/download.ts'
 import { Choice, Form } from '../ui/form.tsx'
 import { Button, Failure, Loading, Name } from '../ui/parts.tsx'
 import { useToast } from '../ui/toast.tsx'
@@ -198,15 +199,4 @@ function BackupDialog({ close, thing }: OfSwitcher) {
       </label>
     </Dialog>
   )
-}
-
-/** The browser reads the address after the click: it is given back later. */
-const DOWNLOAD_MS = 60_000
-
-function download(name: string, text: string): void {
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(new Blob([text], { type: 'text/plain' }))
-  link.download = name
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(link.href), DOWNLOAD_MS)
 }

@@ -131,6 +131,13 @@ describe('the administration', () => {
     await page.getByLabel('Destination', { exact: true }).selectOption('Cellar')
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
     await page.getByText('Bound').waitFor()
+    await page.getByRole('listitem').filter({ hasText: 'Bound' }).getByRole('button', { name: 'Edit' }).click()
+    await page.getByText('No schedule uses it.').waitFor()
+    await accessible(page, 'where a policy is used')
+    await page.keyboard.press('Escape')
+    await page.goto(`${controller.url}/settings/destinations`)
+    await page.getByRole('listitem').filter({ hasText: 'Cellar' }).getByRole('button', { name: 'Edit' }).click()
+    await page.getByText('Used by 1 upload policy: Bound').waitFor()
     await page.context().close()
   })
 

@@ -38,6 +38,16 @@ export const settings: Words['settings'] = {
     qualityAlertMode: 'Störgeräusche, Brummen, Knistern',
   },
   new: 'Neu',
+  view: 'Ansehen',
+  stored: 'hinterlegt',
+  usedAsDefault: 'Standard an diesem Standort.',
+  usedBySchedules: (n) => (n === 0 ? 'In keinem Plan verwendet.' : `Verwendet in ${counted(n, 'Plan', 'Plänen')}:`),
+  usedByTakes: (n) =>
+    n === 0 ? 'In keiner Aufnahme verwendet.' : `Verwendet in ${counted(n, 'Aufnahme', 'Aufnahmen')}.`,
+  usedByPolicies: (n) =>
+    n === 0
+      ? 'In keiner Übertragungsregel verwendet.'
+      : `Verwendet in ${counted(n, 'Übertragungsregel', 'Übertragungsregeln')}:`,
   deleteTitle: (name) => `${name} löschen`,
   secret: 'Wird nie angezeigt. Leer lassen, um es zu behalten.',
   zoneOfMachine: 'Leer: die Zeitzone der Zentrale.',

@@ -37,6 +37,14 @@ export const settings = {
     qualityAlertMode: 'Noise, hum and static',
   } as Record<string, string>,
   new: 'New',
+  view: 'View',
+  stored: 'stored',
+  usedAsDefault: 'Used by default on this site.',
+  usedBySchedules: (n: number) =>
+    n === 0 ? 'No schedule uses it.' : `Used by ${counted(n, 'schedule', 'schedules')}:`,
+  usedByTakes: (n: number) => (n === 0 ? 'No take uses it.' : `Used by ${counted(n, 'take', 'takes')}.`),
+  usedByPolicies: (n: number) =>
+    n === 0 ? 'No upload policy uses it.' : `Used by ${counted(n, 'upload policy', 'upload policies')}:`,
   deleteTitle: (name: string) => `Delete ${name}`,
   secret: 'Never shown. Leave empty to keep it.',
   zoneOfMachine: 'Empty: the time zone of the controller.',
