@@ -41,9 +41,7 @@ export const alerts: Words['alerts'] = {
   note: 'Notiz',
   details: 'Einzelheiten',
   recorder: 'Rekorder',
-  take: 'Aufnahme',
   openTake: 'Zur Aufnahme',
-  schedule: 'Plan',
   openSchedule: 'Zum Plan',
   openRoom: 'Zum Raum',
 }

@@ -76,8 +76,6 @@ export const take: Words['take'] = {
   name: 'Name',
   listTags: 'Schlagwörter, durch Kommas getrennt',
   delete: 'Aufnahme löschen',
-  alerts: 'Meldungen während der Aufnahme',
-  at: (time) => `bei ${time}`,
   uploads: 'Übertragungen',
   history: 'Verlauf',
   noHistory: 'Noch nichts.',

@@ -63,7 +63,6 @@ export const edit: Words['edit'] = {
   site: 'Standort',
   building: 'Gebäude',
   floor: 'Stockwerk',
-  description: 'Beschreibung',
   notes: 'Notizen',
   deleteRoom: (name) => `${name} löschen`,
   deleteExplained: 'Aufnahmen und Rekorder bleiben. Die Rechte, die Personen in diesem Raum haben, enden.',

@@ -47,9 +47,7 @@ export const alerts = {
   note: 'Note',
   details: 'Details',
   recorder: 'Recorder',
-  take: 'Take',
   openTake: 'Open the take',
-  schedule: 'Schedule',
   openSchedule: 'Open the schedule',
   openRoom: 'Open the room',
 }

@@ -72,8 +72,6 @@ export const take = {
   name: 'Name',
   listTags: 'Tags, comma-separated',
   delete: 'Delete take',
-  alerts: 'Alerts during the take',
-  at: (time: string) => `at ${time}`,
   uploads: 'Uploads',
   history: 'History',
   noHistory: 'Nothing yet.',

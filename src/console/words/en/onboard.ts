@@ -58,7 +58,6 @@ export const edit = {
   site: 'Site',
   building: 'Building',
   floor: 'Floor',
-  description: 'Description',
   notes: 'Notes',
   deleteRoom: (name: string) => `Delete ${name}`,
   deleteExplained: 'Its takes and recorders stay. Rights given in this room end.',
