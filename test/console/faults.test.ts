@@ -89,20 +89,20 @@ test('what a schema finds is told in words, with its numbers', () => {
     email: 'Das ist keine E-Mail-Adresse.',
     kind: 'Das kann man hier nicht wählen.',
     list: 'Das sind zu viele: höchstens 2.',
-    name: 'Das ist nötig.',
+    name: 'Pflichtfeld.',
     password: 'Das ist zu kurz: mindestens 8 Zeichen.',
     port: 'Höchstens 65.535.',
     title: 'Das ist zu lang: höchstens 1.200 Zeichen.',
   })
   assert.equal(told(en).at, 'expected a time from 00:00 to 23:59', 'the server has said it in English')
   const [missing] = Form.safeParse({}).error?.issues ?? []
-  assert.equal(issueText(missing as unknown as Issue, en), 'This is needed.')
+  assert.equal(issueText(missing as unknown as Issue, en), 'Required.')
 })
 
 test('a refusal is told by its reason, its words, its first issue, or as the server tells it', () => {
   const refused = (status: number, body: object) => faultText(new ApiError(status, body, 0), de)
   assert.equal(refused(409, { error: 'Schedules record here', reason: 'room_in_use' }), de.refusals.reasons.room_in_use)
-  assert.equal(refused(403, { error: 'The current password is wrong' }), 'Das jetzige Passwort ist falsch.')
+  assert.equal(refused(403, { error: 'The current password is wrong' }), 'Das aktuelle Passwort ist falsch.')
   assert.match(refused(403, { error: 'Forbidden', permission: 'node:manage' }), /node:manage/)
   const scope = {
     message: 'This place is not in your scope',

@@ -14,7 +14,7 @@ import { roomChanges } from '../../src/console/recorders/channels.rules.ts'
 import { captureOf, sharesOf } from '../../src/console/rooms/channels.rules.ts'
 import { matches, nextIn, nodesByRoom, stateOf } from '../../src/console/rooms/list.rules.ts'
 import { aheadOf, bytesOf, instantOf, lengthOf, soonOf, timeOf } from '../../src/console/time/format.rules.ts'
-import { instantAt, isZone } from '../../src/console/time/wall.rules.ts'
+import { instantAt } from '../../src/console/time/wall.rules.ts'
 import { dayAhead, onlyThere, whereMended } from '../../src/console/today/today.rules.ts'
 import { bodyOf, type Entered } from '../../src/console/ui/form.rules.ts'
 import { columns } from '../../src/console/waveform/peaks.rules.ts'
@@ -224,11 +224,6 @@ test('a wall time of a zone is an instant, also on the days clocks change', () =
   assert.equal(instantAt('2026-10-25T02:30', 'Europe/Berlin'), '2026-10-25T00:30:00.000Z')
 })
 
-test('a zone is one by any of its names; what is none is none', () => {
-  for (const name of ['UTC', 'Asia/Kolkata', 'Europe/Kyiv', 'Europe/Berlin']) assert.ok(isZone(name), name)
-  for (const name of ['', 'Berlin', 'Mars/Olympus']) assert.ok(!isZone(name), name)
-})
-
 test('bytes are told in the unit a person reads', () => {
   assert.deepEqual(
     [0, 999, 1000, 3_400_000_000].map((n) => bytesOf(n, 'en')),
@@ -270,9 +265,16 @@ test('a difference names each place that changed', () => {
 })
 
 test('ticks of places are grants, and grants nobody ticked stay', () => {
-  const other = { resourceId: 'room1', resourceType: 'room' }
-  const grants = [{ resourceId: '*', resourceType: '*' }, { resourceId: 'North', resourceType: 'site' }, other]
-  assert.deepEqual(placesOf(grants), { everywhere: true, other: [other], sites: ['North'] })
+  const other = { resourceId: '*', resourceType: 'room' }
+  const grants = [
+    { resourceId: '*', resourceType: '*' },
+    { resourceId: 'North', resourceType: 'site' },
+    { resourceId: 'room1', resourceType: 'room' },
+    { resourceId: 'node1', resourceType: 'node' },
+    other,
+  ]
+  const asked = { nodes: ['node1'], rooms: ['room1'], sites: ['North'] }
+  assert.deepEqual(placesOf(grants), { everywhere: true, other: [other], ...asked })
   assert.deepEqual(grantsOf(placesOf(grants)), grants)
 })
 

@@ -1,11 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { FAMILIES, grouped } from '../../src/console/settings/families.rules.ts'
+import { FAMILIES, type Family, type FamilyName, grouped, isNeeded } from '../../src/console/settings/families.rules.ts'
 import { merged } from '../../src/console/settings/mappings.rules.ts'
+import { NAMED_BY, schedulesWith } from '../../src/console/settings/used.rules.ts'
+import { bodyOf, type Entered } from '../../src/console/ui/form.rules.ts'
 import { de } from '../../src/console/words/de.ts'
 import { en } from '../../src/console/words/en.ts'
-import { ProfileInput } from '../../src/wire/profiles.ts'
-import { WatchdogPolicyInput } from '../../src/wire/watchdog.ts'
+import { TemplatePatch } from '../../src/wire/channels.ts'
+import { ProfileInput, ProfilePatch } from '../../src/wire/profiles.ts'
+import { RetentionPatch } from '../../src/wire/retention.ts'
+import { SwitcherPatch } from '../../src/wire/switchers.ts'
+import { DestinationPatch, UploadPolicyPatch } from '../../src/wire/uploads.ts'
+import { WatchdogPolicyInput, WatchdogPolicyPatch } from '../../src/wire/watchdog.ts'
 
 test('every family, group, field and value of the settings has its word, in each language', () => {
   const specs = Object.values(FAMILIES).flatMap(({ fields }) => fields)
@@ -29,6 +35,61 @@ test('forms of profiles and watchdog policies ask for every field the API takes'
     Object.keys(ProfileInput.shape).sort(),
   )
   assert.deepEqual(asked('watchdog').sort(), Object.keys(WatchdogPolicyInput.shape).sort())
+})
+
+const PATCHES = {
+  destinations: DestinationPatch,
+  maps: TemplatePatch,
+  profiles: ProfilePatch,
+  retention: RetentionPatch,
+  switchers: SwitcherPatch,
+  uploads: UploadPolicyPatch,
+  watchdog: WatchdogPolicyPatch,
+} satisfies Record<FamilyName, unknown>
+
+/** What a form of a family sends where everything that may be empty is; `kind` is that of a destination. */
+function emptied({ bodyOf: made = (values) => values, fields, named }: Family, kind: string) {
+  const open = fields
+    .filter(({ when }) => when?.[0] !== 'kind' || when[1] === kind)
+    .filter((spec) => !isNeeded(spec, 'stored') && ['number', 'text', 'tick'].includes(spec.kind))
+  const entered = open.map(({ empty = 'omit', kind, name }): Entered => {
+    const control = kind === 'tick' ? 'checkbox' : (kind as 'number' | 'text')
+    return { checked: false, empty, kind: control, name, value: '' }
+  })
+  const chosen = fields.some(({ name }) => name === 'enhances') ? { enhances: 'on' } : {}
+  return { body: made({ ...bodyOf(entered), ...chosen, [named]: 'Any' }), open }
+}
+
+test('what is emptied in a form is cleared by the API, or may not be empty', () => {
+  for (const [name, family] of Object.entries(FAMILIES))
+    for (const kind of ['s3', 'smb']) {
+      const { body, open } = emptied(family, kind)
+      const { entries: _, ...sent } = body
+      const taken = PATCHES[name as FamilyName].parse(sent)
+      assert.deepEqual(
+        open.map((spec) => spec.name.split('.')[0] ?? '').filter((field) => !(field in taken)),
+        [],
+        name,
+      )
+    }
+})
+
+test('a policy says which schedules use it, also as one of several', () => {
+  const schedules = [
+    {
+      name: 'Mass',
+      recordingProfileId: 'p',
+      retentionPolicyId: 'r',
+      uploadPolicyIds: ['a', 'b'],
+      watchdogPolicyId: 'w',
+    },
+    { name: 'Talk', recordingProfileId: 'q', retentionPolicyId: 'r', uploadPolicyIds: ['b'], watchdogPolicyId: 'w' },
+  ]
+  const using = (family: string, id: string) => schedulesWith(id, NAMED_BY[family] as never, schedules)
+  assert.deepEqual(using('profiles', 'p'), ['Mass'])
+  assert.deepEqual(using('retention', 'r'), ['Mass', 'Talk'])
+  assert.deepEqual(using('uploads', 'a'), ['Mass'])
+  assert.deepEqual(using('watchdog', 'none'), [])
 })
 
 test('without enhancement a profile says so, and what was ticked before is not sent', () => {

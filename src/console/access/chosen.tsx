@@ -1,27 +1,59 @@
+import type { ComponentProps } from 'preact'
+import { useRead } from '../data/reads.ts'
 import { Button, Name } from '../ui/parts.tsx'
 import { type Option, Picker } from '../ui/picker.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 
-interface Named {
+/** What the lists of the API have in common. */
+interface Found {
+  alias?: string
   email?: string
   id: string
   name: string
+  site: string
 }
+type Source = Pick<ComponentProps<typeof Picker<Found>>, 'kinds' | 'narrow' | 'option' | 'path'>
 
-/** People or groups as options of a picker, found by the server. */
-export const searched = (what: 'groups' | 'users') => ({
-  kinds: ['user'] as const,
-  option: ({ email, id, name }: Named): Option => ({ id, name, ...(email ? { detail: email } : {}) }),
-  path: (search: string): string => `/auth/${what}?${new URLSearchParams({ limit: '20', offset: '0', search })}`,
-})
+/** The query of a search; none for nothing. */
+const searching = (name: string, search: string): string =>
+  `${new URLSearchParams({ limit: '20', offset: '0', ...(search ? { [name]: search } : {}) })}`
+const named = ({ id, name }: Found): Option => ({ id, name })
+
+/** Where a picker finds people, groups, and what rights can be about. */
+const SOURCES = {
+  group: { kinds: ['user'], option: named, path: (search) => `/auth/groups?${searching('search', search)}` },
+  node: {
+    kinds: ['node'],
+    option: ({ alias = '', id }) => ({ id, name: alias }),
+    path: (search) => `/nodes?${searching('q', search)}`,
+  },
+  recording: { kinds: ['recording'], option: named, path: (search) => `/recordings?${searching('search', search)}` },
+  room: {
+    kinds: ['room'],
+    narrow: true,
+    option: ({ id, name, site }) => ({ detail: site, id, name }),
+    path: () => '/rooms',
+  },
+  schedule: { kinds: ['schedule'], option: named, path: (search) => `/schedules?${searching('search', search)}` },
+  site: { kinds: ['room'], narrow: true, option: ({ site }) => ({ id: site, name: site }), path: () => '/rooms' },
+  user: {
+    kinds: ['user'],
+    option: ({ email = '', id, name }) => ({ detail: email, id, name }),
+    path: (search) => `/auth/users?${searching('search', search)}`,
+  },
+} as const satisfies Record<string, Source>
+
+export type Sort = keyof typeof SOURCES
+export const isSort = (type: string): type is Sort => Object.hasOwn(SOURCES, type)
+export const searched = (sort: Sort): Source => SOURCES[sort]
 
 interface ChosenProps {
   change(chosen: Option[]): void
   chosen: readonly Option[]
   label: string
   legend: string
-  of: 'groups' | 'users'
+  of: Sort
 }
 
 /** Several of many: each can be taken out, and the next is searched. */
@@ -49,7 +81,22 @@ export function ChosenOnes({ change, chosen, label, legend, of }: ChosenProps) {
           </li>
         ))}
       </ul>
-      <Picker<Named> clears name="" label={label} pick={add} {...searched(of)} />
+      <Picker clears name="" label={label} pick={add} {...searched(of)} />
     </fieldset>
   )
+}
+
+const DETAILS: Readonly<Record<string, string>> = {
+  node: 'nodes',
+  recording: 'recordings',
+  room: 'rooms',
+  schedule: 'schedules',
+}
+
+/** What a grant or a rule is about, by its name; what has none, or is gone, by its id. */
+export function PlaceName({ id, type }: { id: string; type: string }) {
+  const words = useWords()
+  const path = id === '*' ? undefined : DETAILS[type] && `/${DETAILS[type]}/${encodeURIComponent(id)}`
+  const read = useRead<{ data: Partial<Found> }>(path, isSort(type) ? searched(type).kinds : [])
+  return <Name>{id === '*' ? words.common.all : (read.data?.data.alias ?? read.data?.data.name ?? id)}</Name>
 }

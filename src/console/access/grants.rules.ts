@@ -1,3 +1,5 @@
+import { BYPASS_ROLES, type Role } from '../../wire/permissions.ts'
+
 interface Grant {
   resourceId: string
   resourceType: string
@@ -6,24 +8,44 @@ interface Grant {
 const EVERYWHERE: Grant = { resourceId: '*', resourceType: '*' }
 const isEverywhere = ({ resourceId, resourceType }: Grant): boolean => resourceId === '*' && resourceType === '*'
 
-/** What a form ticks of grants: everywhere, whole sites, and whatever else is held, which stays as it is. */
+/** Owners and administrators hold every place. */
+export const needsNoPlace = (role: Role): boolean => BYPASS_ROLES.includes(role)
+
+/** What a form asks of grants: everywhere, sites, rooms and recorders by id; whatever else is held stays as it is. */
 export interface Places {
   everywhere: boolean
+  nodes: string[]
   other: Grant[]
+  rooms: string[]
   sites: string[]
 }
 
-export const placesOf = (grants: readonly Grant[]): Places => ({
-  everywhere: grants.some(isEverywhere),
-  other: grants.filter((grant) => !isEverywhere(grant) && grant.resourceType !== 'site'),
-  sites: grants.filter(({ resourceType }) => resourceType === 'site').map(({ resourceId }) => resourceId),
-})
+const ASKED = ['node', 'room', 'site']
+const isAsked = ({ resourceId, resourceType }: Grant): boolean => ASKED.includes(resourceType) && resourceId !== '*'
 
-export const grantsOf = ({ everywhere, other, sites }: Places): Grant[] => [
-  ...(everywhere ? [EVERYWHERE] : []),
-  ...sites.map((resourceId) => ({ resourceId, resourceType: 'site' })),
-  ...other,
-]
+export function placesOf(grants: readonly Grant[]): Places {
+  const of = (type: string): string[] =>
+    grants.filter((grant) => isAsked(grant) && grant.resourceType === type).map(({ resourceId }) => resourceId)
+  return {
+    everywhere: grants.some(isEverywhere),
+    nodes: of('node'),
+    other: grants.filter((grant) => !isEverywhere(grant) && !isAsked(grant)),
+    rooms: of('room'),
+    sites: of('site'),
+  }
+}
+
+export function grantsOf({ everywhere, nodes, other, rooms, sites }: Places): Grant[] {
+  const to = (resourceType: string, ids: readonly string[]): Grant[] =>
+    ids.map((resourceId) => ({ resourceId, resourceType }))
+  return [
+    ...(everywhere ? [EVERYWHERE] : []),
+    ...to('site', sites),
+    ...to('room', rooms),
+    ...to('node', nodes),
+    ...other,
+  ]
+}
 
 interface Known {
   id: string

@@ -22,7 +22,6 @@ export function Groups() {
   const list = useRead<{ data: Group[]; meta: PageMeta }>(`/auth/groups?${filters.query(SIZE)}`, ['user'])
   const [editing, setEditing] = useState<Group | 'new'>()
   const [deleting, setDeleting] = useState<Group>()
-  const remove = useWrite(() => setDeleting(undefined))
   const close = (): void => setEditing(undefined)
   return (
     <Section
@@ -54,17 +53,23 @@ export function Groups() {
       </Loading>
       {editing === 'new' && <NewGroup close={close} />}
       {editing && editing !== 'new' && <Edit close={close} id={editing.id} />}
-      {deleting && (
-        <Confirm
-          title={words.access.deleteTitle(deleting.name)}
-          deed={words.common.delete}
-          close={() => setDeleting(undefined)}
-          confirm={() => remove.mutate({ method: 'DELETE', path: groupPath(deleting.id) })}
-          error={remove.error}
-          pending={remove.isPending}
-        />
-      )}
+      {deleting && <Delete close={() => setDeleting(undefined)} group={deleting} />}
     </Section>
+  )
+}
+
+function Delete({ close, group }: { close(): void; group: Group }) {
+  const words = useWords()
+  const write = useWrite(close)
+  return (
+    <Confirm
+      title={words.access.deleteTitle(group.name)}
+      deed={words.common.delete}
+      close={close}
+      confirm={() => write.mutate({ method: 'DELETE', path: groupPath(group.id) })}
+      error={write.error}
+      pending={write.isPending}
+    />
   )
 }
 
@@ -104,20 +109,21 @@ function EditForm({ close, group }: { close(): void; group: GroupDetail }) {
   const [members, setMembers] = useState(before)
   const path = groupPath(group.id)
   const name = (body: Record<string, unknown>): void => naming.mutate({ body, method: 'PATCH', path })
-  // The list is replaced whole: who came or went meanwhile is not lost.
-  const fill = (now: readonly Option[], body: Record<string, unknown>): void =>
+  // The list is replaced whole: it is read anew, so that who came or went meanwhile is not lost.
+  const fill = (body: Record<string, unknown>): void =>
     filling.mutate(
-      { body: { memberIds: membersOf(now, before, members) }, method: 'PUT', path: `${path}/members` },
+      async () => {
+        const { data } = await api.get<{ data: { group: GroupDetail } }>(path)
+        const memberIds = membersOf(data.group.members, before, members)
+        return { body: { memberIds }, method: 'PUT', path: `${path}/members` }
+      },
       { onSuccess: () => name(body) },
     )
-  const [unread, setUnread] = useState<Error | null>(null)
-  const send = (body: Record<string, unknown>): void =>
-    void api.get<{ data: { group: GroupDetail } }>(path).then(({ data }) => fill(data.group.members, body), setUnread)
   return (
     <Form
-      error={filling.error ?? naming.error ?? unread}
+      error={filling.error ?? naming.error}
       pending={filling.isPending || naming.isPending}
-      send={before === members ? name : send}
+      send={before === members ? name : fill}
     >
       <Field name="name" label={words.access.name} defaultValue={group.name} maxLength={160} required />
       <Area
@@ -132,7 +138,7 @@ function EditForm({ close, group }: { close(): void; group: GroupDetail }) {
         chosen={members}
         label={words.access.addMember}
         legend={words.access.members}
-        of="users"
+        of="user"
       />
     </Form>
   )

@@ -3,15 +3,16 @@ import type { CurrentUser, Group, GroupDetail, Policy, PolicyInput } from '../..
 import { useApp } from '../app/context.ts'
 import { useRead, useWrite } from '../data/reads.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
-import { Choice, Field, Form } from '../ui/form.tsx'
+import { Choice, Field, Form, Tick } from '../ui/form.tsx'
 import { Badge, Button, Failure, Loading, Name, Section } from '../ui/parts.tsx'
-import { Picker } from '../ui/picker.tsx'
+import { type Option, Picker } from '../ui/picker.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
-import { searched } from './chosen.tsx'
+import { isSort, PlaceName, searched } from './chosen.tsx'
 
 const PATH = '/auth/access-policies'
-const TYPES = ['*', 'site', 'room', 'node', 'recording', 'schedule']
+const TYPES = ['*', 'site', 'room', 'node', 'recording', 'schedule'] as const
+const EVERY = '*'
 
 const bodyOf = (policies: readonly PolicyInput[]) => ({
   policies: policies.map(({ effect, reason, resourceId, resourceType, subjectId, subjectType }) => ({
@@ -66,7 +67,8 @@ export function Policies() {
                   />
                   <span class={ui.grow}>
                     <Subject known={known} listed={listed} policy={policy} />
-                    <Name>{`: ${policy.resourceType} ${policy.resourceId}`}</Name>
+                    {': '}
+                    <Resource policy={policy} />
                   </span>
                   {policy.reason && (
                     <span class={ui.quiet}>
@@ -99,7 +101,8 @@ export function Policies() {
               >
                 <p>
                   {words.access.effects[removing.effect]}: <Subject known={known} listed={listed} policy={removing} />
-                  <Name>{`: ${removing.resourceType} ${removing.resourceId}`}</Name>
+                  {': '}
+                  <Resource policy={removing} />
                 </p>
                 <p>{removing.effect === 'deny' ? words.access.denialEnds : words.access.allowanceEnds}</p>
               </Confirm>
@@ -138,43 +141,87 @@ function Subject({ known, listed, policy: { subjectId = '', subjectType } }: Sub
   )
 }
 
+/** What a rule is about, by its name. */
+function Resource({ policy: { resourceId, resourceType } }: { policy: Policy }) {
+  const words = useWords()
+  const { every, types } = words.access
+  if (resourceId === EVERY) return <Name>{every[resourceType] ?? `${resourceType} ${EVERY}`}</Name>
+  return (
+    <>
+      <Name>{types[resourceType] ?? resourceType}</Name> <PlaceName id={resourceId} type={resourceType} />
+    </>
+  )
+}
+
+/** Whom, what; the answer is read back before it is saved. */
 function Add({ add, close, error, pending }: AddProps) {
   const words = useWords()
-  const [subject, setSubject] = useState('everyone')
-  const send = (body: Record<string, unknown>): void => add(body as unknown as PolicyInput)
+  const { effects, every, everyone, ruleBack, subjects, types } = words.access
+  const [effect, setEffect] = useState<PolicyInput['effect']>('allow')
+  const [subject, setSubject] = useState<PolicyInput['subjectType']>('everyone')
+  const [who, setWho] = useState<Option>()
+  const [type, setType] = useState<string>('site')
+  const [all, setAll] = useState(false)
+  const [what, setWhat] = useState<Option>()
+  const whole = all || type === EVERY
+  const named = subject === 'everyone' ? everyone : who?.name
+  const about = whole ? every[type] : what?.name
   return (
     <Dialog title={words.access.newPolicy} close={close}>
-      <Form error={error} pending={pending} send={send}>
+      <Form error={error} pending={pending} send={(body) => add(body as unknown as PolicyInput)}>
         <Choice
           name="effect"
           label={words.access.effect}
-          chosen="allow"
-          options={Object.entries(words.access.effects)}
+          value={effect}
+          options={Object.entries(effects)}
+          onChange={(e) => setEffect(e.currentTarget.value as PolicyInput['effect'])}
         />
         <Choice
           name="subjectType"
           label={words.access.subject}
           value={subject}
-          options={Object.entries(words.access.subjects)}
-          onChange={(e) => setSubject(e.currentTarget.value)}
+          options={Object.entries(subjects)}
+          onChange={(e) => {
+            setSubject(e.currentTarget.value as PolicyInput['subjectType'])
+            setWho(undefined)
+          }}
         />
         {subject !== 'everyone' && (
-          <Picker<CurrentUser | Group>
+          <Picker
             key={subject}
             name="subjectId"
-            label={words.access.subjects[subject] ?? subject}
+            label={subjects[subject] ?? subject}
+            pick={setWho}
             required
-            {...searched(subject === 'user' ? 'users' : 'groups')}
+            {...searched(subject)}
           />
         )}
         <Choice
           name="resourceType"
           label={words.access.resourceType}
-          chosen="site"
-          options={TYPES.map((type) => [type, type] as const)}
+          value={type}
+          options={TYPES.map((one) => [one, (one === EVERY ? every[one] : types[one]) ?? one] as const)}
+          onChange={(e) => {
+            setType(e.currentTarget.value)
+            setWhat(undefined)
+          }}
         />
-        <Field name="resourceId" label={words.access.resourceId} maxLength={160} required />
+        {type !== EVERY && (
+          <Tick name="" label={every[type] ?? type} checked={all} onChange={(e) => setAll(e.currentTarget.checked)} />
+        )}
+        {whole && <input type="hidden" name="resourceId" value={EVERY} />}
+        {!whole && isSort(type) && (
+          <Picker
+            key={type}
+            name="resourceId"
+            label={types[type] ?? type}
+            pick={setWhat}
+            required
+            {...searched(type)}
+          />
+        )}
         <Field name="reason" label={words.access.reason} maxLength={500} />
+        <p role="status">{named && about && ruleBack(effect, named, about)}</p>
       </Form>
     </Dialog>
   )

@@ -1,26 +1,25 @@
+import { Fragment } from 'preact'
 import { useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { CurrentUser, Session } from '../../wire/access.ts'
-import type { Role } from '../../wire/permissions.ts'
-import type { Room } from '../../wire/rooms.ts'
 import { useApp } from '../app/context.ts'
 import { HistoryLink } from '../app/deed.tsx'
 import { useRead, useWrite } from '../data/reads.ts'
 import { When } from '../time/when.tsx'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
 import { FilterBar, useFilters } from '../ui/filters.tsx'
-import { entered, Field, Form, Tick } from '../ui/form.tsx'
+import { Form } from '../ui/form.tsx'
 import { Menu } from '../ui/menu.tsx'
 import { Badge, Button, classes, Failure, Loading, Name, Section } from '../ui/parts.tsx'
 import { NewPassword } from '../ui/password.tsx'
-import type { Option } from '../ui/picker.tsx'
 import { type PageMeta, Pager, Table } from '../ui/table.tsx'
 import { useToast } from '../ui/toast.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
-import { ChosenOnes } from './chosen.tsx'
-import { grantsOf, placesOf } from './grants.rules.ts'
+import { PlaceName } from './chosen.tsx'
+import { needsNoPlace, placesOf } from './grants.rules.ts'
 import { rightsPath } from './rights.tsx'
+import { UserDialog } from './user.tsx'
 
 const SIZE = 50
 
@@ -80,10 +79,14 @@ export function Users() {
 
 function Places({ of: { resourceGrants, roles } }: { of: CurrentUser }) {
   const words = useWords()
-  const { everywhere, other, sites } = placesOf(resourceGrants)
-  if (everywhere || roles.some(isEverywhere)) return words.access.everywhere
-  const named = [...sites, ...other.map(({ resourceId }) => resourceId)].join(', ')
-  return named ? <Name>{named}</Name> : <span class={ui.quiet}>{words.access.nowhere}</span>
+  if (placesOf(resourceGrants).everywhere || roles.some(needsNoPlace)) return words.access.everywhere
+  if (resourceGrants.length === 0) return <span class={ui.quiet}>{words.access.nowhere}</span>
+  return resourceGrants.map(({ resourceId, resourceType }, i) => (
+    <Fragment key={`${resourceType} ${resourceId}`}>
+      {i > 0 && ', '}
+      <PlaceName id={resourceId} type={resourceType} />
+    </Fragment>
+  ))
 }
 
 const userPath = ({ id }: CurrentUser): string => `/auth/users/${encodeURIComponent(id)}`
@@ -125,120 +128,6 @@ function Deeds({ ask, user }: { ask(asking: Asking): void; user: CurrentUser }) 
     </>
   )
 }
-
-interface Draft {
-  email?: string
-  everywhere?: boolean
-  name?: string
-  password?: string
-  role?: Record<Role, boolean>
-  site?: Record<string, boolean>
-}
-
-/** Owners and administrators need no place. */
-const isEverywhere = (role: string): boolean => role === 'owner' || role === 'admin'
-
-const ticked = (ticks: Record<string, boolean> = {}): string[] => Object.keys(ticks).filter((name) => ticks[name])
-
-/** Who, what, where; the answer is read back before it is saved. */
-function UserDialog({ close, user }: { close(): void; user?: CurrentUser }) {
-  const words = useWords()
-  const say = useToast()
-  const rooms = useRead<{ data: Room[] }>('/rooms', ['room'])
-  const [groups, setGroups] = useState<readonly Option[]>(user?.groups ?? [])
-  const write = useWrite(() => {
-    say(words.common.saved)
-    close()
-  })
-  const held = placesOf(user?.resourceGrants ?? [])
-  const sites = [...new Set([...(rooms.data?.data ?? []).map(({ site }) => site), ...held.sites])].sort()
-  const [back, setBack] = useState('')
-  const [nowhere, setNowhere] = useState(false)
-  // Names of sites may hold dots: their place in the list stands for them.
-  const accessOf = ({ everywhere = false, role, site = {} }: Draft) => ({
-    groupIds: groups.map(({ id }) => id),
-    resourceGrants: grantsOf({ everywhere, other: held.other, sites: ticked(site).map((i) => sites[Number(i)] ?? '') }),
-    roles: ticked(role),
-  })
-  const told = (e: Event): void => {
-    const draft = entered(e.currentTarget as HTMLFormElement) as Draft
-    const { resourceGrants, roles } = accessOf(draft)
-    const where = placesOf(resourceGrants)
-    const named = [
-      ...where.sites,
-      ...where.other.map(({ resourceId, resourceType }) => `${resourceType} ${resourceId}`),
-    ]
-    const places = where.everywhere ? words.access.everywhere : named.join(', ') || words.access.nowhere
-    const what = roles.map((role) => words.access.roles[role as Role]).join(', ')
-    setNowhere(
-      named.length === 0 && !where.everywhere && groups.length === 0 && roles.some((role) => !isEverywhere(role)),
-    )
-    setBack(words.access.readBack(draft.name ?? user?.name ?? '', what, places))
-  }
-  const send = (body: Record<string, unknown>): void => {
-    const { email, name, password } = body as Draft
-    const rights = accessOf(body as Draft)
-    if (user) write.mutate({ body: rights, method: 'PATCH', path: `${userPath(user)}/access` })
-    else write.mutate({ body: { ...rights, email, name, password }, method: 'POST', path: '/auth/users' })
-  }
-  return (
-    <Dialog title={user?.name ?? words.access.newUser} close={close}>
-      <Loading of={rooms}>
-        {() => (
-          <Form error={write.error} input={told} pending={write.isPending} send={send}>
-            {!user && (
-              <>
-                <Field name="name" label={words.access.name} maxLength={160} autocomplete="off" required />
-                <Field name="email" type="email" label={words.access.email} autocomplete="off" required />
-                <NewPassword name="password" label={words.access.password} />
-              </>
-            )}
-            <Ticks
-              held={(role) => user?.roles.some((one) => one === role) ?? false}
-              legend={words.access.what}
-              name="role"
-              hints={words.access.explained}
-              of={Object.entries(words.access.roles)}
-            />
-            <fieldset class={ui.row}>
-              <legend>{words.access.where}</legend>
-              <Tick name="everywhere" label={words.access.everywhere} defaultChecked={held.everywhere} />
-              {sites.map((site, i) => (
-                <Tick key={site} name={`site.${i}`} label={site} defaultChecked={held.sites.includes(site)} />
-              ))}
-            </fieldset>
-            <ChosenOnes
-              change={setGroups}
-              chosen={groups}
-              label={words.access.addGroup}
-              legend={words.access.inGroups}
-              of="groups"
-            />
-            <p role="status">{back}</p>
-            {nowhere && <p class={classes(ui.notice, ui.warn)}>{words.access.chooseWhere}</p>}
-          </Form>
-        )}
-      </Loading>
-    </Dialog>
-  )
-}
-
-interface TicksProps {
-  hints: Record<string, string>
-  held(key: string): boolean
-  legend: string
-  name: string
-  of: readonly (readonly [key: string, word: string])[]
-}
-
-const Ticks = ({ held, hints, legend, name, of }: TicksProps) => (
-  <fieldset class={ui.row}>
-    <legend>{legend}</legend>
-    {of.map(([key, word]) => (
-      <Tick key={key} name={`${name}.${key}`} label={word} hint={hints[key]} defaultChecked={held(key)} />
-    ))}
-  </fieldset>
-)
 
 interface OfUser {
   close(): void

@@ -4,9 +4,12 @@ import type { Myself } from '../../wire/access.ts'
 import type { Api } from '../data/api.ts'
 import type { Dock } from '../listen/dock.tsx'
 import type { Clockwork } from '../time/format.rules.ts'
+import type { ZoneOf } from '../time/zone.ts'
 
 export interface AppContext {
   api: Api
+  /** Whose zone times are shown in: the site's, or that of this browser. */
+  chooseZone(of: ZoneOf): void
   clockwork: Clockwork
   dock: Dock
   me: Myself
@@ -15,6 +18,7 @@ export interface AppContext {
   /** Signs in again over the page, before the session ends. */
   renew(): void
   signOut(): Promise<void>
+  zoneOf: ZoneOf
 }
 
 export const AppContext = createContext<AppContext | undefined>(undefined)

@@ -7,6 +7,7 @@ import { type LiveState, startLive } from '../data/live.ts'
 import { createQueries, refresher } from '../data/reads.ts'
 import { useDock } from '../listen/dock.tsx'
 import { createMeters, MetersContext } from '../meters/thread.ts'
+import { deviceZone, preferredZone, rememberZone, type ZoneOf } from '../time/zone.ts'
 import { Toasts } from '../ui/toast.tsx'
 import { useWords } from '../words/words.ts'
 import { AppContext } from './context.ts'
@@ -28,7 +29,13 @@ export function Inside({ again, api, ended, me, renew }: InsideProps) {
   const queries = useMemo(createQueries, [])
   const meters = useMemo(createMeters, [])
   const [live, setLive] = useState<LiveState>({ outdated: false })
-  const clockwork = useMemo(() => ({ locale: words.locale, zone: me.site.timezone }), [words, me.site.timezone])
+  const [zoneOf, setZoneOf] = useState(preferredZone)
+  const zone = zoneOf === 'device' ? deviceZone() : me.site.timezone
+  const clockwork = useMemo(() => ({ locale: words.locale, zone }), [words, zone])
+  const chooseZone = (of: ZoneOf): void => {
+    rememberZone(of)
+    setZoneOf(of)
+  }
   const refresh = useMemo(() => refresher(queries), [])
   useEffect(() => {
     if (ended) return () => void queries.invalidateQueries()
@@ -55,7 +62,7 @@ export function Inside({ again, api, ended, me, renew }: InsideProps) {
     })
     location.assign('/')
   }
-  const app = { api, clockwork, dock, me, refresh: again, renew, signOut }
+  const app = { api, chooseZone, clockwork, dock, me, refresh: again, renew, signOut, zoneOf }
   return (
     <AppContext.Provider value={app}>
       <QueryClientProvider client={queries}>

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { useApp } from '../app/context.ts'
 import { KeysButton } from '../app/keys.tsx'
 import { useWrite } from '../data/reads.ts'
+import { deviceZone, ZONES_OF, type ZoneOf } from '../time/zone.ts'
 import { Choice } from '../ui/form.tsx'
 import { Button, Failure, Section, Title } from '../ui/parts.tsx'
 import { CurrentPassword, NewPassword } from '../ui/password.tsx'
@@ -31,15 +32,16 @@ export function MePage(_: { id: string }) {
           <KeysButton />
         </div>
       </Section>
-      <Tongue />
+      <LanguageChoice />
+      <ZoneChoice />
       <Theme />
-      <Password />
+      {me.provider === 'local' ? <Password /> : <ProviderPassword />}
       <Sessions />
     </>
   )
 }
 
-function Tongue() {
+function LanguageChoice() {
   const { choose, language, words } = useLanguage()
   return (
     <Section title={words.me.language}>
@@ -50,6 +52,34 @@ function Tongue() {
         options={Object.entries(LANGUAGES)}
         onChange={(e) => choose(e.currentTarget.value as Language)}
       />
+    </Section>
+  )
+}
+
+/** Times are shown in one zone: that of the site, or the one this device is in. */
+function ZoneChoice() {
+  const words = useWords()
+  const { chooseZone, me, zoneOf } = useApp()
+  const zones = { device: deviceZone(), site: me.site.timezone }
+  return (
+    <Section title={words.me.zone}>
+      <Choice
+        label={words.me.zone}
+        name="zone"
+        value={zoneOf}
+        options={ZONES_OF.map((one) => [one, words.me.zones[one](zones[one])] as const)}
+        onChange={(e) => chooseZone(e.currentTarget.value as ZoneOf)}
+      />
+    </Section>
+  )
+}
+
+/** Who signs in elsewhere changes the password there. */
+function ProviderPassword() {
+  const words = useWords()
+  return (
+    <Section title={words.me.password}>
+      <p>{words.me.elsewhere}</p>
     </Section>
   )
 }
@@ -65,7 +95,11 @@ function Theme() {
     setTheme(next)
     if (next === 'system') delete document.documentElement.dataset.theme
     else document.documentElement.dataset.theme = next
-    localStorage.setItem(KEY, next)
+    try {
+      localStorage.setItem(KEY, next)
+    } catch {
+      // Storage may be forbidden: it holds until the page is closed.
+    }
   }
   return (
     <Section title={words.me.theme}>

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { Link, useSearchParams } from 'wouter-preact'
 import type { Node } from '../../wire/nodes.ts'
 import { useWrite } from '../data/reads.ts'
+import { download } from '../ui/download.ts'
 import { Button, Failure, Section } from '../ui/parts.tsx'
 import { Copyable } from '../ui/secret.tsx'
 import ui from '../ui/ui.module.css'
@@ -102,14 +103,7 @@ function Stick({ address, file, made, node }: StickProps) {
   )
 }
 
-function save(file: SetupFile): void {
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(new Blob([JSON.stringify(file, null, 2)], { type: 'application/json' }))
-  link.download = SETUP_FILE
-  link.click()
-  // The browser reads it after the click has returned.
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000)
-}
+const save = (file: SetupFile): void => download(SETUP_FILE, JSON.stringify(file, null, 2), 'application/json')
 
 /** Nothing is minted for a recorder that is out of service. */
 function Retired({ node }: { node: Node }) {

@@ -48,7 +48,7 @@ function Identity({ node }: { node: Node }) {
           empty="null"
           label={words.recorders.room}
           chosen={node.roomId ?? ''}
-          options={[['', words.common.none], ...options]}
+          options={[['', words.common.unset], ...options]}
         />
         <Field name="tags" kind="list" label={words.recorders.tags} defaultValue={node.tags.join(', ')} />
         <Area

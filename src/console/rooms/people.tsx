@@ -105,13 +105,7 @@ function AddPerson({ add, close, error, pending }: AddProps) {
             </label>
           ))}
         </div>
-        <Picker
-          key={kind}
-          name="subjectId"
-          label={words.edit[kind]}
-          required
-          {...searched(kind === 'user' ? 'users' : 'groups')}
-        />
+        <Picker key={kind} name="subjectId" label={words.edit[kind]} required {...searched(kind)} />
         <fieldset>
           <legend>{words.edit.people}</legend>
           {Object.entries(words.edit.capabilities).map(([capability, word]) => (

@@ -1,4 +1,5 @@
 import { useRef, useState } from 'preact/hooks'
+import { isZone } from '../../kernel/zones.ts'
 import type { Interface } from '../../wire/nodes.ts'
 import type { Profile } from '../../wire/profiles.ts'
 import type { Recurrence, Schedule } from '../../wire/schedules.ts'
@@ -6,7 +7,7 @@ import { useApp } from '../app/context.ts'
 import { useNode, useRead, useWrite } from '../data/reads.ts'
 import { namedChannels } from '../meters/channels.rules.ts'
 import { NodePicker } from '../recorders/picker.tsx'
-import { instantAt, isZone, wallTimeOf } from '../time/wall.rules.ts'
+import { instantAt, wallTimeOf } from '../time/wall.rules.ts'
 import { Choice, entered, Field, Form, Tick } from '../ui/form.tsx'
 import { Button, Section } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
@@ -29,9 +30,9 @@ type Draft = RecurrenceFields & { timezone?: string }
 /** A plain sentence says what was entered, before it is saved; the server says the dates after. */
 export function ScheduleForm({ before, cancel, done, model, nodeId }: FormProps) {
   const words = useWords()
-  const { clockwork } = useApp()
+  const { me } = useApp()
   const write = useWrite<{ data: Schedule }>(({ data }) => done(data))
-  const zoneName = model?.timezone ?? clockwork.zone
+  const zoneName = model?.timezone ?? me.site.timezone
   const [sentence, setSentence] = useState(model ? sentenceOf(model.recurrence, zoneName, words) : '')
   const [dayless, setDayless] = useState(false)
   // A zone that is none is the server's to refuse, at its field.

@@ -1,10 +1,20 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { useRead, useWrite } from '../data/reads.ts'
 import { Dialog } from '../ui/dialog.tsx'
 import { Choice, Field, Form, Tick } from '../ui/form.tsx'
 import { useToast } from '../ui/toast.tsx'
 import { useWords } from '../words/words.ts'
-import { type Family, type FieldSpec, grouped, type Thing, type Values, valueAt } from './families.rules.ts'
+import {
+  type Family,
+  type FieldSpec,
+  grouped,
+  isNeeded,
+  labelOf,
+  type Thing,
+  type Values,
+  valueAt,
+} from './families.rules.ts'
 import { MapEntries } from './maps.tsx'
 
 interface EditProps {
@@ -14,9 +24,11 @@ interface EditProps {
   model?: Thing
   /** Absent: a new one. */
   thing?: Thing
+  /** Where it is used. */
+  used?: ComponentChildren
 }
 
-export function Edit({ close, family, model, thing }: EditProps) {
+export function Edit({ close, family, model, thing, used }: EditProps) {
   const words = useWords()
   const say = useToast()
   const write = useWrite(() => {
@@ -43,6 +55,7 @@ export function Edit({ close, family, model, thing }: EditProps) {
   )
   return (
     <Dialog title={thing ? String(thing[named]) : words.settings.new} close={close}>
+      {used}
       <Form error={write.error} pending={write.isPending} send={send}>
         {grouped(shown).map((group) =>
           group[0]?.group === undefined ? (
@@ -75,10 +88,10 @@ interface SpecProps {
 
 function Spec({ fixed, hold, spec, values }: SpecProps) {
   const words = useWords()
-  const { empty, initially = false, kind, max, min, name, required, step } = spec
-  const label = words.settings.fields[name] ?? words.settings.fields[name.split('.').at(-1) ?? ''] ?? name
+  const { empty, initially = false, kind, max, min, name, step } = spec
+  const label = labelOf(spec, words.settings.fields)
   const value = valueAt(values, name)
-  const common = { label, name, ...(empty ? { empty } : {}), ...(required ? { required } : {}) }
+  const common = { label, name, required: isNeeded(spec, value), ...(empty ? { empty } : {}) }
   const text = value === undefined || value === null ? '' : String(value)
   switch (kind) {
     case 'tick':
@@ -99,21 +112,22 @@ function Spec({ fixed, hold, spec, values }: SpecProps) {
 }
 
 interface ChosenProps extends Omit<SpecProps, 'values'> {
-  common: { empty?: 'null' | 'text'; label: string; name: string; required?: true }
+  common: { empty?: 'null' | 'text'; label: string; name: string; required: boolean }
   value: unknown
 }
 
 function Chosen({ common, fixed, hold, spec: { empty, from, of = [] }, value }: ChosenProps) {
   const words = useWords()
   const read = useRead<{ data: Thing[] }>(from, ['settings'])
-  const unset = from || empty ? [['', words.common.unset] as const] : []
+  const stored = value !== undefined && value !== null
+  const unset = empty || (from && !stored) ? [['', words.common.unset] as const] : []
   const options = from
     ? (read.data?.data ?? []).map(({ displayName, id }) => [id, String(displayName)] as const)
     : of.map((one) => [one, words.settings.values[one] ?? one] as const)
   return (
     <Choice
       {...common}
-      chosen={value === undefined || value === null ? (unset[0]?.[0] ?? of[0]) : String(value)}
+      chosen={stored ? String(value) : (unset[0]?.[0] ?? of[0])}
       disabled={fixed}
       options={[...unset, ...options]}
       onChange={(e) => hold(e.currentTarget.value)}

@@ -200,6 +200,8 @@ export const FAMILIES: Readonly<Record<FamilyName, Family>> = {
   profiles,
   watchdog,
   destinations: {
+    // The share is replaced whole, also by nothing.
+    bodyOf: (entered) => (entered.s3 === undefined ? { smb: {}, ...entered } : entered),
     deletes: true,
     fields: [
       { kind: 'text', max: 160, name: 'displayName', required: true },
@@ -254,6 +256,22 @@ export const FAMILIES: Readonly<Record<FamilyName, Family>> = {
 /** The value at a name with dots. */
 export const valueAt = (thing: Record<string, unknown> | undefined, name: string): unknown =>
   name.split('.').reduce<unknown>((at, step) => (at as Record<string, unknown> | undefined)?.[step], thing)
+
+/**
+ * Whether a field may not be left empty: what is left out of a body is kept by the API, unless it stands inside of
+ * something (a name with dots) that is replaced whole.
+ */
+export const isNeeded = ({ empty, kind, name, required }: FieldSpec, stored: unknown): boolean =>
+  required === true ||
+  (['choice', 'number', 'text'].includes(kind) &&
+    empty === undefined &&
+    !name.includes('.') &&
+    stored !== undefined &&
+    stored !== null)
+
+/** The word of a field: of its whole name, else of the last part. */
+export const labelOf = ({ name }: FieldSpec, words: Readonly<Record<string, string>>): string =>
+  words[name] ?? words[name.split('.').at(-1) ?? ''] ?? name
 
 /** Neighbours of one group together; each field that has none stands alone. */
 export const grouped = (fields: readonly FieldSpec[]): FieldSpec[][] =>

@@ -6,7 +6,7 @@ import { Deed } from '../app/deed.tsx'
 import { may } from '../app/may.rules.ts'
 import { useRead, useWrite } from '../data/reads.ts'
 import { Confirm } from '../ui/dialog.tsx'
-import { Badge, Loading, Name, Section, Title } from '../ui/parts.tsx'
+import { Badge, Button, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { Calibrate } from './calibrate.tsx'
@@ -14,7 +14,9 @@ import { Edit } from './edit.tsx'
 import { FAMILIES, type Family, type FamilyName, type Thing } from './families.rules.ts'
 import { General } from './general.tsx'
 import { Assignments } from './maps.tsx'
+import { Shown } from './shown.tsx'
 import { SwitcherDeeds } from './switchers.tsx'
+import { Used } from './used.tsx'
 
 /** What more can be done with one of a family, and what stands below their list. */
 const MORE: Partial<Record<FamilyName, ComponentType<{ thing: Thing }>>> = {
@@ -59,9 +61,12 @@ export function SettingsPage({ id }: { id: string }) {
 
 function Things({ family, name }: { family: Family; name: FamilyName }) {
   const words = useWords()
+  const { me } = useApp()
   const list = useRead<{ data: Thing[] }>(family.path, ['settings'])
   const [editing, setEditing] = useState<Thing | 'new'>()
   const [deleting, setDeleting] = useState<Thing>()
+  const close = (): void => setEditing(undefined)
+  const changes = may(me, family.write)
   const called = (thing: Thing): string => String(thing[family.named])
   const [More, Below] = [MORE[name], BELOW[name]]
   const model = list.data?.data.find(({ id }) => id === family.model)
@@ -95,9 +100,7 @@ function Things({ family, name }: { family: Family; name: FamilyName }) {
                     </span>
                   )}
                   {More && <More thing={thing} />}
-                  <Deed needs={family.write} onClick={() => setEditing(thing)}>
-                    {words.common.edit}
-                  </Deed>
+                  <Button onClick={() => setEditing(thing)}>{changes ? words.common.edit : words.settings.view}</Button>
                   {family.deletes && (
                     <Deed kind="danger" needs={family.write} onClick={() => setDeleting(thing)}>
                       {words.common.delete}
@@ -108,13 +111,11 @@ function Things({ family, name }: { family: Family; name: FamilyName }) {
             </ul>
           )}
         </Loading>
-        {editing && (
-          <Edit
-            close={() => setEditing(undefined)}
-            family={family}
-            {...(editing === 'new' ? (model ? { model } : {}) : { thing: editing })}
-          />
+        {editing === 'new' && <Edit close={close} family={family} {...(model ? { model } : {})} />}
+        {editing && editing !== 'new' && changes && (
+          <Edit close={close} family={family} thing={editing} used={<Used id={editing.id} name={name} />} />
         )}
+        {editing && editing !== 'new' && !changes && <Shown close={close} family={family} thing={editing} />}
         {deleting && (
           <Delete
             close={() => setDeleting(undefined)}

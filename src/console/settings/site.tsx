@@ -1,4 +1,5 @@
 import type { ControllerSettings } from '../../wire/settings.ts'
+import { Zones } from '../time/zones.tsx'
 import { Choice, Field } from '../ui/form.tsx'
 import { useWords } from '../words/words.ts'
 
@@ -28,11 +29,7 @@ export function SiteFields({
         defaultValue={zone}
         list="zones"
       />
-      <datalist id="zones">
-        {Intl.supportedValuesOf('timeZone').map((name) => (
-          <option key={name} value={name} />
-        ))}
-      </datalist>
+      <Zones id="zones" />
       <Choice
         name="weekStartsOn"
         label={words.settings.fields.weekStartsOn ?? ''}

@@ -4,6 +4,7 @@ import { useApp } from '../app/context.ts'
 import { Deed } from '../app/deed.tsx'
 import { useRead, useWrite } from '../data/reads.ts'
 import { Confirm, Dialog } from '../ui/dialog.tsx'
+import { download } from '../ui/download.ts'
 import { Choice, Form } from '../ui/form.tsx'
 import { Button, Failure, Loading, Name } from '../ui/parts.tsx'
 import { useToast } from '../ui/toast.tsx'
@@ -82,17 +83,16 @@ function MappingsDialog({ close, thing }: OfSwitcher) {
   const path = `${pathOf(thing)}/mappings`
   const options = useRead<{ data: Options }>('/settings/switcher-mapping-options', ['room', 'user'])
   const read = useRead<{ data: Mappings }>(path, [])
-  const [unread, setUnread] = useState<Error>()
   const write = useWrite(() => {
     say(words.common.saved)
     close()
   })
   // The list is replaced whole: it is read anew, so that what somebody else has just connected is not lost.
   const send = (shown: Mappings, chosen: Chosen): void =>
-    void api.get<{ data: Mappings }>(path).then(
-      ({ data }) => write.mutate({ body: merged(data, shown, chosen), method: 'PUT', path }),
-      (e: Error) => setUnread(e),
-    )
+    write.mutate(async () => {
+      const { data } = await api.get<{ data: Mappings }>(path)
+      return { body: merged(data, shown, chosen), method: 'PUT', path }
+    })
   const [inputs, outputs] = [Number(thing.inputs), Number(thing.outputs)]
   return (
     <Dialog title={`${words.switchers.mappings}: ${named(thing)}`} close={close}>
@@ -101,7 +101,7 @@ function MappingsDialog({ close, thing }: OfSwitcher) {
           <Loading of={read}>
             {({ data }) => (
               <Form
-                error={write.error ?? unread ?? null}
+                error={write.error}
                 needs="switcher:map"
                 pending={write.isPending}
                 send={(body) => send(data, body as unknown as Chosen)}
@@ -148,7 +148,7 @@ function Places({ count, held, label, name, options }: PlacesProps) {
           empty="text"
           label={label(n)}
           chosen={held[n] ?? ''}
-          options={[['', words.common.none], ...options]}
+          options={[['', words.common.unset], ...options]}
         />
       ))}
     </>
@@ -199,15 +199,4 @@ function BackupDialog({ close, thing }: OfSwitcher) {
       </label>
     </Dialog>
   )
-}
-
-/** The browser reads the address after the click: it is given back later. */
-const DOWNLOAD_MS = 60_000
-
-function download(name: string, text: string): void {
-  const link = document.createElement('a')
-  link.href = URL.createObjectURL(new Blob([text], { type: 'text/plain' }))
-  link.download = name
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(link.href), DOWNLOAD_MS)
 }

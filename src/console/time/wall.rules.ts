@@ -12,13 +12,3 @@ export function wallTimeOf(at: string, zoneName: string): string {
   const ms = Date.parse(at)
   return new Date(ms + zone(zoneName).offset(ms)).toISOString().slice(0, 16)
 }
-
-/** Whether there is a zone of that name; `Intl.supportedValuesOf` leaves out UTC and every alias, as Asia/Kolkata. */
-export function isZone(name: string): boolean {
-  try {
-    return name !== '' && new Intl.DateTimeFormat('en', { timeZone: name }) !== undefined
-  } catch {
-    // A RangeError is the only way Intl says no.
-    return false
-  }
-}

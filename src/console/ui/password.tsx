@@ -12,7 +12,8 @@ export function NewPassword(field: Pick<ComponentProps<typeof Field>, 'label' | 
       <Field {...field} type={shown ? 'text' : 'password'} autocomplete="new-password" minLength={8} required />
       <div>
         <label>
-          <input type="checkbox" checked={shown} onChange={(e) => setShown(e.currentTarget.checked)} />{' '}
+          {/* At input, not at change: a form that hears of the input would draw the old tick again before. */}
+          <input type="checkbox" checked={shown} onInput={(e) => setShown(e.currentTarget.checked)} />{' '}
           {words.common.showTyped}
         </label>
       </div>

@@ -21,6 +21,8 @@ interface PickerProps<T> {
   label: string
   /** The field of the form that gets the id. */
   name: string
+  /** The server answers with all of them, which are searched here. */
+  narrow?: boolean
   option(item: T): Option
   /** Where the server searches. */
   path(search: string): string
@@ -30,6 +32,10 @@ interface PickerProps<T> {
 
 const TYPING_MS = 200
 const SHOWN = 20
+
+/** The first of each id. */
+const distinct = (options: readonly Option[]): Option[] =>
+  [...new Map(options.toReversed().map((one) => [one.id, one])).values()].reverse()
 
 const fits = ({ detail = '', name }: Option, text: string): boolean =>
   `${name} ${detail}`.toLowerCase().includes(text.trim().toLowerCase())
@@ -41,6 +47,7 @@ export function Picker<T>({
   kinds,
   label,
   name,
+  narrow = false,
   option,
   path,
   pick,
@@ -56,9 +63,10 @@ export function Picker<T>({
   const search = useSettled(text, TYPING_MS)
   const found = useRead<{ data: T[] }>(open ? path(search) : undefined, kinds)
   const last = useRef<Option[]>([])
-  if (found.data) last.current = found.data.data.slice(0, SHOWN).map(option)
+  if (found.data) last.current = distinct(found.data.data.map(option))
   // Until the server has answered to what is typed now, what it answered last is narrowed here.
-  const options = found.data && search === text ? last.current : last.current.filter((one) => fits(one, text))
+  const answered = !narrow && found.data !== undefined && search === text
+  const options = last.current.filter((one) => answered || fits(one, text)).slice(0, SHOWN)
   // By its id: the list changes under the one that is marked.
   const at = options.findIndex((one) => one.id === marked)
   const take = (one: Option | undefined): void => {

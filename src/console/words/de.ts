@@ -23,7 +23,6 @@ export const de: Words = {
   actions,
   alert,
   locale: 'de-DE',
-  name: 'Roomtone',
   refusals,
   skip: 'Zum Inhalt',
   ...activity,

@@ -22,7 +22,6 @@ export const en = {
   actions,
   alert,
   locale: 'en-GB',
-  name: 'Roomtone',
   refusals,
   skip: 'Skip to content',
   ...activity,

@@ -29,7 +29,11 @@ describe('a display', () => {
     await page.goto(`${controller.url}/access/displays`)
     await page.getByRole('button', { name: 'New display link' }).click()
     await page.getByLabel('Name', { exact: true }).fill('<i>Foyer</i>')
+    await page.getByLabel('What it shows').selectOption('some rooms')
+    await page.getByRole('dialog').getByRole('button', { name: 'Save' }).click()
+    await page.getByText('name either a site or rooms').first().waitFor()
     await page.getByLabel('What it shows').selectOption('House')
+    await page.getByLabel('Expires').fill('2099-01-01T00:00')
     await accessible(page, 'new display')
     await page.getByRole('dialog').getByRole('button', { name: 'Save' }).dblclick()
     const address = await page.getByLabel('Address for the screen').inputValue()
@@ -57,6 +61,9 @@ describe('a display', () => {
     await screen.getByText('This display link was revoked or has expired.').waitFor()
     await page.context().close()
     await screen.context().close()
-    assert.deepEqual(visitor.complaints, [])
+    assert.deepEqual(
+      visitor.complaints.filter((one) => !/status of 400/.test(one)),
+      [],
+    )
   })
 })

@@ -25,7 +25,7 @@ describe('the frame of the console', () => {
     await page.getByRole('heading', { level: 1 }).waitFor()
     await page.keyboard.press('?')
     const help = page.getByRole('dialog', { name: 'Keyboard' })
-    await help.getByText('To the search of the page').waitFor()
+    await help.getByText('Go to the search field').waitFor()
     await accessible(page, 'keyboard help')
     await fits(page, 'keyboard help')
     await page.keyboard.press('Escape')

@@ -59,7 +59,7 @@ describe('the library', () => {
     await controller.post('/settings/upload-policies', { destinationId, enabled: true, name: 'To the cellar' })
     await page.goto(`${controller.url}/library/${takes[0]}`)
     await page.getByRole('button', { name: 'Upload' }).click()
-    await page.getByLabel('By which upload policy?').selectOption('To the cellar')
+    await page.getByLabel('Which upload policy?').selectOption('To the cellar')
     await page.getByRole('dialog').getByRole('button', { name: 'Upload' }).click()
     await page.getByText('1 upload queued.').waitFor()
     const [item] = await controller.get(`/upload-queue?recordingId=${takes[0]}`)
@@ -112,7 +112,7 @@ describe('the library', () => {
   test('an alert stands on the take where it began; keys play and skip', async () => {
     const page = await visitor.signedIn()
     await page.goto(`${controller.url}/library/${takes[0]}`)
-    await page.getByRole('button', { name: '0:01: The level clips' }).click()
+    await page.getByRole('button', { name: '0:01: The signal is clipping' }).click()
     const at = (): Promise<number> => page.evaluate('document.querySelector("audio").currentTime')
     await until('the place of the alert', async () => Math.abs((await at()) - 1) < 0.2)
     await page.getByLabel('Speed').selectOption('1.5')

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { ROLES, type Role } from '../../../src/wire/permissions.ts'
+import { Answers } from '../../kit/answers.ts'
 import { signIn, Visitor } from '../../kit/browser.ts'
 import { Controller, House } from '../../kit/whole.ts'
 
@@ -25,32 +26,6 @@ const PAGES: Record<string, string | undefined> = {
 const FAMILIES = ['profiles', 'watchdog', 'destinations', 'uploads', 'retention', 'maps']
 /** Ends the visit, opens what no page can close, is for the enter key alone, or only turns the page. */
 const LEFT_ALONE = /^(Earlier|Later|Print|Search|Sign out|Today)$/
-
-/** The answers of the API to one page. */
-class Answers {
-  readonly refused: string[] = []
-  #open = 0
-
-  constructor(page: Page) {
-    const counted = (url: string): boolean => /\/api\/v1\/(?!events|meter-events)/.test(url)
-    page.on('request', (request) => counted(request.url()) && this.#open++)
-    page.on('requestfailed', (request) => counted(request.url()) && this.#open--)
-    page.on('requestfinished', (request) => counted(request.url()) && this.#open--)
-    page.on('response', (response) => {
-      const status = response.status()
-      if (status === 403 || status >= 500)
-        this.refused.push(`${status} ${response.request().method()} ${new URL(response.url()).pathname}`)
-    })
-  }
-
-  /** Nothing is under way, and nothing has begun meanwhile. */
-  async settled(page: Page): Promise<void> {
-    for (let quiet = 0; quiet < 2; ) {
-      await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)))')
-      quiet = this.#open > 0 ? 0 : quiet + 1
-    }
-  }
-}
 
 describe('each role', () => {
   let house: House
@@ -138,7 +113,7 @@ describe('each role', () => {
         }
         await opened(page, answers, address)
         await page.getByRole('heading', { level: 1, name: 'You may not see this' }).waitFor()
-        await page.getByText(`It takes the permission ${permission}. Whoever manages access can give it.`).waitFor()
+        await page.getByText(`Requires the permission ${permission}. Anyone who manages access can grant it.`).waitFor()
         assert.deepEqual(answers.refused, [], `${who} ${address}: nothing is asked for`)
       }
       assert.deepEqual(visitor.complaints, [], who)

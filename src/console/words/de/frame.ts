@@ -20,9 +20,9 @@ export const nav: Words['nav'] = {
 }
 
 export const common: Words['common'] = {
-  loading: 'Lädt',
-  retry: 'Noch einmal',
-  showTyped: 'Eingabe zeigen',
+  loading: 'Wird geladen',
+  retry: 'Erneut versuchen',
+  showTyped: 'Passwort anzeigen',
   stop: 'Beenden',
   actions: 'Aktionen',
   cancel: 'Abbrechen',
@@ -34,12 +34,12 @@ export const common: Words['common'] = {
   edit: 'Bearbeiten',
   all: 'alle',
   filters: 'Filter',
-  clearFilters: 'Filter aufheben',
-  needs: (permission) => `Dafür braucht es das Recht ${permission}.`,
+  clearFilters: 'Filter zurücksetzen',
+  needs: (permission) => `Erfordert das Recht ${permission}.`,
   previous: 'Zurück',
   next: 'Weiter',
-  noMatch: 'Nichts passt dazu.',
-  none: 'keine',
+  noMatch: 'Keine Treffer.',
+  none: 'keine Einträge',
   page: (from, to, total) => `${from} bis ${to} von ${total}`,
   remove: 'Entfernen',
   save: 'Speichern',
@@ -51,7 +51,7 @@ export const common: Words['common'] = {
   selectRow: (name) => `${name} auswählen`,
   typeName: (name) => `Zur Bestätigung ${name} eingeben`,
   undo: 'Rückgängig',
-  unset: 'nicht gesetzt',
+  unset: 'nicht festgelegt',
 }
 
 export const login: Words['login'] = {
@@ -61,33 +61,33 @@ export const login: Words['login'] = {
   submit: 'Anmelden',
   wrong: 'E-Mail oder Passwort ist falsch.',
   provider: 'Über Ihre Organisation anmelden',
-  ended: 'Ihre Sitzung ist beendet. Melden Sie sich wieder an.',
+  ended: 'Ihre Sitzung ist beendet. Melden Sie sich erneut an.',
   ends: (at) => `Ihre Sitzung endet um ${at}.`,
   stay: 'Angemeldet bleiben',
   signOut: 'Abmelden',
 }
 
 export const live: Words['live'] = {
-  reload: 'Für die neue Version neu laden',
+  reload: 'Neu laden für die neue Version',
   lost: (since) => `Seit ${since} nicht verbunden. Was Sie sehen, kann veraltet sein.`,
 }
 
 export const failures: Words['failures'] = {
   denied: 'Das dürfen Sie nicht sehen',
-  deniedBecause: (permission) => `Dafür braucht es das Recht ${permission}. Geben kann es, wer die Zugänge verwaltet.`,
+  deniedBecause: (permission) => `Erfordert das Recht ${permission}. Vergeben kann es, wer die Zugänge verwaltet.`,
   gone: 'Das gibt es nicht mehr, oder Sie dürfen es nicht sehen.',
   offline: 'Die Zentrale ist nicht erreichbar.',
-  slow: 'Keine Antwort in der Zeit. Es kann trotzdem geschehen sein: sehen Sie nach, bevor Sie es wieder versuchen.',
-  failed: 'Das ging nicht',
-  page: 'Diese Seite ist fehlgeschlagen.',
-  tooOften: (seconds) => `Zu viele Anfragen. Versuchen Sie es in ${counted(seconds, 'Sekunde', 'Sekunden')} wieder.`,
+  slow: 'Keine rechtzeitige Antwort. Es kann trotzdem geschehen sein: prüfen Sie das, bevor Sie es erneut versuchen.',
+  failed: 'Das hat nicht funktioniert',
+  page: 'Auf dieser Seite ist ein Fehler aufgetreten.',
+  tooOften: (seconds) => `Zu viele Anfragen. Versuchen Sie es in ${counted(seconds, 'Sekunde', 'Sekunden')} erneut.`,
 }
 
 export const keys: Words['keys'] = {
   title: 'Tastatur',
   key: 'Taste',
-  what: 'Was sie tut',
-  single: 'Einzelne Tasten (? und /) wirken',
+  what: 'Funktion',
+  single: 'Tastenkürzel mit einer Taste (? und /) einschalten',
   named: {
     Space: 'Leertaste',
     'Page Up': 'Bild auf',
@@ -97,13 +97,13 @@ export const keys: Words['keys'] = {
   },
   does: {
     help: 'Diese Hilfe',
-    search: 'Zur Suche der Seite',
-    rows: 'In einer Liste: von Zeile zu Zeile',
-    play: 'Im Abspieler: abspielen und anhalten',
-    jump: 'Im Abspieler: 5, 10 oder 30 Sekunden vor und zurück',
+    search: 'Zum Suchfeld',
+    rows: 'In einer Liste: zwischen Zeilen wechseln',
+    play: 'Im Player: abspielen und anhalten',
+    jump: 'Im Player: 5, 10 oder 30 Sekunden vor oder zurück',
     lift: 'Auf einer Karte des Plans: anheben und ablegen',
-    carry: 'Eine angehobene Karte: anderer Tag, andere Zeit',
-    hour: 'Eine angehobene Karte: eine Stunde',
-    back: 'Eine angehobene Karte zurückgeben; einen Dialog schließen',
+    carry: 'Eine angehobene Karte: Tag oder Zeit ändern',
+    hour: 'Eine angehobene Karte: um eine Stunde verschieben',
+    back: 'Verschieben abbrechen; einen Dialog schließen',
   },
 }

@@ -6,7 +6,7 @@ export const rooms: Words['rooms'] = {
   search: 'Räume suchen',
   next: 'Als Nächstes:',
   empty: 'Noch kein Raum, oder keiner, den Sie sehen dürfen.',
-  floor: (number) => `Etage ${number}`,
+  floor: (number) => `Stockwerk ${number}`,
   recorders: (n) => (n === 0 ? 'kein Rekorder' : counted(n, 'Rekorder', 'Rekorder')),
   noMeters: 'Von diesem Rekorder kommen keine Pegel.',
   noRecorder: 'In diesem Raum steht kein Rekorder.',

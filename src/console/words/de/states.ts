@@ -2,14 +2,14 @@ import type { Words } from '../en.ts'
 
 export const status: Words['status'] = {
   alerting: 'auffällig',
-  cached: 'abgelegt',
+  cached: 'gespeichert',
   completed: 'fertig',
   degraded: 'eingeschränkt',
-  failed: 'gescheitert',
+  failed: 'fehlgeschlagen',
   offline: 'nicht verbunden',
   online: 'verbunden',
   partial: 'unvollständig',
-  provisioning: 'noch nie gemeldet',
+  provisioning: 'wartet auf ersten Kontakt',
   queued: 'wartet',
   recording: 'nimmt auf',
   retired: 'außer Dienst',
@@ -18,7 +18,7 @@ export const status: Words['status'] = {
 
 export const stage: Words['stage'] = {
   capturing: 'nimmt auf',
-  rendering: 'wird gewandelt',
+  rendering: 'wird umgewandelt',
   enhancing: 'Rauschen wird gemindert',
   uploading: 'wird übertragen',
 }

@@ -8,10 +8,10 @@ export const welcome: Words['welcome'] = {
   site: 'Geben Sie dem Standort einen Namen',
   room: 'Nehmen Sie den ersten Raum in Betrieb',
   roomWhy: 'Ein Rekorder und ein Name genügen.',
-  roomThere: 'Ein Raum ist schon da. Weitere kommen hinzu, wann Sie wollen.',
+  roomThere: 'Es gibt schon einen Raum. Weitere können Sie jederzeit hinzufügen.',
   skip: 'Später',
   toDo: 'Noch zu tun',
-  toToday: 'Zu Heute',
+  toToday: 'Zur Seite „Heute“',
   linkSpent:
-    'Dieser Link wurde schon benutzt oder ist abgelaufen. Melden Sie sich mit dem Passwort an, oder erzeugen Sie auf dem Controller einen neuen.',
+    'Dieser Link wurde schon benutzt oder ist abgelaufen. Melden Sie sich mit dem Passwort an, oder erzeugen Sie auf der Zentrale einen neuen.',
 }

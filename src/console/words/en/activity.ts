@@ -3,7 +3,7 @@ import type { UploadStatus } from '../../../wire/uploads.ts'
 import { counted } from './counted.ts'
 
 const jobStatus: Record<JobStatus, string> = {
-  queued: 'waits for the recorder',
+  queued: 'waiting for the recorder',
   running: 'running',
   stop_requested: 'stopping',
   cancelled: 'cancelled',
@@ -13,7 +13,7 @@ const jobStatus: Record<JobStatus, string> = {
 
 const uploadStatus: Record<UploadStatus, string> = {
   queued: 'waiting',
-  retrying: 'will be tried again',
+  retrying: 'will be retried',
   failed: 'failed',
   succeeded: 'uploaded',
   cancelled: 'cancelled',
@@ -31,17 +31,17 @@ export const activity = {
   /** By the beginning of what the controller tells; the longest that fits. */
   uploadFaults: [
     ['cache_path_', 'The file is not on the controller'],
-    ['checksum_mismatch', 'The destination holds other bytes'],
-    ['controller_stopping', 'The controller was stopped meanwhile'],
+    ['checksum_mismatch', 'What arrived differs from what was sent'],
+    ['controller_stopping', 'The controller was stopped in between'],
     ['destination_', 'The destination is not set up, or off'],
-    ['s3_', 'The store refused it, or did not answer'],
+    ['s3_', 'The storage refused it, or did not answer'],
     ['smb_config_', 'The share is not set up'],
     ['smb_', 'The share refused it, or did not answer'],
-    ['source_checksum_mismatch', 'The file on the controller has changed: look at its disk'],
-    ['upload_interrupted', 'The controller was restarted meanwhile'],
-    ['upload_stalled', 'It did not go on: the line is too slow, or cut'],
+    ['source_checksum_mismatch', 'The file on the controller has changed: check its disk'],
+    ['upload_interrupted', 'The controller was restarted in between'],
+    ['upload_stalled', 'It stalled: the connection is too slow, or broken'],
     ['upload_timeout', 'It took too long'],
-    ['verification_', 'The destination would not let it be checked'],
+    ['verification_', 'The destination did not allow verification'],
   ] as [string, string][],
   noUploads: 'No upload matches.',
   created: 'Created',
@@ -51,7 +51,8 @@ export const activity = {
   retry: 'Try again',
   retried: (n: number) => `${counted(n, 'capture', 'captures')} started again.`,
   stopped: (n: number) => `${counted(n, 'capture', 'captures')} asked to stop.`,
-  notDone: (n: number) => `${counted(n, 'capture was', 'captures were')} left as it was and stays selected.`,
+  notDone: (n: number) =>
+    counted(n, 'capture was not changed and stays selected.', 'captures were not changed and stay selected.'),
   parts: 'Parts',
   partsOf: (name: string) => `Parts of ${name}`,
   noParts: 'No part has arrived.',

@@ -1,5 +1,6 @@
 import type { Outcome } from '../../../wire/audit.ts'
 import type { Permission, Role } from '../../../wire/permissions.ts'
+import { counted } from './counted.ts'
 
 const roles: Record<Role, string> = {
   owner: 'Owner',
@@ -28,7 +29,7 @@ const outcomes: Record<Outcome, string> = {
   denied: 'denied',
   succeeded: 'succeeded',
   failed: 'failed',
-  partial: 'partly',
+  partial: 'partial',
 }
 
 export const access = {
@@ -42,12 +43,13 @@ export const access = {
   name: 'Name',
   description: 'Description',
   members: 'Members',
-  memberCount: (n: number) => `${n.toLocaleString('en')} people`,
+  memberCount: (n: number) => counted(n, 'person', 'people'),
   password: 'Password, at least 8 characters',
   what: 'What may they do?',
   where: 'Where?',
   place: 'Where',
-  chooseWhere: 'Without a place this person sees only rooms that name them. Tick a site, or everywhere.',
+  chooseWhere:
+    'Without a place, this person sees only rooms that list them. Choose a site, a room or a recorder, or “everywhere”.',
   explained: {
     owner: 'Everything, everywhere.',
     admin: 'Everything, everywhere: access and settings too.',
@@ -55,7 +57,7 @@ export const access = {
     technician: 'Brings rooms online, sets up recorders, listens and makes test takes, in the places below.',
     viewer: 'Sees and plays, in the places below; changes nothing.',
     auditor: 'Reads the audit log and the lists, in the places below.',
-  } as Record<string, string>,
+  } satisfies Record<Role, string>,
   everywhere: 'everywhere',
   inGroups: 'In groups',
   roles,
@@ -67,32 +69,53 @@ export const access = {
   rightsOf: (name: string) => `What ${name} may do`,
   searchRooms: 'Search by site or room',
   deeds,
-  nothingThere: 'nothing; the room is not shown to them',
+  nothingThere: 'nothing: they cannot see this room',
   chooseSomebody: 'Choose a person under People first.',
   sessions: 'Sessions',
   noSessions: 'Not signed in.',
   end: 'End',
   deleteTitle: (name: string) => `Delete ${name}`,
   deleteExplained: 'Their sessions end. What they did stays in the audit log.',
-  readBack: (name: string, what: string, where: string) => `${name || 'This person'} is ${what}, ${where}.`,
-  nowhere: 'nowhere but in the rooms that name them',
+  at: (places: string) => `in ${places}`,
+  readBack: (name: string, what: string, where: string) => `${name || 'This person'} will be ${what} ${where}.`,
+  nowhere: 'only in rooms that list them',
   effect: 'Effect',
   effects: { allow: 'allow', deny: 'deny' } as Record<string, string>,
   subject: 'Who',
   everyone: 'everyone',
-  resourceType: 'Kind of thing (* is every kind)',
-  resourceId: 'Its id (* is every one)',
+  resourceType: 'Resource type',
+  types: {
+    site: 'site',
+    room: 'room',
+    node: 'recorder',
+    recording: 'take',
+    schedule: 'schedule',
+  } as Record<string, string>,
+  every: {
+    '*': 'everything',
+    site: 'all sites',
+    room: 'all rooms',
+    node: 'all recorders',
+    recording: 'all takes',
+    schedule: 'all schedules',
+  } as Record<string, string>,
+  ruleBack: (effect: 'allow' | 'deny', who: string, what: string) =>
+    effect === 'deny'
+      ? `Denied for ${who}, whatever their role: ${what}.`
+      : `Allowed for ${who}, as far as their role goes: ${what}.`,
   reason: 'Reason',
   search: 'Search by name or e-mail',
   addMember: 'Add person',
   addGroup: 'Add group',
+  addRoom: 'Add room',
+  addRecorder: 'Add recorder',
   removeRule: 'Remove this rule',
-  denialEnds: 'What it forbade is allowed again wherever a role or a room allows it.',
-  allowanceEnds: 'What it alone allowed is allowed no more.',
+  denialEnds: 'What it denied is allowed again wherever a role or a room allows it.',
+  allowanceEnds: 'What only this rule allowed is no longer allowed.',
   subjects: { everyone: 'everyone', user: 'one person', group: 'a group' } as Record<string, string>,
   newPolicy: 'New rule',
-  noPolicies: 'No rule. Roles and rooms decide alone.',
-  policiesExplained: 'A denial beats everything, also the owner.',
+  noPolicies: 'No rules. Access is decided by roles and rooms alone.',
+  policiesExplained: 'A denial overrides everything, even for the owner.',
 }
 
 export const audit = {
@@ -106,16 +129,16 @@ export const audit = {
   from: 'From',
   to: 'To',
   history: 'History',
-  narrow: 'Narrow by what there is',
+  narrow: 'Refine',
   facets: {
     actions: 'Actions',
     outcomes: 'Outcomes',
     reasons: 'Reasons',
     permissions: 'Permissions',
-    targetTypes: 'Kinds of things',
+    targetTypes: 'Resource types',
   },
-  changes: 'Readings',
-  changesOnly: 'leave out',
+  changes: 'Reads',
+  changesOnly: 'Hide reads',
   empty: 'Nothing matches, or nothing you may see.',
   export: 'Export as CSV',
   details: 'Details',

@@ -24,14 +24,15 @@ const moved: Record<HealthMove, (n: number) => string> = {
 
 export const alerts = {
   title: 'Alerts',
-  empty: 'No alert matches. A quiet day looks like this.',
+  empty: 'No alerts match.',
   search: 'Search alerts',
   severity: 'Severity',
   status: 'Status',
   statuses,
   moves,
   moved,
-  notMoved: (n: number) => `${counted(n, 'alert was', 'alerts were')} not changed and stays selected.`,
+  notMoved: (n: number) =>
+    counted(n, 'alert was not changed and stays selected.', 'alerts were not changed and stay selected.'),
   numbers: (open: number, critical: number) =>
     `${counted(open, 'alert', 'alerts')} open, ${critical.toLocaleString('en')} critical`,
   what: 'What',
@@ -46,9 +47,7 @@ export const alerts = {
   note: 'Note',
   details: 'Details',
   recorder: 'Recorder',
-  take: 'Take',
   openTake: 'Open the take',
-  schedule: 'Schedule',
   openSchedule: 'Open the schedule',
   openRoom: 'Open the room',
 }

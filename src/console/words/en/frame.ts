@@ -21,7 +21,7 @@ export const nav = {
 export const common = {
   loading: 'Loading',
   retry: 'Try again',
-  showTyped: 'Show what is typed',
+  showTyped: 'Show password',
   stop: 'Stop',
   actions: 'Actions',
   cancel: 'Cancel',
@@ -34,7 +34,7 @@ export const common = {
   all: 'all',
   filters: 'Filters',
   clearFilters: 'Clear filters',
-  needs: (permission: string) => `Takes the permission ${permission}.`,
+  needs: (permission: string) => `Requires the permission ${permission}.`,
   previous: 'Previous',
   next: 'Next',
   noMatch: 'Nothing matches.',
@@ -67,18 +67,19 @@ export const login = {
 }
 
 export const live = {
-  reload: 'Reload for the new version',
-  lost: (since: string) => `Not connected since ${since}. What you see may be old.`,
+  reload: 'Reload to get the new version',
+  lost: (since: string) => `Not connected since ${since}. What you see may be out of date.`,
 }
 
 export const failures = {
   denied: 'You may not see this',
-  deniedBecause: (permission: string) => `It takes the permission ${permission}. Whoever manages access can give it.`,
-  gone: 'This is gone, or not yours to see.',
+  deniedBecause: (permission: string) =>
+    `Requires the permission ${permission}. Anyone who manages access can grant it.`,
+  gone: 'This no longer exists, or you may not see it.',
   offline: 'The controller cannot be reached.',
-  slow: 'No answer in time. It may have been done all the same: look before you try again.',
+  slow: 'No answer in time. It may have been done all the same: check before you try again.',
   failed: 'That did not work',
-  page: 'This page has failed.',
+  page: 'Something went wrong on this page.',
   tooOften: (seconds: number) => `Too many requests. Try again in ${counted(seconds, 'second', 'seconds')}.`,
 }
 
@@ -86,7 +87,7 @@ export const keys = {
   title: 'Keyboard',
   key: 'Key',
   what: 'What it does',
-  single: 'Single keys (? and /) work',
+  single: 'Enable single-key shortcuts (? and /)',
   named: {
     Space: 'Space',
     'Page Up': 'Page Up',
@@ -96,13 +97,13 @@ export const keys = {
   } as Record<string, string>,
   does: {
     help: 'This help',
-    search: 'To the search of the page',
-    rows: 'In a list: from row to row',
+    search: 'Go to the search field',
+    rows: 'In a list: move between rows',
     play: 'In the player: play and pause',
-    jump: 'In the player: 5, 10 or 30 seconds back and forth',
-    lift: 'On a card of the schedule: lift it, and drop it',
-    carry: 'A lifted card: other day, other time',
-    hour: 'A lifted card: an hour',
-    back: 'Give a lifted card back; close a dialog',
+    jump: 'In the player: 5, 10 or 30 seconds back or forward',
+    lift: 'On a schedule card: lift it, drop it',
+    carry: 'A lifted card: change the day or time',
+    hour: 'A lifted card: move by an hour',
+    back: 'Cancel the move; close a dialog',
   },
 }

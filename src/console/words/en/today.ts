@@ -3,7 +3,7 @@ export const today = {
   record: 'Record',
   recordOf: (device: string) => `Record: ${device}`,
   minutes: 'Length, minutes (empty: as the recorder is set)',
-  noRoom: 'You see no room yet. Ask whoever manages access to name your rooms or sites.',
+  noRoom: 'You see no room yet. Ask whoever manages access to give you rooms or sites.',
   now: 'Recording now',
   nothingNow: 'Nothing is recording.',
   elapsed: (time: string) => `${time} so far`,

@@ -2,7 +2,7 @@ export const welcome = {
   title: 'Welcome',
   step: (n: number, of: number) => `Step ${n} of ${of}`,
   password: 'Choose your password',
-  passwordWhy: (email: string) => `With it you sign in as ${email} from any machine.`,
+  passwordWhy: (email: string) => `Use it to sign in as ${email} from any machine.`,
   site: 'Name the site',
   room: 'Bring the first room online',
   roomWhy: 'A recorder and a name are all it takes.',
