@@ -52,9 +52,9 @@ function emptied({ bodyOf: made = (values) => values, fields, named }: Family, k
   const open = fields
     .filter(({ when }) => when?.[0] !== 'kind' || when[1] === kind)
     .filter((spec) => !isNeeded(spec, 'stored') && ['number', 'text', 'tick'].includes(spec.kind))
-  const entered = open.map(({ empty = 'omit', kind, name }): Entered => {
-    const control = kind === 'tick' ? 'checkbox' : (kind as 'number' | 'text')
-    return { checked: false, empty, kind: control, name, value: '' }
+  const entered = open.map((spec): Entered => {
+    const kind = spec.kind === 'tick' ? 'checkbox' : (spec.kind as 'number' | 'text')
+    return { checked: false, empty: spec.empty ?? 'omit', kind, name: spec.name, value: '' }
   })
   const chosen = fields.some(({ name }) => name === 'enhances') ? { enhances: 'on' } : {}
   return { body: made({ ...bodyOf(entered), ...chosen, [named]: 'Any' }), open }
