@@ -2,7 +2,7 @@
 import type { LevelFrame } from '../../wire/meters.ts'
 import { eventParser, reconnectMs } from '../data/sse.rules.ts'
 import { moved, type Needle, placeOf, still } from './ballistics.rules.ts'
-import type { FromThread, MeterColors, ToThread } from './messages.ts'
+import type { FromThread, MeterColors, ToPage, ToThread } from './messages.ts'
 
 interface Strip {
   addedAt: number
@@ -90,6 +90,8 @@ function restart(): void {
   }, 50)
 }
 
+const say = (message: ToPage): void => self.postMessage(message)
+
 async function read(): Promise<void> {
   const own = new AbortController()
   reading = own
@@ -97,6 +99,8 @@ async function read(): Promise<void> {
     const nodes = [...new Set([...strips.values()].map(({ nodeId }) => nodeId))]
     const query = `detail=levels&nodes=${nodes.map(encodeURIComponent).join(',')}`
     const response = await fetch(`/api/v1${path}?${query}`, { credentials: 'same-origin', signal: own.signal })
+    // To ask again would get the same answer: the page sees to it, or shows other recorders.
+    if (isRefusal(response.status)) return say('refused')
     if (!response.ok || !response.body) throw new Error(`HTTP ${response.status}`)
     const parse = eventParser((name, text) => name === 'levels' && heard(JSON.parse(text) as LevelFrame))
     const body = response.body.pipeThrough(new TextDecoderStream()).getReader()
@@ -112,6 +116,8 @@ async function read(): Promise<void> {
   if (reading === own && !own.signal.aborted)
     setTimeout(() => reading === own && void read(), reconnectMs(++attempt, Math.random()))
 }
+
+const isRefusal = (status: number): boolean => status === 401 || status === 403
 
 function heard(frame: LevelFrame): void {
   for (const strip of strips.values()) {
@@ -221,7 +227,7 @@ setInterval(() => {
   const due = [...strips].filter(
     ([id, strip]) => id % PARTS === part && (strip.seen || strip.told) && !isYoung(strip, now),
   )
-  if (due.length > 0) self.postMessage(due.map(([id, strip]) => report(id, strip)))
+  if (due.length > 0) say(due.map(([id, strip]) => report(id, strip)))
 }, 1000 / PARTS)
 
 /** Nothing has come yet, and nothing had to: that is not said to be missing. */

@@ -22,19 +22,19 @@ interface DisplayWallProps {
 /** The wall on a screen that nobody is signed in at. */
 export function DisplayWall({ api, first, over }: DisplayWallProps) {
   const words = useWords()
-  const meters = useMemo(() => createMeters('/display/meter-events'), [])
   const [wall, setWall] = useState(first)
   const [error, setError] = useState<Error>()
-  useEffect(() => {
-    const read = async (): Promise<void> => {
-      try {
-        setWall((await api.get<{ data: Wall }>('/display')).data)
-        setError(undefined)
-      } catch (e) {
-        if (e instanceof ApiError && e.status === 401) over()
-        else setError(e as Error)
-      }
+  const read = async (): Promise<void> => {
+    try {
+      setWall((await api.get<{ data: Wall }>('/display')).data)
+      setError(undefined)
+    } catch (e) {
+      if (e instanceof ApiError && e.status === 401) over()
+      else setError(e as Error)
     }
+  }
+  const meters = useMemo(() => createMeters(() => void read(), '/display/meter-events'), [])
+  useEffect(() => {
     const timer = setInterval(() => void read(), AGAIN_MS)
     return () => [clearInterval(timer), meters.close()]
   }, [])

@@ -26,6 +26,7 @@ export const common: Words['common'] = {
   stop: 'Beenden',
   actions: 'Aktionen',
   cancel: 'Abbrechen',
+  choose: 'Wählen Sie einen Eintrag aus der Liste.',
   close: 'Schließen',
   copied: 'Kopiert.',
   copy: 'Kopieren',
@@ -61,6 +62,7 @@ export const login: Words['login'] = {
   submit: 'Anmelden',
   wrong: 'E-Mail oder Passwort ist falsch.',
   provider: 'Über Ihre Organisation anmelden',
+  providerTab: 'Über Ihre Organisation anmelden, in einem neuen Tab',
   ended: 'Ihre Sitzung ist beendet. Melden Sie sich wieder an.',
   ends: (at) => `Ihre Sitzung endet um ${at}.`,
   stay: 'Angemeldet bleiben',
@@ -69,11 +71,14 @@ export const login: Words['login'] = {
 
 export const live: Words['live'] = {
   reload: 'Für die neue Version neu laden',
+  unsent: 'Nicht verbunden: jetzt kann nichts gesendet werden.',
   lost: (since) => `Seit ${since} nicht verbunden. Was Sie sehen, kann veraltet sein.`,
 }
 
 export const failures: Words['failures'] = {
   denied: 'Das dürfen Sie nicht sehen',
+  refused: 'Das dürfen Sie nicht tun',
+  old: 'Das konnte nicht aktualisiert werden. Was Sie sehen, kann veraltet sein.',
   deniedBecause: (permission) => `Dafür braucht es das Recht ${permission}. Geben kann es, wer die Zugänge verwaltet.`,
   gone: 'Das gibt es nicht mehr, oder Sie dürfen es nicht sehen.',
   offline: 'Die Zentrale ist nicht erreichbar.',
@@ -106,4 +111,18 @@ export const keys: Words['keys'] = {
     hour: 'Eine angehobene Karte: eine Stunde',
     back: 'Eine angehobene Karte zurückgeben; einen Dialog schließen',
   },
+}
+
+export const dock: Words['dock'] = {
+  ended: (name) => `Sie hören ${name} nicht mehr: der Rekorder sendet keinen Ton.`,
+  enhanced: 'Entrauscht, wo verfügbar',
+  failed: (name) => `Sie hören ${name} nicht.`,
+  level: (db) => `Pegel ${db} dBFS`,
+  limit: (name) =>
+    `Sie hören ${name} nicht mehr: Das Mithören endet nach 30 Minuten von selbst. Hören Sie erneut mit, wenn Sie möchten.`,
+}
+
+export const player: Words['player'] = {
+  drawing: 'Die Wellenform wird gezeichnet.',
+  undrawn: 'Die Wellenform konnte nicht gelesen werden.',
 }

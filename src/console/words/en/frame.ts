@@ -25,6 +25,7 @@ export const common = {
   stop: 'Stop',
   actions: 'Actions',
   cancel: 'Cancel',
+  choose: 'Choose one from the list.',
   close: 'Close',
   copied: 'Copied.',
   copy: 'Copy',
@@ -60,6 +61,7 @@ export const login = {
   submit: 'Sign in',
   wrong: 'E-mail or password is wrong.',
   provider: 'Sign in with your organisation',
+  providerTab: 'Sign in with your organisation, in a new tab',
   ended: 'Your session has ended. Sign in again.',
   ends: (at: string) => `Your session ends at ${at}.`,
   stay: 'Stay signed in',
@@ -68,11 +70,14 @@ export const login = {
 
 export const live = {
   reload: 'Reload for the new version',
+  unsent: 'Not connected: nothing can be sent now.',
   lost: (since: string) => `Not connected since ${since}. What you see may be old.`,
 }
 
 export const failures = {
   denied: 'You may not see this',
+  refused: 'You may not do this',
+  old: 'This could not be refreshed. What you see may be old.',
   deniedBecause: (permission: string) => `It takes the permission ${permission}. Whoever manages access can give it.`,
   gone: 'This is gone, or not yours to see.',
   offline: 'The controller cannot be reached.',
@@ -105,4 +110,18 @@ export const keys = {
     hour: 'A lifted card: an hour',
     back: 'Give a lifted card back; close a dialog',
   },
+}
+
+export const dock = {
+  ended: (name: string) => `You no longer hear ${name}: the recorder sends no sound any more.`,
+  enhanced: 'Noise suppressed, where available',
+  failed: (name: string) => `You do not hear ${name}.`,
+  level: (db: string) => `Level ${db} dBFS`,
+  limit: (name: string) =>
+    `You no longer hear ${name}: listening ends by itself after 30 minutes. Listen again if you want to go on.`,
+}
+
+export const player = {
+  drawing: 'The waveform is being drawn.',
+  undrawn: 'The waveform could not be read.',
 }
