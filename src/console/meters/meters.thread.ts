@@ -19,6 +19,8 @@ interface Strip {
 }
 
 const STALE_MS = 3000
+/** More nodes in one stream are refused (`MeterStream`, src/wire/meters.ts). */
+const MAX_WATCHED = 200
 const strips = new Map<number, Strip>()
 let colors: MeterColors | undefined
 let reduced = false
@@ -96,7 +98,7 @@ async function read(): Promise<void> {
   const own = new AbortController()
   reading = own
   try {
-    const nodes = [...new Set([...strips.values()].map(({ nodeId }) => nodeId))]
+    const nodes = [...new Set([...strips.values()].map(({ nodeId }) => nodeId))].slice(0, MAX_WATCHED)
     const query = `detail=levels&nodes=${nodes.map(encodeURIComponent).join(',')}`
     const response = await fetch(`/api/v1${path}?${query}`, { credentials: 'same-origin', signal: own.signal })
     // To ask again would get the same answer: the page sees to it, or shows other recorders.
@@ -159,7 +161,12 @@ function drawStrip(strip: Strip, stale: boolean, ms: number): void {
     strip.needles[i] = next
     drawBar(context, next, { bar, ratio: strip.ratio, stale, top: i * (bar + gap), width }, colors as MeterColors)
   })
+  context.fillStyle = colors.line
+  for (const db of MARKS) context.fillRect(Math.min(placeOf(db) * width, width - strip.ratio), 0, strip.ratio, height)
 }
+
+/** Of the scale, dBFS. */
+const MARKS = [-40, -20, -9, 0]
 
 interface Place {
   bar: number

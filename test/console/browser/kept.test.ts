@@ -31,9 +31,13 @@ describe('an open page', () => {
     await controller.get(`/nodes/${node.id}`, 'PATCH', { roomId })
     personId = (await controller.post('/auth/users', { ...PERSON, name: 'Ann', roles: ['operator'] })).id
     await allowed(site)
-    const [profile] = await controller.get('/settings/recording-profiles')
+    const off = { enabled: false }
+    const enhancement = { denoise: off, highpass: { enabled: true }, keepRaw: true, loudnorm: off }
+    const profile = await controller.post('/settings/recording-profiles', {
+      ...{ channelMode: 'multichannel', codec: 'flac', enhancement, name: 'Both' },
+    })
     const { job, recording } = await controller.record(node.id, profile.id, 4, { name: 'Week 3' })
-    await controller.delivered(recording.id, job.id)
+    await controller.delivered(recording.id, job.id, 120)
     takeId = recording.id
     visitor = await Visitor.open(controller)
   })
@@ -118,6 +122,38 @@ describe('an open page', () => {
     await until('the place once more', async () => (await audio('currentTime')) === 2)
     const place = page.getByRole('slider', { name: 'Position' })
     assert.match((await place.getAttribute('aria-valuetext')) ?? '', /^0:02 \/ 0:04, \d\d:\d\d$/)
+    await page.context().close()
+  })
+
+  test('tells what has clipped in words, and forgets it by a button', async () => {
+    const page = await visitor.signedIn()
+    const [node] = await controller.get('/nodes')
+    const [{ channels, id: interfaceId }] = node.interfaces
+    const index: number = channels[0]?.index ?? 1
+    const frame = {
+      channels: [index],
+      clip: [index],
+      interfaceId,
+      nodeId: node.id,
+      peak: [-12],
+      rms: [-20],
+      speech: [],
+    }
+    // The test source never clips.
+    const loud = `event: levels\ndata: ${JSON.stringify({ ...frame, at: new Date().toISOString() })}\n\n`
+    await page
+      .context()
+      .route('**/meter-events?**', (route) => route.fulfill({ body: loud, contentType: 'text/event-stream' }))
+    await page.goto(`${controller.url}/rooms/${roomId}`)
+    const forget = page.getByRole('button', { name: /^Clipped: / })
+    await forget.waitFor()
+    assert.match((await page.getByRole('meter').first().getAttribute('aria-valuetext')) ?? '', /, clipped$/)
+    await accessible(page, 'clipped')
+    await page.context().unroute('**/meter-events?**')
+    await levels(page)
+    await forget.focus()
+    await page.keyboard.press('Enter')
+    await forget.waitFor({ state: 'detached' })
     await page.context().close()
   })
 

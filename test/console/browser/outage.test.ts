@@ -63,7 +63,7 @@ describe('an outage', () => {
     const page = await visitor.signedIn()
     await page.goto(`${controller.url}/rooms`)
     // What another release would tell; the stream of this one is what the page has heard before.
-    const next = (): Promise<void> =>
+    const next = (): Promise<unknown> =>
       page.route('**/api/v1/events', (route) =>
         route.fulfill({
           body: 'event: hello\ndata: {"bootId":"another","version":"0.0.0-next"}\n\n',

@@ -126,3 +126,8 @@ export const player: Words['player'] = {
   drawing: 'Die Wellenform wird gezeichnet.',
   undrawn: 'Die Wellenform konnte nicht gelesen werden.',
 }
+
+export const screen: Words['screen'] = {
+  more: (n) =>
+    `${counted(n, 'weiterer Rekorder fehlt', 'weitere Rekorder fehlen')} hier: Erstellen Sie einen Link für weniger Räume.`,
+}

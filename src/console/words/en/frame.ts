@@ -125,3 +125,8 @@ export const player = {
   drawing: 'The waveform is being drawn.',
   undrawn: 'The waveform could not be read.',
 }
+
+export const screen = {
+  more: (n: number) =>
+    `${counted(n, 'more recorder is', 'more recorders are')} not shown: make a link for fewer rooms.`,
+}
