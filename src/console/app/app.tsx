@@ -23,7 +23,7 @@ type Session =
 /** Who is here decides everything: nobody, or somebody and the pages. */
 export function App() {
   const [session, setSession] = useState<Session>({ kind: 'asking' })
-  const [provider, setProvider] = useState(false)
+  const [provider, setProvider] = useState<string>()
   const [renewing, setRenewing] = useState(false)
   const [linkFault, setLinkFault] = useState<Error>()
   const api = useMemo(
@@ -70,9 +70,9 @@ export function App() {
   }, [])
   useEffect(() => {
     if (!signedOut && !renewing) return
-    const config = api.get<{ data: { loginAvailable: boolean } }>('/auth/oidc/config')
+    const config = api.get<{ data: { loginAvailable: boolean; provider: string } }>('/auth/oidc/config')
     // Without an answer there is the password, which says what is wrong.
-    config.then(({ data }) => setProvider(data.loginAvailable)).catch(() => {})
+    config.then(({ data }) => setProvider(data.loginAvailable ? data.provider : undefined)).catch(() => {})
   }, [renewing, signedOut])
   useEffect(() => {
     // Whoever signs in will need it; what does not come now is asked for again then.

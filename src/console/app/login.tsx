@@ -17,8 +17,8 @@ interface LoginProps {
   look?(): void
   /** Why the link somebody came by signs in no more. */
   linkFault?: Error | undefined
-  /** The identity provider can be used. */
-  provider: boolean
+  /** The kind of the identity provider, where one can be used. */
+  provider: string | undefined
 }
 
 export const Login = (how: LoginProps) => (
@@ -99,7 +99,7 @@ function LoginForm({ api, close, done, ended = false, linkFault, look, provider 
           href={`/api/v1/auth/oidc/login?session=cookie&returnTo=${encodeURIComponent(here())}`}
           {...(look ? { rel: 'noopener', target: '_blank' } : {})}
         >
-          {look ? words.login.providerTab : words.login.provider}
+          {look ? words.login.inNewTab(words.login.provider(provider)) : words.login.provider(provider)}
         </a>
       )}
     </form>

@@ -34,7 +34,7 @@ describe('an open page', () => {
     const off = { enabled: false }
     const enhancement = { denoise: off, highpass: { enabled: true }, keepRaw: true, loudnorm: off }
     const profile = await controller.post('/settings/recording-profiles', {
-      ...{ channelMode: 'multichannel', codec: 'flac', enhancement, name: 'Both' },
+      ...{ channelMode: 'mono_to_stereo_mix', codec: 'flac', enhancement, name: 'Both' },
     })
     const { job, recording } = await controller.record(node.id, profile.id, 4, { name: 'Week 3' })
     await controller.delivered(recording.id, job.id, 120)
