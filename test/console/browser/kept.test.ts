@@ -55,7 +55,6 @@ describe('an open page', () => {
     await allowed([])
     await page.getByText('You may not see this').first().waitFor()
     await page.getByRole('meter').first().waitFor({ state: 'detached' })
-    await accessible(page, 'a room that is seen no more')
     await allowed(site)
     await levels(page)
     await page.context().close()
@@ -171,7 +170,7 @@ describe('an open page', () => {
     await dialog.getByRole('combobox').press('Enter')
     await dialog.getByRole('button', { name: 'Save' }).click()
     await dialog.waitFor({ state: 'detached' })
-    const [entry] = (await controller.get(`/rooms/${roomId}/roster`)).entries
+    const [entry] = await controller.get(`/rooms/${roomId}/roster`)
     assert.equal(entry.subjectId, personId)
     await page.context().close()
   })
@@ -188,6 +187,10 @@ describe('an open page', () => {
     await other.getByLabel('E-mail').waitFor()
     assert.equal(new URL(other.url()).pathname, '/')
     await page.context().close()
-    assert.deepEqual(visitor.complaints, [])
+    const cutOff = 'Failed to load resource: net::ERR_FAILED'
+    assert.deepEqual(
+      visitor.complaints.filter((what) => what !== cutOff),
+      [],
+    )
   })
 })
