@@ -17,6 +17,9 @@ const TYPES: Record<string, string> = {
 /** Gzip bytes of what the browser loads before the first page, and of the largest part loaded later. */
 export const BUDGET = { first: 90_000, part: 40_000, total: 300_000 }
 
+/** The oldest that know what the console uses: `light-dark()`, `AbortSignal.any`, `Map.groupBy` (src/console/first.ts asks). */
+const BROWSERS = ['chrome123', 'firefox124', 'safari17.5']
+
 type Built = BuildResult<{ metafile: true; write: false }>
 type Files = Map<string, Buffer>
 type Sizes = Record<keyof typeof BUDGET, number>
@@ -26,7 +29,8 @@ export async function bundleConsole(out: string): Promise<Sizes> {
   fs.rmSync(out, { force: true, recursive: true })
   fs.mkdirSync(out, { recursive: true })
   const worker = await bundle({ 'meters.thread': 'src/console/meters/meters.thread.ts' }, {})
-  const early = await bundle({ first: 'src/console/first.ts' }, { format: 'iife' })
+  // It also tells browsers that are too old for the rest.
+  const early = await bundle({ first: 'src/console/first.ts' }, { format: 'iife', target: 'es2017' })
   const define = { METERS_THREAD: JSON.stringify(`/${entryOf(worker, 'src/console/meters/meters.thread.ts')}`) }
   const main = await bundle({ main: 'src/console/main.tsx' }, { define, splitting: true })
   const files: Files = new Map()
@@ -69,7 +73,7 @@ const bundle = (entryPoints: Record<string, string>, more: BuildOptions): Promis
     minify: true,
     outdir: virtual,
     platform: 'browser',
-    target: ['chrome120', 'firefox121', 'safari17.2'],
+    target: BROWSERS,
     write: false,
     ...more,
   } as BuildOptions) as Promise<Built>

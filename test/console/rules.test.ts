@@ -14,6 +14,7 @@ import { roomChanges } from '../../src/console/recorders/channels.rules.ts'
 import { captureOf, sharesOf } from '../../src/console/rooms/channels.rules.ts'
 import { matches, nextIn, nodesByRoom, stateOf } from '../../src/console/rooms/list.rules.ts'
 import { aheadOf, bytesOf, instantOf, lengthOf, soonOf, timeOf } from '../../src/console/time/format.rules.ts'
+import { hourly } from '../../src/console/time/hour.rules.ts'
 import { instantAt } from '../../src/console/time/wall.rules.ts'
 import { dayAhead, onlyThere, whereMended } from '../../src/console/today/today.rules.ts'
 import { bodyOf, type Entered } from '../../src/console/ui/form.rules.ts'
@@ -332,4 +333,26 @@ test('a room in the list has its recorders, the worst of their states, and what 
   assert.ok(matches(room('Hall'), { q: 'hAL', site: 'North' }))
   assert.ok(!matches(room('Hall'), { site: 'South' }))
   assert.ok(!matches(room('Hall'), { q: 'attic' }))
+})
+
+test('each hour is told, also where the clock was put back before the timer ended', () => {
+  const hours: number[] = []
+  const waits: { fn(): void; ms: number }[] = []
+  let now = 3_600_000 * 7 - 5000
+  const end = hourly(
+    () => now,
+    (hour) => hours.push(hour / 3_600_000),
+    (fn, ms) => {
+      waits.push({ fn, ms })
+      return setTimeout(() => {}, 0)
+    },
+  )
+  now = 3_600_000 * 7 - 2000
+  waits.shift()?.fn()
+  assert.equal(waits[0]?.ms, 2000)
+  now = 3_600_000 * 7
+  waits.shift()?.fn()
+  assert.deepEqual(hours, [6, 7])
+  assert.equal(waits[0]?.ms, 3_600_000)
+  end()
 })

@@ -85,6 +85,31 @@ describe('login in a browser', () => {
     await tab.close()
   })
 
+  test('who signs in again over a page of the console does it in another tab, and the page keeps what was typed', async () => {
+    const context = await browser.newContext()
+    const tab = await context.newPage()
+    await tab.goto(controller.url)
+    await tab.getByRole('link', { name: 'Sign in with your organisation' }).click()
+    await tab.fill('input[name=login]', 'ann')
+    await tab.fill('input[name=password]', 'any')
+    await tab.click('button[type=submit]')
+    await tab.click('button[type=submit]') // consent
+    await tab.getByRole('heading', { level: 1, name: 'Today' }).waitFor()
+    await tab.getByRole('link', { name: 'Library' }).click()
+    await tab.getByRole('searchbox').fill('Half typed')
+    await tab.evaluate(`fetch('/api/v1/auth/logout', { method: 'POST' })`)
+    await tab.getByText('Your session has ended. Sign in again.').waitFor()
+    const opened = context.waitForEvent('page')
+    await tab.getByRole('link', { name: /in a new tab/ }).click()
+    const other = await opened
+    // The provider knows her still.
+    await other.getByRole('heading', { level: 1, name: 'Library' }).waitFor()
+    await tab.evaluate(`dispatchEvent(new Event('focus'))`)
+    await tab.getByText('Your session has ended. Sign in again.').waitFor({ state: 'detached' })
+    assert.equal(await tab.getByRole('searchbox').inputValue(), 'Half typed')
+    await context.close()
+  })
+
   test('a callback in a browser that began no login is refused', async () => {
     const tab = await (await browser.newContext()).newPage()
     const response = await tab.goto(`${controller.url}/api/v1/auth/oidc/callback?code=stolen&state=guessed`)

@@ -8,6 +8,7 @@ import type { DisplayWall } from '../wall/display.tsx'
 import { takeSecret, whenPasted } from './fragment.ts'
 import type { Inside } from './inside.tsx'
 import { loaded } from './later.ts'
+import { whenLeft } from './left.ts'
 import { Login, LoginAgain } from './login.tsx'
 
 type Session =
@@ -22,7 +23,7 @@ type Session =
 /** Who is here decides everything: nobody, or somebody and the pages. */
 export function App() {
   const [session, setSession] = useState<Session>({ kind: 'asking' })
-  const [provider, setProvider] = useState(false)
+  const [provider, setProvider] = useState<string>()
   const [renewing, setRenewing] = useState(false)
   const [linkFault, setLinkFault] = useState<Error>()
   const api = useMemo(
@@ -46,12 +47,16 @@ export function App() {
       if (wall) setSession({ kind: 'display', wall })
     }
   }
+  const expiresAt = session.kind === 'in' ? session.me.expiresAt : undefined
   const signedOut = session.kind === 'out' || (session.kind === 'in' && session.ended)
   const stay = (): void => setRenewing(false)
+  const look = useMemo(() => (): void => void ask(), [])
   const again = (): void => {
     stay()
     void ask()
   }
+  // There is a new session, wherever somebody signed in.
+  useEffect(stay, [expiresAt])
   useEffect(() => {
     const begin = async (): Promise<void> => {
       setLinkFault(await openByLink(api))
@@ -59,14 +64,15 @@ export function App() {
     }
     void begin()
     const unpasted = whenPasted([SIGN_IN, DISPLAY])
+    const untold = whenLeft()
     window.addEventListener('pageshow', anew)
-    return () => [unpasted(), window.removeEventListener('pageshow', anew)]
+    return () => [unpasted(), untold(), window.removeEventListener('pageshow', anew)]
   }, [])
   useEffect(() => {
     if (!signedOut && !renewing) return
-    const config = api.get<{ data: { loginAvailable: boolean } }>('/auth/oidc/config')
+    const config = api.get<{ data: { loginAvailable: boolean; provider: string } }>('/auth/oidc/config')
     // Without an answer there is the password, which says what is wrong.
-    config.then(({ data }) => setProvider(data.loginAvailable)).catch(() => {})
+    config.then(({ data }) => setProvider(data.loginAvailable ? data.provider : undefined)).catch(() => {})
   }, [renewing, signedOut])
   useEffect(() => {
     // Whoever signs in will need it; what does not come now is asked for again then.
@@ -97,9 +103,9 @@ export function App() {
             load={inside}
             of={{ again: ask, api, ended: session.ended, me: session.me, renew: () => setRenewing(true) }}
           />
-          {session.ended && <LoginAgain key="ended" api={api} done={again} provider={provider} />}
+          {session.ended && <LoginAgain key="ended" api={api} done={again} look={look} provider={provider} />}
           {renewing && !session.ended && (
-            <LoginAgain key="renewing" api={api} close={stay} done={again} provider={provider} />
+            <LoginAgain key="renewing" api={api} close={stay} done={again} look={look} provider={provider} />
           )}
         </>
       )

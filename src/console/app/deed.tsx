@@ -3,6 +3,7 @@ import { Link } from 'wouter-preact'
 import type { Permission } from '../../wire/permissions.ts'
 import type { IconName } from '../ui/icon.tsx'
 import { Button } from '../ui/parts.tsx'
+import { useRefusal } from '../ui/refusal.ts'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { useApp } from './context.ts'
@@ -19,11 +20,9 @@ interface DeedProps {
 }
 
 /** A button that takes a permission: without it there is the button, and why it does nothing. */
-export function Deed({ disabled = false, needs, roomId, ...button }: DeedProps) {
-  const words = useWords()
-  const { me } = useApp()
-  const allowed = may(me, needs, roomId)
-  return <Button {...button} disabled={disabled || !allowed} title={allowed ? undefined : words.common.needs(needs)} />
+export function Deed({ needs, roomId, ...button }: DeedProps) {
+  const refusal = useRefusal()
+  return <Button {...button} refused={refusal(needs, roomId)} />
 }
 
 /** What was done to one thing, in the audit log; nothing for who may not read that. */

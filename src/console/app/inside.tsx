@@ -8,9 +8,12 @@ import { createQueries, refresher } from '../data/reads.ts'
 import { useDock } from '../listen/dock.tsx'
 import { createMeters, MetersContext } from '../meters/thread.ts'
 import { deviceZone, preferredZone, rememberZone, type ZoneOf } from '../time/zone.ts'
+import { type Refusal, RefusalContext } from '../ui/refusal.ts'
 import { Toasts } from '../ui/toast.tsx'
 import { useWords } from '../words/words.ts'
 import { AppContext } from './context.ts'
+import { tellLeft } from './left.ts'
+import { may } from './may.rules.ts'
 import { Pages } from './pages.tsx'
 import { Shell } from './shell.tsx'
 
@@ -27,7 +30,8 @@ export function Inside({ again, api, ended, me, renew }: InsideProps) {
   const words = useWords()
   const dock = useDock(api)
   const queries = useMemo(createQueries, [])
-  const meters = useMemo(createMeters, [])
+  // The session may have ended, or rights have changed: who is here is read again, and pages with it.
+  const meters = useMemo(() => createMeters(() => void again()), [])
   const [live, setLive] = useState<LiveState>({ outdated: false })
   const [zoneOf, setZoneOf] = useState(preferredZone)
   const zone = zoneOf === 'device' ? deviceZone() : me.site.timezone
@@ -37,6 +41,7 @@ export function Inside({ again, api, ended, me, renew }: InsideProps) {
     setZoneOf(of)
   }
   const refresh = useMemo(() => refresher(queries), [])
+  useEffect(() => meters.rest(ended), [ended])
   useEffect(() => {
     if (ended) return () => void queries.invalidateQueries()
     return startLive({
@@ -48,6 +53,7 @@ export function Inside({ again, api, ended, me, renew }: InsideProps) {
       check: () => void api.get('/auth/me').catch(() => {}),
       resync() {
         void again()
+        meters.rest(false)
         void queries.invalidateQueries()
       },
       tell: setLive,
@@ -60,20 +66,32 @@ export function Inside({ again, api, ended, me, renew }: InsideProps) {
       // A session that has ended is what was asked for; anything else leaves it open, and must be told.
       if (!(e instanceof ApiError && e.status === 401)) throw e
     })
+    tellLeft()
     location.assign('/')
   }
-  const app = { api, chooseZone, clockwork, dock, me, refresh: again, renew, signOut, zoneOf }
+  const app = useMemo(
+    () => ({ api, chooseZone, clockwork, dock, me, refresh: again, renew, signOut, zoneOf }),
+    [clockwork, dock, me, zoneOf],
+  )
+  const lost = live.lostSince !== undefined
+  const refusal = useMemo<Refusal>(
+    () => (needs, roomId) =>
+      needs && !may(me, needs, roomId) ? words.common.needs(needs) : lost ? words.live.unsent : undefined,
+    [lost, me, words],
+  )
   return (
     <AppContext.Provider value={app}>
       <QueryClientProvider client={queries}>
         <MetersContext.Provider value={meters}>
-          <Router>
-            <Toasts>
-              <Shell live={live}>
-                <Pages />
-              </Shell>
-            </Toasts>
-          </Router>
+          <RefusalContext.Provider value={refusal}>
+            <Router>
+              <Toasts>
+                <Shell live={live}>
+                  <Pages />
+                </Shell>
+              </Toasts>
+            </Router>
+          </RefusalContext.Provider>
         </MetersContext.Provider>
       </QueryClientProvider>
     </AppContext.Provider>

@@ -13,10 +13,12 @@ interface LoginProps {
   /** Given where the session still stands: there is a way back. */
   close?(): void
   done(): void
+  /** Asks whether somebody has signed in elsewhere; given over a page, which must not be left for it. */
+  look?(): void
   /** Why the link somebody came by signs in no more. */
   linkFault?: Error | undefined
-  /** The identity provider can be used. */
-  provider: boolean
+  /** The kind of the identity provider, where one can be used. */
+  provider: string | undefined
 }
 
 export const Login = (how: LoginProps) => (
@@ -25,11 +27,15 @@ export const Login = (how: LoginProps) => (
   </main>
 )
 
-/** Over the page, which keeps what was typed on it. */
-export function LoginAgain(how: LoginProps) {
+/** Over the page, which keeps what was typed on it: the provider is visited in another tab. */
+export function LoginAgain(how: LoginProps & Required<Pick<LoginProps, 'look'>>) {
   const words = useWords()
   const ref = useRef<HTMLDialogElement>(null)
   useEffect(() => ref.current?.showModal(), [])
+  useEffect(() => {
+    window.addEventListener('focus', how.look)
+    return () => window.removeEventListener('focus', how.look)
+  }, [how.look])
   return (
     <dialog
       ref={ref}
@@ -43,7 +49,7 @@ export function LoginAgain(how: LoginProps) {
   )
 }
 
-function LoginForm({ api, close, done, ended = false, linkFault, provider }: LoginProps & { ended?: boolean }) {
+function LoginForm({ api, close, done, ended = false, linkFault, look, provider }: LoginProps & { ended?: boolean }) {
   const words = useWords()
   const spent = location.pathname === '/wall' ? words.displays.spent : words.welcome.linkSpent
   const [busy, setBusy] = useState(false)
@@ -88,8 +94,12 @@ function LoginForm({ api, close, done, ended = false, linkFault, provider }: Log
       </Button>
       {close && <Button onClick={close}>{words.common.cancel}</Button>}
       {provider && (
-        <a class={ui.button} href={`/api/v1/auth/oidc/login?session=cookie&returnTo=${encodeURIComponent(here())}`}>
-          {words.login.provider}
+        <a
+          class={ui.button}
+          href={`/api/v1/auth/oidc/login?session=cookie&returnTo=${encodeURIComponent(here())}`}
+          {...(look ? { rel: 'noopener', target: '_blank' } : {})}
+        >
+          {look ? words.login.inNewTab(words.login.provider(provider)) : words.login.provider(provider)}
         </a>
       )}
     </form>

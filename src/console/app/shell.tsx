@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
 import type { LiveState } from '../data/live.ts'
 import { DockBar } from '../listen/dock.tsx'
@@ -109,13 +109,27 @@ function Banner({ live: { lostSince, outdated } }: { live: LiveState }) {
         {words.live.lost(timeOf(new Date(lostSince).toISOString(), clockwork))}
       </p>
     )
-  if (!outdated) return null
+  return outdated ? <Outdated /> : null
+}
+
+/** Another version comes with the next page, which takes what was typed off the screen anyway, or at once on a wall. */
+function Outdated() {
+  const words = useWords()
+  const { dock } = useApp()
+  const [at] = useLocation()
+  const first = useRef(at)
+  const inUse = dock.listening !== undefined
+  useEffect(() => {
+    if ((at !== first.current || at === '/wall') && !inUse && !isBusy()) location.reload()
+  }, [at])
   return (
     <div role="status" class={classes(css.banner, ui.notice)}>
       <Button onClick={() => location.reload()}>{words.live.reload}</Button>
     </div>
   )
 }
+
+const isBusy = (): boolean => document.querySelector('dialog[open]') !== null
 
 /** How long before the end of a session that is told, ms; and how often it is looked at. */
 const WARNING_MS = 10 * 60_000

@@ -52,7 +52,9 @@ export interface Api {
 }
 
 /** After this long an answer is not waited for, ms. A write may still be done. */
-const DEADLINE_MS = { read: 15_000, write: 60_000 }
+const DEADLINE_MS = { slow: 60_000, usual: 15_000 }
+/** Writes that wait for other machines, or do something many times. */
+const SLOW = /\/(bulk-|lifecycle-jobs|ssh-credential|switchers\/|upload-destinations\/|upload-runner\/)/
 const SIGNS_IN = ['/auth/login', '/auth/sign-in-link', '/auth/display-session', '/display']
 
 /** `ended` is called when the session has ended: a 401 of anything but signing in. */
@@ -60,7 +62,8 @@ export function createApi(ended: () => void): Api {
   let ahead = 0
 
   async function ask<T>(path: string, init: RequestInit, signal?: AbortSignal): Promise<T> {
-    const deadline = AbortSignal.timeout(init.method === 'GET' ? DEADLINE_MS.read : DEADLINE_MS.write)
+    const slow = init.method !== 'GET' && SLOW.test(path)
+    const deadline = AbortSignal.timeout(slow ? DEADLINE_MS.slow : DEADLINE_MS.usual)
     const response = await fetch(`/api/v1${path}`, {
       ...init,
       credentials: 'same-origin',

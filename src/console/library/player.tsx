@@ -40,6 +40,7 @@ export function TakePlayer({ alerts, first = 'primary', take }: TakePlayerProps)
   return (
     <>
       <Player
+        begunAt={take.recordedAt}
         duration={take.durationSeconds}
         moments={moments}
         src={`/api/v1${path}/stream${query}`}

@@ -8,6 +8,8 @@ export interface Player {
 interface Events {
   buffering(is: boolean): void
   ended(e?: Error): void
+  /** Peak of each piece, dBFS. */
+  level(db: number): void
 }
 
 /** Seconds over which audio fades out before some of it is skipped. */
@@ -20,7 +22,7 @@ const FADE = 0.02
 export const createOutput = (): AudioContext => new AudioContext({ sampleRate: 16_000 })
 
 /** Plays the endless WAV at `url`, and closes the output at its end. */
-export function play(url: string, context: AudioContext, { buffering, ended }: Events): Player {
+export function play(url: string, context: AudioContext, { buffering, ended, level }: Events): Player {
   const abort = new AbortController()
   const pending = new Set<AudioBufferSourceNode>()
   const reader = pcmReader()
@@ -50,6 +52,7 @@ export function play(url: string, context: AudioContext, { buffering, ended }: E
     source.start(placed.at)
     end = placed.at + buffer.duration
     buffering(placed.buffering)
+    level(peakOf(samples))
   }
   const stop = (e?: Error): void => {
     if (stopped) return
@@ -76,3 +79,6 @@ export function play(url: string, context: AudioContext, { buffering, ended }: E
   )
   return { stop: () => stop() }
 }
+
+const peakOf = (samples: Float32Array): number =>
+  20 * Math.log10(samples.reduce((most, sample) => Math.max(most, Math.abs(sample)), 1e-5))

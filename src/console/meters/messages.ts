@@ -18,7 +18,7 @@ export type ToThread =
   | { kind: 'tap'; id: number }
   | { kind: 'still'; still: boolean }
   | { kind: 'end' }
-  /** Whether the page is seen: nothing is asked for one that is not. */
+  /** Whether levels are wanted at all: not by a page that nobody sees, nor by one whose session has ended. */
   | { kind: 'awake'; awake: boolean }
   /** Where the levels come from. */
   | { kind: 'from'; path: string }
@@ -31,6 +31,9 @@ export interface MeterColors {
   track: string
   warn: string
 }
+
+/** What the thread of the meters tells the page; `refused`: the stream may not be had, and is not asked for again by itself. */
+export type ToPage = FromThread[] | 'refused'
 
 /** Once a second, of each strip on the screen and of each that is `told`, several at a time: what assistive technology reads. */
 export interface FromThread {

@@ -2,7 +2,7 @@
 import type { LevelFrame } from '../../wire/meters.ts'
 import { eventParser, reconnectMs } from '../data/sse.rules.ts'
 import { moved, type Needle, placeOf, still } from './ballistics.rules.ts'
-import type { FromThread, MeterColors, ToThread } from './messages.ts'
+import type { FromThread, MeterColors, ToPage, ToThread } from './messages.ts'
 
 interface Strip {
   addedAt: number
@@ -19,6 +19,8 @@ interface Strip {
 }
 
 const STALE_MS = 3000
+/** More nodes in one stream are refused (`MeterStream`, src/wire/meters.ts). */
+const MAX_WATCHED = 200
 const strips = new Map<number, Strip>()
 let colors: MeterColors | undefined
 let reduced = false
@@ -90,13 +92,17 @@ function restart(): void {
   }, 50)
 }
 
+const say = (message: ToPage): void => self.postMessage(message)
+
 async function read(): Promise<void> {
   const own = new AbortController()
   reading = own
   try {
-    const nodes = [...new Set([...strips.values()].map(({ nodeId }) => nodeId))]
+    const nodes = [...new Set([...strips.values()].map(({ nodeId }) => nodeId))].slice(0, MAX_WATCHED)
     const query = `detail=levels&nodes=${nodes.map(encodeURIComponent).join(',')}`
     const response = await fetch(`/api/v1${path}?${query}`, { credentials: 'same-origin', signal: own.signal })
+    // To ask again would get the same answer: the page sees to it, or shows other recorders.
+    if (isRefusal(response.status)) return say('refused')
     if (!response.ok || !response.body) throw new Error(`HTTP ${response.status}`)
     const parse = eventParser((name, text) => name === 'levels' && heard(JSON.parse(text) as LevelFrame))
     const body = response.body.pipeThrough(new TextDecoderStream()).getReader()
@@ -112,6 +118,8 @@ async function read(): Promise<void> {
   if (reading === own && !own.signal.aborted)
     setTimeout(() => reading === own && void read(), reconnectMs(++attempt, Math.random()))
 }
+
+const isRefusal = (status: number): boolean => status === 401 || status === 403
 
 function heard(frame: LevelFrame): void {
   for (const strip of strips.values()) {
@@ -153,7 +161,12 @@ function drawStrip(strip: Strip, stale: boolean, ms: number): void {
     strip.needles[i] = next
     drawBar(context, next, { bar, ratio: strip.ratio, stale, top: i * (bar + gap), width }, colors as MeterColors)
   })
+  context.fillStyle = colors.line
+  for (const db of MARKS) context.fillRect(Math.min(placeOf(db) * width, width - strip.ratio), 0, strip.ratio, height)
 }
+
+/** Of the scale, dBFS. */
+const MARKS = [-40, -20, -9, 0]
 
 interface Place {
   bar: number
@@ -221,7 +234,7 @@ setInterval(() => {
   const due = [...strips].filter(
     ([id, strip]) => id % PARTS === part && (strip.seen || strip.told) && !isYoung(strip, now),
   )
-  if (due.length > 0) self.postMessage(due.map(([id, strip]) => report(id, strip)))
+  if (due.length > 0) say(due.map(([id, strip]) => report(id, strip)))
 }, 1000 / PARTS)
 
 /** Nothing has come yet, and nothing had to: that is not said to be missing. */

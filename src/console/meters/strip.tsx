@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Interface } from '../../wire/nodes.ts'
-import { classes } from '../ui/parts.tsx'
+import { Button, classes } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
+import type { Words } from '../words/en.ts'
 import { useWords } from '../words/words.ts'
 import { namedChannels } from './channels.rules.ts'
 import type { FromThread } from './messages.ts'
@@ -42,11 +43,11 @@ const FLOOR_DB = -60
 /** Channels of a device that are named wherever it is shown. */
 const MAX_NAMED = 4
 
-/** A tap forgets what has clipped. */
 function Strip({ channels, interfaceId, nodeId, tell, thin }: StripProps) {
   const words = useWords()
   const meters = useMeters()
   const canvas = useRef<HTMLCanvasElement>(null)
+  const forget = useRef(() => {})
   const [told, setTold] = useState<FromThread>()
   useEffect(() => {
     const element = canvas.current
@@ -61,7 +62,7 @@ function Strip({ channels, interfaceId, nodeId, tell, thin }: StripProps) {
     onScreen.observe(element)
     const observer = new ResizeObserver(() => strip.size(element.clientWidth, element.clientHeight))
     observer.observe(element)
-    element.addEventListener('click', strip.tap)
+    forget.current = strip.tap
     return () => {
       observer.disconnect()
       onScreen.disconnect()
@@ -69,6 +70,7 @@ function Strip({ channels, interfaceId, nodeId, tell, thin }: StripProps) {
     }
   }, [])
   const levels = channels.map((channel, i) => ({ ...channel, level: told?.levels?.[i] }))
+  const clipped = levels.filter(({ level }) => level?.clipped)
   return (
     <div class={classes(css.strip, thin && css.thin)}>
       <div>
@@ -79,6 +81,13 @@ function Strip({ channels, interfaceId, nodeId, tell, thin }: StripProps) {
         ))}
       </div>
       <canvas ref={canvas} class={css.canvas} />
+      {clipped.length > 0 && (
+        <p>
+          <Button kind="danger" onClick={() => forget.current()}>
+            {words.meter.forget(clipped.map(({ label }) => label).join(', '))}
+          </Button>
+        </p>
+      )}
       {told && !told.levels && <p class={classes(ui.small, ui.warn)}>{words.meter.noData}</p>}
       {told?.synthetic && <p class={classes(ui.small, ui.quiet)}>{words.rooms.madeUp}</p>}
     </div>
@@ -96,6 +105,12 @@ interface ReadingProps {
 const loudest = (all: ReadingProps[]): ReadingProps[] =>
   all.toSorted((a, b) => (b.level?.db ?? FLOOR_DB) - (a.level?.db ?? FLOOR_DB)).slice(0, 1)
 
+function valueText(words: Words['meter'], label: string, level: Level | undefined): string {
+  if (!level) return words.noData
+  const value = words.value(label, String(level.db), level.speech)
+  return level.clipped ? `${value}, ${words.clipped}` : value
+}
+
 function Reading({ label, level }: ReadingProps) {
   const words = useWords()
   return (
@@ -106,7 +121,7 @@ function Reading({ label, level }: ReadingProps) {
       aria-valuemin={FLOOR_DB}
       aria-valuemax={0}
       aria-valuenow={level?.db ?? FLOOR_DB}
-      aria-valuetext={level ? words.meter.value(label, String(level.db), level.speech) : words.meter.noData}
+      aria-valuetext={valueText(words.meter, label, level)}
       class={css.name}
     >
       <bdi>{label}</bdi>

@@ -2,7 +2,7 @@
 import { createContext } from 'preact'
 import { useContext } from 'preact/hooks'
 import { whileSeen } from '../data/seen.ts'
-import type { FromThread, MeterColors, ToThread } from './messages.ts'
+import type { FromThread, MeterColors, ToPage, ToThread } from './messages.ts'
 
 interface Wanted {
   channels: number[]
@@ -20,6 +20,8 @@ export interface Meters {
   ): { remove(): void; seen(is: boolean): void; size(width: number, height: number): void; tap(): void }
   /** Ends the thread, and what is listened to for it. */
   close(): void
+  /** Nothing is asked for while it rests. */
+  rest(is: boolean): void
 }
 
 export const MetersContext = createContext<Meters | undefined>(undefined)
@@ -37,8 +39,8 @@ const policy = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes?.cre
   },
 })
 
-/** `path`: of the stream that the levels come from. */
-export function createMeters(path = '/meter-events'): Meters {
+/** `refused` is called when the stream may not be had; `path`: where the levels come from. */
+export function createMeters(refused: () => void, path = '/meter-events'): Meters {
   const tellers = new Map<number, (told: FromThread) => void>()
   const dark = matchMedia('(prefers-color-scheme: dark)')
   const calm = matchMedia('(prefers-reduced-motion: reduce)')
@@ -49,12 +51,17 @@ export function createMeters(path = '/meter-events'): Meters {
     send({ colors: colorsNow(), kind: 'colors' })
     send({ kind: 'still', still: calm.matches })
   }
+  let shown = true
+  let resting = false
+  const wake = (): void => send({ awake: shown && !resting, kind: 'awake' })
   const begin = (): void => {
     worker = new Worker(policy?.createScriptURL(METERS_THREAD) ?? METERS_THREAD, { type: 'module' })
-    worker.onmessage = ({ data }: MessageEvent<FromThread[]>) => {
+    worker.onmessage = ({ data }: MessageEvent<ToPage>) => {
+      if (data === 'refused') return refused()
       for (const told of data) tellers.get(told.id)?.(told)
     }
     send({ kind: 'from', path })
+    wake()
     paint()
   }
   const end = (): void => {
@@ -64,8 +71,11 @@ export function createMeters(path = '/meter-events'): Meters {
   for (const query of [dark, calm]) query.addEventListener('change', paint)
   const theme = new MutationObserver(paint)
   theme.observe(document.documentElement, { attributeFilter: ['data-theme'] })
-  const awake = (is: boolean) => (): void => send({ awake: is, kind: 'awake' })
-  const unseen = whileSeen(awake(true), awake(false))
+  const show = (is: boolean) => (): void => {
+    shown = is
+    wake()
+  }
+  const unseen = whileSeen(show(true), show(false))
   return {
     add(canvas, wanted, tell) {
       if (!worker) begin()
@@ -89,6 +99,10 @@ export function createMeters(path = '/meter-events'): Meters {
       theme.disconnect()
       unseen()
       end()
+    },
+    rest(is) {
+      resting = is
+      wake()
     },
   }
 }

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { useApp } from '../app/context.ts'
 import { instantOf, lengthOf, secondsBetween, soonOf, timeOf } from './format.rules.ts'
+import { hourly, hourOf } from './hour.rules.ts'
 
 /** An instant in the zone of the site; `time` leaves the day out, `soon` only today. */
 export function When({ at, soon = false, time = false }: { at: string; soon?: boolean; time?: boolean }) {
@@ -24,16 +25,10 @@ export function useElapsed(since: string): string {
   return lengthOf(secondsBetween(since, now))
 }
 
-const HOUR_MS = 3_600_000
-
 /** Begin of the present hour, Unix ms; moves on with the time. */
 export function useHour(): number {
   const { api } = useApp()
-  const hourOf = () => Math.floor(api.now() / HOUR_MS) * HOUR_MS
-  const [hour, setHour] = useState(hourOf)
-  useEffect(() => {
-    const timer = setTimeout(() => setHour(hourOf()), hour + HOUR_MS - api.now())
-    return () => clearTimeout(timer)
-  }, [hour])
+  const [hour, setHour] = useState(() => hourOf(api.now()))
+  useEffect(() => hourly(api.now, setHour), [])
   return hour
 }

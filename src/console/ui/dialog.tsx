@@ -3,6 +3,7 @@ import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { useWords } from '../words/words.ts'
 import { Field } from './form.tsx'
 import { Button, Failure } from './parts.tsx'
+import { useRefusal } from './refusal.ts'
 import css from './ui.module.css'
 
 interface DialogProps {
@@ -57,6 +58,7 @@ interface ConfirmProps {
 /** Says what will happen before it does; the safe button has the focus. */
 export function Confirm({ children, close, confirm, deed, error, pending, title, typed }: ConfirmProps) {
   const words = useWords()
+  const refused = useRefusal()()
   const [text, setText] = useState('')
   return (
     <Dialog title={title} close={close}>
@@ -75,7 +77,12 @@ export function Confirm({ children, close, confirm, deed, error, pending, title,
         <Button autofocus={typed === undefined} onClick={close}>
           {words.common.cancel}
         </Button>
-        <Button kind="danger" disabled={pending || (typed !== undefined && text !== typed)} onClick={confirm}>
+        <Button
+          kind="danger"
+          refused={refused}
+          disabled={pending || (typed !== undefined && text !== typed)}
+          onClick={confirm}
+        >
           {deed}
         </Button>
       </div>

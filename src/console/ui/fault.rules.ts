@@ -4,6 +4,12 @@ import type { Words } from '../words/en.ts'
 /** A body that its schema refuses is told so: the rest of the message is its first issue. */
 const UNFIT = 'Invalid request: '
 
+/** The server no longer shows it: what was read of it before must go. */
+export const isWithdrawn = (e: Error): boolean => e instanceof ApiError && (e.status === 403 || e.status === 404)
+
+/** The session has ended, which the sign-in over the page tells. */
+export const isEnded = (e: Error): boolean => e instanceof ApiError && e.status === 401
+
 /** What went wrong, for a person. */
 export function faultText(e: Error, words: Words): string {
   const { failures, refusals } = words

@@ -1,13 +1,12 @@
 import { type ComponentChildren, createContext, type JSX } from 'preact'
 import { useContext, useEffect, useId, useRef } from 'preact/hooks'
 import type { Permission } from '../../wire/permissions.ts'
-import { useApp } from '../app/context.ts'
-import { may } from '../app/may.rules.ts'
 import { ApiError } from '../data/api.ts'
 import { useWords } from '../words/words.ts'
 import { issueText } from './fault.rules.ts'
 import { bodyOf, type Entered } from './form.rules.ts'
 import { Button, classes, Failure } from './parts.tsx'
+import { useRefusal } from './refusal.ts'
 import css from './ui.module.css'
 
 /** What the server said of each field, by its path: `name`, `email.host`. */
@@ -34,16 +33,16 @@ interface FormProps {
 /** Fields and one button. The server is the judge: what it says stands at its field, and the first has the focus. */
 export function Form({ aside, children, error, input, kind = 'primary', needs, pending, send, submit }: FormProps) {
   const words = useWords()
-  const { me } = useApp()
-  const allowed = needs === undefined || may(me, needs)
+  const refused = useRefusal()(needs)
   const ref = useRef<HTMLFormElement>(null)
   const issues = error instanceof ApiError ? error.issues : []
   const faults = new Map(issues.map((issue) => [issue.path.join('.'), issueText(issue, words)]))
   useEffect(() => ref.current?.querySelector<HTMLElement>('[aria-invalid]')?.focus(), [error])
   const submitted = (e: SubmitEvent): void => {
     e.preventDefault()
-    // A double click is one wish.
-    if (!pending) send(entered(e.currentTarget as HTMLFormElement), e.currentTarget as HTMLFormElement)
+    // A double click is one wish; the enter key asks no button.
+    if (!pending && refused === undefined)
+      send(entered(e.currentTarget as HTMLFormElement), e.currentTarget as HTMLFormElement)
   }
   return (
     <Faults.Provider value={faults}>
@@ -51,12 +50,7 @@ export function Form({ aside, children, error, input, kind = 'primary', needs, p
         {children}
         {error && <Failure error={error} />}
         <div class={css.row}>
-          <Button
-            type="submit"
-            kind={kind}
-            disabled={pending || !allowed}
-            title={allowed || !needs ? undefined : words.common.needs(needs)}
-          >
+          <Button type="submit" kind={kind} disabled={pending} refused={refused}>
             {submit ?? words.common.save}
           </Button>
           {aside}

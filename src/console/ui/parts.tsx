@@ -1,8 +1,8 @@
 import { type ComponentChildren, Fragment, type JSX } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useId, useRef, useState } from 'preact/hooks'
 import { ApiError } from '../data/api.ts'
 import { useWords } from '../words/words.ts'
-import { faultText } from './fault.rules.ts'
+import { faultText, isEnded, isWithdrawn } from './fault.rules.ts'
 import { Icon, type IconName } from './icon.tsx'
 import css from './ui.module.css'
 
@@ -12,15 +12,63 @@ interface ButtonProps extends Omit<JSX.HTMLAttributes<HTMLButtonElement>, 'icon'
   disabled?: boolean
   icon?: IconName
   kind?: 'danger' | 'primary'
+  /** Why it does nothing: told to a finger, the keyboard and a screen reader, which a disabled button never meets. */
+  refused?: string | undefined
   type?: 'button' | 'submit'
 }
 
-export const Button = ({ children, icon, kind, type = 'button', ...rest }: ButtonProps) => (
-  <button {...rest} type={type} class={classes(css.button, kind && css[kind])}>
-    {icon && <Icon name={icon} />}
-    {children}
-  </button>
-)
+export const Button = ({ children, icon, kind, refused, type = 'button', ...rest }: ButtonProps) => {
+  const label = (
+    <>
+      {icon && <Icon name={icon} />}
+      {children}
+    </>
+  )
+  const looks = classes(css.button, kind && css[kind])
+  if (refused !== undefined)
+    return (
+      <RefusedButton looks={looks} name={rest['aria-label']} why={refused}>
+        {label}
+      </RefusedButton>
+    )
+  return (
+    <button {...rest} type={type} class={looks}>
+      {label}
+    </button>
+  )
+}
+
+interface RefusedProps {
+  children: ComponentChildren
+  looks: string
+  name: JSX.HTMLAttributes['aria-label']
+  why: string
+}
+
+function RefusedButton({ children, looks, name, why }: RefusedProps) {
+  const id = useId()
+  const [told, setTold] = useState(false)
+  return (
+    <span class={css.refused}>
+      <button
+        type="button"
+        class={looks}
+        aria-describedby={id}
+        aria-disabled="true"
+        {...(name === undefined ? {} : { 'aria-label': name })}
+        title={why}
+        onBlur={() => setTold(false)}
+        onClick={() => setTold(true)}
+        onFocus={() => setTold(true)}
+      >
+        {children}
+      </button>
+      <span id={id} class={classes(css.small, css.quiet)} hidden={!told}>
+        {why}
+      </span>
+    </span>
+  )
+}
 
 /** The heading of a page: takes the focus when the page is opened, so that it is read out. */
 export function Title({ children }: { children: ComponentChildren }) {
@@ -67,16 +115,19 @@ export const Skeleton = () => {
   )
 }
 
+/** `retry` is given where something was read; what was refused without it is something that somebody wanted to do. */
 export function Failure({ error, retry }: { error: Error; retry?: () => void }) {
   const words = useWords()
+  const { common, failures } = words
   const denied = error instanceof ApiError && error.permission !== undefined
+  const heading = denied ? (retry ? failures.denied : failures.refused) : failures.failed
   return (
     <div role="alert" class={classes(css.notice, css.bad)}>
       <div class={css.grow}>
-        <strong>{denied ? words.failures.denied : words.failures.failed}</strong>
+        <strong>{heading}</strong>
         <p>{faultText(error, words)}</p>
       </div>
-      {retry && <Button onClick={retry}>{words.common.retry}</Button>}
+      {retry && <Button onClick={retry}>{common.retry}</Button>}
     </div>
   )
 }
@@ -89,8 +140,27 @@ interface Loaded<T> {
 
 /** The frame of everything that is read: a skeleton, then the thing, or why not; old data stays while new comes. */
 export function Loading<T>({ children, of }: { children: (data: T) => ComponentChildren; of: Loaded<T> }) {
-  if (of.data !== undefined) return <>{children(of.data)}</>
-  return of.error ? <Failure error={of.error} retry={() => void of.refetch()} /> : <Skeleton />
+  const { data, error } = of
+  const retry = (): void => void of.refetch()
+  if (error && (data === undefined || isWithdrawn(error))) return <Failure error={error} retry={retry} />
+  if (data === undefined) return <Skeleton />
+  return (
+    <>
+      {error && !isEnded(error) && <Old retry={retry} />}
+      {children(data)}
+    </>
+  )
+}
+
+/** What is on the screen could not be read again. */
+function Old({ retry }: { retry(): void }) {
+  const { common, failures } = useWords()
+  return (
+    <div role="status" class={classes(css.notice, css.warn)}>
+      <span class={css.grow}>{failures.old}</span>
+      <Button onClick={retry}>{common.retry}</Button>
+    </div>
+  )
 }
 
 interface SectionProps {

@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { ChangeKind } from '../../wire/changes.ts'
 import { useRead } from '../data/reads.ts'
 import { useWords } from '../words/words.ts'
@@ -69,6 +69,10 @@ export function Picker<T>({
   const options = last.current.filter((one) => answered || fits(one, text)).slice(0, SHOWN)
   // By its id: the list changes under the one that is marked.
   const at = options.findIndex((one) => one.id === marked)
+  const input = useRef<HTMLInputElement>(null)
+  const undecided = text.trim() !== '' && !held
+  // What is only typed names nobody: the form waits for a choice.
+  useLayoutEffect(() => input.current?.setCustomValidity(undecided ? words.common.choose : ''), [undecided, words])
   const take = (one: Option | undefined): void => {
     setHeld(clears ? undefined : one)
     setText(clears ? '' : (one?.name ?? ''))
@@ -106,6 +110,7 @@ export function Picker<T>({
       <label for={id}>{label}</label>
       <input
         id={id}
+        ref={input}
         class={css.input}
         role="combobox"
         autocomplete="off"

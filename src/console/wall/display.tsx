@@ -3,6 +3,7 @@ import type { Wall, WallNode } from '../../wire/displays.ts'
 import { type Api, ApiError } from '../data/api.ts'
 import { MeterStrip } from '../meters/strip.tsx'
 import { createMeters, MetersContext } from '../meters/thread.ts'
+import { timeOf } from '../time/format.rules.ts'
 import { Badge, Failure, Name, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
@@ -10,6 +11,8 @@ import css from './wall.module.css'
 
 /** Names and states change seldom; levels come by themselves. */
 const AGAIN_MS = 60_000
+/** One stream carries the levels of so many recorders. */
+const SHOWN = 200
 
 interface DisplayWallProps {
   api: Api
@@ -22,19 +25,19 @@ interface DisplayWallProps {
 /** The wall on a screen that nobody is signed in at. */
 export function DisplayWall({ api, first, over }: DisplayWallProps) {
   const words = useWords()
-  const meters = useMemo(() => createMeters('/display/meter-events'), [])
   const [wall, setWall] = useState(first)
   const [error, setError] = useState<Error>()
-  useEffect(() => {
-    const read = async (): Promise<void> => {
-      try {
-        setWall((await api.get<{ data: Wall }>('/display')).data)
-        setError(undefined)
-      } catch (e) {
-        if (e instanceof ApiError && e.status === 401) over()
-        else setError(e as Error)
-      }
+  const read = async (): Promise<void> => {
+    try {
+      setWall((await api.get<{ data: Wall }>('/display')).data)
+      setError(undefined)
+    } catch (e) {
+      if (e instanceof ApiError && e.status === 401) over()
+      else setError(e as Error)
     }
+  }
+  const meters = useMemo(() => createMeters(() => void read(), '/display/meter-events'), [])
+  useEffect(() => {
     const timer = setInterval(() => void read(), AGAIN_MS)
     return () => [clearInterval(timer), meters.close()]
   }, [])
@@ -44,16 +47,33 @@ export function DisplayWall({ api, first, over }: DisplayWallProps) {
         <div class={ui.heading}>
           <Title>{wall.site.name}</Title>
           <Name>{wall.name}</Name>
+          <Clock now={api.now} zone={wall.site.timezone} />
         </div>
         {error && <Failure error={error} />}
         {wall.nodes.length === 0 && <p>{words.recorders.empty}</p>}
         <ul class={css.wall}>
-          {wall.nodes.map((node) => (
+          {wall.nodes.slice(0, SHOWN).map((node) => (
             <Tile key={node.id} node={node} />
           ))}
         </ul>
+        {wall.nodes.length > SHOWN && <p>{words.screen.more(wall.nodes.length - SHOWN)}</p>}
       </main>
     </MetersContext.Provider>
+  )
+}
+
+function Clock({ now, zone }: { now(): number; zone: string }) {
+  const { locale } = useWords()
+  const shown = (): string => timeOf(new Date(now()).toISOString(), { locale, zone })
+  const [time, setTime] = useState(shown)
+  useEffect(() => {
+    const timer = setInterval(() => setTime(shown()), 1000)
+    return () => clearInterval(timer)
+  }, [locale, zone])
+  return (
+    <time class={ui.numbers} title={zone}>
+      {time}
+    </time>
   )
 }
 
@@ -66,7 +86,7 @@ function Tile({ node: { alias, devices, id, room, status } }: { node: WallNode }
         <Badge state={status} word={words.status[status] ?? status} />
       </div>
       {devices.map((device) => (
-        <MeterStrip key={device.id} device={{ ...device, channelCount: device.channels.length }} nodeId={id} />
+        <MeterStrip key={device.id} dense device={{ ...device, channelCount: device.channels.length }} nodeId={id} />
       ))}
     </li>
   )

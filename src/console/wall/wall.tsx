@@ -1,9 +1,10 @@
 import { Link } from 'wouter-preact'
 import type { Node } from '../../wire/nodes.ts'
+import type { Room } from '../../wire/rooms.ts'
 import { useRead } from '../data/reads.ts'
 import { present } from '../meters/channels.rules.ts'
 import { MeterStrip } from '../meters/strip.tsx'
-import { useFilters } from '../ui/filters.tsx'
+import { FilterBar, useFilters } from '../ui/filters.tsx'
 import { Badge, Loading, Name, Title } from '../ui/parts.tsx'
 import { type PageMeta, Pager } from '../ui/table.tsx'
 import ui from '../ui/ui.module.css'
@@ -17,10 +18,16 @@ const SIZE = 200
 export function WallPage(_: { id: string }) {
   const words = useWords()
   const filters = useFilters(['site'])
+  const rooms = useRead<{ data: Room[] }>('/rooms', ['room'])
+  const sites = [...new Set((rooms.data?.data ?? []).map(({ site }) => site))]
   const nodes = useRead<{ data: Node[]; meta: PageMeta }>(`/nodes?${filters.query(SIZE)}`, ['node'])
   return (
     <>
       <Title>{words.wall.title}</Title>
+      <FilterBar
+        filters={filters}
+        choices={[{ label: words.recorders.site, name: 'site', options: sites.map((site) => [site, site] as const) }]}
+      />
       <Loading of={nodes}>
         {({ data, meta }) => (
           <>

@@ -1,7 +1,9 @@
+import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Waveform } from '../../wire/recordings.ts'
+import { useApp } from '../app/context.ts'
 import { useRead } from '../data/reads.ts'
-import { lengthOf } from '../time/format.rules.ts'
+import { lengthOf, timeOf } from '../time/format.rules.ts'
 import { Button, classes } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
@@ -16,6 +18,8 @@ export interface Moment {
 }
 
 interface PlayerProps {
+  /** When the first sample was recorded: places are told by the time of the day too. */
+  begunAt?: string
   /** Seconds. */
   duration: number
   moments: readonly Moment[]
@@ -30,41 +34,35 @@ const POINTS = 2000
 const ASK_AGAIN_MS = 2000
 
 /** The waveform is drawn; the range input over it is the control, for mouse, keyboard and screen reader alike. */
-export function Player({ duration, moments, src, title, waveform }: PlayerProps) {
+export function Player({ begunAt, duration, moments, src, title, waveform }: PlayerProps) {
   const words = useWords()
   const audio = useRef<HTMLAudioElement>(null)
   const [at, setAt] = useState(0)
   const [playing, setPlaying] = useState(false)
-  const join = waveform.includes('?') ? '&' : '?'
-  const wave = useRead<{ data: Waveform }>(
-    `${waveform}${join}points=${POINTS}`,
-    [],
-    ({ data }) => data.state === 'pending' && ASK_AGAIN_MS,
-  )
   const [broken, setBroken] = useState(false)
   useEffect(() => setBroken(false), [src])
+  const kept = useKeptPosition(audio, src)
   const seek = (seconds: number): void => {
+    kept.current.at = seconds
     if (audio.current) audio.current.currentTime = seconds
     setAt(seconds)
   }
   const toggle = (): void => {
     const element = audio.current
-    if (!element) return
-    if (element.paused) void element.play()
-    else element.pause()
+    if (element?.paused) start(element)
+    else element?.pause()
   }
-  useKeptPosition(audio, src)
   const skip = (by: number): void => seek(Math.min(duration, Math.max(0, (audio.current?.currentTime ?? at) + by)))
   useLockScreen(title, playing, { skip, toggle })
   const time = `${lengthOf(at)} / ${lengthOf(duration)}`
+  const ofDay = useTimeOfDay(begunAt, at)
   return (
     <div class={css.player}>
-      <div class={css.wave}>
-        <Wave channels={wave.data?.data.channels ?? []} duration={duration} moments={moments} />
+      <Waves duration={duration} moments={moments} waveform={waveform}>
         <input
           type="range"
           aria-label={words.take.position}
-          aria-valuetext={time}
+          aria-valuetext={[time, ofDay].filter(Boolean).join(', ')}
           min={0}
           max={Math.max(1, Math.ceil(duration))}
           step={1}
@@ -72,58 +70,139 @@ export function Player({ duration, moments, src, title, waveform }: PlayerProps)
           onInput={(e) => seek(Number(e.currentTarget.value))}
           onKeyDown={(e) => jump(e, (by) => skip(by), toggle)}
         />
-      </div>
-      <div class={css.controls}>
-        <Button icon={playing ? 'stop' : 'play'} kind="primary" onClick={toggle}>
-          {playing ? words.take.pause : words.library.play}
-        </Button>
-        <Button aria-label={words.take.back} onClick={() => skip(-SKIP)}>
-          −10
-        </Button>
-        <Button aria-label={words.take.forward} onClick={() => skip(SKIP)}>
-          +10
-        </Button>
-        <label class={css.rate}>
-          {words.take.rate}
-          <select
-            onChange={(e) => {
-              if (audio.current) audio.current.playbackRate = Number(e.currentTarget.value)
-            }}
-          >
-            {RATES.map((rate) => (
-              <option key={rate} value={rate} selected={rate === 1}>
-                {rate.toLocaleString(words.locale)}×
-              </option>
-            ))}
-          </select>
-        </label>
+      </Waves>
+      <Controls playing={playing} skip={skip} toggle={toggle}>
+        <Rate audio={audio} />
         <span class={classes(ui.numbers)}>{time}</span>
-      </div>
-      {moments.length > 0 && (
-        <ul class={ui.rows}>
-          {moments.map(({ atSeconds, text }) => (
-            <li key={`${atSeconds} ${text}`}>
-              <Button onClick={() => seek(atSeconds)}>{text}</Button>
-            </li>
-          ))}
-        </ul>
-      )}
-      {broken && (
-        <p role="alert" class={classes(ui.notice, ui.bad)}>
-          {words.take.unplayable}
-        </p>
-      )}
+      </Controls>
+      <Places moments={moments} seek={seek} />
+      {broken && <Notice retry={() => audio.current?.load()} text={words.take.unplayable} />}
       {/* biome-ignore lint/a11y/useMediaCaption: a take of a room has no captions */}
       <audio
         ref={audio}
         preload="metadata"
         src={src}
+        onEmptied={() => setPlaying(false)}
         onError={() => setBroken(true)}
+        onLoadedMetadata={() => setBroken(false)}
         onPause={() => setPlaying(false)}
         onPlay={() => setPlaying(true)}
-        onTimeUpdate={(e) => setAt(e.currentTarget.currentTime)}
+        onTimeUpdate={({ currentTarget }) => isLoaded(currentTarget) && setAt(currentTarget.currentTime)}
       />
     </div>
+  )
+}
+
+interface ControlsProps {
+  children: ComponentChildren
+  playing: boolean
+  skip(by: number): void
+  toggle(): void
+}
+
+function Controls({ children, playing, skip, toggle }: ControlsProps) {
+  const words = useWords()
+  return (
+    <div class={css.controls}>
+      <Button icon={playing ? 'stop' : 'play'} kind="primary" onClick={toggle}>
+        {playing ? words.take.pause : words.library.play}
+      </Button>
+      <Button aria-label={words.take.back} onClick={() => skip(-SKIP)}>
+        −10
+      </Button>
+      <Button aria-label={words.take.forward} onClick={() => skip(SKIP)}>
+        +10
+      </Button>
+      {children}
+    </div>
+  )
+}
+
+function Places({ moments, seek }: { moments: readonly Moment[]; seek(seconds: number): void }) {
+  if (moments.length === 0) return null
+  return (
+    <ul class={ui.rows}>
+      {moments.map(({ atSeconds, text }) => (
+        <li key={`${atSeconds} ${text}`}>
+          <Button onClick={() => seek(atSeconds)}>{text}</Button>
+        </li>
+      ))}
+    </ul>
+  )
+}
+
+/** What is being loaded tells of its beginning, where nobody has put it. */
+const isLoaded = ({ readyState }: HTMLMediaElement): boolean => readyState > 0
+
+/** A refusal is told by the element's own event. */
+const start = (element: HTMLMediaElement): void => void element.play().catch(() => {})
+
+/** The time of the day in the zone of the site, `14:05`. */
+function useTimeOfDay(begunAt: string | undefined, seconds: number): string | undefined {
+  const { clockwork } = useApp()
+  return begunAt && timeOf(new Date(Date.parse(begunAt) + seconds * 1000).toISOString(), clockwork)
+}
+
+function Notice({ retry, text }: { retry(): void; text: string }) {
+  const words = useWords()
+  return (
+    <div role="alert" class={classes(ui.notice, ui.bad)}>
+      <span class={ui.grow}>{text}</span>
+      <Button onClick={retry}>{words.common.retry}</Button>
+    </div>
+  )
+}
+
+interface WavesProps {
+  children: ComponentChildren
+  duration: number
+  moments: readonly Moment[]
+  waveform: string
+}
+
+function Waves({ children, duration, moments, waveform }: WavesProps) {
+  const words = useWords()
+  const join = waveform.includes('?') ? '&' : '?'
+  const wave = useRead<{ data: Waveform }>(
+    `${waveform}${join}points=${POINTS}`,
+    [],
+    ({ data }) => data.state === 'pending' && ASK_AGAIN_MS,
+  )
+  return (
+    <>
+      <div class={css.wave}>
+        <Wave channels={wave.data?.data.channels ?? []} duration={duration} moments={moments} />
+        {children}
+      </div>
+      {wave.data?.data.state === 'pending' && (
+        <p role="status" class={classes(ui.small, ui.quiet)}>
+          {words.player.drawing}
+        </p>
+      )}
+      {wave.error && <Notice retry={() => void wave.refetch()} text={words.player.undrawn} />}
+    </>
+  )
+}
+
+function Rate({ audio }: { audio: { current: HTMLAudioElement | null } }) {
+  const words = useWords()
+  const choose = (rate: number): void => {
+    if (!audio.current) return
+    // What is loaded next begins with the one by default.
+    audio.current.defaultPlaybackRate = rate
+    audio.current.playbackRate = rate
+  }
+  return (
+    <label class={css.rate}>
+      {words.take.rate}
+      <select onChange={(e) => choose(Number(e.currentTarget.value))}>
+        {RATES.map((rate) => (
+          <option key={rate} value={rate} selected={rate === 1}>
+            {rate.toLocaleString(words.locale)}×
+          </option>
+        ))}
+      </select>
+    </label>
   )
 }
 
@@ -174,27 +253,28 @@ function useLockScreen(
   }, [playing, title])
 }
 
-/** Another rendition of the same take goes on where the one before was. */
-function useKeptPosition(audio: { current: HTMLAudioElement | null }, src: string): void {
+/** What is loaded anew, or another rendition of the same take, goes on where it was. */
+function useKeptPosition(audio: { current: HTMLAudioElement | null }, src: string) {
   const kept = useRef({ at: 0, playing: false })
   useEffect(() => {
     const element = audio.current
     if (!element) return
-    const { at, playing } = kept.current
     const resume = (): void => {
-      element.currentTime = at
-      if (playing) void element.play()
+      const { at, playing } = kept.current
+      if (at > 0) element.currentTime = at
+      if (playing) start(element)
     }
-    if (at > 0) element.addEventListener('loadedmetadata', resume, { once: true })
     const note = (): void => {
-      kept.current = { at: element.currentTime, playing: !element.paused }
+      if (isLoaded(element)) kept.current = { at: element.currentTime, playing: !element.paused }
     }
+    element.addEventListener('loadedmetadata', resume)
     element.addEventListener('timeupdate', note)
     return () => {
       element.removeEventListener('timeupdate', note)
       element.removeEventListener('loadedmetadata', resume)
     }
   }, [src])
+  return kept
 }
 
 interface WaveProps {

@@ -8,13 +8,19 @@ export function Speaker({ children }: { children: ComponentChildren }) {
   const [language, setLanguage] = useState<Language>(preferred)
   const [words, setWords] = useState<Words | undefined>(language === 'en' ? en : undefined)
   useEffect(() => {
+    let current = true
     // A language that cannot be had now is English: the page is worth more than its words.
     void load(language)
       .catch(() => en)
       .then((loaded) => {
+        // Another one was chosen while this came.
+        if (!current) return
         document.documentElement.lang = loaded.locale.slice(0, 2)
         setWords(loaded)
       })
+    return () => {
+      current = false
+    }
   }, [language])
   const choose = (next: Language): void => {
     remember(next)

@@ -26,6 +26,7 @@ export const common: Words['common'] = {
   stop: 'Beenden',
   actions: 'Aktionen',
   cancel: 'Abbrechen',
+  choose: 'Wählen Sie einen Eintrag aus der Liste.',
   close: 'Schließen',
   copied: 'Kopiert.',
   copy: 'Kopieren',
@@ -60,7 +61,8 @@ export const login: Words['login'] = {
   password: 'Passwort',
   submit: 'Anmelden',
   wrong: 'E-Mail oder Passwort ist falsch.',
-  provider: 'Über Ihre Organisation anmelden',
+  provider: (kind) => `Über ${kind === 'azure_ad' ? 'Microsoft' : 'Ihre Organisation'} anmelden`,
+  inNewTab: (deed) => `${deed}, in einem neuen Tab`,
   ended: 'Ihre Sitzung ist beendet. Melden Sie sich erneut an.',
   ends: (at) => `Ihre Sitzung endet um ${at}.`,
   stay: 'Angemeldet bleiben',
@@ -69,11 +71,14 @@ export const login: Words['login'] = {
 
 export const live: Words['live'] = {
   reload: 'Neu laden für die neue Version',
+  unsent: 'Nicht verbunden: jetzt kann nichts gesendet werden.',
   lost: (since) => `Seit ${since} nicht verbunden. Was Sie sehen, kann veraltet sein.`,
 }
 
 export const failures: Words['failures'] = {
   denied: 'Das dürfen Sie nicht sehen',
+  refused: 'Das dürfen Sie nicht tun',
+  old: 'Das konnte nicht aktualisiert werden. Was Sie sehen, kann veraltet sein.',
   deniedBecause: (permission) => `Erfordert das Recht ${permission}. Vergeben kann es, wer die Zugänge verwaltet.`,
   gone: 'Das gibt es nicht mehr, oder Sie dürfen es nicht sehen.',
   offline: 'Die Zentrale ist nicht erreichbar.',
@@ -106,4 +111,23 @@ export const keys: Words['keys'] = {
     hour: 'Eine angehobene Karte: um eine Stunde verschieben',
     back: 'Verschieben abbrechen; einen Dialog schließen',
   },
+}
+
+export const dock: Words['dock'] = {
+  ended: (name) => `Sie hören ${name} nicht mehr: der Rekorder sendet keinen Ton.`,
+  enhanced: 'Entrauscht, wo verfügbar',
+  failed: (name) => `Sie hören ${name} nicht.`,
+  level: (db) => `Pegel ${db} dBFS`,
+  limit: (name) =>
+    `Sie hören ${name} nicht mehr: Das Mithören endet nach 30 Minuten von selbst. Hören Sie erneut mit, wenn Sie möchten.`,
+}
+
+export const player: Words['player'] = {
+  drawing: 'Die Wellenform wird gezeichnet.',
+  undrawn: 'Die Wellenform konnte nicht gelesen werden.',
+}
+
+export const screen: Words['screen'] = {
+  more: (n) =>
+    `${counted(n, 'weiterer Rekorder fehlt', 'weitere Rekorder fehlen')} hier: Erstellen Sie einen Link für weniger Räume.`,
 }

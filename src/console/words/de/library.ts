@@ -61,8 +61,7 @@ export const take: Words['take'] = {
   enhanced: 'entrauscht',
   raw: 'unbearbeitet',
   position: 'Stelle',
-  unplayable:
-    'Der Ton konnte nicht geladen werden. Laden Sie die Seite neu; bleibt es so, hilft das Protokoll der Zentrale.',
+  unplayable: 'Der Ton konnte nicht geladen werden. Bleibt es so, hilft das Protokoll der Zentrale.',
   waveform: 'Wellenform',
   gapAt: (at, seconds) => `${at}: ${seconds} fehlen`,
   loudness: 'Lautheit',

@@ -29,6 +29,8 @@ export const meter: Words['meter'] = {
   channel: (n) => `Eingang ${n}`,
   value: (name, db, speech) => `${name}, ${db} dB${speech ? ', Sprache' : ''}`,
   noData: 'keine Daten',
+  clipped: 'übersteuert',
+  forget: (channels) => `Übersteuert: ${channels}. Zurücksetzen`,
 }
 
 export const units: Words['units'] = { db: (value) => `${value} dB`, lufs: (value) => `${value} LUFS` }

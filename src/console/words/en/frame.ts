@@ -25,6 +25,7 @@ export const common = {
   stop: 'Stop',
   actions: 'Actions',
   cancel: 'Cancel',
+  choose: 'Choose one from the list.',
   close: 'Close',
   copied: 'Copied.',
   copy: 'Copy',
@@ -59,7 +60,8 @@ export const login = {
   password: 'Password',
   submit: 'Sign in',
   wrong: 'E-mail or password is wrong.',
-  provider: 'Sign in with your organisation',
+  provider: (kind: string) => `Sign in with ${kind === 'azure_ad' ? 'Microsoft' : 'your organisation'}`,
+  inNewTab: (deed: string) => `${deed}, in a new tab`,
   ended: 'Your session has ended. Sign in again.',
   ends: (at: string) => `Your session ends at ${at}.`,
   stay: 'Stay signed in',
@@ -68,11 +70,14 @@ export const login = {
 
 export const live = {
   reload: 'Reload to get the new version',
+  unsent: 'Not connected: nothing can be sent now.',
   lost: (since: string) => `Not connected since ${since}. What you see may be out of date.`,
 }
 
 export const failures = {
   denied: 'You may not see this',
+  refused: 'You may not do this',
+  old: 'This could not be refreshed. What you see may be out of date.',
   deniedBecause: (permission: string) =>
     `Requires the permission ${permission}. Anyone who manages access can grant it.`,
   gone: 'This no longer exists, or you may not see it.',
@@ -106,4 +111,23 @@ export const keys = {
     hour: 'A lifted card: move by an hour',
     back: 'Cancel the move; close a dialog',
   },
+}
+
+export const dock = {
+  ended: (name: string) => `You no longer hear ${name}: the recorder sends no sound any more.`,
+  enhanced: 'Noise suppressed, where available',
+  failed: (name: string) => `You do not hear ${name}.`,
+  level: (db: string) => `Level ${db} dBFS`,
+  limit: (name: string) =>
+    `You no longer hear ${name}: listening ends by itself after 30 minutes. Listen again if you want to go on.`,
+}
+
+export const player = {
+  drawing: 'The waveform is being drawn.',
+  undrawn: 'The waveform could not be read.',
+}
+
+export const screen = {
+  more: (n: number) =>
+    `${counted(n, 'more recorder is', 'more recorders are')} not shown: make a link for fewer rooms.`,
 }

@@ -58,7 +58,7 @@ export const take = {
   enhanced: 'noise suppressed',
   raw: 'raw',
   position: 'Position',
-  unplayable: 'The sound could not be loaded. Reload the page; if it stays so, look at the log of the controller.',
+  unplayable: 'The sound could not be loaded. If it stays so, look at the log of the controller.',
   waveform: 'Waveform',
   gapAt: (at: string, seconds: string) => `${at}: ${seconds} missing`,
   loudness: 'Loudness',

@@ -27,6 +27,8 @@ export const meter = {
   channel: (n: number) => `Input ${n}`,
   value: (name: string, db: string, speech: boolean) => `${name}, ${db} dB${speech ? ', speech' : ''}`,
   noData: 'no data',
+  clipped: 'clipped',
+  forget: (channels: string) => `Clipped: ${channels}. Reset`,
 }
 
 export const units = { db: (value: string) => `${value} dB`, lufs: (value: string) => `${value} LUFS` }
