@@ -2,7 +2,8 @@ import type { Capture, Command, JobProgress, Undelivered, UndeliveredTotal } fro
 
 /** What a recording tells of its job, as `OF_JOB` (captures.store.ts) reads it. */
 export interface OfJob {
-  command: Command
+  /** As it was stored: of a release long ago it may lack what a new one has. */
+  command: Partial<Command>
   completedAt: string | null
   /** What people call the channels of the device, by their index. */
   names: Record<number, string>
@@ -16,7 +17,7 @@ export interface OfJob {
   whole: number
 }
 
-function channelsOf({ captureChannels, captureChannelSelection, channelMap }: Command): number[] {
+function channelsOf({ captureChannels = 0, captureChannelSelection, channelMap }: Partial<Command>): number[] {
   if (captureChannelSelection) return captureChannelSelection
   const mapped = channelMap?.entries.filter(({ included }) => included).map((entry) => entry.sourceChannelIndex)
   return [...new Set(mapped ?? Array.from({ length: captureChannels }, (_, i) => i + 1))]
@@ -40,7 +41,7 @@ export function captureOf({ command, interfaceName, names }: OfJob): Capture | u
 export function undeliveredOf(job: OfJob): Undelivered | undefined {
   const { command, completedAt, startedAt: since, stopRequestedAt, storedSeconds, whole } = job
   if (since === null || whole === 1) return undefined
-  const planned = new Date(Date.parse(since) + command.durationSeconds * 1000).toISOString()
+  const planned = new Date(Date.parse(since) + (command.durationSeconds ?? 0) * 1000).toISOString()
   const until = [planned, stopRequestedAt ?? completedAt ?? planned].sort()[0] as string
   return { since, storedSeconds, until }
 }
