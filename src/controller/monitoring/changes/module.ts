@@ -51,7 +51,9 @@ export function createChanges(base: Base, { live }: { live: LiveApi }): Module {
     else percents.set(id, percent)
     announce({ kind: 'upload', op: 'updated', target: { type: 'recording', id } })
   })
-  const stateOf = stateStore(db, (id) => percents.get(id))
+  const offlineAfter = base.config.SVC_NODE_OFFLINE_AFTER_SECONDS
+  const offlineBefore = () => (offlineAfter === 0 ? '' : iso(clock.now() - offlineAfter * 1000))
+  const stateOf = stateStore(db, (id) => percents.get(id), offlineBefore)
   const parts = { countsFor: counts.of, principals, scope, stateOf, subscribe }
   return {
     api: undefined,
