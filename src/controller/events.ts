@@ -32,6 +32,8 @@ export interface EventMap {
   'job.progressed': { id: string }
   /** How much of the file of an upload was sent; without `percent` the attempt has ended. */
   'upload.progressed': { percent?: number; recordingId: string }
+  /** An action on a node began, or has said more; how it ended is audited. */
+  'lifecycle.progressed': { nodeId: string }
   /** A node came online, went offline, or reported that it is degraded. */
   'node.status': { nodeId: string; status: string }
   /** A node or some of its channels moved to another room; `moved` are the schedules that follow. */

@@ -41,9 +41,10 @@ export function createChanges(base: Base, { live }: { live: LiveApi }): Module {
     if (id !== undefined) announce({ kind: 'job', op: 'updated', target: { type: 'recording_job', id } })
     announce({ kind: 'recording', op: 'updated', target: { type: 'recording', id: recordingId } })
   })
-  events.on('node.status', 'after', ({ nodeId: id }) =>
-    announce({ kind: 'node', op: 'updated', target: { type: 'node', id } }),
-  )
+  for (const type of ['lifecycle.progressed', 'node.status'] as const)
+    events.on(type, 'after', ({ nodeId: id }) =>
+      announce({ kind: 'node', op: 'updated', target: { type: 'node', id } }),
+    )
   const boot = { bootId: ids.make('boot'), version }
   const percents = new Map<string, number>()
   events.on('upload.progressed', 'after', ({ percent, recordingId: id }) => {
