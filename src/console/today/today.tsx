@@ -1,16 +1,16 @@
+import { useEffect, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { HealthEvent } from '../../wire/health.ts'
 import type { Node } from '../../wire/nodes.ts'
-import type { Recording } from '../../wire/recordings.ts'
+import type { Recording, UndeliveredTotal } from '../../wire/recordings.ts'
 import type { Room } from '../../wire/rooms.ts'
 import type { CalendarItem } from '../../wire/schedules.ts'
 import type { Status } from '../../wire/status.ts'
 import { AlertRow, isRisk } from '../alerts/row.tsx'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
-import { useNode, useRead } from '../data/reads.ts'
+import { useRead } from '../data/reads.ts'
 import { StopButton } from '../library/stop.tsx'
-import { present } from '../meters/channels.rules.ts'
 import { MeterStrip } from '../meters/strip.tsx'
 import { dayOf, lengthOf } from '../time/format.rules.ts'
 import { useElapsed, useHour, When } from '../time/when.tsx'
@@ -19,7 +19,7 @@ import ui from '../ui/ui.module.css'
 import { ToDo } from '../welcome/todo.tsx'
 import { useWords } from '../words/words.ts'
 import { RecordButton } from './record.tsx'
-import { dayAhead, onlyThere, whereMended } from './today.rules.ts'
+import { allOnlyThere, coming, dayAhead, deviceOf, microphones, onlyThere, whereMended } from './today.rules.ts'
 
 const MAX_SHOWN = 30
 
@@ -56,41 +56,70 @@ function NoRoom() {
   return <p class={classes(ui.notice, ui.warn)}>{words.today.noRoom}</p>
 }
 
+/** The time by the controller's clock, Unix ms; anew after every `ms`. */
+function useNow(ms: number): number {
+  const { api } = useApp()
+  const [now, setNow] = useState(api.now)
+  useEffect(() => {
+    const timer = setInterval(() => setNow(api.now()), ms)
+    return () => clearInterval(timer)
+  }, [])
+  return now
+}
+
+/** Of a list that is cut: the way to the whole of it. */
+function More({ href, left }: { href: string; left: boolean }) {
+  const words = useWords()
+  return left ? <Link href={href}>{words.today.more}</Link> : null
+}
+
+const RUNNING_SHOWN = 50
+
 function Now() {
   const words = useWords()
-  const { api } = useApp()
-  const running = useRead<Listed<Recording>>('/recordings?status=recording&limit=50', ['recording'])
-  const missing = useRead<Listed<Recording>>('/recordings?cacheState=missing&limit=200', ['recording'])
-  const seconds = onlyThere(missing.data?.data ?? [], api.now())
+  const running = useRead<Listed<Recording>>(`/recordings?status=recording&limit=${RUNNING_SHOWN}`, ['recording'])
+  const missing = useRead<{ data: UndeliveredTotal }>('/recordings/undelivered', ['recording', 'node'])
   return (
     <Section title={words.today.now}>
       <Loading of={running}>
-        {({ data }) =>
+        {({ data, meta }) =>
           data.length === 0 ? (
             <p class={ui.quiet}>{words.today.nothingNow}</p>
           ) : (
-            <ul class={ui.rows}>
-              {data.map((take) => (
-                <Running key={take.id} take={take} />
-              ))}
-            </ul>
+            <>
+              <ul class={ui.rows}>
+                {data.map((take) => (
+                  <Running key={take.id} take={take} />
+                ))}
+              </ul>
+              <More href="/library?status=recording" left={meta.total > data.length} />
+            </>
           )
         }
       </Loading>
-      {seconds > 0 && (
-        <p class={ui.quiet}>
-          <strong>{words.today.onePlace(lengthOf(seconds))}.</strong> {words.today.onePlaceExplained}
-        </p>
-      )}
+      <Loading of={missing}>{({ data }) => <OnePlace total={data} />}</Loading>
     </Section>
+  )
+}
+
+function OnePlace({ total }: { total: UndeliveredTotal }) {
+  const words = useWords()
+  const seconds = allOnlyThere(total, useNow(1000))
+  if (seconds < 1) return null
+  return (
+    <p class={ui.quiet}>
+      <strong>{words.today.onePlace(lengthOf(seconds))}.</strong> {words.today.onePlaceExplained}
+    </p>
   )
 }
 
 function Running({ take }: { take: Recording }) {
   const words = useWords()
+  const { me } = useApp()
+  const { capture, nodeId, undelivered } = take
   const elapsed = useElapsed(take.recordedAt)
-  const node = useNode(take.nodeId)
-  const device = node.data && present(node.data.data)[0]
+  const now = useNow(1000)
+  const there = undelivered ? onlyThere(undelivered, now) : 0
   return (
     <li class={ui.stack}>
       <div class={ui.row}>
@@ -101,7 +130,15 @@ function Running({ take }: { take: Recording }) {
         <span class={ui.numbers}>{words.today.elapsed(elapsed)}</span>
         <StopButton take={take} />
       </div>
-      {device && node.data && <MeterStrip device={device} nodeId={node.data.data.id} />}
+      {(capture || there >= 1) && (
+        <p class={classes(ui.small, ui.quiet)}>
+          {capture && <Name>{microphones(capture, words.meter.channel)}</Name>}{' '}
+          {there >= 1 && words.today.notHere(lengthOf(there))}
+        </p>
+      )}
+      {capture && nodeId !== undefined && may(me, 'node:read') && (
+        <MeterStrip device={deviceOf(capture)} nodeId={nodeId} />
+      )}
     </li>
   )
 }
@@ -115,6 +152,9 @@ function AtRisk() {
   const status = useRead<{ data: Status }>(may(me, 'node:read') ? '/status' : undefined, ['settings', 'node'])
   const { certificateExpiresAt: ends, offlineNodes = 0 } = status.data?.data ?? {}
   const offline = useRead<Listed<Node>>(offlineNodes > 0 ? '/nodes?status=offline&limit=50' : undefined, ['node'])
+  const seesUploads = may(me, 'recording:read')
+  const uploads = useRead<Listed<object>>(seesUploads ? '/upload-queue?status=failed&limit=1' : undefined, ['upload'])
+  const failedUploads = uploads.data?.meta.total ?? 0
   const soon = ends !== undefined && Date.parse(ends) - api.now() < 21 * 86_400_000
   const threatened = (due.data?.data ?? []).filter(({ risks }) => risks !== undefined)
   const named = new Set(threatened.map(({ nodeId }) => nodeId))
@@ -127,17 +167,28 @@ function AtRisk() {
     ...(may(me, 'schedule:read') ? [due] : []),
     ...(may(me, 'node:read') ? [status] : []),
     ...(offlineNodes > 0 ? [offline] : []),
+    ...(seesUploads ? [uploads] : []),
   ]
   return (
     <Section title={words.today.risk}>
       <Loading<unknown> of={reads.find(({ data }) => data === undefined) ?? { data: true, error: null, refetch() {} }}>
         {() => (
           <>
-            {risks.length + down.length + threatened.length === 0 && !soon && (
-              <p class={ui.good}>{words.today.nothingRisk}</p>
+            {risks.length + down.length + threatened.length + failedUploads === 0 && !soon && (
+              <p class={ui.good}>
+                {[sees && words.today.noAlerts, may(me, 'schedule:read') && words.today.allReady]
+                  .filter(Boolean)
+                  .join(' ')}
+              </p>
             )}
             <ul class={ui.rows}>
-              {soon && <li class={classes(ui.row, ui.warn)}>{words.today.certificate(dayOf(ends, clockwork))}</li>}
+              {soon && <CertificateRow day={dayOf(ends, clockwork)} />}
+              {failedUploads > 0 && (
+                <li class={ui.row}>
+                  <Badge state="failed" word={words.today.failedUploads(failedUploads)} />
+                  <Link href="/activity/uploads?status=failed">{words.today.toUploads}</Link>
+                </li>
+              )}
               {threatened.slice(0, MAX_SHOWN).map((item) => (
                 <Threatened key={`${item.scheduleId} ${item.recordingStartAt}`} item={item} />
               ))}
@@ -154,10 +205,24 @@ function AtRisk() {
                 <AlertRow key={event.id} event={event} />
               ))}
             </ul>
+            <More href="/alerts" left={(alerts.data?.meta.total ?? 0) > (alerts.data?.data.length ?? 0)} />
+            <More href="/schedule" left={threatened.length > MAX_SHOWN || due.data?.meta.truncated === true} />
+            <More href="/recorders" left={(offline.data?.meta.total ?? 0) > (offline.data?.data.length ?? 0)} />
           </>
         )}
       </Loading>
     </Section>
+  )
+}
+
+function CertificateRow({ day }: { day: string }) {
+  const words = useWords()
+  const { me } = useApp()
+  const text = words.today.certificate(day)
+  return (
+    <li class={classes(ui.row, ui.warn)}>
+      {may(me, 'settings:read') ? <Link href="/settings/controller">{text}</Link> : text}
+    </li>
   )
 }
 
@@ -212,32 +277,36 @@ function useDayAhead() {
   const { me } = useApp()
   const { end, start } = dayAhead(useHour())
   const path = may(me, 'schedule:read') ? `/schedules/calendar?start=${start}&end=${end}` : undefined
-  return useRead<{ data: CalendarItem[] }>(path, ['schedule', 'node'])
+  return useRead<{ data: CalendarItem[]; meta: { truncated: boolean } }>(path, ['schedule', 'node'])
 }
 
 function Next() {
   const words = useWords()
   const next = useDayAhead()
+  const now = useNow(60_000)
   return (
     <Section title={words.today.next}>
-      <Loading of={next}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <p class={ui.quiet}>{words.today.nothingNext}</p>
-          ) : (
-            <ul class={ui.rows}>
-              {data.slice(0, MAX_SHOWN).map((item) => (
-                <li key={`${item.scheduleId} ${item.recordingStartAt}`} class={ui.row}>
-                  <span class={ui.numbers}>
-                    <When at={item.recordingStartAt} soon />
-                  </span>
-                  <Due item={item} />
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </Loading>
+      <Loading of={next}>{({ data, meta }) => <Coming items={coming(data, now)} truncated={meta.truncated} />}</Loading>
     </Section>
+  )
+}
+
+function Coming({ items, truncated }: { items: readonly CalendarItem[]; truncated: boolean }) {
+  const words = useWords()
+  if (items.length === 0 && !truncated) return <p class={ui.quiet}>{words.today.nothingNext}</p>
+  return (
+    <>
+      <ul class={ui.rows}>
+        {items.slice(0, MAX_SHOWN).map((item) => (
+          <li key={`${item.scheduleId} ${item.recordingStartAt}`} class={ui.row}>
+            <span class={ui.numbers}>
+              <When at={item.recordingStartAt} soon />
+            </span>
+            <Due item={item} />
+          </li>
+        ))}
+      </ul>
+      <More href="/schedule" left={truncated || items.length > MAX_SHOWN} />
+    </>
   )
 }
