@@ -143,46 +143,64 @@ function Running({ take }: { take: Recording }) {
   )
 }
 
-function AtRisk() {
-  const words = useWords()
-  const { api, clockwork, me } = useApp()
+interface Loaded {
+  data: unknown
+  error: Error | null
+  refetch(): unknown
+}
+
+const isCut = (list: Listed<unknown> | undefined): boolean => list !== undefined && list.meta.total > list.data.length
+
+/** Everything that may go wrong, as far as this person may know of it. */
+function useRisks() {
+  const { api, me } = useApp()
   const sees = may(me, 'health:read')
+  const seesUploads = may(me, 'recording:read')
   const alerts = useRead<Listed<HealthEvent>>(sees ? '/health-events?status=open&limit=20' : undefined, ['health'])
   const due = useDayAhead()
   const status = useRead<{ data: Status }>(may(me, 'node:read') ? '/status' : undefined, ['settings', 'node'])
   const { certificateExpiresAt: ends, offlineNodes = 0 } = status.data?.data ?? {}
   const offline = useRead<Listed<Node>>(offlineNodes > 0 ? '/nodes?status=offline&limit=50' : undefined, ['node'])
-  const seesUploads = may(me, 'recording:read')
   const uploads = useRead<Listed<object>>(seesUploads ? '/upload-queue?status=failed&limit=1' : undefined, ['upload'])
-  const failedUploads = uploads.data?.meta.total ?? 0
-  const soon = ends !== undefined && Date.parse(ends) - api.now() < 21 * 86_400_000
   const threatened = (due.data?.data ?? []).filter(({ risks }) => risks !== undefined)
   const named = new Set(threatened.map(({ nodeId }) => nodeId))
-  // A recorder whose next recording is told of is not told of twice.
-  const down = (offlineNodes > 0 ? (offline.data?.data ?? []) : []).filter(({ id }) => !named.has(id))
-  const risks = (alerts.data?.data ?? []).filter(isRisk)
-  // Nothing is said to be well before all of it has been read.
-  const reads: { data: unknown; error: Error | null; refetch(): unknown }[] = [
+  const reads: Loaded[] = [
     ...(sees ? [alerts] : []),
     ...(may(me, 'schedule:read') ? [due] : []),
     ...(may(me, 'node:read') ? [status] : []),
     ...(offlineNodes > 0 ? [offline] : []),
     ...(seesUploads ? [uploads] : []),
   ]
+  return {
+    alerts: (alerts.data?.data ?? []).filter(isRisk),
+    // A recorder whose next recording is told of is not told of twice.
+    down: (offlineNodes > 0 ? (offline.data?.data ?? []) : []).filter(({ id }) => !named.has(id)),
+    ends: ends !== undefined && Date.parse(ends) - api.now() < 21 * 86_400_000 ? ends : undefined,
+    failedUploads: uploads.data?.meta.total ?? 0,
+    more: {
+      alerts: isCut(alerts.data),
+      due: threatened.length > MAX_SHOWN || due.data?.meta.truncated === true,
+      offline: offlineNodes > 0 && isCut(offline.data),
+    },
+    /** The first that is still awaited: nothing is said to be well before all of it has been read. */
+    awaited: reads.find(({ data }) => data === undefined) ?? { data: true, error: null, refetch() {} },
+    threatened,
+  }
+}
+
+function AtRisk() {
+  const words = useWords()
+  const { clockwork } = useApp()
+  const { alerts, awaited, down, ends, failedUploads, more, threatened } = useRisks()
+  const well = alerts.length + down.length + threatened.length + failedUploads === 0 && ends === undefined
   return (
     <Section title={words.today.risk}>
-      <Loading<unknown> of={reads.find(({ data }) => data === undefined) ?? { data: true, error: null, refetch() {} }}>
+      <Loading<unknown> of={awaited}>
         {() => (
           <>
-            {risks.length + down.length + threatened.length + failedUploads === 0 && !soon && (
-              <p class={ui.good}>
-                {[sees && words.today.noAlerts, may(me, 'schedule:read') && words.today.allReady]
-                  .filter(Boolean)
-                  .join(' ')}
-              </p>
-            )}
+            {well && <AllWell judged={!more.due} />}
             <ul class={ui.rows}>
-              {soon && <CertificateRow day={dayOf(ends, clockwork)} />}
+              {ends !== undefined && <CertificateRow day={dayOf(ends, clockwork)} />}
               {failedUploads > 0 && (
                 <li class={ui.row}>
                   <Badge state="failed" word={words.today.failedUploads(failedUploads)} />
@@ -193,25 +211,41 @@ function AtRisk() {
                 <Threatened key={`${item.scheduleId} ${item.recordingStartAt}`} item={item} />
               ))}
               {down.map((node) => (
-                <li key={node.id} class={ui.row}>
-                  <Badge state="offline" word={words.status.offline ?? ''} />
-                  <Place node={node} />
-                  <span class={classes(ui.small, ui.quiet)}>
-                    <When at={node.lastSeenAt} />
-                  </span>
-                </li>
+                <Down key={node.id} node={node} />
               ))}
-              {risks.map((event) => (
+              {alerts.map((event) => (
                 <AlertRow key={event.id} event={event} />
               ))}
             </ul>
-            <More href="/alerts" left={(alerts.data?.meta.total ?? 0) > (alerts.data?.data.length ?? 0)} />
-            <More href="/schedule" left={threatened.length > MAX_SHOWN || due.data?.meta.truncated === true} />
-            <More href="/recorders" left={(offline.data?.meta.total ?? 0) > (offline.data?.data.length ?? 0)} />
+            <More href="/alerts" left={more.alerts} />
+            <More href="/schedule" left={more.due} />
+            <More href="/recorders" left={more.offline} />
           </>
         )}
       </Loading>
     </Section>
+  )
+}
+
+/** Only of what this person sees; `judged`: every recording that is due was looked at. */
+function AllWell({ judged }: { judged: boolean }) {
+  const words = useWords()
+  const { me } = useApp()
+  const alerts = may(me, 'health:read') && words.today.noAlerts
+  const ready = judged && may(me, 'schedule:read') && words.today.allReady
+  return <p class={ui.good}>{[alerts, ready].filter(Boolean).join(' ')}</p>
+}
+
+function Down({ node }: { node: Node }) {
+  const words = useWords()
+  return (
+    <li class={ui.row}>
+      <Badge state="offline" word={words.status.offline ?? ''} />
+      <Place node={node} />
+      <span class={classes(ui.small, ui.quiet)}>
+        <When at={node.lastSeenAt} />
+      </span>
+    </li>
   )
 }
 
