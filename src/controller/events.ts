@@ -32,7 +32,9 @@ export interface EventMap {
   'job.progressed': { id: string }
   /** How much of the file of an upload was sent; without `percent` the attempt has ended. */
   'upload.progressed': { percent?: number; recordingId: string }
-  /** A node came online, or reported that it is degraded. */
+  /** An action on a node began, or has said more; how it ended is audited. */
+  'lifecycle.progressed': { nodeId: string }
+  /** A node came online, went offline, or reported that it is degraded. */
   'node.status': { nodeId: string; status: string }
   /** A node or some of its channels moved to another room; `moved` are the schedules that follow. */
   'node.moved': { moved: Collected<string>; nodeId: string; now: string }

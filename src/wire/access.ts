@@ -109,8 +109,19 @@ export interface Myself extends CurrentUser {
   expiresAt: string
   /** From rosters alone: roles give more. */
   roomCapabilities: { capabilities: Capability[]; roomId: string }[]
-  /** `timezone`: IANA. */
-  site: { name: string; timezone: string; weekStartsOn: Weekday }
+  site: Site
+}
+
+/** The place of this controller, as everybody who is signed in may know it. */
+export interface Site {
+  /** Length of a take that is started without one (SVC_AGENT_CAPTURE_SECONDS). */
+  defaultDurationSeconds: number
+  name: string
+  /** Where people and recorders reach the controller, when it is set (SVC_PUBLIC_URL). */
+  publicUrl?: string
+  /** IANA. */
+  timezone: string
+  weekStartsOn: Weekday
 }
 
 /** What a person may do in a room, for whatever reason: role and grants, policies, groups, the roster. */

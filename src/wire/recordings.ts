@@ -128,6 +128,8 @@ export type JobFilters = z.infer<typeof JobFilters>
 export interface Recording {
   cached: boolean
   cachePath?: string
+  /** While its job is under way, and where one recording is shown. */
+  capture?: Capture
   checksum?: string
   durationSeconds: number
   enhancedCachePath?: string
@@ -153,9 +155,38 @@ export interface Recording {
   status: RecordingStatus
   tags: string[]
   transcriptSnippets?: string[]
+  /** While a part of it exists on its recorder only. */
+  undelivered?: Undelivered
   uploadPolicyIds: string[]
   watchdogPolicyId?: string
   waveformPreview?: WaveformPreview
+}
+
+/** The microphones a take is made with. */
+export interface Capture {
+  /** What people call each of `channels`; empty for one without a name. */
+  channelNames?: string[]
+  /** Numbers of the device's channels, from 1. */
+  channels: number[]
+  interfaceId: string
+  /** Its alias, while its recorder has it. */
+  interfaceName?: string
+}
+
+/** Sound on a recorder: captured from `since` to `until`, which may lie ahead, but for `storedSeconds` that the controller has. */
+export interface Undelivered {
+  since: string
+  storedSeconds: number
+  until: string
+}
+
+/** What the caller sees of all sound that exists on recorders only, added up at `at`. */
+export interface UndeliveredTotal {
+  at: string
+  /** Takes that go on: each adds a second every second. */
+  growing: number
+  seconds: number
+  takes: number
 }
 
 /** The loudest sample of every slice, over all channels: 0..1. */

@@ -16,11 +16,18 @@ import { matches, nextIn, nodesByRoom, stateOf } from '../../src/console/rooms/l
 import { aheadOf, bytesOf, instantOf, lengthOf, soonOf, timeOf } from '../../src/console/time/format.rules.ts'
 import { hourly } from '../../src/console/time/hour.rules.ts'
 import { instantAt } from '../../src/console/time/wall.rules.ts'
-import { dayAhead, onlyThere, whereMended } from '../../src/console/today/today.rules.ts'
+import {
+  allOnlyThere,
+  coming,
+  dayAhead,
+  deviceOf,
+  microphones,
+  onlyThere,
+  whereMended,
+} from '../../src/console/today/today.rules.ts'
 import { bodyOf, type Entered } from '../../src/console/ui/form.rules.ts'
 import { columns } from '../../src/console/waveform/peaks.rules.ts'
 import type { Interface, Node } from '../../src/wire/nodes.ts'
-import type { Recording } from '../../src/wire/recordings.ts'
 import type { Room } from '../../src/wire/rooms.ts'
 import type { CalendarItem } from '../../src/wire/schedules.ts'
 
@@ -130,21 +137,30 @@ test('what is soon has no date: today its time, tomorrow that word, also around 
 test('today: the coming day, and the seconds that exist on recorders only', () => {
   const now = Date.parse('2026-03-02T09:20:00Z')
   assert.deepEqual(dayAhead(now), { end: '2026-03-03T10:00:00.000Z', start: '2026-03-02T09:00:00.000Z' })
-  const take = (more: Partial<Recording>) =>
-    ({
-      cached: false,
-      durationSeconds: 60,
-      recordedAt: '2026-03-02T09:19:00Z',
-      status: 'completed',
-      ...more,
-    }) as Recording
-  const takes = [
-    take({}),
-    take({ cached: true }),
-    take({ status: 'recording', durationSeconds: 0 }),
-    take({ status: 'failed' }),
-  ]
-  assert.equal(onlyThere(takes, now), 120)
+  const since = '2026-03-02T09:19:00Z'
+  assert.equal(onlyThere({ since, storedSeconds: 15, until: '2026-03-02T10:00:00Z' }, now), 45)
+  assert.equal(onlyThere({ since, storedSeconds: 15, until: '2026-03-02T09:19:30Z' }, now), 15, 'it has ended')
+  assert.equal(onlyThere({ since, storedSeconds: 90, until: '2026-03-02T10:00:00Z' }, now), 0)
+  assert.equal(allOnlyThere({ at: since, growing: 2, seconds: 100, takes: 3 }, now), 220, 'two of them go on')
+  const starts = ['2026-03-02T09:19:00Z', '2026-03-02T09:20:00Z', '2026-03-02T09:21:00Z', '2026-03-03T09:21:00Z']
+  const items = starts.map((recordingStartAt) => ({ recordingStartAt }) as CalendarItem)
+  assert.deepEqual(coming(items, now), [items[2]], 'what runs is not to come')
+})
+
+test('today draws the channels of a take, and names them', () => {
+  const capture = { channelNames: ['Judge', ''], channels: [3, 4], interfaceId: 'i1', interfaceName: 'Desk' }
+  assert.deepEqual(deviceOf(capture), {
+    channelCount: 2,
+    channels: [
+      { alias: 'Judge', index: 3 },
+      { alias: '', index: 4 },
+    ],
+    id: 'i1',
+  })
+  assert.equal(
+    microphones(capture, (n) => `Channel ${n}`),
+    'Desk: Judge, Channel 4',
+  )
 })
 
 test('the clock of a phone that is wrong is set by the answers; what an answer takes is no difference', () => {

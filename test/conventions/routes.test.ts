@@ -105,6 +105,7 @@ const OWN_ROUTES: Record<string, string> = {
   'PATCH /auth/me/password user': 'everybody changes their own password, also on the first day',
   'GET /events user': 'what has changed, so that the console need not poll',
   'GET /meter-events user': 'the stream of meters, for the console',
+  'GET /recordings/undelivered user': 'how much sound exists on recorders only, for the start page',
   'GET /auth/users/:/actions user': 'action states, as every resource has them',
   'GET /auth/actions user': 'what can be done with accounts as a whole',
   'GET /auth/access-policies/actions user': 'action states of the list of policies',

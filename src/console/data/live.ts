@@ -20,6 +20,8 @@ interface Parts {
 }
 
 const QUIET_MS = 3000
+/** The controller says something every 20 seconds at most: a line that is silent for longer is dead, and no error tells of it. */
+const SILENT_MS = 40_000
 
 /** @returns how to end it */
 export function startLive({ changed, check, resync, tell }: Parts): () => void {
@@ -39,6 +41,7 @@ export function startLive({ changed, check, resync, tell }: Parts): () => void {
     tell(state)
   }
   const close = (): void => {
+    clearTimeout(timers.silent)
     source?.close()
     source = undefined
   }
@@ -65,10 +68,17 @@ export function startLive({ changed, check, resync, tell }: Parts): () => void {
     close()
     clearTimeout(timers.again)
     source = new EventSource('/api/v1/events')
-    source.addEventListener('hello', (e) => greeted(JSON.parse(e.data) as Hello))
-    source.addEventListener('change', (e) => changed(JSON.parse(e.data) as Change))
-    source.addEventListener('resync', () => resync())
+    const on = (name: string, heard: (data: string) => void): void =>
+      source?.addEventListener(name, (e) => {
+        later('silent', lost, SILENT_MS)
+        heard(e.data)
+      })
+    on('hello', (data) => greeted(JSON.parse(data) as Hello))
+    on('change', (data) => changed(JSON.parse(data) as Change))
+    on('ping', () => {})
+    on('resync', () => resync())
     source.onerror = lost
+    later('silent', lost, SILENT_MS)
   }
   const hidden = (): void => {
     clearTimeout(timers.again)

@@ -1,11 +1,13 @@
 import { useState } from 'preact/hooks'
 import { useLocation } from 'wouter-preact'
 import type { Recording } from '../../wire/recordings.ts'
+import { useApp } from '../app/context.ts'
 import { useWrite } from '../data/reads.ts'
 import { NodePicker } from '../recorders/picker.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { Field, Form } from '../ui/form.tsx'
 import { Button } from '../ui/parts.tsx'
+import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 
 interface RecordProps {
@@ -46,8 +48,41 @@ function RecordDialog({ close, of }: RecordProps & { close(): void }) {
       <Form error={write.error} pending={write.isPending} send={send} submit={words.today.record}>
         {!of && <NodePicker />}
         <Field name="name" label={words.take.name} maxLength={240} />
-        <Field name="minutes" type="number" min={1} max={44_640} label={words.today.minutes} />
+        <Minutes />
       </Form>
     </Dialog>
+  )
+}
+
+const QUICK_MINUTES = [30, 60, 90]
+
+/** How long; what is left empty ends after the usual length of this controller. */
+function Minutes() {
+  const words = useWords()
+  const { me } = useApp()
+  const choose =
+    (minutes: number) =>
+    ({ currentTarget: { form } }: { currentTarget: HTMLButtonElement }): void => {
+      const field = form?.elements.namedItem('minutes')
+      if (field instanceof HTMLInputElement) field.value = String(minutes)
+    }
+  return (
+    <>
+      <Field
+        name="minutes"
+        type="number"
+        min={1}
+        max={44_640}
+        label={words.today.minutes}
+        hint={words.today.minutesHint(Math.round(me.site.defaultDurationSeconds / 60))}
+      />
+      <div class={ui.row}>
+        {QUICK_MINUTES.map((minutes) => (
+          <Button key={minutes} onClick={choose(minutes)}>
+            {words.today.minutesChoice(minutes)}
+          </Button>
+        ))}
+      </div>
+    </>
   )
 }

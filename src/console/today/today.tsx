@@ -1,16 +1,16 @@
+import { useEffect, useState } from 'preact/hooks'
 import { Link } from 'wouter-preact'
 import type { HealthEvent } from '../../wire/health.ts'
 import type { Node } from '../../wire/nodes.ts'
-import type { Recording } from '../../wire/recordings.ts'
+import type { Recording, UndeliveredTotal } from '../../wire/recordings.ts'
 import type { Room } from '../../wire/rooms.ts'
 import type { CalendarItem } from '../../wire/schedules.ts'
 import type { Status } from '../../wire/status.ts'
 import { AlertRow, isRisk } from '../alerts/row.tsx'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
-import { useNode, useRead } from '../data/reads.ts'
+import { useRead } from '../data/reads.ts'
 import { StopButton } from '../library/stop.tsx'
-import { present } from '../meters/channels.rules.ts'
 import { MeterStrip } from '../meters/strip.tsx'
 import { dayOf, lengthOf } from '../time/format.rules.ts'
 import { useElapsed, useHour, When } from '../time/when.tsx'
@@ -19,7 +19,7 @@ import ui from '../ui/ui.module.css'
 import { ToDo } from '../welcome/todo.tsx'
 import { useWords } from '../words/words.ts'
 import { RecordButton } from './record.tsx'
-import { dayAhead, onlyThere, whereMended } from './today.rules.ts'
+import { allOnlyThere, coming, dayAhead, deviceOf, microphones, onlyThere, whereMended } from './today.rules.ts'
 
 const MAX_SHOWN = 30
 
@@ -56,41 +56,70 @@ function NoRoom() {
   return <p class={classes(ui.notice, ui.warn)}>{words.today.noRoom}</p>
 }
 
+/** The time by the controller's clock, Unix ms; anew after every `ms`. */
+function useNow(ms: number): number {
+  const { api } = useApp()
+  const [now, setNow] = useState(api.now)
+  useEffect(() => {
+    const timer = setInterval(() => setNow(api.now()), ms)
+    return () => clearInterval(timer)
+  }, [])
+  return now
+}
+
+/** Of a list that is cut: the way to the whole of it. */
+function More({ href, left }: { href: string; left: boolean }) {
+  const words = useWords()
+  return left ? <Link href={href}>{words.today.more}</Link> : null
+}
+
+const RUNNING_SHOWN = 50
+
 function Now() {
   const words = useWords()
-  const { api } = useApp()
-  const running = useRead<Listed<Recording>>('/recordings?status=recording&limit=50', ['recording'])
-  const missing = useRead<Listed<Recording>>('/recordings?cacheState=missing&limit=200', ['recording'])
-  const seconds = onlyThere(missing.data?.data ?? [], api.now())
+  const running = useRead<Listed<Recording>>(`/recordings?status=recording&limit=${RUNNING_SHOWN}`, ['recording'])
+  const missing = useRead<{ data: UndeliveredTotal }>('/recordings/undelivered', ['recording', 'node'])
   return (
     <Section title={words.today.now}>
       <Loading of={running}>
-        {({ data }) =>
+        {({ data, meta }) =>
           data.length === 0 ? (
             <p class={ui.quiet}>{words.today.nothingNow}</p>
           ) : (
-            <ul class={ui.rows}>
-              {data.map((take) => (
-                <Running key={take.id} take={take} />
-              ))}
-            </ul>
+            <>
+              <ul class={ui.rows}>
+                {data.map((take) => (
+                  <Running key={take.id} take={take} />
+                ))}
+              </ul>
+              <More href="/library?status=recording" left={meta.total > data.length} />
+            </>
           )
         }
       </Loading>
-      {seconds > 0 && (
-        <p class={ui.quiet}>
-          <strong>{words.today.onePlace(lengthOf(seconds))}.</strong> {words.today.onePlaceExplained}
-        </p>
-      )}
+      <Loading of={missing}>{({ data }) => <OnePlace total={data} />}</Loading>
     </Section>
+  )
+}
+
+function OnePlace({ total }: { total: UndeliveredTotal }) {
+  const words = useWords()
+  const seconds = allOnlyThere(total, useNow(1000))
+  if (seconds < 1) return null
+  return (
+    <p class={ui.quiet}>
+      <strong>{words.today.onePlace(lengthOf(seconds))}.</strong> {words.today.onePlaceExplained}
+    </p>
   )
 }
 
 function Running({ take }: { take: Recording }) {
   const words = useWords()
+  const { me } = useApp()
+  const { capture, nodeId, undelivered } = take
   const elapsed = useElapsed(take.recordedAt)
-  const node = useNode(take.nodeId)
-  const device = node.data && present(node.data.data)[0]
+  const now = useNow(1000)
+  const there = undelivered ? onlyThere(undelivered, now) : 0
   return (
     <li class={ui.stack}>
       <div class={ui.row}>
@@ -101,63 +130,133 @@ function Running({ take }: { take: Recording }) {
         <span class={ui.numbers}>{words.today.elapsed(elapsed)}</span>
         <StopButton take={take} />
       </div>
-      {device && node.data && <MeterStrip device={device} nodeId={node.data.data.id} />}
+      {(capture || there >= 1) && (
+        <p class={classes(ui.small, ui.quiet)}>
+          {capture && <Name>{microphones(capture, words.meter.channel)}</Name>}{' '}
+          {there >= 1 && words.today.notHere(lengthOf(there))}
+        </p>
+      )}
+      {capture && nodeId !== undefined && may(me, 'node:read') && (
+        <MeterStrip device={deviceOf(capture)} nodeId={nodeId} />
+      )}
     </li>
   )
 }
 
-function AtRisk() {
-  const words = useWords()
-  const { api, clockwork, me } = useApp()
+interface Loaded {
+  data: unknown
+  error: Error | null
+  refetch(): unknown
+}
+
+const isCut = (list: Listed<unknown> | undefined): boolean => list !== undefined && list.meta.total > list.data.length
+
+/** Everything that may go wrong, as far as this person may know of it. */
+function useRisks() {
+  const { api, me } = useApp()
   const sees = may(me, 'health:read')
+  const seesUploads = may(me, 'recording:read')
   const alerts = useRead<Listed<HealthEvent>>(sees ? '/health-events?status=open&limit=20' : undefined, ['health'])
   const due = useDayAhead()
   const status = useRead<{ data: Status }>(may(me, 'node:read') ? '/status' : undefined, ['settings', 'node'])
   const { certificateExpiresAt: ends, offlineNodes = 0 } = status.data?.data ?? {}
   const offline = useRead<Listed<Node>>(offlineNodes > 0 ? '/nodes?status=offline&limit=50' : undefined, ['node'])
-  const soon = ends !== undefined && Date.parse(ends) - api.now() < 21 * 86_400_000
+  const uploads = useRead<Listed<object>>(seesUploads ? '/upload-queue?status=failed&limit=1' : undefined, ['upload'])
   const threatened = (due.data?.data ?? []).filter(({ risks }) => risks !== undefined)
   const named = new Set(threatened.map(({ nodeId }) => nodeId))
-  // A recorder whose next recording is told of is not told of twice.
-  const down = (offlineNodes > 0 ? (offline.data?.data ?? []) : []).filter(({ id }) => !named.has(id))
-  const risks = (alerts.data?.data ?? []).filter(isRisk)
-  // Nothing is said to be well before all of it has been read.
-  const reads: { data: unknown; error: Error | null; refetch(): unknown }[] = [
+  const reads: Loaded[] = [
     ...(sees ? [alerts] : []),
     ...(may(me, 'schedule:read') ? [due] : []),
     ...(may(me, 'node:read') ? [status] : []),
     ...(offlineNodes > 0 ? [offline] : []),
+    ...(seesUploads ? [uploads] : []),
   ]
+  return {
+    alerts: (alerts.data?.data ?? []).filter(isRisk),
+    // A recorder whose next recording is told of is not told of twice.
+    down: (offlineNodes > 0 ? (offline.data?.data ?? []) : []).filter(({ id }) => !named.has(id)),
+    ends: ends !== undefined && Date.parse(ends) - api.now() < 21 * 86_400_000 ? ends : undefined,
+    failedUploads: uploads.data?.meta.total ?? 0,
+    more: {
+      alerts: isCut(alerts.data),
+      due: threatened.length > MAX_SHOWN || due.data?.meta.truncated === true,
+      offline: offlineNodes > 0 && isCut(offline.data),
+    },
+    /** The first that is still awaited: nothing is said to be well before all of it has been read. */
+    awaited: reads.find(({ data }) => data === undefined) ?? { data: true, error: null, refetch() {} },
+    threatened,
+  }
+}
+
+function AtRisk() {
+  const words = useWords()
+  const { clockwork } = useApp()
+  const { alerts, awaited, down, ends, failedUploads, more, threatened } = useRisks()
+  const well = alerts.length + down.length + threatened.length + failedUploads === 0 && ends === undefined
   return (
     <Section title={words.today.risk}>
-      <Loading<unknown> of={reads.find(({ data }) => data === undefined) ?? { data: true, error: null, refetch() {} }}>
+      <Loading<unknown> of={awaited}>
         {() => (
           <>
-            {risks.length + down.length + threatened.length === 0 && !soon && (
-              <p class={ui.good}>{words.today.nothingRisk}</p>
-            )}
+            {well && <AllWell judged={!more.due} />}
             <ul class={ui.rows}>
-              {soon && <li class={classes(ui.row, ui.warn)}>{words.today.certificate(dayOf(ends, clockwork))}</li>}
+              {ends !== undefined && <CertificateRow day={dayOf(ends, clockwork)} />}
+              {failedUploads > 0 && (
+                <li class={ui.row}>
+                  <Badge state="failed" word={words.today.failedUploads(failedUploads)} />
+                  <Link href="/activity/uploads?status=failed">{words.today.toUploads}</Link>
+                </li>
+              )}
               {threatened.slice(0, MAX_SHOWN).map((item) => (
                 <Threatened key={`${item.scheduleId} ${item.recordingStartAt}`} item={item} />
               ))}
               {down.map((node) => (
-                <li key={node.id} class={ui.row}>
-                  <Badge state="offline" word={words.status.offline ?? ''} />
-                  <Place node={node} />
-                  <span class={classes(ui.small, ui.quiet)}>
-                    <When at={node.lastSeenAt} />
-                  </span>
-                </li>
+                <Down key={node.id} node={node} />
               ))}
-              {risks.map((event) => (
+              {alerts.map((event) => (
                 <AlertRow key={event.id} event={event} />
               ))}
             </ul>
+            <More href="/alerts" left={more.alerts} />
+            <More href="/schedule" left={more.due} />
+            <More href="/recorders" left={more.offline} />
           </>
         )}
       </Loading>
     </Section>
+  )
+}
+
+/** Only of what this person sees; `judged`: every recording that is due was looked at. */
+function AllWell({ judged }: { judged: boolean }) {
+  const words = useWords()
+  const { me } = useApp()
+  const alerts = may(me, 'health:read') && words.today.noAlerts
+  const ready = judged && may(me, 'schedule:read') && words.today.allReady
+  return <p class={ui.good}>{[alerts, ready].filter(Boolean).join(' ')}</p>
+}
+
+function Down({ node }: { node: Node }) {
+  const words = useWords()
+  return (
+    <li class={ui.row}>
+      <Badge state="offline" word={words.status.offline ?? ''} />
+      <Place node={node} />
+      <span class={classes(ui.small, ui.quiet)}>
+        <When at={node.lastSeenAt} />
+      </span>
+    </li>
+  )
+}
+
+function CertificateRow({ day }: { day: string }) {
+  const words = useWords()
+  const { me } = useApp()
+  const text = words.today.certificate(day)
+  return (
+    <li class={classes(ui.row, ui.warn)}>
+      {may(me, 'settings:read') ? <Link href="/settings/controller">{text}</Link> : text}
+    </li>
   )
 }
 
@@ -212,32 +311,36 @@ function useDayAhead() {
   const { me } = useApp()
   const { end, start } = dayAhead(useHour())
   const path = may(me, 'schedule:read') ? `/schedules/calendar?start=${start}&end=${end}` : undefined
-  return useRead<{ data: CalendarItem[] }>(path, ['schedule', 'node'])
+  return useRead<{ data: CalendarItem[]; meta: { truncated: boolean } }>(path, ['schedule', 'node'])
 }
 
 function Next() {
   const words = useWords()
   const next = useDayAhead()
+  const now = useNow(60_000)
   return (
     <Section title={words.today.next}>
-      <Loading of={next}>
-        {({ data }) =>
-          data.length === 0 ? (
-            <p class={ui.quiet}>{words.today.nothingNext}</p>
-          ) : (
-            <ul class={ui.rows}>
-              {data.slice(0, MAX_SHOWN).map((item) => (
-                <li key={`${item.scheduleId} ${item.recordingStartAt}`} class={ui.row}>
-                  <span class={ui.numbers}>
-                    <When at={item.recordingStartAt} soon />
-                  </span>
-                  <Due item={item} />
-                </li>
-              ))}
-            </ul>
-          )
-        }
-      </Loading>
+      <Loading of={next}>{({ data, meta }) => <Coming items={coming(data, now)} truncated={meta.truncated} />}</Loading>
     </Section>
+  )
+}
+
+function Coming({ items, truncated }: { items: readonly CalendarItem[]; truncated: boolean }) {
+  const words = useWords()
+  if (items.length === 0 && !truncated) return <p class={ui.quiet}>{words.today.nothingNext}</p>
+  return (
+    <>
+      <ul class={ui.rows}>
+        {items.slice(0, MAX_SHOWN).map((item) => (
+          <li key={`${item.scheduleId} ${item.recordingStartAt}`} class={ui.row}>
+            <span class={ui.numbers}>
+              <When at={item.recordingStartAt} soon />
+            </span>
+            <Due item={item} />
+          </li>
+        ))}
+      </ul>
+      <More href="/schedule" left={truncated || items.length > MAX_SHOWN} />
+    </>
   )
 }

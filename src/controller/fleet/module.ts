@@ -14,6 +14,7 @@ import { nodeExportRoutes } from './nodes/export.routes.ts'
 import { reconciliation } from './nodes/interfaces.store.ts'
 import { nodeRoutes } from './nodes/nodes.routes.ts'
 import { nodeStore } from './nodes/nodes.store.ts'
+import { offlineRunner } from './nodes/offline.runner.ts'
 import { bootstrapConfigRoutes } from './onboarding/bootstrapconfig.routes.ts'
 import { credentialStore } from './onboarding/credentials.store.ts'
 import { hostKeyStore } from './onboarding/hostkeys.store.ts'
@@ -83,5 +84,6 @@ export function createFleet(base: Base, { certificates, keys }: Deps): Module<Fl
       ...assignmentRoutes({ assignments, nodes, visibility, scope }),
       ...planRoutes({ assignments, ids, plans: planStore(db), visibility, scope, templates }),
     ],
+    runners: [offlineRunner({ enabled: config.SVC_NODE_OFFLINE_AFTER_SECONDS > 0, events, nodes })],
   }
 }

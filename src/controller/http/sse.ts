@@ -13,6 +13,8 @@ export interface EventSource {
   maxWaiting?: number
   /** Starts feeding; @returns the function that ends it */
   begin(queue: EventQueue): () => void
+  /** Sent while there is nothing else, as an event that a browser tells its page of; a comment when absent. */
+  idle?: string
   mayGoOn(): boolean
 }
 
@@ -27,7 +29,7 @@ const BATCH_CHARS = 64 * 1024
 const BATCH_EVENTS = 100
 
 const utf8 = new TextEncoder()
-const HEARTBEAT = utf8.encode(': still here\n\n')
+const COMMENT = ': still here\n\n'
 // Also the first bytes: they open the connection before anything has happened.
 const GREETING = 'retry: 2000\n\n'
 
@@ -57,7 +59,8 @@ export function eventStream(streams: Streams, userId: string, request: StreamReq
         wake()
       },
     })
-  const body = streams.stream(userId, request, { begin, idle: HEARTBEAT, mayGoOn: () => source.mayGoOn(), take })
+  const idle = utf8.encode(source.idle === undefined ? COMMENT : eventText(source.idle, '{}'))
+  const body = streams.stream(userId, request, { begin, idle, mayGoOn: () => source.mayGoOn(), take })
   return new Response(body, { headers: HEADERS })
 }
 

@@ -3,6 +3,7 @@ import { sessionCookie } from '../http/cookie.ts'
 import { limiter } from '../http/limiter.ts'
 import type { Base, Module } from '../module.ts'
 import type { SettingsApi } from '../settings/api.ts'
+import { present } from '../store/filter.ts'
 import { groupRoutes } from './access/groups.routes.ts'
 import { groupStore } from './access/groups.store.ts'
 import { accessOverviewRoutes } from './access/overview.routes.ts'
@@ -42,6 +43,7 @@ export function createIdentity(base: Base, { settings }: { settings: SettingsApi
   const keep = lockoutGuard(policies, users)
   const { SVC_LOGIN_FAILURE_LIMIT: failureLimit, SVC_LOGIN_FAILURE_WINDOW_SECONDS: failureWindowSeconds } = config
   const { SVC_LOCAL_ADMIN_EMAIL: email, SVC_LOCAL_ADMIN_NAME: name, SVC_LOCAL_ADMIN_PASSWORD: password } = config
+  const { SVC_AGENT_CAPTURE_SECONDS: defaultDurationSeconds, SVC_PUBLIC_URL: publicUrl } = config
   const common = { clock, cookie, ids, sessions, users }
   const addresses = () => limiter(failureLimit * ADDRESS_FACTOR, failureWindowSeconds)
   return {
@@ -53,7 +55,7 @@ export function createIdentity(base: Base, { settings }: { settings: SettingsApi
         ids,
         limits: { failureLimit, failureWindowSeconds },
         sessions,
-        site: settings.site,
+        site: () => ({ ...settings.site(), ...present({ defaultDurationSeconds, publicUrl }) }),
         users,
       }),
       ...linkRoutes({ ...common, addresses: addresses(), links }),

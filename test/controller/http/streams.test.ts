@@ -12,21 +12,27 @@ function world() {
   return { streams, advance: (ms: number) => (now += ms) }
 }
 
-test('a silent stream is kept alive by a comment', async () => {
+for (const [kind, idle, sent] of [
+  ['a comment', {}, ': still here\n\n'],
+  ['an event, where its reader is told of no comments', { idle: 'ping' }, 'event: ping\ndata: {}\n\n'],
+] as const)
+  test(`a silent stream is kept alive by ${kind}`, () => keptAlive(idle, sent))
+
+async function keptAlive(idle: { idle?: string }, sent: string) {
   const { streams, advance } = world()
   let wake = () => {}
   const begin = (queue: { put: (key: string, event: string, data: () => undefined) => void }) => {
     wake = () => queue.put('k', 'e', () => undefined)
     return () => {}
   }
-  const feed = reading(eventStream(streams, 'ann', client, { begin, mayGoOn: () => true }))
+  const feed = reading(eventStream(streams, 'ann', client, { begin, ...idle, mayGoOn: () => true }))
   const text = async () => new TextDecoder().decode(await feed.bytes())
   assert.equal(await text(), 'retry: 2000\n\n')
   advance(15_000)
   wake()
-  assert.equal(await text(), ': still here\n\n')
+  assert.equal(await text(), sent)
   await feed.cancel()
-})
+}
 
 test('a source that ends ends the answer, and is told so once', async () => {
   const { streams } = world()

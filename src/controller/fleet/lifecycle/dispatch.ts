@@ -8,6 +8,7 @@ import {
   type Stream,
   TRUSTING_ACTIONS,
 } from '../../../wire/lifecycle.ts'
+import type { Events } from '../../events.ts'
 import type { Audit } from '../../http/audit.ts'
 import { type Actor, systemActor } from '../../http/principal.ts'
 import type { CommitGroup } from '../../store/group.ts'
@@ -19,6 +20,7 @@ interface DispatchParts {
   act: Act
   audit: Audit
   clock: Clock
+  events: Events
   group: CommitGroup
   jobs: LifecycleStore
   log: Log
@@ -82,9 +84,13 @@ export class Dispatch {
   }
 
   private saveOutput(job: LifecycleJob, output: Pick<Outcome, 'stderr' | 'stdout'>): void {
-    const { group, jobs, log } = this.parts
+    const { events, group, jobs, log } = this.parts
+    const save = () => {
+      jobs.setOutput(job.id, output)
+      events.emit('lifecycle.progressed', { nodeId: job.nodeId })
+    }
     group
-      .submit(() => jobs.setOutput(job.id, output), false)
+      .submit(save, false)
       .catch((e) => log.warn('lifecycle job output not recorded', { id: job.id, ...errorFields(e) }))
   }
 

@@ -7,6 +7,7 @@ import {
   type LifecycleJob,
   LifecycleRequest,
 } from '../../../wire/lifecycle.ts'
+import type { Events } from '../../events.ts'
 import { actorOf } from '../../http/principal.ts'
 import { type AnyRoute, flow, route } from '../../http/route.ts'
 import type { NodeStore } from '../nodes/nodes.store.ts'
@@ -16,6 +17,7 @@ import type { LifecycleStore } from './lifecycle.store.ts'
 
 interface Parts {
   dispatch: Dispatch
+  events: Events
   ids: Ids
   jobs: LifecycleStore
   nodes: NodeStore
@@ -26,7 +28,7 @@ const node = (p: { id: string }) => ({ type: 'node', id: p.id })
 // Proxies and people give up on a request long before an installation is over; the job goes on.
 const PATIENCE_MS = 10_000
 
-export const lifecycleRoutes = ({ dispatch, ids, jobs, nodes }: Parts): AnyRoute[] => [
+export const lifecycleRoutes = ({ dispatch, events, ids, jobs, nodes }: Parts): AnyRoute[] => [
   route({
     method: 'GET',
     path: '/nodes/:id/lifecycle-jobs',
@@ -64,10 +66,13 @@ export const lifecycleRoutes = ({ dispatch, ids, jobs, nodes }: Parts): AnyRoute
           requestedBy: principal.id,
           targetHost: targetHostOf(at),
         }
+        events.emit('lifecycle.progressed', { nodeId: id })
         return { data: jobs.create({ ...request, id: ids.make('node_lifecycle') }, now) }
       })
       const data = await endedOrPending(dispatch.start(job, body, actorOf(principal)), job)
-      return { data, status: data.status === 'failed' ? 502 : 202 }
+      if (data.status !== 'failed') return { data }
+      const { error: reason = 'ansible_lifecycle_failed' } = data
+      return { data, beside: { error: `Lifecycle action failed: ${reason}`, reason }, status: 502 }
     },
   }),
 ]

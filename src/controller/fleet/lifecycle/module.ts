@@ -13,14 +13,23 @@ interface Deps {
 
 /** Actions on nodes over SSH, by this process or by an external runner. */
 export function createLifecycle(base: Base, { fleet }: Deps): Module {
-  const { audit, clock, db, group, ids, log } = base
+  const { audit, clock, db, events, group, ids, log } = base
   const jobs = lifecycleStore(db)
   const runner = runnerOf(base, fleet)
-  const dispatch = new Dispatch({ act: runner.act, audit, clock, group, jobs, log, sshKeys: fleet.onboarding.sshKeys })
+  const dispatch = new Dispatch({
+    act: runner.act,
+    audit,
+    clock,
+    events,
+    group,
+    jobs,
+    log,
+    sshKeys: fleet.onboarding.sshKeys,
+  })
   return {
     api: undefined,
     release: () => void dispatch.stop(),
-    routes: lifecycleRoutes({ dispatch, ids, jobs, nodes: fleet.nodes }),
+    routes: lifecycleRoutes({ dispatch, events, ids, jobs, nodes: fleet.nodes }),
     // Jobs that ended with the previous process must not show as running.
     start: () => dispatch.settleInterrupted(),
     stop: async () => {

@@ -67,6 +67,10 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
        runtime = coalesce(@runtime, runtime), status = @status, last_seen_at = @now WHERE id = @id`,
   )
 
+  const silent = db.stmt<{ offlineBefore: string }, { id: string }>(
+    `SELECT n.id FROM nodes n WHERE ${STATUS} = 'offline'`,
+  )
+
   const offlineBefore = (now: string): string =>
     offlineAfterSeconds === 0 ? '' : iso(Date.parse(now) - offlineAfterSeconds * 1000)
   const whole = (rows: Row[]): Node[] => {
@@ -95,6 +99,8 @@ export function nodeStore(db: Db, ids: Ids, offlineAfterSeconds: number) {
   return {
     interfaces,
     find,
+    /** Ids of those that are offline. */
+    offline: (now: string): string[] => silent.all({ offlineBefore: offlineBefore(now) }).map(({ id }) => id),
     get,
     mustExist: (id: string): void => void found(exists.get({ id }), 'Node'),
     /** @throws Fail 404, or 409 `node_retired`. */

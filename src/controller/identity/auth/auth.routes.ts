@@ -2,14 +2,13 @@ import { verifyPassword } from '../../../crypto/password.ts'
 import type { Clock } from '../../../kernel/clock.ts'
 import { Fail } from '../../../kernel/fail.ts'
 import type { Ids } from '../../../kernel/ids.ts'
-import { Login, type Myself } from '../../../wire/access.ts'
+import { Login, type Myself, type Site } from '../../../wire/access.ts'
 import { HEADERS } from '../../../wire/headers.ts'
 import type { Capability } from '../../../wire/permissions.ts'
 import type { SessionCookie } from '../../http/cookie.ts'
 import { limiter } from '../../http/limiter.ts'
 import type { Principal } from '../../http/principal.ts'
 import { type AnyRoute, flow, route, type Target } from '../../http/route.ts'
-import type { SettingsApi } from '../../settings/api.ts'
 import type { UserStore } from '../access/users.store.ts'
 import { fairSemaphore } from './fairsemaphore.ts'
 import { type LoginParts, signIn } from './login.ts'
@@ -42,7 +41,7 @@ interface Parts {
   ids: Ids
   limits: AuthSettings
   sessions: SessionStore
-  site: SettingsApi['site']
+  site(): Site
   users: UserStore
 }
 

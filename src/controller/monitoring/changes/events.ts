@@ -90,6 +90,7 @@ export function changeEvents({
           queue.put(`${change.kind} ${change.target.type} ${change.target.id ?? ''}`, 'change', () => textOf(change))
       })
     },
+    idle: 'ping',
     maxWaiting: MAX_WAITING,
     mayGoOn() {
       person = principals.reload(principal)

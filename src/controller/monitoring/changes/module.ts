@@ -41,9 +41,10 @@ export function createChanges(base: Base, { live }: { live: LiveApi }): Module {
     if (id !== undefined) announce({ kind: 'job', op: 'updated', target: { type: 'recording_job', id } })
     announce({ kind: 'recording', op: 'updated', target: { type: 'recording', id: recordingId } })
   })
-  events.on('node.status', 'after', ({ nodeId: id }) =>
-    announce({ kind: 'node', op: 'updated', target: { type: 'node', id } }),
-  )
+  for (const type of ['lifecycle.progressed', 'node.status'] as const)
+    events.on(type, 'after', ({ nodeId: id }) =>
+      announce({ kind: 'node', op: 'updated', target: { type: 'node', id } }),
+    )
   const boot = { bootId: ids.make('boot'), version }
   const percents = new Map<string, number>()
   events.on('upload.progressed', 'after', ({ percent, recordingId: id }) => {
@@ -51,7 +52,9 @@ export function createChanges(base: Base, { live }: { live: LiveApi }): Module {
     else percents.set(id, percent)
     announce({ kind: 'upload', op: 'updated', target: { type: 'recording', id } })
   })
-  const stateOf = stateStore(db, (id) => percents.get(id))
+  const offlineAfter = base.config.SVC_NODE_OFFLINE_AFTER_SECONDS
+  const offlineBefore = () => (offlineAfter === 0 ? '' : iso(clock.now() - offlineAfter * 1000))
+  const stateOf = stateStore(db, (id) => percents.get(id), offlineBefore)
   const parts = { countsFor: counts.of, principals, scope, stateOf, subscribe }
   return {
     api: undefined,

@@ -1,5 +1,6 @@
 import type { ChangeKind, ChangeState } from '../../../wire/changes.ts'
 import type { JobProgress } from '../../../wire/recordings.ts'
+import { STATUS } from '../../fleet/nodes/status.rules.ts'
 import type { Db } from '../../store/db.ts'
 
 interface JobRow {
@@ -11,11 +12,13 @@ interface JobRow {
 export function stateStore(
   db: Db,
   percentOf: (recordingId: string) => number | undefined,
+  /** Nodes that are silent since before are offline, ISO. */
+  offlineBefore: () => string,
 ): (kind: ChangeKind, id: string) => ChangeState | undefined {
   const health = db.stmt<{ id: string }, ChangeState>('SELECT status, severity FROM health_events WHERE id = @id')
   const job = db.stmt<{ id: string }, JobRow>('SELECT status, progress FROM recording_jobs WHERE id = @id')
-  const node = db.stmt<{ id: string }, { recording: number; status: string }>(
-    `SELECT status, EXISTS (SELECT 1 FROM recording_jobs j WHERE j.node_id = n.id AND j.status IN ('running', 'stop_requested'))
+  const node = db.stmt<{ id: string; offlineBefore: string }, { recording: number; status: string }>(
+    `SELECT ${STATUS} AS status, EXISTS (SELECT 1 FROM recording_jobs j WHERE j.node_id = n.id AND j.status IN ('running', 'stop_requested'))
        AS recording FROM nodes n WHERE id = @id`,
   )
   // Of several uploads of one recording the one that moved last.
@@ -32,7 +35,7 @@ export function stateStore(
       return { percent, stage, status: row.status }
     },
     node(id) {
-      const row = node.get({ id })
+      const row = node.get({ id, offlineBefore: offlineBefore() })
       return row && { recording: row.recording === 1, status: row.status }
     },
     recording: (id) => recording.get({ id }),

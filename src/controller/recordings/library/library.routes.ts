@@ -33,6 +33,7 @@ const read = { auth: 'user', permission: 'recording:read' } as const
 
 export const libraryRoutes = (library: Library): AnyRoute[] => [
   ...listRoutes(library),
+  undeliveredRoute(library),
   ...exportRoutes(library),
   ...detailRoutes(library),
 ]
@@ -74,6 +75,16 @@ const listRoutes = ({ visibility, recordings }: Library): AnyRoute[] => [
     },
   }),
 ]
+
+const undeliveredRoute = ({ visibility, recordings }: Library): AnyRoute =>
+  route({
+    method: 'GET',
+    path: '/recordings/undelivered',
+    ...read,
+    action: 'recordings.undelivered.read',
+    target: all,
+    run: ({ now, principal }) => ({ data: recordings.undelivered(visibility(principal, 'recording:read'), now) }),
+  })
 
 const exportRoutes = ({ visibility, recordings }: Library): AnyRoute[] => [
   stream({

@@ -3,6 +3,8 @@ import type { Recording, RecordingFilters, RecordingStatus, RenditionDetails } f
 import type { Visibility } from '../../http/visibility.ts'
 import type { Db, Params } from '../../store/db.ts'
 import { Lister, present } from '../../store/filter.ts'
+import { captureOf, type OfJob, undeliveredOf } from './capture.rules.ts'
+import { captureStore, JOB_OF_RECORDING } from './captures.store.ts'
 import { recordingCounts } from './counts.store.ts'
 import { facetStore } from './facets.store.ts'
 import { SMALL_SET } from './listing.rules.ts'
@@ -53,11 +55,12 @@ interface RecordingChanges {
 }
 
 type Paths = 'cachePath' | 'enhancedCachePath' | 'rawCachePath'
-type Aggregated = 'cached' | 'checksum' | 'renditions' | 'waveformPreview' | Paths
+type OfItsJob = 'capture' | 'progress' | 'undelivered'
+type Aggregated = 'cached' | 'checksum' | 'renditions' | 'waveformPreview' | OfItsJob | Paths
 type Row = { [K in Exclude<keyof Recording, Aggregated>]-?: Recording[K] | null } & {
   files: string
+  job: string | null
   previews: string | null
-  progress: string | null
   tags: string
   transcriptSnippets: string | null
   uploadPolicyIds: string
@@ -73,8 +76,7 @@ const COLUMNS = `r.id, r.name, r.folder, r.notes, r.transcript_snippets AS trans
     AS uploadPolicyIds,
   (SELECT json_group_object(rendition, json_object('path', path, 'checksum', checksum)) FROM recording_files
     WHERE recording_id = r.id) AS files,
-  (SELECT progress FROM recording_jobs WHERE recording_id = r.id AND status IN ('queued', 'running', 'stop_requested'))
-    AS progress,
+  ${JOB_OF_RECORDING} AS job,
   (SELECT failure_reason FROM recording_jobs WHERE recording_id = r.id AND status = 'failed'
     AND r.status = 'failed' ORDER BY created_at DESC, id DESC LIMIT 1) AS failureReason,
   (SELECT json_group_object(checksum, json(preview)) FROM recording_waveforms WHERE recording_id = r.id) AS previews`
@@ -88,19 +90,22 @@ const FILE_COLUMNS = `recording_id AS recordingId, rendition, path, checksum, si
 
 /** A row of `COLUMNS` in its wire format. */
 function recordingOf(row: Row): Recording {
-  const { files: stored, previews, progress, tags, uploadPolicyIds, transcriptSnippets, ...plain } = row
+  const { files: stored, job: told, previews, tags, uploadPolicyIds, transcriptSnippets, ...plain } = row
+  const job = told === null ? undefined : (JSON.parse(told) as OfJob)
   const files = JSON.parse(stored) as Files
   const primary = chosenFile(files)
   return present({
     ...plain,
     cached: primary !== undefined,
     cachePath: primary?.path,
+    capture: job && captureOf(job),
     checksum: primary?.checksum,
     enhancedCachePath: files.enhanced?.path,
-    progress: progress && JSON.parse(progress),
+    progress: job?.progress,
     rawCachePath: files.raw?.path,
     tags: JSON.parse(tags),
     transcriptSnippets: transcriptSnippets && JSON.parse(transcriptSnippets),
+    undelivered: job && undeliveredOf(job),
     uploadPolicyIds: JSON.parse(uploadPolicyIds),
     waveformPreview: previews && primary ? JSON.parse(previews)[primary.checksum] : undefined,
   }) as Recording
@@ -112,6 +117,7 @@ function recordingOf(row: Row): Recording {
  */
 export function recordingStore(db: Db, small = SMALL_SET) {
   const search = searchStore(db)
+  const captures = captureStore(db)
   const cells = recordingCounts(db)
   const listing = listingStore(db, cells, search, small)
   const rowsOf = db.stmt<{ seqs: string }, Row>(
@@ -150,11 +156,15 @@ export function recordingStore(db: Db, small = SMALL_SET) {
     find,
     /** @throws Fail 404 `recording_not_found`. */
     get,
-    /** The same with the details its recorder reported for each rendition. @throws Fail 404. */
+    /** The same with its microphones, and the details its recorder reported for each rendition. @throws Fail 404. */
     detailed(id: string): Recording {
       const reported = details.all({ id }).map((row) => [row.rendition, JSON.parse(row.details)])
-      return { ...get(id), ...(reported.length > 0 ? { renditions: Object.fromEntries(reported) } : {}) }
+      const job = captures.newest(id)
+      const capture = job && captureOf(job)
+      const renditions = reported.length > 0 ? Object.fromEntries(reported) : undefined
+      return { ...get(id), ...present({ capture, renditions }) }
     },
+    undelivered: captures.undelivered,
     /** The stored renditions of one recording. */
     files,
     mustBeOver,

@@ -28,6 +28,15 @@ async function world(reply: Reply, env: Record<string, string> = {}) {
   return { act, agent, close, id, k, runner }
 }
 
+test('who watches a node is told when an action on it begins', async () => {
+  const { act, close, id, k } = await world(ran(0))
+  const told: string[] = []
+  k.events.on('lifecycle.progressed', 'after', ({ nodeId }) => told.push(nodeId))
+  assert.equal((await act('smoke_check')).status, 202)
+  assert.deepEqual(told, [id])
+  await close()
+})
+
 const last = async (k: Kit, id: string) => (await k.as('admin').get(`/nodes/${id}/lifecycle-jobs`)).json.data[0]
 
 test('running -> succeeded: the runner is asked once, with what it needs and nothing more', async () => {
@@ -116,6 +125,8 @@ test('running -> failed: without a runner, and with one that is not there', asyn
   const { id } = await k.enroll()
   const none = await k.as('admin').post(`/nodes/${id}/lifecycle/smoke_check`)
   assert.deepEqual([none.status, none.json.data.error], [502, 'ansible_runner_unconfigured'])
+  const words = 'Lifecycle action failed: ansible_runner_unconfigured'
+  assert.deepEqual([none.json.error, none.json.reason], [words, 'ansible_runner_unconfigured'])
   assert.match(none.json.data.stderr, /Set SVC_LIFECYCLE_EMBEDDED=1 .*--with-lifecycle.*SVC_ANSIBLE_RUNNER_URL/)
   assert.equal(none.json.data.targetHost, 'hall-recorder.local')
   await k.close()
@@ -259,7 +270,7 @@ test('a bug in the middle of a run ends its job too', async () => {
   const jobs = lifecycleStore(k.db)
   const { audit, clock, group, log } = k.pipeline
   const act = () => Promise.reject(new Error('a bug'))
-  const dispatch = new Dispatch({ act, audit, clock, group, jobs, log, sshKeys: {} as SshKeyStore })
+  const dispatch = new Dispatch({ act, audit, clock, events: k.events, group, jobs, log, sshKeys: {} as SshKeyStore })
   const wish = { action: 'smoke_check', id: 'job', nodeAlias: 'Hall', nodeId: id, requestedBy: 'admin' } as const
   const job = jobs.create({ ...wish, targetHost: 'hall' }, k.now())
   const ended = await dispatch.start(job, {}, systemActor('test'))

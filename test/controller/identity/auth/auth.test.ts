@@ -50,6 +50,13 @@ test('login, me, logout: one session, one id everywhere', async () => {
   await k.close()
 })
 
+test('whoever is signed in learns where boxes reach the controller, and how long a take without a length is', async () => {
+  const k = kit({ env: { SVC_AGENT_CAPTURE_SECONDS: '5400', SVC_PUBLIC_URL: 'https://rec.example' } })
+  const { site } = (await k.as('viewer').get('/auth/me')).json.data
+  assert.deepEqual([site.publicUrl, site.defaultDurationSeconds], ['https://rec.example', 5400])
+  await k.close()
+})
+
 test('a session ends 12 hours after the login, used or not, and is swept', async () => {
   const k = withAccount()
   const { token } = (await login(k)).json.data

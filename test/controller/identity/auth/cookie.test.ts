@@ -218,7 +218,12 @@ test('who is here: rooms, end of the session, site and its zone', async () => {
   assert.equal(changed.status, 200, changed.text)
   const { data } = (await k.bearer('svc_bob').get('/auth/me')).json
   assert.deepEqual(data.roomCapabilities, [{ capabilities: ['view'], roomId: 'hall' }])
-  assert.deepEqual(data.site, { name: 'City court', timezone: 'Europe/Berlin', weekStartsOn: 'monday' })
+  assert.deepEqual(data.site, {
+    defaultDurationSeconds: 3600,
+    name: 'City court',
+    timezone: 'Europe/Berlin',
+    weekStartsOn: 'monday',
+  })
   const named = async (siteName: string) => {
     assert.equal((await k.as('admin').patch('/settings/controller', { siteName })).status, 200)
     return (await k.bearer('svc_bob').get('/auth/me')).json.data.site.name

@@ -63,6 +63,24 @@ test('what a person changes is told to others, with the small state of a node an
   await k.close()
 })
 
+test('a recorder that falls silent is told of once, although it says nothing', async () => {
+  const k = kit({ env: { SVC_WATCHDOG_RUNNER_ENABLED: 'false' } })
+  const { id, agent } = await k.enroll()
+  const beat = () => agent.post(`/nodes/${id}/heartbeat`, { agentVersion: '1', hostname: 'h' })
+  assert.equal((await beat()).status, 202)
+  await k.tick('node-offline')
+  const stream = await open(k, k.person('ann', ['viewer'], [['site', 'North']]))
+  await stream.event('hello')
+  k.advance('121s')
+  await k.tick('node-offline')
+  assert.deepEqual((await until(stream, 'node', id))?.state, { recording: false, status: 'offline' })
+  await k.tick('node-offline')
+  await beat()
+  assert.deepEqual((await until(stream, 'node', id))?.state, { recording: false, status: 'online' })
+  await stream.cancel()
+  await k.close()
+})
+
 test('a read, a refusal and a machine that changes nothing are told to nobody', async () => {
   const k = kit()
   const { id, agent } = await k.enroll()
