@@ -1,9 +1,18 @@
 // Where occurrences stand on the wall clock of a week, also on the days clocks change.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { changeOf, layOut, moved, rowsOf, wallOf, weekOf } from '../../src/console/schedule/layout.rules.ts'
+import {
+  changeOf,
+  landing,
+  layOut,
+  moved,
+  rowsOf,
+  wallOf,
+  weekOf,
+  within,
+} from '../../src/console/schedule/layout.rules.ts'
 import { recurrenceOf, sentenceOf } from '../../src/console/schedule/recurrence.rules.ts'
-import { instantAt, wallTimeOf } from '../../src/console/time/wall.rules.ts'
+import { instantAt, instantKept, wallTimeOf } from '../../src/console/time/wall.rules.ts'
 import { de } from '../../src/console/words/de.ts'
 import { en } from '../../src/console/words/en.ts'
 import { dateOf, dayNumber, zone } from '../../src/kernel/zones.ts'
@@ -95,6 +104,40 @@ test('the hour that is lost and the one that comes twice', () => {
     end: 120,
     start: 90,
   })
+})
+
+test('clocks that change at midnight: the hour is lost or doubled on the day it belongs to', () => {
+  const told = (name: string, ...days: string[]) => days.map((day) => changeOf(dayNumber(day), zone(name)))
+  const first = { doubled: false, end: 60, start: 0 }
+  assert.deepEqual(told('Africa/Cairo', '2026-04-23', '2026-04-24', '2026-04-25'), [undefined, first, undefined])
+  assert.deepEqual(told('Asia/Beirut', '2026-03-28', '2026-03-29', '2026-03-30'), [undefined, first, undefined])
+  const last = { doubled: true, end: 1440, start: 1380 }
+  assert.deepEqual(told('Africa/Cairo', '2026-10-29', '2026-10-30'), [last, undefined])
+  assert.deepEqual(told('Asia/Beirut', '2026-10-24', '2026-10-25'), [last, undefined])
+  // From 23:00 to midnight, and a day that a zone left out whole.
+  assert.deepEqual(told('America/Nuuk', '2026-03-28', '2026-03-29'), [{ ...last, doubled: false }, undefined])
+  assert.deepEqual(told('Pacific/Apia', '2011-12-29', '2011-12-30', '2011-12-31'), [
+    undefined,
+    { doubled: false, end: 1440, start: 0 },
+    undefined,
+  ])
+})
+
+test('what begins in the second hour of autumn stays there until it is moved', () => {
+  const second = '2026-10-25T01:40:00.000Z'
+  const at = wallOf(Date.parse(second), berlin)
+  assert.deepEqual(at, { day: dayNumber('2026-10-25'), minute: 160 })
+  assert.equal(landing(item('a', second), at, berlin), second)
+  assert.equal(landing(item('a', second), { ...at, minute: 165 }, berlin), '2026-10-25T00:45:00.000Z')
+  assert.equal(instantKept('2026-10-25T02:40', second, 'Europe/Berlin'), second)
+  assert.equal(instantKept('2026-10-25T02:45', second, 'Europe/Berlin'), '2026-10-25T00:45:00.000Z')
+  assert.equal(instantKept('2026-10-25T02:40', second, 'UTC'), '2026-10-25T02:40:00.000Z', 'another zone')
+})
+
+test('a card stays on the days that are shown', () => {
+  assert.deepEqual(within({ day: 9, minute: 5 }, 10, 7), { day: 10, minute: 5 })
+  assert.deepEqual(within({ day: 17, minute: 5 }, 10, 7), { day: 16, minute: 5 })
+  assert.deepEqual(within({ day: 12, minute: 5 }, 10, 7), { day: 12, minute: 5 })
 })
 
 test('a card across the change of the clock keeps its length on the wall', () => {

@@ -105,18 +105,20 @@ const shownEnd = ({ end, start }: Piece): number => Math.max(end, start + LEAST_
 
 /** The minutes a day leaves out (clocks go forward) or shows twice (they go back); undefined on other days. */
 export function changeOf(day: number, zone: Zone): { doubled: boolean; end: number; start: number } | undefined {
-  const [begin, after] = [zone.at(day, 0), zone.at(day + 1, 0)]
-  const step = (zone.offset(after) - zone.offset(begin)) / MINUTE_MS
-  if (step === 0) return undefined
-  const changed = (ms: number): boolean => zone.offset(ms) !== zone.offset(begin)
-  let [low, high] = [begin, after]
+  // Where clocks change at midnight, the day's first instant is the one after the change.
+  let [low, high] = [zone.at(day, 0) - MINUTE_MS, zone.at(day + 1, 0)]
+  const [before, after] = [zone.offset(low), zone.offset(high)]
+  if (before === after) return undefined
   while (high - low > MINUTE_MS) {
     const middle = low + Math.floor((high - low) / MINUTE_MS / 2) * MINUTE_MS
-    if (changed(middle)) high = middle
-    else low = middle
+    if (zone.offset(middle) === before) low = middle
+    else high = middle
   }
-  const turn = wallOf(high, zone).minute
-  return step > 0 ? { doubled: false, end: turn, start: turn - step } : { doubled: true, end: turn - step, start: turn }
+  const step = (after - before) / MINUTE_MS
+  const turn = (high + after - day * DAY_MS) / MINUTE_MS
+  const start = Math.max(0, step > 0 ? turn - step : turn)
+  const end = Math.min(DAY_MINUTES, step > 0 ? turn : turn - step)
+  return start < end ? { doubled: step < 0, end, start } : undefined
 }
 
 /** Steps in which cards are moved, minutes. */
@@ -126,6 +128,19 @@ export const STEP = 5
 export function moved(at: { day: number; minute: number }, days: number, minutes: number): typeof at {
   const minute = Math.round((at.minute + minutes) / STEP) * STEP
   return { day: at.day + days, minute: Math.min(DAY_MINUTES - STEP, Math.max(0, minute)) }
+}
+
+/** Kept between the first and the last day that are shown. */
+export const within = (at: { day: number; minute: number }, first: number, count: number): typeof at => ({
+  ...at,
+  day: Math.min(first + count - 1, Math.max(first, at.day)),
+})
+
+/** The instant at which a card lands; put where it was it keeps its own, which may be the second of a doubled hour. */
+export function landing({ recordingStartAt }: CalendarItem, to: { day: number; minute: number }, zone: Zone): string {
+  const from = wallOf(Date.parse(recordingStartAt), zone)
+  const stays = from.day === to.day && from.minute === to.minute
+  return stays ? recordingStartAt : new Date(zone.at(to.day, to.minute)).toISOString()
 }
 
 /** The end of an occurrence that begins at another instant. */

@@ -13,6 +13,10 @@ export function wallTimeOf(at: string, zoneName: string): string {
   return new Date(ms + zone(zoneName).offset(ms)).toISOString().slice(0, 16)
 }
 
+/** The instant a field of wall time stands for; as long as it shows that of `at`, it is `at`: seconds and the second hour of autumn stay. */
+export const instantKept = (wall: string, at: string, zoneName: string): string =>
+  wall === wallTimeOf(at, zoneName) ? at : instantAt(wall, zoneName)
+
 /** Whether there is a zone of that name; `Intl.supportedValuesOf` leaves out UTC and every alias, as Asia/Kolkata. */
 export function isZone(name: string): boolean {
   try {

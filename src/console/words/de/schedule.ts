@@ -67,6 +67,7 @@ export const schedule: Words['schedule'] = {
   until: (to) => `bis ${to}`,
   lifted: (name) => `${name} ist angehoben.`,
   at: (name, when) => `${name}: ${when}`,
+  edge: (at) => `${at}. Weiter reichen die gezeigten Tage nicht: mit Eingabe wählen Sie ein anderes Datum.`,
   back: (name) => `${name} ist wieder, wo es war.`,
   move: 'Verschieben',
   moveTitle: (name) => `${name} verschieben`,

@@ -68,6 +68,7 @@ export const schedule = {
   until: (to: string) => `until ${to}`,
   lifted: (name: string) => `${name} is lifted.`,
   at: (name: string, when: string) => `${name}: ${when}`,
+  edge: (at: string) => `${at}. No further than the days shown: press Enter to choose another date.`,
   back: (name: string) => `${name} is back where it was.`,
   move: 'Move',
   moveTitle: (name: string) => `Move ${name}`,
