@@ -1,6 +1,7 @@
 // Where occurrences stand on the wall clock of a week, also on the days clocks change.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { scheduleBody, weekFrom } from '../../src/console/schedule/draft.rules.ts'
 import {
   changeOf,
   landing,
@@ -16,7 +17,7 @@ import { instantAt, instantKept, wallTimeOf } from '../../src/console/time/wall.
 import { de } from '../../src/console/words/de.ts'
 import { en } from '../../src/console/words/en.ts'
 import { dateOf, dayNumber, zone } from '../../src/kernel/zones.ts'
-import type { CalendarItem, Recurrence } from '../../src/wire/schedules.ts'
+import type { CalendarItem, Recurrence, Schedule } from '../../src/wire/schedules.ts'
 
 const item = (scheduleId: string, recordingStartAt: string, recordingEndAt?: string): CalendarItem => ({
   enabled: true,
@@ -221,4 +222,51 @@ test('a recurrence reads as a sentence in both languages', () => {
   )
   const once = { mode: 'once', startsAt: '2026-03-02T13:05:00Z' } as Recurrence
   assert.equal(sentenceOf(once, 'Europe/Berlin', en), 'Once, Mon, 02 Mar 2026, 14:05, Europe/Berlin.')
+})
+
+const model = {
+  assignedGroupIds: [],
+  assignedUserIds: ['ann'],
+  captureBackend: 'jack',
+  captureChannelSelection: [1, 2],
+  captureInterfaceId: 'desk',
+  channelMode: 'mono',
+  id: 's1',
+  name: 'Botany',
+  nodeId: 'n1',
+  recordingProfileId: 'wav',
+  retentionPolicyId: 'ten-years',
+  uploadPolicyIds: ['archive'],
+  watchdogPolicyId: 'strict',
+} as Partial<Schedule> as Schedule
+
+test('a duplicate has every setting of its model, also those the form could not show', () => {
+  const { id: _id, name: _name, ...carried } = model
+  const fields = { name: 'Zoology' }
+  assert.deepEqual(scheduleBody({ chosen: {}, fields, model }, false), { ...carried, ...fields })
+  const changed = scheduleBody(
+    { channel: { 1: false, 3: true }, chosen: { assignedUserIds: [] }, fields: { captureInterfaceId: 'box' }, model },
+    false,
+  )
+  assert.deepEqual(changed, {
+    ...carried,
+    assignedUserIds: [],
+    captureChannelSelection: [3],
+    captureInterfaceId: 'box',
+  })
+})
+
+test('a change sends what was shown; channels of a device that was not stay', () => {
+  const fields = { name: 'Zoology' }
+  assert.deepEqual(scheduleBody({ chosen: {}, fields, model }, true), fields)
+  assert.deepEqual(
+    scheduleBody({ channel: { 1: false }, chosen: {}, fields: { captureInterfaceId: 'desk' }, model }, true),
+    { captureChannelSelection: null, captureInterfaceId: 'desk' },
+  )
+  assert.deepEqual(scheduleBody({ channel: { 2: false }, chosen: {}, fields, model: undefined }, false), fields)
+})
+
+test('the days to tick stand in the order of the site’s week', () => {
+  const names = weekFrom(Object.entries(en.schedule.weekdays), 'sunday').map(([day]) => day)
+  assert.deepEqual([names[0], names[1], names.length], ['sunday', 'monday', 7])
 })

@@ -5,7 +5,6 @@ import type { CalendarItem, Schedule } from '../../wire/schedules.ts'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
 import { useRead } from '../data/reads.ts'
-import { When } from '../time/when.tsx'
 import { FilterBar, type Filters, useFilters } from '../ui/filters.tsx'
 import { Button, classes, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import { type PageMeta, Pager, Table } from '../ui/table.tsx'
@@ -16,6 +15,7 @@ import { wallOf, weekOf } from './layout.rules.ts'
 import { sentenceOf } from './recurrence.rules.ts'
 import { RoomRows } from './roomrows.tsx'
 import { Sheet } from './sheet.tsx'
+import { Zoned } from './zoned.tsx'
 
 const VIEWS = ['week', 'day', 'rooms', 'list'] as const
 type View = (typeof VIEWS)[number]
@@ -163,8 +163,8 @@ function List() {
                   head: words.schedule.rule,
                 },
                 {
-                  cell: ({ enabled, nextRunAt }) =>
-                    enabled ? nextRunAt && <When at={nextRunAt} /> : words.schedule.off,
+                  cell: ({ enabled, nextRunAt, timezone }) =>
+                    enabled ? nextRunAt && <Zoned at={nextRunAt} zone={timezone} /> : words.schedule.off,
                   head: words.schedule.nextRun,
                 },
               ]}
