@@ -7,6 +7,7 @@ import {
   landing,
   layOut,
   moved,
+  offsetOf,
   rowsOf,
   wallOf,
   weekOf,
@@ -49,7 +50,7 @@ test('a day by rooms: a row each, by name; rooms of one name are told apart by t
     room,
   })
   const items = [of('a', 'Hall', 'n1'), of('b', 'Barn', 'n2'), of('c', 'Hall', 'n3'), of('d', 'Hall', 'n1')]
-  const rows = rowsOf(items, berlin, dayNumber('2026-03-02'))
+  const rows = rowsOf(items, berlin, dayNumber('2026-03-02'), [])
   assert.deepEqual(
     rows.map(({ nodeId, pieces, room }) => [room, nodeId, pieces.map(({ lanes }) => lanes)]),
     [
@@ -58,7 +59,40 @@ test('a day by rooms: a row each, by name; rooms of one name are told apart by t
       ['Hall', 'n3', [1]],
     ],
   )
-  assert.deepEqual(rowsOf(items, berlin, dayNumber('2026-03-03')), [])
+  assert.deepEqual(rowsOf(items, berlin, dayNumber('2026-03-03'), []), [])
+})
+
+test('a day by rooms shows the free ones too, and what is booked in a room stands there whatever was written', () => {
+  const rooms = [
+    { id: 'h', name: 'Hall', site: 'North' },
+    { id: 'b', name: 'Barn', site: 'North' },
+    { id: 's', name: 'Hall', site: 'South' },
+  ]
+  const at = item('a', '2026-03-02T09:00:00Z', '2026-03-02T10:00:00Z')
+  const items = [
+    { ...at, room: 'Great hall', roomId: 'h' },
+    { ...at, room: 'Hall', roomId: 'h', scheduleId: 'b' },
+    { ...at, room: 'Somewhere', scheduleId: 'c' },
+  ]
+  const rows = rowsOf(items, berlin, dayNumber('2026-03-02'), rooms)
+  assert.deepEqual(
+    rows.map(({ pieces, room, site }) => [room, site, pieces.length]),
+    [
+      ['Barn', undefined, 0],
+      ['Hall', 'North', 2],
+      ['Hall', 'South', 0],
+      ['Somewhere', undefined, 1],
+    ],
+  )
+})
+
+test('in the hour that comes twice, a time has its offset', () => {
+  const told = ['2026-10-25T00:30:00Z', '2026-10-25T01:30:00Z', '2026-10-25T02:00:00Z', '2026-03-29T01:00:00Z']
+  assert.deepEqual(
+    told.map((at) => offsetOf(at, berlin)),
+    ['UTC+02:00', 'UTC+01:00', '', ''],
+  )
+  assert.equal(offsetOf('2026-11-01T04:30:00Z', zone('America/St_Johns')), 'UTC-03:30')
 })
 
 test('cards that overlap share the width, others have it whole; one over midnight has two', () => {
@@ -220,6 +254,13 @@ test('a recurrence reads as a sentence in both languages', () => {
     sentenceOf(weekly, 'Europe/Berlin', de),
     'Alle 2 Wochen am Montag, Freitag, 10:00 bis 11:30, Europe/Berlin, Beginn 5 Minuten früher.',
   )
+  const late = { ...weekly, endTime: '01:00', interval: 1, startEarlySeconds: 90, startTime: '22:00' } as Recurrence
+  assert.equal(
+    sentenceOf(late, 'UTC', en),
+    'Every week on Monday, Friday, 22:00 to 01:00 the next day, UTC, starting 90 seconds early.',
+  )
+  const long = { durationSeconds: 5490, mode: 'once', startsAt: '2026-03-02T13:05:00Z' } as Recurrence
+  assert.equal(sentenceOf(long, 'UTC', en), 'Once, Mon, 02 Mar 2026, 13:05, 5,490 seconds long, UTC.')
   const once = { mode: 'once', startsAt: '2026-03-02T13:05:00Z' } as Recurrence
   assert.equal(sentenceOf(once, 'Europe/Berlin', en), 'Once, Mon, 02 Mar 2026, 14:05, Europe/Berlin.')
 })

@@ -4,10 +4,11 @@ import { DAY_MS, type Zone, zone } from '../../kernel/zones.ts'
 import type { CalendarItem } from '../../wire/schedules.ts'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
-import { instantOf, timeOf } from '../time/format.rules.ts'
+import { instantOf } from '../time/format.rules.ts'
 import { classes } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import { Risks, useTimes } from './cardtext.tsx'
 import css from './grid.module.css'
 import { changeOf, DAY_MINUTES, landing, layOut, moved, type Piece, STEP, wallOf, within } from './layout.rules.ts'
 import { MoveDialog } from './move.tsx'
@@ -182,13 +183,12 @@ const ARROWS: Record<string, [days: number, minutes: number]> = {
 
 function Card({ clock, hands, piece }: { clock: Zone; hands: Hands; piece: Piece }) {
   const words = useWords()
-  const { clockwork, me } = useApp()
+  const { me } = useApp()
   const { item, lane, lanes } = piece
   const movable = may(me, 'schedule:manage', item.roomId)
   const mine = hands.lifted?.item === item ? hands.lifted : undefined
   const drag = useDrag(hands, item, clock)
-  const from = timeOf(item.recordingStartAt, clockwork)
-  const to = item.recordingEndAt === undefined ? '…' : timeOf(item.recordingEndAt, clockwork)
+  const [from, to] = useTimes(item, clock)
   const key = (e: KeyboardEvent): void => {
     const arrow = ARROWS[e.key]
     if (e.key === 'Enter' && movable) {
@@ -204,7 +204,7 @@ function Card({ clock, hands, piece }: { clock: Zone; hands: Hands; piece: Piece
     <button
       type="button"
       ref={placed(piece.start, piece.end, lane, lanes)}
-      class={classes(css.card, mine && css.lifted)}
+      class={classes(css.card, mine && css.lifted, item.risks && css.clash)}
       title={lanes > MAX_LANES ? `${from} ${item.scheduleName}` : undefined}
       onBlur={() => mine && hands.giveBack()}
       onClick={() => drag.settled() && hands.open({ item, to: wallOf(Date.parse(item.recordingStartAt), clock) })}
@@ -216,7 +216,8 @@ function Card({ clock, hands, piece }: { clock: Zone; hands: Hands; piece: Piece
         <br />
         <small>
           <bdi>{item.room}</bdi>
-        </small>
+        </small>{' '}
+        <Risks of={item} />
       </span>
       <span class={ui.hidden}>{words.schedule.until(to)}</span>
     </button>

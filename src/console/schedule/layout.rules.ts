@@ -35,25 +35,41 @@ export function weekOf(day: number, startsOn: Weekday): number {
   return day - ((since + 7) % 7)
 }
 
-/** Rows of a day: what is planned by room, and by recorder where rooms are called the same. */
+/** A room of the list. */
+export interface Place {
+  id: string
+  name: string
+  site: string
+}
+
+/** A row of a day: a room, whether or not anything is planned there. */
 export interface Row {
   key: string
-  /** Set where another room has the same name. */
+  /** Set where another room has the same name, and this one is on no list. */
   nodeId?: string
   pieces: Piece[]
   room: string
+  /** Set where a room of another site has the same name. */
+  site?: string
 }
 
-export function rowsOf(items: readonly CalendarItem[], zone: Zone, day: number): Row[] {
-  const groups = Map.groupBy(items, ({ nodeId = '', room }) => JSON.stringify([room, nodeId]))
-  const rows = [...groups].map(([key, own]) => ({ key, own, room: own[0]?.room ?? '', nodeId: own[0]?.nodeId }))
+/** All rooms of the list, and what is planned elsewhere by what was written for its room, and by recorder. */
+export function rowsOf(items: readonly CalendarItem[], zone: Zone, day: number, rooms: readonly Place[]): Row[] {
+  const known = new Map(rooms.map((room) => [room.id, room]))
+  const groups = Map.groupBy(items, ({ nodeId = '', room, roomId }) => roomId ?? JSON.stringify([room, nodeId]))
+  for (const { id } of rooms) if (!groups.has(id)) groups.set(id, [])
+  const rows = [...groups].map(([key, own]) => {
+    const place = known.get(key)
+    return { key, nodeId: own[0]?.nodeId, own, room: place?.name ?? own[0]?.room ?? '', site: place?.site }
+  })
   const named = Map.groupBy(rows, ({ room }) => room)
   return rows
-    .map(({ key, nodeId, own, room }) => ({
-      ...{ key, pieces: layOut(own, zone, day, 1), room },
-      ...(nodeId !== undefined && (named.get(room)?.length ?? 0) > 1 ? { nodeId } : {}),
-    }))
-    .filter(({ pieces }) => pieces.length > 0)
+    .map(({ key, nodeId, own, room, site }) => {
+      const twins = (named.get(room)?.length ?? 0) > 1
+      const apart = site !== undefined ? { site } : nodeId !== undefined ? { nodeId } : {}
+      return { key, pieces: layOut(own, zone, day, 1), room, ...(twins ? apart : {}) }
+    })
+    .filter(({ key, pieces }) => pieces.length > 0 || known.has(key))
     .sort((a, b) => a.room.localeCompare(b.room))
 }
 
@@ -119,6 +135,17 @@ export function changeOf(day: number, zone: Zone): { doubled: boolean; end: numb
   const start = Math.max(0, step > 0 ? turn - step : turn)
   const end = Math.min(DAY_MINUTES, step > 0 ? turn : turn - step)
   return start < end ? { doubled: step < 0, end, start } : undefined
+}
+
+/** `UTC+02:00` of an instant that clocks show twice that day; nothing of another. */
+export function offsetOf(at: string, zone: Zone): string {
+  const ms = Date.parse(at)
+  const { day, minute } = wallOf(ms, zone)
+  const change = changeOf(day, zone)
+  if (!change?.doubled || minute < change.start || minute >= change.end) return ''
+  const minutes = Math.round(zone.offset(ms) / MINUTE_MS)
+  const two = (n: number): string => String(Math.floor(n)).padStart(2, '0')
+  return `UTC${minutes < 0 ? '-' : '+'}${two(Math.abs(minutes) / 60)}:${two(Math.abs(minutes) % 60)}`
 }
 
 /** Steps in which cards are moved, minutes. */

@@ -12,6 +12,12 @@ const WEEKDAYS: Record<string, string> = {
   sunday: 'Sonntag',
 }
 
+const minutes = (s: number): string =>
+  s % 60 === 0 ? counted(s / 60, 'Minute', 'Minuten') : counted(s, 'Sekunde', 'Sekunden')
+
+const times = ({ endTime, startTime }: { endTime: string; startTime: string }): string =>
+  `${startTime} bis ${endTime}${endTime <= startTime ? ' am nächsten Tag' : ''}`
+
 function rule(r: Recurrence, at: (instant: string) => string): string {
   switch (r.mode) {
     case 'manual':
@@ -19,18 +25,17 @@ function rule(r: Recurrence, at: (instant: string) => string): string {
     case 'always_on':
       return 'Immer'
     case 'once':
-      return `Einmal, ${at(r.startsAt)}`
+      return `Einmal, ${at(r.startsAt)}${r.durationSeconds === undefined ? '' : `, ${minutes(r.durationSeconds)} lang`}`
     case 'daily':
-      return `${r.interval === 1 ? 'Jeden Tag' : `Alle ${r.interval} Tage`}, ${r.startTime} bis ${r.endTime}`
+      return `${r.interval === 1 ? 'Jeden Tag' : `Alle ${r.interval} Tage`}, ${times(r)}`
     case 'weekly':
-      return `${r.interval === 1 ? 'Jede Woche' : `Alle ${r.interval} Wochen`} am ${r.daysOfWeek.map((day) => WEEKDAYS[day]).join(', ')}, ${r.startTime} bis ${r.endTime}`
+      return `${r.interval === 1 ? 'Jede Woche' : `Alle ${r.interval} Wochen`} am ${r.daysOfWeek.map((day) => WEEKDAYS[day]).join(', ')}, ${times(r)}`
     case 'monthly':
-      return `${r.interval === 1 ? 'Jeden Monat' : `Alle ${r.interval} Monate`} am ${r.dayOfMonth}., ${r.startTime} bis ${r.endTime}`
+      return `${r.interval === 1 ? 'Jeden Monat' : `Alle ${r.interval} Monate`} am ${r.dayOfMonth}., ${times(r)}`
   }
 }
 
 function buffers({ startEarlySeconds = 0, stopLateSeconds = 0 }: Recurrence): string {
-  const minutes = (s: number): string => counted(Math.round(s / 60), 'Minute', 'Minuten')
   return [
     startEarlySeconds > 0 && `Beginn ${minutes(startEarlySeconds)} früher`,
     stopLateSeconds > 0 && `Ende ${minutes(stopLateSeconds)} später`,
@@ -86,6 +91,15 @@ export const schedule: Words['schedule'] = {
   duplicate: 'Duplizieren',
   deleteTitle: (name) => `${name} löschen`,
   deleteExplained: 'Die Aufnahmen bleiben. Es wird nichts mehr danach aufgenommen.',
+  states: { true: 'ein', false: 'aus' },
+  turnOn: 'Einschalten',
+  turnOff: 'Ausschalten',
+  turnedOn: (n) => `${counted(n, 'Plan ist', 'Pläne sind')} eingeschaltet.`,
+  turnedOff: (n) => `${counted(n, 'Plan ist', 'Pläne sind')} ausgeschaltet.`,
+  deleteMany: (n) => `${counted(n, 'Plan', 'Pläne')} löschen`,
+  deletedMany: (n) => `${counted(n, 'Plan ist', 'Pläne sind')} gelöscht.`,
+  deleteManyExplained:
+    'Die Aufnahmen bleiben. Es wird nichts mehr danach aufgenommen; das lässt sich nicht rückgängig machen.',
   occurrences: 'Nächste Termine',
   noOccurrences: 'Es kommt keiner mehr.',
   exceptions: 'Ausnahmen',

@@ -13,6 +13,12 @@ const WEEKDAYS: Record<string, string> = {
 
 const every = (n: number, one: string, other: string): string => (n === 1 ? `Every ${one}` : `Every ${n} ${other}`)
 
+const minutes = (s: number): string =>
+  s % 60 === 0 ? counted(s / 60, 'minute', 'minutes') : counted(s, 'second', 'seconds')
+
+const times = ({ endTime, startTime }: { endTime: string; startTime: string }): string =>
+  `${startTime} to ${endTime}${endTime <= startTime ? ' the next day' : ''}`
+
 function rule(r: Recurrence, at: (instant: string) => string): string {
   switch (r.mode) {
     case 'manual':
@@ -20,18 +26,17 @@ function rule(r: Recurrence, at: (instant: string) => string): string {
     case 'always_on':
       return 'All the time'
     case 'once':
-      return `Once, ${at(r.startsAt)}`
+      return `Once, ${at(r.startsAt)}${r.durationSeconds === undefined ? '' : `, ${minutes(r.durationSeconds)} long`}`
     case 'daily':
-      return `${every(r.interval, 'day', 'days')}, ${r.startTime} to ${r.endTime}`
+      return `${every(r.interval, 'day', 'days')}, ${times(r)}`
     case 'weekly':
-      return `${every(r.interval, 'week', 'weeks')} on ${r.daysOfWeek.map((day) => WEEKDAYS[day]).join(', ')}, ${r.startTime} to ${r.endTime}`
+      return `${every(r.interval, 'week', 'weeks')} on ${r.daysOfWeek.map((day) => WEEKDAYS[day]).join(', ')}, ${times(r)}`
     case 'monthly':
-      return `${every(r.interval, 'month', 'months')} on day ${r.dayOfMonth}, ${r.startTime} to ${r.endTime}`
+      return `${every(r.interval, 'month', 'months')} on day ${r.dayOfMonth}, ${times(r)}`
   }
 }
 
 function buffers({ startEarlySeconds = 0, stopLateSeconds = 0 }: Recurrence): string {
-  const minutes = (s: number): string => counted(Math.round(s / 60), 'minute', 'minutes')
   return [
     startEarlySeconds > 0 && `starting ${minutes(startEarlySeconds)} early`,
     stopLateSeconds > 0 && `ending ${minutes(stopLateSeconds)} late`,
@@ -87,6 +92,14 @@ export const schedule = {
   duplicate: 'Duplicate',
   deleteTitle: (name: string) => `Delete ${name}`,
   deleteExplained: 'Its takes stay. Nothing more is recorded by it.',
+  states: { true: 'on', false: 'off' },
+  turnOn: 'Turn on',
+  turnOff: 'Turn off',
+  turnedOn: (n: number) => `${counted(n, 'schedule is', 'schedules are')} on.`,
+  turnedOff: (n: number) => `${counted(n, 'schedule is', 'schedules are')} off.`,
+  deleteMany: (n: number) => `Delete ${counted(n, 'schedule', 'schedules')}`,
+  deletedMany: (n: number) => `${counted(n, 'schedule is', 'schedules are')} deleted.`,
+  deleteManyExplained: 'Their takes stay. Nothing more is recorded by them; there is no way back.',
   occurrences: 'Next occurrences',
   noOccurrences: 'None to come.',
   exceptions: 'Exceptions',
