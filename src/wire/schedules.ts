@@ -19,7 +19,13 @@ const Reason = prose(0, 240).optional()
 export type MovedAway = 'moved'
 
 export const Exception = z.discriminatedUnion('action', [
-  z.object({ action: z.literal('skip'), date: z.iso.date(), reason: Reason }),
+  z.object({
+    action: z.literal('skip'),
+    date: z.iso.date(),
+    /** The schedule its occurrence became, where it was moved. */
+    movedTo: text(1, 160).optional(),
+    reason: Reason,
+  }),
   z
     .object({ action: z.literal('pause'), startDate: z.iso.date(), endDate: z.iso.date(), reason: Reason })
     .refine((pause) => pause.endDate >= pause.startDate, 'endDate lies before startDate'),
@@ -162,6 +168,10 @@ export const OccurrenceSkip = z.strictObject({ nextRunAt: dateText.optional() })
 /** Both are starts of the recording, buffers included. */
 export const OccurrenceMove = z.strictObject({ newStartAt: dateText, occurrenceStartAt: dateText })
 export type OccurrenceMove = z.infer<typeof OccurrenceMove>
+
+/** The schedule an occurrence became, and its `updatedAt` as the caller read it: what somebody changed since is not lost. */
+export const MoveUndo = z.strictObject({ movedTo: text(1, 160), updatedAt: dateText })
+export type MoveUndo = z.infer<typeof MoveUndo>
 
 export interface Schedule {
   assignedGroupIds: string[]

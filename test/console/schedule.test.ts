@@ -1,13 +1,24 @@
 // Where occurrences stand on the wall clock of a week, also on the days clocks change.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { changeOf, layOut, moved, rowsOf, wallOf, weekOf } from '../../src/console/schedule/layout.rules.ts'
+import { scheduleBody, weekFrom } from '../../src/console/schedule/draft.rules.ts'
+import {
+  changeOf,
+  landing,
+  layOut,
+  moved,
+  offsetOf,
+  rowsOf,
+  wallOf,
+  weekOf,
+  within,
+} from '../../src/console/schedule/layout.rules.ts'
 import { recurrenceOf, sentenceOf } from '../../src/console/schedule/recurrence.rules.ts'
-import { instantAt, wallTimeOf } from '../../src/console/time/wall.rules.ts'
+import { instantAt, instantKept, wallTimeOf } from '../../src/console/time/wall.rules.ts'
 import { de } from '../../src/console/words/de.ts'
 import { en } from '../../src/console/words/en.ts'
 import { dateOf, dayNumber, zone } from '../../src/kernel/zones.ts'
-import type { CalendarItem, Recurrence } from '../../src/wire/schedules.ts'
+import type { CalendarItem, Recurrence, Schedule } from '../../src/wire/schedules.ts'
 
 const item = (scheduleId: string, recordingStartAt: string, recordingEndAt?: string): CalendarItem => ({
   enabled: true,
@@ -39,7 +50,7 @@ test('a day by rooms: a row each, by name; rooms of one name are told apart by t
     room,
   })
   const items = [of('a', 'Hall', 'n1'), of('b', 'Barn', 'n2'), of('c', 'Hall', 'n3'), of('d', 'Hall', 'n1')]
-  const rows = rowsOf(items, berlin, dayNumber('2026-03-02'))
+  const rows = rowsOf(items, berlin, dayNumber('2026-03-02'), [])
   assert.deepEqual(
     rows.map(({ nodeId, pieces, room }) => [room, nodeId, pieces.map(({ lanes }) => lanes)]),
     [
@@ -48,7 +59,40 @@ test('a day by rooms: a row each, by name; rooms of one name are told apart by t
       ['Hall', 'n3', [1]],
     ],
   )
-  assert.deepEqual(rowsOf(items, berlin, dayNumber('2026-03-03')), [])
+  assert.deepEqual(rowsOf(items, berlin, dayNumber('2026-03-03'), []), [])
+})
+
+test('a day by rooms shows the free ones too, and what is booked in a room stands there whatever was written', () => {
+  const rooms = [
+    { id: 'h', name: 'Hall', site: 'North' },
+    { id: 'b', name: 'Barn', site: 'North' },
+    { id: 's', name: 'Hall', site: 'South' },
+  ]
+  const at = item('a', '2026-03-02T09:00:00Z', '2026-03-02T10:00:00Z')
+  const items = [
+    { ...at, room: 'Great hall', roomId: 'h' },
+    { ...at, room: 'Hall', roomId: 'h', scheduleId: 'b' },
+    { ...at, room: 'Somewhere', scheduleId: 'c' },
+  ]
+  const rows = rowsOf(items, berlin, dayNumber('2026-03-02'), rooms)
+  assert.deepEqual(
+    rows.map(({ pieces, room, site }) => [room, site, pieces.length]),
+    [
+      ['Barn', undefined, 0],
+      ['Hall', 'North', 2],
+      ['Hall', 'South', 0],
+      ['Somewhere', undefined, 1],
+    ],
+  )
+})
+
+test('in the hour that comes twice, a time has its offset', () => {
+  const told = ['2026-10-25T00:30:00Z', '2026-10-25T01:30:00Z', '2026-10-25T02:00:00Z', '2026-03-29T01:00:00Z']
+  assert.deepEqual(
+    told.map((at) => offsetOf(at, berlin)),
+    ['UTC+02:00', 'UTC+01:00', '', ''],
+  )
+  assert.equal(offsetOf('2026-11-01T04:30:00Z', zone('America/St_Johns')), 'UTC-03:30')
 })
 
 test('cards that overlap share the width, others have it whole; one over midnight has two', () => {
@@ -95,6 +139,40 @@ test('the hour that is lost and the one that comes twice', () => {
     end: 120,
     start: 90,
   })
+})
+
+test('clocks that change at midnight: the hour is lost or doubled on the day it belongs to', () => {
+  const told = (name: string, ...days: string[]) => days.map((day) => changeOf(dayNumber(day), zone(name)))
+  const first = { doubled: false, end: 60, start: 0 }
+  assert.deepEqual(told('Africa/Cairo', '2026-04-23', '2026-04-24', '2026-04-25'), [undefined, first, undefined])
+  assert.deepEqual(told('Asia/Beirut', '2026-03-28', '2026-03-29', '2026-03-30'), [undefined, first, undefined])
+  const last = { doubled: true, end: 1440, start: 1380 }
+  assert.deepEqual(told('Africa/Cairo', '2026-10-29', '2026-10-30'), [last, undefined])
+  assert.deepEqual(told('Asia/Beirut', '2026-10-24', '2026-10-25'), [last, undefined])
+  // From 23:00 to midnight, and a day that a zone left out whole.
+  assert.deepEqual(told('America/Nuuk', '2026-03-28', '2026-03-29'), [{ ...last, doubled: false }, undefined])
+  assert.deepEqual(told('Pacific/Apia', '2011-12-29', '2011-12-30', '2011-12-31'), [
+    undefined,
+    { doubled: false, end: 1440, start: 0 },
+    undefined,
+  ])
+})
+
+test('what begins in the second hour of autumn stays there until it is moved', () => {
+  const second = '2026-10-25T01:40:00.000Z'
+  const at = wallOf(Date.parse(second), berlin)
+  assert.deepEqual(at, { day: dayNumber('2026-10-25'), minute: 160 })
+  assert.equal(landing(item('a', second), at, berlin), second)
+  assert.equal(landing(item('a', second), { ...at, minute: 165 }, berlin), '2026-10-25T00:45:00.000Z')
+  assert.equal(instantKept('2026-10-25T02:40', second, 'Europe/Berlin'), second)
+  assert.equal(instantKept('2026-10-25T02:45', second, 'Europe/Berlin'), '2026-10-25T00:45:00.000Z')
+  assert.equal(instantKept('2026-10-25T02:40', second, 'UTC'), '2026-10-25T02:40:00.000Z', 'another zone')
+})
+
+test('a card stays on the days that are shown', () => {
+  assert.deepEqual(within({ day: 9, minute: 5 }, 10, 7), { day: 10, minute: 5 })
+  assert.deepEqual(within({ day: 17, minute: 5 }, 10, 7), { day: 16, minute: 5 })
+  assert.deepEqual(within({ day: 12, minute: 5 }, 10, 7), { day: 12, minute: 5 })
 })
 
 test('a card across the change of the clock keeps its length on the wall', () => {
@@ -176,6 +254,60 @@ test('a recurrence reads as a sentence in both languages', () => {
     sentenceOf(weekly, 'Europe/Berlin', de),
     'Alle 2 Wochen am Montag, Freitag, 10:00 bis 11:30, Europe/Berlin, Beginn 5 Minuten früher.',
   )
+  const late = { ...weekly, endTime: '01:00', interval: 1, startEarlySeconds: 90, startTime: '22:00' } as Recurrence
+  assert.equal(
+    sentenceOf(late, 'UTC', en),
+    'Every week on Monday, Friday, 22:00 to 01:00 the next day, UTC, starting 90 seconds early.',
+  )
+  const long = { durationSeconds: 5490, mode: 'once', startsAt: '2026-03-02T13:05:00Z' } as Recurrence
+  assert.equal(sentenceOf(long, 'UTC', en), 'Once, Mon, 02 Mar 2026, 13:05, 5,490 seconds long, UTC.')
   const once = { mode: 'once', startsAt: '2026-03-02T13:05:00Z' } as Recurrence
   assert.equal(sentenceOf(once, 'Europe/Berlin', en), 'Once, Mon, 02 Mar 2026, 14:05, Europe/Berlin.')
+})
+
+const model = {
+  assignedGroupIds: [],
+  assignedUserIds: ['ann'],
+  captureBackend: 'jack',
+  captureChannelSelection: [1, 2],
+  captureInterfaceId: 'desk',
+  channelMode: 'mono',
+  id: 's1',
+  name: 'Botany',
+  nodeId: 'n1',
+  recordingProfileId: 'wav',
+  retentionPolicyId: 'ten-years',
+  uploadPolicyIds: ['archive'],
+  watchdogPolicyId: 'strict',
+} as Partial<Schedule> as Schedule
+
+test('a duplicate has every setting of its model, also those the form could not show', () => {
+  const { id: _id, name: _name, ...carried } = model
+  const fields = { name: 'Zoology' }
+  assert.deepEqual(scheduleBody({ chosen: {}, fields, model }, false), { ...carried, ...fields })
+  const changed = scheduleBody(
+    { channel: { 1: false, 3: true }, chosen: { assignedUserIds: [] }, fields: { captureInterfaceId: 'box' }, model },
+    false,
+  )
+  assert.deepEqual(changed, {
+    ...carried,
+    assignedUserIds: [],
+    captureChannelSelection: [3],
+    captureInterfaceId: 'box',
+  })
+})
+
+test('a change sends what was shown; channels of a device that was not stay', () => {
+  const fields = { name: 'Zoology' }
+  assert.deepEqual(scheduleBody({ chosen: {}, fields, model }, true), fields)
+  assert.deepEqual(
+    scheduleBody({ channel: { 1: false }, chosen: {}, fields: { captureInterfaceId: 'desk' }, model }, true),
+    { captureChannelSelection: null, captureInterfaceId: 'desk' },
+  )
+  assert.deepEqual(scheduleBody({ channel: { 2: false }, chosen: {}, fields, model: undefined }, false), fields)
+})
+
+test('the days to tick stand in the order of the site’s week', () => {
+  const names = weekFrom(Object.entries(en.schedule.weekdays), 'sunday').map(([day]) => day)
+  assert.deepEqual([names[0], names[1], names.length], ['sunday', 'monday', 7])
 })

@@ -122,6 +122,7 @@ const OWN_ACTIONS: Record<string, string> = {
   'openapi.read': 'the document of all records',
   'recordings.cache_file.offset': 'offset of an interrupted upload',
   'recordings.waveform.read': 'waveform peaks, made once and stored',
+  'schedules.occurrence.undo_move': 'the date back and the copy gone in one step',
   'settings.channel_map_assignments.actions.read': 'list, detail and actions for every settings family',
   'settings.channel_map_assignments.detail.read': 'list, detail and actions for every settings family',
   'settings.switchers.detail.read': 'list, detail and actions for every settings family',

@@ -124,6 +124,8 @@ const OWN_ROUTES: Record<string, string> = {
   'GET /auth/users/:/sessions user': 'who manages access sees the sessions of a person',
   'DELETE /auth/users/:/sessions/: user': 'and ends one of them, without ending the account',
   'GET /audit-events/:/actions user': 'action states, as every resource has them',
+  'POST /schedules/:/undo-move user':
+    'the date back and the copy gone in one step: two would record twice, or not at all',
   'POST /nodes/:/credentials/revoke user': 'revoking a node disables both of its credentials',
   'POST /nodes/:/retire user': 'a box that is gone leaves the lists, its recordings stay',
   'POST /nodes/:/reinstate user': 'and may come back with a new bootstrap',

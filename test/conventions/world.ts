@@ -213,8 +213,14 @@ function recordings(k: Kit): void {
     )
   k.sql(
     `UPDATE schedules SET capture_interface_id = 'i3', capture_channels = '[1]', next_run_at = @at, slot_at = @at, slot_date = '2026-03-02',
-       recurrence = '{"mode":"daily","interval":1,"startTime":"12:00","endTime":"13:00"}' WHERE id = 's1'`,
+       recurrence = '{"mode":"daily","interval":1,"startTime":"12:00","endTime":"13:00",
+         "exceptions":[{"action":"skip","date":"2026-03-04","movedTo":"s2","reason":"moved"}]}' WHERE id = 's1'`,
     { at: '2026-03-02T12:00:00.000Z' },
+  )
+  k.sql(
+    `UPDATE schedules SET next_run_at = @at, slot_at = @at, slot_date = '2026-03-05',
+       recurrence = '{"mode":"once","startsAt":"2026-03-05T12:00:00.000Z","durationSeconds":3600}' WHERE id = 's2'`,
+    { at: '2026-03-05T12:00:00.000Z' },
   )
   for (const [id, nodeId, room, schedule, status] of [
     ['r1', 'n1', 'hall', null, 'recording'],

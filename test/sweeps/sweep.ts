@@ -206,6 +206,7 @@ export const GOOD: Record<string, object> = {
     newStartAt: '2026-03-03T15:00:00.000Z',
     occurrenceStartAt: '2026-03-02T12:00:00.000Z',
   },
+  'POST /schedules/:id/undo-move': { movedTo: 's2', updatedAt: '2026-03-02T08:00:00.000Z' },
   'POST /schedules/export': { scheduleIds: ['s1'] },
   'POST /recording-jobs/export': { jobIds: ['j1'] },
   'POST /recording-jobs/bulk-retry': { jobIds: ['j3'] },

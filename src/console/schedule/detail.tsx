@@ -1,18 +1,19 @@
 import { useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
 import type { Recording } from '../../wire/recordings.ts'
-import type { Exception, MovedAway, Occurrence, Schedule } from '../../wire/schedules.ts'
+import type { Occurrence, Schedule } from '../../wire/schedules.ts'
 import { Deed, HistoryLink } from '../app/deed.tsx'
 import { useNode, useRead, useWrite } from '../data/reads.ts'
 import { TakeRows } from '../library/rows.tsx'
-import { When } from '../time/when.tsx'
 import { Confirm } from '../ui/dialog.tsx'
-import { type Fact, Facts, Failure, Loading, Name, Section, Title } from '../ui/parts.tsx'
+import { classes, type Fact, Facts, Failure, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import { useToast } from '../ui/toast.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import { Exceptions } from './exceptions.tsx'
 import { ScheduleForm } from './form.tsx'
 import { sentenceOf } from './recurrence.rules.ts'
+import { Zoned } from './zoned.tsx'
 
 export function ScheduleDetail({ id }: { id: string }) {
   const schedule = useRead<{ data: Schedule }>(`/schedules/${encodeURIComponent(id)}`, ['schedule'])
@@ -49,7 +50,10 @@ function Shown({ schedule }: { schedule: Schedule }) {
   const facts: Fact[] = [
     [words.schedule.room, <Name key="room">{schedule.room}</Name>],
     [words.schedule.recorder, node.data ? <Name key="node">{node.data.data.alias}</Name> : words.schedule.anyRecorder],
-    [words.schedule.nextRun, schedule.nextRunAt && <When key="next" at={schedule.nextRunAt} />],
+    [
+      words.schedule.nextRun,
+      schedule.nextRunAt && <Zoned key="next" at={schedule.nextRunAt} zone={schedule.timezone} />,
+    ],
     [words.schedule.titles, <Name key="titles">{schedule.titleTemplate}</Name>],
     [words.schedule.folder, <Name key="folder">{schedule.folderTemplate}</Name>],
     [words.take.tags, schedule.tags.length > 0 && <Name key="tags">{schedule.tags.join(', ')}</Name>],
@@ -79,7 +83,7 @@ function Shown({ schedule }: { schedule: Schedule }) {
       <Section title={words.schedule.title}>
         <Facts of={facts} />
       </Section>
-      <Occurrences path={path} />
+      <Occurrences path={path} zone={schedule.timezone} />
       <Exceptions path={path} schedule={schedule} />
       <Section title={words.schedule.takes}>
         <Loading of={takes}>{({ data }) => <TakeRows empty={words.rooms.noRecent} takes={data} />}</Loading>
@@ -141,11 +145,12 @@ function Deeds({ edit, path, schedule }: { edit(): void; path: string; schedule:
   )
 }
 
-function Occurrences({ path }: { path: string }) {
+function Occurrences({ path, zone }: { path: string; zone: string }) {
   const words = useWords()
   const next = useRead<{ data: Occurrence[] }>(`${path}/occurrences?limit=5`, ['schedule'])
   return (
     <Section title={words.schedule.occurrences}>
+      <p class={classes(ui.quiet, ui.small)}>{words.schedule.zone(zone)}</p>
       <Loading of={next}>
         {({ data }) =>
           data.length === 0 ? (
@@ -154,10 +159,10 @@ function Occurrences({ path }: { path: string }) {
             <ul class={ui.rows}>
               {data.map(({ recordingEndAt, recordingStartAt }) => (
                 <li key={recordingStartAt} class={ui.row}>
-                  <When at={recordingStartAt} />
+                  <Zoned at={recordingStartAt} zone={zone} />
                   {recordingEndAt && (
                     <span class={ui.quiet}>
-                      – <When at={recordingEndAt} time />
+                      – <Zoned at={recordingEndAt} time zone={zone} />
                     </span>
                   )}
                 </li>
@@ -166,47 +171,6 @@ function Occurrences({ path }: { path: string }) {
           )
         }
       </Loading>
-    </Section>
-  )
-}
-
-const MOVED_AWAY: MovedAway = 'moved'
-
-function Told({ of }: { of: Exception }) {
-  const words = useWords()
-  if (of.reason === MOVED_AWAY && of.action === 'skip') return words.schedule.movedAway(of.date)
-  return (
-    <>
-      {of.action === 'skip' ? words.schedule.skip(of.date) : words.schedule.pause(of.startDate, of.endDate)}{' '}
-      <Name>{of.reason}</Name>
-    </>
-  )
-}
-
-function Exceptions({ path, schedule: { recurrence, roomId } }: { path: string; schedule: Schedule }) {
-  const words = useWords()
-  const write = useWrite()
-  const held = recurrence.exceptions ?? []
-  if (held.length === 0) return null
-  const remove = (gone: Exception): void => {
-    const exceptions = held.filter((one) => one !== gone)
-    write.mutate({ body: { recurrence: { ...recurrence, exceptions } }, method: 'PATCH', path })
-  }
-  return (
-    <Section title={words.schedule.exceptions}>
-      {write.error && <Failure error={write.error} />}
-      <ul class={ui.rows}>
-        {held.map((one) => (
-          <li key={JSON.stringify(one)} class={ui.row}>
-            <span class={ui.grow}>
-              <Told of={one} />
-            </span>
-            <Deed needs="schedule:manage" roomId={roomId} disabled={write.isPending} onClick={() => remove(one)}>
-              {words.common.remove}
-            </Deed>
-          </li>
-        ))}
-      </ul>
     </Section>
   )
 }

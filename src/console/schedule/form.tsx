@@ -1,18 +1,20 @@
 import { useRef, useState } from 'preact/hooks'
 import { isZone } from '../../kernel/zones.ts'
 import type { Interface } from '../../wire/nodes.ts'
-import type { Profile } from '../../wire/profiles.ts'
 import type { Recurrence, Schedule } from '../../wire/schedules.ts'
 import { useApp } from '../app/context.ts'
-import { useNode, useRead, useWrite } from '../data/reads.ts'
+import { useNode, useWrite } from '../data/reads.ts'
 import { namedChannels } from '../meters/channels.rules.ts'
 import { NodePicker } from '../recorders/picker.tsx'
-import { instantAt, wallTimeOf } from '../time/wall.rules.ts'
+import { instantAt, instantKept } from '../time/wall.rules.ts'
 import { Choice, entered, Field, Form, Tick } from '../ui/form.tsx'
 import { Button, Section } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import { type Chosen, scheduleBody } from './draft.rules.ts'
+import { More } from './more.tsx'
 import { type RecurrenceFields, recurrenceOf, sentenceOf } from './recurrence.rules.ts'
+import { Repeats } from './repeats.tsx'
 
 interface FormProps {
   /** The schedule that is changed; absent: a new one. */
@@ -30,15 +32,20 @@ type Draft = RecurrenceFields & { timezone?: string }
 /** A plain sentence says what was entered, before it is saved; the server says the dates after. */
 export function ScheduleForm({ before, cancel, done, model, nodeId }: FormProps) {
   const words = useWords()
-  const { me } = useApp()
+  const { api, me } = useApp()
   const write = useWrite<{ data: Schedule }>(({ data }) => done(data))
   const zoneName = model?.timezone ?? me.site.timezone
   const [sentence, setSentence] = useState(model ? sentenceOf(model.recurrence, zoneName, words) : '')
   const [dayless, setDayless] = useState(false)
+  const [chosen, setChosen] = useState<Chosen>({})
   // A zone that is none is the server's to refuse, at its field.
   const zoneOf = (name = ''): string => (isZone(name) ? name : zoneName)
-  const built = (fields: Draft): Record<string, unknown> =>
-    recurrenceOf(fields, before?.recurrence, (wall) => instantAt(wall, zoneOf(fields.timezone)))
+  const begun = model?.recurrence.mode === 'once' ? model.recurrence.startsAt : undefined
+  const built = (fields: Draft, held?: Recurrence): Record<string, unknown> =>
+    recurrenceOf(fields, held, (wall) => {
+      const zone = zoneOf(fields.timezone)
+      return begun ? instantKept(wall, begun, zone) : instantAt(wall, zone)
+    })
   const told = (e: Event): void => {
     const { recurrence, timezone } = entered(e.currentTarget as HTMLFormElement) as unknown as {
       recurrence: Draft
@@ -48,24 +55,21 @@ export function ScheduleForm({ before, cancel, done, model, nodeId }: FormProps)
     setDayless(false)
     setSentence(isTold(rule) ? sentenceOf(rule, zoneOf(timezone), words) : '')
   }
-  const send = ({ channel, recurrence, ...body }: Record<string, unknown>): void => {
-    const channels = chosenOf(channel as Record<string, boolean> | undefined)
-    const rule = built({ ...(recurrence as Draft), timezone: String(body.timezone) })
-    setDayless(lacksDay(rule as Recurrence))
-    if (lacksDay(rule as Recurrence)) return
-    write.mutate({
-      body: {
-        ...body,
-        ...(channels.length > 0
-          ? { captureChannelSelection: channels }
-          : before
-            ? { captureChannelSelection: null }
-            : {}),
-        recurrence: rule,
-      },
-      ...(before
-        ? { method: 'PATCH', path: `/schedules/${encodeURIComponent(before.id)}` }
-        : { method: 'POST', path: '/schedules' }),
+  const send = ({ channel, recurrence, ...fields }: Record<string, unknown>): void => {
+    const draft = { ...(recurrence as Draft), timezone: String(fields.timezone) }
+    const without = lacksDay(built(draft) as Recurrence)
+    setDayless(without)
+    if (without) return
+    const body = scheduleBody({ channel: channel as Ticks, chosen, fields, model }, before !== undefined)
+    if (!before) {
+      write.mutate({ body: { ...body, recurrence: built(draft) }, method: 'POST', path: '/schedules' })
+      return
+    }
+    const path = `/schedules/${encodeURIComponent(before.id)}`
+    // Exceptions are not in the form: those that somebody made while it was open stay.
+    write.mutate(async () => {
+      const { data } = await api.get<{ data: Schedule }>(path)
+      return { body: { ...body, recurrence: built(draft, data.recurrence) }, method: 'PATCH', path }
     })
   }
   return (
@@ -86,17 +90,18 @@ export function ScheduleForm({ before, cancel, done, model, nodeId }: FormProps)
             {words.schedule.noDay}
           </p>
         )}
-        <More {...(model ? { model } : {})} />
+        <More
+          choose={setChosen}
+          chosen={chosen}
+          duplicates={model !== undefined && before === undefined}
+          {...(model ? { model } : {})}
+        />
       </Form>
     </Section>
   )
 }
 
-/** Numbers of the channels that are ticked. */
-const chosenOf = (ticks: Record<string, boolean> = {}): number[] =>
-  Object.keys(ticks)
-    .filter((index) => ticks[index])
-    .map(Number)
+type Ticks = Record<string, boolean> | undefined
 
 /** What has a day can be said as a sentence. */
 const isTold = (rule: Recurrence): boolean => !lacksDay(rule) && !(rule.mode === 'once' && rule.startsAt === '')
@@ -112,29 +117,41 @@ function Where({ at, model }: PartProps & { at: string | undefined }) {
   const [nodeId, setNodeId] = useState(at)
   const node = useNode(nodeId)
   const shown = node.data?.data
+  const [typed, setTyped] = useState<string>()
+  const room = nodeId === model?.nodeId ? model?.room : shown?.location.room
   // Once it has been shown the field stays, whatever is typed into it.
   const begun = useRef(false)
   begun.current ||= at === undefined || shown !== undefined || node.error !== null
   if (!begun.current) return null
   return (
     <>
-      <NodePicker chosen={shown && { id: shown.id, name: shown.alias }} pick={(chosen) => setNodeId(chosen?.id)} />
+      <NodePicker
+        chosen={shown && { id: shown.id, name: shown.alias }}
+        pick={(chosen) => chosen && setNodeId(chosen.id)}
+      />
       <Field
-        key={shown?.location.room ?? ''}
         name="room"
         label={words.schedule.room}
         hint={words.schedule.roomHint}
-        defaultValue={model?.room ?? shown?.location.room ?? ''}
+        value={typed ?? room ?? model?.room ?? ''}
+        onInput={(e) => setTyped(e.currentTarget.value)}
         maxLength={160}
         required
       />
-      {shown && <Devices key={shown.id} devices={shown.interfaces} {...(model ? { model } : {})} />}
+      {shown && (
+        <Devices
+          key={shown.id}
+          clears={model !== undefined}
+          devices={shown.interfaces}
+          {...(model?.nodeId === shown.id ? { model } : {})}
+        />
+      )}
     </>
   )
 }
 
 /** The device, and which of its channels: those of the only one there is need no choice before. */
-function Devices({ devices, model }: PartProps & { devices: readonly Interface[] }) {
+function Devices({ clears, devices, model }: PartProps & { clears: boolean; devices: readonly Interface[] }) {
   const words = useWords()
   const only = devices.length === 1 ? devices[0]?.id : undefined
   const [chosen, setChosen] = useState(model ? model.captureInterfaceId : only)
@@ -145,7 +162,7 @@ function Devices({ devices, model }: PartProps & { devices: readonly Interface[]
     <>
       <Choice
         name="captureInterfaceId"
-        empty={model ? 'null' : 'omit'}
+        empty={clears ? 'null' : 'omit'}
         label={words.schedule.interface}
         value={chosen ?? ''}
         options={[['', words.schedule.anyDevice], ...devices.map(({ alias, id }) => [id, alias] as const)]}
@@ -159,168 +176,6 @@ function Devices({ devices, model }: PartProps & { devices: readonly Interface[]
           ))}
         </fieldset>
       )}
-    </>
-  )
-}
-
-const TIMED: readonly string[] = ['daily', 'weekly', 'monthly']
-
-function Repeats({ model, zoneName }: PartProps & { zoneName: string }) {
-  const words = useWords()
-  const r = model?.recurrence
-  const [mode, setMode] = useState<Recurrence['mode']>(r?.mode ?? 'weekly')
-  const timed = r && 'startTime' in r ? r : undefined
-  const once = r?.mode === 'once' ? r : undefined
-  const minutes = (seconds: number | undefined): number | undefined => seconds && seconds / 60
-  const { api } = useApp()
-  const today = new Intl.DateTimeFormat('en', { timeZone: zoneName, weekday: 'long' }).format(api.now()).toLowerCase()
-  return (
-    <>
-      <Choice
-        name="recurrence.mode"
-        label={words.schedule.mode}
-        value={mode}
-        options={Object.entries(words.schedule.modes)}
-        onChange={(e) => setMode(e.currentTarget.value as Recurrence['mode'])}
-      />
-      {mode === 'weekly' && (
-        <fieldset class={ui.row}>
-          <legend>{words.schedule.days}</legend>
-          {Object.entries(words.schedule.weekdays).map(([day, word]) => (
-            <Tick
-              key={day}
-              name={`recurrence.days.${day}`}
-              label={word}
-              defaultChecked={r?.mode === 'weekly' ? r.daysOfWeek.some((held) => held === day) : day === today}
-            />
-          ))}
-        </fieldset>
-      )}
-      {mode === 'monthly' && (
-        <Field
-          name="recurrence.dayOfMonth"
-          type="number"
-          min={1}
-          max={31}
-          label={words.schedule.dayOfMonth}
-          defaultValue={r?.mode === 'monthly' ? r.dayOfMonth : 1}
-          required
-        />
-      )}
-      {TIMED.includes(mode) && (
-        <>
-          <Field
-            name="recurrence.startTime"
-            type="time"
-            label={words.schedule.startTime}
-            defaultValue={timed?.startTime ?? '10:00'}
-            required
-          />
-          <Field
-            name="recurrence.endTime"
-            type="time"
-            label={words.schedule.endTime}
-            defaultValue={timed?.endTime ?? '11:30'}
-            required
-          />
-          <Field
-            name="recurrence.interval"
-            type="number"
-            min={1}
-            label={words.schedule.interval}
-            defaultValue={timed?.interval ?? 1}
-          />
-        </>
-      )}
-      {mode === 'once' && (
-        <>
-          <Field
-            name="recurrence.startsAt"
-            type="datetime-local"
-            label={words.schedule.startsAt}
-            defaultValue={once ? wallTimeOf(once.startsAt, zoneName) : ''}
-            required
-          />
-          <Field
-            name="recurrence.durationMinutes"
-            type="number"
-            min={1}
-            label={words.schedule.duration}
-            defaultValue={minutes(once?.durationSeconds)}
-          />
-        </>
-      )}
-      <Field
-        name="recurrence.startEarlyMinutes"
-        type="number"
-        min={0}
-        step="any"
-        label={words.schedule.early}
-        defaultValue={minutes(r?.startEarlySeconds)}
-      />
-      <Field
-        name="recurrence.stopLateMinutes"
-        type="number"
-        min={0}
-        step="any"
-        label={words.schedule.late}
-        defaultValue={minutes(r?.stopLateSeconds)}
-      />
-      <Field
-        name="timezone"
-        label={words.schedule.zoneField}
-        hint={words.schedule.zoneHint}
-        defaultValue={zoneName}
-        list="zones"
-        required
-      />
-      <datalist id="zones">
-        {['UTC', ...Intl.supportedValuesOf('timeZone')].map((name) => (
-          <option key={name} value={name} />
-        ))}
-      </datalist>
-    </>
-  )
-}
-
-function More({ model }: PartProps) {
-  const words = useWords()
-  const { me } = useApp()
-  const profiles = useRead<{ data: Profile[] }>(
-    me.permissions.includes('settings:read') ? '/settings/recording-profiles' : undefined,
-    ['settings'],
-  )
-  const options = (profiles.data?.data ?? []).map(({ id, name }) => [id, name] as const)
-  return (
-    <>
-      {options.length > 0 && (
-        <Choice
-          name="recordingProfileId"
-          label={words.schedule.profile}
-          chosen={model?.recordingProfileId ?? ''}
-          options={model ? options : [['', words.schedule.usualProfile], ...options]}
-        />
-      )}
-      <Tick name="enabled" label={words.schedule.enabled} defaultChecked={model?.enabled ?? true} />
-      <details class={ui.stack}>
-        <summary>{words.schedule.rest}</summary>
-        <Field
-          name="titleTemplate"
-          label={words.schedule.titles}
-          hint={words.schedule.placeholders}
-          defaultValue={model?.titleTemplate ?? '{{schedule.name}} {{date}} {{time}}'}
-          maxLength={500}
-          required
-        />
-        <Field
-          name="folderTemplate"
-          label={words.schedule.folder}
-          defaultValue={model?.folderTemplate ?? '{{schedule.name}}'}
-          maxLength={500}
-          required
-        />
-        <Field name="tags" kind="list" label={words.schedule.tags} defaultValue={model?.tags.join(', ') ?? ''} />
-      </details>
     </>
   )
 }

@@ -1,15 +1,16 @@
 import type { RefObject } from 'preact'
-import { useRef, useState } from 'preact/hooks'
+import { useMemo, useRef, useState } from 'preact/hooks'
 import { DAY_MS, type Zone, zone } from '../../kernel/zones.ts'
 import type { CalendarItem } from '../../wire/schedules.ts'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
-import { instantOf, timeOf } from '../time/format.rules.ts'
+import { instantOf } from '../time/format.rules.ts'
 import { classes } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import { Risks, useTimes } from './cardtext.tsx'
 import css from './grid.module.css'
-import { changeOf, DAY_MINUTES, layOut, moved, type Piece, STEP, wallOf } from './layout.rules.ts'
+import { changeOf, DAY_MINUTES, landing, layOut, moved, type Piece, STEP, wallOf, within } from './layout.rules.ts'
 import { MoveDialog } from './move.tsx'
 
 interface GridProps {
@@ -40,20 +41,23 @@ const HOURS = Array.from({ length: 24 }, (_, hour) => hour)
 export function Grid({ count, first, items, today }: GridProps) {
   const words = useWords()
   const { clockwork } = useApp()
-  const clock = zone(clockwork.zone)
+  const clock = useMemo(() => zone(clockwork.zone), [clockwork.zone])
   const columns = useRef<HTMLDivElement>(null)
   const [lifted, setLifted] = useState<Lifted>()
   const [asking, setAsking] = useState<Lifted>()
   const [said, setSaid] = useState('')
-  const pieces = layOut(items, clock, first, count)
-  const instant = ({ day, minute }: Place): string => new Date(clock.at(day, minute)).toISOString()
+  // A card in the air renders the grid at every step.
+  const pieces = useMemo(() => layOut(items, clock, first, count), [items, clock, first, count])
+  const byDay = useMemo(() => Map.groupBy(pieces, ({ day }) => day), [pieces])
   const lift = (item: CalendarItem): void => {
     setLifted({ item, to: wallOf(Date.parse(item.recordingStartAt), clock) })
     setSaid(words.schedule.lifted(item.scheduleName))
   }
   const carry = ({ item, to }: Lifted): void => {
-    setLifted({ item, to })
-    setSaid(words.schedule.at(item.scheduleName, instantOf(instant(to), clockwork)))
+    const kept = within(to, first, count)
+    setLifted({ item, to: kept })
+    const told = words.schedule.at(item.scheduleName, instantOf(landing(item, kept, clock), clockwork))
+    setSaid(kept.day === to.day ? told : words.schedule.edge(told))
   }
   const drop = (held: Lifted): void => {
     setLifted(undefined)
@@ -73,21 +77,16 @@ export function Grid({ count, first, items, today }: GridProps) {
         <Hours />
         <div ref={columns} class={css.days}>
           {Array.from({ length: count }, (_, i) => first + i).map((day) => (
-            <Day
-              key={day}
-              clock={clock}
-              day={day}
-              hands={hands}
-              pieces={pieces.filter((piece) => piece.day === day)}
-              today={day === today}
-            />
+            <Day key={day} clock={clock} day={day} hands={hands} pieces={byDay.get(day) ?? []} today={day === today} />
           ))}
         </div>
       </section>
       <p role="status" class={ui.hidden}>
         {said}
       </p>
-      {asking && <MoveDialog close={() => setAsking(undefined)} item={asking.item} to={instant(asking.to)} />}
+      {asking && (
+        <MoveDialog close={() => setAsking(undefined)} item={asking.item} to={landing(asking.item, asking.to, clock)} />
+      )}
     </>
   )
 }
@@ -129,13 +128,12 @@ interface DayProps {
 
 function Day({ clock, day, hands, pieces, today }: DayProps) {
   const words = useWords()
-  const change = changeOf(day, clock)
-  const name = new Intl.DateTimeFormat(words.locale, {
-    day: '2-digit',
-    month: '2-digit',
-    timeZone: 'UTC',
-    weekday: 'short',
-  })
+  const change = useMemo(() => changeOf(day, clock), [day, clock])
+  const name = useMemo(
+    () =>
+      new Intl.DateTimeFormat(words.locale, { day: '2-digit', month: '2-digit', timeZone: 'UTC', weekday: 'short' }),
+    [words.locale],
+  )
   const landing = hands.lifted?.to.day === day ? hands.lifted : undefined
   return (
     <section class={css.column} aria-label={name.format(day * DAY_MS)}>
@@ -185,13 +183,12 @@ const ARROWS: Record<string, [days: number, minutes: number]> = {
 
 function Card({ clock, hands, piece }: { clock: Zone; hands: Hands; piece: Piece }) {
   const words = useWords()
-  const { clockwork, me } = useApp()
+  const { me } = useApp()
   const { item, lane, lanes } = piece
-  const movable = may(me, 'schedule:manage')
+  const movable = may(me, 'schedule:manage', item.roomId)
   const mine = hands.lifted?.item === item ? hands.lifted : undefined
   const drag = useDrag(hands, item, clock)
-  const from = timeOf(item.recordingStartAt, clockwork)
-  const to = item.recordingEndAt === undefined ? '…' : timeOf(item.recordingEndAt, clockwork)
+  const [from, to] = useTimes(item, clock)
   const key = (e: KeyboardEvent): void => {
     const arrow = ARROWS[e.key]
     if (e.key === 'Enter' && movable) {
@@ -207,7 +204,7 @@ function Card({ clock, hands, piece }: { clock: Zone; hands: Hands; piece: Piece
     <button
       type="button"
       ref={placed(piece.start, piece.end, lane, lanes)}
-      class={classes(css.card, mine && css.lifted)}
+      class={classes(css.card, mine && css.lifted, item.risks && css.clash)}
       title={lanes > MAX_LANES ? `${from} ${item.scheduleName}` : undefined}
       onBlur={() => mine && hands.giveBack()}
       onClick={() => drag.settled() && hands.open({ item, to: wallOf(Date.parse(item.recordingStartAt), clock) })}
@@ -219,7 +216,8 @@ function Card({ clock, hands, piece }: { clock: Zone; hands: Hands; piece: Piece
         <br />
         <small>
           <bdi>{item.room}</bdi>
-        </small>
+        </small>{' '}
+        <Risks of={item} />
       </span>
       <span class={ui.hidden}>{words.schedule.until(to)}</span>
     </button>
@@ -240,9 +238,7 @@ function useDrag(hands: Hands, item: CalendarItem, clock: Zone) {
     const wall = wallOf(Date.parse(item.recordingStartAt), clock)
     const minutes = ((e.clientY - start.y) / area.height) * DAY_MINUTES
     const days = Math.round((e.clientX - start.x) / (area.width || 1))
-    const last = hands.first + hands.count - 1
-    const day = Math.min(last, Math.max(hands.first, wall.day + days))
-    return { item, to: moved({ ...wall, day }, 0, minutes) }
+    return { item, to: moved(within({ ...wall, day: wall.day + days }, hands.first, hands.count), 0, minutes) }
   }
   const ended = (e: PointerEvent): void => {
     const held = at(e)

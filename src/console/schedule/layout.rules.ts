@@ -35,25 +35,41 @@ export function weekOf(day: number, startsOn: Weekday): number {
   return day - ((since + 7) % 7)
 }
 
-/** Rows of a day: what is planned by room, and by recorder where rooms are called the same. */
+/** A room of the list. */
+export interface Place {
+  id: string
+  name: string
+  site: string
+}
+
+/** A row of a day: a room, whether or not anything is planned there. */
 export interface Row {
   key: string
-  /** Set where another room has the same name. */
+  /** Set where another room has the same name, and this one is on no list. */
   nodeId?: string
   pieces: Piece[]
   room: string
+  /** Set where a room of another site has the same name. */
+  site?: string
 }
 
-export function rowsOf(items: readonly CalendarItem[], zone: Zone, day: number): Row[] {
-  const groups = Map.groupBy(items, ({ nodeId = '', room }) => JSON.stringify([room, nodeId]))
-  const rows = [...groups].map(([key, own]) => ({ key, own, room: own[0]?.room ?? '', nodeId: own[0]?.nodeId }))
+/** All rooms of the list, and what is planned elsewhere by what was written for its room, and by recorder. */
+export function rowsOf(items: readonly CalendarItem[], zone: Zone, day: number, rooms: readonly Place[]): Row[] {
+  const known = new Map(rooms.map((room) => [room.id, room]))
+  const groups = Map.groupBy(items, ({ nodeId = '', room, roomId }) => roomId ?? JSON.stringify([room, nodeId]))
+  for (const { id } of rooms) if (!groups.has(id)) groups.set(id, [])
+  const rows = [...groups].map(([key, own]) => {
+    const place = known.get(key)
+    return { key, nodeId: own[0]?.nodeId, own, room: place?.name ?? own[0]?.room ?? '', site: place?.site }
+  })
   const named = Map.groupBy(rows, ({ room }) => room)
   return rows
-    .map(({ key, nodeId, own, room }) => ({
-      ...{ key, pieces: layOut(own, zone, day, 1), room },
-      ...(nodeId !== undefined && (named.get(room)?.length ?? 0) > 1 ? { nodeId } : {}),
-    }))
-    .filter(({ pieces }) => pieces.length > 0)
+    .map(({ key, nodeId, own, room, site }) => {
+      const twins = (named.get(room)?.length ?? 0) > 1
+      const apart = site !== undefined ? { site } : nodeId !== undefined ? { nodeId } : {}
+      return { key, pieces: layOut(own, zone, day, 1), room, ...(twins ? apart : {}) }
+    })
+    .filter(({ key, pieces }) => pieces.length > 0 || known.has(key))
     .sort((a, b) => a.room.localeCompare(b.room))
 }
 
@@ -105,18 +121,31 @@ const shownEnd = ({ end, start }: Piece): number => Math.max(end, start + LEAST_
 
 /** The minutes a day leaves out (clocks go forward) or shows twice (they go back); undefined on other days. */
 export function changeOf(day: number, zone: Zone): { doubled: boolean; end: number; start: number } | undefined {
-  const [begin, after] = [zone.at(day, 0), zone.at(day + 1, 0)]
-  const step = (zone.offset(after) - zone.offset(begin)) / MINUTE_MS
-  if (step === 0) return undefined
-  const changed = (ms: number): boolean => zone.offset(ms) !== zone.offset(begin)
-  let [low, high] = [begin, after]
+  // Where clocks change at midnight, the day's first instant is the one after the change.
+  let [low, high] = [zone.at(day, 0) - MINUTE_MS, zone.at(day + 1, 0)]
+  const [before, after] = [zone.offset(low), zone.offset(high)]
+  if (before === after) return undefined
   while (high - low > MINUTE_MS) {
     const middle = low + Math.floor((high - low) / MINUTE_MS / 2) * MINUTE_MS
-    if (changed(middle)) high = middle
-    else low = middle
+    if (zone.offset(middle) === before) low = middle
+    else high = middle
   }
-  const turn = wallOf(high, zone).minute
-  return step > 0 ? { doubled: false, end: turn, start: turn - step } : { doubled: true, end: turn - step, start: turn }
+  const step = (after - before) / MINUTE_MS
+  const turn = (high + after - day * DAY_MS) / MINUTE_MS
+  const start = Math.max(0, step > 0 ? turn - step : turn)
+  const end = Math.min(DAY_MINUTES, step > 0 ? turn : turn - step)
+  return start < end ? { doubled: step < 0, end, start } : undefined
+}
+
+/** `UTC+02:00` of an instant that clocks show twice that day; nothing of another. */
+export function offsetOf(at: string, zone: Zone): string {
+  const ms = Date.parse(at)
+  const { day, minute } = wallOf(ms, zone)
+  const change = changeOf(day, zone)
+  if (!change?.doubled || minute < change.start || minute >= change.end) return ''
+  const minutes = Math.round(zone.offset(ms) / MINUTE_MS)
+  const two = (n: number): string => String(Math.floor(n)).padStart(2, '0')
+  return `UTC${minutes < 0 ? '-' : '+'}${two(Math.abs(minutes) / 60)}:${two(Math.abs(minutes) % 60)}`
 }
 
 /** Steps in which cards are moved, minutes. */
@@ -126,6 +155,19 @@ export const STEP = 5
 export function moved(at: { day: number; minute: number }, days: number, minutes: number): typeof at {
   const minute = Math.round((at.minute + minutes) / STEP) * STEP
   return { day: at.day + days, minute: Math.min(DAY_MINUTES - STEP, Math.max(0, minute)) }
+}
+
+/** Kept between the first and the last day that are shown. */
+export const within = (at: { day: number; minute: number }, first: number, count: number): typeof at => ({
+  ...at,
+  day: Math.min(first + count - 1, Math.max(first, at.day)),
+})
+
+/** The instant at which a card lands; put where it was it keeps its own, which may be the second of a doubled hour. */
+export function landing({ recordingStartAt }: CalendarItem, to: { day: number; minute: number }, zone: Zone): string {
+  const from = wallOf(Date.parse(recordingStartAt), zone)
+  const stays = from.day === to.day && from.minute === to.minute
+  return stays ? recordingStartAt : new Date(zone.at(to.day, to.minute)).toISOString()
 }
 
 /** The end of an occurrence that begins at another instant. */

@@ -5,7 +5,7 @@ import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
 import { useNode, useRead, useWrite } from '../data/reads.ts'
 import { instantOf } from '../time/format.rules.ts'
-import { instantAt, wallTimeOf } from '../time/wall.rules.ts'
+import { instantKept, wallTimeOf } from '../time/wall.rules.ts'
 import { When } from '../time/when.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { faultText } from '../ui/fault.rules.ts'
@@ -40,15 +40,13 @@ export function MoveDialog({ close, item, to }: MoveProps) {
   const pathOf = (id: string): string => `/schedules/${encodeURIComponent(id)}`
   const movePath = (id: string): string => `${pathOf(id)}/move-occurrence`
   /** What was one occurrence of a series is that again; what was no series is moved back. */
-  const undo = async ({ data, source }: Moved, back: object): Promise<void> => {
-    if (!source) return void (await api.send('POST', movePath(data.id), back))
-    const { recurrence } = source
-    const exceptions = (recurrence.exceptions ?? []).slice(0, -1)
-    await api.send('PATCH', pathOf(source.id), { recurrence: { ...recurrence, exceptions } })
-    await api.send('DELETE', pathOf(data.id))
-  }
+  const undo = ({ data, source }: Moved, back: object): Promise<unknown> =>
+    source
+      ? api.send('POST', `${pathOf(source.id)}/undo-move`, { movedTo: data.id, updatedAt: data.updatedAt })
+      : api.send('POST', movePath(data.id), back)
+  const start = wall === '' ? undefined : instantKept(wall, to, clockwork.zone)
   const send = (): void => {
-    const [before, after] = [item.recordingStartAt, instantAt(wall, clockwork.zone)]
+    const [before, after] = [item.recordingStartAt, start ?? to]
     write.mutate(
       { body: { newStartAt: after, occurrenceStartAt: before }, method: 'POST', path: movePath(item.scheduleId) },
       {
@@ -72,8 +70,8 @@ export function MoveDialog({ close, item, to }: MoveProps) {
         ]}
       />
       <Link href={`/schedules/${encodeURIComponent(item.scheduleId)}`}>{words.schedule.open}</Link>
-      <Clashes item={item} start={wall === '' ? undefined : instantAt(wall, clockwork.zone)} />
-      {may(me, 'schedule:manage') && (
+      <Clashes item={item} start={start} />
+      {may(me, 'schedule:manage', item.roomId) && (
         <Form error={write.error} pending={write.isPending} send={send} submit={words.schedule.move}>
           <p>{words.schedule.moveExplained}</p>
           <Field

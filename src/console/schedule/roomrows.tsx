@@ -1,14 +1,14 @@
-import { useState } from 'preact/hooks'
-import { DAY_MS, zone } from '../../kernel/zones.ts'
+import { useMemo, useState } from 'preact/hooks'
+import { DAY_MS, type Zone, zone } from '../../kernel/zones.ts'
 import type { CalendarItem } from '../../wire/schedules.ts'
 import { useApp } from '../app/context.ts'
 import { useNode } from '../data/reads.ts'
-import { timeOf } from '../time/format.rules.ts'
 import { classes, Name } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
+import { Risks, useTimes } from './cardtext.tsx'
 import css from './grid.module.css'
-import { DAY_MINUTES, type Piece, type Row, rowsOf } from './layout.rules.ts'
+import { DAY_MINUTES, type Piece, type Place, type Row, rowsOf } from './layout.rules.ts'
 import { MoveDialog } from './move.tsx'
 
 /** Height of a card with its gap. */
@@ -17,12 +17,20 @@ const LANE_REM = 3
 const MORNING = 7
 const HOURS = Array.from({ length: 24 }, (_, hour) => hour)
 
+interface RoomRowsProps {
+  day: number
+  items: readonly CalendarItem[]
+  /** All that are shown, also the free ones. */
+  rooms: readonly Place[]
+}
+
 /** A day with one row for each room: what overlaps in a room stands below each other. */
-export function RoomRows({ day, items }: { day: number; items: readonly CalendarItem[] }) {
+export function RoomRows({ day, items, rooms }: RoomRowsProps) {
   const words = useWords()
   const { clockwork } = useApp()
   const [asking, setAsking] = useState<CalendarItem>()
-  const rows = rowsOf(items, zone(clockwork.zone), day)
+  const clock = useMemo(() => zone(clockwork.zone), [clockwork.zone])
+  const rows = useMemo(() => rowsOf(items, clock, day, rooms), [items, clock, day, rooms])
   const name = new Intl.DateTimeFormat(words.locale, { dateStyle: 'full', timeZone: 'UTC' }).format(day * DAY_MS)
   return (
     <>
@@ -38,7 +46,7 @@ export function RoomRows({ day, items }: { day: number; items: readonly Calendar
           </div>
           <ul>
             {rows.map((row) => (
-              <RoomRow key={row.key} open={setAsking} row={row} />
+              <RoomRow key={row.key} clock={clock} open={setAsking} row={row} />
             ))}
           </ul>
         </section>
@@ -48,36 +56,48 @@ export function RoomRows({ day, items }: { day: number; items: readonly Calendar
   )
 }
 
-function RoomRow({ open, row: { nodeId, pieces, room } }: { open(item: CalendarItem): void; row: Row }) {
+interface RoomRowProps {
+  clock: Zone
+  open(item: CalendarItem): void
+  row: Row
+}
+
+function RoomRow({ clock, open, row: { nodeId, pieces, room, site } }: RoomRowProps) {
   const node = useNode(nodeId)
   return (
     <li class={css.roomrow}>
       <span class={css.roomname}>
-        <Name>{room}</Name> <small class={ui.quiet}>{node.data && <Name>{node.data.data.alias}</Name>}</small>
+        <Name>{room}</Name>{' '}
+        <small class={ui.quiet}>
+          <Name>{site ?? node.data?.data.alias}</Name>
+        </small>
       </span>
-      <div class={css.track} ref={high(Math.max(...pieces.map(({ lanes }) => lanes)))}>
+      <div class={css.track} ref={high(Math.max(1, ...pieces.map(({ lanes }) => lanes)))}>
         {pieces.map((piece) => (
-          <Bar key={`${piece.item.scheduleId} ${piece.item.recordingStartAt}`} open={open} piece={piece} />
+          <Bar
+            key={`${piece.item.scheduleId} ${piece.item.recordingStartAt}`}
+            clock={clock}
+            open={open}
+            piece={piece}
+          />
         ))}
       </div>
     </li>
   )
 }
 
-function Bar({ open, piece }: { open(item: CalendarItem): void; piece: Piece }) {
+function Bar({ clock, open, piece }: { clock: Zone; open(item: CalendarItem): void; piece: Piece }) {
   const words = useWords()
-  const { clockwork } = useApp()
   const { item, lanes } = piece
-  const from = timeOf(item.recordingStartAt, clockwork)
-  const to = item.recordingEndAt === undefined ? '…' : timeOf(item.recordingEndAt, clockwork)
+  const [from, to] = useTimes(item, clock)
   return (
     <button
       type="button"
       ref={along(piece)}
-      class={classes(css.card, lanes > 1 && css.clash)}
+      class={classes(css.card, (lanes > 1 || item.risks) && css.clash)}
       onClick={() => open(item)}
     >
-      <strong>{from}</strong>
+      <strong>{from}</strong> <Risks of={item} />
       <br />
       <bdi>{item.scheduleName}</bdi>
       <span class={ui.hidden}>{words.schedule.until(to)}</span>

@@ -1,21 +1,20 @@
+import { useMemo } from 'preact/hooks'
 import { Link, useSearchParams } from 'wouter-preact'
 import { dateOf, dayNumber, zone } from '../../kernel/zones.ts'
 import type { Room } from '../../wire/rooms.ts'
-import type { CalendarItem, Schedule } from '../../wire/schedules.ts'
+import type { CalendarItem } from '../../wire/schedules.ts'
 import { useApp } from '../app/context.ts'
 import { may } from '../app/may.rules.ts'
 import { useRead } from '../data/reads.ts'
-import { When } from '../time/when.tsx'
 import { FilterBar, type Filters, useFilters } from '../ui/filters.tsx'
-import { Button, classes, Loading, Name, Section, Title } from '../ui/parts.tsx'
-import { type PageMeta, Pager, Table } from '../ui/table.tsx'
+import { Button, classes, Loading, Title } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { Grid } from './grid.tsx'
 import { wallOf, weekOf } from './layout.rules.ts'
-import { sentenceOf } from './recurrence.rules.ts'
+import { List } from './list.tsx'
 import { RoomRows } from './roomrows.tsx'
-import { Sheet } from './sheet.tsx'
+import { Sheet, usePrinting } from './sheet.tsx'
 
 const VIEWS = ['week', 'day', 'rooms', 'list'] as const
 type View = (typeof VIEWS)[number]
@@ -80,13 +79,20 @@ function Calendar({ day, show, today, view }: CalendarProps) {
   const week = view === 'week'
   const first = week ? weekOf(day, me.site.weekStartsOn) : day
   const count = week ? 7 : 1
-  const clock = zone(clockwork.zone)
+  const clock = useMemo(() => zone(clockwork.zone), [clockwork.zone])
   const span = new URLSearchParams({
     end: new Date(clock.at(first + count, 0)).toISOString(),
     start: new Date(clock.at(first, 0)).toISOString(),
   })
+  const paper = usePrinting()
   const filters = useFilters(['site', 'roomId'])
   for (const [name, value] of Object.entries(filters.values)) span.set(name, value)
+  const rooms = useRead<{ data: Room[] }>(may(me, 'node:read') ? '/rooms' : undefined, ['room', 'node']).data?.data
+  const { roomId, site } = filters.values
+  const shown = useMemo(
+    () => rooms?.filter((room) => (site ?? room.site) === room.site && (roomId ?? room.id) === room.id) ?? [],
+    [rooms, roomId, site],
+  )
   const items = useRead<Answer>(`/schedules/calendar?${span}`, ['schedule'])
   return (
     <>
@@ -94,17 +100,17 @@ function Calendar({ day, show, today, view }: CalendarProps) {
         <Button onClick={() => show(day - count)}>{words.schedule.previous}</Button>
         <Button onClick={() => show(today)}>{words.schedule.today}</Button>
         <Button onClick={() => show(day + count)}>{words.schedule.next}</Button>
-        <Button onClick={() => print()}>{words.schedule.print}</Button>
+        <Button onClick={paper.print}>{words.schedule.print}</Button>
         <span class={classes(ui.quiet, ui.small)}>{words.schedule.zone(clockwork.zone)}</span>
       </div>
-      {may(me, 'node:read') && <Places filters={filters} />}
+      {rooms && <Places filters={filters} rooms={rooms} />}
       <Loading of={items}>
         {({ data, meta }) => (
           <>
-            <Sheet count={count} first={first} items={data} />
+            {paper.wanted && <Sheet count={count} first={first} items={data} />}
             {meta.truncated && <p class={ui.warn}>{words.schedule.truncated}</p>}
             {view === 'rooms' ? (
-              <RoomRows day={first} items={data} />
+              <RoomRows day={first} items={data} rooms={shown} />
             ) : (
               <Grid count={count} first={first} items={data} today={today} />
             )}
@@ -116,9 +122,8 @@ function Calendar({ day, show, today, view }: CalendarProps) {
 }
 
 /** Which rooms are shown: a week of many of them cannot be read. */
-function Places({ filters }: { filters: Filters }) {
+function Places({ filters, rooms }: { filters: Filters; rooms: readonly Room[] }) {
   const words = useWords()
-  const rooms = useRead<{ data: Room[] }>('/rooms', ['room', 'node']).data?.data ?? []
   const sites = [...new Set(rooms.map(({ site }) => site))].sort()
   const within = rooms.filter(({ site }) => filters.values.site === undefined || site === filters.values.site)
   return (
@@ -129,50 +134,5 @@ function Places({ filters }: { filters: Filters }) {
         { label: words.schedule.room, name: 'roomId', options: within.map(({ id, name }) => [id, name] as const) },
       ]}
     />
-  )
-}
-
-const SIZE = 50
-
-function List() {
-  const words = useWords()
-  const filters = useFilters(['search', 'enabled'])
-  const list = useRead<{ data: Schedule[]; meta: PageMeta }>(`/schedules?${filters.query(SIZE)}`, ['schedule'])
-  return (
-    <>
-      <FilterBar filters={filters} searches={[{ label: words.schedule.search, name: 'search' }]} />
-      <Loading of={list}>
-        {({ data, meta }) => (
-          <Section title={words.schedule.views.list}>
-            <Table
-              caption={words.schedule.title}
-              empty={words.schedule.nothing}
-              rows={data}
-              columns={[
-                {
-                  cell: ({ id, name }) => (
-                    <Link href={`/schedules/${encodeURIComponent(id)}`}>
-                      <Name>{name}</Name>
-                    </Link>
-                  ),
-                  head: words.schedule.name,
-                },
-                { cell: ({ room }) => <Name>{room}</Name>, head: words.schedule.room },
-                {
-                  cell: ({ recurrence, timezone }) => sentenceOf(recurrence, timezone, words),
-                  head: words.schedule.rule,
-                },
-                {
-                  cell: ({ enabled, nextRunAt }) =>
-                    enabled ? nextRunAt && <When at={nextRunAt} /> : words.schedule.off,
-                  head: words.schedule.nextRun,
-                },
-              ]}
-            />
-            <Pager go={filters.go} meta={meta} size={SIZE} />
-          </Section>
-        )}
-      </Loading>
-    </>
   )
 }

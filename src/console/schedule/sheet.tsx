@@ -1,3 +1,4 @@
+import { useEffect, useState } from 'preact/hooks'
 import { DAY_MS, zone } from '../../kernel/zones.ts'
 import type { CalendarItem } from '../../wire/schedules.ts'
 import { useApp } from '../app/context.ts'
@@ -11,6 +12,28 @@ interface SheetProps {
   count: number
   first: number
   items: readonly CalendarItem[]
+}
+
+/** Whether the sheet is wanted: only while it is printed, by the button or by the browser. */
+export function usePrinting(): { print(): void; wanted: boolean } {
+  const [printing, setPrinting] = useState(false)
+  const [asked, setAsked] = useState(false)
+  useEffect(() => {
+    const [begin, end] = [() => setPrinting(true), () => setPrinting(false)]
+    window.addEventListener('beforeprint', begin)
+    window.addEventListener('afterprint', end)
+    return () => {
+      window.removeEventListener('beforeprint', begin)
+      window.removeEventListener('afterprint', end)
+    }
+  }, [])
+  // Once the sheet is there.
+  useEffect(() => {
+    if (!asked) return
+    print()
+    setAsked(false)
+  }, [asked])
+  return { print: () => setAsked(true), wanted: printing || asked }
 }
 
 /** What a door or a desk wants of the days on the screen: paper has no room for cards, so it is a list. */

@@ -12,3 +12,7 @@ export function wallTimeOf(at: string, zoneName: string): string {
   const ms = Date.parse(at)
   return new Date(ms + zone(zoneName).offset(ms)).toISOString().slice(0, 16)
 }
+
+/** The instant a field of wall time stands for; as long as it shows that of `at`, it is `at`: seconds and the second hour of autumn stay. */
+export const instantKept = (wall: string, at: string, zoneName: string): string =>
+  wall === wallTimeOf(at, zoneName) ? at : instantAt(wall, zoneName)

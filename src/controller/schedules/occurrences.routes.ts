@@ -11,6 +11,7 @@ import { isTimed, lengthSeconds, nextSlot, type Slot } from './recurrence.rules.
 import { shown } from './schedules.store.ts'
 import { noNode, waiting } from './schedulevalidation.ts'
 import { segmentOf, type TakeMaker } from './takes.ts'
+import { undoMove } from './undomove.routes.ts'
 
 interface OccurrenceParts extends ChangeParts {
   take: TakeMaker
@@ -20,6 +21,7 @@ export const occurrenceRoutes = (parts: OccurrenceParts): AnyRoute[] => [
   runNow(parts),
   skipNext(parts),
   moveOccurrence(parts),
+  undoMove(parts),
 ]
 
 const runNow = ({ schedules, take }: OccurrenceParts): AnyRoute =>
@@ -48,10 +50,15 @@ const runNow = ({ schedules, take }: OccurrenceParts): AnyRoute =>
   })
 
 /** The schedule without one date, waiting for the next. @throws Fail 409 when no more exceptions fit. */
-function without(parts: ChangeParts, schedule: Stored, slot: Slot, now: string, reason?: string): Stored {
+function without(parts: ChangeParts, schedule: Stored, slot: Slot, now: string, movedTo?: string): Stored {
   const at = Date.parse(now)
   const today = parts.schedules.zones(schedule.timezone).dayOf(at)
-  const recurrence = skipping(schedule.recurrence, slot.day, today, reason)
+  const recurrence = skipping(
+    schedule.recurrence,
+    slot.day,
+    today,
+    movedTo === undefined ? {} : { movedTo, reason: MOVED_AWAY },
+  )
   if (!recurrence) throw conflict('too_many_exceptions', 'This schedule cannot take more exceptions')
   const changed = { ...schedule, recurrence, updatedAt: now }
   const pending = pendingSlot(schedule)
@@ -123,7 +130,7 @@ function moveOccurrence(parts: OccurrenceParts): AnyRoute {
       const moved = cloned(parts, before, to, length, now)
       // The copy has assignments of its own: removing people from the original, or deleting it, does not end them.
       authorizeAssignment(parts, principal, undefined, moved)
-      const source = writer.change(before, without(parts, before, slot, now, MOVED_AWAY), now)
+      const source = writer.change(before, without(parts, before, slot, now, moved.id), now)
       const clone = writer.add(moved)
       return {
         data: shown(clone),

@@ -20,6 +20,8 @@ import {
   slotsAfter,
 } from './recurrence.rules.ts'
 
+type Skip = Extract<Exception, { action: 'skip' }>
+
 /** The occurrence a schedule waits for, as it is stored. */
 export interface Pending {
   /** When the runner starts it, or tries again. */
@@ -151,11 +153,31 @@ export function movableSlot(plan: Plan, schedule: Stored, startAt: number, now: 
 }
 
 /** The recurrence without one date; past exceptions are dropped when there are too many. Undefined when that is not enough. */
-export function skipping(recurrence: Recurrence, day: number, today: number, reason?: string): Recurrence | undefined {
-  const skip: Exception = { action: 'skip', date: dateOf(day), ...(reason === undefined ? {} : { reason }) }
+export function skipping(
+  recurrence: Recurrence,
+  day: number,
+  today: number,
+  why: Pick<Skip, 'movedTo' | 'reason'> = {},
+): Recurrence | undefined {
+  const skip: Skip = { action: 'skip', date: dateOf(day), ...why }
   const all = [...(recurrence.exceptions ?? []), skip]
   const exceptions = all.length > MAX_EXCEPTIONS ? all.filter((e) => lastDate(e) >= dateOf(today - 1)) : all
   return exceptions.length > MAX_EXCEPTIONS ? undefined : { ...recurrence, exceptions }
+}
+
+/** The occurrence of a date that an exception leaves out no more, and the rule then; undefined where none is to come. */
+export function regained(
+  schedule: Stored,
+  skip: Skip,
+  now: number,
+  zones: (name: string) => Zone,
+): { recurrence: Recurrence; slot: Slot } | undefined {
+  const { exceptions = [] } = schedule.recurrence
+  const recurrence = { ...schedule.recurrence, exceptions: exceptions.filter((e) => e !== skip) }
+  const day = dayNumber(skip.date)
+  const slot = slotOn(planOf({ ...schedule, recurrence }, zones), day)
+  if (!schedule.enabled || !slot || slot.startAt <= now || isExcepted(recurrence, day)) return undefined
+  return { recurrence, slot }
 }
 
 const lastDate = (e: Exception): string => (e.action === 'skip' ? e.date : e.endDate)

@@ -76,6 +76,106 @@ describe('the schedule', () => {
     await page.context().close()
   })
 
+  test('typing in the recorder field loses nothing; a duplicate keeps what its model was told', async () => {
+    const body = {
+      ...{ captureInterfaceId: device, folderTemplate: 'L', name: 'Geology', nodeId, room: 'Cellar', timezone: 'UTC' },
+      ...{ captureChannelSelection: [2], channelMode: 'mono', titleTemplate: '{{date}}' },
+      // As a lecture that began 90 s early looks once it was moved.
+      recurrence: { durationSeconds: 5490, mode: 'once', startsAt: `${MONDAY}T10:00:00Z` },
+    }
+    const { id } = await controller.post('/schedules', body)
+    const page = await visitor.signedIn()
+    await page.goto(`${controller.url}/schedules/${id}`)
+    await page.getByText('Mon, 03 Mar 2031, 10:00').first().waitFor()
+    await page.getByText('(11:00 Europe/Berlin)').first().waitFor()
+    await page.getByRole('link', { name: 'Duplicate' }).click()
+    await page.getByLabel('Name', { exact: true }).fill('Geology II')
+    assert.equal(await page.getByLabel('Length, minutes').inputValue(), '91.5')
+    await page.getByLabel('Room', { exact: true }).fill('Attic')
+    await page.getByRole('combobox', { name: 'Recorder' }).fill('Ha')
+    assert.equal(await page.getByLabel('Room', { exact: true }).inputValue(), 'Attic')
+    await page.getByRole('option', { name: /Hall recorder/ }).click()
+    assert.ok(await page.getByRole('group', { name: 'Channels' }).getByRole('checkbox').last().isChecked())
+    await page.locator('summary', { hasText: 'More' }).click()
+    await accessible(page, 'all that a schedule can be told')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('heading', { level: 1, name: 'Geology II' }).waitFor()
+    const all: Record<string, unknown>[] = await controller.get('/schedules?limit=1&offset=0')
+    const { captureChannelSelection, channelMode, recurrence, room } = all[0] ?? {}
+    assert.deepEqual(
+      { captureChannelSelection, channelMode, recurrence, room },
+      {
+        ...{ captureChannelSelection: [2], channelMode: 'mono', room: 'Attic' },
+        recurrence: { ...body.recurrence, startsAt: `${MONDAY}T10:00:00.000Z` },
+      },
+    )
+    await page.context().close()
+  })
+
+  test('days are left out; a lecture that was moved goes back, and what others did stays', async () => {
+    const recurrence = { daysOfWeek: ['monday'], endTime: '16:00', interval: 1, mode: 'weekly', startTime: '15:00' }
+    const { id } = await controller.post('/schedules', {
+      ...{ captureInterfaceId: device, folderTemplate: 'L', name: 'History', nodeId, room: 'Hall', timezone: ZONE },
+      ...{ recurrence, titleTemplate: '{{date}}' },
+    })
+    const told = async () => (await controller.get(`/schedules/${id}`)).recurrence.exceptions
+    const move = () =>
+      controller.post(`/schedules/${id}/move-occurrence`, {
+        newStartAt: '2031-03-04T16:00:00Z',
+        occurrenceStartAt: `${MONDAY}T14:00:00Z`,
+      })
+    await move()
+    const page = await visitor.signedIn()
+    await page.goto(`${controller.url}/schedules/${id}`)
+    const rows = page.getByRole('region', { name: 'Exceptions' }).getByRole('listitem')
+    await rows.filter({ hasText: 'Tue, 04 Mar 2031, 17:00' }).waitFor()
+    // Somebody else is on it too.
+    const holiday = { action: 'skip', date: '2031-06-02' }
+    await controller.get(`/schedules/${id}`, 'PATCH', {
+      recurrence: { ...recurrence, exceptions: [...(await told()), holiday] },
+    })
+    await page.getByRole('button', { name: 'Leave days out' }).click()
+    await page.getByLabel('Day, or the first').fill('2031-07-01')
+    await page.getByLabel('Last day').fill('2031-08-31')
+    await page.getByLabel('Reason').fill('Summer')
+    await accessible(page, 'days left out')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await rows.filter({ hasText: 'Paused from 2031-07-01 to 2031-08-31 Summer' }).waitFor()
+    await page.getByRole('button', { name: 'Move back' }).click()
+    await rows.filter({ hasText: 'Tue, 04 Mar' }).waitFor({ state: 'detached' })
+    const summer = { action: 'pause', endDate: '2031-08-31', reason: 'Summer', startDate: '2031-07-01' }
+    assert.deepEqual(await told(), [holiday, summer])
+    assert.deepEqual((await startsOf('History')).length, 1, 'the copy is gone')
+    await week(page)
+    await page.getByRole('button', { name: /^15:00 History/ }).click()
+    await page.getByRole('dialog').getByLabel('To').fill('2031-03-05T15:00')
+    await page.getByRole('dialog').getByRole('button', { name: 'Move' }).click()
+    await page.getByText(/Moved to Wed, 05 Mar 2031, 15:00/).waitFor()
+    await page.getByRole('button', { name: /History .moved/ }).waitFor()
+    await page.getByRole('button', { name: 'Undo' }).click()
+    await page.getByRole('button', { name: /History .moved/ }).waitFor({ state: 'detached' })
+    assert.deepEqual(await told(), [holiday, summer])
+    await page.context().close()
+  })
+
+  test('several schedules are turned off and deleted at once', async () => {
+    for (const name of ['Old A', 'Old B']) await once(name, `${MONDAY}T20:00:00Z`)
+    const page = await visitor.signedIn()
+    await page.goto(`${controller.url}/schedule?view=list&search=Old`)
+    await page.getByRole('button', { name: 'Select' }).click()
+    await page.getByLabel('Select all').check()
+    await page.getByRole('button', { name: 'Turn off' }).click()
+    await page.getByText('2 schedules are off.').waitFor()
+    await page.getByLabel('Enabled').selectOption('off')
+    await page.getByRole('cell', { exact: true, name: 'off' }).first().waitFor()
+    await page.getByLabel('Select all').check()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('dialog', { name: 'Delete 2 schedules' }).getByRole('button', { name: 'Delete' }).click()
+    await page.getByText('2 schedules are deleted.').waitFor()
+    assert.deepEqual(await startsOf('Old'), [])
+    await page.context().close()
+  })
+
   test('every page', async () => {
     await once('Week full', `${MONDAY}T08:00:00Z`)
     await once('Week doubled', `${MONDAY}T08:30:00Z`)
@@ -100,6 +200,8 @@ describe('the schedule', () => {
     await page.goto(`${controller.url}/schedule?view=week&date=${MONDAY}`)
     await page.getByRole('heading', { level: 2 }).first().getByText('Sun').waitFor()
     await page.emulateMedia({ media: 'print' })
+    assert.equal(await page.getByRole('row', { name: /Week doubled/ }).count(), 0, 'no sheet before it is printed')
+    await page.evaluate("dispatchEvent(new Event('beforeprint'))")
     await pictured(page, 'week printed')
     assert.ok(!(await page.getByRole('button', { name: 'Print' }).isVisible()), 'no button on the sheet')
     await page.getByRole('row', { name: /09:30 – 10:30 Hall Week doubled/ }).waitFor()

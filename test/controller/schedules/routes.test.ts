@@ -341,7 +341,9 @@ test('moving an occurrence of a series takes its date out and makes a schedule t
   assert.equal(status, 201)
   assert.deepEqual(json.data.recurrence, { mode: 'once', startsAt: '2026-03-03T14:00:00.000Z', durationSeconds: 4500 })
   assert.deepEqual([json.data.name, json.data.nextRunAt], ['Service (moved)', '2026-03-03T14:00:00.000Z'])
-  assert.deepEqual(json.source.recurrence.exceptions, [{ action: 'skip', date: '2026-03-03', reason: 'moved' }])
+  assert.deepEqual(json.source.recurrence.exceptions, [
+    { action: 'skip', date: '2026-03-03', movedTo: json.data.id, reason: 'moved' },
+  ])
   // It was not the next one: that stands.
   assert.equal((await get(id)).nextRunAt, '2026-03-02T09:50:00.000Z')
   for (const span of ['1h', '1d', '5h']) {

@@ -187,6 +187,7 @@ export const actions: Words['actions'] = {
     suppress: 'stummschalten',
     sync: 'annehmen',
     test: 'prüfen',
+    undo_move: 'Verschieben rückgängig machen',
     update: 'ändern',
   },
 }

@@ -52,6 +52,8 @@ const reasons: Words['refusals']['reasons'] = {
   missing_resource_scope: 'Dieser Ort gehört nicht zu Ihrem Bereich. Wer die Zugänge verwaltet, kann das ändern.',
   monitor_source_unavailable:
     'Der Rekorder sendet keinen Ton. Sehen Sie nach, ob er verbunden ist und ein Tongerät hat.',
+  move_not_undoable:
+    'Dieses Verschieben lässt sich nicht mehr rückgängig machen: der Termin hat begonnen, sein Tag ist vorbei, oder etwas hat sich geändert.',
   next_occurrence_changed: 'Inzwischen ist ein anderer Termin der nächste. Sehen Sie den Plan noch einmal an.',
   no_capture_device: 'Der Rekorder hat kein Tongerät. Schließen Sie eines an.',
   no_next_occurrence: 'Es kommt kein Termin mehr, den man auslassen könnte.',

@@ -12,6 +12,12 @@ const WEEKDAYS: Record<string, string> = {
   sunday: 'Sonntag',
 }
 
+const minutes = (s: number): string =>
+  s % 60 === 0 ? counted(s / 60, 'Minute', 'Minuten') : counted(s, 'Sekunde', 'Sekunden')
+
+const times = ({ endTime, startTime }: { endTime: string; startTime: string }): string =>
+  `${startTime} bis ${endTime}${endTime <= startTime ? ' am nächsten Tag' : ''}`
+
 function rule(r: Recurrence, at: (instant: string) => string): string {
   switch (r.mode) {
     case 'manual':
@@ -19,18 +25,17 @@ function rule(r: Recurrence, at: (instant: string) => string): string {
     case 'always_on':
       return 'Immer'
     case 'once':
-      return `Einmal, ${at(r.startsAt)}`
+      return `Einmal, ${at(r.startsAt)}${r.durationSeconds === undefined ? '' : `, ${minutes(r.durationSeconds)} lang`}`
     case 'daily':
-      return `${r.interval === 1 ? 'Jeden Tag' : `Alle ${r.interval} Tage`}, ${r.startTime} bis ${r.endTime}`
+      return `${r.interval === 1 ? 'Jeden Tag' : `Alle ${r.interval} Tage`}, ${times(r)}`
     case 'weekly':
-      return `${r.interval === 1 ? 'Jede Woche' : `Alle ${r.interval} Wochen`} am ${r.daysOfWeek.map((day) => WEEKDAYS[day]).join(', ')}, ${r.startTime} bis ${r.endTime}`
+      return `${r.interval === 1 ? 'Jede Woche' : `Alle ${r.interval} Wochen`} am ${r.daysOfWeek.map((day) => WEEKDAYS[day]).join(', ')}, ${times(r)}`
     case 'monthly':
-      return `${r.interval === 1 ? 'Jeden Monat' : `Alle ${r.interval} Monate`} am ${r.dayOfMonth}., ${r.startTime} bis ${r.endTime}`
+      return `${r.interval === 1 ? 'Jeden Monat' : `Alle ${r.interval} Monate`} am ${r.dayOfMonth}., ${times(r)}`
   }
 }
 
 function buffers({ startEarlySeconds = 0, stopLateSeconds = 0 }: Recurrence): string {
-  const minutes = (s: number): string => counted(Math.round(s / 60), 'Minute', 'Minuten')
   return [
     startEarlySeconds > 0 && `Beginn ${minutes(startEarlySeconds)} früher`,
     stopLateSeconds > 0 && `Ende ${minutes(stopLateSeconds)} später`,
@@ -67,6 +72,7 @@ export const schedule: Words['schedule'] = {
   until: (to) => `bis ${to}`,
   lifted: (name) => `${name} ist angehoben.`,
   at: (name, when) => `${name}: ${when}`,
+  edge: (at) => `${at}. Weiter reichen die gezeigten Tage nicht: mit Eingabe wählen Sie ein anderes Datum.`,
   back: (name) => `${name} ist wieder, wo es war.`,
   move: 'Verschieben',
   moveTitle: (name) => `${name} verschieben`,
@@ -85,17 +91,34 @@ export const schedule: Words['schedule'] = {
   duplicate: 'Duplizieren',
   deleteTitle: (name) => `${name} löschen`,
   deleteExplained: 'Die Aufnahmen bleiben. Es wird nichts mehr danach aufgenommen.',
+  states: { true: 'ein', false: 'aus' },
+  turnOn: 'Einschalten',
+  turnOff: 'Ausschalten',
+  turnedOn: (n) => `${counted(n, 'Plan ist', 'Pläne sind')} eingeschaltet.`,
+  turnedOff: (n) => `${counted(n, 'Plan ist', 'Pläne sind')} ausgeschaltet.`,
+  deleteMany: (n) => `${counted(n, 'Plan', 'Pläne')} löschen`,
+  deletedMany: (n) => `${counted(n, 'Plan ist', 'Pläne sind')} gelöscht.`,
+  deleteManyExplained:
+    'Die Aufnahmen bleiben. Es wird nichts mehr danach aufgenommen; das lässt sich nicht rückgängig machen.',
   occurrences: 'Nächste Termine',
   noOccurrences: 'Es kommt keiner mehr.',
   exceptions: 'Ausnahmen',
   skip: (date) => `Ausgelassen am ${date}`,
   movedAway: (date) => `Verschoben, früher am ${date}`,
+  leaveOut: 'Tage auslassen',
+  firstDay: 'Tag, oder der erste von mehreren',
+  lastDay: 'Letzter Tag',
+  lastDayHint: 'Leer: nur dieser eine Tag.',
+  why: 'Grund',
+  moveBack: 'Zurückverschieben',
+  movedFromTo: (date) => `Vom ${date} verschoben auf`,
+  elsewhere: (time, zone) => `(${time} ${zone})`,
   pause: (from, to) => `Pause vom ${from} bis ${to}`,
   takes: 'Aufnahmen',
   interface: 'Tongerät',
   channels: 'Kanäle (keiner angekreuzt: alle)',
   anyDevice: 'welches da ist',
-  usualProfile: 'Vorgabe des Standorts',
+  usual: 'Vorgabe des Standorts',
   placeholders: 'Was in {{ }} steht, wird je Aufnahme eingesetzt: schedule.name, room, site, node.alias, date, time.',
   roomHint: 'Wie der Plan ihn zeigt. Wer die Aufnahmen sieht, folgt aus den Kanälen.',
   profile: 'Profil',
@@ -124,5 +147,17 @@ export const schedule: Words['schedule'] = {
   folder: 'Ordner der Aufnahmen',
   tags: 'Schlagwörter, durch Kommas getrennt',
   rest: 'Mehr',
+  uploads: 'Kopiert nach (keines angekreuzt: nirgendwohin)',
+  uploadsUsual: 'Kopiert nach (keines angekreuzt: wie der Standort eingestellt ist)',
+  retention: 'Wie lange Aufnahmen bleiben',
+  watchdog: 'Überwachung',
+  channelMode: 'Kanäle der Aufnahme',
+  asProfile: 'wie im Profil',
+  people: 'Personen, die den Raum dann sehen und bedienen',
+  groups: 'Gruppen, die den Raum dann sehen und bedienen',
+  assignPerson: 'Person zuweisen',
+  assignGroup: 'Gruppe zuweisen',
+  assignSame: (n) => `Dieselben zuweisen: ${counted(n, 'Person oder Gruppe', 'Personen und Gruppen')}`,
+  assignedStay: (n) => `Zugewiesen und unverändert: ${counted(n, 'Person oder Gruppe', 'Personen und Gruppen')}.`,
   sentence: (r, zone, at) => `${rule(r, at)}, ${zone}${buffers(r)}.`,
 }

@@ -186,6 +186,7 @@ export const actions = {
     suppress: 'suppress',
     sync: 'receive',
     test: 'test',
+    undo_move: 'undo a move',
     update: 'change',
   } as Record<string, string>,
 }

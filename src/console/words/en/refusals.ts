@@ -15,6 +15,8 @@ export const refusals = {
     job_not_retryable: 'Only what failed or was cancelled can be retried.',
     monitor_source_unavailable: 'The recorder sends no live sound: check that it is connected and has a device.',
     no_next_occurrence: 'No occurrence is left to skip.',
+    move_not_undoable:
+      'This move cannot be undone any more: the occurrence has begun, its date is over, or something has changed.',
     node_capture_capacity_reached:
       'The recorder is already making as many recordings as it may: stop one first, or allow it more.',
     occurrence_not_movable: 'This occurrence cannot be moved: it is over, the schedule is off, or it has changed.',

@@ -13,6 +13,12 @@ const WEEKDAYS: Record<string, string> = {
 
 const every = (n: number, one: string, other: string): string => (n === 1 ? `Every ${one}` : `Every ${n} ${other}`)
 
+const minutes = (s: number): string =>
+  s % 60 === 0 ? counted(s / 60, 'minute', 'minutes') : counted(s, 'second', 'seconds')
+
+const times = ({ endTime, startTime }: { endTime: string; startTime: string }): string =>
+  `${startTime} to ${endTime}${endTime <= startTime ? ' the next day' : ''}`
+
 function rule(r: Recurrence, at: (instant: string) => string): string {
   switch (r.mode) {
     case 'manual':
@@ -20,18 +26,17 @@ function rule(r: Recurrence, at: (instant: string) => string): string {
     case 'always_on':
       return 'All the time'
     case 'once':
-      return `Once, ${at(r.startsAt)}`
+      return `Once, ${at(r.startsAt)}${r.durationSeconds === undefined ? '' : `, ${minutes(r.durationSeconds)} long`}`
     case 'daily':
-      return `${every(r.interval, 'day', 'days')}, ${r.startTime} to ${r.endTime}`
+      return `${every(r.interval, 'day', 'days')}, ${times(r)}`
     case 'weekly':
-      return `${every(r.interval, 'week', 'weeks')} on ${r.daysOfWeek.map((day) => WEEKDAYS[day]).join(', ')}, ${r.startTime} to ${r.endTime}`
+      return `${every(r.interval, 'week', 'weeks')} on ${r.daysOfWeek.map((day) => WEEKDAYS[day]).join(', ')}, ${times(r)}`
     case 'monthly':
-      return `${every(r.interval, 'month', 'months')} on day ${r.dayOfMonth}, ${r.startTime} to ${r.endTime}`
+      return `${every(r.interval, 'month', 'months')} on day ${r.dayOfMonth}, ${times(r)}`
   }
 }
 
 function buffers({ startEarlySeconds = 0, stopLateSeconds = 0 }: Recurrence): string {
-  const minutes = (s: number): string => counted(Math.round(s / 60), 'minute', 'minutes')
   return [
     startEarlySeconds > 0 && `starting ${minutes(startEarlySeconds)} early`,
     stopLateSeconds > 0 && `ending ${minutes(stopLateSeconds)} late`,
@@ -68,6 +73,7 @@ export const schedule = {
   until: (to: string) => `until ${to}`,
   lifted: (name: string) => `${name} is lifted.`,
   at: (name: string, when: string) => `${name}: ${when}`,
+  edge: (at: string) => `${at}. No further than the days shown: press Enter to choose another date.`,
   back: (name: string) => `${name} is back where it was.`,
   move: 'Move',
   moveTitle: (name: string) => `Move ${name}`,
@@ -86,17 +92,33 @@ export const schedule = {
   duplicate: 'Duplicate',
   deleteTitle: (name: string) => `Delete ${name}`,
   deleteExplained: 'Its takes stay. Nothing more is recorded by it.',
+  states: { true: 'on', false: 'off' },
+  turnOn: 'Turn on',
+  turnOff: 'Turn off',
+  turnedOn: (n: number) => `${counted(n, 'schedule is', 'schedules are')} on.`,
+  turnedOff: (n: number) => `${counted(n, 'schedule is', 'schedules are')} off.`,
+  deleteMany: (n: number) => `Delete ${counted(n, 'schedule', 'schedules')}`,
+  deletedMany: (n: number) => `${counted(n, 'schedule is', 'schedules are')} deleted.`,
+  deleteManyExplained: 'Their takes stay. Nothing more is recorded by them; there is no way back.',
   occurrences: 'Next occurrences',
   noOccurrences: 'None to come.',
   exceptions: 'Exceptions',
   skip: (date: string) => `Skipped on ${date}`,
   movedAway: (date: string) => `Moved away from ${date}`,
+  leaveOut: 'Leave days out',
+  firstDay: 'Day, or the first of several',
+  lastDay: 'Last day',
+  lastDayHint: 'Empty: only that one day.',
+  why: 'Reason',
+  moveBack: 'Move back',
+  movedFromTo: (date: string) => `Moved away from ${date} to`,
+  elsewhere: (time: string, zone: string) => `(${time} ${zone})`,
   pause: (from: string, to: string) => `Paused from ${from} to ${to}`,
   takes: 'Takes',
   interface: 'Sound device',
   channels: 'Channels (none ticked: all)',
   anyDevice: 'whichever is there',
-  usualProfile: 'site default',
+  usual: 'site default',
   placeholders: 'Text in {{ }} is filled in for each take: schedule.name, room, site, node.alias, date, time.',
   roomHint: 'As the plan shows it. Who may see the takes follows from the channels.',
   profile: 'Profile',
@@ -125,6 +147,18 @@ export const schedule = {
   folder: 'Folder of the takes',
   tags: 'Tags, comma-separated',
   rest: 'More',
+  uploads: 'Copied to (none ticked: nowhere)',
+  uploadsUsual: 'Copied to (none ticked: as the site is set)',
+  retention: 'How long takes are kept',
+  watchdog: 'Watchdog',
+  channelMode: 'Channels of the take',
+  asProfile: 'as the profile says',
+  people: 'People who may see and operate the room then',
+  groups: 'Groups who may see and operate the room then',
+  assignPerson: 'Assign a person',
+  assignGroup: 'Assign a group',
+  assignSame: (n: number) => `Assign the same ${counted(n, 'person or group', 'people and groups')}`,
+  assignedStay: (n: number) => `${counted(n, 'person or group is', 'people and groups are')} assigned; that stays.`,
   /** `at` writes an instant in that zone. */
   sentence: (r: Recurrence, zone: string, at: (instant: string) => string) => `${rule(r, at)}, ${zone}${buffers(r)}.`,
 }

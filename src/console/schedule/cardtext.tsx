@@ -1,0 +1,24 @@
+import { useMemo } from 'preact/hooks'
+import type { Zone } from '../../kernel/zones.ts'
+import type { CalendarItem } from '../../wire/schedules.ts'
+import { useApp } from '../app/context.ts'
+import { timeOf } from '../time/format.rules.ts'
+import ui from '../ui/ui.module.css'
+import { useWords } from '../words/words.ts'
+import { offsetOf } from './layout.rules.ts'
+
+/** From when to when, in the zone of the page; in the hour that comes twice with its offset. */
+export function useTimes({ recordingEndAt, recordingStartAt }: CalendarItem, clock: Zone): [from: string, to: string] {
+  const { clockwork } = useApp()
+  return useMemo(() => {
+    const told = (at: string): string => `${timeOf(at, clockwork)} ${offsetOf(at, clock)}`.trimEnd()
+    return [told(recordingStartAt), recordingEndAt === undefined ? '…' : told(recordingEndAt)]
+  }, [clock, clockwork, recordingEndAt, recordingStartAt])
+}
+
+/** What stands against it, in words. */
+export function Risks({ of: { risks = [] } }: { of: CalendarItem }) {
+  const words = useWords()
+  if (risks.length === 0) return null
+  return <small class={ui.bad}>{risks.map((risk) => words.today.risks[risk]).join(', ')}</small>
+}
