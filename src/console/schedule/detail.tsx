@@ -1,3 +1,4 @@
+import { useQueryClient } from '@tanstack/preact-query'
 import { useState } from 'preact/hooks'
 import { Link, useLocation } from 'wouter-preact'
 import type { Recording } from '../../wire/recordings.ts'
@@ -58,16 +59,17 @@ function Shown({ schedule }: { schedule: Schedule }) {
     [words.schedule.folder, <Name key="folder">{schedule.folderTemplate}</Name>],
     [words.take.tags, schedule.tags.length > 0 && <Name key="tags">{schedule.tags.join(', ')}</Name>],
   ]
+  const queries = useQueryClient()
+  // The page goes on with what was saved, not with what it read before: its next date may be another.
+  const saved = (data: Schedule): void => {
+    queries.setQueryData([path], { data })
+    setEditing(false)
+  }
   if (editing)
     return (
       <>
         <Title>{words.schedule.edit}</Title>
-        <ScheduleForm
-          before={schedule}
-          cancel={() => setEditing(false)}
-          done={() => setEditing(false)}
-          model={schedule}
-        />
+        <ScheduleForm before={schedule} cancel={() => setEditing(false)} done={saved} model={schedule} />
       </>
     )
   return (
