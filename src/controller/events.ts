@@ -97,22 +97,25 @@ export class Events {
   emit<T extends EventType>(type: T, event: EventMap[T]): void {
     for (const listener of this.of(type, 'within')) listener(event)
     const after = this.of(type, 'after')
-    if (after.length > 0) this.db.afterCommit(() => after.forEach((listener) => void this.call(type, listener, event)))
+    for (const listener of after) this.afterCommit(() => listener(event), type)
+  }
+
+  /**
+   * Runs `fn` once the current transaction is committed. What it throws is only logged: the write is committed and
+   * acknowledged, and one fault must not reach the others who wait for the commit, or the caller.
+   */
+  afterCommit(fn: () => void, event?: EventType): void {
+    this.db.afterCommit(() => {
+      try {
+        fn()
+      } catch (e) {
+        const message = 'something failed after a commit; what was committed stays: please report it'
+        this.log.error(message, { event, ...errorFields(e) })
+      }
+    })
   }
 
   private of<T extends EventType>(type: T, when: When): Listener<T>[] {
     return (this.listeners.get(`${type} ${when}`) ?? []) as Listener<T>[]
-  }
-
-  private call<T extends EventType>(type: T, listener: Listener<T>, event: EventMap[T]): void {
-    try {
-      listener(event)
-    } catch (e) {
-      // The write is committed and acknowledged: one listener's fault must not reach the others, or the caller.
-      this.log.error('a listener to an event failed; what was committed stays: please report it', {
-        event: type,
-        ...errorFields(e),
-      })
-    }
   }
 }
