@@ -38,6 +38,7 @@ export const activity = {
     ['smb_config_', 'The share is not set up'],
     ['smb_', 'The share refused it, or did not answer'],
     ['source_checksum_mismatch', 'The file on the controller has changed: look at its disk'],
+    ['source_unreadable', 'The file on the controller cannot be read: look at its disk'],
     ['upload_interrupted', 'The controller was restarted meanwhile'],
     ['upload_stalled', 'It did not go on: the line is too slow, or cut'],
     ['upload_timeout', 'It took too long'],
