@@ -54,7 +54,8 @@ export const lifecycleRoutes = ({ dispatch, ids, jobs, nodes }: Parts): AnyRoute
     status: 202,
     run: async ({ params, body, principal }, commit) => {
       const action = allowed(params.action)
-      const { data: job } = await commit((now) => {
+      let made: LifecycleJob | undefined
+      const stored = commit((now) => {
         nodes.mustServe(params.id)
         const { alias, id, ...at } = nodes.get(params.id, now)
         const request = {
@@ -64,7 +65,12 @@ export const lifecycleRoutes = ({ dispatch, ids, jobs, nodes }: Parts): AnyRoute
           requestedBy: principal.id,
           targetHost: targetHostOf(at),
         }
-        return { data: jobs.create({ ...request, id: ids.make('node_lifecycle') }, now) }
+        made = jobs.create({ ...request, id: ids.make('node_lifecycle') }, now)
+        return { data: made }
+      })
+      const { data: job } = await stored.catch((e) => {
+        if (made) dispatch.abandon(made, actorOf(principal))
+        throw e
       })
       const data = await endedOrPending(dispatch.start(job, body, actorOf(principal)), job)
       return { data, status: data.status === 'failed' ? 502 : 202 }
