@@ -47,7 +47,8 @@ export interface EventMap {
     recordingId: string
   }
   'recording.deleted': { id: string }
-  'recording.joined': { id: string }
+  /** A join of the chunks of a take was made, failed or was broken off. */
+  'recording.join_ended': { id: string }
   /**
    * Something audited was done or failed: for change streams and notifications. `type` and `id` are the target's,
    * `correlation` names what else it concerns.

@@ -79,10 +79,10 @@ test('a listener may write, and emit, after the commit', () => {
   events.on('recording.deleted', 'after', ({ id }) => {
     db.tx(() => {
       add.run({ n: 1 })
-      events.emit('recording.joined', { id })
+      events.emit('recording.join_ended', { id })
     })
   })
-  events.on('recording.joined', 'after', ({ id }) => heard.push(id))
+  events.on('recording.join_ended', 'after', ({ id }) => heard.push(id))
   db.tx(() => events.emit('recording.deleted', { id: 'r1' }))
   assert.deepEqual([heard, count()], [['r1'], 1])
 })
