@@ -36,7 +36,7 @@ import type { Db } from './store/db.ts'
 import { createUploads } from './uploads/module.ts'
 
 /** What a running controller and one in a test supply differently. */
-export interface AppOptions {
+interface AppOptions {
   /** What HTTPS is served with; absent for plain HTTP. */
   certificates?: Certificates | undefined
   clock: Clock

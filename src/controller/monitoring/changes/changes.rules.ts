@@ -32,7 +32,7 @@ const KIND_OF: Record<string, ChangeKind> = {
 }
 
 /** Settings by the path of their family. */
-export const FAMILY_OF: Record<string, string> = {
+const FAMILY_OF: Record<string, string> = {
   channel_map_assignment: 'channel-map-assignments',
   channel_map_assignment_plan: 'channel-map-assignment-plans',
   channel_map_template: 'channel-map-templates',
