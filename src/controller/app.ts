@@ -2,6 +2,7 @@
 import type { Clock } from '../kernel/clock.ts'
 import type { Ids } from '../kernel/ids.ts'
 import type { Log } from '../kernel/log.ts'
+import { takeAll } from '../kernel/steps.ts'
 import { version } from '../kernel/version.ts'
 import { createAgentApi } from './agentapi/module.ts'
 import { createAudit } from './audit/module.ts'
@@ -35,7 +36,7 @@ import type { Db } from './store/db.ts'
 import { createUploads } from './uploads/module.ts'
 
 /** What a running controller and one in a test supply differently. */
-export interface AppOptions {
+interface AppOptions {
   /** What HTTPS is served with; absent for plain HTTP. */
   certificates?: Certificates | undefined
   clock: Clock
@@ -115,13 +116,12 @@ function lifecycleOf(modules: readonly Module<unknown>[], { base, pipeline, tick
     async start(): Promise<void> {
       for (const module of modules) await module.start?.()
     },
-    /** Ends open answers and background work, then commits what is queued. */
+    /** Ends open answers and background work, then commits what is queued. @throws AggregateError at the end: what failed */
     async stop(): Promise<void> {
-      release()
       // Modules first: a pass of a runner may last until its module ends what it waits for.
-      for (const module of backward) await module.stop?.()
-      await ticker.stop()
-      await pipeline.group.drain()
+      const modules = backward.map((module) => () => module.stop?.())
+      const faults = await takeAll([release, ...modules, () => ticker.stop(), () => pipeline.group.drain()])
+      if (faults.length > 0) throw new AggregateError(faults, 'not everything stopped in order')
     },
   }
 }

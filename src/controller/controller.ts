@@ -8,6 +8,7 @@ import { randomIds } from '../kernel/ids.ts'
 import { errorFields, jsonLog, type Log } from '../kernel/log.ts'
 import type { Outlets } from '../kernel/logsink.ts'
 import { settingsHelp } from '../kernel/settings.ts'
+import { takeAll } from '../kernel/steps.ts'
 import { version } from '../kernel/version.ts'
 import { createNotifier, type Notifier } from '../system/host/notify.ts'
 import { ARCHES } from '../system/host/release.rules.ts'
@@ -45,11 +46,10 @@ export async function main(args: string[], outlets: Outlets): Promise<number> {
   if (args[0]) throw misuse(`unexpected argument "${args[0]}": see roomtone controller --help`)
   const started = await start(readConfig(), outlets)
   await signalled()
-  await started.stop()
-  return 0
+  return await started.stop()
 }
 
-async function start(config: Config, { stderr, stdout }: Outlets): Promise<{ stop(): Promise<void> }> {
+async function start(config: Config, { stderr, stdout }: Outlets): Promise<{ stop(): Promise<number> }> {
   const log = jsonLog((line, level) => stderr.write(line, level), config.SVC_LOG_LEVEL)
   for (const dir of [config.SVC_DATA_DIR, config.SVC_RECORDING_CACHE_DIR]) makeDir(dir)
   const certificates = config.tls && new Certificates(config.tls, systemClock.now())
@@ -89,12 +89,16 @@ async function start(config: Config, { stderr, stdout }: Outlets): Promise<{ sto
       log.info('controller stopping')
       void notifier.stopping('finishing requests')
       process.off('SIGHUP', reload)
-      controller.release()
-      await server.close(STOP_MS)
-      await controller.stop()
-      await notifier.stop()
-      db.close()
-      lock.release()
+      const faults = await takeAll([
+        controller.release,
+        () => server.close(STOP_MS),
+        controller.stop,
+        () => notifier.stop(),
+        () => db.close(),
+        () => lock.release(),
+      ])
+      for (const e of faults) log.error('a part of the controller did not stop in order', errorFields(e))
+      return faults.length > 0 ? 1 : 0
     },
   }
 }

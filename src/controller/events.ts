@@ -49,7 +49,8 @@ export interface EventMap {
     recordingId: string
   }
   'recording.deleted': { id: string }
-  'recording.joined': { id: string }
+  /** A join of the chunks of a take was made, failed or was broken off. */
+  'recording.join_ended': { id: string }
   /**
    * Something audited was done or failed: for change streams and notifications. `type` and `id` are the target's,
    * `correlation` names what else it concerns.
@@ -99,22 +100,25 @@ export class Events {
   emit<T extends EventType>(type: T, event: EventMap[T]): void {
     for (const listener of this.of(type, 'within')) listener(event)
     const after = this.of(type, 'after')
-    if (after.length > 0) this.db.afterCommit(() => after.forEach((listener) => void this.call(type, listener, event)))
+    for (const listener of after) this.afterCommit(() => listener(event), type)
+  }
+
+  /**
+   * Runs `fn` once the current transaction is committed. What it throws is only logged: the write is committed and
+   * acknowledged, and one fault must not reach the others who wait for the commit, or the caller.
+   */
+  afterCommit(fn: () => void, event?: EventType): void {
+    this.db.afterCommit(() => {
+      try {
+        fn()
+      } catch (e) {
+        const message = 'internal error: something failed after a commit; the change itself is stored. Please report this'
+        this.log.error(message, { event, ...errorFields(e) })
+      }
+    })
   }
 
   private of<T extends EventType>(type: T, when: When): Listener<T>[] {
     return (this.listeners.get(`${type} ${when}`) ?? []) as Listener<T>[]
-  }
-
-  private call<T extends EventType>(type: T, listener: Listener<T>, event: EventMap[T]): void {
-    try {
-      listener(event)
-    } catch (e) {
-      // The write is committed and acknowledged: one listener's fault must not reach the others, or the caller.
-      this.log.error('internal error: an event listener failed; the change itself is stored. Please report this', {
-        event: type,
-        ...errorFields(e),
-      })
-    }
   }
 }

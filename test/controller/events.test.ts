@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Events } from '../../src/controller/events.ts'
 import { Db } from '../../src/controller/store/db.ts'
+import { CommitGroup } from '../../src/controller/store/group.ts'
+import { systemClock } from '../../src/kernel/clock.ts'
 import { kit } from '../kit/kit.ts'
 import { chunked, counted, wav } from './recordings/chunks/world.ts'
 
@@ -67,7 +69,7 @@ test('a listener that throws after the commit is logged and keeps nobody from he
   db.tx(() => events.emit('recording.deleted', { id: 'r1' }))
   events.emit('recording.deleted', { id: 'r2' })
   assert.deepEqual(heard, ['r1', 'r2'])
-  const words = 'internal error: an event listener failed; the change itself is stored. Please report this'
+  const words = 'internal error: something failed after a commit; the change itself is stored. Please report this'
   assert.deepEqual(logged, [words, words])
 })
 
@@ -77,10 +79,10 @@ test('a listener may write, and emit, after the commit', () => {
   events.on('recording.deleted', 'after', ({ id }) => {
     db.tx(() => {
       add.run({ n: 1 })
-      events.emit('recording.joined', { id })
+      events.emit('recording.join_ended', { id })
     })
   })
-  events.on('recording.joined', 'after', ({ id }) => heard.push(id))
+  events.on('recording.join_ended', 'after', ({ id }) => heard.push(id))
   db.tx(() => events.emit('recording.deleted', { id: 'r1' }))
   assert.deepEqual([heard, count()], [['r1'], 1])
 })
@@ -120,4 +122,35 @@ test('every change that leaves an audit row is heard of, refusals and undone wri
   const made = 'rooms.create.succeeded room hall'
   assert.deepEqual(heard, [made, 'rooms.create.failed room_collection undefined'])
   await k.close()
+})
+
+test('an alert that ends by itself is heard of', async () => {
+  const k = kit()
+  const t = await chunked(k)
+  const heard: string[] = []
+  k.events.on('health.opened', 'after', ({ type }) => heard.push(type))
+  k.events.on('health.changed', 'after', ({ status, type }) => heard.push(`${type} ${status}`))
+  k.advance('1h')
+  await k.tick('job-lease')
+  assert.equal((await t.agent.put(t.path, wav(counted(0, 2000)), t.headers)).status, 201)
+  const type = 'controller.recording.job_failed'
+  assert.deepEqual(heard, [type, `${type} resolved`])
+  await k.close()
+})
+
+test('what fails after a commit is logged, and fails nobody whose write was committed', async () => {
+  const { add, count, db, events, logged } = world()
+  const group = new CommitGroup(db, systemClock)
+  const heard: string[] = []
+  const write = (n: number) =>
+    group.submit(() => {
+      add.run({ n })
+      events.afterCommit(() => {
+        if (n === 1) throw new Error('broken')
+        heard.push(`after ${n}`)
+      })
+      return n
+    })
+  assert.deepEqual(await Promise.all([write(1), write(2)]), [1, 2])
+  assert.deepEqual([heard, count(), logged.length], [['after 2'], 2, 1])
 })

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import * as fs from 'node:fs'
 import * as path from 'node:path'
 
-const ROOT = path.resolve(import.meta.dirname, '..', '..')
+export const ROOT = path.resolve(import.meta.dirname, '..', '..')
 const BUILT = path.join(ROOT, 'dist', 'roomtone')
 const PARTS = [
   ...['models', 'scripts/install-agent.sh', 'src', 'sql', 'systemd'],

@@ -16,7 +16,7 @@ export const refusalRunner = (parts: Parts): Runner => ({
 })
 
 /** Writes the counts of minutes that are over as audit rows. @returns how many rows */
-export function writeCounts({ audit, callerLimits, db }: Parts, now: string): number {
+function writeCounts({ audit, callerLimits, db }: Parts, now: string): number {
   const entries = callerLimits.counted(now)
   if (entries.length > 0)
     db.tx(() => {

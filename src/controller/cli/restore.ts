@@ -35,6 +35,9 @@ ${ENVIRONMENT_HELP}
 A configured SVC_SECRET_KEY, or the file secret.key, must be the one the backup was made with.
 `
 
+/** What belongs to a database, by the end of its name. */
+const FILES = ['', '-wal', '-shm', '-journal']
+
 export const main = (args: string[]): Promise<number> =>
   runVerb(args, {
     help: HELP,
@@ -64,12 +67,18 @@ async function restoreDatabase(
   const file = directory ? path.join(source, 'roomtone.db') : source
   const now = iso(systemClock.now())
   const draft = `${place.database}.restoring`
-  await fs.copyFile(file, draft)
-  prepare(draft, place, now)
-  const kept = await setAside(place, now, force)
-  await fs.rename(draft, place.database)
-  await syncDir(path.dirname(place.database))
-  if (kept) say(`The database that was here is kept as ${kept}.\n`)
+  try {
+    await fs.copyFile(file, draft)
+    const ended = prepare(draft, place, now)
+    const kept = await setAside(place, now, force)
+    await fs.rename(draft, place.database)
+    await syncDir(path.dirname(place.database))
+    if (kept) say(`The database that was here is kept as ${kept}.\n`)
+    for (const line of told(ended)) say(line)
+  } finally {
+    // A copy that was not put in place may be as large as the database.
+    for (const suffix of FILES) await fs.rm(draft + suffix, { force: true })
+  }
   if (directory) await restoreKey(source, place)
   if (!directory) return say('The database is back.\n')
   return restoreTakes(fromDirectory(path.join(source, 'recordings')), place, remote)
@@ -83,8 +92,8 @@ async function isDirectory(source: string): Promise<boolean> {
   }
 }
 
-/** Checks the copy, and revokes its sessions: old ones must not become valid again. */
-function prepare(draft: string, { addon }: ControllerFiles, now: string): void {
+/** Checks the copy, and ends what lets somebody in. @returns what ended */
+function prepare(draft: string, { addon }: ControllerFiles, now: string): Ended {
   const fault = checkDatabase(draft, addon)
   if (fault) throw misuse(`The backup is damaged and was not restored: ${fault}.`)
   const db = new Db(draft, addon, { plain: true })
@@ -92,14 +101,55 @@ function prepare(draft: string, { addon }: ControllerFiles, now: string): void {
     const known = embedded().length
     if (schemaOf(db) > known || schemaOf(db) < 1)
       throw misuse(`The backup has schema ${schemaOf(db)}, this version knows 1 to ${known}.`)
-    db.tx(() => {
-      db.raw.prepare('UPDATE sessions SET revoked_at = ? WHERE revoked_at IS NULL').run(now)
+    return db.tx(() => {
+      const details = endCredentials(db, now)
       const entry = { action: 'controller.restored', actor: systemActor('restore'), outcome: 'succeeded' } as const
-      audit(db, randomIds, 0).write({ ...entry, target: { type: 'controller' } }, now)
+      audit(db, randomIds, 0).write({ ...entry, details: { ...details }, target: { type: 'controller' } }, now)
+      return details
     })
   } finally {
     db.close()
   }
+}
+
+interface Ended {
+  bootstrapTokens: number
+  displayLinks: string[]
+  pairingCodes: number
+}
+
+/**
+ * Ends what may have been revoked or used up since the backup, for it must not become valid again. Tokens of nodes stay: the
+ * recorders hold them, and would have to be enrolled one by one.
+ */
+function endCredentials(db: Db, now: string): Ended {
+  // A backup of an older version lacks some of the tables.
+  const tables = new Set(
+    db.raw.prepare<[], string>("SELECT name FROM sqlite_master WHERE type = 'table'").pluck().all(),
+  )
+  const run = (table: string, sql: string, ...values: string[]): number =>
+    tables.has(table) ? db.raw.prepare(sql).run(...values).changes : 0
+  const names = 'SELECT name FROM display_links ORDER BY name'
+  const displayLinks = tables.has('display_links') ? db.raw.prepare<[], string>(names).pluck().all() : []
+  run('sessions', 'UPDATE sessions SET revoked_at = ? WHERE revoked_at IS NULL', now)
+  run('sign_in_links', 'DELETE FROM sign_in_links')
+  for (const table of ['display_screens', 'display_link_rooms', 'display_links']) run(table, `DELETE FROM ${table}`)
+  const open = 'consumed_at IS NULL AND revoked_at IS NULL AND expires_at > ?'
+  return {
+    bootstrapTokens: run('bootstrap_tokens', `UPDATE bootstrap_tokens SET revoked_at = ? WHERE ${open}`, now, now),
+    displayLinks,
+    pairingCodes: run('pairing_codes', 'DELETE FROM pairing_codes'),
+  }
+}
+
+function told({ bootstrapTokens, displayLinks, pairingCodes }: Ended): string[] {
+  const [first] = displayLinks
+  const unused = bootstrapTokens + pairingCodes
+  return [
+    ...(first ? [`Display links have ended; make new ones for: ${displayLinks.join(', ')}.\n`] : []),
+    ...(unused > 0 ? [`${unused} pairing codes and install commands that were not used have ended.\n`] : []),
+    'People and devices are those of the backup: remove again whom you removed since, and retire recorders you retired since.\n',
+  ]
 }
 
 /** Moves the current database and its WAL to another name. @returns that name; undefined when there was none */
@@ -108,7 +158,7 @@ async function setAside(
   now: string,
   force: boolean,
 ): Promise<string | undefined> {
-  const present = ['', '-wal', '-shm'].filter((suffix) => existsSync(database + suffix))
+  const present = FILES.filter((suffix) => existsSync(database + suffix))
   if (present.length === 0) return undefined
   if (!force) throw misuse('There is a database already: use --force to keep it aside and restore over it.')
   checkpointWal(database, addon)

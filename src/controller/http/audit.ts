@@ -2,6 +2,7 @@ import { iso } from '../../kernel/clock.ts'
 import type { Ids } from '../../kernel/ids.ts'
 import type { Outcome } from '../../wire/audit.ts'
 import type { Db } from '../store/db.ts'
+import { json } from '../store/filter.ts'
 import { auditWriter } from './auditwriter.ts'
 import type { Actor } from './principal.ts'
 import type { Snapshot, Target } from './route.ts'
@@ -95,5 +96,3 @@ export function audit(db: Db, ids: Ids, windowSeconds: number, onWrite?: (entry:
 
   return { write, writeThrottled: quiet }
 }
-
-const json = (value: unknown): string | null => (value === undefined || value === null ? null : JSON.stringify(value))

@@ -1,5 +1,5 @@
 import { isoPlus } from '../../kernel/clock.ts'
-import type { Severity } from '../../wire/health.ts'
+import type { HealthApi } from '../monitoring/health/api.ts'
 import type { Db, Params } from '../store/db.ts'
 import type { Pending } from './planning.rules.ts'
 
@@ -19,14 +19,23 @@ const IMPOSSIBLE = 'schedule.capture_impossible'
 const NO_DEVICE = 'schedule.no_capture_device'
 export const ALARMS = { busy: BUSY, crossRoom: CROSS_ROOM, impossible: IMPOSSIBLE, noDevice: NO_DEVICE } as const
 type AlarmType = (typeof ALARMS)[keyof typeof ALARMS]
+const TYPES = Object.values(ALARMS).map((type) => `'${type}'`)
 
 // Longer than any slot that can still be due; older history is in the recordings.
 const KEPT_SECONDS = 400 * 86_400
 
+/** What is due, as far as it can be told of a schedule that cannot be read. */
+export interface DueRow {
+  id: string
+  name: string
+  nextRunAt: string
+  nodeId: string | null
+}
+
 /** The runner's queries and updates. */
 export function runStore(db: Db) {
-  const due = db.stmt<{ now: string; limit: number }, { id: string; nextRunAt: string }>(
-    `SELECT id, next_run_at AS nextRunAt FROM schedules
+  const due = db.stmt<{ now: string; limit: number }, DueRow>(
+    `SELECT id, name, node_id AS nodeId, next_run_at AS nextRunAt FROM schedules
       WHERE enabled = 1 AND next_run_at IS NOT NULL AND next_run_at <= @now ORDER BY next_run_at LIMIT @limit`,
   )
   const first = db.stmt<object, { at: string }>(
@@ -49,6 +58,9 @@ export function runStore(db: Db) {
   const retry = db.stmt<{ id: string; seen: string } & Record<keyof Pending, string>>(
     `UPDATE schedules SET next_run_at = @nextRunAt, slot_at = @slotAt, slot_date = @slotDate
       WHERE id = @id AND next_run_at = @seen`,
+  )
+  const postpone = db.stmt<{ id: string; seen: string; until: string }>(
+    `UPDATE schedules SET next_run_at = @until WHERE id = @id AND next_run_at = @seen`,
   )
   const retryNow = db.stmt<{ nodeId: string; now: string }>(
     `UPDATE schedules SET next_run_at = @now WHERE node_id = @nodeId AND enabled = 1 AND next_run_at > @now AND slot_at IS NOT NULL
@@ -84,33 +96,16 @@ export function runStore(db: Db) {
       }) === 1,
     /** Tries an occurrence again later. */
     retry: (id: string, seen: string, later: Pending): void => void retry.run({ id, seen, ...later }),
+    /** Looks at it again later; the occurrence it waits for stays. */
+    postpone: (id: string, seen: string, until: string): void => void postpone.run({ id, seen, until }),
   }
 }
 export type RunStore = ReturnType<typeof runStore>
 
-interface Opener {
-  open(
-    event: {
-      details: Record<string, unknown>
-      nodeId?: string | undefined
-      openedAt: string
-      scheduleId: string
-      severity: Severity
-      type: string
-    },
-    now: string,
-  ): unknown
-}
-
 /** Health events of schedules: at most one unresolved per schedule and type. */
-export function alarmStore(db: Db, health: Opener) {
-  const unresolved = db.stmt<{ scheduleId: string; type: string }, { id: string }>(
-    `SELECT id FROM health_events WHERE schedule_id = @scheduleId AND type = @type AND status <> 'resolved' LIMIT 1`,
-  )
-  const resolve = db.stmt<{ scheduleId: string; type: string; now: string; reason: string }>(
-    `UPDATE health_events SET status = 'resolved', resolved_at = @now, resolved_by = 'system:scheduler',
-       details = json_set(details, '$.autoResolvedAt', @now, '$.autoResolvedReason', @reason)
-      WHERE schedule_id = @scheduleId AND type = @type AND status <> 'resolved'`,
+export function alarmStore(db: Db, health: HealthApi['health']) {
+  const unresolved = db.stmt<{ scheduleId: string }, { id: string; type: string }>(
+    `SELECT id, type FROM health_events WHERE schedule_id = @scheduleId AND status <> 'resolved' AND +type IN (${TYPES.join()})`,
   )
   return {
     raise(
@@ -120,14 +115,15 @@ export function alarmStore(db: Db, health: Opener) {
       details: Record<string, unknown>,
       now: string,
     ): void {
-      if (unresolved.get({ scheduleId, type })) return
+      if (unresolved.all({ scheduleId }).some((event) => event.type === type)) return
       // Busy channels may become free; without a device or a possible capture the recording is lost unless somebody acts.
       const severity = type === IMPOSSIBLE || type === NO_DEVICE ? 'critical' : 'warning'
       health.open({ type, severity, scheduleId, nodeId, details, openedAt: now }, now)
     },
     /** The schedule has run, or waits for something else: resolves its health events. */
     settle(scheduleId: string, reason: string, now: string): void {
-      for (const type of Object.values(ALARMS)) resolve.run({ scheduleId, type, now, reason })
+      const ids = unresolved.all({ scheduleId }).map(({ id }) => id)
+      health.autoResolve(ids, { by: 'system:scheduler', reason }, now)
     },
   }
 }

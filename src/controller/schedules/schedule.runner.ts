@@ -1,7 +1,8 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { type Clock, iso } from '../../kernel/clock.ts'
+import { type Clock, iso, isoPlus } from '../../kernel/clock.ts'
 import { Fail } from '../../kernel/fail.ts'
 import { errorFields, type Log } from '../../kernel/log.ts'
+import { faultWords } from '../../kernel/words.ts'
 import { dateOf } from '../../kernel/zones.ts'
 import type { Events } from '../events.ts'
 import type { FleetApi } from '../fleet/api.ts'
@@ -13,7 +14,7 @@ import type { Db } from '../store/db.ts'
 import { assignmentEnder } from './assigning.ts'
 import { dueSlots, pendingOf, pendingSlot, type Stored, slotAfter } from './planning.rules.ts'
 import { isExcepted, nextSlot, type Plan, type Slot } from './recurrence.rules.ts'
-import { ALARMS, type AlarmStore, type RunStore } from './runs.store.ts'
+import { ALARMS, type AlarmStore, type DueRow, type RunStore } from './runs.store.ts'
 import type { ScheduleStore } from './schedules.store.ts'
 import type { TakeMaker } from './takes.ts'
 
@@ -45,8 +46,20 @@ type Outcome = 'deferred' | 'failed' | 'missed' | 'skipped' | 'started' | 'stale
  */
 export function scheduleRunner(parts: Parts): Runner {
   const { batchSize, clock, db, enabled, intervalSeconds, runs, trusted } = parts
-  const step = dueStep(parts)
+  const record = runAudit(parts)
+  const step = dueStep(parts, record)
   const endAssignments = assignmentEnder(parts)
+  const oneOf = (row: DueRow, now: string): Outcome => {
+    try {
+      return db.tx(() => {
+        if (trusted()) runs.prune(row.id, now)
+        return step(row.id, row.nextRunAt, iso(clock.now()))
+      })
+    } catch (e) {
+      if (isOutage(e)) throw e
+      return db.tx(() => unreadable(parts, record, row, e, iso(clock.now())))
+    }
+  }
   return {
     name: 'schedule',
     enabled,
@@ -54,11 +67,8 @@ export function scheduleRunner(parts: Parts): Runner {
     due: runs.firstDue,
     async tick(now) {
       const counts: Partial<Record<Outcome, number>> = {}
-      for (const { id, nextRunAt } of runs.due(now, batchSize)) {
-        const outcome = db.tx(() => {
-          if (trusted()) runs.prune(id, now)
-          return step(id, nextRunAt, iso(clock.now()))
-        })
+      for (const row of runs.due(now, batchSize)) {
+        const outcome = oneOf(row, now)
         counts[outcome] = (counts[outcome] ?? 0) + 1
         // A hundred schedules at nine o'clock must not block the event loop.
         await nextTurn()
@@ -70,9 +80,8 @@ export function scheduleRunner(parts: Parts): Runner {
 }
 
 /** One due schedule, inside a transaction of its own. */
-function dueStep(parts: Parts) {
+function dueStep(parts: Parts, record: RunAudit) {
   const { alarms, runs, schedules } = parts
-  const record = runAudit(parts)
   const advance: Advance = (s, seen, after, plan, now, takenUntil) => {
     const next = slotAfter(plan, after, Date.parse(now), takenUntil)
     const enabled = s.enabled && s.recurrence.mode !== 'once'
@@ -151,10 +160,28 @@ function started(parts: Parts, record: RunAudit, start: Start, now: string): Out
     record.succeeded(schedule, run, made, now)
     return 'started'
   } catch (e) {
-    // The database is unavailable: nothing can be written, so the pass fails as a whole.
-    if (e instanceof Fail && e.status === 503) throw e
+    if (isOutage(e)) throw e
     return postponed(parts, record, start, e, now)
   }
+}
+
+/** The database is unavailable: nothing can be written, so the pass fails as a whole. */
+const isOutage = (e: unknown): boolean => e instanceof Fail && e.status === 503
+
+/**
+ * What it waits for cannot be worked out, for example because its time zone is no longer known: it is set back, so that it does
+ * not keep the others waiting, and looked at again later.
+ */
+function unreadable(parts: Parts, record: RunAudit, row: DueRow, e: unknown, now: string): Outcome {
+  const { alarms, log, retrySeconds, runs } = parts
+  const { id, nextRunAt, nodeId } = row
+  log.error('a schedule could not be worked out; it is tried again later', { scheduleId: id, ...errorFields(e) })
+  const retryAt = isoPlus(now, retrySeconds)
+  runs.postpone(id, nextRunAt, retryAt)
+  const details = { message: faultWords(e), reason: 'internal_error', retryAt }
+  alarms.raise(ALARMS.impossible, id, nodeId ?? undefined, details, now)
+  record.postponed(row, 'failed', 'internal_error', details, now)
+  return 'failed'
 }
 
 const DEFERRED: Record<string, (typeof ALARMS)[keyof typeof ALARMS]> = {
@@ -193,7 +220,7 @@ function postponed(parts: Parts, record: RunAudit, { run, schedule, seen }: Star
 /** Writes the audit rows of the runner. */
 function runAudit({ audit }: Parts) {
   const write = (
-    s: Stored,
+    s: Pick<Stored, 'id' | 'name'>,
     name: string,
     entry: Pick<AuditEntry, 'outcome'> & Partial<AuditEntry>,
     now: string,
@@ -222,7 +249,7 @@ function runAudit({ audit }: Parts) {
       write(s, 'succeeded', { outcome: 'succeeded', after: recording, correlation, details }, now)
     },
     postponed(
-      s: Stored,
+      s: Pick<Stored, 'id' | 'name'>,
       name: 'deferred' | 'failed',
       reason: string,
       details: Record<string, unknown>,

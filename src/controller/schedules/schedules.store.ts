@@ -5,7 +5,7 @@ import type { CalendarFilters, Recurrence, Schedule, ScheduleFilters } from '../
 import type { Live } from '../fleet/switchers/switchers.rules.ts'
 import type { Visibility } from '../http/visibility.ts'
 import type { Db, Params } from '../store/db.ts'
-import { type Condition, Lister, type Order, present, when } from '../store/filter.ts'
+import { type Condition, json, Lister, type Order, present, when } from '../store/filter.ts'
 import { liveNow, planOf, type Stored } from './planning.rules.ts'
 import type { Plan } from './recurrence.rules.ts'
 
@@ -228,7 +228,6 @@ function writer(db: Db) {
 }
 
 const JSON_COLUMNS = { capture_channels: 1, recurrence: 1, tags: 1 }
-const json = (value: unknown) => (value === undefined ? null : JSON.stringify(value))
 const plain = (value: unknown) =>
   value === undefined ? null : typeof value === 'boolean' ? Number(value) : (value as string)
 

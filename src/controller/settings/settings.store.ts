@@ -10,7 +10,7 @@ const COLUMNS = `controller_name AS controllerName, week_starts_on AS weekStarts
   site_name AS siteName, timezone`
 
 /** Ids used for fields that are left out. */
-export type DefaultIds = Record<keyof typeof BUILT_IN, string>
+type DefaultIds = Record<keyof typeof BUILT_IN, string>
 
 /** The one row of settings that people change while the controller runs. */
 export function settingsStore(db: Db) {

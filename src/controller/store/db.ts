@@ -121,7 +121,10 @@ export class Db {
     return result
   }
 
-  /** Runs `fn` after the current transaction commits, never if it rolls back; at once outside of a transaction. */
+  /**
+   * Runs `fn` after the current transaction commits, never if it rolls back; at once outside of a transaction. It must not
+   * throw: `Events` alone calls this, and guards what others want to run.
+   */
   afterCommit(fn: () => void): void {
     if (this.raw.inTransaction) this.pending.push(fn)
     else fn()

@@ -133,6 +133,10 @@ function withoutWalkKeys<R>(row: R & Params, keys: number): R {
 
 const bound = (conditions: Condition[]): Params => Object.assign({}, ...conditions.map((c) => c.params))
 
+/** A value for a column of JSON; absent is NULL. */
+export const json = (value: unknown): string | null =>
+  value === undefined || value === null ? null : JSON.stringify(value)
+
 /** Drops keys whose value is null or undefined: optional fields are absent on the wire, never null. */
 export function present<T extends object>(row: T): { [K in keyof T]: Exclude<T[K], null> } {
   const out: Record<string, unknown> = {}

@@ -72,9 +72,9 @@ export class CommitGroup {
     }
   }
 
-  /** Commits what is queued, slice by slice; resolves when nothing is left. */
+  /** Commits what is queued, slice by slice; resolves when nothing is left, also when the disk refuses it: who asked is told. */
   async drain(): Promise<void> {
-    while (this.lines.size > 0 || this.syncing) await this.submit(() => undefined)
+    while (this.lines.size > 0 || this.syncing) await this.submit(() => undefined).catch(() => undefined)
   }
 
   /** Whether the last transaction failed: the database, or its disk, refuses writes. */

@@ -4,6 +4,7 @@ import { createReadStream } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { Fail } from '../../kernel/fail.ts'
+import { faultWords } from '../../kernel/words.ts'
 import type { ChecksumVerification, DestinationKind, UploadItem } from '../../wire/uploads.ts'
 import type { DestinationStore, Opened } from './destinations.store.ts'
 import { type Delivery, type Driver, DriverError, type Watch } from './driver.ts'
@@ -89,9 +90,13 @@ async function locate(root: string, relative: string | undefined): Promise<{ fil
 
 async function hashOf(file: string, { progress, signal }: Watch): Promise<string> {
   const hash = createHash('sha256')
-  for await (const chunk of createReadStream(file, { highWaterMark: 1024 * 1024, signal })) {
-    hash.update(chunk as Buffer)
-    progress()
+  try {
+    for await (const chunk of createReadStream(file, { highWaterMark: 1024 * 1024, signal })) {
+      hash.update(chunk as Buffer)
+      progress()
+    }
+  } catch (e) {
+    throw new DriverError('source_unreadable', faultWords(e))
   }
   return hash.digest('hex')
 }

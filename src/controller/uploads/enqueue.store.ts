@@ -183,7 +183,7 @@ const unchanged = (item: UploadItem, fresh: Params, target: string | undefined):
   item.cachePath === fresh.cachePath && item.checksum === fresh.checksum && item.target === target
 
 /** Queues newly cached files; throws only when the database is unavailable, because storing a take must not depend on it. */
-export type AutoEnqueue = (recordingId: string, now: string, piece?: Piece) => UploadItem[]
+type AutoEnqueue = (recordingId: string, now: string, piece?: Piece) => UploadItem[]
 
 /**
  * `enqueueCached` with its audit row, for use inside the transaction that attaches the file (docs/contract/uploads.md:

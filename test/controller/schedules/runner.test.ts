@@ -329,3 +329,25 @@ test('runs of long ago are forgotten, the recordings stay', async () => {
   assert.deepEqual(k.rows('SELECT occurrence_at AS at FROM schedule_runs'), [{ at: '2026-03-02T10:00:00.000Z' }])
   await k.close()
 })
+
+test('a schedule that cannot be worked out keeps no other from starting, and is tried again', async () => {
+  const { add, k } = await house()
+  const { id } = await add()
+  await add({
+    captureChannelSelection: [3, 4],
+    name: 'Booth',
+    room: 'Booth',
+    recurrence: { ...daily, startTime: '10:01' },
+  })
+  k.sql("UPDATE schedules SET timezone = 'Mars/Olympus' WHERE id = ?", id)
+  assert.deepEqual(await pass(k, '62m'), { failed: 1, started: 1 })
+  assert.deepEqual(await pass(k), {}, 'it waits')
+  assert.deepEqual(await pass(k, '6m'), { failed: 1 })
+  const alarms = () => k.rows<{ status: string }>('SELECT status FROM health_events WHERE schedule_id = ?', id)
+  assert.deepEqual(alarms(), [{ status: 'open' }])
+  assert.equal(k.trail().filter((row) => row === 'schedules.due_run.failed failed internal_error').length, 2)
+  k.sql("UPDATE schedules SET timezone = 'UTC' WHERE id = ?", id)
+  assert.deepEqual(await pass(k, '6m'), { started: 1 })
+  assert.deepEqual(alarms(), [{ status: 'resolved' }])
+  await k.close()
+})

@@ -34,6 +34,7 @@ export const activity: Words['activity'] = {
     ['smb_config_', 'Die Freigabe ist nicht eingerichtet'],
     ['smb_', 'Die Freigabe lehnte ab oder antwortete nicht'],
     ['source_checksum_mismatch', 'Die Datei auf der Zentrale hat sich geändert: prüfen Sie den Datenträger'],
+    ['source_unreadable', 'Die Datei auf der Zentrale ist nicht lesbar: prüfen Sie den Datenträger'],
     ['upload_interrupted', 'Die Zentrale wurde dabei neu gestartet'],
     ['upload_stalled', 'Es ging nicht weiter: die Verbindung ist zu langsam oder unterbrochen'],
     ['upload_timeout', 'Es dauerte zu lange'],

@@ -38,6 +38,7 @@ export const activity = {
     ['smb_config_', 'The share is not set up'],
     ['smb_', 'The share refused it, or did not answer'],
     ['source_checksum_mismatch', 'The file on the controller has changed: check its disk'],
+    ['source_unreadable', 'The file on the controller cannot be read: check its disk'],
     ['upload_interrupted', 'The controller was restarted in between'],
     ['upload_stalled', 'It stalled: the connection is too slow, or broken'],
     ['upload_timeout', 'It took too long'],

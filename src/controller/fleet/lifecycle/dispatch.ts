@@ -40,11 +40,13 @@ export class Dispatch {
   /** Resolves to the ended job; the job continues when the request that started it is gone. */
   start(job: LifecycleJob, options: LifecycleRequest, actor: Actor): Promise<LifecycleJob> {
     const work = this.run(job, options, actor)
-    const tracked = work
-      .catch((e) => this.parts.log.error('lifecycle job result not recorded', { id: job.id, ...errorFields(e) }))
-      .finally(() => this.underWay.delete(tracked))
-    this.underWay.add(tracked)
+    this.track(job, work)
     return work
+  }
+
+  /** It was stored, but perhaps not for good, and is not carried out: left running it would block its node. */
+  abandon(job: LifecycleJob, actor: Actor): void {
+    this.track(job, this.end(job, failed('database_unavailable'), actor))
   }
 
   /** Fails the jobs that a previous process left running: their outcome is unknown. */
@@ -57,6 +59,13 @@ export class Dispatch {
   async stop(): Promise<void> {
     this.stopping.abort()
     await Promise.all(this.underWay)
+  }
+
+  private track(job: LifecycleJob, work: Promise<unknown>): void {
+    const tracked = work
+      .catch((e) => this.parts.log.error('lifecycle job result not recorded', { id: job.id, ...errorFields(e) }))
+      .finally(() => this.underWay.delete(tracked))
+    this.underWay.add(tracked)
   }
 
   private async run(job: LifecycleJob, options: LifecycleRequest, actor: Actor): Promise<LifecycleJob> {

@@ -56,7 +56,8 @@ export const lifecycleRoutes = ({ dispatch, events, ids, jobs, nodes }: Parts): 
     status: 202,
     run: async ({ params, body, principal }, commit) => {
       const action = allowed(params.action)
-      const { data: job } = await commit((now) => {
+      let made: LifecycleJob | undefined
+      const stored = commit((now) => {
         nodes.mustServe(params.id)
         const { alias, id, ...at } = nodes.get(params.id, now)
         const request = {
@@ -67,7 +68,12 @@ export const lifecycleRoutes = ({ dispatch, events, ids, jobs, nodes }: Parts): 
           targetHost: targetHostOf(at),
         }
         events.emit('lifecycle.progressed', { nodeId: id })
-        return { data: jobs.create({ ...request, id: ids.make('node_lifecycle') }, now) }
+        made = jobs.create({ ...request, id: ids.make('node_lifecycle') }, now)
+        return { data: made }
+      })
+      const { data: job } = await stored.catch((e) => {
+        if (made) dispatch.abandon(made, actorOf(principal))
+        throw e
       })
       const data = await endedOrPending(dispatch.start(job, body, actorOf(principal)), job)
       if (data.status !== 'failed') return { data }

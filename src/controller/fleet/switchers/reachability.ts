@@ -31,9 +31,6 @@ export function resolveUnreachable(
   why: string,
   now: string,
 ): void {
-  const event = health.find(eventId)
   routing.mark(switcherId, null)
-  if (!event || event.status === 'resolved') return
-  const details = { ...event.details, autoResolvedAt: now, autoResolvedReason: why }
-  health.write(event, { ...event, details, resolvedAt: now, resolvedBy: ROUTER.id, status: 'resolved' }, now)
+  health.autoResolve([eventId], { by: ROUTER.id, reason: why }, now)
 }

@@ -21,7 +21,6 @@ const KIND_OF: Record<string, ChangeKind> = {
   auth: 'user',
   channel: 'node',
   group: 'user',
-  health_event: 'health',
   interface: 'node',
   node: 'node',
   recording: 'recording',
@@ -33,7 +32,7 @@ const KIND_OF: Record<string, ChangeKind> = {
 }
 
 /** Settings by the path of their family. */
-export const FAMILY_OF: Record<string, string> = {
+const FAMILY_OF: Record<string, string> = {
   channel_map_assignment: 'channel-map-assignments',
   channel_map_assignment_plan: 'channel-map-assignment-plans',
   channel_map_template: 'channel-map-templates',
@@ -62,7 +61,10 @@ export function shownId({ kind, target: { id, type } }: Pick<Changed, 'kind' | '
   return kind === 'settings' && id !== undefined ? `${FAMILY_OF[type]}/${id}` : id
 }
 
-/** What an audited deed changed; nothing for what nobody watches. Uploads are rows about their recording. */
+/**
+ * What an audited deed changed; nothing for what nobody watches. Uploads are rows about their recording. Health events tell of
+ * themselves: most are opened by what is audited under another target.
+ */
 export function changedBy({ action, correlation, id, op, type }: EventMap['resource.changed']): Changed[] {
   const kind = action.startsWith('recordings.upload_') ? 'upload' : FAMILY_OF[type] ? 'settings' : KIND_OF[type]
   if (!kind) return []

@@ -1,6 +1,7 @@
 import { iso } from '../../../kernel/clock.ts'
 import { version } from '../../../kernel/version.ts'
 import { ChangeQuery } from '../../../wire/changes.ts'
+import type { EventMap } from '../../events.ts'
 import { stream } from '../../http/route.ts'
 import { eventStream } from '../../http/sse.ts'
 import type { Base, Module } from '../../module.ts'
@@ -28,7 +29,7 @@ export function createChanges(base: Base, { live }: { live: LiveApi }): Module {
   events.on('resource.changed', 'within', (event) => {
     if (listeners.size === 0) return
     const before = event.placesBefore?.()
-    db.afterCommit(() => {
+    events.afterCommit(() => {
       // Where the thing itself was says nothing of the take that it concerns.
       for (const [i, change] of changedBy(event).entries())
         announce({ ...change, before: i === 0 ? before : undefined })
@@ -41,6 +42,15 @@ export function createChanges(base: Base, { live }: { live: LiveApi }): Module {
     if (id !== undefined) announce({ kind: 'job', op: 'updated', target: { type: 'recording_job', id } })
     announce({ kind: 'recording', op: 'updated', target: { type: 'recording', id: recordingId } })
   })
+  const alerted =
+    (op: Announced['op']) =>
+    ({ id, recordingId }: EventMap['health.changed']): void => {
+      announce({ kind: 'health', op, target: { type: 'health_event', id } })
+      if (recordingId !== undefined)
+        announce({ kind: 'recording', op: 'updated', target: { type: 'recording', id: recordingId } })
+    }
+  events.on('health.opened', 'after', alerted('created'))
+  events.on('health.changed', 'after', alerted('updated'))
   for (const type of ['lifecycle.progressed', 'node.status'] as const)
     events.on(type, 'after', ({ nodeId: id }) =>
       announce({ kind: 'node', op: 'updated', target: { type: 'node', id } }),

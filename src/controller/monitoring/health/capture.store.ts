@@ -20,10 +20,14 @@ export function captureEvents(db: Db, health: HealthStore) {
   )
   const open = (nodeId: string, type = UNAVAILABLE): HealthEvent[] => standing.all({ nodeId, type }).map(eventOf)
   const resolve = (nodeId: string, now: string, type = UNAVAILABLE, recovery?: Opening): string[] => {
-    const events = open(nodeId, type).filter((event) => !recovery || ends(recovery, event))
-    const autoResolvedReason = type === UNAVAILABLE ? 'capture_device_found' : 'told_by_agent'
-    for (const event of events) health.write(event, resolved(event, now, autoResolvedReason), now)
-    return events.map((event) => event.id)
+    const over = open(nodeId, type).filter((event) => !recovery || ends(recovery, event))
+    const ids = over.map(({ id }) => id)
+    health.autoResolve(
+      ids,
+      { by: RESOLVED_BY, reason: type === UNAVAILABLE ? 'capture_device_found' : 'told_by_agent' },
+      now,
+    )
+    return ids
   }
   return {
     /** Opens or ends the event after an inventory. @returns the ids of changed events */
@@ -43,17 +47,10 @@ export function captureEvents(db: Db, health: HealthStore) {
       const opened = health.open(event, now)
       if (ended.length === 0 && event.severity !== 'info') return opened
       const reason = ended.length > 0 ? 'told_by_agent' : 'nothing_to_do'
-      if (opened.fresh) health.write(opened.event, resolved(opened.event, now, reason), now)
+      if (opened.fresh) health.autoResolve([opened.event.id], { by: RESOLVED_BY, reason }, now)
       return { ...opened, event: health.get(opened.event.id) }
     },
   }
 }
-const resolved = (event: HealthEvent, now: string, autoResolvedReason: string): HealthEvent => ({
-  ...event,
-  details: { ...event.details, autoResolvedAt: now, autoResolvedReason },
-  resolvedAt: now,
-  resolvedBy: RESOLVED_BY,
-  status: 'resolved',
-})
 
 export type CaptureEvents = ReturnType<typeof captureEvents>

@@ -41,9 +41,8 @@ const WATCHED = `h.status <> 'resolved' AND substr(h.type, 1, 9) = 'watchdog.'
 
 export function healthStore(db: Db, ids: Ids, events: Events) {
   const byId = db.stmt<{ id: string }, HealthRow>(`SELECT ${HEALTH_COLUMNS} FROM health_events h WHERE h.id = @id`)
-  const delivered = db.stmt<{ recordingId: string; jobId: string; now: string }>(
-    `UPDATE health_events SET status = 'resolved', resolved_at = @now, resolved_by = 'system:job-lease',
-       details = json_set(details, '$.autoResolvedAt', @now, '$.autoResolvedReason', 'take_delivered')
+  const ofJob = db.stmt<{ recordingId: string; jobId: string }, { id: string }>(
+    `SELECT id FROM health_events
       WHERE recording_id = @recordingId AND status <> 'resolved' AND type IN ('controller.recording.job_failed', 'controller.recording.job_cancelled')
         AND json_extract(details, '$.jobId') = @jobId`,
   )
@@ -54,6 +53,7 @@ export function healthStore(db: Db, ids: Ids, events: Events) {
   const get = (id: string): HealthEvent => found(find(id), 'Health event')
   const updateRecordingHealth = recordingHealth(db)
   const write = writer(db, updateRecordingHealth, events)
+  const autoResolve = resolver(find, write)
   const known = {
     node: db.stmt<{ id: string }>(`SELECT 1 FROM nodes WHERE id = @id`),
     recording: db.stmt<{ id: string }>(`SELECT 1 FROM recordings WHERE id = @id`),
@@ -64,8 +64,11 @@ export function healthStore(db: Db, ids: Ids, events: Events) {
     /** @throws Fail 404 `health_event_not_found`. */
     get,
     /** The take arrived after all: resolves the event that its job's end had opened. */
-    resolveDelivered: (recordingId: string, jobId: string, now: string): void =>
-      void delivered.run({ recordingId, jobId, now }),
+    resolveDelivered(recordingId: string, jobId: string, now: string): void {
+      const ids = ofJob.all({ recordingId, jobId }).map(({ id }) => id)
+      autoResolve(ids, { by: 'system:job-lease', reason: 'take_delivered' }, now)
+    },
+    autoResolve,
     open: opener({ db, events, find, ids, judge: updateRecordingHealth }),
     /** Whether the thing an event would name exists. */
     knows: (type: keyof typeof known, id: string): boolean => known[type].get({ id }) !== undefined,
@@ -82,9 +85,7 @@ export function healthStore(db: Db, ids: Ids, events: Events) {
         throw conflict('health_event_resolved', 'Health event is already resolved', { eventId: id })
       return { before, after }
     },
-    /** Replaces `before`, whose status must be unchanged. @returns how many rows were written */
-    write,
-    ...watchdogAlarms(db),
+    ...watchdogAlarms(db, updateRecordingHealth, events),
   }
 }
 export type HealthStore = ReturnType<typeof healthStore>
@@ -107,6 +108,11 @@ interface OpenerParts {
   find: (id: string) => HealthEvent | undefined
   ids: Ids
   judge: (id: string, now: string) => void
+}
+
+interface Resolved {
+  after: HealthEvent
+  before: HealthEvent
 }
 
 function opener({ db, events, find, ids, judge }: OpenerParts) {
@@ -184,8 +190,28 @@ function writer(db: Db, judge: (id: string, now: string) => void, events: Events
   }
 }
 
+/** Why an event is over without a person's doing. */
+export interface Recovery {
+  by: string
+  details?: Record<string, unknown> | undefined
+  reason: string
+}
+
+function resolver(find: (id: string) => HealthEvent | undefined, write: ReturnType<typeof writer>) {
+  /** Resolves events by themselves, also acknowledged and suppressed ones. @returns each that was unresolved, before and after */
+  return (ids: readonly string[], { by, details, reason }: Recovery, now: string): Resolved[] =>
+    ids.flatMap((id) => {
+      const before = find(id)
+      if (!before || before.status === 'resolved') return []
+      const told = { ...before.details, ...details, autoResolvedAt: now, autoResolvedReason: reason }
+      const after: HealthEvent = { ...before, details: told, resolvedAt: now, resolvedBy: by, status: 'resolved' }
+      write(before, after, now)
+      return [{ after, before }]
+    })
+}
+
 /** The watchdog's own unresolved alarms. */
-function watchdogAlarms(db: Db) {
+function watchdogAlarms(db: Db, judge: (id: string, now: string) => void, events: Events) {
   // The status is not written, so that a mere reading does not reindex the event.
   const refresh = db.stmt<{ id: string; severity: Severity; details: string }>(
     `UPDATE health_events SET severity = @severity, details = @details WHERE id = @id AND status <> 'resolved'`,
@@ -202,9 +228,19 @@ function watchdogAlarms(db: Db) {
       WHERE ${WATCHED} AND h.type > 'watchdog.' AND h.type < 'watchdog/' AND h.recording_id IS NOT NULL`,
   )
   return {
-    /** New readings of a continuing alarm; its status does not change. */
-    refresh: (id: string, severity: Severity, details: object): void =>
-      void refresh.run({ id, severity, details: JSON.stringify(details) }),
+    /** New readings of a continuing alarm; its status does not change. People are told when they are `news`. */
+    refresh(
+      before: HealthEvent,
+      { severity, details }: Pick<HealthEvent, 'details' | 'severity'>,
+      news: boolean,
+      now: string,
+    ): void {
+      const { id, recordingId } = before
+      refresh.run({ id, severity, details: JSON.stringify(details) })
+      const changed = severity !== before.severity
+      if (changed && recordingId) judge(recordingId, now)
+      if (changed || news) events.emit('health.changed', summaryOf({ ...before, severity }))
+    },
     /** Unresolved alarms of the watchdog about one recording, oldest first. */
     alarmsOf: (recordingId: string): HealthEvent[] => ofRecording.all({ id: recordingId }).map(eventOf),
     /** Unresolved alarms of one type, without those of ended takes. */

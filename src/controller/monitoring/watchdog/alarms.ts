@@ -89,29 +89,21 @@ export function alarms(health: HealthStore, audit: Audit) {
           ...(repeat ? { lastRepeatedAt: now } : {}),
         },
       }
-      health.refresh(event.id, severity, after.details)
-      if (event.recordingId && severity !== event.severity) health.judge(event.recordingId, now)
+      health.refresh(event, after, repeat, now)
       if (repeat) writeAudit(stem, 'repeated', event, after, now)
     },
     /** Resolves an alarm automatically, also an acknowledged or suppressed one. */
     resolve(stem: AlarmStem, id: string, reason: string, recovery: Details, now: string): void {
-      const event = unresolved(id)
-      if (!event) return
-      const details = {
-        ...event.details,
-        autoResolvedAt: now,
-        autoResolvedReason: reason,
-        recoveryEvaluation: recovery,
-      }
-      const after: HealthEvent = { ...event, details, resolvedAt: now, resolvedBy: ACTOR.id, status: 'resolved' }
-      health.write(event, after, now)
-      writeAudit(stem, 'resolved', event, after, now)
+      const over = { by: ACTOR.id, details: { recoveryEvaluation: recovery }, reason }
+      for (const { after, before } of health.autoResolve([id], over, now))
+        writeAudit(stem, 'resolved', before, after, now)
     },
     /** The take ended during the alarm: it stays on the recording, but is no longer updated. */
     takeEnded(id: string, recordingStatus: string, now: string): void {
       const event = unresolved(id)
       if (!event) return
-      health.refresh(event.id, event.severity, { ...event.details, recordingEndedAt: now, recordingStatus })
+      const details = { ...event.details, recordingEndedAt: now, recordingStatus }
+      health.refresh(event, { ...event, details }, false, now)
     },
   }
 }

@@ -140,7 +140,7 @@ export class Joiner {
       if (!this.ending.signal.aborted) this.failed(set, faultWords(e))
       return 0
     } finally {
-      this.parts.events.emit('recording.joined', { id: set.recordingId })
+      this.parts.events.emit('recording.join_ended', { id: set.recordingId })
     }
   }
 

@@ -88,7 +88,7 @@ export const boardRoutes = ({ chunks, chunkUploads, jobs, visibility, recordings
 ]
 
 /** Paths of the actions on a job (docs/contract/api.md: Action states). */
-export function jobLinks(id: string) {
+function jobLinks(id: string) {
   const jobs = `${API_PREFIX}/recording-jobs`
   const self = `${jobs}/${encodeURIComponent(id)}`
   return {
@@ -101,7 +101,7 @@ export function jobLinks(id: string) {
 }
 
 /** Action states of a job. `rival`: the job that is making its recording now. `superseded`: another job has made it. */
-export function jobActions(principal: UserPrincipal, job: Job, rival: Job | undefined, superseded: boolean) {
+function jobActions(principal: UserPrincipal, job: Job, rival: Job | undefined, superseded: boolean) {
   const links = jobLinks(job.id)
   const payload = { jobIds: [job.id] }
   const taken = rival !== undefined ? 'active_job_exists' : superseded && 'superseded_by_retry'

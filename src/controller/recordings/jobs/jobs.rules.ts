@@ -4,7 +4,7 @@ import { spreadGrams } from '../library/search.rules.ts'
 export const isRetryable = ({ status }: Job): boolean => status === 'failed' || status === 'cancelled'
 
 /** Whether it can be asked to stop, which is possible once (docs/contract/recordings.md: States of a job). */
-export const isStoppable = ({ status }: Job): boolean => status === 'queued' || status === 'running'
+export const isStoppable = (job: Job): boolean => job.status === 'queued' || job.status === 'running' || mayGoOn(job)
 
 interface Others {
   activeOf(recordingId: string): Job | undefined
@@ -49,6 +49,10 @@ export const OPERATOR_STOP = 'controller_stop_requested'
 
 export const isLeaseReason = (reason: string | undefined): boolean =>
   reason === LEASE_EXPIRED || reason === STOP_EXPIRED
+
+/** Its lease ran out, but a take goes on without a controller: its recorder may still be at it (ADR-0009). */
+export const mayGoOn = ({ failureReason, status }: Job): boolean =>
+  status === 'failed' && failureReason === LEASE_EXPIRED
 
 export const endedByLease = (job: Job): boolean => isLeaseReason(job.failureReason)
 

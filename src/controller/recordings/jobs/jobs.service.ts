@@ -64,7 +64,8 @@ export function jobService({ chunks, events, health, jobs, leases, recordings }:
     stop(job: Job | undefined, recordingId: string, now: string): boolean {
       const stopped = job !== undefined && leases.stop(job.id, now)
       if (job) changed(job)
-      recordings.finish(recordingId, now)
+      // The take of one whose lease ran out has ended; another job may be making it anew.
+      if (!job || !endedByLease(job)) recordings.finish(recordingId, now)
       return stopped
     },
   }

@@ -20,6 +20,10 @@ export function leaseStore(db: Db, jobs: JobStore, leaseSeconds: number) {
     `UPDATE recording_jobs SET status = 'cancelled', stop_requested_at = @now, completed_at = @now, failure_reason = 'controller_stop_requested'
       WHERE id = @id AND status = 'queued'`,
   )
+  const stopLost = db.stmt<{ id: string; now: string }>(
+    `UPDATE recording_jobs SET status = 'cancelled', stop_requested_at = @now, failure_reason = '${STOP_EXPIRED}'
+      WHERE id = @id AND status = 'failed' AND failure_reason = '${LEASE_EXPIRED}'`,
+  )
   const end = db.stmt<{ id: string; to: string; reason: string | null; now: string }>(
     `UPDATE recording_jobs SET status = @to, completed_at = @now, failure_reason = @reason, progress = NULL
       WHERE id = @id AND status IN ('queued', 'running', 'stop_requested')`,
@@ -52,11 +56,13 @@ export function leaseStore(db: Db, jobs: JobStore, leaseSeconds: number) {
       return jobs.get(id)
     },
     /**
-     * A claimed job is asked to stop, an unclaimed one ends at once (docs/contract/recordings.md: States of a job); false
-     * when neither.
+     * A claimed job is asked to stop, an unclaimed one ends at once, one whose lease ran out tells its recorder to stop when
+     * that reads it (docs/contract/recordings.md: States of a job); false when nothing of this.
      */
     stop: (id: string, now: string): boolean =>
-      askStop.run({ id, now, lease: lease(now) }) === 1 || dropQueued.run({ id, now }) === 1,
+      askStop.run({ id, now, lease: lease(now) }) === 1 ||
+      dropQueued.run({ id, now }) === 1 ||
+      stopLost.run({ id, now }) === 1,
     /** Ends an active job; false when it had ended before. */
     end: (id: string, to: 'completed' | 'failed' | 'cancelled', reason: string | null, now: string): boolean =>
       end.run({ id, to, reason, now }) === 1,

@@ -2,6 +2,7 @@ import { API_PREFIX } from '../../../wire/headers.ts'
 import type { Job, Recording } from '../../../wire/recordings.ts'
 import { actionStates } from '../../http/actions.ts'
 import type { UserPrincipal } from '../../http/principal.ts'
+import { mayGoOn } from '../jobs/jobs.rules.ts'
 import { isActive } from './recordings.rules.ts'
 
 interface RecordingJobs {
@@ -41,6 +42,7 @@ export function recordingActions(principal: UserPrincipal, recording: Recording,
   const links = recordingLinks(recording.id, jobs)
   const active = isActive(recording.status) || jobs.active !== undefined
   const uncached = !recording.cached && 'recording_not_cached'
+  const stoppable = active || (jobs.latest !== undefined && mayGoOn(jobs.latest))
   const stuck = jobs.active ? 'active_job_exists' : !jobs.retryable && 'recording_job_not_retryable'
   return actionStates(principal, {
     delete: {
@@ -58,7 +60,7 @@ export function recordingActions(principal: UserPrincipal, recording: Recording,
       method: 'POST',
       href: links.stop,
       permission: 'recording:control',
-      blocked: !active && 'recording_not_active',
+      blocked: !stoppable && 'recording_not_active',
     },
   })
 }

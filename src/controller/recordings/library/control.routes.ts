@@ -1,5 +1,6 @@
 import { RecordingStart } from '../../../wire/recordings.ts'
 import { type AnyRoute, route } from '../../http/route.ts'
+import { mayGoOn } from '../jobs/jobs.rules.ts'
 import type { JobService } from '../jobs/jobs.service.ts'
 import type { JobStore } from '../jobs/jobs.store.ts'
 import type { RecordingService } from './recordings.service.ts'
@@ -49,7 +50,8 @@ export const controlRoutes = ({ jobService, jobs, recordings, service }: Parts):
     target: (p) => ({ type: 'recording', id: p.id }),
     run: ({ params: { id }, now }) => {
       const before = recordings.get(id)
-      const job = jobs.activeOf(id)
+      const [latest] = jobs.ofRecording(id)
+      const job = jobs.activeOf(id) ?? (latest && mayGoOn(latest) ? latest : undefined)
       const stopped = jobService.stop(job, id, now)
       const after = recordings.get(id)
       const jobStatus = job ? jobs.get(job.id).status : 'no_active_job'

@@ -41,7 +41,7 @@ export function createLibrary(base: Base, deps: Deps): Module<LibraryApi> {
     waveforms,
   })
   events.on('tools.found', 'after', () => making.retryFailed())
-  events.on('recording.joined', 'after', ({ id }) => notifier.notify(topics.joined(id)))
+  events.on('recording.join_ended', 'after', ({ id }) => notifier.notify(topics.joined(id)))
   return {
     api: { waveforms: making },
     routes: [

@@ -143,10 +143,10 @@ export function recordingStore(db: Db, small = SMALL_SET) {
   }
   const get = (id: string): Recording => found(find(id), 'Recording')
   /** @throws Fail 404, or 409 `recording_active` while a take or a job is under way. */
+  const isIdle = ({ id, status }: Recording): boolean => !isActive(status) && activeJob.get({ id }) === undefined
   const mustBeOver = (id: string): Recording => {
     const recording = get(id)
-    if (isActive(recording.status) || activeJob.get({ id }))
-      throw conflict('recording_active', 'Active recordings cannot be deleted')
+    if (!isIdle(recording)) throw conflict('recording_active', 'Active recordings cannot be deleted')
     return recording
   }
   const files = (id: string): RecordingFile[] => filesOf.all({ id })
@@ -168,6 +168,11 @@ export function recordingStore(db: Db, small = SMALL_SET) {
     /** The stored renditions of one recording. */
     files,
     mustBeOver,
+    /** Whether it is there and neither a take nor a job is under way. */
+    isOver(id: string): boolean {
+      const recording = find(id)
+      return recording !== undefined && isIdle(recording)
+    },
     ...facetStore(db, cells),
     /** One page of what the caller may see; a total that is not `exact` is a lower bound. */
     list(

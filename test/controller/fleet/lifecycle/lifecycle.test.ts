@@ -6,6 +6,7 @@ import { targetHostOf } from '../../../../src/controller/fleet/lifecycle/lifecyc
 import { lifecycleStore } from '../../../../src/controller/fleet/lifecycle/lifecycle.store.ts'
 import type { SshKeyStore } from '../../../../src/controller/fleet/onboarding/sshkeys.store.ts'
 import { systemActor } from '../../../../src/controller/http/principal.ts'
+import { Fail } from '../../../../src/kernel/fail.ts'
 import { redacted } from '../../../../src/kernel/redact.ts'
 import { type Kit, kit } from '../../../kit/kit.ts'
 import { json, peer, type Reply } from '../../../kit/peer.ts'
@@ -337,4 +338,22 @@ test('rules: the host is the first address that others are likely to reach, else
   assert.equal(host(['127.0.0.1']), '127.0.0.1')
   assert.equal(redacted('-----BEGIN RSA PRIVATE KEY-----\nabc', []), '[redacted]')
   assert.equal(redacted('plain svc_ text', []), 'plain svc_ text')
+})
+
+test('a job that could not be made safe does not block its node', async () => {
+  const { act, close, id, k, runner } = await world(ran(0))
+  const synced = k.db.synced.bind(k.db)
+  const stored = () => k.rows('SELECT 1 FROM node_lifecycle_jobs').length > 0
+  k.db.synced = async () => {
+    await synced()
+    if (!stored()) return
+    k.db.synced = synced
+    throw new Fail(503, 'database_unavailable', 'Service temporarily unavailable')
+  }
+  assert.equal((await act('restart_service')).status, 503)
+  await k.pipeline.group.drain()
+  const job = await last(k, id)
+  assert.deepEqual([job.status, job.error, runner.asked.length], ['failed', 'database_unavailable', 0])
+  assert.equal((await act('restart_service')).status, 202)
+  await close()
 })

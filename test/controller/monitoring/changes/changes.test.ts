@@ -234,3 +234,50 @@ test('an upload says how much of it is sent, to those who may see its take', asy
   await ann.cancel()
   await k.close()
 })
+
+/** Every change that is told, up to the room that is made at the end. */
+async function toldUntilRoom(k: Kit, stream: Awaited<ReturnType<typeof open>>): Promise<Told[]> {
+  const end = k.now().replaceAll(/\D/g, '') + k.rows('SELECT id FROM rooms').length
+  await k.as('admin').post('/rooms', { id: end, name: end, site: 'North' })
+  const told: Told[] = []
+  for (;;) {
+    const change = await stream.change()
+    if (!change || change.id === end) return told
+    told.push(change)
+  }
+}
+const alerts = (told: readonly Told[]) => told.filter(({ kind }) => kind === 'health')
+
+test('an alert is told of once, whoever opens it: a recorder, a lease that ran out, a person', async () => {
+  const k = kit()
+  const { id, agent } = await k.enroll()
+  const { json } = await record(k, id)
+  await agent.post(`/recording-jobs/${json.job.id}/claim`)
+  const stream = await open(k, k.as('admin'))
+  await stream.event('hello')
+  const reported = await agent.post(`/nodes/${id}/health-events`, { severity: 'critical', type: 'agent.capture.lost' })
+  const state = { counts: { critical: 1, warning: 0 }, severity: 'critical', status: 'open' }
+  const [first, ...others] = alerts(await toldUntilRoom(k, stream))
+  assert.deepEqual([first?.id, first?.op, first?.state, others], [reported.json.data.id, 'created', state, []])
+  k.advance('1h')
+  await k.tick('job-lease')
+  const told = await toldUntilRoom(k, stream)
+  const [failure] = k.rows<{ id: string }>(
+    "SELECT id FROM health_events WHERE type = 'controller.recording.job_failed'",
+  )
+  assert.deepEqual(
+    alerts(told).map((one) => one.id),
+    [failure?.id],
+  )
+  assert.ok(
+    told.some((one) => one.kind === 'recording' && one.id === json.data.id),
+    'the take is worse off for it',
+  )
+  const posted = await k.as('admin').post('/health-events', { nodeId: id, severity: 'info', type: 'room.noise' })
+  assert.deepEqual(
+    alerts(await toldUntilRoom(k, stream)).map((one) => one.id),
+    [posted.json.data.id],
+  )
+  await stream.cancel()
+  await k.close()
+})

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Kit, kit } from '../../../kit/kit.ts'
+import { chunked, counted, wav } from '../chunks/world.ts'
 import { takes } from '../library/takes.ts'
 
 const HOUR = (n: number) => `2026-01-01T0${n}:00:00.000Z`
@@ -185,5 +186,42 @@ test('the actions of a job say what can be done, and why not', async () => {
   const seen = await of('lost', viewer)
   assert.deepEqual([seen.actions.retry.reason, seen.recording], ['missing_permission', undefined])
   assert.equal((await admin.get('/recording-jobs/nope/actions')).status, 404)
+  await k.close()
+})
+
+test('a take whose lease ran out goes on: a stop reaches its recorder, and what it has still arrives', async () => {
+  const k = kit()
+  const t = await chunked(k)
+  const admin = k.as('admin')
+  k.advance('1h')
+  await k.tick('job-lease')
+  const stop = async () => (await admin.get(`/recordings/${t.recordingId}/actions`)).json.data.actions.stop.enabled
+  assert.equal(await stop(), true)
+  assert.equal((await admin.post(`/recordings/${t.recordingId}/stop`)).status, 200)
+  assert.equal(await stop(), false)
+  const [{ id }] = k.rows<{ id: string }>('SELECT id FROM recording_jobs') as [{ id: string }]
+  const told = async () => {
+    const { failureReason, status } = (await t.agent.get(`/recording-jobs/${id}`)).json.data
+    return [status, failureReason]
+  }
+  assert.deepEqual(await told(), ['cancelled', 'stop_request_lease_expired'])
+  assert.equal((await t.agent.put(t.path, wav(counted(0, 2000)), t.headers)).status, 201)
+  assert.deepEqual(await told(), ['completed', undefined])
+  assert.equal((await admin.get(`/recordings/${t.recordingId}`)).json.data.status, 'cached')
+  await k.close()
+})
+
+test('a stop of a job whose lease ran out does not end the take that was begun anew', async () => {
+  const k = kit()
+  const t = await chunked(k)
+  const admin = k.as('admin')
+  k.advance('1h')
+  await k.tick('job-lease')
+  const [{ id }] = k.rows<{ id: string }>('SELECT id FROM recording_jobs') as [{ id: string }]
+  assert.equal((await admin.post(`/recording-jobs/${id}/retry`)).status, 201)
+  assert.equal((await admin.post('/recording-jobs/bulk-stop', { jobIds: [id] })).status, 200)
+  const jobs = k.rows<{ status: string }>('SELECT status FROM recording_jobs ORDER BY status')
+  assert.deepEqual(jobs, [{ status: 'cancelled' }, { status: 'queued' }])
+  assert.match((await admin.get(`/recordings/${t.recordingId}`)).json.data.status, /queued|recording/)
   await k.close()
 })

@@ -138,3 +138,16 @@ test('recordings are deleted in bulk when every one of them may be', async () =>
     assert.equal((await admin.post('/recordings/bulk-delete', bad)).status, 400)
   await k.close()
 })
+
+test('a take that begins anew while many are deleted stays, and the answer says what went', async () => {
+  const k = kit()
+  const t = takes(k)
+  const all = Array.from({ length: 45 }, (_, i) => `take${String(i).padStart(2, '0')}`)
+  for (const id of all) t.recording(id)
+  k.sql("UPDATE recordings SET status = 'completed'")
+  k.events.on('recording.deleted', 'after', () => k.sql("UPDATE recordings SET status = 'queued' WHERE id = 'take44'"))
+  const done = await k.as('admin').post('/recordings/bulk-delete', { recordingIds: all })
+  assert.deepEqual([done.status, done.json.meta.deletedCount, done.json.data.length], [200, 44, 44])
+  assert.deepEqual(k.rows('SELECT id FROM recordings'), [{ id: 'take44' }])
+  await k.close()
+})
