@@ -14,6 +14,8 @@ const BALLAST_BYTES = 64 * 1024
 interface Found {
   /** Directories with content this program cannot read; moved to `kept/`. */
   kept: string[]
+  /** Directories the disk neither reads nor moves, by their names: they stay where they are. */
+  stuck: { error: unknown; name: string; path: string }[]
   states: TakeState[]
 }
 
@@ -117,13 +119,15 @@ export function openSpool(workDir: string, stateFile?: string): Spool {
   }
 
   const load = async (): Promise<Found> => {
-    const found: Found = { kept: [], states: [] }
-    for (const name of (await fs.readdir(takes)).sort()) {
+    const found: Found = { kept: [], states: [], stuck: [] }
+    const examine = async (name: string) => {
       const state = await readState(path.join(takes, name))
       if (state === 'nothing') await fs.rm(path.join(takes, name), { recursive: true })
       else if (state === 'unreadable' || safeName(state.job.id) !== name) found.kept.push(await move(name, kept))
       else found.states.push(state)
     }
+    for (const name of (await fs.readdir(takes)).sort())
+      await examine(name).catch((error) => found.stuck.push({ error, name, path: path.join(takes, name) }))
     return found
   }
 
