@@ -106,8 +106,9 @@ class Cache implements RecorderCache {
       let freed = 0
       for (const entry of oldestFirst([...entries.values()])) {
         if (freed >= bytes) break
-        freed += entry.bytes
-        swept.push(await this.#drop({ entry, reason: 'disk_space' }))
+        const dropped = await this.#drop({ entry, reason: 'disk_space' })
+        swept.push(dropped)
+        if (dropped.error === undefined) freed += entry.bytes
       }
       await this.#tellSwept(swept, scanned)
     })
