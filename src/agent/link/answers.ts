@@ -47,7 +47,7 @@ export const BootstrapAnswer = z.object({
 export const PairAnswer = z.object({ nodeId: clientId, token: z.string().regex(/^[\x21-\x7e]{1,4096}$/) })
 
 /** The answer to an upload; the checksum, `sha256:<hex>`, is of the stored bytes. */
-export const StoredAnswer = z.object({ file: z.object({ checksum: z.string().optional() }).optional() })
+export const StoredAnswer = z.object({ file: z.object({ checksum: z.string() }) })
 
 const ErrorBody = z.object({
   error: z.string().catch(''),
