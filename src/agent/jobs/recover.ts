@@ -49,8 +49,7 @@ async function examine(ctx: JobContext, job: OwnedJob): Promise<Recovered> {
   const { status } = job.state
   // Finally refused, then stopped while its files were being put aside: they are still for an operator.
   if (status === 'failed' && job.state.toFrame !== undefined) return putAside(ctx, job, job.state.reason)
-  if (status === 'completed') await job.advance({ type: 'delivered' })
-  if (['completed', 'uploaded', 'failed', 'cancelled'].includes(status)) return { next: 'finish' }
+  if (['uploaded', 'failed', 'cancelled'].includes(status)) return { next: 'finish' }
   const whole = await listWhatIsThere(ctx, job)
   if (status === 'uploading' && whole) {
     tellRecovered(job, status, { willUpload: true })

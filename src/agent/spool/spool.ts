@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { hasCode, isDiskFull, removeGently, replaceFile, sizeOf, syncDir } from '../../kernel/durable.ts'
-import { mirrorState } from './mirror.ts'
+import { type Mirrored, mirrorState } from './mirror.ts'
 import { TakeState } from './state.ts'
 
 const STATE = 'state.json'
@@ -37,7 +37,7 @@ export interface Spool {
   share(fromJobId: string, toJobId: string): Promise<void>
   load(): Promise<Found>
   /** Writes the state of a take to the file that shows the latest one. Never rejects. */
-  mirror(state: Readonly<TakeState>): Promise<void>
+  mirror(state: Mirrored): Promise<void>
   remove(jobId: string): Promise<void>
   /** Durable when it resolves. */
   save(state: TakeState): Promise<void>
@@ -54,7 +54,7 @@ export function openSpool(workDir: string, stateFile?: string): Spool {
   for (const dir of [takes, kept, copies]) mkdirSync(dir, { mode: 0o750, recursive: true })
   const dirOf = (jobId: string) => path.join(takes, safeName(jobId))
 
-  const mirror = async (state: Readonly<TakeState>) => {
+  const mirror = async (state: Mirrored) => {
     if (stateFile !== undefined) await mirrorState(stateFile, state, dirOf(state.job.id))
   }
 
