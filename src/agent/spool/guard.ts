@@ -74,7 +74,7 @@ class Guard implements DiskGuard {
       this.#looking = this.#look(everyMs)
         .catch((e) =>
           this.#options.log.error(
-            'the free space of the spool could not be read: look at its disk; it is tried again',
+            'could not read the free space of the spool, will retry: check its disk',
             errorFields(e),
           ),
         )
