@@ -84,10 +84,7 @@ async function runDaemon(config: AgentConfig, log: Log): Promise<number> {
     log.info('agent stopping')
     return code
   } catch (e) {
-    log.error(
-      'the agent ends because of this error; started again, it goes on with the takes in its spool',
-      errorFields(e),
-    )
+    log.error('agent failed; takes in the spool resume after a restart', errorFields(e))
     return FAILED
   } finally {
     void notifier.stopping('finishing the takes')
@@ -110,7 +107,7 @@ async function runNextJob(config: AgentConfig, log: Log): Promise<number> {
   try {
     const jobs = await link.claim([], 0, new AbortController().signal)
     if (jobs.length === 0) return OK
-    runner.accept(jobs)
+    await runner.accept(jobs)
     await Promise.race([runner.idle(), stop])
     return (await allWell(link, jobs)) ? OK : FAILED
   } finally {

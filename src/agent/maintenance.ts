@@ -30,8 +30,8 @@ export function createHold(agentDir: string, log: Log): Hold {
       try {
         await replaceFile(heldFile(agentDir), heldText(id))
       } catch (e) {
-        // Maintenance stops waiting after a while and looks at the takes itself.
-        log.warn('maintenance request not acknowledged', errorFields(e))
+        const words = 'could not acknowledge the maintenance request; maintenance will check for running takes itself'
+        log.warn(words, errorFields(e))
       }
     },
     asked,
@@ -63,7 +63,7 @@ export function createSign(agentDir: string, log: Log): (told: Pick<OnlineSign, 
       .then(() => replaceFile(file, `${JSON.stringify(sign)}\n`))
       .catch((e) =>
         log.warn(
-          'could not write that the agent is online: look at the disk of the agent directory, or an update counts as failed',
+          'could not write the online marker: check the disk of the agent directory; until it is written, an update counts as failed',
           errorFields(e),
         ),
       )

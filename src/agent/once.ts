@@ -106,7 +106,7 @@ async function uploadPatiently(link: Link, file: Upload, log: Log, signal: Abort
 /**
  * Records without a job and uploads; true when the controller took it. Takes of earlier runs that were cut off are
  * delivered first. An abort finalizes the take and gives its upload the usual grace; what is left waits for another run.
- * @throws UserError, UserError, LinkError, what the disk throws
+ * @throws UserError, LinkError, what the disk throws
  */
 export async function captureOnce(config: AgentConfig, log: Log, signal: AbortSignal): Promise<boolean> {
   const { captureOutput, captureRecordingId, agentDir } = config.settings
@@ -128,7 +128,7 @@ export async function captureOnce(config: AgentConfig, log: Log, signal: AbortSi
   signal.addEventListener('abort', () => runner.stop().then(stopped.resolve, stopped.reject), { once: true })
   try {
     await runner.recover()
-    runner.accept([ownJob(config, captureRecordingId!)])
+    await runner.accept([ownJob(config, captureRecordingId!)])
     await (signal.aborted ? stopped.promise : Promise.race([runner.idle(), stopped.promise]))
     return delivered.accepted.has(captureRecordingId!)
   } finally {

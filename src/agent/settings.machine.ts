@@ -40,7 +40,7 @@ export const MACHINE_SETTINGS = {
   healthSqliteFile: row(
     'SVC_AGENT_HEALTH_SQLITE_FILE',
     'Files',
-    'health log of that kind (health-events.sqlite3 in the agent directory)',
+    'SQLite health log (health-events.sqlite3 in the agent directory)',
     filePath,
   ),
   systemHealth: row('SVC_SYSTEM_HEALTH_ENABLED', 'Machine', 'watch disk, load and sound devices (true)', unlessOff, {

@@ -27,19 +27,19 @@ export const MODE_SETTINGS = {
   attachCacheContentType: row(
     'SVC_ATTACH_CACHE_CONTENT_TYPE',
     'Modes',
-    'type of that file (by its extension, else audio/mpeg)',
+    'content type of the attached file (by its extension, else audio/mpeg)',
     optionalText(160),
   ),
   attachCacheDurationSeconds: row(
     'SVC_ATTACH_CACHE_DURATION_SECONDS',
     'Modes',
-    'length of that file in seconds (measured)',
+    'length of the attached file in seconds (measured)',
     seconds,
   ),
   attachCacheFileName: row(
     'SVC_ATTACH_CACHE_FILE_NAME',
     'Modes',
-    'name of that file for people (its own)',
+    'name of the attached file for people (its own)',
     optionalText(255),
   ),
   captureRecordingId: row(

@@ -47,7 +47,12 @@ export const SETTINGS = {
     'PEM file of the certificate this node shows, where the controller asks for one',
     filePath,
   ),
-  clientKeyFile: row('SVC_CONTROLLER_CLIENT_KEY_PATH', 'Controller', 'PEM file of its private key', filePath),
+  clientKeyFile: row(
+    'SVC_CONTROLLER_CLIENT_KEY_PATH',
+    'Controller',
+    'PEM file of the private key of the certificate this node shows',
+    filePath,
+  ),
   connectTimeoutMs: row(
     'SVC_CONTROLLER_CONNECT_TIMEOUT_MS',
     'Controller',
@@ -125,19 +130,19 @@ export const SETTINGS = {
   captureFormat: row(
     'SVC_CAPTURE_FORMAT',
     'Recording',
-    `its sample format: ${SAMPLE_FORMATS.join(', ')} (S16_LE)`,
+    `sample format of the capture device: ${SAMPLE_FORMATS.join(', ')} (S16_LE)`,
     z.enum(SAMPLE_FORMATS).default('S16_LE'),
   ),
   captureSampleRate: row(
     'SVC_CAPTURE_SAMPLE_RATE',
     'Recording',
-    'its rate, Hz, where the device does not say which it has (48000)',
+    'sample rate of the capture device, Hz, where it does not say which it has (48000)',
     whole(8000, 384_000, 48_000),
   ),
   captureChannels: row(
     'SVC_CAPTURE_CHANNELS',
     'Recording',
-    'its channels, where the device does not say how many it has (2)',
+    'channels of the capture device, where it does not say how many it has (2)',
     whole(1, 256, 2),
   ),
   captureGrowthGraceSeconds: row(
@@ -168,7 +173,7 @@ export const SETTINGS = {
   denoiseModelSha256: row(
     'SVC_DENOISE_MODEL_SHA256',
     'Recording',
-    'SHA-256 that file must have',
+    'SHA-256 that the model file must have',
     z
       .string()
       .regex(/^[0-9a-fA-F]{64}$/, 'expected 64 hexadecimal digits')

@@ -72,7 +72,7 @@ function once<T>(question: Question, take: Take<T>): Promise<T> {
       ? https.request(url, { agent, headers, method, ...tls })
       : http.request(url, { agent, headers, method })
   const limits = limit(request, question)
-  const abort = () => request.destroy(new NoAnswer('the request was given up', 'aborted'))
+  const abort = () => request.destroy(new NoAnswer('request aborted', 'aborted'))
   const settle = () => {
     limits.clear()
     signal?.removeEventListener('abort', abort)
@@ -170,7 +170,7 @@ export async function* counted(response: http.IncomingMessage, maxBytes: number)
     if (size > maxBytes) throw new NoAnswer(`the answer is longer than ${maxBytes} bytes`, 'too_large')
     yield piece
   }
-  if (!response.complete) throw new NoAnswer('the answer broke off', 'broken')
+  if (!response.complete) throw new NoAnswer('the response was cut off', 'broken')
 }
 
 /** Parses JSON; undefined when it is not valid. */

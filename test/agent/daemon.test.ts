@@ -7,7 +7,7 @@ import { MARKED_HEADER } from '../../src/agent/audio/marks.rules.ts'
 import { type OnlineSign, readOnlineSign } from '../../src/system/host/onlinesign.ts'
 import { managed, manager } from '../system/host/manager.ts'
 import { until } from './jobs/kit.ts'
-import { type Handler, json, type Seen, serve, tempDir } from './server.ts'
+import { type Handler, json, type Seen, serve, stored, tempDir } from './server.ts'
 
 const TOKEN = 'svc_node_secret'
 const entry = path.resolve(import.meta.dirname, '../../src/main.ts')
@@ -94,7 +94,7 @@ function oneJob(durationSeconds: number, uploaded: (seen: Seen) => void): Handle
     } else if (seen.method === 'HEAD') response.writeHead(404).end()
     else if (seen.method === 'PUT') {
       status = 'completed'
-      json(response, 201, { data: {} })
+      stored(response, seen)
       uploaded(seen)
     } else if (seen.url.includes('/recording-jobs/job_1')) json(response, 200, { data: job(durationSeconds, status) })
     else return false
@@ -221,7 +221,7 @@ describe('the agent as a daemon', { concurrency: 3 }, () => {
     child.kill('SIGTERM')
     assert.equal(await ended, 0, output())
     await until(() => count('STOPPING=1') === 1)
-    assert.ok(!output().includes('systemd could not be told'), output())
+    assert.ok(!output().includes('could not report the service state'), output())
   })
 
   test('without a token the agent stays up, says so once and sends nothing', async (t) => {

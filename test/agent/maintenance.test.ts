@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { askHold, endHold, isHeld } from '../../src/system/host/hold.ts'
 import { heldTakes } from '../../src/system/host/takes.ts'
 import { until } from './jobs/kit.ts'
-import { type Handler, json, serve, tempDir } from './server.ts'
+import { type Handler, json, serve, stored, tempDir } from './server.ts'
 
 const entry = path.resolve(import.meta.dirname, '../../src/main.ts')
 const SECONDS = 2
@@ -71,7 +71,7 @@ class Desk {
     } else if (seen.method === 'HEAD') response.writeHead(404).end()
     else if (seen.method === 'PUT' && offer) {
       offer.uploaded = seen.body.length
-      json(response, 201, { data: {} })
+      stored(response, seen)
     } else if (offer) {
       if (seen.url.includes('/heartbeat')) offer.confirmed = true
       // One that waits for news gets it when there is some, or the next time.

@@ -4,7 +4,7 @@ import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { until, wav } from './jobs/kit.ts'
-import { type Handler, json, type Seen, serve, tempDir } from './server.ts'
+import { type Handler, json, type Seen, serve, stored, tempDir } from './server.ts'
 
 const entry = path.resolve(import.meta.dirname, '../../src/main.ts')
 
@@ -34,8 +34,9 @@ const taking =
     if (seen.method === 'HEAD') return response.writeHead(404).end()
     if (seen.method === 'GET') return json(response, 200, { data: [] })
     const status = refuse(seen)
-    if (status === 201) puts.push(seen)
-    json(response, status, status === 201 ? { data: {} } : { error: 'no' })
+    if (status !== 201) return json(response, status, { error: 'no' })
+    puts.push(seen)
+    stored(response, seen)
   }
 
 const header = (seen: Seen | undefined, name: string) => decodeURIComponent(String(seen?.headers[`x-svc-${name}`]))

@@ -28,6 +28,13 @@ export const json = (response: http.ServerResponse, status: number, body: unknow
   response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
 }
 
+/** Answers an upload as a controller does: with the checksum of what it has by now, as the upload says it. */
+export function stored(response: http.ServerResponse, { headers }: Seen): void {
+  const [, base64 = ''] = /:(.+):/.exec(String(headers['content-digest'])) ?? []
+  const checksum = `sha256:${Buffer.from(base64, 'base64').toString('hex')}`
+  json(response, 201, { data: { file: { checksum } } })
+}
+
 export interface ServeOptions {
   host?: string
   tls?: { cert: string; key: string }

@@ -93,7 +93,7 @@ test('a setup that is told to stop leaves the box as it was', { skip }, async ()
   const { code, stderr } = await setup(forNode(id), 'systemctl start roomtone-agent', 'stop', token)
   assert.deepEqual(
     { code, stderr },
-    { code: 130, stderr: 'roomtone setup: stopped by a signal; the box is as it was before.\n' },
+    { code: 130, stderr: 'roomtone setup: interrupted by a signal; all changes were undone.\n' },
   )
   await asBefore()
 })

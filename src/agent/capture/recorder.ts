@@ -77,6 +77,7 @@ export class Recorder implements Taker {
   readonly #deps: RecorderDeps
   /** Resolves with the reason for an early end; with undefined when the take is complete or was stopped. */
   readonly #end = Promise.withResolvers<string | undefined>()
+  #begun: Promise<void> = Promise.resolve()
   #deadline: NodeJS.Timeout | undefined
   /** Frames received so far, written or not. */
   #due: number
@@ -120,7 +121,7 @@ export class Recorder implements Taker {
   }
 
   start(): void {
-    this.#begin().catch((e) => this.#stopWith(`capture_failed: ${faultWords(e)}`))
+    this.#begun = this.#begin().catch((e) => this.#stopWith(`capture_failed: ${faultWords(e)}`))
   }
 
   /** Ends the take with what it has. */
@@ -352,6 +353,8 @@ export class Recorder implements Taker {
   }
 
   async #finish(ended: string | undefined): Promise<TakeEnd> {
+    // A file that is still being opened gets its writer first, and is closed with it.
+    await this.#begun
     await this.#writer?.end()
     await this.#released
     const frames = this.frames

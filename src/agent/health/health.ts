@@ -18,6 +18,8 @@ interface HealthOptions {
   nodeId: string
   /** Whether there is a token to send with. */
   online: () => boolean
+  /** Until a disk that took nothing is tried again; default 10 s. */
+  rewriteMs?: number
   store: HealthStore
 }
 
@@ -26,6 +28,7 @@ const MAX_WAITING_EVENTS = 1000
 const MAX_DETAIL_CHARACTERS = 32_768
 const BATCH = 50
 const RETRY_MAX_MS = 30_000
+const REWRITE_MS = 10_000
 
 /** Details as plain JSON; details that cannot be serialized or are far too long must not stop the event itself. */
 function plainDetails(details: Record<string, unknown> = {}): Record<string, unknown> {
@@ -56,12 +59,15 @@ export class Health {
   readonly #idle = createBell()
   /** Retry-After of the controller, ms. */
   #pauseMs = 0
+  /** While the disk takes nothing. */
+  #rewrite: NodeJS.Timeout | undefined
   #counter = 0
   #cursor = 0
   /** Reported and not yet on disk: usually for a moment, on a full disk until there is room. */
   #unwritten: StoredEvent[] = []
   #early: Timed[] = []
   #started = false
+  #leaving = false
   #stopping = false
   #writing: Promise<void> = Promise.resolve()
   #sending: Promise<void> = Promise.resolve()
@@ -103,7 +109,9 @@ export class Health {
 
   /** Writes everything reported to disk and sends what it can within `graceMs`; the log keeps the rest. */
   async stop(graceMs: number): Promise<void> {
-    await this.#writing
+    this.#leaving = true
+    clearTimeout(this.#rewrite)
+    await this.#writeSoon()
     if (this.#started && this.#cursor < this.#counter && this.#options.online()) {
       this.#retry.ring()
       await this.#idle.wait(graceMs)
@@ -123,25 +131,37 @@ export class Health {
     const id = `node_event_${this.#options.nodeId.slice(0, 100)}_${openedAt.replace(/[:.]/g, '-')}_${number}`
     const subject = recordingId ? { recordingId } : {}
     this.#unwritten.push({ details: plainDetails(details), id, openedAt, severity, type, ...subject })
+    void this.#writeSoon()
+  }
+
+  /** Resolves when what is reported by now is written, or the disk has refused it. */
+  #writeSoon(): Promise<void> {
     this.#writing = this.#writing.then(() => this.#write())
+    return this.#writing
   }
 
   async #write(): Promise<void> {
-    const { log, store } = this.#options
+    const { rewriteMs = REWRITE_MS, store } = this.#options
     // A copy: more may be reported while the disk works.
     const batch = [...this.#unwritten]
     if (batch.length === 0) return
+    clearTimeout(this.#rewrite)
     try {
       await store.append(batch)
       this.#unwritten = this.#unwritten.slice(batch.length)
+      this.#rewrite = undefined
     } catch (e) {
       // A full or read-only disk: the events stay in memory, are sent from there, and written when there is room.
-      log.warn('health events could not be written and are kept in memory: look at the disk of the agent directory', {
-        error: faultWords(e),
-        waiting: batch.length,
-      })
+      if (this.#rewrite === undefined) this.#tellUnwritten(e)
+      if (!this.#leaving) this.#rewrite = setTimeout(() => void this.#writeSoon(), rewriteMs)
     }
     this.#news.ring()
+  }
+
+  #tellUnwritten(e: unknown): void {
+    const details = { error: faultWords(e), waiting: this.#unwritten.length }
+    const message = 'health events could not be written and are kept in memory: check the disk of the agent directory'
+    this.#options.log.warn(message, details)
   }
 
   async #next(): Promise<StoredEvent[]> {

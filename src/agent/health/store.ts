@@ -20,7 +20,7 @@ export interface HealthStore {
   /** Up to `limit` events after the one with this number, in order. */
   after(counter: number, limit: number): Promise<StoredEvent[]>
   close(): Promise<void>
-  /** Number of the last event on disk, 0 when there is none. Repairs a torn last line. */
+  /** Number of the last event on disk, 0 when there is none. */
   open(): Promise<number>
 }
 
@@ -36,12 +36,6 @@ function parseLine(line: string): StoredEvent | undefined {
     return undefined
   }
 }
-
-const size = (file: string): Promise<number> =>
-  fsp.stat(file).then(
-    (s) => s.size,
-    () => 0,
-  )
 
 const isAbsent = (e: unknown): boolean => (e as NodeJS.ErrnoException).code === 'ENOENT'
 
@@ -96,18 +90,33 @@ async function lastCounter(options: StoreOptions): Promise<number> {
 
 async function open(options: StoreOptions): Promise<number> {
   await fsp.mkdir(path.dirname(options.file), { recursive: true })
-  const text = await fsp.readFile(options.file).catch((e) => {
-    if (isAbsent(e)) return Buffer.alloc(0)
-    throw e
-  })
-  if (text.length > 0 && text.at(-1) !== 10) await fsp.appendFile(options.file, '\n')
   return lastCounter(options)
 }
 
 async function append(options: StoreOptions, events: StoredEvent[]): Promise<void> {
   const { file, maxBytes } = options
-  if (maxBytes > 0 && (await size(file)) >= maxBytes) await rotate(options)
-  await fsp.appendFile(file, events.map((event) => `${JSON.stringify(event)}\n`).join(''), { mode: 0o640 })
+  const stat = await fsp.stat(file).catch(() => undefined)
+  if (stat && maxBytes > 0 && stat.size >= maxBytes) await rotate(options)
+  const handle = await fsp.open(file, 'a+', 0o640)
+  try {
+    const { size } = await handle.stat()
+    const lines = events.map((event) => `${JSON.stringify(event)}\n`)
+    if (await isTorn(handle, size)) lines.unshift('\n')
+    // What a full disk took of them would pass for written, and its last line would swallow the next event.
+    await handle.appendFile(lines.join('')).catch(async (e) => {
+      await handle.truncate(size).catch(() => undefined)
+      throw e
+    })
+  } finally {
+    await handle.close()
+  }
+}
+
+/** Whether the last line has no end: torn by a power cut, or by a disk that was full. */
+async function isTorn(handle: fsp.FileHandle, size: number): Promise<boolean> {
+  if (size === 0) return false
+  const { buffer } = await handle.read(Buffer.alloc(1), 0, 1, size - 1)
+  return buffer[0] !== 10
 }
 
 /** Reads on from where it stopped, in the same file even after a rotation renamed it. */

@@ -44,15 +44,25 @@ export type JobEvent =
 const CAPTURING: Status[] = ['claimed', 'capturing']
 const UNDELIVERED: Status[] = [...CAPTURING, 'captured', 'uploading']
 
-/** In which states an event may come that changes the state; every other event may come in any. */
-const MAY_COME: Partial<Record<JobEvent['type'], Status[]>> = {
+/** What was under way when a job ended without being delivered may still come to its end. */
+const UNTIL_DELIVERED: Status[] = [...UNDELIVERED, 'failed', 'cancelled']
+
+/** In which states an event may come. */
+const MAY_COME: Record<JobEvent['type'], Status[]> = {
+  accepted: UNTIL_DELIVERED,
   all_made: ['captured', 'uploading'],
   cancelled: CAPTURING,
   captured: UNDELIVERED,
   capturing: CAPTURING,
-  // `completed` was the word of earlier versions.
-  delivered: ['uploading', 'uploaded', 'completed'],
+  delivered: ['uploading', 'uploaded'],
   failed: UNDELIVERED,
+  files_missing: UNDELIVERED,
+  // Noted for all members of a capture together: that one of them is delivered must not cost the others theirs.
+  gaps: [...UNTIL_DELIVERED, 'uploaded'],
+  mapped: ['claimed'],
+  part_begun: UNTIL_DELIVERED,
+  part_made: UNTIL_DELIVERED,
+  refused: UNTIL_DELIVERED,
   take_missing: UNDELIVERED,
 }
 
@@ -71,7 +81,7 @@ export const claimedJob = (job: AgentJob, claimedAt: number, claimed: TakeState[
 
 /** The job after an event. @throws Error when the event cannot come in its state */
 export function advance(state: TakeState, event: JobEvent): TakeState {
-  if (MAY_COME[event.type]?.includes(state.status) === false)
+  if (!MAY_COME[event.type].includes(state.status))
     throw new Error(`unexpected event ${event.type} for a job that is ${state.status}`)
   const { type, ...said } = event
   switch (event.type) {

@@ -16,6 +16,13 @@ export interface LeaseDeps {
 const SLOWEST_SECONDS = 10
 const ENDED: AgentJob['status'][] = ['cancelled', 'completed', 'failed']
 
+/** The take goes on (ADR-0009), so whether it is to end must still be heard. */
+const ranOut = ({ failureReason, status }: AgentJob): boolean =>
+  status === 'failed' && failureReason === 'lease_expired'
+
+/** Whether the controller will say nothing more about the job. */
+const isOver = (job: AgentJob): boolean => ENDED.includes(job.status) && !ranOut(job)
+
 /** A job's progress. It never goes back, neither in stage nor in percent: repeated work is not reported. */
 export class Progress {
   #now: JobProgress = { percent: 0, stage: 'capturing' }
@@ -78,7 +85,7 @@ export class Lease {
       if (signal.aborted) return
       if (answer && answer !== 'gone') this.#latest = answer
       if (answer) this.#listener(answer)
-      if (answer === 'gone' || (answer && ENDED.includes(answer.status))) return
+      if (answer === 'gone' || (answer && isOver(answer))) return
       // Waits for the rest of the pace if the controller did not. Rejects only when stopped, which the loop checks.
       const left = this.#pace * 1000 - (performance.now() - asked)
       await sleep(Math.max(0, left), undefined, { signal }).catch(() => undefined)
@@ -104,9 +111,13 @@ export class Lease {
     }
   }
 
-  /** Waits at the controller, so that a stop arrives at once. For a job that is over, reading it tells why. */
+  /**
+   * Waits at the controller, so that a stop arrives at once. For a job that is over, reading it tells why; one whose lease
+   * ran out has none to renew, and is only read.
+   */
   async #heartbeat(): Promise<AgentJob> {
     const { jobId, link, progress } = this.#deps
+    if (this.#latest && ranOut(this.#latest)) return link.readJob(jobId)
     const wait = { seconds: Math.floor(this.#pace), signal: this.#stop.signal }
     try {
       return await link.jobHeartbeat(jobId, progress(), wait)

@@ -1,6 +1,7 @@
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { sizeOf } from '../../kernel/durable.ts'
+import { errorFields } from '../../kernel/log.ts'
 import type { AgentJob } from '../../wire/recordings.ts'
 import { fileFormat } from '../audio/format.rules.ts'
 import { MARKED_HEADER, type Moment, msBetween } from '../audio/marks.rules.ts'
@@ -18,7 +19,7 @@ const RESTARTED = 'agent_restarted_during_recording'
 const FRESH_MS = 60_000
 
 /** What to do with a job of an earlier process; `left`: what the take continues from. */
-type Recovered = { left?: Left; next: 'capture' } | { next: 'finish' | 'kept' }
+type Recovered = { left?: Left; next: 'capture' } | { next: 'finish' | 'kept' | 'stuck' }
 
 interface OnDisk {
   count: number
@@ -29,14 +30,26 @@ interface OnDisk {
 
 /**
  * Examines what an earlier process left of a job, repairs the take and corrects the state. `capture`: start or continue
- * capturing; `finish`: continue from its state; `kept`: only an operator can decide.
+ * capturing; `finish`: continue from its state; `kept`: only an operator can decide; `stuck`: so it is, and the disk does
+ * not even let it be moved. Never rejects: one damaged take must not keep the recorder from its others.
  */
 export async function recoverJob(ctx: JobContext, job: OwnedJob): Promise<Recovered> {
+  try {
+    return await examine(ctx, job)
+  } catch (e) {
+    ctx.log.error('take of an earlier run cannot be read: check the disk of the spool', {
+      jobId: job.id,
+      ...errorFields(e),
+    })
+    return putAside(ctx, job, 'take_unreadable')
+  }
+}
+
+async function examine(ctx: JobContext, job: OwnedJob): Promise<Recovered> {
   const { status } = job.state
   // Finally refused, then stopped while its files were being put aside: they are still for an operator.
   if (status === 'failed' && job.state.toFrame !== undefined) return putAside(ctx, job, job.state.reason)
-  if (status === 'completed') await job.advance({ type: 'delivered' })
-  if (['completed', 'uploaded', 'failed', 'cancelled'].includes(status)) return { next: 'finish' }
+  if (['uploaded', 'failed', 'cancelled'].includes(status)) return { next: 'finish' }
   const whole = await listWhatIsThere(ctx, job)
   if (status === 'uploading' && whole) {
     tellRecovered(job, status, { willUpload: true })
@@ -69,9 +82,13 @@ async function goesOn(ctx: JobContext, job: OwnedJob, found: OnDisk, whole: numb
 
 async function putAside(ctx: JobContext, job: OwnedJob, reason = 'unknown'): Promise<Recovered> {
   const previousStatus = job.state.status
-  const kept = await ctx.spool.keep(job.id)
-  job.tell('critical', 'capture_segments_unrecoverable', { path: kept, previousStatus, reason })
-  return { next: 'kept' }
+  const kept = await ctx.spool.keep(job.id).catch((e) => {
+    ctx.log.error('damaged take could not be moved and stays where it is', { jobId: job.id, ...errorFields(e) })
+    return undefined
+  })
+  const path = kept ?? ctx.spool.dir(job.id)
+  job.tell('critical', 'capture_segments_unrecoverable', { path, previousStatus, reason })
+  return { next: kept === undefined ? 'stuck' : 'kept' }
 }
 
 async function nothingThere(job: OwnedJob): Promise<Recovered> {

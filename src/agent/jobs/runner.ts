@@ -75,7 +75,7 @@ export interface JobRunner {
   setCapacity(maxConcurrentRecordings: number): void
   /** Calls when a capture has ended or the capacity has changed; returns a function that unsubscribes. */
   onFreed(listener: () => void): () => void
-  /** IDs of all jobs still owned, for the claim. */
+  /** IDs of all jobs still owned, or whose takes are damaged and cannot be moved, for the claim. */
   holding(): string[]
   /** Whether a capture is running. */
   recording(): boolean
@@ -112,6 +112,8 @@ class Runner implements JobRunner {
   readonly #ctx: JobContext
   readonly #jobs = new Map<string, Held>()
   readonly #sessions = new Set<CaptureSession>()
+  /** Jobs whose damaged takes are still in their place: begun again, they would touch what is left of the audio. */
+  readonly #stuck = new Set<string>()
   readonly #waiting = new Set<() => void>()
   readonly #work = new Set<Promise<void>>()
   #capacity: number
@@ -135,7 +137,8 @@ class Runner implements JobRunner {
   async accept(jobs: AgentJob[]): Promise<void> {
     if (this.#stopping) return
     const now = this.#ctx.clock.now()
-    const fresh = jobs.filter((job) => !this.#jobs.has(job.id)).map((job) => this.#own(claimedJob(job, now, moment())))
+    const unknown = jobs.filter(({ id }) => !this.#jobs.has(id) && !this.#stuck.has(id))
+    const fresh = unknown.map((job) => this.#own(claimedJob(job, now, moment())))
     if (fresh.length === 0) return
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#track(this.#begin(fresh, resolve))
@@ -161,7 +164,7 @@ class Runner implements JobRunner {
   }
 
   holding(): string[] {
-    return [...this.#jobs.keys()]
+    return [...this.#jobs.keys(), ...this.#stuck]
   }
 
   recording(): boolean {
@@ -185,17 +188,28 @@ class Runner implements JobRunner {
   }
 
   async recover(): Promise<void> {
-    const { report, spool } = this.#ctx
+    const { log, report, spool } = this.#ctx
     const found = await spool.load()
-    for (const kept of found.kept)
-      report({ details: { path: kept }, severity: 'critical', type: 'agent.recording_job.state_unreadable' })
+    const unreadable = (path: string) =>
+      report({ details: { path }, severity: 'critical', type: 'agent.recording_job.state_unreadable' })
+    found.kept.forEach(unreadable)
+    for (const { error, name, path } of found.stuck) {
+      log.error('take of an earlier run can neither be read nor moved: check the disk of the spool', {
+        path,
+        ...errorFields(error),
+      })
+      unreadable(path)
+      this.#stuck.add(name)
+    }
     const waiting: Unfinished[] = []
     for (const state of found.states) {
       const job = this.#own(state)
       const recovered = await recoverJob(this.#ctx, job)
       if (recovered.next === 'capture') waiting.push({ job, left: recovered.left })
-      else if (recovered.next === 'kept') this.#jobs.delete(job.id)
-      else this.#track(this.#finish(job))
+      else if (recovered.next !== 'finish') {
+        this.#jobs.delete(job.id)
+        if (recovered.next === 'stuck') this.#stuck.add(job.id)
+      } else this.#track(this.#finish(job))
     }
     for (const group of byGroup(waiting)) this.#track(this.#resume(group))
   }

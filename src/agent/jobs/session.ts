@@ -321,10 +321,7 @@ export class CaptureSession {
     this.#ending = this.#ending
       .then(work)
       .catch((e) =>
-        this.#ctx.log.error(
-          'the state of a capture could not be written: look at the disk of the spool',
-          errorFields(e),
-        ),
+        this.#ctx.log.error('the state of a capture could not be written: check the disk of the spool', errorFields(e)),
       )
     return this.#ending
   }

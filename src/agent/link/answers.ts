@@ -1,6 +1,6 @@
 // Parses the controller's answers, only what the agent needs.
 import * as z from 'zod'
-import type { Answer } from '../../kernel/http.ts'
+import { type Answer, jsonOf } from '../../kernel/http.ts'
 import { CaptureBackend, type NodeConfig, RecorderCachePolicy } from '../../wire/nodes.ts'
 import { clientId } from '../../wire/scalars.ts'
 import { LinkError } from './link.ts'
@@ -47,21 +47,13 @@ export const BootstrapAnswer = z.object({
 export const PairAnswer = z.object({ nodeId: clientId, token: z.string().regex(/^[\x21-\x7e]{1,4096}$/) })
 
 /** The answer to an upload; the checksum, `sha256:<hex>`, is of the stored bytes. */
-export const StoredAnswer = z.object({ file: z.object({ checksum: z.string().optional() }).optional() })
+export const StoredAnswer = z.object({ file: z.object({ checksum: z.string() }) })
 
 const ErrorBody = z.object({
   error: z.string().catch(''),
   message: z.string().optional().catch(undefined),
   reason: z.string().optional().catch(undefined),
 })
-
-function json(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
 
 /**
  * The error for an answer that is not 2xx. A redirect, or a refusal whose body is not ours, comes from something in
@@ -70,7 +62,7 @@ function json(text: string): unknown {
 function refusal(what: string, answer: Answer): LinkError {
   const { status, text } = answer
   if (status < 400) return new LinkError(`${what}: the controller answered ${status}; redirects are not followed`)
-  const body = ErrorBody.safeParse(json(text))
+  const body = ErrorBody.safeParse(jsonOf(text))
   const message = `controller refused ${what} with ${status}`
   if (body.success)
     return new LinkError(
@@ -94,7 +86,7 @@ const retryAfterOf = ({ headers }: Answer): number =>
 /** The `data` of a 2xx answer. Throws LinkError with the status of a refusal, without one for an unreadable answer. */
 export function readData<T extends z.ZodType>(what: string, answer: Answer, schema: T): z.infer<T> {
   if (answer.status < 200 || answer.status > 299) throw refusal(what, answer)
-  const envelope = z.object({ data: z.unknown() }).safeParse(json(answer.text))
+  const envelope = z.object({ data: z.unknown() }).safeParse(jsonOf(answer.text))
   const parsed = envelope.success ? schema.safeParse(envelope.data.data) : undefined
   if (!parsed?.success) throw new LinkError(`${what}: the controller's answer cannot be read`)
   return parsed.data

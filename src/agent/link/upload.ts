@@ -98,11 +98,10 @@ function nextOffset(answer: Answer, offset: number): number | undefined {
  * afterwards: the answer must be a controller's, with the checksum of our bytes. Throws a LinkError worth retrying.
  */
 async function confirm({ digests, file, signal }: Sending, stat: fs.Stats, answer: Answer): Promise<void> {
-  const checksum = readData('the upload', answer, StoredAnswer).file?.checksum
+  const { checksum } = readData('the upload', answer, StoredAnswer).file
   const [, base64 = ''] = /:(.+):/.exec(await digests(file.path, stat, signal)) ?? []
   const ours = `sha256:${Buffer.from(base64, 'base64').toString('hex')}`
-  if (checksum?.startsWith('sha256:') && checksum.toLowerCase() !== ours)
-    throw new LinkError('the controller stored other bytes than were sent')
+  if (checksum.toLowerCase() !== ours) throw new LinkError('the controller stored other bytes than were sent')
 }
 
 /** Throws LinkError; the caller decides about trying again. */

@@ -73,7 +73,7 @@ class Cache implements RecorderCache {
   }
 
   release(state: Readonly<TakeState>): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#inTurn('release a take, which is retried at the next start', async () => {
       const policy = this.#policyOf(state)
       if (policy ? policy.deleteAfterUpload : !this.#options.keepUploaded) await this.#delete(state, policy)
       else await this.#track(state, policy)
@@ -82,7 +82,7 @@ class Cache implements RecorderCache {
   }
 
   sweep(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#inTurn('sweep the recorder cache, which is retried at the next sweep', async () => {
       const entries = await this.#known()
       const [scanned, swept] = [entries.size, [] as Swept[]]
       for (const policy of policiesOf([...entries.values()], this.#configured)) {
@@ -100,14 +100,15 @@ class Cache implements RecorderCache {
 
   async makeRoom(bytes: number): Promise<Cleanup> {
     const swept: Swept[] = []
-    await this.#inTurn(async () => {
+    await this.#inTurn('make room by deleting copies in the recorder cache', async () => {
       const entries = await this.#known()
       const scanned = entries.size
       let freed = 0
       for (const entry of oldestFirst([...entries.values()])) {
         if (freed >= bytes) break
-        freed += entry.bytes
-        swept.push(await this.#drop({ entry, reason: 'disk_space' }))
+        const dropped = await this.#drop({ entry, reason: 'disk_space' })
+        swept.push(dropped)
+        if (dropped.error === undefined) freed += entry.bytes
       }
       await this.#tellSwept(swept, scanned)
     })
@@ -226,10 +227,10 @@ class Cache implements RecorderCache {
     })
   }
 
-  #inTurn(work: () => Promise<void>): Promise<void> {
+  #inTurn(what: string, work: () => Promise<void>): Promise<void> {
     this.#queue = this.#queue
       .then(work)
-      .catch((e) => this.#options.log.error('recorder cache operation failed', errorFields(e)))
+      .catch((e) => this.#options.log.error(`could not ${what}: check the disk of the spool`, errorFields(e)))
     return this.#queue as Promise<void>
   }
 }

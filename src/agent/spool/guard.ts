@@ -54,6 +54,7 @@ export const createDiskGuard = (options: GuardOptions): DiskGuard => new Guard(o
 class Guard implements DiskGuard {
   readonly #options: GuardOptions
   readonly #takes = new Set<Held>()
+  #admitting: Promise<unknown> = Promise.resolve()
   #pressed = false
   #sinceSweep = 0
   #timer: NodeJS.Timeout | undefined
@@ -73,7 +74,7 @@ class Guard implements DiskGuard {
       this.#looking = this.#look(everyMs)
         .catch((e) =>
           this.#options.log.error(
-            'the free space of the spool could not be read: look at its disk; it is tried again',
+            'could not read the free space of the spool, will retry: check its disk',
             errorFields(e),
           ),
         )
@@ -93,7 +94,14 @@ class Guard implements DiskGuard {
     await this.#options.cache.settled()
   }
 
-  async admit(take: PlannedTake): Promise<Room | undefined> {
+  /** One at a time: takes that begin together must not count the same free bytes. */
+  admit(take: PlannedTake): Promise<Room | undefined> {
+    const admitted = this.#admitting.then(() => this.#admit(take))
+    this.#admitting = admitted.catch(() => undefined)
+    return admitted
+  }
+
+  async #admit(take: PlannedTake): Promise<Room | undefined> {
     const running = await this.#remaining()
     const held: Held = { ...take, written: 0 }
     const left = await missing(held)

@@ -3,8 +3,11 @@ import * as path from 'node:path'
 import { iso, systemClock } from '../../kernel/clock.ts'
 import type { TakeState } from './state.ts'
 
+/** The state of a job; `completed`: its files are released, too. */
+export type Mirrored = Readonly<Omit<TakeState, 'status'> & { status: TakeState['status'] | 'completed' }>
+
 /** Where a job is, in the words of the state file. */
-const STATUS: Record<TakeState['status'], string> = {
+const STATUS: Record<Mirrored['status'], string> = {
   cancelled: 'cancelled',
   captured: 'captured',
   capturing: 'running',
@@ -19,7 +22,7 @@ const STATUS: Record<TakeState['status'], string> = {
  * Writes the state of the job that changed last to one file for people and scripts; each job has its own state file, which
  * is what counts. `dir`: where the job's files are. Never rejects, because nothing depends on it.
  */
-export async function mirrorState(file: string, state: Readonly<TakeState>, dir: string): Promise<void> {
+export async function mirrorState(file: string, state: Mirrored, dir: string): Promise<void> {
   const { id: jobId, nodeId, recordingId } = state.job
   const rawOutputPath = path.join(dir, 'take.wav')
   const [output] = state.outputs

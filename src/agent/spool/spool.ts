@@ -2,7 +2,7 @@ import { mkdirSync } from 'node:fs'
 import * as fs from 'node:fs/promises'
 import * as path from 'node:path'
 import { hasCode, isDiskFull, removeGently, replaceFile, sizeOf, syncDir } from '../../kernel/durable.ts'
-import { mirrorState } from './mirror.ts'
+import { type Mirrored, mirrorState } from './mirror.ts'
 import { TakeState } from './state.ts'
 
 const STATE = 'state.json'
@@ -14,6 +14,8 @@ const BALLAST_BYTES = 64 * 1024
 interface Found {
   /** Directories with content this program cannot read; moved to `kept/`. */
   kept: string[]
+  /** Directories the disk neither reads nor moves, by their names: they stay where they are. */
+  stuck: { error: unknown; name: string; path: string }[]
   states: TakeState[]
 }
 
@@ -35,7 +37,7 @@ export interface Spool {
   share(fromJobId: string, toJobId: string): Promise<void>
   load(): Promise<Found>
   /** Writes the state of a take to the file that shows the latest one. Never rejects. */
-  mirror(state: Readonly<TakeState>): Promise<void>
+  mirror(state: Mirrored): Promise<void>
   remove(jobId: string): Promise<void>
   /** Durable when it resolves. */
   save(state: TakeState): Promise<void>
@@ -52,7 +54,7 @@ export function openSpool(workDir: string, stateFile?: string): Spool {
   for (const dir of [takes, kept, copies]) mkdirSync(dir, { mode: 0o750, recursive: true })
   const dirOf = (jobId: string) => path.join(takes, safeName(jobId))
 
-  const mirror = async (state: Readonly<TakeState>) => {
+  const mirror = async (state: Mirrored) => {
     if (stateFile !== undefined) await mirrorState(stateFile, state, dirOf(state.job.id))
   }
 
@@ -117,13 +119,15 @@ export function openSpool(workDir: string, stateFile?: string): Spool {
   }
 
   const load = async (): Promise<Found> => {
-    const found: Found = { kept: [], states: [] }
-    for (const name of (await fs.readdir(takes)).sort()) {
+    const found: Found = { kept: [], states: [], stuck: [] }
+    const examine = async (name: string) => {
       const state = await readState(path.join(takes, name))
       if (state === 'nothing') await fs.rm(path.join(takes, name), { recursive: true })
       else if (state === 'unreadable' || safeName(state.job.id) !== name) found.kept.push(await move(name, kept))
       else found.states.push(state)
     }
+    for (const name of (await fs.readdir(takes)).sort())
+      await examine(name).catch((error) => found.stuck.push({ error, name, path: path.join(takes, name) }))
     return found
   }
 

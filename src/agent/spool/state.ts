@@ -2,16 +2,7 @@ import * as z from 'zod'
 import { AgentJob, RENDITIONS, RenditionDetails } from '../../wire/recordings.ts'
 import { SAMPLE_FORMATS } from '../audio/format.rules.ts'
 
-const TAKE_STATUSES = [
-  'claimed',
-  'capturing',
-  'captured',
-  'uploading',
-  'uploaded',
-  'completed',
-  'failed',
-  'cancelled',
-] as const
+const TAKE_STATUSES = ['claimed', 'capturing', 'captured', 'uploading', 'uploaded', 'failed', 'cancelled'] as const
 
 const frames = z.number().int().min(0)
 

@@ -8,5 +8,5 @@ export const STORE_SETTINGS = {
   SVC_SECRET_KEY: [secret.optional(), 'seals secrets at rest (default: made on first start)'],
   SVC_NODE_SSH_MASTER_KEY: [secret.optional(), 'seals node SSH keys (default: SVC_SECRET_KEY)'],
   SVC_NATIVE_DIR: [z.string().optional(), 'directory that allows execution, for the SQLite addon'],
-  SVC_LOG_LEVEL: [z.enum(['debug', 'info', 'warn', 'error']).default('info'), 'least level of the log'],
+  SVC_LOG_LEVEL: [z.enum(['debug', 'info', 'warn', 'error']).default('info'), 'minimum log level'],
 } as const satisfies SettingsTable

@@ -92,14 +92,14 @@ async function deliver({ command, env, log, manager }: NotifierOptions, words: s
     const told = { ...env, NOTIFY_SOCKET: manager!.socket }
     const { code, stderr } = await run(command, words, { env: told, timeoutMs: SEND_TIMEOUT_MS })
     if (code !== 0)
-      log.warn('systemd could not be told of the state of the service: it may restart it', {
+      log.warn('could not report the service state to systemd, which may restart it', {
         code,
         stderr: stderr.slice(0, 200),
         words,
       })
   } catch (e) {
     if (!(e instanceof NotStarted)) throw e
-    log.warn('systemd could not be told of the state of the service: it may restart it', {
+    log.warn('could not report the service state to systemd, which may restart it', {
       error: faultWords(e),
       words,
     })

@@ -69,7 +69,7 @@ export async function pairBox(controller: Controller, code: string, signal: Abor
 }
 
 const strange = (url: string, status: number): never => {
-  throw new UserError(`${url} did not answer as a controller does (status ${status}): is the address right?`)
+  throw new UserError(`${url} does not look like a Roomtone controller (status ${status}): check the address`)
 }
 
 function pairedIn(text: string): PairedAs | undefined {

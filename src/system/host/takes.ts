@@ -14,7 +14,6 @@ export interface HeldTakes {
 
 const NOTHING: HeldTakes = { running: 0, undelivered: 0 }
 const RUNNING = ['claimed', 'capturing']
-const DELIVERED = ['uploaded', 'completed']
 
 /** The agent's directory: in its home, unless the settings name another place. */
 export function agentDir(settingsFile: string = PLACES.agentSettings): string {
@@ -40,7 +39,7 @@ export function heldTakes(dir: string = agentDir()): HeldTakes {
   for (const name of namesIn(takes)) {
     const status = statusOf(path.join(takes, name))
     if (RUNNING.includes(status)) count.running++
-    if (!DELIVERED.includes(status)) count.undelivered++
+    if (status !== 'uploaded') count.undelivered++
   }
   return { ...count, undelivered: count.undelivered + namesIn(path.join(dir, 'kept')).length }
 }

@@ -2,10 +2,10 @@
 
 import * as fs from 'node:fs'
 import * as path from 'node:path'
+import { UserError } from '../../kernel/fail.ts'
 import { credentialName } from '../../kernel/settings.ts'
 import { version } from '../../kernel/version.ts'
-import { faultWords } from '../../kernel/words.ts'
-import type { MaintainRequest } from '../../wire/maintain.ts'
+import { MAINTAIN_EXIT, type MaintainRequest } from '../../wire/maintain.ts'
 import { writeEnvFile } from '../host/envfile.ts'
 import { replaceFile } from '../host/files.ts'
 import { PLACES, UNITS, USERS } from '../host/places.ts'
@@ -16,28 +16,12 @@ import { type Box, programInUse, refuseWhileRecording, settingsOf } from './box.
 import { depotOf } from './controller.ts'
 import { maintenanceError } from './error.ts'
 import { drop, fetchVersion, prune, resolve } from './release.ts'
-import { type Fault, rolledBack } from './rollback.rules.ts'
+import { type Change, changeOrRollBack, tried } from './rollback.ts'
 import { replace, restart, untilOnline, withAgentHeld } from './service.ts'
 import { beginTrial, endTrial } from './trial.ts'
 import { installKey, mayTrust, trustCa } from './trust.ts'
 
 type Of<A extends MaintainRequest['action']> = Extract<MaintainRequest, { action: A }>
-
-/** A change, and how to roll it back when it fails. */
-interface Change {
-  back: () => Promise<void>
-  /** What a rollback returns to, as in "the old token". */
-  before: string
-  /** Called once the change has proved itself. */
-  keep?: () => Promise<void>
-  on: () => Promise<void>
-  patienceSeconds: number
-  /** As in "the new token". */
-  what: string
-}
-
-/** For the rollback: enough for a slow box. */
-const BACK_SECONDS = 120
 
 /**
  * Applies a change, restarts the agent, and rolls back when it does not come online. Meanwhile the agent starts no take,
@@ -47,30 +31,23 @@ async function orRollBack(
   box: Box,
   versions: { after: string; before: string },
   force: boolean,
-  way: Change,
+  way: Change & { patienceSeconds: number },
 ): Promise<void> {
-  await withAgentHeld(box, force, async (releaseAgent) => {
-    await way.on()
-    const fault = await tried(restart, () => untilOnline(box, versions.after, way.patienceSeconds))
-    if (!fault) return await way.keep?.()
-    const failed = `With ${way.what}, ${fault.words}.`
-    box.say(`${failed} Going back to ${way.before} ...`)
-    await way.back()
-    const worse = await tried(replace, () => {
-      releaseAgent()
-      return untilOnline(box, versions.before, BACK_SECONDS)
-    })
-    throw rolledBack(failed, way.before, worse)
-  })
+  await withAgentHeld(box, force, (releaseAgent) =>
+    changeOrRollBack(box, way, {
+      replace,
+      restart,
+      untilOnline: () => untilOnline(box, versions.after, way.patienceSeconds),
+      untilOnlineAgain: () => {
+        releaseAgent()
+        return untilOnline(box, versions.before, BACK_SECONDS)
+      },
+    }),
+  )
 }
 
-const tried = (start: typeof restart, wait: typeof restart): Promise<Fault | undefined> =>
-  start()
-    .then((fault) => fault ?? wait())
-    .catch(inWords)
-
-/** Any error leads to a rollback. */
-const inWords = (e: Error): Fault => ({ runs: false, words: `its start could not be observed: ${faultWords(e)}` })
+/** For the rollback: enough for a slow box. */
+const BACK_SECONDS = 120
 
 export async function updateBinary(box: Box, request: Of<'update_binary'>): Promise<void> {
   await refuseWhileRecording(request.force)
@@ -85,9 +62,15 @@ export async function updateBinary(box: Box, request: Of<'update_binary'>): Prom
     await endTrial()
   }
   const { patienceSeconds } = request
-  const way = { back: endTrial, before: version, keep, on: () => beginTrial(after), patienceSeconds, what: next }
+  const back = async () => {
+    if (programInUse() !== before) link(before, PLACES.executable)
+    await endTrial()
+  }
+  const way = { back, before: version, keep, on: () => beginTrial(after), patienceSeconds, what: next }
   await orRollBack(box, { after: next, before: version }, request.force, way).catch((e) => {
-    if (programInUse() !== after) drop(next)
+    // What a box in trouble may still start stays for whoever looks at it.
+    const broken = e instanceof UserError && e.exitCode === MAINTAIN_EXIT.broken
+    if (!broken && programInUse() !== after) drop(next)
     throw e
   })
   prune([before, after].map(folderOf))
@@ -165,8 +148,12 @@ export function tokenInSettings(): string | undefined {
   return file === undefined ? token : content(file)
 }
 
-/** Writes it where the old one is. A credential stays, and is used again without this token. */
+/**
+ * Writes it where the old one is. A credential stays, and is used again without this token. What is there already needs no
+ * room on the disk.
+ */
 export function putToken(token: string | undefined): void {
+  if (token === tokenInSettings()) return
   const file = settingsOf()[`${SETTING}_FILE`]
   if (file === undefined) writeEnvFile(PLACES.agentSettings, { [SETTING]: token })
   else replaceFile(file, token === undefined ? '' : `${token}\n`, READABLE_BY_GROUP)

@@ -1,5 +1,6 @@
 // Reads the request: one line of JSON.
 import type { Readable } from 'node:stream'
+import { jsonOf } from '../../kernel/http.ts'
 import { MAINTAIN_LINE_MAX, MaintainRequest } from '../../wire/maintain.ts'
 import { maintenanceError } from './error.ts'
 
@@ -29,19 +30,14 @@ export async function readLine(from: Readable, patienceMs: number = PATIENCE_MS)
 
 /** @throws UserError that never quotes a value: it may be a token */
 export function parseRequest(line: string): MaintainRequest {
-  const { data, error } = MaintainRequest.safeParse(jsonOf(line))
+  // Its own message would quote the text, which may contain a token.
+  const request = jsonOf(line)
+  if (request === undefined)
+    throw maintenanceError('misused', 'Not a maintenance request: expected one line of JSON on standard input.')
+  const { data, error } = MaintainRequest.safeParse(request)
   if (data) return data
   const faults = error.issues.map(({ code, message, path }) =>
     code === 'unrecognized_keys' ? 'it has an unknown member' : `${path.join('.') || 'it'}: ${message}`,
   )
   throw maintenanceError('misused', `Not a maintenance request: ${faults.join('; ')}.`)
-}
-
-function jsonOf(line: string): unknown {
-  try {
-    return JSON.parse(line)
-  } catch {
-    // The parser's message quotes the text, which may contain a token.
-    throw maintenanceError('misused', 'Not a maintenance request: expected one line of JSON on standard input.')
-  }
 }

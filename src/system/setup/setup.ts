@@ -249,7 +249,7 @@ export async function main(args: string[]): Promise<number> {
     for (const line of [ending(verb, done), ...(done.warnings ?? [])]) say(line)
     return 0
   } catch (e) {
-    throw signal.aborted ? new UserError('stopped by a signal; the box is as it was before', STOPPED) : e
+    throw signal.aborted ? new UserError('interrupted by a signal; all changes were undone', STOPPED) : e
   } finally {
     forget()
   }

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
+import { WavFile } from '../../../src/agent/audio/wav.ts'
 import { createBus } from '../../../src/agent/capture/bus.ts'
 import { Feeds } from '../../../src/agent/capture/feeds.ts'
 import { type Gap, Recorder } from '../../../src/agent/capture/recorder.ts'
@@ -146,4 +148,43 @@ test('a refusal that time does not heal is final at once', async (t) => {
   )
   assert.deepEqual(end, { frames: 0, gaps: [], reason: 'capture_start_failed: arecord: invalid option' })
   assert.equal(left, 1)
+})
+
+test('a take that is stopped while its file is being opened again leaves nothing open', async (t) => {
+  const dir = tempDir(t)
+  const file = path.join(dir, 'take.wav')
+  const owner = { ageOf: () => 0, doubtsNoted: async () => {}, inDoubt: () => {} }
+  const left = await WavFile.create(file, asked, owner)
+  await left.append(Buffer.alloc(16_000, 1))
+  await left.finish()
+  const clock = { monotonic: () => 0, now: () => 0 }
+  const recorder = new Recorder({
+    asked,
+    attach: () => assert.fail('no device is opened for it'),
+    clock,
+    file,
+    gapsNoted: async () => {},
+    makeRoom: async () => {},
+    onFrames: () => {},
+    onGap: () => {},
+    onStart: async () => {},
+    resume: { ...asked, frames: 8000, lastAt: 0 },
+    seconds: 60,
+    settings: { retryWindowSeconds: 3, stalledSeconds: 30 },
+    tell: () => {},
+  })
+  recorder.start()
+  recorder.stop()
+  assert.deepEqual(await recorder.done, { frames: 8000 })
+  // What is opened comes in a later turn than the end, if it comes at all.
+  await fs.promises.open(file).then((handle) => handle.close())
+  await fs.promises.open(file).then((handle) => handle.close())
+  const targets = fs.readdirSync('/proc/self/fd').map((fd) => {
+    try {
+      return fs.readlinkSync(`/proc/self/fd/${fd}`)
+    } catch {
+      return ''
+    }
+  })
+  assert.ok(!targets.includes(file))
 })

@@ -8,6 +8,8 @@ import { LinkError } from '../../../src/agent/link/link.ts'
 import { systemClock } from '../../../src/kernel/clock.ts'
 import { jsonLog } from '../../../src/kernel/log.ts'
 import type { AgentHealthEvent } from '../../../src/wire/nodes.ts'
+import { smallDisk } from '../../kit/disk.ts'
+import { until } from '../jobs/kit.ts'
 import { tempDir } from '../server.ts'
 
 type Answer = (event: AgentHealthEvent) => LinkError | undefined
@@ -24,12 +26,19 @@ interface Rig {
   asked(count: number): Promise<void>
 }
 
-function rig(t: TestContext, options: { maxBytes?: number; retainedFiles?: number } = {}): Rig {
+interface RigOptions {
+  file?: string
+  maxBytes?: number
+  retainedFiles?: number
+  rewriteMs?: number
+}
+
+function rig(t: TestContext, options: RigOptions = {}): Rig {
   const waiting: { count: number; resolve: () => void }[] = []
   const made: Health[] = []
   // Before the directory goes.
   t.after(() => Promise.all(made.map((health) => health.stop(0))))
-  const file = path.join(tempDir(t), 'health.jsonl')
+  const file = options.file ?? path.join(tempDir(t), 'health.jsonl')
   const rigged: Rig = {
     answer: () => undefined,
     asked: (count) =>
@@ -45,6 +54,7 @@ function rig(t: TestContext, options: { maxBytes?: number; retainedFiles?: numbe
         log: jsonLog((line) => rigged.lines.push(line)),
         nodeId: 'node_1',
         online: () => true,
+        rewriteMs: options.rewriteMs ?? 3_600_000,
         store: createHealthStore({
           file,
           maxBytes: options.maxBytes ?? 1_000_000,
@@ -228,6 +238,66 @@ test('a disk that takes nothing does not keep an event from the controller', asy
   health.report({ severity: 'critical', type: 'agent.recording_job.disk_space_exhausted' })
   await r.asked(1)
   assert.deepEqual(types(r.taken), ['agent.recording_job.disk_space_exhausted'])
+})
+
+test('a line that a full disk tore swallows no event', async (t) => {
+  const dir = smallDisk(t, 65_536)
+  if (!dir) return
+  const store = createHealthStore({ file: path.join(dir, 'health.jsonl'), maxBytes: 0, retainedFiles: 0 })
+  await store.open()
+  await store.append([stored(1)])
+  const filler = path.join(dir, 'filler')
+  fs.writeFileSync(filler, Buffer.alloc(40_000))
+  const long = { ...stored(2), details: { text: 'x'.repeat(30_000) } }
+  await assert.rejects(store.append([long, stored(3)]), { code: 'ENOSPC' })
+  await assert.rejects(store.append([long, stored(3), stored(4)]), { code: 'ENOSPC' })
+  fs.rmSync(filler)
+  await store.append([long, stored(3), stored(4)])
+  const ids = (await store.after(0, 10)).map(({ id }) => id)
+  assert.deepEqual(ids, ['e_1', 'e_2', 'e_3', 'e_4'])
+})
+
+test('a torn line on a disk that is full at the start does not number events twice', async (t) => {
+  const dir = smallDisk(t, 65_536)
+  if (!dir) return
+  const r = rig(t, { file: path.join(dir, 'health.jsonl') })
+  const head = `${JSON.stringify(stored(1))}\n{"details":"`
+  fs.writeFileSync(r.file, `${head}${'x'.repeat(4096 - head.length)}`)
+  assert.throws(() => fs.writeFileSync(path.join(dir, 'filler'), Buffer.alloc(100_000)), { code: 'ENOSPC' })
+  const health = r.make()
+  await health.start()
+  health.report({ severity: 'info', type: 'agent.next' })
+  await r.asked(2)
+  assert.deepEqual(types(r.taken), ['agent.1', 'agent.next'])
+  assert.match(r.taken[1]?.id ?? '', /_2$/)
+})
+
+const unwritten = ({ lines }: Rig) => lines.filter((line) => line.includes('could not be written')).length
+const inLog = (file: string) => (fs.statSync(file).isFile() ? fs.readFileSync(file, 'utf8') : '')
+
+test('what the disk did not take is written once it does, with nothing else reported', async (t) => {
+  const r = rig(t, { rewriteMs: 5 })
+  fs.mkdirSync(r.file)
+  const health = r.make()
+  await health.start()
+  health.report({ severity: 'info', type: 'agent.a' })
+  await until(() => unwritten(r) > 0)
+  fs.rmdirSync(r.file)
+  await until(() => fs.existsSync(r.file) && inLog(r.file).includes('agent.a'))
+  assert.equal(unwritten(r), 1)
+})
+
+test('what was neither sent nor written is written at the end, where there is room by then', async (t) => {
+  const r = rig(t)
+  r.answer = away
+  fs.mkdirSync(r.file)
+  const health = r.make()
+  await health.start()
+  health.report({ severity: 'info', type: 'agent.a' })
+  await until(() => unwritten(r) > 0)
+  fs.rmdirSync(r.file)
+  await health.stop(0)
+  assert.match(inLog(r.file), /agent\.a/)
 })
 
 test('details that are no JSON do not stop the event', async (t) => {

@@ -65,6 +65,12 @@ test('a job that has ended is not captured again, and one that is not on its way
       { type: 'cancelled', reason: 'y' },
     ] as JobEvent[])
       assert.throws(() => after([...events, event]), /unexpected event/)
+  for (const event of [part(0), { type: 'accepted', file: 'x' }, { type: 'files_missing', files: [] }] as JobEvent[])
+    assert.throws(() => after([...ended[2]!, event]), /unexpected event/)
+  assert.throws(
+    () => after([captured[0]!, { type: 'mapped', channelMap: undefined! }]),
+    /mapped for a job that is capturing/,
+  )
   assert.throws(() => after([{ type: 'delivered' }]), /delivered for a job that is claimed/)
   assert.throws(() => after([captured[0]!, { type: 'all_made' }]), /all_made for a job that is capturing/)
 })
@@ -146,9 +152,4 @@ test('a take that is missing after a restart begins again while it is captured; 
   assert.deepEqual([again.status, again.outputs, again.partsMade, again.reason], ['claimed', [], 0, undefined])
   const lost = after([...captured, { type: 'take_missing', reason: 'x' }])
   assert.deepEqual([lost.status, lost.reason, lost.toFrame], ['failed', 'x', undefined])
-})
-
-test('a state file of an earlier version is read: `completed` is a take that was delivered', () => {
-  const old = TakeState.parse({ claimedAt: 1, job: job('a'), status: 'completed', version: 1 })
-  assert.equal(after([{ type: 'delivered' }], old).status, 'uploaded')
 })

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Lease, type LeaseDeps } from '../../../src/agent/jobs/lease.ts'
+import { LinkError } from '../../../src/agent/link/link.ts'
+import type { AgentJob } from '../../../src/wire/recordings.ts'
 import { job, until } from './kit.ts'
 
 type Wait = Parameters<LeaseDeps['link']['jobHeartbeat']>[2]
@@ -44,6 +46,35 @@ test('a controller that does not wait is not asked again before its time', async
   for (let turn = 0; turn < 100; turn++) await new Promise((resolve) => setImmediate(resolve))
   l.lease.stop()
   assert.equal(l.asked.length, 1)
+})
+
+test('a job whose lease ran out is still asked for, without heartbeats, until it is to end; one that runs again is renewed', async () => {
+  const expired = { failureReason: 'lease_expired', status: 'failed' } as const
+  const answers: Partial<AgentJob>[] = [expired, expired, { status: 'running' }, expired, { status: 'cancelled' }]
+  const [asked, heard]: [string[], string[]] = [[], []]
+  const next = () => ({ ...job('a'), ...answers[heard.length] })
+  const lease = new Lease({
+    jobId: 'a',
+    link: {
+      jobHeartbeat: async () => {
+        asked.push('heartbeat')
+        if (next().status === 'failed') throw new LinkError('not heartbeatable', 409)
+        return next()
+      },
+      readJob: async () => {
+        asked.push('read')
+        return next()
+      },
+    },
+    pollSeconds: 0.001,
+    progress: () => ({ percent: 1, stage: 'capturing' }),
+    tell: () => {},
+  })
+  lease.listen((seen) => void heard.push(seen === 'gone' ? seen : seen.status))
+  lease.start()
+  await until(() => heard.at(-1) === 'cancelled')
+  assert.deepEqual(heard, ['failed', 'failed', 'running', 'failed', 'cancelled'])
+  assert.deepEqual(asked, ['heartbeat', 'read', 'read', 'read', 'heartbeat', 'read', 'read'])
 })
 
 test('a lease that is stopped ends its open request, and tells nothing of it', async () => {

@@ -72,6 +72,17 @@ test('a lease that ran out while the agent was cut off does not end the take', a
   assert.equal(wav(w.link.uploads[0]!.bytes).dataBytes, 2 * 48_000 * 4)
 })
 
+test('a take whose lease ran out can be stopped', async (t) => {
+  const w = world(t)
+  w.runner.accept(
+    w.link.add({ ...job('a', { ...REAL, durationSeconds: 600 }), failureReason: 'lease_expired', status: 'failed' }),
+  )
+  await until(() => w.link.heartbeats.length > 0 && status(w.workDir) === 'capturing')
+  w.link.set('a', { failureReason: 'lease_expired', status: 'stop_requested' })
+  await w.runner.idle()
+  assert.ok(wav(w.link.uploads[0]!.bytes).dataBytes > 0)
+})
+
 test('a deleted job ends the capture and its audio is kept', async (t) => {
   const w = world(t)
   w.runner.accept(w.link.add(job('a', { ...REAL, durationSeconds: 600 })))

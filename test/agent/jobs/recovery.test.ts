@@ -4,6 +4,7 @@ import * as fs from 'node:fs'
 import * as path from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { LinkError } from '../../../src/agent/link/link.ts'
+import { smallDisk } from '../../kit/disk.ts'
 import { age, framesOnDisk } from '../../kit/take.ts'
 import { job, status, tempDir, tones, until, wav, world } from './kit.ts'
 
@@ -44,6 +45,15 @@ const empty = (dir: string) => assert.deepEqual(fs.readdirSync(path.join(dir, 't
 const take = (dir: string): string => path.join(dir, 'takes', 'a', 'take.wav')
 
 const frameCount = (dir: string): number => framesOnDisk(take(dir), 4)
+
+/** A take of `a` that was captured and that no program can open for writing. */
+function harm(dir: string): void {
+  const file = path.join(dir, 'takes/a/state.json')
+  const state = JSON.parse(fs.readFileSync(file, 'utf8'))
+  fs.writeFileSync(file, JSON.stringify({ ...state, status: 'captured' }))
+  fs.rmSync(take(dir))
+  fs.mkdirSync(take(dir))
+}
 
 /** As if the agent had been away for that long. */
 const aged = (dir: string, seconds: number): void => age(take(dir), seconds)
@@ -229,6 +239,50 @@ test('a state that cannot be read is kept with its audio and said aloud', async 
   assert.equal(fs.readFileSync(path.join(dir, 'kept/a/take.wav'), 'utf8'), 'audio')
   assert.deepEqual(w.names(), ['state_unreadable'])
   assert.deepEqual(w.runner.holding(), [])
+})
+
+test('a take that cannot be examined is put aside and said aloud; the others go on', async (t) => {
+  const command = { a: {}, b: {} }
+  const both = (d: string) => ['a', 'b'].every((id) => status(d, id) === 'uploading')
+  const dir = await crash(t, { command, hang: 'upload', when: both })
+  harm(dir)
+  const w = world(t, {}, dir)
+  w.link.add(job('a'), job('b'))
+  await w.runner.recover()
+  assert.deepEqual(w.runner.holding(), ['b'])
+  await w.runner.idle()
+  assert.deepEqual(
+    w.link.uploads.map((upload) => upload.recordingId),
+    ['rec_b'],
+  )
+  assert.deepEqual(fs.readdirSync(path.join(dir, 'kept')), ['a'])
+  assert.equal(w.events[0]?.severity, 'critical')
+  assert.deepEqual(w.names(), ['capture_segments_unrecoverable', 'recovered_after_restart'])
+  empty(dir)
+})
+
+test('what cannot even be put aside stays as it is, is not begun again, and keeps no other from recording', async (t) => {
+  const other = smallDisk(t, 1_000_000)
+  if (!other) return
+  const command = { a: {}, b: {} }
+  const both = (d: string) => ['a', 'b'].every((id) => status(d, id) === 'uploading')
+  const dir = await crash(t, { command, hang: 'upload', when: both })
+  harm(dir)
+  fs.writeFileSync(path.join(dir, 'takes/b/state.json'), '{"version":1')
+  fs.rmdirSync(path.join(dir, 'kept'))
+  fs.symlinkSync(other, path.join(dir, 'kept'))
+  const w = world(t, {}, dir)
+  await w.runner.recover()
+  assert.deepEqual(w.runner.holding().sort(), ['a', 'b'])
+  assert.deepEqual(w.names(), ['state_unreadable', 'capture_segments_unrecoverable'])
+  await w.runner.accept(w.link.add(job('a'), job('b'), job('c')))
+  await w.runner.idle()
+  assert.deepEqual(
+    w.link.uploads.map((upload) => upload.recordingId),
+    ['rec_c'],
+  )
+  assert.ok(fs.existsSync(path.join(dir, 'takes/a/take.wav')))
+  assert.ok(fs.statSync(path.join(dir, 'takes/b/take.wav')).size > 2 * RATE * 4)
 })
 
 test('a terminal report that did not get through is repeated', async (t) => {

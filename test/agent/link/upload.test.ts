@@ -5,7 +5,7 @@ import * as path from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { createLink } from '../../../src/agent/link/client.ts'
 import { type Link, LinkError, type Upload } from '../../../src/agent/link/link.ts'
-import { type Handler, json, serve, tempDir } from '../server.ts'
+import { type Handler, json, serve, stored, tempDir } from '../server.ts'
 
 const SIZE = 8 * 1024 * 1024
 const signal = new AbortController().signal
@@ -35,7 +35,7 @@ test('a take goes up whole, with its digest and what the controller wants to kno
   const parts: Buffer[] = []
   const { content, link, server, upload } = await setUp(t, (seen, response, request) => {
     if (seen.method === 'HEAD') return response.writeHead(404).end()
-    request.on('data', (chunk: Buffer) => parts.push(chunk)).on('end', () => json(response, 201, { data: {} }))
+    request.on('data', (chunk: Buffer) => parts.push(chunk)).on('end', () => stored(response, seen))
   })
   await link.upload(upload, signal)
   const [head, put] = server.seen
@@ -63,7 +63,7 @@ test('a limited line carries every byte, and says how far it is', async (t) => {
     t,
     (seen, response, request) => {
       if (seen.method === 'HEAD') return response.writeHead(404).end()
-      request.on('data', (chunk: Buffer) => parts.push(chunk)).on('end', () => json(response, 201, { data: {} }))
+      request.on('data', (chunk: Buffer) => parts.push(chunk)).on('end', () => stored(response, seen))
     },
     randomBytes(300_000),
   )
@@ -93,7 +93,7 @@ test('an upload cut in the middle goes on where the controller stopped', async (
       kept = Buffer.concat([kept, chunk])
       if (cut && kept.length > SIZE / 2) request.socket.destroy()
     })
-    request.on('end', () => json(response, 201, { data: {} }))
+    request.on('end', () => stored(response, seen))
   })
   await assert.rejects(link.upload(upload, signal), (e) => e instanceof LinkError && e.transient)
   const before = kept.length
@@ -111,7 +111,7 @@ test('an upload cut in the middle goes on where the controller stopped', async (
 test('a part that is already whole is only confirmed', async (t) => {
   const { link, server, upload } = await setUp(t, (seen, response) => {
     if (seen.method === 'HEAD') return response.writeHead(200, { 'upload-offset': SIZE }).end()
-    json(response, 201, { data: {} })
+    stored(response, seen)
   })
   await link.upload(upload, signal)
   assert.deepEqual(
@@ -127,7 +127,7 @@ test('the offset the controller names in a conflict is used at once', async (t) 
       response.setHeader('upload-offset', '50')
       return json(response, 409, { error: 'offset', reason: 'upload_offset_mismatch' })
     }
-    request.resume().on('end', () => json(response, 201, { data: {} }))
+    request.resume().on('end', () => stored(response, seen))
   })
   await link.upload(upload, signal)
   assert.deepEqual(
@@ -166,6 +166,9 @@ for (const status of [401, 409, 413])
 for (const [what, body] of [
   ['a page of something in between', '<!doctype html><title>Welcome</title>'],
   ['nothing', ''],
+  ['no file', JSON.stringify({ data: {} })],
+  ['no checksum', JSON.stringify({ data: { file: {} } })],
+  ['another checksum than that of the bytes', JSON.stringify({ data: { file: { checksum: 'md5:00' } } })],
   ['other bytes than were sent', JSON.stringify({ data: { file: { checksum: `sha256:${'0'.repeat(64)}` } } })],
 ] as const)
   test(`a 200 that names ${what} is no custody: the take is to be sent again`, async (t) => {

@@ -131,6 +131,20 @@ test('room is made from the oldest copies, as much as is needed and no more', as
   assert.ok(freedBytes >= 100_000, `${freedBytes}`)
 })
 
+test('a copy that cannot be deleted makes no room: the next one goes for it', async (t) => {
+  const w = cacheWorld(t)
+  for (const [id, daysAgo] of [
+    ['a', 2],
+    ['b', 1],
+  ] as const)
+    await w.released(id, { bytes: 50_000, daysAgo, policy: policy({ maxAgeDays: 30 }) })
+  fs.rmSync(path.join(w.workDir, 'cache/a'), { recursive: true })
+  fs.writeFileSync(path.join(w.workDir, 'cache/a'), 'no directory')
+  const { deleted, errors, freedBytes } = await w.cache.makeRoom(40_000)
+  assert.deepEqual([deleted, errors, w.copies()], [1, 1, ['a']])
+  assert.ok(freedBytes >= 50_000 && freedBytes < 60_000, `${freedBytes}`)
+})
+
 test('a manifest that is damaged or lost is made anew from the directory', async (t) => {
   const w = cacheWorld(t)
   for (const id of ['a', 'b']) await w.released(id, { daysAgo: 9, policy: policy({ maxAgeDays: 30 }) })

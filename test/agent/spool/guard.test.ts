@@ -54,6 +54,16 @@ test('what running takes still need is not free for another, and is again when t
   room?.leave()
 })
 
+test('of two takes that begin at the same moment only those that fit do', async (t) => {
+  const w = world(t, 100_000)
+  const rooms = await Promise.all([w.guard.admit(w.take(60_000)), w.guard.admit(w.take(60_000, 0, 'b'))])
+  assert.deepEqual(
+    rooms.map((room) => room !== undefined),
+    [true, false],
+  )
+  assert.deepEqual(w.told, [['disk_space_insufficient', 'critical']])
+})
+
 test('a take that gets longer needs more, and what it has written counts also when its first name is gone', async (t) => {
   const w = world(t, 100_000)
   const room = await w.guard.admit(w.take(60_000))

@@ -75,6 +75,6 @@ test('a manager that cannot be told does not stop the work', async (t) => {
   const log = { ...quiet, warn: (message: string) => void warnings.push(message) }
   await notifier(t, { command: '/nonexistent/notify', log, manager: { socket: '/x', watchdogMs: undefined } }).ready()
   await notifier(t, { command: 'false', log, manager: { socket: '/x', watchdogMs: undefined } }).ready()
-  const words = 'systemd could not be told of the state of the service: it may restart it'
+  const words = 'could not report the service state to systemd, which may restart it'
   assert.deepEqual(warnings, [words, words])
 })
