@@ -109,8 +109,8 @@ export interface Myself extends CurrentUser {
   expiresAt: string
   /** From rosters alone: roles give more. */
   roomCapabilities: { capabilities: Capability[]; roomId: string }[]
-  /** `timezone`: IANA. */
-  site: { name: string; timezone: string; weekStartsOn: Weekday }
+  /** `timezone`: IANA; `publicUrl`: SVC_PUBLIC_URL, where it is set. */
+  site: { name: string; publicUrl?: string; timezone: string; weekStartsOn: Weekday }
 }
 
 /** What a person may do in a room, for whatever reason: role and grants, policies, groups, the roster. */

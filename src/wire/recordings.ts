@@ -128,6 +128,8 @@ export type JobFilters = z.infer<typeof JobFilters>
 export interface Recording {
   cached: boolean
   cachePath?: string
+  /** What it is recorded from: the device, and its channels. */
+  capture?: { channels: number[]; interfaceId: string; interfaceName?: string }
   checksum?: string
   durationSeconds: number
   enhancedCachePath?: string

@@ -68,6 +68,15 @@ describe('the console', () => {
     // docs/today.png is this picture.
     await pictured(page, 'today')
     await page.getByRole('button', { name: 'Stop' }).click()
+    const question = page.getByRole('dialog', { name: 'Stop Moot court' })
+    await question.getByText(NAME).waitFor()
+    await question.getByText(/^0:\d\d so far are kept/).waitFor()
+    await accessible(page, 'stop')
+    assert.equal(await page.evaluate('document.activeElement.textContent'), 'Cancel')
+    await page.keyboard.press('Enter')
+    assert.equal((await controller.get(`/recording-jobs/${job.id}`)).status, 'running')
+    await page.getByRole('button', { name: 'Stop' }).click()
+    await question.getByRole('button', { name: 'Stop' }).click()
     await page.getByText('Nothing is recording.').waitFor()
     await until(
       'the job to end',
@@ -86,7 +95,11 @@ describe('the console', () => {
     await accessible(page, 'record')
     await page.getByRole('dialog').getByRole('button', { name: 'Record' }).click()
     await page.getByRole('heading', { level: 1, name: 'Guest lecture' }).waitFor()
+    await page.getByText('It is recorded now.').waitFor()
+    const meter = page.getByRole('meter').first()
+    await until('a level', async () => /-\d+ dB/.test((await meter.getAttribute('aria-valuetext')) ?? ''))
     await page.getByRole('button', { name: 'Stop' }).click()
+    await page.getByRole('dialog').getByRole('button', { name: 'Stop' }).click()
     await page.getByRole('button', { name: 'Stop' }).waitFor({ state: 'detached' })
     await until('the take to be delivered', async () => (await controller.get('/recordings?search=Guest'))[0].cached)
     await page.context().close()
