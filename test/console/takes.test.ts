@@ -1,8 +1,11 @@
-// Where the sound of a take is, and what another one like it is made of.
+// Where the sound of a take is, and what another one like it is made of; what a technician is told in the room.
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { hostOf, isLocal } from '../../src/console/data/address.rules.ts'
 import { capturedBy, inputsOf, soundOf, startLike, storedSeconds } from '../../src/console/library/sound.rules.ts'
-import type { Node } from '../../src/wire/nodes.ts'
+import { unshown } from '../../src/console/recorders/audio.rules.ts'
+import { titlesOf } from '../../src/console/rooms/channels.rules.ts'
+import type { AudioDefaults, Node } from '../../src/wire/nodes.ts'
 import type { Job, JobStatus, Recording } from '../../src/wire/recordings.ts'
 
 const take = (more: Partial<Recording>) => ({ cached: false, durationSeconds: 3000, ...more }) as Recording
@@ -13,6 +16,7 @@ test('a take says where its sound is: nothing is on its way of what has failed, 
   const uploading = { at, percent: 40, stage: 'uploading' as const }
   assert.equal(soundOf(take({ cached: true, status: 'partial' }), jobs('failed')), 'here')
   assert.equal(soundOf(take({ status: 'queued' }), jobs('queued')), 'queued')
+  assert.equal(soundOf(take({ status: 'recording' }), jobs('queued', 'failed')), 'queued', 'no recorder has it yet')
   assert.equal(soundOf(take({ status: 'recording' }), jobs('running')), 'running')
   assert.equal(soundOf(take({ progress: uploading, status: 'recording' }), jobs('running')), 'coming')
   assert.equal(soundOf(take({ status: 'completed' }), jobs('stop_requested')), 'coming')
@@ -80,4 +84,29 @@ test('the levels of a running take are those of its own channels', () => {
   assert.deepEqual(inputsOf(told, commanded), [1, 3])
   assert.equal(capturedBy({ capture: { channels: [], interfaceId: 'desk' } }, [], node)?.channels.length, 3)
   assert.equal(capturedBy({}, [], node), undefined)
+})
+
+test('devices of one name are told apart by where they are plugged in', () => {
+  const device = (id: string, alias: string) => ({ alias, id, systemRef: `hw:CARD=${id},DEV=0` })
+  const node = { interfaces: [device('A', 'Mic'), device('B', 'Mic'), device('C', 'Desk')] } as unknown as Node
+  assert.deepEqual(Object.fromEntries(titlesOf(node)), {
+    A: 'Mic (hw:CARD=A,DEV=0)',
+    B: 'Mic (hw:CARD=B,DEV=0)',
+    C: 'Desk',
+  })
+})
+
+test('an address that only this machine reaches is known for one; what is half typed is none', () => {
+  const reached = (address: string) => !isLocal(hostOf(address))
+  assert.deepEqual(
+    ['http://localhost:8080', 'http://127.0.0.1', 'http://[::1]:80', 'https://roomtone.example.org', 'htt'].map(
+      reached,
+    ),
+    [false, false, false, true, true],
+  )
+})
+
+test('what a recorder captures with is replaced whole: what the form shows can be emptied, what it has no field for stays', () => {
+  const audio = { captureBackend: 'alsa', captureDevice: 'hw:1', captureFormat: 'S24_LE', captureSampleRate: 48_000 }
+  assert.deepEqual(unshown(audio as AudioDefaults), { captureFormat: 'S24_LE' })
 })

@@ -10,7 +10,7 @@ import { Failure } from '../ui/parts.tsx'
 import { useToast } from '../ui/toast.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
-import { isUnderWay, startLike, storedSeconds } from './sound.rules.ts'
+import { isUnderWay, isWaiting, startLike, storedSeconds } from './sound.rules.ts'
 import { StopButton } from './stop.tsx'
 import { UploadDialog } from './upload.tsx'
 
@@ -27,7 +27,7 @@ export function TakeDeeds({ jobs, take }: { jobs: readonly Job[]; take: Recordin
   return (
     <>
       <div class={ui.row}>
-        {busy && <StopButton take={take} />}
+        {busy && <StopButton take={take} waiting={isWaiting(take, jobs)} />}
         <Deed needs="recording:edit" roomId={roomId} onClick={() => setAsking('edit')}>
           {words.common.edit}
         </Deed>

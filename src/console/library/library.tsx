@@ -18,7 +18,10 @@ export function Library(_: { id: string }) {
   const { me } = useApp()
   const filters = useFilters(FILTERS)
   const selection = useSelection()
-  const takes = useRead<{ data: Recording[]; meta: PageMeta }>(`/recordings?${filters.query(SIZE)}`, ['recording'])
+  const takes = useRead<{ data: Recording[]; meta: PageMeta }>(`/recordings?${filters.query(SIZE)}`, [
+    'recording',
+    'job',
+  ])
   const changes = may(me, 'recording:edit') || may(me, 'recording:delete') || may(me, 'recording:control')
   return (
     <>

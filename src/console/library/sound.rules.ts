@@ -8,13 +8,18 @@ const UNDER_WAY: ReadonlySet<Job['status']> = new Set(['queued', 'running', 'sto
 
 export const isUnderWay = ({ status }: Pick<Job, 'status'>): boolean => UNDER_WAY.has(status)
 
+/** Whether no recorder has begun with it: a take that was started by hand counts as recording from the start. */
+export const isWaiting = ({ status }: Pick<Recording, 'status'>, jobs: readonly Pick<Job, 'status'>[]): boolean =>
+  status === 'queued' || (status === 'recording' && jobs.find(isUnderWay)?.status === 'queued')
+
 /** Retention leaves the status `completed` or `uploaded`: that something was there once is told by the job that made it. */
 export function soundOf(
-  { cached, progress, status }: Pick<Recording, 'cached' | 'progress' | 'status'>,
+  take: Pick<Recording, 'cached' | 'progress' | 'status'>,
   jobs: readonly Pick<Job, 'status'>[],
 ): Sound {
-  if (cached) return 'here'
-  if (status === 'queued') return 'queued'
+  const { progress, status } = take
+  if (take.cached) return 'here'
+  if (isWaiting(take, jobs)) return 'queued'
   if (status === 'recording') return progress && progress.stage !== 'capturing' ? 'coming' : 'running'
   if (progress || jobs.some(isUnderWay)) return 'coming'
   if (status === 'uploaded' || jobs.some((job) => job.status === 'completed')) return 'deleted'

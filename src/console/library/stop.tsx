@@ -9,8 +9,14 @@ import { Confirm } from '../ui/dialog.tsx'
 import { Button, Name } from '../ui/parts.tsx'
 import { useWords } from '../words/words.ts'
 
+interface StopProps {
+  take: Recording
+  /** No recorder has begun with it yet. */
+  waiting?: boolean
+}
+
 /** Ends a take that runs, or one that waits, after a question; for who may. */
-export function StopButton({ take }: { take: Recording }) {
+export function StopButton({ take, waiting = take.status === 'queued' }: StopProps) {
   const words = useWords()
   const { me } = useApp()
   const [asking, setAsking] = useState(false)
@@ -18,24 +24,23 @@ export function StopButton({ take }: { take: Recording }) {
   return (
     <>
       <Button icon="stop" kind="danger" onClick={() => setAsking(true)}>
-        {take.status === 'queued' ? words.take.callOff : words.common.stop}
+        {waiting ? words.take.callOff : words.common.stop}
       </Button>
-      {asking && <Stop close={() => setAsking(false)} take={take} />}
+      {asking && <Stop close={() => setAsking(false)} take={take} waiting={waiting} />}
     </>
   )
 }
 
-function Stop({ close, take }: { close(): void; take: Recording }) {
+function Stop({ close, take, waiting }: Required<StopProps> & { close(): void }) {
   const words = useWords()
   const room = useRoom(take.roomId)
   const elapsed = useElapsed(take.recordedAt)
   const write = useWrite(close)
-  const queued = take.status === 'queued'
   const path = `/recordings/${encodeURIComponent(take.id)}/stop`
   return (
     <Confirm
-      title={queued ? words.take.callOffTake(take.name) : words.take.stopTake(take.name)}
-      deed={queued ? words.take.callOff : words.common.stop}
+      title={waiting ? words.take.callOffTake(take.name) : words.take.stopTake(take.name)}
+      deed={waiting ? words.take.callOff : words.common.stop}
       close={close}
       confirm={() => write.mutate({ method: 'POST', path })}
       error={write.error}
@@ -46,7 +51,7 @@ function Stop({ close, take }: { close(): void; take: Recording }) {
           <Name>{room.data.data.name}</Name>
         </p>
       )}
-      <p>{queued ? words.take.callOffExplained : words.take.stopExplained(elapsed)}</p>
+      <p>{waiting ? words.take.callOffExplained : words.take.stopExplained(elapsed)}</p>
     </Confirm>
   )
 }

@@ -17,7 +17,7 @@ import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
 import { sharesOf } from './channels.rules.ts'
 import { RoomDialog } from './edit.tsx'
-import { locationOf, matches, nextIn, nodesByRoom, runningIn, stateOf } from './list.rules.ts'
+import { isSilent, locationOf, matches, nextIn, nodesByRoom, runningIn, stateOf } from './list.rules.ts'
 
 /** Rooms on one page: as many recorders as one stream of levels can name. */
 const SIZE = 50
@@ -112,8 +112,6 @@ function useNow(): Now {
   }
 }
 
-const SILENT = new Set(['offline', 'provisioning'])
-
 function Row({ now, room }: { now: Now; room: Room }) {
   const words = useWords()
   const { api } = useApp()
@@ -142,7 +140,7 @@ function Row({ now, room }: { now: Now; room: Room }) {
         </p>
       )}
       {nodes
-        .filter(({ status }) => !SILENT.has(status))
+        .filter((node) => !isSilent(node))
         .flatMap((node) =>
           sharesOf(node, id).map(({ device }) => (
             <MeterStrip key={`${node.id} ${device.id}`} dense device={device} nodeId={node.id} />

@@ -1,53 +1,64 @@
-import { useState } from 'preact/hooks'
+import { useSearchParams } from 'wouter-preact'
 import type { Node } from '../../wire/nodes.ts'
 import type { Recording } from '../../wire/recordings.ts'
 import { useApp } from '../app/context.ts'
 import { Deed } from '../app/deed.tsx'
 import { may } from '../app/may.rules.ts'
-import { ApiError } from '../data/api.ts'
-import { useWrite } from '../data/reads.ts'
+import { useRead, useWrite } from '../data/reads.ts'
+import { TakePlayer } from '../library/player.tsx'
 import { TakeState } from '../library/rows.tsx'
-import { Button, Failure } from '../ui/parts.tsx'
+import { classes, Failure, Name } from '../ui/parts.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
-import { captureOf, sharesOf } from './channels.rules.ts'
+import { captureOf, sharesOf, titlesOf } from './channels.rules.ts'
+import { isSilent } from './list.rules.ts'
+import { Listen } from './listen.tsx'
 
 const TEST = { durationSeconds: 10, tags: ['test'] }
-/** States in which a recorder takes no orders. */
-export const SILENT: ReadonlySet<string> = new Set(['offline', 'provisioning', 'retired'])
 
-interface TrialProps {
-  /** The test take as it is now. */
-  made?: Recording | undefined
-  node: Node
-  roomId: string | undefined
-  started?(take: Recording): void
+/** The test take of a recorder as it is now. It stands in the address, `?take=ID`: a reload goes on with it. */
+export function useTestTake({ id: nodeId }: Node): { made: Recording | undefined; started(take: Recording): void } {
+  const [params, setParams] = useSearchParams()
+  const id = params.get('take')
+  const path = id === null ? undefined : `/recordings/${encodeURIComponent(id)}`
+  const made = useRead<{ data: Recording }>(path, ['recording', 'job']).data?.data
+  return {
+    made: made?.nodeId === nodeId ? made : undefined,
+    started: (take) => setParams((now) => ({ ...Object.fromEntries(now), take: take.id }), { replace: true }),
+  }
 }
 
-/** Listening to a recorder, and a take of ten seconds of each of its devices in a room. */
-export function Trial({ made, node, roomId, started }: TrialProps) {
+interface TestTakeProps {
+  node: Node
+  roomId: string | undefined
+}
+
+/** Listening to a recorder, and ten seconds of each of its devices in a room: from the button to hearing them. */
+export function TestTake({ node, roomId }: TestTakeProps) {
   const words = useWords()
   const { me } = useApp()
-  const [failed, setFailed] = useState<Error>()
-  const start = useWrite<{ data: Recording }>(({ data }) => started?.(data))
+  const { made, started } = useTestTake(node)
+  const start = useWrite<{ data: Recording }>(({ data }) => started(data))
   const shares = roomId === undefined ? [] : sharesOf(node, roomId)
-  const running = made !== undefined && !made.cached && made.status !== 'failed'
-  const error = failed ?? start.error
-  const takes = shares.length === 0 ? [{ alias: '', what: {} }] : shares.map(labelled)
+  const titles = titlesOf(node)
+  const takes =
+    shares.length === 0
+      ? [{ id: '', what: {} }]
+      : shares.map((share) => ({ id: share.device.id, what: captureOf(share) }))
+  const offered = (roomId === undefined || shares.length > 0) && may(me, 'recording:create', roomId)
   return (
     <>
       <div class={ui.row}>
-        <Listen failed={setFailed} node={node} roomId={roomId} />
-        {(roomId === undefined || shares.length > 0) &&
-          may(me, 'recording:create', roomId) &&
-          takes.map(({ alias, what }) => (
+        <Listen node={node} roomId={roomId} />
+        {offered &&
+          takes.map(({ id, what }) => (
             <Deed
-              key={alias}
+              key={id}
               icon="record"
               kind="primary"
               needs="recording:create"
               roomId={roomId}
-              disabled={SILENT.has(node.status) || start.isPending || running}
+              disabled={isSilent(node) || start.isPending || (made !== undefined && isComing(made))}
               onClick={() =>
                 start.mutate({
                   body: { ...TEST, ...what, name: words.rooms.testName, nodeId: node.id },
@@ -56,50 +67,29 @@ export function Trial({ made, node, roomId, started }: TrialProps) {
                 })
               }
             >
-              {takes.length > 1 ? words.rooms.testTakeOf(alias) : words.rooms.testTake}
+              {takes.length > 1 ? words.rooms.testTakeOf(titles.get(id) ?? '') : words.rooms.testTake}
             </Deed>
           ))}
         {made && <TakeState take={made} />}
       </div>
-      {error && <Failure error={error} />}
+      {start.error && <Failure error={start.error} />}
+      {made && <Made take={made} />}
     </>
   )
 }
 
-const labelled = (share: ReturnType<typeof sharesOf>[number]) => ({
-  alias: share.device.alias,
-  what: captureOf(share),
-})
+const isComing = ({ cached, progress, status }: Recording): boolean =>
+  !cached && (progress !== undefined || status === 'recording' || status === 'queued')
 
-interface ListenProps {
-  failed(error: Error | undefined): void
-  node: Node
-  roomId: string | undefined
-}
-
-/** One stream carries every room of a recorder: who may not hear them all hears none, which only the server knows. */
-function Listen({ failed, node, roomId }: ListenProps) {
+/** What has become of it: how to hear it, once it is here. */
+function Made({ take }: { take: Recording }) {
   const words = useWords()
-  const { dock, me } = useApp()
-  const [refused, setRefused] = useState(false)
-  if (!may(me, 'listen:monitor', roomId)) return null
-  const listen = (): void => {
-    failed(undefined)
-    dock.listen(node.id, node.alias).catch((e) => {
-      if (e instanceof ApiError && e.status === 403) setRefused(true)
-      else failed(e)
-    })
-  }
-  return (
-    <>
-      <Button
-        icon="listen"
-        disabled={refused || SILENT.has(node.status) || dock.listening?.nodeId === node.id}
-        onClick={listen}
-      >
-        {words.rooms.listen}
-      </Button>
-      {refused && <span role="status">{words.rooms.otherRooms}</span>}
-    </>
-  )
+  if (take.cached) return <TakePlayer key={take.id} alerts={[]} first="raw" take={take} />
+  if (take.status === 'failed')
+    return (
+      <p role="alert" class={classes(ui.notice, ui.bad)}>
+        {words.take.failed}: <Name>{take.failureReason}</Name>
+      </p>
+    )
+  return isComing(take) ? <p role="status">{words.onboard.takeRuns}</p> : null
 }
