@@ -3,6 +3,8 @@ import { Link } from 'wouter-preact'
 import type { Job } from '../../wire/recordings.ts'
 import { Deed } from '../app/deed.tsx'
 import { useNode, useRead, useWrite } from '../data/reads.ts'
+import { ExportLink } from '../library/export.tsx'
+import { NodeFilter } from '../recorders/filter.tsx'
 import { When } from '../time/when.tsx'
 import { FilterBar, useFilters } from '../ui/filters.tsx'
 import { Badge, Button, Loading, Name, Section } from '../ui/parts.tsx'
@@ -28,14 +30,18 @@ export function Captures() {
         searches={[{ label: words.activity.search, name: 'search' }]}
         choices={[{ label: words.activity.status, name: 'status', options: Object.entries(words.activity.jobStatus) }]}
       />
+      <NodeFilter filters={filters} />
       <Loading of={jobs}>
         {({ data, meta }) => (
           <Section
             title={words.activity.captures}
             aside={
-              <Button aria-pressed={selection.active} onClick={() => selection.setActive(!selection.active)}>
-                {words.common.select}
-              </Button>
+              <div class={ui.row}>
+                <Button aria-pressed={selection.active} onClick={() => selection.setActive(!selection.active)}>
+                  {words.common.select}
+                </Button>
+                <ExportLink filters={filters} of="recording-jobs" />
+              </div>
             }
           >
             {selection.active && <Bulk jobs={data} selection={selection} />}

@@ -11,7 +11,7 @@ import { MeterStrip } from '../meters/strip.tsx'
 import { useElapsed, useHour, When } from '../time/when.tsx'
 import { dayAhead } from '../today/today.rules.ts'
 import { FilterBar, useFilters } from '../ui/filters.tsx'
-import { Badge, Button, classes, Loading, Name, Section, Title } from '../ui/parts.tsx'
+import { Badge, Button, classes, Failure, Loading, Name, Section, Title } from '../ui/parts.tsx'
 import { Pager } from '../ui/table.tsx'
 import ui from '../ui/ui.module.css'
 import { useWords } from '../words/words.ts'
@@ -65,6 +65,7 @@ function Listed({ rooms }: { rooms: Room[] }) {
         searches={[{ label: words.rooms.search, name: 'q' }]}
         choices={[{ label: words.edit.site, name: 'site', options: sites.map((site) => [site, site] as const) }]}
       />
+      {now.error && <Failure error={now.error} />}
       {found.length === 0 && <p class={ui.quiet}>{words.common.noMatch}</p>}
       {bySite(shown).map(([site, own]) => (
         <Section key={site} title={site}>
@@ -87,6 +88,8 @@ function Listed({ rooms }: { rooms: Room[] }) {
 }
 
 interface Now {
+  /** Why there is nothing to say of the recorders. */
+  error: Error | null
   items: readonly CalendarItem[]
   nodes: ReadonlyMap<string, Node[]>
   takes: readonly Recording[]
@@ -106,6 +109,7 @@ function useNow(): Now {
     ['schedule', 'node'],
   )
   return {
+    error: nodes.data ? null : nodes.error,
     items: calendar.data?.data ?? [],
     nodes: nodesByRoom(nodes.data ?? []),
     takes: takes.data?.data ?? [],

@@ -72,7 +72,7 @@ describe('the library', () => {
     await page.goto(`${controller.url}/library`)
     await page.getByLabel('Folder').selectOption('Autumn')
     await page.getByLabel('Sorted by').selectOption('name')
-    await page.getByLabel('Order').selectOption('asc')
+    await page.getByLabel('Order', { exact: true }).selectOption('asc')
     assert.match(page.url(), /folder=Autumn/)
     await page.reload()
     await page.getByRole('link', { name: 'Anatomy' }).focus()

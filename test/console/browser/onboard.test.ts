@@ -121,7 +121,9 @@ describe('a room comes online', () => {
       token,
     })
     await page.getByText('has found no sound device').waitFor()
-    await page.getByText('Offline just now.').waitFor({ timeout: 60_000 })
+    await until('it to be offline', async () => (await controller.get(`/nodes/${nodeId}`)).status === 'offline', 60)
+    await page.reload()
+    await page.getByText('Offline just now.').waitFor()
     await page.getByRole('button', { name: 'Listen' }).waitFor()
     await accessible(page, 'away')
     await fits(page, 'away')

@@ -6,6 +6,8 @@ export const library: Words['library'] = {
   search: 'Aufnahmen suchen',
   takes: 'Aufnahmen',
   empty: 'Keine Aufnahme passt dazu.',
+  from: 'Aufgenommen ab',
+  to: 'Aufgenommen bis',
   folder: 'Ordner',
   tag: 'Schlagwort',
   sortBy: 'Sortiert nach',

@@ -5,6 +5,8 @@ export const library = {
   search: 'Search takes',
   takes: 'Takes',
   empty: 'No take matches.',
+  from: 'Recorded from',
+  to: 'Recorded until',
   folder: 'Folder',
   tag: 'Tag',
   sortBy: 'Sorted by',
